@@ -1,0 +1,27 @@
+# Compiler and linker settings shared by every target.
+
+find_program(CCACHE ccache)
+if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+endif()
+find_program(MOLD mold)
+if(MOLD)
+  add_link_options(-fuse-ld=mold)
+endif()
+
+if(NOT CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
+  message(FATAL_ERROR "headgate's table needs the 128-bit compare-and-swap of x86-64; "
+                      "this machine is ${CMAKE_SYSTEM_PROCESSOR}")
+endif()
+add_compile_options(-mcx16)  # cmpxchg16b: the table's one atomic step
+
+add_compile_options(-Wall -Wextra -Wconversion -Wshadow)
+if(HEADGATE_WERROR)
+  add_compile_options(-Werror)
+endif()
+if(HEADGATE_SANITIZE)
+  add_compile_options(-fsanitize=${HEADGATE_SANITIZE} -fno-sanitize-recover=all
+                      -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${HEADGATE_SANITIZE})
+endif()

@@ -1,0 +1,101 @@
+#include <gtest/gtest.h>
+
+#include <array>
+#include <string>
+#include <utility>
+
+#include "headgate/base/instant.h"
+#include "headgate/base/random.h"
+#include "headgate/base/siphash.h"
+#include "headgate/base/writer.h"
+
+namespace headgate {
+namespace {
+
+// The reference key and inputs of the SipHash authors: key 00..0f, input 00..(n-1).
+constexpr HashSecret reference_key{0x0706050403020100, 0x0f0e0d0c0b0a0908};
+
+std::string counted(std::size_t n) {
+  std::string s;
+  for (std::size_t i = 0; i < n; ++i) s.push_back(static_cast<char>(i));
+  return s;
+}
+
+std::string hex(const Hash128& h) {
+  std::string out;
+  for (std::uint64_t word : {h.lo, h.hi}) {
+    for (int i = 0; i < 8; ++i, word >>= 8) {
+      constexpr char digits[] = "0123456789abcdef";
+      out += digits[word >> 4 & 15];
+      out += digits[word & 15];
+    }
+  }
+  return out;
+}
+
+TEST(SipHash, AgreesWithTheAuthorsVectors) {
+  constexpr std::pair<std::size_t, const char*> vectors[] = {
+      {0, "a3817f04ba25a8e66df67214c7550293"},  {1, "da87c1d86b99af44347659119b22fc45"},
+      {7, "a1f1ebbed8dbc153c0b84aa61ff08239"},  {8, "3b62a9ba6258f5610f83e264f31497b4"},
+      {15, "5493e99933b0a8117e08ec0f97cfc3d9"}, {16, "6ee2a4ca67b054bbfd3315bf85230577"},
+      {33, "77c6077146f01c32b6b69d5f4ea9ffcf"}, {63, "5150d1772f50834a503e069a973fbd7c"}};
+  for (const auto& [length, digest] : vectors) {
+    EXPECT_EQ(hex(siphash<2, 4>(reference_key, counted(length))), digest) << length;
+  }
+}
+
+TEST(SipHash, DependsOnEveryByteOnTheLengthAndOnTheSecret) {
+  const std::string text = counted(40);
+  const Hash128 whole = table_hash(reference_key, text);
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    std::string other = text;
+    other[i] = static_cast<char>(other[i] ^ 1);
+    EXPECT_NE(table_hash(reference_key, other), whole) << i;
+    EXPECT_NE(table_hash(reference_key, std::string_view(text).substr(0, i)), whole) << i;
+  }
+  EXPECT_NE(table_hash({1, 2}, text), whole);
+  EXPECT_NE(public_hash(reference_key, text), whole);
+}
+
+TEST(Random, SecretsDiffer) {
+  const HashSecret a = random_secret();
+  const HashSecret b = random_secret();
+  EXPECT_FALSE(a.k0 == b.k0 && a.k1 == b.k1);
+}
+
+TEST(Writer, WritesWholeTextsOrNone) {
+  std::array<char, 8> room{};
+  Writer w(room);
+  w.put("abc");
+  w.put_decimal(42);
+  EXPECT_EQ(w.text(), "abc42");
+  w.put("wxyz");
+  EXPECT_TRUE(w.overflow());
+  EXPECT_EQ(w.text(), "abc42");
+  Writer exact(room);
+  exact.put_decimal(99999999);
+  EXPECT_FALSE(exact.overflow());
+  exact.put('x');
+  EXPECT_TRUE(exact.overflow());
+}
+
+TEST(Seconds, RoundUpAndSaturate) {
+  EXPECT_EQ(ceil_seconds(-5), 0u);
+  EXPECT_EQ(ceil_seconds(0), 0u);
+  EXPECT_EQ(ceil_seconds(1), 1u);
+  EXPECT_EQ(ceil_seconds(nanos_per_second), 1u);
+  EXPECT_EQ(ceil_seconds(nanos_per_second + 1), 2u);
+  EXPECT_EQ(ceil_seconds(i128_max), field_integer_max);
+}
+
+TEST(Division, RoundsTheWayItsNameSays) {
+  EXPECT_EQ(ceil_div(7, 2), 4);
+  EXPECT_EQ(ceil_div(-7, 2), -3);
+  EXPECT_EQ(ceil_div(6, 2), 3);
+  EXPECT_EQ(floor_div(7, 2), 3);
+  EXPECT_EQ(floor_div(-7, 2), -4);
+  EXPECT_EQ(floor_div(-6, 2), -3);
+}
+
+}  // namespace
+}  // namespace headgate

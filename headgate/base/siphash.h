@@ -1,0 +1,94 @@
+// SipHash with a 128-bit result (Aumasson and Bernstein, 2012): the keyed hash of the table and
+// of opaque partition keys. Whoever does not know the secret cannot choose where a key lands.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+namespace headgate {
+
+struct HashSecret {
+  std::uint64_t k0 = 0;
+  std::uint64_t k1 = 0;
+};
+
+struct Hash128 {
+  std::uint64_t lo = 0;
+  std::uint64_t hi = 0;
+  friend constexpr bool operator==(const Hash128&, const Hash128&) = default;
+};
+
+namespace siphash_detail {
+
+struct State {
+  std::uint64_t v0, v1, v2, v3;
+
+  constexpr void round() noexcept {
+    v0 += v1;
+    v1 = std::rotl(v1, 13) ^ v0;
+    v0 = std::rotl(v0, 32);
+    v2 += v3;
+    v3 = std::rotl(v3, 16) ^ v2;
+    v0 += v3;
+    v3 = std::rotl(v3, 21) ^ v0;
+    v2 += v1;
+    v1 = std::rotl(v1, 17) ^ v2;
+    v2 = std::rotl(v2, 32);
+  }
+
+  template <int rounds>
+  constexpr void rounds_of() noexcept {
+    for (int i = 0; i < rounds; ++i) round();
+  }
+};
+
+inline std::uint64_t load_le(const char* p, std::size_t n) noexcept {
+  static_assert(std::endian::native == std::endian::little);
+  std::uint64_t word = 0;
+  std::memcpy(&word, p, n);
+  return word;
+}
+
+}  // namespace siphash_detail
+
+// SipHash-c-d of `bytes`, 128-bit output. No allocation; linear in the length.
+template <int c, int d>
+[[nodiscard]] inline Hash128 siphash(const HashSecret& secret, std::string_view bytes) noexcept {
+  using siphash_detail::load_le;
+  siphash_detail::State s{0x736f6d6570736575 ^ secret.k0, 0x646f72616e646f6d ^ secret.k1 ^ 0xee,
+                          0x6c7967656e657261 ^ secret.k0, 0x7465646279746573 ^ secret.k1};
+  const char* p = bytes.data();
+  std::size_t left = bytes.size();
+  for (; left >= 8; left -= 8, p += 8) {
+    const std::uint64_t word = load_le(p, 8);
+    s.v3 ^= word;
+    s.rounds_of<c>();
+    s.v0 ^= word;
+  }
+  const std::uint64_t last = (left == 0 ? 0 : load_le(p, left)) |
+                             static_cast<std::uint64_t>(bytes.size() & 0xff) << 56;
+  s.v3 ^= last;
+  s.rounds_of<c>();
+  s.v0 ^= last;
+  s.v2 ^= 0xee;
+  s.rounds_of<d>();
+  const std::uint64_t lo = s.v0 ^ s.v1 ^ s.v2 ^ s.v3;
+  s.v1 ^= 0xdd;
+  s.rounds_of<d>();
+  return {lo, s.v0 ^ s.v1 ^ s.v2 ^ s.v3};
+}
+
+// For tables: one compression round is enough where the output is never shown.
+[[nodiscard]] inline Hash128 table_hash(const HashSecret& secret, std::string_view key) noexcept {
+  return siphash<1, 3>(secret, key);
+}
+
+// For values that leave the process (opaque partition keys).
+[[nodiscard]] inline Hash128 public_hash(const HashSecret& secret, std::string_view key) noexcept {
+  return siphash<2, 4>(secret, key);
+}
+
+}  // namespace headgate

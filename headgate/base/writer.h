@@ -1,0 +1,59 @@
+// Text into a caller's buffer, without allocation.
+#pragma once
+
+#include <charconv>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string_view>
+
+namespace headgate {
+
+// Appends to a fixed buffer. What does not fit is not written at all and sets overflow(): a text
+// is whole or refused, never cut. Not thread-safe; keeps a pointer to the buffer only.
+class Writer {
+ public:
+  explicit Writer(std::span<char> out) noexcept
+      : begin_(out.data()), at_(out.data()), end_(out.data() + out.size()) {}
+
+  void put(std::string_view text) noexcept {
+    if (text.size() > room()) {
+      overflow_ = true;
+      return;
+    }
+    std::memcpy(at_, text.data(), text.size());
+    at_ += text.size();
+  }
+
+  void put(char c) noexcept {
+    if (room() == 0) {
+      overflow_ = true;
+      return;
+    }
+    *at_++ = c;
+  }
+
+  void put_decimal(std::uint64_t value) noexcept {
+    const auto [end, error] = std::to_chars(at_, end_, value);
+    if (error != std::errc{}) {
+      overflow_ = true;
+      return;
+    }
+    at_ = end;
+  }
+
+  [[nodiscard]] bool overflow() const noexcept { return overflow_; }
+  [[nodiscard]] std::string_view text() const noexcept {
+    return {begin_, static_cast<std::size_t>(at_ - begin_)};
+  }
+
+ private:
+  [[nodiscard]] std::size_t room() const noexcept { return static_cast<std::size_t>(end_ - at_); }
+
+  char* begin_;
+  char* at_;
+  char* end_;
+  bool overflow_ = false;
+};
+
+}  // namespace headgate

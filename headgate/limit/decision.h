@@ -1,0 +1,29 @@
+// The law's answer.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+#include "headgate/base/instant.h"
+
+namespace headgate::limit {
+
+// A value: copy it, compare it, print it. Quantities are quota units of the policy that decided.
+struct Decision {
+  // `wait` of what no time helps (a cost above the quota), and of concurrency, where nobody knows.
+  static constexpr Nanos never = i128_max;
+  // `reset` where the field's t has no meaning (quota 0, concurrency) or would mislead (never).
+  static constexpr std::uint64_t no_reset = std::numeric_limits<std::uint64_t>::max();
+
+  bool admitted = false;
+  std::uint64_t remaining = 0;       // r: units that a lone client can spend at this instant
+  std::uint64_t reset = no_reset;    // t [s]: honest, see docs/algorithms.md
+  Nanos wait = 0;                    // least wait until this cost is admitted [ns]; 0 if admitted
+
+  // Retry-After [s], >= 1 on a denial. Only where wait != never.
+  [[nodiscard]] constexpr std::uint64_t retry_after() const noexcept { return ceil_seconds(wait); }
+
+  friend constexpr bool operator==(const Decision&, const Decision&) = default;
+};
+
+}  // namespace headgate::limit

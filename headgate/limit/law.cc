@@ -1,0 +1,12 @@
+#include "headgate/limit/law.h"
+
+namespace headgate::limit {
+
+std::optional<Law> linear_law(const Quota& quota, const Terms& terms) noexcept {
+  if (quota.units == 0 && quota.window >= 1 && quota.window <= Quota::window_max) return Closed{};
+  if (const auto whole = LinearWhole::make(quota, terms)) return *whole;
+  if (const auto exact = LinearExact::make(quota, terms)) return *exact;
+  return std::nullopt;
+}
+
+}  // namespace headgate::limit

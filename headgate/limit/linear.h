@@ -1,0 +1,201 @@
+// The linear limiter (GCRA, token bucket): the whole state is one timestamp.
+//
+// A quota of q units refills evenly, one unit each interval w/q. Tony Finch's article keeps the
+// "not-before" time S; this law keeps tat = S + w, the moment when the quota is full again (the
+// "theoretical arrival time" of ITU-T I.371). The two differ by a constant, but a tat in the past
+// says "full quota" whatever the policy, which is how a table can reuse a cell that it knows
+// nothing else about. Derivation, rounding and a worked timeline: docs/algorithms.md#linear.
+//
+// Time is counted in ticks of 1/scale nanoseconds, chosen so that the interval w/q is a whole
+// number of ticks: nothing is ever rounded, whatever the history. When q divides w [ns] the scale
+// is 1 and 64 bits are enough (LinearWhole); otherwise 128 bits hold every case (LinearExact).
+//
+// Pure: no clock, no allocation, no failure after construction. All functions are thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <numeric>
+#include <optional>
+#include <type_traits>
+
+#include "headgate/base/instant.h"
+#include "headgate/limit/decision.h"
+#include "headgate/limit/quota.h"
+
+namespace headgate::limit {
+
+// What a law makes of one request: the state to keep and the answer.
+template <class State>
+struct Step {
+  State state{};         // meaningful only if `changed`
+  bool changed = false;  // false: the store has nothing to write
+  Decision decision;
+};
+
+template <class Ticks>
+class Linear {
+ public:
+  using State = Ticks;  // tat [ticks]; a key never seen has none
+
+  // std::nullopt where this width can't hold the policy's arithmetic, or the quota is 0 or out
+  // of range. The narrow form refuses windows and penalties of more than 2^59 ns (18 years); the
+  // wide one serves any quota with windows of at least 4,600 years.
+  [[nodiscard]] static constexpr std::optional<Linear> make(const Quota& quota,
+                                                            const Terms& terms) noexcept {
+    if (quota.units == 0 || quota.units > Quota::units_max) return std::nullopt;
+    if (quota.window < 1 || quota.window > Quota::window_max) return std::nullopt;
+    if ((terms.denied == Denied::penalty) != (terms.penalty > 0)) return std::nullopt;
+    const u128 common = std::gcd(static_cast<u128>(quota.units), static_cast<u128>(quota.window));
+    const Nanos scale = static_cast<Nanos>(quota.units / common);
+    if (narrow && scale != 1) return std::nullopt;
+    const Nanos longest = narrow ? Nanos{1} << 59 : time_max / 4 / scale;
+    if (quota.window > longest || terms.penalty > longest) return std::nullopt;
+    Linear law;
+    law.scale_ = static_cast<Ticks>(scale);
+    law.interval_ = static_cast<Ticks>(quota.window / static_cast<Nanos>(common));
+    law.window_ = static_cast<Ticks>(quota.window * scale);
+    law.penalty_ = static_cast<Ticks>(terms.penalty * scale);
+    law.latest_ = static_cast<Ticks>((time_max - 2 * law.window_ - law.penalty_) / scale);
+    law.quota_ = quota.units;
+    law.denied_ = terms.denied;
+    law.reset_ = terms.reset;
+    return law;
+  }
+
+  [[nodiscard]] constexpr std::uint64_t quota() const noexcept { return quota_; }
+  [[nodiscard]] constexpr Ticks scale() const noexcept { return scale_; }
+
+  // Asks for `cost` units at `now`; takes them if they are there. cost 0 is admitted (except
+  // during a penalty); a cost above the quota never is, and is never charged.
+  [[nodiscard]] constexpr Step<State> spend(const std::optional<State>& tat, std::uint64_t cost,
+                                            Instant now) const noexcept {
+    const Ticks at = ticks(now);
+    if (cost > quota_) return look(tat, at, Denial::never);
+    const Ticks full = at + window_;  // a tat here has spent the whole quota
+    Ticks next = at;
+    if (tat && *tat > at) next = *tat > full + penalty_ ? full + penalty_ : *tat;
+    next += static_cast<Ticks>(cost) * interval_;
+    if (next <= full) return {next, cost > 0 || (tat && *tat > next), admission(next, at)};
+    if (denied_ == Denied::free) return look(tat, at, Denial::yes, cost);
+    Step<State> step{next, true, {}};
+    step.decision = denial(next, at, cost);
+    return step;
+  }
+
+  // Answers as spend() would and takes nothing. A cost of 0 is a look: never denied.
+  [[nodiscard]] constexpr Step<State> peek(const std::optional<State>& tat, std::uint64_t cost,
+                                           Instant now) const noexcept {
+    const Ticks at = ticks(now);
+    Step<State> step = look(tat, at, Denial::no);
+    if (cost == 0) return step;
+    const Step<State> answer = spend(tat, cost, now);
+    step.decision = answer.decision;
+    return step;
+  }
+
+  // Gives back `cost` units, at most up to a full quota.
+  [[nodiscard]] constexpr Step<State> refund(const std::optional<State>& tat, std::uint64_t cost,
+                                             Instant now) const noexcept {
+    const Ticks at = ticks(now);
+    if (!tat || *tat <= at) return look(std::nullopt, at, Denial::no);
+    const Ticks given = cost >= quota_ ? window_ : static_cast<Ticks>(cost) * interval_;
+    const Ticks next = *tat - at <= given ? at : *tat - given;
+    return {next, next != *tat, admission(next, at)};
+  }
+
+  // When the quota is full again [ns, rounded up]: from then on the state says nothing.
+  [[nodiscard]] constexpr Nanos full_at(const State& tat) const noexcept {
+    return ceil_div(static_cast<Nanos>(tat), static_cast<Nanos>(scale_));
+  }
+
+ private:
+  static constexpr bool narrow = sizeof(Ticks) == 8;
+  // No state or sum below passes it [ticks]. A wide state thereby leaves 8 of its bits to a store.
+  static constexpr Nanos time_max = narrow ? Nanos{7} << 60 : Nanos{1} << 119;
+
+  enum class Denial { no, yes, never };
+
+  [[nodiscard]] constexpr Ticks ticks(Instant now) const noexcept {
+    const Nanos bound = latest_;
+    const Nanos ns = now.ns > bound ? bound : now.ns < -bound ? -bound : now.ns;
+    return static_cast<Ticks>(static_cast<Ticks>(ns) * scale_);
+  }
+
+  // An answer that takes nothing. A lenient state beyond a full spend can only come from a clock
+  // that went back: it is corrected, and the correction is kept (G-13).
+  [[nodiscard]] constexpr Step<State> look(const std::optional<State>& tat, Ticks at, Denial denied,
+                                           std::uint64_t cost = 0) const noexcept {
+    Step<State> step;
+    Ticks seen = tat && *tat > at ? *tat : at;
+    if (denied_ == Denied::free && seen > at + window_) {
+      seen = at + window_;
+      step = {seen, true, {}};
+    }
+    switch (denied) {
+      case Denial::no: step.decision = admission(seen, at); break;
+      case Denial::yes: step.decision = denial(seen, at, cost); break;
+      case Denial::never:
+        step.decision = {false, available(seen, at), Decision::no_reset, Decision::never};
+    }
+    return step;
+  }
+
+  [[nodiscard]] constexpr std::uint64_t available(Ticks tat, Ticks at) const noexcept {
+    const Ticks credit = at + window_ - tat;
+    return credit <= 0 ? 0 : static_cast<std::uint64_t>(credit / interval_);
+  }
+
+  // Wait until `units` can be spent [ticks]; may be <= 0.
+  [[nodiscard]] constexpr Ticks until(std::uint64_t units, Ticks tat, Ticks at) const noexcept {
+    return tat + static_cast<Ticks>(units) * interval_ - at - window_;
+  }
+
+  [[nodiscard]] constexpr std::uint64_t seconds(Ticks span) const noexcept {
+    if constexpr (narrow) {
+      return span <= 0 ? 0
+                       : static_cast<std::uint64_t>(
+                             ceil_div(span, static_cast<Ticks>(nanos_per_second)));
+    } else {
+      return ceil_seconds(nanos(span));
+    }
+  }
+
+  // Least whole number of nanoseconds that covers `span`.
+  [[nodiscard]] constexpr Nanos nanos(Ticks span) const noexcept {
+    if (span <= 0) return 0;
+    return ceil_div(static_cast<Nanos>(span), static_cast<Nanos>(scale_));
+  }
+
+  [[nodiscard]] constexpr Decision admission(Ticks tat, Ticks at) const noexcept {
+    Decision d{true, available(tat, at), 0, 0};
+    if (reset_ == Reset::full) {
+      d.reset = seconds(until(quota_, tat, at));
+      return d;
+    }
+    if (d.remaining < quota_) d.reset = seconds(until(d.remaining + 1, tat, at));
+    if (reset_ == Reset::pace) {
+      const std::uint64_t pace = seconds(static_cast<Ticks>(d.remaining) * interval_);
+      if (pace > d.reset) d.reset = pace;
+    }
+    return d;
+  }
+
+  [[nodiscard]] constexpr Decision denial(Ticks tat, Ticks at, std::uint64_t cost) const noexcept {
+    const Nanos wait = nanos(until(cost, tat, at));
+    return {false, available(tat, at), ceil_seconds(wait), wait};
+  }
+
+  Ticks scale_ = 1;     // ticks a nanosecond
+  Ticks interval_ = 0;  // w/q [ticks], exact
+  Ticks window_ = 0;    // w [ticks]
+  Ticks penalty_ = 0;   // [ticks]
+  Ticks latest_ = 0;    // instants are held within -latest_..latest_ [ns]
+  std::uint64_t quota_ = 0;
+  Denied denied_ = Denied::free;
+  Reset reset_ = Reset::pace;
+};
+
+using LinearWhole = Linear<std::int64_t>;
+using LinearExact = Linear<i128>;
+
+}  // namespace headgate::limit

@@ -1,0 +1,39 @@
+// A policy as the policy file says it, ready to be asked.
+#pragma once
+
+#include <bitset>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "headgate/limit/law.h"
+
+namespace headgate::policy {
+
+// What one partition is granted: the policy's own numbers, or an override's.
+struct Grant {
+  limit::Quota quota;
+  bool unlimited = false;  // never limited and never reported; the law is not asked
+  limit::Law law;
+};
+
+enum class Mode : std::uint8_t {
+  enforce,
+  shadow,  // decides and counts, never denies
+  off,     // not asked at all
+};
+
+// Response statuses, 100..599.
+using StatusSet = std::bitset<600>;
+
+struct Policy {
+  std::string name;                // 1..64 printable ASCII characters
+  std::size_t index = 0;           // position in the file
+  std::string unit = "requests";   // quota unit, as the field's qu names it
+  Mode mode = Mode::enforce;
+  unsigned status = 429;           // of a denial
+  StatusSet refund_on;             // response statuses whose cost is given back
+  std::vector<Grant> grants;       // [0] is the policy's own; the others are overrides
+};
+
+}  // namespace headgate::policy

@@ -1,0 +1,69 @@
+// All policies of one file, and which of them a request must pass.
+//
+// Immutable after loading; every method is thread-safe.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "headgate/policy/policy.h"
+#include "headgate/policy/request.h"
+#include "headgate/policy/settings.h"
+
+namespace headgate::policy {
+
+// The most policies that one file may hold: what one request may have to pass, at worst.
+inline constexpr std::size_t policies_max = 64;
+
+// A policy that applies, with everything that charging it needs. `grant` belongs to the policy;
+// `key` and `partition` point into the Scratch that was passed in.
+struct Match {
+  const Policy* policy = nullptr;
+  const Grant* grant = nullptr;
+  std::string_view key;        // store key: policy name and partition key parts, length-prefixed
+  std::string_view partition;  // the parts as one readable text, for pk=plain, logs and top
+  std::uint64_t cost = 1;      // quota units, 0..limit::Quota::units_max
+  bool cost_defaulted = false; // the header that should have told the cost was absent or malformed
+};
+
+// Where matches and their keys are written. Reused from request to request, it stops allocating
+// once it has seen the longest keys. Not thread-safe: one per thread or per request in flight.
+struct Scratch {
+  std::string text;
+  std::array<Match, policies_max> matches;
+};
+
+class PolicySet {
+ public:
+  struct Rules;  // matching, keys and costs: private to this room
+
+  PolicySet(Settings settings, std::unique_ptr<const Rules> rules);
+  ~PolicySet();
+  PolicySet(const PolicySet&) = delete;
+  PolicySet& operator=(const PolicySet&) = delete;
+
+  [[nodiscard]] const Settings& settings() const noexcept { return settings_; }
+  [[nodiscard]] std::span<const Policy> policies() const noexcept;
+
+  // The policies that this request must pass, in file order: neither `off` nor unlimited for its
+  // partition. No failure: a part or cost that the request lacks has its documented default.
+  [[nodiscard]] std::span<const Match> match(const Request& request, Scratch& scratch) const;
+
+  // One policy by name with a ready-made partition key (its single part), as the decision
+  // interfaces and traces give it; `match` and `key` of the file are not consulted. std::nullopt
+  // if there is no such policy. A match with an unlimited grant or an `off` policy is returned:
+  // the caller decides what that means.
+  [[nodiscard]] std::optional<Match> named(std::string_view policy, std::string_view partition,
+                                           std::uint64_t cost, std::string& text) const;
+
+ private:
+  Settings settings_;
+  std::unique_ptr<const Rules> rules_;
+};
+
+}  // namespace headgate::policy

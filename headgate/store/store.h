@@ -1,0 +1,41 @@
+// The Store contract: where the state of every limit lives.
+#pragma once
+
+#include <span>
+
+#include "headgate/base/instant.h"
+#include "headgate/limit/law.h"
+
+namespace headgate::store {
+
+// The charges of one request, taken all or none: if one spend is denied, no other is taken (a
+// denied charge still costs what its own law says a denial costs). Peeks never take, refunds
+// always give. A key occurs at most once in a bundle.
+struct Bundle {
+  std::span<const limit::Charge> charges;
+  std::span<limit::Decision> decisions;  // out; as many as charges, in their order
+  bool admitted = false;                 // out: every charge is admitted
+};
+
+// Called once when every decision is written, perhaps before take() returns.
+struct Completion {
+  void (*call)(void* context) noexcept = [](void*) noexcept {};
+  void* context = nullptr;
+};
+
+// Thread-safe. Every store passes the same suite, store/conformance.h.
+class Store {
+ public:
+  virtual ~Store() = default;
+
+  // This store's clock. Doors read it once per request and hand it to take(). It never goes
+  // back by more than a clock of this kind can, and restarts do not reset it.
+  [[nodiscard]] virtual Instant now() const noexcept = 0;
+
+  // Decides every bundle as of `now`, each for itself, in order. Bundles, charges and decisions
+  // are the caller's and stay until completion. An earlier `now` than a key has seen never
+  // grants more.
+  virtual void take(std::span<Bundle> bundles, Instant now, Completion done) noexcept = 0;
+};
+
+}  // namespace headgate::store
