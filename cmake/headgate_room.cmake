@@ -28,7 +28,7 @@ function(headgate_room name)
     target_link_libraries(${name}_test PRIVATE ${target} GTest::gmock GTest::gtest_main
                                                ${ROOM_TEST_LINKS})
     target_compile_definitions(${name}_test PRIVATE HEADGATE_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
-    gtest_discover_tests(${name}_test TEST_PREFIX ${name}. PROPERTIES LABELS ${name}
-                         DISCOVERY_TIMEOUT 60 DISCOVERY_MODE PRE_TEST)
+    gtest_discover_tests(${name}_test TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 60 DISCOVERY_MODE PRE_TEST
+                         PROPERTIES LABELS ${name} ENVIRONMENT RC_PARAMS=max_success=500)
   endif()
 endfunction()

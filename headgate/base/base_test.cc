@@ -79,6 +79,19 @@ TEST(Writer, WritesWholeTextsOrNone) {
   EXPECT_TRUE(exact.overflow());
 }
 
+TEST(Writer, RewindTakesBackTextAndOverflow) {
+  std::array<char, 4> room{};
+  Writer w(room);
+  w.put("ab");
+  const Writer::Mark mark = w.mark();
+  w.put('c');
+  w.put("too long");
+  EXPECT_TRUE(w.overflow());
+  w.rewind(mark);
+  EXPECT_EQ(w.text(), "ab");
+  EXPECT_FALSE(w.overflow());
+}
+
 TEST(Seconds, RoundUpAndSaturate) {
   EXPECT_EQ(ceil_seconds(-5), 0u);
   EXPECT_EQ(ceil_seconds(0), 0u);

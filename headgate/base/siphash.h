@@ -68,8 +68,8 @@ template <int c, int d>
     s.rounds_of<c>();
     s.v0 ^= word;
   }
-  const std::uint64_t last = (left == 0 ? 0 : load_le(p, left)) |
-                             static_cast<std::uint64_t>(bytes.size() & 0xff) << 56;
+  const std::uint64_t last =
+      (left == 0 ? 0 : load_le(p, left)) | static_cast<std::uint64_t>(bytes.size() & 0xff) << 56;
   s.v3 ^= last;
   s.rounds_of<c>();
   s.v0 ^= last;

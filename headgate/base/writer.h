@@ -42,6 +42,20 @@ class Writer {
     at_ = end;
   }
 
+  // A place to come back to: rewind(mark()) takes back everything written in between, and whether
+  // it overflowed, so that a text of several parts can be whole or nothing too.
+  class Mark {
+    friend class Writer;
+    Mark(char* at, bool overflow) noexcept : at_(at), overflow_(overflow) {}
+    char* at_;
+    bool overflow_;
+  };
+  [[nodiscard]] Mark mark() const noexcept { return {at_, overflow_}; }
+  void rewind(Mark mark) noexcept {
+    at_ = mark.at_;
+    overflow_ = mark.overflow_;
+  }
+
   [[nodiscard]] bool overflow() const noexcept { return overflow_; }
   [[nodiscard]] std::string_view text() const noexcept {
     return {begin_, static_cast<std::size_t>(at_ - begin_)};

@@ -16,9 +16,9 @@ struct Decision {
   static constexpr std::uint64_t no_reset = std::numeric_limits<std::uint64_t>::max();
 
   bool admitted = false;
-  std::uint64_t remaining = 0;       // r: units that a lone client can spend at this instant
-  std::uint64_t reset = no_reset;    // t [s]: honest, see docs/algorithms.md
-  Nanos wait = 0;                    // least wait until this cost is admitted [ns]; 0 if admitted
+  std::uint64_t remaining = 0;     // r: units that a lone client can spend at this instant
+  std::uint64_t reset = no_reset;  // t [s]: honest, see docs/algorithms.md
+  Nanos wait = 0;                  // least wait until this cost is admitted [ns]; 0 if admitted
 
   // Retry-After [s], >= 1 on a denial. Only where wait != never.
   [[nodiscard]] constexpr std::uint64_t retry_after() const noexcept { return ceil_seconds(wait); }

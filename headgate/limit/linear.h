@@ -45,14 +45,16 @@ class Linear {
     if (quota.units == 0 || quota.units > Quota::units_max) return std::nullopt;
     if (quota.window < 1 || quota.window > Quota::window_max) return std::nullopt;
     if ((terms.denied == Denied::penalty) != (terms.penalty > 0)) return std::nullopt;
-    const u128 common = std::gcd(static_cast<u128>(quota.units), static_cast<u128>(quota.window));
-    const Nanos scale = static_cast<Nanos>(quota.units / common);
+    const std::uint64_t left_over =
+        static_cast<std::uint64_t>(quota.window % static_cast<Nanos>(quota.units));
+    const auto common = static_cast<Nanos>(std::gcd(quota.units, left_over));
+    const Nanos scale = static_cast<Nanos>(quota.units) / common;
     if (narrow && scale != 1) return std::nullopt;
     const Nanos longest = narrow ? Nanos{1} << 59 : time_max / 4 / scale;
     if (quota.window > longest || terms.penalty > longest) return std::nullopt;
     Linear law;
     law.scale_ = static_cast<Ticks>(scale);
-    law.interval_ = static_cast<Ticks>(quota.window / static_cast<Nanos>(common));
+    law.interval_ = static_cast<Ticks>(quota.window / common);
     law.window_ = static_cast<Ticks>(quota.window * scale);
     law.penalty_ = static_cast<Ticks>(terms.penalty * scale);
     law.latest_ = static_cast<Ticks>((time_max - 2 * law.window_ - law.penalty_) / scale);
@@ -132,8 +134,12 @@ class Linear {
       step = {seen, true, {}};
     }
     switch (denied) {
-      case Denial::no: step.decision = admission(seen, at); break;
-      case Denial::yes: step.decision = denial(seen, at, cost); break;
+      case Denial::no:
+        step.decision = admission(seen, at);
+        break;
+      case Denial::yes:
+        step.decision = denial(seen, at, cost);
+        break;
       case Denial::never:
         step.decision = {false, available(seen, at), Decision::no_reset, Decision::never};
     }
@@ -152,9 +158,9 @@ class Linear {
 
   [[nodiscard]] constexpr std::uint64_t seconds(Ticks span) const noexcept {
     if constexpr (narrow) {
-      return span <= 0 ? 0
-                       : static_cast<std::uint64_t>(
-                             ceil_div(span, static_cast<Ticks>(nanos_per_second)));
+      return span <= 0
+                 ? 0
+                 : static_cast<std::uint64_t>(ceil_div(span, static_cast<Ticks>(nanos_per_second)));
     } else {
       return ceil_seconds(nanos(span));
     }
