@@ -1,0 +1,224 @@
+#include "headgate/sim/replay.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "headgate/policy/load.h"
+
+namespace headgate::sim {
+namespace {
+
+using Json = nlohmann::json;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// The plainest store there can be: a map from key to tat.
+class MapStore final : public store::Store {
+ public:
+  [[nodiscard]] Instant now() const noexcept override { return {}; }
+
+  void take(std::span<store::Bundle> bundles, Instant now,
+            store::Completion done) noexcept override {
+    for (store::Bundle& bundle : bundles) {
+      ++bundles_taken;
+      bundle.admitted = true;
+      for (std::size_t i = 0; i < bundle.charges.size(); ++i) {
+        limit::Charge look = bundle.charges[i];
+        if (look.op == limit::Op::spend) look.op = limit::Op::peek;
+        bundle.decisions[i] = ask(look, now);
+        bundle.admitted = bundle.admitted && bundle.decisions[i].admitted;
+      }
+      for (std::size_t i = 0; i < bundle.charges.size(); ++i) {
+        const limit::Charge& charge = bundle.charges[i];
+        if (charge.op != limit::Op::spend) continue;
+        limit::Charge look{charge.law, charge.key, 0, limit::Op::peek};
+        const bool take = bundle.admitted || !bundle.decisions[i].admitted;
+        bundle.decisions[i] = ask(take ? charge : look, now);
+      }
+    }
+    done.call(done.context);
+  }
+
+  int bundles_taken = 0;
+
+ private:
+  limit::Decision ask(const limit::Charge& charge, Instant now) {
+    return std::visit([&](const auto& law) { return ask(law, charge, now); }, *charge.law);
+  }
+  static limit::Decision ask(const limit::Closed& law, const limit::Charge& charge, Instant) {
+    return law.decide(charge.cost);
+  }
+  template <class Ticks>
+  limit::Decision ask(const limit::Linear<Ticks>& law, const limit::Charge& charge, Instant now) {
+    std::optional<Ticks> tat;
+    if (const auto found = tats_.find(charge.key); found != tats_.end()) {
+      tat = static_cast<Ticks>(found->second);
+    }
+    const auto step = charge.op == limit::Op::spend  ? law.spend(tat, charge.cost, now)
+                      : charge.op == limit::Op::peek ? law.peek(tat, charge.cost, now)
+                                                     : law.refund(tat, charge.cost, now);
+    if (step.changed) tats_[std::string(charge.key)] = step.state;
+    return step.decision;
+  }
+
+  std::map<std::string, i128, std::less<>> tats_;
+};
+
+constexpr char policies_yaml[] = R"(version: 1
+policies:
+  - {name: burst, quota: 2, window: 10s}
+  - {name: daily, quota: 10, window: 1d}
+  - {name: quiet, quota: 1, window: 10s, mode: shadow}
+  - {name: idle, quota: 1, window: 10s, mode: off}
+  - name: vip
+    quota: 1
+    window: 10s
+    overrides: [{ids: [gold], quota: unlimited}]
+)";
+
+class ReplayTest : public ::testing::Test {
+ protected:
+  ReplayTest() : simulator_(load(), store_) {}
+  ~ReplayTest() override { std::filesystem::remove(path_); }
+
+  static std::shared_ptr<const policy::PolicySet> load() {
+    auto loaded = policy::load_text(policies_yaml, "test.yaml");
+    if (!loaded) throw std::runtime_error(loaded.error().front().text());
+    return *loaded;
+  }
+
+  // The decisions, a line each.
+  std::vector<std::string> replay(const std::string& trace) {
+    std::ofstream(path_) << trace;
+    auto lines = Lines::open(path_);
+    std::stringstream decisions;
+    const auto done = replay_trace(*lines, "trace", simulator_, &decisions,
+                                   [&](const std::string& what) { complaints_.push_back(what); });
+    EXPECT_TRUE(done) << done.error();
+    std::vector<std::string> all;
+    for (std::string line; std::getline(decisions, line);) all.push_back(line);
+    return all;
+  }
+  Json summary() { return Json::parse(simulator_.summary().json()); }
+
+  MapStore store_;
+  Simulator simulator_;
+  std::vector<std::string> complaints_;
+  const std::string path_ =
+      std::filesystem::temp_directory_path() / ("headgate-replay-" + std::to_string(getpid()));
+};
+
+TEST_F(ReplayTest, EachLineGetsItsDecisionInItsOwnTime) {
+  EXPECT_THAT(
+      replay(R"({"t": 0, "policy": "burst", "key": "a"}
+{"t": 0, "policy": "burst", "key": "a"}
+{"t": 1, "policy": "burst", "key": "a"}
+{"t": 1, "policy": "burst", "key": "b", "cost": 3}
+{"t": 5000000000, "op": "peek", "policy": "burst", "key": "a"}
+{"t": 5000000000, "op": "refund", "policy": "burst", "key": "a"}
+{"t": -5, "policy": "burst", "key": "z", "cost": 2}
+)"),
+      ElementsAre(R"({"admitted": true, "r": 1, "reset": 5, "wait": 0, "wait_ns": 0})",
+                  R"({"admitted": true, "r": 0, "reset": 5, "wait": 0, "wait_ns": 0})",
+                  R"({"admitted": false, "r": 0, "reset": 5, "wait": 5, "wait_ns": 4999999999})",
+                  R"({"admitted": false, "r": 2, "reset": null, "wait": null, "wait_ns": null})",
+                  R"({"admitted": true, "r": 1, "reset": 5, "wait": 0, "wait_ns": 0})",
+                  R"({"admitted": true, "r": 2, "reset": 10, "wait": 0, "wait_ns": 0})",
+                  R"({"admitted": true, "r": 0, "reset": 5, "wait": 0, "wait_ns": 0})"));
+  EXPECT_THAT(complaints_, ElementsAre());
+  const Json sum = summary();
+  EXPECT_EQ(sum["requests"], 5);  // peeks and refunds are not requests
+  EXPECT_EQ(sum["admitted"], 3);
+  EXPECT_EQ(sum["denied"], 2);
+  EXPECT_EQ(sum["span_s"], 5.000000005);
+}
+
+TEST_F(ReplayTest, SeveralPoliciesAreOneBundleAndSpentAllOrNone) {
+  const auto got = replay(R"({"t": 0, "policy": ["burst", "daily"], "key": "a", "cost": [2, 1]}
+{"t": 0, "policy": ["burst", "daily"], "key": "a", "cost": [1, 1]}
+)");
+  EXPECT_EQ(store_.bundles_taken, 2);
+  ASSERT_EQ(got.size(), 2u);
+  const Json first = Json::parse(got[0]);
+  EXPECT_EQ(first["admitted"], true);
+  EXPECT_EQ(first["r"], 0);
+  EXPECT_EQ(first["results"][1]["r"], 9);
+  const Json second = Json::parse(got[1]);
+  EXPECT_EQ(second["admitted"], false);
+  EXPECT_EQ(second["wait"], 5);
+  EXPECT_EQ(second["results"][0]["admitted"], false);
+  EXPECT_EQ(second["results"][1]["admitted"], true);
+  EXPECT_EQ(second["results"][1]["r"], 9);
+  const Json sum = summary();
+  EXPECT_EQ(sum["policies"][0]["denied"], 1);
+  EXPECT_EQ(sum["policies"][1]["denied"], 0);
+  EXPECT_EQ(sum["policies"][1]["admitted"], 1);
+}
+
+TEST_F(ReplayTest, ShadowPoliciesDenyNothingAndSpendAsIfAlone) {
+  const auto got = replay(R"({"t": 0, "policy": ["quiet", "burst"], "key": "a"}
+{"t": 0, "policy": ["quiet", "burst"], "key": "a"}
+{"t": 0, "policy": "quiet", "key": "a"}
+)");
+  const Json second = Json::parse(got[1]);
+  EXPECT_EQ(second["admitted"], true);
+  EXPECT_EQ(second["r"], 0);
+  EXPECT_EQ(second["results"][0]["admitted"], false);
+  EXPECT_EQ(second["results"][1]["admitted"], true);
+  const Json third = Json::parse(got[2]);
+  EXPECT_EQ(third["admitted"], true);
+  EXPECT_EQ(third["wait"], 0);
+  const Json sum = summary();
+  EXPECT_EQ(sum["denied"], 0);
+  EXPECT_EQ(sum["policies"][2]["denied"], 2);
+}
+
+TEST_F(ReplayTest, WhereNoLimitAppliesThereIsNothingToSay) {
+  const std::string free =
+      R"({"admitted": true, "r": null, "reset": null, "wait": 0, "wait_ns": 0})";
+  EXPECT_THAT(replay(R"({"t": 0, "policy": "idle", "key": "a", "cost": 5}
+{"t": 0, "policy": "vip", "key": "gold", "cost": 5}
+)"),
+              ElementsAre(free, free));
+  EXPECT_EQ(store_.bundles_taken, 0);
+}
+
+TEST_F(ReplayTest, UnreadableLinesAreCountedAndTheFirstAreTold) {
+  std::string trace = R"({"t": 0, "policy": "bursts", "key": "a"}
+{"t": 0, "policy": ["burst", "burst"], "key": "a"}
+
+)";
+  for (int i = 0; i < 7; ++i) trace += "x\n";
+  trace += R"({"t": 0, "policy": "burst", "key": "a"})";
+  const auto got = replay(trace);
+  ASSERT_EQ(got.size(), 11u);
+  EXPECT_EQ(got[0], R"({"error":"no policy is named \"bursts\""})");
+  EXPECT_THAT(got[10], HasSubstr("\"admitted\": true"));
+  EXPECT_EQ(summary()["skipped"], 10);
+  EXPECT_EQ(summary()["requests"], 1);
+  ASSERT_EQ(complaints_.size(), complaints_max + 1);
+  EXPECT_EQ(complaints_[0], "trace:1: no policy is named \"bursts\"");
+  EXPECT_THAT(complaints_[1], HasSubstr("trace:2: policy \"burst\" is asked twice"));
+  EXPECT_THAT(complaints_[2], HasSubstr("trace:3: "));
+  EXPECT_THAT(complaints_.back(), HasSubstr("only counted"));
+}
+
+TEST(DecisionJson, PrintsWaitsBeyondSixtyFourBits) {
+  Answers answers;
+  answers.verdict.admitted = false;
+  answers.verdict.remaining = 1;
+  answers.verdict.wait = static_cast<Nanos>(100'000'000'000) * 1'000'000'000 + 1;
+  EXPECT_EQ(decision_json(answers, false),
+            R"({"admitted": false, "r": 1, "reset": null, "wait": 100000000001, )"
+            R"("wait_ns": 100000000000000000001})");
+}
+
+}  // namespace
+}  // namespace headgate::sim

@@ -1,0 +1,52 @@
+// Drives a store through a policy file's policies in a time of the caller's own.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "headgate/base/result.h"
+#include "headgate/policy/policy_set.h"
+#include "headgate/sim/summary.h"
+#include "headgate/sim/trace.h"
+#include "headgate/store/store.h"
+
+namespace headgate::sim {
+
+// What one policy answered, or all of a line's policies together. `remaining` and `reset` are
+// absent where no limit applies (mode off, an unlimited partition); `wait` [ns] is 0 if admitted
+// and absent where waiting never helps.
+struct Answer {
+  bool admitted = true;
+  std::optional<std::uint64_t> remaining;
+  std::optional<std::uint64_t> reset;  // the field's t [s]
+  std::optional<Nanos> wait = Nanos{0};
+};
+
+struct Answers {
+  Answer verdict;               // of the line: the most restrictive of the enforced `results`
+  std::vector<Answer> results;  // one a question, in their order
+};
+
+// Not thread-safe. The store's own clock is not read: each line brings its time.
+class Simulator {
+ public:
+  Simulator(std::shared_ptr<const policy::PolicySet> policies, store::Store& store);
+
+  // Applies one line. Its enforced policies are charged all or none. A shadow policy spends as if
+  // alone and denies nothing; its result tells what it would have decided. The error says why the
+  // line can't be applied; nothing is charged then.
+  [[nodiscard]] Result<Answers, std::string> apply(const TraceLine& line);
+
+  [[nodiscard]] Summary& summary() noexcept { return summary_; }
+
+ private:
+  std::shared_ptr<const policy::PolicySet> policies_;
+  store::Store& store_;
+  Summary summary_;
+  std::vector<std::string> keys_;  // of the line at hand
+};
+
+}  // namespace headgate::sim
