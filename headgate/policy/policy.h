@@ -27,13 +27,13 @@ enum class Mode : std::uint8_t {
 using StatusSet = std::bitset<600>;
 
 struct Policy {
-  std::string name;                // 1..64 printable ASCII characters
-  std::size_t index = 0;           // position in the file
-  std::string unit = "requests";   // quota unit, as the field's qu names it
+  std::string name;               // 1..64 printable ASCII characters
+  std::size_t index = 0;          // position in the file
+  std::string unit = "requests";  // quota unit, as the field's qu names it
   Mode mode = Mode::enforce;
-  unsigned status = 429;           // of a denial
-  StatusSet refund_on;             // response statuses whose cost is given back
-  std::vector<Grant> grants;       // [0] is the policy's own; the others are overrides
+  unsigned status = 429;      // of a denial
+  StatusSet refund_on;        // response statuses whose cost is given back
+  std::vector<Grant> grants;  // [0] is the policy's own; the others are overrides
 };
 
 }  // namespace headgate::policy

@@ -25,16 +25,17 @@ inline constexpr std::size_t policies_max = 64;
 struct Match {
   const Policy* policy = nullptr;
   const Grant* grant = nullptr;
-  std::string_view key;        // store key: policy name and partition key parts, length-prefixed
-  std::string_view partition;  // the parts as one readable text, for pk=plain, logs and top
-  std::uint64_t cost = 1;      // quota units, 0..limit::Quota::units_max
-  bool cost_defaulted = false; // the header that should have told the cost was absent or malformed
+  std::string_view key;         // store key: policy name and partition key parts, length-prefixed
+  std::string_view partition;   // the parts as one readable text, for pk=plain, logs and top
+  std::uint64_t cost = 1;       // quota units, 0..limit::Quota::units_max
+  bool cost_defaulted = false;  // the header that should have told the cost was absent or malformed
 };
 
 // Where matches and their keys are written. Reused from request to request, it stops allocating
 // once it has seen the longest keys. Not thread-safe: one per thread or per request in flight.
 struct Scratch {
   std::string text;
+  std::string host;  // in lower case
   std::array<Match, policies_max> matches;
 };
 
@@ -50,6 +51,9 @@ class PolicySet {
   [[nodiscard]] const Settings& settings() const noexcept { return settings_; }
   [[nodiscard]] std::span<const Policy> policies() const noexcept;
 
+  // Whether a policy's cost is the request's body: doors that learn its length late wait for it.
+  [[nodiscard]] bool needs_body_bytes() const noexcept;
+
   // The policies that this request must pass, in file order: neither `off` nor unlimited for its
   // partition. No failure: a part or cost that the request lacks has its documented default.
   [[nodiscard]] std::span<const Match> match(const Request& request, Scratch& scratch) const;
@@ -57,7 +61,9 @@ class PolicySet {
   // One policy by name with a ready-made partition key (its single part), as the decision
   // interfaces and traces give it; `match` and `key` of the file are not consulted. std::nullopt
   // if there is no such policy. A match with an unlimited grant or an `off` policy is returned:
-  // the caller decides what that means.
+  // the caller decides what that means. Addresses and host names are normalised as in a request,
+  // so both reach the same key; of several parts, `partition` is their readable text, and any
+  // text with another number of parts is a key of its own.
   [[nodiscard]] std::optional<Match> named(std::string_view policy, std::string_view partition,
                                            std::uint64_t cost, std::string& text) const;
 

@@ -12,6 +12,7 @@ namespace headgate::policy {
 
 struct ClientAddress {
   std::vector<AddressBlock> trusted_proxies;
+  bool trust_unix = false;    // `unix:` among them: peers that come through a Unix socket
   unsigned ipv6_prefix = 64;  // IPv6 clients count as one per prefix
 };
 
@@ -26,9 +27,9 @@ struct TableSettings {
 
 struct Settings {
   ClientAddress client_address;
-  bool ratelimit_fields = true;       // `fields: [ratelimit]`; false: none
+  bool ratelimit_fields = true;  // `fields: [ratelimit]`; false: none
   PartitionKey partition_key = PartitionKey::omit;
-  unsigned jitter_percent = 0;        // 0..50, added to Retry-After and t on denials
+  unsigned jitter_percent = 0;  // 0..50, added to Retry-After and t on denials
   Report report = Report::all;
   ReportWhen report_when = ReportWhen::always;
   unsigned report_below_percent = 0;  // with ReportWhen::below: of some policy's quota

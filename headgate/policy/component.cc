@@ -1,0 +1,256 @@
+#include "headgate/policy/component.h"
+
+#include <charconv>
+
+#include "headgate/policy/quantity.h"
+#include "headgate/policy/registered_domain.h"
+#include "headgate/policy/spelling.h"
+#include "headgate/policy/text.h"
+
+namespace headgate::policy {
+namespace {
+
+constexpr std::size_t cookie_lines_max = 64;
+
+// The value of the first cookie of this name (RFC 6265, section 4.2.1).
+std::string_view cookie(const Subject& subject, std::string_view name) {
+  for (std::size_t nth = 0; nth < cookie_lines_max; ++nth) {
+    const auto line = subject.header("cookie", nth);
+    if (!line) break;
+    std::string_view rest = *line;
+    while (!rest.empty()) {
+      const std::size_t end = rest.find(';');
+      const std::string_view pair = rest.substr(0, end);
+      const std::size_t equals = pair.find('=');
+      if (equals != std::string_view::npos && trimmed(pair.substr(0, equals)) == name) {
+        return trimmed(pair.substr(equals + 1));
+      }
+      rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
+    }
+  }
+  return {};
+}
+
+// Takes one character from form-encoded text: '+' is a space, %XX a byte; a '%' without two hex
+// digits is itself.
+char take_decoded(std::string_view& text) {
+  const char c = text[0];
+  if (c == '%' && text.size() >= 3) {
+    unsigned byte = 0;
+    const auto [end, error] = std::from_chars(text.data() + 1, text.data() + 3, byte, 16);
+    if (error == std::errc{} && end == text.data() + 3) {
+      text.remove_prefix(3);
+      return static_cast<char>(byte);
+    }
+  }
+  text.remove_prefix(1);
+  return c == '+' ? ' ' : c;
+}
+
+bool decodes_to(std::string_view encoded, std::string_view plain) {
+  while (!encoded.empty()) {
+    if (plain.empty() || take_decoded(encoded) != plain[0]) return false;
+    plain.remove_prefix(1);
+  }
+  return plain.empty();
+}
+
+// Appends the decoded value of the first query argument of this name.
+void append_argument(std::string_view query, std::string_view name, std::string& out) {
+  while (!query.empty()) {
+    const std::size_t end = query.find('&');
+    const std::string_view pair = query.substr(0, end);
+    const std::size_t equals = pair.find('=');
+    if (decodes_to(pair.substr(0, equals), name)) {
+      if (equals == std::string_view::npos) return;
+      std::string_view value = pair.substr(equals + 1);
+      while (!value.empty()) out.push_back(take_decoded(value));
+      return;
+    }
+    query.remove_prefix(end == std::string_view::npos ? query.size() : end + 1);
+  }
+}
+
+}  // namespace
+
+Result<Component, std::string> Component::parse(std::string_view text,
+                                                const ClientAddress& settings) {
+  Component component;
+  component.v6_prefix_ = settings.ipv6_prefix;
+  const auto failure = [](std::string why) { return Failure<std::string>(std::move(why)); };
+  const auto starts = [&text](std::string_view prefix) {
+    if (!text.starts_with(prefix)) return false;
+    text.remove_prefix(prefix.size());
+    return true;
+  };
+
+  if (text == "address") return component;
+  if (text == "host" || text == "path" || text == "method") {
+    component.kind_ = text == "host" ? Kind::host : text == "path" ? Kind::path : Kind::method;
+    return component;
+  }
+  if (starts("address/")) {
+    const auto prefix = parse_integer(text, 1, 128);
+    if (!prefix) return failure("has a prefix that " + prefix.error());
+    (*prefix <= 32 ? component.v4_prefix_ : component.v6_prefix_) = static_cast<unsigned>(*prefix);
+    return component;
+  }
+  if (starts("query:")) {
+    component.kind_ = Kind::query;
+    if (text.empty()) return failure("has no name; expected query:NAME");
+    component.name_ = text;
+    return component;
+  }
+  if (starts("cookie:")) {
+    component.kind_ = Kind::cookie;
+    if (!is_token(text)) return failure("does not name a cookie; expected cookie:NAME");
+    component.name_ = text;
+    return component;
+  }
+  const bool registered = starts("registered-domain:");
+  if (starts("header:")) {
+    component.kind_ = registered ? Kind::registered_domain : Kind::header;
+    if (!is_token(text)) return failure("does not name a header; expected header:NAME");
+    component.name_ = lowered(text);
+    if (registered) load_public_suffixes();
+    return component;
+  }
+  if (registered) {
+    return failure("has no source; expected registered-domain:header:NAME");
+  }
+
+  constexpr std::string_view known[] = {"address", "header", "cookie", "query",
+                                        "host",    "path",   "method", "registered-domain"};
+  const auto near = nearest(text.substr(0, text.find_first_of(":/")), known);
+  return failure("is unknown" +
+                 (near ? "; did you mean " + quoted(*near) + "?"
+                       : std::string("; expected address, address/N, header:NAME, cookie:NAME, "
+                                     "query:NAME, host, path, method or "
+                                     "registered-domain:header:NAME")));
+}
+
+void Component::append(Subject& subject, std::string& out) const {
+  switch (kind_) {
+    case Kind::address:
+      if (const auto& client = subject.client()) append_address(*client, out);
+      return;
+    case Kind::header:
+      out.append(subject.header(name_).value_or(std::string_view{}));
+      return;
+    case Kind::cookie:
+      out.append(cookie(subject, name_));
+      return;
+    case Kind::query:
+      append_argument(subject.request().query, name_, out);
+      return;
+    case Kind::host:
+      append_host(subject.request().host, out);
+      return;
+    case Kind::path:
+      out.append(subject.request().path);
+      return;
+    case Kind::method:
+      out.append(subject.request().method);
+      return;
+    case Kind::registered_domain:
+      append_registered_domain(subject.header(name_).value_or(std::string_view{}), out);
+      return;
+  }
+}
+
+void Component::append_given(std::string_view text, std::string& out) const {
+  if (kind_ == Kind::address) {
+    if (const auto address = given_address(text)) {
+      append_address(*address, out);
+    } else {
+      out.append(text);
+    }
+  } else if (kind_ == Kind::host) {
+    append_host(text, out);
+  } else if (kind_ == Kind::registered_domain) {
+    append_registered_domain(text, out);
+  } else {
+    out.append(text);
+  }
+}
+
+std::string Component::complaint(std::string_view text) const {
+  if (kind_ != Kind::address || text.empty() || given_address(text)) return {};
+  if (const auto block = AddressBlock::parse(text)) {
+    return "is a block of /" + std::to_string(block->prefix) + "; expected an address, or a /" +
+           std::to_string(prefix_for(block->lowest)) + " as the key counts them";
+  }
+  return "is not an address; expected one like 10.0.0.2 or 2001:db8::1, as the key has it";
+}
+
+unsigned Component::prefix_for(const Address& address) const noexcept {
+  return address.is_v4() ? v4_prefix_ : v6_prefix_;
+}
+
+void Component::append_address(const Address& address, std::string& out) const {
+  const unsigned prefix = prefix_for(address);
+  char text[Address::text_max];
+  out.append(text, address.masked(prefix).write(text, prefix));
+}
+
+// An address, or a block that lies within one partition.
+std::optional<Address> Component::given_address(std::string_view text) const noexcept {
+  const auto block = AddressBlock::parse(text);
+  if (!block || block->prefix < prefix_for(block->lowest)) return std::nullopt;
+  return block->lowest;
+}
+
+namespace {
+
+std::string_view take_counted(std::string_view& parts) {
+  std::size_t length = 0;
+  for (unsigned shift = 0;; shift += 7) {
+    const auto byte = static_cast<unsigned char>(parts[0]);
+    parts.remove_prefix(1);
+    length |= static_cast<std::size_t>(byte & 0x7f) << shift;
+    if (byte < 0x80) break;
+  }
+  const std::string_view part = parts.substr(0, length);
+  parts.remove_prefix(length);
+  return part;
+}
+
+}  // namespace
+
+void append_readable(std::string_view key_parts, std::string& out) {
+  if (key_parts.empty()) return;
+  const std::string_view first = take_counted(key_parts);
+  if (key_parts.empty()) {
+    out.append(first);
+    return;
+  }
+  const auto append_escaped = [&out](std::string_view part) {
+    for (const char c : part) {
+      if (c == ',' || c == '\\') out.push_back('\\');
+      out.push_back(c);
+    }
+  };
+  append_escaped(first);
+  while (!key_parts.empty()) {
+    out.push_back(',');
+    append_escaped(take_counted(key_parts));
+  }
+}
+
+std::vector<std::string> split_readable(std::string_view text, std::size_t count) {
+  std::vector<std::string> parts(1);
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\\' && i + 1 < text.size()) {
+      parts.back().push_back(text[++i]);
+    } else if (text[i] == ',') {
+      if (parts.size() == count) return {};
+      parts.emplace_back();
+    } else {
+      parts.back().push_back(text[i]);
+    }
+  }
+  if (parts.size() != count) parts.clear();
+  return parts;
+}
+
+}  // namespace headgate::policy

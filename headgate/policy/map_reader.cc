@@ -1,0 +1,113 @@
+#include "headgate/policy/map_reader.h"
+
+#include <algorithm>
+#include <map>
+
+namespace headgate::policy {
+namespace {
+
+std::string hint(std::string_view word, std::span<const std::string_view> known,
+                 std::span<const std::string_view> offered) {
+  if (const auto near = nearest(word, known)) return "; did you mean " + quoted(*near) + "?";
+  return "; expected " + alternatives(offered);
+}
+
+}  // namespace
+
+MapReader::MapReader(const yaml::Node& node, std::string_view what, std::span<const Key> keys,
+                     Faults& faults)
+    : what_(what), faults_(faults), at_(node.at) {
+  std::vector<std::string_view> known;
+  std::vector<std::string_view> offered;
+  for (const Key& key : keys) {
+    known.push_back(key.name);
+    if (key.available) offered.push_back(key.name);
+  }
+  if (node.kind != yaml::Kind::map) {
+    faults.add(node.at, std::string(what) + " is " + std::string(yaml::kind_name(node.kind)) +
+                            "; expected a map with " + alternatives(offered));
+    return;
+  }
+  valid_ = true;
+  std::map<std::string_view, Place> seen;
+  for (std::size_t i = 0; i + 1 < node.children.size(); i += 2) {
+    const yaml::Node& key = *node.children[i];
+    if (key.kind != yaml::Kind::scalar) {
+      faults.add(key.at, "a key of " + std::string(what) + " is " +
+                             std::string(yaml::kind_name(key.kind)) + "; expected " +
+                             alternatives(offered));
+      continue;
+    }
+    const auto [first, is_new] = seen.emplace(key.text, key.at);
+    if (!is_new) {
+      faults.add(key.at, "duplicate key " + quoted(key.text) + "; expected it once, and line " +
+                             std::to_string(first->second.line) + " has it already");
+      continue;
+    }
+    const auto it =
+        std::find_if(keys.begin(), keys.end(), [&](const Key& k) { return k.name == key.text; });
+    if (it == keys.end()) {
+      faults.add(key.at, "unknown key " + quoted(key.text) + " in " + std::string(what) +
+                             hint(key.text, known, offered));
+    } else if (!it->available) {
+      faults.add(key.at, "key " + quoted(key.text) + " in " + std::string(what) +
+                             " is not available in this version; expected " +
+                             alternatives(offered));
+    } else {
+      entries_.push_back({it->name, node.children[i + 1]});
+    }
+  }
+}
+
+const yaml::Node* MapReader::find(std::string_view key) const {
+  for (const Entry& entry : entries_) {
+    if (entry.key == key) return entry.value;
+  }
+  return nullptr;
+}
+
+bool MapReader::has(std::string_view key) const { return find(key) != nullptr; }
+
+const yaml::Node* MapReader::require(std::string_view key, std::string_view expected) const {
+  const yaml::Node* node = find(key);
+  if (node == nullptr && valid_) {
+    faults_.add(
+        at_, std::string(what_) + " has no " + quoted(key) + "; expected " + std::string(expected));
+  }
+  return node;
+}
+
+std::optional<std::string_view> read_text(const yaml::Node& node, std::string_view key,
+                                          std::string_view expected, Faults& faults) {
+  if (node.kind == yaml::Kind::scalar) return node.text;
+  faults.add(node.at, std::string(key) + " is " + std::string(yaml::kind_name(node.kind)) +
+                          "; expected " + std::string(expected));
+  return std::nullopt;
+}
+
+std::vector<const yaml::Node*> one_or_list(const yaml::Node& node) {
+  if (node.kind == yaml::Kind::list) return node.children;
+  return {&node};
+}
+
+std::span<const yaml::Node* const> read_list(const yaml::Node& node, std::string_view key,
+                                             std::string_view expected, Faults& faults) {
+  if (node.kind == yaml::Kind::list) return node.children;
+  faults.add(node.at, std::string(key) + " is " + std::string(yaml::kind_name(node.kind)) +
+                          "; expected " + std::string(expected));
+  return {};
+}
+
+void refuse_word(Place at, std::string_view key, std::string_view word,
+                 std::span<const std::string_view> offered, std::span<const std::string_view> known,
+                 Faults& faults) {
+  const std::string subject = std::string(key) + " " + quoted(word);
+  if (std::find(known.begin(), known.end(), word) != known.end()) {
+    faults.add(at,
+               subject + " is not available in this version; expected " + alternatives(offered));
+  } else {
+    faults.add(at, subject + " is unknown" + hint(word, known, offered));
+  }
+}
+
+}  // namespace headgate::policy

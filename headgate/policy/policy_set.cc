@@ -1,0 +1,137 @@
+#include "headgate/policy/policy_set.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "headgate/limit/quota.h"
+#include "headgate/policy/rule.h"
+#include "headgate/policy/subject.h"
+
+namespace headgate::policy {
+namespace {
+
+// Where a match lies in the text that is still growing.
+struct Extent {
+  std::size_t key;
+  std::size_t partition;
+  std::size_t partition_size;
+  std::size_t end;
+};
+
+bool applies(const Rule& rule, Subject& subject) {
+  return rule.conditions.empty() ||
+         std::any_of(rule.conditions.begin(), rule.conditions.end(),
+                     [&](const Condition& condition) { return condition.holds(subject); });
+}
+
+const Grant& granted(const Policy& policy, const Rule& rule, std::string_view parts) {
+  if (rule.overrides.empty()) return policy.grants.front();
+  const auto found = rule.overrides.find(parts);
+  return policy.grants[found == rule.overrides.end() ? 0 : found->second];
+}
+
+// Appends the readable text of the parts that end `text`, unless they hold it already: a single
+// part is its own.
+Extent with_partition(std::size_t key, std::size_t parts, std::size_t last_part, std::size_t count,
+                      std::string& text) {
+  const std::size_t end = text.size();
+  if (count <= 1) return {key, last_part, end - last_part, end};
+  // A copy of the view's text would dangle when `text` grows: make room first.
+  text.reserve(end + 2 * (end - parts));
+  append_readable(std::string_view(text).substr(parts, end - parts), text);
+  return {key, end, text.size() - end, end};
+}
+
+void place(Match& match, const Extent& extent, const std::string& text) {
+  const std::string_view all = text;
+  match.key = all.substr(extent.key, extent.end - extent.key);
+  match.partition = all.substr(extent.partition, extent.partition_size);
+}
+
+}  // namespace
+
+PolicySet::PolicySet(Settings settings, std::unique_ptr<const Rules> rules)
+    : settings_(std::move(settings)), rules_(std::move(rules)) {}
+
+PolicySet::~PolicySet() = default;
+
+std::span<const Policy> PolicySet::policies() const noexcept { return rules_->policies; }
+
+bool PolicySet::needs_body_bytes() const noexcept {
+  for (std::size_t i = 0; i < rules_->rules.size(); ++i) {
+    if (rules_->rules[i].cost.source == CostRule::Source::request_bytes &&
+        rules_->policies[i].mode != Mode::off) {
+      return true;
+    }
+  }
+  return false;
+}
+
+std::span<const Match> PolicySet::match(const Request& request, Scratch& scratch) const {
+  Subject subject(request, settings_.client_address, scratch.host);
+  std::string& text = scratch.text;
+  text.clear();
+  Extent extents[policies_max];
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < rules_->rules.size(); ++i) {
+    const Policy& policy = rules_->policies[i];
+    const Rule& rule = rules_->rules[i];
+    if (policy.mode == Mode::off || !applies(rule, subject)) continue;
+
+    const std::size_t key = text.size();
+    text.append(rule.key_head);
+    const std::size_t parts = text.size();
+    std::size_t part = parts;
+    for (const Component& component : rule.key) {
+      part = append_counted(text, [&](std::string& out) { component.append(subject, out); });
+    }
+    const Grant& grant = granted(policy, rule, std::string_view(text).substr(parts));
+    if (grant.unlimited) {
+      text.resize(key);
+      continue;
+    }
+    extents[count] = with_partition(key, parts, part, rule.key.size(), text);
+    const Cost cost = rule.cost.of(request);
+    scratch.matches[count++] = {&policy, &grant, {}, {}, cost.units, cost.defaulted};
+  }
+  for (std::size_t i = 0; i < count; ++i) place(scratch.matches[i], extents[i], text);
+  return std::span<const Match>(scratch.matches).first(count);
+}
+
+std::optional<Match> PolicySet::named(std::string_view policy_name, std::string_view partition,
+                                      std::uint64_t cost, std::string& text) const {
+  const auto found = rules_->by_name.find(policy_name);
+  if (found == rules_->by_name.end()) return std::nullopt;
+  const Policy& policy = rules_->policies[found->second];
+  const Rule& rule = rules_->rules[found->second];
+
+  text.assign(rule.key_head);
+  const std::size_t parts = text.size();
+  std::size_t part = parts;
+  std::size_t part_count = 0;
+  if (rule.key.size() >= 2) {
+    const std::vector<std::string> given = split_readable(partition, rule.key.size());
+    for (; part_count < given.size(); ++part_count) {
+      part = append_counted(text, [&](std::string& out) {
+        rule.key[part_count].append_given(given[part_count], out);
+      });
+    }
+  }
+  const bool is_global = rule.key.empty() && partition.empty();
+  if (part_count == 0 && !is_global) {
+    part_count = 1;
+    part = append_counted(text, [&](std::string& out) {
+      if (rule.key.size() == 1) {
+        rule.key.front().append_given(partition, out);
+      } else {
+        out.append(partition);
+      }
+    });
+  }
+  const Grant& grant = granted(policy, rule, std::string_view(text).substr(parts));
+  Match match{&policy, &grant, {}, {}, std::min(cost, limit::Quota::units_max), false};
+  place(match, with_partition(0, parts, part, part_count, text), text);
+  return match;
+}
+
+}  // namespace headgate::policy

@@ -1,0 +1,153 @@
+#include "headgate/policy/quantity.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "headgate/policy/text.h"
+
+namespace headgate::policy {
+namespace {
+
+struct Unit {
+  std::string_view symbol;
+  std::string_view word;
+  Nanos ns;
+};
+
+constexpr std::array<Unit, 8> units{{{"ns", "nanosecond", 1},
+                                     {"us", "microsecond", 1'000},
+                                     {"ms", "millisecond", 1'000'000},
+                                     {"s", "second", nanos_per_second},
+                                     {"m", "minute", 60 * nanos_per_second},
+                                     {"h", "hour", 3600 * nanos_per_second},
+                                     {"d", "day", 86400 * nanos_per_second},
+                                     {"w", "week", 604800 * nanos_per_second}}};
+
+// The digits that `text` starts with, removed from it; saturates at `max`.
+std::optional<u128> take_digits(std::string_view& text, u128 max) {
+  if (text.empty() || !is_digit(text[0])) return std::nullopt;
+  u128 value = 0;
+  while (!text.empty() && is_digit(text[0])) {
+    const auto digit = static_cast<u128>(text[0] - '0');
+    value = value > (max - digit) / 10 ? max : value * 10 + digit;
+    text.remove_prefix(1);
+  }
+  return value;
+}
+
+// value x unit, if it is a window.
+std::optional<Nanos> window_of(u128 value, Nanos unit) {
+  if (value == 0 || value > static_cast<u128>(limit::Quota::window_max / unit)) return std::nullopt;
+  return static_cast<Nanos>(value) * unit;
+}
+
+constexpr u128 huge = u128{1} << 100;  // beyond every range, yet safe to multiply by ten
+
+Failure<std::string> failure(std::string text) { return Failure<std::string>(std::move(text)); }
+
+}  // namespace
+
+Parsed<std::uint64_t> parse_integer(std::string_view text, std::uint64_t min, std::uint64_t max) {
+  const std::string expected =
+      "; expected an integer, " + std::to_string(min) + " to " + std::to_string(max);
+  const auto value = take_digits(text, huge);
+  if (!value || !text.empty()) return failure("is not an integer" + expected);
+  if (*value < min || *value > max) return failure("is out of range" + expected);
+  return static_cast<std::uint64_t>(*value);
+}
+
+Parsed<std::uint64_t> parse_units(std::string_view text) {
+  return parse_integer(text, 0, limit::Quota::units_max);
+}
+
+Parsed<Nanos> parse_duration(std::string_view text) {
+  const auto value = take_digits(text, huge);
+  if (value) {
+    const std::string_view symbol = text.empty() ? "s" : text;
+    for (const Unit& unit : units) {
+      if (unit.symbol != symbol) continue;
+      if (const auto window = window_of(*value, unit.ns)) return *window;
+      return failure("is out of range; expected 1ns to 999999999999999s");
+    }
+  }
+  return failure("is not a duration; expected " + std::string(duration_words));
+}
+
+Parsed<limit::Quota> parse_rate(std::string_view text) {
+  const auto bad = failure("is not a rate; expected UNITS/TIME, like 100/minute or 10 per 2 hours");
+  const auto count = take_digits(text, huge);
+  if (!count) return bad;
+  text = trimmed(text);
+  if (text.starts_with('/')) {
+    text.remove_prefix(1);
+  } else if (text.starts_with("per ")) {
+    text.remove_prefix(4);
+  } else {
+    return bad;
+  }
+  text = trimmed(text);
+  const auto times = take_digits(text, huge);
+  text = trimmed(text);
+  const auto is_plural = [](std::string_view word, std::string_view of) {
+    return word.size() == of.size() + 1 && word.starts_with(of) && word.back() == 's';
+  };
+  for (const Unit& unit : units) {
+    if (text != unit.symbol && text != unit.word && !is_plural(text, unit.word)) continue;
+    const auto window = window_of(times.value_or(1), unit.ns);
+    if (*count > limit::Quota::units_max || !window) {
+      return failure(
+          "is out of range; expected 0 to 999999999999999 units per 1ns to 999999999999999s");
+    }
+    return limit::Quota{static_cast<std::uint64_t>(*count), *window};
+  }
+  return bad;
+}
+
+Parsed<std::uint64_t> parse_size(std::string_view text, std::uint64_t min, std::uint64_t max) {
+  constexpr std::array<std::pair<std::string_view, unsigned>, 4> suffixes{
+      {{"", 0}, {"KiB", 10}, {"MiB", 20}, {"GiB", 30}}};
+  const auto written = [&](std::uint64_t bytes) {
+    for (auto it = suffixes.rbegin(); it != suffixes.rend(); ++it) {
+      const auto& [suffix, shift] = *it;
+      if (bytes >> shift << shift == bytes) {
+        return std::to_string(bytes >> shift) + std::string(suffix);
+      }
+    }
+    return std::string();
+  };
+  const auto value = take_digits(text, huge);
+  if (value) {
+    for (const auto& [suffix, shift] : suffixes) {
+      if (text != suffix) continue;
+      if (*value > max >> shift || *value << shift < min) {
+        return failure("is out of range; expected " + written(min) + " to " + written(max));
+      }
+      return static_cast<std::uint64_t>(*value << shift);
+    }
+  }
+  return failure("is not a size; expected bytes with an optional KiB, MiB or GiB, like 64MiB");
+}
+
+Parsed<unsigned> parse_percent(std::string_view text, unsigned max) {
+  const std::string expected = "; expected 0% to " + std::to_string(max) + "%";
+  const auto value = take_digits(text, huge);
+  if (!value || text != "%") return failure("is not a percentage" + expected);
+  if (*value > max) return failure("is out of range" + expected);
+  return static_cast<unsigned>(*value);
+}
+
+Parsed<Nanos> bucket_window(std::uint64_t burst, std::uint64_t count, Nanos period) {
+  Nanos units_time = 0;
+  if (!__builtin_mul_overflow(static_cast<Nanos>(burst), period, &units_time)) {
+    const Nanos fill = ceil_div(units_time, static_cast<Nanos>(count));
+    if (fill <= limit::Quota::window_max) {
+      return ceil_div(fill, nanos_per_second) * nanos_per_second;
+    }
+  }
+  return failure(
+      "takes too long to fill; expected burst x period / count of at most "
+      "999999999999999s");
+}
+
+}  // namespace headgate::policy

@@ -1,0 +1,52 @@
+#include "headgate/policy/registered_domain.h"
+
+#include <libpsl.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "headgate/policy/address.h"
+#include "headgate/policy/subject.h"
+#include "headgate/policy/text.h"
+
+namespace headgate::policy {
+namespace {
+
+constexpr std::size_t host_max = 253;  // RFC 1035, section 2.3.4, as text
+
+// The list lives as long as the process: the distribution's, or the library's own if that is newer.
+const psl_ctx_t* public_suffixes() {
+  static const psl_ctx_t* const list = [] {
+    const psl_ctx_t* latest = psl_latest(nullptr);
+    return latest != nullptr ? latest : psl_builtin();
+  }();
+  return list;
+}
+
+bool is_host_name(std::string_view host) {
+  if (host.empty() || host.size() > host_max || host.front() == '.' || host.back() == '.') {
+    return false;
+  }
+  if (host.find("..") != std::string_view::npos || Address::parse(host)) return false;
+  return std::all_of(host.begin(), host.end(), [](char c) {
+    return is_digit(c) || (c >= 'a' && c <= 'z') || c == '-' || c == '_' || c == '.';
+  });
+}
+
+}  // namespace
+
+void load_public_suffixes() { static_cast<void>(public_suffixes()); }
+
+void append_registered_domain(std::string_view host, std::string& out) {
+  const std::size_t begin = out.size();
+  append_host(host, out);
+  const std::string_view name = std::string_view(out).substr(begin);
+  if (!is_host_name(name)) return;
+  char text[host_max + 1];  // the library wants a terminated string
+  std::memcpy(text, name.data(), name.size());
+  text[name.size()] = '\0';
+  const char* const registered = psl_registrable_domain(public_suffixes(), text);
+  if (registered != nullptr) out.erase(begin, static_cast<std::size_t>(registered - text));
+}
+
+}  // namespace headgate::policy
