@@ -19,10 +19,6 @@ void put_partition_key(Writer& out, std::optional<std::string_view> pk_bytes) no
   sf::write_bytes(out, *pk_bytes);
 }
 
-bool is_default(std::string_view unit) noexcept {
-  return unit.empty() || unit == default_unit || unit == "request";
-}
-
 // Runs `write`, a bool(); takes back what it wrote unless it succeeded and everything fitted.
 template <class Write>
 bool whole_or_nothing(Writer& out, Write write) noexcept {
@@ -61,7 +57,7 @@ bool write_policy_parameters(Writer& out, std::uint64_t q, std::string_view unit
                              std::optional<std::string_view> pk_bytes) noexcept {
   return whole_or_nothing(out, [&] {
     put_number(out, ";q=", q);
-    if (!is_default(unit)) {
+    if (!is_default_unit(unit)) {
       out.put(";qu=");
       if (!sf::write_string(out, unit)) return false;
     }

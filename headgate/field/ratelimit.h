@@ -29,6 +29,12 @@ inline constexpr std::string_view policy_name = "RateLimit-Policy";
 inline constexpr std::string_view member_separator = ", ";
 inline constexpr std::string_view default_unit = "requests";
 
+// Whether a unit goes without saying: "requests", also in the registry's spelling "request", or
+// empty.
+[[nodiscard]] constexpr bool is_default_unit(std::string_view unit) noexcept {
+  return unit.empty() || unit == default_unit || unit == "request";
+}
+
 // `"burst"`. A name outside 0x20-0x7e is refused.
 [[nodiscard]] bool write_quoted_name(Writer& out, std::string_view name) noexcept;
 
@@ -43,9 +49,8 @@ inline constexpr std::string_view default_unit = "requests";
                                       std::optional<std::uint64_t> t,
                                       std::optional<std::string_view> pk_bytes) noexcept;
 
-// `;q=100;qu="content-bytes";w=60;pk=:AQ==:`, to stand after a quoted name. The unit is left out
-// when it is the default (also in the registry's spelling "request", or empty). w = 0 is refused:
-// the field has no zero-length windows.
+// `;q=100;qu="content-bytes";w=60;pk=:AQ==:`, to stand after a quoted name. A default unit is
+// left out. w = 0 is refused: the field has no zero-length windows.
 [[nodiscard]] bool write_policy_parameters(Writer& out, std::uint64_t q, std::string_view unit,
                                            std::optional<std::uint64_t> w,
                                            std::optional<std::string_view> pk_bytes) noexcept;

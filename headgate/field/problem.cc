@@ -1,0 +1,65 @@
+#include "headgate/field/problem.h"
+
+namespace headgate::field {
+namespace {
+
+struct Words {
+  std::string_view type;
+  std::string_view title;
+};
+
+Words words(Problem problem) noexcept {
+  switch (problem) {
+    case Problem::quota_exceeded:
+      return {"quota-exceeded", "Request cannot be satisfied as assigned quota has been exceeded"};
+    case Problem::temporary_reduced_capacity:
+      return {"temporary-reduced-capacity",
+              "Request cannot be satisfied due to temporary server capacity constraints"};
+    case Problem::abnormal_usage_detected:
+      return {"abnormal-usage-detected",
+              "Request not satisfied due to detection of abnormal request pattern"};
+  }
+  return {};
+}
+
+void put_json_string(Writer& out, std::string_view text) noexcept {
+  out.put('"');
+  for (const char c : text) {
+    if (c >= 0x20 && c <= 0x7e) {
+      if (c == '"' || c == '\\') out.put('\\');
+      out.put(c);
+      continue;
+    }
+    constexpr char digits[] = "0123456789abcdef";
+    const auto byte = static_cast<unsigned char>(c);
+    out.put("\\u00");
+    out.put(digits[byte >> 4]);
+    out.put(digits[byte & 15]);
+  }
+  out.put('"');
+}
+
+}  // namespace
+
+bool write_problem(Writer& out, Problem problem, unsigned status,
+                   std::span<const std::string_view> violated_policies) noexcept {
+  const Writer::Mark before = out.mark();
+  const auto [type, title] = words(problem);
+  out.put("{\"type\":\"https://iana.org/assignments/http-problem-types#");
+  out.put(type);
+  out.put("\",\"title\":\"");
+  out.put(title);
+  out.put("\",\"status\":");
+  out.put_decimal(status);
+  out.put(",\"violated-policies\":[");
+  for (std::size_t i = 0; i < violated_policies.size(); ++i) {
+    if (i > 0) out.put(',');
+    put_json_string(out, violated_policies[i]);
+  }
+  out.put("]}");
+  if (!out.overflow()) return true;
+  out.rewind(before);
+  return false;
+}
+
+}  // namespace headgate::field

@@ -1,0 +1,43 @@
+#include "headgate/field/retry_after.h"
+
+#include <algorithm>
+
+#include "headgate/base/instant.h"
+#include "headgate/field/http_date.h"
+#include "headgate/field/whitespace.h"
+
+namespace headgate::field {
+namespace {
+
+std::optional<std::uint64_t> delay_seconds(std::string_view digits) noexcept {
+  if (digits.empty()) return {};
+  std::uint64_t seconds = 0;
+  for (const char c : digits) {
+    if (c < '0' || c > '9') return {};
+    seconds = std::min(seconds * 10 + static_cast<std::uint64_t>(c - '0'), field_integer_max);
+  }
+  return seconds;
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> parse_retry_after(std::string_view value,
+                                               std::optional<std::int64_t> base) noexcept {
+  value = without_outer_whitespace(value);
+  if (const auto seconds = delay_seconds(value)) return seconds;
+  if (!base) return {};
+  const auto date = parse_http_date(value, *base);
+  if (!date) return {};
+  const i128 wait = i128{*date} - *base;
+  return static_cast<std::uint64_t>(std::clamp<i128>(wait, 0, field_integer_max));
+}
+
+bool write_retry_after(Writer& out, std::uint64_t seconds) noexcept {
+  const Writer::Mark before = out.mark();
+  out.put_decimal(std::min(seconds, field_integer_max));
+  if (!out.overflow()) return true;
+  out.rewind(before);
+  return false;
+}
+
+}  // namespace headgate::field
