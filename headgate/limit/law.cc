@@ -9,4 +9,8 @@ std::optional<Law> linear_law(const Quota& quota, const Terms& terms) noexcept {
   return std::nullopt;
 }
 
+bool denial_costs(const Law& law) noexcept {
+  return std::visit([](const auto& alternative) { return alternative.denial_costs(); }, law);
+}
+
 }  // namespace headgate::limit

@@ -14,6 +14,7 @@ namespace headgate::limit {
 
 // A quota of 0: costs of 0 pass, nothing else ever does. No state.
 struct Closed {
+  [[nodiscard]] static constexpr bool denial_costs() noexcept { return false; }
   [[nodiscard]] constexpr Decision decide(std::uint64_t cost) const noexcept {
     return cost == 0 ? Decision{.admitted = true} : Decision{.wait = Decision::never};
   }
@@ -24,6 +25,9 @@ using Law = std::variant<Closed, LinearWhole, LinearExact>;
 // The linear law for this quota, in the narrowest exact form. std::nullopt where the quota or the
 // window is out of range, or their product is beyond 128 bits.
 [[nodiscard]] std::optional<Law> linear_law(const Quota& quota, const Terms& terms) noexcept;
+
+// Whether a denial changes what the key has left.
+[[nodiscard]] bool denial_costs(const Law& law) noexcept;
 
 enum class Op : std::uint8_t { spend, peek, refund };
 

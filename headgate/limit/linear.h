@@ -66,6 +66,7 @@ class Linear {
 
   [[nodiscard]] constexpr std::uint64_t quota() const noexcept { return quota_; }
   [[nodiscard]] constexpr Ticks scale() const noexcept { return scale_; }
+  [[nodiscard]] constexpr bool denial_costs() const noexcept { return denied_ != Denied::free; }
 
   // Asks for `cost` units at `now`; takes them if they are there. cost 0 is admitted (except
   // during a penalty); a cost above the quota never is, and is never charged.

@@ -1,0 +1,191 @@
+// The walk of one request: match, charge, merge, report.
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <new>
+
+#include "headgate/gate/gate.h"
+
+namespace headgate::gate {
+namespace {
+
+constexpr PolicyBits bit(const policy::Policy& policy) noexcept {
+  return PolicyBits{1} << policy.index;
+}
+
+// Of two denials the one that tells more: the longer wait, then the fewer units left.
+bool stricter(const limit::Decision& a, const limit::Decision& b) noexcept {
+  return a.wait != b.wait ? a.wait > b.wait : a.remaining < b.remaining;
+}
+
+}  // namespace
+
+void Gate::admit(const policy::Request& request, Instant now, DryRun dry_run, Ticket& ticket,
+                 store::Completion done) const noexcept {
+  ticket.verdict = {};
+  ticket.gate = this;
+  ticket.now = now;
+  ticket.done = done;
+
+  // Match. Memory is the only thing that can fail here; what is not known is not limited.
+  std::span<const policy::Match> matches;
+  try {
+    matches = policies_->match(request, ticket.scratch);
+  } catch (const std::bad_alloc&) {
+  }
+  ticket.matched = matches.size();
+  if (matches.empty()) return done.call(done.context);
+
+  // Charge: enforced policies all or none, each shadow policy as if alone.
+  const auto enforced = [&](const policy::Match& match) {
+    return dry_run == DryRun::no && match.policy->mode == policy::Mode::enforce;
+  };
+  std::size_t charges = 0;
+  const auto charge = [&](std::size_t match) {
+    const policy::Match& m = matches[match];
+    ticket.charges[charges] = {&m.grant->law, m.key, m.cost, limit::Op::spend};
+    ticket.match_of[charges++] = static_cast<std::uint8_t>(match);
+  };
+  for (std::size_t i = 0; i < matches.size(); ++i) {
+    if (enforced(matches[i])) charge(i);
+  }
+  ticket.enforced = charges;
+  for (std::size_t i = 0; i < matches.size(); ++i) {
+    if (!enforced(matches[i])) charge(i);
+  }
+  std::size_t bundles = 0;
+  const auto bundle = [&](std::size_t from, std::size_t count) {
+    ticket.bundles[bundles++] = {std::span(ticket.charges).subspan(from, count),
+                                 std::span(ticket.decisions).subspan(from, count)};
+  };
+  if (ticket.enforced > 0) bundle(0, ticket.enforced);
+  for (std::size_t i = ticket.enforced; i < charges; ++i) bundle(i, 1);
+  store_.take(std::span(ticket.bundles).first(bundles), now,
+              {[](void* context) noexcept { merge(*static_cast<Ticket*>(context)); }, &ticket});
+}
+
+void Gate::merge(Ticket& ticket) noexcept {
+  ticket.gate->conclude(ticket);
+  ticket.done.call(ticket.done.context);
+}
+
+void Gate::conclude(Ticket& ticket) const noexcept {
+  Verdict& verdict = ticket.verdict;
+  const limit::Decision* strictest = nullptr;
+  for (std::size_t i = 0; i < ticket.matched; ++i) {
+    const limit::Decision& decision = ticket.decisions[i];
+    const policy::Policy& policy = *ticket.scratch.matches[ticket.match_of[i]].policy;
+    if (i >= ticket.enforced) {
+      if (!decision.admitted) verdict.shadow_violated |= bit(policy);
+      continue;
+    }
+    verdict.remaining =
+        std::min(verdict.remaining.value_or(decision.remaining), decision.remaining);
+    if (decision.admitted) continue;
+    verdict.violated |= bit(policy);
+    if (strictest == nullptr || stricter(decision, *strictest)) {
+      strictest = &decision;
+      verdict.denier = &policy;
+    }
+  }
+  verdict.outcome = verdict.violated != 0          ? Outcome::denied
+                    : verdict.shadow_violated != 0 ? Outcome::shadow_denied
+                                                   : Outcome::admitted;
+  for (std::size_t i = 0; i < ticket.matched; ++i) {
+    const policy::Policy& policy = *ticket.scratch.matches[ticket.match_of[i]].policy;
+    const bool charged = i < ticket.enforced ? verdict.violated == 0 : ticket.decisions[i].admitted;
+    if (charged && policy.refund_on.any()) verdict.refundable |= bit(policy);
+  }
+  std::uint64_t extra = 0;
+  if (strictest != nullptr && strictest->wait != limit::Decision::never) {
+    extra = jitter(strictest->wait, ticket);
+    verdict.retry_after = std::min(strictest->retry_after() + extra, field_integer_max);
+  }
+  itemise(ticket, extra);
+  count(ticket);
+}
+
+// Fills verdict.items: what the fields are to say, in file order.
+void Gate::itemise(Ticket& ticket, std::uint64_t extra) const noexcept {
+  const policy::Settings& settings = policies_->settings();
+  if (!settings.ratelimit_fields) return;
+  const bool denied = ticket.verdict.outcome == Outcome::denied;
+  if (settings.report_when == policy::ReportWhen::denied && !denied) return;
+
+  bool below = false;
+  std::size_t closest = 0;
+  for (std::size_t i = 0; i < ticket.enforced; ++i) {
+    const limit::Decision& d = ticket.decisions[i];
+    const limit::Decision& c = ticket.decisions[closest];
+    const auto& quota = ticket.scratch.matches[ticket.match_of[i]].grant->quota;
+    if (d.remaining * 100 < quota.units * settings.report_below_percent) below = true;
+    // Least r, then the longer t, then file order.
+    if (d.remaining < c.remaining || (d.remaining == c.remaining && d.reset > c.reset)) closest = i;
+  }
+  if (settings.report_when == policy::ReportWhen::below && !denied && !below) return;
+
+  std::size_t items = 0;
+  for (std::size_t i = 0; i < ticket.enforced; ++i) {
+    if (settings.report == policy::Report::closest && i != closest) continue;
+    const limit::Decision& decision = ticket.decisions[i];
+    Item& item = ticket.items[items++] = this->item(ticket, i);
+    if (!decision.admitted && item.reset != limit::Decision::no_reset) item.reset += extra;
+  }
+  ticket.verdict.items = std::span(ticket.items).first(items);
+}
+
+Item Gate::item(const Ticket& ticket, std::size_t charge) const noexcept {
+  const policy::Match& match = ticket.scratch.matches[ticket.match_of[charge]];
+  const limit::Decision& decision = ticket.decisions[charge];
+  Item item;
+  item.policy = static_cast<std::uint32_t>(match.policy->index);
+  item.grant = static_cast<std::uint32_t>(match.grant - match.policy->grants.data());
+  item.remaining = decision.remaining;
+  item.reset = decision.reset;
+  switch (policies_->settings().partition_key) {
+    case policy::PartitionKey::omit:
+      break;
+    case policy::PartitionKey::opaque:
+      item.opaque_pk = std::bit_cast<std::array<char, 16>>(public_hash(pk_secret_, match.key));
+      break;
+    case policy::PartitionKey::plain:
+      item.plain_pk = match.partition;
+      break;
+  }
+  return item;
+}
+
+// Seconds to add to a wait, at random between none and the configured part of it. The same wait at
+// the same instant gets the same, so that nothing is to be gained by asking in parallel.
+std::uint64_t Gate::jitter(Nanos wait, const Ticket& ticket) const noexcept {
+  const unsigned percent = policies_->settings().jitter_percent;
+  if (percent == 0) return 0;
+  const auto moment = std::bit_cast<std::array<char, sizeof(Instant)>>(ticket.now);
+  const std::uint64_t random =
+      public_hash(pk_secret_, std::string_view(moment.data(), moment.size())).lo;
+  const Nanos most = wait / 100 * percent;
+  const Nanos extra = (most >> 32) * (static_cast<Nanos>(random >> 32)) +
+                      ((most & 0xffffffff) * static_cast<Nanos>(random >> 32) >> 32);
+  return ceil_seconds(wait + extra) - ceil_seconds(wait);
+}
+
+void Gate::count(const Ticket& ticket) const noexcept {
+  if (counts_.empty()) return;
+  const bool denied = ticket.verdict.outcome == Outcome::denied;
+  const auto add = [](std::atomic<std::uint64_t>& counter) {
+    counter.fetch_add(1, std::memory_order_relaxed);
+  };
+  for (std::size_t i = 0; i < ticket.matched; ++i) {
+    const policy::Match& match = ticket.scratch.matches[ticket.match_of[i]];
+    PolicyCounts& counts = counts_[match.policy->index];
+    if (match.cost_defaulted) add(counts.cost_defaulted);
+    if (!ticket.decisions[i].admitted) {
+      add(i < ticket.enforced ? counts.denied : counts.shadow_denied);
+    } else if (i >= ticket.enforced || !denied) {
+      add(counts.admitted);
+    }
+  }
+}
+
+}  // namespace headgate::gate

@@ -1,0 +1,3 @@
+#include "headgate/gate/gate.h"
+
+#include <gtest/gtest.h>

@@ -1,0 +1,108 @@
+#include "headgate/gate/report.h"
+
+#include <array>
+#include <cassert>
+
+#include "headgate/field/problem.h"
+#include "headgate/field/ratelimit.h"
+
+namespace headgate::gate {
+namespace {
+
+// Text that `write(Writer&)` makes, in a buffer with room for `names` escaped and a few numbers.
+template <class Write>
+std::string text(std::string_view names, Write write) {
+  std::string room(2 * names.size() + 128, '\0');
+  Writer out(room);
+  [[maybe_unused]] const bool written = write(out);
+  assert(written);  // names and units were checked when the policy file was read
+  return std::string(out.text());
+}
+
+}  // namespace
+
+Report::Report(const policy::PolicySet& policies)
+    : partition_key_(policies.settings().partition_key) {
+  for (const policy::Policy& policy : policies.policies()) {
+    Policy& mine = policies_.emplace_back();
+    mine.name = policy.name;
+    mine.quoted =
+        text(policy.name, [&](Writer& out) { return field::write_quoted_name(out, policy.name); });
+    for (const policy::Grant& grant : policy.grants) {
+      mine.grants.push_back({&policy, &grant.quota, text(policy.unit, [&](Writer& out) {
+                               return field::write_policy_parameters(
+                                   out, grant.quota.units, policy.unit,
+                                   ceil_seconds(grant.quota.window), {});
+                             })});
+    }
+  }
+}
+
+// Puts one member an item: its name, then `parameters(item)`. All or nothing.
+template <class Parameters>
+bool Report::write_members(std::span<const Item> items, Renames renames, Writer& out,
+                           Parameters parameters) const noexcept {
+  const Writer::Mark before = out.mark();
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (i > 0) out.put(field::member_separator);
+    bool good = true;
+    if (renames.empty() || renames[i].empty()) {
+      out.put(policies_[items[i].policy].quoted);
+    } else {
+      good = field::write_quoted_name(out, renames[i]);
+    }
+    if (!good || !parameters(items[i])) {
+      out.rewind(before);
+      return false;
+    }
+  }
+  if (!out.overflow()) return true;
+  out.rewind(before);
+  return false;
+}
+
+bool Report::write_ratelimit(std::span<const Item> items, Renames renames,
+                             Writer& out) const noexcept {
+  return write_members(items, renames, out, [&](const Item& item) {
+    std::optional<std::uint64_t> t;
+    if (item.reset != limit::Decision::no_reset) t = item.reset;
+    return field::write_limit_parameters(out, item.remaining, t, pk(item));
+  });
+}
+
+bool Report::write_ratelimit_policy(std::span<const Item> items, Renames renames,
+                                    Writer& out) const noexcept {
+  return write_members(items, renames, out, [&](const Item& item) {
+    const Grant& grant = policies_[item.policy].grants[item.grant];
+    if (const auto bytes = pk(item)) {
+      return field::write_policy_parameters(out, grant.quota->units, grant.policy->unit,
+                                            ceil_seconds(grant.quota->window), bytes);
+    }
+    out.put(grant.parameters);
+    return true;
+  });
+}
+
+bool Report::write_problem(const Verdict& verdict, Writer& out) const noexcept {
+  std::array<std::string_view, policy::policies_max> names;
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < policies_.size(); ++i) {
+    if ((verdict.violated >> i & 1) != 0) names[count++] = policies_[i].name;
+  }
+  return field::write_problem(out, field::Problem::quota_exceeded, verdict.status(),
+                              std::span(names).first(count));
+}
+
+std::optional<std::string_view> Report::pk(const Item& item) const noexcept {
+  switch (partition_key_) {
+    case policy::PartitionKey::omit:
+      break;
+    case policy::PartitionKey::opaque:
+      return std::string_view(item.opaque_pk.data(), item.opaque_pk.size());
+    case policy::PartitionKey::plain:
+      return item.plain_pk;
+  }
+  return std::nullopt;
+}
+
+}  // namespace headgate::gate

@@ -1,0 +1,35 @@
+// Working memory of one request.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "headgate/gate/verdict.h"
+#include "headgate/store/store.h"
+
+namespace headgate::gate {
+
+class Gate;
+
+// From admit() until its verdict has been used. Large: reuse it from request to request (a door
+// with a synchronous store needs one per thread). The parts below the verdict are admit()'s own,
+// but for `scratch.matches`, whose first `matched` tell a door what was charged.
+struct Ticket {
+  Verdict verdict;
+
+  policy::Scratch scratch;
+  std::size_t matched = 0;
+  std::size_t enforced = 0;  // charges [0, enforced) are one bundle; the others are alone
+
+  std::array<std::uint8_t, policy::policies_max> match_of;  // charge -> match
+  std::array<limit::Charge, policy::policies_max> charges;
+  std::array<limit::Decision, policy::policies_max> decisions;
+  std::array<store::Bundle, policy::policies_max> bundles;
+  std::array<Item, policy::policies_max> items;
+
+  const Gate* gate = nullptr;
+  Instant now;
+  store::Completion done;
+};
+
+}  // namespace headgate::gate

@@ -1,0 +1,51 @@
+// What the desk says of one request.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "headgate/policy/policy_set.h"
+
+namespace headgate::gate {
+
+enum class Outcome : std::uint8_t {
+  off,            // no policy applied
+  admitted,       // every policy that applied admitted
+  shadow_denied,  // admitted, but a shadow policy would have denied
+  denied,
+};
+
+// One bit per policy, by its index in the file.
+using PolicyBits = std::uint64_t;
+static_assert(policy::policies_max <= 64);
+
+// What the fields say of one policy: small, so that a door can keep it until the response.
+struct Item {
+  std::uint32_t policy = 0;          // index in the file
+  std::uint32_t grant = 0;           // index in its grants
+  std::uint64_t remaining = 0;       // r
+  std::uint64_t reset = 0;           // t [s], or limit::Decision::no_reset
+  std::array<char, 16> opaque_pk{};  // with partition-key: opaque
+  std::string_view plain_pk;         // with partition-key: plain; points into the Ticket
+};
+
+struct Verdict {
+  Outcome outcome = Outcome::off;
+  const policy::Policy* denier = nullptr;    // the denial with the longest wait
+  std::optional<std::uint64_t> retry_after;  // [s], jitter included; absent: waiting never helps
+  PolicyBits violated = 0;                   // enforced policies that denied
+  PolicyBits shadow_violated = 0;
+  PolicyBits refundable = 0;               // charged policies that have a refund-on
+  std::optional<std::uint64_t> remaining;  // least r of the enforced policies
+  std::span<const Item> items;             // what to report, in file order; in the Ticket
+
+  // Status of the denial.
+  [[nodiscard]] unsigned status() const noexcept {
+    return denier == nullptr ? 429 : denier->status;
+  }
+};
+
+}  // namespace headgate::gate

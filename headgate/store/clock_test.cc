@@ -1,0 +1,112 @@
+#include "headgate/store/clock.h"
+
+#include <gtest/gtest.h>
+
+namespace headgate::store {
+namespace {
+
+constexpr std::int64_t second = 1'000'000'000;
+
+// The machine that these tests run on.
+struct Machine {
+  static inline std::int64_t monotonic;
+  static inline std::int64_t wall;
+  static inline std::array<char, 16> boot;
+  static constexpr ClockSource source{[]() noexcept { return monotonic; },
+                                      []() noexcept { return wall; },
+                                      []() noexcept { return boot; }};
+
+  static void pass(std::int64_t ns) {
+    monotonic += ns;
+    wall += ns;
+  }
+  static void reboot(std::int64_t down) {
+    monotonic = 5 * second;
+    wall += down;
+    ++boot[0];
+  }
+};
+
+class ClockTest : public testing::Test {
+ protected:
+  ClockTest() {
+    Machine::monotonic = 1000 * second;
+    Machine::wall = 1'700'000'000 * second;
+    Machine::boot = {1};
+    Clock::begin(anchor_, Machine::source);
+  }
+
+  Anchor anchor_{};
+};
+
+TEST_F(ClockTest, ProcessesAgree) {
+  const Clock one(anchor_, Machine::source);
+  Machine::pass(7 * second + 1);
+  const Clock two(anchor_, Machine::source);
+  EXPECT_EQ(one.now(), two.now());
+  Machine::pass(3);
+  EXPECT_EQ(one.now(), two.now());
+}
+
+TEST_F(ClockTest, StepsOfTheWallClockDoNothing) {
+  const Clock clock(anchor_, Machine::source);
+  const Instant before = clock.now();
+  for (const std::int64_t step : {-86400 * second, 10 * 86400 * second, -second}) {
+    Machine::wall += step;
+    EXPECT_EQ(clock.now(), before);
+    EXPECT_EQ(Clock(anchor_, Machine::source).now(), before) << "nor for who joins after it";
+  }
+}
+
+TEST_F(ClockTest, ARestartGoesOn) {
+  const Instant before = Clock(anchor_, Machine::source).now();
+  Machine::pass(90 * second);
+  EXPECT_EQ(Clock(anchor_, Machine::source).now().ns, before.ns + 90 * second);
+}
+
+TEST_F(ClockTest, ARebootGoesOnByTheWallClock) {
+  Clock clock(anchor_, Machine::source);
+  Machine::pass(10 * second);
+  const Instant before = clock.now();
+  Machine::reboot(40 * second);
+  EXPECT_EQ(Clock(anchor_, Machine::source).now().ns, before.ns + 40 * second);
+  EXPECT_EQ(Clock(anchor_, Machine::source).now().ns, before.ns + 40 * second) << "only once";
+}
+
+TEST_F(ClockTest, ARebootIntoThePastStopsTimeButDoesNotTurnItBack) {
+  Clock clock(anchor_, Machine::source);
+  Machine::pass(10 * second);
+  const Instant before = clock.now();
+  Machine::reboot(-3600 * second);
+  EXPECT_EQ(Clock(anchor_, Machine::source).now(), before);
+}
+
+TEST_F(ClockTest, TheNoteIsAtMostASecondOld) {
+  Clock clock(anchor_, Machine::source);
+  for (int i = 0; i < 1000; ++i) {
+    Machine::pass(second / 7);
+    const Instant now = clock.now();
+    const Instant noted{static_cast<std::int64_t>(anchor_.seen.low())};
+    EXPECT_LE(now.ns - noted.ns, second);
+  }
+}
+
+TEST_F(ClockTest, AMonotonicClockThatStartedAnewIsAnotherBoot) {
+  Clock clock(anchor_, Machine::source);
+  Machine::pass(10 * second);
+  const Instant before = clock.now();
+  Machine::monotonic = second;  // same boot id: a restored snapshot, another time namespace
+  EXPECT_GE(Clock(anchor_, Machine::source).now(), before);
+}
+
+TEST(SystemClock, NamesItsBootAndAdvances) {
+  const ClockSource& system = ClockSource::system();
+  EXPECT_NE(system.boot(), (std::array<char, 16>{}));
+  EXPECT_EQ(system.boot(), system.boot());
+  const std::int64_t before = system.monotonic();
+  EXPECT_GE(system.monotonic(), before);
+  EXPECT_GT(system.wall(), 1'600'000'000 * second);
+}
+
+}  // namespace
+}  // namespace headgate::store

@@ -1,0 +1,39 @@
+// What every store promises, as a suite that each store's tests instantiate:
+//
+//   INSTANTIATE_TEST_SUITE_P(Table, StoreConformance, testing::Values(StoreUnderTest{...}));
+//
+// Linked into tests only.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "headgate/store/store.h"
+
+namespace headgate::store {
+
+struct StoreUnderTest {
+  std::string name;
+  std::unique_ptr<Store> (*make)();  // a store without state, with room for 100,000 keys
+};
+
+class StoreConformance : public testing::TestWithParam<StoreUnderTest> {
+ protected:
+  // What take() said of one bundle.
+  struct Answer {
+    bool admitted = false;
+    std::vector<limit::Decision> decisions;
+  };
+
+  // Asks and waits for the completion.
+  Answer take(const std::vector<limit::Charge>& charges, Instant now);
+  limit::Decision spend(const limit::Law& law, const std::string& key, std::uint64_t cost,
+                        Instant now);
+
+  std::unique_ptr<Store> store_ = GetParam().make();
+};
+
+}  // namespace headgate::store

@@ -1,0 +1,285 @@
+#include <algorithm>
+#include <atomic>
+#include <barrier>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "headgate/store/conformance.h"
+
+namespace headgate::store {
+namespace {
+
+using limit::Charge;
+using limit::Decision;
+using limit::Denied;
+using limit::Law;
+using limit::Op;
+using nlohmann::json;
+
+constexpr Nanos second = nanos_per_second;
+constexpr Instant noon{1'000'000 * nanos_per_second};
+
+Law law(std::uint64_t quota, Nanos window, limit::Terms terms = {}) {
+  return limit::linear_law({quota, window}, terms).value();
+}
+
+// One whole-nanosecond interval and one that is not: the two forms of state.
+const Law narrow = law(10, 10 * second);
+const Law wide = law(7, 10 * second);
+
+i128 integer(const json& value) {
+  if (!value.is_string()) return value.get<std::int64_t>();
+  i128 n = 0;
+  for (const char c : value.get<std::string>()) n = n * 10 + (c - '0');
+  return n;
+}
+
+json vectors(const std::string& name) {
+  std::ifstream in(std::string(HEADGATE_SOURCE_DIR) + "/tests/vectors/" + name + ".json");
+  return json::parse(in);
+}
+
+}  // namespace
+
+StoreConformance::Answer StoreConformance::take(const std::vector<Charge>& charges, Instant now) {
+  Answer answer;
+  answer.decisions.resize(charges.size());
+  Bundle bundle{charges, answer.decisions};
+  std::atomic<int> completions{0};
+  store_->take({&bundle, 1}, now,
+               {[](void* context) noexcept {
+                  auto* count = static_cast<std::atomic<int>*>(context);
+                  count->fetch_add(1);
+                  count->notify_all();
+                },
+                &completions});
+  completions.wait(0);
+  EXPECT_EQ(completions.load(), 1);
+  answer.admitted = bundle.admitted;
+  return answer;
+}
+
+Decision StoreConformance::spend(const Law& law, const std::string& key, std::uint64_t cost,
+                                 Instant now) {
+  return take({{&law, key, cost}}, now).decisions[0];
+}
+
+TEST_P(StoreConformance, AnswersTheVectors) {
+  int steps = 0;
+  for (const char* name : {"linear_lenient", "linear_strict", "linear_penalty"}) {
+    const json file = vectors(name);
+    for (const json& sequence : file["sequences"]) {
+      const json& policy = sequence["policy"];
+      limit::Terms terms;
+      if (policy["mode"] == "strict") terms.denied = Denied::spend;
+      if (policy["mode"] == "penalty") {
+        terms = {Denied::penalty, integer(policy["penalty_ns"]), limit::Reset::pace};
+      }
+      const Law the_law = law(static_cast<std::uint64_t>(integer(policy["quota"])),
+                              integer(policy["window_ns"]), terms);
+      for (const json& step : sequence["steps"]) {
+        const std::string key =
+            sequence["id"].get<std::string>() + "/" + step["key"].get<std::string>();
+        const bool peek = step.value("op", "") == "peek";
+        const auto cost =
+            static_cast<std::uint64_t>(step.contains("cost") ? integer(step["cost"]) : 0);
+        const Answer got = take({{&the_law, key, cost, peek ? Op::peek : Op::spend}},
+                                Instant{integer(step["at"])});
+        const json& want = step["expect"];
+        const Decision& d = got.decisions[0];
+        ASSERT_EQ(got.admitted, want["allowed"].get<bool>()) << key;
+        ASSERT_EQ(d.admitted, got.admitted);
+        ASSERT_EQ(d.remaining, static_cast<std::uint64_t>(integer(want["r"]))) << key;
+        ASSERT_EQ(d.reset, want["t"].is_null() ? Decision::no_reset
+                                               : static_cast<std::uint64_t>(integer(want["t"])))
+            << key;
+        ++steps;
+      }
+    }
+  }
+  EXPECT_GT(steps, 2500);
+}
+
+TEST_P(StoreConformance, TakesAllOrNoneAsTheVectorsSay) {
+  int sequences = 0;
+  const json file = vectors("policy_set");
+  for (const json& sequence : file["sequences"]) {
+    std::vector<std::pair<std::string, Law>> policies;
+    for (const json& policy : sequence["policies"]) {
+      if (policy["algorithm"] != "linear") break;
+      policies.emplace_back(policy["name"], law(policy["quota"].get<std::uint64_t>(),
+                                                policy["window_ns"].get<std::int64_t>()));
+    }
+    if (policies.size() != sequence["policies"].size()) continue;
+    ++sequences;
+    for (const json& step : sequence["steps"]) {
+      std::vector<std::string> keys;
+      for (const auto& [name, unused] : policies)
+        keys.push_back(sequence["id"].get<std::string>() + name);
+      std::vector<Charge> charges;
+      for (std::size_t i = 0; i < policies.size(); ++i) {
+        charges.push_back(
+            {&policies[i].second, keys[i], step["costs"][policies[i].first].get<std::uint64_t>()});
+      }
+      const Answer got = take(charges, Instant{step["at"].get<std::int64_t>()});
+      const json& want = step["expect"];
+      ASSERT_EQ(got.admitted, want["allowed"].get<bool>()) << sequence["id"] << step;
+      for (std::size_t i = 0; i < policies.size(); ++i) {
+        const json& member = want["policies"][policies[i].first];
+        ASSERT_EQ(got.decisions[i].remaining, member["r"].get<std::uint64_t>())
+            << sequence["id"] << step;
+        ASSERT_EQ(got.decisions[i].reset,
+                  member["t"].is_null() ? Decision::no_reset : member["t"].get<std::uint64_t>())
+            << sequence["id"] << step;
+        const auto& violated = want["violated"];
+        const bool denies =
+            std::find(violated.begin(), violated.end(), policies[i].first) != violated.end();
+        ASSERT_EQ(!got.decisions[i].admitted, denies) << sequence["id"] << step;
+      }
+    }
+  }
+  EXPECT_GE(sequences, 3);
+}
+
+TEST_P(StoreConformance, KeysAreTheirOwn) {
+  for (const Law* the_law : {&narrow, &wide}) {
+    EXPECT_TRUE(spend(*the_law, "a", 7, noon).admitted);
+    EXPECT_EQ(spend(*the_law, "b", 0, noon).remaining, the_law == &narrow ? 10u : 7u);
+    EXPECT_EQ(spend(*the_law, std::string("a\0", 2), 0, noon).remaining,
+              the_law == &narrow ? 10u : 7u);
+    store_ = GetParam().make();
+  }
+}
+
+TEST_P(StoreConformance, APeekTakesNothing) {
+  for (const Law* the_law : {&narrow, &wide}) {
+    const std::string key = the_law == &narrow ? "n" : "w";
+    EXPECT_TRUE(spend(*the_law, key, 5, noon).admitted);
+    const Decision spent = take({{the_law, key, 2, Op::peek}}, noon).decisions[0];
+    EXPECT_EQ(take({{the_law, key, 2, Op::peek}}, noon).decisions[0], spent);
+    EXPECT_EQ(spend(*the_law, key, 2, noon), spent);
+    EXPECT_FALSE(take({{the_law, key, 7, Op::peek}}, noon).admitted);
+    EXPECT_TRUE(take({{the_law, key, 0, Op::peek}}, noon).admitted) << "a look is never denied";
+  }
+}
+
+TEST_P(StoreConformance, ARefundGivesBack) {
+  for (const Law* the_law : {&narrow, &wide}) {
+    const std::string key = the_law == &narrow ? "n" : "w";
+    const std::uint64_t quota = the_law == &narrow ? 10 : 7;
+    EXPECT_EQ(take({{the_law, key, 3, Op::refund}}, noon).decisions[0].remaining, quota)
+        << "of a key never seen";
+    EXPECT_TRUE(spend(*the_law, key, quota, noon).admitted);
+    EXPECT_EQ(take({{the_law, key, 3, Op::refund}}, noon).decisions[0].remaining, 3u);
+    EXPECT_TRUE(spend(*the_law, key, 3, noon).admitted);
+    EXPECT_FALSE(spend(*the_law, key, 1, noon).admitted);
+    EXPECT_EQ(take({{the_law, key, 1000, Op::refund}}, noon).decisions[0].remaining, quota);
+  }
+}
+
+TEST_P(StoreConformance, OneDenialTakesNothingFromTheOthers) {
+  const Law small = law(1, second);
+  const std::vector<Charge> both{{&narrow, "n", 2}, {&small, "s", 1}, {&wide, "w", 2}};
+  EXPECT_TRUE(take(both, noon).admitted);
+  const Answer denied = take(both, noon);
+  EXPECT_FALSE(denied.admitted);
+  EXPECT_TRUE(denied.decisions[0].admitted);
+  EXPECT_FALSE(denied.decisions[1].admitted);
+  EXPECT_TRUE(denied.decisions[2].admitted);
+  EXPECT_EQ(denied.decisions[0].remaining, 8u);
+  EXPECT_EQ(denied.decisions[2].remaining, 5u);
+  EXPECT_EQ(spend(narrow, "n", 0, noon).remaining, 8u);
+  EXPECT_EQ(spend(wide, "w", 0, noon).remaining, 5u);
+}
+
+TEST_P(StoreConformance, ADenialCostsWhatItsOwnPolicySays) {
+  const Law strict = law(1, second, {.denied = Denied::spend});
+  const Law other_strict = law(10, 10 * second, {.denied = Denied::spend});
+  const std::vector<Charge> both{{&strict, "s", 1}, {&other_strict, "o", 1}};
+  EXPECT_TRUE(take(both, noon).admitted);
+  EXPECT_FALSE(take(both, noon).admitted);
+  EXPECT_EQ(spend(other_strict, "o", 0, noon).remaining, 9u) << "it did not deny";
+  EXPECT_GT(take({{&strict, "s", 1, Op::peek}}, noon).decisions[0].wait, second) << "it did";
+}
+
+TEST_P(StoreConformance, ACostAboveTheQuotaIsNeverChargedAndNeverAdmitted) {
+  for (const Law* the_law : {&narrow, &wide}) {
+    const std::string key = the_law == &narrow ? "n" : "w";
+    const Decision d = spend(*the_law, key, 11, noon);
+    EXPECT_FALSE(d.admitted);
+    EXPECT_EQ(d.wait, Decision::never);
+    EXPECT_EQ(d.reset, Decision::no_reset);
+    EXPECT_EQ(d.remaining, the_law == &narrow ? 10u : 7u);
+  }
+  const Law closed = law(0, second);
+  EXPECT_FALSE(spend(closed, "c", 1, noon).admitted);
+  EXPECT_TRUE(spend(closed, "c", 0, noon).admitted);
+}
+
+TEST_P(StoreConformance, BundlesOfOneCallAreDecidedInOrder) {
+  constexpr std::size_t count = 200;
+  std::vector<Charge> charges(count, Charge{&narrow, "k", 1});
+  std::vector<Decision> decisions(count);
+  std::vector<Bundle> bundles;
+  for (std::size_t i = 0; i < count; ++i) bundles.push_back({{&charges[i], 1}, {&decisions[i], 1}});
+  std::atomic<bool> done{false};
+  store_->take(bundles, noon,
+               {[](void* flag) noexcept {
+                  static_cast<std::atomic<bool>*>(flag)->store(true);
+                  static_cast<std::atomic<bool>*>(flag)->notify_all();
+                },
+                &done});
+  done.wait(false);
+  for (std::size_t i = 0; i < count; ++i) {
+    EXPECT_EQ(bundles[i].admitted, i < 10) << i;
+    EXPECT_EQ(decisions[i].remaining, i < 10 ? 9 - i : 0) << i;
+  }
+}
+
+TEST_P(StoreConformance, AChangedQuotaKeepsTheTimeThatWasSpent) {
+  // 6 of 10 s are spent, whatever the units are called: by whole nanoseconds, thirds and sevenths.
+  const Law before = law(10, 10 * second);
+  EXPECT_TRUE(spend(before, "k", 6, noon).admitted);
+  EXPECT_EQ(spend(law(5, 10 * second), "k", 0, noon).remaining, 2u);
+  EXPECT_EQ(take({{&wide, "k", 0, Op::peek}}, noon).decisions[0].remaining, 2u) << "of 7";
+  EXPECT_TRUE(spend(wide, "k", 1, noon).admitted);
+  EXPECT_EQ(spend(law(13, 10 * second), "k", 1, noon).remaining, 2u)
+      << "of 13, after 6/10, 1/7, 1/13";
+  EXPECT_EQ(spend(before, "k", 0, noon).remaining, 1u);
+  EXPECT_EQ(spend(law(1000, second), "k", 0, noon).remaining, 0u) << "8 s are owed, of 1 s";
+  EXPECT_EQ(spend(law(1000, second), "k", 0, {noon.ns + second}).remaining, 1000u)
+      << "no debt is longer than the new window";
+}
+
+TEST_P(StoreConformance, ThreadsTakeExactlyTheQuota) {
+  constexpr int threads = 4;
+  constexpr int rounds = 200;
+  const Law quota_97 = law(97, 97 * second);
+  const Law quota_60 = law(60, 7 * second);
+  std::atomic<std::uint64_t> admitted{0};
+  std::barrier round_begins(threads);
+  std::barrier round_ends(threads, [&]() noexcept {
+    EXPECT_EQ(admitted.load(), 60u);
+    admitted.store(0);
+  });
+  const auto work = [&](int thread) {
+    for (int round = 0; round < rounds; ++round) {
+      const std::string a = "a" + std::to_string(round);
+      const std::string b = "b" + std::to_string(round);
+      round_begins.arrive_and_wait();
+      for (int i = 0; i < 40; ++i) {
+        std::vector<Charge> charges{{&quota_97, a, 1}, {&quota_60, b, 1}};
+        if (thread % 2 == 1) std::swap(charges[0], charges[1]);
+        if (take(charges, noon).admitted) admitted.fetch_add(1);
+      }
+      round_ends.arrive_and_wait();
+    }
+  };
+  std::vector<std::thread> pool;
+  for (int i = 0; i < threads; ++i) pool.emplace_back(work, i);
+  for (std::thread& thread : pool) thread.join();
+}
+
+}  // namespace headgate::store

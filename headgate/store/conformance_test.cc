@@ -1,0 +1,42 @@
+#include "headgate/store/conformance.h"
+
+#include <cstdlib>
+#include <string>
+
+#include "headgate/store/table.h"
+
+namespace headgate::store {
+namespace {
+
+std::unique_ptr<Store> make(const TableOptions& options) {
+  auto table = Table::open(options);
+  if (!table) {
+    ADD_FAILURE() << table.error();
+    std::abort();
+  }
+  return std::move(*table);
+}
+
+constexpr std::size_t room = std::size_t{8} << 20;
+
+std::unique_ptr<Store> in_file() {
+  const std::string path = testing::TempDir() + "headgate-conformance-" + std::to_string(getpid());
+  auto store = make({.memory = room, .file = path, .wide_share = 32});
+  unlink(path.c_str());  // the mapping lives on
+  return store;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Table, StoreConformance,
+    testing::Values(
+        StoreUnderTest{
+            "threads",
+            [] { return make({.memory = room, .sharing = Sharing::threads, .wide_share = 32}); }},
+        StoreUnderTest{
+            "processes",
+            [] { return make({.memory = room, .sharing = Sharing::processes, .wide_share = 32}); }},
+        StoreUnderTest{"file", in_file}),
+    [](const auto& the) { return the.param.name; });
+
+}  // namespace
+}  // namespace headgate::store

@@ -1,0 +1,117 @@
+#include "headgate/store/region.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace headgate::store {
+namespace {
+
+constexpr std::size_t huge_page = std::size_t{2} << 20;
+
+Failure<std::string> failed(const std::string& path, const char* doing) {
+  return Failure<std::string>(path + ": cannot " + doing + ": " + std::strerror(errno));
+}
+
+// Zeroed and private, starting on a huge page.
+void* map_huge(std::size_t bytes) noexcept {
+  const std::size_t wide = bytes + huge_page;
+  void* raw = mmap(nullptr, wide, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (raw == MAP_FAILED) return raw;
+  auto* begin = static_cast<std::byte*>(raw);
+  const std::size_t skip =
+      (huge_page - reinterpret_cast<std::uintptr_t>(raw) % huge_page) % huge_page;
+  const std::size_t used = (bytes + 4095) / 4096 * 4096;
+  if (skip > 0) munmap(begin, skip);
+  if (wide > skip + used) munmap(begin + skip + used, wide - skip - used);
+  madvise(begin + skip, used, MADV_HUGEPAGE);  // advice: smaller pages do, too
+  return begin + skip;
+}
+
+}  // namespace
+
+Result<Region, std::string> Region::anonymous(std::size_t bytes, Sharing sharing) {
+  void* at = sharing == Sharing::threads
+                 ? map_huge(bytes)
+                 : mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (at == MAP_FAILED) {
+    return Failure<std::string>("cannot map " + std::to_string(bytes) +
+                                " bytes of memory: " + std::strerror(errno));
+  }
+  Region region;
+  region.bytes_ = {static_cast<std::byte*>(at), bytes};
+  return region;
+}
+
+Result<std::optional<Region>, std::string> Region::file(const std::string& path) {
+  const int descriptor = open(path.c_str(), O_RDWR | O_CLOEXEC);
+  if (descriptor < 0) {
+    if (errno == ENOENT) return std::nullopt;
+    return failed(path, "open");
+  }
+  Region region;
+  region.descriptor_ = descriptor;
+  struct stat status {};
+  if (fstat(descriptor, &status) != 0) return failed(path, "stat");
+  if (!S_ISREG(status.st_mode)) {
+    return Failure<std::string>(path + ": is not a regular file, as a table has to be");
+  }
+  const auto bytes = static_cast<std::size_t>(status.st_size);
+  if (bytes == 0) return region;  // mmap refuses 0 bytes; the caller says what is wrong
+  void* at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+  if (at == MAP_FAILED) return failed(path, "map");
+  region.bytes_ = {static_cast<std::byte*>(at), bytes};
+  return region;
+}
+
+Result<void, std::string> Region::create(const std::string& path, std::size_t bytes, Fill fill,
+                                         void* context) {
+  std::string draft = path + ".XXXXXX";
+  const int descriptor = mkostemp(draft.data(), O_CLOEXEC);
+  if (descriptor < 0) return failed(path, "create");
+  Region region;
+  region.descriptor_ = descriptor;
+  const auto discard = [&](const char* doing) {
+    const auto failure = failed(path, doing);
+    unlink(draft.c_str());
+    return failure;
+  };
+  // Blocks are taken now: a full disk is an error here, and not a bus error on some request.
+  const int full = posix_fallocate(descriptor, 0, static_cast<off_t>(bytes));
+  if (full != 0) {
+    errno = full;
+    return discard("reserve disk space");
+  }
+  void* at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+  if (at == MAP_FAILED) return discard("map");
+  region.bytes_ = {static_cast<std::byte*>(at), bytes};
+  fill(region.bytes_, context);
+  if (link(draft.c_str(), path.c_str()) != 0 && errno != EEXIST) return discard("create");
+  unlink(draft.c_str());
+  return {};
+}
+
+Region::Region(Region&& other) noexcept
+    : bytes_(std::exchange(other.bytes_, {})), descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+Region::~Region() {
+  if (!bytes_.empty()) munmap(bytes_.data(), bytes_.size());
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+void Region::lock() const noexcept {
+  while (descriptor_ >= 0 && flock(descriptor_, LOCK_EX) != 0 && errno == EINTR) {
+  }
+}
+
+void Region::unlock() const noexcept {
+  if (descriptor_ >= 0) flock(descriptor_, LOCK_UN);
+}
+
+}  // namespace headgate::store

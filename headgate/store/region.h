@@ -1,0 +1,52 @@
+// The memory that a table lives in: private, shared with child processes, or a file.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "headgate/base/result.h"
+
+namespace headgate::store {
+
+enum class Sharing : std::uint8_t {
+  threads,    // this process alone; uses huge pages where the system has them
+  processes,  // this process and those that it forks from now on
+};
+
+// Owns a mapping, and the file descriptor behind it. Moves but does not copy; the memory stays
+// where it is. Errors are sentences that name the file.
+class Region {
+ public:
+  // Zeroed memory, taken from the system as it is touched.
+  static Result<Region, std::string> anonymous(std::size_t bytes, Sharing sharing);
+
+  // An existing file, mapped shared, whatever its size. std::nullopt if there is none.
+  static Result<std::optional<Region>, std::string> file(const std::string& path);
+
+  // Makes a file of zeroes, lets `fill(span, context)` write into it, and only then gives it its
+  // name: whoever finds the file finds it finished. No error if somebody else was first.
+  using Fill = void (*)(std::span<std::byte> bytes, void* context);
+  static Result<void, std::string> create(const std::string& path, std::size_t bytes, Fill fill,
+                                          void* context);
+
+  Region(Region&& other) noexcept;
+  Region& operator=(Region&&) = delete;
+  ~Region();
+
+  [[nodiscard]] std::span<std::byte> bytes() const noexcept { return bytes_; }
+
+  // Keeps other processes from locking the same file. Released by unlock() or death.
+  void lock() const noexcept;
+  void unlock() const noexcept;
+
+ private:
+  Region() = default;
+
+  std::span<std::byte> bytes_;
+  int descriptor_ = -1;
+};
+
+}  // namespace headgate::store

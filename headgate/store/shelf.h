@@ -1,0 +1,251 @@
+// The cells of one kind, in buckets of four: two buckets for each key, no order, no links.
+//
+// Reading. A key is in at most one cell, in one of its two buckets. Whoever finds it computes the
+// next state and swaps it in; a lost swap means another request came first, and starts over.
+//
+// Inserting. Two requests may both find that a key is nowhere. So a cell is first claimed (tag and
+// a nonce, no state), then both buckets are searched once more, and only then the claim is
+// confirmed with the first state. Each claimer's swap is a barrier between its claim and its
+// search, hence of two claimers at least one sees the other: the one that comes later in the order
+// of cells gives way, and a claim that does not move on (its process may be dead) is removed. A
+// confirmed cell beats every claim. So no key is ever confirmed twice, and nobody waits.
+//
+// Making room. An empty cell is taken first, then one whose time of a full quota has come: it says
+// nothing any more, whatever policy it belonged to. If all eight are live the one that is nearest
+// to a full quota goes, unless the new key is nearer still: then the new key is not kept. A flood
+// of new keys therefore never frees a key that is more restricted than they are.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "headgate/base/siphash.h"
+#include "headgate/store/cell.h"
+
+namespace headgate::store {
+
+// Where a key may be, and how it is told from others. One for both shelves.
+struct Place {
+  Hash128 hash;
+
+  [[nodiscard]] Tag tag() const noexcept {
+    // The high bits of both words pick the buckets; the low ones are left for the tag.
+    const Tag tag = (hash.lo << 32 | (hash.hi & 0xffffffff)) & ~claim_mark;
+    return tag == 0 ? 2 : tag;
+  }
+};
+
+struct ShelfCounters {
+  std::atomic<std::uint64_t> evictions{0};  // live keys that made room for more restricted ones
+  std::atomic<std::uint64_t> unkept{0};     // new keys that found only more restricted ones
+  std::atomic<std::uint64_t> inserts{0};    // keys that got a cell
+};
+
+template <class Cell>
+struct alignas(64) Bucket {
+  std::array<Cell, 4> cells;
+};
+
+template <class Cell>
+class Shelf {
+ public:
+  using Law = typename Cell::Law;
+  using State = typename Cell::State;
+  using Seen = typename Cell::Seen;
+
+  Shelf() = default;
+  // `buckets` must be zero or hold cells of this kind; both are the caller's, shared with other
+  // processes. At least two buckets.
+  Shelf(std::span<Bucket<Cell>> buckets, ShelfCounters& counters) noexcept
+      : buckets_(buckets), counters_(&counters) {}
+
+  [[nodiscard]] std::size_t cells() const noexcept { return buckets_.size() * 4; }
+  [[nodiscard]] std::uint64_t inserts() const noexcept {
+    return counters_->inserts.load(std::memory_order_relaxed);
+  }
+
+  // Asks for both buckets of a key, ahead of use.
+  void prefetch(const Place& place) const noexcept {
+    for (const std::size_t bucket : homes(place)) {
+      __builtin_prefetch(&buckets_[bucket], 1, 3);
+      if constexpr (sizeof(Bucket<Cell>) > 64) {
+        __builtin_prefetch(&buckets_[bucket].cells[2], 1, 3);
+      }
+    }
+  }
+
+  // Steps a key's state once, atomically. `step(std::optional<State>)` gives a limit::Step and
+  // may be called several times. If the key is new here, `heir.full_at()` may tell what it starts
+  // from, and `heir.moved()` hears that it got a cell.
+  template <class StepFunction, class Heir>
+  limit::Decision transact(const Place& place, const Law& law, Instant now, StepFunction step,
+                           Heir heir) noexcept {
+    for (int patience = patience_at_first;; --patience) {
+      if (Cell* cell = find(place)) {
+        const Seen seen = cell->read();
+        if (seen.tag_word != place.tag()) continue;
+        const auto next = step(std::optional<State>(seen.state_for(law)));
+        if (next.changed ? cell->update(seen, next.state, law) : cell->holds(seen)) {
+          return next.decision;
+        }
+      } else {
+        std::optional<State> inherited;
+        if (const auto full_at = heir.full_at()) inherited = Cell::state_from(*full_at, law);
+        const auto next = step(inherited);
+        if (!next.changed) return next.decision;
+        const Inserted inserted = insert(place, law, next.state, now, patience);
+        if (inserted == Inserted::kept) heir.moved();
+        if (inserted != Inserted::raced) return next.decision;
+      }
+    }
+  }
+
+  // The moment of a full quota of a key that is here, for a change of cell kind.
+  [[nodiscard]] std::optional<Nanos> full_at(const Place& place) const noexcept {
+    const Cell* cell = find(place);
+    if (cell == nullptr) return std::nullopt;
+    const Seen seen = cell->read();
+    if (seen.tag_word != place.tag()) return std::nullopt;
+    return seen.full_at();
+  }
+
+  // Forgets a key.
+  void remove(const Place& place) noexcept {
+    if (Cell* cell = find(place)) {
+      const Seen seen = cell->read();
+      if (seen.tag_word == place.tag()) cell->clear(seen);
+    }
+  }
+
+  // Cells of keys without a full quota, in `sample` buckets spread over the shelf, scaled up to
+  // all of it; exact if it has no more buckets than that.
+  [[nodiscard]] std::uint64_t live(Instant now, std::size_t sample) const noexcept {
+    const std::size_t count = std::min(sample, buckets_.size());
+    std::uint64_t found = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      for (const Cell& cell : buckets_[buckets_.size() * i / count].cells) {
+        const Seen seen = cell.read();
+        if (!seen.empty() && !seen.claimed() && seen.full_at() > now.ns) ++found;
+      }
+    }
+    return count == 0 ? 0 : found * buckets_.size() / count;
+  }
+
+ private:
+  // How often a claimer steps aside for another one before it takes it for dead.
+  static constexpr int patience_at_first = 64;
+
+  [[nodiscard]] std::array<std::size_t, 2> homes(const Place& place) const noexcept {
+    const auto scaled = [&](std::uint64_t word) {
+      return static_cast<std::size_t>(u128{word} * buckets_.size() >> 64);
+    };
+    const std::size_t first = scaled(place.hash.lo);
+    const std::size_t second = scaled(place.hash.hi);
+    if (second != first) return {first, second};
+    return {first, first + 1 == buckets_.size() ? 0 : first + 1};
+  }
+
+  [[nodiscard]] Cell* find(const Place& place) const noexcept {
+    const Tag tag = place.tag();
+    for (const std::size_t bucket : homes(place)) {
+      for (Cell& cell : buckets_[bucket].cells) {
+        if (cell.tag_word() == tag) return &cell;
+      }
+    }
+    return nullptr;
+  }
+
+  struct Victim {
+    Cell* cell = nullptr;
+    Seen seen;
+    bool live = false;
+  };
+
+  // The cell to take for a new key, by the order in this file's head.
+  [[nodiscard]] Victim choose(const Place& place, Instant now) const noexcept {
+    struct Best {
+      Victim victim;
+      Nanos full_at = 0;
+      int rank = 3;  // 0 empty or full, 1 claimed, 2 live
+      int free = 0;
+    };
+    std::array<Best, 2> best;
+    for (int side = 0; side < 2; ++side) {
+      for (Cell& cell : buckets_[homes(place)[side]].cells) {
+        const Seen seen = cell.read();
+        const Nanos full_at = seen.empty()     ? std::numeric_limits<std::int64_t>::min()
+                              : seen.claimed() ? 0
+                                               : seen.full_at();
+        const int rank = seen.empty() ? 0 : seen.claimed() ? 1 : full_at <= now.ns ? 0 : 2;
+        Best& mine = best[side];
+        if (rank == 0) ++mine.free;
+        if (rank < mine.rank || (rank == mine.rank && full_at < mine.full_at)) {
+          mine.victim = {&cell, seen, rank == 2};
+          mine.full_at = full_at;
+          mine.rank = rank;
+        }
+      }
+    }
+    // The emptier bucket, so that both fill evenly; else the better victim.
+    const bool second = best[1].free != best[0].free   ? best[1].free > best[0].free
+                        : best[1].rank != best[0].rank ? best[1].rank < best[0].rank
+                                                       : best[1].full_at < best[0].full_at;
+    return best[second ? 1 : 0].victim;
+  }
+
+  enum class Inserted { kept, unkept, raced };
+
+  Inserted insert(const Place& place, const Law& law, State state, Instant now,
+                  int patience) noexcept {
+    const Victim victim = choose(place, now);
+    if (victim.live && Cell::full_at(state, law) <= victim.seen.full_at()) {
+      counters_->unkept.fetch_add(1, std::memory_order_relaxed);
+      return Inserted::unkept;
+    }
+    const std::uint64_t nonce = claim_nonce();
+    if (!victim.cell->claim(victim.seen, place.tag(), nonce)) return Inserted::raced;
+    if (!alone(place, *victim.cell, patience)) {
+      victim.cell->withdraw(place.tag(), nonce);
+      return Inserted::raced;
+    }
+    if (!victim.cell->confirm(place.tag(), nonce, state, law)) return Inserted::raced;
+    counters_->inserts.fetch_add(1, std::memory_order_relaxed);
+    if (victim.live) counters_->evictions.fetch_add(1, std::memory_order_relaxed);
+    return Inserted::kept;
+  }
+
+  // Whether `mine` is the only cell that is held or claimed for this key. Removes claims that have
+  // to give way.
+  bool alone(const Place& place, const Cell& mine, int patience) noexcept {
+    const Tag tag = place.tag();
+    bool before_mine = true;
+    for (const std::size_t bucket : homes(place)) {
+      for (Cell& cell : buckets_[bucket].cells) {
+        if (&cell == &mine) {
+          before_mine = false;
+          continue;
+        }
+        if ((cell.tag_word() & ~claim_mark) != tag) continue;
+        const Seen seen = cell.read();
+        if ((seen.tag_word & ~claim_mark) != tag) continue;
+        if (!seen.claimed()) return false;
+        if (before_mine && patience > 0) {
+          _mm_pause();
+          return false;
+        }
+        // Removing it is a race with its confirmation: if that came first, it has won.
+        if (!cell.clear(seen)) return false;
+      }
+    }
+    return true;
+  }
+
+  std::span<Bucket<Cell>> buckets_;
+  ShelfCounters* counters_ = nullptr;
+};
+
+}  // namespace headgate::store

@@ -1,0 +1,297 @@
+#include "headgate/store/table.h"
+
+#include <array>
+#include <cstddef>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "headgate/base/random.h"
+
+namespace headgate::store {
+namespace {
+
+constexpr std::array<char, 8> magic{'h', 'e', 'a', 'd', 'g', 'a', 't', 'e'};
+constexpr std::uint32_t format_version = 1;
+constexpr std::size_t header_bytes = 4096;
+
+// How many charges of a call are hashed and asked from memory ahead of the first decision.
+constexpr std::size_t ahead_max = 64;
+
+// What a key that is new on one shelf inherits from the other: a policy whose quota was changed
+// may have left its state in the other kind of cell.
+template <class Shelf>
+class Heir {
+ public:
+  Heir(Shelf& other, const Place& place) noexcept : other_(other), place_(place) {}
+
+  [[nodiscard]] std::optional<Nanos> full_at() noexcept {
+    const std::optional<Nanos> found =
+        other_.inserts() == 0 ? std::nullopt : other_.full_at(place_);
+    found_ = found.has_value();
+    return found;
+  }
+  void moved() noexcept {
+    if (found_) other_.remove(place_);
+  }
+
+ private:
+  Shelf& other_;
+  const Place& place_;
+  bool found_ = false;
+};
+
+}  // namespace
+
+// The first page. docs/table-format.md has its picture.
+struct Table::Header {
+  // Never changes once the file has its name.
+  struct Fixed {
+    std::array<char, 8> magic;
+    std::uint32_t version;
+    std::uint32_t header_bytes;
+    std::uint64_t total_bytes;
+    std::uint64_t narrow_buckets;
+    std::uint64_t wide_buckets;
+    HashSecret secret;
+  };
+  Fixed fixed;
+  std::uint64_t checksum;  // of `fixed`
+  alignas(64) Anchor anchor;
+  alignas(64) ShelfCounters narrow;
+  alignas(64) ShelfCounters wide;
+
+  [[nodiscard]] static std::uint64_t checksum_of(const Fixed& fixed) noexcept {
+    char bytes[sizeof(Fixed)];
+    std::memcpy(bytes, &fixed, sizeof bytes);
+    return public_hash({}, {bytes, sizeof bytes}).lo;
+  }
+
+  // Writes the header of a new table into zeroed memory.
+  static void make(std::span<std::byte> memory, const TableOptions& options) noexcept {
+    auto* header = new (memory.data()) Header{};
+    const std::size_t room = memory.size() - header_bytes;
+    const std::size_t wide_room = room / 64 * options.wide_share;
+    Fixed& fixed = header->fixed;
+    fixed.magic = magic;
+    fixed.version = format_version;
+    fixed.header_bytes = header_bytes;
+    fixed.total_bytes = memory.size();
+    fixed.wide_buckets = std::max<std::size_t>(2, wide_room / sizeof(Bucket<WideCell>));
+    fixed.narrow_buckets =
+        (room - fixed.wide_buckets * sizeof(Bucket<WideCell>)) / sizeof(Bucket<NarrowCell>);
+    fixed.secret = random_secret();
+    header->checksum = checksum_of(fixed);
+    Clock::begin(header->anchor, *options.clock);
+  }
+
+  // What is wrong with a file that claims to be a table; nullptr if nothing is.
+  [[nodiscard]] static std::string fault(std::span<const std::byte> memory) {
+    if (memory.size() < sizeof(Fixed) ||
+        std::memcmp(memory.data(), magic.data(), magic.size()) != 0) {
+      return "is not a headgate table; it was left as it is";
+    }
+    Fixed fixed;
+    std::memcpy(&fixed, memory.data(), sizeof fixed);
+    if (fixed.version != format_version) {
+      return "is a headgate table of format " + std::to_string(fixed.version) +
+             ", and this headgate reads format " + std::to_string(format_version) +
+             "; remove the file to start with full quotas";
+    }
+    if (memory.size() < header_bytes || fixed.total_bytes != memory.size()) {
+      return "is truncated or was resized: it has " + std::to_string(memory.size()) +
+             " bytes, and its header says " + std::to_string(fixed.total_bytes) +
+             "; remove the file to start with full quotas";
+    }
+    std::uint64_t checksum = 0;
+    std::memcpy(&checksum, memory.data() + offsetof(Header, checksum), sizeof checksum);
+    const std::size_t room = memory.size() - header_bytes;
+    if (checksum != checksum_of(fixed) || fixed.header_bytes != header_bytes ||
+        fixed.narrow_buckets < 2 || fixed.wide_buckets < 2 ||
+        fixed.wide_buckets > room / sizeof(Bucket<WideCell>) ||
+        fixed.narrow_buckets >
+            (room - fixed.wide_buckets * sizeof(Bucket<WideCell>)) / sizeof(Bucket<NarrowCell>)) {
+      return "has a damaged header; remove the file to start with full quotas";
+    }
+    return {};
+  }
+};
+
+Result<std::unique_ptr<Table>, std::string> Table::open(const TableOptions& options) {
+  static_assert(sizeof(Header) <= header_bytes);
+  if (options.memory < TableOptions::memory_min) {
+    return Failure<std::string>("a table needs at least " +
+                                std::to_string(TableOptions::memory_min) + " bytes of memory");
+  }
+  const std::size_t bytes = options.memory / 4096 * 4096;
+  if (options.file.empty()) {
+    auto region = Region::anonymous(bytes, options.sharing);
+    if (!region) return Failure<std::string>(region.error());
+    Header::make(region->bytes(), options);
+    return std::unique_ptr<Table>(new Table(std::move(*region), *options.clock));
+  }
+  for (;;) {
+    auto found = Region::file(options.file);
+    if (!found) return Failure<std::string>(found.error());
+    if (!found->has_value()) {
+      const auto made = Region::create(
+          options.file, bytes,
+          [](std::span<std::byte> memory, void* context) {
+            Header::make(memory, *static_cast<const TableOptions*>(context));
+          },
+          const_cast<TableOptions*>(&options));
+      if (!made) return Failure<std::string>(made.error());
+      continue;
+    }
+    Region& region = **found;
+    if (const std::string fault = Header::fault(region.bytes()); !fault.empty()) {
+      return Failure<std::string>(options.file + ": " + fault);
+    }
+    if (region.bytes().size() != bytes) {
+      return Failure<std::string>(options.file + ": is a table of " +
+                                  std::to_string(region.bytes().size()) + " bytes, and " +
+                                  std::to_string(bytes) +
+                                  " were asked for; ask for its size, or remove the file to start "
+                                  "with full quotas");
+    }
+    region.lock();
+    std::unique_ptr<Table> table(new Table(std::move(region), *options.clock));
+    table->region_.unlock();
+    return table;
+  }
+}
+
+Table::Table(Region region, const ClockSource& clock) noexcept
+    : region_(std::move(region)),
+      header_(reinterpret_cast<Header*>(region_.bytes().data())),
+      clock_(header_->anchor, clock) {
+  std::byte* at = region_.bytes().data() + header_bytes;
+  const Header::Fixed& fixed = header_->fixed;
+  narrow_ = {{reinterpret_cast<Bucket<NarrowCell>*>(at), fixed.narrow_buckets}, header_->narrow};
+  at += fixed.narrow_buckets * sizeof(Bucket<NarrowCell>);
+  wide_ = {{reinterpret_cast<Bucket<WideCell>*>(at), fixed.wide_buckets}, header_->wide};
+}
+
+const HashSecret& Table::secret() const noexcept { return header_->fixed.secret; }
+
+TableStats Table::stats() const noexcept {
+  constexpr std::size_t sample = 8192;
+  const Instant at = now();
+  TableStats stats;
+  stats.memory = region_.bytes().size();
+  stats.cells = narrow_.cells() + wide_.cells();
+  stats.live = narrow_.live(at, sample) + wide_.live(at, sample);
+  for (const ShelfCounters* counters : {&header_->narrow, &header_->wide}) {
+    stats.evictions += counters->evictions.load(std::memory_order_relaxed);
+    stats.unkept += counters->unkept.load(std::memory_order_relaxed);
+  }
+  return stats;
+}
+
+Place Table::place(std::string_view key) const noexcept {
+  return {table_hash(header_->fixed.secret, key)};
+}
+
+void Table::prefetch(const limit::Charge& charge, const Place& place) const noexcept {
+  if (std::holds_alternative<limit::LinearWhole>(*charge.law)) {
+    narrow_.prefetch(place);
+  } else if (std::holds_alternative<limit::LinearExact>(*charge.law)) {
+    wide_.prefetch(place);
+  }
+}
+
+void Table::take(std::span<Bundle> bundles, Instant now, Completion done) noexcept {
+  std::array<Place, ahead_max> places;
+  while (!bundles.empty()) {
+    std::size_t whole = 0;  // bundles whose places fit
+    std::size_t charges = 0;
+    while (whole < bundles.size() && charges + bundles[whole].charges.size() <= ahead_max) {
+      for (const limit::Charge& charge : bundles[whole].charges) {
+        places[charges] = place(charge.key);
+        prefetch(charge, places[charges]);
+        ++charges;
+      }
+      ++whole;
+    }
+    std::size_t used = 0;
+    for (Bundle& bundle : bundles.first(whole)) {
+      decide(bundle, std::span(places).subspan(used, bundle.charges.size()), now);
+      used += bundle.charges.size();
+    }
+    bundles = bundles.subspan(whole);
+  }
+  done.call(done.context);
+}
+
+void Table::decide(Bundle& bundle, std::span<const Place> places, Instant now) noexcept {
+  const auto& charges = bundle.charges;
+  const auto ask = [&](std::size_t i, limit::Op op, std::uint64_t cost) {
+    return bundle.decisions[i] = apply(charges[i], op, cost, places[i], now);
+  };
+  if (charges.size() == 1) {
+    bundle.admitted = ask(0, charges[0].op, charges[0].cost).admitted;
+    return;
+  }
+
+  // Look first: where a charge would be denied, nobody else is disturbed by taking and giving back.
+  bool admitted = true;
+  for (std::size_t i = 0; i < charges.size(); ++i) {
+    const limit::Op op = charges[i].op == limit::Op::spend ? limit::Op::peek : charges[i].op;
+    if (!ask(i, op, charges[i].cost).admitted) admitted = false;
+  }
+  const bool looked_well = admitted;
+  std::size_t taken = 0;
+  while (admitted && taken < charges.size()) {
+    if (charges[taken].op == limit::Op::spend) {
+      admitted = ask(taken, limit::Op::spend, charges[taken].cost).admitted;
+    }
+    if (admitted) ++taken;
+  }
+  bundle.admitted = admitted;
+  if (admitted) return;
+
+  // Give back what was taken before another request came first; let denials cost what they cost;
+  // show what is there of the rest.
+  for (std::size_t i = 0; i < charges.size(); ++i) {
+    const limit::Charge& charge = charges[i];
+    if (charge.op != limit::Op::spend || (looked_well && i == taken)) continue;
+    if (i < taken) {
+      ask(i, limit::Op::refund, charge.cost);
+    } else if (bundle.decisions[i].admitted) {
+      ask(i, limit::Op::peek, 0);
+    } else if (limit::denial_costs(*charge.law)) {
+      const limit::Decision looked = bundle.decisions[i];
+      if (ask(i, limit::Op::spend, charge.cost).admitted) {  // after a refund by somebody else
+        ask(i, limit::Op::refund, charge.cost);
+        bundle.decisions[i] = looked;
+      }
+    }
+  }
+}
+
+limit::Decision Table::apply(const limit::Charge& charge, limit::Op op, std::uint64_t cost,
+                             const Place& place, Instant now) noexcept {
+  const auto run = [&](const auto& law, auto& mine, auto& other) {
+    const auto step = [&](const auto& state) {
+      switch (op) {
+        case limit::Op::spend:
+          return law.spend(state, cost, now);
+        case limit::Op::peek:
+          return law.peek(state, cost, now);
+        case limit::Op::refund:
+          break;
+      }
+      return law.refund(state, cost, now);
+    };
+    return mine.transact(place, law, now, step, Heir{other, place});
+  };
+  if (const auto* law = std::get_if<limit::LinearWhole>(charge.law)) {
+    return run(*law, narrow_, wide_);
+  }
+  if (const auto* law = std::get_if<limit::LinearExact>(charge.law)) {
+    return run(*law, wide_, narrow_);
+  }
+  return std::get<limit::Closed>(*charge.law).decide(op == limit::Op::refund ? 0 : cost);
+}
+
+}  // namespace headgate::store

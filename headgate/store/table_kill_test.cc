@@ -1,0 +1,119 @@
+// Processes that are killed at any instruction leave no key stuck and no units beyond the quota.
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <string>
+
+#include "headgate/store/table.h"
+
+namespace headgate::store {
+namespace {
+
+using limit::Charge;
+using limit::Decision;
+using limit::Law;
+
+constexpr Nanos second = nanos_per_second;
+constexpr std::size_t keys = 64;
+constexpr std::uint64_t quota = 5000;
+
+struct Tally {
+  std::array<std::atomic<std::uint64_t>, keys> admitted;  // per key; at most what really was
+  std::atomic<std::uint64_t> progress;
+};
+
+std::uint64_t next(std::uint64_t& state) {
+  state ^= state << 13;
+  state ^= state >> 7;
+  return state ^= state << 17;
+}
+
+// Spends on random keys, two policies at once, and churns new keys through a few buckets, until
+// it is killed.
+[[noreturn]] void hammer(Table& table, Tally& tally, Instant now, std::uint64_t seed) {
+  const Law narrow = limit::linear_law({quota, static_cast<Nanos>(quota) * second}, {}).value();
+  const Law wide = limit::linear_law({quota * 7, 3000 * second}, {}).value();
+  for (;;) {
+    const std::size_t key = next(seed) % keys;
+    const std::string a = "a" + std::to_string(key);
+    const std::string b = "b" + std::to_string(key);
+    const std::string churn = "c" + std::to_string(next(seed) % 5000);
+    std::array<Charge, 2> both{{{&narrow, a, 1}, {&wide, b, 7}}};
+    std::array<Decision, 2> decisions;
+    Bundle bundle{both, decisions};
+    table.take({&bundle, 1}, now, {});
+    if (bundle.admitted) tally.admitted[key].fetch_add(1);
+    for (const Law* law : {&narrow, &wide}) {
+      const Charge light{law, churn, 1};
+      Bundle alone{{&light, 1}, {decisions.data(), 1}};
+      table.take({&alone, 1}, now, {});
+    }
+    tally.progress.fetch_add(1);
+  }
+}
+
+TEST(TableKill, ProcessesKilledInTheMiddleBreakNothing) {
+  auto table = Table::open({.memory = 64 * 1024, .wide_share = 32}).value();
+  const Instant now = table->now();
+  void* memory =
+      mmap(nullptr, sizeof(Tally), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  Tally& tally = *new (memory) Tally{};
+
+  constexpr int kills = 300;
+  std::array<pid_t, 3> children{};
+  int killed = 0;
+  std::uint64_t seed = 88172645463325252;
+  while (killed < kills) {
+    for (pid_t& child : children) {
+      if (child != 0) continue;
+      const std::uint64_t child_seed = next(seed);
+      child = fork();
+      ASSERT_GE(child, 0);
+      if (child == 0) hammer(*table, tally, now, child_seed);
+    }
+    // Let them get on a little, each time a different way, then kill one.
+    const std::uint64_t goal = tally.progress.load() + 1 + next(seed) % 200;
+    while (tally.progress.load() < goal) sched_yield();
+    pid_t& victim = children[next(seed) % children.size()];
+    kill(victim, SIGKILL);
+    waitpid(victim, nullptr, 0);
+    victim = 0;
+    ++killed;
+  }
+  for (const pid_t child : children) {
+    if (child == 0) continue;
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+  }
+
+  const Law narrow = limit::linear_law({quota, static_cast<Nanos>(quota) * second}, {}).value();
+  const auto spend = [&](const std::string& key, std::uint64_t cost, Instant at) {
+    const Charge charge{&narrow, key, cost};
+    Decision decision;
+    Bundle bundle{{&charge, 1}, {&decision, 1}};
+    table->take({&bundle, 1}, at, {});
+    return decision;
+  };
+  std::uint64_t total = 0;
+  for (std::size_t i = 0; i < keys; ++i) {
+    const std::string key = "a" + std::to_string(i);
+    const std::uint64_t left = spend(key, 0, now).remaining;
+    EXPECT_LE(tally.admitted[i].load() + left, quota) << "units beyond the quota of " << key;
+    total += tally.admitted[i].load();
+    const Instant later{now.ns + static_cast<Nanos>(quota) * second};
+    EXPECT_TRUE(spend(key, quota, later).admitted) << key << " is stuck";
+    EXPECT_FALSE(spend(key, 1, later).admitted) << key << " has forgotten";
+  }
+  EXPECT_GT(total, 0u);
+  munmap(memory, sizeof(Tally));
+}
+
+}  // namespace
+}  // namespace headgate::store

@@ -1,0 +1,146 @@
+// Threads and processes that hammer one key at one instant take its quota exactly: the insertion of
+// the key is part of every round.
+
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "headgate/store/table.h"
+
+namespace headgate::store {
+namespace {
+
+using limit::Charge;
+using limit::Decision;
+using limit::Law;
+
+constexpr Nanos second = nanos_per_second;
+constexpr int workers = 4;
+constexpr int rounds = 1000;
+
+Law law(std::uint64_t quota, Nanos window) {
+  return limit::linear_law({quota, window}, {}).value();
+}
+
+// What the workers share: in shared memory, so that they may be processes.
+struct Arena {
+  std::atomic<int> arrived[2];
+  std::atomic<std::uint64_t> admitted[2];
+  std::atomic<int> failures;
+
+  // A spinning barrier: a worker passes once all have come. Two counters take turns.
+  void meet(int turn) noexcept {
+    arrived[turn % 2].fetch_add(1);
+    while (arrived[turn % 2].load() < workers) sched_yield();
+    if (arrived[(turn + 1) % 2].load() == workers) arrived[(turn + 1) % 2].store(0);
+  }
+};
+
+template <class T>
+T* shared() {
+  void* at = mmap(nullptr, sizeof(T), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  return at == MAP_FAILED ? nullptr : new (at) T{};
+}
+
+enum class Crew { threads, processes };
+
+// Runs `work(worker)` in every worker of the crew, and waits.
+void run(Crew crew, const std::function<void(int)>& work) {
+  if (crew == Crew::threads) {
+    std::vector<std::thread> pool;
+    for (int i = 0; i < workers; ++i) pool.emplace_back(work, i);
+    for (std::thread& thread : pool) thread.join();
+    return;
+  }
+  std::vector<pid_t> children;
+  for (int i = 0; i < workers; ++i) {
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      work(i);
+      _exit(0);
+    }
+    children.push_back(child);
+  }
+  for (const pid_t child : children) {
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  }
+}
+
+struct Race {
+  const char* name;
+  Crew crew;
+  std::vector<std::pair<std::uint64_t, Nanos>> policies;  // quota, window; all pass each request
+  std::uint64_t admitted;                                 // in each round
+};
+
+class TableRace : public testing::TestWithParam<Race> {};
+
+TEST_P(TableRace, AdmitsExactlyTheQuota) {
+  const Race& race = GetParam();
+  // Small, so that keys of former rounds are evicted or reused under way.
+  auto table = Table::open({.memory = 256 * 1024, .wide_share = 32}).value();
+  const Instant now = table->now();
+  std::vector<Law> laws;
+  for (const auto& [quota, window] : race.policies) laws.push_back(law(quota, window));
+  Arena* arena = shared<Arena>();
+  ASSERT_NE(arena, nullptr);
+
+  run(race.crew, [&](int worker) {
+    int turn = 0;
+    for (int round = 0; round < rounds; ++round) {
+      std::vector<std::string> keys;
+      std::vector<Charge> charges;
+      for (std::size_t i = 0; i < laws.size(); ++i) {
+        keys.push_back(std::to_string(i) + "/" + std::to_string(round));
+      }
+      for (std::size_t i = 0; i < laws.size(); ++i) charges.push_back({&laws[i], keys[i], 1});
+      std::vector<Decision> decisions(charges.size());
+      arena->meet(turn++);
+      std::uint64_t mine = 0;
+      for (std::uint64_t i = 0; i < race.admitted; ++i) {
+        Bundle bundle{charges, decisions};
+        table->take({&bundle, 1}, now, {});
+        if (bundle.admitted) ++mine;
+      }
+      arena->admitted[round % 2].fetch_add(mine);
+      arena->meet(turn++);
+      if (worker == 0) {
+        if (arena->admitted[round % 2].load() != race.admitted) arena->failures.fetch_add(1);
+        arena->admitted[round % 2].store(0);
+      }
+    }
+  });
+  EXPECT_EQ(arena->failures.load(), 0) << "of " << rounds << " rounds";
+  munmap(arena, sizeof(Arena));
+}
+
+constexpr Nanos minute = 60 * second;
+INSTANTIATE_TEST_SUITE_P(
+    All, TableRace,
+    testing::Values(Race{"threads_narrow", Crew::threads, {{20, minute}}, 20},
+                    Race{"threads_wide", Crew::threads, {{19, minute}}, 19},
+                    Race{"threads_three_policies",
+                         Crew::threads,
+                         {{60, minute}, {17, minute}, {20, minute}},
+                         17},
+                    Race{"processes_narrow", Crew::processes, {{20, minute}}, 20},
+                    Race{"processes_wide", Crew::processes, {{19, minute}}, 19},
+                    Race{"processes_three_policies",
+                         Crew::processes,
+                         {{60, minute}, {20, minute}, {17, minute}},
+                         17}),
+    [](const auto& the) { return std::string(the.param.name); });
+
+}  // namespace
+}  // namespace headgate::store

@@ -1,0 +1,146 @@
+// What the table adds to the Store contract: room, eviction and counters.
+
+#include "headgate/store/table.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace headgate::store {
+namespace {
+
+using limit::Charge;
+using limit::Decision;
+using limit::Denied;
+using limit::Law;
+using limit::Op;
+
+constexpr Nanos second = nanos_per_second;
+
+Law law(std::uint64_t quota, Nanos window, limit::Terms terms = {}) {
+  return limit::linear_law({quota, window}, terms).value();
+}
+
+std::unique_ptr<Table> open(const TableOptions& options) {
+  auto table = Table::open(options);
+  EXPECT_TRUE(table.has_value()) << table.error();
+  return std::move(*table);
+}
+
+Decision ask(Table& table, const Law& law, const std::string& key, std::uint64_t cost, Instant now,
+             Op op = Op::spend) {
+  const Charge charge{&law, key, cost, op};
+  Decision decision;
+  Bundle bundle{{&charge, 1}, {&decision, 1}};
+  table.take({&bundle, 1}, now, {});
+  return decision;
+}
+
+TEST(Table, RefusesTooLittleMemory) {
+  const auto table = Table::open({.memory = 4096});
+  ASSERT_FALSE(table.has_value());
+  EXPECT_EQ(table.error(), "a table needs at least 16384 bytes of memory");
+}
+
+// The same load as ten million keys in 256 MiB, at a sixteenth of the size.
+TEST(Table, HoldsTenMillionKeysIn256MiBWithFewEvictions) {
+  auto table = open({.memory = std::size_t{16} << 20, .sharing = Sharing::threads});
+  const Law hour = law(3600, 3600 * second);
+  constexpr std::uint64_t keys = 10'000'000 / 16;
+  const Instant now = table->now();
+  for (std::uint64_t i = 0; i < keys; ++i) {
+    ASSERT_TRUE(ask(*table, hour, std::to_string(i), 100, now).admitted);
+  }
+  const TableStats stats = table->stats();
+  EXPECT_LT(stats.evictions + stats.unkept, keys / 1000);
+  EXPECT_NEAR(static_cast<double>(stats.live), keys, keys * 0.02);
+  std::uint64_t forgotten = 0;
+  for (std::uint64_t i = 0; i < keys; ++i) {
+    if (ask(*table, hour, std::to_string(i), 0, now, Op::peek).remaining != 3500) ++forgotten;
+  }
+  EXPECT_EQ(forgotten, stats.evictions + stats.unkept) << "each is counted";
+  EXPECT_EQ(stats.memory, std::size_t{16} << 20);
+}
+
+class Flood : public testing::TestWithParam<std::uint64_t> {};
+
+TEST_P(Flood, OfNewKeysNeverFreesAKeyInPenalty) {
+  auto table = open({.memory = 64 * 1024, .wide_share = 32});
+  const std::uint64_t quota = GetParam();
+  const Law the_law = law(quota, 60 * second, {Denied::penalty, 60 * second});
+  const std::uint64_t keys = 10 * table->stats().cells;
+  Instant now = table->now();
+  for (std::uint64_t i = 0; i <= 200; ++i) ask(*table, the_law, "offender", 1, now);
+  ASSERT_FALSE(ask(*table, the_law, "offender", 1, now).admitted);
+  for (std::uint64_t i = 0; i < keys; ++i) {
+    now.ns += second / 1000;
+    ask(*table, the_law, "flood" + std::to_string(i), 1 + i % 3, now);
+    if (i % 97 == 0) {
+      ASSERT_FALSE(ask(*table, the_law, "offender", 1, now).admitted) << i;
+    }
+  }
+  const TableStats stats = table->stats();
+  EXPECT_GT(stats.evictions + stats.unkept, 0u);
+  EXPECT_LE(stats.live, stats.cells);
+}
+
+INSTANTIATE_TEST_SUITE_P(Cells, Flood, testing::Values(60, 59),
+                         [](const auto& the) { return the.param == 60 ? "narrow" : "wide"; });
+
+TEST(Table, TheLessRestrictedOfTwoKeysMakesRoom) {
+  auto table = open({.memory = TableOptions::memory_min});
+  const Law the_law = law(100, 100 * second);
+  const Instant now = table->now();
+  const std::uint64_t keys = 4 * table->stats().cells;
+  // Heavier and heavier keys: the heaviest must be those that stay.
+  for (std::uint64_t i = 0; i < keys; ++i) {
+    ask(*table, the_law, std::to_string(i), 1 + i * 99 / keys, now);
+  }
+  std::uint64_t light = 0;
+  std::uint64_t heavy = 0;
+  for (std::uint64_t i = 0; i < keys; ++i) {
+    const bool known = ask(*table, the_law, std::to_string(i), 0, now, Op::peek).remaining < 100;
+    if (known && i < keys / 2) ++light;
+    if (known && i >= 3 * keys / 4) ++heavy;
+  }
+  EXPECT_GT(heavy, table->stats().cells * 8 / 10);
+  EXPECT_LT(light, heavy / 10);
+  // And light keys that come last do not push them out.
+  const std::uint64_t before = table->stats().evictions;
+  for (std::uint64_t i = 0; i < keys; ++i) {
+    EXPECT_TRUE(ask(*table, the_law, "late" + std::to_string(i), 1, now).admitted);
+  }
+  EXPECT_LE(table->stats().evictions - before, keys / 100);
+  EXPECT_GT(table->stats().unkept, keys / 2);
+}
+
+TEST(Table, ACellWhoseQuotaIsFullIsReusedWithoutEviction) {
+  auto table = open({.memory = TableOptions::memory_min});
+  const Law the_law = law(10, second);
+  Instant now = table->now();
+  for (int round = 0; round < 50; ++round) {
+    for (int i = 0; i < 300; ++i) {
+      const std::string key = std::to_string(round) + "/" + std::to_string(i);
+      ASSERT_EQ(ask(*table, the_law, key, 1, now).remaining, 9u);
+    }
+    now.ns += second;
+  }
+  EXPECT_EQ(table->stats().unkept, 0u);
+  EXPECT_LT(table->stats().evictions, 50u) << "only what two buckets could not hold at one time";
+}
+
+TEST(Table, EveryTableHasItsOwnSecret) {
+  auto one = open({.memory = TableOptions::memory_min});
+  auto two = open({.memory = TableOptions::memory_min});
+  EXPECT_NE(one->secret().k0, two->secret().k0);
+}
+
+TEST(Table, ItsClockGoesOn) {
+  auto table = open({.memory = TableOptions::memory_min});
+  const Instant before = table->now();
+  EXPECT_GT(before.ns, 0);
+  EXPECT_GE(table->now(), before);
+}
+
+}  // namespace
+}  // namespace headgate::store
