@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "headgate/limit/law.h"
+#include "headgate/limit/quota.h"
 
 namespace headgate::policy {
 
@@ -34,6 +35,13 @@ struct Policy {
   unsigned status = 429;      // of a denial
   StatusSet refund_on;        // response statuses whose cost is given back
   std::vector<Grant> grants;  // [0] is the policy's own; the others are overrides
+
+  // For people, who want to see what they asked for; deciding needs none of it. The texts are what
+  // the file says, on one line.
+  limit::Terms terms;
+  std::string key_text = "[address]";
+  std::string match_text;  // empty: every request
+  std::string cost_text = "1";
 };
 
 }  // namespace headgate::policy

@@ -9,6 +9,7 @@
 #include "headgate/policy/map_reader.h"
 #include "headgate/policy/quantity.h"
 #include "headgate/policy/text.h"
+#include "headgate/policy/wording.h"
 
 namespace headgate::policy {
 namespace {
@@ -89,6 +90,14 @@ std::optional<limit::Quota> read_quota(const MapReader& map, const limit::Quota*
   if (base != nullptr && !map.has("window")) window = base->window;
   if (!units || !window) return std::nullopt;
   return limit::Quota{*units, *window};
+}
+
+// Where the quota is spelled.
+Place quota_place(const MapReader& map) {
+  for (const std::string_view key : {"quota", "rate", "burst", "window"}) {
+    if (const Node* node = map.find(key)) return node->at;
+  }
+  return map.at();
 }
 
 std::optional<Grant> make_grant(const limit::Quota& quota, const limit::Terms& terms, Place at,
@@ -438,7 +447,7 @@ class OverrideReader {
     }
     const auto own = read_quota(map, &base_, faults_);
     if (!own) return std::nullopt;
-    return make_grant(*own, terms_, node.at, faults_);
+    return make_grant(*own, terms_, quota_place(map), faults_);
   }
 
   void read_id(const Node& node, std::uint32_t grant) {
@@ -516,12 +525,16 @@ void read_policy(const Node& node, const ClientAddress& settings,
   rule.conditions = read_match(map, faults);
   rule.key = read_key(map, settings, faults);
   rule.cost = read_cost(map, faults);
+  if (const Node* key = map.find("key")) policy.key_text = flow_text(*key);
+  if (const Node* match = map.find("match")) policy.match_text = flow_text(*match);
+  if (const Node* cost = map.find("cost")) policy.cost_text = flow_text(*cost);
 
   read_algorithm(map, faults);
   const limit::Terms terms = read_terms(map, faults);
+  policy.terms = terms;
   const auto quota = read_quota(map, nullptr, faults);
   if (quota) {
-    const auto grant = make_grant(*quota, terms, node.at, faults);
+    const auto grant = make_grant(*quota, terms, quota_place(map), faults);
     if (grant) policy.grants.push_back(*grant);
   }
   if (const Node* overrides = map.find("overrides")) {

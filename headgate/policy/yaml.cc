@@ -46,11 +46,12 @@ class Builder : public YAML::EventHandler {
 
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     if (anchor >= anchors_.size() || anchors_[anchor] == nullptr) {
-      throw Refused{place(mark), "unknown alias; expected an anchor of that name before it"};
+      throw Refused{place(mark), "an alias of nothing; expected an anchor of that name before it"};
     }
     Node& node = *anchors_[anchor];
     if (!node.complete) {
-      throw Refused{place(mark), "alias inside of what it names; expected one that ends before"};
+      throw Refused{place(mark),
+                    "an alias inside of what it names; expected an anchor that has ended"};
     }
     weigh(node.weight, place(mark));
     attach(node);
@@ -191,6 +192,27 @@ std::optional<Place> tab_indent(std::string_view text, std::uint32_t last_line) 
   return std::nullopt;
 }
 
+// The parser's words for the mistakes that people make, in the words of this file format.
+std::string syntax_fault(const std::string& words) {
+  constexpr std::pair<std::string_view, std::string_view> known[] = {
+      {"illegal map value",
+       "a ':' that starts no value; expected 'key: value' alone on its line, or "
+       "quotes around a text with ': '"},
+      {"end of map not found",
+       "a line that continues no map; expected 'key: value', in the column of the keys above"},
+      {"end of sequence not found",
+       "a line that continues no list; expected '- item', in the column of the items above"},
+      {"end of map flow not found", "a map that is not closed; expected ',' or '}'"},
+      {"end of sequence flow not found", "a list that is not closed; expected ',' or ']'"},
+      {"illegal flow end", "a bracket that closes nothing; expected its opening before it"},
+      {"the referenced anchor is not defined",
+       "an alias of nothing; expected an anchor of that name before it"}};
+  for (const auto& [theirs, ours] : known) {
+    if (words.starts_with(theirs)) return std::string(ours);
+  }
+  return "not well-formed YAML (" + words + "); expected a map with 'version' and 'policies'";
+}
+
 // Whether anything but the end follows.
 class Ignored : public YAML::EventHandler {
  public:
@@ -241,7 +263,7 @@ std::optional<Document> Document::parse(std::string_view text, Faults& faults) {
     std::istream stream(&view);
     YAML::Parser parser(stream);
     Builder builder(document.nodes_);
-    if (!parser.HandleNextDocument(builder) || document.nodes_.empty()) {
+    if (!parser.HandleNextDocument(builder) || document.root().kind == Kind::empty) {
       faults.add({1, 1}, "the file is empty; expected 'version: 1' and 'policies:'");
       return std::nullopt;
     }
@@ -259,7 +281,7 @@ std::optional<Document> Document::parse(std::string_view text, Faults& faults) {
     if (const auto tab = tab_indent(text, at.line)) {
       faults.add(*tab, "a tab in the indentation; expected spaces");
     } else {
-      faults.add(at, "not well-formed YAML: " + e.msg);
+      faults.add(at, syntax_fault(e.msg));
     }
     return std::nullopt;
   }
