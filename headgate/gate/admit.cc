@@ -14,6 +14,17 @@ constexpr PolicyBits bit(const policy::Policy& policy) noexcept {
   return PolicyBits{1} << policy.index;
 }
 
+// Memory is the only thing that can fail in matching; what is not known is not limited.
+std::span<const policy::Match> match(const policy::PolicySet& policies,
+                                     const policy::Request& request,
+                                     policy::Scratch& scratch) noexcept {
+  try {
+    return policies.match(request, scratch);
+  } catch (const std::bad_alloc&) {
+    return {};
+  }
+}
+
 // Of two denials the one that tells more: the longer wait, then the fewer units left.
 bool stricter(const limit::Decision& a, const limit::Decision& b) noexcept {
   return a.wait != b.wait ? a.wait > b.wait : a.remaining < b.remaining;
@@ -28,12 +39,7 @@ void Gate::admit(const policy::Request& request, Instant now, DryRun dry_run, Ti
   ticket.now = now;
   ticket.done = done;
 
-  // Match. Memory is the only thing that can fail here; what is not known is not limited.
-  std::span<const policy::Match> matches;
-  try {
-    matches = policies_->match(request, ticket.scratch);
-  } catch (const std::bad_alloc&) {
-  }
+  const std::span<const policy::Match> matches = match(*policies_, request, ticket.scratch);
   ticket.matched = matches.size();
   if (matches.empty()) return done.call(done.context);
 
