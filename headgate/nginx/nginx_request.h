@@ -1,0 +1,34 @@
+// An nginx request, as policies see it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "headgate/nginx/ngx.h"
+#include "headgate/policy/request.h"
+
+namespace headgate::nginx {
+
+// The header section that the client sent. A view of the request.
+class NginxHeaders final : public policy::Headers {
+ public:
+  explicit NginxHeaders(const ngx_http_request_t* r) noexcept : r_(r) {}
+
+  [[nodiscard]] std::optional<std::string_view> line(std::string_view name,
+                                                     std::size_t nth) const noexcept override;
+
+ private:
+  const ngx_http_request_t* r_;
+};
+
+// Bytes of the request's body: as announced, or as read. std::nullopt: neither.
+[[nodiscard]] std::optional<std::uint64_t> body_bytes(const ngx_http_request_t* r) noexcept;
+
+// What the client asked for: path and query are those of its own request line, normalised,
+// whatever rewrites and internal redirects made of them since. std::nullopt if nginx could not
+// make out a path. Views of the request and of its pool; `headers` must outlive the result.
+[[nodiscard]] std::optional<policy::Request> client_request(ngx_http_request_t* r,
+                                                            const NginxHeaders& headers) noexcept;
+
+}  // namespace headgate::nginx

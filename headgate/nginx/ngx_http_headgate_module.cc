@@ -1,0 +1,806 @@
+// The nginx door: asks the gate once per client request, before nginx does anything about it, and
+// tells on the response what the gate answered. docs/nginx.md is the manual.
+//
+// In nginx's own order: data, directives, module, variables, handlers, helpers, configuration,
+// init.
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <new>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "headgate/base/writer.h"
+#include "headgate/field/accept.h"
+#include "headgate/field/merge.h"
+#include "headgate/field/retry_after.h"
+#include "headgate/gate/gate.h"
+#include "headgate/gate/table_options.h"
+#include "headgate/nginx/counters.h"
+#include "headgate/nginx/metrics.h"
+#include "headgate/nginx/nginx_request.h"
+#include "headgate/nginx/ngx.h"
+#include "headgate/policy/load.h"
+#include "headgate/store/table.h"
+
+namespace {
+
+using namespace headgate;
+using headgate::nginx::as_ngx_str;
+using headgate::nginx::view;
+
+// headgate_memory
+struct Memory {
+  std::size_t bytes;
+  std::string file;  // empty: memory alone
+};
+
+// http{}: what all workers share.
+struct MainConf {
+  std::shared_ptr<const policy::PolicySet> policies;  // null without headgate_config
+  std::optional<Memory> memory;
+  store::TableOptions table_options;  // in force
+  std::shared_ptr<store::Table> table;
+  std::shared_ptr<nginx::Counters> counters;
+  std::optional<gate::Gate> gate;
+};
+
+struct LocConf {
+  ngx_flag_t on;
+  ngx_flag_t dry_run;
+};
+
+// Units to give back if the response has the right status.
+struct Refund {
+  policy::Match match;
+  Refund* next;
+};
+
+// What is remembered of a request from its decision to its log line. Lives in the request's pool.
+struct Context {
+  const gate::Gate* gate;
+  gate::Verdict verdict;  // its items are behind this
+  Refund* refunds;
+  bool enforceable;  // decided before nginx answered
+};
+static_assert(std::is_trivially_destructible_v<Context>);
+static_assert(std::is_trivially_destructible_v<gate::Item>);
+static_assert(std::is_trivially_destructible_v<Refund>);
+
+extern "C" {
+char* set_config(ngx_conf_t* cf, ngx_command_t* cmd, void* conf);
+char* set_memory(ngx_conf_t* cf, ngx_command_t* cmd, void* conf);
+char* set_metrics(ngx_conf_t* cf, ngx_command_t* cmd, void* conf);
+ngx_int_t add_variables(ngx_conf_t* cf);
+ngx_int_t init(ngx_conf_t* cf);
+ngx_int_t init_module(ngx_cycle_t* cycle);
+void* create_main_conf(ngx_conf_t* cf);
+void* create_loc_conf(ngx_conf_t* cf);
+char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child);
+ngx_int_t get_verdict(ngx_http_request_t* r, ngx_http_variable_value_t* v, uintptr_t data);
+ngx_int_t get_policy(ngx_http_request_t* r, ngx_http_variable_value_t* v, uintptr_t data);
+ngx_int_t get_remaining(ngx_http_request_t* r, ngx_http_variable_value_t* v, uintptr_t data);
+}
+
+ngx_command_t directives[] = {
+    // headgate_config FILE;            the policy file, relative to nginx.conf
+    {ngx_string("headgate_config"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1, set_config,
+     NGX_HTTP_MAIN_CONF_OFFSET, 0, nullptr},
+
+    // headgate_memory SIZE [FILE];     instead of the policy file's `store`; FILE outlives nginx
+    {ngx_string("headgate_memory"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE12, set_memory,
+     NGX_HTTP_MAIN_CONF_OFFSET, 0, nullptr},
+
+    // headgate on|off;                 default off
+    {ngx_string("headgate"),
+     NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF | NGX_CONF_FLAG,
+     ngx_conf_set_flag_slot, NGX_HTTP_LOC_CONF_OFFSET, offsetof(LocConf, on), nullptr},
+
+    // headgate_dry_run on|off;         decides and counts, never denies; default off
+    {ngx_string("headgate_dry_run"),
+     NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF | NGX_CONF_FLAG,
+     ngx_conf_set_flag_slot, NGX_HTTP_LOC_CONF_OFFSET, offsetof(LocConf, dry_run), nullptr},
+
+    // headgate_metrics;                answers with the counters as Prometheus text
+    {ngx_string("headgate_metrics"), NGX_HTTP_LOC_CONF | NGX_CONF_NOARGS, set_metrics,
+     NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
+
+    ngx_null_command};
+
+ngx_http_module_t http_module = {
+    add_variables,     // preconfiguration
+    init,              // postconfiguration
+    create_main_conf,  // create main configuration
+    nullptr,           // init main configuration
+    nullptr,           // create server configuration
+    nullptr,           // merge server configuration
+    create_loc_conf,   // create location configuration
+    merge_loc_conf     // merge location configuration
+};
+
+}  // namespace
+
+extern "C" {
+// Named by nginx's list of this file's modules.
+__attribute__((visibility("hidden")))
+ngx_module_t ngx_http_headgate_module = {NGX_MODULE_V1,
+                                         &http_module,
+                                         directives,
+                                         NGX_HTTP_MODULE,
+                                         nullptr,      // init master
+                                         init_module,  // init module
+                                         nullptr,      // init process
+                                         nullptr,      // init thread
+                                         nullptr,      // exit thread
+                                         nullptr,      // exit process
+                                         nullptr,      // exit master
+                                         NGX_MODULE_V1_PADDING};
+}
+
+namespace {
+
+ngx_http_variable_t variables[] = {
+    // admitted, denied, shadow-denied or off
+    {ngx_string("headgate_verdict"), nullptr, get_verdict, 0, NGX_HTTP_VAR_NOCACHEABLE, 0},
+    // the policy that denied, or would have
+    {ngx_string("headgate_policy"), nullptr, get_policy, 0, NGX_HTTP_VAR_NOCACHEABLE, 0},
+    // least r of the enforced policies
+    {ngx_string("headgate_remaining"), nullptr, get_remaining, 0, NGX_HTTP_VAR_NOCACHEABLE, 0},
+    ngx_http_null_variable};
+
+ngx_http_output_header_filter_pt next_header_filter;
+
+// A worker judges one request at a time, and the table answers at once, so one of each is enough.
+gate::Ticket ticket;
+std::array<char, 16384> text_buffer;
+
+// The context of requests that no policy matched.
+Context unmatched{};
+
+ngx_str_t ratelimit_key = ngx_string("RateLimit");
+ngx_str_t ratelimit_policy_key = ngx_string("RateLimit-Policy");
+ngx_str_t retry_after_key = ngx_string("Retry-After");
+ngx_str_t problem_type = ngx_string("application/problem+json");
+ngx_str_t metrics_type = ngx_string("text/plain; version=0.0.4; charset=utf-8");
+ngx_str_t no_type = ngx_null_string;
+
+MainConf& main_conf(ngx_http_request_t* r) noexcept {
+  return *static_cast<MainConf*>(ngx_http_get_module_main_conf(r, ngx_http_headgate_module));
+}
+
+LocConf& loc_conf(ngx_http_request_t* r) noexcept {
+  return *static_cast<LocConf*>(ngx_http_get_module_loc_conf(r, ngx_http_headgate_module));
+}
+
+Context* find_context(ngx_http_request_t* r) noexcept;
+Context* decide(ngx_http_request_t* r, bool enforceable) noexcept;
+ngx_int_t deny(ngx_http_request_t* r, const Context& context) noexcept;
+ngx_int_t write_fields(ngx_http_request_t* r, const Context& context) noexcept;
+void drop_stale_fields(ngx_http_request_t* r) noexcept;
+
+// --- Handlers ---------------------------------------------------------------------------------
+
+extern "C" void body_was_read(ngx_http_request_t* r) {
+  r->preserve_body = 1;
+  r->write_event_handler = ngx_http_core_run_phases;
+  ngx_http_core_run_phases(r);
+}
+
+// Rewrite phase, before the rewrite module: the location is known, and `return` has not answered
+// yet. Runs again after each rewrite and internal redirect; the context makes them one request.
+extern "C" ngx_int_t rewrite_handler(ngx_http_request_t* r) {
+  if (r != r->main || !loc_conf(r).on || find_context(r) != nullptr) return NGX_DECLINED;
+
+  const MainConf& conf = main_conf(r);
+  if (conf.policies->needs_body_bytes() && !nginx::body_bytes(r) && !r->discard_body) {
+    const ngx_int_t rc = ngx_http_read_client_request_body(r, body_was_read);
+    if (rc >= NGX_HTTP_SPECIAL_RESPONSE) return rc;
+    ngx_http_finalize_request(r, NGX_DONE);
+    return NGX_DONE;
+  }
+
+  const Context* context = decide(r, true);
+  if (context == nullptr) return NGX_HTTP_INTERNAL_SERVER_ERROR;
+  if (context->verdict.outcome != gate::Outcome::denied) return NGX_DECLINED;
+  return deny(r, *context);
+}
+
+// Every response. One whose request never came by a location (a `return` in server{}, an error in
+// the request itself) is judged here: too late to be denied, but charged and told.
+extern "C" ngx_int_t header_filter(ngx_http_request_t* r) {
+  if (r != r->main) return next_header_filter(r);
+  const Context* context = find_context(r);
+  if (context == nullptr) {
+    if (!loc_conf(r).on) return next_header_filter(r);
+    context = decide(r, false);
+    if (context == nullptr) return NGX_ERROR;
+  }
+  if (r->cached) drop_stale_fields(r);
+  if (context != &unmatched && write_fields(r, *context) != NGX_OK) return NGX_ERROR;
+  return next_header_filter(r);
+}
+
+// Log phase: once per request, whatever became of it.
+extern "C" ngx_int_t log_handler(ngx_http_request_t* r) {
+  if (r != r->main) return NGX_OK;
+  const Context* context = find_context(r);
+  if (context == nullptr || context->refunds == nullptr) return NGX_OK;
+  const ngx_uint_t status = r->err_status != 0 ? r->err_status : r->headers_out.status;
+  for (const Refund* refund = context->refunds; refund != nullptr; refund = refund->next) {
+    const policy::StatusSet& refund_on = refund->match.policy->refund_on;
+    if (status < refund_on.size() && refund_on[status]) {
+      context->gate->refund(refund->match, context->gate->store().now());
+    }
+  }
+  return NGX_OK;
+}
+
+extern "C" ngx_int_t metrics_handler(ngx_http_request_t* r) {
+  if ((r->method & (NGX_HTTP_GET | NGX_HTTP_HEAD)) == 0) return NGX_HTTP_NOT_ALLOWED;
+  const MainConf& conf = main_conf(r);
+  if (!conf.gate) return NGX_HTTP_NOT_FOUND;
+  try {
+    const std::string text = nginx::metrics_text(*conf.policies, *conf.counters, *conf.table);
+    auto* copy = static_cast<u_char*>(ngx_pnalloc(r->pool, text.size()));
+    if (copy == nullptr) return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    std::memcpy(copy, text.data(), text.size());
+    ngx_http_complex_value_t body{};
+    body.value = {text.size(), copy};
+    return ngx_http_send_response(r, NGX_HTTP_OK, &metrics_type, &body);
+  } catch (const std::exception&) {  // only std::bad_alloc
+    return NGX_HTTP_INTERNAL_SERVER_ERROR;
+  }
+}
+
+// --- Helpers ----------------------------------------------------------------------------------
+
+// Marks the pool cleanup that owns a context; there is nothing to clean up.
+extern "C" void context_cleanup(void*) {}
+
+// The request's context. nginx forgets module contexts on internal redirects, pools remember.
+Context* find_context(ngx_http_request_t* r) noexcept {
+  auto* context = static_cast<Context*>(ngx_http_get_module_ctx(r, ngx_http_headgate_module));
+  if (context != nullptr || !(r->internal || r->filter_finalize)) return context;
+  for (ngx_pool_cleanup_t* at = r->pool->cleanup; at != nullptr; at = at->next) {
+    if (at->handler != context_cleanup) continue;
+    context = static_cast<Context*>(at->data);
+    ngx_http_set_ctx(r, context, ngx_http_headgate_module);
+    return context;
+  }
+  return nullptr;
+}
+
+// Moves a text from the ticket to the request's pool. false: out of memory.
+bool keep(ngx_http_request_t* r, std::string_view& text) noexcept {
+  if (text.empty()) return true;
+  auto* copy = static_cast<char*>(ngx_pnalloc(r->pool, text.size()));
+  if (copy == nullptr) return false;
+  std::memcpy(copy, text.data(), text.size());
+  text = {copy, text.size()};
+  return true;
+}
+
+// Copies what the log phase needs to give back charges. false: out of memory.
+bool keep_refunds(ngx_http_request_t* r, Context& context) noexcept {
+  const gate::Verdict& verdict = ticket.verdict;
+  if (verdict.refundable == 0) return true;
+  for (std::size_t i = 0; i < ticket.matched; ++i) {
+    const policy::Match& match = ticket.scratch.matches[i];
+    if ((verdict.refundable >> match.policy->index & 1) == 0) continue;
+    void* room = ngx_palloc(r->pool, sizeof(Refund));
+    if (room == nullptr) return false;
+    auto* refund = new (room) Refund{match, context.refunds};
+    if (!keep(r, refund->match.key)) return false;
+    refund->match.partition = {};
+    context.refunds = refund;
+  }
+  return true;
+}
+
+// Asks the gate, and keeps its answer with the request. nullptr: out of memory.
+Context* decide(ngx_http_request_t* r, bool enforceable) noexcept {
+  const gate::Gate& gate = *main_conf(r).gate;
+  const nginx::NginxHeaders headers{r};
+  const std::optional<policy::Request> request = nginx::client_request(r, headers);
+  if (request) {
+    gate.admit(*request, gate.store().now(),
+               loc_conf(r).dry_run ? gate::DryRun::yes : gate::DryRun::no, ticket);
+  }
+  if (!request || ticket.verdict.outcome == gate::Outcome::off) {
+    ngx_http_set_ctx(r, &unmatched, ngx_http_headgate_module);
+    return &unmatched;
+  }
+
+  const std::span<const gate::Item> items = ticket.verdict.items;
+  ngx_pool_cleanup_t* owner = ngx_pool_cleanup_add(r->pool, sizeof(Context) + items.size_bytes());
+  if (owner == nullptr) return nullptr;
+  auto* context = new (owner->data) Context{&gate, ticket.verdict, nullptr, enforceable};
+  auto* kept = reinterpret_cast<gate::Item*>(context + 1);
+  std::uninitialized_copy(items.begin(), items.end(), kept);
+  context->verdict.items = {kept, items.size()};
+  for (gate::Item* item = kept; item != kept + items.size(); ++item) {
+    if (!keep(r, item->plain_pk)) return nullptr;
+  }
+  if (!keep_refunds(r, *context)) return nullptr;
+  owner->handler = context_cleanup;
+  ngx_http_set_ctx(r, context, ngx_http_headgate_module);
+  return context;
+}
+
+// Does nginx's configuration have a page of its own for this status?
+bool has_error_page(ngx_http_request_t* r, ngx_uint_t status) noexcept {
+  const auto* core =
+      static_cast<ngx_http_core_loc_conf_t*>(ngx_http_get_module_loc_conf(r, ngx_http_core_module));
+  if (r->error_page || core->error_pages == nullptr) return false;
+  const auto* page = static_cast<const ngx_http_err_page_t*>(core->error_pages->elts);
+  return std::any_of(page, page + core->error_pages->nelts, [status](const auto& p) {
+    return p.status == static_cast<ngx_int_t>(status);
+  });
+}
+
+bool accepts_problem(const ngx_http_request_t* r) noexcept {
+  std::array<std::string_view, 16> lines;  // more say nothing new
+  std::size_t count = 0;
+  const nginx::NginxHeaders headers{r};
+  while (count < lines.size()) {
+    const std::optional<std::string_view> line = headers.line("accept", count);
+    if (!line) break;
+    lines[count++] = *line;
+  }
+  return field::accepts_problem_json(std::span(lines).first(count));
+}
+
+// Answers in place of whatever the request asked for. Fields are added on the way out, as to
+// every response.
+ngx_int_t deny(ngx_http_request_t* r, const Context& context) noexcept {
+  const gate::Verdict& verdict = context.verdict;
+  const ngx_uint_t status = verdict.status();
+  const ngx_str_t name = as_ngx_str(verdict.denier->name);
+  ngx_log_error(NGX_LOG_NOTICE, r->connection->log, 0, "denied by policy \"%V\"", &name);
+
+  if (has_error_page(r, status)) return static_cast<ngx_int_t>(status);
+  ngx_http_complex_value_t body{};
+  ngx_str_t* type = &no_type;
+  if (context.gate->policies().settings().problem_details) {
+    Writer out(text_buffer);
+    if (!accepts_problem(r) || !context.gate->report().write_problem(verdict, out)) {
+      return static_cast<ngx_int_t>(status);  // nginx's own page
+    }
+    std::string_view text = out.text();
+    if (!keep(r, text)) return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    body.value = as_ngx_str(text);
+    type = &problem_type;
+  }
+  r->expect_tested = 1;  // nobody waits for the body
+  r->err_status = 0;     // of an error page that is being denied
+  return ngx_http_send_response(r, status, type, &body);
+}
+
+bool push_field(ngx_http_request_t* r, const ngx_str_t& key, std::string_view value) noexcept {
+  auto* field = static_cast<ngx_table_elt_t*>(ngx_list_push(&r->headers_out.headers));
+  if (field == nullptr) return false;
+  if (!keep(r, value)) {
+    field->hash = 0;
+    return false;
+  }
+  field->hash = 1;
+  field->key = key;
+  field->value = as_ngx_str(value);
+  field->lowcase_key = nullptr;
+  return true;
+}
+
+// Calls f(field) for every live line of the response's header section so far.
+template <class F>
+void each_field(ngx_http_request_t* r, F f) noexcept {
+  for (ngx_list_part_t* part = &r->headers_out.headers.part; part != nullptr; part = part->next) {
+    auto* field = static_cast<ngx_table_elt_t*>(part->elts);
+    for (ngx_uint_t i = 0; i < part->nelts; ++i, ++field) {
+      if (field->hash != 0) f(*field);
+    }
+  }
+}
+
+bool has_name(const ngx_table_elt_t& field, std::string_view name) noexcept {
+  return field.key.len == name.size() &&
+         ngx_strncasecmp(field.key.data, as_ngx_str(name).data, name.size()) == 0;
+}
+
+void drop(ngx_http_request_t* r, ngx_table_elt_t& field) noexcept {
+  field.hash = 0;
+  main_conf(r).counters->module().upstream_fields_dropped.fetch_add(1, std::memory_order_relaxed);
+}
+
+// Lines of one field that upstream sent.
+struct UpstreamLines {
+  static constexpr std::size_t lines_max = 64;
+
+  std::array<ngx_table_elt_t*, lines_max> fields;
+  std::array<std::string_view, lines_max> values;
+  std::size_t count = 0;
+  bool too_many = false;
+
+  void push(ngx_table_elt_t& field) noexcept {
+    if (count == lines_max) {
+      too_many = true;
+      return;
+    }
+    fields[count] = &field;
+    values[count++] = view(field.value);
+  }
+  [[nodiscard]] std::span<const std::string_view> all() const noexcept {
+    return {values.data(), count};
+  }
+  void drop_all(ngx_http_request_t* r) const noexcept {
+    for (std::size_t i = 0; i < count; ++i) drop(r, *fields[i]);
+  }
+};
+
+// What a cache kept was true when it was stored.
+void drop_stale_fields(ngx_http_request_t* r) noexcept {
+  constexpr std::string_view names[] = {
+      "RateLimit",       "RateLimit-Policy",  "RateLimit-Limit",       "RateLimit-Remaining",
+      "RateLimit-Reset", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"};
+  each_field(r, [&](ngx_table_elt_t& field) {
+    for (const std::string_view name : names) {
+      if (has_name(field, name)) drop(r, field);
+    }
+  });
+}
+
+// One field, or none if it cannot be written. false: out of memory.
+template <class Write>
+bool push_written(ngx_http_request_t* r, const ngx_str_t& key, Write write) noexcept {
+  Writer out(text_buffer);
+  if (write(out)) return push_field(r, key, out.text());
+  main_conf(r).counters->module().fields_left_out.fetch_add(1, std::memory_order_relaxed);
+  return true;
+}
+
+bool push_ratelimit(ngx_http_request_t* r, const gate::Report& report,
+                    std::span<const gate::Item> items, gate::Report::Renames renames) noexcept {
+  return push_written(r, ratelimit_key,
+                      [&](Writer& out) { return report.write_ratelimit(items, renames, out); });
+}
+
+bool push_ratelimit_policy(ngx_http_request_t* r, const gate::Report& report,
+                           std::span<const gate::Item> items,
+                           gate::Report::Renames renames) noexcept {
+  return push_written(r, ratelimit_policy_key, [&](Writer& out) {
+    return report.write_ratelimit_policy(items, renames, out);
+  });
+}
+
+// Own members beside those of upstream, on lines of their own.
+bool merge_fields(ngx_http_request_t* r, const Context& context, const UpstreamLines& ratelimit,
+                  const UpstreamLines& policy) noexcept {
+  using field::Treatment;
+  const gate::Report& report = context.gate->report();
+  const field::Upstream upstream = field::Upstream::read(ratelimit.all(), policy.all());
+  // Lines that nobody read are no one's to add to.
+  const bool unread = ratelimit.too_many || policy.too_many;
+  const Treatment ratelimit_treatment = unread ? Treatment::keep : upstream.ratelimit();
+  const Treatment policy_treatment = unread ? Treatment::keep : upstream.policy();
+  if (ratelimit_treatment == Treatment::replace) ratelimit.drop_all(r);
+  if (policy_treatment == Treatment::replace) policy.drop_all(r);
+
+  const std::span<const policy::Policy> policies = context.gate->policies().policies();
+  std::array<std::string_view, policy::policies_max> own_names;
+  for (const policy::Policy& each : policies) own_names[each.index] = each.name;
+
+  std::array<gate::Item, policy::policies_max> items;
+  std::array<std::string, policy::policies_max> new_names;
+  std::array<std::string_view, policy::policies_max> renames;
+  std::size_t count = 0;
+  for (const gate::Item& item : context.verdict.items) {
+    const std::string_view name = own_names[item.policy];
+    if (upstream.has(name, report.pk(item))) {
+      std::optional<std::string> free = upstream.free_name(
+          name, report.pk(item), context.gate->policies().settings().upstream_prefix,
+          std::span(own_names).first(policies.size()));
+      if (!free) {
+        main_conf(r).counters->module().fields_left_out.fetch_add(1, std::memory_order_relaxed);
+        continue;
+      }
+      new_names[count] = *std::move(free);
+      renames[count] = new_names[count];
+    }
+    items[count++] = item;
+  }
+  if (count == 0) return true;
+  const std::span<const gate::Item> shown = std::span(items).first(count);
+  const gate::Report::Renames renamed = std::span(renames).first(count);
+  return (policy_treatment == Treatment::keep ||
+          push_ratelimit_policy(r, report, shown, renamed)) &&
+         (ratelimit_treatment == Treatment::keep || push_ratelimit(r, report, shown, renamed));
+}
+
+// The value of a Retry-After line [s]; 0 if it cannot be read.
+std::uint64_t wait_of(const ngx_table_elt_t& field) noexcept {
+  return field::parse_retry_after(view(field.value), ngx_time()).value_or(0);
+}
+
+// The longer of upstream's wait and ours stays.
+bool push_retry_after(ngx_http_request_t* r, std::uint64_t seconds) noexcept {
+  bool ours = true;
+  each_field(r, [&](ngx_table_elt_t& field) {
+    if (has_name(field, "Retry-After") && wait_of(field) >= seconds) ours = false;
+  });
+  if (!ours) return true;
+  each_field(r, [&](ngx_table_elt_t& field) {
+    if (has_name(field, "Retry-After")) field.hash = 0;
+  });
+  Writer out(text_buffer);
+  return field::write_retry_after(out, seconds) && push_field(r, retry_after_key, out.text());
+}
+
+// Adds our fields to what the response already says of rate limits.
+ngx_int_t write_fields(ngx_http_request_t* r, const Context& context) noexcept {
+  const gate::Verdict& verdict = context.verdict;
+  if (verdict.retry_after && verdict.outcome == gate::Outcome::denied && context.enforceable &&
+      !push_retry_after(r, *verdict.retry_after)) {
+    return NGX_ERROR;
+  }
+  if (verdict.items.empty()) return NGX_OK;
+
+  UpstreamLines ratelimit;
+  UpstreamLines policy;
+  each_field(r, [&](ngx_table_elt_t& field) {
+    if (has_name(field, "RateLimit")) ratelimit.push(field);
+    if (has_name(field, "RateLimit-Policy")) policy.push(field);
+  });
+  if (ratelimit.count + policy.count == 0) {
+    const gate::Report& report = context.gate->report();
+    return push_ratelimit_policy(r, report, verdict.items, {}) &&
+                   push_ratelimit(r, report, verdict.items, {})
+               ? NGX_OK
+               : NGX_ERROR;
+  }
+  return merge_fields(r, context, ratelimit, policy) ? NGX_OK : NGX_ERROR;
+}
+
+// --- Variables --------------------------------------------------------------------------------
+
+void set_value(ngx_http_variable_value_t* v, std::string_view text) noexcept {
+  v->len = static_cast<unsigned>(text.size()) & 0xfffffff;
+  v->valid = 1;
+  v->no_cacheable = 0;
+  v->not_found = 0;
+  v->data = as_ngx_str(text).data;
+}
+
+extern "C" ngx_int_t get_verdict(ngx_http_request_t* r, ngx_http_variable_value_t* v, uintptr_t) {
+  const Context* context = find_context(r->main);
+  switch (context == nullptr ? gate::Outcome::off : context->verdict.outcome) {
+    case gate::Outcome::off:
+      set_value(v, "off");
+      break;
+    case gate::Outcome::admitted:
+      set_value(v, "admitted");
+      break;
+    case gate::Outcome::shadow_denied:
+      set_value(v, "shadow-denied");
+      break;
+    case gate::Outcome::denied:
+      set_value(v, "denied");
+      break;
+  }
+  return NGX_OK;
+}
+
+extern "C" ngx_int_t get_policy(ngx_http_request_t* r, ngx_http_variable_value_t* v, uintptr_t) {
+  v->not_found = 1;
+  const Context* context = find_context(r->main);
+  if (context == nullptr) return NGX_OK;
+  const gate::Verdict& verdict = context->verdict;
+  if (verdict.outcome == gate::Outcome::denied) {
+    set_value(v, verdict.denier->name);
+  } else if (verdict.outcome == gate::Outcome::shadow_denied) {
+    const auto first = static_cast<std::size_t>(std::countr_zero(verdict.shadow_violated));
+    set_value(v, context->gate->policies().policies()[first].name);
+  }
+  return NGX_OK;
+}
+
+extern "C" ngx_int_t get_remaining(ngx_http_request_t* r, ngx_http_variable_value_t* v, uintptr_t) {
+  v->not_found = 1;
+  const Context* context = find_context(r->main);
+  if (context == nullptr || !context->verdict.remaining) return NGX_OK;
+  std::array<char, 20> digits{};
+  Writer out(digits);
+  out.put_decimal(*context->verdict.remaining);
+  std::string_view text = out.text();
+  if (!keep(r, text)) return NGX_ERROR;
+  set_value(v, text);
+  return NGX_OK;
+}
+
+// --- Configuration ----------------------------------------------------------------------------
+
+extern "C" void destroy_main_conf(void* conf) { static_cast<MainConf*>(conf)->~MainConf(); }
+
+extern "C" void* create_main_conf(ngx_conf_t* cf) {
+  ngx_pool_cleanup_t* owner = ngx_pool_cleanup_add(cf->pool, sizeof(MainConf));
+  if (owner == nullptr) return nullptr;
+  owner->handler = destroy_main_conf;
+  return new (owner->data) MainConf;
+}
+
+extern "C" void* create_loc_conf(ngx_conf_t* cf) {
+  auto* conf = static_cast<LocConf*>(ngx_palloc(cf->pool, sizeof(LocConf)));
+  if (conf == nullptr) return nullptr;
+  conf->on = NGX_CONF_UNSET;
+  conf->dry_run = NGX_CONF_UNSET;
+  return conf;
+}
+
+extern "C" char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) {
+  const auto* outer = static_cast<LocConf*>(parent);
+  auto* conf = static_cast<LocConf*>(child);
+  ngx_conf_merge_value(conf->on, outer->on, 0);
+  ngx_conf_merge_value(conf->dry_run, outer->dry_run, 0);
+  const auto* main =
+      static_cast<MainConf*>(ngx_http_conf_get_module_main_conf(cf, ngx_http_headgate_module));
+  if (conf->on && main->policies == nullptr) {
+    ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "\"headgate on\" needs \"headgate_config FILE\"");
+    return static_cast<char*>(NGX_CONF_ERROR);
+  }
+  return NGX_CONF_OK;
+}
+
+// What this module had in the configuration that is being replaced, if it was this very module.
+MainConf* previous_conf(const ngx_cycle_t* cycle) noexcept {
+  const ngx_cycle_t* old = cycle->old_cycle;
+  if (old == nullptr || old->conf_ctx == nullptr || old->modules == nullptr) return nullptr;
+  ngx_module_t** last = old->modules + old->modules_n;
+  if (std::find(old->modules, last, &ngx_http_headgate_module) == last) return nullptr;
+  const auto* http = reinterpret_cast<ngx_http_conf_ctx_t*>(old->conf_ctx[ngx_http_module.index]);
+  if (http == nullptr) return nullptr;
+  return static_cast<MainConf*>(http->main_conf[ngx_http_headgate_module.ctx_index]);
+}
+
+char* fault(ngx_conf_t* cf, std::string_view text) noexcept {
+  ngx_str_t shown = as_ngx_str(text);
+  ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "%V", &shown);
+  return static_cast<char*>(NGX_CONF_ERROR);
+}
+
+char* duplicate() noexcept { return const_cast<char*>("is duplicate"); }
+
+extern "C" char* set_config(ngx_conf_t* cf, ngx_command_t*, void* conf) {
+  auto* main = static_cast<MainConf*>(conf);
+  if (main->policies != nullptr) return duplicate();
+  ngx_str_t path = static_cast<ngx_str_t*>(cf->args->elts)[1];
+  if (ngx_conf_full_name(cf->cycle, &path, 1) != NGX_OK) return fault(cf, "out of memory");
+  try {
+    policy::Loaded loaded = policy::load_file(std::string(view(path)));
+    if (loaded) {
+      main->policies = *std::move(loaded);
+      return NGX_CONF_OK;
+    }
+    for (const policy::Fault& each : loaded.error()) fault(cf, each.text());
+    if (const MainConf* old = previous_conf(cf->cycle); old != nullptr && old->gate) {
+      old->counters->module().refused_reloads.fetch_add(1, std::memory_order_relaxed);
+    }
+    return static_cast<char*>(NGX_CONF_ERROR);
+  } catch (const std::exception& e) {
+    return fault(cf, e.what());
+  }
+}
+
+extern "C" char* set_memory(ngx_conf_t* cf, ngx_command_t*, void* conf) {
+  auto* main = static_cast<MainConf*>(conf);
+  if (main->memory) return duplicate();
+  auto* args = static_cast<ngx_str_t*>(cf->args->elts);
+  const off_t size = ngx_parse_offset(&args[1]);
+  if (size <= 0) {
+    return fault(cf, "headgate_memory: expected a size in bytes, or with k, m or g");
+  }
+  try {
+    main->memory = Memory{static_cast<std::size_t>(size), {}};
+    if (cf->args->nelts == 3) {
+      ngx_str_t path = args[2];
+      if (ngx_conf_full_name(cf->cycle, &path, 0) != NGX_OK) return fault(cf, "out of memory");
+      main->memory->file = view(path);
+    }
+  } catch (const std::exception& e) {
+    return fault(cf, e.what());
+  }
+  return NGX_CONF_OK;
+}
+
+extern "C" char* set_metrics(ngx_conf_t* cf, ngx_command_t*, void*) {
+  auto* core = static_cast<ngx_http_core_loc_conf_t*>(
+      ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module));
+  core->handler = metrics_handler;
+  return NGX_CONF_OK;
+}
+
+// --- Init -------------------------------------------------------------------------------------
+
+extern "C" ngx_int_t add_variables(ngx_conf_t* cf) {
+  for (ngx_http_variable_t* from = variables; from->name.len != 0; ++from) {
+    ngx_http_variable_t* added = ngx_http_add_variable(cf, &from->name, from->flags);
+    if (added == nullptr) return NGX_ERROR;
+    added->get_handler = from->get_handler;
+  }
+  return NGX_OK;
+}
+
+// Takes over the table of the configuration before, or opens one. false: told why not.
+bool open_table(ngx_conf_t* cf, MainConf& conf, const MainConf* old) {
+  conf.table_options = gate::table_options(*conf.policies);
+  if (conf.memory) {
+    conf.table_options.memory = conf.memory->bytes;
+    conf.table_options.file = conf.memory->file;
+  }
+  const bool had_table = old != nullptr && old->table != nullptr;
+  if (had_table && old->table_options.memory == conf.table_options.memory &&
+      old->table_options.file == conf.table_options.file) {
+    conf.table = old->table;
+    return true;
+  }
+  auto opened = store::Table::open(conf.table_options);
+  if (!opened) {
+    fault(cf, opened.error());
+    return false;
+  }
+  conf.table = *std::move(opened);
+  if (had_table) {
+    ngx_conf_log_error(NGX_LOG_NOTICE, cf, 0,
+                       "the table has another size or file: quotas kept in the old one are lost");
+  }
+  return true;
+}
+
+ngx_int_t add_handler(ngx_conf_t* cf, ngx_http_phases phase, ngx_http_handler_pt handler) noexcept {
+  auto* core = static_cast<ngx_http_core_main_conf_t*>(
+      ngx_http_conf_get_module_main_conf(cf, ngx_http_core_module));
+  void* place = ngx_array_push(&core->phases[phase].handlers);
+  if (place == nullptr) return NGX_ERROR;
+  *static_cast<ngx_http_handler_pt*>(place) = handler;
+  return NGX_OK;
+}
+
+extern "C" ngx_int_t init(ngx_conf_t* cf) {
+  auto& conf =
+      *static_cast<MainConf*>(ngx_http_conf_get_module_main_conf(cf, ngx_http_headgate_module));
+  if (conf.policies == nullptr) return NGX_OK;
+  try {
+    const MainConf* old = previous_conf(cf->cycle);
+    if (!open_table(cf, conf, old)) return NGX_ERROR;
+    std::vector<std::string> names;
+    for (const policy::Policy& policy : conf.policies->policies()) names.push_back(policy.name);
+    conf.counters =
+        nginx::Counters::open(std::move(names), old == nullptr ? nullptr : old->counters);
+    conf.gate.emplace(conf.policies, *conf.table, conf.table->secret(), conf.counters->policies());
+  } catch (const std::exception& e) {
+    fault(cf, e.what());
+    return NGX_ERROR;
+  }
+  // Handlers of a phase run last first, so this one runs before the rewrite module's.
+  if (add_handler(cf, NGX_HTTP_REWRITE_PHASE, rewrite_handler) != NGX_OK) return NGX_ERROR;
+  if (add_handler(cf, NGX_HTTP_LOG_PHASE, log_handler) != NGX_OK) return NGX_ERROR;
+  next_header_filter = ngx_http_top_header_filter;
+  ngx_http_top_header_filter = header_filter;
+  return NGX_OK;
+}
+
+// The new configuration is in force.
+extern "C" ngx_int_t init_module(ngx_cycle_t* cycle) {
+  const MainConf* old = previous_conf(cycle);
+  if (old != nullptr && old->gate) {
+    old->counters->module().reloads.fetch_add(1, std::memory_order_relaxed);
+  }
+  return NGX_OK;
+}
+
+}  // namespace

@@ -1,0 +1,37 @@
+import pytest
+
+import harness
+
+
+@pytest.fixture
+def nginx(tmp_path):
+    """nginx(policies, server=..., ...) starts one; all are stopped, and must have been well."""
+    started = []
+
+    def start(policies, *args, run=True, **kwargs):
+        directory = tmp_path / f'nginx{len(started)}'
+        directory.mkdir()
+        server = harness.Nginx(directory, policies, *args, **kwargs)
+        started.append(server)
+        return server.start() if run else server
+
+    yield start
+    for server in started:
+        server.stop()
+        for bad in ('exited on signal', 'core dumped', '[alert]'):
+            lines = [line for line in server.log.splitlines() if bad in line]
+            assert not lines or getattr(server, 'expect_death', False), lines
+
+
+@pytest.fixture
+def upstream():
+    """upstream(answer) starts one."""
+    started = []
+
+    def start(*args):
+        started.append(harness.Upstream(*args))
+        return started[-1]
+
+    yield start
+    for server in started:
+        server.close()

@@ -1,0 +1,228 @@
+"""RateLimit and RateLimit-Policy on every response that a policy matches, whoever makes it."""
+import subprocess
+
+import harness
+import pytest
+from policies import FIELD, ONE, YEAR, policies, policy
+
+
+def fields(response):
+    """(RateLimit-Policy, r), each exactly once."""
+    assert len(response.all('RateLimit')) == 1, response
+    return response.one('RateLimit-Policy'), response.r
+
+
+def test_static_head_conditional_and_missing_files(nginx):
+    server = nginx(ONE)
+    (server.directory / 'html/file.txt').write_text('content')
+    first = server.ask('/file.txt')
+    assert (first.status, first.body, fields(first)) == (200, b'content', (FIELD, 999))
+    assert first.one('Retry-After') is None
+
+    unchanged = server.ask('/file.txt', headers=[('If-None-Match', first.one('ETag'))])
+    assert (unchanged.status, fields(unchanged)) == (304, (FIELD, 998))
+    head = server.ask('/file.txt', 'HEAD')
+    assert (head.status, head.one('Content-Length'), fields(head)) == (200, '7', (FIELD, 997))
+    part = server.ask('/file.txt', headers=[('Range', 'bytes=0-2')])
+    assert (part.status, part.body, fields(part)) == (206, b'con', (FIELD, 996))
+    missing = server.ask('/none')
+    assert (missing.status, fields(missing)) == (404, (FIELD, 995))
+    refused = server.ask('/file.txt', 'POST', body=b'x')
+    assert (refused.status, fields(refused)) == (405, (FIELD, 994))
+
+
+def test_members_have_the_time_that_the_policy_says(nginx):
+    server = nginx(policies(policy('a', 100, '1m'), policy('b', 10, '250ms'),
+                            policy('c', 7, '1h', unit='content-bytes')))
+    response = server.ask('/none')
+    assert response.one('RateLimit-Policy') == \
+        '"a";q=100;w=60, "b";q=10;w=1, "c";q=7;qu="content-bytes";w=3600'
+    # 99 at a pace of 100 a minute; 9 at 10 a quarter second, and a whole second is the least;
+    # 6 at 7 an hour.
+    assert response.one('RateLimit') == '"a";r=99;t=60, "b";r=9;t=1, "c";r=6;t=3086'
+
+
+def test_return_is_limited_like_everything_else(nginx):
+    server = nginx(policies(policy(quota=1)), server='location / { return 200 "hello\\n"; }')
+    first = server.ask()
+    assert (first.status, first.body, first.r) == (200, b'hello\n', 0)
+    assert server.ask().status == 429
+
+
+def test_return_outside_of_locations_is_told_but_cannot_be_denied(nginx):
+    server = nginx(policies(policy(quota=1)), server='return 301 https://example.com/;')
+    for _ in range(2):
+        response = server.ask()
+        assert (response.status, response.r) == (301, 0)
+        assert response.one('Retry-After') is None
+        assert response.one('Location') == 'https://example.com/'
+    assert [line[2] for line in server.access(2)] == ['admitted', 'denied']
+
+
+def test_errors_in_the_request_itself(nginx):
+    server = nginx(ONE, server='client_max_body_size 10; large_client_header_buffers 2 1k;')
+    with harness.Connection(server.port) as connection:
+        connection.send(b'GET / HTTP/1.1\r\n\r\n')  # no Host
+        response = connection.receive()
+        assert (response.status, fields(response)) == (400, (FIELD, 999))
+    large = server.ask('/', 'POST', body=b'x' * 11)
+    assert (large.status, fields(large)) == (413, (FIELD, 998))
+    long_header = server.ask('/', headers=[('X', 'x' * 2000)])
+    assert (long_header.status, fields(long_header)) == (400, (FIELD, 997))
+    with harness.Connection(server.port) as connection:
+        connection.send(b'NONSENSE\r\n\r\n')  # no path, so no policy can match
+        response = connection.receive()
+        assert (response.status, response.all('RateLimit')) == (400, [])
+    assert server.ask('/none').r == 996
+
+
+def test_chunked_body_beyond_the_limit(nginx, upstream):
+    origin = upstream()
+    server = nginx(policies(policy(quota=1000, cost='request-bytes', unit='content-bytes')),
+                   server=f'''client_max_body_size 10;
+                   location / {{ proxy_pass http://127.0.0.1:{origin.port}; }}''')
+    with harness.Connection(server.port) as connection:
+        connection.send(b'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n'
+                        b'14\r\n' + b'x' * 20 + b'\r\n0\r\n\r\n')
+        response = connection.receive()
+    assert response.status == 413
+    assert len(response.all('RateLimit')) == 1
+    assert origin.asked == []
+
+
+def test_proxied_and_bad_gateway(nginx, upstream):
+    origin = upstream(lambda method, path, *_: (int(path[1:4]), [], b'body'))
+    server = nginx(ONE, server=f'''
+        location / {{ proxy_pass http://127.0.0.1:{origin.port}; }}
+        location /gone {{ proxy_pass http://127.0.0.1:1; }}''')
+    for n, status in enumerate((200, 201, 302, 404, 503)):
+        response = server.ask(f'/{status}')
+        assert (response.status, fields(response)) == (status, (FIELD, 999 - n))
+    gone = server.ask('/gone')
+    assert (gone.status, fields(gone)) == (502, (FIELD, 994))
+
+
+def test_retransmission_to_another_upstream_is_charged_once(nginx, upstream):
+    dead = upstream(lambda *_: (None, [], b''))
+    good = upstream()
+    server = nginx(ONE, http=f'''upstream both {{ server 127.0.0.1:{dead.port} max_fails=0;
+                                 server 127.0.0.1:{good.port} backup; }}''',
+                   server='location / { proxy_pass http://both; }')
+    assert fields(server.ask()) == (FIELD, 999)
+    assert fields(server.ask()) == (FIELD, 998)
+    assert len(dead.asked) == len(good.asked) == 2
+
+
+def test_websocket(nginx, upstream):
+    origin = upstream(lambda *_: (101, [('Upgrade', 'websocket'), ('Connection', 'upgrade')], b''))
+    server = nginx(ONE, server=f'''location / {{
+        proxy_pass http://127.0.0.1:{origin.port}; proxy_http_version 1.1;
+        proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection upgrade; }}''')
+    with harness.Connection(server.port) as connection:
+        response = connection.ask(headers=[('Upgrade', 'websocket'), ('Connection', 'upgrade')])
+        assert (response.status, fields(response)) == (101, (FIELD, 999))
+        connection.send(b'over the upgraded connection')
+        assert connection.take(28) == b'over the upgraded connection'
+    assert server.access(1)[0][1:3] == ['101', 'admitted']
+
+
+def test_http10(nginx):
+    server = nginx(ONE, server='location / { return 200 "hello"; }')
+    response = server.ask(version='1.0')
+    assert (response.body, fields(response)) == (b'hello', (FIELD, 999))
+
+
+def test_http2(nginx):
+    server = nginx(policies(policy(quota=2)), server='location / { return 200 "hello"; }')
+    server.write(server=f'''listen 127.0.0.1:{server.other_port} http2;
+                            location / {{ return 200 "hello"; }}''')
+    server.reload()
+
+    def ask():
+        done = subprocess.run(
+            ['curl', '-sS', '-i', '--http2-prior-knowledge', '-m', '10',
+             f'http://127.0.0.1:{server.other_port}/'], capture_output=True, check=True, text=True)
+        return done.stdout
+
+    first = ask()
+    assert first.startswith('HTTP/2 200')
+    assert f'\nratelimit-policy: "burst";q=2;w={YEAR}\n' in first
+    assert '\nratelimit: "burst";r=1;t=' in first
+    ask()
+    denied = ask()
+    assert denied.startswith('HTTP/2 429')
+    assert 'retry-after: ' in denied and '"violated-policies":["burst"]' in denied
+
+
+def test_http2_body_without_length(nginx, upstream):
+    origin = upstream()
+    server = nginx(policies(policy(quota=100, cost='request-bytes', unit='content-bytes')))
+    server.write(server=f'''listen 127.0.0.1:{server.other_port} http2;
+                            location / {{ proxy_pass http://127.0.0.1:{origin.port}; }}''')
+    server.reload()
+    done = subprocess.run(
+        ['curl', '-sS', '-i', '--http2-prior-knowledge', '-m', '10', '-T', '-',
+         f'http://127.0.0.1:{server.other_port}/'],
+        input=b'x' * 30, capture_output=True, check=True)
+    assert b'ratelimit: "burst";r=70;t=' in done.stdout
+
+
+def test_nothing_in_trailers_and_nothing_where_it_is_off(nginx, upstream):
+    origin = upstream(lambda *_: (200, [('Content-Type', 'text/html')], b'from upstream'))
+    server = nginx(ONE, server=f'''
+        location / {{ proxy_pass http://127.0.0.1:{origin.port}; }}
+        location /free {{ headgate off; return 200; }}
+        location /chunked {{ proxy_pass http://127.0.0.1:{origin.port}/;
+                             sub_filter from "much longer, and so without a length"; }}''')
+    chunked = server.ask('/chunked', headers=[('TE', 'trailers')])
+    assert chunked.one('Transfer-Encoding') == 'chunked'  # and the harness refuses trailers
+    assert fields(chunked) == (FIELD, 999)
+    free = server.ask('/free')
+    assert (free.all('RateLimit'), free.all('RateLimit-Policy')) == ([], [])
+    assert server.ask().r == 998
+    assert server.access(3)[1][2:] == ['off', '-', '-']
+
+
+def test_match_sees_the_path_that_the_client_asked_for(nginx):
+    server = nginx(policies(policy(match='[{path: "/api/*", method: [GET], host: example.org}]',
+                                   quota=100)),
+                   server='''rewrite ^/api/v1/(.*) /v1/$1; rewrite ^/other/ /api/here;
+                             location /v1/ { return 200 "$uri"; }
+                             location / { return 200; }''')
+
+    def r(path, method='GET', host='example.org'):
+        response = server.ask(path, method, host=host)
+        return response.r if response.all('RateLimit') else None
+
+    assert r('/api/v1/x') == 99      # rewritten before any location is looked for
+    assert r('/a/../api/%76%31/x?y=1') == 98
+    assert r('//api//x') == 97
+    assert r('/other/x') is None     # although it was rewritten to /api/here
+    assert r('/api/x', method='HEAD') is None
+    assert r('/api/x', host='example.com') is None
+    assert r('/api/x', host='EXAMPLE.org:8080') == 96
+
+
+def test_upstream_header_of_the_request_is_not_ours_to_change(nginx, upstream):
+    seen = []
+    origin = upstream(lambda m, p, headers, b: (seen.append(headers), (200, [], b''))[1])
+    server = nginx(ONE, server=f'location / {{ proxy_pass http://127.0.0.1:{origin.port}; }}')
+    server.ask(headers=[('X-Mine', 'a'), ('X-Mine', 'b')])
+    assert [v for k, v in seen[0] if k == 'X-Mine'] == ['a', 'b']
+    assert not [k for k, _ in seen[0] if k.lower().startswith('ratelimit')]
+
+
+@pytest.mark.parametrize('fields_setting, names', [('none', set()),
+                                                   ('[ratelimit]', {'ratelimit',
+                                                                    'ratelimit-policy'})])
+def test_fields_setting(nginx, fields_setting, names):
+    server = nginx(policies(policy(), fields=fields_setting))
+    seen = {k.lower() for k, _ in server.ask('/none').headers if 'ratelimit' in k.lower()}
+    assert seen == names
+
+
+def test_report_when_denied(nginx):
+    server = nginx(policies(policy(quota=1), report_when='denied'))
+    assert server.ask('/none').all('RateLimit') == []
+    denied = server.ask('/none')
+    assert (denied.status, denied.r) == (429, 0)

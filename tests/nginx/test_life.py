@@ -1,0 +1,202 @@
+"""Reloads, deaths, restarts, several workers: what was counted stays counted."""
+import os
+import signal
+import threading
+
+import harness
+import pytest
+from policies import FIVE, policies, policy
+
+METRICS = 'location /metrics { headgate off; headgate_metrics; }'
+HELLO = 'location / { return 200 "hello"; }' + METRICS
+ADMITTED = 'headgate_decisions_total{policy="burst",outcome="admitted"}'
+DENIED = 'headgate_decisions_total{policy="burst",outcome="denied"}'
+
+
+def test_reload_keeps_quotas_and_counters(nginx):
+    server = nginx(FIVE, server=HELLO, workers=2)
+    for n in range(5):
+        assert server.ask().r == 4 - n
+        server.reload()
+    assert server.ask().status == 429
+    counts = server.metrics()
+    assert (counts[ADMITTED], counts[DENIED], counts['headgate_reloads_total']) == (5, 1, 5)
+
+
+def test_reload_with_other_policies(nginx):
+    server = nginx(FIVE, server=HELLO)
+    for _ in range(5):
+        server.ask()
+    server.write(policies=policies(policy('new', 3), policy(), policy('more', 100)))
+    server.reload()
+    denied = server.ask()
+    assert denied.status == 429 and '"burst";r=0' in denied.one('RateLimit')
+    assert '"new";r=3' in denied.one('RateLimit')  # the others were not charged
+    counts = server.metrics()
+    assert (counts[ADMITTED], counts[DENIED]) == (5, 1)
+    server.write(policies=policies(policy('new', 3)))
+    server.reload()
+    server.write(policies=FIVE)
+    server.reload()
+    assert server.ask().status == 429
+    assert server.metrics()[DENIED] == 2
+
+
+def test_a_larger_quota_counts_what_was_used(nginx):
+    server = nginx(FIVE, server=HELLO)
+    for _ in range(5):
+        server.ask()
+    server.write(policies=policies(policy(quota=10)))
+    server.reload()
+    assert server.ask().status == 429  # the state is a time: the whole window is used up
+
+
+def test_a_refused_reload_keeps_the_old_policies(nginx):
+    server = nginx(FIVE, server=HELLO)
+    assert server.ask().r == 4
+    server.write(policies='version: 1\npolicies:\n  - name: burst\n    quotta: 3\n    window: 1s\n')
+    server.reload_refused()
+    place = f'{server.directory}/headgate.yaml:4:5: '
+    assert place in server.log and 'quota' in server.log.split(place)[1].splitlines()[0]
+    assert server.ask().r == 3
+    assert server.metrics()['headgate_refused_reloads_total'] == 1
+
+    server.write(policies=FIVE, server='no_such_directive;')
+    server.reload_refused()
+    assert server.ask().r == 2
+    server.write(server=HELLO)
+    server.reload()
+    assert server.ask().r == 1
+
+
+def test_another_size_of_memory_starts_anew_and_says_so(nginx):
+    server = nginx(FIVE, server=HELLO)
+    server.ask()
+    server.write(gate='headgate_config headgate.yaml; headgate on; headgate_memory 1m;')
+    server.reload()
+    assert server.ask().r == 4
+    assert 'quotas kept in the old one are lost' in server.log
+    assert server.metrics()['headgate_table_memory_bytes'] == 1 << 20
+    assert server.metrics()[ADMITTED] == 2
+
+
+WITH_FILE = 'headgate_config headgate.yaml; headgate on; headgate_memory 1m table;'
+
+
+def test_with_a_file_quotas_outlive_nginx(nginx):
+    server = nginx(FIVE, server=HELLO, gate=WITH_FILE)
+    assert (server.directory / 'table').stat().st_size == 1 << 20
+    assert [server.ask().r for _ in range(2)] == [4, 3]
+    server.reload()
+    assert server.ask().r == 2
+    server.stop()
+    server.start()
+    assert server.ask().r == 1
+
+    server.write(gate=WITH_FILE.replace('1m', '2m'))
+    server.reload_refused()  # rather than to forget everything
+    assert f'{server.directory}/table' in server.log.split('[emerg]')[-1]
+    assert server.ask().r == 0
+
+
+def test_the_file_of_the_policy_file(nginx, tmp_path):
+    text = policies(policy(), store=f'{{table: {{memory: 1MiB, file: {tmp_path}/state}}}}')
+    server = nginx(text, server=HELLO)
+    server.ask()
+    assert (tmp_path / 'state').stat().st_size == 1 << 20
+    server.stop()
+    server.start()
+    assert server.ask().r == 3
+
+
+def test_a_killed_worker_loses_nothing(nginx):
+    server = nginx(policies(policy(quota=1000)), server=HELLO)
+    server.expect_death = True
+    for n in range(10):
+        assert server.ask().r == 999 - n
+        worker, = server.children()
+        os.kill(int(worker), signal.SIGKILL)
+        harness.until(lambda: server.children() not in ([], [worker]), 'another worker is there')
+    assert server.metrics()[ADMITTED] == 10
+
+
+def hammer(server, clients, done):
+    """Statuses that each of several parallel clients got until done(n) with n answers so far."""
+    results, lock = [], threading.Lock()
+
+    def run():
+        while True:
+            with lock:
+                if done(len(results)):
+                    return
+            try:
+                status = server.ask().status
+            except OSError as error:
+                status = error
+            with lock:
+                results.append(status)
+
+    threads = [threading.Thread(target=run) for _ in range(clients)]
+    for thread in threads:
+        thread.start()
+    return threads, results
+
+
+def test_five_workers_admit_the_quota_exactly(nginx):
+    server = nginx(policies(policy(quota=100), policy('other', 100, key='[]')), server=HELLO,
+                   workers=5)
+    threads, results = hammer(server, 8, lambda n: n >= 400)
+    for thread in threads:
+        thread.join()
+    assert results.count(200) == 100
+    assert set(results) == {200, 429}
+    counts = server.metrics()
+    assert counts[ADMITTED] == 100
+    assert counts[DENIED] == len(results) - 100
+
+
+@pytest.mark.parametrize('gate', ['headgate_config headgate.yaml; headgate on;', WITH_FILE],
+                         ids=['memory', 'file'])
+def test_ten_reloads_under_load_lose_nothing(nginx, gate):
+    server = nginx(policies(policy(quota=300)), server=HELLO, workers=2, gate=gate)
+    reloaded = threading.Event()
+    threads, results = hammer(server, 4, lambda n: reloaded.is_set() and n >= 400)
+    try:
+        for _ in range(10):
+            server.reload()
+    finally:
+        reloaded.set()
+        for thread in threads:
+            thread.join()
+    assert set(results) == {200, 429}, set(results)
+    assert results.count(200) == 300
+    counts = server.metrics()
+    assert counts[ADMITTED] == 300
+    assert counts[ADMITTED] + counts[DENIED] == len(results)
+    assert counts['headgate_reloads_total'] == 10
+
+
+def test_requests_in_flight_while_reloading_are_refunded(nginx, upstream):
+    gate, arrived = threading.Event(), threading.Event()
+
+    def answer(*_):
+        arrived.set()
+        gate.wait(harness.PATIENCE)
+        return 500, [], b''
+
+    origin = upstream(answer)
+    server = nginx(policies(policy(refund_on='[5xx]')), server=HELLO +
+                   f'location /slow {{ proxy_pass http://127.0.0.1:{origin.port}; }}')
+    with harness.Connection(server.port) as connection:
+        connection.send(b'GET /slow HTTP/1.1\r\nHost: a\r\n\r\n')
+        assert arrived.wait(harness.PATIENCE)
+        old = server.children()
+        server.process.send_signal(signal.SIGHUP)
+        harness.until(lambda: len(server.children()) == 2, 'old and new workers run')
+        # Other policies: the old worker's counters are another generation's.
+        assert server.ask().r == 3
+        gate.set()
+        assert connection.receive().status == 500
+    harness.until(lambda: not set(old) & set(server.children()), 'the old worker has gone')
+    assert server.ask().r == 3
+    assert server.metrics()['headgate_refunds_total{policy="burst"}'] == 1

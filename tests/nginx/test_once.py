@@ -1,0 +1,140 @@
+"""One request of a client is one charge, whatever nginx makes of it; and refunds."""
+import harness
+from policies import ONE, policies, policy
+
+
+def charged(server, path, *args, **kwargs):
+    """Units that this request took, by what the next one finds."""
+    before = server.ask('/probe').r
+    server.ask(path, *args, **kwargs)
+    return before - server.ask('/probe').r - 1
+
+
+def test_subrequests_and_internal_redirects(nginx, upstream):
+    origin = upstream(lambda m, path, *_: (200, [('X-Accel-Redirect', '/target')], b'')
+                      if path == '/accel' else (200, [], b'origin'))
+    server = nginx(ONE, server=f'''
+        location = /probe {{ return 200; }}
+        location = /target {{ internal; return 200 "target"; }}
+        location @named {{ return 200 "named"; }}
+        location = /auth {{ auth_request /check; return 404; }}
+        location = /authed {{ auth_request /check; try_files /none @named; }}
+        location = /check {{ internal; proxy_pass http://127.0.0.1:{origin.port}/check; }}
+        location = /mirrored {{ mirror /check; try_files /none @named; }}
+        location = /added {{ add_before_body /check; add_after_body /check;
+                             addition_types *; try_files /page.html =404; }}
+        location = /rewritten {{ rewrite ^ /again last; }}
+        location = /again {{ rewrite ^ /target last; }}
+        location = /accel {{ proxy_pass http://127.0.0.1:{origin.port}; }}
+        location = /missing {{ error_page 404 = @named; }}
+        location = /missing-page {{ error_page 404 /target; }}
+        location /index/ {{ index page.html; }}
+        location /index/page.html {{ }}''')
+    (server.directory / 'html/page.html').write_text('page')
+    (server.directory / 'html/index').mkdir()
+    (server.directory / 'html/index/page.html').write_text('page')
+    answers = {'/authed': b'named', '/mirrored': b'named', '/added': b'originpageorigin',
+               '/rewritten': b'target', '/accel': b'target', '/missing': b'named',
+               '/missing-page': b'target', '/index/': b'page'}
+    for path, body in answers.items():
+        response = server.ask(path)
+        assert response.body == body, path
+        assert len(response.all('RateLimit')) == 1 and len(response.all('RateLimit-Policy')) == 1
+        assert charged(server, path) == 1, path
+    verdicts = {line[0]: line[2] for line in server.access(4 * len(answers))}
+    assert set(verdicts.values()) == {'admitted'}
+
+
+def test_a_denied_request_makes_no_subrequests(nginx, upstream):
+    origin = upstream()
+    server = nginx(policies(policy(quota=1)), server=f'''
+        location / {{ auth_request /check; try_files /page.html =404; }}
+        location = /check {{ internal; proxy_pass http://127.0.0.1:{origin.port}; }}''')
+    (server.directory / 'html/page.html').write_text('page')
+    assert [server.ask().status for _ in range(4)] == [200, 429, 429, 429]
+    assert len(origin.asked) == 1
+
+
+def test_refund_by_status(nginx, upstream):
+    origin = upstream(lambda m, path, *_: (int(path[1:4]), [], b''))
+    server = nginx(policies(policy(quota=1000, refund_on='[5xx, 404]'),
+                            policy('all', 1000, key='[]')),
+                   server=f'''
+        location / {{ proxy_pass http://127.0.0.1:{origin.port}; }}
+        location = /probe {{ return 200; }}
+        location = /gone {{ proxy_pass http://127.0.0.1:1; }}
+        location = /hidden {{ error_page 502 =200 /probe; proxy_pass http://127.0.0.1:1; }}''')
+    assert charged(server, '/200') == 1
+    assert charged(server, '/403') == 1
+    assert charged(server, '/404') == 0
+    assert charged(server, '/503') == 0
+    assert charged(server, '/gone') == 0
+    assert charged(server, '/hidden') == 1  # the client saw a 200
+    response = server.ask('/503')           # its own charge is in its fields, H-37
+    assert response.r == server.ask('/probe').r
+    # The other policy gives nothing back.
+    assert server.ask('/probe').one('RateLimit').count('"all";r=979') == 1
+
+
+def test_refund_when_the_client_has_gone(nginx, upstream):
+    gate = harness.threading.Event()
+    arrived = harness.threading.Event()
+
+    def answer(*_):
+        arrived.set()
+        gate.wait(harness.PATIENCE)
+        return 200, [], b''
+
+    origin = upstream(answer)
+    server = nginx(policies(policy(quota=1000, refund_on='[499]')), server=f'''
+        location / {{ proxy_pass http://127.0.0.1:{origin.port}; }}
+        location = /probe {{ return 200; }}''')
+    connection = harness.Connection(server.port)
+    connection.send(b'GET / HTTP/1.1\r\nHost: a\r\n\r\n')
+    assert arrived.wait(harness.PATIENCE)
+    connection.close()
+    assert server.access(1)[0][1] == '499'
+    gate.set()
+    assert server.ask('/probe').r == 999
+
+
+def test_costs_from_bodies(nginx, upstream):
+    origin = upstream()
+    server = nginx(policies(policy(quota=1000, cost='request-bytes', unit='content-bytes')),
+                   server=f'location / {{ proxy_pass http://127.0.0.1:{origin.port}; }}')
+    assert server.ask().r == 1000
+    assert server.ask('/', 'POST', body=b'x' * 100).r == 900
+    with harness.Connection(server.port) as connection:
+        connection.send(b'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n'
+                        b'5\r\nhello\r\n')
+        connection.send(b'32\r\n' + b'x' * 50 + b'\r\n0\r\n\r\n')
+        assert connection.receive().r == 845
+        assert connection.ask('/', 'POST', body=b'y' * 900).status == 429
+        # Longer than nginx keeps in memory.
+        connection.send(b'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n'
+                        b'c350\r\n' + b'z' * 50000 + b'\r\n0\r\n\r\n')
+        denied = connection.receive()
+        assert (denied.status, denied.one('Retry-After'), denied.r) == (429, None, 845)
+        assert connection.ask().r == 845
+
+
+def test_cost_from_a_header(nginx):
+    server = nginx(policies(policy(quota=100, cost='{request-header: x-cost}')),
+                   server='location / { return 200; }')
+    assert server.ask(headers=[('X-Cost', '10')]).r == 90
+    assert server.ask(headers=[('X-Cost', 'ten')]).r == 89
+    assert server.ask().r == 88
+    server.write(server='location / { return 200; } location /metrics '
+                        '{ headgate off; headgate_metrics; }')
+    server.reload()
+    assert server.metrics()['headgate_cost_defaulted_total{policy="burst"}'] == 2
+
+
+def test_two_policies_are_spent_together_or_not_at_all(nginx):
+    server = nginx(policies(policy('a', 3), policy('b', 2)), server='location / { return 200; }')
+    for _ in range(2):
+        assert server.ask().status == 200
+    for _ in range(3):
+        denied = server.ask()
+        assert denied.status == 429
+        assert '"a";r=1;' in denied.one('RateLimit') and '"b";r=0;' in denied.one('RateLimit')

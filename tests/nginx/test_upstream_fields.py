@@ -1,0 +1,116 @@
+"""A response that already tells of limits: upstream's stay, ours are added, stale ones go."""
+import json
+import pathlib
+
+import pytest
+from policies import ONE, policies, policy
+
+VECTORS = pathlib.Path(__file__).parents[1] / 'vectors/fields/merge.json'
+CASES = json.loads(VECTORS.read_text())['cases']
+LIMITS = ('ratelimit', 'ratelimit-policy', 'server', 'x-ratelimit-limit', 'x-ratelimit-remaining')
+
+
+@pytest.fixture
+def gateway(nginx, upstream):
+    """ask(headers, status): what a client gets when upstream answers so."""
+    def start(policy_file, **kwargs):
+        said = []
+        origin = upstream(lambda *_: said[-1])
+        server = nginx(policy_file, server=f'''location / {{
+            proxy_pass_header Server; proxy_pass http://127.0.0.1:{origin.port}; }}''', **kwargs)
+
+        def ask(headers, status=200):
+            said.append((status, headers, b''))
+            return server.ask()
+        return ask
+    return start
+
+
+@pytest.mark.parametrize('case', [c for c in CASES if 'pk' not in str(c['own'])],
+                         ids=lambda c: c['id'])
+def test_vectors(gateway, case):
+    own = case['own']
+    file = policies(policy('edge', 10, '1s') if own else policy('edge', mode='off'),
+                    upstream_prefix='gw-')
+    response = gateway(file)([tuple(line) for line in case['upstream']])
+    ours = {'"edge"', '"gw-edge"'}
+    got = [(k, v) for k, v in response.headers if k.lower() in LIMITS]
+    if not any(k == 'Server' for k, _ in case['expect']):
+        got = [line for line in got if line[0] != 'Server']
+    expected = [tuple(line) for line in case['expect']]
+    for (k, v), (wanted_k, wanted_v) in zip(got, expected, strict=True):
+        assert k == wanted_k
+        own_line = k == 'RateLimit' and v.split(';')[0] in ours and v not in \
+            [line[1] for line in case['upstream']]
+        if own_line:  # its r and t are the gateway's
+            assert v.split(';')[0] == wanted_v.split(';')[0]
+        else:
+            assert v == wanted_v
+
+
+def test_another_partition_is_no_clash(gateway):
+    ask = gateway(policies(policy('edge', 10), partition_key='opaque'))
+    response = ask([('RateLimit', '"edge";r=1;t=5;pk=:AQ==:')])
+    assert response.all('RateLimit')[0] == '"edge";r=1;t=5;pk=:AQ==:'
+    assert response.all('RateLimit')[1].startswith('"edge";r=9;t=')
+
+
+def test_clash_upon_clash(gateway):
+    ask = gateway(policies(policy('edge', 10)))
+    response = ask([('RateLimit', '"edge";r=1, "gateway-edge";r=1')])
+    assert response.all('RateLimit')[1].startswith('"gateway-gateway-edge";r=9;')
+
+
+def test_upstream_lines_stay_byte_for_byte(gateway):
+    lines = [('ratelimit', '"o";r=1;t=5  ,   "p";r=2'), ('RATELIMIT', '"q";r=3'),
+             ('RateLimit-Policy', '"o"; q=1;  w=60;acme="\\"x"')]
+    response = gateway(ONE)(lines)
+    assert [line for line in response.headers if line in lines] == lines
+    assert len(response.all('RateLimit')) == 3 and len(response.all('RateLimit-Policy')) == 2
+
+
+def test_more_lines_than_anyone_reads(gateway):
+    ask = gateway(ONE, http='proxy_buffer_size 64k; proxy_buffers 8 64k;')
+    response = ask([('RateLimit', f'"o{n}";r=1') for n in range(200)])
+    assert len(response.all('RateLimit')) == 200
+
+
+def test_retry_after_is_never_shortened(gateway):
+    ask = gateway(ONE)
+    assert ask([('Retry-After', '77')], 503).one('Retry-After') == '77'
+
+
+def test_retry_after_of_an_error_page(nginx, upstream):
+    said = []
+    origin = upstream(lambda *_: (200, [('Retry-After', said[-1])], b'page'))
+    server = nginx(policies(policy(quota=1, window='1h')), server=f'''
+        error_page 429 /page; location = /page {{ proxy_pass http://127.0.0.1:{origin.port}; }}
+        location / {{ return 200; }}''')
+    server.ask()
+    for value, kept in (('999999', True), ('5', False), ('soon', False),
+                        ('Thu, 01 Jan 1970 00:00:00 GMT', False),
+                        ('Fri, 31 Dec 9999 00:00:00 GMT', True)):
+        said.append(value)
+        denied = server.ask()
+        assert (denied.status, denied.body) == (429, b'page')
+        ours = denied.one('RateLimit').split(';t=')[1]
+        assert denied.one('Retry-After') == (value if kept else ours), value
+
+
+def test_a_cached_response_tells_today(nginx, upstream):
+    origin = upstream(lambda *_: (200, [
+        ('Cache-Control', 'max-age=1000'), ('RateLimit', '"o";r=1;t=5'),
+        ('RateLimit-Policy', '"o";q=9;w=60'), ('X-RateLimit-Remaining', '3')], b'kept'))
+    server = nginx(ONE, http='proxy_cache_path cache keys_zone=z:1m;', server=f'''
+        location / {{ proxy_cache z; add_header X-Cache $upstream_cache_status;
+                      proxy_pass http://127.0.0.1:{origin.port}; }}
+        location /metrics {{ headgate off; headgate_metrics; }}''')
+    miss = server.ask()
+    assert miss.one('X-Cache') == 'MISS'
+    assert miss.all('RateLimit')[0] == '"o";r=1;t=5' and len(miss.all('RateLimit')) == 2
+    hit = server.ask()
+    assert (hit.one('X-Cache'), hit.body, hit.r) == ('HIT', b'kept', 998)
+    assert hit.one('RateLimit-Policy').startswith('"burst"')
+    assert hit.all('X-RateLimit-Remaining') == []
+    assert server.metrics()['headgate_upstream_fields_dropped_total'] == 3
+    assert len(origin.asked) == 1
