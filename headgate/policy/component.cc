@@ -123,7 +123,7 @@ Result<Component, std::string> Component::parse(std::string_view text,
                                         "host",    "path",   "method", "registered-domain"};
   const auto near = nearest(text.substr(0, text.find_first_of(":/")), known);
   return failure("is unknown" +
-                 (near ? "; did you mean " + quoted(*near) + "?"
+                 (near ? "; did you mean " + in_quotes(*near) + "?"
                        : std::string("; expected address, address/N, header:NAME, cookie:NAME, "
                                      "query:NAME, host, path, method or "
                                      "registered-domain:header:NAME")));

@@ -27,7 +27,7 @@ void read_version(const MapReader& file, Faults& faults) {
   if (node == nullptr) return;
   const auto text = read_text(*node, "version", "1", faults);
   if (text && *text != "1") {
-    faults.add(node->at, "version " + quoted(*text) + " is not known; expected 1");
+    faults.add(node->at, "version " + in_quotes(*text) + " is not known; expected 1");
   }
 }
 

@@ -8,7 +8,7 @@ namespace {
 
 std::string hint(std::string_view word, std::span<const std::string_view> known,
                  std::span<const std::string_view> offered) {
-  if (const auto near = nearest(word, known)) return "; did you mean " + quoted(*near) + "?";
+  if (const auto near = nearest(word, known)) return "; did you mean " + in_quotes(*near) + "?";
   return "; expected " + alternatives(offered);
 }
 
@@ -40,17 +40,17 @@ MapReader::MapReader(const yaml::Node& node, std::string_view what, std::span<co
     }
     const auto [first, is_new] = seen.emplace(key.text, key.at);
     if (!is_new) {
-      faults.add(key.at, "duplicate key " + quoted(key.text) + "; expected it once, and line " +
+      faults.add(key.at, "duplicate key " + in_quotes(key.text) + "; expected it once, and line " +
                              std::to_string(first->second.line) + " has it already");
       continue;
     }
     const auto it =
         std::find_if(keys.begin(), keys.end(), [&](const Key& k) { return k.name == key.text; });
     if (it == keys.end()) {
-      faults.add(key.at, "unknown key " + quoted(key.text) + " in " + std::string(what) +
+      faults.add(key.at, "unknown key " + in_quotes(key.text) + " in " + std::string(what) +
                              hint(key.text, known, offered));
     } else if (!it->available) {
-      faults.add(key.at, "key " + quoted(key.text) + " in " + std::string(what) +
+      faults.add(key.at, "key " + in_quotes(key.text) + " in " + std::string(what) +
                              " is not available in this version; expected " +
                              alternatives(offered));
     } else {
@@ -71,8 +71,8 @@ bool MapReader::has(std::string_view key) const { return find(key) != nullptr; }
 const yaml::Node* MapReader::require(std::string_view key, std::string_view expected) const {
   const yaml::Node* node = find(key);
   if (node == nullptr && valid_) {
-    faults_.add(
-        at_, std::string(what_) + " has no " + quoted(key) + "; expected " + std::string(expected));
+    faults_.add(at_, std::string(what_) + " has no " + in_quotes(key) + "; expected " +
+                         std::string(expected));
   }
   return node;
 }
@@ -101,7 +101,7 @@ std::span<const yaml::Node* const> read_list(const yaml::Node& node, std::string
 void refuse_word(Place at, std::string_view key, std::string_view word,
                  std::span<const std::string_view> offered, std::span<const std::string_view> known,
                  Faults& faults) {
-  const std::string subject = std::string(key) + " " + quoted(word);
+  const std::string subject = std::string(key) + " " + in_quotes(word);
   if (std::find(known.begin(), known.end(), word) != known.end()) {
     faults.add(at,
                subject + " is not available in this version; expected " + alternatives(offered));

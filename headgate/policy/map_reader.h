@@ -81,7 +81,7 @@ template <class T>
   if (!text) return std::nullopt;
   auto value = parse(*text);
   if (value) return *std::move(value);
-  faults.add(node.at, std::string(key) + " " + quoted(*text) + " " + value.error());
+  faults.add(node.at, std::string(key) + " " + in_quotes(*text) + " " + value.error());
   return std::nullopt;
 }
 

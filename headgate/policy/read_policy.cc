@@ -118,13 +118,14 @@ std::string read_name(const MapReader& map, std::map<std::string, Place>& names,
   const auto name = read_text(*node, "name", expected, faults);
   if (!name) return {};
   if (name->empty() || name->size() > 64 || !is_printable(*name)) {
-    faults.add(node->at, "name " + quoted(*name) + " can't stand in a RateLimit field; expected " +
+    faults.add(node->at, "name " + in_quotes(*name) +
+                             " can't stand in a RateLimit field; expected " +
                              std::string(expected));
     return {};
   }
   const auto [first, is_new] = names.emplace(*name, node->at);
   if (!is_new) {
-    faults.add(node->at, "duplicate policy name " + quoted(*name) +
+    faults.add(node->at, "duplicate policy name " + in_quotes(*name) +
                              "; expected a unique one, and " + "line " +
                              std::to_string(first->second.line) + " has it already");
   }
@@ -163,7 +164,7 @@ std::vector<Component> read_key(const MapReader& map, const ClientAddress& setti
     if (component) {
       key.push_back(*component);
     } else {
-      faults.add(item->at, "key component " + quoted(*text) + " " + component.error());
+      faults.add(item->at, "key component " + in_quotes(*text) + " " + component.error());
     }
   }
   return key;
@@ -173,11 +174,11 @@ std::optional<Glob> read_path_glob(const Node& node, Faults& faults) {
   const auto text = read_text(node, "path", "a path, with '*' for any characters", faults);
   if (!text) return std::nullopt;
   if (!text->starts_with('/') && !text->starts_with('*')) {
-    faults.add(node.at, "path " + quoted(*text) + " matches no path; expected '/' or '*' first");
+    faults.add(node.at, "path " + in_quotes(*text) + " matches no path; expected '/' or '*' first");
     return std::nullopt;
   }
   if (text->find('?') != std::string_view::npos) {
-    faults.add(node.at, "path " + quoted(*text) +
+    faults.add(node.at, "path " + in_quotes(*text) +
                             " has a '?', but paths are matched without their query; expected "
                             "the path alone");
     return std::nullopt;
@@ -195,9 +196,10 @@ std::vector<std::string> read_methods(const Node& node, Faults& faults) {
     const auto text = read_text(*item, "method", "a method like GET", faults);
     if (!text) continue;
     if (!is_token(*text)) {
-      faults.add(item->at, "method " + quoted(*text) + " is not a method; expected one like GET");
+      faults.add(item->at,
+                 "method " + in_quotes(*text) + " is not a method; expected one like GET");
     } else if (std::any_of(text->begin(), text->end(), [](char c) { return c != upper(c); })) {
-      faults.add(item->at, "method " + quoted(*text) +
+      faults.add(item->at, "method " + in_quotes(*text) +
                                " has lower case, and methods are case-sensitive; expected one "
                                "like GET");
     } else {
@@ -223,14 +225,14 @@ std::vector<Condition::HeaderGlob> read_header_globs(const Node& node, Faults& f
     const auto text = read_text(name, "header", "the name of a header", faults);
     if (!text) continue;
     if (!is_token(*text)) {
-      faults.add(name.at, "header " + quoted(*text) +
+      faults.add(name.at, "header " + in_quotes(*text) +
                               " is not a header name; expected one like "
                               "x-plan");
       continue;
     }
     const auto [first, is_new] = seen.emplace(lowered(*text), name.at);
     if (!is_new) {
-      faults.add(name.at, "duplicate header " + quoted(*text) + "; expected it once, and line " +
+      faults.add(name.at, "duplicate header " + in_quotes(*text) + "; expected it once, and line " +
                               std::to_string(first->second.line) + " has it already");
     }
     const auto glob = read_text(value, *text, "a value, with '*' for any characters", faults);
@@ -290,7 +292,8 @@ std::string read_unit(const MapReader& map, Faults& faults) {
                "this version; expected " +
                    std::string(expected));
   } else if (unit->empty() || unit->size() > 64 || !is_printable(*unit)) {
-    faults.add(node->at, "unit " + quoted(*unit) + " can't stand in a RateLimit field; expected " +
+    faults.add(node->at, "unit " + in_quotes(*unit) +
+                             " can't stand in a RateLimit field; expected " +
                              std::string(expected));
   }
   return std::string(*unit);
@@ -313,7 +316,7 @@ CostRule read_cost(const MapReader& map, Faults& faults) {
     }
     const auto name = read_text(*header, "request-header", "the name of a header", faults);
     if (name && !is_token(*name)) {
-      faults.add(header->at, "request-header " + quoted(*name) +
+      faults.add(header->at, "request-header " + in_quotes(*name) +
                                  " is not a header name; expected one like x-cost");
     } else if (name) {
       cost.source = CostRule::Source::request_header;
@@ -328,7 +331,7 @@ CostRule read_cost(const MapReader& map, Faults& faults) {
     if (units) {
       cost.units = *units;
     } else {
-      faults.add(node->at, "cost " + quoted(*text) + " " + units.error());
+      faults.add(node->at, "cost " + in_quotes(*text) + " " + units.error());
     }
     return cost;
   }
@@ -388,8 +391,8 @@ StatusSet read_refund_on(const MapReader& map, Faults& faults) {
     } else if (status) {
       statuses.set(*status);
     } else {
-      faults.add(item->at, "refund-on " + quoted(*text) + " is not a response status; expected " +
-                               std::string(expected));
+      faults.add(item->at, "refund-on " + in_quotes(*text) +
+                               " is not a response status; expected " + std::string(expected));
     }
   }
   return statuses;
@@ -476,7 +479,7 @@ class OverrideReader {
       const Component& component = rule_.key[i];
       const std::string complaint = component.complaint(*text);
       if (!complaint.empty()) {
-        faults_.add(parts[i]->at, "id " + quoted(*text) + " " + complaint);
+        faults_.add(parts[i]->at, "id " + in_quotes(*text) + " " + complaint);
         good = false;
       }
       append_counted(key, [&](std::string& out) { component.append_given(*text, out); });
@@ -489,7 +492,7 @@ class OverrideReader {
     }
     std::string readable;
     append_readable(it->first, readable);
-    faults_.add(node.at, "duplicate id " + quoted(readable) +
+    faults_.add(node.at, "duplicate id " + in_quotes(readable) +
                              "; expected it in one override, and " + "line " +
                              std::to_string(lines_.at(&it->first)) + " has it already");
   }

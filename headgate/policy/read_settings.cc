@@ -26,7 +26,7 @@ ClientAddress read_client_address(const Node& node, Faults& faults) {
       } else if (const auto block = AddressBlock::parse(*text)) {
         settings.trusted_proxies.push_back(*block);
       } else {
-        faults.add(item->at, "trusted-proxies " + quoted(*text) +
+        faults.add(item->at, "trusted-proxies " + in_quotes(*text) +
                                  " is not an address; expected one like 10.0.0.1, a block like "
                                  "10.0.0.0/8, or unix:");
       }
@@ -66,7 +66,7 @@ void read_report_when(const Node& node, Settings& settings, Faults& faults) {
       settings.report_when = ReportWhen::below;
       settings.report_below_percent = *percent;
     } else {
-      faults.add(node.at, "report-when " + quoted(node.text) + " " + percent.error());
+      faults.add(node.at, "report-when " + in_quotes(node.text) + " " + percent.error());
     }
     return;
   }
@@ -150,7 +150,7 @@ Settings read_settings(const MapReader& file, Faults& faults) {
     constexpr std::string_view expected = "1 to 64 printable ASCII characters";
     const auto prefix = read_text(*node, "upstream-prefix", expected, faults);
     if (prefix && (prefix->empty() || prefix->size() > 64 || !is_printable(*prefix))) {
-      faults.add(node->at, "upstream-prefix " + quoted(*prefix) +
+      faults.add(node->at, "upstream-prefix " + in_quotes(*prefix) +
                                " can't be part of a policy's name; expected " +
                                std::string(expected));
     } else if (prefix) {

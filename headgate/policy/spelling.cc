@@ -60,7 +60,7 @@ std::string alternatives(std::span<const std::string_view> words) {
   return out;
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   constexpr std::size_t shown_max = 60;
   constexpr char hex[] = "0123456789abcdef";
   std::string out = "'";

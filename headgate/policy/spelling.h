@@ -18,6 +18,6 @@ namespace headgate::policy {
 
 // A word from a file or a request, in quotes and fit for a log: bytes beyond printable ASCII as
 // \xNN, long ones cut.
-[[nodiscard]] std::string quoted(std::string_view text);
+[[nodiscard]] std::string in_quotes(std::string_view text);
 
 }  // namespace headgate::policy

@@ -73,7 +73,7 @@ class Builder : public YAML::EventHandler {
   Node& make(Kind kind, const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor) {
     const Place at = place(mark);
     if (!tag.empty() && tag != "?" && tag != "!") {
-      throw Refused{at, "tag " + quoted(tag) + " has no meaning here; expected a plain value"};
+      throw Refused{at, "tag " + in_quotes(tag) + " has no meaning here; expected a plain value"};
     }
     weigh(1, at);
     Node& node = nodes_.emplace_back();
@@ -162,7 +162,7 @@ bool is_text(std::string_view text, Faults& faults) {
     const bool control = (c < 0x20 && c != '\t' && c != '\n' && c != '\r') || c == 0x7f;
     const std::size_t length = sequence_length(text.substr(i, 4));
     if (control || length == 0) {
-      faults.add(at, "byte " + quoted(text.substr(i, 1)) +
+      faults.add(at, "byte " + in_quotes(text.substr(i, 1)) +
                          (control ? " is a control character; expected text in UTF-8"
                                   : " is not UTF-8; expected text in UTF-8"));
       return false;
