@@ -1,0 +1,118 @@
+#include "headgate/field/response.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "headgate/field/sf_parse.h"
+
+namespace headgate::field {
+namespace {
+
+using nlohmann::json;
+
+// Vectors write header values with one character for each byte.
+std::string bytes_of(const std::string& utf8) {
+  std::string out;
+  for (std::size_t i = 0; i < utf8.size(); ++i) {
+    const auto c = static_cast<unsigned char>(utf8[i]);
+    if (c < 0x80) {
+      out += utf8[i];
+    } else {
+      out += static_cast<char>((c & 3) << 6 | (utf8[++i] & 0x3f));
+    }
+  }
+  return out;
+}
+
+template <class T>
+std::optional<T> optional_of(const json& j) {
+  return j.is_null() ? std::nullopt : std::optional(j.get<T>());
+}
+
+Member member_of(const json& j) {
+  Member m;
+  m.policy = optional_of<std::string>(j.at("policy"));
+  m.q = optional_of<std::uint64_t>(j.at("q"));
+  m.unit = optional_of<std::string>(j.at("qu"));
+  m.w = optional_of<std::uint64_t>(j.at("w"));
+  m.r = optional_of<std::uint64_t>(j.at("r"));
+  m.t = optional_of<std::uint64_t>(j.at("t"));
+  if (!j.at("pk").is_null()) {
+    const std::string text = ":" + j["pk"].get<std::string>() + ":";
+    m.pk = std::get<sf::Bytes>(sf::parse_item(text)->value).bytes;
+  }
+  return m;
+}
+
+ResponseView read(const json& vector) {
+  std::vector<std::pair<std::string, std::string>> lines;
+  for (const json& line : vector.at("headers")) {
+    lines.emplace_back(line.at(0), bytes_of(line.at(1)));
+  }
+  std::vector<HeaderLine> headers;
+  for (const auto& [name, value] : lines) headers.push_back({name, value});
+  return read_response(headers, vector.contains("now")
+                                    ? std::optional(vector["now"].get<std::int64_t>())
+                                    : std::nullopt);
+}
+
+// Whether the dialects of older drafts have a part in the vector: its members come from one of
+// them, or it has a field that only they know.
+bool is_of_an_older_dialect(const json& vector) {
+  const std::string source = vector.at("expect").at("source");
+  if (source == "ratelimit") return false;
+  if (source != "none") return true;
+  for (const json& line : vector.at("headers")) {
+    std::string name = line.at(0);
+    for (char& c : name) c = static_cast<char>(std::tolower(c));
+    const bool ours = name == "ratelimit" || name == "ratelimit-policy";
+    if (!ours && (name.starts_with("ratelimit-") || name.starts_with("x-rate"))) return true;
+  }
+  return false;
+}
+
+TEST(Response, VectorsOfTheCurrentDialect) {
+  std::ifstream in(HEADGATE_SOURCE_DIR "/tests/vectors/fields/parse.json");
+  const json file = json::parse(in);
+  int current = 0;
+  int older = 0;
+  for (const json& vector : file.at("cases")) {
+    if (is_of_an_older_dialect(vector)) {
+      ++older;
+      continue;
+    }
+    ++current;
+    SCOPED_TRACE(vector.at("id").get<std::string>() + " " + vector.at("note").get<std::string>());
+    const json& expect = vector.at("expect");
+    const ResponseView view = read(vector);
+    EXPECT_EQ(view.source == Source::ratelimit, expect.at("source") == "ratelimit");
+    std::vector<Member> members;
+    for (const json& member : expect.at("members")) members.push_back(member_of(member));
+    EXPECT_TRUE(view.members == members);
+    EXPECT_EQ(view.retry_after, optional_of<std::uint64_t>(expect.at("retry_after")));
+    EXPECT_EQ(json(view.ignored), expect.at("ignored"));
+    EXPECT_EQ(view.cached, expect.at("cached").get<bool>());
+  }
+  EXPECT_EQ(current, 173);
+  EXPECT_EQ(older, 61);
+}
+
+// Each member could be held against each policy; 64 KiB of both must not take that long.
+TEST(Response, JoiningIsNotQuadratic) {
+  std::string limits = "\"x\";r=0";
+  std::string policies = "\"x\";q=0";
+  for (int i = 0; limits.size() < 65536; ++i) {
+    limits += ",\"a\";r=1;pk=:" + std::to_string(10000 + i).substr(0, 4) + ":";
+    policies += ",\"a\";q=1;pk=:" + std::to_string(99999 - i).substr(0, 4) + ":";
+  }
+  const HeaderLine headers[] = {{"RateLimit", limits}, {"RateLimit-Policy", policies}};
+  const ResponseView view = read_response(headers, {});
+  EXPECT_EQ(view.source, Source::ratelimit);
+  EXPECT_GT(view.members.size(), 3000u);
+}
+
+}  // namespace
+}  // namespace headgate::field
