@@ -41,8 +41,9 @@ class Upstream {
   [[nodiscard]] bool has(std::string_view name, std::optional<std::string_view> pk) const noexcept;
 
   // `name` with `prefix` before it, as often as it takes to be neither upstream's nor one of
-  // `own_names`. Nothing if eight times are not enough or memory is out: then the member must be
-  // left out. `prefix` is not empty.
+  // `own_names`: those of all own members, and those that this function gave to some of them for
+  // the same response. Nothing if eight times are not enough or memory is out: then the member
+  // must be left out. `prefix` is not empty.
   [[nodiscard]] std::optional<std::string> free_name(
       std::string_view name, std::optional<std::string_view> pk, std::string_view prefix,
       std::span<const std::string_view> own_names) const noexcept;
