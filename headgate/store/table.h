@@ -22,7 +22,7 @@ struct TableOptions {
   static constexpr std::size_t memory_min = 16 * 1024;
 
   std::size_t memory = std::size_t{64} << 20;  // everything included [bytes]
-  std::string file;                            // empty: memory alone, lost when the last user ends
+  std::string file{};                          // empty: memory alone, lost when the last user ends
   Sharing sharing = Sharing::processes;        // of a table without a file
   // How much of the memory is for policies whose interval is not a whole number of nanoseconds
   // [1/64ths, 1..63]. Fixed when a table is made.

@@ -21,7 +21,7 @@ using limit::Law;
 
 constexpr Nanos second = nanos_per_second;
 constexpr std::size_t keys = 64;
-constexpr std::uint64_t quota = 5000;
+constexpr std::uint64_t quota = 5000;  // requests that each key is good for
 
 struct Tally {
   std::array<std::atomic<std::uint64_t>, keys> admitted;  // per key; at most what really was
@@ -34,17 +34,20 @@ std::uint64_t next(std::uint64_t& state) {
   return state ^= state << 17;
 }
 
+const Law narrow =
+    limit::linear_law({2 * quota, 2 * static_cast<Nanos>(quota) * second}, {}).value();
+
 // Spends on random keys, two policies at once, and churns new keys through a few buckets, until
 // it is killed.
 [[noreturn]] void hammer(Table& table, Tally& tally, Instant now, std::uint64_t seed) {
-  const Law narrow = limit::linear_law({quota, static_cast<Nanos>(quota) * second}, {}).value();
   const Law wide = limit::linear_law({quota * 7, 3000 * second}, {}).value();
   for (;;) {
     const std::size_t key = next(seed) % keys;
     const std::string a = "a" + std::to_string(key);
     const std::string b = "b" + std::to_string(key);
     const std::string churn = "c" + std::to_string(next(seed) % 5000);
-    std::array<Charge, 2> both{{{&narrow, a, 1}, {&wide, b, 7}}};
+    // Dearer than the churn, so that the table may not forget them.
+    std::array<Charge, 2> both{{{&narrow, a, 2}, {&wide, b, 7}}};
     std::array<Decision, 2> decisions;
     Bundle bundle{both, decisions};
     table.take({&bundle, 1}, now, {});
@@ -59,6 +62,10 @@ std::uint64_t next(std::uint64_t& state) {
 }
 
 TEST(TableKill, ProcessesKilledInTheMiddleBreakNothing) {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "ThreadSanitizer makes 128-bit swaps under a lock that other processes can't "
+                  "see; the other builds run this";
+#endif
   auto table = Table::open({.memory = 64 * 1024, .wide_share = 32}).value();
   const Instant now = table->now();
   void* memory =
@@ -93,7 +100,6 @@ TEST(TableKill, ProcessesKilledInTheMiddleBreakNothing) {
     waitpid(child, nullptr, 0);
   }
 
-  const Law narrow = limit::linear_law({quota, static_cast<Nanos>(quota) * second}, {}).value();
   const auto spend = [&](const std::string& key, std::uint64_t cost, Instant at) {
     const Charge charge{&narrow, key, cost};
     Decision decision;
@@ -105,10 +111,11 @@ TEST(TableKill, ProcessesKilledInTheMiddleBreakNothing) {
   for (std::size_t i = 0; i < keys; ++i) {
     const std::string key = "a" + std::to_string(i);
     const std::uint64_t left = spend(key, 0, now).remaining;
-    EXPECT_LE(tally.admitted[i].load() + left, quota) << "units beyond the quota of " << key;
+    EXPECT_LE(2 * tally.admitted[i].load() + left, 2 * quota)
+        << "units beyond the quota of " << key;
     total += tally.admitted[i].load();
-    const Instant later{now.ns + static_cast<Nanos>(quota) * second};
-    EXPECT_TRUE(spend(key, quota, later).admitted) << key << " is stuck";
+    const Instant later{now.ns + 2 * static_cast<Nanos>(quota) * second};
+    EXPECT_TRUE(spend(key, 2 * quota, later).admitted) << key << " is stuck";
     EXPECT_FALSE(spend(key, 1, later).admitted) << key << " has forgotten";
   }
   EXPECT_GT(total, 0u);

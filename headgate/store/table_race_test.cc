@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <functional>
 #include <string>
@@ -32,15 +33,13 @@ Law law(std::uint64_t quota, Nanos window) {
 
 // What the workers share: in shared memory, so that they may be processes.
 struct Arena {
-  std::atomic<int> arrived[2];
-  std::atomic<std::uint64_t> admitted[2];
-  std::atomic<int> failures;
+  std::atomic<int> arrived;
+  std::array<std::atomic<std::uint64_t>, rounds> admitted;
 
-  // A spinning barrier: a worker passes once all have come. Two counters take turns.
-  void meet(int turn) noexcept {
-    arrived[turn % 2].fetch_add(1);
-    while (arrived[turn % 2].load() < workers) sched_yield();
-    if (arrived[(turn + 1) % 2].load() == workers) arrived[(turn + 1) % 2].store(0);
+  // A spinning barrier: the nth meeting ends when every worker has come to it.
+  void meet(int n) noexcept {
+    arrived.fetch_add(1);
+    while (arrived.load() < n * workers) sched_yield();
   }
 };
 
@@ -88,6 +87,12 @@ class TableRace : public testing::TestWithParam<Race> {};
 
 TEST_P(TableRace, AdmitsExactlyTheQuota) {
   const Race& race = GetParam();
+#ifdef __SANITIZE_THREAD__
+  if (race.crew == Crew::processes) {
+    GTEST_SKIP() << "ThreadSanitizer makes 128-bit swaps under a lock that other processes can't "
+                    "see; the other builds run this";
+  }
+#endif
   // Small, so that keys of former rounds are evicted or reused under way.
   auto table = Table::open({.memory = 256 * 1024, .wide_share = 32}).value();
   const Instant now = table->now();
@@ -96,8 +101,7 @@ TEST_P(TableRace, AdmitsExactlyTheQuota) {
   Arena* arena = shared<Arena>();
   ASSERT_NE(arena, nullptr);
 
-  run(race.crew, [&](int worker) {
-    int turn = 0;
+  run(race.crew, [&](int) {
     for (int round = 0; round < rounds; ++round) {
       std::vector<std::string> keys;
       std::vector<Charge> charges;
@@ -106,22 +110,17 @@ TEST_P(TableRace, AdmitsExactlyTheQuota) {
       }
       for (std::size_t i = 0; i < laws.size(); ++i) charges.push_back({&laws[i], keys[i], 1});
       std::vector<Decision> decisions(charges.size());
-      arena->meet(turn++);
-      std::uint64_t mine = 0;
+      arena->meet(round + 1);
       for (std::uint64_t i = 0; i < race.admitted; ++i) {
         Bundle bundle{charges, decisions};
         table->take({&bundle, 1}, now, {});
-        if (bundle.admitted) ++mine;
-      }
-      arena->admitted[round % 2].fetch_add(mine);
-      arena->meet(turn++);
-      if (worker == 0) {
-        if (arena->admitted[round % 2].load() != race.admitted) arena->failures.fetch_add(1);
-        arena->admitted[round % 2].store(0);
+        if (bundle.admitted) arena->admitted[static_cast<std::size_t>(round)].fetch_add(1);
       }
     }
   });
-  EXPECT_EQ(arena->failures.load(), 0) << "of " << rounds << " rounds";
+  for (std::size_t round = 0; round < rounds; ++round) {
+    EXPECT_EQ(arena->admitted[round].load(), race.admitted) << "round " << round;
+  }
   munmap(arena, sizeof(Arena));
 }
 
