@@ -1,0 +1,63 @@
+// Any bytes are refused with positioned, printable faults in order, or are policies that can be
+// asked.
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+#include <tuple>
+
+#include "headgate/policy/load.h"
+
+namespace {
+
+using namespace headgate::policy;
+
+void require(bool holds) {
+  if (!holds) std::abort();
+}
+
+// Answers every header with the input itself.
+class Echo final : public Headers {
+ public:
+  explicit Echo(std::string_view value) : value_(value) {}
+  [[nodiscard]] std::optional<std::string_view> line(std::string_view,
+                                                     std::size_t nth) const noexcept override {
+    return nth < 2 ? std::optional(value_) : std::nullopt;
+  }
+
+ private:
+  std::string_view value_;
+};
+
+void check_faults(const std::vector<Fault>& faults) {
+  require(!faults.empty());
+  for (const Fault& fault : faults) {
+    for (const char c : fault.what) require(c >= 0x20 && c <= 0x7e);
+    // The last one may count the faults that were left out.
+    require(&fault == &faults.back() || &fault == &faults.front() ||
+            std::tie((&fault)[-1].line, (&fault)[-1].column) <= std::tie(fault.line, fault.column));
+  }
+}
+
+void ask(const PolicySet& set, std::string_view input) {
+  const Echo headers(input);
+  const Request request{"GET", input, input, input, Address::parse("127.0.0.1"), &headers, {}};
+  Scratch scratch;
+  for (const Match& match : set.match(request, scratch)) {
+    std::string text;
+    const auto named = set.named(match.policy->name, match.partition, match.cost, text);
+    require(named.has_value() && named->policy == match.policy);
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view input(reinterpret_cast<const char*>(data), size);
+  const Loaded loaded = load_text(input, "fuzz");
+  if (loaded) {
+    ask(**loaded, input);
+  } else {
+    check_faults(loaded.error());
+  }
+  return 0;
+}
