@@ -76,18 +76,19 @@ static_assert(std::is_trivially_destructible_v<gate::Item>);
 static_assert(std::is_trivially_destructible_v<Refund>);
 
 extern "C" {
-char* set_config(ngx_conf_t* cf, ngx_command_t* cmd, void* conf);
-char* set_memory(ngx_conf_t* cf, ngx_command_t* cmd, void* conf);
-char* set_metrics(ngx_conf_t* cf, ngx_command_t* cmd, void* conf);
-ngx_int_t add_variables(ngx_conf_t* cf);
-ngx_int_t init(ngx_conf_t* cf);
-ngx_int_t init_module(ngx_cycle_t* cycle);
-void* create_main_conf(ngx_conf_t* cf);
-void* create_loc_conf(ngx_conf_t* cf);
-char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child);
-ngx_int_t get_verdict(ngx_http_request_t* r, ngx_http_variable_value_t* v, uintptr_t data);
-ngx_int_t get_policy(ngx_http_request_t* r, ngx_http_variable_value_t* v, uintptr_t data);
-ngx_int_t get_remaining(ngx_http_request_t* r, ngx_http_variable_value_t* v, uintptr_t data);
+char* set_config(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
+char* set_memory(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
+char* set_metrics(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
+ngx_int_t add_variables(ngx_conf_t* cf) noexcept;
+ngx_int_t init(ngx_conf_t* cf) noexcept;
+ngx_int_t init_module(ngx_cycle_t* cycle) noexcept;
+void* create_main_conf(ngx_conf_t* cf) noexcept;
+void* create_loc_conf(ngx_conf_t* cf) noexcept;
+char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept;
+ngx_int_t get_verdict(ngx_http_request_t* r, ngx_http_variable_value_t* v, uintptr_t data) noexcept;
+ngx_int_t get_policy(ngx_http_request_t* r, ngx_http_variable_value_t* v, uintptr_t data) noexcept;
+ngx_int_t get_remaining(ngx_http_request_t* r, ngx_http_variable_value_t* v,
+                        uintptr_t data) noexcept;
 }
 
 ngx_command_t directives[] = {
@@ -188,15 +189,14 @@ void drop_stale_fields(ngx_http_request_t* r) noexcept;
 
 // --- Handlers ---------------------------------------------------------------------------------
 
-extern "C" void body_was_read(ngx_http_request_t* r) {
-  r->preserve_body = 1;
+extern "C" void body_was_read(ngx_http_request_t* r) noexcept {
   r->write_event_handler = ngx_http_core_run_phases;
   ngx_http_core_run_phases(r);
 }
 
 // Rewrite phase, before the rewrite module: the location is known, and `return` has not answered
 // yet. Runs again after each rewrite and internal redirect; the context makes them one request.
-extern "C" ngx_int_t rewrite_handler(ngx_http_request_t* r) {
+extern "C" ngx_int_t rewrite_handler(ngx_http_request_t* r) noexcept {
   if (r != r->main || !loc_conf(r).on || find_context(r) != nullptr) return NGX_DECLINED;
 
   const MainConf& conf = main_conf(r);
@@ -215,7 +215,7 @@ extern "C" ngx_int_t rewrite_handler(ngx_http_request_t* r) {
 
 // Every response. One whose request never came by a location (a `return` in server{}, an error in
 // the request itself) is judged here: too late to be denied, but charged and told.
-extern "C" ngx_int_t header_filter(ngx_http_request_t* r) {
+extern "C" ngx_int_t header_filter(ngx_http_request_t* r) noexcept {
   if (r != r->main) return next_header_filter(r);
   const Context* context = find_context(r);
   if (context == nullptr) {
@@ -229,7 +229,7 @@ extern "C" ngx_int_t header_filter(ngx_http_request_t* r) {
 }
 
 // Log phase: once per request, whatever became of it.
-extern "C" ngx_int_t log_handler(ngx_http_request_t* r) {
+extern "C" ngx_int_t log_handler(ngx_http_request_t* r) noexcept {
   if (r != r->main) return NGX_OK;
   const Context* context = find_context(r);
   if (context == nullptr || context->refunds == nullptr) return NGX_OK;
@@ -243,7 +243,7 @@ extern "C" ngx_int_t log_handler(ngx_http_request_t* r) {
   return NGX_OK;
 }
 
-extern "C" ngx_int_t metrics_handler(ngx_http_request_t* r) {
+extern "C" ngx_int_t metrics_handler(ngx_http_request_t* r) noexcept {
   if ((r->method & (NGX_HTTP_GET | NGX_HTTP_HEAD)) == 0) return NGX_HTTP_NOT_ALLOWED;
   const MainConf& conf = main_conf(r);
   if (!conf.gate) return NGX_HTTP_NOT_FOUND;
@@ -263,7 +263,7 @@ extern "C" ngx_int_t metrics_handler(ngx_http_request_t* r) {
 // --- Helpers ----------------------------------------------------------------------------------
 
 // Marks the pool cleanup that owns a context; there is nothing to clean up.
-extern "C" void context_cleanup(void*) {}
+extern "C" void context_cleanup(void*) noexcept {}
 
 // The request's context. nginx forgets module contexts on internal redirects, pools remember.
 Context* find_context(ngx_http_request_t* r) noexcept {
@@ -577,7 +577,8 @@ void set_value(ngx_http_variable_value_t* v, std::string_view text) noexcept {
   v->data = as_ngx_str(text).data;
 }
 
-extern "C" ngx_int_t get_verdict(ngx_http_request_t* r, ngx_http_variable_value_t* v, uintptr_t) {
+extern "C" ngx_int_t get_verdict(ngx_http_request_t* r, ngx_http_variable_value_t* v,
+                                 uintptr_t) noexcept {
   const Context* context = find_context(r->main);
   switch (context == nullptr ? gate::Outcome::off : context->verdict.outcome) {
     case gate::Outcome::off:
@@ -596,7 +597,8 @@ extern "C" ngx_int_t get_verdict(ngx_http_request_t* r, ngx_http_variable_value_
   return NGX_OK;
 }
 
-extern "C" ngx_int_t get_policy(ngx_http_request_t* r, ngx_http_variable_value_t* v, uintptr_t) {
+extern "C" ngx_int_t get_policy(ngx_http_request_t* r, ngx_http_variable_value_t* v,
+                                uintptr_t) noexcept {
   v->not_found = 1;
   const Context* context = find_context(r->main);
   if (context == nullptr) return NGX_OK;
@@ -610,7 +612,8 @@ extern "C" ngx_int_t get_policy(ngx_http_request_t* r, ngx_http_variable_value_t
   return NGX_OK;
 }
 
-extern "C" ngx_int_t get_remaining(ngx_http_request_t* r, ngx_http_variable_value_t* v, uintptr_t) {
+extern "C" ngx_int_t get_remaining(ngx_http_request_t* r, ngx_http_variable_value_t* v,
+                                   uintptr_t) noexcept {
   v->not_found = 1;
   const Context* context = find_context(r->main);
   if (context == nullptr || !context->verdict.remaining) return NGX_OK;
@@ -625,16 +628,18 @@ extern "C" ngx_int_t get_remaining(ngx_http_request_t* r, ngx_http_variable_valu
 
 // --- Configuration ----------------------------------------------------------------------------
 
-extern "C" void destroy_main_conf(void* conf) { static_cast<MainConf*>(conf)->~MainConf(); }
+extern "C" void destroy_main_conf(void* conf) noexcept {
+  static_cast<MainConf*>(conf)->~MainConf();
+}
 
-extern "C" void* create_main_conf(ngx_conf_t* cf) {
+extern "C" void* create_main_conf(ngx_conf_t* cf) noexcept {
   ngx_pool_cleanup_t* owner = ngx_pool_cleanup_add(cf->pool, sizeof(MainConf));
   if (owner == nullptr) return nullptr;
   owner->handler = destroy_main_conf;
   return new (owner->data) MainConf;
 }
 
-extern "C" void* create_loc_conf(ngx_conf_t* cf) {
+extern "C" void* create_loc_conf(ngx_conf_t* cf) noexcept {
   auto* conf = static_cast<LocConf*>(ngx_palloc(cf->pool, sizeof(LocConf)));
   if (conf == nullptr) return nullptr;
   conf->on = NGX_CONF_UNSET;
@@ -642,7 +647,7 @@ extern "C" void* create_loc_conf(ngx_conf_t* cf) {
   return conf;
 }
 
-extern "C" char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) {
+extern "C" char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept {
   const auto* outer = static_cast<LocConf*>(parent);
   auto* conf = static_cast<LocConf*>(child);
   ngx_conf_merge_value(conf->on, outer->on, 0);
@@ -675,7 +680,7 @@ char* fault(ngx_conf_t* cf, std::string_view text) noexcept {
 
 char* duplicate() noexcept { return const_cast<char*>("is duplicate"); }
 
-extern "C" char* set_config(ngx_conf_t* cf, ngx_command_t*, void* conf) {
+extern "C" char* set_config(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept {
   auto* main = static_cast<MainConf*>(conf);
   if (main->policies != nullptr) return duplicate();
   ngx_str_t path = static_cast<ngx_str_t*>(cf->args->elts)[1];
@@ -696,7 +701,7 @@ extern "C" char* set_config(ngx_conf_t* cf, ngx_command_t*, void* conf) {
   }
 }
 
-extern "C" char* set_memory(ngx_conf_t* cf, ngx_command_t*, void* conf) {
+extern "C" char* set_memory(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept {
   auto* main = static_cast<MainConf*>(conf);
   if (main->memory) return duplicate();
   auto* args = static_cast<ngx_str_t*>(cf->args->elts);
@@ -717,7 +722,7 @@ extern "C" char* set_memory(ngx_conf_t* cf, ngx_command_t*, void* conf) {
   return NGX_CONF_OK;
 }
 
-extern "C" char* set_metrics(ngx_conf_t* cf, ngx_command_t*, void*) {
+extern "C" char* set_metrics(ngx_conf_t* cf, ngx_command_t*, void*) noexcept {
   auto* core = static_cast<ngx_http_core_loc_conf_t*>(
       ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module));
   core->handler = metrics_handler;
@@ -726,7 +731,7 @@ extern "C" char* set_metrics(ngx_conf_t* cf, ngx_command_t*, void*) {
 
 // --- Init -------------------------------------------------------------------------------------
 
-extern "C" ngx_int_t add_variables(ngx_conf_t* cf) {
+extern "C" ngx_int_t add_variables(ngx_conf_t* cf) noexcept {
   for (ngx_http_variable_t* from = variables; from->name.len != 0; ++from) {
     ngx_http_variable_t* added = ngx_http_add_variable(cf, &from->name, from->flags);
     if (added == nullptr) return NGX_ERROR;
@@ -770,7 +775,7 @@ ngx_int_t add_handler(ngx_conf_t* cf, ngx_http_phases phase, ngx_http_handler_pt
   return NGX_OK;
 }
 
-extern "C" ngx_int_t init(ngx_conf_t* cf) {
+extern "C" ngx_int_t init(ngx_conf_t* cf) noexcept {
   auto& conf =
       *static_cast<MainConf*>(ngx_http_conf_get_module_main_conf(cf, ngx_http_headgate_module));
   if (conf.policies == nullptr) return NGX_OK;
@@ -795,7 +800,7 @@ extern "C" ngx_int_t init(ngx_conf_t* cf) {
 }
 
 // The new configuration is in force.
-extern "C" ngx_int_t init_module(ngx_cycle_t* cycle) {
+extern "C" ngx_int_t init_module(ngx_cycle_t* cycle) noexcept {
   const MainConf* old = previous_conf(cycle);
   if (old != nullptr && old->gate) {
     old->counters->module().reloads.fetch_add(1, std::memory_order_relaxed);

@@ -185,10 +185,10 @@ class Nginx:
     """nginx in a directory of its own. `http` and `server` are configuration, `policies` is YAML."""
 
     def __init__(self, directory, policies, server='', http='', main='', workers=1,
-                 gate='headgate_config headgate.yaml; headgate on;'):
+                 gate='headgate_config headgate.yaml; headgate on;', module=MODULE):
         self.directory = pathlib.Path(directory)
         self.port, self.other_port = free_port(), free_port()
-        self.workers = workers
+        self.workers, self.module = workers, module
         self.process = None
         (self.directory / 'html').mkdir(exist_ok=True)
         (self.directory / 'tmp').mkdir(exist_ok=True)
@@ -204,7 +204,7 @@ class Nginx:
         temp = ' '.join(f'{kind}_temp_path tmp/{kind};' for kind in
                         ('client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'))
         (self.directory / 'nginx.conf').write_text(f'''
-load_module {MODULE};
+load_module {self.module};
 {user} daemon off; pid nginx.pid; error_log error.log info;
 worker_processes {self.workers}; worker_rlimit_nofile 4096;
 {self.parts['main']}

@@ -165,6 +165,10 @@ def test_http2_body_without_length(nginx, upstream):
          f'http://127.0.0.1:{server.other_port}/'],
         input=b'x' * 30, capture_output=True, check=True)
     assert b'ratelimit: "burst";r=70;t=' in done.stdout
+    done = subprocess.run(
+        ['curl', '-sS', '-i', '--http2-prior-knowledge', '-m', '10',
+         f'http://127.0.0.1:{server.other_port}/'], capture_output=True, check=True)
+    assert b'ratelimit: "burst";r=70;t=' in done.stdout
 
 
 def test_nothing_in_trailers_and_nothing_where_it_is_off(nginx, upstream):

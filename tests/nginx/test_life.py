@@ -1,5 +1,6 @@
 """Reloads, deaths, restarts, several workers: what was counted stays counted."""
 import os
+import shutil
 import signal
 import threading
 
@@ -40,6 +41,16 @@ def test_reload_with_other_policies(nginx):
     server.reload()
     assert server.ask().status == 429
     assert server.metrics()[DENIED] == 2
+
+
+def test_counters_outlive_any_number_of_other_policies(nginx):
+    server = nginx(policies(policy(quota=1000)), server=HELLO)
+    for n in range(20):
+        server.ask()
+        server.write(policies=policies(policy(f'p{n}', 10, match='[{path: /none}]'),
+                                       policy(quota=1000)))
+        server.reload()
+    assert server.metrics()[ADMITTED] == 20
 
 
 def test_a_larger_quota_counts_what_was_used(nginx):
@@ -97,6 +108,19 @@ def test_with_a_file_quotas_outlive_nginx(nginx):
     server.reload_refused()  # rather than to forget everything
     assert f'{server.directory}/table' in server.log.split('[emerg]')[-1]
     assert server.ask().r == 0
+
+
+def test_a_new_build_of_the_module_is_taken_over_by_a_reload(nginx, tmp_path):
+    module, fresh = tmp_path / 'module.so', tmp_path / 'fresh.so'
+    shutil.copy(harness.MODULE, module)
+    server = nginx(FIVE, server=HELLO, gate=WITH_FILE, module=module)
+    assert server.ask().r == 4
+    shutil.copy(harness.MODULE, fresh)
+    fresh.rename(module)
+    server.reload()
+    assert server.ask().r == 3
+    server.reload()
+    assert server.ask().r == 2
 
 
 def test_the_file_of_the_policy_file(nginx, tmp_path):
@@ -191,9 +215,9 @@ def test_requests_in_flight_while_reloading_are_refunded(nginx, upstream):
         connection.send(b'GET /slow HTTP/1.1\r\nHost: a\r\n\r\n')
         assert arrived.wait(harness.PATIENCE)
         old = server.children()
+        server.write(policies=policies(policy(refund_on='[5xx]'), policy('new', 1000)))
         server.process.send_signal(signal.SIGHUP)
         harness.until(lambda: len(server.children()) == 2, 'old and new workers run')
-        # Other policies: the old worker's counters are another generation's.
         assert server.ask().r == 3
         gate.set()
         assert connection.receive().status == 500
