@@ -10,10 +10,6 @@
 namespace headgate::gate {
 namespace {
 
-constexpr PolicyBits bit(const policy::Policy& policy) noexcept {
-  return PolicyBits{1} << policy.index;
-}
-
 // Memory is the only thing that can fail in matching; what is not known is not limited.
 std::span<const policy::Match> match(const policy::PolicySet& policies,
                                      const policy::Request& request,
@@ -83,25 +79,26 @@ void Gate::conclude(Ticket& ticket) const noexcept {
     const limit::Decision& decision = ticket.decisions[i];
     const policy::Policy& policy = *ticket.scratch.matches[ticket.match_of[i]].policy;
     if (i >= ticket.enforced) {
-      if (!decision.admitted) verdict.shadow_violated |= bit(policy);
+      if (!decision.admitted) verdict.shadow_violated.set(policy.index);
       continue;
     }
     verdict.remaining =
         std::min(verdict.remaining.value_or(decision.remaining), decision.remaining);
     if (decision.admitted) continue;
-    verdict.violated |= bit(policy);
+    verdict.violated.set(policy.index);
     if (strictest == nullptr || stricter(decision, *strictest)) {
       strictest = &decision;
       verdict.denier = &policy;
     }
   }
-  verdict.outcome = verdict.violated != 0          ? Outcome::denied
-                    : verdict.shadow_violated != 0 ? Outcome::shadow_denied
-                                                   : Outcome::admitted;
+  verdict.outcome = verdict.violated.any()          ? Outcome::denied
+                    : verdict.shadow_violated.any() ? Outcome::shadow_denied
+                                                    : Outcome::admitted;
   for (std::size_t i = 0; i < ticket.matched; ++i) {
     const policy::Policy& policy = *ticket.scratch.matches[ticket.match_of[i]].policy;
-    const bool charged = i < ticket.enforced ? verdict.violated == 0 : ticket.decisions[i].admitted;
-    if (charged && policy.refund_on.any()) verdict.refundable |= bit(policy);
+    const bool charged =
+        i < ticket.enforced ? verdict.violated.none() : ticket.decisions[i].admitted;
+    if (charged && policy.refund_on.any()) verdict.refundable.set(policy.index);
   }
   std::uint64_t extra = 0;
   if (strictest != nullptr && strictest->wait != limit::Decision::never) {

@@ -87,7 +87,7 @@ bool Report::write_problem(const Verdict& verdict, Writer& out) const noexcept {
   std::array<std::string_view, policy::policies_max> names;
   std::size_t count = 0;
   for (std::size_t i = 0; i < policies_.size(); ++i) {
-    if ((verdict.violated >> i & 1) != 0) names[count++] = policies_[i].name;
+    if (verdict.violated.test(i)) names[count++] = policies_[i].name;
   }
   return field::write_problem(out, field::Problem::quota_exceeded, verdict.status(),
                               std::span(names).first(count));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <bitset>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -19,8 +20,7 @@ enum class Outcome : std::uint8_t {
 };
 
 // One bit per policy, by its index in the file.
-using PolicyBits = std::uint64_t;
-static_assert(policy::policies_max <= 64);
+using PolicyBits = std::bitset<policy::policies_max>;
 
 // What the fields say of one policy: small, so that a door can keep it until the response.
 struct Item {
@@ -36,9 +36,9 @@ struct Verdict {
   Outcome outcome = Outcome::off;
   const policy::Policy* denier = nullptr;    // the denial with the longest wait
   std::optional<std::uint64_t> retry_after;  // [s], jitter included; absent: waiting never helps
-  PolicyBits violated = 0;                   // enforced policies that denied
-  PolicyBits shadow_violated = 0;
-  PolicyBits refundable = 0;               // charged policies that have a refund-on
+  PolicyBits violated;                       // enforced policies that denied
+  PolicyBits shadow_violated;
+  PolicyBits refundable;                   // charged policies that have a refund-on
   std::optional<std::uint64_t> remaining;  // least r of the enforced policies
   std::span<const Item> items;             // what to report, in file order; in the Ticket
 

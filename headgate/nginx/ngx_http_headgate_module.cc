@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstring>
 #include <exception>
 #include <memory>
@@ -291,10 +290,10 @@ bool keep(ngx_http_request_t* r, std::string_view& text) noexcept {
 // Copies what the log phase needs to give back charges. false: out of memory.
 bool keep_refunds(ngx_http_request_t* r, Context& context) noexcept {
   const gate::Verdict& verdict = ticket.verdict;
-  if (verdict.refundable == 0) return true;
+  if (verdict.refundable.none()) return true;
   for (std::size_t i = 0; i < ticket.matched; ++i) {
     const policy::Match& match = ticket.scratch.matches[i];
-    if ((verdict.refundable >> match.policy->index & 1) == 0) continue;
+    if (!verdict.refundable.test(match.policy->index)) continue;
     void* room = ngx_palloc(r->pool, sizeof(Refund));
     if (room == nullptr) return false;
     auto* refund = new (room) Refund{match, context.refunds};
@@ -606,7 +605,8 @@ extern "C" ngx_int_t get_policy(ngx_http_request_t* r, ngx_http_variable_value_t
   if (verdict.outcome == gate::Outcome::denied) {
     set_value(v, verdict.denier->name);
   } else if (verdict.outcome == gate::Outcome::shadow_denied) {
-    const auto first = static_cast<std::size_t>(std::countr_zero(verdict.shadow_violated));
+    std::size_t first = 0;
+    while (!verdict.shadow_violated.test(first)) ++first;
     set_value(v, context->gate->policies().policies()[first].name);
   }
   return NGX_OK;

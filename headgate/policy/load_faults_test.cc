@@ -460,10 +460,10 @@ TEST(Faults, ThousandsAreCounted) {
 
 TEST(Faults, MorePoliciesThanARequestMayPass) {
   std::string yaml = "version: 1\npolicies:\n";
-  for (int i = 0; i < 66; ++i) {
+  for (int i = 0; i < 130; ++i) {
     yaml += "  - {name: p" + std::to_string(i) + ", quota: 1, window: 1}\n";
   }
-  EXPECT_EQ(faults_of(yaml), "67:5: policy 65 of 66; expected at most 64");
+  EXPECT_EQ(faults_of(yaml), "131:5: policy 129 of 130; expected at most 128");
 }
 
 TEST(Faults, AliasesDoNotMultiply) {

@@ -18,7 +18,7 @@
 namespace headgate::policy {
 
 // The most policies that one file may hold: what one request may have to pass, at worst.
-inline constexpr std::size_t policies_max = 64;
+inline constexpr std::size_t policies_max = 128;
 
 // A policy that applies, with everything that charging it needs. `grant` belongs to the policy;
 // `key` and `partition` point into the Scratch that was passed in.

@@ -80,6 +80,7 @@ policies:
   - name: vip
     quota: 1
     window: 10s
+    key: [header:x-user]
     overrides: [{ids: [gold], quota: unlimited}]
 )";
 

@@ -30,6 +30,7 @@ Summary::Summary(std::span<const policy::Policy> policies)
     : policies_(policies), partitions_(policies.size()) {}
 
 void Summary::saw(Instant at) noexcept {
+  ++applied_;
   if (!first_ || at < *first_) first_ = at;
   if (!last_ || at > *last_) last_ = at;
 }

@@ -26,12 +26,14 @@ class Summary {
   explicit Summary(std::span<const policy::Policy> policies);
 
   void skip() noexcept { ++skipped_; }
+  // One line was applied, be it a request or not.
   void saw(Instant at) noexcept;
   void count_request(bool admitted) noexcept { ++(admitted ? admitted_ : denied_); }
   // One request's answer by the policy of `match`: its cost was taken, or it was denied.
   void count(const policy::Match& match, std::string_view partition, Instant at, bool taken);
 
   [[nodiscard]] std::uint64_t skipped() const noexcept { return skipped_; }
+  [[nodiscard]] std::uint64_t applied() const noexcept { return applied_; }
 
   // One line of JSON, with its end.
   [[nodiscard]] std::string json() const;
@@ -67,6 +69,7 @@ class Summary {
   std::optional<Instant> first_;
   std::optional<Instant> last_;
   std::uint64_t skipped_ = 0;
+  std::uint64_t applied_ = 0;
   std::uint64_t admitted_ = 0;
   std::uint64_t denied_ = 0;
 };

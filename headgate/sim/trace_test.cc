@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "headgate/policy/policy_set.h"
+
 namespace headgate::sim {
 namespace {
 
@@ -95,9 +97,10 @@ TEST(Trace, SaysWhatIsWrongAndWhatWasExpected) {
 
 TEST(Trace, ListsAreBounded) {
   std::string names = "\"p0\"";
-  for (int i = 1; i < 64; ++i) names += ",\"p" + std::to_string(i) + '"';
+  for (std::size_t i = 1; i < policy::policies_max; ++i) names += ",\"p" + std::to_string(i) + '"';
   EXPECT_EQ(fault(R"({"t":1,"policy":[)" + names + "]}"), "accepted");
-  EXPECT_THAT(fault(R"({"t":1,"policy":[)" + names + ",\"q\"]}"), HasSubstr("at most 64"));
+  EXPECT_THAT(fault(R"({"t":1,"policy":[)" + names + ",\"q\"]}"),
+              HasSubstr("at most " + std::to_string(policy::policies_max)));
 }
 
 }  // namespace
