@@ -1,0 +1,28 @@
+#include "headgate/cli/check.h"
+
+#include <iostream>
+#include <memory>
+#include <string>
+
+#include "headgate/cli/describe.h"
+#include "headgate/cli/exit_status.h"
+#include "headgate/cli/policy_file.h"
+
+namespace headgate::cli {
+
+std::function<int()> add_check(CLI::App& headgate) {
+  const auto file = std::make_shared<std::string>();
+  CLI::App* command = headgate.add_subcommand(
+      "check", "Say what is wrong with a policy file, or print the policies it holds");
+  command->add_option("file", *file, "The policy file")->required()->type_name("FILE");
+  command->footer("Exit status: 0 a good file, 1 a bad one, 2 wrong usage.");
+  return [file]() -> int {
+    const auto policies = load_or_complain(*file);
+    if (policies == nullptr) return input_fault;
+    for (const policy::Policy& policy : policies->policies()) std::cout << describe(policy);
+    std::cout << *file << ": " << policies->policies().size() << " policies, no faults\n";
+    return done;
+  };
+}
+
+}  // namespace headgate::cli

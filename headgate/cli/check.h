@@ -1,0 +1,13 @@
+// `headgate check`: what is wrong with a policy file, or what it holds.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+
+namespace headgate::cli {
+
+// Adds the command. The function it returns runs it with the options that were parsed, and
+// returns the exit status.
+[[nodiscard]] std::function<int()> add_check(CLI::App& headgate);
+
+}  // namespace headgate::cli

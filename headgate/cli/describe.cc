@@ -1,0 +1,106 @@
+#include "headgate/cli/describe.h"
+
+#include <cstdint>
+
+namespace headgate::cli {
+namespace {
+
+// 90 s is "90s", 3600 s is "1h": the largest unit that divides it.
+std::string duration_text(Nanos span) {
+  struct Unit {
+    Nanos ns;
+    const char* name;
+  };
+  constexpr Unit units[] = {{nanos_per_second * 604'800, "w"},
+                            {nanos_per_second * 86'400, "d"},
+                            {nanos_per_second * 3600, "h"},
+                            {nanos_per_second * 60, "m"},
+                            {nanos_per_second, "s"},
+                            {1'000'000, "ms"},
+                            {1'000, "us"},
+                            {1, "ns"}};
+  for (const Unit& unit : units) {
+    if (span % unit.ns != 0) continue;
+    const Nanos count = span / unit.ns;
+    // The longest windows pass 64 bits in nanoseconds, but only by some: two parts are enough.
+    constexpr Nanos half = 1'000'000'000'000'000;
+    const auto low = std::to_string(static_cast<std::uint64_t>(count % half));
+    if (count < half) return low + unit.name;
+    return std::to_string(static_cast<std::uint64_t>(count / half)) +
+           std::string(15 - low.size(), '0') + low + unit.name;
+  }
+  return "0s";
+}
+
+std::string statuses_text(const policy::StatusSet& set) {
+  std::string out;
+  for (std::size_t status = 100; status < set.size(); ++status) {
+    if (!set.test(status)) continue;
+    const std::size_t hundred = status - status % 100;
+    std::size_t end = status;
+    while (end < set.size() && end < hundred + 100 && set.test(end)) ++end;
+    out += out.empty() ? "" : ", ";
+    if (status == hundred && end == hundred + 100) {
+      out += std::to_string(hundred / 100) + "xx";
+    } else {
+      out += std::to_string(status);
+      if (end > status + 1) out += '-' + std::to_string(end - 1);
+    }
+    status = end - 1;
+  }
+  return out;
+}
+
+std::string denied_text(const limit::Terms& terms) {
+  switch (terms.denied) {
+    case limit::Denied::free:
+      return "free";
+    case limit::Denied::spend:
+      return "spends its cost";
+    case limit::Denied::penalty:
+      return "penalty of up to " + duration_text(terms.penalty);
+  }
+  return "";
+}
+
+const char* reset_text(limit::Reset reset) {
+  switch (reset) {
+    case limit::Reset::pace:
+      return "pace";
+    case limit::Reset::next:
+      return "next";
+    case limit::Reset::full:
+      return "full";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string describe(const policy::Policy& policy) {
+  const policy::Grant& own = policy.grants.front();
+  std::string out = policy.name + ": " + std::to_string(own.quota.units) + ' ' + policy.unit +
+                    " per " + duration_text(own.quota.window) + ", linear";
+  if (policy.mode == policy::Mode::shadow) out += ", shadow: decides and counts, never denies";
+  if (policy.mode == policy::Mode::off) out += ", off";
+  out += '\n';
+  const auto put = [&](const std::string& name, const std::string& value) {
+    out += "  " + name + std::string(10 - name.size(), ' ') + value + '\n';
+  };
+  put("key", policy.key_text);
+  put("match", policy.match_text.empty() ? "every request" : policy.match_text);
+  if (policy.cost_text != "1") put("cost", policy.cost_text);
+  if (policy.terms.denied != limit::Denied::free) put("denied", denied_text(policy.terms));
+  if (policy.terms.reset != limit::Reset::pace) put("reset", reset_text(policy.terms.reset));
+  if (policy.refund_on.any()) put("refund on", statuses_text(policy.refund_on));
+  if (policy.status != 429) put("status", std::to_string(policy.status));
+  for (std::size_t i = 1; i < policy.grants.size(); ++i) {
+    const policy::Grant& grant = policy.grants[i];
+    put(i == 1 ? "overrides" : "", grant.unlimited ? "unlimited"
+                                                   : std::to_string(grant.quota.units) + " per " +
+                                                         duration_text(grant.quota.window));
+  }
+  return out;
+}
+
+}  // namespace headgate::cli

@@ -1,0 +1,69 @@
+// The `headgate` command.
+
+#include <CLI/CLI.hpp>
+#include <cstring>
+#include <exception>
+#include <functional>
+#include <iostream>
+#include <map>
+#include <string>
+
+#include "headgate/cli/check.h"
+#include "headgate/cli/exit_status.h"
+#include "headgate/cli/gateway.h"
+#include "headgate/cli/simulate.h"
+
+namespace headgate::cli {
+namespace {
+
+constexpr char version[] = "headgate " HEADGATE_VERSION;
+
+// Whether the command is one of ours. CLI11 alone would call a foreign one an unexpected argument.
+bool knows(const CLI::App& app, const std::map<std::string, std::function<int()>>& commands,
+           const std::string& word) {
+  if (word.starts_with('-') || commands.contains(word)) return true;
+  std::string names;
+  for (const auto& [name, ignored] : commands) names += (names.empty() ? "" : ", ") + name;
+  std::cerr << app.get_name() << ": there is no command \"" << word << "\"; the commands are "
+            << names << '\n';
+  return false;
+}
+
+int run(int argc, char** argv) {
+  CLI::App app("A rate limiter for HTTP that tells the truth in the RateLimit fields.", "headgate");
+  app.require_subcommand(1);
+  app.get_formatter()->column_width(26);
+  std::map<std::string, std::function<int()>> commands = {
+      {"gateway", add_gateway(app)}, {"check", add_check(app)}, {"simulate", add_simulate(app)}};
+  app.set_version_flag("--version", version, "Print the version and leave");
+  app.set_help_flag("-h,--help", "Print this help and leave");
+  for (CLI::App* command : app.get_subcommands({})) {
+    command->set_version_flag("--version", version, "Print the version and leave");
+    command->set_help_flag("-h,--help", "Print this help and leave");
+  }
+  if (argc > 1 && !knows(app, commands, argv[1])) return wrong_usage;
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& asked) {
+    return app.exit(asked);  // --help and --version
+  } catch (const CLI::ParseError& error) {
+    std::string command;
+    for (const CLI::App* parsed : app.get_subcommands()) command = ' ' + parsed->get_name();
+    std::cerr << "headgate" << command << ": " << error.what() << "\nTry 'headgate" << command
+              << " --help'.\n";
+    return wrong_usage;
+  }
+  return commands.at(app.get_subcommands().front()->get_name())();
+}
+
+}  // namespace
+}  // namespace headgate::cli
+
+int main(int argc, char** argv) {
+  try {
+    return headgate::cli::run(argc, argv);
+  } catch (const std::exception& error) {
+    std::cerr << "headgate: " << error.what() << '\n';
+    return headgate::cli::input_fault;
+  }
+}
