@@ -1,3 +1,409 @@
+// The walk of one request, with real policy files and a real table.
+
 #include "headgate/gate/gate.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <array>
+#include <cstdlib>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "headgate/base/allocations.h"
+#include "headgate/gate/table_options.h"
+#include "headgate/policy/load.h"
+#include "headgate/store/table.h"
+
+namespace headgate::gate {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr Nanos second = nanos_per_second;
+
+class FakeHeaders final : public policy::Headers {
+ public:
+  std::optional<std::string_view> line(std::string_view name,
+                                       std::size_t nth) const noexcept override {
+    const auto found = lines.find(std::string(name));
+    if (found == lines.end() || nth > 0) return std::nullopt;
+    return found->second;
+  }
+  std::map<std::string, std::string> lines;
+};
+
+// A gate over a policy file, asked at instants of the test's choosing.
+class Desk {
+ public:
+  explicit Desk(const std::string& yaml) {
+    auto loaded = policy::load_text("version: 1\n" + yaml, "test.yaml");
+    if (!loaded) {
+      for (const auto& fault : loaded.error()) ADD_FAILURE() << fault.text();
+      std::abort();
+    }
+    policies_ = *loaded;
+    auto options = table_options(*policies_);
+    options.memory = 1 << 20;
+    table_ = store::Table::open(options).value();
+    counts_ = std::vector<PolicyCounts>(policies_->policies().size());
+    gate_ = std::make_unique<Gate>(policies_, *table_, table_->secret(), counts_);
+    now = table_->now();
+  }
+
+  const Verdict& ask(const std::string& path = "/", DryRun dry_run = DryRun::no) {
+    policy::Request request;
+    request.method = "GET";
+    request.host = "api.example";
+    request.path = path;
+    request.peer = policy::Address::parse(peer);
+    request.headers = &headers;
+    bool done = false;
+    gate_->admit(request, now, dry_run, ticket_,
+                 {[](void* flag) noexcept { *static_cast<bool*>(flag) = true; }, &done});
+    EXPECT_TRUE(done);
+    return ticket_.verdict;
+  }
+
+  // Both fields as the response would have them.
+  std::string ratelimit() { return field(&Report::write_ratelimit); }
+  std::string ratelimit_policy() { return field(&Report::write_ratelimit_policy); }
+  std::string problem() {
+    std::array<char, 4096> room;
+    Writer out(room);
+    EXPECT_TRUE(gate_->report().write_problem(ticket_.verdict, out));
+    return std::string(out.text());
+  }
+
+  // Settles what the last request was charged, as for a response that is to be refunded.
+  void refund() {
+    for (std::size_t i = 0; i < ticket_.matched; ++i) {
+      const policy::Match& match = ticket_.scratch.matches[i];
+      if (ticket_.verdict.refundable.test(match.policy->index)) gate_->refund(match, now);
+    }
+  }
+
+  const PolicyCounts& counts(std::size_t policy) const { return counts_[policy]; }
+  const Gate& gate() const { return *gate_; }
+
+  Instant now;
+  std::string peer = "192.0.2.1";
+  FakeHeaders headers;
+
+ private:
+  using Write = bool (Report::*)(std::span<const Item>, Report::Renames, Writer&) const noexcept;
+  std::string field(Write write) {
+    std::array<char, 4096> room;
+    Writer out(room);
+    EXPECT_TRUE((gate_->report().*write)(ticket_.verdict.items, {}, out));
+    return std::string(out.text());
+  }
+
+  std::shared_ptr<const policy::PolicySet> policies_;
+  std::unique_ptr<store::Table> table_;
+  std::vector<PolicyCounts> counts_;
+  std::unique_ptr<Gate> gate_;
+  Ticket ticket_;
+};
+
+constexpr const char* burst_and_daily = R"(
+policies:
+  - {name: burst, quota: 3, window: 60s}
+  - {name: daily, quota: 5000, window: 1d}
+)";
+
+TEST(Gate, SaysInTheFieldsWhatItDid) {
+  Desk desk(burst_and_daily);
+  EXPECT_EQ(desk.ask().outcome, Outcome::admitted);
+  EXPECT_EQ(desk.ratelimit_policy(), R"("burst";q=3;w=60, "daily";q=5000;w=86400)");
+  EXPECT_EQ(desk.ratelimit(), R"("burst";r=2;t=40, "daily";r=4999;t=86383)");
+  desk.ask();
+  desk.ask();
+  const Verdict& denied = desk.ask();
+  EXPECT_EQ(denied.outcome, Outcome::denied);
+  EXPECT_EQ(denied.denier->name, "burst");
+  EXPECT_EQ(denied.violated, 1u);
+  EXPECT_EQ(denied.retry_after, 20u);
+  EXPECT_EQ(denied.remaining, 0u);
+  EXPECT_EQ(desk.ratelimit(), R"("burst";r=0;t=20, "daily";r=4997;t=86349)")
+      << "the daily quota was not charged for a request that burst denied";
+  desk.now.ns += 20 * second;
+  EXPECT_EQ(desk.ask().outcome, Outcome::admitted) << "as announced";
+}
+
+TEST(Gate, NoPolicyThatMatchesMeansOff) {
+  Desk desk(R"(
+policies:
+  - {name: api, quota: 3, window: 60s, match: [{path: "/api/*"}]}
+)");
+  EXPECT_EQ(desk.ask("/other").outcome, Outcome::off);
+  EXPECT_TRUE(desk.ask("/other").items.empty());
+  EXPECT_EQ(desk.ask("/api/x").outcome, Outcome::admitted);
+}
+
+TEST(Gate, TheLongestWaitSpeaksForAll) {
+  Desk desk(R"(
+policies:
+  - {name: short, quota: 1, window: 10s, status: 503}
+  - {name: long, quota: 1, window: 100s, status: 403}
+  - {name: wide, quota: 100, window: 1s}
+)");
+  desk.ask();
+  const Verdict& denied = desk.ask();
+  EXPECT_EQ(denied.denier->name, "long");
+  EXPECT_EQ(denied.status(), 403u);
+  EXPECT_EQ(denied.retry_after, 100u);
+  EXPECT_EQ(denied.violated, 0b011u);
+  EXPECT_EQ(desk.ratelimit(), R"("short";r=0;t=10, "long";r=0;t=100, "wide";r=99;t=1)");
+  const auto problem = nlohmann::json::parse(desk.problem());
+  EXPECT_THAT(problem["violated-policies"], ElementsAre("short", "long"));
+  EXPECT_EQ(problem["status"], 403);
+}
+
+TEST(Gate, WhatCanNeverBeAdmittedHasNoRetryAfter) {
+  Desk desk(R"(
+policies:
+  - {name: closed, quota: 0, window: 60s}
+  - {name: burst, quota: 1, window: 60s}
+)");
+  const Verdict& denied = desk.ask();
+  EXPECT_EQ(denied.outcome, Outcome::denied);
+  EXPECT_EQ(denied.denier->name, "closed");
+  EXPECT_EQ(denied.retry_after, std::nullopt);
+  EXPECT_EQ(desk.ratelimit(), R"("closed";r=0, "burst";r=1;t=60)");
+}
+
+TEST(Gate, ShadowPoliciesNeverDenyAndAreNotReported) {
+  Desk desk(R"(
+policies:
+  - {name: trial, quota: 1, window: 60s, mode: shadow}
+  - {name: burst, quota: 3, window: 60s}
+  - {name: gone, quota: 0, window: 60s, mode: off}
+)");
+  EXPECT_EQ(desk.ask().outcome, Outcome::admitted);
+  const Verdict& second_time = desk.ask();
+  EXPECT_EQ(second_time.outcome, Outcome::shadow_denied);
+  EXPECT_EQ(second_time.shadow_violated, 1u);
+  EXPECT_EQ(second_time.violated, 0u);
+  EXPECT_EQ(desk.ratelimit(), R"("burst";r=1;t=20)");
+  EXPECT_EQ(desk.counts(0).admitted, 1u);
+  EXPECT_EQ(desk.counts(0).shadow_denied, 1u);
+  EXPECT_EQ(desk.counts(1).admitted, 2u);
+}
+
+TEST(Gate, AShadowPolicySpendsAsIfAlone) {
+  Desk desk(R"(
+policies:
+  - {name: trial, quota: 2, window: 60s, mode: shadow}
+  - {name: burst, quota: 1, window: 60s}
+)");
+  desk.ask();
+  EXPECT_EQ(desk.ask().outcome, Outcome::denied);
+  EXPECT_EQ(desk.counts(0).admitted, 2u) << "also of a request that another policy denied";
+  EXPECT_EQ(desk.ask().shadow_violated, 1u);
+}
+
+TEST(Gate, ADryRunMakesEveryPolicyAShadow) {
+  Desk desk(burst_and_daily);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(desk.ask("/", DryRun::yes).outcome, Outcome::admitted);
+  EXPECT_EQ(desk.ask("/", DryRun::yes).outcome, Outcome::shadow_denied);
+  EXPECT_EQ(desk.ratelimit(), "");
+  EXPECT_EQ(desk.counts(0).shadow_denied, 1u);
+  EXPECT_EQ(desk.counts(0).denied, 0u);
+}
+
+TEST(Gate, ARefundGivesBackWhatWasCharged) {
+  Desk desk(R"(
+policies:
+  - {name: kind, quota: 2, window: 60s, refund-on: [5xx]}
+  - {name: strict, quota: 10, window: 60s}
+)");
+  const Verdict& verdict = desk.ask();
+  EXPECT_EQ(verdict.refundable, 1u);
+  desk.refund();
+  EXPECT_EQ(desk.counts(0).refunded, 1u);
+  desk.ask();
+  EXPECT_EQ(desk.ratelimit(), R"("kind";r=1;t=30, "strict";r=8;t=48)");
+  desk.ask();
+  EXPECT_EQ(desk.ask().refundable, 0u) << "a denied request was not charged";
+}
+
+TEST(Gate, FieldsCanBeSwitchedOffOrHeldBack) {
+  Desk none(std::string("fields: none\n") + burst_and_daily);
+  none.ask();
+  EXPECT_EQ(none.ratelimit(), "");
+
+  Desk closest(std::string("report: closest\n") + burst_and_daily);
+  closest.ask();
+  EXPECT_EQ(closest.ratelimit(), R"("burst";r=2;t=40)");
+  EXPECT_EQ(closest.ratelimit_policy(), R"("burst";q=3;w=60)");
+
+  Desk on_denial(std::string("report-when: denied\n") + burst_and_daily);
+  for (int i = 0; i < 3; ++i) {
+    on_denial.ask();
+    EXPECT_EQ(on_denial.ratelimit(), "");
+  }
+  on_denial.ask();
+  EXPECT_THAT(on_denial.ratelimit(), HasSubstr(R"("burst";r=0;t=20)"));
+
+  Desk below(std::string("report-when: below 40%\n") + burst_and_daily);
+  below.ask();
+  EXPECT_EQ(below.ratelimit(), "") << "2 of 3 are left";
+  below.ask();
+  EXPECT_THAT(below.ratelimit(), HasSubstr(R"("burst";r=1;t=20)"));
+}
+
+TEST(Gate, OverridesAreReportedWithTheirOwnQuota) {
+  Desk desk(R"(
+policies:
+  - name: burst
+    quota: 3
+    window: 60s
+    overrides:
+      - {ids: ["192.0.2.2"], quota: 30}
+      - {ids: ["192.0.2.3"], quota: unlimited}
+)");
+  desk.peer = "192.0.2.2";
+  desk.ask();
+  EXPECT_EQ(desk.ratelimit_policy(), R"("burst";q=30;w=60)");
+  EXPECT_EQ(desk.ratelimit(), R"("burst";r=29;t=58)");
+  desk.peer = "192.0.2.3";
+  EXPECT_EQ(desk.ask().outcome, Outcome::off);
+}
+
+TEST(Gate, PartitionKeysAreShownAsConfigured) {
+  Desk plain(std::string("partition-key: plain\n") + burst_and_daily);
+  plain.ask();
+  EXPECT_THAT(plain.ratelimit(), HasSubstr(R"("burst";r=2;t=40;pk=:MTkyLjAuMi4x:,)"));
+  EXPECT_THAT(plain.ratelimit_policy(), HasSubstr(R"("burst";q=3;w=60;pk=:MTkyLjAuMi4x:,)"));
+
+  Desk one(std::string("partition-key: opaque\n") + burst_and_daily);
+  Desk other(std::string("partition-key: opaque\n") + burst_and_daily);
+  one.ask();
+  other.ask();
+  EXPECT_THAT(one.ratelimit(), testing::MatchesRegex(R"("burst";r=2;t=40;pk=:.{24}:, .*)"));
+  EXPECT_NE(one.ratelimit(), other.ratelimit()) << "another secret, another key";
+  const std::string first_policy = one.ratelimit_policy();
+  one.ask();
+  EXPECT_EQ(one.ratelimit_policy(), first_policy) << "the same client, the same key";
+  one.peer = "192.0.2.99";
+  one.ask();
+  EXPECT_NE(one.ratelimit_policy(), first_policy);
+}
+
+TEST(Gate, JitterOnlyAddsAndAddsTheSameToBoth) {
+  Desk desk(R"(
+retry-after-jitter: 50%
+policies:
+  - {name: a, quota: 1, window: 100s}
+  - {name: b, quota: 1, window: 10s}
+)");
+  desk.ask();
+  std::uint64_t least = 1000;
+  std::uint64_t most = 0;
+  for (int i = 0; i < 1000; ++i) {
+    desk.now.ns += 1;
+    const Verdict& denied = desk.ask();
+    ASSERT_EQ(denied.outcome, Outcome::denied);
+    const std::uint64_t wait = *denied.retry_after;
+    EXPECT_EQ(denied.items[0].reset, wait);
+    EXPECT_EQ(denied.items[1].reset, wait - 100 + 10);
+    least = std::min(least, wait);
+    most = std::max(most, wait);
+  }
+  EXPECT_GE(least, 100u);
+  EXPECT_LE(least, 101u);
+  EXPECT_LE(most, 150u);
+  EXPECT_GE(most, 148u);
+}
+
+TEST(Gate, CostsComeFromTheRequest) {
+  Desk desk(R"(
+policies:
+  - {name: credit, quota: 10, window: 60s, unit: credits, cost: {request-header: X-Cost}}
+)");
+  desk.headers.lines["x-cost"] = "4";
+  desk.ask();
+  EXPECT_EQ(desk.ratelimit_policy(), R"("credit";q=10;qu="credits";w=60)");
+  EXPECT_EQ(desk.ratelimit(), R"("credit";r=6;t=36)");
+  desk.headers.lines["x-cost"] = "-4";
+  desk.ask();
+  EXPECT_EQ(desk.ratelimit(), R"("credit";r=5;t=30)");
+  EXPECT_EQ(desk.counts(0).cost_defaulted, 1u);
+}
+
+TEST(Gate, TheRequestPathDoesNotAllocate) {
+  Desk desk(std::string("partition-key: opaque\n") + burst_and_daily);
+  std::array<char, 1024> room;
+  for (int i = 0; i < 4; ++i) desk.ask();  // admitted and denied once, with the longest keys
+  const std::size_t before = allocations();
+  for (int i = 0; i < 100; ++i) {
+    const Verdict& verdict = desk.ask();
+    Writer out(room);
+    ASSERT_TRUE(desk.gate().report().write_ratelimit(verdict.items, {}, out));
+    ASSERT_TRUE(desk.gate().report().write_ratelimit_policy(verdict.items, {}, out));
+    ASSERT_TRUE(desk.gate().report().write_problem(verdict, out));
+    desk.now.ns += second;
+  }
+  EXPECT_EQ(allocations(), before);
+}
+
+TEST(Gate, AFieldThatDoesNotFitIsLeftOutWhole) {
+  Desk desk(burst_and_daily);
+  const Verdict& verdict = desk.ask();
+  std::array<char, 256> room;
+  for (std::size_t size = 0; size < 30; ++size) {
+    Writer out({room.data(), size});
+    EXPECT_FALSE(desk.gate().report().write_ratelimit(verdict.items, {}, out));
+    EXPECT_FALSE(desk.gate().report().write_ratelimit_policy(verdict.items, {}, out));
+    EXPECT_EQ(out.text(), "");
+  }
+}
+
+TEST(Gate, MembersCanBeRenamed) {
+  Desk desk(burst_and_daily);
+  const Verdict& verdict = desk.ask();
+  std::array<char, 256> room;
+  Writer out(room);
+  const std::array<std::string_view, 2> renames{"", "gateway-daily"};
+  EXPECT_TRUE(desk.gate().report().write_ratelimit(verdict.items, renames, out));
+  EXPECT_EQ(out.text(), R"("burst";r=2;t=40, "gateway-daily";r=4999;t=86383)");
+}
+
+TEST(Gate, ThreadsAdmitExactlyTheSmallestQuota) {
+  Desk desk(R"(
+policies:
+  - {name: a, quota: 500, window: 1h}
+  - {name: b, quota: 300, window: 1h}
+  - {name: shadow, quota: 100, window: 1h, mode: shadow}
+)");
+  std::atomic<int> admitted{0};
+  const auto work = [&] {
+    Ticket ticket;
+    FakeHeaders headers;
+    policy::Request request;
+    request.method = "GET";
+    request.path = "/";
+    request.peer = policy::Address::parse("192.0.2.1");
+    request.headers = &headers;
+    for (int i = 0; i < 200; ++i) {
+      desk.gate().admit(request, desk.now, DryRun::no, ticket);
+      if (ticket.verdict.outcome != Outcome::denied) admitted.fetch_add(1);
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) threads.emplace_back(work);
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(admitted, 300);
+  EXPECT_EQ(desk.counts(0).admitted, 300u);
+  EXPECT_EQ(desk.counts(1).admitted, 300u);
+  EXPECT_EQ(desk.counts(1).denied, 500u);
+  EXPECT_EQ(desk.counts(2).admitted, 100u);
+}
+
+}  // namespace
+}  // namespace headgate::gate

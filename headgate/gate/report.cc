@@ -29,11 +29,12 @@ Report::Report(const policy::PolicySet& policies)
     mine.quoted =
         text(policy.name, [&](Writer& out) { return field::write_quoted_name(out, policy.name); });
     for (const policy::Grant& grant : policy.grants) {
-      mine.grants.push_back({&policy, &grant.quota, text(policy.unit, [&](Writer& out) {
-                               return field::write_policy_parameters(
-                                   out, grant.quota.units, policy.unit,
-                                   ceil_seconds(grant.quota.window), {});
-                             })});
+      Grant& made = mine.grants.emplace_back(Grant{&policy, &grant.quota, {}});
+      if (grant.unlimited) continue;  // never reported
+      made.parameters = text(policy.unit, [&](Writer& out) {
+        return field::write_policy_parameters(out, grant.quota.units, policy.unit,
+                                              ceil_seconds(grant.quota.window), {});
+      });
     }
   }
 }

@@ -1,0 +1,21 @@
+#include "headgate/base/allocations.h"
+
+#include <cstdlib>
+#include <new>
+
+namespace headgate {
+namespace {
+thread_local std::size_t count = 0;
+}
+
+std::size_t allocations() noexcept { return count; }
+
+}  // namespace headgate
+
+void* operator new(std::size_t size) {
+  ++headgate::count;
+  if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
+  throw std::bad_alloc();
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
