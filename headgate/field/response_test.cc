@@ -100,6 +100,11 @@ TEST(Response, VectorsOfTheCurrentDialect) {
   EXPECT_EQ(older, 61);
 }
 
+TEST(Response, TheLongestRetryAfterCountsInAnyOrder) {
+  const HeaderLine headers[] = {{"Retry-After", "50"}, {"retry-after", "5"}};
+  EXPECT_EQ(read_response(headers, {}).retry_after, 50u);
+}
+
 // Each member could be held against each policy; 64 KiB of both must not take that long.
 TEST(Response, JoiningIsNotQuadratic) {
   std::string limits = "\"x\";r=0";
