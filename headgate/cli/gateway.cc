@@ -110,6 +110,7 @@ class Signals {
     sigemptyset(&set);
     for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) sigaddset(&set, signal);
     sigprocmask(SIG_BLOCK, &set, nullptr);
+    signal(SIGPIPE, SIG_IGN);  // who no longer listens to us must not keep us from cleaning up
     fd_ = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
   }
   Signals(const Signals&) = delete;
@@ -264,10 +265,10 @@ int run(const Options& options) {
   std::string host;
   std::string port;
   for (const auto& [option, address] :
-       {std::pair("--listen", options.listen), std::pair("--metrics", options.metrics)}) {
-    if (address.empty() && &address != &options.listen) continue;
-    if (!split_address(address, host, port)) {
-      return fail(wrong_usage, std::string(option) + " \"" + address +
+       {std::pair("--listen", &options.listen), std::pair("--metrics", &options.metrics)}) {
+    if (address == &options.metrics && address->empty()) continue;
+    if (!split_address(*address, host, port)) {
+      return fail(wrong_usage, std::string(option) + " \"" + *address +
                                    "\": expected ADDRESS:PORT, such as 127.0.0.1:8080");
     }
   }
@@ -280,6 +281,11 @@ int run(const Options& options) {
     return fail(input_fault, "the nginx module is missing: " + plan.module + ": " +
                                  std::strerror(errno) +
                                  "; build it with ./dev build, or name it with --module");
+  }
+  if (upstream->tls && access(authorities_file, R_OK) != 0) {
+    return fail(input_fault, "an https upstream needs the certificates that it is held against: " +
+                                 std::string(authorities_file) + ": " + std::strerror(errno) +
+                                 "; install Debian's package ca-certificates");
   }
   const std::string nginx = find_nginx();
   if (nginx.empty()) {

@@ -26,6 +26,7 @@ constexpr std::size_t log_line_max = 64 * 1024;
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
+  signal(SIGPIPE, SIG_DFL);
   dup2(log_fd, STDERR_FILENO);
   for (const int fd : sockets) fcntl(fd, F_SETFD, 0);
   setenv("NGINX", inherited.c_str(), 1);  // nginx's own way to hand sockets to a new binary
@@ -80,8 +81,11 @@ NginxProcess::NginxProcess(NginxProcess&& other) noexcept
 
 NginxProcess::~NginxProcess() {
   if (master_ < 0) return;
-  kill(-master_, SIGKILL);
-  while (waitpid(-master_, nullptr, 0) > 0 || errno == EINTR) {
+  // Nothing is sent to a group without processes: its number may be somebody else's by now.
+  for (pid_t pid; (pid = waitpid(-master_, nullptr, WNOHANG)) >= 0 || errno == EINTR;) {
+    if (pid != 0) continue;
+    kill(-master_, SIGKILL);
+    waitpid(-master_, nullptr, 0);
   }
   close(log_fd_);
 }

@@ -1,0 +1,76 @@
+"""headgate check, and what all commands have in common."""
+import pytest
+
+GOOD = """version: 1
+policies:
+  - {name: burst, quota: 100, window: 1m}
+  - name: daily
+    quota: 5000
+    window: 1d
+    key: [header:x-key]
+    mode: shadow
+    overrides: [{ids: [gold], quota: unlimited}]
+"""
+
+
+def test_a_good_file_is_printed(headgate, tmp_path):
+    (tmp_path / 'p.yaml').write_text(GOOD)
+    result = headgate('check', 'p.yaml')
+    assert (result.returncode, result.stderr) == (0, '')
+    assert result.stdout == """burst: 100 requests per 1m, linear
+  key       [address]
+  match     every request
+daily: 5000 requests per 1d, linear, shadow: decides and counts, never denies
+  key       [header:x-key]
+  match     every request
+  overrides unlimited
+p.yaml: 2 policies, no faults
+"""
+
+
+def test_every_fault_of_a_bad_file_is_told_with_its_place(headgate, tmp_path):
+    (tmp_path / 'p.yaml').write_text('version: 1\npolicies:\n'
+                                     '  - {name: a, quoat: 1, window: 1}\n'
+                                     '  - {name: b, quota: 1, window: soon}\n')
+    result = headgate('check', 'p.yaml')
+    assert (result.returncode, result.stdout) == (1, '')
+    lines = result.stderr.splitlines()
+    assert any(line.startswith('p.yaml:3:') and 'quoat' in line and 'quota' in line for line in lines)
+    assert any(line.startswith('p.yaml:4:') and 'soon' in line for line in lines)
+
+
+def test_a_missing_file_is_the_inputs_fault(headgate):
+    result = headgate('check', 'nowhere.yaml')
+    assert (result.returncode, result.stdout) == (1, '')
+    assert result.stderr.startswith('nowhere.yaml: ')
+    assert 'No such file or directory' in result.stderr
+
+
+@pytest.mark.parametrize('arguments', [
+    [], ['check'], ['check', 'a', 'b'], ['check', '--frobnicate', 'a'], ['gateway'], ['simulate'],
+    ['gateway', '--config', 'a'], ['simulate', '--config', 'a'], ['frobnicate'], ['--frobnicate'],
+    ['simulate', '--config', 'a', '--format', 'xml', 'b'],
+    ['simulate', '--config', 'a', '--memory', 'much', 'b'],
+    ['gateway', '--config', 'a', '--upstream', 'http://b', '--workers', '0'],
+])
+def test_wrong_usage_is_told_on_standard_error(headgate, arguments):
+    result = headgate(*arguments)
+    assert (result.returncode, result.stdout) == (2, '')
+    assert result.stderr.startswith('headgate')
+
+
+def test_an_unknown_command_names_the_known_ones(headgate):
+    result = headgate('sreve')
+    assert result.returncode == 2
+    assert '"sreve"' in result.stderr
+    assert 'check, gateway, simulate' in result.stderr
+
+
+@pytest.mark.parametrize('command', [[], ['gateway'], ['check'], ['simulate']])
+def test_help_and_version_are_everywhere(headgate, command):
+    result = headgate(*command, '--help')
+    assert (result.returncode, result.stderr) == (0, '')
+    assert 'Usage: headgate' in result.stdout
+    result = headgate(*command, '--version')
+    assert (result.returncode, result.stderr) == (0, '')
+    assert result.stdout.startswith('headgate 0.')

@@ -1,0 +1,307 @@
+"""headgate gateway: a real nginx with the module, in front of a real upstream."""
+import os
+import pathlib
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+
+import pytest
+
+from conftest import HEADGATE
+from servers import PATIENCE, Gateway, Lines, Upstream, runs
+
+WIDE = 'version: 1\npolicies: [{name: wide, quota: 1000, window: 1h}]\n'
+NARROW = 'version: 1\npolicies: [{name: narrow, quota: 2, window: 1h}]\n'
+BAD = 'version: 1\npolicies: [{name: wide, quota: many, window: 1h}]\n'
+
+
+@pytest.fixture
+def directory():
+    """One that everybody can enter, as pytest's own can't."""
+    path = pathlib.Path(tempfile.mkdtemp(prefix='headgate-test-'))
+    path.chmod(0o755)
+    yield path
+    shutil.rmtree(path)
+
+
+@pytest.fixture
+def upstream():
+    server = Upstream()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def gateway(directory, upstream):
+    """gateway(policies, ...) starts one before the upstream."""
+    started = []
+
+    def start(policies=WIDE, *arguments, url=None, **options):
+        started.append(Gateway(directory, policies, url or upstream.url, *arguments, **options))
+        return started[-1]
+    yield start
+    for one in started:
+        one.end()
+
+
+@pytest.fixture
+def fails(gateway):
+    """fails(...) starts one that can't, and returns its status and what it said."""
+    def start(*arguments, **options):
+        one = gateway(*arguments, wait=False, **options)
+        status = one.wait()
+        said = '\n'.join(one.errors.rest())
+        assert one.output.rest() == []
+        assert one.left_behind() == []
+        return status, said
+    return start
+
+
+# ---- what passes through
+
+def test_fields_then_429_with_retry_after(gateway):
+    one = gateway(NARROW)
+    response = one.request()
+    assert response.status == 200
+    assert response.headers['RateLimit-Policy'] == '"narrow";q=2;w=3600'
+    assert response.headers['RateLimit'] == '"narrow";r=1;t=1800'
+    assert response.headers['Server'] == 'echo/1'
+    assert one.request().status == 200
+    response = one.request(headers={'Accept': 'application/problem+json'})
+    assert response.status == 429
+    assert 1 <= int(response.headers['Retry-After']) <= 1800
+    assert response.headers['RateLimit'] == f'"narrow";r=0;t={response.headers["Retry-After"]}'
+    assert 'quota-exceeded' in response.text
+
+
+def test_the_upstream_sees_the_request_as_the_client_sent_it(gateway, upstream):
+    one = gateway(url=upstream.url + '/base/')
+    seen = one.seen_upstream(path='/a%2Fb//c/../d?q=%20&x', headers={'Host': 'API.example:99'})
+    assert seen['path'] == '/base/a%2Fb//c/../d?q=%20&x'
+    assert seen['headers']['host'] == ['API.example:99']
+    assert 'connection' not in seen['headers']
+
+
+def test_what_strangers_say_about_proxies_is_not_passed_on(gateway):
+    said = {'X-Forwarded-For': '192.0.2.7', 'X-Forwarded-Proto': 'https', 'Forwarded': 'for=192.0.2.7'}
+    headers = gateway().seen_upstream(headers=said)['headers']
+    assert headers['x-forwarded-for'] == ['192.0.2.7, 127.0.0.1']
+    assert headers['x-forwarded-proto'] == ['http']
+    assert 'forwarded' not in headers
+
+
+def test_what_trusted_proxies_say_is_also_after_a_reload(gateway):
+    said = {'X-Forwarded-Proto': 'https', 'Forwarded': 'for=192.0.2.7'}
+    one = gateway()
+    one.policy_file.write_text('client-address: {trusted-proxies: [127.0.0.0/8]}\n' + WIDE)
+    one.send(signal.SIGHUP)
+    one.errors.until('^headgate: reloaded')
+    headers = one.seen_upstream(headers=said)['headers']
+    assert headers['x-forwarded-proto'] == ['https']
+    assert headers['forwarded'] == ['for=192.0.2.7']
+
+
+def test_large_bodies_pass_in_either_framing_and_nothing_is_written_to_disk(gateway):
+    body = b'x' * 3_000_000
+    one = gateway()
+    assert one.seen_upstream('POST', body=body)['body_bytes'] == len(body)
+    chunks = (body[at:at + 70_000] for at in range(0, len(body), 70_000))
+    seen = one.seen_upstream('POST', body=chunks, encode_chunked=True,
+                             headers={'Transfer-Encoding': 'chunked'})
+    assert seen['body_bytes'] == len(body)
+
+
+def test_an_upgraded_connection_is_handed_over(gateway):
+    one = gateway()
+    with socket.create_connection(('127.0.0.1', one.port), timeout=PATIENCE) as client:
+        client.sendall(b'GET / HTTP/1.1\r\nHost: h\r\nConnection: upgrade\r\nUpgrade: shout\r\n\r\n')
+        reader = client.makefile('rb')
+        assert reader.readline() == b'HTTP/1.1 101 Switching Protocols\r\n'
+        headers = {line.partition(b':')[0].lower() for line in iter(reader.readline, b'\r\n')}
+        assert b'ratelimit' in headers
+        client.sendall(b'hello\n')
+        assert reader.readline() == b'HELLO\n'
+
+
+def test_metrics_have_a_listener_of_their_own(gateway):
+    one = gateway(WIDE, '--metrics', '127.0.0.1:0')
+    metrics = one.errors.seen[-1].partition(', metrics on http://')[2]
+    address = metrics.partition('/')[0]
+    one.request()
+    text = subprocess.run(['curl', '-s', f'http://{metrics}'], capture_output=True, text=True,
+                          check=True).stdout
+    assert 'headgate' in text and 'wide' in text
+    elsewhere = subprocess.run(['curl', '-s', '-o', '/dev/null', '-w', '%{http_code}',
+                                f'http://{address}/'], capture_output=True, text=True).stdout
+    assert elsewhere == '404'
+    assert one.request(path='/metrics').status == 200  # the upstream's
+
+
+def test_the_access_log_tells_the_verdict(gateway):
+    one = gateway(NARROW, '--access-log', '-')
+    for _ in range(3):
+        one.request(path='/x')
+    for verdict in ('admitted "-"', 'admitted "-"', 'denied "narrow"'):
+        assert one.output.until(r'"GET /x HTTP/1.1" \d+ .*')[0].endswith(verdict)
+
+
+# ---- its life
+
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
+def test_it_stops_cleanly_and_leaves_nothing_behind(gateway, number):
+    one = gateway()
+    one.request()
+    nginx = one.nginx()
+    assert len(nginx) >= 2
+    assert len(one.left_behind()) == 1
+    assert one.stop(number) == 0
+    assert one.left_behind() == []
+    assert not any(runs(pid) for pid in nginx)
+    assert one.errors.rest()[1:] == []
+
+
+def test_a_stop_waits_for_requests(gateway, upstream):
+    one = gateway()
+    connection = one.connect()
+    connection.request('GET', '/hold/')
+    assert upstream.held.wait(PATIENCE)
+    one.send(signal.SIGINT)
+    upstream.release.set()
+    assert connection.getresponse().status == 200
+    assert one.wait() == 0
+
+
+def test_a_second_signal_does_not(gateway, upstream):
+    one = gateway()
+    connection = one.connect()
+    connection.request('GET', '/hold/')
+    assert upstream.held.wait(PATIENCE)
+    one.send(signal.SIGINT)
+    one.send(signal.SIGTERM)
+    assert one.wait() == 0
+    assert not upstream.release.is_set()
+    assert one.left_behind() == []
+
+
+def test_a_reload_puts_a_good_file_in_force_and_keeps_what_was_spent(gateway):
+    one = gateway(NARROW)
+    one.request()
+    one.policy_file.write_text(NARROW.replace('quota: 2', 'quota: 20'))
+    one.send(signal.SIGHUP)
+    one.errors.until('^headgate: reloaded')
+    response = one.request()
+    assert response.headers['RateLimit-Policy'] == '"narrow";q=20;w=3600'
+    assert response.headers['RateLimit'].startswith('"narrow";r=9;')  # half of it had been spent
+    assert one.stop() == 0
+
+
+def test_a_reload_refuses_a_bad_file_and_keeps_the_old_one(gateway):
+    one = gateway(NARROW)
+    one.request()
+    one.policy_file.write_text(BAD)
+    one.send(signal.SIGHUP)
+    fault = one.errors.until(r':2:\d+: ')
+    assert fault.string.startswith(str(one.policy_file)) and 'many' in fault.string
+    one.errors.until('^headgate: reload refused; the policies in force stay')
+    assert one.request().headers['RateLimit'].startswith('"narrow";r=0;')
+    one.policy_file.write_text(NARROW)
+    one.send(signal.SIGHUP)
+    one.errors.until('^headgate: reloaded')
+    assert one.request().status == 429
+    assert one.stop() == 0
+
+
+def test_killed_nginx_is_told_and_cleaned_up(gateway):
+    one = gateway()
+    nginx = one.nginx()
+    os.kill(nginx[0], signal.SIGKILL)
+    assert one.wait() == 1
+    assert 'headgate: nginx was killed by signal 9' in one.errors.rest()
+    assert one.left_behind() == []
+    assert not any(runs(pid) for pid in nginx)
+
+
+def test_nginx_does_not_outlive_a_killed_headgate(gateway):
+    one = gateway()
+    watched = [os.pidfd_open(pid) for pid in one.nginx()]
+    one.process.kill()
+    for fd in watched:
+        with open(fd, 'rb') as process:
+            ended = select.select([process], [], [], PATIENCE)[0]
+            assert ended, 'an nginx process is still there'
+
+
+def test_it_runs_without_root(gateway, directory):
+    prefix = ()
+    if os.geteuid() == 0:
+        prefix = ('setpriv', '--reuid', 'nobody', '--regid', 'nogroup', '--clear-groups', '--')
+        if subprocess.run([*prefix, HEADGATE, '--version'], capture_output=True).returncode != 0:
+            pytest.skip(f'nobody can\'t run {HEADGATE}')
+    one = gateway(NARROW, prefix=prefix)
+    assert one.request().headers['RateLimit'] == '"narrow";r=1;t=1800'
+    assert one.stop() == 0
+    assert one.left_behind() == []
+    assert one.errors.rest()[1:] == []
+
+
+def test_root_does_not_serve_as_root(gateway):
+    if os.geteuid() != 0:
+        pytest.skip('not root')
+    one = gateway()
+    master, *workers = one.nginx()
+    assert workers and all(pathlib.Path(f'/proc/{worker}').stat().st_uid != 0 for worker in workers)
+
+
+# ---- what keeps it from starting
+
+def test_a_port_in_use(fails):
+    with socket.create_server(('127.0.0.1', 0)) as taken:
+        address = f'127.0.0.1:{taken.getsockname()[1]}'
+        status, said = fails(WIDE, '--listen', address)
+    assert status == 1
+    assert said.startswith(f'headgate: {address} is in use by another program')
+
+
+@pytest.mark.parametrize('url, words', [
+    ('localhost:3000', 'expected http://HOST[:PORT][/PATH]'),
+    ('http://localhost:http', 'a port from 1 to 65535'),
+    ('http://localhost/{', 'percent-encoded'),
+])
+def test_a_bad_upstream_url_is_wrong_usage(fails, url, words):
+    status, said = fails(url=url)
+    assert status == 2
+    assert said.startswith(f'headgate: --upstream "{url}": ') and words in said
+
+
+def test_an_unknown_upstream(fails):
+    status, said = fails(url='http://nowhere.invalid')
+    assert status == 1
+    assert "the upstream's host" in said and 'nowhere.invalid' in said and 'not found' in said
+
+
+def test_a_bad_policy_file(fails):
+    status, said = fails(BAD)
+    assert status == 1
+    assert '/policies.yaml:2:' in said and 'many' in said
+
+
+def test_a_missing_module(fails):
+    status, said = fails(WIDE, '--module', '/no/module.so')
+    assert status == 1
+    assert said.startswith('headgate: the nginx module is missing: /no/module.so: No such file')
+
+
+def test_a_module_that_is_none(fails, directory):
+    (directory / 'module.so').write_text('not at all')
+    status, said = fails(WIDE, '--module', str(directory / 'module.so'))
+    assert status == 1
+    assert said.startswith(f'headgate: the module {directory}/module.so can\'t be loaded: ')
+
+
+def test_a_bad_address_is_wrong_usage(fails):
+    status, said = fails(WIDE, '--listen', '8080')
+    assert status == 2
+    assert said.startswith('headgate: --listen "8080": expected ADDRESS:PORT')

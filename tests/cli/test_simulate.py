@@ -1,0 +1,138 @@
+"""headgate simulate: files, formats and summaries. What it decides is test_vectors.py's business."""
+import json
+
+import pytest
+
+POLICIES = """version: 1
+policies:
+  - {name: burst, quota: 2, window: 10s}
+  - {name: daily, quota: 100, window: 1d}
+"""
+SECOND = 10**9
+
+
+def spend(t, key='a', policy='burst', **more):
+    return json.dumps({'t': t, 'policy': policy, 'key': key, **more})
+
+
+@pytest.fixture
+def simulate(headgate, tmp_path):
+    (tmp_path / 'p.yaml').write_text(POLICIES)
+
+    def run(*arguments, **options):
+        return headgate('simulate', '--config', 'p.yaml', *arguments, **options)
+    return run
+
+
+@pytest.fixture
+def trace(tmp_path):
+    def write(*lines, name='t.jsonl'):
+        (tmp_path / name).write_text(''.join(line + '\n' for line in lines))
+        return name
+    return write
+
+
+def test_the_summary_for_people(simulate, trace):
+    result = simulate(trace(spend(0), spend(0), spend(SECOND), spend(SECOND, 'b')))
+    assert (result.returncode, result.stderr) == (0, '')
+    assert result.stdout == """4 requests in 1 s: 3 admitted, 1 denied
+policy "burst": 2 partitions, 3 admitted, 1 denied, at most 2 units in one window
+  "a": 1 denied, 2 admitted
+policy "daily": 0 partitions, 0 admitted, 0 denied, at most 0 units in one window
+"""
+
+
+def test_the_summary_as_json(simulate, trace):
+    result = simulate('--json', trace(spend(0), spend(0), spend(SECOND // 2), spend(5 * SECOND),
+                                      spend(5 * SECOND, 'b')))
+    assert (result.returncode, result.stderr) == (0, '')
+    assert json.loads(result.stdout) == {
+        'requests': 5, 'skipped': 0, 'span_s': 5.0, 'admitted': 4, 'denied': 1,
+        'policies': [
+            {'name': 'burst', 'partitions': 2, 'admitted': 4, 'denied': 1, 'peak_window_units': 3,
+             'top_denied': [{'key': 'a', 'denied': 1, 'admitted': 3}]},
+            {'name': 'daily', 'partitions': 0, 'admitted': 0, 'denied': 0, 'peak_window_units': 0,
+             'top_denied': []}]}
+
+
+def test_decisions_on_standard_output_leave_the_summary_to_standard_error(simulate, trace):
+    result = simulate('--decisions', '-', trace(spend(0)))
+    assert result.returncode == 0
+    assert result.stdout == '{"admitted": true, "r": 1, "reset": 5, "wait": 0, "wait_ns": 0}\n'
+    assert result.stderr.startswith('1 requests')
+
+
+def test_files_are_one_history_and_a_dash_is_standard_input(headgate, simulate, trace, tmp_path):
+    first, second = trace(spend(0), name='1'), trace(spend(0), name='2')
+    (tmp_path / 'both').write_text((tmp_path / '1').read_text() + (tmp_path / '2').read_text())
+    simulate('--decisions', 'd1', first, second)
+    simulate('--decisions', 'd2', 'both')
+    assert (tmp_path / 'd1').read_text() == (tmp_path / 'd2').read_text()
+    assert json.loads((tmp_path / 'd1').read_text().splitlines()[1])['r'] == 0
+
+
+def test_lines_are_applied_in_their_order_even_where_time_goes_back(simulate, trace, tmp_path):
+    simulate('--decisions', 'd', trace(spend(10 * SECOND, cost=2), spend(0), spend(20 * SECOND)))
+    admitted = [json.loads(line)['admitted'] for line in (tmp_path / 'd').read_text().splitlines()]
+    assert admitted == [True, False, True]
+
+
+def test_unreadable_lines_are_skipped_counted_and_told(simulate, trace, tmp_path):
+    result = simulate('--json', '--format', 'trace', '--decisions', 'd',
+                      trace('127.0.0.1 - - "GET /"', spend(0), spend(0, policy='weekly'),
+                            spend(0, op='release'), spend(1)))
+    assert result.returncode == 0
+    told = result.stderr.splitlines()
+    assert [line.split(': ')[0] for line in told] == ['t.jsonl:1', 't.jsonl:3', 't.jsonl:4']
+    assert 'expected one object' in told[0]
+    assert '"weekly"' in told[1]
+    assert 'concurrency' in told[2]
+    summary = json.loads(result.stdout)
+    assert (summary['skipped'], summary['requests']) == (3, 2)
+    decisions = [json.loads(line) for line in (tmp_path / 'd').read_text().splitlines()]
+    assert [list(decision)[0] for decision in decisions] == ['error', 'admitted', 'error', 'error',
+                                                             'admitted']
+
+
+def test_nothing_but_unreadable_lines_is_the_inputs_fault(simulate, trace):
+    result = simulate('--format', 'trace', trace('x', 'y'))
+    assert result.returncode == 1
+    assert 'no line could be read' in result.stderr
+
+
+def test_an_empty_trace_is_no_fault(simulate, trace):
+    assert simulate('--json', trace()).returncode == 0
+
+
+def test_what_can_not_be_used_is_said(simulate, trace, tmp_path):
+    good = trace(spend(0))
+    result = simulate('nowhere')
+    assert (result.returncode, result.stderr) == (1, 'headgate: nowhere: No such file or directory\n')
+    result = simulate('--decisions', 'no/where', good)
+    assert (result.returncode, result.stderr) == (1, 'headgate: no/where: No such file or directory\n')
+    (tmp_path / 'p.yaml').write_text('version: 2\n')
+    result = simulate(good)
+    assert result.returncode == 1
+    assert result.stderr.startswith('p.yaml:1:')
+
+
+@pytest.mark.parametrize('arguments', [['--format', 'combined'], ['--format', 'json'],
+                                       ['--report', 'r.html']])
+def test_what_later_versions_bring_is_refused(simulate, trace, arguments):
+    result = simulate(*arguments, trace(spend(0)))
+    assert result.returncode == 2
+    assert 'not available in this version' in result.stderr
+
+
+def test_an_access_log_is_not_taken_for_a_trace(simulate, trace):
+    result = simulate(trace('127.0.0.1 - - [01/Jan/2026:00:00:00 +0000] "GET / HTTP/1.1" 200 5'))
+    assert result.returncode == 2
+    assert 'access logs are not available in this version' in result.stderr
+
+
+def test_lost_state_is_confessed(simulate, trace):
+    lines = [spend(0, key=f'k{i}') for i in range(5000)]
+    result = simulate('--memory', '16KiB', trace(*lines))
+    assert result.returncode == 0
+    assert 'found no room' in result.stderr
+    assert simulate(trace(*lines)).stderr == ''
