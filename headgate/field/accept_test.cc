@@ -24,7 +24,7 @@ TEST(Accept, TheMostSpecificRangeDecides) {
        {"text/html", "application/xml, text/*", "application/problem+json;q=0",
         "application/problem+json;q=0, */*", "application/json;q=0.000, application/*",
         "application/*;q=0, */*", "*/*;q=0", "application/problem+xml",
-        "text/html;x=\", application/problem+json", R"(text/html;x="\", application/json")",
+        "text/html;x=\", application/problem+json", R"(text/html;x="\", application/json, ")",
         "*/*;q=0.0"}) {
     EXPECT_FALSE(accepts_problem_json(no)) << no;
   }
