@@ -47,7 +47,12 @@ char take_decoded(std::string_view& text) {
   return c == '+' ? ' ' : c;
 }
 
+bool is_encoded(std::string_view text) {
+  return text.find_first_of("%+") != std::string_view::npos;
+}
+
 bool decodes_to(std::string_view encoded, std::string_view plain) {
+  if (encoded == plain && !is_encoded(encoded)) return true;
   while (!encoded.empty()) {
     if (plain.empty() || take_decoded(encoded) != plain[0]) return false;
     plain.remove_prefix(1);
@@ -64,6 +69,10 @@ void append_argument(std::string_view query, std::string_view name, std::string&
     if (decodes_to(pair.substr(0, equals), name)) {
       if (equals == std::string_view::npos) return;
       std::string_view value = pair.substr(equals + 1);
+      if (!is_encoded(value)) {
+        out.append(value);
+        return;
+      }
       while (!value.empty()) out.push_back(take_decoded(value));
       return;
     }

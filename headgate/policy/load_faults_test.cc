@@ -490,7 +490,7 @@ TEST(Faults, DeepNestingIsRefused) {
   for (const char* open : {"[", "{a: ", "- ", "? "}) {
     std::string yaml = "version: 1\npolicies:\n ";
     for (int i = 0; i < 100'000; ++i) yaml += open;
-    EXPECT_NE(faults_of(yaml), "none") << open;
+    EXPECT_NE(faults_of(yaml).find("nested too deeply"), std::string::npos) << open;
   }
 }
 

@@ -195,6 +195,7 @@ std::optional<Place> tab_indent(std::string_view text, std::uint32_t last_line) 
 // The parser's words for the mistakes that people make, in the words of this file format.
 std::string syntax_fault(const std::string& words) {
   constexpr std::pair<std::string_view, std::string_view> known[] = {
+      {"bad file", "nested too deeply; expected lists and maps of a few levels"},
       {"illegal map value",
        "a ':' that starts no value; expected 'key: value' alone on its line, or "
        "quotes around a text with ': '"},
