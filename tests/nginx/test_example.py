@@ -61,4 +61,7 @@ def test_readme(example):
 def test_refunds(example):
     you = [('X-API-Key', 'you')]
     assert [example.ask('/v1/broken', headers=you).status for _ in range(12)] == [503] * 12
+    # A refund comes when the response has gone, perhaps after the client's next request.
+    harness.until(lambda: example.metrics()['headgate_refunds_total{policy="burst"}'] == 12,
+                  'everything is given back')
     assert example.ask('/v1/things', headers=you).r == 9

@@ -1,4 +1,6 @@
 """One request of a client is one charge, whatever nginx makes of it; and refunds."""
+import base64
+
 import harness
 from policies import ONE, policies, policy
 
@@ -96,6 +98,60 @@ def test_refund_when_the_client_has_gone(nginx, upstream):
     assert server.access(1)[0][1] == '499'
     gate.set()
     assert server.ask('/probe').r == 999
+
+
+def test_requests_that_overlap_keep_their_own_keys(nginx, upstream):
+    gate, arrived = harness.threading.Event(), harness.threading.Event()
+
+    def answer(method, path, *_):
+        if path == '/slow':
+            arrived.set()
+            gate.wait(harness.PATIENCE)
+        return 500, [], b''
+
+    origin = upstream(answer)
+    server = nginx(policies(policy(quota=1000, refund_on='[500]', key='[header:x-key]'),
+                            partition_key='plain'),
+                   server=f'''location / {{ proxy_pass http://127.0.0.1:{origin.port}; }}
+                              location = /probe {{ return 200; }}''')
+
+    def shown(response):
+        pk = response.one('RateLimit').split(';pk=:')[1].rstrip(':')
+        assert f';pk=:{pk}:' in response.one('RateLimit-Policy')
+        return base64.b64decode(pk).decode()
+
+    with harness.Connection(server.port) as connection:
+        connection.send(b'GET /slow HTTP/1.1\r\nHost: a\r\nX-Key: ' + b'slow' * 20 + b'\r\n\r\n')
+        assert arrived.wait(harness.PATIENCE)
+        for n in range(20):
+            assert shown(server.ask('/fast', headers=[('X-Key', f'fast{n}' * 20)])) == f'fast{n}' * 20
+        gate.set()
+        assert shown(connection.receive()) == 'slow' * 20
+    server.access(21)
+    assert server.ask('/probe', headers=[('X-Key', 'slow' * 20)]).r == 999
+
+
+def test_where_the_main_request_is_free_subrequests_are(nginx, upstream):
+    origin = upstream()
+    server = nginx(ONE, server=f'''
+        location = /probe {{ return 200; }}
+        location = /page.html {{ headgate off; auth_request /check; }}
+        location = /check {{ proxy_pass http://127.0.0.1:{origin.port}; }}''')
+    (server.directory / 'html/page.html').write_text('page')
+    free = server.ask('/page.html')
+    assert (free.status, free.all('RateLimit')) == (200, [])
+    assert len(origin.asked) == 1
+    assert server.ask('/probe').r == 999
+
+
+def test_a_redirect_from_a_free_location_to_a_limited_one(nginx):
+    server = nginx(policies(policy(quota=2)), server='''
+        location / { headgate off; try_files /none @app; }
+        location @app { return 200 "app"; }
+        location /missing { headgate off; error_page 404 /limited; }
+        location /limited { return 404 "not here"; }''')
+    assert (server.ask('/a').r, server.ask('/missing').r) == (1, 0)
+    assert [server.ask(path).status for path in ('/a', '/missing')] == [429, 429]
 
 
 def test_costs_from_bodies(nginx, upstream):
