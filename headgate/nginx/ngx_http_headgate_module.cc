@@ -479,9 +479,14 @@ bool push_ratelimit_policy(ngx_http_request_t* r, const gate::Report& report,
 }
 
 // Own members beside those of upstream, on lines of their own.
-bool merge_fields(ngx_http_request_t* r, const Context& context, const UpstreamLines& ratelimit,
-                  const UpstreamLines& policy) noexcept {
+bool merge_fields(ngx_http_request_t* r, const Context& context) noexcept {
   using field::Treatment;
+  UpstreamLines ratelimit;
+  UpstreamLines policy;
+  each_field(r, [&](ngx_table_elt_t& field) {
+    if (has_name(field, "RateLimit")) ratelimit.push(field);
+    if (has_name(field, "RateLimit-Policy")) policy.push(field);
+  });
   const gate::Report& report = context.gate->report();
   const field::Upstream upstream = field::Upstream::read(ratelimit.all(), policy.all());
   // Lines that nobody read are no one's to add to.
@@ -550,20 +555,15 @@ ngx_int_t write_fields(ngx_http_request_t* r, const Context& context) noexcept {
   }
   if (verdict.items.empty()) return NGX_OK;
 
-  UpstreamLines ratelimit;
-  UpstreamLines policy;
-  each_field(r, [&](ngx_table_elt_t& field) {
-    if (has_name(field, "RateLimit")) ratelimit.push(field);
-    if (has_name(field, "RateLimit-Policy")) policy.push(field);
+  bool alone = true;
+  each_field(r, [&](const ngx_table_elt_t& field) {
+    if (has_name(field, "RateLimit") || has_name(field, "RateLimit-Policy")) alone = false;
   });
-  if (ratelimit.count + policy.count == 0) {
-    const gate::Report& report = context.gate->report();
-    return push_ratelimit_policy(r, report, verdict.items, {}) &&
-                   push_ratelimit(r, report, verdict.items, {})
-               ? NGX_OK
-               : NGX_ERROR;
-  }
-  return merge_fields(r, context, ratelimit, policy) ? NGX_OK : NGX_ERROR;
+  if (!alone) return merge_fields(r, context) ? NGX_OK : NGX_ERROR;
+  const gate::Report& report = context.gate->report();
+  const bool pushed = push_ratelimit_policy(r, report, verdict.items, {}) &&
+                      push_ratelimit(r, report, verdict.items, {});
+  return pushed ? NGX_OK : NGX_ERROR;
 }
 
 // --- Variables --------------------------------------------------------------------------------
