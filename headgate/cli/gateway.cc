@@ -18,7 +18,9 @@
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "headgate/cli/exit_status.h"
@@ -41,6 +43,8 @@ constexpr unsigned connections_max = 4096;
 // nginx is asked to finish its requests, then to stop at once, then killed.
 constexpr std::chrono::seconds patience{12};
 constexpr std::chrono::seconds last_patience{3};
+
+constexpr char kept[] = "reload refused; the policies in force stay as they are";
 
 struct Options {
   std::string config;
@@ -143,7 +147,13 @@ class Gateway {
   int run();
 
  private:
-  enum class Phase { starting, running, reloading, stopping };
+  enum class Phase {
+    starting,
+    running,
+    reloading,  // nginx reads the new configuration
+    replacing,  // it is in force, but old workers still take connections
+    stopping,
+  };
 
   void on_log(std::string_view line);
   void on_signal(int signal);
@@ -159,6 +169,8 @@ class Gateway {
   NginxProcess nginx_;
   std::string banner_;
   Phase phase_ = Phase::starting;
+  std::set<int> workers_;  // those that take connections
+  std::set<int> leaving_;  // those that should stop it
   bool reload_again_ = false;
   int harder_ = SIGTERM;  // what nginx gets at the deadline
   std::optional<Clock::time_point> deadline_;
@@ -193,15 +205,34 @@ void Gateway::on_log(std::string_view line) {
     else
       std::cerr << log.words + '\n' << std::flush;
   }
-  if (log.event == NginxLog::Event::started && phase_ == Phase::starting) {
-    say(banner_);
-    phase_ = Phase::running;
-  } else if (log.event == NginxLog::Event::started && phase_ == Phase::reloading) {
-    say("reloaded " + options_.config);
-    phase_ = Phase::running;
-  } else if (log.event == NginxLog::Event::refused && phase_ == Phase::reloading) {
-    say("reload refused; the policies in force stay as they are");
-    phase_ = Phase::running;
+  switch (log.event) {
+    case NginxLog::Event::none:
+      break;
+    case NginxLog::Event::started:
+      if (phase_ == Phase::starting) {
+        say(banner_);
+        phase_ = Phase::running;
+      } else if (phase_ == Phase::reloading) {
+        leaving_ = std::exchange(workers_, {});
+        phase_ = Phase::replacing;
+      }
+      break;
+    case NginxLog::Event::worker_start:
+      workers_.insert(log.worker);
+      break;
+    case NginxLog::Event::worker_leave:
+      workers_.erase(log.worker);
+      leaving_.erase(log.worker);
+      if (phase_ == Phase::replacing && leaving_.empty()) {
+        say("reloaded " + options_.config);
+        phase_ = Phase::running;
+      }
+      break;
+    case NginxLog::Event::refused:
+      if (phase_ == Phase::reloading) {
+        say(kept);
+        phase_ = Phase::running;
+      }
   }
   if (phase_ == Phase::running && reload_again_) {
     reload_again_ = false;
@@ -223,7 +254,7 @@ void Gateway::on_signal(int signal) {
 void Gateway::reload() {
   const auto policies = load_or_complain(plan_.policy_file);
   if (policies == nullptr) {
-    say("reload refused; the policies in force stay as they are");
+    say(kept);
     return;
   }
   plan_.trusted_proxies = policies->settings().client_address.trusted_proxies;

@@ -1,5 +1,6 @@
 #include "headgate/cli/nginx_log.h"
 
+#include <charconv>
 #include <optional>
 
 namespace headgate::cli {
@@ -70,16 +71,34 @@ NginxLog read_nginx_log(std::string_view line, std::string_view policy_file) {
   const std::string_view level = line.substr(open + 1, close - open - 1);
   std::string_view message = line.substr(close + 2);
   // "PID#TID: " and "*CONNECTION " in front of the message.
+  int writer = 0;
+  std::from_chars(message.data(), message.data() + message.size(), writer);
   const std::size_t ids = message.find_first_not_of("0123456789#");
   if (ids > 0 && message.substr(ids).starts_with(": ")) message.remove_prefix(ids + 2);
 
   if (level == "notice" || level == "info" || level == "debug") {
     log.quiet = true;
-    if (message == "start worker processes") log.event = NginxLog::Event::started;
+    constexpr std::string_view start = "start worker process ";
+    if (message == "start worker processes") {
+      log.event = NginxLog::Event::started;
+    } else if (message.starts_with(start)) {
+      log.event = NginxLog::Event::worker_start;
+      message.remove_prefix(start.size());
+      std::from_chars(message.data(), message.data() + message.size(), log.worker);
+    } else if (message == "gracefully shutting down") {
+      log.event = NginxLog::Event::worker_leave;
+      log.worker = writer;
+    }
     return log;
   }
   if (level != "emerg") {
     log.words = line;  // of a running server: with its time
+    constexpr std::string_view process = "worker process ";
+    if (message.starts_with(process)) {  // it exited on a signal
+      log.event = NginxLog::Event::worker_leave;
+      message.remove_prefix(process.size());
+      std::from_chars(message.data(), message.data() + message.size(), log.worker);
+    }
     return log;
   }
   log.event = NginxLog::Event::refused;

@@ -10,11 +10,14 @@ namespace headgate::cli {
 struct NginxLog {
   enum class Event {
     none,
-    started,  // workers are being started: the configuration is in force
-    refused,  // [emerg]: it is not
+    started,       // the configuration is in force for the workers that start from now on
+    worker_start,  // `worker` was started
+    worker_leave,  // `worker` takes no new connections any more
+    refused,       // [emerg]: the configuration is not used
   };
 
   Event event = Event::none;
+  int worker = 0;      // process id
   bool quiet = false;  // of no interest to people
   std::string words;   // what to show
 };

@@ -16,19 +16,31 @@ TEST(NginxLog, ANoticeIsAnEventAtMost) {
   EXPECT_EQ(started.event, Event::started);
   EXPECT_TRUE(started.quiet);
   const auto other = read_nginx_log(at + "[notice] 7#7: start worker process 8", policy_file);
-  EXPECT_EQ(other.event, Event::none);
+  EXPECT_EQ(other.event, Event::worker_start);
+  EXPECT_EQ(other.worker, 8);
   EXPECT_TRUE(other.quiet);
+  const auto leaving = read_nginx_log(at + "[notice] 8#8: gracefully shutting down", policy_file);
+  EXPECT_EQ(leaving.event, Event::worker_leave);
+  EXPECT_EQ(leaving.worker, 8);
+  EXPECT_EQ(read_nginx_log(at + "[notice] 7#7: reconfiguring", policy_file).event, Event::none);
 }
 
 TEST(NginxLog, WarningsAndWorseOfARunningServerStayAsTheyAre) {
-  for (const std::string& line :
-       {at + "[error] 8#8: *3 connect() failed (111: Connection refused)",
-        at + "[alert] 7#7: worker process 8 exited on signal 11", std::string("anything else")}) {
+  for (const std::string& line : {at + "[error] 8#8: *3 connect() failed (111: Connection refused)",
+                                  std::string("anything else")}) {
     const auto log = read_nginx_log(line, policy_file);
     EXPECT_EQ(log.event, Event::none);
     EXPECT_FALSE(log.quiet);
     EXPECT_EQ(log.words, line);
   }
+}
+
+TEST(NginxLog, AWorkerThatDiesIsShownAndLeaves) {
+  const std::string line = at + "[alert] 7#7: worker process 8 exited on signal 11";
+  const auto log = read_nginx_log(line, policy_file);
+  EXPECT_EQ(log.event, Event::worker_leave);
+  EXPECT_EQ(log.worker, 8);
+  EXPECT_EQ(log.words, line);
 }
 
 TEST(NginxLog, WhatKeepsItFromStartingIsSaidInPlainWords) {

@@ -43,7 +43,7 @@ Result<Answers, std::string> Simulator::apply(const TraceLine& line) {
   std::vector<policy::Match> matches;
   for (std::size_t i = 0; i < n; ++i) {
     const Question& asked = line.questions[i];
-    const auto match = policies_->named(asked.policy, asked.key, asked.cost, keys_[i]);
+    auto match = policies_->named(asked.policy, asked.key, asked.cost, keys_[i]);
     if (!match) {
       return Failure<std::string>("no policy is named \"" + asked.policy + '"');
     }
@@ -53,6 +53,7 @@ Result<Answers, std::string> Simulator::apply(const TraceLine& line) {
       return Failure<std::string>("policy \"" + asked.policy +
                                   "\" is asked twice for the same key; expected once a line");
     }
+    match->cost = asked.cost;  // also beyond the quota units that a policy can have
     matches.push_back(*match);
   }
 

@@ -109,9 +109,10 @@ class Gateway:
         return masters + [worker for master in masters for worker in children(master)]
 
     def end(self):
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.wait()
+        for _ in range(2):  # the second one does not wait for connections
+            if self.process.poll() is None:
+                self.send(signal.SIGTERM)
+        self.wait()
 
 
 def children(pid):
