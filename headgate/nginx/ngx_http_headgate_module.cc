@@ -50,6 +50,7 @@ struct MainConf {
   std::shared_ptr<store::Table> table;
   std::shared_ptr<nginx::Counters> counters;
   std::optional<gate::Gate> gate;
+  bool reads_bodies = false;  // a cost is the length of the request's body
 };
 
 struct LocConf {
@@ -198,8 +199,7 @@ extern "C" void body_was_read(ngx_http_request_t* r) noexcept {
 extern "C" ngx_int_t rewrite_handler(ngx_http_request_t* r) noexcept {
   if (r != r->main || !loc_conf(r).on || find_context(r) != nullptr) return NGX_DECLINED;
 
-  const MainConf& conf = main_conf(r);
-  if (conf.policies->needs_body_bytes() && !nginx::body_bytes(r) && !r->discard_body) {
+  if (main_conf(r).reads_bodies && !nginx::body_bytes(r) && !r->discard_body) {
     const ngx_int_t rc = ngx_http_read_client_request_body(r, body_was_read);
     if (rc >= NGX_HTTP_SPECIAL_RESPONSE) return rc;
     ngx_http_finalize_request(r, NGX_DONE);
@@ -787,6 +787,7 @@ extern "C" ngx_int_t init(ngx_conf_t* cf) noexcept {
     conf.counters =
         nginx::Counters::open(std::move(names), old == nullptr ? nullptr : old->counters);
     conf.gate.emplace(conf.policies, *conf.table, conf.table->secret(), conf.counters->policies());
+    conf.reads_bodies = conf.policies->needs_body_bytes();
   } catch (const std::exception& e) {
     fault(cf, e.what());
     return NGX_ERROR;

@@ -57,10 +57,11 @@ class Response:
 
 
 class Connection:
-    """One TCP connection, used for as many requests as both sides like."""
+    """One connection, to a port or given, used for as many requests as both sides like."""
 
-    def __init__(self, port, host='127.0.0.1'):
-        self.socket = socket.create_connection((host, port), timeout=PATIENCE)
+    def __init__(self, to):
+        self.socket = to if isinstance(to, socket.socket) else \
+            socket.create_connection(('127.0.0.1', to), timeout=PATIENCE)
         self.buffer = b''
 
     def close(self):

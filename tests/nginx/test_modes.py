@@ -1,6 +1,9 @@
 """Shadow policies, dry runs, variables, metrics, keys."""
 import re
+import socket
+import tempfile
 
+import harness
 from policies import YEAR, policies, policy
 
 METRICS = 'location /metrics { headgate off; headgate_metrics; }'
@@ -115,7 +118,7 @@ def test_keys(nginx):
 def test_addresses_behind_proxies(nginx):
     server = nginx(policies(policy(quota=2),
                             client_address='{trusted-proxies: [127.0.0.1]}'),
-                   server=HELLO + ' listen unix:socket;')
+                   server=HELLO)
 
     def r(**headers):
         return server.ask(headers=[(k.replace('_', '-'), v) for k, v in headers.items()]).r
@@ -125,6 +128,23 @@ def test_addresses_behind_proxies(nginx):
     assert r(Forwarded='for="[2001:db8::1]:80"') == 1
     assert r(Forwarded='for="[2001:db8::2]"') == 0   # the same /64
     assert r() == 1
+
+
+def test_clients_of_a_unix_socket_have_no_address(nginx):
+    with tempfile.TemporaryDirectory() as directory:  # the name of a socket must be short
+        path = f'{directory}/socket'
+        server = nginx(policies(policy(quota=2)), server=HELLO + f' listen unix:{path};')
+
+        def ask(*headers):
+            with socket.socket(socket.AF_UNIX) as client:
+                client.settimeout(harness.PATIENCE)
+                client.connect(path)
+                return harness.Connection(client).ask(headers=headers)
+
+        assert [ask().status for _ in range(3)] == [200, 200, 429]
+        assert ask(('X-Forwarded-For', '192.0.2.1')).status == 429  # nobody said to believe it
+        assert server.ask().r == 1
+        server.stop()
 
 
 def test_client_addresses_that_the_realip_module_found(nginx):
