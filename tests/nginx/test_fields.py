@@ -207,6 +207,20 @@ def test_match_sees_the_path_that_the_client_asked_for(nginx):
     assert r('/api/x', host='EXAMPLE.org:8080') == 96
 
 
+def test_match_sees_the_path_of_http2_too(nginx):
+    rewritten = 'rewrite ^/api/(.*) /v1/$1; location / { return 200 "$uri?$args"; }'
+    server = nginx(policies(policy(match='[{path: "/api/*"}]', key='[query:k]')))
+    server.write(server=f'listen 127.0.0.1:{server.other_port} http2; {rewritten}')
+    server.reload()
+    for k, r in (('a', 4), ('b', 4), ('a', 3)):
+        done = subprocess.run(
+            ['curl', '-sS', '-i', '--http2-prior-knowledge', '--path-as-is', '-m', '10',
+             f'http://127.0.0.1:{server.other_port}/x/../%61pi/y?k={k}'], capture_output=True,
+            check=True, text=True)
+        assert f'ratelimit: "burst";r={r};t=' in done.stdout, done.stdout
+        assert done.stdout.endswith(f'/v1/y?k={k}')
+
+
 def test_upstream_header_of_the_request_is_not_ours_to_change(nginx, upstream):
     seen = []
     origin = upstream(lambda m, p, headers, b: (seen.append(headers), (200, [], b''))[1])
