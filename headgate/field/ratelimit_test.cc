@@ -10,7 +10,7 @@
 
 #include "headgate/base/instant.h"
 #include "headgate/field/accept.h"
-#include "headgate/field/allocations.h"
+#include "headgate/base/allocations.h"
 #include "headgate/field/http_date.h"
 #include "headgate/field/member_reader.h"
 #include "headgate/field/problem.h"

@@ -1,35 +1,10 @@
 // A request's policies are found without allocating, once the longest keys have been seen.
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <cstdlib>
-#include <new>
 #include <string>
 
+#include "headgate/base/allocations.h"
 #include "headgate/policy/load.h"
-
-namespace {
-
-std::atomic<std::size_t> allocations{0};
-
-void* counted(std::size_t size) noexcept {
-  allocations.fetch_add(1, std::memory_order_relaxed);
-  return std::malloc(size == 0 ? 1 : size);
-}
-
-}  // namespace
-
-// Out of line, or the compiler sees malloc and free behind operators that it thinks it knows.
-[[gnu::noinline]] void* operator new(std::size_t size) {
-  if (void* const p = counted(size)) return p;
-  throw std::bad_alloc();
-}
-[[gnu::noinline]] void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
-  return counted(size);
-}
-[[gnu::noinline]] void operator delete(void* p) noexcept { std::free(p); }
-[[gnu::noinline]] void operator delete(void* p, std::size_t) noexcept { std::free(p); }
-[[gnu::noinline]] void operator delete(void* p, const std::nothrow_t&) noexcept { std::free(p); }
 
 namespace headgate::policy {
 namespace {
@@ -78,9 +53,9 @@ policies:
   ASSERT_EQ((*loaded)->match(request, scratch).size(), 3U);
   EXPECT_EQ((*loaded)->match(request, scratch)[1].grant->quota.units, 2U);
 
-  const std::size_t before = allocations.load();
+  const std::size_t before = allocations();
   const std::size_t found = (*loaded)->match(request, scratch).size();
-  EXPECT_EQ(allocations.load(), before);
+  EXPECT_EQ(allocations(), before);
   EXPECT_EQ(found, 3U);
   EXPECT_GT(before, 0U);  // the counter counts
 }
@@ -92,10 +67,10 @@ TEST(Allocation, NoneForAPolicyByName) {
   ASSERT_TRUE(loaded);
   std::string text;
   ASSERT_TRUE((*loaded)->named("a policy of some length", "2001:db8:1:2:3:4:5:6", 1, text));
-  const std::size_t before = allocations.load();
+  const std::size_t before = allocations();
   const bool found =
       (*loaded)->named("a policy of some length", "2001:db8::1", 1, text).has_value();
-  EXPECT_EQ(allocations.load(), before);
+  EXPECT_EQ(allocations(), before);
   EXPECT_TRUE(found);
 }
 
