@@ -16,8 +16,8 @@ struct HashSecret {
 };
 
 struct Hash128 {
-  std::uint64_t lo = 0;
-  std::uint64_t hi = 0;
+  std::uint64_t lo;
+  std::uint64_t hi;
   friend constexpr bool operator==(const Hash128&, const Hash128&) = default;
 };
 
@@ -41,14 +41,25 @@ struct State {
 
   template <int rounds>
   constexpr void rounds_of() noexcept {
+#pragma GCC unroll 4
     for (int i = 0; i < rounds; ++i) round();
   }
 };
 
-inline std::uint64_t load_le(const char* p, std::size_t n) noexcept {
+inline std::uint64_t load_le(const char* p) noexcept {
   static_assert(std::endian::native == std::endian::little);
   std::uint64_t word = 0;
-  std::memcpy(&word, p, n);
+  std::memcpy(&word, p, 8);
+  return word;
+}
+
+// The last `left` < 8 bytes of a text, lowest first.
+inline std::uint64_t load_tail(std::string_view bytes, std::size_t left) noexcept {
+  if (left == 0) return 0;
+  const char* end = bytes.data() + bytes.size();
+  if (bytes.size() >= 8) return load_le(end - 8) >> (64 - 8 * left);
+  std::uint64_t word = 0;
+  for (const char* p = end; p != end - left;) word = word << 8 | static_cast<unsigned char>(*--p);
   return word;
 }
 
@@ -58,18 +69,19 @@ inline std::uint64_t load_le(const char* p, std::size_t n) noexcept {
 template <int c, int d>
 [[nodiscard]] inline Hash128 siphash(const HashSecret& secret, std::string_view bytes) noexcept {
   using siphash_detail::load_le;
+  using siphash_detail::load_tail;
   siphash_detail::State s{0x736f6d6570736575 ^ secret.k0, 0x646f72616e646f6d ^ secret.k1 ^ 0xee,
                           0x6c7967656e657261 ^ secret.k0, 0x7465646279746573 ^ secret.k1};
   const char* p = bytes.data();
   std::size_t left = bytes.size();
   for (; left >= 8; left -= 8, p += 8) {
-    const std::uint64_t word = load_le(p, 8);
+    const std::uint64_t word = load_le(p);
     s.v3 ^= word;
     s.rounds_of<c>();
     s.v0 ^= word;
   }
   const std::uint64_t last =
-      (left == 0 ? 0 : load_le(p, left)) | static_cast<std::uint64_t>(bytes.size() & 0xff) << 56;
+      load_tail(bytes, left) | static_cast<std::uint64_t>(bytes.size() & 0xff) << 56;
   s.v3 ^= last;
   s.rounds_of<c>();
   s.v0 ^= last;

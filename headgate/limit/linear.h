@@ -119,9 +119,11 @@ class Linear {
   enum class Denial { no, yes, never };
 
   [[nodiscard]] constexpr Ticks ticks(Instant now) const noexcept {
-    const Nanos bound = latest_;
-    const Nanos ns = now.ns > bound ? bound : now.ns < -bound ? -bound : now.ns;
-    return static_cast<Ticks>(static_cast<Ticks>(ns) * scale_);
+    Ticks ns = static_cast<Ticks>(now.ns);
+    if (ns != now.ns) ns = now.ns > 0 ? latest_ : -latest_;
+    if (ns > latest_) ns = latest_;
+    if (ns < -latest_) ns = -latest_;
+    return ns * scale_;
   }
 
   // An answer that takes nothing. A lenient state beyond a full spend can only come from a clock
@@ -149,7 +151,10 @@ class Linear {
 
   [[nodiscard]] constexpr std::uint64_t available(Ticks tat, Ticks at) const noexcept {
     const Ticks credit = at + window_ - tat;
-    return credit <= 0 ? 0 : static_cast<std::uint64_t>(credit / interval_);
+    if (credit <= 0) return 0;
+    if constexpr (narrow)
+      return static_cast<std::uint64_t>(credit) / static_cast<std::uint64_t>(interval_);
+    return static_cast<std::uint64_t>(credit / interval_);
   }
 
   // Wait until `units` can be spent [ticks]; may be <= 0.

@@ -28,15 +28,12 @@
 
 namespace headgate::store {
 
-// Where a key may be, and how it is told from others. One for both shelves.
+// Where a key may be on a shelf, and how it is told from others there.
 struct Place {
   Hash128 hash;
-
-  [[nodiscard]] Tag tag() const noexcept {
-    // The high bits of both words pick the buckets; the low ones are left for the tag.
-    const Tag tag = (hash.lo << 32 | (hash.hi & 0xffffffff)) & ~claim_mark;
-    return tag == 0 ? 2 : tag;
-  }
+  Tag tag;
+  std::size_t first;  // buckets
+  std::size_t second;
 };
 
 struct ShelfCounters {
@@ -68,14 +65,28 @@ class Shelf {
     return counters_->inserts.load(std::memory_order_relaxed);
   }
 
-  // Asks for both buckets of a key, ahead of use.
-  void prefetch(const Place& place) const noexcept {
-    for (const std::size_t bucket : homes(place)) {
-      __builtin_prefetch(&buckets_[bucket], 1, 3);
-      if constexpr (sizeof(Bucket<Cell>) > 64) {
-        __builtin_prefetch(&buckets_[bucket].cells[2], 1, 3);
-      }
+  [[nodiscard]] Place place(const Hash128& hash) const noexcept {
+    const auto scaled = [&](std::uint64_t word) {
+      return static_cast<std::size_t>(u128{word} * buckets_.size() >> 64);
+    };
+    // The high bits of both words pick the buckets; the low ones are left for the tag.
+    const Tag tag = (hash.lo << 32 | (hash.hi & 0xffffffff)) & ~claim_mark;
+    Place place{hash, tag == 0 ? 2 : tag, scaled(hash.lo), scaled(hash.hi)};
+    if (place.second == place.first) {
+      place.second = place.first + 1 == buckets_.size() ? 0 : place.first + 1;
     }
+    return place;
+  }
+
+  // Ask from memory ahead of use: the first bucket of a key, and then, unless it is there, the
+  // second one. Most keys are in their first bucket; with many requests at hand the second line
+  // of each would only crowd out the next one's first.
+  void prefetch(const Place& place) const noexcept { prefetch(place.first); }
+  void prefetch_rest(const Place& place) const noexcept {
+    for (const Cell& cell : buckets_[place.first].cells) {
+      if (cell.tag_word() == place.tag) return;
+    }
+    prefetch(place.second);
   }
 
   // Steps a key's state once, atomically. `step(std::optional<State>)` gives a limit::Step and
@@ -87,7 +98,7 @@ class Shelf {
     for (int patience = patience_at_first;; --patience) {
       if (Cell* cell = find(place)) {
         const Seen seen = cell->read();
-        if (seen.tag_word != place.tag()) continue;
+        if (seen.tag_word != place.tag) continue;
         const auto next = step(std::optional<State>(seen.state_for(law)));
         if (next.changed ? cell->update(seen, next.state, law) : cell->holds(seen)) {
           return next.decision;
@@ -109,7 +120,7 @@ class Shelf {
     const Cell* cell = find(place);
     if (cell == nullptr) return std::nullopt;
     const Seen seen = cell->read();
-    if (seen.tag_word != place.tag()) return std::nullopt;
+    if (seen.tag_word != place.tag) return std::nullopt;
     return seen.full_at();
   }
 
@@ -117,7 +128,7 @@ class Shelf {
   void remove(const Place& place) noexcept {
     if (Cell* cell = find(place)) {
       const Seen seen = cell->read();
-      if (seen.tag_word == place.tag()) cell->clear(seen);
+      if (seen.tag_word == place.tag) cell->clear(seen);
     }
   }
 
@@ -139,18 +150,19 @@ class Shelf {
   // How often a claimer steps aside for another one before it takes it for dead.
   static constexpr int patience_at_first = 64;
 
-  [[nodiscard]] std::array<std::size_t, 2> homes(const Place& place) const noexcept {
-    const auto scaled = [&](std::uint64_t word) {
-      return static_cast<std::size_t>(u128{word} * buckets_.size() >> 64);
-    };
-    const std::size_t first = scaled(place.hash.lo);
-    const std::size_t second = scaled(place.hash.hi);
-    if (second != first) return {first, second};
-    return {first, first + 1 == buckets_.size() ? 0 : first + 1};
+  void prefetch(std::size_t bucket) const noexcept {
+    constexpr std::size_t cells_a_line = 64 / sizeof(Cell);
+    for (std::size_t cell = 0; cell < 4; cell += cells_a_line) {
+      __builtin_prefetch(&buckets_[bucket].cells[cell], 1, 3);
+    }
+  }
+
+  [[nodiscard]] static std::array<std::size_t, 2> homes(const Place& place) noexcept {
+    return {place.first, place.second};
   }
 
   [[nodiscard]] Cell* find(const Place& place) const noexcept {
-    const Tag tag = place.tag();
+    const Tag tag = place.tag;
     for (const std::size_t bucket : homes(place)) {
       for (Cell& cell : buckets_[bucket].cells) {
         if (cell.tag_word() == tag) return &cell;
@@ -190,8 +202,10 @@ class Shelf {
         }
       }
     }
-    // The emptier bucket, so that both fill evenly; else the better victim.
-    const bool second = best[1].free != best[0].free   ? best[1].free > best[0].free
+    // The first bucket while it is nearly empty, so that most keys are found in it; then the
+    // emptier one, so that both fill evenly; else the better victim.
+    const bool second = best[0].free > 2               ? false
+                        : best[1].free != best[0].free ? best[1].free > best[0].free
                         : best[1].rank != best[0].rank ? best[1].rank < best[0].rank
                                                        : best[1].full_at < best[0].full_at;
     return best[second ? 1 : 0].victim;
@@ -207,12 +221,12 @@ class Shelf {
       return Inserted::unkept;
     }
     const std::uint64_t nonce = claim_nonce();
-    if (!victim.cell->claim(victim.seen, place.tag(), nonce)) return Inserted::raced;
+    if (!victim.cell->claim(victim.seen, place.tag, nonce)) return Inserted::raced;
     if (!alone(place, *victim.cell, patience)) {
-      victim.cell->withdraw(place.tag(), nonce);
+      victim.cell->withdraw(place.tag, nonce);
       return Inserted::raced;
     }
-    if (!victim.cell->confirm(place.tag(), nonce, state, law)) return Inserted::raced;
+    if (!victim.cell->confirm(place.tag, nonce, state, law)) return Inserted::raced;
     counters_->inserts.fetch_add(1, std::memory_order_relaxed);
     if (victim.live) counters_->evictions.fetch_add(1, std::memory_order_relaxed);
     return Inserted::kept;
@@ -221,7 +235,7 @@ class Shelf {
   // Whether `mine` is the only cell that is held or claimed for this key. Removes claims that have
   // to give way.
   bool alone(const Place& place, const Cell& mine, int patience) noexcept {
-    const Tag tag = place.tag();
+    const Tag tag = place.tag;
     bool before_mine = true;
     for (const std::size_t bucket : homes(place)) {
       for (Cell& cell : buckets_[bucket].cells) {

@@ -12,6 +12,8 @@ namespace headgate::store {
 // denied charge still costs what its own law says a denial costs). Peeks never take, refunds
 // always give. A key occurs at most once in a bundle.
 struct Bundle {
+  static constexpr std::size_t charges_max = 64;
+
   std::span<const limit::Charge> charges;
   std::span<limit::Decision> decisions;  // out; as many as charges, in their order
   bool admitted = false;                 // out: every charge is admitted

@@ -59,12 +59,11 @@ class Table final : public Store {
 
  private:
   struct Header;
-  enum class Asked : std::uint8_t { spend, peek, refund };
 
   Table(Region region, const ClockSource& clock) noexcept;
 
-  [[nodiscard]] Place place(std::string_view key) const noexcept;
-  void prefetch(const limit::Charge& charge, const Place& place) const noexcept;
+  template <class Act>
+  void on_shelf(const limit::Law& law, Act act) const noexcept;
   limit::Decision apply(const limit::Charge& charge, limit::Op op, std::uint64_t cost,
                         const Place& place, Instant now) noexcept;
   void decide(Bundle& bundle, std::span<const Place> places, Instant now) noexcept;
