@@ -51,13 +51,14 @@ class Lines:
 class Gateway:
     """headgate gateway, listening on a free port once it is made."""
 
-    def __init__(self, directory, policies, upstream, *arguments, prefix=(), wait=True):
+    def __init__(self, directory, policies, upstream, *arguments, prefix=(), program=HEADGATE,
+                 wait=True):
         self.policy_file = pathlib.Path(directory) / 'policies.yaml'
         self.policy_file.write_text(policies)
         self.temporary = pathlib.Path(directory) / 'tmp'
         self.temporary.mkdir()
         self.temporary.chmod(0o1777)
-        command = [*prefix, HEADGATE, 'gateway', '--config', str(self.policy_file), '--upstream',
+        command = [*prefix, str(program), 'gateway', '--config', str(self.policy_file), '--upstream',
                    upstream, *arguments]
         if '--listen' not in arguments:
             command += ['--listen', '127.0.0.1:0']

@@ -240,9 +240,12 @@ def test_it_runs_without_root(gateway, directory):
     prefix = ()
     if os.geteuid() == 0:
         prefix = ('setpriv', '--reuid', 'nobody', '--regid', 'nogroup', '--clear-groups', '--')
-        if subprocess.run([*prefix, HEADGATE, '--version'], capture_output=True).returncode != 0:
-            pytest.skip(f'nobody can\'t run {HEADGATE}')
-    one = gateway(NARROW, prefix=prefix)
+    # The build may be where nobody can go, such as root's home.
+    built = pathlib.Path(HEADGATE)
+    for part in ('bin/headgate', 'modules/ngx_http_headgate_module.so'):
+        (directory / part).parent.mkdir()
+        shutil.copy(built.parents[1] / part, directory / part)
+    one = gateway(NARROW, prefix=prefix, program=directory / 'bin/headgate')
     assert one.request().headers['RateLimit'] == '"narrow";r=1;t=1800'
     assert one.stop() == 0
     assert one.left_behind() == []
