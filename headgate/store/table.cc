@@ -116,7 +116,10 @@ struct Table::Header {
 };
 
 Result<std::unique_ptr<Table>, std::string> Table::open(const TableOptions& options) {
-  static_assert(sizeof(Header) <= header_bytes);
+  // As docs/table-format.md draws it.
+  static_assert(sizeof(Header) <= header_bytes && offsetof(Header, checksum) == 56 &&
+                offsetof(Header, anchor) == 64 && offsetof(Header, narrow) == 128 &&
+                offsetof(Header, wide) == 192);
   if (options.memory < TableOptions::memory_min) {
     return Failure<std::string>("a table needs at least " +
                                 std::to_string(TableOptions::memory_min) + " bytes of memory");
