@@ -9,6 +9,8 @@
 
 namespace headgate::gate {
 
+static_assert(policy::policies_max <= store::Bundle::charges_max);
+
 class Gate;
 
 // From admit() until its verdict has been used. Large: reuse it from request to request (a door

@@ -127,7 +127,7 @@ class Linear {
   }
 
   // An answer that takes nothing. A lenient state beyond a full spend can only come from a clock
-  // that went back: it is corrected, and the correction is kept (G-13).
+  // that went back: it is corrected, and the correction is kept.
   [[nodiscard]] constexpr Step<State> look(const std::optional<State>& tat, Ticks at, Denial denied,
                                            std::uint64_t cost = 0) const noexcept {
     Step<State> step;

@@ -9,6 +9,8 @@ namespace headgate::limit {
 
 struct Quota {
   static constexpr std::uint64_t units_max = field_integer_max;
+  static constexpr std::uint64_t cost_max =
+      units_max + 1;  // what no quota admits: larger is the same
   static constexpr Nanos window_max = static_cast<Nanos>(field_integer_max) * nanos_per_second;
 
   std::uint64_t units = 0;  // q, 0..units_max; 0 admits nothing

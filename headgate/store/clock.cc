@@ -18,6 +18,13 @@ std::int64_t read_clock(clockid_t id) noexcept {
   return t.tv_sec * second + t.tv_nsec;
 }
 
+// Table times and wall times end here [ns]: 73 years after their origin, far from any overflow.
+constexpr Nanos latest = Nanos{1} << 61;
+
+Nanos plausible(std::uint64_t noted) noexcept {
+  return std::clamp<Nanos>(static_cast<std::int64_t>(noted), 0, latest);
+}
+
 // The kernel's random name of this boot: "xxxxxxxx-xxxx-...", 36 characters of hex and dashes.
 // Where it can't be read every start counts as another boot, which is safe.
 std::array<char, 16> boot_id() noexcept {
@@ -57,18 +64,19 @@ void Clock::begin(Anchor& anchor, const ClockSource& source) noexcept {
 
 Clock::Clock(Anchor& anchor, const ClockSource& source) noexcept
     : anchor_(&anchor), source_(source), offset_(anchor.offset) {
-  const std::int64_t monotonic = source.monotonic();
-  const auto seen = static_cast<std::int64_t>(anchor.seen.low());
+  // In 128 bits, and the note only as far as it can be true: the file may be damaged.
+  const Nanos monotonic = source.monotonic();
+  const Nanos seen = plausible(anchor.seen.low());
   const auto boot = source.boot();
   const bool named = boot != std::array<char, 16>{};
-  if (named && boot == anchor.boot && monotonic + offset_ >= seen) return;
+  const Nanos now = monotonic + offset_;
+  if (named && boot == anchor.boot && now >= seen && now <= latest) return;
   const std::int64_t wall = source.wall();
-  const std::int64_t passed =
-      std::max<std::int64_t>(0, wall - static_cast<std::int64_t>(anchor.seen.high()));
-  offset_ = seen + passed - monotonic;
+  const Nanos passed = std::max<Nanos>(0, wall - plausible(anchor.seen.high()));
+  offset_ = static_cast<std::int64_t>(std::min(seen + passed, latest) - monotonic);
   anchor.boot = boot;
   anchor.offset = offset_;
-  note(anchor, seen + passed, wall);
+  note(anchor, static_cast<std::int64_t>(monotonic) + offset_, wall);
 }
 
 Instant Clock::now() const noexcept {

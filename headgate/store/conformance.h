@@ -20,6 +20,8 @@ struct StoreUnderTest {
   std::unique_ptr<Store> (*make)();  // a store without state, with room for 100,000 keys
 };
 
+inline void PrintTo(const StoreUnderTest& store, std::ostream* out) { *out << store.name; }
+
 class StoreConformance : public testing::TestWithParam<StoreUnderTest> {
  protected:
   // What take() said of one bundle.

@@ -92,6 +92,8 @@ Result<void, std::string> Region::create(const std::string& path, std::size_t by
   if (at == MAP_FAILED) return discard("map");
   region.bytes_ = {static_cast<std::byte*>(at), bytes};
   fill(region.bytes_, context);
+  // The name must not reach the disk before what it names.
+  if (msync(at, bytes, MS_SYNC) != 0 || fsync(descriptor) != 0) return discard("write");
   if (link(draft.c_str(), path.c_str()) != 0 && errno != EEXIST) return discard("create");
   unlink(draft.c_str());
   return {};

@@ -12,7 +12,7 @@ namespace headgate::store {
 // denied charge still costs what its own law says a denial costs). Peeks never take, refunds
 // always give. A key occurs at most once in a bundle.
 struct Bundle {
-  static constexpr std::size_t charges_max = 64;
+  static constexpr std::size_t charges_max = 128;
 
   std::span<const limit::Charge> charges;
   std::span<limit::Decision> decisions;  // out; as many as charges, in their order

@@ -83,6 +83,8 @@ struct Race {
   std::uint64_t admitted;                                 // in each round
 };
 
+void PrintTo(const Race& race, std::ostream* out) { *out << race.name; }
+
 class TableRace : public testing::TestWithParam<Race> {};
 
 TEST_P(TableRace, AdmitsExactlyTheQuota) {
