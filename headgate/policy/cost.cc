@@ -15,7 +15,7 @@ Cost read(std::string_view text) noexcept {
   std::uint64_t units = 0;
   for (const char c : text) {
     if (!is_digit(c)) return unknown;
-    units = std::min(units * 10 + static_cast<std::uint64_t>(c - '0'), limit::Quota::units_max);
+    units = std::min(units * 10 + static_cast<std::uint64_t>(c - '0'), limit::Quota::cost_max);
   }
   return {units, false};
 }
@@ -28,7 +28,7 @@ Cost CostRule::of(const Request& request) const noexcept {
       return {units, false};
     case Source::request_bytes:
       if (!request.body_bytes) return unknown;
-      return {std::min(*request.body_bytes, limit::Quota::units_max), false};
+      return {std::min(*request.body_bytes, limit::Quota::cost_max), false};
     case Source::request_header: {
       const auto line = request.headers->line(header, 0);
       if (!line || request.headers->line(header, 1)) return unknown;

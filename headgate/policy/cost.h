@@ -9,7 +9,7 @@
 namespace headgate::policy {
 
 struct Cost {
-  std::uint64_t units = 1;  // 0..limit::Quota::units_max
+  std::uint64_t units = 1;  // 0..limit::Quota::cost_max
   bool defaulted = false;   // the request did not say, and 1 was taken
 };
 
@@ -22,7 +22,7 @@ struct CostRule {
   std::string header;       // of Source::request_header, lower case
 
   // A header must be one line of decimal digits; anything else is defaulted, and so is a body of
-  // unknown length. What is beyond units_max counts as units_max: a huge claim is not a cheap one.
+  // unknown length. What is beyond cost_max counts as cost_max, which no quota admits.
   [[nodiscard]] Cost of(const Request& request) const noexcept;
 };
 

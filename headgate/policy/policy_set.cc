@@ -129,7 +129,7 @@ std::optional<Match> PolicySet::named(std::string_view policy_name, std::string_
     });
   }
   const Grant& grant = granted(policy, rule, std::string_view(text).substr(parts));
-  Match match{&policy, &grant, {}, {}, std::min(cost, limit::Quota::units_max), false};
+  Match match{&policy, &grant, {}, {}, std::min(cost, limit::Quota::cost_max), false};
   place(match, with_partition(0, parts, part, part_count, text), text);
   return match;
 }

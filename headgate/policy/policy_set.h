@@ -27,7 +27,7 @@ struct Match {
   const Grant* grant = nullptr;
   std::string_view key;         // store key: policy name and partition key parts, length-prefixed
   std::string_view partition;   // the parts as one readable text, for pk=plain, logs and top
-  std::uint64_t cost = 1;       // quota units, 0..limit::Quota::units_max
+  std::uint64_t cost = 1;       // quota units, 0..limit::Quota::cost_max
   bool cost_defaulted = false;  // the header that should have told the cost was absent or malformed
 };
 
