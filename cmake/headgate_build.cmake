@@ -17,6 +17,9 @@ endif()
 add_compile_options(-mcx16)  # cmpxchg16b: the table's one atomic step
 
 add_compile_options(-Wall -Wextra -Wconversion -Wshadow)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  add_compile_options(-Wno-restrict)  # g++ 12 sees overlaps in std::string's operator+ at -O3
+endif()
 if(HEADGATE_WERROR)
   add_compile_options(-Werror)
 endif()

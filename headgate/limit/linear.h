@@ -70,7 +70,7 @@ class Linear {
 
   // Asks for `cost` units at `now`; takes them if they are there. cost 0 is admitted (except
   // during a penalty); a cost above the quota never is, and is never charged.
-  [[nodiscard]] constexpr Step<State> spend(const std::optional<State>& tat, std::uint64_t cost,
+  [[nodiscard, gnu::always_inline]] constexpr Step<State> spend(const std::optional<State>& tat, std::uint64_t cost,
                                             Instant now) const noexcept {
     const Ticks at = ticks(now);
     if (cost > quota_) return look(tat, at, Denial::never);
@@ -128,7 +128,7 @@ class Linear {
 
   // An answer that takes nothing. A lenient state beyond a full spend can only come from a clock
   // that went back: it is corrected, and the correction is kept.
-  [[nodiscard]] constexpr Step<State> look(const std::optional<State>& tat, Ticks at, Denial denied,
+  [[nodiscard, gnu::always_inline]] constexpr Step<State> look(const std::optional<State>& tat, Ticks at, Denial denied,
                                            std::uint64_t cost = 0) const noexcept {
     Step<State> step;
     Ticks seen = tat && *tat > at ? *tat : at;
@@ -178,7 +178,7 @@ class Linear {
     return ceil_div(static_cast<Nanos>(span), static_cast<Nanos>(scale_));
   }
 
-  [[nodiscard]] constexpr Decision admission(Ticks tat, Ticks at) const noexcept {
+  [[nodiscard, gnu::always_inline]] constexpr Decision admission(Ticks tat, Ticks at) const noexcept {
     Decision d{true, available(tat, at), 0, 0};
     if (reset_ == Reset::full) {
       d.reset = seconds(until(quota_, tat, at));
@@ -192,7 +192,7 @@ class Linear {
     return d;
   }
 
-  [[nodiscard]] constexpr Decision denial(Ticks tat, Ticks at, std::uint64_t cost) const noexcept {
+  [[nodiscard, gnu::always_inline]] constexpr Decision denial(Ticks tat, Ticks at, std::uint64_t cost) const noexcept {
     const Nanos wait = nanos(until(cost, tat, at));
     return {false, available(tat, at), ceil_seconds(wait), wait};
   }

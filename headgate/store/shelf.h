@@ -19,6 +19,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -34,7 +35,9 @@ struct Place {
   Tag tag;
   std::size_t first;  // buckets
   std::size_t second;
+  unsigned seen;  // the cell of the first bucket where the key was a moment ago, or `nowhere`
 };
+inline constexpr unsigned nowhere = 4;
 
 struct ShelfCounters {
   std::atomic<std::uint64_t> evictions{0};  // live keys that made room for more restricted ones
@@ -65,36 +68,39 @@ class Shelf {
     return counters_->inserts.load(std::memory_order_relaxed);
   }
 
-  [[nodiscard]] Place place(const Hash128& hash) const noexcept {
+  // Writes where a key may be. Into the caller's place, field by field: copying what was just
+  // written costs more than computing it.
+  void locate(const Hash128& hash, Place& place) const noexcept {
     const auto scaled = [&](std::uint64_t word) {
       return static_cast<std::size_t>(u128{word} * buckets_.size() >> 64);
     };
     // The high bits of both words pick the buckets; the low ones are left for the tag.
     const Tag tag = (hash.lo << 32 | (hash.hi & 0xffffffff)) & ~claim_mark;
-    Place place{hash, tag == 0 ? 2 : tag, scaled(hash.lo), scaled(hash.hi)};
-    if (place.second == place.first) {
-      place.second = place.first + 1 == buckets_.size() ? 0 : place.first + 1;
-    }
-    return place;
+    const std::size_t first = scaled(hash.lo);
+    const std::size_t second = scaled(hash.hi);
+    place.hash.lo = hash.lo;
+    place.hash.hi = hash.hi;
+    place.tag = tag == 0 ? 2 : tag;
+    place.first = first;
+    place.second = second != first ? second : first + 1 == buckets_.size() ? 0 : first + 1;
+    place.seen = nowhere;
   }
 
   // Ask from memory ahead of use: the first bucket of a key, and then, unless it is there, the
   // second one. Most keys are in their first bucket; with many requests at hand the second line
   // of each would only crowd out the next one's first.
   void prefetch(const Place& place) const noexcept { prefetch(place.first); }
-  void prefetch_rest(const Place& place) const noexcept {
-    for (const Cell& cell : buckets_[place.first].cells) {
-      if (cell.tag_word() == place.tag) return;
-    }
-    prefetch(place.second);
+  void prefetch_rest(Place& place) const noexcept {
+    place.seen = search(place.first, place.tag);
+    if (place.seen == nowhere) prefetch(place.second);
   }
 
   // Steps a key's state once, atomically. `step(std::optional<State>)` gives a limit::Step and
   // may be called several times. If the key is new here, `heir.full_at()` may tell what it starts
   // from, and `heir.moved()` hears that it got a cell.
   template <class StepFunction, class Heir>
-  limit::Decision transact(const Place& place, const Law& law, Instant now, StepFunction step,
-                           Heir heir) noexcept {
+  [[gnu::always_inline]] limit::Decision transact(const Place& place, const Law& law, Instant now,
+                                                  StepFunction step, Heir heir) noexcept {
     for (int patience = patience_at_first;; --patience) {
       if (Cell* cell = find(place)) {
         const Seen seen = cell->read();
@@ -161,12 +167,25 @@ class Shelf {
     return {place.first, place.second};
   }
 
+  // Which cell of a bucket has this tag. Compares all four before it branches: where a key sits is
+  // not to be guessed.
+  [[nodiscard]] unsigned search(std::size_t bucket, Tag tag) const noexcept {
+    unsigned found = 1u << nowhere;
+#pragma GCC unroll 4
+    for (unsigned i = 0; i < 4; ++i) {
+      found |= static_cast<unsigned>(buckets_[bucket].cells[i].tag_word() == tag) << i;
+    }
+    return static_cast<unsigned>(std::countr_zero(found));
+  }
+
   [[nodiscard]] Cell* find(const Place& place) const noexcept {
-    const Tag tag = place.tag;
+    if (place.seen != nowhere) {
+      Cell& cell = buckets_[place.first].cells[place.seen];
+      if (cell.tag_word() == place.tag) return &cell;
+    }
     for (const std::size_t bucket : homes(place)) {
-      for (Cell& cell : buckets_[bucket].cells) {
-        if (cell.tag_word() == tag) return &cell;
-      }
+      const unsigned cell = search(bucket, place.tag);
+      if (cell != nowhere) return &buckets_[bucket].cells[cell];
     }
     return nullptr;
   }

@@ -24,18 +24,20 @@ class Heir {
   Heir(Shelf& other, const Hash128& hash) noexcept : other_(other), hash_(hash) {}
 
   [[nodiscard]] std::optional<Nanos> full_at() noexcept {
-    const std::optional<Nanos> found =
-        other_.inserts() == 0 ? std::nullopt : other_.full_at(other_.place(hash_));
+    if (other_.inserts() == 0) return std::nullopt;
+    other_.locate(hash_, place_);
+    const std::optional<Nanos> found = other_.full_at(place_);
     found_ = found.has_value();
     return found;
   }
   void moved() noexcept {
-    if (found_) other_.remove(other_.place(hash_));
+    if (found_) other_.remove(place_);
   }
 
  private:
   Shelf& other_;
   const Hash128& hash_;
+  Place place_;
   bool found_ = false;
 };
 
@@ -204,8 +206,8 @@ void Table::on_shelf(const limit::Law& law, Act act) const noexcept {
                                                            limit::Op op, std::uint64_t cost,
                                                            const Place& place,
                                                            Instant now) noexcept {
-  const auto run = [&](const auto& law, auto& mine, auto& other) {
-    const auto step = [&](const auto& state) {
+  const auto run = [&](const auto& law, auto& mine, auto& other) __attribute__((always_inline)) {
+    const auto step = [&](const auto& state) __attribute__((always_inline)) {
       switch (op) {
         case limit::Op::spend:
           return law.spend(state, cost, now);
@@ -238,7 +240,7 @@ void Table::take(std::span<Bundle> bundles, Instant now, Completion done) noexce
       for (const limit::Charge& charge : bundles[whole++].charges) {
         Place& place = places[charges++];
         on_shelf(*charge.law, [&](const auto& shelf) {
-          place = shelf.place(table_hash(header_->fixed.secret, charge.key));
+          shelf.locate(table_hash(header_->fixed.secret, charge.key), place);
           shelf.prefetch(place);
         });
       }
@@ -247,7 +249,7 @@ void Table::take(std::span<Bundle> bundles, Instant now, Completion done) noexce
       charges = 0;
       for (const Bundle& bundle : bundles.first(whole)) {
         for (const limit::Charge& charge : bundle.charges) {
-          const Place& place = places[charges++];
+          Place& place = places[charges++];
           on_shelf(*charge.law, [&](const auto& shelf) { shelf.prefetch_rest(place); });
         }
       }
