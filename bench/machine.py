@@ -1,0 +1,67 @@
+"""The machine that measures: its cores, who else uses them, and processor time [s]."""
+import os
+import pathlib
+import platform
+import signal
+import sys
+import time
+
+TICK = 1 / os.sysconf('SC_CLK_TCK')
+
+
+def two_cores():
+    """Two processors this process may use, on different cores if there are such."""
+    usable = sorted(os.sched_getaffinity(0))
+    if len(usable) < 2:
+        raise RuntimeError('two processors are needed, one for the servers and one for the load; '
+                           f'this process may use {len(usable)}')
+    first = usable[0]
+    return first, next((c for c in usable[1:] if _core(c) != _core(first)), usable[1])
+
+
+def _core(processor):
+    topology = pathlib.Path(f'/sys/devices/system/cpu/cpu{processor}/topology')
+    try:
+        return [(topology / name).read_text() for name in ('physical_package_id', 'core_id')]
+    except OSError:
+        return processor
+
+
+def process_seconds(pid):
+    """Processor time that a process has used, all its threads, without its children."""
+    after_name = pathlib.Path(f'/proc/{pid}/stat').read_text().rpartition(')')[2].split()
+    return (int(after_name[11]) + int(after_name[12])) * TICK
+
+
+def processor_seconds(processors):
+    """Time that these processors were busy, and time that a hypervisor took away from them."""
+    busy = stolen = 0
+    for line in pathlib.Path('/proc/stat').read_text().splitlines():
+        name, *ticks = line.split()
+        if name in {f'cpu{p}' for p in processors}:
+            user, nice, system, _, _, irq, softirq, steal = map(int, ticks[:8])
+            busy += user + nice + system + irq + softirq
+            stolen += steal
+    return busy * TICK, stolen * TICK
+
+
+def describe():
+    """What a reader of figures must know of the machine. Watches it for two seconds."""
+    model = next((line.split(':')[1].strip()
+                  for line in pathlib.Path('/proc/cpuinfo').read_text().splitlines()
+                  if line.startswith('model name')), platform.machine())
+    usable = sorted(os.sched_getaffinity(0))
+    load = os.getloadavg()[0]
+    before = processor_seconds(usable)
+    time.sleep(2)
+    busy = max(b - a for a, b in zip(before, processor_seconds(usable))) / 2
+    verdict = ('the machine was quiet' if busy <= 0.1 else
+               'THE MACHINE WAS BUSY: trust no time below, and ratios only a little')
+    return (f'{len(usable)} processors, {model}, Linux {platform.release()}\n'
+            f'load average {load:.2f} at the start; others used {busy:.0%} of a core: {verdict}')
+
+
+def end_orderly():
+    """Has SIGTERM and SIGHUP end this process as sys.exit() does, with everything cleaned up."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda received, _: sys.exit(128 + received))

@@ -1,0 +1,157 @@
+// What each step of a request costs, one question a benchmark. All in one thread and from a warm
+// cache: what memory adds is in compare/table.cc.
+
+#include <benchmark/benchmark.h>
+
+#include <array>
+#include <cstdlib>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headgate/base/writer.h"
+#include "headgate/gate/gate.h"
+#include "headgate/gate/table_options.h"
+#include "headgate/limit/law.h"
+#include "headgate/policy/load.h"
+#include "headgate/store/table.h"
+
+namespace headgate {
+namespace {
+
+constexpr const char* one_policy = R"(
+  - {name: burst, quota: 1000000, window: 100w}
+)";
+constexpr const char* two_policies = R"(
+  - {name: burst, quota: 1000000, window: 100w}
+  - {name: daily, quota: 4000000, window: 100w}
+)";
+constexpr const char* three_policies = R"(
+  - {name: burst, quota: 1000000, window: 100w}
+  - {name: hourly, quota: 2000000, window: 100w}
+  - {name: daily, quota: 4000000, window: 100w}
+)";
+
+class NoHeaders final : public policy::Headers {
+ public:
+  [[nodiscard]] std::optional<std::string_view> line(std::string_view,
+                                                     std::size_t) const noexcept override {
+    return std::nullopt;
+  }
+};
+
+// A gate over its own table, and a client that asks it.
+class Desk {
+ public:
+  explicit Desk(const char* policies) {
+    auto loaded = policy::load_text(std::string("version: 1\npolicies:") + policies, "bench");
+    if (!loaded) {
+      for (const policy::Fault& fault : loaded.error()) std::cerr << fault.text() << '\n';
+      std::abort();
+    }
+    policies_ = *std::move(loaded);
+    auto options = gate::table_options(*policies_);
+    options.memory = std::size_t{1} << 20;
+    table_ = store::Table::open(options).value();
+    counts_ = std::vector<gate::PolicyCounts>(policies_->policies().size());
+    gate_.emplace(policies_, *table_, table_->secret(), counts_);
+    request_.method = "GET";
+    request_.host = "api.example";
+    request_.path = "/v1/things";
+    request_.peer = policy::Address::parse("192.0.2.1");
+    request_.headers = &headers_;
+  }
+
+  std::size_t match() { return policies_->match(request_, ticket_.scratch).size(); }
+
+  // Asks at one instant after the other, slower than the quota refills: never denied.
+  const gate::Verdict& admit() {
+    now_.ns += longer_than_a_unit;
+    gate_->admit(request_, now_, gate::DryRun::no, ticket_);
+    return ticket_.verdict;
+  }
+
+  [[nodiscard]] const gate::Verdict& verdict() const { return ticket_.verdict; }
+  [[nodiscard]] const gate::Report& report() const { return gate_->report(); }
+
+ private:
+  static constexpr Nanos longer_than_a_unit = 61 * nanos_per_second;
+
+  std::shared_ptr<const policy::PolicySet> policies_;
+  std::unique_ptr<store::Table> table_;
+  std::vector<gate::PolicyCounts> counts_;
+  std::optional<gate::Gate> gate_;
+  NoHeaders headers_;
+  policy::Request request_;
+  gate::Ticket ticket_;
+  Instant now_{nanos_per_second};
+};
+
+// How long does the law take to decide, in 64 bits (the interval is whole nanoseconds) or in 128?
+template <class Linear>
+void law_decides(benchmark::State& state, const limit::Quota& quota) {
+  const limit::Law any = limit::linear_law(quota, {}).value();
+  const auto& law = std::get<Linear>(any);
+  std::optional<typename Linear::State> tat;
+  Instant now{nanos_per_second};
+  for (auto _ : state) {
+    now.ns += nanos_per_second;
+    const auto step = law.spend(tat, 1, now);
+    tat = step.state;
+    benchmark::DoNotOptimize(step.decision);
+  }
+}
+void law_decides_whole(benchmark::State& state) {
+  law_decides<limit::LinearWhole>(state, {60, 60 * nanos_per_second});
+}
+void law_decides_exact(benchmark::State& state) {
+  law_decides<limit::LinearExact>(state, {70, 60 * nanos_per_second});
+}
+BENCHMARK(law_decides_whole);
+BENCHMARK(law_decides_exact);
+
+// How long does it take to find the policies of a request and to write their keys?
+void match_finds(benchmark::State& state, const char* policies) {
+  Desk desk(policies);
+  for (auto _ : state) benchmark::DoNotOptimize(desk.match());
+}
+BENCHMARK_CAPTURE(match_finds, one_policy, one_policy);
+BENCHMARK_CAPTURE(match_finds, three_policies, three_policies);
+
+// How long does the whole walk take, from the request to the verdict?
+void gate_admits(benchmark::State& state, const char* policies) {
+  Desk desk(policies);
+  for (auto _ : state) {
+    if (desk.admit().outcome != gate::Outcome::admitted) {
+      state.SkipWithError("a request was not admitted");
+      break;
+    }
+  }
+}
+BENCHMARK_CAPTURE(gate_admits, one_policy, one_policy);
+BENCHMARK_CAPTURE(gate_admits, three_policies, three_policies);
+
+// How long does it take to write RateLimit and RateLimit-Policy?
+void report_writes(benchmark::State& state, const char* policies) {
+  Desk desk(policies);
+  desk.admit();
+  std::array<char, 4096> room;
+  for (auto _ : state) {
+    Writer out(room);
+    const auto& items = desk.verdict().items;
+    if (!desk.report().write_ratelimit_policy(items, {}, out) ||
+        !desk.report().write_ratelimit(items, {}, out)) {
+      state.SkipWithError("a field was not written");
+      break;
+    }
+    benchmark::DoNotOptimize(out.text());
+  }
+}
+BENCHMARK_CAPTURE(report_writes, one_policy, one_policy);
+BENCHMARK_CAPTURE(report_writes, two_policies, two_policies);
+
+}  // namespace
+}  // namespace headgate
