@@ -1,0 +1,282 @@
+// The table beside a mutex around std::unordered_map doing the same law: whole decisions with hash
+// and clock, 20-byte keys, in random order. Variants take turns within each round; medians of the
+// rounds are compared. Prints ns a decision and the ratios.
+//
+//   compare_table [ROUNDS=7]
+
+#include "headgate/store/table.h"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+namespace headgate {
+namespace {
+
+constexpr std::size_t key_bytes = 20;
+constexpr std::size_t keys = 1'000'000;
+constexpr std::size_t decisions = 2'000'000;  // each round and variant
+constexpr std::size_t batch = 16;
+
+// A stream of keys "user:" and 15 digits, laid out one after the other: reading the key itself is
+// cheap, and only the limiter's state is a random access.
+class Keys {
+ public:
+  Keys(std::size_t count, std::size_t distinct, std::uint64_t seed)
+      : text_(count * key_bytes, '0') {
+    std::uint64_t x = seed * 0x9e3779b97f4a7c15 | 1;
+    for (std::size_t i = 0; i < count; ++i) {
+      x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+      write(i, distinct == 0 ? i : static_cast<std::uint64_t>(u128{x} * distinct >> 64));
+    }
+  }
+
+  [[nodiscard]] std::string_view operator[](std::size_t i) const noexcept {
+    return {text_.data() + i * key_bytes, key_bytes};
+  }
+  [[nodiscard]] std::size_t size() const noexcept { return text_.size() / key_bytes; }
+
+ private:
+  void write(std::size_t i, std::uint64_t number) {
+    char* at = text_.data() + i * key_bytes;
+    std::copy_n("user:", 5, at);
+    for (std::size_t p = key_bytes - 1; p >= 5; --p, number /= 10) {
+      at[p] = static_cast<char>('0' + number % 10);
+    }
+  }
+
+  std::string text_;
+};
+
+// The same law and the same clock over a map behind a mutex: what most programs have today.
+class MutexMap {
+ public:
+  explicit MutexMap(const limit::LinearWhole& law) : law_(law) {}
+
+  bool spend(std::string_view key) {
+    timespec t{};
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    const Instant now{t.tv_sec * nanos_per_second + t.tv_nsec};
+    const std::lock_guard lock(mutex_);
+    auto found = map_.find(key);
+    if (found == map_.end()) found = map_.emplace(std::string(key), 0).first;
+    const auto step = law_.spend(found->second, 1, now);
+    if (step.changed) found->second = step.state;
+    return step.decision.admitted;
+  }
+
+ private:
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view key) const noexcept {
+      return std::hash<std::string_view>()(key);
+    }
+  };
+
+  limit::LinearWhole law_;
+  std::mutex mutex_;
+  std::unordered_map<std::string, std::int64_t, Hash, std::equal_to<>> map_;
+};
+
+void spend_one_by_one(store::Table& table, const limit::Law& law, const Keys& stream,
+                      std::size_t from, std::size_t to) {
+  limit::Charge charge{&law, {}, 1};
+  limit::Decision decision;
+  for (std::size_t i = from; i < to; ++i) {
+    charge.key = stream[i];
+    store::Bundle bundle{{&charge, 1}, {&decision, 1}};
+    table.take({&bundle, 1}, table.now(), {});
+    if (!decision.admitted) std::abort();
+  }
+}
+
+void spend_in_batches(store::Table& table, const limit::Law& law, const Keys& stream,
+                      std::size_t from, std::size_t to) {
+  std::array<limit::Charge, batch> charges;
+  std::array<limit::Decision, batch> answers;
+  std::array<store::Bundle, batch> bundles;
+  charges.fill({&law, {}, 1});
+  for (std::size_t i = from; i + batch <= to; i += batch) {
+    for (std::size_t j = 0; j < batch; ++j) {
+      charges[j].key = stream[i + j];
+      bundles[j] = {{&charges[j], 1}, {&answers[j], 1}};
+    }
+    table.take(bundles, table.now(), {});
+    for (const limit::Decision& answer : answers) {
+      if (!answer.admitted) std::abort();
+    }
+  }
+}
+
+void pin(int core) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(core, &set);
+  sched_setaffinity(0, sizeof set, &set);
+}
+
+// Processor time of this thread: steadier than the clock on the wall when the machine is shared.
+double seconds_of(const std::function<void()>& work) {
+  const auto read = [] {
+    timespec t{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
+  };
+  const double begin = read();
+  work();
+  return read() - begin;
+}
+
+// Both halves at once on two cores, each on its own keys: as long as the slower one takes.
+double seconds_of_two(const std::function<void(int)>& work) {
+  std::atomic<int> ready{0};
+  std::array<double, 2> seconds{};
+  const auto run = [&](int core) {
+    pin(core);
+    ready.fetch_add(1);
+    while (ready.load() < 2) sched_yield();
+    seconds[static_cast<std::size_t>(core)] = seconds_of([&] { work(core); });
+  };
+  std::thread other(run, 1);
+  run(0);
+  other.join();
+  return std::max(seconds[0], seconds[1]);
+}
+
+struct Variant {
+  const char* name;
+  std::function<double()> seconds;
+  std::vector<double> ns{};  // a decision, one a round
+
+  [[nodiscard]] double median() const {
+    std::vector<double> sorted = ns;
+    std::sort(sorted.begin(), sorted.end());
+    return sorted[sorted.size() / 2];
+  }
+};
+
+void compare(int rounds) {
+  const Keys all(keys, 0, 1);
+  const Keys stream(decisions, keys, 7);
+  // Nothing is denied: a thousandth of a second pays for a unit of a quota of millions.
+  const limit::Quota quota{1'000'000'000, Nanos{1'000'000'000} * 1'000'000};
+  const limit::Law law = limit::linear_law(quota, {}).value();
+  auto table =
+      store::Table::open({.memory = std::size_t{32} << 20, .sharing = store::Sharing::threads});
+  auto shared = store::Table::open({.memory = std::size_t{32} << 20});
+  if (!table || !shared) std::abort();
+  MutexMap map(std::get<limit::LinearWhole>(law));
+  for (std::size_t i = 0; i < all.size(); ++i) map.spend(all[i]);
+  for (auto* t : {table->get(), shared->get()}) spend_one_by_one(*t, law, all, 0, all.size());
+
+  const auto halves = [&](auto spend, store::Table& t) {
+    return seconds_of_two([&, spend](int core) {
+      const std::size_t half = decisions / 2;
+      const auto from = static_cast<std::size_t>(core) * half;
+      spend(t, law, stream, from, from + half);
+    });
+  };
+  std::vector<Variant> variants{
+      {"mutex and std::unordered_map",
+       [&] {
+         return seconds_of([&] {
+           for (std::size_t i = 0; i < decisions; ++i) map.spend(stream[i]);
+         });
+       }},
+      {"table",
+       [&] { return seconds_of([&] { spend_one_by_one(**table, law, stream, 0, decisions); }); }},
+      {"table, batches of 16",
+       [&] { return seconds_of([&] { spend_in_batches(**table, law, stream, 0, decisions); }); }},
+      {"table, two threads", [&] { return halves(spend_one_by_one, **table); }},
+      {"table, two threads, batches of 16", [&] { return halves(spend_in_batches, **table); }},
+      {"table between processes (small pages)",
+       [&] { return seconds_of([&] { spend_one_by_one(**shared, law, stream, 0, decisions); }); }},
+      {"the same in batches of 16",
+       [&] { return seconds_of([&] { spend_in_batches(**shared, law, stream, 0, decisions); }); }},
+  };
+  pin(0);
+  for (int round = 0; round < rounds; ++round) {
+    for (Variant& variant : variants) {
+      variant.ns.push_back(variant.seconds() * 1e9 / static_cast<double>(decisions));
+    }
+  }
+  std::printf("1,000,000 keys of 20 bytes in random order, hash and clock included; %d rounds\n",
+              rounds);
+  for (const Variant& variant : variants) {
+    std::printf("%-40s %7.1f ns a decision, %5.1fx\n", variant.name, variant.median(),
+                variants[0].median() / variant.median());
+  }
+  std::printf("two threads beside one: %.2fx, in batches %.2fx\n",
+              variants[1].median() / variants[3].median(),
+              variants[2].median() / variants[4].median());
+}
+
+// Ten million live keys in 256 MiB.
+void fill() {
+  constexpr std::size_t many = 10'000'000;
+  auto table =
+      store::Table::open({.memory = std::size_t{256} << 20, .sharing = store::Sharing::threads});
+  if (!table) std::abort();
+  const limit::Law law = limit::linear_law({3600, 3600 * nanos_per_second}, {}).value();
+  const Instant now = (*table)->now();
+  std::string key(key_bytes, '0');
+  limit::Charge charge{&law, key, 1000};
+  limit::Decision decision;
+  const double took = seconds_of([&] {
+    for (std::size_t i = 0; i < many; ++i) {
+      std::snprintf(key.data(), key.size() + 1, "user:%015zu", i);
+      charge.key = key;
+      store::Bundle bundle{{&charge, 1}, {&decision, 1}};
+      (*table)->take({&bundle, 1}, now, {});
+    }
+  });
+  const store::TableStats stats = (*table)->stats();
+  std::printf(
+      "10,000,000 live keys in 256 MiB: %llu lost their cell (%.4f %%), %.0f ns an insert\n",
+      static_cast<unsigned long long>(stats.evictions + stats.unkept),
+      100.0 * static_cast<double>(stats.evictions + stats.unkept) / many,
+      took * 1e9 / static_cast<double>(many));
+}
+
+void open_file() {
+  std::string path = "/tmp/headgate-bench-XXXXXX";
+  const int descriptor = mkstemp(path.data());
+  if (descriptor < 0) std::abort();
+  close(descriptor);
+  for (const std::size_t mib : {16, 256, 1024}) {
+    unlink(path.c_str());
+    const store::TableOptions options{.memory = mib << 20, .file = path};
+    const double make = seconds_of([&] {
+      if (!store::Table::open(options)) std::abort();
+    });
+    const double join = seconds_of([&] {
+      if (!store::Table::open(options)) std::abort();
+    });
+    std::printf("a table file of %4zu MiB: made in %.2f ms, opened in %.2f ms\n", mib, make * 1e3,
+                join * 1e3);
+  }
+  unlink(path.c_str());
+}
+
+}  // namespace
+}  // namespace headgate
+
+int main(int argc, char** argv) {
+  const int rounds = argc > 1 ? std::atoi(argv[1]) : 7;
+  headgate::compare(rounds < 1 ? 1 : rounds);
+  headgate::fill();
+  headgate::open_file();
+}
