@@ -138,7 +138,7 @@ void Gate::itemise(Ticket& ticket, std::uint64_t extra) const noexcept {
   ticket.verdict.items = std::span(ticket.items).first(items);
 }
 
-Item Gate::item(const Ticket& ticket, std::size_t charge) const noexcept {
+Item Gate::item(Ticket& ticket, std::size_t charge) const noexcept {
   const policy::Match& match = ticket.scratch.matches[ticket.match_of[charge]];
   const limit::Decision& decision = ticket.decisions[charge];
   Item item;
@@ -149,11 +149,15 @@ Item Gate::item(const Ticket& ticket, std::size_t charge) const noexcept {
   switch (policies_->settings().partition_key) {
     case policy::PartitionKey::omit:
       break;
-    case policy::PartitionKey::opaque:
-      item.opaque_pk = std::bit_cast<std::array<char, 16>>(public_hash(pk_secret_, match.key));
+    case policy::PartitionKey::opaque: {
+      const Hash128 hash = public_hash(pk_secret_, match.key);
+      std::array<char, 16>& pk = ticket.opaque_pks[charge];
+      pk = std::bit_cast<std::array<char, 16>>(hash);
+      item.pk = {pk.data(), pk.size()};
       break;
+    }
     case policy::PartitionKey::plain:
-      item.plain_pk = match.partition;
+      item.pk = match.partition;
       break;
   }
   return item;

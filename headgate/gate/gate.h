@@ -45,7 +45,7 @@ class Gate {
   void conclude(Ticket& ticket) const noexcept;
   void itemise(Ticket& ticket, std::uint64_t jitter) const noexcept;
   void count(const Ticket& ticket) const noexcept;
-  [[nodiscard]] Item item(const Ticket& ticket, std::size_t charge) const noexcept;
+  [[nodiscard]] Item item(Ticket& ticket, std::size_t charge) const noexcept;
   [[nodiscard]] std::uint64_t jitter(Nanos wait, const Ticket& ticket) const noexcept;
 
   std::shared_ptr<const policy::PolicySet> policies_;

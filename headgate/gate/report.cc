@@ -31,9 +31,9 @@ Report::Report(const policy::PolicySet& policies)
     for (const policy::Grant& grant : policy.grants) {
       Grant& made = mine.grants.emplace_back(Grant{&policy, &grant.quota, {}});
       if (grant.unlimited) continue;  // never reported
-      made.parameters = text(policy.unit, [&](Writer& out) {
-        return field::write_policy_parameters(out, grant.quota.units, policy.unit,
-                                              ceil_seconds(grant.quota.window), {});
+      made.member = text(policy.name + policy.unit, [&](Writer& out) {
+        return field::write_policy_member(out, policy.name, grant.quota.units, policy.unit,
+                                          ceil_seconds(grant.quota.window), {});
       });
     }
   }
@@ -79,9 +79,15 @@ bool Report::write_ratelimit_policy(std::span<const Item> items, Renames renames
       return field::write_policy_parameters(out, grant.quota->units, grant.policy->unit,
                                             ceil_seconds(grant.quota->window), bytes);
     }
-    out.put(grant.parameters);
+    out.put(std::string_view(grant.member).substr(policies_[item.policy].quoted.size()));
     return true;
   });
+}
+
+std::optional<std::string_view> Report::constant_policy(std::span<const Item> items,
+                                                        Renames renames) const noexcept {
+  if (items.size() != 1 || !renames.empty() || pk(items[0])) return std::nullopt;
+  return policies_[items[0].policy].grants[items[0].grant].member;
 }
 
 bool Report::write_problem(const Verdict& verdict, Writer& out) const noexcept {
@@ -95,15 +101,8 @@ bool Report::write_problem(const Verdict& verdict, Writer& out) const noexcept {
 }
 
 std::optional<std::string_view> Report::pk(const Item& item) const noexcept {
-  switch (partition_key_) {
-    case policy::PartitionKey::omit:
-      break;
-    case policy::PartitionKey::opaque:
-      return std::string_view(item.opaque_pk.data(), item.opaque_pk.size());
-    case policy::PartitionKey::plain:
-      return item.plain_pk;
-  }
-  return std::nullopt;
+  if (partition_key_ == policy::PartitionKey::omit) return std::nullopt;
+  return item.pk;
 }
 
 }  // namespace headgate::gate

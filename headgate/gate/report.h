@@ -30,6 +30,9 @@ class Report {
   // `"burst";q=100;w=60, "daily";q=5000;w=86400`
   [[nodiscard]] bool write_ratelimit_policy(std::span<const Item> items, Renames renames,
                                             Writer& out) const noexcept;
+  // The same without writing it, where it is one policy's constant text; lives as long as this.
+  [[nodiscard]] std::optional<std::string_view> constant_policy(std::span<const Item> items,
+                                                                Renames renames) const noexcept;
   // The problem document of a denial: names the policies that denied, in file order.
   [[nodiscard]] bool write_problem(const Verdict& verdict, Writer& out) const noexcept;
 
@@ -40,7 +43,7 @@ class Report {
   struct Grant {
     const policy::Policy* policy;
     const limit::Quota* quota;
-    std::string parameters;  // `;q=100;w=60`: of RateLimit-Policy, without pk
+    std::string member;  // `"burst";q=100;w=60`: of RateLimit-Policy, without pk
   };
   struct Policy {
     std::string_view name;

@@ -28,6 +28,7 @@ struct Ticket {
   std::array<limit::Decision, policy::policies_max> decisions;
   std::array<store::Bundle, policy::policies_max> bundles;
   std::array<Item, policy::policies_max> items;
+  std::array<std::array<char, 16>, policy::policies_max> opaque_pks;
 
   const Gate* gate = nullptr;
   Instant now;

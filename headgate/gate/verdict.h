@@ -1,7 +1,6 @@
 // What the desk says of one request.
 #pragma once
 
-#include <array>
 #include <bitset>
 #include <cstdint>
 #include <optional>
@@ -24,12 +23,11 @@ using PolicyBits = std::bitset<policy::policies_max>;
 
 // What the fields say of one policy: small, so that a door can keep it until the response.
 struct Item {
-  std::uint32_t policy = 0;          // index in the file
-  std::uint32_t grant = 0;           // index in its grants
-  std::uint64_t remaining = 0;       // r
-  std::uint64_t reset = 0;           // t [s], or limit::Decision::no_reset
-  std::array<char, 16> opaque_pk{};  // with partition-key: opaque
-  std::string_view plain_pk;         // with partition-key: plain; points into the Ticket
+  std::uint32_t policy = 0;     // index in the file
+  std::uint32_t grant = 0;      // index in its grants
+  std::uint64_t remaining = 0;  // r
+  std::uint64_t reset = 0;      // t [s], or limit::Decision::no_reset
+  std::string_view pk;          // partition key as raw bytes, if one is shown; in the Ticket
 };
 
 struct Verdict {

@@ -70,19 +70,27 @@ class Linear {
 
   // Asks for `cost` units at `now`; takes them if they are there. cost 0 is admitted (except
   // during a penalty); a cost above the quota never is, and is never charged.
-  [[nodiscard, gnu::always_inline]] constexpr Step<State> spend(const std::optional<State>& tat, std::uint64_t cost,
-                                            Instant now) const noexcept {
+  [[nodiscard, gnu::always_inline]] constexpr Step<State> spend(const std::optional<State>& tat,
+                                                                std::uint64_t cost,
+                                                                Instant now) const noexcept {
     const Ticks at = ticks(now);
     if (cost > quota_) return look(tat, at, Denial::never);
     const Ticks full = at + window_;  // a tat here has spent the whole quota
-    Ticks next = at;
-    if (tat && *tat > at) next = *tat > full + penalty_ ? full + penalty_ : *tat;
+    Ticks next = clamped(tat, at);
     next += static_cast<Ticks>(cost) * interval_;
     if (next <= full) return {next, cost > 0 || (tat && *tat > next), admission(next, at)};
     if (denied_ == Denied::free) return look(tat, at, Denial::yes, cost);
     Step<State> step{next, true, {}};
     step.decision = denial(next, at, cost);
     return step;
+  }
+
+  // Whether spend() would admit: its answer without the numbers.
+  [[nodiscard]] constexpr bool admits(const std::optional<State>& tat, std::uint64_t cost,
+                                      Instant now) const noexcept {
+    if (cost > quota_) return false;
+    const Ticks at = ticks(now);
+    return clamped(tat, at) + static_cast<Ticks>(cost) * interval_ <= at + window_;
   }
 
   // Answers as spend() would and takes nothing. A cost of 0 is a look: never denied.
@@ -126,10 +134,18 @@ class Linear {
     return ns * scale_;
   }
 
+  // The state as a request at `at` finds it: no more than a full quota, no more than a full debt.
+  [[nodiscard]] constexpr Ticks clamped(const std::optional<State>& tat, Ticks at) const noexcept {
+    if (!tat || *tat <= at) return at;
+    const Ticks most = at + window_ + penalty_;
+    return *tat > most ? most : *tat;
+  }
+
   // An answer that takes nothing. A lenient state beyond a full spend can only come from a clock
   // that went back: it is corrected, and the correction is kept.
-  [[nodiscard, gnu::always_inline]] constexpr Step<State> look(const std::optional<State>& tat, Ticks at, Denial denied,
-                                           std::uint64_t cost = 0) const noexcept {
+  [[nodiscard, gnu::always_inline]] constexpr Step<State> look(
+      const std::optional<State>& tat, Ticks at, Denial denied,
+      std::uint64_t cost = 0) const noexcept {
     Step<State> step;
     Ticks seen = tat && *tat > at ? *tat : at;
     if (denied_ == Denied::free && seen > at + window_) {
@@ -178,7 +194,8 @@ class Linear {
     return ceil_div(static_cast<Nanos>(span), static_cast<Nanos>(scale_));
   }
 
-  [[nodiscard, gnu::always_inline]] constexpr Decision admission(Ticks tat, Ticks at) const noexcept {
+  [[nodiscard, gnu::always_inline]] constexpr Decision admission(Ticks tat,
+                                                                 Ticks at) const noexcept {
     Decision d{true, available(tat, at), 0, 0};
     if (reset_ == Reset::full) {
       d.reset = seconds(until(quota_, tat, at));
@@ -192,7 +209,8 @@ class Linear {
     return d;
   }
 
-  [[nodiscard, gnu::always_inline]] constexpr Decision denial(Ticks tat, Ticks at, std::uint64_t cost) const noexcept {
+  [[nodiscard, gnu::always_inline]] constexpr Decision denial(Ticks tat, Ticks at,
+                                                              std::uint64_t cost) const noexcept {
     const Nanos wait = nanos(until(cost, tat, at));
     return {false, available(tat, at), ceil_seconds(wait), wait};
   }

@@ -326,7 +326,7 @@ Context* decide(ngx_http_request_t* r, bool enforceable) noexcept {
   std::uninitialized_copy(items.begin(), items.end(), kept);
   context->verdict.items = {kept, items.size()};
   for (gate::Item* item = kept; item != kept + items.size(); ++item) {
-    if (!keep(r, item->plain_pk)) return nullptr;
+    if (!item->pk.empty() && !keep(r, item->pk)) return nullptr;
   }
   if (!keep_refunds(r, *context)) return nullptr;
   owner->handler = context_cleanup;
@@ -383,18 +383,19 @@ ngx_int_t deny(ngx_http_request_t* r, const Context& context) noexcept {
   return ngx_http_send_response(r, status, type, &body);
 }
 
-bool push_field(ngx_http_request_t* r, const ngx_str_t& key, std::string_view value) noexcept {
+// `value` outlives the response.
+bool push_kept(ngx_http_request_t* r, const ngx_str_t& key, std::string_view value) noexcept {
   auto* field = static_cast<ngx_table_elt_t*>(ngx_list_push(&r->headers_out.headers));
   if (field == nullptr) return false;
-  if (!keep(r, value)) {
-    field->hash = 0;
-    return false;
-  }
   field->hash = 1;
   field->key = key;
   field->value = as_ngx_str(value);
   field->lowcase_key = nullptr;
   return true;
+}
+
+bool push_field(ngx_http_request_t* r, const ngx_str_t& key, std::string_view value) noexcept {
+  return keep(r, value) && push_kept(r, key, value);
 }
 
 // Calls f(field) for every live line of the response's header section so far.
@@ -473,6 +474,9 @@ bool push_ratelimit(ngx_http_request_t* r, const gate::Report& report,
 bool push_ratelimit_policy(ngx_http_request_t* r, const gate::Report& report,
                            std::span<const gate::Item> items,
                            gate::Report::Renames renames) noexcept {
+  if (const auto constant = report.constant_policy(items, renames)) {
+    return push_kept(r, ratelimit_policy_key, *constant);
+  }
   return push_written(r, ratelimit_policy_key, [&](Writer& out) {
     return report.write_ratelimit_policy(items, renames, out);
   });

@@ -271,6 +271,20 @@ void Table::take(std::span<Bundle> bundles, Instant now, Completion done) noexce
   done.call(done.context);
 }
 
+// A guess, as good as the moment: the cell may be changing.
+bool Table::seems_admissible(const limit::Charge& charge, const Place& place,
+                             Instant now) const noexcept {
+  if (charge.op == limit::Op::refund) return true;
+  if (charge.op == limit::Op::peek && charge.cost == 0) return true;
+  if (const auto* law = std::get_if<limit::LinearWhole>(charge.law)) {
+    return law->admits(narrow_.glance(place, *law), charge.cost, now);
+  }
+  if (const auto* law = std::get_if<limit::LinearExact>(charge.law)) {
+    return law->admits(wide_.glance(place, *law), charge.cost, now);
+  }
+  return std::get<limit::Closed>(*charge.law).decide(charge.cost).admitted;
+}
+
 void Table::decide(Bundle& bundle, std::span<const Place> places, Instant now) noexcept {
   const auto& charges = bundle.charges;
   const auto ask = [&] [[gnu::noinline]] (std::size_t i, limit::Op op, std::uint64_t cost) {
@@ -278,36 +292,48 @@ void Table::decide(Bundle& bundle, std::span<const Place> places, Instant now) n
   };
 
   // Look first: where a charge would be denied, nobody else is disturbed by taking and giving back.
+  // Most requests pass, so a glance without numbers comes before the look that has them.
+  bool looked = false;
   bool admitted = true;
   for (std::size_t i = 0; i < charges.size(); ++i) {
-    const limit::Op op = charges[i].op == limit::Op::spend ? limit::Op::peek : charges[i].op;
-    if (!ask(i, op, charges[i].cost).admitted) admitted = false;
+    if (!seems_admissible(charges[i], places[i], now)) admitted = false;
   }
-  const bool looked_well = admitted;
+  if (!admitted) {
+    looked = admitted = true;
+    for (std::size_t i = 0; i < charges.size(); ++i) {
+      const limit::Op op = charges[i].op == limit::Op::spend ? limit::Op::peek : charges[i].op;
+      if (!ask(i, op, charges[i].cost).admitted) admitted = false;
+    }
+  }
+  const bool raced = admitted;  // if it fails from here, another request came first
   std::size_t taken = 0;
   while (admitted && taken < charges.size()) {
-    if (charges[taken].op == limit::Op::spend) {
-      admitted = ask(taken, limit::Op::spend, charges[taken].cost).admitted;
+    const limit::Charge& charge = charges[taken];
+    if (charge.op == limit::Op::spend || !looked) {
+      admitted = ask(taken, charge.op, charge.cost).admitted;
     }
     if (admitted) ++taken;
   }
   bundle.admitted = admitted;
   if (admitted) return;
 
-  // Give back what was taken before another request came first; let denials cost what they cost;
-  // show what is there of the rest.
+  // Give back what was taken; let denials cost what they cost; show what is there of the rest.
   for (std::size_t i = 0; i < charges.size(); ++i) {
     const limit::Charge& charge = charges[i];
-    if (charge.op != limit::Op::spend || (looked_well && i == taken)) continue;
-    if (i < taken) {
+    if (raced && i == taken) continue;
+    if (charge.op != limit::Op::spend) {
+      if (!looked && i > taken) ask(i, charge.op, charge.cost);
+    } else if (i < taken) {
       ask(i, limit::Op::refund, charge.cost);
-    } else if (bundle.decisions[i].admitted) {
-      ask(i, limit::Op::peek, 0);
-    } else if (limit::denial_costs(*charge.law)) {
-      const limit::Decision looked = bundle.decisions[i];
-      if (ask(i, limit::Op::spend, charge.cost).admitted) {  // after a refund by somebody else
+    } else {
+      const limit::Decision seen =
+          looked ? bundle.decisions[i] : ask(i, limit::Op::peek, charge.cost);
+      if (seen.admitted) {
+        ask(i, limit::Op::peek, 0);
+      } else if (limit::denial_costs(*charge.law) &&
+                 ask(i, limit::Op::spend, charge.cost).admitted) {  // after a refund by another
         ask(i, limit::Op::refund, charge.cost);
-        bundle.decisions[i] = looked;
+        bundle.decisions[i] = seen;
       }
     }
   }

@@ -66,6 +66,8 @@ class Table final : public Store {
   void on_shelf(const limit::Law& law, Act act) const noexcept;
   limit::Decision apply(const limit::Charge& charge, limit::Op op, std::uint64_t cost,
                         const Place& place, Instant now) noexcept;
+  [[nodiscard]] bool seems_admissible(const limit::Charge& charge, const Place& place,
+                                      Instant now) const noexcept;
   void decide(Bundle& bundle, std::span<const Place> places, Instant now) noexcept;
 
   Region region_;
