@@ -84,16 +84,24 @@ std::string find_module(const std::string& given) {
   return std::filesystem::exists(packaged, error) ? packaged.string() : built.string();
 }
 
-// "NAME GROUP" for nginx's workers, which should not be root.
-std::string worker_user() {
-  if (geteuid() != 0) return "";
+// Who nginx's workers are: not root.
+struct Worker {
+  std::string user;  // "NAME GROUP"
+  gid_t group;
+};
+
+// Nobody in particular where this is not root: then workers are who we are.
+std::optional<Worker> find_worker() {
+  if (geteuid() != 0) return std::nullopt;
   for (const char* name : {"www-data", "nobody"}) {
     const passwd* user = getpwnam(name);
     if (user == nullptr) continue;
     const group* its_group = getgrgid(user->pw_gid);
-    if (its_group != nullptr) return std::string(name) + ' ' + its_group->gr_name;
+    if (its_group != nullptr) {
+      return Worker{std::string(name) + ' ' + its_group->gr_name, its_group->gr_gid};
+    }
   }
-  return "nobody";
+  return Worker{"nobody", 65534};
 }
 
 // As many connections as this process may have files, so that nginx need not warn.
@@ -342,7 +350,8 @@ int run(const Options& options) {
   plan.upstream = std::move(*upstream);
   plan.workers = options.workers;
   plan.connections = connections();
-  plan.user = worker_user();
+  const std::optional<Worker> worker = find_worker();
+  if (worker) plan.user = worker->user;
   plan.access_log = options.access_log == "-"    ? "/dev/stdout"
                     : options.access_log.empty() ? ""
                                                  : absolute(options.access_log);
@@ -354,8 +363,12 @@ int run(const Options& options) {
   auto directory = PrivateDirectory::make();
   if (!directory) return fail(input_fault, directory.error());
   std::error_code error;
-  std::filesystem::create_directory(directory->path() + "/tmp", error);
-  if (error || !directory->write("nginx.conf", nginx_conf(plan))) {
+  // Workers keep request bodies below tmp, in directories that nginx makes theirs.
+  const std::string temporary = directory->path() + "/tmp";
+  std::filesystem::create_directory(temporary, error);
+  if (!error) std::filesystem::permissions(temporary, std::filesystem::perms{0755}, error);
+  if (error || (worker && !directory->let_through(worker->group)) ||
+      !directory->write("nginx.conf", nginx_conf(plan))) {
     return fail(input_fault, "can't write to " + directory->path());
   }
   auto process = NginxProcess::start(nginx, directory->path(), sockets);

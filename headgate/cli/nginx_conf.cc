@@ -121,9 +121,19 @@ std::string nginx_conf(const NginxPlan& plan) {
          "    default upgrade;\n"
          "    \"\" \"\";\n"
          "  }\n"
-         "  map $http_host $headgate_host {\n"
+         "  # The upstream hears of the host that the policies saw: an absolute target's goes "
+         "before\n"
+         "  # the field (RFC 9112, section 3.2.2).\n"
+         "  map $http_host $headgate_named {\n"
          "    default $http_host;\n"
-         "    \"\" $host;\n"
+         "    \"\" " +
+         upstream.authority() +
+         ";\n"
+         "  }\n"
+         "  map $request $headgate_host {\n"
+         "    default $headgate_named;\n"
+         "    \"~^[^ ]+ +[A-Za-z][A-Za-z0-9+.-]*://(?<headgate_authority>[^/?# ]+)\" "
+         "$headgate_authority;\n"
          "  }\n"
          "\n"
          "  upstream headgate_upstream {\n"
@@ -139,8 +149,8 @@ std::string nginx_conf(const NginxPlan& plan) {
          "    listen " +
          plan.listen +
          ";\n"
+         "    headgate on;\n"
          "    location / {\n"
-         "      headgate on;\n"
          "      proxy_pass " +
          pass + ";\n" + tls(plan) +
          "      proxy_http_version 1.1;\n"

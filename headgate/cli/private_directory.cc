@@ -1,5 +1,8 @@
 #include "headgate/cli/private_directory.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -29,6 +32,11 @@ PrivateDirectory::~PrivateDirectory() {
   if (path_.empty()) return;
   std::error_code ignored;  // nobody is left to tell
   std::filesystem::remove_all(path_, ignored);
+}
+
+bool PrivateDirectory::let_through(gid_t group) const {
+  constexpr auto same_owner = static_cast<uid_t>(-1);
+  return chown(path_.c_str(), same_owner, group) == 0 && chmod(path_.c_str(), 0710) == 0;
 }
 
 bool PrivateDirectory::write(const std::string& name, std::string_view text) const {

@@ -1,5 +1,7 @@
-// A directory that nobody else can enter, removed with all it holds.
+// A directory that nobody else can look into, removed with all it holds.
 #pragma once
+
+#include <sys/types.h>
 
 #include <string>
 #include <string_view>
@@ -18,6 +20,10 @@ class PrivateDirectory {
   ~PrivateDirectory();
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
+
+  // Lets members of a group pass through it, to what they may use further down. False if that
+  // fails.
+  [[nodiscard]] bool let_through(gid_t group) const;
 
   // Replaces a file in it. False if that fails.
   [[nodiscard]] bool write(const std::string& name, std::string_view text) const;

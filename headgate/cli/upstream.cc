@@ -35,10 +35,12 @@ bool ipv6(std::string_view text) {
 
 }  // namespace
 
-std::string Upstream::url() const {
+std::string Upstream::authority() const {
   const bool usual = port == (tls ? 443 : 80);
-  return (tls ? "https://" : "http://") + host + (usual ? "" : ':' + std::to_string(port)) + path;
+  return host + (usual ? "" : ':' + std::to_string(port));
 }
+
+std::string Upstream::url() const { return (tls ? "https://" : "http://") + authority() + path; }
 
 Result<Upstream, std::string> parse_upstream(std::string_view url) {
   const auto refuse = [&](std::string_view what) {

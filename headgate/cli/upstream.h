@@ -15,6 +15,8 @@ struct Upstream {
   std::uint16_t port = 80;
   std::string path;  // prefix of every request's path: empty, or "/..." without a final slash
 
+  // HOST[:PORT], the port only if it is not the scheme's own.
+  [[nodiscard]] std::string authority() const;
   // As given, in canonical form.
   [[nodiscard]] std::string url() const;
 };

@@ -115,6 +115,45 @@ def test_large_bodies_pass_in_either_framing_and_nothing_is_written_to_disk(gate
     assert seen['body_bytes'] == len(body)
 
 
+def test_bodies_that_are_counted_before_they_pass_may_be_large(gateway):
+    one = gateway('version: 1\npolicies: [{name: bytes, quota: 1000000, window: 1h, '
+                  'unit: content-bytes, cost: request-bytes}]\n')
+    seen = one.seen_upstream('POST', body=iter([b'x' * 300_000]), encode_chunked=True,
+                             headers={'Transfer-Encoding': 'chunked'})
+    assert seen['body_bytes'] == 300_000
+
+
+def exchange(one, request):
+    """What comes back for these bytes until the connection is closed."""
+    with socket.create_connection(('127.0.0.1', one.port), timeout=PATIENCE) as client:
+        client.sendall(request)
+        return client.makefile('rb').read()
+
+
+def test_policies_and_upstream_see_the_same_host(gateway):
+    one = gateway('version: 1\npolicies: [{name: api, quota: 1000, window: 1h, '
+                  'match: [{host: api.example}]}]\n')
+    end = b'Connection: close\r\n\r\n'
+    # RFC 9112, section 3.2.2: the host of an absolute target goes before the header field.
+    said = exchange(one, b'GET http://other.example/ HTTP/1.1\r\nHost: api.example\r\n' + end)
+    assert b'RateLimit:' not in said and b'"host": ["other.example"]' in said
+    said = exchange(one, b'GET  HTTP+x://Api.example:99/a HTTP/1.1\r\nHost: other.example\r\n' + end)
+    assert b'RateLimit: "api";r=999' in said and b'"host": ["Api.example:99"]' in said
+    said = exchange(one, b'GET http://api.example?x HTTP/1.1\r\nHost: other.example\r\n' + end)
+    assert b'RateLimit: "api";r=998' in said and b'"host": ["api.example"]' in said
+
+
+def test_a_request_without_host_is_passed_on_with_the_upstreams(gateway, upstream):
+    said = exchange(gateway(), b'GET / HTTP/1.0\r\n\r\n')
+    assert f'"host": ["{upstream.url[7:]}"]'.encode() in said
+
+
+def test_what_nginx_itself_answers_is_charged_and_told(gateway):
+    said = exchange(gateway(), b'GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n')
+    assert said.startswith(b'HTTP/1.1 400 ')
+    assert b'\r\nRateLimit: "wide";r=999;' in said
+
+
 def test_an_upgraded_connection_is_handed_over(gateway):
     one = gateway()
     with socket.create_connection(('127.0.0.1', one.port), timeout=PATIENCE) as client:
