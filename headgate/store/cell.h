@@ -73,6 +73,8 @@ class NarrowCell {
 
     [[nodiscard]] bool empty() const noexcept { return tag_word == 0; }
     [[nodiscard]] bool claimed() const noexcept { return (tag_word & claim_mark) != 0; }
+    [[nodiscard]] static constexpr bool evicted() noexcept { return false; }
+    [[nodiscard]] static constexpr bool fits(const Law&) noexcept { return true; }
     [[nodiscard]] State state() const noexcept { return static_cast<State>(value); }
     [[nodiscard]] Nanos full_at() const noexcept { return state(); }
     [[nodiscard]] State state_for(const Law&) const noexcept { return state(); }
@@ -115,10 +117,16 @@ class NarrowCell {
   DoubleWord word_;
 };
 
-// 32 bytes: {tag, scale} and the tat in ticks of 1/scale ns, for every other linear law.
+// 32 bytes: owner {tag, scale} and the tat in ticks of 1/scale ns, for every other linear law.
 //
-// The state word carries 120 bits of ticks and 8 bits that change whenever the cell changes hands,
-// so that an update meant for the former key can't hit the next one's state.
+// Owner and state can't be swapped as one. So a key is evicted by its state first, which fails if a
+// request has charged it since it was chosen, and only then the owner changes; whoever finds an
+// evicted state under its own tag clears the owner. 7 bits of the state change with every eviction
+// and confirmation, and 14 bits of the owner with every confirmation, so that no swap that was
+// meant for a cell's former key succeeds.
+//
+// A law whose quota was changed counts in other ticks. It then keeps the cell's state in whole
+// nanoseconds, rounded up (one bit says so), until the quota is full once.
 class WideCell {
  public:
   using Law = limit::LinearExact;
@@ -126,19 +134,28 @@ class WideCell {
 
   struct Seen {
     std::uint64_t tag_word = 0;
-    std::uint64_t scale = 0;  // of a claimed cell: the nonce
+    std::uint64_t detail = 0;  // scale and generation; of a claimed cell: the nonce
     u128 value = 0;
 
     [[nodiscard]] bool empty() const noexcept { return tag_word == 0; }
     [[nodiscard]] bool claimed() const noexcept { return (tag_word & claim_mark) != 0; }
-    [[nodiscard]] State state() const noexcept { return static_cast<State>(value) >> 8; }
+    [[nodiscard]] bool evicted() const noexcept { return state() == evicted_state; }
+    [[nodiscard]] bool fits(const Law& law) const noexcept {
+      return !in_nanos() && scale() == scale_of(law);
+    }
     [[nodiscard]] Nanos full_at() const noexcept {
-      return ceil_div(state(), static_cast<State>(scale == 0 ? 1 : scale));
+      return in_nanos() || scale() == 0 ? state() : ceil_div(state(), static_cast<State>(scale()));
     }
-    // A policy whose quota was changed counts in other ticks than the cell.
     [[nodiscard]] State state_for(const Law& law) const noexcept {
-      return scale == scale_of(law) ? state() : state_from(full_at(), law);
+      return fits(law) ? state() : state_from(full_at(), law);
     }
+
+   private:
+    friend WideCell;
+    [[nodiscard]] State state() const noexcept { return static_cast<State>(value) >> 8; }
+    [[nodiscard]] bool in_nanos() const noexcept { return (value & nanos_mark) != 0; }
+    [[nodiscard]] std::uint64_t scale() const noexcept { return detail & scale_mask; }
+    [[nodiscard]] unsigned hands() const noexcept { return static_cast<unsigned>(value) & 0x7f; }
   };
 
   [[nodiscard]] static State state_from(Nanos full_at, const Law& law) noexcept {
@@ -153,9 +170,9 @@ class WideCell {
     Seen seen;
     do {
       seen.tag_word = owner_.low();
-      seen.scale = owner_.high();
+      seen.detail = owner_.high();
       seen.value = state_.glance();
-    } while (seen.tag_word != owner_.low() || seen.scale != owner_.high());
+    } while (seen.tag_word != owner_.low() || seen.detail != owner_.high());
     return seen;
   }
   // A swap of the state with itself: the one way to know that both halves belong together.
@@ -164,44 +181,47 @@ class WideCell {
   }
 
   bool update(const Seen& seen, State next, const Law& law) noexcept {
-    const auto hands = static_cast<std::uint8_t>(seen.value);
-    if (seen.scale == scale_of(law)) return state_.replace(seen.value, packed(next, hands));
-    // Other ticks: hold the cell while both words change, and let go unchanged if a request
-    // that still counts in the old ones came in between.
-    const Tag tag = seen.tag_word;
-    const std::uint64_t nonce = claim_nonce();
-    if (!claim(seen, tag, nonce)) return false;
-    const bool swapped =
-        state_.replace(seen.value, packed(next, static_cast<std::uint8_t>(hands + 1)));
-    const bool kept = owner_.replace(pack(tag | claim_mark, nonce),
-                                     pack(tag, swapped ? scale_of(law) : seen.scale));
-    return swapped && kept;
+    const u128 desired = seen.fits(law) ? packed(next, seen.hands())
+                                        : packed(law.full_at(next), seen.hands()) | nanos_mark;
+    return state_.replace(seen.value, desired);
   }
   bool claim(const Seen& seen, Tag tag, std::uint64_t nonce) noexcept {
-    return owner_.replace(pack(seen.tag_word, seen.scale), pack(tag | claim_mark, nonce));
+    if (!seen.empty() && !seen.claimed() && !evict(seen)) return false;
+    return owner_.replace(pack(seen.tag_word, seen.detail), pack(tag | claim_mark, nonce));
   }
   bool confirm(Tag tag, std::uint64_t nonce, State state, const Law& law) noexcept {
     const u128 mine = pack(tag | claim_mark, nonce);
     for (;;) {
       const u128 old = state_.glance();
       if (owner_.glance() != mine) return false;
-      if (state_.replace(old, packed(state, static_cast<std::uint8_t>(old + 1)))) break;
+      if (state_.replace(old, packed(state, static_cast<unsigned>(old) + 1))) break;
     }
-    return owner_.replace(mine, pack(tag, scale_of(law)));
+    const std::uint64_t generation = nonce >> 12 << scale_bits;
+    return owner_.replace(mine, pack(tag, scale_of(law) | generation));
   }
+  // Makes a claimed or evicted cell empty, or evicts a key.
   bool clear(const Seen& seen) noexcept {
-    return owner_.replace(pack(seen.tag_word, seen.scale), 0);
+    if (!seen.claimed() && !evict(seen)) return false;
+    return owner_.replace(pack(seen.tag_word, seen.detail), 0);
   }
   bool withdraw(Tag tag, std::uint64_t nonce) noexcept {
     return owner_.replace(pack(tag | claim_mark, nonce), 0);
   }
 
  private:
+  static constexpr int scale_bits = 50;  // of a quota of at most 999,999,999,999,999
+  static constexpr std::uint64_t scale_mask = (std::uint64_t{1} << scale_bits) - 1;
+  static constexpr u128 nanos_mark = 0x80;
+  static constexpr State evicted_state = -(State{1} << 119);  // before any time that a law knows
+
   static std::uint64_t scale_of(const Law& law) noexcept {
     return static_cast<std::uint64_t>(law.scale());
   }
-  static u128 packed(State ticks, std::uint8_t hands) noexcept {
-    return static_cast<u128>(ticks) << 8 | hands;
+  static u128 packed(State ticks, unsigned hands) noexcept {
+    return static_cast<u128>(ticks) << 8 | (hands & 0x7f);
+  }
+  bool evict(const Seen& seen) noexcept {
+    return seen.evicted() || state_.replace(seen.value, packed(evicted_state, seen.hands() + 1));
   }
 
   DoubleWord owner_;

@@ -105,6 +105,10 @@ class Shelf {
       if (Cell* cell = find(place)) {
         const Seen seen = cell->read();
         if (seen.tag_word != place.tag) continue;
+        if (seen.evicted() || (!seen.fits(law) && seen.full_at() <= now.ns)) {
+          cell->clear(seen);  // it says nothing any more: start afresh, in this law's own ticks
+          continue;
+        }
         const auto next = step(std::optional<State>(seen.state_for(law)));
         if (next.changed ? cell->update(seen, next.state, law) : cell->holds(seen)) {
           return next.decision;
@@ -126,7 +130,7 @@ class Shelf {
     const Cell* cell = find(place);
     if (cell == nullptr) return std::nullopt;
     const Seen seen = cell->read();
-    if (seen.tag_word != place.tag) return std::nullopt;
+    if (seen.tag_word != place.tag || seen.evicted()) return std::nullopt;
     return seen.state_for(law);
   }
 
@@ -135,7 +139,7 @@ class Shelf {
     const Cell* cell = find(place);
     if (cell == nullptr) return std::nullopt;
     const Seen seen = cell->read();
-    if (seen.tag_word != place.tag) return std::nullopt;
+    if (seen.tag_word != place.tag || seen.evicted()) return std::nullopt;
     return seen.full_at();
   }
 
@@ -250,13 +254,13 @@ class Shelf {
     }
     const std::uint64_t nonce = claim_nonce();
     if (!victim.cell->claim(victim.seen, place.tag, nonce)) return Inserted::raced;
+    if (victim.live) counters_->evictions.fetch_add(1, std::memory_order_relaxed);
     if (!alone(place, *victim.cell, patience)) {
       victim.cell->withdraw(place.tag, nonce);
       return Inserted::raced;
     }
     if (!victim.cell->confirm(place.tag, nonce, state, law)) return Inserted::raced;
     counters_->inserts.fetch_add(1, std::memory_order_relaxed);
-    if (victim.live) counters_->evictions.fetch_add(1, std::memory_order_relaxed);
     return Inserted::kept;
   }
 
@@ -274,7 +278,11 @@ class Shelf {
         if ((cell.tag_word() & ~claim_mark) != tag) continue;
         const Seen seen = cell.read();
         if ((seen.tag_word & ~claim_mark) != tag) continue;
-        if (!seen.claimed()) return false;
+        if (!seen.claimed()) {
+          if (!seen.evicted()) return false;
+          cell.clear(seen);
+          continue;
+        }
         if (before_mine && patience > 0) {
           _mm_pause();
           return false;

@@ -126,6 +126,36 @@ TEST_P(TableRace, AdmitsExactlyTheQuota) {
   munmap(arena, sizeof(Arena));
 }
 
+// A reload: some workers count in sevenths, some in elevenths, some in thirteenths.
+TEST(TableRace, QuotasThatChangeUnderWayNeverGrantMore) {
+  auto table = Table::open({.memory = 256 * 1024, .wide_share = 32}).value();
+  const Instant now = table->now();
+  const std::uint64_t quotas[workers] = {7, 11, 7, 13};
+  std::array<std::array<std::atomic<std::uint64_t>, workers>, rounds> taken{};
+  Arena arena{};
+  run(Crew::threads, [&](int worker) {
+    const auto self = static_cast<std::size_t>(worker);
+    const Law mine = law(quotas[self], 60 * second);
+    for (std::size_t round = 0; round < rounds; ++round) {
+      const std::string key = std::to_string(round);
+      arena.meet(static_cast<int>(round) + 1);
+      for (int i = 0; i < 12; ++i) {
+        const Charge charge{&mine, key, 1};
+        Decision decision;
+        Bundle bundle{{&charge, 1}, {&decision, 1}};
+        table->take({&bundle, 1}, now, {});
+        if (decision.admitted) taken[round][self].fetch_add(1);
+      }
+    }
+  });
+  for (std::size_t round = 0; round < rounds; ++round) {
+    std::uint64_t parts = 0;  // of 1001: what each unit costs of the window
+    for (std::size_t i = 0; i < workers; ++i) parts += taken[round][i].load() * 1001 / quotas[i];
+    EXPECT_LE(parts, 1001u) << "round " << round;
+    EXPECT_GT(parts, 1001u - 143u) << "round " << round << ": a seventh would have fitted";
+  }
+}
+
 constexpr Nanos minute = 60 * second;
 INSTANTIATE_TEST_SUITE_P(
     All, TableRace,

@@ -1,0 +1,121 @@
+// What a cell promises when others change it between a look and a swap.
+
+#include "headgate/store/cell.h"
+
+#include <gtest/gtest.h>
+
+namespace headgate::store {
+namespace {
+
+constexpr Tag mine = 0x10;
+constexpr Tag other = 0x20;
+constexpr std::uint64_t nonce = 77 << 12;
+
+const limit::LinearWhole narrow = limit::LinearWhole::make({10, 10 * nanos_per_second}, {}).value();
+const limit::LinearExact sevenths = limit::LinearExact::make({7, nanos_per_second}, {}).value();
+const limit::LinearExact elevenths = limit::LinearExact::make({11, nanos_per_second}, {}).value();
+
+template <class Cell>
+void hold(Cell& cell, Tag tag, typename Cell::State state, const typename Cell::Law& law) {
+  ASSERT_TRUE(cell.claim(cell.read(), tag, nonce));
+  ASSERT_TRUE(cell.confirm(tag, nonce, state, law));
+  ASSERT_EQ(cell.tag_word(), tag);
+}
+
+template <class Cell>
+void a_claim_fails_if_the_key_was_charged_since(const typename Cell::Law& law) {
+  Cell cell{};
+  hold(cell, mine, 1000, law);
+  const auto chosen = cell.read();
+  ASSERT_TRUE(cell.update(cell.read(), 9000, law));
+  EXPECT_FALSE(cell.claim(chosen, other, nonce + 1));
+  EXPECT_EQ(cell.tag_word(), mine) << "the key is still there";
+  EXPECT_EQ(cell.read().state_for(law), 9000);
+}
+
+template <class Cell>
+void an_update_fails_if_the_key_was_evicted_since(const typename Cell::Law& law) {
+  Cell cell{};
+  hold(cell, mine, 1000, law);
+  const auto seen = cell.read();
+  ASSERT_TRUE(cell.claim(cell.read(), other, nonce + 1));
+  if (Cell copy = cell; copy.update(seen, 2000, law)) ADD_FAILURE() << "of a claimed cell";
+  ASSERT_TRUE(cell.confirm(other, nonce + 1, 1000, law));
+  EXPECT_FALSE(cell.update(seen, 2000, law)) << "though the new key has the same state";
+  EXPECT_EQ(cell.read().state_for(law), 1000);
+}
+
+template <class Cell>
+void a_claim_is_lost_to_whoever_took_it(const typename Cell::Law& law) {
+  Cell cell{};
+  ASSERT_TRUE(cell.claim(cell.read(), mine, nonce));
+  ASSERT_TRUE(cell.claim(cell.read(), other, nonce + 1));
+  EXPECT_FALSE(cell.confirm(mine, nonce, 1000, law));
+  EXPECT_FALSE(cell.withdraw(mine, nonce));
+  EXPECT_TRUE(cell.confirm(other, nonce + 1, 2000, law));
+  EXPECT_EQ(cell.read().state_for(law), 2000);
+}
+
+TEST(NarrowCell, AClaimFailsIfTheKeyWasChargedSince) {
+  a_claim_fails_if_the_key_was_charged_since<NarrowCell>(narrow);
+}
+TEST(NarrowCell, AnUpdateFailsIfTheKeyWasEvictedSince) {
+  an_update_fails_if_the_key_was_evicted_since<NarrowCell>(narrow);
+}
+TEST(NarrowCell, AClaimIsLostToWhoeverTookIt) {
+  a_claim_is_lost_to_whoever_took_it<NarrowCell>(narrow);
+}
+TEST(WideCell, AClaimFailsIfTheKeyWasChargedSince) {
+  a_claim_fails_if_the_key_was_charged_since<WideCell>(sevenths);
+}
+TEST(WideCell, AnUpdateFailsIfTheKeyWasEvictedSince) {
+  an_update_fails_if_the_key_was_evicted_since<WideCell>(sevenths);
+}
+TEST(WideCell, AClaimIsLostToWhoeverTookIt) {
+  a_claim_is_lost_to_whoever_took_it<WideCell>(sevenths);
+}
+
+TEST(WideCell, AnEvictionThatWasCutShortLeavesACellThatItsKeyGivesUp) {
+  WideCell cell{};
+  hold(cell, mine, 7000, sevenths);
+  const WideCell::Seen before = cell.read();
+  // clear() evicts first; a process killed after that leaves the owner as it was.
+  ASSERT_TRUE(cell.clear(before));
+  EXPECT_TRUE(cell.read().empty());
+  hold(cell, mine, 7000, sevenths);
+  EXPECT_FALSE(cell.clear(before)) << "the same key, state and cell, but held anew";
+  EXPECT_EQ(cell.tag_word(), mine);
+}
+
+TEST(WideCell, AnotherScaleNeverLetsGoOfTheKey) {
+  WideCell cell{};
+  hold(cell, mine, 7000, sevenths);  // 1000 ns
+  ASSERT_TRUE(cell.read().fits(sevenths));
+  ASSERT_FALSE(cell.read().fits(elevenths));
+  EXPECT_EQ(cell.read().state_for(elevenths), 11000);
+  ASSERT_TRUE(cell.update(cell.read(), 11005, elevenths));
+  EXPECT_EQ(cell.tag_word(), mine);
+  EXPECT_EQ(cell.read().full_at(), 1001) << "rounded up to a nanosecond";
+  EXPECT_EQ(cell.read().state_for(sevenths), 7007) << "for the former law, too";
+  const WideCell::Seen stale = cell.read();
+  ASSERT_TRUE(cell.update(cell.read(), 7014, sevenths));
+  EXPECT_FALSE(cell.update(stale, 11011, elevenths));
+  EXPECT_EQ(cell.read().full_at(), 1002);
+}
+
+TEST(WideCell, HoldsTheLargestStates) {
+  WideCell cell{};
+  const limit::LinearExact law =
+      limit::LinearExact::make({limit::Quota::units_max - 2, 36525 * 864 * nanos_per_second * 100},
+                               {})
+          .value();
+  const i128 far = (i128{1} << 118) + 12345;
+  hold(cell, mine, far, law);
+  EXPECT_EQ(cell.read().state_for(law), far);
+  ASSERT_TRUE(cell.update(cell.read(), -far, law));
+  EXPECT_EQ(cell.read().state_for(law), -far);
+  EXPECT_FALSE(cell.read().evicted());
+}
+
+}  // namespace
+}  // namespace headgate::store
