@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <memory>
@@ -64,12 +66,21 @@ struct Refund {
   Refund* next;
 };
 
-// What is remembered of a request from its decision to its log line. Lives in the request's pool.
+// What is remembered of a request from its decision to its log line.
 struct Context {
   const gate::Gate* gate;
-  gate::Verdict verdict;  // its items are behind this
+  gate::Verdict verdict;  // its items are kept with this
   Refund* refunds;
   bool enforceable;  // decided before nginx answered
+};
+
+// A context, and room for what belongs to it, handed from request to request. The request's own
+// pool is for what does not fit: a few hundred bytes more often make nginx add a block of 4 KiB to
+// it, which costs as much as the decision.
+struct Slot : Context {
+  std::size_t used;
+  Slot* next;  // while it is free
+  alignas(std::max_align_t) char room[768];
 };
 static_assert(std::is_trivially_destructible_v<Context>);
 static_assert(std::is_trivially_destructible_v<gate::Item>);
@@ -162,6 +173,40 @@ ngx_http_output_header_filter_pt next_header_filter;
 // A worker judges one request at a time, and the table answers at once, so one of each is enough.
 gate::Ticket ticket;
 std::array<char, 16384> text_buffer;
+
+// Slots that no request has at the moment. One list a worker.
+class FreeSlots {
+ public:
+  // nullptr: out of memory.
+  [[nodiscard]] Slot* take() noexcept {
+    Slot* slot = first_;
+    if (slot == nullptr) {
+      slot = static_cast<Slot*>(std::malloc(sizeof(Slot)));
+      if (slot == nullptr) return nullptr;
+    } else {
+      first_ = slot->next;
+      --count_;
+    }
+    slot->used = 0;
+    return slot;
+  }
+  void give(Slot* slot) noexcept {
+    if (count_ == count_max) {
+      std::free(slot);
+      return;
+    }
+    slot->next = first_;
+    first_ = slot;
+    ++count_;
+  }
+
+ private:
+  static constexpr std::size_t count_max = 1024;  // after a rush, this much stays: about 1 MiB
+
+  Slot* first_ = nullptr;
+  std::size_t count_ = 0;
+};
+FreeSlots free_slots;
 
 // The context of requests that no policy matched.
 Context unmatched{};
@@ -261,8 +306,8 @@ extern "C" ngx_int_t metrics_handler(ngx_http_request_t* r) noexcept {
 
 // --- Helpers ----------------------------------------------------------------------------------
 
-// Marks the pool cleanup that owns a context; there is nothing to clean up.
-extern "C" void context_cleanup(void*) noexcept {}
+// At the end of a request, after its log line. Marks the pool cleanup that owns a context, too.
+extern "C" void context_cleanup(void* data) noexcept { free_slots.give(static_cast<Slot*>(data)); }
 
 // The request's context. nginx forgets module contexts on internal redirects, pools remember.
 Context* find_context(ngx_http_request_t* r) noexcept {
@@ -277,10 +322,22 @@ Context* find_context(ngx_http_request_t* r) noexcept {
   return nullptr;
 }
 
-// Moves a text from the ticket to the request's pool. false: out of memory.
+// Memory until the end of the request: the slot's while it lasts. nullptr: there is none.
+void* room_for(ngx_http_request_t* r, std::size_t bytes, std::size_t alignment) noexcept {
+  if (auto* slot = static_cast<Slot*>(find_context(r)); slot != nullptr && slot != &unmatched) {
+    const std::size_t at = (slot->used + alignment - 1) / alignment * alignment;
+    if (at + bytes <= sizeof slot->room) {
+      slot->used = at + bytes;
+      return slot->room + at;
+    }
+  }
+  return ngx_palloc(r->pool, bytes);
+}
+
+// Moves a text to where it stays until the end of the request. false: out of memory.
 bool keep(ngx_http_request_t* r, std::string_view& text) noexcept {
   if (text.empty()) return true;
-  auto* copy = static_cast<char*>(ngx_pnalloc(r->pool, text.size()));
+  auto* copy = static_cast<char*>(room_for(r, text.size(), 1));
   if (copy == nullptr) return false;
   std::memcpy(copy, text.data(), text.size());
   text = {copy, text.size()};
@@ -294,7 +351,7 @@ bool keep_refunds(ngx_http_request_t* r, Context& context) noexcept {
   for (std::size_t i = 0; i < ticket.matched; ++i) {
     const policy::Match& match = ticket.scratch.matches[i];
     if (!verdict.refundable.test(match.policy->index)) continue;
-    void* room = ngx_palloc(r->pool, sizeof(Refund));
+    void* room = room_for(r, sizeof(Refund), alignof(Refund));
     if (room == nullptr) return false;
     auto* refund = new (room) Refund{match, context.refunds};
     if (!keep(r, refund->match.key)) return false;
@@ -319,18 +376,22 @@ Context* decide(ngx_http_request_t* r, bool enforceable) noexcept {
   }
 
   const std::span<const gate::Item> items = ticket.verdict.items;
-  ngx_pool_cleanup_t* owner = ngx_pool_cleanup_add(r->pool, sizeof(Context) + items.size_bytes());
-  if (owner == nullptr) return nullptr;
-  auto* context = new (owner->data) Context{&gate, ticket.verdict, nullptr, enforceable};
-  auto* kept = reinterpret_cast<gate::Item*>(context + 1);
+  ngx_pool_cleanup_t* owner = ngx_pool_cleanup_add(r->pool, 0);
+  Slot* context = owner == nullptr ? nullptr : free_slots.take();
+  if (context == nullptr) return nullptr;
+  static_cast<Context&>(*context) = {&gate, ticket.verdict, nullptr, enforceable};
+  context->verdict.items = {};  // until they are kept
+  owner->data = context;
+  owner->handler = context_cleanup;
+  ngx_http_set_ctx(r, context, ngx_http_headgate_module);
+  auto* kept = static_cast<gate::Item*>(room_for(r, items.size_bytes(), alignof(gate::Item)));
+  if (kept == nullptr) return nullptr;
   std::uninitialized_copy(items.begin(), items.end(), kept);
-  context->verdict.items = {kept, items.size()};
   for (gate::Item* item = kept; item != kept + items.size(); ++item) {
     if (!item->pk.empty() && !keep(r, item->pk)) return nullptr;
   }
+  context->verdict.items = {kept, items.size()};
   if (!keep_refunds(r, *context)) return nullptr;
-  owner->handler = context_cleanup;
-  ngx_http_set_ctx(r, context, ngx_http_headgate_module);
   return context;
 }
 
