@@ -8,9 +8,9 @@
 #include <array>
 #include <string>
 
+#include "headgate/base/allocations.h"
 #include "headgate/base/instant.h"
 #include "headgate/field/accept.h"
-#include "headgate/base/allocations.h"
 #include "headgate/field/http_date.h"
 #include "headgate/field/member_reader.h"
 #include "headgate/field/problem.h"

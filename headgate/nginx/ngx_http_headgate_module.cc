@@ -226,6 +226,7 @@ LocConf& loc_conf(ngx_http_request_t* r) noexcept {
   return *static_cast<LocConf*>(ngx_http_get_module_loc_conf(r, ngx_http_headgate_module));
 }
 
+bool waits_for_body(ngx_http_request_t* r) noexcept;
 Context* find_context(ngx_http_request_t* r) noexcept;
 Context* decide(ngx_http_request_t* r, bool enforceable) noexcept;
 ngx_int_t deny(ngx_http_request_t* r, const Context& context) noexcept;
@@ -244,7 +245,7 @@ extern "C" void body_was_read(ngx_http_request_t* r) noexcept {
 extern "C" ngx_int_t rewrite_handler(ngx_http_request_t* r) noexcept {
   if (r != r->main || !loc_conf(r).on || find_context(r) != nullptr) return NGX_DECLINED;
 
-  if (main_conf(r).reads_bodies && !nginx::body_bytes(r) && !r->discard_body) {
+  if (!nginx::body_bytes(r) && !r->discard_body && waits_for_body(r)) {
     const ngx_int_t rc = ngx_http_read_client_request_body(r, body_was_read);
     if (rc >= NGX_HTTP_SPECIAL_RESPONSE) return rc;
     ngx_http_finalize_request(r, NGX_DONE);
@@ -276,6 +277,9 @@ extern "C" ngx_int_t header_filter(ngx_http_request_t* r) noexcept {
 extern "C" ngx_int_t log_handler(ngx_http_request_t* r) noexcept {
   if (r != r->main) return NGX_OK;
   const Context* context = find_context(r);
+  if (context == nullptr && r->request_body != nullptr && loc_conf(r).on && waits_for_body(r)) {
+    context = decide(r, false);  // it went away in the middle of its body: what came is charged
+  }
   if (context == nullptr || context->refunds == nullptr) return NGX_OK;
   const ngx_uint_t status = r->err_status != 0 ? r->err_status : r->headers_out.status;
   for (const Refund* refund = context->refunds; refund != nullptr; refund = refund->next) {
@@ -305,6 +309,19 @@ extern "C" ngx_int_t metrics_handler(ngx_http_request_t* r) noexcept {
 }
 
 // --- Helpers ----------------------------------------------------------------------------------
+
+// Does a policy need to know the length of this request's body?
+bool waits_for_body(ngx_http_request_t* r) noexcept {
+  const MainConf& conf = main_conf(r);
+  if (!conf.reads_bodies) return false;
+  const nginx::NginxHeaders headers{r};
+  const std::optional<policy::Request> request = nginx::client_request(r, headers);
+  try {
+    return request && conf.policies->needs_body_bytes(*request, ticket.scratch);
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
 
 // At the end of a request, after its log line. Marks the pool cleanup that owns a context, too.
 extern "C" void context_cleanup(void* data) noexcept { free_slots.give(static_cast<Slot*>(data)); }

@@ -317,6 +317,15 @@ TEST(Cost, DoorsLearnWhetherTheBodyCounts) {
   EXPECT_FALSE(one("cost: {request-header: content-length}")->needs_body_bytes());
   EXPECT_TRUE(one("cost: request-bytes")->needs_body_bytes());
   EXPECT_FALSE(one("cost: request-bytes, mode: \"off\"")->needs_body_bytes());
+  const auto uploads = one("cost: request-bytes, match: [{path: /up}]");
+  Scratch scratch;
+  const TestHeaders headers{{}};
+  Request request;
+  request.headers = &headers;
+  request.path = "/up";
+  EXPECT_TRUE(uploads->needs_body_bytes(request, scratch));
+  request.path = "/down";
+  EXPECT_FALSE(uploads->needs_body_bytes(request, scratch));
 }
 
 TEST(Override, ByAddressBits) {

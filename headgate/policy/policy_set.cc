@@ -67,6 +67,18 @@ bool PolicySet::needs_body_bytes() const noexcept {
   return false;
 }
 
+bool PolicySet::needs_body_bytes(const Request& request, Scratch& scratch) const {
+  Subject subject(request, settings_.client_address, scratch.host);
+  for (std::size_t i = 0; i < rules_->rules.size(); ++i) {
+    const Rule& rule = rules_->rules[i];
+    if (rule.cost.source == CostRule::Source::request_bytes &&
+        rules_->policies[i].mode != Mode::off && applies(rule, subject)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 std::span<const Match> PolicySet::match(const Request& request, Scratch& scratch) const {
   Subject subject(request, settings_.client_address, scratch.host);
   std::string& text = scratch.text;

@@ -53,6 +53,8 @@ class PolicySet {
 
   // Whether a policy's cost is the request's body: doors that learn its length late wait for it.
   [[nodiscard]] bool needs_body_bytes() const noexcept;
+  // The same for one request: whether such a policy applies to it.
+  [[nodiscard]] bool needs_body_bytes(const Request& request, Scratch& scratch) const;
 
   // The policies that this request must pass, in file order: neither `off` nor unlimited for its
   // partition. No failure: a part or cost that the request lacks has its documented default.

@@ -90,6 +90,25 @@ def test_chunked_body_beyond_the_limit(nginx, upstream):
     assert origin.asked == []
 
 
+UPLOADS = policies(policy(quota=1000, cost='request-bytes', unit='content-bytes',
+                          match='[{path: "/up*"}]'))
+CHUNKED = b' HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n'
+
+
+def test_only_bodies_that_a_policy_counts_are_waited_for(nginx):
+    server = nginx(UPLOADS, server='location / { return 200; }')
+    with harness.Connection(server.port) as connection:
+        connection.send(b'POST /other' + CHUNKED)  # and no chunk yet
+        assert connection.receive().status == 200
+
+
+def test_a_body_that_breaks_off_is_charged_as_far_as_it_came(nginx):
+    server = nginx(UPLOADS, server='location / { return 200; }')
+    with harness.Connection(server.port) as connection:
+        connection.send(b'POST /up' + CHUNKED + b'14\r\n' + b'x' * 20 + b'\r\n')
+    harness.until(lambda: server.ask('/up').r == 980, 'what came is charged')
+
+
 def test_proxied_and_bad_gateway(nginx, upstream):
     origin = upstream(lambda method, path, *_: (int(path[1:4]), [], b'body'))
     server = nginx(ONE, server=f'''
