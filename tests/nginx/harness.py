@@ -261,9 +261,13 @@ http {{
 
     def reload(self):
         """Returns when new workers have taken over and the old ones have gone."""
+        # A list read while processes come and go may miss some: wait until all workers are in it,
+        # or the signal may meet one that nginx has not handled yet and be lost in it.
+        until(lambda: len(self.children()) >= self.workers, 'all workers run')
         before = set(self.children())
         self.process.send_signal(signal.SIGHUP)
-        until(lambda: (now := set(self.children())) and not now & before, 'nginx has reloaded')
+        until(lambda: len(now := set(self.children())) >= self.workers and not now & before,
+              'nginx has reloaded')
 
     def reload_refused(self):
         before = self.log.count('[emerg]')
