@@ -19,6 +19,16 @@ struct Quota {
   friend constexpr bool operator==(const Quota&, const Quota&) = default;
 };
 
+// The shape of the law. docs/algorithms.md says how they differ.
+enum class Algorithm : std::uint8_t {
+  linear,
+  exponential,
+  fixed_window,
+  moving_window,
+  sliding_window_counter,
+  concurrency,
+};
+
 // What a denied request costs the client.
 enum class Denied : std::uint8_t {
   free,     // nothing: it may try again as often as it likes
@@ -35,9 +45,18 @@ enum class Reset : std::uint8_t {
 
 // The knobs of a law beside its quota.
 struct Terms {
+  static constexpr std::uint32_t log_max = 65536;
+
+  Algorithm algorithm = Algorithm::linear;
   Denied denied = Denied::free;
   Nanos penalty = 0;  // [ns], > 0 exactly with Denied::penalty
   Reset reset = Reset::pace;
+  // Costs are charged after the fact (Op::debit), so a key may owe up to a quota on top of its own.
+  bool late = false;
+  bool aligned = false;      // windows start at multiples of their length since the epoch, ...
+  Nanos offset = 0;          // ... plus this [ns], 0..window
+  std::uint32_t log = 4096;  // moving window: records a key, 1..log_max
+  Nanos lease = 60 * nanos_per_second;  // concurrency: a slot that nobody releases comes back [ns]
 };
 
 }  // namespace headgate::limit
