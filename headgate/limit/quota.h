@@ -47,10 +47,10 @@ enum class Reset : std::uint8_t {
 struct Terms {
   static constexpr std::uint32_t log_max = 65536;
 
-  Algorithm algorithm = Algorithm::linear;
   Denied denied = Denied::free;
   Nanos penalty = 0;  // [ns], > 0 exactly with Denied::penalty
   Reset reset = Reset::pace;
+  Algorithm algorithm = Algorithm::linear;
   // Costs are charged after the fact (Op::debit), so a key may owe up to a quota on top of its own.
   bool late = false;
   bool aligned = false;      // windows start at multiples of their length since the epoch, ...
