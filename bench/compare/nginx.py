@@ -347,6 +347,7 @@ class Stage:
 def compare(module, rounds, seconds, keys, say):
     """Runs all stages. Returns [(target, reached, needed, trustworthy)]: reached >= needed."""
     targets = []
+    say(machine.settle_network())
     with Bench(module) as bench:
         say(f'servers on processor {bench.server_core}, wrk with {CONNECTIONS} connections on '
             f'{bench.load_core}; {rounds} rounds of {seconds} s')
