@@ -2,11 +2,18 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <string_view>
+#include <utility>
 
 #include "headgate/base/instant.h"
+#include "headgate/base/writer.h"
+#include "headgate/field/closest.h"
+#include "headgate/field/draft_07.h"
+#include "headgate/field/quota_policy.h"
 #include "headgate/field/ratelimit.h"
 #include "headgate/field/sf_serialise.h"
+#include "headgate/field/trio.h"
 
 namespace headgate::field {
 namespace {
@@ -35,9 +42,23 @@ void finish(sf::Item& item, const Member& member, const sf::Parameters& extra) {
   item.parameters.insert(item.parameters.end(), extra.begin(), extra.end());
 }
 
-}  // namespace
+// A list with a text an item.
+template <class Write>
+void add_item(std::string& list, Write write) {
+  std::array<char, 96> room;  // three numbers of 15 digits, and what is between them
+  Writer out(room);
+  [[maybe_unused]] const bool written = write(out);
+  assert(written);
+  if (!list.empty()) list += member_separator;
+  list += out.text();
+}
 
-Result<Fields, sf::Error> announce(std::span<const Announcement> announcements) {
+std::string decimal(std::uint64_t value) {
+  return std::to_string(std::min(value, field_integer_max));
+}
+
+Result<std::vector<FieldLine>, sf::Error> current(std::span<const Announcement> announcements,
+                                                  PolicyPart part) {
   sf::List policies;
   sf::List limits;
   for (const Announcement& a : announcements) {
@@ -61,7 +82,72 @@ Result<Fields, sf::Error> announce(std::span<const Announcement> announcements) 
   if (!policy) return Failure<sf::Error>(policy.error());
   auto ratelimit = sf::serialise(limits);
   if (!ratelimit) return Failure<sf::Error>(ratelimit.error());
-  return Fields{std::move(*policy), std::move(*ratelimit)};
+  std::vector<FieldLine> lines;
+  if (!policies.empty() && part == PolicyPart::send) {
+    lines.push_back({policy_name, *std::move(policy)});
+  }
+  if (!limits.empty()) lines.push_back({ratelimit_name, *std::move(ratelimit)});
+  return lines;
+}
+
+// What the older forms have to tell: one limit and the policies.
+struct Older {
+  const Member* limit = nullptr;
+  std::string policies;  // "1000;w=3600, 5000;w=86400"
+};
+
+Older older(std::span<const Announcement> announcements, PolicyPart part) {
+  Older told;
+  for (const Announcement& a : announcements) {
+    const Member& m = a.member;
+    if (!m.q || !m.r || !is_default_unit(m.unit.value_or(""))) continue;
+    if (told.limit == nullptr || closer(*m.r, m.t, *told.limit->r, told.limit->t)) {
+      told.limit = &m;
+    }
+    if (m.w.value_or(0) > 0 && part == PolicyPart::send) {
+      add_item(told.policies, [&](Writer& out) { return write_quota_policy(out, *m.q, *m.w); });
+    }
+  }
+  return told;
+}
+
+void add_trio(std::vector<FieldLine>& lines, const Trio& names, std::string limit,
+              const Member& told) {
+  lines.push_back({names.limit, std::move(limit)});
+  lines.push_back({names.remaining, decimal(*told.r)});
+  if (told.t) lines.push_back({names.reset, decimal(*told.t)});
+}
+
+}  // namespace
+
+Result<std::vector<FieldLine>, sf::Error> announce(std::span<const Announcement> announcements,
+                                                   Form form, PolicyPart part) {
+  if (form == Form::ratelimit) return current(announcements, part);
+
+  const auto [limit, policies] = older(announcements, part);
+  std::vector<FieldLine> lines;
+  if (limit == nullptr) return lines;
+  if (form == Form::x_ratelimit) {
+    add_trio(lines, x_trio, decimal(*limit->q), *limit);
+    return lines;
+  }
+  if (!limit->t) return lines;
+  if (form == Form::draft_03) {
+    std::string all = decimal(*limit->q);
+    if (!policies.empty()) (all += member_separator) += policies;
+    add_trio(lines, draft_trio, std::move(all), *limit);
+    return lines;
+  }
+  if (!policies.empty()) lines.push_back({policy_name, policies});
+  if (form == Form::draft_06) {
+    add_trio(lines, draft_trio, decimal(*limit->q), *limit);
+  } else {
+    std::string value;
+    add_item(value,
+             [&](Writer& out) { return write_draft_07(out, *limit->q, *limit->r, *limit->t); });
+    lines.push_back({ratelimit_name, std::move(value)});
+  }
+  return lines;
 }
 
 }  // namespace headgate::field

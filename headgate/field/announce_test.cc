@@ -4,6 +4,8 @@
 
 #include <array>
 #include <fstream>
+#include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -60,22 +62,21 @@ Announcement announcement_of(const json& j) {
   return a;
 }
 
-json headers_of(const Fields& fields, bool policy_field) {
+json headers_of(const std::vector<FieldLine>& lines) {
   json out = json::array();
-  if (policy_field && !fields.policy.empty()) out.push_back({policy_name, fields.policy});
-  if (!fields.ratelimit.empty()) out.push_back({ratelimit_name, fields.ratelimit});
+  for (const FieldLine& line : lines) out.push_back({line.name, line.value});
   return out;
 }
 
-// The same by the way of the doors, where it can say as much.
-Fields written(const std::vector<Announcement>& announcements, bool& fine) {
+// The same of the current form, member by member, where that can say as much.
+json written(const std::vector<Announcement>& announcements, PolicyPart part, bool& fine) {
   std::array<char, 1000> policy_room{};
   std::array<char, 1000> limit_room{};
   Writer policy(policy_room);
   Writer limit(limit_room);
   for (const Announcement& a : announcements) {
     const Member& m = a.member;
-    if (m.q) {
+    if (m.q && part == PolicyPart::send) {
       if (!policy.text().empty()) policy.put(member_separator);
       fine = write_policy_member(policy, *m.policy, *m.q, m.unit.value_or(""), m.w, m.pk) && fine;
     }
@@ -84,24 +85,32 @@ Fields written(const std::vector<Announcement>& announcements, bool& fine) {
       fine = write_limit_member(limit, *m.policy, *m.r, m.t, m.pk) && fine;
     }
   }
-  return {std::string(policy.text()), std::string(limit.text())};
+  json out = json::array();
+  if (!policy.text().empty()) out.push_back({policy_name, policy.text()});
+  if (!limit.text().empty()) out.push_back({ratelimit_name, limit.text()});
+  return out;
 }
 
-TEST(Announce, VectorsOfTheCurrentForm) {
+TEST(Announce, Vectors) {
+  const std::map<std::string, Form> forms = {{"current", Form::ratelimit},
+                                             {"draft-07", Form::draft_07},
+                                             {"draft-03", Form::draft_03},
+                                             {"x-ratelimit", Form::x_ratelimit}};
   std::ifstream in(HEADGATE_SOURCE_DIR "/tests/vectors/fields/serialise.json");
   const json file = json::parse(in);
   int ran = 0;
-  int doors = 0;
+  int by_member = 0;
   std::set<std::string> unfit;
   for (const json& vector : file.at("cases")) {
-    if (vector.at("form") != "current") continue;
     ++ran;
     const std::string id = vector.at("id");
     SCOPED_TRACE(id + " " + vector.at("note").get<std::string>());
+    const Form form = forms.at(vector.at("form"));
     const json& expect = vector.at("expect");
-    const bool policy_field = vector.value("policy_field", true);
+    const PolicyPart part =
+        vector.value("policy_field", true) ? PolicyPart::send : PolicyPart::omit;
     std::vector<Announcement> announcements;
-    bool plain = true;
+    bool plain = form == Form::ratelimit;
     for (const json& member : vector.at("members")) {
       if (!fits_the_type(member)) {
         unfit.insert(id);
@@ -114,23 +123,57 @@ TEST(Announce, VectorsOfTheCurrentForm) {
               a.limit_extra.empty();
     }
     if (unfit.contains(id)) continue;
-    const auto fields = announce(announcements);
-    ASSERT_EQ(fields.has_value(), !expect.contains("error"));
-    if (fields) {
-      EXPECT_EQ(headers_of(*fields, policy_field), expect.at("headers"));
+    const auto lines = announce(announcements, form, part);
+    ASSERT_EQ(lines.has_value(), !expect.contains("error"));
+    if (lines) {
+      EXPECT_EQ(headers_of(*lines), expect.at("headers"));
     }
     if (!plain) continue;
-    ++doors;
+    ++by_member;
     bool fine = true;
-    const Fields text = written(announcements, fine);
-    EXPECT_EQ(fine, fields.has_value());
+    const json text = written(announcements, part, fine);
+    EXPECT_EQ(fine, lines.has_value());
     if (fine) {
-      EXPECT_EQ(headers_of(text, policy_field), expect.at("headers"));
+      EXPECT_EQ(text, expect.at("headers"));
     }
   }
-  EXPECT_EQ(ran, 31);
-  EXPECT_EQ(doors, 21);
+  EXPECT_EQ(ran, 40);
+  EXPECT_EQ(by_member, 21);
   EXPECT_EQ(unfit, (std::set<std::string>{"s-021", "s-022", "s-023", "s-024"}));
+}
+
+Announcement limit(std::uint64_t q, std::uint64_t w, std::uint64_t r,
+                   std::optional<std::uint64_t> t) {
+  Announcement a;
+  a.member = {"name", q, "requests", w, r, t, {}};
+  return a;
+}
+
+// express-rate-limit's `draft-6`, which no vector has: policies apart, and the trio.
+TEST(Announce, Draft06HasThePoliciesInAFieldOfTheirOwn) {
+  const Announcement limits[] = {limit(1000, 3600, 650, 1800), limit(5000, 86400, 100, 36000)};
+  using Lines = std::vector<FieldLine>;
+  EXPECT_EQ(announce(limits, Form::draft_06),
+            (Lines{{"RateLimit-Policy", "1000;w=3600, 5000;w=86400"},
+                   {"RateLimit-Limit", "5000"},
+                   {"RateLimit-Remaining", "100"},
+                   {"RateLimit-Reset", "36000"}}));
+  EXPECT_EQ(announce(limits, Form::draft_06, PolicyPart::omit)->size(), 3U);
+  const Announcement never[] = {limit(0, 60, 0, {})};
+  EXPECT_EQ(announce(never, Form::draft_06), Lines{});
+}
+
+TEST(Announce, OlderFormsLowerNumbersToo) {
+  constexpr std::uint64_t huge = std::numeric_limits<std::uint64_t>::max();
+  const Announcement limits[] = {limit(huge, huge, huge, huge)};
+  for (const Form form : {Form::draft_07, Form::draft_06, Form::draft_03, Form::x_ratelimit}) {
+    const auto lines = announce(limits, form);
+    ASSERT_TRUE(lines.has_value() && !lines->empty());
+    for (const FieldLine& line : *lines) {
+      EXPECT_NE(line.value.find("999999999999999"), std::string::npos) << line.name;
+      EXPECT_EQ(line.value.find("184467"), std::string::npos) << line.name;
+    }
+  }
 }
 
 }  // namespace

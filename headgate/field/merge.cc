@@ -27,12 +27,15 @@ Treatment treatment(Shape shape, bool present) noexcept {
 }  // namespace
 
 Upstream Upstream::read(std::span<const std::string_view> ratelimit_lines,
-                        std::span<const std::string_view> policy_lines) noexcept {
+                        std::span<const std::string_view> policy_lines,
+                        OlderFields older) noexcept {
   Upstream upstream;
+  upstream.older_ = older;
   if (ratelimit_lines.empty() && policy_lines.empty()) return upstream;
   try {
     Reading limits = read_members(FieldKind::ratelimit, ratelimit_lines);
     Reading policies = read_members(FieldKind::policy, policy_lines);
+    upstream.lists_ = limits.shape == Shape::current || policies.shape == Shape::current;
     upstream.ratelimit_ = treatment(limits.shape, !ratelimit_lines.empty());
     // Current policies beside a RateLimit of an older draft would be joined by nothing, and a
     // reader would take them for the whole and not look at the older field.
@@ -50,11 +53,34 @@ Upstream Upstream::read(std::span<const std::string_view> ratelimit_lines,
                 return a.name != b.name ? a.name < b.name : a.pk < b.pk;
               });
   } catch (const std::bad_alloc&) {
-    upstream.members_.clear();
-    upstream.ratelimit_ = Treatment::keep;
-    upstream.policy_ = Treatment::keep;
+    return unread(older);
   }
   return upstream;
+}
+
+Upstream Upstream::unread(OlderFields older) noexcept {
+  Upstream upstream;
+  upstream.older_ = older;
+  upstream.ratelimit_ = Treatment::keep;
+  upstream.policy_ = Treatment::keep;
+  return upstream;
+}
+
+bool Upstream::leaves(Form form) const noexcept {
+  const bool both_free = !lists_ && ratelimit_ != Treatment::keep && policy_ != Treatment::keep;
+  switch (form) {
+    case Form::ratelimit:
+      return true;  // as treatment says, field by field
+    case Form::draft_07:
+      return both_free;
+    case Form::draft_06:
+      return both_free && !older_.trio;
+    case Form::draft_03:
+      return !older_.trio;
+    case Form::x_ratelimit:
+      return !older_.x_ratelimit;
+  }
+  return false;
 }
 
 bool Upstream::has(std::string_view name, std::optional<std::string_view> pk) const noexcept {

@@ -18,7 +18,7 @@ using namespace std::string_view_literals;
 
 Upstream upstream_of(std::vector<std::string_view> ratelimit,
                      std::vector<std::string_view> policy = {}) {
-  return Upstream::read(ratelimit, policy);
+  return Upstream::read(ratelimit, policy, {});
 }
 
 // What a door does with an Upstream, as short as it can be said.
@@ -29,7 +29,7 @@ json merged(const json& upstream_lines, const json& own) {
     if (line[0] == ratelimit_name) lines[0].push_back(line[1].get_ref<const std::string&>());
     if (line[0] == policy_name) lines[1].push_back(line[1].get_ref<const std::string&>());
   }
-  const Upstream upstream = Upstream::read(lines[0], lines[1]);
+  const Upstream upstream = Upstream::read(lines[0], lines[1], {});
   std::array<char, 500> policy_room{};
   std::array<char, 500> limit_room{};
   Writer policy(policy_room);
@@ -98,6 +98,36 @@ TEST(Merge, TreatsEachFieldByItsForm) {
     EXPECT_EQ(upstream.ratelimit(), c.to_ratelimit);
     EXPECT_EQ(upstream.policy(), c.to_policy);
   }
+}
+
+TEST(Merge, AnOlderFormIsSentWhereUpstreamLeavesItsFields) {
+  struct {
+    std::vector<std::string_view> ratelimit, policy;
+    OlderFields older;
+    bool draft_07, draft_06, draft_03, x_ratelimit;
+  } const cases[] = {
+      {{}, {}, {}, true, true, true, true},
+      {{R"("a";r=1)"}, {}, {}, false, false, true, true},
+      {{}, {R"("a";q=1)"}, {}, false, false, true, true},
+      {{"limit=1, remaining=1, reset=1"}, {}, {}, false, false, true, true},
+      {{}, {"100;w=60"}, {}, false, false, true, true},
+      // What is to be dropped is out of the way.
+      {{"garbage ("}, {""}, {}, true, true, true, true},
+      {{"garbage ("}, {R"("a";q=1)"}, {}, false, false, true, true},
+      {{}, {}, {true, false}, true, false, false, true},
+      {{}, {}, {false, true}, true, true, true, false},
+  };
+  for (const auto& c : cases) {
+    SCOPED_TRACE(c.ratelimit.empty() ? "" : c.ratelimit[0]);
+    const Upstream upstream = Upstream::read(c.ratelimit, c.policy, c.older);
+    EXPECT_TRUE(upstream.leaves(Form::ratelimit));
+    EXPECT_EQ(upstream.leaves(Form::draft_07), c.draft_07);
+    EXPECT_EQ(upstream.leaves(Form::draft_06), c.draft_06);
+    EXPECT_EQ(upstream.leaves(Form::draft_03), c.draft_03);
+    EXPECT_EQ(upstream.leaves(Form::x_ratelimit), c.x_ratelimit);
+  }
+  EXPECT_FALSE(Upstream::unread({}).leaves(Form::draft_07));
+  EXPECT_EQ(Upstream::unread({}).ratelimit(), Treatment::keep);
 }
 
 TEST(Merge, ANameClashesWhereAReaderWouldTakeOneForTheOther) {

@@ -1,0 +1,15 @@
+// RateLimit as draft-07 has it: a Dictionary that tells one limit.
+#pragma once
+
+#include <cstdint>
+
+#include "headgate/base/writer.h"
+
+namespace headgate::field {
+
+// `limit=100, remaining=50, reset=30`. Numbers above 999,999,999,999,999 are lowered to it. False,
+// and nothing written, if it does not fit. No allocation.
+[[nodiscard]] bool write_draft_07(Writer& out, std::uint64_t limit, std::uint64_t remaining,
+                                  std::uint64_t reset) noexcept;
+
+}  // namespace headgate::field

@@ -1,0 +1,22 @@
+// Three fields that tell one limit in three numbers: how the drafts before 07 and the servers
+// before any draft have it.
+//
+//   RateLimit-Limit: 100                      its quota; draft-03 adds all policies: 100, 100;w=60
+//   RateLimit-Remaining: 50                   units left
+//   RateLimit-Reset: 30                       for so many seconds
+#pragma once
+
+#include <string_view>
+
+namespace headgate::field {
+
+struct Trio {
+  std::string_view limit;
+  std::string_view remaining;
+  std::string_view reset;
+};
+
+inline constexpr Trio draft_trio{"RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"};
+inline constexpr Trio x_trio{"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"};
+
+}  // namespace headgate::field
