@@ -93,7 +93,7 @@ class Desk {
 // How long does the law take to decide, in 64 bits (the interval is whole nanoseconds) or in 128?
 template <class Linear>
 void law_decides(benchmark::State& state, const limit::Quota& quota) {
-  const limit::Law any = limit::linear_law(quota, {}).value();
+  const limit::Law any = limit::make_law(quota, {}).value();
   const auto& law = std::get<Linear>(any);
   std::optional<typename Linear::State> tat;
   Instant now{nanos_per_second};

@@ -69,8 +69,8 @@ const std::string& good_table() {
 
 void use(Table& table) {
   static const Law laws[] = {
-      headgate::limit::linear_law({10, 10 * nanos_per_second}, {}).value(),
-      headgate::limit::linear_law({7, 10 * nanos_per_second}, {}).value(),
+      headgate::limit::make_law({10, 10 * nanos_per_second}, {}).value(),
+      headgate::limit::make_law({7, 10 * nanos_per_second}, {}).value(),
   };
   const Instant now = table.now();
   for (const Law& law : laws) {

@@ -173,7 +173,7 @@ void compare(int rounds) {
   const Keys stream(decisions, keys, 7);
   // Nothing is denied: a thousandth of a second pays for a unit of a quota of millions.
   const limit::Quota quota{1'000'000'000, Nanos{1'000'000'000} * 1'000'000};
-  const limit::Law law = limit::linear_law(quota, {}).value();
+  const limit::Law law = limit::make_law(quota, {}).value();
   auto table =
       store::Table::open({.memory = std::size_t{32} << 20, .sharing = store::Sharing::threads});
   auto shared = store::Table::open({.memory = std::size_t{32} << 20});
@@ -230,7 +230,7 @@ void fill() {
   auto table =
       store::Table::open({.memory = std::size_t{256} << 20, .sharing = store::Sharing::threads});
   if (!table) std::abort();
-  const limit::Law law = limit::linear_law({3600, 3600 * nanos_per_second}, {}).value();
+  const limit::Law law = limit::make_law({3600, 3600 * nanos_per_second}, {}).value();
   const Instant now = (*table)->now();
   std::string key(key_bytes, '0');
   limit::Charge charge{&law, key, 1000};

@@ -2,11 +2,44 @@
 
 namespace headgate::limit {
 
-std::optional<Law> linear_law(const Quota& quota, const Terms& terms) noexcept {
-  if (quota.units == 0 && quota.window >= 1 && quota.window <= Quota::window_max) return Closed{};
+namespace {
+
+std::optional<Law> linear(const Quota& quota, const Terms& terms) noexcept {
   if (const auto whole = LinearWhole::make(quota, terms)) return *whole;
   if (const auto exact = LinearExact::make(quota, terms)) return *exact;
   return std::nullopt;
+}
+
+template <class L>
+std::optional<Law> one(const Quota& quota, const Terms& terms) noexcept {
+  if (const auto law = L::make(quota, terms)) return *law;
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Law> make_law(const Quota& quota, const Terms& terms) noexcept {
+  if (!offers(terms.algorithm, terms.denied)) return std::nullopt;
+  if (quota.units == 0) {
+    const bool timeless = terms.algorithm == Algorithm::concurrency;
+    if (!timeless && (quota.window < 1 || quota.window > Quota::window_max)) return std::nullopt;
+    return Closed{};
+  }
+  switch (terms.algorithm) {
+    case Algorithm::linear:
+      return linear(quota, terms);
+    case Algorithm::exponential:
+      return one<Exponential>(quota, terms);
+    case Algorithm::fixed_window:
+      return one<FixedWindow>(quota, terms);
+    case Algorithm::moving_window:
+      return one<MovingWindow>(quota, terms);
+    case Algorithm::sliding_window_counter:
+      return one<SlidingWindowCounter>(quota, terms);
+    case Algorithm::concurrency:
+      break;
+  }
+  return one<Concurrency>(quota, terms);
 }
 
 bool denial_costs(const Law& law) noexcept {

@@ -6,9 +6,14 @@
 #include <string_view>
 #include <variant>
 
+#include "headgate/limit/concurrency.h"
 #include "headgate/limit/decision.h"
+#include "headgate/limit/exponential.h"
+#include "headgate/limit/fixed_window.h"
 #include "headgate/limit/linear.h"
+#include "headgate/limit/moving_window.h"
 #include "headgate/limit/quota.h"
+#include "headgate/limit/sliding_window_counter.h"
 
 namespace headgate::limit {
 
@@ -20,16 +25,31 @@ struct Closed {
   }
 };
 
-using Law = std::variant<Closed, LinearWhole, LinearExact>;
+// LinearWhole to SlidingWindowCounter keep a small state (Step), the last two a log (log.h).
+using Law = std::variant<Closed, LinearWhole, LinearExact, Exponential, FixedWindow,
+                         SlidingWindowCounter, MovingWindow, Concurrency>;
 
-// The linear law for this quota, in the narrowest exact form. std::nullopt where the quota or the
-// window is out of range, or their product is beyond 128 bits.
-[[nodiscard]] std::optional<Law> linear_law(const Quota& quota, const Terms& terms) noexcept;
+// Whether an algorithm has a way to let denied requests cost something.
+[[nodiscard]] constexpr bool offers(Algorithm algorithm, Denied denied) noexcept {
+  if (denied == Denied::free || algorithm == Algorithm::linear) return true;
+  return denied == Denied::spend &&
+         (algorithm == Algorithm::exponential || algorithm == Algorithm::fixed_window);
+}
+
+// The law for this quota, in its narrowest exact form. std::nullopt where the quota, the window or
+// a term is out of range, their product is beyond 128 bits, or the algorithm does not offer() what
+// denials are to cost.
+[[nodiscard]] std::optional<Law> make_law(const Quota& quota, const Terms& terms) noexcept;
 
 // Whether a denial changes what the key has left.
 [[nodiscard]] bool denial_costs(const Law& law) noexcept;
 
-enum class Op : std::uint8_t { spend, peek, refund };
+enum class Op : std::uint8_t {
+  spend,   // take if it is there
+  peek,    // answer as spend would, take nothing
+  refund,  // give back; under concurrency: release
+  debit,   // take whatever is there: a cost that became known late. Never denied
+};
 
 // One question to a store: may `cost` units of this key pass under this law? `law` and `key` are
 // the caller's and outlive the call. `key` is the policy's name and the partition key, encoded so
@@ -39,6 +59,7 @@ struct Charge {
   std::string_view key;
   std::uint64_t cost = 1;
   Op op = Op::spend;
+  Instant since{};  // of a refund: when the units were taken; {} if nobody knows
 };
 
 }  // namespace headgate::limit

@@ -13,6 +13,7 @@
 // Pure: no clock, no allocation, no failure after construction. All functions are thread-safe.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <numeric>
 #include <optional>
@@ -21,16 +22,9 @@
 #include "headgate/base/instant.h"
 #include "headgate/limit/decision.h"
 #include "headgate/limit/quota.h"
+#include "headgate/limit/step.h"
 
 namespace headgate::limit {
-
-// What a law makes of one request: the state to keep and the answer.
-template <class State>
-struct Step {
-  State state{};         // meaningful only if `changed`
-  bool changed = false;  // false: the store has nothing to write
-  Decision decision;
-};
 
 template <class Ticks>
 class Linear {
@@ -56,8 +50,9 @@ class Linear {
     law.scale_ = static_cast<Ticks>(scale);
     law.interval_ = static_cast<Ticks>(quota.window / common);
     law.window_ = static_cast<Ticks>(quota.window * scale);
-    law.penalty_ = static_cast<Ticks>(terms.penalty * scale);
-    law.latest_ = static_cast<Ticks>((time_max - 2 * law.window_ - law.penalty_) / scale);
+    const Nanos owed = terms.late ? std::max(terms.penalty, quota.window) : terms.penalty;
+    law.debt_ = static_cast<Ticks>(owed * scale);
+    law.latest_ = static_cast<Ticks>((time_max - 2 * law.window_ - law.debt_) / scale);
     law.quota_ = quota.units;
     law.denied_ = terms.denied;
     law.reset_ = terms.reset;
@@ -114,6 +109,18 @@ class Linear {
     return {next, next != *tat, admission(next, at)};
   }
 
+  // Takes `cost` units that are already spent. Never denied; the debt is at most a quota (or the
+  // penalty, if that is longer), and none without Terms::late.
+  [[nodiscard]] constexpr Step<State> debit(const std::optional<State>& tat, std::uint64_t cost,
+                                            Instant now) const noexcept {
+    const Ticks at = ticks(now);
+    const Ticks most = at + window_ + debt_;
+    const Ticks before = clamped(tat, at);
+    Ticks next = before + static_cast<Ticks>(std::min(cost, 2 * quota_)) * interval_;
+    if (next > most) next = most;
+    return {next, next != before || (tat && *tat > next), admission(next, at)};
+  }
+
   // When the quota is full again [ns, rounded up]: from then on the state says nothing.
   [[nodiscard]] constexpr Nanos full_at(const State& tat) const noexcept {
     return ceil_div(static_cast<Nanos>(tat), static_cast<Nanos>(scale_));
@@ -137,19 +144,19 @@ class Linear {
   // The state as a request at `at` finds it: no more than a full quota, no more than a full debt.
   [[nodiscard]] constexpr Ticks clamped(const std::optional<State>& tat, Ticks at) const noexcept {
     if (!tat || *tat <= at) return at;
-    const Ticks most = at + window_ + penalty_;
+    const Ticks most = at + window_ + debt_;
     return *tat > most ? most : *tat;
   }
 
-  // An answer that takes nothing. A lenient state beyond a full spend can only come from a clock
-  // that went back: it is corrected, and the correction is kept.
+  // An answer that takes nothing. A lenient state beyond a full spend and debt can only come from a
+  // clock that went back: it is corrected, and the correction is kept.
   [[nodiscard, gnu::always_inline]] constexpr Step<State> look(
       const std::optional<State>& tat, Ticks at, Denial denied,
       std::uint64_t cost = 0) const noexcept {
     Step<State> step;
     Ticks seen = tat && *tat > at ? *tat : at;
-    if (denied_ == Denied::free && seen > at + window_) {
-      seen = at + window_;
+    if (denied_ == Denied::free && seen > at + window_ + debt_) {
+      seen = at + window_ + debt_;
       step = {seen, true, {}};
     }
     switch (denied) {
@@ -218,7 +225,7 @@ class Linear {
   Ticks scale_ = 1;     // ticks a nanosecond
   Ticks interval_ = 0;  // w/q [ticks], exact
   Ticks window_ = 0;    // w [ticks]
-  Ticks penalty_ = 0;   // [ticks]
+  Ticks debt_ = 0;      // how far beyond the window a key may owe: penalty, late costs [ticks]
   Ticks latest_ = 0;    // instants are held within -latest_..latest_ [ns]
   std::uint64_t quota_ = 0;
   Denied denied_ = Denied::free;

@@ -246,11 +246,11 @@ TEST(Linear, ServesTheLargestQuotasOverCenturies) {
   constexpr Nanos century = second * 86400 * 36525;
   for (const std::uint64_t units : {Quota::units_max, Quota::units_max - 2}) {
     for (const Nanos window : {Nanos{1}, second, 10 * century}) {
-      const auto law = linear_law({units, window}, {});
+      const auto law = make_law({units, window}, {});
       ASSERT_TRUE(law) << units;
     }
   }
-  EXPECT_FALSE(linear_law({Quota::units_max - 2, Quota::window_max}, {})) << "beyond 128 bits";
+  EXPECT_FALSE(make_law({Quota::units_max - 2, Quota::window_max}, {})) << "beyond 128 bits";
 }
 
 }  // namespace

@@ -108,7 +108,7 @@ void replay_file(const std::string& name) {
       if (quota.units == 0) replay(sequence, Closed{}, reset);
       if (const auto law = LinearWhole::make(quota, t)) ++narrow, replay(sequence, *law, reset);
       if (const auto law = LinearExact::make(quota, t)) ++wide, replay(sequence, *law, reset);
-      ASSERT_TRUE(linear_law(quota, t).has_value()) << sequence["id"];
+      ASSERT_TRUE(make_law(quota, t).has_value()) << sequence["id"];
     }
   }
   EXPECT_GE(narrow, 100);

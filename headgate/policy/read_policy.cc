@@ -102,7 +102,7 @@ Place quota_place(const MapReader& map) {
 
 std::optional<Grant> make_grant(const limit::Quota& quota, const limit::Terms& terms, Place at,
                                 Faults& faults) {
-  const auto law = limit::linear_law(quota, terms);
+  const auto law = limit::make_law(quota, terms);
   if (law) return Grant{quota, false, *law};
   faults.add(at, "quota " + std::to_string(quota.units) + " over this window" +
                      (terms.penalty > 0 ? " and penalty" : "") +

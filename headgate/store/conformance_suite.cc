@@ -22,7 +22,7 @@ constexpr Nanos second = nanos_per_second;
 constexpr Instant noon{1'000'000 * nanos_per_second};
 
 Law law(std::uint64_t quota, Nanos window, limit::Terms terms = {}) {
-  return limit::linear_law({quota, window}, terms).value();
+  return limit::make_law({quota, window}, terms).value();
 }
 
 // One whole-nanosecond interval and one that is not: the two forms of state.

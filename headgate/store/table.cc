@@ -213,6 +213,8 @@ void Table::on_shelf(const limit::Law& law, Act act) const noexcept {
           return law.spend(state, cost, now);
         case limit::Op::peek:
           return law.peek(state, cost, now);
+        case limit::Op::debit:
+          return law.debit(state, cost, now);
         case limit::Op::refund:
           break;
       }
@@ -226,7 +228,7 @@ void Table::on_shelf(const limit::Law& law, Act act) const noexcept {
   if (const auto* law = std::get_if<limit::LinearExact>(charge.law)) {
     return run(*law, wide_, narrow_);
   }
-  return std::get<limit::Closed>(*charge.law).decide(op == limit::Op::refund ? 0 : cost);
+  return std::get<limit::Closed>(*charge.law).decide(op == limit::Op::refund || op == limit::Op::debit ? 0 : cost);
 }
 
 void Table::take(std::span<Bundle> bundles, Instant now, Completion done) noexcept {
@@ -274,7 +276,7 @@ void Table::take(std::span<Bundle> bundles, Instant now, Completion done) noexce
 // A guess, as good as the moment: the cell may be changing.
 bool Table::seems_admissible(const limit::Charge& charge, const Place& place,
                              Instant now) const noexcept {
-  if (charge.op == limit::Op::refund) return true;
+  if (charge.op == limit::Op::refund || charge.op == limit::Op::debit) return true;
   if (charge.op == limit::Op::peek && charge.cost == 0) return true;
   if (const auto* law = std::get_if<limit::LinearWhole>(charge.law)) {
     return law->admits(narrow_.glance(place, *law), charge.cost, now);

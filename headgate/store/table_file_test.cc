@@ -74,8 +74,8 @@ Decision spend(Table& table, const Law& law, std::uint64_t cost, Instant now) {
 }
 
 TEST_F(TableFile, KeepsQuotasOverARestart) {
-  const Law narrow = limit::linear_law({10, 100'000 * second}, {}).value();
-  const Law wide = limit::linear_law({7, 100'000 * second}, {}).value();
+  const Law narrow = limit::make_law({10, 100'000 * second}, {}).value();
+  const Law wide = limit::make_law({7, 100'000 * second}, {}).value();
   for (const Law* law : {&narrow, &wide}) {
     std::filesystem::remove(path_);
     Instant then;
@@ -107,7 +107,7 @@ TEST_F(TableFile, TwoUsersShareOneState) {
   const auto one = open();
   const auto two = open();
   ASSERT_TRUE(one && two);
-  const Law law = limit::linear_law({10, 100'000 * second}, {}).value();
+  const Law law = limit::make_law({10, 100'000 * second}, {}).value();
   const Instant now = (*one)->now();
   EXPECT_TRUE(spend(**one, law, 4, now).admitted);
   EXPECT_EQ(spend(**two, law, 4, now).remaining, 2u);
@@ -115,7 +115,7 @@ TEST_F(TableFile, TwoUsersShareOneState) {
 }
 
 TEST_F(TableFile, ManyProcessesThatCreateItAtOnceGetTheSame) {
-  const Law law = limit::linear_law({100, 100'000 * second}, {}).value();
+  const Law law = limit::make_law({100, 100'000 * second}, {}).value();
   for (int round = 0; round < 20; ++round) {
     std::filesystem::remove(path_);
     std::vector<pid_t> children;
@@ -210,8 +210,8 @@ TEST_F(TableFile, GarbageInTheCellsLocksNobodyOut) {
   poke(4096, garbage);
   const auto table = open();
   ASSERT_TRUE(table) << table.error();
-  const Law narrow = limit::linear_law({10, 10 * second}, {}).value();
-  const Law wide = limit::linear_law({7, 10 * second}, {}).value();
+  const Law narrow = limit::make_law({10, 10 * second}, {}).value();
+  const Law wide = limit::make_law({7, 10 * second}, {}).value();
   for (const Law* law : {&narrow, &wide}) {
     for (int i = 0; i < 2000; ++i) {
       const std::string key = std::to_string(i);

@@ -35,12 +35,12 @@ std::uint64_t next(std::uint64_t& state) {
 }
 
 const Law narrow =
-    limit::linear_law({2 * quota, 2 * static_cast<Nanos>(quota) * second}, {}).value();
+    limit::make_law({2 * quota, 2 * static_cast<Nanos>(quota) * second}, {}).value();
 
 // Spends on random keys, two policies at once, and churns new keys through a few buckets, until
 // it is killed.
 [[noreturn]] void hammer(Table& table, Tally& tally, Instant now, std::uint64_t seed) {
-  const Law wide = limit::linear_law({quota * 7, 3000 * second}, {}).value();
+  const Law wide = limit::make_law({quota * 7, 3000 * second}, {}).value();
   for (;;) {
     const std::size_t key = next(seed) % keys;
     const std::string a = "a" + std::to_string(key);

@@ -28,7 +28,7 @@ constexpr int workers = 4;
 constexpr int rounds = 1000;
 
 Law law(std::uint64_t quota, Nanos window) {
-  return limit::linear_law({quota, window}, {}).value();
+  return limit::make_law({quota, window}, {}).value();
 }
 
 // What the workers share: in shared memory, so that they may be processes.

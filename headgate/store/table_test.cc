@@ -18,7 +18,7 @@ using limit::Op;
 constexpr Nanos second = nanos_per_second;
 
 Law law(std::uint64_t quota, Nanos window, limit::Terms terms = {}) {
-  return limit::linear_law({quota, window}, terms).value();
+  return limit::make_law({quota, window}, terms).value();
 }
 
 std::unique_ptr<Table> open(const TableOptions& options) {

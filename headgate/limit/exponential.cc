@@ -1,0 +1,203 @@
+#include "headgate/limit/exponential.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace headgate::limit {
+namespace {
+
+// No rate passes it, whatever the history: sums stay finite.
+constexpr double rate_max = 1e300;
+
+struct Decay {
+  double mean;  // (1 - e^-x) / x
+  double left;  // e^-x
+};
+
+Decay decay(double x) noexcept {
+  const double gone = -std::expm1(-x);
+  return {x > 0 ? gone / x : 1, 1 - gone};
+}
+
+// The least whole number of seconds for which `enough(seconds)`, which is monotone, holds. `guess`
+// is where the search starts.
+template <class Enough>
+Nanos least_seconds(Nanos guess, Enough enough) noexcept {
+  Nanos low = -1;  // not enough
+  Nanos high = guess;
+  Nanos stride = 1;
+  if (enough(guess)) {
+    while (high > 0 && low < 0) {
+      const Nanos lower = std::max<Nanos>(high - stride, 0);
+      if (enough(lower)) {
+        high = lower;
+      } else {
+        low = lower;
+      }
+      stride *= 2;
+    }
+  } else {
+    do {
+      low = high;
+      high += stride;
+      stride *= 2;
+    } while (!enough(high));
+  }
+  while (high - low > 1) {
+    const Nanos middle = low + (high - low) / 2;
+    (enough(middle) ? high : low) = middle;
+  }
+  return high;
+}
+
+}  // namespace
+
+std::optional<Exponential> Exponential::make(const Quota& quota, const Terms& terms) noexcept {
+  if (!Answer::servable(quota)) return std::nullopt;
+  if (terms.denied == Denied::penalty || terms.penalty != 0) return std::nullopt;
+  Exponential law;
+  law.answer_ = Answer(quota, terms);
+  law.quota_ = static_cast<double>(quota.units);
+  law.most_ = terms.late ? 2 * law.quota_ : law.quota_;
+  law.window_ = static_cast<double>(quota.window);
+  law.rounding_ = law.quota_ * 0x1p-49;
+  law.reset_ = terms.reset;
+  law.denied_ = terms.denied;
+  return law;
+}
+
+Step<Exponential::State> Exponential::spend(const std::optional<State>& state, std::uint64_t cost,
+                                            Instant now) const noexcept {
+  const Nanos at = Answer::held(now);
+  Seen seen = look(state, at);
+  if (cost > quota()) return {seen.state(), seen.moved, denial(seen, at, cost)};
+  const double rate = rate_with(seen, static_cast<double>(cost), at);
+  const bool admitted = cost == 0 || rate <= quota_;
+  if (cost > 0 && (admitted || denial_costs())) seen = {at, std::min(rate, rate_max), true, true};
+  return {seen.state(), seen.moved, admitted ? admission(seen, at) : denial(seen, at, cost)};
+}
+
+bool Exponential::admits(const std::optional<State>& state, std::uint64_t cost,
+                         Instant now) const noexcept {
+  if (cost == 0) return true;
+  const Nanos at = Answer::held(now);
+  return cost <= quota() && rate_with(look(state, at), static_cast<double>(cost), at) <= quota_;
+}
+
+Step<Exponential::State> Exponential::peek(const std::optional<State>& state, std::uint64_t cost,
+                                           Instant now) const noexcept {
+  const Seen seen = look(state, Answer::held(now));
+  return {seen.state(), seen.moved, spend(state, cost, now).decision};
+}
+
+Step<Exponential::State> Exponential::refund(const std::optional<State>& state, std::uint64_t cost,
+                                             Instant now) const noexcept {
+  const Nanos at = Answer::held(now);
+  Seen seen = look(state, at);
+  if (seen.known && cost > 0) {
+    seen.rate = std::max(0.0, seen.rate - static_cast<double>(std::min(cost, Quota::cost_max)));
+    seen.moved = true;
+  }
+  return {seen.state(), seen.moved, admission(seen, at)};
+}
+
+Step<Exponential::State> Exponential::debit(const std::optional<State>& state, std::uint64_t cost,
+                                            Instant now) const noexcept {
+  const Nanos at = Answer::held(now);
+  Seen seen = look(state, at);
+  if (cost > 0) {
+    const double taken = std::min(static_cast<double>(cost), most_);
+    const double owed = rate_with(seen, 0, at);
+    seen = {at, std::max(owed, std::min(rate_with(seen, taken, at), most_)), true, true};
+  }
+  return {seen.state(), seen.moved, admission(seen, at)};
+}
+
+Nanos Exponential::full_at(const State& state) const noexcept {
+  // From 1 + ln(rate) windows on, a unit's own rate is all that counts: what is left of this one,
+  // e^-x * rate, is at most 1 - (1 - e^-x) / x.
+  const double windows = 1 + (state.rate > 1 ? std::log(std::min(state.rate, rate_max)) : 0);
+  return state.time() + static_cast<Nanos>(std::ceil(windows * window_));
+}
+
+Exponential::Seen Exponential::look(const std::optional<State>& state, Nanos at) const noexcept {
+  if (!state) return {at, 0, false, false};
+  Seen seen{state->time(), state->rate, true, false};
+  if (!(seen.rate >= 0 && seen.rate <= rate_max)) seen.rate = quota_;  // damaged memory
+  if (seen.time > at) {
+    seen.time = at;
+    seen.moved = true;
+  }
+  return seen;
+}
+
+double Exponential::windows_since(const Seen& seen, Nanos at) const noexcept {
+  const Nanos span = at - seen.time;
+  const bool narrow = span >> 63 == 0;
+  return (narrow ? static_cast<double>(static_cast<std::int64_t>(span))
+                 : static_cast<double>(span)) /
+         window_;
+}
+
+double Exponential::rate_with(const Seen& seen, double cost, Nanos at) const noexcept {
+  if (!seen.known) return cost;
+  const Decay past = decay(windows_since(seen, at));
+  return std::max(cost * past.mean + past.left * seen.rate, cost);
+}
+
+std::uint64_t Exponential::available(const Seen& seen, Nanos at) const noexcept {
+  const double one = rate_with(seen, 1, at);
+  if (one > quota_) return 0;
+  // Bursts in one tick add whole numbers, exactly; anything else may be rounded at each step.
+  const double room = quota_ - one - (one == std::floor(one) ? 0 : rounding_);
+  return std::min(quota(), 1 + (room > 0 ? static_cast<std::uint64_t>(room) : 0));
+}
+
+Nanos Exponential::wait(const Seen& seen, Nanos at, std::uint64_t cost) const noexcept {
+  const auto units = static_cast<double>(cost);
+  const auto enough = [&](Nanos seconds) {
+    return rate_with(seen, units, at + seconds * nanos_per_second) <= quota_;
+  };
+  return least_seconds(estimate(seen, at, units, quota_), enough) * nanos_per_second;
+}
+
+// Until that many unit requests are there.
+Nanos Exponential::until(const Seen& seen, Nanos at, std::uint64_t units) const noexcept {
+  const auto enough = [&](Nanos seconds) {
+    return available(seen, at + seconds * nanos_per_second) >= units;
+  };
+  // On an admission the policy's own pace is an answer already, if it is long enough.
+  const Nanos guess = estimate(seen, at, 1, quota_ - static_cast<double>(units - 1));
+  return least_seconds(guess, enough) * nanos_per_second;
+}
+
+// About how many seconds until a request of `cost` makes a rate of `most` >= cost. Newton's method
+// on a convex, falling function, from the left.
+Nanos Exponential::estimate(const Seen& seen, Nanos at, double cost, double most) const noexcept {
+  const double from = windows_since(seen, at);
+  double x = from;
+  for (int i = 0; i < 6; ++i) {
+    const Decay past = decay(x);
+    const double above = cost * past.mean + past.left * seen.rate - most;
+    if (above <= 0) break;
+    const double slope =
+        cost * (x > 1e-6 ? (past.mean - past.left) / x : 0.5) + past.left * seen.rate;
+    const double further = above / slope;
+    x += further;
+    if (further * window_ < 1e8) break;
+  }
+  const double seconds = std::ceil((x - from) * window_ / 1e9);
+  return static_cast<Nanos>(std::clamp(seconds, 0.0, static_cast<double>(field_integer_max)));
+}
+
+Decision Exponential::admission(const Seen& seen, Nanos at) const noexcept {
+  return answer_.admission(available(seen, at),
+                           [&](std::uint64_t units) { return until(seen, at, units); });
+}
+
+Decision Exponential::denial(const Seen& seen, Nanos at, std::uint64_t cost) const noexcept {
+  return answer_.denial(available(seen, at), cost,
+                        [&](std::uint64_t units) { return wait(seen, at, units); });
+}
+
+}  // namespace headgate::limit

@@ -1,0 +1,142 @@
+// What a law keeps that needs more than one timestamp: the records of a key, oldest first.
+//
+// The log itself is the store's; a law only asks it for the operations below. Here is also what the
+// laws with a log have in common.
+#pragma once
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+
+namespace headgate::limit {
+
+struct Record {
+  std::int64_t time = 0;   // in the law's own ticks
+  std::uint64_t cost = 0;  // quota units, > 0
+  friend bool operator==(const Record&, const Record&) = default;
+};
+
+// One key's records, their times ascending.
+template <class L>
+concept Log = requires(L& log, const L& seen, std::size_t i, Record record) {
+  { seen.size() } -> std::convertible_to<std::size_t>;
+  { seen.units() } -> std::convertible_to<std::uint64_t>;  // sum of all costs
+  { seen.get(i) } -> std::convertible_to<Record>;          // i < size(), 0 is the oldest
+  { log.append(record) } -> std::convertible_to<bool>;     // false: no memory left, not appended
+  log.drop_oldest(i);                                      // i <= size()
+  log.set(i, record);
+  log.erase(i);
+  log.merged();  // for the counters: two records became one for want of room
+};
+
+namespace log {
+
+// Makes the log one that a request may see: forgets what is not later than `horizon`, and moves
+// what is later than `latest` (the clock went back) to it.
+template <Log L>
+void settle(L& log, std::int64_t horizon, std::int64_t latest) noexcept {
+  std::size_t end = log.size();
+  std::uint64_t ahead = 0;
+  while (end > 0 && log.get(end - 1).time > latest) ahead += log.get(--end).cost;
+  if (ahead > 0) {
+    log.set(end, {latest, ahead});
+    while (log.size() > end + 1) log.erase(log.size() - 1);
+  }
+  std::size_t gone = 0;
+  while (gone < log.size() && log.get(gone).time <= horizon) ++gone;
+  if (gone > 0) log.drop_oldest(gone);
+}
+
+// Units of what is later than `horizon`.
+template <Log L>
+[[nodiscard]] std::uint64_t units_after(const L& log, std::int64_t horizon) noexcept {
+  std::uint64_t units = log.units();
+  for (std::size_t i = 0; i < log.size(); ++i) {
+    const Record record = log.get(i);
+    if (record.time > horizon) break;
+    units -= record.cost;
+  }
+  return units;
+}
+
+// Adds a record that is not earlier than the newest. Where `records_max` are there already, or the
+// store has no memory, the two closest neighbours become one with the later time: what is used
+// never counts for less or for a shorter time. Reads every record then. False: the store keeps
+// nothing of this key.
+template <Log L>
+bool add(L& log, Record added, std::size_t records_max) noexcept {
+  const std::size_t count = log.size();
+  if (count > 0) {
+    const Record newest = log.get(count - 1);
+    if (newest.time >= added.time) {
+      log.set(count - 1, {newest.time, newest.cost + added.cost});
+      return true;
+    }
+  }
+  if (count < records_max && log.append(added)) return true;
+  if (count == 0) return false;
+  log.merged();
+  // The later one of the closest pair; `count` stands for the added record itself.
+  Record before = log.get(0);
+  std::size_t closest = count;
+  std::uint64_t gap = ~std::uint64_t{0};
+  for (std::size_t i = 1; i <= count; ++i) {
+    const Record record = i < count ? log.get(i) : added;
+    const auto apart =
+        static_cast<std::uint64_t>(record.time) - static_cast<std::uint64_t>(before.time);
+    if (apart < gap) {
+      gap = apart;
+      closest = i;
+    }
+    before = record;
+  }
+  if (closest < count) {
+    const Record earlier = log.get(closest - 1);
+    const Record later = log.get(closest);
+    log.set(closest, {later.time, earlier.cost + later.cost});
+    log.erase(closest - 1);
+    if (log.append(added)) return true;
+  }
+  const Record newest = log.get(log.size() - 1);
+  log.set(log.size() - 1, {added.time, newest.cost + added.cost});
+  return true;
+}
+
+// Takes `cost` units away: from record i, then from ever older ones, then from newer ones. Returns
+// how many were there.
+template <Log L>
+std::uint64_t take_back(L& log, std::size_t i, std::uint64_t cost) noexcept {
+  std::uint64_t left = cost;
+  while (left > 0 && log.size() > 0) {
+    i = std::min(i, log.size() - 1);
+    const Record record = log.get(i);
+    if (record.cost > left) {
+      log.set(i, {record.time, record.cost - left});
+      return cost;
+    }
+    left -= record.cost;
+    log.erase(i);
+    if (i > 0) --i;
+  }
+  return cost - left;
+}
+
+// The first record that is not earlier than `time`; size() if all are.
+template <Log L>
+[[nodiscard]] std::size_t find(const L& log, std::int64_t time) noexcept {
+  std::size_t first = 0;
+  std::size_t last = log.size();
+  while (first < last) {
+    const std::size_t middle = first + (last - first) / 2;
+    if (log.get(middle).time < time) {
+      first = middle + 1;
+    } else {
+      last = middle;
+    }
+  }
+  return first;
+}
+
+}  // namespace log
+}  // namespace headgate::limit

@@ -1,0 +1,162 @@
+// The moving window: every admitted request is remembered for exactly one window.
+//
+// The only law under which any span of a window's length sees at most the quota and a client gets
+// back each unit exactly a window after it spent it. The price is a log: a record for each moment
+// at which something was admitted, at most `log` of them. A full log merges its two closest
+// neighbours into the later time: never too much is admitted, perhaps a little later than could be.
+//
+// Pure: the log is the caller's. A decision costs as many steps as records have expired, one that
+// finds the log full as many as it has records. Derivation: docs/algorithms.md#moving-window.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "headgate/base/instant.h"
+#include "headgate/limit/answer.h"
+#include "headgate/limit/decision.h"
+#include "headgate/limit/log.h"
+#include "headgate/limit/quota.h"
+
+namespace headgate::limit {
+
+class MovingWindow {
+ public:
+  // std::nullopt where the quota is 0 or out of range, its product with the window is beyond 128
+  // bits, the log's bound is out of range, or denials are to cost something.
+  [[nodiscard]] static constexpr std::optional<MovingWindow> make(const Quota& quota,
+                                                                  const Terms& terms) noexcept {
+    if (!Answer::servable(quota)) return std::nullopt;
+    if (terms.denied != Denied::free || terms.penalty != 0) return std::nullopt;
+    if (terms.log < 1 || terms.log > Terms::log_max) return std::nullopt;
+    MovingWindow law;
+    law.answer_ = Answer(quota, terms);
+    law.most_ = terms.late ? 2 * quota.units : quota.units;
+    law.log_max_ = static_cast<std::size_t>(std::min<std::uint64_t>(terms.log, law.most_));
+    law.tick_ = quota.window <= fine_window_max ? 1 : coarse_tick;
+    return law;
+  }
+
+  [[nodiscard]] constexpr std::uint64_t quota() const noexcept { return answer_.quota(); }
+  [[nodiscard]] static constexpr bool denial_costs() noexcept { return false; }
+  // Records that a key needs at most.
+  [[nodiscard]] constexpr std::size_t log_max() const noexcept { return log_max_; }
+
+  // Asks for `cost` units at `now`; takes them if they are there.
+  template <Log L>
+  [[nodiscard]] Decision spend(L& log, std::uint64_t cost, Instant now) const noexcept {
+    const Nanos at = settle(log, now);
+    if (cost > available(log.units())) return denial(log, at, cost);
+    if (cost > 0 && !log::add(log, {stamp(at), cost}, log_max_)) return admission(log, at, cost);
+    return admission(log, at);
+  }
+
+  // Whether spend() would admit: its answer without the numbers. Leaves the log as it is.
+  template <Log L>
+  [[nodiscard]] bool admits(const L& log, std::uint64_t cost, Instant now) const noexcept {
+    return cost <= available(log::units_after(log, horizon(held(now))));
+  }
+
+  // Answers as spend() would and takes nothing. A cost of 0 is a look: never denied.
+  template <Log L>
+  [[nodiscard]] Decision peek(L& log, std::uint64_t cost, Instant now) const noexcept {
+    const Nanos at = settle(log, now);
+    if (cost > available(log.units())) return denial(log, at, cost);
+    return admission(log, at, cost);
+  }
+
+  // Gives back `cost` units that were spent at `since`, at most what is there. If that moment is
+  // unknown, the oldest: what they are really needs to be kept no longer.
+  template <Log L>
+  [[nodiscard]] Decision refund(L& log, std::uint64_t cost, Instant now,
+                                Instant since = {}) const noexcept {
+    const Nanos at = settle(log, now);
+    log::take_back(log, log::find(log, stamp(held(since))), cost);
+    return admission(log, at);
+  }
+
+  // Takes `cost` units that are already spent. Never denied; the debt is at most a quota, and none
+  // without Terms::late.
+  template <Log L>
+  [[nodiscard]] Decision debit(L& log, std::uint64_t cost, Instant now) const noexcept {
+    const Nanos at = settle(log, now);
+    const std::uint64_t taken = std::min(cost, most_ - std::min(log.units(), most_));
+    if (taken > 0) log::add(log, {stamp(at), taken}, log_max_);
+    return admission(log, at);
+  }
+
+  // When the log says nothing any more [ns].
+  template <Log L>
+  [[nodiscard]] Nanos full_at(const L& log) const noexcept {
+    if (log.size() == 0) return -Answer::latest;
+    return expiry(log.get(log.size() - 1));
+  }
+
+ private:
+  // A record has 64 bits for its time. They hold nanoseconds for windows of up to 146 years; the
+  // times of longer ones are rounded up to milliseconds, so that a unit is never back too early.
+  static constexpr Nanos fine_window_max = Nanos{1} << 62;
+  static constexpr Nanos coarse_tick = 1'000'000;
+
+  [[nodiscard]] constexpr Nanos held(Instant now) const noexcept {
+    constexpr Nanos ticks_max = (Nanos{1} << 63) - 1;
+    return std::clamp(now.ns, -ticks_max * tick_ + answer_.window(), ticks_max * tick_);
+  }
+  [[nodiscard]] constexpr std::int64_t stamp(Nanos at) const noexcept {
+    return static_cast<std::int64_t>(ceil_div(at, tick_));
+  }
+  // The latest time that counts no more.
+  [[nodiscard]] constexpr std::int64_t horizon(Nanos at) const noexcept {
+    return static_cast<std::int64_t>(floor_div(at - answer_.window(), tick_));
+  }
+  [[nodiscard]] constexpr Nanos expiry(const Record& record) const noexcept {
+    return record.time * tick_ + answer_.window();
+  }
+
+  template <Log L>
+  Nanos settle(L& log, Instant now) const noexcept {
+    const Nanos at = held(now);
+    log::settle(log, horizon(at), stamp(at));
+    return at;
+  }
+
+  [[nodiscard]] constexpr std::uint64_t available(std::uint64_t used) const noexcept {
+    return quota() - std::min(used, quota());
+  }
+
+  // With `more` units taken at `at` that the log does not hold.
+  template <Log L>
+  [[nodiscard]] Nanos wait(const L& log, Nanos at, std::uint64_t units,
+                           std::uint64_t more = 0) const noexcept {
+    std::uint64_t used = log.units() + more;
+    if (used + units <= quota()) return 0;
+    for (std::size_t i = 0; i < log.size(); ++i) {
+      const Record record = log.get(i);
+      used -= record.cost;
+      if (used + units <= quota()) return expiry(record) - at;
+    }
+    return stamp(at) * tick_ + answer_.window() - at;
+  }
+
+  // With `more` units taken at `at` that the log does not hold.
+  template <Log L>
+  [[nodiscard]] Decision admission(const L& log, Nanos at, std::uint64_t more = 0) const noexcept {
+    return answer_.admission(available(log.units() + more),
+                             [&](std::uint64_t units) { return wait(log, at, units, more); });
+  }
+
+  template <Log L>
+  [[nodiscard]] Decision denial(const L& log, Nanos at, std::uint64_t cost) const noexcept {
+    return answer_.denial(available(log.units()), cost,
+                          [&](std::uint64_t units) { return wait(log, at, units); });
+  }
+
+  Answer answer_;
+  std::uint64_t most_ = 0;  // units that can be used up, with debts
+  std::size_t log_max_ = 0;
+  Nanos tick_ = 1;  // of a record's time [ns]
+};
+
+}  // namespace headgate::limit

@@ -1,0 +1,235 @@
+// The sliding window counter: two counts, the earlier one fading out.
+//
+// Requests are counted in buckets of a window's length; what counts of the bucket before the
+// current one is the share that a window ending now still covers, rounded down. Buckets start at
+// the first admitted request, or, aligned, at multiples of w, plus an offset, since the epoch.
+// Smooth and small, but the advertised quota per window is kept only approximately: the law
+// supposes that the requests of the earlier bucket came evenly.
+//
+// Pure and exact: no clock, no allocation, no failure after construction. All functions are
+// thread-safe. Derivation, and what is not promised: docs/algorithms.md#sliding-window-counter.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "headgate/base/instant.h"
+#include "headgate/limit/answer.h"
+#include "headgate/limit/decision.h"
+#include "headgate/limit/quota.h"
+#include "headgate/limit/step.h"
+
+namespace headgate::limit {
+
+class SlidingWindowCounter {
+ public:
+  // Two counts of 51 bits, each sharing its word with 13 bits of the start; the third word is the
+  // start's low 64. The least start of all says that there is no bucket.
+  struct State {
+    std::array<std::uint64_t, 3> words;
+  };
+
+  // std::nullopt where the quota is 0 or out of range, its product with the window is beyond 128
+  // bits, or denials are to cost something.
+  [[nodiscard]] static constexpr std::optional<SlidingWindowCounter> make(
+      const Quota& quota, const Terms& terms) noexcept {
+    if (!Answer::servable(quota)) return std::nullopt;
+    if (terms.denied != Denied::free || terms.penalty != 0) return std::nullopt;
+    if (terms.aligned && (terms.offset < 0 || terms.offset > quota.window)) return std::nullopt;
+    SlidingWindowCounter law;
+    law.answer_ = Answer(quota, terms);
+    law.most_ = terms.late ? 2 * quota.units : quota.units;
+    law.offset_ = terms.offset;
+    law.aligned_ = terms.aligned;
+    return law;
+  }
+
+  [[nodiscard]] constexpr std::uint64_t quota() const noexcept { return answer_.quota(); }
+  [[nodiscard]] static constexpr bool denial_costs() noexcept { return false; }
+
+  // Asks for `cost` units at `now`; takes them if they are there.
+  [[nodiscard]] constexpr Step<State> spend(const std::optional<State>& state, std::uint64_t cost,
+                                            Instant now) const noexcept {
+    const Nanos at = Answer::held(now);
+    const View found = look(state, at);
+    View view = found;
+    if (cost > available(view, at)) return denied(found, cost, at);
+    if (cost > 0) view.take(cost);
+    return {view.state(), view.moved, admission(view, at)};
+  }
+
+  // Whether spend() would admit: its answer without the numbers.
+  [[nodiscard]] constexpr bool admits(const std::optional<State>& state, std::uint64_t cost,
+                                      Instant now) const noexcept {
+    const Nanos at = Answer::held(now);
+    return cost <= available(look(state, at), at);
+  }
+
+  // Answers as spend() would and takes nothing. A cost of 0 is a look: never denied.
+  [[nodiscard]] constexpr Step<State> peek(const std::optional<State>& state, std::uint64_t cost,
+                                           Instant now) const noexcept {
+    const Nanos at = Answer::held(now);
+    const View view = look(state, at);
+    return {view.state(), view.moved, spend(state, cost, now).decision};
+  }
+
+  // Gives back `cost` units: of the current bucket, then of the one before.
+  [[nodiscard]] constexpr Step<State> refund(const std::optional<State>& state, std::uint64_t cost,
+                                             Instant now) const noexcept {
+    const Nanos at = Answer::held(now);
+    View view = look(state, at);
+    const std::uint64_t recent = std::min(cost, view.current);
+    const std::uint64_t earlier = std::min(cost - recent, view.previous);
+    view.current -= recent;
+    view.previous -= earlier;
+    view.moved = view.moved || recent + earlier > 0;
+    return {view.state(), view.moved, admission(view, at)};
+  }
+
+  // Takes `cost` units that are already spent. Never denied; the debt is at most a quota, and none
+  // without Terms::late.
+  [[nodiscard]] constexpr Step<State> debit(const std::optional<State>& state, std::uint64_t cost,
+                                            Instant now) const noexcept {
+    const Nanos at = Answer::held(now);
+    View view = look(state, at);
+    const std::uint64_t used = std::min(weighted(view, at), most_);
+    const std::uint64_t taken = std::min(cost, most_ - used);
+    if (taken > 0) view.take(taken);
+    return {view.state(), view.moved, admission(view, at)};
+  }
+
+  // When the state says nothing any more [ns].
+  [[nodiscard]] constexpr Nanos full_at(const State& state) const noexcept {
+    return View::of(state).start + 2 * answer_.window();
+  }
+
+ private:
+  static constexpr int count_bits = 51;  // 2 * Quota::units_max has as many
+  static constexpr std::uint64_t count_mask = (std::uint64_t{1} << count_bits) - 1;
+  static_assert(2 * Quota::units_max <= count_mask);
+  static constexpr Nanos no_start = -(Nanos{1} << 89);  // of 90 bits
+  static_assert(no_start + Quota::window_max < -Answer::latest);
+
+  // The state as a request finds it.
+  struct View {
+    Nanos start = 0;
+    std::uint64_t current = 0;
+    std::uint64_t previous = 0;
+    bool open = false;     // there is a bucket
+    bool moved = false;    // it differs from what is stored,
+    bool shifted = false;  // and not only because the clock went back
+
+    constexpr void take(std::uint64_t cost) noexcept {
+      current += cost;
+      open = moved = true;
+    }
+
+    [[nodiscard]] constexpr State state() const noexcept {
+      const Nanos from = open ? start : no_start;
+      const auto low = static_cast<std::uint64_t>(from);
+      const auto high = static_cast<std::uint64_t>(from >> 64);
+      return {{low, current | high << count_bits, previous | high >> 13 << count_bits}};
+    }
+
+    [[nodiscard]] static constexpr View of(const State& state) noexcept {
+      const std::uint64_t middle = state.words[1] >> count_bits;
+      const auto top = static_cast<std::int64_t>(state.words[2]) >> count_bits;
+      View view;
+      view.start = (static_cast<Nanos>(top) * (1 << 13) + static_cast<Nanos>(middle)) *
+                       (static_cast<Nanos>(1) << 64) +
+                   static_cast<Nanos>(state.words[0]);
+      view.current = state.words[1] & count_mask;
+      view.previous = state.words[2] & count_mask;
+      view.open = view.start != no_start;
+      return view;
+    }
+  };
+
+  [[nodiscard]] constexpr Nanos bucket_start(Nanos at) const noexcept {
+    if (!aligned_) return at;
+    return offset_ + floor_div(at - offset_, answer_.window()) * answer_.window();
+  }
+
+  [[nodiscard]] constexpr View look(const std::optional<State>& state, Nanos at) const noexcept {
+    View fresh;
+    fresh.start = bucket_start(at);
+    if (!state) return fresh;
+    View view = View::of(*state);
+    if (!view.open) return fresh;
+    view.current = std::min(view.current, most_);
+    view.previous = std::min(view.previous, most_);
+    if (at < view.start) {
+      view.start = bucket_start(at);
+      view.moved = true;
+      return view;
+    }
+    const Nanos age = at - view.start;
+    if (age >= 2 * answer_.window()) {
+      fresh.moved = fresh.shifted = true;
+      return fresh;
+    }
+    // A request at exactly the end of a first-hit bucket still counts in it.
+    if (aligned_ ? age >= answer_.window() : age > answer_.window()) {
+      view.start += answer_.window();
+      view.previous = view.current;
+      view.current = 0;
+      view.moved = view.shifted = true;
+    }
+    return view;
+  }
+
+  [[nodiscard]] constexpr std::uint64_t weighted(const View& view, Nanos at) const noexcept {
+    if (view.previous == 0) return view.current;
+    const auto left = static_cast<u128>(view.start + answer_.window() - at);
+    const u128 share = left * view.previous;
+    const auto window = static_cast<u128>(answer_.window());
+    const bool narrow = (share | window) >> 64 == 0;
+    return view.current +
+           (narrow ? static_cast<std::uint64_t>(share) / static_cast<std::uint64_t>(window)
+                   : static_cast<std::uint64_t>(share / window));
+  }
+
+  [[nodiscard]] constexpr std::uint64_t available(const View& view, Nanos at) const noexcept {
+    return quota() - std::min(weighted(view, at), quota());
+  }
+
+  [[nodiscard]] constexpr Nanos wait(const View& view, Nanos at,
+                                     std::uint64_t units) const noexcept {
+    if (weighted(view, at) + units <= quota()) return 0;
+    const Nanos window = answer_.window();
+    const Nanos left = view.start + window - at;  // until nothing of the previous bucket counts
+    if (view.current + units <= quota()) {
+      // floor(previous * (left - x) / w) <= room as soon as x > left - (room + 1) * w / previous
+      const auto room = static_cast<Nanos>(quota() - view.current - units);
+      const auto previous = static_cast<Nanos>(view.previous);
+      return (left * previous - (room + 1) * window) / previous + 1;
+    }
+    // The current bucket itself has to fade: it becomes the previous one, and
+    // floor(current * (w - y) / w) + units <= quota as soon as y > w * (1 - (room + 1) / current).
+    const auto current = static_cast<Nanos>(view.current);
+    return left + window * (current - static_cast<Nanos>(quota() - units + 1)) / current + 1;
+  }
+
+  [[nodiscard]] constexpr Decision admission(const View& view, Nanos at) const noexcept {
+    return answer_.admission(available(view, at),
+                             [&](std::uint64_t units) { return wait(view, at, units); });
+  }
+
+  [[nodiscard]] constexpr Step<State> denied(const View& view, std::uint64_t cost,
+                                             Nanos at) const noexcept {
+    // What can never be admitted does not even move a first-hit bucket on.
+    const bool keep = view.moved && (cost <= quota() || aligned_ || !view.shifted);
+    return {view.state(), keep, answer_.denial(available(view, at), cost, [&](std::uint64_t units) {
+              return wait(view, at, units);
+            })};
+  }
+
+  Answer answer_;
+  std::uint64_t most_ = 0;  // units that can be used up, with debts
+  Nanos offset_ = 0;
+  bool aligned_ = false;
+};
+
+}  // namespace headgate::limit
