@@ -42,28 +42,32 @@ class FixedWindow {
     if (terms.aligned && (terms.offset < 0 || terms.offset > quota.window)) return std::nullopt;
     FixedWindow law;
     law.answer_ = Answer(quota, terms);
-    law.most_ = terms.late ? 2 * quota.units : quota.units;
+    law.counts_denied_ = terms.denied == Denied::spend;
+    law.late_ = terms.late;
+    law.most_ = terms.late ? 2 * quota.units : quota.units + (law.counts_denied_ ? 1 : 0);
     law.offset_ = terms.offset;
     law.aligned_ = terms.aligned;
-    law.counts_denied_ = terms.denied == Denied::spend;
     return law;
   }
 
   [[nodiscard]] constexpr std::uint64_t quota() const noexcept { return answer_.quota(); }
+  // Whether windows follow the calendar: then `now` is wall time [ns since 1970].
+  [[nodiscard]] constexpr bool aligned() const noexcept { return aligned_; }
   [[nodiscard]] constexpr bool denial_costs() const noexcept { return counts_denied_; }
 
   // Asks for `cost` units at `now`; takes them if they are there. Where denials count, one uses up
-  // the rest of the window, even one of a cost above the quota.
+  // the rest of the window and more, even one of a cost above the quota: until the window is over
+  // nothing passes then, not even a cost of 0.
   [[nodiscard]] constexpr Step<State> spend(const std::optional<State>& state, std::uint64_t cost,
                                             Instant now) const noexcept {
     const Nanos at = Answer::held(now);
     Seen seen = look(state, at);
-    const bool admitted = cost <= available(seen);
+    const bool admitted = passes(seen, cost);
     const std::uint64_t before = seen.used;
     if (admitted) {
       seen.used += cost;
     } else if (counts_denied_) {
-      seen.used = std::max(seen.used, quota());
+      seen.used = std::max(seen.used, quota() + 1);
     }
     return {seen.state(), seen.moved || seen.used != before,
             admitted ? admission(seen, at) : denial(seen, at, cost)};
@@ -72,14 +76,16 @@ class FixedWindow {
   // Whether spend() would admit: its answer without the numbers.
   [[nodiscard]] constexpr bool admits(const std::optional<State>& state, std::uint64_t cost,
                                       Instant now) const noexcept {
-    return cost <= available(look(state, Answer::held(now)));
+    return passes(look(state, Answer::held(now)), cost);
   }
 
   // Answers as spend() would and takes nothing. A cost of 0 is a look: never denied.
   [[nodiscard]] constexpr Step<State> peek(const std::optional<State>& state, std::uint64_t cost,
                                            Instant now) const noexcept {
-    const Seen seen = look(state, Answer::held(now));
-    return {seen.state(), seen.moved, spend(state, cost, now).decision};
+    const Nanos at = Answer::held(now);
+    const Seen seen = look(state, at);
+    return {seen.state(), seen.moved,
+            cost == 0 ? admission(seen, at) : spend(state, cost, now).decision};
   }
 
   // Gives back `cost` units of the current window, at most what is used.
@@ -98,7 +104,8 @@ class FixedWindow {
                                             Instant now) const noexcept {
     const Nanos at = Answer::held(now);
     Seen seen = look(state, at);
-    const std::uint64_t taken = std::min(cost, most_ - seen.used);
+    const std::uint64_t most = late_ ? most_ : std::max(quota(), seen.used);
+    const std::uint64_t taken = std::min(cost, most - seen.used);
     seen.used += taken;
     return {seen.state(), seen.moved || taken > 0, admission(seen, at)};
   }
@@ -106,7 +113,7 @@ class FixedWindow {
   // When the state says nothing any more [ns].
   [[nodiscard]] constexpr Nanos full_at(const State& state) const noexcept {
     if (state.used == 0) return state.start();
-    return state.start() + answer_.window() * (state.used > quota() ? 2 : 1);
+    return state.start() + answer_.window() * (debt(state.used) > 0 ? 2 : 1);
   }
 
  private:
@@ -133,8 +140,8 @@ class FixedWindow {
     if (start > at) return {window_start(at), used, true};
     const Nanos age = at - start;
     if (age < answer_.window()) return {start, used, used != state->used};
-    if (used > quota() && age < 2 * answer_.window()) {
-      return {start + answer_.window(), used - quota(), true};
+    if (debt(used) > 0 && age < 2 * answer_.window()) {
+      return {start + answer_.window(), debt(used), true};
     }
     return {window_start(at), 0, true};
   }
@@ -143,12 +150,20 @@ class FixedWindow {
     return quota() - std::min(seen.used, quota());
   }
 
+  [[nodiscard]] constexpr bool passes(const Seen& seen, std::uint64_t cost) const noexcept {
+    return cost <= available(seen) && !(counts_denied_ && seen.used > quota());
+  }
+
+  // What the next window starts with.
+  [[nodiscard]] constexpr std::uint64_t debt(std::uint64_t used) const noexcept {
+    return late_ && used > quota() ? used - quota() : 0;
+  }
+
   [[nodiscard]] constexpr Nanos wait(const Seen& seen, Nanos at,
                                      std::uint64_t units) const noexcept {
     if (seen.used + units <= quota()) return 0;
-    const std::uint64_t debt = seen.used - std::min(seen.used, quota());
     const Nanos next = seen.start + answer_.window() - at;
-    return debt + units <= quota() ? next : next + answer_.window();
+    return debt(seen.used) + units <= quota() ? next : next + answer_.window();
   }
 
   [[nodiscard]] constexpr Decision admission(const Seen& seen, Nanos at) const noexcept {
@@ -163,9 +178,10 @@ class FixedWindow {
   }
 
   Answer answer_;
-  std::uint64_t most_ = 0;  // units that can be used up, with debts
+  std::uint64_t most_ = 0;  // units that can be used up, with debts and denials
   Nanos offset_ = 0;
   bool aligned_ = false;
+  bool late_ = false;
   bool counts_denied_ = false;
 };
 

@@ -47,6 +47,8 @@ class SlidingWindowCounter {
   }
 
   [[nodiscard]] constexpr std::uint64_t quota() const noexcept { return answer_.quota(); }
+  // Whether windows follow the calendar: then `now` is wall time [ns since 1970].
+  [[nodiscard]] constexpr bool aligned() const noexcept { return aligned_; }
   [[nodiscard]] static constexpr bool denial_costs() noexcept { return false; }
 
   // Asks for `cost` units at `now`; takes them if they are there.
