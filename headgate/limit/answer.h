@@ -36,6 +36,7 @@ class Answer {
   // `wait(units)`: least time until so many, 1..quota, can be spent at once [ns].
   template <class Wait>
   [[nodiscard]] constexpr Decision admission(std::uint64_t available, Wait wait) const noexcept {
+    if (quota_ == 0) return {.admitted = true};
     Decision d{true, available, 0, 0};
     if (reset_ == Reset::full) {
       d.reset = seconds(wait(quota_));

@@ -60,7 +60,7 @@ std::optional<Exponential> Exponential::make(const Quota& quota, const Terms& te
   law.quota_ = static_cast<double>(quota.units);
   law.most_ = terms.late ? 2 * law.quota_ : law.quota_;
   law.window_ = static_cast<double>(quota.window);
-  law.rounding_ = law.quota_ * 0x1p-49;
+  law.rounding_ = law.quota_ * 0x1p-51;
   law.reset_ = terms.reset;
   law.denied_ = terms.denied;
   return law;
@@ -72,22 +72,24 @@ Step<Exponential::State> Exponential::spend(const std::optional<State>& state, s
   Seen seen = look(state, at);
   if (cost > quota()) return {seen.state(), seen.moved, denial(seen, at, cost)};
   const double rate = rate_with(seen, static_cast<double>(cost), at);
-  const bool admitted = cost == 0 || rate <= quota_;
+  const bool admitted = rate <= quota_ || (cost == 0 && !denial_costs());
   if (cost > 0 && (admitted || denial_costs())) seen = {at, std::min(rate, rate_max), true, true};
   return {seen.state(), seen.moved, admitted ? admission(seen, at) : denial(seen, at, cost)};
 }
 
 bool Exponential::admits(const std::optional<State>& state, std::uint64_t cost,
                          Instant now) const noexcept {
-  if (cost == 0) return true;
+  if (cost == 0 && !denial_costs()) return true;
   const Nanos at = Answer::held(now);
   return cost <= quota() && rate_with(look(state, at), static_cast<double>(cost), at) <= quota_;
 }
 
 Step<Exponential::State> Exponential::peek(const std::optional<State>& state, std::uint64_t cost,
                                            Instant now) const noexcept {
-  const Seen seen = look(state, Answer::held(now));
-  return {seen.state(), seen.moved, spend(state, cost, now).decision};
+  const Nanos at = Answer::held(now);
+  const Seen seen = look(state, at);
+  return {seen.state(), seen.moved,
+          cost == 0 ? admission(seen, at) : spend(state, cost, now).decision};
 }
 
 Step<Exponential::State> Exponential::refund(const std::optional<State>& state, std::uint64_t cost,

@@ -43,8 +43,9 @@ class Exponential {
   [[nodiscard]] std::uint64_t quota() const noexcept { return answer_.quota(); }
   [[nodiscard]] bool denial_costs() const noexcept { return denied_ != Denied::free; }
 
-  // Asks for `cost` units at `now`; takes them if the rate allows. cost 0 changes nothing. A
-  // denial's wait is in whole seconds: the least number that is enough, found by search.
+  // Asks for `cost` units at `now`; takes them if the rate allows. cost 0 changes nothing, and is
+  // denied only while denials have made the rate greater than the quota. A denial's wait is in
+  // whole seconds: the least number that is enough, found by search.
   [[nodiscard]] Step<State> spend(const std::optional<State>& state, std::uint64_t cost,
                                   Instant now) const noexcept;
 

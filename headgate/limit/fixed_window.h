@@ -33,16 +33,19 @@ class FixedWindow {
     }
   };
 
-  // std::nullopt where the quota is 0 or out of range, its product with the window is beyond 128
-  // bits, or a denial has a penalty: denied requests either count (Denied::spend) or don't.
+  // std::nullopt where the quota or the window is out of range, their product is beyond 128 bits,
+  // or a denial has a penalty: denied requests either count (Denied::spend) or don't. A quota of 0
+  // has a state only where they do.
   [[nodiscard]] static constexpr std::optional<FixedWindow> make(const Quota& quota,
                                                                  const Terms& terms) noexcept {
-    if (!Answer::servable(quota)) return std::nullopt;
+    const bool counts_denied = terms.denied == Denied::spend;
+    const Quota least{counts_denied && quota.units == 0 ? 1 : quota.units, quota.window};
+    if (!Answer::servable(least)) return std::nullopt;
     if (terms.denied == Denied::penalty || terms.penalty != 0) return std::nullopt;
     if (terms.aligned && (terms.offset < 0 || terms.offset > quota.window)) return std::nullopt;
     FixedWindow law;
     law.answer_ = Answer(quota, terms);
-    law.counts_denied_ = terms.denied == Denied::spend;
+    law.counts_denied_ = counts_denied;
     law.late_ = terms.late;
     law.most_ = terms.late ? 2 * quota.units : quota.units + (law.counts_denied_ ? 1 : 0);
     law.offset_ = terms.offset;

@@ -20,7 +20,9 @@ std::optional<Law> one(const Quota& quota, const Terms& terms) noexcept {
 
 std::optional<Law> make_law(const Quota& quota, const Terms& terms) noexcept {
   if (!offers(terms.algorithm, terms.denied)) return std::nullopt;
-  if (quota.units == 0) {
+  const bool counts_denied =
+      terms.algorithm == Algorithm::fixed_window && terms.denied == Denied::spend;
+  if (quota.units == 0 && !counts_denied) {
     const bool timeless = terms.algorithm == Algorithm::concurrency;
     if (!timeless && (quota.window < 1 || quota.window > Quota::window_max)) return std::nullopt;
     return Closed{};

@@ -74,7 +74,7 @@ class Linear {
     Ticks next = clamped(tat, at);
     next += static_cast<Ticks>(cost) * interval_;
     if (next <= full) return {next, cost > 0 || (tat && *tat > next), admission(next, at)};
-    if (denied_ == Denied::free) return look(tat, at, Denial::yes, cost);
+    if (denied_ == Denied::free) return look(tat, at, cost == 0 ? Denial::no : Denial::yes, cost);
     Step<State> step{next, true, {}};
     step.decision = denial(next, at, cost);
     return step;
@@ -84,6 +84,7 @@ class Linear {
   [[nodiscard]] constexpr bool admits(const std::optional<State>& tat, std::uint64_t cost,
                                       Instant now) const noexcept {
     if (cost > quota_) return false;
+    if (cost == 0 && denied_ == Denied::free) return true;
     const Ticks at = ticks(now);
     return clamped(tat, at) + static_cast<Ticks>(cost) * interval_ <= at + window_;
   }

@@ -1,0 +1,79 @@
+// The reference vectors in tests/vectors, for every test that replays them: the limiter's own, the
+// stores', the simulator's.
+//
+// Linked into tests only.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "headgate/limit/law.h"
+
+namespace headgate::limit::vectors {
+
+// What a step has to be answered. What a file does not say is absent, and not compared.
+struct Expected {
+  std::optional<bool> allowed;
+  std::uint64_t r_min = 0;  // r_min..r_max: the exponential law has a tolerance
+  std::uint64_t r_max = 0;
+  std::optional<std::uint64_t> t_min;  // no t: no_reset
+  std::optional<std::uint64_t> t_max;
+  std::optional<std::uint64_t> t_next;  // [s] until more than r
+  std::optional<std::uint64_t> t_full;  // [s] until the whole quota
+  bool never = false;
+  std::optional<Nanos> wait;
+  std::optional<double> stored_rate;  // of the exponential law, after the step
+};
+
+struct Step {
+  Instant at;
+  std::string key;
+  std::uint64_t cost = 0;
+  Op op = Op::spend;
+  Expected want;
+};
+
+struct Sequence {
+  std::string id;
+  Quota quota;
+  Terms terms;
+  std::vector<Step> steps;
+};
+
+// The file's sequences, `name` without ".json". Throws if it can't be read.
+std::vector<Sequence> load(const std::string& name);
+
+// What is wrong with an answer to a step under this sequence's quota and terms, of which `reset`
+// may have been changed; empty if nothing is.
+std::string fault(const Sequence& sequence, const Terms& terms, const Step& step,
+                  const Decision& got);
+
+// Several policies on one request, all or none.
+struct Member {
+  std::string name;
+  Quota quota;
+  Terms terms;
+};
+struct SetStep {
+  struct Part {
+    std::uint64_t cost = 0;
+    std::uint64_t r = 0;
+    std::uint64_t t = 0;  // Decision::no_reset if there is none
+    bool violated = false;
+  };
+  Instant at;
+  bool allowed = false;
+  std::vector<Part> parts;  // in the members' order
+};
+struct SetSequence {
+  std::string id;
+  std::vector<Member> members;
+  std::vector<SetStep> steps;
+};
+
+// policy_set.json.
+std::vector<SetSequence> load_sets();
+
+}  // namespace headgate::limit::vectors
