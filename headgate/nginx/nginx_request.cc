@@ -45,11 +45,7 @@ std::optional<std::uint64_t> body_bytes(const ngx_http_request_t* r) noexcept {
     if (r->headers_in.chunked || r->stream != nullptr) return std::nullopt;
     return 0;
   }
-  std::uint64_t bytes = 0;
-  for (const ngx_chain_t* link = r->request_body->bufs; link != nullptr; link = link->next) {
-    bytes += static_cast<std::uint64_t>(ngx_buf_size(link->buf));
-  }
-  return bytes;
+  return static_cast<std::uint64_t>(r->request_body->received);  // HTTP/2
 }
 
 std::optional<policy::Request> client_request(ngx_http_request_t* r,

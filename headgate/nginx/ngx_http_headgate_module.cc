@@ -169,6 +169,7 @@ ngx_http_variable_t variables[] = {
     ngx_http_null_variable};
 
 ngx_http_output_header_filter_pt next_header_filter;
+ngx_http_request_body_filter_pt next_request_body_filter;
 
 // A worker judges one request at a time, and the table answers at once, so one of each is enough.
 gate::Ticket ticket;
@@ -226,7 +227,8 @@ LocConf& loc_conf(ngx_http_request_t* r) noexcept {
   return *static_cast<LocConf*>(ngx_http_get_module_loc_conf(r, ngx_http_headgate_module));
 }
 
-bool waits_for_body(ngx_http_request_t* r) noexcept;
+std::optional<std::uint64_t> body_bytes_wanted(ngx_http_request_t* r) noexcept;
+bool body_is_too_long(ngx_http_request_t* r) noexcept;
 Context* find_context(ngx_http_request_t* r) noexcept;
 Context* decide(ngx_http_request_t* r, bool enforceable) noexcept;
 ngx_int_t deny(ngx_http_request_t* r, const Context& context) noexcept;
@@ -240,14 +242,40 @@ extern "C" void body_was_read(ngx_http_request_t* r) noexcept {
   ngx_http_core_run_phases(r);
 }
 
+// More has come of the body than any policy admits, and it goes on: it is decided now, and whatever
+// else comes is the connection's loss.
+extern "C" void give_up_body(ngx_http_request_t* r) noexcept {
+  if (r->connection->read->timer_set) ngx_del_timer(r->connection->read);
+  r->read_event_handler = ngx_http_block_reading;
+  if (r->stream != nullptr) r->stream->skip_data = 1;
+  r->keepalive = 0;
+  r->lingering_close = 1;
+  body_was_read(r);
+}
+
+// Every piece of a body that nginx reads. Of those that are waited for, only what may yet be
+// admitted is kept.
+extern "C" ngx_int_t request_body_filter(ngx_http_request_t* r, ngx_chain_t* in) noexcept {
+  if (r->request_body->post_handler != body_was_read || !body_is_too_long(r)) {
+    return next_request_body_filter(r, in);
+  }
+  for (; in != nullptr; in = in->next) in->buf->pos = in->buf->last;
+  r->request_body->filter_need_buffering = 1;  // nginx need not wait for it to be kept
+  r->write_event_handler = give_up_body;
+  if (r->main->posted_requests != nullptr) return NGX_OK;
+  return ngx_http_post_request(r, nullptr) == NGX_OK ? NGX_OK : NGX_HTTP_INTERNAL_SERVER_ERROR;
+}
+
 // Rewrite phase, before the rewrite module: the location is known, and `return` has not answered
 // yet. Runs again after each rewrite and internal redirect; the context makes them one request.
 extern "C" ngx_int_t rewrite_handler(ngx_http_request_t* r) noexcept {
   if (r != r->main || !loc_conf(r).on || find_context(r) != nullptr) return NGX_DECLINED;
 
-  if (!nginx::body_bytes(r) && !r->discard_body && waits_for_body(r)) {
+  if (!nginx::body_bytes(r) && !r->discard_body && body_bytes_wanted(r)) {
     const ngx_int_t rc = ngx_http_read_client_request_body(r, body_was_read);
     if (rc >= NGX_HTTP_SPECIAL_RESPONSE) return rc;
+    // nginx has set handlers of its own since the filter did.
+    if (find_context(r) == nullptr && body_is_too_long(r)) r->write_event_handler = give_up_body;
     ngx_http_finalize_request(r, NGX_DONE);
     return NGX_DONE;
   }
@@ -277,7 +305,7 @@ extern "C" ngx_int_t header_filter(ngx_http_request_t* r) noexcept {
 extern "C" ngx_int_t log_handler(ngx_http_request_t* r) noexcept {
   if (r != r->main) return NGX_OK;
   const Context* context = find_context(r);
-  if (context == nullptr && r->request_body != nullptr && loc_conf(r).on && waits_for_body(r)) {
+  if (context == nullptr && r->request_body != nullptr && loc_conf(r).on && body_bytes_wanted(r)) {
     context = decide(r, false);  // it went away in the middle of its body: what came is charged
   }
   if (context == nullptr || context->refunds == nullptr) return NGX_OK;
@@ -310,17 +338,26 @@ extern "C" ngx_int_t metrics_handler(ngx_http_request_t* r) noexcept {
 
 // --- Helpers ----------------------------------------------------------------------------------
 
-// Does a policy need to know the length of this request's body?
-bool waits_for_body(ngx_http_request_t* r) noexcept {
+// PolicySet::body_bytes_wanted() of this request; std::nullopt also where memory is short.
+std::optional<std::uint64_t> body_bytes_wanted(ngx_http_request_t* r) noexcept {
   const MainConf& conf = main_conf(r);
-  if (!conf.reads_bodies) return false;
+  if (!conf.reads_bodies) return std::nullopt;
   const nginx::NginxHeaders headers{r};
   const std::optional<policy::Request> request = nginx::client_request(r, headers);
+  if (!request) return std::nullopt;
   try {
-    return request && conf.policies->needs_body_bytes(*request, ticket.scratch);
+    return conf.policies->body_bytes_wanted(*request, ticket.scratch);
   } catch (const std::bad_alloc&) {
-    return false;
+    return std::nullopt;
   }
+}
+
+// Whether a body that is being read will be denied, however it goes on.
+bool body_is_too_long(ngx_http_request_t* r) noexcept {
+  if (loc_conf(r).dry_run) return false;
+  const std::optional<std::uint64_t> bytes = nginx::body_bytes(r);
+  const std::optional<std::uint64_t> wanted = body_bytes_wanted(r);
+  return bytes && wanted && *bytes > *wanted;
 }
 
 // At the end of a request, after its log line. Marks the pool cleanup that owns a context, too.
@@ -879,6 +916,10 @@ extern "C" ngx_int_t init(ngx_conf_t* cf) noexcept {
   if (add_handler(cf, NGX_HTTP_LOG_PHASE, log_handler) != NGX_OK) return NGX_ERROR;
   next_header_filter = ngx_http_top_header_filter;
   ngx_http_top_header_filter = header_filter;
+  if (conf.reads_bodies) {
+    next_request_body_filter = ngx_http_top_request_body_filter;
+    ngx_http_top_request_body_filter = request_body_filter;
+  }
   return NGX_OK;
 }
 

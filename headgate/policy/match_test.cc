@@ -317,15 +317,32 @@ TEST(Cost, DoorsLearnWhetherTheBodyCounts) {
   EXPECT_FALSE(one("cost: {request-header: content-length}")->needs_body_bytes());
   EXPECT_TRUE(one("cost: request-bytes")->needs_body_bytes());
   EXPECT_FALSE(one("cost: request-bytes, mode: \"off\"")->needs_body_bytes());
-  const auto uploads = one("cost: request-bytes, match: [{path: /up}]");
+
+  const auto uploads = load(
+      "version: 1\npolicies:\n"
+      "  - {name: a, quota: 20, window: 1m, key: [method], cost: request-bytes, match: [{path: "
+      "/up}],"
+      " overrides: [{ids: [PUT], quota: 7}, {ids: [PATCH], quota: unlimited}]}\n"
+      "  - {name: b, quota: 10, window: 1m, cost: request-bytes, match: [{path: /up, host: b}]}\n"
+      "  - {name: c, quota: 1, window: 1m, cost: request-bytes, mode: shadow, match: [{path: "
+      "/u*}]}\n"
+      "  - {name: d, quota: 2, window: 1m}\n");
   Scratch scratch;
   const TestHeaders headers{{}};
-  Request request;
-  request.headers = &headers;
-  request.path = "/up";
-  EXPECT_TRUE(uploads->needs_body_bytes(request, scratch));
-  request.path = "/down";
-  EXPECT_FALSE(uploads->needs_body_bytes(request, scratch));
+  const auto wanted = [&](std::string_view method, std::string_view host, std::string_view path) {
+    Request request;
+    request.method = method;
+    request.host = host;
+    request.path = path;
+    request.headers = &headers;
+    return uploads->body_bytes_wanted(request, scratch);
+  };
+  EXPECT_EQ(wanted("POST", "a", "/up"), 20u);
+  EXPECT_EQ(wanted("POST", "b", "/up"), 10u);
+  EXPECT_EQ(wanted("PUT", "b", "/up"), 7u);
+  EXPECT_EQ(wanted("PATCH", "a", "/up"), limit::Quota::cost_max) << "shadow policies want it all";
+  EXPECT_EQ(wanted("POST", "a", "/u"), limit::Quota::cost_max);
+  EXPECT_EQ(wanted("POST", "a", "/down"), std::nullopt);
 }
 
 TEST(Override, ByAddressBits) {

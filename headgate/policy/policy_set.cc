@@ -67,16 +67,16 @@ bool PolicySet::needs_body_bytes() const noexcept {
   return false;
 }
 
-bool PolicySet::needs_body_bytes(const Request& request, Scratch& scratch) const {
-  Subject subject(request, settings_.client_address, scratch.host);
-  for (std::size_t i = 0; i < rules_->rules.size(); ++i) {
-    const Rule& rule = rules_->rules[i];
-    if (rule.cost.source == CostRule::Source::request_bytes &&
-        rules_->policies[i].mode != Mode::off && applies(rule, subject)) {
-      return true;
-    }
+std::optional<std::uint64_t> PolicySet::body_bytes_wanted(const Request& request,
+                                                          Scratch& scratch) const {
+  std::optional<std::uint64_t> wanted;
+  for (const Match& match : match(request, scratch)) {
+    if (rules_->rules[match.policy->index].cost.source != CostRule::Source::request_bytes) continue;
+    const std::uint64_t most =
+        match.policy->mode == Mode::enforce ? match.grant->quota.units : limit::Quota::cost_max;
+    wanted = std::min(wanted.value_or(most), most);
   }
-  return false;
+  return wanted;
 }
 
 std::span<const Match> PolicySet::match(const Request& request, Scratch& scratch) const {

@@ -53,8 +53,10 @@ class PolicySet {
 
   // Whether a policy's cost is the request's body: doors that learn its length late wait for it.
   [[nodiscard]] bool needs_body_bytes() const noexcept;
-  // The same for one request: whether such a policy applies to it.
-  [[nodiscard]] bool needs_body_bytes(const Request& request, Scratch& scratch) const;
+  // How long the body of this request can be and matter: a longer one is denied whatever its
+  // length is. std::nullopt: nobody asks. Uses `scratch` as match() does.
+  [[nodiscard]] std::optional<std::uint64_t> body_bytes_wanted(const Request& request,
+                                                               Scratch& scratch) const;
 
   // The policies that this request must pass, in file order: neither `off` nor unlimited for its
   // partition. No failure: a part or cost that the request lacks has its documented default.
