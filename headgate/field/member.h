@@ -11,7 +11,7 @@ namespace headgate::field {
 struct Member {
   std::optional<std::string> policy;  // the policy's name
   std::optional<std::uint64_t> q;     // quota [units of `unit`]
-  std::optional<std::string> unit;    // known when q is
+  std::optional<std::string> unit;    // of q and r, where the dialect tells it
   std::optional<std::uint64_t> w;     // window [s]
   std::optional<std::uint64_t> r;     // units left
   std::optional<std::uint64_t> t;     // for the next t seconds

@@ -2,7 +2,10 @@
 
 #include <utility>
 
+#include "headgate/field/draft_07_reader.h"
+#include "headgate/field/quota_list_reader.h"
 #include "headgate/field/ratelimit.h"
+#include "headgate/field/sf_chars.h"
 #include "headgate/field/sf_parse.h"
 
 namespace headgate::field {
@@ -10,106 +13,74 @@ namespace {
 
 using sf::RawItem;
 using sf::RawParameter;
-using sf::Reader;
 using sf::Type;
 
-// The last value of a parameter, and where it stands.
-struct Last {
-  bool present = false;
-  RawItem value;
-  std::size_t offset = 0;
-
-  [[nodiscard]] bool whole_number() const noexcept {
-    return value.type == Type::integer && value.number >= 0;
+// One of a member's parameters as they come. Of duplicates the last counts, so a wrong one is a
+// fault only if no right one follows.
+class Slot {
+ public:
+  void number(const RawItem& value, std::size_t offset,
+              std::optional<std::uint64_t>& out) noexcept {
+    const bool right = value.type == Type::integer && value.number >= 0;
+    note(right, offset);
+    if (right) out = static_cast<std::uint64_t>(value.number);
   }
-  [[nodiscard]] std::uint64_t number() const noexcept {
-    return static_cast<std::uint64_t>(value.number);
-  }
-};
 
-struct Known {
-  Last q, qu, w, r, t, pk;
-
-  void note(const RawParameter& parameter, std::size_t offset) noexcept {
-    Last* known = find(parameter.key);
-    if (known != nullptr) *known = {true, parameter.value, offset};
+  void item(const RawItem& value, Type type, std::size_t offset,
+            std::optional<RawItem>& out) noexcept {
+    const bool right = value.type == type;
+    note(right, offset);
+    if (right) out = value;
   }
+
+  [[nodiscard]] bool missing() const noexcept { return !present_; }
+  [[nodiscard]] bool wrong() const noexcept { return wrong_; }
+  [[nodiscard]] std::size_t offset() const noexcept { return offset_; }
 
  private:
-  Last* find(std::string_view key) noexcept {
-    if (key == "r") return &r;
-    if (key == "t") return &t;
-    if (key == "q") return &q;
-    if (key == "w") return &w;
-    if (key == "pk") return &pk;
-    if (key == "qu") return &qu;
-    return nullptr;
+  void note(bool right, std::size_t offset) noexcept {
+    present_ = true;
+    wrong_ = !right;
+    offset_ = offset;
   }
+
+  std::size_t offset_ = 0;
+  bool present_ = false;
+  bool wrong_ = false;
 };
 
-Known known_parameters(Reader& reader) noexcept {
-  Known known;
-  for (;;) {
-    const std::size_t offset = reader.offset();
-    RawParameter parameter;
-    if (!reader.parameter(parameter)) return known;
-    known.note(parameter, offset);
-  }
-}
-
-// `limit=100, remaining=50, reset=30` of draft-07, in any order, perhaps with more.
-bool is_draft_07(std::string_view value) noexcept {
-  Reader reader(value);
-  bool limit = false;
-  bool remaining = false;
-  bool reset = false;
-  for (bool more = reader.first_member(); more; more = reader.next_member()) {
-    std::string_view key;
-    if (!reader.key(key)) break;
-    bool whole_number = false;
-    if (!reader.has_value()) {
-      reader.skip_parameters();
-    } else if (reader.at_inner_list()) {
-      reader.skip_value();
-    } else {
-      RawItem item;
-      if (!reader.bare_item(item)) break;
-      whole_number = item.type == Type::integer && item.number >= 0;
-      reader.skip_parameters();
-    }
-    if (key == "limit") limit = whole_number;
-    if (key == "remaining") remaining = whole_number;
-    if (key == "reset") reset = whole_number;
-  }
-  return reader.ok() && limit && remaining && reset;
-}
-
-// `100;w=60, 1000;w=3600` of draft-07 and before.
-bool is_legacy_policy(std::string_view value) noexcept {
-  Reader reader(value);
-  for (bool more = reader.first_member(); more; more = reader.next_member()) {
-    RawItem quota;
-    if (!reader.bare_item(quota)) return false;
-    const Known known = known_parameters(reader);
-    if (quota.type != Type::integer || quota.number < 0) return false;
-    if (!known.w.present || !known.w.whole_number()) return false;
-  }
-  return reader.ok();
-}
-
-Member member_of(const RawMember& raw) {
-  Member member;
+void copy(const RawMember& raw, Member& member) {
   member.policy = decoded(raw.name);
   member.q = raw.q;
   member.w = raw.w;
   member.r = raw.r;
   member.t = raw.t;
   if (raw.pk) member.pk = decoded(*raw.pk);
-  if (raw.q) {
-    member.unit = raw.unit ? decoded(*raw.unit) : std::string(default_unit);
-    if (*member.unit == "request") member.unit = default_unit;  // the registry's spelling
+  if (!raw.q) return;
+  member.unit = raw.unit ? decoded(*raw.unit) : std::string(default_unit);
+  if (*member.unit == "request") member.unit = default_unit;  // the registry's spelling
+}
+
+// Comparing to a length that the compiler knows takes no call.
+template <std::size_t size>
+bool is(std::string_view key, const char (&name)[size]) noexcept {
+  return key.size() == size - 1 && std::char_traits<char>::compare(key.data(), name, size - 1) == 0;
+}
+
+// Reads what is not of the current form as older drafts had it. Returns no error if it is that, or
+// the error of the form that it was most likely meant to have.
+sf::Error read_as_legacy(FieldKind kind, std::string_view value, const sf::Error& current) {
+  constexpr sf::Error none{nullptr, 0};
+  if (kind == FieldKind::ratelimit) {
+    const auto read = read_draft_07(value);
+    if (read) return none;
+    return looks_like_draft_07(value) ? read.error() : current;
   }
-  return member;
+  const auto read = read_quota_policies(value);
+  if (read) return none;
+  const std::size_t first = value.find_first_not_of(' ');
+  const bool number = first != std::string_view::npos && sf::is(value[first], sf::digit_char);
+  return number ? read.error() : current;
 }
 
 }  // namespace
@@ -127,36 +98,42 @@ bool MemberReader::next(RawMember& member) noexcept {
   if (member.name.type != Type::string) {
     return fault("expected a policy name, which is a string", start);
   }
-  const Known known = known_parameters(reader_);
-  if (!reader_.ok()) return false;
+  return kind_ == FieldKind::ratelimit ? limit_parameters(member, start)
+                                       : policy_parameters(member, start);
+}
 
-  if (known.pk.present) {
-    if (known.pk.value.type != Type::bytes) {
-      return fault("expected a byte sequence as pk", known.pk.offset);
-    }
-    member.pk = known.pk.value;
+bool MemberReader::limit_parameters(RawMember& member, std::size_t start) noexcept {
+  Slot r, t, pk;
+  RawParameter parameter;
+  for (std::size_t at = reader_.offset(); reader_.parameter(parameter); at = reader_.offset()) {
+    if (is(parameter.key, "r")) r.number(parameter.value, at, member.r);
+    if (is(parameter.key, "t")) t.number(parameter.value, at, member.t);
+    if (is(parameter.key, "pk")) pk.item(parameter.value, Type::bytes, at, member.pk);
   }
-  if (kind_ == FieldKind::ratelimit) {
-    if (!known.r.present) return fault("expected the parameter r", start);
-    if (!known.r.whole_number()) return fault("expected an integer >= 0 as r", known.r.offset);
-    member.r = known.r.number();
-    if (!known.t.present) return true;
-    if (!known.t.whole_number()) return fault("expected an integer >= 0 as t", known.t.offset);
-    member.t = known.t.number();
-    return true;
+  if (!reader_.ok()) return false;
+  if (r.missing()) return fault("expected the parameter r", start);
+  if (r.wrong()) return fault("expected an integer >= 0 as r", r.offset());
+  if (t.wrong()) return fault("expected an integer >= 0 as t", t.offset());
+  if (pk.wrong()) return fault("expected a byte sequence as pk", pk.offset());
+  return true;
+}
+
+bool MemberReader::policy_parameters(RawMember& member, std::size_t start) noexcept {
+  Slot q, qu, w, pk;
+  RawParameter parameter;
+  for (std::size_t at = reader_.offset(); reader_.parameter(parameter); at = reader_.offset()) {
+    if (is(parameter.key, "q")) q.number(parameter.value, at, member.q);
+    if (is(parameter.key, "w")) w.number(parameter.value, at, member.w);
+    if (is(parameter.key, "qu")) qu.item(parameter.value, Type::string, at, member.unit);
+    if (is(parameter.key, "pk")) pk.item(parameter.value, Type::bytes, at, member.pk);
   }
-  if (!known.q.present) return fault("expected the parameter q", start);
-  if (!known.q.whole_number()) return fault("expected an integer >= 0 as q", known.q.offset);
-  member.q = known.q.number();
-  if (known.qu.present) {
-    if (known.qu.value.type != Type::string) {
-      return fault("expected a string as qu", known.qu.offset);
-    }
-    member.unit = known.qu.value;
-  }
-  if (!known.w.present) return true;
-  if (!known.w.whole_number()) return fault("expected an integer >= 0 as w", known.w.offset);
-  if (known.w.number() > 0) member.w = known.w.number();
+  if (!reader_.ok()) return false;
+  if (q.missing()) return fault("expected the parameter q", start);
+  if (q.wrong()) return fault("expected an integer >= 0 as q", q.offset());
+  if (qu.wrong()) return fault("expected a string as qu", qu.offset());
+  if (w.wrong()) return fault("expected an integer >= 0 as w", w.offset());
+  if (pk.wrong()) return fault("expected a byte sequence as pk", pk.offset());
+  if (member.w == std::uint64_t{0}) member.w.reset();
   return true;
 }
 
@@ -165,24 +142,23 @@ bool MemberReader::fault(const char* what, std::size_t offset) noexcept {
   return false;
 }
 
-Reading read_members(FieldKind kind, std::span<const std::string_view> lines) {
-  const std::string value = sf::joined(lines);
+Reading read_members(FieldKind kind, std::string_view value) {
   MemberReader reader(kind, value);
   Reading reading;
-  for (RawMember raw; reader.next(raw);) reading.members.push_back(member_of(raw));
+  reading.members.reserve(4);  // few send more
+  for (RawMember raw; reader.next(raw);) copy(raw, reading.members.emplace_back());
   if (reader.ok()) {
     reading.shape = reading.members.empty() ? Shape::empty : Shape::current;
     return reading;
   }
   reading.members.clear();
-  const bool legacy = kind == FieldKind::ratelimit ? is_draft_07(value) : is_legacy_policy(value);
-  if (legacy) {
-    reading.shape = Shape::legacy;
-  } else {
-    reading.shape = Shape::malformed;
-    reading.error = reader.error();
-  }
+  reading.error = read_as_legacy(kind, value, reader.error());
+  reading.shape = reading.error.what == nullptr ? Shape::legacy : Shape::malformed;
   return reading;
+}
+
+Reading read_members(FieldKind kind, std::span<const std::string_view> lines) {
+  return lines.size() == 1 ? read_members(kind, lines[0]) : read_members(kind, sf::joined(lines));
 }
 
 }  // namespace headgate::field

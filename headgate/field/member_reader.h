@@ -45,6 +45,8 @@ class MemberReader {
   }
 
  private:
+  bool limit_parameters(RawMember& member, std::size_t start) noexcept;
+  bool policy_parameters(RawMember& member, std::size_t start) noexcept;
   bool fault(const char* what, std::size_t offset) noexcept;
 
   FieldKind kind_;
@@ -67,7 +69,9 @@ struct Reading {
   sf::Error error{nullptr, 0};  // why it is malformed
 };
 
-// Allocates, so may throw std::bad_alloc. Linear in the length.
+// Reads a field's value, or its lines in order. Allocates, so may throw std::bad_alloc. Linear in
+// the length.
+[[nodiscard]] Reading read_members(FieldKind kind, std::string_view value);
 [[nodiscard]] Reading read_members(FieldKind kind, std::span<const std::string_view> lines);
 
 }  // namespace headgate::field

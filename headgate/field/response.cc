@@ -1,31 +1,22 @@
 #include "headgate/field/response.h"
 
 #include <algorithm>
-#include <map>
+#include <iterator>
 #include <utility>
 
+#include "headgate/field/draft_07_reader.h"
+#include "headgate/field/field_value.h"
 #include "headgate/field/http_date.h"
 #include "headgate/field/member_reader.h"
+#include "headgate/field/policy_index.h"
+#include "headgate/field/ratelimit.h"
 #include "headgate/field/retry_after.h"
+#include "headgate/field/suffixed_reader.h"
+#include "headgate/field/trio_reader.h"
 #include "headgate/field/whitespace.h"
 
 namespace headgate::field {
 namespace {
-
-using Lines = std::vector<std::string_view>;
-
-char lower(char c) noexcept { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
-Lines lines_of(std::span<const HeaderLine> headers, std::string_view lower_name) {
-  Lines lines;
-  for (const HeaderLine& line : headers) {
-    if (std::equal(line.name.begin(), line.name.end(), lower_name.begin(), lower_name.end(),
-                   [](char a, char b) { return lower(a) == b; })) {
-      lines.push_back(line.value);
-    }
-  }
-  return lines;
-}
 
 bool is_positive_age(std::string_view age) noexcept {
   age = without_outer_whitespace(age);
@@ -33,96 +24,177 @@ bool is_positive_age(std::string_view age) noexcept {
          age.find_first_not_of('0') != std::string_view::npos;
 }
 
-// Policies by name and partition key, the first of equal ones.
-class PolicyIndex {
- public:
-  explicit PolicyIndex(const std::vector<Member>& policies) {
-    for (std::size_t i = 0; i < policies.size(); ++i) {
-      Named& named = by_name_.try_emplace(*policies[i].policy, Named{i, {}, {}}).first->second;
-      if (policies[i].pk) {
-        named.by_key.try_emplace(*policies[i].pk, i);
-      } else if (!named.unkeyed) {
-        named.unkeyed = i;
-      }
-    }
-  }
+Member requests_member() {
+  Member member;
+  member.unit = default_unit;
+  return member;
+}
 
-  // The policy of a RateLimit member: best the one with the same partition key; where only one
-  // side has a key, the name decides.
-  [[nodiscard]] std::optional<std::size_t> find(const Member& limit) const {
-    const auto found = by_name_.find(*limit.policy);
-    if (found == by_name_.end()) return {};
-    const Named& named = found->second;
-    if (!limit.pk) return named.unkeyed ? named.unkeyed : named.first;
-    const auto keyed = named.by_key.find(*limit.pk);
-    return keyed != named.by_key.end() ? keyed->second : named.unkeyed;
+// The limit in force, whose window is that of the first policy with its quota; then the others.
+std::vector<Member> members_of(const TrioReading& trio) {
+  std::vector<Member> members(1, requests_member());
+  members[0].q = trio.limit;
+  members[0].r = trio.remaining;
+  members[0].t = trio.reset;
+  bool found = false;
+  for (const QuotaPolicy& policy : trio.policies) {
+    if (!found && trio.limit == policy.q) {
+      found = true;
+      members[0].w = policy.w;
+      continue;
+    }
+    members.push_back(requests_member());
+    members.back().q = policy.q;
+    members.back().w = policy.w;
+  }
+  return members;
+}
+
+class ResponseReader {
+ public:
+  ResponseReader(std::span<const HeaderLine> headers, std::span<const HeaderLine> trailers,
+                 std::optional<std::int64_t> now)
+      : headers_(headers), trailers_(trailers), base_(time_base(headers, now)) {}
+
+  ResponseView read() {
+    const FieldValue age(headers_, "age");
+    view_.cached = age.lines() > 0 && is_positive_age(age.first());
+    retry_after();
+    if (!view_.cached) {
+      const bool told = current("ratelimit", "ratelimit-policy") || draft_07() || draft_03() ||
+                        current("beta-ratelimit", "beta-ratelimit-policy") ||
+                        x_ratelimit("x-ratelimit-") || x_ratelimit("x-rate-limit-");
+      if (!told) policies_alone();
+    }
+    std::sort(view_.ignored.begin(), view_.ignored.end(),
+              [](const Ignored& a, const Ignored& b) { return a.name < b.name; });
+    return std::move(view_);
   }
 
  private:
-  struct Named {
-    std::size_t first;
-    std::optional<std::size_t> unkeyed;
-    std::map<std::string_view, std::size_t> by_key;
-  };
-  std::map<std::string_view, Named> by_name_;
-};
-
-std::vector<Member> join(std::vector<Member> limits, std::vector<Member> policies) {
-  const PolicyIndex index(policies);
-  std::vector<bool> joined(policies.size());
-  for (Member& limit : limits) {
-    const auto i = index.find(limit);
-    if (!i) continue;
-    const Member& policy = policies[*i];
-    joined[*i] = true;
-    limit.q = policy.q;
-    limit.unit = policy.unit;
-    limit.w = policy.w;
-    if (!limit.pk) limit.pk = policy.pk;
-  }
-  for (std::size_t i = 0; i < policies.size(); ++i) {
-    if (!joined[i]) limits.push_back(std::move(policies[i]));
-  }
-  return limits;
-}
-
-void read_retry_after(std::span<const HeaderLine> headers, std::optional<std::int64_t> now,
-                      ResponseView& view) {
-  std::optional<std::int64_t> base = now;
-  const Lines date = lines_of(headers, "date");
-  if (!date.empty()) {
-    if (const auto made = parse_http_date(date[0], now.value_or(default_epoch_near))) base = made;
-  }
-  for (const std::string_view line : lines_of(headers, "retry-after")) {
-    const auto wait = parse_retry_after(line, base);
-    if (!wait) {
-      view.retry_after.reset();
-      view.ignored.emplace_back("retry-after");
-      return;
+  void retry_after() {
+    for (const HeaderLine& line : headers_) {
+      if (!is_named(line, "retry-after")) continue;
+      const auto wait = parse_retry_after(line.value, base_);
+      if (!wait) {
+        view_.retry_after.reset();
+        const auto index = static_cast<std::size_t>(&line - headers_.data());
+        view_.ignored.push_back(
+            {"retry-after", "expected seconds, in digits, or a date", index, 0});
+        return;
+      }
+      view_.retry_after = std::max(view_.retry_after.value_or(0), *wait);
     }
-    view.retry_after = std::max(view.retry_after.value_or(0), *wait);
   }
-}
+
+  Reading read_field(FieldKind kind, std::string_view name, const FieldValue& field) {
+    if (field.lines() == 0) return {};
+    Reading reading = read_members(kind, field.text());
+    if (reading.shape == Shape::malformed) ignore(view_.ignored, name, field, reading.error);
+    return reading;
+  }
+
+  bool current(std::string_view limit_name, std::string_view policy_name) {
+    const FieldValue limit_field(headers_, limit_name);
+    const FieldValue policy_field(headers_, policy_name);
+    Reading limits = read_field(FieldKind::ratelimit, limit_name, limit_field);
+    Reading policies = read_field(FieldKind::policy, policy_name, policy_field);
+    if (limits.shape == Shape::current || policies.shape == Shape::current) {
+      return tell(Source::ratelimit, limit_name,
+                  join(std::move(limits.members), std::move(policies.members)));
+    }
+    if (limit_name != "ratelimit") return false;
+    if (limits.shape == Shape::legacy) draft_07_ = read_draft_07(limit_field.text()).value();
+    if (policies.shape == Shape::legacy) {
+      policies_ = read_quota_policies(policy_field.text()).value();
+    }
+    return false;
+  }
+
+  bool draft_07() {
+    if (!draft_07_) return false;
+    const TrioReading trio{draft_07_->limit, draft_07_->remaining, draft_07_->reset, policies_};
+    return tell(Source::draft_07, "ratelimit", members_of(trio));
+  }
+
+  bool draft_03() {
+    std::vector<HeaderLine> all;
+    std::span<const HeaderLine> lines = headers_;
+    if (!trailers_.empty()) {
+      all.assign(headers_.begin(), headers_.end());
+      all.insert(all.end(), trailers_.begin(), trailers_.end());
+      lines = all;
+    }
+    TrioReading trio = read_trio(lines, "ratelimit-", Grammar::draft, base_, view_.ignored);
+    if (!trio.tells()) return false;
+    trio.policies.insert(trio.policies.end(), policies_.begin(), policies_.end());
+    return tell(Source::draft_03, "ratelimit-", members_of(trio));
+  }
+
+  bool x_ratelimit(std::string_view prefix) {
+    const TrioReading trio = read_trio(headers_, prefix, Grammar::wild, base_, view_.ignored);
+    std::vector<Member> members;
+    if (trio.tells()) members = members_of(trio);
+    std::vector<Member> suffixed = read_suffixed(headers_, prefix, base_, view_.ignored);
+    std::move(suffixed.begin(), suffixed.end(), std::back_inserter(members));
+    return !members.empty() && tell(Source::x_ratelimit, prefix, std::move(members));
+  }
+
+  void policies_alone() {
+    if (policies_.empty()) return;
+    TrioReading trio;
+    trio.policies = std::move(policies_);
+    std::vector<Member> members = members_of(trio);
+    members.erase(members.begin());
+    tell(Source::draft_07, "ratelimit", std::move(members));
+  }
+
+  bool tell(Source source, std::string_view prefix, std::vector<Member> members) {
+    view_.source = source;
+    view_.prefix = prefix;
+    view_.members = std::move(members);
+    return true;
+  }
+
+  std::span<const HeaderLine> headers_;
+  std::span<const HeaderLine> trailers_;
+  std::optional<std::int64_t> base_;
+  std::optional<Draft07> draft_07_;
+  std::vector<QuotaPolicy> policies_;  // of RateLimit-Policy as a List of Integers
+  ResponseView view_;
+};
 
 }  // namespace
 
-ResponseView read_response(std::span<const HeaderLine> headers, std::optional<std::int64_t> now) {
-  ResponseView view;
-  const Lines age = lines_of(headers, "age");
-  view.cached = !age.empty() && is_positive_age(age[0]);
-  if (!view.cached) {
-    Reading limits = read_members(FieldKind::ratelimit, lines_of(headers, "ratelimit"));
-    Reading policies = read_members(FieldKind::policy, lines_of(headers, "ratelimit-policy"));
-    if (limits.shape == Shape::malformed) view.ignored.emplace_back("ratelimit");
-    if (policies.shape == Shape::malformed) view.ignored.emplace_back("ratelimit-policy");
-    if (limits.shape == Shape::current || policies.shape == Shape::current) {
-      view.source = Source::ratelimit;
-      view.members = join(std::move(limits.members), std::move(policies.members));
-    }
+std::string_view name_of(Source source) noexcept {
+  switch (source) {
+    case Source::ratelimit:
+      return "ratelimit";
+    case Source::draft_07:
+      return "draft-07";
+    case Source::draft_03:
+      return "draft-03";
+    case Source::x_ratelimit:
+      return "x-ratelimit";
+    case Source::none:
+      break;
   }
-  read_retry_after(headers, now, view);
-  std::sort(view.ignored.begin(), view.ignored.end());
-  return view;
+  return "none";
+}
+
+std::optional<std::int64_t> time_base(std::span<const HeaderLine> headers,
+                                      std::optional<std::int64_t> now) noexcept {
+  for (const HeaderLine& line : headers) {
+    if (!is_named(line, "date")) continue;
+    const auto date = parse_http_date(line.value, now.value_or(default_epoch_near));
+    return date ? date : now;
+  }
+  return now;
+}
+
+ResponseView read_response(std::span<const HeaderLine> headers, std::optional<std::int64_t> now,
+                           std::span<const HeaderLine> trailers) {
+  return ResponseReader(headers, trailers, now).read();
 }
 
 }  // namespace headgate::field

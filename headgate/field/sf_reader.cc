@@ -94,14 +94,6 @@ bool Reader::fail(const char* what) noexcept {
   return false;
 }
 
-void Reader::skip_spaces() noexcept {
-  while (at(' ')) ++at_;
-}
-
-void Reader::skip_optional_whitespace() noexcept {
-  while (at(' ') || at('\t')) ++at_;
-}
-
 // Integers have up to 15 digits, Decimals up to 12 before the point and 1 to 3 after it.
 bool Reader::number(RawItem& item) noexcept {
   const bool negative = take('-');
@@ -224,6 +216,7 @@ bool Reader::display_string(RawItem& item) noexcept {
 namespace {
 
 std::string unescaped(std::string_view text) {
+  if (text.find('\\') == std::string_view::npos) return std::string(text);
   std::string out;
   out.reserve(text.size());
   for (std::size_t i = 0; i < text.size(); ++i) {

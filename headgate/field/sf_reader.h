@@ -100,8 +100,12 @@ class Reader {
     ++at_;
     return true;
   }
-  void skip_spaces() noexcept;
-  void skip_optional_whitespace() noexcept;
+  void skip_spaces() noexcept {
+    while (at(' ')) ++at_;
+  }
+  void skip_optional_whitespace() noexcept {
+    while (at(' ') || at('\t')) ++at_;
+  }
   bool number(RawItem& item) noexcept;
   bool string(RawItem& item) noexcept;
   bool token(RawItem& item) noexcept;
