@@ -48,8 +48,7 @@ std::optional<std::uint64_t> body_bytes(const ngx_http_request_t* r) noexcept {
   return static_cast<std::uint64_t>(r->request_body->received);  // HTTP/2
 }
 
-std::optional<policy::Request> client_request(ngx_http_request_t* r,
-                                              const NginxHeaders& headers) noexcept {
+policy::Request client_request(ngx_http_request_t* r, const NginxHeaders& headers) noexcept {
   policy::Request request;
   request.method = view(r->method_name);
   request.host = view(r->headers_in.server);
@@ -62,10 +61,10 @@ std::optional<policy::Request> client_request(ngx_http_request_t* r,
     return request;
   }
   // Rewritten or redirected: read the request line once more, into a copy.
-  if (r->unparsed_uri.len == 0) return std::nullopt;
+  if (r->unparsed_uri.len == 0) return request;
   ngx_http_request_t original = *r;
   ngx_str_null(&original.args);
-  if (ngx_http_process_request_uri(&original) != NGX_OK) return std::nullopt;
+  if (ngx_http_process_request_uri(&original) != NGX_OK) return request;  // no memory
   request.path = view(original.uri);
   request.query = view(original.args);
   return request;

@@ -26,9 +26,9 @@ class NginxHeaders final : public policy::Headers {
 [[nodiscard]] std::optional<std::uint64_t> body_bytes(const ngx_http_request_t* r) noexcept;
 
 // What the client asked for: path and query are those of its own request line, normalised,
-// whatever rewrites and internal redirects made of them since. std::nullopt if nginx could not
-// make out a path. Views of the request and of its pool; `headers` must outlive the result.
-[[nodiscard]] std::optional<policy::Request> client_request(ngx_http_request_t* r,
-                                                            const NginxHeaders& headers) noexcept;
+// whatever rewrites and internal redirects made of them since. Both are empty if nginx could not
+// make them out. Views of the request and of its pool; `headers` must outlive the result.
+[[nodiscard]] policy::Request client_request(ngx_http_request_t* r,
+                                             const NginxHeaders& headers) noexcept;
 
 }  // namespace headgate::nginx

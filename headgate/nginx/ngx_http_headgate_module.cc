@@ -343,10 +343,8 @@ std::optional<std::uint64_t> body_bytes_wanted(ngx_http_request_t* r) noexcept {
   const MainConf& conf = main_conf(r);
   if (!conf.reads_bodies) return std::nullopt;
   const nginx::NginxHeaders headers{r};
-  const std::optional<policy::Request> request = nginx::client_request(r, headers);
-  if (!request) return std::nullopt;
   try {
-    return conf.policies->body_bytes_wanted(*request, ticket.scratch);
+    return conf.policies->body_bytes_wanted(nginx::client_request(r, headers), ticket.scratch);
   } catch (const std::bad_alloc&) {
     return std::nullopt;
   }
@@ -419,12 +417,9 @@ bool keep_refunds(ngx_http_request_t* r, Context& context) noexcept {
 Context* decide(ngx_http_request_t* r, bool enforceable) noexcept {
   const gate::Gate& gate = *main_conf(r).gate;
   const nginx::NginxHeaders headers{r};
-  const std::optional<policy::Request> request = nginx::client_request(r, headers);
-  if (request) {
-    gate.admit(*request, gate.store().now(),
-               loc_conf(r).dry_run ? gate::DryRun::yes : gate::DryRun::no, ticket);
-  }
-  if (!request || ticket.verdict.outcome == gate::Outcome::off) {
+  gate.admit(nginx::client_request(r, headers), gate.store().now(),
+             loc_conf(r).dry_run ? gate::DryRun::yes : gate::DryRun::no, ticket);
+  if (ticket.verdict.outcome == gate::Outcome::off) {
     ngx_http_set_ctx(r, &unmatched, ngx_http_headgate_module);
     return &unmatched;
   }

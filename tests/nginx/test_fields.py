@@ -69,11 +69,28 @@ def test_errors_in_the_request_itself(nginx):
     assert (large.status, fields(large)) == (413, (FIELD, 998))
     long_header = server.ask('/', headers=[('X', 'x' * 2000)])
     assert (long_header.status, fields(long_header)) == (400, (FIELD, 997))
-    with harness.Connection(server.port) as connection:
-        connection.send(b'NONSENSE\r\n\r\n')  # no path, so no policy can match
-        response = connection.receive()
-        assert (response.status, response.all('RateLimit')) == (400, [])
     assert server.ask('/none').r == 996
+
+
+def test_requests_whose_path_is_not_to_be_made_out(nginx):
+    server = nginx(policies(policy(quota=1000, name='all'),
+                            policy(quota=1000, name='paths', match='[{path: "/*"}]'),
+                            policy(quota=1000, name='gets', match='[{method: GET}]'),
+                            policy(quota=1000, name='host', match='[{host: a}]')),
+                   server='location / { return 200; }')
+    lines = {b'GET /%zz HTTP/1.1': 'gets', b'GET /a%00b HTTP/1.1': 'gets', b'GET /../a HTTP/1.1':
+             'gets', b'CONNECT a:443 HTTP/1.1': '', b'OPTIONS * HTTP/1.1': '', b'NONSENSE': '',
+             b'GET / HTTP/9.1': '', b'\x16\x03\x01\x02': ''}
+    for n, (line, also) in enumerate(lines.items(), 1):
+        with harness.Connection(server.port) as connection:
+            connection.send(line + b'\r\nHost: a\r\n\r\n')
+            response = connection.receive()
+        assert response.status in (400, 405, 505), line
+        told = [member.split(';')[0] for member in response.one('RateLimit').split(', ')]
+        assert told[0] == '"all"' and ('"gets"' in told) == (also == 'gets'), line
+        assert '"paths"' not in told, line
+        assert response.r == 1000 - n, line
+    assert server.ask().r == 1000 - len(lines) - 1
 
 
 def test_chunked_body_beyond_the_limit(nginx, upstream):
