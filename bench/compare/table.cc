@@ -16,6 +16,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -224,6 +225,61 @@ void compare(int rounds) {
               variants[2].median() / variants[4].median());
 }
 
+// Every law, each in a table that is about half full of its keys.
+void algorithms(int rounds) {
+  struct Law {
+    const char* name;
+    limit::Algorithm algorithm;
+    std::size_t mebibytes;
+    unsigned ledger_share;
+    unsigned log_share;
+    int bytes;  // a key
+  };
+  using limit::Algorithm;
+  constexpr std::array laws{
+      Law{"linear", Algorithm::linear, 32, 1, 1, 16},
+      Law{"exponential", Algorithm::exponential, 80, 62, 1, 40},
+      Law{"fixed-window", Algorithm::fixed_window, 80, 62, 1, 40},
+      Law{"sliding-window-counter", Algorithm::sliding_window_counter, 80, 62, 1, 40},
+      Law{"moving-window, 1 to 7 requests a key", Algorithm::moving_window, 320, 62, 48, 40 + 128},
+      Law{"concurrency", Algorithm::concurrency, 320, 62, 48, 40 + 128},
+  };
+  const Keys all(keys, 0, 1);
+  const Keys stream(decisions, keys, 7);
+  std::vector<limit::Law> made;
+  std::vector<std::unique_ptr<store::Table>> tables;
+  std::vector<Variant> variants;
+  for (const Law& law : laws) {
+    made.push_back(limit::make_law({1'000'000'000, Nanos{1'000'000'000} * 1'000'000},
+                                   {.algorithm = law.algorithm, .log = 7})
+                       .value());
+    auto table = store::Table::open({.memory = law.mebibytes << 20,
+                                     .sharing = store::Sharing::threads,
+                                     .ledger_share = law.ledger_share,
+                                     .log_share = law.log_share});
+    if (!table) std::abort();
+    tables.push_back(*std::move(table));
+    spend_one_by_one(*tables.back(), made.back(), all, 0, all.size());
+  }
+  for (std::size_t i = 0; i < laws.size(); ++i) {
+    variants.push_back({laws[i].name, [&, i] {
+                          return seconds_of(
+                              [&] { spend_one_by_one(*tables[i], made[i], stream, 0, decisions); });
+                        }});
+  }
+  pin(0);
+  for (int round = 0; round < rounds; ++round) {
+    for (Variant& variant : variants) {
+      variant.ns.push_back(variant.seconds() * 1e9 / static_cast<double>(decisions));
+    }
+  }
+  std::printf("\nevery law, 1,000,000 keys\n");
+  for (std::size_t i = 0; i < laws.size(); ++i) {
+    std::printf("%-40s %7.1f ns a decision, %5.2f of linear, %3d bytes a key\n", laws[i].name,
+                variants[i].median(), variants[i].median() / variants[0].median(), laws[i].bytes);
+  }
+}
+
 // Ten million live keys in 256 MiB.
 void fill() {
   constexpr std::size_t many = 10'000'000;
@@ -277,6 +333,7 @@ void open_file() {
 int main(int argc, char** argv) {
   const int rounds = argc > 1 ? std::atoi(argv[1]) : 7;
   headgate::compare(rounds < 1 ? 1 : rounds);
+  headgate::algorithms(rounds < 1 ? 1 : rounds);
   headgate::fill();
   headgate::open_file();
 }

@@ -75,7 +75,10 @@ int run(const Options& options) {
   store::TableOptions table_options;
   table_options.memory = *memory;
   table_options.sharing = store::Sharing::threads;
-  table_options.wide_share = 32;  // traces ask for any policy, and memory is taken as it is touched
+  table_options.clock = &store::ClockSource::still();  // the trace brings its own time
+  // Traces ask for any policy, and memory is taken as it is touched.
+  table_options.wide_share = 16;
+  table_options.ledger_share = 32;
   const auto table = store::Table::open(table_options);
   if (!table) return fail(input_fault, table.error());
 

@@ -10,16 +10,36 @@ store::TableOptions table_options(const policy::PolicySet& policies) {
   store::TableOptions options;
   options.memory = settings.memory;
   options.file = settings.file;
-  unsigned narrow = 0;
+  // What a key of each kind takes beside a narrow cell. No kind is ever left without room: a reload
+  // may bring it.
+  constexpr unsigned narrow_weight = 2;
+  constexpr unsigned wide_weight = 4;
+  constexpr unsigned entry_weight = 5;
+  constexpr unsigned log_weight = 16;
+  unsigned all = 0;
   unsigned wide = 0;
+  unsigned logs = 0;
+  unsigned ledger = 0;
   for (const policy::Policy& policy : policies.policies()) {
     const limit::Law& law = policy.grants.front().law;
-    if (std::holds_alternative<limit::LinearWhole>(law)) ++narrow;
-    if (std::holds_alternative<limit::LinearExact>(law)) ++wide;
+    if (std::holds_alternative<limit::LinearWhole>(law)) {
+      all += narrow_weight;
+    } else if (std::holds_alternative<limit::LinearExact>(law)) {
+      wide += wide_weight;
+    } else if (std::holds_alternative<limit::MovingWindow>(law) ||
+               std::holds_alternative<limit::Concurrency>(law)) {
+      logs += log_weight;
+    } else if (!std::holds_alternative<limit::Closed>(law)) {
+      ledger += entry_weight;
+    }
   }
-  // A wide cell has twice the bytes. Neither kind is ever left without room: a reload may bring it.
-  if (narrow + wide > 0)
-    options.wide_share = std::clamp(64 * 2 * wide / (narrow + 2 * wide), 1u, 63u);
+  ledger += logs;
+  all += wide + ledger;
+  if (all > 0) {
+    options.wide_share = std::clamp(64 * wide / all, 1u, 62u);
+    options.ledger_share = std::clamp(64 * ledger / all, 1u, 63 - options.wide_share);
+  }
+  if (ledger > 0) options.log_share = std::clamp(64 * logs / ledger * 7 / 8, 1u, 56u);
   return options;
 }
 

@@ -11,6 +11,7 @@ namespace headgate::store {
 namespace {
 
 constexpr std::int64_t second = 1'000'000'000;
+constexpr std::int64_t origin = 3600 * second;  // where a new table's time starts
 
 std::int64_t read_clock(clockid_t id) noexcept {
   timespec t{};
@@ -55,11 +56,19 @@ const ClockSource& ClockSource::system() noexcept {
   return source;
 }
 
+const ClockSource& ClockSource::still() noexcept {
+  static constexpr ClockSource source{
+      []() noexcept { return std::int64_t{0}; },
+      []() noexcept { return origin; },
+      []() noexcept { return std::array<char, 16>{"still"}; },
+  };
+  return source;
+}
+
 void Clock::begin(Anchor& anchor, const ClockSource& source) noexcept {
-  constexpr std::int64_t start = 3600 * second;
   anchor.boot = source.boot();
-  anchor.offset = start - source.monotonic();
-  note(anchor, start, source.wall());
+  anchor.offset = origin - source.monotonic();
+  note(anchor, origin, source.wall());
 }
 
 Clock::Clock(Anchor& anchor, const ClockSource& source) noexcept
@@ -85,6 +94,15 @@ Instant Clock::now() const noexcept {
     note(*anchor_, table, source_.wall());
   }
   return Instant{table};
+}
+
+Nanos Clock::to_wall() const noexcept {
+  const DoubleWord& seen = anchor_->seen;
+  for (;;) {
+    const std::uint64_t table = seen.low();
+    const std::uint64_t wall = seen.high();
+    if (seen.low() == table) return plausible(wall) - plausible(table);
+  }
 }
 
 void Clock::note(Anchor& anchor, std::int64_t table, std::int64_t wall) noexcept {

@@ -20,6 +20,8 @@ struct ClockSource {
   std::int64_t (*wall)() noexcept;          // [ns] since 1970
   std::array<char, 16> (*boot)() noexcept;  // names this boot of the system
   [[nodiscard]] static const ClockSource& system() noexcept;
+  // Stands, and its table time is wall time: for histories that bring their own times.
+  [[nodiscard]] static const ClockSource& still() noexcept;
 };
 
 // In the table's header page.
@@ -40,6 +42,10 @@ class Clock {
 
   // Thread-safe. About once a second one caller notes the time in the anchor.
   [[nodiscard]] Instant now() const noexcept;
+
+  // What to add to this clock's time to get wall time [ns since 1970], as it was noted last.
+  // Follows the steps of the wall clock within a second or so. Thread-safe.
+  [[nodiscard]] Nanos to_wall() const noexcept;
 
  private:
   static void note(Anchor& anchor, std::int64_t table, std::int64_t wall) noexcept;

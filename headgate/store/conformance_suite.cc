@@ -1,11 +1,9 @@
 #include <algorithm>
 #include <atomic>
 #include <barrier>
-#include <fstream>
-#include <map>
-#include <nlohmann/json.hpp>
 #include <thread>
 
+#include "headgate/limit/vectors.h"
 #include "headgate/store/conformance.h"
 
 namespace headgate::store {
@@ -16,7 +14,6 @@ using limit::Decision;
 using limit::Denied;
 using limit::Law;
 using limit::Op;
-using nlohmann::json;
 
 constexpr Nanos second = nanos_per_second;
 constexpr Instant noon{1'000'000 * nanos_per_second};
@@ -28,18 +25,6 @@ Law law(std::uint64_t quota, Nanos window, limit::Terms terms = {}) {
 // One whole-nanosecond interval and one that is not: the two forms of state.
 const Law narrow = law(10, 10 * second);
 const Law wide = law(7, 10 * second);
-
-i128 integer(const json& value) {
-  if (!value.is_string()) return value.get<std::int64_t>();
-  i128 n = 0;
-  for (const char c : value.get<std::string>()) n = n * 10 + (c - '0');
-  return n;
-}
-
-json vectors(const std::string& name) {
-  std::ifstream in(std::string(HEADGATE_SOURCE_DIR) + "/tests/vectors/" + name + ".json");
-  return json::parse(in);
-}
 
 }  // namespace
 
@@ -67,80 +52,51 @@ Decision StoreConformance::spend(const Law& law, const std::string& key, std::ui
 }
 
 TEST_P(StoreConformance, AnswersTheVectors) {
-  int steps = 0;
-  for (const char* name : {"linear_lenient", "linear_strict", "linear_penalty"}) {
-    const json file = vectors(name);
-    for (const json& sequence : file["sequences"]) {
-      const json& policy = sequence["policy"];
-      limit::Terms terms;
-      if (policy["mode"] == "strict") terms.denied = Denied::spend;
-      if (policy["mode"] == "penalty") {
-        terms = {Denied::penalty, integer(policy["penalty_ns"]), limit::Reset::pace};
-      }
-      const Law the_law = law(static_cast<std::uint64_t>(integer(policy["quota"])),
-                              integer(policy["window_ns"]), terms);
-      for (const json& step : sequence["steps"]) {
-        const std::string key =
-            sequence["id"].get<std::string>() + "/" + step["key"].get<std::string>();
-        const bool peek = step.value("op", "") == "peek";
-        const auto cost =
-            static_cast<std::uint64_t>(step.contains("cost") ? integer(step["cost"]) : 0);
-        const Answer got = take({{&the_law, key, cost, peek ? Op::peek : Op::spend}},
-                                Instant{integer(step["at"])});
-        const json& want = step["expect"];
-        const Decision& d = got.decisions[0];
-        ASSERT_EQ(got.admitted, want["allowed"].get<bool>()) << key;
-        ASSERT_EQ(d.admitted, got.admitted);
-        ASSERT_EQ(d.remaining, static_cast<std::uint64_t>(integer(want["r"]))) << key;
-        ASSERT_EQ(d.reset, want["t"].is_null() ? Decision::no_reset
-                                               : static_cast<std::uint64_t>(integer(want["t"])))
+  std::size_t steps = 0;
+  for (const char* name :
+       {"linear_lenient", "linear_strict", "linear_penalty", "exponential_lenient",
+        "exponential_strict", "fixed_window", "fixed_window_aligned", "fixed_window_count_denied",
+        "moving_window_log", "sliding_window_counter", "sliding_window_counter_clock",
+        "concurrency"}) {
+    for (const limit::vectors::Sequence& sequence : limit::vectors::load(name)) {
+      const Law the_law = limit::make_law(sequence.quota, sequence.terms).value();
+      for (const limit::vectors::Step& step : sequence.steps) {
+        const std::string key = std::string(name) + "/" + sequence.id + "/" + step.key;
+        const Answer got = take({{&the_law, key, step.cost, step.op}}, step.at);
+        ASSERT_EQ(got.admitted, got.decisions[0].admitted);
+        ASSERT_EQ(limit::vectors::fault(sequence, sequence.terms, step, got.decisions[0]), "")
             << key;
         ++steps;
       }
     }
   }
-  EXPECT_GT(steps, 2500);
+  EXPECT_GT(steps, 5000u);
 }
 
 TEST_P(StoreConformance, TakesAllOrNoneAsTheVectorsSay) {
-  int sequences = 0;
-  const json file = vectors("policy_set");
-  for (const json& sequence : file["sequences"]) {
-    std::vector<std::pair<std::string, Law>> policies;
-    for (const json& policy : sequence["policies"]) {
-      if (policy["algorithm"] != "linear") break;
-      policies.emplace_back(policy["name"], law(policy["quota"].get<std::uint64_t>(),
-                                                policy["window_ns"].get<std::int64_t>()));
+  const auto sequences = limit::vectors::load_sets();
+  EXPECT_GE(sequences.size(), 3u);
+  for (const limit::vectors::SetSequence& sequence : sequences) {
+    std::vector<Law> laws;
+    std::vector<std::string> keys;
+    for (const limit::vectors::Member& member : sequence.members) {
+      laws.push_back(limit::make_law(member.quota, member.terms).value());
+      keys.push_back(sequence.id + "/" + member.name);
     }
-    if (policies.size() != sequence["policies"].size()) continue;
-    ++sequences;
-    for (const json& step : sequence["steps"]) {
-      std::vector<std::string> keys;
-      for (const auto& [name, unused] : policies)
-        keys.push_back(sequence["id"].get<std::string>() + name);
+    for (const limit::vectors::SetStep& step : sequence.steps) {
       std::vector<Charge> charges;
-      for (std::size_t i = 0; i < policies.size(); ++i) {
-        charges.push_back(
-            {&policies[i].second, keys[i], step["costs"][policies[i].first].get<std::uint64_t>()});
+      for (std::size_t i = 0; i < laws.size(); ++i) {
+        charges.push_back({&laws[i], keys[i], step.parts[i].cost});
       }
-      const Answer got = take(charges, Instant{step["at"].get<std::int64_t>()});
-      const json& want = step["expect"];
-      ASSERT_EQ(got.admitted, want["allowed"].get<bool>()) << sequence["id"] << step;
-      for (std::size_t i = 0; i < policies.size(); ++i) {
-        const json& member = want["policies"][policies[i].first];
-        ASSERT_EQ(got.decisions[i].remaining, member["r"].get<std::uint64_t>())
-            << sequence["id"] << step;
-        ASSERT_EQ(got.decisions[i].reset,
-                  member["t"].is_null() ? Decision::no_reset : member["t"].get<std::uint64_t>())
-            << sequence["id"] << step;
-        const auto& violated = want["violated"];
-        const bool denies =
-            std::find(violated.begin(), violated.end(), policies[i].first) != violated.end();
-        ASSERT_EQ(!got.decisions[i].admitted, denies) << sequence["id"] << step;
+      const Answer got = take(charges, step.at);
+      ASSERT_EQ(got.admitted, step.allowed) << sequence.id;
+      for (std::size_t i = 0; i < laws.size(); ++i) {
+        ASSERT_EQ(got.decisions[i].remaining, step.parts[i].r) << keys[i];
+        ASSERT_EQ(got.decisions[i].reset, step.parts[i].t) << keys[i];
+        ASSERT_EQ(!got.decisions[i].admitted, step.parts[i].violated) << keys[i];
       }
     }
   }
-  EXPECT_GE(sequences, 3);
 }
 
 TEST_P(StoreConformance, KeysAreTheirOwn) {

@@ -21,22 +21,36 @@ constexpr std::size_t room = std::size_t{8} << 20;
 
 std::unique_ptr<Store> in_file() {
   const std::string path = testing::TempDir() + "headgate-conformance-" + std::to_string(getpid());
-  auto store = make({.memory = room, .file = path, .wide_share = 32});
+  auto store = make({.memory = room,
+                     .file = path,
+                     .wide_share = 16,
+                     .ledger_share = 32,
+                     .clock = &ClockSource::still()});
   unlink(path.c_str());  // the mapping lives on
   return store;
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Table, StoreConformance,
-    testing::Values(
-        StoreUnderTest{
-            "threads",
-            [] { return make({.memory = room, .sharing = Sharing::threads, .wide_share = 32}); }},
-        StoreUnderTest{
-            "processes",
-            [] { return make({.memory = room, .sharing = Sharing::processes, .wide_share = 32}); }},
-        StoreUnderTest{"file", in_file}),
-    [](const auto& the) { return the.param.name; });
+INSTANTIATE_TEST_SUITE_P(Table, StoreConformance,
+                         testing::Values(StoreUnderTest{"threads",
+                                                        [] {
+                                                          return make(
+                                                              {.memory = room,
+                                                               .sharing = Sharing::threads,
+                                                               .wide_share = 16,
+                                                               .ledger_share = 32,
+                                                               .clock = &ClockSource::still()});
+                                                        }},
+                                         StoreUnderTest{"processes",
+                                                        [] {
+                                                          return make(
+                                                              {.memory = room,
+                                                               .sharing = Sharing::processes,
+                                                               .wide_share = 16,
+                                                               .ledger_share = 32,
+                                                               .clock = &ClockSource::still()});
+                                                        }},
+                                         StoreUnderTest{"file", in_file}),
+                         [](const auto& the) { return the.param.name; });
 
 }  // namespace
 }  // namespace headgate::store

@@ -107,13 +107,15 @@ Region::~Region() {
   if (descriptor_ >= 0) close(descriptor_);
 }
 
-void Region::lock() const noexcept {
-  while (descriptor_ >= 0 && flock(descriptor_, LOCK_EX) != 0 && errno == EINTR) {
-  }
+bool Region::join() const noexcept {
+  if (flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return true;
+  share();
+  return false;
 }
 
-void Region::unlock() const noexcept {
-  if (descriptor_ >= 0) flock(descriptor_, LOCK_UN);
+void Region::share() const noexcept {
+  while (flock(descriptor_, LOCK_SH) != 0 && errno == EINTR) {
+  }
 }
 
 }  // namespace headgate::store

@@ -38,9 +38,10 @@ class Region {
 
   [[nodiscard]] std::span<std::byte> bytes() const noexcept { return bytes_; }
 
-  // Keeps other processes from locking the same file. Released by unlock() or death.
-  void lock() const noexcept;
-  void unlock() const noexcept;
+  // Joins the users of the file, until the region's end or death; processes that are forked from
+  // now on are part of it. True: nobody else uses it, and others wait to join until share().
+  [[nodiscard]] bool join() const noexcept;
+  void share() const noexcept;
 
  private:
   Region() = default;

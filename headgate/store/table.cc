@@ -1,6 +1,7 @@
 #include "headgate/store/table.h"
 
 #include <array>
+#include <bitset>
 #include <cassert>
 #include <cstddef>
 #include <cstring>
@@ -13,7 +14,7 @@ namespace headgate::store {
 namespace {
 
 constexpr std::array<char, 8> magic{'h', 'e', 'a', 'd', 'g', 'a', 't', 'e'};
-constexpr std::uint32_t format_version = 1;
+constexpr std::uint32_t format_version = 2;
 constexpr std::size_t header_bytes = 4096;
 
 // What a key that is new on one shelf inherits from the other: a policy whose quota was changed
@@ -41,6 +42,14 @@ class Heir {
   bool found_ = false;
 };
 
+// One function of several: which one is called is for the arguments to say.
+template <class... Functions>
+struct Overloaded : Functions... {
+  using Functions::operator()...;
+};
+template <class... Functions>
+Overloaded(Functions...) -> Overloaded<Functions...>;
+
 }  // namespace
 
 // The first page. docs/table-format.md has its picture.
@@ -53,13 +62,25 @@ struct Table::Header {
     std::uint64_t total_bytes;
     std::uint64_t narrow_buckets;
     std::uint64_t wide_buckets;
+    LedgerLayout ledger;
     HashSecret secret;
+
+    // Of what is not narrow.
+    [[nodiscard]] std::size_t other_bytes() const noexcept {
+      return wide_buckets * sizeof(Bucket<WideCell>) + ledger.bytes();
+    }
+    [[nodiscard]] bool fits(std::size_t room) const noexcept {
+      return narrow_buckets >= 2 && wide_buckets >= 2 && ledger.plausible() &&
+             wide_buckets <= room / sizeof(Bucket<WideCell>) && other_bytes() <= room &&
+             narrow_buckets <= (room - other_bytes()) / sizeof(Bucket<NarrowCell>);
+    }
   };
   Fixed fixed;
   std::uint64_t checksum;  // of `fixed`
   alignas(64) Anchor anchor;
   alignas(64) ShelfCounters narrow;
   alignas(64) ShelfCounters wide;
+  alignas(64) LedgerCounters ledger;
 
   [[nodiscard]] static std::uint64_t checksum_of(const Fixed& fixed) noexcept {
     char bytes[sizeof(Fixed)];
@@ -72,14 +93,15 @@ struct Table::Header {
     auto* header = new (memory.data()) Header{};
     const std::size_t room = memory.size() - header_bytes;
     const std::size_t wide_room = room / 64 * options.wide_share;
+    const std::size_t ledger_room = room / 64 * options.ledger_share;
     Fixed& fixed = header->fixed;
     fixed.magic = magic;
     fixed.version = format_version;
     fixed.header_bytes = header_bytes;
     fixed.total_bytes = memory.size();
     fixed.wide_buckets = std::max<std::size_t>(2, wide_room / sizeof(Bucket<WideCell>));
-    fixed.narrow_buckets =
-        (room - fixed.wide_buckets * sizeof(Bucket<WideCell>)) / sizeof(Bucket<NarrowCell>);
+    fixed.ledger = LedgerLayout::in(ledger_room, options.log_share);
+    fixed.narrow_buckets = (room - fixed.other_bytes()) / sizeof(Bucket<NarrowCell>);
     fixed.secret = random_secret();
     header->checksum = checksum_of(fixed);
     Clock::begin(header->anchor, *options.clock);
@@ -106,11 +128,7 @@ struct Table::Header {
     std::uint64_t checksum = 0;
     std::memcpy(&checksum, memory.data() + offsetof(Header, checksum), sizeof checksum);
     const std::size_t room = memory.size() - header_bytes;
-    if (checksum != checksum_of(fixed) || fixed.header_bytes != header_bytes ||
-        fixed.narrow_buckets < 2 || fixed.wide_buckets < 2 ||
-        fixed.wide_buckets > room / sizeof(Bucket<WideCell>) ||
-        fixed.narrow_buckets >
-            (room - fixed.wide_buckets * sizeof(Bucket<WideCell>)) / sizeof(Bucket<NarrowCell>)) {
+    if (checksum != checksum_of(fixed) || fixed.header_bytes != header_bytes || !fixed.fits(room)) {
       return "has a damaged header; remove the file to start with full quotas";
     }
     return {};
@@ -119,9 +137,9 @@ struct Table::Header {
 
 Result<std::unique_ptr<Table>, std::string> Table::open(const TableOptions& options) {
   // As docs/table-format.md draws it.
-  static_assert(sizeof(Header) <= header_bytes && offsetof(Header, checksum) == 56 &&
-                offsetof(Header, anchor) == 64 && offsetof(Header, narrow) == 128 &&
-                offsetof(Header, wide) == 192);
+  static_assert(sizeof(Header) <= header_bytes && offsetof(Header, checksum) == 72 &&
+                offsetof(Header, anchor) == 128 && offsetof(Header, narrow) == 192 &&
+                offsetof(Header, wide) == 256 && offsetof(Header, ledger) == 320);
   if (options.memory < TableOptions::memory_min) {
     return Failure<std::string>("a table needs at least " +
                                 std::to_string(TableOptions::memory_min) + " bytes of memory");
@@ -131,7 +149,9 @@ Result<std::unique_ptr<Table>, std::string> Table::open(const TableOptions& opti
     auto region = Region::anonymous(bytes, options.sharing);
     if (!region) return Failure<std::string>(region.error());
     Header::make(region->bytes(), options);
-    return std::unique_ptr<Table>(new Table(std::move(*region), *options.clock));
+    std::unique_ptr<Table> table(new Table(std::move(*region), *options.clock));
+    table->ledger_.take_over();
+    return table;
   }
   for (;;) {
     auto found = Region::file(options.file);
@@ -157,9 +177,10 @@ Result<std::unique_ptr<Table>, std::string> Table::open(const TableOptions& opti
                                   " were asked for; ask for its size, or remove the file to start "
                                   "with full quotas");
     }
-    region.lock();
+    const bool alone = region.join();
     std::unique_ptr<Table> table(new Table(std::move(region), *options.clock));
-    table->region_.unlock();
+    if (alone) table->ledger_.take_over();
+    table->region_.share();
     return table;
   }
 }
@@ -173,6 +194,8 @@ Table::Table(Region region, const ClockSource& clock) noexcept
   narrow_ = {{reinterpret_cast<Bucket<NarrowCell>*>(at), fixed.narrow_buckets}, header_->narrow};
   at += fixed.narrow_buckets * sizeof(Bucket<NarrowCell>);
   wide_ = {{reinterpret_cast<Bucket<WideCell>*>(at), fixed.wide_buckets}, header_->wide};
+  at += fixed.wide_buckets * sizeof(Bucket<WideCell>);
+  ledger_ = {at, fixed.ledger, header_->ledger};
 }
 
 const HashSecret& Table::secret() const noexcept { return header_->fixed.secret; }
@@ -182,23 +205,43 @@ TableStats Table::stats() const noexcept {
   const Instant at = now();
   TableStats stats;
   stats.memory = region_.bytes().size();
-  stats.cells = narrow_.cells() + wide_.cells();
-  stats.live = narrow_.live(at, sample) + wide_.live(at, sample);
+  stats.cells = narrow_.cells() + wide_.cells() + ledger_.entries();
+  stats.live = narrow_.live(at, sample) + wide_.live(at, sample) + ledger_.live(at);
   for (const ShelfCounters* counters : {&header_->narrow, &header_->wide}) {
     stats.evictions += counters->evictions.load(std::memory_order_relaxed);
     stats.unkept += counters->unkept.load(std::memory_order_relaxed);
   }
+  stats.evictions += header_->ledger.evictions.load(std::memory_order_relaxed);
+  stats.unkept += header_->ledger.unkept.load(std::memory_order_relaxed);
+  stats.merged = header_->ledger.merged.load(std::memory_order_relaxed);
   return stats;
 }
 
-// Runs `act` on the shelf that this law's state is on, if it has any.
+// Calls act(law, where its states are, where the other kind of cell is) for laws with cells,
+// act(law, ledger) for those of the ledger, and act(law) for the one without state. The frequent
+// ones come first.
 template <class Act>
-void Table::on_shelf(const limit::Law& law, Act act) const noexcept {
-  if (std::holds_alternative<limit::LinearWhole>(law)) {
-    act(narrow_);
-  } else if (std::holds_alternative<limit::LinearExact>(law)) {
-    act(wide_);
+[[gnu::always_inline]] inline auto Table::at_home(const limit::Law& law, Act act) noexcept {
+  if (const auto* whole = std::get_if<limit::LinearWhole>(&law)) return act(*whole, narrow_, wide_);
+  if (const auto* exact = std::get_if<limit::LinearExact>(&law)) return act(*exact, wide_, narrow_);
+  return std::visit(
+      [&]<class L>(const L& other) {
+        if constexpr (in_ledger<L>) {
+          return act(other, ledger_);
+        } else {
+          return act(limit::Closed{});
+        }
+      },
+      law);
+}
+
+// The moment by the clock that the law goes by: windows that are aligned follow the wall clock.
+template <class L>
+Nanos Table::shift(const L& law) const noexcept {
+  if constexpr (requires { law.aligned(); }) {
+    if (law.aligned()) return clock_.to_wall();
   }
+  return 0;
 }
 
 // Inlined into both callers: a tenth of a decision's instructions would go into the calls.
@@ -206,29 +249,47 @@ void Table::on_shelf(const limit::Law& law, Act act) const noexcept {
                                                            limit::Op op, std::uint64_t cost,
                                                            const Place& place,
                                                            Instant now) noexcept {
-  const auto run = [&](const auto& law, auto& mine, auto& other) __attribute__((always_inline)) {
-    const auto step = [&](const auto& state) __attribute__((always_inline)) {
-      switch (op) {
-        case limit::Op::spend:
-          return law.spend(state, cost, now);
-        case limit::Op::peek:
-          return law.peek(state, cost, now);
-        case limit::Op::debit:
-          return law.debit(state, cost, now);
-        case limit::Op::refund:
-          break;
-      }
-      return law.refund(state, cost, now);
-    };
-    return mine.transact(place, law, now, step, Heir{other, place.hash});
-  };
-  if (const auto* law = std::get_if<limit::LinearWhole>(charge.law)) {
-    return run(*law, narrow_, wide_);
-  }
-  if (const auto* law = std::get_if<limit::LinearExact>(charge.law)) {
-    return run(*law, wide_, narrow_);
-  }
-  return std::get<limit::Closed>(*charge.law).decide(op == limit::Op::refund || op == limit::Op::debit ? 0 : cost);
+  return at_home(
+      *charge.law,
+      Overloaded{[&](const auto& law, auto& mine, auto& other) __attribute__((always_inline)) {
+                   const auto step = [&](const auto& state) __attribute__((always_inline)) {
+                     return ask(law, state, op, cost, now);
+};
+return mine.transact(place, law, now, step, Heir{other, place.hash});
+}  // namespace headgate::store
+,
+    [&](const auto& law, Ledger& ledger) {
+      return ledger.apply(law, ledger.locate(place.hash), op, cost, charge.since, now, shift(law));
+    },
+    [&](const limit::Closed& law) {
+      const bool asks = op == limit::Op::spend || op == limit::Op::peek;
+      return law.decide(asks ? cost : 0);
+    }
+});
+}
+
+// Asks for what a charge needs from memory. Adds the page it needs to what is to be held.
+void Table::locate(const limit::Charge& charge, Place& place) noexcept {
+  const auto hash = [&] { return table_hash(header_->fixed.secret, charge.key); };
+  at_home(*charge.law, Overloaded{[&](const auto&, auto& mine, auto&) {
+                                    mine.locate(hash(), place);
+                                    mine.prefetch(place);
+                                  },
+                                  [&](const auto&, Ledger& ledger) {
+                                    place.hash = hash();
+                                    ledger.prefetch(ledger.locate(place.hash));
+                                  },
+                                  [](const limit::Closed&) {}});
+}
+
+// Whether a charge's state is in the ledger; then its page is added to what is to be held.
+bool Table::add_to(Ledger::Hold& hold, const limit::Charge& charge, const Place& place) noexcept {
+  return at_home(*charge.law, Overloaded{[](const auto&, auto&, auto&) { return false; },
+                                         [&](const auto&, Ledger& ledger) {
+                                           hold.add(ledger.locate(place.hash).page);
+                                           return true;
+                                         },
+                                         [](const limit::Closed&) { return false; }});
 }
 
 void Table::take(std::span<Bundle> bundles, Instant now, Completion done) noexcept {
@@ -240,11 +301,7 @@ void Table::take(std::span<Bundle> bundles, Instant now, Completion done) noexce
     std::size_t charges = 0;
     while (whole < bundles.size() && charges + bundles[whole].charges.size() <= places.size()) {
       for (const limit::Charge& charge : bundles[whole++].charges) {
-        Place& place = places[charges++];
-        on_shelf(*charge.law, [&](const auto& shelf) {
-          shelf.locate(table_hash(header_->fixed.secret, charge.key), place);
-          shelf.prefetch(place);
-        });
+        locate(charge, places[charges++]);
       }
     }
     if (charges > 1) {
@@ -252,19 +309,23 @@ void Table::take(std::span<Bundle> bundles, Instant now, Completion done) noexce
       for (const Bundle& bundle : bundles.first(whole)) {
         for (const limit::Charge& charge : bundle.charges) {
           Place& place = places[charges++];
-          on_shelf(*charge.law, [&](const auto& shelf) { shelf.prefetch_rest(place); });
+          at_home(*charge.law,
+                  Overloaded{[&](const auto&, auto& mine, auto&) { mine.prefetch_rest(place); },
+                             [](const auto&, Ledger&) {}, [](const limit::Closed&) {}});
         }
       }
     }
     charges = 0;
     for (Bundle& bundle : bundles.first(whole)) {
       const auto mine = std::span(places).subspan(charges, bundle.charges.size());
+      Ledger::Hold hold(ledger_);
       if (mine.size() == 1) {
         const limit::Charge& charge = bundle.charges[0];
+        if (add_to(hold, charge, mine[0])) hold.lock();
         bundle.decisions[0] = apply(charge, charge.op, charge.cost, mine[0], now);
         bundle.admitted = bundle.decisions[0].admitted;
       } else {
-        decide(bundle, mine, now);
+        decide(bundle, mine, hold, now);
       }
       charges += mine.size();
     }
@@ -273,25 +334,35 @@ void Table::take(std::span<Bundle> bundles, Instant now, Completion done) noexce
   done.call(done.context);
 }
 
-// A guess, as good as the moment: the cell may be changing.
+// A guess, as good as the moment: a cell may be changing.
 bool Table::seems_admissible(const limit::Charge& charge, const Place& place,
-                             Instant now) const noexcept {
+                             Instant now) noexcept {
   if (charge.op == limit::Op::refund || charge.op == limit::Op::debit) return true;
   if (charge.op == limit::Op::peek && charge.cost == 0) return true;
-  if (const auto* law = std::get_if<limit::LinearWhole>(charge.law)) {
-    return law->admits(narrow_.glance(place, *law), charge.cost, now);
-  }
-  if (const auto* law = std::get_if<limit::LinearExact>(charge.law)) {
-    return law->admits(wide_.glance(place, *law), charge.cost, now);
-  }
-  return std::get<limit::Closed>(*charge.law).decide(charge.cost).admitted;
+  return at_home(
+      *charge.law,
+      Overloaded{[&](const auto& law, const auto& mine, const auto&) {
+                   return law.admits(mine.glance(place, law), charge.cost, now);
+                 },
+                 [&](const auto& law, Ledger& ledger) {
+                   return ledger.admits(law, ledger.locate(place.hash), charge.cost, now,
+                                        shift(law));
+                 },
+                 [&](const limit::Closed& law) { return law.decide(charge.cost).admitted; }});
 }
 
-void Table::decide(Bundle& bundle, std::span<const Place> places, Instant now) noexcept {
+void Table::decide(Bundle& bundle, std::span<const Place> places, Ledger::Hold& hold,
+                   Instant now) noexcept {
   const auto& charges = bundle.charges;
   const auto ask = [&] [[gnu::noinline]] (std::size_t i, limit::Op op, std::uint64_t cost) {
     return bundle.decisions[i] = apply(charges[i], op, cost, places[i], now);
   };
+  // What is in the ledger is held: nobody else changes it before this request is through.
+  std::bitset<Bundle::charges_max> held;
+  for (std::size_t i = 0; i < charges.size(); ++i) {
+    if (add_to(hold, charges[i], places[i])) held.set(i);
+  }
+  if (held.any()) hold.lock();
 
   // Look first: where a charge would be denied, nobody else is disturbed by taking and giving back.
   // Most requests pass, so a glance without numbers comes before the look that has them.
@@ -307,25 +378,33 @@ void Table::decide(Bundle& bundle, std::span<const Place> places, Instant now) n
       if (!ask(i, op, charges[i].cost).admitted) admitted = false;
     }
   }
-  const bool raced = admitted;  // if it fails from here, another request came first
-  std::size_t taken = 0;
-  while (admitted && taken < charges.size()) {
-    const limit::Charge& charge = charges[taken];
-    if (charge.op == limit::Op::spend || !looked) {
-      admitted = ask(taken, charge.op, charge.cost).admitted;
+
+  // Cells first: only they can fail now, if another request came in between. What is held gives
+  // what it has promised, so it never has to take anything back.
+  std::bitset<Bundle::charges_max> taken;
+  std::optional<std::size_t> raced;
+  const auto take_all = [&](bool of_held) {
+    for (std::size_t i = 0; admitted && i < charges.size(); ++i) {
+      if (held.test(i) != of_held) continue;
+      if (charges[i].op == limit::Op::spend || !looked) {
+        admitted = ask(i, charges[i].op, charges[i].cost).admitted;
+        if (!admitted) raced = i;
+      }
+      if (admitted) taken.set(i);
     }
-    if (admitted) ++taken;
-  }
+  };
+  take_all(false);
+  if (held.any()) take_all(true);
   bundle.admitted = admitted;
   if (admitted) return;
 
   // Give back what was taken; let denials cost what they cost; show what is there of the rest.
   for (std::size_t i = 0; i < charges.size(); ++i) {
     const limit::Charge& charge = charges[i];
-    if (raced && i == taken) continue;
+    if (raced == i) continue;
     if (charge.op != limit::Op::spend) {
-      if (!looked && i > taken) ask(i, charge.op, charge.cost);
-    } else if (i < taken) {
+      if (!looked && !taken.test(i)) ask(i, charge.op, charge.cost);
+    } else if (taken.test(i)) {
       ask(i, limit::Op::refund, charge.cost);
     } else {
       const limit::Decision seen =

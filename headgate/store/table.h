@@ -1,7 +1,8 @@
-// The embedded store: a lock-free table of fixed size in shared memory.
+// The embedded store: a table of fixed size in shared memory.
 //
-// One state a key, no allocation, no sweeper, no locks: any number of threads and processes take
-// charges at once, and one that dies in the middle leaves nothing to repair. The bytes are
+// One state a key, no allocation, no sweeper. Linear limits are lock-free: any number of threads
+// and processes take charges at once, and one that dies in the middle leaves nothing to repair.
+// The other laws' states are in a ledger, whose locks heal when their holder dies. The bytes are
 // described in docs/table-format.md.
 #pragma once
 
@@ -12,6 +13,7 @@
 #include "headgate/base/result.h"
 #include "headgate/base/siphash.h"
 #include "headgate/store/clock.h"
+#include "headgate/store/ledger.h"
 #include "headgate/store/region.h"
 #include "headgate/store/shelf.h"
 #include "headgate/store/store.h"
@@ -27,6 +29,9 @@ struct TableOptions {
   // How much of the memory is for policies whose interval is not a whole number of nanoseconds
   // [1/64ths, 1..63]. Fixed when a table is made.
   unsigned wide_share = 1;
+  // The same for laws with larger states, and how much of that is for logs [1/64ths, 1..63].
+  unsigned ledger_share = 1;
+  unsigned log_share = 32;
   const ClockSource* clock = &ClockSource::system();
 };
 
@@ -36,6 +41,7 @@ struct TableStats {
   std::uint64_t live = 0;       // keys without a full quota; estimated on large tables
   std::uint64_t evictions = 0;  // live keys that made room for more restricted ones
   std::uint64_t unkept = 0;     // new keys that were not kept: all their cells were more restricted
+  std::uint64_t merged = 0;     // records of moving windows that had to share a place in a full log
 };
 
 class Table final : public Store {
@@ -48,7 +54,7 @@ class Table final : public Store {
   // Nanoseconds since an origin of the table's own; goes on over restarts and reboots.
   [[nodiscard]] Instant now() const noexcept override { return clock_.now(); }
 
-  // Completes before it returns. Lock-free: some caller always gets on.
+  // Completes before it returns. Lock-free for linear laws: some caller always gets on.
   void take(std::span<Bundle> bundles, Instant now, Completion done) noexcept override;
 
   // Looks at 16,384 buckets at most: about a millisecond.
@@ -63,18 +69,25 @@ class Table final : public Store {
   Table(Region region, const ClockSource& clock) noexcept;
 
   template <class Act>
-  void on_shelf(const limit::Law& law, Act act) const noexcept;
+  auto at_home(const limit::Law& law, Act act) noexcept;
+  template <class L>
+  [[nodiscard]] Nanos shift(const L& law) const noexcept;
+
+  void locate(const limit::Charge& charge, Place& place) noexcept;
+  bool add_to(Ledger::Hold& hold, const limit::Charge& charge, const Place& place) noexcept;
   limit::Decision apply(const limit::Charge& charge, limit::Op op, std::uint64_t cost,
                         const Place& place, Instant now) noexcept;
   [[nodiscard]] bool seems_admissible(const limit::Charge& charge, const Place& place,
-                                      Instant now) const noexcept;
-  void decide(Bundle& bundle, std::span<const Place> places, Instant now) noexcept;
+                                      Instant now) noexcept;
+  void decide(Bundle& bundle, std::span<const Place> places, Ledger::Hold& hold,
+              Instant now) noexcept;
 
   Region region_;
   Header* header_;
   Clock clock_;
   Shelf<NarrowCell> narrow_;
   Shelf<WideCell> wide_;
+  Ledger ledger_;
 };
 
 }  // namespace headgate::store

@@ -155,14 +155,14 @@ TEST_F(TableFile, AForeignFileIsRefused) {
 
 TEST_F(TableFile, AnotherVersionIsRefused) {
   ASSERT_TRUE(open());
-  poke(8, std::string("\x02\0\0\0", 4));
+  poke(8, std::string("\x01\0\0\0", 4));
   EXPECT_THAT(refusal(),
-              HasSubstr("is a headgate table of format 2, and this headgate reads format 1"));
+              HasSubstr("is a headgate table of format 1, and this headgate reads format 2"));
 }
 
 TEST_F(TableFile, ATruncatedFileIsRefused) {
   ASSERT_TRUE(open());
-  for (const std::size_t bytes : {memory - 4096, memory - 1, std::size_t{4096}, std::size_t{64}}) {
+  for (const std::size_t bytes : {memory - 4096, memory - 1, std::size_t{4096}, std::size_t{80}}) {
     std::filesystem::resize_file(path_, bytes);
     EXPECT_THAT(refusal(), HasSubstr("is truncated or was resized: it has " +
                                      std::to_string(bytes) + " bytes, and its header says 65536"));
@@ -174,7 +174,7 @@ TEST_F(TableFile, ATruncatedFileIsRefused) {
 TEST_F(TableFile, ADamagedHeaderIsRefused) {
   ASSERT_TRUE(open());
   const std::string whole = contents();
-  for (std::size_t at = 12; at < 64; ++at) {
+  for (std::size_t at = 12; at < 80; ++at) {
     std::string damaged = whole;
     damaged[at] = static_cast<char>(damaged[at] ^ 0x10);
     write(damaged);

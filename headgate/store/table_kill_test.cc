@@ -34,8 +34,7 @@ std::uint64_t next(std::uint64_t& state) {
   return state ^= state << 17;
 }
 
-const Law narrow =
-    limit::make_law({2 * quota, 2 * static_cast<Nanos>(quota) * second}, {}).value();
+const Law narrow = limit::make_law({2 * quota, 2 * static_cast<Nanos>(quota) * second}, {}).value();
 
 // Spends on random keys, two policies at once, and churns new keys through a few buckets, until
 // it is killed.

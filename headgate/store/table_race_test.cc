@@ -19,6 +19,7 @@
 namespace headgate::store {
 namespace {
 
+using limit::Algorithm;
 using limit::Charge;
 using limit::Decision;
 using limit::Law;
@@ -27,8 +28,8 @@ constexpr Nanos second = nanos_per_second;
 constexpr int workers = 4;
 constexpr int rounds = 1000;
 
-Law law(std::uint64_t quota, Nanos window) {
-  return limit::make_law({quota, window}, {}).value();
+Law law(std::uint64_t quota, Nanos window, Algorithm algorithm = Algorithm::linear) {
+  return limit::make_law({quota, window}, {.algorithm = algorithm}).value();
 }
 
 // What the workers share: in shared memory, so that they may be processes.
@@ -77,10 +78,15 @@ void run(Crew crew, const std::function<void(int)>& work) {
 }
 
 struct Race {
+  struct Policy {
+    std::uint64_t quota;
+    Nanos window;
+    Algorithm algorithm = Algorithm::linear;
+  };
   const char* name;
   Crew crew;
-  std::vector<std::pair<std::uint64_t, Nanos>> policies;  // quota, window; all pass each request
-  std::uint64_t admitted;                                 // in each round
+  std::vector<Policy> policies;  // all pass each request
+  std::uint64_t admitted;        // in each round
 };
 
 void PrintTo(const Race& race, std::ostream* out) { *out << race.name; }
@@ -96,10 +102,12 @@ TEST_P(TableRace, AdmitsExactlyTheQuota) {
   }
 #endif
   // Small, so that keys of former rounds are evicted or reused under way.
-  auto table = Table::open({.memory = 256 * 1024, .wide_share = 32}).value();
+  auto table = Table::open({.memory = 2048 * 1024, .wide_share = 8, .ledger_share = 48}).value();
   const Instant now = table->now();
   std::vector<Law> laws;
-  for (const auto& [quota, window] : race.policies) laws.push_back(law(quota, window));
+  for (const auto& [quota, window, algorithm] : race.policies) {
+    laws.push_back(law(quota, window, algorithm));
+  }
   Arena* arena = shared<Arena>();
   ASSERT_NE(arena, nullptr);
 
@@ -159,18 +167,45 @@ TEST(TableRace, QuotasThatChangeUnderWayNeverGrantMore) {
 constexpr Nanos minute = 60 * second;
 INSTANTIATE_TEST_SUITE_P(
     All, TableRace,
-    testing::Values(Race{"threads_narrow", Crew::threads, {{20, minute}}, 20},
-                    Race{"threads_wide", Crew::threads, {{19, minute}}, 19},
-                    Race{"threads_three_policies",
-                         Crew::threads,
-                         {{60, minute}, {17, minute}, {20, minute}},
-                         17},
-                    Race{"processes_narrow", Crew::processes, {{20, minute}}, 20},
-                    Race{"processes_wide", Crew::processes, {{19, minute}}, 19},
-                    Race{"processes_three_policies",
-                         Crew::processes,
-                         {{60, minute}, {20, minute}, {17, minute}},
-                         17}),
+    testing::Values(
+        Race{"threads_narrow", Crew::threads, {{20, minute}}, 20},
+        Race{"threads_wide", Crew::threads, {{19, minute}}, 19},
+        Race{"threads_three_policies",
+             Crew::threads,
+             {{60, minute}, {17, minute}, {20, minute}},
+             17},
+        Race{"processes_narrow", Crew::processes, {{20, minute}}, 20},
+        Race{"processes_wide", Crew::processes, {{19, minute}}, 19},
+        Race{"processes_three_policies",
+             Crew::processes,
+             {{60, minute}, {20, minute}, {17, minute}},
+             17},
+        Race{"threads_fixed_window", Crew::threads, {{20, minute, Algorithm::fixed_window}}, 20},
+        Race{"threads_moving_window", Crew::threads, {{20, minute, Algorithm::moving_window}}, 20},
+        Race{"threads_every_law",
+             Crew::threads,
+             {{60, minute},
+              {22, minute, Algorithm::exponential},
+              {21, minute, Algorithm::moving_window},
+              {20, minute, Algorithm::sliding_window_counter},
+              {19, minute, Algorithm::fixed_window},
+              {18, minute, Algorithm::concurrency}},
+             18},
+        Race{"processes_sliding_window_counter",
+             Crew::processes,
+             {{20, minute, Algorithm::sliding_window_counter}},
+             20},
+        Race{"processes_exponential", Crew::processes, {{20, minute, Algorithm::exponential}}, 20},
+        Race{"processes_every_law",
+             Crew::processes,
+             {{18, minute, Algorithm::concurrency},
+              {19, minute, Algorithm::fixed_window},
+              {60, minute},
+              {20, minute, Algorithm::moving_window},
+              {17, minute},
+              {21, minute, Algorithm::sliding_window_counter},
+              {22, minute, Algorithm::exponential}},
+             17}),
     [](const auto& the) { return std::string(the.param.name); });
 
 }  // namespace

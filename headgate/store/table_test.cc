@@ -119,7 +119,7 @@ TEST(Table, ACellWhoseQuotaIsFullIsReusedWithoutEviction) {
   const Law the_law = law(10, second);
   Instant now = table->now();
   for (int round = 0; round < 50; ++round) {
-    for (int i = 0; i < 300; ++i) {
+    for (int i = 0; i < 200; ++i) {
       const std::string key = std::to_string(round) + "/" + std::to_string(i);
       ASSERT_EQ(ask(*table, the_law, key, 1, now).remaining, 9u);
     }

@@ -1,0 +1,58 @@
+#include "headgate/store/ledger.h"
+
+namespace headgate::store {
+namespace {
+
+// A page is long enough for logs and for even use, and short enough for little waiting.
+constexpr std::size_t page_bytes_wanted = 256 * 1024;
+constexpr std::uint32_t pages_max = 1024;
+
+}  // namespace
+
+LedgerLayout LedgerLayout::in(std::size_t bytes, unsigned log_share) noexcept {
+  LedgerLayout layout;
+  layout.pages =
+      static_cast<std::uint32_t>(std::clamp<std::size_t>(bytes / page_bytes_wanted, 1, pages_max));
+  constexpr std::size_t padding = 4 * 64;
+  constexpr std::size_t entry_bytes = sizeof(EntryTag) + sizeof(Entry);
+  constexpr std::size_t smallest = sizeof(PageHead) + padding + Page::probes * entry_bytes;
+  const std::size_t page = std::max(bytes / layout.pages, smallest) / 64 * 64;
+  const std::size_t room = std::min<std::size_t>(page - sizeof(PageHead) - padding, 1u << 30);
+  const std::size_t log_room = room / 64 * log_share;
+  layout.blocks = static_cast<std::uint32_t>(log_room / (sizeof(Block) + 1));
+  layout.entries = static_cast<std::uint32_t>(
+      std::max<std::size_t>(Page::probes, (room - log_room) / entry_bytes));
+  return layout;
+}
+
+std::size_t LedgerLayout::bytes() const noexcept { return pages * Page::bytes(entries, blocks); }
+
+bool LedgerLayout::plausible() const noexcept {
+  constexpr std::uint32_t most = 1u << 30;
+  return pages >= 1 && pages <= pages_max && entries >= Page::probes && entries <= most &&
+         blocks <= most;
+}
+
+void Ledger::take_over() const noexcept {
+  for (std::uint32_t i = 0; i < layout_.pages; ++i) {
+    page(i).make_lock();
+    page(i).heal();
+  }
+}
+
+std::uint64_t Ledger::live(Instant now) const noexcept {
+  constexpr std::uint32_t sample = 32;
+  const std::uint32_t count = std::min(sample, layout_.pages);
+  std::uint64_t found = 0;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const Page page = this->page(layout_.pages * i / count);
+    page.lock();
+    for (std::uint32_t at = 0; at < layout_.entries; ++at) {
+      if (page.tag(at) != 0 && !page.entry(at).spent(now)) ++found;
+    }
+    page.unlock();
+  }
+  return count == 0 ? 0 : found * layout_.pages / count;
+}
+
+}  // namespace headgate::store

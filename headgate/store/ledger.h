@@ -1,0 +1,281 @@
+// Where the states live that are more than a timestamp: the windows, the exponential law, logs and
+// slots.
+//
+// The ledger has pages, each with a lock of its own; a request holds the pages of its charges while
+// it decides. Locks that heal instead of the table's swaps: these states have several words, some
+// have thousands, and a page is held for well under a microsecond.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <span>
+
+#include "headgate/base/siphash.h"
+#include "headgate/limit/law.h"
+#include "headgate/store/ask.h"
+#include "headgate/store/block_log.h"
+#include "headgate/store/page.h"
+
+namespace headgate::store {
+
+// How a ledger is divided. Part of the table's header.
+struct LedgerLayout {
+  std::uint32_t pages = 0;
+  std::uint32_t entries = 0;  // a page
+  std::uint32_t blocks = 0;   // a page
+  std::uint32_t unused = 0;
+
+  // Fills `bytes`, of which `log_share` 64ths are blocks. Never less than one page.
+  [[nodiscard]] static LedgerLayout in(std::size_t bytes, unsigned log_share) noexcept;
+  [[nodiscard]] std::size_t bytes() const noexcept;
+  [[nodiscard]] bool plausible() const noexcept;
+};
+
+struct LedgerCounters {
+  std::atomic<std::uint64_t> evictions{0};  // live keys that made room for more restricted ones
+  std::atomic<std::uint64_t> unkept{0};     // new keys that found only more restricted ones
+  std::atomic<std::uint64_t> merged{0};     // records that had to share a place in a full log
+};
+
+// A law whose state is a few words, and one whose state is a log.
+template <class L>
+concept WordsLaw = requires {
+  typename L::State;
+};
+template <class L>
+concept LogLaw = requires(const L& law) {
+  law.log_max();
+};
+// A law whose states this ledger keeps.
+template <class L>
+inline constexpr bool in_ledger = LogLaw<L> ||
+                                  (WordsLaw<L> && !std::is_same_v<L, limit::LinearWhole> &&
+                                   !std::is_same_v<L, limit::LinearExact>);
+
+// What tells the states of different laws apart: 1..127, the same in every build that reads the
+// same file.
+template <class L, std::size_t i = 0>
+[[nodiscard]] consteval EntryTag kind_of() {
+  if constexpr (std::is_same_v<L, std::variant_alternative_t<i, limit::Law>>) {
+    return i + 1;
+  } else {
+    return kind_of<L, i + 1>();
+  }
+}
+
+struct LedgerPlace {
+  EntryTag hash;  // without a kind
+  std::uint32_t page;
+  std::uint32_t home;
+};
+
+class Ledger {
+ public:
+  Ledger() = default;
+  // `at` is the caller's, shared with other processes: zeroed, or a ledger of this layout.
+  Ledger(std::byte* at, const LedgerLayout& layout, LedgerCounters& counters) noexcept
+      : at_(at),
+        layout_(layout),
+        page_bytes_(Page::bytes(layout.entries, layout.blocks)),
+        counters_(&counters) {}
+
+  // Makes the locks and heals what was left half done. REQUIRES: nobody else uses the ledger.
+  void take_over() const noexcept;
+
+  [[nodiscard]] LedgerPlace locate(const Hash128& hash) const noexcept {
+    const auto scaled = [](std::uint64_t word, std::uint32_t count) {
+      return static_cast<std::uint32_t>(u128{word} * count >> 64);
+    };
+    const std::uint64_t home = hash.hi * 0x9e3779b97f4a7c15;
+    const EntryTag tag = hash.hi << 8;
+    return {tag == 0 ? 0x100 : tag, scaled(hash.lo, layout_.pages), scaled(home, layout_.entries)};
+  }
+  void prefetch(const LedgerPlace& place) const noexcept { page(place.page).prefetch(place.home); }
+
+  // Holds some pages until the end of its life. In the order of pages, so that holders never wait
+  // for each other in a circle.
+  class Hold {
+   public:
+    static constexpr std::size_t pages_max = 128;
+
+    explicit Hold(const Ledger& ledger) noexcept : ledger_(ledger) {}
+    Hold(const Hold&) = delete;
+    ~Hold() {
+      for (std::size_t i = 0; i < count_; ++i) ledger_.page(pages_[i]).unlock();
+    }
+    void add(std::uint32_t page) noexcept { pages_[count_++] = page; }
+    // Once, after the last add().
+    void lock() noexcept {
+      if (count_ > 1) {
+        const auto end = pages_.begin() + static_cast<std::ptrdiff_t>(count_);
+        std::sort(pages_.begin(), end);
+        count_ = static_cast<std::size_t>(std::unique(pages_.begin(), end) - pages_.begin());
+      }
+      for (std::size_t i = 0; i < count_; ++i) ledger_.page(pages_[i]).lock();
+    }
+
+   private:
+    const Ledger& ledger_;
+    std::array<std::uint32_t, pages_max> pages_;
+    std::size_t count_ = 0;
+  };
+
+  // Steps a key's state. The law goes by a clock that is `shift` ahead of the table's [ns].
+  // REQUIRES: its page is held.
+  template <class L>
+  limit::Decision apply(const L& law, const LedgerPlace& place, limit::Op op, std::uint64_t cost,
+                        Instant since, Instant now, Nanos shift) const noexcept;
+
+  // Whether apply(spend) would admit. REQUIRES: its page is held.
+  template <class L>
+  [[nodiscard]] bool admits(const L& law, const LedgerPlace& place, std::uint64_t cost, Instant now,
+                            Nanos shift) const noexcept;
+
+  [[nodiscard]] std::uint64_t entries() const noexcept {
+    return std::uint64_t{layout_.pages} * layout_.entries;
+  }
+  // Keys whose state says something: counted in 32 pages, scaled up to all. Holds each of them for
+  // some microseconds.
+  [[nodiscard]] std::uint64_t live(Instant now) const noexcept;
+
+ private:
+  [[nodiscard]] Page page(std::uint32_t i) const noexcept {
+    return {at_ + i * page_bytes_, layout_.entries, layout_.blocks};
+  }
+
+  template <class L>
+  [[nodiscard]] static EntryTag tag_of(const LedgerPlace& place) noexcept {
+    return place.hash | kind_of<L>() | (LogLaw<L> ? log_kind : 0);
+  }
+
+  // An entry that says something.
+  [[nodiscard]] static bool speaks(const Page& page, std::uint32_t at, Instant now) noexcept {
+    return at != Page::none && !page.entry(at).spent(now);
+  }
+
+  template <class T>
+  [[nodiscard]] static T state_of(const Entry& entry) noexcept {
+    static_assert(sizeof(T) <= Entry::state_bytes);
+    T state;
+    std::memcpy(&state, entry.state, sizeof state);
+    return state;
+  }
+  template <class T>
+  [[nodiscard]] static Entry entry_of(const T& state, Nanos full_at) noexcept {
+    constexpr Nanos earliest = std::numeric_limits<std::int64_t>::min();
+    Entry entry{};
+    entry.full_at =
+        static_cast<std::int64_t>(std::clamp<Nanos>(full_at, earliest, Entry::end_of_time));
+    std::memcpy(entry.state, &state, sizeof state);
+    return entry;
+  }
+
+  // Whether a new key that is full at `full_at` may have this entry. Counts what that does.
+  [[nodiscard]] bool yields(const Page& page, std::uint32_t at, Nanos full_at,
+                            Instant now) const noexcept {
+    if (page.tag(at) == 0 || page.entry(at).spent(now)) return true;
+    if (full_at <= page.entry(at).full_at) {
+      counters_->unkept.fetch_add(1, std::memory_order_relaxed);
+      return false;
+    }
+    counters_->evictions.fetch_add(1, std::memory_order_relaxed);
+    return true;
+  }
+
+  template <class L>
+  limit::Decision apply_words(const L& law, const Page& page, const LedgerPlace& place,
+                              limit::Op op, std::uint64_t cost, Instant now,
+                              Nanos shift) const noexcept;
+  template <class L>
+  limit::Decision apply_log(const L& law, const Page& page, const LedgerPlace& place, limit::Op op,
+                            std::uint64_t cost, Instant since, Instant now) const noexcept;
+
+  std::byte* at_ = nullptr;
+  LedgerLayout layout_;
+  std::size_t page_bytes_ = 0;
+  LedgerCounters* counters_ = nullptr;
+};
+
+template <class L>
+limit::Decision Ledger::apply(const L& law, const LedgerPlace& place, limit::Op op,
+                              std::uint64_t cost, Instant since, Instant now,
+                              Nanos shift) const noexcept {
+  const Page page = this->page(place.page);
+  if constexpr (LogLaw<L>) {
+    return apply_log(law, page, place, op, cost, since, now);
+  } else {
+    return apply_words(law, page, place, op, cost, now, shift);
+  }
+}
+
+template <class L>
+limit::Decision Ledger::apply_words(const L& law, const Page& page, const LedgerPlace& place,
+                                    limit::Op op, std::uint64_t cost, Instant now,
+                                    Nanos shift) const noexcept {
+  const EntryTag tag = tag_of<L>(place);
+  std::uint32_t at = page.find(tag, place.home);
+  std::optional<typename L::State> state;
+  if (speaks(page, at, now)) state = state_of<typename L::State>(page.entry(at));
+  const limit::Step<typename L::State> step = ask(law, state, op, cost, Instant{now.ns + shift});
+  if (!step.changed) return step.decision;
+  const Entry next = entry_of(step.state, law.full_at(step.state) - shift);
+  if (at == Page::none) {
+    at = page.choose(place.home, now);
+    if (!yields(page, at, next.full_at, now)) return step.decision;
+  }
+  page.begin(at);
+  page.write(at, tag, next);
+  page.commit(at);
+  return step.decision;
+}
+
+template <class L>
+limit::Decision Ledger::apply_log(const L& law, const Page& page, const LedgerPlace& place,
+                                  limit::Op op, std::uint64_t cost, Instant since,
+                                  Instant now) const noexcept {
+  const EntryTag tag = tag_of<L>(place);
+  const std::uint32_t found = page.find(tag, place.home);
+  const std::uint32_t at = found != Page::none ? found : page.choose(place.home, now);
+  LogState before;
+  if (speaks(page, found, now)) before = state_of<LogState>(page.entry(found));
+  if (found != Page::none) page.begin(at);
+  BlockLog log(page, tag, at, before, now);
+  const limit::Decision decision = ask(law, log, op, cost, now, since);
+  if (log.merges() > 0) counters_->merged.fetch_add(log.merges(), std::memory_order_relaxed);
+  const Entry next = entry_of(log.state(), law.full_at(log));
+  if (found == Page::none) {
+    if (log.size() == 0) return decision;
+    if (!yields(page, at, next.full_at, now)) {
+      page.give_chain(tag, log.state().head, 0);
+      return decision;
+    }
+    page.begin(at);
+  }
+  page.write(at, tag, next);
+  page.commit(at);
+  return decision;
+}
+
+template <class L>
+bool Ledger::admits(const L& law, const LedgerPlace& place, std::uint64_t cost, Instant now,
+                    Nanos shift) const noexcept {
+  const Page page = this->page(place.page);
+  const EntryTag tag = tag_of<L>(place);
+  const std::uint32_t at = page.find(tag, place.home);
+  const bool known = speaks(page, at, now);
+  if constexpr (LogLaw<L>) {
+    const LogState state = known ? state_of<LogState>(page.entry(at)) : LogState{};
+    return law.admits(BlockLog(page, tag, at, state, now), cost, now);
+  } else {
+    std::optional<typename L::State> state;
+    if (known) state = state_of<typename L::State>(page.entry(at));
+    return law.admits(state, cost, Instant{now.ns + shift});
+  }
+}
+
+}  // namespace headgate::store

@@ -1,0 +1,133 @@
+// Processes that are killed in the middle of a ledger's page leave no page locked, no key stuck,
+// and no units beyond the quota.
+
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <string>
+#include <vector>
+
+#include "headgate/store/table.h"
+
+namespace headgate::store {
+namespace {
+
+using limit::Algorithm;
+using limit::Charge;
+using limit::Decision;
+using limit::Law;
+
+constexpr std::size_t keys = 8;
+constexpr std::uint64_t quota = 5000;
+constexpr Nanos window = 3000 * nanos_per_second;
+constexpr std::array algorithms{Algorithm::exponential, Algorithm::fixed_window,
+                                Algorithm::moving_window, Algorithm::sliding_window_counter,
+                                Algorithm::concurrency};
+
+Law law(Algorithm algorithm) {
+  // A log of a few dozen records: its blocks are taken, merged and given back all the time.
+  return limit::make_law({quota, window}, {.algorithm = algorithm, .log = 50, .lease = window})
+      .value();
+}
+
+struct Tally {
+  std::array<std::array<std::atomic<std::uint64_t>, keys>, algorithms.size()> admitted;
+  std::atomic<std::uint64_t> progress;
+};
+
+std::uint64_t next(std::uint64_t& state) {
+  state ^= state << 13;
+  state ^= state >> 7;
+  return state ^= state << 17;
+}
+
+Decision ask(Table& table, const Law& law, const std::string& key, std::uint64_t cost, Instant now,
+             limit::Op op = limit::Op::spend) {
+  const Charge charge{.law = &law, .key = key, .cost = cost, .op = op};
+  Decision decision;
+  Bundle bundle{{&charge, 1}, {&decision, 1}};
+  table.take({&bundle, 1}, now, {});
+  return decision;
+}
+
+std::string name(std::size_t algorithm, std::size_t key) {
+  return std::to_string(algorithm) + "/" + std::to_string(key);
+}
+
+[[noreturn]] void hammer(Table& table, Tally& tally, Instant now, std::uint64_t seed) {
+  std::vector<Law> laws;
+  for (const Algorithm algorithm : algorithms) laws.push_back(law(algorithm));
+  for (;;) {
+    const std::size_t i = next(seed) % laws.size();
+    const std::size_t key = next(seed) % keys;
+    // Times differ a little, so that logs have more than one record.
+    const Instant at{now.ns + static_cast<Nanos>(next(seed) % 1'000'000)};
+    if (ask(table, laws[i], name(i, key), 1, at).admitted) tally.admitted[i][key].fetch_add(1);
+    // Churn: keys that come and go on the same pages, and their blocks with them.
+    const std::string churn = "c" + std::to_string(next(seed) % 500);
+    ask(table, laws[2], churn, 1, {at.ns - window + 1'000'000});
+    ask(table, laws[4], churn, 1, at);
+    ask(table, laws[4], churn, 1, at, limit::Op::refund);
+    tally.progress.fetch_add(1);
+  }
+}
+
+TEST(LedgerKill, ProcessesKilledInTheMiddleBreakNothing) {
+  auto table = Table::open({.memory = 256 * 1024, .ledger_share = 56}).value();
+  const Instant now = table->now();
+  void* memory =
+      mmap(nullptr, sizeof(Tally), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  Tally& tally = *new (memory) Tally{};
+
+  constexpr int kills = 300;
+  std::array<pid_t, 3> children{};
+  std::uint64_t seed = 88172645463325252;
+  for (int killed = 0; killed < kills; ++killed) {
+    for (pid_t& child : children) {
+      if (child != 0) continue;
+      const std::uint64_t child_seed = next(seed);
+      child = fork();
+      ASSERT_GE(child, 0);
+      if (child == 0) hammer(*table, tally, now, child_seed);
+    }
+    const std::uint64_t goal = tally.progress.load() + 1 + next(seed) % 100;
+    while (tally.progress.load() < goal) sched_yield();
+    pid_t& victim = children[next(seed) % children.size()];
+    kill(victim, SIGKILL);
+    waitpid(victim, nullptr, 0);
+    victim = 0;
+  }
+  for (const pid_t child : children) {
+    if (child == 0) continue;
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+  }
+
+  const Instant end{now.ns + 1'000'000};
+  const Instant later{now.ns + 100 * window};
+  for (std::size_t i = 0; i < algorithms.size(); ++i) {
+    const Law the_law = law(algorithms[i]);
+    for (std::size_t key = 0; key < keys; ++key) {
+      const std::uint64_t left =
+          ask(*table, the_law, name(i, key), 0, end, limit::Op::peek).remaining;
+      EXPECT_LE(tally.admitted[i][key].load() + left, quota + (i == 0 ? 1 : 0))
+          << "units beyond the quota of " << name(i, key);
+      EXPECT_GT(tally.admitted[i][key].load(), 0u) << name(i, key);
+      EXPECT_TRUE(ask(*table, the_law, name(i, key), quota, later).admitted)
+          << name(i, key) << " is stuck";
+      EXPECT_FALSE(ask(*table, the_law, name(i, key), 1, later).admitted)
+          << name(i, key) << " has forgotten";
+    }
+  }
+  munmap(memory, sizeof(Tally));
+}
+
+}  // namespace
+}  // namespace headgate::store
