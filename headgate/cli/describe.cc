@@ -1,6 +1,9 @@
 #include "headgate/cli/describe.h"
 
+#include <algorithm>
 #include <cstdint>
+
+#include "headgate/policy/algorithm.h"
 
 namespace headgate::cli {
 namespace {
@@ -75,12 +78,36 @@ const char* reset_text(limit::Reset reset) {
   return "";
 }
 
+// The algorithm in words.
+std::string algorithm_text(const limit::Terms& terms) {
+  std::string out(policy::algorithm_name(terms.algorithm));
+  if (terms.aligned) {
+    out += ", aligned to the clock";
+    if (terms.offset > 0) out += " plus " + duration_text(terms.offset);
+  }
+  return out;
+}
+
+// What one partition may use: "100 requests per 1m".
+std::string quota_text(const policy::Policy& policy, const limit::Quota& quota) {
+  const std::string units = std::to_string(quota.units) + ' ' + policy.unit;
+  if (policy.terms.algorithm == limit::Algorithm::concurrency) return units + " at the same time";
+  return units + " per " + duration_text(quota.window);
+}
+
+// A moving window keeps a record for each moment at which units were taken.
+std::string log_text(const policy::Policy& policy) {
+  const std::uint64_t records =
+      std::min<std::uint64_t>(policy.terms.log, policy.grants.front().quota.units);
+  return "at most " + std::to_string(records) + " records a partition, of 16 bytes each";
+}
+
 }  // namespace
 
 std::string describe(const policy::Policy& policy) {
   const policy::Grant& own = policy.grants.front();
-  std::string out = policy.name + ": " + std::to_string(own.quota.units) + ' ' + policy.unit +
-                    " per " + duration_text(own.quota.window) + ", linear";
+  std::string out =
+      policy.name + ": " + quota_text(policy, own.quota) + ", " + algorithm_text(policy.terms);
   if (policy.mode == policy::Mode::shadow) out += ", shadow: decides and counts, never denies";
   if (policy.mode == policy::Mode::off) out += ", off";
   out += '\n';
@@ -89,16 +116,21 @@ std::string describe(const policy::Policy& policy) {
   };
   put("key", policy.key_text);
   put("match", policy.match_text.empty() ? "every request" : policy.match_text);
-  if (policy.cost_text != "1") put("cost", policy.cost_text);
+  if (policy.cost_text != "1") {
+    const bool late = policy.cost_time == policy::CostTime::response;
+    put("cost", policy.cost_text + (late ? ", charged when the response has ended" : ""));
+  }
+  if (policy.terms.algorithm == limit::Algorithm::moving_window) put("log", log_text(policy));
+  if (policy.terms.algorithm == limit::Algorithm::concurrency) {
+    put("lease", duration_text(policy.terms.lease));
+  }
   if (policy.terms.denied != limit::Denied::free) put("denied", denied_text(policy.terms));
   if (policy.terms.reset != limit::Reset::pace) put("reset", reset_text(policy.terms.reset));
   if (policy.refund_on.any()) put("refund on", statuses_text(policy.refund_on));
   if (policy.status != 429) put("status", std::to_string(policy.status));
   for (std::size_t i = 1; i < policy.grants.size(); ++i) {
     const policy::Grant& grant = policy.grants[i];
-    put(i == 1 ? "overrides" : "", grant.unlimited ? "unlimited"
-                                                   : std::to_string(grant.quota.units) + " per " +
-                                                         duration_text(grant.quota.window));
+    put(i == 1 ? "overrides" : "", grant.unlimited ? "unlimited" : quota_text(policy, grant.quota));
   }
   return out;
 }

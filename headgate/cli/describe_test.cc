@@ -34,7 +34,49 @@ TEST(Describe, EveryChoiceIsShown) {
             "  refund on 304, 404-405, 5xx\n"
             "  status    503\n"
             "  overrides unlimited\n"
-            "            9 per 1500ms\n");
+            "            9 content-bytes per 1500ms\n");
+}
+
+TEST(Describe, EveryAlgorithm) {
+  const auto first_line = [](const std::string& policy) {
+    const std::string text = described(policy);
+    return text.substr(0, text.find('\n'));
+  };
+  EXPECT_EQ(first_line("{name: a, quota: 3, window: 1d, algorithm: fixed-window, aligned: true, "
+                       "offset: 6h}"),
+            "a: 3 requests per 1d, fixed-window, aligned to the clock plus 6h");
+  EXPECT_EQ(first_line("{name: a, rate: 3/s, algorithm: sliding-window-counter, aligned: true}"),
+            "a: 3 requests per 1s, sliding-window-counter, aligned to the clock");
+  EXPECT_EQ(first_line("{name: a, rate: 3/s, algorithm: exponential}"),
+            "a: 3 requests per 1s, exponential");
+}
+
+TEST(Describe, WhatAMovingWindowKeeps) {
+  EXPECT_EQ(described("{name: m, quota: 9000, window: 1h, algorithm: moving-window}"),
+            "m: 9000 requests per 1h, moving-window\n"
+            "  key       [address]\n"
+            "  match     every request\n"
+            "  log       at most 4096 records a partition, of 16 bytes each\n");
+  EXPECT_NE(described("{name: m, quota: 9, window: 1h, algorithm: moving-window}")
+                .find("at most 9 records"),
+            std::string::npos);
+}
+
+TEST(Describe, Concurrency) {
+  EXPECT_EQ(described("{name: c, quota: 20, algorithm: concurrency, lease: 5m, overrides: [{ids: "
+                      "[10.0.0.1], quota: 40}]}"),
+            "c: 20 concurrent-requests at the same time, concurrency\n"
+            "  key       [address]\n"
+            "  match     every request\n"
+            "  lease     5m\n"
+            "  overrides 40 concurrent-requests at the same time\n");
+}
+
+TEST(Describe, ALateCost) {
+  EXPECT_NE(
+      described("{name: a, rate: 3/s, cost: {response-header: x-tokens}}")
+          .find("  cost      {response-header: x-tokens}, charged when the response has ended\n"),
+      std::string::npos);
 }
 
 TEST(Describe, TheLongestWindowsAreExact) {

@@ -10,6 +10,10 @@ namespace {
 
 constexpr Cost unknown{1, true};
 
+Cost bytes(std::uint64_t count) noexcept {
+  return {std::min(count, limit::Quota::cost_max), false};
+}
+
 Cost read(std::string_view text) noexcept {
   if (text.empty()) return unknown;
   std::uint64_t units = 0;
@@ -20,6 +24,13 @@ Cost read(std::string_view text) noexcept {
   return {units, false};
 }
 
+Cost read(const Headers* headers, const std::string& name) noexcept {
+  if (headers == nullptr) return unknown;
+  const auto line = headers->line(name, 0);
+  if (!line || headers->line(name, 1)) return unknown;
+  return read(*line);
+}
+
 }  // namespace
 
 Cost CostRule::of(const Request& request) const noexcept {
@@ -27,15 +38,19 @@ Cost CostRule::of(const Request& request) const noexcept {
     case Source::fixed:
       return {units, false};
     case Source::request_bytes:
-      if (!request.body_bytes) return unknown;
-      return {std::min(*request.body_bytes, limit::Quota::cost_max), false};
-    case Source::request_header: {
-      const auto line = request.headers->line(header, 0);
-      if (!line || request.headers->line(header, 1)) return unknown;
-      return read(*line);
-    }
+      return request.body_bytes ? bytes(*request.body_bytes) : unknown;
+    case Source::request_header:
+      return read(request.headers, header);
+    case Source::response_bytes:
+    case Source::response_header:
+      break;
   }
-  return unknown;
+  return {1, false};
+}
+
+Cost CostRule::of_response(const Response& response) const noexcept {
+  return source == Source::response_bytes ? bytes(response.body_bytes)
+                                          : read(response.headers, header);
 }
 
 }  // namespace headgate::policy

@@ -32,7 +32,7 @@ TEST(Docs, ExamplesAreGood) {
     inside = line == "```yaml";
     example.clear();
   }
-  EXPECT_EQ(examples, 7);
+  EXPECT_EQ(examples, 8);
 }
 
 }  // namespace

@@ -19,14 +19,11 @@ struct Bad {
 
 constexpr Bad in_a_policy[] = {
     {"quota: 2", "3:37: duplicate key 'quota'; expected it once, and line 3 has it already"},
-    {"algorithm: fixed-window",
-     "3:48: algorithm 'fixed-window' is not available in this version; expected linear, gcra, "
-     "token-bucket or leaky-bucket"},
-    {"algorithm: moving-window",
-     "3:48: algorithm 'moving-window' is not available in this version; expected linear, gcra, "
-     "token-bucket or leaky-bucket"},
     {"algorithm: elastic",
-     "3:48: algorithm 'elastic' is unknown; expected linear, gcra, token-bucket or leaky-bucket"},
+     "3:48: algorithm 'elastic' is unknown; expected linear, gcra, token-bucket, leaky-bucket, "
+     "exponential, fixed-window, sliding-window-counter, moving-window or concurrency"},
+    {"algorithm: fixed_window",
+     "3:48: algorithm 'fixed_window' is unknown; did you mean 'fixed-window'?"},
     {"algorithm: LINEAR", "3:48: algorithm 'LINEAR' is unknown; did you mean 'linear'?"},
     {"key: [adress]", "3:43: key component 'adress' is unknown; did you mean 'address'?"},
     {"key: [address/0]",
@@ -72,26 +69,31 @@ constexpr Bad in_a_policy[] = {
      "3:52: path '/a?b' has a '?', but paths are matched without their query; expected the path "
      "alone"},
     {"unit: concurrent-requests",
-     "3:43: unit 'concurrent-requests' needs algorithm concurrency, which is not available in this "
-     "version; expected requests, content-bytes or 1 to 64 printable ASCII characters of your own"},
+     "3:43: unit 'concurrent-requests' has no meaning with algorithm 'linear'; expected algorithm "
+     "concurrency"},
     {"unit: \"\303\251\"",
-     "3:43: unit '\\xc3\\xa9' can't stand in a RateLimit field; expected requests, content-bytes "
-     "or 1 to 64 printable ASCII characters of your own"},
+     "3:43: unit '\\xc3\\xa9' can't stand in a RateLimit field; expected requests, content-bytes, "
+     "concurrent-requests or 1 to 64 printable ASCII characters of your own"},
     {"unit: \"\"",
-     "3:43: unit '' can't stand in a RateLimit field; expected requests, content-bytes or 1 to 64 "
-     "printable ASCII characters of your own"},
+     "3:43: unit '' can't stand in a RateLimit field; expected requests, content-bytes, "
+     "concurrent-requests or 1 to 64 printable ASCII characters of your own"},
     {"cost: -1", "3:43: cost '-1' is not an integer; expected an integer, 0 to 999999999999999"},
     {"cost: 1.5", "3:43: cost '1.5' is not an integer; expected an integer, 0 to 999999999999999"},
-    {"cost: response-bytes",
-     "3:43: cost 'response-bytes' is not available in this version; expected an integer, "
-     "request-bytes or {request-header: NAME}"},
-    {"cost: {response-header: x}",
-     "3:44: key 'response-header' in cost is not available in this version; expected "
-     "request-header"},
+    {"cost: {response-header: \"\"}",
+     "3:61: response-header '' is not a header name; expected one like x-cost"},
+    {"cost: {response-header: a, request-header: b}",
+     "3:43: cost is two headers at once; expected an integer, request-bytes, response-bytes, "
+     "{request-header: NAME} or {response-header: NAME}"},
+    {"cost: {header: b}",
+     "3:44: unknown key 'header' in cost; expected request-header or response-header"},
+    {"cost: [1]",
+     "3:43: cost is a list; expected an integer, request-bytes, response-bytes, {request-header: "
+     "NAME} or {response-header: NAME}"},
     {"cost: {request-header: \"a b\"}",
      "3:60: request-header 'a b' is not a header name; expected one like x-cost"},
     {"cost: {}",
-     "3:43: cost is an empty map; expected an integer, request-bytes or {request-header: NAME}"},
+     "3:43: cost is an empty map; expected an integer, request-bytes, response-bytes, "
+     "{request-header: NAME} or {response-header: NAME}"},
     {"cost: requestbytes", "3:43: cost 'requestbytes' is unknown; did you mean 'request-bytes'?"},
     {"cost: 1000000000000000",
      "3:43: cost '1000000000000000' is out of range; expected an integer, 0 to 999999999999999"},
@@ -118,13 +120,47 @@ constexpr Bad in_a_policy[] = {
     {"status: 200", "3:45: status '200' is out of range; expected an integer, 400 to 599"},
     {"status: abc", "3:45: status 'abc' is not an integer; expected an integer, 400 to 599"},
     {"aligned: true",
-     "3:37: key 'aligned' in a policy is not available in this version; expected name, quota, "
-     "window, rate, burst, count, period, algorithm, key, match, unit, cost, denied, reset, "
-     "refund-on, mode, status or overrides"},
+     "3:46: aligned has no meaning with algorithm 'linear'; expected it only with fixed-window or "
+     "sliding-window-counter"},
+    {"offset: 1s",
+     "3:45: offset has no meaning with algorithm 'linear'; expected it only with fixed-window or "
+     "sliding-window-counter"},
+    {"log: 100",
+     "3:42: log has no meaning with algorithm 'linear'; expected it only with moving-window"},
     {"lease: 60s",
-     "3:37: key 'lease' in a policy is not available in this version; expected name, quota, "
-     "window, rate, burst, count, period, algorithm, key, match, unit, cost, denied, reset, "
-     "refund-on, mode, status or overrides"},
+     "3:44: lease has no meaning with algorithm 'linear'; expected it only with concurrency"},
+    {"cost: response-bytes, denied: spend",
+     "3:67: denied 'spend' has no meaning with a cost that only the response tells, which a denied "
+     "request never gets; expected free"},
+    {"cost: {response-header: x}, denied: {penalty: 1s}",
+     "3:73: denied {penalty: ...} has no meaning with a cost that only the response tells, which a "
+     "denied request never gets; expected free"},
+    {"algorithm: exponential, denied: {penalty: 1s}",
+     "3:69: denied {penalty: ...} is not offered by algorithm 'exponential'; expected free or "
+     "spend"},
+    {"algorithm: moving-window, denied: spend",
+     "3:71: denied 'spend' is not offered by algorithm 'moving-window'; expected free"},
+    {"algorithm: fixed-window, aligned: yes",
+     "3:71: aligned 'yes' is unknown; expected true or false"},
+    {"algorithm: fixed-window, offset: 1ms",
+     "3:70: offset has no meaning without 'aligned: true', which it moves; expected both"},
+    {"algorithm: fixed-window, aligned: false, offset: 1ms",
+     "3:86: offset has no meaning without 'aligned: true', which it moves; expected both"},
+    {"algorithm: sliding-window-counter, aligned: true, offset: 60s",
+     "3:95: offset '60s' is not within the window; expected less than it"},
+    {"algorithm: fixed-window, aligned: true, offset: -6h",
+     "3:85: offset '-6h' is not a duration; expected an integer with a unit ns us ms s m h d w "
+     "(none: seconds), like 60s"},
+    {"algorithm: moving-window, log: 0",
+     "3:68: log '0' is out of range; expected an integer, 1 to 65536"},
+    {"algorithm: moving-window, log: 65537",
+     "3:68: log '65537' is out of range; expected an integer, 1 to 65536"},
+    {"algorithm: moving-window, aligned: true",
+     "3:72: aligned has no meaning with algorithm 'moving-window'; expected it only with "
+     "fixed-window or sliding-window-counter"},
+    {"algorithm: concurrency",
+     "3:33: window has no meaning with algorithm 'concurrency', which counts what is in flight; "
+     "expected 'quota' alone"},
     {"rate: 1/s",
      "3:5: quota and window are spelled in several ways; expected 'quota' and 'window', or 'rate', "
      "or 'burst', 'count' and 'period'"},
@@ -185,8 +221,20 @@ constexpr Bad in_the_settings[] = {
      "like 10.0.0.0/8, or unix:"},
     {"client-address: {ipv6-prefix: 0}",
      "3:31: ipv6-prefix '0' is out of range; expected an integer, 1 to 128"},
-    {"fields: [draft-07]",
-     "3:10: fields 'draft-07' is not available in this version; expected ratelimit or none"},
+    {"fields: [draft-08]", "3:10: fields 'draft-08' is unknown; did you mean 'draft-07'?"},
+    {"fields: [polli]",
+     "3:10: fields 'polli' is unknown; expected ratelimit, draft-07, draft-06, draft-03, "
+     "x-ratelimit or none"},
+    {"fields: [ratelimit, x-ratelimit, draft-07]",
+     "3:34: fields 'draft-07' and 'ratelimit' both send RateLimit-Policy; expected one of them"},
+    {"fields: [draft-03, draft-06]",
+     "3:20: fields 'draft-06' and 'draft-03' both send RateLimit-Limit; expected one of them"},
+    {"fields: [draft-06, ratelimit, draft-07, draft-03]",
+     "3:20: fields 'ratelimit' and 'draft-06' both send RateLimit-Policy; expected one of them\n"
+     "3:31: fields 'draft-07' and 'draft-06' both send RateLimit-Policy; expected one of them\n"
+     "3:41: fields 'draft-03' and 'draft-06' both send RateLimit-Limit; expected one of them"},
+    {"fields: [x-ratelimit, x-ratelimit]",
+     "3:23: fields 'x-ratelimit' is there twice; expected it once"},
     {"fields: [ratelimt]", "3:10: fields 'ratelimt' is unknown; did you mean 'ratelimit'?"},
     {"fields: [none, ratelimit]", "3:10: fields 'none' beside others; expected it alone"},
     {"partition-key: clear",
@@ -360,8 +408,9 @@ constexpr Bad whole[] = {
     {"version: 1\n"
      "policies: [hi]\n",
      "2:12: a policy is a single value; expected a map with name, quota, window, rate, burst, "
-     "count, period, algorithm, key, match, unit, cost, denied, reset, refund-on, mode, status or "
-     "overrides"},
+     "count, period, algorithm, aligned, offset, log, lease, key, match, unit, cost, denied, "
+     "reset, "
+     "refund-on, mode, status or overrides"},
     {"hello\n",
      "1:1: the file is a single value; expected a map with version, client-address, fields, "
      "partition-key, retry-after-jitter, report, report-when, problem-details, upstream-prefix, "
@@ -407,6 +456,39 @@ std::string faults_of(std::string_view yaml) {
 TEST(Faults, InAPolicy) {
   for (const Bad& bad : in_a_policy) {
     const std::string yaml = "version: 1\npolicies:\n  - {name: a, quota: 1, window: 1s, " +
+                             std::string(bad.yaml) + "}\n";
+    EXPECT_EQ(faults_of(yaml), bad.faults) << bad.yaml;
+  }
+}
+
+TEST(Faults, WhereSlotsAreCounted) {
+  constexpr Bad cases[] = {
+      {"rate: 1/s",
+       "3:45: rate has no meaning with algorithm 'concurrency', which counts what is in flight; "
+       "expected 'quota' alone"},
+      {"quota: 1, reset: next",
+       "3:56: reset has no meaning with algorithm 'concurrency'; expected it only with linear, "
+       "exponential, fixed-window, moving-window or sliding-window-counter"},
+      {"quota: 1, denied: spend",
+       "3:57: denied 'spend' is not offered by algorithm 'concurrency'; expected free"},
+      {"quota: 1, denied: {penalty: 1s}",
+       "3:57: denied {penalty: ...} is not offered by algorithm 'concurrency'; expected free"},
+      {"quota: 1, refund-on: 5xx",
+       "3:60: refund-on has no meaning with algorithm 'concurrency', which gives every slot back; "
+       "expected no such key"},
+      {"quota: 1, cost: response-bytes",
+       "3:55: cost is known only from the response, when algorithm 'concurrency' gives its slots "
+       "back; expected an integer, request-bytes or {request-header: NAME}"},
+      {"quota: 1, unit: requests",
+       "3:55: unit 'requests' has no meaning with algorithm 'concurrency', which counts what is in "
+       "flight; expected concurrent-requests or a unit of your own"},
+      {"quota: 1, lease: 0s", "3:56: lease '0s' is out of range; expected 1ns to 999999999999999s"},
+      {"quota: 1, overrides: [{ids: [10.0.0.1], window: 1s}]",
+       "3:87: window has no meaning with algorithm 'concurrency', which counts what is in flight; "
+       "expected 'quota' alone"},
+  };
+  for (const Bad& bad : cases) {
+    const std::string yaml = "version: 1\npolicies:\n  - {name: a, algorithm: concurrency, " +
                              std::string(bad.yaml) + "}\n";
     EXPECT_EQ(faults_of(yaml), bad.faults) << bad.yaml;
   }

@@ -312,6 +312,55 @@ TEST(Cost, FromTheRequest) {
   }
 }
 
+TEST(Cost, FromTheResponse) {
+  struct Case {
+    const char* cost;
+    TestHeaders::Lines headers;
+    std::uint64_t body_bytes;
+    std::uint64_t units;
+    bool defaulted;
+  };
+  const char* const header = "{response-header: X-Tokens}";
+  const Case cases[] = {
+      {"response-bytes", {}, 0, 0, false},
+      {"response-bytes", {}, 12345, 12345, false},
+      {"response-bytes", {}, ~std::uint64_t{0}, limit::Quota::cost_max, false},
+      {header, {}, 5, 1, true},
+      {header, {{"x-tokens", "812"}}, 5, 812, false},
+      {header, {{"x-tokens", "0"}}, 5, 0, false},
+      {header, {{"x-tokens", "9999999999999999999999"}}, 5, limit::Quota::cost_max, false},
+      {header, {{"x-tokens", "-1"}}, 5, 1, true},
+      {header, {{"x-tokens", "1.5"}}, 5, 1, true},
+      {header, {{"x-tokens", ""}}, 5, 1, true},
+      {header, {{"x-tokens", "1"}, {"x-tokens", "2"}}, 5, 1, true}};
+  for (const Case& c : cases) {
+    const auto set = one("refund-on: 5xx, cost: "s + c.cost);
+    ASSERT_NE(set, nullptr);
+    const Policy& policy = set->policies().front();
+    EXPECT_EQ(policy.cost_time, CostTime::response);
+    EXPECT_TRUE(policy.terms.late);
+    EXPECT_EQ(ask(*set, {}).cost, 1U);
+    EXPECT_FALSE(ask(*set, {}).cost_defaulted);
+    const TestHeaders headers(c.headers);
+    Cost cost = set->late_cost(policy, {200, c.body_bytes, &headers});
+    EXPECT_EQ(cost.units, c.units) << c.cost;
+    EXPECT_EQ(cost.defaulted, c.defaulted) << c.cost;
+    cost = set->late_cost(policy, {503, c.body_bytes, &headers});
+    EXPECT_EQ(cost.units, 0U) << "refund-on";
+    EXPECT_FALSE(cost.defaulted);
+  }
+  const auto set = one("cost: "s + header);
+  const Cost cost = set->late_cost(set->policies().front(), {});
+  EXPECT_EQ(cost.units, 1U) << "no response";
+  EXPECT_TRUE(cost.defaulted);
+}
+
+TEST(Cost, OnlyTheResponsesOwnAreLate) {
+  for (const char* const cost : {"1", "request-bytes", "{request-header: x}"}) {
+    EXPECT_EQ(one("cost: "s + cost)->policies().front().cost_time, CostTime::request) << cost;
+  }
+}
+
 TEST(Cost, DoorsLearnWhetherTheBodyCounts) {
   EXPECT_FALSE(one("")->needs_body_bytes());
   EXPECT_FALSE(one("cost: {request-header: content-length}")->needs_body_bytes());

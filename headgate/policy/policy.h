@@ -24,6 +24,14 @@ enum class Mode : std::uint8_t {
   off,     // not asked at all
 };
 
+// When it is known what a request costs.
+enum class CostTime : std::uint8_t {
+  request,   // before it is decided: Match::cost is what to spend (limit::Op::spend)
+  response,  // when its response has ended. The request is decided by a limit::Op::peek of
+             // Match::cost, which is 1 (denied where nothing is left), and if it was admitted,
+             // PolicySet::late_cost() then says what to charge (limit::Op::debit)
+};
+
 // Response statuses, 100..599.
 using StatusSet = std::bitset<600>;
 
@@ -32,8 +40,9 @@ struct Policy {
   std::size_t index = 0;          // position in the file
   std::string unit = "requests";  // quota unit, as the field's qu names it
   Mode mode = Mode::enforce;
-  unsigned status = 429;      // of a denial
-  StatusSet refund_on;        // response statuses whose cost is given back
+  unsigned status = 429;  // of a denial
+  CostTime cost_time = CostTime::request;
+  StatusSet refund_on;        // response statuses whose cost is given back, or not charged if late
   std::vector<Grant> grants;  // [0] is the policy's own; the others are overrides
 
   // For people, who want to see what they asked for; deciding needs none of it. The texts are what

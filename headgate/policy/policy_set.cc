@@ -110,6 +110,13 @@ std::span<const Match> PolicySet::match(const Request& request, Scratch& scratch
   return std::span<const Match>(scratch.matches).first(count);
 }
 
+Cost PolicySet::late_cost(const Policy& policy, const Response& response) const noexcept {
+  if (response.status < policy.refund_on.size() && policy.refund_on.test(response.status)) {
+    return {0, false};
+  }
+  return rules_->rules[policy.index].cost.of_response(response);
+}
+
 std::optional<Match> PolicySet::named(std::string_view policy_name, std::string_view partition,
                                       std::uint64_t cost, std::string& text) const {
   const auto found = rules_->by_name.find(policy_name);

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "headgate/policy/cost.h"
 #include "headgate/policy/policy.h"
 #include "headgate/policy/request.h"
 #include "headgate/policy/settings.h"
@@ -27,7 +28,7 @@ struct Match {
   const Grant* grant = nullptr;
   std::string_view key;         // store key: policy name and partition key parts, length-prefixed
   std::string_view partition;   // the parts as one readable text, for pk=plain, logs and top
-  std::uint64_t cost = 1;       // quota units, 0..limit::Quota::cost_max
+  std::uint64_t cost = 1;       // quota units, 0..limit::Quota::cost_max; see Policy::cost_time
   bool cost_defaulted = false;  // the header that should have told the cost was absent or malformed
 };
 
@@ -61,6 +62,10 @@ class PolicySet {
   // The policies that this request must pass, in file order: neither `off` nor unlimited for its
   // partition. No failure: a part or cost that the request lacks has its documented default.
   [[nodiscard]] std::span<const Match> match(const Request& request, Scratch& scratch) const;
+
+  // What a request that `policy` admitted has cost, now that its response has ended. For policies
+  // whose cost_time is CostTime::response; 0 where the status is one of refund_on.
+  [[nodiscard]] Cost late_cost(const Policy& policy, const Response& response) const noexcept;
 
   // One policy by name with a ready-made partition key (its single part), as the decision
   // interfaces and traces give it; `match` and `key` of the file are not consulted. std::nullopt

@@ -61,14 +61,16 @@ Parsed<std::uint64_t> parse_units(std::string_view text) {
   return parse_integer(text, 0, limit::Quota::units_max);
 }
 
-Parsed<Nanos> parse_duration(std::string_view text) {
+Parsed<Nanos> parse_duration(std::string_view text, Nanos min) {
   const auto value = take_digits(text, huge);
   if (value) {
     const std::string_view symbol = text.empty() ? "s" : text;
     for (const Unit& unit : units) {
       if (unit.symbol != symbol) continue;
+      if (*value == 0 && min == 0) return 0;
       if (const auto window = window_of(*value, unit.ns)) return *window;
-      return failure("is out of range; expected 1ns to 999999999999999s");
+      return failure("is out of range; expected " + std::to_string(static_cast<int>(min)) +
+                     "ns to 999999999999999s");
     }
   }
   return failure("is not a duration; expected " + std::string(duration_words));

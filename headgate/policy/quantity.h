@@ -28,8 +28,8 @@ inline constexpr std::string_view duration_words =
 // 0..limit::Quota::units_max.
 [[nodiscard]] Parsed<std::uint64_t> parse_units(std::string_view text);
 
-// "60", "60s", "250ms": 1 ns..limit::Quota::window_max, in any unit.
-[[nodiscard]] Parsed<Nanos> parse_duration(std::string_view text);
+// "60", "60s", "250ms": min..limit::Quota::window_max [ns], in any unit; `min` is 0 or 1.
+[[nodiscard]] Parsed<Nanos> parse_duration(std::string_view text, Nanos min = 1);
 
 // "100/minute", "10 per 2 hours", "5/250ms": units and their window.
 [[nodiscard]] Parsed<limit::Quota> parse_rate(std::string_view text);

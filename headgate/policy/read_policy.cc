@@ -8,6 +8,9 @@
 #include "headgate/limit/law.h"
 #include "headgate/policy/map_reader.h"
 #include "headgate/policy/quantity.h"
+#include "headgate/policy/read_cost.h"
+#include "headgate/policy/read_quota.h"
+#include "headgate/policy/read_terms.h"
 #include "headgate/policy/text.h"
 #include "headgate/policy/wording.h"
 
@@ -17,91 +20,15 @@ namespace {
 using yaml::Kind;
 using yaml::Node;
 
-constexpr Key policy_keys[] = {
-    {"name"},       {"quota"},       {"window"},         {"rate"},
-    {"burst"},      {"count"},       {"period"},         {"algorithm"},
-    {"key"},        {"match"},       {"unit"},           {"cost"},
-    {"denied"},     {"reset"},       {"refund-on"},      {"mode"},
-    {"status"},     {"overrides"},   {"aligned", false}, {"offset", false},
-    {"log", false}, {"lease", false}};
+constexpr Key policy_keys[] = {{"name"},   {"quota"},    {"window"},    {"rate"},      {"burst"},
+                               {"count"},  {"period"},   {"algorithm"}, {"aligned"},   {"offset"},
+                               {"log"},    {"lease"},    {"key"},       {"match"},     {"unit"},
+                               {"cost"},   {"denied"},   {"reset"},     {"refund-on"}, {"mode"},
+                               {"status"}, {"overrides"}};
 
-// How quota and window may be spelled; a policy or an override takes one of these.
-constexpr std::string_view quota_spellings =
-    "'quota' and 'window', or 'rate', or 'burst', 'count' and 'period'";
-
-std::optional<std::uint64_t> read_count(const MapReader& map, std::string_view key,
-                                        std::uint64_t min, Faults& faults) {
-  const Node* node = map.find(key);
-  if (node == nullptr) return std::nullopt;
-  const auto parse = [min](std::string_view text) {
-    return parse_integer(text, min, limit::Quota::units_max);
-  };
-  return read_value<std::uint64_t>(*node, key, "an integer", parse, faults);
-}
-
-std::optional<Nanos> read_duration(const MapReader& map, std::string_view key, Faults& faults) {
-  const Node* node = map.find(key);
-  if (node == nullptr) return std::nullopt;
-  return read_value<Nanos>(*node, key, duration_words, parse_duration, faults);
-}
-
-// Quota and window in any spelling. `base` is what an override inherits from, nullptr for a
-// policy. std::nullopt if there was a fault.
-std::optional<limit::Quota> read_quota(const MapReader& map, const limit::Quota* base,
-                                       Faults& faults) {
-  const bool plain = map.has("quota") || map.has("window");
-  const bool rate = map.has("rate");
-  const bool bucket = map.has("burst") || map.has("count") || map.has("period");
-  if (plain + rate + bucket > 1) {
-    faults.add(map.at(), "quota and window are spelled in several ways; expected " +
-                             std::string(quota_spellings));
-    return std::nullopt;
-  }
-  if (rate) {
-    const auto text = "UNITS/TIME, like 100/minute";
-    return read_value<limit::Quota>(*map.find("rate"), "rate", text, parse_rate, faults);
-  }
-  if (bucket) {
-    const Node* const nodes[] = {map.require("burst", "it beside 'count' and 'period'"),
-                                 map.require("count", "it beside 'burst' and 'period'"),
-                                 map.require("period", "it beside 'burst' and 'count'")};
-    const auto burst = read_count(map, "burst", 1, faults);
-    const auto count = read_count(map, "count", 1, faults);
-    const auto period = read_duration(map, "period", faults);
-    if (!burst || !count || !period) return std::nullopt;
-    const auto window = bucket_window(*burst, *count, *period);
-    if (window) return limit::Quota{*burst, *window};
-    faults.add(nodes[0]->at, "burst " + std::to_string(*burst) + " " + window.error());
-    return std::nullopt;
-  }
-  if (base == nullptr && !plain) {
-    if (map.valid()) {
-      faults.add(map.at(), "a policy has no quota; expected " + std::string(quota_spellings));
-    }
-    return std::nullopt;
-  }
-  if (base == nullptr) {
-    static_cast<void>(map.require("quota", "an integer, 0 to 999999999999999"));
-    static_cast<void>(map.require("window", std::string(duration_words)));
-  }
-  auto units = read_count(map, "quota", 0, faults);
-  auto window = read_duration(map, "window", faults);
-  if (base != nullptr && !map.has("quota")) units = base->units;
-  if (base != nullptr && !map.has("window")) window = base->window;
-  if (!units || !window) return std::nullopt;
-  return limit::Quota{*units, *window};
-}
-
-// Where the quota is spelled.
-Place quota_place(const MapReader& map) {
-  for (const std::string_view key : {"quota", "rate", "burst", "window"}) {
-    if (const Node* node = map.find(key)) return node->at;
-  }
-  return map.at();
-}
-
-std::optional<Grant> make_grant(const limit::Quota& quota, const limit::Terms& terms, Place at,
+std::optional<Grant> make_grant(const limit::Quota& quota, limit::Terms terms, Place at,
                                 Faults& faults) {
+  if (quota.window > 0) terms.offset %= quota.window;  // an override's window may be shorter
   const auto law = limit::make_law(quota, terms);
   if (law) return Grant{quota, false, *law};
   faults.add(at, "quota " + std::to_string(quota.units) + " over this window" +
@@ -130,20 +57,6 @@ std::string read_name(const MapReader& map, std::map<std::string, Place>& names,
                              std::to_string(first->second.line) + " has it already");
   }
   return std::string(*name);
-}
-
-void read_algorithm(const MapReader& map, Faults& faults) {
-  constexpr Choice<bool> choices[] = {{"linear", true},
-                                      {"gcra", true},
-                                      {"token-bucket", true},
-                                      {"leaky-bucket", true},
-                                      {"exponential", std::nullopt},
-                                      {"fixed-window", std::nullopt},
-                                      {"sliding-window-counter", std::nullopt},
-                                      {"moving-window", std::nullopt},
-                                      {"concurrency", std::nullopt}};
-  const Node* node = map.find("algorithm");
-  if (node != nullptr) static_cast<void>(read_choice<bool>(*node, "algorithm", choices, faults));
 }
 
 std::vector<Component> read_key(const MapReader& map, const ClientAddress& settings,
@@ -279,101 +192,6 @@ std::vector<Condition> read_match(const MapReader& map, Faults& faults) {
   return conditions;
 }
 
-std::string read_unit(const MapReader& map, Faults& faults) {
-  constexpr std::string_view expected =
-      "requests, content-bytes or 1 to 64 printable ASCII characters of your own";
-  const Node* node = map.find("unit");
-  if (node == nullptr) return "requests";
-  const auto unit = read_text(*node, "unit", expected, faults);
-  if (!unit) return {};
-  if (*unit == "concurrent-requests") {
-    faults.add(node->at,
-               "unit 'concurrent-requests' needs algorithm concurrency, which is not available in "
-               "this version; expected " +
-                   std::string(expected));
-  } else if (unit->empty() || unit->size() > 64 || !is_printable(*unit)) {
-    faults.add(node->at, "unit " + in_quotes(*unit) +
-                             " can't stand in a RateLimit field; expected " +
-                             std::string(expected));
-  }
-  return std::string(*unit);
-}
-
-CostRule read_cost(const MapReader& map, Faults& faults) {
-  constexpr std::string_view expected = "an integer, request-bytes or {request-header: NAME}";
-  CostRule cost;
-  const Node* node = map.find("cost");
-  if (node == nullptr) return cost;
-  if (node->kind == Kind::map) {
-    constexpr Key keys[] = {{"request-header"}, {"response-header", false}};
-    const MapReader source(*node, "cost", keys, faults);
-    const Node* header = source.find("request-header");
-    if (header == nullptr) {
-      if (node->children.empty()) {
-        faults.add(node->at, "cost is an empty map; expected " + std::string(expected));
-      }
-      return cost;
-    }
-    const auto name = read_text(*header, "request-header", "the name of a header", faults);
-    if (name && !is_token(*name)) {
-      faults.add(header->at, "request-header " + in_quotes(*name) +
-                                 " is not a header name; expected one like x-cost");
-    } else if (name) {
-      cost.source = CostRule::Source::request_header;
-      cost.header = lowered(*name);
-    }
-    return cost;
-  }
-  const auto text = read_text(*node, "cost", expected, faults);
-  if (!text) return cost;
-  if (!text->empty() && (is_digit((*text)[0]) || (*text)[0] == '-')) {
-    const auto units = parse_units(*text);
-    if (units) {
-      cost.units = *units;
-    } else {
-      faults.add(node->at, "cost " + in_quotes(*text) + " " + units.error());
-    }
-    return cost;
-  }
-  constexpr Choice<CostRule::Source> choices[] = {
-      {"an integer", CostRule::Source::fixed},
-      {"request-bytes", CostRule::Source::request_bytes},
-      {"{request-header: NAME}", CostRule::Source::request_header},
-      {"response-bytes", std::nullopt}};
-  const auto source = read_choice<CostRule::Source>(*node, "cost", choices, faults);
-  if (source) cost.source = *source;
-  return cost;
-}
-
-limit::Terms read_terms(const MapReader& map, Faults& faults) {
-  limit::Terms terms;
-  if (const Node* node = map.find("denied")) {
-    if (node->kind == Kind::map) {
-      constexpr Key keys[] = {{"penalty"}};
-      const MapReader penalty(*node, "denied", keys, faults);
-      static_cast<void>(penalty.require("penalty", "a duration like 30s"));
-      if (const auto span = read_duration(penalty, "penalty", faults)) {
-        terms.denied = limit::Denied::penalty;
-        terms.penalty = *span;
-      }
-    } else {
-      constexpr Choice<limit::Denied> choices[] = {{"free", limit::Denied::free},
-                                                   {"spend", limit::Denied::spend},
-                                                   {"{penalty: 30s}", limit::Denied::penalty}};
-      const auto denied = read_choice<limit::Denied>(*node, "denied", choices, faults);
-      if (denied) terms.denied = *denied;
-    }
-  }
-  if (const Node* node = map.find("reset")) {
-    constexpr Choice<limit::Reset> choices[] = {
-        {"pace", limit::Reset::pace}, {"next", limit::Reset::next}, {"full", limit::Reset::full}};
-    if (const auto reset = read_choice<limit::Reset>(*node, "reset", choices, faults)) {
-      terms.reset = *reset;
-    }
-  }
-  return terms;
-}
-
 StatusSet read_refund_on(const MapReader& map, Faults& faults) {
   constexpr std::string_view expected = "a status like 304, or a class like 5xx";
   StatusSet statuses;
@@ -442,13 +260,14 @@ class OverrideReader {
       }
       return Grant{{}, true, limit::Closed{}};
     }
-    if (map.valid() && quota == nullptr && !map.has("window") && !map.has("rate") &&
-        !map.has("burst") && !map.has("count") && !map.has("period")) {
+    if (map.valid() && !has_quota(map)) {
       faults_.add(node.at, "an override changes nothing; expected " + std::string(quota_spellings) +
                                ", or 'quota: unlimited'");
       return std::nullopt;
     }
-    const auto own = read_quota(map, &base_, faults_);
+    const auto own = terms_.algorithm == limit::Algorithm::concurrency
+                         ? read_slots(map, faults_)
+                         : read_quota(map, &base_, faults_);
     if (!own) return std::nullopt;
     return make_grant(*own, terms_, quota_place(map), faults_);
   }
@@ -505,6 +324,21 @@ class OverrideReader {
   std::unordered_map<const std::string*, std::uint32_t> lines_;  // of each id; nodes of a map stay
 };
 
+// What makes no sense where slots are counted, which are all given back when a request ends.
+void judge_slots(const MapReader& map, CostTime cost_time, Faults& faults) {
+  if (const Node* node = map.find("refund-on")) {
+    faults.add(
+        node->at,
+        "refund-on has no meaning with algorithm 'concurrency', which gives every slot back; "
+        "expected no such key");
+  }
+  if (cost_time == CostTime::response) {
+    faults.add(map.find("cost")->at,
+               "cost is known only from the response, when algorithm 'concurrency' gives its slots "
+               "back; expected an integer, request-bytes or {request-header: NAME}");
+  }
+}
+
 void read_policy(const Node& node, const ClientAddress& settings,
                  std::map<std::string, Place>& names, PolicySet::Rules& rules, Faults& faults) {
   const MapReader map(node, "a policy", policy_keys, faults);
@@ -512,7 +346,6 @@ void read_policy(const Node& node, const ClientAddress& settings,
   Rule rule;
   policy.index = rules.policies.size();
   policy.name = read_name(map, names, faults);
-  policy.unit = read_unit(map, faults);
   policy.refund_on = read_refund_on(map, faults);
   if (const Node* mode = map.find("mode")) {
     constexpr Choice<Mode> choices[] = {
@@ -528,15 +361,22 @@ void read_policy(const Node& node, const ClientAddress& settings,
   rule.conditions = read_match(map, faults);
   rule.key = read_key(map, settings, faults);
   rule.cost = read_cost(map, faults);
+  policy.cost_time = rule.cost.time();
   if (const Node* key = map.find("key")) policy.key_text = flow_text(*key);
   if (const Node* match = map.find("match")) policy.match_text = flow_text(*match);
   if (const Node* cost = map.find("cost")) policy.cost_text = flow_text(*cost);
 
-  read_algorithm(map, faults);
-  const limit::Terms terms = read_terms(map, faults);
-  policy.terms = terms;
-  const auto quota = read_quota(map, nullptr, faults);
+  policy.terms = read_terms(map, policy.cost_time, faults);
+  policy.unit = read_unit(map, policy.terms.algorithm, faults);
+  const limit::Terms& terms = policy.terms;
+  const bool counts_slots = terms.algorithm == limit::Algorithm::concurrency;
+  if (counts_slots) judge_slots(map, policy.cost_time, faults);
+  const auto quota = counts_slots ? read_slots(map, faults) : read_quota(map, nullptr, faults);
   if (quota) {
+    if (const Node* offset = map.find("offset"); offset && terms.offset >= quota->window) {
+      faults.add(offset->at, "offset " + in_quotes(offset->text) +
+                                 " is not within the window; expected less than it");
+    }
     const auto grant = make_grant(*quota, terms, quota_place(map), faults);
     if (grant) policy.grants.push_back(*grant);
   }

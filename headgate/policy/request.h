@@ -1,4 +1,5 @@
-// What a policy may ask about a request. A view: nothing here owns or outlives the door's request.
+// What a policy may ask about a request and its response. Views: nothing here owns or outlives the
+// door's request.
 #pragma once
 
 #include <cstdint>
@@ -29,6 +30,14 @@ struct Request {
   std::optional<Address> peer;              // std::nullopt: a Unix socket
   const Headers* headers = nullptr;         // never null when a policy is asked
   std::optional<std::uint64_t> body_bytes;  // of the request; std::nullopt: not known
+};
+
+// A response that has ended, be it as it should or because somebody broke off.
+struct Response {
+  unsigned status = 0;               // 0: none was sent
+  std::uint64_t body_bytes = 0;      // of its content, as far as it was sent and as it was sent
+                                     // (compressed, say), without header section and framing
+  const Headers* headers = nullptr;  // what upstream answered; nullptr: it did not
 };
 
 }  // namespace headgate::policy
