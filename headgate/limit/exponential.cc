@@ -16,7 +16,8 @@ struct Decay {
 
 Decay decay(double x) noexcept {
   const double gone = -std::expm1(-x);
-  return {x > 0 ? gone / x : 1, 1 - gone};
+  // Never more than 1, so that waiting never makes a rate greater: what r rests on.
+  return {x > 0 ? std::min(gone / x, 1.0) : 1, 1 - gone};
 }
 
 // The least whole number of seconds for which `enough(seconds)`, which is monotone, holds. `guess`
@@ -168,7 +169,6 @@ Nanos Exponential::until(const Seen& seen, Nanos at, std::uint64_t units) const 
   const auto enough = [&](Nanos seconds) {
     return available(seen, at + seconds * nanos_per_second) >= units;
   };
-  // On an admission the policy's own pace is an answer already, if it is long enough.
   const Nanos guess = estimate(seen, at, 1, quota_ - static_cast<double>(units - 1));
   return least_seconds(guess, enough) * nanos_per_second;
 }
@@ -193,8 +193,15 @@ Nanos Exponential::estimate(const Seen& seen, Nanos at, double cost, double most
 }
 
 Decision Exponential::admission(const Seen& seen, Nanos at) const noexcept {
-  return answer_.admission(available(seen, at),
-                           [&](std::uint64_t units) { return until(seen, at, units); });
+  const std::uint64_t left = available(seen, at);
+  if (reset_ == Reset::pace && left > 0 && left < quota()) {
+    // The pace is the longer one nearly always: one look instead of a search.
+    const std::uint64_t pace = answer_.pace(left);
+    if (available(seen, at + static_cast<Nanos>(pace) * nanos_per_second) > left) {
+      return {true, left, pace, 0};
+    }
+  }
+  return answer_.admission(left, [&](std::uint64_t units) { return until(seen, at, units); });
 }
 
 Decision Exponential::denial(const Seen& seen, Nanos at, std::uint64_t cost) const noexcept {

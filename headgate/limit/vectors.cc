@@ -151,7 +151,8 @@ std::string fault(const Sequence& sequence, const Terms& terms, const Step& step
 
 std::vector<SetSequence> load_sets() {
   std::vector<SetSequence> sequences;
-  for (const json& s : read("policy_set")["sequences"]) {
+  const json file = read("policy_set");
+  for (const json& s : file["sequences"]) {
     SetSequence& sequence = sequences.emplace_back();
     sequence.id = s["id"];
     for (const json& policy : s["policies"]) {
