@@ -12,8 +12,16 @@ namespace {
 
 constexpr std::size_t cookie_lines_max = 64;
 
-// The value of the first cookie of this name (RFC 6265, section 4.2.1).
-std::string_view cookie(const Subject& subject, std::string_view name) {
+// Parts of a request that it has once. Of two nobody knows which one the upstream will take, and a
+// client could pass for another by the one and be served by the other: two count as none.
+
+std::string_view only_line(const Subject& subject, std::string_view name) {
+  return subject.header(name, 1) ? std::string_view{} : subject.header(name).value_or("");
+}
+
+// RFC 6265, section 4.2.1.
+std::string_view only_cookie(const Subject& subject, std::string_view name) {
+  std::optional<std::string_view> found;
   for (std::size_t nth = 0; nth < cookie_lines_max; ++nth) {
     const auto line = subject.header("cookie", nth);
     if (!line) break;
@@ -23,12 +31,13 @@ std::string_view cookie(const Subject& subject, std::string_view name) {
       const std::string_view pair = rest.substr(0, end);
       const std::size_t equals = pair.find('=');
       if (equals != std::string_view::npos && trimmed(pair.substr(0, equals)) == name) {
-        return trimmed(pair.substr(equals + 1));
+        if (found) return {};
+        found = trimmed(pair.substr(equals + 1));
       }
       rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
     }
   }
-  return {};
+  return found.value_or("");
 }
 
 // Takes one character from form-encoded text: '+' is a space, %XX a byte; a '%' without two hex
@@ -61,24 +70,25 @@ bool decodes_to(std::string_view encoded, std::string_view plain) {
   return plain.empty();
 }
 
-// Appends the decoded value of the first query argument of this name.
-void append_argument(std::string_view query, std::string_view name, std::string& out) {
+// Appends the decoded value of the query argument of this name.
+void append_only_argument(std::string_view query, std::string_view name, std::string& out) {
+  std::optional<std::string_view> found;
   while (!query.empty()) {
     const std::size_t end = query.find('&');
     const std::string_view pair = query.substr(0, end);
     const std::size_t equals = pair.find('=');
     if (decodes_to(pair.substr(0, equals), name)) {
-      if (equals == std::string_view::npos) return;
-      std::string_view value = pair.substr(equals + 1);
-      if (!is_encoded(value)) {
-        out.append(value);
-        return;
-      }
-      while (!value.empty()) out.push_back(take_decoded(value));
-      return;
+      if (found) return;
+      found = equals == std::string_view::npos ? "" : pair.substr(equals + 1);
     }
     query.remove_prefix(end == std::string_view::npos ? query.size() : end + 1);
   }
+  if (!found) return;
+  if (!is_encoded(*found)) {
+    out.append(*found);
+    return;
+  }
+  while (!found->empty()) out.push_back(take_decoded(*found));
 }
 
 }  // namespace
@@ -145,13 +155,13 @@ void Component::append(Subject& subject, std::string& out) const {
       if (const auto& client = subject.client()) append_address(*client, out);
       return;
     case Kind::header:
-      out.append(subject.header(name_).value_or(std::string_view{}));
+      out.append(only_line(subject, name_));
       return;
     case Kind::cookie:
-      out.append(cookie(subject, name_));
+      out.append(only_cookie(subject, name_));
       return;
     case Kind::query:
-      append_argument(subject.request().query, name_, out);
+      append_only_argument(subject.request().query, name_, out);
       return;
     case Kind::host:
       append_host(subject.request().host, out);
@@ -163,7 +173,7 @@ void Component::append(Subject& subject, std::string& out) const {
       out.append(subject.request().method);
       return;
     case Kind::registered_domain:
-      append_registered_domain(subject.header(name_).value_or(std::string_view{}), out);
+      append_registered_domain(only_line(subject, name_), out);
       return;
   }
 }

@@ -201,7 +201,8 @@ TEST(Partition, BehindATrustedProxy) {
 TEST(Partition, Header) {
   EXPECT_EQ(partition("[header:X-Key]", {.headers = {{"x-key", "Abc"}}}), "Abc");
   EXPECT_EQ(partition("[header:x-key]", {}), "");
-  EXPECT_EQ(partition("[header:x-key]", {.headers = {{"x-key", "1"}, {"x-key", "2"}}}), "1");
+  EXPECT_EQ(partition("[header:x-key]", {.headers = {{"x-key", "1"}, {"x-key", "2"}}}), "");
+  EXPECT_EQ(partition("[header:x-key]", {.headers = {{"x-key", ""}, {"x-key", "2"}}}), "");
   EXPECT_EQ(partition("[header:x-key]", {.headers = {{"x-key", "a,b\\c"}}}), "a,b\\c");
   EXPECT_EQ(partition("[header:x-key]", {.headers = {{"x-key", "\x01\xff"s}}}), "\x01\xff");
 }
@@ -213,7 +214,8 @@ TEST(Partition, Cookie) {
   EXPECT_EQ(of({{"cookie", "sid=1"}}), "1");
   EXPECT_EQ(of({{"cookie", "a=b; sid=1; c=d"}}), "1");
   EXPECT_EQ(of({{"cookie", "a=b;sid=1;c=d"}}), "1");
-  EXPECT_EQ(of({{"cookie", "sid=1; sid=2"}}), "1");
+  EXPECT_EQ(of({{"cookie", "sid=1; sid=2"}}), "");
+  EXPECT_EQ(of({{"cookie", "sid=1"}, {"cookie", "a=b; sid=2"}}), "");
   EXPECT_EQ(of({{"cookie", "a=b"}, {"cookie", "sid=1"}}), "1");
   EXPECT_EQ(of({{"cookie", "sid=a=b=="}}), "a=b==");
   EXPECT_EQ(of({{"cookie", "sid=\"q\""}}), "\"q\"");
@@ -228,7 +230,8 @@ TEST(Partition, Query) {
     return partition("[\"query:api key\"]", {.query = std::move(query)});
   };
   EXPECT_EQ(of("api%20key=1"), "1");
-  EXPECT_EQ(of("api+key=1&api+key=2"), "1");
+  EXPECT_EQ(of("api+key=1&api+key=2"), "");
+  EXPECT_EQ(of("api+key&a=b&%61pi%20key=2"), "");
   EXPECT_EQ(of("a=b&%61pi%20ke%79=x%2Cy+z%2b"), "x,y z+");
   EXPECT_EQ(of("api+key"), "");
   EXPECT_EQ(of("api+key=%"), "%");
@@ -248,6 +251,7 @@ TEST(Partition, HostPathMethodAndDomain) {
   EXPECT_EQ(partition(domain, {.headers = {{"x-site", "WWW.Example.co.uk"}}}), "example.co.uk");
   EXPECT_EQ(partition(domain, {.headers = {{"x-site", "localhost"}}}), "localhost");
   EXPECT_EQ(partition(domain, {}), "");
+  EXPECT_EQ(partition(domain, {.headers = {{"x-site", "a.example"}, {"x-site", "b.example"}}}), "");
 }
 
 TEST(Partition, OfSeveralPartsIsEscaped) {

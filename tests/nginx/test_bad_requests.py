@@ -39,6 +39,25 @@ def test_missing_key_headers_share_one_partition(nginx):
     assert server.ask(headers=[('X-Key', 'a')]).status == 200
 
 
+def test_a_key_that_comes_twice_is_none(nginx):
+    server = nginx(policies(policy(quota=3, key='[header:x-key, query:k]')), server=HELLO)
+    twice = [[('X-Key', 'mine'), ('X-Key', 'yours')], [('X-Key', 'yours'), ('X-Key', 'mine')]]
+    assert [server.ask(headers=headers).r for headers in twice] == [2, 1]
+    assert server.ask('/?k=mine&k=yours').r == 0
+    assert server.ask('/').status == 429
+    assert server.ask(headers=[('X-Key', 'yours')]).r == 2
+
+
+def test_fragments_are_no_part_of_the_query(nginx):
+    server = nginx(policies(policy(quota=5, key='[path, query:k]')),
+                   server='rewrite ^/old /new; location / { return 200; }')
+    targets = ('/?k=a', '/?k=a#', '/?k=a#b', '/?k=a#?k=b', '/?k=a#&k=b')
+    for n, target in enumerate(targets):
+        assert server.ask(target).r == 4 - n, target
+    assert (server.ask('/old?k=a').r, server.ask('/old?k=a#b').r) == (4, 3)
+    assert (server.ask('/#?k=a').r, server.ask('/').r) == (4, 3)
+
+
 def test_parts_of_keys_do_not_run_together(nginx):
     server = nginx(policies(policy(quota=1, key='[header:a, header:b]')), server=HELLO)
     pairs = [('x', 'yz'), ('xy', 'z'), ('', 'xyz'), ('xyz', ''), ('x,y', 'z'), ('x', ',yz')]
