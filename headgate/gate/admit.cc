@@ -78,14 +78,14 @@ void Gate::conclude(Ticket& ticket) const noexcept {
   for (std::size_t i = 0; i < ticket.matched; ++i) {
     const limit::Decision& decision = ticket.decisions[i];
     const policy::Policy& policy = *ticket.scratch.matches[ticket.match_of[i]].policy;
-    if (i >= ticket.enforced) {
-      if (!decision.admitted) verdict.shadow_violated.set(policy.index);
-      continue;
+    const bool enforced = i < ticket.enforced;  // they come first
+    if (enforced) {
+      verdict.remaining =
+          std::min(verdict.remaining.value_or(decision.remaining), decision.remaining);
     }
-    verdict.remaining =
-        std::min(verdict.remaining.value_or(decision.remaining), decision.remaining);
     if (decision.admitted) continue;
-    verdict.violated.set(policy.index);
+    (enforced ? verdict.violated : verdict.shadow_violated).set(policy.index);
+    if (!enforced && verdict.violated.any()) continue;
     if (strictest == nullptr || stricter(decision, *strictest)) {
       strictest = &decision;
       verdict.denier = &policy;
@@ -101,7 +101,7 @@ void Gate::conclude(Ticket& ticket) const noexcept {
     if (charged && policy.refund_on.any()) verdict.refundable.set(policy.index);
   }
   std::uint64_t extra = 0;
-  if (strictest != nullptr && strictest->wait != limit::Decision::never) {
+  if (verdict.violated.any() && strictest->wait != limit::Decision::never) {
     extra = jitter(strictest->wait, ticket);
     verdict.retry_after = std::min(strictest->retry_after() + extra, field_integer_max);
   }

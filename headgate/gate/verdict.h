@@ -32,7 +32,8 @@ struct Item {
 
 struct Verdict {
   Outcome outcome = Outcome::off;
-  const policy::Policy* denier = nullptr;    // the denial with the longest wait
+  // The denial with the longest wait; of shadow policies, if no other denied.
+  const policy::Policy* denier = nullptr;
   std::optional<std::uint64_t> retry_after;  // [s], jitter included; absent: waiting never helps
   PolicyBits violated;                       // enforced policies that denied
   PolicyBits shadow_violated;

@@ -714,15 +714,8 @@ extern "C" ngx_int_t get_policy(ngx_http_request_t* r, ngx_http_variable_value_t
                                 uintptr_t) noexcept {
   v->not_found = 1;
   const Context* context = find_context(r->main);
-  if (context == nullptr) return NGX_OK;
-  const gate::Verdict& verdict = context->verdict;
-  if (verdict.outcome == gate::Outcome::denied) {
-    set_value(v, verdict.denier->name);
-  } else if (verdict.outcome == gate::Outcome::shadow_denied) {
-    std::size_t first = 0;
-    while (!verdict.shadow_violated.test(first)) ++first;
-    set_value(v, context->gate->policies().policies()[first].name);
-  }
+  if (context == nullptr || context->verdict.denier == nullptr) return NGX_OK;
+  set_value(v, context->verdict.denier->name);
   return NGX_OK;
 }
 
