@@ -9,6 +9,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "headgate/base/int128.h"
+
 namespace headgate::limit {
 
 struct Record {
@@ -61,9 +63,9 @@ template <Log L>
 }
 
 // Adds a record that is not earlier than the newest. Where `records_max` are there already, or the
-// store has no memory, the two closest neighbours become one with the later time: what is used
-// never counts for less or for a shorter time. Reads every record then. False: the store keeps
-// nothing of this key.
+// store has no memory, the two closest neighbours become one with the later time, so that what is
+// used never counts for less or for a shorter time. Closest: the fewest units are moved the least,
+// units times span. Reads every record then. False: the store keeps nothing of this key.
 template <Log L>
 bool add(L& log, Record added, std::size_t records_max) noexcept {
   const std::size_t count = log.size();
@@ -80,13 +82,14 @@ bool add(L& log, Record added, std::size_t records_max) noexcept {
   // The later one of the closest pair; `count` stands for the added record itself.
   Record before = log.get(0);
   std::size_t closest = count;
-  std::uint64_t gap = ~std::uint64_t{0};
+  u128 least = ~u128{0};
   for (std::size_t i = 1; i <= count; ++i) {
     const Record record = i < count ? log.get(i) : added;
-    const auto apart =
+    const auto span =
         static_cast<std::uint64_t>(record.time) - static_cast<std::uint64_t>(before.time);
-    if (apart < gap) {
-      gap = apart;
+    const u128 moved = static_cast<u128>(span) * before.cost;
+    if (moved < least) {
+      least = moved;
       closest = i;
     }
     before = record;

@@ -1,0 +1,146 @@
+// A client that reads every response and does what it says is never denied, under any law.
+//
+//   greedy  spends r at once, then waits t
+//   paced   spreads r over t
+//
+// An hour in virtual time each, after one window of getting started. Prints what share of the
+// quota per window each of them gets.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <deque>
+#include <string>
+
+#include "headgate/limit/key_state.h"
+
+namespace headgate::limit {
+namespace {
+
+constexpr Nanos second = nanos_per_second;
+constexpr Nanos hour = 3600 * second;
+constexpr Instant start{1'700'000'000 * second + 123'456'789};
+
+// When an obedient client comes next after a response [ns from now].
+using Manners = Nanos (*)(const Decision&);
+
+Nanos greedy(const Decision& d) {
+  return d.remaining > 0 ? 0 : static_cast<Nanos>(d.reset) * second;
+}
+
+Nanos paced(const Decision& d) {
+  const Nanos t = static_cast<Nanos>(d.reset) * second;
+  return d.remaining > 0 ? ceil_div(t, static_cast<Nanos>(d.remaining)) : t;
+}
+
+// Lives an hour; returns the units it got, as a share of what the policy says.
+double share_of(const Quota& quota, const Terms& terms, Manners manners) {
+  const Law law = make_law(quota, terms).value();
+  KeyState key;
+  Instant now = start;
+  const Instant counted{start.ns + quota.window};
+  const Instant end{counted.ns + hour};
+  std::uint64_t units = 0;
+  while (now < end) {
+    const Decision d = key.spend(law, 1, now);
+    EXPECT_TRUE(d.admitted) << "denied after " << static_cast<double>(now.ns - start.ns) / 1e9
+                            << " s";
+    if (!d.admitted) return 0;
+    if (now >= counted) ++units;
+    now.ns += manners(d);
+  }
+  const double promised = static_cast<double>(quota.units) * static_cast<double>(hour) /
+                          static_cast<double>(quota.window);
+  return static_cast<double>(units) / promised;
+}
+
+struct Kind {
+  const char* name;
+  Terms terms;
+};
+
+void PrintTo(const Kind& kind, std::ostream* out) { *out << kind.name; }
+
+class Obedient : public testing::TestWithParam<Kind> {};
+
+TEST_P(Obedient, IsNeverDenied) {
+  const Terms& terms = GetParam().terms;
+  double least_greedy = 2;
+  double least_paced = 2;
+  for (const std::uint64_t units : {10, 100, 1000}) {
+    for (const Nanos window : {10 * second, 60 * second, 600 * second}) {
+      const Quota quota{units, window};
+      SCOPED_TRACE("q=" + std::to_string(units) +
+                   " w=" + std::to_string(static_cast<int>(window / second)));
+      least_greedy = std::min(least_greedy, share_of(quota, terms, greedy));
+      least_paced = std::min(least_paced, share_of(quota, terms, paced));
+    }
+  }
+  std::printf("%-32s greedy %5.1f %%  paced %5.1f %% of q/w at least\n", GetParam().name,
+              100 * least_greedy, 100 * least_paced);
+  if (terms.algorithm == Algorithm::linear) {
+    EXPECT_GE(least_greedy, 0.95);
+    EXPECT_GE(least_paced, 0.95);
+  }
+}
+
+TEST_P(Obedient, IsNeverDeniedWhateverThePolicy) {
+  for (const std::uint64_t units : {1, 2, 3, 7, 61}) {
+    for (const Nanos window : {second / 3, second, 7 * second, 90 * second}) {
+      SCOPED_TRACE("q=" + std::to_string(units) +
+                   " w=" + std::to_string(static_cast<double>(window) / 1e9));
+      static_cast<void>(share_of({units, window}, GetParam().terms, greedy));
+      static_cast<void>(share_of({units, window}, GetParam().terms, paced));
+      if (HasFailure()) return;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, Obedient,
+    testing::Values(
+        Kind{"linear", {}}, Kind{"linear_spend", {.denied = Denied::spend}},
+        Kind{"linear_penalty", {.denied = Denied::penalty, .penalty = 30 * second}},
+        Kind{"exponential", {.algorithm = Algorithm::exponential}},
+        Kind{"exponential_spend", {.denied = Denied::spend, .algorithm = Algorithm::exponential}},
+        Kind{"fixed_window", {.algorithm = Algorithm::fixed_window}},
+        Kind{"fixed_window_spend", {.denied = Denied::spend, .algorithm = Algorithm::fixed_window}},
+        Kind{"fixed_window_aligned", {.algorithm = Algorithm::fixed_window, .aligned = true}},
+        Kind{"sliding_window_counter", {.algorithm = Algorithm::sliding_window_counter}},
+        Kind{"sliding_window_counter_aligned",
+             {.algorithm = Algorithm::sliding_window_counter, .aligned = true}},
+        Kind{"moving_window", {.algorithm = Algorithm::moving_window}},
+        Kind{"moving_window_of_8_records", {.algorithm = Algorithm::moving_window, .log = 8}}),
+    [](const auto& kind) { return std::string(kind.param.name); });
+
+// Concurrency has no t: an obedient client starts as many requests as r says, and each ends some
+// time later.
+TEST(ObedientToConcurrency, IsNeverDenied) {
+  const Law law =
+      make_law({7, 0}, {.algorithm = Algorithm::concurrency, .lease = 60 * second}).value();
+  KeyState key;
+  std::deque<Instant> under_way;
+  std::uint64_t left = 7;
+  Nanos busy = 0;
+  constexpr Nanos tick = second / 10;
+  for (Instant now = start; now.ns < start.ns + hour; now.ns += tick) {
+    while (left > 0) {
+      const Decision d = key.spend(law, 1, now);
+      ASSERT_TRUE(d.admitted);
+      left = d.remaining;
+      under_way.push_back(now);
+    }
+    busy += tick * static_cast<Nanos>(under_way.size());
+    // The oldest ends, at times two.
+    for (int ends = now.ns / tick % 3 == 0 ? 2 : 1; ends > 0; --ends) {
+      left = key.take(law, Op::refund, 1, now, under_way.front()).remaining;
+      under_way.pop_front();
+    }
+  }
+  std::printf("%-32s slots in use %5.1f %%\n", "concurrency",
+              100 * static_cast<double>(busy) / static_cast<double>(7 * hour));
+}
+
+}  // namespace
+}  // namespace headgate::limit
