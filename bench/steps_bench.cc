@@ -46,8 +46,9 @@ class NoHeaders final : public policy::Headers {
 // A gate over its own table, and a client that asks it.
 class Desk {
  public:
-  explicit Desk(const char* policies) {
-    auto loaded = policy::load_text(std::string("version: 1\npolicies:") + policies, "bench");
+  explicit Desk(const char* policies, const std::string& fields = "ratelimit") {
+    auto loaded =
+        policy::load_text("version: 1\nfields: " + fields + "\npolicies:" + policies, "bench");
     if (!loaded) {
       for (const policy::Fault& fault : loaded.error()) std::cerr << fault.text() << '\n';
       std::abort();
@@ -134,24 +135,27 @@ void gate_admits(benchmark::State& state, const char* policies) {
 BENCHMARK_CAPTURE(gate_admits, one_policy, one_policy);
 BENCHMARK_CAPTURE(gate_admits, three_policies, three_policies);
 
-// How long does it take to write RateLimit and RateLimit-Policy?
-void report_writes(benchmark::State& state, const char* policies) {
-  Desk desk(policies);
+// How long does it take to write the fields of a response, in each form?
+void report_writes(benchmark::State& state, const char* policies, const char* fields) {
+  Desk desk(policies, fields);
   desk.admit();
   std::array<char, 4096> room;
   for (auto _ : state) {
     Writer out(room);
-    const auto& items = desk.verdict().items;
-    if (!desk.report().write_ratelimit_policy(items, {}, out) ||
-        !desk.report().write_ratelimit(items, {}, out)) {
-      state.SkipWithError("a field was not written");
+    const gate::Lines lines = desk.report().write(desk.verdict().items, out);
+    if (lines.size() == 0) {
+      state.SkipWithError("no field was written");
       break;
     }
-    benchmark::DoNotOptimize(out.text());
+    benchmark::DoNotOptimize(lines.begin());
   }
 }
-BENCHMARK_CAPTURE(report_writes, one_policy, one_policy);
-BENCHMARK_CAPTURE(report_writes, two_policies, two_policies);
+BENCHMARK_CAPTURE(report_writes, one_policy, one_policy, "ratelimit");
+BENCHMARK_CAPTURE(report_writes, two_policies, two_policies, "ratelimit");
+BENCHMARK_CAPTURE(report_writes, two_policies_draft_07, two_policies, "draft-07");
+BENCHMARK_CAPTURE(report_writes, two_policies_draft_06, two_policies, "draft-06");
+BENCHMARK_CAPTURE(report_writes, two_policies_draft_03, two_policies, "draft-03");
+BENCHMARK_CAPTURE(report_writes, two_policies_x_ratelimit, two_policies, "x-ratelimit");
 
 }  // namespace
 }  // namespace headgate

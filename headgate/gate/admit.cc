@@ -112,37 +112,31 @@ void Gate::conclude(Ticket& ticket) const noexcept {
 // Fills verdict.items: what the fields are to say, in file order.
 void Gate::itemise(Ticket& ticket, std::uint64_t extra) const noexcept {
   const policy::Settings& settings = policies_->settings();
-  if (!settings.ratelimit_fields) return;
+  if (settings.fields.empty()) return;
   const bool denied = ticket.verdict.outcome == Outcome::denied;
   if (settings.report_when == policy::ReportWhen::denied && !denied) return;
 
   bool below = false;
-  std::size_t closest = 0;
   for (std::size_t i = 0; i < ticket.enforced; ++i) {
-    const limit::Decision& d = ticket.decisions[i];
-    const limit::Decision& c = ticket.decisions[closest];
-    const auto& quota = ticket.scratch.matches[ticket.match_of[i]].grant->quota;
-    if (d.remaining * 100 < quota.units * settings.report_below_percent) below = true;
-    // Least r, then the longer t, then file order.
-    if (d.remaining < c.remaining || (d.remaining == c.remaining && d.reset > c.reset)) closest = i;
+    const limit::Decision& decision = ticket.decisions[i];
+    const limit::Quota& quota = ticket.scratch.matches[ticket.match_of[i]].grant->quota;
+    if (decision.remaining * 100 < quota.units * settings.report_below_percent) below = true;
+    Item& item = ticket.items[i] = this->item(ticket, i);
+    if (item.denied && item.reset != limit::Decision::no_reset) item.reset += extra;
   }
   if (settings.report_when == policy::ReportWhen::below && !denied && !below) return;
 
-  std::size_t items = 0;
-  for (std::size_t i = 0; i < ticket.enforced; ++i) {
-    if (settings.report == policy::Report::closest && i != closest) continue;
-    const limit::Decision& decision = ticket.decisions[i];
-    Item& item = ticket.items[items++] = this->item(ticket, i);
-    if (!decision.admitted && item.reset != limit::Decision::no_reset) item.reset += extra;
-  }
-  ticket.verdict.items = std::span(ticket.items).first(items);
+  std::span<Item> items = std::span(ticket.items).first(ticket.enforced);
+  if (settings.report == policy::Report::closest) items = items.first(report_.keep_closest(items));
+  ticket.verdict.items = items;
 }
 
 Item Gate::item(Ticket& ticket, std::size_t charge) const noexcept {
   const policy::Match& match = ticket.scratch.matches[ticket.match_of[charge]];
   const limit::Decision& decision = ticket.decisions[charge];
   Item item;
-  item.policy = static_cast<std::uint32_t>(match.policy->index);
+  item.policy = static_cast<std::uint16_t>(match.policy->index);
+  item.denied = !decision.admitted;
   item.grant = static_cast<std::uint32_t>(match.grant - match.policy->grants.data());
   item.remaining = decision.remaining;
   item.reset = decision.reset;

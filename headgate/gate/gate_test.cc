@@ -69,9 +69,18 @@ class Desk {
     return ticket_.verdict;
   }
 
-  // Both fields as the response would have them.
-  std::string ratelimit() { return field(&Report::write_ratelimit); }
-  std::string ratelimit_policy() { return field(&Report::write_ratelimit_policy); }
+  // Fields as the response would have them; "" if it has none of the name.
+  std::string ratelimit() { return field("RateLimit"); }
+  std::string ratelimit_policy() { return field("RateLimit-Policy"); }
+  std::string field(std::string_view name) {
+    std::array<char, 4096> room;
+    Writer out(room);
+    std::string value;
+    for (const Line& line : gate_->report().write(ticket_.verdict.items, out)) {
+      if (line.name == name) value = line.value;
+    }
+    return value;
+  }
   std::string problem() {
     std::array<char, 4096> room;
     Writer out(room);
@@ -95,14 +104,6 @@ class Desk {
   FakeHeaders headers;
 
  private:
-  using Write = bool (Report::*)(std::span<const Item>, Report::Renames, Writer&) const noexcept;
-  std::string field(Write write) {
-    std::array<char, 4096> room;
-    Writer out(room);
-    EXPECT_TRUE((gate_->report().*write)(ticket_.verdict.items, {}, out));
-    return std::string(out.text());
-  }
-
   std::shared_ptr<const policy::PolicySet> policies_;
   std::unique_ptr<store::Table> table_;
   std::vector<PolicyCounts> counts_;
@@ -237,11 +238,6 @@ TEST(Gate, FieldsCanBeSwitchedOffOrHeldBack) {
   none.ask();
   EXPECT_EQ(none.ratelimit(), "");
 
-  Desk closest(std::string("report: closest\n") + burst_and_daily);
-  closest.ask();
-  EXPECT_EQ(closest.ratelimit(), R"("burst";r=2;t=40)");
-  EXPECT_EQ(closest.ratelimit_policy(), R"("burst";q=3;w=60)");
-
   Desk on_denial(std::string("report-when: denied\n") + burst_and_daily);
   for (int i = 0; i < 3; ++i) {
     on_denial.ask();
@@ -255,6 +251,86 @@ TEST(Gate, FieldsCanBeSwitchedOffOrHeldBack) {
   EXPECT_EQ(below.ratelimit(), "") << "2 of 3 are left";
   below.ask();
   EXPECT_THAT(below.ratelimit(), HasSubstr(R"("burst";r=1;t=20)"));
+  below.ask();
+  below.ask();
+  EXPECT_THAT(below.ratelimit(), HasSubstr(R"("burst";r=0;t=20)")) << "a denial is always told";
+}
+
+TEST(Gate, TheClosestToExhaustionCanSpeakForAll) {
+  Desk desk(std::string("report: closest\n") + burst_and_daily);
+  desk.ask();
+  EXPECT_EQ(desk.ratelimit(), R"("burst";r=2;t=40)");
+  EXPECT_EQ(desk.ratelimit_policy(), R"("burst";q=3;w=60)");
+}
+
+TEST(Gate, TheClosestOfADenialIsOneThatDenied) {
+  // A request of 4 is more than what `fine` has left, and `few` has still less but enough.
+  Desk desk(R"(
+report: closest
+fields: [ratelimit, draft-03]
+policies:
+  - {name: few, quota: 3, window: 60s}
+  - {name: fine, quota: 10, window: 100s, cost: {request-header: x-cost}}
+)");
+  desk.headers.lines["x-cost"] = "7";
+  desk.ask();
+  EXPECT_EQ(desk.ratelimit(), R"("few";r=2;t=40)");
+  desk.headers.lines["x-cost"] = "4";
+  const Verdict& denied = desk.ask();
+  EXPECT_EQ(denied.outcome, Outcome::denied);
+  EXPECT_EQ(denied.retry_after, 10U);
+  EXPECT_EQ(desk.ratelimit(), R"("fine";r=3;t=10)");
+  EXPECT_EQ(desk.field("RateLimit-Limit"), "10, 10;w=100");
+  EXPECT_EQ(desk.field("RateLimit-Reset"), "10") << "the moment that Retry-After names";
+}
+
+TEST(Gate, TheClosestOfSeveralDenialsIsTheOneThatRetryAfterTells) {
+  Desk desk(R"(
+report: closest
+policies:
+  - {name: short, quota: 1, window: 10s}
+  - {name: long, quota: 1, window: 100s}
+  - {name: wide, quota: 100, window: 1s}
+)");
+  desk.ask();
+  EXPECT_EQ(desk.ask().retry_after, 100U);
+  EXPECT_EQ(desk.ratelimit(), R"("long";r=0;t=100)");
+}
+
+TEST(Gate, TheClosestIsComparedWithPoliciesOfItsUnitOnly) {
+  Desk desk(R"(
+report: closest
+policies:
+  - {name: requests, quota: 100, window: 60s}
+  - {name: more, quota: 1000, window: 60s}
+  - {name: credits, quota: 10, window: 60s, unit: credits, cost: 4}
+)");
+  desk.ask();
+  EXPECT_EQ(desk.ratelimit(), R"("requests";r=99;t=60, "credits";r=6;t=36)")
+      << "99 requests are neither more nor less than 6 credits";
+}
+
+TEST(Gate, EveryFormTellsTheSameDecision) {
+  Desk current(std::string("fields: [x-ratelimit, ratelimit, draft-03]\n") + burst_and_daily);
+  current.ask();
+  EXPECT_EQ(current.ratelimit(), R"("burst";r=2;t=40, "daily";r=4999;t=86383)");
+  EXPECT_EQ(current.field("RateLimit-Limit"), "3, 3;w=60, 5000;w=86400");
+  EXPECT_EQ(current.field("RateLimit-Remaining"), "2");
+  EXPECT_EQ(current.field("RateLimit-Reset"), "40");
+  EXPECT_EQ(current.field("X-RateLimit-Limit"), "3");
+  EXPECT_EQ(current.field("X-RateLimit-Remaining"), "2");
+  EXPECT_EQ(current.field("X-RateLimit-Reset"), "40");
+  Desk draft_07(std::string("fields: draft-07\n") + burst_and_daily);
+  draft_07.ask();
+  EXPECT_EQ(draft_07.ratelimit(), "limit=3, remaining=2, reset=40");
+  EXPECT_EQ(draft_07.ratelimit_policy(), "3;w=60, 5000;w=86400");
+  Desk draft_06(std::string("fields: draft-06\n") + burst_and_daily);
+  for (int i = 0; i < 4; ++i) draft_06.ask();
+  EXPECT_EQ(draft_06.ratelimit(), "");
+  EXPECT_EQ(draft_06.ratelimit_policy(), "3;w=60, 5000;w=86400");
+  EXPECT_EQ(draft_06.field("RateLimit-Limit"), "3");
+  EXPECT_EQ(draft_06.field("RateLimit-Remaining"), "0");
+  EXPECT_EQ(draft_06.field("RateLimit-Reset"), "20");
 }
 
 TEST(Gate, OverridesAreReportedWithTheirOwnQuota) {
@@ -337,41 +413,19 @@ policies:
 }
 
 TEST(Gate, TheRequestPathDoesNotAllocate) {
-  Desk desk(std::string("partition-key: opaque\n") + burst_and_daily);
+  Desk desk(std::string("partition-key: opaque\nfields: [ratelimit, draft-03, x-ratelimit]\n") +
+            burst_and_daily);
   std::array<char, 1024> room;
   for (int i = 0; i < 4; ++i) desk.ask();  // admitted and denied once, with the longest keys
   const std::size_t before = allocations();
   for (int i = 0; i < 100; ++i) {
     const Verdict& verdict = desk.ask();
     Writer out(room);
-    ASSERT_TRUE(desk.gate().report().write_ratelimit(verdict.items, {}, out));
-    ASSERT_TRUE(desk.gate().report().write_ratelimit_policy(verdict.items, {}, out));
+    ASSERT_EQ(desk.gate().report().write(verdict.items, out).size(), 8U);
     ASSERT_TRUE(desk.gate().report().write_problem(verdict, out));
     desk.now.ns += second;
   }
   EXPECT_EQ(allocations(), before);
-}
-
-TEST(Gate, AFieldThatDoesNotFitIsLeftOutWhole) {
-  Desk desk(burst_and_daily);
-  const Verdict& verdict = desk.ask();
-  std::array<char, 256> room;
-  for (std::size_t size = 0; size < 30; ++size) {
-    Writer out({room.data(), size});
-    EXPECT_FALSE(desk.gate().report().write_ratelimit(verdict.items, {}, out));
-    EXPECT_FALSE(desk.gate().report().write_ratelimit_policy(verdict.items, {}, out));
-    EXPECT_EQ(out.text(), "");
-  }
-}
-
-TEST(Gate, MembersCanBeRenamed) {
-  Desk desk(burst_and_daily);
-  const Verdict& verdict = desk.ask();
-  std::array<char, 256> room;
-  Writer out(room);
-  const std::array<std::string_view, 2> renames{"", "gateway-daily"};
-  EXPECT_TRUE(desk.gate().report().write_ratelimit(verdict.items, renames, out));
-  EXPECT_EQ(out.text(), R"("burst";r=2;t=40, "gateway-daily";r=4999;t=86383)");
 }
 
 TEST(Gate, ThreadsAdmitExactlyTheSmallestQuota) {

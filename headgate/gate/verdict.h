@@ -23,7 +23,8 @@ using PolicyBits = std::bitset<policy::policies_max>;
 
 // What the fields say of one policy: small, so that a door can keep it until the response.
 struct Item {
-  std::uint32_t policy = 0;     // index in the file
+  std::uint16_t policy = 0;     // index in the file
+  bool denied = false;          // this policy denied
   std::uint32_t grant = 0;      // index in its grants
   std::uint64_t remaining = 0;  // r
   std::uint64_t reset = 0;      // t [s], or limit::Decision::no_reset

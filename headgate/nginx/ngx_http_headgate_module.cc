@@ -21,7 +21,9 @@
 
 #include "headgate/base/writer.h"
 #include "headgate/field/accept.h"
+#include "headgate/field/family.h"
 #include "headgate/field/merge.h"
+#include "headgate/field/ratelimit.h"
 #include "headgate/field/retry_after.h"
 #include "headgate/gate/gate.h"
 #include "headgate/gate/table_options.h"
@@ -212,8 +214,6 @@ FreeSlots free_slots;
 // The context of requests that no policy matched.
 Context unmatched{};
 
-ngx_str_t ratelimit_key = ngx_string("RateLimit");
-ngx_str_t ratelimit_policy_key = ngx_string("RateLimit-Policy");
 ngx_str_t retry_after_key = ngx_string("Retry-After");
 ngx_str_t problem_type = ngx_string("application/problem+json");
 ngx_str_t metrics_type = ngx_string("text/plain; version=0.0.4; charset=utf-8");
@@ -554,91 +554,86 @@ struct UpstreamLines {
   }
 };
 
+bool tells_limits(const ngx_table_elt_t& field) noexcept {
+  return field::family_of(view(field.key)) != field::Family::other;
+}
+
 // What a cache kept was true when it was stored.
 void drop_stale_fields(ngx_http_request_t* r) noexcept {
-  constexpr std::string_view names[] = {
-      "RateLimit",       "RateLimit-Policy",  "RateLimit-Limit",       "RateLimit-Remaining",
-      "RateLimit-Reset", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"};
   each_field(r, [&](ngx_table_elt_t& field) {
-    for (const std::string_view name : names) {
-      if (has_name(field, name)) drop(r, field);
-    }
+    if (tells_limits(field)) drop(r, field);
   });
 }
 
-// One field, or none if it cannot be written. false: out of memory.
-template <class Write>
-bool push_written(ngx_http_request_t* r, const ngx_str_t& key, Write write) noexcept {
-  Writer out(text_buffer);
-  if (write(out)) return push_field(r, key, out.text());
-  main_conf(r).counters->module().fields_left_out.fetch_add(1, std::memory_order_relaxed);
+// What upstream says of its own limits.
+struct UpstreamFields {
+  UpstreamLines ratelimit;
+  UpstreamLines policy;
+  field::OlderFields older;
+
+  void push(ngx_table_elt_t& line) noexcept {
+    switch (field::family_of(view(line.key))) {
+      case field::Family::other:
+        break;
+      case field::Family::ratelimit:
+        ratelimit.push(line);
+        break;
+      case field::Family::policy:
+        policy.push(line);
+        break;
+      case field::Family::trio:
+        older.trio = true;
+        break;
+      case field::Family::x_ratelimit:
+        older.x_ratelimit = true;
+        break;
+    }
+  }
+  [[nodiscard]] field::Upstream read() const noexcept {
+    return ratelimit.too_many || policy.too_many
+               ? field::Upstream::unread(older)
+               : field::Upstream::read(ratelimit.all(), policy.all(), older);
+  }
+  // Makes room for ours, where they are to replace some.
+  void drop_replaced(ngx_http_request_t* r, const field::Upstream& upstream,
+                     const gate::Lines& ours) const noexcept {
+    const auto sends = [&](std::string_view name) {
+      return std::any_of(ours.begin(), ours.end(),
+                         [name](const gate::Line& line) { return line.name == name; });
+    };
+    using field::Treatment;
+    if (upstream.ratelimit() == Treatment::replace && sends(field::ratelimit_name)) {
+      ratelimit.drop_all(r);
+    }
+    if (upstream.policy() == Treatment::replace && sends(field::policy_name)) policy.drop_all(r);
+  }
+};
+
+// false: out of memory.
+bool push_lines(ngx_http_request_t* r, const gate::Lines& lines) noexcept {
+  for (const gate::Line& line : lines) {
+    const ngx_str_t key = as_ngx_str(line.name);
+    if (!(line.constant ? push_kept(r, key, line.value) : push_field(r, key, line.value))) {
+      return false;
+    }
+  }
+  if (lines.left_out() > 0) {
+    main_conf(r).counters->module().fields_left_out.fetch_add(lines.left_out(),
+                                                              std::memory_order_relaxed);
+  }
   return true;
 }
 
-bool push_ratelimit(ngx_http_request_t* r, const gate::Report& report,
-                    std::span<const gate::Item> items, gate::Report::Renames renames) noexcept {
-  return push_written(r, ratelimit_key,
-                      [&](Writer& out) { return report.write_ratelimit(items, renames, out); });
-}
-
-bool push_ratelimit_policy(ngx_http_request_t* r, const gate::Report& report,
-                           std::span<const gate::Item> items,
-                           gate::Report::Renames renames) noexcept {
-  if (const auto constant = report.constant_policy(items, renames)) {
-    return push_kept(r, ratelimit_policy_key, *constant);
-  }
-  return push_written(r, ratelimit_policy_key, [&](Writer& out) {
-    return report.write_ratelimit_policy(items, renames, out);
-  });
-}
-
-// Own members beside those of upstream, on lines of their own.
+// Own fields beside those of upstream.
 bool merge_fields(ngx_http_request_t* r, const Context& context) noexcept {
-  using field::Treatment;
-  UpstreamLines ratelimit;
-  UpstreamLines policy;
-  each_field(r, [&](ngx_table_elt_t& field) {
-    if (has_name(field, "RateLimit")) ratelimit.push(field);
-    if (has_name(field, "RateLimit-Policy")) policy.push(field);
-  });
-  const gate::Report& report = context.gate->report();
-  const field::Upstream upstream = field::Upstream::read(ratelimit.all(), policy.all());
-  // Lines that nobody read are no one's to add to.
-  const bool unread = ratelimit.too_many || policy.too_many;
-  const Treatment ratelimit_treatment = unread ? Treatment::keep : upstream.ratelimit();
-  const Treatment policy_treatment = unread ? Treatment::keep : upstream.policy();
-  if (ratelimit_treatment == Treatment::replace) ratelimit.drop_all(r);
-  if (policy_treatment == Treatment::replace) policy.drop_all(r);
-
-  const std::span<const policy::Policy> policies = context.gate->policies().policies();
-  std::array<std::string_view, policy::policies_max> own_names;
-  for (const policy::Policy& each : policies) own_names[each.index] = each.name;
-
-  std::array<gate::Item, policy::policies_max> items;
-  std::array<std::string, policy::policies_max> new_names;
-  std::array<std::string_view, policy::policies_max> renames;
-  std::size_t count = 0;
-  for (const gate::Item& item : context.verdict.items) {
-    const std::string_view name = own_names[item.policy];
-    if (upstream.has(name, report.pk(item))) {
-      std::optional<std::string> free = upstream.free_name(
-          name, report.pk(item), context.gate->policies().settings().upstream_prefix,
-          std::span(own_names).first(policies.size()));
-      if (!free) {
-        main_conf(r).counters->module().fields_left_out.fetch_add(1, std::memory_order_relaxed);
-        continue;
-      }
-      new_names[count] = *std::move(free);
-      renames[count] = new_names[count];
-    }
-    items[count++] = item;
-  }
-  if (count == 0) return true;
-  const std::span<const gate::Item> shown = std::span(items).first(count);
-  const gate::Report::Renames renamed = std::span(renames).first(count);
-  return (policy_treatment == Treatment::keep ||
-          push_ratelimit_policy(r, report, shown, renamed)) &&
-         (ratelimit_treatment == Treatment::keep || push_ratelimit(r, report, shown, renamed));
+  UpstreamFields fields;
+  each_field(r, [&](ngx_table_elt_t& field) { fields.push(field); });
+  const field::Upstream upstream = fields.read();
+  Writer out(text_buffer);
+  const gate::Lines ours =
+      context.gate->report().write_beside(upstream, context.verdict.items, out);
+  fields.drop_replaced(r, upstream, ours);
+  return push_lines(r, ours);
 }
 
 // The value of a Retry-After line [s]; 0 if it cannot be read.
@@ -671,13 +666,11 @@ ngx_int_t write_fields(ngx_http_request_t* r, const Context& context) noexcept {
 
   bool alone = true;
   each_field(r, [&](const ngx_table_elt_t& field) {
-    if (has_name(field, "RateLimit") || has_name(field, "RateLimit-Policy")) alone = false;
+    if (tells_limits(field)) alone = false;
   });
   if (!alone) return merge_fields(r, context) ? NGX_OK : NGX_ERROR;
-  const gate::Report& report = context.gate->report();
-  const bool pushed = push_ratelimit_policy(r, report, verdict.items, {}) &&
-                      push_ratelimit(r, report, verdict.items, {});
-  return pushed ? NGX_OK : NGX_ERROR;
+  Writer out(text_buffer);
+  return push_lines(r, context.gate->report().write(verdict.items, out)) ? NGX_OK : NGX_ERROR;
 }
 
 // --- Variables --------------------------------------------------------------------------------

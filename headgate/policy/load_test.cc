@@ -1,5 +1,6 @@
 #include "headgate/policy/load.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -23,7 +24,7 @@ TEST(Load, EveryKeyOfTheFile) {
 client-address:
   trusted-proxies: [127.0.0.1, "::1", 10.0.0.0/8, "unix:"]
   ipv6-prefix: 56
-fields: [ratelimit]
+fields: [x-ratelimit, ratelimit, draft-03]
 partition-key: opaque
 retry-after-jitter: 10%
 report: closest
@@ -54,7 +55,8 @@ policies:
   EXPECT_EQ(s.client_address.trusted_proxies.size(), 3U);
   EXPECT_TRUE(s.client_address.trust_unix);
   EXPECT_EQ(s.client_address.ipv6_prefix, 56U);
-  EXPECT_TRUE(s.ratelimit_fields);
+  EXPECT_THAT(s.fields, testing::ElementsAre(field::Form::x_ratelimit, field::Form::ratelimit,
+                                             field::Form::draft_03));
   EXPECT_EQ(s.partition_key, PartitionKey::opaque);
   EXPECT_EQ(s.jitter_percent, 10U);
   EXPECT_EQ(s.report, Report::closest);
@@ -85,7 +87,7 @@ TEST(Load, Defaults) {
   EXPECT_TRUE(s.client_address.trusted_proxies.empty());
   EXPECT_FALSE(s.client_address.trust_unix);
   EXPECT_EQ(s.client_address.ipv6_prefix, 64U);
-  EXPECT_TRUE(s.ratelimit_fields);
+  EXPECT_THAT(s.fields, testing::ElementsAre(field::Form::ratelimit));
   EXPECT_EQ(s.partition_key, PartitionKey::omit);
   EXPECT_EQ(s.jitter_percent, 0U);
   EXPECT_EQ(s.report, Report::all);
@@ -189,14 +191,15 @@ TEST(Load, EverySpellingOfTheRest) {
     EXPECT_EQ(only(set).name, "p") << keys;
   }
   for (const char* settings :
-       {"fields: []", "fields: none", "fields: [none]", "fields: ratelimit", "store: table",
+       {"fields: []", "fields: none", "fields: [none]", "fields: ratelimit",
+        "fields: [draft-07, draft-03]", "fields: [x-ratelimit, draft-06]", "store: table",
         "store: {}", "store: {table: {}}", "client-address: {}", "report-when: denied",
         "report-when: below 0%", "problem-details: true", "partition-key: plain",
         "retry-after-jitter: 50%"}) {
     load("version: 1\n" + std::string(settings) + "\npolicies: []\n");
   }
-  EXPECT_FALSE(load("version: 1\nfields: none\npolicies: []\n")->settings().ratelimit_fields);
-  EXPECT_FALSE(load("version: 1\nfields: []\npolicies: []\n")->settings().ratelimit_fields);
+  EXPECT_TRUE(load("version: 1\nfields: none\npolicies: []\n")->settings().fields.empty());
+  EXPECT_TRUE(load("version: 1\nfields: []\npolicies: []\n")->settings().fields.empty());
 }
 
 TEST(Load, WhateverYamlOffersToWriteIt) {

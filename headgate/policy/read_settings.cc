@@ -1,6 +1,8 @@
 #include "headgate/policy/read_settings.h"
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 #include <utility>
 
 #include "headgate/policy/quantity.h"
@@ -41,21 +43,46 @@ ClientAddress read_client_address(const Node& node, Faults& faults) {
   return settings;
 }
 
-bool read_fields(const Node& node, Faults& faults) {
-  enum class Field { ratelimit, none };
-  constexpr Choice<Field> choices[] = {
-      {"ratelimit", Field::ratelimit}, {"none", Field::none},      {"draft-07", std::nullopt},
-      {"draft-06", std::nullopt},      {"draft-03", std::nullopt}, {"x-ratelimit", std::nullopt}};
-  bool ratelimit = false;
+std::vector<field::Form> read_fields(const Node& node, Faults& faults) {
+  using field::Form;
+  struct Word {
+    Form form;
+    bool none = false;
+  };
+  constexpr Choice<Word> choices[] = {
+      {"ratelimit", {{Form::ratelimit}}},     {"draft-07", {{Form::draft_07}}},
+      {"draft-06", {{Form::draft_06}}},       {"draft-03", {{Form::draft_03}}},
+      {"x-ratelimit", {{Form::x_ratelimit}}}, {"none", {{{}, true}}}};
+  std::vector<Form> forms;
+  std::vector<const Node*> places;
   const std::vector<const Node*> items = one_or_list(node);
   for (const Node* item : items) {
-    const auto field = read_choice<Field>(*item, "fields", choices, faults);
-    if (field == Field::ratelimit) ratelimit = true;
-    if (field == Field::none && items.size() > 1) {
-      faults.add(item->at, "fields 'none' beside others; expected it alone");
+    const auto word = read_choice<Word>(*item, "fields", choices, faults);
+    if (!word) continue;
+    if (word->none) {
+      if (items.size() > 1) {
+        faults.add(item->at, "fields 'none' beside others; expected it alone");
+      }
+      continue;
     }
+    const auto rival = std::find_if(forms.begin(), forms.end(), [&](Form other) {
+      return field::shared_field(word->form, other).has_value();
+    });
+    if (rival == forms.end()) {
+      forms.push_back(word->form);
+      places.push_back(item);
+      continue;
+    }
+    const std::string_view rivals_word =
+        places[static_cast<std::size_t>(rival - forms.begin())]->text;
+    faults.add(item->at,
+               *rival == word->form
+                   ? "fields " + in_quotes(item->text) + " is there twice; expected it once"
+                   : "fields " + in_quotes(item->text) + " and " + in_quotes(rivals_word) +
+                         " both send " + std::string(*field::shared_field(word->form, *rival)) +
+                         "; expected one of them");
   }
-  return ratelimit;
+  return forms;
 }
 
 void read_report_when(const Node& node, Settings& settings, Faults& faults) {
@@ -134,7 +161,7 @@ Settings read_settings(const MapReader& file, Faults& faults) {
     settings.client_address = read_client_address(*node, faults);
   }
   if (const Node* node = file.find("fields")) {
-    settings.ratelimit_fields = read_fields(*node, faults);
+    settings.fields = read_fields(*node, faults);
   }
   read_into<PartitionKey>(settings.partition_key, file, "partition-key", partition_keys, faults);
   if (const Node* node = file.find("retry-after-jitter")) {

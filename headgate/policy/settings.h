@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "headgate/field/form.h"
 #include "headgate/policy/address.h"
 
 namespace headgate::policy {
@@ -27,7 +28,7 @@ struct TableSettings {
 
 struct Settings {
   ClientAddress client_address;
-  bool ratelimit_fields = true;  // `fields: [ratelimit]`; false: none
+  std::vector<field::Form> fields{field::Form::ratelimit};  // none has a field of another
   PartitionKey partition_key = PartitionKey::omit;
   unsigned jitter_percent = 0;  // 0..50, added to Retry-After and t on denials
   Report report = Report::all;
