@@ -105,7 +105,7 @@ class Linear {
                                              Instant now) const noexcept {
     const Ticks at = ticks(now);
     if (!tat || *tat <= at) return look(std::nullopt, at, Denial::no);
-    const Ticks given = cost >= quota_ ? window_ : static_cast<Ticks>(cost) * interval_;
+    const Ticks given = static_cast<Ticks>(std::min(cost, 2 * quota_)) * interval_;
     const Ticks next = *tat - at <= given ? at : *tat - given;
     return {next, next != *tat, admission(next, at)};
   }
