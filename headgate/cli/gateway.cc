@@ -310,6 +310,16 @@ int run(const Options& options) {
       return fail(wrong_usage, std::string(option) + " \"" + *address +
                                    "\": expected ADDRESS:PORT, such as 127.0.0.1:8080");
     }
+    if (host.find('%') != std::string::npos) {
+      return fail(wrong_usage, std::string(option) + " \"" + *address +
+                                   "\": nginx can't listen on an address with a zone; use [::], "
+                                   "or an address that is valid everywhere");
+    }
+  }
+  if (options.access_log.find('$') != std::string::npos) {
+    return fail(wrong_usage, "--access-log \"" + options.access_log +
+                                 "\": nginx takes what follows a $ for a variable; choose "
+                                 "another name");
   }
   const auto policies = load_or_complain(options.config);
   if (policies == nullptr) return input_fault;

@@ -10,9 +10,11 @@
 
 namespace headgate::cli {
 
+// Its owner holds a lock on it, so that one whose owner was killed can be told from one in use.
 class PrivateDirectory {
  public:
-  // In $TMPDIR, or /tmp; mode 0700.
+  // In $TMPDIR, or /tmp; mode 0700. Removes those that were left there by processes of the same
+  // user that are no more.
   [[nodiscard]] static Result<PrivateDirectory, std::string> make();
 
   PrivateDirectory(PrivateDirectory&& other) noexcept;
@@ -29,9 +31,10 @@ class PrivateDirectory {
   [[nodiscard]] bool write(const std::string& name, std::string_view text) const;
 
  private:
-  explicit PrivateDirectory(std::string path) noexcept : path_(std::move(path)) {}
+  PrivateDirectory(std::string path, int lock) noexcept : path_(std::move(path)), lock_(lock) {}
 
   std::string path_;
+  int lock_;
 };
 
 }  // namespace headgate::cli

@@ -86,6 +86,9 @@ Result<Upstream, std::string> parse_upstream(std::string_view url) {
           "a host has letters, digits, dots and hyphens, or is an IPv6 address in "
           "brackets");
     }
+    if (starts_with_scheme(upstream.host, "unix") && upstream.host.size() == 4) {
+      return refuse("nginx takes the host \"unix\" for a Unix socket; give its address instead");
+    }
   }
   if (!port.empty()) {
     const char* end = port.data() + port.size();

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <memory>
 #include <system_error>
 #include <utility>
@@ -31,12 +32,20 @@ void read_version(const MapReader& file, Faults& faults) {
   }
 }
 
-std::shared_ptr<const PolicySet> read(std::string_view text, Faults& faults) {
+// A path in a policy file is relative to the policy file.
+std::string beside(const std::string& policy_file, const std::string& path) {
+  if (path.empty()) return path;
+  return (std::filesystem::path(policy_file).parent_path() / path).string();
+}
+
+std::shared_ptr<const PolicySet> read(std::string_view text, const std::string& name,
+                                      Faults& faults) {
   const auto document = yaml::Document::parse(text, faults);
   if (!document) return nullptr;
   const MapReader file(document->root(), "the file", file_keys, faults);
   read_version(file, faults);
   Settings settings = read_settings(file, faults);
+  settings.table.file = beside(name, settings.table.file);
   const yaml::Node* policies = file.require("policies", "a list of policies");
   if (policies == nullptr) return nullptr;
   auto rules = read_policies(*policies, settings.client_address, faults);
@@ -72,7 +81,7 @@ Failure<std::vector<Fault>> only(const std::string& file, std::string what) {
 Loaded load_text(std::string_view yaml, const std::string& name) {
   try {
     Faults faults(name);
-    auto policies = read(yaml, faults);
+    auto policies = read(yaml, name, faults);
     if (policies != nullptr) return policies;
     return Failure<std::vector<Fault>>(faults.take());
   } catch (const std::exception& e) {

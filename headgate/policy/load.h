@@ -29,7 +29,7 @@ using Loaded = Result<std::shared_ptr<const PolicySet>, std::vector<Fault>>;
 // found, in order of position. Never throws.
 [[nodiscard]] Loaded load_file(const std::string& path);
 
-// The same from memory; `name` stands for the file in faults.
+// The same from memory; `name` stands for the file in faults, and relative paths are relative to it.
 [[nodiscard]] Loaded load_text(std::string_view yaml, const std::string& name);
 
 }  // namespace headgate::policy

@@ -56,7 +56,7 @@ class Gateway:
         self.policy_file = pathlib.Path(directory) / 'policies.yaml'
         self.policy_file.write_text(policies)
         self.temporary = pathlib.Path(directory) / 'tmp'
-        self.temporary.mkdir()
+        self.temporary.mkdir(exist_ok=True)
         self.temporary.chmod(0o1777)
         command = [*prefix, str(program), 'gateway', '--config', str(self.policy_file), '--upstream',
                    upstream, *arguments]

@@ -277,6 +277,34 @@ def test_nginx_does_not_outlive_a_killed_headgate(gateway):
             assert ended, 'an nginx process is still there'
 
 
+def test_what_a_killed_headgate_left_is_removed_by_the_next(gateway, directory):
+    one = gateway()
+    watched = [os.pidfd_open(pid) for pid in one.nginx()]
+    one.process.kill()
+    one.wait()
+    for fd in watched:
+        with open(fd, 'rb') as process:
+            assert select.select([process], [], [], PATIENCE)[0]
+    left, = one.left_behind()
+    alike = directory / 'tmp' / 'headgate-other'
+    alike.mkdir()
+    two = gateway()
+    three = gateway()
+    assert len(two.left_behind()) == 3 and left not in two.left_behind()
+    assert two.request().status == three.request().status == 200
+    assert two.stop() == three.stop() == 0
+    assert three.left_behind() == [alike.name]
+
+
+def test_the_table_of_the_policy_file_lies_beside_it(gateway, directory):
+    one = gateway('store: {table: {memory: 64KiB, file: state/table}}\n' + NARROW, wait=False)
+    one.wait()  # there is no such directory
+    assert f'{directory}/state/table' in '\n'.join(one.errors.rest())
+    (directory / 'state').mkdir()
+    assert gateway('store: {table: {memory: 64KiB, file: state/table}}\n' + NARROW).stop() == 0
+    assert (directory / 'state/table').exists()
+
+
 def test_it_runs_without_root(gateway, directory):
     prefix = ()
     if os.geteuid() == 0:
@@ -317,6 +345,7 @@ def test_a_port_in_use(fails):
     ('localhost:3000', 'expected http://HOST[:PORT][/PATH]'),
     ('http://localhost:http', 'a port from 1 to 65535'),
     ('http://localhost/{', 'percent-encoded'),
+    ('http://Unix:81', 'Unix socket'),
 ])
 def test_a_bad_upstream_url_is_wrong_usage(fails, url, words):
     status, said = fails(url=url)
@@ -353,3 +382,14 @@ def test_a_bad_address_is_wrong_usage(fails):
     status, said = fails(WIDE, '--listen', '8080')
     assert status == 2
     assert said.startswith('headgate: --listen "8080": expected ADDRESS:PORT')
+    status, said = fails(WIDE, '--listen', '[fe80::1%lo]:0')
+    assert status == 2
+    assert said.startswith('headgate: --listen "[fe80::1%lo]:0": nginx can\'t listen on an address '
+                           'with a zone')
+
+
+def test_an_access_log_whose_name_nginx_would_take_apart(fails, directory):
+    status, said = fails(WIDE, '--access-log', f'{directory}/$host.log')
+    assert status == 2
+    assert said.startswith(f'headgate: --access-log "{directory}/$host.log": nginx takes what '
+                           'follows a $ for a variable')

@@ -123,11 +123,11 @@ def test_a_new_build_of_the_module_is_taken_over_by_a_reload(nginx, tmp_path):
     assert server.ask().r == 2
 
 
-def test_the_file_of_the_policy_file(nginx, tmp_path):
-    text = policies(policy(), store=f'{{table: {{memory: 1MiB, file: {tmp_path}/state}}}}')
+def test_the_file_of_the_policy_file(nginx):
+    text = policies(policy(), store='{table: {memory: 1MiB, file: state}}')  # beside it
     server = nginx(text, server=HELLO)
     server.ask()
-    assert (tmp_path / 'state').stat().st_size == 1 << 20
+    assert (server.directory / 'state').stat().st_size == 1 << 20
     server.stop()
     server.start()
     assert server.ask().r == 3
