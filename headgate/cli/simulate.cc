@@ -156,8 +156,8 @@ std::function<int()> add_simulate(CLI::App& headgate) {
   command->footer(
       "A trace line: {\"t\": 1700000000000000000, \"policy\": \"burst\", \"key\": \"a\", \"cost\": "
       "1}\n"
-      "t is in nanoseconds since the epoch; \"op\" may be spend, peek or refund; \"policy\" may be "
-      "a list.\n"
+      "t is in nanoseconds since the epoch; \"op\" may be spend, peek, refund or release (of what "
+      "counts\nrequests in flight); \"policy\" may be a list.\n"
       "Lines that can't be read are skipped, counted, and the first of them shown.\n"
       "Exit status: 0 done, 1 a file could not be used, 2 wrong usage.");
   return [options] { return run(*options); };

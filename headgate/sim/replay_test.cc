@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "headgate/limit/key_state.h"
 #include "headgate/policy/load.h"
 
 namespace headgate::sim {
@@ -19,7 +20,7 @@ using Json = nlohmann::json;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// The plainest store there can be: a map from key to tat.
+// The plainest store there can be: a map from key to state.
 class MapStore final : public store::Store {
  public:
   [[nodiscard]] Instant now() const noexcept override { return {}; }
@@ -50,25 +51,11 @@ class MapStore final : public store::Store {
 
  private:
   limit::Decision ask(const limit::Charge& charge, Instant now) {
-    return std::visit([&](const auto& law) { return ask(law, charge, now); }, *charge.law);
-  }
-  static limit::Decision ask(const limit::Closed& law, const limit::Charge& charge, Instant) {
-    return law.decide(charge.cost);
-  }
-  template <class Ticks>
-  limit::Decision ask(const limit::Linear<Ticks>& law, const limit::Charge& charge, Instant now) {
-    std::optional<Ticks> tat;
-    if (const auto found = tats_.find(charge.key); found != tats_.end()) {
-      tat = static_cast<Ticks>(found->second);
-    }
-    const auto step = charge.op == limit::Op::spend  ? law.spend(tat, charge.cost, now)
-                      : charge.op == limit::Op::peek ? law.peek(tat, charge.cost, now)
-                                                     : law.refund(tat, charge.cost, now);
-    if (step.changed) tats_[std::string(charge.key)] = step.state;
-    return step.decision;
+    limit::KeyState& key = keys_.try_emplace(std::string(charge.key)).first->second;
+    return key.take(*charge.law, charge.op, charge.cost, now, charge.since);
   }
 
-  std::map<std::string, i128, std::less<>> tats_;
+  std::map<std::string, limit::KeyState, std::less<>> keys_;
 };
 
 constexpr char policies_yaml[] = R"(version: 1
@@ -82,6 +69,8 @@ policies:
     window: 10s
     key: [header:x-user]
     overrides: [{ids: [gold], quota: unlimited}]
+  - {name: slots, quota: 3, algorithm: concurrency}
+  - {name: tokens, quota: 100, window: 100s, cost: {response-header: x-tokens}}
 )";
 
 class ReplayTest : public ::testing::Test {
@@ -219,6 +208,42 @@ TEST(DecisionJson, PrintsWaitsBeyondSixtyFourBits) {
   EXPECT_EQ(decision_json(answers, false),
             R"({"admitted": false, "r": 1, "reset": null, "wait": 100000000001, )"
             R"("wait_ns": 100000000000000000001})");
+}
+
+TEST_F(ReplayTest, SlotsAreReleased) {
+  EXPECT_THAT(
+      replay(R"({"t": 0, "policy": "slots", "key": "a", "cost": 2}
+{"t": 1, "policy": "slots", "key": "a", "cost": 2}
+{"t": 2, "op": "release", "policy": "slots", "key": "a"}
+{"t": 3, "policy": "slots", "key": "a", "cost": 2}
+{"t": 4, "op": "release", "policy": "burst", "key": "a"}
+)"),
+      ElementsAre(R"({"admitted": true, "r": 1, "reset": null, "wait": 0, "wait_ns": 0})",
+                  R"({"admitted": false, "r": 1, "reset": null, "wait": null, "wait_ns": null})",
+                  R"({"admitted": true, "r": 2, "reset": null, "wait": 0, "wait_ns": 0})",
+                  R"({"admitted": true, "r": 0, "reset": null, "wait": 0, "wait_ns": 0})",
+                  HasSubstr("expected refund")));
+  const Json slots = summary()["policies"][5];
+  EXPECT_EQ(slots["admitted"], 2);
+  EXPECT_EQ(slots["denied"], 1);
+  EXPECT_EQ(slots["peak_window_units"], 3) << "at the same time";
+  EXPECT_THAT(simulator_.summary().text(), HasSubstr("at most 3 units at the same time"));
+}
+
+TEST_F(ReplayTest, ACostThatTheResponseTellsIsChargedInFull) {
+  EXPECT_THAT(
+      replay(R"({"t": 0, "policy": "tokens", "key": "a", "cost": 150}
+{"t": 0, "policy": "tokens", "key": "a", "cost": 1}
+{"t": 51000000000, "policy": "tokens", "key": "a", "cost": 30}
+{"t": 51000000000, "policy": ["tokens", "burst"], "key": ["b", "a"], "cost": [500, 3]}
+{"t": 51000000000, "policy": ["tokens", "burst"], "key": ["b", "a"], "cost": [500, 2]}
+)"),
+      ElementsAre(R"({"admitted": true, "r": 0, "reset": 51, "wait": 0, "wait_ns": 0})",
+                  R"({"admitted": false, "r": 0, "reset": 51, "wait": 51, "wait_ns": 51000000000})",
+                  R"({"admitted": true, "r": 0, "reset": 30, "wait": 0, "wait_ns": 0})",
+                  HasSubstr(R"("results": [{"admitted": true, "r": 99,)"),
+                  HasSubstr(R"("results": [{"admitted": true, "r": 0, "reset": 101,)")));
+  EXPECT_EQ(summary()["policies"][6]["peak_window_units"], 500);
 }
 
 }  // namespace

@@ -53,6 +53,11 @@ Result<Answers, std::string> Simulator::apply(const TraceLine& line) {
       return Failure<std::string>("policy \"" + asked.policy +
                                   "\" is asked twice for the same key; expected once a line");
     }
+    if (line.releases && match->policy->terms.algorithm != limit::Algorithm::concurrency) {
+      return Failure<std::string>("policy \"" + asked.policy +
+                                  "\" does not count what is in flight, so nothing can be "
+                                  "released; expected refund");
+    }
     match->cost = asked.cost;  // also beyond the quota units that a policy can have
     matches.push_back(*match);
   }
@@ -69,9 +74,15 @@ Result<Answers, std::string> Simulator::apply(const TraceLine& line) {
   };
   const auto enforced =
       static_cast<std::size_t>(std::count_if(order.begin(), order.end(), is_enforced));
+  const auto is_late = [&](std::size_t i) {
+    return line.op == limit::Op::spend &&
+           matches[i].policy->cost_time == policy::CostTime::response;
+  };
   std::vector<limit::Charge> charges;
   for (const std::size_t i : order) {
-    charges.push_back({&matches[i].grant->law, matches[i].key, matches[i].cost, line.op});
+    const auto& [cost, op] = is_late(i) ? std::pair<std::uint64_t, limit::Op>{1, limit::Op::peek}
+                                        : std::pair{matches[i].cost, line.op};
+    charges.push_back({&matches[i].grant->law, matches[i].key, cost, op});
   }
   std::vector<limit::Decision> decisions(charges.size());
   std::vector<store::Bundle> bundles;
@@ -82,6 +93,17 @@ Result<Answers, std::string> Simulator::apply(const TraceLine& line) {
   if (enforced > 0) bundle(0, enforced);
   for (std::size_t i = enforced; i < order.size(); ++i) bundle(i, 1);
   if (!bundles.empty()) store_.take(bundles, line.at, {});
+  for (store::Bundle& taken : bundles) {
+    if (!taken.admitted) continue;
+    const auto first = static_cast<std::size_t>(taken.charges.data() - charges.data());
+    for (std::size_t i = first; i < first + taken.charges.size(); ++i) {
+      if (!is_late(order[i])) continue;
+      charges[i].cost = matches[order[i]].cost;
+      charges[i].op = limit::Op::debit;
+      store::Bundle debit{std::span(charges).subspan(i, 1), std::span(decisions).subspan(i, 1)};
+      store_.take({&debit, 1}, line.at, {});
+    }
+  }
 
   Answers answers;
   answers.results.resize(n);
@@ -108,7 +130,7 @@ Result<Answers, std::string> Simulator::apply(const TraceLine& line) {
     const bool admitted = answers.results[i].admitted;
     const bool taken = admitted && (answers.verdict.admitted || !is_enforced(i));
     if (admitted && !taken) continue;
-    summary_.count(matches[i], line.questions[i].key, line.at, taken);
+    summary_.count(matches[i], line.questions[i].key, line.at, taken, answers.results[i].remaining);
   }
   return answers;
 }

@@ -36,8 +36,10 @@ class Simulator {
   Simulator(std::shared_ptr<const policy::PolicySet> policies, store::Store& store);
 
   // Applies one line. Its enforced policies are charged all or none. A shadow policy spends as if
-  // alone and denies nothing; its result tells what it would have decided. The error says why the
-  // line can't be applied; nothing is charged then.
+  // alone and denies nothing; its result tells what it would have decided. Where only responses
+  // tell the cost, the response is taken to end at once: the request is admitted while a unit is
+  // left, charged in full, and its result tells what is left then. The error says why the line
+  // can't be applied; nothing is charged then.
   [[nodiscard]] Result<Answers, std::string> apply(const TraceLine& line);
 
   [[nodiscard]] Summary& summary() noexcept { return summary_; }

@@ -17,6 +17,10 @@ std::string quoted(const std::string& text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
+bool counts_slots(const policy::Policy& policy) {
+  return policy.terms.algorithm == limit::Algorithm::concurrency;
+}
+
 }  // namespace
 
 struct Summary::PolicyTotals {
@@ -35,7 +39,8 @@ void Summary::saw(Instant at) noexcept {
   if (!last_ || at > *last_) last_ = at;
 }
 
-void Summary::count(const policy::Match& match, std::string_view key, Instant at, bool taken) {
+void Summary::count(const policy::Match& match, std::string_view key, Instant at, bool taken,
+                    std::optional<std::uint64_t> remaining) {
   Partitions& partitions = partitions_[match.policy->index];
   auto found = partitions.find(key);
   if (found == partitions.end()) found = partitions.emplace(key, Partition{}).first;
@@ -46,6 +51,11 @@ void Summary::count(const policy::Match& match, std::string_view key, Instant at
     return;
   }
   ++partition.admitted;
+  const std::uint64_t quota = match.grant->quota.units;
+  if (counts_slots(*match.policy)) {
+    if (remaining) partition.in_flight = std::max(partition.in_flight, quota - *remaining);
+    return;
+  }
   std::vector<Admission>& all = partition.admissions;
   const std::uint64_t room =
       all.empty() ? 0 : std::numeric_limits<std::uint64_t>::max() - all.back().units;
@@ -81,7 +91,7 @@ Summary::PolicyTotals Summary::totals(std::size_t policy) const {
   for (const auto& [key, partition] : partitions_[policy]) {
     totals.admitted += partition.admitted;
     totals.denied += partition.denied;
-    totals.peak = std::max(totals.peak, peak_units(partition));
+    totals.peak = std::max({totals.peak, partition.in_flight, peak_units(partition)});
     if (partition.denied > 0) totals.top_denied.emplace_back(key, &partition);
   }
   auto& top = totals.top_denied;
@@ -134,7 +144,8 @@ std::string Summary::text() const {
     if (policy.mode == policy::Mode::off) out += " (off)";
     out += ": " + count(partitions_[policy.index].size()) + " partitions, " +
            count(totals.admitted) + " admitted, " + count(totals.denied) + " denied, at most " +
-           count(totals.peak) + " units in one window\n";
+           count(totals.peak) + " units " +
+           (counts_slots(policy) ? "at the same time\n" : "in one window\n");
     for (const auto& [key, partition] : totals.top_denied) {
       out += "  " + quoted(std::string(key)) + ": " + count(partition->denied) + " denied, " +
              count(partition->admitted) + " admitted\n";

@@ -29,8 +29,10 @@ class Summary {
   // One line was applied, be it a request or not.
   void saw(Instant at) noexcept;
   void count_request(bool admitted) noexcept { ++(admitted ? admitted_ : denied_); }
-  // One request's answer by the policy of `match`: its cost was taken, or it was denied.
-  void count(const policy::Match& match, std::string_view partition, Instant at, bool taken);
+  // One request's answer by the policy of `match`: its cost was taken, or it was denied;
+  // `remaining` units are left, if its law tells.
+  void count(const policy::Match& match, std::string_view partition, Instant at, bool taken,
+             std::optional<std::uint64_t> remaining);
 
   [[nodiscard]] std::uint64_t skipped() const noexcept { return skipped_; }
   [[nodiscard]] std::uint64_t applied() const noexcept { return applied_; }
@@ -49,6 +51,7 @@ class Summary {
     std::uint64_t admitted = 0;
     std::uint64_t denied = 0;
     Nanos window = 0;
+    std::uint64_t in_flight = 0;  // most at the same time, where that is what is counted
     std::vector<Admission> admissions;
   };
   struct Hash {

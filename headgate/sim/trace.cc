@@ -80,6 +80,7 @@ class Reader final : public nlohmann::json_sax<Json> {
   bool in_list_ = false;
   std::optional<i128> t_;
   std::optional<limit::Op> op_;
+  bool releases_ = false;
   Member<std::string> policy_;
   Member<std::string> key_;
   Member<std::uint64_t> cost_;
@@ -133,12 +134,11 @@ bool Reader::string(string_t& value) {
       op_ = limit::Op::peek;
     else if (value == "refund")
       op_ = limit::Op::refund;
-    else if (value == "release") {
-      return fail(
-          "\"op\": \"release\" gives back concurrency slots, which this version does not "
-          "have; expected spend, peek or refund");
-    } else
+    else if (value == "release")
+      op_ = limit::Op::refund;
+    else
       return refuse("another string");
+    releases_ = value == "release";
     return true;
   }
   Member<std::string>* member = name_ == "policy" ? &policy_ : name_ == "key" ? &key_ : nullptr;
@@ -169,7 +169,7 @@ bool Reader::refuse(const std::string& found) {
   const std::string most = std::to_string(policy::policies_max);
   std::string wants = "a string, or a list of at most " + most;
   if (name_ == "t") wants = "a whole number of nanoseconds since the epoch";
-  if (name_ == "op") wants = "spend, peek or refund";
+  if (name_ == "op") wants = "spend, peek, refund or release";
   if (name_ == "cost") {
     wants = "a whole number from 0 to 18446744073709551615, or a list of at most " + most;
   }
@@ -191,6 +191,7 @@ Result<TraceLine, std::string> Reader::line() {
   TraceLine line;
   line.at = {*t_};
   line.op = op_.value_or(limit::Op::spend);
+  line.releases = releases_;
   line.several = policy_.list;
   for (std::size_t i = 0; i < n; ++i) {
     const std::uint64_t otherwise = line.op == limit::Op::peek ? 0 : 1;

@@ -26,7 +26,8 @@ struct Question {
 struct TraceLine {
   Instant at;  // "t" [ns since the epoch], exact, of any sign and up to time_digits_max digits
   limit::Op op = limit::Op::spend;
-  bool several = false;  // "policy" is a list: all or none
+  bool releases = false;  // "op" is release: a refund to policies that count what is in flight
+  bool several = false;   // "policy" is a list: all or none
   std::vector<Question> questions;
 };
 
