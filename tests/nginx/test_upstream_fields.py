@@ -12,16 +12,16 @@ LIMITS = ('ratelimit', 'ratelimit-policy', 'server', 'x-ratelimit-limit', 'x-rat
 
 @pytest.fixture
 def gateway(nginx, upstream):
-    """ask(headers, status): what a client gets when upstream answers so."""
+    """ask(lines, status): what a client gets when upstream answers so."""
     def start(policy_file, **kwargs):
         said = []
         origin = upstream(lambda *_: said[-1])
         server = nginx(policy_file, server=f'''location / {{
             proxy_pass_header Server; proxy_pass http://127.0.0.1:{origin.port}; }}''', **kwargs)
 
-        def ask(headers, status=200):
-            said.append((status, headers, b''))
-            return server.ask()
+        def ask(lines, status=200, **kwargs):
+            said.append((status, lines, b''))
+            return server.ask(**kwargs)
         return ask
     return start
 
@@ -46,6 +46,85 @@ def test_vectors(gateway, case):
             assert v.split(';')[0] == wanted_v.split(';')[0]
         else:
             assert v == wanted_v
+
+
+# What upstream says, and the forms of ours that it leaves room for.
+DIALECTS = {
+    'current': ([('RateLimit-Policy', '"o";q=9;w=60'), ('RateLimit', '"o";r=1;t=5')],
+                {'ratelimit', 'draft-03', 'x-ratelimit'}),
+    'current, one field': ([('ratelimit', '"o";r=1;t=5')],
+                           {'ratelimit', 'draft-03', 'x-ratelimit'}),
+    'draft-07': ([('RateLimit-Policy', '9;w=60'), ('RateLimit', 'limit=9, remaining=1, reset=5')],
+                 {'draft-03', 'x-ratelimit'}),
+    'draft-06': ([('RateLimit-Policy', '9;w=60'), ('RateLimit-Limit', '9'),
+                  ('RateLimit-Remaining', '1'), ('RateLimit-Reset', '5')],
+                 {'ratelimit', 'x-ratelimit'}),
+    'draft-03': ([('RateLimit-Limit', '9, 9;w=60'), ('RateLimit-Remaining', '1'),
+                  ('RateLimit-Reset', '5')],
+                 {'ratelimit', 'draft-07', 'x-ratelimit'}),
+    'one of three': ([('RATELIMIT-REMAINING', '1')], {'ratelimit', 'draft-07', 'x-ratelimit'}),
+    'gitlab': ([('RateLimit-Limit', '9'), ('RateLimit-Observed', '8'),
+                ('RateLimit-Remaining', '1'), ('RateLimit-Reset', '1700000000')],
+               {'ratelimit', 'draft-07', 'x-ratelimit'}),
+    'github': ([('X-RateLimit-Limit', '9'), ('X-RateLimit-Remaining', '1'),
+                ('X-RateLimit-Reset', '1700000000'), ('X-RateLimit-Used', '8')],
+               {'ratelimit', 'draft-07', 'draft-06', 'draft-03'}),
+    'kong': ([('X-RateLimit-Limit-Minute', '9'), ('X-RateLimit-Remaining-Minute', '1')],
+             {'ratelimit', 'draft-07', 'draft-06', 'draft-03'}),
+    'twitter': ([('x-rate-limit-limit', '9'), ('x-rate-limit-remaining', '1')],
+                {'ratelimit', 'draft-07', 'draft-06', 'draft-03'}),
+}
+OWN = {
+    'ratelimit': [('RateLimit-Policy', '"edge";q=10;w=1000'), ('RateLimit', '"edge";r=9;t=900')],
+    'draft-07': [('RateLimit-Policy', '10;w=1000'),
+                 ('RateLimit', 'limit=10, remaining=9, reset=900')],
+    'draft-06': [('RateLimit-Policy', '10;w=1000'), ('RateLimit-Limit', '10'),
+                 ('RateLimit-Remaining', '9'), ('RateLimit-Reset', '900')],
+    'draft-03': [('RateLimit-Limit', '10, 10;w=1000'), ('RateLimit-Remaining', '9'),
+                 ('RateLimit-Reset', '900')],
+    'x-ratelimit': [('X-RateLimit-Limit', '10'), ('X-RateLimit-Remaining', '9'),
+                    ('X-RateLimit-Reset', '900')],
+}
+
+
+def of_limits(response):
+    return [(k, v) for k, v in response.headers
+            if k.lower().startswith(('ratelimit', 'x-ratelimit', 'x-rate-limit'))]
+
+
+@pytest.mark.parametrize('own', OWN)
+def test_upstream_of_every_dialect_stays_and_ours_is_added_where_it_fits(gateway, own):
+    by_dialect = policy('edge', 10, '1000s', key='["header:x-dialect"]')
+    ask = gateway(policies(by_dialect, fields=own))
+    for dialect, (lines, room_for) in DIALECTS.items():
+        response = ask(lines, headers=[('X-Dialect', dialect)])
+        ours = OWN[own] if own in room_for else []
+        if (dialect, own) == ('draft-06', 'ratelimit'):
+            ours = ours[1:]  # RateLimit-Policy is upstream's, in a form that ours can't join
+        assert of_limits(response) == lines + ours, (dialect, own)
+
+
+def test_where_one_form_has_no_room_another_may(gateway):
+    # What draft-07 leaves out, the trio tells.
+    ask = gateway(policies(policy('edge', 10, '1000s'), fields='[ratelimit, draft-03]'))
+    lines = DIALECTS['draft-07'][0]
+    assert of_limits(ask(lines)) == lines + OWN['draft-03']
+
+
+@pytest.mark.parametrize('own, dropped', [('ratelimit', True), ('draft-07', True),
+                                          ('draft-06', False), ('draft-03', False),
+                                          ('x-ratelimit', False)])
+def test_a_malformed_field_goes_only_where_ours_takes_its_place(gateway, own, dropped):
+    ask = gateway(policies(policy('edge', 10, '1000s'), fields=own))
+    malformed = ('RateLimit', '"o";r=x')
+    response = ask([malformed, ('Server', 's')])
+    assert of_limits(response) == ([] if dropped else [malformed]) + OWN[own]
+
+
+def test_a_request_goes_through_though_upstream_said_it_would_deny(gateway):
+    ask = gateway(policies(policy('edge', 10)))
+    said = [('RateLimit', '"o";r=0;t=1000'), ('Retry-After', '1000')]
+    assert [ask(said, 429).status, ask([], 200).status] == [429, 200]
 
 
 def test_another_partition_is_no_clash(gateway):
@@ -100,7 +179,9 @@ def test_retry_after_of_an_error_page(nginx, upstream):
 def test_a_cached_response_tells_today(nginx, upstream):
     origin = upstream(lambda *_: (200, [
         ('Cache-Control', 'max-age=1000'), ('RateLimit', '"o";r=1;t=5'),
-        ('RateLimit-Policy', '"o";q=9;w=60'), ('X-RateLimit-Remaining', '3')], b'kept'))
+        ('RateLimit-Policy', '"o";q=9;w=60'), ('RateLimit-Reset', '7'),
+        ('X-RateLimit-Remaining', '3'), ('X-RateLimit-Used', '6'),
+        ('x-rate-limit-reset', '1700000000')], b'kept'))
     server = nginx(ONE, http='proxy_cache_path cache keys_zone=z:1m;', server=f'''
         location / {{ proxy_cache z; add_header X-Cache $upstream_cache_status;
                       proxy_pass http://127.0.0.1:{origin.port}; }}
@@ -111,6 +192,16 @@ def test_a_cached_response_tells_today(nginx, upstream):
     hit = server.ask()
     assert (hit.one('X-Cache'), hit.body, hit.r) == ('HIT', b'kept', 998)
     assert hit.one('RateLimit-Policy').startswith('"burst"')
-    assert hit.all('X-RateLimit-Remaining') == []
-    assert server.metrics()['headgate_upstream_fields_dropped_total'] == 3
+    assert [k for k, _ in of_limits(hit)] == ['RateLimit-Policy', 'RateLimit']
+    assert server.metrics()['headgate_upstream_fields_dropped_total'] == 6
     assert len(origin.asked) == 1
+
+
+def test_an_operator_can_hide_what_upstream_says(nginx, upstream):
+    origin = upstream(lambda *_: (200, [('RateLimit', '"burst";r=1;t=5'),
+                                        ('X-RateLimit-Limit', '9')], b''))
+    server = nginx(policies(policy(quota=10, window='1000s')), server=f'''
+        proxy_hide_header RateLimit; proxy_hide_header X-RateLimit-Limit;
+        location / {{ proxy_pass http://127.0.0.1:{origin.port}; }}''')
+    assert of_limits(server.ask()) == [('RateLimit-Policy', '"burst";q=10;w=1000'),
+                                       ('RateLimit', '"burst";r=9;t=900')]
