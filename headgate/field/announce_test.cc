@@ -1,7 +1,10 @@
 #include "headgate/field/announce.h"
 
 #include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <fstream>
 #include <limits>
@@ -10,7 +13,10 @@
 #include <set>
 #include <string>
 
+#include "headgate/base/instant.h"
+#include "headgate/field/closest.h"
 #include "headgate/field/ratelimit.h"
+#include "headgate/field/response.h"
 #include "headgate/field/sf_parse.h"
 
 namespace headgate::field {
@@ -174,6 +180,53 @@ TEST(Announce, OlderFormsLowerNumbersToo) {
       EXPECT_EQ(line.value.find("184467"), std::string::npos) << line.name;
     }
   }
+}
+
+// A reader of any form learns what it was to learn: all members, or the limit closest to exhaustion
+// and the policies.
+RC_GTEST_PROP(Announce, EveryFormReadsBackAsItWasMeant, ()) {
+  // Distinct names and quotas, by which readers join policies and limits. Longer resets than these
+  // would be read as dates in the older forms.
+  const auto quotas = *rc::gen::unique<std::vector<std::uint64_t>>(
+      rc::gen::inRange<std::uint64_t>(0, field_integer_max + 1));
+  RC_PRE(!quotas.empty());
+  std::vector<Announcement> announcements;
+  for (const std::uint64_t q : quotas) {
+    Announcement& a = announcements.emplace_back();
+    a.member.policy = "\"" + std::to_string(q) + "\\";
+    a.member.q = q;
+    a.member.unit = "requests";
+    a.member.w = *rc::gen::inRange<std::uint64_t>(1, field_integer_max + 1);
+    a.member.r = *rc::gen::inRange<std::uint64_t>(0, q + 1);
+    a.member.t = *rc::gen::inRange<std::uint64_t>(0, 1'000'000'000);
+  }
+  const auto read = [&](Form form) {
+    const auto lines = announce(announcements, form).value();
+    std::vector<HeaderLine> headers;
+    for (const FieldLine& line : lines) headers.push_back({line.name, line.value});
+    const ResponseView view = read_response(headers, {});
+    RC_ASSERT(view.ignored.empty());
+    return view.members;
+  };
+
+  std::vector<Member> all;
+  for (const Announcement& a : announcements) all.push_back(a.member);
+  RC_ASSERT(read(Form::ratelimit) == all);
+
+  const auto closest = std::min_element(
+      all.begin(), all.end(),
+      [](const Member& a, const Member& b) { return closer(*a.r, a.t, *b.r, b.t); });
+  std::vector<Member> older{*closest};
+  for (auto m = all.begin(); m != all.end(); ++m) {
+    if (m != closest) older.push_back({{}, m->q, m->unit, m->w, {}, {}, {}});
+  }
+  older[0].policy.reset();
+  for (const Form form : {Form::draft_07, Form::draft_06, Form::draft_03}) {
+    RC_ASSERT(read(form) == older);
+  }
+  older.resize(1);
+  older[0].w.reset();
+  RC_ASSERT(read(Form::x_ratelimit) == older);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@ enum class Family : std::uint8_t {
   policy,       // RateLimit-Policy
   trio,         // RateLimit-Limit, RateLimit-Remaining and whatever else begins with RateLimit-
   x_ratelimit,  // whatever begins with X-RateLimit- or X-Rate-Limit-
+  beta,         // Beta-RateLimit and Beta-RateLimit-Policy: no form of ours
 };
 
 // By a field's name, whatever its case.

@@ -28,7 +28,10 @@ TEST(Family, GoesByTheNameWhateverItsCase) {
       {"X-RateLimit", Family::other},
       {"X-RateLimited", Family::other},
       {"Retry-After", Family::other},
-      {"Beta-RateLimit", Family::other},
+      {"Beta-RateLimit", Family::beta},
+      {"beta-ratelimit-policy", Family::beta},
+      {"Beta-RateLimit-Limit", Family::other},
+      {"Beta-", Family::other},
       {"Rate\x4cimit\xff", Family::other},
   };
   for (const auto& c : cases) EXPECT_EQ(family_of(c.name), c.family) << c.name;

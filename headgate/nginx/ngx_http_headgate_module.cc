@@ -574,6 +574,7 @@ struct UpstreamFields {
   void push(ngx_table_elt_t& line) noexcept {
     switch (field::family_of(view(line.key))) {
       case field::Family::other:
+      case field::Family::beta:
         break;
       case field::Family::ratelimit:
         ratelimit.push(line);

@@ -181,7 +181,7 @@ def test_a_cached_response_tells_today(nginx, upstream):
         ('Cache-Control', 'max-age=1000'), ('RateLimit', '"o";r=1;t=5'),
         ('RateLimit-Policy', '"o";q=9;w=60'), ('RateLimit-Reset', '7'),
         ('X-RateLimit-Remaining', '3'), ('X-RateLimit-Used', '6'),
-        ('x-rate-limit-reset', '1700000000')], b'kept'))
+        ('x-rate-limit-reset', '1700000000'), ('Beta-RateLimit', '"o";r=1')], b'kept'))
     server = nginx(ONE, http='proxy_cache_path cache keys_zone=z:1m;', server=f'''
         location / {{ proxy_cache z; add_header X-Cache $upstream_cache_status;
                       proxy_pass http://127.0.0.1:{origin.port}; }}
@@ -193,7 +193,8 @@ def test_a_cached_response_tells_today(nginx, upstream):
     assert (hit.one('X-Cache'), hit.body, hit.r) == ('HIT', b'kept', 998)
     assert hit.one('RateLimit-Policy').startswith('"burst"')
     assert [k for k, _ in of_limits(hit)] == ['RateLimit-Policy', 'RateLimit']
-    assert server.metrics()['headgate_upstream_fields_dropped_total'] == 6
+    assert hit.all('Beta-RateLimit') == []
+    assert server.metrics()['headgate_upstream_fields_dropped_total'] == 7
     assert len(origin.asked) == 1
 
 
