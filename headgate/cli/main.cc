@@ -10,6 +10,7 @@
 
 #include "headgate/cli/check.h"
 #include "headgate/cli/exit_status.h"
+#include "headgate/cli/explain.h"
 #include "headgate/cli/gateway.h"
 #include "headgate/cli/simulate.h"
 
@@ -33,8 +34,10 @@ int run(int argc, char** argv) {
   CLI::App app("A rate limiter for HTTP that tells the truth in the RateLimit fields.", "headgate");
   app.require_subcommand(1);
   app.get_formatter()->column_width(26);
-  std::map<std::string, std::function<int()>> commands = {
-      {"gateway", add_gateway(app)}, {"check", add_check(app)}, {"simulate", add_simulate(app)}};
+  std::map<std::string, std::function<int()>> commands = {{"gateway", add_gateway(app)},
+                                                          {"check", add_check(app)},
+                                                          {"simulate", add_simulate(app)},
+                                                          {"explain", add_explain(app)}};
   app.set_version_flag("--version", version, "Print the version and leave");
   app.set_help_flag("-h,--help", "Print this help and leave");
   for (CLI::App* command : app.get_subcommands({})) {

@@ -105,7 +105,8 @@ bool MemberReader::next(RawMember& member) noexcept {
 bool MemberReader::limit_parameters(RawMember& member, std::size_t start) noexcept {
   Slot r, t, pk;
   RawParameter parameter;
-  for (std::size_t at = reader_.offset(); reader_.parameter(parameter); at = reader_.offset()) {
+  while (reader_.parameter(parameter)) {
+    const std::size_t at = reader_.offset_of(parameter.key);
     if (is(parameter.key, "r")) r.number(parameter.value, at, member.r);
     if (is(parameter.key, "t")) t.number(parameter.value, at, member.t);
     if (is(parameter.key, "pk")) pk.item(parameter.value, Type::bytes, at, member.pk);
@@ -121,7 +122,8 @@ bool MemberReader::limit_parameters(RawMember& member, std::size_t start) noexce
 bool MemberReader::policy_parameters(RawMember& member, std::size_t start) noexcept {
   Slot q, qu, w, pk;
   RawParameter parameter;
-  for (std::size_t at = reader_.offset(); reader_.parameter(parameter); at = reader_.offset()) {
+  while (reader_.parameter(parameter)) {
+    const std::size_t at = reader_.offset_of(parameter.key);
     if (is(parameter.key, "q")) q.number(parameter.value, at, member.q);
     if (is(parameter.key, "w")) w.number(parameter.value, at, member.w);
     if (is(parameter.key, "qu")) qu.item(parameter.value, Type::string, at, member.unit);

@@ -25,10 +25,10 @@ Result<Quota, sf::Error> read_quota(sf::Reader& reader) noexcept {
   sf::RawParameter parameter;
   sf::RawItem window;
   std::optional<std::size_t> window_offset;
-  for (std::size_t at = reader.offset(); reader.parameter(parameter); at = reader.offset()) {
+  while (reader.parameter(parameter)) {
     if (parameter.key != "w") continue;
     window = parameter.value;
-    window_offset = at;
+    window_offset = reader.offset_of(parameter.key);
   }
   if (!reader.ok()) return Failure<sf::Error>(reader.error());
   if (quota.type != sf::Type::integer || quota.number < 0) {

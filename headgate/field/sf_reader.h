@@ -88,6 +88,11 @@ class Reader {
     return static_cast<std::size_t>(at_ - begin_);
   }
 
+  // Where a part of the input that this reader gave out stands.
+  [[nodiscard]] std::size_t offset_of(std::string_view part) const noexcept {
+    return static_cast<std::size_t>(part.data() - begin_);
+  }
+
   [[nodiscard]] bool ok() const noexcept { return error_.what == nullptr; }
   [[nodiscard]] const Error& error() const noexcept { return error_; }  // of a failed reader
 

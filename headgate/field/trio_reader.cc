@@ -14,23 +14,6 @@ namespace {
 
 constexpr const char* no_number = "expected a number >= 0";
 
-// An Integer >= 0 with any parameters.
-Result<std::uint64_t, sf::Error> read_integer(std::string_view value) noexcept {
-  sf::Reader reader(value);
-  sf::RawItem item;
-  reader.item_start();
-  const std::size_t start = reader.offset();
-  if (reader.bare_item(item)) {
-    reader.skip_parameters();
-    reader.item_end();
-  }
-  if (!reader.ok()) return Failure<sf::Error>(reader.error());
-  if (item.type != sf::Type::integer || item.number < 0) {
-    return Failure<sf::Error>({"expected an integer >= 0", start});
-  }
-  return static_cast<std::uint64_t>(item.number);
-}
-
 class TrioReader {
  public:
   TrioReader(std::span<const HeaderLine> headers, std::string_view prefix, Grammar grammar,
@@ -145,6 +128,22 @@ class TrioReader {
 TrioReading read_trio(std::span<const HeaderLine> headers, std::string_view prefix, Grammar grammar,
                       std::optional<std::int64_t> base, IgnoredList& ignored) {
   return TrioReader(headers, prefix, grammar, base, ignored).read();
+}
+
+Result<std::uint64_t, sf::Error> read_integer(std::string_view value) noexcept {
+  sf::Reader reader(value);
+  sf::RawItem item;
+  reader.item_start();
+  const std::size_t start = reader.offset();
+  if (reader.bare_item(item)) {
+    reader.skip_parameters();
+    reader.item_end();
+  }
+  if (!reader.ok()) return Failure<sf::Error>(reader.error());
+  if (item.type != sf::Type::integer || item.number < 0) {
+    return Failure<sf::Error>({"expected an integer >= 0", start});
+  }
+  return static_cast<std::uint64_t>(item.number);
 }
 
 }  // namespace headgate::field

@@ -12,9 +12,11 @@
 #include <string_view>
 #include <vector>
 
+#include "headgate/base/result.h"
 #include "headgate/field/header_line.h"
 #include "headgate/field/ignored.h"
 #include "headgate/field/quota_list_reader.h"
+#include "headgate/field/sf_value.h"
 
 namespace headgate::field {
 
@@ -40,5 +42,8 @@ struct TrioReading {
 [[nodiscard]] TrioReading read_trio(std::span<const HeaderLine> headers, std::string_view prefix,
                                     Grammar grammar, std::optional<std::int64_t> base,
                                     IgnoredList& ignored);
+
+// A value of the draft's grammar: an Integer >= 0, with any parameters.
+[[nodiscard]] Result<std::uint64_t, sf::Error> read_integer(std::string_view value) noexcept;
 
 }  // namespace headgate::field

@@ -63,10 +63,10 @@ def test_an_unknown_command_names_the_known_ones(headgate):
     result = headgate('sreve')
     assert result.returncode == 2
     assert '"sreve"' in result.stderr
-    assert 'check, gateway, simulate' in result.stderr
+    assert 'check, explain, gateway, simulate' in result.stderr
 
 
-@pytest.mark.parametrize('command', [[], ['gateway'], ['check'], ['simulate']])
+@pytest.mark.parametrize('command', [[], ['gateway'], ['check'], ['simulate'], ['explain']])
 def test_help_and_version_are_everywhere(headgate, command):
     result = headgate(*command, '--help')
     assert (result.returncode, result.stderr) == (0, '')
