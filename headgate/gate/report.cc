@@ -45,7 +45,7 @@ bool tells_more(const Item& a, const Item& b) noexcept {
 // The lines of a response while they are written.
 class Report::Page {
  public:
-  explicit Page(Writer& writer) noexcept : out(writer) {}
+  Page(Writer& writer, Lines& to) noexcept : out(writer), lines(to) {}
 
   // A field whose value `write` puts into `out`.
   template <class Write>
@@ -78,7 +78,7 @@ class Report::Page {
   }
 
   Writer& out;
-  Lines lines;
+  Lines& lines;
 
  private:
   bool good_ = true;
@@ -119,8 +119,9 @@ Report::Report(const policy::PolicySet& policies)
 }
 
 Lines Report::write(std::span<const Item> items, Writer& out) const noexcept {
-  Page page(out);
-  if (items.empty()) return page.lines;
+  Lines lines;
+  if (items.empty()) return lines;
+  Page page(out, lines);
   for (const field::Form form : forms_) {
     page.add_form([&] {
       if (form != field::Form::ratelimit) return add_older(form, items, page);
@@ -128,13 +129,14 @@ Lines Report::write(std::span<const Item> items, Writer& out) const noexcept {
       add_ratelimit(items, {}, page);
     });
   }
-  return page.lines;
+  return lines;
 }
 
 Lines Report::write_beside(const field::Upstream& upstream, std::span<const Item> items,
                            Writer& out) const noexcept {
-  Page page(out);
-  if (items.empty()) return page.lines;
+  Lines lines;
+  if (items.empty()) return lines;
+  Page page(out, lines);
   for (const field::Form form : forms_) {
     if (!upstream.leaves(form)) continue;
     page.add_form([&] {
@@ -142,7 +144,7 @@ Lines Report::write_beside(const field::Upstream& upstream, std::span<const Item
       add_beside(upstream, items, page);
     });
   }
-  return page.lines;
+  return lines;
 }
 
 // The members that upstream has no other of the same name for, under new names where it has.
