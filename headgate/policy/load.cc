@@ -40,7 +40,7 @@ std::string beside(const std::string& policy_file, const std::string& path) {
 
 std::shared_ptr<const PolicySet> read(std::string_view text, const std::string& name,
                                       Faults& faults) {
-  const auto document = yaml::Document::parse(text, faults);
+  const auto document = yaml::Document::parse(text, "'version: 1' and 'policies:'", faults);
   if (!document) return nullptr;
   const MapReader file(document->root(), "the file", file_keys, faults);
   read_version(file, faults);

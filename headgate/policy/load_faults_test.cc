@@ -43,7 +43,7 @@ constexpr Bad in_a_policy[] = {
      "3:43: key component 'registered-domain:host' has no source; expected "
      "registered-domain:header:NAME"},
     {"key: [{a: b}]", "3:43: key component is a map; expected one like address or header:NAME"},
-    {"key:", "3:37: key component is empty; expected one like address or header:NAME"},
+    {"key: ", "3:37: key component is empty; expected one like address or header:NAME"},
     {"key: [user]",
      "3:43: key component 'user' is unknown; expected address, address/N, header:NAME, "
      "cookie:NAME, query:NAME, host, path, method or registered-domain:header:NAME"},
@@ -296,7 +296,21 @@ constexpr Bad whole[] = {
     {"version: 1\n"
      "policies: *x\n",
      "2:11: an alias of nothing; expected an anchor of that name before it"},
-    {"!2", "1:1: the file is empty; expected 'version: 1' and 'policies:'"},
+    {"!2", "1:1: tag '!2' has no meaning here; expected a plain value"},
+    {"version: 1\n"
+     "policies: [{name:}]\n",
+     "2:17: a ':' with nothing behind it; expected 'key: value', or quotes around the text"},
+    {"version: 1\n"
+     "policies: \"\n",
+     "3:1: a quoted text that is not closed; expected its quote"},
+    {"version: 1\n"
+     "policies: []\n"
+     "fields\n",
+     "4:1: a line that is no 'key: value'; expected one, in the column of the keys above"},
+    {"[]\n"
+     "a\n",
+     "2:1: something after the end of the file's map; expected nothing"},
+    {"a: -\n", "1:4: a '-' where no list can start; expected the list on a line of its own"},
     {"\357\273\277version: 2\n"
      "policies: []\n",
      "1:10: version '2' is not known; expected 1"},
@@ -308,7 +322,7 @@ constexpr Bad whole[] = {
     {"version: 1\n"
      "policies: []\n"
      "]\n",
-     "3:1: a bracket that closes nothing; expected its opening before it"},
+     "3:1: a line that continues no map; expected 'key: value', in the column of the keys above"},
     {"version: 1: 2\n",
      "1:11: a ':' that starts no value; expected 'key: value' alone on its line, or quotes around "
      "a text with ': '"},

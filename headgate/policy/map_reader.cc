@@ -12,49 +12,62 @@ std::string hint(std::string_view word, std::span<const std::string_view> known,
   return "; expected " + alternatives(offered);
 }
 
+enum class Names { all, offered };
+
+std::vector<std::string_view> names(std::span<const Key> keys, Names which) {
+  std::vector<std::string_view> out;
+  for (const Key& key : keys) {
+    if (key.available || which == Names::all) out.push_back(key.name);
+  }
+  return out;
+}
+
+// Where a key stands first, and whether that is here.
+std::pair<Place, bool> note(std::map<std::string_view, Place>& seen, const yaml::Node& key) {
+  const auto [first, is_new] = seen.emplace(key.text, key.at);
+  return {first->second, is_new};
+}
+
 }  // namespace
 
 MapReader::MapReader(const yaml::Node& node, std::string_view what, std::span<const Key> keys,
                      Faults& faults)
     : what_(what), faults_(faults), at_(node.at) {
-  std::vector<std::string_view> known;
-  std::vector<std::string_view> offered;
-  for (const Key& key : keys) {
-    known.push_back(key.name);
-    if (key.available) offered.push_back(key.name);
-  }
   if (node.kind != yaml::Kind::map) {
     faults.add(node.at, std::string(what) + " is " + std::string(yaml::kind_name(node.kind)) +
-                            "; expected a map with " + alternatives(offered));
+                            "; expected a map with " + alternatives(names(keys, Names::offered)));
     return;
   }
   valid_ = true;
-  std::map<std::string_view, Place> seen;
+  std::map<std::string_view, Place> others;  // keys that are no entries
   for (std::size_t i = 0; i + 1 < node.children.size(); i += 2) {
     const yaml::Node& key = *node.children[i];
     if (key.kind != yaml::Kind::scalar) {
       faults.add(key.at, "a key of " + std::string(what) + " is " +
                              std::string(yaml::kind_name(key.kind)) + "; expected " +
-                             alternatives(offered));
+                             alternatives(names(keys, Names::offered)));
       continue;
     }
-    const auto [first, is_new] = seen.emplace(key.text, key.at);
+    const auto known =
+        std::find_if(keys.begin(), keys.end(), [&](const Key& k) { return k.name == key.text; });
+    const auto entry = std::find_if(entries_.begin(), entries_.end(),
+                                    [&](const Entry& e) { return e.key == key.text; });
+    const bool fits = known != keys.end() && known->available;
+    const auto [first, is_new] = entry != entries_.end() ? std::pair(entry->at, false)
+                                 : fits                  ? std::pair(key.at, true)
+                                                         : note(others, key);
     if (!is_new) {
       faults.add(key.at, "duplicate key " + in_quotes(key.text) + "; expected it once, and line " +
-                             std::to_string(first->second.line) + " has it already");
-      continue;
-    }
-    const auto it =
-        std::find_if(keys.begin(), keys.end(), [&](const Key& k) { return k.name == key.text; });
-    if (it == keys.end()) {
-      faults.add(key.at, "unknown key " + in_quotes(key.text) + " in " + std::string(what) +
-                             hint(key.text, known, offered));
-    } else if (!it->available) {
+                             std::to_string(first.line) + " has it already");
+    } else if (fits) {
+      entries_.push_back({known->name, key.at, node.children[i + 1]});
+    } else if (known != keys.end()) {
       faults.add(key.at, "key " + in_quotes(key.text) + " in " + std::string(what) +
                              " is not available in this version; expected " +
-                             alternatives(offered));
+                             alternatives(names(keys, Names::offered)));
     } else {
-      entries_.push_back({it->name, node.children[i + 1]});
+      faults.add(key.at, "unknown key " + in_quotes(key.text) + " in " + std::string(what) +
+                             hint(key.text, names(keys, Names::all), names(keys, Names::offered)));
     }
   }
 }

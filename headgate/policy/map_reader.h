@@ -48,6 +48,7 @@ class MapReader {
  private:
   struct Entry {
     std::string_view key;
+    Place at;
     const yaml::Node* value;
   };
 

@@ -1,12 +1,9 @@
 #include "headgate/policy/yaml.h"
 
-#include <yaml-cpp/eventhandler.h>
-#include <yaml-cpp/exceptions.h>
-#include <yaml-cpp/mark.h>
-#include <yaml-cpp/parser.h>
+#include <yaml.h>
 
-#include <istream>
-#include <streambuf>
+#include <new>
+#include <unordered_map>
 #include <utility>
 
 #include "headgate/policy/spelling.h"
@@ -14,76 +11,125 @@
 namespace headgate::policy::yaml {
 namespace {
 
-// Leaves the parser's callbacks; never leaves this file.
+// Why a document is not read any further.
 struct Refused {
   Place at;
   std::string what;
 };
 
-Place place(const YAML::Mark& mark) {
-  if (mark.is_null()) return {1, 1};
-  return {static_cast<std::uint32_t>(mark.line + 1), static_cast<std::uint32_t>(mark.column + 1)};
+// What the core schema of YAML reads as nothing, where it is not quoted.
+bool is_null(std::string_view text) {
+  return text.empty() || text == "~" || text == "null" || text == "Null" || text == "NULL";
 }
 
-// Builds the tree. A shared node behind aliases stays one node: nothing is copied.
-class Builder : public YAML::EventHandler {
+std::string_view view(const yaml_char_t* text) {
+  return text == nullptr ? std::string_view() : reinterpret_cast<const char*>(text);
+}
+
+// The parser counts characters where we count bytes.
+class Columns {
  public:
-  explicit Builder(std::deque<Node>& nodes) : nodes_(nodes) {}
-
-  void OnDocumentStart(const YAML::Mark&) override {}
-  void OnDocumentEnd() override {}
-
-  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
-    attach(make(Kind::empty, mark, "", anchor));
-  }
-
-  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
-                const std::string& value) override {
-    Node& node = make(Kind::scalar, mark, tag, anchor);
-    node.text = value;
-    attach(node);
-  }
-
-  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
-    if (anchor >= anchors_.size() || anchors_[anchor] == nullptr) {
-      throw Refused{place(mark), "an alias of nothing; expected an anchor of that name before it"};
+  explicit Columns(std::string_view text) : text_(text) {
+    for (const char c : text) ascii_ = ascii_ && static_cast<unsigned char>(c) < 0x80;
+    if (ascii_) return;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      if (const std::size_t length = line_break(i)) lines_.push_back(i + length);
     }
-    Node& node = *anchors_[anchor];
-    if (!node.complete) {
-      throw Refused{place(mark),
-                    "an alias inside of what it names; expected an anchor that has ended"};
+  }
+
+  [[nodiscard]] Place place(const yaml_mark_t& mark) const {
+    Place at{static_cast<std::uint32_t>(mark.line + 1),
+             static_cast<std::uint32_t>(mark.column + 1)};
+    if (ascii_ || mark.line >= lines_.size()) return at;
+    std::size_t byte = lines_[mark.line];
+    for (std::size_t i = 0; i < mark.column && byte < text_.size(); ++i) {
+      do ++byte;
+      while (byte < text_.size() && (static_cast<unsigned char>(text_[byte]) & 0xc0) == 0x80);
     }
-    weigh(node.weight, place(mark));
-    attach(node);
+    at.column = static_cast<std::uint32_t>(byte - lines_[mark.line] + 1);
+    return at;
   }
-
-  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
-                       YAML::EmitterStyle::value) override {
-    begin(make(Kind::list, mark, tag, anchor));
-  }
-  void OnSequenceEnd() override { end(); }
-
-  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
-                  YAML::EmitterStyle::value) override {
-    begin(make(Kind::map, mark, tag, anchor));
-  }
-  void OnMapEnd() override { end(); }
 
  private:
-  Node& make(Kind kind, const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor) {
-    const Place at = place(mark);
-    if (!tag.empty() && tag != "?" && tag != "!") {
+  // The length of the line break that starts at i, as YAML 1.1 has them, or 0.
+  [[nodiscard]] std::size_t line_break(std::size_t i) const {
+    const std::string_view rest = text_.substr(i, 3);
+    if (rest.starts_with("\r\n") || rest.starts_with("\u0085")) return 2;
+    if (rest == "\u2028" || rest == "\u2029") return 3;
+    return rest[0] == '\n' || rest[0] == '\r' ? 1 : 0;
+  }
+
+  std::string_view text_;
+  bool ascii_ = true;
+  std::vector<std::size_t> lines_{0};  // where each begins; only where not all is ASCII
+};
+
+// Builds the tree. A shared node behind aliases stays one node: nothing is copied.
+class Builder {
+ public:
+  Builder(std::deque<Node>& nodes, const Columns& columns) : nodes_(nodes), columns_(columns) {}
+
+  // Takes one event of a document.
+  void take(const yaml_event_t& event) {
+    const Place at = columns_.place(event.start_mark);
+    switch (event.type) {
+      case YAML_SCALAR_EVENT: {
+        const auto& scalar = event.data.scalar;
+        const std::string_view text(reinterpret_cast<const char*>(scalar.value), scalar.length);
+        const bool plain = scalar.style == YAML_PLAIN_SCALAR_STYLE && scalar.tag == nullptr;
+        const bool empty = plain && is_null(text);
+        Node& node =
+            make(empty ? Kind::empty : Kind::scalar, at, view(scalar.tag), view(scalar.anchor));
+        if (!empty) node.text = text;
+        attach(node);
+        break;
+      }
+      case YAML_SEQUENCE_START_EVENT: {
+        const auto& start = event.data.sequence_start;
+        begin(make(Kind::list, at, view(start.tag), view(start.anchor)));
+        break;
+      }
+      case YAML_MAPPING_START_EVENT: {
+        const auto& start = event.data.mapping_start;
+        begin(make(Kind::map, at, view(start.tag), view(start.anchor)));
+        break;
+      }
+      case YAML_SEQUENCE_END_EVENT:
+      case YAML_MAPPING_END_EVENT:
+        end();
+        break;
+      case YAML_ALIAS_EVENT:
+        alias(view(event.data.alias.anchor), at);
+        break;
+      default:
+        break;
+    }
+  }
+
+ private:
+  Node& make(Kind kind, Place at, std::string_view tag, std::string_view anchor) {
+    if (!tag.empty() && tag != "!") {
       throw Refused{at, "tag " + in_quotes(tag) + " has no meaning here; expected a plain value"};
     }
     weigh(1, at);
     Node& node = nodes_.emplace_back();
     node.kind = kind;
     node.at = at;
-    if (anchor != YAML::NullAnchor) {
-      if (anchor >= anchors_.size()) anchors_.resize(anchor + 1);
-      anchors_[anchor] = &node;
-    }
+    if (!anchor.empty()) anchors_.insert_or_assign(std::string(anchor), &node);
     return node;
+  }
+
+  void alias(std::string_view name, Place at) {
+    const auto found = anchors_.find(std::string(name));
+    if (found == anchors_.end()) {
+      throw Refused{at, "an alias of nothing; expected an anchor of that name before it"};
+    }
+    Node& node = *found->second;
+    if (!node.complete) {
+      throw Refused{at, "an alias inside of what it names; expected an anchor that has ended"};
+    }
+    weigh(node.weight, at);
+    attach(node);
   }
 
   void weigh(std::uint32_t weight, Place at) {
@@ -95,6 +141,9 @@ class Builder : public YAML::EventHandler {
   }
 
   void begin(Node& node) {
+    if (open_.size() == depth_max) {
+      throw Refused{node.at, "nested too deeply; expected lists and maps of a few levels"};
+    }
     node.complete = false;
     open_.push_back(&node);
   }
@@ -115,19 +164,48 @@ class Builder : public YAML::EventHandler {
     parent.children.push_back(&node);
   }
 
+  static constexpr std::size_t depth_max = 100;
+
   std::deque<Node>& nodes_;
+  const Columns& columns_;
   std::vector<Node*> open_;
-  std::vector<Node*> anchors_;
+  std::unordered_map<std::string, Node*> anchors_;
   std::uint64_t total_ = 0;
 };
 
-// Reads bytes that stay where they are.
-class View : public std::streambuf {
+// The C library's parser, and the event that it gave last.
+class Parser {
  public:
-  explicit View(std::string_view text) {
-    char* const begin = const_cast<char*>(text.data());  // streambuf's interface; never written
-    setg(begin, begin, begin + text.size());
+  explicit Parser(std::string_view text) {
+    if (yaml_parser_initialize(&parser_) == 0) throw std::bad_alloc();
+    yaml_parser_set_encoding(&parser_, YAML_UTF8_ENCODING);
+    const char* const begin = text.empty() ? "" : text.data();  // it wants no null pointer
+    yaml_parser_set_input_string(&parser_, reinterpret_cast<const unsigned char*>(begin),
+                                 text.size());
   }
+  ~Parser() {
+    yaml_event_delete(&event_);
+    yaml_parser_delete(&parser_);
+  }
+  Parser(const Parser&) = delete;
+  Parser& operator=(const Parser&) = delete;
+
+  // The next event, valid until the next call; nullptr where the text is no YAML.
+  const yaml_event_t* next() {
+    yaml_event_delete(&event_);
+    if (yaml_parser_parse(&parser_, &event_) != 0) return &event_;
+    if (parser_.error == YAML_MEMORY_ERROR) throw std::bad_alloc();
+    return nullptr;
+  }
+
+  [[nodiscard]] const yaml_mark_t& fault_mark() const { return parser_.problem_mark; }
+  [[nodiscard]] std::string fault_words() const {
+    return parser_.problem == nullptr ? "unreadable" : parser_.problem;
+  }
+
+ private:
+  yaml_parser_t parser_{};
+  yaml_event_t event_{};
 };
 
 // Length of the well-formed UTF-8 sequence that `text` starts with (RFC 3629), or 0.
@@ -195,45 +273,30 @@ std::optional<Place> tab_indent(std::string_view text, std::uint32_t last_line) 
 // The parser's words for the mistakes that people make, in the words of this file format.
 std::string syntax_fault(const std::string& words) {
   constexpr std::pair<std::string_view, std::string_view> known[] = {
-      {"bad file", "nested too deeply; expected lists and maps of a few levels"},
-      {"illegal map value",
+      {"mapping values are not allowed",
        "a ':' that starts no value; expected 'key: value' alone on its line, or "
        "quotes around a text with ': '"},
-      {"end of map not found",
+      {"found unexpected ':'",
+       "a ':' with nothing behind it; expected 'key: value', or quotes around the text"},
+      {"could not find expected ':'",
+       "a line that is no 'key: value'; expected one, in the column of the keys above"},
+      {"did not find expected key",
        "a line that continues no map; expected 'key: value', in the column of the keys above"},
-      {"end of sequence not found",
+      {"did not find expected '-' indicator",
        "a line that continues no list; expected '- item', in the column of the items above"},
-      {"end of map flow not found", "a map that is not closed; expected ',' or '}'"},
-      {"end of sequence flow not found", "a list that is not closed; expected ',' or ']'"},
-      {"illegal flow end", "a bracket that closes nothing; expected its opening before it"},
-      {"the referenced anchor is not defined",
-       "an alias of nothing; expected an anchor of that name before it"}};
+      {"block sequence entries are not allowed",
+       "a '-' where no list can start; expected the list on a line of its own"},
+      {"did not find expected ',' or '}'", "a map that is not closed; expected ',' or '}'"},
+      {"did not find expected ',' or ']'", "a list that is not closed; expected ',' or ']'"},
+      {"found unexpected end of stream", "a quoted text that is not closed; expected its quote"},
+      {"did not find expected <document start>",
+       "something after the end of the file's map; expected nothing"},
+      {"did not find expected node content", "a mark that belongs to no value; expected a value"}};
   for (const auto& [theirs, ours] : known) {
     if (words.starts_with(theirs)) return std::string(ours);
   }
-  return "not well-formed YAML (" + words + "); expected a map with 'version' and 'policies'";
+  return "not well-formed YAML (" + words + ")";
 }
-
-// Whether anything but the end follows.
-class Ignored : public YAML::EventHandler {
- public:
-  explicit Ignored(Place& start) : start_(start) {}
-  void OnDocumentStart(const YAML::Mark& mark) override { start_ = place(mark); }
-  void OnDocumentEnd() override {}
-  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
-  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
-  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t,
-                const std::string&) override {}
-  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
-                       YAML::EmitterStyle::value) override {}
-  void OnSequenceEnd() override {}
-  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
-                  YAML::EmitterStyle::value) override {}
-  void OnMapEnd() override {}
-
- private:
-  Place& start_;
-};
 
 }  // namespace
 
@@ -251,39 +314,40 @@ std::string_view kind_name(Kind kind) noexcept {
   return "";
 }
 
-std::optional<Document> Document::parse(std::string_view text, Faults& faults) {
+std::optional<Document> Document::parse(std::string_view text, std::string_view expected,
+                                        Faults& faults) {
   if (text.size() > bytes_max) {
     faults.add({},
                "larger than " + std::to_string(bytes_max >> 20) + " MiB; expected a smaller file");
     return std::nullopt;
   }
   if (!is_text(text, faults)) return std::nullopt;
+  if (text.starts_with("\ufeff")) text.remove_prefix(3);  // a byte order mark, which says nothing
   Document document;
+  const Columns columns(text);
   try {
-    View view(text);
-    std::istream stream(&view);
-    YAML::Parser parser(stream);
-    Builder builder(document.nodes_);
-    if (!parser.HandleNextDocument(builder) || document.root().kind == Kind::empty) {
-      faults.add({1, 1}, "the file is empty; expected 'version: 1' and 'policies:'");
-      return std::nullopt;
+    Parser parser(text);
+    Builder builder(document.nodes_, columns);
+    for (int documents = 0;;) {
+      const yaml_event_t* event = parser.next();
+      if (event == nullptr) {
+        const Place at = columns.place(parser.fault_mark());
+        const auto tab = tab_indent(text, at.line);
+        throw tab ? Refused{*tab, "a tab in the indentation; expected spaces"}
+                  : Refused{at, syntax_fault(parser.fault_words())};
+      }
+      if (event->type == YAML_STREAM_END_EVENT) break;
+      if (event->type == YAML_DOCUMENT_START_EVENT && ++documents == 2) {
+        throw Refused{columns.place(event->start_mark),
+                      "a second document starts here; expected one document in a file"};
+      }
+      builder.take(*event);
     }
-    Place second;
-    Ignored ignored(second);
-    if (parser.HandleNextDocument(ignored)) {
-      faults.add(second, "a second document starts here; expected one document in a file");
-      return std::nullopt;
+    if (document.nodes_.empty() || document.root().kind == Kind::empty) {
+      throw Refused{{1, 1}, "the file is empty; expected " + std::string(expected)};
     }
   } catch (const Refused& refused) {
     faults.add(refused.at, refused.what);
-    return std::nullopt;
-  } catch (const YAML::Exception& e) {
-    const Place at = place(e.mark);
-    if (const auto tab = tab_indent(text, at.line)) {
-      faults.add(*tab, "a tab in the indentation; expected spaces");
-    } else {
-      faults.add(at, syntax_fault(e.msg));
-    }
     return std::nullopt;
   }
   return document;

@@ -33,9 +33,10 @@ inline constexpr std::uint32_t nodes_max = 2'000'000;
 // Owns the nodes of one document.
 class Document {
  public:
-  // std::nullopt, and a fault, unless `text` is exactly one well-formed document in UTF-8.
-  // Never throws but for lack of memory.
-  [[nodiscard]] static std::optional<Document> parse(std::string_view text, Faults& faults);
+  // std::nullopt, and a fault, unless `text` is exactly one well-formed document in UTF-8, and not
+  // an empty one. `expected` says what it should hold. Never throws but for lack of memory.
+  [[nodiscard]] static std::optional<Document> parse(std::string_view text,
+                                                     std::string_view expected, Faults& faults);
 
   [[nodiscard]] const Node& root() const noexcept { return nodes_.front(); }
 
