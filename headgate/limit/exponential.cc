@@ -20,8 +20,8 @@ Decay decay(double x) noexcept {
   return {x > 0 ? std::min(gone / x, 1.0) : 1, 1 - gone};
 }
 
-// The least whole number of seconds for which `enough(seconds)`, which is monotone, holds. `guess`
-// is where the search starts.
+// The least whole number of seconds for which `enough(seconds)`, which is monotone, holds; no more
+// than the fields can say. `guess` is where the search starts.
 template <class Enough>
 Nanos least_seconds(Nanos guess, Enough enough) noexcept {
   Nanos low = -1;  // not enough
@@ -42,7 +42,7 @@ Nanos least_seconds(Nanos guess, Enough enough) noexcept {
       low = high;
       high += stride;
       stride *= 2;
-    } while (!enough(high));
+    } while (high < static_cast<Nanos>(field_integer_max) && !enough(high));
   }
   while (high - low > 1) {
     const Nanos middle = low + (high - low) / 2;
@@ -151,8 +151,10 @@ double Exponential::rate_with(const Seen& seen, double cost, Nanos at) const noe
 std::uint64_t Exponential::available(const Seen& seen, Nanos at) const noexcept {
   const double one = rate_with(seen, 1, at);
   if (one > quota_) return 0;
-  // Bursts in one tick add whole numbers, exactly; anything else may be rounded at each step.
-  const double room = quota_ - one - (one == std::floor(one) ? 0 : rounding_);
+  // Each sum is rounded to a double, the quota is one, and rounding keeps the order: what adds up
+  // to no more than the quota is never computed as more. Only a decay computed anew, at a later
+  // time, may come out a little greater than this one, unless a unit's own rate is all that counts.
+  const double room = quota_ - one - (seen.time == at || one == 1 ? 0 : rounding_);
   return std::min(quota(), 1 + (room > 0 ? static_cast<std::uint64_t>(room) : 0));
 }
 

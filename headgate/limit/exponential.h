@@ -97,7 +97,7 @@ class Exponential {
   double quota_ = 0;
   double most_ = 0;      // what a debit makes of the rate at most
   double window_ = 0;    // [ns]
-  double rounding_ = 0;  // more than repeated additions can be off by [units a window]
+  double rounding_ = 0;  // more than two decays can be out of order by [units a window]
   Reset reset_ = Reset::pace;
   Denied denied_ = Denied::free;
 };
