@@ -143,8 +143,9 @@ Result<std::vector<FieldLine>, sf::Error> announce(std::span<const Announcement>
     add_trio(lines, draft_trio, decimal(*limit->q), *limit);
   } else {
     std::string value;
-    add_item(value,
-             [&](Writer& out) { return write_draft_07(out, *limit->q, *limit->r, *limit->t); });
+    add_item(value, [told = limit](Writer& out) {
+      return write_draft_07(out, *told->q, *told->r, *told->t);
+    });
     lines.push_back({ratelimit_name, std::move(value)});
   }
   return lines;
