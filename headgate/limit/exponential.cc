@@ -9,17 +9,6 @@ namespace {
 // No rate passes it, whatever the history: sums stay finite.
 constexpr double rate_max = 1e300;
 
-struct Decay {
-  double mean;  // (1 - e^-x) / x
-  double left;  // e^-x
-};
-
-Decay decay(double x) noexcept {
-  const double gone = -std::expm1(-x);
-  // Never more than 1, so that waiting never makes a rate greater: what r rests on.
-  return {x > 0 ? std::min(gone / x, 1.0) : 1, 1 - gone};
-}
-
 // The least whole number of seconds for which `enough(seconds)`, which is monotone, holds; no more
 // than the fields can say. `guess` is where the search starts.
 template <class Enough>
@@ -71,18 +60,25 @@ Step<Exponential::State> Exponential::spend(const std::optional<State>& state, s
                                             Instant now) const noexcept {
   const Nanos at = Answer::held(now);
   Seen seen = look(state, at);
-  if (cost > quota()) return {seen.state(), seen.moved, denial(seen, at, cost)};
-  const double rate = rate_with(seen, static_cast<double>(cost), at);
+  Decay past = decay(seen, at);
+  if (cost > quota()) return {seen.state(), seen.moved, denial(seen, at, past, cost)};
+  const double rate = rate_with(seen, static_cast<double>(cost), past);
   const bool admitted = rate <= quota_ || (cost == 0 && !denial_costs());
-  if (cost > 0 && (admitted || denial_costs())) seen = {at, std::min(rate, rate_max), true, true};
-  return {seen.state(), seen.moved, admitted ? admission(seen, at) : denial(seen, at, cost)};
+  if (cost > 0 && (admitted || denial_costs())) {
+    seen = {at, std::min(rate, rate_max), true, true};
+    past = {};
+  }
+  return {seen.state(), seen.moved,
+          admitted ? admission(seen, at, past) : denial(seen, at, past, cost)};
 }
 
 bool Exponential::admits(const std::optional<State>& state, std::uint64_t cost,
                          Instant now) const noexcept {
   if (cost == 0 && !denial_costs()) return true;
+  if (cost > quota()) return false;
   const Nanos at = Answer::held(now);
-  return cost <= quota() && rate_with(look(state, at), static_cast<double>(cost), at) <= quota_;
+  const Seen seen = look(state, at);
+  return rate_with(seen, static_cast<double>(cost), decay(seen, at)) <= quota_;
 }
 
 Step<Exponential::State> Exponential::peek(const std::optional<State>& state, std::uint64_t cost,
@@ -90,7 +86,7 @@ Step<Exponential::State> Exponential::peek(const std::optional<State>& state, st
   const Nanos at = Answer::held(now);
   const Seen seen = look(state, at);
   return {seen.state(), seen.moved,
-          cost == 0 ? admission(seen, at) : spend(state, cost, now).decision};
+          cost == 0 ? admission(seen, at, decay(seen, at)) : spend(state, cost, now).decision};
 }
 
 Step<Exponential::State> Exponential::refund(const std::optional<State>& state, std::uint64_t cost,
@@ -101,19 +97,21 @@ Step<Exponential::State> Exponential::refund(const std::optional<State>& state, 
     seen.rate = std::max(0.0, seen.rate - static_cast<double>(std::min(cost, Quota::cost_max)));
     seen.moved = true;
   }
-  return {seen.state(), seen.moved, admission(seen, at)};
+  return {seen.state(), seen.moved, admission(seen, at, decay(seen, at))};
 }
 
 Step<Exponential::State> Exponential::debit(const std::optional<State>& state, std::uint64_t cost,
                                             Instant now) const noexcept {
   const Nanos at = Answer::held(now);
   Seen seen = look(state, at);
+  Decay past = decay(seen, at);
   if (cost > 0) {
     const double taken = std::min(static_cast<double>(cost), most_);
-    const double owed = rate_with(seen, 0, at);
-    seen = {at, std::max(owed, std::min(rate_with(seen, taken, at), most_)), true, true};
+    const double owed = rate_with(seen, 0, past);
+    seen = {at, std::max(owed, std::min(rate_with(seen, taken, past), most_)), true, true};
+    past = {};
   }
-  return {seen.state(), seen.moved, admission(seen, at)};
+  return {seen.state(), seen.moved, admission(seen, at, past)};
 }
 
 Nanos Exponential::full_at(const State& state) const noexcept {
@@ -134,81 +132,83 @@ Exponential::Seen Exponential::look(const std::optional<State>& state, Nanos at)
   return seen;
 }
 
-double Exponential::windows_since(const Seen& seen, Nanos at) const noexcept {
-  const Nanos span = at - seen.time;
-  const bool narrow = span >> 63 == 0;
-  return (narrow ? static_cast<double>(static_cast<std::int64_t>(span))
-                 : static_cast<double>(span)) /
-         window_;
+Exponential::Decay Exponential::decay_over(double windows) noexcept {
+  const double gone = -std::expm1(-windows);
+  // Never more than 1, so that waiting never makes a rate greater: what r rests on.
+  return {windows, windows > 0 ? std::min(gone / windows, 1.0) : 1, 1 - gone};
 }
 
-double Exponential::rate_with(const Seen& seen, double cost, Nanos at) const noexcept {
+Exponential::Decay Exponential::decay(const Seen& seen, Nanos at) const noexcept {
+  const Nanos span = at - seen.time;
+  if (span == 0) return {};
+  const bool narrow = span >> 63 == 0;
+  return decay_over(
+      (narrow ? static_cast<double>(static_cast<std::int64_t>(span)) : static_cast<double>(span)) /
+      window_);
+}
+
+double Exponential::rate_with(const Seen& seen, double cost, const Decay& past) noexcept {
   if (!seen.known) return cost;
-  const Decay past = decay(windows_since(seen, at));
   return std::max(cost * past.mean + past.left * seen.rate, cost);
 }
 
-std::uint64_t Exponential::available(const Seen& seen, Nanos at) const noexcept {
-  const double one = rate_with(seen, 1, at);
+std::uint64_t Exponential::available(const Seen& seen, const Decay& past) const noexcept {
+  const double one = rate_with(seen, 1, past);
   if (one > quota_) return 0;
   // Each sum is rounded to a double, the quota is one, and rounding keeps the order: what adds up
   // to no more than the quota is never computed as more. Only a decay computed anew, at a later
   // time, may come out a little greater than this one, unless a unit's own rate is all that counts.
-  const double room = quota_ - one - (seen.time == at || one == 1 ? 0 : rounding_);
+  const double room = quota_ - one - (past.windows == 0 || one == 1 ? 0 : rounding_);
   return std::min(quota(), 1 + (room > 0 ? static_cast<std::uint64_t>(room) : 0));
 }
 
-Nanos Exponential::wait(const Seen& seen, Nanos at, std::uint64_t cost) const noexcept {
-  const auto units = static_cast<double>(cost);
-  const auto enough = [&](Nanos seconds) {
-    return rate_with(seen, units, at + seconds * nanos_per_second) <= quota_;
-  };
-  return least_seconds(estimate(seen, at, units, quota_), enough) * nanos_per_second;
-}
-
-// Until that many unit requests are there.
-Nanos Exponential::until(const Seen& seen, Nanos at, std::uint64_t units) const noexcept {
-  const auto enough = [&](Nanos seconds) {
-    return available(seen, at + seconds * nanos_per_second) >= units;
-  };
-  const Nanos guess = estimate(seen, at, 1, quota_ - static_cast<double>(units - 1));
-  return least_seconds(guess, enough) * nanos_per_second;
-}
-
 // About how many seconds until a request of `cost` makes a rate of `most` >= cost. Newton's method
-// on a convex, falling function, from the left.
-Nanos Exponential::estimate(const Seen& seen, Nanos at, double cost, double most) const noexcept {
-  const double from = windows_since(seen, at);
-  double x = from;
+// on a convex, falling function, from the left; a step of x windows is off by x * x at most.
+Nanos Exponential::estimate(const Seen& seen, const Decay& now, double cost,
+                            double most) const noexcept {
+  constexpr double good_enough = 1e8;  // [ns]
+  Decay past = now;
+  double windows = now.windows;
   for (int i = 0; i < 6; ++i) {
-    const Decay past = decay(x);
     const double above = cost * past.mean + past.left * seen.rate - most;
     if (above <= 0) break;
     const double slope =
-        cost * (x > 1e-6 ? (past.mean - past.left) / x : 0.5) + past.left * seen.rate;
+        cost * (windows > 1e-6 ? (past.mean - past.left) / windows : 0.5) + past.left * seen.rate;
     const double further = above / slope;
-    x += further;
-    if (further * window_ < 1e8) break;
+    windows += further;
+    if (further * further * window_ < good_enough) break;
+    past = decay_over(windows);
   }
-  const double seconds = std::ceil((x - from) * window_ / 1e9);
+  const double seconds = std::ceil((windows - now.windows) * window_ / 1e9);
   return static_cast<Nanos>(std::clamp(seconds, 0.0, static_cast<double>(field_integer_max)));
 }
 
-Decision Exponential::admission(const Seen& seen, Nanos at) const noexcept {
-  const std::uint64_t left = available(seen, at);
+Decision Exponential::admission(const Seen& seen, Nanos at, const Decay& now) const noexcept {
+  const std::uint64_t left = available(seen, now);
+  const auto available_after = [&](Nanos seconds) {
+    return available(seen, decay(seen, at + seconds * nanos_per_second));
+  };
   if (reset_ == Reset::pace && left > 0 && left < quota()) {
     // The pace is the longer one nearly always: one look instead of a search.
     const std::uint64_t pace = answer_.pace(left);
-    if (available(seen, at + static_cast<Nanos>(pace) * nanos_per_second) > left) {
-      return {true, left, pace, 0};
-    }
+    if (available_after(static_cast<Nanos>(pace)) > left) return {true, left, pace, 0};
   }
-  return answer_.admission(left, [&](std::uint64_t units) { return until(seen, at, units); });
+  return answer_.admission(left, [&](std::uint64_t units) {
+    const Nanos guess = estimate(seen, now, 1, quota_ - static_cast<double>(units - 1));
+    const auto enough = [&](Nanos seconds) { return available_after(seconds) >= units; };
+    return least_seconds(guess, enough) * nanos_per_second;
+  });
 }
 
-Decision Exponential::denial(const Seen& seen, Nanos at, std::uint64_t cost) const noexcept {
-  return answer_.denial(available(seen, at), cost,
-                        [&](std::uint64_t units) { return wait(seen, at, units); });
+Decision Exponential::denial(const Seen& seen, Nanos at, const Decay& now,
+                             std::uint64_t cost) const noexcept {
+  return answer_.denial(available(seen, now), cost, [&](std::uint64_t asked) {
+    const auto units = static_cast<double>(asked);
+    const auto enough = [&](Nanos seconds) {
+      return rate_with(seen, units, decay(seen, at + seconds * nanos_per_second)) <= quota_;
+    };
+    return least_seconds(estimate(seen, now, units, quota_), enough) * nanos_per_second;
+  });
 }
 
 }  // namespace headgate::limit

@@ -83,15 +83,23 @@ class Exponential {
     }
   };
 
+  // What time makes of a rate.
+  struct Decay {
+    double windows = 0;  // x, since the state's time
+    double mean = 1;     // (1 - e^-x) / x
+    double left = 1;     // e^-x
+  };
+
+  [[nodiscard]] static Decay decay_over(double windows) noexcept;
   [[nodiscard]] Seen look(const std::optional<State>& state, Nanos at) const noexcept;
-  [[nodiscard]] double windows_since(const Seen& seen, Nanos at) const noexcept;
-  [[nodiscard]] double rate_with(const Seen& seen, double cost, Nanos at) const noexcept;
-  [[nodiscard]] std::uint64_t available(const Seen& seen, Nanos at) const noexcept;
-  [[nodiscard]] Nanos wait(const Seen& seen, Nanos at, std::uint64_t cost) const noexcept;
-  [[nodiscard]] Nanos until(const Seen& seen, Nanos at, std::uint64_t units) const noexcept;
-  [[nodiscard]] Nanos estimate(const Seen& seen, Nanos at, double cost, double most) const noexcept;
-  [[nodiscard]] Decision admission(const Seen& seen, Nanos at) const noexcept;
-  [[nodiscard]] Decision denial(const Seen& seen, Nanos at, std::uint64_t cost) const noexcept;
+  [[nodiscard]] Decay decay(const Seen& seen, Nanos at) const noexcept;
+  [[nodiscard]] static double rate_with(const Seen& seen, double cost, const Decay& past) noexcept;
+  [[nodiscard]] std::uint64_t available(const Seen& seen, const Decay& past) const noexcept;
+  [[nodiscard]] Nanos estimate(const Seen& seen, const Decay& now, double cost,
+                               double most) const noexcept;
+  [[nodiscard]] Decision admission(const Seen& seen, Nanos at, const Decay& now) const noexcept;
+  [[nodiscard]] Decision denial(const Seen& seen, Nanos at, const Decay& now,
+                                std::uint64_t cost) const noexcept;
 
   Answer answer_;
   double quota_ = 0;
