@@ -39,6 +39,7 @@ class BlockLog {
       const std::uint32_t name = page_.take_block(owner_, entry_, now_);
       if (name == 0) return false;
       state_ = {.head = name, .tail = name, .first = 0, .size = 0, .units = 0};
+      fresh_ = true;
     } else if (end % Block::records_max == 0) {
       std::uint32_t name = page_.next(state_.tail);  // left over by an erase
       if (name == 0) {
@@ -57,7 +58,7 @@ class BlockLog {
   void drop_oldest(std::size_t n) noexcept {
     for (std::size_t i = 0; i < n; ++i) state_.units -= at(i)->cost;
     if (n >= state_.size) {
-      state_ = {};  // its blocks go when the entry is committed
+      clear();
     } else {
       state_.head = block_of(n);
       state_.first = static_cast<std::uint32_t>((state_.first + n) % Block::records_max);
@@ -70,7 +71,7 @@ class BlockLog {
     state_.units -= at(i)->cost;
     for (; i + 1 < state_.size; ++i) *at(i) = get(i + 1);
     if (state_.size == 1) {
-      state_ = {};
+      clear();
     } else {
       const std::uint32_t tail = block_of(state_.size - 2);
       state_.tail = tail != 0 ? tail : state_.head;
@@ -87,6 +88,12 @@ class BlockLog {
     return a > std::numeric_limits<std::uint64_t>::max() - b
                ? std::numeric_limits<std::uint64_t>::max()
                : a + b;
+  }
+
+  // The blocks go when the entry is committed; those that no entry knows of, at once.
+  void clear() noexcept {
+    if (fresh_) page_.give_chain(owner_, state_.head, 0);
+    state_ = {};
   }
 
   void rewind() const noexcept {
@@ -122,6 +129,7 @@ class BlockLog {
   mutable std::uint32_t seen_block_ = 0;
   mutable std::size_t seen_begin_ = 0;  // the position of that block's first record
   std::uint64_t merges_ = 0;
+  bool fresh_ = false;               // no entry has this chain yet
   mutable limit::Record nowhere_{};  // of a damaged file: what its chains lack
 };
 

@@ -11,7 +11,7 @@ constexpr std::size_t aligned(std::size_t bytes) noexcept { return (bytes + 63) 
 
 // What a process has written before this is there before what it writes after, even if it is
 // killed in between.
-void in_order() noexcept { std::atomic_thread_fence(std::memory_order_release); }
+void in_order() noexcept { std::atomic_signal_fence(std::memory_order_release); }
 
 LogState log_of(const Entry& entry) noexcept {
   LogState log;

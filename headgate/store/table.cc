@@ -245,27 +245,31 @@ Nanos Table::shift(const L& law) const noexcept {
 }
 
 // Inlined into both callers: a tenth of a decision's instructions would go into the calls.
+template <Table::Pages pages>
 [[gnu::always_inline]] inline limit::Decision Table::apply(const limit::Charge& charge,
                                                            limit::Op op, std::uint64_t cost,
                                                            const Place& place,
                                                            Instant now) noexcept {
-  return at_home(
-      *charge.law,
-      Overloaded{[&](const auto& law, auto& mine, auto& other) __attribute__((always_inline)) {
-                   const auto step = [&](const auto& state) __attribute__((always_inline)) {
-                     return ask(law, state, op, cost, now);
-};
-return mine.transact(place, law, now, step, Heir{other, place.hash});
-}  // namespace headgate::store
-,
-    [&](const auto& law, Ledger& ledger) {
-      return ledger.apply(law, ledger.locate(place.hash), op, cost, charge.since, now, shift(law));
-    },
-    [&](const limit::Closed& law) {
-      const bool asks = op == limit::Op::spend || op == limit::Op::peek;
-      return law.decide(asks ? cost : 0);
+  const auto cell = [&] [[gnu::always_inline]] (const auto& law, auto& mine, auto& other) {
+    const auto step = [&] [[gnu::always_inline]] (const auto& state) {
+      return ask(law, state, op, cost, now);
+    };
+    return mine.transact(place, law, now, step, Heir{other, place.hash});
+  };
+  const auto entry = [&](const auto& law, Ledger& ledger) {
+    const LedgerPlace where = ledger.locate(place.hash);
+    Ledger::Hold hold(ledger);
+    if constexpr (pages == Pages::to_be_held) {
+      hold.add(where.page);
+      hold.lock();
     }
-});
+    return ledger.apply(law, where, op, cost, charge.since, now, shift(law));
+  };
+  const auto closed = [&](const limit::Closed& law) {
+    const bool asks = op == limit::Op::spend || op == limit::Op::peek;
+    return law.decide(asks ? cost : 0);
+  };
+  return at_home(*charge.law, Overloaded{cell, entry, closed});
 }
 
 // Asks for what a charge needs from memory. Adds the page it needs to what is to be held.
@@ -318,14 +322,13 @@ void Table::take(std::span<Bundle> bundles, Instant now, Completion done) noexce
     charges = 0;
     for (Bundle& bundle : bundles.first(whole)) {
       const auto mine = std::span(places).subspan(charges, bundle.charges.size());
-      Ledger::Hold hold(ledger_);
       if (mine.size() == 1) {
         const limit::Charge& charge = bundle.charges[0];
-        if (add_to(hold, charge, mine[0])) hold.lock();
-        bundle.decisions[0] = apply(charge, charge.op, charge.cost, mine[0], now);
+        bundle.decisions[0] =
+            apply<Pages::to_be_held>(charge, charge.op, charge.cost, mine[0], now);
         bundle.admitted = bundle.decisions[0].admitted;
       } else {
-        decide(bundle, mine, hold, now);
+        decide(bundle, mine, now);
       }
       charges += mine.size();
     }
@@ -351,13 +354,13 @@ bool Table::seems_admissible(const limit::Charge& charge, const Place& place,
                  [&](const limit::Closed& law) { return law.decide(charge.cost).admitted; }});
 }
 
-void Table::decide(Bundle& bundle, std::span<const Place> places, Ledger::Hold& hold,
-                   Instant now) noexcept {
+void Table::decide(Bundle& bundle, std::span<const Place> places, Instant now) noexcept {
   const auto& charges = bundle.charges;
   const auto ask = [&] [[gnu::noinline]] (std::size_t i, limit::Op op, std::uint64_t cost) {
-    return bundle.decisions[i] = apply(charges[i], op, cost, places[i], now);
+    return bundle.decisions[i] = apply<Pages::held>(charges[i], op, cost, places[i], now);
   };
   // What is in the ledger is held: nobody else changes it before this request is through.
+  Ledger::Hold hold(ledger_);
   std::bitset<Bundle::charges_max> held;
   for (std::size_t i = 0; i < charges.size(); ++i) {
     if (add_to(hold, charges[i], places[i])) held.set(i);

@@ -75,12 +75,13 @@ class Table final : public Store {
 
   void locate(const limit::Charge& charge, Place& place) noexcept;
   bool add_to(Ledger::Hold& hold, const limit::Charge& charge, const Place& place) noexcept;
+  enum class Pages { held, to_be_held };  // of the ledger
+  template <Pages pages>
   limit::Decision apply(const limit::Charge& charge, limit::Op op, std::uint64_t cost,
                         const Place& place, Instant now) noexcept;
   [[nodiscard]] bool seems_admissible(const limit::Charge& charge, const Place& place,
                                       Instant now) noexcept;
-  void decide(Bundle& bundle, std::span<const Place> places, Ledger::Hold& hold,
-              Instant now) noexcept;
+  void decide(Bundle& bundle, std::span<const Place> places, Instant now) noexcept;
 
   Region region_;
   Header* header_;
