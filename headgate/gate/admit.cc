@@ -46,7 +46,9 @@ void Gate::admit(const policy::Request& request, Instant now, DryRun dry_run, Ti
   std::size_t charges = 0;
   const auto charge = [&](std::size_t match) {
     const policy::Match& m = matches[match];
-    ticket.charges[charges] = {&m.grant->law, m.key, m.cost, limit::Op::spend};
+    const bool late = m.policy->cost_time == policy::CostTime::response;
+    ticket.charges[charges] = {&m.grant->law, m.key, m.cost,
+                               late ? limit::Op::peek : limit::Op::spend};
     ticket.match_of[charges++] = static_cast<std::uint8_t>(match);
   };
   for (std::size_t i = 0; i < matches.size(); ++i) {
@@ -94,12 +96,15 @@ void Gate::conclude(Ticket& ticket) const noexcept {
   verdict.outcome = verdict.violated.any()          ? Outcome::denied
                     : verdict.shadow_violated.any() ? Outcome::shadow_denied
                                                     : Outcome::admitted;
+  std::size_t dues = 0;
   for (std::size_t i = 0; i < ticket.matched; ++i) {
-    const policy::Policy& policy = *ticket.scratch.matches[ticket.match_of[i]].policy;
+    const policy::Match& match = ticket.scratch.matches[ticket.match_of[i]];
+    if (!settled_.test(match.policy->index)) continue;
     const bool charged =
         i < ticket.enforced ? verdict.violated.none() : ticket.decisions[i].admitted;
-    if (charged && policy.refund_on.any()) verdict.refundable.set(policy.index);
+    if (charged) ticket.dues[dues++] = {match.policy, match.grant, match.key, match.cost};
   }
+  verdict.dues = std::span(ticket.dues).first(dues);
   std::uint64_t extra = 0;
   if (verdict.violated.any() && strictest->wait != limit::Decision::never) {
     extra = jitter(strictest->wait, ticket);

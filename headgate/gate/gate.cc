@@ -11,6 +11,14 @@ HashSecret pk_secret(const HashSecret& secret) noexcept {
   return {derived.lo, derived.hi};
 }
 
+bool is_slot(const policy::Policy& policy) noexcept {
+  return policy.terms.algorithm == limit::Algorithm::concurrency;
+}
+
+bool is_late(const policy::Policy& policy) noexcept {
+  return policy.cost_time == policy::CostTime::response;
+}
+
 }  // namespace
 
 Gate::Gate(std::shared_ptr<const policy::PolicySet> policies, store::Store& store,
@@ -19,16 +27,38 @@ Gate::Gate(std::shared_ptr<const policy::PolicySet> policies, store::Store& stor
       store_(store),
       pk_secret_(pk_secret(secret)),
       counts_(counts),
-      report_(*policies_) {}
-
-void Gate::refund(const policy::Match& match, Instant now) const noexcept {
-  const limit::Charge charge{&match.grant->law, match.key, match.cost, limit::Op::refund};
-  limit::Decision decision;
-  store::Bundle bundle{{&charge, 1}, {&decision, 1}};
-  store_.take({&bundle, 1}, now, {});
-  if (!counts_.empty()) {
-    counts_[match.policy->index].refunded.fetch_add(1, std::memory_order_relaxed);
+      report_(*policies_) {
+  for (const policy::Policy& policy : policies_->policies()) {
+    if (policy.refund_on.any() || is_late(policy) || is_slot(policy)) settled_.set(policy.index);
   }
+}
+
+void Gate::settle(std::span<const Due> dues, Instant taken, const policy::Response& response,
+                  Instant now) const noexcept {
+  for (const Due& due : dues) {
+    const policy::Policy& policy = *due.policy;
+    limit::Charge charge{&due.grant->law, due.key, due.cost, limit::Op::refund, taken};
+    if (is_late(policy)) {
+      const policy::Cost cost = policies_->late_cost(policy, response);
+      if (cost.defaulted) add(&PolicyCounts::cost_defaulted, policy);
+      if (cost.units == 0) continue;
+      charge.op = limit::Op::debit;
+      charge.cost = cost.units;
+    } else if (!is_slot(policy)) {
+      if (response.status >= policy.refund_on.size() || !policy.refund_on[response.status])
+        continue;
+      add(&PolicyCounts::refunded, policy);
+    }
+    limit::Decision decision;
+    store::Bundle bundle{{&charge, 1}, {&decision, 1}};
+    store_.take({&bundle, 1}, now, {});
+  }
+}
+
+void Gate::add(std::atomic<std::uint64_t> PolicyCounts::*counter,
+               const policy::Policy& policy) const noexcept {
+  if (counts_.empty()) return;
+  (counts_[policy.index].*counter).fetch_add(1, std::memory_order_relaxed);
 }
 
 }  // namespace headgate::gate

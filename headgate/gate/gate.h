@@ -37,20 +37,25 @@ class Gate {
   void admit(const policy::Request& request, Instant now, DryRun dry_run, Ticket& ticket,
              store::Completion done = {}) const noexcept;
 
-  // Gives back what admit() charged for one match.
-  void refund(const policy::Match& match, Instant now) const noexcept;
+  // Settles the dues of a request that was admitted at `taken`, once, when its response has ended
+  // in whichever way. A slot that is never released comes back with its lease.
+  void settle(std::span<const Due> dues, Instant taken, const policy::Response& response,
+              Instant now) const noexcept;
 
  private:
   static void merge(Ticket& ticket) noexcept;
   void conclude(Ticket& ticket) const noexcept;
   void itemise(Ticket& ticket, std::uint64_t jitter) const noexcept;
   void count(const Ticket& ticket) const noexcept;
+  void add(std::atomic<std::uint64_t> PolicyCounts::*counter,
+           const policy::Policy& policy) const noexcept;
   [[nodiscard]] Item item(Ticket& ticket, std::size_t charge) const noexcept;
   [[nodiscard]] std::uint64_t jitter(Nanos wait, const Ticket& ticket) const noexcept;
 
   std::shared_ptr<const policy::PolicySet> policies_;
   store::Store& store_;
   HashSecret pk_secret_;
+  PolicyBits settled_;  // policies whose charges have dues
   std::span<PolicyCounts> counts_;
   Report report_;
 };

@@ -88,12 +88,11 @@ class Desk {
     return std::string(out.text());
   }
 
-  // Settles what the last request was charged, as for a response that is to be refunded.
-  void refund() {
-    for (std::size_t i = 0; i < ticket_.matched; ++i) {
-      const policy::Match& match = ticket_.scratch.matches[i];
-      if (ticket_.verdict.refundable.test(match.policy->index)) gate_->refund(match, now);
-    }
+  // Ends the response to the last request. `tokens` is its header.
+  void end(unsigned status = 200, const std::string& tokens = "") {
+    FakeHeaders told;
+    if (!tokens.empty()) told.lines["tokens"] = tokens;
+    gate_->settle(ticket_.verdict.dues, now, {status, 10, &told}, now);
   }
 
   const PolicyCounts& counts(std::size_t policy) const { return counts_[policy]; }
@@ -223,14 +222,74 @@ policies:
   - {name: kind, quota: 2, window: 60s, refund-on: [5xx]}
   - {name: strict, quota: 10, window: 60s}
 )");
-  const Verdict& verdict = desk.ask();
-  EXPECT_EQ(verdict.refundable, 1u);
-  desk.refund();
+  EXPECT_EQ(desk.ask().dues.size(), 1u);
+  desk.end(503);
   EXPECT_EQ(desk.counts(0).refunded, 1u);
   desk.ask();
   EXPECT_EQ(desk.ratelimit(), R"("kind";r=1;t=30, "strict";r=8;t=48)");
+  desk.end(200);
+  EXPECT_EQ(desk.counts(0).refunded, 1u);
   desk.ask();
-  EXPECT_EQ(desk.ask().refundable, 0u) << "a denied request was not charged";
+  EXPECT_EQ(desk.ask().dues.size(), 0u) << "a denied request was not charged";
+}
+
+TEST(Gate, ALateCostIsChargedWhenItIsKnown) {
+  Desk desk(R"(
+policies:
+  - {name: tokens, quota: 100, window: 100s, cost: {response-header: tokens}, refund-on: [5xx]}
+  - {name: bytes, quota: 1000, window: 1000s, unit: content-bytes, cost: response-bytes}
+  - {name: trial, quota: 1, window: 1h, cost: {response-header: tokens}, mode: shadow}
+)");
+  EXPECT_EQ(desk.ask().dues.size(), 3u);
+  EXPECT_EQ(desk.ratelimit(), R"("tokens";r=99;t=99, "bytes";r=999;t=999)")
+      << "one unit until it is known";
+  desk.end(200, "70");
+  EXPECT_EQ(desk.ask().outcome, Outcome::shadow_denied);
+  EXPECT_EQ(desk.ratelimit(), R"("tokens";r=29;t=29, "bytes";r=989;t=989)");
+  desk.end(500, "70");
+  desk.ask();
+  EXPECT_EQ(desk.ratelimit(), R"("tokens";r=29;t=29, "bytes";r=979;t=979)") << "given back";
+  desk.end(200, "130");  // of the 30 that are left
+  EXPECT_EQ(desk.ask().outcome, Outcome::denied);
+  EXPECT_EQ(desk.ratelimit(), R"("tokens";r=0;t=101, "bytes";r=969;t=969)");
+  EXPECT_EQ(desk.ask().dues.size(), 0u);
+  desk.end(200, "130");
+  desk.now.ns += 100 * second;
+  EXPECT_EQ(desk.ask().outcome, Outcome::denied);
+  desk.now.ns += second;
+  EXPECT_EQ(desk.ask().violated, 0u);
+  for (const char* unclear : {"", "-5", "many"}) {
+    const auto counted = desk.counts(0).cost_defaulted.load();
+    desk.now.ns += 10 * second;
+    EXPECT_EQ(desk.ask().violated, 0u);
+    desk.end(200, unclear);
+    EXPECT_EQ(desk.counts(0).cost_defaulted, counted + 1) << unclear;
+  }
+}
+
+TEST(Gate, ASlotIsHeldUntilTheResponseHasEnded) {
+  Desk desk(R"(
+policies:
+  - {name: slots, quota: 2, algorithm: concurrency}
+  - {name: four, quota: 4, window: 1h}
+)");
+  desk.ask();
+  EXPECT_EQ(desk.ratelimit().substr(0, 12), R"("slots";r=1,)") << "its own is taken";
+  desk.ask();
+  const Verdict& third = desk.ask();
+  EXPECT_EQ(third.violated, 1u);
+  EXPECT_EQ(third.retry_after, std::nullopt);
+  EXPECT_EQ(third.dues.size(), 0u);
+  desk.end();  // of the denied one: nothing is released
+  EXPECT_EQ(desk.ask().outcome, Outcome::denied);
+  desk.now.ns += 60 * second;  // the lease
+  EXPECT_EQ(desk.ask().outcome, Outcome::admitted);
+  desk.end(499);
+  desk.end(499);  // again: it has none any more
+  desk.ask();
+  EXPECT_EQ(desk.ratelimit().substr(0, 12), R"("slots";r=1,)");
+  EXPECT_EQ(desk.ask().violated, 2u) << "the other policy denies, so no slot is taken";
+  desk.end();
 }
 
 TEST(Gate, FieldsCanBeSwitchedOffOrHeldBack) {

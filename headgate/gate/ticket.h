@@ -14,8 +14,7 @@ static_assert(policy::policies_max <= store::Bundle::charges_max);
 class Gate;
 
 // From admit() until its verdict has been used. Large: reuse it from request to request (a door
-// with a synchronous store needs one per thread). The parts below the verdict are admit()'s own,
-// but for `scratch.matches`, whose first `matched` tell a door what was charged.
+// with a synchronous store needs one per thread). The parts below the verdict are admit()'s own.
 struct Ticket {
   Verdict verdict;
 
@@ -28,6 +27,7 @@ struct Ticket {
   std::array<limit::Decision, policy::policies_max> decisions;
   std::array<store::Bundle, policy::policies_max> bundles;
   std::array<Item, policy::policies_max> items;
+  std::array<Due, policy::policies_max> dues;
   std::array<std::array<char, 16>, policy::policies_max> opaque_pks;
 
   const Gate* gate = nullptr;

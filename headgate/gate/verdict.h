@@ -31,6 +31,15 @@ struct Item {
   std::string_view pk;          // partition key as raw bytes, if one is shown; in the Ticket
 };
 
+// What is left to do about one policy when the response has ended: to give its cost back, to charge
+// a cost that only the response tells, or to release a slot. Small, too.
+struct Due {
+  const policy::Policy* policy = nullptr;
+  const policy::Grant* grant = nullptr;  // of this policy
+  std::string_view key;                  // store key; in the Ticket
+  std::uint64_t cost = 0;  // what admit() charged [units]; means nothing if it is late
+};
+
 struct Verdict {
   Outcome outcome = Outcome::off;
   // The denial with the longest wait; of shadow policies, if no other denied.
@@ -38,9 +47,9 @@ struct Verdict {
   std::optional<std::uint64_t> retry_after;  // [s], jitter included; absent: waiting never helps
   PolicyBits violated;                       // enforced policies that denied
   PolicyBits shadow_violated;
-  PolicyBits refundable;                   // charged policies that have a refund-on
   std::optional<std::uint64_t> remaining;  // least r of the enforced policies
   std::span<const Item> items;             // what to report, in file order; in the Ticket
+  std::span<const Due> dues;               // what Gate::settle() wants to hear of; in the Ticket
 
   // Status of the denial.
   [[nodiscard]] unsigned status() const noexcept {

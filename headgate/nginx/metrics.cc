@@ -78,7 +78,7 @@ std::string metrics_text(const policy::PolicySet& policies, const Counters& coun
     sample(out, "headgate_refunds_total", name, totals.refunded);
   }
   head(out, "headgate_cost_defaulted_total", "counter",
-       "Requests without the header that tells their cost.");
+       "Requests whose cost was not told, or not readably.");
   for (const auto& [name, totals] : rows) {
     sample(out, "headgate_cost_defaulted_total", name, totals.cost_defaulted);
   }

@@ -24,8 +24,7 @@ std::optional<policy::Address> peer_of(const ngx_connection_t* connection) noexc
 
 std::optional<std::string_view> NginxHeaders::line(std::string_view name,
                                                    std::size_t nth) const noexcept {
-  for (const ngx_list_part_t* part = &r_->headers_in.headers.part; part != nullptr;
-       part = part->next) {
+  for (const ngx_list_part_t* part = &lines_->part; part != nullptr; part = part->next) {
     const auto* field = static_cast<const ngx_table_elt_t*>(part->elts);
     for (ngx_uint_t i = 0; i < part->nelts; ++i, ++field) {
       if (field->key.len != name.size()) continue;

@@ -10,16 +10,16 @@
 
 namespace headgate::nginx {
 
-// The header section that the client sent. A view of the request.
+// A header section, of the client's or the upstream's. A view of it.
 class NginxHeaders final : public policy::Headers {
  public:
-  explicit NginxHeaders(const ngx_http_request_t* r) noexcept : r_(r) {}
+  explicit NginxHeaders(const ngx_list_t& lines) noexcept : lines_(&lines) {}
 
   [[nodiscard]] std::optional<std::string_view> line(std::string_view name,
                                                      std::size_t nth) const noexcept override;
 
  private:
-  const ngx_http_request_t* r_;
+  const ngx_list_t* lines_;
 };
 
 // Bytes of the request's body: as announced, or as read. std::nullopt: neither.

@@ -55,6 +55,7 @@ struct MainConf {
   std::shared_ptr<nginx::Counters> counters;
   std::optional<gate::Gate> gate;
   bool reads_bodies = false;  // a cost is the length of the request's body
+  bool late_costs = false;    // a cost is known when the response has ended
 };
 
 struct LocConf {
@@ -62,18 +63,13 @@ struct LocConf {
   ngx_flag_t dry_run;
 };
 
-// Units to give back if the response has the right status.
-struct Refund {
-  policy::Match match;
-  Refund* next;
-};
-
 // What is remembered of a request from its decision to its log line.
 struct Context {
   const gate::Gate* gate;
-  gate::Verdict verdict;  // its items are kept with this
-  Refund* refunds;
-  bool enforceable;  // decided before nginx answered
+  gate::Verdict verdict;  // its items and dues are kept with this
+  Instant taken;
+  std::uint64_t body_bytes;  // of the response, as given to the connection
+  bool enforceable;          // decided before nginx answered
 };
 
 // A context, and room for what belongs to it, handed from request to request. The request's own
@@ -86,7 +82,7 @@ struct Slot : Context {
 };
 static_assert(std::is_trivially_destructible_v<Context>);
 static_assert(std::is_trivially_destructible_v<gate::Item>);
-static_assert(std::is_trivially_destructible_v<Refund>);
+static_assert(std::is_trivially_destructible_v<gate::Due>);
 
 extern "C" {
 char* set_config(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
@@ -171,6 +167,7 @@ ngx_http_variable_t variables[] = {
     ngx_http_null_variable};
 
 ngx_http_output_header_filter_pt next_header_filter;
+ngx_http_output_body_filter_pt next_body_filter;
 ngx_http_request_body_filter_pt next_request_body_filter;
 
 // A worker judges one request at a time, and the table answers at once, so one of each is enough.
@@ -231,6 +228,7 @@ std::optional<std::uint64_t> body_bytes_wanted(ngx_http_request_t* r) noexcept;
 bool body_is_too_long(ngx_http_request_t* r) noexcept;
 Context* find_context(ngx_http_request_t* r) noexcept;
 Context* decide(ngx_http_request_t* r, bool enforceable) noexcept;
+void settle(ngx_http_request_t* r, const Context& context) noexcept;
 ngx_int_t deny(ngx_http_request_t* r, const Context& context) noexcept;
 ngx_int_t write_fields(ngx_http_request_t* r, const Context& context) noexcept;
 void drop_stale_fields(ngx_http_request_t* r) noexcept;
@@ -301,6 +299,17 @@ extern "C" ngx_int_t header_filter(ngx_http_request_t* r) noexcept {
   return next_header_filter(r);
 }
 
+// Every piece of a response, compressed if it is to be and not yet chunked.
+extern "C" ngx_int_t body_filter(ngx_http_request_t* r, ngx_chain_t* in) noexcept {
+  Context* context = find_context(r->main);
+  if (context != nullptr && context != &unmatched) {
+    for (const ngx_chain_t* link = in; link != nullptr; link = link->next) {
+      context->body_bytes += static_cast<std::uint64_t>(ngx_buf_size(link->buf));
+    }
+  }
+  return next_body_filter(r, in);
+}
+
 // Log phase: once per request, whatever became of it.
 extern "C" ngx_int_t log_handler(ngx_http_request_t* r) noexcept {
   if (r != r->main) return NGX_OK;
@@ -308,14 +317,7 @@ extern "C" ngx_int_t log_handler(ngx_http_request_t* r) noexcept {
   if (context == nullptr && r->request_body != nullptr && loc_conf(r).on && body_bytes_wanted(r)) {
     context = decide(r, false);  // it went away in the middle of its body: what came is charged
   }
-  if (context == nullptr || context->refunds == nullptr) return NGX_OK;
-  const ngx_uint_t status = r->err_status != 0 ? r->err_status : r->headers_out.status;
-  for (const Refund* refund = context->refunds; refund != nullptr; refund = refund->next) {
-    const policy::StatusSet& refund_on = refund->match.policy->refund_on;
-    if (status < refund_on.size() && refund_on[status]) {
-      context->gate->refund(refund->match, context->gate->store().now());
-    }
-  }
+  if (context != nullptr && !context->verdict.dues.empty()) settle(r, *context);
   return NGX_OK;
 }
 
@@ -342,7 +344,7 @@ extern "C" ngx_int_t metrics_handler(ngx_http_request_t* r) noexcept {
 std::optional<std::uint64_t> body_bytes_wanted(ngx_http_request_t* r) noexcept {
   const MainConf& conf = main_conf(r);
   if (!conf.reads_bodies) return std::nullopt;
-  const nginx::NginxHeaders headers{r};
+  const nginx::NginxHeaders headers{r->headers_in.headers};
   try {
     return conf.policies->body_bytes_wanted(nginx::client_request(r, headers), ticket.scratch);
   } catch (const std::bad_alloc&) {
@@ -396,28 +398,48 @@ bool keep(ngx_http_request_t* r, std::string_view& text) noexcept {
   return true;
 }
 
-// Copies what the log phase needs to give back charges. false: out of memory.
-bool keep_refunds(ngx_http_request_t* r, Context& context) noexcept {
-  const gate::Verdict& verdict = ticket.verdict;
-  if (verdict.refundable.none()) return true;
-  for (std::size_t i = 0; i < ticket.matched; ++i) {
-    const policy::Match& match = ticket.scratch.matches[i];
-    if (!verdict.refundable.test(match.policy->index)) continue;
-    void* room = room_for(r, sizeof(Refund), alignof(Refund));
-    if (room == nullptr) return false;
-    auto* refund = new (room) Refund{match, context.refunds};
-    if (!keep(r, refund->match.key)) return false;
-    refund->match.partition = {};
-    context.refunds = refund;
+// Copies what settle() will need. false: out of memory.
+bool keep_dues(ngx_http_request_t* r, Context& context) noexcept {
+  const std::span<const gate::Due> dues = ticket.verdict.dues;
+  if (dues.empty()) return true;
+  auto* kept = static_cast<gate::Due*>(room_for(r, dues.size_bytes(), alignof(gate::Due)));
+  if (kept == nullptr) return false;
+  std::uninitialized_copy(dues.begin(), dues.end(), kept);
+  for (gate::Due* due = kept; due != kept + dues.size(); ++due) {
+    if (!keep(r, due->key)) return false;
   }
+  context.verdict.dues = {kept, dues.size()};
   return true;
+}
+
+// The response has ended, in whichever way.
+void settle(ngx_http_request_t* r, const Context& context) noexcept {
+  policy::Response response;
+  response.status =
+      static_cast<unsigned>(r->err_status != 0 ? r->err_status : r->headers_out.status);
+  // What the client has not taken was not sent; framing was, but is none of the body.
+  const off_t sent = r->connection->sent - static_cast<off_t>(r->header_size);
+  response.body_bytes =
+      std::min(context.body_bytes, static_cast<std::uint64_t>(std::max<off_t>(sent, 0)));
+  std::optional<nginx::NginxHeaders> headers;
+  if (r->upstream != nullptr && !r->cached) {
+    response.headers = &headers.emplace(r->upstream->headers_in.headers);
+  }
+  context.gate->settle(context.verdict.dues, context.taken, response, context.gate->store().now());
+}
+
+// Settles at once what the gate has just answered: there is no memory to do so later.
+Context* forgo(const gate::Gate& gate, Instant taken) noexcept {
+  gate.settle(ticket.verdict.dues, taken, {.status = NGX_HTTP_INTERNAL_SERVER_ERROR}, taken);
+  return nullptr;
 }
 
 // Asks the gate, and keeps its answer with the request. nullptr: out of memory.
 Context* decide(ngx_http_request_t* r, bool enforceable) noexcept {
   const gate::Gate& gate = *main_conf(r).gate;
-  const nginx::NginxHeaders headers{r};
-  gate.admit(nginx::client_request(r, headers), gate.store().now(),
+  const nginx::NginxHeaders headers{r->headers_in.headers};
+  const Instant now = gate.store().now();
+  gate.admit(nginx::client_request(r, headers), now,
              loc_conf(r).dry_run ? gate::DryRun::yes : gate::DryRun::no, ticket);
   if (ticket.verdict.outcome == gate::Outcome::off) {
     ngx_http_set_ctx(r, &unmatched, ngx_http_headgate_module);
@@ -427,21 +449,21 @@ Context* decide(ngx_http_request_t* r, bool enforceable) noexcept {
   const std::span<const gate::Item> items = ticket.verdict.items;
   ngx_pool_cleanup_t* owner = ngx_pool_cleanup_add(r->pool, 0);
   Slot* context = owner == nullptr ? nullptr : free_slots.take();
-  if (context == nullptr) return nullptr;
-  static_cast<Context&>(*context) = {&gate, ticket.verdict, nullptr, enforceable};
+  if (context == nullptr) return forgo(gate, now);
+  static_cast<Context&>(*context) = {&gate, ticket.verdict, now, 0, enforceable};
   context->verdict.items = {};  // until they are kept
+  context->verdict.dues = {};
   owner->data = context;
   owner->handler = context_cleanup;
   ngx_http_set_ctx(r, context, ngx_http_headgate_module);
   auto* kept = static_cast<gate::Item*>(room_for(r, items.size_bytes(), alignof(gate::Item)));
-  if (kept == nullptr) return nullptr;
+  if (kept == nullptr) return forgo(gate, now);
   std::uninitialized_copy(items.begin(), items.end(), kept);
   for (gate::Item* item = kept; item != kept + items.size(); ++item) {
-    if (!item->pk.empty() && !keep(r, item->pk)) return nullptr;
+    if (!item->pk.empty() && !keep(r, item->pk)) return forgo(gate, now);
   }
   context->verdict.items = {kept, items.size()};
-  if (!keep_refunds(r, *context)) return nullptr;
-  return context;
+  return keep_dues(r, *context) ? context : forgo(gate, now);
 }
 
 // Does nginx's configuration have a page of its own for this status?
@@ -458,7 +480,7 @@ bool has_error_page(ngx_http_request_t* r, ngx_uint_t status) noexcept {
 bool accepts_problem(const ngx_http_request_t* r) noexcept {
   std::array<std::string_view, 16> lines;  // more say nothing new
   std::size_t count = 0;
-  const nginx::NginxHeaders headers{r};
+  const nginx::NginxHeaders headers{r->headers_in.headers};
   while (count < lines.size()) {
     const std::optional<std::string_view> line = headers.line("accept", count);
     if (!line) break;
@@ -889,6 +911,9 @@ extern "C" ngx_int_t init(ngx_conf_t* cf) noexcept {
         nginx::Counters::open(std::move(names), old == nullptr ? nullptr : old->counters);
     conf.gate.emplace(conf.policies, *conf.table, conf.table->secret(), conf.counters->policies());
     conf.reads_bodies = conf.policies->needs_body_bytes();
+    conf.late_costs = std::ranges::any_of(conf.policies->policies(), [](const auto& policy) {
+      return policy.cost_time == policy::CostTime::response;
+    });
   } catch (const std::exception& e) {
     fault(cf, e.what());
     return NGX_ERROR;
@@ -898,6 +923,10 @@ extern "C" ngx_int_t init(ngx_conf_t* cf) noexcept {
   if (add_handler(cf, NGX_HTTP_LOG_PHASE, log_handler) != NGX_OK) return NGX_ERROR;
   next_header_filter = ngx_http_top_header_filter;
   ngx_http_top_header_filter = header_filter;
+  if (conf.late_costs) {
+    next_body_filter = ngx_http_top_body_filter;
+    ngx_http_top_body_filter = body_filter;
+  }
   if (conf.reads_bodies) {
     next_request_body_filter = ngx_http_top_request_body_filter;
     ngx_http_top_request_body_filter = request_body_filter;
