@@ -107,7 +107,9 @@ std::string log_text(const policy::Policy& policy) {
 std::string describe(const policy::Policy& policy) {
   const policy::Grant& own = policy.grants.front();
   std::string out =
-      policy.name + ": " + quota_text(policy, own.quota) + ", " + algorithm_text(policy.terms);
+      policy.name + ": " +
+      (own.unlimited ? "no limit but for overrides"
+                     : quota_text(policy, own.quota) + ", " + algorithm_text(policy.terms));
   if (policy.mode == policy::Mode::shadow) out += ", shadow: decides and counts, never denies";
   if (policy.mode == policy::Mode::off) out += ", off";
   out += '\n';
@@ -128,7 +130,12 @@ std::string describe(const policy::Policy& policy) {
   if (policy.terms.reset != limit::Reset::pace) put("reset", reset_text(policy.terms.reset));
   if (policy.refund_on.any()) put("refund on", statuses_text(policy.refund_on));
   if (policy.status != 429) put("status", std::to_string(policy.status));
+  constexpr std::size_t shown_max = 20;
   for (std::size_t i = 1; i < policy.grants.size(); ++i) {
+    if (i > shown_max) {
+      put("", "and " + std::to_string(policy.grants.size() - i) + " more");
+      break;
+    }
     const policy::Grant& grant = policy.grants[i];
     put(i == 1 ? "overrides" : "", grant.unlimited ? "unlimited" : quota_text(policy, grant.quota));
   }

@@ -10,6 +10,7 @@
 
 #include "headgate/policy/fault.h"
 #include "headgate/policy/map_reader.h"
+#include "headgate/policy/read_boulder.h"
 #include "headgate/policy/read_policy.h"
 #include "headgate/policy/read_settings.h"
 #include "headgate/policy/yaml.h"
@@ -20,7 +21,7 @@ namespace {
 constexpr Key file_keys[] = {{"version"},       {"client-address"},     {"fields"},
                              {"partition-key"}, {"retry-after-jitter"}, {"report"},
                              {"report-when"},   {"problem-details"},    {"upstream-prefix"},
-                             {"store"},         {"policies"},           {"boulder", false},
+                             {"store"},         {"policies"},           {"boulder"},
                              {"envoy", false}};
 
 void read_version(const MapReader& file, Faults& faults) {
@@ -36,21 +37,6 @@ void read_version(const MapReader& file, Faults& faults) {
 std::string beside(const std::string& policy_file, const std::string& path) {
   if (path.empty()) return path;
   return (std::filesystem::path(policy_file).parent_path() / path).string();
-}
-
-std::shared_ptr<const PolicySet> read(std::string_view text, const std::string& name,
-                                      Faults& faults) {
-  const auto document = yaml::Document::parse(text, "'version: 1' and 'policies:'", faults);
-  if (!document) return nullptr;
-  const MapReader file(document->root(), "the file", file_keys, faults);
-  read_version(file, faults);
-  Settings settings = read_settings(file, faults);
-  settings.table.file = beside(name, settings.table.file);
-  const yaml::Node* policies = file.require("policies", "a list of policies");
-  if (policies == nullptr) return nullptr;
-  auto rules = read_policies(*policies, settings.client_address, faults);
-  if (!faults.empty()) return nullptr;
-  return std::make_shared<const PolicySet>(std::move(settings), std::move(rules));
 }
 
 // The bytes of a file, at most one more than a policy file may have; or errno.
@@ -72,6 +58,73 @@ Result<std::string, int> slurp(const std::string& path) {
   return text;
 }
 
+// The text of a file that a policy file names; a fault where it can't be read. Nothing is waited
+// for: only regular files are opened.
+std::optional<std::string> read_named(const MapReader& map, std::string_view key,
+                                      std::string_view expected, std::string& path,
+                                      Faults& faults) {
+  const yaml::Node* node = map.find(key);
+  if (node == nullptr) return std::nullopt;
+  const auto given = read_text(*node, key, expected, faults);
+  if (!given) return std::nullopt;
+  path = beside(path, std::string(*given));
+  std::error_code error;
+  std::string why = "is no regular file";
+  if (std::filesystem::is_regular_file(path, error)) {
+    auto text = slurp(path);
+    if (text) return std::move(*text);
+    error = {text.error(), std::generic_category()};
+  }
+  if (error) why = "can't be read: " + error.message();
+  faults.add(node->at, std::string(key) + " " + in_quotes(path) + " " + why + "; expected " +
+                           std::string(expected));
+  return std::nullopt;
+}
+
+// `boulder`: its limits become policies behind the file's own. What is wrong in its files goes to
+// `others`.
+void read_boulder(const MapReader& file, const std::string& name, PolicySet::Rules& rules,
+                  Faults& faults, std::vector<Fault>& others) {
+  constexpr Key keys[] = {{"defaults"}, {"overrides"}};
+  const yaml::Node* node = file.find("boulder");
+  if (node == nullptr) return;
+  const MapReader map(*node, "boulder", keys, faults);
+  if (map.valid() && !map.has("defaults") && !map.has("overrides")) {
+    faults.add(node->at, "boulder is an empty map; expected 'defaults', 'overrides' or both");
+  }
+  BoulderReader reader;
+  const auto read = [&](std::string_view key, std::string_view expected, auto take) {
+    std::string path = name;
+    const auto text = read_named(map, key, expected, path, faults);
+    if (!text) return;
+    Faults own(path);
+    take(*text, own);
+    for (Fault& fault : own.take()) others.push_back(std::move(fault));
+  };
+  read("defaults", "Boulder's file of default limits",
+       [&](std::string_view text, Faults& own) { reader.read_defaults(text, own); });
+  read("overrides", "Boulder's file of overrides",
+       [&](std::string_view text, Faults& own) { reader.read_overrides(text, own); });
+  reader.add_to(rules, node->at, faults);
+}
+
+std::shared_ptr<const PolicySet> read(std::string_view text, const std::string& name,
+                                      Faults& faults, std::vector<Fault>& others) {
+  const auto document = yaml::Document::parse(text, "'version: 1' and 'policies:'", faults);
+  if (!document) return nullptr;
+  const MapReader file(document->root(), "the file", file_keys, faults);
+  read_version(file, faults);
+  Settings settings = read_settings(file, faults);
+  settings.table.file = beside(name, settings.table.file);
+  const yaml::Node* policies =
+      file.has("boulder") ? file.find("policies") : file.require("policies", "a list of policies");
+  auto rules = policies != nullptr ? read_policies(*policies, settings.client_address, faults)
+                                   : std::make_unique<PolicySet::Rules>();
+  read_boulder(file, name, *rules, faults, others);
+  if (!faults.empty() || !others.empty()) return nullptr;
+  return std::make_shared<const PolicySet>(std::move(settings), std::move(rules));
+}
+
 Failure<std::vector<Fault>> only(const std::string& file, std::string what) {
   return Failure<std::vector<Fault>>(std::vector<Fault>{{file, 0, 0, std::move(what)}});
 }
@@ -81,9 +134,12 @@ Failure<std::vector<Fault>> only(const std::string& file, std::string what) {
 Loaded load_text(std::string_view yaml, const std::string& name) {
   try {
     Faults faults(name);
-    auto policies = read(yaml, name, faults);
+    std::vector<Fault> others;
+    auto policies = read(yaml, name, faults, others);
     if (policies != nullptr) return policies;
-    return Failure<std::vector<Fault>>(faults.take());
+    std::vector<Fault> all = faults.take();
+    std::move(others.begin(), others.end(), std::back_inserter(all));
+    return Failure<std::vector<Fault>>(std::move(all));
   } catch (const std::exception& e) {
     return only(name, std::string("can't be read: ") + e.what());
   }

@@ -26,10 +26,11 @@ struct Fault {
 using Loaded = Result<std::shared_ptr<const PolicySet>, std::vector<Fault>>;
 
 // Reads and validates a whole policy file. A bad file is refused whole, with every fault that was
-// found, in order of position. Never throws.
+// found, in order of position; those of the files that it names follow. Never throws.
 [[nodiscard]] Loaded load_file(const std::string& path);
 
-// The same from memory; `name` stands for the file in faults, and relative paths are relative to it.
+// The same from memory; `name` stands for the file in faults, and relative paths are relative to
+// it.
 [[nodiscard]] Loaded load_text(std::string_view yaml, const std::string& name);
 
 }  // namespace headgate::policy

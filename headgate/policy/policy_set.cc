@@ -88,7 +88,7 @@ std::span<const Match> PolicySet::match(const Request& request, Scratch& scratch
   for (std::size_t i = 0; i < rules_->rules.size(); ++i) {
     const Policy& policy = rules_->policies[i];
     const Rule& rule = rules_->rules[i];
-    if (policy.mode == Mode::off || !applies(rule, subject)) continue;
+    if (rule.boulder != nullptr || policy.mode == Mode::off || !applies(rule, subject)) continue;
 
     const std::size_t key = text.size();
     text.append(rule.key_head);
@@ -124,10 +124,19 @@ std::optional<Match> PolicySet::named(std::string_view policy_name, std::string_
   const Policy& policy = rules_->policies[found->second];
   const Rule& rule = rules_->rules[found->second];
 
+  const std::uint64_t units = std::min(cost, limit::Quota::cost_max);
   text.assign(rule.key_head);
   const std::size_t parts = text.size();
   std::size_t part = parts;
   std::size_t part_count = 0;
+  if (rule.boulder != nullptr) {
+    part = append_counted(text,
+                          [&](std::string& out) { rule.boulder->append_normal(partition, out); });
+    const auto id = rule.boulder->override_of(std::string_view(text).substr(part));
+    Match match{&policy, &granted(policy, rule, id), {}, {}, units, false};
+    place(match, {0, part, text.size() - part, text.size()}, text);
+    return match;
+  }
   if (rule.key.size() >= 2) {
     const std::vector<std::string> given = split_readable(partition, rule.key.size());
     for (; part_count < given.size(); ++part_count) {
@@ -148,7 +157,7 @@ std::optional<Match> PolicySet::named(std::string_view policy_name, std::string_
     });
   }
   const Grant& grant = granted(policy, rule, std::string_view(text).substr(parts));
-  Match match{&policy, &grant, {}, {}, std::min(cost, limit::Quota::cost_max), false};
+  Match match{&policy, &grant, {}, {}, units, false};
   place(match, with_partition(0, parts, part, part_count, text), text);
   return match;
 }

@@ -35,6 +35,15 @@ bool is_host_name(std::string_view host) {
 
 }  // namespace
 
+bool is_icann_suffix(std::string_view name) noexcept {
+  if (name.size() > host_max) return false;
+  char text[host_max + 1];
+  std::memcpy(text, name.data(), name.size());
+  text[name.size()] = '\0';
+  return psl_is_public_suffix2(public_suffixes(), text, PSL_TYPE_ICANN | PSL_TYPE_NO_STAR_RULE) !=
+         0;
+}
+
 void load_public_suffixes() { static_cast<void>(public_suffixes()); }
 
 void append_registered_domain(std::string_view host, std::string& out) {

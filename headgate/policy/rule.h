@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "headgate/policy/boulder_name.h"
 #include "headgate/policy/component.h"
 #include "headgate/policy/condition.h"
 #include "headgate/policy/cost.h"
@@ -33,6 +34,9 @@ struct Rule {
   std::vector<Component> key;
   CostRule cost;
   TextMap<std::uint32_t> overrides;  // length-prefixed parts -> index of a grant
+  // One of Boulder's limits: no request matches it, its key is one part in the limit's own form,
+  // and overrides go by that form.
+  const BoulderName* boulder = nullptr;
 };
 
 struct PolicySet::Rules {

@@ -130,7 +130,7 @@ Result<Answers, std::string> Simulator::apply(const TraceLine& line) {
     const bool admitted = answers.results[i].admitted;
     const bool taken = admitted && (answers.verdict.admitted || !is_enforced(i));
     if (admitted && !taken) continue;
-    summary_.count(matches[i], line.questions[i].key, line.at, taken, answers.results[i].remaining);
+    summary_.count(matches[i], matches[i].partition, line.at, taken, answers.results[i].remaining);
   }
   return answers;
 }

@@ -1,0 +1,57 @@
+// Any bytes as Boulder's files are refused with positioned, printable faults, or are limits that
+// can be asked for any id.
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "headgate/policy/read_boulder.h"
+
+namespace {
+
+using namespace headgate::policy;
+
+void require(bool holds) {
+  if (!holds) std::abort();
+}
+
+void check_faults(Faults& faults) {
+  for (const Fault& fault : faults.take()) {
+    require(!fault.what.empty());
+    for (const char c : fault.what) require(c >= 0x20 && c <= 0x7e);
+  }
+}
+
+void ask(const PolicySet& set, std::string_view id) {
+  for (const Policy& policy : set.policies()) {
+    std::string key;
+    const auto match = set.named(policy.name, id, 1, key);
+    require(match.has_value() && match->grant != nullptr);
+    // Its readable form is the same bucket.
+    std::string again;
+    require(set.named(policy.name, match->partition, 1, again)->key == match->key);
+  }
+}
+
+}  // namespace
+
+// The files, with a NUL between them.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view input(reinterpret_cast<const char*>(data), size);
+  const std::size_t nul = std::min(input.find('\0'), size);
+  BoulderReader reader;
+  Faults faults("fuzz");
+  reader.read_defaults(input.substr(0, nul), faults);
+  if (nul < size) reader.read_overrides(input.substr(nul + 1), faults);
+  auto rules = std::make_unique<PolicySet::Rules>();
+  reader.add_to(*rules, {1, 1}, faults);
+  if (!faults.empty()) {
+    check_faults(faults);
+    return 0;
+  }
+  const PolicySet set({}, std::move(rules));
+  ask(set, input.substr(0, 300));
+  ask(set, input.substr(size - std::min<std::size_t>(size, 30)));
+  return 0;
+}
