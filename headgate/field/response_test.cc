@@ -91,9 +91,8 @@ TEST(Response, Vectors) {
     // Each fault has a place, in a line of that very field.
     for (const Ignored& field : view.ignored) {
       ASSERT_LT(field.line, headers.size() + trailers.size());
-      const auto& [name, value] = field.line < headers.size()
-                                      ? headers[field.line]
-                                      : trailers[field.line - headers.size()];
+      const auto& [name, value] =
+          field.line < headers.size() ? headers[field.line] : trailers[field.line - headers.size()];
       EXPECT_TRUE(is_named({name, value}, field.name)) << name;
       EXPECT_LE(field.offset, value.size());
       EXPECT_TRUE(std::string_view(field.expected).starts_with("expected ")) << field.expected;
