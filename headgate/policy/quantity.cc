@@ -49,12 +49,11 @@ Failure<std::string> failure(std::string text) { return Failure<std::string>(std
 }  // namespace
 
 Parsed<std::uint64_t> parse_integer(std::string_view text, std::uint64_t min, std::uint64_t max) {
-  const std::string expected =
-      "; expected an integer, " + std::to_string(min) + " to " + std::to_string(max);
   const auto value = take_digits(text, huge);
-  if (!value || !text.empty()) return failure("is not an integer" + expected);
-  if (*value < min || *value > max) return failure("is out of range" + expected);
-  return static_cast<std::uint64_t>(*value);
+  const bool is_integer = value && text.empty();
+  if (is_integer && *value >= min && *value <= max) return static_cast<std::uint64_t>(*value);
+  return failure(std::string(is_integer ? "is out of range" : "is not an integer") +
+                 "; expected an integer, " + std::to_string(min) + " to " + std::to_string(max));
 }
 
 Parsed<std::uint64_t> parse_units(std::string_view text) {
