@@ -78,13 +78,14 @@ class Concurrency {
       log::take_back(log, log.size(), cost);
     } else {
       const std::int64_t taken = held(since);
-      const std::size_t i = log::find(log, taken);
-      // Only a log that can be full merges a slot into a later one.
+      std::size_t i = log::find(log, taken);
+      const bool there = i < log.size() && log.get(i).time == taken;
+      // Only a log that can be full merges a slot into a later one. And a request of another
+      // process that had read the clock a little earlier has moved the slot back to its own time.
+      const bool merged = i < log.size() && log_max_ < quota_;
+      if (!there && !merged && i > 0) --i;
       if (i < log.size() && taken > held(now) - lease_) {
-        const Record record = log.get(i);
-        if (record.time == taken || log_max_ < quota_) {
-          log::take_back(log, i, std::min(cost, record.cost));
-        }
+        log::take_back(log, i, std::min(cost, log.get(i).cost));
       }
     }
     return answer(log.units(), true);

@@ -63,6 +63,16 @@ TEST(Concurrency, ASlotOfTheDeadComesBackAfterItsLease) {
   EXPECT_TRUE(law.spend(log, 1, Instant{61 * second}).admitted);
 }
 
+TEST(Concurrency, WorkersWhoseClocksWereReadInAnotherOrderReleaseTheirSlots) {
+  const Concurrency law = law_of(9, 60 * second);
+  VectorLog log;
+  for (const Nanos at : {101, 100, 103, 102}) EXPECT_TRUE(law.spend(log, 1, {at}).admitted);
+  for (const Nanos at : {103, 101, 102, 100}) {
+    EXPECT_TRUE(law.refund(log, 1, {200}, {at}).admitted);
+  }
+  EXPECT_EQ(log.units(), 0u);
+}
+
 TEST(Concurrency, ALateReleaseTakesNobodyElsesSlot) {
   const Concurrency law = law_of(2, 60 * second);
   VectorLog log;

@@ -86,7 +86,7 @@ def test_unreadable_lines_are_skipped_counted_and_told(simulate, trace, tmp_path
     assert [line.split(': ')[0] for line in told] == ['t.jsonl:1', 't.jsonl:3', 't.jsonl:4']
     assert 'expected one object' in told[0]
     assert '"weekly"' in told[1]
-    assert 'concurrency' in told[2]
+    assert 'expected refund' in told[2]
     summary = json.loads(result.stdout)
     assert (summary['skipped'], summary['requests']) == (3, 2)
     decisions = [json.loads(line) for line in (tmp_path / 'd').read_text().splitlines()]
