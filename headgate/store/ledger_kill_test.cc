@@ -2,17 +2,14 @@
 // and no units beyond the quota.
 
 #include <gtest/gtest.h>
-#include <sched.h>
-#include <signal.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <array>
 #include <atomic>
 #include <string>
 #include <vector>
 
+#include "headgate/store/killing.h"
 #include "headgate/store/table.h"
 
 namespace headgate::store {
@@ -40,12 +37,6 @@ struct Tally {
   std::array<std::array<std::atomic<std::uint64_t>, keys>, algorithms.size()> admitted;
   std::atomic<std::uint64_t> progress;
 };
-
-std::uint64_t next(std::uint64_t& state) {
-  state ^= state << 13;
-  state ^= state >> 7;
-  return state ^= state << 17;
-}
 
 Decision ask(Table& table, const Law& law, const std::string& key, std::uint64_t cost, Instant now,
              limit::Op op = limit::Op::spend) {
@@ -88,29 +79,9 @@ TEST(LedgerKill, ProcessesKilledInTheMiddleBreakNothing) {
   ASSERT_NE(memory, MAP_FAILED);
   Tally& tally = *new (memory) Tally{};
 
-  constexpr int kills = 300;
-  std::array<pid_t, 3> children{};
-  std::uint64_t seed = 88172645463325252;
-  for (int killed = 0; killed < kills; ++killed) {
-    for (pid_t& child : children) {
-      if (child != 0) continue;
-      const std::uint64_t child_seed = next(seed);
-      child = fork();
-      ASSERT_GE(child, 0);
-      if (child == 0) hammer(*table, tally, now, child_seed);
-    }
-    const std::uint64_t goal = tally.progress.load() + 1 + next(seed) % 100;
-    while (tally.progress.load() < goal) sched_yield();
-    pid_t& victim = children[next(seed) % children.size()];
-    kill(victim, SIGKILL);
-    waitpid(victim, nullptr, 0);
-    victim = 0;
-  }
-  for (const pid_t child : children) {
-    if (child == 0) continue;
-    kill(child, SIGKILL);
-    waitpid(child, nullptr, 0);
-  }
+  kill_in_the_middle(300, 100, tally.progress,
+                     [&](std::uint64_t seed) { hammer(*table, tally, now, seed); });
+  if (HasFatalFailure()) return;
 
   const Instant end{now.ns + static_cast<Nanos>(tally.progress.load())};
   const Instant later{now.ns + 100 * window};

@@ -1,15 +1,13 @@
 // Processes that are killed at any instruction leave no key stuck and no units beyond the quota.
 
 #include <gtest/gtest.h>
-#include <signal.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <array>
 #include <atomic>
 #include <string>
 
+#include "headgate/store/killing.h"
 #include "headgate/store/table.h"
 
 namespace headgate::store {
@@ -27,12 +25,6 @@ struct Tally {
   std::array<std::atomic<std::uint64_t>, keys> admitted;  // per key; at most what really was
   std::atomic<std::uint64_t> progress;
 };
-
-std::uint64_t next(std::uint64_t& state) {
-  state ^= state << 13;
-  state ^= state >> 7;
-  return state ^= state << 17;
-}
 
 const Law narrow = limit::make_law({2 * quota, 2 * static_cast<Nanos>(quota) * second}, {}).value();
 
@@ -72,32 +64,9 @@ TEST(TableKill, ProcessesKilledInTheMiddleBreakNothing) {
   ASSERT_NE(memory, MAP_FAILED);
   Tally& tally = *new (memory) Tally{};
 
-  constexpr int kills = 300;
-  std::array<pid_t, 3> children{};
-  int killed = 0;
-  std::uint64_t seed = 88172645463325252;
-  while (killed < kills) {
-    for (pid_t& child : children) {
-      if (child != 0) continue;
-      const std::uint64_t child_seed = next(seed);
-      child = fork();
-      ASSERT_GE(child, 0);
-      if (child == 0) hammer(*table, tally, now, child_seed);
-    }
-    // Let them get on a little, each time a different way, then kill one.
-    const std::uint64_t goal = tally.progress.load() + 1 + next(seed) % 200;
-    while (tally.progress.load() < goal) sched_yield();
-    pid_t& victim = children[next(seed) % children.size()];
-    kill(victim, SIGKILL);
-    waitpid(victim, nullptr, 0);
-    victim = 0;
-    ++killed;
-  }
-  for (const pid_t child : children) {
-    if (child == 0) continue;
-    kill(child, SIGKILL);
-    waitpid(child, nullptr, 0);
-  }
+  kill_in_the_middle(300, 200, tally.progress,
+                     [&](std::uint64_t seed) { hammer(*table, tally, now, seed); });
+  if (HasFatalFailure()) return;
 
   const auto spend = [&](const std::string& key, std::uint64_t cost, Instant at) {
     const Charge charge{&narrow, key, cost};

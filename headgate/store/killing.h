@@ -1,0 +1,55 @@
+// Processes that are killed at random moments: what the kill tests share.
+//
+// Linked into tests only.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+
+namespace headgate::store {
+
+// A stream of random numbers. `state` is never 0.
+inline std::uint64_t next(std::uint64_t& state) {
+  state ^= state << 13;
+  state ^= state >> 7;
+  return state ^= state << 17;
+}
+
+// Keeps three processes at work(seed), which counts up `progress` and never returns, and kills one
+// of them after the other: each after a little progress, at most `stride`, and each time a
+// different way.
+template <class Work>
+void kill_in_the_middle(int kills, std::uint64_t stride, std::atomic<std::uint64_t>& progress,
+                        Work work) {
+  std::array<pid_t, 3> children{};
+  std::uint64_t seed = 88172645463325252;
+  for (int killed = 0; killed < kills; ++killed) {
+    for (pid_t& child : children) {
+      if (child != 0) continue;
+      const std::uint64_t child_seed = next(seed);
+      child = fork();
+      ASSERT_GE(child, 0);
+      if (child == 0) work(child_seed);
+    }
+    const std::uint64_t goal = progress.load() + 1 + next(seed) % stride;
+    while (progress.load() < goal) sched_yield();
+    pid_t& victim = children[next(seed) % children.size()];
+    kill(victim, SIGKILL);
+    waitpid(victim, nullptr, 0);
+    victim = 0;
+  }
+  for (const pid_t child : children) {
+    if (child == 0) continue;
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+  }
+}
+
+}  // namespace headgate::store
