@@ -1,0 +1,63 @@
+// Any stream means the same whether it comes at once or in two parts, and no more of it is kept
+// than one command may have. What was read is written and read again as the same.
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headgate/net/resp_reader.h"
+#include "headgate/net/resp_writer.h"
+
+namespace {
+
+using headgate::net::RespLimits;
+using headgate::net::RespReader;
+using headgate::net::RespVersion;
+using headgate::net::RespWriter;
+
+constexpr RespLimits limits{16, 4096};
+
+void require(bool holds) {
+  if (!holds) std::abort();
+}
+
+// The commands as one text; a fault ends it.
+std::string hear(const std::vector<std::string_view>& chunks) {
+  RespReader reader(limits);
+  std::string heard;
+  RespWriter writer(heard, RespVersion::resp2);
+  std::string kept;
+  for (const std::string_view chunk : chunks) {
+    kept += chunk;
+    std::string_view bytes = kept;
+    for (;;) {
+      const RespReader::Found found = reader.read(bytes);
+      if (found == RespReader::Found::fault) {
+        writer.error(reader.fault());
+        return heard;
+      }
+      bytes.remove_prefix(reader.used());
+      if (found == RespReader::Found::more) break;
+      require(!reader.arguments().empty() && reader.arguments().size() <= limits.arguments_max);
+      writer.array(reader.arguments().size());
+      for (const std::string_view argument : reader.arguments()) writer.bulk(argument);
+    }
+    require(bytes.size() <= limits.command_max + 64);
+    kept.erase(0, kept.size() - bytes.size());
+  }
+  return heard;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view input(reinterpret_cast<const char*>(data), size);
+  const std::string whole = hear({input});
+  const std::size_t middle = size == 0 ? 0 : data[0] % (size + 1);
+  require(hear({input.substr(0, middle), input.substr(middle)}) == whole);
+  if (whole.find('-') == std::string::npos && whole.size() < limits.command_max) {
+    require(hear({whole}) == whole);
+  }
+  return 0;
+}

@@ -1,0 +1,202 @@
+#include "headgate/net/resp_reader.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace headgate::net {
+namespace {
+
+constexpr int digits_max = 18;  // fit 64 bits, whatever they are
+
+bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
+
+bool is_space(char c) noexcept {
+  return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\v' || c == '\f' || c == '\0';
+}
+
+// The value of a hexadecimal digit, or -1.
+int hex_value(char c) noexcept {
+  if (is_digit(c)) return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+char unescaped(char c) noexcept {
+  switch (c) {
+    case 'n':
+      return '\n';
+    case 'r':
+      return '\r';
+    case 't':
+      return '\t';
+    case 'b':
+      return '\b';
+    case 'a':
+      return '\a';
+    default:
+      return c;
+  }
+}
+
+}  // namespace
+
+RespReader::Found RespReader::read(std::string_view bytes) {
+  used_ = 0;
+  arguments_.clear();
+  for (;;) {
+    const std::string_view command = bytes.substr(used_);
+    if (command.empty()) return Found::more;
+    const Found found = command.front() == '*' ? read_array(command) : read_inline(command);
+    if (found != Found::command) return found;
+    used_ += std::exchange(at_, 0);
+    if (!arguments_.empty()) return found;
+  }
+}
+
+// The number of a line like "*3" or "$11", whose type is at `at`; moves `at` behind the line.
+RespReader::Line RespReader::read_header(std::string_view bytes, std::size_t& at,
+                                         std::int64_t& number) noexcept {
+  const char* p = bytes.data() + at + 1;
+  const char* const end = bytes.data() + bytes.size();
+  const bool negative = p != end && *p == '-';
+  if (negative) ++p;
+  const char* const digits = p;
+  std::int64_t value = 0;
+  for (; p != end && is_digit(*p) && p - digits < digits_max; ++p) value = value * 10 + (*p - '0');
+  if (p == end) return Line::more;
+  if (*p != '\r' || p == digits) return Line::malformed;
+  if (p + 1 == end) return Line::more;
+  if (p[1] != '\n') return Line::malformed;
+  number = negative ? -value : value;
+  at = static_cast<std::size_t>(p + 2 - bytes.data());
+  return Line::number;
+}
+
+RespReader::Found RespReader::read_array(std::string_view bytes) {
+  if (at_ == 0) {
+    elements_.clear();
+    switch (read_header(bytes, at_, expected_)) {
+      case Line::more:
+        return Found::more;
+      case Line::malformed:
+        return fail("invalid multibulk length");
+      case Line::number:
+        break;
+    }
+    if (expected_ > static_cast<std::int64_t>(limits_.arguments_max)) {
+      return fail("invalid multibulk length");
+    }
+  }
+  for (; expected_ > 0; --expected_) {
+    if (const Found found = read_element(bytes); found != Found::command) return found;
+  }
+  for (const Slice& slice : elements_) arguments_.push_back(bytes.substr(slice.begin, slice.size));
+  return Found::command;
+}
+
+// One element, a bulk string or an integer. Found::command: it is whole.
+RespReader::Found RespReader::read_element(std::string_view bytes) {
+  if (at_ == bytes.size()) return Found::more;
+  const char type = bytes[at_];
+  if (type != '$' && type != ':') {
+    const bool printable = type > ' ' && type <= '~';
+    return fail(std::string("expected '$', got '") + (printable ? type : '?') + '\'');
+  }
+  std::size_t at = at_;
+  std::int64_t number = 0;
+  const Line line = read_header(bytes, at, number);
+  if (line == Line::more) return Found::more;
+  if (type == ':') {
+    if (line == Line::malformed || at > limits_.command_max) return fail("invalid integer");
+    elements_.push_back(
+        {static_cast<std::uint32_t>(at_ + 1), static_cast<std::uint32_t>(at - at_ - 3)});
+    at_ = at;
+    return Found::command;
+  }
+  const std::size_t room = limits_.command_max - std::min(limits_.command_max, at + 2);
+  if (line == Line::malformed || number < 0 || static_cast<std::uint64_t>(number) > room) {
+    return fail("invalid bulk length");
+  }
+  const auto size = static_cast<std::size_t>(number);
+  if (bytes.size() - at < size + 2) return Found::more;
+  if (bytes[at + size] != '\r' || bytes[at + size + 1] != '\n') {
+    return fail("expected a line end behind a bulk string");
+  }
+  elements_.push_back({static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(size)});
+  at_ = at + size + 2;
+  return Found::command;
+}
+
+RespReader::Found RespReader::read_inline(std::string_view bytes) {
+  const std::size_t end = bytes.find('\n', at_);
+  if (end == std::string_view::npos || end >= limits_.command_max) {
+    if (bytes.size() > limits_.command_max) return fail("too big inline request");
+    at_ = bytes.size();
+    return Found::more;
+  }
+  at_ = end + 1;
+  std::string_view line = bytes.substr(0, end);
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  return split(line) ? Found::command : Found::fault;
+}
+
+// Splits at white space; "..." and '...' may hold some. False: it failed.
+bool RespReader::split(std::string_view line) {
+  elements_.clear();
+  inline_text_.clear();
+  std::size_t at = 0;
+  for (;;) {
+    while (at < line.size() && is_space(line[at])) ++at;
+    if (at == line.size()) break;
+    if (elements_.size() == limits_.arguments_max) {
+      fail("too many arguments in inline request");
+      return false;
+    }
+    const std::size_t begin = inline_text_.size();
+    while (at < line.size() && !is_space(line[at])) {
+      if (line[at] != '"' && line[at] != '\'') {
+        inline_text_.push_back(line[at++]);
+      } else if (!unquote(line, at)) {
+        fail("unbalanced quotes in request");
+        return false;
+      }
+    }
+    elements_.push_back({static_cast<std::uint32_t>(begin),
+                         static_cast<std::uint32_t>(inline_text_.size() - begin)});
+  }
+  const std::string_view text = inline_text_;
+  for (const Slice& slice : elements_) arguments_.push_back(text.substr(slice.begin, slice.size));
+  return true;
+}
+
+// Appends what is between the quotes at `at`, and moves behind the closing one, which must end the
+// argument. Double quotes know \n \r \t \b \a and \xHH; single quotes know \' alone.
+bool RespReader::unquote(std::string_view line, std::size_t& at) {
+  const char quote = line[at++];
+  while (at < line.size()) {
+    const char c = line[at++];
+    if (c == quote) return at == line.size() || is_space(line[at]);
+    if (c != '\\' || at == line.size() || (quote == '\'' && line[at] != '\'')) {
+      inline_text_.push_back(c);
+      continue;
+    }
+    const char escaped = line[at++];
+    if (quote == '"' && escaped == 'x' && at + 1 < line.size() && hex_value(line[at]) >= 0 &&
+        hex_value(line[at + 1]) >= 0) {
+      inline_text_.push_back(static_cast<char>(hex_value(line[at]) << 4 | hex_value(line[at + 1])));
+      at += 2;
+    } else {
+      inline_text_.push_back(quote == '"' ? unescaped(escaped) : escaped);
+    }
+  }
+  return false;
+}
+
+RespReader::Found RespReader::fail(std::string_view why) {
+  fault_ = "Protocol error: ";
+  fault_ += why;
+  return Found::fault;
+}
+
+}  // namespace headgate::net

@@ -1,0 +1,225 @@
+// Commands come out as they went in, however the stream is cut; hostile streams end early.
+
+#include "headgate/net/resp_reader.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headgate/base/allocations.h"
+
+namespace headgate::net {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using Found = RespReader::Found;
+using Command = std::vector<std::string>;
+
+struct Heard {
+  std::vector<Command> commands;
+  std::string fault;
+  std::size_t held_most = 0;  // bytes that had to be kept for later
+
+  friend bool operator==(const Heard& a, const Heard& b) {
+    return a.commands == b.commands && a.fault == b.fault;
+  }
+};
+
+std::ostream& operator<<(std::ostream& out, const Heard& heard) {
+  return out << testing::PrintToString(heard.commands) << ' ' << heard.fault;
+}
+
+// What a reader makes of a stream that comes in these chunks. Each time it gets a copy of exactly
+// what is there, so that AddressSanitizer sees every look elsewhere.
+Heard hear(const std::vector<std::string_view>& chunks, const RespLimits& limits = {}) {
+  RespReader reader(limits);
+  Heard heard;
+  std::string kept;
+  for (const std::string_view chunk : chunks) {
+    kept += chunk;
+    const auto copy = std::make_unique<char[]>(kept.size());
+    std::copy(kept.begin(), kept.end(), copy.get());
+    std::string_view bytes(copy.get(), kept.size());
+    for (;;) {
+      const Found found = reader.read(bytes);
+      if (found == Found::fault) {
+        heard.fault = reader.fault();
+        return heard;
+      }
+      if (found == Found::command) {
+        heard.commands.emplace_back(reader.arguments().begin(), reader.arguments().end());
+      }
+      bytes.remove_prefix(reader.used());
+      if (found == Found::more) break;
+    }
+    kept = bytes;
+    heard.held_most = std::max(heard.held_most, kept.size());
+  }
+  return heard;
+}
+
+Heard hear_whole(std::string_view stream, const RespLimits& limits = {}) {
+  return hear({stream}, limits);
+}
+
+Heard hear_byte_by_byte(std::string_view stream, const RespLimits& limits = {}) {
+  std::vector<std::string_view> chunks;
+  for (std::size_t i = 0; i < stream.size(); ++i) chunks.push_back(stream.substr(i, 1));
+  return hear(chunks, limits);
+}
+
+std::string as_array(const Command& command) {
+  std::string text = '*' + std::to_string(command.size()) + "\r\n";
+  for (const std::string& argument : command) {
+    text += '$' + std::to_string(argument.size()) + "\r\n" + argument + "\r\n";
+  }
+  return text;
+}
+
+std::string as_inline(const Command& command) {
+  std::string text;
+  for (const std::string& argument : command) {
+    text += " \"";
+    for (const char c : argument) {
+      constexpr char hex[] = "0123456789abcdef";
+      const auto byte = static_cast<unsigned char>(c);
+      if (byte > ' ' && byte < 127 && c != '"' && c != '\\') {
+        text += c;
+      } else {
+        text += {'\\', 'x', hex[byte >> 4], hex[byte & 15]};
+      }
+    }
+    text += '"';
+  }
+  return text + "\r\n";
+}
+
+std::vector<std::string_view> cut(std::string_view stream) {
+  std::vector<std::string_view> chunks;
+  while (!stream.empty()) {
+    const auto size =
+        *rc::gen::inRange<std::size_t>(1, std::min<std::size_t>(stream.size(), 40) + 1);
+    chunks.push_back(stream.substr(0, size));
+    stream.remove_prefix(size);
+  }
+  return chunks;
+}
+
+TEST(RespReader, ReadsEveryCommandHoweverTheStreamIsCut) {
+  EXPECT_TRUE(rc::check([] {
+    const auto argument = rc::gen::container<std::string>(rc::gen::arbitrary<char>());
+    const auto commands = *rc::gen::container<std::vector<Command>>(
+        rc::gen::nonEmpty(rc::gen::container<Command>(argument)));
+    std::string stream;
+    for (const Command& command : commands) {
+      stream += *rc::gen::arbitrary<bool>() ? as_array(command) : as_inline(command);
+      if (*rc::gen::inRange(0, 4) == 0)
+        stream += *rc::gen::element("*0\r\n", "*-1\r\n", "\r\n", " \n");
+    }
+    const Heard heard = hear(cut(stream));
+    RC_ASSERT(heard.fault == "");
+    RC_ASSERT(heard.commands == commands);
+  }));
+}
+
+TEST(RespReader, HearsTheSameOfAnyStreamHoweverItIsCut) {
+  EXPECT_TRUE(rc::check([] {
+    const auto piece = rc::gen::element<std::string>(
+        "*", "$", ":", "\r\n", "\r", "\n", "0", "1", "2", "3", "-", "a", "\"", "'", "\\", " ",
+        "*2\r\n$1\r\na\r\n:7\r\n", "*1\r\n$4\r\nPING\r\n", "PING\r\n", std::string(1, '\0'), "99");
+    std::string stream;
+    for (const std::string& p : *rc::gen::container<std::vector<std::string>>(piece)) stream += p;
+    const RespLimits limits{4, 32};
+    const Heard whole = hear_whole(stream, limits);
+    RC_ASSERT(hear(cut(stream), limits) == whole);
+    RC_ASSERT(hear_byte_by_byte(stream, limits) == whole);
+    RC_ASSERT(whole.held_most <= 2 * limits.command_max);
+  }));
+}
+
+TEST(RespReader, TakesIntegersInsideArrays) {
+  const Heard heard = hear_byte_by_byte("*3\r\n$3\r\nfoo\r\n:-42\r\n:7\r\n*1\r\n$1\r\nx\r\n");
+  EXPECT_THAT(heard.commands, ElementsAre(Command{"foo", "-42", "7"}, Command{"x"}));
+}
+
+TEST(RespReader, SplitsInlineCommandsAsRedisDoes) {
+  const auto arguments = [](std::string_view line) { return hear_whole(line).commands; };
+  EXPECT_THAT(arguments("PING\n"), ElementsAre(Command{"PING"}));
+  EXPECT_THAT(arguments("  set\t k  v \r\n"), ElementsAre(Command{"set", "k", "v"}));
+  EXPECT_THAT(arguments("echo \"a b\\n\\x41\\\"\" 'c\\'d \\n'\r\n"),
+              ElementsAre(Command{"echo", "a b\nA\"", "c'd \\n"}));
+  EXPECT_THAT(arguments("echo \"\" ''\r\n"), ElementsAre(Command{"echo", "", ""}));
+  EXPECT_THAT(arguments("echo \"\\xzz\\x4\"\r\n"), ElementsAre(Command{"echo", "xzzx4"}));
+  EXPECT_THAT(arguments("\r\n \r\n"), IsEmpty());
+}
+
+TEST(RespReader, SaysWhatIsWrong) {
+  const auto fault = [](std::string_view stream) {
+    const Heard heard = hear_whole(stream);
+    EXPECT_EQ(hear_byte_by_byte(stream), heard);
+    EXPECT_THAT(heard.commands, IsEmpty());
+    return heard.fault;
+  };
+  EXPECT_EQ(fault("*x\r\n"), "Protocol error: invalid multibulk length");
+  EXPECT_EQ(fault("*\r\n"), "Protocol error: invalid multibulk length");
+  EXPECT_EQ(fault("*1025\r\n"), "Protocol error: invalid multibulk length");
+  EXPECT_EQ(fault("*99999999999999999999\r\n"), "Protocol error: invalid multibulk length");
+  EXPECT_EQ(fault("*1\rX"), "Protocol error: invalid multibulk length");
+  EXPECT_EQ(fault("*1\r\n*1\r\n$1\r\na\r\n"), "Protocol error: expected '$', got '*'");
+  EXPECT_EQ(fault("*1\r\n\x01"), "Protocol error: expected '$', got '?'");
+  EXPECT_EQ(fault("*1\r\n$-1\r\n"), "Protocol error: invalid bulk length");
+  EXPECT_EQ(fault("*1\r\n$1073741824\r\n"), "Protocol error: invalid bulk length");
+  EXPECT_EQ(fault("*1\r\n:a\r\n"), "Protocol error: invalid integer");
+  EXPECT_THAT(fault("*1\r\n$1\r\nab\r\n"), HasSubstr("line end behind a bulk string"));
+  EXPECT_EQ(fault("echo \"a\r\n"), "Protocol error: unbalanced quotes in request");
+  EXPECT_EQ(fault("echo \"a\"b\r\n"), "Protocol error: unbalanced quotes in request");
+  EXPECT_EQ(fault("echo 'a\\'\r\n"), "Protocol error: unbalanced quotes in request");
+}
+
+TEST(RespReader, HoldsNoMoreThanACommandMayHave) {
+  const RespLimits limits{4, 100};
+  EXPECT_EQ(hear_byte_by_byte(std::string(1000, 'a'), limits).fault,
+            "Protocol error: too big inline request");
+  EXPECT_EQ(hear_byte_by_byte(std::string(99, 'a') + "\n", limits).commands.size(), 1u);
+  EXPECT_EQ(hear_whole("a b c d e\n", limits).fault,
+            "Protocol error: too many arguments in inline request");
+  // Several arguments may together be as long as one alone.
+  const std::string half(40, 'x');
+  EXPECT_EQ(hear_whole(as_array({half, half}), limits).fault,
+            "Protocol error: invalid bulk length");
+  EXPECT_EQ(hear_whole(as_array({half}), limits).commands.size(), 1u);
+}
+
+TEST(RespReader, RefusesALongStringWithoutWaitingForIt) {
+  EXPECT_EQ(hear_whole("*2\r\n$4\r\nECHO\r\n$1073741824\r\n").fault,
+            "Protocol error: invalid bulk length");
+}
+
+TEST(RespReader, AllocatesNothingOnceItIsWarm) {
+  const std::string stream = as_array({"CL.THROTTLE", "user123", "15", "30", "60"}) +
+                             as_inline({"CL.THROTTLE", "user123", "15", "30", "60"});
+  RespReader reader;
+  const auto read_all = [&] {
+    std::string_view bytes = stream;
+    for (int commands = 0; commands < 2; ++commands) {
+      ASSERT_EQ(reader.read(bytes), Found::command);
+      bytes.remove_prefix(reader.used());
+    }
+    ASSERT_EQ(reader.read(bytes), Found::more);
+  };
+  read_all();
+  const std::size_t before = allocations();
+  for (int i = 0; i < 100; ++i) read_all();
+  EXPECT_EQ(allocations(), before);
+}
+
+}  // namespace
+}  // namespace headgate::net
