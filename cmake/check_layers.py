@@ -10,7 +10,7 @@ import re
 import sys
 
 FLOOR = {'base': 0, 'limit': 1, 'field': 1, 'net': 1, 'policy': 2, 'store': 2, 'gate': 3, 'redis': 3,
-         'client': 4, 'sim': 4, 'nginx': 5, 'server': 5, 'cli': 5}
+         'client': 4, 'sim': 4, 'nginx': 5, 'server': 5, 'cli': 6}
 INCLUDE = re.compile(r'^\s*#\s*include\s*["<]headgate/([a-z]+)/', re.M)
 
 

@@ -12,6 +12,7 @@
 #include "headgate/cli/exit_status.h"
 #include "headgate/cli/explain.h"
 #include "headgate/cli/gateway.h"
+#include "headgate/cli/serve.h"
 #include "headgate/cli/simulate.h"
 
 namespace headgate::cli {
@@ -35,6 +36,7 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   app.get_formatter()->column_width(26);
   std::map<std::string, std::function<int()>> commands = {{"gateway", add_gateway(app)},
+                                                          {"serve", add_serve(app)},
                                                           {"check", add_check(app)},
                                                           {"simulate", add_simulate(app)},
                                                           {"explain", add_explain(app)}};

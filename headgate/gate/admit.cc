@@ -39,16 +39,22 @@ void Gate::admit(const policy::Request& request, Instant now, DryRun dry_run, Ti
   ticket.matched = matches.size();
   if (matches.empty()) return done.call(done.context);
 
-  // Charge: enforced policies all or none, each shadow policy as if alone.
+  charge(matches, dry_run, limit::Op::spend, ticket);
+}
+
+// Enforced policies all or none, each shadow policy as if alone.
+void Gate::charge(std::span<const policy::Match> matches, DryRun dry_run, limit::Op op,
+                  Ticket& ticket) const noexcept {
+  ticket.op = op;
   const auto enforced = [&](const policy::Match& match) {
     return dry_run == DryRun::no && match.policy->mode == policy::Mode::enforce;
   };
   std::size_t charges = 0;
   const auto charge = [&](std::size_t match) {
     const policy::Match& m = matches[match];
-    const bool late = m.policy->cost_time == policy::CostTime::response;
-    ticket.charges[charges] = {&m.grant->law, m.key, m.cost,
-                               late ? limit::Op::peek : limit::Op::spend};
+    const bool late = op == limit::Op::spend && m.policy->cost_time == policy::CostTime::response;
+    ticket.charges[charges] = {&m.grant->law, m.key, late ? 1 : m.cost,
+                               late ? limit::Op::peek : op};
     ticket.match_of[charges++] = static_cast<std::uint8_t>(match);
   };
   for (std::size_t i = 0; i < matches.size(); ++i) {
@@ -65,7 +71,7 @@ void Gate::admit(const policy::Request& request, Instant now, DryRun dry_run, Ti
   };
   if (ticket.enforced > 0) bundle(0, ticket.enforced);
   for (std::size_t i = ticket.enforced; i < charges; ++i) bundle(i, 1);
-  store_.take(std::span(ticket.bundles).first(bundles), now,
+  store_.take(std::span(ticket.bundles).first(bundles), ticket.now,
               {[](void* context) noexcept { merge(*static_cast<Ticket*>(context)); }, &ticket});
 }
 
@@ -177,7 +183,7 @@ std::uint64_t Gate::jitter(Nanos wait, const Ticket& ticket) const noexcept {
 }
 
 void Gate::count(const Ticket& ticket) const noexcept {
-  if (counts_.empty()) return;
+  if (counts_.empty() || ticket.op == limit::Op::peek) return;
   const bool denied = ticket.verdict.outcome == Outcome::denied;
   const auto add = [](std::atomic<std::uint64_t>& counter) {
     counter.fetch_add(1, std::memory_order_relaxed);
@@ -185,6 +191,10 @@ void Gate::count(const Ticket& ticket) const noexcept {
   for (std::size_t i = 0; i < ticket.matched; ++i) {
     const policy::Match& match = ticket.scratch.matches[ticket.match_of[i]];
     PolicyCounts& counts = counts_[match.policy->index];
+    if (ticket.op == limit::Op::refund) {
+      add(counts.refunded);
+      continue;
+    }
     if (match.cost_defaulted) add(counts.cost_defaulted);
     if (!ticket.decisions[i].admitted) {
       add(i < ticket.enforced ? counts.denied : counts.shadow_denied);

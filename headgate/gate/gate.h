@@ -6,9 +6,11 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "headgate/base/siphash.h"
+#include "headgate/gate/check.h"
 #include "headgate/gate/counts.h"
 #include "headgate/gate/report.h"
 #include "headgate/gate/ticket.h"
@@ -37,12 +39,25 @@ class Gate {
   void admit(const policy::Request& request, Instant now, DryRun dry_run, Ticket& ticket,
              store::Completion done = {}) const noexcept;
 
+  // Decides checks of named policies as of `now`: enforced ones all or none, each shadow one as if
+  // alone. `op` is spend, peek or refund (of concurrency: release). A spend under a policy whose
+  // cost is late is admitted where anything is left, and then charged whatever it costs.
+  // std::nullopt: done; ticket.results answers the checks in their order, and ticket.verdict is as
+  // admit() leaves it, without dues. Otherwise nothing was decided. Completes before it returns,
+  // and needs a store that does.
+  [[nodiscard]] std::optional<CheckFault> decide(std::span<const Check> checks, limit::Op op,
+                                                 Instant now, Ticket& ticket) const noexcept;
+
   // Settles the dues of a request that was admitted at `taken`, once, when its response has ended
   // in whichever way. A slot that is never released comes back with its lease.
   void settle(std::span<const Due> dues, Instant taken, const policy::Response& response,
               Instant now) const noexcept;
 
  private:
+  void charge(std::span<const policy::Match> matches, DryRun dry_run, limit::Op op,
+              Ticket& ticket) const noexcept;
+  std::optional<CheckFault> name(std::span<const Check> checks, Ticket& ticket) const noexcept;
+  void debit_late(std::span<const Check> checks, Ticket& ticket) const noexcept;
   static void merge(Ticket& ticket) noexcept;
   void conclude(Ticket& ticket) const noexcept;
   void itemise(Ticket& ticket, std::uint64_t jitter) const noexcept;

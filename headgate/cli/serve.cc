@@ -1,0 +1,133 @@
+#include "headgate/cli/serve.h"
+
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "headgate/cli/exit_status.h"
+#include "headgate/server/log.h"
+#include "headgate/server/server.h"
+
+namespace headgate::cli {
+namespace {
+
+// A kind of door, and where the command line wants it.
+struct Doors {
+  server::DoorKind kind;
+  const char* option;
+  const char* about;
+  server::MakeDoor make_door;
+  server::MakeService make_service;
+  std::vector<std::string> at;
+};
+
+struct Options {
+  std::string config;
+  std::vector<Doors> doors = {};
+  std::string token_file;
+  std::string log = "text";
+  unsigned threads = 0;
+};
+
+int fail(ExitStatus status, const std::string& words) {
+  std::cerr << "headgate: " << words << '\n';
+  return status;
+}
+
+// The first line of the file, or what is wrong with it.
+Result<std::string, std::string> read_token(const std::string& path) {
+  constexpr std::size_t token_min = 16;
+  std::ifstream file(path);
+  std::string token;
+  if (!file || !std::getline(file, token)) {
+    return Failure<std::string>(path + ": expected a file whose first line is the token");
+  }
+  while (!token.empty() && (token.back() == '\r' || token.back() == ' ')) token.pop_back();
+  if (token.size() < token_min) {
+    return Failure<std::string>(path + ": expected a token of at least " +
+                                std::to_string(token_min) + " characters on the first line");
+  }
+  for (const char c : token) {
+    if (c <= ' ' || c > '~') {
+      return Failure<std::string>(path + ": expected a token of printable ASCII without spaces");
+    }
+  }
+  return token;
+}
+
+int run(const Options& options) {
+  server::ServerOptions serving;
+  serving.threads = options.threads;
+  for (const Doors& doors : options.doors) {
+    for (const std::string& text : doors.at) {
+      auto endpoint = server::Endpoint::parse(text);
+      if (!endpoint) return fail(wrong_usage, doors.option + (' ' + endpoint.error()));
+      if (!endpoint->is_local() && options.token_file.empty()) {
+        return fail(wrong_usage,
+                    doors.option + (' ' + endpoint->text()) +
+                        ": other machines could reach it, so it needs --token-file FILE with the "
+                        "token that callers must show; or listen on 127.0.0.1");
+      }
+      serving.listening.push_back(
+          {doors.kind, std::move(*endpoint), doors.make_door, doors.make_service});
+    }
+  }
+  if (serving.listening.empty()) {
+    std::string names;
+    for (const Doors& doors : options.doors)
+      names += (names.empty() ? "" : ", ") + std::string(doors.option);
+    return fail(wrong_usage, "serve: nothing to listen on; expected at least one of " + names);
+  }
+  if (!options.token_file.empty()) {
+    auto token = read_token(options.token_file);
+    if (!token) return fail(input_fault, token.error());
+    serving.door.token = std::move(*token);
+  }
+  const auto engine = server::Engine::open(options.config);
+  if (!engine) {
+    for (const std::string& fault : engine.error()) std::cerr << fault << '\n';
+    return input_fault;
+  }
+  server::start_log(options.log == "json" ? server::LogFormat::json : server::LogFormat::text);
+  const auto served = server::run_server(**engine, std::move(serving));
+  if (!served) return fail(input_fault, served.error());
+  return done;
+}
+
+}  // namespace
+
+std::function<int()> add_serve(CLI::App& headgate) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = headgate.add_subcommand("serve", "Run the decision server");
+  command->add_option("--config", options->config, "The policy file")
+      ->required()
+      ->type_name("FILE");
+  for (Doors& doors : options->doors) {
+    command->add_option(doors.option, doors.at, doors.about)
+        ->type_name("ADDR:PORT|unix:PATH")
+        ->allow_extra_args(false);
+  }
+  command
+      ->add_option("--token-file", options->token_file,
+                   "Callers must show the token on its first line: HTTP Authorization: Bearer, "
+                   "RESP AUTH, gRPC metadata")
+      ->type_name("FILE");
+  command->add_option("--threads", options->threads, "Workers; default: one a processor")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1024).description(""));
+  command->add_option("--log", options->log, "Log lines as text or json")
+      ->capture_default_str()
+      ->type_name("FORMAT")
+      ->check(CLI::IsMember({"text", "json"}).description(""));
+  command->footer(
+      "SIGHUP reads the policy file again; a file with faults is refused and the old one stays in "
+      "force.\nSIGINT and SIGTERM finish what has begun; a second one leaves at once.\n"
+      "Exit status: 0 done, 1 a file or an address could not be used, 2 wrong usage.");
+  return [options] { return run(*options); };
+}
+
+}  // namespace headgate::cli

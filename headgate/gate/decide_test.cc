@@ -1,0 +1,193 @@
+// Decisions on named policies, and that they are the same as those on requests.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "headgate/gate/gate.h"
+#include "headgate/gate/table_options.h"
+#include "headgate/policy/load.h"
+#include "headgate/store/table.h"
+
+namespace headgate::gate {
+namespace {
+
+using limit::Op;
+
+class NoHeaders final : public policy::Headers {
+ public:
+  std::optional<std::string_view> line(std::string_view, std::size_t) const noexcept override {
+    return std::nullopt;
+  }
+};
+
+class Desk {
+ public:
+  explicit Desk(const std::string& policies) {
+    auto loaded = policy::load_text("version: 1\npolicies:\n" + policies, "test.yaml");
+    if (!loaded) {
+      for (const auto& fault : loaded.error()) ADD_FAILURE() << fault.text();
+      std::abort();
+    }
+    auto options = table_options(**loaded);
+    options.memory = 1 << 20;
+    table_ = store::Table::open(options).value();
+    counts = std::vector<PolicyCounts>((*loaded)->policies().size());
+    gate_ = std::make_unique<Gate>(*loaded, *table_, table_->secret(), counts);
+    now = table_->now();
+  }
+
+  std::optional<CheckFault> ask(std::vector<Check> checks, Op op = Op::spend) {
+    return gate_->decide(checks, op, now, ticket);
+  }
+
+  // r of every check; -1 where it is denied.
+  std::vector<int> left() const {
+    std::vector<int> all;
+    for (const CheckResult& result : ticket.results) {
+      all.push_back(result.decision.admitted ? static_cast<int>(result.decision.remaining) : -1);
+    }
+    return all;
+  }
+
+  Outcome request() {
+    const NoHeaders headers;
+    policy::Request request;
+    request.method = "GET";
+    request.path = "/";
+    request.peer = policy::Address::parse("192.0.2.1");
+    request.headers = &headers;
+    gate_->admit(request, now, DryRun::no, ticket);
+    return ticket.verdict.outcome;
+  }
+
+  std::string ratelimit() {
+    std::array<char, 4096> room;
+    Writer out(room);
+    for (const Line& line : gate_->report().write(ticket.verdict.items, out)) {
+      if (line.name == "RateLimit") return std::string(line.value);
+    }
+    return {};
+  }
+
+  Instant now;
+  Ticket ticket;
+  std::vector<PolicyCounts> counts;
+
+ private:
+  std::unique_ptr<store::Table> table_;
+  std::unique_ptr<Gate> gate_;
+};
+
+constexpr const char* two = R"(
+  - {name: burst, quota: 3, window: 60s}
+  - {name: daily, quota: 10, window: 1d}
+)";
+
+TEST(Decide, SpendsTheBucketThatRequestsSpend) {
+  Desk desk(two);
+  EXPECT_EQ(desk.request(), Outcome::admitted);
+  ASSERT_EQ(desk.ask({{"burst", "192.0.2.1"}}), std::nullopt);
+  EXPECT_THAT(desk.left(), testing::ElementsAre(1));
+  EXPECT_EQ(desk.request(), Outcome::admitted);
+  EXPECT_EQ(desk.request(), Outcome::denied);
+}
+
+TEST(Decide, AnswersInTheOrderOfTheChecks) {
+  Desk desk(two);
+  ASSERT_EQ(desk.ask({{"daily", "a", 2}, {"burst", "a"}}), std::nullopt);
+  EXPECT_THAT(desk.left(), testing::ElementsAre(8, 2));
+  EXPECT_EQ(desk.ratelimit(), R"("daily";r=8;t=69120, "burst";r=2;t=40)");
+}
+
+TEST(Decide, TakesAllOrNone) {
+  Desk desk(two);
+  ASSERT_EQ(desk.ask({{"burst", "a"}, {"daily", "a", 11}}), std::nullopt);
+  EXPECT_EQ(desk.ticket.verdict.outcome, Outcome::denied);
+  EXPECT_EQ(desk.ticket.verdict.denier->name, "daily");
+  EXPECT_EQ(desk.ticket.verdict.retry_after, std::nullopt) << "no time helps";
+  ASSERT_EQ(desk.ask({{"burst", "a", 0}}, Op::peek), std::nullopt);
+  EXPECT_THAT(desk.left(), testing::ElementsAre(3));
+}
+
+TEST(Decide, PeeksChargeAndCountNothing) {
+  Desk desk(two);
+  ASSERT_EQ(desk.ask({{"burst", "a", 2}}, Op::peek), std::nullopt);
+  EXPECT_THAT(desk.left(), testing::ElementsAre(1)) << "as spending 2 would leave";
+  ASSERT_EQ(desk.ask({{"burst", "a", 4}}, Op::peek), std::nullopt);
+  EXPECT_THAT(desk.left(), testing::ElementsAre(-1));
+  ASSERT_EQ(desk.ask({{"burst", "a", 0}}, Op::peek), std::nullopt);
+  EXPECT_THAT(desk.left(), testing::ElementsAre(3));
+  EXPECT_EQ(desk.counts[0].admitted + desk.counts[0].denied, 0u);
+}
+
+TEST(Decide, RefundsGiveBack) {
+  Desk desk(two);
+  ASSERT_EQ(desk.ask({{"burst", "a", 3}}), std::nullopt);
+  ASSERT_EQ(desk.ask({{"burst", "a", 2}}, Op::refund), std::nullopt);
+  EXPECT_THAT(desk.left(), testing::ElementsAre(2));
+  EXPECT_EQ(desk.counts[0].admitted, 1u);
+  EXPECT_EQ(desk.counts[0].refunded, 1u);
+}
+
+TEST(Decide, ShadowPoliciesDecideWithoutDenying) {
+  Desk desk(R"(
+  - {name: trial, quota: 1, window: 60s, mode: shadow}
+  - {name: burst, quota: 3, window: 60s}
+)");
+  for (int i = 0; i < 2; ++i) ASSERT_EQ(desk.ask({{"trial", "a"}, {"burst", "a"}}), std::nullopt);
+  EXPECT_EQ(desk.ticket.verdict.outcome, Outcome::shadow_denied);
+  EXPECT_THAT(desk.left(), testing::ElementsAre(-1, 1));
+  EXPECT_EQ(desk.ratelimit(), R"("burst";r=1;t=20)");
+}
+
+TEST(Decide, WhatIsNotLimitedIsAdmittedAndSaysSo) {
+  Desk desk(R"(
+  - {name: sleeping, quota: 1, window: 60s, mode: off}
+  - {name: burst, quota: 1, window: 60s, overrides: [{ids: ["192.0.2.9"], quota: unlimited}]}
+)");
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_EQ(desk.ask({{"sleeping", "a"}, {"burst", "192.0.2.9"}}), std::nullopt);
+    EXPECT_TRUE(desk.ticket.results[0].decision.admitted);
+    EXPECT_FALSE(desk.ticket.results[0].limited);
+    EXPECT_TRUE(desk.ticket.results[1].decision.admitted);
+    EXPECT_FALSE(desk.ticket.results[1].limited);
+    EXPECT_EQ(desk.ticket.verdict.outcome, Outcome::off);
+  }
+}
+
+TEST(Decide, ALateCostMayExceedWhatIsLeft) {
+  Desk desk(R"(
+  - {name: tokens, quota: 10, window: 10s, cost: {response-header: x-tokens}, unit: tokens}
+)");
+  ASSERT_EQ(desk.ask({{"tokens", "a", 15}}), std::nullopt);
+  EXPECT_TRUE(desk.ticket.results[0].decision.admitted);
+  EXPECT_EQ(desk.ratelimit(), R"("tokens";r=0;t=6)") << "the debt is told";
+  ASSERT_EQ(desk.ask({{"tokens", "a", 1}}), std::nullopt);
+  EXPECT_THAT(desk.left(), testing::ElementsAre(-1));
+}
+
+TEST(Decide, SaysWhichCheckCannotBeAskedAndDoesNothing) {
+  Desk desk(two);
+  using Reason = CheckFault::Reason;
+  auto fault = desk.ask({{"burst", "a"}, {"brust", "a"}});
+  ASSERT_TRUE(fault);
+  EXPECT_EQ(fault->check, 1u);
+  EXPECT_EQ(fault->reason, Reason::unknown_policy);
+  fault = desk.ask({{"burst", "a"}, {"daily", "a"}, {"burst", "a"}});
+  ASSERT_TRUE(fault);
+  EXPECT_EQ(fault->check, 2u);
+  EXPECT_EQ(fault->reason, Reason::asked_twice);
+  fault = desk.ask(std::vector<Check>(policy::policies_max + 1));
+  ASSERT_TRUE(fault);
+  EXPECT_EQ(fault->reason, Reason::too_many);
+  ASSERT_EQ(desk.ask({{"burst", "a", 0}}, Op::peek), std::nullopt);
+  EXPECT_THAT(desk.left(), testing::ElementsAre(3)) << "nothing was spent by those";
+}
+
+}  // namespace
+}  // namespace headgate::gate

@@ -1,0 +1,63 @@
+// A door: what turns the bytes of connections into decisions and back.
+#pragma once
+
+#include <boost/asio/generic/stream_protocol.hpp>
+#include <boost/asio/io_context.hpp>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "headgate/base/result.h"
+#include "headgate/server/door_kind.h"
+
+namespace headgate::server {
+
+class Endpoint;
+class Engine;
+class Station;
+
+// TCP or Unix, on its worker's io_context.
+using Socket = boost::asio::generic::stream_protocol::socket;
+
+// What every door keeps to.
+struct DoorOptions {
+  std::string token;                  // what callers must show; empty: nothing
+  std::chrono::seconds idle{300};     // a connection that asks for nothing is closed
+  std::chrono::seconds patience{10};  // for a request that has begun to arrive, or a reply to leave
+  std::size_t connections_max = 20000;  // of one worker; further ones are closed at once
+};
+
+// One per worker and kind of door. Everything that it does happens on its worker's thread.
+class Door {
+ public:
+  virtual ~Door() = default;
+
+  // Takes over a connection that was accepted. The socket is non-blocking.
+  virtual void open(Socket socket) = 0;
+
+  // Finishes what connections have begun, then closes them. open() is not called again.
+  virtual void stop() noexcept = 0;
+};
+
+using MakeDoor = std::unique_ptr<Door> (*)(Station& station, boost::asio::io_context& io,
+                                           const DoorOptions& options);
+
+// A door with threads and a listener of its own.
+class Service {
+ public:
+  virtual ~Service() = default;
+
+  // Where it listens, as Endpoint::text().
+  [[nodiscard]] virtual const std::string& address() const noexcept = 0;
+
+  // Finishes what has begun; breaks off what has not ended by then.
+  virtual void stop(std::chrono::steady_clock::time_point deadline) noexcept = 0;
+};
+
+using MakeService = Result<std::unique_ptr<Service>, std::string> (*)(Engine& engine,
+                                                                      const Endpoint& endpoint,
+                                                                      const DoorOptions& options);
+
+}  // namespace headgate::server

@@ -1,0 +1,170 @@
+#include "headgate/server/endpoint.h"
+
+#include <netdb.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+
+namespace headgate::server {
+namespace {
+
+constexpr int backlog = 4096;
+
+Failure<std::string> cannot(const std::string& text, int error) {
+  std::string why;
+  switch (error) {
+    case EADDRINUSE:
+      return Failure<std::string>(text +
+                                  " is in use by another program; stop it, or choose another "
+                                  "address (port 0 takes any free one)");
+    case EACCES:
+      return Failure<std::string>("no permission to listen on " + text);
+    case EADDRNOTAVAIL:
+      return Failure<std::string>("can't listen on " + text +
+                                  ": this machine does not have that address");
+    default:
+      return Failure<std::string>("can't listen on " + text + ": " + std::strerror(error));
+  }
+}
+
+std::string numeric(const sockaddr* address, socklen_t size) {
+  if (address->sa_family == AF_UNIX) {
+    return std::string("unix:") + reinterpret_cast<const sockaddr_un*>(address)->sun_path;
+  }
+  char host[NI_MAXHOST];
+  char port[NI_MAXSERV];
+  getnameinfo(address, size, host, sizeof host, port, sizeof port, NI_NUMERICHOST | NI_NUMERICSERV);
+  const bool v6 = address->sa_family == AF_INET6;
+  return (v6 ? '[' + std::string(host) + ']' : std::string(host)) + ':' + port;
+}
+
+// A socket that a server left behind when it was killed: it is there, and nobody answers.
+bool abandoned(const sockaddr* address, socklen_t size) {
+  const auto* path = reinterpret_cast<const sockaddr_un*>(address)->sun_path;
+  struct stat found {};
+  if (lstat(path, &found) != 0 || !S_ISSOCK(found.st_mode)) return false;
+  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return false;
+  const bool refused = connect(fd, address, size) != 0 && errno == ECONNREFUSED;
+  close(fd);
+  return refused;
+}
+
+}  // namespace
+
+Endpoint::Endpoint(const sockaddr* address, socklen_t size) : size_(size) {
+  std::memcpy(&address_, address, size);
+  text_ = numeric(address, size);
+}
+
+Result<Endpoint, std::string> Endpoint::parse(std::string_view text) {
+  constexpr std::string_view unix_prefix = "unix:";
+  if (text.starts_with(unix_prefix)) {
+    const std::string_view path = text.substr(unix_prefix.size());
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    if (path.empty() || path.size() >= sizeof address.sun_path) {
+      return Failure<std::string>('"' + std::string(text) + "\": expected unix:PATH with at most " +
+                                  std::to_string(sizeof address.sun_path - 1) + " bytes of path");
+    }
+    std::memcpy(address.sun_path, path.data(), path.size());
+    return Endpoint(reinterpret_cast<const sockaddr*>(&address), sizeof address);
+  }
+  const auto malformed = [&] {
+    return Failure<std::string>('"' + std::string(text) +
+                                "\": expected ADDRESS:PORT, such as 127.0.0.1:8081 or [::1]:8081, "
+                                "or unix:PATH");
+  };
+  const std::size_t colon = text.rfind(':');
+  if (colon == std::string_view::npos || colon == 0) return malformed();
+  std::string host(text.substr(0, colon));
+  const std::string port(text.substr(colon + 1));
+  if (host.starts_with('[')) {
+    if (!host.ends_with(']') || host.size() < 3) return malformed();
+    host = host.substr(1, host.size() - 2);
+  } else if (host.find(':') != std::string::npos) {
+    return malformed();
+  }
+  if (host == "*") host = "0.0.0.0";
+  const bool digits = port.find_first_not_of("0123456789") == std::string::npos;
+  if (port.empty() || port.size() > 5 || !digits || std::stoi(port) > 65535) return malformed();
+
+  addrinfo hints{};
+  hints.ai_family = AF_UNSPEC;
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
+  addrinfo* found = nullptr;
+  if (const int error = getaddrinfo(host.c_str(), port.c_str(), &hints, &found); error != 0) {
+    return Failure<std::string>('"' + std::string(text) + "\": " + gai_strerror(error));
+  }
+  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(found, &freeaddrinfo);
+  return Endpoint(found->ai_addr, found->ai_addrlen);
+}
+
+bool Endpoint::is_local() const noexcept {
+  switch (family()) {
+    case AF_UNIX:
+      return true;
+    case AF_INET:
+      return ntohl(reinterpret_cast<const sockaddr_in*>(&address_)->sin_addr.s_addr) >> 24 == 127;
+    default:
+      return IN6_IS_ADDR_LOOPBACK(&reinterpret_cast<const sockaddr_in6*>(&address_)->sin6_addr);
+  }
+}
+
+Result<int, std::string> Endpoint::bound(bool shared) const {
+  const int fd = socket(family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0) return cannot(text_, errno);
+  const int on = 1;
+  if (!is_unix()) {
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (shared) setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on);
+    if (family() == AF_INET6) setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
+  }
+  if (bind(fd, address(), size_) != 0) {
+    const int error = errno;
+    close(fd);
+    return cannot(text_, error);
+  }
+  return fd;
+}
+
+Result<int, std::string> Endpoint::listen() {
+  if (!ours_) {
+    // Sockets that share a port would join those of another server that shares it.
+    if (is_unix()) {
+      if (abandoned(address(), size_)) {
+        unlink(reinterpret_cast<const sockaddr_un*>(&address_)->sun_path);
+      }
+    } else {
+      const auto probe = bound(false);
+      if (!probe) return probe;
+      // Asks for a port that is really free, listening sockets included.
+      const bool free = ::listen(*probe, 1) == 0;
+      const int error = errno;
+      socklen_t size = sizeof address_;
+      getsockname(*probe, reinterpret_cast<sockaddr*>(&address_), &size);
+      close(*probe);
+      if (!free) return cannot(text_, error);
+      text_ = numeric(address(), size_);
+    }
+  }
+  const auto fd = bound(true);
+  if (!fd) return fd;
+  if (::listen(*fd, backlog) != 0) {
+    const int error = errno;
+    close(*fd);
+    return cannot(text_, error);
+  }
+  ours_ = true;
+  return fd;
+}
+
+void Endpoint::remove() const noexcept {
+  if (is_unix() && ours_) unlink(reinterpret_cast<const sockaddr_un*>(&address_)->sun_path);
+}
+
+}  // namespace headgate::server

@@ -1,0 +1,67 @@
+#include "headgate/server/engine.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "headgate/gate/table_options.h"
+
+namespace headgate::server {
+namespace {
+
+std::vector<std::string> texts(const std::vector<policy::Fault>& faults) {
+  std::vector<std::string> all;
+  for (const policy::Fault& fault : faults) all.push_back(fault.text());
+  return all;
+}
+
+}  // namespace
+
+Engine::Engine(std::string config, std::unique_ptr<store::Table> table,
+               std::shared_ptr<const policy::PolicySet> policies)
+    : config_(std::move(config)),
+      table_(std::move(table)),
+      in_force_(std::make_shared<const Generation>(std::move(policies), *table_, 1)) {}
+
+Result<std::unique_ptr<Engine>, std::vector<std::string>> Engine::open(const std::string& config) {
+  using Faults = Failure<std::vector<std::string>>;
+  auto policies = policy::load_file(config);
+  if (!policies) return Faults(texts(policies.error()));
+  auto table = store::Table::open(gate::table_options(**policies));
+  if (!table) return Faults({table.error()});
+  return std::unique_ptr<Engine>(new Engine(config, std::move(*table), std::move(*policies)));
+}
+
+std::shared_ptr<const Generation> Engine::in_force() const {
+  const std::lock_guard lock(mutex_);
+  return in_force_;
+}
+
+Result<void, std::vector<std::string>> Engine::reload() {
+  auto policies = policy::load_file(config_);
+  if (!policies) {
+    refused_reloads_.fetch_add(1, std::memory_order_relaxed);
+    return Failure<std::vector<std::string>>(texts(policies.error()));
+  }
+  const std::lock_guard lock(mutex_);
+  const std::uint64_t next = number() + 1;
+  in_force_ = std::make_shared<const Generation>(std::move(*policies), *table_, next);
+  number_.store(next, std::memory_order_release);
+  return {};
+}
+
+void Engine::for_each_station(const std::function<void(const Station&)>& see) const {
+  const std::lock_guard lock(stations_mutex_);
+  for (const Station* station : stations_) see(*station);
+}
+
+void Engine::add(const Station& station) {
+  const std::lock_guard lock(stations_mutex_);
+  stations_.push_back(&station);
+}
+
+void Engine::remove(const Station& station) noexcept {
+  const std::lock_guard lock(stations_mutex_);
+  std::erase(stations_, &station);
+}
+
+}  // namespace headgate::server

@@ -1,0 +1,66 @@
+// What all doors of one decision server share: the table, the policy file in force, the stations.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "headgate/base/result.h"
+#include "headgate/policy/load.h"
+#include "headgate/server/generation.h"
+#include "headgate/store/table.h"
+
+namespace headgate::server {
+
+class Station;
+
+// Thread-safe. Outlives every Station.
+class Engine {
+ public:
+  // Loads the policy file and opens the table that it asks for. Errors: sentences for people.
+  [[nodiscard]] static Result<std::unique_ptr<Engine>, std::vector<std::string>> open(
+      const std::string& config);
+
+  [[nodiscard]] store::Table& table() noexcept { return *table_; }
+  [[nodiscard]] const std::string& config() const noexcept { return config_; }
+
+  // The policy file in force. Stations keep a copy, and look whether number() is still theirs.
+  [[nodiscard]] std::shared_ptr<const Generation> in_force() const;
+  [[nodiscard]] std::uint64_t number() const noexcept {
+    return number_.load(std::memory_order_acquire);
+  }
+
+  // Reads the policy file again. A refused file changes nothing. Errors: its faults. The table
+  // stays as it is; its memory and file are those of the first policy file.
+  [[nodiscard]] Result<void, std::vector<std::string>> reload();
+  [[nodiscard]] std::uint64_t reloads() const noexcept { return number() - 1; }
+  [[nodiscard]] std::uint64_t refused_reloads() const noexcept {
+    return refused_reloads_.load(std::memory_order_relaxed);
+  }
+
+  // Calls `see` with every station there is, one after the other. None can end meanwhile.
+  void for_each_station(const std::function<void(const Station&)>& see) const;
+
+ private:
+  friend class Station;
+
+  Engine(std::string config, std::unique_ptr<store::Table> table,
+         std::shared_ptr<const policy::PolicySet> policies);
+  void add(const Station& station);
+  void remove(const Station& station) noexcept;
+
+  std::string config_;
+  std::unique_ptr<store::Table> table_;
+  mutable std::mutex mutex_;
+  std::shared_ptr<const Generation> in_force_;
+  std::atomic<std::uint64_t> number_{1};
+  std::atomic<std::uint64_t> refused_reloads_{0};
+  mutable std::mutex stations_mutex_;
+  std::vector<const Station*> stations_;
+};
+
+}  // namespace headgate::server

@@ -1,0 +1,95 @@
+#include "headgate/server/engine.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "headgate/server/station.h"
+
+namespace headgate::server {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class EngineTest : public testing::Test {
+ protected:
+  EngineTest() {
+    char pattern[] = "/tmp/headgate-engine-XXXXXX";
+    directory_ = mkdtemp(pattern);
+    config = directory_ / "headgate.yaml";
+  }
+  ~EngineTest() override { std::filesystem::remove_all(directory_); }
+
+  void write(int quota) {
+    std::ofstream(config) << "version: 1\nstore: {table: {memory: 1MiB}}\npolicies:\n"
+                          << "  - {name: burst, quota: " << quota << ", window: 60s}\n";
+  }
+
+  std::string config;
+
+ private:
+  std::filesystem::path directory_;
+};
+
+std::uint64_t left_after_one(Station& station) {
+  const gate::Check check{"burst", "a"};
+  EXPECT_EQ(station.in_force().gate().decide({&check, 1}, limit::Op::spend, station.now(),
+                                             station.ticket()),
+            std::nullopt);
+  return station.ticket().results[0].decision.remaining;
+}
+
+TEST_F(EngineTest, AReloadChangesThePoliciesAndKeepsTheState) {
+  write(3);
+  const auto engine = Engine::open(config).value();
+  Station station(*engine);
+  EXPECT_EQ(left_after_one(station), 2u);
+  write(5);
+  ASSERT_TRUE(engine->reload());
+  EXPECT_EQ(engine->reloads(), 1u);
+  EXPECT_EQ(left_after_one(station), 2u) << "20 s of debt, and 12 s for this, of 60 s";
+}
+
+TEST_F(EngineTest, ARefusedFileChangesNothing) {
+  write(3);
+  const auto engine = Engine::open(config).value();
+  Station station(*engine);
+  std::ofstream(config) << "version: 1\npolicies: [{nmae: burst}]\n";
+  const auto reloaded = engine->reload();
+  ASSERT_FALSE(reloaded);
+  EXPECT_THAT(reloaded.error().front(), HasSubstr(config + ":2:"));
+  EXPECT_EQ(engine->reloads(), 0u);
+  EXPECT_EQ(engine->refused_reloads(), 1u);
+  EXPECT_EQ(left_after_one(station), 2u);
+}
+
+TEST_F(EngineTest, SaysWhatIsWrongAtTheStart) {
+  const auto missing = Engine::open(config);
+  ASSERT_FALSE(missing);
+  EXPECT_THAT(missing.error().front(), HasSubstr(config));
+}
+
+TEST_F(EngineTest, KnowsItsStations) {
+  write(3);
+  const auto engine = Engine::open(config).value();
+  const auto count = [&] {
+    int stations = 0;
+    engine->for_each_station([&](const Station&) { ++stations; });
+    return stations;
+  };
+  EXPECT_EQ(count(), 0);
+  {
+    const Station one(*engine);
+    const Station two(*engine);
+    EXPECT_EQ(count(), 2);
+  }
+  EXPECT_EQ(count(), 0);
+}
+
+}  // namespace
+}  // namespace headgate::server

@@ -1,0 +1,162 @@
+#include "headgate/server/server.h"
+
+#include <fcntl.h>
+#include <spdlog/spdlog.h>
+#include <systemd/sd-daemon.h>
+
+#include <algorithm>
+#include <csignal>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "headgate/server/worker.h"
+
+namespace headgate::server {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds look_again{20};  // whether the workers have ended
+
+// The signals that the server hears, blocked in this thread and in those that it starts.
+class Signals {
+ public:
+  Signals() {
+    sigemptyset(&set_);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set_, signal);
+    pthread_sigmask(SIG_BLOCK, &set_, &before_);
+    std::signal(SIGPIPE, SIG_IGN);
+  }
+  ~Signals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  Signals(const Signals&) = delete;
+  Signals& operator=(const Signals&) = delete;
+
+  [[nodiscard]] int wait() const {
+    int signal = 0;
+    while (sigwait(&set_, &signal) != 0) {
+    }
+    return signal;
+  }
+
+  // std::nullopt: none came within that time.
+  [[nodiscard]] std::optional<int> wait_for(std::chrono::milliseconds time) const {
+    const timespec limit{static_cast<time_t>(time.count() / 1000),
+                         static_cast<long>(time.count() % 1000 * 1'000'000)};
+    const int signal = sigtimedwait(&set_, nullptr, &limit);
+    return signal > 0 ? std::optional(signal) : std::nullopt;
+  }
+
+ private:
+  sigset_t set_{};
+  sigset_t before_{};
+};
+
+std::uint64_t monotonic_micros() {
+  return static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::microseconds>(Clock::now().time_since_epoch())
+          .count());
+}
+
+void reload(Engine& engine) {
+  sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%llu",
+             static_cast<unsigned long long>(monotonic_micros()));
+  if (const auto reloaded = engine.reload()) {
+    spdlog::info("{} is in force now: {} policies", engine.config(),
+                 engine.in_force()->policies().policies().size());
+  } else {
+    for (const std::string& fault : reloaded.error()) spdlog::error("{}", fault);
+    spdlog::error("{} is refused; the policies before it stay in force", engine.config());
+  }
+  sd_notify(0, "READY=1");
+}
+
+// Everything that serves. Stops what was started when it goes.
+class Services {
+ public:
+  Services(Engine& engine, const ServerOptions& options) : engine_(engine), options_(options) {
+    const unsigned threads =
+        options.threads > 0 ? options.threads : std::max(1u, std::thread::hardware_concurrency());
+    for (unsigned i = 0; i < threads; ++i) {
+      workers_.push_back(std::make_unique<Worker>(engine, options_.door));
+    }
+  }
+
+  Result<void, std::string> listen(Listening& listening) {
+    if (listening.make_service != nullptr) {
+      auto service = listening.make_service(engine_, listening.endpoint, options_.door);
+      if (!service) return Failure<std::string>(service.error());
+      spdlog::info("{} on {}", name(listening.kind), (*service)->address());
+      services_.push_back(std::move(*service));
+      return {};
+    }
+    std::optional<int> shared;  // of a Unix socket, which has one queue for all
+    for (const auto& worker : workers_) {
+      int fd = -1;
+      if (shared) {
+        fd = fcntl(*shared, F_DUPFD_CLOEXEC, 0);
+      } else {
+        const auto opened = listening.endpoint.listen();
+        if (!opened) return Failure<std::string>(opened.error());
+        fd = *opened;
+        if (listening.endpoint.is_unix()) shared = fd;
+      }
+      worker->listen(listening, fd);
+    }
+    spdlog::info("{} on {}", name(listening.kind), listening.endpoint.text());
+    return {};
+  }
+
+  void start() {
+    for (const auto& worker : workers_) worker->start();
+  }
+
+  void stop(const Signals& signals) {
+    const auto deadline = Clock::now() + options_.stop_within;
+    for (const auto& worker : workers_) worker->stop();
+    const auto all_ended = [&] {
+      return std::all_of(workers_.begin(), workers_.end(),
+                         [](const auto& worker) { return worker->ended(); });
+    };
+    bool at_once = false;
+    while (!all_ended() && !at_once && Clock::now() < deadline) {
+      const auto signal = signals.wait_for(look_again);
+      at_once = signal && *signal != SIGHUP;
+    }
+    for (const auto& service : services_) service->stop(at_once ? Clock::now() : deadline);
+    for (const auto& worker : workers_) {
+      worker->abort();
+      worker->join();
+    }
+  }
+
+ private:
+  Engine& engine_;
+  const ServerOptions& options_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+  std::vector<std::unique_ptr<Service>> services_;
+};
+
+}  // namespace
+
+Result<void, std::string> run_server(Engine& engine, ServerOptions options) {
+  const Signals signals;
+  Services services(engine, options);
+  for (Listening& listening : options.listening) {
+    if (auto listens = services.listen(listening); !listens) return listens;
+  }
+  services.start();
+  spdlog::info("serving {} policies of {}", engine.in_force()->policies().policies().size(),
+               engine.config());
+  sd_notify(0, "READY=1");
+
+  while (signals.wait() == SIGHUP) reload(engine);
+
+  sd_notify(0, "STOPPING=1");
+  spdlog::info("stopping");
+  services.stop(signals);
+  for (const Listening& listening : options.listening) listening.endpoint.remove();
+  return {};
+}
+
+}  // namespace headgate::server

@@ -1,0 +1,87 @@
+#include "headgate/server/worker.h"
+
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <utility>
+
+namespace headgate::server {
+namespace {
+
+using boost::asio::generic::stream_protocol;
+using boost::system::error_code;
+
+// After an accept() that failed for want of descriptors or memory.
+constexpr std::chrono::milliseconds pause{50};
+
+}  // namespace
+
+struct Worker::Listener {
+  Listener(boost::asio::io_context& io, const Listening& listening, int fd, Station& station,
+           const DoorOptions& options)
+      : is_tcp(!listening.endpoint.is_unix()),
+        acceptor(io, stream_protocol(listening.endpoint.family(), 0), fd),
+        pausing(io),
+        door(listening.make_door(station, io, options)) {}
+
+  bool is_tcp;
+  boost::asio::basic_socket_acceptor<stream_protocol> acceptor;
+  boost::asio::steady_timer pausing;
+  std::unique_ptr<Door> door;
+};
+
+Worker::Worker(Engine& engine, const DoorOptions& options) : options_(options), station_(engine) {}
+
+Worker::~Worker() = default;
+
+void Worker::listen(const Listening& listening, int fd) {
+  listeners_.push_back(std::make_unique<Listener>(io_, listening, fd, station_, options_));
+}
+
+void Worker::accept(Listener& listener) {
+  listener.acceptor.async_accept([this, &listener](error_code error, Socket socket) {
+    if (!listener.acceptor.is_open()) return;
+    if (error == boost::asio::error::connection_aborted || !error) {
+      if (!error) {
+        const int on = 1;
+        if (listener.is_tcp) {
+          setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+        }
+        socket.non_blocking(true, error);
+        listener.door->open(std::move(socket));
+      }
+      return accept(listener);
+    }
+    listener.pausing.expires_after(pause);
+    listener.pausing.async_wait([this, &listener](error_code) {
+      if (listener.acceptor.is_open()) accept(listener);
+    });
+  });
+}
+
+void Worker::start() {
+  thread_ = std::thread([this] {
+    for (const auto& listener : listeners_) accept(*listener);
+    io_.run();
+    ended_.store(true, std::memory_order_release);
+  });
+}
+
+void Worker::stop() {
+  boost::asio::post(io_, [this] {
+    for (const auto& listener : listeners_) {
+      error_code ignored;
+      listener->acceptor.close(ignored);
+      listener->pausing.cancel();
+      listener->door->stop();
+    }
+  });
+}
+
+void Worker::abort() { io_.stop(); }
+
+void Worker::join() { thread_.join(); }
+
+}  // namespace headgate::server
