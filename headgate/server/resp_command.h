@@ -1,0 +1,64 @@
+// The commands of the RESP door, as COMMAND tells them to clients.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "headgate/net/resp_writer.h"
+
+namespace headgate::server {
+
+struct RespArgument {
+  std::string_view name;
+  std::string_view type;  // as COMMAND DOCS names them: key, string, integer
+  bool optional = false;
+};
+
+struct RespCommand {
+  enum class Id : std::uint8_t {
+    cl_throttle,
+    throttle,
+    hg_decide,
+    hg_peek,
+    hg_refund,
+    ping,
+    echo,
+    hello,
+    auth,
+    select,
+    client,
+    command,
+    config,
+    info,
+    quit,
+    reset,
+  };
+
+  Id id;
+  std::string_view name;  // in lower case
+  int arity;              // words, the name included; negative: that many or more
+  int words_max;          // of those with a negative arity; 0: any number
+  int key;                // which word is the key; 0: none
+  bool changes;           // state, that is
+  bool before_auth;       // may be asked without AUTH
+  std::string_view summary;
+  std::span<const RespArgument> arguments;
+
+  [[nodiscard]] constexpr bool takes(std::size_t words) const noexcept {
+    const auto count = static_cast<int>(words);
+    if (arity >= 0) return count == arity;
+    return count >= -arity && (words_max == 0 || count <= words_max);
+  }
+};
+
+// nullptr: there is none of this name. Upper and lower case are the same.
+[[nodiscard]] const RespCommand* find_command(std::string_view name) noexcept;
+
+// Answers COMMAND [COUNT | INFO [name ...] | DOCS [name ...] | LIST]; `call` begins with COMMAND.
+void answer_command(std::span<const std::string_view> call, net::RespWriter& out);
+
+// Whether two texts differ at most in the case of ASCII letters.
+[[nodiscard]] bool same_word(std::string_view a, std::string_view b) noexcept;
+
+}  // namespace headgate::server
