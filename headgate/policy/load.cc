@@ -11,6 +11,7 @@
 #include "headgate/policy/fault.h"
 #include "headgate/policy/map_reader.h"
 #include "headgate/policy/read_boulder.h"
+#include "headgate/policy/read_envoy.h"
 #include "headgate/policy/read_policy.h"
 #include "headgate/policy/read_settings.h"
 #include "headgate/policy/yaml.h"
@@ -22,7 +23,7 @@ constexpr Key file_keys[] = {{"version"},       {"client-address"},     {"fields
                              {"partition-key"}, {"retry-after-jitter"}, {"report"},
                              {"report-when"},   {"problem-details"},    {"upstream-prefix"},
                              {"store"},         {"policies"},           {"boulder"},
-                             {"envoy", false}};
+                             {"envoy"}};
 
 void read_version(const MapReader& file, Faults& faults) {
   const yaml::Node* node = file.require("version", "version: 1");
@@ -60,10 +61,9 @@ Result<std::string, int> slurp(const std::string& path) {
 
 // The text of a file that a policy file names; a fault where it can't be read. Nothing is waited
 // for: only regular files are opened.
-std::optional<std::string> read_named(const MapReader& map, std::string_view key,
+std::optional<std::string> read_named(const yaml::Node* node, std::string_view key,
                                       std::string_view expected, std::string& path,
                                       Faults& faults) {
-  const yaml::Node* node = map.find(key);
   if (node == nullptr) return std::nullopt;
   const auto given = read_text(*node, key, expected, faults);
   if (!given) return std::nullopt;
@@ -81,8 +81,19 @@ std::optional<std::string> read_named(const MapReader& map, std::string_view key
   return std::nullopt;
 }
 
-// `boulder`: its limits become policies behind the file's own. What is wrong in its files goes to
-// `others`.
+// Has `take` read a file that a policy file names; what is wrong in it goes to `others`.
+template <class Take>
+void read_other(const yaml::Node* node, std::string_view key, std::string_view expected,
+                const std::string& name, Faults& faults, std::vector<Fault>& others, Take take) {
+  std::string path = name;
+  const auto text = read_named(node, key, expected, path, faults);
+  if (!text) return;
+  Faults own(path);
+  take(*text, own);
+  for (Fault& fault : own.take()) others.push_back(std::move(fault));
+}
+
+// `boulder`: its limits become policies behind the file's own.
 void read_boulder(const MapReader& file, const std::string& name, PolicySet::Rules& rules,
                   Faults& faults, std::vector<Fault>& others) {
   constexpr Key keys[] = {{"defaults"}, {"overrides"}};
@@ -93,18 +104,37 @@ void read_boulder(const MapReader& file, const std::string& name, PolicySet::Rul
     faults.add(node->at, "boulder is an empty map; expected 'defaults', 'overrides' or both");
   }
   BoulderReader reader;
-  const auto read = [&](std::string_view key, std::string_view expected, auto take) {
-    std::string path = name;
-    const auto text = read_named(map, key, expected, path, faults);
-    if (!text) return;
-    Faults own(path);
-    take(*text, own);
-    for (Fault& fault : own.take()) others.push_back(std::move(fault));
-  };
-  read("defaults", "Boulder's file of default limits",
-       [&](std::string_view text, Faults& own) { reader.read_defaults(text, own); });
-  read("overrides", "Boulder's file of overrides",
-       [&](std::string_view text, Faults& own) { reader.read_overrides(text, own); });
+  read_other(map.find("defaults"), "defaults", "Boulder's file of default limits", name, faults,
+             others, [&](std::string_view text, Faults& own) { reader.read_defaults(text, own); });
+  read_other(map.find("overrides"), "overrides", "Boulder's file of overrides", name, faults,
+             others, [&](std::string_view text, Faults& own) { reader.read_overrides(text, own); });
+  reader.add_to(rules, node->at, faults);
+}
+
+// `envoy`: each of its files is a domain, which becomes a policy.
+void read_envoy(const MapReader& file, const std::string& name, PolicySet::Rules& rules,
+                Faults& faults, std::vector<Fault>& others) {
+  constexpr Key keys[] = {{"file"},   {"algorithm"}, {"aligned"}, {"offset"},
+                          {"denied"}, {"reset"},     {"log"}};
+  constexpr std::string_view expected = "a configuration of envoyproxy/ratelimit";
+  const yaml::Node* node = file.find("envoy");
+  if (node == nullptr) return;
+  const auto entries = one_or_list(*node);
+  if (entries.empty()) {
+    faults.add(node->at, "envoy is an empty list; expected the names of files");
+  }
+  EnvoyReader reader;
+  for (const yaml::Node* entry : entries) {
+    const yaml::Node* path = entry;
+    limit::Terms terms = envoy_terms();
+    if (entry->kind == yaml::Kind::map) {
+      const MapReader map(*entry, "an entry of envoy", keys, faults);
+      path = map.require("file", expected);
+      terms = read_envoy_terms(map, faults);
+    }
+    read_other(path, "envoy", expected, name, faults, others,
+               [&](std::string_view text, Faults& own) { reader.read(text, terms, own); });
+  }
   reader.add_to(rules, node->at, faults);
 }
 
@@ -116,11 +146,13 @@ std::shared_ptr<const PolicySet> read(std::string_view text, const std::string& 
   read_version(file, faults);
   Settings settings = read_settings(file, faults);
   settings.table.file = beside(name, settings.table.file);
-  const yaml::Node* policies =
-      file.has("boulder") ? file.find("policies") : file.require("policies", "a list of policies");
+  const yaml::Node* policies = file.has("boulder") || file.has("envoy")
+                                   ? file.find("policies")
+                                   : file.require("policies", "a list of policies");
   auto rules = policies != nullptr ? read_policies(*policies, settings.client_address, faults)
                                    : std::make_unique<PolicySet::Rules>();
   read_boulder(file, name, *rules, faults, others);
+  read_envoy(file, name, *rules, faults, others);
   if (!faults.empty() || !others.empty()) return nullptr;
   return std::make_shared<const PolicySet>(std::move(settings), std::move(rules));
 }

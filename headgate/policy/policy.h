@@ -11,11 +11,15 @@
 
 namespace headgate::policy {
 
+struct EnvoyLimit;
+
 // What one partition is granted: the policy's own numbers, or an override's.
 struct Grant {
   limit::Quota quota;
   bool unlimited = false;  // never limited and never reported; the law is not asked
   limit::Law law;
+  // Of a domain of Envoy's configuration: the limit that this is; it lives as long as the policy.
+  const EnvoyLimit* envoy = nullptr;
 };
 
 enum class Mode : std::uint8_t {

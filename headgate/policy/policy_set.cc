@@ -1,9 +1,12 @@
 #include "headgate/policy/policy_set.h"
 
 #include <algorithm>
+#include <bitset>
 #include <utility>
 
 #include "headgate/limit/quota.h"
+#include "headgate/policy/envoy_domain.h"
+#include "headgate/policy/envoy_limit.h"
 #include "headgate/policy/rule.h"
 #include "headgate/policy/subject.h"
 
@@ -40,6 +43,33 @@ Extent with_partition(std::size_t key, std::size_t parts, std::size_t last_part,
   text.reserve(end + 2 * (end - parts));
   append_readable(std::string_view(text).substr(parts, end - parts), text);
   return {key, end, text.size() - end, end};
+}
+
+// Sets a limit that came with a request apart from the configuration's: those keys begin with one
+// that is not empty.
+void append_own_limit(EnvoyUnit unit, std::string& text) {
+  text.push_back('\0');
+  text.push_back(static_cast<char>(unit));
+}
+
+// Takes out the limits that another one of the request stands for.
+void drop_replaced(std::span<Match> matches) {
+  const auto replaced = [&](EnvoyLimit::NameId name) {
+    return std::any_of(matches.begin(), matches.end(), [&](const Match& match) {
+      if (match.policy == nullptr) return false;
+      const auto& replaces = match.grant->envoy->replaces;
+      return std::find(replaces.begin(), replaces.end(), name) != replaces.end();
+    });
+  };
+  std::bitset<policies_max> dropped;  // a limit that is replaced itself still replaces others
+  for (std::size_t i = 0; i < matches.size(); ++i) {
+    if (matches[i].policy == nullptr || matches[i].grant->unlimited) continue;
+    const EnvoyLimit::NameId name = matches[i].grant->envoy->name_id;
+    dropped.set(i, name != 0 && replaced(name));
+  }
+  for (std::size_t i = 0; i < matches.size(); ++i) {
+    if (dropped.test(i)) matches[i] = {};
+  }
 }
 
 void place(Match& match, const Extent& extent, const std::string& text) {
@@ -88,7 +118,7 @@ std::span<const Match> PolicySet::match(const Request& request, Scratch& scratch
   for (std::size_t i = 0; i < rules_->rules.size(); ++i) {
     const Policy& policy = rules_->policies[i];
     const Rule& rule = rules_->rules[i];
-    if (rule.boulder != nullptr || policy.mode == Mode::off || !applies(rule, subject)) continue;
+    if (rule.by_name_alone() || policy.mode == Mode::off || !applies(rule, subject)) continue;
 
     const std::size_t key = text.size();
     text.append(rule.key_head);
@@ -108,6 +138,45 @@ std::span<const Match> PolicySet::match(const Request& request, Scratch& scratch
   }
   for (std::size_t i = 0; i < count; ++i) place(scratch.matches[i], extents[i], text);
   return std::span<const Match>(scratch.matches).first(count);
+}
+
+std::span<const Match> PolicySet::match(std::string_view domain,
+                                        std::span<const Descriptor> descriptors,
+                                        Scratch& scratch) const {
+  const auto found = rules_->by_name.find(domain);
+  const Rule* rule = found == rules_->by_name.end() ? nullptr : &rules_->rules[found->second];
+  if (rule != nullptr && rule->envoy == nullptr) rule = nullptr;
+  std::string& text = scratch.text;
+  text.clear();
+  Extent extents[policies_max];
+  for (std::size_t i = 0; i < descriptors.size(); ++i) {
+    const Descriptor& descriptor = descriptors[i];
+    Match& match = scratch.matches[i] = {};
+    if (rule == nullptr) continue;
+    const Policy& policy = rules_->policies[found->second];
+    const std::size_t key = text.size();
+    text.append(rule->key_head);
+    const Grant* grant = descriptor.grant;
+    if (grant != nullptr) {
+      append_own_limit(grant->envoy->unit, text);
+      append_entries(descriptor.entries, text);
+    } else if (const std::uint32_t index = rule->envoy->find(descriptor.entries, text)) {
+      grant = &policy.grants[index];
+    } else {
+      text.resize(key);
+      continue;
+    }
+    const std::size_t end = text.size();
+    append_readable(descriptor.entries, text);
+    extents[i] = {key, end, text.size() - end, end};
+    match = {&policy, grant, {}, {}, std::min(descriptor.cost, limit::Quota::cost_max), false};
+  }
+  const auto matches = std::span(scratch.matches).first(descriptors.size());
+  for (std::size_t i = 0; i < matches.size(); ++i) {
+    if (matches[i].policy != nullptr) place(matches[i], extents[i], text);
+  }
+  drop_replaced(matches);
+  return matches;
 }
 
 Cost PolicySet::late_cost(const Policy& policy, const Response& response) const noexcept {
@@ -135,6 +204,17 @@ std::optional<Match> PolicySet::named(std::string_view policy_name, std::string_
     const auto id = rule.boulder->override_of(std::string_view(text).substr(part));
     Match match{&policy, &granted(policy, rule, id), {}, {}, units, false};
     place(match, {0, part, text.size() - part, text.size()}, text);
+    return match;
+  }
+  if (rule.envoy != nullptr) {
+    std::string buffer;
+    const std::vector<DescriptorEntry> entries = split_descriptor(partition, buffer);
+    const std::uint32_t grant = rule.envoy->find(entries, text);
+    if (grant == 0) append_entries(entries, text);
+    const std::size_t end = text.size();
+    append_readable(entries, text);
+    Match match{&policy, &policy.grants[grant], {}, {}, units, false};
+    place(match, {0, end, text.size() - end, end}, text);
     return match;
   }
   if (rule.key.size() >= 2) {

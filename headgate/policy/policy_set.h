@@ -24,6 +24,22 @@ inline constexpr std::size_t policies_max = 128;
 // A policy that applies, with everything that charging it needs. `grant` belongs to the policy;
 // `key` and `partition` point into the Scratch that was passed in.
 struct Match {
+// The domain of rate limit descriptors that stands for the policies of the policy file: the
+// descriptor [(policy, NAME), (key, KEY)] in it asks named(NAME, KEY).
+inline constexpr std::string_view reserved_domain = "headgate";
+
+// An entry of a descriptor, as Envoy's rate limit protocol has them.
+struct DescriptorEntry {
+  std::string_view key;
+  std::string_view value;
+};
+
+struct Descriptor {
+  std::span<const DescriptorEntry> entries;
+  std::uint64_t cost = 1;
+  const Grant* grant = nullptr;  // what the request itself says, instead of the configuration
+};
+
   const Policy* policy = nullptr;
   const Grant* grant = nullptr;
   std::string_view key;         // store key: policy name and partition key parts, length-prefixed
@@ -72,9 +88,17 @@ class PolicySet {
   // if there is no such policy. A match with an unlimited grant or an `off` policy is returned:
   // the caller decides what that means. Addresses and host names are normalised as in a request,
   // so both reach the same key; of several parts, `partition` is their readable text, and any
-  // text with another number of parts is a key of its own.
+  // text with another number of parts is a key of its own. The policy of a domain of Envoy's takes
+  // a descriptor, "key=value,key=value"; without a limit for it, it is unlimited.
   [[nodiscard]] std::optional<Match> named(std::string_view policy, std::string_view partition,
                                            std::uint64_t cost, std::string& text) const;
+
+  // What the limits of a domain of Envoy's have for each of a request's descriptors, at most
+  // policies_max, in their order. One without a limit, or whose limit another one replaces, has a
+  // Match without a policy; one that is never limited has its grant.
+  [[nodiscard]] std::span<const Match> match(std::string_view domain,
+                                             std::span<const Descriptor> descriptors,
+                                             Scratch& scratch) const;
 
  private:
   Settings settings_;

@@ -18,7 +18,7 @@ using limit::Denied;
 using yaml::Kind;
 using yaml::Node;
 
-Algorithm read_algorithm(const MapReader& policy, Faults& faults) {
+Algorithm read_algorithm(const MapReader& policy, Algorithm unnamed, Faults& faults) {
   constexpr Choice<Algorithm> choices[] = {
       {"linear", Algorithm::linear},
       {"gcra", Algorithm::linear},
@@ -30,8 +30,8 @@ Algorithm read_algorithm(const MapReader& policy, Faults& faults) {
       {"moving-window", Algorithm::moving_window},
       {"concurrency", Algorithm::concurrency}};
   const Node* node = policy.find("algorithm");
-  if (node == nullptr) return Algorithm::linear;
-  return read_choice<Algorithm>(*node, "algorithm", choices, faults).value_or(Algorithm::linear);
+  if (node == nullptr) return unnamed;
+  return read_choice<Algorithm>(*node, "algorithm", choices, faults).value_or(unnamed);
 }
 
 // The value of a key that only `owners` have a use for; a fault where another algorithm has it.
@@ -103,9 +103,10 @@ void read_alignment(const MapReader& policy, limit::Terms& terms, Faults& faults
 
 }  // namespace
 
-limit::Terms read_terms(const MapReader& policy, CostTime cost_time, Faults& faults) {
+limit::Terms read_terms(const MapReader& policy, CostTime cost_time, Faults& faults,
+                        Algorithm unnamed) {
   limit::Terms terms;
-  terms.algorithm = read_algorithm(policy, faults);
+  terms.algorithm = read_algorithm(policy, unnamed, faults);
   terms.late = cost_time == CostTime::response && terms.algorithm != Algorithm::concurrency;
   if (const Node* node = policy.find("denied")) {
     read_denied(*node, terms, faults);

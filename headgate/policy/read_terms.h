@@ -11,8 +11,9 @@
 namespace headgate::policy {
 
 // `algorithm`, `denied`, `reset`, `aligned`, `offset`, `log` and `lease` of a policy. What an
-// algorithm has no use for is a fault where it is given.
-[[nodiscard]] limit::Terms read_terms(const MapReader& policy, CostTime cost_time, Faults& faults);
+// algorithm has no use for is a fault where it is given. `unnamed` is the algorithm without a word.
+[[nodiscard]] limit::Terms read_terms(const MapReader& policy, CostTime cost_time, Faults& faults,
+                                      limit::Algorithm unnamed = limit::Algorithm::linear);
 
 // `unit` of a policy.
 [[nodiscard]] std::string read_unit(const MapReader& policy, limit::Algorithm algorithm,

@@ -2,10 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
+#include <memory>
 #include <string>
-#include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "headgate/policy/boulder_name.h"
@@ -14,19 +12,11 @@
 #include "headgate/policy/cost.h"
 #include "headgate/policy/policy.h"
 #include "headgate/policy/policy_set.h"
+#include "headgate/policy/text_map.h"
 
 namespace headgate::policy {
 
-// Lets a map of strings be asked with a view, without making a string of it.
-struct TextHash {
-  using is_transparent = void;
-  std::size_t operator()(std::string_view text) const noexcept {
-    return std::hash<std::string_view>{}(text);
-  }
-};
-
-template <class T>
-using TextMap = std::unordered_map<std::string, T, TextHash, std::equal_to<>>;
+class EnvoyDomain;
 
 struct Rule {
   std::string key_head;               // the policy's name, length-prefixed
@@ -37,6 +27,14 @@ struct Rule {
   // One of Boulder's limits: no request matches it, its key is one part in the limit's own form,
   // and overrides go by that form.
   const BoulderName* boulder = nullptr;
+  // The limits of a domain of Envoy's: no request matches them, the key is a descriptor, and grants
+  // go by it.
+  std::shared_ptr<const EnvoyDomain> envoy;
+
+  // Whether a request can match at all.
+  [[nodiscard]] bool by_name_alone() const noexcept {
+    return boulder != nullptr || envoy != nullptr;
+  }
 };
 
 struct PolicySet::Rules {

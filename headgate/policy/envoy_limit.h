@@ -1,0 +1,53 @@
+// One limit of envoyproxy/ratelimit's configuration, beside the grant that it comes to.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headgate/base/instant.h"
+
+namespace headgate::policy {
+
+// Numbered as in envoy.service.ratelimit.v3.RateLimitResponse.RateLimit.Unit.
+enum class EnvoyUnit : std::uint8_t { second = 1, minute, hour, day, month, year, week };
+
+// A month has 30 days and a year 365, as envoyproxy/ratelimit counts them.
+[[nodiscard]] constexpr Nanos window_of(EnvoyUnit unit) noexcept {
+  constexpr Nanos day = 86'400 * nanos_per_second;
+  switch (unit) {
+    case EnvoyUnit::second:
+      return nanos_per_second;
+    case EnvoyUnit::minute:
+      return 60 * nanos_per_second;
+    case EnvoyUnit::hour:
+      return 3600 * nanos_per_second;
+    case EnvoyUnit::day:
+      return day;
+    case EnvoyUnit::month:
+      return 30 * day;
+    case EnvoyUnit::year:
+      return 365 * day;
+    case EnvoyUnit::week:
+      return 7 * day;
+  }
+  return 0;
+}
+
+struct EnvoyLimit {
+  // A number that a domain has for each `name` in it; 0 is none.
+  using NameId = std::uint32_t;
+
+  std::string name;   // as configured, for the response's current_limit; may be empty
+  std::string title;  // what the fields call it: its name or its place in the file, unique in the
+                      // domain. Empty: the fields don't tell it
+  std::uint32_t requests_per_unit = 0;
+  EnvoyUnit unit = EnvoyUnit::second;
+  bool shadow = false;           // decides and counts, never denies
+  bool quota_mode = false;       // denies only where all limits of this kind do
+  NameId name_id = 0;            // of `name`
+  std::vector<NameId> replaces;  // the names of the limits that it stands for
+};
+
+}  // namespace headgate::policy
