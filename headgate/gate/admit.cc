@@ -6,6 +6,7 @@
 #include <new>
 
 #include "headgate/gate/gate.h"
+#include "headgate/policy/envoy_limit.h"
 
 namespace headgate::gate {
 namespace {
@@ -24,6 +25,11 @@ std::span<const policy::Match> match(const policy::PolicySet& policies,
 // Of two denials the one that tells more: the longer wait, then the fewer units left.
 bool stricter(const limit::Decision& a, const limit::Decision& b) noexcept {
   return a.wait != b.wait ? a.wait > b.wait : a.remaining < b.remaining;
+}
+
+// A limit that came with its request has no name that the fields could call it by.
+bool is_told(const policy::Grant& grant) noexcept {
+  return grant.envoy == nullptr || !grant.envoy->title.empty();
 }
 
 }  // namespace
@@ -47,7 +53,7 @@ void Gate::charge(std::span<const policy::Match> matches, DryRun dry_run, limit:
                   Ticket& ticket) const noexcept {
   ticket.op = op;
   const auto enforced = [&](const policy::Match& match) {
-    return dry_run == DryRun::no && match.policy->mode == policy::Mode::enforce;
+    return dry_run == DryRun::no && match.enforced();
   };
   std::size_t charges = 0;
   const auto charge = [&](std::size_t match) {
@@ -128,16 +134,18 @@ void Gate::itemise(Ticket& ticket, std::uint64_t extra) const noexcept {
   if (settings.report_when == policy::ReportWhen::denied && !denied) return;
 
   bool below = false;
+  std::size_t count = 0;
   for (std::size_t i = 0; i < ticket.enforced; ++i) {
     const limit::Decision& decision = ticket.decisions[i];
-    const limit::Quota& quota = ticket.scratch.matches[ticket.match_of[i]].grant->quota;
-    if (decision.remaining * 100 < quota.units * settings.report_below_percent) below = true;
-    Item& item = ticket.items[i] = this->item(ticket, i);
+    const policy::Grant& grant = *ticket.scratch.matches[ticket.match_of[i]].grant;
+    if (!is_told(grant)) continue;
+    if (decision.remaining * 100 < grant.quota.units * settings.report_below_percent) below = true;
+    Item& item = ticket.items[count++] = this->item(ticket, i);
     if (item.denied && item.reset != limit::Decision::no_reset) item.reset += extra;
   }
   if (settings.report_when == policy::ReportWhen::below && !denied && !below) return;
 
-  std::span<Item> items = std::span(ticket.items).first(ticket.enforced);
+  std::span<Item> items = std::span(ticket.items).first(count);
   if (settings.report == policy::Report::closest) items = items.first(report_.keep_closest(items));
   ticket.verdict.items = items;
 }
@@ -155,7 +163,7 @@ Item Gate::item(Ticket& ticket, std::size_t charge) const noexcept {
     case policy::PartitionKey::omit:
       break;
     case policy::PartitionKey::opaque: {
-      const Hash128 hash = public_hash(pk_secret_, match.key);
+      const Hash128 hash = opaque(match.key);
       std::array<char, 16>& pk = ticket.opaque_pks[charge];
       pk = std::bit_cast<std::array<char, 16>>(hash);
       item.pk = {pk.data(), pk.size()};
@@ -191,7 +199,7 @@ void Gate::count(const Ticket& ticket) const noexcept {
   for (std::size_t i = 0; i < ticket.matched; ++i) {
     const policy::Match& match = ticket.scratch.matches[ticket.match_of[i]];
     PolicyCounts& counts = counts_[match.policy->index];
-    if (ticket.op == limit::Op::refund) {
+    if (ticket.charges[i].op == limit::Op::refund) {
       add(counts.refunded);
       continue;
     }

@@ -1,4 +1,4 @@
-// What happened at one policy. May lie in memory that processes share.
+// What happened at one policy.
 #pragma once
 
 #include <atomic>
@@ -6,6 +6,7 @@
 
 namespace headgate::gate {
 
+// As it is counted. May lie in memory that processes share.
 struct PolicyCounts {
   std::atomic<std::uint64_t> admitted{0};        // requests that it charged
   std::atomic<std::uint64_t> denied{0};          // requests that it denied
@@ -15,5 +16,24 @@ struct PolicyCounts {
 };
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+
+// As it is told: plain numbers, added up over whoever counted.
+struct PolicyTotals {
+  std::uint64_t admitted = 0;
+  std::uint64_t denied = 0;
+  std::uint64_t shadow_denied = 0;
+  std::uint64_t refunded = 0;
+  std::uint64_t cost_defaulted = 0;
+
+  PolicyTotals& operator+=(const PolicyCounts& counts) noexcept {
+    constexpr auto relaxed = std::memory_order_relaxed;
+    admitted += counts.admitted.load(relaxed);
+    denied += counts.denied.load(relaxed);
+    shadow_denied += counts.shadow_denied.load(relaxed);
+    refunded += counts.refunded.load(relaxed);
+    cost_defaulted += counts.cost_defaulted.load(relaxed);
+    return *this;
+  }
+};
 
 }  // namespace headgate::gate

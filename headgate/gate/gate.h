@@ -34,6 +34,12 @@ class Gate {
   [[nodiscard]] const Report& report() const noexcept { return report_; }
   [[nodiscard]] store::Store& store() const noexcept { return store_; }
 
+  // Stands for a store key where it must not be shown itself: it is what `partition-key: opaque`
+  // tells clients.
+  [[nodiscard]] Hash128 opaque(std::string_view store_key) const noexcept {
+    return public_hash(pk_secret_, store_key);
+  }
+
   // Decides one request as of `now` (from store().now()). The verdict is ticket.verdict, valid
   // from when `done` is called until the ticket is used again.
   void admit(const policy::Request& request, Instant now, DryRun dry_run, Ticket& ticket,
@@ -48,6 +54,16 @@ class Gate {
   [[nodiscard]] std::optional<CheckFault> decide(std::span<const Check> checks, limit::Op op,
                                                  Instant now, Ticket& ticket) const noexcept;
 
+  // Decides the descriptors of one request of Envoy's rate limit protocol as of `now`, each for
+  // itself, as Envoy's users expect: what one denies, another one still counts. `ops`, of the same
+  // number, says spend or refund for each; one that spends 0 asks whether its limit is exceeded.
+  // At most policies_max. Answers as decide() does; a result without a policy has no limit.
+  // Limits of quota mode deny only where all of them do. False: out of memory, nothing was decided.
+  [[nodiscard]] bool decide(std::string_view domain,
+                            std::span<const policy::Descriptor> descriptors,
+                            std::span<const limit::Op> ops, Instant now,
+                            Ticket& ticket) const noexcept;
+
   // Settles the dues of a request that was admitted at `taken`, once, when its response has ended
   // in whichever way. A slot that is never released comes back with its lease.
   void settle(std::span<const Due> dues, Instant taken, const policy::Response& response,
@@ -58,6 +74,7 @@ class Gate {
               Ticket& ticket) const noexcept;
   std::optional<CheckFault> name(std::span<const Check> checks, Ticket& ticket) const noexcept;
   void debit_late(std::span<const Check> checks, Ticket& ticket) const noexcept;
+  void ask_where_nothing_is_left(Ticket& ticket) const noexcept;
   static void merge(Ticket& ticket) noexcept;
   void conclude(Ticket& ticket) const noexcept;
   void itemise(Ticket& ticket, std::uint64_t jitter) const noexcept;

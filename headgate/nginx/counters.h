@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "headgate/gate/gate.h"
+#include "headgate/gate/counters.h"
 
 namespace headgate::nginx {
 
@@ -21,18 +21,6 @@ struct ModuleCounts {
   std::atomic<std::uint64_t> upstream_fields_dropped{0};  // malformed, or stale from a cache
 };
 
-struct PolicyTotals {
-  std::uint64_t admitted = 0;
-  std::uint64_t denied = 0;
-  std::uint64_t shadow_denied = 0;
-  std::uint64_t refunded = 0;
-  std::uint64_t cost_defaulted = 0;
-};
-
-// The counters of the policies in force. After a reload that changed the policies the workers
-// before it may still be finishing requests, so counters come in generations, and totals() adds up
-// what every generation counted under a name. A reload with the same policies goes on with its own.
-//
 // open() belongs to the process that forks the workers; everything else is thread-safe.
 class Counters {
  public:
@@ -42,17 +30,18 @@ class Counters {
                                                       const std::shared_ptr<Counters>& previous);
 
   // One per policy, in the order of their names. Shared between processes.
-  [[nodiscard]] std::span<gate::PolicyCounts> policies() const noexcept;
+  [[nodiscard]] std::span<gate::PolicyCounts> policies() const noexcept {
+    return policies_->policies();
+  }
   [[nodiscard]] ModuleCounts& module() const noexcept { return *module_; }
 
-  [[nodiscard]] PolicyTotals totals(std::string_view name) const noexcept;
+  [[nodiscard]] gate::PolicyTotals totals(std::string_view name) const noexcept {
+    return policies_->totals(name);
+  }
 
  private:
-  struct Generation;
-  static constexpr std::size_t generations_max = 16;  // older ones are folded into the newest
-
+  std::shared_ptr<gate::Counters> policies_;
   std::shared_ptr<ModuleCounts> module_;
-  std::vector<std::shared_ptr<Generation>> generations_;  // newest first, at least one
 };
 
 }  // namespace headgate::nginx
