@@ -14,13 +14,22 @@ std::vector<std::string> texts(const std::vector<policy::Fault>& faults) {
   return all;
 }
 
+std::shared_ptr<const Generation> generation(std::shared_ptr<const policy::PolicySet> policies,
+                                             store::Table& table, std::uint64_t number,
+                                             const std::shared_ptr<gate::Counters>& before) {
+  std::vector<std::string> names;
+  for (const policy::Policy& policy : policies->policies()) names.push_back(policy.name);
+  return std::make_shared<const Generation>(std::move(policies), table, number,
+                                            gate::Counters::open(std::move(names), before));
+}
+
 }  // namespace
 
 Engine::Engine(std::string config, std::unique_ptr<store::Table> table,
                std::shared_ptr<const policy::PolicySet> policies)
     : config_(std::move(config)),
       table_(std::move(table)),
-      in_force_(std::make_shared<const Generation>(std::move(policies), *table_, 1)) {}
+      in_force_(generation(std::move(policies), *table_, 1, nullptr)) {}
 
 Result<std::unique_ptr<Engine>, std::vector<std::string>> Engine::open(const std::string& config) {
   using Faults = Failure<std::vector<std::string>>;
@@ -44,7 +53,7 @@ Result<void, std::vector<std::string>> Engine::reload() {
   }
   const std::lock_guard lock(mutex_);
   const std::uint64_t next = number() + 1;
-  in_force_ = std::make_shared<const Generation>(std::move(*policies), *table_, next);
+  in_force_ = generation(std::move(*policies), *table_, next, in_force_->counters());
   number_.store(next, std::memory_order_release);
   return {};
 }

@@ -3,9 +3,8 @@
 
 #include <cstdint>
 #include <memory>
-#include <span>
-#include <vector>
 
+#include "headgate/gate/counters.h"
 #include "headgate/gate/gate.h"
 #include "headgate/policy/policy_set.h"
 #include "headgate/store/table.h"
@@ -15,24 +14,27 @@ namespace headgate::server {
 // Immutable but for its counts; thread-safe.
 class Generation {
  public:
-  // `number` counts the files that were in force since the start, from 1.
+  // `number` counts the files that were in force since the start, from 1. `counters` are those of
+  // its policies.
   Generation(std::shared_ptr<const policy::PolicySet> policies, store::Table& table,
-             std::uint64_t number)
+             std::uint64_t number, std::shared_ptr<gate::Counters> counters)
       : number_(number),
-        counts_(policies->policies().size()),
-        gate_(std::move(policies), table, table.secret(), counts_) {}
+        counters_(std::move(counters)),
+        gate_(std::move(policies), table, table.secret(), counters_->policies()) {}
   Generation(const Generation&) = delete;
   Generation& operator=(const Generation&) = delete;
 
   [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
   [[nodiscard]] const policy::PolicySet& policies() const noexcept { return gate_.policies(); }
   [[nodiscard]] const gate::Gate& gate() const noexcept { return gate_; }
-  // One per policy, in file order.
-  [[nodiscard]] std::span<const gate::PolicyCounts> counts() const noexcept { return counts_; }
+  // What was counted under the names of its policies, also before it.
+  [[nodiscard]] const std::shared_ptr<gate::Counters>& counters() const noexcept {
+    return counters_;
+  }
 
  private:
   std::uint64_t number_;
-  std::vector<gate::PolicyCounts> counts_;
+  std::shared_ptr<gate::Counters> counters_;
   gate::Gate gate_;
 };
 

@@ -1,0 +1,13 @@
+// A counter that one thread writes and others read: neither pays for a locked instruction.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace headgate::server {
+
+inline void increase(std::atomic<std::uint64_t>& counter, std::uint64_t by) noexcept {
+  counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
+}
+
+}  // namespace headgate::server
