@@ -10,6 +10,7 @@
 
 #include "headgate/cli/exit_status.h"
 #include "headgate/server/log.h"
+#include "headgate/server/resp_door.h"
 #include "headgate/server/server.h"
 
 namespace headgate::cli {
@@ -27,7 +28,14 @@ struct Doors {
 
 struct Options {
   std::string config;
-  std::vector<Doors> doors = {};
+  std::vector<Doors> doors = {
+      {server::DoorKind::resp,
+       "--resp",
+       "Answer Redis clients (RESP) there",
+       server::make_resp_door,
+       nullptr,
+       {}},
+  };
   std::string token_file;
   std::string log = "text";
   unsigned threads = 0;
