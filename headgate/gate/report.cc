@@ -8,6 +8,7 @@
 #include "headgate/field/problem.h"
 #include "headgate/field/quota_policy.h"
 #include "headgate/field/trio.h"
+#include "headgate/policy/envoy_limit.h"
 
 namespace headgate::gate {
 namespace {
@@ -92,20 +93,20 @@ Report::Report(const policy::PolicySet& policies)
   for (const policy::Policy& policy : policies.policies()) {
     Policy& mine = policies_.emplace_back();
     mine.name = policy.name;
-    mine.quoted =
-        text(policy.name, [&](Writer& out) { return field::write_quoted_name(out, policy.name); });
     const std::string_view unit =
         field::is_default_unit(policy.unit) ? field::default_unit : policy.unit;
     const auto known = std::find(units.begin(), units.end(), unit);
     mine.unit = static_cast<std::uint8_t>(known - units.begin());
     if (known == units.end()) units.push_back(unit);
     for (const policy::Grant& grant : policy.grants) {
-      Grant& made = mine.grants.emplace_back(Grant{&policy, &grant.quota, {}, {}});
+      Grant& made = mine.grants.emplace_back(Grant{&policy, &grant.quota, {}, {}, {}});
       if (grant.unlimited) continue;  // never reported
+      const std::string& name = grant.envoy != nullptr ? grant.envoy->title : policy.name;
+      made.quoted = text(name, [&](Writer& out) { return field::write_quoted_name(out, name); });
       const std::uint64_t q = grant.quota.units;
       const std::optional<std::uint64_t> w = window_of(policy, grant.quota);
-      made.member = text(policy.name + policy.unit, [&](Writer& out) {
-        return field::write_policy_member(out, policy.name, q, policy.unit, w, {});
+      made.member = text(name + policy.unit, [&](Writer& out) {
+        return field::write_policy_member(out, name, q, policy.unit, w, {});
       });
       if (mine.unit != 0) continue;
       made.older = std::to_string(q);
@@ -180,7 +181,7 @@ void Report::add_beside(const field::Upstream& upstream, std::span<const Item> i
 
 void Report::put_name(const Item& item, std::string_view rename, Page& page) const noexcept {
   if (rename.empty()) {
-    page.out.put(policies_[item.policy].quoted);
+    page.out.put(grant(item).quoted);
   } else {
     page.require(field::write_quoted_name(page.out, rename));
   }
@@ -214,8 +215,7 @@ void Report::add_ratelimit_policy(std::span<const Item> items, Renames renames,
         page.require(field::write_policy_parameters(page.out, told.quota->units, told.policy->unit,
                                                     window_of(*told.policy, *told.quota), bytes));
       } else {
-        page.out.put(
-            std::string_view(told.member).substr(policies_[items[i].policy].quoted.size()));
+        page.out.put(std::string_view(told.member).substr(told.quoted.size()));
       }
     }
   });

@@ -81,6 +81,7 @@ class Report {
   struct Grant {
     const policy::Policy* policy;
     const limit::Quota* quota;
+    std::string quoted;  // `"burst"`: what it is called
     std::string member;  // `"burst";q=100;w=60`: of RateLimit-Policy, without pk
     std::string older;   // `100, 100;w=60`: draft-03's RateLimit-Limit, and with it:
     std::size_t limit_length = 0;
@@ -97,7 +98,6 @@ class Report {
   };
   struct Policy {
     std::string_view name;
-    std::string quoted;     // `"burst"`
     std::uint8_t unit = 0;  // the same number for the same unit; 0 for requests
     std::vector<Grant> grants;
   };

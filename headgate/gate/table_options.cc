@@ -5,6 +5,19 @@
 
 namespace headgate::gate {
 
+namespace {
+
+// What most keys of a policy are under: its own grant, or where that limits nobody, the first that
+// does.
+const limit::Law& typical(const policy::Policy& policy) {
+  for (const policy::Grant& grant : policy.grants) {
+    if (!std::holds_alternative<limit::Closed>(grant.law)) return grant.law;
+  }
+  return policy.grants.front().law;
+}
+
+}  // namespace
+
 store::TableOptions table_options(const policy::PolicySet& policies) {
   const policy::TableSettings& settings = policies.settings().table;
   store::TableOptions options;
@@ -21,7 +34,7 @@ store::TableOptions table_options(const policy::PolicySet& policies) {
   unsigned logs = 0;
   unsigned ledger = 0;
   for (const policy::Policy& policy : policies.policies()) {
-    const limit::Law& law = policy.grants.front().law;
+    const limit::Law& law = typical(policy);
     if (std::holds_alternative<limit::LinearWhole>(law)) {
       all += narrow_weight;
     } else if (std::holds_alternative<limit::LinearExact>(law)) {

@@ -20,6 +20,7 @@ struct Grant {
   limit::Law law;
   // Of a domain of Envoy's configuration: the limit that this is; it lives as long as the policy.
   const EnvoyLimit* envoy = nullptr;
+  bool shadow = false;  // as Mode::shadow, for this grant alone
 };
 
 enum class Mode : std::uint8_t {

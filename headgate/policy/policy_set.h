@@ -21,9 +21,6 @@ namespace headgate::policy {
 // The most policies that one file may hold: what one request may have to pass, at worst.
 inline constexpr std::size_t policies_max = 128;
 
-// A policy that applies, with everything that charging it needs. `grant` belongs to the policy;
-// `key` and `partition` point into the Scratch that was passed in.
-struct Match {
 // The domain of rate limit descriptors that stands for the policies of the policy file: the
 // descriptor [(policy, NAME), (key, KEY)] in it asks named(NAME, KEY).
 inline constexpr std::string_view reserved_domain = "headgate";
@@ -43,12 +40,20 @@ struct Descriptor {
   const Policy* policy = nullptr;
   const Grant* grant = nullptr;
   std::string_view key;         // store key: policy name and partition key parts, length-prefixed
+// A policy that applies, with everything that charging it needs. `grant` belongs to the policy;
+// `key` and `partition` point into the Scratch that was passed in.
+struct Match {
   std::string_view partition;   // the parts as one readable text, for pk=plain, logs and top
   std::uint64_t cost = 1;       // quota units, 0..limit::Quota::cost_max; see Policy::cost_time
   bool cost_defaulted = false;  // the header that should have told the cost was absent or malformed
 };
 
 // Where matches and their keys are written. Reused from request to request, it stops allocating
+
+  // Whether it may deny.
+  [[nodiscard]] bool enforced() const noexcept {
+    return policy->mode == Mode::enforce && !grant->shadow;
+  }
 // once it has seen the longest keys. Not thread-safe: one per thread or per request in flight.
 struct Scratch {
   std::string text;
@@ -92,13 +97,13 @@ class PolicySet {
   // a descriptor, "key=value,key=value"; without a limit for it, it is unlimited.
   [[nodiscard]] std::optional<Match> named(std::string_view policy, std::string_view partition,
                                            std::uint64_t cost, std::string& text) const;
-
   // What the limits of a domain of Envoy's have for each of a request's descriptors, at most
   // policies_max, in their order. One without a limit, or whose limit another one replaces, has a
   // Match without a policy; one that is never limited has its grant.
   [[nodiscard]] std::span<const Match> match(std::string_view domain,
                                              std::span<const Descriptor> descriptors,
                                              Scratch& scratch) const;
+
 
  private:
   Settings settings_;

@@ -1,0 +1,97 @@
+// The walk of Envoy's rate limit protocol: descriptors of a domain instead of a request to match.
+
+#include <algorithm>
+#include <new>
+
+#include "headgate/gate/gate.h"
+#include "headgate/policy/envoy_limit.h"
+
+namespace headgate::gate {
+namespace {
+
+bool in_quota_mode(const policy::Match& match) noexcept { return match.grant->envoy->quota_mode; }
+
+bool is_limited(const policy::Match& match) noexcept {
+  return match.policy != nullptr && !match.grant->unlimited;
+}
+
+// Whether a limit is exceeded, a fixed window's count tells. The others have no such count: theirs
+// is as soon as nothing is left.
+limit::Op op_of_check(const policy::Policy& policy) noexcept {
+  return policy.terms.algorithm == limit::Algorithm::fixed_window ? limit::Op::spend
+                                                                  : limit::Op::peek;
+}
+
+}  // namespace
+
+bool Gate::decide(std::string_view domain, std::span<const policy::Descriptor> descriptors,
+                  std::span<const limit::Op> ops, Instant now, Ticket& ticket) const noexcept {
+  ticket.verdict = {};
+  ticket.results = {};
+  ticket.gate = this;
+  ticket.now = now;
+  ticket.done = {};
+  ticket.op = std::find(ops.begin(), ops.end(), limit::Op::spend) != ops.end() ? limit::Op::spend
+                                                                               : limit::Op::refund;
+  std::span<const policy::Match> matches;
+  try {
+    matches = policies_->match(domain, descriptors, ticket.scratch);
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+
+  // Those that deny come first, then those that may, then those that never do.
+  ticket.matched = 0;
+  const auto charge_those = [&](auto wanted) {
+    for (std::size_t i = 0; i < matches.size(); ++i) {
+      const policy::Match& match = matches[i];
+      if (!is_limited(match) || !wanted(match)) continue;
+      const bool asks = ops[i] == limit::Op::spend && match.cost == 0;
+      const limit::Op op = asks ? op_of_check(*match.policy) : ops[i];
+      const std::size_t at = ticket.matched++;
+      ticket.charges[at] = {&match.grant->law, match.key, match.cost, op};
+      ticket.bundles[at] = {{&ticket.charges[at], 1}, {&ticket.decisions[at], 1}};
+      ticket.match_of[at] = static_cast<std::uint8_t>(i);
+    }
+    return ticket.matched;
+  };
+  ticket.enforced =
+      charge_those([](const auto& match) { return match.enforced() && !in_quota_mode(match); });
+  const std::size_t quota_end =
+      charge_those([](const auto& match) { return match.enforced() && in_quota_mode(match); });
+  charge_those([](const auto& match) { return !match.enforced(); });
+  store_.take(std::span(ticket.bundles).first(ticket.matched), now, {});
+  ask_where_nothing_is_left(ticket);
+
+  const auto quota_mode =
+      std::span(ticket.decisions).subspan(ticket.enforced, quota_end - ticket.enforced);
+  const auto admitted = [](const limit::Decision& decision) { return decision.admitted; };
+  if (std::all_of(quota_mode.begin(), quota_mode.end(), admitted) ||
+      std::none_of(quota_mode.begin(), quota_mode.end(), admitted)) {
+    ticket.enforced = quota_end;
+  }
+  if (ticket.matched > 0) conclude(ticket);
+
+  for (std::size_t i = 0; i < matches.size(); ++i) {
+    ticket.answers[i] = {matches[i].policy, matches[i].grant, false, {.admitted = true}};
+  }
+  for (std::size_t i = 0; i < ticket.matched; ++i) {
+    CheckResult& answer = ticket.answers[ticket.match_of[i]];
+    answer.limited = true;
+    answer.decision = ticket.decisions[i];
+  }
+  ticket.results = std::span(ticket.answers).first(matches.size());
+  return true;
+}
+
+// How long until there is something again.
+void Gate::ask_where_nothing_is_left(Ticket& ticket) const noexcept {
+  for (std::size_t i = 0; i < ticket.matched; ++i) {
+    limit::Charge& charge = ticket.charges[i];
+    if (charge.op != limit::Op::peek || ticket.decisions[i].remaining > 0) continue;
+    charge.cost = 1;
+    store_.take({&ticket.bundles[i], 1}, ticket.now, {});
+  }
+}
+
+}  // namespace headgate::gate
