@@ -105,8 +105,11 @@ class Linear {
                                              Instant now) const noexcept {
     const Ticks at = ticks(now);
     if (!tat || *tat <= at) return look(std::nullopt, at, Denial::no);
+    // Beyond what can be owed, or after a denial that costs a quota more, the clock went back.
+    const Ticks most = at + window_ + debt_ + (denied_ == Denied::free ? 0 : window_);
+    const Ticks before = std::min(*tat, most);
     const Ticks given = static_cast<Ticks>(std::min(cost, 2 * quota_)) * interval_;
-    const Ticks next = *tat - at <= given ? at : *tat - given;
+    const Ticks next = before - at <= given ? at : before - given;
     return {next, next != *tat, admission(next, at)};
   }
 

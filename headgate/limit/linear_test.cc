@@ -214,6 +214,18 @@ RC_GTEST_PROP(Linear, ARefundGivesBackWhatWasSpentAndNeverMoreThanTheQuota, ()) 
   RC_ASSERT(step.decision.remaining <= s.quota.units);
 }
 
+RC_GTEST_PROP(Linear, ARefundGivesBackUnitsAlsoAfterTheClockWentBack, ()) {
+  const Setting s = any_setting();
+  Key key{*LinearExact::make(s.quota, s.terms), {}};
+  const Instant now = some_history(key, s.quota);
+  const Instant back{now.ns - *rc::gen::inRange<std::int64_t>(0, std::int64_t{1} << 60)};
+  // All that can have been spent, and as much again that a denial can have cost.
+  const auto step = key.law.refund(key.tat, 2 * s.quota.units, back);
+  if (step.changed) key.tat = step.state;
+  const Instant later{back.ns + s.terms.penalty};
+  RC_ASSERT(key.law.peek(key.tat, 0, later).decision.remaining == s.quota.units);
+}
+
 RC_GTEST_PROP(Linear, BothWidthsAgree, ()) {
   Setting s = any_setting();
   s.quota.window -= s.quota.window % static_cast<Nanos>(s.quota.units);
