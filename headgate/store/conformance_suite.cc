@@ -25,6 +25,8 @@ Law law(std::uint64_t quota, Nanos window, limit::Terms terms = {}) {
 // One whole-nanosecond interval and one that is not: the two forms of state.
 const Law narrow = law(10, 10 * second);
 const Law wide = law(7, 10 * second);
+// A state that is a log.
+const Law moving = law(7, 10 * second, {.algorithm = limit::Algorithm::moving_window});
 
 }  // namespace
 
@@ -148,6 +150,24 @@ TEST_P(StoreConformance, OneDenialTakesNothingFromTheOthers) {
   EXPECT_EQ(denied.decisions[2].remaining, 5u);
   EXPECT_EQ(spend(narrow, "n", 0, noon).remaining, 8u);
   EXPECT_EQ(spend(wide, "w", 0, noon).remaining, 5u);
+}
+
+TEST_P(StoreConformance, ADenialShowsWhatIsLeftWhereOnlyAPeekWasAsked) {
+  const Law small = law(1, second);
+  for (const Law* the_law : {&narrow, &wide, &moving}) {
+    const std::string key = the_law == &narrow ? "n" : the_law == &wide ? "w" : "m";
+    const std::uint64_t quota = the_law == &narrow ? 10 : 7;
+    const std::string other = "small beside " + key;
+    EXPECT_EQ(take({{the_law, key, 1, Op::peek}, {&small, other, 1}}, noon).decisions[0].remaining,
+              quota - 1);
+    const Answer denied = take({{the_law, key, 1, Op::peek}, {&small, other, 1}}, noon);
+    EXPECT_FALSE(denied.admitted);
+    EXPECT_TRUE(denied.decisions[0].admitted);
+    EXPECT_EQ(denied.decisions[0].remaining, quota);
+    const Answer too_much = take({{the_law, key, quota + 1, Op::peek}, {&small, other, 1}}, noon);
+    EXPECT_FALSE(too_much.decisions[0].admitted);
+    EXPECT_EQ(too_much.decisions[0].remaining, quota);
+  }
 }
 
 TEST_P(StoreConformance, ADenialCostsWhatItsOwnPolicySays) {
