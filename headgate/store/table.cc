@@ -244,17 +244,18 @@ Nanos Table::shift(const L& law) const noexcept {
   return 0;
 }
 
-// Inlined into both callers: a tenth of a decision's instructions would go into the calls.
+// Inlined into both callers: a tenth of a decision's instructions would go into the calls. Each law
+// writes the answer itself: a decision that they all return waits on the stack to be copied, which
+// takes as long as the arithmetic.
 template <Table::Pages pages>
-[[gnu::always_inline]] inline limit::Decision Table::apply(const limit::Charge& charge,
-                                                           limit::Op op, std::uint64_t cost,
-                                                           const Place& place,
-                                                           Instant now) noexcept {
+[[gnu::always_inline]] inline void Table::apply(const limit::Charge& charge, limit::Op op,
+                                                std::uint64_t cost, const Place& place, Instant now,
+                                                limit::Decision& answer) noexcept {
   const auto cell = [&] [[gnu::always_inline]] (const auto& law, auto& mine, auto& other) {
     const auto step = [&] [[gnu::always_inline]] (const auto& state) {
       return ask(law, state, op, cost, now);
     };
-    return mine.transact(place, law, now, step, Heir{other, place.hash});
+    answer = mine.transact(place, law, now, step, Heir{other, place.hash});
   };
   const auto entry = [&](const auto& law, Ledger& ledger) {
     const LedgerPlace where = ledger.locate(place.hash);
@@ -263,25 +264,27 @@ template <Table::Pages pages>
       hold.add(where.page);
       hold.lock();
     }
-    return ledger.apply(law, where, op, cost, charge.since, now, shift(law));
+    answer = ledger.apply(law, where, op, cost, charge.since, now, shift(law));
   };
   const auto closed = [&](const limit::Closed& law) {
     const bool asks = op == limit::Op::spend || op == limit::Op::peek;
-    return law.decide(asks ? cost : 0);
+    answer = law.decide(asks ? cost : 0);
   };
-  return at_home(*charge.law, Overloaded{cell, entry, closed});
+  at_home(*charge.law, Overloaded{cell, entry, closed});
 }
 
-// Asks for what a charge needs from memory. Adds the page it needs to what is to be held.
-void Table::locate(const limit::Charge& charge, Place& place) noexcept {
-  const auto hash = [&] { return table_hash(header_->fixed.secret, charge.key); };
-  at_home(*charge.law, Overloaded{[&](const auto&, auto& mine, auto&) {
-                                    mine.locate(hash(), place);
+// Asks for what a charge needs from memory. The hash comes before the law is looked at: in one
+// place it is inlined, which the compiler declines to do in one place for each law.
+[[gnu::always_inline]] inline void Table::locate(const limit::Charge& charge,
+                                                 Place& place) noexcept {
+  const Hash128 hash = table_hash(header_->fixed.secret, charge.key);
+  at_home(*charge.law, Overloaded{[&] [[gnu::always_inline]] (const auto&, auto& mine, auto&) {
+                                    mine.locate(hash, place);
                                     mine.prefetch(place);
                                   },
                                   [&](const auto&, Ledger& ledger) {
-                                    place.hash = hash();
-                                    ledger.prefetch(ledger.locate(place.hash));
+                                    place.hash = hash;
+                                    ledger.prefetch(ledger.locate(hash));
                                   },
                                   [](const limit::Closed&) {}});
 }
@@ -324,8 +327,7 @@ void Table::take(std::span<Bundle> bundles, Instant now, Completion done) noexce
       const auto mine = std::span(places).subspan(charges, bundle.charges.size());
       if (mine.size() == 1) {
         const limit::Charge& charge = bundle.charges[0];
-        bundle.decisions[0] =
-            apply<Pages::to_be_held>(charge, charge.op, charge.cost, mine[0], now);
+        apply<Pages::to_be_held>(charge, charge.op, charge.cost, mine[0], now, bundle.decisions[0]);
         bundle.admitted = bundle.decisions[0].admitted;
       } else {
         decide(bundle, mine, now);
@@ -357,7 +359,8 @@ bool Table::seems_admissible(const limit::Charge& charge, const Place& place,
 void Table::decide(Bundle& bundle, std::span<const Place> places, Instant now) noexcept {
   const auto& charges = bundle.charges;
   const auto ask = [&] [[gnu::noinline]] (std::size_t i, limit::Op op, std::uint64_t cost) {
-    return bundle.decisions[i] = apply<Pages::held>(charges[i], op, cost, places[i], now);
+    apply<Pages::held>(charges[i], op, cost, places[i], now, bundle.decisions[i]);
+    return bundle.decisions[i].admitted;
   };
   // What is in the ledger is held: nobody else changes it before this request is through.
   Ledger::Hold hold(ledger_);
@@ -378,7 +381,7 @@ void Table::decide(Bundle& bundle, std::span<const Place> places, Instant now) n
     looked = admitted = true;
     for (std::size_t i = 0; i < charges.size(); ++i) {
       const limit::Op op = charges[i].op == limit::Op::spend ? limit::Op::peek : charges[i].op;
-      if (!ask(i, op, charges[i].cost).admitted) admitted = false;
+      if (!ask(i, op, charges[i].cost)) admitted = false;
     }
   }
 
@@ -390,7 +393,7 @@ void Table::decide(Bundle& bundle, std::span<const Place> places, Instant now) n
     for (std::size_t i = 0; admitted && i < charges.size(); ++i) {
       if (held.test(i) != of_held) continue;
       if (charges[i].op == limit::Op::spend || !looked) {
-        admitted = ask(i, charges[i].op, charges[i].cost).admitted;
+        admitted = ask(i, charges[i].op, charges[i].cost);
         if (!admitted) raced = i;
       }
       if (admitted) taken.set(i);
@@ -404,22 +407,21 @@ void Table::decide(Bundle& bundle, std::span<const Place> places, Instant now) n
   // Give back what was taken; let denials cost what they cost; show what is there of the rest.
   for (std::size_t i = 0; i < charges.size(); ++i) {
     const limit::Charge& charge = charges[i];
-    const bool spends = charge.op == limit::Op::spend;
     if (raced == i) continue;
-    if (spends && taken.test(i)) {
+    if (charge.op != limit::Op::spend) {
+      if (!looked && !taken.test(i)) ask(i, charge.op, charge.cost);
+    } else if (taken.test(i)) {
       ask(i, limit::Op::refund, charge.cost);
-    } else if (spends || charge.op == limit::Op::peek) {
-      const limit::Decision seen =
-          looked || taken.test(i) ? bundle.decisions[i] : ask(i, limit::Op::peek, charge.cost);
+    } else {
+      if (!looked) ask(i, limit::Op::peek, charge.cost);
+      const limit::Decision seen = bundle.decisions[i];
       if (seen.admitted) {
         ask(i, limit::Op::peek, 0);
-      } else if (spends && limit::denial_costs(*charge.law) &&
-                 ask(i, limit::Op::spend, charge.cost).admitted) {  // after a refund by another
+      } else if (limit::denial_costs(*charge.law) &&
+                 ask(i, limit::Op::spend, charge.cost)) {  // after a refund by another
         ask(i, limit::Op::refund, charge.cost);
         bundle.decisions[i] = seen;
       }
-    } else if (!looked && !taken.test(i)) {
-      ask(i, charge.op, charge.cost);
     }
   }
 }

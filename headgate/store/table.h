@@ -77,8 +77,8 @@ class Table final : public Store {
   bool add_to(Ledger::Hold& hold, const limit::Charge& charge, const Place& place) noexcept;
   enum class Pages { held, to_be_held };  // of the ledger
   template <Pages pages>
-  limit::Decision apply(const limit::Charge& charge, limit::Op op, std::uint64_t cost,
-                        const Place& place, Instant now) noexcept;
+  void apply(const limit::Charge& charge, limit::Op op, std::uint64_t cost, const Place& place,
+             Instant now, limit::Decision& answer) noexcept;
   [[nodiscard]] bool seems_admissible(const limit::Charge& charge, const Place& place,
                                       Instant now) noexcept;
   void decide(Bundle& bundle, std::span<const Place> places, Instant now) noexcept;
