@@ -407,21 +407,22 @@ void Table::decide(Bundle& bundle, std::span<const Place> places, Instant now) n
   // Give back what was taken; let denials cost what they cost; show what is there of the rest.
   for (std::size_t i = 0; i < charges.size(); ++i) {
     const limit::Charge& charge = charges[i];
+    const bool spends = charge.op == limit::Op::spend;
     if (raced == i) continue;
-    if (charge.op != limit::Op::spend) {
-      if (!looked && !taken.test(i)) ask(i, charge.op, charge.cost);
-    } else if (taken.test(i)) {
+    if (spends && taken.test(i)) {
       ask(i, limit::Op::refund, charge.cost);
-    } else {
-      if (!looked) ask(i, limit::Op::peek, charge.cost);
+    } else if (spends || charge.op == limit::Op::peek) {
+      if (!looked && !taken.test(i)) ask(i, limit::Op::peek, charge.cost);
       const limit::Decision seen = bundle.decisions[i];
       if (seen.admitted) {
         ask(i, limit::Op::peek, 0);
-      } else if (limit::denial_costs(*charge.law) &&
+      } else if (spends && limit::denial_costs(*charge.law) &&
                  ask(i, limit::Op::spend, charge.cost)) {  // after a refund by another
         ask(i, limit::Op::refund, charge.cost);
         bundle.decisions[i] = seen;
       }
+    } else if (!looked && !taken.test(i)) {
+      ask(i, charge.op, charge.cost);
     }
   }
 }
