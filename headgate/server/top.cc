@@ -1,0 +1,138 @@
+#include "headgate/server/top.h"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "headgate/server/json_text.h"
+#include "headgate/server/station.h"
+
+namespace headgate::server {
+namespace {
+
+// Adds up what several stations say of a partition, and sorts.
+void merge(std::vector<Sight::Partition>& list, std::size_t length) {
+  std::map<std::pair<std::string_view, std::string_view>, std::size_t> place_of;
+  std::vector<Sight::Partition> merged;
+  merged.reserve(list.size());  // so that the views into it stay
+  for (Sight::Partition& partition : list) {
+    const auto found = place_of.find({partition.policy, partition.key});
+    if (found == place_of.end()) {
+      merged.push_back(std::move(partition));
+      place_of.emplace(std::pair(merged.back().policy, merged.back().key), merged.size() - 1);
+      continue;
+    }
+    Sight::Partition& sum = merged[found->second];
+    sum.at_least += partition.at_least;
+    sum.at_most += partition.at_most;
+    sum.also += partition.also;
+  }
+  place_of.clear();
+  const auto heavier = [](const Sight::Partition& a, const Sight::Partition& b) {
+    return std::tie(b.at_least, a.policy, a.key) < std::tie(a.at_least, b.policy, b.key);
+  };
+  std::sort(merged.begin(), merged.end(), heavier);
+  if (merged.size() > length) merged.resize(length);
+  list = std::move(merged);
+}
+
+void append_number(std::string& out, double value) {
+  char digits[32];
+  const auto end =
+      std::to_chars(digits, digits + sizeof digits, value, std::chars_format::fixed, 3).ptr;
+  out.append(digits, end);
+}
+
+void member(std::string& out, std::string_view name, double value) {
+  out.push_back(',');
+  append_json(out, name);
+  out.push_back(':');
+  append_number(out, value);
+}
+
+void append_list(std::string& out, std::string_view name, std::string_view also,
+                 const std::vector<Sight::Partition>& list) {
+  out.push_back(',');
+  append_json(out, name);
+  out.append(":[");
+  for (const Sight::Partition& partition : list) {
+    if (&partition != list.data()) out.push_back(',');
+    out.append(R"({"policy":)");
+    append_json(out, std::string_view(partition.policy));
+    out.append(R"(,"key":)");
+    append_json(out, std::string_view(partition.key));
+    member(out, "per_second", partition.at_least);
+    member(out, "at_most_per_second", partition.at_most);
+    member(out, also, partition.also);
+    out.push_back('}');
+  }
+  out.push_back(']');
+}
+
+Page fault(const std::string& detail) {
+  Page page{"application/problem+json", R"({"type":"about:blank","title":"Bad Request",)", 400};
+  page.body.append(R"("status":400,"detail":)");
+  append_json(page.body, std::string_view(detail));
+  page.body.append("}\n");
+  return page;
+}
+
+}  // namespace
+
+Sight::Recent top(const Engine& engine, Instant now, const Generation& in_force,
+                  std::size_t length) {
+  Sight::Recent sum;
+  const auto append = [](std::vector<Sight::Partition>& to, std::vector<Sight::Partition>& from) {
+    std::move(from.begin(), from.end(), std::back_inserter(to));
+  };
+  engine.for_each_station([&](const Station& station) {
+    Sight::Recent seen = station.sight().recent(now, in_force);
+    sum.requests += seen.requests;
+    sum.denied += seen.denied;
+    sum.shadow_denied += seen.shadow_denied;
+    append(sum.busiest, seen.busiest);
+    append(sum.most_denied, seen.most_denied);
+  });
+  merge(sum.busiest, length);
+  merge(sum.most_denied, length);
+  return sum;
+}
+
+Result<std::size_t, std::string> parse_top_length(std::string_view query) {
+  if (query.empty()) return top_length_default;
+  std::size_t length = 0;
+  if (query.starts_with("n=")) {
+    const char* end = query.data() + query.size();
+    const auto [at, error] = std::from_chars(query.data() + 2, end, length);
+    if (error != std::errc{} || at != end) length = 0;
+  }
+  if (length < 1 || length > top_length_max) {
+    return Failure<std::string>("expected the query n=N, with N from 1 to " +
+                                std::to_string(top_length_max));
+  }
+  return length;
+}
+
+Page top_page(Engine& engine, Station& station, std::string_view query) {
+  const auto length = parse_top_length(query);
+  if (!length) return fault(length.error());
+  const Generation& in_force = station.in_force();
+  const Sight::Recent recent = top(engine, station.now(), in_force, *length);
+
+  Page page{"application/json", {}};
+  std::string& out = page.body;
+  const bool plain = in_force.policies().settings().partition_key == policy::PartitionKey::plain;
+  out.append(R"({"keys":)");
+  append_json(out, std::string_view(plain ? "plain" : "opaque"));
+  member(out, "decisions_per_second", recent.requests);
+  member(out, "denied_per_second", recent.denied);
+  member(out, "shadow_denied_per_second", recent.shadow_denied);
+  append_list(out, "busiest", "units_per_second", recent.busiest);
+  append_list(out, "most_denied", "shadow_per_second", recent.most_denied);
+  out.append("}\n");
+  return page;
+}
+
+}  // namespace headgate::server

@@ -1,0 +1,208 @@
+"""What /metrics says, read by Prometheus' own library, and /v1/top."""
+import http.client
+import json
+import re
+import socket
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from conftest import PATIENCE
+
+# Quotes and backslashes in a name are the hardest that a label can hold.
+NAME = 'a "b" \\c {d="e"} 1'
+POLICIES = f'''
+version: 1
+partition-key: plain
+policies:
+  - {{name: burst, quota: 3, window: 1h}}
+  - {{name: '{NAME}', quota: 1, window: 1h}}
+  - {{name: trial, quota: 1, window: 1h, mode: shadow}}
+'''
+DOORS = {'http': '127.0.0.1:0', 'resp': '127.0.0.1:0'}
+
+
+def ask(server, method, path, body=None):
+    connection = http.client.HTTPConnection('127.0.0.1', server.port, timeout=PATIENCE)
+    try:
+        connection.request(method, path, body)
+        response = connection.getresponse()
+        response.text = response.read().decode()
+        return response
+    finally:
+        connection.close()
+
+
+def decide(server, policy, key='a', times=1, op='spend'):
+    for _ in range(times):
+        body = json.dumps({'checks': [{'policy': policy, 'key': key}], 'op': op})
+        assert ask(server, 'POST', '/v1/decide', body).status == 200
+
+
+def redis(server, *commands):
+    """Says inline commands at the RESP door; returns after as many replies as they have."""
+    with socket.create_connection(('127.0.0.1', server.ports['resp']), PATIENCE) as connection:
+        connection.sendall(b''.join(command.encode() + b'\r\n' for command in commands) + b'QUIT\r\n')
+        with connection.makefile('rb') as replies:
+            return replies.read()
+
+
+def metrics(server):
+    """All samples: {(name, frozenset of labels): value}; each is there once."""
+    response = ask(server, 'GET', '/metrics')
+    assert response.status == 200
+    assert response.getheader('Content-Type') == 'text/plain; version=0.0.4; charset=utf-8'
+    samples = {}
+    for family in text_string_to_metric_families(response.text):
+        assert family.documentation, family.name
+        assert family.type in ('counter', 'gauge', 'histogram'), family.name
+        for sample in family.samples:
+            place = (sample.name, frozenset(sample.labels.items()))
+            assert place not in samples, place
+            samples[place] = sample.value
+    return samples
+
+
+def value(samples, name, **labels):
+    return samples[name, frozenset(labels.items())]
+
+
+def decisions(samples, policy):
+    return [value(samples, 'headgate_decisions_total', policy=policy, outcome=outcome)
+            for outcome in ('admitted', 'denied', 'shadow-denied')]
+
+
+def test_every_line_is_well_formed(serve):
+    server = serve(POLICIES, doors=DOORS)
+    text = ask(server, 'GET', '/metrics').text
+    assert text.endswith('\n')
+    label = r'[a-z_]+="(?:[^"\\\n]|\\[\\"n])*"'
+    sample = re.compile(rf'[a-z_]+(?:\{{{label}(?:,{label})*\}})? (?:[0-9]+(?:\.[0-9]+)?)')
+    announced = None
+    for line in text.splitlines():
+        if line.startswith('# '):
+            words = line.split(' ', 3)
+            assert words[1] in ('HELP', 'TYPE') and words[3]
+            announced = words[2]
+            continue
+        assert sample.fullmatch(line), line
+        assert re.match(r'[a-z_]+', line)[0] in (
+            announced, announced + '_bucket', announced + '_sum', announced + '_count'), line
+
+
+def test_decisions_are_counted_by_policy_and_outcome(serve):
+    server = serve(POLICIES, doors=DOORS)
+    decide(server, 'burst', times=5)
+    decide(server, NAME, times=2)
+    decide(server, 'trial', times=4)
+    decide(server, 'burst', op='peek')
+    samples = metrics(server)
+    assert decisions(samples, 'burst') == [3, 2, 0]
+    assert decisions(samples, NAME) == [1, 1, 0]
+    assert decisions(samples, 'trial') == [1, 0, 3]
+
+    # A reload goes on counting, under the names that stay.
+    server.reload(POLICIES.replace('trial', 'other').replace('quota: 3', 'quota: 1000'))
+    decide(server, 'burst')
+    samples = metrics(server)
+    assert decisions(samples, 'burst')[1] == 2
+    assert sum(decisions(samples, 'burst')) == 6
+    assert decisions(samples, 'other') == [0, 0, 0]
+    assert value(samples, 'headgate_reloads_total') == 1
+    assert value(samples, 'headgate_refused_reloads_total') == 0
+    server.reload('version: 2')
+    assert value(metrics(server), 'headgate_refused_reloads_total') == 1
+
+
+def test_histograms_are_cumulative_and_by_door(serve):
+    server = serve(POLICIES, doors=DOORS)
+    decide(server, 'burst', times=7)
+    redis(server, 'HG.DECIDE burst a', 'CL.THROTTLE user 0 1 3600', 'CL.THROTTLE user 0 1 3600')
+    samples = metrics(server)
+    for door, count in (('http', 7), ('resp', 3), ('grpc', 0)):
+        buckets = sorted((float(dict(labels)['le']), number) for (name, labels), number
+                         in samples.items() if name == 'headgate_decision_duration_seconds_bucket'
+                         and dict(labels)['door'] == door)
+        numbers = [number for _, number in buckets]
+        assert len(buckets) == 26 and buckets[-1][0] == float('inf')
+        assert numbers == sorted(numbers) and numbers[-1] == count
+        assert value(samples, 'headgate_decision_duration_seconds_count', door=door) == count
+        total = value(samples, 'headgate_decision_duration_seconds_sum', door=door)
+        assert (total > 0) == (count > 0) and total < PATIENCE
+    assert value(samples, 'headgate_throttle_decisions_total', outcome='admitted') == 1
+    assert value(samples, 'headgate_throttle_decisions_total', outcome='denied') == 1
+
+
+def test_connections_are_counted(serve):
+    server = serve(POLICIES, doors=DOORS)
+    redis(server, 'PING')
+    samples = metrics(server)
+    assert value(samples, 'headgate_accepted_connections_total', door='resp') == 1
+    assert value(samples, 'headgate_open_connections', door='http') >= 1
+    assert value(samples, 'headgate_refused_connections_total', door='http') == 0
+
+
+def test_the_table_is_measured(serve):
+    server = serve(POLICIES, doors=DOORS)
+    for key in 'abcde':
+        decide(server, 'burst', key)
+    samples = metrics(server)
+    assert value(samples, 'headgate_table_memory_bytes') == 64 << 20
+    assert value(samples, 'headgate_table_cells') > 1_000_000
+    # A sample of a large table, which may miss all five.
+    assert 0 <= value(samples, 'headgate_table_live_cells') < 10_000
+    for name in ('evictions', 'unkept', 'merged'):
+        assert value(samples, f'headgate_table_{name}_total') == 0
+
+
+def test_keys_are_no_labels(serve):
+    server = serve(POLICIES, doors=DOORS)
+    before = len(metrics(server))
+    for i in range(50):
+        decide(server, 'burst', f'key-{i}')
+    assert len(metrics(server)) == before
+    assert 'key-' not in ask(server, 'GET', '/metrics').text
+
+
+def top(server, query=''):
+    response = ask(server, 'GET', '/v1/top' + query)
+    assert (response.status, response.getheader('Content-Type')) == (200, 'application/json')
+    return json.loads(response.text)
+
+
+def test_top_tells_who_is_busy_and_who_is_denied(serve):
+    server = serve(POLICIES, doors=DOORS)
+    assert top(server) == {'keys': 'plain', 'decisions_per_second': 0, 'denied_per_second': 0,
+                           'shadow_denied_per_second': 0, 'busiest': [], 'most_denied': []}
+    decide(server, 'burst', '10.0.0.2', times=8)
+    decide(server, 'trial', 'x"\\\x1b<é>', times=3)
+    redis(server, 'HG.DECIDE burst 10.0.0.2')
+    seen = top(server)
+    busiest = [(row['policy'], row['key']) for row in seen['busiest']]
+    assert busiest == [('burst', '10.0.0.2'), ('trial', 'x"\\\\\\x1b<\\xc3\\xa9>')]
+    assert [(row['policy'], row['key']) for row in seen['most_denied']] == busiest
+    first, second = seen['most_denied']
+    assert first['per_second'] == first['at_most_per_second'] > second['per_second'] > 0
+    assert (first['shadow_per_second'], second['shadow_per_second']) == (0, second['per_second'])
+    # Three of nine were charged.
+    busy = seen['busiest'][0]
+    assert busy['units_per_second'] == pytest.approx(busy['per_second'] / 3, abs=0.01)
+    assert len(top(server, '?n=1')['busiest']) == 1
+
+
+def test_top_hides_keys_unless_told_otherwise(serve):
+    server = serve(POLICIES.replace('plain', 'omit'), doors=DOORS)
+    decide(server, 'burst', '10.0.0.2', times=8)
+    seen = top(server)
+    assert seen['keys'] == 'opaque'
+    assert '10.0.0.2' not in json.dumps(seen)
+    assert re.fullmatch(r':[A-Za-z0-9+/]{22}==:', seen['busiest'][0]['key'])
+    assert seen['busiest'][0]['key'] == seen['most_denied'][0]['key']
+
+
+@pytest.mark.parametrize('query', ['n=0', 'n=101', 'n=', 'n=-1', 'n=1x', 'm=1', 'n=1&n=2'])
+def test_top_refuses_other_lengths(serve, query):
+    server = serve(POLICIES)
+    response = ask(server, 'GET', f'/v1/top?{query}')
+    assert (response.status, response.getheader('Content-Type')) == (400, 'application/problem+json')
+    assert json.loads(response.text)['detail'] == 'expected the query n=N, with N from 1 to 100'

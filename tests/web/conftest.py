@@ -1,0 +1,132 @@
+"""The dashboard of a real server, in a real browser."""
+import http.client
+import importlib.util
+import itertools
+import json
+import pathlib
+import threading
+
+import pytest
+from selenium import webdriver
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.support.wait import WebDriverWait
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+spec = importlib.util.spec_from_file_location('serving', ROOT / 'tests/serve/conftest.py')
+serving = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(serving)
+serve = serving.serve
+PATIENCE = serving.PATIENCE
+
+FLAGS = ('--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run',
+         '--disable-background-networking', '--disable-component-update', '--disable-sync')
+
+
+def request(port, path, method='GET', body=None, headers={}):
+    connection = http.client.HTTPConnection('127.0.0.1', port, timeout=PATIENCE)
+    try:
+        connection.request(method, path, body, headers)
+        response = connection.getresponse()
+        response.text = response.read().decode()
+        return response
+    finally:
+        connection.close()
+
+
+class Load:
+    """Asks for decisions all the time: for each of `checks`, (policy, key), in turn."""
+
+    def __init__(self, port, checks):
+        self.connection = http.client.HTTPConnection('127.0.0.1', port, timeout=PATIENCE)
+        self.checks = itertools.cycle(checks)
+        self.ended = threading.Event()
+        self.asked = 0
+        self.thread = threading.Thread(target=self.run)
+        self.thread.start()
+
+    def run(self):
+        # A few hundred a second at most: the browser wants the processor, too.
+        while not self.ended.wait(0.005):
+            policy, key = next(self.checks)
+            body = json.dumps({'checks': [{'policy': policy, 'key': key}]})
+            self.connection.request('POST', '/v1/decide', body)
+            response = self.connection.getresponse()
+            response.read()
+            assert response.status == 200, response.status
+            self.asked += 1
+
+    def end(self):
+        self.ended.set()
+        self.thread.join()
+        self.connection.close()
+
+
+@pytest.fixture
+def load():
+    running = []
+
+    def start(*arguments):
+        running.append(Load(*arguments))
+        return running[-1]
+
+    yield start
+    for one in running:
+        one.end()
+
+
+class Browser:
+    def __init__(self, directory):
+        options = webdriver.ChromeOptions()
+        for flag in (*FLAGS, f'--user-data-dir={directory}'):
+            options.add_argument(flag)
+        options.set_capability('goog:loggingPrefs', {'browser': 'ALL', 'performance': 'ALL'})
+        self.driver = webdriver.Chrome(options=options, service=Service('/usr/bin/chromedriver'))
+        self.driver.set_page_load_timeout(PATIENCE)
+
+    def open(self, port):
+        self.origin = f'http://127.0.0.1:{port}'
+        self.driver.get(self.origin + '/')
+
+    def js(self, script, *arguments):
+        return self.driver.execute_script(f'return {script}', *arguments)
+
+    def text(self, selector):
+        return self.js('document.querySelector(arguments[0])?.innerText ?? ""', selector)
+
+    def texts(self, selector):
+        return self.js('[...document.querySelectorAll(arguments[0])].map(e => e.innerText)', selector)
+
+    def until(self, what, *arguments):
+        """The first true value of a function or a script."""
+        ask = what if callable(what) else lambda: self.js(what, *arguments)
+        try:
+            return WebDriverWait(self.driver, PATIENCE, 0.2).until(lambda _: ask())
+        except Exception:
+            raise AssertionError(f'never: {what}; status: {self.text("#status-text")!r}, '
+                                 f'{self.errors()}') from None
+
+    def until_live(self):
+        self.until('document.body.dataset.state === "live"')
+
+    def look_like(self, width, scheme='light', height=900):
+        self.driver.execute_cdp_cmd('Emulation.setDeviceMetricsOverride', {
+            'width': width, 'height': height, 'deviceScaleFactor': 1, 'mobile': False})
+        self.driver.execute_cdp_cmd('Emulation.setEmulatedMedia', {
+            'features': [{'name': 'prefers-color-scheme', 'value': scheme}]})
+
+    def errors(self):
+        return [entry['message'] for entry in self.driver.get_log('browser')]
+
+    def requested(self):
+        """The URLs of everything that it has asked for."""
+        messages = (json.loads(entry['message'])['message']
+                    for entry in self.driver.get_log('performance'))
+        return [message['params']['request']['url'] for message in messages
+                if message['method'] == 'Network.requestWillBeSent']
+
+
+@pytest.fixture
+def browser(tmp_path):
+    one = Browser(tmp_path / 'browser')
+    yield one
+    one.driver.quit()

@@ -1,0 +1,237 @@
+"""What people see at the address of the HTTP door."""
+import re
+
+from conftest import PATIENCE, request
+
+HOSTILE = '<img src=x onerror=alert(1)>'
+HOSTILE_KEY = '<script>document.title = "broken"</script>'
+
+POLICIES = f'''
+version: 1
+partition-key: plain
+policies:
+  - {{name: burst, quota: 5, window: 1h}}
+  - {{name: '{HOSTILE}', quota: 1000000, window: 1h, key: ['header:x-key']}}
+  - {{name: trial, quota: 1, window: 1d, mode: shadow, match: [{{path: '/trial/*', method: POST}}]}}
+  - {{name: slots, algorithm: concurrency, quota: 100000, unit: concurrent-requests}}
+'''
+CHECKS = [('burst', '10.0.0.2'), (HOSTILE, HOSTILE_KEY), ('trial', 'somebody'),
+          (HOSTILE, 'k' * 300), ('burst', '10.0.0.3')]
+
+
+def shown(browser, selector):
+    """The number at the beginning of an element's text; None where there is none."""
+    match = re.match(r'[\d,.]+', browser.text(selector))
+    return float(match[0].replace(',', '')) if match else None
+
+
+def test_it_shows_what_happens(serve, load, browser):
+    server = serve(POLICIES)
+    load(server.port, CHECKS)
+    browser.open(server.port)
+    browser.until_live()
+
+    browser.until(lambda: (shown(browser, '#decisions') or 0) > 0)
+    browser.until(lambda: (shown(browser, '#denied') or 0) > 0)
+    browser.until(lambda: (shown(browser, '#latency') or 0) > 0)
+    assert browser.text('#latency-unit') in ('µs', 'ms')
+    assert 'http' in browser.text('#latency-note')
+
+    assert browser.texts('#policies tbody th .name') == ['burst', HOSTILE, 'trial', 'slots']
+    rows = browser.texts('#policies tbody tr')
+    assert '5 requests per hour' in rows[0]
+    assert 'shadow' in rows[2] and '/trial/*' in rows[2]
+    assert '100,000 at a time' in rows[3]
+
+    browser.until(lambda: len(browser.texts('#most-denied li')) == 3)
+    denied = ' '.join(browser.texts('#most-denied li'))
+    assert '10.0.0.2' in denied and '10.0.0.3' in denied
+    assert 'trial, shadow' in denied
+    browser.until(lambda: len(browser.texts('#busiest li')) == 5)
+
+    doors = browser.texts('#doors .door')
+    assert 'p99' in doors[0] and doors[0].startswith('http')
+    assert 'Nothing was asked' in doors[1]
+    assert '64 MiB' in browser.text('#table-memory')
+    assert str(server.policy_file) in browser.text('#footer')
+
+    # A reload is followed.
+    server.reload('version: 1\npolicies: [{name: other, quota: 1, window: 1s}]')
+    browser.until('document.querySelector("#policies tbody th").innerText === "other"')
+    assert 'read 2 times' in browser.text('#footer')
+
+
+def test_it_goes_on_while_it_is_looked_at(serve, load, browser):
+    server = serve(POLICIES)
+    asking = load(server.port, [('burst', 'a')])
+    browser.open(server.port)
+    browser.until_live()
+
+    path = 'document.querySelector("#flow .area.denied")?.getAttribute("d") ?? ""'
+    browser.until(f'({path}).length > 0')
+    before = browser.js(path)
+    browser.until(f'({path}) !== arguments[0]', before)
+    drawn = browser.js(path)
+    browser.until(f'({path}) !== arguments[0]', drawn)
+
+    asking.end()
+    browser.until('document.querySelector("#decisions").innerText === "0"')
+
+
+def test_names_and_keys_are_text(serve, load, browser):
+    server = serve(POLICIES)
+    load(server.port, CHECKS)
+    browser.open(server.port)
+    browser.until_live()
+    browser.until('document.querySelectorAll("#busiest li .key").length === 5')
+    assert HOSTILE_KEY in browser.texts('#busiest .key')
+    assert browser.texts('#flow-policy option')[1:] == ['burst', HOSTILE, 'trial', 'slots']
+    assert browser.js('document.querySelectorAll("main img, main script").length') == 0
+    assert browser.driver.title == 'headgate'
+    assert browser.errors() == []
+    requested = browser.requested()
+    assert len(requested) > 10
+    assert [url for url in requested if not url.startswith(browser.origin + '/')] == []
+
+
+def test_it_fits(serve, load, browser):
+    server = serve(POLICIES)
+    load(server.port, CHECKS)
+    browser.open(server.port)
+    browser.until_live()
+    browser.until('document.querySelectorAll("#most-denied .key").length === 3')
+    for width in (360, 600, 800, 1280):
+        browser.look_like(width)
+        wide = browser.js('''[...document.querySelectorAll("body *")].filter(e => {
+            const box = e.getBoundingClientRect();
+            return box.width > 0 && box.right > document.documentElement.clientWidth + 0.5;
+        }).map(e => e.outerHTML.slice(0, 120))''')
+        assert wide == [], width
+        assert browser.js('document.documentElement.scrollWidth <= '
+                          'document.documentElement.clientWidth'), width
+
+
+# WCAG 2.1, 1.4.3: 4.5:1.
+CONTRAST = '''(() => {
+  const numbers = text => text.match(/[\\d.]+/g).map(Number);
+  const luminance = ([r, g, b]) => [[r, 0.2126], [g, 0.7152], [b, 0.0722]].reduce((sum, [v, part]) => {
+    const c = v / 255;
+    return sum + part * (c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
+  }, 0);
+  const ground = element => {
+    for (let e = element; e; e = e.parentElement) {
+      const color = numbers(getComputedStyle(e).backgroundColor);
+      if (color[3] !== 0) return color;
+    }
+    return [255, 255, 255];
+  };
+  const poor = [];
+  for (const e of document.querySelectorAll('body *')) {
+    const own = [...e.childNodes].some(n => n.nodeType === Node.TEXT_NODE && n.data.trim() !== '');
+    if (!own || e.closest('svg') || e.offsetParent === null) continue;
+    // Behind the ranks lie their bars.
+    const grounds = [ground(e), ...[...e.parentElement.querySelectorAll('.rank-bar')].map(ground)];
+    for (const behind of grounds) {
+      const [a, b] = [numbers(getComputedStyle(e).color), behind].map(luminance).sort((x, y) => y - x);
+      const ratio = (a + 0.05) / (b + 0.05);
+      if (ratio < 4.5) poor.push([e.outerHTML.slice(0, 100), ratio]);
+    }
+  }
+  return poor;
+})()'''
+
+
+def test_it_is_readable_in_light_and_dark(serve, load, browser):
+    server = serve(POLICIES)
+    load(server.port, CHECKS)
+    browser.open(server.port)
+    browser.until_live()
+    browser.until('document.querySelectorAll("#most-denied .key").length === 3')
+    grounds = set()
+    for scheme in ('light', 'dark'):
+        browser.look_like(1280, scheme)
+        assert browser.js(CONTRAST) == [], scheme
+        grounds.add(browser.js('getComputedStyle(document.body).backgroundColor'))
+    assert len(grounds) == 2
+    # Denials do not differ by their colour alone.
+    assert 'hatch' in browser.js('getComputedStyle(document.querySelector(".area.denied")).fill')
+
+
+def test_moments_are_looked_up_with_the_keyboard(serve, load, browser):
+    server = serve(POLICIES)
+    load(server.port, CHECKS)
+    browser.open(server.port)
+    browser.until_live()
+    browser.until('document.querySelector("#flow .area.admitted")?.getAttribute("d")')
+    slider = browser.driver.switch_to.active_element
+    slider = browser.js('document.querySelector("#flow [role=slider]")')
+    value = 'document.querySelector("#flow [role=slider]").getAttribute("aria-valuetext")'
+    assert browser.js(value).startswith('now: admitted')
+    slider.send_keys('\ue012' * 3)  # left
+    browser.until(f'({value}).startsWith("3 s ago: admitted")')
+    assert browser.text('#flow-when') == '3 s ago'
+    slider.send_keys('\ue011')  # home
+    browser.until(f'({value}).startsWith("5 min ago: not seen")')
+    slider.send_keys('\ue010')  # end
+    browser.until(f'({value}).startsWith("now")')
+
+
+def test_a_server_that_is_away_is_said_to_be(serve, load, browser):
+    server = serve(POLICIES)
+    port = server.port
+    browser.open(port)
+    browser.until_live()
+    server.stop()
+    browser.until('document.querySelector("#status-text").innerText.includes("does not answer")')
+    browser.until('document.querySelector("#flow .gap") !== null')
+    assert 'last seen' in browser.text('#status-text')
+    again = serve(POLICIES, doors={'http': f'127.0.0.1:{port}'})
+    browser.until_live()
+    load(again.port, CHECKS)
+    browser.until(lambda: (shown(browser, '#decisions') or 0) > 0)
+
+
+def test_the_token_is_asked_for(serve, browser, tmp_path):
+    secret = tmp_path / 'token'
+    secret.write_text('correct-horse-battery\n')
+    server = serve(POLICIES, arguments=('--token-file', secret))
+    assert request(server.port, '/').status == 200
+    for path in ('/metrics', '/v1/top', '/v1/policies'):
+        assert request(server.port, path).status == 401, path
+    browser.open(server.port)
+    browser.until('!document.querySelector("#token-form").hidden')
+    assert not browser.js('document.querySelector("main").checkVisibility()')
+    field = browser.js('document.querySelector("#token")')
+    field.send_keys('not-the-right-one\ue007')
+    browser.until('document.querySelector("#token-fault").innerText !== ""')
+    field.clear()
+    field.send_keys('correct-horse-battery\ue007')
+    browser.until_live()
+    assert not browser.js('document.querySelector("#token-form").checkVisibility()')
+    assert 'battery' not in browser.driver.current_url
+
+
+def test_the_page_guards_itself(serve):
+    server = serve(POLICIES)
+    page = request(server.port, '/')
+    assert page.status == 200
+    assert page.getheader('Content-Type') == 'text/html; charset=utf-8'
+    policy = page.getheader('Content-Security-Policy')
+    assert "default-src 'none'" in policy and 'unsafe' not in policy and '*' not in policy
+    assert page.getheader('X-Content-Type-Options') == 'nosniff'
+    assert not re.search(r'(src|href)="(?!/)', page.text)
+    assert not re.search(r'<[^>]+ (on\w+|style)=', page.text)
+
+    tag = page.getheader('ETag')
+    again = request(server.port, '/', headers={'If-None-Match': f'"other", {tag}'})
+    assert (again.status, again.text, again.getheader('ETag')) == (304, '', tag)
+    assert again.getheader('Content-Security-Policy') == policy
+    assert request(server.port, '/', headers={'If-None-Match': '"other"'}).status == 200
+    head = request(server.port, '/', 'HEAD')
+    assert (head.status, head.text) == (200, '')
+    assert int(head.getheader('Content-Length')) == len(page.text.encode())
+
+    for path in set(re.findall(r'(?:src|href)="(/[^"]+\.(?:js|css|svg))"', page.text)):
+        assert request(server.port, path).status == 200, path
+    assert request(server.port, '/nothing.js').status == 404
+    assert request(server.port, '/', 'POST', '').status == 405
