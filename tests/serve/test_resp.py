@@ -7,6 +7,7 @@ import struct
 
 import pytest
 
+from conftest import PATIENCE
 from resp import Client, Error, encode
 
 POLICIES = '''
@@ -360,7 +361,7 @@ def test_stop_closes_connections_and_finishes_commands(server):
         busy.send(b'NG\r\n')
         assert busy.reply() == 'PONG'
         assert busy.ended()
-    assert server.stop() == 0
+    assert server.process.wait(PATIENCE) == 0
 
 
 def test_quotas_outlive_a_killed_server(serve, tmp_path):
