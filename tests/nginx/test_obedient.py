@@ -1,0 +1,123 @@
+"""Clients that read every response and do what it says are never denied, under any algorithm.
+
+    greedy  spends r at once, then waits for t
+    paced   spreads r over t
+
+They wait for what the fields tell them, and for nothing else. Prints what share of the quota per
+window each of them got.
+"""
+import concurrent.futures
+import re
+import threading
+import time
+
+import harness
+import pytest
+from policies import policies, policy
+
+# Quota and window [s]. A paced client loses what t is rounded up by; under the linear law, 40 units
+# are worth 2 s here, so that it loses nothing.
+LAWS = {
+    'linear': (41, 2.05),
+    'exponential': (40, 2),
+    'fixed-window': (40, 2),
+    'sliding-window-counter': (40, 2),
+    'moving-window': (40, 2),
+}
+MANNERS = ('greedy', 'paced')
+WINDOWS = 3    # that are counted, after one of getting started
+ATTEMPTS = 3   # a machine that is busy with other things makes clients late
+MEMBER = re.compile(r'"[^"]*";r=(\d+)(?:;t=(\d+))?')
+
+
+def fields(response):
+    """r and t of the only member."""
+    r, t = MEMBER.fullmatch(response.one('RateLimit')).groups()
+    return int(r), int(t) if t is not None else None
+
+
+class Client:
+    """Obeys until it has been served for so many windows; then knows what it got."""
+
+    def __init__(self, port, law, manners):
+        self.port, self.law, self.manners = port, law, manners
+        self.quota, self.window = LAWS[law]
+        self.denied = []
+        self.share = 0
+
+    def next(self, planned, response):
+        """When the next request is due, if this response answers the one that was due `planned`."""
+        r, t = fields(response)
+        if r == 0:
+            return time.monotonic() + t
+        # Being late for one is made up for by the next: r of them may be sent whenever it likes.
+        return planned + t / r if self.manners == 'paced' else planned
+
+    def live(self):
+        with harness.Connection(self.port) as connection:
+            begin = planned = time.monotonic()
+            counted, units = None, 0
+            while counted is None or planned < counted + WINDOWS * self.window:
+                time.sleep(max(0, planned - time.monotonic()))
+                response = connection.ask(f'/{self.law}/{self.manners}')
+                if response.status != 204:
+                    self.denied.append(response)
+                    return self
+                units += 1
+                before, planned = planned, self.next(planned, response)
+                if counted is None and planned > max(before, begin + self.window):
+                    counted, units = planned, 0  # it has waited: here begins a round
+        self.share = units / (self.quota * (planned - counted) / self.window)
+        return self
+
+
+@pytest.fixture
+def server(nginx):
+    each = [policy(f'{law}-{manners}', quota, f'{round(window * 1000)}ms', algorithm=law,
+                   match=f'[{{path: /{law}/{manners}}}]')
+            for law, (quota, window) in LAWS.items() for manners in MANNERS]
+    return nginx(policies(*each), server='location / { return 204; }')
+
+
+def test_obedient_clients_are_never_denied(server):
+    reached = dict.fromkeys(MANNERS, 0)
+    for _ in range(ATTEMPTS):
+        clients = [Client(server.port, law, manners) for law in LAWS for manners in MANNERS]
+        with concurrent.futures.ThreadPoolExecutor(len(clients)) as pool:
+            done = list(pool.map(Client.live, clients))
+        for client in done:
+            print(f'{client.law:24} {client.manners:8} {client.share:6.1%} of q/w')
+        assert [client.denied for client in done if client.denied] == []
+        for client in done:
+            if client.law == 'linear':
+                reached[client.manners] = max(reached[client.manners], client.share)
+        if min(reached.values()) >= 0.95:
+            return
+    raise AssertionError(f'linear: {reached} of q/w')
+
+
+def test_obedient_clients_of_slots_are_never_denied(nginx, upstream):
+    """Concurrency tells no t. r more may start at once; with r=0, one when others have ended."""
+    quota, rounds = 8, 20
+    crowd = threading.Barrier(quota - 1)
+
+    def answer(method, path, *_):
+        if path == '/together':
+            crowd.wait(harness.PATIENCE)  # all of them are under way at the same time
+        return 200, [], b''
+
+    origin = upstream(answer)
+    server = nginx(policies(f'  - {{name: slots, quota: {quota}, algorithm: concurrency}}'),
+                   server=f'location / {{ proxy_pass http://127.0.0.1:{origin.port}; }}')
+    with harness.Connection(server.port) as first, \
+            concurrent.futures.ThreadPoolExecutor(quota) as pool:
+        others = [harness.Connection(server.port) for _ in range(quota - 1)]
+        for _ in range(rounds):
+            alone = first.ask('/alone')
+            assert (alone.status, fields(alone)) == (200, (quota - 1, None))
+            together = list(pool.map(lambda other: other.ask('/together'), others))
+            assert [response.status for response in together] == [200] * (quota - 1)
+            # The one before has ended, and its slot is free again, before these came.
+            assert min(fields(response)[0] for response in together) == 1
+        for other in others:
+            other.close()
