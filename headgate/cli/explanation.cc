@@ -6,10 +6,10 @@
 #include <string_view>
 #include <vector>
 
-#include "headgate/base/int128.h"
+#include "headgate/cli/advice.h"
+#include "headgate/cli/member_words.h"
 #include "headgate/cli/printable.h"
 #include "headgate/cli/rate_limit_field.h"
-#include "headgate/field/closest.h"
 #include "headgate/field/draft_07_reader.h"
 #include "headgate/field/field_value.h"
 #include "headgate/field/member_reader.h"
@@ -38,55 +38,6 @@ std::string lower_case(std::string_view text) {
   std::string out(text);
   std::transform(out.begin(), out.end(), out.begin(), field::to_lower);
   return out;
-}
-
-std::string amount(std::uint64_t units, std::string_view unit) {
-  std::string out = std::to_string(units) + ' ' + printable(unit);
-  if (units == 1 && unit == field::default_unit) out.pop_back();
-  return out;
-}
-
-std::string quota(std::uint64_t q, std::string_view unit, std::optional<std::uint64_t> w) {
-  return amount(q, unit) + (w ? " in " + seconds_in_words(*w) : "");
-}
-
-std::string name(const Member& member) {
-  std::string out = member.policy ? '"' + excerpt(*member.policy).text + '"' : "the limit";
-  if (member.pk) out += " (partition key " + excerpt(base64(*member.pk)).text + ')';
-  return out;
-}
-
-// "4 of 5 requests left for the next 8 s", as far as it is known.
-std::string left(const Member& member) {
-  std::string out = *member.r == 0 ? "nothing" : std::to_string(*member.r);
-  if (*member.r == 0) {
-    if (member.q) out += " left of " + amount(*member.q, member.unit.value_or("units"));
-  } else if (member.q) {
-    out += " of " + amount(*member.q, member.unit.value_or("units"));
-  } else if (member.unit) {
-    out = amount(*member.r, *member.unit);
-  }
-  if (*member.r != 0 || !member.q) out += " left";
-  if (!member.t)
-    return out + (*member.r == 0 ? "; not told until when" : "; not told for how long");
-  return out + (*member.r == 0 ? "; more in " : " for the next ") + seconds_in_words(*member.t);
-}
-
-std::string in_words(const Member& member) {
-  std::string out = name(member) + ": ";
-  if (!member.r) {
-    if (!member.q) return out + "nothing is told";
-    return out + quota(*member.q, member.unit.value_or("units"), member.w) +
-           "; what is left is not told";
-  }
-  out += left(member);
-  if (member.w) out += "; window " + seconds_in_words(*member.w);
-  return out;
-}
-
-// Whether it limits requests, not bytes, tokens or what may run at once.
-bool counts_requests(const Member& member) {
-  return !member.unit || *member.unit == field::default_unit;
 }
 
 // What is malformed in any dialect, also in those that need not be read because a better one tells
@@ -131,7 +82,7 @@ class Explanation {
     opening();
     for (std::size_t i = 0; i < headers_.size(); ++i) line(i);
     members();
-    verdict();
+    out_ += advice(view_, section_.status, !faults_.empty());
     return std::move(out_);
   }
 
@@ -217,8 +168,9 @@ class Explanation {
     const field::Reading reading = read_members(kind, value.text());
     if (reading.shape == Shape::empty) return say("empty: the same as no field");
     for (const Member& member : reading.members) {
-      say(limits ? name(member) + ": " + left(member)
-                 : name(member) + ": " + quota(*member.q, *member.unit, member.w));
+      say(limits
+              ? name_in_words(member) + ": " + left_in_words(member)
+              : name_in_words(member) + ": " + quota_in_words(*member.q, *member.unit, member.w));
     }
     if (reading.shape == Shape::legacy) legacy(kind, value.text());
 
@@ -238,11 +190,12 @@ class Explanation {
       member.r = told.remaining;
       member.t = told.reset;
       member.unit = field::default_unit;
-      return say(left(member) + " (the form of draft 07)");
+      return say(left_in_words(member) + " (the form of draft 07)");
     }
     const auto policies = *field::read_quota_policies(value);
     for (const field::QuotaPolicy& policy : policies) {
-      say(quota(policy.q, field::default_unit, policy.w) + " (the form of drafts 06 and 07)");
+      say(quota_in_words(policy.q, field::default_unit, policy.w) +
+          " (the form of drafts 06 and 07)");
     }
   }
 
@@ -252,20 +205,21 @@ class Explanation {
     switch (field.kind) {
       case Kind::limit: {
         const auto limit = field::read_limit_in_force(value);
-        say("the quota is " + amount(limit ? limit->q : number->floor(), field::default_unit));
+        say("the quota is " +
+            amount_in_words(limit ? limit->q : number->floor(), field::default_unit));
         if (!limit) return;
         for (const field::QuotaPolicy& policy : limit->policies) {
-          say("a policy: " + quota(policy.q, field::default_unit, policy.w));
+          say("a policy: " + quota_in_words(policy.q, field::default_unit, policy.w));
         }
         return;
       }
       case Kind::remaining: {
         const std::uint64_t r =
             field.prefix == "ratelimit-" ? *field::read_integer(value) : number->floor();
-        return say(r == 0 ? "nothing is left" : amount(r, field::default_unit) + " left");
+        return say(r == 0 ? "nothing is left" : amount_in_words(r, field::default_unit) + " left");
       }
       case Kind::used:
-        return say(number ? amount(number->floor(), field::default_unit) + " used"
+        return say(number ? amount_in_words(number->floor(), field::default_unit) + " used"
                           : "not a number >= 0: not read");
       case Kind::reset_after:
         return say(number
@@ -284,11 +238,12 @@ class Explanation {
     const auto number = field::parse_plain_number(value);
     switch (suffixed.part) {
       case field::SuffixedName::Part::limit:
-        return say('"' + suffix + "\": the quota is " + quota(number->floor(), unit, window));
+        return say('"' + suffix + "\": the quota is " +
+                   quota_in_words(number->floor(), unit, window));
       case field::SuffixedName::Part::remaining:
-        return say(
-            '"' + suffix + "\": " +
-            (number->floor() == 0 ? "nothing is left" : amount(number->floor(), unit) + " left"));
+        return say('"' + suffix + "\": " +
+                   (number->floor() == 0 ? "nothing is left"
+                                         : amount_in_words(number->floor(), unit) + " left"));
       case field::SuffixedName::Part::reset:
         return reset(value);
     }
@@ -329,87 +284,8 @@ class Explanation {
     if (view_.members.empty()) return;
     out_ += "What counts: " + std::string(fields_of_prefix(view_.prefix)) + ", the dialect \"" +
             std::string(name_of(view_.source)) + "\"\n";
-    for (const Member& member : view_.members) say(in_words(member));
+    for (const Member& member : view_.members) say(member_in_words(member));
     out_ += '\n';
-  }
-
-  void verdict() {
-    const Member* exhausted = nullptr;  // for the longest time
-    const Member* closest = nullptr;
-    for (const Member& member : view_.members) {
-      if (!member.r || !counts_requests(member)) continue;
-      if (*member.r == 0 && (exhausted == nullptr || member.t > exhausted->t)) exhausted = &member;
-      if (closest == nullptr || field::closer(*member.r, member.t, *closest->r, closest->t)) {
-        closest = &member;
-      }
-    }
-    if (view_.retry_after) {
-      out_ += retry_after(exhausted);
-    } else if (exhausted != nullptr) {
-      out_ += wait_for(*exhausted);
-    } else if (section_.status == 429 || section_.status == 503) {
-      out_ += "Wait, but nothing says how long: this is a " + std::to_string(section_.status) +
-              " without Retry-After, and no limit on requests is used up.\n";
-    } else if (view_.cached) {
-      out_ += "Nothing is known of the next request: this response comes from a cache.\n";
-    } else if (closest != nullptr) {
-      out_ += send(*closest);
-    } else if (view_.members.empty()) {
-      out_ += faults_.empty() ? "No field tells of rate limits.\n"
-                              : "No field that could be read tells of rate limits.\n";
-    } else {
-      out_ += "No need to wait: no field tells that requests are used up.\n";
-    }
-    for (const Member& member : view_.members) {
-      if (member.r != std::uint64_t{0} || counts_requests(member)) continue;
-      out_ += "What is counted in " + printable(*member.unit) +
-              " has to wait: " + in_words(member) + ".\n";
-    }
-  }
-
-  [[nodiscard]] std::string retry_after(const Member* exhausted) const {
-    std::string out = *view_.retry_after == 0 ? "No need to wait: Retry-After says so"
-                                              : "Wait " + seconds_in_words(*view_.retry_after) +
-                                                    ": Retry-After says so";
-    if (exhausted != nullptr && exhausted->t && *exhausted->t != *view_.retry_after) {
-      out += ", and it wins over " + name(*exhausted) + ", which says " +
-             seconds_in_words(*exhausted->t);
-    }
-    return out + ".\n";
-  }
-
-  [[nodiscard]] static std::string wait_for(const Member& exhausted) {
-    if (!exhausted.t) {
-      return "Wait, but nothing says how long: " + name(exhausted) +
-             " has nothing left. Then send one request and look at its answer.\n";
-    }
-    if (*exhausted.t == 0) {
-      return "No need to wait: " + name(exhausted) +
-             " has nothing left, but its time is over. Send one request and look at its answer.\n";
-    }
-    return "Wait " + seconds_in_words(*exhausted.t) + ": " + name(exhausted) +
-           " has nothing left until then. Then send one request and look at its answer.\n";
-  }
-
-  [[nodiscard]] static std::string send(const Member& closest) {
-    std::string out = "No need to wait: at most " + amount(*closest.r, field::default_unit);
-    if (closest.t) out += " in the next " + seconds_in_words(*closest.t);
-    if (closest.policy) out += ", says " + name(closest);
-    // Nobody paces requests to less than this.
-    const bool slow = closest.t && *closest.r > 1 && i128{*closest.t} * 10 >= *closest.r;
-    if (slow) out += "; spread evenly, one every " + pace(closest);
-    return out + ".\n";
-  }
-
-  // t/r, rounded up to milliseconds.
-  [[nodiscard]] static std::string pace(const Member& member) {
-    const auto ms = static_cast<std::uint64_t>(ceil_div<i128>(i128{*member.t} * 1000, *member.r));
-    std::string out = std::to_string(ms / 1000);
-    if (ms % 1000 == 0) return out + " s";
-    std::string thousandths = std::to_string(1000 + ms % 1000);
-    thousandths[0] = '.';
-    while (thousandths.ends_with('0')) thousandths.pop_back();
-    return out + thousandths + " s";
   }
 
   const HeaderSection& section_;
