@@ -375,7 +375,7 @@ TEST_P(Honesty, EveryPromiseIsKept) {
     }
     if (only > 0) return;
   }
-  RecordProperty("decisions", static_cast<int>(tally.decisions));
+  RecordProperty("decisions", std::to_string(tally.decisions));
   // The dice visit what matters.
   EXPECT_EQ(tally.decisions, soak * trials * steps);
   EXPECT_GT(tally.denied, tally.decisions / 20);

@@ -55,6 +55,9 @@ double share_of(const Quota& quota, const Terms& terms, Manners manners) {
   return static_cast<double>(units) / promised;
 }
 
+// For the table of `./dev bench --laws`, rounded down.
+std::string percent(double share) { return std::to_string(static_cast<int>(100 * share)) + " %"; }
+
 struct Kind {
   const char* name;
   Terms terms;
@@ -77,6 +80,8 @@ TEST_P(Obedient, IsNeverDenied) {
       least_paced = std::min(least_paced, share_of(quota, terms, paced));
     }
   }
+  RecordProperty("greedy", percent(least_greedy));
+  RecordProperty("paced", percent(least_paced));
   std::printf("%-32s greedy %5.1f %%  paced %5.1f %% of q/w at least\n", GetParam().name,
               100 * least_greedy, 100 * least_paced);
   if (terms.algorithm == Algorithm::linear) {
@@ -138,8 +143,9 @@ TEST(ObedientToConcurrency, IsNeverDenied) {
       under_way.pop_front();
     }
   }
-  std::printf("%-32s slots in use %5.1f %%\n", "concurrency",
-              100 * static_cast<double>(busy) / static_cast<double>(7 * hour));
+  const double share = static_cast<double>(busy) / static_cast<double>(7 * hour);
+  RecordProperty("greedy", percent(share));
+  std::printf("%-32s slots in use %5.1f %%\n", "concurrency", 100 * share);
 }
 
 }  // namespace

@@ -66,6 +66,7 @@ TEST_P(Vectors, AreAnswered) {
     }
     steps += sequence.steps.size();
   }
+  RecordProperty("steps", std::to_string(steps));
   EXPECT_EQ(steps, GetParam().steps);
 }
 
