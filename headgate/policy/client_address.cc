@@ -38,24 +38,6 @@ class Hops {
   std::size_t count_ = 0;
 };
 
-// "192.0.2.1", "192.0.2.1:80", "2001:db8::1", "[2001:db8::1]", "[2001:db8::1]:80".
-std::optional<Address> node_address(std::string_view node) noexcept {
-  if (node.starts_with('[')) {
-    const std::size_t close = node.find(']');
-    if (close == std::string_view::npos) return std::nullopt;
-    const std::string_view port = node.substr(close + 1);
-    if (!port.empty() && port[0] != ':') return std::nullopt;
-    const std::string_view inner = node.substr(1, close - 1);
-    if (inner.find(':') == std::string_view::npos) return std::nullopt;
-    return Address::parse(inner);
-  }
-  const std::size_t colon = node.find(':');
-  if (colon != std::string_view::npos && node.find(':', colon + 1) == std::string_view::npos) {
-    node = node.substr(0, colon);
-  }
-  return Address::parse(node);
-}
-
 void read_x_forwarded_for(std::string_view line, Hops& hops) noexcept {
   while (true) {
     const std::size_t comma = line.find(',');
@@ -155,6 +137,23 @@ class ForwardedLine {
 };
 
 }  // namespace
+
+std::optional<Address> node_address(std::string_view node) noexcept {
+  if (node.starts_with('[')) {
+    const std::size_t close = node.find(']');
+    if (close == std::string_view::npos) return std::nullopt;
+    const std::string_view port = node.substr(close + 1);
+    if (!port.empty() && port[0] != ':') return std::nullopt;
+    const std::string_view inner = node.substr(1, close - 1);
+    if (inner.find(':') == std::string_view::npos) return std::nullopt;
+    return Address::parse(inner);
+  }
+  const std::size_t colon = node.find(':');
+  if (colon != std::string_view::npos && node.find(':', colon + 1) == std::string_view::npos) {
+    node = node.substr(0, colon);
+  }
+  return Address::parse(node);
+}
 
 std::optional<Address> client_of(const Request& request, const ClientAddress& settings) noexcept {
   const std::optional<Address>& peer = request.peer;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 
 #include "headgate/policy/address.h"
 #include "headgate/policy/request.h"
@@ -25,5 +26,9 @@ inline constexpr std::size_t hops_max = 64;
 // allocation.
 [[nodiscard]] std::optional<Address> client_of(const Request& request,
                                                const ClientAddress& settings) noexcept;
+
+// The address of one hop, as Forwarded and X-Forwarded-For write it: "192.0.2.1", "192.0.2.1:80",
+// "2001:db8::1", "[2001:db8::1]" or "[2001:db8::1]:80". std::nullopt: it has none.
+[[nodiscard]] std::optional<Address> node_address(std::string_view node) noexcept;
 
 }  // namespace headgate::policy

@@ -1,0 +1,68 @@
+// One response of the HTTP door, as it is written.
+#pragma once
+
+#include <charconv>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace headgate::server {
+
+// The present second, as the Date field wants it.
+class DateLine {
+ public:
+  // "Date: Sat, 31 Jan 2026 12:00:00 GMT\r\n". Reads a coarse clock.
+  [[nodiscard]] std::string_view text() noexcept;
+
+ private:
+  std::int64_t second_ = -1;
+  char text_[48];
+  std::size_t size_ = 0;
+};
+
+// "Not Found" for 404; empty for a status without a registered one.
+[[nodiscard]] std::string_view reason_phrase(unsigned status) noexcept;
+
+inline void append_decimal(std::string& out, std::uint64_t value) {
+  char digits[20];
+  out.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
+}
+
+// Appends to a connection's output: begin(), any number of field() and fields(), end(). Names and
+// values have no CR or LF.
+class HttpReply {
+ public:
+  struct Connection {
+    bool keeps_alive;
+    bool is_http_1_0;
+    bool is_head;
+  };
+
+  HttpReply(std::string& out, DateLine& date, Connection connection) noexcept
+      : out_(out), date_(date), connection_(connection) {}
+
+  void begin(unsigned status);
+  void field(std::string_view name, std::string_view value) {
+    out_.append(name).append(": ").append(value).append("\r\n");
+  }
+  void field(std::string_view name, std::uint64_t value) {
+    out_.append(name).append(": ");
+    append_decimal(out_, value);
+    out_.append("\r\n");
+  }
+  // Whole lines, each with its CRLF.
+  void lines(std::string_view text) { out_.append(text); }
+  void end(std::string_view type, std::string_view body);
+  void end() { end({}, {}); }
+
+  // The connection will not be used again.
+  void close() noexcept { connection_.keeps_alive = false; }
+  [[nodiscard]] bool keeps_alive() const noexcept { return connection_.keeps_alive; }
+
+ private:
+  std::string& out_;
+  DateLine& date_;
+  Connection connection_;
+};
+
+}  // namespace headgate::server
