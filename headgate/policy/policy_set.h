@@ -37,23 +37,23 @@ struct Descriptor {
   const Grant* grant = nullptr;  // what the request itself says, instead of the configuration
 };
 
-  const Policy* policy = nullptr;
-  const Grant* grant = nullptr;
-  std::string_view key;         // store key: policy name and partition key parts, length-prefixed
 // A policy that applies, with everything that charging it needs. `grant` belongs to the policy;
 // `key` and `partition` point into the Scratch that was passed in.
 struct Match {
+  const Policy* policy = nullptr;
+  const Grant* grant = nullptr;
+  std::string_view key;         // store key: policy name and partition key parts, length-prefixed
   std::string_view partition;   // the parts as one readable text, for pk=plain, logs and top
   std::uint64_t cost = 1;       // quota units, 0..limit::Quota::cost_max; see Policy::cost_time
   bool cost_defaulted = false;  // the header that should have told the cost was absent or malformed
-};
-
-// Where matches and their keys are written. Reused from request to request, it stops allocating
 
   // Whether it may deny.
   [[nodiscard]] bool enforced() const noexcept {
     return policy->mode == Mode::enforce && !grant->shadow;
   }
+};
+
+// Where matches and their keys are written. Reused from request to request, it stops allocating
 // once it has seen the longest keys. Not thread-safe: one per thread or per request in flight.
 struct Scratch {
   std::string text;
