@@ -14,6 +14,7 @@
 #include "headgate/cli/gateway.h"
 #include "headgate/cli/serve.h"
 #include "headgate/cli/simulate.h"
+#include "headgate/cli/top.h"
 
 namespace headgate::cli {
 namespace {
@@ -35,11 +36,9 @@ int run(int argc, char** argv) {
   CLI::App app("A rate limiter for HTTP that tells the truth in the RateLimit fields.", "headgate");
   app.require_subcommand(1);
   app.get_formatter()->column_width(26);
-  std::map<std::string, std::function<int()>> commands = {{"gateway", add_gateway(app)},
-                                                          {"serve", add_serve(app)},
-                                                          {"check", add_check(app)},
-                                                          {"simulate", add_simulate(app)},
-                                                          {"explain", add_explain(app)}};
+  std::map<std::string, std::function<int()>> commands = {
+      {"gateway", add_gateway(app)},   {"serve", add_serve(app)},     {"check", add_check(app)},
+      {"simulate", add_simulate(app)}, {"explain", add_explain(app)}, {"top", add_top(app)}};
   app.set_version_flag("--version", version, "Print the version and leave");
   app.set_help_flag("-h,--help", "Print this help and leave");
   for (CLI::App* command : app.get_subcommands({})) {

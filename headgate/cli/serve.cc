@@ -1,14 +1,16 @@
 #include "headgate/cli/serve.h"
 
-#include <fstream>
 #include <iostream>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "headgate/cli/exit_status.h"
+#include "headgate/cli/token_file.h"
+#include "headgate/server/envoy_json.h"
+#include "headgate/server/grpc_door.h"
+#include "headgate/server/http_door.h"
 #include "headgate/server/log.h"
 #include "headgate/server/resp_door.h"
 #include "headgate/server/server.h"
@@ -29,11 +31,23 @@ struct Doors {
 struct Options {
   std::string config;
   std::vector<Doors> doors = {
+      {server::DoorKind::http,
+       "--http",
+       "Answer forward-auth and /v1/decide there",
+       server::make_http_door,
+       nullptr,
+       {}},
       {server::DoorKind::resp,
        "--resp",
        "Answer Redis clients (RESP) there",
        server::make_resp_door,
        nullptr,
+       {}},
+      {server::DoorKind::grpc,
+       "--grpc",
+       "Answer Envoy's rate limit service there",
+       nullptr,
+       server::make_grpc_service,
        {}},
   };
   std::string token_file;
@@ -46,30 +60,10 @@ int fail(ExitStatus status, const std::string& words) {
   return status;
 }
 
-// The first line of the file, or what is wrong with it.
-Result<std::string, std::string> read_token(const std::string& path) {
-  constexpr std::size_t token_min = 16;
-  std::ifstream file(path);
-  std::string token;
-  if (!file || !std::getline(file, token)) {
-    return Failure<std::string>(path + ": expected a file whose first line is the token");
-  }
-  while (!token.empty() && (token.back() == '\r' || token.back() == ' ')) token.pop_back();
-  if (token.size() < token_min) {
-    return Failure<std::string>(path + ": expected a token of at least " +
-                                std::to_string(token_min) + " characters on the first line");
-  }
-  for (const char c : token) {
-    if (c <= ' ' || c > '~') {
-      return Failure<std::string>(path + ": expected a token of printable ASCII without spaces");
-    }
-  }
-  return token;
-}
-
 int run(const Options& options) {
   server::ServerOptions serving;
   serving.threads = options.threads;
+  serving.door.envoy_json = server::envoy_json;
   for (const Doors& doors : options.doors) {
     for (const std::string& text : doors.at) {
       auto endpoint = server::Endpoint::parse(text);
