@@ -40,6 +40,11 @@ Nanos least_seconds(Nanos guess, Enough enough) noexcept {
   return high;
 }
 
+// By way of 64 bits where they are enough: the way to 128 is a call.
+Nanos nanos(double whole) noexcept {
+  return whole < 0x1p62 ? static_cast<std::int64_t>(whole) : static_cast<Nanos>(whole);
+}
+
 }  // namespace
 
 std::optional<Exponential> Exponential::make(const Quota& quota, const Terms& terms) noexcept {
@@ -116,9 +121,11 @@ Step<Exponential::State> Exponential::debit(const std::optional<State>& state, s
 
 Nanos Exponential::full_at(const State& state) const noexcept {
   // From 1 + ln(rate) windows on, a unit's own rate is all that counts: what is left of this one,
-  // e^-x * rate, is at most 1 - (1 - e^-x) / x.
-  const double windows = 1 + (state.rate > 1 ? std::log(std::min(state.rate, rate_max)) : 0);
-  return state.time() + static_cast<Nanos>(std::ceil(windows * window_));
+  // e^-x * rate, is at most 1 - (1 - e^-x) / x. Its exponent bounds the logarithm, and costs less.
+  constexpr double ln_2 = 0.6931471805599454;  // rounded up
+  const double rate = std::clamp(state.rate, 1.0, rate_max);
+  const double windows = 1 + ln_2 * (rate > 1 ? std::ilogb(rate) + 1 : 0);
+  return state.time() + nanos(std::ceil(windows * window_));
 }
 
 Exponential::Seen Exponential::look(const std::optional<State>& state, Nanos at) const noexcept {
@@ -133,9 +140,17 @@ Exponential::Seen Exponential::look(const std::optional<State>& state, Nanos at)
 }
 
 Exponential::Decay Exponential::decay_over(double windows) noexcept {
+  constexpr double few = 0x1p-6;
+  if (windows < few) {
+    // Where most requests are. The series' next term is beyond a double's last bit.
+    const double x = windows;
+    const double mean =
+        1 - x / 2 * (1 - x / 3 * (1 - x / 4 * (1 - x / 5 * (1 - x / 6 * (1 - x / 7)))));
+    return {x, mean, 1 - x * mean};
+  }
   const double gone = -std::expm1(-windows);
   // Never more than 1, so that waiting never makes a rate greater: what r rests on.
-  return {windows, windows > 0 ? std::min(gone / windows, 1.0) : 1, 1 - gone};
+  return {windows, std::min(gone / windows, 1.0), 1 - gone};
 }
 
 Exponential::Decay Exponential::decay(const Seen& seen, Nanos at) const noexcept {
@@ -189,8 +204,14 @@ Decision Exponential::admission(const Seen& seen, Nanos at, const Decay& now) co
     return available(seen, decay(seen, at + seconds * nanos_per_second));
   };
   if (reset_ == Reset::pace && left > 0 && left < quota()) {
-    // The pace is the longer one nearly always: one look instead of a search.
     const std::uint64_t pace = answer_.pace(left);
+    // The pace is the longer one nearly always, and then no search is needed. Over x windows a unit
+    // adds (1 - e^-x) / x >= 1 / (1 + x) to what the rate becomes, and the rate loses x times that.
+    // So r has grown once rate * x is 1, and a little more for what doubles round.
+    const double x = static_cast<double>(pace) * 1e9 / window_;
+    if (now.windows == 0 && seen.rate * x > 1 + 4 * rounding_ * (1 + x)) {
+      return {true, left, pace, 0};
+    }
     if (available_after(static_cast<Nanos>(pace)) > left) return {true, left, pace, 0};
   }
   return answer_.admission(left, [&](std::uint64_t units) {
