@@ -1,163 +1,118 @@
 #include "headgate/cli/simulate.h"
 
-#include <cerrno>
-#include <charconv>
-#include <cstdint>
-#include <cstring>
-#include <fstream>
 #include <iostream>
 #include <memory>
-#include <optional>
 #include <string>
-#include <vector>
+#include <utility>
 
 #include "headgate/cli/exit_status.h"
-#include "headgate/cli/policy_file.h"
-#include "headgate/sim/replay.h"
+#include "headgate/cli/simulate_logs.h"
+#include "headgate/cli/simulate_options.h"
+#include "headgate/cli/simulate_traces.h"
+#include "headgate/policy/quantity.h"
+#include "headgate/sim/lines.h"
+#include "headgate/sim/log_format.h"
 #include "headgate/store/table.h"
 
 namespace headgate::cli {
 namespace {
 
-struct Options {
-  std::string config;
-  std::string format = "auto";
-  std::string decisions;
-  std::string report;
-  std::string memory = "256MiB";
-  bool json = false;
-  std::vector<std::string> logs;
-};
+constexpr std::uint64_t memory_max = std::uint64_t{1} << 46;
 
 int fail(ExitStatus status, const std::string& words) {
   std::cerr << "headgate: " << words << '\n';
   return status;
 }
 
-// "65536", "64KiB", "256MiB", "1GiB".
-std::optional<std::size_t> parse_size(std::string_view text) {
-  std::uint64_t number = 0;
-  const auto [at, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const std::string_view unit(at, static_cast<std::size_t>(text.data() + text.size() - at));
-  const int shift = unit.empty()    ? 0
-                    : unit == "KiB" ? 10
-                    : unit == "MiB" ? 20
-                    : unit == "GiB" ? 30
-                                    : -1;
-  if (error != std::errc{} || shift < 0 || number > (std::uint64_t{1} << 46) >> shift) {
-    return std::nullopt;
+int run(SimulateOptions& options) {
+  const auto memory =
+      policy::parse_size(options.memory_text, store::TableOptions::memory_min, memory_max);
+  if (!memory) {
+    return fail(wrong_usage, "--memory \"" + options.memory_text + "\" " + memory.error());
   }
-  return number << shift;
-}
-
-const char* missing(const std::string& format) {
-  return format == "combined" || format == "common" || format == "json"
-             ? "access logs are not available in this version; expected a trace"
-             : nullptr;
-}
-
-int run(const Options& options) {
-  if (!options.report.empty()) {
-    return fail(wrong_usage, "--report is not available in this version");
-  }
-  if (const char* why = missing(options.format); why != nullptr) {
-    return fail(wrong_usage, "--format " + options.format + ": " + why);
-  }
-  const auto memory = parse_size(options.memory);
-  if (!memory || *memory < store::TableOptions::memory_min) {
-    return fail(wrong_usage,
-                "--memory \"" + options.memory +
-                    "\": expected bytes, or a number with KiB, MiB or GiB, of 16KiB at "
-                    "least");
-  }
-  const auto policies = load_or_complain(options.config);
-  if (policies == nullptr) return input_fault;
-  store::TableOptions table_options;
-  table_options.memory = *memory;
-  table_options.sharing = store::Sharing::threads;
-  table_options.clock = &store::ClockSource::still();  // the trace brings its own time
-  // Traces ask for any policy, and memory is taken as it is touched.
-  table_options.wide_share = 16;
-  table_options.ledger_share = 32;
-  const auto table = store::Table::open(table_options);
-  if (!table) return fail(input_fault, table.error());
-
-  std::ofstream file;
-  std::ostream* decisions = nullptr;
-  if (options.decisions == "-") {
-    std::ios::sync_with_stdio(false);
-    decisions = &std::cout;
-  } else if (!options.decisions.empty()) {
-    file.open(options.decisions, std::ios::trunc | std::ios::binary);
-    if (!file) return fail(input_fault, options.decisions + ": " + std::strerror(errno));
-    decisions = &file;
-  }
-
-  sim::Simulator simulator(policies, **table);
-  const auto complain = [](const std::string& what) { std::cerr << what << '\n'; };
-  for (const std::string& log : options.logs) {
-    auto lines = sim::Lines::open(log);
-    if (!lines) return fail(input_fault, log + ": " + lines.error());
-    sim::Line first;
-    if (options.format == "auto" && lines->peek(first) && !sim::looks_like_trace(first.text)) {
-      return fail(wrong_usage, log + ": the first line is not a trace's: " + missing("common"));
+  options.memory = static_cast<std::size_t>(*memory);
+  sim::FieldNames names;
+  for (const std::string& field : options.fields) {
+    if (const auto set = names.set(field); !set) {
+      return fail(wrong_usage, "--field \"" + field + "\": " + set.error());
     }
-    const auto replayed = sim::replay_trace(*lines, log, simulator, decisions, complain);
-    if (!replayed) return fail(input_fault, log + ": " + replayed.error());
   }
+  const std::string& log = options.logs.front();
+  auto first = sim::Lines::open(log);
+  if (!first) return fail(input_fault, log + ": " + first.error());
+  const sim::LogFormat format =
+      sim::log_format_of(options.format).value_or(sim::LogFormat::combined);
+  const bool is_trace = options.format == "auto"
+                            ? sim::detect(first->peek(), names) == sim::LogFormat::trace
+                            : format == sim::LogFormat::trace;
+  return is_trace ? simulate_traces(options, std::move(*first))
+                  : simulate_logs(options, names, std::move(*first));
+}
 
-  const sim::Summary& summary = simulator.summary();
-  std::ostream& out = options.decisions == "-" ? std::cerr : std::cout;
-  out << (options.json ? summary.json() : summary.text()) << std::flush;
-  const store::TableStats stats = (*table)->stats();
-  if (const auto lost = stats.evictions + stats.unkept; lost > 0) {
-    std::cerr << "headgate: warning: " << lost
-              << " keys found no room and lost their state, so some decisions are too generous; "
-                 "give more than --memory "
-              << options.memory << '\n';
-  }
-  if (decisions != nullptr && !decisions->flush()) {
-    return fail(input_fault, options.decisions + ": " + std::strerror(errno));
-  }
-  if (summary.skipped() > 0 && summary.applied() == 0) {
-    return fail(input_fault, "no line could be read");
-  }
-  return done;
+void add_options(CLI::App& command, SimulateOptions& options) {
+  command.add_option("--config", options.configs, "The policy file; several are compared")
+      ->required()
+      ->allow_extra_args(false)
+      ->type_name("FILE");
+  command
+      .add_option("--format", options.format,
+                  "auto, combined, common, json (one object a line) or trace")
+      ->capture_default_str()
+      ->type_name("FORMAT")
+      ->check(CLI::IsMember({"auto", "combined", "common", "json", "trace"}).description(""));
+  command
+      .add_option("--field", options.fields,
+                  "Which member of a JSON log tells what, such as time=ts or header:x-plan=plan")
+      ->allow_extra_args(false)
+      ->type_name("WHAT=NAME");
+  command.add_flag("--json", options.json, "Print the summary as JSON");
+  command
+      .add_option("--decisions", options.decisions,
+                  "Write one decision a line there; - is standard output, and the summary then "
+                  "goes to standard error")
+      ->type_name("FILE");
+  command
+      .add_option("--report", options.report,
+                  "Write a page there that shows what would have been denied")
+      ->type_name("FILE");
+  command
+      .add_option("--compare", options.compare,
+                  "Compare variants of a policy: quota=50,100 or window=1m,1h or "
+                  "algorithm=linear,fixed-window; several are combined")
+      ->allow_extra_args(false)
+      ->type_name("WHAT=A,B");
+  command
+      .add_option("--suggest", options.suggest,
+                  "Find the smallest quota that leaves this share of clients, and of requests, "
+                  "untouched")
+      ->type_name("PERCENT");
+  command
+      .add_option("--policy", options.policy,
+                  "Which policy to compare and to suggest for, if there are several")
+      ->type_name("NAME");
+  command.add_option("--memory", options.memory_text, "Room for the state of all keys")
+      ->capture_default_str()
+      ->type_name("SIZE");
+  command
+      .add_option("log", options.logs,
+                  "Files to replay, plain or packed by gzip or zstd; - is standard input")
+      ->required()
+      ->type_name("LOG");
 }
 
 }  // namespace
 
 std::function<int()> add_simulate(CLI::App& headgate) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<SimulateOptions>();
   CLI::App* command = headgate.add_subcommand(
       "simulate", "Replay recorded traffic through the policies, in its own time");
-  command->add_option("--config", options->config, "The policy file")
-      ->required()
-      ->type_name("FILE");
-  command->add_option("--format", options->format, "auto, or trace: one JSON object a line")
-      ->capture_default_str()
-      ->type_name("FORMAT")
-      ->check(CLI::IsMember({"auto", "combined", "common", "json", "trace"}).description(""));
-  command->add_flag("--json", options->json, "Print the summary as JSON");
-  command
-      ->add_option("--decisions", options->decisions,
-                   "Write one decision a line there; - is standard output, and the summary then "
-                   "goes to standard error")
-      ->type_name("FILE");
-  command->add_option("--report", options->report, "Not available in this version")
-      ->type_name("FILE")
-      ->group("");
-  command->add_option("--memory", options->memory, "Room for the state of all keys")
-      ->capture_default_str()
-      ->type_name("SIZE");
-  command->add_option("log", options->logs, "Files to replay, in this order; - is standard input")
-      ->required()
-      ->type_name("LOG");
+  add_options(*command, *options);
   command->footer(
-      "A trace line: {\"t\": 1700000000000000000, \"policy\": \"burst\", \"key\": \"a\", \"cost\": "
-      "1}\n"
-      "t is in nanoseconds since the epoch; \"op\" may be spend, peek, refund or release (of what "
-      "counts\nrequests in flight); \"policy\" may be a list.\n"
+      "Access logs are replayed in the order of time, whatever the order of their lines.\n"
+      "A trace is replayed in its own order. Its lines: {\"t\": 1700000000000000000, \"policy\": "
+      "\"burst\",\n\"key\": \"a\", \"cost\": 1}, t in nanoseconds since the epoch; \"op\" may be "
+      "spend, peek, refund or\nrelease (of what counts requests in flight); \"policy\" may be a "
+      "list.\n"
       "Lines that can't be read are skipped, counted, and the first of them shown.\n"
       "Exit status: 0 done, 1 a file could not be used, 2 wrong usage.");
   return [options] { return run(*options); };

@@ -20,6 +20,8 @@ class Address {
   [[nodiscard]] static Address from_v6(const std::uint8_t (&bytes)[16]) noexcept;
 
   [[nodiscard]] bool is_v4() const noexcept { return v4_; }
+  // Network order; of IPv4 the first four.
+  [[nodiscard]] const std::array<std::uint8_t, 16>& bytes() const noexcept { return bytes_; }
   [[nodiscard]] unsigned bits() const noexcept { return v4_ ? 32 : 128; }
 
   // The lowest address of this one's prefix: all bits after the first `prefix` cleared.

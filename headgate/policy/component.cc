@@ -194,6 +194,32 @@ void Component::append_given(std::string_view text, std::string& out) const {
   }
 }
 
+void Component::add_to(Looks& looks) const {
+  switch (kind_) {
+    case Kind::address:
+      return;
+    case Kind::header:
+    case Kind::registered_domain:
+      looks.request_headers.insert(name_);
+      return;
+    case Kind::cookie:
+      looks.request_headers.insert("cookie");
+      return;
+    case Kind::query:
+      looks.query = true;
+      return;
+    case Kind::host:
+      looks.host = true;
+      return;
+    case Kind::path:
+      looks.path = true;
+      return;
+    case Kind::method:
+      looks.method = true;
+      return;
+  }
+}
+
 std::string Component::complaint(std::string_view text) const {
   if (kind_ != Kind::address || text.empty() || given_address(text)) return {};
   if (const auto block = AddressBlock::parse(text)) {

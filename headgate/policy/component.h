@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "headgate/base/result.h"
+#include "headgate/policy/looks.h"
 #include "headgate/policy/settings.h"
 #include "headgate/policy/subject.h"
 
@@ -55,6 +56,9 @@ class Component {
   // Appends a part that is given as text, normalised as append() would: the client 10.0.0.2 and
   // the text "10.0.0.2" are the same part. Text that this component never produces stays as it is.
   void append_given(std::string_view text, std::string& out) const;
+
+  // Adds the parts of a request that append() reads.
+  void add_to(Looks& looks) const;
 
   // What is wrong with a part in an override, or "". Only an address can be wrong.
   [[nodiscard]] std::string complaint(std::string_view text) const;

@@ -11,7 +11,10 @@
 #include <string>
 #include <string_view>
 
+#include "headgate/base/result.h"
+#include "headgate/policy/change.h"
 #include "headgate/policy/cost.h"
+#include "headgate/policy/looks.h"
 #include "headgate/policy/policy.h"
 #include "headgate/policy/request.h"
 #include "headgate/policy/settings.h"
@@ -72,6 +75,16 @@ class PolicySet {
 
   [[nodiscard]] const Settings& settings() const noexcept { return settings_; }
   [[nodiscard]] std::span<const Policy> policies() const noexcept;
+
+  // The same policies, with the one of this index changed. The error completes "policy NAME ...".
+  [[nodiscard]] Result<std::shared_ptr<const PolicySet>, std::string> with(
+      std::size_t policy, const Change& change) const;
+
+  // The same policies, all off but the one of this index.
+  [[nodiscard]] std::shared_ptr<const PolicySet> only(std::size_t policy) const;
+
+  // What match() and late_cost() look at. The client's address always is.
+  [[nodiscard]] Looks looks() const;
 
   // Whether a policy's cost is the request's body: doors that learn its length late wait for it.
   [[nodiscard]] bool needs_body_bytes() const noexcept;

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdio>
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "headgate/base/result.h"
+#include "headgate/sim/source.h"
 
 namespace headgate::sim {
 
@@ -22,32 +24,30 @@ struct Line {
 // Not thread-safe.
 class Lines {
  public:
-  // "-" is standard input. The error says in words why the file can't be read.
+  // As Source::open() does.
   [[nodiscard]] static Result<Lines, std::string> open(const std::string& path);
-
-  Lines(Lines&& other) noexcept;
-  Lines& operator=(Lines&&) = delete;
-  ~Lines();
 
   // False at the end of the file, or at a read error, which error() then tells.
   [[nodiscard]] bool next(Line& line);
 
-  // The line that next() will give.
-  [[nodiscard]] bool peek(Line& line);
+  // What comes next, as many whole lines as are at hand, but at least one if there is one.
+  [[nodiscard]] std::string_view peek();
 
-  [[nodiscard]] const std::string& error() const noexcept { return error_; }
+  [[nodiscard]] const std::string& error() const noexcept { return source_.error(); }
+  [[nodiscard]] const Source& source() const noexcept { return source_; }
 
  private:
-  explicit Lines(std::FILE* file) noexcept : file_(file) {}
+  explicit Lines(Source source);
 
-  bool read();
+  bool fill();
+  Line make_line(const char* from, const char* to) noexcept;
+  bool next_long(Line& line);
 
-  std::FILE* file_;
-  std::string text_;
-  std::string error_;
+  Source source_;
+  std::vector<char> buffer_;  // [begin_, end_) is still to be given out
+  std::size_t begin_ = 0;
+  std::size_t end_ = 0;
   std::size_t number_ = 0;
-  bool cut_ = false;
-  bool peeked_ = false;
 };
 
 }  // namespace headgate::sim

@@ -6,26 +6,6 @@
 namespace headgate::sim {
 namespace {
 
-Answer answer(const limit::Decision& decision) {
-  Answer out;
-  out.admitted = decision.admitted;
-  out.remaining = decision.remaining;
-  if (decision.reset != limit::Decision::no_reset) out.reset = decision.reset;
-  if (decision.wait == limit::Decision::never) {
-    out.wait.reset();
-  } else {
-    out.wait = decision.wait;
-  }
-  return out;
-}
-
-// Whether `a` restricts more than `b`: denied, then the longer wait, then fewer left.
-bool stricter(const Answer& a, const Answer& b) {
-  if (a.admitted != b.admitted) return !a.admitted;
-  if (a.wait != b.wait) return !a.wait || (b.wait && *a.wait > *b.wait);
-  return a.remaining && (!b.remaining || *a.remaining < *b.remaining);
-}
-
 bool limited(const policy::Match& match) {
   return match.policy->mode != policy::Mode::off && !match.grant->unlimited;
 }
@@ -108,7 +88,7 @@ Result<Answers, std::string> Simulator::apply(const TraceLine& line) {
   Answers answers;
   answers.results.resize(n);
   for (std::size_t i = 0; i < order.size(); ++i) {
-    answers.results[order[i]] = answer(decisions[i]);
+    answers.results[order[i]] = answer_of(decisions[i]);
   }
   for (std::size_t i = 0; i < n; ++i) {
     Answer& verdict = answers.verdict;
@@ -130,7 +110,8 @@ Result<Answers, std::string> Simulator::apply(const TraceLine& line) {
     const bool admitted = answers.results[i].admitted;
     const bool taken = admitted && (answers.verdict.admitted || !is_enforced(i));
     if (admitted && !taken) continue;
-    summary_.count(matches[i], matches[i].partition, line.at, taken, answers.results[i].remaining);
+    summary_.count(matches[i], matches[i].partition, matches[i].cost, line.at, taken,
+                   answers.results[i].remaining);
   }
   return answers;
 }

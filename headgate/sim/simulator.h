@@ -1,34 +1,18 @@
 // Drives a store through a policy file's policies in a time of the caller's own.
 #pragma once
 
-#include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "headgate/base/result.h"
 #include "headgate/policy/policy_set.h"
+#include "headgate/sim/answer.h"
 #include "headgate/sim/summary.h"
 #include "headgate/sim/trace.h"
 #include "headgate/store/store.h"
 
 namespace headgate::sim {
-
-// What one policy answered, or all of a line's policies together. `remaining` and `reset` are
-// absent where no limit applies (mode off, an unlimited partition); `wait` [ns] is 0 if admitted
-// and absent where waiting never helps.
-struct Answer {
-  bool admitted = true;
-  std::optional<std::uint64_t> remaining;
-  std::optional<std::uint64_t> reset;  // the field's t [s]
-  std::optional<Nanos> wait = Nanos{0};
-};
-
-struct Answers {
-  Answer verdict;               // of the line: the most restrictive of the enforced `results`
-  std::vector<Answer> results;  // one a question, in their order
-};
 
 // Not thread-safe. The store's own clock is not read: each line brings its time.
 class Simulator {

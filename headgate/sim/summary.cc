@@ -1,7 +1,6 @@
 #include "headgate/sim/summary.h"
 
 #include <algorithm>
-#include <limits>
 #include <nlohmann/json.hpp>
 
 namespace headgate::sim {
@@ -23,15 +22,8 @@ bool counts_slots(const policy::Policy& policy) {
 
 }  // namespace
 
-struct Summary::PolicyTotals {
-  std::uint64_t admitted = 0;
-  std::uint64_t denied = 0;
-  std::uint64_t peak = 0;
-  std::vector<std::pair<std::string_view, const Partition*>> top_denied;
-};
-
-Summary::Summary(std::span<const policy::Policy> policies)
-    : policies_(policies), partitions_(policies.size()) {}
+Summary::Summary(std::span<const policy::Policy> policies, Order order, Offered offered)
+    : policies_(policies), order_(order), offered_(offered), partitions_(policies.size()) {}
 
 void Summary::saw(Instant at) noexcept {
   ++applied_;
@@ -39,69 +31,57 @@ void Summary::saw(Instant at) noexcept {
   if (!last_ || at > *last_) last_ = at;
 }
 
-void Summary::count(const policy::Match& match, std::string_view key, Instant at, bool taken,
-                    std::optional<std::uint64_t> remaining) {
+void Summary::count(const policy::Match& match, std::string_view key, std::uint64_t units,
+                    Instant at, bool taken, std::optional<std::uint64_t> remaining) {
   Partitions& partitions = partitions_[match.policy->index];
   auto found = partitions.find(key);
   if (found == partitions.end()) found = partitions.emplace(key, Partition{}).first;
   Partition& partition = found->second;
-  partition.window = match.grant->quota.window;
-  if (!taken) {
-    ++partition.denied;
-    return;
-  }
-  ++partition.admitted;
-  const std::uint64_t quota = match.grant->quota.units;
+  const Nanos window = match.grant->quota.window;
+  partition.window = window;
+  ++(taken ? partition.admitted : partition.denied);
   if (counts_slots(*match.policy)) {
-    if (remaining) partition.in_flight = std::max(partition.in_flight, quota - *remaining);
+    if (taken && remaining) {
+      partition.in_flight = std::max(partition.in_flight, match.grant->quota.units - *remaining);
+    }
     return;
   }
-  std::vector<Admission>& all = partition.admissions;
-  const std::uint64_t room =
-      all.empty() ? 0 : std::numeric_limits<std::uint64_t>::max() - all.back().units;
-  if (!all.empty() && all.back().at == at && match.cost <= room) {
-    all.back().units += match.cost;
-  } else {
-    all.push_back({at, match.cost});
-  }
+  if (offered_ == Offered::measured) partition.offered.add(at, units, window, order_);
+  if (taken) partition.taken.add(at, units, window, order_);
 }
 
-// Most units in any half-open span of one window: it may as well start at an admission.
-std::uint64_t Summary::peak_units(const Partition& partition) {
-  std::vector<Admission> sorted = partition.admissions;
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [](const Admission& a, const Admission& b) { return a.at < b.at; });
-  u128 units = 0;
-  u128 peak = 0;
-  auto first = sorted.cbegin();
-  for (const Admission& last : sorted) {
-    units += last.units;
-    while (last.at.ns - first->at.ns >= partition.window && first->at != last.at) {
-      units -= first->units;
-      ++first;
-    }
-    peak = std::max(peak, units);
-  }
-  constexpr u128 most = std::numeric_limits<std::uint64_t>::max();
-  return static_cast<std::uint64_t>(std::min(peak, most));
+PartitionTotals Summary::totals(std::string_view key, const Partition& partition) const {
+  PartitionTotals totals{key, partition.admitted, partition.denied, 0, 0};
+  totals.peak = std::max(partition.in_flight, partition.taken.units(partition.window, order_));
+  totals.offered = partition.offered.units(partition.window, order_);
+  return totals;
 }
 
-Summary::PolicyTotals Summary::totals(std::size_t policy) const {
+PolicyTotals Summary::totals(std::size_t policy) const {
   PolicyTotals totals;
-  for (const auto& [key, partition] : partitions_[policy]) {
+  totals.policy = &policies_[policy];
+  totals.partitions = partitions_[policy].size();
+  auto& top = totals.top_denied;
+  each_partition(policy, [&](const PartitionTotals& partition) {
     totals.admitted += partition.admitted;
     totals.denied += partition.denied;
-    totals.peak = std::max({totals.peak, partition.in_flight, peak_units(partition)});
-    if (partition.denied > 0) totals.top_denied.emplace_back(key, &partition);
-  }
-  auto& top = totals.top_denied;
-  const auto end = top.begin() + static_cast<std::ptrdiff_t>(std::min(top.size(), top_denied_max));
-  std::partial_sort(top.begin(), end, top.end(), [](const auto& a, const auto& b) {
-    return a.second->denied != b.second->denied ? a.second->denied > b.second->denied
-                                                : a.first < b.first;
+    totals.peak = std::max(totals.peak, partition.peak);
+    if (partition.denied == 0) return;
+    ++totals.partitions_denied;
+    top.push_back(partition);
   });
+  const auto end = top.begin() + static_cast<std::ptrdiff_t>(std::min(top.size(), top_denied_max));
+  std::partial_sort(top.begin(), end, top.end(),
+                    [](const PartitionTotals& a, const PartitionTotals& b) {
+                      return a.denied != b.denied ? a.denied > b.denied : a.key < b.key;
+                    });
   top.erase(end, top.end());
   return totals;
+}
+
+void Summary::each_partition(std::size_t policy,
+                             const std::function<void(const PartitionTotals&)>& act) const {
+  for (const auto& [key, partition] : partitions_[policy]) act(totals(key, partition));
 }
 
 double Summary::span_seconds() const noexcept {
@@ -114,12 +94,11 @@ std::string Summary::json() const {
   for (const policy::Policy& policy : policies_) {
     const PolicyTotals totals = this->totals(policy.index);
     Json top = Json::array();
-    for (const auto& [key, partition] : totals.top_denied) {
-      top.push_back(
-          {{"key", key}, {"denied", partition->denied}, {"admitted", partition->admitted}});
+    for (const PartitionTotals& one : totals.top_denied) {
+      top.push_back({{"key", one.key}, {"denied", one.denied}, {"admitted", one.admitted}});
     }
     policies.push_back({{"name", policy.name},
-                        {"partitions", partitions_[policy.index].size()},
+                        {"partitions", totals.partitions},
                         {"admitted", totals.admitted},
                         {"denied", totals.denied},
                         {"peak_window_units", totals.peak},
@@ -146,9 +125,9 @@ std::string Summary::text() const {
            count(totals.admitted) + " admitted, " + count(totals.denied) + " denied, at most " +
            count(totals.peak) + " units " +
            (counts_slots(policy) ? "at the same time\n" : "in one window\n");
-    for (const auto& [key, partition] : totals.top_denied) {
-      out += "  " + quoted(std::string(key)) + ": " + count(partition->denied) + " denied, " +
-             count(partition->admitted) + " admitted\n";
+    for (const PartitionTotals& one : totals.top_denied) {
+      out += "  " + quoted(std::string(one.key)) + ": " + count(one.denied) + " denied, " +
+             count(one.admitted) + " admitted\n";
     }
   }
   return out;

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,30 +13,67 @@
 
 #include "headgate/base/instant.h"
 #include "headgate/policy/policy_set.h"
+#include "headgate/sim/busiest_window.h"
 
 namespace headgate::sim {
 
 // How many partitions `top_denied` lists at most.
 inline constexpr std::size_t top_denied_max = 10;
 
-// Counts requests and what each policy made of them. Memory grows with the admissions, which are
-// kept to find the busiest window in any order of time. Not thread-safe.
+// Whether the busiest window of what was asked for is measured, too, beside that of what was
+// admitted.
+enum class Offered : std::uint8_t { ignored, measured };
+
+// One partition of one policy.
+struct PartitionTotals {
+  std::string_view key;  // readable; good as long as the summary
+  std::uint64_t admitted = 0;
+  std::uint64_t denied = 0;
+  std::uint64_t peak = 0;     // units admitted in the busiest window
+  std::uint64_t offered = 0;  // units asked for in the busiest window, if measured
+};
+
+struct PolicyTotals {
+  const policy::Policy* policy = nullptr;
+  std::uint64_t partitions = 0;
+  std::uint64_t partitions_denied = 0;  // ... at least once
+  std::uint64_t admitted = 0;
+  std::uint64_t denied = 0;
+  std::uint64_t peak = 0;
+  std::vector<PartitionTotals> top_denied;  // the most denied first
+};
+
+// Counts requests and what each policy made of them. With Order::any memory grows with the
+// admissions, which are kept to find the busiest window; with Order::time it grows with the
+// partitions and what one window of theirs holds. Not thread-safe.
 class Summary {
  public:
   // Lists all `policies` in their order, also those that nobody asks. They outlive the summary.
-  explicit Summary(std::span<const policy::Policy> policies);
+  explicit Summary(std::span<const policy::Policy> policies, Order order = Order::any,
+                   Offered offered = Offered::ignored);
 
-  void skip() noexcept { ++skipped_; }
+  void skip(std::uint64_t lines = 1) noexcept { skipped_ += lines; }
   // One line was applied, be it a request or not.
   void saw(Instant at) noexcept;
   void count_request(bool admitted) noexcept { ++(admitted ? admitted_ : denied_); }
-  // One request's answer by the policy of `match`: its cost was taken, or it was denied;
-  // `remaining` units are left, if its law tells.
-  void count(const policy::Match& match, std::string_view partition, Instant at, bool taken,
-             std::optional<std::uint64_t> remaining);
+  // One request's answer by the policy of `match`: `units` were taken, or it was denied and took
+  // none of them; `remaining` units are left, if its law tells.
+  void count(const policy::Match& match, std::string_view partition, std::uint64_t units,
+             Instant at, bool taken, std::optional<std::uint64_t> remaining);
 
   [[nodiscard]] std::uint64_t skipped() const noexcept { return skipped_; }
   [[nodiscard]] std::uint64_t applied() const noexcept { return applied_; }
+  [[nodiscard]] std::uint64_t admitted() const noexcept { return admitted_; }
+  [[nodiscard]] std::uint64_t denied() const noexcept { return denied_; }
+  [[nodiscard]] std::uint64_t requests() const noexcept { return admitted_ + denied_; }
+  [[nodiscard]] std::optional<Instant> first() const noexcept { return first_; }
+  [[nodiscard]] std::optional<Instant> last() const noexcept { return last_; }
+  [[nodiscard]] double span_seconds() const noexcept;
+
+  [[nodiscard]] std::span<const policy::Policy> policies() const noexcept { return policies_; }
+  [[nodiscard]] PolicyTotals totals(std::size_t policy) const;
+  void each_partition(std::size_t policy,
+                      const std::function<void(const PartitionTotals&)>& act) const;
 
   // One line of JSON, with its end.
   [[nodiscard]] std::string json() const;
@@ -43,16 +81,13 @@ class Summary {
   [[nodiscard]] std::string text() const;
 
  private:
-  struct Admission {
-    Instant at;
-    std::uint64_t units;
-  };
   struct Partition {
     std::uint64_t admitted = 0;
     std::uint64_t denied = 0;
     Nanos window = 0;
     std::uint64_t in_flight = 0;  // most at the same time, where that is what is counted
-    std::vector<Admission> admissions;
+    BusiestWindow taken;
+    BusiestWindow offered;
   };
   struct Hash {
     using is_transparent = void;
@@ -61,13 +96,12 @@ class Summary {
     }
   };
   using Partitions = std::unordered_map<std::string, Partition, Hash, std::equal_to<>>;
-  struct PolicyTotals;
 
-  [[nodiscard]] static std::uint64_t peak_units(const Partition& partition);
-  [[nodiscard]] PolicyTotals totals(std::size_t policy) const;
-  [[nodiscard]] double span_seconds() const noexcept;
+  [[nodiscard]] PartitionTotals totals(std::string_view key, const Partition& partition) const;
 
   std::span<const policy::Policy> policies_;
+  Order order_;
+  Offered offered_;
   std::vector<Partitions> partitions_;  // by the policy's index
   std::optional<Instant> first_;
   std::optional<Instant> last_;

@@ -26,7 +26,7 @@ class SummaryTest : public ::testing::Test {
     match.cost = cost;
     summary_.saw({at});
     summary_.count_request(taken);
-    summary_.count(match, key, {at}, taken, {});
+    summary_.count(match, key, cost, {at}, taken, {});
   }
   std::uint64_t peak() const {
     return Json::parse(summary_.json())["policies"][0]["peak_window_units"].get<std::uint64_t>();

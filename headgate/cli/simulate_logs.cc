@@ -1,0 +1,275 @@
+#include "headgate/cli/simulate_logs.h"
+
+#include <algorithm>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "headgate/cli/decisions_file.h"
+#include "headgate/cli/exit_status.h"
+#include "headgate/cli/policy_file.h"
+#include "headgate/cli/printable.h"
+#include "headgate/cli/progress.h"
+#include "headgate/cli/simulate_warnings.h"
+#include "headgate/sim/comparison.h"
+#include "headgate/sim/lane.h"
+#include "headgate/sim/log_format.h"
+#include "headgate/sim/log_summary.h"
+#include "headgate/sim/sorter.h"
+#include "headgate/sim/suggestion.h"
+#include "headgate/sim/traffic.h"
+#include "headgate/sim/variant.h"
+
+namespace headgate::cli {
+namespace {
+
+struct Stop {
+  ExitStatus status;
+  std::string words;  // empty: everything has been said
+};
+using Step = Result<void, Stop>;
+
+Failure<Stop> stop(ExitStatus status, std::string words = {}) {
+  return Failure<Stop>(Stop{status, std::move(words)});
+}
+
+// The decisions of lines that are played in another order than that of the file.
+class Decisions {
+ public:
+  Result<void, std::string> add(std::uint64_t line, std::string_view json) {
+    return by_line_.add(static_cast<std::int64_t>(line), json);
+  }
+
+  Result<void, std::string> write(std::ostream& out) {
+    by_line_.finish();
+    sim::Sorter::Pass pass(by_line_);
+    std::int64_t line = 0;
+    for (std::string_view json; pass.next(line, json);) out << json << '\n';
+    if (!pass.error().empty()) return Failure<std::string>(pass.error());
+    return {};
+  }
+
+ private:
+  static constexpr std::size_t memory = std::size_t{32} << 20;
+  sim::Sorter by_line_{memory};
+};
+
+class Simulation {
+ public:
+  Simulation(const SimulateOptions& options, const sim::FieldNames& names)
+      : options_(options), names_(names) {}
+
+  Step run(sim::Lines first) {
+    if (auto ready = prepare(); !ready) return ready;
+    if (auto read = read_logs(std::move(first)); !read) return read;
+    if (auto played = play(); !played) return played;
+    progress_.clear();
+    return tell();
+  }
+
+ private:
+  Step prepare() {
+    for (const std::string& config : options_.configs) {
+      auto policies = load_or_complain(config);
+      if (policies == nullptr) return stop(input_fault);
+      variants_.push_back({config, std::move(policies)});
+    }
+    base_ = variants_.front().policies;
+    if (auto found = find_policy(); !found) return found;
+    if (!options_.compare.empty()) {
+      if (variants_.size() > 1) return stop(wrong_usage, "--compare: expected one --config");
+      auto varied = sim::vary(base_, policy_, options_.compare);
+      if (!varied) return stop(wrong_usage, "--compare: " + varied.error());
+      variants_ = std::move(*varied);
+    }
+    if (!options_.suggest.empty()) {
+      share_ = sim::Share::parse(options_.suggest);
+      if (!share_) {
+        return stop(wrong_usage, "--suggest \"" + options_.suggest +
+                                     "\": expected a share of the clients, such as 99.9%");
+      }
+    }
+    if (auto opened = decisions_file_.open(options_.decisions); !opened) {
+      return stop(input_fault, opened.error());
+    }
+    return {};
+  }
+
+  // Which policy is to be varied.
+  Step find_policy() {
+    const auto all = base_->policies();
+    const auto named = [this](const policy::Policy& policy) {
+      return options_.policy.empty() || policy.name == options_.policy;
+    };
+    const auto found = std::find_if(all.begin(), all.end(), named);
+    if (found == all.end()) {
+      return stop(wrong_usage, "--policy \"" + options_.policy + "\": no policy has this name");
+    }
+    if (all.size() > 1 && options_.policy.empty() && !options_.compare.empty()) {
+      return stop(wrong_usage, "--compare: expected --policy NAME, as there are several policies");
+    }
+    policy_ = found->index;
+    return {};
+  }
+
+  policy::Looks looks() const {
+    policy::Looks all;
+    for (const sim::Variant& variant : variants_) all.add(variant.policies->looks());
+    return all;
+  }
+
+  Step read_logs(sim::Lines first) {
+    traffic_ = std::make_unique<sim::Traffic>(looks());
+    for (std::size_t i = 0; i < options_.logs.size(); ++i) {
+      const std::string& log = options_.logs[i];
+      auto lines =
+          i == 0 ? Result<sim::Lines, std::string>(std::move(first)) : sim::Lines::open(log);
+      if (!lines) return stop(input_fault, log + ": " + lines.error());
+      if (auto read = read_log(*lines, log); !read) return read;
+    }
+    traffic_->finish();
+    if (traffic_->requests() == 0 && traffic_->skipped() > 0) {
+      return stop(input_fault, "no line could be read");
+    }
+    return {};
+  }
+
+  Step read_log(sim::Lines& lines, const std::string& log) {
+    const auto format = options_.format == "auto" ? sim::detect(lines.peek(), names_)
+                                                  : *sim::log_format_of(options_.format);
+    if (format == sim::LogFormat::trace) {
+      return stop(wrong_usage, log + ": is a trace; expected an access log, as those before it");
+    }
+    const auto reader = sim::make_reader(format, names_, traffic_->layout().headers);
+    const auto complain = [this](const std::string& what) {
+      progress_.clear();
+      std::cerr << what << '\n';
+    };
+    const auto on_skip = [this](std::uint64_t line, std::string_view why) {
+      return decisions_file_.stream() == nullptr
+                 ? Result<void, std::string>()
+                 : decisions_.add(line, sim::error_json(std::string(why)));
+    };
+    const std::string shown = "reading " + printable(log);
+    const auto on_progress = [&](const sim::Source& source) {
+      progress_.show(shown, source.position(), source.size());
+    };
+    if (auto read = traffic_->read(lines, *reader, log, complain, on_skip, on_progress); !read) {
+      return stop(input_fault, log + ": " + read.error());
+    }
+    return {};
+  }
+
+  Step play() {
+    for (const sim::Variant& variant : variants_) {
+      const std::size_t memory =
+          std::max(options_.memory / variants_.size(), store::TableOptions::memory_min);
+      auto lane = sim::Lane::open(variant.policies, memory);
+      if (!lane) return stop(input_fault, lane.error());
+      lanes_.push_back(std::move(*lane));
+      lanes_.back()->summary().skip(traffic_->skipped());
+    }
+    std::uint64_t played = 0;
+    Result<void, std::string> kept;
+    const auto replayed = traffic_->replay([&](Instant at, const sim::Record& record) {
+      for (const auto& lane : lanes_) lane->play(record, at);
+      if (decisions_file_.stream() != nullptr && kept) {
+        kept = decisions_.add(record.line(), sim::decision_json(lanes_.front()->answers(), false));
+      }
+      if (++played % 4096 == 0) progress_.show("replaying", played, traffic_->requests());
+    });
+    if (!replayed) return stop(input_fault, replayed.error());
+    if (!kept) return stop(input_fault, kept.error());
+    return {};
+  }
+
+  Step tell() {
+    std::string text = options_.json ? json() : this->text();
+    std::uint64_t lost = 0;
+    for (const auto& lane : lanes_) lost += lane->lost();
+    if (share_) {
+      lanes_.clear();
+      if (auto suggested = suggest(text); !suggested) return suggested;
+      progress_.clear();
+    }
+    decisions_file_.summary() << text << std::flush;
+    warn_of_lost(lost, options_);
+    warn_of_untold(*traffic_, *base_);
+    if (decisions_file_.stream() != nullptr) {
+      if (auto written = decisions_.write(*decisions_file_.stream()); !written) {
+        return stop(input_fault, written.error());
+      }
+    }
+    if (auto closed = decisions_file_.close(); !closed) return stop(input_fault, closed.error());
+    return {};
+  }
+
+  std::vector<sim::Compared> compared() const {
+    std::vector<sim::Compared> all;
+    for (std::size_t i = 0; i < lanes_.size(); ++i) {
+      all.push_back({variants_[i].name, &lanes_[i]->summary()});
+    }
+    return all;
+  }
+
+  std::string json() const {
+    return lanes_.size() > 1 ? sim::comparison_json(compared()) : lanes_.front()->summary().json();
+  }
+
+  std::string text() const {
+    const sim::Summary& summary = lanes_.front()->summary();
+    std::string text = sim::log_headline(summary) + '\n';
+    return text +
+           (lanes_.size() > 1 ? sim::comparison_text(compared()) : sim::log_summary_text(summary));
+  }
+
+  // Adds the suggestions to what is to be told: for the policy that was named, or for all.
+  Step suggest(std::string& text) {
+    std::string json;
+    for (const policy::Policy& policy : base_->policies()) {
+      if (policy.mode == policy::Mode::off) continue;
+      if (!options_.policy.empty() && policy.index != policy_) continue;
+      const auto on_progress = [&](std::uint64_t played) {
+        if (played % 4096 == 0) {
+          progress_.show("trying quotas for " + policy.name, played, traffic_->requests());
+        }
+      };
+      const auto suggestion =
+          sim::suggest(base_, policy.index, *share_, *traffic_, options_.memory, on_progress);
+      if (!suggestion) return stop(input_fault, suggestion.error());
+      if (options_.json) {
+        json += (json.empty() ? "" : ",") + sim::suggestion_json(*suggestion, *share_);
+      } else {
+        text += '\n' + sim::suggestion_text(*suggestion, *share_);
+      }
+    }
+    if (options_.json) text.replace(text.size() - 2, 2, ",\"suggestions\":[" + json + "]}\n");
+    return {};
+  }
+
+  const SimulateOptions& options_;
+  const sim::FieldNames& names_;
+  Progress progress_;
+  std::shared_ptr<const policy::PolicySet> base_;  // of the first policy file
+  std::vector<sim::Variant> variants_;
+  std::size_t policy_ = 0;  // which one is varied
+  std::optional<sim::Share> share_;
+  DecisionsFile decisions_file_;
+  Decisions decisions_;
+  std::unique_ptr<sim::Traffic> traffic_;
+  std::vector<std::unique_ptr<sim::Lane>> lanes_;  // of the variants
+};
+
+}  // namespace
+
+int simulate_logs(const SimulateOptions& options, const sim::FieldNames& names, sim::Lines first) {
+  Simulation simulation(options, names);
+  const Step ran = simulation.run(std::move(first));
+  if (ran) return done;
+  if (!ran.error().words.empty()) std::cerr << "headgate: " << ran.error().words << '\n';
+  return ran.error().status;
+}
+
+}  // namespace headgate::cli

@@ -1,0 +1,25 @@
+// What `headgate simulate` was asked to do.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace headgate::cli {
+
+struct SimulateOptions {
+  std::vector<std::string> configs;
+  std::string format = "auto";
+  std::vector<std::string> fields;  // of JSON: "time=ts"
+  std::string decisions;
+  std::string report;
+  std::string memory_text = "256MiB";
+  std::size_t memory = 0;  // what memory_text says [bytes]
+  std::string policy;      // which one to compare and to suggest for; empty: the only one
+  std::vector<std::string> compare;
+  std::string suggest;
+  bool json = false;
+  std::vector<std::string> logs;
+};
+
+}  // namespace headgate::cli

@@ -1,0 +1,124 @@
+#include "headgate/sim/lane.h"
+
+#include <utility>
+
+#include "headgate/gate/table_options.h"
+
+namespace headgate::sim {
+namespace {
+
+bool is_late(const policy::Policy& policy) noexcept {
+  return policy.cost_time == policy::CostTime::response;
+}
+
+// Header fields that were kept.
+class Kept final : public policy::Headers {
+ public:
+  explicit Kept(const std::vector<std::pair<std::string, std::string>>& lines) : lines_(lines) {}
+  [[nodiscard]] std::optional<std::string_view> line(std::string_view name,
+                                                     std::size_t nth) const noexcept override {
+    if (nth > 0) return std::nullopt;
+    for (const auto& [key, value] : lines_) {
+      if (key == name) return value;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  const std::vector<std::pair<std::string, std::string>>& lines_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Lane>, std::string> Lane::open(
+    std::shared_ptr<const policy::PolicySet> policies, std::size_t memory, Offered offered) {
+  store::TableOptions options = gate::table_options(*policies);
+  options.memory = memory;
+  options.file.clear();
+  options.sharing = store::Sharing::threads;
+  options.clock = &store::ClockSource::still();  // the log brings its own time
+  auto table = store::Table::open(options);
+  if (!table) return Failure<std::string>(table.error());
+  return std::unique_ptr<Lane>(new Lane(std::move(policies), std::move(*table), offered));
+}
+
+Lane::Lane(std::shared_ptr<const policy::PolicySet> policies, std::unique_ptr<store::Table> table,
+           Offered offered)
+    : table_(std::move(table)),
+      gate_(std::move(policies), *table_, table_->secret(), {}),
+      summary_(gate_.policies().policies(), Order::time, offered) {}
+
+std::uint64_t Lane::lost() const noexcept {
+  const store::TableStats stats = table_->stats();
+  return stats.evictions + stats.unkept;
+}
+
+const gate::Ticket& Lane::play(const Record& record, Instant now) {
+  settle_until(now);
+  gate_.admit(record.request(), now, gate::DryRun::no, ticket_);
+  count(record, now);
+  if (ticket_.verdict.dues.empty()) return ticket_;
+  if (record.took() > 0) {
+    postpone(record, now);
+  } else {
+    gate_.settle(ticket_.verdict.dues, now, record.response(), now);
+  }
+  return ticket_;
+}
+
+void Lane::count(const Record& record, Instant now) {
+  const bool denied = ticket_.verdict.outcome == gate::Outcome::denied;
+  summary_.saw(now);
+  summary_.count_request(!denied);
+  for (std::size_t i = 0; i < ticket_.matched; ++i) {
+    const policy::Match& match = ticket_.scratch.matches[ticket_.match_of[i]];
+    const limit::Decision& decision = ticket_.decisions[i];
+    // Nothing is taken from an enforced policy when another one denies.
+    const bool taken = decision.admitted && (!denied || i >= ticket_.enforced);
+    if (decision.admitted && !taken) continue;
+    const std::uint64_t units = is_late(*match.policy)
+                                    ? policies().late_cost(*match.policy, record.response()).units
+                                    : match.cost;
+    summary_.count(match, match.partition, units, now, taken, decision.remaining);
+  }
+}
+
+Answers Lane::answers() const {
+  Answers answers;
+  for (std::size_t i = 0; i < ticket_.matched; ++i) {
+    answers.results.push_back(answer_of(ticket_.decisions[i]));
+    if (i < ticket_.enforced && stricter(answers.results[i], answers.verdict)) {
+      answers.verdict = answers.results[i];
+    }
+  }
+  return answers;
+}
+
+void Lane::settle_until(Instant now) {
+  while (!pending_.empty() && pending_.top().ends <= now) {
+    const Pending& ended = pending_.top();
+    const Kept headers(ended.headers);
+    gate_.settle(ended.dues, ended.began, {ended.status, ended.bytes, &headers}, ended.ends);
+    pending_.pop();
+  }
+}
+
+void Lane::postpone(const Record& record, Instant began) {
+  const policy::Response& response = record.response();
+  Pending pending{
+      {began.ns + record.took()}, began, response.status, response.body_bytes, {}, {}, {}};
+  for (const gate::Due& due : ticket_.verdict.dues) {
+    pending.dues.push_back(due);
+    pending.keys.emplace_back(due.key);
+  }
+  for (std::size_t i = 0; i < pending.dues.size(); ++i) pending.dues[i].key = pending.keys[i];
+  for (const WantedHeader& header : record.layout().headers) {
+    if (!header.of_response) continue;
+    if (const auto value = response.headers->line(header.name, 0)) {
+      pending.headers.emplace_back(header.name, *value);
+    }
+  }
+  pending_.push(std::move(pending));
+}
+
+}  // namespace headgate::sim

@@ -1,0 +1,70 @@
+// One way of limiting, through which traffic is replayed: policies, a gate and a table of their
+// own.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <queue>
+#include <string>
+#include <vector>
+
+#include "headgate/base/result.h"
+#include "headgate/gate/gate.h"
+#include "headgate/sim/answer.h"
+#include "headgate/sim/record.h"
+#include "headgate/sim/summary.h"
+#include "headgate/store/table.h"
+
+namespace headgate::sim {
+
+// Not thread-safe. Time is that of the requests, which come in its order.
+class Lane {
+ public:
+  // `memory` [bytes] is room for the state of all keys. The error says why there is none.
+  [[nodiscard]] static Result<std::unique_ptr<Lane>, std::string> open(
+      std::shared_ptr<const policy::PolicySet> policies, std::size_t memory,
+      Offered offered = Offered::ignored);
+
+  // Decides a request that began at `now`. Its response ends when the log says; costs and slots
+  // are settled then. The ticket is good until the next call.
+  const gate::Ticket& play(const Record& record, Instant now);
+
+  // What the line of the decisions file says of the last play().
+  [[nodiscard]] Answers answers() const;
+
+  [[nodiscard]] const policy::PolicySet& policies() const noexcept { return gate_.policies(); }
+  [[nodiscard]] Summary& summary() noexcept { return summary_; }
+  [[nodiscard]] const Summary& summary() const noexcept { return summary_; }
+
+  // Keys that found no room, so that some decisions were too generous.
+  [[nodiscard]] std::uint64_t lost() const noexcept;
+
+ private:
+  // A response that has not ended yet.
+  struct Pending {
+    Instant ends;
+    Instant began;
+    unsigned status;
+    std::uint64_t bytes;
+    std::vector<gate::Due> dues;
+    std::vector<std::string> keys;  // of the dues
+    std::vector<std::pair<std::string, std::string>> headers;
+    friend bool operator>(const Pending& a, const Pending& b) { return a.ends > b.ends; }
+  };
+
+  Lane(std::shared_ptr<const policy::PolicySet> policies, std::unique_ptr<store::Table> table,
+       Offered offered);
+
+  void settle_until(Instant now);
+  void postpone(const Record& record, Instant began);
+  void count(const Record& record, Instant now);
+
+  std::unique_ptr<store::Table> table_;
+  gate::Gate gate_;
+  gate::Ticket ticket_;
+  Summary summary_;
+  std::priority_queue<Pending, std::vector<Pending>, std::greater<>> pending_;
+};
+
+}  // namespace headgate::sim
