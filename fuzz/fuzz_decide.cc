@@ -1,0 +1,60 @@
+// Any bytes as the body of POST /v1/decide are refused with a place in them and printable words, or
+// are checks that can be asked; and what was read, written again, reads the same.
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "headgate/server/decide_request.h"
+#include "headgate/server/json_text.h"
+
+namespace {
+
+using namespace headgate;
+using namespace headgate::server;
+
+void require(bool holds) {
+  if (!holds) std::abort();
+}
+
+std::string text_of(const DecideRequest& request) {
+  std::string out = R"({"op":")";
+  out += request.op == limit::Op::spend  ? "spend"
+         : request.op == limit::Op::peek ? "peek"
+                                         : "refund";
+  out += R"(","checks":[)";
+  for (const gate::Check& check : request.checks) {
+    if (&check != request.checks.data()) out += ',';
+    out += R"({"policy":)";
+    append_json(out, check.policy);
+    out += R"(,"key":)";
+    append_json(out, check.key);
+    out += R"(,"cost":)";
+    append_json(out, check.cost);
+    out += '}';
+  }
+  return out + "]}";
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view input(reinterpret_cast<const char*>(data), size);
+  static DecideReader reader;
+  const auto request = reader.read(input);
+  if (!request) {
+    const DecideFault& fault = request.error();
+    require(fault.status == 400 || fault.status == 422);
+    require(fault.at <= size);
+    require(!fault.what.empty());
+    for (const char c : fault.what) require(c >= 0x20 && c <= 0x7e);
+    return 0;
+  }
+  require(!request->checks.empty());
+  for (const gate::Check& check : request->checks) require(check.cost <= DecideReader::cost_max);
+  const std::string text = text_of(*request);
+  DecideReader again;
+  const auto reread = again.read(text);
+  require(reread.has_value() && text_of(*reread) == text);
+  return 0;
+}
