@@ -11,6 +11,7 @@
 #include "headgate/cli/check.h"
 #include "headgate/cli/exit_status.h"
 #include "headgate/cli/explain.h"
+#include "headgate/cli/fetch.h"
 #include "headgate/cli/gateway.h"
 #include "headgate/cli/serve.h"
 #include "headgate/cli/simulate.h"
@@ -38,7 +39,8 @@ int run(int argc, char** argv) {
   app.get_formatter()->column_width(26);
   std::map<std::string, std::function<int()>> commands = {
       {"gateway", add_gateway(app)},   {"serve", add_serve(app)},     {"check", add_check(app)},
-      {"simulate", add_simulate(app)}, {"explain", add_explain(app)}, {"top", add_top(app)}};
+      {"simulate", add_simulate(app)}, {"explain", add_explain(app)}, {"fetch", add_fetch(app)},
+      {"top", add_top(app)}};
   app.set_version_flag("--version", version, "Print the version and leave");
   app.set_help_flag("-h,--help", "Print this help and leave");
   for (CLI::App* command : app.get_subcommands({})) {

@@ -1,0 +1,13 @@
+// `headgate fetch`: fetches URLs as fast as their servers' rate limits allow, and no faster.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+
+namespace headgate::cli {
+
+// Adds the command. The function it returns runs it with the options that were parsed, and
+// returns the exit status.
+[[nodiscard]] std::function<int()> add_fetch(CLI::App& headgate);
+
+}  // namespace headgate::cli

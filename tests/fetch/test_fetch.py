@@ -1,0 +1,258 @@
+"""headgate fetch as a user meets it."""
+import json
+import os
+import pty
+import signal
+import subprocess
+import threading
+
+from conftest import HEADGATE, SUMMARY
+from raw import RawServer, response
+
+OPEN = [('RateLimit', '"p";r=1000;t=1')]
+
+
+def echo(path, number, headers):
+    return response(200, OPEN, path.encode() + b'\n')
+
+
+def test_bodies_go_to_standard_output_in_the_order_of_the_urls(fetch):
+    released = threading.Event()
+
+    def answer(path, number, headers):
+        if path == '/0':
+            released.wait(20)  # the first comes last
+        elif path == '/1':
+            released.set()
+        return echo(path, number, headers)
+
+    with RawServer(answer) as server:
+        got = fetch('--parallel', 4, f'{server.url}/warm', *(f'{server.url}/{i}' for i in range(9)))
+    assert got.code == 0 and got.out == b'/warm\n' + b''.join(b'/%d\n' % i for i in range(9)), got
+    assert (got.fetched, got.denied, got.failed) == (10, 0, 0)
+
+
+def test_the_list_may_come_from_a_file_or_standard_input(fetch, tmp_path):
+    with RawServer(echo) as server:
+        text = f'# a comment\n{server.url}/a\r\n\n  {server.url}/b\n'.encode()
+        (tmp_path / 'list').write_bytes(text)
+        assert fetch('--input', 'list').out == b'/a\n/b\n'
+        assert fetch('--input', '-', stdin=text).out == b'/a\n/b\n'
+        assert fetch('--input', 'list', f'{server.url}/first').out == b'/first\n/a\n/b\n'
+
+
+def test_an_empty_list_is_done(fetch, tmp_path):
+    (tmp_path / 'list').write_text('')
+    got = fetch('--input', 'list')
+    assert got.code == 0 and got.fetched == 0
+
+
+def test_files_are_named_safely_and_never_overwritten(fetch, tmp_path):
+    out = tmp_path / 'out'
+    out.mkdir()
+    (out / 'mine').write_text('precious')
+    long = 'x' * 3000
+    paths = ['/a.json', '/b/a.json', '/', '/..%2f..%2fetc', '/.hidden', '/mine', '/q?x=1&y=/z',
+             '/' + long + '1', '/' + long + '2']
+    with RawServer(echo) as server:
+        got = fetch('--output', 'out', *(server.url + path for path in paths))
+    assert got.code == 0, got
+    assert (out / 'mine').read_text() == 'precious'
+    files = {f.name: f.read_text().rstrip('\n') for f in out.iterdir() if not f.name.startswith('.')}
+    assert files.pop('mine') == 'precious'
+    assert files['a.json'] == '/a.json' and files['a-2.json'] == '/b/a.json'
+    assert files['index'] == '/' and files['mine-2'] == '/mine'
+    assert files['..%2f..%2fetc'.replace('..', '_..', 1)] == '/..%2f..%2fetc'
+    assert files['q_x=1_y=_z'] == '/q?x=1&y=/z'
+    assert len(files) == len(paths) and max(map(len, files)) <= 200
+    assert sorted(os.listdir(tmp_path)) == ['out']
+
+
+def test_an_interrupted_list_goes_on_where_it_was(tmp_path, fetch):
+    held = threading.Event()
+    release = threading.Event()
+
+    def answer(path, number, headers):
+        if path == '/5' and not release.is_set():
+            held.set()
+            return [b'HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n', b'half', *stall()]
+        return echo(path, number, headers)
+
+    def stall():
+        release.wait(20)
+        yield b''
+
+    with RawServer(answer) as server:
+        urls = [f'{server.url}/{i}' for i in range(10)]
+        process = subprocess.Popen([HEADGATE, 'fetch', '--parallel', '1', '--output', 'out', *urls],
+                                   cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+        assert held.wait(20)
+        process.send_signal(signal.SIGINT)
+        said = process.communicate(timeout=20)[1].splitlines()
+        assert process.returncode == 1
+        assert 'interrupted; 5 left' in said[-2] and SUMMARY.match(said[-1])[1] == '5', said
+        files = sorted(f for f in os.listdir(tmp_path / 'out') if not f.startswith('.'))
+        assert files == ['0', '1', '2', '3', '4']
+        assert not [f for f in os.listdir(tmp_path / 'out') if 'part' in f]
+
+        release.set()
+        asked = len(server.asked)
+        got = fetch('--output', 'out', *urls)
+        assert got.code == 0 and got.fetched == 5, got
+        assert '5 were complete' in got.err.decode()
+        assert sorted(server.asked[asked:]) == ['/5', '/6', '/7', '/8', '/9']
+        again = fetch('--output', 'out', *urls)
+        assert again.code == 0 and again.fetched == 0
+    files = {f: (tmp_path / 'out' / f).read_text() for f in map(str, range(10))}
+    assert files == {str(i): f'/{i}\n' for i in range(10)}
+
+
+def test_a_changed_or_missing_file_is_fetched_again(fetch, tmp_path):
+    with RawServer(echo) as server:
+        fetch('--output', 'out', f'{server.url}/a', f'{server.url}/b')
+        (tmp_path / 'out/a').unlink()
+        (tmp_path / 'out/.headgate-fetch').open('a').write('12\thalf a li')
+        got = fetch('--output', 'out', f'{server.url}/a', f'{server.url}/b')
+        assert got.fetched == 1 and (tmp_path / 'out/a').read_text() == '/a\n'
+        assert fetch('--output', 'out', f'{server.url}/a').fetched == 0
+
+
+def test_one_run_at_a_time_has_the_directory(fetch, tmp_path):
+    import fcntl
+    (tmp_path / 'out').mkdir()
+    with open(tmp_path / 'out/.headgate-fetch', 'w') as journal:
+        fcntl.flock(journal, fcntl.LOCK_EX)
+        got = fetch('--output', 'out', 'http://127.0.0.1:1/')
+    assert got.code == 1 and b'another headgate fetch' in got.err
+
+
+def test_redirects_are_followed_and_their_fields_heeded(fetch):
+    def answer(path, number, headers):
+        if path == '/from':
+            return response(301, [('Location', 'to?x=1'), ('RateLimit', '"p";r=0;t=1')], b'moved')
+        return echo(path, number, headers)
+
+    with RawServer(answer) as server:
+        got = fetch(f'{server.url}/from')
+    assert got.out == b'/to?x=1\n' and got.fetched == 1
+    assert got.waiting >= 0.9, got
+
+
+def test_secrets_do_not_follow_to_another_origin(fetch):
+    with RawServer(echo) as other:
+        def answer(path, number, headers):
+            return response(302, [('Location', other.url + '/x')])
+        with RawServer(answer) as server:
+            got = fetch('--header', 'Authorization: Bearer s3cret', '--header', 'X-Plain: yes',
+                        server.url)
+            assert server.headers[0]['authorization'] == 'Bearer s3cret'
+    assert got.code == 0
+    assert 'authorization' not in other.headers[0] and other.headers[0]['x-plain'] == 'yes'
+
+
+def test_a_loop_of_redirects_ends(fetch):
+    with RawServer(lambda *_: response(302, [('Location', '/again')])) as server:
+        got = fetch(server.url)
+    assert got.code == 1 and b'more than 10 redirects' in got.err
+    with RawServer(lambda *_: response(302, [('Location', 'file:///etc/passwd')])) as server:
+        got = fetch(server.url)
+    assert got.code == 1 and got.out == b'' and b'expected http:// or https://' in got.err
+
+
+def test_errors_are_failures_and_leave_no_file(fetch, tmp_path):
+    def answer(path, number, headers):
+        return response(404, [], b'nope') if path == '/gone' else echo(path, number, headers)
+
+    with RawServer(answer) as server:
+        got = fetch('--output', 'out', f'{server.url}/gone', f'{server.url}/there')
+    assert got.code == 1 and (got.fetched, got.failed) == (1, 1)
+    assert f'{server.url}/gone: the server answers 404' in got.err.decode()
+    assert sorted(os.listdir(tmp_path / 'out')) == ['.headgate-fetch', 'there']
+
+
+def test_a_server_that_is_not_there_fails_at_once(fetch):
+    got = fetch('http://127.0.0.1:1/')
+    assert got.code == 1 and got.failed == 1 and got.seconds < 10, got
+
+
+def test_denials_are_waited_for_and_tried_again(fetch):
+    def answer(path, number, headers):
+        if number == 0:
+            return response(429, [('Retry-After', '1')], b'no')
+        return echo(path, number, headers)
+
+    with RawServer(answer) as server:
+        got = fetch(f'{server.url}/a')
+    assert got.code == 0 and got.out == b'/a\n'
+    assert (got.fetched, got.denied) == (1, 1) and 0.9 <= got.waiting <= 3, got
+
+
+def test_tries_are_bounded(fetch):
+    with RawServer(lambda *_: response(429, [('Retry-After', '0')])) as server:
+        got = fetch('--retry', 1, server.url)
+        assert len(server.asked) == 2
+    assert got.code == 1 and b'denied: 429, 2 times' in got.err, got
+
+
+def test_a_connection_that_breaks_is_tried_again(fetch):
+    def answer(path, number, headers):
+        if number == 0:
+            return response(200, [], b'whole', close=True)[:-2]
+        return response(200, [], b'whole')
+
+    with RawServer(answer) as server:
+        got = fetch(f'{server.url}/a')
+    assert got.code == 0 and got.out == b'whole', got
+
+
+def test_the_summary_as_json(fetch):
+    def answer(path, number, headers):
+        return response(500) if path == '/bad' else echo(path, number, headers)
+
+    with RawServer(answer) as server:
+        got = fetch('--json', '--output', 'out', f'{server.url}/a', f'{server.url}/bad')
+    told = json.loads(got.out)
+    assert (told['fetched'], told['failed'], told['requests']) == (1, 1, 2)
+    assert told['failures'] == [{'url': f'{server.url}/bad', 'why': 'the server answers 500'}]
+    assert got.summary and got.code == 1
+
+
+def test_wrong_usage(fetch, tmp_path):
+    (tmp_path / 'list').write_text('http://ok.example/\nnot a url\nftp://x/\n')
+    for arguments, words in [
+            ([], 'nothing to fetch'),
+            (['ftp://a/'], 'expected http:// or https://'),
+            (['--header', 'no colon', 'http://a/'], 'expected a field'),
+            (['--header', 'a: b\r\nc: d', 'http://a/'], 'expected a field'),
+            (['--max-wait', 'soon', 'http://a/'], 'is not a duration'),
+            (['--parallel', '0', 'http://a/'], '--parallel'),
+            (['--mode', 'fast', 'http://a/'], '--mode')]:
+        got = fetch(*arguments)
+        assert got.code == 2 and words in got.err.decode(), (arguments, got)
+    got = fetch('--input', 'list')
+    assert got.code == 1 and b'list:2: ' in got.err and b'list:3: ' in got.err
+    assert fetch('--input', 'missing').code == 1
+
+
+def test_progress_is_shown_on_a_terminal_only(tmp_path, fetch):
+    def answer(path, number, headers):
+        return response(200, [('RateLimit', '"burst";r=9;t=2'),
+                              ('RateLimit-Policy', '"burst";q=10;w=2')], b'x')
+
+    with RawServer(answer) as server:
+        urls = [f'{server.url}/{i}' for i in range(14)]
+        assert b'\r' not in fetch(*urls).err
+        master, slave = pty.openpty()
+        with subprocess.Popen([HEADGATE, 'fetch', '--output', 'o', *urls], cwd=tmp_path,
+                              stderr=slave) as process:
+            os.close(slave)
+            shown = b''
+            while True:
+                try:
+                    part = os.read(master, 4096)
+                except OSError:
+                    break
+                shown += part
+    os.close(master)
+    assert process.returncode == 0
+    assert b'/14  ' in shown and b' of 10 left (burst)' in shown and b'ETA 0:0' in shown, shown

@@ -1,0 +1,162 @@
+"""Servers that lie, mumble or attack: sane waits, clear words, no crash.
+
+Waits are shown without waiting: --max-wait 5 gives up whoever asks for more, and says so.
+"""
+import itertools
+import json
+
+import pytest
+from raw import RawServer, response
+
+HUGE = '999999999999999'
+
+
+def twice(fetch, fields, status=200, *arguments):
+    """Two URLs of a server that answers the first like this."""
+    def answer(path, number, headers):
+        return response(status if path == '/1' else 200, fields if path == '/1' else (), b'body')
+
+    with RawServer(answer) as server:
+        return fetch('--max-wait', '5s', '--retry', 1, *arguments, f'{server.url}/1',
+                     f'{server.url}/2')
+
+
+@pytest.mark.parametrize('fields', [
+    [('RateLimit', f'"p";r=0;t={HUGE}')],
+    [('RateLimit', f'"p";r=0;t=3600, "q";r={HUGE};t=1')],
+    [('RateLimit', '"p";r=5;t=1'), ('RateLimit', '"p";r=0;t=60')],
+    [('RateLimit', 'limit=10, remaining=0, reset=60')],
+    [('RateLimit-Limit', '10'), ('RateLimit-Remaining', '0'), ('RateLimit-Reset', HUGE)],
+    [('X-RateLimit-Remaining', '0'), ('X-RateLimit-Reset', '99999999999')],
+    [('X-RateLimit-Remaining', '0'), ('X-RateLimit-Reset', '99999999999999')],
+    [('X-RateLimit-Remaining', '0'), ('X-RateLimit-Reset', '2099-01-01T00:00:00Z')],
+    [('X-RateLimit-Remaining', '0'), ('X-RateLimit-Reset', '6m0s')],
+    [('x-rate-limit-remaining', '0'), ('x-rate-limit-reset', '99999999999')],
+    [('Retry-After', HUGE)],
+    [('Retry-After', '9' * 400)],
+    [('Retry-After', 'Thu, 31 Dec 2099 23:59:59 GMT')],
+], ids=lambda fields: ', '.join(f'{name}: {value[:30]}' for name, value in fields))
+def test_a_wait_beyond_max_wait_is_given_up_with_words(fetch, fields):
+    got = twice(fetch, fields)
+    assert got.code == 1 and (got.fetched, got.failed) == (1, 1), got
+    assert 'asks for a longer wait than --max-wait allows' in got.err.decode(), got
+    assert got.seconds < 5
+
+
+@pytest.mark.parametrize('fields', [
+    [('RateLimit', '"p";r=0;t=-1')],
+    [('RateLimit', '"p";r=-5;t=60')],
+    [('RateLimit', f'"p";r=0;t={HUGE}9')],
+    [('RateLimit', '"p";r=0;t=60,')],
+    [('RateLimit', '"p;r=0;t=60')],
+    [('RateLimit', 'p;r=0;t=60')],
+    [('RateLimit', '"p";r=0;t=1.5')],
+    [('RateLimit', '\x80\xff')],
+    [('RateLimit', '"p";r=0;t=60'), ('Age', '3')],
+    [('RateLimit-Remaining', '-1'), ('RateLimit-Reset', '-60')],
+    [('X-RateLimit-Remaining', 'none'), ('X-RateLimit-Reset', 'never')],
+    [('X-RateLimit-Remaining', '0'), ('X-RateLimit-Reset', '1000000001')],  # long ago
+    [('Retry-After', '-100')],
+    [('Retry-After', 'tomorrow')],
+    [('Retry-After', 'Thu, 01 Jan 1970 00:00:00 GMT')],
+    [('RateLimit', f'"p";r={HUGE};t=1'), ('RateLimit-Policy', f'"p";q={HUGE};w=1')],
+    [('RateLimit', ', '.join(f'"{i}";r=9;t=1' for i in range(3000)))],
+], ids=lambda fields: ', '.join(f'{name}: {value[:30]}' for name, value in fields))
+def test_what_makes_no_sense_is_no_reason_to_wait(fetch, fields):
+    got = twice(fetch, fields)
+    assert got.code == 0 and got.fetched == 2 and got.seconds < 5, got
+
+
+@pytest.mark.parametrize('status', [429, 503])
+def test_a_denial_without_fields_backs_off(fetch, status):
+    with RawServer(lambda *_: response(status)) as server:
+        got = fetch('--retry', 10, '--max-wait', '1500ms', server.url)
+        assert len(server.asked) == 2  # at once and a second later; then two would be too long
+    assert got.code == 1 and 'without saying how long' in got.err.decode(), got
+    assert 0.9 <= got.waiting < 4
+
+
+def test_a_denial_with_units_left_is_a_denial(fetch):
+    fields = [('RateLimit', '"p";r=100;t=1')]
+    with RawServer(lambda *_: response(429, fields)) as server:
+        got = fetch('--retry', 10, '--max-wait', '1500ms', server.url)
+        assert len(server.asked) == 2, got
+
+
+def test_a_server_that_denies_whoever_obeys_is_asked_ever_more_rarely(fetch):
+    with RawServer(lambda *_: response(429, [('Retry-After', '0')])) as server:
+        got = fetch('--retry', 100, '--max-wait', '1500ms', server.url)
+        assert len(server.asked) <= 4, got
+    assert got.code == 1
+
+
+def test_endless_headers_end(fetch):
+    def answer(path, number, headers):
+        yield b'HTTP/1.1 200 OK\r\n'
+        for i in itertools.count():
+            yield b'X-%d: ' % i + b'x' * 1000 + b'\r\n'
+
+    with RawServer(answer) as server:
+        got = fetch('--retry', 0, server.url)
+    assert got.code == 1 and got.failed == 1 and 'header' in got.err.decode().lower(), got
+
+
+def test_endless_interim_answers_end(fetch):
+    def answer(path, number, headers):
+        while True:
+            yield b'HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n' * 100
+
+    with RawServer(answer) as server:
+        got = fetch('--retry', 0, server.url)
+    assert got.code == 1 and got.failed == 1, got
+
+
+def test_an_endless_body_that_nobody_wants_ends(fetch):
+    def answer(path, number, headers):
+        yield b'HTTP/1.1 404 Gone\r\n\r\n'
+        while True:
+            yield b'x' * 65536
+
+    with RawServer(answer) as server:
+        got = fetch(server.url)
+    assert got.code == 1 and b'the server answers 404' in got.err, got
+
+
+@pytest.mark.parametrize('said', [
+    None, b'', b'\0' * 100, b'HTTP/1.1 200 OK\r\nContent-Length: 10\r\nConnection: close\r\n\r\nhalf',
+    b'HTTP/9.9 abc\r\nConnection: close\r\n\r\n', b'HTTP/1.1 000 \r\nConnection: close\r\n\r\n',
+    b'HTTP/1.1 200 OK\r\nContent-Length: -5\r\nConnection: close\r\n\r\n',
+    b'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\nzz\r\n',
+], ids=repr)
+def test_an_answer_that_is_none_is_a_failure_with_words(fetch, said):
+    def answer(*_):
+        if not said:
+            return None
+        return said if b'Connection: close' in said else said + b'\r\nConnection: close'
+
+    with RawServer(answer) as server:
+        got = fetch('--retry', 0, server.url)
+    assert got.code == 1 and got.failed == 1 and got.out == b'', got
+    assert server.url in got.err.decode()
+
+
+def test_words_of_a_server_cannot_steer_the_terminal(fetch):
+    fields = [('RateLimit', '"\\"x";r=0;t=999')]
+    got = twice(fetch, fields)
+    assert got.code == 1 and b'\x1b' not in got.err
+    with RawServer(lambda *_: response(302, [('Location', 'ftp://x/\x1b[2J')])) as server:
+        got = fetch(server.url)
+    assert got.code == 1 and b'\x1b' not in got.err, got
+
+
+def test_contradictory_policies_wait_for_the_strictest(fetch):
+    fields = [('RateLimit', '"p";r=100;t=1, "p";r=0;t=2'), ('RateLimit-Policy', '"p";q=1;w=1'),
+              ('RateLimit-Policy', '"p";q=1000;w=1')]
+    got = twice(fetch, fields)
+    assert got.code == 0 and 1.9 <= got.waiting < 5, got
+
+
+def test_json_survives_hostile_names(fetch):
+    got = twice(fetch, [('RateLimit', '"a\\"b\\\\";r=0;t=600')], 200, '--json', '--output', 'o')
+    told = json.loads(got.out)
+    assert told['failed'] == 1 and 'a"b' in told['failures'][0]['why']
