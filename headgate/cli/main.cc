@@ -38,8 +38,9 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   app.get_formatter()->column_width(26);
   std::map<std::string, std::function<int()>> commands = {
-      {"gateway", add_gateway(app)},   {"serve", add_serve(app)},     {"check", add_check(app)},
-      {"simulate", add_simulate(app)}, {"explain", add_explain(app)}, {"fetch", add_fetch(app)},
+      {"gateway", add_gateway(app)}, {"serve", add_serve(app)},
+      {"check", add_check(app)},     {"simulate", add_simulate(app)},
+      {"explain", add_explain(app)}, {"fetch", add_fetch(app)},
       {"top", add_top(app)}};
   app.set_version_flag("--version", version, "Print the version and leave");
   app.set_help_flag("-h,--help", "Print this help and leave");
