@@ -15,7 +15,8 @@ enum class RespVersion : std::uint8_t { resp2 = 2, resp3 = 3 };
 // Redis writes it there. Aggregates announce how many values follow.
 class RespWriter {
  public:
-  RespWriter(std::string& out, RespVersion version) noexcept : out_(out), version_(version) {}
+  explicit RespWriter(std::string& out, RespVersion version = RespVersion::resp2) noexcept
+      : out_(out), version_(version) {}
 
   // Goes on in another version.
   void speak(RespVersion version) noexcept { version_ = version; }

@@ -19,61 +19,57 @@ bool is_momentary(int error) noexcept {
 
 RespConnection::~RespConnection() { close(fd_); }
 
-RespConnection::Need RespConnection::go_on() {
-  moved_ = false;
-  if (unsent_.empty()) return receive();
-  if (!send(std::exchange(unsent_, {}))) return Need::nothing;
+void RespConnection::hear(std::span<char> room, std::string& replies) {
+  moved_ = more_ = false;
+  if (!unsent_.empty()) return;
+  const std::span<char> free = input_.room(room);
+  const ssize_t got = recv(fd_, free.data(), free.size(), 0);
+  if (got > 0) {
+    if (phase_ == Phase::serving) {
+      answer(input_.received(static_cast<std::size_t>(got), room), replies);
+    }
+  } else if (got == 0 || !is_momentary(errno)) {
+    phase_ = Phase::gone;
+  }
+}
+
+RespConnection::Need RespConnection::tell(std::string& replies) {
+  if (phase_ == Phase::gone) return Need::nothing;
+  if (!unsent_.empty()) {
+    if (!send(std::exchange(unsent_, {}))) return Need::nothing;
+    if (!unsent_.empty()) return Need::output;
+    moved_ = true;
+    more_ = phase_ == Phase::serving;  // as long as they did not leave, nothing was answered
+  } else if (!send(replies)) {
+    return Need::nothing;
+  }
+  while (more_ && unsent_.empty()) {
+    replies.clear();
+    answer(input_.pending(), replies);
+    desk_.throttles.flush();
+    if (!send(replies)) return Need::nothing;
+  }
   if (!unsent_.empty()) return Need::output;
-  moved_ = true;
-  return phase_ == Phase::serving ? serve(input_.pending()) : linger();
+  return phase_ == Phase::closing ? linger() : Need::input;
 }
 
-RespConnection::Need RespConnection::receive() {
-  const std::span<char> room = input_.room(buffers_.input);
-  const ssize_t got = recv(fd_, room.data(), room.size(), 0);
-  if (got < 0) return is_momentary(errno) ? Need::input : Need::nothing;
-  if (got == 0) return Need::nothing;
-  if (phase_ == Phase::lingering) return Need::input;
-  return serve(input_.received(static_cast<std::size_t>(got), buffers_.input));
-}
-
-// Answers all commands that are whole, as long as their replies leave.
-RespConnection::Need RespConnection::serve(std::string_view bytes) {
+// Answers whole commands, as many as have enough replies, and keeps the rest.
+void RespConnection::answer(std::string_view bytes, std::string& replies) {
+  using Found = net::RespReader::Found;
   const std::size_t before = bytes.size();
-  bool more = true;
-  while (more && unsent_.empty()) {
-    buffers_.replies.clear();
-    more = answer(bytes);
-    if (!send(buffers_.replies)) return Need::nothing;
+  more_ = true;
+  while (more_ && replies.size() < replies_max) {
+    const Found found = reader_.read(bytes);
+    if (found == Found::fault) session_.fail("ERR " + reader_.fault(), replies);
+    const bool closes = found == Found::fault ||
+                        (found == Found::command &&
+                         session_.answer(reader_.arguments(), replies) == RespSession::Next::close);
+    bytes.remove_prefix(reader_.used());
+    if (closes) phase_ = Phase::closing;
+    if (closes || found == Found::more) more_ = false;
   }
   if (bytes.size() < before) moved_ = true;
   input_.keep(phase_ == Phase::serving ? bytes : std::string_view());
-  if (!unsent_.empty()) return Need::output;
-  return phase_ == Phase::serving ? Need::input : linger();
-}
-
-// Writes replies until there is no whole command left, or enough of them. True: there may be more.
-bool RespConnection::answer(std::string_view& bytes) {
-  using Found = net::RespReader::Found;
-  std::string& replies = buffers_.replies;
-  while (replies.size() < replies_max) {
-    const Found found = reader_.read(bytes);
-    if (found == Found::fault) {
-      session_.fail("ERR " + reader_.fault(), replies);
-      phase_ = Phase::closing;
-      return false;
-    }
-    const bool closes = found == Found::command &&
-                        session_.answer(reader_.arguments(), replies) == RespSession::Next::close;
-    bytes.remove_prefix(reader_.used());
-    if (closes) phase_ = Phase::closing;
-    if (closes || found == Found::more) {
-      session_.finish(replies);
-      return false;
-    }
-  }
-  session_.finish(replies);
-  return true;
 }
 
 // Sends, and keeps what does not leave now. False: the client is gone.
@@ -88,7 +84,6 @@ bool RespConnection::send(std::string_view bytes) {
 
 RespConnection::Need RespConnection::linger() {
   phase_ = Phase::lingering;
-  input_.keep({});
   return shutdown(fd_, SHUT_WR) == 0 ? Need::input : Need::nothing;
 }
 

@@ -12,17 +12,13 @@
 
 namespace headgate::server {
 
-// What the connections of one thread share: memory that each uses for a moment.
-struct RespBuffers {
-  std::span<char> input;
-  std::string replies;
-};
-
+// When what it needs is there, hear() is called, then the desk's throttles are flushed, and then
+// tell() is called: so the decisions of several clients are made together, and their replies leave
+// one right after the other, which wakes those who wait for them less often.
 class RespConnection {
  public:
-  // Owns `fd`, a non-blocking stream socket. Desk and buffers outlive it.
-  RespConnection(int fd, RespDesk& desk, RespBuffers& buffers) noexcept
-      : fd_(fd), buffers_(buffers), session_(desk) {}
+  // Owns `fd`, a non-blocking stream socket. The desk outlives it.
+  RespConnection(int fd, RespDesk& desk) noexcept : fd_(fd), desk_(desk), session_(desk) {}
   ~RespConnection();
   RespConnection(const RespConnection&) = delete;
   RespConnection& operator=(const RespConnection&) = delete;
@@ -33,11 +29,15 @@ class RespConnection {
     nothing  // it is done, and may go
   };
 
-  // To be called when what it needs is there. Reads at most once and answers all that is whole.
-  // Returns what it needs next.
-  Need go_on();
+  // Reads at most once, perhaps into `room`, and answers what is whole. Appends to `replies`, at
+  // the latest when the desk's throttles are flushed.
+  void hear(std::span<char> room, std::string& replies);
 
-  // Whether go_on() has got anything done: a command answered, or all owed replies sent.
+  // Sends these replies, or what is owed. Returns what it needs next.
+  Need tell(std::string& replies);
+
+  // Whether the last call of both has got anything done: a command answered, or all that was owed
+  // sent.
   [[nodiscard]] bool moved() const noexcept { return moved_; }
 
   // Whether nothing is owed on either side: no reply, and no end of a command.
@@ -50,24 +50,24 @@ class RespConnection {
  private:
   enum class Phase : std::uint8_t {
     serving,
-    closing,   // sends what it owes
-    lingering  // has sent all; what still comes is thrown away, since a close would take it back
+    closing,    // sends what it owes
+    lingering,  // has sent all; what still comes is thrown away, since a close would take it back
+    gone,
   };
 
-  Need receive();
-  Need serve(std::string_view bytes);
-  bool answer(std::string_view& bytes);
+  void answer(std::string_view bytes, std::string& replies);
   bool send(std::string_view bytes);
   Need linger();
 
   int fd_;
-  RespBuffers& buffers_;
+  RespDesk& desk_;
   RespSession session_;
   net::RespReader reader_;
   InputBuffer input_;
   std::string unsent_;  // replies
   Phase phase_ = Phase::serving;
   bool moved_ = false;
+  bool more_ = false;  // whole commands may be pending that were not answered yet
 };
 
 }  // namespace headgate::server

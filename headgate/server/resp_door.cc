@@ -1,6 +1,6 @@
-// Connections are watched by an epoll of the door's own, which Asio watches as one descriptor: one
-// wait tells of all that are ready, and a request costs one recv() and one send(), and no system
-// call or allocation for arming a wait. (With Asio's own reads, each would first try in vain.)
+// Connections are watched by an epoll of the door's own, which Asio watches as one descriptor. So
+// one wait tells of all that are ready, and they are served together; and a request costs one
+// recv() and one send(), and no system call or allocation for arming a wait.
 
 #include "headgate/server/resp_door.h"
 
@@ -13,6 +13,8 @@
 #include <chrono>
 #include <exception>
 #include <list>
+#include <span>
+#include <string>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -27,8 +29,8 @@ using boost::system::error_code;
 using Need = RespConnection::Need;
 
 constexpr std::size_t input_bytes = std::size_t{64} << 10;
-constexpr std::size_t events_max = 128;
-constexpr int rounds_max = 8;  // before the thread's other doors have their turn
+constexpr std::size_t together_max = 64;  // connections
+constexpr int rounds_max = 8;             // before the thread's other doors have their turn
 constexpr std::chrono::seconds tick{1};
 constexpr std::string_view full = "-ERR max number of clients reached\r\n";
 
@@ -38,13 +40,23 @@ int new_epoll() {
   return fd;
 }
 
+// Whether there was memory enough: who needs more than there is goes, the others stay.
+template <class Act>
+bool attempt(Act act) noexcept {
+  try {
+    act();
+    return true;
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
 class RespDoor final : public Door {
  public:
   RespDoor(Station& station, boost::asio::io_context& io, const DoorOptions& options)
       : options_(options),
         desk_(station, options.token),
         input_(input_bytes),
-        buffers_{input_, {}},
         ready_(io, new_epoll()),
         timer_(io) {
     watch();
@@ -55,10 +67,11 @@ class RespDoor final : public Door {
 
  private:
   struct Client {
-    Client(int fd, RespDesk& desk, RespBuffers& buffers) : connection(fd, desk, buffers) {}
+    Client(int fd, RespDesk& desk) : connection(fd, desk) {}
 
     RespConnection connection;
     Need need = Need::input;
+    bool failed = false;      // there was no memory to serve it
     bool resting = true;      // in which list it is
     std::uint64_t since = 0;  // tick of its last command; not resting: of when that began
     std::list<Client>::iterator self;
@@ -67,7 +80,8 @@ class RespDoor final : public Door {
 
   void watch();
   void serve_ready();
-  void serve(Client& client);
+  bool serve_some();
+  void tell(Client& client, std::string& replies);
   void wait_for(Client& client, Need need);
   void note(Client& client);
   void close(Client& client);
@@ -78,7 +92,7 @@ class RespDoor final : public Door {
   const DoorOptions& options_;
   RespDesk desk_;
   std::vector<char> input_;
-  RespBuffers buffers_;
+  std::array<std::string, together_max> replies_;
   boost::asio::posix::stream_descriptor ready_;  // our epoll
   boost::asio::steady_timer timer_;
   bool ticking_ = false;
@@ -95,7 +109,7 @@ void RespDoor::open(Socket socket) {
     send(socket.native_handle(), full.data(), full.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     return;
   }
-  Client& client = resting_.emplace_back(socket.native_handle(), desk_, buffers_);
+  Client& client = resting_.emplace_back(socket.native_handle(), desk_);
   socket.release();
   sight.connected(DoorKind::resp);
   client.self = std::prev(resting_.end());
@@ -118,21 +132,36 @@ void RespDoor::watch() {
 }
 
 void RespDoor::serve_ready() {
-  std::array<epoll_event, events_max> events;
-  for (int round = 0; round < rounds_max; ++round) {
-    const int count = epoll_wait(ready_.native_handle(), events.data(), events_max, 0);
-    if (count <= 0) return;
-    for (int i = 0; i < count; ++i) serve(*static_cast<Client*>(events[i].data.ptr));
+  for (int round = 0; round < rounds_max && serve_some(); ++round) {
   }
 }
 
-void RespDoor::serve(Client& client) {
-  Need need = Need::nothing;
-  try {
-    need = client.connection.go_on();
-  } catch (const std::exception&) {  // no memory: this client goes, the others stay
+// Serves some of those that are ready. False: nobody was.
+bool RespDoor::serve_some() {
+  std::array<epoll_event, together_max> events;
+  const int ready = epoll_wait(ready_.native_handle(), events.data(), together_max, 0);
+  if (ready <= 0) return false;
+  const auto clients = std::span(events).first(static_cast<std::size_t>(ready));
+  for (std::size_t i = 0; i < clients.size(); ++i) {
+    replies_[i].clear();
+    auto& client = *static_cast<Client*>(clients[i].data.ptr);
+    client.failed = !attempt([&] { client.connection.hear(input_, replies_[i]); });
   }
-  if (need == Need::nothing || (stopping_ && client.connection.at_rest())) {
+  const bool flushed = attempt([&] { desk_.throttles.flush(); });
+  for (std::size_t i = 0; i < clients.size(); ++i) {
+    auto& client = *static_cast<Client*>(clients[i].data.ptr);
+    if (!flushed) client.failed = true;
+    tell(client, replies_[i]);
+  }
+  return true;
+}
+
+void RespDoor::tell(Client& client, std::string& replies) {
+  Need need = Need::nothing;
+  if (!client.failed) {
+    client.failed = !attempt([&] { need = client.connection.tell(replies); });
+  }
+  if (client.failed || need == Need::nothing || (stopping_ && client.connection.at_rest())) {
     close(client);
     end_if_done();
     return;

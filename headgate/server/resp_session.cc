@@ -43,43 +43,26 @@ RespSession::RespSession(RespDesk& desk) noexcept
     : desk_(desk), id_(next_id()), trusted_(desk.token.empty()) {}
 
 RespSession::Next RespSession::answer(Words call, std::string& replies) {
-  net::RespWriter out(replies, version_);
+  using Id = RespCommand::Id;
   const RespCommand* command = find_command(call.front());
-  if (command == nullptr) {
-    desk_.throttles.flush(out);
-    return refuse(call, out);
+  const bool allowed =
+      command != nullptr && command->takes(call.size()) && (trusted_ || command->before_auth);
+  if (allowed && command->id == Id::cl_throttle) {
+    desk_.throttles.ask(ThrottleDialect::redis_cell, call, replies);
+    return Next::command;
   }
-  const bool allowed = trusted_ || command->before_auth;
-  if (allowed && command->takes(call.size())) {
-    if (command->id == RespCommand::Id::cl_throttle) {
-      desk_.throttles.ask(ThrottleDialect::redis_cell, call, out);
-      return Next::command;
-    }
-    if (command->id == RespCommand::Id::throttle) {
-      desk_.throttles.ask(ThrottleDialect::throttlecrab, call, out);
-      return Next::command;
-    }
-    desk_.throttles.flush(out);
-    return answer_other(*command, call, out);
+  if (allowed && command->id == Id::throttle) {
+    desk_.throttles.ask(ThrottleDialect::throttlecrab, call, replies);
+    return Next::command;
   }
-  desk_.throttles.flush(out);
-  if (!command->takes(call.size())) {
-    out.error("ERR wrong number of arguments for '" + std::string(command->name) + "' command");
-  } else {
-    out.error("NOAUTH Authentication required.");
-  }
-  return Next::command;
-}
-
-void RespSession::finish(std::string& replies) {
+  desk_.throttles.flush();
   net::RespWriter out(replies, version_);
-  desk_.throttles.flush(out);
+  return allowed ? answer_other(*command, call, out) : refuse(command, call, out);
 }
 
 void RespSession::fail(std::string_view error, std::string& replies) {
-  net::RespWriter out(replies, version_);
-  desk_.throttles.flush(out);
-  out.error(error);
+  desk_.throttles.flush();
+  net::RespWriter(replies, version_).error(error);
 }
 
 RespSession::Next RespSession::answer_other(const RespCommand& command, Words call,
@@ -136,19 +119,22 @@ RespSession::Next RespSession::answer_other(const RespCommand& command, Words ca
   return Next::command;
 }
 
-// As Redis words it: the name, and as much of the arguments as helps to find the place.
-RespSession::Next RespSession::refuse(Words call, net::RespWriter& out) const {
+// As Redis words it. An unknown command is shown with as much of its arguments as helps to find it.
+RespSession::Next RespSession::refuse(const RespCommand* command, Words call,
+                                      net::RespWriter& out) const {
   if (is_http(call.front())) return Next::close;
-  if (!trusted_) {
+  if (command != nullptr && !command->takes(call.size())) {
+    out.error("ERR wrong number of arguments for '" + std::string(command->name) + "' command");
+  } else if (!trusted_) {
     out.error("NOAUTH Authentication required.");
-    return Next::command;
+  } else {
+    std::string why = "ERR unknown command " + quoted(call[0]) + ", with args beginning with: ";
+    const std::size_t head = why.size();
+    for (std::size_t i = 1; i < call.size() && why.size() - head < shown_max; ++i) {
+      why += quoted(call[i]) + ' ';
+    }
+    out.error(why);
   }
-  std::string why = "ERR unknown command " + quoted(call[0]) + ", with args beginning with: ";
-  const std::size_t head = why.size();
-  for (std::size_t i = 1; i < call.size() && why.size() - head < shown_max; ++i) {
-    why += quoted(call[i]) + ' ';
-  }
-  out.error(why);
   return Next::command;
 }
 

@@ -23,20 +23,17 @@ class RespSession {
   };
 
   // Answers one command, its name first. Replies are appended to `replies`, in the order of the
-  // commands, some of them only when finish() is called.
+  // commands, some of them only when the desk's throttles are flushed: `replies` stays until then.
   Next answer(std::span<const std::string_view> call, std::string& replies);
 
-  // Appends what is still owed.
-  void finish(std::string& replies);
-
-  // Appends an error to what is owed.
+  // Appends an error behind all replies.
   void fail(std::string_view error, std::string& replies);
 
  private:
   using Words = std::span<const std::string_view>;
 
   Next answer_other(const RespCommand& command, Words call, net::RespWriter& out);
-  Next refuse(Words call, net::RespWriter& out) const;
+  Next refuse(const RespCommand* command, Words call, net::RespWriter& out) const;
   void hello(Words call, net::RespWriter& out);
   void auth(Words call, net::RespWriter& out);
   void client(Words call, net::RespWriter& out);

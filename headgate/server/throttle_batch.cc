@@ -1,5 +1,9 @@
 #include "headgate/server/throttle_batch.h"
 
+#include <utility>
+
+#include "headgate/net/resp_writer.h"
+
 namespace headgate::server {
 namespace {
 
@@ -18,51 +22,51 @@ ThrottleBatch::ThrottleBatch(Station& station) : station_(station) {
 }
 
 void ThrottleBatch::ask(ThrottleDialect dialect, std::span<const std::string_view> words,
-                        net::RespWriter& out) {
+                        std::string& replies) {
   const auto refuse = [&](std::string_view error) {
-    flush(out);
-    out.error(error);
+    flush();
+    net::RespWriter(replies).error(error);
   };
   const auto call = ThrottleCall::read(dialect, words);
   if (!call) return refuse(call.error());
   const ThrottleLimit* limit = limits_.find(call->rate);
   if (limit == nullptr) {
-    flush(out);  // who waits may hold the limit whose place this one takes
+    flush();  // who waits may hold the limit whose place this one takes
     const auto made = limits_.make(call->rate);
     if (!made) return refuse("ERR " + std::string(made.error()));
     limit = *made;
   }
+  if (waiting_ == 0) keys_.clear();
+  const std::size_t key_begin = keys_.size();
+  keys_ += no_policy;
+  keys_ += words[1];
   limit::Charge& charge = charges_[waiting_];
   charge.law = &limit->law;
   charge.cost = call->cost();
   charge.op = call->op();
-  calls_[waiting_] = {*call, limit, keys_.size()};
-  keys_ += no_policy;
-  keys_ += words[1];
-  if (++waiting_ == calls_max) decide(out);
+  calls_[waiting_] = {*call, limit, &replies, key_begin, keys_.size() - key_begin};
+  if (++waiting_ == calls_max) decide();
 }
 
-void ThrottleBatch::decide(net::RespWriter& out) {
-  const std::string_view keys = keys_;
-  std::size_t end = keys.size();
-  for (std::size_t i = waiting_; i-- > 0; end = calls_[i].key_begin) {
-    charges_[i].key = keys.substr(calls_[i].key_begin, end - calls_[i].key_begin);
+void ThrottleBatch::decide() {
+  const std::size_t count = std::exchange(waiting_, 0);
+  for (std::size_t i = 0; i < count; ++i) {
+    charges_[i].key = std::string_view(keys_).substr(calls_[i].key_begin, calls_[i].key_size);
   }
   const Instant now = station_.now();
-  station_.engine().table().take(std::span(bundles_).first(waiting_), now, {});
-  for (std::size_t i = 0; i < waiting_; ++i) {
-    out.integers(calls_[i].call.reply(*calls_[i].limit, decisions_[i]));
+  station_.engine().table().take(std::span(bundles_).first(count), now, {});
+  for (std::size_t i = 0; i < count; ++i) {
+    const Waiting& waiting = calls_[i];
+    net::RespWriter(*waiting.replies).integers(waiting.call.reply(*waiting.limit, decisions_[i]));
   }
   const Generation& generation = station_.in_force();
   const Nanos took = station_.now().ns - now.ns;
-  for (std::size_t i = 0; i < waiting_; ++i) {
-    if (charges_[i].op == limit::Op::refund) continue;
+  for (std::size_t i = 0; i < count; ++i) {
+    const ThrottleCall& call = calls_[i].call;
+    if (call.quantity <= 0) continue;
     station_.sight().decided_alone(DoorKind::resp, generation, listed_as, charges_[i].key.substr(1),
-                                   charges_[i].cost, calls_[i].call.admitted(decisions_[i]), now,
-                                   took);
+                                   charges_[i].cost, call.admitted(decisions_[i]), now, took);
   }
-  waiting_ = 0;
-  keys_.clear();
 }
 
 }  // namespace headgate::server

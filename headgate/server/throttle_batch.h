@@ -7,7 +7,6 @@
 #include <string>
 #include <string_view>
 
-#include "headgate/net/resp_writer.h"
 #include "headgate/server/station.h"
 #include "headgate/server/throttle_call.h"
 #include "headgate/server/throttle_limits.h"
@@ -15,19 +14,19 @@
 
 namespace headgate::server {
 
-// The calls of one pipeline wait to be decided together: the table then asks memory for what all of
-// them need before it decides the first one. Not thread-safe. Does not allocate once warm.
+// Calls wait to be decided together: the table then asks memory for what all of them need before it
+// decides the first one. Not thread-safe. Does not allocate once warm.
 class ThrottleBatch {
  public:
   explicit ThrottleBatch(Station& station);
 
-  // Takes one call of five or six words, the command's name first. Every call gets one reply, in
-  // the order of the calls, at the latest from flush().
-  void ask(ThrottleDialect dialect, std::span<const std::string_view> words, net::RespWriter& out);
+  // Takes one call of five or six words, the command's name first. Its reply is appended to
+  // `replies`, in the order of the calls, at the latest by flush().
+  void ask(ThrottleDialect dialect, std::span<const std::string_view> words, std::string& replies);
 
-  // Decides what waits and writes the replies.
-  void flush(net::RespWriter& out) {
-    if (waiting_ > 0) decide(out);
+  // Decides what waits and appends the replies.
+  void flush() {
+    if (waiting_ > 0) decide();
   }
 
  private:
@@ -36,10 +35,12 @@ class ThrottleBatch {
   struct Waiting {
     ThrottleCall call;
     const ThrottleLimit* limit;
+    std::string* replies;
     std::size_t key_begin;  // in keys_
+    std::size_t key_size;
   };
 
-  void decide(net::RespWriter& out);
+  void decide();
 
   Station& station_;
   ThrottleLimits limits_;
@@ -48,7 +49,7 @@ class ThrottleBatch {
   std::array<limit::Charge, calls_max> charges_;
   std::array<limit::Decision, calls_max> decisions_;
   std::array<store::Bundle, calls_max> bundles_;
-  std::string keys_;  // one behind the other
+  std::string keys_;  // of what waits, one behind the other
 };
 
 }  // namespace headgate::server
