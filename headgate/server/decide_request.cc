@@ -59,7 +59,7 @@ class DecideReader::Reading {
       fault_ = {400, in_.fault()->at, "expected " + std::string(in_.fault()->expected)};
     }
     if (!fault_ && count_ == 0) {
-      fail(0, "\"checks\" is missing: a list of {\"policy\", \"key\", \"cost\"}");
+      fail(0, "'checks' is missing: a list of {'policy', 'key', 'cost'}");
     }
     if (fault_) return Failure<DecideFault>(*std::move(fault_));
     for (std::size_t i = 0; i < count_; ++i) {
@@ -129,7 +129,7 @@ class DecideReader::Reading {
         fail(in_.last(), unknown("member", *name, check_members));
       }
     }
-    if (!has_policy && !in_.fault()) fail(at, "\"policy\" is missing: a policy's name");
+    if (!has_policy && !in_.fault()) fail(at, "'policy' is missing: a policy's name");
   }
 
   void cost(gate::Check& check) {
