@@ -63,6 +63,7 @@ int fail(ExitStatus status, const std::string& words) {
 int run(const Options& options) {
   server::ServerOptions serving;
   serving.threads = options.threads;
+  serving.door.threads = options.threads;
   serving.door.envoy_json = server::envoy_json;
   for (const Doors& doors : options.doors) {
     for (const std::string& text : doors.at) {

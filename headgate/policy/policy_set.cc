@@ -140,28 +140,32 @@ std::span<const Match> PolicySet::match(const Request& request, Scratch& scratch
   return std::span<const Match>(scratch.matches).first(count);
 }
 
+const Policy* PolicySet::domain(std::string_view name) const noexcept {
+  const auto found = rules_->by_name.find(name);
+  if (found == rules_->by_name.end()) return nullptr;
+  return rules_->rules[found->second].envoy == nullptr ? nullptr : &rules_->policies[found->second];
+}
+
 std::span<const Match> PolicySet::match(std::string_view domain,
                                         std::span<const Descriptor> descriptors,
                                         Scratch& scratch) const {
-  const auto found = rules_->by_name.find(domain);
-  const Rule* rule = found == rules_->by_name.end() ? nullptr : &rules_->rules[found->second];
-  if (rule != nullptr && rule->envoy == nullptr) rule = nullptr;
+  const Policy* policy = this->domain(domain);
   std::string& text = scratch.text;
   text.clear();
   Extent extents[policies_max];
   for (std::size_t i = 0; i < descriptors.size(); ++i) {
     const Descriptor& descriptor = descriptors[i];
     Match& match = scratch.matches[i] = {};
-    if (rule == nullptr) continue;
-    const Policy& policy = rules_->policies[found->second];
+    if (policy == nullptr) continue;
+    const Rule& rule = rules_->rules[policy->index];
     const std::size_t key = text.size();
-    text.append(rule->key_head);
+    text.append(rule.key_head);
     const Grant* grant = descriptor.grant;
     if (grant != nullptr) {
       append_own_limit(grant->envoy->unit, text);
       append_entries(descriptor.entries, text);
-    } else if (const std::uint32_t index = rule->envoy->find(descriptor.entries, text)) {
-      grant = &policy.grants[index];
+    } else if (const std::uint32_t index = rule.envoy->find(descriptor.entries, text)) {
+      grant = &policy->grants[index];
     } else {
       text.resize(key);
       continue;
@@ -169,7 +173,7 @@ std::span<const Match> PolicySet::match(std::string_view domain,
     const std::size_t end = text.size();
     append_readable(descriptor.entries, text);
     extents[i] = {key, end, text.size() - end, end};
-    match = {&policy, grant, {}, {}, std::min(descriptor.cost, limit::Quota::cost_max), false};
+    match = {policy, grant, {}, {}, std::min(descriptor.cost, limit::Quota::cost_max), false};
   }
   const auto matches = std::span(scratch.matches).first(descriptors.size());
   for (std::size_t i = 0; i < matches.size(); ++i) {

@@ -97,6 +97,16 @@ class PolicySet {
   // partition. No failure: a part or cost that the request lacks has its documented default.
   [[nodiscard]] std::span<const Match> match(const Request& request, Scratch& scratch) const;
 
+  // What the limits of a domain of Envoy's have for each of a request's descriptors, at most
+  // policies_max, in their order. One without a limit, or whose limit another one replaces, has a
+  // Match without a policy; one that is never limited has its grant.
+  [[nodiscard]] std::span<const Match> match(std::string_view domain,
+                                             std::span<const Descriptor> descriptors,
+                                             Scratch& scratch) const;
+
+  // The policy that has the limits of a domain of Envoy's, or nullptr.
+  [[nodiscard]] const Policy* domain(std::string_view name) const noexcept;
+
   // What a request that `policy` admitted has cost, now that its response has ended. For policies
   // whose cost_time is CostTime::response; 0 where the status is one of refund_on.
   [[nodiscard]] Cost late_cost(const Policy& policy, const Response& response) const noexcept;
@@ -110,13 +120,6 @@ class PolicySet {
   // a descriptor, "key=value,key=value"; without a limit for it, it is unlimited.
   [[nodiscard]] std::optional<Match> named(std::string_view policy, std::string_view partition,
                                            std::uint64_t cost, std::string& text) const;
-  // What the limits of a domain of Envoy's have for each of a request's descriptors, at most
-  // policies_max, in their order. One without a limit, or whose limit another one replaces, has a
-  // Match without a policy; one that is never limited has its grant.
-  [[nodiscard]] std::span<const Match> match(std::string_view domain,
-                                             std::span<const Descriptor> descriptors,
-                                             Scratch& scratch) const;
-
 
  private:
   Settings settings_;

@@ -11,6 +11,7 @@
 
 #include "headgate/base/result.h"
 #include "headgate/server/door_kind.h"
+#include "headgate/server/page.h"
 
 namespace headgate::server {
 
@@ -26,6 +27,8 @@ struct DoorOptions {
   std::string token;                  // what callers must show; empty: nothing
   std::chrono::seconds idle{300};     // a connection that asks for nothing is closed
   std::chrono::seconds patience{10};  // for a request that has begun to arrive, or a reply to leave
+  unsigned threads = 0;               // of a Service; 0: one for each processor that we may use
+  FormMaker envoy_json = nullptr;     // answers POST /json of the HTTP door
   std::size_t connections_max = 20000;  // of one worker; further ones are closed at once
 };
 

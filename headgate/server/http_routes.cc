@@ -39,8 +39,9 @@ void page(Exchange& exchange) {
   send(exchange, make(station.engine(), station, exchange.request.query()));
 }
 
-template <FormMaker make>
-void form(Exchange& exchange) {
+void answer_json(Exchange& exchange) {
+  const FormMaker make = exchange.desk.options.envoy_json;
+  if (make == nullptr) return answer_problem(exchange, 404, "this server has no Envoy door");
   Station& station = exchange.desk.station;
   send(exchange,
        make(station.engine(), station, exchange.request.query(), exchange.request.body()));
@@ -51,6 +52,7 @@ Page healthz(Engine&, Station&, std::string_view) { return {"text/plain", "ok\n"
 constexpr Route routes[] = {
     {"/auth", Methods::any, answer_auth},
     {"/v1/decide", Methods::post, answer_decide},
+    {"/json", Methods::post, answer_json},
     {"/v1/policies", Methods::get, page<policies_page>},
     {"/v1/top", Methods::get, page<top_page>},
     {"/metrics", Methods::get, page<metrics_page>},

@@ -1,0 +1,17 @@
+// The gRPC door: Envoy's rate limit service and gRPC's health checks. docs/envoy.md.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "headgate/base/result.h"
+#include "headgate/server/door.h"
+
+namespace headgate::server {
+
+// Answers until it is stopped. Its connections are gRPC's own: options.connections_max means
+// nothing to it. Errors: a sentence.
+[[nodiscard]] Result<std::unique_ptr<Service>, std::string> make_grpc_service(
+    Engine& engine, const Endpoint& endpoint, const DoorOptions& options);
+
+}  // namespace headgate::server
