@@ -9,7 +9,7 @@
 
 namespace headgate::server {
 
-// INFO [section ...]: without sections, all of them.
+// INFO [section ...]: without sections, all but Headgate's own.
 void answer_info(std::span<const std::string_view> call, RespDesk& desk, net::RespWriter& out);
 
 // CONFIG GET name ...: the few settings of Redis that clients want to know; others have no value.
