@@ -274,18 +274,17 @@ constexpr Bad in_the_settings[] = {
      "3:21: defaults 'nowhere/x' can't be read: No such file or directory; expected Boulder's file "
      "of default limits"},
     {"envoy: [x]",
-     "3:1: key 'envoy' in the file is not available in this version; expected version, "
-     "client-address, fields, partition-key, retry-after-jitter, report, report-when, "
-     "problem-details, upstream-prefix, store, policies or boulder"},
+     "3:9: envoy 'x' can't be read: No such file or directory; expected a configuration of "
+     "envoyproxy/ratelimit"},
     {"polices: []", "3:1: unknown key 'polices' in the file; did you mean 'policies'?"},
     {"zzz: 1",
      "3:1: unknown key 'zzz' in the file; expected version, client-address, fields, partition-key, "
-     "retry-after-jitter, report, report-when, problem-details, upstream-prefix, store, policies "
-     "or boulder"},
+     "retry-after-jitter, report, report-when, problem-details, upstream-prefix, store, "
+     "policies, boulder or envoy"},
     {"<<: {}",
      "3:1: unknown key '<<' in the file; expected version, client-address, fields, partition-key, "
-     "retry-after-jitter, report, report-when, problem-details, upstream-prefix, store, policies "
-     "or boulder"},
+     "retry-after-jitter, report, report-when, problem-details, upstream-prefix, store, "
+     "policies, boulder or envoy"},
 };
 constexpr Bad whole[] = {
     {"version: 1\n"
@@ -346,8 +345,8 @@ constexpr Bad whole[] = {
      "3:15: byte '\\xe9' is not UTF-8; expected text in UTF-8"},
     {"- a\n",
      "1:1: the file is a list; expected a map with version, client-address, fields, partition-key, "
-     "retry-after-jitter, report, report-when, problem-details, upstream-prefix, store, policies "
-     "or boulder"},
+     "retry-after-jitter, report, report-when, problem-details, upstream-prefix, store, "
+     "policies, boulder or envoy"},
     {"version: 1\n"
      "policies:\n"
      "  - nmae: x\n"
@@ -378,8 +377,8 @@ constexpr Bad whole[] = {
      ": b\n"
      "policies: []\n",
      "2:3: a key of the file is a list; expected version, client-address, fields, partition-key, "
-     "retry-after-jitter, report, report-when, problem-details, upstream-prefix, store, policies "
-     "or boulder"},
+     "retry-after-jitter, report, report-when, problem-details, upstream-prefix, store, "
+     "policies, boulder or envoy"},
     {"version: 1\n"
      "policies:\n"
      "  - {quota: 1}\n"
@@ -427,7 +426,7 @@ constexpr Bad whole[] = {
     {"hello\n",
      "1:1: the file is a single value; expected a map with version, client-address, fields, "
      "partition-key, retry-after-jitter, report, report-when, problem-details, upstream-prefix, "
-     "store, policies or boulder"},
+     "store, policies, boulder or envoy"},
     {"version: 1\n"
      "policies: &x [*x]\n",
      "2:15: an alias inside of what it names; expected an anchor that has ended"},
