@@ -4,6 +4,7 @@
 # USES names the only rooms whose headers this one may include; the ctest `layers` holds every
 # #include against it (cmake/check_layers.py). LINKS names third parties, which stay in one room.
 
+include(GNUInstallDirs)
 include(GoogleTest)
 set_property(GLOBAL PROPERTY HEADGATE_LAYERS "")
 
@@ -12,8 +13,12 @@ function(headgate_room name)
   set(target headgate_${name})
   add_library(${target} STATIC ${ROOM_SOURCES} ${ROOM_HEADERS})
   add_library(headgate::${name} ALIAS ${target})
-  target_include_directories(${target} PUBLIC ${CMAKE_SOURCE_DIR})
-  set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX)
+  target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}>
+                                              $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  set(headers ${ROOM_HEADERS})
+  list(TRANSFORM headers PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+  set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX HEADGATE_HEADERS "${headers}")
   foreach(used ${ROOM_USES})
     target_link_libraries(${target} PUBLIC headgate::${used})
   endforeach()

@@ -1,0 +1,278 @@
+#include "headgate/headgate.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "headgate/base/writer.h"
+#include "headgate/gate/gate.h"
+#include "headgate/gate/table_options.h"
+#include "headgate/policy/load.h"
+#include "headgate/store/table.h"
+
+namespace {
+
+namespace hg = headgate;
+
+// What the fields of one response may take [bytes]: all forms of 128 policies.
+constexpr std::size_t fields_room = 64 * 1024;
+
+void tell(const std::string& words, char* error, std::size_t size) {
+  if (error == nullptr || size == 0) return;
+  const std::size_t length = std::min(words.size(), size - 1);
+  std::memcpy(error, words.data(), length);
+  error[length] = '\0';
+}
+
+std::string_view view(const char* text, std::size_t size) {
+  return text == nullptr ? std::string_view{} : std::string_view(text, size);
+}
+
+// The caller's header look-up as the policies ask for it.
+class Headers final : public hg::policy::Headers {
+ public:
+  Headers(headgate_header look_up, void* context) : look_up_(look_up), context_(context) {}
+
+  [[nodiscard]] std::optional<std::string_view> line(std::string_view name,
+                                                     std::size_t nth) const noexcept override {
+    std::array<char, 256> text;  // longer than any name that a policy file may hold
+    if (look_up_ == nullptr || name.size() >= text.size()) return std::nullopt;
+    std::copy(name.begin(), name.end(), text.begin());
+    text[name.size()] = '\0';
+    std::size_t size = 0;
+    const char* value = look_up_(context_, text.data(), nth, &size);
+    if (value == nullptr) return std::nullopt;
+    return std::string_view(value, size);
+  }
+
+ private:
+  headgate_header look_up_;
+  void* context_;
+};
+
+}  // namespace
+
+// One policy file in force.
+struct headgate_force {
+  headgate_force(std::shared_ptr<const hg::policy::PolicySet> policies, hg::store::Table& table)
+      : gate(std::move(policies), table, table.secret(), {}) {}
+
+  hg::gate::Gate gate;
+};
+
+struct headgate_gate {
+  std::string config;
+  std::unique_ptr<hg::store::Table> table;
+  std::mutex mutex;
+  std::shared_ptr<const headgate_force> force;
+
+  [[nodiscard]] std::shared_ptr<const headgate_force> in_force() {
+    const std::lock_guard lock(mutex);
+    return force;
+  }
+};
+
+struct headgate_ticket {
+  std::shared_ptr<const headgate_force> force;  // of the decision that it holds
+  hg::gate::Ticket ticket;
+  std::array<char, fields_room> room;
+};
+
+namespace {
+
+std::string lines(const std::vector<hg::policy::Fault>& faults) {
+  std::string text;
+  for (const hg::policy::Fault& fault : faults) text += (text.empty() ? "" : "\n") + fault.text();
+  return text;
+}
+
+// The policies of a file, or null and the faults told.
+std::shared_ptr<const hg::policy::PolicySet> load(const std::string& config, char* error,
+                                                  std::size_t size) {
+  const hg::policy::Loaded loaded = hg::policy::load_file(config);
+  if (loaded) return *loaded;
+  tell(lines(loaded.error()), error, size);
+  return nullptr;
+}
+
+headgate_outcome outcome(const headgate_ticket& ticket) {
+  switch (ticket.ticket.verdict.outcome) {
+    case hg::gate::Outcome::off:
+      return HEADGATE_OFF;
+    case hg::gate::Outcome::admitted:
+      return HEADGATE_ADMITTED;
+    case hg::gate::Outcome::shadow_denied:
+      return HEADGATE_SHADOW_DENIED;
+    case hg::gate::Outcome::denied:
+      break;
+  }
+  return HEADGATE_DENIED;
+}
+
+headgate_outcome outcome(const hg::gate::CheckFault& fault) {
+  using Reason = hg::gate::CheckFault::Reason;
+  switch (fault.reason) {
+    case Reason::unknown_policy:
+      return HEADGATE_UNKNOWN_POLICY;
+    case Reason::asked_twice:
+      return HEADGATE_ASKED_TWICE;
+    case Reason::too_many:
+      return HEADGATE_TOO_MANY;
+    case Reason::out_of_memory:
+      break;
+  }
+  return HEADGATE_NO_MEMORY;
+}
+
+headgate_result result(const hg::gate::CheckResult& checked) {
+  const hg::limit::Decision& decision = checked.decision;
+  constexpr auto wait_max = static_cast<hg::Nanos>(std::numeric_limits<std::int64_t>::max());
+  headgate_result answer{};
+  answer.admitted = decision.admitted ? 1 : 0;
+  answer.limited = checked.limited ? 1 : 0;
+  answer.quota = checked.grant->quota.units;
+  answer.remaining = decision.remaining;
+  answer.reset_s = decision.reset == hg::limit::Decision::no_reset
+                       ? -1
+                       : static_cast<std::int64_t>(decision.reset);
+  answer.wait_ns = decision.wait == hg::limit::Decision::never
+                       ? -1
+                       : static_cast<std::int64_t>(std::min(decision.wait, wait_max));
+  return answer;
+}
+
+hg::limit::Op op_of(headgate_op op) {
+  return op == HEADGATE_PEEK     ? hg::limit::Op::peek
+         : op == HEADGATE_REFUND ? hg::limit::Op::refund
+                                 : hg::limit::Op::spend;
+}
+
+}  // namespace
+
+const char* headgate_version(void) { return HEADGATE_VERSION; }
+
+headgate_gate* headgate_open(const char* config, char* error, size_t error_size) try {
+  auto policies = load(config, error, error_size);
+  if (policies == nullptr) return nullptr;
+  auto table = hg::store::Table::open(hg::gate::table_options(*policies));
+  if (!table) {
+    tell(table.error(), error, error_size);
+    return nullptr;
+  }
+  auto gate = std::make_unique<headgate_gate>();
+  gate->config = config;
+  gate->table = std::move(*table);
+  gate->force = std::make_shared<const headgate_force>(std::move(policies), *gate->table);
+  return gate.release();
+} catch (const std::bad_alloc&) {
+  tell("out of memory", error, error_size);
+  return nullptr;
+}
+
+int headgate_reload(headgate_gate* gate, char* error, size_t error_size) try {
+  auto policies = load(gate->config, error, error_size);
+  if (policies == nullptr) return -1;
+  auto force = std::make_shared<const headgate_force>(std::move(policies), *gate->table);
+  const std::lock_guard lock(gate->mutex);
+  gate->force = std::move(force);
+  return 0;
+} catch (const std::bad_alloc&) {
+  tell("out of memory", error, error_size);
+  return -1;
+}
+
+void headgate_close(headgate_gate* gate) { delete gate; }
+
+headgate_ticket* headgate_ticket_new(void) { return new (std::nothrow) headgate_ticket; }
+
+void headgate_ticket_free(headgate_ticket* ticket) { delete ticket; }
+
+headgate_outcome headgate_decide(headgate_gate* gate, headgate_ticket* ticket,
+                                 const headgate_check* checks, size_t count, headgate_op op,
+                                 headgate_result* results) {
+  std::array<hg::gate::Check, hg::policy::policies_max> asked;
+  if (count > asked.size()) return HEADGATE_TOO_MANY;
+  for (std::size_t i = 0; i < count; ++i) {
+    asked[i] = {checks[i].policy, view(checks[i].key, checks[i].key_size), checks[i].cost};
+  }
+  ticket->force = gate->in_force();
+  const auto fault = ticket->force->gate.decide(std::span(asked).first(count), op_of(op),
+                                                gate->table->now(), ticket->ticket);
+  if (fault) return outcome(*fault);
+  for (std::size_t i = 0; i < count && results != nullptr; ++i) {
+    results[i] = result(ticket->ticket.results[i]);
+  }
+  return outcome(*ticket);
+}
+
+headgate_outcome headgate_admit(headgate_gate* gate, headgate_ticket* ticket,
+                                const headgate_request* request) {
+  const Headers headers(request->header, request->context);
+  hg::policy::Request asked;
+  asked.method = view(request->method, request->method_size);
+  asked.host = view(request->host, request->host_size);
+  asked.path = view(request->path, request->path_size);
+  asked.query = view(request->query, request->query_size);
+  asked.headers = &headers;
+  if (request->body_bytes >= 0) asked.body_bytes = static_cast<std::uint64_t>(request->body_bytes);
+  if (request->peer != nullptr) {
+    asked.peer = hg::policy::Address::parse(request->peer);
+    if (!asked.peer) return HEADGATE_BAD_ADDRESS;
+  }
+  ticket->force = gate->in_force();
+  ticket->force->gate.admit(asked, gate->table->now(), hg::gate::DryRun::no, ticket->ticket);
+  return outcome(*ticket);
+}
+
+void headgate_settle(headgate_gate* gate, headgate_ticket* ticket, unsigned status,
+                     uint64_t body_bytes, headgate_header header, void* context) {
+  if (ticket->force == nullptr) return;
+  const Headers headers(header, context);
+  ticket->force->gate.settle(ticket->ticket.verdict.dues, ticket->ticket.now,
+                             {status, body_bytes, header == nullptr ? nullptr : &headers},
+                             gate->table->now());
+  ticket->ticket.verdict.dues = {};
+}
+
+void headgate_fields(const headgate_ticket* ticket, headgate_add add, void* context) {
+  if (ticket->force == nullptr) return;
+  const hg::gate::Verdict& verdict = ticket->ticket.verdict;
+  // The room is the ticket's, and nobody else uses it: only its place is const.
+  hg::Writer out(const_cast<headgate_ticket*>(ticket)->room);
+  for (const hg::gate::Line& line : ticket->force->gate.report().write(verdict.items, out)) {
+    add(context, line.name.data(), line.name.size(), line.value.data(), line.value.size());
+  }
+  if (verdict.outcome != hg::gate::Outcome::denied || !verdict.retry_after) return;
+  constexpr std::string_view name = "Retry-After";
+  std::array<char, 24> digits;
+  const char* end =
+      std::to_chars(digits.data(), digits.data() + digits.size(), *verdict.retry_after).ptr;
+  add(context, name.data(), name.size(), digits.data(),
+      static_cast<std::size_t>(end - digits.data()));
+}
+
+unsigned headgate_status(const headgate_ticket* ticket) { return ticket->ticket.verdict.status(); }
+
+int64_t headgate_retry_after(const headgate_ticket* ticket) {
+  const auto& wait = ticket->ticket.verdict.retry_after;
+  return wait ? static_cast<std::int64_t>(*wait) : -1;
+}
+
+size_t headgate_problem(const headgate_ticket* ticket, char* text, size_t size) {
+  if (ticket->force == nullptr) return 0;
+  const hg::gate::Gate& gate = ticket->force->gate;
+  if (!gate.policies().settings().problem_details ||
+      ticket->ticket.verdict.outcome != hg::gate::Outcome::denied) {
+    return 0;
+  }
+  hg::Writer out({text, size});
+  return gate.report().write_problem(ticket->ticket.verdict, out) ? out.text().size() : 0;
+}

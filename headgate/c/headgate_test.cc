@@ -1,0 +1,183 @@
+#include "headgate/headgate.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <string>
+
+namespace {
+
+using testing::HasSubstr;
+
+class HeadgateC : public testing::Test {
+ protected:
+  HeadgateC() {
+    char pattern[] = "/tmp/headgate-c-XXXXXX";
+    directory_ = mkdtemp(pattern);
+    config = directory_ / "headgate.yaml";
+  }
+  ~HeadgateC() override {
+    headgate_ticket_free(ticket);
+    headgate_close(gate);
+    std::filesystem::remove_all(directory_);
+  }
+
+  void write(const std::string& policies) {
+    std::ofstream(config) << "version: 1\nstore: {table: {memory: 1MiB}}\npolicies:\n" << policies;
+  }
+  void open(const std::string& policies) {
+    write(policies);
+    gate = headgate_open(config.c_str(), words, sizeof words);
+    ASSERT_NE(gate, nullptr) << words;
+  }
+  headgate_outcome decide(const char* policy, std::uint64_t cost = 1,
+                          headgate_op op = HEADGATE_SPEND) {
+    const headgate_check check{policy, "alice", 5, cost};
+    return headgate_decide(gate, ticket, &check, 1, op, &result);
+  }
+  std::map<std::string, std::string> fields() const {
+    std::map<std::string, std::string> all;
+    headgate_fields(
+        ticket,
+        [](void* context, const char* name, std::size_t name_size, const char* value,
+           std::size_t value_size) {
+          (*static_cast<std::map<std::string, std::string>*>(
+              context))[std::string(name, name_size)] = std::string(value, value_size);
+        },
+        &all);
+    return all;
+  }
+  std::string problem() const {
+    char text[512];
+    return {text, headgate_problem(ticket, text, sizeof text)};
+  }
+
+  std::string config;
+  char words[256] = "";
+  headgate_gate* gate = nullptr;
+  headgate_ticket* ticket = headgate_ticket_new();
+  headgate_result result{};
+
+ private:
+  std::filesystem::path directory_;
+};
+
+TEST_F(HeadgateC, DecidesAndSaysSoInTheFields) {
+  open("  - {name: burst, quota: 2, window: 60s}\n");
+  EXPECT_EQ(decide("burst"), HEADGATE_ADMITTED);
+  EXPECT_EQ(result.quota, 2u);
+  EXPECT_EQ(result.remaining, 1u);
+  EXPECT_EQ(result.reset_s, 30);
+  EXPECT_EQ(result.wait_ns, 0);
+  EXPECT_THAT(fields(),
+              testing::ElementsAre(testing::Pair("RateLimit", R"("burst";r=1;t=30)"),
+                                   testing::Pair("RateLimit-Policy", R"("burst";q=2;w=60)")));
+  EXPECT_EQ(problem(), "") << "nothing was denied";
+  EXPECT_EQ(decide("burst", 2), HEADGATE_DENIED);
+  EXPECT_GT(result.wait_ns, 29'000'000'000);
+  EXPECT_EQ(headgate_status(ticket), 429u);
+  EXPECT_EQ(headgate_retry_after(ticket), 30);
+  EXPECT_EQ(fields().at("Retry-After"), "30");
+  EXPECT_THAT(problem(), HasSubstr(R"("violated-policies":["burst"])"));
+  char small[8];
+  EXPECT_EQ(headgate_problem(ticket, small, sizeof small), 0u) << "does not fit";
+  EXPECT_EQ(decide("burst", 3), HEADGATE_DENIED);
+  EXPECT_EQ(result.wait_ns, -1) << "more than the quota";
+  EXPECT_EQ(headgate_retry_after(ticket), -1);
+  EXPECT_EQ(decide("burst", 1, HEADGATE_REFUND), HEADGATE_ADMITTED);
+  EXPECT_EQ(decide("burst", 2, HEADGATE_PEEK), HEADGATE_ADMITTED);
+}
+
+TEST_F(HeadgateC, JudgesRequests) {
+  open(R"(  - {name: plan, quota: 1, window: 60s, key: ["header:x-user"], match: [{path: "/v1/*"}]}
+)");
+  struct Call {
+    std::string user;
+    static const char* header(void* context, const char* name, std::size_t nth, std::size_t* size) {
+      if (std::strcmp(name, "x-user") != 0 || nth > 0) return nullptr;
+      const std::string& value = static_cast<Call*>(context)->user;
+      *size = value.size();
+      return value.data();
+    }
+  };
+  const auto ask = [&](std::string user, std::string path) {
+    Call call{std::move(user)};
+    headgate_request request{};
+    request.method = "GET";
+    request.method_size = 3;
+    request.path = path.data();
+    request.path_size = path.size();
+    request.peer = "192.0.2.1";
+    request.body_bytes = -1;
+    request.header = &Call::header;
+    request.context = &call;
+    return headgate_admit(gate, ticket, &request);
+  };
+  EXPECT_EQ(ask("a", "/v1/x"), HEADGATE_ADMITTED);
+  EXPECT_EQ(ask("a", "/v1/y"), HEADGATE_DENIED);
+  EXPECT_EQ(ask("b", "/v1/y"), HEADGATE_ADMITTED);
+  EXPECT_EQ(ask("a", "/other"), HEADGATE_OFF);
+  headgate_request request{};
+  request.peer = "nowhere";
+  EXPECT_EQ(headgate_admit(gate, ticket, &request), HEADGATE_BAD_ADDRESS);
+}
+
+TEST_F(HeadgateC, SettlesOnce) {
+  open("  - {name: slots, quota: 1, algorithm: concurrency, key: []}\n");
+  headgate_request request{};
+  request.body_bytes = -1;
+  EXPECT_EQ(headgate_admit(gate, ticket, &request), HEADGATE_ADMITTED);
+  headgate_ticket* other = headgate_ticket_new();
+  EXPECT_EQ(headgate_admit(gate, other, &request), HEADGATE_DENIED);
+  headgate_settle(gate, ticket, 200, 0, nullptr, nullptr);
+  EXPECT_EQ(headgate_admit(gate, other, &request), HEADGATE_ADMITTED);
+  headgate_settle(gate, ticket, 200, 0, nullptr, nullptr);  // has nothing left to release
+  EXPECT_EQ(headgate_admit(gate, ticket, &request), HEADGATE_DENIED);
+  headgate_ticket_free(other);
+}
+
+TEST_F(HeadgateC, AReloadKeepsTheStateAndARefusedOneChangesNothing) {
+  open("  - {name: burst, quota: 1, window: 60s}\n");
+  EXPECT_EQ(decide("burst"), HEADGATE_ADMITTED);
+  write("  - {name: burst, quota: 1, window: 60s}\n  - {name: daily, quota: 5, window: 1d}\n");
+  EXPECT_EQ(headgate_reload(gate, words, sizeof words), 0) << words;
+  EXPECT_EQ(decide("burst"), HEADGATE_DENIED);
+  EXPECT_EQ(decide("daily"), HEADGATE_ADMITTED);
+  write("  - {nmae: burst}\n");
+  EXPECT_EQ(headgate_reload(gate, words, sizeof words), -1);
+  EXPECT_THAT(words, HasSubstr(config + ":4:"));
+  EXPECT_EQ(decide("daily"), HEADGATE_ADMITTED);
+}
+
+TEST_F(HeadgateC, ATicketIsFinishedByThePoliciesThatItBeganWith) {
+  open("  - {name: slots, quota: 1, algorithm: concurrency, key: []}\n");
+  headgate_request request{};
+  EXPECT_EQ(headgate_admit(gate, ticket, &request), HEADGATE_ADMITTED);
+  write("  - {name: other, quota: 1, window: 60s}\n");
+  EXPECT_EQ(headgate_reload(gate, words, sizeof words), 0) << words;
+  EXPECT_EQ(fields().count("RateLimit"), 1u);
+  headgate_settle(gate, ticket, 200, 0, nullptr, nullptr);
+}
+
+TEST_F(HeadgateC, SaysWhatIsWrong) {
+  write("  - {name: burst, quota: 1}\n");
+  EXPECT_EQ(headgate_open(config.c_str(), words, sizeof words), nullptr);
+  EXPECT_THAT(words, HasSubstr(config + ":4:"));
+  char small[10];
+  EXPECT_EQ(headgate_open(config.c_str(), small, sizeof small), nullptr);
+  EXPECT_EQ(std::strlen(small), sizeof small - 1);
+  EXPECT_EQ(headgate_open("/nonexistent", nullptr, 0), nullptr);
+  open("  - {name: burst, quota: 1, window: 60s}\n");
+  EXPECT_EQ(decide("brust"), HEADGATE_UNKNOWN_POLICY);
+  EXPECT_TRUE(fields().empty()) << "nothing was decided";
+  const headgate_check twice[2] = {{"burst", "a", 1, 1}, {"burst", "a", 1, 1}};
+  EXPECT_EQ(headgate_decide(gate, ticket, twice, 2, HEADGATE_SPEND, nullptr), HEADGATE_ASKED_TWICE);
+  EXPECT_STRNE(headgate_version(), "");
+}
+
+}  // namespace
