@@ -19,7 +19,8 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE)]
 import machine  # noqa: E402
-from nginx import DISTURBANCE_MAX, PATIENCE, TRIES, child_seconds, program  # noqa: E402
+from nginx import (DISTURBANCE_MAX, PATIENCE, TRIES, answers, child_seconds,  # noqa: E402
+                   free_ports, program)
 
 CONNECTIONS = 50
 KEYS = 100_000
@@ -85,27 +86,22 @@ class Bench:
         return process
 
     def start_redis(self):
-        """Nothing is saved to disk, and nothing expires meanwhile."""
-        log = pathlib.Path(self.directory.name) / 'redis.log'
-        process = self.spawn([program('redis-server'), '--port', 0, '--unixsocket', 'redis.sock',
-                              '--save', '', '--appendonly', 'no', '--logfile', log],
+        """Nothing is saved to disk."""
+        [port] = free_ports(1)
+        process = self.spawn([program('redis-server'), '--bind', '127.0.0.1', '--port', port,
+                              '--save', '', '--appendonly', 'no'],
                              self.server_core, stdout=subprocess.DEVNULL)
         deadline = time.monotonic() + PATIENCE
-        while 'Ready to accept' not in (log.read_text() if log.exists() else ''):
+        while not answers(port):
             if process.poll() is not None or time.monotonic() > deadline:
                 raise RuntimeError('redis-server did not start')
             time.sleep(0.02)
-        self.pids['redis'] = process.pid
-        # A port that is free when Redis takes it: it knows no port 0.
-        for port in range(20_000, 60_000, 7):
-            if self.redis('CONFIG', 'SET', 'port', port) == 'OK':
-                break
-        self.ports['redis'] = port
+        self.pids['redis'], self.ports['redis'] = process.pid, port
 
-    def redis(self, *words, file=None):
-        command = [program('redis-cli'), '-s', f'{self.directory.name}/redis.sock',
-                   *(['-x'] if file else []), *map(str, words)]
-        done = subprocess.run(command, input=file, capture_output=True, text=True, check=True)
+    def redis(self, *words):
+        command = [program('redis-cli'), '-p', self.ports['redis'], *words]
+        done = subprocess.run([str(word) for word in command], capture_output=True, text=True,
+                              check=True)
         return done.stdout.strip()
 
     def start_headgate(self):
