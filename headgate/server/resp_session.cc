@@ -6,6 +6,7 @@
 
 #include "headgate/server/resp_decide.h"
 #include "headgate/server/resp_info.h"
+#include "headgate/server/same_secret.h"
 
 namespace headgate::server {
 namespace {
@@ -17,15 +18,6 @@ constexpr std::string_view only_user = "default";
 std::uint64_t next_id() noexcept {
   static std::atomic<std::uint64_t> last{0};
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
-}
-
-// Takes as long whatever the two have in common.
-bool same_secret(std::string_view secret, std::string_view shown) noexcept {
-  std::size_t differ = secret.size() ^ shown.size();
-  for (std::size_t i = 0; i < shown.size(); ++i) {
-    differ |= static_cast<unsigned char>(secret[i % secret.size()] ^ shown[i]);
-  }
-  return differ == 0;
 }
 
 std::string quoted(std::string_view text) {
@@ -200,7 +192,7 @@ bool RespSession::shows_token(std::string_view user, std::string_view password,
         "sure your configuration is correct?");
     return false;
   }
-  if (!same_secret(desk_.token, password) || user != only_user) {
+  if (!same_secret(password, desk_.token) || user != only_user) {
     out.error("WRONGPASS invalid username-password pair or user is disabled.");
     return false;
   }
