@@ -21,13 +21,17 @@ class Info {
  public:
   explicit Info(Words sections) : sections_(sections) {}
 
+  enum class Asked { by_default, by_name };
+
   // Whether this section was asked for; then its lines follow.
-  bool section(std::string_view name) {
-    const bool wanted =
-        sections_.empty() || std::any_of(sections_.begin(), sections_.end(), [&](auto asked) {
-          return same_word(asked, name) || same_word(asked, "default") || same_word(asked, "all") ||
-                 same_word(asked, "everything");
-        });
+  bool section(std::string_view name, Asked how = Asked::by_default) {
+    const auto means_it = [&](std::string_view asked) {
+      return same_word(asked, name) || same_word(asked, "all") || same_word(asked, "everything") ||
+             (same_word(asked, "default") && how == Asked::by_default);
+    };
+    const bool wanted = sections_.empty()
+                            ? how == Asked::by_default
+                            : std::any_of(sections_.begin(), sections_.end(), means_it);
     if (!wanted) return false;
     if (!text_.empty()) text_ += "\r\n";
     text_.append("# ").append(name).append("\r\n");
