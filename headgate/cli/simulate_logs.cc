@@ -1,6 +1,9 @@
 #include "headgate/cli/simulate_logs.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -13,10 +16,13 @@
 #include "headgate/cli/printable.h"
 #include "headgate/cli/progress.h"
 #include "headgate/cli/simulate_warnings.h"
+#include "headgate/policy/algorithm.h"
+#include "headgate/sim/chronicle.h"
 #include "headgate/sim/comparison.h"
 #include "headgate/sim/lane.h"
 #include "headgate/sim/log_format.h"
 #include "headgate/sim/log_summary.h"
+#include "headgate/sim/report.h"
 #include "headgate/sim/sorter.h"
 #include "headgate/sim/suggestion.h"
 #include "headgate/sim/traffic.h"
@@ -65,6 +71,9 @@ class Simulation {
     if (auto ready = prepare(); !ready) return ready;
     if (auto read = read_logs(std::move(first)); !read) return read;
     if (auto played = play(); !played) return played;
+    if (!options_.report.empty()) {
+      if (auto reported = report(); !reported) return reported;
+    }
     progress_.clear();
     return tell();
   }
@@ -117,6 +126,7 @@ class Simulation {
   policy::Looks looks() const {
     policy::Looks all;
     for (const sim::Variant& variant : variants_) all.add(variant.policies->looks());
+    all.path |= !options_.report.empty();
     return all;
   }
 
@@ -162,27 +172,41 @@ class Simulation {
     return {};
   }
 
+  // One of `count` lanes that are open at once.
+  Result<std::unique_ptr<sim::Lane>, std::string> open_lane(
+      const std::shared_ptr<const policy::PolicySet>& policies, std::size_t count,
+      sim::Offered offered) const {
+    return sim::Lane::open(
+        policies, std::max(options_.memory / count, store::TableOptions::memory_min), offered);
+  }
+
+  template <class Act>
+  Step play_all(const std::string& what, const Act& act) {
+    std::uint64_t played = 0;
+    const auto replayed = traffic_->replay([&](Instant at, const sim::Record& record) {
+      act(at, record);
+      if (++played % 4096 == 0) progress_.show(what, played, traffic_->requests());
+    });
+    if (!replayed) return stop(input_fault, replayed.error());
+    return {};
+  }
+
   Step play() {
     for (const sim::Variant& variant : variants_) {
-      const std::size_t memory =
-          std::max(options_.memory / variants_.size(), store::TableOptions::memory_min);
-      auto lane = sim::Lane::open(variant.policies, memory);
+      auto lane = open_lane(variant.policies, variants_.size(), sim::Offered::ignored);
       if (!lane) return stop(input_fault, lane.error());
       lanes_.push_back(std::move(*lane));
       lanes_.back()->summary().skip(traffic_->skipped());
     }
-    std::uint64_t played = 0;
     Result<void, std::string> kept;
-    const auto replayed = traffic_->replay([&](Instant at, const sim::Record& record) {
+    auto played = play_all("replaying", [&](Instant at, const sim::Record& record) {
       for (const auto& lane : lanes_) lane->play(record, at);
       if (decisions_file_.stream() != nullptr && kept) {
         kept = decisions_.add(record.line(), sim::decision_json(lanes_.front()->answers(), false));
       }
-      if (++played % 4096 == 0) progress_.show("replaying", played, traffic_->requests());
     });
-    if (!replayed) return stop(input_fault, replayed.error());
-    if (!kept) return stop(input_fault, kept.error());
-    return {};
+    if (played && !kept) return stop(input_fault, kept.error());
+    return played;
   }
 
   Step tell() {
@@ -204,6 +228,80 @@ class Simulation {
     }
     if (auto closed = decisions_file_.close(); !closed) return stop(input_fault, closed.error());
     return {};
+  }
+
+  // Plays the traffic twice more: under every algorithm, and for those who were denied most.
+  Step report() {
+    sim::Chronicle chronicle(traffic_->first(), traffic_->last());
+    auto base = open_lane(base_, 1, sim::Offered::measured);
+    if (!base) return stop(input_fault, base.error());
+    (*base)->summary().skip(traffic_->skipped());
+    std::vector<sim::UnderAlgorithm> algorithms;
+    std::vector<std::unique_ptr<sim::Lane>> others;
+    if (auto opened = open_algorithms(algorithms, others); !opened) return opened;
+    auto played = play_all("replaying for the report", [&](Instant at, const sim::Record& record) {
+      (*base)->play(record, at);
+      chronicle.add(**base, record, at);
+      for (const auto& lane : others) lane->play(record, at);
+    });
+    if (!played) return played;
+    for (std::size_t i = 0; i < others.size(); ++i) {
+      const auto totals = others[i]->summary().totals(algorithms[i].policy);
+      algorithms[i].admitted = totals.admitted;
+      algorithms[i].denied = totals.denied;
+      algorithms[i].peak = totals.peak;
+    }
+    others.clear();
+
+    std::vector<sim::Story> stories = sim::most_denied((*base)->summary());
+    auto again = open_lane(base_, 1, sim::Offered::ignored);
+    if (!again) return stop(input_fault, again.error());
+    played = play_all("following the most denied", [&](Instant at, const sim::Record& record) {
+      (*again)->play(record, at);
+      sim::tell(stories, **again, at);
+    });
+    if (!played) return played;
+    return write_report({logs_text(), options_.configs.front(), &(*base)->summary(), &chronicle,
+                         std::move(algorithms), std::move(stories)});
+  }
+
+  // A lane for each policy under each algorithm that it can have.
+  Step open_algorithms(std::vector<sim::UnderAlgorithm>& algorithms,
+                       std::vector<std::unique_ptr<sim::Lane>>& lanes) {
+    using limit::Algorithm;
+    constexpr Algorithm all[] = {Algorithm::linear, Algorithm::exponential, Algorithm::fixed_window,
+                                 Algorithm::sliding_window_counter, Algorithm::moving_window};
+    const auto policies = base_->policies();
+    const std::size_t count = policies.size() * std::size(all);
+    for (const policy::Policy& policy : policies) {
+      if (policy.mode == policy::Mode::off || lanes.size() >= sim::variants_max) continue;
+      for (const Algorithm algorithm : all) {
+        policy::Change change;
+        change.algorithm = algorithm;
+        const auto changed = base_->with(policy.index, change);
+        if (!changed) continue;  // this policy can't have it
+        auto lane = open_lane(*changed, count, sim::Offered::ignored);
+        if (!lane) return stop(input_fault, lane.error());
+        lanes.push_back(std::move(*lane));
+        algorithms.push_back(
+            {policy.index, std::string(policy::algorithm_name(algorithm)), 0, 0, 0});
+      }
+    }
+    return {};
+  }
+
+  Step write_report(const sim::Findings& findings) {
+    std::ofstream file(options_.report, std::ios::trunc | std::ios::binary);
+    if (!(file << sim::report_html(findings)) || !file.flush()) {
+      return stop(input_fault, options_.report + ": " + std::strerror(errno));
+    }
+    return {};
+  }
+
+  std::string logs_text() const {
+    std::string text;
+    for (const std::string& log : options_.logs) text += (text.empty() ? "" : ", ") + log;
+    return text;
   }
 
   std::vector<sim::Compared> compared() const {

@@ -21,6 +21,16 @@ constexpr std::array<Unit, 7> units{{{"d", 86'400 * nanos_per_second},
                                      {"us", 1'000},
                                      {"ns", 1}}};
 
+void append_printable(char c, std::string& out) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  if (c >= 0x20 && c <= 0x7e) {
+    out.push_back(c);
+    return;
+  }
+  const auto byte = static_cast<unsigned char>(c);
+  out.append("\\x").append(1, digits[byte >> 4]).append(1, digits[byte & 15]);
+}
+
 }  // namespace
 
 std::string grouped(std::uint64_t number) {
@@ -67,17 +77,22 @@ std::string date_text(Instant at) {
   return {text, size};
 }
 
+std::string printed(std::string_view text, std::size_t most) {
+  std::string out;
+  for (const char c : text) {
+    append_printable(c, out);
+    if (out.size() <= most) continue;
+    out.resize(most - std::min<std::size_t>(most, 3));
+    return out + "...";
+  }
+  return out;
+}
+
 std::string in_quotes(std::string_view text) {
-  constexpr std::string_view digits = "0123456789abcdef";
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') out.push_back('\\');
-    if (c >= 0x20 && c <= 0x7e) {
-      out.push_back(c);
-    } else {
-      const auto byte = static_cast<unsigned char>(c);
-      out.append("\\x").append(1, digits[byte >> 4]).append(1, digits[byte & 15]);
-    }
+    append_printable(c, out);
   }
   out.push_back('"');
   return out;

@@ -1,6 +1,7 @@
 // Numbers as people read them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -20,6 +21,9 @@ namespace headgate::sim {
 
 // "2015-05-17 10:05:03 UTC" of a moment since 1970.
 [[nodiscard]] std::string date_text(Instant at);
+
+// Printable ASCII, other bytes as \xHH; what is longer than `most` characters ends with "...".
+[[nodiscard]] std::string printed(std::string_view text, std::size_t most);
 
 // Printable ASCII in quotes; other bytes as \xHH.
 [[nodiscard]] std::string in_quotes(std::string_view text);

@@ -67,20 +67,14 @@ const gate::Ticket& Lane::play(const Record& record, Instant now) {
 }
 
 void Lane::count(const Record& record, Instant now) {
-  const bool denied = ticket_.verdict.outcome == gate::Outcome::denied;
   summary_.saw(now);
-  summary_.count_request(!denied);
-  for (std::size_t i = 0; i < ticket_.matched; ++i) {
-    const policy::Match& match = ticket_.scratch.matches[ticket_.match_of[i]];
-    const limit::Decision& decision = ticket_.decisions[i];
-    // Nothing is taken from an enforced policy when another one denies.
-    const bool taken = decision.admitted && (!denied || i >= ticket_.enforced);
-    if (decision.admitted && !taken) continue;
+  summary_.count_request(!denied());
+  each_answer([&](const policy::Match& match, const limit::Decision& decision, bool taken) {
     const std::uint64_t units = is_late(*match.policy)
                                     ? policies().late_cost(*match.policy, record.response()).units
                                     : match.cost;
     summary_.count(match, match.partition, units, now, taken, decision.remaining);
-  }
+  });
 }
 
 Answers Lane::answers() const {

@@ -33,6 +33,23 @@ class Lane {
   // What the line of the decisions file says of the last play().
   [[nodiscard]] Answers answers() const;
 
+  // Whether the last play() ended in a denial.
+  [[nodiscard]] bool denied() const noexcept {
+    return ticket_.verdict.outcome == gate::Outcome::denied;
+  }
+
+  // Calls act(match, decision, taken) for each policy that the last play() came to. One that would
+  // have admitted what another one denied took nothing, and is left out.
+  template <class Act>
+  void each_answer(const Act& act) const {
+    for (std::size_t i = 0; i < ticket_.matched; ++i) {
+      const limit::Decision& decision = ticket_.decisions[i];
+      const bool taken = decision.admitted && (!denied() || i >= ticket_.enforced);
+      if (decision.admitted && !taken) continue;
+      act(ticket_.scratch.matches[ticket_.match_of[i]], decision, taken);
+    }
+  }
+
   [[nodiscard]] const policy::PolicySet& policies() const noexcept { return gate_.policies(); }
   [[nodiscard]] Summary& summary() noexcept { return summary_; }
   [[nodiscard]] const Summary& summary() const noexcept { return summary_; }

@@ -116,18 +116,19 @@ def test_what_can_not_be_used_is_said(simulate, trace, tmp_path):
     assert result.stderr.startswith('p.yaml:1:')
 
 
-@pytest.mark.parametrize('arguments', [['--format', 'combined'], ['--format', 'json'],
-                                       ['--report', 'r.html']])
-def test_what_later_versions_bring_is_refused(simulate, trace, arguments):
+@pytest.mark.parametrize('arguments', [['--report', 'r.html'], ['--compare', 'quota=5'],
+                                       ['--suggest', '99%'], ['--config', 'p.yaml']])
+def test_what_only_access_logs_tell_is_refused(simulate, trace, arguments):
     result = simulate(*arguments, trace(spend(0)))
     assert result.returncode == 2
-    assert 'not available in this version' in result.stderr
+    assert 'expected access logs, not a trace' in result.stderr
 
 
-def test_an_access_log_is_not_taken_for_a_trace(simulate, trace):
-    result = simulate(trace('127.0.0.1 - - [01/Jan/2026:00:00:00 +0000] "GET / HTTP/1.1" 200 5'))
+def test_a_trace_behind_an_access_log_is_refused(simulate, trace):
+    log = trace('127.0.0.1 - - [01/Jan/2026:00:00:00 +0000] "GET / HTTP/1.1" 200 5', name='log')
+    result = simulate(log, trace(spend(0)))
     assert result.returncode == 2
-    assert 'access logs are not available in this version' in result.stderr
+    assert 't.jsonl: is a trace; expected an access log' in result.stderr
 
 
 def test_lost_state_is_confessed(simulate, trace):

@@ -1,0 +1,258 @@
+"""headgate simulate on access logs: every count equals what recount.py comes to on its own."""
+import gzip
+import json
+import os
+import pty
+import random
+import shutil
+import subprocess
+
+import pytest
+import recount
+from conftest import HEADGATE, ROOT
+
+SMALL = ROOT / 'tests/cli/logs/small.log'
+REAL = ROOT.parent / 'shared/data/apache_access.log'
+KEYS = ['requests', 'skipped', 'span_s', 'policies', 'admitted', 'denied']
+
+
+def logs():
+    yield pytest.param(SMALL, id='small')
+    yield pytest.param(REAL, id='real', marks=pytest.mark.skipif(
+        not REAL.exists(), reason='the real access log is not beside this repository'))
+
+
+@pytest.fixture
+def simulate(headgate, tmp_path):
+    def run(*arguments, policy='quota: 20, window: 1m', **options):
+        (tmp_path / 'p.yaml').write_text('version: 1\nclient-address: {ipv6-prefix: 128}\n'
+                                         f'policies: [{{name: p, {policy}}}]\n')
+        return headgate('simulate', '--config', 'p.yaml', *arguments, **options)
+    return run
+
+
+def counts(result):
+    assert result.returncode == 0, result.stderr
+    return json.loads(result.stdout)
+
+
+@pytest.mark.parametrize('log', logs())
+@pytest.mark.parametrize('algorithm', recount.ALGORITHMS)
+@pytest.mark.parametrize('q, w', [(1, 1), (5, 60), (20, 60), (50, 3600)])
+def test_the_counts_are_those_of_a_plain_computation(simulate, log, algorithm, q, w):
+    requests, skipped = recount.read(log)
+    result = counts(simulate('--json', log,
+                             policy=f'quota: {q}, window: {w}s, algorithm: {algorithm}'))
+    assert list(result) == KEYS
+    assert result == recount.summary(requests, skipped, algorithm, q, w)
+
+
+def test_the_order_of_lines_and_files_does_not_matter(simulate, tmp_path):
+    whole = counts(simulate('--json', SMALL))
+    lines = SMALL.read_text().splitlines(keepends=True)
+    random.Random(2).shuffle(lines)
+    (tmp_path / 'a').write_text(''.join(lines[:200]))
+    (tmp_path / 'b').write_text(''.join(lines[200:]))
+    assert counts(simulate('--json', 'b', 'a')) == whole
+
+
+def test_packed_files_and_standard_input(simulate, tmp_path):
+    whole = counts(simulate('--json', SMALL))
+    data = SMALL.read_bytes()
+    (tmp_path / 'a').write_bytes(gzip.compress(data[:9999]) + gzip.compress(data[9999:]))
+    assert counts(simulate('--json', 'a')) == whole
+    result = subprocess.run([HEADGATE, 'simulate', '--config', 'p.yaml', '--json', '-'],
+                            input=gzip.compress(data), capture_output=True, cwd=tmp_path, timeout=60)
+    assert json.loads(result.stdout) == whole
+    if shutil.which('zstd'):
+        subprocess.run(['zstd', '-q', SMALL, '-o', tmp_path / 'b'], check=True)
+        assert counts(simulate('--json', 'b')) == whole
+
+
+def test_a_damaged_packed_file_is_said(simulate, tmp_path):
+    packed = gzip.compress(SMALL.read_bytes())
+    (tmp_path / 'cut.gz').write_bytes(packed[:2000])
+    result = simulate('cut.gz')
+    assert result.returncode == 1
+    assert 'headgate: cut.gz: ends in the middle' in result.stderr
+    (tmp_path / 'bad.gz').write_bytes(packed[:2000] + b'\0' * 50 + packed[2050:])
+    assert simulate('bad.gz').returncode == 1
+    (tmp_path / 'log.xz').write_bytes(b'\xfd7zXZ\0....')
+    assert 'is packed by xz' in simulate('log.xz').stderr
+
+
+def test_unreadable_lines_are_told_with_their_place(simulate):
+    result = simulate('--json', SMALL)
+    broken = {i for i, line in enumerate(SMALL.read_bytes().split(b'\n')[:-1], 1)
+              if not recount.LINE.match(line) or b'30/Feb' in line}
+    told = result.stderr.splitlines()
+    assert [line.split(': ')[0] for line in told[:-1]] == [f'{SMALL}:{n}' for n in sorted(broken)[:5]]
+    assert told[-1] == f'{SMALL}: more such lines follow; they are only counted'
+
+
+def test_decisions_come_in_the_order_of_the_lines(simulate, tmp_path):
+    result = counts(simulate('--json', '--decisions', 'd', SMALL, policy='quota: 3, window: 1m'))
+    decisions = [json.loads(line) for line in (tmp_path / 'd').read_text().splitlines()]
+    assert len(decisions) == len(SMALL.read_text().splitlines())
+    assert sum('error' in decision for decision in decisions) == result['skipped']
+    assert sum(decision.get('admitted') is False for decision in decisions) == result['denied'] > 0
+
+
+JSON_LINES = [
+    {'time': '2026-03-29T00:30:00+00:00', 'remote_addr': '192.0.2.7', 'request': 'GET /a HTTP/1.1',
+     'status': 200, 'body_bytes_sent': 10, 'http_x_plan': 'free'},
+    {'msec': '1774744201.250', 'remote_addr': '192.0.2.7', 'request_method': 'POST',
+     'request_uri': '/b?c', 'status': '500', 'bytes_sent': '7', 'http_x_plan': 'free', 'more': {'a': [1]}},
+    {'time_local': '29/Mar/2026:02:30:02 +0200', 'remote_addr': '2001:db8::1',
+     'request': 'GET / HTTP/2.0', 'status': 200, 'body_bytes_sent': 0, 'http_x_plan': 'p\u00e4id'},
+]
+
+
+def write_json(path, lines):
+    path.write_text(''.join(json.dumps(line) + '\n' for line in lines))
+
+
+def test_json_lines(simulate, tmp_path):
+    write_json(tmp_path / 'j', JSON_LINES)
+    result = counts(simulate('--json', 'j', policy='quota: 9, window: 1m, key: [header:x-plan]'))
+    assert (result['requests'], result['skipped'], result['span_s']) == (3, 0, 2.0)
+    assert result['policies'][0]['partitions'] == 2
+
+
+def test_members_of_json_lines_have_the_names_that_are_told(simulate, tmp_path):
+    write_json(tmp_path / 'j', [{'w': 1700000000123, 'who': '192.0.2.7', 'what': '/x', 'p': 'a'},
+                                {'w': 1700000001.5, 'who': '192.0.2.7', 'what': '/x', 'p': 'b'}])
+    assert simulate('j').returncode == 1
+    fields = ['time=w', 'address=who', 'target=what', 'header:x-plan=p']
+    options = [part for field in fields for part in ('--field', field)]
+    result = counts(simulate('--json', *options, 'j',
+                             policy='quota: 9, window: 1m, key: [header:x-plan]'))
+    assert (result['requests'], result['span_s']) == (2, 1.377)
+    assert result['policies'][0]['partitions'] == 2
+    result = simulate('--field', 'tme=w', 'j')
+    assert result.returncode == 2
+    assert 'expected WHAT=NAME, where WHAT is one of time address' in result.stderr
+
+
+def test_costs_of_responses_and_refunds_come_from_the_log(simulate, tmp_path):
+    write_json(tmp_path / 'j', [{'time': 1000 + i, 'remote_addr': '192.0.2.7', 'request': 'GET / HTTP/1.1',
+                                 'status': status, 'body_bytes_sent': 60} for i, status in
+                                enumerate([200, 200, 200, 500])])
+    by_bytes = counts(simulate('--json', 'j', policy='quota: 100, window: 1d, cost: response-bytes, '
+                                                     'unit: content-bytes'))
+    assert (by_bytes['admitted'], by_bytes['denied']) == (2, 2)
+    assert by_bytes['policies'][0]['peak_window_units'] == 120
+    write_json(tmp_path / 'j', [{'time': 1000 + i, 'remote_addr': '192.0.2.7', 'request': 'GET / HTTP/1.1',
+                                 'status': 500} for i in range(9)])
+    assert counts(simulate('--json', 'j', policy='quota: 2, window: 1d'))['denied'] == 7
+    assert counts(simulate('--json', 'j', policy='quota: 2, window: 1d, refund-on: [5xx]'))['denied'] == 0
+
+
+def test_slots_are_held_as_long_as_the_log_says(simulate, tmp_path):
+    def line(ended, took):
+        return {'msec': ended, 'request_time': took, 'remote_addr': '192.0.2.7',
+                'request': 'GET / HTTP/1.1', 'status': 200}
+    # In flight: 0..10, 1..3, 2..4 and, when the second has ended, 3..5.
+    write_json(tmp_path / 'j', [line(1003, '2.000'), line(1004, 2), line(1005, 2), line(1010, 10)])
+    slots = 'quota: 2, algorithm: concurrency, unit: concurrent-requests'
+    result = counts(simulate('--json', '--field', 'duration=request_time', 'j', policy=slots))
+    assert (result['admitted'], result['denied']) == (3, 1)
+    assert result['policies'][0]['peak_window_units'] == 2
+    result = simulate('--json', 'j', policy=slots)
+    assert counts(result)['denied'] == 0
+    assert 'none is in flight beside another' in result.stderr
+
+
+def test_what_the_log_does_not_tell_is_confessed(simulate):
+    result = simulate(SMALL, policy='quota: 5, window: 1m, key: [header:x-api-key]')
+    assert 'warning: no line tells the request header "x-api-key"' in result.stderr
+    assert 'warning' not in simulate(SMALL, policy='quota: 5, window: 1m, key: [header:user-agent]').stderr
+
+
+def test_variants_are_compared_in_one_pass(simulate):
+    requests, skipped = recount.read(SMALL)
+    result = counts(simulate('--json', '--compare', 'quota=5,20', '--compare',
+                             'algorithm=linear,moving-window', SMALL))
+    names = [(variant['variant'], variant['denied']) for variant in result['variants']]
+    assert names == [(f'quota {q}, algorithm {name}',
+                      recount.summary(requests, skipped, name, q, 60)['denied'])
+                     for q in (5, 20) for name in ('linear', 'moving-window')]
+    table = simulate('--compare', 'window=1s,1h', SMALL).stdout.splitlines()
+    assert [line.split('  ')[0] for line in table[2:]] == ['variant', 'window 1s', 'window 1h']
+
+
+def test_policy_files_are_compared(simulate, tmp_path):
+    (tmp_path / 'q.yaml').write_text('version: 1\npolicies: [{name: q, quota: 1, window: 1h}]\n')
+    result = counts(simulate('--json', '--config', 'q.yaml', SMALL))
+    assert [variant['variant'] for variant in result['variants']] == ['p.yaml', 'q.yaml']
+
+
+@pytest.mark.parametrize('compare, what', [('quota=x', 'quota=x is not an integer'),
+                                           ('quota', 'quota= '), ('speed=1', 'speed=1 is not known'),
+                                           ('algorithm=round', 'algorithm=round is not known')])
+def test_a_variant_that_can_not_be_is_said(simulate, compare, what):
+    result = simulate('--compare', compare, SMALL)
+    assert result.returncode == 2
+    assert what in result.stderr
+
+
+@pytest.mark.parametrize('algorithm', recount.ALGORITHMS)
+@pytest.mark.parametrize('share', ['80%', '95%', '99.9%', '100%'])
+def test_the_suggested_quota_is_the_smallest(simulate, algorithm, share):
+    requests, _ = recount.read(SMALL)
+    wanted = float(share.rstrip('%')) / 100 - 1e-12
+    result = counts(simulate('--json', '--suggest', share, SMALL,
+                             policy=f'quota: 20, window: 1m, algorithm: {algorithm}'))
+    for what, which in (('for_partitions', 0), ('for_requests', 1)):
+        quota = result['suggestions'][0][what]['quota']
+        assert recount.untouched(requests, algorithm, quota, 60)[which] >= wanted
+        assert quota == 1 or recount.untouched(requests, algorithm, quota - 1, 60)[which] < wanted
+
+
+def test_hostile_logs(simulate, tmp_path):
+    good = b'192.0.2.7 - - [29/Mar/2026:00:31:00 +0000] "GET / HTTP/1.1" 200 5 "-" "x"\n'
+    (tmp_path / 'h').write_bytes(
+        good + b'\0' * 5000 + b'\n' + bytes(range(256)) + b'\n' + b'x' * 3_000_000 + b'\n'
+        + good.replace(b'GET /', b'GET /' + b'a' * 900_000)
+        + good.replace(b'2026', b'9999') + good.replace(b'2026', b'0000')
+        + good.replace(b'GET / ', b'GET /\x1b[31m\0<script>\xff ') + good[:-1])
+    result = simulate('--json', 'h')
+    summary = counts(result)
+    assert (summary['requests'], summary['skipped']) == (4, 6)  # 0..255 has an end of a line in it
+    assert '\x1b' not in result.stderr
+
+
+def test_an_empty_log_is_no_fault(simulate, tmp_path):
+    (tmp_path / 'e').write_text('')
+    assert counts(simulate('--json', 'e'))['requests'] == 0
+    assert simulate('e', '--report', 'r.html').returncode == 0
+
+
+def test_progress_is_for_terminals_only(simulate, tmp_path):
+    big = tmp_path / 'big.log'
+    big.write_bytes(SMALL.read_bytes() * 600)
+    simulate(SMALL)  # writes the policy file
+    command = [HEADGATE, 'simulate', '--config', 'p.yaml', '--suggest', '99%', big]
+    piped = subprocess.run(command, capture_output=True, cwd=tmp_path, timeout=120)
+    assert b'\r' not in piped.stderr
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=theirs, cwd=tmp_path) as process:
+        os.close(theirs)
+        shown = b''
+        try:
+            while block := os.read(ours, 65536):
+                shown += block
+        except OSError:
+            pass  # the terminal's other end is closed
+    os.close(ours)
+    assert process.returncode == 0
+    assert b'%' in shown and b'\r\x1b[K' in shown
+
+
+def test_a_log_larger_than_memory_is_sorted_on_disk(simulate, tmp_path):
+    lines = SMALL.read_text().splitlines(keepends=True) * 4000  # more than the sorter holds
+    (tmp_path / 'big.log').write_text(''.join(lines))
+    once = counts(simulate('--json', SMALL, policy='quota: 20, window: 1m, mode: shadow'))
+    many = counts(simulate('--json', 'big.log', policy='quota: 20, window: 1m, mode: shadow'))
+    assert many['requests'] == 4000 * once['requests']
+    assert many['span_s'] == once['span_s']
