@@ -35,8 +35,7 @@ class Client:
 
     def __init__(self, headgate, url, run, parallel, seconds, scratch):
         self.list = scratch / f'{run}.txt'
-        count = QUOTA + 3000 * seconds if 'concurrency' in url else \
-            int(QUOTA + 3 * seconds * QUOTA / WINDOW)
+        count = int(QUOTA + 4 * seconds * QUOTA / WINDOW)
         self.list.write_text(''.join(f'{url}/{i}\n' for i in range(count)))
         self.process = subprocess.Popen(
             [headgate, 'fetch', '--json', '--input', self.list, '--parallel', str(parallel), '--retry',

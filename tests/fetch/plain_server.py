@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """An HTTP/1.1 server on a free port of 127.0.0.1, which it prints.
 
-    plain_server.py             answers everything
+    plain_server.py             answers everything; /concurrency/... a tenth of a second later
     plain_server.py RATE BURST  a token bucket for each X-Run, which tells only 429 and Retry-After
 """
 import asyncio
@@ -31,6 +31,8 @@ async def serve(reader, writer):
             lines = head.decode('latin-1').split('\r\n')
             run = next((line.split(':', 1)[1].strip() for line in lines
                         if line.lower().startswith('x-run:')), '')
+            if '/concurrency/' in lines[0]:
+                await asyncio.sleep(0.1)
             wait = wait_of(run) if RATE else 0
             status = f'429 Too Many Requests\r\nRetry-After: {wait}' if wait else '200 OK'
             writer.write(f'HTTP/1.1 {status}\r\nContent-Length: {len(BODY)}\r\n\r\n'.encode() + BODY)
