@@ -5,6 +5,7 @@ import os
 import pathlib
 import re
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -80,8 +81,9 @@ def soak(build, minutes, say):
 def compared_with_models(build, source):
     """{algorithm: decisions that agree with the exact model}; None if there are no models."""
     done = subprocess.run(
-        [source / 'headgate/limit/differential_test.py', build / 'bin/differential_laws',
-         source / '../shared/spec/reference.py'], capture_output=True, text=True, check=False)
+        [sys.executable, source / 'headgate/limit/differential_test.py',
+         build / 'bin/differential_laws', source / '../shared/spec/reference.py'],
+        capture_output=True, text=True, check=False)
     if done.returncode == SKIPPED:
         return None
     if done.returncode != 0:
@@ -105,13 +107,13 @@ def table(build, source, rounds, say):
     vectors = sums(run_tests(build, '*/Vectors.*'), 'steps')
     models = compared_with_models(build, source)
     obedient = {}
-    for name, test in run_tests(build, '*Obedient*.IsNeverDenied*').items():
+    for name, test in run_tests(build, '*Obedient.IsNeverDenied/*:ObedientToConcurrency.*').items():
         # The plain form of each comes first; its variants are for the tests.
         obedient.setdefault(algorithm_of(name), test)
     measured = subprocess.run([build / 'bin/compare_table', str(rounds), 'laws'],
                               capture_output=True, text=True, check=True).stdout
 
-    say('| algorithm | honest: decisions checked | exact: steps of vectors, decisions of a model | '
+    say('| algorithm | honest: decisions checked | exact: steps of vectors + decisions of a model | '
         'ns a decision | beside linear | bytes a key | greedy client | paced client |')
     say('| --- | --- | --- | --- | --- | --- | --- | --- |')
     for algorithm in ALGORITHMS:
@@ -119,7 +121,7 @@ def table(build, source, rounds, say):
         if found is None:
             raise RuntimeError(f'compare_table has not measured {algorithm}')
         ns, ratio, size = found.groups()
-        model = 'not compared' if models is None else f'{models[algorithm]:,}'
+        model = 'none' if models is None else f'{models[algorithm]:,}'
         client = obedient[algorithm]
-        say(f'| {algorithm} | {honest[algorithm]:,} | {vectors[algorithm]:,}, {model} | {ns} | '
+        say(f'| {algorithm} | {honest[algorithm]:,} | {vectors[algorithm]:,} + {model} | {ns} | '
             f'{ratio} | {size} | {client["greedy"]} | {client.get("paced", "-")} |')

@@ -45,6 +45,10 @@ int run(SimulateOptions& options) {
   const bool is_trace = options.format == "auto"
                             ? sim::detect(first->peek(), names) == sim::LogFormat::trace
                             : format == sim::LogFormat::trace;
+  if (!is_trace && !options.plot.empty()) {
+    return fail(wrong_usage,
+                "--plot: expected a trace, not access logs; --report has plots of those");
+  }
   return is_trace ? simulate_traces(options, std::move(*first))
                   : simulate_logs(options, names, std::move(*first));
 }
@@ -74,6 +78,10 @@ void add_options(CLI::App& command, SimulateOptions& options) {
   command
       .add_option("--report", options.report,
                   "Write a page there that shows what would have been denied")
+      ->type_name("FILE");
+  command
+      .add_option("--plot", options.plot,
+                  "Draw a trace of a few keys there, as SVG: what was asked, and what was left")
       ->type_name("FILE");
   command
       .add_option("--compare", options.compare,

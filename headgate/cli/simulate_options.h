@@ -13,6 +13,7 @@ struct SimulateOptions {
   std::vector<std::string> fields;  // of JSON: "time=ts"
   std::string decisions;
   std::string report;
+  std::string plot;
   std::string memory_text = "256MiB";
   std::size_t memory = 0;  // what memory_text says [bytes]
   std::string policy;      // which one to compare and to suggest for; empty: the only one

@@ -5,6 +5,7 @@
 
 #include "headgate/cli/decisions_file.h"
 #include "headgate/cli/exit_status.h"
+#include "headgate/cli/plot.h"
 #include "headgate/cli/policy_file.h"
 #include "headgate/cli/simulate_warnings.h"
 #include "headgate/sim/replay.h"
@@ -66,6 +67,10 @@ int simulate_traces(const SimulateOptions& options, sim::Lines first) {
   if (auto closed = decisions.close(); !closed) return fail(input_fault, closed.error());
   if (summary.skipped() > 0 && summary.applied() == 0) {
     return fail(input_fault, "no line could be read");
+  }
+  if (!options.plot.empty()) {
+    const auto plotted = write_plot(options.plot, policies, options.logs);
+    if (!plotted) return fail(input_fault, plotted.error());
   }
   return done;
 }
