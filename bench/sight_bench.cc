@@ -52,10 +52,12 @@ void a_policy_decides(benchmark::State& state) {
     static_cast<void>(
         seen.generation->gate().decide({&check, 1}, limit::Op::spend, seen.now, ticket));
   }
-  for (auto _ : state) {
-    ticket.now.ns += 800;  // 1.25 million a second
+  const auto decide = [&] {
+    ticket.now.ns += 800;
     seen.sight.decided(DoorKind::resp, *seen.generation, ticket, 300);
-  }
+  };
+  for (int i = 0; i < 2'000'000; ++i) decide();
+  for (auto _ : state) decide();
 }
 BENCHMARK(a_policy_decides)->ArgName("denied")->Arg(0)->Arg(1);
 
@@ -65,12 +67,14 @@ void one_of_many_keys(benchmark::State& state) {
   const std::vector<std::string> all = keys(static_cast<std::size_t>(state.range(0)));
   const bool admitted = state.range(1) == 0;
   std::uint64_t random = 1;
-  for (auto _ : state) {
+  const auto decide = [&] {
     random = random * 6364136223846793005 + 1442695040888963407;
-    seen.now.ns += 800;
+    seen.now.ns += 800;  // 1.25 million a second
     seen.sight.decided_alone(DoorKind::resp, *seen.generation, "throttle",
                              all[(random >> 33) % all.size()], 1, admitted, seen.now, 300);
-  }
+  };
+  for (int i = 0; i < 2'000'000; ++i) decide();  // until it has noticed that the load is high
+  for (auto _ : state) decide();
 }
 BENCHMARK(one_of_many_keys)
     ->ArgNames({"keys", "denied"})

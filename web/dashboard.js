@@ -140,10 +140,8 @@ class Dashboard {
     this.showPolicies();
     this.showDoors();
     this.showTable();
-    this.showRanks('most-denied', top.most_denied, partition => ({
-      note: partition.shadow_per_second >= partition.per_second * 0.5 ? 'shadow' : '',
-    }), 'Nobody has been denied lately.');
-    this.showRanks('busiest', top.busiest, () => ({note: ''}), 'No requests lately.');
+    this.showRanks('most-denied', top.most_denied, 'Nobody has been denied lately.');
+    this.showRanks('busiest', top.busiest, 'No requests lately.');
     byId('keys-note').hidden =
         top.keys !== 'opaque' || top.busiest.length + top.most_denied.length === 0;
     const reloads = single(this.metrics, 'headgate_reloads_total');
@@ -320,18 +318,18 @@ class Dashboard {
                 element('dd', {}, value, bad ? ' – give it more memory' : ''))));
   }
 
-  showRanks(id, partitions, more, nobody) {
+  showRanks(id, partitions, nobody) {
     const highest = Math.max(...partitions.map(({per_second}) => per_second));
     const rows = partitions.map(partition => {
       const {policy, key, per_second, at_most_per_second} = partition;
-      const {note} = more(partition);
+      const shadow = partition.shadow_per_second > per_second / 2;
       const bar = element('span', {class: 'rank-bar', 'aria-hidden': 'true'});
       bar.style.width = `${(100 * per_second / highest).toFixed(1)}%`;
       // The sketch knows bounds only.
       const least = at_most_per_second > per_second * 1.05 ? '≥ ' : '';
       return element('li', {}, bar,
                      element('span', {class: 'key'}, key === '' ? 'everyone' : key),
-                     element('span', {class: 'aside'}, note === '' ? policy : `${policy}, ${note}`),
+                     element('span', {class: 'aside'}, policy + (shadow ? ', shadow' : '')),
                      element('span', {class: 'amount'}, least + format.rate(per_second)));
     });
     if (rows.length === 0) rows.push(element('li', {class: 'nobody'}, nobody));

@@ -19,7 +19,7 @@ void halve(std::atomic<std::uint64_t>& count) noexcept {
 
 }  // namespace
 
-Sight::Sight() : random_(random_secret().k0 | 1) {}
+Sight::Sight() : secret_(random_secret()), random_(random_secret().k0 | 1) {}
 
 void Sight::decided_alone(DoorKind door, const Generation& generation, std::string_view name,
                           std::string_view key, std::uint64_t cost, bool admitted, Instant now,
@@ -102,8 +102,8 @@ void Sight::list(TopSketch& sketch, const Generation& generation, const Asked& a
     most_denied_.clear();
     generation_.store(generation.number(), std::memory_order_release);
   }
-  const Hash128 opaque = generation.gate().opaque(asked.key);
-  sketch.add(opaque.lo, weight, also, [&](char* out) {
+  sketch.add(table_hash(secret_, asked.key).lo, weight, also, [&](char* out) {
+    const Hash128 opaque = generation.gate().opaque(asked.key);
     const bool shown =
         generation.policies().settings().partition_key == policy::PartitionKey::plain;
     return shown ? write_plain_label(asked.policy, asked.partition, opaque, out)

@@ -30,7 +30,7 @@ class Sight {
   static constexpr std::uint64_t half_life = 30'000'000'000;  // [ns]
   // More decisions than that [1/s], and one of `stride` is looked at for the busiest list.
   static constexpr std::uint64_t exact_rate = 50'000;
-  static constexpr std::uint64_t stride = 8;
+  static constexpr std::uint64_t stride = 16;
 
   Sight();
 
@@ -141,11 +141,12 @@ class Sight {
   TopSketch most_denied_;
 
   // The writer's own.
+  HashSecret secret_;
   std::uint64_t next_tick_ = 0;
   std::uint64_t requests_at_tick_ = 0;
   std::uint64_t stride_now_ = 1;
   std::uint64_t until_look_ = 1;
-  std::uint64_t random_ = 0x9e3779b97f4a7c15;
+  std::uint64_t random_;  // not 0
 };
 
 }  // namespace headgate::server

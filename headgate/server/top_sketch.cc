@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 namespace headgate::server {
@@ -15,6 +16,7 @@ TopSketch::TopSketch() : labels_(std::make_unique<std::array<Label, capacity>>()
 
 void TopSketch::clear() noexcept {
   index_.fill(nobody);
+  floor_ = 0;
   for (std::size_t i = 0; i < capacity; ++i) {
     Label& label = (*labels_)[i];
     label.version.fetch_add(1, relaxed);
@@ -23,12 +25,11 @@ void TopSketch::clear() noexcept {
     errors_[i].store(0, std::memory_order_release);
     extras_[i].store(0, std::memory_order_release);
     label.version.fetch_add(1, std::memory_order_release);
-    heap_[i] = heap_place_[i] = static_cast<Slot>(i);
   }
 }
 
-// Halving keeps the order of counts, and so the heap.
 void TopSketch::halve() noexcept {
+  floor_ /= 2;
   for (std::size_t i = 0; i < capacity; ++i) {
     counts_[i].store(counts_[i].load(relaxed) / 2, relaxed);
     errors_[i].store((errors_[i].load(relaxed) + 1) / 2, relaxed);  // up: at_least stays true
@@ -38,7 +39,7 @@ void TopSketch::halve() noexcept {
 
 void TopSketch::replace(std::uint64_t hash, std::uint64_t weight, std::uint64_t extra,
                         std::string_view text) noexcept {
-  const Slot slot = heap_.front();
+  const Slot slot = lightest();
   forget(slot);
   index_[find(hash)] = slot;
   hashes_[slot] = hash;
@@ -57,7 +58,20 @@ void TopSketch::replace(std::uint64_t hash, std::uint64_t weight, std::uint64_t 
   counts_[slot].store(count(slot) + weight, release);
   extras_[slot].store(extra, release);
   label.version.store(version + 2, release);
-  sift_down(0);
+}
+
+// Counts only grow, so a slot at the floor is the lightest there is, and the search goes on where
+// it ended: where few keys come back, the next slot is it. Two rounds at most.
+TopSketch::Slot TopSketch::lightest() noexcept {
+  for (;;) {
+    std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
+    for (std::size_t i = 0; i < capacity; ++i) {
+      hand_ = static_cast<Slot>((hand_ + 1) % capacity);
+      if (count(hand_) <= floor_) return hand_;
+      least = std::min(least, count(hand_));
+    }
+    floor_ = least;
+  }
 }
 
 // Takes a slot's key out of the index, and closes the gap for those that were probed past it.
@@ -70,22 +84,6 @@ void TopSketch::forget(Slot slot) noexcept {
     if (behind_gap) index_[std::exchange(gap, at)] = index_[at];
   }
   index_[gap] = nobody;
-}
-
-void TopSketch::sift_down(std::size_t place) noexcept {
-  const Slot slot = heap_[place];
-  const std::uint64_t weight = count(slot);
-  for (;;) {
-    std::size_t child = 2 * place + 1;
-    if (child >= capacity) break;
-    if (child + 1 < capacity && count(heap_[child + 1]) < count(heap_[child])) ++child;
-    if (count(heap_[child]) >= weight) break;
-    heap_[place] = heap_[child];
-    heap_place_[heap_[place]] = static_cast<Slot>(place);
-    place = child;
-  }
-  heap_[place] = slot;
-  heap_place_[slot] = static_cast<Slot>(place);
 }
 
 std::optional<TopSketch::Entry> TopSketch::read(std::size_t slot) const {

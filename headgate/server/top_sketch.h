@@ -49,7 +49,6 @@ class TopSketch {
     const std::size_t slot = index_[place];
     increase(counts_[slot], weight);
     increase(extras_[slot], extra);
-    sift_down(heap_place_[slot]);
   }
 
   void halve() noexcept;
@@ -96,7 +95,7 @@ class TopSketch {
   [[nodiscard]] std::uint64_t count(Slot slot) const noexcept {
     return counts_[slot].load(std::memory_order_relaxed);
   }
-  void sift_down(std::size_t place) noexcept;
+  [[nodiscard]] Slot lightest() noexcept;
 
   // Of each slot: what readers see, ...
   std::array<std::atomic<std::uint64_t>, capacity> counts_{};
@@ -105,9 +104,9 @@ class TopSketch {
   std::unique_ptr<std::array<Label, capacity>> labels_;
   // ... and what only the writer does.
   std::array<std::uint64_t, capacity> hashes_{};
-  std::array<Slot, capacity> heap_place_{};
-  std::array<Slot, capacity> heap_{};     // slots, the lightest first
   std::array<Slot, index_size> index_{};  // slots by hash; linear probing
+  std::uint64_t floor_ = 0;               // no count is below it
+  Slot hand_ = 0;                         // where the lightest was found last
 };
 
 }  // namespace headgate::server
