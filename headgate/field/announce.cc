@@ -115,7 +115,7 @@ void add_trio(std::vector<FieldLine>& lines, const Trio& names, std::string limi
               const Member& told) {
   lines.push_back({names.limit, std::move(limit)});
   lines.push_back({names.remaining, decimal(*told.r)});
-  if (told.t) lines.push_back({names.reset, decimal(*told.t)});
+  if (told.t) lines.push_back({names.reset, decimal(std::min(*told.t, trio_reset_max))});
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 //   RateLimit-Reset: 30                       for so many seconds
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 namespace headgate::field {
@@ -15,6 +16,9 @@ struct Trio {
   std::string_view remaining;
   std::string_view reset;
 };
+
+// The longest reset that is written [s], 31 years: readers take 10^9 and more for a Unix time.
+inline constexpr std::uint64_t trio_reset_max = 999'999'999;
 
 inline constexpr Trio draft_trio{"RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"};
 inline constexpr Trio x_trio{"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"};

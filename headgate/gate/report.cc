@@ -254,7 +254,7 @@ void Report::add_older(field::Form form, std::span<const Item> items, Page& page
   };
   const auto add_rest = [&](const field::Trio& names) {
     page.add_number(names.remaining, told->remaining);
-    if (t) page.add_number(names.reset, *t);
+    if (t) page.add_number(names.reset, std::min(*t, field::trio_reset_max));
   };
 
   if (!t && form != field::Form::x_ratelimit) return;  // a draft's reset is not optional

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <fstream>
@@ -151,6 +152,21 @@ TEST(Report, VectorsOfMerging) {
 const json burst_and_daily = json::parse(R"([
   {"policy": "burst", "q": 3, "w": 60, "r": 2, "t": 40},
   {"policy": "daily", "q": 5000, "w": 86400, "r": 4999, "t": 86383}])");
+
+TEST(Report, AResetOfDecadesIsNoUnixTime) {
+  const json decades =
+      json::parse(R"([{"policy": "p", "q": 1, "w": 2000000000, "r": 0, "t": 2000000000}])");
+  for (const char* form : {"x-ratelimit", "draft-06", "draft-03"}) {
+    const Members members(decades, std::string("fields: ") + form);
+    std::array<char, 200> room;
+    Writer out(room);
+    const Lines lines = members.report().write(members.items(), out);
+    const auto reset = std::find_if(lines.begin(), lines.end(),
+                                    [](const Line& line) { return line.name.ends_with("-Reset"); });
+    ASSERT_NE(reset, lines.end()) << form;
+    EXPECT_EQ(reset->value, "999999999") << form;
+  }
+}
 
 TEST(Report, AFormThatDoesNotFitIsLeftOutWhole) {
   const Members members(burst_and_daily, "fields: [ratelimit, draft-03, x-ratelimit]");
