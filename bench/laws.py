@@ -70,9 +70,9 @@ def soak(build, minutes, say):
         for done in concurrent.futures.as_completed([pool.submit(check, test) for test in tests]):
             try:
                 test, decisions = done.result()
-            except Broken:
+            except Broken as broken:
                 pool.shutdown(cancel_futures=True)
-                raise
+                raise Broken(f'NOT HONEST: {broken}') from None
             total += decisions
             say(f'{test.rpartition("/")[2]:32} {decisions:>13,} decisions, every promise kept')
     say(f'\nHONEST: {total:,} decisions, and every promise was kept')
