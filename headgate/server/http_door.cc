@@ -1,12 +1,15 @@
 #include "headgate/server/http_door.h"
 
-#include <boost/asio/buffer.hpp>
+#include <sys/socket.h>
+
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
+#include <iterator>
+#include <list>
 #include <string_view>
-#include <utility>
 
 #include "headgate/server/http_session.h"
+#include "headgate/server/ready_set.h"
 
 namespace headgate::server {
 namespace {
@@ -19,49 +22,87 @@ constexpr std::string_view too_many =
 class HttpDoor final : public Door {
  public:
   HttpDoor(Station& station, boost::asio::io_context& io, const DoorOptions& options)
-      : desk_(station, options), timer_(io) {}
+      : desk_(station, options),
+        ready_(io, [this](void* who) { serve(*static_cast<Client*>(who)); }),
+        timer_(io) {}
 
   void open(Socket socket) override {
-    if (sessions_.size() >= desk_.options.connections_max) {
+    if (clients_.size() >= desk_.options.connections_max) {
       desk_.station.sight().refused(DoorKind::http);
-      boost::system::error_code ignored;
-      socket.write_some(boost::asio::buffer(too_many), ignored);
+      send(socket.native_handle(), too_many.data(), too_many.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
       return;
     }
-    const bool was_empty = sessions_.empty();
-    const auto session = std::make_shared<HttpSession>(std::move(socket), desk_);
-    session->start(sessions_, sessions_.insert(sessions_.end(), session));
-    if (was_empty) await_tick();
+    Client& client = clients_.emplace_back(socket.native_handle(), desk_);
+    socket.release();
+    client.self = std::prev(clients_.end());
+    desk_.station.sight().connected(DoorKind::http);
+    if (!ready_.add(client.session.fd(), &client)) return close(client);
+    if (clients_.size() == 1) await_tick();
   }
 
   void stop() noexcept override {
-    for (auto at = sessions_.begin(); at != sessions_.end();) (*at++)->stop();
-    if (sessions_.empty()) timer_.cancel();
+    stops_ = true;
+    for (auto at = clients_.begin(); at != clients_.end();) {
+      Client& client = *at++;
+      client.session.stop();
+      if (client.session.is_idle()) close(client);
+    }
+    end_if_done();
   }
 
  private:
+  struct Client {
+    Client(int fd, HttpDesk& desk) : session(fd, desk) {}
+
+    HttpSession session;
+    Need need = Need::input;
+    std::list<Client>::iterator self;
+  };
+
+  void serve(Client& client) {
+    const Need need = client.session.serve();
+    if (need == Need::nothing) return close(client);
+    if (need != client.need) ready_.expect(client.session.fd(), &client, need);
+    client.need = need;
+  }
+
+  void close(Client& client) {
+    clients_.erase(client.self);
+    desk_.station.sight().disconnected(DoorKind::http);
+    end_if_done();
+  }
+
+  void end_if_done() noexcept {
+    if (!stops_ || !clients_.empty()) return;
+    ready_.close();
+    timer_.cancel();
+  }
+
   void await_tick() {
     timer_.expires_after(tick);
     timer_.async_wait([this](boost::system::error_code error) {
       if (error) return;
       ++desk_.tick;
-      look();
-      if (!sessions_.empty()) await_tick();
+      close_overdue();
+      if (!clients_.empty()) await_tick();
     });
   }
 
   // Looks at a part of the connections, so that each has its turn within a second.
-  void look() {
-    std::size_t count = sessions_.size() / HttpDesk::ticks_per_second + 1;
-    while (count-- > 0 && !sessions_.empty()) {
-      sessions_.splice(sessions_.end(), sessions_, sessions_.begin());
-      sessions_.back()->look();
+  void close_overdue() {
+    std::size_t count = clients_.size() / HttpDesk::ticks_per_second + 1;
+    while (count-- > 0 && !clients_.empty()) {
+      Client& client = clients_.front();
+      clients_.splice(clients_.end(), clients_, client.self);
+      if (client.session.is_overdue()) close(client);
     }
   }
 
   HttpDesk desk_;
+  ReadySet ready_;
   boost::asio::steady_timer timer_;
-  HttpSessions sessions_;
+  std::list<Client> clients_;
+  bool stops_ = false;
 };
 
 }  // namespace

@@ -2,9 +2,9 @@
 
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
-#include <boost/asio/buffer.hpp>
-#include <boost/asio/post.hpp>
+#include <cerrno>
 #include <cstring>
 #include <exception>
 #include <utility>
@@ -14,70 +14,46 @@
 namespace headgate::server {
 namespace {
 
-using boost::asio::buffer;
-using boost::system::error_code;
-
 // Answers that are written before the client has to take some.
 constexpr std::size_t output_pause = 256 * 1024;
 
-std::optional<policy::Address> peer_of(const Socket& socket) {
-  error_code error;
-  const auto endpoint = socket.remote_endpoint(error);
-  if (error) return std::nullopt;
-  if (endpoint.data()->sa_family == AF_INET) {
+std::optional<policy::Address> peer_of(int fd) noexcept {
+  sockaddr_storage peer{};
+  socklen_t size = sizeof peer;
+  if (getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &size) != 0) return std::nullopt;
+  if (peer.ss_family == AF_INET) {
     std::uint8_t bytes[4];
-    const auto* v4 = reinterpret_cast<const sockaddr_in*>(endpoint.data());
-    std::memcpy(bytes, &v4->sin_addr, sizeof bytes);
+    std::memcpy(bytes, &reinterpret_cast<const sockaddr_in*>(&peer)->sin_addr, sizeof bytes);
     return policy::Address::from_v4(bytes);
   }
-  if (endpoint.data()->sa_family == AF_INET6) {
+  if (peer.ss_family == AF_INET6) {
     std::uint8_t bytes[16];
-    const auto* v6 = reinterpret_cast<const sockaddr_in6*>(endpoint.data());
-    std::memcpy(bytes, &v6->sin6_addr, sizeof bytes);
+    std::memcpy(bytes, &reinterpret_cast<const sockaddr_in6*>(&peer)->sin6_addr, sizeof bytes);
     return policy::Address::from_v6(bytes);
   }
   return std::nullopt;
 }
 
+bool may_try_again() noexcept { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
+
 }  // namespace
 
-// Ends the connection where a handler throws: memory was short.
-class HttpSession::Guard {
- public:
-  explicit Guard(HttpSession& session) noexcept : session_(session) {}
+HttpSession::HttpSession(int fd, HttpDesk& desk)
+    : fd_(fd), desk_(desk), peer_(peer_of(fd)), since_(desk.tick) {}
 
-  template <class Handle>
-  void operator()(Handle handle) noexcept {
-    if (session_.all_ == nullptr) return;
-    try {
-      handle();
-    } catch (const std::exception&) {
-      session_.end();
-    }
-  }
+HttpSession::~HttpSession() { close(fd_); }
 
- private:
-  HttpSession& session_;
-};
-
-HttpSession::HttpSession(Socket socket, HttpDesk& desk)
-    : socket_(std::move(socket)), desk_(desk), peer_(peer_of(socket_)), since_(desk.tick) {}
-
-void HttpSession::start(HttpSessions& all, HttpSessions::iterator place) {
-  all_ = &all;
-  place_ = place;
-  desk_.station.sight().connected(DoorKind::http);
-  Guard{*this}([this] { await_input(); });
-}
-
-void HttpSession::look() {
+bool HttpSession::is_overdue() const noexcept {
   const auto seconds = phase_ == Phase::idle ? desk_.options.idle : desk_.options.patience;
-  if ((desk_.tick - since_) / HttpDesk::ticks_per_second >= seconds.count()) end();
+  return (desk_.tick - since_) / HttpDesk::ticks_per_second >= seconds.count();
 }
 
-void HttpSession::stop() {
-  stops_ = true;
-  if (phase_ == Phase::idle) end();
+Need HttpSession::serve() noexcept {
+  try {
+    return phase_ == Phase::writing ? write() : read();
+  } catch (const std::exception&) {  // memory was short
+    return Need::nothing;
+  }
 }
 
 void HttpSession::enter(Phase phase) noexcept {
@@ -86,33 +62,30 @@ void HttpSession::enter(Phase phase) noexcept {
   since_ = desk_.tick;
 }
 
-// Waits instead of reading at once, so that no buffer is set aside meanwhile.
-void HttpSession::await_input() {
-  socket_.async_wait(Socket::wait_read, [self = shared_from_this()](error_code error) {
-    Guard{*self}([&] { error ? self->end() : self->on_input(); });
-  });
+Need HttpSession::read() {
+  const ssize_t count = recv(fd_, desk_.input.data(), desk_.input.size(), MSG_DONTWAIT);
+  if (count < 0) return may_try_again() ? Need::input : Need::nothing;
+  if (count == 0) return Need::nothing;
+  if (phase_ == Phase::lingering) return Need::input;
+  return take_input({desk_.input.data(), static_cast<std::size_t>(count)});
 }
 
-void HttpSession::on_input() {
-  error_code error;
-  const std::size_t count = socket_.read_some(buffer(desk_.input), error);
-  if (error == boost::asio::error::would_block) return await_input();
-  if (error) return end();
-  if (phase_ == Phase::lingering) return await_input();
-  take_input({desk_.input.data(), count});
-}
-
-void HttpSession::take_input(std::string_view fresh) {
-  desk_.output.clear();
-  if (input_.empty()) {
-    const std::size_t done = answer_all(fresh);
-    input_.assign(fresh.substr(done));
-  } else {
-    input_.append(fresh);
-    input_.erase(0, answer_all(input_));
-    if (input_.empty()) std::string().swap(input_);
-  }
-  flush();
+// Returns what it needs when all that can be answered is.
+Need HttpSession::take_input(std::string_view fresh) {
+  do {
+    desk_.output.clear();
+    if (input_.empty()) {
+      const std::size_t done = answer_all(fresh);
+      input_.assign(fresh.substr(done));
+    } else {
+      input_.append(fresh);
+      input_.erase(0, answer_all(input_));
+      if (input_.empty()) std::string().swap(input_);
+    }
+    fresh = {};
+    if (const Need need = send_answers(); need != Need::input) return need;
+  } while (paused_);
+  return go_on();
 }
 
 // Returns how many of the bytes nobody needs any more.
@@ -181,61 +154,41 @@ HttpReply HttpSession::reply(bool keeps_alive) {
   return {desk_.output, desk_.date, {keeps_alive, request.is_http_1_0(), request.is_head()}};
 }
 
-void HttpSession::flush() {
-  if (desk_.output.empty()) return go_on();
-  error_code error;
-  const std::size_t sent = socket_.write_some(buffer(desk_.output), error);
-  if (error && error != boost::asio::error::would_block) return end();
-  if (sent == desk_.output.size()) return go_on();
-  output_.assign(desk_.output, sent);
+// Need::input: they have gone.
+Need HttpSession::send_answers() {
+  if (desk_.output.empty()) return Need::input;
+  const ssize_t sent =
+      send(fd_, desk_.output.data(), desk_.output.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+  if (sent < 0 && !may_try_again()) return Need::nothing;
+  const std::size_t size = sent < 0 ? 0 : static_cast<std::size_t>(sent);
+  if (size == desk_.output.size()) return Need::input;
+  output_.assign(desk_.output, size);
   output_at_ = 0;
   enter(Phase::writing);
-  await_output();
+  return Need::output;
 }
 
-void HttpSession::await_output() {
-  socket_.async_wait(Socket::wait_write, [self = shared_from_this()](error_code error) {
-    Guard{*self}([&] { error ? self->end() : self->on_output(); });
-  });
-}
-
-void HttpSession::on_output() {
-  error_code error;
-  output_at_ += socket_.write_some(buffer(output_) + output_at_, error);
-  if (error && error != boost::asio::error::would_block) return end();
-  if (output_at_ < output_.size()) return await_output();
+Need HttpSession::write() {
+  const ssize_t sent = send(fd_, output_.data() + output_at_, output_.size() - output_at_,
+                            MSG_DONTWAIT | MSG_NOSIGNAL);
+  if (sent < 0) return may_try_again() ? Need::output : Need::nothing;
+  output_at_ += static_cast<std::size_t>(sent);
+  if (output_at_ < output_.size()) return Need::output;
   std::string().swap(output_);
-  go_on();
+  return paused_ ? take_input({}) : go_on();
 }
 
 // All answers have gone.
-void HttpSession::go_on() {
+Need HttpSession::go_on() {
   if (ends_ || (stops_ && !parser_)) {
-    if (!unread_ && input_.empty()) return end();
+    if (!unread_ && input_.empty()) return Need::nothing;
     // Closing a socket with unread input would take the answer away from the client.
-    error_code error;
-    socket_.shutdown(Socket::shutdown_send, error);
-    if (error) return end();
+    if (shutdown(fd_, SHUT_WR) != 0) return Need::nothing;
     enter(Phase::lingering);
-    return await_input();
-  }
-  if (paused_) {
-    boost::asio::post(socket_.get_executor(),
-                      [self = shared_from_this()] { Guard{*self}([&] { self->take_input({}); }); });
-    return;
+    return Need::input;
   }
   enter(parser_ || !input_.empty() ? Phase::reading : Phase::idle);
-  await_input();
-}
-
-void HttpSession::end() noexcept {
-  if (all_ == nullptr) return;
-  const std::shared_ptr<HttpSession> self = std::move(*place_);
-  all_->erase(place_);
-  all_ = nullptr;
-  error_code ignored;
-  socket_.close(ignored);
-  desk_.station.sight().disconnected(DoorKind::http);
+  return Need::input;
 }
 
 }  // namespace headgate::server

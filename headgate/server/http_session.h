@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,29 +10,33 @@
 
 #include "headgate/policy/address.h"
 #include "headgate/server/http_desk.h"
-#include "headgate/server/http_routes.h"
+#include "headgate/server/http_reply.h"
+#include "headgate/server/ready_set.h"
 
 namespace headgate::server {
 
-class HttpSession;
-
-// All connections of a door.
-using HttpSessions = std::list<std::shared_ptr<HttpSession>>;
-
 // Reads requests and answers them in order; what comes together is answered together. While it
 // waits it has no buffers.
-class HttpSession : public std::enable_shared_from_this<HttpSession> {
+class HttpSession {
  public:
-  HttpSession(Socket socket, HttpDesk& desk);
+  // Owns `fd`, a non-blocking stream socket. The desk outlives this.
+  HttpSession(int fd, HttpDesk& desk);
+  ~HttpSession();
+  HttpSession(const HttpSession&) = delete;
+  HttpSession& operator=(const HttpSession&) = delete;
 
-  // Once, when it has its place in `all`, which it leaves when it has ended.
-  void start(HttpSessions& all, HttpSessions::iterator place);
+  // What it needs is there: does what can be done now, and says what it needs next.
+  [[nodiscard]] Need serve() noexcept;
 
-  // Ends the connection if it has been at the same thing for too long.
-  void look();
+  // From now on, only what has begun is answered; then it needs nothing any more.
+  void stop() noexcept { stops_ = true; }
 
-  // Ends the connection when what has begun is answered.
-  void stop();
+  // Nothing has begun.
+  [[nodiscard]] bool is_idle() const noexcept { return phase_ == Phase::idle; }
+  // It has been at the same thing for too long.
+  [[nodiscard]] bool is_overdue() const noexcept;
+
+  [[nodiscard]] int fd() const noexcept { return fd_; }
 
  private:
   enum class Phase : std::uint8_t {
@@ -42,26 +45,20 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
     writing,    // waits for the client to take its answers
     lingering,  // has said all, and reads on so that the client gets it
   };
-  class Guard;
 
   void enter(Phase phase) noexcept;
-  void await_input();
-  void on_input();
-  void take_input(std::string_view fresh);
+  [[nodiscard]] Need read();
+  [[nodiscard]] Need write();
+  [[nodiscard]] Need take_input(std::string_view fresh);
   std::size_t answer_all(std::string_view bytes);
   bool answer_one(std::string_view bytes);
   void refuse_malformed();
-  void flush();
-  void await_output();
-  void on_output();
-  void go_on();
-  void end() noexcept;
+  [[nodiscard]] Need send_answers();
+  [[nodiscard]] Need go_on();
   [[nodiscard]] HttpReply reply(bool keeps_alive);
 
-  Socket socket_;
+  int fd_;
   HttpDesk& desk_;
-  HttpSessions* all_ = nullptr;  // nullptr: has not started, or has ended
-  HttpSessions::iterator place_;
   std::optional<policy::Address> peer_;
   std::uint32_t since_;  // the tick in which the phase began
   Phase phase_ = Phase::idle;

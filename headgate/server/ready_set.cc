@@ -1,0 +1,63 @@
+#include "headgate/server/ready_set.h"
+
+#include <sys/epoll.h>
+
+#include <array>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+namespace headgate::server {
+namespace {
+
+int new_epoll() {
+  const int fd = epoll_create1(EPOLL_CLOEXEC);
+  if (fd < 0) throw std::system_error(errno, std::generic_category(), "epoll_create1");
+  return fd;
+}
+
+}  // namespace
+
+ReadySet::ReadySet(boost::asio::io_context& io, std::function<void(void*)> serve)
+    : epoll_(io, new_epoll()), serve_(std::move(serve)) {
+  watch();
+}
+
+bool ReadySet::add(int fd, void* who) noexcept {
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.ptr = who;
+  return epoll_ctl(epoll_.native_handle(), EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+void ReadySet::expect(int fd, void* who, Need need) noexcept {
+  epoll_event event{};
+  event.events = need == Need::input ? EPOLLIN : EPOLLOUT;
+  event.data.ptr = who;
+  epoll_ctl(epoll_.native_handle(), EPOLL_CTL_MOD, fd, &event);
+}
+
+void ReadySet::close() noexcept {
+  boost::system::error_code ignored;
+  epoll_.close(ignored);
+}
+
+void ReadySet::watch() {
+  epoll_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
+                    [this](boost::system::error_code error) {
+                      if (error) return;
+                      serve_ready();
+                      if (epoll_.is_open()) watch();
+                    });
+}
+
+void ReadySet::serve_ready() {
+  std::array<epoll_event, together_max> events;
+  for (int round = 0; round < rounds_max && epoll_.is_open(); ++round) {
+    const int ready = epoll_wait(epoll_.native_handle(), events.data(), together_max, 0);
+    if (ready <= 0) return;
+    for (int i = 0; i < ready; ++i) serve_(events[static_cast<std::size_t>(i)].data.ptr);
+  }
+}
+
+}  // namespace headgate::server

@@ -1,0 +1,43 @@
+// Which of many sockets are ready.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <cstdint>
+#include <functional>
+
+namespace headgate::server {
+
+enum class Need : std::uint8_t {
+  input,
+  output,
+  nothing,  // the socket is of no use any more
+};
+
+// An epoll of its own, which Asio watches as one descriptor: so one wait tells of all sockets that
+// are ready, and none of them costs a system call for waiting again.
+class ReadySet {
+ public:
+  // `serve` is called with who is ready, and may close any socket. The io_context has work until
+  // close().
+  ReadySet(boost::asio::io_context& io, std::function<void(void* who)> serve);
+
+  // Waits for input of a non-blocking socket, until it is closed. False: that is not possible.
+  [[nodiscard]] bool add(int fd, void* who) noexcept;
+  // From now on for input or for output.
+  void expect(int fd, void* who, Need need) noexcept;
+
+  void close() noexcept;
+
+ private:
+  static constexpr int together_max = 64;
+  static constexpr int rounds_max = 8;  // before others of this thread have their turn
+
+  void watch();
+  void serve_ready();
+
+  boost::asio::posix::stream_descriptor epoll_;
+  std::function<void(void*)> serve_;
+};
+
+}  // namespace headgate::server
