@@ -53,7 +53,7 @@ class Bench:
 
     def __init__(self, build):
         self.headgate = pathlib.Path(build).resolve() / 'bin/headgate'
-        self.paced_load = pathlib.Path(build).resolve() / 'bin/compare_resp_load'
+        self.our_load = pathlib.Path(build).resolve() / 'bin/compare_resp_load'
         self.redis_benchmark = program('redis-benchmark')
         if not self.headgate.exists():
             raise RuntimeError(f'there is no {self.headgate}; build it with ./dev build')
@@ -131,20 +131,21 @@ class Bench:
             raise RuntimeError(f'redis-benchmark {variant.name} failed:\n{output}{errors}')
         return float(rows[0]['rps'])
 
-    def paced(self, variant, rate, seconds):
-        """Sends at that rate; returns the latencies' 99th percentile [us]."""
+    def lean_load(self, variant, seconds, rate=0):
+        """Asks one by one, at that rate or else as fast as it can, with less work than
+        redis-benchmark does. Returns what compare_resp_load says."""
         words = [word.replace('__rand_int__', '{}') for word in variant.words]
-        process = self.spawn([self.paced_load, '--port', self.ports[variant.server],
-                              '--connections', CONNECTIONS, '--seconds', seconds, '--keys', KEYS,
-                              '--rate', rate, *words], self.load_core, stdout=subprocess.PIPE)
+        process = self.spawn([self.our_load, '--port', self.ports[variant.server], '--connections',
+                              CONNECTIONS, '--seconds', seconds, '--keys', KEYS, '--rate', rate,
+                              *words], self.load_core, stdout=subprocess.PIPE)
         output, _ = process.communicate()
         self.running.remove(process)
         if process.returncode != 0:
             raise RuntimeError(f'compare_resp_load {variant.name} failed')
         said = json.loads(output)
-        if said['errors'] or said['requests'] < 0.95 * rate * said['seconds']:
-            raise RuntimeError(f'{variant.name} did not keep up with {rate:,.0f} requests/s: {said}')
-        return said['p99']
+        if said['errors']:
+            raise RuntimeError(f'{variant.name} was answered with {said["errors"]} errors')
+        return said
 
     def resident(self, server):
         """[MiB]"""
@@ -262,6 +263,14 @@ def compare(build, rounds, seconds, say):
 
         alone, target = stage(1, ping, throttle)
         target(ping, 1.0)
+        rates = {ping: [], throttle: []}
+        for _ in range(rounds):
+            for variant, reached in rates.items():
+                said = bench.lean_load(variant, seconds)
+                reached.append(said['requests'] / said['seconds'])
+        pings, throttles = (statistics.median(reached) for reached in rates.values())
+        say(f'  with a lighter load generator: {pings:,.0f} and {throttles:,.0f} requests/s, '
+            f'{throttles / pings:.3f}')
         _, target = stage(16, get, lua, throttle)
         target(get, 1.0)
         target(lua, 8.0)
@@ -269,7 +278,8 @@ def compare(build, rounds, seconds, say):
         target(get, 1.2)
 
         rate = alone.median(throttle.name) / 2
-        p99 = statistics.median(bench.paced(throttle, rate, seconds) for _ in range(rounds))
+        p99 = statistics.median(bench.lean_load(throttle, seconds, rate)['p99']
+                                for _ in range(rounds))
         say(f'\nCL.THROTTLE at half of that load, {rate:,.0f}/s: 99 % within {p99:,.0f} us of when '
             'they were due')
         targets.append((p99 <= P99_MAX, 'CL.THROTTLE at half the load, 99 % within',
