@@ -16,7 +16,9 @@ class Pace {
   explicit Pace(Instant start) noexcept : last_(start) {}
 
   [[nodiscard]] Instant next() const noexcept { return {last_.ns + interval_}; }
-  void begin(Instant now) noexcept { last_.ns = std::max(last_.ns + interval_, now.ns - slack); }
+  void begin(Instant now) noexcept {
+    last_.ns = std::clamp(last_.ns + interval_, now.ns - slack, now.ns);
+  }
 
   [[nodiscard]] Nanos interval() const noexcept { return interval_; }
   void set_interval(Nanos interval) noexcept { interval_ = interval; }
