@@ -89,7 +89,11 @@ HttpParser::State HttpParser::fail(boost::beast::error_code error) noexcept {
     return fail(431, "the head of a request may have 16 KiB and 100 fields");
   }
   if (error == http::error::body_limit) return fail(413, "a body may have 64 KiB");
-  if (error == http::error::bad_version) return fail(505, "expected HTTP/1.1 or HTTP/1.0");
+  if (error == http::error::bad_version) {
+    const std::string_view line = request_.bytes_.substr(0, request_.bytes_.find('\n'));
+    if (line.ends_with('\r')) return fail(505, "expected HTTP/1.1 or HTTP/1.0");
+    return fail(400, "expected lines that end with CR LF");
+  }
   if (error == http::error::bad_method) return fail(400, "expected a method");
   if (error == http::error::bad_target) return fail(400, "malformed target");
   if (error == http::error::bad_field) return fail(400, "malformed field name");
