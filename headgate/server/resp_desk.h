@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <string>
+#include <utility>
 
 #include "headgate/server/station.h"
 #include "headgate/server/throttle_batch.h"

@@ -109,8 +109,10 @@ void RespDoor::open(Socket socket) {
     send(socket.native_handle(), full.data(), full.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     return;
   }
-  Client& client = resting_.emplace_back(socket.native_handle(), desk_);
-  socket.release();
+  if (!attempt([&] { resting_.emplace_back(socket.native_handle(), desk_); })) return;
+  Client& client = resting_.back();
+  error_code ignored;
+  socket.release(ignored);
   sight.connected(DoorKind::resp);
   client.self = std::prev(resting_.end());
   client.since = now_;

@@ -1,7 +1,5 @@
 #include "headgate/server/throttle_limits.h"
 
-#include <utility>
-
 namespace headgate::server {
 
 std::size_t ThrottleLimits::home(const ThrottleRate& rate) noexcept {

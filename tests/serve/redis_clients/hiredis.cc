@@ -1,4 +1,4 @@
-// hiredis against the RESP door: `hiredis_client PORT`. Exit status 1 says what was not as promised.
+// hiredis against the RESP door: `hiredis_client PORT`. Exit status 1: it says what was not so.
 
 #include <hiredis/hiredis.h>
 
