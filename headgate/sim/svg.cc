@@ -298,14 +298,6 @@ class Drawing {
   }
 
   void mark(Mark mark, Tone tone, double x, double y) {
-    const std::string name(name_of(tone));
-    if (mark == Mark::cross) {
-      constexpr double arm = 3.2;
-      path("M" + px(x - arm) + ' ' + px(y - arm) + "L" + px(x + arm) + ' ' + px(y + arm) + "M" +
-               px(x - arm) + ' ' + px(y + arm) + "L" + px(x + arm) + ' ' + px(y - arm),
-           line_of(tone), "1.6");
-      return;
-    }
     out_ += "<circle " + look(tone, mark == Mark::dot ? Fill::solid : Fill::hollow) + " cx=\"" +
             px(x) + "\" cy=\"" + px(y) + "\" r=\"3.4\"/>\n";
   }

@@ -16,7 +16,7 @@ namespace headgate::sim {
 // Colours by their role. Each is one for light surroundings and one for dark ones.
 enum class Tone : std::uint8_t { first, second, third, quiet };
 enum class Fill : std::uint8_t { solid, faint, striped, hollow };
-enum class Mark : std::uint8_t { dot, ring, cross };
+enum class Mark : std::uint8_t { dot, ring };
 
 // All places are in the units of the axes. What lies beyond an axis is drawn at its end.
 struct Point {

@@ -47,7 +47,7 @@ Figure everything(const std::string& text) {
   plot.y = {text, 0, 4, round_ticks(0, 4)};
   plot.series = {Curve{{{0, 1}, {3, 2}}, true, Tone::third, text},
                  Bars{{{1, 2, 0, 3}}, Tone::second, Fill::striped, text},
-                 Marks{{{1, 2}}, Mark::cross, Tone::first, text}, Level{3, text}};
+                 Marks{{{1, 2}}, Mark::ring, Tone::first, text}, Level{3, text}};
   return {text, text, {plot, plot}};
 }
 

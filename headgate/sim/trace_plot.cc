@@ -29,7 +29,7 @@ TimeUnit unit_for(double span) {
   return span >= 0.003 || span == 0 ? TimeUnit{"s", 1} : TimeUnit{"ms", 0.001};
 }
 
-// "2026-01-01 12:00:00 UTC"; as seconds where no such date can be written.
+// "2026-01-01 12:00:00 UTC", or in other words where no such date can be written.
 std::string date_text(Nanos ns) {
   const Nanos seconds = floor_div(ns, nanos_per_second);
   const auto time = static_cast<std::time_t>(seconds);
@@ -54,6 +54,7 @@ struct Track {
   std::string title;
   std::string unit;
   double quota = 0;
+  bool enforced = true;  // a denial by another policy takes nothing of this one
   std::vector<Request> requests;
   std::vector<Point> left;
   std::vector<Point> given_back;
@@ -157,8 +158,9 @@ class TracePlot {
       const double x = at(line.at.ns);
       const auto units = static_cast<double>(line.questions[i].cost);
       if (line.op == limit::Op::spend && units > 0) {
-        one.requests.push_back(
-            {x, units, answers->verdict.admitted && answers->results[i].admitted});
+        const bool admitted =
+            answers->results[i].admitted && (answers->verdict.admitted || !one.enforced);
+        one.requests.push_back({x, units, admitted});
       } else if (line.op == limit::Op::refund && !one.left.empty()) {
         one.given_back.push_back({x, one.left.back().y});
       }
@@ -191,6 +193,7 @@ class TracePlot {
     track.question = {question.policy, question.key, 0};
     track.title = title_of(match, question.key);
     track.unit = match.policy->unit;
+    track.enforced = match.enforced();
     track.quota = static_cast<double>(match.grant->quota.units);
     tracks_.push_back(std::move(track));
     return tracks_.size() - 1;
