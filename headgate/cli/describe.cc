@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "headgate/policy/algorithm.h"
+#include "headgate/policy/envoy_limit.h"
 
 namespace headgate::cli {
 namespace {
@@ -95,21 +96,28 @@ std::string quota_text(const policy::Policy& policy, const limit::Quota& quota) 
   return units + " per " + duration_text(quota.window);
 }
 
+// What a policy grants where nothing else is said, and how it counts.
+std::string law_text(const policy::Policy& policy) {
+  const policy::Grant& own = policy.grants.front();
+  if (!own.unlimited) return quota_text(policy, own.quota) + ", " + algorithm_text(policy.terms);
+  const bool domain = std::any_of(policy.grants.begin(), policy.grants.end(),
+                                  [](const auto& grant) { return grant.envoy != nullptr; });
+  return domain ? "a domain of Envoy's, " + algorithm_text(policy.terms)
+                : "no limit but for overrides";
+}
+
 // A moving window keeps a record for each moment at which units were taken.
 std::string log_text(const policy::Policy& policy) {
+  const policy::Grant& own = policy.grants.front();
   const std::uint64_t records =
-      std::min<std::uint64_t>(policy.terms.log, policy.grants.front().quota.units);
+      own.unlimited ? policy.terms.log : std::min<std::uint64_t>(policy.terms.log, own.quota.units);
   return "at most " + std::to_string(records) + " records a partition, of 16 bytes each";
 }
 
 }  // namespace
 
 std::string describe(const policy::Policy& policy) {
-  const policy::Grant& own = policy.grants.front();
-  std::string out =
-      policy.name + ": " +
-      (own.unlimited ? "no limit but for overrides"
-                     : quota_text(policy, own.quota) + ", " + algorithm_text(policy.terms));
+  std::string out = policy.name + ": " + law_text(policy);
   if (policy.mode == policy::Mode::shadow) out += ", shadow: decides and counts, never denies";
   if (policy.mode == policy::Mode::off) out += ", off";
   out += '\n';
@@ -137,7 +145,14 @@ std::string describe(const policy::Policy& policy) {
       break;
     }
     const policy::Grant& grant = policy.grants[i];
-    put(i == 1 ? "overrides" : "", grant.unlimited ? "unlimited" : quota_text(policy, grant.quota));
+    const std::string quota = grant.unlimited ? "unlimited" : quota_text(policy, grant.quota);
+    if (grant.envoy == nullptr) {
+      put(i == 1 ? "overrides" : "", quota);
+    } else {
+      put(i == 1 ? "limits" : "", grant.envoy->title + ": " + quota +
+                                      (grant.shadow ? ", shadow" : "") +
+                                      (grant.envoy->quota_mode ? ", quota mode" : ""));
+    }
   }
   return out;
 }

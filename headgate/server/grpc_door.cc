@@ -33,6 +33,8 @@ constexpr int metadata_bytes_max = 16 * 1024;
 constexpr int streams_max = 4096;                           // of one connection
 constexpr std::size_t memory_max = std::size_t{256} << 20;  // of all connections together
 constexpr int calls_a_thread = 256;  // that are ready for a request; more wait inside gRPC
+// A call takes microseconds. What is still there after this time is the watch of a health check.
+constexpr std::chrono::seconds grace{1};
 
 grpc::Status status_of(const EnvoyFault& fault) {
   switch (fault.kind) {
@@ -212,7 +214,7 @@ class GrpcService final : public Service {
   void stop(Clock::time_point deadline) noexcept override {
     if (server_ == nullptr) return;
     server_->GetHealthCheckService()->Shutdown();
-    const auto left = std::max(deadline - Clock::now(), Clock::duration::zero());
+    const auto left = std::clamp<Clock::duration>(deadline - Clock::now(), {}, grace);
     server_->Shutdown(std::chrono::system_clock::now() + left);
     for (Lane& lane : lanes_) lane.shut_down();
     for (Lane& lane : lanes_) lane.join();
