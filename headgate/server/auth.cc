@@ -63,9 +63,8 @@ std::string_view word(Guess guess) noexcept {
 
 // For proxies that do not hand on the status, or nothing but fields.
 void tell_facts(const gate::Verdict& verdict, HttpReply& reply) {
-  const bool denied = verdict.outcome == gate::Outcome::denied;
-  reply.field("X-Headgate-Status", denied ? std::uint64_t{verdict.status()} : 200);
   reply.field("X-Headgate-Verdict", word(verdict.outcome));
+  if (verdict.outcome == gate::Outcome::denied) reply.field("X-Headgate-Status", verdict.status());
   if (verdict.denier != nullptr) reply.field("X-Headgate-Policy", verdict.denier->name);
   if (verdict.remaining) reply.field("X-Headgate-Remaining", *verdict.remaining);
 }

@@ -30,7 +30,8 @@ void HttpParser::reset() {
   request_.method_ = request_.path_ = request_.query_ = request_.body_ = {};
   request_.chunked_body_.clear();
   taken_ = 0;
-  head_done_ = awaits_continue_ = false;
+  head_done_ = awaits_continue_ = has_encoding_ = expects_ = false;
+  hosts_ = 0;
   fault_ = {};
 }
 
@@ -62,16 +63,15 @@ HttpParser::State HttpParser::parse(std::string_view bytes) {
 HttpParser::State HttpParser::end_head() {
   head_done_ = true;
   if (taken_ > head_max) return fail(http::error::header_limit);
-  if (request_.line("transfer-encoding", 0)) {
+  if (has_encoding_) {
     if (request_.is_http_1_0()) return fail(400, "HTTP/1.0 has no Transfer-Encoding");
     if (!beast_->chunked()) return fail(501, "the only Transfer-Encoding here is chunked");
   }
-  const bool has_host = request_.line("host", 0).has_value();
-  if ((!has_host && !request_.is_http_1_0()) || request_.line("host", 1)) {
+  if ((hosts_ == 0 && !request_.is_http_1_0()) || hosts_ > 1) {
     return fail(400, "expected exactly one Host field");
   }
-  if (const auto expectation = request_.line("expect", 0)) {
-    if (!same_name(*expectation, "100-continue")) {
+  if (expects_) {
+    if (!same_name(*request_.first("expect"), "100-continue")) {
       return fail(417, "the only expectation that is met here is 100-continue");
     }
     awaits_continue_ = !request_.is_http_1_0();
@@ -125,7 +125,7 @@ void HttpParser::Beast::on_request_impl(http::verb, Text method, Text target, in
   if (question != std::string_view::npos) request.query_ = to_.place(text.substr(question + 1));
 }
 
-void HttpParser::Beast::on_field_impl(http::field, Text name, Text value, Error& error) {
+void HttpParser::Beast::on_field_impl(http::field field, Text name, Text value, Error& error) {
   if (to_.head_done_) return;  // trailers of a chunked body
   HttpRequest& request = to_.request_;
   if (request.count_ == HttpRequest::fields_max) {
@@ -140,6 +140,9 @@ void HttpParser::Beast::on_field_impl(http::field, Text name, Text value, Error&
     error = http::error::bad_value;
     return;
   }
+  if (field == http::field::host) ++to_.hosts_;
+  if (field == http::field::transfer_encoding) to_.has_encoding_ = true;
+  if (field == http::field::expect) to_.expects_ = true;
   request.fields_[request.count_++] = {
       to_.place(view(name)), value.empty() ? HttpRequest::Place{} : to_.place(view(value))};
 }

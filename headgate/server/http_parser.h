@@ -82,6 +82,9 @@ class HttpParser {
   std::size_t taken_ = 0;
   bool head_done_ = false;
   bool awaits_continue_ = false;
+  bool has_encoding_ = false;  // a Transfer-Encoding
+  bool expects_ = false;       // an Expect
+  unsigned hosts_ = 0;         // Host fields
   HttpFault fault_;
 };
 

@@ -18,7 +18,7 @@ int new_epoll() {
 
 }  // namespace
 
-ReadySet::ReadySet(boost::asio::io_context& io, std::function<void(void*)> serve)
+ReadySet::ReadySet(boost::asio::io_context& io, std::function<void(Ready)> serve)
     : epoll_(io, new_epoll()), serve_(std::move(serve)) {
   watch();
 }
@@ -53,10 +53,13 @@ void ReadySet::watch() {
 
 void ReadySet::serve_ready() {
   std::array<epoll_event, together_max> events;
+  std::array<void*, together_max> who;
   for (int round = 0; round < rounds_max && epoll_.is_open(); ++round) {
-    const int ready = epoll_wait(epoll_.native_handle(), events.data(), together_max, 0);
-    if (ready <= 0) return;
-    for (int i = 0; i < ready; ++i) serve_(events[static_cast<std::size_t>(i)].data.ptr);
+    const int count = epoll_wait(epoll_.native_handle(), events.data(), together_max, 0);
+    if (count <= 0) return;
+    const auto ready = static_cast<std::size_t>(count);
+    for (std::size_t i = 0; i < ready; ++i) who[i] = events[i].data.ptr;
+    serve_(std::span(who).first(ready));
   }
 }
 
