@@ -151,8 +151,9 @@ std::string algorithms(const Findings& findings, const policy::Policy& policy) {
     table.add("<code>" + text(one.algorithm) + "</code>", one.denied, one.admitted + one.denied);
   }
   if (!any) return {};
-  return figure(
-             [&](double width) { return algorithms_figure(findings.algorithms, policy, width); }) +
+  return "<h3>The busiest window under each algorithm</h3>\n" + figure([&](double width) {
+           return algorithms_figure(findings.algorithms, policy, width);
+         }) +
          std::move(table).done();
 }
 

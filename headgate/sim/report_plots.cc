@@ -85,7 +85,7 @@ std::string short_name(const std::string& algorithm) {
 Figure over_time(const Timeline& timeline, double width, double height) {
   const double step = seconds(timeline.width());
   const double begin = seconds(timeline.begin().ns);
-  Bars admitted{{}, Tone::first, Fill::faint, "admitted"};
+  Bars admitted{{}, Tone::first, Fill::solid, "admitted"};
   Bars denied{{}, Tone::second, Fill::solid, "denied"};
   double most = 0;
   double at = begin;
@@ -146,7 +146,7 @@ Figure demand_figure(const Summary& summary, std::size_t policy, double width) {
 
 Figure algorithms_figure(std::span<const UnderAlgorithm> all, const policy::Policy& policy,
                          double width) {
-  Bars peaks{{}, Tone::first, Fill::faint, "admitted to one partition"};
+  Bars peaks{{}, Tone::first, Fill::solid, "admitted to one partition"};
   Axis x{"", 0, 1, {}};
   const auto quota = static_cast<double>(policy.grants.front().quota.units);
   double most = quota;

@@ -1,0 +1,63 @@
+// Any bytes are read as lines of an access log or refused with a reason; what is read is in range,
+// and comes back from the bytes that it is kept as.
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "headgate/sim/log_format.h"
+#include "headgate/sim/log_time.h"
+#include "headgate/sim/record.h"
+
+namespace {
+
+using namespace headgate::sim;
+
+void require(bool holds) {
+  if (!holds) std::abort();
+}
+
+headgate::policy::Looks everything() {
+  headgate::policy::Looks looks;
+  looks.method = looks.host = looks.path = looks.query = true;
+  looks.request_headers = {"cookie", "referer", "user-agent", "x-plan"};
+  looks.response_headers = {"x-cost"};
+  return looks;
+}
+
+void check(const LogEntry& entry, const Layout& layout, RecordWriter& writer, Record& record) {
+  require(entry.at >= 0 && entry.at / 1'000'000'000 < log_seconds_max);
+  require(entry.status <= 999 && entry.took >= 0);
+  record.read(writer.write(entry, 7));
+  require(record.line() == 7 && record.took() == entry.took);
+  require(record.request().peer == entry.peer && record.request().method == entry.method);
+  require(record.response().status == entry.status);
+  require(record.response().body_bytes == entry.response_bytes);
+  require(record.request().body_bytes == entry.request_bytes);
+  for (std::size_t i = 0; i < layout.headers.size(); ++i) {
+    const WantedHeader& header = layout.headers[i];
+    const auto* headers = header.of_response ? record.response().headers : record.request().headers;
+    require(headers->line(header.name, 0) == entry.headers[i]);
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view input(reinterpret_cast<const char*>(data), size);
+  const FieldNames names;
+  static_cast<void>(detect(input, names));
+  const Layout layout(everything());
+  RecordWriter writer(layout);
+  Record record(layout);
+  for (const LogFormat format : {LogFormat::combined, LogFormat::common, LogFormat::json}) {
+    const auto reader = make_reader(format, names, layout.headers);
+    LogEntry entry;
+    for (std::string_view rest = input; !rest.empty();) {
+      const std::string_view line = rest.substr(0, rest.find('\n'));
+      rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+      if (reader->read(line, entry).empty()) check(entry, layout, writer, record);
+    }
+  }
+  return 0;
+}
