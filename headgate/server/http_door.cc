@@ -23,7 +23,10 @@ class HttpDoor final : public Door {
  public:
   HttpDoor(Station& station, boost::asio::io_context& io, const DoorOptions& options)
       : desk_(station, options),
-        ready_(io, [this](void* who) { serve(*static_cast<Client*>(who)); }),
+        ready_(io,
+               [this](ReadySet::Ready ready) {
+                 for (void* who : ready) serve(*static_cast<Client*>(who));
+               }),
         timer_(io) {}
 
   void open(Socket socket) override {

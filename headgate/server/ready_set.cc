@@ -60,6 +60,7 @@ void ReadySet::serve_ready() {
     const auto ready = static_cast<std::size_t>(count);
     for (std::size_t i = 0; i < ready; ++i) who[i] = events[i].data.ptr;
     serve_(std::span(who).first(ready));
+    if (ready < together_max) return;  // who has become ready since then is told of later
   }
 }
 

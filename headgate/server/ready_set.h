@@ -3,8 +3,10 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
 
 namespace headgate::server {
 
@@ -18,26 +20,31 @@ enum class Need : std::uint8_t {
 // are ready, and none of them costs a system call for waiting again.
 class ReadySet {
  public:
-  // `serve` is called with who is ready, and may close any socket. The io_context has work until
-  // close().
-  ReadySet(boost::asio::io_context& io, std::function<void(void* who)> serve);
+  // Of one call: who was ready, each once.
+  static constexpr std::size_t together_max = 64;
+  using Ready = std::span<void* const>;
+
+  // `serve` is called with some of those that are ready, and may close their sockets. The
+  // io_context has work until close().
+  ReadySet(boost::asio::io_context& io, std::function<void(Ready who)> serve);
 
   // Waits for input of a non-blocking socket, until it is closed. False: that is not possible.
   [[nodiscard]] bool add(int fd, void* who) noexcept;
   // From now on for input or for output.
   void expect(int fd, void* who, Need need) noexcept;
 
+  // Serves those that are ready now.
+  void serve_ready();
+
   void close() noexcept;
 
  private:
-  static constexpr int together_max = 64;
   static constexpr int rounds_max = 8;  // before others of this thread have their turn
 
   void watch();
-  void serve_ready();
 
   boost::asio::posix::stream_descriptor epoll_;
-  std::function<void(void*)> serve_;
+  std::function<void(Ready)> serve_;
 };
 
 }  // namespace headgate::server
