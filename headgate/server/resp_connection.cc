@@ -33,7 +33,7 @@ void RespConnection::hear(std::span<char> room, std::string& replies) {
   }
 }
 
-RespConnection::Need RespConnection::tell(std::string& replies) {
+Need RespConnection::tell(std::string& replies) {
   if (phase_ == Phase::gone) return Need::nothing;
   if (!unsent_.empty()) {
     if (!send(std::exchange(unsent_, {}))) return Need::nothing;
@@ -82,7 +82,7 @@ bool RespConnection::send(std::string_view bytes) {
   return true;
 }
 
-RespConnection::Need RespConnection::linger() {
+Need RespConnection::linger() {
   phase_ = Phase::lingering;
   return shutdown(fd_, SHUT_WR) == 0 ? Need::input : Need::nothing;
 }

@@ -8,6 +8,7 @@
 
 #include "headgate/net/resp_reader.h"
 #include "headgate/server/input_buffer.h"
+#include "headgate/server/ready_set.h"
 #include "headgate/server/resp_session.h"
 
 namespace headgate::server {
@@ -23,17 +24,12 @@ class RespConnection {
   RespConnection(const RespConnection&) = delete;
   RespConnection& operator=(const RespConnection&) = delete;
 
-  enum class Need : std::uint8_t {
-    input,
-    output,  // the client does not read its replies: until it does, nothing is read of it
-    nothing  // it is done, and may go
-  };
-
   // Reads at most once, perhaps into `room`, and answers what is whole. Appends to `replies`, at
   // the latest when the desk's throttles are flushed.
   void hear(std::span<char> room, std::string& replies);
 
-  // Sends these replies, or what is owed. Returns what it needs next.
+  // Sends these replies, or what is owed. Returns what it needs next: output, if the client does
+  // not read its replies; until it does, nothing is read of it.
   Need tell(std::string& replies);
 
   // Whether the last call of both has got anything done: a command answered, or all that was owed

@@ -1,21 +1,14 @@
-// Connections are watched by an epoll of the door's own, which Asio watches as one descriptor. So
-// one wait tells of all that are ready, and they are served together; and a request costs one
-// recv() and one send(), and no system call or allocation for arming a wait.
-
 #include "headgate/server/resp_door.h"
 
-#include <sys/epoll.h>
 #include <sys/socket.h>
 
 #include <array>
-#include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <exception>
 #include <list>
 #include <span>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -26,19 +19,10 @@ namespace headgate::server {
 namespace {
 
 using boost::system::error_code;
-using Need = RespConnection::Need;
 
 constexpr std::size_t input_bytes = std::size_t{64} << 10;
-constexpr std::size_t together_max = 64;  // connections
-constexpr int rounds_max = 8;             // before the thread's other doors have their turn
 constexpr std::chrono::seconds tick{1};
 constexpr std::string_view full = "-ERR max number of clients reached\r\n";
-
-int new_epoll() {
-  const int fd = epoll_create1(EPOLL_CLOEXEC);
-  if (fd < 0) throw std::system_error(errno, std::generic_category(), "epoll_create1");
-  return fd;
-}
 
 // Whether there was memory enough: who needs more than there is goes, the others stay.
 template <class Act>
@@ -57,10 +41,8 @@ class RespDoor final : public Door {
       : options_(options),
         desk_(station, options.token),
         input_(input_bytes),
-        ready_(io, new_epoll()),
-        timer_(io) {
-    watch();
-  }
+        ready_(io, [this](ReadySet::Ready ready) { serve(ready); }),
+        timer_(io) {}
 
   void open(Socket socket) override;
   void stop() noexcept override;
@@ -78,11 +60,8 @@ class RespDoor final : public Door {
   };
   using Clients = std::list<Client>;  // longest waiting first
 
-  void watch();
-  void serve_ready();
-  bool serve_some();
+  void serve(ReadySet::Ready ready);
   void tell(Client& client, std::string& replies);
-  void wait_for(Client& client, Need need);
   void note(Client& client);
   void close(Client& client);
   void start_ticking();
@@ -92,8 +71,8 @@ class RespDoor final : public Door {
   const DoorOptions& options_;
   RespDesk desk_;
   std::vector<char> input_;
-  std::array<std::string, together_max> replies_;
-  boost::asio::posix::stream_descriptor ready_;  // our epoll
+  std::array<std::string, ReadySet::together_max> replies_;
+  ReadySet ready_;
   boost::asio::steady_timer timer_;
   bool ticking_ = false;
   std::uint64_t now_ = 0;  // [ticks]
@@ -116,46 +95,22 @@ void RespDoor::open(Socket socket) {
   sight.connected(DoorKind::resp);
   client.self = std::prev(resting_.end());
   client.since = now_;
-  epoll_event event{};
-  event.events = EPOLLIN;
-  event.data.ptr = &client;
-  if (epoll_ctl(ready_.native_handle(), EPOLL_CTL_ADD, client.connection.fd(), &event) != 0) {
-    return close(client);
-  }
+  if (!ready_.add(client.connection.fd(), &client)) return close(client);
   if (!ticking_) start_ticking();
 }
 
-void RespDoor::watch() {
-  ready_.async_wait(boost::asio::posix::stream_descriptor::wait_read, [this](error_code error) {
-    if (error) return;
-    serve_ready();
-    if (ready_.is_open()) watch();
-  });
-}
-
-void RespDoor::serve_ready() {
-  for (int round = 0; round < rounds_max && serve_some(); ++round) {
-  }
-}
-
-// Serves some of those that are ready. False: nobody was.
-bool RespDoor::serve_some() {
-  std::array<epoll_event, together_max> events;
-  const int ready = epoll_wait(ready_.native_handle(), events.data(), together_max, 0);
-  if (ready <= 0) return false;
-  const auto clients = std::span(events).first(static_cast<std::size_t>(ready));
-  for (std::size_t i = 0; i < clients.size(); ++i) {
+// Hears them all before it tells any, so that they are decided together.
+void RespDoor::serve(ReadySet::Ready ready) {
+  const auto client = [&](std::size_t i) -> Client& { return *static_cast<Client*>(ready[i]); };
+  for (std::size_t i = 0; i < ready.size(); ++i) {
     replies_[i].clear();
-    auto& client = *static_cast<Client*>(clients[i].data.ptr);
-    client.failed = !attempt([&] { client.connection.hear(input_, replies_[i]); });
+    client(i).failed = !attempt([&] { client(i).connection.hear(input_, replies_[i]); });
   }
   const bool flushed = attempt([&] { desk_.throttles.flush(); });
-  for (std::size_t i = 0; i < clients.size(); ++i) {
-    auto& client = *static_cast<Client*>(clients[i].data.ptr);
-    if (!flushed) client.failed = true;
-    tell(client, replies_[i]);
+  for (std::size_t i = 0; i < ready.size(); ++i) {
+    if (!flushed) client(i).failed = true;
+    tell(client(i), replies_[i]);
   }
-  return true;
 }
 
 void RespDoor::tell(Client& client, std::string& replies) {
@@ -168,16 +123,8 @@ void RespDoor::tell(Client& client, std::string& replies) {
     end_if_done();
     return;
   }
-  if (need != client.need) wait_for(client, need);
+  if (need != client.need) ready_.expect(client.connection.fd(), &client, client.need = need);
   note(client);
-}
-
-void RespDoor::wait_for(Client& client, Need need) {
-  client.need = need;
-  epoll_event event{};
-  event.events = need == Need::input ? EPOLLIN : EPOLLOUT;
-  event.data.ptr = &client;
-  epoll_ctl(ready_.native_handle(), EPOLL_CTL_MOD, client.connection.fd(), &event);
 }
 
 // Keeps both lists in the order of `since`.
@@ -218,15 +165,14 @@ void RespDoor::close_overdue(Clients& clients, std::chrono::seconds allowed) {
 
 void RespDoor::stop() noexcept {
   stopping_ = true;
-  serve_ready();  // what has come by now is answered
+  ready_.serve_ready();  // what has come by now is answered
   while (!resting_.empty()) close(resting_.front());
   end_if_done();
 }
 
 void RespDoor::end_if_done() {
   if (!stopping_ || !resting_.empty() || !busy_.empty()) return;
-  error_code ignored;
-  ready_.close(ignored);
+  ready_.close();
   timer_.cancel();
 }
 
