@@ -1,5 +1,10 @@
 """The HTTP door as bytes on a connection."""
+import contextlib
 import json
+import os
+import pathlib
+import re
+import resource
 import socket
 import threading
 
@@ -284,3 +289,38 @@ policies:
         server.reload('version: 1\npolicies: [{name: new, quota: 1, window: 1s}]')
         said = json.loads(connection.ask('/v1/policies').body)
         assert (said['number'], [p['name'] for p in said['policies']]) == (2, ['new'])
+
+
+def resident(pid):
+    """Memory of a process [bytes]."""
+    status = pathlib.Path(f'/proc/{pid}/status').read_text()
+    return int(re.search(r'VmRSS:\s+(\d+) kB', status)[1]) * 1024
+
+
+@pytest.mark.skipif(bool(os.environ.get('HEADGATE_SANITIZE')), reason='sanitizers keep memory')
+def test_connections_that_wait_cost_little(serve):
+    count = 2000
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard < count + 100:
+        pytest.skip(f'only {hard} open files are allowed here')
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    try:
+        server = serve(arguments=('--threads', '1'))
+        with contextlib.ExitStack() as stack:
+            connections = [stack.enter_context(Connection(server.port)) for _ in range(100)]
+            for connection in connections:
+                assert connection.ask('/healthz').status == 200
+            before = resident(server.process.pid)
+            more = [stack.enter_context(Connection(server.port)) for _ in range(count)]
+            for connection in more:
+                assert connection.ask('/healthz').status == 200
+            assert (resident(server.process.pid) - before) / count < 2048
+            for connection in more:
+                connection.send(b'GET /healthz HTTP/1.1\r\n')  # half-open
+            assert connections[0].ask('/healthz').status == 200
+            assert (resident(server.process.pid) - before) / count < 8192
+            for connection in more:
+                connection.send(b'Host: h\r\n\r\n')
+                assert connection.receive().status == 200
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
