@@ -58,8 +58,8 @@ class Allowance {
   [[nodiscard]] Next next(Instant now, const Traffic& traffic, Mode mode,
                           std::uint64_t rest) const noexcept;
 
-  // Whether its time was over when a request began that now was answered without naming it: the
-  // server has dropped it, or changed its name.
+  // Whether its time was over when a request began that was answered, and the answer has told
+  // nothing about it: the server has dropped it, or changed its name.
   [[nodiscard]] bool vanished(const Request& answered) const noexcept {
     return probe_ != 0 && answered.number >= probe_;
   }

@@ -93,7 +93,7 @@ void Pacer::hear_members(const Request& request, const Answer& answer, Instant n
     for (Allowance& allowance : allowances_) allowance.lost(request.number);  // it told nothing
     return;
   }
-  forget_what_vanished(request, answer.view);
+  forget_other_partitions(answer.view);
   // No more than are kept: so that the pairs of them are few.
   const std::size_t count = std::min(members.size(), allowances_max);
   bool slots = false;
@@ -110,6 +110,8 @@ void Pacer::hear_members(const Request& request, const Answer& answer, Instant n
                 answer, now);
   }
   if (!slots) slots_.forget();
+  std::erase_if(allowances_,
+                [&](const Allowance& allowance) { return allowance.vanished(request); });
 }
 
 void Pacer::hear_member(const field::Member& member, std::size_t ordinal, const Request& request,
@@ -131,17 +133,16 @@ void Pacer::hear_member(const field::Member& member, std::size_t ordinal, const 
                  options_);
 }
 
-// A limit whose time is over and that the answer does not name; and one whose policy the answer
-// names for another partition, where we seem to be now.
-void Pacer::forget_what_vanished(const Request& request, const field::ResponseView& view) {
+// Of the policies that the answer names: we seem to be in the partitions that it names.
+void Pacer::forget_other_partitions(const field::ResponseView& view) {
   std::erase_if(allowances_, [&](const Allowance& allowance) {
-    bool other_partition = false;
+    bool other = false;
     for (const field::Member& member : view.members) {
       if (text_of(member.policy) != allowance.policy()) continue;
       if (text_of(member.pk) == allowance.pk()) return false;
-      other_partition = true;
+      other = true;
     }
-    return other_partition || allowance.vanished(request);
+    return other;
   });
 }
 

@@ -82,7 +82,7 @@ class Pacer {
   void hear_members(const Request& request, const Answer& answer, Instant now);
   void hear_member(const field::Member& member, std::size_t ordinal, const Request& request,
                    const Answer& answer, Instant now);
-  void forget_what_vanished(const Request& request, const field::ResponseView& view);
+  void forget_other_partitions(const field::ResponseView& view);
   void hear_denial(const Request& request, const field::ResponseView& view, Instant now);
   void hear_admission(const Request& request, bool cached) noexcept;
   void block(Instant now, Nanos wait, Why why) noexcept;

@@ -268,6 +268,17 @@ TEST_F(PacerTest, ForgetsWhatTheServerNoLongerSays) {
   EXPECT_FALSE(pacer().standing(now));
 }
 
+TEST_F(PacerTest, ForgetsWhatTheServerNamesOnlyInPart) {
+  exchange(200, {{"RateLimit", R"("p";r=0;t=10, "p";r=0;t=20)"}});
+  pass(20 * second);
+  exchange(200, {{"RateLimit", R"("p";r=100;t=1)"}});
+  EXPECT_LE(wait(), 0.01);
+  exchange(200, {{"X-RateLimit-Limit", "5"}, {"X-RateLimit-Remaining", "0"}});
+  pass(20 * second);
+  exchange(200, {{"X-RateLimit-Limit", "5"}});
+  EXPECT_TRUE(may_go());
+}
+
 TEST_F(PacerTest, OtherUnitsAreNotRequests) {
   exchange(200, {{"RateLimit", R"("bytes";r=3;t=60)"},
                  {"RateLimit-Policy", R"("bytes";q=1000;w=60;qu="content-bytes")"}});
