@@ -247,12 +247,3 @@ def test_progress_is_for_terminals_only(simulate, tmp_path):
     os.close(ours)
     assert process.returncode == 0
     assert b'%' in shown and b'\r\x1b[K' in shown
-
-
-def test_a_log_larger_than_memory_is_sorted_on_disk(simulate, tmp_path):
-    lines = SMALL.read_text().splitlines(keepends=True) * 4000  # more than the sorter holds
-    (tmp_path / 'big.log').write_text(''.join(lines))
-    once = counts(simulate('--json', SMALL, policy='quota: 20, window: 1m, mode: shadow'))
-    many = counts(simulate('--json', 'big.log', policy='quota: 20, window: 1m, mode: shadow'))
-    assert many['requests'] == 4000 * once['requests']
-    assert many['span_s'] == once['span_s']
