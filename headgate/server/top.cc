@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -14,14 +15,15 @@ namespace {
 
 // Adds up what several stations say of a partition, and sorts.
 void merge(std::vector<Sight::Partition>& list, std::size_t length) {
-  std::map<std::pair<std::string_view, std::string_view>, std::size_t> place_of;
+  using Name = std::pair<std::string_view, std::string_view>;
+  std::map<Name, std::size_t> place_of;
   std::vector<Sight::Partition> merged;
   merged.reserve(list.size());  // so that the views into it stay
   for (Sight::Partition& partition : list) {
-    const auto found = place_of.find({partition.policy, partition.key});
+    const auto found = place_of.find(Name(partition.policy, partition.key));
     if (found == place_of.end()) {
       merged.push_back(std::move(partition));
-      place_of.emplace(std::pair(merged.back().policy, merged.back().key), merged.size() - 1);
+      place_of.emplace(Name(merged.back().policy, merged.back().key), merged.size() - 1);
       continue;
     }
     Sight::Partition& sum = merged[found->second];

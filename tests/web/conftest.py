@@ -84,6 +84,7 @@ class Browser:
         self.driver.set_page_load_timeout(PATIENCE)
 
     def open(self, port):
+        self.requested()  # by the page that a browser begins with
         self.origin = f'http://127.0.0.1:{port}'
         self.driver.get(self.origin + '/')
 

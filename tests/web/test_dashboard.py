@@ -1,7 +1,7 @@
 """What people see at the address of the HTTP door."""
 import re
 
-from conftest import PATIENCE, request
+from conftest import request
 
 HOSTILE = '<img src=x onerror=alert(1)>'
 HOSTILE_KEY = '<script>document.title = "broken"</script>'
@@ -27,7 +27,7 @@ def shown(browser, selector):
 
 def test_it_shows_what_happens(serve, load, browser):
     server = serve(POLICIES)
-    load(server.port, CHECKS)
+    asking = load(server.port, CHECKS)
     browser.open(server.port)
     browser.until_live()
 
@@ -56,6 +56,7 @@ def test_it_shows_what_happens(serve, load, browser):
     assert str(server.policy_file) in browser.text('#footer')
 
     # A reload is followed.
+    asking.end()
     server.reload('version: 1\npolicies: [{name: other, quota: 1, window: 1s}]')
     browser.until('document.querySelector("#policies tbody th").innerText === "other"')
     assert 'read 2 times' in browser.text('#footer')
@@ -163,7 +164,6 @@ def test_moments_are_looked_up_with_the_keyboard(serve, load, browser):
     browser.open(server.port)
     browser.until_live()
     browser.until('document.querySelector("#flow .area.admitted")?.getAttribute("d")')
-    slider = browser.driver.switch_to.active_element
     slider = browser.js('document.querySelector("#flow [role=slider]")')
     value = 'document.querySelector("#flow [role=slider]").getAttribute("aria-valuetext")'
     assert browser.js(value).startswith('now: admitted')
