@@ -84,7 +84,6 @@ class Browser:
         self.driver.set_page_load_timeout(PATIENCE)
 
     def open(self, port):
-        self.requested()  # by the page that a browser begins with
         self.origin = f'http://127.0.0.1:{port}'
         self.driver.get(self.origin + '/')
 
@@ -119,11 +118,12 @@ class Browser:
         return [entry['message'] for entry in self.driver.get_log('browser')]
 
     def requested(self):
-        """The URLs of everything that it has asked for."""
+        """The URLs of everything that it has asked for, but for the browser's own pages."""
         messages = (json.loads(entry['message'])['message']
                     for entry in self.driver.get_log('performance'))
-        return [message['params']['request']['url'] for message in messages
+        urls = [message['params']['request']['url'] for message in messages
                 if message['method'] == 'Network.requestWillBeSent']
+        return [url for url in urls if not url.startswith('chrome://')]
 
 
 @pytest.fixture
