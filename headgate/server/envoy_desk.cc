@@ -43,9 +43,10 @@ bool is_over(const gate::CheckResult& result) noexcept {
 void write_status(const gate::CheckResult& result,
                   pb::RateLimitResponse::DescriptorStatus& status) {
   status.set_code(is_over(result) ? pb::RateLimitResponse::OVER_LIMIT : pb::RateLimitResponse::OK);
-  if (result.policy == nullptr) return;
   if (!result.limited) {
-    status.set_limit_remaining(unlimited);
+    status.clear_current_limit();
+    status.clear_duration_until_reset();
+    status.set_limit_remaining(result.policy == nullptr ? 0 : unlimited);
     return;
   }
   pb::RateLimitResponse::RateLimit& limit = *status.mutable_current_limit();
@@ -53,7 +54,10 @@ void write_status(const gate::CheckResult& result,
   limit.set_unit(unit_of(result.grant->quota.window));
   limit.set_name(result.grant->envoy != nullptr ? result.grant->envoy->name : result.policy->name);
   status.set_limit_remaining(clamped(result.decision.remaining));
-  if (result.decision.reset == limit::Decision::no_reset) return;
+  if (result.decision.reset == limit::Decision::no_reset) {
+    status.clear_duration_until_reset();
+    return;
+  }
   // Whole seconds, rounded up: Envoy drops what is below them.
   constexpr std::uint64_t duration_max = 315'576'000'000;
   status.mutable_duration_until_reset()->set_seconds(
@@ -182,9 +186,14 @@ void EnvoyDesk::answer(Response& response) {
   const gate::Ticket& ticket = station_.ticket();
   const bool denied = ticket.verdict.outcome == gate::Outcome::denied;
   response.set_overall_code(denied ? pb::RateLimitResponse::OVER_LIMIT : pb::RateLimitResponse::OK);
-  for (const gate::CheckResult& result : ticket.results) {
-    write_status(result, *response.add_statuses());
+  // Not Clear(), which frees what each status holds.
+  auto& statuses = *response.mutable_statuses();
+  while (static_cast<std::size_t>(statuses.size()) > ticket.results.size()) statuses.RemoveLast();
+  while (static_cast<std::size_t>(statuses.size()) < ticket.results.size()) statuses.Add();
+  for (std::size_t i = 0; i < ticket.results.size(); ++i) {
+    write_status(ticket.results[i], statuses[static_cast<int>(i)]);
   }
+  response.clear_response_headers_to_add();
   Writer out(fields_);
   for (const gate::Line& line : decided_by_->gate().report().write(ticket.verdict.items, out)) {
     add_header(line.name, line.value, response);

@@ -35,7 +35,7 @@ class EnvoyDesk {
 
   explicit EnvoyDesk(Station& station) : station_(station) {}
 
-  // Fills `response`, which is empty before. Nothing was decided where there is a fault.
+  // Replaces `response`, whose memory is used again. Nothing was decided where there is a fault.
   [[nodiscard]] std::optional<EnvoyFault> decide(
       const envoy::service::ratelimit::v3::RateLimitRequest& request,
       envoy::service::ratelimit::v3::RateLimitResponse& response);

@@ -1,8 +1,6 @@
 #include "headgate/server/grpc_door.h"
 
-#include <grpcpp/ext/health_check_service_server_builder_option.h>
 #include <grpcpp/grpcpp.h>
-#include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/resource_quota.h>
 #include <ratelimit.grpc.pb.h>
 #include <spdlog/spdlog.h>
@@ -10,7 +8,6 @@
 
 #include <algorithm>
 #include <deque>
-#include <mutex>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -18,6 +15,8 @@
 
 #include "headgate/server/endpoint.h"
 #include "headgate/server/envoy_desk.h"
+#include "headgate/server/grpc_health.h"
+#include "headgate/server/grpc_queue.h"
 #include "headgate/server/same_secret.h"
 #include "headgate/server/station.h"
 
@@ -33,8 +32,6 @@ constexpr int metadata_bytes_max = 16 * 1024;
 constexpr int streams_max = 4096;                           // of one connection
 constexpr std::size_t memory_max = std::size_t{256} << 20;  // of all connections together
 constexpr int calls_a_thread = 256;  // that are ready for a request; more wait inside gRPC
-// A call takes microseconds. What is still there after this time is the watch of a health check.
-constexpr std::chrono::seconds grace{1};
 
 grpc::Status status_of(const EnvoyFault& fault) {
   switch (fault.kind) {
@@ -59,91 +56,84 @@ bool shows_token(const grpc::ServerContext& context, std::string_view token) {
 // One thread, its queue of events, and the calls that it answers.
 class Lane {
  public:
-  Lane(Engine& engine, const std::string& token, AsyncService& service,
+  Lane(Engine& engine, const std::string& token, AsyncService& service, GrpcHealth::Service& health,
        std::unique_ptr<grpc::ServerCompletionQueue> queue)
       : station_(engine),
         desk_(station_),
         token_(token),
         service_(service),
-        queue_(std::move(queue)) {}
+        queue_(std::move(queue)),
+        health_(health, queue_, pb::RateLimitService::service_full_name()) {}
   Lane(const Lane&) = delete;
   Lane& operator=(const Lane&) = delete;
 
   void start() {
-    thread_ = std::thread([this] { run(); });
+    thread_ = std::thread([this] {
+      for (int i = 0; i < calls_a_thread; ++i) calls_.emplace_back(*this).wait();
+      health_.start();
+      queue_.run();
+    });
   }
 
-  // After the server has shut down: lets the thread see the end of every call.
-  void shut_down() {
-    {
-      const std::lock_guard lock(closing_);
-      closed_ = true;
-    }
-    queue_->Shutdown();
-  }
-  void join() { thread_.join(); }
-  // Of a server that never started.
-  void drain() {
-    void* tag = nullptr;
-    bool ok = false;
-    while (queue_->Next(&tag, &ok)) {
+  // Tells those who watch.
+  void retire() noexcept { health_.stop(); }
+
+  // After the server has shut down, or of one that never started: sees the end of every call.
+  void end() {
+    queue_.shut_down();
+    if (thread_.joinable()) {
+      thread_.join();
+    } else {
+      queue_.run();
     }
   }
 
  private:
   // Waits for a request, then for its answer to be sent, and begins anew.
-  struct Call {
-    std::optional<grpc::ServerContext> context;
-    std::optional<grpc::ServerAsyncResponseWriter<pb::RateLimitResponse>> writer;
-    pb::RateLimitRequest request;
-    pb::RateLimitResponse response;
-    bool answered = false;
+  class Call final : public GrpcEvent {
+   public:
+    explicit Call(Lane& lane) : lane_(lane) {}
+
+    void wait() {
+      answered_ = false;
+      writer_.reset();
+      context_.emplace();
+      writer_.emplace(&*context_);
+      lane_.queue_.wait_for_call([this](grpc::ServerCompletionQueue* queue) {
+        lane_.service_.RequestShouldRateLimit(&*context_, &request_, &*writer_, queue, queue, this);
+      });
+    }
+
+    void happened(bool ok) override {
+      if (answered_) return wait();
+      if (!ok) return;  // the server is shutting down
+      const auto begin = Clock::now();
+      answered_ = true;
+      if (const grpc::Status status = lane_.decide(*context_, request_, response_); status.ok()) {
+        writer_->Finish(response_, status, this);
+        lane_.desk_.told(DoorKind::grpc, (Clock::now() - begin).count());
+      } else {
+        writer_->FinishWithError(status, this);
+      }
+    }
+
+   private:
+    Lane& lane_;
+    std::optional<grpc::ServerContext> context_;
+    std::optional<grpc::ServerAsyncResponseWriter<pb::RateLimitResponse>> writer_;
+    pb::RateLimitRequest request_;
+    pb::RateLimitResponse response_;
+    bool answered_ = false;
   };
 
-  void run() {
-    for (int i = 0; i < calls_a_thread; ++i) wait_for_request(calls_.emplace_back());
-    void* tag = nullptr;
-    bool ok = false;
-    while (queue_->Next(&tag, &ok)) {
-      Call& call = *static_cast<Call*>(tag);
-      if (call.answered) {
-        wait_for_request(call);
-      } else if (ok) {
-        answer(call);
-      }  // else the server is shutting down: there will be no request
-    }
-  }
-
-  void wait_for_request(Call& call) {
-    call.answered = false;
-    call.writer.reset();
-    const std::lock_guard lock(closing_);
-    if (closed_) return;
-    call.context.emplace();
-    call.writer.emplace(&*call.context);
-    service_.RequestShouldRateLimit(&*call.context, &call.request, &*call.writer, queue_.get(),
-                                    queue_.get(), &call);
-  }
-
-  void answer(Call& call) {
-    const auto begin = Clock::now();
-    call.answered = true;
-    call.response.Clear();
-    if (const grpc::Status status = decide(call); status.ok()) {
-      call.writer->Finish(call.response, status, &call);
-      desk_.told(DoorKind::grpc, (Clock::now() - begin).count());
-    } else {
-      call.writer->FinishWithError(status, &call);
-    }
-  }
-
-  grpc::Status decide(Call& call) {
-    if (!token_.empty() && !shows_token(*call.context, token_)) {
+  grpc::Status decide(const grpc::ServerContext& context, const pb::RateLimitRequest& request,
+                      pb::RateLimitResponse& response) {
+    if (!token_.empty() && !shows_token(context, token_)) {
       return {grpc::StatusCode::UNAUTHENTICATED,
               "expected authorization: Bearer TOKEN, with this server's token"};
     }
     try {
-      const auto fault = desk_.decide(call.request, call.response);
+      const auto fault = desk_.decide(request, response);
       return fault ? status_of(*fault) : grpc::Status::OK;
     } catch (const std::exception& error) {
       return {grpc::StatusCode::UNAVAILABLE, error.what()};
@@ -154,10 +144,9 @@ class Lane {
   EnvoyDesk desk_;
   const std::string& token_;
   AsyncService& service_;
-  std::unique_ptr<grpc::ServerCompletionQueue> queue_;
+  GrpcQueue queue_;
+  GrpcHealth health_;
   std::deque<Call> calls_;
-  std::mutex closing_;  // gRPC aborts where a queue that was shut down is to wait for a request
-  bool closed_ = false;
   std::thread thread_;
 };
 
@@ -169,7 +158,6 @@ class GrpcService final : public Service {
   // An error, or nothing.
   std::optional<std::string> start(Engine& engine, const Endpoint& endpoint,
                                    const DoorOptions& options) {
-    grpc::EnableDefaultHealthCheckService(true);
     const auto millis = [](std::chrono::seconds time) {
       return static_cast<int>(std::min<std::int64_t>(time.count(), 1'000'000) * 1000);
     };
@@ -177,6 +165,7 @@ class GrpcService final : public Service {
     int port = 0;
     builder.AddListeningPort(endpoint.text(), grpc::InsecureServerCredentials(), &port);
     builder.RegisterService(&service_);
+    builder.RegisterService(&health_);
     builder.SetMaxReceiveMessageSize(message_bytes_max);
     builder.SetResourceQuota(grpc::ResourceQuota("headgate").Resize(memory_max));
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);  // a port in use is a fault
@@ -187,14 +176,11 @@ class GrpcService final : public Service {
     const unsigned threads =
         options.threads > 0 ? options.threads : std::max(1u, std::thread::hardware_concurrency());
     for (unsigned i = 0; i < threads; ++i) {
-      lanes_.emplace_back(engine, token_, service_, builder.AddCompletionQueue());
+      lanes_.emplace_back(engine, token_, service_, health_, builder.AddCompletionQueue());
     }
     server_ = builder.BuildAndStart();
     if (server_ == nullptr) {
-      for (Lane& lane : lanes_) {
-        lane.shut_down();
-        lane.drain();
-      }
+      for (Lane& lane : lanes_) lane.end();
       lanes_.clear();
       return why_not(endpoint);
     }
@@ -203,8 +189,6 @@ class GrpcService final : public Service {
       address_.resize(address_.rfind(':') + 1);
       address_ += std::to_string(port);
     }
-    server_->GetHealthCheckService()->SetServingStatus(pb::RateLimitService::service_full_name(),
-                                                       true);
     for (Lane& lane : lanes_) lane.start();
     return std::nullopt;
   }
@@ -213,11 +197,10 @@ class GrpcService final : public Service {
 
   void stop(Clock::time_point deadline) noexcept override {
     if (server_ == nullptr) return;
-    server_->GetHealthCheckService()->Shutdown();
-    const auto left = std::clamp<Clock::duration>(deadline - Clock::now(), {}, grace);
+    for (Lane& lane : lanes_) lane.retire();
+    const auto left = std::max(deadline - Clock::now(), Clock::duration::zero());
     server_->Shutdown(std::chrono::system_clock::now() + left);
-    for (Lane& lane : lanes_) lane.shut_down();
-    for (Lane& lane : lanes_) lane.join();
+    for (Lane& lane : lanes_) lane.end();
     lanes_.clear();
     server_.reset();
   }
@@ -234,6 +217,7 @@ class GrpcService final : public Service {
 
   const std::string token_;
   AsyncService service_;
+  GrpcHealth::Service health_;
   std::deque<Lane> lanes_;
   std::unique_ptr<grpc::Server> server_;
   std::string address_;
