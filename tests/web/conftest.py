@@ -118,12 +118,12 @@ class Browser:
         return [entry['message'] for entry in self.driver.get_log('browser')]
 
     def requested(self):
-        """The URLs of everything that it has asked for, but for the browser's own pages."""
+        """The URLs of everything that it has asked a server for."""
         messages = (json.loads(entry['message'])['message']
                     for entry in self.driver.get_log('performance'))
         urls = [message['params']['request']['url'] for message in messages
                 if message['method'] == 'Network.requestWillBeSent']
-        return [url for url in urls if not url.startswith('chrome://')]
+        return [url for url in urls if url.startswith(('http', 'ws'))]
 
 
 @pytest.fixture
