@@ -32,6 +32,7 @@ export function areas(points, layers, x, y) {
     const run = points.slice(first, end);
     const base = run.map(() => 0);
     for (let layer = 0; layer < layers; ++layer) {
+      if (run.every(({values}) => values[layer] === 0)) continue;
       const lower = [];
       const upper = [];
       run.forEach((point, i) => {
