@@ -1,0 +1,116 @@
+"""One quota, spent through nginx, every door of the decision server and the C library in turn."""
+import ctypes
+import http.client
+import json
+import os
+import pathlib
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / 'tests/serve'), str(ROOT / 'tests/nginx')]
+from conftest import serve  # noqa: E402, F401
+from harness import Nginx  # noqa: E402
+from resp import Client as RespClient  # noqa: E402
+from test_envoy import client, client_home  # noqa: E402, F401
+
+CLIENT = '127.0.0.1'
+QUOTA = 18  # of a week: nothing comes back while the test runs
+POLICIES = '''
+version: 1
+store: {{table: {{memory: 1MiB, file: {table}}}}}
+policies:
+  - {{name: burst, quota: {quota}, window: 1w, key: [address]}}
+'''
+
+
+class Library:
+    """libheadgate.so, as a program in another language loads it."""
+
+    class Check(ctypes.Structure):
+        _fields_ = [('policy', ctypes.c_char_p), ('key', ctypes.c_char_p),
+                    ('key_size', ctypes.c_size_t), ('cost', ctypes.c_uint64)]
+
+    class Result(ctypes.Structure):
+        _fields_ = [('admitted', ctypes.c_int), ('limited', ctypes.c_int),
+                    ('quota', ctypes.c_uint64), ('remaining', ctypes.c_uint64),
+                    ('reset_s', ctypes.c_int64), ('wait_ns', ctypes.c_int64)]
+
+    def __init__(self, policy_file):
+        self.functions = ctypes.CDLL(os.environ['HEADGATE_LIBRARY'])
+        self.functions.headgate_open.restype = ctypes.c_void_p
+        self.functions.headgate_ticket_new.restype = ctypes.c_void_p
+        words = ctypes.create_string_buffer(1000)
+        gate = self.functions.headgate_open(str(policy_file).encode(), words, len(words))
+        assert gate, words.value.decode()
+        self.gate = ctypes.c_void_p(gate)
+        self.ticket = ctypes.c_void_p(self.functions.headgate_ticket_new())
+
+    def spend(self):
+        check = self.Check(b'burst', CLIENT.encode(), len(CLIENT), 1)
+        result = self.Result()
+        self.functions.headgate_decide(self.gate, self.ticket, ctypes.byref(check),
+                                       ctypes.c_size_t(1), 0, ctypes.byref(result))
+        return bool(result.admitted), result.remaining
+
+    def close(self):
+        self.functions.headgate_ticket_free(self.ticket)
+        self.functions.headgate_close(self.gate)
+
+
+@pytest.fixture
+def doors(serve, client, tmp_path):  # noqa: F811
+    """The doors by name: each a function that spends a unit and returns (admitted, r)."""
+    policies = POLICIES.format(table=tmp_path / 'table', quota=QUOTA)
+    server = serve(policies, doors={kind: '127.0.0.1:0' for kind in ('http', 'resp', 'grpc')})
+    (tmp_path / 'nginx').mkdir()
+    nginx = Nginx(tmp_path / 'nginx', policies, 'location / { return 200; }').start()
+    library = Library(server.policy_file)
+    envoy = client(server.addresses['grpc'])
+    resp = RespClient(server.ports['resp'])
+    web = http.client.HTTPConnection('127.0.0.1', server.port, timeout=30)
+
+    def told(field):
+        return int(field.split(';r=')[1].split(';')[0])
+
+    def by_nginx():
+        response = nginx.ask()
+        return response.status == 200, response.r
+
+    def by_auth():
+        web.request('GET', '/auth', headers={'X-Forwarded-Method': 'GET', 'X-Forwarded-Uri': '/',
+                                             'X-Forwarded-For': CLIENT})
+        response = web.getresponse()
+        response.read()
+        return response.status == 200, told(response.getheader('RateLimit'))
+
+    def by_decide():
+        web.request('POST', '/v1/decide', json.dumps({'checks': [{'policy': 'burst',
+                                                                  'key': CLIENT}]}))
+        answer = json.load(web.getresponse())
+        return answer['admitted'], answer['results'][0]['r']
+
+    def by_resp():
+        admitted, _, r, _, _ = resp.ask('HG.DECIDE', 'burst', CLIENT)
+        return admitted == 1, r
+
+    def by_grpc():
+        response = envoy.ask(f'policy=burst,key={CLIENT}', domain='headgate')
+        status = response['statuses'][0]
+        return status['code'] == 'OK', status.get('limit_remaining', 0)
+
+    yield {'nginx': by_nginx, '/auth': by_auth, '/v1/decide': by_decide, 'RESP': by_resp,
+           'gRPC': by_grpc, 'library': library.spend}
+    resp.close()
+    web.close()
+    library.close()
+    nginx.stop()
+
+
+def test_a_unit_spent_through_one_door_is_spent_for_all(doors):
+    in_turn = [door for _ in range(QUOTA // len(doors)) for door in doors.items()]
+    for spent, (name, spend) in enumerate(in_turn, 1):
+        assert spend() == (True, QUOTA - spent), name
+    for name, spend in doors.items():
+        assert spend() == (False, 0), name
