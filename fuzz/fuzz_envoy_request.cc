@@ -1,0 +1,70 @@
+// Any bytes as a request of Envoy's rate limit protocol, from the wire or as JSON, are answered for
+// each descriptor or refused with words.
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "headgate/server/engine.h"
+#include "headgate/server/envoy_desk.h"
+#include "headgate/server/envoy_json.h"
+
+namespace {
+
+using namespace headgate;
+namespace pb = envoy::service::ratelimit::v3;
+
+void require(bool holds) {
+  if (!holds) std::abort();
+}
+
+std::unique_ptr<server::Engine> open() {
+  const auto home = std::filesystem::temp_directory_path() / ("fuzz" + std::to_string(getpid()));
+  std::filesystem::create_directory(home);
+  std::ofstream(home / "d")
+      << "domain: d\n"
+         "descriptors:\n"
+         "- {key: a, rate_limit: {unit: year, requests_per_unit: 9}}\n"
+         "- {key: a, value: x*, shadow_mode: on, "
+         "rate_limit: {unit: day, requests_per_unit: 2, name: n}}\n"
+         "- {key: b, quota_mode: on, descriptors: [{key: c, "
+         "rate_limit: {unit: week, requests_per_unit: 1, replaces: [{name: n}]}}]}\n"
+         "- {key: u, rate_limit: {unlimited: on}}\n";
+  std::ofstream(home / "f") << "version: 1\n"
+                               "policies: [{name: p, quota: 3, window: 1h, key: []}]\n"
+                               "store: {table: {memory: 1MiB}}\n"
+                               "envoy: [d]\n";
+  auto engine = server::Engine::open((home / "f").string());
+  std::filesystem::remove_all(home);
+  require(engine.has_value());
+  return *std::move(engine);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  static const auto engine = open();
+  static server::Station station(*engine);
+  static server::EnvoyDesk desk(station);
+
+  const std::string_view input(reinterpret_cast<const char*>(data), size);
+  const unsigned status = server::envoy_json(*engine, station, {}, input).status;
+  require(status == 200 || status == 429 || status == 400);
+
+  pb::RateLimitRequest request;
+  if (!request.ParseFromArray(data, static_cast<int>(size))) return 0;
+  pb::RateLimitResponse response;
+  if (const auto fault = desk.decide(request, response)) {
+    require(!fault->what.empty());
+    return 0;
+  }
+  require(response.statuses_size() == request.descriptors_size());
+  require(response.overall_code() != pb::RateLimitResponse::UNKNOWN);
+  for (const auto& one : response.statuses()) require(one.code() != pb::RateLimitResponse::UNKNOWN);
+  return 0;
+}
