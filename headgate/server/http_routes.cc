@@ -13,6 +13,7 @@
 #include "headgate/server/metrics.h"
 #include "headgate/server/page.h"
 #include "headgate/server/policies_page.h"
+#include "headgate/server/same_secret.h"
 #include "headgate/server/top.h"
 
 namespace headgate::server {
@@ -79,16 +80,6 @@ bool allows(Methods methods, const HttpRequest& request) noexcept {
       return request.method() == "POST";
   }
   return false;
-}
-
-// In a time that does not tell how much of it is right.
-bool same_secret(std::string_view given, std::string_view secret) noexcept {
-  if (given.size() != secret.size()) return false;
-  unsigned char different = 0;
-  for (std::size_t i = 0; i < secret.size(); ++i) {
-    different = static_cast<unsigned char>(different | (given[i] ^ secret[i]));
-  }
-  return different == 0;
 }
 
 // RFC 6750, section 2.1; or in a field of our own, which leaves Authorization to the client of a
