@@ -141,12 +141,12 @@ std::string normal_range(std::string_view id, unsigned v4_bits, unsigned v6_bits
   return out;
 }
 
+// Until it stays as it is: of what is no domain, each time may take some away.
 std::string normal_domain(std::string_view id) {
   if (Address::parse(id.substr(0, id.find('/')))) return normal_range(id, 32, v6_prefix);
-  if (id.starts_with("*.")) id.remove_prefix(2);
   std::string out;
-  append_registered_domain(id, out);
-  return out;
+  append_registered_domain(id.starts_with("*.") ? id.substr(2) : id, out);
+  return out == id ? out : normal_domain(out);
 }
 
 // Domains before addresses, each in order and once.
