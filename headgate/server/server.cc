@@ -28,7 +28,12 @@ class Signals {
     pthread_sigmask(SIG_BLOCK, &set_, &before_);
     std::signal(SIGPIPE, SIG_IGN);
   }
-  ~Signals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  ~Signals() {
+    // One that came too late to matter would end the program as if it had failed.
+    while (wait_for(std::chrono::milliseconds(0))) {
+    }
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;
 
