@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <spdlog/spdlog.h>
+#include <sys/resource.h>
 #include <systemd/sd-daemon.h>
 
 #include <algorithm>
@@ -61,6 +62,14 @@ std::uint64_t monotonic_micros() {
   return static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::microseconds>(Clock::now().time_since_epoch())
           .count());
+}
+
+// Connections are descriptors: as many as the system lets us have.
+void raise_descriptor_limit() {
+  rlimit files{};
+  if (getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+  files.rlim_cur = files.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &files);
 }
 
 void reload(Engine& engine) {
@@ -146,6 +155,7 @@ class Services {
 
 Result<void, std::string> run_server(Engine& engine, ServerOptions options) {
   const Signals signals;
+  raise_descriptor_limit();
   Services services(engine, options);
   for (Listening& listening : options.listening) {
     if (auto listens = services.listen(listening); !listens) return listens;
