@@ -251,7 +251,7 @@ policies:
   EXPECT_EQ(desk.ratelimit(), R"("tokens";r=29;t=29, "bytes";r=979;t=979)") << "given back";
   desk.end(200, "130");  // of the 30 that are left
   EXPECT_EQ(desk.ask().outcome, Outcome::denied);
-  EXPECT_EQ(desk.ratelimit(), R"("tokens";r=0;t=101, "bytes";r=969;t=969)");
+  EXPECT_EQ(desk.ratelimit(), R"("tokens";r=0;t=101, "bytes";r=970;t=970)") << "nothing taken";
   EXPECT_EQ(desk.ask().dues.size(), 0u);
   desk.end(200, "130");
   desk.now.ns += 100 * second;
