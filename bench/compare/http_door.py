@@ -5,7 +5,6 @@
 
 The method is described in docs/benchmarks.md.
 """
-import argparse
 import contextlib
 import http.client
 import json
@@ -19,6 +18,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
+import alone  # noqa: E402
 import machine  # noqa: E402
 import nginx  # noqa: E402
 
@@ -221,20 +221,5 @@ def compare(build, rounds, seconds, say):
                    '< 1000 us')
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument('--build', type=pathlib.Path, default=HERE.parents[1] / 'build/release')
-    parser.add_argument('--rounds', type=int, default=5)
-    parser.add_argument('--seconds', type=int, default=5, help='of each sample')
-    options = parser.parse_args()
-    machine.end_orderly()
-    try:
-        for met, name, reached, needed in compare(options.build, options.rounds, options.seconds,
-                                                  lambda text: print(text, flush=True)):
-            print(f'{"met" if met else "NOT MET"}: {name}: {reached}, {needed}')
-    except (RuntimeError, OSError) as error:
-        sys.exit(f'http_door.py: {error}')
-
-
 if __name__ == '__main__':
-    main()
+    alone.run('http_door.py', __doc__.splitlines()[0], compare)

@@ -5,7 +5,6 @@
 
 The method is described in docs/benchmarks.md.
 """
-import argparse
 import csv
 import json
 import os
@@ -18,6 +17,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE)]
+import alone  # noqa: E402
 import machine  # noqa: E402
 from nginx import (DISTURBANCE_MAX, PATIENCE, TRIES, answers, child_seconds,  # noqa: E402
                    free_ports, program)
@@ -295,23 +295,5 @@ def compare(build, rounds, seconds, say):
     return targets
 
 
-def main():
-    parser = argparse.ArgumentParser(description='headgate serve --resp beside Redis')
-    parser.add_argument('--build', type=pathlib.Path, required=True)
-    parser.add_argument('--rounds', type=int, default=5)
-    parser.add_argument('--seconds', type=int, default=5, help='of each sample')
-    options = parser.parse_args()
-    machine.end_orderly()
-    try:
-        targets = compare(options.build, options.rounds, options.seconds,
-                          lambda text: print(text, flush=True))
-    except (RuntimeError, OSError) as error:
-        sys.exit(f'resp.py: {error}')
-    except KeyboardInterrupt:
-        sys.exit(130)
-    for met, name, reached, needed in targets:
-        print(f'{"met    " if met else "NOT MET"}  {name}: {reached}, target {needed}')
-
-
 if __name__ == '__main__':
-    main()
+    alone.run('resp.py', 'headgate serve --resp beside Redis', compare)
