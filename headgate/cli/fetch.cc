@@ -1,6 +1,8 @@
 #include "headgate/cli/fetch.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 #include <iostream>
 #include <memory>
@@ -9,6 +11,7 @@
 #include <vector>
 
 #include "headgate/base/random.h"
+#include "headgate/base/result.h"
 #include "headgate/cli/exit_status.h"
 #include "headgate/cli/fetch_directory.h"
 #include "headgate/cli/fetch_stdout.h"
@@ -79,6 +82,18 @@ bool is_header(const std::string& header) {
                       [](char c) { return static_cast<unsigned char>(c) < ' ' && c != '\t'; });
 }
 
+// libcurl would complain of it once for each URL, and only of those with https.
+Result<void, std::string> check_certificates(const std::string& name) {
+  std::ifstream file(name);
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("-----BEGIN ") && line.find("CERTIFICATE-----") != line.npos) return {};
+  }
+  if (!file.eof()) {
+    return Failure<std::string>(name + ": cannot be read: " + std::strerror(errno));
+  }
+  return Failure<std::string>(name + ": expected certificates in PEM form");
+}
+
 int run(const Options& options) {
   FetcherOptions fetcher_options;
   fetcher_options.parallel = options.parallel;
@@ -92,6 +107,11 @@ int run(const Options& options) {
     if (!is_header(header)) {
       return fail(wrong_usage, "--header \"" + excerpt(header).text +
                                    "\": expected a field's name, ':' and its value");
+    }
+  }
+  if (!options.certificates.empty()) {
+    if (auto good = check_certificates(options.certificates); !good) {
+      return fail(input_fault, "--cacert " + good.error());
     }
   }
   if (!options.wait_max.empty()) {
@@ -181,7 +201,7 @@ std::function<int()> add_fetch(CLI::App& headgate) {
       ->allow_extra_args(false);
   command
       ->add_option("--cacert", options->certificates,
-                   "Certificates to trust, instead of the system's")
+                   "Certificates to trust (PEM), instead of the system's")
       ->type_name("FILE");
   command->add_flag("--json", options->json,
                     "Print the summary as JSON: on standard output, or where bodies go there, on "

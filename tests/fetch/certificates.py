@@ -1,0 +1,33 @@
+"""Certificates that openssl makes: authorities, and servers' certificates that they sign."""
+import pathlib
+import subprocess
+
+
+def openssl(*arguments):
+    done = subprocess.run(['openssl', *map(str, arguments)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+class Authority:
+    """Keys, requests and certificates are files in `directory`, called after what they are for."""
+
+    def __init__(self, directory, name='authority'):
+        self.directory = pathlib.Path(directory)
+        self.file = self.directory / f'{name}.crt'
+        self.key = self.directory / f'{name}.key'
+        openssl('req', '-x509', *self.new_key(self.key), '-subj', f'/CN={name}', '-days', 2,
+                '-addext', 'keyUsage=critical,keyCertSign', '-out', self.file)
+
+    def sign(self, name, subject='IP:127.0.0.1', days=2):
+        """The certificate and the key of a server; negative days: it has expired."""
+        request, key, certificate = (self.directory / f'{name}.{kind}' for kind in ('csr', 'key', 'crt'))
+        extensions = self.directory / f'{name}.ext'
+        extensions.write_text(f'subjectAltName={subject}\n')
+        openssl('req', '-new', *self.new_key(key), '-subj', f'/CN={name}', '-out', request)
+        openssl('x509', '-req', '-in', request, '-CA', self.file, '-CAkey', self.key, '-days', days,
+                '-extfile', extensions, '-out', certificate)
+        return certificate, key
+
+    @staticmethod
+    def new_key(file):
+        return ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-keyout', file]
