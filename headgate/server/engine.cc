@@ -35,7 +35,9 @@ Result<std::unique_ptr<Engine>, std::vector<std::string>> Engine::open(const std
   using Faults = Failure<std::vector<std::string>>;
   auto policies = policy::load_file(config);
   if (!policies) return Faults(texts(policies.error()));
-  auto table = store::Table::open(gate::table_options(**policies));
+  store::TableOptions options = gate::table_options(**policies);
+  options.sharing = store::Sharing::threads;
+  auto table = store::Table::open(options);
   if (!table) return Faults({table.error()});
   return std::unique_ptr<Engine>(new Engine(config, std::move(*table), std::move(*policies)));
 }

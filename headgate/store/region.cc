@@ -14,36 +14,58 @@ namespace headgate::store {
 namespace {
 
 constexpr std::size_t huge_page = std::size_t{2} << 20;
+constexpr std::size_t collapse_max = std::size_t{1} << 30;  // a third of a second's work
+constexpr int advice_collapse = 25;  // MADV_COLLAPSE; glibc 2.36 has no name for it
 
 Failure<std::string> failed(const std::string& path, const char* doing) {
   return Failure<std::string>(path + ": cannot " + doing + ": " + std::strerror(errno));
 }
 
-// Zeroed and private, starting on a huge page.
-void* map_huge(std::size_t bytes) noexcept {
+constexpr std::size_t up(std::size_t bytes, std::size_t unit) noexcept {
+  return (bytes + unit - 1) / unit * unit;
+}
+
+// Zeroed memory that starts on a huge page, so that huge pages can back it.
+void* map_aligned(std::size_t bytes, int sharing) noexcept {
   const std::size_t wide = bytes + huge_page;
-  void* raw = mmap(nullptr, wide, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* raw = mmap(nullptr, wide, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (raw == MAP_FAILED) return raw;
   auto* begin = static_cast<std::byte*>(raw);
   const std::size_t skip =
-      (huge_page - reinterpret_cast<std::uintptr_t>(raw) % huge_page) % huge_page;
-  const std::size_t used = (bytes + 4095) / 4096 * 4096;
+      up(reinterpret_cast<std::uintptr_t>(raw), huge_page) - reinterpret_cast<std::uintptr_t>(raw);
+  const std::size_t used = up(bytes, 4096);
+  void* at =
+      mmap(begin + skip, used, PROT_READ | PROT_WRITE, sharing | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  if (at == MAP_FAILED) {
+    munmap(raw, wide);
+    return at;
+  }
   if (skip > 0) munmap(begin, skip);
   if (wide > skip + used) munmap(begin + skip + used, wide - skip - used);
-  madvise(begin + skip, used, MADV_HUGEPAGE);  // advice: smaller pages do, too
-  return begin + skip;
+  return at;
+}
+
+// Huge pages spare a decision the search for its page's address, which can take as long as the
+// rest. All of this is advice: smaller pages do, too.
+void ask_for_huge_pages(void* at, std::size_t bytes, Sharing sharing) noexcept {
+  madvise(at, bytes, MADV_HUGEPAGE);
+  if (sharing == Sharing::threads || bytes > collapse_max) return;
+  // Most systems give shared memory none as it is touched, but put them together where they are
+  // asked to (Linux 6.1), around a first small page of each.
+  auto* begin = static_cast<volatile std::byte*>(at);
+  for (std::size_t i = 0; i + huge_page <= bytes; i += huge_page) begin[i] = std::byte{0};
+  madvise(at, bytes / huge_page * huge_page, advice_collapse);
 }
 
 }  // namespace
 
 Result<Region, std::string> Region::anonymous(std::size_t bytes, Sharing sharing) {
-  void* at = sharing == Sharing::threads
-                 ? map_huge(bytes)
-                 : mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  void* at = map_aligned(bytes, sharing == Sharing::threads ? MAP_PRIVATE : MAP_SHARED);
   if (at == MAP_FAILED) {
     return Failure<std::string>("cannot map " + std::to_string(bytes) +
                                 " bytes of memory: " + std::strerror(errno));
   }
+  ask_for_huge_pages(at, bytes, sharing);
   Region region;
   region.bytes_ = {static_cast<std::byte*>(at), bytes};
   return region;

@@ -12,7 +12,7 @@
 namespace headgate::store {
 
 enum class Sharing : std::uint8_t {
-  threads,    // this process alone; uses huge pages where the system has them
+  threads,    // this process alone
   processes,  // this process and those that it forks from now on
 };
 
@@ -20,7 +20,8 @@ enum class Sharing : std::uint8_t {
 // where it is. Errors are sentences that name the file.
 class Region {
  public:
-  // Zeroed memory, taken from the system as it is touched.
+  // Zeroed memory in huge pages, where the system has them. It is taken from the system as it is
+  // touched; what processes share, up to 1 GiB, at once.
   static Result<Region, std::string> anonymous(std::size_t bytes, Sharing sharing);
 
   // An existing file, mapped shared, whatever its size. std::nullopt if there is none.

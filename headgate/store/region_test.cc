@@ -1,0 +1,73 @@
+#include "headgate/store/region.h"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <fstream>
+#include <sstream>
+
+namespace headgate::store {
+namespace {
+
+constexpr std::size_t huge_page = std::size_t{2} << 20;
+
+// Bytes of this process's shared memory that it reaches by huge pages.
+std::size_t shared_in_huge_pages() {
+  std::ifstream maps("/proc/self/smaps_rollup");
+  for (std::string line; std::getline(maps, line);) {
+    std::istringstream words(line);
+    std::string name;
+    std::size_t kib = 0;
+    if (words >> name >> kib && name == "ShmemPmdMapped:") return kib * 1024;
+  }
+  return 0;
+}
+
+// Whether the system makes huge pages of shared memory for those who ask: Linux before 6.1 does
+// not, and later ones may be told not to.
+bool system_collapses() {
+  constexpr int collapse = 25;
+  void* at =
+      mmap(nullptr, 2 * huge_page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (at == MAP_FAILED) return false;
+  auto* begin = static_cast<std::byte*>(at);
+  for (std::size_t i = 0; i < 2 * huge_page; i += 4096) begin[i] = std::byte{1};
+  const bool done = madvise(at, 2 * huge_page, collapse) == 0;
+  munmap(at, 2 * huge_page);
+  return done;
+}
+
+TEST(Region, SharedMemoryIsReachedByHugePages) {
+  if (!system_collapses()) GTEST_SKIP() << "this system makes no huge pages of shared memory";
+  const std::size_t before = shared_in_huge_pages();
+  const auto region = Region::anonymous(8 * huge_page, Sharing::processes);
+  ASSERT_TRUE(region) << region.error();
+  EXPECT_EQ(shared_in_huge_pages() - before, 8 * huge_page);
+}
+
+TEST(Region, IsZeroedAndWritableToItsLastByte) {
+  for (const Sharing sharing : {Sharing::threads, Sharing::processes}) {
+    for (const std::size_t bytes : {std::size_t{100}, huge_page - 4096, huge_page + 4096 + 1}) {
+      const auto region = Region::anonymous(bytes, sharing);
+      ASSERT_TRUE(region) << region.error();
+      ASSERT_EQ(region->bytes().size(), bytes);
+      EXPECT_EQ(reinterpret_cast<std::uintptr_t>(region->bytes().data()) % huge_page, 0u);
+      for (std::byte& each : region->bytes()) {
+        ASSERT_EQ(each, std::byte{0});
+        each = std::byte{1};
+      }
+    }
+  }
+}
+
+TEST(Region, SaysHowMuchCouldNotBeMapped) {
+  const auto region = Region::anonymous(std::size_t{1} << 60, Sharing::processes);
+  ASSERT_FALSE(region);
+  EXPECT_NE(region.error().find("cannot map 1152921504606846976 bytes"), std::string::npos)
+      << region.error();
+}
+
+}  // namespace
+}  // namespace headgate::store
