@@ -148,14 +148,15 @@ class Bench:
         process = self.spawn([self.nginx, '-p', f'{self.directory}/', '-e', f'{name}.log', '-c',
                               conf.name], self.server_core, stderr=subprocess.DEVNULL)
         self.running.append(process)
+        children = pathlib.Path(f'/proc/{process.pid}/task/{process.pid}/children')
         deadline = time.monotonic() + PATIENCE
-        while not answers(port):
+        # The master listens before it has a worker.
+        while not (answers(port) and children.read_text()):
             if process.poll() is not None or time.monotonic() > deadline:
                 log = self.directory / f'{name}.log'
                 raise RuntimeError(f'nginx ({name}) did not start:\n'
                                    f'{log.read_text() if log.exists() else ""}')
             time.sleep(0.02)
-        children = pathlib.Path(f'/proc/{process.pid}/task/{process.pid}/children')
         return int(children.read_text().split()[0])
 
     def spawn(self, command, core, **kwargs):
