@@ -99,8 +99,11 @@ struct Table::Header {
     fixed.version = format_version;
     fixed.header_bytes = header_bytes;
     fixed.total_bytes = memory.size();
-    fixed.wide_buckets = std::max<std::size_t>(2, wide_room / sizeof(Bucket<WideCell>));
     fixed.ledger = LedgerLayout::in(ledger_room, options.log_share);
+    // In a small table the least ledger is more than its share.
+    const std::size_t wide_most = room - fixed.ledger.bytes() - 2 * sizeof(Bucket<NarrowCell>);
+    fixed.wide_buckets =
+        std::max<std::size_t>(2, std::min(wide_room, wide_most) / sizeof(Bucket<WideCell>));
     fixed.narrow_buckets = (room - fixed.other_bytes()) / sizeof(Bucket<NarrowCell>);
     fixed.secret = random_secret();
     header->checksum = checksum_of(fixed);

@@ -129,6 +129,20 @@ TEST(Table, ACellWhoseQuotaIsFullIsReusedWithoutEviction) {
   EXPECT_LT(table->stats().evictions, 50u) << "only what two buckets could not hold at one time";
 }
 
+TEST(Table, WhateverTheSharesAllOfItFits) {
+  for (const std::size_t memory : {TableOptions::memory_min, std::size_t{20} << 10,
+                                   std::size_t{24} << 10, std::size_t{64} << 10}) {
+    for (unsigned wide = 1; wide <= 62; ++wide) {
+      for (unsigned ledger = 1; ledger + wide <= 63; ++ledger) {
+        auto table = open({.memory = memory, .wide_share = wide, .ledger_share = ledger});
+        const TableStats stats = table->stats();
+        ASSERT_LE(stats.cells, memory / 16) << wide << ' ' << ledger;
+        ASSERT_GE(stats.cells, 16u) << wide << ' ' << ledger;
+      }
+    }
+  }
+}
+
 TEST(Table, EveryTableHasItsOwnSecret) {
   auto one = open({.memory = TableOptions::memory_min});
   auto two = open({.memory = TableOptions::memory_min});
