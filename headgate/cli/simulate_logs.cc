@@ -41,6 +41,9 @@ Failure<Stop> stop(ExitStatus status, std::string words = {}) {
   return Failure<Stop>(Stop{status, std::move(words)});
 }
 
+// More than these are not looked at under every algorithm for a report.
+constexpr std::size_t policies_under_algorithms_max = 16;
+
 // The decisions of lines that are played in another order than that of the file.
 class Decisions {
  public:
@@ -175,9 +178,9 @@ class Simulation {
   // One of `count` lanes that are open at once.
   Result<std::unique_ptr<sim::Lane>, std::string> open_lane(
       const std::shared_ptr<const policy::PolicySet>& policies, std::size_t count,
-      sim::Offered offered) const {
+      sim::Watch watch) const {
     return sim::Lane::open(
-        policies, std::max(options_.memory / count, store::TableOptions::memory_min), offered);
+        policies, std::max(options_.memory / count, store::TableOptions::memory_min), watch);
   }
 
   template <class Act>
@@ -193,7 +196,7 @@ class Simulation {
 
   Step play() {
     for (const sim::Variant& variant : variants_) {
-      auto lane = open_lane(variant.policies, variants_.size(), sim::Offered::ignored);
+      auto lane = open_lane(variant.policies, variants_.size(), {});
       if (!lane) return stop(input_fault, lane.error());
       lanes_.push_back(std::move(*lane));
       lanes_.back()->summary().skip(traffic_->skipped());
@@ -211,15 +214,14 @@ class Simulation {
 
   Step tell() {
     std::string text = options_.json ? json() : this->text();
-    std::uint64_t lost = 0;
-    for (const auto& lane : lanes_) lost += lane->lost();
+    for (const auto& lane : lanes_) lost_ += lane->lost();
     if (share_) {
       lanes_.clear();
       if (auto suggested = suggest(text); !suggested) return suggested;
       progress_.clear();
     }
     decisions_file_.summary() << text << std::flush;
-    warn_of_lost(lost, options_);
+    warn_of_lost(lost_, options_);
     warn_of_untold(*traffic_, *base_);
     if (decisions_file_.stream() != nullptr) {
       if (auto written = decisions_.write(*decisions_file_.stream()); !written) {
@@ -230,31 +232,29 @@ class Simulation {
     return {};
   }
 
-  // Plays the traffic twice more: under every algorithm, and for those who were denied most.
+  // Plays the traffic again: as the policies say, each of them under every algorithm, and for those
+  // who were denied most.
   Step report() {
     sim::Chronicle chronicle(traffic_->first(), traffic_->last());
-    auto base = open_lane(base_, 1, sim::Offered::measured);
+    auto base = open_lane(base_, 1, {.measure = sim::Measure::all});
     if (!base) return stop(input_fault, base.error());
     (*base)->summary().skip(traffic_->skipped());
-    std::vector<sim::UnderAlgorithm> algorithms;
-    std::vector<std::unique_ptr<sim::Lane>> others;
-    if (auto opened = open_algorithms(algorithms, others); !opened) return opened;
     auto played = play_all("replaying for the report", [&](Instant at, const sim::Record& record) {
       (*base)->play(record, at);
       chronicle.add(**base, record, at);
-      for (const auto& lane : others) lane->play(record, at);
     });
     if (!played) return played;
-    for (std::size_t i = 0; i < others.size(); ++i) {
-      const auto totals = others[i]->summary().totals(algorithms[i].policy);
-      algorithms[i].admitted = totals.admitted;
-      algorithms[i].denied = totals.denied;
-      algorithms[i].peak = totals.peak;
+
+    std::vector<sim::UnderAlgorithm> algorithms;
+    std::size_t left = policies_under_algorithms_max;
+    for (const policy::Policy& policy : base_->policies()) {
+      if (policy.mode == policy::Mode::off || left == 0) continue;
+      --left;
+      if (auto tried = try_algorithms(policy, algorithms); !tried) return tried;
     }
-    others.clear();
 
     std::vector<sim::Story> stories = sim::most_denied((*base)->summary());
-    auto again = open_lane(base_, 1, sim::Offered::ignored);
+    auto again = open_lane(base_, 1, {.measure = sim::Measure::nothing});
     if (!again) return stop(input_fault, again.error());
     played = play_all("following the most denied", [&](Instant at, const sim::Record& record) {
       (*again)->play(record, at);
@@ -265,27 +265,33 @@ class Simulation {
                          std::move(algorithms), std::move(stories)});
   }
 
-  // A lane for each policy under each algorithm that it can have.
-  Step open_algorithms(std::vector<sim::UnderAlgorithm>& algorithms,
-                       std::vector<std::unique_ptr<sim::Lane>>& lanes) {
+  // One policy under each algorithm that it can have.
+  Step try_algorithms(const policy::Policy& policy, std::vector<sim::UnderAlgorithm>& algorithms) {
     using limit::Algorithm;
     constexpr Algorithm all[] = {Algorithm::linear, Algorithm::exponential, Algorithm::fixed_window,
                                  Algorithm::sliding_window_counter, Algorithm::moving_window};
-    const auto policies = base_->policies();
-    const std::size_t count = policies.size() * std::size(all);
-    for (const policy::Policy& policy : policies) {
-      if (policy.mode == policy::Mode::off || lanes.size() >= sim::variants_max) continue;
-      for (const Algorithm algorithm : all) {
-        policy::Change change;
-        change.algorithm = algorithm;
-        const auto changed = base_->with(policy.index, change);
-        if (!changed) continue;  // this policy can't have it
-        auto lane = open_lane(*changed, count, sim::Offered::ignored);
-        if (!lane) return stop(input_fault, lane.error());
-        lanes.push_back(std::move(*lane));
-        algorithms.push_back(
-            {policy.index, std::string(policy::algorithm_name(algorithm)), 0, 0, 0});
-      }
+    std::vector<Algorithm> tried;
+    std::vector<std::unique_ptr<sim::Lane>> lanes;
+    for (const Algorithm algorithm : all) {
+      policy::Change change;
+      change.algorithm = algorithm;
+      const auto changed = base_->with(policy.index, change);
+      if (!changed) continue;  // this policy can't have it
+      auto lane = open_lane(*changed, std::size(all), {.policy = policy.index});
+      if (!lane) return stop(input_fault, lane.error());
+      tried.push_back(algorithm);
+      lanes.push_back(std::move(*lane));
+    }
+    auto played = play_all("trying algorithms for " + policy.name,
+                           [&](Instant at, const sim::Record& record) {
+                             for (const auto& lane : lanes) lane->play(record, at);
+                           });
+    if (!played) return played;
+    for (std::size_t i = 0; i < lanes.size(); ++i) {
+      const auto totals = lanes[i]->summary().totals(policy.index);
+      algorithms.push_back({policy.index, std::string(policy::algorithm_name(tried[i])),
+                            totals.admitted, totals.denied, totals.peak});
+      lost_ += lanes[i]->lost();
     }
     return {};
   }
@@ -337,6 +343,7 @@ class Simulation {
       const auto suggestion =
           sim::suggest(base_, policy.index, *share_, *traffic_, options_.memory, on_progress);
       if (!suggestion) return stop(input_fault, suggestion.error());
+      lost_ += suggestion->lost;
       if (options_.json) {
         json += (json.empty() ? "" : ",") + sim::suggestion_json(*suggestion, *share_);
       } else {
@@ -358,6 +365,7 @@ class Simulation {
   Decisions decisions_;
   std::unique_ptr<sim::Traffic> traffic_;
   std::vector<std::unique_ptr<sim::Lane>> lanes_;  // of the variants
+  std::uint64_t lost_ = 0;                         // keys that found no room, in any lane
 };
 
 }  // namespace

@@ -2,29 +2,21 @@
 
 #include <algorithm>
 #include <limits>
+#include <vector>
 
 namespace headgate::sim {
 
 void BusiestWindow::add(Instant at, std::uint64_t units, Nanos window, Order order) {
-  constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
   if (order == Order::time) {
     // It may as well end at an arrival; what left it by then never counts again.
-    while (first_ < arrivals_.size() && at.ns - arrivals_[first_].at.ns >= window) {
-      held_ -= arrivals_[first_++].units;
-    }
-    if (2 * first_ > arrivals_.size()) {
-      arrivals_.erase(arrivals_.begin(), arrivals_.begin() + static_cast<std::ptrdiff_t>(first_));
-      first_ = 0;
+    while (!arrivals_.empty() && at.ns - arrivals_.oldest().at.ns >= window) {
+      held_ -= arrivals_.oldest().units;
+      arrivals_.drop_oldest();
     }
     held_ += units;
     peak_ = std::max(peak_, held_);
   }
-  if (first_ < arrivals_.size() && arrivals_.back().at == at &&
-      units <= most - arrivals_.back().units) {
-    arrivals_.back().units += units;
-  } else {
-    arrivals_.push_back({at, units});
-  }
+  arrivals_.add({at, units});
 }
 
 std::uint64_t BusiestWindow::units(Nanos window, Order order) const {
@@ -32,7 +24,7 @@ std::uint64_t BusiestWindow::units(Nanos window, Order order) const {
     constexpr u128 most = std::numeric_limits<std::uint64_t>::max();
     return static_cast<std::uint64_t>(std::min(peak_, most));
   }
-  std::vector<Arrival> sorted = arrivals_;
+  std::vector<Arrival> sorted = arrivals_.all();
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const Arrival& a, const Arrival& b) { return a.at < b.at; });
   BusiestWindow in_order;

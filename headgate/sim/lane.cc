@@ -31,7 +31,7 @@ class Kept final : public policy::Headers {
 }  // namespace
 
 Result<std::unique_ptr<Lane>, std::string> Lane::open(
-    std::shared_ptr<const policy::PolicySet> policies, std::size_t memory, Offered offered) {
+    std::shared_ptr<const policy::PolicySet> policies, std::size_t memory, Watch watch) {
   store::TableOptions options = gate::table_options(*policies);
   options.memory = memory;
   options.file.clear();
@@ -39,14 +39,14 @@ Result<std::unique_ptr<Lane>, std::string> Lane::open(
   options.clock = &store::ClockSource::still();  // the log brings its own time
   auto table = store::Table::open(options);
   if (!table) return Failure<std::string>(table.error());
-  return std::unique_ptr<Lane>(new Lane(std::move(policies), std::move(*table), offered));
+  return std::unique_ptr<Lane>(new Lane(std::move(policies), std::move(*table), watch));
 }
 
 Lane::Lane(std::shared_ptr<const policy::PolicySet> policies, std::unique_ptr<store::Table> table,
-           Offered offered)
+           Watch watch)
     : table_(std::move(table)),
       gate_(std::move(policies), *table_, table_->secret(), {}),
-      summary_(gate_.policies().policies(), Order::time, offered) {}
+      summary_(gate_.policies().policies(), Order::time, watch) {}
 
 std::uint64_t Lane::lost() const noexcept {
   const store::TableStats stats = table_->stats();

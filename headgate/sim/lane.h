@@ -23,8 +23,7 @@ class Lane {
  public:
   // `memory` [bytes] is room for the state of all keys. The error says why there is none.
   [[nodiscard]] static Result<std::unique_ptr<Lane>, std::string> open(
-      std::shared_ptr<const policy::PolicySet> policies, std::size_t memory,
-      Offered offered = Offered::ignored);
+      std::shared_ptr<const policy::PolicySet> policies, std::size_t memory, Watch watch = {});
 
   // Decides a request that began at `now`. Its response ends when the log says; costs and slots
   // are settled then. The ticket is good until the next call.
@@ -71,7 +70,7 @@ class Lane {
   };
 
   Lane(std::shared_ptr<const policy::PolicySet> policies, std::unique_ptr<store::Table> table,
-       Offered offered);
+       Watch watch);
 
   void settle_until(Instant now);
   void postpone(const Record& record, Instant began);

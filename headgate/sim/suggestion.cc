@@ -14,8 +14,10 @@ namespace {
 
 constexpr std::uint32_t whole = 1'000'000;
 
-// How many quotas one pass tries.
-constexpr std::size_t lanes_max = 16;
+// How many quotas one pass tries at most, and how many of them narrow one question down. More would
+// find it in fewer passes, but a quota costs more than twice as much as a pass.
+constexpr std::size_t lanes_max = 8;
+constexpr std::size_t tries = 2;
 
 // What is known of one question: the least quota that is enough lies in (too_small, enough].
 struct Bracket {
@@ -53,6 +55,7 @@ class Search {
     suggestion.now = outcomes_.at(quota);
     suggestion.for_partitions = least(partitions_, &Search::spares_partitions);
     suggestion.for_requests = least(requests_, &Search::spares_requests);
+    suggestion.lost = lost_;
     return suggestion;
   }
 
@@ -78,7 +81,8 @@ class Search {
       const auto changed = alone_->with(policy_, change);
       if (!changed) continue;  // beyond exact arithmetic, so it can't be suggested
       auto lane =
-          Lane::open(*changed, std::max(memory_ / lanes_max, store::TableOptions::memory_min));
+          Lane::open(*changed, std::max(memory_ / lanes_max, store::TableOptions::memory_min),
+                     {.measure = Measure::nothing, .policy = policy_});
       if (!lane) return Failure<std::string>(lane.error());
       tried.push_back(quota);
       lanes.push_back(std::move(*lane));
@@ -93,13 +97,13 @@ class Search {
       const PolicyTotals totals = lanes[i]->summary().totals(policy_);
       outcomes_[tried[i]] = {tried[i], totals.partitions, totals.partitions_denied,
                              totals.admitted + totals.denied, totals.denied};
+      lost_ += lanes[i]->lost();
     }
     return {};
   }
 
   // Learns from the outcomes, and adds what to try next, if it is not found.
   void narrow(Bracket& bracket, Spares spares, std::vector<std::uint64_t>& quotas) const {
-    constexpr std::size_t tries = lanes_max / 2;
     const Bracket before = bracket;
     bracket = {};
     for (const auto& [quota, outcome] : outcomes_) {
@@ -117,7 +121,7 @@ class Search {
         return;
       }
       std::uint64_t next = bracket.too_small;
-      for (std::size_t i = 0; i < tries; ++i) {
+      for (std::size_t i = 0; i < lanes_max / 2; ++i) {
         next = std::min(next * 8, limit::Quota::units_max);
         quotas.push_back(next);
       }
@@ -152,6 +156,7 @@ class Search {
   std::size_t memory_;
   const std::function<void(std::uint64_t)>& progress_;
   std::map<std::uint64_t, Outcome> outcomes_;  // by quota
+  std::uint64_t lost_ = 0;
   Bracket partitions_;
   Bracket requests_;
 };

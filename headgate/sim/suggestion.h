@@ -41,6 +41,7 @@ struct Suggestion {
   // where none is enough, as for costs above every quota.
   std::optional<Outcome> for_partitions;
   std::optional<Outcome> for_requests;
+  std::uint64_t lost = 0;  // keys that found no room, so that some decisions were too generous
 };
 
 // Replays the traffic under many quotas, a few times, until the least one is found. The policy is

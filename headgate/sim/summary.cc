@@ -22,8 +22,8 @@ bool counts_slots(const policy::Policy& policy) {
 
 }  // namespace
 
-Summary::Summary(std::span<const policy::Policy> policies, Order order, Offered offered)
-    : policies_(policies), order_(order), offered_(offered), partitions_(policies.size()) {}
+Summary::Summary(std::span<const policy::Policy> policies, Order order, Watch watch)
+    : policies_(policies), order_(order), watch_(watch), partitions_(policies.size()) {}
 
 void Summary::saw(Instant at) noexcept {
   ++applied_;
@@ -33,6 +33,7 @@ void Summary::saw(Instant at) noexcept {
 
 void Summary::count(const policy::Match& match, std::string_view key, std::uint64_t units,
                     Instant at, bool taken, std::optional<std::uint64_t> remaining) {
+  if (watch_.policy.value_or(match.policy->index) != match.policy->index) return;
   Partitions& partitions = partitions_[match.policy->index];
   auto found = partitions.find(key);
   if (found == partitions.end()) found = partitions.emplace(key, Partition{}).first;
@@ -46,14 +47,21 @@ void Summary::count(const policy::Match& match, std::string_view key, std::uint6
     }
     return;
   }
-  if (offered_ == Offered::measured) partition.offered.add(at, units, window, order_);
-  if (taken) partition.taken.add(at, units, window, order_);
+  const auto measure = [&](std::unique_ptr<BusiestWindow>& busiest) {
+    if (busiest == nullptr) busiest = std::make_unique<BusiestWindow>();
+    busiest->add(at, units, window, order_);
+  };
+  if (watch_.measure == Measure::all) measure(partition.offered);
+  if (watch_.measure != Measure::nothing && taken) measure(partition.taken);
 }
 
 PartitionTotals Summary::totals(std::string_view key, const Partition& partition) const {
   PartitionTotals totals{key, partition.admitted, partition.denied, 0, 0};
-  totals.peak = std::max(partition.in_flight, partition.taken.units(partition.window, order_));
-  totals.offered = partition.offered.units(partition.window, order_);
+  const auto units = [&](const std::unique_ptr<BusiestWindow>& busiest) {
+    return busiest == nullptr ? 0 : busiest->units(partition.window, order_);
+  };
+  totals.peak = std::max(partition.in_flight, units(partition.taken));
+  totals.offered = units(partition.offered);
   return totals;
 }
 

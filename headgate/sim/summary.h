@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -20,16 +21,22 @@ namespace headgate::sim {
 // How many partitions `top_denied` lists at most.
 inline constexpr std::size_t top_denied_max = 10;
 
-// Whether the busiest window of what was asked for is measured, too, beside that of what was
-// admitted.
-enum class Offered : std::uint8_t { ignored, measured };
+// Whose busiest windows are measured: nobody's, of what was admitted, or also of what was asked
+// for.
+enum class Measure : std::uint8_t { nothing, admitted, all };
+
+// What of the traffic is counted by partitions, which takes memory for each of them.
+struct Watch {
+  Measure measure = Measure::admitted;
+  std::optional<std::size_t> policy{};  // this one alone; absent: all
+};
 
 // One partition of one policy.
 struct PartitionTotals {
   std::string_view key;  // readable; good as long as the summary
   std::uint64_t admitted = 0;
   std::uint64_t denied = 0;
-  std::uint64_t peak = 0;     // units admitted in the busiest window
+  std::uint64_t peak = 0;     // units admitted in the busiest window, if measured
   std::uint64_t offered = 0;  // units asked for in the busiest window, if measured
 };
 
@@ -39,7 +46,7 @@ struct PolicyTotals {
   std::uint64_t partitions_denied = 0;  // ... at least once
   std::uint64_t admitted = 0;
   std::uint64_t denied = 0;
-  std::uint64_t peak = 0;
+  std::uint64_t peak = 0;                   // if measured
   std::vector<PartitionTotals> top_denied;  // the most denied first
 };
 
@@ -50,14 +57,14 @@ class Summary {
  public:
   // Lists all `policies` in their order, also those that nobody asks. They outlive the summary.
   explicit Summary(std::span<const policy::Policy> policies, Order order = Order::any,
-                   Offered offered = Offered::ignored);
+                   Watch watch = {});
 
   void skip(std::uint64_t lines = 1) noexcept { skipped_ += lines; }
   // One line was applied, be it a request or not.
   void saw(Instant at) noexcept;
   void count_request(bool admitted) noexcept { ++(admitted ? admitted_ : denied_); }
-  // One request's answer by the policy of `match`: `units` were taken, or it was denied and took
-  // none of them; `remaining` units are left, if its law tells.
+  // One request's answer by the policy of `match`, if it is watched: `units` were taken, or it was
+  // denied and took none of them; `remaining` units are left, if its law tells.
   void count(const policy::Match& match, std::string_view partition, std::uint64_t units,
              Instant at, bool taken, std::optional<std::uint64_t> remaining);
 
@@ -85,9 +92,9 @@ class Summary {
     std::uint64_t admitted = 0;
     std::uint64_t denied = 0;
     Nanos window = 0;
-    std::uint64_t in_flight = 0;  // most at the same time, where that is what is counted
-    BusiestWindow taken;
-    BusiestWindow offered;
+    std::uint64_t in_flight = 0;           // most at the same time, where that is what is counted
+    std::unique_ptr<BusiestWindow> taken;  // null as long as nothing was measured
+    std::unique_ptr<BusiestWindow> offered;
   };
   struct Hash {
     using is_transparent = void;
@@ -101,7 +108,7 @@ class Summary {
 
   std::span<const policy::Policy> policies_;
   Order order_;
-  Offered offered_;
+  Watch watch_;
   std::vector<Partitions> partitions_;  // by the policy's index
   std::optional<Instant> first_;
   std::optional<Instant> last_;

@@ -209,6 +209,15 @@ def test_the_suggested_quota_is_the_smallest(simulate, algorithm, share):
         assert quota == 1 or recount.untouched(requests, algorithm, quota - 1, 60)[which] < wanted
 
 
+def test_state_that_a_suggestion_lost_is_confessed(simulate, tmp_path):
+    line = '10.0.{}.{} - - [29/Mar/2026:00:31:00 +0000] "GET / HTTP/1.1" 200 5 "-" "x"\n'
+    (tmp_path / 'm').write_text(''.join(line.format(i // 250, i % 250) for i in range(3000)))
+    # Enough for one quota at a time, and not for several.
+    arguments = ['--memory', '128KiB', 'm']
+    assert simulate(*arguments).stderr == ''
+    assert 'found no room' in simulate('--suggest', '99%', *arguments).stderr
+
+
 def test_hostile_logs(simulate, tmp_path):
     good = b'192.0.2.7 - - [29/Mar/2026:00:31:00 +0000] "GET / HTTP/1.1" 200 5 "-" "x"\n'
     (tmp_path / 'h').write_bytes(
