@@ -24,13 +24,13 @@
 #include <vector>
 
 #include "headgate/cli/exit_status.h"
-#include "headgate/cli/listener.h"
 #include "headgate/cli/nginx_conf.h"
 #include "headgate/cli/nginx_log.h"
 #include "headgate/cli/nginx_process.h"
 #include "headgate/cli/policy_file.h"
 #include "headgate/cli/private_directory.h"
 #include "headgate/cli/upstream.h"
+#include "headgate/net/endpoint.h"
 
 namespace headgate::cli {
 namespace {
@@ -298,23 +298,27 @@ int Gateway::ended(int status) const {
   return fail(input_fault, "nginx " + how);
 }
 
+Result<net::Endpoint, std::string> endpoint(const std::string& option, const std::string& text) {
+  if (text.find('%') != std::string::npos) {
+    return Failure<std::string>(option + " \"" + text +
+                                "\": nginx can't listen on an address with a zone; use [::], "
+                                "or an address that is valid everywhere");
+  }
+  auto endpoint = net::Endpoint::parse_tcp(text);
+  if (!endpoint) return Failure<std::string>(option + ' ' + endpoint.error());
+  return endpoint;
+}
+
 int run(const Options& options) {
   auto upstream = parse_upstream(options.upstream);
   if (!upstream) return fail(wrong_usage, "--upstream " + upstream.error());
-  std::string host;
-  std::string port;
-  for (const auto& [option, address] :
-       {std::pair("--listen", &options.listen), std::pair("--metrics", &options.metrics)}) {
-    if (address == &options.metrics && address->empty()) continue;
-    if (!split_address(*address, host, port)) {
-      return fail(wrong_usage, std::string(option) + " \"" + *address +
-                                   "\": expected ADDRESS:PORT, such as 127.0.0.1:8080");
-    }
-    if (host.find('%') != std::string::npos) {
-      return fail(wrong_usage, std::string(option) + " \"" + *address +
-                                   "\": nginx can't listen on an address with a zone; use [::], "
-                                   "or an address that is valid everywhere");
-    }
+  auto listen = endpoint("--listen", options.listen);
+  if (!listen) return fail(wrong_usage, listen.error());
+  std::optional<net::Endpoint> metrics;
+  if (!options.metrics.empty()) {
+    auto named = endpoint("--metrics", options.metrics);
+    if (!named) return fail(wrong_usage, named.error());
+    metrics = std::move(*named);
   }
   if (options.access_log.find('$') != std::string::npos) {
     return fail(wrong_usage, "--access-log \"" + options.access_log +
@@ -342,18 +346,18 @@ int run(const Options& options) {
                 "nginx is not installed: it is neither in PATH nor in /usr/sbin; "
                 "install Debian's package nginx");
   }
-  auto listener = Listener::open(options.listen);
-  if (!listener) return fail(input_fault, listener.error());
-  std::vector<int> sockets = {listener->fd()};
-  plan.listen = listener->address();
+  // Opened by us, so that port 0 means any free one and words are clear when it can't be had; nginx
+  // inherits them and keeps them across reloads.
+  auto opened = listen->listen();
+  if (!opened) return fail(input_fault, "--listen " + opened.error());
+  std::vector<int> sockets = {*opened};
+  plan.listen = listen->text();
   std::string banner = "listening on http://" + plan.listen + " -> " + upstream->url();
-  std::optional<Listener> metrics;
-  if (!options.metrics.empty()) {
-    auto opened = Listener::open(options.metrics);
-    if (!opened) return fail(input_fault, opened.error());
-    metrics.emplace(std::move(*opened));
-    sockets.push_back(metrics->fd());
-    plan.metrics = metrics->address();
+  if (metrics) {
+    opened = metrics->listen();
+    if (!opened) return fail(input_fault, "--metrics " + opened.error());
+    sockets.push_back(*opened);
+    plan.metrics = metrics->text();
     banner += ", metrics on http://" + plan.metrics + "/metrics";
   }
   plan.policy_file = absolute(options.config);

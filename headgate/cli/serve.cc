@@ -8,6 +8,7 @@
 
 #include "headgate/cli/exit_status.h"
 #include "headgate/cli/token_file.h"
+#include "headgate/net/endpoint.h"
 #include "headgate/server/envoy_json.h"
 #include "headgate/server/grpc_door.h"
 #include "headgate/server/http_door.h"
@@ -67,7 +68,7 @@ int run(const Options& options) {
   serving.door.envoy_json = server::envoy_json;
   for (const Doors& doors : options.doors) {
     for (const std::string& text : doors.at) {
-      auto endpoint = server::Endpoint::parse(text);
+      auto endpoint = net::Endpoint::parse(text);
       if (!endpoint) return fail(wrong_usage, doors.option + (' ' + endpoint.error()));
       if (!endpoint->is_local() && options.token_file.empty()) {
         return fail(wrong_usage,

@@ -13,9 +13,12 @@
 #include "headgate/server/door_kind.h"
 #include "headgate/server/page.h"
 
+namespace headgate::net {
+class Endpoint;
+}
+
 namespace headgate::server {
 
-class Endpoint;
 class Engine;
 class Station;
 
@@ -60,7 +63,7 @@ class Service {
 };
 
 using MakeService = Result<std::unique_ptr<Service>, std::string> (*)(Engine& engine,
-                                                                      const Endpoint& endpoint,
+                                                                      const net::Endpoint& endpoint,
                                                                       const DoorOptions& options);
 
 }  // namespace headgate::server

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "headgate/server/endpoint.h"
+#include "headgate/net/endpoint.h"
 #include "headgate/server/envoy_desk.h"
 #include "headgate/server/grpc_health.h"
 #include "headgate/server/grpc_queue.h"
@@ -156,7 +156,7 @@ class GrpcService final : public Service {
   ~GrpcService() override { stop(Clock::now()); }
 
   // An error, or nothing.
-  std::optional<std::string> start(Engine& engine, const Endpoint& endpoint,
+  std::optional<std::string> start(Engine& engine, const net::Endpoint& endpoint,
                                    const DoorOptions& options) {
     const auto millis = [](std::chrono::seconds time) {
       return static_cast<int>(std::min<std::int64_t>(time.count(), 1'000'000) * 1000);
@@ -207,7 +207,7 @@ class GrpcService final : public Service {
 
  private:
   // gRPC does not say it.
-  static std::string why_not(Endpoint endpoint) {
+  static std::string why_not(net::Endpoint endpoint) {
     const auto probe = endpoint.listen();
     if (!probe) return probe.error();
     close(*probe);
@@ -232,7 +232,7 @@ void take_over_log() {
 }  // namespace
 
 Result<std::unique_ptr<Service>, std::string> make_grpc_service(Engine& engine,
-                                                                const Endpoint& endpoint,
+                                                                const net::Endpoint& endpoint,
                                                                 const DoorOptions& options) {
   take_over_log();
   auto service = std::make_unique<GrpcService>(options);

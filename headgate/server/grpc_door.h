@@ -12,6 +12,6 @@ namespace headgate::server {
 // Answers until it is stopped. Its connections are gRPC's own: options.connections_max means
 // nothing to it. Errors: a sentence.
 [[nodiscard]] Result<std::unique_ptr<Service>, std::string> make_grpc_service(
-    Engine& engine, const Endpoint& endpoint, const DoorOptions& options);
+    Engine& engine, const net::Endpoint& endpoint, const DoorOptions& options);
 
 }  // namespace headgate::server

@@ -110,10 +110,12 @@ class Services {
       if (shared) {
         fd = fcntl(*shared, F_DUPFD_CLOEXEC, 0);
       } else {
-        const auto opened = listening.endpoint.listen();
+        const bool is_unix = listening.endpoint.is_unix();
+        const auto opened =
+            is_unix ? listening.endpoint.listen() : listening.endpoint.listen_shared();
         if (!opened) return Failure<std::string>(opened.error());
         fd = *opened;
-        if (listening.endpoint.is_unix()) shared = fd;
+        if (is_unix) shared = fd;
       }
       worker->listen(listening, fd);
     }

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "headgate/base/result.h"
+#include "headgate/net/endpoint.h"
 #include "headgate/server/door.h"
-#include "headgate/server/endpoint.h"
 #include "headgate/server/engine.h"
 
 namespace headgate::server {
@@ -16,7 +16,7 @@ namespace headgate::server {
 // One address, and what answers there: exactly one of the two makers is set.
 struct Listening {
   DoorKind kind;
-  Endpoint endpoint;
+  net::Endpoint endpoint;
   MakeDoor make_door = nullptr;
   MakeService make_service = nullptr;
 };

@@ -331,6 +331,18 @@ def test_root_does_not_serve_as_root(gateway):
     assert not re.search(r'^(Uid|Gid):.*\t0\b', status, re.M)
 
 
+def test_no_worker_waits_for_a_connection_that_another_took(gateway):
+    """nginx inherits the listening socket as it is, and takes it for one that never blocks."""
+    one = gateway(WIDE)
+    own = pathlib.Path(f'/proc/{one.process.pid}')
+    listening = [file.name for file in (own / 'fd').iterdir()
+                 if os.readlink(file).startswith('socket:')]
+    assert listening
+    for name in listening:
+        flags = re.search(r'^flags:\s*([0-7]+)$', (own / 'fdinfo' / name).read_text(), re.M)
+        assert int(flags[1], 8) & os.O_NONBLOCK
+
+
 # ---- what keeps it from starting
 
 def test_a_port_in_use(fails):
@@ -338,7 +350,7 @@ def test_a_port_in_use(fails):
         address = f'127.0.0.1:{taken.getsockname()[1]}'
         status, said = fails(WIDE, '--listen', address)
     assert status == 1
-    assert said.startswith(f'headgate: {address} is in use by another program')
+    assert said.startswith(f'headgate: --listen {address} is in use by another program')
 
 
 @pytest.mark.parametrize('url, words', [

@@ -1,4 +1,4 @@
-#include "headgate/server/endpoint.h"
+#include "headgate/net/endpoint.h"
 
 #include <netdb.h>
 #include <sys/stat.h>
@@ -8,20 +8,22 @@
 #include <cstring>
 #include <memory>
 
-namespace headgate::server {
+namespace headgate::net {
 namespace {
 
 constexpr int backlog = 4096;
 
+constexpr std::string_view tcp_form = "ADDRESS:PORT, such as 127.0.0.1:8081 or [::1]:8081";
+
 Failure<std::string> cannot(const std::string& text, int error) {
-  std::string why;
   switch (error) {
     case EADDRINUSE:
       return Failure<std::string>(text +
                                   " is in use by another program; stop it, or choose another "
                                   "address (port 0 takes any free one)");
     case EACCES:
-      return Failure<std::string>("no permission to listen on " + text);
+      return Failure<std::string>("no permission to listen on " + text +
+                                  "; ports below 1024 need root");
     case EADDRNOTAVAIL:
       return Failure<std::string>("can't listen on " + text +
                                   ": this machine does not have that address");
@@ -62,21 +64,25 @@ Endpoint::Endpoint(const sockaddr* address, socklen_t size) : size_(size) {
 
 Result<Endpoint, std::string> Endpoint::parse(std::string_view text) {
   constexpr std::string_view unix_prefix = "unix:";
-  if (text.starts_with(unix_prefix)) {
-    const std::string_view path = text.substr(unix_prefix.size());
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    if (path.empty() || path.size() >= sizeof address.sun_path) {
-      return Failure<std::string>('"' + std::string(text) + "\": expected unix:PATH with at most " +
-                                  std::to_string(sizeof address.sun_path - 1) + " bytes of path");
-    }
-    std::memcpy(address.sun_path, path.data(), path.size());
-    return Endpoint(reinterpret_cast<const sockaddr*>(&address), sizeof address);
+  if (!text.starts_with(unix_prefix)) return tcp(text, std::string(tcp_form) + ", or unix:PATH");
+  const std::string_view path = text.substr(unix_prefix.size());
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.empty() || path.size() >= sizeof address.sun_path) {
+    return Failure<std::string>('"' + std::string(text) + "\": expected unix:PATH with at most " +
+                                std::to_string(sizeof address.sun_path - 1) + " bytes of path");
   }
+  std::memcpy(address.sun_path, path.data(), path.size());
+  return Endpoint(reinterpret_cast<const sockaddr*>(&address), sizeof address);
+}
+
+Result<Endpoint, std::string> Endpoint::parse_tcp(std::string_view text) {
+  return tcp(text, tcp_form);
+}
+
+Result<Endpoint, std::string> Endpoint::tcp(std::string_view text, std::string_view form) {
   const auto malformed = [&] {
-    return Failure<std::string>('"' + std::string(text) +
-                                "\": expected ADDRESS:PORT, such as 127.0.0.1:8081 or [::1]:8081, "
-                                "or unix:PATH");
+    return Failure<std::string>('"' + std::string(text) + "\": expected " + std::string(form));
   };
   const std::size_t colon = text.rfind(':');
   if (colon == std::string_view::npos || colon == 0) return malformed();
@@ -115,16 +121,18 @@ bool Endpoint::is_local() const noexcept {
   }
 }
 
-Result<int, std::string> Endpoint::bound(bool shared) const {
+Result<int, std::string> Endpoint::open(Sharing sharing) const {
   const int fd = socket(family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) return cannot(text_, errno);
   const int on = 1;
   if (!is_unix()) {
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    if (shared) setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on);
+    if (sharing == Sharing::with_ourselves) {
+      setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on);
+    }
     if (family() == AF_INET6) setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
   }
-  if (bind(fd, address(), size_) != 0) {
+  if (bind(fd, address(), size_) != 0 || ::listen(fd, backlog) != 0) {
     const int error = errno;
     close(fd);
     return cannot(text_, error);
@@ -133,38 +141,32 @@ Result<int, std::string> Endpoint::bound(bool shared) const {
 }
 
 Result<int, std::string> Endpoint::listen() {
+  if (is_unix() && abandoned(address(), size_)) {
+    unlink(reinterpret_cast<const sockaddr_un*>(&address_)->sun_path);
+  }
+  const auto fd = open(Sharing::none);
+  if (!fd) return fd;
+  ours_ = true;
+  if (!is_unix()) {
+    socklen_t size = sizeof address_;
+    getsockname(*fd, reinterpret_cast<sockaddr*>(&address_), &size);
+    text_ = numeric(address(), size_);
+  }
+  return fd;
+}
+
+Result<int, std::string> Endpoint::listen_shared() {
   if (!ours_) {
     // Sockets that share a port would join those of another server that shares it.
-    if (is_unix()) {
-      if (abandoned(address(), size_)) {
-        unlink(reinterpret_cast<const sockaddr_un*>(&address_)->sun_path);
-      }
-    } else {
-      const auto probe = bound(false);
-      if (!probe) return probe;
-      // Asks for a port that is really free, listening sockets included.
-      const bool free = ::listen(*probe, 1) == 0;
-      const int error = errno;
-      socklen_t size = sizeof address_;
-      getsockname(*probe, reinterpret_cast<sockaddr*>(&address_), &size);
-      close(*probe);
-      if (!free) return cannot(text_, error);
-      text_ = numeric(address(), size_);
-    }
+    const auto probe = listen();
+    if (!probe) return probe;
+    close(*probe);
   }
-  const auto fd = bound(true);
-  if (!fd) return fd;
-  if (::listen(*fd, backlog) != 0) {
-    const int error = errno;
-    close(*fd);
-    return cannot(text_, error);
-  }
-  ours_ = true;
-  return fd;
+  return open(Sharing::with_ourselves);
 }
 
 void Endpoint::remove() const noexcept {
   if (is_unix() && ours_) unlink(reinterpret_cast<const sockaddr_un*>(&address_)->sun_path);
 }
 
-}  // namespace headgate::server
+}  // namespace headgate::net

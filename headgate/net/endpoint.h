@@ -1,4 +1,4 @@
-// Where a door listens.
+// Where a server listens.
 #pragma once
 
 #include <netinet/in.h>
@@ -10,12 +10,14 @@
 
 #include "headgate/base/result.h"
 
-namespace headgate::server {
+namespace headgate::net {
 
 class Endpoint {
  public:
   // ADDR:PORT, [ADDR]:PORT, *:PORT (every IPv4 address) or unix:PATH. Errors: a sentence.
   [[nodiscard]] static Result<Endpoint, std::string> parse(std::string_view text);
+  // The same without unix:PATH.
+  [[nodiscard]] static Result<Endpoint, std::string> parse_tcp(std::string_view text);
 
   // As one would write it: "127.0.0.1:8081", "[::1]:8081", "unix:/run/headgate.sock".
   [[nodiscard]] const std::string& text() const noexcept { return text_; }
@@ -26,10 +28,12 @@ class Endpoint {
   [[nodiscard]] bool is_local() const noexcept;
 
   // A listening, non-blocking socket; the caller closes it. With port 0 this endpoint becomes the
-  // one that was really bound, so that its next listen() has the same port. Several sockets of one
-  // TCP endpoint share its connections (SO_REUSEPORT); the first one makes sure that nobody else
-  // has it. Errors: a sentence.
+  // one that was really bound. Errors: a sentence.
   [[nodiscard]] Result<int, std::string> listen();
+
+  // The same for TCP, as one of several sockets that share the endpoint's connections
+  // (SO_REUSEPORT). The first one makes sure that nobody else has it.
+  [[nodiscard]] Result<int, std::string> listen_shared();
 
   // Takes the file of a Unix socket away, once listen() has made it.
   void remove() const noexcept;
@@ -37,7 +41,11 @@ class Endpoint {
  private:
   Endpoint(const sockaddr* address, socklen_t size);
 
-  [[nodiscard]] Result<int, std::string> bound(bool shared) const;
+  static Result<Endpoint, std::string> tcp(std::string_view text, std::string_view form);
+
+  enum class Sharing { none, with_ourselves };
+
+  [[nodiscard]] Result<int, std::string> open(Sharing sharing) const;
   [[nodiscard]] const sockaddr* address() const noexcept {
     return reinterpret_cast<const sockaddr*>(&address_);
   }
@@ -45,7 +53,7 @@ class Endpoint {
   sockaddr_storage address_{};
   socklen_t size_ = 0;
   std::string text_;
-  bool ours_ = false;  // bound before
+  bool ours_ = false;  // listened before
 };
 
-}  // namespace headgate::server
+}  // namespace headgate::net

@@ -1,5 +1,6 @@
-#include "headgate/server/endpoint.h"
+#include "headgate/net/endpoint.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -8,7 +9,7 @@
 #include <filesystem>
 #include <string>
 
-namespace headgate::server {
+namespace headgate::net {
 namespace {
 
 using testing::HasSubstr;
@@ -36,17 +37,37 @@ TEST(Endpoint, KnowsWhoCanReachIt) {
   }
 }
 
+TEST(Endpoint, PortZeroTakesAFreeOneThatIsNobodyElses) {
+  auto first = Endpoint::parse_tcp("127.0.0.1:0").value();
+  const int fd = first.listen().value();
+  EXPECT_THAT(first.text(), testing::MatchesRegex("127.0.0.1:[1-9][0-9]*"));
+  EXPECT_NE(fcntl(fd, F_GETFL) & O_NONBLOCK, 0) << "accept() would wait";
+  auto second = Endpoint::parse(first.text()).value();
+  for (const auto& refused : {second.listen(), second.listen_shared()}) {
+    ASSERT_FALSE(refused);
+    EXPECT_THAT(refused.error(), HasSubstr(first.text() + " is in use by another program"));
+  }
+  close(fd);
+}
+
 TEST(Endpoint, SharesItsPortWithItselfOnly) {
   auto first = Endpoint::parse("127.0.0.1:0").value();
-  const int one = first.listen().value();
+  const int one = first.listen_shared().value();
   EXPECT_THAT(first.text(), testing::Not(testing::EndsWith(":0")));
-  const int two = first.listen().value();
+  const int two = first.listen_shared().value();
   auto second = Endpoint::parse(first.text()).value();
-  const auto refused = second.listen();
-  ASSERT_FALSE(refused);
-  EXPECT_THAT(refused.error(), HasSubstr(first.text() + " is in use"));
+  for (const auto& refused : {second.listen(), second.listen_shared()}) {
+    ASSERT_FALSE(refused);
+    EXPECT_THAT(refused.error(), HasSubstr(first.text() + " is in use by another program"));
+  }
   close(one);
   close(two);
+}
+
+TEST(Endpoint, SaysWhyAnAddressCannotBeHad) {
+  EXPECT_THAT(Endpoint::parse("192.0.2.1:0")->listen().error(),
+              HasSubstr("does not have that address"));
+  EXPECT_FALSE(Endpoint::parse_tcp("unix:/tmp/a.sock"));
 }
 
 TEST(Endpoint, TakesOverASocketThatNobodyServes) {
@@ -67,4 +88,4 @@ TEST(Endpoint, TakesOverASocketThatNobodyServes) {
 }
 
 }  // namespace
-}  // namespace headgate::server
+}  // namespace headgate::net
