@@ -72,6 +72,10 @@ ExitStatus read_list(const std::string& name, std::vector<FetchUrl>& urls) {
     if (text.empty() || text.starts_with('#')) continue;
     if (!add_url(text, name + ':' + std::to_string(number) + ": ", urls)) status = input_fault;
   }
+  if (in.bad()) {
+    fail(input_fault, name + ": cannot be read: " + std::strerror(errno));
+    return input_fault;
+  }
   return status;
 }
 

@@ -27,6 +27,11 @@ TEST(FileNameOf, StaysInTheDirectory) {
   }
 }
 
+TEST(FileNameOf, IsNoOptionOfACommand) {
+  EXPECT_EQ(file_name_of("http://a/-rf"), "_-rf");
+  EXPECT_EQ(file_name_of("http://a/--help?-x"), "_--help_-x");
+}
+
 TEST(FileNameOf, IsNeverTooLongAndStaysDifferent) {
   const std::string base = "http://a/" + std::string(5000, 'x');
   EXPECT_EQ(file_name_of(base + "1").size(), file_name_max);

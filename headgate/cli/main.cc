@@ -1,5 +1,8 @@
 // The `headgate` command.
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <cstring>
 #include <exception>
@@ -66,7 +69,21 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace headgate::cli
 
+namespace {
+
+// A standard stream that the caller closed would be the number of the next file or socket that is
+// opened, and get what is meant for the stream. Reading it ends at once, and writing output fails.
+void keep_standard_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(stream, F_GETFD) >= 0) continue;
+    static_cast<void>(open("/dev/null", stream == STDERR_FILENO ? O_WRONLY : O_RDONLY));
+  }
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
+  keep_standard_streams();
   try {
     return headgate::cli::run(argc, argv);
   } catch (const std::exception& error) {

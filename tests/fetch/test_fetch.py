@@ -232,6 +232,15 @@ def test_wrong_usage(fetch, tmp_path):
     got = fetch('--input', 'list')
     assert got.code == 1 and b'list:2: ' in got.err and b'list:3: ' in got.err
     assert fetch('--input', 'missing').code == 1
+    got = fetch('--input', tmp_path, 'http://127.0.0.1:1/')
+    assert got.code == 1 and b'cannot be read: Is a directory' in got.err and not got.summary, got
+
+
+def test_a_closed_standard_output_is_a_failure(tmp_path):
+    with RawServer(echo) as server:
+        done = subprocess.run(f'{HEADGATE} fetch {server.url}/a >&-', shell=True, cwd=tmp_path,
+                              stderr=subprocess.PIPE, text=True, timeout=60)
+    assert done.returncode == 1 and 'standard output' in done.stderr, done
 
 
 def test_progress_is_shown_on_a_terminal_only(tmp_path, fetch):
