@@ -97,6 +97,31 @@ TEST_F(PacerTest, MakesUpForRoundedSecondsWhereThePolicyIsKnown) {
   EXPECT_DOUBLE_EQ(wait(), 0.1);
 }
 
+TEST_F(PacerTest, APolicyIsNoReasonToSpendFasterThanIsLeft) {
+  exchange(200, {{"RateLimit", R"("p";r=10;t=60)"}, {"RateLimit-Policy", R"("p";q=1000;w=1)"}});
+  EXPECT_GE(wait(), 5.9);  // t may be 59 s and a little
+  warm_up({{"RateLimit", R"("p";r=10;t=60)"}, {"RateLimit-Policy", R"("p";q=1000;w=1)"}});
+  unsigned sent = 0;
+  for (const Instant end{now.ns + 60 * second}; now < end; pass(second / 100)) {
+    if (!may_go()) continue;
+    under_way.push_back(begin());
+    ++sent;
+  }
+  EXPECT_LE(sent, 10U);
+}
+
+TEST_F(PacerTest, AWaitBeginsWhenTheAnswerCame) {
+  Request request = begin();
+  pass(5 * second);  // as long it was under way
+  answer(request, 200, {{"RateLimit", R"("p";r=0;t=7)"}});
+  EXPECT_DOUBLE_EQ(wait(), 7);
+  pass(7 * second);
+  request = begin();
+  pass(3 * second);
+  answer(request, 429, {{"Retry-After", "4"}});
+  EXPECT_DOUBLE_EQ(wait(), 4);
+}
+
 TEST_F(PacerTest, PacesByThePolicyAlone) {
   exchange(200, {{"RateLimit-Policy", R"("p";q=10;w=1)"}});
   EXPECT_DOUBLE_EQ(wait(), 0.1);

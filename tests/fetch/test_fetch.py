@@ -138,6 +138,26 @@ def test_redirects_are_followed_and_their_fields_heeded(fetch):
     assert got.waiting >= 0.9, got
 
 
+def test_origins_do_not_block_each_other(fetch):
+    exhausted = [('RateLimit', '"p";r=0;t=3600')]
+    with RawServer(lambda *_: response(200, exhausted, b'x')) as one, RawServer(echo) as other:
+        got = fetch('--max-wait', '5s', f'{one.url}/1', f'{one.url}/2',
+                    *(f'{other.url}/{i}' for i in range(20)))
+    assert (got.fetched, got.failed) == (21, 1), got
+    assert len(one.asked) == 1 and len(other.asked) == 20
+
+
+def test_a_redirect_to_another_origin_counts_there(fetch):
+    with RawServer(lambda *_: response(200, [('RateLimit', '"p";r=0;t=3600')], b'x')) as other:
+        def answer(path, number, headers):
+            return response(302, [('Location', other.url + path)])
+        with RawServer(answer) as server:
+            got = fetch('--max-wait', '5s', f'{server.url}/1', f'{server.url}/2')
+            assert len(server.asked) == 2
+        assert len(other.asked) == 1
+    assert (got.fetched, got.failed) == (1, 1) and other.url in got.err.decode(), got
+
+
 def test_secrets_do_not_follow_to_another_origin(fetch):
     with RawServer(echo) as other:
         def answer(path, number, headers):

@@ -32,6 +32,17 @@ def twice(fetch, fields, status=200, *arguments):
     [('X-RateLimit-Remaining', '0'), ('X-RateLimit-Reset', '2099-01-01T00:00:00Z')],
     [('X-RateLimit-Remaining', '0'), ('X-RateLimit-Reset', '6m0s')],
     [('x-rate-limit-remaining', '0'), ('x-rate-limit-reset', '99999999999')],
+    # As Discord, Reddit, GitLab, Atlassian, Kong and Envoy write them.
+    [('X-RateLimit-Remaining', '0'), ('X-RateLimit-Reset', '99999999999.123')],
+    [('X-RateLimit-Limit', '5'), ('X-RateLimit-Remaining', '0'), ('X-RateLimit-Reset-After', '60.5')],
+    [('X-Ratelimit-Used', '10'), ('X-Ratelimit-Remaining', '0.0'), ('X-Ratelimit-Reset', '599.5')],
+    [('RateLimit-Limit', '60'), ('RateLimit-Observed', '67'), ('RateLimit-Remaining', '0'),
+     ('RateLimit-Reset', '99999999999')],
+    [('X-RateLimit-Remaining', '0'), ('X-RateLimit-Reset', 'Thu, 31 Dec 2099 23:59:59 GMT')],
+    [('Beta-RateLimit', '"hourly";r=0;t=60'), ('Beta-RateLimit-Policy', '"hourly";q=9;w=3600')],
+    [('X-RateLimit-Limit-Minute', '5'), ('X-RateLimit-Remaining-Minute', '0')],
+    [('x-ratelimit-limit', '10, 10;w=60;name="x"'), ('x-ratelimit-remaining', '0'),
+     ('x-ratelimit-reset', '60')],
     [('Retry-After', HUGE)],
     [('Retry-After', '9' * 400)],
     [('Retry-After', 'Thu, 31 Dec 2099 23:59:59 GMT')],
@@ -109,6 +120,25 @@ def test_endless_interim_answers_end(fetch):
     with RawServer(answer) as server:
         got = fetch('--retry', 0, server.url)
     assert got.code == 1 and got.failed == 1, got
+
+
+def test_fields_of_a_trailer_section_are_ignored(fetch):
+    trailed = (b'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: RateLimit\r\n\r\n'
+               b'4\r\nbody\r\n0\r\nRateLimit: "p";r=0;t=60\r\nRetry-After: 60\r\n\r\n')
+    with RawServer(lambda *_: trailed) as server:
+        got = fetch('--max-wait', '5s', f'{server.url}/1', f'{server.url}/2')
+    assert got.code == 0 and got.out == b'bodybody' and got.waiting < 5, got
+
+
+def test_endless_trailers_end(fetch):
+    def answer(path, number, headers):
+        yield b'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n'
+        while True:
+            yield b'X: ' + b'x' * 1000 + b'\r\n'
+
+    with RawServer(answer) as server:
+        got = fetch('--retry', 0, server.url)
+    assert got.code == 1 and got.failed == 1 and got.out == b'', got
 
 
 def test_an_endless_body_that_nobody_wants_ends(fetch):
