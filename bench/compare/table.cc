@@ -203,7 +203,7 @@ void compare(int rounds) {
        [&] { return seconds_of([&] { spend_in_batches(**table, law, stream, 0, decisions); }); }},
       {"table, two threads", [&] { return halves(spend_one_by_one, **table); }},
       {"table, two threads, batches of 16", [&] { return halves(spend_in_batches, **table); }},
-      {"table between processes (small pages)",
+      {"table between processes",
        [&] { return seconds_of([&] { spend_one_by_one(**shared, law, stream, 0, decisions); }); }},
       {"the same in batches of 16",
        [&] { return seconds_of([&] { spend_in_batches(**shared, law, stream, 0, decisions); }); }},

@@ -128,7 +128,11 @@ Nanos Exponential::full_at(const State& state) const noexcept {
   return state.time() + nanos(std::ceil(windows * window_));
 }
 
-Exponential::Seen Exponential::look(const std::optional<State>& state, Nanos at) const noexcept {
+// The steps of each answer are inlined: handing their doubles on through memory would take longer
+// than the steps.
+
+[[gnu::always_inline]] inline Exponential::Seen Exponential::look(const std::optional<State>& state,
+                                                                  Nanos at) const noexcept {
   if (!state) return {at, 0, false, false};
   Seen seen{state->time(), state->rate, true, false};
   if (!(seen.rate >= 0 && seen.rate <= rate_max)) seen.rate = quota_;  // damaged memory
@@ -139,7 +143,7 @@ Exponential::Seen Exponential::look(const std::optional<State>& state, Nanos at)
   return seen;
 }
 
-Exponential::Decay Exponential::decay_over(double windows) noexcept {
+[[gnu::always_inline]] inline Exponential::Decay Exponential::decay_over(double windows) noexcept {
   constexpr double few = 0x1p-6;
   if (windows < few) {
     // Where most requests are. The series' next term is beyond a double's last bit; factors instead
@@ -156,7 +160,8 @@ Exponential::Decay Exponential::decay_over(double windows) noexcept {
   return {windows, std::min(gone / windows, 1.0), 1 - gone};
 }
 
-Exponential::Decay Exponential::decay(const Seen& seen, Nanos at) const noexcept {
+[[gnu::always_inline]] inline Exponential::Decay Exponential::decay(const Seen& seen,
+                                                                    Nanos at) const noexcept {
   const Nanos span = at - seen.time;
   if (span == 0) return {};
   const bool narrow = span >> 63 == 0;
@@ -165,12 +170,14 @@ Exponential::Decay Exponential::decay(const Seen& seen, Nanos at) const noexcept
       window_);
 }
 
-double Exponential::rate_with(const Seen& seen, double cost, const Decay& past) noexcept {
+[[gnu::always_inline]] inline double Exponential::rate_with(const Seen& seen, double cost,
+                                                            const Decay& past) noexcept {
   if (!seen.known) return cost;
   return std::max(cost * past.mean + past.left * seen.rate, cost);
 }
 
-std::uint64_t Exponential::available(const Seen& seen, const Decay& past) const noexcept {
+[[gnu::always_inline]] inline std::uint64_t Exponential::available(
+    const Seen& seen, const Decay& past) const noexcept {
   const double one = rate_with(seen, 1, past);
   if (one > quota_) return 0;
   // Each sum is rounded to a double, the quota is one, and rounding keeps the order: what adds up
@@ -210,9 +217,10 @@ Decision Exponential::admission(const Seen& seen, Nanos at, const Decay& now) co
     const std::uint64_t pace = answer_.pace(left);
     // The pace is the longer one nearly always, and then no search is needed. Over x windows a unit
     // adds (1 - e^-x) / x >= 1 / (1 + x) to what the rate becomes, and the rate loses x times that.
-    // So r has grown once rate * x is 1, and a little more for what doubles round.
-    const double x = static_cast<double>(pace) * 1e9 / window_;
-    if (now.windows == 0 && seen.rate * x > 1 + 4 * rounding_ * (1 + x)) {
+    // So r has grown once rate * x is 1, and a little more for what doubles round; written in
+    // spans, because a division takes as long as all this.
+    const double span = static_cast<double>(pace) * 1e9;
+    if (now.windows == 0 && seen.rate * span > window_ + 4 * rounding_ * (window_ + span)) {
       return {true, left, pace, 0};
     }
     if (available_after(static_cast<Nanos>(pace)) > left) return {true, left, pace, 0};

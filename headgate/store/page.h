@@ -95,6 +95,7 @@ class Page {
   void prefetch(std::uint32_t home) const noexcept {
     __builtin_prefetch(head_, 1, 3);
     __builtin_prefetch(&tags_[home], 1, 3);
+    __builtin_prefetch(&entries_[home], 1, 3);
   }
 
   // The entry of a key, or `none`.
