@@ -106,6 +106,11 @@ class Simulation {
     if (auto opened = decisions_file_.open(options_.decisions); !opened) {
       return stop(input_fault, opened.error());
     }
+    if (!options_.report.empty()) {
+      // Before minutes of work, not after them; what is there stays until then.
+      const std::ofstream file(options_.report, std::ios::app | std::ios::binary);
+      if (!file) return stop(input_fault, options_.report + ": " + std::strerror(errno));
+    }
     return {};
   }
 

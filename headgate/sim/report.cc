@@ -39,6 +39,7 @@ th,td{padding:4px 8px 4px 0;vertical-align:top}
 td{border-bottom:1px solid var(--line);overflow-wrap:anywhere}
 .n{text-align:right;white-space:nowrap;overflow-wrap:normal;font-variant-numeric:tabular-nums;
 padding-left:8px;padding-right:0}
+.t{white-space:nowrap}
 .share{background:linear-gradient(var(--bar),var(--bar)) left/var(--part) 100% no-repeat}
 code{font:13px/1.5 ui-monospace,monospace}
 svg.headgate-plot{display:block;max-width:100%;height:auto;margin:8px 0}
@@ -107,7 +108,10 @@ std::string overview(const Findings& findings) {
   std::string out = "<h1>What " + text(printed(findings.config, key_shown_max)) +
                     " would have denied</h1>\n<p>Replayed: " + text(printed(findings.logs, 400));
   if (all.first()) {
-    out += ", " + text(date_text(*all.first())) + " to " + text(date_text(*all.last())) + " (" +
+    const auto unbroken = [](Instant at) {
+      return "<span class=\"t\">" + text(date_text(at)) + "</span>";
+    };
+    out += ", " + unbroken(*all.first()) + " to " + unbroken(*all.last()) + " (" +
            text(duration_text(all.last()->ns - all.first()->ns)) + ")";
   }
   out += ".</p>\n<div class=\"cards\">" + card(grouped(all.requests()), "requests") +

@@ -19,10 +19,16 @@ constexpr double margins = 90;
 
 double seconds(Nanos span) { return static_cast<double>(span) / 1e9; }
 
-// Whether a date, a minute or a second tells neighbouring ticks apart.
+// Steps of time that their ticks name differently [s].
+constexpr double four_weeks = 2'419'200;
+constexpr double day = 86'400;
+constexpr double minute = 60;
+
+// What tells neighbouring ticks apart.
 const char* format_for(double step) {
-  if (step >= 86'400) return "%b %d";
-  return step >= 60 ? "%b %d %H:%M" : "%H:%M:%S";
+  if (step >= four_weeks) return "%Y-%m-%d";
+  if (step >= day) return "%b %d";
+  return step >= minute ? "%b %d %H:%M" : "%H:%M:%S";
 }
 
 std::string clock_text(double at, const char* format) {
@@ -32,6 +38,15 @@ std::string clock_text(double at, const char* format) {
   if (gmtime_r(&when, &parts) == nullptr) return {};
   const std::size_t size = std::strftime(text.data(), text.size(), format, &parts);
   return {text.data(), size};
+}
+
+// With what the ticks leave out.
+std::string time_title(double from, double to, double step) {
+  if (step >= four_weeks) return "time [UTC]";
+  if (step < minute) return "time on " + clock_text(from, "%b %d, %Y") + " [UTC]";
+  const std::string first = clock_text(from, "%Y");
+  const std::string last = clock_text(to, "%Y");
+  return "time in " + first + (first == last ? "" : " and " + last) + " [UTC]";
 }
 
 // In seconds since 1970.
@@ -48,7 +63,7 @@ Axis time_axis(double from, double to, double width) {
       break;
     }
   }
-  Axis axis{"time [UTC]", from, to, {}};
+  Axis axis{time_title(from, to, step), from, to, {}};
   const char* const format = format_for(step);
   for (double at = std::ceil(from / step) * step; at <= to; at += step) {
     axis.ticks.push_back({at, clock_text(at, format)});

@@ -218,6 +218,15 @@ def test_state_that_a_suggestion_lost_is_confessed(simulate, tmp_path):
     assert 'found no room' in simulate('--suggest', '99%', *arguments).stderr
 
 
+def test_a_report_that_can_not_be_written_is_said_before_the_work(simulate, tmp_path):
+    result = simulate('--report', 'nowhere/r.html', SMALL)
+    assert result.returncode == 1 and result.stdout == ''
+    assert result.stderr == 'headgate: nowhere/r.html: No such file or directory\n'
+    (tmp_path / 'r.html').write_text('older')
+    assert simulate('--report', 'r.html', 'missing.log').returncode == 1
+    assert (tmp_path / 'r.html').read_text() == 'older'
+
+
 def test_hostile_logs(simulate, tmp_path):
     good = b'192.0.2.7 - - [29/Mar/2026:00:31:00 +0000] "GET / HTTP/1.1" 200 5 "-" "x"\n'
     (tmp_path / 'h').write_bytes(

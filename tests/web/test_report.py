@@ -67,6 +67,8 @@ def test_it_says_what_was_denied(browser, report):
                     'The busiest window under each algorithm'):
         assert heading in text
     assert 'No request came to it.' in text
+    axes = set(browser.js('[...document.querySelectorAll("svg text")].map(e => e.textContent)'))
+    assert 'time in 2026 [UTC]' in axes and 'time on Mar 29, 2026 [UTC]' in axes, axes
     assert '192.0.2.66' in text and '192.0.2.7' in text
     # Every row's share follows from its figures.
     rows = browser.js('[...document.querySelectorAll("tbody tr")].map(row => [...row.cells].map('
