@@ -1,0 +1,161 @@
+#include "headgate/nginx/conf.h"
+
+#include <algorithm>
+#include <exception>
+#include <new>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "headgate/gate/table_options.h"
+#include "headgate/policy/load.h"
+
+namespace headgate::nginx {
+namespace {
+
+extern "C" void destroy_main_conf(void* conf) noexcept {
+  static_cast<MainConf*>(conf)->~MainConf();
+}
+
+// What this module had in the configuration that is being replaced, if it was this very module.
+MainConf* previous_conf(const ngx_cycle_t* cycle) noexcept {
+  const ngx_cycle_t* old = cycle->old_cycle;
+  if (old == nullptr || old->conf_ctx == nullptr || old->modules == nullptr) return nullptr;
+  ngx_module_t** last = old->modules + old->modules_n;
+  if (std::find(old->modules, last, &ngx_http_headgate_module) == last) return nullptr;
+  const auto* http = reinterpret_cast<ngx_http_conf_ctx_t*>(old->conf_ctx[ngx_http_module.index]);
+  if (http == nullptr) return nullptr;
+  return static_cast<MainConf*>(http->main_conf[ngx_http_headgate_module.ctx_index]);
+}
+
+char* fault(ngx_conf_t* cf, std::string_view text) noexcept {
+  ngx_str_t shown = as_ngx_str(text);
+  ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "%V", &shown);
+  return static_cast<char*>(NGX_CONF_ERROR);
+}
+
+char* duplicate() noexcept { return const_cast<char*>("is duplicate"); }
+
+// Takes over the table of the configuration before, or opens one. false: told why not.
+bool open_table(ngx_conf_t* cf, MainConf& conf, const MainConf* old) {
+  conf.table_options = gate::table_options(*conf.policies);
+  if (conf.memory) {
+    conf.table_options.memory = conf.memory->bytes;
+    conf.table_options.file = conf.memory->file;
+  }
+  const bool had_table = old != nullptr && old->table != nullptr;
+  if (had_table && old->table_options.memory == conf.table_options.memory &&
+      old->table_options.file == conf.table_options.file) {
+    conf.table = old->table;
+    return true;
+  }
+  auto opened = store::Table::open(conf.table_options);
+  if (!opened) {
+    fault(cf, opened.error());
+    return false;
+  }
+  conf.table = *std::move(opened);
+  if (had_table) {
+    ngx_conf_log_error(NGX_LOG_NOTICE, cf, 0,
+                       "the table has another size or file: quotas kept in the old one are lost");
+  }
+  return true;
+}
+
+}  // namespace
+
+bool open(ngx_conf_t* cf, MainConf& conf) noexcept {
+  try {
+    const MainConf* old = previous_conf(cf->cycle);
+    if (!open_table(cf, conf, old)) return false;
+    std::vector<std::string> names;
+    for (const policy::Policy& policy : conf.policies->policies()) names.push_back(policy.name);
+    conf.counters = Counters::open(std::move(names), old == nullptr ? nullptr : old->counters);
+    conf.gate.emplace(conf.policies, *conf.table, conf.table->secret(), conf.counters->policies());
+    conf.reads_bodies = conf.policies->needs_body_bytes();
+    return true;
+  } catch (const std::exception& e) {
+    fault(cf, e.what());
+    return false;
+  }
+}
+
+void count_reload(const ngx_cycle_t* cycle) noexcept {
+  const MainConf* old = previous_conf(cycle);
+  if (old != nullptr && old->gate) {
+    old->counters->module().reloads.fetch_add(1, std::memory_order_relaxed);
+  }
+}
+
+void* create_main_conf(ngx_conf_t* cf) noexcept {
+  ngx_pool_cleanup_t* owner = ngx_pool_cleanup_add(cf->pool, sizeof(MainConf));
+  if (owner == nullptr) return nullptr;
+  owner->handler = destroy_main_conf;
+  return new (owner->data) MainConf;
+}
+
+void* create_loc_conf(ngx_conf_t* cf) noexcept {
+  auto* conf = static_cast<LocConf*>(ngx_palloc(cf->pool, sizeof(LocConf)));
+  if (conf == nullptr) return nullptr;
+  conf->on = NGX_CONF_UNSET;
+  conf->dry_run = NGX_CONF_UNSET;
+  return conf;
+}
+
+char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept {
+  const auto* outer = static_cast<LocConf*>(parent);
+  auto* conf = static_cast<LocConf*>(child);
+  ngx_conf_merge_value(conf->on, outer->on, 0);
+  ngx_conf_merge_value(conf->dry_run, outer->dry_run, 0);
+  const auto* main =
+      static_cast<MainConf*>(ngx_http_conf_get_module_main_conf(cf, ngx_http_headgate_module));
+  if (conf->on && main->policies == nullptr) {
+    ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "\"headgate on\" needs \"headgate_config FILE\"");
+    return static_cast<char*>(NGX_CONF_ERROR);
+  }
+  return NGX_CONF_OK;
+}
+
+char* set_config(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept {
+  auto* main = static_cast<MainConf*>(conf);
+  if (main->policies != nullptr) return duplicate();
+  ngx_str_t path = static_cast<ngx_str_t*>(cf->args->elts)[1];
+  if (ngx_conf_full_name(cf->cycle, &path, 1) != NGX_OK) return fault(cf, "out of memory");
+  try {
+    policy::Loaded loaded = policy::load_file(std::string(view(path)));
+    if (loaded) {
+      main->policies = *std::move(loaded);
+      return NGX_CONF_OK;
+    }
+    for (const policy::Fault& each : loaded.error()) fault(cf, each.text());
+    if (const MainConf* old = previous_conf(cf->cycle); old != nullptr && old->gate) {
+      old->counters->module().refused_reloads.fetch_add(1, std::memory_order_relaxed);
+    }
+    return static_cast<char*>(NGX_CONF_ERROR);
+  } catch (const std::exception& e) {
+    return fault(cf, e.what());
+  }
+}
+
+char* set_memory(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept {
+  auto* main = static_cast<MainConf*>(conf);
+  if (main->memory) return duplicate();
+  auto* args = static_cast<ngx_str_t*>(cf->args->elts);
+  const off_t size = ngx_parse_offset(&args[1]);
+  if (size <= 0) {
+    return fault(cf, "headgate_memory: expected a size in bytes, or with k, m or g");
+  }
+  try {
+    main->memory = Memory{static_cast<std::size_t>(size), {}};
+    if (cf->args->nelts == 3) {
+      ngx_str_t path = args[2];
+      if (ngx_conf_full_name(cf->cycle, &path, 0) != NGX_OK) return fault(cf, "out of memory");
+      main->memory->file = view(path);
+    }
+  } catch (const std::exception& e) {
+    return fault(cf, e.what());
+  }
+  return NGX_CONF_OK;
+}
+
+}  // namespace headgate::nginx

@@ -1,0 +1,66 @@
+// The module's configuration, and what its workers share because of it.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "headgate/gate/gate.h"
+#include "headgate/nginx/counters.h"
+#include "headgate/nginx/ngx.h"
+#include "headgate/policy/policy_set.h"
+#include "headgate/store/table.h"
+
+// The list that nginx's configure makes for this library names it.
+extern "C" __attribute__((visibility("hidden"))) ngx_module_t ngx_http_headgate_module;
+
+namespace headgate::nginx {
+
+// headgate_memory
+struct Memory {
+  std::size_t bytes;
+  std::string file;  // empty: memory alone
+};
+
+// http{}
+struct MainConf {
+  std::shared_ptr<const policy::PolicySet> policies;  // null without headgate_config
+  std::optional<Memory> memory;
+  store::TableOptions table_options;  // in force
+  std::shared_ptr<store::Table> table;
+  std::shared_ptr<Counters> counters;
+  std::optional<gate::Gate> gate;
+  bool reads_bodies = false;  // a cost is the length of the request's body
+};
+
+struct LocConf {
+  ngx_flag_t on;
+  ngx_flag_t dry_run;
+};
+
+[[nodiscard]] inline MainConf& main_conf(ngx_http_request_t* r) noexcept {
+  return *static_cast<MainConf*>(ngx_http_get_module_main_conf(r, ngx_http_headgate_module));
+}
+
+[[nodiscard]] inline LocConf& loc_conf(ngx_http_request_t* r) noexcept {
+  return *static_cast<LocConf*>(ngx_http_get_module_loc_conf(r, ngx_http_headgate_module));
+}
+
+// Fills what is shared, once all directives have been read: takes over the table and the counters
+// of the configuration before, or opens new ones. false: told why not.
+[[nodiscard]] bool open(ngx_conf_t* cf, MainConf& conf) noexcept;
+
+// Counts that a new configuration is in force.
+void count_reload(const ngx_cycle_t* cycle) noexcept;
+
+// As ngx_http_module_t and ngx_command_t ask for them.
+extern "C" {
+void* create_main_conf(ngx_conf_t* cf) noexcept;
+void* create_loc_conf(ngx_conf_t* cf) noexcept;
+char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept;
+char* set_config(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
+char* set_memory(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
+}
+
+}  // namespace headgate::nginx

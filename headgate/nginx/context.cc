@@ -1,0 +1,112 @@
+#include "headgate/nginx/context.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <type_traits>
+
+#include "headgate/nginx/conf.h"
+
+namespace headgate::nginx {
+namespace {
+
+// A context, and room for what belongs to it, handed from request to request. The request's own
+// pool is for what does not fit: a few hundred bytes more often make nginx add a block of 4 KiB to
+// it, which costs as much as the decision.
+struct Slot : Context {
+  std::size_t used;
+  Slot* next;  // while it is free
+  alignas(std::max_align_t) char room[768];
+};
+static_assert(std::is_trivially_destructible_v<Slot>);
+
+// Slots that no request has at the moment. One list a worker.
+class FreeSlots {
+ public:
+  // nullptr: out of memory.
+  [[nodiscard]] Slot* take() noexcept {
+    Slot* slot = first_;
+    if (slot == nullptr) {
+      slot = static_cast<Slot*>(std::malloc(sizeof(Slot)));
+      if (slot == nullptr) return nullptr;
+    } else {
+      first_ = slot->next;
+      --count_;
+    }
+    slot->used = 0;
+    return slot;
+  }
+  void give(Slot* slot) noexcept {
+    if (count_ == count_max) {
+      std::free(slot);
+      return;
+    }
+    slot->next = first_;
+    first_ = slot;
+    ++count_;
+  }
+
+ private:
+  static constexpr std::size_t count_max = 1024;  // after a rush, this much stays: about 1 MiB
+
+  Slot* first_ = nullptr;
+  std::size_t count_ = 0;
+};
+FreeSlots free_slots;
+
+// Every request's that no policy matched.
+Context unmatched{};
+
+// At the end of a request, after its log line. Marks the pool cleanup that owns a context, too.
+extern "C" void context_cleanup(void* data) noexcept { free_slots.give(static_cast<Slot*>(data)); }
+
+}  // namespace
+
+Context* find_context(ngx_http_request_t* r) noexcept {
+  auto* context = static_cast<Context*>(ngx_http_get_module_ctx(r, ngx_http_headgate_module));
+  if (context != nullptr || !(r->internal || r->filter_finalize)) return context;
+  for (ngx_pool_cleanup_t* at = r->pool->cleanup; at != nullptr; at = at->next) {
+    if (at->handler != context_cleanup) continue;
+    context = static_cast<Context*>(at->data);
+    ngx_http_set_ctx(r, context, ngx_http_headgate_module);
+    return context;
+  }
+  return nullptr;
+}
+
+Context* add_context(ngx_http_request_t* r, const Context& context) noexcept {
+  ngx_pool_cleanup_t* owner = ngx_pool_cleanup_add(r->pool, 0);
+  Slot* slot = owner == nullptr ? nullptr : free_slots.take();
+  if (slot == nullptr) return nullptr;
+  static_cast<Context&>(*slot) = context;
+  owner->data = slot;
+  owner->handler = context_cleanup;
+  ngx_http_set_ctx(r, slot, ngx_http_headgate_module);
+  return slot;
+}
+
+Context* add_unmatched(ngx_http_request_t* r) noexcept {
+  ngx_http_set_ctx(r, &unmatched, ngx_http_headgate_module);
+  return &unmatched;
+}
+
+void* room_for(ngx_http_request_t* r, std::size_t bytes, std::size_t alignment) noexcept {
+  if (auto* slot = static_cast<Slot*>(find_context(r)); slot != nullptr && slot != &unmatched) {
+    const std::size_t at = (slot->used + alignment - 1) / alignment * alignment;
+    if (at + bytes <= sizeof slot->room) {
+      slot->used = at + bytes;
+      return slot->room + at;
+    }
+  }
+  return ngx_palloc(r->pool, bytes);
+}
+
+bool keep(ngx_http_request_t* r, std::string_view& text) noexcept {
+  if (text.empty()) return true;
+  auto* copy = static_cast<char*>(room_for(r, text.size(), 1));
+  if (copy == nullptr) return false;
+  std::memcpy(copy, text.data(), text.size());
+  text = {copy, text.size()};
+  return true;
+}
+
+}  // namespace headgate::nginx
