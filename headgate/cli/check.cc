@@ -20,7 +20,9 @@ std::function<int()> add_check(CLI::App& headgate) {
     const auto policies = load_or_complain(*file);
     if (policies == nullptr) return input_fault;
     for (const policy::Policy& policy : policies->policies()) std::cout << describe(policy);
-    std::cout << *file << ": " << policies->policies().size() << " policies, no faults\n";
+    const std::size_t count = policies->policies().size();
+    std::cout << *file << ": " << count << (count == 1 ? " policy" : " policies")
+              << ", no faults\n";
     return done;
   };
 }

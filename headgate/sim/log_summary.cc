@@ -75,7 +75,7 @@ std::string log_summary_text(const Summary& summary) {
            grouped(totals.partitions_denied) + " of " +
            counted(totals.partitions, "partition", "partitions") + " denied at least once (" +
            percent(totals.partitions_denied, totals.partitions) + ")\n  at most " +
-           grouped(totals.peak) + " units admitted to one partition " +
+           counted(totals.peak, "unit", "units") + " admitted to one partition " +
            (policy.terms.algorithm == limit::Algorithm::concurrency ? "at the same time\n"
                                                                     : "in one window\n");
     if (totals.partitions_denied > 0) add_partitions(totals, out);

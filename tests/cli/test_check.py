@@ -28,6 +28,11 @@ p.yaml: 2 policies, no faults
 """
 
 
+def test_one_policy_is_one_policy(headgate, tmp_path):
+    (tmp_path / 'p.yaml').write_text('{version: 1, policies: [{name: a, rate: 1/s}]}')
+    assert headgate('check', 'p.yaml').stdout.endswith('\np.yaml: 1 policy, no faults\n')
+
+
 def test_every_fault_of_a_bad_file_is_told_with_its_place(headgate, tmp_path):
     (tmp_path / 'p.yaml').write_text('version: 1\npolicies:\n'
                                      '  - {name: a, quoat: 1, window: 1}\n'

@@ -107,6 +107,33 @@ def test_an_interrupted_list_goes_on_where_it_was(tmp_path, fetch):
     assert files == {str(i): f'/{i}\n' for i in range(10)}
 
 
+def test_a_killed_run_goes_on_where_it_was(tmp_path, fetch):
+    held, release = threading.Event(), threading.Event()
+
+    def answer(path, number, headers):
+        if path == '/3' and not release.is_set():
+            yield b'HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf'
+            held.set()
+            release.wait(20)
+            return
+        yield echo(path, number, headers)
+
+    with RawServer(answer) as server:
+        urls = [f'{server.url}/{i}' for i in range(6)]
+        process = subprocess.Popen([HEADGATE, 'fetch', '--parallel', '1', '--output', 'out', *urls],
+                                   cwd=tmp_path, stderr=subprocess.DEVNULL)
+        assert held.wait(20)
+        process.kill()
+        process.wait(20)
+        assert not (tmp_path / 'out/3').exists()
+        release.set()
+        got = fetch('--output', 'out', *urls)
+    assert got.code == 0 and got.fetched == 3, got
+    assert {f.name: f.read_text() for f in (tmp_path / 'out').iterdir() if f.name.isdigit()} == {
+        str(i): f'/{i}\n' for i in range(6)}
+    assert sorted(os.listdir(tmp_path / 'out')) == ['.headgate-fetch', *map(str, range(6))]
+
+
 def test_a_changed_or_missing_file_is_fetched_again(fetch, tmp_path):
     with RawServer(echo) as server:
         fetch('--output', 'out', f'{server.url}/a', f'{server.url}/b')
