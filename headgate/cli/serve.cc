@@ -1,5 +1,6 @@
 #include "headgate/cli/serve.h"
 
+#include <chrono>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -54,6 +55,7 @@ struct Options {
   std::string token_file;
   std::string log = "text";
   unsigned threads = 0;
+  server::DoorOptions door;
 };
 
 int fail(ExitStatus status, const std::string& words) {
@@ -64,6 +66,7 @@ int fail(ExitStatus status, const std::string& words) {
 int run(const Options& options) {
   server::ServerOptions serving;
   serving.threads = options.threads;
+  serving.door = options.door;
   serving.door.threads = options.threads;
   serving.door.envoy_json = server::envoy_json;
   for (const Doors& doors : options.doors) {
@@ -102,6 +105,16 @@ int run(const Options& options) {
   return done;
 }
 
+void add_seconds(CLI::App& command, const std::string& option, std::chrono::seconds& time,
+                 const std::string& about) {
+  command
+      .add_option_function<unsigned>(
+          option, [&time](unsigned seconds) { time = std::chrono::seconds(seconds); }, about)
+      ->default_str(std::to_string(time.count()))
+      ->type_name("SECONDS")
+      ->check(CLI::Range(1, 86400).description(""));
+}
+
 }  // namespace
 
 std::function<int()> add_serve(CLI::App& headgate) {
@@ -123,6 +136,16 @@ std::function<int()> add_serve(CLI::App& headgate) {
   command->add_option("--threads", options->threads, "Workers; default: one a processor")
       ->type_name("N")
       ->check(CLI::Range(1, 1024).description(""));
+  add_seconds(*command, "--idle-timeout", options->door.idle,
+              "Close a connection that asks for nothing for so long");
+  add_seconds(*command, "--request-timeout", options->door.patience,
+              "Close one whose request does not arrive whole, or whose answer is not taken");
+  command
+      ->add_option("--max-connections", options->door.connections_max,
+                   "Connections of each listener and thread; further ones are turned away")
+      ->capture_default_str()
+      ->type_name("N")
+      ->check(CLI::Range(std::size_t{1}, std::size_t{1'000'000}).description(""));
   command->add_option("--log", options->log, "Log lines as text or json")
       ->capture_default_str()
       ->type_name("FORMAT")

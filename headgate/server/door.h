@@ -55,15 +55,13 @@ class Service {
  public:
   virtual ~Service() = default;
 
-  // Where it listens, as Endpoint::text().
-  [[nodiscard]] virtual const std::string& address() const noexcept = 0;
-
   // Finishes what has begun; breaks off what has not ended by then.
   virtual void stop(std::chrono::steady_clock::time_point deadline) noexcept = 0;
 };
 
+// Listens at the endpoint.
 using MakeService = Result<std::unique_ptr<Service>, std::string> (*)(Engine& engine,
-                                                                      const net::Endpoint& endpoint,
+                                                                      net::Endpoint& endpoint,
                                                                       const DoorOptions& options);
 
 }  // namespace headgate::server

@@ -4,7 +4,6 @@
 #include <grpcpp/resource_quota.h>
 #include <ratelimit.grpc.pb.h>
 #include <spdlog/spdlog.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <deque>
@@ -16,6 +15,7 @@
 #include "headgate/net/endpoint.h"
 #include "headgate/server/envoy_desk.h"
 #include "headgate/server/grpc_health.h"
+#include "headgate/server/grpc_listener.h"
 #include "headgate/server/grpc_queue.h"
 #include "headgate/server/same_secret.h"
 #include "headgate/server/station.h"
@@ -32,6 +32,8 @@ constexpr int metadata_bytes_max = 16 * 1024;
 constexpr int streams_max = 4096;                           // of one connection
 constexpr std::size_t memory_max = std::size_t{256} << 20;  // of all connections together
 constexpr int calls_a_thread = 256;  // that are ready for a request; more wait inside gRPC
+
+constexpr auto from_fd = grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD;
 
 grpc::Status status_of(const EnvoyFault& fault) {
   switch (fault.kind) {
@@ -156,25 +158,27 @@ class GrpcService final : public Service {
   ~GrpcService() override { stop(Clock::now()); }
 
   // An error, or nothing.
-  std::optional<std::string> start(Engine& engine, const net::Endpoint& endpoint,
+  std::optional<std::string> start(Engine& engine, net::Endpoint& endpoint,
                                    const DoorOptions& options) {
     const auto millis = [](std::chrono::seconds time) {
       return static_cast<int>(std::min<std::int64_t>(time.count(), 1'000'000) * 1000);
     };
+    const auto fd = endpoint.listen();
+    if (!fd) return fd.error();
+    const unsigned threads =
+        options.threads > 0 ? options.threads : std::max(1u, std::thread::hardware_concurrency());
     grpc::ServerBuilder builder;
-    int port = 0;
-    builder.AddListeningPort(endpoint.text(), grpc::InsecureServerCredentials(), &port);
+    listener_ = std::make_unique<GrpcListener>(engine, *fd, options.connections_max * threads,
+                                               builder.experimental().AddExternalConnectionAcceptor(
+                                                   from_fd, grpc::InsecureServerCredentials()));
     builder.RegisterService(&service_);
     builder.RegisterService(&health_);
     builder.SetMaxReceiveMessageSize(message_bytes_max);
     builder.SetResourceQuota(grpc::ResourceQuota("headgate").Resize(memory_max));
-    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);  // a port in use is a fault
     builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, metadata_bytes_max);
     builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, streams_max);
     builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, millis(options.idle));
     builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, millis(options.patience));
-    const unsigned threads =
-        options.threads > 0 ? options.threads : std::max(1u, std::thread::hardware_concurrency());
     for (unsigned i = 0; i < threads; ++i) {
       lanes_.emplace_back(engine, token_, service_, health_, builder.AddCompletionQueue());
     }
@@ -182,21 +186,16 @@ class GrpcService final : public Service {
     if (server_ == nullptr) {
       for (Lane& lane : lanes_) lane.end();
       lanes_.clear();
-      return why_not(endpoint);
-    }
-    address_ = endpoint.text();
-    if (!endpoint.is_unix()) {
-      address_.resize(address_.rfind(':') + 1);
-      address_ += std::to_string(port);
+      return "gRPC can't serve " + endpoint.text();
     }
     for (Lane& lane : lanes_) lane.start();
+    listener_->start();
     return std::nullopt;
   }
 
-  [[nodiscard]] const std::string& address() const noexcept override { return address_; }
-
   void stop(Clock::time_point deadline) noexcept override {
     if (server_ == nullptr) return;
+    listener_->stop();
     for (Lane& lane : lanes_) lane.retire();
     const auto left = std::max(deadline - Clock::now(), Clock::duration::zero());
     server_->Shutdown(std::chrono::system_clock::now() + left);
@@ -206,21 +205,12 @@ class GrpcService final : public Service {
   }
 
  private:
-  // gRPC does not say it.
-  static std::string why_not(net::Endpoint endpoint) {
-    const auto probe = endpoint.listen();
-    if (!probe) return probe.error();
-    close(*probe);
-    endpoint.remove();
-    return "can't listen on " + endpoint.text();
-  }
-
   const std::string token_;
   AsyncService service_;
   GrpcHealth::Service health_;
   std::deque<Lane> lanes_;
+  std::unique_ptr<GrpcListener> listener_;
   std::unique_ptr<grpc::Server> server_;
-  std::string address_;
 };
 
 // What gRPC has to say goes into our log, its everyday errors (a client that left) aside.
@@ -232,7 +222,7 @@ void take_over_log() {
 }  // namespace
 
 Result<std::unique_ptr<Service>, std::string> make_grpc_service(Engine& engine,
-                                                                const net::Endpoint& endpoint,
+                                                                net::Endpoint& endpoint,
                                                                 const DoorOptions& options) {
   take_over_log();
   auto service = std::make_unique<GrpcService>(options);

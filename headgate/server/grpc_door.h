@@ -9,9 +9,8 @@
 
 namespace headgate::server {
 
-// Answers until it is stopped. Its connections are gRPC's own: options.connections_max means
-// nothing to it. Errors: a sentence.
+// Answers until it is stopped. Errors: a sentence.
 [[nodiscard]] Result<std::unique_ptr<Service>, std::string> make_grpc_service(
-    Engine& engine, const net::Endpoint& endpoint, const DoorOptions& options);
+    Engine& engine, net::Endpoint& endpoint, const DoorOptions& options);
 
 }  // namespace headgate::server

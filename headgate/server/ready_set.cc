@@ -31,10 +31,15 @@ bool ReadySet::add(int fd, void* who) noexcept {
 }
 
 void ReadySet::expect(int fd, void* who, Need need) noexcept {
-  epoll_event event{};
-  event.events = need == Need::input ? EPOLLIN : EPOLLOUT;
+  epoll_event event{};  // the end is always told
+  if (need == Need::input) event.events = EPOLLIN;
+  if (need == Need::output) event.events = EPOLLOUT;
   event.data.ptr = who;
   epoll_ctl(epoll_.native_handle(), EPOLL_CTL_MOD, fd, &event);
+}
+
+void ReadySet::remove(int fd) noexcept {
+  epoll_ctl(epoll_.native_handle(), EPOLL_CTL_DEL, fd, nullptr);
 }
 
 void ReadySet::close() noexcept {

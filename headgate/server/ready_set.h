@@ -13,6 +13,7 @@ namespace headgate::server {
 enum class Need : std::uint8_t {
   input,
   output,
+  end,      // of the connection, in both directions
   nothing,  // the socket is of no use any more
 };
 
@@ -30,8 +31,10 @@ class ReadySet {
 
   // Waits for input of a non-blocking socket, until it is closed. False: that is not possible.
   [[nodiscard]] bool add(int fd, void* who) noexcept;
-  // From now on for input or for output.
+  // From now on for input, for output or for the end.
   void expect(int fd, void* who, Need need) noexcept;
+  // Waits no more, though the socket has other descriptors.
+  void remove(int fd) noexcept;
 
   // Serves those that are ready now.
   void serve_ready();

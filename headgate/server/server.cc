@@ -100,7 +100,7 @@ class Services {
     if (listening.make_service != nullptr) {
       auto service = listening.make_service(engine_, listening.endpoint, options_.door);
       if (!service) return Failure<std::string>(service.error());
-      spdlog::info("{} on {}", name(listening.kind), (*service)->address());
+      spdlog::info("{} on {}", name(listening.kind), listening.endpoint.text());
       services_.push_back(std::move(*service));
       return {};
     }

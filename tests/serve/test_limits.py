@@ -1,0 +1,110 @@
+"""What every door does to keep what it holds bounded, as its options say."""
+import contextlib
+import os
+import re
+import socket
+import subprocess
+
+import pytest
+
+from conftest import HEADGATE, PATIENCE
+from peers import Connection
+
+GET = b'GET /metrics HTTP/1.1\r\nHost: h\r\n\r\n'
+DOORS = {'http': '127.0.0.1:0', 'resp': '127.0.0.1:0', 'grpc': '127.0.0.1:0'}
+# The first thing that gRPC's server says: a frame with its settings.
+GREETING = {'http': b'', 'resp': b'', 'grpc': b'\0\0'}
+QUESTION = {'http': GET, 'resp': b'PING\r\n', 'grpc': b''}
+REFUSAL = {'http': b'HTTP/1.1 503 ', 'resp': b'-ERR max number of clients reached\r\n', 'grpc': b''}
+
+
+@pytest.fixture
+def connect(request):
+    with contextlib.ExitStack() as stack:
+        def start(server, door):
+            address = server.addresses[door]
+            if address.startswith('unix:'):
+                client = socket.socket(socket.AF_UNIX)
+                client.settimeout(PATIENCE)
+                client.connect(address.removeprefix('unix:'))
+            else:
+                client = socket.create_connection(('127.0.0.1', server.ports[door]), PATIENCE)
+            return stack.enter_context(client)
+        yield start
+
+
+def receive(connection):
+    try:
+        return connection.recv(4096)
+    except ConnectionResetError:
+        return b''
+
+
+def metrics(server, door):
+    """How many connections of that door are open, were taken, were refused."""
+    connection = Connection(socket.create_connection(('127.0.0.1', server.port), PATIENCE))
+    with connection:
+        connection.send(GET)
+        text = connection.receive().body.decode()
+    return [int(re.search(rf'^headgate_{name}{{door="{door}"}} (\d+)$', text, re.M)[1])
+            for name in ('open_connections', 'accepted_connections_total',
+                         'refused_connections_total')]
+
+
+@pytest.mark.parametrize('kind', ['tcp', 'unix'])
+@pytest.mark.parametrize('door', ['resp', 'grpc'])
+def test_connections_are_counted_and_bounded(serve, connect, door, kind, tmp_path):
+    at = '127.0.0.1:0' if kind == 'tcp' else f'unix:{tmp_path}/{door}.sock'
+    server = serve(doors={'http': '127.0.0.1:0', door: at},
+                   arguments=('--threads', '1', '--max-connections', '2'))
+    first, second = connect(server, door), connect(server, door)
+    for connection in (first, second):
+        connection.sendall(QUESTION[door])
+        assert receive(connection)
+    assert metrics(server, door) == [2, 2, 0]
+    assert receive(connect(server, door)) == REFUSAL[door]
+    assert metrics(server, door) == [2, 2, 1]
+    first.close()
+    while metrics(server, door)[0] != 1:
+        pass
+    third = connect(server, door)
+    third.sendall(QUESTION[door])
+    assert receive(third)
+    assert metrics(server, door) == [2, 3, 1]
+
+
+def test_http_connections_are_bounded(serve, connect):
+    server = serve(arguments=('--threads', '1', '--max-connections', '1'))
+    first = connect(server, 'http')
+    first.sendall(GET)
+    assert receive(first).startswith(b'HTTP/1.1 200 ')
+    assert receive(connect(server, 'http')).startswith(REFUSAL['http'])
+
+
+@pytest.mark.parametrize('door', DOORS)
+def test_who_asks_for_nothing_is_closed(serve, connect, door):
+    server = serve(doors={door: '127.0.0.1:0'}, arguments=('--idle-timeout', '1'))
+    silent = connect(server, door)
+    if door == 'grpc':
+        silent.sendall(b'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n' + b'\0\0\0\4\0\0\0\0\0')
+    while receive(silent):
+        pass
+
+
+@pytest.mark.parametrize('door, half', [('http', b'GET / HT'), ('resp', b'*2\r\n$4\r\nEC'),
+                                        ('grpc', b'PRI * HT')])
+def test_who_does_not_end_a_request_is_closed(serve, connect, door, half):
+    server = serve(doors={door: '127.0.0.1:0'}, arguments=('--request-timeout', '1'))
+    slow = connect(server, door)
+    slow.sendall(half)
+    while receive(slow):
+        pass
+
+
+@pytest.mark.parametrize('option', ['--idle-timeout', '--request-timeout', '--max-connections'])
+@pytest.mark.parametrize('value', ['0', '-1', '1x', '99999999'])
+def test_limits_that_make_no_sense(tmp_path, option, value):
+    done = subprocess.run([HEADGATE, 'serve', '--config', tmp_path / 'none', '--http', '127.0.0.1:0',
+                           f'{option}={value}'], capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 2
+    assert option in done.stderr
