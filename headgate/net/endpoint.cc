@@ -15,15 +15,15 @@ constexpr int backlog = 4096;
 
 constexpr std::string_view tcp_form = "ADDRESS:PORT, such as 127.0.0.1:8081 or [::1]:8081";
 
-Failure<std::string> cannot(const std::string& text, int error) {
+Failure<std::string> cannot(const std::string& text, bool is_unix, int error) {
   switch (error) {
     case EADDRINUSE:
       return Failure<std::string>(text +
-                                  " is in use by another program; stop it, or choose another "
-                                  "address (port 0 takes any free one)");
+                                  " is in use by another program; stop it, or choose another " +
+                                  (is_unix ? "path" : "address (port 0 takes any free one)"));
     case EACCES:
       return Failure<std::string>("no permission to listen on " + text +
-                                  "; ports below 1024 need root");
+                                  (is_unix ? "" : "; ports below 1024 need root"));
     case EADDRNOTAVAIL:
       return Failure<std::string>("can't listen on " + text +
                                   ": this machine does not have that address");
@@ -45,9 +45,6 @@ std::string numeric(const sockaddr* address, socklen_t size) {
 
 // A socket that a server left behind when it was killed: it is there, and nobody answers.
 bool abandoned(const sockaddr* address, socklen_t size) {
-  const auto* path = reinterpret_cast<const sockaddr_un*>(address)->sun_path;
-  struct stat found {};
-  if (lstat(path, &found) != 0 || !S_ISSOCK(found.st_mode)) return false;
   const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return false;
   const bool refused = connect(fd, address, size) != 0 && errno == ECONNREFUSED;
@@ -123,7 +120,7 @@ bool Endpoint::is_local() const noexcept {
 
 Result<int, std::string> Endpoint::open(Sharing sharing) const {
   const int fd = socket(family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (fd < 0) return cannot(text_, errno);
+  if (fd < 0) return cannot(text_, is_unix(), errno);
   const int on = 1;
   if (!is_unix()) {
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
@@ -135,14 +132,20 @@ Result<int, std::string> Endpoint::open(Sharing sharing) const {
   if (bind(fd, address(), size_) != 0 || ::listen(fd, backlog) != 0) {
     const int error = errno;
     close(fd);
-    return cannot(text_, error);
+    return cannot(text_, is_unix(), error);
   }
   return fd;
 }
 
 Result<int, std::string> Endpoint::listen() {
-  if (is_unix() && abandoned(address(), size_)) {
-    unlink(reinterpret_cast<const sockaddr_un*>(&address_)->sun_path);
+  if (is_unix()) {
+    const char* path = reinterpret_cast<const sockaddr_un*>(&address_)->sun_path;
+    struct stat found {};
+    if (lstat(path, &found) == 0 && !S_ISSOCK(found.st_mode)) {
+      return Failure<std::string>("can't listen on " + text_ +
+                                  ": there is a file of that name, and it is no socket");
+    }
+    if (abandoned(address(), size_)) unlink(path);
   }
   const auto fd = open(Sharing::none);
   if (!fd) return fd;

@@ -7,6 +7,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 namespace headgate::net {
@@ -84,6 +85,12 @@ TEST(Endpoint, TakesOverASocketThatNobodyServes) {
   other.remove();
   close(*taken);
   EXPECT_FALSE(std::filesystem::exists(directory / "a.sock"));
+
+  std::ofstream(directory / "a.sock") << "somebody's notes";
+  const auto file = other.listen();
+  ASSERT_FALSE(file);
+  EXPECT_THAT(file.error(), HasSubstr("it is no socket"));
+  EXPECT_TRUE(std::filesystem::exists(directory / "a.sock"));
   std::filesystem::remove_all(directory);
 }
 

@@ -45,9 +45,10 @@ class HttpDoor final : public Door {
 
   void stop() noexcept override {
     stops_ = true;
+    for (Client& client : clients_) client.session.stop();
+    ready_.serve_ready();  // what has come by now is answered
     for (auto at = clients_.begin(); at != clients_.end();) {
       Client& client = *at++;
-      client.session.stop();
       if (client.session.is_idle()) close(client);
     }
     end_if_done();

@@ -133,6 +133,15 @@ TEST_F(HttpDoorTest, AStopLeavesNothingToWaitFor) {
   io_.run();  // returns
 }
 
+TEST_F(HttpDoorTest, AStopAnswersWhatHasCome) {
+  make_door();
+  Client client(*this);
+  client.send("GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n");
+  door_->stop();
+  EXPECT_THAT(std::string(client.receive()), HasSubstr("Connection: close\r\n"));
+  EXPECT_EQ(client.receive(), "");
+}
+
 TEST_F(HttpDoorTest, ARequestAllocatesNothing) {
   make_door();
   Client client(*this);

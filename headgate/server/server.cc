@@ -64,20 +64,44 @@ std::uint64_t monotonic_micros() {
           .count());
 }
 
-// Connections are descriptors: as many as the system lets us have.
-void raise_descriptor_limit() {
+// Connections are descriptors: takes as many as the system lets us have. Where that is fewer than
+// all listeners may want, each gets its share, so that none can take what the others need.
+void share_descriptors(ServerOptions& options, unsigned threads) {
   rlimit files{};
   if (getrlimit(RLIMIT_NOFILE, &files) != 0) return;
   files.rlim_cur = files.rlim_max;
   setrlimit(RLIMIT_NOFILE, &files);
+  if (files.rlim_cur == RLIM_INFINITY || options.listening.empty()) return;
+
+  std::size_t each_of_all = 0;  // descriptors, where every listener and thread has a connection
+  for (const Listening& listening : options.listening) {
+    each_of_all += threads * (listening.make_service != nullptr ? 2 : 1);
+  }
+  // For files, listening sockets and what wakes threads.
+  const std::size_t reserve = 32 + threads * (16 + 2 * options.listening.size());
+  const std::size_t shared = files.rlim_cur > reserve ? files.rlim_cur - reserve : 0;
+  const std::size_t share = std::max<std::size_t>(shared / each_of_all, 1);
+  if (share >= options.door.connections_max) return;
+  spdlog::warn(
+      "{} connections at each listener and thread instead of {}, since only {} files may be open",
+      share, options.door.connections_max, files.rlim_cur);
+  options.door.connections_max = share;
+}
+
+unsigned thread_count(const ServerOptions& options) {
+  return options.threads > 0 ? options.threads : std::max(1u, std::thread::hardware_concurrency());
+}
+
+std::string policies_of(Engine& engine) {
+  const std::size_t count = engine.in_force()->policies().policies().size();
+  return count == 1 ? "1 policy" : std::to_string(count) + " policies";
 }
 
 void reload(Engine& engine) {
   sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%llu",
              static_cast<unsigned long long>(monotonic_micros()));
   if (const auto reloaded = engine.reload()) {
-    spdlog::info("{} is in force now: {} policies", engine.config(),
-                 engine.in_force()->policies().policies().size());
+    spdlog::info("{} is in force now: {}", engine.config(), policies_of(engine));
   } else {
     for (const std::string& fault : reloaded.error()) spdlog::error("{}", fault);
     spdlog::error("{} is refused; the policies before it stay in force", engine.config());
@@ -89,9 +113,7 @@ void reload(Engine& engine) {
 class Services {
  public:
   Services(Engine& engine, const ServerOptions& options) : engine_(engine), options_(options) {
-    const unsigned threads =
-        options.threads > 0 ? options.threads : std::max(1u, std::thread::hardware_concurrency());
-    for (unsigned i = 0; i < threads; ++i) {
+    for (unsigned i = 0; i < thread_count(options); ++i) {
       workers_.push_back(std::make_unique<Worker>(engine, options_.door));
     }
   }
@@ -157,14 +179,13 @@ class Services {
 
 Result<void, std::string> run_server(Engine& engine, ServerOptions options) {
   const Signals signals;
-  raise_descriptor_limit();
+  share_descriptors(options, thread_count(options));
   Services services(engine, options);
   for (Listening& listening : options.listening) {
     if (auto listens = services.listen(listening); !listens) return listens;
   }
   services.start();
-  spdlog::info("serving {} policies of {}", engine.in_force()->policies().policies().size(),
-               engine.config());
+  spdlog::info("serving {} of {}", policies_of(engine), engine.config());
   sd_notify(0, "READY=1");
 
   while (signals.wait() == SIGHUP) reload(engine);

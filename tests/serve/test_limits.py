@@ -1,6 +1,5 @@
 """What every door does to keep what it holds bounded, as its options say."""
 import contextlib
-import os
 import re
 import socket
 import subprocess
@@ -12,14 +11,13 @@ from peers import Connection
 
 GET = b'GET /metrics HTTP/1.1\r\nHost: h\r\n\r\n'
 DOORS = {'http': '127.0.0.1:0', 'resp': '127.0.0.1:0', 'grpc': '127.0.0.1:0'}
-# The first thing that gRPC's server says: a frame with its settings.
-GREETING = {'http': b'', 'resp': b'', 'grpc': b'\0\0'}
-QUESTION = {'http': GET, 'resp': b'PING\r\n', 'grpc': b''}
+# What makes the server say something; gRPC's does so by itself.
+QUESTION = {'resp': b'PING\r\n', 'grpc': b''}
 REFUSAL = {'http': b'HTTP/1.1 503 ', 'resp': b'-ERR max number of clients reached\r\n', 'grpc': b''}
 
 
 @pytest.fixture
-def connect(request):
+def connect():
     with contextlib.ExitStack() as stack:
         def start(server, door):
             address = server.addresses[door]
@@ -108,3 +106,26 @@ def test_limits_that_make_no_sense(tmp_path, option, value):
                            f'{option}={value}'], capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 2
     assert option in done.stderr
+
+
+def test_no_listener_takes_what_the_others_need(serve, connect):
+    """Connections are open files, and the system says how many of these there may be."""
+    server = serve(doors={'http': '127.0.0.1:0', 'grpc': '127.0.0.1:0'},
+                   arguments=('--threads', '1'), prefix=('prlimit', '--nofile=148'))
+    assert any('32 connections at each listener and thread instead of 20000' in line
+               for line in server.seen)
+    for _ in range(60):
+        receive(connect(server, 'grpc'))
+    assert metrics(server, 'grpc') == [32, 32, 28]
+
+
+@pytest.mark.parametrize('token, words', [(None, 'No such file'), ('', 'is empty'),
+                                          ('short', 'at least 16 characters')])
+def test_a_token_that_is_none(tmp_path, token, words):
+    file = tmp_path / 'token'
+    if token is not None:
+        file.write_text(token)
+    done = subprocess.run([HEADGATE, 'serve', '--config', tmp_path / 'none', '--http', '127.0.0.1:0',
+                           '--token-file', file], capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 1
+    assert done.stderr.startswith(f'headgate: {file}: ') and words in done.stderr
