@@ -200,28 +200,32 @@ class Simulation {
   }
 
   Step play() {
+    std::vector<std::unique_ptr<sim::Lane>> lanes;
     for (const sim::Variant& variant : variants_) {
       auto lane = open_lane(variant.policies, variants_.size(), {});
       if (!lane) return stop(input_fault, lane.error());
-      lanes_.push_back(std::move(*lane));
-      lanes_.back()->summary().skip(traffic_->skipped());
+      lanes.push_back(std::move(*lane));
+      lanes.back()->summary().skip(traffic_->skipped());
     }
     Result<void, std::string> kept;
     auto played = play_all("replaying", [&](Instant at, const sim::Record& record) {
-      for (const auto& lane : lanes_) lane->play(record, at);
+      for (const auto& lane : lanes) lane->play(record, at);
       if (decisions_file_.stream() != nullptr && kept) {
-        kept = decisions_.add(record.line(), sim::decision_json(lanes_.front()->answers(), false));
+        kept = decisions_.add(record.line(), sim::decision_json(lanes.front()->answers(), false));
       }
     });
+    for (const auto& lane : lanes) {
+      lost_ += lane->lost();
+      summaries_.push_back(lane->take_summary());
+    }
     if (played && !kept) return stop(input_fault, kept.error());
     return played;
   }
 
   Step tell() {
     std::string text = options_.json ? json() : this->text();
-    for (const auto& lane : lanes_) lost_ += lane->lost();
     if (share_) {
-      lanes_.clear();
+      summaries_.clear();
       if (auto suggested = suggest(text); !suggested) return suggested;
       progress_.clear();
     }
@@ -249,6 +253,8 @@ class Simulation {
       chronicle.add(**base, record, at);
     });
     if (!played) return played;
+    const sim::Summary summary = (*base)->take_summary();
+    base->reset();
 
     std::vector<sim::UnderAlgorithm> algorithms;
     std::size_t left = policies_under_algorithms_max;
@@ -258,7 +264,7 @@ class Simulation {
       if (auto tried = try_algorithms(policy, algorithms); !tried) return tried;
     }
 
-    std::vector<sim::Story> stories = sim::most_denied((*base)->summary());
+    std::vector<sim::Story> stories = sim::most_denied(summary);
     auto again = open_lane(base_, 1, {.measure = sim::Measure::nothing});
     if (!again) return stop(input_fault, again.error());
     played = play_all("following the most denied", [&](Instant at, const sim::Record& record) {
@@ -266,7 +272,7 @@ class Simulation {
       sim::tell(stories, **again, at);
     });
     if (!played) return played;
-    return write_report({logs_text(), options_.configs.front(), &(*base)->summary(), &chronicle,
+    return write_report({logs_text(), options_.configs.front(), &summary, &chronicle,
                          std::move(algorithms), std::move(stories)});
   }
 
@@ -317,21 +323,21 @@ class Simulation {
 
   std::vector<sim::Compared> compared() const {
     std::vector<sim::Compared> all;
-    for (std::size_t i = 0; i < lanes_.size(); ++i) {
-      all.push_back({variants_[i].name, &lanes_[i]->summary()});
+    for (std::size_t i = 0; i < summaries_.size(); ++i) {
+      all.push_back({variants_[i].name, &summaries_[i]});
     }
     return all;
   }
 
   std::string json() const {
-    return lanes_.size() > 1 ? sim::comparison_json(compared()) : lanes_.front()->summary().json();
+    return summaries_.size() > 1 ? sim::comparison_json(compared()) : summaries_.front().json();
   }
 
   std::string text() const {
-    const sim::Summary& summary = lanes_.front()->summary();
+    const sim::Summary& summary = summaries_.front();
     std::string text = sim::log_headline(summary) + '\n';
-    return text +
-           (lanes_.size() > 1 ? sim::comparison_text(compared()) : sim::log_summary_text(summary));
+    return text + (summaries_.size() > 1 ? sim::comparison_text(compared())
+                                         : sim::log_summary_text(summary));
   }
 
   // Adds the suggestions to what is to be told: for the policy that was named, or for all.
@@ -369,8 +375,8 @@ class Simulation {
   DecisionsFile decisions_file_;
   Decisions decisions_;
   std::unique_ptr<sim::Traffic> traffic_;
-  std::vector<std::unique_ptr<sim::Lane>> lanes_;  // of the variants
-  std::uint64_t lost_ = 0;                         // keys that found no room, in any lane
+  std::vector<sim::Summary> summaries_;  // of the variants
+  std::uint64_t lost_ = 0;               // keys that found no room, in any lane
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <memory>
 #include <queue>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "headgate/base/result.h"
@@ -52,6 +53,8 @@ class Lane {
   [[nodiscard]] const policy::PolicySet& policies() const noexcept { return gate_.policies(); }
   [[nodiscard]] Summary& summary() noexcept { return summary_; }
   [[nodiscard]] const Summary& summary() const noexcept { return summary_; }
+  // The summary alone, for when the lane and its table are gone; the policies must outlive it.
+  [[nodiscard]] Summary take_summary() noexcept { return std::move(summary_); }
 
   // Keys that found no room, so that some decisions were too generous.
   [[nodiscard]] std::uint64_t lost() const noexcept;
