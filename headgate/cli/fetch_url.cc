@@ -38,6 +38,9 @@ Result<FetchUrl, std::string> read(CURLU* url) {
   const std::string port = part_of(url, CURLUPART_PORT, CURLU_DEFAULT_PORT);
   FetchUrl parsed{part_of(url, CURLUPART_URL),
                   scheme + "://" + part_of(url, CURLUPART_HOST) + ':' + port};
+  if (parsed.text.size() > fetch_url_bytes_max) {
+    return Failure<std::string>("longer than " + std::to_string(fetch_url_bytes_max) + " bytes");
+  }
   std::transform(parsed.origin.begin(), parsed.origin.end(), parsed.origin.begin(),
                  [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; });
   return parsed;

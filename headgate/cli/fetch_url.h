@@ -1,6 +1,7 @@
 // URLs of things to fetch.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -12,6 +13,8 @@ struct FetchUrl {
   std::string text;    // in canonical form, without a fragment
   std::string origin;  // "https://api.example:8443": what has limits of its own
 };
+
+inline constexpr std::size_t fetch_url_bytes_max = 65'536;
 
 // http:// or https:// and a host. The error says what is wrong and what was expected.
 [[nodiscard]] Result<FetchUrl, std::string> parse_fetch_url(std::string_view url);

@@ -25,6 +25,14 @@ TEST(ParseFetchUrl, SaysWhatIsWrong) {
   }
 }
 
+TEST(ParseFetchUrl, IsBounded) {
+  const std::string start = "http://a/";
+  const std::string longest = start + std::string(fetch_url_bytes_max - start.size(), 'x');
+  EXPECT_TRUE(parse_fetch_url(longest));
+  EXPECT_EQ(parse_fetch_url(longest + 'x').error(), "longer than 65536 bytes");
+  EXPECT_FALSE(resolve_fetch_url("http://a/", longest + 'x'));
+}
+
 TEST(ResolveFetchUrl, GoesFromTheBase) {
   EXPECT_EQ(resolve_fetch_url("http://a/b/c", "d")->text, "http://a/b/d");
   EXPECT_EQ(resolve_fetch_url("http://a/b/c", "/d?x")->text, "http://a/d?x");
