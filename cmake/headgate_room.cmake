@@ -31,8 +31,7 @@ function(headgate_room name)
     find_package(GTest REQUIRED)
     add_executable(${name}_test ${ROOM_TESTS})
     target_link_libraries(${name}_test PRIVATE ${target} GTest::gmock GTest::gtest_main
-                                               ${ROOM_TEST_LINKS})
-    target_compile_definitions(${name}_test PRIVATE HEADGATE_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+                                               ${ROOM_TEST_LINKS} headgate_source_tree)
     gtest_discover_tests(${name}_test TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 60 DISCOVERY_MODE PRE_TEST
                          PROPERTIES LABELS ${name} ENVIRONMENT RC_PARAMS=max_success=500)
   endif()

@@ -14,6 +14,7 @@
 #include <string>
 
 #include "headgate/base/instant.h"
+#include "headgate/base/source_tree.h"
 #include "headgate/field/closest.h"
 #include "headgate/field/ratelimit.h"
 #include "headgate/field/response.h"
@@ -102,7 +103,7 @@ TEST(Announce, Vectors) {
                                              {"draft-07", Form::draft_07},
                                              {"draft-03", Form::draft_03},
                                              {"x-ratelimit", Form::x_ratelimit}};
-  std::ifstream in(HEADGATE_SOURCE_DIR "/tests/vectors/fields/serialise.json");
+  std::ifstream in(source_tree() / "tests/vectors/fields/serialise.json");
   const json file = json::parse(in);
   int ran = 0;
   int by_member = 0;

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "headgate/base/source_tree.h"
 #include "headgate/field/ratelimit.h"
 #include "headgate/field/sf_parse.h"
 
@@ -62,7 +63,7 @@ json merged(const json& upstream_lines, const json& own) {
 }
 
 TEST(Merge, Vectors) {
-  std::ifstream in(HEADGATE_SOURCE_DIR "/tests/vectors/fields/merge.json");
+  std::ifstream in(source_tree() / "tests/vectors/fields/merge.json");
   const json file = json::parse(in);
   int ran = 0;
   for (const json& vector : file.at("cases")) {

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "headgate/base/source_tree.h"
 #include "headgate/field/retry_after.h"
 
 namespace headgate::field {
@@ -27,7 +28,7 @@ TEST(Problem, Vectors) {
       {"quota-exceeded", Problem::quota_exceeded},
       {"temporary-reduced-capacity", Problem::temporary_reduced_capacity},
       {"abnormal-usage-detected", Problem::abnormal_usage_detected}};
-  std::ifstream in(HEADGATE_SOURCE_DIR "/tests/vectors/fields/problem.json");
+  std::ifstream in(source_tree() / "tests/vectors/fields/problem.json");
   const json file = json::parse(in);
   int ran = 0;
   for (const json& vector : file.at("cases")) {

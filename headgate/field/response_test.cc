@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "headgate/base/source_tree.h"
 #include "headgate/field/sf_parse.h"
 
 namespace headgate::field {
@@ -68,7 +69,7 @@ std::vector<std::string> names_of(const IgnoredList& ignored) {
 }
 
 TEST(Response, Vectors) {
-  std::ifstream in(HEADGATE_SOURCE_DIR "/tests/vectors/fields/parse.json");
+  std::ifstream in(source_tree() / "tests/vectors/fields/parse.json");
   const json file = json::parse(in);
   int cases = 0;
   for (const json& vector : file.at("cases")) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "headgate/base/source_tree.h"
 #include "headgate/field/sf_parse.h"
 #include "headgate/field/sf_serialise.h"
 
@@ -136,7 +137,7 @@ std::size_t run_file(const fs::path& file) {
   return vectors.size();
 }
 
-const fs::path source = HEADGATE_SOURCE_DIR;
+const fs::path source = source_tree();
 
 TEST(StructuredFields, OwnVectors) {
   EXPECT_EQ(run_file(source / "tests/vectors/fields/structured.json"), 32u);

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "headgate/base/allocations.h"
+#include "headgate/base/source_tree.h"
 #include "headgate/field/sf_parse.h"
 #include "headgate/policy/load.h"
 
@@ -82,7 +83,7 @@ class Members {
 };
 
 json vectors(const char* name) {
-  std::ifstream in(std::string(HEADGATE_SOURCE_DIR "/tests/vectors/fields/") + name);
+  std::ifstream in(source_tree() / "tests/vectors/fields" / name);
   return json::parse(in).at("cases");
 }
 

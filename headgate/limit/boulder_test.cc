@@ -9,6 +9,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "headgate/base/source_tree.h"
 #include "headgate/limit/law.h"
 
 namespace headgate::limit {
@@ -97,7 +98,7 @@ void expect(const json& want, const Answer& got, Reset reset) {
 }
 
 TEST(Boulder, Vectors) {
-  std::ifstream in(HEADGATE_SOURCE_DIR "/tests/vectors/boulder_token_bucket.json");
+  std::ifstream in(source_tree() / "tests/vectors/boulder_token_bucket.json");
   ASSERT_TRUE(in);
   std::size_t steps = 0;
   const json file = json::parse(in);

@@ -1,9 +1,12 @@
 #include "headgate/limit/vectors.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+
+#include "headgate/base/source_tree.h"
 
 namespace headgate::limit::vectors {
 namespace {
@@ -28,9 +31,9 @@ std::optional<std::uint64_t> units(const json& object, const char* name) {
 }
 
 json read(const std::string& name) {
-  const std::string path = std::string(HEADGATE_SOURCE_DIR) + "/tests/vectors/" + name + ".json";
+  const std::filesystem::path path = source_tree() / "tests/vectors" / (name + ".json");
   std::ifstream in(path);
-  if (!in) throw std::runtime_error(path + ": cannot be read");
+  if (!in) throw std::runtime_error(path.string() + ": cannot be read");
   return json::parse(in);
 }
 

@@ -4,13 +4,14 @@
 #include <fstream>
 #include <string>
 
+#include "headgate/base/source_tree.h"
 #include "headgate/policy/load.h"
 
 namespace headgate::policy {
 namespace {
 
 TEST(Docs, ExamplesAreGood) {
-  std::ifstream page(HEADGATE_SOURCE_DIR "/docs/policy-file.md");
+  std::ifstream page(source_tree() / "docs/policy-file.md");
   ASSERT_TRUE(page);
   std::string line;
   std::string example;
