@@ -46,7 +46,7 @@ void ask(const PolicySet& set, std::string_view input) {
     std::string text;
     const auto named = set.named(match.policy->name, match.partition, match.cost, text);
     require(named.has_value() && named->policy == match.policy);
-    if (match.policy->cost_time == CostTime::response) {
+    if (match.policy->is_late()) {
       require(set.late_cost(*match.policy, {200, input.size(), &headers}).units <=
               headgate::limit::Quota::cost_max);
     }

@@ -127,8 +127,8 @@ std::string describe(const policy::Policy& policy) {
   put("key", policy.key_text);
   put("match", policy.match_text.empty() ? "every request" : policy.match_text);
   if (policy.cost_text != "1") {
-    const bool late = policy.cost_time == policy::CostTime::response;
-    put("cost", policy.cost_text + (late ? ", charged when the response has ended" : ""));
+    put("cost",
+        policy.cost_text + (policy.is_late() ? ", charged when the response has ended" : ""));
   }
   if (policy.terms.algorithm == limit::Algorithm::moving_window) put("log", log_text(policy));
   if (policy.terms.algorithm == limit::Algorithm::concurrency) {

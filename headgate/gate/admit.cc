@@ -58,7 +58,7 @@ void Gate::charge(std::span<const policy::Match> matches, DryRun dry_run, limit:
   std::size_t charges = 0;
   const auto charge = [&](std::size_t match) {
     const policy::Match& m = matches[match];
-    const bool late = op == limit::Op::spend && m.policy->cost_time == policy::CostTime::response;
+    const bool late = op == limit::Op::spend && m.policy->is_late();
     ticket.charges[charges] = {&m.grant->law, m.key, late ? 1 : m.cost,
                                late ? limit::Op::peek : op};
     ticket.match_of[charges++] = static_cast<std::uint8_t>(match);

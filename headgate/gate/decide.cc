@@ -6,13 +6,6 @@
 #include "headgate/gate/gate.h"
 
 namespace headgate::gate {
-namespace {
-
-bool is_late(const policy::Policy& policy) noexcept {
-  return policy.cost_time == policy::CostTime::response;
-}
-
-}  // namespace
 
 std::optional<CheckFault> Gate::decide(std::span<const Check> checks, limit::Op op, Instant now,
                                        Ticket& ticket) const noexcept {
@@ -74,7 +67,7 @@ void Gate::debit_late(std::span<const Check> checks, Ticket& ticket) const noexc
     const policy::Match& match = ticket.scratch.matches[ticket.match_of[i]];
     const bool admitted =
         i < ticket.enforced ? ticket.verdict.violated.none() : ticket.decisions[i].admitted;
-    if (!is_late(*match.policy) || !admitted) continue;
+    if (!match.policy->is_late() || !admitted) continue;
     limit::Charge& charge = ticket.charges[i];
     charge.op = limit::Op::debit;
     charge.cost = checks[ticket.check_of[ticket.match_of[i]]].cost;

@@ -15,10 +15,6 @@ bool is_slot(const policy::Policy& policy) noexcept {
   return policy.terms.algorithm == limit::Algorithm::concurrency;
 }
 
-bool is_late(const policy::Policy& policy) noexcept {
-  return policy.cost_time == policy::CostTime::response;
-}
-
 }  // namespace
 
 Gate::Gate(std::shared_ptr<const policy::PolicySet> policies, store::Store& store,
@@ -29,7 +25,7 @@ Gate::Gate(std::shared_ptr<const policy::PolicySet> policies, store::Store& stor
       counts_(counts),
       report_(*policies_) {
   for (const policy::Policy& policy : policies_->policies()) {
-    if (policy.refund_on.any() || is_late(policy) || is_slot(policy)) settled_.set(policy.index);
+    if (policy.refund_on.any() || policy.is_late() || is_slot(policy)) settled_.set(policy.index);
   }
 }
 
@@ -38,7 +34,7 @@ void Gate::settle(std::span<const Due> dues, Instant taken, const policy::Respon
   for (const Due& due : dues) {
     const policy::Policy& policy = *due.policy;
     limit::Charge charge{&due.grant->law, due.key, due.cost, limit::Op::refund, taken};
-    if (is_late(policy)) {
+    if (policy.is_late()) {
       const policy::Cost cost = policies_->late_cost(policy, response);
       if (cost.defaulted) add(&PolicyCounts::cost_defaulted, policy);
       if (cost.units == 0) continue;

@@ -56,6 +56,8 @@ struct Policy {
   std::string key_text = "[address]";
   std::string match_text;  // empty: every request
   std::string cost_text = "1";
+
+  [[nodiscard]] bool is_late() const noexcept { return cost_time == CostTime::response; }
 };
 
 }  // namespace headgate::policy

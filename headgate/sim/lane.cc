@@ -7,10 +7,6 @@
 namespace headgate::sim {
 namespace {
 
-bool is_late(const policy::Policy& policy) noexcept {
-  return policy.cost_time == policy::CostTime::response;
-}
-
 // Header fields that were kept.
 class Kept final : public policy::Headers {
  public:
@@ -70,7 +66,7 @@ void Lane::count(const Record& record, Instant now) {
   summary_.saw(now);
   summary_.count_request(!denied());
   each_answer([&](const policy::Match& match, const limit::Decision& decision, bool taken) {
-    const std::uint64_t units = is_late(*match.policy)
+    const std::uint64_t units = match.policy->is_late()
                                     ? policies().late_cost(*match.policy, record.response()).units
                                     : match.cost;
     summary_.count(match, match.partition, units, now, taken, decision.remaining);

@@ -55,8 +55,7 @@ Result<Answers, std::string> Simulator::apply(const TraceLine& line) {
   const auto enforced =
       static_cast<std::size_t>(std::count_if(order.begin(), order.end(), is_enforced));
   const auto is_late = [&](std::size_t i) {
-    return line.op == limit::Op::spend &&
-           matches[i].policy->cost_time == policy::CostTime::response;
+    return line.op == limit::Op::spend && matches[i].policy->is_late();
   };
   std::vector<limit::Charge> charges;
   for (const std::size_t i : order) {
