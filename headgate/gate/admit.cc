@@ -196,9 +196,10 @@ void Gate::count(const Ticket& ticket) const noexcept {
   const auto add = [](std::atomic<std::uint64_t>& counter) {
     counter.fetch_add(1, std::memory_order_relaxed);
   };
+  const std::span<PolicyCounts> lane = this->lane();
   for (std::size_t i = 0; i < ticket.matched; ++i) {
     const policy::Match& match = ticket.scratch.matches[ticket.match_of[i]];
-    PolicyCounts& counts = counts_[match.policy->index];
+    PolicyCounts& counts = lane[match.policy->index];
     if (ticket.charges[i].op == limit::Op::refund) {
       add(counts.refunded);
       continue;

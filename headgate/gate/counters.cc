@@ -1,7 +1,9 @@
 #include "headgate/gate/counters.h"
 
+#include <algorithm>
 #include <memory>
 #include <new>
+#include <thread>
 #include <utility>
 
 #include "headgate/store/region.h"
@@ -18,6 +20,9 @@ void add(PolicyCounts& sum, const PolicyTotals& counts) noexcept {
   sum.cost_defaulted.fetch_add(counts.cost_defaulted, relaxed);
 }
 
+// Beyond, processors share lanes.
+constexpr std::size_t lanes_max = 64;
+
 store::Region share(std::size_t bytes) {
   auto region = store::Region::anonymous(bytes, store::Sharing::processes);
   if (!region) throw std::bad_alloc();
@@ -30,15 +35,21 @@ struct Counters::Generation {
   explicit Generation(std::vector<std::string> policy_names)
       : names(std::move(policy_names)),
         // One more, for there is no mapping of nothing.
-        region(share((names.size() + 1) * sizeof(PolicyCounts))) {
+        region(share((names.size() * lanes() + 1) * sizeof(PolicyCounts))) {
     auto* first = reinterpret_cast<PolicyCounts*>(region.bytes().data());
-    std::uninitialized_value_construct_n(first, names.size());
-    counts = {first, names.size()};
+    std::uninitialized_value_construct_n(first, names.size() * lanes());
+    counts = {first, names.size() * lanes()};
+  }
+
+  static std::size_t lanes() noexcept {
+    static const std::size_t processors =
+        std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, lanes_max);
+    return processors;
   }
 
   void add_totals(std::string_view name, PolicyTotals& sum) const noexcept {
-    for (std::size_t i = 0; i < names.size(); ++i) {
-      if (names[i] == name) sum += counts[i];
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      if (names[i % names.size()] == name) sum += counts[i];
     }
   }
 
@@ -68,7 +79,7 @@ std::shared_ptr<Counters> Counters::open(std::vector<std::string> names,
   return fresh;
 }
 
-std::span<PolicyCounts> Counters::policies() const noexcept { return generations_.front()->counts; }
+std::span<PolicyCounts> Counters::lanes() const noexcept { return generations_.front()->counts; }
 
 PolicyTotals Counters::totals(std::string_view name) const noexcept {
   PolicyTotals sum;

@@ -19,13 +19,13 @@ namespace headgate::gate {
 // open() belongs to one thread, of the process that forks others; the rest is thread-safe.
 class Counters {
  public:
-  // One per policy, in the order of their names, in memory shared with child processes.
-  // `previous` may be null; it is left as it is, for the reload may yet be refused. Throws
-  // std::bad_alloc.
+  // For policies of these names, in memory shared with child processes. `previous` may be null; it
+  // is left as it is, for the reload may yet be refused. Throws std::bad_alloc.
   [[nodiscard]] static std::shared_ptr<Counters> open(std::vector<std::string> names,
                                                       const std::shared_ptr<Counters>& previous);
 
-  [[nodiscard]] std::span<PolicyCounts> policies() const noexcept;
+  // Lanes as Gate takes them, one a processor, each in the order of the names.
+  [[nodiscard]] std::span<PolicyCounts> lanes() const noexcept;
 
   [[nodiscard]] PolicyTotals totals(std::string_view name) const noexcept;
 

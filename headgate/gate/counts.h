@@ -6,8 +6,9 @@
 
 namespace headgate::gate {
 
-// As it is counted. May lie in memory that processes share.
-struct PolicyCounts {
+// As it is counted. May lie in memory that processes share. A cache line of its own: processors
+// that count at other policies, or in other lanes, are left alone.
+struct alignas(64) PolicyCounts {
   std::atomic<std::uint64_t> admitted{0};        // requests that it charged
   std::atomic<std::uint64_t> denied{0};          // requests that it denied
   std::atomic<std::uint64_t> shadow_denied{0};   // ... would have denied, were it enforced

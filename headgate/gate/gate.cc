@@ -1,5 +1,8 @@
 #include "headgate/gate/gate.h"
 
+#include <sched.h>
+
+#include <algorithm>
 #include <utility>
 
 namespace headgate::gate {
@@ -51,10 +54,18 @@ void Gate::settle(std::span<const Due> dues, Instant taken, const policy::Respon
   }
 }
 
+std::span<PolicyCounts> Gate::lane() const noexcept {
+  const std::size_t policies = policies_->policies().size();
+  const std::size_t lanes = counts_.size() / policies;
+  const int processor = lanes > 1 ? sched_getcpu() : 0;  // -1: not known
+  return counts_.subspan(static_cast<std::size_t>(std::max(processor, 0)) % lanes * policies,
+                         policies);
+}
+
 void Gate::add(std::atomic<std::uint64_t> PolicyCounts::*counter,
                const policy::Policy& policy) const noexcept {
   if (counts_.empty()) return;
-  (counts_[policy.index].*counter).fetch_add(1, std::memory_order_relaxed);
+  (lane()[policy.index].*counter).fetch_add(1, std::memory_order_relaxed);
 }
 
 }  // namespace headgate::gate

@@ -26,7 +26,8 @@ enum class DryRun : std::uint8_t { no, yes };
 class Gate {
  public:
   // `secret` keys the partition keys that clients see; doors of one table use the table's.
-  // `counts` (one per policy, or empty) may be shared with other processes; the caller owns them.
+  // `counts` may be shared with other processes; the caller owns them. They are empty, or lanes of
+  // one per policy: each processor counts in a lane, so that they needn't wait for each other.
   Gate(std::shared_ptr<const policy::PolicySet> policies, store::Store& store,
        const HashSecret& secret, std::span<PolicyCounts> counts);
 
@@ -79,6 +80,8 @@ class Gate {
   void conclude(Ticket& ticket) const noexcept;
   void itemise(Ticket& ticket, std::uint64_t jitter) const noexcept;
   void count(const Ticket& ticket) const noexcept;
+  // This processor's counts, from the first policy on.
+  [[nodiscard]] std::span<PolicyCounts> lane() const noexcept;
   void add(std::atomic<std::uint64_t> PolicyCounts::*counter,
            const policy::Policy& policy) const noexcept;
   [[nodiscard]] Item item(Ticket& ticket, std::size_t charge) const noexcept;

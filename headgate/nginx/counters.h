@@ -29,10 +29,8 @@ class Counters {
   [[nodiscard]] static std::shared_ptr<Counters> open(std::vector<std::string> names,
                                                       const std::shared_ptr<Counters>& previous);
 
-  // One per policy, in the order of their names. Shared between processes.
-  [[nodiscard]] std::span<gate::PolicyCounts> policies() const noexcept {
-    return policies_->policies();
-  }
+  // Of policies, as Gate takes them. Shared between processes.
+  [[nodiscard]] std::span<gate::PolicyCounts> lanes() const noexcept { return policies_->lanes(); }
   [[nodiscard]] ModuleCounts& module() const noexcept { return *module_; }
 
   [[nodiscard]] gate::PolicyTotals totals(std::string_view name) const noexcept {

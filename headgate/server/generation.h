@@ -20,7 +20,7 @@ class Generation {
              std::uint64_t number, std::shared_ptr<gate::Counters> counters)
       : number_(number),
         counters_(std::move(counters)),
-        gate_(std::move(policies), table, table.secret(), counters_->policies()) {}
+        gate_(std::move(policies), table, table.secret(), counters_->lanes()) {}
   Generation(const Generation&) = delete;
   Generation& operator=(const Generation&) = delete;
 
