@@ -4,6 +4,8 @@ import json
 import os
 import pty
 import random
+import re
+import select
 import shutil
 import subprocess
 
@@ -247,21 +249,27 @@ def test_an_empty_log_is_no_fault(simulate, tmp_path):
 
 
 def test_progress_is_for_terminals_only(simulate, tmp_path):
-    big = tmp_path / 'big.log'
-    big.write_bytes(SMALL.read_bytes() * 600)
     simulate(SMALL)  # writes the policy file
-    command = [HEADGATE, 'simulate', '--config', 'p.yaml', '--suggest', '99%', big]
-    piped = subprocess.run(command, capture_output=True, cwd=tmp_path, timeout=120)
-    assert b'\r' not in piped.stderr
+    command = [HEADGATE, 'simulate', '--config', 'p.yaml', '-']
+    block = SMALL.read_bytes()
     ours, theirs = pty.openpty()
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=theirs, cwd=tmp_path) as process:
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=theirs,
+                          cwd=tmp_path) as process:
         os.close(theirs)
-        shown = b''
+        fed, shown = 0, b''
+        while b'\r\x1b[K' not in shown:
+            process.stdin.write(block)
+            fed += 1
+            if select.select([ours], [], [], 0)[0]:
+                shown += os.read(ours, 65536)
+        process.stdin.close()
         try:
-            while block := os.read(ours, 65536):
-                shown += block
+            while some := os.read(ours, 65536):
+                shown += some
         except OSError:
             pass  # the terminal's other end is closed
     os.close(ours)
     assert process.returncode == 0
-    assert b'%' in shown and b'\r\x1b[K' in shown
+    assert re.search(rb'\r\x1b\[Kreading - +\d+ MB', shown)
+    piped = subprocess.run(command, input=block * fed, capture_output=True, cwd=tmp_path)
+    assert piped.returncode == 0 and b'\r' not in piped.stderr
