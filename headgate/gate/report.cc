@@ -1,6 +1,7 @@
 #include "headgate/gate/report.h"
 
 #include <cassert>
+#include <chrono>
 #include <utility>
 
 #include "headgate/field/closest.h"
@@ -31,6 +32,12 @@ std::optional<std::uint64_t> window_of(const policy::Policy& policy, const limit
 std::optional<std::uint64_t> t_of(const Item& item) noexcept {
   if (item.reset == limit::Decision::no_reset) return std::nullopt;
   return std::min(item.reset, field_integer_max);
+}
+
+// Unix time [s], rounded up: the Date field beside it is rounded down.
+std::uint64_t unix_now() noexcept {
+  const auto since = std::chrono::system_clock::now().time_since_epoch();
+  return static_cast<std::uint64_t>(std::chrono::ceil<std::chrono::seconds>(since).count());
 }
 
 // Which of two is told where only one can be: of those that denied the longest wait, so that it is
@@ -88,6 +95,7 @@ class Report::Page {
 Report::Report(const policy::PolicySet& policies)
     : partition_key_(policies.settings().partition_key),
       forms_(policies.settings().fields),
+      unix_reset_(policies.settings().unix_reset),
       upstream_prefix_(policies.settings().upstream_prefix) {
   std::vector<std::string_view> units{field::default_unit};
   for (const policy::Policy& policy : policies.policies()) {
@@ -252,9 +260,9 @@ void Report::add_older(field::Form form, std::span<const Item> items, Page& page
     if (windows == 1) page.add_constant(field::policy_name, any_policy);
     if (windows > 1) page.add(field::policy_name, [&] { put_policies(""); });
   };
-  const auto add_rest = [&](const field::Trio& names) {
+  const auto add_rest = [&](const field::Trio& names, std::uint64_t from = 0) {
     page.add_number(names.remaining, told->remaining);
-    if (t) page.add_number(names.reset, std::min(*t, field::trio_reset_max));
+    if (t) page.add_number(names.reset, from + std::min(*t, field::trio_reset_max));
   };
 
   if (!t && form != field::Form::x_ratelimit) return;  // a draft's reset is not optional
@@ -283,7 +291,7 @@ void Report::add_older(field::Form form, std::span<const Item> items, Page& page
       return add_rest(field::draft_trio);
     case field::Form::x_ratelimit:
       page.add_constant(field::x_trio.limit, limit.limit());
-      return add_rest(field::x_trio);
+      return add_rest(field::x_trio, unix_reset_ ? unix_now() : 0);
   }
 }
 

@@ -57,7 +57,8 @@ class Report {
  public:
   explicit Report(const policy::PolicySet& policies);  // outlives this
 
-  // The fields of a response. None without items.
+  // The fields of a response. None without items. A reset that is told as a Unix time is one from
+  // now on.
   [[nodiscard]] Lines write(std::span<const Item> items, Writer& out) const noexcept;
 
   // The same beside the fields of an upstream, which stay: the caller drops only the lines of
@@ -118,6 +119,7 @@ class Report {
 
   policy::PartitionKey partition_key_;
   std::span<const field::Form> forms_;
+  bool unix_reset_;
   std::string_view upstream_prefix_;
   std::vector<Policy> policies_;
 };

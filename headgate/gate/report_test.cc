@@ -169,6 +169,23 @@ TEST(Report, AResetOfDecadesIsNoUnixTime) {
   }
 }
 
+TEST(Report, AUnixResetIsNeverTooEarlyAndLessThanASecondLate) {
+  const Members members(burst_and_daily, "fields: x-ratelimit-unix");
+  std::array<char, 200> room;
+  Writer out(room);
+  using std::chrono::system_clock;
+  const auto before = system_clock::now().time_since_epoch();
+  const Lines lines = members.report().write(members.items(), out);
+  const auto after = system_clock::now().time_since_epoch();
+  ASSERT_EQ(lines.size(), 3U);
+  EXPECT_EQ(lines.begin()[0].value, "3");
+  EXPECT_EQ(lines.begin()[1].value, "2");
+  EXPECT_EQ(lines.begin()[2].name, "X-RateLimit-Reset");
+  const std::chrono::seconds reset(std::stoll(std::string(lines.begin()[2].value)) - 40);
+  EXPECT_GE(reset, before);
+  EXPECT_LT(reset, after + std::chrono::seconds(1));
+}
+
 TEST(Report, AFormThatDoesNotFitIsLeftOutWhole) {
   const Members members(burst_and_daily, "fields: [ratelimit, draft-03, x-ratelimit]");
   std::array<char, 400> room;

@@ -224,7 +224,7 @@ constexpr Bad in_the_settings[] = {
     {"fields: [draft-08]", "3:10: fields 'draft-08' is unknown; did you mean 'draft-07'?"},
     {"fields: [polli]",
      "3:10: fields 'polli' is unknown; expected ratelimit, draft-07, draft-06, draft-03, "
-     "x-ratelimit or none"},
+     "x-ratelimit, x-ratelimit-unix or none"},
     {"fields: [ratelimit, x-ratelimit, draft-07]",
      "3:34: fields 'draft-07' and 'ratelimit' both send RateLimit-Policy; expected one of them"},
     {"fields: [draft-03, draft-06]",
@@ -235,6 +235,10 @@ constexpr Bad in_the_settings[] = {
      "3:41: fields 'draft-03' and 'draft-06' both send RateLimit-Limit; expected one of them"},
     {"fields: [x-ratelimit, x-ratelimit]",
      "3:23: fields 'x-ratelimit' is there twice; expected it once"},
+    {"fields: [x-ratelimit, x-ratelimit-unix]",
+     "3:23: fields 'x-ratelimit-unix' and 'x-ratelimit' both send X-RateLimit-Limit; expected one "
+     "of "
+     "them"},
     {"fields: [ratelimt]", "3:10: fields 'ratelimt' is unknown; did you mean 'ratelimit'?"},
     {"fields: [none, ratelimit]", "3:10: fields 'none' beside others; expected it alone"},
     {"partition-key: clear",

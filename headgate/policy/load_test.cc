@@ -104,6 +104,16 @@ TEST(Load, Defaults) {
   EXPECT_EQ(p.grants.size(), 1U);
 }
 
+TEST(Load, AResetMayBeAUnixTime) {
+  const auto reset_of = [](const std::string& fields) {
+    return load("version: 1\nfields: " + fields + "\npolicies: []\n")->settings();
+  };
+  const Settings asked = reset_of("[ratelimit, x-ratelimit-unix]");
+  EXPECT_THAT(asked.fields, testing::ElementsAre(field::Form::ratelimit, field::Form::x_ratelimit));
+  EXPECT_TRUE(asked.unix_reset);
+  EXPECT_FALSE(reset_of("[ratelimit, x-ratelimit]").unix_reset);
+}
+
 TEST(Load, QuotaAndWindowInEverySpelling) {
   struct Case {
     const char* spelling;

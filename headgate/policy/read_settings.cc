@@ -43,17 +43,22 @@ ClientAddress read_client_address(const Node& node, Faults& faults) {
   return settings;
 }
 
-std::vector<field::Form> read_fields(const Node& node, Faults& faults) {
+void read_fields(const Node& node, Settings& settings, Faults& faults) {
   using field::Form;
   struct Word {
     Form form;
     bool none = false;
+    bool unix_reset = false;
   };
-  constexpr Choice<Word> choices[] = {
-      {"ratelimit", {{Form::ratelimit}}},     {"draft-07", {{Form::draft_07}}},
-      {"draft-06", {{Form::draft_06}}},       {"draft-03", {{Form::draft_03}}},
-      {"x-ratelimit", {{Form::x_ratelimit}}}, {"none", {{{}, true}}}};
-  std::vector<Form> forms;
+  constexpr Choice<Word> choices[] = {{"ratelimit", {{Form::ratelimit}}},
+                                      {"draft-07", {{Form::draft_07}}},
+                                      {"draft-06", {{Form::draft_06}}},
+                                      {"draft-03", {{Form::draft_03}}},
+                                      {"x-ratelimit", {{Form::x_ratelimit}}},
+                                      {"x-ratelimit-unix", {{Form::x_ratelimit, false, true}}},
+                                      {"none", {{{}, true}}}};
+  std::vector<Form>& forms = settings.fields;
+  forms.clear();
   std::vector<const Node*> places;
   const std::vector<const Node*> items = one_or_list(node);
   for (const Node* item : items) {
@@ -70,19 +75,19 @@ std::vector<field::Form> read_fields(const Node& node, Faults& faults) {
     });
     if (rival == forms.end()) {
       forms.push_back(word->form);
+      settings.unix_reset = settings.unix_reset || word->unix_reset;
       places.push_back(item);
       continue;
     }
     const std::string_view rivals_word =
         places[static_cast<std::size_t>(rival - forms.begin())]->text;
     faults.add(item->at,
-               *rival == word->form
+               rivals_word == item->text
                    ? "fields " + in_quotes(item->text) + " is there twice; expected it once"
                    : "fields " + in_quotes(item->text) + " and " + in_quotes(rivals_word) +
                          " both send " + std::string(*field::shared_field(word->form, *rival)) +
                          "; expected one of them");
   }
-  return forms;
 }
 
 void read_report_when(const Node& node, Settings& settings, Faults& faults) {
@@ -161,7 +166,7 @@ Settings read_settings(const MapReader& file, Faults& faults) {
     settings.client_address = read_client_address(*node, faults);
   }
   if (const Node* node = file.find("fields")) {
-    settings.fields = read_fields(*node, faults);
+    read_fields(*node, settings, faults);
   }
   read_into<PartitionKey>(settings.partition_key, file, "partition-key", partition_keys, faults);
   if (const Node* node = file.find("retry-after-jitter")) {

@@ -29,6 +29,7 @@ struct TableSettings {
 struct Settings {
   ClientAddress client_address;
   std::vector<field::Form> fields{field::Form::ratelimit};  // none has a field of another
+  bool unix_reset = false;  // X-RateLimit-Reset is a Unix time [s], not seconds from now
   PartitionKey partition_key = PartitionKey::omit;
   unsigned jitter_percent = 0;  // 0..50, added to Retry-After and t on denials
   Report report = Report::all;

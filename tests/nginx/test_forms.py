@@ -1,5 +1,7 @@
 """The forms in which a response tells its limits, and how much of them the policy file lets out."""
 import base64
+import email.utils
+import time
 
 import pytest
 from policies import YEAR, policies, policy
@@ -76,6 +78,17 @@ def test_what_is_never_admitted_has_no_reset(nginx):
     denied = server.ask('/none')
     assert (denied.status, denied.one('Retry-After')) == (429, None)
     assert told(denied) == [('X-RateLimit-Limit', '0'), ('X-RateLimit-Remaining', '0')]
+
+
+def test_a_unix_reset_is_read_against_date(nginx):
+    server = nginx(policies(*TWO, fields='[ratelimit, x-ratelimit-unix]'))
+    before = time.time()
+    response = server.ask('/none')
+    after = time.time()
+    t = int(response.one('RateLimit').split(';t=')[1].split(',')[0])
+    now = int(response.one('X-RateLimit-Reset')) - t
+    date = email.utils.parsedate_to_datetime(response.one('Date')).timestamp()
+    assert max(before, date) <= now < after + 1
 
 
 def test_only_the_closest(nginx):
