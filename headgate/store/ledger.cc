@@ -18,10 +18,9 @@ LedgerLayout LedgerLayout::in(std::size_t bytes, unsigned log_share) noexcept {
   constexpr std::size_t smallest = sizeof(PageHead) + padding + Page::probes * entry_bytes;
   const std::size_t page = std::max(bytes / layout.pages, smallest) / 64 * 64;
   const std::size_t room = std::min<std::size_t>(page - sizeof(PageHead) - padding, 1u << 30);
-  const std::size_t log_room = room / 64 * log_share;
+  const std::size_t log_room = std::min(room / 64 * log_share, room - Page::probes * entry_bytes);
   layout.blocks = static_cast<std::uint32_t>(log_room / (sizeof(Block) + 1));
-  layout.entries = static_cast<std::uint32_t>(
-      std::max<std::size_t>(Page::probes, (room - log_room) / entry_bytes));
+  layout.entries = static_cast<std::uint32_t>((room - log_room) / entry_bytes);
   return layout;
 }
 

@@ -132,12 +132,15 @@ TEST(Table, ACellWhoseQuotaIsFullIsReusedWithoutEviction) {
 TEST(Table, WhateverTheSharesAllOfItFits) {
   for (const std::size_t memory : {TableOptions::memory_min, std::size_t{20} << 10,
                                    std::size_t{24} << 10, std::size_t{64} << 10}) {
-    for (unsigned wide = 1; wide <= 62; ++wide) {
-      for (unsigned ledger = 1; ledger + wide <= 63; ++ledger) {
-        auto table = open({.memory = memory, .wide_share = wide, .ledger_share = ledger});
-        const TableStats stats = table->stats();
-        ASSERT_LE(stats.cells, memory / 16) << wide << ' ' << ledger;
-        ASSERT_GE(stats.cells, 16u) << wide << ' ' << ledger;
+    for (const unsigned log : {1u, 32u, 56u, 60u, 63u}) {
+      for (unsigned wide = 1; wide <= 62; ++wide) {
+        for (unsigned ledger = 1; ledger + wide <= 63; ++ledger) {
+          auto table = open(
+              {.memory = memory, .wide_share = wide, .ledger_share = ledger, .log_share = log});
+          const TableStats stats = table->stats();
+          ASSERT_LE(stats.cells, memory / 16) << wide << ' ' << ledger << ' ' << log;
+          ASSERT_GE(stats.cells, 16u) << wide << ' ' << ledger << ' ' << log;
+        }
       }
     }
   }
