@@ -25,22 +25,26 @@ std::size_t shared_in_huge_pages() {
   return 0;
 }
 
-// Whether the system makes huge pages of shared memory for those who ask: Linux before 6.1 does
-// not, and later ones may be told not to.
-bool system_collapses() {
+// Whether the system makes huge pages of so much shared memory for those who ask: Linux before 6.1
+// does not, later ones may be told not to, and there may be too few.
+bool system_collapses(std::size_t bytes) {
   constexpr int collapse = 25;
-  void* at =
-      mmap(nullptr, 2 * huge_page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (at == MAP_FAILED) return false;
-  auto* begin = static_cast<std::byte*>(at);
-  for (std::size_t i = 0; i < 2 * huge_page; i += 4096) begin[i] = std::byte{1};
-  const bool done = madvise(at, 2 * huge_page, collapse) == 0;
-  munmap(at, 2 * huge_page);
+  const std::size_t wide = bytes + huge_page;
+  void* raw = mmap(nullptr, wide, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (raw == MAP_FAILED) return false;
+  const std::size_t skip = huge_page - reinterpret_cast<std::uintptr_t>(raw) % huge_page;
+  auto* begin = static_cast<std::byte*>(raw) + skip;
+  const bool mapped = mmap(begin, bytes, PROT_READ | PROT_WRITE,
+                           MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == begin;
+  for (std::size_t i = 0; mapped && i < bytes; i += 4096) begin[i] = std::byte{1};
+  const bool done = mapped && madvise(begin, bytes, collapse) == 0;
+  munmap(raw, wide);
   return done;
 }
 
 TEST(Region, SharedMemoryIsReachedByHugePages) {
-  if (!system_collapses()) GTEST_SKIP() << "this system makes no huge pages of shared memory";
+  if (!system_collapses(8 * huge_page))
+    GTEST_SKIP() << "this system makes no huge pages of shared memory";
   const std::size_t before = shared_in_huge_pages();
   const auto region = Region::anonymous(8 * huge_page, Sharing::processes);
   ASSERT_TRUE(region) << region.error();
