@@ -48,9 +48,10 @@ struct Counters::Generation {
   }
 
   void add_totals(std::string_view name, PolicyTotals& sum) const noexcept {
-    for (std::size_t i = 0; i < counts.size(); ++i) {
-      if (names[i % names.size()] == name) sum += counts[i];
-    }
+    const auto index =
+        static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
+    if (index == names.size()) return;
+    for (std::size_t i = index; i < counts.size(); i += names.size()) sum += counts[i];
   }
 
   std::vector<std::string> names;
