@@ -67,7 +67,6 @@ int run(const Options& options) {
   server::ServerOptions serving;
   serving.threads = options.threads;
   serving.door = options.door;
-  serving.door.threads = options.threads;
   serving.door.envoy_json = server::envoy_json;
   for (const Doors& doors : options.doors) {
     for (const std::string& text : doors.at) {

@@ -30,7 +30,7 @@ struct DoorOptions {
   std::string token;                  // what callers must show; empty: nothing
   std::chrono::seconds idle{300};     // a connection that asks for nothing is closed
   std::chrono::seconds patience{10};  // for a request that has begun to arrive, or a reply to leave
-  unsigned threads = 0;               // of a Service; 0: one for each processor that we may use
+  unsigned threads = 1;               // of a Service
   FormMaker envoy_json = nullptr;     // answers POST /json of the HTTP door
   std::size_t connections_max = 20000;  // of one worker; further ones are closed at once
 };
@@ -54,6 +54,9 @@ using MakeDoor = std::unique_ptr<Door> (*)(Station& station, boost::asio::io_con
 class Service {
  public:
   virtual ~Service() = default;
+
+  // Lets nobody in any more, and tells those who watch; what has begun goes on.
+  virtual void retire() noexcept = 0;
 
   // Finishes what has begun; breaks off what has not ended by then.
   virtual void stop(std::chrono::steady_clock::time_point deadline) noexcept = 0;

@@ -30,7 +30,7 @@ using Clock = std::chrono::steady_clock;
 constexpr int message_bytes_max = 64 * 1024;
 constexpr int metadata_bytes_max = 16 * 1024;
 constexpr int streams_max = 4096;                           // of one connection
-constexpr std::size_t memory_max = std::size_t{256} << 20;  // of all connections together
+constexpr std::size_t memory_max = std::size_t{256} << 20;  // of all its connections together
 constexpr int calls_a_thread = 256;  // that are ready for a request; more wait inside gRPC
 
 constexpr auto from_fd = grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD;
@@ -165,12 +165,11 @@ class GrpcService final : public Service {
     };
     const auto fd = endpoint.listen();
     if (!fd) return fd.error();
-    const unsigned threads =
-        options.threads > 0 ? options.threads : std::max(1u, std::thread::hardware_concurrency());
     grpc::ServerBuilder builder;
-    listener_ = std::make_unique<GrpcListener>(engine, *fd, options.connections_max * threads,
-                                               builder.experimental().AddExternalConnectionAcceptor(
-                                                   from_fd, grpc::InsecureServerCredentials()));
+    listener_ =
+        std::make_unique<GrpcListener>(engine, *fd, options.connections_max * options.threads,
+                                       builder.experimental().AddExternalConnectionAcceptor(
+                                           from_fd, grpc::InsecureServerCredentials()));
     builder.RegisterService(&service_);
     builder.RegisterService(&health_);
     builder.SetMaxReceiveMessageSize(message_bytes_max);
@@ -179,7 +178,7 @@ class GrpcService final : public Service {
     builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, streams_max);
     builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, millis(options.idle));
     builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, millis(options.patience));
-    for (unsigned i = 0; i < threads; ++i) {
+    for (unsigned i = 0; i < options.threads; ++i) {
       lanes_.emplace_back(engine, token_, service_, health_, builder.AddCompletionQueue());
     }
     server_ = builder.BuildAndStart();
@@ -189,14 +188,21 @@ class GrpcService final : public Service {
       return "gRPC can't serve " + endpoint.text();
     }
     for (Lane& lane : lanes_) lane.start();
-    listener_->start();
-    return std::nullopt;
+    if (listener_->start()) return std::nullopt;
+    stop(Clock::now());
+    return "can't wait for connections to " + endpoint.text();
+  }
+
+  void retire() noexcept override {
+    if (server_ == nullptr || retired_) return;
+    retired_ = true;
+    listener_->stop();
+    for (Lane& lane : lanes_) lane.retire();
   }
 
   void stop(Clock::time_point deadline) noexcept override {
     if (server_ == nullptr) return;
-    listener_->stop();
-    for (Lane& lane : lanes_) lane.retire();
+    retire();
     const auto left = std::max(deadline - Clock::now(), Clock::duration::zero());
     server_->Shutdown(std::chrono::system_clock::now() + left);
     for (Lane& lane : lanes_) lane.end();
@@ -211,6 +217,7 @@ class GrpcService final : public Service {
   std::deque<Lane> lanes_;
   std::unique_ptr<GrpcListener> listener_;
   std::unique_ptr<grpc::Server> server_;
+  bool retired_ = false;
 };
 
 // What gRPC has to say goes into our log, its everyday errors (a client that left) aside.

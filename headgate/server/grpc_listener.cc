@@ -34,10 +34,10 @@ GrpcListener::~GrpcListener() {
   while (!connections_.empty()) forget(connections_.front());
 }
 
-void GrpcListener::start() {
-  thread_ = std::thread([this] {
-    if (ready_.add(fd_, nullptr)) io_.run();
-  });
+bool GrpcListener::start() {
+  if (!ready_.add(fd_, nullptr)) return false;
+  thread_ = std::thread([this] { io_.run(); });
+  return true;
 }
 
 void GrpcListener::stop() noexcept {

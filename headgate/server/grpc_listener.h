@@ -27,8 +27,8 @@ class GrpcListener {
   GrpcListener& operator=(const GrpcListener&) = delete;
   ~GrpcListener();
 
-  // Once gRPC's server has started.
-  void start();
+  // Once gRPC's server has started. False: the system has no more room for sockets to wait for.
+  [[nodiscard]] bool start();
 
   // Accepts nothing any more. The connections are gRPC's.
   void stop() noexcept;

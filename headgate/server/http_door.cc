@@ -46,7 +46,8 @@ class HttpDoor final : public Door {
   void stop() noexcept override {
     stops_ = true;
     for (Client& client : clients_) client.session.stop();
-    ready_.serve_ready();  // what has come by now is answered
+    // What has come by now is answered.
+    ready_.serve_ready(clients_.size() / ReadySet::together_max + 1);
     for (auto at = clients_.begin(); at != clients_.end();) {
       Client& client = *at++;
       if (client.session.is_idle()) close(client);

@@ -3,11 +3,13 @@
 
 #include <gmock/gmock.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+#include <list>
 #include <string>
 
 #include "headgate/base/allocations.h"
@@ -140,6 +142,25 @@ TEST_F(HttpDoorTest, AStopAnswersWhatHasCome) {
   door_->stop();
   EXPECT_THAT(std::string(client.receive()), HasSubstr("Connection: close\r\n"));
   EXPECT_EQ(client.receive(), "");
+}
+
+TEST_F(HttpDoorTest, AStopAnswersWhatHasComeFromEveryone) {
+  constexpr std::size_t crowd = 1000;  // more than are served before others have their turn
+  rlimit files{};
+  getrlimit(RLIMIT_NOFILE, &files);
+  files.rlim_cur = files.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &files);
+  if (files.rlim_max < 2 * crowd + 100) GTEST_SKIP() << "too few files may be open";
+  make_door();
+  std::list<Client> clients;
+  for (std::size_t i = 0; i < crowd; ++i) {
+    clients.emplace_back(*this).send("GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n");
+  }
+  door_->stop();
+  for (Client& client : clients) {
+    ASSERT_THAT(std::string(client.receive()), StartsWith("HTTP/1.1 200 OK\r\n"));
+    ASSERT_EQ(client.receive(), "");
+  }
 }
 
 TEST_F(HttpDoorTest, ARequestAllocatesNothing) {

@@ -56,10 +56,10 @@ void ReadySet::watch() {
                     });
 }
 
-void ReadySet::serve_ready() {
+void ReadySet::serve_ready(std::size_t rounds) {
   std::array<epoll_event, together_max> events;
   std::array<void*, together_max> who;
-  for (int round = 0; round < rounds_max && epoll_.is_open(); ++round) {
+  for (std::size_t round = 0; round < rounds && epoll_.is_open(); ++round) {
     const int count = epoll_wait(epoll_.native_handle(), events.data(), together_max, 0);
     if (count <= 0) return;
     const auto ready = static_cast<std::size_t>(count);

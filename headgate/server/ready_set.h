@@ -36,13 +36,13 @@ class ReadySet {
   // Waits no more, though the socket has other descriptors.
   void remove(int fd) noexcept;
 
-  // Serves those that are ready now.
-  void serve_ready();
+  // Serves those that are ready now, `together_max` of them in a round.
+  void serve_ready(std::size_t rounds = rounds_max);
 
   void close() noexcept;
 
  private:
-  static constexpr int rounds_max = 8;  // before others of this thread have their turn
+  static constexpr std::size_t rounds_max = 8;  // before others of this thread have their turn
 
   void watch();
 

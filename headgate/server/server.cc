@@ -66,13 +66,14 @@ std::uint64_t monotonic_micros() {
 
 // Connections are descriptors: takes as many as the system lets us have. Where that is fewer than
 // all listeners may want, each gets its share, so that none can take what the others need.
-void share_descriptors(ServerOptions& options, unsigned threads) {
+void share_descriptors(ServerOptions& options) {
   rlimit files{};
   if (getrlimit(RLIMIT_NOFILE, &files) != 0) return;
   files.rlim_cur = files.rlim_max;
   setrlimit(RLIMIT_NOFILE, &files);
   if (files.rlim_cur == RLIM_INFINITY || options.listening.empty()) return;
 
+  const unsigned threads = options.threads;
   std::size_t each_of_all = 0;  // descriptors, where every listener and thread has a connection
   for (const Listening& listening : options.listening) {
     each_of_all += threads * (listening.make_service != nullptr ? 2 : 1);
@@ -86,10 +87,6 @@ void share_descriptors(ServerOptions& options, unsigned threads) {
       "{} connections at each listener and thread instead of {}, since only {} files may be open",
       share, options.door.connections_max, files.rlim_cur);
   options.door.connections_max = share;
-}
-
-unsigned thread_count(const ServerOptions& options) {
-  return options.threads > 0 ? options.threads : std::max(1u, std::thread::hardware_concurrency());
 }
 
 std::string policies_of(Engine& engine) {
@@ -113,7 +110,7 @@ void reload(Engine& engine) {
 class Services {
  public:
   Services(Engine& engine, const ServerOptions& options) : engine_(engine), options_(options) {
-    for (unsigned i = 0; i < thread_count(options); ++i) {
+    for (unsigned i = 0; i < options.threads; ++i) {
       workers_.push_back(std::make_unique<Worker>(engine, options_.door));
     }
   }
@@ -151,6 +148,7 @@ class Services {
 
   void stop(const Signals& signals) {
     const auto deadline = Clock::now() + options_.stop_within;
+    for (const auto& service : services_) service->retire();
     for (const auto& worker : workers_) worker->stop();
     const auto all_ended = [&] {
       return std::all_of(workers_.begin(), workers_.end(),
@@ -179,10 +177,18 @@ class Services {
 
 Result<void, std::string> run_server(Engine& engine, ServerOptions options) {
   const Signals signals;
-  share_descriptors(options, thread_count(options));
+  if (options.threads == 0) options.threads = std::max(1u, std::thread::hardware_concurrency());
+  options.door.threads = options.threads;
+  share_descriptors(options);
   Services services(engine, options);
+  const auto leave = [&] {
+    for (const Listening& listening : options.listening) listening.endpoint.remove();
+  };
   for (Listening& listening : options.listening) {
-    if (auto listens = services.listen(listening); !listens) return listens;
+    if (auto listens = services.listen(listening); !listens) {
+      leave();
+      return listens;
+    }
   }
   services.start();
   spdlog::info("serving {} of {}", policies_of(engine), engine.config());
@@ -193,7 +199,7 @@ Result<void, std::string> run_server(Engine& engine, ServerOptions options) {
   sd_notify(0, "STOPPING=1");
   spdlog::info("stopping");
   services.stop(signals);
-  for (const Listening& listening : options.listening) listening.endpoint.remove();
+  leave();
   return {};
 }
 

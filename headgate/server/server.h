@@ -24,7 +24,7 @@ struct Listening {
 struct ServerOptions {
   std::vector<Listening> listening;
   DoorOptions door;
-  unsigned threads = 0;                  // workers; 0: one for each processor that we may use
+  unsigned threads = 0;  // of the workers and of each Service; 0: one a processor that we may use
   std::chrono::seconds stop_within{10};  // what has begun is finished within that time
 };
 

@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import socket
 import subprocess
 
@@ -270,6 +271,21 @@ def test_health(shop, client):
     assert envoy.receive() == {'response': {'status': 'NOT_SERVING'}}
 
 
+def test_a_stop_is_told_while_other_doors_finish(shop, client):
+    server = shop(doors={'grpc': '127.0.0.1:0', 'http': '127.0.0.1:0'})
+    envoy = client(server.addresses['grpc'])
+    assert envoy.call('Watch', {'service': ''}) == {'response': {'status': 'SERVING'}}
+    with socket.create_connection(('127.0.0.1', server.ports['http']), PATIENCE) as http:
+        http.sendall(b'GET /healthz HTTP/1.1\r\nHost: a\r\n\r\nGET /healthz')
+        assert http.recv(4096).startswith(b'HTTP/1.1 200 ')  # the second one has come, too
+        server.process.send_signal(signal.SIGTERM)
+        assert envoy.receive() == {'response': {'status': 'NOT_SERVING'}}
+        assert envoy.receive() == {'ended': True}
+        assert left(envoy.ask('a=x')) == [2], 'calls are answered'
+        http.sendall(b' HTTP/1.1\r\nHost: a\r\n\r\n')
+        assert b'Connection: close' in http.recv(4096)
+
+
 def test_token(shop, client, tmp_path):
     (tmp_path / 'token').write_text(TOKEN)
     server = shop(arguments=('--token-file', tmp_path / 'token'))
@@ -333,10 +349,12 @@ def test_a_port_in_use(shop, tmp_path):
         port = taken.getsockname()[1]
         policies = tmp_path / 'none.yaml'
         policies.write_text('version: 1\npolicies: []\n')
-        done = subprocess.run([os.environ['HEADGATE'], 'serve', '--config', policies, '--grpc',
-                               f'127.0.0.1:{port}'], capture_output=True, text=True,
+        done = subprocess.run([os.environ['HEADGATE'], 'serve', '--config', policies,
+                               '--resp', f'unix:{tmp_path}/resp.sock',
+                               '--grpc', f'127.0.0.1:{port}'], capture_output=True, text=True,
                               timeout=PATIENCE)
     assert done.returncode == 1
+    assert not (tmp_path / 'resp.sock').exists()
     assert f'127.0.0.1:{port} is in use by another program' in done.stderr
 
 
