@@ -58,7 +58,11 @@ bool add_url(std::string_view text, const std::string& where, std::vector<FetchU
 // One URL a line; empty lines and those that start with '#' are skipped.
 ExitStatus read_list(const std::string& name, std::vector<FetchUrl>& urls) {
   std::ifstream file;
-  if (name != "-") file.open(name);
+  if (name == "-") {
+    std::ios::sync_with_stdio(false);  // otherwise a read that fails looks like the end
+  } else {
+    file.open(name);
+  }
   std::istream& in = name == "-" ? std::cin : file;
   if (!in) {
     fail(input_fault, name + ": cannot be read");

@@ -71,6 +71,7 @@ void FetchTransfer::prepare(const FetchUrl& url, bool trusted, std::function<voi
   set(curl, CURLOPT_PRIVATE, this);
   if (!transport_.certificates.empty()) {
     set(curl, CURLOPT_CAINFO, transport_.certificates.c_str());
+    set(curl, CURLOPT_CAPATH, static_cast<const char*>(nullptr));  // the system's
   }
 }
 

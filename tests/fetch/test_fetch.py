@@ -281,6 +281,9 @@ def test_wrong_usage(fetch, tmp_path):
     assert fetch('--input', 'missing').code == 1
     got = fetch('--input', tmp_path, 'http://127.0.0.1:1/')
     assert got.code == 1 and b'cannot be read: Is a directory' in got.err and not got.summary, got
+    done = subprocess.run(f'{HEADGATE} fetch --input - < .', shell=True, cwd=tmp_path,
+                          capture_output=True, timeout=60)
+    assert done.returncode == 1 and b'-: cannot be read: Is a directory' in done.stderr, done
 
 
 def test_a_closed_standard_output_is_a_failure(tmp_path):
