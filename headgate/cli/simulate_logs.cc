@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <memory>
@@ -108,8 +109,11 @@ class Simulation {
     }
     if (!options_.report.empty()) {
       // Before minutes of work, not after them; what is there stays until then.
+      std::error_code unknown;
+      const bool there = std::filesystem::exists(options_.report, unknown);
       const std::ofstream file(options_.report, std::ios::app | std::ios::binary);
       if (!file) return stop(input_fault, options_.report + ": " + std::strerror(errno));
+      if (!there) std::filesystem::remove(options_.report, unknown);
     }
     return {};
   }
@@ -259,7 +263,9 @@ class Simulation {
     std::vector<sim::UnderAlgorithm> algorithms;
     std::size_t left = policies_under_algorithms_max;
     for (const policy::Policy& policy : base_->policies()) {
-      if (policy.mode == policy::Mode::off || left == 0) continue;
+      const bool unasked = summary.totals(policy.index).partitions == 0;
+      const bool fixed = policy.terms.algorithm == limit::Algorithm::concurrency;
+      if (policy.mode == policy::Mode::off || unasked || fixed || left == 0) continue;
       --left;
       if (auto tried = try_algorithms(policy, algorithms); !tried) return tried;
     }

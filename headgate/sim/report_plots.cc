@@ -43,10 +43,11 @@ std::string clock_text(double at, const char* format) {
 // With what the ticks leave out.
 std::string time_title(double from, double to, double step) {
   if (step >= four_weeks) return "time [UTC]";
-  if (step < minute) return "time on " + clock_text(from, "%b %d, %Y") + " [UTC]";
-  const std::string first = clock_text(from, "%Y");
-  const std::string last = clock_text(to, "%Y");
-  return "time in " + first + (first == last ? "" : " and " + last) + " [UTC]";
+  const char* const format = step < minute ? "%b %d, %Y" : "%Y";
+  const std::string first = clock_text(from, format);
+  const std::string last = clock_text(to, format);
+  return (step < minute ? "time on " : "time in ") + first + (first == last ? "" : " and " + last) +
+         " [UTC]";
 }
 
 // In seconds since 1970.

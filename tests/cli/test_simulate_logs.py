@@ -225,8 +225,18 @@ def test_a_report_that_can_not_be_written_is_said_before_the_work(simulate, tmp_
     assert result.returncode == 1 and result.stdout == ''
     assert result.stderr == 'headgate: nowhere/r.html: No such file or directory\n'
     (tmp_path / 'r.html').write_text('older')
-    assert simulate('--report', 'r.html', 'missing.log').returncode == 1
+    assert simulate('--report', 'r.html', SMALL, 'missing.log').returncode == 1
     assert (tmp_path / 'r.html').read_text() == 'older'
+    assert simulate('--report', 'new.html', SMALL, 'missing.log').returncode == 1
+    assert not (tmp_path / 'new.html').exists()
+
+
+def test_an_axis_tells_both_dates_around_midnight(simulate, tmp_path):
+    line = '192.0.2.7 - - [{}] "GET / HTTP/1.1" 200 5 "-" "x"\n'
+    (tmp_path / 'm').write_text(line.format('29/Mar/2026:23:58:30 +0000') +
+                                line.format('30/Mar/2026:00:01:00 +0000'))
+    assert simulate('--report', 'r.html', 'm').returncode == 0
+    assert 'time on Mar 29, 2026 and Mar 30, 2026 [UTC]' in (tmp_path / 'r.html').read_text()
 
 
 def test_hostile_logs(simulate, tmp_path):
