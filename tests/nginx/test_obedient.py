@@ -39,8 +39,8 @@ def fields(response):
 class Client:
     """Obeys until it has been served for so many windows; then knows what it got."""
 
-    def __init__(self, port, law, manners):
-        self.port, self.law, self.manners = port, law, manners
+    def __init__(self, port, law, manners, name):
+        self.port, self.law, self.manners, self.name = port, law, manners, name
         self.quota, self.window = LAWS[law]
         self.denied = []
         self.share = 0
@@ -59,7 +59,7 @@ class Client:
             counted, units = None, 0
             while counted is None or planned < counted + WINDOWS * self.window:
                 time.sleep(max(0, planned - time.monotonic()))
-                response = connection.ask(f'/{self.law}/{self.manners}')
+                response = connection.ask(f'/{self.law}/{self.manners}?name={self.name}')
                 if response.status != 204:
                     self.denied.append(response)
                     return self
@@ -74,15 +74,16 @@ class Client:
 @pytest.fixture
 def server(nginx):
     each = [policy(f'{law}-{manners}', quota, f'{round(window * 1000)}ms', algorithm=law,
-                   match=f'[{{path: /{law}/{manners}}}]')
+                   key='["query:name"]', match=f'[{{path: /{law}/{manners}}}]')
             for law, (quota, window) in LAWS.items() for manners in MANNERS]
     return nginx(policies(*each), server='location / { return 204; }')
 
 
 def test_obedient_clients_are_never_denied(server):
     reached = dict.fromkeys(MANNERS, 0)
-    for _ in range(ATTEMPTS):
-        clients = [Client(server.port, law, manners) for law in LAWS for manners in MANNERS]
+    for attempt in range(ATTEMPTS):
+        # New names: what the last ones have spent, these would not know.
+        clients = [Client(server.port, law, manners, attempt) for law in LAWS for manners in MANNERS]
         with concurrent.futures.ThreadPoolExecutor(len(clients)) as pool:
             done = list(pool.map(Client.live, clients))
         for client in done:
