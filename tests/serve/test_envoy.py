@@ -284,6 +284,7 @@ def test_a_stop_is_told_while_other_doors_finish(shop, client):
         assert left(envoy.ask('a=x')) == [2], 'calls are answered'
         http.sendall(b' HTTP/1.1\r\nHost: a\r\n\r\n')
         assert b'Connection: close' in http.recv(4096)
+    assert server.process.wait(PATIENCE) == 0
 
 
 def test_token(shop, client, tmp_path):
