@@ -47,7 +47,7 @@ class HttpDoor final : public Door {
     stops_ = true;
     for (Client& client : clients_) client.session.stop();
     // What has come by now is answered.
-    ready_.serve_ready(clients_.size() / ReadySet::together_max + 1);
+    ready_.serve_ready(clients_.size());
     for (auto at = clients_.begin(); at != clients_.end();) {
       Client& client = *at++;
       if (client.session.is_idle()) close(client);

@@ -36,13 +36,14 @@ class ReadySet {
   // Waits no more, though the socket has other descriptors.
   void remove(int fd) noexcept;
 
-  // Serves those that are ready now, `together_max` of them in a round.
-  void serve_ready(std::size_t rounds = rounds_max);
+  // Serves those that are ready, until none is or this many have been served: everyone once before
+  // anyone twice.
+  void serve_ready(std::size_t most = most_in_turn);
 
   void close() noexcept;
 
  private:
-  static constexpr std::size_t rounds_max = 8;  // before others of this thread have their turn
+  static constexpr std::size_t most_in_turn = 512;  // before others of this thread have theirs
 
   void watch();
 

@@ -166,7 +166,7 @@ void RespDoor::close_overdue(Clients& clients, std::chrono::seconds allowed) {
 void RespDoor::stop() noexcept {
   stopping_ = true;
   // What has come by now is answered.
-  ready_.serve_ready((resting_.size() + busy_.size()) / ReadySet::together_max + 1);
+  ready_.serve_ready(resting_.size() + busy_.size());
   while (!resting_.empty()) close(resting_.front());
   end_if_done();
 }
