@@ -54,7 +54,6 @@ struct Options {
   };
   std::string token_file;
   std::string log = "text";
-  unsigned threads = 0;
   server::DoorOptions door;
 };
 
@@ -65,7 +64,6 @@ int fail(ExitStatus status, const std::string& words) {
 
 int run(const Options& options) {
   server::ServerOptions serving;
-  serving.threads = options.threads;
   serving.door = options.door;
   serving.door.envoy_json = server::envoy_json;
   for (const Doors& doors : options.doors) {
@@ -132,7 +130,7 @@ std::function<int()> add_serve(CLI::App& headgate) {
                    "Callers must show the token on its first line: HTTP Authorization: Bearer, "
                    "RESP AUTH, gRPC metadata")
       ->type_name("FILE");
-  command->add_option("--threads", options->threads, "Workers; default: one a processor")
+  command->add_option("--threads", options->door.threads, "Workers; default: one a processor")
       ->type_name("N")
       ->check(CLI::Range(1, 1024).description(""));
   add_seconds(*command, "--idle-timeout", options->door.idle,

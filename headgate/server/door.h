@@ -30,8 +30,9 @@ struct DoorOptions {
   std::string token;                  // what callers must show; empty: nothing
   std::chrono::seconds idle{300};     // a connection that asks for nothing is closed
   std::chrono::seconds patience{10};  // for a request that has begun to arrive, or a reply to leave
-  unsigned threads = 1;               // of a Service
-  FormMaker envoy_json = nullptr;     // answers POST /json of the HTTP door
+  // Of the workers and of each Service; 0: one a processor that we may use.
+  unsigned threads = 0;
+  FormMaker envoy_json = nullptr;       // answers POST /json of the HTTP door
   std::size_t connections_max = 20000;  // of one worker; further ones are closed at once
 };
 

@@ -194,8 +194,7 @@ class GrpcService final : public Service {
   }
 
   void retire() noexcept override {
-    if (server_ == nullptr || retired_) return;
-    retired_ = true;
+    if (server_ == nullptr) return;
     listener_->stop();
     for (Lane& lane : lanes_) lane.retire();
   }
@@ -217,7 +216,6 @@ class GrpcService final : public Service {
   std::deque<Lane> lanes_;
   std::unique_ptr<GrpcListener> listener_;
   std::unique_ptr<grpc::Server> server_;
-  bool retired_ = false;
 };
 
 // What gRPC has to say goes into our log, its everyday errors (a client that left) aside.

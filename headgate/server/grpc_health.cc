@@ -150,7 +150,7 @@ void GrpcHealth::start() {
 
 void GrpcHealth::stop() noexcept {
   const std::lock_guard lock(mutex_);
-  stopped_ = true;
+  if (std::exchange(stopped_, true)) return;
   for (Watch* watch : watches_) watch->say_goodbye();
 }
 

@@ -73,7 +73,7 @@ void share_descriptors(ServerOptions& options) {
   setrlimit(RLIMIT_NOFILE, &files);
   if (files.rlim_cur == RLIM_INFINITY || options.listening.empty()) return;
 
-  const unsigned threads = options.threads;
+  const unsigned threads = options.door.threads;
   std::size_t each_of_all = 0;  // descriptors, where every listener and thread has a connection
   for (const Listening& listening : options.listening) {
     each_of_all += threads * (listening.make_service != nullptr ? 2 : 1);
@@ -110,7 +110,7 @@ void reload(Engine& engine) {
 class Services {
  public:
   Services(Engine& engine, const ServerOptions& options) : engine_(engine), options_(options) {
-    for (unsigned i = 0; i < options.threads; ++i) {
+    for (unsigned i = 0; i < options.door.threads; ++i) {
       workers_.push_back(std::make_unique<Worker>(engine, options_.door));
     }
   }
@@ -177,8 +177,8 @@ class Services {
 
 Result<void, std::string> run_server(Engine& engine, ServerOptions options) {
   const Signals signals;
-  if (options.threads == 0) options.threads = std::max(1u, std::thread::hardware_concurrency());
-  options.door.threads = options.threads;
+  unsigned& threads = options.door.threads;
+  if (threads == 0) threads = std::max(1u, std::thread::hardware_concurrency());
   share_descriptors(options);
   Services services(engine, options);
   const auto leave = [&] {

@@ -24,7 +24,6 @@ struct Listening {
 struct ServerOptions {
   std::vector<Listening> listening;
   DoorOptions door;
-  unsigned threads = 0;  // of the workers and of each Service; 0: one a processor that we may use
   std::chrono::seconds stop_within{10};  // what has begun is finished within that time
 };
 
