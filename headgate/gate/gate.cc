@@ -26,6 +26,7 @@ Gate::Gate(std::shared_ptr<const policy::PolicySet> policies, store::Store& stor
       store_(store),
       pk_secret_(pk_secret(secret)),
       counts_(counts),
+      lanes_(counts.empty() ? 0 : counts.size() / policies_->policies().size()),
       report_(*policies_) {
   for (const policy::Policy& policy : policies_->policies()) {
     if (policy.refund_on.any() || policy.is_late() || is_slot(policy)) settled_.set(policy.index);
@@ -55,11 +56,9 @@ void Gate::settle(std::span<const Due> dues, Instant taken, const policy::Respon
 }
 
 std::span<PolicyCounts> Gate::lane() const noexcept {
-  const std::size_t policies = policies_->policies().size();
-  const std::size_t lanes = counts_.size() / policies;
-  const int processor = lanes > 1 ? sched_getcpu() : 0;  // -1: not known
-  return counts_.subspan(static_cast<std::size_t>(std::max(processor, 0)) % lanes * policies,
-                         policies);
+  auto lane = static_cast<std::size_t>(std::max(sched_getcpu(), 0));  // -1: not known
+  if (lane >= lanes_) lane %= lanes_;
+  return counts_.subspan(lane * policies_->policies().size());
 }
 
 void Gate::add(std::atomic<std::uint64_t> PolicyCounts::*counter,

@@ -92,6 +92,7 @@ class Gate {
   HashSecret pk_secret_;
   PolicyBits settled_;  // policies whose charges have dues
   std::span<PolicyCounts> counts_;
+  std::size_t lanes_;  // in counts_
   Report report_;
 };
 
