@@ -110,10 +110,10 @@ class Simulation {
     if (!options_.report.empty()) {
       // Before minutes of work, not after them; what is there stays until then.
       std::error_code unknown;
-      const bool there = std::filesystem::exists(options_.report, unknown);
+      const auto found = std::filesystem::symlink_status(options_.report, unknown);
       const std::ofstream file(options_.report, std::ios::app | std::ios::binary);
       if (!file) return stop(input_fault, options_.report + ": " + std::strerror(errno));
-      if (!there) std::filesystem::remove(options_.report, unknown);
+      if (!std::filesystem::exists(found)) std::filesystem::remove(options_.report, unknown);
     }
     return {};
   }
@@ -264,10 +264,10 @@ class Simulation {
     std::size_t left = policies_under_algorithms_max;
     for (const policy::Policy& policy : base_->policies()) {
       const bool unasked = summary.totals(policy.index).partitions == 0;
-      const bool fixed = policy.terms.algorithm == limit::Algorithm::concurrency;
-      if (policy.mode == policy::Mode::off || unasked || fixed || left == 0) continue;
-      --left;
+      if (policy.mode == policy::Mode::off || unasked || left == 0) continue;
+      const std::size_t before = algorithms.size();
       if (auto tried = try_algorithms(policy, algorithms); !tried) return tried;
+      if (algorithms.size() > before) --left;
     }
 
     std::vector<sim::Story> stories = sim::most_denied(summary);
@@ -299,6 +299,7 @@ class Simulation {
       tried.push_back(algorithm);
       lanes.push_back(std::move(*lane));
     }
+    if (lanes.empty()) return {};
     auto played = play_all("trying algorithms for " + policy.name,
                            [&](Instant at, const sim::Record& record) {
                              for (const auto& lane : lanes) lane->play(record, at);
