@@ -243,6 +243,37 @@ RC_GTEST_PROP(Linear, BothWidthsAgree, ()) {
   }
 }
 
+template <class Law>
+void expect_halves_to_be_a_spend(const Law& law, const typename Law::State& tat, std::uint64_t cost,
+                                 Instant now) {
+  const auto whole = law.spend(tat, cost, now);
+  auto next = tat;
+  const bool spends = law.spends(next, cost, law.ticks(now));
+  RC_ASSERT(spends == (cost > 0 && whole.decision.admitted));
+  if (!spends) return;
+  Decision decision;
+  law.admit(next, law.ticks(now), decision);
+  RC_ASSERT(decision == whole.decision);
+  RC_ASSERT(next == whole.state);
+}
+
+RC_GTEST_PROP(Linear, ASpendInTwoHalvesIsASpend, ()) {
+  Setting s = any_setting();
+  if (*rc::gen::arbitrary<bool>()) {
+    s.quota.window = std::max<Nanos>(1, s.quota.window / static_cast<Nanos>(s.quota.units)) *
+                     static_cast<Nanos>(s.quota.units);
+  }
+  Key key{*LinearExact::make(s.quota, s.terms), {}};
+  const Instant then = some_history(key, s.quota);
+  const Instant now{then.ns - *rc::gen::element<Nanos>(0, 0, s.quota.window, Nanos{1} << 60)};
+  const std::uint64_t cost = any_cost(s.quota) + *rc::gen::element<std::uint64_t>(0, s.quota.units);
+  const auto tat = key.tat.value_or(key.law.ticks(then));
+  expect_halves_to_be_a_spend(key.law, tat, cost, now);
+  if (const auto whole = LinearWhole::make(s.quota, s.terms)) {
+    expect_halves_to_be_a_spend(*whole, static_cast<std::int64_t>(tat), cost, now);
+  }
+}
+
 TEST(Linear, RefusesWhatItCannotServe) {
   EXPECT_FALSE(LinearExact::make({0, second}, {}));
   EXPECT_FALSE(LinearExact::make({Quota::units_max + 1, second}, {}));

@@ -95,12 +95,28 @@ class Shelf {
     if (place.seen == nowhere) prefetch(place.second);
   }
 
+  // The most frequent question, a spend by a key that is here and has enough: answers it, or does
+  // nothing and returns false.
+  [[nodiscard, gnu::always_inline]] bool spend(const Place& place, const Law& law,
+                                               std::uint64_t cost, Instant now,
+                                               limit::Decision& answer) const noexcept {
+    Cell* cell = find(place);
+    if (cell == nullptr) return false;
+    const Seen seen = cell->read();
+    if (seen.tag_word != place.tag || seen.evicted() || !seen.fits(law)) return false;
+    const auto at = law.ticks(now);
+    State tat = seen.state_for(law);
+    if (!law.spends(tat, cost, at) || !cell->update(seen, tat, law)) return false;
+    law.admit(tat, at, answer);
+    return true;
+  }
+
   // Steps a key's state once, atomically. `step(std::optional<State>)` gives a limit::Step and
   // may be called several times. If the key is new here, `heir.full_at()` may tell what it starts
   // from, and `heir.moved()` hears that it got a cell.
   template <class StepFunction, class Heir>
-  [[gnu::always_inline]] limit::Decision transact(const Place& place, const Law& law, Instant now,
-                                                  StepFunction step, Heir heir) noexcept {
+  limit::Decision transact(const Place& place, const Law& law, Instant now, StepFunction step,
+                           Heir heir) noexcept {
     for (int patience = patience_at_first;; --patience) {
       if (Cell* cell = find(place)) {
         const Seen seen = cell->read();
@@ -183,10 +199,11 @@ class Shelf {
   // Which cell of a bucket has this tag. Compares all four before it branches: where a key sits is
   // not to be guessed.
   [[nodiscard]] unsigned search(std::size_t bucket, Tag tag) const noexcept {
+    const std::array<Cell, 4>& cells = buckets_[bucket].cells;
     unsigned found = 1u << nowhere;
 #pragma GCC unroll 4
     for (unsigned i = 0; i < 4; ++i) {
-      found |= static_cast<unsigned>(buckets_[bucket].cells[i].tag_word() == tag) << i;
+      found |= static_cast<unsigned>(cells[i].tag_word() == tag) << i;
     }
     return static_cast<unsigned>(std::countr_zero(found));
   }

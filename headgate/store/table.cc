@@ -42,6 +42,15 @@ class Heir {
   bool found_ = false;
 };
 
+// Apart, so that the frequent spend is small where it is inlined.
+template <class L, class Shelf, class Other>
+[[gnu::noinline]] void step_rarely(const L& law, Shelf& mine, Other& other, const Place& place,
+                                   limit::Op op, std::uint64_t cost, Instant now,
+                                   limit::Decision& answer) noexcept {
+  const auto step = [&](const auto& state) { return ask(law, state, op, cost, now); };
+  answer = mine.transact(place, law, now, step, Heir{other, place.hash});
+}
+
 // One function of several: which one is called is for the arguments to say.
 template <class... Functions>
 struct Overloaded : Functions... {
@@ -255,10 +264,8 @@ template <Table::Pages pages>
                                                 std::uint64_t cost, const Place& place, Instant now,
                                                 limit::Decision& answer) noexcept {
   const auto cell = [&] [[gnu::always_inline]] (const auto& law, auto& mine, auto& other) {
-    const auto step = [&] [[gnu::always_inline]] (const auto& state) {
-      return ask(law, state, op, cost, now);
-    };
-    answer = mine.transact(place, law, now, step, Heir{other, place.hash});
+    if (op == limit::Op::spend && mine.spend(place, law, cost, now, answer)) return;
+    step_rarely(law, mine, other, place, op, cost, now, answer);
   };
   const auto entry = [&](const auto& law, Ledger& ledger) {
     const LedgerPlace where = ledger.locate(place.hash);
@@ -325,17 +332,16 @@ void Table::take(std::span<Bundle> bundles, Instant now, Completion done) noexce
         }
       }
     }
-    charges = 0;
+    const Place* place = places.data();
     for (Bundle& bundle : bundles.first(whole)) {
-      const auto mine = std::span(places).subspan(charges, bundle.charges.size());
-      if (mine.size() == 1) {
+      if (bundle.charges.size() == 1) {
         const limit::Charge& charge = bundle.charges[0];
-        apply<Pages::to_be_held>(charge, charge.op, charge.cost, mine[0], now, bundle.decisions[0]);
+        apply<Pages::to_be_held>(charge, charge.op, charge.cost, *place, now, bundle.decisions[0]);
         bundle.admitted = bundle.decisions[0].admitted;
       } else {
-        decide(bundle, mine, now);
+        decide(bundle, {place, bundle.charges.size()}, now);
       }
-      charges += mine.size();
+      place += bundle.charges.size();
     }
     bundles = bundles.subspan(whole);
   }
