@@ -63,6 +63,9 @@ class Component {
   // What is wrong with a part in an override, or "". Only an address can be wrong.
   [[nodiscard]] std::string complaint(std::string_view text) const;
 
+  // Equal components append the same.
+  friend bool operator==(const Component&, const Component&) = default;
+
  private:
   enum class Kind : std::uint8_t {
     address,

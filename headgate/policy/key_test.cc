@@ -101,6 +101,52 @@ RC_GTEST_PROP(Key, TheReadableTextLeadsBackToIt, ()) {
   }
 }
 
+// Policies with the same key, which share the work, and others between them.
+std::shared_ptr<const PolicySet> relatives() {
+  const Loaded loaded = load_text(R"(version: 1
+policies:
+  - {name: a, quota: 1, window: 1, key: [header:h0, header:h1], match: [{header: {h2: "*a*"}}]}
+  - name: exempt
+    quota: 1
+    window: 1
+    key: [header:h0]
+    overrides: [{ids: [a], quota: unlimited}, {ids: [b], quota: 7}]
+  - {name: a1, quota: 1, window: 1, key: [header:h0]}
+  - {name: ab, quota: 1, window: 1, key: [header:h0, header:h1]}
+  - {name: all, quota: 1, window: 1, key: []}
+  - {name: off, quota: 1, window: 1, key: [header:h0], mode: off}
+  - {name: some, quota: 1, window: 1, key: [], match: [{header: {h1: "b*"}}]}
+  - {name: a2, quota: 1, window: 1, key: [header:h0], overrides: [{ids: [b], quota: 8}]}
+  - {name: abc, quota: 1, window: 1, key: [header:h0, header:h1, header:h2]}
+  - {name: ab2, quota: 1, window: 1, key: [header:h0, header:h1]}
+)",
+                                  "test.yaml");
+  return loaded.value();
+}
+
+RC_GTEST_PROP(Key, IsTheSameWithOtherPoliciesAndAlone, ()) {
+  static const auto set = relatives();
+  const Parts parts = *parts_gen();
+  const NumberedHeaders headers(parts);
+  Request request;
+  request.headers = &headers;
+  Scratch scratch;
+  Scratch lone_scratch;
+  const std::span<const Match> matches = set->match(request, scratch);
+  auto match = matches.begin();
+  for (const Policy& policy : set->policies()) {
+    const auto alone = set->only(policy.index);
+    for (const Match& lone : alone->match(request, lone_scratch)) {
+      RC_ASSERT(match != matches.end() && match->policy->index == policy.index);
+      RC_ASSERT(match->key == lone.key);
+      RC_ASSERT(match->partition == lone.partition);
+      RC_ASSERT(match->grant->quota == lone.grant->quota);
+      ++match;
+    }
+  }
+  RC_ASSERT(match == matches.end());
+}
+
 RC_GTEST_PROP(Key, LengthsOfAnySizeAreRead, ()) {
   const auto sizes = *rc::gen::container<std::vector<std::size_t>>(
       2, rc::gen::element<std::size_t>(0, 1, 127, 128, 129, 16383, 16384, 20000));

@@ -114,6 +114,11 @@ std::span<const Match> PolicySet::match(const Request& request, Scratch& scratch
   std::string& text = scratch.text;
   text.clear();
   Extent extents[policies_max];
+  // Policies often share a key: the first one that matches reads it from the request for all.
+  constexpr std::uint8_t none = 255;
+  static_assert(policies_max < none);
+  std::array<std::uint8_t, policies_max> first_of_group;
+  first_of_group.fill(none);
   std::size_t count = 0;
   for (std::size_t i = 0; i < rules_->rules.size(); ++i) {
     const Policy& policy = rules_->policies[i];
@@ -124,15 +129,27 @@ std::span<const Match> PolicySet::match(const Request& request, Scratch& scratch
     text.append(rule.key_head);
     const std::size_t parts = text.size();
     std::size_t part = parts;
-    for (const Component& component : rule.key) {
-      part = append_counted(text, [&](std::string& out) { component.append(subject, out); });
+    std::uint8_t& first = first_of_group[rule.key_group];
+    if (first == none) {
+      for (const Component& component : rule.key) {
+        part = append_counted(text, [&](std::string& out) { component.append(subject, out); });
+      }
+    } else {
+      const Rule& other = rules_->rules[scratch.matches[first].policy->index];
+      const std::size_t from = extents[first].key + other.key_head.size();
+      text.append(text, from, extents[first].end - from);
     }
     const Grant& grant = granted(policy, rule, std::string_view(text).substr(parts));
     if (grant.unlimited) {
       text.resize(key);
       continue;
     }
-    extents[count] = with_partition(key, parts, part, rule.key.size(), text);
+    if (first == none) {
+      extents[count] = with_partition(key, parts, part, rule.key.size(), text);
+      first = static_cast<std::uint8_t>(count);
+    } else {
+      extents[count] = {key, extents[first].partition, extents[first].partition_size, text.size()};
+    }
     const Cost cost = rule.cost.of(request);
     scratch.matches[count++] = {&policy, &grant, {}, {}, cost.units, cost.defaulted};
   }

@@ -387,6 +387,9 @@ void read_policy(const Node& node, const ClientAddress& settings,
   }
   rules.by_name.emplace(policy.name, policy.index);
   rules.policies.push_back(std::move(policy));
+  const auto same_key = std::find_if(rules.rules.begin(), rules.rules.end(),
+                                     [&](const Rule& other) { return other.key == rule.key; });
+  rule.key_group = static_cast<std::size_t>(same_key - rules.rules.begin());
   rules.rules.push_back(std::move(rule));
 }
 

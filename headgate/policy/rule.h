@@ -22,6 +22,7 @@ struct Rule {
   std::string key_head;               // the policy's name, length-prefixed
   std::vector<Condition> conditions;  // any of them; empty: every request
   std::vector<Component> key;
+  std::size_t key_group = 0;  // index of the first rule with the same key
   CostRule cost;
   TextMap<std::uint32_t> overrides;  // length-prefixed parts -> index of a grant
   // One of Boulder's limits: no request matches it, its key is one part in the limit's own form,
