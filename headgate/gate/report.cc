@@ -124,6 +124,10 @@ Report::Report(const policy::PolicySet& policies)
         made.older += text({}, [&](Writer& out) { return field::write_quota_policy(out, q, *w); });
       }
     }
+    if (!own_members_.empty()) own_members_ += field::member_separator;
+    mine.member_begin = own_members_.size();
+    own_members_ += mine.grants.front().member;
+    mine.member_end = own_members_.size();
   }
 }
 
@@ -208,11 +212,24 @@ void Report::add_ratelimit(std::span<const Item> items, Renames renames,
   });
 }
 
+// What RateLimit-Policy says of these, if it is a text that we have; empty if not.
+std::string_view Report::known_policies(std::span<const Item> items) const noexcept {
+  if (partition_key_ != policy::PartitionKey::omit) return {};
+  if (items.size() == 1) return grant(items[0]).member;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (items[i].grant != 0 || items[i].policy != items[0].policy + i) return {};
+  }
+  const std::size_t begin = policies_[items.front().policy].member_begin;
+  return std::string_view(own_members_)
+      .substr(begin, policies_[items.back().policy].member_end - begin);
+}
+
 // `"burst";q=100;w=60, "daily";q=5000;w=86400`
 void Report::add_ratelimit_policy(std::span<const Item> items, Renames renames,
                                   Page& page) const noexcept {
-  if (items.size() == 1 && renames.empty() && !pk(items[0])) {
-    return page.add_constant(field::policy_name, grant(items[0]).member);
+  if (renames.empty()) {
+    const std::string_view known = known_policies(items);
+    if (!known.empty()) return page.add_constant(field::policy_name, known);
   }
   page.add(field::policy_name, [&] {
     for (std::size_t i = 0; i < items.size(); ++i) {

@@ -101,12 +101,15 @@ class Report {
     std::string_view name;
     std::uint8_t unit = 0;  // the same number for the same unit; 0 for requests
     std::vector<Grant> grants;
+    std::size_t member_begin = 0;  // of its own grant's member in own_members_
+    std::size_t member_end = 0;
   };
   class Page;
 
   void add_ratelimit(std::span<const Item> items, Renames renames, Page& page) const noexcept;
   void add_ratelimit_policy(std::span<const Item> items, Renames renames,
                             Page& page) const noexcept;
+  [[nodiscard]] std::string_view known_policies(std::span<const Item> items) const noexcept;
   void add_beside(const field::Upstream& upstream, std::span<const Item> items,
                   Page& page) const noexcept;
   void add_older(field::Form form, std::span<const Item> items, Page& page) const noexcept;
@@ -122,6 +125,9 @@ class Report {
   bool unix_reset_;
   std::string_view upstream_prefix_;
   std::vector<Policy> policies_;
+  // `"burst";q=100;w=60, "daily";q=5000;w=86400`: of all policies' own grants. What is told of
+  // neighbours in the file is a part of it.
+  std::string own_members_;
 };
 
 }  // namespace headgate::gate

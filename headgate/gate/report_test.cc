@@ -226,6 +226,34 @@ TEST(Report, WhatOnePolicyAlwaysSaysIsNotWrittenAgain) {
   }
 }
 
+TEST(Report, WhateverPoliciesAreToldTheirQuotasAreTheirOwn) {
+  const auto policies = load("", json::parse(R"([
+      {"name": "a", "quota": 1, "window": 60},
+      {"name": "b", "quota": 2, "window": 60, "overrides": [{"ids": ["10.0.0.9"], "quota": 20}]},
+      {"name": "c", "quota": 3, "window": 60},
+      {"name": "d", "quota": 4, "window": 60}])"));
+  const Report report(*policies);
+  for (unsigned told = 1; told < 32; ++told) {  // a bit a policy, and one for the override
+    const bool overridden = (told & 16) != 0;
+    std::vector<Item> items;
+    std::string expected;
+    for (std::uint16_t i = 0; i < 4; ++i) {
+      if ((told >> i & 1) == 0) continue;
+      const bool other = i == 1 && overridden;
+      items.push_back({i, false, other ? 1U : 0U, 1, 1, {}});
+      if (!expected.empty()) expected += ", ";
+      expected +=
+          std::string("\"") + "abcd"[i] + "\";q=" + std::to_string(other ? 20 : i + 1) + ";w=60";
+    }
+    std::array<char, 400> room;
+    Writer out(room);
+    const Lines lines = report.write(items, out);
+    if (items.empty()) continue;
+    ASSERT_EQ(lines.size(), 2U);
+    EXPECT_EQ(lines.begin()->value, expected);
+  }
+}
+
 TEST(Report, WritingDoesNotAllocate) {
   for (const char* fields :
        {"[ratelimit, draft-03, x-ratelimit]", "[draft-07, x-ratelimit]", "draft-06"}) {
