@@ -228,7 +228,7 @@ headgate_outcome headgate_admit(headgate_gate* gate, headgate_ticket* ticket,
     if (!asked.peer) return HEADGATE_BAD_ADDRESS;
   }
   ticket->force = gate->in_force();
-  ticket->force->gate.admit(asked, gate->table->now(), hg::gate::DryRun::no, ticket->ticket);
+  ticket->force->gate.admit(asked, std::nullopt, hg::gate::DryRun::no, ticket->ticket);
   return outcome(*ticket);
 }
 

@@ -34,11 +34,11 @@ bool is_told(const policy::Grant& grant) noexcept {
 
 }  // namespace
 
-void Gate::admit(const policy::Request& request, Instant now, DryRun dry_run, Ticket& ticket,
-                 store::Completion done) const noexcept {
+void Gate::admit(const policy::Request& request, std::optional<Instant> now, DryRun dry_run,
+                 Ticket& ticket, store::Completion done) const noexcept {
   ticket.verdict = {};
   ticket.gate = this;
-  ticket.now = now;
+  ticket.moment = now;
   ticket.done = done;
 
   const std::span<const policy::Match> matches = match(*policies_, request, ticket.scratch);
@@ -77,11 +77,12 @@ void Gate::charge(std::span<const policy::Match> matches, DryRun dry_run, limit:
   };
   if (ticket.enforced > 0) bundle(0, ticket.enforced);
   for (std::size_t i = ticket.enforced; i < charges; ++i) bundle(i, 1);
-  store_.take(std::span(ticket.bundles).first(bundles), ticket.now,
+  store_.take(std::span(ticket.bundles).first(bundles), ticket.moment,
               {[](void* context) noexcept { merge(*static_cast<Ticket*>(context)); }, &ticket});
 }
 
 void Gate::merge(Ticket& ticket) noexcept {
+  ticket.now = *ticket.moment;
   ticket.gate->conclude(ticket);
   ticket.done.call(ticket.done.context);
 }

@@ -12,7 +12,7 @@ std::optional<CheckFault> Gate::decide(std::span<const Check> checks, limit::Op 
   ticket.verdict = {};
   ticket.results = {};
   ticket.gate = this;
-  ticket.now = now;
+  ticket.moment = ticket.now = now;
   ticket.done = {};
   if (const auto fault = name(checks, ticket)) return fault;
 

@@ -41,10 +41,11 @@ class Gate {
     return public_hash(pk_secret_, store_key);
   }
 
-  // Decides one request as of `now` (from store().now()). The verdict is ticket.verdict, valid
-  // from when `done` is called until the ticket is used again.
-  void admit(const policy::Request& request, Instant now, DryRun dry_run, Ticket& ticket,
-             store::Completion done = {}) const noexcept;
+  // Decides one request as of `now`, or without one as of the store's clock, which is the faster
+  // way. The verdict is ticket.verdict, and the moment ticket.now, from when `done` is called until
+  // the ticket is used again.
+  void admit(const policy::Request& request, std::optional<Instant> now, DryRun dry_run,
+             Ticket& ticket, store::Completion done = {}) const noexcept;
 
   // Decides checks of named policies as of `now`: enforced ones all or none, each shadow one as if
   // alone. `op` is spend, peek or refund (of concurrency: release). A spend under a policy whose

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -22,6 +23,7 @@ class Gate;
 struct Ticket {
   Verdict verdict;
   std::span<const CheckResult> results;  // of decide(), in the order of its checks
+  Instant now;  // as of when it was decided; meaningless if no policy applied
 
   policy::Scratch scratch;
   limit::Op op = limit::Op::spend;
@@ -40,7 +42,7 @@ struct Ticket {
   std::array<std::uint8_t, policy::policies_max> check_of;  // match -> check
 
   const Gate* gate = nullptr;
-  Instant now;
+  std::optional<Instant> moment;  // given to admit(), or from the store
   store::Completion done;
 };
 

@@ -292,11 +292,11 @@ Context* forgo(const gate::Gate& gate, Instant taken) noexcept {
 Context* decide(ngx_http_request_t* r, bool enforceable) noexcept {
   const gate::Gate& gate = *main_conf(r).gate;
   const NginxHeaders headers{r->headers_in.headers};
-  const Instant now = gate.store().now();
-  gate.admit(client_request(r, headers), now,
+  gate.admit(client_request(r, headers), std::nullopt,
              loc_conf(r).dry_run ? gate::DryRun::yes : gate::DryRun::no, ticket);
   if (ticket.verdict.outcome == gate::Outcome::off) return add_unmatched(r);
 
+  const Instant now = ticket.now;
   const std::span<const gate::Item> items = ticket.verdict.items;
   Context* context = add_context(r, {&gate, ticket.verdict, now, 0, enforceable});
   if (context == nullptr) return forgo(gate, now);

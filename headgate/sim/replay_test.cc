@@ -25,15 +25,17 @@ class MapStore final : public store::Store {
  public:
   [[nodiscard]] Instant now() const noexcept override { return {}; }
 
-  void take(std::span<store::Bundle> bundles, Instant now,
+  using Store::take;
+  void take(std::span<store::Bundle> bundles, std::optional<Instant>& now,
             store::Completion done) noexcept override {
+    if (!now) now = this->now();
     for (store::Bundle& bundle : bundles) {
       ++bundles_taken;
       bundle.admitted = true;
       for (std::size_t i = 0; i < bundle.charges.size(); ++i) {
         limit::Charge look = bundle.charges[i];
         if (look.op == limit::Op::spend) look.op = limit::Op::peek;
-        bundle.decisions[i] = ask(look, now);
+        bundle.decisions[i] = ask(look, *now);
         bundle.admitted = bundle.admitted && bundle.decisions[i].admitted;
       }
       for (std::size_t i = 0; i < bundle.charges.size(); ++i) {
@@ -41,7 +43,7 @@ class MapStore final : public store::Store {
         if (charge.op != limit::Op::spend) continue;
         limit::Charge look{charge.law, charge.key, 0, limit::Op::peek};
         const bool take = bundle.admitted || !bundle.decisions[i].admitted;
-        bundle.decisions[i] = ask(take ? charge : look, now);
+        bundle.decisions[i] = ask(take ? charge : look, *now);
       }
     }
     done.call(done.context);

@@ -194,6 +194,37 @@ TEST_P(StoreConformance, ACostAboveTheQuotaIsNeverChargedAndNeverAdmitted) {
   EXPECT_TRUE(spend(closed, "c", 0, noon).admitted);
 }
 
+TEST_P(StoreConformance, WithoutAMomentItDecidesByItsOwnClock) {
+  const std::vector<Charge> charges{Charge{&narrow, "k", 1}, Charge{&wide, "w", 1}};
+  std::vector<Decision> decisions(charges.size());
+  Bundle bundle{charges, decisions};
+  struct Seen {
+    std::optional<Instant> now;
+    std::atomic<bool> told_in_time{false};
+    std::atomic<bool> done{false};
+  } seen;
+  const Instant before = store_->now();
+  store_->take({&bundle, 1}, seen.now,
+               {[](void* context) noexcept {
+                  auto* at = static_cast<Seen*>(context);
+                  at->told_in_time = at->now.has_value();
+                  at->done = true;
+                  at->done.notify_all();
+                },
+                &seen});
+  seen.done.wait(false);
+  ASSERT_TRUE(seen.told_in_time);
+  EXPECT_GE(*seen.now, before);
+  EXPECT_LE(*seen.now, store_->now());
+  // The unit is back an interval after that moment.
+  const auto left = [&](Nanos later) {
+    const Instant at{seen.now->ns + later};
+    return take({Charge{&narrow, "k", 0, Op::peek}}, at).decisions[0].remaining;
+  };
+  EXPECT_EQ(left(second - 1), 9u);
+  EXPECT_EQ(left(second), 10u);
+}
+
 TEST_P(StoreConformance, BundlesOfOneCallAreDecidedInOrder) {
   constexpr std::size_t count = 200;
   std::vector<Charge> charges(count, Charge{&narrow, "k", 1});

@@ -1,6 +1,7 @@
 // The Store contract: where the state of every limit lives.
 #pragma once
 
+#include <optional>
 #include <span>
 
 #include "headgate/base/instant.h"
@@ -30,14 +31,22 @@ class Store {
  public:
   virtual ~Store() = default;
 
-  // This store's clock. Doors read it once per request and hand it to take(). It never goes
-  // back by more than a clock of this kind can, and restarts do not reset it.
+  // This store's clock. It never goes back by more than a clock of this kind can, and restarts do
+  // not reset it.
   [[nodiscard]] virtual Instant now() const noexcept = 0;
 
-  // Decides every bundle as of `now`, each for itself, in order. Bundles, charges and decisions
-  // are the caller's and stay until completion. An earlier `now` than a key has seen never
-  // grants more.
-  virtual void take(std::span<Bundle> bundles, Instant now, Completion done) noexcept = 0;
+  // Decides every bundle as of `now`, each for itself, in order. Without a `now` that is the
+  // store's, read as late as it can be and set before completion: the clock is then read while
+  // memory is waited for. Bundles, charges, decisions and `now` are the caller's and stay until
+  // completion. An earlier `now` than a key has seen never grants more.
+  virtual void take(std::span<Bundle> bundles, std::optional<Instant>& now,
+                    Completion done) noexcept = 0;
+
+  // The same as of a moment that is known.
+  void take(std::span<Bundle> bundles, const Instant& now, Completion done) noexcept {
+    std::optional<Instant> at = now;
+    take(bundles, at, done);
+  }
 };
 
 }  // namespace headgate::store

@@ -309,7 +309,7 @@ bool Table::add_to(Ledger::Hold& hold, const limit::Charge& charge, const Place&
                                          [](const limit::Closed&) { return false; }});
 }
 
-void Table::take(std::span<Bundle> bundles, Instant now, Completion done) noexcept {
+void Table::take(std::span<Bundle> bundles, std::optional<Instant>& now, Completion done) noexcept {
   std::array<Place, Bundle::charges_max> places;
   while (!bundles.empty()) {
     // As many bundles as have places here; what they need is asked from memory before any decision.
@@ -332,14 +332,16 @@ void Table::take(std::span<Bundle> bundles, Instant now, Completion done) noexce
         }
       }
     }
+    if (!now) now = clock_.now();
+    const Instant at = *now;
     const Place* place = places.data();
     for (Bundle& bundle : bundles.first(whole)) {
       if (bundle.charges.size() == 1) {
         const limit::Charge& charge = bundle.charges[0];
-        apply<Pages::to_be_held>(charge, charge.op, charge.cost, *place, now, bundle.decisions[0]);
+        apply<Pages::to_be_held>(charge, charge.op, charge.cost, *place, at, bundle.decisions[0]);
         bundle.admitted = bundle.decisions[0].admitted;
       } else {
-        decide(bundle, {place, bundle.charges.size()}, now);
+        decide(bundle, {place, bundle.charges.size()}, at);
       }
       place += bundle.charges.size();
     }

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "headgate/base/result.h"
@@ -55,7 +56,9 @@ class Table final : public Store {
   [[nodiscard]] Instant now() const noexcept override { return clock_.now(); }
 
   // Completes before it returns. Lock-free for linear laws: some caller always gets on.
-  void take(std::span<Bundle> bundles, Instant now, Completion done) noexcept override;
+  using Store::take;
+  void take(std::span<Bundle> bundles, std::optional<Instant>& now,
+            Completion done) noexcept override;
 
   // Looks at 16,384 buckets at most: about a millisecond.
   [[nodiscard]] TableStats stats() const noexcept;
