@@ -35,15 +35,15 @@ class Store {
   // not reset it.
   [[nodiscard]] virtual Instant now() const noexcept = 0;
 
-  // Decides every bundle as of `now`, each for itself, in order. Without a `now` that is the
-  // store's, read as late as it can be and set before completion: the clock is then read while
-  // memory is waited for. Bundles, charges, decisions and `now` are the caller's and stay until
-  // completion. An earlier `now` than a key has seen never grants more.
+  // Decides every bundle as of `now`, each for itself, in order. An empty `now` becomes the
+  // moment of the store's clock, read while memory is waited for. Bundles, charges, decisions and
+  // an empty `now` are the caller's and stay until completion. An earlier `now` than a key has seen
+  // never grants more.
   virtual void take(std::span<Bundle> bundles, std::optional<Instant>& now,
                     Completion done) noexcept = 0;
 
   // The same as of a moment that is known.
-  void take(std::span<Bundle> bundles, const Instant& now, Completion done) noexcept {
+  void take(std::span<Bundle> bundles, Instant now, Completion done) noexcept {
     std::optional<Instant> at = now;
     take(bundles, at, done);
   }
