@@ -42,6 +42,25 @@ TEST(SipHash, AgreesWithTheAuthorsVectors) {
   for (const auto& [length, digest] : vectors) {
     EXPECT_EQ(hex(siphash<2, 4>(reference_key, counted(length))), digest) << length;
   }
+  constexpr std::pair<std::size_t, std::uint64_t> vectors64[] = {{0, 0x726fdb47dd0e0e31},
+                                                                 {15, 0xa129ca6149be45e5}};
+  for (const auto& [length, digest] : vectors64) {
+    EXPECT_EQ((siphash64<2, 4>(reference_key, counted(length))), digest) << length;
+  }
+}
+
+TEST(SipHash, TheLowHalvesOfASpreadWordTellAllWordsApart) {
+  std::uint64_t word = 1;
+  for (int round = 0; round < 1000; ++round) {
+    word = word * 6364136223846793005 + 1442695040888963407;
+    const Hash128 spread_word = spread(word);
+    const auto low = static_cast<std::uint32_t>(spread_word.hi);
+    EXPECT_EQ(spread_word.lo, word);
+    for (int bit = 32; bit < 64; ++bit) {
+      const std::uint64_t other = word ^ std::uint64_t{1} << bit;  // of the same low half
+      EXPECT_NE(static_cast<std::uint32_t>(spread(other).hi), low) << bit;
+    }
+  }
 }
 
 TEST(SipHash, DependsOnEveryByteOnTheLengthAndOnTheSecret) {

@@ -1,5 +1,6 @@
-// SipHash with a 128-bit result (Aumasson and Bernstein, 2012): the keyed hash of the table and
-// of opaque partition keys. Whoever does not know the secret cannot choose where a key lands.
+// SipHash (Aumasson and Bernstein, 2012): the keyed hash of the table, with a 64-bit result, and of
+// opaque partition keys, with one of 128 bits. Whoever does not know the secret cannot choose where
+// a key lands.
 #pragma once
 
 #include <array>
@@ -63,15 +64,13 @@ inline std::uint64_t load_tail(std::string_view bytes, std::size_t left) noexcep
   return word;
 }
 
-}  // namespace siphash_detail
-
-// SipHash-c-d of `bytes`, 128-bit output. No allocation; linear in the length.
-template <int c, int d>
-[[nodiscard]] inline Hash128 siphash(const HashSecret& secret, std::string_view bytes) noexcept {
-  using siphash_detail::load_le;
-  using siphash_detail::load_tail;
-  siphash_detail::State s{0x736f6d6570736575 ^ secret.k0, 0x646f72616e646f6d ^ secret.k1 ^ 0xee,
-                          0x6c7967656e657261 ^ secret.k0, 0x7465646279746573 ^ secret.k1};
+// Takes all of `bytes` into a state: what is left are the d rounds at the end. `wide` for a 128-bit
+// output.
+template <int c>
+[[nodiscard]] inline State absorbed(const HashSecret& secret, std::string_view bytes,
+                                    bool wide) noexcept {
+  State s{0x736f6d6570736575 ^ secret.k0, 0x646f72616e646f6d ^ secret.k1 ^ (wide ? 0xee : 0),
+          0x6c7967656e657261 ^ secret.k0, 0x7465646279746573 ^ secret.k1};
   const char* p = bytes.data();
   std::size_t left = bytes.size();
   for (; left >= 8; left -= 8, p += 8) {
@@ -85,7 +84,25 @@ template <int c, int d>
   s.v3 ^= last;
   s.rounds_of<c>();
   s.v0 ^= last;
-  s.v2 ^= 0xee;
+  s.v2 ^= wide ? 0xee : 0xff;
+  return s;
+}
+
+}  // namespace siphash_detail
+
+// SipHash-c-d of `bytes`, 64-bit output. No allocation; linear in the length.
+template <int c, int d>
+[[nodiscard]] inline std::uint64_t siphash64(const HashSecret& secret,
+                                             std::string_view bytes) noexcept {
+  siphash_detail::State s = siphash_detail::absorbed<c>(secret, bytes, false);
+  s.rounds_of<d>();
+  return s.v0 ^ s.v1 ^ s.v2 ^ s.v3;
+}
+
+// The same with 128-bit output.
+template <int c, int d>
+[[nodiscard]] inline Hash128 siphash(const HashSecret& secret, std::string_view bytes) noexcept {
+  siphash_detail::State s = siphash_detail::absorbed<c>(secret, bytes, true);
   s.rounds_of<d>();
   const std::uint64_t lo = s.v0 ^ s.v1 ^ s.v2 ^ s.v3;
   s.v1 ^= 0xdd;
@@ -93,9 +110,17 @@ template <int c, int d>
   return {lo, s.v0 ^ s.v1 ^ s.v2 ^ s.v3};
 }
 
-// For tables: one compression round is enough where the output is never shown.
+// Two words of one. The low half of the second hangs on all bits of `word`, and with the low half
+// of the first tells all words apart; its high half picks anew what the high half of the first has
+// picked.
+[[nodiscard]] constexpr Hash128 spread(std::uint64_t word) noexcept {
+  return {word, std::rotl(word * 0x9e3779b97f4a7c15, 32)};
+}
+
+// For tables: one compression round is enough where the output is never shown, and 64 bits are
+// where nobody can choose them.
 [[nodiscard]] inline Hash128 table_hash(const HashSecret& secret, std::string_view key) noexcept {
-  return siphash<1, 3>(secret, key);
+  return spread(siphash64<1, 3>(secret, key));
 }
 
 // For values that leave the process (opaque partition keys).

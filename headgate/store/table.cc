@@ -14,7 +14,7 @@ namespace headgate::store {
 namespace {
 
 constexpr std::array<char, 8> magic{'h', 'e', 'a', 'd', 'g', 'a', 't', 'e'};
-constexpr std::uint32_t format_version = 2;
+constexpr std::uint32_t format_version = 3;
 constexpr std::size_t header_bytes = 4096;
 
 // What a key that is new on one shelf inherits from the other: a policy whose quota was changed

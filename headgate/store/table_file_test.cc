@@ -159,7 +159,7 @@ TEST_F(TableFile, AnotherVersionIsRefused) {
   ASSERT_TRUE(open());
   poke(8, std::string("\x01\0\0\0", 4));
   EXPECT_THAT(refusal(),
-              HasSubstr("is a headgate table of format 1, and this headgate reads format 2"));
+              HasSubstr("is a headgate table of format 1, and this headgate reads format 3"));
 }
 
 TEST_F(TableFile, ATruncatedFileIsRefused) {
