@@ -127,7 +127,6 @@ Report::Report(const policy::PolicySet& policies)
     if (!own_members_.empty()) own_members_ += field::member_separator;
     mine.member_begin = own_members_.size();
     own_members_ += mine.grants.front().member;
-    mine.member_end = own_members_.size();
   }
 }
 
@@ -219,9 +218,10 @@ std::string_view Report::known_policies(std::span<const Item> items) const noexc
   for (std::size_t i = 0; i < items.size(); ++i) {
     if (items[i].grant != 0 || items[i].policy != items[0].policy + i) return {};
   }
+  const Policy& last = policies_[items.back().policy];
   const std::size_t begin = policies_[items.front().policy].member_begin;
-  return std::string_view(own_members_)
-      .substr(begin, policies_[items.back().policy].member_end - begin);
+  const std::size_t end = last.member_begin + last.grants.front().member.size();
+  return std::string_view(own_members_).substr(begin, end - begin);
 }
 
 // `"burst";q=100;w=60, "daily";q=5000;w=86400`

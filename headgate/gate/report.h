@@ -102,7 +102,6 @@ class Report {
     std::uint8_t unit = 0;  // the same number for the same unit; 0 for requests
     std::vector<Grant> grants;
     std::size_t member_begin = 0;  // of its own grant's member in own_members_
-    std::size_t member_end = 0;
   };
   class Page;
 
