@@ -86,7 +86,7 @@ class Linear {
   // Whether a spend is admitted and takes something; then `tat` becomes what it leaves.
   [[nodiscard, gnu::always_inline]] constexpr bool spends(State& tat, std::uint64_t cost,
                                                           Ticks at) const noexcept {
-    if (cost - 1 >= quota_) return false;
+    if (cost == 0 || cost > quota_) return false;
     tat = clamped(tat, at) + static_cast<Ticks>(cost) * interval_;
     return tat <= at + window_;
   }
