@@ -143,20 +143,16 @@ class Shelf {
 
   // A key's state at some moment just now, if it is here; of a wide cell perhaps half of two.
   [[nodiscard]] std::optional<State> glance(const Place& place, const Law& law) const noexcept {
-    const Cell* cell = find(place);
-    if (cell == nullptr) return std::nullopt;
-    const Seen seen = cell->read();
-    if (seen.tag_word != place.tag || seen.evicted()) return std::nullopt;
-    return seen.state_for(law);
+    const std::optional<Seen> seen = look(place);
+    if (!seen) return std::nullopt;
+    return seen->state_for(law);
   }
 
   // The moment of a full quota of a key that is here, for a change of cell kind.
   [[nodiscard]] std::optional<Nanos> full_at(const Place& place) const noexcept {
-    const Cell* cell = find(place);
-    if (cell == nullptr) return std::nullopt;
-    const Seen seen = cell->read();
-    if (seen.tag_word != place.tag || seen.evicted()) return std::nullopt;
-    return seen.full_at();
+    const std::optional<Seen> seen = look(place);
+    if (!seen) return std::nullopt;
+    return seen->full_at();
   }
 
   // Forgets a key.
@@ -218,6 +214,15 @@ class Shelf {
       if (cell != nowhere) return &buckets_[bucket].cells[cell];
     }
     return nullptr;
+  }
+
+  // What a key's cell holds, if it is here.
+  [[nodiscard]] std::optional<Seen> look(const Place& place) const noexcept {
+    const Cell* cell = find(place);
+    if (cell == nullptr) return std::nullopt;
+    const Seen seen = cell->read();
+    if (seen.tag_word != place.tag || seen.evicted()) return std::nullopt;
+    return seen;
   }
 
   struct Victim {

@@ -332,7 +332,7 @@ void Table::take(std::span<Bundle> bundles, std::optional<Instant>& now, Complet
         }
       }
     }
-    if (!now) now = clock_.now();
+    if (!now) now = clock_.now();  // while memory is on its way
     const Instant at = *now;
     const Place* place = places.data();
     for (Bundle& bundle : bundles.first(whole)) {
