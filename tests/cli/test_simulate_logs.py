@@ -4,6 +4,8 @@ import json
 import os
 import pty
 import random
+import re
+import select
 import shutil
 import subprocess
 
@@ -256,17 +258,22 @@ def test_an_empty_log_is_no_fault(simulate, tmp_path):
     assert simulate('e', '--report', 'r.html').returncode == 0
 
 
+def read_to_the_end(terminal):
+    text = b''
+    try:
+        while block := os.read(terminal, 65536):
+            text += block
+    except OSError:
+        pass  # the terminal's other end is closed
+    os.close(terminal)
+    return text
+
+
 def shown_on_a_terminal(command, cwd):
     ours, theirs = pty.openpty()
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=theirs, cwd=cwd) as process:
         os.close(theirs)
-        shown = b''
-        try:
-            while block := os.read(ours, 65536):
-                shown += block
-        except OSError:
-            pass  # the terminal's other end is closed
-    os.close(ours)
+        shown = read_to_the_end(ours)
     assert process.returncode == 0
     return shown
 
@@ -282,4 +289,26 @@ def test_progress_is_for_terminals_only(simulate, tmp_path):
         shown = shown_on_a_terminal(command, tmp_path)
     assert b'\r\x1b[K' in shown
     piped = subprocess.run(command, capture_output=True, cwd=tmp_path)
+    assert piped.returncode == 0 and b'\r' not in piped.stderr
+
+
+def test_progress_of_what_has_no_size_is_told_in_megabytes(simulate, tmp_path):
+    simulate(SMALL)  # writes the policy file
+    command = [HEADGATE, 'simulate', '--config', 'p.yaml', '-']
+    block = SMALL.read_bytes()
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=theirs,
+                          cwd=tmp_path) as process:
+        os.close(theirs)
+        fed, shown = 0, b''
+        while b'\r\x1b[K' not in shown:
+            process.stdin.write(block)
+            fed += 1
+            if select.select([ours], [], [], 0)[0]:
+                shown += os.read(ours, 65536)
+        process.stdin.close()
+        shown += read_to_the_end(ours)
+    assert process.returncode == 0
+    assert re.search(rb'\r\x1b\[Kreading - +\d+ MB', shown)
+    piped = subprocess.run(command, input=block * fed, capture_output=True, cwd=tmp_path)
     assert piped.returncode == 0 and b'\r' not in piped.stderr
