@@ -62,7 +62,6 @@ bool is_encoded(std::string_view text) {
 }
 
 bool decodes_to(std::string_view encoded, std::string_view plain) {
-  if (encoded == plain && !is_encoded(encoded)) return true;
   while (!encoded.empty()) {
     if (plain.empty() || take_decoded(encoded) != plain[0]) return false;
     plain.remove_prefix(1);
@@ -72,19 +71,21 @@ bool decodes_to(std::string_view encoded, std::string_view plain) {
 
 // Appends the decoded value of the query argument of this name.
 void append_only_argument(std::string_view query, std::string_view name, std::string& out) {
+  const bool encoded = is_encoded(query);
   std::optional<std::string_view> found;
   while (!query.empty()) {
     const std::size_t end = query.find('&');
     const std::string_view pair = query.substr(0, end);
     const std::size_t equals = pair.find('=');
-    if (decodes_to(pair.substr(0, equals), name)) {
+    const std::string_view its_name = pair.substr(0, equals);
+    if (encoded ? decodes_to(its_name, name) : its_name == name) {
       if (found) return;
       found = equals == std::string_view::npos ? "" : pair.substr(equals + 1);
     }
     query.remove_prefix(end == std::string_view::npos ? query.size() : end + 1);
   }
   if (!found) return;
-  if (!is_encoded(*found)) {
+  if (!encoded) {
     out.append(*found);
     return;
   }
