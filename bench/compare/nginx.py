@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """nginx as a reverse proxy: without a limiter, with its own limit_req, and with headgate.
 
-    nginx.py --module build/release/modules/ngx_http_headgate_module.so [--rounds 5] [--seconds 5]
+    nginx.py --module build/release/modules/ngx_http_headgate_module.so [--rounds 12] [--seconds 2]
 
 The method is described in docs/benchmarks.md.
 """
@@ -26,6 +26,7 @@ import machine  # noqa: E402
 
 CONNECTIONS = 64
 DISTURBANCE_MAX = 0.05  # of one core, by others; beyond it a sample is thrown away
+WRONG_MAX = 0.001       # of a sample's statuses: where denials are measured, a key may be forgotten
 TRIES = 3               # of one sample
 PATIENCE = 20           # seconds for a server to start or stop
 
@@ -160,9 +161,14 @@ class Bench:
         return int(children.read_text().split()[0])
 
     def spawn(self, command, core, **kwargs):
+        def settle():
+            os.sched_setaffinity(0, {core})
+            # Proxy and backend share a core, as programs that don't interrupt each other: else the
+            # backend does so at every other request, and how often is the scheduler's luck.
+            os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
+
         # Out of the terminal's process group: on Ctrl-C it is ended here, and only once.
-        return subprocess.Popen(command, start_new_session=True,
-                                preexec_fn=lambda: os.sched_setaffinity(0, {core}), **kwargs)
+        return subprocess.Popen(command, start_new_session=True, preexec_fn=settle, **kwargs)
 
     def stop_all(self):
         for process in self.running:
@@ -222,7 +228,8 @@ def answers(port):
 
 
 class Sample:
-    def __init__(self, said, proxy, foreign, stolen):
+    def __init__(self, said, wrong, proxy, foreign, stolen):
+        self.wrong = wrong / said['requests']                         # of the statuses, share
         self.rate = said['requests'] / (said['microseconds'] * 1e-6)  # [1/s]
         self.cpu = proxy / said['requests'] * 1e6                     # of the proxy [us]
         self.p99 = said['p99']                                        # [us]
@@ -285,9 +292,13 @@ class Stage:
             if self.denies:
                 self.touch(variant)  # limit_req forgets a denial after a minute
             tries.append(self.measure(variant, seconds))
-            if tries[-1].disturbance <= DISTURBANCE_MAX:
+            if tries[-1].wrong <= WRONG_MAX and tries[-1].disturbance <= DISTURBANCE_MAX:
                 break
-        best = min(tries, key=lambda sample: sample.disturbance)
+        right = [sample for sample in tries if sample.wrong <= WRONG_MAX]
+        if not right:
+            raise RuntimeError(f'{variant.name}: {tries[-1].wrong:.1%} of the responses were '
+                               f'{"not denied" if self.denies else "not 200"}, {TRIES} times')
+        best = min(right, key=lambda sample: sample.disturbance)
         self.discarded += len(tries) - 1
         self.doubtful += best.disturbance > DISTURBANCE_MAX
         return best
@@ -307,11 +318,8 @@ class Stage:
         if said['broken']:
             raise RuntimeError(f'{variant.name}: {said["broken"]} broken connections or time-outs')
         wrong = said['requests'] - said['refused'] if self.denies else said['refused']
-        if wrong > said['requests'] / 1000:
-            raise RuntimeError(f'{variant.name}: {wrong} of {said["requests"]} responses were '
-                               f'{"not denied" if self.denies else "not 200"}')
         foreign = (busy - wrk - proxy - backend - own) / wall
-        return Sample(said, proxy, foreign, stolen / wall)
+        return Sample(said, wrong, proxy, foreign, stolen / wall)
 
     # Medians of the rounds; a ratio is the median of each round's ratio.
     def median(self, name, what):
@@ -335,7 +343,7 @@ class Stage:
                          f'{self.median(name, "p99"):10,.0f}')
         if self.discarded:
             lines.append(f'  {self.discarded} samples thrown away: others used more than '
-                         f'{DISTURBANCE_MAX:.0%} of a core')
+                         f'{DISTURBANCE_MAX:.0%} of a core, or statuses were wrong')
         if self.doubtful:
             most = max(s.disturbance for samples in self.samples.values() for s in samples)
             lines.append(f'  BUSY: {self.doubtful} samples kept although others used more, up to '
@@ -380,8 +388,8 @@ KEYS = (100, 10_000, 100_000, 1_000_000)
 def main():
     parser = argparse.ArgumentParser(description='nginx with limit_req and with headgate')
     parser.add_argument('--module', required=True)
-    parser.add_argument('--rounds', type=int, default=5)
-    parser.add_argument('--seconds', type=int, default=5, help='of each sample')
+    parser.add_argument('--rounds', type=int, default=12)
+    parser.add_argument('--seconds', type=int, default=2, help='of each sample')
     parser.add_argument('--keys', type=int, nargs='+', default=KEYS)
     options = parser.parse_args()
     machine.end_orderly()
