@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """nginx as a reverse proxy: without a limiter, with its own limit_req, and with headgate.
 
-    nginx.py --module build/release/modules/ngx_http_headgate_module.so [--rounds 12] [--seconds 2]
+    nginx.py --module build/release/modules/ngx_http_headgate_module.so [--rounds 30] [--seconds 1]
 
 The method is described in docs/benchmarks.md.
 """
@@ -388,8 +388,8 @@ KEYS = (100, 10_000, 100_000, 1_000_000)
 def main():
     parser = argparse.ArgumentParser(description='nginx with limit_req and with headgate')
     parser.add_argument('--module', required=True)
-    parser.add_argument('--rounds', type=int, default=12)
-    parser.add_argument('--seconds', type=int, default=2, help='of each sample')
+    parser.add_argument('--rounds', type=int, default=30)
+    parser.add_argument('--seconds', type=int, default=1, help='of each sample')
     parser.add_argument('--keys', type=int, nargs='+', default=KEYS)
     options = parser.parse_args()
     machine.end_orderly()
