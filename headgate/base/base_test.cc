@@ -1,8 +1,10 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "headgate/base/instant.h"
 #include "headgate/base/random.h"
@@ -96,6 +98,34 @@ TEST(Writer, WritesWholeTextsOrNone) {
   EXPECT_FALSE(exact.overflow());
   exact.put('x');
   EXPECT_TRUE(exact.overflow());
+}
+
+TEST(Writer, NumbersAreTheirDigitsAndWholeOrNotThere) {
+  std::vector<std::uint64_t> numbers{0, ~std::uint64_t{0}};
+  std::uint64_t ten_to = 1;
+  for (int digits = 1; digits < 20; ++digits, ten_to *= 10) {
+    for (const std::uint64_t near : {ten_to - 1, ten_to, ten_to + 1, ten_to / 9 * 8, ten_to * 9}) {
+      numbers.push_back(near);
+    }
+  }
+  for (std::uint64_t x = 1; numbers.size() < 100'000;) {
+    x = x * 6364136223846793005 + 1442695040888963407;
+    numbers.push_back(x >> (x >> 58));  // of every length
+  }
+  std::array<char, 24> room{};
+  for (const std::uint64_t number : numbers) {
+    const std::string expected = std::to_string(number);
+    Writer wide(room);
+    wide.put_decimal(number);
+    ASSERT_EQ(wide.text(), expected);
+    Writer exact{std::span(room).first(expected.size())};
+    exact.put_decimal(number);
+    ASSERT_EQ(exact.text(), expected);
+    Writer narrow{std::span(room).first(expected.size() - 1)};
+    narrow.put_decimal(number);
+    ASSERT_TRUE(narrow.overflow()) << expected;
+    ASSERT_EQ(narrow.text(), "");
+  }
 }
 
 TEST(Writer, RewindTakesBackTextAndOverflow) {

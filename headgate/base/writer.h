@@ -1,11 +1,14 @@
 // Text into a caller's buffer, without allocation.
 #pragma once
 
+#include <bit>
 #include <charconv>
 #include <cstdint>
 #include <cstring>
 #include <span>
 #include <string_view>
+
+#include "headgate/base/digits.h"
 
 namespace headgate {
 
@@ -34,12 +37,11 @@ class Writer {
   }
 
   void put_decimal(std::uint64_t value) noexcept {
-    const auto [end, error] = std::to_chars(at_, end_, value);
-    if (error != std::errc{}) {
-      overflow_ = true;
+    if (value < 100'000'000 && room() >= 8) {
+      at_ += put_eight(value, at_);
       return;
     }
-    at_ = end;
+    put_any_decimal(value);
   }
 
   // A place to come back to: rewind(mark()) takes back everything written in between, and whether
@@ -62,6 +64,24 @@ class Writer {
   }
 
  private:
+  // Eight characters: the digits of `value` < 100,000,000 without leading zeros, and then whatever.
+  // Returns how many digits.
+  static std::size_t put_eight(std::uint64_t value, char* to) noexcept {
+    const std::uint64_t digits = eight_digits(value);
+    const auto zeros = static_cast<unsigned>(std::countr_zero(digits | std::uint64_t{1} << 56)) / 8;
+    const std::uint64_t text = (digits | 0x3030'3030'3030'3030) >> 8 * zeros;
+    std::memcpy(to, &text, 8);
+    return 8 - zeros;
+  }
+  [[gnu::noinline]] void put_any_decimal(std::uint64_t value) noexcept {
+    const auto [end, error] = std::to_chars(at_, end_, value);
+    if (error != std::errc{}) {
+      overflow_ = true;
+      return;
+    }
+    at_ = end;
+  }
+
   [[nodiscard]] std::size_t room() const noexcept { return static_cast<std::size_t>(end_ - at_); }
 
   char* begin_;
