@@ -54,8 +54,9 @@ inline std::uint64_t load_le(const char* p) noexcept {
   return word;
 }
 
-// The last `left` < 8 bytes of a text, lowest first.
-inline std::uint64_t load_tail(std::string_view bytes, std::size_t left) noexcept {
+// What is left of a text beyond its whole words, lowest byte first.
+inline std::uint64_t load_tail(std::string_view bytes) noexcept {
+  const std::size_t left = bytes.size() % 8;
   if (left == 0) return 0;
   const char* end = bytes.data() + bytes.size();
   if (bytes.size() >= 8) return load_le(end - 8) >> (64 - 8 * left);
@@ -71,16 +72,15 @@ template <int c>
                                     bool wide) noexcept {
   State s{0x736f6d6570736575 ^ secret.k0, 0x646f72616e646f6d ^ secret.k1 ^ (wide ? 0xee : 0),
           0x6c7967656e657261 ^ secret.k0, 0x7465646279746573 ^ secret.k1};
-  const char* p = bytes.data();
-  std::size_t left = bytes.size();
-  for (; left >= 8; left -= 8, p += 8) {
+  const char* const words_end = bytes.data() + bytes.size() / 8 * 8;
+  for (const char* p = bytes.data(); p != words_end; p += 8) {
     const std::uint64_t word = load_le(p);
     s.v3 ^= word;
     s.rounds_of<c>();
     s.v0 ^= word;
   }
-  const std::uint64_t last =
-      load_tail(bytes, left) | static_cast<std::uint64_t>(bytes.size() & 0xff) << 56;
+  const std::uint64_t last = load_tail(bytes) | static_cast<std::uint64_t>(bytes.size() & 0xff)
+                                                    << 56;
   s.v3 ^= last;
   s.rounds_of<c>();
   s.v0 ^= last;

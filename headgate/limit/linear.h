@@ -94,18 +94,16 @@ class Linear {
   [[gnu::always_inline]] constexpr void admit(State tat, Ticks at,
                                               Decision& decision) const noexcept {
     const std::uint64_t remaining = available(tat, at);
-    std::uint64_t reset = 0;
+    Ticks reset = 0;
     if (reset_ == Reset::full) {
-      reset = seconds(until(quota_, tat, at));
+      reset = until(quota_, tat, at);
     } else {
-      if (remaining < quota_) reset = seconds(until(remaining + 1, tat, at));
-      if (reset_ == Reset::pace) {
-        reset = std::max(reset, seconds(static_cast<Ticks>(remaining) * interval_));
-      }
+      if (remaining < quota_) reset = until(remaining + 1, tat, at);
+      if (reset_ == Reset::pace) reset = std::max(reset, static_cast<Ticks>(remaining) * interval_);
     }
     decision.admitted = true;
     decision.remaining = remaining;
-    decision.reset = reset;
+    decision.reset = seconds(reset);
     decision.wait = 0;
   }
   [[nodiscard]] constexpr Ticks ticks(Instant now) const noexcept {

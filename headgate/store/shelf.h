@@ -204,16 +204,17 @@ class Shelf {
     return static_cast<unsigned>(std::countr_zero(found));
   }
 
+  [[nodiscard]] Cell* find(std::size_t bucket, Tag tag) const noexcept {
+    const unsigned cell = search(bucket, tag);
+    return cell == nowhere ? nullptr : &buckets_[bucket].cells[cell];
+  }
   [[nodiscard]] Cell* find(const Place& place) const noexcept {
     if (place.seen != nowhere) {
       Cell& cell = buckets_[place.first].cells[place.seen];
       if (cell.tag_word() == place.tag) return &cell;
     }
-    for (const std::size_t bucket : homes(place)) {
-      const unsigned cell = search(bucket, place.tag);
-      if (cell != nowhere) return &buckets_[bucket].cells[cell];
-    }
-    return nullptr;
+    if (Cell* cell = find(place.first, place.tag)) return cell;
+    return find(place.second, place.tag);
   }
 
   // What a key's cell holds, if it is here.
