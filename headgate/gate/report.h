@@ -34,6 +34,8 @@ struct Line {
 // All fields of one response, in order.
 class Lines {
  public:
+  Lines() noexcept {}  // the lines come one by one
+
   [[nodiscard]] const Line* begin() const noexcept { return lines_.data(); }
   [[nodiscard]] const Line* end() const noexcept { return lines_.data() + count_; }
   [[nodiscard]] std::size_t size() const noexcept { return count_; }
@@ -44,7 +46,9 @@ class Lines {
  private:
   friend class Report;
 
-  std::array<Line, field::fields_max> lines_;
+  union {
+    std::array<Line, field::fields_max> lines_;
+  };
   std::size_t count_ = 0;
   std::size_t left_out_ = 0;
 };
