@@ -109,15 +109,7 @@ void Gate::conclude(Ticket& ticket) const noexcept {
   verdict.outcome = verdict.violated.any()          ? Outcome::denied
                     : verdict.shadow_violated.any() ? Outcome::shadow_denied
                                                     : Outcome::admitted;
-  std::size_t dues = 0;
-  for (std::size_t i = 0; i < ticket.matched; ++i) {
-    const policy::Match& match = ticket.scratch.matches[ticket.match_of[i]];
-    if (!settled_.test(match.policy->index)) continue;
-    const bool charged =
-        i < ticket.enforced ? verdict.violated.none() : ticket.decisions[i].admitted;
-    if (charged) ticket.dues[dues++] = {match.policy, match.grant, match.key, match.cost};
-  }
-  verdict.dues = std::span(ticket.dues).first(dues);
+  if (settled_.any()) list_dues(ticket);
   std::uint64_t extra = 0;
   if (verdict.violated.any() && strictest->wait != limit::Decision::never) {
     extra = jitter(strictest->wait, ticket);
@@ -125,6 +117,19 @@ void Gate::conclude(Ticket& ticket) const noexcept {
   }
   itemise(ticket, extra);
   count(ticket);
+}
+
+// Fills verdict.dues: what was charged and may yet be settled.
+void Gate::list_dues(Ticket& ticket) const noexcept {
+  std::size_t dues = 0;
+  for (std::size_t i = 0; i < ticket.matched; ++i) {
+    const policy::Match& match = ticket.scratch.matches[ticket.match_of[i]];
+    if (!settled_.test(match.policy->index)) continue;
+    const bool charged =
+        i < ticket.enforced ? ticket.verdict.violated.none() : ticket.decisions[i].admitted;
+    if (charged) ticket.dues[dues++] = {match.policy, match.grant, match.key, match.cost};
+  }
+  ticket.verdict.dues = std::span(ticket.dues).first(dues);
 }
 
 // Fills verdict.items: what the fields are to say, in file order.

@@ -79,6 +79,7 @@ class Gate {
   void ask_where_nothing_is_left(Ticket& ticket) const noexcept;
   static void merge(Ticket& ticket) noexcept;
   void conclude(Ticket& ticket) const noexcept;
+  void list_dues(Ticket& ticket) const noexcept;
   void itemise(Ticket& ticket, std::uint64_t jitter) const noexcept;
   void count(const Ticket& ticket) const noexcept;
   // This processor's counts, from the first policy on.
