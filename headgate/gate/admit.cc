@@ -36,19 +36,29 @@ bool is_told(const policy::Grant& grant) noexcept {
 
 void Gate::admit(const policy::Request& request, std::optional<Instant> now, DryRun dry_run,
                  Ticket& ticket, store::Completion done) const noexcept {
+  if (!expect(request, now, dry_run, ticket)) return done.call(done.context);
+  admit(ticket, done);
+}
+
+bool Gate::expect(const policy::Request& request, std::optional<Instant> now, DryRun dry_run,
+                  Ticket& ticket) const noexcept {
   ticket.verdict = {};
   ticket.gate = this;
   ticket.moment = now;
-  ticket.done = done;
-
   const std::span<const policy::Match> matches = match(*policies_, request, ticket.scratch);
   ticket.matched = matches.size();
-  if (matches.empty()) return done.call(done.context);
-
+  if (matches.empty()) return false;
   charge(matches, dry_run, limit::Op::spend, ticket);
+  return true;
 }
 
-// Enforced policies all or none, each shadow policy as if alone.
+void Gate::admit(Ticket& ticket, store::Completion done) const noexcept {
+  ticket.done = done;
+  store_.take(std::span(ticket.bundles).first(ticket.asked), ticket.moment,
+              {[](void* context) noexcept { merge(*static_cast<Ticket*>(context)); }, &ticket});
+}
+
+// Makes the bundles: enforced policies all or none, each shadow policy as if alone.
 void Gate::charge(std::span<const policy::Match> matches, DryRun dry_run, limit::Op op,
                   Ticket& ticket) const noexcept {
   ticket.op = op;
@@ -70,15 +80,14 @@ void Gate::charge(std::span<const policy::Match> matches, DryRun dry_run, limit:
   for (std::size_t i = 0; i < matches.size(); ++i) {
     if (!enforced(matches[i])) charge(i);
   }
-  std::size_t bundles = 0;
+  store_.expect(std::span(ticket.charges).first(charges));
+  ticket.asked = 0;
   const auto bundle = [&](std::size_t from, std::size_t count) {
-    ticket.bundles[bundles++] = {std::span(ticket.charges).subspan(from, count),
-                                 std::span(ticket.decisions).subspan(from, count)};
+    ticket.bundles[ticket.asked++] = {std::span(ticket.charges).subspan(from, count),
+                                      std::span(ticket.decisions).subspan(from, count)};
   };
   if (ticket.enforced > 0) bundle(0, ticket.enforced);
   for (std::size_t i = ticket.enforced; i < charges; ++i) bundle(i, 1);
-  store_.take(std::span(ticket.bundles).first(bundles), ticket.moment,
-              {[](void* context) noexcept { merge(*static_cast<Ticket*>(context)); }, &ticket});
 }
 
 void Gate::merge(Ticket& ticket) noexcept {

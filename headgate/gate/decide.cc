@@ -13,12 +13,12 @@ std::optional<CheckFault> Gate::decide(std::span<const Check> checks, limit::Op 
   ticket.results = {};
   ticket.gate = this;
   ticket.moment = ticket.now = now;
-  ticket.done = {};
   if (const auto fault = name(checks, ticket)) return fault;
 
   if (ticket.matched > 0) {
     charge(std::span<const policy::Match>(ticket.scratch.matches).first(ticket.matched), DryRun::no,
            op, ticket);
+    admit(ticket);
   }
   ticket.verdict.dues = {};
   if (op == limit::Op::spend) debit_late(checks, ticket);

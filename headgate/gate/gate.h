@@ -47,6 +47,13 @@ class Gate {
   void admit(const policy::Request& request, std::optional<Instant> now, DryRun dry_run,
              Ticket& ticket, store::Completion done = {}) const noexcept;
 
+  // The same in two steps, for a door that has work of its own while the store's memory is on its
+  // way. False: no policy applies, and the verdict is there. Otherwise admit() follows, or nothing
+  // has happened.
+  [[nodiscard]] bool expect(const policy::Request& request, std::optional<Instant> now,
+                            DryRun dry_run, Ticket& ticket) const noexcept;
+  void admit(Ticket& ticket, store::Completion done = {}) const noexcept;
+
   // Decides checks of named policies as of `now`: enforced ones all or none, each shadow one as if
   // alone. `op` is spend, peek or refund (of concurrency: release). A spend under a policy whose
   // cost is late is admitted where anything is left, and then charged whatever it costs.

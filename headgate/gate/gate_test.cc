@@ -69,6 +69,19 @@ class Desk {
     return ticket_.verdict;
   }
 
+  // The first of the two steps of ask().
+  bool expect(const std::string& path = "/") {
+    policy::Request request;
+    request.path = path;
+    request.peer = policy::Address::parse(peer);
+    request.headers = &headers;
+    return gate_->expect(request, now, DryRun::no, ticket_);
+  }
+  const Verdict& admit() {
+    gate_->admit(ticket_);
+    return ticket_.verdict;
+  }
+
   // Fields as the response would have them; "" if it has none of the name.
   std::string ratelimit() { return field("RateLimit"); }
   std::string ratelimit_policy() { return field("RateLimit-Policy"); }
@@ -149,6 +162,18 @@ policies:
   EXPECT_EQ(desk.ask("/other").outcome, Outcome::off);
   EXPECT_TRUE(desk.ask("/other").items.empty());
   EXPECT_EQ(desk.ask("/api/x").outcome, Outcome::admitted);
+}
+
+TEST(Gate, WhatIsOnlyExpectedHasNotHappened) {
+  Desk desk(R"(policies:
+  - {name: burst, quota: 1, window: 60s, match: [{path: "/limited"}], key: [address]}
+)");
+  EXPECT_FALSE(desk.expect("/free"));
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(desk.expect("/limited"));
+  EXPECT_EQ(desk.counts(0).admitted, 0u);
+  EXPECT_EQ(desk.admit().outcome, Outcome::admitted);
+  EXPECT_EQ(desk.ask("/limited").outcome, Outcome::denied);
+  EXPECT_EQ(desk.counts(0).admitted, 1u);
 }
 
 TEST(Gate, TheLongestWaitSpeaksForAll) {

@@ -29,6 +29,7 @@ struct Ticket {
   limit::Op op = limit::Op::spend;
   std::size_t matched = 0;
   std::size_t enforced = 0;  // charges [0, enforced) are one bundle; the others are alone
+  std::size_t asked = 0;     // bundles
 
   std::array<std::uint8_t, policy::policies_max> match_of;  // charge -> match
   std::array<limit::Charge, policy::policies_max> charges;

@@ -59,7 +59,8 @@ struct Charge {
   std::string_view key;
   std::uint64_t cost = 1;
   Op op = Op::spend;
-  Instant since{};  // of a refund: when the units were taken; {} if nobody knows
+  std::uint64_t hash = 0;  // of the key, where the store has noted it; 0: it has not
+  Instant since{};         // of a refund: when the units were taken; {} if nobody knows
 };
 
 }  // namespace headgate::limit

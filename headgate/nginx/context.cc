@@ -73,11 +73,11 @@ Context* find_context(ngx_http_request_t* r) noexcept {
   return nullptr;
 }
 
-Context* add_context(ngx_http_request_t* r, const Context& context) noexcept {
+Context* add_context(ngx_http_request_t* r) noexcept {
   ngx_pool_cleanup_t* owner = ngx_pool_cleanup_add(r->pool, 0);
   Slot* slot = owner == nullptr ? nullptr : free_slots.take();
   if (slot == nullptr) return nullptr;
-  static_cast<Context&>(*slot) = context;
+  static_cast<Context&>(*slot) = {};
   owner->data = slot;
   owner->handler = context_cleanup;
   ngx_http_set_ctx(r, slot, ngx_http_headgate_module);

@@ -29,8 +29,9 @@ struct Context {
 // nullptr: it has none yet.
 [[nodiscard]] Context* find_context(ngx_http_request_t* r) noexcept;
 
-// Gives the request a context, until its end. nullptr: out of memory.
-Context* add_context(ngx_http_request_t* r, const Context& context) noexcept;
+// Gives the request a context, until its end: so far of one that no policy matched. nullptr: out
+// of memory.
+[[nodiscard]] Context* add_context(ngx_http_request_t* r) noexcept;
 
 // The same for all requests that no policy matched.
 Context* add_unmatched(ngx_http_request_t* r) noexcept;

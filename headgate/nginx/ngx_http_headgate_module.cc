@@ -292,14 +292,17 @@ Context* forgo(const gate::Gate& gate, Instant taken) noexcept {
 Context* decide(ngx_http_request_t* r, bool enforceable) noexcept {
   const gate::Gate& gate = *main_conf(r).gate;
   const NginxHeaders headers{r->headers_in.headers};
-  gate.admit(client_request(r, headers), std::nullopt,
-             loc_conf(r).dry_run ? gate::DryRun::yes : gate::DryRun::no, ticket);
-  if (ticket.verdict.outcome == gate::Outcome::off) return add_unmatched(r);
+  if (!gate.expect(client_request(r, headers), std::nullopt,
+                   loc_conf(r).dry_run ? gate::DryRun::yes : gate::DryRun::no, ticket)) {
+    return add_unmatched(r);
+  }
+  Context* context = add_context(r);  // while the table's memory is on its way
+  if (context == nullptr) return nullptr;
+  gate.admit(ticket);
 
   const Instant now = ticket.now;
   const std::span<const gate::Item> items = ticket.verdict.items;
-  Context* context = add_context(r, {&gate, ticket.verdict, now, 0, enforceable});
-  if (context == nullptr) return forgo(gate, now);
+  *context = {&gate, ticket.verdict, now, 0, enforceable};
   context->verdict.items = {};  // until they are kept
   context->verdict.dues = {};
   auto* kept = static_cast<gate::Item*>(room_for(r, items.size_bytes(), alignof(gate::Item)));

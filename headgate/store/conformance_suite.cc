@@ -225,6 +225,21 @@ TEST_P(StoreConformance, WithoutAMomentItDecidesByItsOwnClock) {
   EXPECT_EQ(left(second), 10u);
 }
 
+TEST_P(StoreConformance, WhatIsExpectedIsDecidedAsAnythingElse) {
+  for (const Law& law : {narrow, wide, moving}) {
+    for (int i = 0; i < 12; ++i) {
+      const Instant now{noon.ns + i * second / 3};
+      std::vector<Charge> charges{{&law, "expected"}, {&law, "and its neighbour", 2}};
+      store_->expect(charges);
+      store_->expect(charges);
+      const Answer expected = take(charges, now);
+      const Answer asked = take({{&law, "asked"}, {&law, "and its own", 2}}, now);
+      EXPECT_EQ(expected.decisions, asked.decisions) << i;
+      EXPECT_EQ(expected.admitted, asked.admitted) << i;
+    }
+  }
+}
+
 TEST_P(StoreConformance, BundlesOfOneCallAreDecidedInOrder) {
   constexpr std::size_t count = 200;
   std::vector<Charge> charges(count, Charge{&narrow, "k", 1});

@@ -35,6 +35,10 @@ class Store {
   // not reset it.
   [[nodiscard]] virtual Instant now() const noexcept = 0;
 
+  // These will be taken in a moment: a store may ask its memory for them now, and note in them
+  // what it finds out. Nothing is decided, and nothing needs to follow.
+  virtual void expect(std::span<limit::Charge>) noexcept {}
+
   // Decides every bundle as of `now`, each for itself, in order. An empty `now` becomes the
   // moment of the store's clock, read while memory is waited for. Bundles, charges, decisions and
   // an empty `now` are the caller's and stay until completion. An earlier `now` than a key has seen

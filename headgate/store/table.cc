@@ -283,11 +283,15 @@ template <Table::Pages pages>
   at_home(*charge.law, Overloaded{cell, entry, closed});
 }
 
+[[gnu::always_inline]] inline Hash128 Table::hash_of(std::string_view key) const noexcept {
+  return table_hash(header_->fixed.secret, key);
+}
+
 // Asks for what a charge needs from memory. The hash comes before the law is looked at: in one
 // place it is inlined, which the compiler declines to do in one place for each law.
 [[gnu::always_inline]] inline void Table::locate(const limit::Charge& charge,
                                                  Place& place) noexcept {
-  const Hash128 hash = table_hash(header_->fixed.secret, charge.key);
+  const Hash128 hash = charge.hash != 0 ? spread(charge.hash) : hash_of(charge.key);
   at_home(*charge.law, Overloaded{[&] [[gnu::always_inline]] (const auto&, auto& mine, auto&) {
                                     mine.locate(hash, place);
                                     mine.prefetch(place);
@@ -307,6 +311,14 @@ bool Table::add_to(Ledger::Hold& hold, const limit::Charge& charge, const Place&
                                            return true;
                                          },
                                          [](const limit::Closed&) { return false; }});
+}
+
+void Table::expect(std::span<limit::Charge> charges) noexcept {
+  Place place;
+  for (limit::Charge& charge : charges) {
+    charge.hash = hash_of(charge.key).lo;
+    locate(charge, place);
+  }
 }
 
 void Table::take(std::span<Bundle> bundles, std::optional<Instant>& now, Completion done) noexcept {

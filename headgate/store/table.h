@@ -55,6 +55,8 @@ class Table final : public Store {
   // Nanoseconds since an origin of the table's own; goes on over restarts and reboots.
   [[nodiscard]] Instant now() const noexcept override { return clock_.now(); }
 
+  void expect(std::span<limit::Charge> charges) noexcept override;
+
   // Completes before it returns. Lock-free for linear laws: some caller always gets on.
   using Store::take;
   void take(std::span<Bundle> bundles, std::optional<Instant>& now,
@@ -76,6 +78,7 @@ class Table final : public Store {
   template <class L>
   [[nodiscard]] Nanos shift(const L& law) const noexcept;
 
+  [[nodiscard]] Hash128 hash_of(std::string_view key) const noexcept;
   void locate(const limit::Charge& charge, Place& place) noexcept;
   bool add_to(Ledger::Hold& hold, const limit::Charge& charge, const Place& place) noexcept;
   enum class Pages { held, to_be_held };  // of the ledger
