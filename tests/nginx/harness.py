@@ -246,8 +246,9 @@ http {{
 
     def ready(self):
         assert self.process.poll() is None, f'nginx did not start:\n{self.log}'
+        # It has workers only when it listens everywhere.
         with contextlib.suppress(OSError), Connection(self.port):
-            return True
+            return bool(self.children())
 
     def test(self):
         """nginx -t: (accepted, what it said)."""
