@@ -28,6 +28,7 @@ CONNECTIONS = 64
 DISTURBANCE_MAX = 0.05  # of one core, by others; beyond it a sample is thrown away
 WRONG_MAX = 0.001       # of a sample's statuses: where denials are measured, a key may be forgotten
 TRIES = 3               # of one sample
+ROUNDS_A_LIFE = 10      # of the same processes: how their memory lies is each time another luck
 PATIENCE = 20           # seconds for a server to start or stop
 
 # ---- configurations
@@ -92,6 +93,7 @@ class Variant:
 
     def __init__(self, name, http='', location='', policies=''):
         self.name, self.http, self.location, self.policies = name, http, location, policies
+        self.limits = bool(http or policies)
 
     def configure(self, directory, module, port, backend):
         main, http = '', self.http
@@ -105,7 +107,9 @@ class Variant:
 
 
 PLAIN = Variant('plain')
-ADMITTED = [PLAIN,
+# What it reaches of its twin tells how far equals differ on this machine.
+TWIN = Variant('plain-2')
+ADMITTED = [PLAIN, TWIN,
             Variant('limit_req', LIMIT_REQ.format(rate='1000000r/s'),
                     'limit_req zone=keys burst=1000000 nodelay;'),
             Variant('headgate-1', policies=ONE),
@@ -246,22 +250,29 @@ class Stage:
         self.discarded = self.doubtful = 0
 
     def run(self, rounds, seconds):
-        backend, *ports = free_ports(1 + len(self.variants))
+        for number in range(rounds):
+            life, turn = divmod(number, ROUNDS_A_LIFE)
+            if turn == 0:
+                self.bench.stop_all()
+                first = life % len(self.variants)
+                order = self.variants[first:] + self.variants[:first]
+                self.start(order)
+            for variant in order if number % 2 == 0 else order[::-1]:
+                self.samples[variant.name].append(self.sample(variant, seconds))
+        self.bench.stop_all()
+
+    def start(self, variants):
+        backend, *ports = free_ports(1 + len(variants))
         self.backend_worker = self.bench.start(
             'backend', BACKEND.format(name='backend', user=user(), port=backend), backend)
         self.ports, self.workers = {}, {}
-        for variant, port in zip(self.variants, ports):
+        for variant, port in zip(variants, ports):
             conf = variant.configure(self.bench.directory, self.bench.module, port, backend)
             self.workers[variant.name] = self.bench.start(variant.name, conf, port)
             self.ports[variant.name] = port
             self.check(variant)
-            if variant is not PLAIN:
+            if variant.limits:
                 self.touch(variant)
-        for number in range(rounds):
-            turn = self.variants if number % 2 == 0 else self.variants[::-1]
-            for variant in turn:
-                self.samples[variant.name].append(self.sample(variant, seconds))
-        self.bench.stop_all()
 
     def check(self, variant):
         """That the variant does what it is measured for."""
