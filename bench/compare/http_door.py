@@ -7,22 +7,17 @@ The method is described in docs/benchmarks.md.
 """
 import contextlib
 import http.client
-import json
 import pathlib
-import shutil
 import statistics
-import subprocess
 import sys
-import tempfile
-import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 import alone  # noqa: E402
 import machine  # noqa: E402
 import nginx  # noqa: E402
-
-CONNECTIONS = 64
+from programs import Programs, answers, built, free_ports, wait_until  # noqa: E402
+from samples import Meter, Sample, Turns, alternating  # noqa: E402
 
 POLICY = '''version: 1
 policies:
@@ -66,84 +61,42 @@ ASKING = nginx.COMMON + 'http {{' + nginx.HTTP + '''
 '''
 
 
-class Bench:
-    """Servers on one processor, wrk on another, until the end of the with statement."""
+def start_nginx(programs, name, template, **values):
+    """Returns its port."""
+    [port] = free_ports(1)
+    nginx.start(programs, name, template.format(name=name, user=nginx.user(), port=port, **values),
+                port)
+    return port
 
-    def __init__(self, headgate, say):
-        self.headgate, self.say = headgate, say
 
-    def __enter__(self):
-        self.server_core, self.load_core = machine.two_cores()
-        self.directory = pathlib.Path(tempfile.mkdtemp(prefix='headgate-bench-'))
-        (self.directory / 't').mkdir()
-        (self.directory / 'policies.yaml').write_text(POLICY)
-        self.running = []
-        return self
-
-    def __exit__(self, *_):
-        for process in self.running:
-            process.terminate()
-        for process in self.running:
-            process.wait()
-        shutil.rmtree(self.directory)
-
-    def spawn(self, command, core, **options):
-        process = subprocess.Popen(['taskset', '-c', str(core), *map(str, command)],
-                                   start_new_session=True, **options)
-        self.running.append(process)
-        return process
-
-    def start_nginx(self, name, template, **values):
-        """Returns its port."""
-        [port] = nginx.free_ports(1)
-        (self.directory / f'{name}.conf').write_text(
-            template.format(name=name, user=nginx.user(), port=port, **values))
-        self.wait(self.spawn([nginx.program('nginx'), '-p', f'{self.directory}/', '-e',
-                              f'{name}.log', '-c', f'{name}.conf'], self.server_core,
-                             stderr=subprocess.DEVNULL), port)
-        return port
-
-    def start_headgate(self):
-        """Returns its port."""
-        [port] = nginx.free_ports(1)
-        self.wait(self.spawn([self.headgate, 'serve', '--config', self.directory / 'policies.yaml',
-                              '--threads', '1', '--http', f'127.0.0.1:{port}'], self.server_core,
-                             stderr=subprocess.DEVNULL), port)
-        return port
-
-    def wait(self, process, port):
-        deadline = time.monotonic() + nginx.PATIENCE
-        while not nginx.answers(port):
-            if process.poll() is not None or time.monotonic() > deadline:
-                raise RuntimeError(f'{process.args[3]} did not start')
-            time.sleep(0.02)
-
-    def load(self, port, kind, seconds, connections=CONNECTIONS, delay=None):
-        """Runs wrk; returns (answers a second, p99 [us])."""
-        wrk = subprocess.run(
-            ['taskset', '-c', str(self.load_core), nginx.program('wrk'), '-t1', f'-c{connections}',
-             f'-d{seconds}s', '-s', HERE / 'http_door.lua', f'http://127.0.0.1:{port}', '--', kind,
-             *([str(delay)] if delay else [])], capture_output=True, text=True)
-        last = (wrk.stdout.strip().splitlines() or [''])[-1]
-        if wrk.returncode != 0 or not last.startswith('{'):
-            raise RuntimeError(f'wrk failed:\n{wrk.stdout}{wrk.stderr}')
-        said = json.loads(last)
-        if said['broken'] or said['refused']:
-            raise RuntimeError(f'{kind}: {said["broken"]} broken connections, {said["refused"]} '
-                               f'answers that were not 200')
-        return said['requests'] / (said['microseconds'] * 1e-6), said['p99']
+def start_headgate(programs, headgate):
+    """Returns its port."""
+    [port] = free_ports(1)
+    (programs.directory / 'policies.yaml').write_text(POLICY)
+    log = programs.directory / 'headgate.log'
+    with log.open('w') as errors:
+        process = programs.spawn([headgate, 'serve', '--config', 'policies.yaml', '--threads', '1',
+                                  '--http', f'127.0.0.1:{port}'], programs.server_core,
+                                 stderr=errors)
+    wait_until(lambda: answers(port), process, log)
+    programs.servers['headgate'] = process.pid
+    return port
 
 
 class Variant:
     def __init__(self, name, port, kind='plain'):
         self.name, self.port, self.kind = name, port, kind
-        self.samples = []
 
-    def median(self, index):
-        return statistics.median(sample[index] for sample in self.samples)
-
-    def ratio(self, base):
-        return statistics.median(a[0] / b[0] for a, b in zip(self.samples, base.samples))
+    def measure(self, programs, seconds, connections=nginx.CONNECTIONS, delay=None):
+        """delay: [ms] that each connection waits on average before it asks again."""
+        with Meter(programs) as meter:
+            said = nginx.load(programs, 'http_door.lua', self.port, self.kind,
+                              *([delay] if delay else []), connections=connections,
+                              seconds=seconds)
+        if said['refused']:
+            raise RuntimeError(f'{self.name}: {said["refused"]} answers that were not 200')
+        return Sample(rate=said['requests'] / (said['microseconds'] * 1e-6), p99=said['p99'],
+                      disturbance=meter.disturbance)
 
     def check(self):
         """That it does what it is measured for."""
@@ -161,62 +114,67 @@ class Variant:
             raise RuntimeError(f'{self.name} answered {response.status} without RateLimit')
 
 
-def take_turns(bench, variants, rounds, seconds):
+def take_turns(programs, variants, rounds, seconds, say):
+    """Returns the turns that they took."""
+    by_name = {variant.name: variant for variant in variants}
     for variant in variants:
         variant.check()
-        bench.load(variant.port, variant.kind, 1)  # every key has state, every buffer its size
+        variant.measure(programs, 1)  # every key has state, every buffer its size
+    turns = Turns(by_name)
     for number in range(rounds):
-        for variant in variants if number % 2 == 0 else variants[::-1]:
-            variant.samples.append(bench.load(variant.port, variant.kind, seconds))
-    base = variants[0]
-    bench.say(f'  {"":32}{"answers/s":>12}{"beside":>10}{"p99 us":>10}')
-    for variant in variants:
-        bench.say(f'  {variant.name:32}{variant.median(0):12,.0f}{variant.ratio(base):10.3f}'
-                  f'{variant.median(1):10,.0f}')
-    bench.say('')
+        turns.round(alternating(by_name, number),
+                    lambda name: by_name[name].measure(programs, seconds))
+    say(f'  {"":32}{"answers/s":>12}{"beside":>10}{"p99 us":>10}')
+    for name in by_name:
+        say(f'  {name:32}{turns.median(name):12,.0f}{turns.ratio(name, variants[0].name):10.3f}'
+            f'{turns.median(name, "p99"):10,.0f}')
+    say('\n'.join([*turns.notes(), '']))
+    return turns
 
 
-def at_half(bench, variant, rounds, seconds):
-    """p99 [us] at half of what it can do."""
+def at_half(programs, variant, rate, rounds, seconds, say):
+    """p99 [us] at half of the rate that it can do."""
     delay = 4  # [ms]
-    wanted = variant.median(0) / 2
-    connections = max(1, round(wanted * delay / 1000))
-    samples = [bench.load(variant.port, variant.kind, seconds, connections, delay)
-               for _ in range(rounds)]
-    reached, p99 = (statistics.median(column) for column in zip(*samples))
-    bench.say(f'  {variant.name}, {connections} connections that wait: {reached:,.0f} answers/s, '
-              f'p99 {p99:,.0f} us')
+    connections = max(1, round(rate / 2 * delay / 1000))
+    turns = Turns([variant.name])
+    for _ in range(rounds):
+        turns.round([variant.name],
+                    lambda _: variant.measure(programs, seconds, connections, delay))
+    p99 = turns.median(variant.name, 'p99')
+    say(f'  {variant.name}, {connections} connections that wait: '
+        f'{turns.median(variant.name):,.0f} answers/s, p99 {p99:,.0f} us')
     return p99
 
 
 def compare(build, rounds, seconds, say):
     """Yields (met, what, reached, needed)."""
+    headgate = built(build / 'bin/headgate')
     say(machine.settle_network())
-    with Bench(pathlib.Path(build) / 'bin/headgate', say) as bench:
-        say(f'servers on processor {bench.server_core}, wrk with {CONNECTIONS} connections on '
-            f'{bench.load_core}; {rounds} rounds of {seconds} s\n')
-        headgate = bench.start_headgate()
-        plain = Variant('nginx, return 200', bench.start_nginx(
-            'plain', PLAIN, answer='200 "hello world\\n"'))
-        auth = Variant('headgate, /auth', headgate, 'auth')
-        decide = Variant('headgate, /v1/decide', headgate, 'decide')
-        take_turns(bench, [plain, auth, decide], rounds, seconds)
+    with Programs(take_turns=True) as programs:
+        say(f'servers on processor {programs.server_core}, wrk with {nginx.CONNECTIONS} '
+            f'connections on {programs.load_core}; {rounds} rounds of {seconds} s\n')
+        door = start_headgate(programs, headgate)
+        plain = Variant('nginx, return 200', start_nginx(
+            programs, 'plain', PLAIN, answer='200 "hello world\\n"'))
+        auth = Variant('headgate, /auth', door, 'auth')
+        decide = Variant('headgate, /v1/decide', door, 'decide')
+        doors = take_turns(programs, [plain, auth, decide], rounds, seconds, say)
         for variant in (auth, decide):
-            ratio = variant.ratio(plain)
+            ratio = doors.ratio(variant.name, plain.name)
             yield ratio >= 0.6, f'{variant.name}, beside nginx return 200', f'{ratio:.3f}', '>= 0.60'
 
-        yes = bench.start_nginx('yes', PLAIN, answer='204')
-        to_nginx = Variant('auth_request of nginx', bench.start_nginx(
-            'asks_nginx', ASKING, judge=yes))
-        to_headgate = Variant('auth_request of headgate', bench.start_nginx(
-            'asks_headgate', ASKING, judge=headgate))
-        take_turns(bench, [to_nginx, to_headgate], rounds, seconds)
-        ratio = to_headgate.ratio(to_nginx)
+        yes = start_nginx(programs, 'yes', PLAIN, answer='204')
+        to_nginx = Variant('auth_request of nginx', start_nginx(
+            programs, 'asks_nginx', ASKING, judge=yes))
+        to_headgate = Variant('auth_request of headgate', start_nginx(
+            programs, 'asks_headgate', ASKING, judge=door))
+        asking = take_turns(programs, [to_nginx, to_headgate], rounds, seconds, say)
+        ratio = asking.ratio(to_headgate.name, to_nginx.name)
         yield (ratio >= 0.95, 'nginx asking headgate, beside asking an nginx that says 204',
                f'{ratio:.3f}', '>= 0.95')
 
         for variant in (auth, decide):
-            p99 = at_half(bench, variant, rounds, seconds)
+            p99 = at_half(programs, variant, doors.median(variant.name), rounds, seconds, say)
             yield (p99 < 1000, f'{variant.name}, p99 at half the maximum', f'{p99:,.0f} us',
                    '< 1000 us')
 

@@ -11,25 +11,17 @@ import http.client
 import json
 import os
 import pathlib
-import resource
-import shutil
-import socket
-import statistics
 import subprocess
 import sys
-import tempfile
-import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 import machine  # noqa: E402
+from programs import Programs, answers, built, free_ports, program, wait_until  # noqa: E402
+from samples import Meter, Sample, Turns, alternating  # noqa: E402
 
 CONNECTIONS = 64
-DISTURBANCE_MAX = 0.05  # of one core, by others; beyond it a sample is thrown away
-WRONG_MAX = 0.001       # of a sample's statuses: where denials are measured, a key may be forgotten
-TRIES = 3               # of one sample
-ROUNDS_A_LIFE = 10      # of the same processes: how their memory lies is each time another luck
-PATIENCE = 20           # seconds for a server to start or stop
+ROUNDS_A_LIFE = 10  # of the same processes: how their memory lies is each time another luck
 
 # ---- configurations
 
@@ -125,154 +117,68 @@ def user():
 # ---- processes
 
 
-class Bench:
-    """A directory, two processors, and what runs on them until the end of the with statement."""
-
-    def __init__(self, module):
-        self.module = pathlib.Path(module).resolve()
-        self.nginx = program('nginx')
-        self.wrk = program('wrk')
-        if not self.module.exists():
-            raise RuntimeError(f'there is no {self.module}; build it with ./dev build')
-
-    def __enter__(self):
-        self.server_core, self.load_core = machine.two_cores()
-        self.directory = pathlib.Path(tempfile.mkdtemp(prefix='headgate-bench-'))
-        (self.directory / 't').mkdir()
-        self.running = []
-        return self
-
-    def __exit__(self, *_):
-        self.stop_all()
-        shutil.rmtree(self.directory)
-
-    def start(self, name, configuration, port):
-        """Runs nginx pinned to the servers' core; returns the pid of its worker."""
-        conf = self.directory / f'{name}.conf'
-        conf.write_text(configuration)
-        process = self.spawn([self.nginx, '-p', f'{self.directory}/', '-e', f'{name}.log', '-c',
-                              conf.name], self.server_core, stderr=subprocess.DEVNULL)
-        self.running.append(process)
-        children = pathlib.Path(f'/proc/{process.pid}/task/{process.pid}/children')
-        deadline = time.monotonic() + PATIENCE
-        # The master listens before it has a worker.
-        while not (answers(port) and children.read_text()):
-            if process.poll() is not None or time.monotonic() > deadline:
-                log = self.directory / f'{name}.log'
-                raise RuntimeError(f'nginx ({name}) did not start:\n'
-                                   f'{log.read_text() if log.exists() else ""}')
-            time.sleep(0.02)
-        return int(children.read_text().split()[0])
-
-    def spawn(self, command, core, **kwargs):
-        def settle():
-            os.sched_setaffinity(0, {core})
-            # Proxy and backend share a core, as programs that don't interrupt each other: else the
-            # backend does so at every other request, and how often is the scheduler's luck.
-            os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
-
-        # Out of the terminal's process group: on Ctrl-C it is ended here, and only once.
-        return subprocess.Popen(command, start_new_session=True, preexec_fn=settle, **kwargs)
-
-    def stop_all(self):
-        for process in self.running:
-            if process.poll() is None:
-                process.terminate()
-        for process in self.running:
-            try:
-                process.wait(PATIENCE)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-        self.running = []
-
-    def load(self, port, keys, order, seconds):
-        """Runs wrk; returns what its script says, and the processor time it used [s]."""
-        before = child_seconds()
-        wrk = self.spawn([self.wrk, '-t1', f'-c{CONNECTIONS}', f'-d{seconds}s', '-s',
-                          str(HERE / 'keys.lua'), f'http://127.0.0.1:{port}/', '--', str(keys),
-                          order], self.load_core, stdout=subprocess.PIPE,
-                         stderr=subprocess.STDOUT, text=True)
-        self.running.append(wrk)
-        output, _ = wrk.communicate()
-        self.running.remove(wrk)
-        last = (output.strip().splitlines() or [''])[-1]
-        if wrk.returncode != 0 or not last.startswith('{'):
-            raise RuntimeError(f'wrk failed:\n{output}')
-        return json.loads(last), child_seconds() - before
+def start(programs, name, configuration, port):
+    """Runs nginx on the servers' processor, as one worker."""
+    conf, log = (programs.directory / f'{name}.{kind}' for kind in ('conf', 'log'))
+    (programs.directory / 't').mkdir(exist_ok=True)
+    conf.write_text(configuration)
+    process = programs.spawn([program('nginx'), '-p', f'{programs.directory}/', '-e', log.name,
+                              '-c', conf.name], programs.server_core, stderr=subprocess.DEVNULL)
+    children = pathlib.Path(f'/proc/{process.pid}/task/{process.pid}/children')
+    # The master listens before it has a worker.
+    wait_until(lambda: answers(port) and children.read_text(), process, log)
+    programs.servers[name] = int(children.read_text().split()[0])
 
 
-def program(name):
-    found = shutil.which(name, path=os.environ.get('PATH', '') + ':/usr/sbin')
-    if found is None:
-        raise RuntimeError(f'{name} is not installed; ./dev deps installs it')
-    return found
-
-
-def child_seconds():
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
-
-
-def free_ports(count):
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for s in sockets:
-            s.bind(('127.0.0.1', 0))
-        return [s.getsockname()[1] for s in sockets]
-
-
-def answers(port):
-    with contextlib.suppress(OSError), socket.create_connection(('127.0.0.1', port), timeout=1):
-        return True
-    return False
+def load(programs, script, port, *arguments, connections=CONNECTIONS, seconds):
+    """Runs wrk; returns what its script says."""
+    output, errors = programs.load(
+        [program('wrk'), '-t1', f'-c{connections}', f'-d{seconds}s', '-s', HERE / script,
+         f'http://127.0.0.1:{port}/', '--', *arguments])
+    last = (output.strip().splitlines() or [''])[-1]
+    if not last.startswith('{'):
+        raise RuntimeError(f'wrk failed:\n{output}{errors}')
+    said = json.loads(last)
+    if said.get('broken'):
+        raise RuntimeError(f'{said["broken"]} broken connections or time-outs')
+    return said
 
 
 # ---- measuring
 
 
-class Sample:
-    def __init__(self, said, wrong, proxy, foreign, stolen):
-        self.wrong = wrong / said['requests']                         # of the statuses, share
-        self.rate = said['requests'] / (said['microseconds'] * 1e-6)  # [1/s]
-        self.cpu = proxy / said['requests'] * 1e6                     # of the proxy [us]
-        self.p99 = said['p99']                                        # [us]
-        self.disturbance = max(foreign, stolen)  # by other processes, other machines [cores]
-        self.load_busy = said['cpu'] / (said['microseconds'] * 1e-6)          # [cores]
+class Stage(Turns):
+    """Variants that take turns, each in an nginx of its own."""
 
-
-class Stage:
-    """Variants that take turns, each in an nginx of its own that was started for this stage."""
-
-    def __init__(self, bench, variants, keys, denies):
-        self.bench, self.variants, self.keys, self.denies = bench, variants, keys, denies
-        self.samples = {v.name: [] for v in variants}
-        self.discarded = self.doubtful = 0
+    def __init__(self, programs, module, variants, keys, denies):
+        super().__init__(variant.name for variant in variants)
+        self.programs, self.module = programs, module
+        self.variants, self.keys, self.denies = variants, keys, denies
 
     def run(self, rounds, seconds):
         for number in range(rounds):
             life, turn = divmod(number, ROUNDS_A_LIFE)
             if turn == 0:
-                self.bench.stop_all()
+                self.programs.stop_all()
                 first = life % len(self.variants)
                 order = self.variants[first:] + self.variants[:first]
                 self.start(order)
-            for variant in order if number % 2 == 0 else order[::-1]:
-                self.samples[variant.name].append(self.sample(variant, seconds))
-        self.bench.stop_all()
+            self.round([variant.name for variant in alternating(order, number)],
+                       lambda name: self.measure(name, seconds))
+        self.programs.stop_all()
 
     def start(self, variants):
         backend, *ports = free_ports(1 + len(variants))
-        self.backend_worker = self.bench.start(
-            'backend', BACKEND.format(name='backend', user=user(), port=backend), backend)
-        self.ports, self.workers = {}, {}
+        start(self.programs, 'backend',
+              BACKEND.format(name='backend', user=user(), port=backend), backend)
+        self.ports = {}
         for variant, port in zip(variants, ports):
-            conf = variant.configure(self.bench.directory, self.bench.module, port, backend)
-            self.workers[variant.name] = self.bench.start(variant.name, conf, port)
+            conf = variant.configure(self.programs.directory, self.module, port, backend)
+            start(self.programs, variant.name, conf, port)
             self.ports[variant.name] = port
             self.check(variant)
             if variant.limits:
-                self.touch(variant)
+                self.touch(variant.name)
 
     def check(self, variant):
         """That the variant does what it is measured for."""
@@ -292,87 +198,51 @@ class Stage:
         if missing or (self.denies and body):
             raise RuntimeError(f'{variant.name} answered without {missing}, body {body!r}')
 
-    def touch(self, variant):
+    def load(self, name, order, seconds):
+        return load(self.programs, 'keys.lua', self.ports[name], self.keys, order, seconds=seconds)
+
+    def touch(self, name):
         """Gives every key state. Takes as long as it takes."""
-        self.bench.load(self.ports[variant.name], self.keys, 'each', 600)
+        self.load(name, 'each', 600)
 
-    def sample(self, variant, seconds):
-        """Measures once, and again while others are busy; the least disturbed sample counts."""
-        tries = []
-        while len(tries) < TRIES:
-            if self.denies:
-                self.touch(variant)  # limit_req forgets a denial after a minute
-            tries.append(self.measure(variant, seconds))
-            if tries[-1].wrong <= WRONG_MAX and tries[-1].disturbance <= DISTURBANCE_MAX:
-                break
-        right = [sample for sample in tries if sample.wrong <= WRONG_MAX]
-        if not right:
-            raise RuntimeError(f'{variant.name}: {tries[-1].wrong:.1%} of the responses were '
-                               f'{"not denied" if self.denies else "not 200"}, {TRIES} times')
-        best = min(right, key=lambda sample: sample.disturbance)
-        self.discarded += len(tries) - 1
-        self.doubtful += best.disturbance > DISTURBANCE_MAX
-        return best
-
-    def measure(self, variant, seconds):
-        cores = {self.bench.server_core, self.bench.load_core}
-        proxy, backend = self.workers[variant.name], self.backend_worker
-
-        def clocks():
-            busy, stolen = machine.processor_seconds(cores)
-            return (time.monotonic(), busy, stolen, machine.process_seconds(proxy),
-                    machine.process_seconds(backend), machine.process_seconds('self'))
-
-        before = clocks()
-        said, wrk = self.bench.load(self.ports[variant.name], self.keys, 'random', seconds)
-        wall, busy, stolen, proxy, backend, own = (b - a for a, b in zip(before, clocks()))
-        if said['broken']:
-            raise RuntimeError(f'{variant.name}: {said["broken"]} broken connections or time-outs')
-        wrong = said['requests'] - said['refused'] if self.denies else said['refused']
-        foreign = (busy - wrk - proxy - backend - own) / wall
-        return Sample(said, wrong, proxy, foreign, stolen / wall)
-
-    # Medians of the rounds; a ratio is the median of each round's ratio.
-    def median(self, name, what):
-        return statistics.median(getattr(s, what) for s in self.samples[name])
-
-    def ratio(self, name, base, what='rate'):
-        return statistics.median(getattr(a, what) / getattr(b, what) for a, b in
-                                 zip(self.samples[name], self.samples[base]))
+    def measure(self, name, seconds):
+        if self.denies:
+            self.touch(name)  # limit_req forgets a denial after a minute
+        with Meter(self.programs) as meter:
+            said = self.load(name, 'random', seconds)
+        count = said['requests']
+        wrong = count - said['refused'] if self.denies else said['refused']
+        return Sample(rate=count / (said['microseconds'] * 1e-6), disturbance=meter.disturbance,
+                      cpu=meter.servers[name] / count * 1e6, p99=said['p99'],
+                      load=said['cpu'] / (said['microseconds'] * 1e-6), wrong=wrong / count)
 
     def table(self):
-        names = [v.name for v in self.variants]
         bases = ['plain', 'limit_req'] if PLAIN in self.variants else ['limit_req']
         head = ''.join(f'{"/ " + base:>12}' for base in bases)
         lines = [f'\n{self.keys:,} keys, {"denied" if self.denies else "admitted"}',
                  f'  {"":12}{"requests/s":>12}{head}    {"CPU us/request":>14}{head}{"p99 us":>10}']
-        for name in names:
+        for name in self.samples:
             rates = ''.join(f'{self.ratio(name, base):12.3f}' for base in bases)
             costs = ''.join(f'{self.ratio(name, base, "cpu"):12.3f}' for base in bases)
-            lines.append(f'  {name:12}{self.median(name, "rate"):12,.0f}{rates}    '
+            lines.append(f'  {name:12}{self.median(name):12,.0f}{rates}    '
                          f'{self.median(name, "cpu"):14.2f}{costs}'
                          f'{self.median(name, "p99"):10,.0f}')
-        if self.discarded:
-            lines.append(f'  {self.discarded} samples thrown away: others used more than '
-                         f'{DISTURBANCE_MAX:.0%} of a core, or statuses were wrong')
-        if self.doubtful:
-            most = max(s.disturbance for samples in self.samples.values() for s in samples)
-            lines.append(f'  BUSY: {self.doubtful} samples kept although others used more, up to '
-                         f'{most:.0%}: {TRIES} tries were no better')
-        if max(self.median(name, 'load_busy') for name in names) > 0.95:
+        lines += self.notes()
+        if max(self.median(name, 'load') for name in self.samples) > 0.95:
             lines.append('  wrk used its core whole: the servers could have done more, see CPU')
         return '\n'.join(lines)
 
 
 def compare(module, rounds, seconds, keys, say):
     """Runs all stages. Returns [(target, reached, needed, trustworthy)]: reached >= needed."""
+    module = built(module)
     targets = []
     say(machine.settle_network())
-    with Bench(module) as bench:
-        say(f'servers on processor {bench.server_core}, wrk with {CONNECTIONS} connections on '
-            f'{bench.load_core}; {rounds} rounds of {seconds} s')
+    with Programs(take_turns=True) as programs:
+        say(f'servers on processor {programs.server_core}, wrk with {CONNECTIONS} connections on '
+            f'{programs.load_core}; {rounds} rounds of {seconds} s')
         for count in keys:
-            stage = Stage(bench, ADMITTED, count, denies=False)
+            stage = Stage(programs, module, ADMITTED, count, denies=False)
             stage.run(rounds, seconds)
             say(stage.table())
 
@@ -385,7 +255,7 @@ def compare(module, rounds, seconds, keys, say):
                 target('headgate-3', 'plain', 0.90)
             elif count == 1_000_000:
                 target('headgate-1', 'plain', 0.94)
-        stage = Stage(bench, DENIED, 100_000, denies=True)
+        stage = Stage(programs, module, DENIED, 100_000, denies=True)
         stage.run(rounds, seconds)
         say(stage.table())
         targets.append(('100,000 keys, denials/s, headgate beside limit_req',

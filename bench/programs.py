@@ -1,0 +1,113 @@
+"""The programs of a comparison: servers on one processor, and what loads them on another."""
+import contextlib
+import os
+import pathlib
+import resource
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+
+import machine
+
+PATIENCE = 20  # seconds for a server to start or stop
+
+
+class Programs:
+    """What runs until the end of the with statement, in a directory that goes then, too."""
+
+    def __init__(self, take_turns=False):
+        """take_turns: servers that share their processor don't interrupt each other."""
+        self.take_turns = take_turns
+
+    def __enter__(self):
+        self.server_core, self.load_core = machine.two_cores()
+        self.directory = pathlib.Path(tempfile.mkdtemp(prefix='headgate-bench-'))
+        self.running = []
+        self.servers = {}  # by name: the pid of the process that serves
+        return self
+
+    def __exit__(self, *_):
+        self.stop_all()
+        shutil.rmtree(self.directory)
+
+    def spawn(self, command, core, **options):
+        def settle():
+            os.sched_setaffinity(0, {core})
+            if self.take_turns:
+                os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
+
+        # Out of the terminal's process group: on Ctrl-C it is ended here, and only once.
+        process = subprocess.Popen(
+            [str(word) for word in command], stdin=subprocess.DEVNULL, text=True,
+            cwd=self.directory, start_new_session=True, preexec_fn=settle, **options)
+        self.running.append(process)
+        return process
+
+    def load(self, command):
+        """Runs a load generator to its end. Returns what it wrote to its output and its errors."""
+        process = self.spawn(command, self.load_core, stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE)
+        output, errors = process.communicate()
+        self.running.remove(process)
+        if process.returncode != 0:
+            raise RuntimeError(f'{command[0]} failed:\n{output}{errors}')
+        return output, errors
+
+    def stop_all(self):
+        for process in self.running:
+            if process.poll() is None:
+                process.terminate()
+        for process in self.running:
+            try:
+                process.wait(PATIENCE)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        self.running, self.servers = [], {}
+
+
+def wait_until(ready, process, log=None):
+    """Until a server that was just started is; the log is shown if it never will be."""
+    deadline = time.monotonic() + PATIENCE
+    while not ready():
+        if process.poll() is not None or time.monotonic() > deadline:
+            told = f':\n{log.read_text()}' if log and log.exists() else ''
+            raise RuntimeError(f'{process.args[0]} did not start{told}')
+        time.sleep(0.02)
+
+
+def program(name):
+    found = shutil.which(name, path=os.environ.get('PATH', '') + ':/usr/sbin')
+    if found is None:
+        raise RuntimeError(f'{name} is not installed; ./dev deps installs it')
+    return found
+
+
+def built(path):
+    """A program or module of the build."""
+    path = pathlib.Path(path).resolve()
+    if not path.exists():
+        raise RuntimeError(f'there is no {path}; build it with ./dev build')
+    return path
+
+
+def child_seconds():
+    """Processor time of all that has run for this process and has ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def free_ports(count):
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for s in sockets:
+            s.bind(('127.0.0.1', 0))
+        return [s.getsockname()[1] for s in sockets]
+
+
+def answers(port):
+    with contextlib.suppress(OSError), socket.create_connection(('127.0.0.1', port), timeout=1):
+        return True
+    return False
