@@ -38,15 +38,17 @@ def process_seconds(pid):
 
 
 def processor_seconds(processors):
-    """Time that these processors were busy, and time that a hypervisor took away from them."""
-    busy = stolen = 0
+    """Time that these processors were not idle, since some moment, and time that a hypervisor took
+    away from them. Linux times idleness, but only samples what else there was, by ticks."""
+    now = time.monotonic()
+    idle = stolen = 0
     for line in pathlib.Path('/proc/stat').read_text().splitlines():
         name, *ticks = line.split()
         if name in {f'cpu{p}' for p in processors}:
-            user, nice, system, _, _, irq, softirq, steal = map(int, ticks[:8])
-            busy += user + nice + system + irq + softirq
+            _, _, _, sleeping, waiting, _, _, steal = map(int, ticks[:8])
+            idle += sleeping + waiting
             stolen += steal
-    return busy * TICK, stolen * TICK
+    return now * len(processors) - (idle + stolen) * TICK, stolen * TICK
 
 
 def describe():

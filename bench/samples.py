@@ -7,21 +7,19 @@ import time
 import machine
 from programs import child_seconds
 
-# Of one core, by others; beyond it a sample is thrown away. Linux counts how long a processor was busy
-# in ticks of 10 ms: over a second that alone is wrong by up to 0.08.
-DISTURBANCE_MAX = 0.10
-WRONG_MAX = 0.001  # of a sample's answers: where denials are measured, a key may be forgotten
-TRIES = 3          # of one sample
+DISTURBANCE_MAX = 0.05  # of one core, by others; beyond it a sample is thrown away
+WRONG_MAX = 0.001       # of a sample's answers: where denials are measured, a key may be forgotten
+TRIES = 3               # of one sample
 
 
 @dataclasses.dataclass
 class Sample:
-    rate: float            # [1/s]
-    disturbance: float     # by other processes and machines [cores]
-    cpu: float = math.nan  # of the server [us/request]
-    p99: float = math.nan  # [us]
+    rate: float             # [1/s]
+    disturbance: float      # by other processes and machines [cores]
+    cpu: float = math.nan   # of the server [us/request]
+    p99: float = math.nan   # [us]
     load: float = math.nan  # what the load generator used [cores]
-    wrong: float = 0       # of the answers, share
+    wrong: float = 0        # of the answers, share
 
 
 class Meter:
