@@ -4,6 +4,7 @@ import os
 import pathlib
 import resource
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -59,6 +60,7 @@ class Programs:
         for process in self.running:
             if process.poll() is None:
                 process.terminate()
+                process.send_signal(signal.SIGCONT)  # one that is stopped would not hear it
         for process in self.running:
             try:
                 process.wait(PATIENCE)

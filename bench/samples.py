@@ -8,7 +8,6 @@ import machine
 from programs import child_seconds
 
 DISTURBANCE_MAX = 0.05  # of one core, by others; beyond it a sample is thrown away
-WRONG_MAX = 0.001       # of a sample's answers: where denials are measured, a key may be forgotten
 TRIES = 3               # of one sample
 
 
@@ -19,14 +18,14 @@ class Sample:
     cpu: float = math.nan   # of the server [us/request]
     p99: float = math.nan   # [us]
     load: float = math.nan  # what the load generator used [cores]
-    wrong: float = 0        # of the answers, share
 
 
 class Meter:
     """What the processors of some programs did while the with statement ran."""
 
-    def __init__(self, programs):
-        self.programs = programs
+    def __init__(self, programs, loads=()):
+        """loads: pids of load generators that do not end meanwhile."""
+        self.programs, self.loads = programs, loads
 
     def __enter__(self):
         self.before = self._clocks()
@@ -42,7 +41,8 @@ class Meter:
     def _clocks(self):
         cores = {self.programs.server_core, self.programs.load_core}
         busy, stolen = machine.processor_seconds(cores)
-        return (time.monotonic(), busy, stolen, machine.process_seconds('self'), child_seconds(),
+        load = child_seconds() + sum(map(machine.process_seconds, self.loads))
+        return (time.monotonic(), busy, stolen, machine.process_seconds('self'), load,
                 *map(machine.process_seconds, self.programs.servers.values()))
 
 
@@ -52,26 +52,27 @@ class Turns:
 
     def __init__(self, names):
         self.samples = {name: [] for name in names}
-        self.wrong = self.disturbed = self.doubtful = 0
+        self.disturbed = self.doubtful = 0
 
     def round(self, names, measure):
-        """A sample of each in this order, by measure(name): again where answers were wrong, and
-        while others are busy; the least disturbed sample counts."""
+        """A sample of each in this order, by measure(name)."""
         for name in names:
-            tries = []
-            while len(tries) < TRIES:
-                tries.append(measure(name))
-                if tries[-1].wrong <= WRONG_MAX and tries[-1].disturbance <= DISTURBANCE_MAX:
-                    break
-            right = [sample for sample in tries if sample.wrong <= WRONG_MAX]
-            if not right:
-                raise RuntimeError(f'{name}: {tries[-1].wrong:.1%} of the answers were wrong, '
-                                   f'{TRIES} times')
-            best = min(right, key=lambda sample: sample.disturbance)
-            self.samples[name].append(best)
-            self.wrong += len(tries) - len(right)
-            self.disturbed += len(right) - 1
-            self.doubtful += best.disturbance > DISTURBANCE_MAX
+            self.keep(lambda name=name: {name: measure(name)})
+
+    def keep(self, measure):
+        """Samples by name, {name: Sample}, by measure(): again while others are busy; the least
+        disturbed count."""
+        seen = []
+        while len(seen) < TRIES:
+            samples = measure()
+            seen.append((max(sample.disturbance for sample in samples.values()), samples))
+            if seen[-1][0] <= DISTURBANCE_MAX:
+                break
+        disturbance, best = min(seen, key=lambda one: one[0])
+        for name, sample in best.items():
+            self.samples[name].append(sample)
+        self.disturbed += len(best) * (len(seen) - 1)
+        self.doubtful += len(best) * (disturbance > DISTURBANCE_MAX)
 
     def median(self, name, what='rate'):
         return statistics.median(getattr(sample, what) for sample in self.samples[name])
@@ -82,8 +83,6 @@ class Turns:
 
     def notes(self):
         """Lines to be shown with the figures, on how far they can be trusted."""
-        if self.wrong:
-            yield f'  {self.wrong} samples thrown away: their answers were wrong'
         if self.disturbed:
             yield (f'  {self.disturbed} samples thrown away: others used more than '
                    f'{DISTURBANCE_MAX:.0%} of a core')
