@@ -12,7 +12,7 @@ import time
 
 import machine
 
-PATIENCE = 20  # seconds for a server to start or stop
+PATIENCE = 20  # seconds for a program to start, stop or answer
 
 
 class Programs:

@@ -20,14 +20,14 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 import machine  # noqa: E402
-from programs import Programs, answers, built, free_ports, program, wait_until  # noqa: E402
+from programs import (PATIENCE, Programs, answers, built, free_ports, program,  # noqa: E402
+                      wait_until)
 from samples import Meter, Sample, Turns  # noqa: E402
 
 CONNECTIONS = 64
 ROUNDS_A_LIFE = 10  # of the same processes: how their memory lies is each time another luck
 SLICE = 0.05        # [s] a variant is asked until the next one is
 PAUSE = 0.003       # [s] between them, in which what is under way is answered
-PATIENCE = 20       # [s] for an answer, or for wrk to end
 REST_MAX = 120      # [s] until an answer counts as lost
 WRONG_MAX = 0.001   # of the answers: where denials are measured, a key may be forgotten
 
@@ -292,11 +292,10 @@ class Stage(Turns):
 
     def fine_round(self, seconds):
         """A sample of each, all measured together."""
-        if self.denies:
-            for asked in self.asked:
-                asked.touch()  # limit_req forgets a denial after a minute
-
         def measure():
+            if self.denies:
+                for asked in self.asked:
+                    asked.touch()  # limit_req forgets a denial after a minute
             totals = {asked.variant.name: [0, 0, 0, 0] for asked in self.asked}
             with Meter(self.programs, [asked.wrk.pid for asked in self.asked]) as meter:
                 for _ in range(round(seconds / SLICE)):
