@@ -81,7 +81,7 @@ def soak(build, minutes, say):
 def compared_with_models(build, source):
     """{algorithm: decisions that agree with the exact model}; None if there are no models."""
     done = subprocess.run(
-        [sys.executable, source / 'headgate/limit/differential_test.py',
+        [sys.executable, source / 'headgate/limit/testing/differential_test.py',
          build / 'bin/differential_laws', source / '../shared/spec/reference.py'],
         capture_output=True, text=True, check=False)
     if done.returncode == SKIPPED:

@@ -5,8 +5,8 @@
 #include <array>
 #include <string_view>
 
-#include "headgate/field/member_reader.h"
-#include "headgate/field/response.h"
+#include "headgate/field/read/member_reader.h"
+#include "headgate/field/read/response.h"
 
 namespace headgate::field {
 namespace {
@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view policies = R"("burst";q=100;w=60, "daily";q=5000;w=86400)";
 constexpr std::string_view limits = R"("burst";r=99;t=60, "daily";r=4999;t=86383)";
 
-// How long does it take to read RateLimit and RateLimit-Policy, two members each, in place?
+// How long does it take to read RateLimit and RateLimit-Policy, two members each, in address?
 void both_fields_are_read(benchmark::State& state) {
   RawMember member;
   for (auto _ : state) {

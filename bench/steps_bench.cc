@@ -16,7 +16,7 @@
 #include "headgate/gate/gate.h"
 #include "headgate/gate/table_options.h"
 #include "headgate/limit/law.h"
-#include "headgate/policy/load.h"
+#include "headgate/policy/file/load.h"
 #include "headgate/store/table.h"
 
 namespace headgate {
@@ -66,17 +66,17 @@ class Desk {
     request_.headers = &headers_;
   }
 
-  std::size_t match() { return policies_->match(request_, ticket_.scratch).size(); }
+  std::size_t match() { return policies_->match(request_, context_.scratch).size(); }
 
   // Asks at one instant after the other, slower than the quota refills: never denied.
   const gate::Verdict& admit() {
     now_.ns += longer_than_a_unit;
-    gate_->admit(request_, now_, gate::DryRun::no, ticket_);
-    return ticket_.verdict;
+    gate_->admit(request_, now_, gate::DryRun::no, context_);
+    return context_.verdict;
   }
 
-  [[nodiscard]] const gate::Verdict& verdict() const { return ticket_.verdict; }
-  [[nodiscard]] const gate::Report& report() const { return gate_->report(); }
+  [[nodiscard]] const gate::Verdict& verdict() const { return context_.verdict; }
+  [[nodiscard]] const gate::FieldWriter& field_writer() const { return gate_->field_writer(); }
 
  private:
   static constexpr Nanos longer_than_a_unit = 61 * nanos_per_second;
@@ -87,7 +87,7 @@ class Desk {
   std::optional<gate::Gate> gate_;
   NoHeaders headers_;
   policy::Request request_;
-  gate::Ticket ticket_;
+  gate::DecisionContext context_;
   Instant now_{nanos_per_second};
 };
 
@@ -142,7 +142,7 @@ void report_writes(benchmark::State& state, const char* policies, const char* fi
   std::array<char, 4096> room;
   for (auto _ : state) {
     Writer out(room);
-    const gate::Lines lines = desk.report().write(desk.verdict().items, out);
+    const gate::Lines lines = desk.field_writer().write(desk.verdict().items, out);
     if (lines.size() == 0) {
       state.SkipWithError("no field was written");
       break;

@@ -29,7 +29,7 @@ foreach(file ${FILES})
 endforeach()
 
 file(WRITE ${OUT} "// Made by cmake/embed.cmake.
-#include \"headgate/server/asset.h\"
+#include \"headgate/server/http/asset.h\"
 
 namespace headgate::server {
 namespace {

@@ -15,14 +15,25 @@ add_custom_target(library DEPENDS ${libraries} headgate_shared)
 
 foreach(room ${rooms})
   set_target_properties(headgate_${room} PROPERTIES EXPORT_NAME ${room})
-  get_target_property(headers headgate_${room} HEADGATE_HEADERS)
-  if(room STREQUAL c)
-    set(folder headgate)
-  else()
-    set(folder headgate/${room})
-  endif()
-  install(FILES ${headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/${folder} COMPONENT library)
 endforeach()
+
+# The headers that rooms declare as PUBLIC, and all that those include.
+get_property(headers GLOBAL PROPERTY HEADGATE_PUBLIC_HEADERS)
+set(seen "")
+while(headers)
+  list(POP_FRONT headers header)
+  cmake_path(NORMAL_PATH header)
+  if(header IN_LIST seen)
+    continue()
+  endif()
+  list(APPEND seen ${header})
+  file(STRINGS ${CMAKE_SOURCE_DIR}/${header} includes REGEX "^#include \"headgate/")
+  list(TRANSFORM includes REPLACE "^#include \"(.*)\".*" "\\1")
+  list(APPEND headers ${includes})
+  cmake_path(GET header PARENT_PATH folder)
+  install(FILES ${CMAKE_SOURCE_DIR}/${header}
+    DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/${folder} COMPONENT library)
+endwhile()
 install(TARGETS headgate_library ${libraries} EXPORT headgate
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library)
 install(TARGETS headgate_shared

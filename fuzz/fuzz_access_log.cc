@@ -5,9 +5,9 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "headgate/sim/log_format.h"
-#include "headgate/sim/log_time.h"
-#include "headgate/sim/record.h"
+#include "headgate/sim/log/format.h"
+#include "headgate/sim/log/logged_request.h"
+#include "headgate/sim/log/time.h"
 
 namespace {
 
@@ -17,12 +17,12 @@ void require(bool holds) {
   if (!holds) std::abort();
 }
 
-headgate::policy::Looks everything() {
-  headgate::policy::Looks looks;
-  looks.method = looks.host = looks.path = looks.query = true;
-  looks.request_headers = {"cookie", "referer", "user-agent", "x-plan"};
-  looks.response_headers = {"x-cost"};
-  return looks;
+headgate::policy::FieldsUsed everything() {
+  headgate::policy::FieldsUsed fields_used;
+  fields_used.method = fields_used.host = fields_used.path = fields_used.query = true;
+  fields_used.request_headers = {"cookie", "referer", "user-agent", "x-plan"};
+  fields_used.response_headers = {"x-cost"};
+  return fields_used;
 }
 
 void check(const LogEntry& entry, const Layout& layout, RecordWriter& writer, Record& record) {

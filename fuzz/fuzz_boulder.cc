@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "headgate/policy/read_boulder.h"
+#include "headgate/policy/boulder/read_boulder.h"
 
 namespace {
 

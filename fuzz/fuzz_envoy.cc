@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "headgate/policy/read_envoy.h"
+#include "headgate/policy/envoy/read_envoy.h"
 
 namespace {
 

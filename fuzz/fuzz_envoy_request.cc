@@ -11,8 +11,8 @@
 #include <string_view>
 
 #include "headgate/server/engine.h"
-#include "headgate/server/envoy_desk.h"
-#include "headgate/server/envoy_json.h"
+#include "headgate/server/envoy/decider.h"
+#include "headgate/server/envoy/json.h"
 
 namespace {
 
@@ -49,17 +49,17 @@ std::unique_ptr<server::Engine> open() {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const auto engine = open();
-  static server::Station station(*engine);
-  static server::EnvoyDesk desk(station);
+  static server::WorkerContext worker(*engine);
+  static server::EnvoyDecider decider(worker);
 
   const std::string_view input(reinterpret_cast<const char*>(data), size);
-  const unsigned status = server::envoy_json(*engine, station, {}, input).status;
+  const unsigned status = server::envoy_json(*engine, worker, {}, input).status;
   require(status == 200 || status == 429 || status == 400);
 
   pb::RateLimitRequest request;
   if (!request.ParseFromArray(data, static_cast<int>(size))) return 0;
   pb::RateLimitResponse response;
-  if (const auto fault = desk.decide(request, response)) {
+  if (const auto fault = decider.decide(request, response)) {
     require(!fault->what.empty());
     return 0;
   }

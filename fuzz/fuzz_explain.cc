@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "headgate/base/instant.h"
-#include "headgate/cli/explanation.h"
-#include "headgate/cli/header_section.h"
-#include "headgate/cli/view_json.h"
-#include "headgate/field/response.h"
+#include "headgate/cli/explain/explanation.h"
+#include "headgate/cli/explain/header_section.h"
+#include "headgate/cli/explain/view_json.h"
+#include "headgate/field/read/response.h"
 
 namespace {
 

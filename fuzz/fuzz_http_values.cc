@@ -7,7 +7,7 @@
 
 #include "headgate/base/instant.h"
 #include "headgate/field/accept.h"
-#include "headgate/field/http_date.h"
+#include "headgate/field/date/http_date.h"
 #include "headgate/field/retry_after.h"
 
 namespace {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <tuple>
 
-#include "headgate/policy/load.h"
+#include "headgate/policy/file/load.h"
 
 namespace {
 

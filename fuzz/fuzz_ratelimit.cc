@@ -10,7 +10,7 @@
 
 #include "headgate/field/merge.h"
 #include "headgate/field/ratelimit.h"
-#include "headgate/field/response.h"
+#include "headgate/field/read/response.h"
 
 namespace {
 

@@ -3,8 +3,8 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "headgate/field/sf_parse.h"
-#include "headgate/field/sf_serialise.h"
+#include "headgate/field/sf/parse.h"
+#include "headgate/field/sf/serialise.h"
 
 namespace {
 

@@ -1,10 +1,10 @@
 /* headgate for C and for every language that can call C.
  *
  *   headgate_gate* gate = headgate_open("headgate.yaml", words, sizeof words);
- *   headgate_ticket* ticket = headgate_ticket_new();
+ *   headgate_decision* decision = headgate_decision_new();
  *   headgate_check check = {"burst", "alice", 5, 1};
- *   if (headgate_decide(gate, ticket, &check, 1, HEADGATE_SPEND, NULL) == HEADGATE_DENIED) ...
- *   headgate_fields(ticket, add_header, response);
+ *   if (headgate_decide(gate, decision, &check, 1, HEADGATE_SPEND, NULL) == HEADGATE_DENIED) ...
+ *   headgate_fields(decision, add_header, response);
  *
  * Strings are bytes with a length and may hold anything; only policy names and file names end with
  * a zero. Nothing here throws, exits or prints. */
@@ -27,7 +27,7 @@ extern "C" {
 /* "0.1.0" */
 HEADGATE_API const char* headgate_version(void);
 
-/* ---- A policy file in force, over the table that it asks for. Thread-safe; processes that name
+/* ---- A policy file in loaded, over the table that it asks for. Thread-safe; processes that name
  * the same table file share their quotas. */
 
 typedef struct headgate_gate headgate_gate;
@@ -37,19 +37,19 @@ typedef struct headgate_gate headgate_gate;
 HEADGATE_API headgate_gate* headgate_open(const char* config, char* error, size_t error_size);
 
 /* Reads the policy file again and keeps the state. 0, or -1 with `error`, and then nothing changed.
- * Tickets that are out are finished by the policies that they began with. */
+ * Decisions that are out are finished by the policies that they began with. */
 HEADGATE_API int headgate_reload(headgate_gate* gate, char* error, size_t error_size);
 
-/* Nothing may use it any more, tickets included. NULL does nothing. */
+/* Nothing may use it any more, decisions included. NULL does nothing. */
 HEADGATE_API void headgate_close(headgate_gate* gate);
 
 /* ---- Working memory of one request at a time: about 128 KiB, so use it again. Not thread-safe. */
 
-typedef struct headgate_ticket headgate_ticket;
+typedef struct headgate_decision headgate_decision;
 
 /* NULL: no memory. */
-HEADGATE_API headgate_ticket* headgate_ticket_new(void);
-HEADGATE_API void headgate_ticket_free(headgate_ticket* ticket);
+HEADGATE_API headgate_decision* headgate_decision_new(void);
+HEADGATE_API void headgate_decision_free(headgate_decision* decision);
 
 /* ---- Deciding */
 
@@ -91,7 +91,7 @@ typedef struct {
 
 /* Decides `count` checks of policies by name: all are taken or none. `results` has room for as
  * many, or is NULL. */
-HEADGATE_API headgate_outcome headgate_decide(headgate_gate* gate, headgate_ticket* ticket,
+HEADGATE_API headgate_outcome headgate_decide(headgate_gate* gate, headgate_decision* decision,
                                               const headgate_check* checks, size_t count,
                                               headgate_op op, headgate_result* results);
 
@@ -116,30 +116,31 @@ typedef struct {
 } headgate_request;
 
 /* Decides one HTTP request by the policies that match it. */
-HEADGATE_API headgate_outcome headgate_admit(headgate_gate* gate, headgate_ticket* ticket,
+HEADGATE_API headgate_outcome headgate_admit(headgate_gate* gate, headgate_decision* decision,
                                              const headgate_request* request);
 
 /* Ends a request that was admitted, when its response has ended or broken off: refunds by status,
  * costs that only the response tells, slots. Once; without it slots come back with their lease.
  * `status` 0: none was sent. */
-HEADGATE_API void headgate_settle(headgate_gate* gate, headgate_ticket* ticket, unsigned status,
+HEADGATE_API void headgate_settle(headgate_gate* gate, headgate_decision* decision, unsigned status,
                                   uint64_t body_bytes, headgate_header header, void* context);
 
-/* ---- What to tell the client; until the ticket is used again */
+/* ---- What to tell the client; until the decision is used again */
 
 /* Calls `add` with each field of the response (RateLimit, RateLimit-Policy, or what the policy file
  * asks for, and Retry-After on a denial), in order. Neither string ends with a zero. */
 typedef void (*headgate_add)(void* context, const char* name, size_t name_size, const char* value,
                              size_t value_size);
-HEADGATE_API void headgate_fields(const headgate_ticket* ticket, headgate_add add, void* context);
+HEADGATE_API void headgate_fields(const headgate_decision* decision, headgate_add add,
+                                  void* context);
 
 /* Of a denial: its HTTP status, and the seconds of Retry-After, -1 where waiting never helps. */
-HEADGATE_API unsigned headgate_status(const headgate_ticket* ticket);
-HEADGATE_API int64_t headgate_retry_after(const headgate_ticket* ticket);
+HEADGATE_API unsigned headgate_status(const headgate_decision* decision);
+HEADGATE_API int64_t headgate_retry_after(const headgate_decision* decision);
 
 /* Of a denial: the body of type application/problem+json. Returns its length, at most `size`; 0 if
  * it does not fit or the policy file wants none. No zero at its end. */
-HEADGATE_API size_t headgate_problem(const headgate_ticket* ticket, char* text, size_t size);
+HEADGATE_API size_t headgate_problem(const headgate_decision* decision, char* text, size_t size);
 
 #ifdef __cplusplus
 }

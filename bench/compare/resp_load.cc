@@ -87,13 +87,13 @@ class Command {
   }
 
   std::string_view next() {
-    for (const std::size_t place : places_) {
+    for (const std::size_t address : places_) {
       random_ ^= random_ << 13;
       random_ ^= random_ >> 7;
       random_ ^= random_ << 17;
       std::uint64_t key = random_ % keys_;
       for (std::size_t digit = key_digits; digit-- > 0; key /= 10) {
-        text_[place + digit] = static_cast<char>('0' + key % 10);
+        text_[address + digit] = static_cast<char>('0' + key % 10);
       }
     }
     return text_;

@@ -24,25 +24,25 @@ int main(int argc, char** argv) {
     fprintf(stderr, "%s\n", words);
     return 1;
   }
-  headgate_ticket* ticket = headgate_ticket_new();
+  headgate_decision* decision = headgate_decision_new();
   const headgate_check checks[] = {{"burst", argv[2], strlen(argv[2]), 1},
                                    {"daily", argv[2], strlen(argv[2]), 1}};
   int status = 0;
   for (int i = 0; i < atoi(argv[3]) && status == 0; ++i) {
-    switch (headgate_decide(gate, ticket, checks, 2, HEADGATE_SPEND, NULL)) {
+    switch (headgate_decide(gate, decision, checks, 2, HEADGATE_SPEND, NULL)) {
       case HEADGATE_ADMITTED:
         printf("admitted\n");
         break;
       case HEADGATE_DENIED:
-        printf("denied, try again in %" PRId64 " s\n", headgate_retry_after(ticket));
+        printf("denied, try again in %" PRId64 " s\n", headgate_retry_after(decision));
         break;
       default:
         fprintf(stderr, "%s: expected policies burst and daily\n", argv[1]);
         status = 1;
     }
-    headgate_fields(ticket, print_field, NULL);
+    headgate_fields(decision, print_field, NULL);
   }
-  headgate_ticket_free(ticket);
+  headgate_decision_free(decision);
   headgate_close(gate);
   return status;
 }

@@ -3,7 +3,7 @@
 //   limited_server headgate.yaml 8080
 #include <headgate/gate/gate.h>
 #include <headgate/gate/table_options.h>
-#include <headgate/policy/load.h>
+#include <headgate/policy/file/load.h>
 #include <headgate/store/table.h>
 
 #include <array>
@@ -38,7 +38,7 @@ class Headers final : public headgate::policy::Headers {
   const Request& request_;
 };
 
-// One policy file over one table. A process needs one, a thread needs a ticket.
+// One policy file over one table. A process needs one, a thread needs a context.
 class Limiter {
  public:
   Limiter(std::shared_ptr<const headgate::policy::PolicySet> policies,
@@ -59,8 +59,8 @@ class Limiter {
     asked.headers = &headers;
     asked.body_bytes = request.body().size();
 
-    gate_.admit(asked, table_->now(), headgate::gate::DryRun::no, *ticket_);
-    const headgate::gate::Verdict& verdict = ticket_->verdict;
+    gate_.admit(asked, table_->now(), headgate::gate::DryRun::no, *context_);
+    const headgate::gate::Verdict& verdict = context_->verdict;
     Response response;
     if (verdict.outcome == headgate::gate::Outcome::denied) {
       response.result(verdict.status());
@@ -68,7 +68,7 @@ class Limiter {
         response.set(http::field::retry_after, std::to_string(*verdict.retry_after));
       }
       headgate::Writer problem(room_);
-      if (gate_.report().write_problem(verdict, problem)) {
+      if (gate_.field_writer().write_problem(verdict, problem)) {
         response.set(http::field::content_type, "application/problem+json");
         response.body() = problem.text();
       }
@@ -76,10 +76,10 @@ class Limiter {
       response = serve(request);
     }
     headgate::Writer fields(room_);
-    for (const headgate::gate::Line& line : gate_.report().write(verdict.items, fields)) {
+    for (const headgate::gate::Line& line : gate_.field_writer().write(verdict.items, fields)) {
       response.insert({line.name.data(), line.name.size()}, {line.value.data(), line.value.size()});
     }
-    gate_.settle(verdict.dues, ticket_->now,
+    gate_.settle(verdict.dues, context_->now,
                  {response.result_int(), response.body().size(), nullptr}, table_->now());
     response.keep_alive(request.keep_alive());
     response.prepare_payload();
@@ -89,7 +89,8 @@ class Limiter {
  private:
   std::unique_ptr<headgate::store::Table> table_;
   headgate::gate::Gate gate_;
-  std::unique_ptr<headgate::gate::Ticket> ticket_ = std::make_unique<headgate::gate::Ticket>();
+  std::unique_ptr<headgate::gate::DecisionContext> context_ =
+      std::make_unique<headgate::gate::DecisionContext>();
   std::array<char, 16384> room_;
 };
 

@@ -15,7 +15,7 @@
 #include "headgate/base/writer.h"
 #include "headgate/gate/gate.h"
 #include "headgate/gate/table_options.h"
-#include "headgate/policy/load.h"
+#include "headgate/policy/file/load.h"
 #include "headgate/store/table.h"
 
 namespace {
@@ -60,9 +60,9 @@ class Headers final : public hg::policy::Headers {
 
 }  // namespace
 
-// One policy file in force.
-struct headgate_force {
-  headgate_force(std::shared_ptr<const hg::policy::PolicySet> policies, hg::store::Table& table)
+// One policy file in loaded.
+struct LoadedPolicies {
+  LoadedPolicies(std::shared_ptr<const hg::policy::PolicySet> policies, hg::store::Table& table)
       : gate(std::move(policies), table, table.secret(), {}) {}
 
   hg::gate::Gate gate;
@@ -72,17 +72,17 @@ struct headgate_gate {
   std::string config;
   std::unique_ptr<hg::store::Table> table;
   std::mutex mutex;
-  std::shared_ptr<const headgate_force> force;
+  std::shared_ptr<const LoadedPolicies> loaded;
 
-  [[nodiscard]] std::shared_ptr<const headgate_force> in_force() {
+  [[nodiscard]] std::shared_ptr<const LoadedPolicies> in_force() {
     const std::lock_guard lock(mutex);
-    return force;
+    return loaded;
   }
 };
 
-struct headgate_ticket {
-  std::shared_ptr<const headgate_force> force;  // of the decision that it holds
-  hg::gate::Ticket ticket;
+struct headgate_decision {
+  std::shared_ptr<const LoadedPolicies> loaded;  // of the decision that it holds
+  hg::gate::DecisionContext decision;
   std::array<char, fields_room> room;
 };
 
@@ -103,8 +103,8 @@ std::shared_ptr<const hg::policy::PolicySet> load(const std::string& config, cha
   return nullptr;
 }
 
-headgate_outcome outcome(const headgate_ticket& ticket) {
-  switch (ticket.ticket.verdict.outcome) {
+headgate_outcome outcome(const headgate_decision& decision) {
+  switch (decision.decision.verdict.outcome) {
     case hg::gate::Outcome::off:
       return HEADGATE_OFF;
     case hg::gate::Outcome::admitted:
@@ -170,7 +170,7 @@ headgate_gate* headgate_open(const char* config, char* error, size_t error_size)
   auto gate = std::make_unique<headgate_gate>();
   gate->config = config;
   gate->table = std::move(*table);
-  gate->force = std::make_shared<const headgate_force>(std::move(policies), *gate->table);
+  gate->loaded = std::make_shared<const LoadedPolicies>(std::move(policies), *gate->table);
   return gate.release();
 } catch (const std::bad_alloc&) {
   tell("out of memory", error, error_size);
@@ -180,9 +180,9 @@ headgate_gate* headgate_open(const char* config, char* error, size_t error_size)
 int headgate_reload(headgate_gate* gate, char* error, size_t error_size) try {
   auto policies = load(gate->config, error, error_size);
   if (policies == nullptr) return -1;
-  auto force = std::make_shared<const headgate_force>(std::move(policies), *gate->table);
+  auto loaded = std::make_shared<const LoadedPolicies>(std::move(policies), *gate->table);
   const std::lock_guard lock(gate->mutex);
-  gate->force = std::move(force);
+  gate->loaded = std::move(loaded);
   return 0;
 } catch (const std::bad_alloc&) {
   tell("out of memory", error, error_size);
@@ -191,11 +191,11 @@ int headgate_reload(headgate_gate* gate, char* error, size_t error_size) try {
 
 void headgate_close(headgate_gate* gate) { delete gate; }
 
-headgate_ticket* headgate_ticket_new(void) { return new (std::nothrow) headgate_ticket; }
+headgate_decision* headgate_decision_new(void) { return new (std::nothrow) headgate_decision; }
 
-void headgate_ticket_free(headgate_ticket* ticket) { delete ticket; }
+void headgate_decision_free(headgate_decision* decision) { delete decision; }
 
-headgate_outcome headgate_decide(headgate_gate* gate, headgate_ticket* ticket,
+headgate_outcome headgate_decide(headgate_gate* gate, headgate_decision* decision,
                                  const headgate_check* checks, size_t count, headgate_op op,
                                  headgate_result* results) {
   std::array<hg::gate::Check, hg::policy::policies_max> asked;
@@ -203,17 +203,17 @@ headgate_outcome headgate_decide(headgate_gate* gate, headgate_ticket* ticket,
   for (std::size_t i = 0; i < count; ++i) {
     asked[i] = {checks[i].policy, view(checks[i].key, checks[i].key_size), checks[i].cost};
   }
-  ticket->force = gate->in_force();
-  const auto fault = ticket->force->gate.decide(std::span(asked).first(count), op_of(op),
-                                                gate->table->now(), ticket->ticket);
+  decision->loaded = gate->in_force();
+  const auto fault = decision->loaded->gate.decide(std::span(asked).first(count), op_of(op),
+                                                   gate->table->now(), decision->decision);
   if (fault) return outcome(*fault);
   for (std::size_t i = 0; i < count && results != nullptr; ++i) {
-    results[i] = result(ticket->ticket.results[i]);
+    results[i] = result(decision->decision.results[i]);
   }
-  return outcome(*ticket);
+  return outcome(*decision);
 }
 
-headgate_outcome headgate_admit(headgate_gate* gate, headgate_ticket* ticket,
+headgate_outcome headgate_admit(headgate_gate* gate, headgate_decision* decision,
                                 const headgate_request* request) {
   const Headers headers(request->header, request->context);
   hg::policy::Request asked;
@@ -227,27 +227,28 @@ headgate_outcome headgate_admit(headgate_gate* gate, headgate_ticket* ticket,
     asked.peer = hg::policy::Address::parse(request->peer);
     if (!asked.peer) return HEADGATE_BAD_ADDRESS;
   }
-  ticket->force = gate->in_force();
-  ticket->force->gate.admit(asked, std::nullopt, hg::gate::DryRun::no, ticket->ticket);
-  return outcome(*ticket);
+  decision->loaded = gate->in_force();
+  decision->loaded->gate.admit(asked, std::nullopt, hg::gate::DryRun::no, decision->decision);
+  return outcome(*decision);
 }
 
-void headgate_settle(headgate_gate* gate, headgate_ticket* ticket, unsigned status,
+void headgate_settle(headgate_gate* gate, headgate_decision* decision, unsigned status,
                      uint64_t body_bytes, headgate_header header, void* context) {
-  if (ticket->force == nullptr) return;
+  if (decision->loaded == nullptr) return;
   const Headers headers(header, context);
-  ticket->force->gate.settle(ticket->ticket.verdict.dues, ticket->ticket.now,
-                             {status, body_bytes, header == nullptr ? nullptr : &headers},
-                             gate->table->now());
-  ticket->ticket.verdict.dues = {};
+  decision->loaded->gate.settle(decision->decision.verdict.dues, decision->decision.now,
+                                {status, body_bytes, header == nullptr ? nullptr : &headers},
+                                gate->table->now());
+  decision->decision.verdict.dues = {};
 }
 
-void headgate_fields(const headgate_ticket* ticket, headgate_add add, void* context) {
-  if (ticket->force == nullptr) return;
-  const hg::gate::Verdict& verdict = ticket->ticket.verdict;
-  // The room is the ticket's, and nobody else uses it: only its place is const.
-  hg::Writer out(const_cast<headgate_ticket*>(ticket)->room);
-  for (const hg::gate::Line& line : ticket->force->gate.report().write(verdict.items, out)) {
+void headgate_fields(const headgate_decision* decision, headgate_add add, void* context) {
+  if (decision->loaded == nullptr) return;
+  const hg::gate::Verdict& verdict = decision->decision.verdict;
+  // The room is the decision's, and nobody else uses it: only its place is const.
+  hg::Writer out(const_cast<headgate_decision*>(decision)->room);
+  for (const hg::gate::Line& line :
+       decision->loaded->gate.field_writer().write(verdict.items, out)) {
     add(context, line.name.data(), line.name.size(), line.value.data(), line.value.size());
   }
   if (verdict.outcome != hg::gate::Outcome::denied || !verdict.retry_after) return;
@@ -259,20 +260,22 @@ void headgate_fields(const headgate_ticket* ticket, headgate_add add, void* cont
       static_cast<std::size_t>(end - digits.data()));
 }
 
-unsigned headgate_status(const headgate_ticket* ticket) { return ticket->ticket.verdict.status(); }
+unsigned headgate_status(const headgate_decision* decision) {
+  return decision->decision.verdict.status();
+}
 
-int64_t headgate_retry_after(const headgate_ticket* ticket) {
-  const auto& wait = ticket->ticket.verdict.retry_after;
+int64_t headgate_retry_after(const headgate_decision* decision) {
+  const auto& wait = decision->decision.verdict.retry_after;
   return wait ? static_cast<std::int64_t>(*wait) : -1;
 }
 
-size_t headgate_problem(const headgate_ticket* ticket, char* text, size_t size) {
-  if (ticket->force == nullptr) return 0;
-  const hg::gate::Gate& gate = ticket->force->gate;
+size_t headgate_problem(const headgate_decision* decision, char* text, size_t size) {
+  if (decision->loaded == nullptr) return 0;
+  const hg::gate::Gate& gate = decision->loaded->gate;
   if (!gate.policies().settings().problem_details ||
-      ticket->ticket.verdict.outcome != hg::gate::Outcome::denied) {
+      decision->decision.verdict.outcome != hg::gate::Outcome::denied) {
     return 0;
   }
   hg::Writer out({text, size});
-  return gate.report().write_problem(ticket->ticket.verdict, out) ? out.text().size() : 0;
+  return gate.field_writer().write_problem(decision->decision.verdict, out) ? out.text().size() : 0;
 }

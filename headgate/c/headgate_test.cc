@@ -22,7 +22,7 @@ class HeadgateC : public testing::Test {
     config = directory_ / "headgate.yaml";
   }
   ~HeadgateC() override {
-    headgate_ticket_free(ticket);
+    headgate_decision_free(decision);
     headgate_close(gate);
     std::filesystem::remove_all(directory_);
   }
@@ -38,12 +38,12 @@ class HeadgateC : public testing::Test {
   headgate_outcome decide(const char* policy, std::uint64_t cost = 1,
                           headgate_op op = HEADGATE_SPEND) {
     const headgate_check check{policy, "alice", 5, cost};
-    return headgate_decide(gate, ticket, &check, 1, op, &result);
+    return headgate_decide(gate, decision, &check, 1, op, &result);
   }
   std::map<std::string, std::string> fields() const {
     std::map<std::string, std::string> all;
     headgate_fields(
-        ticket,
+        decision,
         [](void* context, const char* name, std::size_t name_size, const char* value,
            std::size_t value_size) {
           (*static_cast<std::map<std::string, std::string>*>(
@@ -54,13 +54,13 @@ class HeadgateC : public testing::Test {
   }
   std::string problem() const {
     char text[512];
-    return {text, headgate_problem(ticket, text, sizeof text)};
+    return {text, headgate_problem(decision, text, sizeof text)};
   }
 
   std::string config;
   char words[256] = "";
   headgate_gate* gate = nullptr;
-  headgate_ticket* ticket = headgate_ticket_new();
+  headgate_decision* decision = headgate_decision_new();
   headgate_result result{};
 
  private:
@@ -80,15 +80,15 @@ TEST_F(HeadgateC, DecidesAndSaysSoInTheFields) {
   EXPECT_EQ(problem(), "") << "nothing was denied";
   EXPECT_EQ(decide("burst", 2), HEADGATE_DENIED);
   EXPECT_GT(result.wait_ns, 29'000'000'000);
-  EXPECT_EQ(headgate_status(ticket), 429u);
-  EXPECT_EQ(headgate_retry_after(ticket), 30);
+  EXPECT_EQ(headgate_status(decision), 429u);
+  EXPECT_EQ(headgate_retry_after(decision), 30);
   EXPECT_EQ(fields().at("Retry-After"), "30");
   EXPECT_THAT(problem(), HasSubstr(R"("violated-policies":["burst"])"));
   char small[8];
-  EXPECT_EQ(headgate_problem(ticket, small, sizeof small), 0u) << "does not fit";
+  EXPECT_EQ(headgate_problem(decision, small, sizeof small), 0u) << "does not fit";
   EXPECT_EQ(decide("burst", 3), HEADGATE_DENIED);
   EXPECT_EQ(result.wait_ns, -1) << "more than the quota";
-  EXPECT_EQ(headgate_retry_after(ticket), -1);
+  EXPECT_EQ(headgate_retry_after(decision), -1);
   EXPECT_EQ(decide("burst", 1, HEADGATE_REFUND), HEADGATE_ADMITTED);
   EXPECT_EQ(decide("burst", 2, HEADGATE_PEEK), HEADGATE_ADMITTED);
 }
@@ -116,7 +116,7 @@ TEST_F(HeadgateC, JudgesRequests) {
     request.body_bytes = -1;
     request.header = &Call::header;
     request.context = &call;
-    return headgate_admit(gate, ticket, &request);
+    return headgate_admit(gate, decision, &request);
   };
   EXPECT_EQ(ask("a", "/v1/x"), HEADGATE_ADMITTED);
   EXPECT_EQ(ask("a", "/v1/y"), HEADGATE_DENIED);
@@ -124,21 +124,21 @@ TEST_F(HeadgateC, JudgesRequests) {
   EXPECT_EQ(ask("a", "/other"), HEADGATE_OFF);
   headgate_request request{};
   request.peer = "nowhere";
-  EXPECT_EQ(headgate_admit(gate, ticket, &request), HEADGATE_BAD_ADDRESS);
+  EXPECT_EQ(headgate_admit(gate, decision, &request), HEADGATE_BAD_ADDRESS);
 }
 
 TEST_F(HeadgateC, SettlesOnce) {
   open("  - {name: slots, quota: 1, algorithm: concurrency, key: []}\n");
   headgate_request request{};
   request.body_bytes = -1;
-  EXPECT_EQ(headgate_admit(gate, ticket, &request), HEADGATE_ADMITTED);
-  headgate_ticket* other = headgate_ticket_new();
+  EXPECT_EQ(headgate_admit(gate, decision, &request), HEADGATE_ADMITTED);
+  headgate_decision* other = headgate_decision_new();
   EXPECT_EQ(headgate_admit(gate, other, &request), HEADGATE_DENIED);
-  headgate_settle(gate, ticket, 200, 0, nullptr, nullptr);
+  headgate_settle(gate, decision, 200, 0, nullptr, nullptr);
   EXPECT_EQ(headgate_admit(gate, other, &request), HEADGATE_ADMITTED);
-  headgate_settle(gate, ticket, 200, 0, nullptr, nullptr);  // has nothing left to release
-  EXPECT_EQ(headgate_admit(gate, ticket, &request), HEADGATE_DENIED);
-  headgate_ticket_free(other);
+  headgate_settle(gate, decision, 200, 0, nullptr, nullptr);  // has nothing left to release
+  EXPECT_EQ(headgate_admit(gate, decision, &request), HEADGATE_DENIED);
+  headgate_decision_free(other);
 }
 
 TEST_F(HeadgateC, AReloadKeepsTheStateAndARefusedOneChangesNothing) {
@@ -157,11 +157,11 @@ TEST_F(HeadgateC, AReloadKeepsTheStateAndARefusedOneChangesNothing) {
 TEST_F(HeadgateC, ATicketIsFinishedByThePoliciesThatItBeganWith) {
   open("  - {name: slots, quota: 1, algorithm: concurrency, key: []}\n");
   headgate_request request{};
-  EXPECT_EQ(headgate_admit(gate, ticket, &request), HEADGATE_ADMITTED);
+  EXPECT_EQ(headgate_admit(gate, decision, &request), HEADGATE_ADMITTED);
   write("  - {name: other, quota: 1, window: 60s}\n");
   EXPECT_EQ(headgate_reload(gate, words, sizeof words), 0) << words;
   EXPECT_EQ(fields().count("RateLimit"), 1u);
-  headgate_settle(gate, ticket, 200, 0, nullptr, nullptr);
+  headgate_settle(gate, decision, 200, 0, nullptr, nullptr);
 }
 
 TEST_F(HeadgateC, SaysWhatIsWrong) {
@@ -176,7 +176,8 @@ TEST_F(HeadgateC, SaysWhatIsWrong) {
   EXPECT_EQ(decide("brust"), HEADGATE_UNKNOWN_POLICY);
   EXPECT_TRUE(fields().empty()) << "nothing was decided";
   const headgate_check twice[2] = {{"burst", "a", 1, 1}, {"burst", "a", 1, 1}};
-  EXPECT_EQ(headgate_decide(gate, ticket, twice, 2, HEADGATE_SPEND, nullptr), HEADGATE_ASKED_TWICE);
+  EXPECT_EQ(headgate_decide(gate, decision, twice, 2, HEADGATE_SPEND, nullptr),
+            HEADGATE_ASKED_TWICE);
   EXPECT_STRNE(headgate_version(), "");
 }
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "headgate/policy/algorithm.h"
-#include "headgate/policy/envoy_limit.h"
+#include "headgate/policy/envoy/limit.h"
 
 namespace headgate::cli {
 namespace {

@@ -13,12 +13,12 @@
 
 #include "headgate/cli/check.h"
 #include "headgate/cli/exit_status.h"
-#include "headgate/cli/explain.h"
-#include "headgate/cli/fetch.h"
-#include "headgate/cli/gateway.h"
+#include "headgate/cli/explain/explain.h"
+#include "headgate/cli/fetch/fetch.h"
+#include "headgate/cli/gateway/gateway.h"
 #include "headgate/cli/serve.h"
-#include "headgate/cli/simulate.h"
-#include "headgate/cli/top.h"
+#include "headgate/cli/simulate/simulate.h"
+#include "headgate/cli/top/top.h"
 
 namespace headgate::cli {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <iostream>
 
-#include "headgate/policy/load.h"
+#include "headgate/policy/file/load.h"
 
 namespace headgate::cli {
 

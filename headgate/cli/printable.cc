@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "headgate/field/sf_write.h"
+#include "headgate/field/sf/write.h"
 
 namespace headgate::cli {
 namespace {

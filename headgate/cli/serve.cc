@@ -10,11 +10,11 @@
 #include "headgate/cli/exit_status.h"
 #include "headgate/cli/token_file.h"
 #include "headgate/net/endpoint.h"
-#include "headgate/server/envoy_json.h"
-#include "headgate/server/grpc_door.h"
-#include "headgate/server/http_door.h"
+#include "headgate/server/envoy/grpc_door.h"
+#include "headgate/server/envoy/json.h"
+#include "headgate/server/http/door.h"
 #include "headgate/server/log.h"
-#include "headgate/server/resp_door.h"
+#include "headgate/server/resp/door.h"
 #include "headgate/server/server.h"
 
 namespace headgate::cli {

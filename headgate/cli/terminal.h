@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "headgate/cli/top_view.h"
+#include "headgate/cli/top/view.h"
 
 namespace headgate::cli {
 

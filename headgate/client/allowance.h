@@ -11,7 +11,7 @@
 #include "headgate/client/options.h"
 #include "headgate/client/pace.h"
 #include "headgate/client/request.h"
-#include "headgate/field/member.h"
+#include "headgate/field/read/member.h"
 
 namespace headgate::client {
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "headgate/client/pacer.h"
-#include "headgate/limit/key_state.h"
+#include "headgate/limit/testing/key_state.h"
 
 namespace headgate::client {
 namespace {

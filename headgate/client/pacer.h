@@ -28,7 +28,7 @@
 #include "headgate/client/pace.h"
 #include "headgate/client/request.h"
 #include "headgate/client/slots.h"
-#include "headgate/field/response.h"
+#include "headgate/field/read/response.h"
 
 namespace headgate::client {
 
@@ -73,7 +73,7 @@ class Pacer {
 
   // How many requests the caller has still to begin; 0, as in the beginning: it does not know.
   // What is left for all of them is not spread out.
-  void expect(std::uint64_t rest) noexcept { rest_ = rest; }
+  void set_backlog(std::uint64_t rest) noexcept { rest_ = rest; }
 
   [[nodiscard]] std::optional<Standing> standing(Instant now) const noexcept;
   [[nodiscard]] const Traffic& traffic() const noexcept { return traffic_; }

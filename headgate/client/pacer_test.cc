@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "headgate/base/allocations.h"
+#include "headgate/base/testing/allocations.h"
 
 namespace headgate::client {
 namespace {
@@ -374,9 +374,9 @@ TEST_F(PacerTest, ARedirectHoldsUpNoLongerThanItsFieldsSay) {
 TEST_F(PacerTest, WhatIsLeftForAllIsNotSpread) {
   warm_up({{"RateLimit", R"("p";r=12;t=5)"}});
   EXPECT_GT(wait(), 0);
-  pacer().expect(12);
+  pacer().set_backlog(12);
   EXPECT_EQ(burst(), 12U);
-  pacer().expect(13);
+  pacer().set_backlog(13);
   EXPECT_FALSE(may_go());
 }
 

@@ -10,10 +10,10 @@
 #include "headgate/base/writer.h"
 #include "headgate/field/closest.h"
 #include "headgate/field/draft_07.h"
+#include "headgate/field/limit_fields.h"
 #include "headgate/field/quota_policy.h"
 #include "headgate/field/ratelimit.h"
-#include "headgate/field/sf_serialise.h"
-#include "headgate/field/trio.h"
+#include "headgate/field/sf/serialise.h"
 
 namespace headgate::field {
 namespace {
@@ -111,11 +111,11 @@ Older older(std::span<const Announcement> announcements, PolicyPart part) {
   return told;
 }
 
-void add_trio(std::vector<FieldLine>& lines, const Trio& names, std::string limit,
-              const Member& told) {
+void add_limit_fields(std::vector<FieldLine>& lines, const LimitFields& names, std::string limit,
+                      const Member& told) {
   lines.push_back({names.limit, std::move(limit)});
   lines.push_back({names.remaining, decimal(*told.r)});
-  if (told.t) lines.push_back({names.reset, decimal(std::min(*told.t, trio_reset_max))});
+  if (told.t) lines.push_back({names.reset, decimal(std::min(*told.t, limit_fields_reset_max))});
 }
 
 }  // namespace
@@ -128,19 +128,19 @@ Result<std::vector<FieldLine>, sf::Error> announce(std::span<const Announcement>
   std::vector<FieldLine> lines;
   if (limit == nullptr) return lines;
   if (form == Form::x_ratelimit) {
-    add_trio(lines, x_trio, decimal(*limit->q), *limit);
+    add_limit_fields(lines, x_limit_fields, decimal(*limit->q), *limit);
     return lines;
   }
   if (!limit->t) return lines;
   if (form == Form::draft_03) {
     std::string all = decimal(*limit->q);
     if (!policies.empty()) (all += member_separator) += policies;
-    add_trio(lines, draft_trio, std::move(all), *limit);
+    add_limit_fields(lines, draft_limit_fields, std::move(all), *limit);
     return lines;
   }
   if (!policies.empty()) lines.push_back({policy_name, policies});
   if (form == Form::draft_06) {
-    add_trio(lines, draft_trio, decimal(*limit->q), *limit);
+    add_limit_fields(lines, draft_limit_fields, decimal(*limit->q), *limit);
   } else {
     std::string value;
     add_item(value, [told = limit](Writer& out) {

@@ -1,5 +1,5 @@
 // The fields of a response from its members, in any form and with vendor parameters: the general
-// way, which allocates. Doors use gate/report.h.
+// way, which allocates. Doors use gate/field_writer.h.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 #include "headgate/base/result.h"
 #include "headgate/field/form.h"
-#include "headgate/field/member.h"
-#include "headgate/field/sf_value.h"
+#include "headgate/field/read/member.h"
+#include "headgate/field/sf/value.h"
 
 namespace headgate::field {
 

@@ -14,11 +14,11 @@
 #include <string>
 
 #include "headgate/base/instant.h"
-#include "headgate/base/source_tree.h"
+#include "headgate/base/testing/source_tree.h"
 #include "headgate/field/closest.h"
 #include "headgate/field/ratelimit.h"
-#include "headgate/field/response.h"
-#include "headgate/field/sf_parse.h"
+#include "headgate/field/read/response.h"
+#include "headgate/field/sf/parse.h"
 
 namespace headgate::field {
 namespace {
@@ -156,7 +156,7 @@ Announcement limit(std::uint64_t q, std::uint64_t w, std::uint64_t r,
   return a;
 }
 
-// express-rate-limit's `draft-6`, which no vector has: policies apart, and the trio.
+// express-rate-limit's `draft-6`, which no vector has: policies apart, and the limit_fields.
 TEST(Announce, Draft06HasThePoliciesInAFieldOfTheirOwn) {
   const Announcement limits[] = {limit(1000, 3600, 650, 1800), limit(5000, 86400, 100, 36000)};
   using Lines = std::vector<FieldLine>;

@@ -2,17 +2,19 @@
 
 #include <algorithm>
 
+#include "headgate/field/limit_fields.h"
 #include "headgate/field/ratelimit.h"
-#include "headgate/field/trio.h"
 
 namespace headgate::field {
 namespace {
 
 constexpr std::string_view two[] = {policy_name, ratelimit_name};
-constexpr std::string_view four[] = {policy_name, draft_trio.limit, draft_trio.remaining,
-                                     draft_trio.reset};
-constexpr std::string_view three[] = {draft_trio.limit, draft_trio.remaining, draft_trio.reset};
-constexpr std::string_view x[] = {x_trio.limit, x_trio.remaining, x_trio.reset};
+constexpr std::string_view four[] = {policy_name, draft_limit_fields.limit,
+                                     draft_limit_fields.remaining, draft_limit_fields.reset};
+constexpr std::string_view three[] = {draft_limit_fields.limit, draft_limit_fields.remaining,
+                                      draft_limit_fields.reset};
+constexpr std::string_view x[] = {x_limit_fields.limit, x_limit_fields.remaining,
+                                  x_limit_fields.reset};
 static_assert(fields_max == std::size(two) + std::size(three) + std::size(x));
 
 }  // namespace

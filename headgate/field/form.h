@@ -12,9 +12,9 @@ namespace headgate::field {
 enum class Form : std::uint8_t {
   ratelimit,    // RateLimit and RateLimit-Policy, Lists of every policy (ratelimit.h)
   draft_07,     // RateLimit as a Dictionary (draft_07.h), RateLimit-Policy of numbers
-  draft_06,     // a trio (trio.h), and RateLimit-Policy of numbers
-  draft_03,     // a trio, the policies in RateLimit-Limit
-  x_ratelimit,  // the trio as most servers have it, with X- before its names
+  draft_06,     // a limit_fields (limit_fields.h), and RateLimit-Policy of numbers
+  draft_03,     // a limit_fields, the policies in RateLimit-Limit
+  x_ratelimit,  // the limit_fields as most servers have it, with X- before its names
 };
 
 // The most fields that forms without a name in common have together.

@@ -4,7 +4,7 @@
 #include <new>
 #include <utility>
 
-#include "headgate/field/member_reader.h"
+#include "headgate/field/read/member_reader.h"
 
 namespace headgate::field {
 namespace {
@@ -74,9 +74,9 @@ bool Upstream::leaves(Form form) const noexcept {
     case Form::draft_07:
       return both_free;
     case Form::draft_06:
-      return both_free && !older_.trio;
+      return both_free && !older_.limit_fields;
     case Form::draft_03:
-      return !older_.trio;
+      return !older_.limit_fields;
     case Form::x_ratelimit:
       return !older_.x_ratelimit;
   }

@@ -32,7 +32,7 @@ enum class Treatment : std::uint8_t {
 
 // Whether upstream sent fields of the older forms' names (family.h).
 struct OlderFields {
-  bool trio = false;
+  bool limit_fields = false;
   bool x_ratelimit = false;
 };
 

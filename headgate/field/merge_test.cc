@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "headgate/base/source_tree.h"
+#include "headgate/base/testing/source_tree.h"
 #include "headgate/field/ratelimit.h"
-#include "headgate/field/sf_parse.h"
+#include "headgate/field/sf/parse.h"
 
 namespace headgate::field {
 namespace {

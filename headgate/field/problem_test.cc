@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "headgate/base/source_tree.h"
+#include "headgate/base/testing/source_tree.h"
 #include "headgate/field/retry_after.h"
 
 namespace headgate::field {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "headgate/base/instant.h"
-#include "headgate/field/sf_write.h"
+#include "headgate/field/sf/write.h"
 
 namespace headgate::field {
 namespace {

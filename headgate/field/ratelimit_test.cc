@@ -8,12 +8,12 @@
 #include <array>
 #include <string>
 
-#include "headgate/base/allocations.h"
 #include "headgate/base/instant.h"
+#include "headgate/base/testing/allocations.h"
 #include "headgate/field/accept.h"
-#include "headgate/field/http_date.h"
-#include "headgate/field/member_reader.h"
+#include "headgate/field/date/http_date.h"
 #include "headgate/field/problem.h"
+#include "headgate/field/read/member_reader.h"
 #include "headgate/field/retry_after.h"
 
 namespace headgate::field {

@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "headgate/base/instant.h"
-#include "headgate/field/go_duration.h"
-#include "headgate/field/http_date.h"
-#include "headgate/field/iso_date.h"
-#include "headgate/field/plain_number.h"
+#include "headgate/field/date/go_duration.h"
+#include "headgate/field/date/http_date.h"
+#include "headgate/field/date/iso_date.h"
+#include "headgate/field/read/plain_number.h"
 #include "headgate/field/whitespace.h"
 
 namespace headgate::field {

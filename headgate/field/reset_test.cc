@@ -5,9 +5,9 @@
 #include <string>
 
 #include "headgate/base/instant.h"
-#include "headgate/field/go_duration.h"
-#include "headgate/field/iso_date.h"
-#include "headgate/field/plain_number.h"
+#include "headgate/field/date/go_duration.h"
+#include "headgate/field/date/iso_date.h"
+#include "headgate/field/read/plain_number.h"
 
 namespace headgate::field {
 namespace {

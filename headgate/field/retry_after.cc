@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "headgate/base/instant.h"
-#include "headgate/field/http_date.h"
+#include "headgate/field/date/http_date.h"
 #include "headgate/field/whitespace.h"
 
 namespace headgate::field {

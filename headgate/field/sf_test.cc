@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <string>
 
-#include "headgate/field/sf_chars.h"
-#include "headgate/field/sf_parse.h"
-#include "headgate/field/sf_reader.h"
-#include "headgate/field/sf_serialise.h"
+#include "headgate/field/sf/chars.h"
+#include "headgate/field/sf/parse.h"
+#include "headgate/field/sf/reader.h"
+#include "headgate/field/sf/serialise.h"
 #include "headgate/field/utf8.h"
 
 namespace headgate::field::sf {

@@ -1,6 +1,6 @@
 // Reading is linear, whatever the input: twice as much of it takes about twice as many steps, where
 // something quadratic would take four times as many.
-#include "headgate/field/steps.h"
+#include "headgate/field/testing/steps.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "headgate/field/response.h"
+#include "headgate/field/read/response.h"
 
 namespace headgate::field {
 namespace {

@@ -6,7 +6,7 @@
 #include <new>
 
 #include "headgate/gate/gate.h"
-#include "headgate/policy/envoy_limit.h"
+#include "headgate/policy/envoy/limit.h"
 
 namespace headgate::gate {
 namespace {
@@ -35,33 +35,33 @@ bool is_told(const policy::Grant& grant) noexcept {
 }  // namespace
 
 void Gate::admit(const policy::Request& request, std::optional<Instant> now, DryRun dry_run,
-                 Ticket& ticket, store::Completion done) const noexcept {
-  if (!expect(request, now, dry_run, ticket)) return done.call(done.context);
-  admit(ticket, done);
+                 DecisionContext& context, store::Completion done) const noexcept {
+  if (!prefetch(request, now, dry_run, context)) return done.call(done.context);
+  admit(context, done);
 }
 
-bool Gate::expect(const policy::Request& request, std::optional<Instant> now, DryRun dry_run,
-                  Ticket& ticket) const noexcept {
-  ticket.verdict = {};
-  ticket.gate = this;
-  ticket.moment = now;
-  const std::span<const policy::Match> matches = match(*policies_, request, ticket.scratch);
-  ticket.matched = matches.size();
+bool Gate::prefetch(const policy::Request& request, std::optional<Instant> now, DryRun dry_run,
+                    DecisionContext& context) const noexcept {
+  context.verdict = {};
+  context.gate = this;
+  context.moment = now;
+  const std::span<const policy::Match> matches = match(*policies_, request, context.scratch);
+  context.matched = matches.size();
   if (matches.empty()) return false;
-  charge(matches, dry_run, limit::Op::spend, ticket);
+  charge(matches, dry_run, limit::Op::spend, context);
   return true;
 }
 
-void Gate::admit(Ticket& ticket, store::Completion done) const noexcept {
-  ticket.done = done;
-  store_.take(std::span(ticket.bundles).first(ticket.asked), ticket.moment,
-              {[](void* context) noexcept { merge(*static_cast<Ticket*>(context)); }, &ticket});
+void Gate::admit(DecisionContext& context, store::Completion done) const noexcept {
+  context.done = done;
+  store_.take(std::span(context.bundles).first(context.asked), context.moment,
+              {[](void* of) noexcept { merge(*static_cast<DecisionContext*>(of)); }, &context});
 }
 
 // Makes the bundles: enforced policies all or none, each shadow policy as if alone.
 void Gate::charge(std::span<const policy::Match> matches, DryRun dry_run, limit::Op op,
-                  Ticket& ticket) const noexcept {
-  ticket.op = op;
+                  DecisionContext& context) const noexcept {
+  context.op = op;
   const auto enforced = [&](const policy::Match& match) {
     return dry_run == DryRun::no && match.enforced();
   };
@@ -69,40 +69,40 @@ void Gate::charge(std::span<const policy::Match> matches, DryRun dry_run, limit:
   const auto charge = [&](std::size_t match) {
     const policy::Match& m = matches[match];
     const bool late = op == limit::Op::spend && m.policy->is_late();
-    ticket.charges[charges] = {&m.grant->law, m.key, late ? 1 : m.cost,
-                               late ? limit::Op::peek : op};
-    ticket.match_of[charges++] = static_cast<std::uint8_t>(match);
+    context.charges[charges] = {&m.grant->law, m.key, late ? 1 : m.cost,
+                                late ? limit::Op::peek : op};
+    context.match_of[charges++] = static_cast<std::uint8_t>(match);
   };
   for (std::size_t i = 0; i < matches.size(); ++i) {
     if (enforced(matches[i])) charge(i);
   }
-  ticket.enforced = charges;
+  context.enforced = charges;
   for (std::size_t i = 0; i < matches.size(); ++i) {
     if (!enforced(matches[i])) charge(i);
   }
-  store_.expect(std::span(ticket.charges).first(charges));
-  ticket.asked = 0;
+  store_.prefetch(std::span(context.charges).first(charges));
+  context.asked = 0;
   const auto bundle = [&](std::size_t from, std::size_t count) {
-    ticket.bundles[ticket.asked++] = {std::span(ticket.charges).subspan(from, count),
-                                      std::span(ticket.decisions).subspan(from, count)};
+    context.bundles[context.asked++] = {std::span(context.charges).subspan(from, count),
+                                        std::span(context.decisions).subspan(from, count)};
   };
-  if (ticket.enforced > 0) bundle(0, ticket.enforced);
-  for (std::size_t i = ticket.enforced; i < charges; ++i) bundle(i, 1);
+  if (context.enforced > 0) bundle(0, context.enforced);
+  for (std::size_t i = context.enforced; i < charges; ++i) bundle(i, 1);
 }
 
-void Gate::merge(Ticket& ticket) noexcept {
-  ticket.now = *ticket.moment;
-  ticket.gate->conclude(ticket);
-  ticket.done.call(ticket.done.context);
+void Gate::merge(DecisionContext& context) noexcept {
+  context.now = *context.moment;
+  context.gate->conclude(context);
+  context.done.call(context.done.context);
 }
 
-void Gate::conclude(Ticket& ticket) const noexcept {
-  Verdict& verdict = ticket.verdict;
+void Gate::conclude(DecisionContext& context) const noexcept {
+  Verdict& verdict = context.verdict;
   const limit::Decision* strictest = nullptr;
-  for (std::size_t i = 0; i < ticket.matched; ++i) {
-    const limit::Decision& decision = ticket.decisions[i];
-    const policy::Policy& policy = *ticket.scratch.matches[ticket.match_of[i]].policy;
-    const bool enforced = i < ticket.enforced;  // they come first
+  for (std::size_t i = 0; i < context.matched; ++i) {
+    const limit::Decision& decision = context.decisions[i];
+    const policy::Policy& policy = *context.scratch.matches[context.match_of[i]].policy;
+    const bool enforced = i < context.enforced;  // they come first
     if (enforced) {
       verdict.remaining =
           std::min(verdict.remaining.value_or(decision.remaining), decision.remaining);
@@ -118,56 +118,57 @@ void Gate::conclude(Ticket& ticket) const noexcept {
   verdict.outcome = verdict.violated.any()          ? Outcome::denied
                     : verdict.shadow_violated.any() ? Outcome::shadow_denied
                                                     : Outcome::admitted;
-  if (settled_.any()) list_dues(ticket);
+  if (settled_.any()) list_dues(context);
   std::uint64_t extra = 0;
   if (verdict.violated.any() && strictest->wait != limit::Decision::never) {
-    extra = jitter(strictest->wait, ticket);
+    extra = jitter(strictest->wait, context);
     verdict.retry_after = std::min(strictest->retry_after() + extra, field_integer_max);
   }
-  itemise(ticket, extra);
-  count(ticket);
+  itemise(context, extra);
+  count(context);
 }
 
 // Fills verdict.dues: what was charged and may yet be settled.
-void Gate::list_dues(Ticket& ticket) const noexcept {
+void Gate::list_dues(DecisionContext& context) const noexcept {
   std::size_t dues = 0;
-  for (std::size_t i = 0; i < ticket.matched; ++i) {
-    const policy::Match& match = ticket.scratch.matches[ticket.match_of[i]];
+  for (std::size_t i = 0; i < context.matched; ++i) {
+    const policy::Match& match = context.scratch.matches[context.match_of[i]];
     if (!settled_.test(match.policy->index)) continue;
     const bool charged =
-        i < ticket.enforced ? ticket.verdict.violated.none() : ticket.decisions[i].admitted;
-    if (charged) ticket.dues[dues++] = {match.policy, match.grant, match.key, match.cost};
+        i < context.enforced ? context.verdict.violated.none() : context.decisions[i].admitted;
+    if (charged) context.dues[dues++] = {match.policy, match.grant, match.key, match.cost};
   }
-  ticket.verdict.dues = std::span(ticket.dues).first(dues);
+  context.verdict.dues = std::span(context.dues).first(dues);
 }
 
 // Fills verdict.items: what the fields are to say, in file order.
-void Gate::itemise(Ticket& ticket, std::uint64_t extra) const noexcept {
+void Gate::itemise(DecisionContext& context, std::uint64_t extra) const noexcept {
   const policy::Settings& settings = policies_->settings();
   if (settings.fields.empty()) return;
-  const bool denied = ticket.verdict.outcome == Outcome::denied;
+  const bool denied = context.verdict.outcome == Outcome::denied;
   if (settings.report_when == policy::ReportWhen::denied && !denied) return;
 
   bool below = false;
   std::size_t count = 0;
-  for (std::size_t i = 0; i < ticket.enforced; ++i) {
-    const limit::Decision& decision = ticket.decisions[i];
-    const policy::Grant& grant = *ticket.scratch.matches[ticket.match_of[i]].grant;
+  for (std::size_t i = 0; i < context.enforced; ++i) {
+    const limit::Decision& decision = context.decisions[i];
+    const policy::Grant& grant = *context.scratch.matches[context.match_of[i]].grant;
     if (!is_told(grant)) continue;
     if (decision.remaining * 100 < grant.quota.units * settings.report_below_percent) below = true;
-    Item& item = ticket.items[count++] = this->item(ticket, i);
+    Item& item = context.items[count++] = this->item(context, i);
     if (item.denied && item.reset != limit::Decision::no_reset) item.reset += extra;
   }
   if (settings.report_when == policy::ReportWhen::below && !denied && !below) return;
 
-  std::span<Item> items = std::span(ticket.items).first(count);
-  if (settings.report == policy::Report::closest) items = items.first(report_.keep_closest(items));
-  ticket.verdict.items = items;
+  std::span<Item> items = std::span(context.items).first(count);
+  if (settings.report == policy::Report::closest)
+    items = items.first(field_writer_.keep_closest(items));
+  context.verdict.items = items;
 }
 
-Item Gate::item(Ticket& ticket, std::size_t charge) const noexcept {
-  const policy::Match& match = ticket.scratch.matches[ticket.match_of[charge]];
-  const limit::Decision& decision = ticket.decisions[charge];
+Item Gate::item(DecisionContext& context, std::size_t charge) const noexcept {
+  const policy::Match& match = context.scratch.matches[context.match_of[charge]];
+  const limit::Decision& decision = context.decisions[charge];
   Item item;
   item.policy = static_cast<std::uint16_t>(match.policy->index);
   item.denied = !decision.admitted;
@@ -179,7 +180,7 @@ Item Gate::item(Ticket& ticket, std::size_t charge) const noexcept {
       break;
     case policy::PartitionKey::opaque: {
       const Hash128 hash = opaque(match.key);
-      std::array<char, 16>& pk = ticket.opaque_pks[charge];
+      std::array<char, 16>& pk = context.opaque_pks[charge];
       pk = std::bit_cast<std::array<char, 16>>(hash);
       item.pk = {pk.data(), pk.size()};
       break;
@@ -193,10 +194,10 @@ Item Gate::item(Ticket& ticket, std::size_t charge) const noexcept {
 
 // Seconds to add to a wait, at random between none and the configured part of it. The same wait at
 // the same instant gets the same, so that nothing is to be gained by asking in parallel.
-std::uint64_t Gate::jitter(Nanos wait, const Ticket& ticket) const noexcept {
+std::uint64_t Gate::jitter(Nanos wait, const DecisionContext& context) const noexcept {
   const unsigned percent = policies_->settings().jitter_percent;
   if (percent == 0) return 0;
-  const auto moment = std::bit_cast<std::array<char, sizeof(Instant)>>(ticket.now);
+  const auto moment = std::bit_cast<std::array<char, sizeof(Instant)>>(context.now);
   const std::uint64_t random =
       public_hash(pk_secret_, std::string_view(moment.data(), moment.size())).lo;
   const Nanos most = wait / 100 * percent;
@@ -205,24 +206,24 @@ std::uint64_t Gate::jitter(Nanos wait, const Ticket& ticket) const noexcept {
   return ceil_seconds(wait + extra) - ceil_seconds(wait);
 }
 
-void Gate::count(const Ticket& ticket) const noexcept {
-  if (counts_.empty() || ticket.op == limit::Op::peek) return;
-  const bool denied = ticket.verdict.outcome == Outcome::denied;
+void Gate::count(const DecisionContext& context) const noexcept {
+  if (counts_.empty() || context.op == limit::Op::peek) return;
+  const bool denied = context.verdict.outcome == Outcome::denied;
   const auto add = [](std::atomic<std::uint64_t>& counter) {
     counter.fetch_add(1, std::memory_order_relaxed);
   };
-  const std::span<PolicyCounts> lane = this->lane();
-  for (std::size_t i = 0; i < ticket.matched; ++i) {
-    const policy::Match& match = ticket.scratch.matches[ticket.match_of[i]];
-    PolicyCounts& counts = lane[match.policy->index];
-    if (ticket.charges[i].op == limit::Op::refund) {
+  const std::span<PolicyCounts> shard = this->shard();
+  for (std::size_t i = 0; i < context.matched; ++i) {
+    const policy::Match& match = context.scratch.matches[context.match_of[i]];
+    PolicyCounts& counts = shard[match.policy->index];
+    if (context.charges[i].op == limit::Op::refund) {
       add(counts.refunded);
       continue;
     }
     if (match.cost_defaulted) add(counts.cost_defaulted);
-    if (!ticket.decisions[i].admitted) {
-      add(i < ticket.enforced ? counts.denied : counts.shadow_denied);
-    } else if (i >= ticket.enforced || !denied) {
+    if (!context.decisions[i].admitted) {
+      add(i < context.enforced ? counts.denied : counts.shadow_denied);
+    } else if (i >= context.enforced || !denied) {
       add(counts.admitted);
     }
   }

@@ -20,8 +20,8 @@ void add(PolicyCounts& sum, const PolicyTotals& counts) noexcept {
   sum.cost_defaulted.fetch_add(counts.cost_defaulted, relaxed);
 }
 
-// Beyond, processors share lanes.
-constexpr std::size_t lanes_max = 64;
+// Beyond, processors share shards.
+constexpr std::size_t shards_max = 64;
 
 store::Region share(std::size_t bytes) {
   auto region = store::Region::anonymous(bytes, store::Sharing::processes);
@@ -35,15 +35,15 @@ struct Counters::Generation {
   explicit Generation(std::vector<std::string> policy_names)
       : names(std::move(policy_names)),
         // One more, for there is no mapping of nothing.
-        region(share((names.size() * lanes() + 1) * sizeof(PolicyCounts))) {
+        region(share((names.size() * shards() + 1) * sizeof(PolicyCounts))) {
     auto* first = reinterpret_cast<PolicyCounts*>(region.bytes().data());
-    std::uninitialized_value_construct_n(first, names.size() * lanes());
-    counts = {first, names.size() * lanes()};
+    std::uninitialized_value_construct_n(first, names.size() * shards());
+    counts = {first, names.size() * shards()};
   }
 
-  static std::size_t lanes() noexcept {
+  static std::size_t shards() noexcept {
     static const std::size_t processors =
-        std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, lanes_max);
+        std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, shards_max);
     return processors;
   }
 
@@ -80,7 +80,7 @@ std::shared_ptr<Counters> Counters::open(std::vector<std::string> names,
   return fresh;
 }
 
-std::span<PolicyCounts> Counters::lanes() const noexcept { return generations_.front()->counts; }
+std::span<PolicyCounts> Counters::shards() const noexcept { return generations_.front()->counts; }
 
 PolicyTotals Counters::totals(std::string_view name) const noexcept {
   PolicyTotals sum;

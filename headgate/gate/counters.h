@@ -24,8 +24,8 @@ class Counters {
   [[nodiscard]] static std::shared_ptr<Counters> open(std::vector<std::string> names,
                                                       const std::shared_ptr<Counters>& previous);
 
-  // Lanes as Gate takes them, one a processor, each in the order of the names.
-  [[nodiscard]] std::span<PolicyCounts> lanes() const noexcept;
+  // Shards as Gate takes them, one a processor, each in the order of the names.
+  [[nodiscard]] std::span<PolicyCounts> shards() const noexcept;
 
   [[nodiscard]] PolicyTotals totals(std::string_view name) const noexcept;
 

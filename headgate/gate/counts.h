@@ -7,7 +7,7 @@
 namespace headgate::gate {
 
 // As it is counted. May lie in memory that processes share. A cache line of its own: processors
-// that count at other policies, or in other lanes, are left alone.
+// that count at other policies, or in other shards, are left alone.
 struct alignas(64) PolicyCounts {
   std::atomic<std::uint64_t> admitted{0};        // requests that it charged
   std::atomic<std::uint64_t> denied{0};          // requests that it denied

@@ -8,74 +8,75 @@
 namespace headgate::gate {
 
 std::optional<CheckFault> Gate::decide(std::span<const Check> checks, limit::Op op, Instant now,
-                                       Ticket& ticket) const noexcept {
-  ticket.verdict = {};
-  ticket.results = {};
-  ticket.gate = this;
-  ticket.moment = ticket.now = now;
-  if (const auto fault = name(checks, ticket)) return fault;
+                                       DecisionContext& context) const noexcept {
+  context.verdict = {};
+  context.results = {};
+  context.gate = this;
+  context.moment = context.now = now;
+  if (const auto fault = name(checks, context)) return fault;
 
-  if (ticket.matched > 0) {
-    charge(std::span<const policy::Match>(ticket.scratch.matches).first(ticket.matched), DryRun::no,
-           op, ticket);
-    admit(ticket);
+  if (context.matched > 0) {
+    charge(std::span<const policy::Match>(context.scratch.matches).first(context.matched),
+           DryRun::no, op, context);
+    admit(context);
   }
-  ticket.verdict.dues = {};
-  if (op == limit::Op::spend) debit_late(checks, ticket);
-  for (std::size_t i = 0; i < ticket.matched; ++i) {
-    ticket.answers[ticket.check_of[ticket.match_of[i]]].decision = ticket.decisions[i];
+  context.verdict.dues = {};
+  if (op == limit::Op::spend) debit_late(checks, context);
+  for (std::size_t i = 0; i < context.matched; ++i) {
+    context.answers[context.check_of[context.match_of[i]]].decision = context.decisions[i];
   }
-  ticket.results = std::span(ticket.answers).first(checks.size());
+  context.results = std::span(context.answers).first(checks.size());
   return std::nullopt;
 }
 
-// Finds the policies and keys that the checks name: ticket.answers for all of them, matches for
+// Finds the policies and keys that the checks name: context.answers for all of them, matches for
 // those that are limited.
-std::optional<CheckFault> Gate::name(std::span<const Check> checks, Ticket& ticket) const noexcept {
+std::optional<CheckFault> Gate::name(std::span<const Check> checks,
+                                     DecisionContext& context) const noexcept {
   using Reason = CheckFault::Reason;
-  if (checks.size() > ticket.answers.size()) {
-    return CheckFault{ticket.answers.size(), Reason::too_many};
+  if (checks.size() > context.answers.size()) {
+    return CheckFault{context.answers.size(), Reason::too_many};
   }
-  ticket.matched = 0;
+  context.matched = 0;
   for (std::size_t i = 0; i < checks.size(); ++i) {
     const Check& check = checks[i];
     std::optional<policy::Match> match;
     try {
-      match = policies_->named(check.policy, check.key, check.cost, ticket.names[i]);
+      match = policies_->named(check.policy, check.key, check.cost, context.names[i]);
     } catch (const std::bad_alloc&) {
       return CheckFault{i, Reason::out_of_memory};
     }
     if (!match) return CheckFault{i, Reason::unknown_policy};
     const bool limited = match->policy->mode != policy::Mode::off && !match->grant->unlimited;
-    ticket.answers[i] = {match->policy, match->grant, limited, {.admitted = true}};
+    context.answers[i] = {match->policy, match->grant, limited, {.admitted = true}};
     if (!limited) continue;
-    const auto others = std::span(ticket.scratch.matches).first(ticket.matched);
+    const auto others = std::span(context.scratch.matches).first(context.matched);
     if (std::any_of(others.begin(), others.end(),
                     [&](const policy::Match& other) { return other.key == match->key; })) {
       return CheckFault{i, Reason::asked_twice};
     }
-    ticket.check_of[ticket.matched] = static_cast<std::uint8_t>(i);
-    ticket.scratch.matches[ticket.matched++] = *match;
+    context.check_of[context.matched] = static_cast<std::uint8_t>(i);
+    context.scratch.matches[context.matched++] = *match;
   }
   return std::nullopt;
 }
 
 // What was admitted because anything is left now costs what it costs.
-void Gate::debit_late(std::span<const Check> checks, Ticket& ticket) const noexcept {
+void Gate::debit_late(std::span<const Check> checks, DecisionContext& context) const noexcept {
   bool debited = false;
-  for (std::size_t i = 0; i < ticket.matched; ++i) {
-    const policy::Match& match = ticket.scratch.matches[ticket.match_of[i]];
+  for (std::size_t i = 0; i < context.matched; ++i) {
+    const policy::Match& match = context.scratch.matches[context.match_of[i]];
     const bool admitted =
-        i < ticket.enforced ? ticket.verdict.violated.none() : ticket.decisions[i].admitted;
+        i < context.enforced ? context.verdict.violated.none() : context.decisions[i].admitted;
     if (!match.policy->is_late() || !admitted) continue;
-    limit::Charge& charge = ticket.charges[i];
+    limit::Charge& charge = context.charges[i];
     charge.op = limit::Op::debit;
-    charge.cost = checks[ticket.check_of[ticket.match_of[i]]].cost;
-    store::Bundle bundle{{&charge, 1}, {&ticket.decisions[i], 1}};
-    store_.take({&bundle, 1}, ticket.now, {});
+    charge.cost = checks[context.check_of[context.match_of[i]]].cost;
+    store::Bundle bundle{{&charge, 1}, {&context.decisions[i], 1}};
+    store_.take({&bundle, 1}, context.now, {});
     debited = true;
   }
-  if (debited) itemise(ticket, 0);
+  if (debited) itemise(context, 0);
 }
 
 }  // namespace headgate::gate

@@ -4,7 +4,7 @@
 #include <new>
 
 #include "headgate/gate/gate.h"
-#include "headgate/policy/envoy_limit.h"
+#include "headgate/policy/envoy/limit.h"
 
 namespace headgate::gate {
 namespace {
@@ -25,72 +25,73 @@ limit::Op op_of_check(const policy::Policy& policy) noexcept {
 }  // namespace
 
 bool Gate::decide(std::string_view domain, std::span<const policy::Descriptor> descriptors,
-                  std::span<const limit::Op> ops, Instant now, Ticket& ticket) const noexcept {
-  ticket.verdict = {};
-  ticket.results = {};
-  ticket.gate = this;
-  ticket.now = now;
-  ticket.done = {};
-  ticket.op = std::find(ops.begin(), ops.end(), limit::Op::spend) != ops.end() ? limit::Op::spend
-                                                                               : limit::Op::refund;
+                  std::span<const limit::Op> ops, Instant now,
+                  DecisionContext& context) const noexcept {
+  context.verdict = {};
+  context.results = {};
+  context.gate = this;
+  context.now = now;
+  context.done = {};
+  context.op = std::find(ops.begin(), ops.end(), limit::Op::spend) != ops.end() ? limit::Op::spend
+                                                                                : limit::Op::refund;
   std::span<const policy::Match> matches;
   try {
-    matches = policies_->match(domain, descriptors, ticket.scratch);
+    matches = policies_->match(domain, descriptors, context.scratch);
   } catch (const std::bad_alloc&) {
     return false;
   }
 
   // Those that deny come first, then those that may, then those that never do.
-  ticket.matched = 0;
+  context.matched = 0;
   const auto charge_those = [&](auto wanted) {
     for (std::size_t i = 0; i < matches.size(); ++i) {
       const policy::Match& match = matches[i];
       if (!is_limited(match) || !wanted(match)) continue;
       const bool asks = ops[i] == limit::Op::spend && match.cost == 0;
       const limit::Op op = asks ? op_of_check(*match.policy) : ops[i];
-      const std::size_t at = ticket.matched++;
-      ticket.charges[at] = {&match.grant->law, match.key, match.cost, op};
-      ticket.bundles[at] = {{&ticket.charges[at], 1}, {&ticket.decisions[at], 1}};
-      ticket.match_of[at] = static_cast<std::uint8_t>(i);
+      const std::size_t at = context.matched++;
+      context.charges[at] = {&match.grant->law, match.key, match.cost, op};
+      context.bundles[at] = {{&context.charges[at], 1}, {&context.decisions[at], 1}};
+      context.match_of[at] = static_cast<std::uint8_t>(i);
     }
-    return ticket.matched;
+    return context.matched;
   };
-  ticket.enforced =
+  context.enforced =
       charge_those([](const auto& match) { return match.enforced() && !in_quota_mode(match); });
   const std::size_t quota_end =
       charge_those([](const auto& match) { return match.enforced() && in_quota_mode(match); });
   charge_those([](const auto& match) { return !match.enforced(); });
-  store_.take(std::span(ticket.bundles).first(ticket.matched), now, {});
-  ask_where_nothing_is_left(ticket);
+  store_.take(std::span(context.bundles).first(context.matched), now, {});
+  ask_where_nothing_is_left(context);
 
   const auto quota_mode =
-      std::span(ticket.decisions).subspan(ticket.enforced, quota_end - ticket.enforced);
+      std::span(context.decisions).subspan(context.enforced, quota_end - context.enforced);
   const auto admitted = [](const limit::Decision& decision) { return decision.admitted; };
   if (std::all_of(quota_mode.begin(), quota_mode.end(), admitted) ||
       std::none_of(quota_mode.begin(), quota_mode.end(), admitted)) {
-    ticket.enforced = quota_end;
+    context.enforced = quota_end;
   }
-  if (ticket.matched > 0) conclude(ticket);
+  if (context.matched > 0) conclude(context);
 
   for (std::size_t i = 0; i < matches.size(); ++i) {
-    ticket.answers[i] = {matches[i].policy, matches[i].grant, false, {.admitted = true}};
+    context.answers[i] = {matches[i].policy, matches[i].grant, false, {.admitted = true}};
   }
-  for (std::size_t i = 0; i < ticket.matched; ++i) {
-    CheckResult& answer = ticket.answers[ticket.match_of[i]];
+  for (std::size_t i = 0; i < context.matched; ++i) {
+    CheckResult& answer = context.answers[context.match_of[i]];
     answer.limited = true;
-    answer.decision = ticket.decisions[i];
+    answer.decision = context.decisions[i];
   }
-  ticket.results = std::span(ticket.answers).first(matches.size());
+  context.results = std::span(context.answers).first(matches.size());
   return true;
 }
 
 // How long until there is something again.
-void Gate::ask_where_nothing_is_left(Ticket& ticket) const noexcept {
-  for (std::size_t i = 0; i < ticket.matched; ++i) {
-    limit::Charge& charge = ticket.charges[i];
-    if (charge.op != limit::Op::peek || ticket.decisions[i].remaining > 0) continue;
+void Gate::ask_where_nothing_is_left(DecisionContext& context) const noexcept {
+  for (std::size_t i = 0; i < context.matched; ++i) {
+    limit::Charge& charge = context.charges[i];
+    if (charge.op != limit::Op::peek || context.decisions[i].remaining > 0) continue;
     charge.cost = 1;
-    store_.take({&ticket.bundles[i], 1}, ticket.now, {});
+    store_.take({&context.bundles[i], 1}, context.now, {});
   }
 }
 

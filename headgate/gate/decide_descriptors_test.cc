@@ -12,9 +12,9 @@
 
 #include "headgate/gate/gate.h"
 #include "headgate/gate/table_options.h"
-#include "headgate/policy/envoy_limit.h"
-#include "headgate/policy/load.h"
-#include "headgate/policy/read_envoy.h"
+#include "headgate/policy/envoy/limit.h"
+#include "headgate/policy/envoy/read_envoy.h"
+#include "headgate/policy/file/load.h"
 #include "headgate/store/table.h"
 
 namespace headgate::gate {
@@ -42,9 +42,9 @@ struct Asked {
   const policy::Grant* grant = nullptr;
 };
 
-class Desk {
+class TestGate {
  public:
-  explicit Desk(const std::string& more = "") {
+  explicit TestGate(const std::string& more = "") {
     const std::string file = testing::TempDir() + "descriptors" + std::to_string(getpid());
     std::ofstream(file) << configuration;
     auto loaded = policy::load_text("version: 1\nenvoy: [{file: " + file + more + "}]\n", "");
@@ -73,29 +73,29 @@ class Desk {
       descriptors.push_back({{&entries.back(), 1}, one.cost, one.grant});
       ops.push_back(one.op);
     }
-    EXPECT_TRUE(gate_->decide(domain, descriptors, ops, table_->now(), ticket));
+    EXPECT_TRUE(gate_->decide(domain, descriptors, ops, table_->now(), context));
     std::vector<int> left;
-    for (const CheckResult& result : ticket.results) {
+    for (const CheckResult& result : context.results) {
       left.push_back(!result.limited             ? -2
                      : !result.decision.admitted ? -1
                                                  : static_cast<int>(result.decision.remaining));
     }
     return left;
   }
-  [[nodiscard]] bool denied() const { return ticket.verdict.outcome == Outcome::denied; }
+  [[nodiscard]] bool denied() const { return context.verdict.outcome == Outcome::denied; }
 
   std::string ratelimit() {
     std::array<char, 4096> room;
     Writer out(room);
     std::string all;
-    for (const Line& line : gate_->report().write(ticket.verdict.items, out)) {
+    for (const Line& line : gate_->field_writer().write(context.verdict.items, out)) {
       all += std::string(line.name) + ": " + std::string(line.value) + '\n';
     }
     return all;
   }
 
   std::shared_ptr<const policy::PolicySet> policies;
-  Ticket ticket;
+  DecisionContext context;
   std::vector<PolicyCounts> counts;
 
  private:
@@ -104,126 +104,126 @@ class Desk {
 };
 
 TEST(DecideDescriptors, EachCountsForItself) {
-  Desk desk;
-  EXPECT_THAT(desk.ask({{"a", 3}, {"b"}}), ElementsAre(0, 9));
-  EXPECT_FALSE(desk.denied());
-  EXPECT_THAT(desk.ask({{"a"}, {"b"}}), ElementsAre(-1, 8));
-  EXPECT_TRUE(desk.denied());
-  EXPECT_THAT(desk.ask({{"b"}, {"b"}}), ElementsAre(7, 6)) << "the same twice counts twice";
+  TestGate gate;
+  EXPECT_THAT(gate.ask({{"a", 3}, {"b"}}), ElementsAre(0, 9));
+  EXPECT_FALSE(gate.denied());
+  EXPECT_THAT(gate.ask({{"a"}, {"b"}}), ElementsAre(-1, 8));
+  EXPECT_TRUE(gate.denied());
+  EXPECT_THAT(gate.ask({{"b"}, {"b"}}), ElementsAre(7, 6)) << "the same twice counts twice";
 }
 
 TEST(DecideDescriptors, DeniedHitsCount) {
-  Desk desk;
-  EXPECT_THAT(desk.ask({{"b", 9}}), ElementsAre(1));
-  EXPECT_THAT(desk.ask({{"b", 2}}), ElementsAre(-1));
-  EXPECT_THAT(desk.ask({{"b", 1}}), ElementsAre(-1)) << "the two used up the one that was left";
-  Desk lenient(", denied: free");
+  TestGate gate;
+  EXPECT_THAT(gate.ask({{"b", 9}}), ElementsAre(1));
+  EXPECT_THAT(gate.ask({{"b", 2}}), ElementsAre(-1));
+  EXPECT_THAT(gate.ask({{"b", 1}}), ElementsAre(-1)) << "the two used up the one that was left";
+  TestGate lenient(", denied: free");
   EXPECT_THAT(lenient.ask({{"b", 9}}), ElementsAre(1));
   EXPECT_THAT(lenient.ask({{"b", 2}}), ElementsAre(-1));
   EXPECT_THAT(lenient.ask({{"b", 1}}), ElementsAre(0));
 }
 
 TEST(DecideDescriptors, ZeroAsksWhetherTheLimitIsExceeded) {
-  Desk desk;
-  EXPECT_THAT(desk.ask({{"a", 0}}), ElementsAre(3));
-  EXPECT_THAT(desk.ask({{"a", 3}}), ElementsAre(0));
-  EXPECT_THAT(desk.ask({{"a", 0}}), ElementsAre(0)) << "used up, and not exceeded";
-  EXPECT_THAT(desk.ask({{"a", 1}}), ElementsAre(-1));
-  EXPECT_THAT(desk.ask({{"a", 0}}), ElementsAre(-1));
+  TestGate gate;
+  EXPECT_THAT(gate.ask({{"a", 0}}), ElementsAre(3));
+  EXPECT_THAT(gate.ask({{"a", 3}}), ElementsAre(0));
+  EXPECT_THAT(gate.ask({{"a", 0}}), ElementsAre(0)) << "used up, and not exceeded";
+  EXPECT_THAT(gate.ask({{"a", 1}}), ElementsAre(-1));
+  EXPECT_THAT(gate.ask({{"a", 0}}), ElementsAre(-1));
 
-  Desk linear(", algorithm: linear");
+  TestGate linear(", algorithm: linear");
   EXPECT_THAT(linear.ask({{"a", 0}}), ElementsAre(3));
   EXPECT_THAT(linear.ask({{"a", 3}}), ElementsAre(0));
   EXPECT_THAT(linear.ask({{"a", 0}}), ElementsAre(-1)) << "nothing is left";
-  EXPECT_GT(linear.ticket.results[0].decision.wait, 0);
+  EXPECT_GT(linear.context.results[0].decision.wait, 0);
   EXPECT_THAT(linear.ask({{"a", 1, Op::refund}, {"a", 0}}), ElementsAre(1, 1));
 }
 
 TEST(DecideDescriptors, RefundsGiveBack) {
-  Desk desk;
-  EXPECT_THAT(desk.ask({{"a", 2}}), ElementsAre(1));
-  EXPECT_THAT(desk.ask({{"a", 1, Op::refund}}), ElementsAre(2));
-  EXPECT_THAT(desk.ask({{"a", 9, Op::refund}}), ElementsAre(3)) << "at most what was taken";
-  EXPECT_EQ(desk.counts[0].refunded.load(), 2u);
-  EXPECT_EQ(desk.counts[0].admitted.load(), 1u);
+  TestGate gate;
+  EXPECT_THAT(gate.ask({{"a", 2}}), ElementsAre(1));
+  EXPECT_THAT(gate.ask({{"a", 1, Op::refund}}), ElementsAre(2));
+  EXPECT_THAT(gate.ask({{"a", 9, Op::refund}}), ElementsAre(3)) << "at most what was taken";
+  EXPECT_EQ(gate.counts[0].refunded.load(), 2u);
+  EXPECT_EQ(gate.counts[0].admitted.load(), 1u);
 }
 
 TEST(DecideDescriptors, ShadowNeverDenies) {
-  Desk desk;
-  EXPECT_THAT(desk.ask({{"shadow"}}), ElementsAre(0));
-  EXPECT_THAT(desk.ask({{"shadow"}, {"b"}}), ElementsAre(-1, 9));
-  EXPECT_EQ(desk.ticket.verdict.outcome, Outcome::shadow_denied);
-  EXPECT_EQ(desk.counts[0].shadow_denied.load(), 1u);
+  TestGate gate;
+  EXPECT_THAT(gate.ask({{"shadow"}}), ElementsAre(0));
+  EXPECT_THAT(gate.ask({{"shadow"}, {"b"}}), ElementsAre(-1, 9));
+  EXPECT_EQ(gate.context.verdict.outcome, Outcome::shadow_denied);
+  EXPECT_EQ(gate.counts[0].shadow_denied.load(), 1u);
 }
 
 TEST(DecideDescriptors, QuotaModeDeniesWhereAllDo) {
-  Desk desk;
-  EXPECT_THAT(desk.ask({{"q1"}, {"q2"}}), ElementsAre(0, 1));
-  EXPECT_FALSE(desk.denied());
-  EXPECT_THAT(desk.ask({{"q1"}, {"q2"}}), ElementsAre(-1, 0));
-  EXPECT_FALSE(desk.denied());
-  EXPECT_THAT(desk.ask({{"q1"}, {"q2"}}), ElementsAre(-1, -1));
-  EXPECT_TRUE(desk.denied());
-  EXPECT_THAT(desk.ask({{"q1"}, {"b"}}), ElementsAre(-1, 9));
-  EXPECT_TRUE(desk.denied()) << "all that are of this kind";
+  TestGate gate;
+  EXPECT_THAT(gate.ask({{"q1"}, {"q2"}}), ElementsAre(0, 1));
+  EXPECT_FALSE(gate.denied());
+  EXPECT_THAT(gate.ask({{"q1"}, {"q2"}}), ElementsAre(-1, 0));
+  EXPECT_FALSE(gate.denied());
+  EXPECT_THAT(gate.ask({{"q1"}, {"q2"}}), ElementsAre(-1, -1));
+  EXPECT_TRUE(gate.denied());
+  EXPECT_THAT(gate.ask({{"q1"}, {"b"}}), ElementsAre(-1, 9));
+  EXPECT_TRUE(gate.denied()) << "all that are of this kind";
 }
 
 TEST(DecideDescriptors, SomeHaveNoLimit) {
-  Desk desk;
-  EXPECT_THAT(desk.ask({{"unknown"}, {"free"}, {"none"}}), ElementsAre(-2, -2, -1));
-  EXPECT_EQ(desk.ticket.results[0].policy, nullptr);
-  ASSERT_NE(desk.ticket.results[1].policy, nullptr);
-  EXPECT_TRUE(desk.ticket.results[1].grant->unlimited);
-  EXPECT_TRUE(desk.denied());
-  EXPECT_FALSE(desk.ticket.verdict.retry_after) << "no time helps where nothing is granted";
-  EXPECT_THAT(desk.ask({{"a"}}, "elsewhere"), ElementsAre(-2));
-  EXPECT_EQ(desk.ticket.verdict.outcome, Outcome::off);
-  EXPECT_THAT(desk.ask({{"b"}, {"better"}}), ElementsAre(-2, 1)) << "replaced";
+  TestGate gate;
+  EXPECT_THAT(gate.ask({{"unknown"}, {"free"}, {"none"}}), ElementsAre(-2, -2, -1));
+  EXPECT_EQ(gate.context.results[0].policy, nullptr);
+  ASSERT_NE(gate.context.results[1].policy, nullptr);
+  EXPECT_TRUE(gate.context.results[1].grant->unlimited);
+  EXPECT_TRUE(gate.denied());
+  EXPECT_FALSE(gate.context.verdict.retry_after) << "no time helps where nothing is granted";
+  EXPECT_THAT(gate.ask({{"a"}}, "elsewhere"), ElementsAre(-2));
+  EXPECT_EQ(gate.context.verdict.outcome, Outcome::off);
+  EXPECT_THAT(gate.ask({{"b"}, {"better"}}), ElementsAre(-2, 1)) << "replaced";
 }
 
 TEST(DecideDescriptors, FieldsCallLimitsByTheirNames) {
-  Desk desk;
-  desk.ask({{"a"}, {"b"}, {"shadow"}});
-  EXPECT_THAT(desk.ratelimit(),
+  TestGate gate;
+  gate.ask({{"a"}, {"b"}, {"shadow"}});
+  EXPECT_THAT(gate.ratelimit(),
               testing::MatchesRegex("RateLimit-Policy: \"a\";q=3;w=31536000, "
                                     "\"tens\";q=10;w=31536000\n"
                                     "RateLimit: \"a\";r=2;t=[0-9]+, \"tens\";r=9;t=[0-9]+\n"));
 }
 
 TEST(DecideDescriptors, ALimitOfTheRequestsOwn) {
-  Desk desk;
+  TestGate gate;
   policy::EnvoyLimit limit;
   limit.unit = policy::EnvoyUnit::year;
   limit.requests_per_unit = 1;
-  const auto grant = policy::envoy_grant(limit, desk.policies->policies()[0].terms);
+  const auto grant = policy::envoy_grant(limit, gate.policies->policies()[0].terms);
   ASSERT_TRUE(grant);
-  EXPECT_THAT(desk.ask({{"a", 1, Op::spend, &*grant}, {"a"}}), ElementsAre(0, 2));
-  EXPECT_THAT(desk.ratelimit(), testing::HasSubstr("RateLimit: \"a\";r=2;"));
-  EXPECT_THAT(desk.ask({{"a", 1, Op::spend, &*grant}, {"a"}}), ElementsAre(-1, 1));
-  EXPECT_TRUE(desk.denied());
-  EXPECT_THAT(desk.ask({{"unknown", 1, Op::spend, &*grant}}), ElementsAre(0));
-  EXPECT_EQ(desk.ratelimit(), "");
+  EXPECT_THAT(gate.ask({{"a", 1, Op::spend, &*grant}, {"a"}}), ElementsAre(0, 2));
+  EXPECT_THAT(gate.ratelimit(), testing::HasSubstr("RateLimit: \"a\";r=2;"));
+  EXPECT_THAT(gate.ask({{"a", 1, Op::spend, &*grant}, {"a"}}), ElementsAre(-1, 1));
+  EXPECT_TRUE(gate.denied());
+  EXPECT_THAT(gate.ask({{"unknown", 1, Op::spend, &*grant}}), ElementsAre(0));
+  EXPECT_EQ(gate.ratelimit(), "");
 }
 
 // What the decision interfaces ask by name is the same bucket.
 TEST(DecideDescriptors, NamesReachTheSameBucket) {
-  Desk desk;
-  Ticket& ticket = desk.ticket;
-  EXPECT_THAT(desk.ask({{"a"}}), ElementsAre(2));
+  TestGate gate;
+  DecisionContext& context = gate.context;
+  EXPECT_THAT(gate.ask({{"a"}}), ElementsAre(2));
   const Check check{"shop", "a=x"};
-  const Gate& gate = *ticket.gate;
-  EXPECT_FALSE(gate.decide(std::span(&check, 1), Op::spend, gate.store().now(), ticket));
-  EXPECT_EQ(ticket.results[0].decision.remaining, 1u);
-  EXPECT_THAT(desk.ask({{"a"}}), ElementsAre(0));
+  const Gate& gate = *context.gate;
+  EXPECT_FALSE(gate.decide(std::span(&check, 1), Op::spend, gate.store().now(), context));
+  EXPECT_EQ(context.results[0].decision.remaining, 1u);
+  EXPECT_THAT(gate.ask({{"a"}}), ElementsAre(0));
   const Check shadow{"shop", "shadow=x", 5};
-  EXPECT_FALSE(gate.decide(std::span(&shadow, 1), Op::spend, gate.store().now(), ticket));
-  EXPECT_EQ(ticket.verdict.outcome, Outcome::shadow_denied);
+  EXPECT_FALSE(gate.decide(std::span(&shadow, 1), Op::spend, gate.store().now(), context));
+  EXPECT_EQ(context.verdict.outcome, Outcome::shadow_denied);
 }
 
 TEST(DecideDescriptors, AFullHouse) {
-  Desk desk;
+  TestGate gate;
   const std::vector<Asked> all(policy::policies_max, Asked{"b"});
-  const auto left = desk.ask(all);
+  const auto left = gate.ask(all);
   ASSERT_EQ(left.size(), policy::policies_max);
   EXPECT_EQ(left[9], 0);
   EXPECT_EQ(left[10], -1);

@@ -10,7 +10,7 @@
 
 #include "headgate/gate/gate.h"
 #include "headgate/gate/table_options.h"
-#include "headgate/policy/load.h"
+#include "headgate/policy/file/load.h"
 #include "headgate/store/table.h"
 
 namespace headgate::gate {
@@ -25,9 +25,9 @@ class NoHeaders final : public policy::Headers {
   }
 };
 
-class Desk {
+class TestGate {
  public:
-  explicit Desk(const std::string& policies) {
+  explicit TestGate(const std::string& policies) {
     auto loaded = policy::load_text("version: 1\npolicies:\n" + policies, "test.yaml");
     if (!loaded) {
       for (const auto& fault : loaded.error()) ADD_FAILURE() << fault.text();
@@ -42,13 +42,13 @@ class Desk {
   }
 
   std::optional<CheckFault> ask(std::vector<Check> checks, Op op = Op::spend) {
-    return gate_->decide(checks, op, now, ticket);
+    return gate_->decide(checks, op, now, context);
   }
 
   // r of every check; -1 where it is denied.
   std::vector<int> left() const {
     std::vector<int> all;
-    for (const CheckResult& result : ticket.results) {
+    for (const CheckResult& result : context.results) {
       all.push_back(result.decision.admitted ? static_cast<int>(result.decision.remaining) : -1);
     }
     return all;
@@ -61,21 +61,21 @@ class Desk {
     request.path = "/";
     request.peer = policy::Address::parse("192.0.2.1");
     request.headers = &headers;
-    gate_->admit(request, now, DryRun::no, ticket);
-    return ticket.verdict.outcome;
+    gate_->admit(request, now, DryRun::no, context);
+    return context.verdict.outcome;
   }
 
   std::string ratelimit() {
     std::array<char, 4096> room;
     Writer out(room);
-    for (const Line& line : gate_->report().write(ticket.verdict.items, out)) {
+    for (const Line& line : gate_->field_writer().write(context.verdict.items, out)) {
       if (line.name == "RateLimit") return std::string(line.value);
     }
     return {};
   }
 
   Instant now;
-  Ticket ticket;
+  DecisionContext context;
   std::vector<PolicyCounts> counts;
 
  private:
@@ -89,104 +89,104 @@ constexpr const char* two = R"(
 )";
 
 TEST(Decide, SpendsTheBucketThatRequestsSpend) {
-  Desk desk(two);
-  EXPECT_EQ(desk.request(), Outcome::admitted);
-  ASSERT_EQ(desk.ask({{"burst", "192.0.2.1"}}), std::nullopt);
-  EXPECT_THAT(desk.left(), testing::ElementsAre(1));
-  EXPECT_EQ(desk.request(), Outcome::admitted);
-  EXPECT_EQ(desk.request(), Outcome::denied);
+  TestGate gate(two);
+  EXPECT_EQ(gate.request(), Outcome::admitted);
+  ASSERT_EQ(gate.ask({{"burst", "192.0.2.1"}}), std::nullopt);
+  EXPECT_THAT(gate.left(), testing::ElementsAre(1));
+  EXPECT_EQ(gate.request(), Outcome::admitted);
+  EXPECT_EQ(gate.request(), Outcome::denied);
 }
 
 TEST(Decide, AnswersInTheOrderOfTheChecks) {
-  Desk desk(two);
-  ASSERT_EQ(desk.ask({{"daily", "a", 2}, {"burst", "a"}}), std::nullopt);
-  EXPECT_THAT(desk.left(), testing::ElementsAre(8, 2));
-  EXPECT_EQ(desk.ratelimit(), R"("daily";r=8;t=69120, "burst";r=2;t=40)");
+  TestGate gate(two);
+  ASSERT_EQ(gate.ask({{"daily", "a", 2}, {"burst", "a"}}), std::nullopt);
+  EXPECT_THAT(gate.left(), testing::ElementsAre(8, 2));
+  EXPECT_EQ(gate.ratelimit(), R"("daily";r=8;t=69120, "burst";r=2;t=40)");
 }
 
 TEST(Decide, TakesAllOrNone) {
-  Desk desk(two);
-  ASSERT_EQ(desk.ask({{"burst", "a"}, {"daily", "a", 11}}), std::nullopt);
-  EXPECT_EQ(desk.ticket.verdict.outcome, Outcome::denied);
-  EXPECT_EQ(desk.ticket.verdict.denier->name, "daily");
-  EXPECT_EQ(desk.ticket.verdict.retry_after, std::nullopt) << "no time helps";
-  ASSERT_EQ(desk.ask({{"burst", "a", 0}}, Op::peek), std::nullopt);
-  EXPECT_THAT(desk.left(), testing::ElementsAre(3));
+  TestGate gate(two);
+  ASSERT_EQ(gate.ask({{"burst", "a"}, {"daily", "a", 11}}), std::nullopt);
+  EXPECT_EQ(gate.context.verdict.outcome, Outcome::denied);
+  EXPECT_EQ(gate.context.verdict.denier->name, "daily");
+  EXPECT_EQ(gate.context.verdict.retry_after, std::nullopt) << "no time helps";
+  ASSERT_EQ(gate.ask({{"burst", "a", 0}}, Op::peek), std::nullopt);
+  EXPECT_THAT(gate.left(), testing::ElementsAre(3));
 }
 
 TEST(Decide, PeeksChargeAndCountNothing) {
-  Desk desk(two);
-  ASSERT_EQ(desk.ask({{"burst", "a", 2}}, Op::peek), std::nullopt);
-  EXPECT_THAT(desk.left(), testing::ElementsAre(1)) << "as spending 2 would leave";
-  ASSERT_EQ(desk.ask({{"burst", "a", 4}}, Op::peek), std::nullopt);
-  EXPECT_THAT(desk.left(), testing::ElementsAre(-1));
-  ASSERT_EQ(desk.ask({{"burst", "a", 0}}, Op::peek), std::nullopt);
-  EXPECT_THAT(desk.left(), testing::ElementsAre(3));
-  EXPECT_EQ(desk.counts[0].admitted + desk.counts[0].denied, 0u);
+  TestGate gate(two);
+  ASSERT_EQ(gate.ask({{"burst", "a", 2}}, Op::peek), std::nullopt);
+  EXPECT_THAT(gate.left(), testing::ElementsAre(1)) << "as spending 2 would leave";
+  ASSERT_EQ(gate.ask({{"burst", "a", 4}}, Op::peek), std::nullopt);
+  EXPECT_THAT(gate.left(), testing::ElementsAre(-1));
+  ASSERT_EQ(gate.ask({{"burst", "a", 0}}, Op::peek), std::nullopt);
+  EXPECT_THAT(gate.left(), testing::ElementsAre(3));
+  EXPECT_EQ(gate.counts[0].admitted + gate.counts[0].denied, 0u);
 }
 
 TEST(Decide, RefundsGiveBack) {
-  Desk desk(two);
-  ASSERT_EQ(desk.ask({{"burst", "a", 3}}), std::nullopt);
-  ASSERT_EQ(desk.ask({{"burst", "a", 2}}, Op::refund), std::nullopt);
-  EXPECT_THAT(desk.left(), testing::ElementsAre(2));
-  EXPECT_EQ(desk.counts[0].admitted, 1u);
-  EXPECT_EQ(desk.counts[0].refunded, 1u);
+  TestGate gate(two);
+  ASSERT_EQ(gate.ask({{"burst", "a", 3}}), std::nullopt);
+  ASSERT_EQ(gate.ask({{"burst", "a", 2}}, Op::refund), std::nullopt);
+  EXPECT_THAT(gate.left(), testing::ElementsAre(2));
+  EXPECT_EQ(gate.counts[0].admitted, 1u);
+  EXPECT_EQ(gate.counts[0].refunded, 1u);
 }
 
 TEST(Decide, ShadowPoliciesDecideWithoutDenying) {
-  Desk desk(R"(
+  TestGate gate(R"(
   - {name: trial, quota: 1, window: 60s, mode: shadow}
   - {name: burst, quota: 3, window: 60s}
 )");
-  for (int i = 0; i < 2; ++i) ASSERT_EQ(desk.ask({{"trial", "a"}, {"burst", "a"}}), std::nullopt);
-  EXPECT_EQ(desk.ticket.verdict.outcome, Outcome::shadow_denied);
-  EXPECT_THAT(desk.left(), testing::ElementsAre(-1, 1));
-  EXPECT_EQ(desk.ratelimit(), R"("burst";r=1;t=20)");
+  for (int i = 0; i < 2; ++i) ASSERT_EQ(gate.ask({{"trial", "a"}, {"burst", "a"}}), std::nullopt);
+  EXPECT_EQ(gate.context.verdict.outcome, Outcome::shadow_denied);
+  EXPECT_THAT(gate.left(), testing::ElementsAre(-1, 1));
+  EXPECT_EQ(gate.ratelimit(), R"("burst";r=1;t=20)");
 }
 
 TEST(Decide, WhatIsNotLimitedIsAdmittedAndSaysSo) {
-  Desk desk(R"(
+  TestGate gate(R"(
   - {name: sleeping, quota: 1, window: 60s, mode: off}
   - {name: burst, quota: 1, window: 60s, overrides: [{ids: ["192.0.2.9"], quota: unlimited}]}
 )");
   for (int i = 0; i < 3; ++i) {
-    ASSERT_EQ(desk.ask({{"sleeping", "a"}, {"burst", "192.0.2.9"}}), std::nullopt);
-    EXPECT_TRUE(desk.ticket.results[0].decision.admitted);
-    EXPECT_FALSE(desk.ticket.results[0].limited);
-    EXPECT_TRUE(desk.ticket.results[1].decision.admitted);
-    EXPECT_FALSE(desk.ticket.results[1].limited);
-    EXPECT_EQ(desk.ticket.verdict.outcome, Outcome::off);
+    ASSERT_EQ(gate.ask({{"sleeping", "a"}, {"burst", "192.0.2.9"}}), std::nullopt);
+    EXPECT_TRUE(gate.context.results[0].decision.admitted);
+    EXPECT_FALSE(gate.context.results[0].limited);
+    EXPECT_TRUE(gate.context.results[1].decision.admitted);
+    EXPECT_FALSE(gate.context.results[1].limited);
+    EXPECT_EQ(gate.context.verdict.outcome, Outcome::off);
   }
 }
 
 TEST(Decide, ALateCostMayExceedWhatIsLeft) {
-  Desk desk(R"(
+  TestGate gate(R"(
   - {name: tokens, quota: 10, window: 10s, cost: {response-header: x-tokens}, unit: tokens}
 )");
-  ASSERT_EQ(desk.ask({{"tokens", "a", 15}}), std::nullopt);
-  EXPECT_TRUE(desk.ticket.results[0].decision.admitted);
-  EXPECT_EQ(desk.ratelimit(), R"("tokens";r=0;t=6)") << "the debt is told";
-  ASSERT_EQ(desk.ask({{"tokens", "a", 1}}), std::nullopt);
-  EXPECT_THAT(desk.left(), testing::ElementsAre(-1));
+  ASSERT_EQ(gate.ask({{"tokens", "a", 15}}), std::nullopt);
+  EXPECT_TRUE(gate.context.results[0].decision.admitted);
+  EXPECT_EQ(gate.ratelimit(), R"("tokens";r=0;t=6)") << "the debt is told";
+  ASSERT_EQ(gate.ask({{"tokens", "a", 1}}), std::nullopt);
+  EXPECT_THAT(gate.left(), testing::ElementsAre(-1));
 }
 
 TEST(Decide, SaysWhichCheckCannotBeAskedAndDoesNothing) {
-  Desk desk(two);
+  TestGate gate(two);
   using Reason = CheckFault::Reason;
-  auto fault = desk.ask({{"burst", "a"}, {"brust", "a"}});
+  auto fault = gate.ask({{"burst", "a"}, {"brust", "a"}});
   ASSERT_TRUE(fault);
   EXPECT_EQ(fault->check, 1u);
   EXPECT_EQ(fault->reason, Reason::unknown_policy);
-  fault = desk.ask({{"burst", "a"}, {"daily", "a"}, {"burst", "a"}});
+  fault = gate.ask({{"burst", "a"}, {"daily", "a"}, {"burst", "a"}});
   ASSERT_TRUE(fault);
   EXPECT_EQ(fault->check, 2u);
   EXPECT_EQ(fault->reason, Reason::asked_twice);
-  fault = desk.ask(std::vector<Check>(policy::policies_max + 1));
+  fault = gate.ask(std::vector<Check>(policy::policies_max + 1));
   ASSERT_TRUE(fault);
   EXPECT_EQ(fault->reason, Reason::too_many);
-  ASSERT_EQ(desk.ask({{"burst", "a", 0}}, Op::peek), std::nullopt);
-  EXPECT_THAT(desk.left(), testing::ElementsAre(3)) << "nothing was spent by those";
+  ASSERT_EQ(gate.ask({{"burst", "a", 0}}, Op::peek), std::nullopt);
+  EXPECT_THAT(gate.left(), testing::ElementsAre(3)) << "nothing was spent by those";
 }
 
 }  // namespace

@@ -26,8 +26,8 @@ Gate::Gate(std::shared_ptr<const policy::PolicySet> policies, store::Store& stor
       store_(store),
       pk_secret_(pk_secret(secret)),
       counts_(counts),
-      lanes_(counts.empty() ? 0 : counts.size() / policies_->policies().size()),
-      report_(*policies_) {
+      shards_(counts.empty() ? 0 : counts.size() / policies_->policies().size()),
+      field_writer_(*policies_) {
   for (const policy::Policy& policy : policies_->policies()) {
     if (policy.refund_on.any() || policy.is_late() || is_slot(policy)) settled_.set(policy.index);
   }
@@ -56,16 +56,16 @@ void Gate::settle(std::span<const Due> dues, Instant taken, const policy::Respon
   }
 }
 
-std::span<PolicyCounts> Gate::lane() const noexcept {
-  auto lane = static_cast<std::size_t>(std::max(sched_getcpu(), 0));  // -1: not known
-  if (lane >= lanes_) lane %= lanes_;
-  return counts_.subspan(lane * policies_->policies().size());
+std::span<PolicyCounts> Gate::shard() const noexcept {
+  auto shard = static_cast<std::size_t>(std::max(sched_getcpu(), 0));  // -1: not known
+  if (shard >= shards_) shard %= shards_;
+  return counts_.subspan(shard * policies_->policies().size());
 }
 
 void Gate::add(std::atomic<std::uint64_t> PolicyCounts::*counter,
                const policy::Policy& policy) const noexcept {
   if (counts_.empty()) return;
-  (lane()[policy.index].*counter).fetch_add(1, std::memory_order_relaxed);
+  (shard()[policy.index].*counter).fetch_add(1, std::memory_order_relaxed);
 }
 
 }  // namespace headgate::gate

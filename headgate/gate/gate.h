@@ -1,8 +1,8 @@
-// The desk: match -> charge -> merge -> report.
+// The gate: match -> charge -> merge -> report.
 //
 // A door makes one Gate per policy file and store, and asks admit() once per request (admit.cc is
-// the whole walk). Everything is thread-safe, except a Ticket, which belongs to one request at a
-// time.
+// the whole walk). Everything is thread-safe, except a DecisionContext, which belongs to one
+// request at a time.
 #pragma once
 
 #include <memory>
@@ -12,8 +12,8 @@
 #include "headgate/base/siphash.h"
 #include "headgate/gate/check.h"
 #include "headgate/gate/counts.h"
-#include "headgate/gate/report.h"
-#include "headgate/gate/ticket.h"
+#include "headgate/gate/decision_context.h"
+#include "headgate/gate/field_writer.h"
 #include "headgate/gate/verdict.h"
 #include "headgate/policy/policy_set.h"
 #include "headgate/store/store.h"
@@ -26,13 +26,13 @@ enum class DryRun : std::uint8_t { no, yes };
 class Gate {
  public:
   // `secret` keys the partition keys that clients see; doors of one table use the table's.
-  // `counts` may be shared with other processes; the caller owns them. They are empty, or lanes of
-  // one per policy: each processor counts in a lane, so that they needn't wait for each other.
+  // `counts` may be shared with other processes; the caller owns them. They are empty, or shards of
+  // one per policy: each processor counts in a shard, so that they needn't wait for each other.
   Gate(std::shared_ptr<const policy::PolicySet> policies, store::Store& store,
        const HashSecret& secret, std::span<PolicyCounts> counts);
 
   [[nodiscard]] const policy::PolicySet& policies() const noexcept { return *policies_; }
-  [[nodiscard]] const Report& report() const noexcept { return report_; }
+  [[nodiscard]] const FieldWriter& field_writer() const noexcept { return field_writer_; }
   [[nodiscard]] store::Store& store() const noexcept { return store_; }
 
   // Stands for a store key where it must not be shown itself: it is what `partition-key: opaque`
@@ -42,26 +42,27 @@ class Gate {
   }
 
   // Decides one request as of `now`, or without one as of the store's clock, which is the faster
-  // way. The verdict is ticket.verdict, and the moment ticket.now, from when `done` is called until
-  // the ticket is used again.
+  // way. The verdict is context.verdict, and the moment context.now, from when `done` is called
+  // until the context is used again.
   void admit(const policy::Request& request, std::optional<Instant> now, DryRun dry_run,
-             Ticket& ticket, store::Completion done = {}) const noexcept;
+             DecisionContext& context, store::Completion done = {}) const noexcept;
 
   // The same in two steps, for a door that has work of its own while the store's memory is on its
   // way. False: no policy applies, and the verdict is there. Otherwise admit() follows, or nothing
   // has happened.
-  [[nodiscard]] bool expect(const policy::Request& request, std::optional<Instant> now,
-                            DryRun dry_run, Ticket& ticket) const noexcept;
-  void admit(Ticket& ticket, store::Completion done = {}) const noexcept;
+  [[nodiscard]] bool prefetch(const policy::Request& request, std::optional<Instant> now,
+                              DryRun dry_run, DecisionContext& context) const noexcept;
+  void admit(DecisionContext& context, store::Completion done = {}) const noexcept;
 
   // Decides checks of named policies as of `now`: enforced ones all or none, each shadow one as if
   // alone. `op` is spend, peek or refund (of concurrency: release). A spend under a policy whose
   // cost is late is admitted where anything is left, and then charged whatever it costs.
-  // std::nullopt: done; ticket.results answers the checks in their order, and ticket.verdict is as
-  // admit() leaves it, without dues. Otherwise nothing was decided. Completes before it returns,
+  // std::nullopt: done; context.results answers the checks in their order, and context.verdict is
+  // as admit() leaves it, without dues. Otherwise nothing was decided. Completes before it returns,
   // and needs a store that does.
   [[nodiscard]] std::optional<CheckFault> decide(std::span<const Check> checks, limit::Op op,
-                                                 Instant now, Ticket& ticket) const noexcept;
+                                                 Instant now,
+                                                 DecisionContext& context) const noexcept;
 
   // Decides the descriptors of one request of Envoy's rate limit protocol as of `now`, each for
   // itself, as Envoy's users expect: what one denies, another one still counts. `ops`, of the same
@@ -71,7 +72,7 @@ class Gate {
   [[nodiscard]] bool decide(std::string_view domain,
                             std::span<const policy::Descriptor> descriptors,
                             std::span<const limit::Op> ops, Instant now,
-                            Ticket& ticket) const noexcept;
+                            DecisionContext& context) const noexcept;
 
   // Settles the dues of a request that was admitted at `taken`, once, when its response has ended
   // in whichever way. A slot that is never released comes back with its lease.
@@ -80,29 +81,30 @@ class Gate {
 
  private:
   void charge(std::span<const policy::Match> matches, DryRun dry_run, limit::Op op,
-              Ticket& ticket) const noexcept;
-  std::optional<CheckFault> name(std::span<const Check> checks, Ticket& ticket) const noexcept;
-  void debit_late(std::span<const Check> checks, Ticket& ticket) const noexcept;
-  void ask_where_nothing_is_left(Ticket& ticket) const noexcept;
-  static void merge(Ticket& ticket) noexcept;
-  void conclude(Ticket& ticket) const noexcept;
-  void list_dues(Ticket& ticket) const noexcept;
-  void itemise(Ticket& ticket, std::uint64_t jitter) const noexcept;
-  void count(const Ticket& ticket) const noexcept;
+              DecisionContext& context) const noexcept;
+  std::optional<CheckFault> name(std::span<const Check> checks,
+                                 DecisionContext& context) const noexcept;
+  void debit_late(std::span<const Check> checks, DecisionContext& context) const noexcept;
+  void ask_where_nothing_is_left(DecisionContext& context) const noexcept;
+  static void merge(DecisionContext& context) noexcept;
+  void conclude(DecisionContext& context) const noexcept;
+  void list_dues(DecisionContext& context) const noexcept;
+  void itemise(DecisionContext& context, std::uint64_t jitter) const noexcept;
+  void count(const DecisionContext& context) const noexcept;
   // This processor's counts, from the first policy on.
-  [[nodiscard]] std::span<PolicyCounts> lane() const noexcept;
+  [[nodiscard]] std::span<PolicyCounts> shard() const noexcept;
   void add(std::atomic<std::uint64_t> PolicyCounts::*counter,
            const policy::Policy& policy) const noexcept;
-  [[nodiscard]] Item item(Ticket& ticket, std::size_t charge) const noexcept;
-  [[nodiscard]] std::uint64_t jitter(Nanos wait, const Ticket& ticket) const noexcept;
+  [[nodiscard]] Item item(DecisionContext& context, std::size_t charge) const noexcept;
+  [[nodiscard]] std::uint64_t jitter(Nanos wait, const DecisionContext& context) const noexcept;
 
   std::shared_ptr<const policy::PolicySet> policies_;
   store::Store& store_;
   HashSecret pk_secret_;
   PolicyBits settled_;  // policies whose charges have dues
   std::span<PolicyCounts> counts_;
-  std::size_t lanes_;  // in counts_
-  Report report_;
+  std::size_t shards_;  // in counts_
+  FieldWriter field_writer_;
 };
 
 }  // namespace headgate::gate

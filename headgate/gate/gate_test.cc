@@ -13,9 +13,9 @@
 #include <thread>
 #include <vector>
 
-#include "headgate/base/allocations.h"
+#include "headgate/base/testing/allocations.h"
 #include "headgate/gate/table_options.h"
-#include "headgate/policy/load.h"
+#include "headgate/policy/file/load.h"
 #include "headgate/store/table.h"
 
 namespace headgate::gate {
@@ -38,9 +38,9 @@ class FakeHeaders final : public policy::Headers {
 };
 
 // A gate over a policy file, asked at instants of the test's choosing.
-class Desk {
+class TestGate {
  public:
-  explicit Desk(const std::string& yaml) {
+  explicit TestGate(const std::string& yaml) {
     auto loaded = policy::load_text("version: 1\n" + yaml, "test.yaml");
     if (!loaded) {
       for (const auto& fault : loaded.error()) ADD_FAILURE() << fault.text();
@@ -50,7 +50,7 @@ class Desk {
     auto options = table_options(*policies_);
     options.memory = 1 << 20;
     table_ = store::Table::open(options).value();
-    counts_ = std::vector<PolicyCounts>(lanes * policies_->policies().size());
+    counts_ = std::vector<PolicyCounts>(shards * policies_->policies().size());
     gate_ = std::make_unique<Gate>(policies_, *table_, table_->secret(), counts_);
     now = table_->now();
   }
@@ -63,23 +63,23 @@ class Desk {
     request.peer = policy::Address::parse(peer);
     request.headers = &headers;
     bool done = false;
-    gate_->admit(request, now, dry_run, ticket_,
+    gate_->admit(request, now, dry_run, context_,
                  {[](void* flag) noexcept { *static_cast<bool*>(flag) = true; }, &done});
     EXPECT_TRUE(done);
-    return ticket_.verdict;
+    return context_.verdict;
   }
 
   // The first of the two steps of ask().
-  bool expect(const std::string& path = "/") {
+  bool prefetch(const std::string& path = "/") {
     policy::Request request;
     request.path = path;
     request.peer = policy::Address::parse(peer);
     request.headers = &headers;
-    return gate_->expect(request, now, DryRun::no, ticket_);
+    return gate_->prefetch(request, now, DryRun::no, context_);
   }
   const Verdict& admit() {
-    gate_->admit(ticket_);
-    return ticket_.verdict;
+    gate_->admit(context_);
+    return context_.verdict;
   }
 
   // Fields as the response would have them; "" if it has none of the name.
@@ -89,7 +89,7 @@ class Desk {
     std::array<char, 4096> room;
     Writer out(room);
     std::string value;
-    for (const Line& line : gate_->report().write(ticket_.verdict.items, out)) {
+    for (const Line& line : gate_->field_writer().write(context_.verdict.items, out)) {
       if (line.name == name) value = line.value;
     }
     return value;
@@ -97,7 +97,7 @@ class Desk {
   std::string problem() {
     std::array<char, 4096> room;
     Writer out(room);
-    EXPECT_TRUE(gate_->report().write_problem(ticket_.verdict, out));
+    EXPECT_TRUE(gate_->field_writer().write_problem(context_.verdict, out));
     return std::string(out.text());
   }
 
@@ -105,12 +105,13 @@ class Desk {
   void end(unsigned status = 200, const std::string& tokens = "") {
     FakeHeaders told;
     if (!tokens.empty()) told.lines["tokens"] = tokens;
-    gate_->settle(ticket_.verdict.dues, now, {status, 10, &told}, now);
+    gate_->settle(context_.verdict.dues, now, {status, 10, &told}, now);
   }
 
   PolicyTotals counts(std::size_t policy) const {
     PolicyTotals sum;
-    for (std::size_t i = policy; i < counts_.size(); i += counts_.size() / lanes) sum += counts_[i];
+    for (std::size_t i = policy; i < counts_.size(); i += counts_.size() / shards)
+      sum += counts_[i];
     return sum;
   }
   const Gate& gate() const { return *gate_; }
@@ -120,13 +121,13 @@ class Desk {
   FakeHeaders headers;
 
  private:
-  static constexpr std::size_t lanes = 3;
+  static constexpr std::size_t shards = 3;
 
   std::shared_ptr<const policy::PolicySet> policies_;
   std::unique_ptr<store::Table> table_;
   std::vector<PolicyCounts> counts_;
   std::unique_ptr<Gate> gate_;
-  Ticket ticket_;
+  DecisionContext context_;
 };
 
 constexpr const char* burst_and_daily = R"(
@@ -136,199 +137,199 @@ policies:
 )";
 
 TEST(Gate, SaysInTheFieldsWhatItDid) {
-  Desk desk(burst_and_daily);
-  EXPECT_EQ(desk.ask().outcome, Outcome::admitted);
-  EXPECT_EQ(desk.ratelimit_policy(), R"("burst";q=3;w=60, "daily";q=5000;w=86400)");
-  EXPECT_EQ(desk.ratelimit(), R"("burst";r=2;t=40, "daily";r=4999;t=86383)");
-  desk.ask();
-  desk.ask();
-  const Verdict& denied = desk.ask();
+  TestGate gate(burst_and_daily);
+  EXPECT_EQ(gate.ask().outcome, Outcome::admitted);
+  EXPECT_EQ(gate.ratelimit_policy(), R"("burst";q=3;w=60, "daily";q=5000;w=86400)");
+  EXPECT_EQ(gate.ratelimit(), R"("burst";r=2;t=40, "daily";r=4999;t=86383)");
+  gate.ask();
+  gate.ask();
+  const Verdict& denied = gate.ask();
   EXPECT_EQ(denied.outcome, Outcome::denied);
   EXPECT_EQ(denied.denier->name, "burst");
   EXPECT_EQ(denied.violated, 1u);
   EXPECT_EQ(denied.retry_after, 20u);
   EXPECT_EQ(denied.remaining, 0u);
-  EXPECT_EQ(desk.ratelimit(), R"("burst";r=0;t=20, "daily";r=4997;t=86349)")
+  EXPECT_EQ(gate.ratelimit(), R"("burst";r=0;t=20, "daily";r=4997;t=86349)")
       << "the daily quota was not charged for a request that burst denied";
-  desk.now.ns += 20 * second;
-  EXPECT_EQ(desk.ask().outcome, Outcome::admitted) << "as announced";
+  gate.now.ns += 20 * second;
+  EXPECT_EQ(gate.ask().outcome, Outcome::admitted) << "as announced";
 }
 
 TEST(Gate, NoPolicyThatMatchesMeansOff) {
-  Desk desk(R"(
+  TestGate gate(R"(
 policies:
   - {name: api, quota: 3, window: 60s, match: [{path: "/api/*"}]}
 )");
-  EXPECT_EQ(desk.ask("/other").outcome, Outcome::off);
-  EXPECT_TRUE(desk.ask("/other").items.empty());
-  EXPECT_EQ(desk.ask("/api/x").outcome, Outcome::admitted);
+  EXPECT_EQ(gate.ask("/other").outcome, Outcome::off);
+  EXPECT_TRUE(gate.ask("/other").items.empty());
+  EXPECT_EQ(gate.ask("/api/x").outcome, Outcome::admitted);
 }
 
 TEST(Gate, WhatIsOnlyExpectedHasNotHappened) {
-  Desk desk(R"(policies:
+  TestGate gate(R"(policies:
   - {name: burst, quota: 1, window: 60s, match: [{path: "/limited"}], key: [address]}
 )");
-  EXPECT_FALSE(desk.expect("/free"));
-  for (int i = 0; i < 3; ++i) EXPECT_TRUE(desk.expect("/limited"));
-  EXPECT_EQ(desk.counts(0).admitted, 0u);
-  EXPECT_EQ(desk.admit().outcome, Outcome::admitted);
-  EXPECT_EQ(desk.ask("/limited").outcome, Outcome::denied);
-  EXPECT_EQ(desk.counts(0).admitted, 1u);
+  EXPECT_FALSE(gate.prefetch("/free"));
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(gate.prefetch("/limited"));
+  EXPECT_EQ(gate.counts(0).admitted, 0u);
+  EXPECT_EQ(gate.admit().outcome, Outcome::admitted);
+  EXPECT_EQ(gate.ask("/limited").outcome, Outcome::denied);
+  EXPECT_EQ(gate.counts(0).admitted, 1u);
 }
 
 TEST(Gate, TheLongestWaitSpeaksForAll) {
-  Desk desk(R"(
+  TestGate gate(R"(
 policies:
   - {name: short, quota: 1, window: 10s, status: 503}
   - {name: long, quota: 1, window: 100s, status: 403}
   - {name: wide, quota: 100, window: 1s}
 )");
-  desk.ask();
-  const Verdict& denied = desk.ask();
+  gate.ask();
+  const Verdict& denied = gate.ask();
   EXPECT_EQ(denied.denier->name, "long");
   EXPECT_EQ(denied.status(), 403u);
   EXPECT_EQ(denied.retry_after, 100u);
   EXPECT_EQ(denied.violated, 0b011u);
-  EXPECT_EQ(desk.ratelimit(), R"("short";r=0;t=10, "long";r=0;t=100, "wide";r=99;t=1)");
-  const auto problem = nlohmann::json::parse(desk.problem());
+  EXPECT_EQ(gate.ratelimit(), R"("short";r=0;t=10, "long";r=0;t=100, "wide";r=99;t=1)");
+  const auto problem = nlohmann::json::parse(gate.problem());
   EXPECT_THAT(problem["violated-policies"], ElementsAre("short", "long"));
   EXPECT_EQ(problem["status"], 403);
 }
 
 TEST(Gate, WhatCanNeverBeAdmittedHasNoRetryAfter) {
-  Desk desk(R"(
+  TestGate gate(R"(
 policies:
   - {name: closed, quota: 0, window: 60s}
   - {name: burst, quota: 1, window: 60s}
 )");
-  const Verdict& denied = desk.ask();
+  const Verdict& denied = gate.ask();
   EXPECT_EQ(denied.outcome, Outcome::denied);
   EXPECT_EQ(denied.denier->name, "closed");
   EXPECT_EQ(denied.retry_after, std::nullopt);
-  EXPECT_EQ(desk.ratelimit(), R"("closed";r=0, "burst";r=1;t=60)");
+  EXPECT_EQ(gate.ratelimit(), R"("closed";r=0, "burst";r=1;t=60)");
 }
 
 TEST(Gate, ShadowPoliciesNeverDenyAndAreNotReported) {
-  Desk desk(R"(
+  TestGate gate(R"(
 policies:
   - {name: trial, quota: 1, window: 60s, mode: shadow}
   - {name: burst, quota: 3, window: 60s}
   - {name: gone, quota: 0, window: 60s, mode: off}
 )");
-  EXPECT_EQ(desk.ask().outcome, Outcome::admitted);
-  const Verdict& second_time = desk.ask();
+  EXPECT_EQ(gate.ask().outcome, Outcome::admitted);
+  const Verdict& second_time = gate.ask();
   EXPECT_EQ(second_time.outcome, Outcome::shadow_denied);
   EXPECT_EQ(second_time.shadow_violated, 1u);
   EXPECT_EQ(second_time.violated, 0u);
-  EXPECT_EQ(desk.ratelimit(), R"("burst";r=1;t=20)");
-  EXPECT_EQ(desk.counts(0).admitted, 1u);
-  EXPECT_EQ(desk.counts(0).shadow_denied, 1u);
-  EXPECT_EQ(desk.counts(1).admitted, 2u);
+  EXPECT_EQ(gate.ratelimit(), R"("burst";r=1;t=20)");
+  EXPECT_EQ(gate.counts(0).admitted, 1u);
+  EXPECT_EQ(gate.counts(0).shadow_denied, 1u);
+  EXPECT_EQ(gate.counts(1).admitted, 2u);
 }
 
 TEST(Gate, AShadowPolicySpendsAsIfAlone) {
-  Desk desk(R"(
+  TestGate gate(R"(
 policies:
   - {name: trial, quota: 2, window: 60s, mode: shadow}
   - {name: burst, quota: 1, window: 60s}
 )");
-  desk.ask();
-  EXPECT_EQ(desk.ask().outcome, Outcome::denied);
-  EXPECT_EQ(desk.counts(0).admitted, 2u) << "also of a request that another policy denied";
-  EXPECT_EQ(desk.ask().shadow_violated, 1u);
+  gate.ask();
+  EXPECT_EQ(gate.ask().outcome, Outcome::denied);
+  EXPECT_EQ(gate.counts(0).admitted, 2u) << "also of a request that another policy denied";
+  EXPECT_EQ(gate.ask().shadow_violated, 1u);
 }
 
 TEST(Gate, ADryRunMakesEveryPolicyAShadow) {
-  Desk desk(burst_and_daily);
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(desk.ask("/", DryRun::yes).outcome, Outcome::admitted);
-  EXPECT_EQ(desk.ask("/", DryRun::yes).outcome, Outcome::shadow_denied);
-  EXPECT_EQ(desk.ratelimit(), "");
-  EXPECT_EQ(desk.counts(0).shadow_denied, 1u);
-  EXPECT_EQ(desk.counts(0).denied, 0u);
+  TestGate gate(burst_and_daily);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(gate.ask("/", DryRun::yes).outcome, Outcome::admitted);
+  EXPECT_EQ(gate.ask("/", DryRun::yes).outcome, Outcome::shadow_denied);
+  EXPECT_EQ(gate.ratelimit(), "");
+  EXPECT_EQ(gate.counts(0).shadow_denied, 1u);
+  EXPECT_EQ(gate.counts(0).denied, 0u);
 }
 
 TEST(Gate, ARefundGivesBackWhatWasCharged) {
-  Desk desk(R"(
+  TestGate gate(R"(
 policies:
   - {name: kind, quota: 2, window: 60s, refund-on: [5xx]}
   - {name: strict, quota: 10, window: 60s}
 )");
-  EXPECT_EQ(desk.ask().dues.size(), 1u);
-  desk.end(503);
-  EXPECT_EQ(desk.counts(0).refunded, 1u);
-  desk.ask();
-  EXPECT_EQ(desk.ratelimit(), R"("kind";r=1;t=30, "strict";r=8;t=48)");
-  desk.end(200);
-  EXPECT_EQ(desk.counts(0).refunded, 1u);
-  desk.ask();
-  EXPECT_EQ(desk.ask().dues.size(), 0u) << "a denied request was not charged";
+  EXPECT_EQ(gate.ask().dues.size(), 1u);
+  gate.end(503);
+  EXPECT_EQ(gate.counts(0).refunded, 1u);
+  gate.ask();
+  EXPECT_EQ(gate.ratelimit(), R"("kind";r=1;t=30, "strict";r=8;t=48)");
+  gate.end(200);
+  EXPECT_EQ(gate.counts(0).refunded, 1u);
+  gate.ask();
+  EXPECT_EQ(gate.ask().dues.size(), 0u) << "a denied request was not charged";
 }
 
 TEST(Gate, ALateCostIsChargedWhenItIsKnown) {
-  Desk desk(R"(
+  TestGate gate(R"(
 policies:
   - {name: tokens, quota: 100, window: 100s, cost: {response-header: tokens}, refund-on: [5xx]}
   - {name: bytes, quota: 1000, window: 1000s, unit: content-bytes, cost: response-bytes}
   - {name: trial, quota: 1, window: 1h, cost: {response-header: tokens}, mode: shadow}
 )");
-  EXPECT_EQ(desk.ask().dues.size(), 3u);
-  EXPECT_EQ(desk.ratelimit(), R"("tokens";r=99;t=99, "bytes";r=999;t=999)")
+  EXPECT_EQ(gate.ask().dues.size(), 3u);
+  EXPECT_EQ(gate.ratelimit(), R"("tokens";r=99;t=99, "bytes";r=999;t=999)")
       << "one unit until it is known";
-  desk.end(200, "70");
-  EXPECT_EQ(desk.ask().outcome, Outcome::shadow_denied);
-  EXPECT_EQ(desk.ratelimit(), R"("tokens";r=29;t=29, "bytes";r=989;t=989)");
-  desk.end(500, "70");
-  desk.ask();
-  EXPECT_EQ(desk.ratelimit(), R"("tokens";r=29;t=29, "bytes";r=979;t=979)") << "given back";
-  desk.end(200, "130");  // of the 30 that are left
-  EXPECT_EQ(desk.ask().outcome, Outcome::denied);
-  EXPECT_EQ(desk.ratelimit(), R"("tokens";r=0;t=101, "bytes";r=970;t=970)") << "nothing taken";
-  EXPECT_EQ(desk.ask().dues.size(), 0u);
-  desk.end(200, "130");
-  desk.now.ns += 100 * second;
-  EXPECT_EQ(desk.ask().outcome, Outcome::denied);
-  desk.now.ns += second;
-  EXPECT_EQ(desk.ask().violated, 0u);
+  gate.end(200, "70");
+  EXPECT_EQ(gate.ask().outcome, Outcome::shadow_denied);
+  EXPECT_EQ(gate.ratelimit(), R"("tokens";r=29;t=29, "bytes";r=989;t=989)");
+  gate.end(500, "70");
+  gate.ask();
+  EXPECT_EQ(gate.ratelimit(), R"("tokens";r=29;t=29, "bytes";r=979;t=979)") << "given back";
+  gate.end(200, "130");  // of the 30 that are left
+  EXPECT_EQ(gate.ask().outcome, Outcome::denied);
+  EXPECT_EQ(gate.ratelimit(), R"("tokens";r=0;t=101, "bytes";r=970;t=970)") << "nothing taken";
+  EXPECT_EQ(gate.ask().dues.size(), 0u);
+  gate.end(200, "130");
+  gate.now.ns += 100 * second;
+  EXPECT_EQ(gate.ask().outcome, Outcome::denied);
+  gate.now.ns += second;
+  EXPECT_EQ(gate.ask().violated, 0u);
   for (const char* unclear : {"", "-5", "many"}) {
-    const auto counted = desk.counts(0).cost_defaulted;
-    desk.now.ns += 10 * second;
-    EXPECT_EQ(desk.ask().violated, 0u);
-    desk.end(200, unclear);
-    EXPECT_EQ(desk.counts(0).cost_defaulted, counted + 1) << unclear;
+    const auto counted = gate.counts(0).cost_defaulted;
+    gate.now.ns += 10 * second;
+    EXPECT_EQ(gate.ask().violated, 0u);
+    gate.end(200, unclear);
+    EXPECT_EQ(gate.counts(0).cost_defaulted, counted + 1) << unclear;
   }
 }
 
 TEST(Gate, ASlotIsHeldUntilTheResponseHasEnded) {
-  Desk desk(R"(
+  TestGate gate(R"(
 policies:
   - {name: slots, quota: 2, algorithm: concurrency}
   - {name: four, quota: 4, window: 1h}
 )");
-  desk.ask();
-  EXPECT_EQ(desk.ratelimit().substr(0, 12), R"("slots";r=1,)") << "its own is taken";
-  desk.ask();
-  const Verdict& third = desk.ask();
+  gate.ask();
+  EXPECT_EQ(gate.ratelimit().substr(0, 12), R"("slots";r=1,)") << "its own is taken";
+  gate.ask();
+  const Verdict& third = gate.ask();
   EXPECT_EQ(third.violated, 1u);
   EXPECT_EQ(third.retry_after, std::nullopt);
   EXPECT_EQ(third.dues.size(), 0u);
-  desk.end();  // of the denied one: nothing is released
-  EXPECT_EQ(desk.ask().outcome, Outcome::denied);
-  desk.now.ns += 60 * second;  // the lease
-  EXPECT_EQ(desk.ask().outcome, Outcome::admitted);
-  desk.end(499);
-  desk.end(499);  // again: it has none any more
-  desk.ask();
-  EXPECT_EQ(desk.ratelimit().substr(0, 12), R"("slots";r=1,)");
-  EXPECT_EQ(desk.ask().violated, 2u) << "the other policy denies, so no slot is taken";
-  desk.end();
+  gate.end();  // of the denied one: nothing is released
+  EXPECT_EQ(gate.ask().outcome, Outcome::denied);
+  gate.now.ns += 60 * second;  // the lease
+  EXPECT_EQ(gate.ask().outcome, Outcome::admitted);
+  gate.end(499);
+  gate.end(499);  // again: it has none any more
+  gate.ask();
+  EXPECT_EQ(gate.ratelimit().substr(0, 12), R"("slots";r=1,)");
+  EXPECT_EQ(gate.ask().violated, 2u) << "the other policy denies, so no slot is taken";
+  gate.end();
 }
 
 TEST(Gate, FieldsCanBeSwitchedOffOrHeldBack) {
-  Desk none(std::string("fields: none\n") + burst_and_daily);
+  TestGate none(std::string("fields: none\n") + burst_and_daily);
   none.ask();
   EXPECT_EQ(none.ratelimit(), "");
 
-  Desk on_denial(std::string("report-when: denied\n") + burst_and_daily);
+  TestGate on_denial(std::string("report-when: denied\n") + burst_and_daily);
   for (int i = 0; i < 3; ++i) {
     on_denial.ask();
     EXPECT_EQ(on_denial.ratelimit(), "");
@@ -336,7 +337,7 @@ TEST(Gate, FieldsCanBeSwitchedOffOrHeldBack) {
   on_denial.ask();
   EXPECT_THAT(on_denial.ratelimit(), HasSubstr(R"("burst";r=0;t=20)"));
 
-  Desk below(std::string("report-when: below 40%\n") + burst_and_daily);
+  TestGate below(std::string("report-when: below 40%\n") + burst_and_daily);
   below.ask();
   EXPECT_EQ(below.ratelimit(), "") << "2 of 3 are left";
   below.ask();
@@ -347,61 +348,61 @@ TEST(Gate, FieldsCanBeSwitchedOffOrHeldBack) {
 }
 
 TEST(Gate, TheClosestToExhaustionCanSpeakForAll) {
-  Desk desk(std::string("report: closest\n") + burst_and_daily);
-  desk.ask();
-  EXPECT_EQ(desk.ratelimit(), R"("burst";r=2;t=40)");
-  EXPECT_EQ(desk.ratelimit_policy(), R"("burst";q=3;w=60)");
+  TestGate gate(std::string("report: closest\n") + burst_and_daily);
+  gate.ask();
+  EXPECT_EQ(gate.ratelimit(), R"("burst";r=2;t=40)");
+  EXPECT_EQ(gate.ratelimit_policy(), R"("burst";q=3;w=60)");
 }
 
 TEST(Gate, TheClosestOfADenialIsOneThatDenied) {
   // A request of 4 is more than what `fine` has left, and `few` has still less but enough.
-  Desk desk(R"(
+  TestGate gate(R"(
 report: closest
 fields: [ratelimit, draft-03]
 policies:
   - {name: few, quota: 3, window: 60s}
   - {name: fine, quota: 10, window: 100s, cost: {request-header: x-cost}}
 )");
-  desk.headers.lines["x-cost"] = "7";
-  desk.ask();
-  EXPECT_EQ(desk.ratelimit(), R"("few";r=2;t=40)");
-  desk.headers.lines["x-cost"] = "4";
-  const Verdict& denied = desk.ask();
+  gate.headers.lines["x-cost"] = "7";
+  gate.ask();
+  EXPECT_EQ(gate.ratelimit(), R"("few";r=2;t=40)");
+  gate.headers.lines["x-cost"] = "4";
+  const Verdict& denied = gate.ask();
   EXPECT_EQ(denied.outcome, Outcome::denied);
   EXPECT_EQ(denied.retry_after, 10U);
-  EXPECT_EQ(desk.ratelimit(), R"("fine";r=3;t=10)");
-  EXPECT_EQ(desk.field("RateLimit-Limit"), "10, 10;w=100");
-  EXPECT_EQ(desk.field("RateLimit-Reset"), "10") << "the moment that Retry-After names";
+  EXPECT_EQ(gate.ratelimit(), R"("fine";r=3;t=10)");
+  EXPECT_EQ(gate.field("RateLimit-Limit"), "10, 10;w=100");
+  EXPECT_EQ(gate.field("RateLimit-Reset"), "10") << "the moment that Retry-After names";
 }
 
 TEST(Gate, TheClosestOfSeveralDenialsIsTheOneThatRetryAfterTells) {
-  Desk desk(R"(
+  TestGate gate(R"(
 report: closest
 policies:
   - {name: short, quota: 1, window: 10s}
   - {name: long, quota: 1, window: 100s}
   - {name: wide, quota: 100, window: 1s}
 )");
-  desk.ask();
-  EXPECT_EQ(desk.ask().retry_after, 100U);
-  EXPECT_EQ(desk.ratelimit(), R"("long";r=0;t=100)");
+  gate.ask();
+  EXPECT_EQ(gate.ask().retry_after, 100U);
+  EXPECT_EQ(gate.ratelimit(), R"("long";r=0;t=100)");
 }
 
 TEST(Gate, TheClosestIsComparedWithPoliciesOfItsUnitOnly) {
-  Desk desk(R"(
+  TestGate gate(R"(
 report: closest
 policies:
   - {name: requests, quota: 100, window: 60s}
   - {name: more, quota: 1000, window: 60s}
   - {name: credits, quota: 10, window: 60s, unit: credits, cost: 4}
 )");
-  desk.ask();
-  EXPECT_EQ(desk.ratelimit(), R"("requests";r=99;t=60, "credits";r=6;t=36)")
+  gate.ask();
+  EXPECT_EQ(gate.ratelimit(), R"("requests";r=99;t=60, "credits";r=6;t=36)")
       << "99 requests are neither more nor less than 6 credits";
 }
 
 TEST(Gate, EveryFormTellsTheSameDecision) {
-  Desk current(std::string("fields: [x-ratelimit, ratelimit, draft-03]\n") + burst_and_daily);
+  TestGate current(std::string("fields: [x-ratelimit, ratelimit, draft-03]\n") + burst_and_daily);
   current.ask();
   EXPECT_EQ(current.ratelimit(), R"("burst";r=2;t=40, "daily";r=4999;t=86383)");
   EXPECT_EQ(current.field("RateLimit-Limit"), "3, 3;w=60, 5000;w=86400");
@@ -410,11 +411,11 @@ TEST(Gate, EveryFormTellsTheSameDecision) {
   EXPECT_EQ(current.field("X-RateLimit-Limit"), "3");
   EXPECT_EQ(current.field("X-RateLimit-Remaining"), "2");
   EXPECT_EQ(current.field("X-RateLimit-Reset"), "40");
-  Desk draft_07(std::string("fields: draft-07\n") + burst_and_daily);
+  TestGate draft_07(std::string("fields: draft-07\n") + burst_and_daily);
   draft_07.ask();
   EXPECT_EQ(draft_07.ratelimit(), "limit=3, remaining=2, reset=40");
   EXPECT_EQ(draft_07.ratelimit_policy(), "3;w=60, 5000;w=86400");
-  Desk draft_06(std::string("fields: draft-06\n") + burst_and_daily);
+  TestGate draft_06(std::string("fields: draft-06\n") + burst_and_daily);
   for (int i = 0; i < 4; ++i) draft_06.ask();
   EXPECT_EQ(draft_06.ratelimit(), "");
   EXPECT_EQ(draft_06.ratelimit_policy(), "3;w=60, 5000;w=86400");
@@ -424,7 +425,7 @@ TEST(Gate, EveryFormTellsTheSameDecision) {
 }
 
 TEST(Gate, OverridesAreReportedWithTheirOwnQuota) {
-  Desk desk(R"(
+  TestGate gate(R"(
 policies:
   - name: burst
     quota: 3
@@ -433,22 +434,22 @@ policies:
       - {ids: ["192.0.2.2"], quota: 30}
       - {ids: ["192.0.2.3"], quota: unlimited}
 )");
-  desk.peer = "192.0.2.2";
-  desk.ask();
-  EXPECT_EQ(desk.ratelimit_policy(), R"("burst";q=30;w=60)");
-  EXPECT_EQ(desk.ratelimit(), R"("burst";r=29;t=58)");
-  desk.peer = "192.0.2.3";
-  EXPECT_EQ(desk.ask().outcome, Outcome::off);
+  gate.peer = "192.0.2.2";
+  gate.ask();
+  EXPECT_EQ(gate.ratelimit_policy(), R"("burst";q=30;w=60)");
+  EXPECT_EQ(gate.ratelimit(), R"("burst";r=29;t=58)");
+  gate.peer = "192.0.2.3";
+  EXPECT_EQ(gate.ask().outcome, Outcome::off);
 }
 
 TEST(Gate, PartitionKeysAreShownAsConfigured) {
-  Desk plain(std::string("partition-key: plain\n") + burst_and_daily);
+  TestGate plain(std::string("partition-key: plain\n") + burst_and_daily);
   plain.ask();
   EXPECT_THAT(plain.ratelimit(), HasSubstr(R"("burst";r=2;t=40;pk=:MTkyLjAuMi4x:,)"));
   EXPECT_THAT(plain.ratelimit_policy(), HasSubstr(R"("burst";q=3;w=60;pk=:MTkyLjAuMi4x:,)"));
 
-  Desk one(std::string("partition-key: opaque\n") + burst_and_daily);
-  Desk other(std::string("partition-key: opaque\n") + burst_and_daily);
+  TestGate one(std::string("partition-key: opaque\n") + burst_and_daily);
+  TestGate other(std::string("partition-key: opaque\n") + burst_and_daily);
   one.ask();
   other.ask();
   EXPECT_THAT(one.ratelimit(), testing::MatchesRegex(R"("burst";r=2;t=40;pk=:.{24}:, .*)"));
@@ -462,18 +463,18 @@ TEST(Gate, PartitionKeysAreShownAsConfigured) {
 }
 
 TEST(Gate, JitterOnlyAddsAndAddsTheSameToBoth) {
-  Desk desk(R"(
+  TestGate gate(R"(
 retry-after-jitter: 50%
 policies:
   - {name: a, quota: 1, window: 100s}
   - {name: b, quota: 1, window: 10s}
 )");
-  desk.ask();
+  gate.ask();
   std::uint64_t least = 1000;
   std::uint64_t most = 0;
   for (int i = 0; i < 1000; ++i) {
-    desk.now.ns += 1;
-    const Verdict& denied = desk.ask();
+    gate.now.ns += 1;
+    const Verdict& denied = gate.ask();
     ASSERT_EQ(denied.outcome, Outcome::denied);
     const std::uint64_t wait = *denied.retry_after;
     EXPECT_EQ(denied.items[0].reset, wait);
@@ -488,38 +489,38 @@ policies:
 }
 
 TEST(Gate, CostsComeFromTheRequest) {
-  Desk desk(R"(
+  TestGate gate(R"(
 policies:
   - {name: credit, quota: 10, window: 60s, unit: credits, cost: {request-header: X-Cost}}
 )");
-  desk.headers.lines["x-cost"] = "4";
-  desk.ask();
-  EXPECT_EQ(desk.ratelimit_policy(), R"("credit";q=10;qu="credits";w=60)");
-  EXPECT_EQ(desk.ratelimit(), R"("credit";r=6;t=36)");
-  desk.headers.lines["x-cost"] = "-4";
-  desk.ask();
-  EXPECT_EQ(desk.ratelimit(), R"("credit";r=5;t=30)");
-  EXPECT_EQ(desk.counts(0).cost_defaulted, 1u);
+  gate.headers.lines["x-cost"] = "4";
+  gate.ask();
+  EXPECT_EQ(gate.ratelimit_policy(), R"("credit";q=10;qu="credits";w=60)");
+  EXPECT_EQ(gate.ratelimit(), R"("credit";r=6;t=36)");
+  gate.headers.lines["x-cost"] = "-4";
+  gate.ask();
+  EXPECT_EQ(gate.ratelimit(), R"("credit";r=5;t=30)");
+  EXPECT_EQ(gate.counts(0).cost_defaulted, 1u);
 }
 
 TEST(Gate, TheRequestPathDoesNotAllocate) {
-  Desk desk(std::string("partition-key: opaque\nfields: [ratelimit, draft-03, x-ratelimit]\n") +
-            burst_and_daily);
+  TestGate gate(std::string("partition-key: opaque\nfields: [ratelimit, draft-03, x-ratelimit]\n") +
+                burst_and_daily);
   std::array<char, 1024> room;
-  for (int i = 0; i < 4; ++i) desk.ask();  // admitted and denied once, with the longest keys
+  for (int i = 0; i < 4; ++i) gate.ask();  // admitted and denied once, with the longest keys
   const std::size_t before = allocations();
   for (int i = 0; i < 100; ++i) {
-    const Verdict& verdict = desk.ask();
+    const Verdict& verdict = gate.ask();
     Writer out(room);
-    ASSERT_EQ(desk.gate().report().write(verdict.items, out).size(), 8U);
-    ASSERT_TRUE(desk.gate().report().write_problem(verdict, out));
-    desk.now.ns += second;
+    ASSERT_EQ(gate.gate().field_writer().write(verdict.items, out).size(), 8U);
+    ASSERT_TRUE(gate.gate().field_writer().write_problem(verdict, out));
+    gate.now.ns += second;
   }
   EXPECT_EQ(allocations(), before);
 }
 
 TEST(Gate, ThreadsAdmitExactlyTheSmallestQuota) {
-  Desk desk(R"(
+  TestGate gate(R"(
 policies:
   - {name: a, quota: 500, window: 1h}
   - {name: b, quota: 300, window: 1h}
@@ -527,7 +528,7 @@ policies:
 )");
   std::atomic<int> admitted{0};
   const auto work = [&] {
-    Ticket ticket;
+    DecisionContext context;
     FakeHeaders headers;
     policy::Request request;
     request.method = "GET";
@@ -535,18 +536,18 @@ policies:
     request.peer = policy::Address::parse("192.0.2.1");
     request.headers = &headers;
     for (int i = 0; i < 200; ++i) {
-      desk.gate().admit(request, desk.now, DryRun::no, ticket);
-      if (ticket.verdict.outcome != Outcome::denied) admitted.fetch_add(1);
+      gate.gate().admit(request, gate.now, DryRun::no, context);
+      if (context.verdict.outcome != Outcome::denied) admitted.fetch_add(1);
     }
   };
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) threads.emplace_back(work);
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(admitted, 300);
-  EXPECT_EQ(desk.counts(0).admitted, 300u);
-  EXPECT_EQ(desk.counts(1).admitted, 300u);
-  EXPECT_EQ(desk.counts(1).denied, 500u);
-  EXPECT_EQ(desk.counts(2).admitted, 100u);
+  EXPECT_EQ(gate.counts(0).admitted, 300u);
+  EXPECT_EQ(gate.counts(1).admitted, 300u);
+  EXPECT_EQ(gate.counts(1).denied, 500u);
+  EXPECT_EQ(gate.counts(2).admitted, 100u);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What the desk says of one request.
+// What the gate says of one request.
 #pragma once
 
 #include <bitset>
@@ -28,7 +28,7 @@ struct Item {
   std::uint32_t grant = 0;      // index in its grants
   std::uint64_t remaining = 0;  // r
   std::uint64_t reset = 0;      // t [s], or limit::Decision::no_reset
-  std::string_view pk;          // partition key as raw bytes, if one is shown; in the Ticket
+  std::string_view pk;  // partition key as raw bytes, if one is shown; in the DecisionContext
 };
 
 // What is left to do about one policy when the response has ended: to give its cost back, to charge
@@ -36,7 +36,7 @@ struct Item {
 struct Due {
   const policy::Policy* policy = nullptr;
   const policy::Grant* grant = nullptr;  // of this policy
-  std::string_view key;                  // store key; in the Ticket
+  std::string_view key;                  // store key; in the DecisionContext
   std::uint64_t cost = 0;  // what admit() charged [units]; means nothing if it is late
 };
 
@@ -48,8 +48,8 @@ struct Verdict {
   PolicyBits violated;                       // enforced policies that denied
   PolicyBits shadow_violated;
   std::optional<std::uint64_t> remaining;  // least r of the enforced policies
-  std::span<const Item> items;             // what to report, in file order; in the Ticket
-  std::span<const Due> dues;               // what Gate::settle() wants to hear of; in the Ticket
+  std::span<const Item> items;             // what to report, in file order; in the DecisionContext
+  std::span<const Due> dues;  // what Gate::settle() wants to hear of; in the DecisionContext
 
   // Status of the denial.
   [[nodiscard]] unsigned status() const noexcept {

@@ -9,7 +9,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "headgate/base/source_tree.h"
+#include "headgate/base/testing/source_tree.h"
 #include "headgate/limit/law.h"
 
 namespace headgate::limit {

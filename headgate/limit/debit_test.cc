@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <array>
 
-#include "headgate/limit/key_state.h"
+#include "headgate/limit/testing/key_state.h"
 
 namespace headgate::limit {
 namespace {

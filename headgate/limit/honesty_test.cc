@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "headgate/limit/key_state.h"
+#include "headgate/limit/testing/key_state.h"
 
 namespace headgate::limit {
 namespace {
@@ -124,7 +124,7 @@ class Trial {
     tally.loose += loose_;
   }
 
-  [[nodiscard]] std::string story() const {
+  [[nodiscard]] std::string history_text() const {
     return std::string(kind_.name) + " q=" + std::to_string(quota_.units) +
            " w=" + words(quota_.window) + "ns log=" + std::to_string(terms_.log) +
            (terms_.late ? " late" : "") + (terms_.aligned ? " aligned" : "") + ", " + what_ + ": " +
@@ -371,7 +371,7 @@ TEST_P(Honesty, EveryPromiseIsKept) {
       trial.run(tally);
     } catch (const Broken& broken) {
       FAIL() << broken.what << " (HEADGATE_SEED=" << (only > 0 ? only : seed) << ")\n"
-             << trial.story();
+             << trial.history_text();
     }
     if (only > 0) return;
   }

@@ -8,7 +8,7 @@
 
 #include <vector>
 
-#include "headgate/limit/vector_log.h"
+#include "headgate/limit/testing/vector_log.h"
 
 namespace headgate::limit {
 namespace {

@@ -13,7 +13,7 @@
 #include <deque>
 #include <string>
 
-#include "headgate/limit/key_state.h"
+#include "headgate/limit/testing/key_state.h"
 
 namespace headgate::limit {
 namespace {

@@ -1,13 +1,13 @@
 // The reference vectors, every field of every step, under every form of t.
 
-#include "headgate/limit/vectors.h"
+#include "headgate/limit/testing/vectors.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <map>
 
-#include "headgate/limit/key_state.h"
+#include "headgate/limit/testing/key_state.h"
 
 namespace headgate::limit {
 namespace {

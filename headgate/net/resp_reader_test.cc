@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "headgate/base/allocations.h"
+#include "headgate/base/testing/allocations.h"
 
 namespace headgate::net {
 namespace {

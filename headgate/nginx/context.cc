@@ -12,7 +12,7 @@ namespace {
 // A context, and room for what belongs to it, handed from request to request. The request's own
 // pool is for what does not fit: a few hundred bytes more often make nginx add a block of 4 KiB to
 // it, which costs as much as the decision.
-struct Slot : Context {
+struct Slot : RequestContext {
   std::size_t used;
   Slot* next;  // while it is free
   alignas(std::max_align_t) char room[768];
@@ -54,37 +54,38 @@ class FreeSlots {
 FreeSlots free_slots;
 
 // Every request's that no policy matched.
-Context unmatched{};
+RequestContext unmatched{};
 
 // At the end of a request, after its log line. Marks the pool cleanup that owns a context, too.
 extern "C" void context_cleanup(void* data) noexcept { free_slots.give(static_cast<Slot*>(data)); }
 
 }  // namespace
 
-Context* find_context(ngx_http_request_t* r) noexcept {
-  auto* context = static_cast<Context*>(ngx_http_get_module_ctx(r, ngx_http_headgate_module));
+RequestContext* find_context(ngx_http_request_t* r) noexcept {
+  auto* context =
+      static_cast<RequestContext*>(ngx_http_get_module_ctx(r, ngx_http_headgate_module));
   if (context != nullptr || !(r->internal || r->filter_finalize)) return context;
   for (ngx_pool_cleanup_t* at = r->pool->cleanup; at != nullptr; at = at->next) {
     if (at->handler != context_cleanup) continue;
-    context = static_cast<Context*>(at->data);
+    context = static_cast<RequestContext*>(at->data);
     ngx_http_set_ctx(r, context, ngx_http_headgate_module);
     return context;
   }
   return nullptr;
 }
 
-Context* add_context(ngx_http_request_t* r) noexcept {
+RequestContext* add_context(ngx_http_request_t* r) noexcept {
   ngx_pool_cleanup_t* owner = ngx_pool_cleanup_add(r->pool, 0);
   Slot* slot = owner == nullptr ? nullptr : free_slots.take();
   if (slot == nullptr) return nullptr;
-  static_cast<Context&>(*slot) = {};
+  static_cast<RequestContext&>(*slot) = {};
   owner->data = slot;
   owner->handler = context_cleanup;
   ngx_http_set_ctx(r, slot, ngx_http_headgate_module);
   return slot;
 }
 
-Context* add_unmatched(ngx_http_request_t* r) noexcept {
+RequestContext* add_unmatched(ngx_http_request_t* r) noexcept {
   ngx_http_set_ctx(r, &unmatched, ngx_http_headgate_module);
   return &unmatched;
 }

@@ -14,7 +14,7 @@
 
 namespace headgate::nginx {
 
-struct Context {
+struct RequestContext {
   const gate::Gate* gate;
   gate::Verdict verdict;  // its items and dues are kept with this
   Instant taken;
@@ -27,14 +27,14 @@ struct Context {
 
 // The request's context. nginx forgets module contexts on internal redirects, this does not.
 // nullptr: it has none yet.
-[[nodiscard]] Context* find_context(ngx_http_request_t* r) noexcept;
+[[nodiscard]] RequestContext* find_context(ngx_http_request_t* r) noexcept;
 
 // Gives the request a context, until its end: so far of one that no policy matched. nullptr: out
 // of memory.
-[[nodiscard]] Context* add_context(ngx_http_request_t* r) noexcept;
+[[nodiscard]] RequestContext* add_context(ngx_http_request_t* r) noexcept;
 
 // The same for all requests that no policy matched.
-Context* add_unmatched(ngx_http_request_t* r) noexcept;
+RequestContext* add_unmatched(ngx_http_request_t* r) noexcept;
 
 // Memory until the end of the request: with its context while that has room. nullptr: there is
 // none.

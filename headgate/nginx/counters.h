@@ -30,7 +30,9 @@ class Counters {
                                                       const std::shared_ptr<Counters>& previous);
 
   // Of policies, as Gate takes them. Shared between processes.
-  [[nodiscard]] std::span<gate::PolicyCounts> lanes() const noexcept { return policies_->lanes(); }
+  [[nodiscard]] std::span<gate::PolicyCounts> shards() const noexcept {
+    return policies_->shards();
+  }
   [[nodiscard]] ModuleCounts& module() const noexcept { return *module_; }
 
   [[nodiscard]] gate::PolicyTotals totals(std::string_view name) const noexcept {

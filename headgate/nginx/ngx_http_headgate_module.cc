@@ -112,7 +112,7 @@ ngx_http_output_body_filter_pt next_body_filter;
 ngx_http_request_body_filter_pt next_request_body_filter;
 
 // A worker judges one request at a time, and the table answers at once, so one of each is enough.
-gate::Ticket ticket;
+gate::DecisionContext decision_context;
 std::array<char, 16384> problem_buffer;
 
 ngx_str_t problem_type = ngx_string("application/problem+json");
@@ -121,9 +121,9 @@ ngx_str_t no_type = ngx_null_string;
 
 std::optional<std::uint64_t> body_bytes_wanted(ngx_http_request_t* r) noexcept;
 bool body_is_too_long(ngx_http_request_t* r) noexcept;
-Context* decide(ngx_http_request_t* r, bool enforceable) noexcept;
-void settle(ngx_http_request_t* r, const Context& context) noexcept;
-ngx_int_t deny(ngx_http_request_t* r, const Context& context) noexcept;
+RequestContext* decide(ngx_http_request_t* r, bool enforceable) noexcept;
+void settle(ngx_http_request_t* r, const RequestContext& context) noexcept;
+ngx_int_t deny(ngx_http_request_t* r, const RequestContext& context) noexcept;
 
 // --- Handlers ---------------------------------------------------------------------------------
 
@@ -170,7 +170,7 @@ extern "C" ngx_int_t rewrite_handler(ngx_http_request_t* r) noexcept {
     return NGX_DONE;
   }
 
-  const Context* context = decide(r, true);
+  const RequestContext* context = decide(r, true);
   if (context == nullptr) return NGX_HTTP_INTERNAL_SERVER_ERROR;
   if (context->verdict.outcome != gate::Outcome::denied) return NGX_DECLINED;
   return deny(r, *context);
@@ -180,7 +180,7 @@ extern "C" ngx_int_t rewrite_handler(ngx_http_request_t* r) noexcept {
 // the request itself) is judged here: too late to be denied, but charged and told.
 extern "C" ngx_int_t header_filter(ngx_http_request_t* r) noexcept {
   if (r != r->main) return next_header_filter(r);
-  const Context* context = find_context(r);
+  const RequestContext* context = find_context(r);
   if (context == nullptr) {
     if (!loc_conf(r).on) return next_header_filter(r);
     context = decide(r, false);
@@ -193,7 +193,7 @@ extern "C" ngx_int_t header_filter(ngx_http_request_t* r) noexcept {
 
 // Every piece of a response, compressed if it is to be and not yet chunked.
 extern "C" ngx_int_t body_filter(ngx_http_request_t* r, ngx_chain_t* in) noexcept {
-  Context* context = find_context(r->main);
+  RequestContext* context = find_context(r->main);
   if (context != nullptr && context->matched()) {
     for (const ngx_chain_t* link = in; link != nullptr; link = link->next) {
       context->body_bytes += static_cast<std::uint64_t>(ngx_buf_size(link->buf));
@@ -205,7 +205,7 @@ extern "C" ngx_int_t body_filter(ngx_http_request_t* r, ngx_chain_t* in) noexcep
 // Log phase: once per request, whatever became of it.
 extern "C" ngx_int_t log_handler(ngx_http_request_t* r) noexcept {
   if (r != r->main) return NGX_OK;
-  const Context* context = find_context(r);
+  const RequestContext* context = find_context(r);
   if (context == nullptr && r->request_body != nullptr && loc_conf(r).on && body_bytes_wanted(r)) {
     context = decide(r, false);  // it went away in the middle of its body: what came is charged
   }
@@ -238,7 +238,7 @@ std::optional<std::uint64_t> body_bytes_wanted(ngx_http_request_t* r) noexcept {
   if (!conf.reads_bodies) return std::nullopt;
   const NginxHeaders headers{r->headers_in.headers};
   try {
-    return conf.policies->body_bytes_wanted(client_request(r, headers), ticket.scratch);
+    return conf.policies->body_bytes_wanted(client_request(r, headers), decision_context.scratch);
   } catch (const std::bad_alloc&) {
     return std::nullopt;
   }
@@ -253,8 +253,8 @@ bool body_is_too_long(ngx_http_request_t* r) noexcept {
 }
 
 // Copies what settle() will need. false: out of memory.
-bool keep_dues(ngx_http_request_t* r, Context& context) noexcept {
-  const std::span<const gate::Due> dues = ticket.verdict.dues;
+bool keep_dues(ngx_http_request_t* r, RequestContext& context) noexcept {
+  const std::span<const gate::Due> dues = decision_context.verdict.dues;
   if (dues.empty()) return true;
   auto* kept = static_cast<gate::Due*>(room_for(r, dues.size_bytes(), alignof(gate::Due)));
   if (kept == nullptr) return false;
@@ -267,7 +267,7 @@ bool keep_dues(ngx_http_request_t* r, Context& context) noexcept {
 }
 
 // The response has ended, in whichever way.
-void settle(ngx_http_request_t* r, const Context& context) noexcept {
+void settle(ngx_http_request_t* r, const RequestContext& context) noexcept {
   policy::Response response;
   response.status =
       static_cast<unsigned>(r->err_status != 0 ? r->err_status : r->headers_out.status);
@@ -283,26 +283,28 @@ void settle(ngx_http_request_t* r, const Context& context) noexcept {
 }
 
 // Settles at once what the gate has just answered: there is no memory to do so later.
-Context* forgo(const gate::Gate& gate, Instant taken) noexcept {
-  gate.settle(ticket.verdict.dues, taken, {.status = NGX_HTTP_INTERNAL_SERVER_ERROR}, taken);
+RequestContext* forgo(const gate::Gate& gate, Instant taken) noexcept {
+  gate.settle(decision_context.verdict.dues, taken, {.status = NGX_HTTP_INTERNAL_SERVER_ERROR},
+              taken);
   return nullptr;
 }
 
 // Asks the gate, and keeps its answer with the request. nullptr: out of memory.
-Context* decide(ngx_http_request_t* r, bool enforceable) noexcept {
+RequestContext* decide(ngx_http_request_t* r, bool enforceable) noexcept {
   const gate::Gate& gate = *main_conf(r).gate;
   const NginxHeaders headers{r->headers_in.headers};
-  if (!gate.expect(client_request(r, headers), std::nullopt,
-                   loc_conf(r).dry_run ? gate::DryRun::yes : gate::DryRun::no, ticket)) {
+  if (!gate.prefetch(client_request(r, headers), std::nullopt,
+                     loc_conf(r).dry_run ? gate::DryRun::yes : gate::DryRun::no,
+                     decision_context)) {
     return add_unmatched(r);
   }
-  Context* context = add_context(r);  // while the table's memory is on its way
+  RequestContext* context = add_context(r);  // while the table's memory is on its way
   if (context == nullptr) return nullptr;
-  gate.admit(ticket);
+  gate.admit(decision_context);
 
-  const Instant now = ticket.now;
-  const std::span<const gate::Item> items = ticket.verdict.items;
-  *context = {&gate, ticket.verdict, now, 0, enforceable};
+  const Instant now = decision_context.now;
+  const std::span<const gate::Item> items = decision_context.verdict.items;
+  *context = {&gate, decision_context.verdict, now, 0, enforceable};
   context->verdict.items = {};  // until they are kept
   context->verdict.dues = {};
   auto* kept = static_cast<gate::Item*>(room_for(r, items.size_bytes(), alignof(gate::Item)));
@@ -340,7 +342,7 @@ bool accepts_problem(const ngx_http_request_t* r) noexcept {
 
 // Answers in place of whatever the request asked for. Fields are added on the way out, as to
 // every response.
-ngx_int_t deny(ngx_http_request_t* r, const Context& context) noexcept {
+ngx_int_t deny(ngx_http_request_t* r, const RequestContext& context) noexcept {
   const gate::Verdict& verdict = context.verdict;
   const ngx_uint_t status = verdict.status();
   const ngx_str_t name = as_ngx_str(verdict.denier->name);
@@ -351,7 +353,7 @@ ngx_int_t deny(ngx_http_request_t* r, const Context& context) noexcept {
   ngx_str_t* type = &no_type;
   if (context.gate->policies().settings().problem_details) {
     Writer out(problem_buffer);
-    if (!accepts_problem(r) || !context.gate->report().write_problem(verdict, out)) {
+    if (!accepts_problem(r) || !context.gate->field_writer().write_problem(verdict, out)) {
       return static_cast<ngx_int_t>(status);  // nginx's own page
     }
     std::string_view text = out.text();
@@ -376,7 +378,7 @@ void set_value(ngx_http_variable_value_t* v, std::string_view text) noexcept {
 
 extern "C" ngx_int_t get_verdict(ngx_http_request_t* r, ngx_http_variable_value_t* v,
                                  uintptr_t) noexcept {
-  const Context* context = find_context(r->main);
+  const RequestContext* context = find_context(r->main);
   switch (context == nullptr ? gate::Outcome::off : context->verdict.outcome) {
     case gate::Outcome::off:
       set_value(v, "off");
@@ -397,7 +399,7 @@ extern "C" ngx_int_t get_verdict(ngx_http_request_t* r, ngx_http_variable_value_
 extern "C" ngx_int_t get_policy(ngx_http_request_t* r, ngx_http_variable_value_t* v,
                                 uintptr_t) noexcept {
   v->not_found = 1;
-  const Context* context = find_context(r->main);
+  const RequestContext* context = find_context(r->main);
   if (context == nullptr || context->verdict.denier == nullptr) return NGX_OK;
   set_value(v, context->verdict.denier->name);
   return NGX_OK;
@@ -406,7 +408,7 @@ extern "C" ngx_int_t get_policy(ngx_http_request_t* r, ngx_http_variable_value_t
 extern "C" ngx_int_t get_remaining(ngx_http_request_t* r, ngx_http_variable_value_t* v,
                                    uintptr_t) noexcept {
   v->not_found = 1;
-  const Context* context = find_context(r->main);
+  const RequestContext* context = find_context(r->main);
   if (context == nullptr || !context->verdict.remaining) return NGX_OK;
   std::array<char, 20> digits{};
   Writer out(digits);

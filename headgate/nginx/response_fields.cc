@@ -8,9 +8,9 @@
 #include <string_view>
 
 #include "headgate/base/writer.h"
-#include "headgate/field/family.h"
 #include "headgate/field/merge.h"
 #include "headgate/field/ratelimit.h"
+#include "headgate/field/read/family.h"
 #include "headgate/field/retry_after.h"
 #include "headgate/nginx/conf.h"
 
@@ -104,8 +104,8 @@ struct UpstreamFields {
       case field::Family::policy:
         policy.push(line);
         break;
-      case field::Family::trio:
-        older.trio = true;
+      case field::Family::limit_fields:
+        older.limit_fields = true;
         break;
       case field::Family::x_ratelimit:
         older.x_ratelimit = true;
@@ -148,13 +148,13 @@ bool push_lines(ngx_http_request_t* r, const gate::Lines& lines) noexcept {
 }
 
 // Own fields beside those of upstream.
-bool merge_fields(ngx_http_request_t* r, const Context& context) noexcept {
+bool merge_fields(ngx_http_request_t* r, const RequestContext& context) noexcept {
   UpstreamFields fields;
   each_field(r, [&](ngx_table_elt_t& field) { fields.push(field); });
   const field::Upstream upstream = fields.read();
   Writer out(text_buffer);
   const gate::Lines ours =
-      context.gate->report().write_beside(upstream, context.verdict.items, out);
+      context.gate->field_writer().write_beside(upstream, context.verdict.items, out);
   fields.drop_replaced(r, upstream, ours);
   return push_lines(r, ours);
 }
@@ -180,7 +180,7 @@ bool push_retry_after(ngx_http_request_t* r, std::uint64_t seconds) noexcept {
 
 }  // namespace
 
-ngx_int_t write_fields(ngx_http_request_t* r, const Context& context) noexcept {
+ngx_int_t write_fields(ngx_http_request_t* r, const RequestContext& context) noexcept {
   const gate::Verdict& verdict = context.verdict;
   if (verdict.retry_after && verdict.outcome == gate::Outcome::denied && context.enforceable &&
       !push_retry_after(r, *verdict.retry_after)) {
@@ -194,7 +194,7 @@ ngx_int_t write_fields(ngx_http_request_t* r, const Context& context) noexcept {
   });
   if (!alone) return merge_fields(r, context) ? NGX_OK : NGX_ERROR;
   Writer out(text_buffer);
-  return push_lines(r, context.gate->report().write(verdict.items, out)) ? NGX_OK : NGX_ERROR;
+  return push_lines(r, context.gate->field_writer().write(verdict.items, out)) ? NGX_OK : NGX_ERROR;
 }
 
 void drop_stale_fields(ngx_http_request_t* r) noexcept {

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "headgate/base/allocations.h"
-#include "headgate/policy/load.h"
+#include "headgate/base/testing/allocations.h"
+#include "headgate/policy/file/load.h"
 
 namespace headgate::policy {
 namespace {

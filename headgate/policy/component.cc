@@ -2,9 +2,9 @@
 
 #include <charconv>
 
+#include "headgate/policy/file/spelling.h"
 #include "headgate/policy/quantity.h"
 #include "headgate/policy/registered_domain.h"
-#include "headgate/policy/spelling.h"
 #include "headgate/policy/text.h"
 
 namespace headgate::policy {
@@ -195,28 +195,28 @@ void Component::append_given(std::string_view text, std::string& out) const {
   }
 }
 
-void Component::add_to(Looks& looks) const {
+void Component::add_to(FieldsUsed& fields_used) const {
   switch (kind_) {
     case Kind::address:
       return;
     case Kind::header:
     case Kind::registered_domain:
-      looks.request_headers.insert(name_);
+      fields_used.request_headers.insert(name_);
       return;
     case Kind::cookie:
-      looks.request_headers.insert("cookie");
+      fields_used.request_headers.insert("cookie");
       return;
     case Kind::query:
-      looks.query = true;
+      fields_used.query = true;
       return;
     case Kind::host:
-      looks.host = true;
+      fields_used.host = true;
       return;
     case Kind::path:
-      looks.path = true;
+      fields_used.path = true;
       return;
     case Kind::method:
-      looks.method = true;
+      fields_used.method = true;
       return;
   }
 }

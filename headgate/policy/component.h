@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "headgate/base/result.h"
-#include "headgate/policy/looks.h"
+#include "headgate/policy/fields_used.h"
 #include "headgate/policy/settings.h"
 #include "headgate/policy/subject.h"
 
@@ -58,7 +58,7 @@ class Component {
   void append_given(std::string_view text, std::string& out) const;
 
   // Adds the parts of a request that append() reads.
-  void add_to(Looks& looks) const;
+  void add_to(FieldsUsed& fields_used) const;
 
   // What is wrong with a part in an override, or "". Only an address can be wrong.
   [[nodiscard]] std::string complaint(std::string_view text) const;

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "headgate/policy/component.h"
-#include "headgate/policy/load.h"
+#include "headgate/policy/file/load.h"
 
 namespace headgate::policy {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "headgate/policy/load.h"
+#include "headgate/policy/file/load.h"
 #include "headgate/policy/policy_set.h"
 
 namespace headgate::policy {

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "headgate/limit/quota.h"
-#include "headgate/policy/envoy_domain.h"
-#include "headgate/policy/envoy_limit.h"
+#include "headgate/policy/envoy/domain.h"
+#include "headgate/policy/envoy/limit.h"
 #include "headgate/policy/rule.h"
 #include "headgate/policy/subject.h"
 

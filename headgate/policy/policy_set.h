@@ -14,7 +14,7 @@
 #include "headgate/base/result.h"
 #include "headgate/policy/change.h"
 #include "headgate/policy/cost.h"
-#include "headgate/policy/looks.h"
+#include "headgate/policy/fields_used.h"
 #include "headgate/policy/policy.h"
 #include "headgate/policy/request.h"
 #include "headgate/policy/settings.h"
@@ -84,7 +84,7 @@ class PolicySet {
   [[nodiscard]] std::shared_ptr<const PolicySet> only(std::size_t policy) const;
 
   // What match() and late_cost() look at. The client's address always is.
-  [[nodiscard]] Looks looks() const;
+  [[nodiscard]] FieldsUsed fields_used() const;
 
   // Whether a policy's cost is the request's body: doors that learn its length late wait for it.
   [[nodiscard]] bool needs_body_bytes() const noexcept;

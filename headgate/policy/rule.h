@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "headgate/policy/boulder_name.h"
+#include "headgate/policy/boulder/name.h"
 #include "headgate/policy/component.h"
 #include "headgate/policy/condition.h"
 #include "headgate/policy/cost.h"

@@ -1,7 +1,7 @@
 // One policy as it might be, and what policies look at.
 #include <gtest/gtest.h>
 
-#include "headgate/policy/load.h"
+#include "headgate/policy/file/load.h"
 #include "headgate/policy/policy_set.h"
 
 namespace headgate::policy {
@@ -55,12 +55,13 @@ policies:
   EXPECT_TRUE(base->with(1, {.algorithm = limit::Algorithm::fixed_window}));
 }
 
-TEST(LooksTest, OnlyWhatSomePolicyReads) {
-  const Looks none = load("version: 1\npolicies: [{name: a, quota: 1, window: 1s}]\n")->looks();
+TEST(FieldsUsedTest, OnlyWhatSomePolicyReads) {
+  const FieldsUsed none =
+      load("version: 1\npolicies: [{name: a, quota: 1, window: 1s}]\n")->fields_used();
   EXPECT_FALSE(none.method || none.host || none.path || none.query);
   EXPECT_TRUE(none.request_headers.empty() && none.response_headers.empty());
 
-  const Looks all = load(R"(version: 1
+  const FieldsUsed all = load(R"(version: 1
 client-address: {trusted-proxies: [10.0.0.1]}
 policies:
   - {name: a, quota: 1, window: 1s, key: ["query:q", "cookie:c", "header:H", host]}
@@ -68,7 +69,7 @@ policies:
   - {name: c, quota: 1, window: 1s, cost: {response-header: X-Cost}}
   - {name: d, quota: 1, window: 1s, mode: off, key: ["header:unused"]}
 )")
-                        ->looks();
+                             ->fields_used();
   EXPECT_TRUE(all.method && all.host && all.path && all.query);
   EXPECT_EQ(all.request_headers,
             (std::set<std::string>{"cookie", "forwarded", "h", "x-forwarded-for", "x-plan"}));

@@ -10,8 +10,8 @@
 #include <string>
 
 #include "headgate/base/result.h"
-#include "headgate/server/door_kind.h"
-#include "headgate/server/page.h"
+#include "headgate/server/content.h"
+#include "headgate/server/stats/door_kind.h"
 
 namespace headgate::net {
 class Endpoint;
@@ -20,7 +20,7 @@ class Endpoint;
 namespace headgate::server {
 
 class Engine;
-class Station;
+class WorkerContext;
 
 // TCP or Unix, on its worker's io_context.
 using Socket = boost::asio::generic::stream_protocol::socket;
@@ -32,7 +32,7 @@ struct DoorOptions {
   std::chrono::seconds patience{10};  // for a request that has begun to arrive, or a reply to leave
   // Of the workers and of each Service; 0: one a processor that we may use.
   unsigned threads = 0;
-  FormMaker envoy_json = nullptr;       // answers POST /json of the HTTP door
+  FormHandler envoy_json = nullptr;     // answers POST /json of the HTTP door
   std::size_t connections_max = 20000;  // of one worker; further ones are closed at once
 };
 
@@ -48,7 +48,7 @@ class Door {
   virtual void stop() noexcept = 0;
 };
 
-using MakeDoor = std::unique_ptr<Door> (*)(Station& station, boost::asio::io_context& io,
+using MakeDoor = std::unique_ptr<Door> (*)(WorkerContext& worker, boost::asio::io_context& io,
                                            const DoorOptions& options);
 
 // A door with threads and a listener of its own.

@@ -14,13 +14,13 @@ std::vector<std::string> texts(const std::vector<policy::Fault>& faults) {
   return all;
 }
 
-std::shared_ptr<const Generation> generation(std::shared_ptr<const policy::PolicySet> policies,
-                                             store::Table& table, std::uint64_t number,
-                                             const std::shared_ptr<gate::Counters>& before) {
+std::shared_ptr<const PolicySnapshot> snapshot(std::shared_ptr<const policy::PolicySet> policies,
+                                               store::Table& table, std::uint64_t number,
+                                               const std::shared_ptr<gate::Counters>& before) {
   std::vector<std::string> names;
   for (const policy::Policy& policy : policies->policies()) names.push_back(policy.name);
-  return std::make_shared<const Generation>(std::move(policies), table, number,
-                                            gate::Counters::open(std::move(names), before));
+  return std::make_shared<const PolicySnapshot>(std::move(policies), table, number,
+                                                gate::Counters::open(std::move(names), before));
 }
 
 }  // namespace
@@ -29,7 +29,7 @@ Engine::Engine(std::string config, std::unique_ptr<store::Table> table,
                std::shared_ptr<const policy::PolicySet> policies)
     : config_(std::move(config)),
       table_(std::move(table)),
-      in_force_(generation(std::move(policies), *table_, 1, nullptr)) {}
+      in_force_(snapshot(std::move(policies), *table_, 1, nullptr)) {}
 
 Result<std::unique_ptr<Engine>, std::vector<std::string>> Engine::open(const std::string& config) {
   using Faults = Failure<std::vector<std::string>>;
@@ -42,7 +42,7 @@ Result<std::unique_ptr<Engine>, std::vector<std::string>> Engine::open(const std
   return std::unique_ptr<Engine>(new Engine(config, std::move(*table), std::move(*policies)));
 }
 
-std::shared_ptr<const Generation> Engine::in_force() const {
+std::shared_ptr<const PolicySnapshot> Engine::in_force() const {
   const std::lock_guard lock(mutex_);
   return in_force_;
 }
@@ -55,24 +55,24 @@ Result<void, std::vector<std::string>> Engine::reload() {
   }
   const std::lock_guard lock(mutex_);
   const std::uint64_t next = number() + 1;
-  in_force_ = generation(std::move(*policies), *table_, next, in_force_->counters());
+  in_force_ = snapshot(std::move(*policies), *table_, next, in_force_->counters());
   number_.store(next, std::memory_order_release);
   return {};
 }
 
-void Engine::for_each_station(const std::function<void(const Station&)>& see) const {
-  const std::lock_guard lock(stations_mutex_);
-  for (const Station* station : stations_) see(*station);
+void Engine::for_each_worker(const std::function<void(const WorkerContext&)>& see) const {
+  const std::lock_guard lock(workers_mutex_);
+  for (const WorkerContext* worker : workers_) see(*worker);
 }
 
-void Engine::add(const Station& station) {
-  const std::lock_guard lock(stations_mutex_);
-  stations_.push_back(&station);
+void Engine::add(const WorkerContext& worker) {
+  const std::lock_guard lock(workers_mutex_);
+  workers_.push_back(&worker);
 }
 
-void Engine::remove(const Station& station) noexcept {
-  const std::lock_guard lock(stations_mutex_);
-  std::erase(stations_, &station);
+void Engine::remove(const WorkerContext& worker) noexcept {
+  const std::lock_guard lock(workers_mutex_);
+  std::erase(workers_, &worker);
 }
 
 }  // namespace headgate::server

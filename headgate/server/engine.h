@@ -1,4 +1,4 @@
-// What all doors of one decision server share: the table, the policy file in force, the stations.
+// What all doors of one decision server share: the table, the policy file in force, the workers.
 #pragma once
 
 #include <atomic>
@@ -10,15 +10,15 @@
 #include <vector>
 
 #include "headgate/base/result.h"
-#include "headgate/policy/load.h"
-#include "headgate/server/generation.h"
+#include "headgate/policy/file/load.h"
+#include "headgate/server/policy_snapshot.h"
 #include "headgate/store/table.h"
 
 namespace headgate::server {
 
-class Station;
+class WorkerContext;
 
-// Thread-safe. Outlives every Station.
+// Thread-safe. Outlives every WorkerContext.
 class Engine {
  public:
   // Loads the policy file and opens the table that it asks for. Errors: sentences for people.
@@ -28,8 +28,8 @@ class Engine {
   [[nodiscard]] store::Table& table() noexcept { return *table_; }
   [[nodiscard]] const std::string& config() const noexcept { return config_; }
 
-  // The policy file in force. Stations keep a copy, and look whether number() is still theirs.
-  [[nodiscard]] std::shared_ptr<const Generation> in_force() const;
+  // The policy file in force. Workers keep a copy, and look whether number() is still theirs.
+  [[nodiscard]] std::shared_ptr<const PolicySnapshot> in_force() const;
   [[nodiscard]] std::uint64_t number() const noexcept {
     return number_.load(std::memory_order_acquire);
   }
@@ -42,25 +42,25 @@ class Engine {
     return refused_reloads_.load(std::memory_order_relaxed);
   }
 
-  // Calls `see` with every station there is, one after the other. None can end meanwhile.
-  void for_each_station(const std::function<void(const Station&)>& see) const;
+  // Calls `see` with every worker there is, one after the other. None can end meanwhile.
+  void for_each_worker(const std::function<void(const WorkerContext&)>& see) const;
 
  private:
-  friend class Station;
+  friend class WorkerContext;
 
   Engine(std::string config, std::unique_ptr<store::Table> table,
          std::shared_ptr<const policy::PolicySet> policies);
-  void add(const Station& station);
-  void remove(const Station& station) noexcept;
+  void add(const WorkerContext& worker);
+  void remove(const WorkerContext& worker) noexcept;
 
   std::string config_;
   std::unique_ptr<store::Table> table_;
   mutable std::mutex mutex_;
-  std::shared_ptr<const Generation> in_force_;
+  std::shared_ptr<const PolicySnapshot> in_force_;
   std::atomic<std::uint64_t> number_{1};
   std::atomic<std::uint64_t> refused_reloads_{0};
-  mutable std::mutex stations_mutex_;
-  std::vector<const Station*> stations_;
+  mutable std::mutex workers_mutex_;
+  std::vector<const WorkerContext*> workers_;
 };
 
 }  // namespace headgate::server

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <string>
 
-#include "headgate/server/station.h"
+#include "headgate/server/worker_context.h"
 
 namespace headgate::server {
 namespace {
@@ -36,36 +36,36 @@ class EngineTest : public testing::Test {
   std::filesystem::path directory_;
 };
 
-std::uint64_t left_after_one(Station& station) {
+std::uint64_t left_after_one(WorkerContext& worker) {
   const gate::Check check{"burst", "a"};
-  EXPECT_EQ(station.in_force().gate().decide({&check, 1}, limit::Op::spend, station.now(),
-                                             station.ticket()),
+  EXPECT_EQ(worker.in_force().gate().decide({&check, 1}, limit::Op::spend, worker.now(),
+                                            worker.decision_context()),
             std::nullopt);
-  return station.ticket().results[0].decision.remaining;
+  return worker.decision_context().results[0].decision.remaining;
 }
 
 TEST_F(EngineTest, AReloadChangesThePoliciesAndKeepsTheState) {
   write(3);
   const auto engine = Engine::open(config).value();
-  Station station(*engine);
-  EXPECT_EQ(left_after_one(station), 2u);
+  WorkerContext worker(*engine);
+  EXPECT_EQ(left_after_one(worker), 2u);
   write(5);
   ASSERT_TRUE(engine->reload());
   EXPECT_EQ(engine->reloads(), 1u);
-  EXPECT_EQ(left_after_one(station), 2u) << "20 s of debt, and 12 s for this, of 60 s";
+  EXPECT_EQ(left_after_one(worker), 2u) << "20 s of debt, and 12 s for this, of 60 s";
 }
 
 TEST_F(EngineTest, ARefusedFileChangesNothing) {
   write(3);
   const auto engine = Engine::open(config).value();
-  Station station(*engine);
+  WorkerContext worker(*engine);
   std::ofstream(config) << "version: 1\npolicies: [{nmae: burst}]\n";
   const auto reloaded = engine->reload();
   ASSERT_FALSE(reloaded);
   EXPECT_THAT(reloaded.error().front(), HasSubstr(config + ":2:"));
   EXPECT_EQ(engine->reloads(), 0u);
   EXPECT_EQ(engine->refused_reloads(), 1u);
-  EXPECT_EQ(left_after_one(station), 2u);
+  EXPECT_EQ(left_after_one(worker), 2u);
 }
 
 TEST_F(EngineTest, SaysWhatIsWrongAtTheStart) {
@@ -74,18 +74,18 @@ TEST_F(EngineTest, SaysWhatIsWrongAtTheStart) {
   EXPECT_THAT(missing.error().front(), HasSubstr(config));
 }
 
-TEST_F(EngineTest, KnowsItsStations) {
+TEST_F(EngineTest, KnowsItsWorkers) {
   write(3);
   const auto engine = Engine::open(config).value();
   const auto count = [&] {
-    int stations = 0;
-    engine->for_each_station([&](const Station&) { ++stations; });
-    return stations;
+    int workers = 0;
+    engine->for_each_worker([&](const WorkerContext&) { ++workers; });
+    return workers;
   };
   EXPECT_EQ(count(), 0);
   {
-    const Station one(*engine);
-    const Station two(*engine);
+    const WorkerContext one(*engine);
+    const WorkerContext two(*engine);
     EXPECT_EQ(count(), 2);
   }
   EXPECT_EQ(count(), 0);

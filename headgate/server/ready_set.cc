@@ -30,7 +30,7 @@ bool ReadySet::add(int fd, void* who) noexcept {
   return epoll_ctl(epoll_.native_handle(), EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
-void ReadySet::expect(int fd, void* who, Need need) noexcept {
+void ReadySet::watch(int fd, void* who, Need need) noexcept {
   epoll_event event{};  // the end is always told
   if (need == Need::input) event.events = EPOLLIN;
   if (need == Need::output) event.events = EPOLLOUT;

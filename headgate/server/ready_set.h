@@ -32,7 +32,7 @@ class ReadySet {
   // Waits for input of a non-blocking socket, until it is closed. False: that is not possible.
   [[nodiscard]] bool add(int fd, void* who) noexcept;
   // From now on for input, for output or for the end.
-  void expect(int fd, void* who, Need need) noexcept;
+  void watch(int fd, void* who, Need need) noexcept;
   // Waits no more, though the socket has other descriptors.
   void remove(int fd) noexcept;
 

@@ -19,12 +19,12 @@ constexpr std::chrono::milliseconds pause{50};
 }  // namespace
 
 struct Worker::Listener {
-  Listener(boost::asio::io_context& io, const Listening& listening, int fd, Station& station,
+  Listener(boost::asio::io_context& io, const Listening& listening, int fd, WorkerContext& worker,
            const DoorOptions& options)
       : is_tcp(!listening.endpoint.is_unix()),
         acceptor(io, stream_protocol(listening.endpoint.family(), 0), fd),
         pausing(io),
-        door(listening.make_door(station, io, options)) {}
+        door(listening.make_door(worker, io, options)) {}
 
   bool is_tcp;
   boost::asio::basic_socket_acceptor<stream_protocol> acceptor;
@@ -32,12 +32,12 @@ struct Worker::Listener {
   std::unique_ptr<Door> door;
 };
 
-Worker::Worker(Engine& engine, const DoorOptions& options) : options_(options), station_(engine) {}
+Worker::Worker(Engine& engine, const DoorOptions& options) : options_(options), worker_(engine) {}
 
 Worker::~Worker() = default;
 
 void Worker::listen(const Listening& listening, int fd) {
-  listeners_.push_back(std::make_unique<Listener>(io_, listening, fd, station_, options_));
+  listeners_.push_back(std::make_unique<Listener>(io_, listening, fd, worker_, options_));
 }
 
 void Worker::accept(Listener& listener) {

@@ -1,4 +1,4 @@
-// One thread of the server: its connections, its doors, its station.
+// One thread of the server: its connections, its doors, its worker.
 #pragma once
 
 #include <boost/asio/basic_socket_acceptor.hpp>
@@ -11,7 +11,7 @@
 
 #include "headgate/server/door.h"
 #include "headgate/server/server.h"
-#include "headgate/server/station.h"
+#include "headgate/server/worker_context.h"
 
 namespace headgate::server {
 
@@ -43,7 +43,7 @@ class Worker {
 
   const DoorOptions& options_;
   boost::asio::io_context io_{1};
-  Station station_;
+  WorkerContext worker_;
   std::vector<std::unique_ptr<Listener>> listeners_;
   std::atomic<bool> ended_{false};
   std::thread thread_;

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "headgate/base/result.h"
-#include "headgate/sim/complaints.h"
-#include "headgate/sim/lines.h"
+#include "headgate/sim/log/complaints.h"
+#include "headgate/sim/log/lines.h"
 #include "headgate/sim/simulator.h"
 
 namespace headgate::sim {

@@ -10,8 +10,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "headgate/limit/key_state.h"
-#include "headgate/policy/load.h"
+#include "headgate/limit/testing/key_state.h"
+#include "headgate/policy/file/load.h"
 
 namespace headgate::sim {
 namespace {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "headgate/policy/text.h"
-#include "headgate/sim/figures.h"
-#include "headgate/sim/lane.h"
+#include "headgate/sim/report/figures.h"
+#include "headgate/sim/scenario.h"
 
 namespace headgate::sim {
 namespace {
@@ -69,35 +69,35 @@ class Search {
     return share_.reached(outcome.requests - outcome.requests_denied, outcome.requests);
   }
 
-  // One pass with a lane for each quota that is not known yet.
+  // One pass with a scenario for each quota that is not known yet.
   Result<void, std::string> evaluate(std::vector<std::uint64_t> quotas) {
     std::sort(quotas.begin(), quotas.end());
     quotas.erase(std::unique(quotas.begin(), quotas.end()), quotas.end());
     std::vector<std::uint64_t> tried;
-    std::vector<std::unique_ptr<Lane>> lanes;
+    std::vector<std::unique_ptr<Scenario>> scenarios;
     for (const std::uint64_t quota : quotas) {
       policy::Change change;
       change.quota = quota;
       const auto changed = alone_->with(policy_, change);
       if (!changed) continue;  // beyond exact arithmetic, so it can't be suggested
-      auto lane =
-          Lane::open(*changed, std::max(memory_ / lanes_max, store::TableOptions::memory_min),
-                     {.measure = Measure::nothing, .policy = policy_});
-      if (!lane) return Failure<std::string>(lane.error());
+      auto scenario =
+          Scenario::open(*changed, std::max(memory_ / lanes_max, store::TableOptions::memory_min),
+                         {.measure = Measure::nothing, .policy = policy_});
+      if (!scenario) return Failure<std::string>(scenario.error());
       tried.push_back(quota);
-      lanes.push_back(std::move(*lane));
+      scenarios.push_back(std::move(*scenario));
     }
     std::uint64_t requests = 0;
-    auto replayed = traffic_.replay([&](Instant at, const Record& record) {
-      for (const auto& lane : lanes) lane->play(record, at);
+    auto replayed = traffic_.replay([&](Instant at, const LoggedRequest& record) {
+      for (const auto& scenario : scenarios) scenario->play(record, at);
       progress_(++requests);
     });
     if (!replayed) return replayed;
-    for (std::size_t i = 0; i < lanes.size(); ++i) {
-      const PolicyTotals totals = lanes[i]->summary().totals(policy_);
+    for (std::size_t i = 0; i < scenarios.size(); ++i) {
+      const PolicyTotals totals = scenarios[i]->summary().totals(policy_);
       outcomes_[tried[i]] = {tried[i], totals.partitions, totals.partitions_denied,
                              totals.admitted + totals.denied, totals.denied};
-      lost_ += lanes[i]->lost();
+      lost_ += scenarios[i]->lost();
     }
     return {};
   }

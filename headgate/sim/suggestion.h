@@ -11,7 +11,7 @@
 
 #include "headgate/base/result.h"
 #include "headgate/policy/policy_set.h"
-#include "headgate/sim/traffic.h"
+#include "headgate/sim/log/traffic.h"
 
 namespace headgate::sim {
 

@@ -1,11 +1,11 @@
 // The reference vectors as a policy file and a trace, through the table that simulate uses.
-#include "headgate/limit/vectors.h"
+#include "headgate/limit/testing/vectors.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "headgate/policy/load.h"
+#include "headgate/policy/file/load.h"
 #include "headgate/sim/simulator.h"
 #include "headgate/store/table.h"
 

@@ -9,7 +9,7 @@
 namespace headgate::store {
 
 // Works on a copy of the entry's LogState, which state() gives back when all is done. Records are
-// changed in place, so the entry must have been begun. Walking goes from the oldest record on;
+// changed in address, so the entry must have been begun. Walking goes from the oldest record on;
 // going back starts over, but both ends are at hand.
 class BlockLog {
  public:

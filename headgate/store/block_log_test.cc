@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-#include "headgate/limit/vector_log.h"
+#include "headgate/limit/testing/vector_log.h"
 
 namespace headgate::store {
 namespace {

@@ -1,7 +1,7 @@
 // One key's state in shared memory, changed by single 128-bit compare-and-swaps.
 //
 // A cell is empty, held by a key, or claimed: taken for a key that has not confirmed yet that it is
-// in no other cell (shelf.h). The bytes are described in docs/table-format.md.
+// in no other cell (cells.h). The bytes are described in docs/table-format.md.
 //
 // Nobody ever waits for a cell. A process that dies at any instruction leaves a cell that is whole,
 // or claimed, and a claimed cell may be taken by anyone.
@@ -31,7 +31,7 @@ class alignas(16) DoubleWord {
     return u128{high()} << 64 | first;
   }
 
-  // A full barrier, whether it succeeds or not: what the insertion protocol in shelf.h rests on.
+  // A full barrier, whether it succeeds or not: what the insertion protocol in cells.h rests on.
   bool replace(u128 expected, u128 desired) noexcept {
     return __sync_bool_compare_and_swap(reinterpret_cast<u128*>(words_), expected, desired);
   }

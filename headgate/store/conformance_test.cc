@@ -1,4 +1,4 @@
-#include "headgate/store/conformance.h"
+#include "headgate/store/testing/conformance.h"
 
 #include <cstdlib>
 #include <string>

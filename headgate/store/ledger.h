@@ -17,7 +17,7 @@
 
 #include "headgate/base/siphash.h"
 #include "headgate/limit/law.h"
-#include "headgate/store/ask.h"
+#include "headgate/store/apply_op.h"
 #include "headgate/store/block_log.h"
 #include "headgate/store/page.h"
 
@@ -39,7 +39,7 @@ struct LedgerLayout {
 struct LedgerCounters {
   std::atomic<std::uint64_t> evictions{0};  // live keys that made room for more restricted ones
   std::atomic<std::uint64_t> unkept{0};     // new keys that found only more restricted ones
-  std::atomic<std::uint64_t> merged{0};     // records that had to share a place in a full log
+  std::atomic<std::uint64_t> merged{0};     // records that had to share a address in a full log
 };
 
 // A law whose state is a few words, and one whose state is a log.
@@ -68,7 +68,7 @@ template <class L, std::size_t i = 0>
   }
 }
 
-struct LedgerPlace {
+struct LedgerAddress {
   EntryTag hash;  // without a kind
   std::uint32_t page;
   std::uint32_t home;
@@ -87,7 +87,7 @@ class Ledger {
   // Makes the locks and heals what was left half done. REQUIRES: nobody else uses the ledger.
   void take_over() const noexcept;
 
-  [[nodiscard]] LedgerPlace locate(const Hash128& hash) const noexcept {
+  [[nodiscard]] LedgerAddress locate(const Hash128& hash) const noexcept {
     const auto scaled = [](std::uint64_t word, std::uint32_t count) {
       return static_cast<std::uint32_t>(u128{word} * count >> 64);
     };
@@ -95,7 +95,9 @@ class Ledger {
     const EntryTag tag = hash.hi << 8;
     return {tag == 0 ? 0x100 : tag, scaled(hash.lo, layout_.pages), scaled(home, layout_.entries)};
   }
-  void prefetch(const LedgerPlace& place) const noexcept { page(place.page).prefetch(place.home); }
+  void prefetch(const LedgerAddress& address) const noexcept {
+    page(address.page).prefetch(address.home);
+  }
 
   // Holds some pages until the end of its life. In the order of pages, so that holders never wait
   // for each other in a circle.
@@ -128,13 +130,13 @@ class Ledger {
   // Steps a key's state. The law goes by a clock that is `shift` ahead of the table's [ns].
   // REQUIRES: its page is held.
   template <class L>
-  limit::Decision apply(const L& law, const LedgerPlace& place, limit::Op op, std::uint64_t cost,
-                        Instant since, Instant now, Nanos shift) const noexcept;
+  limit::Decision apply(const L& law, const LedgerAddress& address, limit::Op op,
+                        std::uint64_t cost, Instant since, Instant now, Nanos shift) const noexcept;
 
   // Whether apply(spend) would admit. REQUIRES: its page is held.
   template <class L>
-  [[nodiscard]] bool admits(const L& law, const LedgerPlace& place, std::uint64_t cost, Instant now,
-                            Nanos shift) const noexcept;
+  [[nodiscard]] bool admits(const L& law, const LedgerAddress& address, std::uint64_t cost,
+                            Instant now, Nanos shift) const noexcept;
 
   [[nodiscard]] std::uint64_t entries() const noexcept {
     return std::uint64_t{layout_.pages} * layout_.entries;
@@ -149,8 +151,8 @@ class Ledger {
   }
 
   template <class L>
-  [[nodiscard]] static EntryTag tag_of(const LedgerPlace& place) noexcept {
-    return place.hash | kind_of<L>() | (LogLaw<L> ? log_kind : 0);
+  [[nodiscard]] static EntryTag tag_of(const LedgerAddress& address) noexcept {
+    return address.hash | kind_of<L>() | (LogLaw<L> ? log_kind : 0);
   }
 
   // An entry that says something.
@@ -188,12 +190,13 @@ class Ledger {
   }
 
   template <class L>
-  limit::Decision apply_words(const L& law, const Page& page, const LedgerPlace& place,
+  limit::Decision apply_words(const L& law, const Page& page, const LedgerAddress& address,
                               limit::Op op, std::uint64_t cost, Instant now,
                               Nanos shift) const noexcept;
   template <class L>
-  limit::Decision apply_log(const L& law, const Page& page, const LedgerPlace& place, limit::Op op,
-                            std::uint64_t cost, Instant since, Instant now) const noexcept;
+  limit::Decision apply_log(const L& law, const Page& page, const LedgerAddress& address,
+                            limit::Op op, std::uint64_t cost, Instant since,
+                            Instant now) const noexcept;
 
   std::byte* at_ = nullptr;
   LedgerLayout layout_;
@@ -202,30 +205,31 @@ class Ledger {
 };
 
 template <class L>
-limit::Decision Ledger::apply(const L& law, const LedgerPlace& place, limit::Op op,
+limit::Decision Ledger::apply(const L& law, const LedgerAddress& address, limit::Op op,
                               std::uint64_t cost, Instant since, Instant now,
                               Nanos shift) const noexcept {
-  const Page page = this->page(place.page);
+  const Page page = this->page(address.page);
   if constexpr (LogLaw<L>) {
-    return apply_log(law, page, place, op, cost, since, now);
+    return apply_log(law, page, address, op, cost, since, now);
   } else {
-    return apply_words(law, page, place, op, cost, now, shift);
+    return apply_words(law, page, address, op, cost, now, shift);
   }
 }
 
 template <class L>
-limit::Decision Ledger::apply_words(const L& law, const Page& page, const LedgerPlace& place,
+limit::Decision Ledger::apply_words(const L& law, const Page& page, const LedgerAddress& address,
                                     limit::Op op, std::uint64_t cost, Instant now,
                                     Nanos shift) const noexcept {
-  const EntryTag tag = tag_of<L>(place);
-  std::uint32_t at = page.find(tag, place.home);
+  const EntryTag tag = tag_of<L>(address);
+  std::uint32_t at = page.find(tag, address.home);
   std::optional<typename L::State> state;
   if (speaks(page, at, now)) state = state_of<typename L::State>(page.entry(at));
-  const limit::Step<typename L::State> step = ask(law, state, op, cost, Instant{now.ns + shift});
+  const limit::Step<typename L::State> step =
+      apply_op(law, state, op, cost, Instant{now.ns + shift});
   if (!step.changed) return step.decision;
   const Entry next = entry_of(step.state, law.full_at(step.state) - shift);
   if (at == Page::none) {
-    at = page.choose(place.home, now);
+    at = page.choose(address.home, now);
     if (!yields(page, at, next.full_at, now)) return step.decision;
   }
   page.begin(at);
@@ -235,17 +239,17 @@ limit::Decision Ledger::apply_words(const L& law, const Page& page, const Ledger
 }
 
 template <class L>
-limit::Decision Ledger::apply_log(const L& law, const Page& page, const LedgerPlace& place,
+limit::Decision Ledger::apply_log(const L& law, const Page& page, const LedgerAddress& address,
                                   limit::Op op, std::uint64_t cost, Instant since,
                                   Instant now) const noexcept {
-  const EntryTag tag = tag_of<L>(place);
-  const std::uint32_t found = page.find(tag, place.home);
-  const std::uint32_t at = found != Page::none ? found : page.choose(place.home, now);
+  const EntryTag tag = tag_of<L>(address);
+  const std::uint32_t found = page.find(tag, address.home);
+  const std::uint32_t at = found != Page::none ? found : page.choose(address.home, now);
   LogState before;
   if (speaks(page, found, now)) before = state_of<LogState>(page.entry(found));
   if (found != Page::none) page.begin(at);
   BlockLog log(page, tag, at, before, now);
-  const limit::Decision decision = ask(law, log, op, cost, now, since);
+  const limit::Decision decision = apply_op(law, log, op, cost, now, since);
   if (log.merges() > 0) counters_->merged.fetch_add(log.merges(), std::memory_order_relaxed);
   const Entry next = entry_of(log.state(), law.full_at(log));
   if (found == Page::none) {
@@ -262,11 +266,11 @@ limit::Decision Ledger::apply_log(const L& law, const Page& page, const LedgerPl
 }
 
 template <class L>
-bool Ledger::admits(const L& law, const LedgerPlace& place, std::uint64_t cost, Instant now,
+bool Ledger::admits(const L& law, const LedgerAddress& address, std::uint64_t cost, Instant now,
                     Nanos shift) const noexcept {
-  const Page page = this->page(place.page);
-  const EntryTag tag = tag_of<L>(place);
-  const std::uint32_t at = page.find(tag, place.home);
+  const Page page = this->page(address.page);
+  const EntryTag tag = tag_of<L>(address);
+  const std::uint32_t at = page.find(tag, address.home);
   const bool known = speaks(page, at, now);
   if constexpr (LogLaw<L>) {
     const LogState state = known ? state_of<LogState>(page.entry(at)) : LogState{};

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "headgate/store/killing.h"
 #include "headgate/store/table.h"
+#include "headgate/store/testing/killing.h"
 
 namespace headgate::store {
 namespace {
@@ -38,8 +38,8 @@ struct Tally {
   std::atomic<std::uint64_t> progress;
 };
 
-Decision ask(Table& table, const Law& law, const std::string& key, std::uint64_t cost, Instant now,
-             limit::Op op = limit::Op::spend) {
+Decision apply_op(Table& table, const Law& law, const std::string& key, std::uint64_t cost,
+                  Instant now, limit::Op op = limit::Op::spend) {
   const Charge charge{.law = &law, .key = key, .cost = cost, .op = op};
   Decision decision;
   Bundle bundle{{&charge, 1}, {&decision, 1}};
@@ -61,12 +61,12 @@ std::string name(std::size_t algorithm, std::size_t key) {
     const std::size_t key = next(seed) % keys;
     // Time goes on, so that logs have more than one record.
     const Instant at{now.ns + static_cast<Nanos>(tally.progress.load())};
-    if (ask(table, laws[i], name(i, key), 1, at).admitted) tally.admitted[i][key].fetch_add(1);
+    if (apply_op(table, laws[i], name(i, key), 1, at).admitted) tally.admitted[i][key].fetch_add(1);
     // Churn: keys that come and go on the same pages, and their blocks with them.
     const std::string churn = "c" + std::to_string(next(seed) % 500);
-    ask(table, brief, churn, 1, at);
-    ask(table, laws[4], churn, 1, at);
-    ask(table, laws[4], churn, 1, at, limit::Op::refund);
+    apply_op(table, brief, churn, 1, at);
+    apply_op(table, laws[4], churn, 1, at);
+    apply_op(table, laws[4], churn, 1, at, limit::Op::refund);
     tally.progress.fetch_add(1);
   }
 }
@@ -89,13 +89,13 @@ TEST(LedgerKill, ProcessesKilledInTheMiddleBreakNothing) {
     const Law the_law = law(algorithms[i]);
     for (std::size_t key = 0; key < keys; ++key) {
       const std::uint64_t left =
-          ask(*table, the_law, name(i, key), 0, end, limit::Op::peek).remaining;
+          apply_op(*table, the_law, name(i, key), 0, end, limit::Op::peek).remaining;
       EXPECT_LE(tally.admitted[i][key].load() + left, quota)
           << "units beyond the quota of " << name(i, key);
       EXPECT_GT(tally.admitted[i][key].load(), 0u) << name(i, key);
-      EXPECT_TRUE(ask(*table, the_law, name(i, key), quota, later).admitted)
+      EXPECT_TRUE(apply_op(*table, the_law, name(i, key), quota, later).admitted)
           << name(i, key) << " is stuck";
-      EXPECT_FALSE(ask(*table, the_law, name(i, key), 1, later).admitted)
+      EXPECT_FALSE(apply_op(*table, the_law, name(i, key), 1, later).admitted)
           << name(i, key) << " has forgotten";
     }
   }

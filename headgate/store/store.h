@@ -26,7 +26,7 @@ struct Completion {
   void* context = nullptr;
 };
 
-// Thread-safe. Every store passes the same suite, store/conformance.h.
+// Thread-safe. Every store passes the same suite, store/testing/conformance.h.
 class Store {
  public:
   virtual ~Store() = default;
@@ -37,7 +37,7 @@ class Store {
 
   // These will be taken in a moment: a store may ask its memory for them now, and note in them
   // what it finds out. Nothing is decided, and nothing needs to follow.
-  virtual void expect(std::span<limit::Charge>) noexcept {}
+  virtual void prefetch(std::span<limit::Charge>) noexcept {}
 
   // Decides every bundle as of `now`, each for itself, in order. An empty `now` becomes the
   // moment of the store's clock, read while memory is waited for. Bundles, charges, decisions and

@@ -17,38 +17,38 @@ constexpr std::array<char, 8> magic{'h', 'e', 'a', 'd', 'g', 'a', 't', 'e'};
 constexpr std::uint32_t format_version = 3;
 constexpr std::size_t header_bytes = 4096;
 
-// What a key that is new on one shelf inherits from the other: a policy whose quota was changed
+// What a key that is new on one cells inherits from the other: a policy whose quota was changed
 // may have left its state in the other kind of cell.
-template <class Shelf>
-class Heir {
+template <class CellTable>
+class MigrationSource {
  public:
-  Heir(Shelf& other, const Hash128& hash) noexcept : other_(other), hash_(hash) {}
+  MigrationSource(CellTable& other, const Hash128& hash) noexcept : other_(other), hash_(hash) {}
 
   [[nodiscard]] std::optional<Nanos> full_at() noexcept {
     if (other_.inserts() == 0) return std::nullopt;
-    other_.locate(hash_, place_);
-    const std::optional<Nanos> found = other_.full_at(place_);
+    other_.locate(hash_, address_);
+    const std::optional<Nanos> found = other_.full_at(address_);
     found_ = found.has_value();
     return found;
   }
   void moved() noexcept {
-    if (found_) other_.remove(place_);
+    if (found_) other_.remove(address_);
   }
 
  private:
-  Shelf& other_;
+  CellTable& other_;
   const Hash128& hash_;
-  Place place_;
+  CellAddress address_;
   bool found_ = false;
 };
 
 // Apart, so that the frequent spend is small where it is inlined.
-template <class L, class Shelf, class Other>
-[[gnu::noinline]] void step_rarely(const L& law, Shelf& mine, Other& other, const Place& place,
-                                   limit::Op op, std::uint64_t cost, Instant now,
-                                   limit::Decision& answer) noexcept {
-  const auto step = [&](const auto& state) { return ask(law, state, op, cost, now); };
-  answer = mine.transact(place, law, now, step, Heir{other, place.hash});
+template <class L, class CellTable, class Other>
+[[gnu::noinline]] void step_rarely(const L& law, CellTable& mine, Other& other,
+                                   const CellAddress& address, limit::Op op, std::uint64_t cost,
+                                   Instant now, limit::Decision& answer) noexcept {
+  const auto step = [&](const auto& state) { return apply_op(law, state, op, cost, now); };
+  answer = mine.transact(address, law, now, step, MigrationSource{other, address.hash});
 }
 
 // One function of several: which one is called is for the arguments to say.
@@ -87,8 +87,8 @@ struct Table::Header {
   Fixed fixed;
   std::uint64_t checksum;  // of `fixed`
   alignas(64) Anchor anchor;
-  alignas(64) ShelfCounters narrow;
-  alignas(64) ShelfCounters wide;
+  alignas(64) CellTableCounters narrow;
+  alignas(64) CellTableCounters wide;
   alignas(64) LedgerCounters ledger;
 
   [[nodiscard]] static std::uint64_t checksum_of(const Fixed& fixed) noexcept {
@@ -219,7 +219,7 @@ TableStats Table::stats() const noexcept {
   stats.memory = region_.bytes().size();
   stats.cells = narrow_.cells() + wide_.cells() + ledger_.entries();
   stats.live = narrow_.live(at, sample) + wide_.live(at, sample) + ledger_.live(at);
-  for (const ShelfCounters* counters : {&header_->narrow, &header_->wide}) {
+  for (const CellTableCounters* counters : {&header_->narrow, &header_->wide}) {
     stats.evictions += counters->evictions.load(std::memory_order_relaxed);
     stats.unkept += counters->unkept.load(std::memory_order_relaxed);
   }
@@ -261,14 +261,14 @@ Nanos Table::shift(const L& law) const noexcept {
 // takes as long as the arithmetic.
 template <Table::Pages pages>
 [[gnu::always_inline]] inline void Table::apply(const limit::Charge& charge, limit::Op op,
-                                                std::uint64_t cost, const Place& place, Instant now,
-                                                limit::Decision& answer) noexcept {
+                                                std::uint64_t cost, const CellAddress& address,
+                                                Instant now, limit::Decision& answer) noexcept {
   const auto cell = [&] [[gnu::always_inline]] (const auto& law, auto& mine, auto& other) {
-    if (op == limit::Op::spend && mine.spend(place, law, cost, now, answer)) return;
-    step_rarely(law, mine, other, place, op, cost, now, answer);
+    if (op == limit::Op::spend && mine.spend(address, law, cost, now, answer)) return;
+    step_rarely(law, mine, other, address, op, cost, now, answer);
   };
   const auto entry = [&](const auto& law, Ledger& ledger) {
-    const LedgerPlace where = ledger.locate(place.hash);
+    const LedgerAddress where = ledger.locate(address.hash);
     Ledger::Hold hold(ledger);
     if constexpr (pages == Pages::to_be_held) {
       hold.add(where.page);
@@ -288,41 +288,42 @@ template <Table::Pages pages>
 }
 
 // Asks for what a charge needs from memory. The hash comes before the law is looked at: in one
-// place it is inlined, which the compiler declines to do in one place for each law.
+// address it is inlined, which the compiler declines to do in one address for each law.
 [[gnu::always_inline]] inline void Table::locate(const limit::Charge& charge,
-                                                 Place& place) noexcept {
+                                                 CellAddress& address) noexcept {
   const Hash128 hash = charge.hash != 0 ? spread(charge.hash) : hash_of(charge.key);
   at_home(*charge.law, Overloaded{[&] [[gnu::always_inline]] (const auto&, auto& mine, auto&) {
-                                    mine.locate(hash, place);
-                                    mine.prefetch(place);
+                                    mine.locate(hash, address);
+                                    mine.prefetch(address);
                                   },
                                   [&](const auto&, Ledger& ledger) {
-                                    place.hash = hash;
+                                    address.hash = hash;
                                     ledger.prefetch(ledger.locate(hash));
                                   },
                                   [](const limit::Closed&) {}});
 }
 
 // Whether a charge's state is in the ledger; then its page is added to what is to be held.
-bool Table::add_to(Ledger::Hold& hold, const limit::Charge& charge, const Place& place) noexcept {
+bool Table::add_to(Ledger::Hold& hold, const limit::Charge& charge,
+                   const CellAddress& address) noexcept {
   return at_home(*charge.law, Overloaded{[](const auto&, auto&, auto&) { return false; },
                                          [&](const auto&, Ledger& ledger) {
-                                           hold.add(ledger.locate(place.hash).page);
+                                           hold.add(ledger.locate(address.hash).page);
                                            return true;
                                          },
                                          [](const limit::Closed&) { return false; }});
 }
 
-void Table::expect(std::span<limit::Charge> charges) noexcept {
-  Place place;
+void Table::prefetch(std::span<limit::Charge> charges) noexcept {
+  CellAddress address;
   for (limit::Charge& charge : charges) {
     charge.hash = hash_of(charge.key).lo;
-    locate(charge, place);
+    locate(charge, address);
   }
 }
 
 void Table::take(std::span<Bundle> bundles, std::optional<Instant>& now, Completion done) noexcept {
-  std::array<Place, Bundle::charges_max> places;
+  std::array<CellAddress, Bundle::charges_max> places;
   while (!bundles.empty()) {
     // As many bundles as have places here; what they need is asked from memory before any decision.
     assert(bundles[0].charges.size() <= places.size());
@@ -337,25 +338,25 @@ void Table::take(std::span<Bundle> bundles, std::optional<Instant>& now, Complet
       charges = 0;
       for (const Bundle& bundle : bundles.first(whole)) {
         for (const limit::Charge& charge : bundle.charges) {
-          Place& place = places[charges++];
+          CellAddress& address = places[charges++];
           at_home(*charge.law,
-                  Overloaded{[&](const auto&, auto& mine, auto&) { mine.prefetch_rest(place); },
+                  Overloaded{[&](const auto&, auto& mine, auto&) { mine.prefetch_rest(address); },
                              [](const auto&, Ledger&) {}, [](const limit::Closed&) {}});
         }
       }
     }
     if (!now) now = clock_.now();  // while memory is on its way
     const Instant at = *now;
-    const Place* place = places.data();
+    const CellAddress* address = places.data();
     for (Bundle& bundle : bundles.first(whole)) {
       if (bundle.charges.size() == 1) {
         const limit::Charge& charge = bundle.charges[0];
-        apply<Pages::to_be_held>(charge, charge.op, charge.cost, *place, at, bundle.decisions[0]);
+        apply<Pages::to_be_held>(charge, charge.op, charge.cost, *address, at, bundle.decisions[0]);
         bundle.admitted = bundle.decisions[0].admitted;
       } else {
-        decide(bundle, {place, bundle.charges.size()}, at);
+        decide(bundle, {address, bundle.charges.size()}, at);
       }
-      place += bundle.charges.size();
+      address += bundle.charges.size();
     }
     bundles = bundles.subspan(whole);
   }
@@ -363,25 +364,25 @@ void Table::take(std::span<Bundle> bundles, std::optional<Instant>& now, Complet
 }
 
 // A guess, as good as the moment: a cell may be changing.
-bool Table::seems_admissible(const limit::Charge& charge, const Place& place,
+bool Table::seems_admissible(const limit::Charge& charge, const CellAddress& address,
                              Instant now) noexcept {
   if (charge.op == limit::Op::refund || charge.op == limit::Op::debit) return true;
   if (charge.op == limit::Op::peek && charge.cost == 0) return true;
   return at_home(
       *charge.law,
       Overloaded{[&](const auto& law, const auto& mine, const auto&) {
-                   return law.admits(mine.glance(place, law), charge.cost, now);
+                   return law.admits(mine.glance(address, law), charge.cost, now);
                  },
                  [&](const auto& law, Ledger& ledger) {
-                   return ledger.admits(law, ledger.locate(place.hash), charge.cost, now,
+                   return ledger.admits(law, ledger.locate(address.hash), charge.cost, now,
                                         shift(law));
                  },
                  [&](const limit::Closed& law) { return law.decide(charge.cost).admitted; }});
 }
 
-void Table::decide(Bundle& bundle, std::span<const Place> places, Instant now) noexcept {
+void Table::decide(Bundle& bundle, std::span<const CellAddress> places, Instant now) noexcept {
   const auto& charges = bundle.charges;
-  const auto ask = [&] [[gnu::noinline]] (std::size_t i, limit::Op op, std::uint64_t cost) {
+  const auto apply_to = [&] [[gnu::noinline]] (std::size_t i, limit::Op op, std::uint64_t cost) {
     apply<Pages::held>(charges[i], op, cost, places[i], now, bundle.decisions[i]);
     return bundle.decisions[i].admitted;
   };
@@ -404,7 +405,7 @@ void Table::decide(Bundle& bundle, std::span<const Place> places, Instant now) n
     looked = admitted = true;
     for (std::size_t i = 0; i < charges.size(); ++i) {
       const limit::Op op = charges[i].op == limit::Op::spend ? limit::Op::peek : charges[i].op;
-      if (!ask(i, op, charges[i].cost)) admitted = false;
+      if (!apply_to(i, op, charges[i].cost)) admitted = false;
     }
   }
 
@@ -416,7 +417,7 @@ void Table::decide(Bundle& bundle, std::span<const Place> places, Instant now) n
     for (std::size_t i = 0; admitted && i < charges.size(); ++i) {
       if (held.test(i) != of_held) continue;
       if (charges[i].op == limit::Op::spend || !looked) {
-        admitted = ask(i, charges[i].op, charges[i].cost);
+        admitted = apply_to(i, charges[i].op, charges[i].cost);
         if (!admitted) raced = i;
       }
       if (admitted) taken.set(i);
@@ -433,19 +434,19 @@ void Table::decide(Bundle& bundle, std::span<const Place> places, Instant now) n
     const bool spends = charge.op == limit::Op::spend;
     if (raced == i) continue;
     if (spends && taken.test(i)) {
-      ask(i, limit::Op::refund, charge.cost);
+      apply_to(i, limit::Op::refund, charge.cost);
     } else if (spends || charge.op == limit::Op::peek) {
-      if (!looked && !taken.test(i)) ask(i, limit::Op::peek, charge.cost);
+      if (!looked && !taken.test(i)) apply_to(i, limit::Op::peek, charge.cost);
       const limit::Decision seen = bundle.decisions[i];
       if (seen.admitted) {
-        ask(i, limit::Op::peek, 0);
+        apply_to(i, limit::Op::peek, 0);
       } else if (spends && limit::denial_costs(*charge.law) &&
-                 ask(i, limit::Op::spend, charge.cost)) {  // after a refund by another
-        ask(i, limit::Op::refund, charge.cost);
+                 apply_to(i, limit::Op::spend, charge.cost)) {  // after a refund by another
+        apply_to(i, limit::Op::refund, charge.cost);
         bundle.decisions[i] = seen;
       }
     } else if (!looked && !taken.test(i)) {
-      ask(i, charge.op, charge.cost);
+      apply_to(i, charge.op, charge.cost);
     }
   }
 }

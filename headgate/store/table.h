@@ -13,10 +13,10 @@
 
 #include "headgate/base/result.h"
 #include "headgate/base/siphash.h"
+#include "headgate/store/cell_table.h"
 #include "headgate/store/clock.h"
 #include "headgate/store/ledger.h"
 #include "headgate/store/region.h"
-#include "headgate/store/shelf.h"
 #include "headgate/store/store.h"
 
 namespace headgate::store {
@@ -42,7 +42,7 @@ struct TableStats {
   std::uint64_t live = 0;       // keys without a full quota; estimated on large tables
   std::uint64_t evictions = 0;  // live keys that made room for more restricted ones
   std::uint64_t unkept = 0;     // new keys that were not kept: all their cells were more restricted
-  std::uint64_t merged = 0;     // records of moving windows that had to share a place in a full log
+  std::uint64_t merged = 0;  // records of moving windows that had to share a address in a full log
 };
 
 class Table final : public Store {
@@ -55,7 +55,7 @@ class Table final : public Store {
   // Nanoseconds since an origin of the table's own; goes on over restarts and reboots.
   [[nodiscard]] Instant now() const noexcept override { return clock_.now(); }
 
-  void expect(std::span<limit::Charge> charges) noexcept override;
+  void prefetch(std::span<limit::Charge> charges) noexcept override;
 
   // Completes before it returns. Lock-free for linear laws: some caller always gets on.
   using Store::take;
@@ -79,21 +79,21 @@ class Table final : public Store {
   [[nodiscard]] Nanos shift(const L& law) const noexcept;
 
   [[nodiscard]] Hash128 hash_of(std::string_view key) const noexcept;
-  void locate(const limit::Charge& charge, Place& place) noexcept;
-  bool add_to(Ledger::Hold& hold, const limit::Charge& charge, const Place& place) noexcept;
+  void locate(const limit::Charge& charge, CellAddress& address) noexcept;
+  bool add_to(Ledger::Hold& hold, const limit::Charge& charge, const CellAddress& address) noexcept;
   enum class Pages { held, to_be_held };  // of the ledger
   template <Pages pages>
-  void apply(const limit::Charge& charge, limit::Op op, std::uint64_t cost, const Place& place,
-             Instant now, limit::Decision& answer) noexcept;
-  [[nodiscard]] bool seems_admissible(const limit::Charge& charge, const Place& place,
+  void apply(const limit::Charge& charge, limit::Op op, std::uint64_t cost,
+             const CellAddress& address, Instant now, limit::Decision& answer) noexcept;
+  [[nodiscard]] bool seems_admissible(const limit::Charge& charge, const CellAddress& address,
                                       Instant now) noexcept;
-  void decide(Bundle& bundle, std::span<const Place> places, Instant now) noexcept;
+  void decide(Bundle& bundle, std::span<const CellAddress> places, Instant now) noexcept;
 
   Region region_;
   Header* header_;
   Clock clock_;
-  Shelf<NarrowCell> narrow_;
-  Shelf<WideCell> wide_;
+  CellTable<NarrowCell> narrow_;
+  CellTable<WideCell> wide_;
   Ledger ledger_;
 };
 

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "headgate/store/process_swaps.h"
 #include "headgate/store/table.h"
+#include "headgate/store/testing/process_swaps.h"
 
 namespace headgate::store {
 namespace {

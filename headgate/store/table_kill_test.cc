@@ -7,9 +7,9 @@
 #include <atomic>
 #include <string>
 
-#include "headgate/store/killing.h"
-#include "headgate/store/process_swaps.h"
 #include "headgate/store/table.h"
+#include "headgate/store/testing/killing.h"
+#include "headgate/store/testing/process_swaps.h"
 
 namespace headgate::store {
 namespace {

@@ -14,8 +14,8 @@
 #include <thread>
 #include <vector>
 
-#include "headgate/store/process_swaps.h"
 #include "headgate/store/table.h"
+#include "headgate/store/testing/process_swaps.h"
 
 namespace headgate::store {
 namespace {

@@ -27,8 +27,8 @@ std::unique_ptr<Table> open(const TableOptions& options) {
   return std::move(*table);
 }
 
-Decision ask(Table& table, const Law& law, const std::string& key, std::uint64_t cost, Instant now,
-             Op op = Op::spend) {
+Decision apply_op(Table& table, const Law& law, const std::string& key, std::uint64_t cost,
+                  Instant now, Op op = Op::spend) {
   const Charge charge{&law, key, cost, op};
   Decision decision;
   Bundle bundle{{&charge, 1}, {&decision, 1}};
@@ -49,14 +49,14 @@ TEST(Table, HoldsTenMillionKeysIn256MiBWithFewEvictions) {
   constexpr std::uint64_t keys = 10'000'000 / 16;
   const Instant now = table->now();
   for (std::uint64_t i = 0; i < keys; ++i) {
-    ASSERT_TRUE(ask(*table, hour, std::to_string(i), 100, now).admitted);
+    ASSERT_TRUE(apply_op(*table, hour, std::to_string(i), 100, now).admitted);
   }
   const TableStats stats = table->stats();
   EXPECT_LT(stats.evictions + stats.unkept, keys / 1000);
   EXPECT_NEAR(static_cast<double>(stats.live), keys, keys * 0.02);
   std::uint64_t forgotten = 0;
   for (std::uint64_t i = 0; i < keys; ++i) {
-    if (ask(*table, hour, std::to_string(i), 0, now, Op::peek).remaining != 3500) ++forgotten;
+    if (apply_op(*table, hour, std::to_string(i), 0, now, Op::peek).remaining != 3500) ++forgotten;
   }
   EXPECT_EQ(forgotten, stats.evictions + stats.unkept) << "each is counted";
   EXPECT_EQ(stats.memory, std::size_t{16} << 20);
@@ -70,13 +70,13 @@ TEST_P(Flood, OfNewKeysNeverFreesAKeyInPenalty) {
   const Law the_law = law(quota, 60 * second, {Denied::penalty, 60 * second});
   const std::uint64_t keys = 10 * table->stats().cells;
   Instant now = table->now();
-  for (std::uint64_t i = 0; i <= 200; ++i) ask(*table, the_law, "offender", 1, now);
-  ASSERT_FALSE(ask(*table, the_law, "offender", 1, now).admitted);
+  for (std::uint64_t i = 0; i <= 200; ++i) apply_op(*table, the_law, "offender", 1, now);
+  ASSERT_FALSE(apply_op(*table, the_law, "offender", 1, now).admitted);
   for (std::uint64_t i = 0; i < keys; ++i) {
     now.ns += second / 1000;
-    ask(*table, the_law, "flood" + std::to_string(i), 1 + i % 3, now);
+    apply_op(*table, the_law, "flood" + std::to_string(i), 1 + i % 3, now);
     if (i % 97 == 0) {
-      ASSERT_FALSE(ask(*table, the_law, "offender", 1, now).admitted) << i;
+      ASSERT_FALSE(apply_op(*table, the_law, "offender", 1, now).admitted) << i;
     }
   }
   const TableStats stats = table->stats();
@@ -94,12 +94,13 @@ TEST(Table, TheLessRestrictedOfTwoKeysMakesRoom) {
   const std::uint64_t keys = 4 * table->stats().cells;
   // Heavier and heavier keys: the heaviest must be those that stay.
   for (std::uint64_t i = 0; i < keys; ++i) {
-    ask(*table, the_law, std::to_string(i), 1 + i * 99 / keys, now);
+    apply_op(*table, the_law, std::to_string(i), 1 + i * 99 / keys, now);
   }
   std::uint64_t light = 0;
   std::uint64_t heavy = 0;
   for (std::uint64_t i = 0; i < keys; ++i) {
-    const bool known = ask(*table, the_law, std::to_string(i), 0, now, Op::peek).remaining < 100;
+    const bool known =
+        apply_op(*table, the_law, std::to_string(i), 0, now, Op::peek).remaining < 100;
     if (known && i < keys / 2) ++light;
     if (known && i >= 3 * keys / 4) ++heavy;
   }
@@ -108,7 +109,7 @@ TEST(Table, TheLessRestrictedOfTwoKeysMakesRoom) {
   // And light keys that come last do not push them out.
   const std::uint64_t before = table->stats().evictions;
   for (std::uint64_t i = 0; i < keys; ++i) {
-    EXPECT_TRUE(ask(*table, the_law, "late" + std::to_string(i), 1, now).admitted);
+    EXPECT_TRUE(apply_op(*table, the_law, "late" + std::to_string(i), 1, now).admitted);
   }
   EXPECT_LE(table->stats().evictions - before, keys / 100);
   EXPECT_GT(table->stats().unkept, keys / 2);
@@ -121,7 +122,7 @@ TEST(Table, ACellWhoseQuotaIsFullIsReusedWithoutEviction) {
   for (int round = 0; round < 50; ++round) {
     for (int i = 0; i < 200; ++i) {
       const std::string key = std::to_string(round) + "/" + std::to_string(i);
-      ASSERT_EQ(ask(*table, the_law, key, 1, now).remaining, 9u);
+      ASSERT_EQ(apply_op(*table, the_law, key, 1, now).remaining, 9u);
     }
     now.ns += second;
   }

@@ -1,7 +1,0 @@
-#include "headgate/base/source_tree.h"
-
-namespace headgate {
-
-std::filesystem::path source_tree() { return HEADGATE_SOURCE_DIR; }
-
-}  // namespace headgate

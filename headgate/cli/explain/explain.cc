@@ -1,0 +1,81 @@
+#include "headgate/cli/explain/explain.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <cstdint>
+#include <ctime>
+#include <iostream>
+#include <memory>
+#include <optional>
+
+#include "headgate/cli/exit_status.h"
+#include "headgate/cli/explain/explanation.h"
+#include "headgate/cli/explain/header_section.h"
+#include "headgate/cli/explain/view_json.h"
+#include "headgate/field/read/response.h"
+
+namespace headgate::cli {
+namespace {
+
+struct Options {
+  bool json = false;
+  std::optional<std::int64_t> now;
+};
+
+// Reads on a little, so that whoever writes an ordinary body does not meet a broken pipe.
+void drain(std::istream& in) {
+  std::array<char, 65'536> room;
+  for (int i = 0; i < 16 && in.read(room.data(), room.size()); ++i) {
+  }
+}
+
+int run(const Options& options) {
+  if (isatty(STDIN_FILENO) != 0) {
+    std::cerr
+        << "Paste a response's header section, then press Ctrl-D. Or: curl -si URL | headgate "
+           "explain\n";
+  }
+  const auto section = read_header_section(std::cin);
+  if (!section) {
+    std::cerr << "headgate explain: " << section.error() << '\n';
+    return input_fault;
+  }
+  const std::int64_t now = options.now.value_or(std::time(nullptr));
+  if (options.json) {
+    std::cout << view_json(field::read_response(section->headers(), now)) << std::flush;
+  } else {
+    std::cout << explanation(*section, now) << std::flush;
+  }
+  if (!std::cout) {
+    std::cerr << "headgate explain: standard output cannot be written\n";
+    return input_fault;
+  }
+  drain(std::cin);
+  return done;
+}
+
+}  // namespace
+
+std::function<int()> add_explain(CLI::App& headgate) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = headgate.add_subcommand(
+      "explain", "Say what the rate limit fields of a response mean, and how long to wait");
+  command->add_flag("--json", options->json, "Print the limits as one JSON object");
+  command
+      ->add_option(
+          "--now", options->now,
+          "When the response came; default now. Moments count from its Date, if it has one")
+      ->type_name("UNIX_SECONDS")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{999'999'999'999'999}).description(""));
+  command->footer(
+      "Reads a header section on standard input: curl -si URL | headgate explain\n"
+      "Of several sections (a redirect, 100 Continue, CONNECT) the last counts; a body is "
+      "ignored.\n"
+      "Knows RateLimit and RateLimit-Policy, the forms of drafts 00 to 07, X-RateLimit-... in all "
+      "its kinds, and Retry-After.\n"
+      "Exit status: 0 done, 1 the input is no header section, 2 wrong usage.");
+  return [options] { return run(*options); };
+}
+
+}  // namespace headgate::cli

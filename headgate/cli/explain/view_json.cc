@@ -1,0 +1,56 @@
+#include "headgate/cli/explain/view_json.h"
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "headgate/cli/printable.h"
+
+namespace headgate::cli {
+namespace {
+
+// The texts of a view are printable ASCII: names of fields, and what RFC 9651 calls Strings.
+std::string quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out + '"';
+}
+
+std::string json(const std::optional<std::string>& text) { return text ? quoted(*text) : "null"; }
+
+std::string json(const std::optional<std::uint64_t>& number) {
+  return number ? std::to_string(*number) : "null";
+}
+
+std::string json(const field::Member& member) {
+  const auto pk = member.pk ? std::optional(base64(*member.pk)) : std::nullopt;
+  return "{\"policy\": " + json(member.policy) + ", \"q\": " + json(member.q) +
+         ", \"qu\": " + json(member.unit) + ", \"w\": " + json(member.w) +
+         ", \"r\": " + json(member.r) + ", \"t\": " + json(member.t) + ", \"pk\": " + json(pk) +
+         '}';
+}
+
+template <class List, class Write>
+std::string array(const List& list, Write write) {
+  std::string out = "[";
+  for (const auto& element : list) {
+    if (out.size() > 1) out += ", ";
+    out += write(element);
+  }
+  return out + ']';
+}
+
+}  // namespace
+
+std::string view_json(const field::ResponseView& view) {
+  return "{\"source\": " + quoted(name_of(view.source)) +
+         ", \"members\": " + array(view.members, [](const auto& m) { return json(m); }) +
+         ", \"retry_after\": " + json(view.retry_after) +
+         ", \"ignored\": " + array(view.ignored, [](const auto& i) { return quoted(i.name); }) +
+         ", \"cached\": " + (view.cached ? "true" : "false") + "}\n";
+}
+
+}  // namespace headgate::cli

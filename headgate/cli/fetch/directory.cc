@@ -1,0 +1,179 @@
+#include "headgate/cli/fetch/directory.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "headgate/cli/fetch/name.h"
+
+namespace headgate::cli {
+namespace {
+
+constexpr const char* journal_name = ".headgate-fetch";
+constexpr std::string_view part_start = ".headgate-part-";
+
+std::string fault(const std::string& what) { return what + ": " + std::strerror(errno); }
+
+bool exists(const std::string& path) {
+  struct stat seen {};
+  return lstat(path.c_str(), &seen) == 0;
+}
+
+bool is_file_of(const std::string& path, std::uint64_t bytes) {
+  struct stat seen {};
+  return lstat(path.c_str(), &seen) == 0 && S_ISREG(seen.st_mode) &&
+         static_cast<std::uint64_t>(seen.st_size) == bytes;
+}
+
+std::string read_all(int fd) {
+  std::string text;
+  std::array<char, 65'536> room;
+  ssize_t got = 0;
+  while ((got = read(fd, room.data(), room.size())) > 0) {
+    text.append(room.data(), static_cast<std::size_t>(got));
+  }
+  return text;
+}
+
+// A line of the journal: "1234\tname\turl".
+struct Entry {
+  std::uint64_t bytes = 0;
+  std::string_view name;
+  std::string_view url;
+};
+
+std::optional<Entry> entry_of(std::string_view line) {
+  const auto first = line.find('\t');
+  const auto second = line.find('\t', first == line.npos ? first : first + 1);
+  if (second == line.npos) return {};
+  Entry entry{0, line.substr(first + 1, second - first - 1), line.substr(second + 1)};
+  const auto [at, error] = std::from_chars(line.data(), line.data() + first, entry.bytes);
+  if (error != std::errc{} || at != line.data() + first) return {};
+  if (entry.name.empty() || entry.name.find('/') != entry.name.npos) return {};
+  return entry;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<FetchDirectory>, std::string> FetchDirectory::open(
+    const std::string& path, const std::vector<FetchUrl>& urls) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error && !std::filesystem::is_directory(path)) {
+    return Failure<std::string>(path + ": " + error.message());
+  }
+  std::unique_ptr<FetchDirectory> directory(new FetchDirectory(path));
+  if (auto opened = directory->open_journal(); !opened) {
+    return Failure<std::string>(std::move(opened.error()));
+  }
+  directory->remove_parts();
+  directory->read_journal(urls);
+  directory->name_files();
+  return directory;
+}
+
+FetchDirectory::~FetchDirectory() {
+  if (journal_ >= 0) close(journal_);
+}
+
+Result<void, std::string> FetchDirectory::open_journal() {
+  const std::string path = path_of(journal_name);
+  journal_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (journal_ < 0) return Failure<std::string>(fault(path));
+  if (flock(journal_, LOCK_EX | LOCK_NB) != 0) {
+    return Failure<std::string>(path_ + ": another headgate fetch is using this directory");
+  }
+  return {};
+}
+
+void FetchDirectory::read_journal(const std::vector<FetchUrl>& urls) {
+  for (const FetchUrl& url : urls) files_.push_back({&url.text, {}});
+  std::unordered_multimap<std::string_view, std::size_t> missing;
+  for (std::size_t i = files_.size(); i-- > 0;) missing.emplace(*files_[i].url, i);
+
+  const std::string text = read_all(journal_);
+  std::string_view rest = text;
+  for (auto end = rest.find('\n'); end != rest.npos; end = rest.find('\n')) {
+    const auto entry = entry_of(rest.substr(0, end));
+    rest.remove_prefix(end + 1);
+    if (!entry) continue;
+    const auto url = missing.find(entry->url);
+    const std::string name(entry->name);
+    if (url == missing.end() || !is_file_of(path_of(name), entry->bytes)) continue;
+    if (!taken_.insert(name).second) continue;
+    files_[url->second].name = name;
+    files_[url->second].complete = true;
+    missing.erase(url);
+  }
+  // Half a line, of a run that was killed.
+  if (!rest.empty() && write(journal_, "\n", 1) != 1) return;
+}
+
+// In the order of the list, so that a name does not depend on which answer comes first.
+void FetchDirectory::name_files() {
+  for (File& file : files_) {
+    if (!file.complete) file.name = free_name(file_name_of(*file.url));
+  }
+}
+
+std::string FetchDirectory::free_name(const std::string& wanted) {
+  std::size_t& number = next_.try_emplace(wanted, 1).first->second;
+  for (;; ++number) {
+    std::string name = number == 1 ? wanted : numbered(wanted, number);
+    if (!taken_.contains(name) && !exists(path_of(name))) {
+      taken_.insert(name);
+      ++number;
+      return name;
+    }
+  }
+}
+
+void FetchDirectory::remove_parts() {
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(path_, error)) {
+    if (entry.path().filename().string().starts_with(part_start)) {
+      std::filesystem::remove(entry.path(), error);
+    }
+  }
+}
+
+Result<std::unique_ptr<FetchBody>, std::string> FetchDirectory::begin(std::size_t index) {
+  std::string path = path_of(std::string(part_start) + std::to_string(index));
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+  if (fd < 0) return Failure<std::string>(fault(path));
+  return std::make_unique<FetchBody>(fd, std::move(path));
+}
+
+// The journal is written first: if the file then is not there, nothing is lost, whereas a file that
+// the journal does not know would be fetched again under another name.
+Result<void, std::string> FetchDirectory::keep(std::size_t index, std::unique_ptr<FetchBody> body) {
+  File& file = files_[index];
+  for (;;) {
+    const std::string line =
+        std::to_string(body->bytes()) + '\t' + file.name + '\t' + *file.url + '\n';
+    if (write(journal_, line.data(), line.size()) != static_cast<ssize_t>(line.size())) {
+      return Failure<std::string>(fault(path_of(journal_name)));
+    }
+    const std::string path = path_of(file.name);
+    if (renameat2(AT_FDCWD, body->path().c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) == 0) {
+      body->kept();
+      file.complete = true;
+      return {};
+    }
+    if (errno != EEXIST) return Failure<std::string>(fault(path));
+    file.name = free_name(file_name_of(*file.url));  // someone else made it meanwhile
+  }
+}
+
+}  // namespace headgate::cli

@@ -1,0 +1,226 @@
+#include "headgate/cli/fetch/fetch.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "headgate/base/random.h"
+#include "headgate/base/result.h"
+#include "headgate/cli/exit_status.h"
+#include "headgate/cli/fetch/directory.h"
+#include "headgate/cli/fetch/fetcher.h"
+#include "headgate/cli/fetch/stdout.h"
+#include "headgate/cli/fetch/url.h"
+#include "headgate/cli/printable.h"
+#include "headgate/field/header_line.h"
+#include "headgate/field/whitespace.h"
+#include "headgate/policy/quantity.h"
+
+namespace headgate::cli {
+namespace {
+
+struct Options {
+  std::vector<std::string> urls;
+  std::string input;
+  std::string output;
+  std::string mode = "paced";
+  std::string wait_max;
+  std::string certificates;
+  std::vector<std::string> headers;
+  std::size_t parallel = 4;
+  unsigned retries = 5;
+  std::uint64_t rate = 1000;
+  bool json = false;
+};
+
+int fail(ExitStatus status, const std::string& words) {
+  std::cerr << "headgate fetch: " << words << '\n';
+  return status;
+}
+
+// Adds a URL, or says what is wrong with it.
+bool add_url(std::string_view text, const std::string& where, std::vector<FetchUrl>& urls) {
+  auto url = parse_fetch_url(text);
+  if (url) {
+    urls.push_back(*std::move(url));
+  } else {
+    fail(wrong_usage, where + '"' + excerpt(text).text + "\" is no URL to fetch: " + url.error());
+  }
+  return url.has_value();
+}
+
+// One URL a line; empty lines and those that start with '#' are skipped.
+ExitStatus read_list(const std::string& name, std::vector<FetchUrl>& urls) {
+  std::ifstream file;
+  if (name == "-") {
+    std::ios::sync_with_stdio(false);  // otherwise a read that fails looks like the end
+  } else {
+    file.open(name);
+  }
+  std::istream& in = name == "-" ? std::cin : file;
+  if (!in) {
+    fail(input_fault, name + ": cannot be read");
+    return input_fault;
+  }
+  std::string line;
+  ExitStatus status = done;
+  for (std::size_t number = 1; std::getline(in, line); ++number) {
+    if (line.ends_with('\r')) line.pop_back();
+    const std::string_view text = field::without_outer_whitespace(line);
+    if (text.empty() || text.starts_with('#')) continue;
+    if (!add_url(text, name + ':' + std::to_string(number) + ": ", urls)) status = input_fault;
+  }
+  if (in.bad()) {
+    fail(input_fault, name + ": cannot be read: " + std::strerror(errno));
+    return input_fault;
+  }
+  return status;
+}
+
+bool is_header(const std::string& header) {
+  const auto colon = header.find(':');
+  return colon != header.npos && colon > 0 && header.find(' ') > colon &&
+         std::none_of(header.begin(), header.end(),
+                      [](char c) { return static_cast<unsigned char>(c) < ' ' && c != '\t'; });
+}
+
+// libcurl would complain of it once for each URL, and only of those with https.
+Result<void, std::string> check_certificates(const std::string& name) {
+  std::ifstream file(name);
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("-----BEGIN ") && line.find("CERTIFICATE-----") != line.npos) return {};
+  }
+  if (!file.eof()) {
+    return Failure<std::string>(name + ": cannot be read: " + std::strerror(errno));
+  }
+  return Failure<std::string>(name + ": expected certificates in PEM form");
+}
+
+int run(const Options& options) {
+  FetcherOptions fetcher_options;
+  fetcher_options.parallel = options.parallel;
+  fetcher_options.retries = options.retries;
+  fetcher_options.client.mode =
+      options.mode == "greedy" ? client::Mode::greedy : client::Mode::paced;
+  fetcher_options.client.rate_max = options.rate;
+  fetcher_options.client.seed = random_secret().k0;
+  fetcher_options.transport = {options.headers, "headgate/" HEADGATE_VERSION, options.certificates};
+  for (const std::string& header : options.headers) {
+    if (!is_header(header)) {
+      return fail(wrong_usage, "--header \"" + excerpt(header).text +
+                                   "\": expected a field's name, ':' and its value");
+    }
+  }
+  if (!options.certificates.empty()) {
+    if (auto good = check_certificates(options.certificates); !good) {
+      return fail(input_fault, "--cacert " + good.error());
+    }
+  }
+  if (!options.wait_max.empty()) {
+    const auto wait_max = policy::parse_duration(options.wait_max, 0);
+    if (!wait_max) {
+      return fail(wrong_usage,
+                  "--max-wait \"" + excerpt(options.wait_max).text + "\" " + wait_max.error());
+    }
+    fetcher_options.wait_max = *wait_max;
+  }
+  std::vector<FetchUrl> urls;
+  for (const std::string& url : options.urls) {
+    if (!add_url(url, "", urls)) return wrong_usage;
+  }
+  if (!options.input.empty()) {
+    if (const ExitStatus status = read_list(options.input, urls); status != done) return status;
+  } else if (urls.empty()) {
+    return fail(wrong_usage, "nothing to fetch: expected URLs, or --input FILE");
+  }
+
+  std::unique_ptr<FetchSink> sink;
+  if (options.output.empty()) {
+    sink = std::make_unique<FetchStdout>();
+  } else {
+    auto directory = FetchDirectory::open(options.output, urls);
+    if (!directory) return fail(input_fault, directory.error());
+    sink = *std::move(directory);
+  }
+  Fetcher fetcher(std::move(fetcher_options), std::move(urls), *sink);
+  const FetchReport report = fetcher.run();
+
+  if (report.skipped > 0) {
+    std::cerr << "headgate fetch: " << report.skipped << " were complete from an earlier run\n";
+  }
+  if (fetcher.interrupted()) {
+    std::cerr << "headgate fetch: interrupted; " << report.unfinished << " left"
+              << (options.output.empty() ? "" : ": the same command goes on with them") << '\n';
+  }
+  if (options.json) (options.output.empty() ? std::cerr : std::cout) << report.json() << std::flush;
+  if (!options.json || !options.output.empty()) std::cerr << report.text() << '\n';
+  return report.failures.empty() && report.unfinished == 0 ? done : input_fault;
+}
+
+}  // namespace
+
+std::function<int()> add_fetch(CLI::App& headgate) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = headgate.add_subcommand(
+      "fetch", "Fetch URLs as fast as their servers' rate limits allow, and no faster");
+  command->add_option("url", options->urls, "What to fetch, http:// or https://")->type_name("URL");
+  command
+      ->add_option("--input", options->input,
+                   "A file of URLs, one a line; - is standard input; lines with # are comments")
+      ->type_name("FILE");
+  command
+      ->add_option("--output", options->output,
+                   "A directory for the bodies; what is complete there is not fetched again")
+      ->type_name("DIR");
+  command->add_option("--parallel", options->parallel, "Requests under way at once")
+      ->capture_default_str()
+      ->type_name("N")
+      ->check(CLI::Range(std::size_t{1}, std::size_t{256}).description(""));
+  command
+      ->add_option("--mode", options->mode,
+                   "paced: spread requests over time; greedy: spend what is left, then wait")
+      ->capture_default_str()
+      ->type_name("MODE")
+      ->check(CLI::IsMember({"paced", "greedy"}).description(""));
+  command
+      ->add_option("--max-wait", options->wait_max,
+                   "Give up a server that asks for a longer wait; default: after 10 min, ask it")
+      ->type_name("TIME");
+  command->add_option("--rate", options->rate, "Never more requests a second to one server")
+      ->capture_default_str()
+      ->type_name("N")
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000}).description(""));
+  command
+      ->add_option("--retry", options->retries,
+                   "Tries of a URL after the first, when denied or broken off")
+      ->capture_default_str()
+      ->type_name("N")
+      ->check(CLI::Range(0U, 1000U).description(""));
+  command
+      ->add_option("--header", options->headers,
+                   "\"Name: value\", sent with every request; may be repeated")
+      ->type_name("FIELD")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--cacert", options->certificates,
+                   "Certificates to trust (PEM), instead of the system's")
+      ->type_name("FILE");
+  command->add_flag("--json", options->json,
+                    "Print the summary as JSON: on standard output, or where bodies go there, on "
+                    "standard error");
+  command->footer(
+      "Obeys RateLimit, X-RateLimit-... and Retry-After in every dialect; a limit counts for all\n"
+      "requests to one origin. Without --output, bodies go to standard output, whole, in the "
+      "order\n"
+      "of the URLs. Ends with a summary: 220 fetched, 0 denied, 0 failed, 20.1 s, 1.2 s waiting\n"
+      "Exit status: 0 all fetched, 1 some not, 2 wrong usage.");
+  return [options] { return run(*options); };
+}
+
+}  // namespace headgate::cli

@@ -1,0 +1,362 @@
+#include "headgate/cli/fetch/fetcher.h"
+
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <iostream>
+#include <limits>
+#include <system_error>
+#include <utility>
+
+#include "headgate/cli/printable.h"
+
+namespace headgate::cli {
+namespace {
+
+using client::Next;
+using client::Why;
+
+constexpr Nanos longest_backoff = 600 * nanos_per_second;
+constexpr int idle_ms = 200;  // between looks at the terminal
+
+Instant monotonic_now() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return {static_cast<Nanos>(now.tv_sec) * nanos_per_second + now.tv_nsec};
+}
+
+// A descriptor that is readable once someone wants us to end.
+int watch_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGINT);
+  sigaddset(&set, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  const int fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+  if (fd < 0) throw std::system_error(errno, std::generic_category(), "signalfd");
+  return fd;
+}
+
+// What breaks while a server works on a request: another try may succeed.
+bool may_pass(CURLcode code) {
+  switch (code) {
+    case CURLE_GOT_NOTHING:
+    case CURLE_RECV_ERROR:
+    case CURLE_SEND_ERROR:
+    case CURLE_PARTIAL_FILE:
+    case CURLE_OPERATION_TIMEDOUT:
+    case CURLE_HTTP2:
+    case CURLE_HTTP2_STREAM:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool is_redirect(int status) {
+  return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
+}
+
+// For how long the answer asks to wait, in its own words; empty if it does not.
+std::string asked_wait(const field::ResponseView& view) {
+  if (view.retry_after) return "Retry-After: " + std::to_string(*view.retry_after);
+  const field::Member* longest = nullptr;
+  for (const field::Member& member : view.members) {
+    if (member.r != std::uint64_t{0} && member.r != std::uint64_t{1}) continue;
+    if (longest == nullptr || longest->t < member.t) longest = &member;
+  }
+  if (longest == nullptr || !longest->t) return {};
+  std::string words = longest->policy ? '"' + printable(*longest->policy) + '"' : "its limit";
+  words += *longest->r == 0 ? " has nothing left for " : " has one request left for ";
+  return words + std::to_string(*longest->t) + " s";
+}
+
+}  // namespace
+
+Fetcher::Fetcher(FetcherOptions options, std::vector<FetchUrl> urls, FetchSink& sink)
+    : options_(std::move(options)),
+      urls_(std::move(urls)),
+      sink_(sink),
+      multi_(curl_multi_init()),
+      signals_(watch_signals()),
+      start_(monotonic_now()),
+      now_(start_),
+      progress_(start_) {
+  if (multi_ == nullptr) throw std::bad_alloc();
+  for (std::size_t index = 0; index < urls_.size(); ++index) {
+    if (sink_.has(index)) {
+      ++report_.skipped;
+      continue;
+    }
+    origin_of(urls_[index]).fresh.push_back(index);
+    ++left_;
+  }
+}
+
+Fetcher::~Fetcher() {
+  for (const auto& under_way : under_way_) {
+    curl_multi_remove_handle(multi_, under_way->transfer.handle());
+  }
+  under_way_.clear();
+  idle_.clear();
+  curl_multi_cleanup(multi_);
+  close(signals_);
+}
+
+FetchReport Fetcher::run() {
+  while (left_ > 0 && !interrupted_) {
+    now_ = monotonic_now();
+    start_what_may();
+    int running = 0;
+    curl_multi_perform(multi_, &running);
+    const std::size_t before = under_way_.size();
+    finish_what_ended();
+    show_progress();
+    if (under_way_.size() == before && left_ > 0) wait();
+  }
+  progress_.clear();
+  report_.unfinished = left_;
+  report_.seconds = static_cast<double>(monotonic_now().ns - start_.ns) / 1e9;
+  return report_;
+}
+
+Fetcher::Origin& Fetcher::origin_of(const FetchUrl& url) {
+  std::unique_ptr<Origin>& origin = origins_[url.origin];
+  if (origin == nullptr) {
+    client::Options client = options_.client;
+    client.seed += origins_.size();
+    origin = std::make_unique<Origin>(client, now_);
+  }
+  return *origin;
+}
+
+// ---- beginning
+
+void Fetcher::start_what_may() {
+  soonest_.reset();
+  for (const auto& [name, origin] : origins_) {
+    while (start_one(*origin)) {
+    }
+  }
+}
+
+bool Fetcher::start_one(Origin& origin) {
+  if (origin.jobs() == 0 || under_way_.size() >= options_.parallel) return false;
+  const std::size_t index =
+      origin.again.empty() ? origin.fresh.front() : origin.again.front().index;
+  if (!sink_.has_room(index)) return false;
+  origin.pacer.set_backlog(origin.jobs());
+  const Next next = next_of(origin);
+  if (next.why == Why::answer) return false;
+  if (next.why != Why::nothing) {
+    if (options_.wait_max && next.at.ns - now_.ns > *options_.wait_max) {
+      give_up(origin);
+    } else if (!soonest_ || next.at < soonest_->at) {
+      soonest_ = next;
+    }
+    return false;
+  }
+
+  std::unique_ptr<UnderWay> under_way;
+  if (idle_.empty()) {
+    under_way = std::make_unique<UnderWay>(options_.transport);
+  } else {
+    under_way = std::move(idle_.back());
+    idle_.pop_back();
+  }
+  UnderWay& started = *under_way;
+  started.job = take_job(origin);
+  started.origin = &origin;
+  started.fault.clear();
+  started.request = origin.pacer.begin(now_);
+  ++report_.requests;
+  started.transfer.prepare(started.job.url, started.job.trusted,
+                           [this, &started] { head_came(started); });
+  under_way_.push_back(std::move(under_way));
+  if (curl_multi_add_handle(multi_, started.transfer.handle()) != CURLM_OK) throw std::bad_alloc();
+  return true;
+}
+
+Fetcher::Job Fetcher::take_job(Origin& origin) {
+  if (!origin.again.empty()) {
+    Job job = std::move(origin.again.front());
+    origin.again.pop_front();
+    return job;
+  }
+  Job job;
+  job.index = origin.fresh.front();
+  job.url = urls_[job.index];
+  origin.fresh.pop_front();
+  return job;
+}
+
+Next Fetcher::next_of(const Origin& origin) const noexcept {
+  Next next = origin.pacer.next(now_);
+  if (now_ < origin.broken_until) next = later(next, {Why::backoff, origin.broken_until});
+  return next;
+}
+
+void Fetcher::give_up(Origin& origin) {
+  const std::string why = "the server asks for a longer wait than --max-wait allows (" +
+                          (origin.asks.empty() ? "without saying how long" : origin.asks) + ')';
+  const std::size_t jobs = origin.jobs();
+  const Job first = take_job(origin);
+  say(shown(first.url) + ": " + why +
+      (jobs > 1 ? "; so are " + std::to_string(jobs - 1) + " more URLs given up" : ""));
+  for (Job job = first;; job = take_job(origin)) {
+    report_.failures.push_back({shown(urls_[job.index]), why});
+    sink_.drop(job.index);
+    --left_;
+    if (origin.jobs() == 0) return;
+  }
+}
+
+// ---- answers
+
+void Fetcher::head_came(UnderWay& under_way) {
+  now_ = monotonic_now();
+  Origin& origin = *under_way.origin;
+  const int status = under_way.transfer.status();
+  const field::ResponseView view = under_way.transfer.view(time(nullptr));
+  origin.pacer.hear(under_way.request, {status, view}, now_);
+  origin.asks = asked_wait(view);
+  origin.broken = 0;
+  if (client::denies(status)) ++report_.denied;
+  if (status / 100 != 2) return;
+  auto body = sink_.begin(under_way.job.index);
+  if (body) {
+    under_way.transfer.body = *std::move(body);
+  } else {
+    under_way.fault = body.error();
+  }
+}
+
+void Fetcher::finish_what_ended() {
+  int left = 0;
+  while (const CURLMsg* const message = curl_multi_info_read(multi_, &left)) {
+    if (message->msg != CURLMSG_DONE) continue;
+    CURL* const handle = message->easy_handle;
+    const CURLcode code = message->data.result;
+    const auto found =
+        std::find_if(under_way_.begin(), under_way_.end(),
+                     [&](const auto& under_way) { return under_way->transfer.handle() == handle; });
+    std::unique_ptr<UnderWay> under_way = std::move(*found);
+    *found = std::move(under_way_.back());
+    under_way_.pop_back();
+    curl_multi_remove_handle(multi_, handle);
+    now_ = monotonic_now();
+    ended(*under_way, code);
+    idle_.push_back(std::move(under_way));
+  }
+}
+
+void Fetcher::ended(UnderWay& under_way, CURLcode code) {
+  under_way.origin->pacer.end(under_way.request);
+  if (!under_way.fault.empty()) return fail(under_way.job, under_way.fault);
+  if (code == CURLE_OK || under_way.transfer.cut()) return answered(under_way);
+  broke(under_way, code);
+}
+
+void Fetcher::answered(UnderWay& under_way) {
+  const int status = under_way.transfer.status();
+  if (status / 100 == 2) return fetched(under_way);
+  if (client::denies(status)) return retry(under_way, "denied: " + std::to_string(status));
+  const std::string_view location = under_way.transfer.value_of("location");
+  if (is_redirect(status) && !location.empty()) return redirect(under_way, location);
+  fail(under_way.job, "the server answers " + std::to_string(status));
+}
+
+void Fetcher::broke(UnderWay& under_way, CURLcode code) {
+  const std::string why = under_way.transfer.error(code);
+  if (!may_pass(code)) return fail(under_way.job, why);
+  Origin& origin = *under_way.origin;
+  if (now_ >= origin.broken_until) {  // not another of those that broke at the same moment
+    const Nanos backoff = nanos_per_second << std::min(origin.broken++, 20U);
+    origin.broken_until = {now_.ns + std::min(backoff, longest_backoff)};
+  }
+  retry(under_way, why);
+}
+
+void Fetcher::redirect(UnderWay& under_way, std::string_view location) {
+  Job& job = under_way.job;
+  auto target = resolve_fetch_url(job.url.text, location);
+  if (!target) {
+    return fail(job, "redirected to \"" + excerpt(location).text + "\": " + target.error());
+  }
+  if (++job.redirects > redirects_max) {
+    return fail(job, "more than " + std::to_string(redirects_max) + " redirects");
+  }
+  job.trusted = target->origin == urls_[job.index].origin;
+  job.url = *std::move(target);
+  origin_of(job.url).again.push_back(std::move(job));
+}
+
+void Fetcher::retry(UnderWay& under_way, const std::string& why) {
+  Job& job = under_way.job;
+  if (++job.tries > options_.retries) {
+    return fail(job, why + (job.tries > 1 ? ", " + std::to_string(job.tries) + " times" : ""));
+  }
+  under_way.origin->again.push_back(std::move(job));
+}
+
+void Fetcher::fetched(UnderWay& under_way) {
+  const std::size_t bytes = under_way.transfer.body->bytes();
+  const auto kept = sink_.keep(under_way.job.index, std::move(under_way.transfer.body));
+  if (!kept) return fail(under_way.job, kept.error());
+  ++report_.fetched;
+  report_.bytes += bytes;
+  --left_;
+}
+
+void Fetcher::fail(const Job& job, const std::string& why) {
+  say(shown(job.url) + ": " + why);
+  report_.failures.push_back({shown(urls_[job.index]), why});
+  sink_.drop(job.index);
+  --left_;
+}
+
+// ---- time and terminal
+
+void Fetcher::wait() {
+  now_ = monotonic_now();
+  Nanos ms = under_way_.empty() && !soonest_ ? 0 : idle_ms;
+  if (soonest_) {
+    ms = std::min<Nanos>(ms,
+                         std::max<Nanos>(ceil_div(soonest_->at.ns - now_.ns, Nanos{1'000'000}), 0));
+  }
+  curl_waitfd signals{signals_, CURL_WAIT_POLLIN, 0};
+  int ready = 0;
+  curl_multi_poll(multi_, &signals, 1, static_cast<int>(ms), &ready);
+  if (under_way_.empty()) {
+    report_.waiting += static_cast<double>(monotonic_now().ns - now_.ns) / 1e9;
+  }
+  signalfd_siginfo signal{};
+  if (read(signals_, &signal, sizeof signal) == sizeof signal) interrupted_ = true;
+}
+
+void Fetcher::show_progress() {
+  if (!progress_.due(now_)) return;
+  FetchState state;
+  state.all = urls_.size() - report_.skipped;
+  state.done = state.all - left_;
+  state.denied = report_.denied;
+  if (soonest_) state.next = *soonest_;
+  for (const auto& [name, origin] : origins_) {
+    const auto standing = origin->pacer.standing(now_);
+    if (standing && (!state.standing || standing->left < state.standing->left)) {
+      state.standing = standing;
+    }
+  }
+  progress_.show(state, now_);
+}
+
+void Fetcher::say(const std::string& words) {
+  progress_.clear();
+  std::cerr << "headgate fetch: " << words << '\n';
+}
+
+}  // namespace headgate::cli

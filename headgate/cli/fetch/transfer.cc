@@ -1,0 +1,150 @@
+#include "headgate/cli/fetch/transfer.h"
+
+#include <exception>
+#include <new>
+
+#include "headgate/cli/printable.h"
+#include "headgate/field/header_line.h"
+#include "headgate/field/whitespace.h"
+
+namespace headgate::cli {
+namespace {
+
+constexpr long connect_seconds = 30;
+constexpr long silent_seconds = 60;
+
+// What must not follow a redirect to another origin.
+bool is_secret(const std::string& header) {
+  const field::HeaderLine line{std::string_view(header).substr(0, header.find(':')), {}};
+  return is_named(line, "authorization") || is_named(line, "cookie") ||
+         is_named(line, "proxy-authorization");
+}
+
+template <class Value>
+void set(CURL* curl, CURLoption option, Value value) {
+  if (curl_easy_setopt(curl, option, value) != CURLE_OK) throw std::bad_alloc();
+}
+
+}  // namespace
+
+FetchTransfer::FetchTransfer(const FetchTransport& transport)
+    : transport_(transport), curl_(curl_easy_init()) {
+  if (curl_ == nullptr) throw std::bad_alloc();
+}
+
+void FetchTransfer::prepare(const FetchUrl& url, bool trusted, std::function<void()> on_head) {
+  on_head_ = std::move(on_head);
+  body.reset();
+  status_ = 0;
+  headed_ = cut_ = false;
+  head_bytes_ = unwanted_bytes_ = 0;
+  fault_.clear();
+  lines_.clear();
+  words_[0] = '\0';
+
+  CURL* const curl = curl_.get();
+  curl_easy_reset(curl);
+  headers_.reset();
+  for (const std::string& header : transport_.headers) {
+    if (!trusted && is_secret(header)) continue;
+    curl_slist* const longer = curl_slist_append(headers_.get(), header.c_str());
+    if (longer == nullptr) throw std::bad_alloc();
+    static_cast<void>(headers_.release());
+    headers_.reset(longer);
+  }
+  set(curl, CURLOPT_URL, url.text.c_str());
+  set(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+  set(curl, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
+  set(curl, CURLOPT_PIPEWAIT, 1L);
+  set(curl, CURLOPT_NOSIGNAL, 1L);
+  set(curl, CURLOPT_CONNECTTIMEOUT, connect_seconds);
+  set(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
+  set(curl, CURLOPT_LOW_SPEED_TIME, silent_seconds);
+  set(curl, CURLOPT_USERAGENT, transport_.user_agent.c_str());
+  set(curl, CURLOPT_HTTPHEADER, headers_.get());
+  set(curl, CURLOPT_ERRORBUFFER, words_.data());
+  set(curl, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+  set(curl, CURLOPT_HEADERFUNCTION, &FetchTransfer::header_came);
+  set(curl, CURLOPT_HEADERDATA, this);
+  set(curl, CURLOPT_WRITEFUNCTION, &FetchTransfer::body_came);
+  set(curl, CURLOPT_WRITEDATA, this);
+  set(curl, CURLOPT_PRIVATE, this);
+  if (!transport_.certificates.empty()) {
+    set(curl, CURLOPT_CAINFO, transport_.certificates.c_str());
+    set(curl, CURLOPT_CAPATH, static_cast<const char*>(nullptr));  // the system's
+  }
+}
+
+std::size_t FetchTransfer::header_came(char* data, std::size_t, std::size_t size, void* self) {
+  auto& transfer = *static_cast<FetchTransfer*>(self);
+  try {
+    return transfer.take_header({data, size}) ? size : CURL_WRITEFUNC_ERROR;
+  } catch (const std::exception& error) {
+    transfer.fault_ = error.what();
+    return CURL_WRITEFUNC_ERROR;
+  }
+}
+
+std::size_t FetchTransfer::body_came(char* data, std::size_t, std::size_t size, void* self) {
+  return static_cast<FetchTransfer*>(self)->take_body({data, size}) ? size : CURL_WRITEFUNC_ERROR;
+}
+
+bool FetchTransfer::take_header(std::string_view line) {
+  head_bytes_ += line.size();
+  if (head_bytes_ > head_bytes_max) {
+    fault_ = "its header sections are longer than 256 KiB";
+    return false;
+  }
+  if (headed_) return true;  // a trailer section
+  while (line.ends_with('\n') || line.ends_with('\r')) line.remove_suffix(1);
+  if (line.starts_with("HTTP/")) {
+    long status = 0;
+    curl_easy_getinfo(curl_.get(), CURLINFO_RESPONSE_CODE, &status);
+    status_ = static_cast<int>(status);
+    lines_.clear();
+  } else if (line.starts_with(' ') || line.starts_with('\t')) {
+    if (lines_.empty()) return true;
+    lines_.back().value.append(1, ' ').append(field::without_outer_whitespace(line));
+  } else if (!line.empty()) {
+    const auto colon = line.find(':');
+    if (colon == line.npos) return true;
+    lines_.push_back({std::string(line.substr(0, colon)),
+                      std::string(field::without_outer_whitespace(line.substr(colon + 1)))});
+  } else if (status_ >= 200) {
+    headed_ = true;
+    on_head_();
+  }
+  return true;
+}
+
+bool FetchTransfer::take_body(std::string_view bytes) {
+  if (body != nullptr) {
+    if (body->write(bytes)) return true;
+    fault_ = body->error();
+    return false;
+  }
+  unwanted_bytes_ += bytes.size();
+  cut_ = unwanted_bytes_ > unwanted_bytes_max;
+  return !cut_;
+}
+
+std::string_view FetchTransfer::value_of(std::string_view lower_name) const noexcept {
+  for (const Line& line : lines_) {
+    if (field::is_named({line.name, line.value}, lower_name)) return line.value;
+  }
+  return {};
+}
+
+field::ResponseView FetchTransfer::view(std::int64_t unix_now) const {
+  std::vector<field::HeaderLine> headers;
+  headers.reserve(lines_.size());
+  for (const Line& line : lines_) headers.push_back({line.name, line.value});
+  return field::read_response(headers, unix_now);
+}
+
+std::string FetchTransfer::error(CURLcode code) const {
+  if (!fault_.empty()) return fault_;
+  return printable(words_[0] != '\0' ? words_.data() : curl_easy_strerror(code));
+}
+
+}  // namespace headgate::cli

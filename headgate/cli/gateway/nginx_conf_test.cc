@@ -1,0 +1,67 @@
+#include "headgate/cli/gateway/nginx_conf.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace headgate::cli {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+NginxPlan plan(const char* url) {
+  NginxPlan plan;
+  plan.module = "/opt/it's \"here\"\\m.so";
+  plan.policy_file = "/etc/policy.yaml";
+  plan.listen = "127.0.0.1:8080";
+  plan.upstream = *parse_upstream(url);
+  plan.authorities = "/ca.crt";
+  return plan;
+}
+
+TEST(NginxConf, QuotesPaths) {
+  EXPECT_THAT(nginx_conf(plan("http://api")),
+              HasSubstr("load_module \"/opt/it's \\\"here\\\"\\\\m.so\";"));
+}
+
+TEST(NginxConf, PassesTheRequestLineUntouched) {
+  EXPECT_THAT(nginx_conf(plan("http://api")), HasSubstr("proxy_pass http://headgate_upstream;"));
+  EXPECT_THAT(nginx_conf(plan("http://api/v1")),
+              HasSubstr("proxy_pass http://headgate_upstream/v1$request_uri;"));
+}
+
+TEST(NginxConf, ATlsUpstreamIsVerifiedByItsName) {
+  EXPECT_THAT(nginx_conf(plan("http://api")), Not(HasSubstr("proxy_ssl")));
+  const std::string tls = nginx_conf(plan("https://api.example:8443"));
+  EXPECT_THAT(tls, HasSubstr("server api.example:8443;"));
+  EXPECT_THAT(tls, HasSubstr("proxy_pass https://headgate_upstream;"));
+  EXPECT_THAT(tls, HasSubstr("proxy_ssl_server_name on;"));
+  EXPECT_THAT(tls, HasSubstr("proxy_ssl_name \"api.example\";"));
+  EXPECT_THAT(tls, HasSubstr("proxy_ssl_verify on;"));
+}
+
+TEST(NginxConf, OnlyTrustedProxiesMaySpeakForOthers) {
+  NginxPlan with = plan("http://api");
+  with.trusted_proxies = {*policy::AddressBlock::parse("10.0.0.0/8"),
+                          *policy::AddressBlock::parse("::1")};
+  EXPECT_THAT(nginx_conf(with), HasSubstr("default 0;\n    10.0.0.0/8 1;\n    ::1 1;\n"));
+}
+
+TEST(NginxConf, OptionalPartsAppearOnlyWhenAskedFor) {
+  const std::string bare = nginx_conf(plan("http://api"));
+  EXPECT_THAT(bare, HasSubstr("access_log off;"));
+  EXPECT_THAT(bare, Not(HasSubstr("\nuser ")));
+  EXPECT_THAT(bare, Not(HasSubstr("headgate_metrics")));
+  NginxPlan full = plan("http://api");
+  full.access_log = "/var/log/x";
+  full.user = "www-data www-data";
+  full.metrics = "127.0.0.1:9090";
+  const std::string text = nginx_conf(full);
+  EXPECT_THAT(text, HasSubstr("access_log \"/var/log/x\" headgate;"));
+  EXPECT_THAT(text, HasSubstr("user www-data www-data;"));
+  EXPECT_THAT(text, HasSubstr("listen 127.0.0.1:9090;"));
+  EXPECT_THAT(text, HasSubstr("headgate_metrics;"));
+}
+
+}  // namespace
+}  // namespace headgate::cli

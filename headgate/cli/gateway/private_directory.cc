@@ -1,0 +1,91 @@
+#include "headgate/cli/gateway/private_directory.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <utility>
+
+namespace headgate::cli {
+namespace {
+
+constexpr std::string_view name_begin = "headgate-gateway-";
+constexpr int tries_max = 16;
+
+// The lock of a directory of ours. -1: it is somebody else's or locked, or there is none.
+int lock(const std::string& path) {
+  const int fd = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (fd < 0) return -1;
+  struct stat found {};
+  if (fstat(fd, &found) == 0 && found.st_uid == geteuid() && flock(fd, LOCK_EX | LOCK_NB) == 0) {
+    return fd;
+  }
+  close(fd);
+  return -1;
+}
+
+void remove_abandoned(const std::filesystem::path& parent) {
+  std::error_code error;
+  std::filesystem::directory_iterator entry(parent, error);
+  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+    if (!entry->path().filename().string().starts_with(name_begin)) continue;
+    const int fd = lock(entry->path().string());
+    if (fd < 0) continue;
+    std::error_code ignored;
+    std::filesystem::remove_all(entry->path(), ignored);
+    close(fd);
+  }
+}
+
+}  // namespace
+
+Result<PrivateDirectory, std::string> PrivateDirectory::make() {
+  const char* parent = std::getenv("TMPDIR");
+  std::error_code error;
+  const std::filesystem::path whole =
+      std::filesystem::absolute(parent != nullptr && *parent != '\0' ? parent : "/tmp", error);
+  remove_abandoned(whole);
+  std::string path;
+  for (int tries = 0; tries < tries_max; ++tries) {
+    path = (whole / name_begin).string() + "XXXXXX";
+    if (mkdtemp(path.data()) == nullptr) {
+      return Failure<std::string>("can't make a directory " + path + ": " + std::strerror(errno));
+    }
+    // Another start may take it for an abandoned one until it is locked.
+    const int fd = lock(path);
+    if (fd >= 0 && access(path.c_str(), F_OK) == 0) return PrivateDirectory(std::move(path), fd);
+    if (fd >= 0) close(fd);
+    rmdir(path.c_str());
+  }
+  return Failure<std::string>("can't lock a directory of our own, such as " + path);
+}
+
+PrivateDirectory::PrivateDirectory(PrivateDirectory&& other) noexcept
+    : path_(std::exchange(other.path_, {})), lock_(std::exchange(other.lock_, -1)) {}
+
+PrivateDirectory::~PrivateDirectory() {
+  if (path_.empty()) return;
+  std::error_code ignored;  // nobody is left to tell
+  std::filesystem::remove_all(path_, ignored);
+  close(lock_);
+}
+
+bool PrivateDirectory::let_through(gid_t group) const {
+  constexpr auto same_owner = static_cast<uid_t>(-1);
+  return chown(path_.c_str(), same_owner, group) == 0 && chmod(path_.c_str(), 0710) == 0;
+}
+
+bool PrivateDirectory::write(const std::string& name, std::string_view text) const {
+  std::ofstream file(path_ + '/' + name, std::ios::trunc | std::ios::binary);
+  file << text;
+  file.close();
+  return !file.fail();
+}
+
+}  // namespace headgate::cli

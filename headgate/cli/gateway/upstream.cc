@@ -1,0 +1,108 @@
+#include "headgate/cli/gateway/upstream.h"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <charconv>
+
+namespace headgate::cli {
+namespace {
+
+constexpr std::string_view form =
+    "expected http://HOST[:PORT][/PATH] or https://HOST[:PORT][/PATH]";
+
+bool alphanumeric(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+bool host_character(char c) { return alphanumeric(c) || c == '.' || c == '-' || c == '_'; }
+
+// What RFC 3986 allows in a path, less ' ; and $, which mean something to nginx, also quoted.
+bool path_character(char c) {
+  return alphanumeric(c) || std::string_view("-._~!&()*+,=:@/%").find(c) != std::string_view::npos;
+}
+
+bool starts_with_scheme(std::string_view url, std::string_view scheme) {
+  return url.size() >= scheme.size() &&
+         std::equal(scheme.begin(), scheme.end(), url.begin(),
+                    [](char a, char b) { return a == (b >= 'A' && b <= 'Z' ? b + 32 : b); });
+}
+
+bool ipv6(std::string_view text) {
+  in6_addr address;
+  return inet_pton(AF_INET6, std::string(text).c_str(), &address) == 1;
+}
+
+}  // namespace
+
+std::string Upstream::authority() const {
+  const bool usual = port == (tls ? 443 : 80);
+  return host + (usual ? "" : ':' + std::to_string(port));
+}
+
+std::string Upstream::url() const { return (tls ? "https://" : "http://") + authority() + path; }
+
+Result<Upstream, std::string> parse_upstream(std::string_view url) {
+  const auto refuse = [&](std::string_view what) {
+    return Failure<std::string>('"' + std::string(url) + "\": " + std::string(what));
+  };
+  Upstream upstream;
+  std::string_view rest = url;
+  if (starts_with_scheme(url, "http://")) {
+    rest.remove_prefix(7);
+  } else if (starts_with_scheme(url, "https://")) {
+    rest.remove_prefix(8);
+    upstream.tls = true;
+    upstream.port = 443;
+  } else {
+    return refuse(form);
+  }
+
+  const std::size_t slash = rest.find('/');
+  std::string_view authority = rest.substr(0, slash);
+  std::string_view path = slash == std::string_view::npos ? "" : rest.substr(slash);
+  if (rest.find_first_of("?#") != std::string_view::npos) {
+    return refuse("an upstream has neither query nor fragment");
+  }
+  if (authority.find('@') != std::string_view::npos) {
+    return refuse("an upstream's URL can't carry a user name or password");
+  }
+
+  std::string_view port;
+  if (authority.starts_with('[')) {
+    const std::size_t end = authority.find(']');
+    if (end == std::string_view::npos || !ipv6(authority.substr(1, end - 1))) {
+      return refuse("expected an IPv6 address between the brackets");
+    }
+    upstream.host = authority.substr(0, end + 1);
+    port = authority.substr(end + 1);
+  } else {
+    const std::size_t colon = authority.find(':');
+    upstream.host = authority.substr(0, colon);
+    if (colon != std::string_view::npos) port = authority.substr(colon);
+    if (upstream.host.empty()) return refuse("the host is missing");
+    if (!std::all_of(upstream.host.begin(), upstream.host.end(), host_character)) {
+      return refuse(
+          "a host has letters, digits, dots and hyphens, or is an IPv6 address in "
+          "brackets");
+    }
+    if (starts_with_scheme(upstream.host, "unix") && upstream.host.size() == 4) {
+      return refuse("nginx takes the host \"unix\" for a Unix socket; give its address instead");
+    }
+  }
+  if (!port.empty()) {
+    const char* end = port.data() + port.size();
+    const auto [at, error] = std::from_chars(port.data() + 1, end, upstream.port);
+    if (port[0] != ':' || error != std::errc{} || at != end || upstream.port == 0) {
+      return refuse("expected a port from 1 to 65535 behind the host");
+    }
+  }
+  if (!std::all_of(path.begin(), path.end(), path_character)) {
+    return refuse("the path holds characters that must be percent-encoded");
+  }
+  while (path.ends_with('/')) path.remove_suffix(1);
+  upstream.path = path;
+  return upstream;
+}
+
+}  // namespace headgate::cli

@@ -1,0 +1,129 @@
+#include "headgate/cli/simulate/simulate.h"
+
+#include <iostream>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "headgate/cli/exit_status.h"
+#include "headgate/cli/simulate/logs.h"
+#include "headgate/cli/simulate/options.h"
+#include "headgate/cli/simulate/traces.h"
+#include "headgate/policy/quantity.h"
+#include "headgate/sim/log/format.h"
+#include "headgate/sim/log/lines.h"
+#include "headgate/store/table.h"
+
+namespace headgate::cli {
+namespace {
+
+constexpr std::uint64_t memory_max = std::uint64_t{1} << 46;
+
+int fail(ExitStatus status, const std::string& words) {
+  std::cerr << "headgate: " << words << '\n';
+  return status;
+}
+
+int run(SimulateOptions& options) {
+  const auto memory =
+      policy::parse_size(options.memory_text, store::TableOptions::memory_min, memory_max);
+  if (!memory) {
+    return fail(wrong_usage, "--memory \"" + options.memory_text + "\" " + memory.error());
+  }
+  options.memory = static_cast<std::size_t>(*memory);
+  sim::FieldNames names;
+  for (const std::string& field : options.fields) {
+    if (const auto set = names.set(field); !set) {
+      return fail(wrong_usage, "--field \"" + field + "\": " + set.error());
+    }
+  }
+  const std::string& log = options.logs.front();
+  auto first = sim::Lines::open(log);
+  if (!first) return fail(input_fault, log + ": " + first.error());
+  const sim::LogFormat format =
+      sim::log_format_of(options.format).value_or(sim::LogFormat::combined);
+  const bool is_trace = options.format == "auto"
+                            ? sim::detect(first->peek(), names) == sim::LogFormat::trace
+                            : format == sim::LogFormat::trace;
+  if (!is_trace && !options.plot.empty()) {
+    return fail(wrong_usage,
+                "--plot: expected a trace, not access logs; --report has plots of those");
+  }
+  return is_trace ? simulate_traces(options, std::move(*first))
+                  : simulate_logs(options, names, std::move(*first));
+}
+
+void add_options(CLI::App& command, SimulateOptions& options) {
+  command.add_option("--config", options.configs, "The policy file; several are compared")
+      ->required()
+      ->allow_extra_args(false)
+      ->type_name("FILE");
+  command
+      .add_option("--format", options.format,
+                  "auto, combined, common, json (one object a line) or trace")
+      ->capture_default_str()
+      ->type_name("FORMAT")
+      ->check(CLI::IsMember({"auto", "combined", "common", "json", "trace"}).description(""));
+  command
+      .add_option("--field", options.fields,
+                  "Which member of a JSON log tells what, such as time=ts or header:x-plan=plan")
+      ->allow_extra_args(false)
+      ->type_name("WHAT=NAME");
+  command.add_flag("--json", options.json, "Print the summary as JSON");
+  command
+      .add_option("--decisions", options.decisions,
+                  "Write one decision a line there; - is standard output, and the summary then "
+                  "goes to standard error")
+      ->type_name("FILE");
+  command
+      .add_option("--report", options.report,
+                  "Write a page there that shows what would have been denied")
+      ->type_name("FILE");
+  command
+      .add_option("--plot", options.plot,
+                  "Draw a trace of a few keys there, as SVG: what was asked, and what was left")
+      ->type_name("FILE");
+  command
+      .add_option("--compare", options.compare,
+                  "Compare variants of a policy: quota=50,100 or window=1m,1h or "
+                  "algorithm=linear,fixed-window; several are combined")
+      ->allow_extra_args(false)
+      ->type_name("WHAT=A,B");
+  command
+      .add_option("--suggest", options.suggest,
+                  "Find the smallest quota that leaves this share of clients, and of requests, "
+                  "untouched")
+      ->type_name("PERCENT");
+  command
+      .add_option("--policy", options.policy,
+                  "Which policy to compare and to suggest for, if there are several")
+      ->type_name("NAME");
+  command.add_option("--memory", options.memory_text, "Room for the state of all keys")
+      ->capture_default_str()
+      ->type_name("SIZE");
+  command
+      .add_option("log", options.logs,
+                  "Files to replay, plain or packed by gzip or zstd; - is standard input")
+      ->required()
+      ->type_name("LOG");
+}
+
+}  // namespace
+
+std::function<int()> add_simulate(CLI::App& headgate) {
+  const auto options = std::make_shared<SimulateOptions>();
+  CLI::App* command = headgate.add_subcommand(
+      "simulate", "Replay recorded traffic through the policies, in its own time");
+  add_options(*command, *options);
+  command->footer(
+      "Access logs are replayed in the order of time, whatever the order of their lines.\n"
+      "A trace is replayed in its own order. Its lines: {\"t\": 1700000000000000000, \"policy\": "
+      "\"burst\",\n\"key\": \"a\", \"cost\": 1}, t in nanoseconds since the epoch; \"op\" may be "
+      "spend, peek, refund or\nrelease (of what counts requests in flight); \"policy\" may be a "
+      "list.\n"
+      "Lines that can't be read are skipped, counted, and the first of them shown.\n"
+      "Exit status: 0 done, 1 a file could not be used, 2 wrong usage.");
+  return [options] { return run(*options); };
+}
+
+}  // namespace headgate::cli

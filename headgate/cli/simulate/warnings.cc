@@ -1,0 +1,43 @@
+#include "headgate/cli/simulate/warnings.h"
+
+#include <algorithm>
+#include <iostream>
+
+namespace headgate::cli {
+namespace {
+
+void warn(const std::string& what) { std::cerr << "headgate: warning: " << what << '\n'; }
+
+}  // namespace
+
+void warn_of_lost(std::uint64_t keys, const SimulateOptions& options) {
+  if (keys == 0) return;
+  warn(std::to_string(keys) +
+       " keys found no room and lost their state, so some decisions are too generous; give more "
+       "than --memory " +
+       options.memory_text);
+}
+
+void warn_of_untold(const sim::Traffic& traffic, const policy::PolicySet& policies) {
+  if (traffic.requests() == 0) return;
+  for (const std::string& what : traffic.never_told()) {
+    warn(
+        "no line tells " + what +
+        ", at which policies look: it counts as absent, and clients that differ only by it as one");
+  }
+  if (policies.needs_body_bytes() && !traffic.has_request_bytes()) {
+    warn("no line tells how long a request's body was: each costs 1");
+  }
+  const auto all = policies.policies();
+  const bool counts_slots = std::any_of(all.begin(), all.end(), [](const policy::Policy& policy) {
+    return policy.mode != policy::Mode::off &&
+           policy.terms.algorithm == limit::Algorithm::concurrency;
+  });
+  if (counts_slots && !traffic.has_durations()) {
+    warn(
+        "no line tells how long a request took (--field duration=NAME, of JSON), so none is in "
+        "flight beside another");
+  }
+}
+
+}  // namespace headgate::cli

@@ -1,0 +1,38 @@
+#include "headgate/cli/top/reading.h"
+
+#include <nlohmann/json.hpp>
+
+#include "headgate/cli/printable.h"
+
+namespace headgate::cli {
+namespace {
+
+using nlohmann::json;
+
+std::vector<TopReading::Row> rows(const json& list, const char* also) {
+  std::vector<TopReading::Row> all;
+  for (const json& row : list) {
+    all.push_back({printable(row.at("policy").get<std::string>()),
+                   printable(row.at("key").get<std::string>()), row.at("per_second").get<double>(),
+                   row.at("at_most_per_second").get<double>(), row.at(also).get<double>()});
+  }
+  return all;
+}
+
+}  // namespace
+
+Result<TopReading, std::string> TopReading::parse(std::string_view text) {
+  try {
+    const json body = json::parse(text);
+    return TopReading{body.at("keys").get<std::string>() == "plain",
+                      body.at("decisions_per_second").get<double>(),
+                      body.at("denied_per_second").get<double>(),
+                      body.at("shadow_denied_per_second").get<double>(),
+                      rows(body.at("busiest"), "units_per_second"),
+                      rows(body.at("most_denied"), "shadow_per_second")};
+  } catch (const json::exception& error) {
+    return Failure<std::string>(printable(error.what()));
+  }
+}
+
+}  // namespace headgate::cli

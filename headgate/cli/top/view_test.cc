@@ -1,0 +1,67 @@
+#include "headgate/cli/top/view.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace headgate::cli {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TopReading reading(int rows) {
+  TopReading made{true, 1234, 12.34, 0, {}, {}};
+  for (int i = 0; i < rows; ++i) {
+    made.busiest.push_back({"burst", "key-" + std::to_string(i), 100.0 / (i + 1), 100, 250});
+    made.most_denied.push_back({"a-policy-with-a-long-name", std::string(300, 'k'), 5, 5, 0});
+  }
+  return made;
+}
+
+TEST(TopView, IsATableOfEachList) {
+  TopReading made = reading(0);
+  made.busiest.push_back({"burst", "10.0.0.2", 45678, 45678, 1.5e6});
+  made.busiest.push_back({"daily", "", 0.125, 9, 0});
+  EXPECT_THAT(top_lines(made), ElementsAre("decisions 1234/s   denied 12.3/s (1.0 %)", "",
+                                           "Busiest",                                  //
+                                           "       /s   units/s  policy  key",         //
+                                           "    45.7k     1.50M  burst   10.0.0.2",    //
+                                           "    >0.12         0  daily   (everyone)",  //
+                                           "", "Most denied", "Nobody has been denied lately."));
+}
+
+TEST(TopView, FitsEveryScreen) {
+  for (const int rows : {0, 1, 50}) {
+    for (std::size_t width = 1; width < 200; width += 7) {
+      for (std::size_t height = 0; height < 60; height += 3) {
+        const auto lines = top_lines(reading(rows), {width, height});
+        ASSERT_LE(lines.size(), height);
+        for (const std::string& line : lines) ASSERT_LE(line.size(), width) << line;
+      }
+    }
+  }
+}
+
+TEST(TopView, IsSideBySideWhereThereIsRoom) {
+  const auto lines = top_lines(reading(50), {140, 30});
+  EXPECT_EQ(lines.size(), 30u);
+  EXPECT_THAT(lines[2], HasSubstr("Busiest"));
+  EXPECT_THAT(lines[2], HasSubstr("Most denied"));
+  const auto narrow = top_lines(reading(50), {80, 30});
+  EXPECT_THAT(narrow, testing::Contains("Most denied"));
+}
+
+TEST(ShortNumber, HasThreeDigitsOrSo) {
+  EXPECT_EQ(short_number(0), "0");
+  EXPECT_EQ(short_number(0.001), "0.00");
+  EXPECT_EQ(short_number(1.234), "1.23");
+  EXPECT_EQ(short_number(99.96), "100");
+  EXPECT_EQ(short_number(1234), "1234");
+  EXPECT_EQ(short_number(12345), "12.3k");
+  EXPECT_EQ(short_number(999'600), "1.00M");
+  EXPECT_EQ(short_number(2.5e9), "2.50G");
+  EXPECT_EQ(short_number(1e30), "1.0e+30");
+}
+
+}  // namespace
+}  // namespace headgate::cli

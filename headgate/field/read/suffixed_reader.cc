@@ -1,0 +1,140 @@
+#include "headgate/field/read/suffixed_reader.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "headgate/field/ratelimit.h"
+#include "headgate/field/read/plain_number.h"
+#include "headgate/field/reset.h"
+
+namespace headgate::field {
+namespace {
+
+struct Window {
+  std::string_view suffix;
+  std::uint64_t seconds;
+};
+constexpr std::array<Window, 7> windows = {{{"second", 1},
+                                            {"minute", 60},
+                                            {"hour", 3600},
+                                            {"day", 86'400},
+                                            {"week", 604'800},
+                                            {"month", 2'592'000},
+                                            {"year", 31'536'000}}};
+
+struct Part {
+  std::string_view word;
+  SuffixedName::Part part;
+};
+constexpr std::array<Part, 3> parts = {{{"limit-", SuffixedName::Part::limit},
+                                        {"remaining-", SuffixedName::Part::remaining},
+                                        {"reset-", SuffixedName::Part::reset}}};
+
+bool take(std::string_view& text, std::string_view lower_prefix) noexcept {
+  if (!is_named({text.substr(0, lower_prefix.size()), {}}, lower_prefix)) return false;
+  text.remove_prefix(lower_prefix.size());
+  return true;
+}
+
+// The lines of one suffix, by part.
+using SuffixLines = std::array<const HeaderLine*, parts.size()>;
+
+std::string lower_case(std::string_view text) {
+  std::string out(text);
+  std::transform(out.begin(), out.end(), out.begin(), to_lower);
+  return out;
+}
+
+class FamilyReader {
+ public:
+  FamilyReader(std::span<const HeaderLine> headers, std::optional<std::int64_t> base,
+               IgnoredList& ignored)
+      : headers_(headers), base_(base), ignored_(ignored) {}
+
+  // Nothing if neither a limit nor what remains is known.
+  std::optional<Member> read(const std::string& suffix, const SuffixLines& family) {
+    Member member;
+    member.q = number(family[0]);
+    member.r = number(family[1]);
+    member.t = reset(family[2]);
+    if (!member.q && !member.r) return {};
+    member.policy = suffix;
+    member.w = window_of_suffix(suffix);
+    member.unit = member.w ? std::string(default_unit) : suffix;
+    return member;
+  }
+
+ private:
+  std::optional<std::uint64_t> number(const HeaderLine* line) {
+    if (line == nullptr) return {};
+    if (const auto number = parse_plain_number(line->value)) return number->floor();
+    ignore_line(*line, "expected a number >= 0");
+    return {};
+  }
+
+  std::optional<std::uint64_t> reset(const HeaderLine* line) {
+    if (line == nullptr) return {};
+    const Reset reset = parse_reset(line->value, base_);
+    if (!reset.seconds) ignore_line(*line, expected_of(reset));
+    return reset.seconds;
+  }
+
+  void ignore_line(const HeaderLine& line, const char* expected) {
+    const auto index = static_cast<std::size_t>(&line - headers_.data());
+    ignored_.push_back({lower_case(line.name), expected, index, 0});
+  }
+
+  std::span<const HeaderLine> headers_;
+  std::optional<std::int64_t> base_;
+  IgnoredList& ignored_;
+};
+
+}  // namespace
+
+std::optional<std::uint64_t> window_of_suffix(std::string_view suffix) noexcept {
+  for (const Window& window : windows) {
+    if (window.suffix == suffix) return window.seconds;
+  }
+  return {};
+}
+
+std::optional<SuffixedName> suffixed_name(std::string_view name, std::string_view prefix) noexcept {
+  if (!take(name, prefix)) return {};
+  for (const Part& part : parts) {
+    std::string_view suffix = name;
+    if (!take(suffix, part.word) || suffix.empty()) continue;
+    const bool letters = std::all_of(suffix.begin(), suffix.end(), [](char c) {
+      return (to_lower(c) >= 'a' && to_lower(c) <= 'z') || c == '_';
+    });
+    const bool reset_after =
+        part.part == SuffixedName::Part::reset && is_named({suffix, {}}, "after");
+    if (letters && !reset_after) return SuffixedName{part.part, suffix};
+  }
+  return {};
+}
+
+std::vector<Member> read_suffixed(std::span<const HeaderLine> headers, std::string_view prefix,
+                                  std::optional<std::int64_t> base, IgnoredList& ignored) {
+  // By window, then by name.
+  std::map<std::pair<std::uint64_t, std::string>, SuffixLines> suffixes;
+  for (const HeaderLine& line : headers) {
+    const auto name = suffixed_name(line.name, prefix);
+    if (!name) continue;
+    std::string suffix = lower_case(name->suffix);
+    const std::uint64_t window = window_of_suffix(suffix).value_or(0);
+    SuffixLines& family = suffixes.try_emplace({window, std::move(suffix)}).first->second;
+    const HeaderLine*& slot = family[static_cast<std::size_t>(name->part)];
+    if (slot == nullptr) slot = &line;
+  }
+  std::vector<Member> members;
+  FamilyReader reader(headers, base, ignored);
+  for (const auto& [key, family] : suffixes) {
+    if (auto member = reader.read(key.second, family)) members.push_back(*std::move(member));
+  }
+  return members;
+}
+
+}  // namespace headgate::field

@@ -1,0 +1,348 @@
+#include "headgate/gate/field_writer.h"
+
+#include <cassert>
+#include <chrono>
+#include <utility>
+
+#include "headgate/field/closest.h"
+#include "headgate/field/draft_07.h"
+#include "headgate/field/limit_fields.h"
+#include "headgate/field/problem.h"
+#include "headgate/field/quota_policy.h"
+#include "headgate/policy/envoy/limit.h"
+
+namespace headgate::gate {
+namespace {
+
+// Text that `write(Writer&)` makes, in a buffer with room for `names` escaped and a few numbers.
+template <class Write>
+std::string text(std::string_view names, Write write) {
+  std::string room(2 * names.size() + 128, '\0');
+  Writer out(room);
+  [[maybe_unused]] const bool written = write(out);
+  assert(written);  // names and units were checked when the policy file was read
+  return std::string(out.text());
+}
+
+std::optional<std::uint64_t> window_of(const policy::Policy& policy, const limit::Quota& quota) {
+  if (policy.terms.algorithm == limit::Algorithm::concurrency) return std::nullopt;
+  return ceil_seconds(quota.window);
+}
+
+std::optional<std::uint64_t> t_of(const Item& item) noexcept {
+  if (item.reset == limit::Decision::no_reset) return std::nullopt;
+  return std::min(item.reset, field_integer_max);
+}
+
+// Unix time [s], rounded up: the Date field beside it is rounded down.
+std::uint64_t unix_now() noexcept {
+  const auto since = std::chrono::system_clock::now().time_since_epoch();
+  return static_cast<std::uint64_t>(std::chrono::ceil<std::chrono::seconds>(since).count());
+}
+
+// Which of two is told where only one can be: of those that denied the longest wait, so that it is
+// the one that Retry-After tells; before those that did not, of which the closest to exhaustion.
+bool tells_more(const Item& a, const Item& b) noexcept {
+  if (a.denied != b.denied) return a.denied;
+  if (a.denied && a.reset != b.reset) return a.reset > b.reset;  // no_reset: waiting never helps
+  return field::closer(a.remaining, t_of(a), b.remaining, t_of(b));
+}
+
+}  // namespace
+
+// The lines of a response while they are written.
+class FieldWriter::LineWriter {
+ public:
+  LineWriter(Writer& writer, Lines& to) noexcept : out(writer), lines(to) {}
+
+  // A field whose value `write` puts into `out`.
+  template <class Write>
+  void add(std::string_view name, Write write) noexcept {
+    const std::size_t from = out.text().size();
+    write();
+    lines.lines_[lines.count_++] = {name, out.text().substr(from)};
+  }
+  void add_constant(std::string_view name, std::string_view value) noexcept {
+    lines.lines_[lines.count_++] = {name, value, true};
+  }
+  void add_number(std::string_view name, std::uint64_t value) noexcept {
+    add(name, [&] { out.put_decimal(value); });
+  }
+
+  void require(bool written) noexcept { good_ = good_ && written; }
+  void leave_out() noexcept { ++lines.left_out_; }
+
+  // The fields of one form, which `write` adds: all of them, or none.
+  template <class Write>
+  void add_form(Write write) noexcept {
+    const Writer::Mark before = out.mark();
+    const std::size_t count = lines.count_;
+    good_ = true;
+    write();
+    if (good_ && !out.overflow()) return;
+    out.rewind(before);
+    lines.left_out_ += lines.count_ - count;
+    lines.count_ = count;
+  }
+
+  Writer& out;
+  Lines& lines;
+
+ private:
+  bool good_ = true;
+};
+
+FieldWriter::FieldWriter(const policy::PolicySet& policies)
+    : partition_key_(policies.settings().partition_key),
+      forms_(policies.settings().fields),
+      unix_reset_(policies.settings().unix_reset),
+      upstream_prefix_(policies.settings().upstream_prefix) {
+  std::vector<std::string_view> units{field::default_unit};
+  for (const policy::Policy& policy : policies.policies()) {
+    Policy& mine = policies_.emplace_back();
+    mine.name = policy.name;
+    const std::string_view unit =
+        field::is_default_unit(policy.unit) ? field::default_unit : policy.unit;
+    const auto known = std::find(units.begin(), units.end(), unit);
+    mine.unit = static_cast<std::uint8_t>(known - units.begin());
+    if (known == units.end()) units.push_back(unit);
+    for (const policy::Grant& grant : policy.grants) {
+      Grant& made = mine.grants.emplace_back(Grant{&policy, &grant.quota, {}, {}, {}});
+      if (grant.unlimited) continue;  // never reported
+      const std::string& name = grant.envoy != nullptr ? grant.envoy->title : policy.name;
+      made.quoted = text(name, [&](Writer& out) { return field::write_quoted_name(out, name); });
+      const std::uint64_t q = grant.quota.units;
+      const std::optional<std::uint64_t> w = window_of(policy, grant.quota);
+      made.member = text(name + policy.unit, [&](Writer& out) {
+        return field::write_policy_member(out, name, q, policy.unit, w, {});
+      });
+      if (mine.unit != 0) continue;
+      made.older = std::to_string(q);
+      made.limit_length = made.older.size();
+      if (w) {
+        made.older += field::member_separator;
+        made.older += text({}, [&](Writer& out) { return field::write_quota_policy(out, q, *w); });
+      }
+    }
+    if (!own_members_.empty()) own_members_ += field::member_separator;
+    mine.member_begin = own_members_.size();
+    own_members_ += mine.grants.front().member;
+  }
+}
+
+Lines FieldWriter::write(std::span<const Item> items, Writer& out) const noexcept {
+  Lines lines;
+  if (items.empty()) return lines;
+  LineWriter page(out, lines);
+  for (const field::Form form : forms_) {
+    page.add_form([&] {
+      if (form != field::Form::ratelimit) return add_older(form, items, page);
+      add_ratelimit_policy(items, {}, page);
+      add_ratelimit(items, {}, page);
+    });
+  }
+  return lines;
+}
+
+Lines FieldWriter::write_beside(const field::Upstream& upstream, std::span<const Item> items,
+                                Writer& out) const noexcept {
+  Lines lines;
+  if (items.empty()) return lines;
+  LineWriter page(out, lines);
+  for (const field::Form form : forms_) {
+    if (!upstream.leaves(form)) continue;
+    page.add_form([&] {
+      if (form != field::Form::ratelimit) return add_older(form, items, page);
+      add_beside(upstream, items, page);
+    });
+  }
+  return lines;
+}
+
+// The members that upstream has no other of the same name for, under new names where it has.
+void FieldWriter::add_beside(const field::Upstream& upstream, std::span<const Item> items,
+                             LineWriter& page) const noexcept {
+  std::array<std::string_view, policy::policies_max> own_names;
+  for (std::size_t i = 0; i < policies_.size(); ++i) own_names[i] = policies_[i].name;
+
+  std::array<Item, policy::policies_max> shown;
+  std::array<std::string, policy::policies_max> new_names;
+  std::array<std::string_view, policy::policies_max> renames;
+  std::size_t count = 0;
+  for (const Item& item : items) {
+    const std::string_view name = own_names[item.policy];
+    if (upstream.has(name, pk(item))) {
+      std::optional<std::string> free = upstream.free_name(
+          name, pk(item), upstream_prefix_, std::span(own_names).first(policies_.size()));
+      if (!free) {
+        page.leave_out();
+        continue;
+      }
+      new_names[count] = *std::move(free);
+      renames[count] = new_names[count];
+    }
+    shown[count++] = item;
+  }
+  if (count == 0) return;
+  const std::span<const Item> kept = std::span(shown).first(count);
+  const Renames renamed = std::span(renames).first(count);
+  if (upstream.policy() != field::Treatment::keep) add_ratelimit_policy(kept, renamed, page);
+  if (upstream.ratelimit() != field::Treatment::keep) add_ratelimit(kept, renamed, page);
+}
+
+void FieldWriter::put_name(const Item& item, std::string_view rename,
+                           LineWriter& page) const noexcept {
+  if (rename.empty()) {
+    page.out.put(grant(item).quoted);
+  } else {
+    page.require(field::write_quoted_name(page.out, rename));
+  }
+}
+
+// `"burst";r=99;t=60, "daily";r=4999;t=86383`
+void FieldWriter::add_ratelimit(std::span<const Item> items, Renames renames,
+                                LineWriter& page) const noexcept {
+  page.add(field::ratelimit_name, [&] {
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      if (i > 0) page.out.put(field::member_separator);
+      put_name(items[i], renames.empty() ? std::string_view() : renames[i], page);
+      page.require(field::write_limit_parameters(page.out, items[i].remaining, t_of(items[i]),
+                                                 pk(items[i])));
+    }
+  });
+}
+
+// What RateLimit-Policy says of these, if it is a text that we have; empty if not.
+std::string_view FieldWriter::known_policies(std::span<const Item> items) const noexcept {
+  if (partition_key_ != policy::PartitionKey::omit) return {};
+  if (items.size() == 1) return grant(items[0]).member;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (items[i].grant != 0 || items[i].policy != items[0].policy + i) return {};
+  }
+  const Policy& last = policies_[items.back().policy];
+  const std::size_t begin = policies_[items.front().policy].member_begin;
+  const std::size_t end = last.member_begin + last.grants.front().member.size();
+  return std::string_view(own_members_).substr(begin, end - begin);
+}
+
+// `"burst";q=100;w=60, "daily";q=5000;w=86400`
+void FieldWriter::add_ratelimit_policy(std::span<const Item> items, Renames renames,
+                                       LineWriter& page) const noexcept {
+  if (renames.empty()) {
+    const std::string_view known = known_policies(items);
+    if (!known.empty()) return page.add_constant(field::policy_name, known);
+  }
+  page.add(field::policy_name, [&] {
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      const Grant& told = grant(items[i]);
+      if (i > 0) page.out.put(field::member_separator);
+      put_name(items[i], renames.empty() ? std::string_view() : renames[i], page);
+      if (const auto bytes = pk(items[i])) {
+        page.require(field::write_policy_parameters(page.out, told.quota->units, told.policy->unit,
+                                                    window_of(*told.policy, *told.quota), bytes));
+      } else {
+        page.out.put(std::string_view(told.member).substr(told.quoted.size()));
+      }
+    }
+  });
+}
+
+// An older form tells one limit, and the policies of all that count requests.
+void FieldWriter::add_older(field::Form form, std::span<const Item> items,
+                            LineWriter& page) const noexcept {
+  const Item* told = nullptr;
+  std::size_t requests = 0;
+  std::size_t windows = 0;
+  std::string_view any_policy;
+  for (const Item& item : items) {
+    if (policies_[item.policy].unit != 0) continue;
+    if (told == nullptr || tells_more(item, *told)) told = &item;
+    ++requests;
+    if (const std::string_view policy = grant(item).quota_policy(); !policy.empty()) {
+      any_policy = policy;
+      ++windows;
+    }
+  }
+  if (told == nullptr) return;
+  const Grant& limit = grant(*told);
+  const auto t = t_of(*told);
+  const auto put_policies = [&](std::string_view separator) {
+    for (const Item& item : items) {
+      const std::string_view policy = grant(item).quota_policy();
+      if (policy.empty()) continue;
+      page.out.put(separator);
+      page.out.put(policy);
+      separator = field::member_separator;
+    }
+  };
+  const auto add_policies = [&] {
+    if (windows == 1) page.add_constant(field::policy_name, any_policy);
+    if (windows > 1) page.add(field::policy_name, [&] { put_policies(""); });
+  };
+  const auto add_rest = [&](const field::LimitFields& names, std::uint64_t from = 0) {
+    page.add_number(names.remaining, told->remaining);
+    if (t) page.add_number(names.reset, from + std::min(*t, field::limit_fields_reset_max));
+  };
+
+  if (!t && form != field::Form::x_ratelimit) return;  // a draft's reset is not optional
+  switch (form) {
+    case field::Form::ratelimit:
+      assert(false);  // not an older form
+      return;
+    case field::Form::draft_07:
+      add_policies();
+      return page.add(field::ratelimit_name, [&] {
+        page.require(field::write_draft_07(page.out, limit.quota->units, told->remaining, *t));
+      });
+    case field::Form::draft_06:
+      add_policies();
+      page.add_constant(field::draft_limit_fields.limit, limit.limit());
+      return add_rest(field::draft_limit_fields);
+    case field::Form::draft_03:
+      if (requests == 1) {
+        page.add_constant(field::draft_limit_fields.limit, limit.older);
+      } else {
+        page.add(field::draft_limit_fields.limit, [&] {
+          page.out.put(limit.limit());
+          put_policies(field::member_separator);
+        });
+      }
+      return add_rest(field::draft_limit_fields);
+    case field::Form::x_ratelimit:
+      page.add_constant(field::x_limit_fields.limit, limit.limit());
+      return add_rest(field::x_limit_fields, unix_reset_ ? unix_now() : 0);
+  }
+}
+
+bool FieldWriter::write_problem(const Verdict& verdict, Writer& out) const noexcept {
+  std::array<std::string_view, policy::policies_max> names;
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < policies_.size(); ++i) {
+    if (verdict.violated.test(i)) names[count++] = policies_[i].name;
+  }
+  return field::write_problem(out, field::Problem::quota_exceeded, verdict.status(),
+                              std::span(names).first(count));
+}
+
+std::size_t FieldWriter::keep_closest(std::span<Item> items) const noexcept {
+  constexpr std::uint8_t none = 255;
+  static_assert(policy::policies_max < none);
+  std::array<std::uint8_t, policy::policies_max + 1> closest;  // of each unit
+  closest.fill(none);
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    std::uint8_t& best = closest[policies_[items[i].policy].unit];
+    if (best == none || tells_more(items[i], items[best])) best = static_cast<std::uint8_t>(i);
+  }
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (closest[policies_[items[i].policy].unit] == i) items[kept++] = items[i];
+  }
+  return kept;
+}
+
+std::optional<std::string_view> FieldWriter::pk(const Item& item) const noexcept {
+  if (partition_key_ == policy::PartitionKey::omit) return std::nullopt;
+  return item.pk;
+}
+
+}  // namespace headgate::gate

@@ -1,0 +1,191 @@
+#include "headgate/policy/file/load.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <memory>
+#include <system_error>
+#include <utility>
+
+#include "headgate/policy/boulder/read_boulder.h"
+#include "headgate/policy/envoy/read_envoy.h"
+#include "headgate/policy/file/fault.h"
+#include "headgate/policy/file/map_reader.h"
+#include "headgate/policy/file/read_policy.h"
+#include "headgate/policy/file/read_settings.h"
+#include "headgate/policy/file/yaml.h"
+
+namespace headgate::policy {
+namespace {
+
+constexpr Key file_keys[] = {{"version"},       {"client-address"},     {"fields"},
+                             {"partition-key"}, {"retry-after-jitter"}, {"report"},
+                             {"report-when"},   {"problem-details"},    {"upstream-prefix"},
+                             {"store"},         {"policies"},           {"boulder"},
+                             {"envoy"}};
+
+void read_version(const MapReader& file, Faults& faults) {
+  const yaml::Node* node = file.require("version", "version: 1");
+  if (node == nullptr) return;
+  const auto text = read_text(*node, "version", "1", faults);
+  if (text && *text != "1") {
+    faults.add(node->at, "version " + in_quotes(*text) + " is not known; expected 1");
+  }
+}
+
+// A path in a policy file is relative to the policy file.
+std::string beside(const std::string& policy_file, const std::string& path) {
+  if (path.empty()) return path;
+  return (std::filesystem::path(policy_file).parent_path() / path).string();
+}
+
+// The bytes of a file, at most one more than a policy file may have; or errno.
+Result<std::string, int> slurp(const std::string& path) {
+  using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
+  const File file(std::fopen(path.c_str(), "rbe"), std::fclose);
+  if (!file) return Failure<int>(errno);
+  std::string text;
+  char block[1 << 16];
+  while (text.size() <= yaml::bytes_max) {
+    errno = 0;
+    const std::size_t n = std::fread(block, 1, sizeof block, file.get());
+    text.append(block, n);
+    if (n < sizeof block) {
+      if (std::ferror(file.get()) != 0) return Failure<int>(errno != 0 ? errno : EIO);
+      break;
+    }
+  }
+  return text;
+}
+
+// The text of a file that a policy file names; a fault where it can't be read. Nothing is waited
+// for: only regular files are opened.
+std::optional<std::string> read_named(const yaml::Node* node, std::string_view key,
+                                      std::string_view expected, std::string& path,
+                                      Faults& faults) {
+  if (node == nullptr) return std::nullopt;
+  const auto given = read_text(*node, key, expected, faults);
+  if (!given) return std::nullopt;
+  path = beside(path, std::string(*given));
+  std::error_code error;
+  std::string why = "is no regular file";
+  if (std::filesystem::is_regular_file(path, error)) {
+    auto text = slurp(path);
+    if (text) return std::move(*text);
+    error = {text.error(), std::generic_category()};
+  }
+  if (error) why = "can't be read: " + error.message();
+  faults.add(node->at, std::string(key) + " " + in_quotes(path) + " " + why + "; expected " +
+                           std::string(expected));
+  return std::nullopt;
+}
+
+// Has `take` read a file that a policy file names; what is wrong in it goes to `others`.
+template <class Take>
+void read_other(const yaml::Node* node, std::string_view key, std::string_view expected,
+                const std::string& name, Faults& faults, std::vector<Fault>& others, Take take) {
+  std::string path = name;
+  const auto text = read_named(node, key, expected, path, faults);
+  if (!text) return;
+  Faults own(path);
+  take(*text, own);
+  for (Fault& fault : own.take()) others.push_back(std::move(fault));
+}
+
+// `boulder`: its limits become policies behind the file's own.
+void read_boulder(const MapReader& file, const std::string& name, PolicySet::Rules& rules,
+                  Faults& faults, std::vector<Fault>& others) {
+  constexpr Key keys[] = {{"defaults"}, {"overrides"}};
+  const yaml::Node* node = file.find("boulder");
+  if (node == nullptr) return;
+  const MapReader map(*node, "boulder", keys, faults);
+  if (map.valid() && !map.has("defaults") && !map.has("overrides")) {
+    faults.add(node->at, "boulder is an empty map; expected 'defaults', 'overrides' or both");
+  }
+  BoulderReader reader;
+  read_other(map.find("defaults"), "defaults", "Boulder's file of default limits", name, faults,
+             others, [&](std::string_view text, Faults& own) { reader.read_defaults(text, own); });
+  read_other(map.find("overrides"), "overrides", "Boulder's file of overrides", name, faults,
+             others, [&](std::string_view text, Faults& own) { reader.read_overrides(text, own); });
+  reader.add_to(rules, node->at, faults);
+}
+
+// `envoy`: each of its files is a domain, which becomes a policy.
+void read_envoy(const MapReader& file, const std::string& name, PolicySet::Rules& rules,
+                Faults& faults, std::vector<Fault>& others) {
+  constexpr Key keys[] = {{"file"},   {"algorithm"}, {"aligned"}, {"offset"},
+                          {"denied"}, {"reset"},     {"log"}};
+  constexpr std::string_view expected = "a configuration of envoyproxy/ratelimit";
+  const yaml::Node* node = file.find("envoy");
+  if (node == nullptr) return;
+  const auto entries = one_or_list(*node);
+  if (entries.empty()) {
+    faults.add(node->at, "envoy is an empty list; expected the names of files");
+  }
+  EnvoyReader reader;
+  for (const yaml::Node* entry : entries) {
+    const yaml::Node* path = entry;
+    limit::Terms terms = envoy_terms();
+    if (entry->kind == yaml::Kind::map) {
+      const MapReader map(*entry, "an entry of envoy", keys, faults);
+      path = map.require("file", expected);
+      terms = read_envoy_terms(map, faults);
+    }
+    read_other(path, "envoy", expected, name, faults, others,
+               [&](std::string_view text, Faults& own) { reader.read(text, terms, own); });
+  }
+  reader.add_to(rules, node->at, faults);
+}
+
+std::shared_ptr<const PolicySet> read(std::string_view text, const std::string& name,
+                                      Faults& faults, std::vector<Fault>& others) {
+  const auto document = yaml::Document::parse(text, "'version: 1' and 'policies:'", faults);
+  if (!document) return nullptr;
+  const MapReader file(document->root(), "the file", file_keys, faults);
+  read_version(file, faults);
+  Settings settings = read_settings(file, faults);
+  settings.table.file = beside(name, settings.table.file);
+  const yaml::Node* policies = file.has("boulder") || file.has("envoy")
+                                   ? file.find("policies")
+                                   : file.require("policies", "a list of policies");
+  auto rules = policies != nullptr ? read_policies(*policies, settings.client_address, faults)
+                                   : std::make_unique<PolicySet::Rules>();
+  read_boulder(file, name, *rules, faults, others);
+  read_envoy(file, name, *rules, faults, others);
+  if (!faults.empty() || !others.empty()) return nullptr;
+  return std::make_shared<const PolicySet>(std::move(settings), std::move(rules));
+}
+
+Failure<std::vector<Fault>> only(const std::string& file, std::string what) {
+  return Failure<std::vector<Fault>>(std::vector<Fault>{{file, 0, 0, std::move(what)}});
+}
+
+}  // namespace
+
+Loaded load_text(std::string_view yaml, const std::string& name) {
+  try {
+    Faults faults(name);
+    std::vector<Fault> others;
+    auto policies = read(yaml, name, faults, others);
+    if (policies != nullptr) return policies;
+    std::vector<Fault> all = faults.take();
+    std::move(others.begin(), others.end(), std::back_inserter(all));
+    return Failure<std::vector<Fault>>(std::move(all));
+  } catch (const std::exception& e) {
+    return only(name, std::string("can't be read: ") + e.what());
+  }
+}
+
+Loaded load_file(const std::string& path) {
+  try {
+    const auto text = slurp(path);
+    if (text) return load_text(*text, path);
+    return only(path, "can't be read: " + std::generic_category().message(text.error()) +
+                          "; expected a policy file");
+  } catch (const std::exception& e) {
+    return only(path, std::string("can't be read: ") + e.what());
+  }
+}
+
+}  // namespace headgate::policy

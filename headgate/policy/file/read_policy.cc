@@ -1,0 +1,415 @@
+#include "headgate/policy/file/read_policy.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <utility>
+
+#include "headgate/limit/law.h"
+#include "headgate/policy/file/map_reader.h"
+#include "headgate/policy/file/read_cost.h"
+#include "headgate/policy/file/read_quota.h"
+#include "headgate/policy/file/read_terms.h"
+#include "headgate/policy/file/wording.h"
+#include "headgate/policy/quantity.h"
+#include "headgate/policy/text.h"
+
+namespace headgate::policy {
+namespace {
+
+using yaml::Kind;
+using yaml::Node;
+
+constexpr Key policy_keys[] = {{"name"},   {"quota"},    {"window"},    {"rate"},      {"burst"},
+                               {"count"},  {"period"},   {"algorithm"}, {"aligned"},   {"offset"},
+                               {"log"},    {"lease"},    {"key"},       {"match"},     {"unit"},
+                               {"cost"},   {"denied"},   {"reset"},     {"refund-on"}, {"mode"},
+                               {"status"}, {"overrides"}};
+
+std::optional<Grant> make_grant(const limit::Quota& quota, limit::Terms terms, Position at,
+                                Faults& faults) {
+  if (quota.window > 0) terms.offset %= quota.window;  // an override's window may be shorter
+  const auto law = limit::make_law(quota, terms);
+  if (law) return Grant{quota, false, *law};
+  faults.add(at, "quota " + std::to_string(quota.units) + " over this window" +
+                     (terms.penalty > 0 ? " and penalty" : "") +
+                     " is beyond exact 128-bit arithmetic; expected a smaller quota or shorter "
+                     "times");
+  return std::nullopt;
+}
+
+std::string read_name(const MapReader& map, std::map<std::string, Position>& names,
+                      Faults& faults) {
+  constexpr std::string_view expected = "1 to 64 printable ASCII characters";
+  const Node* node = map.require("name", expected);
+  if (node == nullptr) return {};
+  const auto name = read_text(*node, "name", expected, faults);
+  if (!name) return {};
+  if (name->empty() || name->size() > 64 || !is_printable(*name)) {
+    faults.add(node->at, "name " + in_quotes(*name) +
+                             " can't stand in a RateLimit field; expected " +
+                             std::string(expected));
+    return {};
+  }
+  const auto [first, is_new] = names.emplace(*name, node->at);
+  if (!is_new) {
+    faults.add(node->at, "duplicate policy name " + in_quotes(*name) +
+                             "; expected a unique one, and " + "line " +
+                             std::to_string(first->second.line) + " has it already");
+  }
+  return std::string(*name);
+}
+
+std::vector<Component> read_key(const MapReader& map, const ClientAddress& settings,
+                                Faults& faults) {
+  const Node* node = map.find("key");
+  if (node == nullptr) return {*Component::parse("address", settings)};
+  std::vector<Component> key;
+  const std::vector<const Node*> items = one_or_list(*node);
+  if (items.size() > components_max) {
+    faults.add(node->at, "key has " + std::to_string(items.size()) +
+                             " components; expected at most " + std::to_string(components_max));
+    return key;
+  }
+  for (const Node* item : items) {
+    const auto text = read_text(*item, "key component", "one like address or header:NAME", faults);
+    if (!text) continue;
+    const auto component = Component::parse(*text, settings);
+    if (component) {
+      key.push_back(*component);
+    } else {
+      faults.add(item->at, "key component " + in_quotes(*text) + " " + component.error());
+    }
+  }
+  return key;
+}
+
+std::optional<Glob> read_path_glob(const Node& node, Faults& faults) {
+  const auto text = read_text(node, "path", "a path, with '*' for any characters", faults);
+  if (!text) return std::nullopt;
+  if (!text->starts_with('/') && !text->starts_with('*')) {
+    faults.add(node.at, "path " + in_quotes(*text) + " matches no path; expected '/' or '*' first");
+    return std::nullopt;
+  }
+  if (text->find('?') != std::string_view::npos) {
+    faults.add(node.at, "path " + in_quotes(*text) +
+                            " has a '?', but paths are matched without their query; expected "
+                            "the path alone");
+    return std::nullopt;
+  }
+  return Glob(*text);
+}
+
+std::vector<std::string> read_methods(const Node& node, Faults& faults) {
+  std::vector<std::string> methods;
+  const std::vector<const Node*> items = one_or_list(node);
+  if (items.empty()) {
+    faults.add(node.at, "method is an empty list, which no request matches; expected a method");
+  }
+  for (const Node* item : items) {
+    const auto text = read_text(*item, "method", "a method like GET", faults);
+    if (!text) continue;
+    if (!is_token(*text)) {
+      faults.add(item->at,
+                 "method " + in_quotes(*text) + " is not a method; expected one like GET");
+    } else if (std::any_of(text->begin(), text->end(), [](char c) { return c != upper(c); })) {
+      faults.add(item->at, "method " + in_quotes(*text) +
+                               " has lower case, and methods are case-sensitive; expected one "
+                               "like GET");
+    } else {
+      methods.emplace_back(*text);
+    }
+  }
+  return methods;
+}
+
+std::vector<Condition::HeaderGlob> read_header_globs(const Node& node, Faults& faults) {
+  std::vector<Condition::HeaderGlob> headers;
+  if (node.kind != Kind::map || node.children.empty()) {
+    faults.add(node.at, "header is " +
+                            std::string(node.kind == Kind::map ? "an empty map"
+                                                               : yaml::kind_name(node.kind)) +
+                            "; expected a map of header names and their values");
+    return headers;
+  }
+  std::map<std::string, Position> seen;
+  for (std::size_t i = 0; i + 1 < node.children.size(); i += 2) {
+    const Node& name = *node.children[i];
+    const Node& value = *node.children[i + 1];
+    const auto text = read_text(name, "header", "the name of a header", faults);
+    if (!text) continue;
+    if (!is_token(*text)) {
+      faults.add(name.at, "header " + in_quotes(*text) +
+                              " is not a header name; expected one like "
+                              "x-plan");
+      continue;
+    }
+    const auto [first, is_new] = seen.emplace(lowered(*text), name.at);
+    if (!is_new) {
+      faults.add(name.at, "duplicate header " + in_quotes(*text) + "; expected it once, and line " +
+                              std::to_string(first->second.line) + " has it already");
+    }
+    const auto glob = read_text(value, *text, "a value, with '*' for any characters", faults);
+    if (glob) headers.push_back({first->first, Glob(*glob)});
+  }
+  return headers;
+}
+
+std::vector<Condition> read_match(const MapReader& map, Faults& faults) {
+  constexpr Key keys[] = {{"path"}, {"method"}, {"host"}, {"header"}};
+  std::vector<Condition> conditions;
+  const Node* node = map.find("match");
+  if (node == nullptr) return conditions;
+  const auto entries =
+      read_list(*node, "match", "a list of maps with path, method, host or header", faults);
+  if (node->kind == Kind::list && entries.empty()) {
+    faults.add(node->at,
+               "match is an empty list, which no request matches; expected an entry, or no such "
+               "key for every request");
+  }
+  for (const Node* entry : entries) {
+    const MapReader parts(*entry, "an entry of match", keys, faults);
+    if (parts.valid() && entry->children.empty()) {
+      faults.add(entry->at, "an entry of match is empty; expected path, method, host or header");
+    }
+    Condition& condition = conditions.emplace_back();
+    if (const Node* path = parts.find("path")) condition.path = read_path_glob(*path, faults);
+    if (const Node* method = parts.find("method")) {
+      condition.methods = read_methods(*method, faults);
+    }
+    if (const Node* host = parts.find("host")) {
+      const auto text =
+          read_text(*host, "host", "a host name, with '*' for any characters", faults);
+      if (text && text->empty()) {
+        faults.add(host->at, "host is empty; expected a host name, with '*' for any characters");
+      } else if (text) {
+        condition.host = Glob(lowered(*text));
+      }
+    }
+    if (const Node* header = parts.find("header")) {
+      condition.headers = read_header_globs(*header, faults);
+    }
+  }
+  return conditions;
+}
+
+StatusSet read_refund_on(const MapReader& map, Faults& faults) {
+  constexpr std::string_view expected = "a status like 304, or a class like 5xx";
+  StatusSet statuses;
+  const Node* node = map.find("refund-on");
+  if (node == nullptr) return statuses;
+  for (const Node* item : one_or_list(*node)) {
+    const auto text = read_text(*item, "refund-on", expected, faults);
+    if (!text) continue;
+    const bool is_class =
+        text->size() == 3 && text->ends_with("xx") && (*text)[0] >= '1' && (*text)[0] <= '5';
+    const auto status = parse_integer(*text, 100, 599);
+    if (is_class) {
+      const auto first = static_cast<std::size_t>((*text)[0] - '0') * 100;
+      for (std::size_t s = first; s < first + 100; ++s) statuses.set(s);
+    } else if (status) {
+      statuses.set(*status);
+    } else {
+      faults.add(item->at, "refund-on " + in_quotes(*text) +
+                               " is not a response status; expected " + std::string(expected));
+    }
+  }
+  return statuses;
+}
+
+// The overrides of one policy.
+class OverrideReader {
+ public:
+  OverrideReader(const limit::Quota& base, const limit::Terms& terms, Policy& policy, Rule& rule,
+                 Faults& faults)
+      : base_(base), terms_(terms), policy_(policy), rule_(rule), faults_(faults) {}
+
+  void read(const Node& node) {
+    const auto entries = read_list(node, "overrides", "a list of maps with ids and quota", faults_);
+    if (!entries.empty() && rule_.key.empty()) {
+      faults_.add(node.at,
+                  "overrides of a policy with one global partition (key: []); expected a "
+                  "key with at least one component");
+      return;
+    }
+    for (const Node* entry : entries) read_entry(*entry);
+  }
+
+ private:
+  void read_entry(const Node& node) {
+    static constexpr Key keys[] = {{"ids"},   {"quota"}, {"window"}, {"rate"},
+                                   {"burst"}, {"count"}, {"period"}};
+    const MapReader map(node, "an override", keys, faults_);
+    const auto grant = read_grant(map, node);
+    const auto index = static_cast<std::uint32_t>(policy_.grants.size());
+    if (grant) policy_.grants.push_back(*grant);
+    const Node* ids = map.require("ids", "a list of partition keys");
+    if (ids == nullptr) return;
+    const auto items = read_list(*ids, "ids", "a list of partition keys", faults_);
+    if (ids->kind == Kind::list && items.empty()) {
+      faults_.add(ids->at, "ids is an empty list; expected at least one partition key");
+    }
+    for (const Node* id : items) read_id(*id, index);
+  }
+
+  std::optional<Grant> read_grant(const MapReader& map, const Node& node) {
+    const Node* quota = map.find("quota");
+    if (quota != nullptr && quota->kind == Kind::scalar && quota->text == "unlimited") {
+      if (map.has("window") || map.has("rate") || map.has("burst") || map.has("count") ||
+          map.has("period")) {
+        faults_.add(quota->at, "quota 'unlimited' beside a window or rate; expected it alone");
+      }
+      return Grant{{}, true, limit::Closed{}};
+    }
+    if (map.valid() && !has_quota(map)) {
+      faults_.add(node.at, "an override changes nothing; expected " + std::string(quota_spellings) +
+                               ", or 'quota: unlimited'");
+      return std::nullopt;
+    }
+    const auto own = terms_.algorithm == limit::Algorithm::concurrency
+                         ? read_slots(map, faults_)
+                         : read_quota(map, &base_, faults_);
+    if (!own) return std::nullopt;
+    return make_grant(*own, terms_, quota_place(map), faults_);
+  }
+
+  void read_id(const Node& node, std::uint32_t grant) {
+    const std::size_t count = rule_.key.size();
+    const std::string expected = count == 1 ? "a single value, since the key has one component"
+                                            : "a list of " + std::to_string(count) +
+                                                  " values, one for each component of "
+                                                  "the key";
+    if (count > 1 && node.kind == Kind::list && node.children.size() != count) {
+      faults_.add(node.at, "an id is a list of " + std::to_string(node.children.size()) +
+                               "; expected " + expected);
+      return;
+    }
+    if ((node.kind == Kind::list) != (count > 1)) {
+      faults_.add(node.at,
+                  "an id is " + std::string(yaml::kind_name(node.kind)) + "; expected " + expected);
+      return;
+    }
+    const std::vector<const Node*> parts = one_or_list(node);
+    std::string key;
+    bool good = true;
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto text = read_text(*parts[i], "an id", "a single value", faults_);
+      good = good && text;
+      if (!text) continue;
+      const Component& component = rule_.key[i];
+      const std::string complaint = component.complaint(*text);
+      if (!complaint.empty()) {
+        faults_.add(parts[i]->at, "id " + in_quotes(*text) + " " + complaint);
+        good = false;
+      }
+      append_counted(key, [&](std::string& out) { component.append_given(*text, out); });
+    }
+    if (!good) return;
+    const auto [it, is_new] = rule_.overrides.emplace(std::move(key), grant);
+    if (is_new) {
+      lines_.emplace(&it->first, node.at.line);
+      return;
+    }
+    std::string readable;
+    append_readable(it->first, readable);
+    faults_.add(node.at, "duplicate id " + in_quotes(readable) +
+                             "; expected it in one override, and " + "line " +
+                             std::to_string(lines_.at(&it->first)) + " has it already");
+  }
+
+  const limit::Quota& base_;
+  const limit::Terms& terms_;
+  Policy& policy_;
+  Rule& rule_;
+  Faults& faults_;
+  std::unordered_map<const std::string*, std::uint32_t> lines_;  // of each id; nodes of a map stay
+};
+
+// What makes no sense where slots are counted, which are all given back when a request ends.
+void judge_slots(const MapReader& map, CostTime cost_time, Faults& faults) {
+  if (const Node* node = map.find("refund-on")) {
+    faults.add(
+        node->at,
+        "refund-on has no meaning with algorithm 'concurrency', which gives every slot back; "
+        "expected no such key");
+  }
+  if (cost_time == CostTime::response) {
+    faults.add(map.find("cost")->at,
+               "cost is known only from the response, when algorithm 'concurrency' gives its slots "
+               "back; expected an integer, request-bytes or {request-header: NAME}");
+  }
+}
+
+void read_policy(const Node& node, const ClientAddress& settings,
+                 std::map<std::string, Position>& names, PolicySet::Rules& rules, Faults& faults) {
+  const MapReader map(node, "a policy", policy_keys, faults);
+  Policy policy;
+  Rule rule;
+  policy.index = rules.policies.size();
+  policy.name = read_name(map, names, faults);
+  policy.refund_on = read_refund_on(map, faults);
+  if (const Node* mode = map.find("mode")) {
+    constexpr Choice<Mode> choices[] = {
+        {"enforce", Mode::enforce}, {"shadow", Mode::shadow}, {"off", Mode::off}};
+    if (const auto value = read_choice<Mode>(*mode, "mode", choices, faults)) policy.mode = *value;
+  }
+  if (const Node* status = map.find("status")) {
+    const auto parse = [](std::string_view text) { return parse_integer(text, 400, 599); };
+    const auto value = read_value<std::uint64_t>(*status, "status", "400 to 599", parse, faults);
+    if (value) policy.status = static_cast<unsigned>(*value);
+  }
+  append_counted(rule.key_head, [&](std::string& out) { out.append(policy.name); });
+  rule.conditions = read_match(map, faults);
+  rule.key = read_key(map, settings, faults);
+  rule.cost = read_cost(map, faults);
+  policy.cost_time = rule.cost.time();
+  if (const Node* key = map.find("key")) policy.key_text = flow_text(*key);
+  if (const Node* match = map.find("match")) policy.match_text = flow_text(*match);
+  if (const Node* cost = map.find("cost")) policy.cost_text = flow_text(*cost);
+
+  policy.terms = read_terms(map, policy.cost_time, faults);
+  policy.unit = read_unit(map, policy.terms.algorithm, faults);
+  const limit::Terms& terms = policy.terms;
+  const bool counts_slots = terms.algorithm == limit::Algorithm::concurrency;
+  if (counts_slots) judge_slots(map, policy.cost_time, faults);
+  const auto quota = counts_slots ? read_slots(map, faults) : read_quota(map, nullptr, faults);
+  if (quota) {
+    if (const Node* offset = map.find("offset"); offset && terms.offset >= quota->window) {
+      faults.add(offset->at, "offset " + in_quotes(offset->text) +
+                                 " is not within the window; expected less than it");
+    }
+    const auto grant = make_grant(*quota, terms, quota_place(map), faults);
+    if (grant) policy.grants.push_back(*grant);
+  }
+  if (const Node* overrides = map.find("overrides")) {
+    // Any base serves to find what else is wrong; the file is refused already if it has none.
+    const limit::Quota base = quota.value_or(limit::Quota{1, nanos_per_second});
+    OverrideReader(base, terms, policy, rule, faults).read(*overrides);
+  }
+  rules.by_name.emplace(policy.name, policy.index);
+  rules.policies.push_back(std::move(policy));
+  const auto same_key = std::find_if(rules.rules.begin(), rules.rules.end(),
+                                     [&](const Rule& other) { return other.key == rule.key; });
+  rule.key_group = static_cast<std::size_t>(same_key - rules.rules.begin());
+  rules.rules.push_back(std::move(rule));
+}
+
+}  // namespace
+
+std::unique_ptr<PolicySet::Rules> read_policies(const Node& node, const ClientAddress& settings,
+                                                Faults& faults) {
+  auto rules = std::make_unique<PolicySet::Rules>();
+  std::map<std::string, Position> names;
+  const auto nodes = read_list(node, "policies", "a list of policies", faults);
+  for (const Node* policy : nodes.first(std::min(nodes.size(), policies_max))) {
+    read_policy(*policy, settings, names, *rules, faults);
+  }
+  if (nodes.size() > policies_max) {
+    faults.add(nodes[policies_max]->at, "policy " + std::to_string(policies_max + 1) + " of " +
+                                            std::to_string(nodes.size()) + "; expected at most " +
+                                            std::to_string(policies_max));
+  }
+  return rules;
+}
+
+}  // namespace headgate::policy

@@ -1,0 +1,19 @@
+// The list of policies, from the policy file.
+#pragma once
+
+#include <memory>
+
+#include "headgate/policy/file/fault.h"
+#include "headgate/policy/file/yaml.h"
+#include "headgate/policy/policy_set.h"
+#include "headgate/policy/rule.h"
+#include "headgate/policy/settings.h"
+
+namespace headgate::policy {
+
+// Reads and validates `policies`. What it returns is whole only if no fault was added.
+[[nodiscard]] std::unique_ptr<PolicySet::Rules> read_policies(const yaml::Node& node,
+                                                              const ClientAddress& settings,
+                                                              Faults& faults);
+
+}  // namespace headgate::policy

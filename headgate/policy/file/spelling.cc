@@ -1,0 +1,80 @@
+#include "headgate/policy/file/spelling.h"
+
+#include <algorithm>
+#include <array>
+
+#include "headgate/policy/text.h"
+
+namespace headgate::policy {
+namespace {
+
+constexpr std::size_t word_max = 48;  // nothing that we know is longer
+
+// Optimal string alignment distance.
+std::size_t edits(std::string_view a, std::string_view b) {
+  using Row = std::array<std::size_t, word_max + 1>;
+  Row before{};
+  Row above{};
+  Row row{};
+  for (std::size_t j = 0; j <= b.size(); ++j) above[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t other = lower(a[i - 1]) == lower(b[j - 1]) ? 0 : 1;
+      row[j] = std::min({above[j] + 1, row[j - 1] + 1, above[j - 1] + other});
+      if (i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) &&
+          lower(a[i - 2]) == lower(b[j - 1])) {
+        row[j] = std::min(row[j], before[j - 2] + 1);
+      }
+    }
+    before = above;
+    above = row;
+  }
+  return above[b.size()];
+}
+
+}  // namespace
+
+std::optional<std::string_view> nearest(std::string_view word,
+                                        std::span<const std::string_view> known) {
+  if (word.size() > word_max) return std::nullopt;
+  std::optional<std::string_view> best;
+  std::size_t least = word_max;
+  for (const std::string_view candidate : known) {
+    if (candidate.size() > word_max) continue;
+    const std::size_t distance = edits(word, candidate);
+    if (distance * 3 <= std::max(word.size(), candidate.size()) && distance < least) {
+      best = candidate;
+      least = distance;
+    }
+  }
+  return best;
+}
+
+std::string alternatives(std::span<const std::string_view> words) {
+  std::string out;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (i > 0) out += i + 1 < words.size() ? ", " : " or ";
+    out += words[i];
+  }
+  return out;
+}
+
+std::string in_quotes(std::string_view text) {
+  constexpr std::size_t shown_max = 60;
+  constexpr char hex[] = "0123456789abcdef";
+  std::string out = "'";
+  for (const char c : text.substr(0, shown_max)) {
+    if (c >= 0x20 && c <= 0x7e) {
+      out += c;
+    } else {
+      const auto byte = static_cast<unsigned char>(c);
+      out += {'\\', 'x', hex[byte >> 4], hex[byte & 15]};
+    }
+  }
+  if (text.size() > shown_max) out += "...";
+  out += '\'';
+  return out;
+}
+
+}  // namespace headgate::policy

@@ -1,0 +1,356 @@
+#include "headgate/policy/file/yaml.h"
+
+#include <yaml.h>
+
+#include <new>
+#include <unordered_map>
+#include <utility>
+
+#include "headgate/policy/file/spelling.h"
+
+namespace headgate::policy::yaml {
+namespace {
+
+// Why a document is not read any further.
+struct Refused {
+  Position at;
+  std::string what;
+};
+
+// What the core schema of YAML reads as nothing, where it is not quoted.
+bool is_null(std::string_view text) {
+  return text.empty() || text == "~" || text == "null" || text == "Null" || text == "NULL";
+}
+
+std::string_view view(const yaml_char_t* text) {
+  return text == nullptr ? std::string_view() : reinterpret_cast<const char*>(text);
+}
+
+// The parser counts characters where we count bytes.
+class Columns {
+ public:
+  explicit Columns(std::string_view text) : text_(text) {
+    for (const char c : text) ascii_ = ascii_ && static_cast<unsigned char>(c) < 0x80;
+    if (ascii_) return;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      if (const std::size_t length = line_break(i)) lines_.push_back(i + length);
+    }
+  }
+
+  [[nodiscard]] Position place(const yaml_mark_t& mark) const {
+    Position at{static_cast<std::uint32_t>(mark.line + 1),
+                static_cast<std::uint32_t>(mark.column + 1)};
+    if (ascii_ || mark.line >= lines_.size()) return at;
+    std::size_t byte = lines_[mark.line];
+    for (std::size_t i = 0; i < mark.column && byte < text_.size(); ++i) {
+      do ++byte;
+      while (byte < text_.size() && (static_cast<unsigned char>(text_[byte]) & 0xc0) == 0x80);
+    }
+    at.column = static_cast<std::uint32_t>(byte - lines_[mark.line] + 1);
+    return at;
+  }
+
+ private:
+  // The length of the line break that starts at i, as YAML 1.1 has them, or 0.
+  [[nodiscard]] std::size_t line_break(std::size_t i) const {
+    const std::string_view rest = text_.substr(i, 3);
+    if (rest.starts_with("\r\n") || rest.starts_with("\u0085")) return 2;
+    if (rest == "\u2028" || rest == "\u2029") return 3;
+    return rest[0] == '\n' || rest[0] == '\r' ? 1 : 0;
+  }
+
+  std::string_view text_;
+  bool ascii_ = true;
+  std::vector<std::size_t> lines_{0};  // where each begins; only where not all is ASCII
+};
+
+// Builds the tree. A shared node behind aliases stays one node: nothing is copied.
+class Builder {
+ public:
+  Builder(std::deque<Node>& nodes, const Columns& columns) : nodes_(nodes), columns_(columns) {}
+
+  // Takes one event of a document.
+  void take(const yaml_event_t& event) {
+    const Position at = columns_.place(event.start_mark);
+    switch (event.type) {
+      case YAML_SCALAR_EVENT: {
+        const auto& scalar = event.data.scalar;
+        const std::string_view text(reinterpret_cast<const char*>(scalar.value), scalar.length);
+        const bool plain = scalar.style == YAML_PLAIN_SCALAR_STYLE && scalar.tag == nullptr;
+        const bool empty = plain && is_null(text);
+        Node& node =
+            make(empty ? Kind::empty : Kind::scalar, at, view(scalar.tag), view(scalar.anchor));
+        if (!empty) node.text = text;
+        attach(node);
+        break;
+      }
+      case YAML_SEQUENCE_START_EVENT: {
+        const auto& start = event.data.sequence_start;
+        begin(make(Kind::list, at, view(start.tag), view(start.anchor)));
+        break;
+      }
+      case YAML_MAPPING_START_EVENT: {
+        const auto& start = event.data.mapping_start;
+        begin(make(Kind::map, at, view(start.tag), view(start.anchor)));
+        break;
+      }
+      case YAML_SEQUENCE_END_EVENT:
+      case YAML_MAPPING_END_EVENT:
+        end();
+        break;
+      case YAML_ALIAS_EVENT:
+        alias(view(event.data.alias.anchor), at);
+        break;
+      default:
+        break;
+    }
+  }
+
+ private:
+  Node& make(Kind kind, Position at, std::string_view tag, std::string_view anchor) {
+    if (!tag.empty() && tag != "!") {
+      throw Refused{at, "tag " + in_quotes(tag) + " has no meaning here; expected a plain value"};
+    }
+    weigh(1, at);
+    Node& node = nodes_.emplace_back();
+    node.kind = kind;
+    node.at = at;
+    if (!anchor.empty()) anchors_.insert_or_assign(std::string(anchor), &node);
+    return node;
+  }
+
+  void alias(std::string_view name, Position at) {
+    const auto found = anchors_.find(std::string(name));
+    if (found == anchors_.end()) {
+      throw Refused{at, "an alias of nothing; expected an anchor of that name before it"};
+    }
+    Node& node = *found->second;
+    if (!node.complete) {
+      throw Refused{at, "an alias inside of what it names; expected an anchor that has ended"};
+    }
+    weigh(node.weight, at);
+    attach(node);
+  }
+
+  void weigh(std::uint32_t weight, Position at) {
+    total_ += weight;
+    if (total_ > nodes_max) {
+      throw Refused{at, "too many values; expected at most " + std::to_string(nodes_max) +
+                            ", each alias counted as what it names"};
+    }
+  }
+
+  void begin(Node& node) {
+    if (open_.size() == depth_max) {
+      throw Refused{node.at, "nested too deeply; expected lists and maps of a few levels"};
+    }
+    node.complete = false;
+    open_.push_back(&node);
+  }
+
+  void end() {
+    Node& node = *open_.back();
+    open_.pop_back();
+    node.complete = true;
+    attach(node);
+  }
+
+  void attach(Node& node) {
+    if (open_.empty()) return;
+    Node& parent = *open_.back();
+    const bool is_value = parent.kind == Kind::map && parent.children.size() % 2 == 1;
+    if (is_value && node.kind == Kind::empty) node.at = parent.children.back()->at;
+    parent.weight += node.weight;
+    parent.children.push_back(&node);
+  }
+
+  static constexpr std::size_t depth_max = 100;
+
+  std::deque<Node>& nodes_;
+  const Columns& columns_;
+  std::vector<Node*> open_;
+  std::unordered_map<std::string, Node*> anchors_;
+  std::uint64_t total_ = 0;
+};
+
+// The C library's parser, and the event that it gave last.
+class Parser {
+ public:
+  explicit Parser(std::string_view text) {
+    if (yaml_parser_initialize(&parser_) == 0) throw std::bad_alloc();
+    yaml_parser_set_encoding(&parser_, YAML_UTF8_ENCODING);
+    const char* const begin = text.empty() ? "" : text.data();  // it wants no null pointer
+    yaml_parser_set_input_string(&parser_, reinterpret_cast<const unsigned char*>(begin),
+                                 text.size());
+  }
+  ~Parser() {
+    yaml_event_delete(&event_);
+    yaml_parser_delete(&parser_);
+  }
+  Parser(const Parser&) = delete;
+  Parser& operator=(const Parser&) = delete;
+
+  // The next event, valid until the next call; nullptr where the text is no YAML.
+  const yaml_event_t* next() {
+    yaml_event_delete(&event_);
+    if (yaml_parser_parse(&parser_, &event_) != 0) return &event_;
+    if (parser_.error == YAML_MEMORY_ERROR) throw std::bad_alloc();
+    return nullptr;
+  }
+
+  [[nodiscard]] const yaml_mark_t& fault_mark() const { return parser_.problem_mark; }
+  [[nodiscard]] std::string fault_words() const {
+    return parser_.problem == nullptr ? "unreadable" : parser_.problem;
+  }
+
+ private:
+  yaml_parser_t parser_{};
+  yaml_event_t event_{};
+};
+
+// Length of the well-formed UTF-8 sequence that `text` starts with (RFC 3629), or 0.
+std::size_t sequence_length(std::string_view text) {
+  const auto byte = [text](std::size_t i) -> unsigned {
+    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0;
+  };
+  const auto follows = [&](std::size_t i, unsigned from = 0x80, unsigned to = 0xbf) {
+    return byte(i) >= from && byte(i) <= to;
+  };
+  const unsigned first = byte(0);
+  if (first < 0x80) return 1;
+  if (first >= 0xc2 && first <= 0xdf) return follows(1) ? 2 : 0;
+  if (first >= 0xe0 && first <= 0xef) {
+    const unsigned from = first == 0xe0 ? 0xa0 : 0x80;
+    const unsigned to = first == 0xed ? 0x9f : 0xbf;
+    return follows(1, from, to) && follows(2) ? 3 : 0;
+  }
+  if (first >= 0xf0 && first <= 0xf4) {
+    const unsigned from = first == 0xf0 ? 0x90 : 0x80;
+    const unsigned to = first == 0xf4 ? 0x8f : 0xbf;
+    return follows(1, from, to) && follows(2) && follows(3) ? 4 : 0;
+  }
+  return 0;
+}
+
+// Text that any editor shows as it is: UTF-8 without control characters.
+bool is_text(std::string_view text, Faults& faults) {
+  Position at{1, 1};
+  for (std::size_t i = 0; i < text.size();) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    const bool control = (c < 0x20 && c != '\t' && c != '\n' && c != '\r') || c == 0x7f;
+    const std::size_t length = sequence_length(text.substr(i, 4));
+    if (control || length == 0) {
+      faults.add(at, "byte " + in_quotes(text.substr(i, 1)) +
+                         (control ? " is a control character; expected text in UTF-8"
+                                  : " is not UTF-8; expected text in UTF-8"));
+      return false;
+    }
+    if (c == '\n') {
+      at = {at.line + 1, 1};
+    } else {
+      at.column += static_cast<std::uint32_t>(length);
+    }
+    i += length;
+  }
+  return true;
+}
+
+// A tab where the line's indentation should be: the usual cause of syntax errors that name
+// something else.
+std::optional<Position> tab_indent(std::string_view text, std::uint32_t last_line) {
+  for (std::uint32_t line = 1; line <= last_line && !text.empty(); ++line) {
+    const std::size_t end = text.find('\n');
+    const std::string_view content = text.substr(0, end);
+    const std::size_t first = content.find_first_not_of(' ');
+    if (first != std::string_view::npos && content[first] == '\t') {
+      return Position{line, static_cast<std::uint32_t>(first + 1)};
+    }
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  }
+  return std::nullopt;
+}
+
+// The parser's words for the mistakes that people make, in the words of this file format.
+std::string syntax_fault(const std::string& words) {
+  constexpr std::pair<std::string_view, std::string_view> known[] = {
+      {"mapping values are not allowed",
+       "a ':' that starts no value; expected 'key: value' alone on its line, or "
+       "quotes around a text with ': '"},
+      {"found unexpected ':'",
+       "a ':' with nothing behind it; expected 'key: value', or quotes around the text"},
+      {"could not find expected ':'",
+       "a line that is no 'key: value'; expected one, in the column of the keys above"},
+      {"did not find expected key",
+       "a line that continues no map; expected 'key: value', in the column of the keys above"},
+      {"did not find expected '-' indicator",
+       "a line that continues no list; expected '- item', in the column of the items above"},
+      {"block sequence entries are not allowed",
+       "a '-' where no list can start; expected the list on a line of its own"},
+      {"did not find expected ',' or '}'", "a map that is not closed; expected ',' or '}'"},
+      {"did not find expected ',' or ']'", "a list that is not closed; expected ',' or ']'"},
+      {"found unexpected end of stream", "a quoted text that is not closed; expected its quote"},
+      {"did not find expected <document start>",
+       "something after the end of the file's map; expected nothing"},
+      {"did not find expected node content", "a mark that belongs to no value; expected a value"}};
+  for (const auto& [theirs, ours] : known) {
+    if (words.starts_with(theirs)) return std::string(ours);
+  }
+  return "not well-formed YAML (" + words + ")";
+}
+
+}  // namespace
+
+std::string_view kind_name(Kind kind) noexcept {
+  switch (kind) {
+    case Kind::empty:
+      return "empty";
+    case Kind::scalar:
+      return "a single value";
+    case Kind::list:
+      return "a list";
+    case Kind::map:
+      return "a map";
+  }
+  return "";
+}
+
+std::optional<Document> Document::parse(std::string_view text, std::string_view expected,
+                                        Faults& faults) {
+  if (text.size() > bytes_max) {
+    faults.add({},
+               "larger than " + std::to_string(bytes_max >> 20) + " MiB; expected a smaller file");
+    return std::nullopt;
+  }
+  if (!is_text(text, faults)) return std::nullopt;
+  if (text.starts_with("\ufeff")) text.remove_prefix(3);  // a byte order mark, which says nothing
+  Document document;
+  const Columns columns(text);
+  try {
+    Parser parser(text);
+    Builder builder(document.nodes_, columns);
+    for (int documents = 0;;) {
+      const yaml_event_t* event = parser.next();
+      if (event == nullptr) {
+        const Position at = columns.place(parser.fault_mark());
+        const auto tab = tab_indent(text, at.line);
+        throw tab ? Refused{*tab, "a tab in the indentation; expected spaces"}
+                  : Refused{at, syntax_fault(parser.fault_words())};
+      }
+      if (event->type == YAML_STREAM_END_EVENT) break;
+      if (event->type == YAML_DOCUMENT_START_EVENT && ++documents == 2) {
+        throw Refused{columns.place(event->start_mark),
+                      "a second document starts here; expected one document in a file"};
+      }
+      builder.take(*event);
+    }
+    if (document.nodes_.empty() || document.root().kind == Kind::empty) {
+      throw Refused{{1, 1}, "the file is empty; expected " + std::string(expected)};
+    }
+  } catch (const Refused& refused) {
+    faults.add(refused.at, refused.what);
+    return std::nullopt;
+  }
+  return document;
+}
+
+}  // namespace headgate::policy::yaml

@@ -1,0 +1,207 @@
+#include "headgate/server/envoy/decider.h"
+
+#include <algorithm>
+#include <limits>
+#include <new>
+
+#include "headgate/policy/envoy/read_envoy.h"
+#include "headgate/policy/file/spelling.h"
+
+namespace headgate::server {
+namespace {
+
+namespace pb = envoy::service::ratelimit::v3;
+using Kind = EnvoyFault::Kind;
+using policy::EnvoyUnit;
+
+constexpr std::uint32_t unlimited = std::numeric_limits<std::uint32_t>::max();
+
+EnvoyFault malformed(std::string what) { return {Kind::malformed, std::move(what)}; }
+
+std::uint32_t clamped(std::uint64_t value) noexcept {
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(value, unlimited));
+}
+
+// The unit whose length a window has, if there is one.
+pb::RateLimitResponse::RateLimit::Unit unit_of(Nanos window) noexcept {
+  for (const EnvoyUnit unit :
+       {EnvoyUnit::second, EnvoyUnit::minute, EnvoyUnit::hour, EnvoyUnit::day, EnvoyUnit::month,
+        EnvoyUnit::year, EnvoyUnit::week}) {
+    if (policy::window_of(unit) == window) {
+      return static_cast<pb::RateLimitResponse::RateLimit::Unit>(unit);
+    }
+  }
+  return pb::RateLimitResponse::RateLimit::UNKNOWN;
+}
+
+// Denied by a limit that may deny.
+bool is_over(const gate::CheckResult& result) noexcept {
+  return result.limited && !result.decision.admitted && !result.grant->shadow &&
+         result.policy->mode == policy::Mode::enforce;
+}
+
+void write_status(const gate::CheckResult& result,
+                  pb::RateLimitResponse::DescriptorStatus& status) {
+  status.set_code(is_over(result) ? pb::RateLimitResponse::OVER_LIMIT : pb::RateLimitResponse::OK);
+  if (!result.limited) {
+    status.clear_current_limit();
+    status.clear_duration_until_reset();
+    status.set_limit_remaining(result.policy == nullptr ? 0 : unlimited);
+    return;
+  }
+  pb::RateLimitResponse::RateLimit& limit = *status.mutable_current_limit();
+  limit.set_requests_per_unit(clamped(result.grant->quota.units));
+  limit.set_unit(unit_of(result.grant->quota.window));
+  limit.set_name(result.grant->envoy != nullptr ? result.grant->envoy->name : result.policy->name);
+  status.set_limit_remaining(clamped(result.decision.remaining));
+  if (result.decision.reset == limit::Decision::no_reset) {
+    status.clear_duration_until_reset();
+    return;
+  }
+  // Whole seconds, rounded up: Envoy drops what is below them.
+  constexpr std::uint64_t duration_max = 315'576'000'000;
+  status.mutable_duration_until_reset()->set_seconds(
+      static_cast<std::int64_t>(std::min(result.decision.reset, duration_max)));
+}
+
+void add_header(std::string_view name, std::string_view value, pb::RateLimitResponse& response) {
+  pb::HeaderValue& header = *response.add_response_headers_to_add();
+  header.set_key(name.data(), name.size());
+  header.set_value(value.data(), value.size());
+}
+
+}  // namespace
+
+std::optional<EnvoyFault> EnvoyDecider::decide(const Request& request, Response& response) {
+  decided_by_ = &worker_.in_force();
+  const gate::Gate& gate = decided_by_->gate();
+  if (auto fault = read(request, gate.policies())) return fault;
+  if (request.domain() == policy::reserved_domain) {
+    if (auto fault = decide_named(gate)) return fault;
+  } else if (!gate.decide(request.domain(), descriptors_, ops_, worker_.now(),
+                          worker_.decision_context())) {
+    return EnvoyFault{Kind::unavailable, "out of memory"};
+  }
+  answer(response);
+  return std::nullopt;
+}
+
+std::optional<EnvoyFault> EnvoyDecider::read(const Request& request,
+                                             const policy::PolicySet& policies) {
+  if (request.domain().empty()) return malformed("rate limit domain must not be empty");
+  if (request.descriptors().empty()) {
+    return malformed("rate limit descriptor list must not be empty");
+  }
+  if (static_cast<std::size_t>(request.descriptors_size()) > policy::policies_max) {
+    return malformed("expected at most " + std::to_string(policy::policies_max) + " descriptors");
+  }
+  std::size_t count = 0;
+  for (const pb::RateLimitDescriptor& descriptor : request.descriptors()) {
+    if (descriptor.entries_size() > entries_max) {
+      return malformed("expected at most " + std::to_string(entries_max) +
+                       " entries in a descriptor");
+    }
+    count += static_cast<std::size_t>(descriptor.entries_size());
+  }
+  entries_.clear();
+  entries_.reserve(count);  // descriptors point into it
+  descriptors_.clear();
+  ops_.clear();
+  const policy::Policy* domain = policies.domain(request.domain());
+  for (const pb::RateLimitDescriptor& descriptor : request.descriptors()) {
+    const std::size_t first = entries_.size();
+    for (const pb::RateLimitDescriptor::Entry& entry : descriptor.entries()) {
+      entries_.push_back({entry.key(), entry.value()});
+    }
+    const std::uint64_t cost = descriptor.has_hits_addend()
+                                   ? descriptor.hits_addend().value()
+                                   : std::max<std::uint64_t>(request.hits_addend(), 1);
+    const std::size_t index = descriptors_.size();
+    const policy::Grant* grant = nullptr;
+    if (descriptor.has_limit() && domain != nullptr) {
+      if (auto fault = read_limit(descriptor.limit(), domain->terms, index)) return fault;
+      grant = &grants_[index];
+    }
+    descriptors_.push_back({std::span(entries_).subspan(first), cost, grant});
+    ops_.push_back(descriptor.is_negative_hits() ? limit::Op::refund : limit::Op::spend);
+  }
+  return std::nullopt;
+}
+
+std::optional<EnvoyFault> EnvoyDecider::read_limit(
+    const pb::RateLimitDescriptor::RateLimitOverride& limit, const limit::Terms& terms,
+    std::size_t index) {
+  if (limit.unit() < pb::SECOND || limit.unit() > pb::YEAR) {
+    return malformed("the limit of descriptor " + std::to_string(index) +
+                     " has no known unit; expected SECOND, MINUTE, HOUR, DAY, MONTH or YEAR");
+  }
+  limits_[index].requests_per_unit = limit.requests_per_unit();
+  limits_[index].unit = static_cast<EnvoyUnit>(limit.unit());
+  const auto grant = policy::envoy_grant(limits_[index], terms);
+  if (!grant) {
+    return malformed("the limit of descriptor " + std::to_string(index) +
+                     " is beyond exact 128-bit arithmetic");
+  }
+  grants_[index] = *grant;
+  return std::nullopt;
+}
+
+// The policies of the policy file, by name: all or none, as every decision interface has them.
+std::optional<EnvoyFault> EnvoyDecider::decide_named(const gate::Gate& gate) {
+  checks_.clear();
+  for (const policy::Descriptor& descriptor : descriptors_) {
+    const auto& entries = descriptor.entries;
+    if (entries.size() != 2 || entries[0].key != "policy" || entries[1].key != "key") {
+      return malformed("expected descriptors of two entries, policy and key, in the domain " +
+                       policy::in_quotes(policy::reserved_domain));
+    }
+    checks_.push_back({entries[0].value, entries[1].value, descriptor.cost});
+  }
+  limit::Op op = ops_.front();
+  if (std::any_of(ops_.begin(), ops_.end(), [op](limit::Op other) { return other != op; })) {
+    return malformed("expected is_negative_hits of all descriptors or of none");
+  }
+  if (op == limit::Op::spend && std::all_of(checks_.begin(), checks_.end(),
+                                            [](const auto& check) { return check.cost == 0; })) {
+    op = limit::Op::peek;
+  }
+  const auto fault = gate.decide(checks_, op, worker_.now(), worker_.decision_context());
+  if (!fault) return std::nullopt;
+  const gate::Check& check = checks_[std::min(fault->check, checks_.size() - 1)];
+  switch (fault->reason) {
+    case gate::CheckFault::Reason::unknown_policy:
+      return EnvoyFault{Kind::unknown, "there is no policy " + policy::in_quotes(check.policy)};
+    case gate::CheckFault::Reason::asked_twice:
+      return malformed("policy " + policy::in_quotes(check.policy) +
+                       " is asked twice for the same key");
+    case gate::CheckFault::Reason::too_many:
+      return malformed("too many descriptors");
+    case gate::CheckFault::Reason::out_of_memory:
+      break;
+  }
+  return EnvoyFault{Kind::unavailable, "out of memory"};
+}
+
+void EnvoyDecider::answer(Response& response) {
+  const gate::DecisionContext& context = worker_.decision_context();
+  const bool denied = context.verdict.outcome == gate::Outcome::denied;
+  response.set_overall_code(denied ? pb::RateLimitResponse::OVER_LIMIT : pb::RateLimitResponse::OK);
+  // Not Clear(), which frees what each status holds.
+  auto& statuses = *response.mutable_statuses();
+  while (static_cast<std::size_t>(statuses.size()) > context.results.size()) statuses.RemoveLast();
+  while (static_cast<std::size_t>(statuses.size()) < context.results.size()) statuses.Add();
+  for (std::size_t i = 0; i < context.results.size(); ++i) {
+    write_status(context.results[i], statuses[static_cast<int>(i)]);
+  }
+  response.clear_response_headers_to_add();
+  Writer out(fields_);
+  for (const gate::Line& line :
+       decided_by_->gate().field_writer().write(context.verdict.items, out)) {
+    add_header(line.name, line.value, response);
+  }
+  if (denied && context.verdict.retry_after) {
+    add_header("Retry-After", std::to_string(*context.verdict.retry_after), response);
+  }
+}
+
+}  // namespace headgate::server

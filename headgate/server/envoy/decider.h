@@ -1,0 +1,73 @@
+// Decides requests of Envoy's rate limit protocol, from message to message. docs/envoy.md.
+#pragma once
+
+#include <ratelimit.pb.h>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "headgate/limit/law.h"
+#include "headgate/policy/envoy/limit.h"
+#include "headgate/policy/policy_set.h"
+#include "headgate/server/worker_context.h"
+
+namespace headgate::server {
+
+// Why a request got no answer.
+struct EnvoyFault {
+  enum class Kind : std::uint8_t {
+    malformed,  // the request is at fault
+    unknown,    // it names a policy that there is not
+    unavailable,
+  };
+  Kind kind{};
+  std::string what;  // for people
+};
+
+// Not thread-safe: one a worker.
+class EnvoyDecider {
+ public:
+  // The most entries that a descriptor may have.
+  static constexpr int entries_max = 64;
+
+  explicit EnvoyDecider(WorkerContext& worker) : worker_(worker) {}
+
+  // Replaces `response`, whose memory is used again. Nothing was decided where there is a fault.
+  [[nodiscard]] std::optional<EnvoyFault> decide(
+      const envoy::service::ratelimit::v3::RateLimitRequest& request,
+      envoy::service::ratelimit::v3::RateLimitResponse& response);
+
+  // What was decided last has been told, after that time.
+  void told(DoorKind door, Nanos took) noexcept {
+    worker_.stats().decided(door, *decided_by_, worker_.decision_context(), took);
+  }
+
+ private:
+  using Request = envoy::service::ratelimit::v3::RateLimitRequest;
+  using Response = envoy::service::ratelimit::v3::RateLimitResponse;
+
+  std::optional<EnvoyFault> read(const Request& request, const policy::PolicySet& policies);
+  std::optional<EnvoyFault> read_limit(
+      const envoy::service::ratelimit::v3::RateLimitDescriptor::RateLimitOverride& limit,
+      const limit::Terms& terms, std::size_t index);
+  std::optional<EnvoyFault> decide_named(const gate::Gate& gate);
+  void answer(Response& response);
+
+  WorkerContext& worker_;
+  const PolicySnapshot* decided_by_ = nullptr;  // lives until the worker is asked for the next one
+
+  // Of one request; kept for the next one's use of their memory.
+  std::vector<policy::DescriptorEntry> entries_;
+  std::vector<policy::Descriptor> descriptors_;
+  std::vector<limit::Op> ops_;
+  std::vector<gate::Check> checks_;
+  // Limits that it brought along.
+  std::array<policy::EnvoyLimit, policy::policies_max> limits_;
+  std::array<policy::Grant, policy::policies_max> grants_;
+  std::array<char, 16 * 1024> fields_;
+};
+
+}  // namespace headgate::server

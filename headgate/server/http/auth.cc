@@ -1,0 +1,116 @@
+#include "headgate/server/http/auth.h"
+
+#include <array>
+#include <charconv>
+#include <string_view>
+
+#include "headgate/field/accept.h"
+#include "headgate/field/problem.h"
+#include "headgate/field/retry_after.h"
+#include "headgate/server/http/original_request.h"
+#include "headgate/server/http/problem.h"
+
+namespace headgate::server {
+namespace {
+
+// The value of `deny` in a query; the first one, since what follows may be a client's own.
+std::optional<std::string_view> deny_argument(std::string_view query) noexcept {
+  constexpr std::string_view name = "deny=";
+  while (!query.empty()) {
+    const std::string_view pair = query.substr(0, query.find('&'));
+    if (pair.starts_with(name)) return pair.substr(name.size());
+    query.remove_prefix(std::min(pair.size() + 1, query.size()));
+  }
+  return std::nullopt;
+}
+
+std::optional<unsigned> error_status(std::string_view text) noexcept {
+  unsigned status = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), status);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  if (status < 400 || status > 599) return std::nullopt;
+  return status;
+}
+
+bool accepts_problem(const HttpRequest& request) noexcept {
+  std::array<std::string_view, 16> lines;  // more say nothing new
+  std::size_t count = 0;
+  while (count < lines.size()) {
+    const auto line = request.line("accept", count);
+    if (!line) break;
+    lines[count++] = *line;
+  }
+  return field::accepts_problem_json(std::span(lines).first(count));
+}
+
+std::string_view word(gate::Outcome outcome) noexcept {
+  switch (outcome) {
+    case gate::Outcome::off:
+      return "off";
+    case gate::Outcome::admitted:
+      return "admitted";
+    case gate::Outcome::shadow_denied:
+      return "shadow-denied";
+    case gate::Outcome::denied:
+      return "denied";
+  }
+  return "";
+}
+
+std::string_view word(Guess guess) noexcept {
+  return guess == Guess::no_uri ? "no-uri" : "malformed-uri";
+}
+
+// For proxies that do not hand on the status, or nothing but fields.
+void tell_facts(const gate::Verdict& verdict, HttpReply& reply) {
+  reply.field("X-Headgate-Verdict", word(verdict.outcome));
+  if (verdict.outcome == gate::Outcome::denied) reply.field("X-Headgate-Status", verdict.status());
+  if (verdict.denier != nullptr) reply.field("X-Headgate-Policy", verdict.denier->name);
+  if (verdict.remaining) reply.field("X-Headgate-Remaining", *verdict.remaining);
+}
+
+}  // namespace
+
+void answer_auth(Exchange& exchange) {
+  const HttpRequest& request = exchange.request;
+  const auto deny = deny_argument(request.query());
+  const auto deny_status = deny ? error_status(*deny) : std::nullopt;
+  if (deny && !deny_status) {
+    return answer_problem(exchange, 400, "deny: expected a status from 400 to 599");
+  }
+  WorkerContext& worker = exchange.door.worker;
+  const PolicySnapshot& snapshot = worker.in_force();
+  const policy::Settings& settings = snapshot.policies().settings();
+  const bool by_field =
+      !exchange.door.options.token.empty() && !request.first("x-headgate-token").has_value();
+  const auto original = OriginalRequest::read({request, request.method(), exchange.peer, by_field},
+                                              settings.client_address, exchange.door.text);
+  if (!original) return answer_problem(exchange, 400, original.error());
+
+  gate::DecisionContext& context = worker.decision_context();
+  const Instant now = worker.now();
+  snapshot.gate().admit(original->request(), now, gate::DryRun::no, context);
+  const gate::Verdict& verdict = context.verdict;
+  const bool denied = verdict.outcome == gate::Outcome::denied;
+
+  HttpReply& reply = exchange.reply;
+  reply.begin(!denied ? 200 : deny_status.value_or(verdict.status()));
+  if (verdict.retry_after) reply.field(field::retry_after_name, *verdict.retry_after);
+  Writer out(exchange.door.fields);
+  for (const gate::Line& line : snapshot.gate().field_writer().write(verdict.items, out)) {
+    reply.field(line.name, line.value);
+  }
+  if (deny_status) tell_facts(verdict, reply);
+  if (original->guess() != Guess::none) reply.field("X-Headgate-Note", word(original->guess()));
+  worker.stats().decided(DoorKind::http, snapshot, context, worker.now().ns - now.ns);
+
+  Writer body(exchange.door.fields);  // what the fields needed of it was copied
+  if (denied && settings.problem_details && accepts_problem(request) &&
+      snapshot.gate().field_writer().write_problem(verdict, body)) {
+    reply.end(field::problem_media_type, body.text());
+  } else {
+    reply.end();
+  }
+}
+
+}  // namespace headgate::server

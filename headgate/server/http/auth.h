@@ -1,0 +1,11 @@
+// ANY /auth: forward-auth, as nginx's auth_request, Caddy's forward_auth and Traefik's ForwardAuth
+// ask it. docs/server.md.
+#pragma once
+
+#include "headgate/server/http/routes.h"
+
+namespace headgate::server {
+
+void answer_auth(Exchange& exchange);
+
+}  // namespace headgate::server

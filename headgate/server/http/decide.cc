@@ -1,0 +1,122 @@
+#include "headgate/server/http/decide.h"
+
+#include <string>
+#include <vector>
+
+#include "headgate/base/writer.h"
+#include "headgate/field/retry_after.h"
+#include "headgate/policy/file/spelling.h"
+#include "headgate/server/http/json_text.h"
+#include "headgate/server/http/problem.h"
+
+namespace headgate::server {
+namespace {
+
+using Reason = gate::CheckFault::Reason;
+
+void answer_fault(Exchange& exchange, const gate::CheckFault& fault, const gate::Check& check,
+                  const policy::PolicySet& policies) {
+  const std::string where = "check " + std::to_string(fault.check) + ": ";
+  switch (fault.reason) {
+    case Reason::unknown_policy: {
+      std::vector<std::string_view> known;
+      for (const policy::Policy& policy : policies.policies()) known.push_back(policy.name);
+      std::string what = where + "there is no policy " + policy::in_quotes(check.policy);
+      if (const auto meant = policy::nearest(check.policy, known)) {
+        what += "; did you mean " + policy::in_quotes(*meant) + '?';
+      }
+      return answer_problem(exchange, 404, what);
+    }
+    case Reason::asked_twice:
+      return answer_problem(
+          exchange, 400,
+          where + "policy " + policy::in_quotes(check.policy) + " is asked twice for the same key");
+    case Reason::too_many:
+    case Reason::out_of_memory:
+      return answer_problem(exchange, 503, where + "there was no memory to judge it");
+  }
+}
+
+void append_wait(std::string& out, std::string_view name, std::optional<Nanos> value) {
+  out.append(name);
+  if (value) {
+    append_json(out, *value);
+  } else {
+    out.append("null");
+  }
+}
+
+void append_result(std::string& out, const gate::CheckResult& result) {
+  const limit::Decision& decision = result.decision;
+  const auto only_if = [](bool there, std::uint64_t value) {
+    return there ? std::optional<Nanos>(value) : std::nullopt;
+  };
+  const bool waits = decision.wait != limit::Decision::never;
+  out.append(R"({"policy":)");
+  append_json(out, result.policy->name);
+  out.append(R"(,"admitted":)");
+  append_json(out, decision.admitted);
+  append_wait(out, R"(,"r":)", only_if(result.limited, decision.remaining));
+  append_wait(
+      out, R"(,"reset":)",
+      only_if(result.limited && decision.reset != limit::Decision::no_reset, decision.reset));
+  append_wait(out, R"(,"wait":)", only_if(waits, waits ? decision.retry_after() : 0));
+  append_wait(out, R"(,"wait_ns":)", waits ? std::optional(decision.wait) : std::nullopt);
+  out.push_back('}');
+}
+
+// What a response to the client would say, and Retry-After with it.
+void append_fields(std::string& out, const gate::FieldWriter& report, const gate::Verdict& verdict,
+                   std::span<char> room) {
+  Writer writer(room);
+  const char* separator = "";
+  const auto begin = [&](std::string_view name) {
+    out.append(separator);
+    append_json(out, name);
+    out.push_back(':');
+    separator = ",";
+  };
+  for (const gate::Line& line : report.write(verdict.items, writer)) {
+    begin(line.name);
+    append_json(out, line.value);
+  }
+  if (!verdict.retry_after) return;
+  begin(field::retry_after_name);
+  append_json(out, std::to_string(*verdict.retry_after));
+}
+
+}  // namespace
+
+void answer_decide(Exchange& exchange) {
+  HttpDoorContext& door = exchange.door;
+  const auto asked = door.decide.read(exchange.request.body());
+  if (!asked) {
+    const DecideFault& fault = asked.error();
+    return answer_problem(exchange, fault.status,
+                          "byte " + std::to_string(fault.at) + ": " + fault.what, fault.at);
+  }
+  WorkerContext& worker = door.worker;
+  const PolicySnapshot& snapshot = worker.in_force();
+  gate::DecisionContext& context = worker.decision_context();
+  const Instant now = worker.now();
+  if (const auto fault = snapshot.gate().decide(asked->checks, asked->op, now, context)) {
+    return answer_fault(exchange, *fault, asked->checks[fault->check], snapshot.policies());
+  }
+
+  std::string& out = door.text;
+  out.assign(R"({"admitted":)");
+  append_json(out, context.verdict.outcome != gate::Outcome::denied);
+  out.append(R"(,"results":[)");
+  for (const gate::CheckResult& result : context.results) {
+    if (&result != context.results.data()) out.push_back(',');
+    append_result(out, result);
+  }
+  out.append(R"(],"fields":{)");
+  append_fields(out, snapshot.gate().field_writer(), context.verdict, door.fields);
+  out.append("}}\n");
+  worker.stats().decided(DoorKind::http, snapshot, context, worker.now().ns - now.ns);
+  exchange.reply.begin(200);
+  exchange.reply.end("application/json", out);
+}
+
+}  // namespace headgate::server

@@ -1,0 +1,10 @@
+// POST /v1/decide: policies by name. docs/server.md.
+#pragma once
+
+#include "headgate/server/http/routes.h"
+
+namespace headgate::server {
+
+void answer_decide(Exchange& exchange);
+
+}  // namespace headgate::server

@@ -1,0 +1,94 @@
+#include "headgate/server/http/metrics.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "headgate/gate/exposition.h"
+#include "headgate/server/worker_context.h"
+
+namespace headgate::server {
+namespace {
+
+using gate::Exposition;
+using Type = Exposition::Type;
+
+// What all workers have seen.
+struct Seen {
+  std::array<DecisionStats::DoorTotals, door_names.size()> doors;
+  DecisionStats::AloneTotals alone;
+};
+
+Seen look(const Engine& engine) {
+  Seen seen;
+  engine.for_each_worker([&](const WorkerContext& worker) {
+    for (std::size_t i = 0; i < seen.doors.size(); ++i) {
+      worker.stats().add_to(seen.doors[i], static_cast<DoorKind>(i));
+    }
+    worker.stats().add_to(seen.alone);
+  });
+  return seen;
+}
+
+void expose_latency(std::string_view door, const LatencyHistogram::Totals& latency,
+                    Exposition& out) {
+  std::uint64_t so_far = 0;
+  for (std::size_t i = 0; i < LatencyHistogram::bounds.size(); ++i) {
+    so_far += latency.counts[i];
+    out.sample("_bucket",
+               {{"door", door}, {"le", gate::decimal_seconds(LatencyHistogram::bounds[i])}},
+               so_far);
+  }
+  so_far += latency.counts.back();
+  out.sample("_bucket", {{"door", door}, {"le", "+Inf"}}, so_far);
+  out.sample_seconds("_sum", {{"door", door}}, latency.sum);
+  out.sample("_count", {{"door", door}}, so_far);
+}
+
+void expose_doors(const Seen& seen, Exposition& out) {
+  out.begin("headgate_decision_duration_seconds", Type::histogram,
+            "From the end of a request to its answer, by door.");
+  for (std::size_t i = 0; i < seen.doors.size(); ++i) {
+    expose_latency(door_names[i], seen.doors[i].latency, out);
+  }
+  const auto each = [&](std::string_view name, Type type, std::string_view help, auto value) {
+    out.begin(name, type, help);
+    for (std::size_t i = 0; i < seen.doors.size(); ++i) {
+      out.sample({{"door", door_names[i]}}, value(seen.doors[i]));
+    }
+  };
+  each("headgate_open_connections", Type::gauge, "Open connections.",
+       [](const DecisionStats::DoorTotals& door) {
+         return door.opened - std::min(door.opened, door.closed);
+       });
+  each("headgate_accepted_connections_total", Type::counter, "Connections taken over.",
+       [](const DecisionStats::DoorTotals& door) { return door.opened; });
+  each("headgate_refused_connections_total", Type::counter,
+       "Connections closed at once because there were too many.",
+       [](const DecisionStats::DoorTotals& door) { return door.refused; });
+}
+
+}  // namespace
+
+Content metrics_page(Engine& engine, WorkerContext& worker, std::string_view) {
+  const PolicySnapshot& in_force = worker.in_force();
+  std::vector<gate::NamedTotals> policies;
+  for (const policy::Policy& policy : in_force.policies().policies()) {
+    policies.push_back({policy.name, in_force.counters()->totals(policy.name)});
+  }
+  const Seen seen = look(engine);
+
+  Content page{Exposition::content_type, {}};
+  Exposition out(page.body);
+  gate::expose_policies(policies, out);
+  out.begin("headgate_throttle_decisions_total", Type::counter,
+            "Decisions whose limit came with the request (CL.THROTTLE, THROTTLE), by outcome.");
+  out.sample({{"outcome", "admitted"}}, seen.alone.admitted);
+  out.sample({{"outcome", "denied"}}, seen.alone.denied);
+  expose_doors(seen, out);
+  gate::expose_table(engine.table().stats(), out);
+  gate::expose_reloads(engine.reloads(), engine.refused_reloads(), out);
+  return page;
+}
+
+}  // namespace headgate::server

@@ -1,0 +1,10 @@
+// GET /metrics: what the server tells Prometheus, described in docs/operations.md.
+#pragma once
+
+#include "headgate/server/content.h"
+
+namespace headgate::server {
+
+Content metrics_page(Engine& engine, WorkerContext& worker, std::string_view query);
+
+}  // namespace headgate::server

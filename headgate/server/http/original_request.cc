@@ -1,0 +1,174 @@
+#include "headgate/server/http/original_request.h"
+
+#include <algorithm>
+#include <initializer_list>
+
+#include "headgate/policy/client_address.h"
+#include "headgate/policy/target.h"
+#include "headgate/policy/text.h"
+
+namespace headgate::server {
+namespace {
+
+using policy::trimmed;
+
+std::string_view without_port(std::string_view host) noexcept {
+  const std::size_t colon = host.rfind(':');
+  if (colon == std::string_view::npos || host.find(']', colon) != std::string_view::npos) {
+    return host;
+  }
+  return host.substr(0, colon);
+}
+
+bool same_host(std::string_view a, std::string_view b) noexcept {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](char x, char y) { return policy::lower(x) == policy::lower(y); });
+}
+
+// An absolute URI's authority and the rest of it; of another one, all is the rest.
+struct Uri {
+  std::optional<std::string_view> authority;
+  std::string_view rest;
+};
+
+Uri split(std::string_view uri) noexcept {
+  const std::size_t scheme = uri.find("://");
+  if (uri.starts_with('/') || scheme == std::string_view::npos) return {std::nullopt, uri};
+  const std::size_t begin = scheme + 3;
+  const std::size_t end = std::min(uri.find_first_of("/?#", begin), uri.size());
+  return {uri.substr(begin, end - begin), uri.substr(end)};
+}
+
+}  // namespace
+
+// Something that several fields may say, and only in one way.
+class OriginalRequest::Fact {
+ public:
+  using Same = bool (*)(std::string_view, std::string_view);
+
+  explicit Fact(Same same = [](std::string_view a, std::string_view b) { return a == b; }) noexcept
+      : same_(same) {}
+
+  void say(std::string_view value) noexcept {
+    if (value_ && !same_(*value_, value)) contradicts_ = true;
+    value_ = value;
+  }
+  [[nodiscard]] const std::optional<std::string_view>& value() const noexcept { return value_; }
+  [[nodiscard]] bool contradicts() const noexcept { return contradicts_; }
+
+ private:
+  Same same_;
+  std::optional<std::string_view> value_;
+  bool contradicts_ = false;
+};
+
+Result<OriginalRequest, std::string> OriginalRequest::read(const Question& question,
+                                                           const policy::ClientAddress& settings,
+                                                           std::string& buffer) {
+  OriginalRequest original(question);
+  if (auto error = original.read_names(buffer)) return Failure<std::string>(*std::move(error));
+  original.read_peer(question.peer, settings);
+  return original;
+}
+
+std::optional<std::string> OriginalRequest::read_names(std::string& buffer) {
+  const auto each = [this](std::initializer_list<std::string_view> names, auto see) {
+    for (const std::string_view name : names) {
+      for (std::size_t nth = 0; const auto value = question_->line(name, nth); ++nth) see(*value);
+    }
+  };
+  Fact method;
+  each({"x-forwarded-method", "x-original-method"}, [&](auto value) { method.say(value); });
+  if (method.contradicts()) {
+    return "X-Forwarded-Method and X-Original-Method name different methods";
+  }
+  if (method.value()) method_ = *method.value();
+
+  Fact uri;
+  Fact host(same_host);
+  each({"x-forwarded-uri", "x-original-uri", "x-original-url"}, [&](auto value) {
+    const Uri parts = split(value);
+    uri.say(parts.rest.empty() ? "/" : parts.rest);
+    if (parts.authority) host.say(without_port(*parts.authority));
+  });
+  if (uri.contradicts()) {
+    return "X-Forwarded-Uri, X-Original-URI and X-Original-URL name different URIs";
+  }
+  each({"x-forwarded-host", "x-original-host"}, [&](auto value) { host.say(without_port(value)); });
+  if (host.contradicts()) {
+    return "X-Forwarded-Host, X-Original-Host and X-Original-URL name different hosts";
+  }
+  if (!host.value()) each({"host"}, [&](auto value) { host.say(without_port(value)); });
+  host_ = host.value().value_or("");
+
+  if (!uri.value()) {
+    guess_ = Guess::no_uri;
+  } else if (const auto target = policy::read_target(*uri.value(), buffer)) {
+    path_ = target->path;
+    query_ = target->query;
+  } else {
+    guess_ = Guess::malformed;
+    const std::size_t question_mark = uri.value()->find('?');
+    path_ = uri.value()->substr(0, question_mark);
+    if (question_mark != std::string_view::npos) query_ = uri.value()->substr(question_mark + 1);
+  }
+  return std::nullopt;
+}
+
+// The asker is a proxy, and the hop that it saw is the request's peer. From there on, the policy
+// file says whom to believe.
+void OriginalRequest::read_peer(const std::optional<policy::Address>& asker,
+                                const policy::ClientAddress& settings) noexcept {
+  peer_ = asker;
+  std::size_t lines = 0;
+  std::string_view last;
+  while (const auto line = question_->line("x-forwarded-for", lines)) {
+    last = *line;
+    ++lines;
+  }
+  while (last.ends_with(',')) last = trimmed(last.substr(0, last.size() - 1));
+  const std::size_t comma = last.rfind(',');
+  const bool alone = comma == std::string_view::npos;
+  const std::string_view nearest = trimmed(alone ? last : last.substr(comma + 1));
+  const auto real = question_->line("x-real-ip", 0);
+  const std::string_view node = nearest.empty() ? real.value_or("") : nearest;
+  const std::optional<policy::Address> address = policy::node_address(node);
+  if (!address && node != "unix:") return;  // who asks did not know it
+  peer_ = address;
+  if (nearest.empty()) return;
+
+  last_hops_ = alone ? "" : trimmed(last.substr(0, comma));
+  hop_lines_ = last_hops_.empty() ? lines - 1 : lines;
+  if (!real) return;
+  const std::optional<policy::Address> told = policy::node_address(*real);
+  if (told == peer_ || told == policy::client_of(request(), settings)) return;
+  peer_ = asker;
+  hides_hops_ = true;
+}
+
+policy::Request OriginalRequest::request() const noexcept {
+  policy::Request request;
+  request.method = method_;
+  request.host = host_;
+  request.path = path_;
+  request.query = query_;
+  request.peer = peer_;
+  request.headers = this;
+  return request;
+}
+
+std::optional<std::string_view> OriginalRequest::line(std::string_view name,
+                                                      std::size_t nth) const noexcept {
+  if (name == "x-forwarded-for") {
+    if (hides_hops_) return std::nullopt;
+    if (hop_lines_) {
+      if (nth >= *hop_lines_) return std::nullopt;
+      if (nth + 1 == *hop_lines_ && !last_hops_.empty()) return last_hops_;
+    }
+  }
+  if (name == "forwarded" && hides_hops_) return std::nullopt;
+  if (name == "authorization" && hides_authorization_) return std::nullopt;
+  return question_->line(name, nth);
+}
+
+}  // namespace headgate::server

@@ -1,0 +1,91 @@
+// From bytes to requests, with Boost.Beast's parser.
+#pragma once
+
+#include <boost/beast/http/basic_parser.hpp>
+#include <cstddef>
+#include <optional>
+#include <string_view>
+
+#include "headgate/server/http/request.h"
+
+namespace headgate::server {
+
+// What is wrong with a request, as it is answered. The connection is of no use afterwards.
+struct HttpFault {
+  unsigned status = 400;
+  std::string_view detail;  // of static storage
+};
+
+// Reads one request at a time. Bounded whatever comes: a head of more than head_max bytes, a body
+// of more than body_max, more than HttpRequest::fields_max fields, and framing that two readers
+// could read differently, are faults. Reused, it allocates only for chunked bodies.
+class HttpParser {
+ public:
+  static constexpr std::size_t head_max = 16 * 1024;
+  static constexpr std::size_t body_max = 64 * 1024;
+  // All bytes of a request, the framing of chunks included.
+  static constexpr std::size_t request_max = head_max + 2 * body_max;
+
+  enum class State : std::uint8_t { head, body, done, fault };
+
+  // Forgets the request.
+  void reset();
+
+  // Goes on with `bytes`: those of the call before, which may have moved, and perhaps more behind
+  // them. Stops once at the end of the head, in State::body, whether or not the body is there.
+  State parse(std::string_view bytes);
+
+  [[nodiscard]] const HttpRequest& request() const noexcept { return request_; }
+  [[nodiscard]] const HttpFault& fault() const noexcept { return fault_; }
+  // How many of the bytes were this request's, once it is done.
+  [[nodiscard]] std::size_t size() const noexcept { return taken_; }
+  // Whether the client wants to use the connection again.
+  [[nodiscard]] bool keeps_alive() const noexcept { return beast_->keep_alive(); }
+  // Whether the client waits for 100 before it sends the body. In State::body.
+  [[nodiscard]] bool awaits_continue() const noexcept { return awaits_continue_; }
+
+ private:
+  State fail(unsigned status, std::string_view detail) noexcept;
+  State fail(boost::beast::error_code error) noexcept;
+  State end_head();
+
+  // The parser proper, which hands its findings to `to`.
+  class Beast final : public boost::beast::http::basic_parser<true> {
+   public:
+    explicit Beast(HttpParser& to) : to_(to) {
+      header_limit(head_max);
+      body_limit(body_max);
+    }
+
+   private:
+    using Text = boost::beast::string_view;
+    using Error = boost::beast::error_code;
+
+    void on_request_impl(boost::beast::http::verb, Text method, Text target, int version,
+                         Error&) override;
+    void on_response_impl(int, Text, int, Error&) override {}
+    void on_field_impl(boost::beast::http::field, Text name, Text value, Error& error) override;
+    void on_header_impl(Error&) override {}
+    void on_body_init_impl(const boost::optional<std::uint64_t>&, Error&) override {}
+    std::size_t on_body_impl(Text body, Error&) override;
+    void on_chunk_header_impl(std::uint64_t, Text, Error&) override {}
+    std::size_t on_chunk_body_impl(std::uint64_t, Text body, Error&) override;
+    void on_finish_impl(Error&) override {}
+
+    HttpParser& to_;
+  };
+
+  [[nodiscard]] HttpRequest::Extent extent(std::string_view text) const noexcept;
+
+  HttpRequest request_;
+  std::optional<Beast> beast_;
+  std::size_t taken_ = 0;
+  bool head_done_ = false;
+  bool awaits_continue_ = false;
+  bool has_encoding_ = false;  // a Transfer-Encoding
+  bool expects_ = false;       // an Expect
+  unsigned hosts_ = 0;         // Host fields
+  HttpFault fault_;
+};
+
+}  // namespace headgate::server

@@ -1,0 +1,32 @@
+#include "headgate/server/http/problem.h"
+
+#include "headgate/field/problem.h"
+#include "headgate/server/http/json_text.h"
+
+namespace headgate::server {
+
+std::string_view problem_text(HttpDoorContext& door, unsigned status, std::string_view detail,
+                              std::optional<std::size_t> offset) {
+  std::string& out = door.text;
+  out.assign(R"({"type":"about:blank","title":)");
+  append_json(out, reason_phrase(status));
+  out.append(R"(,"status":)");
+  append_json(out, status);
+  out.append(R"(,"detail":)");
+  append_json(out, detail);
+  if (offset) {
+    out.append(R"(,"offset":)");
+    append_json(out, *offset);
+  }
+  out.append("}\n");
+  return out;
+}
+
+void answer_problem(Exchange& exchange, unsigned status, std::string_view detail,
+                    std::optional<std::size_t> offset) {
+  exchange.reply.begin(status);
+  exchange.reply.end(field::problem_media_type,
+                     problem_text(exchange.door, status, detail, offset));
+}
+
+}  // namespace headgate::server

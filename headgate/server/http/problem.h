@@ -1,0 +1,22 @@
+// Errors of the HTTP door as problem details (RFC 9457).
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string_view>
+
+#include "headgate/server/http/routes.h"
+
+namespace headgate::server {
+
+// The document: type about:blank, the status' title, `detail`, and `offset` where a body is at
+// fault.
+[[nodiscard]] std::string_view problem_text(HttpDoorContext& door, unsigned status,
+                                            std::string_view detail,
+                                            std::optional<std::size_t> offset = {});
+
+// A whole answer of it.
+void answer_problem(Exchange& exchange, unsigned status, std::string_view detail,
+                    std::optional<std::size_t> offset = {});
+
+}  // namespace headgate::server

@@ -1,0 +1,41 @@
+// One policy file in force.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "headgate/gate/counters.h"
+#include "headgate/gate/gate.h"
+#include "headgate/policy/policy_set.h"
+#include "headgate/store/table.h"
+
+namespace headgate::server {
+
+// Immutable but for its counts; thread-safe.
+class PolicySnapshot {
+ public:
+  // `number` counts the files that were in force since the start, from 1. `counters` are those of
+  // its policies.
+  PolicySnapshot(std::shared_ptr<const policy::PolicySet> policies, store::Table& table,
+                 std::uint64_t number, std::shared_ptr<gate::Counters> counters)
+      : number_(number),
+        counters_(std::move(counters)),
+        gate_(std::move(policies), table, table.secret(), counters_->shards()) {}
+  PolicySnapshot(const PolicySnapshot&) = delete;
+  PolicySnapshot& operator=(const PolicySnapshot&) = delete;
+
+  [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
+  [[nodiscard]] const policy::PolicySet& policies() const noexcept { return gate_.policies(); }
+  [[nodiscard]] const gate::Gate& gate() const noexcept { return gate_; }
+  // What was counted under the names of its policies, also before it.
+  [[nodiscard]] const std::shared_ptr<gate::Counters>& counters() const noexcept {
+    return counters_;
+  }
+
+ private:
+  std::uint64_t number_;
+  std::shared_ptr<gate::Counters> counters_;
+  gate::Gate gate_;
+};
+
+}  // namespace headgate::server

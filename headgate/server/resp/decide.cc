@@ -1,0 +1,66 @@
+#include "headgate/server/resp/decide.h"
+
+#include <array>
+#include <charconv>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace headgate::server {
+namespace {
+
+std::optional<std::uint64_t> parse_cost(std::string_view text) noexcept {
+  std::uint64_t cost = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), cost);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  if (cost > limit::Quota::units_max) return std::nullopt;
+  return cost;
+}
+
+std::int64_t reset_ms(const limit::Decision& decision) noexcept {
+  if (decision.reset == limit::Decision::no_reset) return -1;
+  return static_cast<std::int64_t>(decision.reset) * 1000;
+}
+
+std::int64_t wait_ms(const limit::Decision& decision) noexcept {
+  if (decision.wait == limit::Decision::never) return -1;
+  constexpr Nanos most = limit::Quota::window_max;
+  return static_cast<std::int64_t>(ceil_div(std::min(decision.wait, most), Nanos{1'000'000}));
+}
+
+std::string words(gate::CheckFault::Reason reason, std::string_view policy) {
+  if (reason != gate::CheckFault::Reason::unknown_policy) return "ERR out of memory";
+  return "ERR no policy is named \"" + std::string(policy.substr(0, 64)) + '"';
+}
+
+}  // namespace
+
+void answer_decide(limit::Op op, std::span<const std::string_view> call, WorkerContext& worker,
+                   net::RespWriter& out) {
+  gate::Check check{call[1], call[2], op == limit::Op::peek ? 0u : 1u};
+  if (call.size() > 3) {
+    const auto cost = parse_cost(call[3]);
+    if (!cost) return out.error("ERR cost must be an integer from 0 to 999999999999999");
+    check.cost = *cost;
+  }
+  const PolicySnapshot& snapshot = worker.in_force();
+  const Instant now = worker.now();
+  gate::DecisionContext& context = worker.decision_context();
+  if (const auto fault = snapshot.gate().decide({&check, 1}, op, now, context)) {
+    return out.error(words(fault->reason, check.policy));
+  }
+  const gate::CheckResult& result = context.results[0];
+  if (result.limited) {
+    const bool admitted = context.verdict.outcome != gate::Outcome::denied;
+    const limit::Decision& decision = result.decision;
+    out.integers(std::array<std::int64_t, 5>{admitted ? 1 : 0,
+                                             static_cast<std::int64_t>(result.grant->quota.units),
+                                             static_cast<std::int64_t>(decision.remaining),
+                                             reset_ms(decision), admitted ? 0 : wait_ms(decision)});
+  } else {
+    out.integers(std::array<std::int64_t, 5>{1, -1, -1, -1, 0});
+  }
+  worker.stats().decided(DoorKind::resp, snapshot, context, worker.now().ns - now.ns);
+}
+
+}  // namespace headgate::server

@@ -1,0 +1,100 @@
+#include "headgate/server/resp/info.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
+#include "headgate/server/resp/command.h"
+
+namespace headgate::server {
+namespace {
+
+using Words = std::span<const std::string_view>;
+
+// The Redis whose protocol this is: clients look at it to know what they may send.
+constexpr std::string_view like_redis = "7.0.0";
+
+class Info {
+ public:
+  explicit Info(Words sections) : sections_(sections) {}
+
+  enum class Asked { by_default, by_name };
+
+  // Whether this section was asked for; then its lines follow.
+  bool section(std::string_view name, Asked how = Asked::by_default) {
+    const auto means_it = [&](std::string_view asked) {
+      return same_word(asked, name) || same_word(asked, "all") || same_word(asked, "everything") ||
+             (same_word(asked, "default") && how == Asked::by_default);
+    };
+    const bool wanted = sections_.empty()
+                            ? how == Asked::by_default
+                            : std::any_of(sections_.begin(), sections_.end(), means_it);
+    if (!wanted) return false;
+    if (!text_.empty()) text_ += "\r\n";
+    text_.append("# ").append(name).append("\r\n");
+    return true;
+  }
+  void line(std::string_view name, std::string_view value) {
+    text_.append(name).append(":").append(value).append("\r\n");
+  }
+  void line(std::string_view name, std::uint64_t value) { line(name, std::to_string(value)); }
+
+  [[nodiscard]] const std::string& text() const noexcept { return text_; }
+
+ private:
+  Words sections_;
+  std::string text_;
+};
+
+constexpr std::array<std::pair<std::string_view, std::string_view>, 4> settings = {
+    {{"appendonly", "no"}, {"databases", "1"}, {"maxmemory-policy", "noeviction"}, {"save", ""}}};
+
+}  // namespace
+
+void answer_info(Words call, RespDoorContext& door, net::RespWriter& out) {
+  Info info(call.subspan(1));
+  if (info.section("Server")) {
+    const auto up = std::chrono::steady_clock::now() - door.since;
+    info.line("redis_version", like_redis);
+    info.line("headgate_version", HEADGATE_VERSION);
+    info.line("redis_mode", "standalone");
+    info.line("process_id", static_cast<std::uint64_t>(getpid()));
+    info.line(
+        "uptime_in_seconds",
+        static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(up).count()));
+  }
+  if (info.section("Persistence")) info.line("loading", "0");
+  if (info.section("Replication")) info.line("role", "master");
+  // Looking at the table takes a millisecond, and clients send a plain INFO on their own.
+  if (info.section("Headgate", Info::Asked::by_name)) {
+    const store::TableStats stats = door.worker.engine().table().stats();
+    info.line("policies", door.worker.in_force().policies().policies().size());
+    info.line("table_bytes", stats.memory);
+    info.line("table_cells", stats.cells);
+    info.line("table_live", stats.live);
+    info.line("table_evictions", stats.evictions);
+  }
+  out.bulk(info.text());
+}
+
+void answer_config(Words call, net::RespWriter& out) {
+  if (!same_word(call[1], "get") || call.size() < 3) {
+    return out.error("ERR headgate is configured by its policy file; expected CONFIG GET name");
+  }
+  const auto asked = [&](const auto& setting) {
+    return std::any_of(call.begin() + 2, call.end(), [&](std::string_view name) {
+      return name == "*" || same_word(name, setting.first);
+    });
+  };
+  out.map(static_cast<std::size_t>(std::count_if(settings.begin(), settings.end(), asked)));
+  for (const auto& setting : settings) {
+    if (!asked(setting)) continue;
+    out.bulk(setting.first);
+    out.bulk(setting.second);
+  }
+}
+
+}  // namespace headgate::server

@@ -1,0 +1,19 @@
+// What INFO and CONFIG GET tell clients that ask at their start.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "headgate/net/resp_writer.h"
+#include "headgate/server/resp/door_context.h"
+
+namespace headgate::server {
+
+// INFO [section ...]: without sections, all but Headgate's own.
+void answer_info(std::span<const std::string_view> call, RespDoorContext& door,
+                 net::RespWriter& out);
+
+// CONFIG GET name ...: the few settings of Redis that clients want to know; others have no value.
+void answer_config(std::span<const std::string_view> call, net::RespWriter& out);
+
+}  // namespace headgate::server

@@ -1,0 +1,51 @@
+// One client's conversation: its commands and what they set. No I/O.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "headgate/net/resp_writer.h"
+#include "headgate/server/resp/command.h"
+#include "headgate/server/resp/door_context.h"
+
+namespace headgate::server {
+
+// Not thread-safe; the door outlives it.
+class RespSession {
+ public:
+  explicit RespSession(RespDoorContext& door) noexcept;
+
+  enum class Next : std::uint8_t {
+    command,  // the client may say more
+    close,    // once all replies are sent
+  };
+
+  // Answers one command, its name first. Replies are appended to `replies`, in the order of the
+  // commands, some of them only when the door's throttles are flushed: `replies` stays until then.
+  Next answer(std::span<const std::string_view> call, std::string& replies);
+
+  // Appends an error behind all replies.
+  void fail(std::string_view error, std::string& replies);
+
+ private:
+  using Words = std::span<const std::string_view>;
+
+  Next answer_other(const RespCommand& command, Words call, net::RespWriter& out);
+  Next refuse(const RespCommand* command, Words call, net::RespWriter& out) const;
+  void hello(Words call, net::RespWriter& out);
+  void auth(Words call, net::RespWriter& out);
+  void client(Words call, net::RespWriter& out);
+  void reset();
+  bool shows_token(std::string_view user, std::string_view password, net::RespWriter& out);
+  bool take_name(std::string_view name, net::RespWriter& out);
+
+  RespDoorContext& door_;
+  std::uint64_t id_;
+  net::RespVersion version_ = net::RespVersion::resp2;
+  bool trusted_;  // has shown the token, or there is none
+  std::string name_;
+};
+
+}  // namespace headgate::server

@@ -1,0 +1,51 @@
+// CL.THROTTLE and THROTTLE: questions that bring their own limit.
+//
+//   CL.THROTTLE key max_burst count period [quantity]   redis-cell's: limited, limit, remaining,
+//                                                       retry_after, reset_after
+//   THROTTLE    key max_burst count period [quantity]   throttlecrab's: allowed, limit, remaining,
+//                                                       reset_after, retry_after
+//
+// docs/resp.md says how they differ from each other, and from these two programs.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "headgate/base/result.h"
+#include "headgate/limit/law.h"
+#include "headgate/server/resp/throttle_limits.h"
+
+namespace headgate::server {
+
+enum class ThrottleDialect : std::uint8_t { redis_cell, throttlecrab };
+
+struct ThrottleCall {
+  ThrottleDialect dialect = ThrottleDialect::redis_cell;
+  ThrottleRate rate;
+  std::int64_t quantity = 1;
+
+  // Reads five or six words, the command's name first. Errors: a RESP error.
+  [[nodiscard]] static Result<ThrottleCall, std::string> read(
+      ThrottleDialect dialect, std::span<const std::string_view> words);
+
+  // More than is ever there is not asked of the store: it is looked how much there is.
+  [[nodiscard]] bool too_much() const noexcept { return quantity > rate.capacity; }
+
+  // What to ask of the store.
+  [[nodiscard]] limit::Op op() const noexcept;
+  [[nodiscard]] std::uint64_t cost() const noexcept;
+
+  [[nodiscard]] bool admitted(const limit::Decision& decision) const noexcept {
+    return decision.admitted && !too_much();
+  }
+
+  // The five numbers of the reply, in the dialect's order. `decision` was made by `limit`, which is
+  // the one of `rate`.
+  [[nodiscard]] std::array<std::int64_t, 5> reply(const ThrottleLimit& limit,
+                                                  const limit::Decision& decision) const noexcept;
+};
+
+}  // namespace headgate::server

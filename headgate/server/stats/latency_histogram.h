@@ -1,0 +1,66 @@
+// How long decisions took: counts in buckets of a logarithmic scale, fixed in memory.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include "headgate/server/stats/single_writer.h"
+
+namespace headgate::server {
+
+// One thread adds, any may read meanwhile. Adding costs a few nanoseconds.
+class LatencyHistogram {
+ public:
+  // Upper bounds, inclusive [ns]: 1, 2 and 5 of each decade from 100 ns to 10 s. One bucket more
+  // holds what took longer.
+  static constexpr std::array<std::uint64_t, 25> bounds = [] {
+    std::array<std::uint64_t, 25> made{};
+    std::uint64_t decade = 100;
+    for (std::size_t i = 0; i < made.size(); i += 3, decade *= 10) {
+      made[i] = decade;
+      if (i + 1 < made.size()) made[i + 1] = 2 * decade;
+      if (i + 2 < made.size()) made[i + 2] = 5 * decade;
+    }
+    return made;
+  }();
+  static constexpr std::size_t buckets = bounds.size() + 1;
+
+  void add(std::uint64_t nanoseconds) noexcept {
+    increase(counts_[bucket_of(nanoseconds)], 1);
+    increase(sum_, nanoseconds);
+  }
+
+  // Plain numbers, to be added up over histograms. A count that is being added at this moment may
+  // be in `counts` and not yet in `sum`.
+  struct Totals {
+    std::array<std::uint64_t, buckets> counts{};
+    std::uint64_t sum = 0;  // [ns]
+
+    Totals& operator+=(const LatencyHistogram& histogram) noexcept;
+  };
+
+  [[nodiscard]] static std::size_t bucket_of(std::uint64_t nanoseconds) noexcept {
+    std::size_t bucket = first_[static_cast<std::size_t>(std::bit_width(nanoseconds))];
+    while (bucket < bounds.size() && nanoseconds > bounds[bucket]) ++bucket;
+    return bucket;
+  }
+
+ private:
+  // By the width in bits of a time: the lowest bucket that may hold it, at most two too low.
+  static constexpr std::array<std::uint8_t, 65> first_ = [] {
+    std::array<std::uint8_t, 65> made{};
+    for (std::size_t width = 0; width < made.size(); ++width) {
+      const std::uint64_t least = width == 0 ? 0 : std::uint64_t{1} << (width - 1);
+      while (made[width] < bounds.size() && bounds[made[width]] < least) ++made[width];
+    }
+    return made;
+  }();
+
+  std::array<std::atomic<std::uint64_t>, buckets> counts_{};
+  std::atomic<std::uint64_t> sum_{0};
+};
+
+}  // namespace headgate::server

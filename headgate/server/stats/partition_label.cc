@@ -1,0 +1,107 @@
+#include "headgate/server/stats/partition_label.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "headgate/field/sf/write.h"
+
+namespace headgate::server {
+namespace {
+
+// A label:
+//
+//   +------+--------+--------+--------------------------+-----
+//   | form | length | policy | Hash128, unless plain    | key, unless opaque
+//   +------+--------+--------+--------------------------+-----
+enum Form : char { plain = 'p', cut = 'c', opaque_only = 'o' };
+
+constexpr std::size_t policy_max = 64;
+constexpr std::size_t head_max = 2 + policy_max;
+constexpr std::size_t plain_max = TopSketch::label_max - head_max;
+constexpr std::size_t cut_length = plain_max - sizeof(Hash128);
+
+char* put(std::string_view bytes, char* out) noexcept {
+  std::memcpy(out, bytes.data(), bytes.size());
+  return out + bytes.size();
+}
+
+char* put_head(Form form, std::string_view policy, char* out) noexcept {
+  policy = policy.substr(0, policy_max);
+  *out++ = form;
+  *out++ = static_cast<char>(policy.size());
+  return put(policy, out);
+}
+
+std::string_view bytes(const Hash128& hash) noexcept {
+  return {reinterpret_cast<const char*>(&hash), sizeof hash};
+}
+
+void append_hex(std::string_view bytes, std::string& out) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  for (const char c : bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    out.append(1, digits[byte >> 4]).append(1, digits[byte & 15]);
+  }
+}
+
+void append_printable(std::string_view key, std::string& out) {
+  for (const char& c : key) {
+    if (c == '\\') {
+      out += "\\\\";
+    } else if (c >= 0x20 && c <= 0x7e) {
+      out += c;
+    } else {
+      append_hex({&c, 1}, out += "\\x");
+    }
+  }
+}
+
+// A std::string that sf::write_bytes() can write to.
+struct Appender {
+  std::string& out;
+  void put(char c) { out += c; }
+  void put(std::string_view text) { out += text; }
+};
+
+}  // namespace
+
+std::size_t write_plain_label(std::string_view policy, std::string_view key, const Hash128& opaque,
+                              char* out) noexcept {
+  char* at = out;
+  if (key.size() <= plain_max) {
+    at = put(key, put_head(plain, policy, at));
+  } else {
+    at = put(bytes(opaque), put_head(cut, policy, at));
+    at = put(key.substr(0, cut_length), at);
+  }
+  return static_cast<std::size_t>(at - out);
+}
+
+std::size_t write_opaque_label(std::string_view policy, const Hash128& opaque, char* out) noexcept {
+  return static_cast<std::size_t>(put(bytes(opaque), put_head(opaque_only, policy, out)) - out);
+}
+
+PartitionLabel read_label(std::string_view label) {
+  const auto take = [&](std::size_t length) {
+    const std::string_view taken = label.substr(0, length);
+    label.remove_prefix(taken.size());
+    return taken;
+  };
+  const char form = take(1).front();
+  const auto length = static_cast<unsigned char>(take(1).front());
+  PartitionLabel read{std::string(take(length)), {}};
+  const std::string_view opaque = form == plain ? "" : take(sizeof(Hash128));
+  if (form == opaque_only) {
+    Appender appender{read.key};
+    field::sf::write_bytes(appender, opaque);
+    return read;
+  }
+  append_printable(label, read.key);
+  if (form == cut) {
+    read.key += "...#";
+    append_hex(opaque.substr(0, 4), read.key);
+  }
+  return read;
+}
+
+}  // namespace headgate::server

@@ -1,0 +1,57 @@
+#include "headgate/sim/log/format.h"
+
+#include <algorithm>
+
+#include "headgate/sim/log/clf_reader.h"
+#include "headgate/sim/trace.h"
+
+namespace headgate::sim {
+namespace {
+
+// How many lines are looked at to find out a format.
+constexpr std::size_t lines_looked_at = 64;
+constexpr std::size_t line_looked_at = std::size_t{1} << 14;  // [bytes]
+
+}  // namespace
+
+std::optional<LogFormat> log_format_of(std::string_view name) noexcept {
+  if (name == "combined") return LogFormat::combined;
+  if (name == "common") return LogFormat::common;
+  if (name == "json") return LogFormat::json;
+  if (name == "trace") return LogFormat::trace;
+  return std::nullopt;
+}
+
+LogFormat detect(std::string_view head, const FieldNames& names) {
+  ClfReader combined(ClfForm::combined, {});
+  ClfReader common(ClfForm::common, {});
+  JsonReader json(names, {});
+  bool is_json = false;
+  LogEntry entry;
+  for (std::size_t i = 0; i < lines_looked_at && !head.empty(); ++i) {
+    std::string_view line = head.substr(0, head.find('\n'));
+    head.remove_prefix(std::min(line.size() + 1, head.size()));
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (line.size() > line_looked_at) continue;
+    const std::size_t text = line.find_first_not_of(" \t");
+    if (text != line.npos && line[text] == '{') {
+      if (parse_trace_line(line)) return LogFormat::trace;
+      if (json.read(line, entry).empty()) return LogFormat::json;
+      is_json = true;
+    } else if (combined.read(line, entry).empty()) {
+      return LogFormat::combined;
+    } else if (common.read(line, entry).empty()) {
+      return LogFormat::common;
+    }
+  }
+  return is_json ? LogFormat::json : LogFormat::combined;
+}
+
+std::unique_ptr<LineReader> make_reader(LogFormat format, const FieldNames& names,
+                                        std::span<const WantedHeader> wanted) {
+  if (format == LogFormat::json) return std::make_unique<JsonReader>(names, wanted);
+  return std::make_unique<ClfReader>(
+      format == LogFormat::common ? ClfForm::common : ClfForm::combined, wanted);
+}
+
+}  // namespace headgate::sim

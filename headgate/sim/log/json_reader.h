@@ -1,0 +1,86 @@
+// Access logs of one JSON object a line, such as nginx writes with `log_format ... escape=json`.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "headgate/base/result.h"
+#include "headgate/sim/log/line_reader.h"
+#include "headgate/sim/log/time.h"
+
+namespace headgate::sim {
+
+// Which member of an object says what: by the usual names, unless some other was named.
+class FieldNames {
+ public:
+  FieldNames();
+
+  // "time=ts", "header:x-plan=plan": the member `ts`, and no other, tells the time. The error says
+  // what was expected.
+  [[nodiscard]] Result<void, std::string> set(std::string_view assignment);
+
+  // The members that tell `what` ("time", "header:x-plan"), the first that is there counts.
+  [[nodiscard]] std::vector<std::string> of(const std::string& what) const;
+
+  // "time address request ...": what can be set, beside header:NAME and response-header:NAME.
+  [[nodiscard]] std::string known() const;
+
+ private:
+  std::map<std::string, std::vector<std::string>> names_;
+};
+
+class JsonReader final : public LineReader {
+ public:
+  JsonReader(const FieldNames& names, std::span<const WantedHeader> wanted);
+
+  [[nodiscard]] std::string_view read(std::string_view line, LogEntry& entry) override;
+
+ private:
+  // What a member tells: one of these, or a header behind them.
+  enum What : std::uint8_t {
+    time,
+    address,
+    request,
+    method,
+    target,
+    query,
+    host,
+    status,
+    bytes,
+    request_bytes,
+    duration,
+    headers,
+  };
+  struct Role {
+    std::size_t what;
+    std::size_t rank;  // the lowest that is there counts
+  };
+  struct Found {
+    std::string_view text;
+    std::size_t rank;
+  };
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const noexcept {
+      return std::hash<std::string_view>{}(text);
+    }
+  };
+
+  bool read_members(std::string_view line);
+  void keep(std::string_view name, std::string_view value);
+  [[nodiscard]] Text found(std::size_t what) const noexcept;
+  std::string_view read_request(LogEntry& entry) const;
+  std::string_view read_numbers(LogEntry& entry) const;
+
+  std::unordered_map<std::string, std::vector<Role>, Hash, std::equal_to<>> roles_;
+  std::vector<Found> found_;  // by what
+  std::string texts_;         // strings without their escapes
+  ClfTime clf_time_;
+};
+
+}  // namespace headgate::sim

@@ -1,0 +1,175 @@
+// What the readers make of single lines; fuzz/fuzz_access_log.cc has the rest.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "headgate/sim/log/clf_reader.h"
+#include "headgate/sim/log/format.h"
+#include "headgate/sim/log/json_reader.h"
+
+namespace headgate::sim {
+namespace {
+
+using ::testing::HasSubstr;
+
+const std::vector<WantedHeader> wanted{{"referer", false}, {"user-agent", false}, {"x-cost", true}};
+
+constexpr std::int64_t second = 1'000'000'000;
+
+class ClfReaderTest : public ::testing::Test {
+ protected:
+  std::string read(std::string_view line) {
+    line_ = line;
+    return std::string(reader_.read(line_, entry_));
+  }
+  // A good line at this time.
+  std::int64_t seconds_at(const std::string& time) {
+    EXPECT_EQ(read("192.0.2.7 - - [" + time + "] \"GET / HTTP/1.1\" 200 5 \"-\" \"-\""), "");
+    return entry_.at / second;
+  }
+
+  ClfReader reader_{ClfForm::combined, wanted};
+  std::string line_;
+  LogEntry entry_;
+};
+
+TEST_F(ClfReaderTest, AllThatALineTells) {
+  ASSERT_EQ(
+      read(R"(2001:db8::7 - alice [17/May/2015:10:05:03 +0000] "GET /a?b=\"c\" HTTP/1.1" 404 )"
+           R"(2326 "http://from/" "A \x22b\x22 \\" more)"),
+      "");
+  EXPECT_EQ(entry_.at, 1431857103 * second);
+  EXPECT_EQ(entry_.peer, policy::Address::parse("2001:db8::7"));
+  EXPECT_EQ(entry_.method, "GET");
+  EXPECT_EQ(entry_.target, "/a?b=\"c\"");
+  EXPECT_EQ(entry_.status, 404u);
+  EXPECT_EQ(entry_.response_bytes, 2326u);
+  EXPECT_EQ(entry_.headers[0], "http://from/");
+  EXPECT_EQ(entry_.headers[1], R"(A "b" \)");
+  EXPECT_EQ(entry_.headers[2], std::nullopt);
+  EXPECT_EQ(entry_.took, 0);
+}
+
+TEST_F(ClfReaderTest, TheOffsetOfTheLineSaysWhenItWas) {
+  // Clocks go from 02:00 +0100 to 03:00 +0200, and in autumn back.
+  EXPECT_EQ(seconds_at("29/Mar/2026:03:00:00 +0200") - seconds_at("29/Mar/2026:01:59:59 +0100"), 1);
+  EXPECT_EQ(seconds_at("25/Oct/2026:02:00:00 +0100") - seconds_at("25/Oct/2026:02:59:59 +0200"), 1);
+  EXPECT_EQ(seconds_at("01/Jan/2026:00:30:00 +0545"), seconds_at("31/Dec/2025:18:45:00 +0000"));
+  EXPECT_EQ(seconds_at("01/Jan/2026:00:30:00 -0930"), seconds_at("01/Jan/2026:10:00:00 +0000"));
+  EXPECT_EQ(seconds_at("29/Feb/2024:23:59:60 +0000"), seconds_at("01/Mar/2024:00:00:00 +0000"));
+}
+
+TEST_F(ClfReaderTest, OtherFronts) {
+  EXPECT_EQ(
+      read("www.example:443 192.0.2.7 - - [17/May/2015:10:05:03 +0000] \"GET / HTTP/1.1\" 200 "
+           "- \"-\" \"-\""),
+      "");
+  EXPECT_EQ(entry_.host, "www.example");
+  EXPECT_EQ(entry_.response_bytes, 0u);
+  EXPECT_EQ(read("192.0.2.7 - a [b] c [17/May/2015:10:05:03 +0000] \"GET /\" 200 1 \"-\" \"-\""),
+            "");
+  EXPECT_EQ(entry_.target, "/");
+  EXPECT_EQ(read("unix: - - [17/May/2015:10:05:03 +0000] \"GET / HTTP/1.1\" 200 1 \"-\" \"-\""),
+            "");
+  EXPECT_EQ(entry_.peer, std::nullopt);
+}
+
+TEST_F(ClfReaderTest, WhatIsWrongIsSaid) {
+  const std::string front = "192.0.2.7 - - [17/May/2015:10:05:03 +0000] ";
+  const struct {
+    std::string line;
+    const char* wrong;
+  } cases[] = {
+      {"", "there is no time"},
+      {"host.example - - [17/May/2015:10:05:03 +0000] \"GET / HTTP/1.1\" 200 1 \"-\" \"-\"",
+       "no IP address"},
+      {"192.0.2.7 - - [31/Jun/2015:10:05:03 +0000] \"GET /\" 200 1 \"-\" \"-\"",
+       "there is no time"},
+      {"192.0.2.7 - - [17/May/1969:10:05:03 +0000] \"GET /\" 200 1 \"-\" \"-\"",
+       "there is no time"},
+      {"192.0.2.7 - - [17/May/2300:10:05:03 +0000] \"GET /\" 200 1 \"-\" \"-\"",
+       "there is no time"},
+      {front + "\"-\" 408 0 \"-\" \"-\"", "there is no request"},
+      {front + "\"GET / HTTP/1.1 200 0 - -", "there is no request"},
+      {front + "\"GET / HTTP/1.1\" 20 0 \"-\" \"-\"", "there is no status"},
+      {front + "\"GET / HTTP/1.1\" 200 x \"-\" \"-\"", "there is no number of bytes"},
+      {front + "\"GET / HTTP/1.1\" 200 5", "there is no Referer"},
+      {front + "\"GET / HTTP/1.1\" 200 5 \"-\" \"Mozilla", "there is no User-Agent"},
+  };
+  for (const auto& c : cases) EXPECT_THAT(read(c.line), HasSubstr(c.wrong)) << c.line;
+}
+
+class JsonReaderTest : public ::testing::Test {
+ protected:
+  std::string read(std::string_view line) {
+    line_ = line;
+    return std::string(reader_.read(line_, entry_));
+  }
+
+  JsonReader reader_{FieldNames(), wanted};
+  std::string line_;
+  LogEntry entry_;
+};
+
+TEST_F(JsonReaderTest, AllThatALineTells) {
+  ASSERT_EQ(
+      read(
+          R"( {"msec": "1431857103.250", "remote_addr": "192.0.2.7", "x": {"status": [1, "}"]},)"
+          R"("request_method":"PUT","request_uri":"\/a","args":"b=1","status":"201",)"
+          R"("body_bytes_sent":7,"content_length":"12","http_host":"h:80","nothing":null,)"
+          R"("http_user_agent":"\u00e4\ud83d\ude00\n","http_referer":"-","sent_http_x_cost":"5"} )"),
+      "");
+  EXPECT_EQ(entry_.at, 1431857103 * second + second / 4);
+  EXPECT_EQ(entry_.peer, policy::Address::parse("192.0.2.7"));
+  EXPECT_EQ(entry_.method, "PUT");
+  EXPECT_EQ(entry_.target, "/a");
+  EXPECT_EQ(entry_.query, "b=1");
+  EXPECT_EQ(entry_.host, "h");
+  EXPECT_EQ(entry_.status, 201u);
+  EXPECT_EQ(entry_.response_bytes, 7u);
+  EXPECT_EQ(entry_.request_bytes, 12u);
+  EXPECT_EQ(entry_.headers[0], std::nullopt);
+  EXPECT_EQ(entry_.headers[1], "\xc3\xa4\xf0\x9f\x98\x80\n");
+  EXPECT_EQ(entry_.headers[2], "5");
+}
+
+TEST_F(JsonReaderTest, TimesInEveryForm) {
+  const char* const same[] = {"\"2015-05-17T10:05:03Z\"",
+                              "\"2015-05-17 12:05:03.000+02:00\"",
+                              "\"17/May/2015:10:05:03 +0000\"",
+                              "1431857103",
+                              "1431857103000",
+                              "1431857103000000",
+                              "\"1431857103000000000\""};
+  for (const char* const time : same) {
+    ASSERT_EQ(read(std::string(R"({"time":)") + time + R"(,"ip":"::1","path":"/"})"), "") << time;
+    EXPECT_EQ(entry_.at, 1431857103 * second) << time;
+  }
+  for (const char* const time :
+       {"\"yesterday\"", "-5", "99999999999", "\"2015-05-17T10:05:03\"", "1e9"}) {
+    EXPECT_THAT(read(std::string(R"({"time":)") + time + R"(,"ip":"::1","path":"/"})"),
+                HasSubstr("no time"))
+        << time;
+  }
+}
+
+TEST_F(JsonReaderTest, WhatIsNoObjectIsRefused) {
+  for (const char* const line :
+       {"", "[]", "{", R"({"a":1)", R"({"a":1}})", R"({"a":1,})", R"({a:1})", R"({"a":tru})",
+        R"({"a":"\q"})", R"({"a":"\u12"})", R"({"a":[1})", "{}x"}) {
+    EXPECT_THAT(read(line), HasSubstr("one JSON object")) << line;
+  }
+}
+
+TEST(DetectTest, TheFirstLineThatCanBeReadTells) {
+  const FieldNames names;
+  const std::string common = "192.0.2.7 - - [17/May/2015:10:05:03 +0000] \"GET / HTTP/1.1\" 200 5";
+  EXPECT_EQ(detect("rubbish\n" + common + "\n", names), LogFormat::common);
+  EXPECT_EQ(detect(common + " \"-\" \"-\"\r\n" + common, names), LogFormat::combined);
+  EXPECT_EQ(detect("{\"t\":1,\"policy\":\"a\",\"key\":\"b\"}\n", names), LogFormat::trace);
+  EXPECT_EQ(detect("{\"time\":1,\"ip\":\"::1\",\"path\":\"/\"}", names), LogFormat::json);
+  EXPECT_EQ(detect("{\"broken", names), LogFormat::json);
+  EXPECT_EQ(detect("", names), LogFormat::combined);
+}
+
+}  // namespace
+}  // namespace headgate::sim

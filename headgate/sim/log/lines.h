@@ -1,0 +1,53 @@
+// Lines of a file of any size, in bounded memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headgate/base/result.h"
+#include "headgate/sim/log/source.h"
+
+namespace headgate::sim {
+
+// The longest line that is read; what a longer one holds beyond it is dropped and said so.
+inline constexpr std::size_t line_bytes_max = std::size_t{1} << 20;
+
+struct Line {
+  std::string_view text;   // without its end ("\n" or "\r\n"); valid until the next call
+  std::size_t number = 0;  // from 1
+  bool cut = false;        // longer than line_bytes_max
+};
+
+// Not thread-safe.
+class Lines {
+ public:
+  // As Source::open() does.
+  [[nodiscard]] static Result<Lines, std::string> open(const std::string& path);
+
+  // False at the end of the file, or at a read error, which error() then tells.
+  [[nodiscard]] bool next(Line& line);
+
+  // What comes next, as many whole lines as are at hand, but at least one if there is one.
+  [[nodiscard]] std::string_view peek();
+
+  [[nodiscard]] const std::string& error() const noexcept { return source_.error(); }
+  [[nodiscard]] const Source& source() const noexcept { return source_; }
+
+ private:
+  explicit Lines(Source source);
+
+  bool fill();
+  Line make_line(const char* from, const char* to) noexcept;
+  bool next_long(Line& line);
+
+  Source source_;
+  std::vector<char> buffer_;  // [begin_, end_) is still to be given out
+  std::size_t begin_ = 0;
+  std::size_t end_ = 0;
+  std::size_t number_ = 0;
+};
+
+}  // namespace headgate::sim

@@ -1,0 +1,78 @@
+// Requests of an access log as they are kept until it is their turn: only what policies look at.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headgate/policy/fields_used.h"
+#include "headgate/policy/request.h"
+#include "headgate/sim/log/entry.h"
+#include "headgate/sim/log/line_reader.h"
+
+namespace headgate::sim {
+
+// What is kept beside client, status, bytes and duration.
+struct Layout {
+  // Keeps what `all` is about.
+  explicit Layout(const policy::FieldsUsed& all) : fields_used(all), headers(wanted_headers(all)) {}
+
+  policy::FieldsUsed fields_used;
+  std::vector<WantedHeader> headers;
+};
+
+// Writes an entry as bytes. Not thread-safe.
+class RecordWriter {
+ public:
+  explicit RecordWriter(const Layout& layout) : layout_(layout) {}
+
+  // `line` is given back by the record. Good until the next call.
+  [[nodiscard]] std::string_view write(const LogEntry& entry, std::uint64_t line);
+
+ private:
+  const Layout& layout_;
+  std::string bytes_;
+  std::string path_;
+};
+
+// The request and the response of one record, as views of its bytes. Not thread-safe.
+class LoggedRequest {
+ public:
+  explicit LoggedRequest(const Layout& layout);
+  LoggedRequest(const LoggedRequest&) = delete;
+  LoggedRequest& operator=(const LoggedRequest&) = delete;
+
+  // `bytes` are a RecordWriter's of the same layout, and stay.
+  void read(std::string_view bytes) noexcept;
+
+  [[nodiscard]] const policy::Request& request() const noexcept { return request_; }
+  [[nodiscard]] const policy::Response& response() const noexcept { return response_; }
+  [[nodiscard]] const Layout& layout() const noexcept { return layout_; }
+  [[nodiscard]] std::uint64_t line() const noexcept { return line_; }
+  [[nodiscard]] std::int64_t took() const noexcept { return took_; }  // [ns]
+
+ private:
+  class Values final : public policy::Headers {
+   public:
+    Values(const LoggedRequest& record, bool of_response) noexcept
+        : record_(record), of_response_(of_response) {}
+    [[nodiscard]] std::optional<std::string_view> line(std::string_view name,
+                                                       std::size_t nth) const noexcept override;
+
+   private:
+    const LoggedRequest& record_;
+    bool of_response_;
+  };
+
+  const Layout& layout_;
+  std::vector<Text> values_;  // of layout_.headers
+  Values request_headers_;
+  Values response_headers_;
+  policy::Request request_;
+  policy::Response response_;
+  std::uint64_t line_ = 0;
+  std::int64_t took_ = 0;
+};
+
+}  // namespace headgate::sim

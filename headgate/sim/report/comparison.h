@@ -1,0 +1,22 @@
+// Several scenarios side by side.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "headgate/sim/summary.h"
+
+namespace headgate::sim {
+
+struct Compared {
+  std::string name;  // of the variant
+  const Summary* summary;
+};
+
+// A table for people: a line a variant and policy.
+[[nodiscard]] std::string comparison_text(std::span<const Compared> all);
+
+// {"variants": [...]}: each variant's name and summary, with the line's end.
+[[nodiscard]] std::string comparison_json(std::span<const Compared> all);
+
+}  // namespace headgate::sim

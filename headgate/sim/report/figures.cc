@@ -1,0 +1,101 @@
+#include "headgate/sim/report/figures.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <ctime>
+
+namespace headgate::sim {
+namespace {
+
+struct Unit {
+  const char* name;
+  Nanos ns;
+};
+
+constexpr std::array<Unit, 7> units{{{"d", 86'400 * nanos_per_second},
+                                     {"h", 3'600 * nanos_per_second},
+                                     {"min", 60 * nanos_per_second},
+                                     {"s", nanos_per_second},
+                                     {"ms", 1'000'000},
+                                     {"us", 1'000},
+                                     {"ns", 1}}};
+
+void append_printable(char c, std::string& out) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  if (c >= 0x20 && c <= 0x7e) {
+    out.push_back(c);
+    return;
+  }
+  const auto byte = static_cast<unsigned char>(c);
+  out.append("\\x").append(1, digits[byte >> 4]).append(1, digits[byte & 15]);
+}
+
+}  // namespace
+
+std::string grouped(std::uint64_t number) {
+  std::string digits = std::to_string(number);
+  for (std::size_t at = digits.size(); at > 3;) digits.insert(at -= 3, 1, ',');
+  return digits;
+}
+
+std::string percent(std::uint64_t part, std::uint64_t all) {
+  if (part == 0 || all == 0) return "0 %";
+  if (part >= all) return "100 %";
+  const double share = 100.0 * static_cast<double>(part) / static_cast<double>(all);
+  char text[32];
+  const int decimals = share < 0.995 || share > 99.0 ? 2 : 1;
+  std::snprintf(text, sizeof text, "%.*f %%", decimals, std::clamp(share, 0.01, 99.99));
+  return text;
+}
+
+std::string duration_text(Nanos span) {
+  if (span <= 0) return "0 s";
+  std::string text;
+  for (const Unit& unit : units) {
+    if (span < unit.ns) {
+      if (!text.empty()) break;
+      continue;
+    }
+    const bool first = text.empty();
+    text.append(first ? "" : " ")
+        .append(std::to_string(static_cast<std::uint64_t>(span / unit.ns)))
+        .append(" ")
+        .append(unit.name);
+    span %= unit.ns;
+    if (!first) break;
+  }
+  return text;
+}
+
+std::string date_text(Instant at) {
+  const auto seconds = static_cast<std::time_t>(at.ns / nanos_per_second);
+  std::tm parts{};
+  if (gmtime_r(&seconds, &parts) == nullptr) return "?";
+  char text[64];
+  const std::size_t size = std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &parts);
+  return {text, size};
+}
+
+std::string printed(std::string_view text, std::size_t most) {
+  std::string out;
+  for (const char c : text) {
+    append_printable(c, out);
+    if (out.size() <= most) continue;
+    out.resize(most - std::min<std::size_t>(most, 3));
+    return out + "...";
+  }
+  return out;
+}
+
+std::string in_quotes(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out.push_back('\\');
+    append_printable(c, out);
+  }
+  out.push_back('"');
+  return out;
+}
+
+}  // namespace headgate::sim

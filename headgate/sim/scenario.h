@@ -1,0 +1,89 @@
+// One way of limiting, through which traffic is replayed: policies, a gate and a table of their
+// own.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <queue>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "headgate/base/result.h"
+#include "headgate/gate/gate.h"
+#include "headgate/sim/answer.h"
+#include "headgate/sim/log/logged_request.h"
+#include "headgate/sim/summary.h"
+#include "headgate/store/table.h"
+
+namespace headgate::sim {
+
+// Not thread-safe. Time is that of the requests, which come in its order.
+class Scenario {
+ public:
+  // `memory` [bytes] is room for the state of all keys. The error says why there is none.
+  [[nodiscard]] static Result<std::unique_ptr<Scenario>, std::string> open(
+      std::shared_ptr<const policy::PolicySet> policies, std::size_t memory, Watch watch = {});
+
+  // Decides a request that began at `now`. Its response ends when the log says; costs and slots
+  // are settled then. The context is good until the next call.
+  const gate::DecisionContext& play(const LoggedRequest& record, Instant now);
+
+  // What the line of the decisions file says of the last play().
+  [[nodiscard]] Answers answers() const;
+
+  // Whether the last play() ended in a denial.
+  [[nodiscard]] bool denied() const noexcept {
+    return context_.verdict.outcome == gate::Outcome::denied;
+  }
+
+  // Calls act(match, decision, taken) for each policy that the last play() came to. One that would
+  // have admitted what another one denied took nothing, and is left out.
+  template <class Act>
+  void each_answer(const Act& act) const {
+    for (std::size_t i = 0; i < context_.matched; ++i) {
+      const limit::Decision& decision = context_.decisions[i];
+      const bool taken = decision.admitted && (!denied() || i >= context_.enforced);
+      if (decision.admitted && !taken) continue;
+      act(context_.scratch.matches[context_.match_of[i]], decision, taken);
+    }
+  }
+
+  [[nodiscard]] const policy::PolicySet& policies() const noexcept { return gate_.policies(); }
+  [[nodiscard]] Summary& summary() noexcept { return summary_; }
+  [[nodiscard]] const Summary& summary() const noexcept { return summary_; }
+  // The summary alone, for when the scenario and its table are gone; the policies must outlive it.
+  [[nodiscard]] Summary take_summary() noexcept { return std::move(summary_); }
+
+  // Keys that found no room, so that some decisions were too generous.
+  [[nodiscard]] std::uint64_t lost() const noexcept;
+
+ private:
+  // A response that has not ended yet.
+  struct Pending {
+    Instant ends;
+    Instant began;
+    unsigned status;
+    std::uint64_t bytes;
+    std::vector<gate::Due> dues;
+    std::vector<std::string> keys;  // of the dues
+    std::vector<std::pair<std::string, std::string>> headers;
+    friend bool operator>(const Pending& a, const Pending& b) { return a.ends > b.ends; }
+  };
+
+  Scenario(std::shared_ptr<const policy::PolicySet> policies, std::unique_ptr<store::Table> table,
+           Watch watch);
+
+  void settle_until(Instant now);
+  void postpone(const LoggedRequest& record, Instant began);
+  void count(const LoggedRequest& record, Instant now);
+
+  std::unique_ptr<store::Table> table_;
+  gate::Gate gate_;
+  gate::DecisionContext context_;
+  Summary summary_;
+  std::priority_queue<Pending, std::vector<Pending>, std::greater<>> pending_;
+};
+
+}  // namespace headgate::sim

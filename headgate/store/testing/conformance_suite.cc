@@ -1,0 +1,307 @@
+#include <algorithm>
+#include <atomic>
+#include <barrier>
+#include <thread>
+
+#include "headgate/limit/testing/vectors.h"
+#include "headgate/store/testing/conformance.h"
+
+namespace headgate::store {
+namespace {
+
+using limit::Charge;
+using limit::Decision;
+using limit::Denied;
+using limit::Law;
+using limit::Op;
+
+constexpr Nanos second = nanos_per_second;
+constexpr Instant noon{1'000'000 * nanos_per_second};
+
+Law law(std::uint64_t quota, Nanos window, limit::Terms terms = {}) {
+  return limit::make_law({quota, window}, terms).value();
+}
+
+// One whole-nanosecond interval and one that is not: the two forms of state.
+const Law narrow = law(10, 10 * second);
+const Law wide = law(7, 10 * second);
+// A state that is a log.
+const Law moving = law(7, 10 * second, {.algorithm = limit::Algorithm::moving_window});
+
+}  // namespace
+
+StoreConformance::Answer StoreConformance::take(const std::vector<Charge>& charges, Instant now) {
+  Answer answer;
+  answer.decisions.resize(charges.size());
+  Bundle bundle{charges, answer.decisions};
+  std::atomic<int> completions{0};
+  store_->take({&bundle, 1}, now,
+               {[](void* context) noexcept {
+                  auto* count = static_cast<std::atomic<int>*>(context);
+                  count->fetch_add(1);
+                  count->notify_all();
+                },
+                &completions});
+  completions.wait(0);
+  EXPECT_EQ(completions.load(), 1);
+  answer.admitted = bundle.admitted;
+  return answer;
+}
+
+Decision StoreConformance::spend(const Law& law, const std::string& key, std::uint64_t cost,
+                                 Instant now) {
+  return take({{&law, key, cost}}, now).decisions[0];
+}
+
+TEST_P(StoreConformance, AnswersTheVectors) {
+  std::size_t steps = 0;
+  for (const char* name :
+       {"linear_lenient", "linear_strict", "linear_penalty", "exponential_lenient",
+        "exponential_strict", "fixed_window", "fixed_window_aligned", "fixed_window_count_denied",
+        "moving_window_log", "sliding_window_counter", "sliding_window_counter_clock",
+        "concurrency"}) {
+    for (const limit::vectors::Sequence& sequence : limit::vectors::load(name)) {
+      const Law the_law = limit::make_law(sequence.quota, sequence.terms).value();
+      for (const limit::vectors::Step& step : sequence.steps) {
+        const std::string key = std::string(name) + "/" + sequence.id + "/" + step.key;
+        const Answer got = take({{&the_law, key, step.cost, step.op}}, step.at);
+        ASSERT_EQ(got.admitted, got.decisions[0].admitted);
+        ASSERT_EQ(limit::vectors::fault(sequence, sequence.terms, step, got.decisions[0]), "")
+            << key;
+        ++steps;
+      }
+    }
+  }
+  EXPECT_GT(steps, 5000u);
+}
+
+TEST_P(StoreConformance, TakesAllOrNoneAsTheVectorsSay) {
+  const auto sequences = limit::vectors::load_sets();
+  EXPECT_GE(sequences.size(), 3u);
+  for (const limit::vectors::SetSequence& sequence : sequences) {
+    std::vector<Law> laws;
+    std::vector<std::string> keys;
+    for (const limit::vectors::Member& member : sequence.members) {
+      laws.push_back(limit::make_law(member.quota, member.terms).value());
+      keys.push_back(sequence.id + "/" + member.name);
+    }
+    for (const limit::vectors::SetStep& step : sequence.steps) {
+      std::vector<Charge> charges;
+      for (std::size_t i = 0; i < laws.size(); ++i) {
+        charges.push_back({&laws[i], keys[i], step.parts[i].cost});
+      }
+      const Answer got = take(charges, step.at);
+      ASSERT_EQ(got.admitted, step.allowed) << sequence.id;
+      for (std::size_t i = 0; i < laws.size(); ++i) {
+        ASSERT_EQ(got.decisions[i].remaining, step.parts[i].r) << keys[i];
+        ASSERT_EQ(got.decisions[i].reset, step.parts[i].t) << keys[i];
+        ASSERT_EQ(!got.decisions[i].admitted, step.parts[i].violated) << keys[i];
+      }
+    }
+  }
+}
+
+TEST_P(StoreConformance, KeysAreTheirOwn) {
+  for (const Law* the_law : {&narrow, &wide}) {
+    EXPECT_TRUE(spend(*the_law, "a", 7, noon).admitted);
+    EXPECT_EQ(spend(*the_law, "b", 0, noon).remaining, the_law == &narrow ? 10u : 7u);
+    EXPECT_EQ(spend(*the_law, std::string("a\0", 2), 0, noon).remaining,
+              the_law == &narrow ? 10u : 7u);
+    store_ = GetParam().make();
+  }
+}
+
+TEST_P(StoreConformance, APeekTakesNothing) {
+  for (const Law* the_law : {&narrow, &wide}) {
+    const std::string key = the_law == &narrow ? "n" : "w";
+    EXPECT_TRUE(spend(*the_law, key, 5, noon).admitted);
+    const Decision spent = take({{the_law, key, 2, Op::peek}}, noon).decisions[0];
+    EXPECT_EQ(take({{the_law, key, 2, Op::peek}}, noon).decisions[0], spent);
+    EXPECT_EQ(spend(*the_law, key, 2, noon), spent);
+    EXPECT_FALSE(take({{the_law, key, 7, Op::peek}}, noon).admitted);
+    EXPECT_TRUE(take({{the_law, key, 0, Op::peek}}, noon).admitted) << "a look is never denied";
+  }
+}
+
+TEST_P(StoreConformance, ARefundGivesBack) {
+  for (const Law* the_law : {&narrow, &wide}) {
+    const std::string key = the_law == &narrow ? "n" : "w";
+    const std::uint64_t quota = the_law == &narrow ? 10 : 7;
+    EXPECT_EQ(take({{the_law, key, 3, Op::refund}}, noon).decisions[0].remaining, quota)
+        << "of a key never seen";
+    EXPECT_TRUE(spend(*the_law, key, quota, noon).admitted);
+    EXPECT_EQ(take({{the_law, key, 3, Op::refund}}, noon).decisions[0].remaining, 3u);
+    EXPECT_TRUE(spend(*the_law, key, 3, noon).admitted);
+    EXPECT_FALSE(spend(*the_law, key, 1, noon).admitted);
+    EXPECT_EQ(take({{the_law, key, 1000, Op::refund}}, noon).decisions[0].remaining, quota);
+  }
+}
+
+TEST_P(StoreConformance, OneDenialTakesNothingFromTheOthers) {
+  const Law small = law(1, second);
+  const std::vector<Charge> both{{&narrow, "n", 2}, {&small, "s", 1}, {&wide, "w", 2}};
+  EXPECT_TRUE(take(both, noon).admitted);
+  const Answer denied = take(both, noon);
+  EXPECT_FALSE(denied.admitted);
+  EXPECT_TRUE(denied.decisions[0].admitted);
+  EXPECT_FALSE(denied.decisions[1].admitted);
+  EXPECT_TRUE(denied.decisions[2].admitted);
+  EXPECT_EQ(denied.decisions[0].remaining, 8u);
+  EXPECT_EQ(denied.decisions[2].remaining, 5u);
+  EXPECT_EQ(spend(narrow, "n", 0, noon).remaining, 8u);
+  EXPECT_EQ(spend(wide, "w", 0, noon).remaining, 5u);
+}
+
+TEST_P(StoreConformance, ADenialShowsWhatIsLeftWhereOnlyAPeekWasAsked) {
+  const Law small = law(1, second);
+  for (const Law* the_law : {&narrow, &wide, &moving}) {
+    const std::string key = the_law == &narrow ? "n" : the_law == &wide ? "w" : "m";
+    const std::uint64_t quota = the_law == &narrow ? 10 : 7;
+    const std::string other = "small beside " + key;
+    EXPECT_EQ(take({{the_law, key, 1, Op::peek}, {&small, other, 1}}, noon).decisions[0].remaining,
+              quota - 1);
+    const Answer denied = take({{the_law, key, 1, Op::peek}, {&small, other, 1}}, noon);
+    EXPECT_FALSE(denied.admitted);
+    EXPECT_TRUE(denied.decisions[0].admitted);
+    EXPECT_EQ(denied.decisions[0].remaining, quota);
+    const Answer too_much = take({{the_law, key, quota + 1, Op::peek}, {&small, other, 1}}, noon);
+    EXPECT_FALSE(too_much.decisions[0].admitted);
+    EXPECT_EQ(too_much.decisions[0].remaining, quota);
+  }
+}
+
+TEST_P(StoreConformance, ADenialCostsWhatItsOwnPolicySays) {
+  const Law strict = law(1, second, {.denied = Denied::spend});
+  const Law other_strict = law(10, 10 * second, {.denied = Denied::spend});
+  const std::vector<Charge> both{{&strict, "s", 1}, {&other_strict, "o", 1}};
+  EXPECT_TRUE(take(both, noon).admitted);
+  EXPECT_FALSE(take(both, noon).admitted);
+  EXPECT_EQ(spend(other_strict, "o", 0, noon).remaining, 9u) << "it did not deny";
+  EXPECT_GT(take({{&strict, "s", 1, Op::peek}}, noon).decisions[0].wait, second) << "it did";
+}
+
+TEST_P(StoreConformance, ACostAboveTheQuotaIsNeverChargedAndNeverAdmitted) {
+  for (const Law* the_law : {&narrow, &wide}) {
+    const std::string key = the_law == &narrow ? "n" : "w";
+    const Decision d = spend(*the_law, key, 11, noon);
+    EXPECT_FALSE(d.admitted);
+    EXPECT_EQ(d.wait, Decision::never);
+    EXPECT_EQ(d.reset, Decision::no_reset);
+    EXPECT_EQ(d.remaining, the_law == &narrow ? 10u : 7u);
+  }
+  const Law closed = law(0, second);
+  EXPECT_FALSE(spend(closed, "c", 1, noon).admitted);
+  EXPECT_TRUE(spend(closed, "c", 0, noon).admitted);
+}
+
+TEST_P(StoreConformance, WithoutAMomentItDecidesByItsOwnClock) {
+  const std::vector<Charge> charges{Charge{&narrow, "k", 1}, Charge{&wide, "w", 1}};
+  std::vector<Decision> decisions(charges.size());
+  Bundle bundle{charges, decisions};
+  struct Seen {
+    std::optional<Instant> now;
+    std::atomic<bool> told_in_time{false};
+    std::atomic<bool> done{false};
+  } seen;
+  const Instant before = store_->now();
+  store_->take({&bundle, 1}, seen.now,
+               {[](void* context) noexcept {
+                  auto* at = static_cast<Seen*>(context);
+                  at->told_in_time = at->now.has_value();
+                  at->done = true;
+                  at->done.notify_all();
+                },
+                &seen});
+  seen.done.wait(false);
+  ASSERT_TRUE(seen.told_in_time);
+  EXPECT_GE(*seen.now, before);
+  EXPECT_LE(*seen.now, store_->now());
+  // The unit is back an interval after that moment.
+  const auto left = [&](Nanos later) {
+    const Instant at{seen.now->ns + later};
+    return take({Charge{&narrow, "k", 0, Op::peek}}, at).decisions[0].remaining;
+  };
+  EXPECT_EQ(left(second - 1), 9u);
+  EXPECT_EQ(left(second), 10u);
+}
+
+TEST_P(StoreConformance, WhatIsExpectedIsDecidedAsAnythingElse) {
+  for (const Law& law : {narrow, wide, moving}) {
+    for (int i = 0; i < 12; ++i) {
+      const Instant now{noon.ns + i * second / 3};
+      std::vector<Charge> charges{{&law, "expected"}, {&law, "and its neighbour", 2}};
+      store_->prefetch(charges);
+      store_->prefetch(charges);
+      const Answer expected = take(charges, now);
+      const Answer asked = take({{&law, "asked"}, {&law, "and its own", 2}}, now);
+      EXPECT_EQ(expected.decisions, asked.decisions) << i;
+      EXPECT_EQ(expected.admitted, asked.admitted) << i;
+    }
+  }
+}
+
+TEST_P(StoreConformance, BundlesOfOneCallAreDecidedInOrder) {
+  constexpr std::size_t count = 200;
+  std::vector<Charge> charges(count, Charge{&narrow, "k", 1});
+  std::vector<Decision> decisions(count);
+  std::vector<Bundle> bundles;
+  for (std::size_t i = 0; i < count; ++i) bundles.push_back({{&charges[i], 1}, {&decisions[i], 1}});
+  std::atomic<bool> done{false};
+  store_->take(bundles, noon,
+               {[](void* flag) noexcept {
+                  static_cast<std::atomic<bool>*>(flag)->store(true);
+                  static_cast<std::atomic<bool>*>(flag)->notify_all();
+                },
+                &done});
+  done.wait(false);
+  for (std::size_t i = 0; i < count; ++i) {
+    EXPECT_EQ(bundles[i].admitted, i < 10) << i;
+    EXPECT_EQ(decisions[i].remaining, i < 10 ? 9 - i : 0) << i;
+  }
+}
+
+TEST_P(StoreConformance, AChangedQuotaKeepsTheTimeThatWasSpent) {
+  // 6 of 10 s are spent, whatever the units are called: by whole nanoseconds, thirds and sevenths.
+  const Law before = law(10, 10 * second);
+  EXPECT_TRUE(spend(before, "k", 6, noon).admitted);
+  EXPECT_EQ(spend(law(5, 10 * second), "k", 0, noon).remaining, 2u);
+  EXPECT_EQ(take({{&wide, "k", 0, Op::peek}}, noon).decisions[0].remaining, 2u) << "of 7";
+  EXPECT_TRUE(spend(wide, "k", 1, noon).admitted);
+  EXPECT_EQ(spend(law(13, 10 * second), "k", 1, noon).remaining, 2u)
+      << "of 13, after 6/10, 1/7, 1/13";
+  EXPECT_EQ(spend(before, "k", 0, noon).remaining, 1u);
+  EXPECT_EQ(spend(law(1000, second), "k", 0, noon).remaining, 0u) << "8 s are owed, of 1 s";
+  EXPECT_EQ(spend(law(1000, second), "k", 0, {noon.ns + second}).remaining, 1000u)
+      << "no debt is longer than the new window";
+}
+
+TEST_P(StoreConformance, ThreadsTakeExactlyTheQuota) {
+  constexpr int threads = 4;
+  constexpr int rounds = 200;
+  const Law quota_97 = law(97, 97 * second);
+  const Law quota_60 = law(60, 7 * second);
+  std::atomic<std::uint64_t> admitted{0};
+  std::barrier round_begins(threads);
+  std::barrier round_ends(threads, [&]() noexcept {
+    EXPECT_EQ(admitted.load(), 60u);
+    admitted.store(0);
+  });
+  const auto work = [&](int thread) {
+    for (int round = 0; round < rounds; ++round) {
+      const std::string a = "a" + std::to_string(round);
+      const std::string b = "b" + std::to_string(round);
+      round_begins.arrive_and_wait();
+      for (int i = 0; i < 40; ++i) {
+        std::vector<Charge> charges{{&quota_97, a, 1}, {&quota_60, b, 1}};
+        if (thread % 2 == 1) std::swap(charges[0], charges[1]);
+        if (take(charges, noon).admitted) admitted.fetch_add(1);
+      }
+      round_ends.arrive_and_wait();
+    }
+  };
+  std::vector<std::thread> pool;
+  for (int i = 0; i < threads; ++i) pool.emplace_back(work, i);
+  for (std::thread& thread : pool) thread.join();
+}
+
+}  // namespace headgate::store
