@@ -12,6 +12,7 @@
 #include "headgate/cli/explain/header_section.h"
 #include "headgate/cli/explain/view_json.h"
 #include "headgate/field/read/response.h"
+#include "headgate/base/ascii.h"
 
 namespace {
 
@@ -51,7 +52,7 @@ std::string in_other_case(const cli::HeaderSection& section) {
       if (c >= 'a' && c <= 'z') {
         c = static_cast<char>(c - 'a' + 'A');
       } else {
-        c = field::to_lower(c);
+        c = headgate::lower(c);
       }
     }
   }

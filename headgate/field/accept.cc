@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <optional>
 
-#include "headgate/field/whitespace.h"
+#include "headgate/base/ascii.h"
 
 namespace headgate::field {
 namespace {
@@ -13,12 +13,6 @@ namespace {
 // From the most specific on.
 constexpr std::array<std::string_view, 4> ranges = {"application/problem+json", "application/json",
                                                     "application/*", "*/*"};
-
-bool equal_ignoring_case(std::string_view a, std::string_view lower) noexcept {
-  return std::equal(a.begin(), a.end(), lower.begin(), lower.end(), [](char x, char y) {
-    return (x >= 'A' && x <= 'Z' ? static_cast<char>(x - 'A' + 'a') : x) == y;
-  });
-}
 
 // The text up to the first `separator` outside quoted strings; takes it, and the separator, off
 // `rest`.
@@ -30,11 +24,11 @@ std::string_view take_until(std::string_view& rest, char separator) noexcept {
     if (quoted || i >= rest.size() || rest[i] != separator) continue;
     const std::string_view taken = rest.substr(0, i);
     rest.remove_prefix(i + 1);
-    return without_outer_whitespace(taken);
+    return trimmed(taken);
   }
   const std::string_view taken = rest;
   rest = {};
-  return without_outer_whitespace(taken);
+  return trimmed(taken);
 }
 
 // A weight in thousandths: 0 or 1, then perhaps a point and up to three digits.

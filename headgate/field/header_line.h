@@ -1,8 +1,9 @@
 // One field line of a header section.
 #pragma once
 
-#include <algorithm>
 #include <string_view>
+
+#include "headgate/base/ascii.h"
 
 namespace headgate::field {
 
@@ -12,15 +13,9 @@ struct HeaderLine {
   std::string_view value;
 };
 
-[[nodiscard]] constexpr char to_lower(char c) noexcept {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-
 // Whether it has this name, which is given in lower case.
 [[nodiscard]] inline bool is_named(const HeaderLine& line, std::string_view lower_name) noexcept {
-  return line.name.size() == lower_name.size() &&
-         std::equal(line.name.begin(), line.name.end(), lower_name.begin(),
-                    [](char a, char b) { return to_lower(a) == b; });
+  return equal_ignoring_case(line.name, lower_name);
 }
 
 }  // namespace headgate::field

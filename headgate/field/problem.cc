@@ -1,5 +1,7 @@
 #include "headgate/field/problem.h"
 
+#include "headgate/base/hex.h"
+
 namespace headgate::field {
 namespace {
 
@@ -30,11 +32,8 @@ void put_json_string(Writer& out, std::string_view text) noexcept {
       out.put(c);
       continue;
     }
-    constexpr char digits[] = "0123456789abcdef";
-    const auto byte = static_cast<unsigned char>(c);
     out.put("\\u00");
-    out.put(digits[byte >> 4]);
-    out.put(digits[byte & 15]);
+    put_hex(out, c);
   }
   out.put('"');
 }

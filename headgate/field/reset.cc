@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
+#include "headgate/base/ascii.h"
 #include "headgate/base/instant.h"
 #include "headgate/field/date/go_duration.h"
 #include "headgate/field/date/http_date.h"
 #include "headgate/field/date/iso_date.h"
 #include "headgate/field/read/plain_number.h"
-#include "headgate/field/whitespace.h"
 
 namespace headgate::field {
 namespace {
@@ -30,7 +30,7 @@ Reset number(Nanos value, std::optional<std::int64_t> base) noexcept {
 }  // namespace
 
 Reset parse_reset(std::string_view value, std::optional<std::int64_t> base) noexcept {
-  value = without_outer_whitespace(value);
+  value = trimmed(value);
   if (const auto plain = parse_plain_number(value)) return number(plain->billionths, base);
   if (const auto span = parse_go_duration(value)) {
     return {ResetForm::duration, ceil_seconds(*span)};

@@ -3,23 +3,15 @@
 #include <algorithm>
 #include <utility>
 
+#include "headgate/base/ascii.h"
+
 namespace headgate::net {
 namespace {
 
 constexpr int digits_max = 18;  // fit 64 bits, whatever they are
 
-bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
-
 bool is_space(char c) noexcept {
   return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\v' || c == '\f' || c == '\0';
-}
-
-// The value of a hexadecimal digit, or -1.
-int hex_value(char c) noexcept {
-  if (is_digit(c)) return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
 }
 
 char unescaped(char c) noexcept {

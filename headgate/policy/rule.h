@@ -6,13 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "headgate/base/text_map.h"
 #include "headgate/policy/boulder/name.h"
 #include "headgate/policy/component.h"
 #include "headgate/policy/condition.h"
 #include "headgate/policy/cost.h"
 #include "headgate/policy/policy.h"
 #include "headgate/policy/policy_set.h"
-#include "headgate/policy/text_map.h"
 
 namespace headgate::policy {
 

@@ -5,12 +5,6 @@
 namespace headgate::policy {
 namespace {
 
-int hex_value(char c) noexcept {
-  if (is_digit(c)) return c - '0';
-  const char l = lower(c);
-  return l >= 'a' && l <= 'f' ? l - 'a' + 10 : -1;
-}
-
 // Whether a path is already as normalise() would leave it.
 bool is_normal(std::string_view path) noexcept {
   char last = '\0';

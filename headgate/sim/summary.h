@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "headgate/base/instant.h"
+#include "headgate/base/text_map.h"
 #include "headgate/policy/policy_set.h"
 #include "headgate/sim/busiest_window.h"
 
@@ -96,13 +97,7 @@ class Summary {
     std::unique_ptr<BusiestWindow> taken;  // null as long as nothing was measured
     std::unique_ptr<BusiestWindow> offered;
   };
-  struct Hash {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view text) const noexcept {
-      return std::hash<std::string_view>{}(text);
-    }
-  };
-  using Partitions = std::unordered_map<std::string, Partition, Hash, std::equal_to<>>;
+  using Partitions = TextMap<Partition>;
 
   [[nodiscard]] PartitionTotals totals(std::string_view key, const Partition& partition) const;
 

@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-#include "headgate/field/whitespace.h"
+#include "headgate/base/ascii.h"
 
 namespace headgate::field {
 namespace {
@@ -23,7 +23,7 @@ std::size_t take_digits(std::string_view& text, std::size_t digits_max, i128& nu
 
 std::optional<PlainNumber> parse_plain_number(std::string_view text) noexcept {
   constexpr std::size_t places_max = 9;
-  text = without_outer_whitespace(text);
+  text = trimmed(text);
   PlainNumber number;
   if (take_digits(text, 18, number.billionths) == 0) return {};
   std::size_t places = 0;

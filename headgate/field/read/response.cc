@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "headgate/base/ascii.h"
 #include "headgate/field/date/http_date.h"
 #include "headgate/field/ratelimit.h"
 #include "headgate/field/read/draft_07_reader.h"
@@ -13,13 +14,12 @@
 #include "headgate/field/read/policy_index.h"
 #include "headgate/field/read/suffixed_reader.h"
 #include "headgate/field/retry_after.h"
-#include "headgate/field/whitespace.h"
 
 namespace headgate::field {
 namespace {
 
 bool is_positive_age(std::string_view age) noexcept {
-  age = without_outer_whitespace(age);
+  age = trimmed(age);
   return age.find_first_not_of("0123456789") == std::string_view::npos &&
          age.find_first_not_of('0') != std::string_view::npos;
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "headgate/base/ascii.h"
 #include "headgate/field/ratelimit.h"
 #include "headgate/field/read/plain_number.h"
 #include "headgate/field/reset.h"
@@ -41,12 +42,6 @@ bool take(std::string_view& text, std::string_view lower_prefix) noexcept {
 
 // The lines of one suffix, by part.
 using SuffixLines = std::array<const HeaderLine*, parts.size()>;
-
-std::string lower_case(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(), to_lower);
-  return out;
-}
 
 class FamilyReader {
  public:
@@ -84,7 +79,7 @@ class FamilyReader {
 
   void ignore_line(const HeaderLine& line, const char* expected) {
     const auto index = static_cast<std::size_t>(&line - headers_.data());
-    ignored_.push_back({lower_case(line.name), expected, index, 0});
+    ignored_.push_back({lowered(line.name), expected, index, 0});
   }
 
   std::span<const HeaderLine> headers_;
@@ -106,9 +101,8 @@ std::optional<SuffixedName> suffixed_name(std::string_view name, std::string_vie
   for (const Part& part : parts) {
     std::string_view suffix = name;
     if (!take(suffix, part.word) || suffix.empty()) continue;
-    const bool letters = std::all_of(suffix.begin(), suffix.end(), [](char c) {
-      return (to_lower(c) >= 'a' && to_lower(c) <= 'z') || c == '_';
-    });
+    const bool letters =
+        std::all_of(suffix.begin(), suffix.end(), [](char c) { return is_letter(c) || c == '_'; });
     const bool reset_after =
         part.part == SuffixedName::Part::reset && is_named({suffix, {}}, "after");
     if (letters && !reset_after) return SuffixedName{part.part, suffix};
@@ -123,7 +117,7 @@ std::vector<Member> read_suffixed(std::span<const HeaderLine> headers, std::stri
   for (const HeaderLine& line : headers) {
     const auto name = suffixed_name(line.name, prefix);
     if (!name) continue;
-    std::string suffix = lower_case(name->suffix);
+    std::string suffix = lowered(name->suffix);
     const std::uint64_t window = window_of_suffix(suffix).value_or(0);
     SuffixLines& family = suffixes.try_emplace({window, std::move(suffix)}).first->second;
     const HeaderLine*& slot = family[static_cast<std::size_t>(name->part)];

@@ -174,10 +174,9 @@ std::string under_account(std::string_view id, Normal normal) {
 }
 
 bool is_label(std::string_view label) {
-  const auto is_letter = [](char c) { return is_digit(c) || (lower(c) >= 'a' && lower(c) <= 'z'); };
+  const auto may_stand = [](char c) { return c == '-' || is_digit(c) || is_letter(c); };
   return !label.empty() && label.size() <= label_max && label.front() != '-' &&
-         label.back() != '-' &&
-         std::all_of(label.begin(), label.end(), [&](char c) { return c == '-' || is_letter(c); });
+         label.back() != '-' && std::all_of(label.begin(), label.end(), may_stand);
 }
 
 }  // namespace

@@ -16,10 +16,10 @@
 #include <string_view>
 #include <vector>
 
+#include "headgate/base/text_map.h"
 #include "headgate/policy/envoy/limit.h"
 #include "headgate/policy/glob.h"
 #include "headgate/policy/policy_set.h"
-#include "headgate/policy/text_map.h"
 
 namespace headgate::policy {
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "headgate/base/hex.h"
 #include "headgate/policy/text.h"
 
 namespace headgate::policy {
@@ -62,16 +63,8 @@ std::string alternatives(std::span<const std::string_view> words) {
 
 std::string in_quotes(std::string_view text) {
   constexpr std::size_t shown_max = 60;
-  constexpr char hex[] = "0123456789abcdef";
   std::string out = "'";
-  for (const char c : text.substr(0, shown_max)) {
-    if (c >= 0x20 && c <= 0x7e) {
-      out += c;
-    } else {
-      const auto byte = static_cast<unsigned char>(c);
-      out += {'\\', 'x', hex[byte >> 4], hex[byte & 15]};
-    }
-  }
+  for (const char c : text.substr(0, shown_max)) append_printable(out, c);
   if (text.size() > shown_max) out += "...";
   out += '\'';
   return out;

@@ -2,17 +2,11 @@
 
 #include <cstdint>
 
+#include "headgate/base/ascii.h"
 #include "headgate/field/utf8.h"
-#include "headgate/policy/text.h"
 
 namespace headgate::server {
 namespace {
-
-int hex_value(char c) noexcept {
-  if (policy::is_digit(c)) return c - '0';
-  const char l = policy::lower(c);
-  return l >= 'a' && l <= 'f' ? l - 'a' + 10 : -1;
-}
 
 void append_utf8(std::string& out, unsigned code) {
   const auto put = [&out](unsigned byte) { out.push_back(static_cast<char>(byte)); };
@@ -167,7 +161,7 @@ std::optional<std::string_view> JsonReader::number() noexcept {
   std::size_t end = at_;
   const auto digits = [&] {
     const std::size_t begin = end;
-    while (end < text_.size() && policy::is_digit(text_[end])) ++end;
+    while (end < text_.size() && is_digit(text_[end])) ++end;
     return end - begin;
   };
   const auto skips = [&](std::string_view any) {

@@ -3,14 +3,12 @@
 #include <algorithm>
 #include <initializer_list>
 
+#include "headgate/base/ascii.h"
 #include "headgate/policy/client_address.h"
 #include "headgate/policy/target.h"
-#include "headgate/policy/text.h"
 
 namespace headgate::server {
 namespace {
-
-using policy::trimmed;
 
 std::string_view without_port(std::string_view host) noexcept {
   const std::size_t colon = host.rfind(':');
@@ -18,11 +16,6 @@ std::string_view without_port(std::string_view host) noexcept {
     return host;
   }
   return host.substr(0, colon);
-}
-
-bool same_host(std::string_view a, std::string_view b) noexcept {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](char x, char y) { return policy::lower(x) == policy::lower(y); });
 }
 
 // An absolute URI's authority and the rest of it; of another one, all is the rest.
@@ -85,7 +78,7 @@ std::optional<std::string> OriginalRequest::read_names(std::string& buffer) {
   if (method.value()) method_ = *method.value();
 
   Fact uri;
-  Fact host(same_host);
+  Fact host(equal_ignoring_case);
   each({"x-forwarded-uri", "x-original-uri", "x-original-url"}, [&](auto value) {
     const Uri parts = split(value);
     uri.say(parts.rest.empty() ? "/" : parts.rest);

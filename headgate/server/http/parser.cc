@@ -4,6 +4,8 @@
 #include <boost/beast/http/error.hpp>
 #include <functional>
 
+#include "headgate/base/ascii.h"
+
 namespace headgate::server {
 namespace {
 
@@ -71,7 +73,7 @@ HttpParser::State HttpParser::end_head() {
     return fail(400, "expected exactly one Host field");
   }
   if (expects_) {
-    if (!same_name(*request_.first("expect"), "100-continue")) {
+    if (!equal_ignoring_case(*request_.first("expect"), "100-continue")) {
       return fail(417, "the only expectation that is met here is 100-continue");
     }
     awaits_continue_ = !request_.is_http_1_0();

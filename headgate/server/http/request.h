@@ -8,19 +8,10 @@
 #include <string>
 #include <string_view>
 
+#include "headgate/base/ascii.h"
 #include "headgate/policy/request.h"
-#include "headgate/policy/text.h"
 
 namespace headgate::server {
-
-// Whether two texts are the same but for the case of ASCII letters; `lower` has none in upper case.
-[[nodiscard]] constexpr bool same_name(std::string_view text, std::string_view lower) noexcept {
-  if (text.size() != lower.size()) return false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (policy::lower(text[i]) != lower[i]) return false;
-  }
-  return true;
-}
 
 // Filled by HttpParser. Keeps places instead of views, so that the buffer may move.
 class HttpRequest final : public policy::Headers {
@@ -41,7 +32,7 @@ class HttpRequest final : public policy::Headers {
   [[nodiscard]] std::optional<std::string_view> line(std::string_view name,
                                                      std::size_t nth) const noexcept override {
     for (std::size_t i = 0; i < count_; ++i) {
-      if (!same_name(at(fields_[i].name), name)) continue;
+      if (!equal_ignoring_case(at(fields_[i].name), name)) continue;
       if (nth-- == 0) return at(fields_[i].value);
     }
     return std::nullopt;

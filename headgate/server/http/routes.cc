@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "headgate/base/ascii.h"
 #include "headgate/field/problem.h"
 #include "headgate/policy/file/spelling.h"
 #include "headgate/server/content.h"
@@ -87,8 +88,8 @@ bool shows_token(const HttpRequest& request, std::string_view token) noexcept {
   constexpr std::string_view scheme = "bearer ";
   if (const auto own = request.first("x-headgate-token")) return same_secret(*own, token);
   const std::string_view given = request.first("authorization").value_or("");
-  return same_name(given.substr(0, scheme.size()), scheme) &&
-         same_secret(policy::trimmed(given.substr(scheme.size())), token);
+  return equal_ignoring_case(given.substr(0, scheme.size()), scheme) &&
+         same_secret(trimmed(given.substr(scheme.size())), token);
 }
 
 void refuse_path(Exchange& exchange) {

@@ -58,7 +58,4 @@ struct RespCommand {
 // Answers COMMAND [COUNT | INFO [name ...] | DOCS [name ...] | LIST]; `call` begins with COMMAND.
 void answer_command(std::span<const std::string_view> call, net::RespWriter& out);
 
-// Whether two texts differ at most in the case of ASCII letters.
-[[nodiscard]] bool same_word(std::string_view a, std::string_view b) noexcept;
-
 }  // namespace headgate::server

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "headgate/base/ascii.h"
 #include "headgate/server/resp/command.h"
 
 namespace headgate::server {
@@ -26,8 +27,9 @@ class Info {
   // Whether this section was asked for; then its lines follow.
   bool section(std::string_view name, Asked how = Asked::by_default) {
     const auto means_it = [&](std::string_view asked) {
-      return same_word(asked, name) || same_word(asked, "all") || same_word(asked, "everything") ||
-             (same_word(asked, "default") && how == Asked::by_default);
+      return equal_ignoring_case(asked, name) || equal_ignoring_case(asked, "all") ||
+             equal_ignoring_case(asked, "everything") ||
+             (equal_ignoring_case(asked, "default") && how == Asked::by_default);
     };
     const bool wanted = sections_.empty()
                             ? how == Asked::by_default
@@ -81,12 +83,12 @@ void answer_info(Words call, RespDoorContext& door, net::RespWriter& out) {
 }
 
 void answer_config(Words call, net::RespWriter& out) {
-  if (!same_word(call[1], "get") || call.size() < 3) {
+  if (!equal_ignoring_case(call[1], "get") || call.size() < 3) {
     return out.error("ERR headgate is configured by its policy file; expected CONFIG GET name");
   }
   const auto asked = [&](const auto& setting) {
     return std::any_of(call.begin() + 2, call.end(), [&](std::string_view name) {
-      return name == "*" || same_word(name, setting.first);
+      return name == "*" || equal_ignoring_case(name, setting.first);
     });
   };
   out.map(static_cast<std::size_t>(std::count_if(settings.begin(), settings.end(), asked)));

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <optional>
 
+#include "headgate/base/ascii.h"
 #include "headgate/server/resp/decide.h"
 #include "headgate/server/resp/info.h"
 #include "headgate/server/same_secret.h"
@@ -26,7 +27,7 @@ std::string quoted(std::string_view text) {
 
 // A web page or server that was pointed here speaks HTTP, and its words may be somebody else's.
 bool is_http(std::string_view name) noexcept {
-  return same_word(name, "post") || same_word(name, "host:");
+  return equal_ignoring_case(name, "post") || equal_ignoring_case(name, "host:");
 }
 
 }  // namespace
@@ -142,10 +143,10 @@ void RespSession::hello(Words call, net::RespWriter& out) {
   std::optional<std::string_view> name;
   for (std::size_t i = 2; i < call.size();) {
     const std::size_t left = call.size() - i - 1;
-    if (same_word(call[i], "auth") && left >= 2) {
+    if (equal_ignoring_case(call[i], "auth") && left >= 2) {
       if (!shows_token(call[i + 1], call[i + 2], out)) return;
       i += 3;
-    } else if (same_word(call[i], "setname") && left >= 1) {
+    } else if (equal_ignoring_case(call[i], "setname") && left >= 1) {
       name = call[i + 1];
       i += 2;
     } else {
@@ -215,7 +216,7 @@ bool RespSession::take_name(std::string_view name, net::RespWriter& out) {
 
 void RespSession::client(Words call, net::RespWriter& out) {
   const auto asks = [&](std::string_view subcommand, std::size_t words) {
-    return same_word(call[1], subcommand) && call.size() == words;
+    return equal_ignoring_case(call[1], subcommand) && call.size() == words;
   };
   if (asks("id", 2)) return out.integer(static_cast<std::int64_t>(id_));
   if (asks("getname", 2)) return name_.empty() ? out.null() : out.bulk(name_);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "headgate/base/hex.h"
 #include "headgate/field/sf/write.h"
 
 namespace headgate::server {
@@ -36,32 +37,15 @@ std::string_view bytes(const Hash128& hash) noexcept {
   return {reinterpret_cast<const char*>(&hash), sizeof hash};
 }
 
-void append_hex(std::string_view bytes, std::string& out) {
-  constexpr std::string_view digits = "0123456789abcdef";
-  for (const char c : bytes) {
-    const auto byte = static_cast<unsigned char>(c);
-    out.append(1, digits[byte >> 4]).append(1, digits[byte & 15]);
-  }
-}
-
-void append_printable(std::string_view key, std::string& out) {
+void append_key(std::string_view key, std::string& out) {
   for (const char& c : key) {
     if (c == '\\') {
       out += "\\\\";
-    } else if (c >= 0x20 && c <= 0x7e) {
-      out += c;
     } else {
-      append_hex({&c, 1}, out += "\\x");
+      append_printable(out, c);
     }
   }
 }
-
-// A std::string that sf::write_bytes() can write to.
-struct Appender {
-  std::string& out;
-  void put(char c) { out += c; }
-  void put(std::string_view text) { out += text; }
-};
 
 }  // namespace
 
@@ -96,10 +80,10 @@ PartitionLabel read_label(std::string_view label) {
     field::sf::write_bytes(appender, opaque);
     return read;
   }
-  append_printable(label, read.key);
+  append_key(label, read.key);
   if (form == cut) {
     read.key += "...#";
-    append_hex(opaque.substr(0, 4), read.key);
+    append_hex(read.key, opaque.substr(0, 4));
   }
   return read;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "headgate/base/ascii.h"
 #include "headgate/policy/text.h"
 #include "headgate/sim/log/clf_reader.h"
 #include "headgate/sim/log/json_scanner.h"
@@ -72,7 +73,7 @@ FieldNames::FieldNames() {
 
 Result<void, std::string> FieldNames::set(std::string_view assignment) {
   const std::size_t equals = assignment.find('=');
-  std::string what = policy::lowered(assignment.substr(0, equals));
+  std::string what = lowered(assignment.substr(0, equals));
   const bool is_header = (what.starts_with("header:") || what.starts_with("response-header:")) &&
                          policy::is_token(what.substr(what.find(':') + 1));
   if (equals == assignment.npos || equals + 1 == assignment.size() ||

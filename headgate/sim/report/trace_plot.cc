@@ -2,15 +2,15 @@
 
 #include <algorithm>
 #include <array>
-#include <ctime>
 #include <utility>
 
+#include "headgate/sim/report/figures.h"
 #include "headgate/sim/simulator.h"
 
 namespace headgate::sim {
 namespace {
 
-constexpr int samples = 640;          // at what is left, from end to end: about one a pixel
+constexpr int samples = 640;        // at what is left, from end to end: about one a pixel
 constexpr int stacks_across = 76;   // of requests, side by side
 constexpr double overhang = 0.015;  // of the axis, before the first line and behind the last
 constexpr double plot_height = 150;
@@ -27,19 +27,6 @@ TimeUnit unit_for(double span) {
     if (span >= 3 * unit.seconds) return unit;
   }
   return span >= 0.003 || span == 0 ? TimeUnit{"s", 1} : TimeUnit{"ms", 0.001};
-}
-
-// "2026-01-01 12:00:00 UTC", or in other words where no such date can be written.
-std::string date_text(Nanos ns) {
-  const Nanos seconds = floor_div(ns, nanos_per_second);
-  const auto time = static_cast<std::time_t>(seconds);
-  std::tm parts{};
-  std::array<char, 40> text{};
-  if (time != seconds || gmtime_r(&time, &parts) == nullptr || parts.tm_year > 9999 - 1900 ||
-      std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S UTC", &parts) == 0) {
-    return "the first line's second";
-  }
-  return text.data();
 }
 
 // What one request asked of one key.
@@ -226,8 +213,9 @@ class TracePlot {
     Plot plot;
     plot.title = track.title;
     plot.height = plot_height;
-    plot.x = {"time [" + std::string(unit_.name) + "] since " + date_text(zero_), from_, to_,
-              round_ticks(from_, to_, 10)};
+    plot.x = {"time [" + std::string(unit_.name) + "] since " +
+                  date_text(Instant{zero_}, "the first line's second"),
+              from_, to_, round_ticks(from_, to_, 10)};
     plot.y.title = track.unit;
     plot.y.to = 1.08 * std::max({track.quota, stacks.highest(), 1.0});
     plot.y.ticks = round_ticks(0, plot.y.to, 5);

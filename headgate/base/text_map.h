@@ -1,4 +1,4 @@
-// A map from texts that can be asked with a view.
+// A map from texts that is searched with a view, without making a string of it.
 #pragma once
 
 #include <functional>
@@ -6,9 +6,8 @@
 #include <string_view>
 #include <unordered_map>
 
-namespace headgate::policy {
+namespace headgate {
 
-// Lets a map of strings be asked with a view, without making a string of it.
 struct TextHash {
   using is_transparent = void;
   std::size_t operator()(std::string_view text) const noexcept {
@@ -19,4 +18,4 @@ struct TextHash {
 template <class T>
 using TextMap = std::unordered_map<std::string, T, TextHash, std::equal_to<>>;
 
-}  // namespace headgate::policy
+}  // namespace headgate
