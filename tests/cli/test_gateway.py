@@ -11,8 +11,9 @@ import tempfile
 
 import pytest
 
-from conftest import HEADGATE
-from servers import PATIENCE, Gateway, Lines, Upstream, runs
+from support.environment import HEADGATE, PATIENCE
+from support.gateway import Echo, Gateway
+from support.processes import runs
 
 WIDE = 'version: 1\npolicies: [{name: wide, quota: 1000, window: 1h}]\n'
 NARROW = 'version: 1\npolicies: [{name: narrow, quota: 2, window: 1h}]\n'
@@ -30,7 +31,7 @@ def directory():
 
 @pytest.fixture
 def upstream():
-    server = Upstream()
+    server = Echo()
     yield server
     server.close()
 

@@ -8,8 +8,8 @@ import subprocess
 
 import pytest
 
-from conftest import HEADGATE, ROOT
-from servers import PATIENCE, Lines, children, runs
+from support.environment import HEADGATE, PATIENCE, ROOT
+from support.processes import Lines, children, runs
 
 RUN = ROOT / 'examples' / 'quickstart' / 'run'
 

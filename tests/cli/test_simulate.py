@@ -1,4 +1,4 @@
-"""headgate simulate: files, formats and summaries. What it decides is test_vectors.py's business."""
+"""headgate simulate: files, formats and summaries. test_replay.py checks what it decides."""
 import json
 
 import pytest

@@ -11,7 +11,7 @@ import subprocess
 
 import pytest
 import recount
-from conftest import HEADGATE, ROOT
+from support.environment import HEADGATE, ROOT
 
 SMALL = ROOT / 'tests/cli/logs/small.log'
 REAL = ROOT.parent / 'shared/data/apache_access.log'

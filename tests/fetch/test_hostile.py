@@ -6,7 +6,7 @@ import itertools
 import json
 
 import pytest
-from raw import RawServer, response
+from support.raw_server import RawServer, response
 
 HUGE = '999999999999999'
 
@@ -82,7 +82,7 @@ def test_what_makes_no_sense_is_no_reason_to_wait(fetch, fields):
 def test_a_denial_without_fields_backs_off(fetch, status):
     with RawServer(lambda *_: response(status)) as server:
         got = fetch('--retry', 10, '--max-wait', '1500ms', server.url)
-        assert len(server.asked) == 2  # at once and a second later; then two would be too long
+        assert len(server.paths) == 2  # at once and a second later; then two would be too long
     assert got.code == 1 and 'without saying how long' in got.err.decode(), got
     assert 0.9 <= got.waiting < 4
 
@@ -91,13 +91,13 @@ def test_a_denial_with_units_left_is_a_denial(fetch):
     fields = [('RateLimit', '"p";r=100;t=1')]
     with RawServer(lambda *_: response(429, fields)) as server:
         got = fetch('--retry', 10, '--max-wait', '1500ms', server.url)
-        assert len(server.asked) == 2, got
+        assert len(server.paths) == 2, got
 
 
 def test_a_server_that_denies_whoever_obeys_is_asked_ever_more_rarely(fetch):
     with RawServer(lambda *_: response(429, [('Retry-After', '0')])) as server:
         got = fetch('--retry', 100, '--max-wait', '1500ms', server.url)
-        assert len(server.asked) <= 4, got
+        assert len(server.paths) <= 4, got
     assert got.code == 1
 
 

@@ -3,8 +3,8 @@ import os
 import pathlib
 
 import pytest
-from conftest import HEADGATE
-from real_servers import ALGORITHMS, EXPRESS_FORMS, Servers
+from support.environment import HEADGATE
+from support.real_servers import ALGORITHMS, EXPRESS_FORMS, Servers
 
 QUOTA, WINDOW = 20, 1
 COUNT = 45  # more than fit at once

@@ -1,12 +1,9 @@
 """headgate fetch over TLS: HTTP/2 where the server offers it, and certificates that are checked."""
-import pathlib
-import sys
-
 import pytest
 from certificates import Authority
 
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / 'nginx'))
-from harness import Nginx, free_port  # noqa: E402
+from support.nginx import Nginx
+from support.processes import free_port
 
 POLICIES = '''
 version: 1

@@ -1,6 +1,7 @@
 import pytest
 
-import harness
+from support.nginx import Nginx
+from support.raw_server import Upstream
 
 
 @pytest.fixture
@@ -11,7 +12,7 @@ def nginx(tmp_path):
     def start(policies, *args, run=True, **kwargs):
         directory = tmp_path / f'nginx{len(started)}'
         directory.mkdir()
-        server = harness.Nginx(directory, policies, *args, **kwargs)
+        server = Nginx(directory, policies, *args, **kwargs)
         started.append(server)
         return server.start() if run else server
 
@@ -29,7 +30,7 @@ def upstream():
     started = []
 
     def start(*args):
-        started.append(harness.Upstream(*args))
+        started.append(Upstream(*args))
         return started[-1]
 
     yield start

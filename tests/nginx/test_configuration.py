@@ -1,6 +1,6 @@
 """What nginx -t says."""
 import pytest
-from policies import FIVE, ONE, policies, policy
+from support.policies import FIVE, ONE, policies, policy
 
 
 def test_faults_of_the_policy_file_have_their_place(nginx):
@@ -40,9 +40,9 @@ def test_testing_does_not_disturb_the_running_table(nginx):
     server = nginx(FIVE, gate='headgate_config headgate.yaml; headgate on; '
                               'headgate_memory 1m table;',
                    server='location / { return 200; }')
-    assert server.ask().r == 4
+    assert server.request().r == 4
     assert server.test()[0]
-    assert server.ask().r == 3
+    assert server.request().r == 3
 
 
 def test_a_foreign_file_is_refused_and_left_alone(nginx):

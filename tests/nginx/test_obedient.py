@@ -11,9 +11,10 @@ import re
 import threading
 import time
 
-import harness
+from support.environment import PATIENCE
+from support.http_client import Connection
 import pytest
-from policies import policies, policy
+from support.policies import policies, policy
 
 # Quota and window [s]. A paced client loses what t is rounded up by; under the linear law, 40 units
 # are worth 2 s here, so that it loses nothing.
@@ -54,12 +55,12 @@ class Client:
         return planned + t / r if self.manners == 'paced' else planned
 
     def live(self):
-        with harness.Connection(self.port) as connection:
+        with Connection(self.port) as connection:
             begin = planned = time.monotonic()
             counted, units = None, 0
             while counted is None or planned < counted + WINDOWS * self.window:
                 time.sleep(max(0, planned - time.monotonic()))
-                response = connection.ask(f'/{self.law}/{self.manners}?name={self.name}')
+                response = connection.request(f'/{self.law}/{self.manners}?name={self.name}')
                 if response.status != 204:
                     self.denied.append(response)
                     return self
@@ -104,19 +105,19 @@ def test_obedient_clients_of_slots_are_never_denied(nginx, upstream):
 
     def answer(method, path, *_):
         if path == '/together':
-            crowd.wait(harness.PATIENCE)  # all of them are under way at the same time
+            crowd.wait(PATIENCE)  # all of them are under way at the same time
         return 200, [], b''
 
     origin = upstream(answer)
     server = nginx(policies(f'  - {{name: slots, quota: {quota}, algorithm: concurrency}}'),
                    server=f'location / {{ proxy_pass http://127.0.0.1:{origin.port}; }}')
-    with harness.Connection(server.port) as first, \
+    with Connection(server.port) as first, \
             concurrent.futures.ThreadPoolExecutor(quota) as pool:
-        others = [harness.Connection(server.port) for _ in range(quota - 1)]
+        others = [Connection(server.port) for _ in range(quota - 1)]
         for _ in range(rounds):
-            alone = first.ask('/alone')
+            alone = first.request('/alone')
             assert (alone.status, fields(alone)) == (200, (quota - 1, None))
-            together = list(pool.map(lambda other: other.ask('/together'), others))
+            together = list(pool.map(lambda other: other.request('/together'), others))
             assert [response.status for response in together] == [200] * (quota - 1)
             # The one before has ended, and its slot is free again, before these came.
             assert min(fields(response)[0] for response in together) == 1

@@ -10,7 +10,7 @@ import threading
 
 import pytest
 
-from peers import Connection
+from support.http_client import Connection
 
 GET = b'GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n'
 
@@ -41,7 +41,7 @@ def closed(connection):
 def test_a_connection_is_kept(server):
     with Connection(server.port) as connection:
         for _ in range(3):
-            response = connection.ask('/healthz')
+            response = connection.request('/healthz')
             assert (response.status, response.body) == (200, b'ok\n')
             assert response.one('Connection') is None
             assert response.one('Date').endswith(' GMT')
@@ -85,9 +85,9 @@ def test_a_request_may_come_in_pieces(server):
 
 def test_head_is_get_without_a_body(server):
     with Connection(server.port) as connection:
-        response = connection.ask('/healthz', method='HEAD')
+        response = connection.request('/healthz', method='HEAD')
         assert (response.status, response.one('Content-Length')) == (200, '3')
-        assert connection.ask('/healthz').body == b'ok\n'
+        assert connection.request('/healthz').body == b'ok\n'
 
 
 def test_the_oldest_version(server):
@@ -102,7 +102,7 @@ def test_the_oldest_version(server):
 
 def test_a_client_may_close(server):
     with Connection(server.port) as connection:
-        response = connection.ask('/healthz', headers=[('Connection', 'close')])
+        response = connection.request('/healthz', headers=[('Connection', 'close')])
         assert response.one('Connection') == 'close'
         assert closed(connection)
 
@@ -155,10 +155,10 @@ def test_what_is_not_there(server, path, method, status, allow):
     if path == '/':
         path = '/nothing'
     with Connection(server.port) as connection:
-        response = connection.ask(path, method=method)
+        response = connection.request(path, method=method)
         problem(response, status)
         assert response.one('Allow') == allow
-        assert connection.ask('/healthz').status == 200
+        assert connection.request('/healthz').status == 200
 
 
 @pytest.mark.parametrize('raw, status', [
@@ -190,7 +190,7 @@ def test_what_is_refused_is_told_and_ends_the_connection(server, raw, status):
         assert response.one('Connection') == 'close'
         assert closed(connection)
     with Connection(server.port) as connection:
-        assert connection.ask('/healthz').status == 200  # nobody else is affected
+        assert connection.request('/healthz').status == 200  # nobody else is affected
 
 
 def test_an_answer_arrives_though_its_request_goes_on(server):
@@ -206,9 +206,9 @@ def test_an_answer_arrives_though_its_request_goes_on(server):
 def test_the_largest_body(server):
     checks = json.dumps({'checks': [{'policy': 'burst', 'key': 'x'}]}).encode()
     with Connection(server.port) as connection:
-        response = connection.ask('/v1/decide', 'POST', body=checks + b' ' * (65536 - len(checks)))
+        response = connection.request('/v1/decide', 'POST', body=checks + b' ' * (65536 - len(checks)))
         assert response.status == 200
-        problem(connection.ask('/v1/decide', 'POST', body=checks + b' ' * 65536), 413)
+        problem(connection.request('/v1/decide', 'POST', body=checks + b' ' * 65536), 413)
 
 
 def test_a_token(serve, tmp_path):
@@ -216,20 +216,20 @@ def test_a_token(serve, tmp_path):
     (tmp_path / 'token').write_text(token + '\n')
     server = serve(arguments=('--token-file', tmp_path / 'token'))
     with Connection(server.port) as connection:
-        assert connection.ask('/healthz').status == 200
+        assert connection.request('/healthz').status == 200
         for headers in ([], [('Authorization', 'Bearer wrong')], [('Authorization', token)],
                         [('Authorization', f'Basic {token}')], [('X-Headgate-Token', token + 'x')],
                         # The field of its own counts alone.
                         [('X-Headgate-Token', 'x'), ('Authorization', f'Bearer {token}')]):
             for path in ('/auth', '/v1/policies', '/nothing'):
-                response = connection.ask(path, headers=headers)
+                response = connection.request(path, headers=headers)
                 problem(response, 401)
                 assert response.one('WWW-Authenticate') == 'Bearer realm="headgate"'
         for headers in ([('Authorization', f'Bearer {token}')],
                         [('Authorization', f'bearer  {token}')],
                         [('X-Headgate-Token', token)]):
-            assert connection.ask('/auth', headers=headers).status == 200
-        response = connection.ask('/v1/decide', 'POST', body=b'{}')
+            assert connection.request('/auth', headers=headers).status == 200
+        response = connection.request('/v1/decide', 'POST', body=b'{}')
         problem(response, 401)
         assert closed(connection)
 
@@ -241,18 +241,18 @@ def test_a_unix_socket(serve, tmp_path):
     client.settimeout(30)
     client.connect(str(path))
     with Connection(client) as connection:
-        assert connection.ask('/healthz').status == 200
-        response = connection.ask('/auth', headers=[('X-Forwarded-For', '192.0.2.1')])
+        assert connection.request('/healthz').status == 200
+        response = connection.request('/auth', headers=[('X-Forwarded-For', '192.0.2.1')])
         assert response.r == 99
-        assert connection.ask('/auth', headers=[('X-Forwarded-For', '192.0.2.2')]).r == 99
-        assert connection.ask('/auth', headers=[('X-Forwarded-For', '192.0.2.1')]).r == 98
+        assert connection.request('/auth', headers=[('X-Forwarded-For', '192.0.2.2')]).r == 99
+        assert connection.request('/auth', headers=[('X-Forwarded-For', '192.0.2.1')]).r == 98
 
 
 def test_a_stop_finishes_what_has_begun(server):
     body = b'{"checks":[{"policy":"burst"}]}'
     with Connection(server.port) as idle, Connection(server.port) as busy:
-        assert idle.ask('/healthz').status == 200
-        assert busy.ask('/healthz').status == 200
+        assert idle.request('/healthz').status == 200
+        assert busy.request('/healthz').status == 200
         busy.send(b'POST /v1/decide HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\n'
                   b'Content-Length: %d\r\n\r\n' % len(body))
         assert busy.line() == b'HTTP/1.1 100 Continue'
@@ -277,7 +277,7 @@ policies:
      overrides: [{ids: ["192.0.2.1"], quota: 7}]}
 ''')
     with Connection(server.port) as connection:
-        said = json.loads(connection.ask('/v1/policies').body)
+        said = json.loads(connection.request('/v1/policies').body)
         assert said['number'] == 1
         burst, quoted, some = said['policies']
         assert burst == {
@@ -287,7 +287,7 @@ policies:
         assert (quoted['name'], quoted['quota'], quoted['window_ns']) == ('a "quoted" one', 2, None)
         assert (some['quota'], some['mode'], some['overrides']) == (5, 'shadow', 1)
         server.reload('version: 1\npolicies: [{name: new, quota: 1, window: 1s}]')
-        said = json.loads(connection.ask('/v1/policies').body)
+        said = json.loads(connection.request('/v1/policies').body)
         assert (said['number'], [p['name'] for p in said['policies']]) == (2, ['new'])
 
 
@@ -309,15 +309,15 @@ def test_connections_that_wait_cost_little(serve):
         with contextlib.ExitStack() as stack:
             connections = [stack.enter_context(Connection(server.port)) for _ in range(100)]
             for connection in connections:
-                assert connection.ask('/healthz').status == 200
+                assert connection.request('/healthz').status == 200
             before = resident(server.process.pid)
             more = [stack.enter_context(Connection(server.port)) for _ in range(count)]
             for connection in more:
-                assert connection.ask('/healthz').status == 200
+                assert connection.request('/healthz').status == 200
             assert (resident(server.process.pid) - before) / count < 2048
             for connection in more:
                 connection.send(b'GET /healthz HTTP/1.1\r\n')  # half-open
-            assert connections[0].ask('/healthz').status == 200
+            assert connections[0].request('/healthz').status == 200
             assert (resident(server.process.pid) - before) / count < 8192
             for connection in more:
                 connection.send(b'Host: h\r\n\r\n')

@@ -6,8 +6,8 @@ import subprocess
 
 import pytest
 
-from conftest import HEADGATE, PATIENCE
-from peers import Connection
+from support.environment import HEADGATE, PATIENCE
+from support.http_client import Connection
 
 GET = b'GET /metrics HTTP/1.1\r\nHost: h\r\n\r\n'
 DOORS = {'http': '127.0.0.1:0', 'resp': '127.0.0.1:0', 'grpc': '127.0.0.1:0'}

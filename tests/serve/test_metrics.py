@@ -1,5 +1,4 @@
 """What /metrics says, read by Prometheus' own library, and /v1/top."""
-import http.client
 import json
 import re
 import socket
@@ -7,7 +6,8 @@ import socket
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from conftest import PATIENCE
+from support.environment import PATIENCE
+from support.http_client import request
 
 # Quotes and backslashes in a name are the hardest that a label can hold.
 NAME = 'a "b" \\c {d="e"} 1'
@@ -22,21 +22,10 @@ policies:
 DOORS = {'http': '127.0.0.1:0', 'resp': '127.0.0.1:0'}
 
 
-def ask(server, method, path, body=None):
-    connection = http.client.HTTPConnection('127.0.0.1', server.port, timeout=PATIENCE)
-    try:
-        connection.request(method, path, body)
-        response = connection.getresponse()
-        response.text = response.read().decode()
-        return response
-    finally:
-        connection.close()
-
-
 def decide(server, policy, key='a', times=1, op='spend'):
     for _ in range(times):
         body = json.dumps({'checks': [{'policy': policy, 'key': key}], 'op': op})
-        assert ask(server, 'POST', '/v1/decide', body).status == 200
+        assert request(server.port, '/v1/decide', 'POST', body).status == 200
 
 
 def redis(server, *commands):
@@ -49,7 +38,7 @@ def redis(server, *commands):
 
 def metrics(server):
     """All samples: {(name, frozenset of labels): value}; each is there once."""
-    response = ask(server, 'GET', '/metrics')
+    response = request(server.port, '/metrics')
     assert response.status == 200
     assert response.getheader('Content-Type') == 'text/plain; version=0.0.4; charset=utf-8'
     samples = {}
@@ -74,7 +63,7 @@ def decisions(samples, policy):
 
 def test_every_line_is_well_formed(serve):
     server = serve(POLICIES, doors=DOORS)
-    text = ask(server, 'GET', '/metrics').text
+    text = request(server.port, '/metrics').text
     assert text.endswith('\n')
     label = r'[a-z_]+="(?:[^"\\\n]|\\[\\"n])*"'
     sample = re.compile(rf'[a-z_]+(?:\{{{label}(?:,{label})*\}})? (?:[0-9]+(?:\.[0-9]+)?)')
@@ -160,11 +149,11 @@ def test_keys_are_no_labels(serve):
     for i in range(50):
         decide(server, 'burst', f'key-{i}')
     assert len(metrics(server)) == before
-    assert 'key-' not in ask(server, 'GET', '/metrics').text
+    assert 'key-' not in request(server.port, '/metrics').text
 
 
 def top(server, query=''):
-    response = ask(server, 'GET', '/v1/top' + query)
+    response = request(server.port, '/v1/top' + query)
     assert (response.status, response.getheader('Content-Type')) == (200, 'application/json')
     return json.loads(response.text)
 
@@ -202,6 +191,6 @@ def test_top_hides_keys_unless_told_otherwise(serve):
 @pytest.mark.parametrize('query', ['n=0', 'n=101', 'n=', 'n=-1', 'n=1x', 'm=1', 'n=1&n=2'])
 def test_top_refuses_other_lengths(serve, query):
     server = serve(POLICIES)
-    response = ask(server, 'GET', f'/v1/top?{query}')
+    response = request(server.port, f'/v1/top?{query}')
     assert (response.status, response.getheader('Content-Type')) == (400, 'application/problem+json')
     assert json.loads(response.text)['detail'] == 'expected the query n=N, with N from 1 to 100'

@@ -15,7 +15,7 @@ import threading
 
 import pytest
 
-from conftest import HEADGATE, PATIENCE
+from support.environment import HEADGATE, PATIENCE
 
 POLICIES = '''
 version: 1

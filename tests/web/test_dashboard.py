@@ -1,7 +1,7 @@
 """What people see at the address of the HTTP door."""
 import re
 
-from conftest import request
+from support.http_client import request
 
 HOSTILE = '<img src=x onerror=alert(1)>'
 HOSTILE_KEY = '<script>document.title = "broken"</script>'
@@ -27,7 +27,7 @@ def shown(browser, selector):
 
 def test_it_shows_what_happens(serve, load, browser):
     server = serve(POLICIES)
-    asking = load(server.port, CHECKS)
+    running = load(server.port, CHECKS)
     browser.open(server.port)
     browser.until_live()
 
@@ -56,7 +56,7 @@ def test_it_shows_what_happens(serve, load, browser):
     assert str(server.policy_file) in browser.text('#footer')
 
     # A reload is followed.
-    asking.end()
+    running.end()
     server.reload('version: 1\npolicies: [{name: other, quota: 1, window: 1s}]')
     browser.until('document.querySelector("#policies tbody th").innerText === "other"')
     assert 'read 2 times' in browser.text('#footer')
@@ -64,7 +64,7 @@ def test_it_shows_what_happens(serve, load, browser):
 
 def test_it_goes_on_while_it_is_looked_at(serve, load, browser):
     server = serve(POLICIES)
-    asking = load(server.port, [('burst', 'a')])
+    running = load(server.port, [('burst', 'a')])
     browser.open(server.port)
     browser.until_live()
 
@@ -75,7 +75,7 @@ def test_it_goes_on_while_it_is_looked_at(serve, load, browser):
     drawn = browser.js(path)
     browser.until(f'({path}) !== arguments[0]', drawn)
 
-    asking.end()
+    running.end()
     browser.until('document.querySelector("#decisions").innerText === "0"')
 
 

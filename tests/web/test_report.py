@@ -1,12 +1,11 @@
 """The page of `headgate simulate --report`, in a real browser."""
-import os
-import pathlib
 import subprocess
 
 import pytest
 
-HEADGATE = os.environ['HEADGATE']
-LOG = pathlib.Path(__file__).resolve().parents[1] / 'cli/logs/small.log'
+from support.environment import HEADGATE, ROOT
+
+LOG = ROOT / 'tests/cli/logs/small.log'
 POLICIES = """version: 1
 policies:
   - {name: "<b>burst&amp;", quota: 2, window: 1m}
