@@ -11,17 +11,23 @@ import subprocess
 
 import pytest
 import recount
+from support.access_log import large
 from support.environment import HEADGATE, ROOT
 
 SMALL = ROOT / 'tests/cli/logs/small.log'
-REAL = ROOT.parent / 'shared/data/apache_access.log'
 KEYS = ['requests', 'skipped', 'span_s', 'policies', 'admitted', 'denied']
 
 
-def logs():
-    yield pytest.param(SMALL, id='small')
-    yield pytest.param(REAL, id='real', marks=pytest.mark.skipif(
-        not REAL.exists(), reason='the real access log is not beside this repository'))
+@pytest.fixture(scope='session')
+def large_log(tmp_path_factory):
+    path = tmp_path_factory.mktemp('logs') / 'large.log'
+    path.write_text(large())
+    return path
+
+
+@pytest.fixture(params=['small', 'large'])
+def log(request):
+    return SMALL if request.param == 'small' else request.getfixturevalue('large_log')
 
 
 @pytest.fixture
@@ -38,7 +44,6 @@ def counts(result):
     return json.loads(result.stdout)
 
 
-@pytest.mark.parametrize('log', logs())
 @pytest.mark.parametrize('algorithm', recount.ALGORITHMS)
 @pytest.mark.parametrize('q, w', [(1, 1), (5, 60), (20, 60), (50, 3600)])
 def test_the_counts_are_those_of_a_plain_computation(simulate, log, algorithm, q, w):
