@@ -145,13 +145,13 @@ def test_how_long_to_wait(headers, last):
     assert explain(headers, '--now', NOW).stdout.splitlines()[-1] == last
 
 
-def test_a_denial_that_says_nothing():
+def test_a_denial_without_fields():
     assert explain('HTTP/1.1 429 Too Many Requests\n').stdout.splitlines()[-1] == (
         'Wait, but nothing says how long: this is a 429 without Retry-After, and no limit on requests '
         'is used up.')
 
 
-def test_bytes_cannot_steer_the_terminal():
+def test_bytes_cannot_control_the_terminal():
     out = explain('HTTP/1.1 200 \x1b[2J\nRateLimit: "\x1b]0;x\x07";r=1\nX-RateLimit-X: \x9b\n').stdout
     assert out.isascii() and '\x1b' not in out and '\\x1b[2J' in out
 
@@ -161,7 +161,7 @@ def test_bytes_cannot_steer_the_terminal():
     ('<html>\n', 'line 1: expected a status line'),
     ('HTTP/1.1 200 OK\nRateLimit "a"\n', 'line 2: expected a field'),
 ])
-def test_what_is_no_header_section_is_refused(text, fault):
+def test_input_without_a_header_section_is_refused(text, fault):
     for options in [], ['--json']:
         result = explain(text, *options)
         assert (result.returncode, result.stdout) == (1, '')
@@ -176,7 +176,7 @@ def test_wrong_usage(options):
 
 
 def test_hostile_sections_take_no_time():
-    """Were anything quadratic, these would take minutes (and the time-out ends them)."""
+    """With quadratic work these would take minutes, and the time-out would end them."""
     names = [f'X-RateLimit-Limit-{"a" * (i % 7)}{chr(97 + i % 26)}{chr(97 + i // 26 % 26)}: x'
              for i in range(30_000)]
     for lines in names, ['RateLimit: "a";r=1'] * 40_000, ['X-RateLimit-Limit: 1'] * 40_000:

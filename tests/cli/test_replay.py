@@ -60,7 +60,7 @@ def replay(headgate, tmp_path):
 
 def trace_line(name, step, number):
     """A step of a vector as a line of a trace."""
-    # Slots have no times; the trace needs some.
+    # Vectors of slots have no times, but every line of a trace has one.
     line = {'t': int(step.get('at', 1_700_000_000 * 10**9 + number)), 'policy': name,
             'key': step['key']}
     if step.get('op') in ('peek', 'release'):
@@ -81,7 +81,7 @@ def check(algorithm, step, decision):
         return
     assert decision['admitted'] == want['allowed']
     if algorithm == 'exponential':
-        # Doubles: what they may come to is a range.
+        # The law computes with doubles, which may come to any value of a range.
         assert want['r_min'] <= decision['r'] <= want['r_max']
         assert (decision['reset'] is None) == (want['t_min'] is None)
         if decision['reset'] is not None:

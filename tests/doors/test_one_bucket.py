@@ -10,7 +10,7 @@ from support.nginx import Nginx
 from support.resp import Client as RespClient
 
 CLIENT = '127.0.0.1'
-QUOTA = 18  # of a week: nothing comes back while the test runs
+QUOTA = 18  # per week: no unit comes back while the test runs
 POLICIES = '''
 version: 1
 store: {{table: {{memory: 1MiB, file: {table}}}}}

@@ -4,6 +4,7 @@ import re
 import subprocess
 
 import pytest
+
 from support.environment import HEADGATE
 from support.real_servers import Servers
 

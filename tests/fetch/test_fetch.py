@@ -22,7 +22,7 @@ def test_bodies_go_to_standard_output_in_the_order_of_the_urls(fetch):
 
     def answer(path, number, headers):
         if path == '/0':
-            released.wait(20)  # the first comes last
+            released.wait(20)  # the response to the first comes last
         elif path == '/1':
             released.set()
         return echo(path, number, headers)
@@ -259,9 +259,9 @@ def test_the_summary_as_json(fetch):
 
     with RawServer(answer) as server:
         got = fetch('--json', '--output', 'out', f'{server.url}/a', f'{server.url}/bad')
-    told = json.loads(got.out)
-    assert (told['fetched'], told['failed'], told['requests']) == (1, 1, 2)
-    assert told['failures'] == [{'url': f'{server.url}/bad', 'why': 'the server answers 500'}]
+    summary = json.loads(got.out)
+    assert (summary['fetched'], summary['failed'], summary['requests']) == (1, 1, 2)
+    assert summary['failures'] == [{'url': f'{server.url}/bad', 'why': 'the server answers 500'}]
     assert got.summary and got.code == 1
 
 

@@ -1,18 +1,19 @@
-"""Servers that lie, mumble or attack: sane waits, clear words, no crash.
+"""Servers with wrong, malformed or hostile fields: bounded waits, clear messages, no crash.
 
-Waits are shown without waiting: --max-wait 5 gives up whoever asks for more, and says so.
+The tests do not wait: with --max-wait 5, fetch gives up a server that demands more, and reports it.
 """
 import itertools
 import json
 
 import pytest
+
 from support.raw_server import RawServer, response
 
 HUGE = '999999999999999'
 
 
 def twice(fetch, fields, status=200, *arguments):
-    """Two URLs of a server that answers the first like this."""
+    """Fetches two URLs of a server whose first response has these fields."""
     def answer(path, number, headers):
         return response(status if path == '/1' else 200, fields if path == '/1' else (), b'body')
 
@@ -188,5 +189,5 @@ def test_contradictory_policies_wait_for_the_strictest(fetch):
 
 def test_json_survives_hostile_names(fetch):
     got = twice(fetch, [('RateLimit', '"a\\"b\\\\";r=0;t=600')], 200, '--json', '--output', 'o')
-    told = json.loads(got.out)
-    assert told['failed'] == 1 and 'a"b' in told['failures'][0]['why']
+    summary = json.loads(got.out)
+    assert summary['failed'] == 1 and 'a"b' in summary['failures'][0]['why']

@@ -6,7 +6,7 @@ from support.raw_server import Upstream
 
 @pytest.fixture
 def nginx(tmp_path):
-    """nginx(policies, server=..., ...) starts one; all are stopped, and must have been well."""
+    """nginx(policies, server=..., ...) starts one. At the end all are stopped, and none may have logged a crash."""
     started = []
 
     def start(policies, *args, run=True, **kwargs):
@@ -26,7 +26,7 @@ def nginx(tmp_path):
 
 @pytest.fixture
 def upstream():
-    """upstream(answer) starts one."""
+    """upstream(answer) starts an upstream."""
     started = []
 
     def start(*args):

@@ -1,4 +1,4 @@
-"""Hostile input: nothing unescaped gets out, nothing falls over."""
+"""Hostile input: every byte is escaped in the response and the log, and nginx does not crash."""
 from support.http_client import Connection
 from support.policies import policies, policy
 

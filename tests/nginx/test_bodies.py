@@ -1,11 +1,11 @@
-"""Bodies whose length nobody announced, where a policy counts bytes."""
+"""Bodies without a Content-Length, where a policy counts bytes."""
 import json
 import subprocess
 
 from support.environment import PATIENCE
 from support.http_client import Connection
-from support.processes import until
 from support.policies import policies, policy
+from support.processes import until
 
 CHUNKED = b' HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n'
 
@@ -32,7 +32,7 @@ def test_reading_stops_where_no_quota_could_admit_the_body(nginx, upstream):
                    server=proxied(origin) + ' client_body_buffer_size 1k;')
     for body in (chunk(b'x' * 20_000) * 3, b'e0000\r\n' + b'x' * 60_000):
         with Connection(server.port) as connection:
-            connection.send(b'POST /' + CHUNKED + body)  # and no end
+            connection.send(b'POST /' + CHUNKED + body)  # the end is missing
             denied = connection.receive()
             assert (denied.status, denied.one('Retry-After')) == (429, None)
             assert denied.one('Connection') == 'close'
@@ -67,7 +67,7 @@ def test_error_pages_replace_the_denial_of_such_a_body(nginx):
         assert (denied.status, denied.body, denied.r) == (503, b'slower', 1000)
 
 
-def test_bodies_that_nobody_denies_are_read_whole(nginx, upstream):
+def test_bodies_that_no_policy_can_deny_are_read_whole(nginx, upstream):
     origin = upstream(lambda method, path, headers, body: (200, [], str(len(body)).encode()))
     for file, gate in ((policies(counted(mode='shadow')), ''),
                        (policies(counted()), 'headgate_dry_run on;'),

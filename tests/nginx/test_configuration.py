@@ -1,5 +1,6 @@
-"""What nginx -t says."""
+"""The output of nginx -t."""
 import pytest
+
 from support.policies import FIVE, ONE, policies, policy
 
 
@@ -8,7 +9,7 @@ def test_faults_of_the_policy_file_have_their_place(nginx):
     accepted, said = server.test()
     assert not accepted
     assert f'{server.directory}/headgate.yaml:4:12: ' in said
-    assert f'{server.directory}/headgate.yaml:9:11: ' in said  # every fault, not the first
+    assert f'{server.directory}/headgate.yaml:9:11: ' in said  # every fault, not only the first
 
 
 @pytest.mark.parametrize('gate, complaint', [

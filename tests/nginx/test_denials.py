@@ -1,9 +1,9 @@
-"""What a denied client gets."""
+"""The response to a denied client."""
 import json
 
 from support.http_client import Connection
-from support.processes import until
 from support.policies import YEAR, policies, policy
+from support.processes import until
 
 NONE_LEFT = policies(policy(quota=1))
 
@@ -124,4 +124,4 @@ def test_expect_continue(nginx):
     with Connection(server.port) as connection:
         connection.send(b'POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\n'
                         b'Content-Length: 5\r\n\r\n')
-        assert connection.receive().status == 429  # without a 100 before it
+        assert connection.receive().status == 429  # and no 100 (Continue) before it

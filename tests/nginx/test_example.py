@@ -1,17 +1,18 @@
 """examples/nginx does what its README says."""
 import pathlib
 
+import pytest
+
 from support.environment import MODULE
 from support.nginx import NGINX, Nginx
 from support.processes import free_port, until
-import pytest
 
 EXAMPLE = pathlib.Path(__file__).parents[2] / 'examples/nginx'
 
 
 @pytest.fixture
 def example(tmp_path):
-    """The example on ports of its own."""
+    """The example, with other ports."""
     port, api_port = free_port(), free_port()
     text = (EXAMPLE / 'nginx.conf').read_text()
     (tmp_path / 'nginx.conf').write_text(
@@ -63,7 +64,7 @@ def test_readme(example):
 def test_refunds(example):
     you = [('X-API-Key', 'you')]
     assert [example.request('/v1/broken', headers=you).status for _ in range(12)] == [503] * 12
-    # A refund comes when the response has gone, perhaps after the client's next request.
+    # A refund is made when the response has been sent, possibly after the next request of the client.
     until(lambda: example.metrics()['headgate_refunds_total{policy="burst"}'] == 12,
-                  'everything is given back')
+                  'all refunds are made')
     assert example.request('/v1/things', headers=you).r == 9

@@ -1,10 +1,11 @@
-"""RateLimit and RateLimit-Policy on every response that a policy matches, whoever makes it."""
+"""RateLimit and RateLimit-Policy on every response that a policy matches, from every part of nginx."""
 import subprocess
 
-from support.http_client import Connection
-from support.processes import until
 import pytest
+
+from support.http_client import Connection
 from support.policies import FIELD, ONE, YEAR, policies, policy
+from support.processes import until
 
 
 def fields(response):
@@ -32,14 +33,13 @@ def test_static_head_conditional_and_missing_files(nginx):
     assert (refused.status, fields(refused)) == (405, (FIELD, 994))
 
 
-def test_members_have_the_time_that_the_policy_says(nginx):
+def test_members_have_the_window_of_the_policy(nginx):
     server = nginx(policies(policy('a', 100, '1m'), policy('b', 10, '250ms'),
                             policy('c', 7, '1h', unit='content-bytes')))
     response = server.request('/none')
     assert response.one('RateLimit-Policy') == \
         '"a";q=100;w=60, "b";q=10;w=1, "c";q=7;qu="content-bytes";w=3600'
-    # 99 at a pace of 100 a minute; 9 at 10 a quarter second, and a whole second is the least;
-    # 6 at 7 an hour.
+    # 99 at 100 per minute; 9 at 10 per quarter of a second, rounded up to a whole second; 6 at 7 per hour.
     assert response.one('RateLimit') == '"a";r=99;t=60, "b";r=9;t=1, "c";r=6;t=3086'
 
 
@@ -87,9 +87,9 @@ def test_requests_whose_path_is_not_to_be_made_out(nginx):
             connection.send(line + b'\r\nHost: a\r\n\r\n')
             response = connection.receive()
         assert response.status in (400, 405, 505), line
-        told = [member.split(';')[0] for member in response.one('RateLimit').split(', ')]
-        assert told[0] == '"all"' and ('"gets"' in told) == (also == 'gets'), line
-        assert '"paths"' not in told, line
+        names = [member.split(';')[0] for member in response.one('RateLimit').split(', ')]
+        assert names[0] == '"all"' and ('"gets"' in names) == (also == 'gets'), line
+        assert '"paths"' not in names, line
         assert response.r == 1000 - n, line
     assert server.request().r == 1000 - len(lines) - 1
 
@@ -116,7 +116,7 @@ CHUNKED = b' HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n'
 def test_only_bodies_that_a_policy_counts_are_waited_for(nginx):
     server = nginx(UPLOADS, server='location / { return 200; }')
     with Connection(server.port) as connection:
-        connection.send(b'POST /other' + CHUNKED)  # and no chunk yet
+        connection.send(b'POST /other' + CHUNKED)  # no chunk yet
         assert connection.receive().status == 200
 
 
@@ -235,7 +235,7 @@ def test_match_sees_the_path_that_the_client_asked_for(nginx):
         response = server.request(path, method, host=host)
         return response.r if response.all('RateLimit') else None
 
-    assert r('/api/v1/x') == 99      # rewritten before any location is looked for
+    assert r('/api/v1/x') == 99      # nginx rewrites before it chooses a location
     assert r('/a/../api/%76%31/x?y=1') == 98
     assert r('//api//x') == 97
     assert r('/other/x') is None     # although it was rewritten to /api/here

@@ -1,9 +1,10 @@
-"""The forms in which a response tells its limits, and how much of them the policy file lets out."""
+"""The forms of the fields, and which of their values a policy file hides."""
 import base64
 import email.utils
 import time
 
 import pytest
+
 from support.policies import YEAR, policies, policy
 
 TWO = (policy('burst', 5, '100s'), policy('daily', 100))
@@ -16,7 +17,7 @@ NAMES = {
 }
 
 
-def told(response):
+def limit_headers(response):
     return [(k, v) for k, v in response.headers if 'ratelimit' in k.lower()]
 
 
@@ -28,8 +29,8 @@ def number(response, name):
 def test_each_alone(nginx, form):
     server = nginx(policies(*TWO, fields=form))
     response = server.request('/none')
-    assert [k for k, _ in told(response)] == NAMES[form]
-    values = dict(told(response))
+    assert [k for k, _ in limit_headers(response)] == NAMES[form]
+    values = dict(limit_headers(response))
     if form == 'draft-07':
         assert values == {'RateLimit-Policy': f'5;w=100, 100;w={YEAR}',
                           'RateLimit': 'limit=5, remaining=4, reset=80'}
@@ -52,8 +53,8 @@ def test_together_in_the_order_of_the_file(nginx, forms):
     for status in 404, 429:
         response = server.request('/none')
         assert response.status == status
-        assert [k for k, _ in told(response)] == [name for form in forms for name in NAMES[form]]
-    waits = {v for k, v in told(response) if k.endswith('Reset')}
+        assert [k for k, _ in limit_headers(response)] == [name for form in forms for name in NAMES[form]]
+    waits = {v for k, v in limit_headers(response) if k.endswith('Reset')}
     assert waits == {response.one('Retry-After')}
 
 
@@ -77,7 +78,7 @@ def test_what_is_never_admitted_has_no_reset(nginx):
     server = nginx(policies(policy(quota=0), fields='[draft-03, x-ratelimit]'))
     denied = server.request('/none')
     assert (denied.status, denied.one('Retry-After')) == (429, None)
-    assert told(denied) == [('X-RateLimit-Limit', '0'), ('X-RateLimit-Remaining', '0')]
+    assert limit_headers(denied) == [('X-RateLimit-Limit', '0'), ('X-RateLimit-Remaining', '0')]
 
 
 def test_a_unix_reset_is_read_against_date(nginx):
@@ -113,7 +114,7 @@ def test_only_the_closest(nginx):
 
 def test_only_below_a_share_of_the_quota(nginx):
     server = nginx(policies(policy(quota=4), report_when='below 50%', fields='draft-07'))
-    assert [told(server.request('/none')) != [] for _ in range(5)] == [False, False, True, True, True]
+    assert [limit_headers(server.request('/none')) != [] for _ in range(5)] == [False, False, True, True, True]
 
 
 def test_partition_keys(nginx):
@@ -147,6 +148,6 @@ def test_jitter_only_adds_and_to_all_alike(nginx):
         assert int(denied.one('RateLimit').split(';t=')[1]) == wait
         assert number(denied, 'RateLimit-Reset') == number(denied, 'X-RateLimit-Reset') == wait
         waits.append(wait)
-    # The honest wait is 1000 s less the test's own time.
+    # The exact wait is 1000 s minus the time that the test took.
     assert min(waits) > 900 and max(waits) <= 1500 and len(set(waits)) > 10
     assert max(waits) > 1000, 'something was added'

@@ -1,14 +1,15 @@
-"""Reloads, deaths, restarts, several workers: what was counted stays counted."""
+"""Counts survive reloads, killed workers, restarts, and are shared by several workers."""
 import os
 import shutil
 import signal
 import threading
 
+import pytest
+
 from support.environment import MODULE, PATIENCE
 from support.http_client import Connection
-from support.processes import until
-import pytest
 from support.policies import FIVE, policies, policy
+from support.processes import until
 
 METRICS = 'location /metrics { headgate off; headgate_metrics; }'
 HELLO = 'location / { return 200 "hello"; }' + METRICS
@@ -107,7 +108,7 @@ def test_with_a_file_quotas_outlive_nginx(nginx):
     assert server.request().r == 1
 
     server.write(gate=WITH_FILE.replace('1m', '2m'))
-    server.reload_refused()  # rather than to forget everything
+    server.reload_refused()  # a smaller table would lose all counts
     assert f'{server.directory}/table' in server.log.split('[emerg]')[-1]
     assert server.request().r == 0
 

@@ -145,7 +145,7 @@ def test_addresses_behind_proxies(nginx):
 
 
 def test_clients_of_a_unix_socket_have_no_address(nginx):
-    with tempfile.TemporaryDirectory() as directory:  # the name of a socket must be short
+    with tempfile.TemporaryDirectory() as directory:  # a path of a socket has at most 107 bytes
         path = f'{directory}/socket'
         server = nginx(policies(policy(quota=2)), server=HELLO + f' listen unix:{path};')
 
@@ -156,7 +156,7 @@ def test_clients_of_a_unix_socket_have_no_address(nginx):
                 return Connection(client).request(headers=headers)
 
         assert [request().status for _ in range(3)] == [200, 200, 429]
-        assert request(('X-Forwarded-For', '192.0.2.1')).status == 429  # nobody said to believe it
+        assert request(('X-Forwarded-For', '192.0.2.1')).status == 429  # not a trusted proxy
         assert server.request().r == 1
         server.stop()
 

@@ -1,4 +1,4 @@
-"""One request of a client is one charge, whatever nginx makes of it; and refunds."""
+"""One request of a client is one charge, whatever subrequests and redirects nginx makes; and refunds."""
 import base64
 import threading
 
@@ -8,7 +8,7 @@ from support.policies import ONE, policies, policy
 
 
 def charged(server, path, *args, **kwargs):
-    """Units that this request took, by what the next one finds."""
+    """Units that this request took, as the remaining units of the next one show."""
     before = server.request('/probe').r
     server.request(path, *args, **kwargs)
     return before - server.request('/probe').r - 1
@@ -74,9 +74,9 @@ def test_refund_by_status(nginx, upstream):
     assert charged(server, '/503') == 0
     assert charged(server, '/gone') == 0
     assert charged(server, '/hidden') == 1  # the client saw a 200
-    response = server.request('/503')           # its own charge is in its fields, H-37
+    response = server.request('/503')           # its own charge is in its fields
     assert response.r == server.request('/probe').r
-    # The other policy gives nothing back.
+    # The other policy does not refund.
     assert server.request('/probe').one('RateLimit').count('"all";r=979') == 1
 
 
@@ -168,7 +168,7 @@ def test_costs_from_bodies(nginx, upstream):
         connection.send(b'32\r\n' + b'x' * 50 + b'\r\n0\r\n\r\n')
         assert connection.receive().r == 845
         assert connection.request('/', 'POST', body=b'y' * 900).status == 429
-        # Longer than nginx keeps in memory.
+        # Longer than what nginx keeps in memory.
         connection.send(b'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n'
                         b'c350\r\n' + b'z' * 50000 + b'\r\n0\r\n\r\n')
         denied = connection.receive()

@@ -5,14 +5,16 @@ import signal
 import subprocess
 import threading
 
+import pytest
+
 from support.environment import PATIENCE
 from support.http_client import Connection
+from support.policies import YEAR, policies, policy
 from support.processes import until
-import pytest
-from support.policies import policies, policy
 
 QUOTA = 100_000_000
-BYTES = policies(policy('down', QUOTA, unit='content-bytes', cost='response-bytes'))
+# A hundred years: a unit comes back after 31 s, and none while a test runs.
+BYTES = policies(policy('down', QUOTA, f'{100 * YEAR}s', unit='content-bytes', cost='response-bytes'))
 TOKENS = policies(policy('tokens', 1000, '1000s', unit='tokens',
                          cost='{response-header: x-tokens}', refund_on='[5xx]'))
 PROBE = 'location = /probe { return 204; }'
@@ -23,7 +25,7 @@ def tokens_of(path):
 
 
 def spent(server):
-    """By requests before this one, which has no body; until it is known a request counts as one."""
+    """Units that earlier requests took. The probe itself counts as one unit until its response has ended."""
     return QUOTA - 1 - server.request('/probe').r
 
 
@@ -35,10 +37,10 @@ def test_tokens_that_the_upstream_reports(nginx, upstream):
         proxy_hide_header X-Tokens; }} location /m {{ headgate off; headgate_metrics; }}''')
     assert [server.request(f'/200/{n}').r for n in (600, 0, 100)] == [999, 399, 399]
     assert server.request('/503/300').r == 299      # not charged: refund-on
-    assert server.request('/200/500').r == 299      # more than what is left
+    assert server.request('/200/500').r == 299      # more than is left
     denied = server.request('/200/0')
     assert (denied.status, denied.r) == (429, 0)
-    assert 195 <= int(denied.one('Retry-After')) <= 201  # 200 units of debt, and one to go on
+    assert 195 <= int(denied.one('Retry-After')) <= 201  # 200 units of debt, and one for the next request
     assert len(origin.requests) == 5
     counts = server.metrics('/m')
     assert counts['headgate_decisions_total{policy="tokens",outcome="admitted"}'] == 5
@@ -136,7 +138,7 @@ def test_bodies_of_requests_as_they_are_transferred(nginx):
 # ---- slots
 
 class Held:
-    """An upstream that keeps requests waiting until it is told to answer."""
+    """An upstream that answers requests for /hold once `go` is set."""
 
     def __init__(self, upstream):
         self.go = threading.Event()

@@ -1,8 +1,9 @@
-"""A response that already tells of limits: upstream's stay, ours are added, stale ones go."""
+"""A response that already has rate limit fields: those of upstream stay, ours are added, stale ones are removed."""
 import json
 import pathlib
 
 import pytest
+
 from support.policies import ONE, policies, policy
 
 VECTORS = pathlib.Path(__file__).parents[1] / 'vectors/fields/merge.json'
@@ -48,7 +49,7 @@ def test_vectors(gateway, case):
             assert v == wanted_v
 
 
-# What upstream says, and the forms of ours that it leaves room for.
+# Fields of upstream, and which forms of ours can be added to them.
 DIALECTS = {
     'current': ([('RateLimit-Policy', '"o";q=9;w=60'), ('RateLimit', '"o";r=1;t=5')],
                 {'ratelimit', 'draft-03', 'x-ratelimit'}),
@@ -100,12 +101,12 @@ def test_upstream_of_every_dialect_stays_and_ours_is_added_where_it_fits(gateway
         response = get(lines, headers=[('X-Dialect', dialect)])
         ours = OWN[own] if own in room_for else []
         if (dialect, own) == ('draft-06', 'ratelimit'):
-            ours = ours[1:]  # RateLimit-Policy is upstream's, in a form that ours can't join
+            ours = ours[1:]  # upstream's RateLimit-Policy has a form to which ours cannot be added
         assert of_limits(response) == lines + ours, (dialect, own)
 
 
 def test_where_one_form_has_no_room_another_may(gateway):
-    # What draft-07 leaves out, the trio tells.
+    # draft-07 has no room for ours, the three fields of draft-03 have.
     get = gateway(policies(policy('edge', 10, '1000s'), fields='[ratelimit, draft-03]'))
     lines = DIALECTS['draft-07'][0]
     assert of_limits(get(lines)) == lines + OWN['draft-03']
@@ -121,7 +122,7 @@ def test_a_malformed_field_goes_only_where_ours_takes_its_place(gateway, own, dr
     assert of_limits(response) == ([] if dropped else [malformed]) + OWN[own]
 
 
-def test_a_request_goes_through_though_upstream_said_it_would_deny(gateway):
+def test_a_request_is_admitted_although_upstream_denied_the_one_before(gateway):
     get = gateway(policies(policy('edge', 10)))
     said = [('RateLimit', '"o";r=0;t=1000'), ('Retry-After', '1000')]
     assert [get(said, 429).status, get([], 200).status] == [429, 200]
@@ -176,7 +177,7 @@ def test_retry_after_of_an_error_page(nginx, upstream):
         assert denied.one('Retry-After') == (value if kept else ours), value
 
 
-def test_a_cached_response_tells_today(nginx, upstream):
+def test_a_cached_response_has_fields_of_now(nginx, upstream):
     origin = upstream(lambda *_: (200, [
         ('Cache-Control', 'max-age=1000'), ('RateLimit', '"o";r=1;t=5'),
         ('RateLimit-Policy', '"o";q=9;w=60'), ('RateLimit-Reset', '7'),
@@ -198,7 +199,7 @@ def test_a_cached_response_tells_today(nginx, upstream):
     assert len(origin.requests) == 1
 
 
-def test_an_operator_can_hide_what_upstream_says(nginx, upstream):
+def test_an_operator_can_hide_fields_of_upstream(nginx, upstream):
     origin = upstream(lambda *_: (200, [('RateLimit', '"burst";r=1;t=5'),
                                         ('X-RateLimit-Limit', '9')], b''))
     server = nginx(policies(policy(quota=10, window='1000s')), server=f'''

@@ -1,4 +1,4 @@
-"""The library, installed somewhere, and the examples built against it and run."""
+"""The library, installed into a directory of its own, and the examples built with it and run."""
 import http.client
 import os
 import pathlib

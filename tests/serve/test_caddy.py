@@ -14,7 +14,7 @@ ME = [('X-API-Key', 'me')]
 
 @pytest.fixture
 def example(serve, tmp_path):
-    """The example's Caddy on ports of its own; short_port is that of the short form."""
+    """The example's Caddy with other ports; short_port is that of the short form."""
     server = serve((EXAMPLE / 'headgate.yaml').read_text())
     port, short = free_port(), free_port()
     proxy = proxies.caddy(tmp_path, proxies.with_ports(
@@ -55,7 +55,7 @@ def test_requests_with_bodies(example):
     responses = [example.request('/login', 'POST', body=b'user=me' * 10000) for _ in range(4)]
     assert [r.status for r in responses] == [200, 200, 200, 429]
     assert responses[0].body == b'hello POST /login\n'
-    assert example.request('/login').status == 200  # GET is no attempt
+    assert example.request('/login').status == 200  # only POST counts
 
 
 def test_what_is_free_has_no_fields(example):
@@ -78,7 +78,7 @@ def test_clients_cannot_speak_for_the_proxy(example, path, headers):
             assert statuses == ([200, 200, 200, 429] if port == example.port else [429] * 4)
 
 
-def test_nobody_gets_past_a_server_that_is_gone(example):
+def test_requests_fail_if_the_decision_server_is_gone(example):
     assert example.request('/').status == 200
     example.decides.kill()
     assert example.request('/').status == 502

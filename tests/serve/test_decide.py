@@ -35,7 +35,7 @@ def check(policy, key='', **more):
     return {'policy': policy, 'key': key, **more}
 
 
-def test_a_quota_is_spent_and_told(decide):
+def test_a_quota_is_spent_and_reported(decide):
     assert decide(check('burst', 'a', cost=1), op='spend') == {
         'admitted': True,
         'results': [{'policy': 'burst', 'admitted': True, 'r': 2, 'reset': 40, 'wait': 0,
@@ -53,7 +53,7 @@ def test_a_quota_is_spent_and_told(decide):
     assert decide(check('burst', 'b'))['admitted']
 
 
-def test_what_no_time_helps_has_no_wait(decide):
+def test_a_denial_that_no_waiting_helps_has_no_wait(decide):
     denied = decide(check('burst', 'a', cost=4))
     assert denied['results'][0] == {'policy': 'burst', 'admitted': False, 'r': 3, 'reset': None,
                                     'wait': None, 'wait_ns': None}
@@ -82,7 +82,7 @@ def test_a_peek_takes_nothing(decide):
         looked = decide(check('burst', 'a'), op='peek')
         assert (looked['admitted'], looked['results'][0]['r']) == (True, 3)
     assert decide(check('burst', 'a', cost=3))['admitted']
-    assert decide(check('burst', 'a'), op='peek')['admitted']  # a look is never denied
+    assert decide(check('burst', 'a'), op='peek')['admitted']  # a peek of cost 0 is never denied
     assert not decide(check('burst', 'a', cost=1), op='peek')['admitted']
 
 
@@ -115,7 +115,7 @@ def test_a_shadow_policy_never_denies(decide):
 
 
 def test_keys_are_the_requests_own(decide, serve):
-    """The ready-made key of an address is that of a request from there, however it is written."""
+    """The key of an address is that of a request from this address, in every spelling."""
     server = serve('version: 1\npolicies: [{name: burst, quota: 3, window: 60s}]')
     with Connection(server.port) as connection:
         auth = connection.request('/auth', headers=[('X-Forwarded-For', '2001:db8::1')])
@@ -140,7 +140,7 @@ def test_keys_are_the_requests_own(decide, serve):
      "check 1: there is no policy 'nothing like it'", None),
     ('{"checks": [{"policy": "daily"}, {"policy": "daily"}]}', 400, 'asked twice', None),
 ])
-def test_what_is_wrong_is_told(decide, raw, status, detail, offset):
+def test_faults_are_reported_with_their_place(decide, raw, status, detail, offset):
     document = decide(raw=raw, expect=status)
     assert detail in document['detail']
     assert document['type'] == 'about:blank'

@@ -201,7 +201,7 @@ def test_a_stop_is_told_while_other_doors_finish(shop, envoy_client):
     assert envoy.call('Watch', {'service': ''}) == {'response': {'status': 'SERVING'}}
     with socket.create_connection(('127.0.0.1', server.ports['http']), PATIENCE) as http:
         http.sendall(b'GET /healthz HTTP/1.1\r\nHost: a\r\n\r\nGET /healthz')
-        assert http.recv(4096).startswith(b'HTTP/1.1 200 ')  # the second one has come, too
+        assert http.recv(4096).startswith(b'HTTP/1.1 200 ')  # the second request was read, too
         server.process.send_signal(signal.SIGTERM)
         assert envoy.receive() == {'response': {'status': 'NOT_SERVING'}}
         assert envoy.receive() == {'ended': True}
@@ -284,7 +284,7 @@ def test_a_port_in_use(shop, tmp_path):
 
 
 def test_example(serve, envoy_client):
-    """What examples/envoy/envoy.yaml makes Envoy ask of each request."""
+    """The descriptors that Envoy sends for each request with examples/envoy/envoy.yaml."""
     file = ROOT / 'examples/envoy/ratelimit.yaml'
     server = serve(f'version: 1\nenvoy: [{file}]\n', doors={'grpc': '127.0.0.1:0'})
     response = envoy_client(server.addresses['grpc']).decide(

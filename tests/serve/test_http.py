@@ -31,7 +31,7 @@ def problem(response, status):
 
 
 def closed(connection):
-    """Whether the server has nothing more to say and closes."""
+    """Whether the server closes the connection without sending anything more."""
     try:
         return connection.buffer == b'' and connection.socket.recv(1) == b''
     except ConnectionResetError:
@@ -47,7 +47,7 @@ def test_a_connection_is_kept(server):
             assert response.one('Date').endswith(' GMT')
 
 
-def test_answers_come_in_the_order_of_questions(server):
+def test_responses_come_in_the_order_of_requests(server):
     with Connection(server.port) as connection:
         connection.send(b''.join(b'GET /no/%d HTTP/1.1\r\nHost: h\r\n\r\n' % n
                                  for n in range(500)))
@@ -55,8 +55,8 @@ def test_answers_come_in_the_order_of_questions(server):
             assert f"'/no/{n}'" in problem(connection.receive(), 404)['detail']
 
 
-def test_answers_wait_for_a_client_that_is_slow_to_read(server):
-    """More than the kernel holds: the server stops reading, and loses nothing."""
+def test_responses_wait_for_a_client_that_reads_slowly(server):
+    """More than the buffers of the kernel: the server stops reading, and loses nothing."""
     count = 20000
     with Connection(server.port) as connection:
         request = b'GET /v1/policies HTTP/1.1\r\nHost: h\r\n\r\n'
@@ -123,7 +123,7 @@ def test_empty_lines_before_a_request(server):
         assert [connection.receive().status for _ in range(2)] == [200, 200]
 
 
-def test_a_client_may_ask_before_it_sends_a_body(server):
+def test_a_client_may_expect_100_before_it_sends_a_body(server):
     body = b'{"checks":[{"policy":"burst"}]}'
     with Connection(server.port) as connection:
         head = (b'POST %s HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: %d\r\n'
@@ -133,10 +133,10 @@ def test_a_client_may_ask_before_it_sends_a_body(server):
         assert connection.line() == b''
         connection.send(body)
         assert connection.receive().status == 200
-        # Who does not wait is not told.
+        # A client that does not wait for it gets no 100.
         connection.send(head % (b'/v1/decide', len(body)) + body)
         assert connection.receive().status == 200
-        # Who would send it for nothing is told so at once.
+        # A client whose request fails gets the response instead of a 100.
         connection.send(head % (b'/v1/deicde', len(body)))
         response = connection.receive()
         assert "did you mean '/v1/decide'?" in problem(response, 404)['detail']
@@ -181,7 +181,7 @@ def test_what_is_not_there(server, path, method, status, allow):
     (b'GET /healthz HTTP/1.1\r\nHost: h\r\nA: ' + b'a' * 17000, 431),
     (b'GET /healthz HTTP/1.1\r\n' + b'A: b\r\n' * 200, 431),
 ])
-def test_what_is_refused_is_told_and_ends_the_connection(server, raw, status):
+def test_a_refusal_has_a_response_and_ends_the_connection(server, raw, status):
     with Connection(server.port) as connection:
         connection.send(GET + raw)
         assert connection.receive().status == 200
@@ -190,11 +190,11 @@ def test_what_is_refused_is_told_and_ends_the_connection(server, raw, status):
         assert response.one('Connection') == 'close'
         assert closed(connection)
     with Connection(server.port) as connection:
-        assert connection.request('/healthz').status == 200  # nobody else is affected
+        assert connection.request('/healthz').status == 200  # other connections are not affected
 
 
-def test_an_answer_arrives_though_its_request_goes_on(server):
-    """Closing under a client that still sends would reset the connection, and take the answer."""
+def test_a_response_arrives_although_its_request_goes_on(server):
+    """Closing while the client sends would reset the connection, and the client would lose the response."""
     with Connection(server.port) as connection:
         connection.send(b'POST /v1/decide HTTP/1.1\r\nHost: h\r\nContent-Length: 1000000\r\n\r\n')
         connection.send(bytes(900000))
@@ -219,7 +219,7 @@ def test_a_token(serve, tmp_path):
         assert connection.request('/healthz').status == 200
         for headers in ([], [('Authorization', 'Bearer wrong')], [('Authorization', token)],
                         [('Authorization', f'Basic {token}')], [('X-Headgate-Token', token + 'x')],
-                        # The field of its own counts alone.
+                        # X-Headgate-Token alone counts where it is present.
                         [('X-Headgate-Token', 'x'), ('Authorization', f'Bearer {token}')]):
             for path in ('/auth', '/v1/policies', '/nothing'):
                 response = connection.request(path, headers=headers)

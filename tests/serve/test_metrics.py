@@ -1,4 +1,4 @@
-"""What /metrics says, read by Prometheus' own library, and /v1/top."""
+"""/metrics, read by the library of Prometheus, and /v1/top."""
 import json
 import re
 import socket
@@ -9,7 +9,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from support.environment import PATIENCE
 from support.http_client import request
 
-# Quotes and backslashes in a name are the hardest that a label can hold.
+# A name with every character that a label has to escape.
 NAME = 'a "b" \\c {d="e"} 1'
 POLICIES = f'''
 version: 1
@@ -29,7 +29,7 @@ def decide(server, policy, key='a', times=1, op='spend'):
 
 
 def redis(server, *commands):
-    """Says inline commands at the RESP door; returns after as many replies as they have."""
+    """Sends inline commands to the RESP door. Returns all replies."""
     with socket.create_connection(('127.0.0.1', server.ports['resp']), PATIENCE) as connection:
         connection.sendall(b''.join(command.encode() + b'\r\n' for command in commands) + b'QUIT\r\n')
         with connection.makefile('rb') as replies:
@@ -37,7 +37,7 @@ def redis(server, *commands):
 
 
 def metrics(server):
-    """All samples: {(name, frozenset of labels): value}; each is there once."""
+    """All samples: {(name, frozenset of labels): value}. None may occur twice."""
     response = request(server.port, '/metrics')
     assert response.status == 200
     assert response.getheader('Content-Type') == 'text/plain; version=0.0.4; charset=utf-8'
@@ -90,7 +90,7 @@ def test_decisions_are_counted_by_policy_and_outcome(serve):
     assert decisions(samples, NAME) == [1, 1, 0]
     assert decisions(samples, 'trial') == [1, 0, 3]
 
-    # A reload goes on counting, under the names that stay.
+    # A policy that has the same name after a reload keeps its counts.
     server.reload(POLICIES.replace('trial', 'other'))
     decide(server, 'burst')
     samples = metrics(server)
@@ -158,7 +158,7 @@ def top(server, query=''):
     return json.loads(response.text)
 
 
-def test_top_tells_who_is_busy_and_who_is_denied(serve):
+def test_top_lists_busy_and_denied_keys(serve):
     server = serve(POLICIES, doors=DOORS)
     assert top(server) == {'keys': 'plain', 'decisions_per_second': 0, 'denied_per_second': 0,
                            'shadow_denied_per_second': 0, 'busiest': [], 'most_denied': []}
@@ -178,7 +178,7 @@ def test_top_tells_who_is_busy_and_who_is_denied(serve):
     assert len(top(server, '?n=1')['busiest']) == 1
 
 
-def test_top_hides_keys_unless_told_otherwise(serve):
+def test_top_hides_keys_unless_the_policy_file_shows_them(serve):
     server = serve(POLICIES.replace('plain', 'omit'), doors=DOORS)
     decide(server, 'burst', '10.0.0.2', times=8)
     seen = top(server)

@@ -13,7 +13,7 @@ ME = [('X-API-Key', 'me')]
 
 @pytest.fixture
 def example(serve, tmp_path):
-    """(the example's nginx on ports of its own, its decision server)"""
+    """(the example's nginx with other ports, its decision server)"""
     server = serve((EXAMPLE / 'headgate.yaml').read_text())
     port = free_port()
     proxy = proxies.nginx(tmp_path, proxies.with_ports(
@@ -45,7 +45,7 @@ def test_requests_with_bodies(example):
     proxy, _ = example
     statuses = [proxy.request('/login', 'POST', body=b'user=me' * 10000).status for _ in range(4)]
     assert statuses == [200, 200, 200, 429]
-    assert proxy.request('/login').status == 200  # GET is no attempt
+    assert proxy.request('/login').status == 200  # only POST counts
 
 
 def test_what_is_free_has_no_fields(example):
@@ -70,17 +70,17 @@ def test_paths_are_judged_as_nginx_understands_them(example):
     proxy, _ = example
     for n, path in enumerate(['/v1/a', '/v1//a', '/x/../v1/a', '/%761/a', '/./v1/a?b', '/v1/%2e/']):
         assert proxy.request(path, headers=ME).r == 9 - n
-    assert proxy.request('/v1/%zz', headers=ME).status == 400  # nginx's own
+    assert proxy.request('/v1/%zz', headers=ME).status == 400  # from nginx itself
 
 
-def test_nobody_gets_past_a_server_that_is_gone(example):
+def test_requests_fail_if_the_decision_server_is_gone(example):
     proxy, server = example
     assert proxy.request('/').status == 200
     server.kill()
     assert proxy.request('/').status == 500
 
 
-def test_unless_nginx_is_told_so(serve, tmp_path):
+def test_unless_nginx_is_configured_to_go_on(serve, tmp_path):
     port = free_port()
     text = proxies.with_ports((EXAMPLE / 'nginx.conf').read_text(),
                             {8080: port, 8081: free_port(), 8082: free_port()})

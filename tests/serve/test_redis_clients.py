@@ -1,4 +1,4 @@
-"""The RESP door behind Redis clients that others have made."""
+"""The RESP door with Redis clients of other projects."""
 import os
 import pathlib
 import pty
@@ -26,7 +26,7 @@ def port(serve):
 
 @pytest.fixture
 def guarded(serve, tmp_path):
-    """The port of a server that wants to see TOKEN."""
+    """The port of a server that requires TOKEN."""
     (tmp_path / 'token').write_text(TOKEN)
     return serve(POLICIES, doors={'resp': '127.0.0.1:0'},
                  arguments=('--token-file', tmp_path / 'token')).ports['resp']
@@ -53,7 +53,7 @@ def test_redis_cli(port):
 
 
 def test_redis_cli_pipe(port):
-    """Mass insertion, which ends with an ECHO of its own."""
+    """Mass insertion, at whose end redis-cli sends an ECHO."""
     said = redis_cli(port, '--pipe', input='CL.THROTTLE k 9999 1 1000\n' * 5000)
     assert 'errors: 0, replies: 5000' in said
     assert redis_cli(port, 'CL.THROTTLE', 'k', 9999, 1, 1000, 0).split()[2] == '5000'
@@ -65,7 +65,7 @@ def test_redis_cli_with_a_token(guarded):
 
 
 def test_redis_cli_on_a_terminal(port):
-    """There it asks for the documentation of all commands first."""
+    """On a terminal redis-cli first requests the documentation of all commands."""
     master, terminal = pty.openpty()
     with subprocess.Popen(['redis-cli', '-p', str(port)], stdin=terminal, stdout=terminal,
                           stderr=terminal, env=os.environ | {'TERM': 'dumb'},
@@ -124,7 +124,7 @@ def test_npm_ioredis(node, guarded):
 # ---- examples/redis-clients
 
 def test_example():
-    """It prints what its page says."""
+    """The example prints what its README shows."""
     example = environment.ROOT / 'examples/redis-clients'
     shown = [line.removeprefix('    ') for line in
              (example / 'README.md').read_text().splitlines() if line.startswith('    ')][1:]

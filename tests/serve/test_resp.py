@@ -146,7 +146,7 @@ def test_byte_by_byte(client):
 
 
 def test_deep_pipeline(client):
-    """More than any buffer holds, in pieces that cut commands anywhere."""
+    """More than any buffer holds, in pieces that end in the middle of commands."""
     count = 20_000
     sent = encode('CL.THROTTLE', 'deep', count - 1, 1, 1000) * count
     client.socket.setblocking(False)
@@ -300,8 +300,8 @@ def resident(server):
     raise AssertionError
 
 
-def test_who_does_not_read_is_not_read(server):
-    """A client that sends and never reads stops the server's reading, and nothing else."""
+def test_a_client_that_does_not_read(server):
+    """The server stops reading from a client that does not read; other clients are not affected."""
     with Client(server.ports['resp']) as deaf, Client(server.ports['resp']) as other:
         other.command('PING')
         before = resident(server)
@@ -320,7 +320,7 @@ def test_who_does_not_read_is_not_read(server):
 
 
 def test_ten_thousand_connections(serve):
-    """All of them in the middle of a command, and all are answered."""
+    """Each has sent half of a command; all of them are answered."""
     files = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (files[1], files[1]))
     count = min(10_000, files[1] - 500)

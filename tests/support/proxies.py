@@ -17,7 +17,7 @@ def program(name):
 
 
 class Proxy:
-    """A real proxy that runs an example's configuration, with ports of our own."""
+    """A real proxy that runs an example's configuration, with other ports."""
 
     def __init__(self, directory, command, port, environment=None):
         self.log_file = pathlib.Path(directory) / 'proxy.log'
