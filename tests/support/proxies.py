@@ -1,32 +1,23 @@
-"""What stands around a decision server in these tests: raw clients, an upstream, real proxies."""
-import contextlib
+"""Real proxies in front of a decision server: nginx without the module, and Caddy."""
 import os
 import pathlib
-import shutil
-import signal
 import subprocess
-import sys
 
 import pytest
 
-from conftest import PATIENCE, ROOT
-
-os.environ.setdefault('HEADGATE_MODULE', '')  # of the nginx tests, whose clients are used here
-sys.path.append(str(ROOT / 'tests/nginx'))
-from harness import Connection, Upstream, free_port, until  # noqa: E402, F401
-
-PATH = os.environ['PATH'] + ':/usr/sbin'
+from support.http_client import Connection, answers
+from support.processes import find_program, stop, until
 
 
 def program(name):
-    found = shutil.which(name, path=PATH)
+    found = find_program(name)
     if found is None:
         pytest.skip(f'{name} is not installed; ./dev deps installs it')
     return found
 
 
 class Proxy:
-    """A real proxy that runs an example's configuration, with ports of our own."""
+    """A real proxy that runs an example's configuration, with other ports."""
 
     def __init__(self, directory, command, port, environment=None):
         self.log_file = pathlib.Path(directory) / 'proxy.log'
@@ -39,25 +30,18 @@ class Proxy:
 
     def ready(self):
         assert self.process.poll() is None, self.log
-        with contextlib.suppress(OSError), Connection(self.port):
-            return True
+        return answers(self.port)
 
     @property
     def log(self):
         return self.log_file.read_text(errors='replace')
 
-    def ask(self, path='/', *arguments, **options):
+    def request(self, path='/', *arguments, **options):
         with Connection(self.port) as connection:
-            return connection.ask(path, *arguments, **options)
+            return connection.request(path, *arguments, **options)
 
     def stop(self):
-        self.process.send_signal(signal.SIGTERM)
-        try:
-            self.process.wait(PATIENCE)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-            raise
+        stop(self.process)
 
 
 def with_ports(text, ports):
@@ -69,7 +53,7 @@ def with_ports(text, ports):
 
 
 def nginx(directory, configuration, port):
-    """nginx without any module of ours."""
+    """nginx without the module."""
     directory = pathlib.Path(directory)
     (directory / 'nginx.conf').write_text(configuration)
     user = 'user root; ' if os.geteuid() == 0 else ''

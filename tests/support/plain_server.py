@@ -2,7 +2,7 @@
 """An HTTP/1.1 server on a free port of 127.0.0.1, which it prints.
 
     plain_server.py             answers everything; /concurrency/... a tenth of a second later
-    plain_server.py RATE BURST  a token bucket for each X-Run, which tells only 429 and Retry-After
+    plain_server.py RATE BURST  a token bucket for each X-Run, which sends 429 and Retry-After, and no other fields
 """
 import asyncio
 import math
@@ -15,7 +15,7 @@ buckets = {}
 
 
 def wait_of(key):
-    """Takes a token, or says how long until there is one [s]."""
+    """Takes a token and returns 0; or returns the time until there is one [s]."""
     now = time.monotonic()
     level, since = buckets.get(key, (BURST, now))
     level = min(BURST, level + (now - since) * RATE)

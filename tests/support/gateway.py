@@ -1,55 +1,20 @@
-"""A gateway as a child process, and an upstream that shows what reached it."""
+"""`headgate gateway` as a child process, and an upstream that returns what it received."""
 import http.client
 import http.server
 import json
 import os
 import pathlib
-import queue
-import re
 import signal
 import subprocess
 import threading
 
-from conftest import HEADGATE
-
-PATIENCE = 30  # seconds until a wait counts as a failure; nothing is ever waited for by time
-
-
-class Lines:
-    """The lines of a pipe, as they come."""
-
-    def __init__(self, pipe):
-        self.seen = []
-        self.queue = queue.Queue()
-        threading.Thread(target=self.read, args=(pipe,), daemon=True).start()
-
-    def read(self, pipe):
-        with pipe:
-            for line in pipe:
-                self.queue.put(line.rstrip('\n'))
-        self.queue.put(None)
-
-    def until(self, pattern):
-        """The match of the first line from here on that has `pattern`."""
-        while True:
-            try:
-                line = self.queue.get(timeout=PATIENCE)
-            except queue.Empty:
-                raise AssertionError(f'no {pattern!r} in {PATIENCE} s, but {self.seen}') from None
-            if line is None:
-                raise AssertionError(f'no {pattern!r} until the end, but {self.seen}')
-            self.seen.append(line)
-            if match := re.search(pattern, line):
-                return match
-
-    def rest(self):
-        while (line := self.queue.get(timeout=PATIENCE)) is not None:
-            self.seen.append(line)
-        return self.seen
+from support.environment import HEADGATE, PATIENCE
+from support.http_client import request
+from support.processes import Lines, children
 
 
 class Gateway:
-    """headgate gateway, listening on a free port once it is made."""
+    """headgate gateway, which listens on a free port once this is made (with wait=False: later)."""
 
     def __init__(self, directory, policies, upstream, *arguments, prefix=(), program=HEADGATE,
                  wait=True):
@@ -76,17 +41,10 @@ class Gateway:
         return http.client.HTTPConnection('127.0.0.1', self.port, timeout=PATIENCE)
 
     def request(self, method='GET', path='/', body=None, headers={}, **more):
-        connection = self.connect()
-        try:
-            connection.request(method, path, body, headers, **more)
-            response = connection.getresponse()
-            response.text = response.read().decode()
-            return response
-        finally:
-            connection.close()
+        return request(self.port, path, method, body, headers, **more)
 
     def seen_upstream(self, *arguments, **options):
-        """What the echoing upstream saw of a request."""
+        """What an Echo received of a request."""
         response = self.request(*arguments, **options)
         assert response.status == 200, (response.status, response.text)
         return json.loads(response.text)
@@ -110,27 +68,17 @@ class Gateway:
         return masters + [worker for master in masters for worker in children(master)]
 
     def end(self):
-        for _ in range(2):  # the second one does not wait for connections
+        for _ in range(2):  # the second signal ends it without waiting for connections
             if self.process.poll() is None:
                 self.send(signal.SIGTERM)
         self.wait()
 
 
-def children(pid):
-    return [int(child) for child in
-            pathlib.Path(f'/proc/{pid}/task/{pid}/children').read_text().split()]
+class Echo:
+    """An upstream that answers with what it received, as JSON.
 
-
-def runs(pid):
-    try:
-        state = pathlib.Path(f'/proc/{pid}/stat').read_text().rpartition(')')[2].split()[0]
-    except FileNotFoundError:
-        return False
-    return state not in 'ZX'
-
-
-class Upstream:
-    """Answers with what it saw, as JSON. /hold/ answers once `release` is set, and sets `held`."""
+    A request for /hold/ sets `held`, and is answered once `release` is set.
+    """
 
     def __init__(self):
         held, release = self.held, self.release = threading.Event(), threading.Event()

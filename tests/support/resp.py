@@ -1,11 +1,11 @@
-"""A Redis client that does just what a test says, byte for byte."""
+"""A Redis client that sends exactly the bytes of a test."""
 import socket
 
-from conftest import PATIENCE
+from support.environment import PATIENCE
 
 
 class Error(str):
-    """An error as a reply."""
+    """A reply that is an error."""
 
 
 def encode(*words):
@@ -38,7 +38,7 @@ class Client:
         self.socket.sendall(raw)
 
     def reply(self):
-        """The next reply; EOFError if there is none."""
+        """The next reply. Raises EOFError at the end of the connection."""
         line = self.file.readline()
         if not line:
             raise EOFError
@@ -68,12 +68,12 @@ class Client:
         assert kind == b'%', line
         return {self.reply(): self.reply() for _ in range(count)}
 
-    def ask(self, *words):
+    def command(self, *words):
         self.send(encode(*words))
         return self.reply()
 
     def ended(self):
-        """Whether the server has closed the connection, and said nothing before."""
+        """Whether the server has closed the connection, and sent nothing before."""
         try:
             return self.socket.recv(1) == b''
         except ConnectionResetError:
