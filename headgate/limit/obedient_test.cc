@@ -1,10 +1,23 @@
-// A client that reads every response and does what it says is never denied, under any law.
+// A client that obeys the fields of every response is never denied, under any law, and still gets
+// most of the quota.
 //
 //   greedy  spends r at once, then waits t
 //   paced   spreads r over t
 //
-// An hour in virtual time each, after one window of getting started. Prints what share of the
-// quota per window each of them gets.
+// Each client runs for an hour of virtual time after a first window that is not counted. The tests
+// check the least share of the quota per window that a client gets, and print it for the table of
+// `./dev bench --laws`. Everything is deterministic, so the expected shares are the figures of that
+// table in docs/algorithms.md: the computed ones, rounded down to whole percent. Reasons for shares
+// of less than 100 %:
+//
+//   edges      windows and buckets that are not aligned begin with a request, so a window of w
+//   seconds
+//              lasts until the first request after them; and an hour can end within a window.
+//   rounding   t is in whole seconds, rounded up.
+//   pacing     r is spread over a t that is never shorter than r * w/q. Where units come back at
+//   once at
+//              the end of a window, or each a window after it was spent, what is not used by then
+//              is lost or delays all that follows. Only under the linear law is nothing lost.
 
 #include <gtest/gtest.h>
 
@@ -22,8 +35,8 @@ constexpr Nanos second = nanos_per_second;
 constexpr Nanos hour = 3600 * second;
 constexpr Instant start{1'700'000'000 * second + 123'456'789};
 
-// When an obedient client comes next after a response [ns from now].
-using Manners = Nanos (*)(const Decision&);
+// The time until an obedient client's next request after a response [ns].
+using Behaviour = Nanos (*)(const Decision&);
 
 Nanos greedy(const Decision& d) {
   return d.remaining > 0 ? 0 : static_cast<Nanos>(d.reset) * second;
@@ -34,8 +47,8 @@ Nanos paced(const Decision& d) {
   return d.remaining > 0 ? ceil_div(t, static_cast<Nanos>(d.remaining)) : t;
 }
 
-// Lives an hour; returns the units it got, as a share of what the policy says.
-double share_of(const Quota& quota, const Terms& terms, Manners manners) {
+// Runs a client for an hour, and returns the units that it got as a share of the quota per window.
+double share_of(const Quota& quota, const Terms& terms, Behaviour behaviour) {
   const Law law = make_law(quota, terms).value();
   KeyState key;
   Instant now = start;
@@ -48,7 +61,7 @@ double share_of(const Quota& quota, const Terms& terms, Manners manners) {
                             << " s";
     if (!d.admitted) return 0;
     if (now >= counted) ++units;
-    now.ns += manners(d);
+    now.ns += behaviour(d);
   }
   const double promised = static_cast<double>(quota.units) * static_cast<double>(hour) /
                           static_cast<double>(quota.window);
