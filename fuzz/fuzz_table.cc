@@ -18,10 +18,10 @@ namespace {
 
 using headgate::Instant;
 using headgate::nanos_per_second;
-using headgate::limit::Charge;
 using headgate::limit::Decision;
 using headgate::limit::Law;
 using headgate::store::Bundle;
+using headgate::store::Charge;
 using headgate::store::Table;
 using headgate::store::TableOptions;
 

@@ -69,7 +69,7 @@ void Gate::debit_late(std::span<const Check> checks, DecisionContext& context) c
     const bool admitted =
         i < context.enforced ? context.verdict.violated.none() : context.decisions[i].admitted;
     if (!match.policy->is_late() || !admitted) continue;
-    limit::Charge& charge = context.charges[i];
+    store::Charge& charge = context.charges[i];
     charge.op = limit::Op::debit;
     charge.cost = checks[context.check_of[context.match_of[i]]].cost;
     store::Bundle bundle{{&charge, 1}, {&context.decisions[i], 1}};

@@ -88,7 +88,7 @@ bool Gate::decide(std::string_view domain, std::span<const policy::Descriptor> d
 // How long until there is something again.
 void Gate::ask_where_nothing_is_left(DecisionContext& context) const noexcept {
   for (std::size_t i = 0; i < context.matched; ++i) {
-    limit::Charge& charge = context.charges[i];
+    store::Charge& charge = context.charges[i];
     if (charge.op != limit::Op::peek || context.decisions[i].remaining > 0) continue;
     charge.cost = 1;
     store_.take({&context.bundles[i], 1}, context.now, {});

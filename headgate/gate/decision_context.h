@@ -32,7 +32,7 @@ struct DecisionContext {
   std::size_t asked = 0;     // bundles
 
   std::array<std::uint8_t, policy::policies_max> match_of;  // charge -> match
-  std::array<limit::Charge, policy::policies_max> charges;
+  std::array<store::Charge, policy::policies_max> charges;
   std::array<limit::Decision, policy::policies_max> decisions;
   std::array<store::Bundle, policy::policies_max> bundles;
   std::array<Item, policy::policies_max> items;

@@ -57,7 +57,7 @@ Result<Answers, std::string> Simulator::apply(const TraceLine& line) {
   const auto is_late = [&](std::size_t i) {
     return line.op == limit::Op::spend && matches[i].policy->is_late();
   };
-  std::vector<limit::Charge> charges;
+  std::vector<store::Charge> charges;
   for (const std::size_t i : order) {
     const auto& [cost, op] = is_late(i) ? std::pair<std::uint64_t, limit::Op>{1, limit::Op::peek}
                                         : std::pair{matches[i].cost, line.op};

@@ -40,7 +40,7 @@ void ThrottleBatch::ask(ThrottleDialect dialect, std::span<const std::string_vie
   const std::size_t key_begin = keys_.size();
   keys_ += no_policy;
   keys_ += words[1];
-  limit::Charge& charge = charges_[waiting_];
+  store::Charge& charge = charges_[waiting_];
   charge.law = &limit->law;
   charge.cost = call->cost();
   charge.op = call->op();

@@ -46,7 +46,7 @@ class ThrottleBatch {
   ThrottleLimits limits_;
   std::size_t waiting_ = 0;
   std::array<Waiting, calls_max> calls_;
-  std::array<limit::Charge, calls_max> charges_;
+  std::array<store::Charge, calls_max> charges_;
   std::array<limit::Decision, calls_max> decisions_;
   std::array<store::Bundle, calls_max> bundles_;
   std::string keys_;  // of what waits, one behind the other

@@ -48,7 +48,7 @@ class Throttles {
       error = limit.error();
       return {};
     }
-    const limit::Charge charge{&(*limit)->law, words[1], call->cost(), call->op()};
+    const store::Charge charge{&(*limit)->law, words[1], call->cost(), call->op()};
     limit::Decision decision;
     store::Bundle bundle{{&charge, 1}, {&decision, 1}};
     table_->take({&bundle, 1}, {start_.ns + at}, {});
