@@ -6,7 +6,7 @@
 
 namespace headgate::field {
 
-// Its value comes without outer whitespace.
+// `value` has no outer whitespace.
 struct HeaderLine {
   std::string_view name;
   std::string_view value;
@@ -16,7 +16,7 @@ struct HeaderLine {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
 
-// Whether it has this name, which is given in lower case.
+// Whether the line has this name, in any case; `lower_name` is in lower case.
 [[nodiscard]] inline bool is_named(const HeaderLine& line, std::string_view lower_name) noexcept {
   return line.name.size() == lower_name.size() &&
          std::equal(line.name.begin(), line.name.end(), lower_name.begin(),
