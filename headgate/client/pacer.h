@@ -2,10 +2,10 @@
 //
 // The transport is the caller's. For each request the caller does this:
 //
-//   Next next = pacer.next(now);              // Why::nothing: it may begin
-//   Request request = pacer.begin(now);       // it begins
+//   Next next = pacer.next(now);                  // Why::nothing: it may begin
+//   Request request = pacer.begin(now);           // it begins
 //   pacer.receive(request, {status, view}, now); // its header section has come
-//   pacer.end(request);                       // its body has ended, or there will be none
+//   pacer.end(request);                           // its body has ended, or there will be none
 //
 // What a pacer promises:
 // - It obeys Retry-After first, and every limit that the server sends in any dialect of RateLimit
@@ -46,7 +46,7 @@ struct Answer {
 
 // The limit with the least left.
 struct Standing {
-  std::string_view policy;  // empty where the dialect names none; valid until the next receive()
+  std::string_view policy;  // empty if the dialect has no names; valid until the next receive()
   std::uint64_t left = 0;   // requests that may begin until `until`
   std::optional<std::uint64_t> quota;
   Instant until;
