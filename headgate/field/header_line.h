@@ -7,13 +7,13 @@
 
 namespace headgate::field {
 
-// Its value comes without outer whitespace.
+// `value` has no outer whitespace.
 struct HeaderLine {
   std::string_view name;
   std::string_view value;
 };
 
-// Whether it has this name, which is given in lower case.
+// Whether the line has this name, in any case; `lower_name` is in lower case.
 [[nodiscard]] inline bool is_named(const HeaderLine& line, std::string_view lower_name) noexcept {
   return equal_ignoring_case(line.name, lower_name);
 }

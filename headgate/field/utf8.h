@@ -1,5 +1,5 @@
-// Whether bytes are UTF-8, one byte at a time (RFC 3629: no overlong forms, no surrogates, nothing
-// above U+10FFFF).
+// Checks whether bytes are UTF-8, one byte at a time (RFC 3629: no overlong forms, no surrogates,
+// nothing above U+10FFFF).
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace headgate::field {
 
 class Utf8Check {
  public:
-  // False from the first byte on that cannot continue what came before.
+  // Returns false from the first byte on that cannot follow the bytes before it.
   constexpr bool feed(std::uint8_t byte) noexcept {
     if (left_ > 0) {
       ok_ = ok_ && byte >= low_ && byte <= high_;
@@ -26,7 +26,7 @@ class Utf8Check {
     return ok_;
   }
 
-  // All bytes were good and none is missing.
+  // Whether all bytes were valid and the last character is complete.
   [[nodiscard]] constexpr bool complete() const noexcept { return ok_ && left_ == 0; }
 
  private:

@@ -1,12 +1,14 @@
 #include "headgate/policy/address.h"
 
-#include <algorithm>
+#include <arpa/inet.h>
+
 #include <charconv>
 #include <cstring>
 
 namespace headgate::policy {
 namespace {
 
+// Of IPv4-mapped IPv6 addresses (RFC 4291, section 2.5.5.2).
 constexpr std::uint8_t mapped_prefix[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
 
 // A decimal number without sign or leading zeros, at most `max`.
@@ -21,84 +23,24 @@ std::optional<unsigned> small_decimal(std::string_view text, unsigned max) noexc
   return value;
 }
 
-bool parse_v4(std::string_view text, std::uint8_t* out) noexcept {
-  for (int i = 0; i < 4; ++i) {
-    const std::size_t dot = i < 3 ? text.find('.') : text.size();
-    if (dot == std::string_view::npos) return false;
-    const auto octet = small_decimal(text.substr(0, dot), 255);
-    if (!octet) return false;
-    out[i] = static_cast<std::uint8_t>(*octet);
-    text.remove_prefix(i < 3 ? dot + 1 : dot);
-  }
-  return true;
-}
-
-int hex_digit(char c) noexcept {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
-bool parse_v6(std::string_view text, std::uint8_t (&out)[16]) noexcept {
-  std::uint8_t bytes[16] = {};
-  std::size_t at = 0;              // bytes written
-  std::optional<std::size_t> gap;  // where "::" stands
-  if (text.starts_with("::")) {
-    gap = 0;
-    text.remove_prefix(2);
-  }
-  while (!text.empty()) {
-    if (at > 14) return false;
-    const std::size_t colon = text.find(':');
-    const std::string_view group = text.substr(0, colon);
-    if (colon == std::string_view::npos && group.find('.') != std::string_view::npos) {
-      if (at > 12 || !parse_v4(group, bytes + at)) return false;
-      at += 4;
-      break;
-    }
-    if (group.empty() || group.size() > 4) return false;
-    unsigned value = 0;
-    for (const char c : group) {
-      const int digit = hex_digit(c);
-      if (digit < 0) return false;
-      value = value << 4 | static_cast<unsigned>(digit);
-    }
-    bytes[at++] = static_cast<std::uint8_t>(value >> 8);
-    bytes[at++] = static_cast<std::uint8_t>(value & 0xff);
-    if (colon == std::string_view::npos) break;
-    text.remove_prefix(colon + 1);
-    if (text.starts_with(':')) {
-      if (gap) return false;
-      gap = at;
-      text.remove_prefix(1);
-    } else if (text.empty()) {
-      return false;
-    }
-  }
-  if (!gap) {
-    if (at != 16) return false;
-    std::memcpy(out, bytes, 16);
-    return true;
-  }
-  if (at == 16) return false;  // "::" stands for at least one group
-  std::memset(out, 0, 16);
-  std::memcpy(out, bytes, *gap);
-  const std::size_t tail = at - *gap;
-  std::memcpy(out + 16 - tail, bytes + *gap, tail);
-  return true;
-}
-
 }  // namespace
 
 std::optional<Address> Address::parse(std::string_view text) noexcept {
+  // inet_pton() reads up to a NUL, which a view need not have, so the text is copied.
+  // INET6_ADDRSTRLEN has room for the longest address of either family and the NUL.
+  char terminated[INET6_ADDRSTRLEN];
+  if (text.size() >= sizeof terminated || text.find('\0') != std::string_view::npos) {
+    return std::nullopt;
+  }
+  text.copy(terminated, text.size());
+  terminated[text.size()] = '\0';
   if (text.find(':') == std::string_view::npos) {
     std::uint8_t bytes[4];
-    if (!parse_v4(text, bytes)) return std::nullopt;
+    if (inet_pton(AF_INET, terminated, bytes) != 1) return std::nullopt;
     return from_v4(bytes);
   }
   std::uint8_t bytes[16];
-  if (!parse_v6(text, bytes)) return std::nullopt;
+  if (inet_pton(AF_INET6, terminated, bytes) != 1) return std::nullopt;
   return from_v6(bytes);
 }
 

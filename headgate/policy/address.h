@@ -1,4 +1,4 @@
-// An IP address, judged by its bits and not by its notation.
+// IP addresses, compared by their bits, not by their text.
 #pragma once
 
 #include <array>
@@ -11,24 +11,25 @@ namespace headgate::policy {
 
 class Address {
  public:
-  // IPv4 or IPv6 text, without port, brackets or zone. An IPv4-mapped IPv6 address
-  // (::ffff:a.b.c.d) is that IPv4 address. std::nullopt for anything else.
+  // Reads the texts that inet_pton() reads: IPv4 or IPv6 without port, brackets or zone. An
+  // IPv4-mapped IPv6 address (::ffff:a.b.c.d) becomes that IPv4 address. Returns std::nullopt for
+  // any other text. `text` needs no NUL. No allocation.
   [[nodiscard]] static std::optional<Address> parse(std::string_view text) noexcept;
 
-  // From network-order bytes, as sockaddr_in and sockaddr_in6 hold them.
+  // From bytes in network order, as sockaddr_in and sockaddr_in6 have them.
   [[nodiscard]] static Address from_v4(const std::uint8_t (&bytes)[4]) noexcept;
   [[nodiscard]] static Address from_v6(const std::uint8_t (&bytes)[16]) noexcept;
 
   [[nodiscard]] bool is_v4() const noexcept { return v4_; }
-  // Network order; of IPv4 the first four.
+  // In network order. An IPv4 address has the first four bytes, and zeros.
   [[nodiscard]] const std::array<std::uint8_t, 16>& bytes() const noexcept { return bytes_; }
   [[nodiscard]] unsigned bits() const noexcept { return v4_ ? 32 : 128; }
 
-  // The lowest address of this one's prefix: all bits after the first `prefix` cleared.
+  // The lowest address with the same first `prefix` bits: all others are cleared.
   [[nodiscard]] Address masked(unsigned prefix) const noexcept;
 
-  // Canonical text (RFC 5952), with "/prefix" appended if prefix < bits(). Writes at most
-  // text_max characters and returns how many; no allocation.
+  // Writes the canonical text (RFC 5952), with "/prefix" appended if prefix < bits(), and returns
+  // its length, at most text_max: 8 groups of 4 digits, 7 colons and "/127" are 43. No allocation.
   static constexpr std::size_t text_max = 44;
   std::size_t write(char* out, unsigned prefix) const noexcept;
 

@@ -74,6 +74,19 @@ TEST(Address, NothingElse) {
   }
 }
 
+TEST(Address, ReadsExactlyTheBytesOfTheView) {
+  const std::string longest = "1111:1111:1111:1111:1111:1111:255.255.255.255";
+  ASSERT_EQ(longest.size() + 1, std::size_t{INET6_ADDRSTRLEN});
+  EXPECT_EQ(canonical(longest), "1111:1111:1111:1111:1111:1111:ffff:ffff");
+  EXPECT_EQ(canonical(longest + '5'), "none");
+  EXPECT_EQ(canonical(std::string(100, '1')), "none");
+  EXPECT_EQ(canonical(std::string_view("10.0.0.25").substr(0, 8)), "10.0.0.2");
+  EXPECT_EQ(canonical(std::string_view("::1a").substr(0, 3)), "::1");
+  using namespace std::string_view_literals;
+  EXPECT_EQ(canonical("10.0.0.2\0"sv), "none");
+  EXPECT_EQ(canonical("::1\0::"sv), "none");
+}
+
 TEST(Address, MaskedAndWrittenWithItsPrefix) {
   const Address v4 = Address::parse("10.1.2.255").value();
   EXPECT_EQ(text_of(v4.masked(24), 24), "10.1.2.0/24");

@@ -18,9 +18,9 @@
 #include "headgate/field/read/member_reader.h"
 #include "headgate/field/read/plain_number.h"
 #include "headgate/field/read/quota_list_reader.h"
+#include "headgate/field/read/reset.h"
 #include "headgate/field/read/response.h"
 #include "headgate/field/read/suffixed_reader.h"
-#include "headgate/field/reset.h"
 #include "headgate/field/retry_after.h"
 
 namespace headgate::cli {

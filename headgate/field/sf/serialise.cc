@@ -10,7 +10,7 @@
 namespace headgate::field::sf {
 namespace {
 
-// Collects text until the first fault.
+// Collects text, and the first error.
 class Text {
  public:
   void put(char c) { text_ += c; }

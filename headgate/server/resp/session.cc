@@ -161,7 +161,7 @@ void RespSession::hello(Words call, net::RespWriter& out) {
   }
   if (name && !take_name(*name, out)) return;
   version_ = version;
-  out.speak(version);
+  out.set_version(version);
   out.map(7);
   out.bulk("server");
   out.bulk("headgate");

@@ -1,4 +1,4 @@
-#include "headgate/field/announce.h"
+#include "headgate/field/testing/announce.h"
 
 #include <algorithm>
 #include <array>
@@ -42,10 +42,10 @@ void finish(sf::Item& item, const Member& member, const sf::Parameters& extra) {
   item.parameters.insert(item.parameters.end(), extra.begin(), extra.end());
 }
 
-// A list with a text an item.
+// Appends one item, which `write` writes, to a list.
 template <class Write>
 void add_item(std::string& list, Write write) {
-  std::array<char, 96> room;  // three numbers of 15 digits, and what is between them
+  std::array<char, 96> room;  // three numbers of 15 digits, and the words between them
   Writer out(room);
   [[maybe_unused]] const bool written = write(out);
   assert(written);
@@ -90,32 +90,34 @@ Result<std::vector<FieldLine>, sf::Error> current(std::span<const Announcement> 
   return lines;
 }
 
-// What the older forms have to tell: one limit and the policies.
+// The content of the older forms: one limit and the policies.
 struct Older {
   const Member* limit = nullptr;
   std::string policies;  // "1000;w=3600, 5000;w=86400"
 };
 
 Older older(std::span<const Announcement> announcements, PolicyPart part) {
-  Older told;
+  Older chosen;
   for (const Announcement& a : announcements) {
     const Member& m = a.member;
     if (!m.q || !m.r || !is_default_unit(m.unit.value_or(""))) continue;
-    if (told.limit == nullptr || closer(*m.r, m.t, *told.limit->r, told.limit->t)) {
-      told.limit = &m;
+    if (chosen.limit == nullptr || closer(*m.r, m.t, *chosen.limit->r, chosen.limit->t)) {
+      chosen.limit = &m;
     }
     if (m.w.value_or(0) > 0 && part == PolicyPart::send) {
-      add_item(told.policies, [&](Writer& out) { return write_quota_policy(out, *m.q, *m.w); });
+      add_item(chosen.policies, [&](Writer& out) { return write_quota_policy(out, *m.q, *m.w); });
     }
   }
-  return told;
+  return chosen;
 }
 
 void add_limit_fields(std::vector<FieldLine>& lines, const LimitFields& names, std::string limit,
-                      const Member& told) {
+                      const Member& member) {
   lines.push_back({names.limit, std::move(limit)});
-  lines.push_back({names.remaining, decimal(*told.r)});
-  if (told.t) lines.push_back({names.reset, decimal(std::min(*told.t, limit_fields_reset_max))});
+  lines.push_back({names.remaining, decimal(*member.r)});
+  if (member.t) {
+    lines.push_back({names.reset, decimal(std::min(*member.t, limit_fields_reset_max))});
+  }
 }
 
 }  // namespace
@@ -143,8 +145,8 @@ Result<std::vector<FieldLine>, sf::Error> announce(std::span<const Announcement>
     add_limit_fields(lines, draft_limit_fields, decimal(*limit->q), *limit);
   } else {
     std::string value;
-    add_item(value, [told = limit](Writer& out) {
-      return write_draft_07(out, *told->q, *told->r, *told->t);
+    add_item(value, [limit = limit](Writer& out) {
+      return write_draft_07(out, *limit->q, *limit->r, *limit->t);
     });
     lines.push_back({ratelimit_name, std::move(value)});
   }

@@ -1,5 +1,4 @@
-#include "headgate/field/announce.h"
-
+// The fields of every form are written as the vectors say, and are read back with the same meaning.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
@@ -19,14 +18,14 @@
 #include "headgate/field/ratelimit.h"
 #include "headgate/field/read/response.h"
 #include "headgate/field/sf/parse.h"
+#include "headgate/field/testing/announce.h"
 
 namespace headgate::field {
 namespace {
 
 using nlohmann::json;
 
-// Whether the vector's numbers can be put into a Member at all: its type has no negative,
-// fractional or Boolean ones.
+// Whether a Member can hold the vector's numbers: it has no negative, fractional or Boolean ones.
 bool fits_the_type(const json& member) {
   for (const char* key : {"q", "w", "r", "t"}) {
     if (member.contains(key) && !member[key].is_number_unsigned()) return false;
@@ -75,7 +74,7 @@ json headers_of(const std::vector<FieldLine>& lines) {
   return out;
 }
 
-// The same of the current form, member by member, where that can say as much.
+// The fields of the current form, written member by member as the doors do.
 json written(const std::vector<Announcement>& announcements, PolicyPart part, bool& fine) {
   std::array<char, 1000> policy_room{};
   std::array<char, 1000> limit_room{};
@@ -156,7 +155,8 @@ Announcement limit(std::uint64_t q, std::uint64_t w, std::uint64_t r,
   return a;
 }
 
-// express-rate-limit's `draft-6`, which no vector has: policies apart, and the limit_fields.
+// express-rate-limit's `draft-6`, which no vector has: RateLimit-Policy beside the three fields of
+// limit_fields.h.
 TEST(Announce, Draft06HasThePoliciesInAFieldOfTheirOwn) {
   const Announcement limits[] = {limit(1000, 3600, 650, 1800), limit(5000, 86400, 100, 36000)};
   using Lines = std::vector<FieldLine>;
@@ -178,7 +178,7 @@ TEST(Announce, OlderFormsLowerNumbersToo) {
     ASSERT_TRUE(lines.has_value() && !lines->empty());
     for (const FieldLine& line : *lines) {
       if (line.name.ends_with("-Reset")) {
-        EXPECT_EQ(line.value, "999999999") << "more would be a date";
+        EXPECT_EQ(line.value, "999999999") << "more would be read as a Unix time";
         continue;
       }
       EXPECT_NE(line.value.find("999999999999999"), std::string::npos) << line.name;
@@ -187,10 +187,10 @@ TEST(Announce, OlderFormsLowerNumbersToo) {
   }
 }
 
-// A reader of any form learns what it was to learn: all members, or the limit closest to exhaustion
-// and the policies.
-RC_GTEST_PROP(Announce, EveryFormReadsBackAsItWasMeant, ()) {
-  // Distinct names and quotas, by which readers join policies and limits.
+// Reading any form returns what was written: all members, or the limit closest to exhaustion and
+// the policies.
+RC_GTEST_PROP(Announce, EveryFormIsReadBackAsItWasWritten, ()) {
+  // Names and quotas are distinct, since readers join policies and limits by them.
   const auto quotas = *rc::gen::unique<std::vector<std::uint64_t>>(
       rc::gen::inRange<std::uint64_t>(0, field_integer_max + 1));
   RC_PRE(!quotas.empty());
@@ -227,7 +227,7 @@ RC_GTEST_PROP(Announce, EveryFormReadsBackAsItWasMeant, ()) {
   }
   older[0].policy.reset();
   RC_ASSERT(read(Form::draft_07) == older);
-  // A longer one would be read as a date.
+  // A longer reset would be read as a Unix time, so it is lowered.
   older[0].t = std::min<std::uint64_t>(*older[0].t, 999'999'999);
   RC_ASSERT(read(Form::draft_06) == older);
   RC_ASSERT(read(Form::draft_03) == older);

@@ -1,4 +1,4 @@
-#include "headgate/field/reset.h"
+#include "headgate/field/read/reset.h"
 
 #include <algorithm>
 
