@@ -7,8 +7,8 @@
 #include "headgate/limit/quota.h"
 #include "headgate/policy/envoy/domain.h"
 #include "headgate/policy/envoy/limit.h"
-#include "headgate/policy/rule.h"
-#include "headgate/policy/subject.h"
+#include "headgate/policy/match/lazy_request.h"
+#include "headgate/policy/match/rule.h"
 
 namespace headgate::policy {
 namespace {
@@ -21,7 +21,7 @@ struct Extent {
   std::size_t end;
 };
 
-bool applies(const Rule& rule, Subject& subject) {
+bool applies(const Rule& rule, LazyRequest& subject) {
   return rule.conditions.empty() ||
          std::any_of(rule.conditions.begin(), rule.conditions.end(),
                      [&](const Condition& condition) { return condition.holds(subject); });
@@ -110,7 +110,7 @@ std::optional<std::uint64_t> PolicySet::body_bytes_wanted(const Request& request
 }
 
 std::span<const Match> PolicySet::match(const Request& request, Scratch& scratch) const {
-  Subject subject(request, settings_.client_address, scratch.host);
+  LazyRequest subject(request, settings_.client_address, scratch.host);
   std::string& text = scratch.text;
   text.clear();
   Extent extents[policies_max];

@@ -12,10 +12,10 @@
 #include <string_view>
 
 #include "headgate/base/result.h"
-#include "headgate/policy/change.h"
-#include "headgate/policy/cost.h"
 #include "headgate/policy/fields_used.h"
+#include "headgate/policy/match/cost.h"
 #include "headgate/policy/policy.h"
+#include "headgate/policy/policy_change.h"
 #include "headgate/policy/request.h"
 #include "headgate/policy/settings.h"
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string_view>
 
-#include "headgate/policy/address.h"
+#include "headgate/policy/address/address.h"
 
 namespace headgate::policy {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "headgate/field/form.h"
-#include "headgate/policy/address.h"
+#include "headgate/policy/address/address.h"
 
 namespace headgate::policy {
 

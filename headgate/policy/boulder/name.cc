@@ -6,11 +6,11 @@
 #include <optional>
 #include <vector>
 
-#include "headgate/policy/address.h"
+#include "headgate/policy/address/address.h"
+#include "headgate/policy/address/special_addresses.h"
 #include "headgate/policy/file/spelling.h"
+#include "headgate/policy/match/registered_domain.h"
 #include "headgate/policy/quantity.h"
-#include "headgate/policy/registered_domain.h"
-#include "headgate/policy/special_addresses.h"
 #include "headgate/policy/text.h"
 
 namespace headgate::policy {

@@ -10,8 +10,8 @@
 #include "headgate/policy/boulder/name.h"
 #include "headgate/policy/file/map_reader.h"
 #include "headgate/policy/file/spelling.h"
+#include "headgate/policy/match/registered_domain.h"
 #include "headgate/policy/quantity.h"
-#include "headgate/policy/registered_domain.h"
 
 namespace headgate::policy {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "headgate/policy/file/fault.h"
 #include "headgate/policy/file/yaml.h"
+#include "headgate/policy/match/rule.h"
 #include "headgate/policy/policy_set.h"
-#include "headgate/policy/rule.h"
 
 namespace headgate::policy {
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "headgate/policy/component.h"
+#include "headgate/policy/match/component.h"
 
 namespace headgate::policy {
 namespace {

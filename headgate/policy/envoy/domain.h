@@ -18,7 +18,7 @@
 
 #include "headgate/base/text_map.h"
 #include "headgate/policy/envoy/limit.h"
-#include "headgate/policy/glob.h"
+#include "headgate/policy/match/glob.h"
 #include "headgate/policy/policy_set.h"
 
 namespace headgate::policy {

@@ -9,9 +9,9 @@
 
 #include "headgate/limit/law.h"
 #include "headgate/policy/algorithm.h"
-#include "headgate/policy/component.h"
 #include "headgate/policy/file/read_terms.h"
 #include "headgate/policy/file/spelling.h"
+#include "headgate/policy/match/component.h"
 #include "headgate/policy/quantity.h"
 #include "headgate/policy/text.h"
 

@@ -11,8 +11,8 @@
 #include "headgate/policy/envoy/domain.h"
 #include "headgate/policy/file/fault.h"
 #include "headgate/policy/file/map_reader.h"
+#include "headgate/policy/match/rule.h"
 #include "headgate/policy/policy_set.h"
-#include "headgate/policy/rule.h"
 
 namespace headgate::policy {
 

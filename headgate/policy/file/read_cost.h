@@ -1,9 +1,9 @@
 // What a request costs, from the policy file.
 #pragma once
 
-#include "headgate/policy/cost.h"
 #include "headgate/policy/file/fault.h"
 #include "headgate/policy/file/map_reader.h"
+#include "headgate/policy/match/cost.h"
 
 namespace headgate::policy {
 

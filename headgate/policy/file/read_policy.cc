@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "headgate/limit/law.h"
+#include "headgate/policy/file/flow_text.h"
 #include "headgate/policy/file/map_reader.h"
 #include "headgate/policy/file/read_cost.h"
 #include "headgate/policy/file/read_quota.h"
 #include "headgate/policy/file/read_terms.h"
-#include "headgate/policy/file/wording.h"
 #include "headgate/policy/quantity.h"
 #include "headgate/policy/text.h"
 

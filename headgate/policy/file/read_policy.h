@@ -5,8 +5,8 @@
 
 #include "headgate/policy/file/fault.h"
 #include "headgate/policy/file/yaml.h"
+#include "headgate/policy/match/rule.h"
 #include "headgate/policy/policy_set.h"
-#include "headgate/policy/rule.h"
 #include "headgate/policy/settings.h"
 
 namespace headgate::policy {

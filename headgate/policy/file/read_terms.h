@@ -4,9 +4,9 @@
 #include <string>
 
 #include "headgate/limit/quota.h"
-#include "headgate/policy/cost.h"
 #include "headgate/policy/file/fault.h"
 #include "headgate/policy/file/map_reader.h"
+#include "headgate/policy/match/cost.h"
 
 namespace headgate::policy {
 

@@ -1,4 +1,4 @@
-#include "headgate/policy/target.h"
+#include "headgate/policy/match/request_target.h"
 
 #include "headgate/policy/text.h"
 
@@ -55,8 +55,8 @@ bool resolve(std::string& path) {
 
 }  // namespace
 
-std::optional<Target> read_target(std::string_view raw, std::string& buffer) {
-  Target target;
+std::optional<RequestTarget> read_request_target(std::string_view raw, std::string& buffer) {
+  RequestTarget target;
   raw = raw.substr(0, raw.find('#'));
   if (!raw.starts_with('/')) {
     const std::size_t scheme = raw.find("://");

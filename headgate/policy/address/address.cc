@@ -1,4 +1,4 @@
-#include "headgate/policy/address.h"
+#include "headgate/policy/address/address.h"
 
 #include <algorithm>
 #include <charconv>

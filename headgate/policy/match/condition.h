@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "headgate/policy/glob.h"
-#include "headgate/policy/subject.h"
+#include "headgate/policy/match/glob.h"
+#include "headgate/policy/match/lazy_request.h"
 
 namespace headgate::policy {
 
@@ -25,7 +25,7 @@ struct Condition {
   std::optional<Glob> host;          // lower case
   std::vector<HeaderGlob> headers;
 
-  [[nodiscard]] bool holds(Subject& subject) const;
+  [[nodiscard]] bool holds(LazyRequest& subject) const;
 };
 
 }  // namespace headgate::policy

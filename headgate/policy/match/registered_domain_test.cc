@@ -1,4 +1,4 @@
-#include "headgate/policy/registered_domain.h"
+#include "headgate/policy/match/registered_domain.h"
 
 #include <gtest/gtest.h>
 

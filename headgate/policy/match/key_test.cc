@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "headgate/policy/component.h"
 #include "headgate/policy/file/load.h"
+#include "headgate/policy/match/component.h"
 
 namespace headgate::policy {
 namespace {

@@ -1,4 +1,4 @@
-#include "headgate/policy/client_address.h"
+#include "headgate/policy/address/client_address.h"
 
 #include <gtest/gtest.h>
 

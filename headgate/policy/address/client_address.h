@@ -4,7 +4,7 @@
 #include <optional>
 #include <string_view>
 
-#include "headgate/policy/address.h"
+#include "headgate/policy/address/address.h"
 #include "headgate/policy/request.h"
 #include "headgate/policy/settings.h"
 

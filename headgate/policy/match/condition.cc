@@ -1,11 +1,11 @@
-#include "headgate/policy/condition.h"
+#include "headgate/policy/match/condition.h"
 
 #include <algorithm>
 
 namespace headgate::policy {
 namespace {
 
-bool any_line_matches(const Subject& subject, const Condition::HeaderGlob& header) {
+bool any_line_matches(const LazyRequest& subject, const Condition::HeaderGlob& header) {
   for (std::size_t nth = 0; nth < header_lines_max; ++nth) {
     const auto line = subject.header(header.name, nth);
     if (!line) return false;
@@ -16,7 +16,7 @@ bool any_line_matches(const Subject& subject, const Condition::HeaderGlob& heade
 
 }  // namespace
 
-bool Condition::holds(Subject& subject) const {
+bool Condition::holds(LazyRequest& subject) const {
   const Request& request = subject.request();
   if (!methods.empty() &&
       std::find(methods.begin(), methods.end(), request.method) == methods.end())

@@ -1,7 +1,7 @@
 // Addresses that belong to nobody in particular.
 #pragma once
 
-#include "headgate/policy/address.h"
+#include "headgate/policy/address/address.h"
 
 namespace headgate::policy {
 

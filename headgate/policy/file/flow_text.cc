@@ -1,4 +1,4 @@
-#include "headgate/policy/file/wording.h"
+#include "headgate/policy/file/flow_text.h"
 
 #include <string_view>
 
@@ -22,7 +22,7 @@ void append_scalar(const std::string& text, std::string& out) {
 }
 
 void append_flow(const yaml::Node& node, std::string& out) {
-  if (out.size() > wording_max) return;
+  if (out.size() > flow_text_max) return;
   if (node.kind != yaml::Kind::list && node.kind != yaml::Kind::map) {
     append_scalar(node.text, out);
     return;
@@ -41,8 +41,8 @@ void append_flow(const yaml::Node& node, std::string& out) {
 std::string flow_text(const yaml::Node& node) {
   std::string out;
   append_flow(node, out);
-  if (out.size() > wording_max) {
-    out.resize(wording_max);
+  if (out.size() > flow_text_max) {
+    out.resize(flow_text_max);
     out += "...";
   }
   return out;

@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "headgate/limit/law.h"
+#include "headgate/policy/match/rule.h"
 #include "headgate/policy/policy_set.h"
-#include "headgate/policy/rule.h"
 
 namespace headgate::policy {
 

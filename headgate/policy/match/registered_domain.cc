@@ -1,12 +1,12 @@
-#include "headgate/policy/registered_domain.h"
+#include "headgate/policy/match/registered_domain.h"
 
 #include <libpsl.h>
 
 #include <algorithm>
 #include <cstring>
 
-#include "headgate/policy/address.h"
-#include "headgate/policy/subject.h"
+#include "headgate/policy/address/address.h"
+#include "headgate/policy/match/lazy_request.h"
 #include "headgate/policy/text.h"
 
 namespace headgate::policy {

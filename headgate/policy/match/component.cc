@@ -1,10 +1,10 @@
-#include "headgate/policy/component.h"
+#include "headgate/policy/match/component.h"
 
 #include <charconv>
 
 #include "headgate/policy/file/spelling.h"
+#include "headgate/policy/match/registered_domain.h"
 #include "headgate/policy/quantity.h"
-#include "headgate/policy/registered_domain.h"
 #include "headgate/policy/text.h"
 
 namespace headgate::policy {
@@ -15,12 +15,12 @@ constexpr std::size_t cookie_lines_max = 64;
 // Parts of a request that it has once. Of two nobody knows which one the upstream will take, and a
 // client could pass for another by the one and be served by the other: two count as none.
 
-std::string_view only_line(const Subject& subject, std::string_view name) {
+std::string_view only_line(const LazyRequest& subject, std::string_view name) {
   return subject.header(name, 1) ? std::string_view{} : subject.header(name).value_or("");
 }
 
 // RFC 6265, section 4.2.1.
-std::string_view only_cookie(const Subject& subject, std::string_view name) {
+std::string_view only_cookie(const LazyRequest& subject, std::string_view name) {
   std::optional<std::string_view> found;
   for (std::size_t nth = 0; nth < cookie_lines_max; ++nth) {
     const auto line = subject.header("cookie", nth);
@@ -150,7 +150,7 @@ Result<Component, std::string> Component::parse(std::string_view text,
                                      "registered-domain:header:NAME")));
 }
 
-void Component::append(Subject& subject, std::string& out) const {
+void Component::append(LazyRequest& subject, std::string& out) const {
   switch (kind_) {
     case Kind::address:
       if (const auto& client = subject.client()) append_address(*client, out);

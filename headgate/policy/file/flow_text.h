@@ -8,9 +8,9 @@
 namespace headgate::policy {
 
 // A value in YAML's flow style: "[address, header:x-key]", "{path: /v1/*, method: GET}". Meant for
-// people; at most wording_max bytes, then "...".
+// people; at most flow_text_max bytes, then "...".
 [[nodiscard]] std::string flow_text(const yaml::Node& node);
 
-inline constexpr std::size_t wording_max = 1000;
+inline constexpr std::size_t flow_text_max = 1000;
 
 }  // namespace headgate::policy

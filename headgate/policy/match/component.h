@@ -18,8 +18,8 @@
 
 #include "headgate/base/result.h"
 #include "headgate/policy/fields_used.h"
+#include "headgate/policy/match/lazy_request.h"
 #include "headgate/policy/settings.h"
-#include "headgate/policy/subject.h"
 
 namespace headgate::policy {
 
@@ -51,7 +51,7 @@ class Component {
                                                             const ClientAddress& settings);
 
   // Appends this part of a request; a part that the request lacks is empty.
-  void append(Subject& subject, std::string& out) const;
+  void append(LazyRequest& subject, std::string& out) const;
 
   // Appends a part that is given as text, normalised as append() would: the client 10.0.0.2 and
   // the text "10.0.0.2" are the same part. Text that this component never produces stays as it is.

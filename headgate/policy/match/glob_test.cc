@@ -1,4 +1,4 @@
-#include "headgate/policy/glob.h"
+#include "headgate/policy/match/glob.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

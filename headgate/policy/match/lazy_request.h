@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "headgate/policy/address.h"
+#include "headgate/policy/address/address.h"
 #include "headgate/policy/request.h"
 #include "headgate/policy/settings.h"
 
@@ -14,10 +14,11 @@ namespace headgate::policy {
 // A host name as it is compared: lower case, without the dot that may end it.
 void append_host(std::string_view host, std::string& out);
 
-class Subject {
+class LazyRequest {
  public:
   // Keeps references to all three. `host_buffer` is reused from request to request.
-  Subject(const Request& request, const ClientAddress& settings, std::string& host_buffer) noexcept
+  LazyRequest(const Request& request, const ClientAddress& settings,
+              std::string& host_buffer) noexcept
       : request_(request), settings_(settings), host_buffer_(host_buffer) {}
 
   [[nodiscard]] const Request& request() const noexcept { return request_; }

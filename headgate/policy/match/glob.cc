@@ -1,4 +1,4 @@
-#include "headgate/policy/glob.h"
+#include "headgate/policy/match/glob.h"
 
 namespace headgate::policy {
 

@@ -8,7 +8,7 @@
 namespace headgate::policy {
 
 // Views into the target itself or the buffer that it was read with.
-struct Target {
+struct RequestTarget {
   std::string_view path;   // decoded and normalised; starts with '/'
   std::string_view query;  // raw, without '?'
   std::string_view host;   // of an absolute target, without port; otherwise empty
@@ -18,6 +18,7 @@ struct Target {
 // "." and ".." are resolved, and a fragment is dropped. std::nullopt where nginx would answer 400:
 // another beginning, a '%' without two hex digits, %00, or a path that climbs above the root.
 // Linear; allocates only to let `buffer` grow.
-[[nodiscard]] std::optional<Target> read_target(std::string_view raw, std::string& buffer);
+[[nodiscard]] std::optional<RequestTarget> read_request_target(std::string_view raw,
+                                                               std::string& buffer);
 
 }  // namespace headgate::policy

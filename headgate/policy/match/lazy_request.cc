@@ -1,6 +1,6 @@
-#include "headgate/policy/subject.h"
+#include "headgate/policy/match/lazy_request.h"
 
-#include "headgate/policy/client_address.h"
+#include "headgate/policy/address/client_address.h"
 #include "headgate/policy/text.h"
 
 namespace headgate::policy {
@@ -10,7 +10,7 @@ void append_host(std::string_view host, std::string& out) {
   for (const char c : host) out.push_back(lower(c));
 }
 
-const std::optional<Address>& Subject::client() {
+const std::optional<Address>& LazyRequest::client() {
   if (!has_client_) {
     client_ = client_of(request_, settings_);
     has_client_ = true;
@@ -18,7 +18,7 @@ const std::optional<Address>& Subject::client() {
   return client_;
 }
 
-std::string_view Subject::host() {
+std::string_view LazyRequest::host() {
   if (!has_host_) {
     host_buffer_.clear();
     append_host(request_.host, host_buffer_);

@@ -8,9 +8,9 @@
 
 #include "headgate/base/text_map.h"
 #include "headgate/policy/boulder/name.h"
-#include "headgate/policy/component.h"
-#include "headgate/policy/condition.h"
-#include "headgate/policy/cost.h"
+#include "headgate/policy/match/component.h"
+#include "headgate/policy/match/condition.h"
+#include "headgate/policy/match/cost.h"
 #include "headgate/policy/policy.h"
 #include "headgate/policy/policy_set.h"
 

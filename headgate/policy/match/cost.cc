@@ -1,4 +1,4 @@
-#include "headgate/policy/cost.h"
+#include "headgate/policy/match/cost.h"
 
 #include <algorithm>
 

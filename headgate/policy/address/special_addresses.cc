@@ -1,4 +1,4 @@
-#include "headgate/policy/special_addresses.h"
+#include "headgate/policy/address/special_addresses.h"
 
 #include <algorithm>
 #include <string_view>

@@ -1,4 +1,4 @@
-#include "headgate/policy/target.h"
+#include "headgate/policy/match/request_target.h"
 
 #include <gtest/gtest.h>
 
@@ -7,11 +7,11 @@ namespace {
 
 std::string path_of(std::string_view raw) {
   std::string buffer;
-  const auto target = read_target(raw, buffer);
+  const auto target = read_request_target(raw, buffer);
   return target ? std::string(target->path) : "refused";
 }
 
-TEST(TargetTest, PathsAreDecodedAndResolvedAsNginxDoes) {
+TEST(RequestTarget, PathsAreDecodedAndResolvedAsNginxDoes) {
   const struct {
     const char* raw;
     const char* path;
@@ -47,19 +47,19 @@ TEST(TargetTest, PathsAreDecodedAndResolvedAsNginxDoes) {
   for (const auto& c : cases) EXPECT_EQ(path_of(c.raw), c.path) << c.raw;
 }
 
-TEST(TargetTest, TheQueryStaysAsItIs) {
+TEST(RequestTarget, TheQueryStaysAsItIs) {
   std::string buffer;
-  EXPECT_EQ(read_target("/a//b?x=%20//&y=?#z", buffer)->query, "x=%20//&y=?");
-  EXPECT_EQ(read_target("/a?", buffer)->query, "");
-  EXPECT_EQ(read_target("http://h?x", buffer)->query, "x");
+  EXPECT_EQ(read_request_target("/a//b?x=%20//&y=?#z", buffer)->query, "x=%20//&y=?");
+  EXPECT_EQ(read_request_target("/a?", buffer)->query, "");
+  EXPECT_EQ(read_request_target("http://h?x", buffer)->query, "x");
 }
 
-TEST(TargetTest, AnAbsoluteTargetHasAHost) {
+TEST(RequestTarget, AnAbsoluteTargetHasAHost) {
   std::string buffer;
-  EXPECT_EQ(read_target("/a", buffer)->host, "");
-  EXPECT_EQ(read_target("http://api.example:8080/a", buffer)->host, "api.example");
-  EXPECT_EQ(read_target("https://[::1]:80/a", buffer)->host, "[::1]");
-  EXPECT_EQ(read_target("https://[::1]", buffer)->host, "[::1]");
+  EXPECT_EQ(read_request_target("/a", buffer)->host, "");
+  EXPECT_EQ(read_request_target("http://api.example:8080/a", buffer)->host, "api.example");
+  EXPECT_EQ(read_request_target("https://[::1]:80/a", buffer)->host, "[::1]");
+  EXPECT_EQ(read_request_target("https://[::1]", buffer)->host, "[::1]");
 }
 
 }  // namespace
