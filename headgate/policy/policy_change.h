@@ -1,4 +1,5 @@
-// What to change in a policy, to compare it with what it might be.
+// A change of one policy, for PolicySet::with(): the simulator compares a policy with variants of
+// it.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +10,8 @@
 
 namespace headgate::policy {
 
-// What is absent stays. Quota and window are the policy's own: its overrides keep theirs, while the
-// algorithm becomes that of all.
+// An absent member changes nothing. Quota and window replace the policy's own and leave those of
+// its overrides; the algorithm replaces that of the overrides, too.
 struct Change {
   std::optional<std::uint64_t> quota{};
   std::optional<Nanos> window{};

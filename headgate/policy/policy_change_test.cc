@@ -1,4 +1,4 @@
-// One policy as it might be, and what policies look at.
+// PolicySet::with(): a copy in which one policy is changed.
 #include <gtest/gtest.h>
 
 #include "headgate/policy/file/load.h"
@@ -13,7 +13,7 @@ std::shared_ptr<const PolicySet> load(const std::string& yaml) {
   return loaded ? *loaded : nullptr;
 }
 
-TEST(VariationTest, AChangedQuotaHasItsOwnLawAndTheRestStays) {
+TEST(PolicyChange, AQuotaGetsItsLawAndTheRestStays) {
   const auto base = load(R"(version: 1
 policies:
   - {name: a, quota: 10, window: 1m, overrides: [{ids: ["10.0.0.1"], quota: 7}]}
@@ -29,7 +29,7 @@ policies:
   EXPECT_EQ(base->policies()[0].grants[0].quota.units, 10u);
 }
 
-TEST(VariationTest, AChangedAlgorithmIsThatOfTheOverridesToo) {
+TEST(PolicyChange, AnAlgorithmAppliesToTheOverridesToo) {
   const auto base = load(R"(version: 1
 policies:
   - {name: a, quota: 10, window: 1m, overrides: [{ids: ["10.0.0.1"], quota: 7}]}
@@ -41,7 +41,7 @@ policies:
   }
 }
 
-TEST(VariationTest, WhatCanNotBeChangedIsSaid) {
+TEST(PolicyChange, ImpossibleChangesAreRefused) {
   const auto base = load(R"(version: 1
 policies:
   - {name: slots, quota: 10, algorithm: concurrency}
@@ -53,27 +53,6 @@ policies:
   EXPECT_FALSE(base->with(1, {.algorithm = limit::Algorithm::concurrency}));
   EXPECT_FALSE(base->with(1, {.algorithm = limit::Algorithm::moving_window}));
   EXPECT_TRUE(base->with(1, {.algorithm = limit::Algorithm::fixed_window}));
-}
-
-TEST(FieldsUsedTest, OnlyWhatSomePolicyReads) {
-  const FieldsUsed none =
-      load("version: 1\npolicies: [{name: a, quota: 1, window: 1s}]\n")->fields_used();
-  EXPECT_FALSE(none.method || none.host || none.path || none.query);
-  EXPECT_TRUE(none.request_headers.empty() && none.response_headers.empty());
-
-  const FieldsUsed all = load(R"(version: 1
-client-address: {trusted-proxies: [10.0.0.1]}
-policies:
-  - {name: a, quota: 1, window: 1s, key: ["query:q", "cookie:c", "header:H", host]}
-  - {name: b, quota: 1, window: 1s, match: [{path: "/x", method: GET, header: {x-plan: free}}]}
-  - {name: c, quota: 1, window: 1s, cost: {response-header: X-Cost}}
-  - {name: d, quota: 1, window: 1s, mode: off, key: ["header:unused"]}
-)")
-                             ->fields_used();
-  EXPECT_TRUE(all.method && all.host && all.path && all.query);
-  EXPECT_EQ(all.request_headers,
-            (std::set<std::string>{"cookie", "forwarded", "h", "x-forwarded-for", "x-plan"}));
-  EXPECT_EQ(all.response_headers, (std::set<std::string>{"x-cost"}));
 }
 
 }  // namespace

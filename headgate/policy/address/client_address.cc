@@ -15,12 +15,14 @@ bool is_trusted(const std::optional<Address>& address, const ClientAddress& sett
                      [&](const AddressBlock& block) { return block.contains(*address); });
 }
 
-// The nearest hops_max hops, in the order of the header. Farther ones are overwritten.
+// The last hops_max hops of a header, which are those nearest to this server, in the order of the
+// header. Earlier ones are overwritten.
 class Hops {
  public:
   void add(std::optional<Address> hop) noexcept { ring_[count_++ % hops_max] = hop; }
 
-  // Walks from the nearest hop; `client` is who sent the header.
+  // Returns the first hop that is not trusted, starting with the nearest. `client` is the peer that
+  // sent the header.
   [[nodiscard]] std::optional<Address> walk(std::optional<Address> client,
                                             const ClientAddress& settings) const noexcept {
     const std::size_t kept = std::min(count_, hops_max);
@@ -48,8 +50,8 @@ void read_x_forwarded_for(std::string_view line, Hops& hops) noexcept {
   }
 }
 
-// Reads the elements of one Forwarded line. What does not follow RFC 7239, section 4, is a hop
-// without an address, and so is the rest of its line.
+// Reads the elements of one Forwarded line. The first element that does not follow RFC 7239,
+// section 4, counts as one hop without an address, together with the rest of the line.
 class ForwardedLine {
  public:
   explicit ForwardedLine(std::string_view line) noexcept : rest_(line) {}
@@ -81,7 +83,7 @@ class ForwardedLine {
     return found;
   }
 
-  // Pairs up to the next ',' or the end.
+  // Reads the pairs up to the next ',' or the end. Returns false if they are malformed.
   bool element(std::optional<Address>& hop) noexcept {
     bool named = false;
     while (true) {
@@ -106,10 +108,11 @@ class ForwardedLine {
     }
   }
 
-  // A token or a quoted-string, without its quotes. Escapes are left in: no address needs them.
+  // Returns a token or the inside of a quoted-string, or std::nullopt if there is neither. Escapes
+  // are not decoded: no address needs them.
   std::optional<std::string_view> pair_value() noexcept {
     if (!rest_.starts_with('"')) {
-      // Many senders leave out the quotes that ':' and brackets need.
+      // RFC 7239 requires quotes around ':' and brackets, but many senders leave them out.
       std::size_t length = 0;
       while (length < rest_.size() &&
              (is_token(rest_.substr(length, 1)) ||
@@ -159,7 +162,7 @@ std::optional<Address> client_of(const Request& request, const ClientAddress& se
   const std::optional<Address>& peer = request.peer;
   if (!is_trusted(peer, settings)) return peer;
 
-  std::optional<std::optional<Address>> found;  // what the headers read so far say
+  std::optional<std::optional<Address>> found;  // the client by the headers that were read so far
   for (const std::string_view name :
        {std::string_view("forwarded"), std::string_view("x-forwarded-for")}) {
     Hops hops;

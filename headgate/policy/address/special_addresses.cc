@@ -7,7 +7,8 @@
 namespace headgate::policy {
 namespace {
 
-// The widest blocks; what the registries list inside of them is covered.
+// The widest blocks of the registries, and multicast. Smaller blocks that the registries list
+// inside of these are left out.
 constexpr std::string_view registered[] = {
     "0.0.0.0/8",         "10.0.0.0/8",     "100.64.0.0/10",   "127.0.0.0/8",     "169.254.0.0/16",
     "172.16.0.0/12",     "192.0.0.0/24",   "192.0.2.0/24",    "192.31.196.0/24", "192.52.193.0/24",

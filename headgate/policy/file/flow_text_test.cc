@@ -5,7 +5,7 @@
 namespace headgate::policy {
 namespace {
 
-TEST(Wording, APolicyKeepsWhatTheFileSaysOfItsKeyMatchAndCost) {
+TEST(FlowText, APolicyKeepsTheTextsOfItsKeyMatchAndCost) {
   const auto loaded = load_text(R"(version: 1
 policies:
   - name: all
@@ -38,7 +38,7 @@ policies:
   EXPECT_EQ(some.terms.denied, limit::Denied::spend);
 }
 
-TEST(Wording, LongTextsAreCut) {
+TEST(FlowText, LongTextsAreCut) {
   const auto loaded =
       load_text("version: 1\npolicies: [{name: a, quota: 1, window: 1, match: [{path: /" +
                     std::string(5000, 'x') + "}]}]\n",

@@ -1,4 +1,4 @@
-// What a request costs, from the policy file.
+// Reads the `cost` of a policy.
 #pragma once
 
 #include "headgate/policy/file/fault.h"
@@ -7,7 +7,7 @@
 
 namespace headgate::policy {
 
-// `cost` of a policy; 1 where the key is absent.
+// Returns the cost 1 if the key is absent.
 [[nodiscard]] CostRule read_cost(const MapReader& policy, Faults& faults);
 
 }  // namespace headgate::policy

@@ -1,4 +1,4 @@
-// The list of policies, from the policy file.
+// Reads the list of policies of a policy file.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace headgate::policy {
 
-// Reads and validates `policies`. What it returns is whole only if no fault was added.
+// Reads and validates `policies`. The result is complete only if no fault was added.
 [[nodiscard]] std::unique_ptr<PolicySet::Rules> read_policies(const yaml::Node& node,
                                                               const ClientAddress& settings,
                                                               Faults& faults);

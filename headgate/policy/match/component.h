@@ -1,12 +1,13 @@
-// Partition keys: the parts of a request that separate one client's quota from another's.
+// Components of partition keys: the parts of a request that separate one client's quota from
+// another's.
 //
-// A store key is the policy's name followed by the parts, each behind its length:
+// A store key is the policy's name followed by the parts, each preceded by its length:
 //
 //   +------+------+------+--------+------+--------+----
 //   | len  | name | len  | part 1 | len  | part 2 | ...     len: LEB128, 1 byte below 128
 //   +------+------+------+--------+------+--------+----
 //
-// so that no two different lists of parts share a key.
+// so that two different lists of parts never have the same key.
 #pragma once
 
 #include <cstdint>
@@ -23,11 +24,12 @@
 
 namespace headgate::policy {
 
-// The most components of a key.
+// The most components of a key: twice the number of kinds. Bounds the length of a key and the work
+// for it.
 inline constexpr std::size_t components_max = 16;
 
-// Calls `write(out)`, which appends, and puts the length of what it wrote in front. Returns where
-// the text itself begins.
+// Calls `write(out)`, which appends a text, and inserts the text's length before it. Returns the
+// offset of the text.
 template <class Write>
 std::size_t append_counted(std::string& out, const Write& write) {
   const std::size_t begin = out.size();
@@ -45,22 +47,23 @@ std::size_t append_counted(std::string& out, const Write& write) {
 
 class Component {
  public:
-  // From "address/24", "header:x-api-key" and so on; addresses without a prefix of their own
-  // take `settings`. The error completes "key component 'TEXT' ...".
+  // Reads "address/24", "header:x-api-key" and so on. An address without a prefix of its own uses
+  // the one of `settings`. The error completes "key component 'TEXT' ...".
   [[nodiscard]] static Result<Component, std::string> parse(std::string_view text,
                                                             const ClientAddress& settings);
 
-  // Appends this part of a request; a part that the request lacks is empty.
-  void append(LazyRequest& subject, std::string& out) const;
+  // Appends this part of a request. Appends nothing if the request lacks it.
+  void append(LazyRequest& request, std::string& out) const;
 
-  // Appends a part that is given as text, normalised as append() would: the client 10.0.0.2 and
-  // the text "10.0.0.2" are the same part. Text that this component never produces stays as it is.
+  // Appends a part that is given as text, in the form that append() produces: the text "10.0.0.2"
+  // and the client 10.0.0.2 are the same part. Text that append() never produces is not changed.
   void append_given(std::string_view text, std::string& out) const;
 
-  // Adds the parts of a request that append() reads.
+  // Adds the request fields that append() reads.
   void add_to(FieldsUsed& fields_used) const;
 
-  // What is wrong with a part in an override, or "". Only an address can be wrong.
+  // Returns what is wrong with the part of an override's id, or "". Only an address can be wrong.
+  // The text completes "id 'TEXT' ...".
   [[nodiscard]] std::string complaint(std::string_view text) const;
 
   // Equal components append the same.
@@ -75,7 +78,7 @@ class Component {
     host,
     path,
     method,
-    registered_domain,  // of a header
+    registered_domain,  // of the host name in a header
   };
 
   [[nodiscard]] unsigned prefix_for(const Address& address) const noexcept;
@@ -88,12 +91,12 @@ class Component {
   std::string name_;  // of the header, cookie or query argument
 };
 
-// Appends parts as one readable text, for people: a single part is itself; of several, ',' stands
-// between them and '\' before a ',' or '\' inside. `key_parts` are length-prefixed.
+// Appends length-prefixed parts as one readable text. A single part is unchanged. Several parts are
+// separated by ',', with a '\' before each ',' or '\' inside a part.
 void append_readable(std::string_view key_parts, std::string& out);
 
-// The reverse: the parts that a readable text of `count` parts stands for. Empty where it has
-// another number of them. For count >= 2.
+// The reverse for count >= 2: returns the parts of a readable text, or none if their number is not
+// `count`.
 [[nodiscard]] std::vector<std::string> split_readable(std::string_view text, std::size_t count);
 
 }  // namespace headgate::policy

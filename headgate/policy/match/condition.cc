@@ -5,9 +5,9 @@
 namespace headgate::policy {
 namespace {
 
-bool any_line_matches(const LazyRequest& subject, const Condition::HeaderGlob& header) {
+bool any_line_matches(const LazyRequest& request, const Condition::HeaderGlob& header) {
   for (std::size_t nth = 0; nth < header_lines_max; ++nth) {
-    const auto line = subject.header(header.name, nth);
+    const auto line = request.header(header.name, nth);
     if (!line) return false;
     if (header.value.matches(*line)) return true;
   }
@@ -16,15 +16,14 @@ bool any_line_matches(const LazyRequest& subject, const Condition::HeaderGlob& h
 
 }  // namespace
 
-bool Condition::holds(LazyRequest& subject) const {
-  const Request& request = subject.request();
+bool Condition::holds(LazyRequest& request) const {
   if (!methods.empty() &&
-      std::find(methods.begin(), methods.end(), request.method) == methods.end())
+      std::find(methods.begin(), methods.end(), request.raw().method) == methods.end())
     return false;
-  if (path && !path->matches(request.path)) return false;
-  if (host && !host->matches(subject.host())) return false;
+  if (path && !path->matches(request.raw().path)) return false;
+  if (host && !host->matches(request.host())) return false;
   return std::all_of(headers.begin(), headers.end(),
-                     [&](const HeaderGlob& header) { return any_line_matches(subject, header); });
+                     [&](const HeaderGlob& header) { return any_line_matches(request, header); });
 }
 
 }  // namespace headgate::policy

@@ -1,4 +1,4 @@
-// What a request costs.
+// The cost of a request, and the rule by which a policy computes it.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@ namespace headgate::policy {
 
 struct Cost {
   std::uint64_t units = 1;  // 0..limit::Quota::cost_max
-  bool defaulted = false;   // nobody said, and 1 was taken
+  bool defaulted = false;   // the source was absent or malformed, and 1 is used instead
 };
 
-// `cost` of a policy.
+// The `cost` of a policy.
 struct CostRule {
   enum class Source : std::uint8_t {
     fixed,
@@ -34,10 +34,12 @@ struct CostRule {
                : CostTime::request;
   }
 
-  // A header must be one line of decimal digits; anything else is defaulted, and so is a body of
-  // unknown length. What is beyond cost_max counts as cost_max, which no quota admits.
+  // Return the cost. A header must have one line of decimal digits; any other header, and a body of
+  // unknown length, has the default cost 1. A value beyond cost_max counts as cost_max, which no
+  // quota admits.
   //
-  // of() is for rules whose time() is the request, of_response() for the others: it is 1 before.
+  // of() is for rules whose time() is the request, and returns 1 for the others. of_response() is
+  // for rules whose time() is the response.
   [[nodiscard]] Cost of(const Request& request) const noexcept;
   [[nodiscard]] Cost of_response(const Response& response) const noexcept;
 };

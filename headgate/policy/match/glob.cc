@@ -24,7 +24,8 @@ bool Glob::matches(std::string_view text) const noexcept {
   if (!text.starts_with(head_) || !text.ends_with(tail_)) return false;
   text.remove_prefix(head_.size());
   text.remove_suffix(tail_.size());
-  // The leftmost place of each piece leaves the most room for the next: no need to look back.
+  // The leftmost match of each piece leaves the most text for the next ones, so that no other match
+  // needs to be tried.
   for (const std::string& piece : middle_) {
     const std::size_t at = text.find(piece);
     if (at == std::string_view::npos) return false;

@@ -1,4 +1,4 @@
-// Patterns in which '*' stands for any run of characters.
+// Patterns in which '*' matches any characters.
 #pragma once
 
 #include <cstddef>
@@ -8,20 +8,21 @@
 
 namespace headgate::policy {
 
-// '*' matches any run of characters, also an empty one and also '/'; every other character is
-// itself. Byte for byte: for host names, give both sides in lower case.
+// '*' matches any number of characters, including none and including '/'. Every other character
+// matches itself. Compares bytes: host names must be in lower case on both sides.
 class Glob {
  public:
   explicit Glob(std::string_view pattern);
 
-  // Never backtracks past a '*': at worst text length x pattern length, no allocation.
+  // Never backtracks past a '*'. Takes at most text length x pattern length steps. Does not
+  // allocate.
   [[nodiscard]] bool matches(std::string_view text) const noexcept;
 
  private:
   std::string head_;                 // before the first '*'
   std::vector<std::string> middle_;  // between two '*', none empty
   std::string tail_;                 // behind the last '*'
-  bool literal_ = false;             // no '*' at all: head_ is everything
+  bool literal_ = false;             // there is no '*': head_ is the whole pattern
 };
 
 }  // namespace headgate::policy

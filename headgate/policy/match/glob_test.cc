@@ -44,7 +44,7 @@ TEST(Glob, Table) {
   }
 }
 
-// What the header says, word for word, however long it takes.
+// The contract of the header, implemented literally and slowly.
 bool slow(std::string_view pattern, std::string_view text) {
   if (pattern.empty()) return text.empty();
   if (pattern[0] != '*') {

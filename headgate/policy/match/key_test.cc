@@ -1,4 +1,4 @@
-// No two different partitions share a store key.
+// Two different partitions never have the same store key.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -31,7 +31,7 @@ class NumberedHeaders final : public Headers {
   const Parts& parts_;
 };
 
-// Policies that differ in name and in the number of their components.
+// Policies with different names and different numbers of components.
 std::shared_ptr<const PolicySet> policies() {
   const Loaded loaded = load_text(R"(version: 1
 policies:
@@ -44,7 +44,7 @@ policies:
   return loaded.value();
 }
 
-// Few characters, among them those that encodings treat specially.
+// Parts of few different characters, including those that encodings treat specially.
 rc::Gen<Parts> parts_gen() {
   using namespace std::string_literals;
   const auto part =
@@ -91,7 +91,7 @@ RC_GTEST_PROP(Key, DifferentPartsAreDifferentKeys, ()) {
   }
 }
 
-RC_GTEST_PROP(Key, TheReadableTextLeadsBackToIt, ()) {
+RC_GTEST_PROP(Key, TheReadableTextGivesTheSameKey, ()) {
   static const auto set = policies();
   std::string text;
   for (const Keyed& keyed : keys_of(*set, *parts_gen())) {
@@ -101,7 +101,7 @@ RC_GTEST_PROP(Key, TheReadableTextLeadsBackToIt, ()) {
   }
 }
 
-// Policies with the same key, which share the work, and others between them.
+// Policies with the same key, which read it once, and others between them.
 std::shared_ptr<const PolicySet> relatives() {
   const Loaded loaded = load_text(R"(version: 1
 policies:

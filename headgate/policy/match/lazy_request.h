@@ -1,4 +1,4 @@
-// A request and what is derived from it, each computed once and only if somebody asks.
+// A request with its client's address and normalised host name, both computed on first use.
 #pragma once
 
 #include <optional>
@@ -11,17 +11,18 @@
 
 namespace headgate::policy {
 
-// A host name as it is compared: lower case, without the dot that may end it.
+// Appends a host name in the form in which names are compared: lower case, without a final dot.
 void append_host(std::string_view host, std::string& out);
 
 class LazyRequest {
  public:
-  // Keeps references to all three. `host_buffer` is reused from request to request.
+  // Keeps references to all three arguments. `host_buffer` holds the result of host(); reuse it for
+  // the next request.
   LazyRequest(const Request& request, const ClientAddress& settings,
               std::string& host_buffer) noexcept
       : request_(request), settings_(settings), host_buffer_(host_buffer) {}
 
-  [[nodiscard]] const Request& request() const noexcept { return request_; }
+  [[nodiscard]] const Request& raw() const noexcept { return request_; }
   [[nodiscard]] std::optional<std::string_view> header(std::string_view name,
                                                        std::size_t nth = 0) const noexcept {
     return request_.headers->line(name, nth);

@@ -1,4 +1,4 @@
-// Which policies a request must pass, under which keys, at which cost.
+// The policies that a request must pass, with their keys and costs.
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -31,7 +31,7 @@ class TestHeaders final : public Headers {
   Lines lines_;
 };
 
-struct Asked {
+struct TestRequest {
   std::string method = "GET";
   std::string host = "api.example";
   std::string path = "/v1/things";
@@ -47,13 +47,13 @@ std::shared_ptr<const PolicySet> load(const std::string& yaml) {
   return loaded ? *loaded : nullptr;
 }
 
-// One policy `p` of 10 a minute with further keys, after some settings.
+// A file with some settings and the policy `p` of 10 per minute with further keys.
 std::shared_ptr<const PolicySet> one(const std::string& keys, const std::string& settings = "") {
   return load("version: 1\n" + settings + "\npolicies:\n  - {name: p, quota: 10, window: 1m" +
               (keys.empty() ? "" : ", ") + keys + "}\n");
 }
 
-struct Answer {
+struct FirstMatch {
   bool matched = false;
   std::string key;
   std::string partition;
@@ -62,33 +62,33 @@ struct Answer {
   std::uint64_t quota = 0;
 };
 
-Answer ask(const PolicySet& set, const Asked& asked) {
-  const TestHeaders headers(asked.headers);
-  const Request request{asked.method,
-                        asked.host,
-                        asked.path,
-                        asked.query,
-                        asked.peer.empty() ? std::nullopt : Address::parse(asked.peer),
-                        &headers,
-                        asked.body_bytes};
+FirstMatch first_match(const PolicySet& set, const TestRequest& request) {
+  const TestHeaders headers(request.headers);
+  const Request view{request.method,
+                     request.host,
+                     request.path,
+                     request.query,
+                     request.peer.empty() ? std::nullopt : Address::parse(request.peer),
+                     &headers,
+                     request.body_bytes};
   Scratch scratch;
-  const auto matches = set.match(request, scratch);
+  const auto matches = set.match(view, scratch);
   if (matches.empty()) return {};
   const Match& m = matches.front();
   return {true,   std::string(m.key), std::string(m.partition),
           m.cost, m.cost_defaulted,   m.grant->quota.units};
 }
 
-std::string partition(const std::string& key, const Asked& asked,
+std::string partition(const std::string& key, const TestRequest& request,
                       const std::string& settings = "") {
   const auto set = one("key: " + key, settings);
-  return set ? ask(*set, asked).partition : "";
+  return set ? first_match(*set, request).partition : "";
 }
 
 TEST(Match, Conditions) {
   struct Case {
     const char* match;
-    Asked asked;
+    TestRequest request;
     bool matches;
   };
   const Case cases[] = {
@@ -126,7 +126,7 @@ TEST(Match, Conditions) {
   for (const Case& c : cases) {
     const auto set = one("match: "s + c.match);
     ASSERT_NE(set, nullptr);
-    EXPECT_EQ(ask(*set, c.asked).matched, c.matches) << c.match;
+    EXPECT_EQ(first_match(*set, c.request).matched, c.matches) << c.match;
   }
 }
 
@@ -193,9 +193,9 @@ TEST(Partition, Address) {
 
 TEST(Partition, BehindATrustedProxy) {
   const std::string trusting = "client-address: {trusted-proxies: [192.0.2.0/24]}";
-  const Asked asked{.headers = {{"x-forwarded-for", "203.0.113.5"}}};
-  EXPECT_EQ(partition("[address]", asked, trusting), "203.0.113.5");
-  EXPECT_EQ(partition("[address]", asked), "192.0.2.7");
+  const TestRequest request{.headers = {{"x-forwarded-for", "203.0.113.5"}}};
+  EXPECT_EQ(partition("[address]", request, trusting), "203.0.113.5");
+  EXPECT_EQ(partition("[address]", request), "192.0.2.7");
 }
 
 TEST(Partition, Header) {
@@ -255,33 +255,33 @@ TEST(Partition, HostPathMethodAndDomain) {
 }
 
 TEST(Partition, OfSeveralPartsIsEscaped) {
-  const Asked asked{.headers = {{"a", "x,y\\"}, {"b", "z"}}};
-  EXPECT_EQ(partition("[header:a, header:b]", asked), "x\\,y\\\\,z");
-  EXPECT_EQ(partition("[header:a, header:c]", asked), "x\\,y\\\\,");
-  EXPECT_EQ(partition("[header:c, header:d]", asked), ",");
-  EXPECT_EQ(partition("[]", asked), "");
+  const TestRequest request{.headers = {{"a", "x,y\\"}, {"b", "z"}}};
+  EXPECT_EQ(partition("[header:a, header:b]", request), "x\\,y\\\\,z");
+  EXPECT_EQ(partition("[header:a, header:c]", request), "x\\,y\\\\,");
+  EXPECT_EQ(partition("[header:c, header:d]", request), ",");
+  EXPECT_EQ(partition("[]", request), "");
 }
 
 TEST(Key, IsLengthPrefixed) {
-  EXPECT_EQ(ask(*one(""), {}).key,
+  EXPECT_EQ(first_match(*one(""), {}).key,
             "\1p\x09"
             "192.0.2.7");
-  EXPECT_EQ(ask(*one("key: []"), {}).key, "\1p");
-  EXPECT_EQ(ask(*one("key: [method, header:none]"), {}).key, "\1p\3GET\0"s);
-  EXPECT_EQ(ask(*one("key: path"), {.path = std::string(300, 'x')}).key,
+  EXPECT_EQ(first_match(*one("key: []"), {}).key, "\1p");
+  EXPECT_EQ(first_match(*one("key: [method, header:none]"), {}).key, "\1p\3GET\0"s);
+  EXPECT_EQ(first_match(*one("key: path"), {.path = std::string(300, 'x')}).key,
             "\1p\xac\2" + std::string(300, 'x'));
 }
 
 TEST(Cost, FromTheRequest) {
   struct Case {
     const char* cost;
-    Asked asked;
+    TestRequest request;
     std::uint64_t units;
     bool defaulted;
   };
   const char* const header = "{request-header: X-Cost}";
   const auto with = [](std::string value) {
-    return Asked{.headers = {{"x-cost", std::move(value)}}};
+    return TestRequest{.headers = {{"x-cost", std::move(value)}}};
   };
   const Case cases[] = {
       {"1", {}, 1, false},
@@ -310,7 +310,7 @@ TEST(Cost, FromTheRequest) {
   for (const Case& c : cases) {
     const auto set = one("cost: "s + c.cost);
     ASSERT_NE(set, nullptr);
-    const Answer answer = ask(*set, c.asked);
+    const FirstMatch answer = first_match(*set, c.request);
     EXPECT_EQ(answer.cost, c.units) << c.cost;
     EXPECT_EQ(answer.cost_defaulted, c.defaulted) << c.cost << " " << answer.cost;
   }
@@ -343,8 +343,8 @@ TEST(Cost, FromTheResponse) {
     const Policy& policy = set->policies().front();
     EXPECT_EQ(policy.cost_time, CostTime::response);
     EXPECT_TRUE(policy.terms.late);
-    EXPECT_EQ(ask(*set, {}).cost, 1U);
-    EXPECT_FALSE(ask(*set, {}).cost_defaulted);
+    EXPECT_EQ(first_match(*set, {}).cost, 1U);
+    EXPECT_FALSE(first_match(*set, {}).cost_defaulted);
     const TestHeaders headers(c.headers);
     Cost cost = set->late_cost(policy, {200, c.body_bytes, &headers});
     EXPECT_EQ(cost.units, c.units) << c.cost;
@@ -403,11 +403,11 @@ TEST(Override, ByAddressBits) {
       one("overrides: [{ids: [\"::ffff:10.0.0.2\", 10.0.0.5], quota: 200}, {ids: "
           "[\"2001:DB8::7\"], quota: 300}, "
           "{ids: [2001:db8:1::/64], window: 2m}, {ids: [\"\"], quota: 4}]");
-  EXPECT_EQ(ask(*set, {}).quota, 10U);
-  EXPECT_EQ(ask(*set, {.peer = "10.0.0.2"}).quota, 200U);
-  EXPECT_EQ(ask(*set, {.peer = "10.0.0.5"}).quota, 200U);
-  EXPECT_EQ(ask(*set, {.peer = "2001:db8:0:0:1:2:3:4"}).quota, 300U);
-  EXPECT_EQ(ask(*set, {.peer = ""}).quota, 4U);
+  EXPECT_EQ(first_match(*set, {}).quota, 10U);
+  EXPECT_EQ(first_match(*set, {.peer = "10.0.0.2"}).quota, 200U);
+  EXPECT_EQ(first_match(*set, {.peer = "10.0.0.5"}).quota, 200U);
+  EXPECT_EQ(first_match(*set, {.peer = "2001:db8:0:0:1:2:3:4"}).quota, 300U);
+  EXPECT_EQ(first_match(*set, {.peer = ""}).quota, 4U);
   const auto longer = set->named("p", "2001:db8:1::1", 1, *std::make_unique<std::string>());
   EXPECT_EQ(longer->grant->quota.units, 10U);
   EXPECT_TRUE(longer->grant->quota.window == 120 * nanos_per_second);
@@ -416,11 +416,11 @@ TEST(Override, ByAddressBits) {
 TEST(Override, OfSeveralPartsAndNumbers) {
   const auto set =
       one("key: [header:user, method], overrides: [{ids: [[alice, GET], [7, GET]], quota: 99}]");
-  EXPECT_EQ(ask(*set, {.headers = {{"user", "alice"}}}).quota, 99U);
-  EXPECT_EQ(ask(*set, {.headers = {{"user", "7"}}}).quota, 99U);
-  EXPECT_EQ(ask(*set, {.method = "PUT", .headers = {{"user", "alice"}}}).quota, 10U);
-  EXPECT_EQ(ask(*one("key: [header:user], overrides: [{ids: [7], rate: 5/s}]"),
-                {.headers = {{"user", "7"}}})
+  EXPECT_EQ(first_match(*set, {.headers = {{"user", "alice"}}}).quota, 99U);
+  EXPECT_EQ(first_match(*set, {.headers = {{"user", "7"}}}).quota, 99U);
+  EXPECT_EQ(first_match(*set, {.method = "PUT", .headers = {{"user", "alice"}}}).quota, 10U);
+  EXPECT_EQ(first_match(*one("key: [header:user], overrides: [{ids: [7], rate: 5/s}]"),
+                        {.headers = {{"user", "7"}}})
                 .quota,
             5U);
 }
@@ -432,17 +432,17 @@ TEST(Override, ChangesItsIdsOnly) {
   }
   const auto set = one(yaml + "{ids: [nobody], quota: unlimited}]");
   for (int i = 0; i < 1000; ++i) {
-    EXPECT_EQ(ask(*set, {.headers = {{"user", "user" + std::to_string(i)}}}).quota,
+    EXPECT_EQ(first_match(*set, {.headers = {{"user", "user" + std::to_string(i)}}}).quota,
               static_cast<std::uint64_t>(1000 + i));
   }
-  EXPECT_EQ(ask(*set, {.headers = {{"user", "user1000"}}}).quota, 10U);
-  EXPECT_FALSE(ask(*set, {.headers = {{"user", "nobody"}}}).matched);
+  EXPECT_EQ(first_match(*set, {.headers = {{"user", "user1000"}}}).quota, 10U);
+  EXPECT_FALSE(first_match(*set, {.headers = {{"user", "nobody"}}}).matched);
 }
 
 TEST(Named, ReachesTheKeyOfTheSameClient) {
   struct Case {
     const char* key;
-    Asked asked;
+    TestRequest request;
     const char* partition;
   };
   const Case cases[] = {
@@ -465,9 +465,9 @@ TEST(Named, ReachesTheKeyOfTheSameClient) {
     std::string text;
     const auto named = set->named("p", c.partition, 3, text);
     ASSERT_TRUE(named);
-    const Answer asked = ask(*set, c.asked);
-    EXPECT_EQ(named->key, asked.key) << c.key << " " << c.partition;
-    EXPECT_EQ(named->partition, asked.partition) << c.key << " " << c.partition;
+    const FirstMatch expected = first_match(*set, c.request);
+    EXPECT_EQ(named->key, expected.key) << c.key << " " << c.partition;
+    EXPECT_EQ(named->partition, expected.partition) << c.key << " " << c.partition;
     EXPECT_EQ(named->cost, 3U);
   }
 }

@@ -12,9 +12,7 @@
 namespace headgate::policy {
 namespace {
 
-constexpr std::size_t host_max = 253;  // RFC 1035, section 2.3.4, as text
-
-// The list lives as long as the process: the distribution's, or the library's own if that is newer.
+// The newer of the distribution's list and the one inside the library. It is never freed.
 const psl_ctx_t* public_suffixes() {
   static const psl_ctx_t* const list = [] {
     const psl_ctx_t* latest = psl_latest(nullptr);
@@ -24,7 +22,7 @@ const psl_ctx_t* public_suffixes() {
 }
 
 bool is_host_name(std::string_view host) {
-  if (host.empty() || host.size() > host_max || host.front() == '.' || host.back() == '.') {
+  if (host.empty() || host.size() > host_name_max || host.front() == '.' || host.back() == '.') {
     return false;
   }
   if (host.find("..") != std::string_view::npos || Address::parse(host)) return false;
@@ -36,8 +34,8 @@ bool is_host_name(std::string_view host) {
 }  // namespace
 
 bool is_icann_suffix(std::string_view name) noexcept {
-  if (name.size() > host_max) return false;
-  char text[host_max + 1];
+  if (name.size() > host_name_max) return false;
+  char text[host_name_max + 1];
   std::memcpy(text, name.data(), name.size());
   text[name.size()] = '\0';
   return psl_is_public_suffix2(public_suffixes(), text, PSL_TYPE_ICANN | PSL_TYPE_NO_STAR_RULE) !=
@@ -51,7 +49,7 @@ void append_registered_domain(std::string_view host, std::string& out) {
   append_host(host, out);
   const std::string_view name = std::string_view(out).substr(begin);
   if (!is_host_name(name)) return;
-  char text[host_max + 1];  // the library wants a terminated string
+  char text[host_name_max + 1];  // the library reads a null-terminated string
   std::memcpy(text, name.data(), name.size());
   text[name.size()] = '\0';
   const char* const registered = psl_registrable_domain(public_suffixes(), text);

@@ -5,7 +5,7 @@
 namespace headgate::policy {
 namespace {
 
-// Whether a path is already as normalise() would leave it.
+// Whether decode() and resolve() would not change the path. May return false for some such paths.
 bool is_normal(std::string_view path) noexcept {
   char last = '\0';
   for (const char c : path) {
@@ -15,6 +15,7 @@ bool is_normal(std::string_view path) noexcept {
   return true;
 }
 
+// Appends the decoded path. Returns false for a '%' without two hex digits, and for a null byte.
 bool decode(std::string_view raw, std::string& out) {
   for (std::size_t i = 0; i < raw.size(); ++i) {
     char c = raw[i];
@@ -32,9 +33,10 @@ bool decode(std::string_view raw, std::string& out) {
   return true;
 }
 
-// Resolves "//", "." and ".." of a decoded path that starts with '/', in place.
+// Resolves "//", "." and ".." of a decoded path that starts with '/', in place. Returns false if
+// the path climbs above the root.
 bool resolve(std::string& path) {
-  std::size_t end = 1;  // of what is resolved: up to and with a slash
+  std::size_t end = 1;  // of the resolved part, which ends with a slash
   for (std::size_t at = 1; at <= path.size();) {
     const std::size_t slash = std::min(path.find('/', at), path.size());
     const std::string_view segment = std::string_view(path).substr(at, slash - at);

@@ -1,4 +1,4 @@
-// The target of a request line, as policies see it.
+// Reads the target of an HTTP request line: path, query and host, in the form that policies match.
 #pragma once
 
 #include <optional>
@@ -7,17 +7,18 @@
 
 namespace headgate::policy {
 
-// Views into the target itself or the buffer that it was read with.
+// Views into the raw target or into the buffer of read_request_target().
 struct RequestTarget {
   std::string_view path;   // decoded and normalised; starts with '/'
   std::string_view query;  // raw, without '?'
   std::string_view host;   // of an absolute target, without port; otherwise empty
 };
 
-// Reads "/a/./b%20c?x=1" or "http://host/a" as nginx does: %XX is decoded, several slashes are one,
-// "." and ".." are resolved, and a fragment is dropped. std::nullopt where nginx would answer 400:
-// another beginning, a '%' without two hex digits, %00, or a path that climbs above the root.
-// Linear; allocates only to let `buffer` grow.
+// Reads "/a/./b%20c?x=1" or "http://host/a" as nginx does: decodes %XX, merges repeated slashes,
+// resolves "." and "..", and drops a fragment. Returns std::nullopt where nginx responds 400: if
+// the target begins otherwise, has a '%' without two hex digits or %00, or climbs above the root
+// with
+// "..". Linear; allocates only if `buffer` must grow.
 [[nodiscard]] std::optional<RequestTarget> read_request_target(std::string_view raw,
                                                                std::string& buffer);
 

@@ -1,4 +1,4 @@
-// What a policy asks of a request: the part of it that only this room needs.
+// The part of a policy that only this room uses: conditions, key, cost and overrides.
 #pragma once
 
 #include <cstdint>
@@ -20,19 +20,19 @@ class EnvoyDomain;
 
 struct Rule {
   std::string key_head;               // the policy's name, length-prefixed
-  std::vector<Condition> conditions;  // any of them; empty: every request
+  std::vector<Condition> conditions;  // one of them must hold; empty: every request matches
   std::vector<Component> key;
   std::size_t key_group = 0;  // index of the first rule with the same key
   CostRule cost;
   TextMap<std::uint32_t> overrides;  // length-prefixed parts -> index of a grant
-  // One of Boulder's limits: no request matches it, its key is one part in the limit's own form,
-  // and overrides go by that form.
+  // If set, the policy is one of Boulder's limits: no request matches it, its key is one part in
+  // the normal form of the limit's ids, and overrides are found by that form.
   const BoulderName* boulder = nullptr;
-  // The limits of a domain of Envoy's: no request matches them, the key is a descriptor, and grants
-  // go by it.
+  // If set, the policy is a domain of Envoy's configuration: no request matches it, the key is a
+  // descriptor, and the grant is found by the descriptor.
   std::shared_ptr<const EnvoyDomain> envoy;
 
-  // Whether a request can match at all.
+  // Whether only named() and descriptors reach the policy, and no request matches it.
   [[nodiscard]] bool by_name_alone() const noexcept {
     return boulder != nullptr || envoy != nullptr;
   }
