@@ -4,7 +4,7 @@
 #include <array>
 #include <optional>
 
-#include "headgate/policy/text.h"
+#include "headgate/base/ascii.h"
 
 namespace headgate::policy {
 namespace {

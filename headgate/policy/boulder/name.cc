@@ -6,12 +6,12 @@
 #include <optional>
 #include <vector>
 
+#include "headgate/base/ascii.h"
 #include "headgate/policy/address/address.h"
 #include "headgate/policy/address/special_addresses.h"
 #include "headgate/policy/file/spelling.h"
 #include "headgate/policy/match/registered_domain.h"
 #include "headgate/policy/quantity.h"
-#include "headgate/policy/text.h"
 
 namespace headgate::policy {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "headgate/base/ascii.h"
 #include "headgate/base/hex.h"
-#include "headgate/policy/text.h"
 
 namespace headgate::policy {
 namespace {

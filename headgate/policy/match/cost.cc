@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "headgate/base/ascii.h"
 #include "headgate/limit/quota.h"
-#include "headgate/policy/text.h"
 
 namespace headgate::policy {
 namespace {

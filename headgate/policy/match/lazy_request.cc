@@ -1,7 +1,7 @@
 #include "headgate/policy/match/lazy_request.h"
 
+#include "headgate/base/ascii.h"
 #include "headgate/policy/address/client_address.h"
-#include "headgate/policy/text.h"
 
 namespace headgate::policy {
 

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "headgate/base/ascii.h"
 #include "headgate/policy/address/address.h"
 #include "headgate/policy/match/lazy_request.h"
-#include "headgate/policy/text.h"
 
 namespace headgate::policy {
 namespace {
