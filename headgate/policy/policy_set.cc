@@ -52,7 +52,7 @@ Extent append_partition(std::size_t key, std::size_t parts, std::size_t last_par
   const std::size_t end = text.size();
   if (count <= 1) return {key, last_part, end - last_part, end};
   // append_readable() reads from `text` while it appends to it: reserve first, so that the view
-  // stays valid. Each character may need a '\\' before it.
+  // stays valid. Each character may need a '\' before it.
   text.reserve(end + 2 * (end - parts));
   append_readable(std::string_view(text).substr(parts, end - parts), text);
   return {key, end, text.size() - end, end};
