@@ -4,8 +4,8 @@
 #include <initializer_list>
 
 #include "headgate/base/ascii.h"
-#include "headgate/policy/client_address.h"
-#include "headgate/policy/target.h"
+#include "headgate/policy/address/client_address.h"
+#include "headgate/policy/match/request_target.h"
 
 namespace headgate::server {
 namespace {
@@ -96,7 +96,7 @@ std::optional<std::string> OriginalRequest::read_names(std::string& buffer) {
 
   if (!uri.value()) {
     guess_ = Guess::no_uri;
-  } else if (const auto target = policy::read_target(*uri.value(), buffer)) {
+  } else if (const auto target = policy::read_request_target(*uri.value(), buffer)) {
     path_ = target->path;
     query_ = target->query;
   } else {

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "headgate/base/result.h"
-#include "headgate/policy/address.h"
+#include "headgate/policy/address/address.h"
 #include "headgate/policy/request.h"
 #include "headgate/policy/settings.h"
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "headgate/policy/client_address.h"
+#include "headgate/policy/address/client_address.h"
 
 namespace headgate::server {
 namespace {

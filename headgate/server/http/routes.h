@@ -4,7 +4,7 @@
 #include <optional>
 #include <string_view>
 
-#include "headgate/policy/address.h"
+#include "headgate/policy/address/address.h"
 #include "headgate/server/http/door_context.h"
 #include "headgate/server/http/reply.h"
 #include "headgate/server/http/request.h"

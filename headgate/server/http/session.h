@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "headgate/policy/address.h"
+#include "headgate/policy/address/address.h"
 #include "headgate/server/http/door_context.h"
 #include "headgate/server/http/reply.h"
 #include "headgate/server/ready_set.h"
