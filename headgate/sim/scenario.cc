@@ -75,11 +75,10 @@ void Scenario::count(const LoggedRequest& record, Instant now) {
 
 Answers Scenario::answers() const {
   Answers answers;
-  for (std::size_t i = 0; i < context_.matched; ++i) {
-    answers.results.push_back(answer_of(context_.decisions[i]));
-    if (i < context_.enforced && stricter(answers.results[i], answers.verdict)) {
-      answers.verdict = answers.results[i];
-    }
+  for (std::size_t i = 0; i < context_.decided(); ++i) {
+    const gate::PolicyDecision one = context_.decision(i);
+    const Answer& answer = answers.results.emplace_back(answer_of(one.decision));
+    if (one.enforced && stricter(answer, answers.verdict)) answers.verdict = answer;
   }
   return answers;
 }

@@ -38,7 +38,7 @@ class DecisionStats {
   void decided(DoorKind door, const PolicySnapshot& snapshot, const gate::DecisionContext& context,
                Nanos took) noexcept {
     at(door).latency.add(static_cast<std::uint64_t>(took));
-    if (context.matched == 0 || context.op != limit::Op::spend) return;
+    if (context.decided() == 0 || context.op() != limit::Op::spend) return;
     begin(context.now);
     const gate::Verdict& verdict = context.verdict;
     if (verdict.outcome != gate::Outcome::admitted) note_denials(snapshot, context);
