@@ -69,7 +69,8 @@ void Scenario::count(const LoggedRequest& record, Instant now) {
     const std::uint64_t units = match.policy->is_late()
                                     ? policies().late_cost(*match.policy, record.response()).units
                                     : match.cost;
-    summary_.count(match, match.partition, units, now, taken, decision.remaining);
+    summary_.count(*match.policy, *match.grant, match.partition, units, now, taken,
+                   decision.remaining);
   });
 }
 
