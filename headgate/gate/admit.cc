@@ -6,7 +6,6 @@
 #include <new>
 
 #include "headgate/gate/gate.h"
-#include "headgate/policy/envoy/limit.h"
 
 namespace headgate::gate {
 namespace {
@@ -25,11 +24,6 @@ std::span<const policy::Match> match(const policy::PolicySet& policies,
 // Of two denials the one that tells more: the longer wait, then the fewer units left.
 bool stricter(const limit::Decision& a, const limit::Decision& b) noexcept {
   return a.wait != b.wait ? a.wait > b.wait : a.remaining < b.remaining;
-}
-
-// A limit that came with its request has no name that the fields could call it by.
-bool is_told(const policy::Grant& grant) noexcept {
-  return grant.envoy == nullptr || !grant.envoy->title.empty();
 }
 
 }  // namespace
@@ -153,7 +147,7 @@ void Gate::itemise(DecisionContext& context, std::uint64_t extra) const noexcept
   for (std::size_t i = 0; i < context.enforced_; ++i) {
     const limit::Decision& decision = context.decisions_[i];
     const policy::Grant& grant = *context.match(i).grant;
-    if (!is_told(grant)) continue;
+    if (!grant.reported) continue;
     if (decision.remaining * 100 < grant.quota.units * settings.report_below_percent) below = true;
     Item& item = context.items_[count++] = this->item(context, i);
     if (item.denied && item.reset != limit::Decision::no_reset) item.reset += extra;

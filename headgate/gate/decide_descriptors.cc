@@ -4,12 +4,9 @@
 #include <new>
 
 #include "headgate/gate/gate.h"
-#include "headgate/policy/envoy/limit.h"
 
 namespace headgate::gate {
 namespace {
-
-bool in_quota_mode(const policy::Match& match) noexcept { return match.grant->envoy->quota_mode; }
 
 bool is_limited(const policy::Match& match) noexcept {
   return match.policy != nullptr && !match.grant->unlimited;
@@ -58,9 +55,9 @@ bool Gate::decide(std::string_view domain, std::span<const policy::Descriptor> d
     return context.matched_;
   };
   context.enforced_ =
-      charge_those([](const auto& match) { return match.enforced() && !in_quota_mode(match); });
+      charge_those([](const auto& match) { return match.enforced() && !match.grant->quota_mode; });
   const std::size_t quota_end =
-      charge_those([](const auto& match) { return match.enforced() && in_quota_mode(match); });
+      charge_those([](const auto& match) { return match.enforced() && match.grant->quota_mode; });
   charge_those([](const auto& match) { return !match.enforced(); });
   store_.take(std::span(context.bundles_).first(context.matched_), now, {});
   ask_where_nothing_is_left(context);
