@@ -16,7 +16,7 @@ using Type = Exposition::Type;
 // What all workers have seen.
 struct Seen {
   std::array<DecisionStats::DoorTotals, door_names.size()> doors;
-  DecisionStats::AloneTotals alone;
+  gate::PolicyTotals throttle;  // of CL.THROTTLE and THROTTLE
 };
 
 Seen look(const Engine& engine) {
@@ -25,7 +25,7 @@ Seen look(const Engine& engine) {
     for (std::size_t i = 0; i < seen.doors.size(); ++i) {
       worker.stats().add_to(seen.doors[i], static_cast<DoorKind>(i));
     }
-    worker.stats().add_to(seen.alone);
+    worker.stats().add_to(seen.throttle);
   });
   return seen;
 }
@@ -83,8 +83,8 @@ Content metrics_page(Engine& engine, WorkerContext& worker, std::string_view) {
   metrics::expose_policies(policies, out);
   out.begin("headgate_throttle_decisions_total", Type::counter,
             "Decisions whose limit came with the request (CL.THROTTLE, THROTTLE), by outcome.");
-  out.sample({{"outcome", "admitted"}}, seen.alone.admitted);
-  out.sample({{"outcome", "denied"}}, seen.alone.denied);
+  out.sample({{"outcome", "admitted"}}, seen.throttle.admitted);
+  out.sample({{"outcome", "denied"}}, seen.throttle.denied);
   expose_doors(seen, out);
   metrics::expose_table(engine.table().stats(), out);
   metrics::expose_reloads(engine.reloads(), engine.refused_reloads(), out);

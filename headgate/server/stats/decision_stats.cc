@@ -25,7 +25,7 @@ void DecisionStats::decided_alone(DoorKind door, const PolicySnapshot& snapshot,
                                   std::string_view name, std::string_view key, std::uint64_t cost,
                                   bool admitted, Instant now, Nanos took) noexcept {
   at(door).latency.add(static_cast<std::uint64_t>(took));
-  increase(admitted ? alone_admitted_ : alone_denied_, 1);
+  increase(admitted ? alone_.admitted : alone_.denied, 1);
   begin(now);
   const Asked asked{name, key, key};
   if (!admitted) {
@@ -116,11 +116,6 @@ void DecisionStats::add_to(DoorTotals& totals, DoorKind door) const noexcept {
   totals.opened += seen.opened.load(relaxed);
   totals.closed += seen.closed.load(relaxed);
   totals.refused += seen.refused.load(relaxed);
-}
-
-void DecisionStats::add_to(AloneTotals& totals) const noexcept {
-  totals.admitted += alone_admitted_.load(relaxed);
-  totals.denied += alone_denied_.load(relaxed);
 }
 
 DecisionStats::Recent DecisionStats::recent(Instant now, const PolicySnapshot& in_force) const {
