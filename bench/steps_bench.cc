@@ -66,7 +66,7 @@ class Desk {
     request_.headers = &headers_;
   }
 
-  std::size_t match() { return policies_->match(request_, context_.scratch).size(); }
+  std::size_t match() { return policies_->match(request_, context_.scratch()).size(); }
 
   // Asks at one instant after the other, slower than the quota refills: never denied.
   const gate::Verdict& admit() {

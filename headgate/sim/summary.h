@@ -64,10 +64,10 @@ class Summary {
   // One line was applied, be it a request or not.
   void saw(Instant at) noexcept;
   void count_request(bool admitted) noexcept { ++(admitted ? admitted_ : denied_); }
-  // One request's answer by the policy of `match`, if it is watched: `units` were taken, or it was
-  // denied and took none of them; `remaining` units are left, if its law tells.
-  void count(const policy::Match& match, std::string_view partition, std::uint64_t units,
-             Instant at, bool taken, std::optional<std::uint64_t> remaining);
+  // One request's decision by a policy, if that is watched: `units` were taken, or it was denied
+  // and took none of them; `remaining` units are left, if the policy limits this partition.
+  void count(const policy::Policy& policy, const policy::Grant& grant, std::string_view partition,
+             std::uint64_t units, Instant at, bool taken, std::optional<std::uint64_t> remaining);
 
   [[nodiscard]] std::uint64_t skipped() const noexcept { return skipped_; }
   [[nodiscard]] std::uint64_t applied() const noexcept { return applied_; }

@@ -109,7 +109,13 @@ std::optional<Grant> envoy_grant(const EnvoyLimit& limit, const limit::Terms& te
   own.offset %= quota.window;  // the configuration's offset may be longer than this window
   const auto law = limit::make_law(quota, own);
   if (!law) return std::nullopt;
-  return Grant{quota, false, *law, &limit, limit.shadow};
+  return Grant{.quota = quota,
+               .law = *law,
+               .envoy = &limit,
+               .shadow = limit.shadow,
+               .quota_mode = limit.quota_mode,
+               .reported = !limit.title.empty(),
+               .title = limit.title};
 }
 
 // Reads the descriptors of one file into its domain.

@@ -36,8 +36,7 @@ pb::RateLimitResponse::RateLimit::Unit unit_of(Nanos window) noexcept {
 
 // Denied by a limit that may deny.
 bool is_over(const gate::CheckResult& result) noexcept {
-  return result.limited && !result.decision.admitted && !result.grant->shadow &&
-         result.policy->mode == policy::Mode::enforce;
+  return result.limited && !result.decision.admitted && result.enforced();
 }
 
 void write_status(const gate::CheckResult& result,

@@ -4,19 +4,19 @@
 #include <array>
 #include <vector>
 
-#include "headgate/gate/exposition.h"
+#include "headgate/metrics/common.h"
 #include "headgate/server/worker_context.h"
 
 namespace headgate::server {
 namespace {
 
-using gate::Exposition;
+using metrics::Exposition;
 using Type = Exposition::Type;
 
 // What all workers have seen.
 struct Seen {
   std::array<DecisionStats::DoorTotals, door_names.size()> doors;
-  DecisionStats::AloneTotals alone;
+  gate::PolicyTotals throttle;  // of CL.THROTTLE and THROTTLE
 };
 
 Seen look(const Engine& engine) {
@@ -25,7 +25,7 @@ Seen look(const Engine& engine) {
     for (std::size_t i = 0; i < seen.doors.size(); ++i) {
       worker.stats().add_to(seen.doors[i], static_cast<DoorKind>(i));
     }
-    worker.stats().add_to(seen.alone);
+    worker.stats().add_to(seen.throttle);
   });
   return seen;
 }
@@ -36,7 +36,7 @@ void expose_latency(std::string_view door, const LatencyHistogram::Totals& laten
   for (std::size_t i = 0; i < LatencyHistogram::bounds.size(); ++i) {
     so_far += latency.counts[i];
     out.sample("_bucket",
-               {{"door", door}, {"le", gate::decimal_seconds(LatencyHistogram::bounds[i])}},
+               {{"door", door}, {"le", metrics::decimal_seconds(LatencyHistogram::bounds[i])}},
                so_far);
   }
   so_far += latency.counts.back();
@@ -72,7 +72,7 @@ void expose_doors(const Seen& seen, Exposition& out) {
 
 Content metrics_page(Engine& engine, WorkerContext& worker, std::string_view) {
   const PolicySnapshot& in_force = worker.in_force();
-  std::vector<gate::NamedTotals> policies;
+  std::vector<metrics::NamedTotals> policies;
   for (const policy::Policy& policy : in_force.policies().policies()) {
     policies.push_back({policy.name, in_force.counters()->totals(policy.name)});
   }
@@ -80,14 +80,14 @@ Content metrics_page(Engine& engine, WorkerContext& worker, std::string_view) {
 
   Content page{Exposition::content_type, {}};
   Exposition out(page.body);
-  gate::expose_policies(policies, out);
+  metrics::expose_policies(policies, out);
   out.begin("headgate_throttle_decisions_total", Type::counter,
             "Decisions whose limit came with the request (CL.THROTTLE, THROTTLE), by outcome.");
-  out.sample({{"outcome", "admitted"}}, seen.alone.admitted);
-  out.sample({{"outcome", "denied"}}, seen.alone.denied);
+  out.sample({{"outcome", "admitted"}}, seen.throttle.admitted);
+  out.sample({{"outcome", "denied"}}, seen.throttle.denied);
   expose_doors(seen, out);
-  gate::expose_table(engine.table().stats(), out);
-  gate::expose_reloads(engine.reloads(), engine.refused_reloads(), out);
+  metrics::expose_table(engine.table().stats(), out);
+  metrics::expose_reloads(engine.reloads(), engine.refused_reloads(), out);
   return page;
 }
 

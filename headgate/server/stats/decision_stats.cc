@@ -25,7 +25,7 @@ void DecisionStats::decided_alone(DoorKind door, const PolicySnapshot& snapshot,
                                   std::string_view name, std::string_view key, std::uint64_t cost,
                                   bool admitted, Instant now, Nanos took) noexcept {
   at(door).latency.add(static_cast<std::uint64_t>(took));
-  increase(admitted ? alone_admitted_ : alone_denied_, 1);
+  increase(admitted ? alone_.admitted : alone_.denied, 1);
   begin(now);
   const Asked asked{name, key, key};
   if (!admitted) {
@@ -67,23 +67,21 @@ void DecisionStats::note_denials(const PolicySnapshot& snapshot,
                                  const gate::DecisionContext& context) noexcept {
   const bool enforced = context.verdict.outcome == gate::Outcome::denied;
   increase(enforced ? denied_ : shadow_denied_, 1);
-  for (std::size_t i = 0; i < context.matched; ++i) {
-    if (context.decisions[i].admitted) continue;
-    const policy::Match& match = context.scratch.matches[context.match_of[i]];
-    list(most_denied_, snapshot, {match.policy->name, match.key, match.partition}, 1,
-         i < context.enforced ? 0 : 1);
+  for (std::size_t i = 0; i < context.decided(); ++i) {
+    const gate::PolicyDecision one = context.decision(i);
+    if (one.decision.admitted) continue;
+    list(most_denied_, snapshot, {one.match.policy->name, one.match.key, one.match.partition}, 1,
+         one.enforced ? 0 : 1);
   }
 }
 
 void DecisionStats::look(const PolicySnapshot& snapshot,
                          const gate::DecisionContext& context) noexcept {
   until_look_ = next_look();
-  const bool denied = context.verdict.outcome == gate::Outcome::denied;
-  for (std::size_t i = 0; i < context.matched; ++i) {
-    const policy::Match& match = context.scratch.matches[context.match_of[i]];
-    const bool charged = context.decisions[i].admitted && (i >= context.enforced || !denied);
+  for (std::size_t i = 0; i < context.decided(); ++i) {
+    const auto& [match, decision, enforced, taken] = context.decision(i);
     list(busiest_, snapshot, {match.policy->name, match.key, match.partition}, stride_now_,
-         charged ? match.cost * stride_now_ : 0);
+         taken ? match.cost * stride_now_ : 0);
   }
 }
 
@@ -118,11 +116,6 @@ void DecisionStats::add_to(DoorTotals& totals, DoorKind door) const noexcept {
   totals.opened += seen.opened.load(relaxed);
   totals.closed += seen.closed.load(relaxed);
   totals.refused += seen.refused.load(relaxed);
-}
-
-void DecisionStats::add_to(AloneTotals& totals) const noexcept {
-  totals.admitted += alone_admitted_.load(relaxed);
-  totals.denied += alone_denied_.load(relaxed);
 }
 
 DecisionStats::Recent DecisionStats::recent(Instant now, const PolicySnapshot& in_force) const {

@@ -14,6 +14,7 @@
 
 #include "headgate/base/instant.h"
 #include "headgate/base/siphash.h"
+#include "headgate/gate/counts.h"
 #include "headgate/gate/decision_context.h"
 #include "headgate/server/policy_snapshot.h"
 #include "headgate/server/stats/door_kind.h"
@@ -38,7 +39,7 @@ class DecisionStats {
   void decided(DoorKind door, const PolicySnapshot& snapshot, const gate::DecisionContext& context,
                Nanos took) noexcept {
     at(door).latency.add(static_cast<std::uint64_t>(took));
-    if (context.matched == 0 || context.op != limit::Op::spend) return;
+    if (context.decided() == 0 || context.op() != limit::Op::spend) return;
     begin(context.now);
     const gate::Verdict& verdict = context.verdict;
     if (verdict.outcome != gate::Outcome::admitted) note_denials(snapshot, context);
@@ -67,12 +68,8 @@ class DecisionStats {
   };
   void add_to(DoorTotals& totals, DoorKind door) const noexcept;
 
-  // Decisions of limits that came with their requests, since the start.
-  struct AloneTotals {
-    std::uint64_t admitted = 0;
-    std::uint64_t denied = 0;
-  };
-  void add_to(AloneTotals& totals) const noexcept;
+  // Adds the decisions of decided_alone() since the start, as a policy's are counted.
+  void add_to(gate::PolicyTotals& totals) const noexcept { totals += alone_; }
 
   // One policy's partition.
   struct Partition {
@@ -126,8 +123,7 @@ class DecisionStats {
             std::uint64_t weight, std::uint64_t also) noexcept;
 
   std::array<Door, door_names.size()> doors_;
-  Count alone_admitted_{0};
-  Count alone_denied_{0};
+  gate::PolicyCounts alone_;
 
   // Halved each half_life:
   Count halvings_{0};   // twice their number; odd while one is done

@@ -167,7 +167,7 @@ TEST_F(DecisionStatsTest, ListsLimitsThatCameWithTheirRequests) {
   EXPECT_NEAR(recent.busiest[0].also, 3, 1e-6);
   ASSERT_THAT(recent.most_denied, SizeIs(1));
   EXPECT_NEAR(recent.denied, 1, 1e-6);
-  DecisionStats::AloneTotals totals;
+  gate::PolicyTotals totals;
   stats.add_to(totals);
   EXPECT_EQ(totals.admitted, 1u);
   EXPECT_EQ(totals.denied, 1u);

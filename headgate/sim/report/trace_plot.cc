@@ -41,7 +41,6 @@ struct Track {
   std::string title;
   std::string unit;
   double quota = 0;
-  bool enforced = true;  // a denial by another policy takes nothing of this one
   std::vector<Request> requests;
   std::vector<Point> left;
   std::vector<Point> given_back;
@@ -145,9 +144,7 @@ class TracePlot {
       const double x = at(line.at.ns);
       const auto units = static_cast<double>(line.questions[i].cost);
       if (line.op == limit::Op::spend && units > 0) {
-        const bool admitted =
-            answers->results[i].admitted && (answers->verdict.admitted || !one.enforced);
-        one.requests.push_back({x, units, admitted});
+        one.requests.push_back({x, units, answers->results[i].taken});
       } else if (line.op == limit::Op::refund && !one.left.empty()) {
         one.given_back.push_back({x, one.left.back().y});
       }
@@ -180,7 +177,6 @@ class TracePlot {
     track.question = {question.policy, question.key, 0};
     track.title = title_of(match, question.key);
     track.unit = match.policy->unit;
-    track.enforced = match.enforced();
     track.quota = static_cast<double>(match.grant->quota.units);
     tracks_.push_back(std::move(track));
     return tracks_.size() - 1;
