@@ -1,4 +1,4 @@
-// What a worker has seen, at instants of the test's choosing.
+// Statistics of one worker at instants that the test chooses.
 
 #include "headgate/server/stats/decision_stats.h"
 
@@ -56,7 +56,7 @@ class DecisionStatsTest : public testing::Test {
     stats.decided(DoorKind::http, *snapshot, context, 1000);
   }
 
-  // Lets time pass, as a worker without decisions would.
+  // Reads after time has passed without decisions.
   [[nodiscard]] DecisionStats::Recent after(Nanos time) {
     now.ns += time;
     return stats.recent(now, *snapshot);
@@ -70,14 +70,14 @@ class DecisionStatsTest : public testing::Test {
   DecisionStats stats;
 };
 
-TEST_F(DecisionStatsTest, HasSeenNothingAtFirst) {
+TEST_F(DecisionStatsTest, IsEmptyAtFirst) {
   const DecisionStats::Recent recent = after(0);
   EXPECT_EQ(recent.requests, 0);
   EXPECT_THAT(recent.busiest, IsEmpty());
   EXPECT_THAT(recent.most_denied, IsEmpty());
 }
 
-TEST_F(DecisionStatsTest, TellsWhoIsBusyAndWhoIsDenied) {
+TEST_F(DecisionStatsTest, ListsTheBusiestAndTheMostDenied) {
   for (int i = 0; i < 30; ++i) ask("burst", "a");
   ask("bytes", "b", 5000);
   const DecisionStats::Recent recent = after(2 * second);
@@ -101,7 +101,7 @@ TEST_F(DecisionStatsTest, TellsWhoIsBusyAndWhoIsDenied) {
   EXPECT_EQ(recent.most_denied[0].also, 0);
 }
 
-TEST_F(DecisionStatsTest, TellsShadowDenialsApart) {
+TEST_F(DecisionStatsTest, CountsShadowDenialsApart) {
   for (int i = 0; i < 5; ++i) ask("trial", "a");
   const DecisionStats::Recent recent = after(second);
   EXPECT_EQ(recent.denied, 0);
@@ -125,8 +125,8 @@ TEST_F(DecisionStatsTest, ForgetsThePast) {
   EXPECT_LT(after(0).busiest[0].at_least, 0.1);
 }
 
-// A steady stream is told at its rate, at any moment, also across halvings.
-TEST_F(DecisionStatsTest, TellsTheRateOfASteadyStream) {
+// A steady stream is shown at its rate, at any moment, also across halvings.
+TEST_F(DecisionStatsTest, ShowsTheRateOfASteadyStream) {
   for (int i = 0; i < 1500; ++i) {
     now.ns += second / 10;
     ask("bytes", "a");
@@ -137,8 +137,8 @@ TEST_F(DecisionStatsTest, TellsTheRateOfASteadyStream) {
   }
 }
 
-// Halvings that a worker without decisions has not done are done by who reads.
-TEST_F(DecisionStatsTest, AnIdleWorkerAgesAllTheSame) {
+// The reader does the halvings that a worker without decisions has not done.
+TEST_F(DecisionStatsTest, ReadersAgeTheCountsOfAnIdleWorker) {
   for (int i = 0; i < 1000; ++i) ask("bytes", "a");
   const double idle = after(5 * static_cast<Nanos>(DecisionStats::half_life) + second).requests;
   ask("bytes", "a");
@@ -202,7 +202,7 @@ TEST_F(DecisionStatsTest, ASampleIsUnbiased) {
     }
     now.ns += second;
   };
-  load_for_a_second();  // in which it is found out that the load is high
+  load_for_a_second();  // after it the load is known to be high
   load_for_a_second();
   std::map<std::string, double> before;
   for (const auto& partition : after(0).busiest) before[partition.key] = partition.at_least * 2;
@@ -211,7 +211,7 @@ TEST_F(DecisionStatsTest, ASampleIsUnbiased) {
   for (const auto& partition : after(0).busiest) {
     sampled[partition.key] = partition.at_least * 6 - before[partition.key];
   }
-  // 100,000 of the former in 1.6 million, of which 1 in 16 is looked at: standard deviations of
+  // 100,000 of the former in 1.6 million, of which 1 in 16 is sampled: standard deviations of
   // about 1,300 and 3,000.
   EXPECT_NEAR(sampled["sixteenth"], 100'000, 8'000);
   EXPECT_NEAR(sampled["others"], 1'500'000, 20'000);
