@@ -7,19 +7,11 @@
 #include <vector>
 
 #include "headgate/base/result.h"
-#include "headgate/net/endpoint.h"
 #include "headgate/server/door.h"
 #include "headgate/server/engine.h"
+#include "headgate/server/listening.h"
 
 namespace headgate::server {
-
-// One address, and what answers there: exactly one of the two makers is set.
-struct Listening {
-  DoorKind kind;
-  net::Endpoint endpoint;
-  MakeDoor make_door = nullptr;
-  MakeService make_service = nullptr;
-};
 
 struct ServerOptions {
   std::vector<Listening> listening;

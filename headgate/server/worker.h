@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "headgate/server/door.h"
-#include "headgate/server/server.h"
+#include "headgate/server/listening.h"
 #include "headgate/server/worker_context.h"
 
 namespace headgate::server {

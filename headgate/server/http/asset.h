@@ -4,7 +4,7 @@
 #include <span>
 #include <string_view>
 
-#include "headgate/server/http/routes.h"
+#include "headgate/server/http/exchange.h"
 
 namespace headgate::server {
 

@@ -2,7 +2,7 @@
 // ask it. docs/server.md.
 #pragma once
 
-#include "headgate/server/http/routes.h"
+#include "headgate/server/http/exchange.h"
 
 namespace headgate::server {
 

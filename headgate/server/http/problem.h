@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include "headgate/server/http/routes.h"
+#include "headgate/server/http/exchange.h"
 
 namespace headgate::server {
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "headgate/server/http/problem.h"
+#include "headgate/server/http/routes.h"
 
 namespace headgate::server {
 namespace {
