@@ -3,10 +3,10 @@
 #include <string>
 #include <vector>
 
+#include "headgate/base/json_text.h"
 #include "headgate/base/writer.h"
 #include "headgate/field/retry_after.h"
 #include "headgate/policy/file/spelling.h"
-#include "headgate/server/http/json_text.h"
 #include "headgate/server/http/problem.h"
 
 namespace headgate::server {

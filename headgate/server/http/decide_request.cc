@@ -3,8 +3,8 @@
 #include <charconv>
 #include <optional>
 
+#include "headgate/base/json_scanner.h"
 #include "headgate/policy/file/spelling.h"
-#include "headgate/server/http/json_reader.h"
 
 namespace headgate::server {
 namespace {
@@ -145,7 +145,7 @@ class DecideReader::Reading {
     }
   }
 
-  JsonReader in_;
+  JsonScanner in_;
   DecideReader& to_;
   limit::Op op_ = limit::Op::spend;
   std::size_t count_ = 0;

@@ -1,7 +1,7 @@
 #include "headgate/server/http/policies_page.h"
 
+#include "headgate/base/json_text.h"
 #include "headgate/policy/algorithm.h"
-#include "headgate/server/http/json_text.h"
 #include "headgate/server/worker_context.h"
 
 namespace headgate::server {

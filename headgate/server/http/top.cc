@@ -7,7 +7,7 @@
 #include <tuple>
 #include <utility>
 
-#include "headgate/server/http/json_text.h"
+#include "headgate/base/json_text.h"
 #include "headgate/server/worker_context.h"
 
 namespace headgate::server {

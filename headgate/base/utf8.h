@@ -1,15 +1,16 @@
-// Whether bytes are UTF-8, one byte at a time (RFC 3629: no overlong forms, no surrogates, nothing
-// above U+10FFFF).
+// Checks whether bytes are UTF-8, one byte at a time (RFC 3629: no overlong forms, no surrogates,
+// nothing above U+10FFFF).
 #pragma once
 
 #include <cstdint>
 #include <string_view>
 
-namespace headgate::field {
+namespace headgate {
 
 class Utf8Check {
  public:
-  // False from the first byte on that cannot continue what came before.
+  // Returns false for the first byte that cannot follow the bytes before it, and for all later
+  // ones.
   constexpr bool feed(std::uint8_t byte) noexcept {
     if (left_ > 0) {
       ok_ = ok_ && byte >= low_ && byte <= high_;
@@ -26,7 +27,7 @@ class Utf8Check {
     return ok_;
   }
 
-  // All bytes were good and none is missing.
+  // Returns whether all bytes so far are whole characters.
   [[nodiscard]] constexpr bool complete() const noexcept { return ok_ && left_ == 0; }
 
  private:
@@ -42,4 +43,4 @@ class Utf8Check {
   return check.complete();
 }
 
-}  // namespace headgate::field
+}  // namespace headgate
