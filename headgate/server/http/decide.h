@@ -1,4 +1,4 @@
-// POST /v1/decide: policies by name. docs/server.md.
+// POST /v1/decide: decisions of policies that the request names. docs/server.md.
 #pragma once
 
 #include "headgate/server/http/exchange.h"

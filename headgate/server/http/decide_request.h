@@ -24,7 +24,7 @@ struct DecideRequest {
 struct DecideFault {
   unsigned status = 400;  // 422: the cost is a number, but not a possible cost
   std::size_t at = 0;     // byte of the body, from 0
-  std::string what;       // printable
+  std::string what;       // printable ASCII
 };
 
 // A reader that is reused stops allocating after it has read the longest body.
