@@ -27,7 +27,7 @@ void member(std::string& out, std::string_view name, const Value& value) {
   append_json(out, value);
 }
 
-// Quota null: unlimited but for overrides. Window null: concurrency has none.
+// Quota null: unlimited except for overrides. Window null: concurrency has no window.
 void append(std::string& out, const policy::Policy& policy) {
   const policy::Grant& own = policy.grants.front();
   const bool has_window = !own.unlimited && policy.terms.algorithm != limit::Algorithm::concurrency;

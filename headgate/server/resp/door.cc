@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t input_bytes = std::size_t{64} << 10;
 constexpr std::string_view too_many = "-ERR max number of clients reached\r\n";  // as Redis says it
 
-// Returns whether there was memory enough.
+// Returns false if `act` threw, which it does if memory is short.
 template <class Act>
 bool attempt(const Act& act) noexcept {
   try {
