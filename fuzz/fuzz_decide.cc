@@ -1,5 +1,5 @@
-// Any bytes as the body of POST /v1/decide are refused with an offset and printable words,
-// or are checks that can be decided; and what was read, written again, reads the same.
+// Any bytes as the body of POST /v1/decide are refused with an offset in them and printable words,
+// or are a list of checks. What was read is written, and then read as the same.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

@@ -9,7 +9,7 @@
 
 namespace headgate {
 
-// The caller knows which values it expects and calls the method for each. Each method skips white
+// The caller calls the method for the value that it expects. Each method skips white
 // space, then reads one thing or fails. After a failure all methods fail; fault() is the first one.
 //
 //   in.open('{');

@@ -9,8 +9,7 @@ namespace headgate {
 
 class Utf8Check {
  public:
-  // Returns false for the first byte that cannot follow the bytes before it, and for all later
-  // ones.
+  // Returns false from the first byte on that cannot follow the bytes before it.
   constexpr bool feed(std::uint8_t byte) noexcept {
     if (left_ > 0) {
       ok_ = ok_ && byte >= low_ && byte <= high_;
@@ -27,7 +26,7 @@ class Utf8Check {
     return ok_;
   }
 
-  // Returns whether all bytes so far are whole characters.
+  // Whether all bytes were valid and the last character is complete.
   [[nodiscard]] constexpr bool complete() const noexcept { return ok_ && left_ == 0; }
 
  private:

@@ -38,7 +38,7 @@ TEST(DecideRequestTest, MembersHaveTheirDefaults) {
   EXPECT_EQ(request->checks[0].cost, 1u);
 }
 
-TEST(DecideRequestTest, APeekThatNamesNoCostIsALook) {
+TEST(DecideRequestTest, APeekCostsNothingByDefault) {
   DecideReader reader;
   const auto request =
       reader.read(R"({"checks":[{"policy":"a"},{"policy":"b","cost":3}],"op":"peek"})");
@@ -66,7 +66,7 @@ TEST(DecideRequestTest, StringsAreUnescaped) {
   EXPECT_EQ(request->checks[0].key, std::string_view("\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\0", 10));
 }
 
-TEST(DecideRequestTest, WhatIsWrongIsSaidWithItsPlace) {
+TEST(DecideRequestTest, AFaultHasItsOffset) {
   const struct {
     const char* body;
     unsigned status;

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "headgate/policy/address.h"
+#include "headgate/policy/request.h"
 #include "headgate/server/http/door_context.h"
 #include "headgate/server/http/reply.h"
 #include "headgate/server/http/request.h"

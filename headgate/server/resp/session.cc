@@ -42,11 +42,11 @@ RespSession::Next RespSession::answer(Words call, std::string& replies) {
   const bool allowed =
       command != nullptr && command->takes(call.size()) && (trusted_ || command->before_auth);
   if (allowed && command->id == Id::cl_throttle) {
-    door_.throttles.ask(ThrottleDialect::redis_cell, call, replies);
+    door_.throttles.add(ThrottleDialect::redis_cell, call, replies);
     return Next::command;
   }
   if (allowed && command->id == Id::throttle) {
-    door_.throttles.ask(ThrottleDialect::throttlecrab, call, replies);
+    door_.throttles.add(ThrottleDialect::throttlecrab, call, replies);
     return Next::command;
   }
   door_.throttles.flush();

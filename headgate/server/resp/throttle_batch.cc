@@ -22,7 +22,7 @@ ThrottleBatch::ThrottleBatch(WorkerContext& worker) : worker_(worker) {
   }
 }
 
-void ThrottleBatch::ask(ThrottleDialect dialect, std::span<const std::string_view> words,
+void ThrottleBatch::add(ThrottleDialect dialect, std::span<const std::string_view> words,
                         std::string& replies) {
   const auto refuse = [&](std::string_view error) {
     flush();

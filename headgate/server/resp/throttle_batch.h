@@ -22,7 +22,7 @@ class ThrottleBatch {
 
   // Adds one call of five or six words, the command's name first. Appends its reply to `replies`,
   // in the order of the calls, at the latest in flush(); `replies` must stay until then.
-  void ask(ThrottleDialect dialect, std::span<const std::string_view> words, std::string& replies);
+  void add(ThrottleDialect dialect, std::span<const std::string_view> words, std::string& replies);
 
   // Decides the waiting calls and appends their replies.
   void flush() {

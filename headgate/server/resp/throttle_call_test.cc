@@ -35,7 +35,7 @@ class Throttles {
   }
 
   // `text` is the call without the command's name. An error is returned as its text.
-  Reply ask(ThrottleDialect dialect, const Words& arguments, Nanos at = 0) {
+  Reply decide(ThrottleDialect dialect, const Words& arguments, Nanos at = 0) {
     std::vector<std::string_view> words = {"name"};
     words.insert(words.end(), arguments.begin(), arguments.end());
     const auto call = ThrottleCall::read(dialect, words);
@@ -55,10 +55,10 @@ class Throttles {
     return call->reply(**limit, decision);
   }
   Reply cell(const Words& arguments, Nanos at = 0) {
-    return ask(ThrottleDialect::redis_cell, arguments, at);
+    return decide(ThrottleDialect::redis_cell, arguments, at);
   }
   Reply crab(const Words& arguments, Nanos at = 0) {
-    return ask(ThrottleDialect::throttlecrab, arguments, at);
+    return decide(ThrottleDialect::throttlecrab, arguments, at);
   }
 
   std::string error;
@@ -111,7 +111,7 @@ TEST(ClThrottle, NeverSendsAClientBackTooEarly) {
     const auto count = *rc::gen::inRange<std::int64_t>(1, 1000);
     const auto period = *rc::gen::inRange<std::int64_t>(1, 100);
     Throttles throttles;
-    const auto ask = [&](std::int64_t quantity, Nanos at) {
+    const auto decide = [&](std::int64_t quantity, Nanos at) {
       return throttles.cell({"k", std::to_string(burst), std::to_string(count),
                              std::to_string(period), std::to_string(quantity)},
                             at);
@@ -120,7 +120,7 @@ TEST(ClThrottle, NeverSendsAClientBackTooEarly) {
     for (int i = 0; i < 20; ++i) {
       at += *rc::gen::inRange<std::int64_t>(0, 3'000'000'000);
       const auto quantity = *rc::gen::inRange<std::int64_t>(0, burst + 3);
-      const Reply reply = ask(quantity, at);
+      const Reply reply = decide(quantity, at);
       RC_ASSERT(reply[1] == burst + 1);
       if (quantity > burst + 1) {
         RC_ASSERT(reply[0] == 1 && reply[3] == -1);
@@ -128,17 +128,17 @@ TEST(ClThrottle, NeverSendsAClientBackTooEarly) {
         RC_ASSERT(reply[2] < quantity);
         RC_ASSERT(reply[3] >= 1 && reply[3] <= reply[4]);
         at += reply[3] * second;
-        RC_ASSERT(ask(quantity, at)[0] == 0);
+        RC_ASSERT(decide(quantity, at)[0] == 0);
       } else {
         RC_ASSERT(reply[3] == -1);
       }
       // Exactly the remaining units are available now.
-      const std::int64_t left = ask(0, at)[2];
-      RC_ASSERT(ask(left, at)[0] == 0);
-      RC_ASSERT(ask(1, at)[0] == 1);
+      const std::int64_t left = decide(0, at)[2];
+      RC_ASSERT(decide(left, at)[0] == 0);
+      RC_ASSERT(decide(1, at)[0] == 1);
       // At the reset the whole capacity is available.
-      at += ask(0, at)[4] * second;
-      RC_ASSERT(ask(0, at) == (Reply{0, burst + 1, burst + 1, -1, 0}));
+      at += decide(0, at)[4] * second;
+      RC_ASSERT(decide(0, at) == (Reply{0, burst + 1, burst + 1, -1, 0}));
     }
   }));
 }

@@ -27,20 +27,20 @@ void DecisionStats::decided_alone(DoorKind door, const PolicySnapshot& snapshot,
   at(door).latency.add(static_cast<std::uint64_t>(took));
   increase(admitted ? alone_admitted_ : alone_denied_, 1);
   begin(now);
-  const Asked asked{name, key, key};
+  const Listed entry{name, key, key};
   if (!admitted) {
     increase(denied_, 1);
-    list(most_denied_, snapshot, asked, 1, 0);
+    list(most_denied_, snapshot, entry, 1, 0);
   }
   if (--until_look_ > 0) return;
   until_look_ = next_look();
-  list(busiest_, snapshot, asked, stride_now_, admitted ? cost * stride_now_ : 0);
+  list(busiest_, snapshot, entry, stride_now_, admitted ? cost * stride_now_ : 0);
 }
 
 // Runs with the first decision after each second.
 void DecisionStats::tick(std::uint64_t now) noexcept {
-  const std::uint64_t asked = requests_.load(relaxed) - requests_at_tick_;
-  stride_now_ = asked > exact_rate ? stride : 1;
+  const std::uint64_t requests = requests_.load(relaxed) - requests_at_tick_;
+  stride_now_ = requests > exact_rate ? stride : 1;
   next_tick_ = now + second;
   const std::uint64_t halved_at = halved_at_.load(relaxed);
   if (halved_at == 0) {
@@ -99,18 +99,18 @@ std::uint64_t DecisionStats::next_look() noexcept {
   return 1 + (random_ >> 32) % (2 * stride_now_ - 1);
 }
 
-void DecisionStats::list(TopSketch& sketch, const PolicySnapshot& snapshot, const Asked& asked,
+void DecisionStats::list(TopSketch& sketch, const PolicySnapshot& snapshot, const Listed& entry,
                          std::uint64_t weight, std::uint64_t also) noexcept {
   if (snapshot.number() != snapshot_.load(relaxed)) {
     busiest_.clear();
     most_denied_.clear();
     snapshot_.store(snapshot.number(), std::memory_order_release);
   }
-  sketch.add(table_hash(secret_, asked.key).lo, weight, also, [&](char* out) {
-    const Hash128 opaque = snapshot.gate().opaque(asked.key);
+  sketch.add(table_hash(secret_, entry.key).lo, weight, also, [&](char* out) {
+    const Hash128 opaque = snapshot.gate().opaque(entry.key);
     const bool shown = snapshot.policies().settings().partition_key == policy::PartitionKey::plain;
-    return shown ? write_plain_label(asked.policy, asked.partition, opaque, out)
-                 : write_opaque_label(asked.policy, opaque, out);
+    return shown ? write_plain_label(entry.policy, entry.partition, opaque, out)
+                 : write_opaque_label(entry.policy, opaque, out);
   });
 }
 

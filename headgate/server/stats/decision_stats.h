@@ -112,7 +112,7 @@ class DecisionStats {
     Count refused{0};
   };
   // What a list stores of one request at one policy.
-  struct Asked {
+  struct Listed {
     std::string_view policy;
     std::string_view key;        // what is hashed
     std::string_view partition;  // what is shown, if it may be
@@ -130,7 +130,7 @@ class DecisionStats {
   void look(const PolicySnapshot& snapshot, const gate::DecisionContext& context) noexcept;
   [[nodiscard]] std::uint64_t next_look() noexcept;
   [[nodiscard]] Recent read(Instant now, const PolicySnapshot& in_force) const;
-  void list(TopSketch& sketch, const PolicySnapshot& snapshot, const Asked& asked,
+  void list(TopSketch& sketch, const PolicySnapshot& snapshot, const Listed& entry,
             std::uint64_t weight, std::uint64_t also) noexcept;
 
   std::array<Door, door_names.size()> doors_;

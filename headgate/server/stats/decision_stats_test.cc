@@ -49,8 +49,8 @@ class DecisionStatsTest : public testing::Test {
                                                 gate::Counters::open(std::move(names), nullptr));
   }
 
-  void ask(std::string_view policy, std::string_view key, std::uint64_t cost = 1,
-           limit::Op op = limit::Op::spend) {
+  void decide(std::string_view policy, std::string_view key, std::uint64_t cost = 1,
+              limit::Op op = limit::Op::spend) {
     const gate::Check check{policy, key, cost};
     ASSERT_FALSE(snapshot->gate().decide({&check, 1}, op, now, context));
     stats.decided(DoorKind::http, *snapshot, context, 1000);
@@ -78,8 +78,8 @@ TEST_F(DecisionStatsTest, IsEmptyAtFirst) {
 }
 
 TEST_F(DecisionStatsTest, ListsTheBusiestAndTheMostDenied) {
-  for (int i = 0; i < 30; ++i) ask("burst", "a");
-  ask("bytes", "b", 5000);
+  for (int i = 0; i < 30; ++i) decide("burst", "a");
+  decide("bytes", "b", 5000);
   const DecisionStats::Recent recent = after(2 * second);
   EXPECT_NEAR(recent.requests, 31 / 2.0, 1e-6);
   EXPECT_NEAR(recent.denied, 20 / 2.0, 1e-6);
@@ -102,7 +102,7 @@ TEST_F(DecisionStatsTest, ListsTheBusiestAndTheMostDenied) {
 }
 
 TEST_F(DecisionStatsTest, CountsShadowDenialsApart) {
-  for (int i = 0; i < 5; ++i) ask("trial", "a");
+  for (int i = 0; i < 5; ++i) decide("trial", "a");
   const DecisionStats::Recent recent = after(second);
   EXPECT_EQ(recent.denied, 0);
   EXPECT_NEAR(recent.shadow_denied, 4, 1e-6);
@@ -111,13 +111,13 @@ TEST_F(DecisionStatsTest, CountsShadowDenialsApart) {
 }
 
 TEST_F(DecisionStatsTest, CountsNeitherPeeksNorRefunds) {
-  ask("burst", "a", 1, limit::Op::peek);
-  ask("burst", "a", 1, limit::Op::refund);
+  decide("burst", "a", 1, limit::Op::peek);
+  decide("burst", "a", 1, limit::Op::refund);
   EXPECT_EQ(after(second).requests, 0);
 }
 
 TEST_F(DecisionStatsTest, ForgetsThePast) {
-  for (int i = 0; i < 1000; ++i) ask("bytes", "a");
+  for (int i = 0; i < 1000; ++i) decide("bytes", "a");
   const double soon = after(2 * second).requests;
   const double later = after(DecisionStats::half_life * 10).requests;
   EXPECT_NEAR(soon, 500, 1e-6);
@@ -129,7 +129,7 @@ TEST_F(DecisionStatsTest, ForgetsThePast) {
 TEST_F(DecisionStatsTest, ShowsTheRateOfASteadyStream) {
   for (int i = 0; i < 1500; ++i) {
     now.ns += second / 10;
-    ask("bytes", "a");
+    decide("bytes", "a");
     if (i < 20 || i % 7 > 0) continue;
     const DecisionStats::Recent recent = after(0);
     ASSERT_NEAR(recent.requests, 10, 0.6) << i;
@@ -139,17 +139,17 @@ TEST_F(DecisionStatsTest, ShowsTheRateOfASteadyStream) {
 
 // The reader does the halvings that a worker without decisions has not done.
 TEST_F(DecisionStatsTest, ReadersAgeTheCountsOfAnIdleWorker) {
-  for (int i = 0; i < 1000; ++i) ask("bytes", "a");
+  for (int i = 0; i < 1000; ++i) decide("bytes", "a");
   const double idle = after(5 * static_cast<Nanos>(DecisionStats::half_life) + second).requests;
-  ask("bytes", "a");
+  decide("bytes", "a");
   EXPECT_NEAR(after(0).requests, idle, idle / 10);
 }
 
 TEST_F(DecisionStatsTest, ShowsNoKeysUnlessThePolicyFileSaysSo) {
-  ask("burst", "secret");
+  decide("burst", "secret");
   load("");
   EXPECT_THAT(after(0).busiest, IsEmpty()) << "what was listed before is gone";
-  ask("burst", "secret");
+  decide("burst", "secret");
   const DecisionStats::Recent recent = after(0);
   ASSERT_THAT(recent.busiest, SizeIs(1));
   EXPECT_THAT(recent.busiest[0].key, StartsWith(":"));
@@ -178,7 +178,7 @@ TEST_F(DecisionStatsTest, CountsConnectionsAndLatencyByDoor) {
   stats.connected(DoorKind::resp);
   stats.disconnected(DoorKind::resp);
   stats.refused(DoorKind::resp);
-  ask("burst", "a");
+  decide("burst", "a");
   DecisionStats::DoorTotals resp;
   stats.add_to(resp, DoorKind::resp);
   EXPECT_EQ(resp.opened, 2u);
@@ -194,9 +194,9 @@ TEST_F(DecisionStatsTest, CountsConnectionsAndLatencyByDoor) {
 // pattern the requests come in: here every sixteenth is of one key.
 TEST_F(DecisionStatsTest, ASampleIsUnbiased) {
   static_assert(DecisionStats::stride == 16);
-  constexpr int asked = 400'000;
+  constexpr int requests = 400'000;
   const auto load_for_a_second = [&] {
-    for (int i = 0; i < asked; ++i) {
+    for (int i = 0; i < requests; ++i) {
       stats.decided_alone(DoorKind::resp, *snapshot, "throttle",
                           i % 16 == 0 ? "sixteenth" : "others", 1, true, now, 500);
     }
@@ -215,11 +215,11 @@ TEST_F(DecisionStatsTest, ASampleIsUnbiased) {
   // about 1,300 and 3,000.
   EXPECT_NEAR(sampled["sixteenth"], 100'000, 8'000);
   EXPECT_NEAR(sampled["others"], 1'500'000, 20'000);
-  EXPECT_NEAR(after(0).requests * 6, 6.0 * asked, 1) << "the total is exact";
+  EXPECT_NEAR(after(0).requests * 6, 6.0 * requests, 1) << "the total is exact";
 }
 
 TEST_F(DecisionStatsTest, AllocatesNothing) {
-  ask("burst", "a");
+  decide("burst", "a");
   const std::size_t before = allocations();
   for (int i = 0; i < 1000; ++i) {
     stats.decided(DoorKind::http, *snapshot, context, 1000);
