@@ -9,8 +9,8 @@
 
 namespace headgate {
 
-// The caller calls the method for the value that it expects. Each method skips white
-// space, then reads one thing or fails. After a failure all methods fail; fault() is the first one.
+// The caller calls the method for the value that it expects. Each method skips white space, then
+// reads one thing or fails. After a failure all methods fail; fault() is the first one.
 //
 //   in.open('{');
 //   while (in.more('}')) { const auto name = in.name(); ... }

@@ -69,7 +69,7 @@ class EnvoyDecider {
   // Limits that the request contains.
   std::array<policy::EnvoyLimit, policy::policies_max> limits_;
   std::array<policy::Grant, policy::policies_max> grants_;
-  std::array<char, 16 * 1024> fields_;
+  std::array<char, 16 * 1024> fields_;  // as HttpDoorContext::fields
 };
 
 }  // namespace headgate::server

@@ -1,4 +1,4 @@
-// What the connections of one HTTP door share.
+// The state that the connections of one HTTP door share.
 #pragma once
 
 #include <array>

@@ -85,9 +85,9 @@ class HttpParser {
   std::size_t taken_ = 0;
   bool head_done_ = false;
   bool awaits_continue_ = false;
-  bool has_encoding_ = false;  // a Transfer-Encoding
-  bool expects_ = false;       // an Expect
-  unsigned hosts_ = 0;         // Host fields
+  bool has_encoding_ = false;  // there is a Transfer-Encoding field
+  bool expects_ = false;       // there is an Expect field
+  unsigned hosts_ = 0;         // number of Host fields
   HttpFault fault_;
 };
 

@@ -42,7 +42,7 @@ class HttpSession {
   enum class Phase : std::uint8_t {
     idle,       // waits for a request
     reading,    // waits for the rest of one
-    writing,    // waits for the client to take its answers
+    writing,    // waits until the client reads its answers
     lingering,  // all is sent; discards input, so that the close does not reset the connection
   };
 

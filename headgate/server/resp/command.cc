@@ -146,7 +146,9 @@ void answer_command(Words call, net::RespWriter& out) {
     for (const RespCommand& command : commands) out.bulk(command.name);
     return;
   }
-  out.error("ERR unknown subcommand '" + std::string(call[1].substr(0, 64)) + "' of COMMAND");
+  constexpr std::size_t shown_max = 64;  // longer than every subcommand
+  out.error("ERR unknown subcommand '" + std::string(call[1].substr(0, shown_max)) +
+            "' of COMMAND");
 }
 
 }  // namespace headgate::server

@@ -9,7 +9,7 @@
 
 namespace headgate::server {
 
-// INFO [section ...]: without sections, all but Headgate's own.
+// INFO [section ...]: without sections, all except the section Headgate.
 void answer_info(std::span<const std::string_view> call, RespDoorContext& door,
                  net::RespWriter& out);
 

@@ -26,7 +26,7 @@ class RespSession {
   // some of them only when the door's throttles are flushed; `replies` must stay until then.
   Next answer(std::span<const std::string_view> call, std::string& replies);
 
-  // Appends an error behind all replies.
+  // Appends an error after all replies to earlier commands.
   void fail(std::string_view error, std::string& replies);
 
  private:
