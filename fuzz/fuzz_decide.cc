@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "headgate/base/json_text.h"
 #include "headgate/server/http/decide_request.h"
-#include "headgate/server/http/json_text.h"
 
 namespace {
 

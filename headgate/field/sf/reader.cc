@@ -1,7 +1,7 @@
 #include "headgate/field/sf/reader.h"
 
+#include "headgate/base/utf8.h"
 #include "headgate/field/sf/chars.h"
-#include "headgate/field/utf8.h"
 
 namespace headgate::field::sf {
 

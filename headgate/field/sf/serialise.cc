@@ -3,9 +3,9 @@
 #include <string_view>
 
 #include "headgate/base/hex.h"
+#include "headgate/base/utf8.h"
 #include "headgate/field/sf/chars.h"
 #include "headgate/field/sf/write.h"
-#include "headgate/field/utf8.h"
 
 namespace headgate::field::sf {
 namespace {

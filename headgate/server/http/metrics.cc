@@ -13,21 +13,21 @@ namespace {
 using metrics::Exposition;
 using Type = Exposition::Type;
 
-// What all workers have seen.
-struct Seen {
+// Totals of all workers.
+struct Totals {
   std::array<DecisionStats::DoorTotals, door_names.size()> doors;
   gate::PolicyTotals throttle;  // of CL.THROTTLE and THROTTLE
 };
 
-Seen look(const Engine& engine) {
-  Seen seen;
+Totals add_up(const Engine& engine) {
+  Totals totals;
   engine.for_each_worker([&](const WorkerContext& worker) {
-    for (std::size_t i = 0; i < seen.doors.size(); ++i) {
-      worker.stats().add_to(seen.doors[i], static_cast<DoorKind>(i));
+    for (std::size_t i = 0; i < totals.doors.size(); ++i) {
+      worker.stats().add_to(totals.doors[i], static_cast<DoorKind>(i));
     }
-    worker.stats().add_to(seen.throttle);
+    worker.stats().add_to(totals.throttle);
   });
-  return seen;
+  return totals;
 }
 
 void expose_latency(std::string_view door, const LatencyHistogram::Totals& latency,
@@ -45,16 +45,16 @@ void expose_latency(std::string_view door, const LatencyHistogram::Totals& laten
   out.sample("_count", {{"door", door}}, so_far);
 }
 
-void expose_doors(const Seen& seen, Exposition& out) {
+void expose_doors(const Totals& totals, Exposition& out) {
   out.begin("headgate_decision_duration_seconds", Type::histogram,
             "From the end of a request to its answer, by door.");
-  for (std::size_t i = 0; i < seen.doors.size(); ++i) {
-    expose_latency(door_names[i], seen.doors[i].latency, out);
+  for (std::size_t i = 0; i < totals.doors.size(); ++i) {
+    expose_latency(door_names[i], totals.doors[i].latency, out);
   }
   const auto each = [&](std::string_view name, Type type, std::string_view help, auto value) {
     out.begin(name, type, help);
-    for (std::size_t i = 0; i < seen.doors.size(); ++i) {
-      out.sample({{"door", door_names[i]}}, value(seen.doors[i]));
+    for (std::size_t i = 0; i < totals.doors.size(); ++i) {
+      out.sample({{"door", door_names[i]}}, value(totals.doors[i]));
     }
   };
   each("headgate_open_connections", Type::gauge, "Open connections.",
@@ -76,16 +76,16 @@ Content metrics_page(Engine& engine, WorkerContext& worker, std::string_view) {
   for (const policy::Policy& policy : in_force.policies().policies()) {
     policies.push_back({policy.name, in_force.counters()->totals(policy.name)});
   }
-  const Seen seen = look(engine);
+  const Totals totals = add_up(engine);
 
   Content page{Exposition::content_type, {}};
   Exposition out(page.body);
   metrics::expose_policies(policies, out);
   out.begin("headgate_throttle_decisions_total", Type::counter,
             "Decisions whose limit came with the request (CL.THROTTLE, THROTTLE), by outcome.");
-  out.sample({{"outcome", "admitted"}}, seen.throttle.admitted);
-  out.sample({{"outcome", "denied"}}, seen.throttle.denied);
-  expose_doors(seen, out);
+  out.sample({{"outcome", "admitted"}}, totals.throttle.admitted);
+  out.sample({{"outcome", "denied"}}, totals.throttle.denied);
+  expose_doors(totals, out);
   metrics::expose_table(engine.table().stats(), out);
   metrics::expose_reloads(engine.reloads(), engine.refused_reloads(), out);
   return page;

@@ -30,7 +30,7 @@ constexpr std::array<RespArgument, 1> index = {{{"index", "integer"}}};
 constexpr std::array<RespArgument, 1> subcommand = {{{"subcommand", "string"}}};
 constexpr std::array<RespArgument, 1> section = {{{"section", "string", true}}};
 
-// The frequent ones first.
+// The frequent commands come first, because find_command() searches from the beginning.
 constexpr std::array<RespCommand, 16> commands = {{
     {Id::cl_throttle, "cl.throttle", -5, 6, 1, true, false,
      "Decides by the limit it names; replies limited, limit, remaining, retry_after, reset_after",
@@ -58,7 +58,7 @@ constexpr std::array<RespCommand, 16> commands = {{
     {Id::reset, "reset", 1, 0, 0, false, true, "Forgets what this connection has set", {}},
 }};
 
-// As Redis 7 tells it.
+// Writes what COMMAND INFO of Redis 7 replies.
 void write_info(const RespCommand& command, net::RespWriter& out) {
   out.array(10);
   out.bulk(command.name);
@@ -146,7 +146,9 @@ void answer_command(Words call, net::RespWriter& out) {
     for (const RespCommand& command : commands) out.bulk(command.name);
     return;
   }
-  out.error("ERR unknown subcommand '" + std::string(call[1].substr(0, 64)) + "' of COMMAND");
+  constexpr std::size_t shown_max = 64;  // longer than every subcommand
+  out.error("ERR unknown subcommand '" + std::string(call[1].substr(0, shown_max)) +
+            "' of COMMAND");
 }
 
 }  // namespace headgate::server

@@ -16,7 +16,7 @@ namespace {
 //   +------+--------+--------+--------------------------+-----
 enum Form : char { plain = 'p', cut = 'c', opaque_only = 'o' };
 
-constexpr std::size_t policy_max = 64;
+constexpr std::size_t policy_max = 64;  // [bytes]; longer than the usual policy's name
 constexpr std::size_t head_max = 2 + policy_max;
 constexpr std::size_t plain_max = TopSketch::label_max - head_max;
 constexpr std::size_t cut_length = plain_max - sizeof(Hash128);

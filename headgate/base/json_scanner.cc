@@ -1,13 +1,17 @@
-#include "headgate/server/http/json_reader.h"
+#include "headgate/base/json_scanner.h"
 
-#include <cstdint>
+#include <algorithm>
 
 #include "headgate/base/ascii.h"
-#include "headgate/field/utf8.h"
+#include "headgate/base/utf8.h"
 
-namespace headgate::server {
+namespace headgate {
 namespace {
 
+constexpr bool is_high_surrogate(unsigned code) noexcept { return code >= 0xd800 && code < 0xdc00; }
+constexpr bool is_low_surrogate(unsigned code) noexcept { return code >= 0xdc00 && code < 0xe000; }
+
+// Appends a code point as UTF-8, which takes no more bytes than its escape.
 void append_utf8(std::string& out, unsigned code) {
   const auto put = [&out](unsigned byte) { out.push_back(static_cast<char>(byte)); };
   if (code < 0x80) return put(code);
@@ -26,7 +30,7 @@ void append_utf8(std::string& out, unsigned code) {
 
 }  // namespace
 
-std::size_t JsonReader::at() noexcept {
+std::size_t JsonScanner::at() noexcept {
   while (at_ < text_.size() &&
          (text_[at_] == ' ' || text_[at_] == '\t' || text_[at_] == '\n' || text_[at_] == '\r')) {
     ++at_;
@@ -34,16 +38,16 @@ std::size_t JsonReader::at() noexcept {
   return at_;
 }
 
-void JsonReader::fail(std::size_t at, std::string_view expected) noexcept {
+void JsonScanner::fail(std::size_t at, std::string_view expected) noexcept {
   if (!fault_) fault_ = {at, expected};
 }
 
-bool JsonReader::fail_here(std::string_view expected) noexcept {
+bool JsonScanner::fail_here(std::string_view expected) noexcept {
   fail(at_, expected);
   return false;
 }
 
-bool JsonReader::open(char bracket) noexcept {
+bool JsonScanner::open(char bracket) noexcept {
   if (fault_) return false;
   if (!sees(bracket)) return fail_here(bracket == '{' ? "an object" : "a list");
   ++at_;
@@ -51,7 +55,7 @@ bool JsonReader::open(char bracket) noexcept {
   return true;
 }
 
-bool JsonReader::more(char closing) noexcept {
+bool JsonScanner::more(char closing) noexcept {
   if (fault_) return false;
   const bool first = first_;
   first_ = false;
@@ -65,7 +69,7 @@ bool JsonReader::more(char closing) noexcept {
   return true;
 }
 
-std::optional<std::string_view> JsonReader::name() {
+std::optional<std::string_view> JsonScanner::name() {
   if (fault_) return std::nullopt;
   if (!sees('"')) {
     fail_here("a member's name in quotes");
@@ -81,60 +85,60 @@ std::optional<std::string_view> JsonReader::name() {
   return name;
 }
 
-std::optional<std::string_view> JsonReader::string() {
+std::optional<std::string_view> JsonScanner::string() {
   if (fault_) return std::nullopt;
   if (!sees('"')) {
     fail_here("a string");
     return std::nullopt;
   }
+  const bool strict = strings_ == Strings::strict;
+  const std::size_t begin = buffer_.size();
+  bool has_escapes = false;
   last_ = at_++;
-  const std::size_t begin = strings_.size();
-  field::Utf8Check utf8;
+  std::size_t plain = at_;  // where the bytes begin that are not in the buffer yet
+  Utf8Check utf8;
   for (; at_ < text_.size(); ++at_) {
     const char c = text_[at_];
     if (c == '"') {
       if (!utf8.complete()) break;
-      ++at_;
-      return std::string_view(strings_).substr(begin);
+      const std::string_view rest = text_.substr(plain, at_++ - plain);
+      if (!has_escapes) return rest;
+      buffer_.append(rest);
+      return std::string_view(buffer_).substr(begin);
     }
+    if (c == '\\') {
+      if (!utf8.complete()) break;
+      has_escapes = true;
+      buffer_.append(text_.substr(plain, at_ - plain));
+      if (!escape()) return std::nullopt;
+      plain = at_ + 1;
+      continue;
+    }
+    if (!strict) continue;
     if (static_cast<std::uint8_t>(c) < 0x20) {
       fail_here("an escaped control character");
       return std::nullopt;
     }
-    if (c == '\\') {
-      if (!utf8.complete()) break;
-      if (!escape()) return std::nullopt;
-      continue;
-    }
     if (!utf8.feed(static_cast<std::uint8_t>(c))) break;
-    strings_.push_back(c);
   }
   fail_here(at_ == text_.size() ? "the string's closing quote" : "UTF-8");
   return std::nullopt;
 }
 
-// At a backslash; leaves at_ at the last character of its escape.
-bool JsonReader::escape() {
+// Called at a backslash; leaves at_ at the last character of its escape.
+bool JsonScanner::escape() {
   constexpr std::string_view short_names = "\"\\/bfnrt";
   constexpr std::string_view short_values = "\"\\/\b\f\n\r\t";
   const std::size_t begin = at_++;
   if (at_ < text_.size()) {
     const std::size_t found = short_names.find(text_[at_]);
     if (found != std::string_view::npos) {
-      strings_.push_back(short_values[found]);
+      buffer_.push_back(short_values[found]);
       return true;
     }
     if (text_[at_] == 'u') {
-      auto code = hex4();
-      if (code && *code >= 0xd800 && *code < 0xdc00 && text_.substr(at_ + 1, 2) == "\\u") {
-        at_ += 2;
-        const auto low = hex4();
-        code = low && *low >= 0xdc00 && *low < 0xe000
-                   ? std::optional(0x10000 + ((*code & 0x3ff) << 10) + (*low & 0x3ff))
-                   : std::nullopt;
-      }
-      if (code && (*code < 0xd800 || *code >= 0xe000)) {
-        append_utf8(strings_, *code);
+      if (const auto code = code_point()) {
+        append_utf8(buffer_, *code);
         return true;
       }
     }
@@ -143,8 +147,26 @@ bool JsonReader::escape() {
   return fail_here("an escape of JSON");
 }
 
-// At the 'u'; leaves at_ at the last digit.
-std::optional<unsigned> JsonReader::hex4() noexcept {
+// Called at the 'u' of an escape; reads a second escape if the two are a pair of surrogates. Leaves
+// at_ at the last digit.
+std::optional<unsigned> JsonScanner::code_point() noexcept {
+  const bool strict = strings_ == Strings::strict;
+  const auto code = hex4();
+  if (!code) return std::nullopt;
+  if (is_high_surrogate(*code) && text_.substr(at_ + 1, 2) == "\\u") {
+    const std::size_t end = at_;
+    at_ += 2;
+    const auto low = hex4();
+    if (!low) return std::nullopt;
+    if (is_low_surrogate(*low)) return 0x10000 + ((*code & 0x3ff) << 10) + (*low & 0x3ff);
+    at_ = end;  // the second escape is read as one of its own
+  }
+  if (strict && (is_high_surrogate(*code) || is_low_surrogate(*code))) return std::nullopt;
+  return code;
+}
+
+// Called at the 'u'; leaves at_ at the last digit.
+std::optional<unsigned> JsonScanner::hex4() noexcept {
   unsigned code = 0;
   for (int i = 0; i < 4; ++i) {
     if (++at_ >= text_.size()) return std::nullopt;
@@ -155,7 +177,7 @@ std::optional<unsigned> JsonReader::hex4() noexcept {
   return code;
 }
 
-std::optional<std::string_view> JsonReader::number() noexcept {
+std::optional<std::string_view> JsonScanner::number() noexcept {
   if (fault_) return std::nullopt;
   last_ = at();
   std::size_t end = at_;
@@ -187,10 +209,38 @@ std::optional<std::string_view> JsonReader::number() noexcept {
   return number;
 }
 
-bool JsonReader::end() noexcept {
+std::optional<std::string_view> JsonScanner::word() noexcept {
+  if (fault_) return std::nullopt;
+  last_ = at();
+  at_ = std::min(text_.find_first_of(" \t\n\r,}]", at_), text_.size());
+  return text_.substr(last_, at_ - last_);
+}
+
+bool JsonScanner::skip() noexcept {
+  if (fault_) return false;
+  if (!sees('{') && !sees('[')) return fail_here("an object or a list");
+  std::size_t depth = 0;
+  for (std::size_t i = at_; i < text_.size(); ++i) {
+    const char c = text_[i];
+    if (c == '"') {
+      for (++i; i < text_.size() && text_[i] != '"'; ++i) {
+        if (text_[i] == '\\') ++i;
+      }
+    } else if (c == '{' || c == '[') {
+      ++depth;
+    } else if ((c == '}' || c == ']') && --depth == 0) {
+      at_ = i + 1;
+      return true;
+    }
+  }
+  at_ = text_.size();
+  return fail_here("a closing bracket");
+}
+
+bool JsonScanner::end() noexcept {
   if (fault_) return false;
   if (at() != text_.size()) return fail_here("nothing more");
   return true;
 }
 
-}  // namespace headgate::server
+}  // namespace headgate

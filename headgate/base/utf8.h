@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace headgate::field {
+namespace headgate {
 
 class Utf8Check {
  public:
@@ -42,4 +42,4 @@ class Utf8Check {
   return check.complete();
 }
 
-}  // namespace headgate::field
+}  // namespace headgate
