@@ -9,8 +9,8 @@
 namespace headgate::cli {
 namespace {
 
-// The texts of a view are printable ASCII: names of fields, and what RFC 9651 calls Strings.
-std::string quoted(std::string_view text) {
+// Needs no other escapes: the texts of a view are printable ASCII (field names, RFC 9651 Strings).
+std::string json_string(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') out += '\\';
@@ -19,7 +19,9 @@ std::string quoted(std::string_view text) {
   return out + '"';
 }
 
-std::string json(const std::optional<std::string>& text) { return text ? quoted(*text) : "null"; }
+std::string json(const std::optional<std::string>& text) {
+  return text ? json_string(*text) : "null";
+}
 
 std::string json(const std::optional<std::uint64_t>& number) {
   return number ? std::to_string(*number) : "null";
@@ -46,10 +48,10 @@ std::string array(const List& list, Write write) {
 }  // namespace
 
 std::string view_json(const field::ResponseView& view) {
-  return "{\"source\": " + quoted(name_of(view.source)) +
+  return "{\"source\": " + json_string(name_of(view.source)) +
          ", \"members\": " + array(view.members, [](const auto& m) { return json(m); }) +
-         ", \"retry_after\": " + json(view.retry_after) +
-         ", \"ignored\": " + array(view.ignored, [](const auto& i) { return quoted(i.name); }) +
+         ", \"retry_after\": " + json(view.retry_after) + ", \"ignored\": " +
+         array(view.ignored, [](const auto& i) { return json_string(i.name); }) +
          ", \"cached\": " + (view.cached ? "true" : "false") + "}\n";
 }
 
