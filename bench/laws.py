@@ -1,4 +1,4 @@
-"""Whether every algorithm keeps its promises, and what it costs: a long check, and a table."""
+"""A long check that every algorithm keeps its promises, and a table of what each costs."""
 import concurrent.futures
 import json
 import os
@@ -17,17 +17,17 @@ SKIPPED = 77
 
 
 class Broken(RuntimeError):
-    """A promise that was not kept; says which, and how to see it again."""
+    """A promise was not kept. The message says which, and how to repeat the test."""
 
 
 def algorithm_of(test):
-    """Which algorithm a test is about: its last part begins with the name."""
+    """The algorithm of a test: the last part of the test's name begins with it."""
     name = test.rpartition('/')[2].replace('_', '-')
     return next((a for a in ALGORITHMS if name.startswith(a)), 'concurrency')
 
 
 def run_tests(build, which, times=1):
-    """{test: what it recorded} of the tests of `limit` that are called so."""
+    """Runs the tests of `limit` that match; returns {test: its recorded properties}."""
     with tempfile.TemporaryDirectory() as directory:
         report = pathlib.Path(directory) / 'report.json'
         done = subprocess.run(
@@ -42,7 +42,7 @@ def run_tests(build, which, times=1):
 
 
 def honesty_tests(build):
-    """The names of the tests, one for each kind of law."""
+    """Returns the names of the tests, one per kind of law."""
     listed = subprocess.run([build / 'bin/limit_test', '--gtest_list_tests',
                              '--gtest_filter=*Honesty*'], capture_output=True, text=True, check=True)
     suite, *tests = [line.split('#')[0].strip() for line in listed.stdout.splitlines()
@@ -51,7 +51,7 @@ def honesty_tests(build):
 
 
 def soak(build, minutes, say):
-    """Tries every kind of law for its share of the time, one on each processor."""
+    """Tests all kinds of laws, one per processor at a time, each for an equal share of the time."""
     tests = honesty_tests(build)
     processors = os.cpu_count() or 1
     share = minutes * 60 * processors / len(tests)
@@ -79,7 +79,7 @@ def soak(build, minutes, say):
 
 
 def compared_with_models(build, source):
-    """{algorithm: decisions that agree with the exact model}; None if there are no models."""
+    """Returns {algorithm: decisions that agree with the exact model}; None if there are no models."""
     done = subprocess.run(
         [sys.executable, source / 'headgate/limit/testing/differential_test.py',
          build / 'bin/differential_laws', source / '../shared/spec/reference.py'],
@@ -102,13 +102,13 @@ def sums(tests, what):
 
 
 def table(build, source, rounds, say):
-    """The table of docs/algorithms.md, in Markdown."""
+    """Prints the table of docs/algorithms.md, in Markdown."""
     honest = sums(run_tests(build, '*Honesty*'), 'decisions')
     vectors = sums(run_tests(build, '*/Vectors.*'), 'steps')
     models = compared_with_models(build, source)
     obedient = {}
     for name, test in run_tests(build, '*Obedient.IsNeverDenied/*:ObedientToConcurrency.*').items():
-        # The plain form of each comes first; its variants are for the tests.
+        # The plain form of each algorithm comes first; its variants are only for the tests.
         obedient.setdefault(algorithm_of(name), test)
     measured = subprocess.run([build / 'bin/compare_table', str(rounds), 'laws'],
                               capture_output=True, text=True, check=True).stdout

@@ -15,7 +15,7 @@ import time
 GIB = 2**30
 LINE = re.compile(rb'^(\d+)\.(\S+)( [^\[]*\[)([^\]]*) \+0000(\] .*\n)$')
 STAMP = '%d/%b/%Y:%H:%M:%S'
-COPIES_PER_CLIENT = 10  # so often the same clients come back, then others take their places
+COPIES_PER_CLIENT = 10  # then other clients take their places: a long log has many
 
 
 def read(path):
