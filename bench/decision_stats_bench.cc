@@ -1,5 +1,5 @@
-// What seeing a decision costs: counting it, its latency, and who asked. By how many keys there are
-// and whether they are denied; at a high load, as no benchmark is anything else.
+// The cost of the server's statistics per decision: counters, latency, and the busiest keys. For
+// few and many keys, admitted and denied, at a high load: then only some decisions are sampled.
 
 #include <benchmark/benchmark.h>
 
@@ -15,9 +15,9 @@
 namespace headgate::server {
 namespace {
 
-class Seen {
+class Bench {
  public:
-  Seen() {
+  Bench() {
     const auto policies = policy::load_text(
         "version: 1\npolicies: [{name: burst, quota: 1, window: 100w}]\n", "bench.yaml");
     auto options = gate::table_options(**policies);
@@ -43,37 +43,37 @@ std::vector<std::string> keys(std::size_t count) {
   return all;
 }
 
-// One policy decides one key again and again.
+// One policy decides the same key again and again.
 void a_policy_decides(benchmark::State& state) {
-  Seen seen;
+  Bench bench;
   gate::DecisionContext context;
   const gate::Check check{"burst", "key:000000012345"};
   for (auto denied = state.range(0); denied >= 0; --denied) {
     static_cast<void>(
-        seen.snapshot->gate().decide({&check, 1}, limit::Op::spend, seen.now, context));
+        bench.snapshot->gate().decide({&check, 1}, limit::Op::spend, bench.now, context));
   }
   const auto decide = [&] {
     context.now.ns += 800;
-    seen.stats.decided(DoorKind::resp, *seen.snapshot, context, 300);
+    bench.stats.decided(DoorKind::resp, *bench.snapshot, context, 300);
   };
   for (int i = 0; i < 2'000'000; ++i) decide();
   for (auto _ : state) decide();
 }
 BENCHMARK(a_policy_decides)->ArgName("denied")->Arg(0)->Arg(1);
 
-// As CL.THROTTLE does: a key of so many, at random.
+// As CL.THROTTLE does it: a random key out of so many.
 void one_of_many_keys(benchmark::State& state) {
-  Seen seen;
+  Bench bench;
   const std::vector<std::string> all = keys(static_cast<std::size_t>(state.range(0)));
   const bool admitted = state.range(1) == 0;
   std::uint64_t random = 1;
   const auto decide = [&] {
     random = random * 6364136223846793005 + 1442695040888963407;
-    seen.now.ns += 800;  // 1.25 million a second
-    seen.stats.decided_alone(DoorKind::resp, *seen.snapshot, "throttle",
-                             all[(random >> 33) % all.size()], 1, admitted, seen.now, 300);
+    bench.now.ns += 800;  // 1.25 million per second
+    bench.stats.decided_alone(DoorKind::resp, *bench.snapshot, "throttle",
+                              all[(random >> 33) % all.size()], 1, admitted, bench.now, 300);
   };
-  for (int i = 0; i < 2'000'000; ++i) decide();  // until it has noticed that the load is high
+  for (int i = 0; i < 2'000'000; ++i) decide();  // until the sampling has adapted to the load
   for (auto _ : state) decide();
 }
 BENCHMARK(one_of_many_keys)
@@ -83,18 +83,18 @@ BENCHMARK(one_of_many_keys)
     ->Args({100, 1})
     ->Args({100'000, 1});
 
-// What a reader costs, of one worker.
-void a_look_at_the_lists(benchmark::State& state) {
-  Seen seen;
+// Reading the lists of one worker, as /v1/top does.
+void lists_are_read(benchmark::State& state) {
+  Bench bench;
   for (const std::string& key : keys(10'000)) {
-    seen.stats.decided_alone(DoorKind::resp, *seen.snapshot, "throttle", key, 1, false, seen.now,
-                             300);
+    bench.stats.decided_alone(DoorKind::resp, *bench.snapshot, "throttle", key, 1, false, bench.now,
+                              300);
   }
   for (auto _ : state) {
-    benchmark::DoNotOptimize(seen.stats.recent(seen.now, *seen.snapshot));
+    benchmark::DoNotOptimize(bench.stats.recent(bench.now, *bench.snapshot));
   }
 }
-BENCHMARK(a_look_at_the_lists);
+BENCHMARK(lists_are_read);
 
 }  // namespace
 }  // namespace headgate::server

@@ -1,4 +1,4 @@
-"""Checks for a long time that every algorithm keeps its promises, and makes a table of what each costs."""
+"""A long check that every algorithm keeps its promises, and a table of what each costs."""
 import concurrent.futures
 import json
 import os
@@ -16,17 +16,17 @@ AGREED = re.compile(r'^([a-z-]+)[a-z ]*: (\d+) decisions agree$', re.M)
 
 
 class Broken(RuntimeError):
-    """A promise that was not kept. The text names it, and shows how to repeat it."""
+    """A promise was not kept. The message says which, and how to repeat the test."""
 
 
 def algorithm_of(test):
-    """The algorithm of a test: its last part begins with the name."""
+    """The algorithm of a test: the last part of the test's name begins with it."""
     name = test.rpartition('/')[2].replace('_', '-')
     return next((a for a in ALGORITHMS if name.startswith(a)), 'concurrency')
 
 
 def run_tests(build, which, times=1):
-    """{test: what it recorded} of the tests of `limit` whose names match the filter `which`."""
+    """Runs the tests of `limit` that match; returns {test: its recorded properties}."""
     with tempfile.TemporaryDirectory() as directory:
         report = pathlib.Path(directory) / 'report.json'
         done = subprocess.run(
@@ -41,7 +41,7 @@ def run_tests(build, which, times=1):
 
 
 def honesty_tests(build):
-    """The names of the tests, one per kind of law."""
+    """Returns the names of the tests, one per kind of law."""
     listed = subprocess.run([build / 'bin/limit_test', '--gtest_list_tests',
                              '--gtest_filter=*Honesty*'], capture_output=True, text=True, check=True)
     suite, *tests = [line.split('#')[0].strip() for line in listed.stdout.splitlines()
@@ -50,7 +50,7 @@ def honesty_tests(build):
 
 
 def soak(build, minutes, say):
-    """Tries every kind of law for its share of the time, one per processor."""
+    """Tests all kinds of laws, one per processor at a time, each for an equal share of the time."""
     tests = honesty_tests(build)
     processors = os.cpu_count() or 1
     share = minutes * 60 * processors / len(tests)
@@ -78,7 +78,7 @@ def soak(build, minutes, say):
 
 
 def compared_with_models(build, source):
-    """{algorithm: number of decisions that agree with the exact model}"""
+    """Returns {algorithm: decisions that agree with the exact model}"""
     done = subprocess.run(
         [sys.executable, source / 'headgate/limit/testing/differential_test.py',
          build / 'bin/differential_laws'],
@@ -99,13 +99,13 @@ def sums(tests, what):
 
 
 def table(build, source, rounds, say):
-    """The table of docs/algorithms.md, in Markdown."""
+    """Prints the table of docs/algorithms.md, in Markdown."""
     honest = sums(run_tests(build, '*Honesty*'), 'decisions')
     vectors = sums(run_tests(build, '*/Vectors.*'), 'steps')
     models = compared_with_models(build, source)
     obedient = {}
     for name, test in run_tests(build, '*Obedient.IsNeverDenied/*:ObedientToConcurrency.*').items():
-        # The plain form of each comes first; its variants are for the tests.
+        # The plain form of each algorithm comes first; its variants are only for the tests.
         obedient.setdefault(algorithm_of(name), test)
     measured = subprocess.run([build / 'bin/compare_table', str(rounds), 'laws'],
                               capture_output=True, text=True, check=True).stdout

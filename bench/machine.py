@@ -1,4 +1,4 @@
-"""The machine that measures: its cores, network, who else uses them, and processor time [s]."""
+"""The machine that measures: its cores and network, how busy they are, and processor time [s]."""
 import ctypes
 import fcntl
 import os
@@ -14,7 +14,7 @@ TICK = 1 / os.sysconf('SC_CLK_TCK')
 
 
 def two_cores():
-    """Two processors this process may use, on different cores if there are such."""
+    """Returns two processors that this process may use, on different cores if possible."""
     usable = sorted(os.sched_getaffinity(0))
     if len(usable) < 2:
         raise RuntimeError('two processors are needed, one for the servers and one for the load; '
@@ -32,19 +32,19 @@ def _core(processor):
 
 
 def process_seconds(pid):
-    """Processor time that a process has used, all its threads, without its children."""
+    """Processor time of a process: of all its threads, without its children."""
     after_name = pathlib.Path(f'/proc/{pid}/stat').read_text().rpartition(')')[2].split()
     return (int(after_name[11]) + int(after_name[12])) * TICK
 
 
 def running_seconds(pid):
-    """The same of its first thread or only one, to the nanosecond."""
+    """Processor time of its first thread, in nanosecond resolution."""
     return int(pathlib.Path(f'/proc/{pid}/schedstat').read_text().split()[0]) * 1e-9
 
 
 def processor_seconds(processors):
-    """Time that these processors were not idle, since some moment, and time that a hypervisor took
-    away from them. Linux times idleness, but only samples what else there was, by ticks."""
+    """Time in which these processors were not idle, since some moment, and time that a hypervisor took
+    from them. Derived from idle time, which Linux measures; it only samples the rest, per tick."""
     now = time.monotonic()
     idle = stolen = 0
     for line in pathlib.Path('/proc/stat').read_text().splitlines():
@@ -57,7 +57,7 @@ def processor_seconds(processors):
 
 
 def describe():
-    """What a reader of figures must know of the machine. Watches it for two seconds."""
+    """Describes the machine for readers of the figures. Measures its load for two seconds."""
     model = next((line.split(':')[1].strip()
                   for line in pathlib.Path('/proc/cpuinfo').read_text().splitlines()
                   if line.startswith('model name')), platform.machine())
@@ -77,13 +77,14 @@ CONGESTION_CONTROL = pathlib.Path('/proc/sys/net/ipv4/tcp_congestion_control')
 
 
 def settle_network():
-    """Moves this process, and those that it starts from now on, to a loopback of their own where
-    TCP does not pace what it sends. Says how TCP is controlled there, or here if that failed."""
+    """Moves this process, and those that it starts from now on, to a network namespace of their own,
+    in which TCP does not pace. Returns which congestion control is used, there or, if that failed,
+    here."""
     where, trouble = "in this machine's network", ''
     try:
         _new_network()
         where = 'in a network of its own'
-        # Of those that don't pace, the one that every kernel has and lets every namespace choose.
+        # It does not pace, every kernel has it, and every namespace may choose it.
         CONGESTION_CONTROL.write_text('reno')
     except OSError as error:
         trouble = f' ({error})'
@@ -104,6 +105,6 @@ def _new_network():
 
 
 def end_orderly():
-    """Has SIGTERM and SIGHUP end this process as sys.exit() does, with everything cleaned up."""
+    """Makes SIGTERM and SIGHUP end this process as sys.exit() does, so that it cleans up."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda received, _: sys.exit(128 + received))

@@ -1,4 +1,4 @@
-// What a client's decision costs: may the next request go? One question a benchmark.
+// The cost of a client's pacer, one benchmark per question.
 
 #include <benchmark/benchmark.h>
 
@@ -10,13 +10,13 @@
 namespace headgate::client {
 namespace {
 
-// A client that has heard of so many limits.
+// A pacer that has read a response with so many limits.
 Pacer pacer_of(int limits, Instant now) {
-  std::string told;
+  std::string value;
   for (int i = 0; i < limits; ++i) {
-    told += (i == 0 ? "\"p" : ", \"p") + std::to_string(i) + "\";r=1000000;t=60";
+    value += (i == 0 ? "\"p" : ", \"p") + std::to_string(i) + "\";r=1000000;t=60";
   }
-  const std::array<field::HeaderLine, 1> headers = {{{"RateLimit", told}}};
+  const std::array<field::HeaderLine, 1> headers = {{{"RateLimit", value}}};
   Pacer pacer({}, now);
   Request request = pacer.begin(now);
   pacer.receive(request, {200, field::read_response(headers, 1'700'000'000)}, now);
@@ -24,8 +24,8 @@ Pacer pacer_of(int limits, Instant now) {
   return pacer;
 }
 
-// How long does it take to ask when the next request may go?
-void asks(benchmark::State& state) {
+// How long does it take to compute when the next request may start?
+void pacing_decision(benchmark::State& state) {
   Instant now{nanos_per_second};
   const Pacer pacer = pacer_of(static_cast<int>(state.range(0)), now);
   for (auto _ : state) {
@@ -33,10 +33,10 @@ void asks(benchmark::State& state) {
     benchmark::DoNotOptimize(pacer.next(now));
   }
 }
-BENCHMARK(asks)->Name("pacing_decision")->ArgName("limits")->Arg(1)->Arg(3)->Arg(32);
+BENCHMARK(pacing_decision)->ArgName("limits")->Arg(1)->Arg(3)->Arg(32);
 
-// And the whole of a request's bookkeeping: asked, begun, ended?
-void asks_begins_ends(benchmark::State& state) {
+// How long does all of a request's bookkeeping take: decided, begun, ended?
+void pacing_of_a_request(benchmark::State& state) {
   Instant now{nanos_per_second};
   Pacer pacer = pacer_of(static_cast<int>(state.range(0)), now);
   for (auto _ : state) {
@@ -46,7 +46,7 @@ void asks_begins_ends(benchmark::State& state) {
     pacer.end(request);
   }
 }
-BENCHMARK(asks_begins_ends)->ArgName("limits")->Arg(1)->Arg(3)->Arg(32);
+BENCHMARK(pacing_of_a_request)->ArgName("limits")->Arg(1)->Arg(3)->Arg(32);
 
 }  // namespace
 }  // namespace headgate::client

@@ -1,4 +1,4 @@
-"""The programs of a comparison: servers on one processor, and what loads them on another."""
+"""The programs of a comparison: servers on one processor, load generators on another."""
 import contextlib
 import os
 import pathlib
@@ -20,17 +20,17 @@ PATIENCE = 20  # seconds for a program to start, stop or answer
 
 
 class Programs:
-    """What runs until the end of the with statement, in a directory that goes then, too."""
+    """Programs that are stopped at the end of the with statement; their directory is removed then."""
 
     def __init__(self, take_turns=False):
-        """take_turns: servers that share their processor don't interrupt each other."""
+        """take_turns: servers that share their processor do not preempt each other."""
         self.take_turns = take_turns
 
     def __enter__(self):
         self.server_core, self.load_core = machine.two_cores()
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix='headgate-bench-'))
         self.running = []
-        self.servers = {}  # by name: the pid of the process that serves
+        self.servers = {}  # by name: the pid of the process that does the work
         return self
 
     def __exit__(self, *_):
@@ -43,7 +43,7 @@ class Programs:
             if self.take_turns:
                 os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
 
-        # Out of the terminal's process group: on Ctrl-C it is ended here, and only once.
+        # In a session of its own: Ctrl-C does not reach it, and this program ends it.
         process = subprocess.Popen(
             [str(word) for word in command], stdin=subprocess.DEVNULL, text=True,
             cwd=self.directory, start_new_session=True, preexec_fn=settle, **options)
@@ -86,12 +86,12 @@ class Programs:
 
 
 def wait_until(ready, process, log=None):
-    """Until a server that was just started is; the log is shown if it never will be."""
+    """Waits until ready() is true. If the process ends or PATIENCE is over, raises with its log."""
     deadline = time.monotonic() + PATIENCE
     while not ready():
         if process.poll() is not None or time.monotonic() > deadline:
-            told = f':\n{log.read_text()}' if log and log.exists() else ''
-            raise RuntimeError(f'{process.args[0]} did not start{told}')
+            text = f':\n{log.read_text()}' if log and log.exists() else ''
+            raise RuntimeError(f'{process.args[0]} did not start{text}')
         time.sleep(0.02)
 
 
@@ -111,7 +111,7 @@ def built(path):
 
 
 def child_seconds():
-    """Processor time of all that has run for this process and has ended."""
+    """Processor time of all child processes that have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 

@@ -1,4 +1,4 @@
-// What reading the fields of a response costs, one question a benchmark.
+// The cost of reading the fields of a response, one benchmark per question.
 
 #include <benchmark/benchmark.h>
 

@@ -1,4 +1,4 @@
-"""Samples of variants that take turns, and how far others disturbed them."""
+"""Samples of variants that take turns, and how much other programs disturbed them."""
 import dataclasses
 import math
 import statistics
@@ -7,8 +7,8 @@ import time
 import machine
 from programs import child_seconds
 
-DISTURBANCE_MAX = 0.05  # of one core, by others; beyond it a sample is thrown away
-TRIES = 3               # of one sample
+DISTURBANCE_MAX = 0.05  # of one core; a sample with more is discarded
+TRIES = 3               # per sample: an even busier machine will not become quiet
 
 
 @dataclasses.dataclass
@@ -21,10 +21,10 @@ class Sample:
 
 
 class Meter:
-    """What the processors of some programs did while the with statement ran."""
+    """The use of the programs' processors while the with statement runs."""
 
     def __init__(self, programs, loads=()):
-        """loads: pids of load generators that do not end meanwhile."""
+        """loads: pids of load generators that run longer than that."""
         self.programs, self.loads = programs, loads
 
     def __enter__(self):
@@ -34,7 +34,7 @@ class Meter:
     def __exit__(self, *_):
         wall, busy, stolen, own, load, *servers = (
             after - before for before, after in zip(self.before, self._clocks()))
-        self.servers = dict(zip(self.programs.servers, servers))  # what each used [s]
+        self.servers = dict(zip(self.programs.servers, servers))  # processor time of each [s]
         self.load = load / wall                                   # [cores]
         self.disturbance = max(busy - own - load - sum(servers), stolen) / wall  # [cores]
 
@@ -47,21 +47,21 @@ class Meter:
 
 
 class Turns:
-    """Samples of variants, by name. Shown are medians of the rounds; a ratio is the median of each
-    round's ratio."""
+    """Samples of variants, by name. A figure is the median of all rounds; a ratio is the median of the
+    rounds' ratios."""
 
     def __init__(self, names):
         self.samples = {name: [] for name in names}
         self.disturbed = self.doubtful = 0
 
     def round(self, names, measure):
-        """A sample of each in this order, by measure(name)."""
+        """Takes a sample of each variant in this order, by measure(name)."""
         for name in names:
             self.keep(lambda name=name: {name: measure(name)})
 
     def keep(self, measure):
-        """Samples by name, {name: Sample}, by measure(): again while others are busy; the least
-        disturbed count."""
+        """Keeps what measure() returns, {name: Sample}. Measures again while other programs are busy, at
+        most TRIES times, and keeps the least disturbed samples."""
         seen = []
         while len(seen) < TRIES:
             samples = measure()
@@ -82,7 +82,7 @@ class Turns:
                                  zip(self.samples[name], self.samples[base]))
 
     def notes(self):
-        """Lines to be shown with the figures, on how far they can be trusted."""
+        """Yields lines to be shown with the figures: how far the figures can be trusted."""
         if self.disturbed:
             yield (f'  {self.disturbed} samples thrown away: others used more than '
                    f'{DISTURBANCE_MAX:.0%} of a core')
@@ -94,6 +94,6 @@ class Turns:
 
 
 def alternating(names, number):
-    """Their order in a round: whoever is first in one is last in the next."""
+    """Their order in a round: the first in one round is the last in the next."""
     names = list(names)
     return names if number % 2 == 0 else names[::-1]

@@ -1,5 +1,5 @@
-// What each step of a request costs, one question a benchmark. All in one thread and from a warm
-// cache: what memory adds is in compare/table.cc.
+// The cost of each step of a request, one benchmark per question. In one thread and with warm
+// caches; compare/table.cc measures cold memory.
 
 #include <benchmark/benchmark.h>
 
@@ -43,10 +43,10 @@ class NoHeaders final : public policy::Headers {
   }
 };
 
-// A gate over its own table, and a client that asks it.
-class Desk {
+// A gate with its own table, and one client's request.
+class Bench {
  public:
-  explicit Desk(const char* policies, const std::string& fields = "ratelimit") {
+  explicit Bench(const char* policies, const std::string& fields = "ratelimit") {
     auto loaded =
         policy::load_text("version: 1\nfields: " + fields + "\npolicies:" + policies, "bench");
     if (!loaded) {
@@ -68,7 +68,7 @@ class Desk {
 
   std::size_t match() { return policies_->match(request_, context_.scratch()).size(); }
 
-  // Asks at one instant after the other, slower than the quota refills: never denied.
+  // Decides the request again, a minute later: slower than the quota refills, so never denied.
   const gate::Verdict& admit() {
     now_.ns += longer_than_a_unit;
     gate_->admit(request_, now_, gate::DryRun::no, context_);
@@ -116,17 +116,17 @@ BENCHMARK(law_decides_exact);
 
 // How long does it take to find the policies of a request and to write their keys?
 void match_finds(benchmark::State& state, const char* policies) {
-  Desk desk(policies);
-  for (auto _ : state) benchmark::DoNotOptimize(desk.match());
+  Bench bench(policies);
+  for (auto _ : state) benchmark::DoNotOptimize(bench.match());
 }
 BENCHMARK_CAPTURE(match_finds, one_policy, one_policy);
 BENCHMARK_CAPTURE(match_finds, three_policies, three_policies);
 
-// How long does the whole walk take, from the request to the verdict?
+// How long does a decision take, from the request to the verdict?
 void gate_admits(benchmark::State& state, const char* policies) {
-  Desk desk(policies);
+  Bench bench(policies);
   for (auto _ : state) {
-    if (desk.admit().outcome != gate::Outcome::admitted) {
+    if (bench.admit().outcome != gate::Outcome::admitted) {
       state.SkipWithError("a request was not admitted");
       break;
     }
@@ -137,12 +137,12 @@ BENCHMARK_CAPTURE(gate_admits, three_policies, three_policies);
 
 // How long does it take to write the fields of a response, in each form?
 void report_writes(benchmark::State& state, const char* policies, const char* fields) {
-  Desk desk(policies, fields);
-  desk.admit();
+  Bench bench(policies, fields);
+  bench.admit();
   std::array<char, 4096> room;
   for (auto _ : state) {
     Writer out(room);
-    const gate::Lines lines = desk.field_writer().write(desk.verdict().items, out);
+    const gate::Lines lines = bench.field_writer().write(bench.verdict().items, out);
     if (lines.size() == 0) {
       state.SkipWithError("no field was written");
       break;

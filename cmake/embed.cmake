@@ -1,14 +1,16 @@
-# Writes files into a C++ source as headgate::server::assets():
-#   cmake -D OUT=FILE.cc -D FILES="a.html;b.css" -P embed.cmake
-# A file is served at /NAME, index.html at /. Its tag is the beginning of its SHA-256.
+# Writes files into a C++ source that defines a function. headgate_embed() runs it:
+#   cmake -D OUT=FILE.cc -D FUNCTION=a::b::name -D HEADER=header -D FILES="a.html;b.css" -P embed.cmake
+#
+# With a HEADER the function returns the one file's text. Otherwise it returns web assets: a file is
+# served at /NAME, index.html at /. Its tag is the beginning of its SHA-256.
 
 set(type_html "text/html; charset=utf-8")
 set(type_css "text/css; charset=utf-8")
 set(type_js "text/javascript; charset=utf-8")
 set(type_svg "image/svg+xml")
 
-set(bodies "")
-set(rows "")
+set(arrays "")
+set(assets "")
 foreach(file ${FILES})
   get_filename_component(name ${file} NAME)
   get_filename_component(extension ${file} LAST_EXT)
@@ -19,28 +21,35 @@ foreach(file ${FILES})
   string(SUBSTRING ${hash} 0 16 tag)
   file(READ ${file} bytes HEX)
   string(REGEX REPLACE "(..)" "'\\\\x\\1'," bytes "${bytes}")
-  string(REPLACE "'\\x0a'," "'\\x0a',\n" bytes "${bytes}")  # a line a line
+  string(REPLACE "'\\x0a'," "'\\x0a',\n" bytes "${bytes}")  # a line of C++ per line of the file
   set(path /${name})
   if(name STREQUAL index.html)
     set(path /)
   endif()
-  string(APPEND bodies "constexpr char ${id}[] = {\n${bytes}\n};\n")
-  string(APPEND rows "    {\"${path}\", \"${type_${extension}}\", R\"(\"${tag}\")\", {${id}, ${size}}},\n")
+  string(APPEND arrays "constexpr char ${id}[] = {\n${bytes}\n};\n")
+  string(APPEND assets "    {\"${path}\", \"${type_${extension}}\", R\"(\"${tag}\")\", {${id}, ${size}}},\n")
 endforeach()
 
-file(WRITE ${OUT} "// Made by cmake/embed.cmake.
-#include \"headgate/server/http/asset.h\"
+string(REGEX REPLACE "::[^:]*$" "" namespace ${FUNCTION})
+string(REGEX REPLACE ".*::" "" name ${FUNCTION})
+if(HEADER)
+  set(signature "std::string_view ${name}() noexcept { return {${id}, ${size}}; }")
+else()
+  set(HEADER headgate/server/http/asset.h)
+  string(APPEND arrays "constexpr Asset embedded[] = {\n${assets}};\n")
+  set(signature "std::span<const Asset> ${name}() noexcept { return embedded; }")
+endif()
 
-namespace headgate::server {
+file(WRITE ${OUT} "// Made by cmake/embed.cmake.
+#include \"${HEADER}\"
+
+namespace ${namespace} {
 namespace {
 
-${bodies}
-constexpr Asset embedded[] = {
-${rows}};
-
+${arrays}
 }  // namespace
 
-std::span<const Asset> assets() noexcept { return embedded; }
+${signature}
 
-}  // namespace headgate::server
+}  // namespace ${namespace}
 ")

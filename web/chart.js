@@ -9,7 +9,7 @@ export function svg(name, attributes = {}, ...children) {
   return element;
 }
 
-/** The least of 1, 2, 5, 10, 20, ... that is not below `value`. */
+/** Returns the smallest of 1, 2, 5, 10, 20, ... that is not less than `value`. */
 export function niceCeiling(value) {
   if (!(value > 0)) return 1;
   const decade = 10 ** Math.floor(Math.log10(value));
@@ -17,10 +17,10 @@ export function niceCeiling(value) {
 }
 
 /**
- * Paths of stacked areas, one a layer, the first at the bottom.
+ * Returns the paths of stacked areas, one per layer, the first at the bottom.
  *
- * points   [{from, to, values: [of each layer]}], in order of time; a break where one does not
- *          begin where the last one ended
+ * points   [{from, to, values: [of each layer]}], in order of time; the areas have a gap where a
+ *          point does not begin at the end of the previous one
  * x, y     functions of time and of value
  */
 export function areas(points, layers, x, y) {
@@ -53,7 +53,7 @@ export function areas(points, layers, x, y) {
   return paths;
 }
 
-/** The parts of [from, to] that no point covers. */
+/** Returns the parts of [from, to] that no point covers. */
 export function gaps(points, from, to) {
   const found = [];
   let end = from;
@@ -68,45 +68,44 @@ export function gaps(points, from, to) {
 const MARGIN = {top: 10, right: 12, bottom: 22, left: 52};
 
 /**
- * A chart of stacked areas with axes, whose moments can be looked up with a pointer or the arrow
- * keys.
+ * A chart of stacked areas with axes. The user selects a moment with the pointer or the arrow keys.
  */
 export class FlowChart {
   /**
    * classes   CSS classes of the layers, from the bottom
-   * describe  function of a point, or undefined for a moment that has none, and its age [s]: told
-   *           whenever the moment that is looked at changes; returns it in words
+   * describe  called with the point of the selected moment (undefined if it has none) and its age
+   *           [s], whenever the selection changes; returns a text
    */
   constructor(container, {classes, span, label, format, describe}) {
     Object.assign(this, {container, classes, span, format, describe});
     this.points = [];
-    this.age = 0;  // of the moment that is looked at [s]
+    this.age = 0;  // of the selected moment [s]
     this.root = svg('svg', {role: 'slider', tabindex: 0, 'aria-label': label,
                             'aria-orientation': 'horizontal', 'aria-valuemin': -span,
                             'aria-valuemax': 0});
     container.replaceChildren(this.root);
-    this.root.addEventListener('pointermove', event => this.look(this.ageAt(event)));
-    this.root.addEventListener('pointerleave', () => this.look(0));
+    this.root.addEventListener('pointermove', event => this.select(this.ageAt(event)));
+    this.root.addEventListener('pointerleave', () => this.select(0));
     this.root.addEventListener('keydown', event => this.onKey(event));
     new ResizeObserver(() => this.draw()).observe(container);
   }
 
-  /** `since` is when looking began: before that nothing is missing. */
+  /** `since`: the time of the first reading; earlier points are not marked as missing. */
   show(points, now, since) {
     Object.assign(this, {points, now, since});
     this.draw();
   }
 
-  look(age) {
+  select(age) {
     this.age = Math.min(this.span, Math.max(0, age));
     this.draw();
   }
 
   onKey(event) {
     const step = {ArrowLeft: 1, ArrowRight: -1, PageUp: 30, PageDown: -30}[event.key];
-    if (step) this.look(Math.round(this.age) + step);
-    else if (event.key === 'Home') this.look(this.span);
-    else if (event.key === 'End' || event.key === 'Escape') this.look(0);
+    if (step) this.select(Math.round(this.age) + step);
+    else if (event.key === 'Home') this.select(this.span);
+    else if (event.key === 'End' || event.key === 'Escape') this.select(0);
     else return;
     event.preventDefault();
   }
@@ -142,7 +141,7 @@ export class FlowChart {
                      age === 0 ? 'now' : `−${age / 60} min`));
     }
     for (const [from, to] of gaps(this.points, Math.max(now - span, this.since), now)) {
-      if (to - from < 2.5) continue;  // what is still being measured
+      if (to - from < 2.5) continue;  // the next reading is not due yet
       drawn.push(svg('rect', {class: 'gap', x: x(from), width: x(to) - x(from), y: y(ceiling),
                               height: y(0) - y(ceiling)}));
       if (x(to) - x(from) > 90) {

@@ -1,4 +1,4 @@
-// Looks at the server once a second and shows what it sees.
+// Reads the server's state once per second and shows it.
 
 import {FlowChart, spark, svg} from './chart.js';
 import * as format from './format.js';
@@ -7,14 +7,14 @@ import {parse, single} from './prometheus.js';
 import {Unauthorised, getJson, getText, hasToken, keepToken} from './server.js';
 
 const OUTCOMES = ['admitted', 'denied', 'shadow-denied'];
-// Who brought a limit along instead of naming a policy.
+// The policy name of decisions whose limit was in the request: CL.THROTTLE.
 const THROTTLE = 'throttle';
 const LATENCY_SPAN = 60;
 
 const byId = id => document.getElementById(id);
 const seconds = () => performance.now() / 1000;
 
-/** An element with text, never with markup: names and keys are whatever clients make them. */
+/** Creates an element with text, never with markup: clients choose names and keys. */
 function element(name, attributes, ...children) {
   const made = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
@@ -36,10 +36,10 @@ class Dashboard {
   constructor() {
     this.history = new History();
     this.doors = new Map();     // name -> bounds of its histogram
-    this.policies = [];         // as /v1/policies tells
-    this.reloads = undefined;   // at which `policies` were read
-    this.rows = new Map();      // policy -> what its table row shows
-    this.seen = undefined;      // when the server answered last [s]
+    this.policies = [];         // of /v1/policies
+    this.reloads = undefined;   // number of reloads when `policies` were read
+    this.rows = new Map();      // policy -> parts of its table row
+    this.seen = undefined;      // time of the last response [s]
     this.began = seconds();
     this.flow = new FlowChart(byId('flow'), {
       classes: OUTCOMES, span: SPAN, format: format.number,
@@ -50,11 +50,11 @@ class Dashboard {
     byId('token-form').addEventListener('submit', event => {
       event.preventDefault();
       keepToken(byId('token').value.trim());
-      this.look();
+      this.read();
     });
   }
 
-  async look() {
+  async read() {
     try {
       const [metrics, top] = await Promise.all([getText('/metrics'), getJson('/v1/top?n=10')]);
       this.take(parse(metrics));
@@ -74,7 +74,7 @@ class Dashboard {
         byId('token-form').hidden = false;
         this.showStatus('locked');
       } else {
-        // It may come back as another process, with other policies.
+        // A restarted server may have other policies.
         this.reloads = undefined;
         this.showStatus('away', error);
       }
@@ -82,7 +82,7 @@ class Dashboard {
     }
   }
 
-  // ---- what the counters say
+  // ---- figures from the counters
 
   take(metrics) {
     const counters = new Map();
@@ -107,7 +107,7 @@ class Dashboard {
     this.reloadsNow = single(metrics, 'headgate_reloads_total');
   }
 
-  /** Of one policy, or of all: [{from, to, values: [of each outcome]}]. */
+  /** Returns the points of one policy, or of all: [{from, to, values: [of each outcome]}]. */
   points(policy) {
     const names = policy ? [policy] : this.names();
     return this.history.intervals.map(({from, to, rates}) => ({
@@ -121,7 +121,7 @@ class Dashboard {
     return this.throttles && !names.includes(THROTTLE) ? [...names, THROTTLE] : names;
   }
 
-  /** Rates of the last seconds of one policy, or of all: {admitted, denied, shadow-denied}. */
+  /** Returns the rates of the last seconds, of one policy or of all: {admitted, denied, shadow-denied}. */
   ratesNow(policy) {
     const rates = this.history.now(seconds());
     const names = policy ? [policy] : this.names();
@@ -132,7 +132,7 @@ class Dashboard {
     ]));
   }
 
-  // ---- what is shown
+  // ---- showing them
 
   show(top) {
     this.showTiles();
@@ -248,7 +248,7 @@ class Dashboard {
     }
   }
 
-  /** Of each door, over the last minute: {door, buckets: [[bound, count]], count, p50, p90, p99}. */
+  /** Returns for each door, over the last minute: {door, buckets: [[bound, count]], count, p50, p90, p99}. */
   latencies() {
     const grown = this.history.growth(seconds(), LATENCY_SPAN);
     return [...this.doors].map(([door, bounds]) => {
@@ -279,7 +279,7 @@ class Dashboard {
     byId('doors').replaceChildren(...rows);
   }
 
-  /** Bars of a histogram's buckets that hold something, with a neighbour on each side. */
+  /** Returns bars for the histogram's buckets that are not empty, and one more on each side. */
   histogram(buckets) {
     const used = buckets.map(([, n], i) => n >= 0.5 ? i : -1).filter(i => i >= 0);
     const first = Math.max(0, used[0] - 1);
@@ -291,10 +291,10 @@ class Dashboard {
       const label = bound === Infinity ? 'more' : format.latency(bound).join(' ');
       const bar = element('span', {class: 'bar', 'aria-hidden': 'true'});
       bar.style.height = `${Math.round(40 * n / highest)}px`;
-      const told = bound === Infinity ? 'more' : `up to ${label}`;
-      return element('li', {title: `${told}: ${format.percent(n / all)} %`}, bar,
+      const range = bound === Infinity ? 'more' : `up to ${label}`;
+      return element('li', {title: `${range}: ${format.percent(n / all)} %`}, bar,
                      element('span', {class: 'bound', 'aria-hidden': 'true'}, label),
-                     element('span', {class: 'hidden'}, `${told}: ${format.percent(n / all)} %`));
+                     element('span', {class: 'hidden'}, `${range}: ${format.percent(n / all)} %`));
     }));
   }
 
@@ -318,21 +318,21 @@ class Dashboard {
                 element('dd', {}, value, bad ? ' – give it more memory' : ''))));
   }
 
-  showRanks(id, partitions, nobody) {
+  showRanks(id, partitions, ifEmpty) {
     const highest = Math.max(...partitions.map(({per_second}) => per_second));
     const rows = partitions.map(partition => {
       const {policy, key, per_second, at_most_per_second} = partition;
       const shadow = partition.shadow_per_second > per_second / 2;
       const bar = element('span', {class: 'rank-bar', 'aria-hidden': 'true'});
       bar.style.width = `${(100 * per_second / highest).toFixed(1)}%`;
-      // The sketch knows bounds only.
+      // The server only has bounds: mark a lower one.
       const least = at_most_per_second > per_second * 1.05 ? '≥ ' : '';
       return element('li', {}, bar,
                      element('span', {class: 'key'}, key === '' ? 'everyone' : key),
                      element('span', {class: 'aside'}, policy + (shadow ? ', shadow' : '')),
                      element('span', {class: 'amount'}, least + format.rate(per_second)));
     });
-    if (rows.length === 0) rows.push(element('li', {class: 'nobody'}, nobody));
+    if (rows.length === 0) rows.push(element('li', {class: 'empty'}, ifEmpty));
     byId(id).replaceChildren(...rows);
   }
 }
@@ -341,7 +341,7 @@ async function main() {
   const dashboard = new Dashboard();
   for (;;) {
     const begun = performance.now();
-    await dashboard.look();
+    await dashboard.read();
     await new Promise(resolve => setTimeout(resolve, Math.max(200, 1000 - (performance.now() - begun))));
   }
 }

@@ -1,4 +1,4 @@
-// Numbers and spans as people read them, with their units.
+// Numbers and times as text, with their units.
 
 const UNITS = [[1e12, 'T'], [1e9, 'G'], [1e6, 'M'], [1e4, 'k']];
 
@@ -6,7 +6,7 @@ function digits(value, most) {
   return value.toLocaleString('en', {maximumFractionDigits: most});
 }
 
-/** Three significant digits or so: 0.25, 12.3, 1,234, 45.6 k, 1.2 M. */
+/** About three significant digits: 0.25, 12.3, 1,234, 45.6 k, 1.2 M. */
 export function number(value) {
   if (!Number.isFinite(value)) return '–';
   for (const [size, unit] of UNITS) {
@@ -19,7 +19,7 @@ export function number(value) {
   return digits(value, value < 10 ? 2 : 1);
 }
 
-/** A count, whole and in full. */
+/** A whole number with all digits. */
 export function count(value) {
   return Number.isFinite(value) ? digits(value, 0) : '–';
 }
@@ -54,7 +54,7 @@ export function bytes(value) {
 const SPANS = [[604800e9, 'week'], [86400e9, 'day'], [3600e9, 'hour'], [60e9, 'minute'],
                [1e9, 'second'], [1e6, 'ms'], [1e3, 'µs'], [1, 'ns']];
 
-/** A window [ns] behind "per": minute, 10 seconds, 250 ms. */
+/** A window [ns] as it follows "per": minute, 10 seconds, 250 ms. */
 export function window(ns) {
   const [size, unit] = SPANS.find(([size]) => ns >= size && ns % size === 0) ?? [1, 'ns'];
   const times = ns / size;

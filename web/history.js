@@ -1,26 +1,27 @@
-// What was seen over the last minutes, from counters that only grow.
+// Rates over the last minutes, from counters that only grow.
 
-/** Seconds that are kept. */
+/** The seconds that are kept: five minutes fit a chart with one point per second. */
 export const SPAN = 300;
-/** Seconds between two looks after which nobody can say what happened in between. */
+/** The longest time between two readings [s] for a rate; over a longer one it says too little. */
 const GAP = 5;
 
 /**
- * Looks at a set of counters, and the rates between them.
+ * Readings of a set of counters, and the rates between them.
  *
- * An interval is {from, to, rates}: times in seconds, rates a Map of name to [1/s]. There is none
- * where the server was away, was started anew, or nobody looked for too long.
+ * An interval is {from, to, rates}: times in seconds, rates a Map of name to [1/s]. There is no
+ * interval where the server did not answer or was restarted, or where two readings are too far
+ * apart.
  */
 export class History {
   constructor() {
-    this.looks = [];  // {time, counters}, oldest first
+    this.readings = [];  // {time, counters}, oldest first
     this.intervals = [];
   }
 
   /** `counters` is a Map of name to value. */
   add(time, counters) {
-    const last = this.looks.at(-1);
-    this.looks.push({time, counters});
+    const last = this.readings.at(-1);
+    this.readings.push({time, counters});
     if (last && time > last.time && time - last.time <= GAP) {
       const rates = new Map();
       let restarted = false;
@@ -31,11 +32,11 @@ export class History {
       }
       if (!restarted) this.intervals.push({from: last.time, to: time, rates});
     }
-    while (this.looks.length > 0 && this.looks[0].time < time - SPAN) this.looks.shift();
+    while (this.readings.length > 0 && this.readings[0].time < time - SPAN) this.readings.shift();
     while (this.intervals.length > 0 && this.intervals[0].to < time - SPAN) this.intervals.shift();
   }
 
-  /** Rates of the last few seconds, averaged; an empty Map if there are none. */
+  /** Returns the average rates of the last few seconds; an empty Map if there are none. */
   now(time, seconds = 3) {
     const recent = this.intervals.filter(({from}) => from >= time - seconds - 1);
     const length = recent.reduce((sum, {from, to}) => sum + to - from, 0);
@@ -49,7 +50,7 @@ export class History {
     return rates;
   }
 
-  /** How much each counter grew in about the last `seconds`. */
+  /** Returns how much each counter grew in about the last `seconds`. */
   growth(time, seconds) {
     const grown = new Map();
     for (const {from, to, rates} of this.intervals) {
@@ -63,9 +64,9 @@ export class History {
 }
 
 /**
- * The value below which `part` of a histogram lies, from [[upper bound, count in the bucket]] in
- * order; between bounds it is interpolated. NaN if it is empty, the last finite bound if it lies
- * beyond.
+ * Returns a quantile of a histogram: the value below which `part` of it lies. `buckets` is [[upper
+ * bound, count in the bucket]], in order. Interpolates between bounds. Returns NaN if the histogram is
+ * empty, and the last finite bound if the value is beyond it.
  */
 export function quantile(buckets, part) {
   const all = buckets.reduce((sum, [, count]) => sum + count, 0);

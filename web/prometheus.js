@@ -4,12 +4,12 @@ const SAMPLE = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)$/;
 const LABEL = /([a-zA-Z_]\w*)="((?:[^"\\]|\\.)*)"/g;
 const ESCAPED = {n: '\n', '\\': '\\', '"': '"'};
 
-/** The samples of a text: a Map from a metric's name to [{labels, value}]. */
+/** Returns the samples of a text: a Map from a metric's name to [{labels, value}]. */
 export function parse(text) {
   const metrics = new Map();
   for (const line of text.split('\n')) {
     const sample = SAMPLE.exec(line);
-    if (!sample) continue;  // a comment, or empty
+    if (!sample) continue;  // a comment or an empty line
     const labels = {};
     for (const [, name, value] of (sample[2] ?? '').matchAll(LABEL)) {
       labels[name] = value.replace(/\\(.)/g, (all, c) => ESCAPED[c] ?? all);
@@ -20,7 +20,7 @@ export function parse(text) {
   return metrics;
 }
 
-/** The value of a metric that has one sample; NaN if it is not there. */
+/** Returns the value of a metric with one sample; NaN if the metric is missing. */
 export function single(metrics, name) {
   return metrics.get(name)?.[0]?.value ?? NaN;
 }

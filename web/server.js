@@ -1,25 +1,26 @@
-// What the server answers.
+// Requests to the server.
 
-const PATIENCE = 4000;  // [ms]
-const KEPT = 'headgate-token';
+// [ms] Requests are due every second: a server that needs longer than this counts as down.
+const TIMEOUT = 4000;
+const TOKEN_KEY = 'headgate-token';  // in the session storage: gone with the tab
 
-/** The server wants its token, or another one. */
+/** The server requires a token, or does not accept the one that was sent. */
 export class Unauthorised extends Error {}
 
 export function keepToken(token) {
-  sessionStorage.setItem(KEPT, token);
+  sessionStorage.setItem(TOKEN_KEY, token);
 }
 
 export function hasToken() {
-  return sessionStorage.getItem(KEPT) !== null;
+  return sessionStorage.getItem(TOKEN_KEY) !== null;
 }
 
 async function get(path) {
-  const token = sessionStorage.getItem(KEPT);
+  const token = sessionStorage.getItem(TOKEN_KEY);
   const response = await fetch(path, {
     headers: token ? {Authorization: `Bearer ${token}`} : {},
     cache: 'no-store',
-    signal: AbortSignal.timeout(PATIENCE),
+    signal: AbortSignal.timeout(TIMEOUT),
   });
   if (response.status === 401) throw new Unauthorised();
   if (!response.ok) throw new Error(`${path}: ${response.status}`);

@@ -1,4 +1,4 @@
-"""Running one comparison of a door by itself, outside of `./dev bench`."""
+"""Runs one comparison of a door, without the rest of `./dev bench`."""
 import argparse
 import pathlib
 import sys
@@ -9,7 +9,7 @@ RELEASE = pathlib.Path(__file__).resolve().parents[2] / 'build/release'
 
 
 def run(program, description, compare):
-    """main() of a comparison: compare(build, rounds, seconds, say) -> (met, name, reached, needed)."""
+    """Is main() of a comparison: compare(build, rounds, seconds, say) -> (met, name, reached, needed)."""
     parser = argparse.ArgumentParser(prog=program, description=description)
     parser.add_argument('--build', type=pathlib.Path, default=RELEASE)
     parser.add_argument('--rounds', type=int, default=5)

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""headgate fetch before real servers: what it is denied, and what share of the permitted rate it gets.
+"""headgate fetch with real servers: how often it is denied, and what share of the permitted rate it gets.
 
 Each server limits each client to the same quota and window. Per server: one client with 1 request under
 way at most, one with 16, and two that share their partition, with 4 each, all at the same time.
@@ -17,14 +17,14 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent.parent / 'tests'), str(HERE.parent)]
 from support.real_servers import Servers  # noqa: E402
 
-QUOTA, WINDOW = 200, 10  # 20 a second
+QUOTA, WINDOW = 200, 10  # 20 per second
 SCENARIOS = (('alone, 1', 1, 1), ('alone, 16', 1, 16), ('two share', 2, 4))  # clients, parallel
 SHARED_DENIED_MAX = 0.01
 BATCH = 4  # servers at once: more would compete for the processors
 
 
 def needed_share(server):
-    """The least share that a client alone should get; None where there is no rate or it is not told."""
+    """The smallest share that one client alone should get; None if the server has or announces no rate."""
     if 'concurrency' in server or 'Retry-After' in server:
         return None
     return 0.95 if 'linear' in server or 'moving-window' in server else 0.90
@@ -45,15 +45,15 @@ class Client:
 
     def end(self):
         self.process.send_signal(signal.SIGINT)
-        _, said = self.process.communicate(timeout=60)
-        report = json.loads(said.splitlines()[-1])
+        _, errors = self.process.communicate(timeout=60)
+        report = json.loads(errors.splitlines()[-1])
         if report['failed']:
             raise RuntimeError(f'headgate fetch failed: {report["failures"][:3]}')
         return report
 
 
 def measure(headgate, names, urls, seconds, scratch):
-    """{(server, scenario): (requests, denied, share)} of these servers, all at once."""
+    """Returns {(server, scenario): (requests, denied, share)}. Runs these servers at the same time."""
     runs = {}
     try:
         for number, name in enumerate(names):
@@ -92,9 +92,9 @@ def table(results, names):
 
 
 def verdicts(results):
-    """(met, name, reached, needed), worst of each kind."""
-    told = {of: got for of, got in results.items() if 'Retry-After' not in of[0]}
-    alone = {of: got for of, got in told.items() if of[1] != 'two share'}
+    """Returns [(met, name, reached, needed)]: the worst result of each kind."""
+    announced = {of: got for of, got in results.items() if 'Retry-After' not in of[0]}
+    alone = {of: got for of, got in announced.items() if of[1] != 'two share'}
     denied = sum(got[1] for got in alone.values())
     yield denied == 0, 'fetch alone: 429s of servers that send fields', str(denied), '0'
     for needed in (0.95, 0.90):
@@ -102,7 +102,7 @@ def verdicts(results):
         (server, scenario), least = min(shares.items(), key=lambda item: item[1])
         yield (least >= needed, f'fetch, least share: {server}; {scenario}'[:58], f'{least:.1%}',
                f'>= {needed:.0%}')
-    shared = {of: got[1] / got[0] for of, got in told.items() if of[1] == 'two share'}
+    shared = {of: got[1] / got[0] for of, got in announced.items() if of[1] == 'two share'}
     (server, _), most = max(shared.items(), key=lambda item: item[1])
     yield (most <= SHARED_DENIED_MAX, f'fetch, two share: {server}', f'{most:.2%}',
            f'<= {SHARED_DENIED_MAX:.0%}')
@@ -112,7 +112,7 @@ def compare(headgate, seconds, peers, say):
     """Prints the table; returns the verdicts."""
     with tempfile.TemporaryDirectory(prefix='headgate-bench-') as directory:
         scratch = pathlib.Path(directory)
-        scratch.chmod(0o755)  # nginx's workers look into it
+        scratch.chmod(0o755)  # nginx's workers read files in it
         with Servers(headgate, scratch, QUOTA, WINDOW, peers) as servers:
             say(f'{QUOTA} requests per {WINDOW} s; runs of {seconds} s, {BATCH} servers at once')
             for peer, why in servers.missing.items():

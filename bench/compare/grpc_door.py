@@ -17,10 +17,10 @@ import machine  # noqa: E402
 from programs import Programs, built  # noqa: E402
 from samples import Meter, Sample, Turns, alternating  # noqa: E402
 
-LOADS = [(64, 1), (64, 4), (256, 4)]  # calls under way, channels
+LOADS = [(64, 1), (64, 4), (256, 4)]  # concurrent calls, channels
 TARGET = 0.85
 P99_MAX = 1000.0  # us, at half the load
-# Nothing is denied: what is compared is deciding, and a denial would have less to write.
+# No request is denied: a denial has less to write.
 CONFIGURATION = '''
 domain: bench
 descriptors:
@@ -30,7 +30,7 @@ descriptors:
 
 
 class Bench(Programs):
-    """Both servers on one processor, the load on another."""
+    """Both servers on one processor, the load generator on another."""
 
     def __init__(self, build):
         super().__init__()
@@ -49,24 +49,24 @@ class Bench(Programs):
     def start(self, name, command, listening):
         self.addresses[name] = self.start_server(name, command, listening + r'.*?(\S+)$')[1]
 
-    def ask(self, name, seconds, calls, channels, *rate):
-        """Returns what compare_grpc_load says."""
+    def run_load(self, name, seconds, calls, channels, *rate):
+        """Returns the results of compare_grpc_load."""
         output, _ = self.load([self.load_program, self.addresses[name], seconds, calls, channels,
                                *rate])
-        said = json.loads(output)
-        if said['errors'] or not said['calls']:
-            raise RuntimeError(f'{name} had errors: {said}')
-        return said
+        result = json.loads(output)
+        if result['errors'] or not result['calls']:
+            raise RuntimeError(f'{name} had errors: {result}')
+        return result
 
     def measure(self, name, *what):
         with Meter(self) as meter:
-            said = self.ask(name, *what)
-        return Sample(rate=said['rate'], disturbance=meter.disturbance,
-                      cpu=meter.servers[name] / said['calls'] * 1e6)
+            result = self.run_load(name, *what)
+        return Sample(rate=result['rate'], disturbance=meter.disturbance,
+                      cpu=meter.servers[name] / result['calls'] * 1e6)
 
 
 def compare(build, rounds, seconds, say):
-    """Returns [(met, target, reached, needed)], the last three as texts."""
+    """Returns [(met, target, reached, needed)]; the last three are texts."""
     say(machine.settle_network())
     targets = []
     with Bench(build) as bench:
@@ -79,7 +79,7 @@ def compare(build, rounds, seconds, say):
         for calls, channels in LOADS:
             turns = Turns(bench.servers)
             for name in bench.servers:
-                bench.ask(name, 1, calls, channels)
+                bench.run_load(name, 1, calls, channels)
             for number in range(rounds):
                 turns.round(alternating(bench.servers, number),
                             lambda name: bench.measure(name, seconds, calls, channels))
@@ -92,7 +92,7 @@ def compare(build, rounds, seconds, say):
         rate, ratio, channels, doubtful = best
         targets.append((ratio >= TARGET, 'ShouldRateLimit beside an empty grpc++ service',
                         f'{ratio:.3f}{" (busy)" if doubtful else ""}', f'>= {TARGET}'))
-        p99 = statistics.median(bench.ask('headgate', seconds, 0, channels, rate / 2)['p99']
+        p99 = statistics.median(bench.run_load('headgate', seconds, 0, channels, rate / 2)['p99']
                                 for _ in range(rounds))
         say(f'\nat half of the highest load, {rate / 2:,.0f}/s: 99 % within {p99:,.0f} us of when '
             'they were due')

@@ -1,5 +1,5 @@
-// What grpc++ itself takes for a unary call: the same service and queue of events as headgate's,
-// and every answer is the empty one.
+// The cost of a unary call in grpc++ itself: the same service and event queue as headgate's, but
+// all responses are empty.
 //
 //   compare_grpc_empty ADDRESS:PORT
 #include <grpcpp/grpcpp.h>

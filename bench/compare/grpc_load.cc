@@ -1,9 +1,10 @@
-// Asks Envoy's rate limit service for two descriptors, from one thread.
+// A load generator for Envoy's rate limit service: calls with two descriptors, from one thread.
 //
 //   compare_grpc_load ADDRESS:PORT SECONDS CALLS CHANNELS [RATE]
 //
-// keeps CALLS under way over so many channels, or sends RATE calls a second, each when it is due.
-// Prints JSON: calls a second, and how long they took from when they were sent or due [us].
+// Keeps CALLS calls open over CHANNELS channels. With RATE, sends so many calls per second, evenly.
+// Prints JSON: calls per second, and latencies [us], counted from when a call was sent or, with
+// RATE, was due.
 #include <grpcpp/grpcpp.h>
 #include <ratelimit.grpc.pb.h>
 
@@ -44,7 +45,7 @@ class Load {
       const auto channel =
           grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
       if (!channel->WaitForConnected(std::chrono::system_clock::now() + std::chrono::seconds(5))) {
-        std::fprintf(stderr, "nobody answers on %s\n", address.c_str());
+        std::fprintf(stderr, "no answer on %s\n", address.c_str());
         std::exit(1);
       }
       stubs_.push_back(pb::RateLimitService::NewStub(channel));
@@ -104,7 +105,7 @@ class Load {
     std::size_t channel;
     Clock::time_point at;
   };
-  // One call, or none until then.
+  // Completes one call, or none until the deadline.
   Received receive(Clock::time_point until) {
     void* tag = nullptr;
     bool ok = false;

@@ -1,10 +1,10 @@
--- wrk's side of the HTTP door's comparison: questions for 100,000 random keys, each formatted once,
--- before the clock starts.
+-- wrk's script for the comparison of the HTTP door: requests for 100,000 random keys, formatted before
+-- the measurement starts.
 --
 --   wrk ... -s http_door.lua URL -- KIND [DELAY]
 --
--- KIND is plain (GET /?k=KEY), auth (GET /auth, as a proxy asks it) or decide (POST /v1/decide).
--- With DELAY each connection waits at random, so many milliseconds on average, before it asks again.
+-- KIND is plain (GET /?k=KEY), auth (GET /auth, as a proxy sends it) or decide (POST /v1/decide).
+-- With DELAY each connection waits for a random time before its next request: DELAY ms on average.
 -- Ends with one line of JSON.
 
 local keys = 100000

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""The HTTP door of the decision server beside nginx: what an answer costs, and what asking costs.
+"""The HTTP door of the decision server beside nginx: its responses per second, and an nginx that uses it.
 
     http_door.py --build build/release [--rounds 5] [--seconds 5]
 
@@ -29,7 +29,7 @@ PLAIN = nginx.COMMON + 'http {{' + nginx.HTTP + '''
 }}
 '''
 
-ASKING = nginx.COMMON + 'http {{' + nginx.HTTP + '''
+AUTH_REQUEST = nginx.COMMON + 'http {{' + nginx.HTTP + '''
   upstream judge {{
     server 127.0.0.1:{judge};
     keepalive 128; keepalive_requests 1000000000; keepalive_timeout 3600s;
@@ -62,7 +62,7 @@ ASKING = nginx.COMMON + 'http {{' + nginx.HTTP + '''
 
 
 def start_nginx(programs, name, template, **values):
-    """Returns its port."""
+    """Starts it and returns its port."""
     [port] = free_ports(1)
     nginx.start(programs, name, template.format(name=name, user=nginx.user(), port=port, **values),
                 port)
@@ -70,7 +70,7 @@ def start_nginx(programs, name, template, **values):
 
 
 def start_headgate(programs, headgate):
-    """Returns its port."""
+    """Starts it and returns its port."""
     [port] = free_ports(1)
     (programs.directory / 'policies.yaml').write_text(POLICY)
     log = programs.directory / 'headgate.log'
@@ -88,18 +88,18 @@ class Variant:
         self.name, self.port, self.kind = name, port, kind
 
     def measure(self, programs, seconds, connections=nginx.CONNECTIONS, delay=None):
-        """delay: [ms] that each connection waits on average before it asks again."""
+        """delay: [ms] that each connection waits on average before its next request."""
         with Meter(programs) as meter:
-            said = nginx.load(programs, 'http_door.lua', self.port, self.kind,
-                              *([delay] if delay else []), connections=connections,
-                              seconds=seconds)
-        if said['refused']:
-            raise RuntimeError(f'{self.name}: {said["refused"]} answers that were not 200')
-        return Sample(rate=said['requests'] / (said['microseconds'] * 1e-6), p99=said['p99'],
+            result = nginx.load(programs, 'http_door.lua', self.port, self.kind,
+                                *([delay] if delay else []), connections=connections,
+                                seconds=seconds)
+        if result['refused']:
+            raise RuntimeError(f'{self.name}: {result["refused"]} answers that were not 200')
+        return Sample(rate=result['requests'] / (result['microseconds'] * 1e-6), p99=result['p99'],
                       disturbance=meter.disturbance)
 
     def check(self):
-        """That it does what it is measured for."""
+        """Checks that it decides."""
         connection = http.client.HTTPConnection('127.0.0.1', self.port, timeout=5)
         with contextlib.closing(connection):
             if self.kind == 'decide':
@@ -109,17 +109,17 @@ class Variant:
                 connection.request('GET', '/auth' if self.kind == 'auth' else '/?k=check')
             response = connection.getresponse()
             body = response.read()
-        told = response.headers['RateLimit'] or (self.kind == 'decide' and b'"RateLimit"' in body)
-        if response.status not in (200, 204) or ('headgate' in self.name and not told):
+        written = response.headers['RateLimit'] or (self.kind == 'decide' and b'"RateLimit"' in body)
+        if response.status not in (200, 204) or ('headgate' in self.name and not written):
             raise RuntimeError(f'{self.name} answered {response.status} without RateLimit')
 
 
 def take_turns(programs, variants, rounds, seconds, say):
-    """Returns the turns that they took."""
+    """Measures the variants in turns; returns the Turns."""
     by_name = {variant.name: variant for variant in variants}
     for variant in variants:
         variant.check()
-        variant.measure(programs, 1)  # every key has state, every buffer its size
+        variant.measure(programs, 1)  # afterwards all keys have state, and all buffers are allocated
     turns = Turns(by_name)
     for number in range(rounds):
         turns.round(alternating(by_name, number),
@@ -133,7 +133,7 @@ def take_turns(programs, variants, rounds, seconds, say):
 
 
 def at_half(programs, variant, rate, rounds, seconds, say):
-    """p99 [us] at half of the rate that it can do."""
+    """Returns the p99 [us] at half of the highest rate."""
     delay = 4  # [ms]
     connections = max(1, round(rate / 2 * delay / 1000))
     turns = Turns([variant.name])
@@ -165,11 +165,11 @@ def compare(build, rounds, seconds, say):
 
         yes = start_nginx(programs, 'yes', PLAIN, answer='204')
         to_nginx = Variant('auth_request of nginx', start_nginx(
-            programs, 'asks_nginx', ASKING, judge=yes))
+            programs, 'auth_by_nginx', AUTH_REQUEST, judge=yes))
         to_headgate = Variant('auth_request of headgate', start_nginx(
-            programs, 'asks_headgate', ASKING, judge=door))
-        asking = take_turns(programs, [to_nginx, to_headgate], rounds, seconds, say)
-        ratio = asking.ratio(to_headgate.name, to_nginx.name)
+            programs, 'auth_by_headgate', AUTH_REQUEST, judge=door))
+        turns = take_turns(programs, [to_nginx, to_headgate], rounds, seconds, say)
+        ratio = turns.ratio(to_headgate.name, to_nginx.name)
         yield (ratio >= 0.95, 'nginx asking headgate, beside asking an nginx that says 204',
                f'{ratio:.3f}', '>= 0.95')
 

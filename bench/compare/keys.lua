@@ -1,5 +1,5 @@
--- wrk's side of the comparison: requests for keys user:000000000000001 and so on, each formatted
--- once, before the clock starts.
+-- wrk's script for the comparison of nginx: requests for keys user:000000000000001 and so on, formatted
+-- before the measurement starts.
 --
 --   wrk ... -s keys.lua URL -- KEYS random    random keys for as long as wrk runs
 --   wrk ... -s keys.lua URL -- KEYS each      every key once, in order; then wrk stops
@@ -21,19 +21,19 @@ function init(args)
   math.randomseed(os.time())
   prepared = os.clock()
   if args[2] == "each" then
-    local asked = 0
+    local sent = 0
     request = function()
-      asked = asked + 1
-      if asked > keys + 10000 then -- the last of the keys was answered long ago
+      sent = sent + 1
+      if sent > keys + 10000 then -- the responses for all keys have long arrived
         print("{}")
-        os.exit(0) -- wrk itself would sleep out its time
+        os.exit(0) -- otherwise wrk would wait for the end of its duration
       end
-      return requests[(asked - 1) % keys + 1]
+      return requests[(sent - 1) % keys + 1]
     end
   end
 end
 
--- A name for done() to find: processor time spent before the first request [s].
+-- Global, because done() reads it: processor time before the first request [s].
 prepared = 0
 
 function request()

@@ -1,4 +1,4 @@
-"""headgate simulate beside GoAccess: how fast each reads a large access log, and in how much memory."""
+"""headgate simulate beside GoAccess: time and memory of each for a large access log."""
 import os
 import pathlib
 import shutil
@@ -15,12 +15,12 @@ from support.access_log import large  # noqa: E402
 POLICY = 'version: 1\npolicies:\n  - {name: burst, quota: 60, window: 1m}\n'
 MEMORY_MAX = 512.0  # MiB
 GIB = make_log.GIB
-SPEED_MIN = 1e6  # lines a second
+SPEED_MIN = 1e6  # lines per second
 FACTOR_MIN = 2.0  # times as fast as GoAccess
 
 
 def run(command):
-    """Runs it to its end; returns its seconds and the most memory that it took [MiB]."""
+    """Runs a program to its end; returns its time [s] and its peak memory [MiB]."""
     begin = time.monotonic()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
@@ -32,7 +32,7 @@ def run(command):
 
 
 def compare(headgate, rounds, size, say):
-    """Prints the table "tool x lines a second"; yields (met, name, reached, needed)."""
+    """Prints the table of lines per second by tool; yields (met, name, reached, needed)."""
     with tempfile.TemporaryDirectory(prefix='headgate-bench-', dir='/var/tmp') as folder:
         folder = pathlib.Path(folder)
         log = folder / 'access.log'
@@ -45,14 +45,14 @@ def compare(headgate, rounds, size, say):
         if shutil.which('goaccess'):
             tools['goaccess'] = ['goaccess', log, '--log-format=COMBINED', '--no-global-config',
                                  '--no-progress', '-o', folder / 'out.json']
-        with log.open('rb') as file:  # the same for both: the file is in the page cache
+        with log.open('rb') as file:  # fills the page cache, so that both read from memory
             while file.read(1 << 20):
                 pass
         best = {}
         for i in range(rounds):
             for name, command in tools.items():
                 if name == 'goaccess' and i > 0:
-                    continue  # it takes a minute, and differs little
+                    continue  # it takes a minute, and its times hardly differ
                 took = run(command)
                 best[name] = min(best.get(name, took), took)
     say(f'{log.name}: {size / 2**20:,.0f} MiB, {lines:,} lines, one policy\n')

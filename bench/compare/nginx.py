@@ -25,11 +25,11 @@ from programs import (PATIENCE, Programs, answers, built, free_ports, program,  
 from samples import Meter, Sample, Turns  # noqa: E402
 
 CONNECTIONS = 64
-ROUNDS_A_LIFE = 10  # of the same processes: how their memory lies is each time another luck
-SLICE = 0.05        # [s] a variant is asked until the next one is
-PAUSE = 0.003       # [s] between them, in which what is under way is answered
-REST_MAX = 120      # [s] until an answer counts as lost
-WRONG_MAX = 0.001   # of the answers: where denials are measured, a key may be forgotten
+ROUNDS_PER_START = 10  # then new processes: memory layout differs from start to start
+SLICE = 0.05        # [s] of load on one variant before the next one's turn
+PAUSE = 0.003       # [s] between them, in which open requests are answered
+REST_MAX = 120      # [s] until a response counts as lost
+WRONG_MAX = 0.001   # of the responses: while denials are measured, a key may be evicted
 
 # ---- configurations
 
@@ -51,8 +51,8 @@ BACKEND = COMMON + 'http {{' + HTTP + '''
 }}
 '''
 
-# An nginx with all variants that share a policy file: what differs between them is the limiter
-# alone, not how the pages of two processes lie in the caches.
+# One nginx has all variants that share a policy file, so that only the limiter differs between them,
+# and not the memory layout of two processes.
 PROXY = 'load_module {module};' + COMMON + 'http {{' + HTTP + '''
   headgate_config {name}.yaml; headgate_memory 64m;
   {http}
@@ -75,14 +75,14 @@ SERVER = '''
   }}
 '''
 
-# limit_req needs 128 bytes a key: 64 MiB would hold half a million, and evict for the rest.
+# limit_req needs 128 bytes per key: with 64 MiB it would have room for half a million keys only.
 LIMIT_REQ = '''
   limit_req_zone $arg_k zone=keys:256m rate={rate};
   limit_req_status 429; limit_req_log_level info;
 '''
 
-# A unit comes back in a minute, so that every key that was seen has state to keep, and no key is
-# asked often enough to be denied.
+# A unit comes back in a minute, so that each key keeps its state, and no key has enough requests to be
+# denied.
 ONE = '''
   - {name: burst, quota: 1000000, window: 100w, key: ["query:k"]}
 '''
@@ -96,7 +96,7 @@ NONE_LEFT = '''
 
 
 class Variant:
-    """What is measured: directives of a location."""
+    """A variant that is measured: the directives of a location."""
 
     def __init__(self, name, location='', base='plain'):
         self.name, self.location, self.base = name, location, base
@@ -105,7 +105,7 @@ class Variant:
 
 
 class Nginx:
-    """One with several variants: directives for http, and a policy file."""
+    """One nginx with several variants, directives for http{} and a policy file."""
 
     def __init__(self, name, policies, variants, http=''):
         self.name, self.policies, self.variants, self.http = name, policies, variants, http
@@ -119,7 +119,7 @@ class Nginx:
                             backend=backend, status=status, servers=servers)
 
 
-# What it reaches of its twin tells how far equals differ on this machine.
+# plain-2 equals plain: their ratio shows how far equal variants differ on this machine.
 ADMITTED = [
     Nginx('one', ONE, [Variant('plain'), Variant('plain-2'),
                        Variant('limit_req', 'limit_req zone=keys burst=1000000 nodelay;'),
@@ -139,29 +139,29 @@ def user():
 
 
 def start(programs, name, configuration, port):
-    """Runs nginx on the servers' processor, as one worker."""
+    """Runs nginx with one worker on the servers' processor."""
     conf, log = (programs.directory / f'{name}.{kind}' for kind in ('conf', 'log'))
     (programs.directory / 't').mkdir(exist_ok=True)
     conf.write_text(configuration)
     process = programs.spawn([program('nginx'), '-p', f'{programs.directory}/', '-e', log.name,
                               '-c', conf.name], programs.server_core, stderr=subprocess.DEVNULL)
     children = pathlib.Path(f'/proc/{process.pid}/task/{process.pid}/children')
-    # The master listens before it has a worker.
+    # The master already listens before the worker runs: wait for both.
     wait_until(lambda: answers(port) and children.read_text(), process, log)
     programs.servers[name] = int(children.read_text().split()[0])
 
 
 def load(programs, script, port, *arguments, connections=CONNECTIONS, seconds):
-    """Runs wrk; returns what its script says."""
-    said = said_by_wrk(*programs.load(
+    """Runs wrk; returns the results of its script."""
+    result = result_of_wrk(*programs.load(
         [program('wrk'), '-t1', f'-c{connections}', f'-d{seconds}s', '-s', HERE / script,
          f'http://127.0.0.1:{port}/', '--', *arguments]))
-    if said.get('broken'):
-        raise RuntimeError(f'{said["broken"]} broken connections or time-outs')
-    return said
+    if result.get('broken'):
+        raise RuntimeError(f'{result["broken"]} broken connections or time-outs')
+    return result
 
 
-def said_by_wrk(output, errors):
+def result_of_wrk(output, errors):
     last = (output.strip().splitlines() or [''])[-1]
     if not last.startswith('{'):
         raise RuntimeError(f'wrk failed:\n{output}{errors}')
@@ -171,19 +171,19 @@ def said_by_wrk(output, errors):
 # ---- measuring
 
 
-class Asked:
-    """A variant under way: its server, and a wrk that rests but for its turns."""
+class Loaded:
+    """A running variant: its server, and a wrk that is stopped except during its turns."""
 
     def __init__(self, stage, nginx, variant, port, status):
         self.stage, self.nginx, self.variant, self.port = stage, nginx, variant, port
         self.status = status  # connection to the nginx's count of requests
 
     def touch(self):
-        """Gives every key state. Takes as long as it takes."""
+        """Sends one request per key, so that every key has state."""
         load(self.stage.programs, 'keys.lua', self.port, self.stage.keys, 'each', seconds=600)
 
     def check(self):
-        """That the variant does what it is measured for."""
+        """Checks that the variant admits, denies and writes fields as it should."""
         connection = http.client.HTTPConnection('127.0.0.1', self.port, timeout=5)
         denies = self.stage.denies
         with contextlib.closing(connection):
@@ -195,12 +195,12 @@ class Asked:
                     raise RuntimeError(f'{self.variant.name} answered {response.status}, '
                                        f'not {expected}')
         wanted = ['RateLimit', 'RateLimit-Policy'] + ['Retry-After'] * denies
-        told = [name for name in wanted if response.headers[name] is not None]
-        if told != (wanted if self.variant.ours else []) or (self.variant.ours and denies and body):
-            raise RuntimeError(f'{self.variant.name} answered with {told}, body {body!r}')
+        sent = [name for name in wanted if response.headers[name] is not None]
+        if sent != (wanted if self.variant.ours else []) or (self.variant.ours and denies and body):
+            raise RuntimeError(f'{self.variant.name} answered with {sent}, body {body!r}')
 
     def rest(self):
-        """Starts wrk; returns when it has its requests ready and has asked for some."""
+        """Starts wrk; returns when it has formatted its requests and sent some, and is stopped."""
         self.wrk = self.stage.programs.spawn(
             [program('wrk'), '-t1', f'-c{CONNECTIONS}', '-d24h', '--timeout', f'{REST_MAX}s', '-s',
              HERE / 'keys.lua', f'http://127.0.0.1:{self.port}/', '--', self.stage.keys, 'random'],
@@ -210,12 +210,12 @@ class Asked:
         self.wrk.send_signal(signal.SIGSTOP)
 
     def count(self):
-        """Requests that its nginx has answered, this one included."""
+        """Returns how many requests its nginx has answered, including this one."""
         self.status.request('GET', '/')
         return int(self.status.getresponse().read().split()[9])
 
     def slice(self):
-        """Asks for a while. Returns requests, time, time of the proxy and of wrk [s]."""
+        """Loads for SLICE. Returns requests, time, processor time of the proxy and of wrk [s]."""
         proxy = self.stage.programs.servers[self.nginx.name]
 
         def clocks():
@@ -231,36 +231,36 @@ class Asked:
         return (self.count() - count - 1, *(b - a for a, b in zip(before, after)))
 
     def end(self):
-        """Has wrk tell what it has seen."""
+        """Ends wrk and checks its results."""
         self.wrk.send_signal(signal.SIGCONT)
-        time.sleep(SLICE)  # a stopped process would let its other thread hear the next one
+        time.sleep(SLICE)  # a stopped process could handle the next signal in its other thread
         self.wrk.send_signal(signal.SIGINT)
         output, errors = self.wrk.communicate(timeout=PATIENCE)
-        said = said_by_wrk(output, errors)
+        result = result_of_wrk(output, errors)
         self.stage.programs.running.remove(self.wrk)
-        wrong = said['requests'] - said['refused'] if self.stage.denies else said['refused']
-        wrong += said['broken']
-        if wrong > WRONG_MAX * said['requests']:
-            raise RuntimeError(f'{self.variant.name}: {wrong} of {said["requests"]} answers were '
+        wrong = result['requests'] - result['refused'] if self.stage.denies else result['refused']
+        wrong += result['broken']
+        if wrong > WRONG_MAX * result['requests']:
+            raise RuntimeError(f'{self.variant.name}: {wrong} of {result["requests"]} answers were '
                                'wrong')
 
 
 class Stage(Turns):
-    """Variants that take turns, so short that a machine that is now fast, now slow, is the same for
-    all. A round's sample of each is made of many."""
+    """Variants that take turns. A turn is so short that changes of the machine's speed affect all
+    variants alike; a round's sample is the sum of many turns."""
 
     def __init__(self, programs, module, nginxes, keys, denies):
         self.variants = {variant.name: variant for nginx in nginxes for variant in nginx.variants}
         super().__init__(self.variants)
         self.programs, self.module = programs, module
         self.nginxes, self.keys, self.denies = nginxes, keys, denies
-        self.asked = []
+        self.loaded = []
 
     def run(self, rounds, seconds):
         for number in range(rounds):
-            if number % ROUNDS_A_LIFE == 0:
+            if number % ROUNDS_PER_START == 0:
                 self.stop()
-                first = number // ROUNDS_A_LIFE % len(self.nginxes)
+                first = number // ROUNDS_PER_START % len(self.nginxes)
                 self.start(self.nginxes[first:] + self.nginxes[:first])
             self.fine_round(seconds)
         self.stop()
@@ -277,31 +277,31 @@ class Stage(Turns):
             start(self.programs, nginx.name, conf, status)
             connection = http.client.HTTPConnection('127.0.0.1', status, timeout=PATIENCE)
             for variant, port in zip(nginx.variants, mine):
-                asked = Asked(self, nginx, variant, port, connection)
-                asked.check()
+                loaded = Loaded(self, nginx, variant, port, connection)
+                loaded.check()
                 if variant.limits:
-                    asked.touch()
-                asked.rest()
-                self.asked.append(asked)
+                    loaded.touch()
+                loaded.rest()
+                self.loaded.append(loaded)
 
     def stop(self):
-        for asked in self.asked:
-            asked.end()
-        self.asked = []
+        for loaded in self.loaded:
+            loaded.end()
+        self.loaded = []
         self.programs.stop_all()
 
     def fine_round(self, seconds):
-        """A sample of each, all measured together."""
+        """Takes a sample of each variant; their turns alternate."""
         def measure():
             if self.denies:
-                for asked in self.asked:
-                    asked.touch()  # limit_req forgets a denial after a minute
-            totals = {asked.variant.name: [0, 0, 0, 0] for asked in self.asked}
-            with Meter(self.programs, [asked.wrk.pid for asked in self.asked]) as meter:
+                for loaded in self.loaded:
+                    loaded.touch()  # limit_req forgets a denial after a minute
+            totals = {loaded.variant.name: [0, 0, 0, 0] for loaded in self.loaded}
+            with Meter(self.programs, [loaded.wrk.pid for loaded in self.loaded]) as meter:
                 for _ in range(round(seconds / SLICE)):
-                    for asked in random.sample(self.asked, len(self.asked)):
-                        mine = totals[asked.variant.name]
-                        mine[:] = (a + b for a, b in zip(mine, asked.slice()))
+                    for loaded in random.sample(self.loaded, len(self.loaded)):
+                        mine = totals[loaded.variant.name]
+                        mine[:] = (a + b for a, b in zip(mine, loaded.slice()))
             return {name: Sample(rate=count / took, cpu=proxy / count * 1e6, load=wrk / took,
                                  disturbance=meter.disturbance)
                     for name, (count, took, proxy, wrk) in totals.items()}
@@ -326,7 +326,7 @@ class Stage(Turns):
 
 
 def compare(module, rounds, seconds, keys, say):
-    """Runs all stages. Returns [(target, reached, needed, trustworthy)]: reached >= needed."""
+    """Runs all stages. Returns [(target, reached, needed, trustworthy)]; a target needs reached >= needed."""
     module = built(module)
     targets = []
     say(machine.settle_network())

@@ -22,8 +22,8 @@ from samples import Meter, Sample, Turns, alternating  # noqa: E402
 CONNECTIONS = 50
 KEYS = 100_000
 KEY = 'user:__rand_int__'
-# 16 units at once and 30 a minute, as in redis-cell's example; but no key is denied: what is compared
-# is deciding, and a denial would not write.
+# The arguments of redis-cell's example, but with a quota so large that no key is denied: a denial would
+# not write.
 BURST, COUNT, PERIOD = 1_000_000, 1_000_000, 60
 MEMORY_DECISIONS = 10_000_000
 P99_MAX = 1000.0   # us, at half the load
@@ -31,14 +31,14 @@ GROWTH_MAX = 1.0   # MiB
 
 
 class Variant:
-    """A server, and what it is asked."""
+    """A server, and the command that it gets."""
 
     def __init__(self, name, server, *words):
         self.name, self.server, self.words = name, server, [str(word) for word in words]
 
 
 class Bench(Programs):
-    """Both servers on one processor, the load on another."""
+    """Both servers on one processor, the load generator on another."""
 
     def __init__(self, build):
         super().__init__()
@@ -48,7 +48,7 @@ class Bench(Programs):
         self.ports = {}
 
     def start_redis(self):
-        """Nothing is saved to disk."""
+        """Starts Redis without saving to disk."""
         [port] = free_ports(1)
         process = self.spawn([program('redis-server'), '--bind', '127.0.0.1', '--port', port,
                               '--save', '', '--appendonly', 'no'],
@@ -71,8 +71,8 @@ class Bench(Programs):
         self.ports['headgate'] = int(found[1])
         wait_until(lambda: answers(self.ports['headgate']), self.running[-1])
 
-    def ask(self, variant, pipeline, requests):
-        """Runs redis-benchmark; returns requests a second."""
+    def measure(self, variant, pipeline, requests):
+        """Runs redis-benchmark; returns requests per second."""
         output, errors = self.load([self.redis_benchmark, '-p', self.ports[variant.server], '-c',
                                     CONNECTIONS, '-P', pipeline, '-n', requests, '-r', KEYS,
                                     '--csv', *variant.words])
@@ -81,20 +81,20 @@ class Bench(Programs):
             raise RuntimeError(f'redis-benchmark {variant.name} failed:\n{output}{errors}')
         return float(rows[0]['rps'])
 
-    def ask_lean(self, variant, seconds, rate=0):
-        """Asks one by one, at that rate or else as fast as it can, with less work than
-        redis-benchmark does. Returns what compare_resp_load says."""
+    def measure_lean(self, variant, seconds, rate=0):
+        """Sends one command at a time per connection, at this rate or as fast as possible, with less work
+        per command than redis-benchmark. Returns the results of compare_resp_load."""
         words = [word.replace('__rand_int__', '{}') for word in variant.words]
         output, _ = self.load([self.our_load, '--port', self.ports[variant.server],
                                '--connections', CONNECTIONS, '--seconds', seconds, '--keys', KEYS,
                                '--rate', rate, *words])
-        said = json.loads(output)
-        if said['errors']:
-            raise RuntimeError(f'{variant.name} was answered with {said["errors"]} errors')
-        return said
+        result = json.loads(output)
+        if result['errors']:
+            raise RuntimeError(f'{variant.name} was answered with {result["errors"]} errors')
+        return result
 
     def resident(self, server):
-        """[MiB]"""
+        """The memory of a server [MiB]."""
         status = pathlib.Path(f'/proc/{self.servers[server]}/status').read_text()
         for line in status.splitlines():
             if line.startswith('VmRSS:'):
@@ -103,7 +103,7 @@ class Bench(Programs):
 
 
 class Stage(Turns):
-    """Variants that take turns at one depth of pipelines."""
+    """Variants that take turns, at one length of pipelines."""
 
     def __init__(self, bench, pipeline, variants):
         self.variants = {variant.name: variant for variant in variants}
@@ -113,7 +113,7 @@ class Stage(Turns):
     def run(self, rounds, seconds):
         requests = {}
         for name, variant in self.variants.items():
-            rate = self.bench.ask(variant, self.pipeline, 20_000 * self.pipeline)
+            rate = self.bench.measure(variant, self.pipeline, 20_000 * self.pipeline)
             requests[name] = int(rate * seconds)
         for number in range(rounds):
             self.round(alternating(self.variants, number),
@@ -121,7 +121,7 @@ class Stage(Turns):
 
     def measure(self, variant, requests):
         with Meter(self.bench) as meter:
-            rate = self.bench.ask(variant, self.pipeline, requests)
+            rate = self.bench.measure(variant, self.pipeline, requests)
         return Sample(rate=rate, disturbance=meter.disturbance, load=meter.load,
                       cpu=meter.servers[variant.server] / requests * 1e6)
 
@@ -137,7 +137,7 @@ class Stage(Turns):
 
 
 def compare(build, rounds, seconds, say):
-    """Runs all stages. Returns [(met, target, reached, needed)], the last three as texts."""
+    """Runs all stages. Returns [(met, target, reached, needed)]; the last three are texts."""
     say(machine.settle_network())
     targets = []
     with Bench(build) as bench:
@@ -152,11 +152,11 @@ def compare(build, rounds, seconds, say):
         lua = Variant('Redis Lua limiter', 'redis', 'EVALSHA', script, 1, KEY,
                       PERIOD * 1_000_000 // COUNT, BURST + 1, 1)
         throttle = Variant('CL.THROTTLE', 'headgate', 'CL.THROTTLE', KEY, BURST, COUNT, PERIOD)
-        # Every key that will be asked for has a value, and a state.
-        bench.ask(Variant('Redis SET', 'redis', 'SET', 'key:__rand_int__', '0123456789abcdef'), 64,
+        # Gives every key a value, and a state.
+        bench.measure(Variant('Redis SET', 'redis', 'SET', 'key:__rand_int__', '0123456789abcdef'), 64,
                   10 * KEYS)
         for variant in (lua, throttle):
-            bench.ask(variant, 64, 10 * KEYS)
+            bench.measure(variant, 64, 10 * KEYS)
 
         def stage(pipeline, *variants):
             made = Stage(bench, pipeline, variants)
@@ -176,8 +176,8 @@ def compare(build, rounds, seconds, say):
         rates = {ping: [], throttle: []}
         for _ in range(rounds):
             for variant, reached in rates.items():
-                said = bench.ask_lean(variant, seconds)
-                reached.append(said['requests'] / said['seconds'])
+                result = bench.measure_lean(variant, seconds)
+                reached.append(result['requests'] / result['seconds'])
         pings, throttles = (statistics.median(reached) for reached in rates.values())
         say(f'  with a lighter load generator: {pings:,.0f} and {throttles:,.0f} requests/s, '
             f'{throttles / pings:.3f}')
@@ -188,7 +188,7 @@ def compare(build, rounds, seconds, say):
         target(get, 1.2)
 
         rate = alone.median(throttle.name) / 2
-        p99 = statistics.median(bench.ask_lean(throttle, seconds, rate)['p99']
+        p99 = statistics.median(bench.measure_lean(throttle, seconds, rate)['p99']
                                 for _ in range(rounds))
         say(f'\nCL.THROTTLE at half of that load, {rate:,.0f}/s: 99 % within {p99:,.0f} us of when '
             'they were due')
@@ -196,7 +196,7 @@ def compare(build, rounds, seconds, say):
                         f'{p99:,.0f} us', f'<= {P99_MAX:,.0f} us'))
 
         before = bench.resident('headgate')
-        bench.ask(throttle, 64, MEMORY_DECISIONS)
+        bench.measure(throttle, 64, MEMORY_DECISIONS)
         growth = bench.resident('headgate') - before
         say(f'memory over {MEMORY_DECISIONS:,} decisions: {before:.1f} MiB, then {growth:+.2f} MiB')
         targets.append((growth <= GROWTH_MAX,

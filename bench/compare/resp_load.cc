@@ -1,13 +1,14 @@
-// Asks a Redis server, or one that speaks like it, and tells how long it took:
+// A load generator for Redis and servers with its protocol; measures latencies:
 //
 //   compare_resp_load --port N [--rate R] [--connections 50] [--seconds 5] [--keys 100000] WORD...
 //
-// {} in a word stands for the number of a random key, always twelve digits. Without a rate, every
-// connection asks again as soon as it is answered. With one, R commands a second fall due evenly,
-// each on the connection that has waited longest, and latency counts from when a command was due: a
-// server that falls behind is not let off. Prints one line of JSON, latencies in microseconds.
+// {} in a word is replaced by the number of a random key in twelve digits. Without a rate, every
+// connection sends its next command when the reply is there. With a rate, R commands per second are
+// due, evenly, each on the connection that has been idle longest. Latency counts from when a
+// command was due, so that the delay of a server that falls behind is included. Prints one line of
+// JSON, latencies in microseconds.
 //
-// Replies are looked at just enough to find their ends, so that the server is what is slow.
+// Only looks for the ends of replies, so that the server is the bottleneck.
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -72,7 +73,7 @@ Options parse(int argc, char** argv) {
   return options;
 }
 
-// The command with another random key each time: the text is made once, the digits each time.
+// A command with a new random key each time: only the digits are written anew.
 class Command {
  public:
   explicit Command(const Options& options) : keys_(options.keys) {
@@ -106,10 +107,10 @@ class Command {
   std::uint64_t random_ = 0x2545f4914f6cdd1d;
 };
 
-// Finds the end of a reply: a line, a bulk string, or an array of those.
+// Finds the end of a reply: a line, a bulk string, or an array of these.
 class Reply {
  public:
-  // Whether the reply ends with these bytes; then the next one begins.
+  // Returns whether the reply ends with these bytes; the next byte begins another reply.
   bool add(std::string_view bytes) {
     bool ended = false;
     for (const char c : bytes) {
@@ -143,9 +144,9 @@ class Reply {
   }
   bool leave() { return values_ == 0 || --values_ == 0; }
 
-  std::string line_;  // the beginning of one
-  int skip_ = 0;      // bytes of a bulk string that are to come
-  int values_ = 0;    // of an array
+  std::string line_;  // incomplete
+  int skip_ = 0;      // bytes of a bulk string still to come
+  int values_ = 0;    // of an array, still to come
   std::uint64_t errors_ = 0;
 };
 
@@ -192,10 +193,10 @@ class Load {
     const Clock::time_point end = start + after(options_.seconds);
     Clock::time_point now = start;
     Clock::time_point due = start;
-    for (std::uint64_t asked = 0; now < end; now = Clock::now()) {
+    for (std::uint64_t sent = 0; now < end; now = Clock::now()) {
       while (!idle_.empty() && due <= now) {
-        ask(options_.rate > 0 ? due : now);
-        if (options_.rate > 0) due = start + after(static_cast<double>(++asked) / options_.rate);
+        send_command(options_.rate > 0 ? due : now);
+        if (options_.rate > 0) due = start + after(static_cast<double>(++sent) / options_.rate);
       }
       receive();
     }
@@ -203,7 +204,7 @@ class Load {
   }
 
  private:
-  void ask(Clock::time_point due) {
+  void send_command(Clock::time_point due) {
     Connection& connection = *idle_.front();
     idle_.pop_front();
     connection.due = due;
@@ -228,7 +229,7 @@ class Load {
     }
   }
 
-  // Buckets of a fiftieth of a doubling: within 1.4 %.
+  // 50 buckets per doubling: a latency is exact to 1.4 %.
   void note(double micros) {
     const double exact = micros <= 1 ? 0 : std::log2(micros) * 50;
     ++latencies_[std::min(latencies_.size() - 1, static_cast<std::size_t>(exact))];

@@ -1,7 +1,7 @@
-// The table beside a mutex around std::unordered_map doing the same law: whole decisions with hash
-// and clock, 20-byte keys, in random order. Prints ns a decision, the median of all rounds, and the
-// median of the rounds' ratios: a round is over in less than a second, in which the machine seldom
-// changes.
+// The table beside a std::unordered_map behind a mutex, with the same law: complete decisions with
+// hash and clock, 20-byte keys, in random order. Prints nanoseconds per decision (the median of all
+// rounds) and the median of the rounds' ratios: a round takes less than a second, in which the
+// machine's speed seldom changes.
 //
 //   compare_table [ROUNDS=35] [laws]     laws: only the part that compares the algorithms
 
@@ -30,12 +30,12 @@ namespace {
 
 constexpr std::size_t key_bytes = 20;
 constexpr std::size_t keys = 1'000'000;
-constexpr std::size_t decisions = 400'000;  // each round and variant
-constexpr std::size_t parts = 5;            // of a stream, one a round
+constexpr std::size_t decisions = 400'000;  // per round and variant
+constexpr std::size_t parts = 5;            // of a stream, one per round
 constexpr std::size_t batch = 16;
 
-// A stream of keys "user:" and 15 digits, laid out one after the other: reading the key itself is
-// cheap, and only the limiter's state is a random access.
+// A stream of keys "user:" and 15 digits, in consecutive memory: reading the keys is cheap, and
+// only the limiter's state is a random access.
 class Keys {
  public:
   Keys(std::size_t count, std::size_t distinct, std::uint64_t seed)
@@ -64,7 +64,7 @@ class Keys {
   std::string text_;
 };
 
-// The same law and the same clock over a map behind a mutex: what most programs have today.
+// The same law and clock with a map behind a mutex, as most programs have it.
 class MutexMap {
  public:
   explicit MutexMap(const limit::LinearWhole& law) : law_(law) {}
@@ -131,7 +131,7 @@ void pin(int core) {
   sched_setaffinity(0, sizeof set, &set);
 }
 
-// Processor time of this thread: steadier than the clock on the wall when the machine is shared.
+// Processor time of this thread: steadier than wall-clock time if the machine is shared.
 double seconds_of(const std::function<void()>& work) {
   const auto read = [] {
     timespec t{};
@@ -143,7 +143,8 @@ double seconds_of(const std::function<void()>& work) {
   return read() - begin;
 }
 
-// Both halves at once on two cores, each on its own keys: as long as the slower one takes.
+// Runs both halves on two cores at the same time, each with its own keys. Returns the slower one's
+// time.
 double seconds_of_two(const std::function<void(int)>& work) {
   std::atomic<int> ready{0};
   std::array<double, 2> seconds{};
@@ -166,11 +167,12 @@ double median_of(std::vector<double> values) {
 
 struct Variant {
   const char* name;
-  std::function<double(std::size_t from)> seconds;  // of as many decisions, from there in a stream
-  std::vector<double> ns{};                         // a decision, one a round
+  std::function<double(std::size_t from)>
+      seconds;               // time of `decisions` decisions from this position of a stream
+  std::vector<double> ns{};  // per decision, one value per round
 
   [[nodiscard]] double median() const { return median_of(ns); }
-  // How many times as long as another one this takes.
+  // This variant's time divided by another one's.
   [[nodiscard]] double beside(const Variant& other) const {
     std::vector<double> ratios;
     for (std::size_t i = 0; i < ns.size(); ++i) ratios.push_back(ns[i] / other.ns[i]);
@@ -191,7 +193,7 @@ void take_turns(std::vector<Variant>& variants, int rounds) {
 void compare(int rounds) {
   const Keys all(keys, 0, 1);
   const Keys stream(parts * decisions, keys, 7);
-  // Nothing is denied: a thousandth of a second pays for a unit of a quota of millions.
+  // Nothing is denied: a unit comes back in a millisecond, and a key is used far less often.
   const limit::Quota quota{1'000'000'000, Nanos{1'000'000'000} * 1'000'000};
   const limit::Law law = limit::make_law(quota, {}).value();
   auto table =
@@ -241,7 +243,7 @@ void compare(int rounds) {
               variants[2].beside(variants[4]));
 }
 
-// Every law, each in a table that is about half full of its keys.
+// All laws, each with a table that its keys fill by about half.
 void algorithms(int rounds) {
   struct Law {
     const char* name;
@@ -249,10 +251,10 @@ void algorithms(int rounds) {
     std::size_t mebibytes;
     unsigned ledger_share;
     unsigned log_share;
-    std::size_t bytes;  // a key
+    std::size_t bytes;  // per key
   };
   using limit::Algorithm;
-  // By how much a page of the ledger grows.
+  // The bytes that one entry, or one block of a log, adds to a page of the ledger.
   const std::size_t entry = (store::Page::bytes(2048, 0) - store::Page::bytes(1024, 0)) / 1024;
   const std::size_t block = (store::Page::bytes(1024, 1024) - store::Page::bytes(1024, 0)) / 1024;
   const std::array laws{
@@ -296,7 +298,7 @@ void algorithms(int rounds) {
   }
 }
 
-// Ten million live keys in 256 MiB.
+// How many of ten million live keys are evicted from 256 MiB.
 void fill() {
   constexpr std::size_t many = 10'000'000;
   auto table =

@@ -1,4 +1,4 @@
-/* Asks two policies for one unit of a user's quota each, as often as it is told:
+/* Decides TIMES requests of one user, each by two policies, and prints what a client would see:
  *
  *   limit headgate.yaml alice 5 */
 #include <headgate/headgate.h>

@@ -1,5 +1,5 @@
 // A client on Boost.Beast: several coroutines, each with a connection of its own, share one pacer,
-// and with it one budget.
+// so that together they stay within the server's limits.
 //
 //   polite_beast HOST PORT TARGET COUNT PARALLEL
 #include <headgate/client/pacer.h>
@@ -32,16 +32,16 @@ class Turnstile {
   explicit Turnstile(asio::any_io_executor executor, const client::Options& options)
       : pacer_(options, now()), changed_(executor) {}
 
-  // Returns when the next request may go; it has begun then.
+  // Waits until the next request may start, and starts it.
   asio::awaitable<client::Request> pass() {
     for (;;) {
       const client::Next next = pacer_.next(now());
       if (next.why == client::Why::nothing) co_return pacer_.begin(now());
       const auto at =
           next.why == client::Why::answer
-              ? Clock::time_point::max()  // until an answer changes everything
+              ? Clock::time_point::max()  // until a response arrives
               : Clock::time_point(std::chrono::nanoseconds(static_cast<std::int64_t>(next.at.ns)));
-      // All who wait share one timer: setting it wakes the others, who look again.
+      // All waiting coroutines share one timer. Setting it wakes the others; they check again.
       if (changed_.expiry() != at) changed_.expires_at(at);
       boost::system::error_code woken;
       co_await changed_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
@@ -86,10 +86,10 @@ asio::awaitable<void> fetch(Work& work, Turnstile& turnstile) {
     client::Request request = co_await turnstile.pass();
     http::response<http::string_body> response;
     try {
-      http::request<http::empty_body> asked(http::verb::get, work.target, 11);
-      asked.set(http::field::host, work.host);
+      http::request<http::empty_body> message(http::verb::get, work.target, 11);
+      message.set(http::field::host, work.host);
       stream.expires_after(std::chrono::seconds(30));
-      co_await http::async_write(stream, asked, asio::use_awaitable);
+      co_await http::async_write(stream, message, asio::use_awaitable);
       co_await http::async_read(stream, buffer, response, asio::use_awaitable);
     } catch (...) {
       turnstile.lost(request);
@@ -104,7 +104,7 @@ asio::awaitable<void> fetch(Work& work, Turnstile& turnstile) {
     turnstile.answered(request, {status, field::read_response(lines, std::time(nullptr))});
     if (client::denies(status)) {
       ++work.denied;
-      ++work.left;  // again, later
+      ++work.left;  // to be tried again
     } else {
       ++work.fetched;
     }

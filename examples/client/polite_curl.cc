@@ -1,4 +1,4 @@
-// A client on libcurl that is never told to slow down: one request after the other, each when the
+// A client on libcurl that gets no denials: it sends one request after the other, each when the
 // server's rate limit fields allow it.
 //
 //   polite_curl URL COUNT
@@ -19,7 +19,7 @@ namespace client = headgate::client;
 namespace field = headgate::field;
 using Headers = std::vector<std::pair<std::string, std::string>>;
 
-// Time for the pacer: any clock that does not go back.
+// The pacer's time. Any clock that does not go back will do.
 headgate::Instant now() {
   return {std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count()};
 }
@@ -30,10 +30,10 @@ std::string trimmed(std::string text) {
   return text.substr(from, text.find_last_not_of(" \t\r\n") + 1 - from);
 }
 
-std::size_t header_came(char* data, std::size_t, std::size_t size, void* to) {
+std::size_t on_header(char* data, std::size_t, std::size_t size, void* to) {
   const std::string line(data, size);
   auto& headers = *static_cast<Headers*>(to);
-  if (line.starts_with("HTTP/")) headers.clear();  // after an interim answer
+  if (line.starts_with("HTTP/")) headers.clear();  // an interim response came before
   const auto colon = line.find(':');
   if (colon != line.npos) {
     headers.emplace_back(line.substr(0, colon), trimmed(line.substr(colon + 1)));
@@ -41,7 +41,7 @@ std::size_t header_came(char* data, std::size_t, std::size_t size, void* to) {
   return size;
 }
 
-std::size_t body_came(char*, std::size_t, std::size_t size, void*) { return size; }
+std::size_t on_body(char*, std::size_t, std::size_t size, void*) { return size; }
 
 int main(int argc, char** argv) {
   if (argc != 3) {
@@ -55,9 +55,9 @@ int main(int argc, char** argv) {
   CURL* const curl = curl_easy_init();
   Headers headers;
   curl_easy_setopt(curl, CURLOPT_URL, argv[1]);
-  curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, header_came);
+  curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, on_header);
   curl_easy_setopt(curl, CURLOPT_HEADERDATA, &headers);
-  curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, body_came);
+  curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_body);
 
   int fetched = 0;
   int denied = 0;

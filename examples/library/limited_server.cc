@@ -1,4 +1,4 @@
-// A web server on Boost.Beast that limits its clients itself, in process.
+// A web server on Boost.Beast that limits its clients with headgate as a library.
 //
 //   limited_server headgate.yaml 8080
 #include <headgate/gate/gate.h>
@@ -20,7 +20,7 @@ using asio::ip::tcp;
 using Request = http::request<http::string_body>;
 using Response = http::response<http::string_body>;
 
-// How headgate looks at the header of a request.
+// Looks up header fields of a request for headgate.
 class Headers final : public headgate::policy::Headers {
  public:
   explicit Headers(const Request& request) : request_(request) {}
@@ -38,28 +38,29 @@ class Headers final : public headgate::policy::Headers {
   const Request& request_;
 };
 
-// One policy file over one table. A process needs one, a thread needs a context.
+// A gate with one policy file and one table. A process needs one gate, and each thread one decision
+// context; this server has one thread.
 class Limiter {
  public:
   Limiter(std::shared_ptr<const headgate::policy::PolicySet> policies,
           std::unique_ptr<headgate::store::Table> table)
       : table_(std::move(table)), gate_(std::move(policies), *table_, table_->secret(), {}) {}
 
-  // Answers a request: what `serve` makes of it, or a denial; always with the fields.
+  // Returns the response of `serve`, or a denial. Both have the rate limit fields.
   template <class Serve>
   Response answer(const Request& request, const tcp::endpoint& peer, Serve serve) {
     const std::string_view target(request.target().data(), request.target().size());
     const std::size_t question = target.find('?');
     const Headers headers(request);
-    headgate::policy::Request asked;
-    asked.method = {request.method_string().data(), request.method_string().size()};
-    asked.path = target.substr(0, question);  // a real server would decode and normalise it first
-    asked.query = question == target.npos ? "" : target.substr(question + 1);
-    asked.peer = headgate::policy::Address::parse(peer.address().to_string());
-    asked.headers = &headers;
-    asked.body_bytes = request.body().size();
+    headgate::policy::Request matched;
+    matched.method = {request.method_string().data(), request.method_string().size()};
+    matched.path = target.substr(0, question);  // a real server would decode and normalise it first
+    matched.query = question == target.npos ? "" : target.substr(question + 1);
+    matched.peer = headgate::policy::Address::parse(peer.address().to_string());
+    matched.headers = &headers;
+    matched.body_bytes = request.body().size();
 
-    gate_.admit(asked, table_->now(), headgate::gate::DryRun::no, *context_);
+    gate_.admit(matched, table_->now(), headgate::gate::DryRun::no, *context_);
     const headgate::gate::Verdict& verdict = context_->verdict;
     Response response;
     if (verdict.outcome == headgate::gate::Outcome::denied) {
@@ -67,7 +68,7 @@ class Limiter {
       if (verdict.retry_after) {
         response.set(http::field::retry_after, std::to_string(*verdict.retry_after));
       }
-      headgate::Writer problem(room_);
+      headgate::Writer problem(text_);
       if (gate_.field_writer().write_problem(verdict, problem)) {
         response.set(http::field::content_type, "application/problem+json");
         response.body() = problem.text();
@@ -75,7 +76,7 @@ class Limiter {
     } else {
       response = serve(request);
     }
-    headgate::Writer fields(room_);
+    headgate::Writer fields(text_);
     for (const headgate::gate::Line& line : gate_.field_writer().write(verdict.items, fields)) {
       response.insert({line.name.data(), line.name.size()}, {line.value.data(), line.value.size()});
     }
@@ -91,7 +92,7 @@ class Limiter {
   headgate::gate::Gate gate_;
   std::unique_ptr<headgate::gate::DecisionContext> context_ =
       std::make_unique<headgate::gate::DecisionContext>();
-  std::array<char, 16384> room_;
+  std::array<char, 16384> text_;  // of the fields and of a problem document
 };
 
 Response greet(const Request&) {
@@ -115,7 +116,7 @@ asio::awaitable<void> serve(tcp::socket socket, Limiter& limiter) {
       again = response.keep_alive();
     }
   } catch (const boost::system::system_error&) {
-    // The client is gone.
+    // The client has closed the connection, or was silent for 30 s.
   }
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A small API to put a gateway in front of.
+"""A small API for trying out a gateway.
 
     api.py [PORT]       listens on 127.0.0.1, any free port by default, and prints its URL
 

@@ -1,10 +1,10 @@
-// A service that limits with any Redis client: one call per request. Node needs nothing but `npm install redis`.
+// A service that limits with a Redis client: one call per request. Node needs only `npm install redis`.
 import { createClient } from 'redis';
 
 const headgate = createClient({ url: process.argv[2] ?? 'redis://127.0.0.1:6380' });
 await headgate.connect();
 
-// May `user` have one more? By the policy "burst" of headgate.yaml.
+// Whether `user` may send one more request, by the policy "burst" of headgate.yaml.
 async function admit(user) {
   const [admitted, , left, , wait] = await headgate.sendCommand(['HG.DECIDE', 'burst', user]);
   return { admitted: admitted === 1, left, wait };

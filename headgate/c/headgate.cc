@@ -22,10 +22,11 @@ namespace {
 
 namespace hg = headgate;
 
-// What the fields of one response may take [bytes]: all forms of 128 policies.
-constexpr std::size_t fields_room = 64 * 1024;
+// For the fields of one response [bytes]: enough for all forms of 128 policies.
+constexpr std::size_t fields_bytes_max = 64 * 1024;
 
-void tell(const std::string& words, char* error, std::size_t size) {
+// Copies a message to the caller's buffer, cut to its size.
+void report(const std::string& words, char* error, std::size_t size) {
   if (error == nullptr || size == 0) return;
   const std::size_t length = std::min(words.size(), size - 1);
   std::memcpy(error, words.data(), length);
@@ -36,7 +37,7 @@ std::string_view view(const char* text, std::size_t size) {
   return text == nullptr ? std::string_view{} : std::string_view(text, size);
 }
 
-// The caller's header look-up as the policies ask for it.
+// The caller's header look-up in the form that policies use.
 class Headers final : public hg::policy::Headers {
  public:
   Headers(headgate_header look_up, void* context) : look_up_(look_up), context_(context) {}
@@ -60,7 +61,7 @@ class Headers final : public hg::policy::Headers {
 
 }  // namespace
 
-// One policy file in loaded.
+// A gate with the policies of one load. Shared with the decisions that were made by it.
 struct LoadedPolicies {
   LoadedPolicies(std::shared_ptr<const hg::policy::PolicySet> policies, hg::store::Table& table)
       : gate(std::move(policies), table, table.secret(), {}) {}
@@ -71,19 +72,19 @@ struct LoadedPolicies {
 struct headgate_gate {
   std::string config;
   std::unique_ptr<hg::store::Table> table;
-  std::mutex mutex;
+  std::mutex mutex;  // protects `loaded`
   std::shared_ptr<const LoadedPolicies> loaded;
 
-  [[nodiscard]] std::shared_ptr<const LoadedPolicies> in_force() {
+  [[nodiscard]] std::shared_ptr<const LoadedPolicies> current() {
     const std::lock_guard lock(mutex);
     return loaded;
   }
 };
 
 struct headgate_decision {
-  std::shared_ptr<const LoadedPolicies> loaded;  // of the decision that it holds
-  hg::gate::DecisionContext decision;
-  std::array<char, fields_room> room;
+  std::shared_ptr<const LoadedPolicies> loaded;  // those that decided; null: none has
+  hg::gate::DecisionContext context;
+  std::array<char, fields_bytes_max> field_bytes;
 };
 
 namespace {
@@ -94,17 +95,17 @@ std::string lines(const std::vector<hg::policy::Fault>& faults) {
   return text;
 }
 
-// The policies of a file, or null and the faults told.
+// Returns the policies of a file. If it has faults, reports them and returns nullptr.
 std::shared_ptr<const hg::policy::PolicySet> load(const std::string& config, char* error,
                                                   std::size_t size) {
   const hg::policy::Loaded loaded = hg::policy::load_file(config);
   if (loaded) return *loaded;
-  tell(lines(loaded.error()), error, size);
+  report(lines(loaded.error()), error, size);
   return nullptr;
 }
 
 headgate_outcome outcome(const headgate_decision& decision) {
-  switch (decision.decision.verdict.outcome) {
+  switch (decision.context.verdict.outcome) {
     case hg::gate::Outcome::off:
       return HEADGATE_OFF;
     case hg::gate::Outcome::admitted:
@@ -164,7 +165,7 @@ headgate_gate* headgate_open(const char* config, char* error, size_t error_size)
   if (policies == nullptr) return nullptr;
   auto table = hg::store::Table::open(hg::gate::table_options(*policies));
   if (!table) {
-    tell(table.error(), error, error_size);
+    report(table.error(), error, error_size);
     return nullptr;
   }
   auto gate = std::make_unique<headgate_gate>();
@@ -173,7 +174,7 @@ headgate_gate* headgate_open(const char* config, char* error, size_t error_size)
   gate->loaded = std::make_shared<const LoadedPolicies>(std::move(policies), *gate->table);
   return gate.release();
 } catch (const std::bad_alloc&) {
-  tell("out of memory", error, error_size);
+  report("out of memory", error, error_size);
   return nullptr;
 }
 
@@ -185,7 +186,7 @@ int headgate_reload(headgate_gate* gate, char* error, size_t error_size) try {
   gate->loaded = std::move(loaded);
   return 0;
 } catch (const std::bad_alloc&) {
-  tell("out of memory", error, error_size);
+  report("out of memory", error, error_size);
   return -1;
 }
 
@@ -198,17 +199,17 @@ void headgate_decision_free(headgate_decision* decision) { delete decision; }
 headgate_outcome headgate_decide(headgate_gate* gate, headgate_decision* decision,
                                  const headgate_check* checks, size_t count, headgate_op op,
                                  headgate_result* results) {
-  std::array<hg::gate::Check, hg::policy::policies_max> asked;
-  if (count > asked.size()) return HEADGATE_TOO_MANY;
+  std::array<hg::gate::Check, hg::policy::policies_max> all;
+  if (count > all.size()) return HEADGATE_TOO_MANY;
   for (std::size_t i = 0; i < count; ++i) {
-    asked[i] = {checks[i].policy, view(checks[i].key, checks[i].key_size), checks[i].cost};
+    all[i] = {checks[i].policy, view(checks[i].key, checks[i].key_size), checks[i].cost};
   }
-  decision->loaded = gate->in_force();
-  const auto fault = decision->loaded->gate.decide(std::span(asked).first(count), op_of(op),
-                                                   gate->table->now(), decision->decision);
+  decision->loaded = gate->current();
+  const auto fault = decision->loaded->gate.decide(std::span(all).first(count), op_of(op),
+                                                   gate->table->now(), decision->context);
   if (fault) return outcome(*fault);
   for (std::size_t i = 0; i < count && results != nullptr; ++i) {
-    results[i] = result(decision->decision.results[i]);
+    results[i] = result(decision->context.results[i]);
   }
   return outcome(*decision);
 }
@@ -216,19 +217,20 @@ headgate_outcome headgate_decide(headgate_gate* gate, headgate_decision* decisio
 headgate_outcome headgate_admit(headgate_gate* gate, headgate_decision* decision,
                                 const headgate_request* request) {
   const Headers headers(request->header, request->context);
-  hg::policy::Request asked;
-  asked.method = view(request->method, request->method_size);
-  asked.host = view(request->host, request->host_size);
-  asked.path = view(request->path, request->path_size);
-  asked.query = view(request->query, request->query_size);
-  asked.headers = &headers;
-  if (request->body_bytes >= 0) asked.body_bytes = static_cast<std::uint64_t>(request->body_bytes);
+  hg::policy::Request matched;
+  matched.method = view(request->method, request->method_size);
+  matched.host = view(request->host, request->host_size);
+  matched.path = view(request->path, request->path_size);
+  matched.query = view(request->query, request->query_size);
+  matched.headers = &headers;
+  if (request->body_bytes >= 0)
+    matched.body_bytes = static_cast<std::uint64_t>(request->body_bytes);
   if (request->peer != nullptr) {
-    asked.peer = hg::policy::Address::parse(request->peer);
-    if (!asked.peer) return HEADGATE_BAD_ADDRESS;
+    matched.peer = hg::policy::Address::parse(request->peer);
+    if (!matched.peer) return HEADGATE_BAD_ADDRESS;
   }
-  decision->loaded = gate->in_force();
-  decision->loaded->gate.admit(asked, std::nullopt, hg::gate::DryRun::no, decision->decision);
+  decision->loaded = gate->current();
+  decision->loaded->gate.admit(matched, std::nullopt, hg::gate::DryRun::no, decision->context);
   return outcome(*decision);
 }
 
@@ -236,17 +238,17 @@ void headgate_settle(headgate_gate* gate, headgate_decision* decision, unsigned 
                      uint64_t body_bytes, headgate_header header, void* context) {
   if (decision->loaded == nullptr) return;
   const Headers headers(header, context);
-  decision->loaded->gate.settle(decision->decision.verdict.dues, decision->decision.now,
+  decision->loaded->gate.settle(decision->context.verdict.dues, decision->context.now,
                                 {status, body_bytes, header == nullptr ? nullptr : &headers},
                                 gate->table->now());
-  decision->decision.verdict.dues = {};
+  decision->context.verdict.dues = {};
 }
 
 void headgate_fields(const headgate_decision* decision, headgate_add add, void* context) {
   if (decision->loaded == nullptr) return;
-  const hg::gate::Verdict& verdict = decision->decision.verdict;
-  // The room is the decision's, and nobody else uses it: only its place is const.
-  hg::Writer out(const_cast<headgate_decision*>(decision)->room);
+  const hg::gate::Verdict& verdict = decision->context.verdict;
+  // Scratch memory of this function alone: writing to it changes nothing that a caller can see.
+  hg::Writer out(const_cast<headgate_decision*>(decision)->field_bytes);
   for (const hg::gate::Line& line :
        decision->loaded->gate.field_writer().write(verdict.items, out)) {
     add(context, line.name.data(), line.name.size(), line.value.data(), line.value.size());
@@ -261,11 +263,11 @@ void headgate_fields(const headgate_decision* decision, headgate_add add, void* 
 }
 
 unsigned headgate_status(const headgate_decision* decision) {
-  return decision->decision.verdict.status();
+  return decision->context.verdict.status();
 }
 
 int64_t headgate_retry_after(const headgate_decision* decision) {
-  const auto& wait = decision->decision.verdict.retry_after;
+  const auto& wait = decision->context.verdict.retry_after;
   return wait ? static_cast<std::int64_t>(*wait) : -1;
 }
 
@@ -273,9 +275,9 @@ size_t headgate_problem(const headgate_decision* decision, char* text, size_t si
   if (decision->loaded == nullptr) return 0;
   const hg::gate::Gate& gate = decision->loaded->gate;
   if (!gate.policies().settings().problem_details ||
-      decision->decision.verdict.outcome != hg::gate::Outcome::denied) {
+      decision->context.verdict.outcome != hg::gate::Outcome::denied) {
     return 0;
   }
   hg::Writer out({text, size});
-  return gate.field_writer().write_problem(decision->decision.verdict, out) ? out.text().size() : 0;
+  return gate.field_writer().write_problem(decision->context.verdict, out) ? out.text().size() : 0;
 }

@@ -67,7 +67,7 @@ class HeadgateC : public testing::Test {
   std::filesystem::path directory_;
 };
 
-TEST_F(HeadgateC, DecidesAndSaysSoInTheFields) {
+TEST_F(HeadgateC, DecidesAndWritesTheFields) {
   open("  - {name: burst, quota: 2, window: 60s}\n");
   EXPECT_EQ(decide("burst"), HEADGATE_ADMITTED);
   EXPECT_EQ(result.quota, 2u);
@@ -93,7 +93,7 @@ TEST_F(HeadgateC, DecidesAndSaysSoInTheFields) {
   EXPECT_EQ(decide("burst", 2, HEADGATE_PEEK), HEADGATE_ADMITTED);
 }
 
-TEST_F(HeadgateC, JudgesRequests) {
+TEST_F(HeadgateC, DecidesRequests) {
   open(R"(  - {name: plan, quota: 1, window: 60s, key: ["header:x-user"], match: [{path: "/v1/*"}]}
 )");
   struct Call {
@@ -105,7 +105,7 @@ TEST_F(HeadgateC, JudgesRequests) {
       return value.data();
     }
   };
-  const auto ask = [&](std::string user, std::string path) {
+  const auto admit = [&](std::string user, std::string path) {
     Call call{std::move(user)};
     headgate_request request{};
     request.method = "GET";
@@ -118,10 +118,10 @@ TEST_F(HeadgateC, JudgesRequests) {
     request.context = &call;
     return headgate_admit(gate, decision, &request);
   };
-  EXPECT_EQ(ask("a", "/v1/x"), HEADGATE_ADMITTED);
-  EXPECT_EQ(ask("a", "/v1/y"), HEADGATE_DENIED);
-  EXPECT_EQ(ask("b", "/v1/y"), HEADGATE_ADMITTED);
-  EXPECT_EQ(ask("a", "/other"), HEADGATE_OFF);
+  EXPECT_EQ(admit("a", "/v1/x"), HEADGATE_ADMITTED);
+  EXPECT_EQ(admit("a", "/v1/y"), HEADGATE_DENIED);
+  EXPECT_EQ(admit("b", "/v1/y"), HEADGATE_ADMITTED);
+  EXPECT_EQ(admit("a", "/other"), HEADGATE_OFF);
   headgate_request request{};
   request.peer = "nowhere";
   EXPECT_EQ(headgate_admit(gate, decision, &request), HEADGATE_BAD_ADDRESS);
@@ -141,7 +141,7 @@ TEST_F(HeadgateC, SettlesOnce) {
   headgate_decision_free(other);
 }
 
-TEST_F(HeadgateC, AReloadKeepsTheStateAndARefusedOneChangesNothing) {
+TEST_F(HeadgateC, AReloadKeepsTheStateAndAFailedOneChangesNothing) {
   open("  - {name: burst, quota: 1, window: 60s}\n");
   EXPECT_EQ(decide("burst"), HEADGATE_ADMITTED);
   write("  - {name: burst, quota: 1, window: 60s}\n  - {name: daily, quota: 5, window: 1d}\n");
@@ -154,7 +154,7 @@ TEST_F(HeadgateC, AReloadKeepsTheStateAndARefusedOneChangesNothing) {
   EXPECT_EQ(decide("daily"), HEADGATE_ADMITTED);
 }
 
-TEST_F(HeadgateC, ATicketIsFinishedByThePoliciesThatItBeganWith) {
+TEST_F(HeadgateC, AReloadLeavesADecisionThePoliciesThatMadeIt) {
   open("  - {name: slots, quota: 1, algorithm: concurrency, key: []}\n");
   headgate_request request{};
   EXPECT_EQ(headgate_admit(gate, decision, &request), HEADGATE_ADMITTED);
@@ -164,7 +164,7 @@ TEST_F(HeadgateC, ATicketIsFinishedByThePoliciesThatItBeganWith) {
   headgate_settle(gate, decision, 200, 0, nullptr, nullptr);
 }
 
-TEST_F(HeadgateC, SaysWhatIsWrong) {
+TEST_F(HeadgateC, ReportsErrors) {
   write("  - {name: burst, quota: 1}\n");
   EXPECT_EQ(headgate_open(config.c_str(), words, sizeof words), nullptr);
   EXPECT_THAT(words, HasSubstr(config + ":4:"));

@@ -12,10 +12,10 @@ namespace headgate::cli {
 
 std::function<int()> add_check(CLI::App& headgate) {
   const auto file = std::make_shared<std::string>();
-  CLI::App* command = headgate.add_subcommand(
-      "check", "Say what is wrong with a policy file, or print the policies it holds");
+  CLI::App* command =
+      headgate.add_subcommand("check", "Check a policy file: print its faults, or its policies");
   command->add_option("file", *file, "The policy file")->required()->type_name("FILE");
-  command->footer("Exit status: 0 a good file, 1 a bad one, 2 wrong usage.");
+  command->footer("Exit status: 0 no faults, 1 faults, 2 wrong usage.");
   return [file]() -> int {
     const auto policies = load_or_complain(*file);
     if (policies == nullptr) return input_fault;

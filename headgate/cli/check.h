@@ -1,4 +1,4 @@
-// `headgate check`: what is wrong with a policy file, or what it holds.
+// `headgate check`: prints the faults of a policy file, or its policies.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -26,7 +26,7 @@ std::string duration_text(Nanos span) {
   for (const Unit& unit : units) {
     if (span % unit.ns != 0) continue;
     const Nanos count = span / unit.ns;
-    // The longest windows pass 64 bits in nanoseconds, but only by some: two parts are enough.
+    // The longest windows are a little beyond 64 bits in nanoseconds: two parts of digits suffice.
     constexpr Nanos half = 1'000'000'000'000'000;
     const auto low = std::to_string(static_cast<std::uint64_t>(count % half));
     if (count < half) return low + unit.name;
@@ -96,7 +96,7 @@ std::string quota_text(const policy::Policy& policy, const limit::Quota& quota) 
   return units + " per " + duration_text(quota.window);
 }
 
-// What a policy grants where nothing else is said, and how it counts.
+// The policy's own quota and algorithm, without overrides.
 std::string law_text(const policy::Policy& policy) {
   const policy::Grant& own = policy.grants.front();
   if (!own.unlimited) return quota_text(policy, own.quota) + ", " + algorithm_text(policy.terms);
@@ -106,7 +106,7 @@ std::string law_text(const policy::Policy& policy) {
                 : "no limit but for overrides";
 }
 
-// A moving window keeps a record for each moment at which units were taken.
+// The memory of a moving window: one record for each moment at which units were taken.
 std::string log_text(const policy::Policy& policy) {
   const policy::Grant& own = policy.grants.front();
   const std::uint64_t records =
@@ -138,7 +138,7 @@ std::string describe(const policy::Policy& policy) {
   if (policy.terms.reset != limit::Reset::pace) put("reset", reset_text(policy.terms.reset));
   if (policy.refund_on.any()) put("refund on", statuses_text(policy.refund_on));
   if (policy.status != 429) put("status", std::to_string(policy.status));
-  constexpr std::size_t shown_max = 20;
+  constexpr std::size_t shown_max = 20;  // overrides; with them a policy still fits on a screen
   for (std::size_t i = 1; i < policy.grants.size(); ++i) {
     if (i > shown_max) {
       put("", "and " + std::to_string(policy.grants.size() - i) + " more");

@@ -1,4 +1,4 @@
-// Policies in words.
+// Policies as text.
 #pragma once
 
 #include <string>
@@ -7,7 +7,8 @@
 
 namespace headgate::cli {
 
-// A line with the policy's name and what it grants, and one for each further thing that it says.
+// Returns one line with the name, quota and algorithm, and a line for each setting that is not the
+// default.
 [[nodiscard]] std::string describe(const policy::Policy& policy);
 
 }  // namespace headgate::cli

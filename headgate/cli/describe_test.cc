@@ -19,7 +19,7 @@ TEST(Describe, APlainPolicyTakesThreeLines) {
             "  match     every request\n");
 }
 
-TEST(Describe, EveryChoiceIsShown) {
+TEST(Describe, ShowsEverySetting) {
   EXPECT_EQ(described("{name: b, quota: 7, window: 1500ms, unit: content-bytes, mode: shadow, "
                       "key: [header:x], match: [{path: /a}], cost: request-bytes, "
                       "denied: {penalty: 30s}, reset: full, refund-on: [5xx, 304, 404, 405], "
@@ -51,7 +51,7 @@ TEST(Describe, EveryAlgorithm) {
             "a: 3 requests per 1s, exponential");
 }
 
-TEST(Describe, WhatAMovingWindowKeeps) {
+TEST(Describe, TheMemoryOfAMovingWindow) {
   EXPECT_EQ(described("{name: m, quota: 9000, window: 1h, algorithm: moving-window}"),
             "m: 9000 requests per 1h, moving-window\n"
             "  key       [address]\n"

@@ -1,11 +1,11 @@
-// How every command ends.
+// The exit status of every command.
 #pragma once
 
 namespace headgate::cli {
 
 enum ExitStatus : int {
   done = 0,
-  input_fault = 1,  // a file, a peer or the machine was not as the command needs it
+  input_fault = 1,  // a file, a server or the system did not give what the command needs
   wrong_usage = 2,
 };
 

@@ -25,9 +25,9 @@ namespace {
 
 constexpr char version[] = "headgate " HEADGATE_VERSION;
 
-// Whether the command is one of ours. CLI11 alone would call a foreign one an unexpected argument.
-bool knows(const CLI::App& app, const std::map<std::string, std::function<int()>>& commands,
-           const std::string& word) {
+// Whether the command exists. Otherwise prints which do; CLI11's message would not.
+bool is_command(const CLI::App& app, const std::map<std::string, std::function<int()>>& commands,
+                const std::string& word) {
   if (word.starts_with('-') || commands.contains(word)) return true;
   std::string names;
   for (const auto& [name, ignored] : commands) names += (names.empty() ? "" : ", ") + name;
@@ -37,7 +37,7 @@ bool knows(const CLI::App& app, const std::map<std::string, std::function<int()>
 }
 
 int run(int argc, char** argv) {
-  CLI::App app("A rate limiter for HTTP that tells the truth in the RateLimit fields.", "headgate");
+  CLI::App app("A rate limiter for HTTP whose RateLimit fields are exact.", "headgate");
   app.require_subcommand(1);
   app.get_formatter()->column_width(26);
   std::map<std::string, std::function<int()>> commands = {
@@ -45,17 +45,17 @@ int run(int argc, char** argv) {
       {"check", add_check(app)},     {"simulate", add_simulate(app)},
       {"explain", add_explain(app)}, {"fetch", add_fetch(app)},
       {"top", add_top(app)}};
-  app.set_version_flag("--version", version, "Print the version and leave");
-  app.set_help_flag("-h,--help", "Print this help and leave");
+  app.set_version_flag("--version", version, "Print the version and exit");
+  app.set_help_flag("-h,--help", "Print this help and exit");
   for (CLI::App* command : app.get_subcommands({})) {
-    command->set_version_flag("--version", version, "Print the version and leave");
-    command->set_help_flag("-h,--help", "Print this help and leave");
+    command->set_version_flag("--version", version, "Print the version and exit");
+    command->set_help_flag("-h,--help", "Print this help and exit");
   }
-  if (argc > 1 && !knows(app, commands, argv[1])) return wrong_usage;
+  if (argc > 1 && !is_command(app, commands, argv[1])) return wrong_usage;
   try {
     app.parse(argc, argv);
-  } catch (const CLI::Success& asked) {
-    return app.exit(asked);  // --help and --version
+  } catch (const CLI::Success& success) {
+    return app.exit(success);  // --help and --version
   } catch (const CLI::ParseError& error) {
     std::string command;
     for (const CLI::App* parsed : app.get_subcommands()) command = ' ' + parsed->get_name();
@@ -71,8 +71,9 @@ int run(int argc, char** argv) {
 
 namespace {
 
-// A standard stream that the caller closed would be the number of the next file or socket that is
-// opened, and get what is meant for the stream. Reading it ends at once, and writing output fails.
+// Opens /dev/null for each standard stream that the caller has closed. Otherwise the next file or
+// socket would get its number, and output meant for the stream. Reading from it returns the end of
+// the input; writing to standard output fails.
 void keep_standard_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(stream, F_GETFD) >= 0) continue;

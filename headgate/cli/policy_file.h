@@ -8,7 +8,8 @@
 
 namespace headgate::cli {
 
-// The policies, or null: then every fault is on standard error.
+// Returns the policies. If the file has faults, prints all of them on standard error and returns
+// nullptr.
 [[nodiscard]] std::shared_ptr<const policy::PolicySet> load_or_complain(const std::string& path);
 
 }  // namespace headgate::cli

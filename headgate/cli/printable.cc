@@ -14,8 +14,8 @@ std::string printable(std::string_view bytes) {
 }
 
 Excerpt excerpt(std::string_view text, std::size_t offset) {
-  constexpr std::size_t length_max = 90;
-  constexpr std::size_t before_max = 60;
+  constexpr std::size_t length_max = 90;  // with a field's name in front, about one line
+  constexpr std::size_t before_max = 60;  // two thirds: a fault is explained by what precedes it
   offset = std::min(offset, text.size());
   const std::size_t begin =
       text.size() <= length_max || offset <= before_max ? 0 : offset - before_max;

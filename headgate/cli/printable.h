@@ -1,4 +1,4 @@
-// Words and bytes for a terminal, whoever made them up.
+// Untrusted text for a terminal, and numbers as text.
 #pragma once
 
 #include <cstddef>
@@ -9,11 +9,11 @@
 
 namespace headgate::cli {
 
-// Bytes other than printable ASCII become \xNN, so that nothing can steer a terminal.
+// Bytes other than printable ASCII become \xNN, so that no control sequence reaches a terminal.
 [[nodiscard]] std::string printable(std::string_view bytes);
 
-// `text` as a line of at most some hundred columns, and the column in it of one of its bytes, whose
-// surroundings stay when the line is too long and is cut.
+// Returns the part of `text` around the byte at `offset` as printable(), cut to about a hundred
+// columns, and the column of that byte.
 struct Excerpt {
   std::string text;
   std::size_t column;
@@ -22,7 +22,7 @@ struct Excerpt {
 
 [[nodiscard]] std::string base64(std::string_view bytes);
 
-// "47 s"; from two minutes on "900 s (15 min)", "86383 s (23 h 59 min 43 s)".
+// "47 s". From two minutes on with larger units: "900 s (15 min)", "86383 s (23 h 59 min 43 s)".
 [[nodiscard]] std::string seconds_in_words(std::uint64_t seconds);
 
 }  // namespace headgate::cli

@@ -5,11 +5,11 @@
 namespace headgate::cli {
 namespace {
 
-TEST(Printable, NothingSteersATerminal) {
+TEST(Printable, EscapesControlCharacters) {
   EXPECT_EQ(printable("a \x1b[2J\x7f\xc3\xa9\t"), "a \\x1b[2J\\x7f\\xc3\\xa9\\x09");
 }
 
-TEST(Excerpt, ShowsThePlaceOfAByteAndCutsTheRest) {
+TEST(Excerpt, ShowsTheSurroundingsOfAByte) {
   EXPECT_EQ(excerpt("abc", 1).text, "abc");
   EXPECT_EQ(excerpt("abc", 1).column, 1u);
   EXPECT_EQ(excerpt("abc", 9).column, 3u);
@@ -21,7 +21,7 @@ TEST(Excerpt, ShowsThePlaceOfAByteAndCutsTheRest) {
   EXPECT_EQ(excerpt(text).text, std::string(90, 'x') + "...");
 }
 
-TEST(SecondsInWords, LongOnesHaveUnits) {
+TEST(SecondsInWords, LongTimesHaveLargerUnits) {
   EXPECT_EQ(seconds_in_words(0), "0 s");
   EXPECT_EQ(seconds_in_words(119), "119 s");
   EXPECT_EQ(seconds_in_words(120), "120 s (2 min)");

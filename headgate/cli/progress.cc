@@ -8,7 +8,8 @@
 namespace headgate::cli {
 namespace {
 
-constexpr auto between = std::chrono::milliseconds(200);
+constexpr auto between = std::chrono::milliseconds(200);  // often enough to look steady
+// Name, bar and percentage fit into 80 columns.
 constexpr std::uint64_t bar_width = 30;
 constexpr std::size_t what_max = 32;
 

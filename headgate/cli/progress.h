@@ -1,4 +1,4 @@
-// Shows on a terminal how far long work is; elsewhere nothing.
+// The progress of long work, if standard error is a terminal.
 #pragma once
 
 #include <chrono>
@@ -7,7 +7,7 @@
 
 namespace headgate::cli {
 
-// One line on standard error that is written again and again. Not thread-safe.
+// Rewrites one line on standard error. Not thread-safe.
 class Progress {
  public:
   Progress();
@@ -15,10 +15,10 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // `done` of `all` (0: nobody knows how many); cheap to call often.
+  // `done` of `all` units; if `all` is 0 (unknown), `done` is in bytes. Cheap to call often.
   void show(const std::string& what, std::uint64_t done, std::uint64_t all);
 
-  // Makes room for other output.
+  // Removes the line, so that other output can follow.
   void clear();
 
  private:

@@ -20,7 +20,7 @@
 namespace headgate::cli {
 namespace {
 
-// A kind of door, and where the command line wants it.
+// The doors of one protocol: their option, and the addresses given for it.
 struct Doors {
   server::DoorKind kind;
   const char* option;
@@ -35,19 +35,19 @@ struct Options {
   std::vector<Doors> doors = {
       {server::DoorKind::http,
        "--http",
-       "Answer forward-auth and /v1/decide there",
+       "Answer forward-auth and /v1/decide at this address",
        server::make_http_door,
        nullptr,
        {}},
       {server::DoorKind::resp,
        "--resp",
-       "Answer Redis clients (RESP) there",
+       "Answer Redis clients (RESP) at this address",
        server::make_resp_door,
        nullptr,
        {}},
       {server::DoorKind::grpc,
        "--grpc",
-       "Answer Envoy's rate limit service there",
+       "Answer Envoy's rate limit requests at this address",
        nullptr,
        server::make_grpc_service,
        {}},
@@ -126,20 +126,23 @@ std::function<int()> add_serve(CLI::App& headgate) {
         ->allow_extra_args(false);
   }
   command
-      ->add_option("--token-file", options->token_file,
-                   "Callers must show the token on its first line: HTTP Authorization: Bearer, "
-                   "RESP AUTH, gRPC metadata")
+      ->add_option(
+          "--token-file", options->token_file,
+          "Clients must send the token on the first line of this file: HTTP Authorization: "
+          "Bearer, RESP AUTH, gRPC metadata")
       ->type_name("FILE");
-  command->add_option("--threads", options->door.threads, "Workers; default: one a processor")
+  command
+      ->add_option("--threads", options->door.threads,
+                   "Worker threads (default: one per processor)")
       ->type_name("N")
       ->check(CLI::Range(1, 1024).description(""));
   add_seconds(*command, "--idle-timeout", options->door.idle,
-              "Close a connection that asks for nothing for so long");
+              "Close a connection after so long without a request");
   add_seconds(*command, "--request-timeout", options->door.patience,
-              "Close one whose request does not arrive whole, or whose answer is not taken");
+              "Close a connection if a request takes longer to arrive, or its response to be read");
   command
       ->add_option("--max-connections", options->door.connections_max,
-                   "Connections of each listener and thread; further ones are turned away")
+                   "The most connections per listener and thread; further ones are refused")
       ->capture_default_str()
       ->type_name("N")
       ->check(CLI::Range(std::size_t{1}, std::size_t{1'000'000}).description(""));
@@ -149,7 +152,9 @@ std::function<int()> add_serve(CLI::App& headgate) {
       ->check(CLI::IsMember({"text", "json"}).description(""));
   command->footer(
       "SIGHUP reads the policy file again; a file with faults is refused and the old one stays in "
-      "force.\nSIGINT and SIGTERM finish what has begun; a second one leaves at once.\n"
+      "force.\nSIGINT and SIGTERM finish the requests that have begun, then stop; a second one "
+      "stops "
+      "at once.\n"
       "Exit status: 0 done, 1 a file or an address could not be used, 2 wrong usage.");
   return [options] { return run(*options); };
 }

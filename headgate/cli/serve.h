@@ -1,4 +1,4 @@
-// headgate serve: the decision server.
+// `headgate serve`: the decision server.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -6,7 +6,8 @@
 
 namespace headgate::cli {
 
-// As add_check().
+// Adds the command. The function it returns runs it with the options that were parsed, and
+// returns the exit status.
 [[nodiscard]] std::function<int()> add_serve(CLI::App& headgate);
 
 }  // namespace headgate::cli

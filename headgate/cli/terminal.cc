@@ -10,24 +10,24 @@
 namespace headgate::cli {
 namespace {
 
-constexpr std::string_view enter = "\x1b[?1049h\x1b[?25l";  // another screen, no cursor
+constexpr std::string_view enter = "\x1b[?1049h\x1b[?25l";  // alternate screen, no cursor
 constexpr std::string_view leave_it = "\x1b[?25h\x1b[?1049l";
 
-volatile sig_atomic_t asked_to_leave = 0;
+volatile sig_atomic_t leave_requested = 0;
 volatile sig_atomic_t resized = 0;
 
-void hear(int signal) {
+void on_signal(int signal) {
   if (signal == SIGWINCH) {
     resized = 1;
   } else {
-    asked_to_leave = 1;
+    leave_requested = 1;
   }
 }
 
 void write_all(std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = write(STDOUT_FILENO, text.data(), text.size());
-    if (written < 0 && errno != EINTR) return;  // the terminal is gone: SIGHUP tells
+    if (written < 0 && errno != EINTR) return;  // the terminal is gone: SIGHUP follows
     if (written > 0) text.remove_prefix(static_cast<std::size_t>(written));
   }
 }
@@ -35,15 +35,15 @@ void write_all(std::string_view text) {
 }  // namespace
 
 Terminal::Terminal() {
-  sigset_t heard;
-  sigemptyset(&heard);
+  sigset_t handled;
+  sigemptyset(&handled);
   struct sigaction action {};
-  action.sa_handler = hear;
+  action.sa_handler = on_signal;
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGWINCH}) {
-    sigaddset(&heard, signal);
+    sigaddset(&handled, signal);
     sigaction(signal, &action, nullptr);
   }
-  sigprocmask(SIG_BLOCK, &heard, &mask_before_);
+  sigprocmask(SIG_BLOCK, &handled, &mask_before_);
   termios now{};
   if (tcgetattr(STDIN_FILENO, &now) == 0) {
     before_ = now;
@@ -89,7 +89,7 @@ Terminal::Event Terminal::wait(std::chrono::milliseconds time) {
     const timespec limit{static_cast<time_t>(left.count() / 1'000'000'000),
                          static_cast<long>(left.count() % 1'000'000'000)};
     const int ready = ppoll(&keys, 1, &limit, &mask_before_);
-    if (asked_to_leave != 0) return Event::leave;
+    if (leave_requested != 0) return Event::leave;
     if (resized != 0) {
       resized = 0;
       return Event::resized;

@@ -1,5 +1,5 @@
-// The terminal as a canvas: a screen of its own, keys as they are pressed, and everything put back
-// in the end.
+// The terminal in full-screen mode: the alternate screen, and single key presses. The destructor
+// restores what was before.
 #pragma once
 
 #include <signal.h>
@@ -15,12 +15,11 @@
 
 namespace headgate::cli {
 
-// One at a time. Until it goes, the signals that end a program or tell of another size are heard in
+// At most one at a time. As long as it exists, SIGINT, SIGTERM, SIGHUP and SIGWINCH are handled by
 // wait() only.
 class Terminal {
  public:
-  // Of standard output, which is one; standard input may be something else, and then there are no
-  // keys.
+  // REQUIRES: is_there(). If standard input is not a terminal, wait() sees no keys.
   Terminal();
   ~Terminal();
   Terminal(const Terminal&) = delete;
@@ -31,13 +30,13 @@ class Terminal {
 
   [[nodiscard]] Screen size() const noexcept;
 
-  // Replaces what the screen shows. Lines of printable ASCII, none longer than the screen is wide;
-  // the first is shown in reverse.
+  // Replaces the screen's content. Lines are printable ASCII and not wider than the screen; the
+  // first is shown in reverse video.
   void show(std::span<const std::string> lines);
 
   enum class Event { time, resized, leave };
-  // Waits for that time, or until somebody wants to leave (q, Ctrl-C, SIGINT, SIGTERM, SIGHUP) or
-  // the size changes.
+  // Waits for `time`, or until the user leaves (q, Ctrl-C, SIGINT, SIGTERM, SIGHUP) or the size
+  // changes.
   [[nodiscard]] Event wait(std::chrono::milliseconds time);
 
  private:

@@ -7,7 +7,7 @@
 namespace headgate::cli {
 
 Result<std::string, std::string> read_token(const std::string& path) {
-  constexpr std::size_t token_min = 16;
+  constexpr std::size_t token_min = 16;  // 64 bits if it is random hex: too many to guess
   errno = 0;
   std::ifstream file(path);
   std::string token;

@@ -1,4 +1,4 @@
-// The secret that callers of a server show.
+// The secret that clients of a server send.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace headgate::cli {
 
-// The first line of the file: 16 printable ASCII characters at least, without spaces. Errors: a
-// sentence that names the file.
+// Returns the first line of the file: at least 16 printable ASCII characters, without spaces.
+// Errors: a sentence that names the file.
 [[nodiscard]] Result<std::string, std::string> read_token(const std::string& path);
 
 }  // namespace headgate::cli

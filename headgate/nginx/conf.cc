@@ -17,7 +17,8 @@ extern "C" void destroy_main_conf(void* conf) noexcept {
   static_cast<MainConf*>(conf)->~MainConf();
 }
 
-// What this module had in the configuration that is being replaced, if it was this very module.
+// Returns this module's part of the configuration that is being replaced. nullptr if there is none,
+// or if it belongs to another build of the module, which has other types.
 MainConf* previous_conf(const ngx_cycle_t* cycle) noexcept {
   const ngx_cycle_t* old = cycle->old_cycle;
   if (old == nullptr || old->conf_ctx == nullptr || old->modules == nullptr) return nullptr;
@@ -36,7 +37,8 @@ char* fault(ngx_conf_t* cf, std::string_view text) noexcept {
 
 char* duplicate() noexcept { return const_cast<char*>("is duplicate"); }
 
-// Takes over the table of the configuration before, or opens one. false: told why not.
+// Opens the table, or takes over that of the previous configuration. Returns false after logging
+// the reason.
 bool open_table(ngx_conf_t* cf, MainConf& conf, const MainConf* old) {
   conf.table_options = gate::table_options(*conf.policies);
   if (conf.memory) {

@@ -1,4 +1,4 @@
-// The module's configuration, and what its workers share because of it.
+// The module's configuration, with the table, the counters and the gate that workers share.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 #include "headgate/policy/policy_set.h"
 #include "headgate/store/table.h"
 
-// The list that nginx's configure makes for this library names it.
+// Named by the list of modules that nginx's configure generates for this library.
 extern "C" __attribute__((visibility("hidden"))) ngx_module_t ngx_http_headgate_module;
 
 namespace headgate::nginx {
@@ -20,18 +20,18 @@ namespace headgate::nginx {
 // headgate_memory
 struct Memory {
   std::size_t bytes;
-  std::string file;  // empty: memory alone
+  std::string file;  // empty: memory without a file
 };
 
 // http{}
 struct MainConf {
   std::shared_ptr<const policy::PolicySet> policies;  // null without headgate_config
   std::optional<Memory> memory;
-  store::TableOptions table_options;  // in force
+  store::TableOptions table_options;  // with which `table` was opened
   std::shared_ptr<store::Table> table;
   std::shared_ptr<Counters> counters;
   std::optional<gate::Gate> gate;
-  bool reads_bodies = false;  // a cost is the length of the request's body
+  bool reads_bodies = false;  // a policy's cost is the length of the request's body
 };
 
 struct LocConf {
@@ -47,14 +47,14 @@ struct LocConf {
   return *static_cast<LocConf*>(ngx_http_get_module_loc_conf(r, ngx_http_headgate_module));
 }
 
-// Fills what is shared, once all directives have been read: takes over the table and the counters
-// of the configuration before, or opens new ones. false: told why not.
+// To be called when all directives have been read: opens the table and the counters, or takes over
+// those of the previous configuration. Returns false after logging the reason.
 [[nodiscard]] bool open(ngx_conf_t* cf, MainConf& conf) noexcept;
 
-// Counts that a new configuration is in force.
+// Counts a reload, when the new configuration is in force.
 void count_reload(const ngx_cycle_t* cycle) noexcept;
 
-// As ngx_http_module_t and ngx_command_t ask for them.
+// Callbacks of ngx_http_module_t and ngx_command_t.
 extern "C" {
 void* create_main_conf(ngx_conf_t* cf) noexcept;
 void* create_loc_conf(ngx_conf_t* cf) noexcept;

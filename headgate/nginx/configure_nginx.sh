@@ -1,5 +1,5 @@
 #!/bin/bash
-# Asks nginx's own configure, as the distribution configured its binary, for the two files that a
+# Runs nginx's configure with the options of the distribution, which creates the two files that a
 # dynamic module needs: ngx_auto_config.h and the list of modules.
 #
 #     configure_nginx.sh NGINX_SOURCE ADDON_DIR OUTPUT_DIR

@@ -1,6 +1,6 @@
-// What the module remembers of a request, from its decision to its log line.
+// The module's memory of a request, from its decision to its log line.
 //
-// A worker has many requests under way and one thread: nothing here is for two.
+// Not thread-safe: a worker has many requests at a time, but one thread.
 #pragma once
 
 #include <cstddef>
@@ -16,32 +16,32 @@ namespace headgate::nginx {
 
 struct RequestContext {
   const gate::Gate* gate;
-  gate::Verdict verdict;  // its items and dues are kept with this
-  Instant taken;
-  std::uint64_t body_bytes;  // of the response, as given to the connection
-  bool enforceable;          // decided before nginx answered
+  gate::Verdict verdict;     // its items and dues are in this context's memory
+  Instant taken;             // when its charges were taken
+  std::uint64_t body_bytes;  // of the response, as passed to the connection
+  bool enforceable;          // decided before nginx responded, so that it can be denied
 
-  // Whether any policy did.
+  // Whether a policy matched.
   [[nodiscard]] bool matched() const noexcept { return verdict.outcome != gate::Outcome::off; }
 };
 
-// The request's context. nginx forgets module contexts on internal redirects, this does not.
-// nullptr: it has none yet.
+// Returns the request's context, also after an internal redirect, when nginx has cleared its
+// pointer. nullptr if it has none yet.
 [[nodiscard]] RequestContext* find_context(ngx_http_request_t* r) noexcept;
 
-// Gives the request a context, until its end: so far of one that no policy matched. nullptr: out
-// of memory.
+// Gives the request a context until its end; it says that no policy matched. nullptr: out of
+// memory.
 [[nodiscard]] RequestContext* add_context(ngx_http_request_t* r) noexcept;
 
-// The same for all requests that no policy matched.
+// Gives the request the one context that all requests without a matching policy share.
 RequestContext* add_unmatched(ngx_http_request_t* r) noexcept;
 
-// Memory until the end of the request: with its context while that has room. nullptr: there is
-// none.
+// Returns memory that lasts until the end of the request: in its context if there is room.
+// nullptr: out of memory.
 [[nodiscard]] void* room_for(ngx_http_request_t* r, std::size_t bytes,
                              std::size_t alignment) noexcept;
 
-// Moves a text to where it stays until the end of the request. false: out of memory.
+// Copies a text to memory that lasts until the end of the request. false: out of memory.
 [[nodiscard]] bool keep(ngx_http_request_t* r, std::string_view& text) noexcept;
 
 }  // namespace headgate::nginx

@@ -1,4 +1,4 @@
-// Counters that every worker of one nginx shares, and that a reload passes on.
+// Counters that all workers of one nginx share, and that reloads keep.
 #pragma once
 
 #include <atomic>
@@ -13,23 +13,23 @@
 
 namespace headgate::nginx {
 
-// Counts beside those of single policies.
+// The counts that belong to no policy.
 struct ModuleCounts {
-  std::atomic<std::uint64_t> reloads{0};                  // configurations taken over while running
-  std::atomic<std::uint64_t> refused_reloads{0};          // policy files refused while running
-  std::atomic<std::uint64_t> fields_left_out{0};          // own fields that could not be written
-  std::atomic<std::uint64_t> upstream_fields_dropped{0};  // malformed, or stale from a cache
+  std::atomic<std::uint64_t> reloads{0};          // new configurations since the start
+  std::atomic<std::uint64_t> refused_reloads{0};  // policy files with faults since the start
+  std::atomic<std::uint64_t> fields_left_out{0};  // headgate's fields that could not be written
+  std::atomic<std::uint64_t> upstream_fields_dropped{0};  // malformed, or from a cache and stale
 };
 
-// open() belongs to the process that forks the workers; everything else is thread-safe.
+// open() is for the process that forks the workers; everything else is thread-safe.
 class Counters {
  public:
-  // `previous` may be null; it is left as it is, for the reload may yet be refused.
-  // Throws std::bad_alloc if there is no memory to share.
+  // Continues the counts of `previous`, which may be null. Does not change it, because the reload
+  // may still be refused. Throws std::bad_alloc if there is no shared memory.
   [[nodiscard]] static std::shared_ptr<Counters> open(std::vector<std::string> names,
                                                       const std::shared_ptr<Counters>& previous);
 
-  // Of policies, as Gate takes them. Shared between processes.
+  // The counts of policies in the form that Gate takes. Shared between processes.
   [[nodiscard]] std::span<gate::PolicyCounts> shards() const noexcept {
     return policies_->shards();
   }

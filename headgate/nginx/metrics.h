@@ -1,4 +1,4 @@
-// What the module tells Prometheus.
+// The module's metrics for Prometheus.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace headgate::nginx {
 
-// The counters of the policies in force, of the table and of the module, in Prometheus' text
+// Returns the counters of the current policies, of the table and of the module, in Prometheus' text
 // format 0.0.4. Throws std::bad_alloc.
 [[nodiscard]] std::string metrics_text(const policy::PolicySet& policies, const Counters& counters,
                                        const store::Table& table);

@@ -59,7 +59,7 @@ policy::Request client_request(ngx_http_request_t* r, const NginxHeaders& header
     request.query = view(r->args);
     return request;
   }
-  // Rewritten or redirected: read the request line once more, into a copy.
+  // Rewritten or redirected: parse the request line again, into a copy.
   if (r->unparsed_uri.len == 0) return request;
   ngx_http_request_t original = *r;
   ngx_str_null(&original.args);

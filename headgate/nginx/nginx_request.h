@@ -1,4 +1,4 @@
-// An nginx request, as policies see it.
+// An nginx request in the form that policies use.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace headgate::nginx {
 
-// A header section, of the client's or the upstream's. A view of it.
+// A view of a header section: the request's, or that of the upstream's response.
 class NginxHeaders final : public policy::Headers {
  public:
   explicit NginxHeaders(const ngx_list_t& lines) noexcept : lines_(&lines) {}
@@ -22,12 +22,13 @@ class NginxHeaders final : public policy::Headers {
   const ngx_list_t* lines_;
 };
 
-// Bytes of the request's body: as announced, or as read. std::nullopt: neither.
+// Returns the length of the request's body: as announced, or as read. std::nullopt if it is
+// unknown.
 [[nodiscard]] std::optional<std::uint64_t> body_bytes(const ngx_http_request_t* r) noexcept;
 
-// What the client asked for: path and query are those of its own request line, normalised,
-// whatever rewrites and internal redirects made of them since. Both are empty if nginx could not
-// make them out. Views of the request and of its pool; `headers` must outlive the result.
+// Returns the request as the client sent it: path and query are those of its request line,
+// normalised, without the changes of rewrites and internal redirects. Both are empty if nginx could
+// not parse them. Views of the request and of its pool; `headers` must outlive the result.
 [[nodiscard]] policy::Request client_request(ngx_http_request_t* r,
                                              const NginxHeaders& headers) noexcept;
 

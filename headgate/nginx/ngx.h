@@ -15,7 +15,7 @@ namespace headgate::nginx {
   return {reinterpret_cast<const char*>(s.data), s.len};
 }
 
-// nginx's strings do not say `const`, though nginx leaves the bytes alone.
+// nginx's strings are not const, but nginx does not change the bytes.
 [[nodiscard]] inline ngx_str_t as_ngx_str(std::string_view s) noexcept {
   return {s.size(), reinterpret_cast<u_char*>(const_cast<char*>(s.data()))};
 }

@@ -1,7 +1,7 @@
-// The nginx door: asks the gate once per client request, before nginx does anything about it, and
-// tells on the response what the gate answered. docs/nginx.md is the manual.
+// The nginx door: has the gate decide each client request once, before nginx acts on it, and writes
+// the rate limit fields of the response. docs/nginx.md is the manual.
 //
-// In nginx's own order: directives, module, variables, handlers, helpers, init.
+// In the order of nginx's own modules: directives, module, variables, handlers, helpers, init.
 
 #include <algorithm>
 #include <array>
@@ -30,7 +30,7 @@ namespace {
 using namespace headgate;
 using namespace headgate::nginx;
 
-// What a request keeps goes with its memory.
+// They are in a request's memory, which is freed without destructors.
 static_assert(std::is_trivially_destructible_v<gate::Item>);
 static_assert(std::is_trivially_destructible_v<gate::Due>);
 
@@ -50,7 +50,7 @@ ngx_command_t directives[] = {
     {ngx_string("headgate_config"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1, set_config,
      NGX_HTTP_MAIN_CONF_OFFSET, 0, nullptr},
 
-    // headgate_memory SIZE [FILE];     instead of the policy file's `store`; FILE outlives nginx
+    // headgate_memory SIZE [FILE];     replaces the policy file's `store`; FILE stays after nginx
     {ngx_string("headgate_memory"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE12, set_memory,
      NGX_HTTP_MAIN_CONF_OFFSET, 0, nullptr},
 
@@ -64,7 +64,7 @@ ngx_command_t directives[] = {
      NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF | NGX_CONF_FLAG,
      ngx_conf_set_flag_slot, NGX_HTTP_LOC_CONF_OFFSET, offsetof(LocConf, dry_run), nullptr},
 
-    // headgate_metrics;                answers with the counters as Prometheus text
+    // headgate_metrics;                responds with the counters as Prometheus text
     {ngx_string("headgate_metrics"), NGX_HTTP_LOC_CONF | NGX_CONF_NOARGS, set_metrics,
      NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
 
@@ -101,9 +101,9 @@ namespace {
 ngx_http_variable_t variables[] = {
     // admitted, denied, shadow-denied or off
     {ngx_string("headgate_verdict"), nullptr, get_verdict, 0, NGX_HTTP_VAR_NOCACHEABLE, 0},
-    // the policy that denied, or would have
+    // the policy that denied, or would have in enforce mode
     {ngx_string("headgate_policy"), nullptr, get_policy, 0, NGX_HTTP_VAR_NOCACHEABLE, 0},
-    // least r of the enforced policies
+    // the smallest r of the enforced policies
     {ngx_string("headgate_remaining"), nullptr, get_remaining, 0, NGX_HTTP_VAR_NOCACHEABLE, 0},
     ngx_http_null_variable};
 
@@ -111,9 +111,10 @@ ngx_http_output_header_filter_pt next_header_filter;
 ngx_http_output_body_filter_pt next_body_filter;
 ngx_http_request_body_filter_pt next_request_body_filter;
 
-// A worker judges one request at a time, and the table answers at once, so one of each is enough.
+// One of each per worker: it decides one request at a time, because the table decides
+// synchronously.
 gate::DecisionContext decision_context;
-std::array<char, 16384> problem_buffer;
+std::array<char, 16384> problem_buffer;  // for the names of 128 denying policies
 
 ngx_str_t problem_type = ngx_string("application/problem+json");
 ngx_str_t metrics_type = ngx_string("text/plain; version=0.0.4; charset=utf-8");
@@ -132,8 +133,8 @@ extern "C" void body_was_read(ngx_http_request_t* r) noexcept {
   ngx_http_core_run_phases(r);
 }
 
-// More has come of the body than any policy admits, and it goes on: it is decided now, and whatever
-// else comes is the connection's loss.
+// The body is already longer than any policy admits, and more is coming. Decides the request now;
+// the rest of the body is discarded and the connection closed.
 extern "C" void give_up_body(ngx_http_request_t* r) noexcept {
   if (r->connection->read->timer_set) ngx_del_timer(r->connection->read);
   r->read_event_handler = ngx_http_block_reading;
@@ -143,28 +144,29 @@ extern "C" void give_up_body(ngx_http_request_t* r) noexcept {
   body_was_read(r);
 }
 
-// Every piece of a body that nginx reads. Of those that are waited for, only what may yet be
-// admitted is kept.
+// Called for each piece of a request body. If a decision waits for the body's length, and the body
+// is already too long to be admitted, discards the rest.
 extern "C" ngx_int_t request_body_filter(ngx_http_request_t* r, ngx_chain_t* in) noexcept {
   if (r->request_body->post_handler != body_was_read || !body_is_too_long(r)) {
     return next_request_body_filter(r, in);
   }
   for (; in != nullptr; in = in->next) in->buf->pos = in->buf->last;
-  r->request_body->filter_need_buffering = 1;  // nginx need not wait for it to be kept
+  r->request_body->filter_need_buffering = 1;  // nginx need not buffer it
   r->write_event_handler = give_up_body;
   if (r->main->posted_requests != nullptr) return NGX_OK;
   return ngx_http_post_request(r, nullptr) == NGX_OK ? NGX_OK : NGX_HTTP_INTERNAL_SERVER_ERROR;
 }
 
-// Rewrite phase, before the rewrite module: the location is known, and `return` has not answered
-// yet. Runs again after each rewrite and internal redirect; the context makes them one request.
+// Rewrite phase, before the rewrite module: the location is known, and no `return` has been
+// executed. Runs again after each rewrite and internal redirect; a request that has a context is
+// decided.
 extern "C" ngx_int_t rewrite_handler(ngx_http_request_t* r) noexcept {
   if (r != r->main || !loc_conf(r).on || find_context(r) != nullptr) return NGX_DECLINED;
 
   if (!body_bytes(r) && !r->discard_body && body_bytes_wanted(r)) {
     const ngx_int_t rc = ngx_http_read_client_request_body(r, body_was_read);
     if (rc >= NGX_HTTP_SPECIAL_RESPONSE) return rc;
-    // nginx has set handlers of its own since the filter did.
+    // nginx may have replaced the handler that request_body_filter() has set.
     if (find_context(r) == nullptr && body_is_too_long(r)) r->write_event_handler = give_up_body;
     ngx_http_finalize_request(r, NGX_DONE);
     return NGX_DONE;
@@ -176,8 +178,8 @@ extern "C" ngx_int_t rewrite_handler(ngx_http_request_t* r) noexcept {
   return deny(r, *context);
 }
 
-// Every response. One whose request never came by a location (a `return` in server{}, an error in
-// the request itself) is judged here: too late to be denied, but charged and told.
+// Called for each response. A request that did not reach a location (a `return` in server{}, a
+// malformed request) is decided here: too late to be denied, but charged and with fields.
 extern "C" ngx_int_t header_filter(ngx_http_request_t* r) noexcept {
   if (r != r->main) return next_header_filter(r);
   const RequestContext* context = find_context(r);
@@ -191,7 +193,7 @@ extern "C" ngx_int_t header_filter(ngx_http_request_t* r) noexcept {
   return next_header_filter(r);
 }
 
-// Every piece of a response, compressed if it is to be and not yet chunked.
+// Called for each piece of a response body, after compression and before chunking.
 extern "C" ngx_int_t body_filter(ngx_http_request_t* r, ngx_chain_t* in) noexcept {
   RequestContext* context = find_context(r->main);
   if (context != nullptr && context->matched()) {
@@ -202,12 +204,12 @@ extern "C" ngx_int_t body_filter(ngx_http_request_t* r, ngx_chain_t* in) noexcep
   return next_body_filter(r, in);
 }
 
-// Log phase: once per request, whatever became of it.
+// Log phase: runs once per request, also if it was aborted.
 extern "C" ngx_int_t log_handler(ngx_http_request_t* r) noexcept {
   if (r != r->main) return NGX_OK;
   const RequestContext* context = find_context(r);
   if (context == nullptr && r->request_body != nullptr && loc_conf(r).on && body_bytes_wanted(r)) {
-    context = decide(r, false);  // it went away in the middle of its body: what came is charged
+    context = decide(r, false);  // aborted in the middle of its body: what was read is charged
   }
   if (context != nullptr && !context->verdict.dues.empty()) settle(r, *context);
   return NGX_OK;
@@ -232,7 +234,7 @@ extern "C" ngx_int_t metrics_handler(ngx_http_request_t* r) noexcept {
 
 // --- Helpers ----------------------------------------------------------------------------------
 
-// PolicySet::body_bytes_wanted() of this request; std::nullopt also where memory is short.
+// PolicySet::body_bytes_wanted() for this request; std::nullopt also if memory is exhausted.
 std::optional<std::uint64_t> body_bytes_wanted(ngx_http_request_t* r) noexcept {
   const MainConf& conf = main_conf(r);
   if (!conf.reads_bodies) return std::nullopt;
@@ -244,7 +246,7 @@ std::optional<std::uint64_t> body_bytes_wanted(ngx_http_request_t* r) noexcept {
   }
 }
 
-// Whether a body that is being read will be denied, however it goes on.
+// Whether the part of the body read so far is already too long to be admitted.
 bool body_is_too_long(ngx_http_request_t* r) noexcept {
   if (loc_conf(r).dry_run) return false;
   const std::optional<std::uint64_t> bytes = body_bytes(r);
@@ -252,7 +254,7 @@ bool body_is_too_long(ngx_http_request_t* r) noexcept {
   return bytes && wanted && *bytes > *wanted;
 }
 
-// Copies what settle() will need. false: out of memory.
+// Copies the dues, which settle() needs later. false: out of memory.
 bool keep_dues(ngx_http_request_t* r, RequestContext& context) noexcept {
   const std::span<const gate::Due> dues = decision_context.verdict.dues;
   if (dues.empty()) return true;
@@ -266,12 +268,13 @@ bool keep_dues(ngx_http_request_t* r, RequestContext& context) noexcept {
   return true;
 }
 
-// The response has ended, in whichever way.
+// To be called when the response is complete or aborted.
 void settle(ngx_http_request_t* r, const RequestContext& context) noexcept {
   policy::Response response;
   response.status =
       static_cast<unsigned>(r->err_status != 0 ? r->err_status : r->headers_out.status);
-  // What the client has not taken was not sent; framing was, but is none of the body.
+  // The bytes of the body that the connection has sent. `sent` also has framing, so the number of
+  // bytes passed to the connection bounds it.
   const off_t sent = r->connection->sent - static_cast<off_t>(r->header_size);
   response.body_bytes =
       std::min(context.body_bytes, static_cast<std::uint64_t>(std::max<off_t>(sent, 0)));
@@ -282,14 +285,14 @@ void settle(ngx_http_request_t* r, const RequestContext& context) noexcept {
   context.gate->settle(context.verdict.dues, context.taken, response, context.gate->store().now());
 }
 
-// Settles at once what the gate has just answered: there is no memory to do so later.
-RequestContext* forgo(const gate::Gate& gate, Instant taken) noexcept {
+// Settles the decision that was just made, because there is no memory to settle it later.
+RequestContext* settle_now(const gate::Gate& gate, Instant taken) noexcept {
   gate.settle(decision_context.verdict.dues, taken, {.status = NGX_HTTP_INTERNAL_SERVER_ERROR},
               taken);
   return nullptr;
 }
 
-// Asks the gate, and keeps its answer with the request. nullptr: out of memory.
+// Has the gate decide, and stores the verdict in the request's context. nullptr: out of memory.
 RequestContext* decide(ngx_http_request_t* r, bool enforceable) noexcept {
   const gate::Gate& gate = *main_conf(r).gate;
   const NginxHeaders headers{r->headers_in.headers};
@@ -298,7 +301,7 @@ RequestContext* decide(ngx_http_request_t* r, bool enforceable) noexcept {
                      decision_context)) {
     return add_unmatched(r);
   }
-  RequestContext* context = add_context(r);  // while the table's memory is on its way
+  RequestContext* context = add_context(r);  // while the table's cells are prefetched
   if (context == nullptr) return nullptr;
   gate.admit(decision_context);
 
@@ -308,16 +311,16 @@ RequestContext* decide(ngx_http_request_t* r, bool enforceable) noexcept {
   context->verdict.items = {};  // until they are kept
   context->verdict.dues = {};
   auto* kept = static_cast<gate::Item*>(room_for(r, items.size_bytes(), alignof(gate::Item)));
-  if (kept == nullptr) return forgo(gate, now);
+  if (kept == nullptr) return settle_now(gate, now);
   std::uninitialized_copy(items.begin(), items.end(), kept);
   for (gate::Item* item = kept; item != kept + items.size(); ++item) {
-    if (!item->pk.empty() && !keep(r, item->pk)) return forgo(gate, now);
+    if (!item->pk.empty() && !keep(r, item->pk)) return settle_now(gate, now);
   }
   context->verdict.items = {kept, items.size()};
-  return keep_dues(r, *context) ? context : forgo(gate, now);
+  return keep_dues(r, *context) ? context : settle_now(gate, now);
 }
 
-// Does nginx's configuration have a page of its own for this status?
+// Whether nginx's configuration has an error_page for this status.
 bool has_error_page(ngx_http_request_t* r, ngx_uint_t status) noexcept {
   const auto* core =
       static_cast<ngx_http_core_loc_conf_t*>(ngx_http_get_module_loc_conf(r, ngx_http_core_module));
@@ -329,7 +332,7 @@ bool has_error_page(ngx_http_request_t* r, ngx_uint_t status) noexcept {
 }
 
 bool accepts_problem(const ngx_http_request_t* r) noexcept {
-  std::array<std::string_view, 16> lines;  // more say nothing new
+  std::array<std::string_view, 16> lines;  // far more than any client sends
   std::size_t count = 0;
   const NginxHeaders headers{r->headers_in.headers};
   while (count < lines.size()) {
@@ -340,8 +343,7 @@ bool accepts_problem(const ngx_http_request_t* r) noexcept {
   return field::accepts_problem_json(std::span(lines).first(count));
 }
 
-// Answers in place of whatever the request asked for. Fields are added on the way out, as to
-// every response.
+// Responds with a denial. header_filter() adds the fields, as to every response.
 ngx_int_t deny(ngx_http_request_t* r, const RequestContext& context) noexcept {
   const gate::Verdict& verdict = context.verdict;
   const ngx_uint_t status = verdict.status();
@@ -361,8 +363,8 @@ ngx_int_t deny(ngx_http_request_t* r, const RequestContext& context) noexcept {
     body.value = as_ngx_str(text);
     type = &problem_type;
   }
-  r->expect_tested = 1;  // nobody waits for the body
-  r->err_status = 0;     // of an error page that is being denied
+  r->expect_tested = 1;  // send no 100 Continue: the body is not read
+  r->err_status = 0;     // in case the denied request is for an error page
   return ngx_http_send_response(r, status, type, &body);
 }
 
@@ -451,7 +453,7 @@ extern "C" ngx_int_t init(ngx_conf_t* cf) noexcept {
       *static_cast<MainConf*>(ngx_http_conf_get_module_main_conf(cf, ngx_http_headgate_module));
   if (conf.policies == nullptr) return NGX_OK;
   if (!open(cf, conf)) return NGX_ERROR;
-  // Handlers of a phase run last first, so this one runs before the rewrite module's.
+  // The handlers of a phase run in reverse order, so this one runs before the rewrite module's.
   if (add_handler(cf, NGX_HTTP_REWRITE_PHASE, rewrite_handler) != NGX_OK) return NGX_ERROR;
   if (add_handler(cf, NGX_HTTP_LOG_PHASE, log_handler) != NGX_OK) return NGX_ERROR;
   next_header_filter = ngx_http_top_header_filter;
@@ -467,7 +469,7 @@ extern "C" ngx_int_t init(ngx_conf_t* cf) noexcept {
   return NGX_OK;
 }
 
-// The new configuration is in force.
+// Runs when the new configuration comes into force.
 extern "C" ngx_int_t init_module(ngx_cycle_t* cycle) noexcept {
   count_reload(cycle);
   return NGX_OK;

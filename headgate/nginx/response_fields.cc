@@ -17,12 +17,13 @@
 namespace headgate::nginx {
 namespace {
 
-// A worker writes one response's fields at a time.
+// A worker writes the fields of one response at a time. More than the 8 KiB that clients and
+// proxies usually accept; what does not fit is left out and counted.
 std::array<char, 16384> text_buffer;
 
 ngx_str_t retry_after_key = ngx_string("Retry-After");
 
-// `value` outlives the response.
+// Adds a field. `value` must outlive the response.
 bool push_kept(ngx_http_request_t* r, const ngx_str_t& key, std::string_view value) noexcept {
   auto* field = static_cast<ngx_table_elt_t*>(ngx_list_push(&r->headers_out.headers));
   if (field == nullptr) return false;
@@ -37,7 +38,7 @@ bool push_field(ngx_http_request_t* r, const ngx_str_t& key, std::string_view va
   return keep(r, value) && push_kept(r, key, value);
 }
 
-// Calls f(field) for every live line of the response's header section so far.
+// Calls f(field) for each line of the response's header section that is not removed.
 template <class F>
 void each_field(ngx_http_request_t* r, F f) noexcept {
   for (ngx_list_part_t* part = &r->headers_out.headers.part; part != nullptr; part = part->next) {
@@ -58,8 +59,10 @@ void drop(ngx_http_request_t* r, ngx_table_elt_t& field) noexcept {
   main_conf(r).counters->module().upstream_fields_dropped.fetch_add(1, std::memory_order_relaxed);
 }
 
-// Lines of one field that upstream sent.
+// The lines of one field that upstream sent.
 struct UpstreamLines {
+  // One line per policy is usual. With more lines than these, upstream's fields are left as they
+  // are.
   static constexpr std::size_t lines_max = 64;
 
   std::array<ngx_table_elt_t*, lines_max> fields;
@@ -83,11 +86,11 @@ struct UpstreamLines {
   }
 };
 
-bool tells_limits(const ngx_table_elt_t& field) noexcept {
+bool is_rate_limit_field(const ngx_table_elt_t& field) noexcept {
   return field::family_of(view(field.key)) != field::Family::other;
 }
 
-// What upstream says of its own limits.
+// The rate limit fields that upstream sent.
 struct UpstreamFields {
   UpstreamLines ratelimit;
   UpstreamLines policy;
@@ -117,7 +120,7 @@ struct UpstreamFields {
                ? field::Upstream::unread(older)
                : field::Upstream::read(ratelimit.all(), policy.all(), older);
   }
-  // Makes room for ours, where they are to replace some.
+  // Removes the fields that `ours` are to replace.
   void drop_replaced(ngx_http_request_t* r, const field::Upstream& upstream,
                      const gate::Lines& ours) const noexcept {
     const auto sends = [&](std::string_view name) {
@@ -132,7 +135,7 @@ struct UpstreamFields {
   }
 };
 
-// false: out of memory.
+// Adds headgate's fields and counts those left out. false: out of memory.
 bool push_lines(ngx_http_request_t* r, const gate::Lines& lines) noexcept {
   for (const gate::Line& line : lines) {
     const ngx_str_t key = as_ngx_str(line.name);
@@ -147,7 +150,7 @@ bool push_lines(ngx_http_request_t* r, const gate::Lines& lines) noexcept {
   return true;
 }
 
-// Own fields beside those of upstream.
+// Adds headgate's fields beside those of upstream. false: out of memory.
 bool merge_fields(ngx_http_request_t* r, const RequestContext& context) noexcept {
   UpstreamFields fields;
   each_field(r, [&](ngx_table_elt_t& field) { fields.push(field); });
@@ -159,12 +162,12 @@ bool merge_fields(ngx_http_request_t* r, const RequestContext& context) noexcept
   return push_lines(r, ours);
 }
 
-// The value of a Retry-After line [s]; 0 if it cannot be read.
+// Returns the value of a Retry-After line [s]; 0 if it is malformed.
 std::uint64_t wait_of(const ngx_table_elt_t& field) noexcept {
   return field::parse_retry_after(view(field.value), ngx_time()).value_or(0);
 }
 
-// The longer of upstream's wait and ours stays.
+// Keeps the longer wait: upstream's Retry-After or `seconds`. false: out of memory.
 bool push_retry_after(ngx_http_request_t* r, std::uint64_t seconds) noexcept {
   bool ours = true;
   each_field(r, [&](ngx_table_elt_t& field) {
@@ -190,7 +193,7 @@ ngx_int_t write_fields(ngx_http_request_t* r, const RequestContext& context) noe
 
   bool alone = true;
   each_field(r, [&](const ngx_table_elt_t& field) {
-    if (tells_limits(field)) alone = false;
+    if (is_rate_limit_field(field)) alone = false;
   });
   if (!alone) return merge_fields(r, context) ? NGX_OK : NGX_ERROR;
   Writer out(text_buffer);
@@ -199,7 +202,7 @@ ngx_int_t write_fields(ngx_http_request_t* r, const RequestContext& context) noe
 
 void drop_stale_fields(ngx_http_request_t* r) noexcept {
   each_field(r, [&](ngx_table_elt_t& field) {
-    if (tells_limits(field)) drop(r, field);
+    if (is_rate_limit_field(field)) drop(r, field);
   });
 }
 

@@ -1,4 +1,4 @@
-// What the module tells a client of its limits.
+// The rate limit fields of a response.
 #pragma once
 
 #include "headgate/nginx/context.h"
@@ -6,10 +6,11 @@
 
 namespace headgate::nginx {
 
-// Adds our fields to what the response already says of rate limits. NGX_ERROR: out of memory.
+// Adds headgate's fields to the response, beside the rate limit fields that upstream sent, or in
+// their place. NGX_ERROR: out of memory.
 [[nodiscard]] ngx_int_t write_fields(ngx_http_request_t* r, const RequestContext& context) noexcept;
 
-// Takes out of a response from a cache what it says of rate limits: it was true when it was stored.
+// Removes the rate limit fields from a response that comes from a cache: they are stale.
 void drop_stale_fields(ngx_http_request_t* r) noexcept;
 
 }  // namespace headgate::nginx

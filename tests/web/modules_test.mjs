@@ -21,7 +21,7 @@ test('metrics are read, labels with everything in them', () => {
   assert.equal(metrics.size, 3);
 });
 
-test('rates are those between two looks', () => {
+test('rates are those between two readings', () => {
   const history = new History();
   history.add(10, new Map([['a', 100]]));
   history.add(12, new Map([['a', 110], ['new', 4]]));
@@ -49,7 +49,7 @@ test('a server that was started anew makes a gap, not a negative rate', () => {
 test('the past is dropped', () => {
   const history = new History();
   for (let time = 0; time < 2 * SPAN; ++time) history.add(time, new Map([['a', time]]));
-  assert.ok(history.looks.length <= SPAN + 1);
+  assert.ok(history.readings.length <= SPAN + 1);
   assert.ok(history.intervals.length <= SPAN + 1);
 });
 

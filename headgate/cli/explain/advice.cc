@@ -13,16 +13,16 @@ namespace {
 
 using field::Member;
 
-// Whether it limits requests, not bytes, tokens or what may run at once.
+// Whether the member limits requests: not bytes, tokens or what runs at the same time.
 bool counts_requests(const Member& member) {
   return !member.unit || *member.unit == field::default_unit;
 }
 
-// `exhausted`: what the fields themselves say must be waited for, or nullptr.
-std::string retry_after(std::uint64_t told, const Member* exhausted) {
-  std::string out = told == 0 ? "No need to wait: Retry-After says so"
-                              : "Wait " + seconds_in_words(told) + ": Retry-After says so";
-  if (exhausted != nullptr && exhausted->t && *exhausted->t != told) {
+// `seconds`: those of Retry-After. `exhausted`: the member with nothing left, or nullptr.
+std::string retry_after(std::uint64_t seconds, const Member* exhausted) {
+  std::string out = seconds == 0 ? "No need to wait: Retry-After says so"
+                                 : "Wait " + seconds_in_words(seconds) + ": Retry-After says so";
+  if (exhausted != nullptr && exhausted->t && *exhausted->t != seconds) {
     out += ", and it wins over " + name_in_words(*exhausted) + ", which says " +
            seconds_in_words(*exhausted->t);
   }
@@ -42,7 +42,7 @@ std::string wait_for(const Member& exhausted) {
          " has nothing left until then. Then send one request and look at its answer.\n";
 }
 
-// t/r, rounded up to milliseconds.
+// t/r in seconds, rounded up to milliseconds.
 std::string pace(const Member& member) {
   const auto ms = static_cast<std::uint64_t>(ceil_div<i128>(i128{*member.t} * 1000, *member.r));
   std::string out = std::to_string(ms / 1000);
@@ -57,7 +57,7 @@ std::string send(const Member& closest) {
   std::string out = "No need to wait: at most " + amount_in_words(*closest.r, field::default_unit);
   if (closest.t) out += " in the next " + seconds_in_words(*closest.t);
   if (closest.policy) out += ", says " + name_in_words(closest);
-  // Nobody paces requests to less than this.
+  // An interval below 0.1 s needs no pacing, so the text leaves it out.
   const bool slow = closest.t && *closest.r > 1 && i128{*closest.t} * 10 >= *closest.r;
   if (slow) out += "; spread evenly, one every " + pace(closest);
   return out + ".\n";
@@ -67,7 +67,7 @@ std::string send(const Member& closest) {
 
 std::string advice(const field::ResponseView& view, int status, bool faults) {
   std::string out;
-  const Member* exhausted = nullptr;  // for the longest time
+  const Member* exhausted = nullptr;  // the one to wait for longest
   const Member* closest = nullptr;
   for (const Member& member : view.members) {
     if (!member.r || !counts_requests(member)) continue;

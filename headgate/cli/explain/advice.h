@@ -1,4 +1,4 @@
-// How long to wait after a response, in words.
+// How long to wait after a response, as text.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace headgate::cli {
 
-// One sentence or some: when the next request may be sent, and which field says so. `status`: of
-// the response, 0 if it is not known. `faults`: some field could not be read.
+// Returns one or more sentences: when the next request may be sent, and which field says so.
+// `status`: the response's, 0 if unknown. `faults`: a field could not be read.
 [[nodiscard]] std::string advice(const field::ResponseView& view, int status, bool faults);
 
 }  // namespace headgate::cli

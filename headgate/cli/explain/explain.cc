@@ -23,7 +23,8 @@ struct Options {
   std::optional<std::int64_t> now;
 };
 
-// Reads on a little, so that whoever writes an ordinary body does not meet a broken pipe.
+// Reads up to 1 MiB more, so that a program that pipes a response of usual size (curl) does not
+// fail with a broken pipe.
 void drain(std::istream& in) {
   std::array<char, 65'536> room;
   for (int i = 0; i < 16 && in.read(room.data(), room.size()); ++i) {
@@ -60,21 +61,21 @@ int run(const Options& options) {
 std::function<int()> add_explain(CLI::App& headgate) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = headgate.add_subcommand(
-      "explain", "Say what the rate limit fields of a response mean, and how long to wait");
+      "explain", "Explain the rate limit fields of a response, and how long to wait");
   command->add_flag("--json", options->json, "Print the limits as one JSON object");
   command
       ->add_option(
           "--now", options->now,
-          "When the response came; default now. Moments count from its Date, if it has one")
+          "When the response arrived (default: now). If the response has a Date, that counts")
       ->type_name("UNIX_SECONDS")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{999'999'999'999'999}).description(""));
   command->footer(
       "Reads a header section on standard input: curl -si URL | headgate explain\n"
-      "Of several sections (a redirect, 100 Continue, CONNECT) the last counts; a body is "
-      "ignored.\n"
-      "Knows RateLimit and RateLimit-Policy, the forms of drafts 00 to 07, X-RateLimit-... in all "
-      "its kinds, and Retry-After.\n"
-      "Exit status: 0 done, 1 the input is no header section, 2 wrong usage.");
+      "If there are several sections (a redirect, 100 Continue, CONNECT), reads the last. Ignores "
+      "a body.\n"
+      "Reads RateLimit and RateLimit-Policy, their forms in drafts 00 to 07, all kinds of\n"
+      "X-RateLimit-..., and Retry-After.\n"
+      "Exit status: 0 done, 1 the input is not a header section, 2 wrong usage.");
   return [options] { return run(*options); };
 }
 

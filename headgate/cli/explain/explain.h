@@ -1,4 +1,4 @@
-// `headgate explain`: what a response says about rate limits.
+// `headgate explain`: explains the rate limit fields of a response.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -35,8 +35,8 @@ using Kind = RateLimitField::Kind;
 
 constexpr std::string_view indent = "    ";
 
-// What is malformed in any dialect, also in those that need not be read because a better one tells
-// enough.
+// Returns the malformed fields of all dialects, also of those that are not read because a better
+// dialect is present.
 field::IgnoredList faults_of(const std::vector<field::HeaderLine>& headers, std::int64_t base) {
   field::IgnoredList faults;
   for (const std::string_view name :
@@ -82,7 +82,7 @@ class Explanation {
   }
 
  private:
-  // Where lines of one field stand, and what is wrong with them.
+  // The lines of one field by their index, and the fault in them, if any.
   struct Seen {
     std::size_t first;
     std::size_t last;
@@ -153,7 +153,7 @@ class Explanation {
     if (field.prefix != view_.prefix) not_used();
   }
 
-  // RateLimit or RateLimit-Policy in either of their forms; said once, at the last line.
+  // RateLimit or RateLimit-Policy in either form: explained once, at their last line.
   void members_of_field(const RateLimitField& field, std::size_t i) {
     const bool limits = field.kind == Kind::ratelimit;
     const std::string lower = std::string(field.prefix) + (limits ? "" : "-policy");
@@ -179,11 +179,11 @@ class Explanation {
 
   void legacy(field::FieldKind kind, std::string_view value) {
     if (kind == field::FieldKind::ratelimit) {
-      const field::Draft07 told = *field::read_draft_07(value);
+      const field::Draft07 limit = *field::read_draft_07(value);
       Member member;
-      member.q = told.limit;
-      member.r = told.remaining;
-      member.t = told.reset;
+      member.q = limit.limit;
+      member.r = limit.remaining;
+      member.t = limit.reset;
       member.unit = field::default_unit;
       return say(left_in_words(member) + " (the form of draft 07)");
     }

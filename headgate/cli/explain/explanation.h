@@ -1,4 +1,4 @@
-// What a response says about rate limits, in words.
+// What a response says about rate limits, as text.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 namespace headgate::cli {
 
-// Each field that has to do with rate limits: what it means, or where it is malformed, and whether
-// it counts. Then what counts, and how long to wait. `now`: the local clock [Unix seconds], from
-// which moments count if the response has no Date.
+// Returns for each field about rate limits: what it means, or where it is malformed, and whether it
+// is used. Then the limits in force, and how long to wait. `now`: the local clock [Unix seconds],
+// which replaces the response's Date if it has none.
 [[nodiscard]] std::string explanation(const HeaderSection& section, std::int64_t now);
 
 }  // namespace headgate::cli

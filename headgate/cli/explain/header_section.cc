@@ -24,7 +24,7 @@ std::optional<int> status_of(std::string_view line) {
   return (line[1] - '0') * 100 + (line[2] - '0') * 10 + (line[3] - '0');
 }
 
-// RFC 9110, section 5.6.2: what a field's name is made of.
+// RFC 9110, section 5.6.2: a field's name is a token.
 bool is_field_name(std::string_view name) {
   return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
     return field::sf::is(c, field::sf::token_char) && c != ':' && c != '/';
@@ -50,7 +50,7 @@ class SectionReader {
   }
 
  private:
-  // A fault in words, or nothing.
+  // Returns what is wrong, or std::nullopt.
   std::optional<std::string> read_one(HeaderSection& section) {
     std::string line;
     for (bool first = true; next(line) && !line.empty(); first = false) {
@@ -99,7 +99,7 @@ class SectionReader {
     return "line " + std::to_string(number_) + ": " + what;
   }
 
-  // Reads a line; false at the end of the input. Of one that is too long, the beginning.
+  // Reads a line. Returns false at the end of the input. Cuts the line at header_bytes_max.
   bool next(std::string& line) {
     line = std::exchange(ahead_, {});
     if (line.ends_with('\n')) return trim(line), true;
@@ -113,8 +113,8 @@ class SectionReader {
     return trim(line), true;
   }
 
-  // Whether a status line follows, which next() then gives. Reads no further than it takes to see
-  // that none does: a body may be endless.
+  // Whether a status line follows; next() then returns it. Reads no more than that takes, because a
+  // body may be endless.
   bool another() {
     for (char c; ahead_.size() < status_start.size() && in_.get(c);) {
       ahead_ += c;
@@ -135,7 +135,7 @@ class SectionReader {
   std::size_t bytes_ = 0;
   std::size_t number_ = 0;
   std::size_t sections_ = 0;
-  std::string ahead_;  // what was read of the next line; whole if it ends in LF
+  std::string ahead_;  // what is already read of the next line; complete if it ends in LF
 };
 
 }  // namespace

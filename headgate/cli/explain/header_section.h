@@ -18,22 +18,23 @@ struct HeaderSection {
     std::string value;  // without outer whitespace
   };
 
-  std::string status_line;  // "HTTP/1.1 200 OK"; empty where only fields were given
+  std::string status_line;  // "HTTP/1.1 200 OK"; empty if there are only fields
   int status = 0;           // 200; 0 without a status line
   std::vector<Line> lines;
-  std::size_t before = 0;  // sections that stood before this one
+  std::size_t before = 0;  // number of sections before this one
 
-  // Views of the lines, which must stay where they are.
+  // Views of `lines`, valid until these change.
   [[nodiscard]] std::vector<field::HeaderLine> headers() const;
 };
 
-// The longest text of all header sections together.
+// The most bytes of all header sections together. Far more than servers and proxies send; bounds
+// the memory for an input that is not HTTP at all.
 inline constexpr std::size_t header_bytes_max = std::size_t{1} << 20;
 
-// Reads header sections, each up to an empty line or the end of the input, as long as another
-// status line follows at once (after 100 Continue, a redirect, a proxy's CONNECT), and returns the
-// last. Lines end in LF or CRLF; one that starts with a space or tab continues the one before it.
-// Leaves `in` in the body. The error says which line is at fault, and what was expected.
+// Reads header sections as long as another status line directly follows (after 100 Continue, a
+// redirect, a proxy's CONNECT), and returns the last one. A section ends with an empty line or with
+// the input. Lines end in LF or CRLF; one that starts with a space or tab continues the line
+// before. Leaves the body in `in`. The error says which line is wrong, and what was expected.
 [[nodiscard]] Result<HeaderSection, std::string> read_header_section(std::istream& in);
 
 }  // namespace headgate::cli

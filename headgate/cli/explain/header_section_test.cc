@@ -17,7 +17,7 @@ std::string read(const std::string& input) {
   return out;
 }
 
-TEST(HeaderSection, LinesEndInEitherWayAndValuesAreTrimmed) {
+TEST(HeaderSection, LinesEndInLfOrCrLfAndValuesAreTrimmed) {
   EXPECT_EQ(read("HTTP/1.1 200 OK\r\nA: 1\r\nb:\t2 \r\n\r\nC: 3\r\n"), "HTTP/1.1 200 OK|A=1|b=2");
   EXPECT_EQ(read("HTTP/2 429 \na: 1\nb:2\n"), "HTTP/2 429 |a=1|b=2");
   EXPECT_EQ(read("HTTP/1.1 200 OK\r\n"), "HTTP/1.1 200 OK");
@@ -45,13 +45,13 @@ TEST(HeaderSection, TheLastOfSeveralSectionsCounts) {
   EXPECT_EQ(section->status, 429);
 }
 
-TEST(HeaderSection, OfABodyNoMoreIsReadThanItTakes) {
+TEST(HeaderSection, ReadsNoMoreOfABodyThanItMust) {
   std::istringstream in("a: 1\n\n{\"x\": 1}");
   ASSERT_TRUE(read_header_section(in).has_value());
   EXPECT_EQ(in.tellg(), 7);
 }
 
-TEST(HeaderSection, FaultsHaveTheirLine) {
+TEST(HeaderSection, FaultsNameTheLine) {
   EXPECT_EQ(read(""),
             "the input is empty; expected a response's header section, as curl -si "
             "prints it");

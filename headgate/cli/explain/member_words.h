@@ -1,4 +1,4 @@
-// What one member of a response's rate limit fields says, in words.
+// One member of a response's rate limit fields as text.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,13 @@ namespace headgate::cli {
 [[nodiscard]] std::string quota_in_words(std::uint64_t q, std::string_view unit,
                                          std::optional<std::uint64_t> w);
 
-// Its policy's name and its partition key, as far as they are told.
+// The policy's name and the partition key, as far as the member has them.
 [[nodiscard]] std::string name_in_words(const field::Member& member);
 
-// "4 of 5 requests left for the next 8 s", as far as it is known. REQUIRES: r is.
+// "4 of 5 requests left for the next 8 s", as far as it is known. REQUIRES: member.r.
 [[nodiscard]] std::string left_in_words(const field::Member& member);
 
-// All of it.
+// The name and all parameters.
 [[nodiscard]] std::string member_in_words(const field::Member& member);
 
 }  // namespace headgate::cli

@@ -1,4 +1,4 @@
-// Which field of which dialect a name is.
+// Recognises the names of rate limit fields.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace headgate::cli {
 struct RateLimitField {
   enum class Kind : std::uint8_t {
     other,
-    unread,  // has rate limits in its name, but no dialect knows it
+    unread,  // its name contains "ratelimit", but no dialect has it
     age,
     retry_after,
     ratelimit,
@@ -23,12 +23,12 @@ struct RateLimitField {
     suffixed,
   };
   Kind kind = Kind::other;
-  std::string_view prefix;  // as of field::ResponseView, of the dialect's fields
+  std::string_view prefix;  // of the dialect's fields, as in field::ResponseView
 };
 
 [[nodiscard]] RateLimitField rate_limit_field(std::string_view name);
 
-// A dialect's fields for people: "X-RateLimit-..." of "x-ratelimit-".
+// For messages: "X-RateLimit-..." for "x-ratelimit-".
 [[nodiscard]] std::string_view fields_of_prefix(std::string_view prefix);
 
 }  // namespace headgate::cli

@@ -10,13 +10,15 @@
 namespace headgate::cli {
 namespace {
 
-std::string quoted(std::string_view text) {
+std::string json_string(std::string_view text) {
   std::string out;
   append_json(out, text);
   return out;
 }
 
-std::string json(const std::optional<std::string>& text) { return text ? quoted(*text) : "null"; }
+std::string json(const std::optional<std::string>& text) {
+  return text ? json_string(*text) : "null";
+}
 
 std::string json(const std::optional<std::uint64_t>& number) {
   return number ? std::to_string(*number) : "null";
@@ -43,10 +45,10 @@ std::string array(const List& list, Write write) {
 }  // namespace
 
 std::string view_json(const field::ResponseView& view) {
-  return "{\"source\": " + quoted(name_of(view.source)) +
+  return "{\"source\": " + json_string(name_of(view.source)) +
          ", \"members\": " + array(view.members, [](const auto& m) { return json(m); }) +
-         ", \"retry_after\": " + json(view.retry_after) +
-         ", \"ignored\": " + array(view.ignored, [](const auto& i) { return quoted(i.name); }) +
+         ", \"retry_after\": " + json(view.retry_after) + ", \"ignored\": " +
+         array(view.ignored, [](const auto& i) { return json_string(i.name); }) +
          ", \"cached\": " + (view.cached ? "true" : "false") + "}\n";
 }
 

@@ -116,7 +116,7 @@ void FetchDirectory::read_journal(const std::vector<FetchUrl>& urls) {
     files_[url->second].complete = true;
     missing.erase(url);
   }
-  // Half a line, of a run that was killed.
+  // A run that was killed left half a line: end it.
   if (!rest.empty() && write(journal_, "\n", 1) != 1) return;
 }
 
@@ -155,8 +155,8 @@ Result<std::unique_ptr<FetchBody>, std::string> FetchDirectory::begin(std::size_
   return std::make_unique<FetchBody>(fd, std::move(path));
 }
 
-// The journal is written first: if the file then is not there, nothing is lost, whereas a file that
-// the journal does not know would be fetched again under another name.
+// Writes the journal first. If the program is killed before the file has its name, the URL is
+// fetched again. In the other order the file would stay, and be fetched again under another name.
 Result<void, std::string> FetchDirectory::keep(std::size_t index, std::unique_ptr<FetchBody> body) {
   File& file = files_[index];
   for (;;) {
@@ -172,7 +172,7 @@ Result<void, std::string> FetchDirectory::keep(std::size_t index, std::unique_pt
       return {};
     }
     if (errno != EEXIST) return Failure<std::string>(fault(path));
-    file.name = free_name(file_name_of(*file.url));  // someone else made it meanwhile
+    file.name = free_name(file_name_of(*file.url));  // another program made it meanwhile
   }
 }
 

@@ -1,4 +1,4 @@
-// Bodies to files of a directory.
+// Writes bodies to files in a directory.
 #pragma once
 
 #include <set>
@@ -11,12 +11,12 @@
 
 namespace headgate::cli {
 
-// Files appear complete or not at all, and never instead of another. A journal in the directory,
-// .headgate-fetch, remembers which URL went where, a line each: bytes, file, URL, separated by
-// tabs. So a list that was interrupted goes on where it was. One run at a time has the directory.
+// A file appears complete or not at all, and never replaces another. The journal .headgate-fetch in
+// the directory has one line per file: bytes, file, URL, separated by tabs. With it, a run that was
+// interrupted is continued by the next one. A lock keeps out a second run at the same time.
 class FetchDirectory final : public FetchSink {
  public:
-  // Makes the directory if there is none. The error names what cannot be used.
+  // Makes the directory if it does not exist. The error names the file that can't be used.
   [[nodiscard]] static Result<std::unique_ptr<FetchDirectory>, std::string> open(
       const std::string& path, const std::vector<FetchUrl>& urls);
   ~FetchDirectory() override;
@@ -48,8 +48,8 @@ class FetchDirectory final : public FetchSink {
   std::string path_;
   int journal_ = -1;
   std::vector<File> files_;
-  std::set<std::string> taken_;                        // names, by URLs of the list
-  std::unordered_map<std::string, std::size_t> next_;  // number to try for a name
+  std::set<std::string> taken_;                        // names that URLs of the list have
+  std::unordered_map<std::string, std::size_t> next_;  // by name: the number to try next
 };
 
 }  // namespace headgate::cli

@@ -44,7 +44,7 @@ int fail(ExitStatus status, const std::string& words) {
   return status;
 }
 
-// Adds a URL, or says what is wrong with it.
+// Adds a URL. Otherwise prints what is wrong with it and returns false.
 bool add_url(std::string_view text, const std::string& where, std::vector<FetchUrl>& urls) {
   auto url = parse_fetch_url(text);
   if (url) {
@@ -55,7 +55,7 @@ bool add_url(std::string_view text, const std::string& where, std::vector<FetchU
   return url.has_value();
 }
 
-// One URL a line; empty lines and those that start with '#' are skipped.
+// Reads one URL per line; empty lines and those that start with '#' are skipped.
 ExitStatus read_list(const std::string& name, std::vector<FetchUrl>& urls) {
   std::ifstream file;
   if (name == "-") {
@@ -90,7 +90,7 @@ bool is_header(const std::string& header) {
                       [](char c) { return static_cast<unsigned char>(c) < ' ' && c != '\t'; });
 }
 
-// libcurl would complain of it once for each URL, and only of those with https.
+// Checked once at the start: libcurl reports a bad file for each URL, and only for https.
 Result<void, std::string> check_certificates(const std::string& name) {
   std::ifstream file(name);
   for (std::string line; std::getline(file, line);) {
@@ -172,54 +172,56 @@ std::function<int()> add_fetch(CLI::App& headgate) {
   command->add_option("url", options->urls, "What to fetch, http:// or https://")->type_name("URL");
   command
       ->add_option("--input", options->input,
-                   "A file of URLs, one a line; - is standard input; lines with # are comments")
+                   "A file with one URL per line; - is standard input; lines that start with # are "
+                   "comments")
       ->type_name("FILE");
   command
       ->add_option("--output", options->output,
-                   "A directory for the bodies; what is complete there is not fetched again")
+                   "A directory for the bodies; URLs that are complete there are not fetched again")
       ->type_name("DIR");
-  command->add_option("--parallel", options->parallel, "Requests under way at once")
+  command->add_option("--parallel", options->parallel, "The most requests at the same time")
       ->capture_default_str()
       ->type_name("N")
       ->check(CLI::Range(std::size_t{1}, std::size_t{256}).description(""));
   command
       ->add_option("--mode", options->mode,
-                   "paced: spread requests over time; greedy: spend what is left, then wait")
+                   "paced: spread requests over time; greedy: use up the quota, then wait")
       ->capture_default_str()
       ->type_name("MODE")
       ->check(CLI::IsMember({"paced", "greedy"}).description(""));
   command
       ->add_option("--max-wait", options->wait_max,
-                   "Give up a server that asks for a longer wait; default: after 10 min, ask it")
+                   "Give up a server that requires a longer wait (default: try again after at most "
+                   "10 min)")
       ->type_name("TIME");
-  command->add_option("--rate", options->rate, "Never more requests a second to one server")
+  command->add_option("--rate", options->rate, "The most requests per second to one server")
       ->capture_default_str()
       ->type_name("N")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000}).description(""));
   command
       ->add_option("--retry", options->retries,
-                   "Tries of a URL after the first, when denied or broken off")
+                   "How often a URL is tried again after a denial or a broken connection")
       ->capture_default_str()
       ->type_name("N")
       ->check(CLI::Range(0U, 1000U).description(""));
   command
       ->add_option("--header", options->headers,
-                   "\"Name: value\", sent with every request; may be repeated")
+                   "A header field for every request, \"Name: value\"; may be repeated")
       ->type_name("FIELD")
       ->allow_extra_args(false);
   command
       ->add_option("--cacert", options->certificates,
-                   "Certificates to trust (PEM), instead of the system's")
+                   "The certificates to trust (PEM), instead of the system's")
       ->type_name("FILE");
   command->add_flag("--json", options->json,
-                    "Print the summary as JSON: on standard output, or where bodies go there, on "
-                    "standard error");
+                    "Print the summary as JSON: on standard error if bodies go to standard output, "
+                    "otherwise on standard output");
   command->footer(
-      "Obeys RateLimit, X-RateLimit-... and Retry-After in every dialect; a limit counts for all\n"
-      "requests to one origin. Without --output, bodies go to standard output, whole, in the "
-      "order\n"
-      "of the URLs. Ends with a summary: 220 fetched, 0 denied, 0 failed, 20.1 s, 1.2 s waiting\n"
-      "Exit status: 0 all fetched, 1 some not, 2 wrong usage.");
+      "Obeys RateLimit, X-RateLimit-... and Retry-After in every dialect. A limit applies to all\n"
+      "requests to one origin. Without --output, complete bodies go to standard output in the\n"
+      "order of the URLs. The last line is a summary, such as\n"
+      "  220 fetched, 0 denied, 0 failed, 20.1 s, 1.2 s waiting\n"
+      "Exit status: 0 all were fetched, 1 some were not, 2 wrong usage.");
   return [options] { return run(*options); };
 }
 

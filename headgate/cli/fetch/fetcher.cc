@@ -20,8 +20,9 @@ namespace {
 using client::Next;
 using client::Why;
 
+// After repeated broken connections: as long as the pacer's own longest backoff, 10 min.
 constexpr Nanos longest_backoff = 600 * nanos_per_second;
-constexpr int idle_ms = 200;  // between looks at the terminal
+constexpr int idle_ms = 200;  // the progress line changes five times per second
 
 Instant monotonic_now() {
   timespec now{};
@@ -29,7 +30,7 @@ Instant monotonic_now() {
   return {static_cast<Nanos>(now.tv_sec) * nanos_per_second + now.tv_nsec};
 }
 
-// A descriptor that is readable once someone wants us to end.
+// Returns a descriptor that becomes readable at SIGINT or SIGTERM.
 int watch_signals() {
   sigset_t set;
   sigemptyset(&set);
@@ -41,8 +42,8 @@ int watch_signals() {
   return fd;
 }
 
-// What breaks while a server works on a request: another try may succeed.
-bool may_pass(CURLcode code) {
+// Whether another try may succeed: the connection broke while the server worked on the request.
+bool is_temporary(CURLcode code) {
   switch (code) {
     case CURLE_GOT_NOTHING:
     case CURLE_RECV_ERROR:
@@ -61,8 +62,8 @@ bool is_redirect(int status) {
   return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
 }
 
-// For how long the answer asks to wait, in its own words; empty if it does not.
-std::string asked_wait(const field::ResponseView& view) {
+// The wait that the response requires, for a message. Empty if it requires none.
+std::string required_wait(const field::ResponseView& view) {
   if (view.retry_after) return "Retry-After: " + std::to_string(*view.retry_after);
   const field::Member* longest = nullptr;
   for (const field::Member& member : view.members) {
@@ -110,11 +111,11 @@ Fetcher::~Fetcher() {
 FetchReport Fetcher::run() {
   while (left_ > 0 && !interrupted_) {
     now_ = monotonic_now();
-    start_what_may();
+    start_allowed();
     int running = 0;
     curl_multi_perform(multi_, &running);
     const std::size_t before = under_way_.size();
-    finish_what_ended();
+    finish_ended();
     show_progress();
     if (under_way_.size() == before && left_ > 0) wait();
   }
@@ -134,9 +135,9 @@ Fetcher::Origin& Fetcher::origin_of(const FetchUrl& url) {
   return *origin;
 }
 
-// ---- beginning
+// ---- starting requests
 
-void Fetcher::start_what_may() {
+void Fetcher::start_allowed() {
   soonest_.reset();
   for (const auto& [name, origin] : origins_) {
     while (start_one(*origin)) {
@@ -175,7 +176,7 @@ bool Fetcher::start_one(Origin& origin) {
   started.request = origin.pacer.begin(now_);
   ++report_.requests;
   started.transfer.prepare(started.job.url, started.job.trusted,
-                           [this, &started] { head_came(started); });
+                           [this, &started] { on_head(started); });
   under_way_.push_back(std::move(under_way));
   if (curl_multi_add_handle(multi_, started.transfer.handle()) != CURLM_OK) throw std::bad_alloc();
   return true;
@@ -201,8 +202,9 @@ Next Fetcher::next_of(const Origin& origin) const noexcept {
 }
 
 void Fetcher::give_up(Origin& origin) {
-  const std::string why = "the server asks for a longer wait than --max-wait allows (" +
-                          (origin.asks.empty() ? "without saying how long" : origin.asks) + ')';
+  const std::string why =
+      "the server asks for a longer wait than --max-wait allows (" +
+      (origin.wait_text.empty() ? "without saying how long" : origin.wait_text) + ')';
   const std::size_t jobs = origin.jobs();
   const Job first = take_job(origin);
   say(shown(first.url) + ": " + why +
@@ -215,15 +217,15 @@ void Fetcher::give_up(Origin& origin) {
   }
 }
 
-// ---- answers
+// ---- responses
 
-void Fetcher::head_came(UnderWay& under_way) {
+void Fetcher::on_head(UnderWay& under_way) {
   now_ = monotonic_now();
   Origin& origin = *under_way.origin;
   const int status = under_way.transfer.status();
   const field::ResponseView view = under_way.transfer.view(time(nullptr));
   origin.pacer.receive(under_way.request, {status, view}, now_);
-  origin.asks = asked_wait(view);
+  origin.wait_text = required_wait(view);
   origin.broken = 0;
   if (client::denies(status)) ++report_.denied;
   if (status / 100 != 2) return;
@@ -235,7 +237,7 @@ void Fetcher::head_came(UnderWay& under_way) {
   }
 }
 
-void Fetcher::finish_what_ended() {
+void Fetcher::finish_ended() {
   int left = 0;
   while (const CURLMsg* const message = curl_multi_info_read(multi_, &left)) {
     if (message->msg != CURLMSG_DONE) continue;
@@ -249,32 +251,32 @@ void Fetcher::finish_what_ended() {
     under_way_.pop_back();
     curl_multi_remove_handle(multi_, handle);
     now_ = monotonic_now();
-    ended(*under_way, code);
+    on_end(*under_way, code);
     idle_.push_back(std::move(under_way));
   }
 }
 
-void Fetcher::ended(UnderWay& under_way, CURLcode code) {
+void Fetcher::on_end(UnderWay& under_way, CURLcode code) {
   under_way.origin->pacer.end(under_way.request);
   if (!under_way.fault.empty()) return fail(under_way.job, under_way.fault);
-  if (code == CURLE_OK || under_way.transfer.cut()) return answered(under_way);
-  broke(under_way, code);
+  if (code == CURLE_OK || under_way.transfer.cut()) return on_answer(under_way);
+  on_broken(under_way, code);
 }
 
-void Fetcher::answered(UnderWay& under_way) {
+void Fetcher::on_answer(UnderWay& under_way) {
   const int status = under_way.transfer.status();
-  if (status / 100 == 2) return fetched(under_way);
+  if (status / 100 == 2) return on_fetched(under_way);
   if (client::denies(status)) return retry(under_way, "denied: " + std::to_string(status));
   const std::string_view location = under_way.transfer.value_of("location");
   if (is_redirect(status) && !location.empty()) return redirect(under_way, location);
   fail(under_way.job, "the server answers " + std::to_string(status));
 }
 
-void Fetcher::broke(UnderWay& under_way, CURLcode code) {
+void Fetcher::on_broken(UnderWay& under_way, CURLcode code) {
   const std::string why = under_way.transfer.error(code);
-  if (!may_pass(code)) return fail(under_way.job, why);
+  if (!is_temporary(code)) return fail(under_way.job, why);
   Origin& origin = *under_way.origin;
-  if (now_ >= origin.broken_until) {  // not another of those that broke at the same moment
+  if (now_ >= origin.broken_until) {  // several that break at the same moment count once
     const Nanos backoff = nanos_per_second << std::min(origin.broken++, 20U);
     origin.broken_until = {now_.ns + std::min(backoff, longest_backoff)};
   }
@@ -303,7 +305,7 @@ void Fetcher::retry(UnderWay& under_way, const std::string& why) {
   under_way.origin->again.push_back(std::move(job));
 }
 
-void Fetcher::fetched(UnderWay& under_way) {
+void Fetcher::on_fetched(UnderWay& under_way) {
   const std::size_t bytes = under_way.transfer.body->bytes();
   const auto kept = sink_.keep(under_way.job.index, std::move(under_way.transfer.body));
   if (!kept) return fail(under_way.job, kept.error());

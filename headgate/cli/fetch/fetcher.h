@@ -1,4 +1,4 @@
-// Fetches a list of URLs, as fast as their servers allow.
+// Fetches a list of URLs as fast as the rate limits of their servers allow.
 #pragma once
 
 #include <curl/curl.h>
@@ -24,13 +24,13 @@ namespace headgate::cli {
 struct FetcherOptions {
   client::Options client;
   FetchTransport transport;
-  std::size_t parallel = 4;       // requests under way at once, to all servers together
-  unsigned retries = 5;           // of one URL, after a denial or a connection that broke
-  std::optional<Nanos> wait_max;  // a server that asks for more is given up
+  std::size_t parallel = 4;       // the most requests at the same time, to all servers together
+  unsigned retries = 5;           // per URL, after a denial or a broken connection
+  std::optional<Nanos> wait_max;  // a server that requires more is given up; absent: none
 };
 
-// Runs once. One pacer an origin; redirects are requests of their own, to whichever origin they
-// lead. Not thread-safe; blocks SIGINT and SIGTERM, which end it cleanly.
+// Runs once. Has one pacer per origin. A redirect is a request of its own, paced by the origin to
+// which it leads. Not thread-safe. Blocks SIGINT and SIGTERM, which end run() cleanly.
 class Fetcher {
  public:
   Fetcher(FetcherOptions options, std::vector<FetchUrl> urls, FetchSink& sink);
@@ -38,55 +38,57 @@ class Fetcher {
   Fetcher(const Fetcher&) = delete;
   Fetcher& operator=(const Fetcher&) = delete;
 
-  // Complaints go to standard error. Throws what the machine can't give: memory, sockets.
+  // Returns when all URLs are fetched or given up. Reports failures on standard error as they
+  // happen. Throws std::bad_alloc, and std::system_error if the system gives no descriptor.
   [[nodiscard]] FetchReport run();
   [[nodiscard]] bool interrupted() const noexcept { return interrupted_; }
 
  private:
-  static constexpr unsigned redirects_max = 10;
+  static constexpr unsigned redirects_max = 10;  // more than any honest site; a loop ends here
 
   // One URL of the list, on its way through redirects and retries.
   struct Job {
     std::size_t index = 0;
-    FetchUrl url;  // where it is now
+    FetchUrl url;  // changes with each redirect
     unsigned redirects = 0;
     unsigned tries = 0;
-    bool trusted = true;  // it has not left the origin that the list names
+    bool trusted = true;  // `url` is at the origin that the list names
   };
   struct Origin {
     explicit Origin(const client::Options& options, Instant now) : pacer(options, now) {}
     [[nodiscard]] std::size_t jobs() const noexcept { return again.size() + fresh.size(); }
 
     client::Pacer pacer;
-    std::deque<std::size_t> fresh;  // indices of URLs that were not tried
-    std::deque<Job> again;          // on their way through redirects and retries: they go first
-    std::string asks;               // in which words it last asked to wait
+    std::deque<std::size_t> fresh;  // indices of URLs not tried yet
+    std::deque<Job> again;          // redirects and retries; they go first
+    std::string wait_text;          // the wait that its last response required, for messages
     unsigned broken = 0;            // connections in a row that broke
-    Instant broken_until{};         // and how long that keeps others back
+    Instant broken_until{};         // no new request before, because of broken connections
   };
+  // A request that is being sent or answered.
   struct UnderWay {
     UnderWay(const FetchTransport& transport) : transfer(transport) {}
     FetchTransfer transfer;
     Job job;
     Origin* origin = nullptr;
     client::Request request;
-    std::string fault;  // why the body has no place
+    std::string fault;  // why the sink does not take the body
   };
 
   [[nodiscard]] Origin& origin_of(const FetchUrl& url);
-  void start_what_may();
+  void start_allowed();
   bool start_one(Origin& origin);
   [[nodiscard]] Job take_job(Origin& origin);
   void give_up(Origin& origin);
   [[nodiscard]] client::Next next_of(const Origin& origin) const noexcept;
-  void head_came(UnderWay& under_way);
-  void finish_what_ended();
-  void ended(UnderWay& under_way, CURLcode code);
-  void answered(UnderWay& under_way);
-  void broke(UnderWay& under_way, CURLcode code);
+  void on_head(UnderWay& under_way);
+  void finish_ended();
+  void on_end(UnderWay& under_way, CURLcode code);
+  void on_answer(UnderWay& under_way);
+  void on_broken(UnderWay& under_way, CURLcode code);
   void redirect(UnderWay& under_way, std::string_view location);
   void retry(UnderWay& under_way, const std::string& why);
-  void fetched(UnderWay& under_way);
+  void on_fetched(UnderWay& under_way);
   void fail(const Job& job, const std::string& why);
   void wait();
   void show_progress();
@@ -103,10 +105,10 @@ class Fetcher {
   std::map<std::string, std::unique_ptr<Origin>> origins_;
   std::vector<std::unique_ptr<UnderWay>> idle_;
   std::vector<std::unique_ptr<UnderWay>> under_way_;
-  std::size_t left_ = 0;  // URLs that are not done
+  std::size_t left_ = 0;  // URLs neither fetched nor given up
   Instant start_;
   Instant now_;
-  std::optional<client::Next> soonest_;  // of the origins that have to wait
+  std::optional<client::Next> soonest_;  // of all origins that must wait, the first to go on
   FetchProgress progress_;
 };
 

@@ -34,7 +34,8 @@ std::string file_name_of(std::string_view url) {
   if (last.empty()) last = "index";
 
   std::string name;
-  if (last.starts_with('.') || last.starts_with('-')) name = "_";  // options of rm and others
+  if (last.starts_with('.') || last.starts_with('-'))
+    name = "_";  // not hidden, and not an option of rm and others
   name.append(last).append(rest.substr(query));
   for (char& c : name) {
     if (!is_harmless(c)) c = '_';
@@ -49,7 +50,7 @@ std::string file_name_of(std::string_view url) {
 std::string numbered(const std::string& name, std::size_t number) {
   const std::string suffix = '-' + std::to_string(number);
   const auto dot = name.rfind('.');
-  // Not what only looks like an extension.
+  // A longer end is not an extension.
   const bool extension = dot != name.npos && dot > 0 && name.size() - dot <= 10;
   std::string stem = extension ? name.substr(0, dot) : name;
   const std::string end = extension ? name.substr(dot) : std::string();

@@ -1,4 +1,4 @@
-// What the file is called that a URL's body goes to.
+// The name of the file for a URL's body.
 #pragma once
 
 #include <cstddef>
@@ -7,14 +7,16 @@
 
 namespace headgate::cli {
 
-inline constexpr std::size_t file_name_max = 200;  // [bytes]
+// [bytes] File systems allow 255; this leaves room for what other programs append.
+inline constexpr std::size_t file_name_max = 200;
 
-// The last part of the path with the query: letters, digits and - _ . , = + @ % ~ as they are,
-// others as '_'; never hidden, never "." or "..", never longer than file_name_max: of a longer one
-// the beginning and a hash. "index" where the path ends in '/'.
+// Returns the last part of the path, with the query. Letters, digits and - _ . , = + @ % ~ stay,
+// other characters become '_'. The name never begins with '.' or '-'. A name longer than
+// file_name_max is cut, and a hash is appended. A path that ends in '/' gives "index".
 [[nodiscard]] std::string file_name_of(std::string_view url);
 
-// The same with a number, for the second, third... of one name: "a.json", "a-2.json". Not longer.
+// Returns `name` with a number, as the second file of one name has it: "a.json", "a-2.json". At
+// most file_name_max bytes.
 [[nodiscard]] std::string numbered(const std::string& name, std::size_t number);
 
 }  // namespace headgate::cli

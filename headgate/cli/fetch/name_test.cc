@@ -27,12 +27,12 @@ TEST(FileNameOf, StaysInTheDirectory) {
   }
 }
 
-TEST(FileNameOf, IsNoOptionOfACommand) {
+TEST(FileNameOf, IsNeverAnOptionOfACommand) {
   EXPECT_EQ(file_name_of("http://a/-rf"), "_-rf");
   EXPECT_EQ(file_name_of("http://a/--help?-x"), "_--help_-x");
 }
 
-TEST(FileNameOf, IsNeverTooLongAndStaysDifferent) {
+TEST(FileNameOf, LongNamesAreCutAndStayDifferent) {
   const std::string base = "http://a/" + std::string(5000, 'x');
   EXPECT_EQ(file_name_of(base + "1").size(), file_name_max);
   EXPECT_NE(file_name_of(base + "1"), file_name_of(base + "2"));

@@ -12,7 +12,8 @@
 namespace headgate::cli {
 namespace {
 
-constexpr Nanos between = nanos_per_second / 5;
+constexpr Nanos between = nanos_per_second / 5;  // often enough to look steady
+// The whole line is to fit into 80 columns.
 constexpr std::uint64_t bar_width = 20;
 constexpr std::size_t policy_width = 24;
 

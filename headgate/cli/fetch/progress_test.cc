@@ -8,7 +8,7 @@ namespace {
 constexpr Instant start{};
 constexpr Instant ten_seconds{10 * nanos_per_second};
 
-TEST(ProgressLine, TellsRateAndTimeLeft) {
+TEST(ProgressLine, ShowsRateAndTimeLeft) {
   FetchState state;
   state.done = 100;
   state.all = 200;
@@ -16,7 +16,7 @@ TEST(ProgressLine, TellsRateAndTimeLeft) {
             "[##########..........] 100/200  10.0/s  ETA 0:10");
 }
 
-TEST(ProgressLine, TellsWhatIsLeftAndWhyItWaits) {
+TEST(ProgressLine, ShowsWhatIsLeftAndHowLongItWaits) {
   FetchState state;
   state.all = 5;
   state.denied = 2;
@@ -26,7 +26,7 @@ TEST(ProgressLine, TellsWhatIsLeftAndWhyItWaits) {
             "[....................] 0/5  42 of 100 left (burst\\x1b)  2 denied  waiting 3 s");
 }
 
-TEST(ProgressLine, OfNothingIsALine) {
+TEST(ProgressLine, IsALineWithoutUrls) {
   EXPECT_EQ(progress_line({}, start, start), "[....................] 0/0");
 }
 

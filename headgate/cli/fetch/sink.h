@@ -1,4 +1,4 @@
-// Where bodies go.
+// Where the bodies of responses go.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace headgate::cli {
 
-// One body as it comes: a file that nobody sees until it is kept.
+// One body while it arrives: a file without its final name.
 class FetchBody {
  public:
   FetchBody(int fd, std::string path) noexcept : fd_(fd), path_(std::move(path)) {}
@@ -18,14 +18,14 @@ class FetchBody {
   FetchBody(const FetchBody&) = delete;
   FetchBody& operator=(const FetchBody&) = delete;
 
-  // False, and error() says why, if the machine does not take it.
+  // Returns false if writing fails; error() is the reason.
   [[nodiscard]] bool write(std::string_view bytes);
   [[nodiscard]] const std::string& error() const noexcept { return error_; }
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
   [[nodiscard]] int fd() const noexcept { return fd_; }
-  [[nodiscard]] const std::string& path() const noexcept { return path_; }  // empty: it has none
+  [[nodiscard]] const std::string& path() const noexcept { return path_; }  // empty: unnamed
 
-  // It has got its name, which is not to be removed.
+  // The file now has its final name: the destructor must not remove it.
   void kept() noexcept { path_.clear(); }
 
  private:
@@ -35,21 +35,20 @@ class FetchBody {
   std::string error_;
 };
 
-// Bodies of URLs, which are known by their index in the list. Not thread-safe.
+// Takes bodies. `index` is that of the URL in the list. Not thread-safe.
 class FetchSink {
  public:
   virtual ~FetchSink() = default;
-  // Whether the URL is there already, complete, from an earlier run.
+  // Whether an earlier run has stored the complete body.
   [[nodiscard]] virtual bool has(std::size_t index) const = 0;
-  // Whether there is room to begin with this URL now. Of those not yet kept or dropped, the first
-  // always has it.
+  // Whether this URL can begin now. True for the first one that is neither kept nor dropped.
   [[nodiscard]] virtual bool has_room(std::size_t index) const = 0;
   [[nodiscard]] virtual Result<std::unique_ptr<FetchBody>, std::string> begin(
       std::size_t index) = 0;
-  // The body is complete. The error says why it could not be kept.
+  // Stores a complete body. The error says why that failed.
   [[nodiscard]] virtual Result<void, std::string> keep(std::size_t index,
                                                        std::unique_ptr<FetchBody> body) = 0;
-  // There will be no body.
+  // This URL gets no body.
   virtual void drop(std::size_t index) = 0;
 };
 

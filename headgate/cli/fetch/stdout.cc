@@ -46,15 +46,15 @@ Result<std::unique_ptr<FetchBody>, std::string> FetchStdout::begin(std::size_t) 
 
 Result<void, std::string> FetchStdout::keep(std::size_t index, std::unique_ptr<FetchBody> body) {
   early_[index] = std::move(body);
-  return print_what_is_due();
+  return print_due();
 }
 
 void FetchStdout::drop(std::size_t index) {
   early_[index] = nullptr;
-  static_cast<void>(print_what_is_due());  // a fault of standard output stays one for the next
+  static_cast<void>(print_due());  // the next keep() reports a failure, too
 }
 
-Result<void, std::string> FetchStdout::print_what_is_due() {
+Result<void, std::string> FetchStdout::print_due() {
   while (!early_.empty() && early_.begin()->first == next_) {
     const std::unique_ptr<FetchBody> body = std::move(early_.begin()->second);
     early_.erase(early_.begin());

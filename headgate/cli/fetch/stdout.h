@@ -1,4 +1,4 @@
-// Bodies to standard output.
+// Writes bodies to standard output.
 #pragma once
 
 #include <map>
@@ -7,8 +7,8 @@
 
 namespace headgate::cli {
 
-// Whole bodies only, one after the other, in the order of the URLs. Bodies that come early wait in
-// unnamed temporary files.
+// Writes complete bodies only, in the order of the URLs. A body that arrives before its turn waits
+// in an unnamed temporary file.
 class FetchStdout final : public FetchSink {
  public:
   [[nodiscard]] bool has(std::size_t) const override { return false; }
@@ -21,12 +21,14 @@ class FetchStdout final : public FetchSink {
   void drop(std::size_t index) override;
 
  private:
+  // Each takes an open file, of which a process usually has 1024. As many as --parallel allows.
   static constexpr std::size_t early_max = 256;
 
-  Result<void, std::string> print_what_is_due();
+  // Prints the bodies whose turn it is.
+  Result<void, std::string> print_due();
 
-  std::size_t next_ = 0;                                     // the next to print
-  std::map<std::size_t, std::unique_ptr<FetchBody>> early_;  // null: there is none
+  std::size_t next_ = 0;                                     // index of the next to print
+  std::map<std::size_t, std::unique_ptr<FetchBody>> early_;  // null: dropped
 };
 
 }  // namespace headgate::cli

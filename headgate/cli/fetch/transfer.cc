@@ -10,10 +10,12 @@
 namespace headgate::cli {
 namespace {
 
+// A slow network connects within seconds; more than this is an unreachable server.
 constexpr long connect_seconds = 30;
+// As long as usual proxies wait for a server (nginx: proxy_read_timeout 60s).
 constexpr long silent_seconds = 60;
 
-// What must not follow a redirect to another origin.
+// Whether this header must not be sent to another origin after a redirect.
 bool is_secret(const std::string& header) {
   const field::HeaderLine line{std::string_view(header).substr(0, header.find(':')), {}};
   return is_named(line, "authorization") || is_named(line, "cookie") ||
@@ -64,9 +66,9 @@ void FetchTransfer::prepare(const FetchUrl& url, bool trusted, std::function<voi
   set(curl, CURLOPT_HTTPHEADER, headers_.get());
   set(curl, CURLOPT_ERRORBUFFER, words_.data());
   set(curl, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
-  set(curl, CURLOPT_HEADERFUNCTION, &FetchTransfer::header_came);
+  set(curl, CURLOPT_HEADERFUNCTION, &FetchTransfer::on_header);
   set(curl, CURLOPT_HEADERDATA, this);
-  set(curl, CURLOPT_WRITEFUNCTION, &FetchTransfer::body_came);
+  set(curl, CURLOPT_WRITEFUNCTION, &FetchTransfer::on_body);
   set(curl, CURLOPT_WRITEDATA, this);
   set(curl, CURLOPT_PRIVATE, this);
   if (!transport_.certificates.empty()) {
@@ -75,7 +77,7 @@ void FetchTransfer::prepare(const FetchUrl& url, bool trusted, std::function<voi
   }
 }
 
-std::size_t FetchTransfer::header_came(char* data, std::size_t, std::size_t size, void* self) {
+std::size_t FetchTransfer::on_header(char* data, std::size_t, std::size_t size, void* self) {
   auto& transfer = *static_cast<FetchTransfer*>(self);
   try {
     return transfer.take_header({data, size}) ? size : CURL_WRITEFUNC_ERROR;
@@ -85,7 +87,7 @@ std::size_t FetchTransfer::header_came(char* data, std::size_t, std::size_t size
   }
 }
 
-std::size_t FetchTransfer::body_came(char* data, std::size_t, std::size_t size, void* self) {
+std::size_t FetchTransfer::on_body(char* data, std::size_t, std::size_t size, void* self) {
   return static_cast<FetchTransfer*>(self)->take_body({data, size}) ? size : CURL_WRITEFUNC_ERROR;
 }
 

@@ -1,4 +1,4 @@
-// One request over libcurl, and its answer.
+// One request over libcurl, and its response.
 #pragma once
 
 #include <curl/curl.h>
@@ -23,20 +23,22 @@ struct FetchTransport {
   std::string certificates;  // file of authorities to trust; empty: the system's
 };
 
-// A request that is under way. Stays where it is, for libcurl has its address. Reused for one
-// request after the other.
+// One request at a time; reused for the next. Must not move, because libcurl has its address.
+// Not thread-safe.
 class FetchTransfer {
  public:
-  // All header sections of an answer together may not be longer, nor may a body that nobody wants.
+  // The most bytes of all header sections of a response: four times what servers usually allow.
   static constexpr std::size_t head_bytes_max = std::size_t{256} << 10;
+  // The most bytes that are read of a body that is not kept, such as an error page. Reading it to
+  // its end keeps the connection; a longer one costs more than a new connection.
   static constexpr std::size_t unwanted_bytes_max = std::size_t{1} << 20;
 
   explicit FetchTransfer(const FetchTransport& transport);
   FetchTransfer(const FetchTransfer&) = delete;
   FetchTransfer& operator=(const FetchTransfer&) = delete;
 
-  // Makes it ready for `url`. `trusted`: whether headers with secrets may go there.
-  // `on_head` is called once the header section of the final answer is there; it may set body.
+  // Prepares a request to `url`. `trusted`: whether headers with secrets may be sent there.
+  // `on_head` is called when the header section of the final response is complete; it may set body.
   void prepare(const FetchUrl& url, bool trusted, std::function<void()> on_head);
   [[nodiscard]] CURL* handle() const noexcept { return curl_.get(); }
 
@@ -44,11 +46,11 @@ class FetchTransfer {
   [[nodiscard]] std::string_view value_of(std::string_view lower_name) const noexcept;
   [[nodiscard]] field::ResponseView view(std::int64_t unix_now) const;
 
-  std::unique_ptr<FetchBody> body;  // where it goes; null: nobody wants it
+  std::unique_ptr<FetchBody> body;  // takes the response's body; null: discarded
 
-  // Why it ended as `code` says, where that is not libcurl's own reason.
+  // Why it failed: our own reason, or else libcurl's for `code`.
   [[nodiscard]] std::string error(CURLcode code) const;
-  // Whether what arrived is as much as anyone wanted, although `code` says that it broke off.
+  // Whether it ended only because the discarded body was longer than unwanted_bytes_max.
   [[nodiscard]] bool cut() const noexcept { return cut_; }
 
  private:
@@ -61,8 +63,8 @@ class FetchTransfer {
     std::string value;
   };
 
-  static std::size_t header_came(char* data, std::size_t, std::size_t size, void* self);
-  static std::size_t body_came(char* data, std::size_t, std::size_t size, void* self);
+  static std::size_t on_header(char* data, std::size_t, std::size_t size, void* self);
+  static std::size_t on_body(char* data, std::size_t, std::size_t size, void* self);
   bool take_header(std::string_view line);
   bool take_body(std::string_view bytes);
 
@@ -73,7 +75,7 @@ class FetchTransfer {
   std::function<void()> on_head_;
 
   int status_ = 0;
-  bool headed_ = false;  // the final answer's header section is complete
+  bool headed_ = false;  // the header section of the final response is complete
   bool cut_ = false;
   std::size_t head_bytes_ = 0;
   std::size_t unwanted_bytes_ = 0;

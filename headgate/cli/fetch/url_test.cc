@@ -7,7 +7,7 @@
 namespace headgate::cli {
 namespace {
 
-TEST(ParseFetchUrl, TellsTheOrigin) {
+TEST(ParseFetchUrl, FindsTheOrigin) {
   const auto url = parse_fetch_url("HTTPS://Api.Example/a/../b?c#d");
   ASSERT_TRUE(url) << url.error();
   EXPECT_EQ(url->origin, "https://api.example:443");
@@ -16,7 +16,7 @@ TEST(ParseFetchUrl, TellsTheOrigin) {
   EXPECT_EQ(parse_fetch_url("http://[::1]:80/")->origin, parse_fetch_url("http://[::1]/")->origin);
 }
 
-TEST(ParseFetchUrl, SaysWhatIsWrong) {
+TEST(ParseFetchUrl, ReportsErrors) {
   for (const std::string bad : {"", "a.example/x", "ftp://a/x", "file:///etc/passwd", "http://",
                                 "http://a/b c", "http://a/\r\nx", "http://a:99999/", "//a/b"}) {
     const auto url = parse_fetch_url(bad);
@@ -33,7 +33,7 @@ TEST(ParseFetchUrl, IsBounded) {
   EXPECT_FALSE(resolve_fetch_url("http://a/", longest + 'x'));
 }
 
-TEST(ResolveFetchUrl, GoesFromTheBase) {
+TEST(ResolveFetchUrl, ResolvesAgainstTheBase) {
   EXPECT_EQ(resolve_fetch_url("http://a/b/c", "d")->text, "http://a/b/d");
   EXPECT_EQ(resolve_fetch_url("http://a/b/c", "/d?x")->text, "http://a/d?x");
   EXPECT_EQ(resolve_fetch_url("http://a/b/c", "//other/d")->origin, "http://other:80");

@@ -1,33 +1,27 @@
 #include "headgate/cli/gateway/gateway.h"
 
 #include <grp.h>
-#include <poll.h>
 #include <pwd.h>
-#include <signal.h>
 #include <sys/resource.h>
-#include <sys/signalfd.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <iostream>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "headgate/cli/exit_status.h"
 #include "headgate/cli/gateway/nginx_conf.h"
-#include "headgate/cli/gateway/nginx_log.h"
 #include "headgate/cli/gateway/nginx_process.h"
 #include "headgate/cli/gateway/private_directory.h"
+#include "headgate/cli/gateway/supervisor.h"
 #include "headgate/cli/gateway/upstream.h"
 #include "headgate/cli/policy_file.h"
 #include "headgate/net/endpoint.h"
@@ -35,16 +29,13 @@
 namespace headgate::cli {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr char module_file[] = "ngx_http_headgate_module.so";
+// Where Debian's package ca-certificates puts the certificates of all authorities.
 constexpr char authorities_file[] = "/etc/ssl/certs/ca-certificates.crt";
+// Per worker; a forwarded request needs two. nginx allocates about 420 bytes for each at its start.
 constexpr unsigned connections_max = 4096;
-// nginx is asked to finish its requests, then to stop at once, then killed.
-constexpr std::chrono::seconds patience{12};
-constexpr std::chrono::seconds last_patience{3};
-
-constexpr char kept[] = "reload refused; the policies in force stay as they are";
+// Debian's `nogroup`, for systems where no user of the usual names exists.
+constexpr gid_t nogroup = 65534;
 
 struct Options {
   std::string config;
@@ -56,11 +47,14 @@ struct Options {
   std::string module;
 };
 
-void say(const std::string& words) { std::cerr << "headgate: " + words + '\n' << std::flush; }
+// Why the gateway does not start.
+struct Stop {
+  ExitStatus status;
+  std::string message;  // empty: standard error has it already
+};
 
-int fail(ExitStatus status, const std::string& words) {
-  say(words);
-  return status;
+Failure<Stop> stop(ExitStatus status, std::string message = {}) {
+  return Failure<Stop>(Stop{status, std::move(message)});
 }
 
 std::string absolute(const std::string& path) {
@@ -69,12 +63,12 @@ std::string absolute(const std::string& path) {
   return error ? path : whole.lexically_normal().string();
 }
 
-// The module beside this program's build, or where Debian's packages put modules.
-std::string find_module(const std::string& given) {
-  if (!given.empty()) return absolute(given);
-  if (const char* named = std::getenv("HEADGATE_MODULE"); named != nullptr && *named != '\0') {
-    return absolute(named);
-  }
+// The module that was named, or that of this program's build, or that of Debian's package. If it is
+// found nowhere, the path in the build.
+std::string find_module(const std::string& named) {
+  if (!named.empty()) return absolute(named);
+  const char* variable = std::getenv("HEADGATE_MODULE");
+  if (variable != nullptr && *variable != '\0') return absolute(variable);
   std::error_code error;
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
   const std::filesystem::path built = self.parent_path().parent_path() / "modules" / module_file;
@@ -84,312 +78,180 @@ std::string find_module(const std::string& given) {
   return std::filesystem::exists(packaged, error) ? packaged.string() : built.string();
 }
 
-// Who nginx's workers are: not root.
-struct Worker {
-  std::string user;  // "NAME GROUP"
+// The unprivileged user of nginx's workers.
+struct WorkerUser {
+  std::string names;  // "USER GROUP"
   gid_t group;
 };
 
-// Nobody in particular where this is not root: then workers are who we are.
-std::optional<Worker> find_worker() {
+// std::nullopt unless this process is root's: only root can choose; workers are the master's user.
+std::optional<WorkerUser> find_worker_user() {
   if (geteuid() != 0) return std::nullopt;
   for (const char* name : {"www-data", "nobody"}) {
     const passwd* user = getpwnam(name);
     if (user == nullptr) continue;
     const group* its_group = getgrgid(user->pw_gid);
     if (its_group != nullptr) {
-      return Worker{std::string(name) + ' ' + its_group->gr_name, its_group->gr_gid};
+      return WorkerUser{std::string(name) + ' ' + its_group->gr_name, its_group->gr_gid};
     }
   }
-  return Worker{"nobody", 65534};
+  return WorkerUser{"nobody", nogroup};
 }
 
-// As many connections as this process may have files, so that nginx need not warn.
+// Raises the limit of open files as far as allowed, and returns how many connections fit into it:
+// nginx warns about more.
 unsigned connections() {
   rlimit files{};
-  if (getrlimit(RLIMIT_NOFILE, &files) != 0) return 512;
+  if (getrlimit(RLIMIT_NOFILE, &files) != 0) return 512;  // nginx's own default
   files.rlim_cur = files.rlim_max;
   setrlimit(RLIMIT_NOFILE, &files);
   getrlimit(RLIMIT_NOFILE, &files);
   return static_cast<unsigned>(std::min<rlim_t>(files.rlim_cur, connections_max));
 }
 
-// Signals as something to poll; blocked for this process from construction on.
-class Signals {
- public:
-  Signals() {
-    sigset_t set;
-    sigemptyset(&set);
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) sigaddset(&set, signal);
-    sigprocmask(SIG_BLOCK, &set, nullptr);
-    signal(SIGPIPE, SIG_IGN);  // who no longer listens to us must not keep us from cleaning up
-    fd_ = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
-  }
-  Signals(const Signals&) = delete;
-  Signals& operator=(const Signals&) = delete;
-  ~Signals() { close(fd_); }
-
-  [[nodiscard]] int fd() const noexcept { return fd_; }
-  // The next signal that has come, or 0.
-  [[nodiscard]] int next() const noexcept {
-    signalfd_siginfo info{};
-    return read(fd_, &info, sizeof info) == sizeof info ? static_cast<int>(info.ssi_signo) : 0;
-  }
-
- private:
-  int fd_;
+// What the options name, parsed.
+struct Addresses {
+  Upstream upstream;
+  net::Endpoint listen;
+  std::optional<net::Endpoint> metrics;
 };
 
-// One run, from nginx's start to its end.
-class Gateway {
- public:
-  Gateway(const Options& options, NginxPlan plan, PrivateDirectory directory,
-          const Signals& signals, NginxProcess nginx, std::string banner)
-      : options_(options),
-        plan_(std::move(plan)),
-        directory_(std::move(directory)),
-        signals_(signals),
-        nginx_(std::move(nginx)),
-        banner_(std::move(banner)) {}
-
-  int run();
-
- private:
-  enum class Phase {
-    starting,
-    running,
-    reloading,  // nginx reads the new configuration
-    replacing,  // it is in force, but old workers still take connections
-    stopping,
-  };
-
-  void on_log(std::string_view line);
-  void on_signal(int signal);
-  void reload();
-  void stop();
-  [[nodiscard]] int wait_ms() const;
-  [[nodiscard]] int ended(int status) const;
-
-  const Options& options_;
-  NginxPlan plan_;
-  PrivateDirectory directory_;
-  const Signals& signals_;
-  NginxProcess nginx_;
-  std::string banner_;
-  Phase phase_ = Phase::starting;
-  std::set<int> workers_;  // those that take connections
-  std::set<int> leaving_;  // those that should stop it
-  bool reload_again_ = false;
-  int harder_ = SIGTERM;  // what nginx gets at the deadline
-  std::optional<Clock::time_point> deadline_;
-};
-
-int Gateway::run() {
-  const auto log = [this](std::string_view line) { on_log(line); };
-  for (int status = 0;;) {
-    pollfd polled[] = {{signals_.fd(), POLLIN, 0}, {nginx_.log_fd(), POLLIN, 0}};
-    if (poll(polled, 2, wait_ms()) < 0 && errno != EINTR) {
-      return fail(input_fault, std::string("poll: ") + std::strerror(errno));
-    }
-    nginx_.read_log(log);
-    for (int signal; (signal = signals_.next()) != 0;) on_signal(signal);
-    if (nginx_.reap(&status)) {
-      nginx_.read_log(log);
-      return ended(status);
-    }
-    if (deadline_ && Clock::now() >= *deadline_) {
-      nginx_.send(harder_);
-      harder_ = SIGKILL;
-      deadline_ = Clock::now() + last_patience;
-    }
-  }
-}
-
-void Gateway::on_log(std::string_view line) {
-  const NginxLog log = read_nginx_log(line, plan_.policy_file);
-  if (!log.quiet) {
-    if (log.event == NginxLog::Event::refused)
-      say(log.words);
-    else
-      std::cerr << log.words + '\n' << std::flush;
-  }
-  switch (log.event) {
-    case NginxLog::Event::none:
-      break;
-    case NginxLog::Event::started:
-      if (phase_ == Phase::starting) {
-        say(banner_);
-        phase_ = Phase::running;
-      } else if (phase_ == Phase::reloading) {
-        leaving_ = std::exchange(workers_, {});
-        phase_ = Phase::replacing;
-      }
-      break;
-    case NginxLog::Event::worker_start:
-      workers_.insert(log.worker);
-      break;
-    case NginxLog::Event::worker_leave:
-      workers_.erase(log.worker);
-      leaving_.erase(log.worker);
-      if (phase_ == Phase::replacing && leaving_.empty()) {
-        say("reloaded " + options_.config);
-        phase_ = Phase::running;
-      }
-      break;
-    case NginxLog::Event::refused:
-      if (phase_ == Phase::reloading) {
-        say(kept);
-        phase_ = Phase::running;
-      }
-  }
-  if (phase_ == Phase::running && reload_again_) {
-    reload_again_ = false;
-    reload();
-  }
-}
-
-void Gateway::on_signal(int signal) {
-  if (signal == SIGHUP) {
-    if (phase_ == Phase::running)
-      reload();
-    else
-      reload_again_ = true;
-  } else if (signal == SIGINT || signal == SIGTERM) {
-    stop();
-  }
-}
-
-void Gateway::reload() {
-  const auto policies = load_or_complain(plan_.policy_file);
-  if (policies == nullptr) {
-    say(kept);
-    return;
-  }
-  plan_.trusted_proxies = policies->settings().client_address.trusted_proxies;
-  if (!directory_.write("nginx.conf", nginx_conf(plan_))) {
-    say("reload refused: can't write " + directory_.path() + "/nginx.conf");
-    return;
-  }
-  phase_ = Phase::reloading;
-  nginx_.send(SIGHUP);
-}
-
-// Asked twice, it does not wait any longer.
-void Gateway::stop() {
-  const bool again = phase_ == Phase::stopping;
-  phase_ = Phase::stopping;
-  nginx_.send(again ? SIGTERM : SIGQUIT);
-  harder_ = again ? SIGKILL : SIGTERM;
-  deadline_ = Clock::now() + (again ? last_patience : patience);
-}
-
-int Gateway::wait_ms() const {
-  if (!deadline_) return -1;
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(*deadline_ - Clock::now());
-  return static_cast<int>(std::max<std::int64_t>(left.count(), 0));
-}
-
-int Gateway::ended(int status) const {
-  if (phase_ == Phase::stopping) return done;
-  if (phase_ == Phase::starting) return fail(input_fault, "nginx did not start");
-  const std::string how =
-      WIFSIGNALED(status) ? "was killed by signal " + std::to_string(WTERMSIG(status))
-                          : "ended by itself with status " + std::to_string(WEXITSTATUS(status));
-  return fail(input_fault, "nginx " + how);
-}
-
-Result<net::Endpoint, std::string> endpoint(const std::string& option, const std::string& text) {
+Result<net::Endpoint, Stop> parse_endpoint(const std::string& option, const std::string& text) {
   if (text.find('%') != std::string::npos) {
-    return Failure<std::string>(option + " \"" + text +
-                                "\": nginx can't listen on an address with a zone; use [::], "
-                                "or an address that is valid everywhere");
+    return stop(wrong_usage, option + " \"" + text +
+                                 "\": nginx can't listen on an address with a zone; use [::], "
+                                 "or an address that is valid everywhere");
   }
   auto endpoint = net::Endpoint::parse_tcp(text);
-  if (!endpoint) return Failure<std::string>(option + ' ' + endpoint.error());
-  return endpoint;
+  if (!endpoint) return stop(wrong_usage, option + ' ' + endpoint.error());
+  return std::move(*endpoint);
 }
 
-int run(const Options& options) {
+Result<Addresses, Stop> parse_addresses(const Options& options) {
   auto upstream = parse_upstream(options.upstream);
-  if (!upstream) return fail(wrong_usage, "--upstream " + upstream.error());
-  auto listen = endpoint("--listen", options.listen);
-  if (!listen) return fail(wrong_usage, listen.error());
-  std::optional<net::Endpoint> metrics;
+  if (!upstream) return stop(wrong_usage, "--upstream " + upstream.error());
+  auto listen = parse_endpoint("--listen", options.listen);
+  if (!listen) return Failure<Stop>(listen.error());
+  Addresses addresses{std::move(*upstream), std::move(*listen), std::nullopt};
   if (!options.metrics.empty()) {
-    auto named = endpoint("--metrics", options.metrics);
-    if (!named) return fail(wrong_usage, named.error());
-    metrics = std::move(*named);
+    auto metrics = parse_endpoint("--metrics", options.metrics);
+    if (!metrics) return Failure<Stop>(metrics.error());
+    addresses.metrics = std::move(*metrics);
   }
   if (options.access_log.find('$') != std::string::npos) {
-    return fail(wrong_usage, "--access-log \"" + options.access_log +
+    return stop(wrong_usage, "--access-log \"" + options.access_log +
                                  "\": nginx takes what follows a $ for a variable; choose "
                                  "another name");
   }
-  const auto policies = load_or_complain(options.config);
-  if (policies == nullptr) return input_fault;
+  return addresses;
+}
 
-  NginxPlan plan;
-  plan.module = find_module(options.module);
-  if (access(plan.module.c_str(), R_OK) != 0) {
-    return fail(input_fault, "the nginx module is missing: " + plan.module + ": " +
+// Checks that the module, nginx and the authorities' certificates are there; returns nginx's path.
+Result<std::string, Stop> find_programs(const std::string& module, const Upstream& upstream) {
+  if (access(module.c_str(), R_OK) != 0) {
+    return stop(input_fault, "the nginx module is missing: " + module + ": " +
                                  std::strerror(errno) +
                                  "; build it with ./dev build, or name it with --module");
   }
-  if (upstream->tls && access(authorities_file, R_OK) != 0) {
-    return fail(input_fault, "an https upstream needs the certificates that it is held against: " +
+  if (upstream.tls && access(authorities_file, R_OK) != 0) {
+    return stop(input_fault, "an https upstream needs the certificates that it is held against: " +
                                  std::string(authorities_file) + ": " + std::strerror(errno) +
                                  "; install Debian's package ca-certificates");
   }
-  const std::string nginx = find_nginx();
+  std::string nginx = find_nginx();
   if (nginx.empty()) {
-    return fail(input_fault,
+    return stop(input_fault,
                 "nginx is not installed: it is neither in PATH nor in /usr/sbin; "
                 "install Debian's package nginx");
   }
-  // Opened by us, so that port 0 means any free one and words are clear when it can't be had; nginx
-  // inherits them and keeps them across reloads.
-  auto opened = listen->listen();
-  if (!opened) return fail(input_fault, "--listen " + opened.error());
-  std::vector<int> sockets = {*opened};
-  plan.listen = listen->text();
-  std::string banner = "listening on http://" + plan.listen + " -> " + upstream->url();
-  if (metrics) {
-    opened = metrics->listen();
-    if (!opened) return fail(input_fault, "--metrics " + opened.error());
-    sockets.push_back(*opened);
-    plan.metrics = metrics->text();
-    banner += ", metrics on http://" + plan.metrics + "/metrics";
-  }
-  plan.policy_file = absolute(options.config);
-  plan.upstream = std::move(*upstream);
-  plan.workers = options.workers;
-  plan.connections = connections();
-  const std::optional<Worker> worker = find_worker();
-  if (worker) plan.user = worker->user;
-  plan.access_log = options.access_log == "-"    ? "/dev/stdout"
-                    : options.access_log.empty() ? ""
-                                                 : absolute(options.access_log);
-  plan.authorities = authorities_file;
-  plan.trusted_proxies = policies->settings().client_address.trusted_proxies;
+  return nginx;
+}
 
-  // Before anything exists that a signal would leave behind.
-  const Signals signals;
+// Opens the listening sockets, which nginx inherits and keeps across reloads, and writes their
+// addresses into the plan. The gateway opens them itself so that port 0 can be any free port, and
+// so that a failure has a clear message.
+Result<std::vector<int>, Stop> listen(Addresses& addresses, NginxPlan& plan) {
+  auto opened = addresses.listen.listen();
+  if (!opened) return stop(input_fault, "--listen " + opened.error());
+  std::vector<int> sockets = {*opened};
+  plan.listen = addresses.listen.text();
+  if (addresses.metrics) {
+    opened = addresses.metrics->listen();
+    if (!opened) return stop(input_fault, "--metrics " + opened.error());
+    sockets.push_back(*opened);
+    plan.metrics = addresses.metrics->text();
+  }
+  return sockets;
+}
+
+std::string access_log_path(const std::string& option) {
+  if (option == "-") return "/dev/stdout";
+  return option.empty() ? "" : absolute(option);
+}
+
+std::string banner(const NginxPlan& plan) {
+  std::string text = "listening on http://" + plan.listen + " -> " + plan.upstream.url();
+  if (!plan.metrics.empty()) text += ", metrics on http://" + plan.metrics + "/metrics";
+  return text;
+}
+
+// A private directory with nginx.conf, and with tmp, below which nginx makes directories for the
+// request bodies that its workers keep.
+Result<PrivateDirectory, Stop> make_directory(const NginxPlan& plan,
+                                              const std::optional<WorkerUser>& worker) {
   auto directory = PrivateDirectory::make();
-  if (!directory) return fail(input_fault, directory.error());
+  if (!directory) return stop(input_fault, directory.error());
   std::error_code error;
-  // Workers keep request bodies below tmp, in directories that nginx makes theirs.
   const std::string temporary = directory->path() + "/tmp";
   std::filesystem::create_directory(temporary, error);
   if (!error) std::filesystem::permissions(temporary, std::filesystem::perms{0755}, error);
   if (error || (worker && !directory->let_through(worker->group)) ||
       !directory->write("nginx.conf", nginx_conf(plan))) {
-    return fail(input_fault, "can't write to " + directory->path());
+    return stop(input_fault, "can't write to " + directory->path());
   }
-  auto process = NginxProcess::start(nginx, directory->path(), sockets);
-  if (!process) return fail(input_fault, "can't start " + nginx + ": " + process.error());
-  return Gateway(options, std::move(plan), std::move(*directory), signals, std::move(*process),
-                 std::move(banner))
+  return std::move(*directory);
+}
+
+// Returns the exit status, or why nginx was not started.
+Result<int, Stop> start_and_supervise(const Options& options) {
+  auto addresses = parse_addresses(options);
+  if (!addresses) return Failure<Stop>(addresses.error());
+  const auto policies = load_or_complain(options.config);
+  if (policies == nullptr) return stop(input_fault);
+
+  NginxPlan plan;
+  plan.module = find_module(options.module);
+  const auto nginx = find_programs(plan.module, addresses->upstream);
+  if (!nginx) return Failure<Stop>(nginx.error());
+  const auto sockets = listen(*addresses, plan);
+  if (!sockets) return Failure<Stop>(sockets.error());
+  const std::optional<WorkerUser> worker = find_worker_user();
+  if (worker) plan.user = worker->names;
+  plan.policy_file = absolute(options.config);
+  plan.upstream = std::move(addresses->upstream);
+  plan.workers = options.workers;
+  plan.connections = connections();
+  plan.access_log = access_log_path(options.access_log);
+  plan.authorities = authorities_file;
+  plan.trusted_proxies = policies->settings().client_address.trusted_proxies;
+
+  // First the signals: from here on none ends this process before it has removed the directory.
+  const Signals signals;
+  auto directory = make_directory(plan, worker);
+  if (!directory) return Failure<Stop>(directory.error());
+  auto process = NginxProcess::start(*nginx, directory->path(), *sockets);
+  if (!process) return stop(input_fault, "can't start " + *nginx + ": " + process.error());
+  std::string ready = banner(plan);
+  return Supervisor(options.config, std::move(plan), std::move(*directory), signals,
+                    std::move(*process), std::move(ready))
       .run();
+}
+
+int run(const Options& options) {
+  const auto ended = start_and_supervise(options);
+  if (ended) return *ended;
+  if (!ended.error().message.empty()) say(ended.error().message);
+  return ended.error().status;
 }
 
 }  // namespace
@@ -405,12 +267,14 @@ std::function<int()> add_gateway(CLI::App& headgate) {
       ->required()
       ->type_name("URL");
   command
-      ->add_option("--listen", options->listen, "Where clients connect; port 0 takes any free one")
+      ->add_option("--listen", options->listen, "The address for clients; port 0 is any free port")
       ->capture_default_str()
       ->type_name("ADDR:PORT");
-  command->add_option("--metrics", options->metrics, "Serve Prometheus text at /metrics there")
+  command
+      ->add_option("--metrics", options->metrics,
+                   "Serve Prometheus text at /metrics of this address")
       ->type_name("ADDR:PORT");
-  command->add_option("--workers", options->workers, "nginx worker processes, or auto")
+  command->add_option("--workers", options->workers, "Number of nginx worker processes, or auto")
       ->capture_default_str()
       ->type_name("N")
       ->check([](const std::string& text) -> std::string {
@@ -419,16 +283,19 @@ std::function<int()> add_gateway(CLI::App& headgate) {
         return number || text == "auto" ? "" : "expected 1 to 999, or auto";
       });
   command
-      ->add_option("--access-log", options->access_log, "Log every request; - is standard output")
+      ->add_option("--access-log", options->access_log,
+                   "Log every request to this file; - is standard output")
       ->type_name("FILE");
   command
-      ->add_option("--module", options->module,
-                   "The nginx module (default: beside this program, or $HEADGATE_MODULE)")
+      ->add_option(
+          "--module", options->module,
+          "The nginx module (default: $HEADGATE_MODULE, or the one built with this program)")
       ->type_name("FILE");
   command->footer(
-      "Runs in the foreground. SIGINT and SIGTERM let requests finish and stop; a second one "
-      "stops\n"
-      "at once. SIGHUP reloads the policy file; a bad one is refused and the old one stays.\n"
+      "Runs in the foreground. SIGINT and SIGTERM finish the open requests, then stop; a second\n"
+      "one stops at once. SIGHUP reloads the policy file; a file with faults is refused and the "
+      "old\n"
+      "one stays in force.\n"
       "Exit status: 0 stopped, 1 could not run, 2 wrong usage.");
   return [options] { return run(*options); };
 }

@@ -1,4 +1,4 @@
-// `headgate gateway`: nginx with the headgate module in front of one upstream.
+// `headgate gateway`: runs nginx with the headgate module in front of one upstream server.
 #pragma once
 
 #include <CLI/CLI.hpp>

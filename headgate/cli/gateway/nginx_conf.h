@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "headgate/cli/gateway/upstream.h"
@@ -9,22 +10,25 @@
 
 namespace headgate::cli {
 
-// Everything a gateway's nginx is told.
+// What the template's placeholders stand for.
 struct NginxPlan {
   std::string module;       // path of the nginx module
   std::string policy_file;  // absolute
   std::string listen;       // numeric ADDR:PORT
-  std::string metrics;      // the same; empty: no metrics
+  std::string metrics;      // numeric ADDR:PORT; empty: no metrics
   Upstream upstream;
   std::string workers = "auto";
-  unsigned connections = 1024;  // of one worker
-  std::string user;             // "NAME GROUP" of the workers; empty: as the master
+  unsigned connections = 1024;  // at most, per worker
+  std::string user;             // "NAME GROUP" of the workers; empty: the master's
   std::string access_log;       // file; empty: none
-  std::string authorities;      // file with the certificates that an https upstream is held against
+  std::string authorities;      // certificates against which an https upstream is verified
   std::vector<policy::AddressBlock> trusted_proxies;
 };
 
-// The configuration's text. Relative paths in it are in nginx's prefix, a directory of its own.
+// Returns the text of nginx.conf. Its relative paths are below nginx's prefix.
 [[nodiscard]] std::string nginx_conf(const NginxPlan& plan);
+
+// nginx.conf.in, which cmake/embed.cmake puts into the program.
+[[nodiscard]] std::string_view nginx_conf_template() noexcept;
 
 }  // namespace headgate::cli

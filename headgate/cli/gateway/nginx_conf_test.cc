@@ -40,14 +40,14 @@ TEST(NginxConf, ATlsUpstreamIsVerifiedByItsName) {
   EXPECT_THAT(tls, HasSubstr("proxy_ssl_verify on;"));
 }
 
-TEST(NginxConf, OnlyTrustedProxiesMaySpeakForOthers) {
+TEST(NginxConf, ListsTrustedProxies) {
   NginxPlan with = plan("http://api");
   with.trusted_proxies = {*policy::AddressBlock::parse("10.0.0.0/8"),
                           *policy::AddressBlock::parse("::1")};
   EXPECT_THAT(nginx_conf(with), HasSubstr("default 0;\n    10.0.0.0/8 1;\n    ::1 1;\n"));
 }
 
-TEST(NginxConf, OptionalPartsAppearOnlyWhenAskedFor) {
+TEST(NginxConf, OptionalPartsAppearOnlyIfSet) {
   const std::string bare = nginx_conf(plan("http://api"));
   EXPECT_THAT(bare, HasSubstr("access_log off;"));
   EXPECT_THAT(bare, Not(HasSubstr("\nuser ")));
@@ -61,6 +61,15 @@ TEST(NginxConf, OptionalPartsAppearOnlyWhenAskedFor) {
   EXPECT_THAT(text, HasSubstr("user www-data www-data;"));
   EXPECT_THAT(text, HasSubstr("listen 127.0.0.1:9090;"));
   EXPECT_THAT(text, HasSubstr("headgate_metrics;"));
+}
+
+TEST(NginxConf, EveryPlaceholderIsFilled) {
+  NginxPlan full = plan("https://api.example/v1");
+  full.user = "www-data www-data";
+  full.metrics = "127.0.0.1:9090";
+  full.trusted_proxies = {*policy::AddressBlock::parse("::1")};
+  EXPECT_THAT(nginx_conf(full), Not(HasSubstr("@")));
+  EXPECT_THAT(nginx_conf(plan("http://api")), Not(HasSubstr("@")));
 }
 
 }  // namespace

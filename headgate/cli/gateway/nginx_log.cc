@@ -25,7 +25,7 @@ std::string version(const std::string& number) {
 }
 
 std::string plain(std::string_view message, std::string_view policy_file) {
-  // Where in the configuration that we wrote ourselves is of no use to anybody.
+  // The position in nginx.conf does not help users: they did not write it.
   if (const std::size_t where = message.rfind(" in /");
       where != std::string_view::npos &&
       message.find("/nginx.conf:", where) != std::string_view::npos) {
@@ -92,9 +92,9 @@ NginxLog read_nginx_log(std::string_view line, std::string_view policy_file) {
     return log;
   }
   if (level != "emerg") {
-    log.words = line;  // of a running server: with its time
+    log.words = line;  // nginx is running: keep the time
     constexpr std::string_view process = "worker process ";
-    if (message.starts_with(process)) {  // it exited on a signal
+    if (message.starts_with(process)) {  // "... exited on signal N"
       log.event = NginxLog::Event::worker_leave;
       message.remove_prefix(process.size());
       std::from_chars(message.data(), message.data() + message.size(), log.worker);

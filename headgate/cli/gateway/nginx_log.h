@@ -1,4 +1,4 @@
-// What nginx says on its standard error, in words for people.
+// Reads nginx's error log, and rewords the messages that users are likely to see.
 #pragma once
 
 #include <string>
@@ -10,20 +10,20 @@ namespace headgate::cli {
 struct NginxLog {
   enum class Event {
     none,
-    started,       // the configuration is in force for the workers that start from now on
-    worker_start,  // `worker` was started
-    worker_leave,  // `worker` takes no new connections any more
-    refused,       // [emerg]: the configuration is not used
+    started,       // workers that start from now on have the new configuration
+    worker_start,  // `worker` has started
+    worker_leave,  // `worker` accepts no more connections
+    refused,       // [emerg]: nginx rejects the configuration
   };
 
   Event event = Event::none;
   int worker = 0;      // process id
-  bool quiet = false;  // of no interest to people
-  std::string words;   // what to show
+  bool quiet = false;  // not to be shown
+  std::string words;   // the text to show
 };
 
-// Understands "2024/05/01 12:00:00 [warn] 12#12: ..." and "nginx: [emerg] ..."; anything else is
-// shown as it is. A fault of `policy_file` is shown from its "FILE:LINE:COLUMN:" on.
+// Parses "2024/05/01 12:00:00 [warn] 12#12: ..." and "nginx: [emerg] ...". The words of any other
+// line are the line itself; those of a fault of `policy_file` begin with its "FILE:LINE:COLUMN:".
 [[nodiscard]] NginxLog read_nginx_log(std::string_view line, std::string_view policy_file);
 
 }  // namespace headgate::cli

@@ -11,7 +11,7 @@ constexpr char policy_file[] = "/etc/headgate.yaml";
 const std::string at = "2026/01/02 03:04:05 ";
 const std::string conf = " in /tmp/headgate-x/nginx.conf:2";
 
-TEST(NginxLog, ANoticeIsAnEventAtMost) {
+TEST(NginxLog, NoticesAreEventsAndNotShown) {
   const auto started = read_nginx_log(at + "[notice] 7#7: start worker processes", policy_file);
   EXPECT_EQ(started.event, Event::started);
   EXPECT_TRUE(started.quiet);
@@ -25,7 +25,7 @@ TEST(NginxLog, ANoticeIsAnEventAtMost) {
   EXPECT_EQ(read_nginx_log(at + "[notice] 7#7: reconfiguring", policy_file).event, Event::none);
 }
 
-TEST(NginxLog, WarningsAndWorseOfARunningServerStayAsTheyAre) {
+TEST(NginxLog, WarningsAndErrorsOfARunningServerAreShownUnchanged) {
   for (const std::string& line : {at + "[error] 8#8: *3 connect() failed (111: Connection refused)",
                                   std::string("anything else")}) {
     const auto log = read_nginx_log(line, policy_file);
@@ -43,7 +43,7 @@ TEST(NginxLog, AWorkerThatDiesIsShownAndLeaves) {
   EXPECT_EQ(log.words, line);
 }
 
-TEST(NginxLog, WhatKeepsItFromStartingIsSaidInPlainWords) {
+TEST(NginxLog, ReasonsForNotStartingAreReworded) {
   const struct {
     std::string message;
     const char* words;

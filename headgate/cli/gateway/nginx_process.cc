@@ -14,6 +14,7 @@
 namespace headgate::cli {
 namespace {
 
+// nginx cuts its lines at 2048 bytes. More is some library's output without line ends: discarded.
 constexpr std::size_t log_line_max = 64 * 1024;
 
 // In the child, between fork and exec.
@@ -22,14 +23,14 @@ constexpr std::size_t log_line_max = 64 * 1024;
                                int log_fd, pid_t parent) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGTERM);
-  if (getppid() != parent) _exit(1);  // it died before the line above
+  if (getppid() != parent) _exit(1);  // the parent died before prctl()
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
   signal(SIGPIPE, SIG_DFL);
   dup2(log_fd, STDERR_FILENO);
   for (const int fd : sockets) fcntl(fd, F_SETFD, 0);
-  setenv("NGINX", inherited.c_str(), 1);  // nginx's own way to hand sockets to a new binary
+  setenv("NGINX", inherited.c_str(), 1);  // nginx takes inherited sockets from this variable
   const std::string conf = prefix + "/nginx.conf";
   execl(nginx.c_str(), "nginx", "-p", prefix.c_str(), "-c", conf.c_str(), "-e", "stderr",
         static_cast<char*>(nullptr));
@@ -58,7 +59,7 @@ Result<NginxProcess, std::string> NginxProcess::start(const std::string& nginx,
   if (pipe2(log, O_CLOEXEC) != 0) return Failure<std::string>(std::strerror(errno));
   std::string inherited;
   for (const int fd : sockets) inherited += std::to_string(fd) + ';';
-  // Workers whose master was killed become ours, so that we can wait for them, too.
+  // Workers whose master is killed become children of this process, so that it can wait for them.
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   const pid_t parent = getpid();
   const pid_t master = fork();
@@ -68,7 +69,7 @@ Result<NginxProcess, std::string> NginxProcess::start(const std::string& nginx,
     close(log[0]);
     return Failure<std::string>(std::strerror(errno));
   }
-  setpgid(master, master);  // whoever of us two is first
+  setpgid(master, master);  // in both processes: either may run first
   fcntl(log[0], F_SETFL, O_NONBLOCK);
   return NginxProcess(master, log[0]);
 }
@@ -81,7 +82,7 @@ NginxProcess::NginxProcess(NginxProcess&& other) noexcept
 
 NginxProcess::~NginxProcess() {
   if (master_ < 0) return;
-  // Nothing is sent to a group without processes: its number may be somebody else's by now.
+  // Send nothing to a group without processes: the kernel may have given its id to another group.
   for (pid_t pid; (pid = waitpid(-master_, nullptr, WNOHANG)) >= 0 || errno == EINTR;) {
     if (pid != 0) continue;
     kill(-master_, SIGKILL);

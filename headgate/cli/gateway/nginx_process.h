@@ -1,4 +1,4 @@
-// nginx as a child process, with its standard error in our hands.
+// nginx as a child process, with its standard error in a pipe.
 #pragma once
 
 #include <sys/types.h>
@@ -12,11 +12,12 @@
 
 namespace headgate::cli {
 
-// The path of the nginx to run: from PATH, or where Debian puts it. "" if there is none.
+// Returns the path of nginx: from PATH, or else /usr/sbin or /usr/local/sbin. "" if there is none.
 [[nodiscard]] std::string find_nginx();
 
-// The master process and its workers form a process group of their own, so that a terminal's
-// Ctrl-C reaches us alone and we decide how nginx ends. If we die, so does nginx.
+// The master process and its workers form a process group of their own, so that a terminal's Ctrl-C
+// reaches only this process, which decides how nginx ends. If this process is killed, the kernel
+// sends SIGTERM to the master. Not thread-safe.
 class NginxProcess {
  public:
   // Runs `nginx -p PREFIX -c PREFIX/nginx.conf`, which inherits the listening `sockets`.
@@ -30,14 +31,15 @@ class NginxProcess {
 
   void send(int signal) const noexcept;  // to the master
 
-  // Readable when nginx has said something, or has ended.
+  // Becomes readable when nginx has written something, or has ended.
   [[nodiscard]] int log_fd() const noexcept { return log_fd_; }
 
-  // Reads what nginx has said and calls `line` for each whole line. False at the end: nobody
-  // is left who could say something.
+  // Reads what nginx has written and calls `line` for each complete line. Returns false at the end,
+  // when the master and all workers have closed the pipe.
   bool read_log(const std::function<void(std::string_view)>& line);
 
-  // Collects ended processes. True once the master is among them; wait status in *status.
+  // Collects processes that have ended. Returns true once the master has, with its wait status in
+  // *status.
   bool reap(int* status) noexcept;
 
  private:
@@ -46,7 +48,7 @@ class NginxProcess {
   pid_t master_;
   int log_fd_;
   bool ended_ = false;
-  std::string partial_;  // a line without its end yet
+  std::string partial_;  // a line whose end has not been read
 };
 
 }  // namespace headgate::cli

@@ -16,9 +16,10 @@ namespace headgate::cli {
 namespace {
 
 constexpr std::string_view name_begin = "headgate-gateway-";
-constexpr int tries_max = 16;
+constexpr int tries_max = 16;  // a try fails only if another start removes the new directory
 
-// The lock of a directory of ours. -1: it is somebody else's or locked, or there is none.
+// Locks a directory and returns its descriptor. -1 if it does not exist, has another owner or is
+// locked.
 int lock(const std::string& path) {
   const int fd = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0) return -1;
@@ -57,7 +58,7 @@ Result<PrivateDirectory, std::string> PrivateDirectory::make() {
     if (mkdtemp(path.data()) == nullptr) {
       return Failure<std::string>("can't make a directory " + path + ": " + std::strerror(errno));
     }
-    // Another start may take it for an abandoned one until it is locked.
+    // Until it is locked, another start may remove it as an abandoned one.
     const int fd = lock(path);
     if (fd >= 0 && access(path.c_str(), F_OK) == 0) return PrivateDirectory(std::move(path), fd);
     if (fd >= 0) close(fd);
@@ -71,7 +72,7 @@ PrivateDirectory::PrivateDirectory(PrivateDirectory&& other) noexcept
 
 PrivateDirectory::~PrivateDirectory() {
   if (path_.empty()) return;
-  std::error_code ignored;  // nobody is left to tell
+  std::error_code ignored;  // the process ends: there is no use in a message
   std::filesystem::remove_all(path_, ignored);
   close(lock_);
 }

@@ -1,4 +1,4 @@
-// A directory that nobody else can look into, removed with all it holds.
+// A temporary directory that other users can't read; removed with its content.
 #pragma once
 
 #include <sys/types.h>
@@ -10,11 +10,11 @@
 
 namespace headgate::cli {
 
-// Its owner holds a lock on it, so that one whose owner was killed can be told from one in use.
+// The process holds a lock on it. An unlocked one was left behind by a process that was killed.
 class PrivateDirectory {
  public:
-  // In $TMPDIR, or /tmp; mode 0700. Removes those that were left there by processes of the same
-  // user that are no more.
+  // Creates it in $TMPDIR, or /tmp; mode 0700. Removes those that killed processes of the same user
+  // have left there.
   [[nodiscard]] static Result<PrivateDirectory, std::string> make();
 
   PrivateDirectory(PrivateDirectory&& other) noexcept;
@@ -23,7 +23,7 @@ class PrivateDirectory {
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
-  // Lets members of a group pass through it, to what they may use further down. False if that
+  // Lets members of `group` access files below it by their paths, but not list it. False if that
   // fails.
   [[nodiscard]] bool let_through(gid_t group) const;
 

@@ -17,7 +17,7 @@ bool alphanumeric(char c) {
 
 bool host_character(char c) { return alphanumeric(c) || c == '.' || c == '-' || c == '_'; }
 
-// What RFC 3986 allows in a path, less ' ; and $, which mean something to nginx, also quoted.
+// The characters of RFC 3986 for a path, without ' ; and $, which nginx would interpret.
 bool path_character(char c) {
   return alphanumeric(c) || std::string_view("-._~!&()*+,=:@/%").find(c) != std::string_view::npos;
 }

@@ -1,4 +1,4 @@
-// The server that a gateway stands in front of.
+// The server behind a gateway.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,14 @@ struct Upstream {
   std::uint16_t port = 80;
   std::string path;  // prefix of every request's path: empty, or "/..." without a final slash
 
-  // HOST[:PORT], the port only if it is not the scheme's own.
+  // HOST[:PORT]; without the port if it is the scheme's default.
   [[nodiscard]] std::string authority() const;
-  // As given, in canonical form.
+  // The URL in canonical form.
   [[nodiscard]] std::string url() const;
 };
 
-// http://HOST[:PORT][/PATH] or https://... The error says what is wrong and what was expected.
+// Parses http://HOST[:PORT][/PATH] or https://... The error says what is wrong and what was
+// expected.
 [[nodiscard]] Result<Upstream, std::string> parse_upstream(std::string_view url);
 
 }  // namespace headgate::cli

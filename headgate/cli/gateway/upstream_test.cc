@@ -34,7 +34,7 @@ TEST(Upstream, ReadsAUrl) {
   }
 }
 
-TEST(Upstream, SaysWhatIsWrong) {
+TEST(Upstream, ReportsErrors) {
   const struct {
     const char* url;
     const char* says;

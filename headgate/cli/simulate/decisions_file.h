@@ -1,4 +1,4 @@
-// The file that `headgate simulate --decisions` asks for.
+// The output of `headgate simulate --decisions`.
 #pragma once
 
 #include <fstream>
@@ -12,12 +12,12 @@ namespace headgate::cli {
 // Not thread-safe.
 class DecisionsFile {
  public:
-  // "" is none, "-" is standard output. The error names the file.
+  // Opens nothing for "", standard output for "-". The error names the file.
   [[nodiscard]] Result<void, std::string> open(const std::string& path);
 
-  // nullptr: nobody asked for one.
+  // nullptr if no decisions are written.
   [[nodiscard]] std::ostream* stream() noexcept { return stream_; }
-  // Where the summary goes: decisions on standard output keep it for themselves.
+  // The stream for the summary: standard error if decisions go to standard output.
   [[nodiscard]] std::ostream& summary() const noexcept;
 
   [[nodiscard]] Result<void, std::string> close();

@@ -7,7 +7,7 @@
 
 namespace headgate::cli {
 
-// `first` is the first of options.logs, opened. Returns the exit status.
+// `first` is the first of options.logs, already open. Returns the exit status.
 [[nodiscard]] int simulate_logs(const SimulateOptions& options, const sim::FieldNames& names,
                                 sim::Lines first);
 

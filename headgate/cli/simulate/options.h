@@ -1,4 +1,4 @@
-// What `headgate simulate` was asked to do.
+// The options of `headgate simulate`.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@ struct SimulateOptions {
   std::string report;
   std::string plot;
   std::string memory_text = "256MiB";
-  std::size_t memory = 0;  // what memory_text says [bytes]
-  std::string policy;      // which one to compare and to suggest for; empty: the only one
+  std::size_t memory = 0;  // parsed from memory_text [bytes]
+  std::string policy;      // name for --compare and --suggest; empty: see find_policy()
   std::vector<std::string> compare;
   std::string suggest;
   bool json = false;

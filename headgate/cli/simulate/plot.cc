@@ -25,7 +25,7 @@ Result<void, std::string> write_plot(const std::string& path,
     }
   }
   store::TableOptions options;
-  options.memory = std::size_t{16} << 20;  // for the few keys of a plot
+  options.memory = std::size_t{16} << 20;  // a plot has a handful of keys
   options.sharing = store::Sharing::threads;
   options.clock = &store::ClockSource::still();  // the trace brings its own time
   options.wide_share = 16;

@@ -17,7 +17,7 @@
 namespace headgate::cli {
 namespace {
 
-constexpr std::uint64_t memory_max = std::uint64_t{1} << 46;
+constexpr std::uint64_t memory_max = std::uint64_t{1} << 46;  // half of a process' address space
 
 int fail(ExitStatus status, const std::string& words) {
   std::cerr << "headgate: " << words << '\n';
@@ -54,34 +54,36 @@ int run(SimulateOptions& options) {
 }
 
 void add_options(CLI::App& command, SimulateOptions& options) {
-  command.add_option("--config", options.configs, "The policy file; several are compared")
+  command
+      .add_option("--config", options.configs,
+                  "The policy file; if repeated, the files are compared")
       ->required()
       ->allow_extra_args(false)
       ->type_name("FILE");
   command
       .add_option("--format", options.format,
-                  "auto, combined, common, json (one object a line) or trace")
+                  "auto, combined, common, json (one object per line) or trace")
       ->capture_default_str()
       ->type_name("FORMAT")
       ->check(CLI::IsMember({"auto", "combined", "common", "json", "trace"}).description(""));
   command
       .add_option("--field", options.fields,
-                  "Which member of a JSON log tells what, such as time=ts or header:x-plan=plan")
+                  "The name of a member in a JSON log, such as time=ts or header:x-plan=plan")
       ->allow_extra_args(false)
       ->type_name("WHAT=NAME");
   command.add_flag("--json", options.json, "Print the summary as JSON");
   command
       .add_option("--decisions", options.decisions,
-                  "Write one decision a line there; - is standard output, and the summary then "
-                  "goes to standard error")
+                  "Write one decision per line to this file; - is standard output, and the summary "
+                  "then goes to standard error")
       ->type_name("FILE");
   command
       .add_option("--report", options.report,
-                  "Write a page there that shows what would have been denied")
+                  "Write an HTML page that shows what would have been denied")
       ->type_name("FILE");
   command
       .add_option("--plot", options.plot,
-                  "Draw a trace of a few keys there, as SVG: what was asked, and what was left")
+                  "Draw a trace of a few keys as SVG: the units requested, and the units left")
       ->type_name("FILE");
   command
       .add_option("--compare", options.compare,
@@ -91,19 +93,19 @@ void add_options(CLI::App& command, SimulateOptions& options) {
       ->type_name("WHAT=A,B");
   command
       .add_option("--suggest", options.suggest,
-                  "Find the smallest quota that leaves this share of clients, and of requests, "
-                  "untouched")
+                  "Find the smallest quota under which this share of clients, and of requests, is "
+                  "never denied")
       ->type_name("PERCENT");
   command
       .add_option("--policy", options.policy,
-                  "Which policy to compare and to suggest for, if there are several")
+                  "The policy for --compare and --suggest, if the file has several")
       ->type_name("NAME");
-  command.add_option("--memory", options.memory_text, "Room for the state of all keys")
+  command.add_option("--memory", options.memory_text, "Memory for the state of all keys")
       ->capture_default_str()
       ->type_name("SIZE");
   command
       .add_option("log", options.logs,
-                  "Files to replay, plain or packed by gzip or zstd; - is standard input")
+                  "Files to replay, plain or compressed by gzip or zstd; - is standard input")
       ->required()
       ->type_name("LOG");
 }
@@ -113,15 +115,15 @@ void add_options(CLI::App& command, SimulateOptions& options) {
 std::function<int()> add_simulate(CLI::App& headgate) {
   const auto options = std::make_shared<SimulateOptions>();
   CLI::App* command = headgate.add_subcommand(
-      "simulate", "Replay recorded traffic through the policies, in its own time");
+      "simulate", "Replay recorded traffic through the policies, at its recorded times");
   add_options(*command, *options);
   command->footer(
       "Access logs are replayed in the order of time, whatever the order of their lines.\n"
-      "A trace is replayed in its own order. Its lines: {\"t\": 1700000000000000000, \"policy\": "
-      "\"burst\",\n\"key\": \"a\", \"cost\": 1}, t in nanoseconds since the epoch; \"op\" may be "
-      "spend, peek, refund or\nrelease (of what counts requests in flight); \"policy\" may be a "
-      "list.\n"
-      "Lines that can't be read are skipped, counted, and the first of them shown.\n"
+      "A trace is replayed in the order of its lines. A line of a trace is\n"
+      "  {\"t\": 1700000000000000000, \"policy\": \"burst\", \"key\": \"a\", \"cost\": 1}\n"
+      "t is in nanoseconds since the epoch. \"op\" may be spend, peek, refund, or release (if the\n"
+      "policy counts requests in flight). \"policy\" may be a list.\n"
+      "Lines that can't be read are skipped and counted; the first of them are shown.\n"
       "Exit status: 0 done, 1 a file could not be used, 2 wrong usage.");
   return [options] { return run(*options); };
 }

@@ -19,8 +19,8 @@ int fail(ExitStatus status, const std::string& words) {
   return status;
 }
 
-// What only access logs have enough of.
-const char* asked_in_vain(const SimulateOptions& options) {
+// Returns the first option that needs access logs, or nullptr.
+const char* option_for_logs(const SimulateOptions& options) {
   if (options.configs.size() > 1) return "several --config";
   if (!options.compare.empty()) return "--compare";
   if (!options.suggest.empty()) return "--suggest";
@@ -31,7 +31,7 @@ const char* asked_in_vain(const SimulateOptions& options) {
 }  // namespace
 
 int simulate_traces(const SimulateOptions& options, sim::Lines first) {
-  if (const char* what = asked_in_vain(options); what != nullptr) {
+  if (const char* what = option_for_logs(options); what != nullptr) {
     return fail(wrong_usage, std::string(what) + ": expected access logs, not a trace");
   }
   const auto policies = load_or_complain(options.configs.front());
@@ -40,7 +40,7 @@ int simulate_traces(const SimulateOptions& options, sim::Lines first) {
   table_options.memory = options.memory;
   table_options.sharing = store::Sharing::threads;
   table_options.clock = &store::ClockSource::still();  // the trace brings its own time
-  // Traces ask for any policy, and memory is taken as it is touched.
+  // A trace may use any kind of policy. Memory is only used once it is written.
   table_options.wide_share = 16;
   table_options.ledger_share = 32;
   const auto table = store::Table::open(table_options);

@@ -6,7 +6,7 @@
 
 namespace headgate::cli {
 
-// `first` is the first of options.logs, opened. Returns the exit status.
+// `first` is the first of options.logs, already open. Returns the exit status.
 [[nodiscard]] int simulate_traces(const SimulateOptions& options, sim::Lines first);
 
 }  // namespace headgate::cli

@@ -18,7 +18,7 @@ void warn_of_lost(std::uint64_t keys, const SimulateOptions& options) {
        options.memory_text);
 }
 
-void warn_of_untold(const sim::Traffic& traffic, const policy::PolicySet& policies) {
+void warn_of_missing(const sim::Traffic& traffic, const policy::PolicySet& policies) {
   if (traffic.requests() == 0) return;
   for (const std::string& what : traffic.never_told()) {
     warn(

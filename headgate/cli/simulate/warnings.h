@@ -1,4 +1,4 @@
-// What a user of `headgate simulate` must know to believe its figures.
+// Warnings about what makes the figures of `headgate simulate` less exact.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@
 
 namespace headgate::cli {
 
-// Keys found no room in the table.
+// Warns if `keys` > 0 found no room in the table.
 void warn_of_lost(std::uint64_t keys, const SimulateOptions& options);
 
-// Policies look at what the log does not tell.
-void warn_of_untold(const sim::Traffic& traffic, const policy::PolicySet& policies);
+// Warns if policies use what the log does not have.
+void warn_of_missing(const sim::Traffic& traffic, const policy::PolicySet& policies);
 
 }  // namespace headgate::cli

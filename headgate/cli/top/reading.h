@@ -1,4 +1,4 @@
-// What a server says at /v1/top.
+// A response of a server's /v1/top.
 #pragma once
 
 #include <string>
@@ -13,9 +13,9 @@ struct TopReading {
   struct Row {
     std::string policy;  // printable ASCII, as all texts here
     std::string key;
-    double per_second = 0;  // at least
+    double per_second = 0;  // lower bound
     double at_most_per_second = 0;
-    double also = 0;  // of the busiest, units; of the most denied, those in shadow mode [1/s]
+    double also = 0;  // [1/s] busiest: units; most denied: denials in shadow mode
   };
 
   bool plain_keys = false;
@@ -25,7 +25,7 @@ struct TopReading {
   std::vector<Row> busiest;
   std::vector<Row> most_denied;
 
-  // From the body of a response. Errors: what is not as it should be.
+  // Reads the body of a response. The error says what is missing or wrong.
   [[nodiscard]] static Result<TopReading, std::string> parse(std::string_view json);
 };
 

@@ -13,7 +13,7 @@ const std::string whole =
     R"("at_most_per_second":4,"units_per_second":5}],"most_denied":[{"policy":"p","key":"b",)"
     R"("per_second":1,"at_most_per_second":1,"shadow_per_second":1}]})";
 
-TEST(TopReading, IsRead) {
+TEST(TopReading, ReadsAResponse) {
   const auto reading = TopReading::parse(whole);
   ASSERT_TRUE(reading) << reading.error();
   EXPECT_TRUE(reading->plain_keys);
@@ -30,8 +30,8 @@ TEST(TopReading, IsRead) {
   EXPECT_EQ(reading->most_denied[0].also, 1);
 }
 
-// Whoever answers at that address must not be able to steer a terminal.
-TEST(TopReading, HasNoBytesThatSteerATerminal) {
+// The program at that address may not be headgate: it must not control the terminal.
+TEST(TopReading, EscapesControlCharacters) {
   std::string hostile = whole;
   hostile.replace(hostile.find("burst"), 5, "\\u001b[2J\\u009b");
   const auto reading = TopReading::parse(hostile);
@@ -39,7 +39,7 @@ TEST(TopReading, HasNoBytesThatSteerATerminal) {
   EXPECT_EQ(reading->busiest[0].policy, "\\x1b[2J\\xc2\\x9b");
 }
 
-TEST(TopReading, ThatIsNotOneIsRefused) {
+TEST(TopReading, RejectsOtherJson) {
   for (std::size_t length = 0; length < whole.size(); ++length) {
     EXPECT_FALSE(TopReading::parse(whole.substr(0, length))) << length;
   }

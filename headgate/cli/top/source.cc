@@ -10,9 +10,11 @@ namespace headgate::cli {
 namespace {
 
 constexpr std::string_view unix_scheme = "unix:";
+// Two lists of 100 rows (the most that -n allows) with the longest keys are well below this.
 constexpr std::size_t body_max = std::size_t{1} << 20;
+// The server is near, and answers from memory: after these times it is considered stuck.
 constexpr long connect_ms = 3000;
-constexpr long patience_ms = 5000;
+constexpr long response_ms = 5000;
 
 template <class Value>
 void set(CURL* curl, CURLoption option, Value value) {
@@ -34,9 +36,9 @@ TopSource::TopSource(const std::string& url, const std::string& token, std::size
   while (base.ends_with('/')) base.pop_back();
   set(curl, CURLOPT_URL, (base + "/v1/top?n=" + std::to_string(length)).c_str());
   set(curl, CURLOPT_PROTOCOLS_STR, "http,https");
-  set(curl, CURLOPT_PROXY, "");  // a server of one's own
+  set(curl, CURLOPT_PROXY, "");  // the user's own server: no proxy between
   set(curl, CURLOPT_CONNECTTIMEOUT_MS, connect_ms);
-  set(curl, CURLOPT_TIMEOUT_MS, patience_ms);
+  set(curl, CURLOPT_TIMEOUT_MS, response_ms);
   set(curl, CURLOPT_NOSIGNAL, 1L);
   if (!token.empty()) {
     fields_.reset(curl_slist_append(nullptr, ("Authorization: Bearer " + token).c_str()));
@@ -61,7 +63,7 @@ Result<TopReading, std::string> TopSource::read() {
     case CURLE_COULDNT_CONNECT:
       return fail("nothing listens there; expected the --http address of a headgate serve");
     case CURLE_OPERATION_TIMEDOUT:
-      return fail("no answer within " + std::to_string(patience_ms / 1000) + " s");
+      return fail("no answer within " + std::to_string(response_ms / 1000) + " s");
     case CURLE_WRITE_ERROR:
       return fail("the answer is too long to be headgate's");
     default:

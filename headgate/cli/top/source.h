@@ -1,4 +1,4 @@
-// Where `headgate top` gets its readings from.
+// Reads /v1/top of a server for `headgate top`.
 #pragma once
 
 #include <curl/curl.h>
@@ -13,12 +13,12 @@
 
 namespace headgate::cli {
 
-// A server's HTTP door. Not thread-safe.
+// A client of a server's HTTP door. Not thread-safe.
 class TopSource {
  public:
-  // `url` is http://HOST:PORT, https://..., or unix:PATH; a token that is empty is not shown.
-  // `length` is how many partitions a list has. `leave`, asked once a second or so while the server
-  // is silent, breaks off. Throws std::bad_alloc.
+  // `url` is http://HOST:PORT, https://..., or unix:PATH. An empty token is not sent. `length` is
+  // the number of partitions per list. `leave` is called about once per second while the server is
+  // silent; if it returns true, read() fails. Throws std::bad_alloc.
   TopSource(const std::string& url, const std::string& token, std::size_t length,
             std::function<bool()> leave);
 

@@ -28,8 +28,8 @@ int fail(const std::string& words) {
   return input_fault;
 }
 
-// Until somebody leaves: `leave` is set when that happens while a reading is awaited. A server that
-// stops answering may come back.
+// Shows readings until the user leaves. `leave` is set if that happens during source.read(). If the
+// server stops answering, shows the last reading and tries again.
 void watch(TopSource& source, const Options& options, const bool& leave, Terminal& terminal,
            TopReading reading) {
   std::optional<std::string> trouble;
@@ -90,26 +90,27 @@ std::function<int()> add_top(CLI::App& headgate) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = headgate.add_subcommand(
       "top", "Watch the busiest and most denied partitions of a running server");
-  command->add_option("--url", options->url, "The server's HTTP door; unix:PATH is one, too")
+  command->add_option("--url", options->url, "The server's HTTP address, or unix:PATH")
       ->capture_default_str()
       ->type_name("URL");
   command
       ->add_option("--token-file", options->token_file,
                    "The server's token is on the first line of this file")
       ->type_name("FILE");
-  command->add_option("-n", options->length, "How many partitions a list has at most")
+  command->add_option("-n", options->length, "The most partitions per list")
       ->capture_default_str()
       ->type_name("N")
       ->check(CLI::Range(1, 100).description(""));
-  command->add_option("--interval", options->interval, "Seconds between two looks")
+  command->add_option("--interval", options->interval, "Seconds between two requests to the server")
       ->capture_default_str()
       ->type_name("SECONDS")
       ->check(CLI::Range(1, 3600).description(""));
   command->footer(
-      "q or Ctrl-C leaves. Where standard output is no terminal, it is one look.\n"
-      "Rates are those of about the last minute. A '>' says that only a lower bound is known, as "
-      "where\nthere are very many keys.\n"
-      "Exit status: 0 done, 1 the server could not be asked, 2 wrong usage.");
+      "q or Ctrl-C ends it. If standard output is not a terminal, prints the lists once.\n"
+      "Rates are those of about the last minute. A '>' marks a lower bound: with very many keys "
+      "the\n"
+      "exact rate is not known.\n"
+      "Exit status: 0 done, 1 the server could not be reached, 2 wrong usage.");
   return [options] { return run(*options); };
 }
 

@@ -12,9 +12,9 @@ namespace {
 using Lines = std::vector<std::string>;
 
 constexpr std::size_t no_limit = std::numeric_limits<std::size_t>::max();
-constexpr std::size_t wide = 120;  // from there on the lists are side by side
+constexpr std::size_t wide = 120;  // from this width on the lists are side by side, 60 columns each
 constexpr std::size_t number_width = 9;
-constexpr std::size_t policy_max = 20;
+constexpr std::size_t policy_max = 20;  // leaves half of 60 columns for the key
 
 std::string padded_left(std::string text, std::size_t width) {
   if (text.size() < width) text.insert(0, width - text.size(), ' ');
@@ -27,7 +27,7 @@ std::string padded(std::string text, std::size_t width) {
   return text;
 }
 
-// Cut with a mark where it does not fit.
+// Cuts a text that does not fit, and marks the cut with '~'.
 std::string fitted(std::string text, std::size_t width) {
   while (!text.empty() && text.back() == ' ') text.pop_back();
   if (text.size() <= width) return text;
@@ -52,7 +52,7 @@ std::string totals(const TopReading& reading) {
 struct List {
   const char* title;
   const char* also;
-  const char* nobody;
+  const char* if_empty;
   const std::vector<TopReading::Row>& rows;
 };
 
@@ -69,11 +69,11 @@ Lines list_lines(const List& list, const Screen& screen) {
                                "  " + padded(policy, policy_width) + "  " + key,
                            screen.width));
   };
-  if (list.rows.empty()) lines.push_back(fitted(list.nobody, screen.width));
+  if (list.rows.empty()) lines.push_back(fitted(list.if_empty, screen.width));
   if (!list.rows.empty()) line("/s", list.also, "policy", "key");
   for (const TopReading::Row& row : list.rows) {
     if (lines.size() >= screen.height) break;
-    // Where only bounds are known, the lower one is told.
+    // Show the lower bound if the bounds differ.
     const bool exact = row.at_most_per_second <= row.per_second * 1.05;
     line((exact ? "" : ">") + short_number(row.per_second), short_number(row.also), row.policy,
          row.key.empty() ? "(everyone)" : row.key);

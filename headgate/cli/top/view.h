@@ -10,15 +10,15 @@
 
 namespace headgate::cli {
 
-// Lines of printable ASCII. On a screen both lists share `height` lines, side by side where `width`
-// is enough, and nothing is wider than it.
 struct Screen {
   std::size_t width;
   std::size_t height;
 };
+// Lines of printable ASCII, none wider than the screen. Both lists share its height; they are side
+// by side if the width is enough.
 [[nodiscard]] std::vector<std::string> top_lines(const TopReading& reading, const Screen& screen);
 
-// The same at full length.
+// The same without a limit of width and height.
 [[nodiscard]] std::vector<std::string> top_lines(const TopReading& reading);
 
 // "0.25", "12.3", "1234", "45.6k", "1.2M".

@@ -18,7 +18,7 @@ TopReading reading(int rows) {
   return made;
 }
 
-TEST(TopView, IsATableOfEachList) {
+TEST(TopView, ShowsATablePerList) {
   TopReading made = reading(0);
   made.busiest.push_back({"burst", "10.0.0.2", 45678, 45678, 1.5e6});
   made.busiest.push_back({"daily", "", 0.125, 9, 0});
@@ -42,7 +42,7 @@ TEST(TopView, FitsEveryScreen) {
   }
 }
 
-TEST(TopView, IsSideBySideWhereThereIsRoom) {
+TEST(TopView, ListsAreSideBySideOnWideScreens) {
   const auto lines = top_lines(reading(50), {140, 30});
   EXPECT_EQ(lines.size(), 30u);
   EXPECT_THAT(lines[2], HasSubstr("Busiest"));
@@ -51,7 +51,7 @@ TEST(TopView, IsSideBySideWhereThereIsRoom) {
   EXPECT_THAT(narrow, testing::Contains("Most denied"));
 }
 
-TEST(ShortNumber, HasThreeDigitsOrSo) {
+TEST(ShortNumber, HasAboutThreeDigits) {
   EXPECT_EQ(short_number(0), "0");
   EXPECT_EQ(short_number(0.001), "0.00");
   EXPECT_EQ(short_number(1.234), "1.23");

@@ -1,0 +1,189 @@
+#include "headgate/cli/gateway/supervisor.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <iostream>
+#include <utility>
+
+#include "headgate/cli/exit_status.h"
+#include "headgate/cli/gateway/nginx_log.h"
+#include "headgate/cli/policy_file.h"
+
+namespace headgate::cli {
+namespace {
+
+// How long nginx may take to finish its requests: its worker_shutdown_timeout of 10 s, and a
+// margin.
+constexpr std::chrono::seconds graceful_stop_max{12};
+// How long it may take after a signal to stop at once; then it is killed. Usually that is instant.
+constexpr std::chrono::seconds fast_stop_max{3};
+
+constexpr char refused[] = "reload refused; the policies in force stay as they are";
+
+}  // namespace
+
+void say(const std::string& words) { std::cerr << "headgate: " + words + '\n' << std::flush; }
+
+Signals::Signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) sigaddset(&set, signal);
+  sigprocmask(SIG_BLOCK, &set, nullptr);
+  // A closed standard error must not end this process before it has cleaned up.
+  signal(SIGPIPE, SIG_IGN);
+  fd_ = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+}
+
+Signals::~Signals() { close(fd_); }
+
+int Signals::next() const noexcept {
+  signalfd_siginfo info{};
+  return read(fd_, &info, sizeof info) == sizeof info ? static_cast<int>(info.ssi_signo) : 0;
+}
+
+Supervisor::Supervisor(std::string config, NginxPlan plan, PrivateDirectory directory,
+                       const Signals& signals, NginxProcess nginx, std::string ready)
+    : config_(std::move(config)),
+      plan_(std::move(plan)),
+      directory_(std::move(directory)),
+      signals_(signals),
+      nginx_(std::move(nginx)),
+      ready_(std::move(ready)),
+      next_signal_(SIGTERM) {}
+
+int Supervisor::run() {
+  const auto log = [this](std::string_view line) { on_log(line); };
+  for (int status = 0;;) {
+    pollfd polled[] = {{signals_.fd(), POLLIN, 0}, {nginx_.log_fd(), POLLIN, 0}};
+    if (poll(polled, 2, wait_ms()) < 0 && errno != EINTR) {
+      say(std::string("poll: ") + std::strerror(errno));
+      return input_fault;
+    }
+    nginx_.read_log(log);
+    for (int signal; (signal = signals_.next()) != 0;) on_signal(signal);
+    if (nginx_.reap(&status)) {
+      nginx_.read_log(log);
+      return ended(status);
+    }
+    if (deadline_ && Clock::now() >= *deadline_) on_deadline();
+  }
+}
+
+void Supervisor::on_log(std::string_view line) {
+  const NginxLog log = read_nginx_log(line, plan_.policy_file);
+  if (log.event == NginxLog::Event::refused) {
+    say(log.words);
+  } else if (!log.quiet) {
+    std::cerr << log.words + '\n' << std::flush;
+  }
+  switch (log.event) {
+    case NginxLog::Event::none:
+      break;
+    case NginxLog::Event::started:
+      on_started();
+      break;
+    case NginxLog::Event::worker_start:
+      workers_.insert(log.worker);
+      break;
+    case NginxLog::Event::worker_leave:
+      on_worker_leave(log.worker);
+      break;
+    case NginxLog::Event::refused:
+      if (phase_ == Phase::reloading) {
+        say(refused);
+        phase_ = Phase::running;
+      }
+  }
+  if (phase_ == Phase::running && reload_again_) {
+    reload_again_ = false;
+    reload();
+  }
+}
+
+void Supervisor::on_started() {
+  if (phase_ == Phase::starting) {
+    say(ready_);
+    phase_ = Phase::running;
+  } else if (phase_ == Phase::reloading) {
+    leaving_ = std::exchange(workers_, {});
+    phase_ = Phase::replacing;
+  }
+}
+
+void Supervisor::on_worker_leave(int worker) {
+  workers_.erase(worker);
+  leaving_.erase(worker);
+  if (phase_ == Phase::replacing && leaving_.empty()) {
+    say("reloaded " + config_);
+    phase_ = Phase::running;
+  }
+}
+
+void Supervisor::on_signal(int signal) {
+  if (signal == SIGHUP) {
+    if (phase_ == Phase::running) {
+      reload();
+    } else {
+      reload_again_ = true;
+    }
+  } else if (signal == SIGINT || signal == SIGTERM) {
+    stop();
+  }
+}
+
+void Supervisor::reload() {
+  const auto policies = load_or_complain(plan_.policy_file);
+  if (policies == nullptr) {
+    say(refused);
+    return;
+  }
+  plan_.trusted_proxies = policies->settings().client_address.trusted_proxies;
+  if (!directory_.write("nginx.conf", nginx_conf(plan_))) {
+    say("reload refused: can't write " + directory_.path() + "/nginx.conf");
+    return;
+  }
+  phase_ = Phase::reloading;
+  nginx_.send(SIGHUP);
+}
+
+// The first call lets requests finish; a second one stops at once.
+void Supervisor::stop() {
+  const bool again = phase_ == Phase::stopping;
+  phase_ = Phase::stopping;
+  nginx_.send(again ? SIGTERM : SIGQUIT);
+  next_signal_ = again ? SIGKILL : SIGTERM;
+  deadline_ = Clock::now() + (again ? fast_stop_max : graceful_stop_max);
+}
+
+void Supervisor::on_deadline() {
+  nginx_.send(next_signal_);
+  next_signal_ = SIGKILL;
+  deadline_ = Clock::now() + fast_stop_max;
+}
+
+int Supervisor::wait_ms() const {
+  if (!deadline_) return -1;
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(*deadline_ - Clock::now());
+  return static_cast<int>(std::max<std::int64_t>(left.count(), 0));
+}
+
+int Supervisor::ended(int status) const {
+  if (phase_ == Phase::stopping) return done;
+  if (phase_ == Phase::starting) {
+    say("nginx did not start");
+  } else if (WIFSIGNALED(status)) {
+    say("nginx was killed by signal " + std::to_string(WTERMSIG(status)));
+  } else {
+    say("nginx ended by itself with status " + std::to_string(WEXITSTATUS(status)));
+  }
+  return input_fault;
+}
+
+}  // namespace headgate::cli

@@ -1,0 +1,85 @@
+// Runs nginx as a child process: relays its log, passes signals on, reloads and stops it.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "headgate/cli/gateway/nginx_conf.h"
+#include "headgate/cli/gateway/nginx_process.h"
+#include "headgate/cli/gateway/private_directory.h"
+
+namespace headgate::cli {
+
+// Writes "headgate: WORDS" to standard error.
+void say(const std::string& words);
+
+// Signals as something to poll: blocked for this process from construction on.
+class Signals {
+ public:
+  Signals();
+  Signals(const Signals&) = delete;
+  Signals& operator=(const Signals&) = delete;
+  ~Signals();
+
+  [[nodiscard]] int fd() const noexcept { return fd_; }
+  // Returns the next signal that has arrived, or 0.
+  [[nodiscard]] int next() const noexcept;
+
+ private:
+  int fd_;
+};
+
+// Supervises one nginx from its start to its end. Not thread-safe.
+//
+//   starting -> running -> reloading -> replacing -> running -> stopping
+class Supervisor {
+ public:
+  // `config` is the policy file as the user named it; `ready` is shown when nginx has started.
+  // `signals` must outlive the supervisor.
+  Supervisor(std::string config, NginxPlan plan, PrivateDirectory directory, const Signals& signals,
+             NginxProcess nginx, std::string ready);
+
+  // Returns the exit status of the command, once nginx has ended.
+  [[nodiscard]] int run();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  enum class Phase {
+    starting,
+    running,
+    reloading,  // nginx reads the new configuration
+    replacing,  // the new configuration is in force, but old workers still accept connections
+    stopping,
+  };
+
+  void on_log(std::string_view line);
+  void on_signal(int signal);
+  void on_deadline();
+  void on_started();
+  void on_worker_leave(int worker);
+  void reload();
+  void stop();
+  // Until the deadline, as poll() takes it.
+  [[nodiscard]] int wait_ms() const;
+  // Returns the exit status for nginx's wait status.
+  [[nodiscard]] int ended(int status) const;
+
+  std::string config_;
+  NginxPlan plan_;
+  PrivateDirectory directory_;
+  const Signals& signals_;
+  NginxProcess nginx_;
+  std::string ready_;
+  Phase phase_ = Phase::starting;
+  std::set<int> workers_;      // process ids of the workers that accept connections
+  std::set<int> leaving_;      // those of the old configuration, which should stop accepting
+  bool reload_again_ = false;  // SIGHUP arrived during a reload
+  int next_signal_;            // for nginx, at the deadline
+  std::optional<Clock::time_point> deadline_;
+};
+
+}  // namespace headgate::cli
