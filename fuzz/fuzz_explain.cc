@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "headgate/base/ascii.h"
 #include "headgate/base/instant.h"
 #include "headgate/cli/explain/explanation.h"
 #include "headgate/cli/explain/header_section.h"
 #include "headgate/cli/explain/view_json.h"
 #include "headgate/field/read/response.h"
-#include "headgate/base/ascii.h"
 
 namespace {
 

@@ -23,7 +23,8 @@ namespace headgate::sim {
 class Traffic {
  public:
   // Keeps what any of `fields_used` is about; `memory` as Sorter takes it.
-  explicit Traffic(const policy::FieldsUsed& fields_used, std::size_t memory = Sorter::memory_usual);
+  explicit Traffic(const policy::FieldsUsed& fields_used,
+                   std::size_t memory = Sorter::memory_usual);
 
   [[nodiscard]] const Layout& layout() const noexcept { return layout_; }
 
