@@ -111,7 +111,7 @@ def table(build, source, rounds, say):
                               capture_output=True, text=True, check=True).stdout
 
     say('| algorithm | honest: decisions checked | exact: steps of vectors + decisions of a model | '
-        'ns a decision | beside linear | bytes a key | greedy client | paced client |')
+        'ns per decision | relative to linear | bytes per key | greedy client | paced client |')
     say('| --- | --- | --- | --- | --- | --- | --- | --- |')
     for algorithm in ALGORITHMS:
         found = re.search(MEASURED.format(algorithm), measured, re.M)

@@ -43,7 +43,7 @@ class Dashboard {
     this.began = seconds();
     this.flow = new FlowChart(byId('flow'), {
       classes: OUTCOMES, span: SPAN, format: format.number,
-      label: 'Decisions a second over the last five minutes',
+      label: 'Decisions per second over the last five minutes',
       describe: (point, age) => this.describe(point, age),
     });
     byId('flow-policy').addEventListener('change', () => this.showFlow());
