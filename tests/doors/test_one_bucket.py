@@ -34,22 +34,22 @@ class Library:
     def __init__(self, policy_file):
         self.functions = ctypes.CDLL(LIBRARY)
         self.functions.headgate_open.restype = ctypes.c_void_p
-        self.functions.headgate_ticket_new.restype = ctypes.c_void_p
+        self.functions.headgate_decision_new.restype = ctypes.c_void_p
         words = ctypes.create_string_buffer(1000)
         gate = self.functions.headgate_open(str(policy_file).encode(), words, len(words))
         assert gate, words.value.decode()
         self.gate = ctypes.c_void_p(gate)
-        self.ticket = ctypes.c_void_p(self.functions.headgate_ticket_new())
+        self.decision = ctypes.c_void_p(self.functions.headgate_decision_new())
 
     def spend(self):
         check = self.Check(b'burst', CLIENT.encode(), len(CLIENT), 1)
         result = self.Result()
-        self.functions.headgate_decide(self.gate, self.ticket, ctypes.byref(check),
+        self.functions.headgate_decide(self.gate, self.decision, ctypes.byref(check),
                                        ctypes.c_size_t(1), 0, ctypes.byref(result))
         return bool(result.admitted), result.remaining
 
     def close(self):
-        self.functions.headgate_ticket_free(self.ticket)
+        self.functions.headgate_decision_free(self.decision)
         self.functions.headgate_close(self.gate)
 
 
