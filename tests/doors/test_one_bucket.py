@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from support.environment import LIBRARY
+from support.environment import LIBRARY, PATIENCE
 from support.nginx import Nginx
 from support.resp import Client as RespClient
 
@@ -54,16 +54,20 @@ class Library:
 
 
 @pytest.fixture
-def doors(serve, envoy_client, tmp_path):
+def doors(serve, envoy_client, tmp_path, request):
     """The doors by name: each a function that spends a unit and returns (admitted, r)."""
     policies = POLICIES.format(table=tmp_path / 'table', quota=QUOTA)
     server = serve(policies, doors={kind: '127.0.0.1:0' for kind in ('http', 'resp', 'grpc')})
     (tmp_path / 'nginx').mkdir()
     nginx = Nginx(tmp_path / 'nginx', policies, 'location / { return 200; }').start()
+    request.addfinalizer(nginx.stop)
     library = Library(server.policy_file)
+    request.addfinalizer(library.close)
     envoy = envoy_client(server.addresses['grpc'])
     resp = RespClient(server.ports['resp'])
-    web = http.client.HTTPConnection('127.0.0.1', server.port, timeout=30)
+    request.addfinalizer(resp.close)
+    web = http.client.HTTPConnection('127.0.0.1', server.port, timeout=PATIENCE)
+    request.addfinalizer(web.close)
 
     def r_of(field):
         return int(field.split(';r=')[1].split(';')[0])
@@ -94,12 +98,8 @@ def doors(serve, envoy_client, tmp_path):
         status = response['statuses'][0]
         return status['code'] == 'OK', status.get('limit_remaining', 0)
 
-    yield {'nginx': by_nginx, '/auth': by_auth, '/v1/decide': by_decide, 'RESP': by_resp,
-           'gRPC': by_grpc, 'library': library.spend}
-    resp.close()
-    web.close()
-    library.close()
-    nginx.stop()
+    return {'nginx': by_nginx, '/auth': by_auth, '/v1/decide': by_decide, 'RESP': by_resp,
+            'gRPC': by_grpc, 'library': library.spend}
 
 
 def test_a_unit_spent_through_one_door_is_spent_for_all(doors):
