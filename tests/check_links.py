@@ -3,8 +3,8 @@
 
     check_links.py SOURCE_DIR
 
-Reads all files of git: links in Markdown, names of pages in docs/ elsewhere. An anchor has to be a heading of
-its page, as GitHub spells it.
+Reads all files of git: links in Markdown, names of pages in docs/ elsewhere. An anchor has to be a
+heading of its page, as GitHub spells it.
 """
 import pathlib
 import re

@@ -1,9 +1,10 @@
-"""The counts that `headgate simulate` has to report, computed in the simplest way: each algorithm as it is
-defined, from the whole history of a partition each time."""
+"""The counts that `headgate simulate` has to report, computed in the simplest way: each algorithm as
+it is defined, from the whole history of a partition each time."""
 import collections
 import dataclasses
 import datetime
 import fractions
+import functools
 import re
 
 LINE = re.compile(rb'^(?P<client>[0-9a-f.:]+) \S+ \S+ \[(?P<time>[^]]*)\] "(?P<method>[A-Z]+) '
@@ -20,6 +21,7 @@ class Request:
     bytes: int
 
 
+@functools.lru_cache
 def read(path):
     """The requests in the order of time, and the number of lines that are no requests."""
     requests, skipped = [], 0

@@ -44,7 +44,7 @@ def policy_yaml(name, algorithm, policy):
 
 @pytest.fixture
 def replay(headgate, tmp_path):
-    """replay(policies, trace): the decisions of a trace; policies are (name, algorithm, vector's policy)."""
+    """replay(policies, trace): the decisions; policies are (name, algorithm, vector's policy)."""
     def run(policies, trace):
         (tmp_path / 'p.yaml').write_text(
             'version: 1\npolicies:\n' + ''.join(policy_yaml(*policy) for policy in policies))

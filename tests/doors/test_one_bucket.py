@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from support.environment import LIBRARY
+from support.environment import LIBRARY, PATIENCE
 from support.nginx import Nginx
 from support.resp import Client as RespClient
 
@@ -34,36 +34,40 @@ class Library:
     def __init__(self, policy_file):
         self.functions = ctypes.CDLL(LIBRARY)
         self.functions.headgate_open.restype = ctypes.c_void_p
-        self.functions.headgate_ticket_new.restype = ctypes.c_void_p
+        self.functions.headgate_decision_new.restype = ctypes.c_void_p
         words = ctypes.create_string_buffer(1000)
         gate = self.functions.headgate_open(str(policy_file).encode(), words, len(words))
         assert gate, words.value.decode()
         self.gate = ctypes.c_void_p(gate)
-        self.ticket = ctypes.c_void_p(self.functions.headgate_ticket_new())
+        self.decision = ctypes.c_void_p(self.functions.headgate_decision_new())
 
     def spend(self):
         check = self.Check(b'burst', CLIENT.encode(), len(CLIENT), 1)
         result = self.Result()
-        self.functions.headgate_decide(self.gate, self.ticket, ctypes.byref(check),
+        self.functions.headgate_decide(self.gate, self.decision, ctypes.byref(check),
                                        ctypes.c_size_t(1), 0, ctypes.byref(result))
         return bool(result.admitted), result.remaining
 
     def close(self):
-        self.functions.headgate_ticket_free(self.ticket)
+        self.functions.headgate_decision_free(self.decision)
         self.functions.headgate_close(self.gate)
 
 
 @pytest.fixture
-def doors(serve, envoy_client, tmp_path):
+def doors(serve, envoy_client, tmp_path, request):
     """The doors by name: each a function that spends a unit and returns (admitted, r)."""
     policies = POLICIES.format(table=tmp_path / 'table', quota=QUOTA)
     server = serve(policies, doors={kind: '127.0.0.1:0' for kind in ('http', 'resp', 'grpc')})
     (tmp_path / 'nginx').mkdir()
     nginx = Nginx(tmp_path / 'nginx', policies, 'location / { return 200; }').start()
+    request.addfinalizer(nginx.stop)
     library = Library(server.policy_file)
+    request.addfinalizer(library.close)
     envoy = envoy_client(server.addresses['grpc'])
     resp = RespClient(server.ports['resp'])
-    web = http.client.HTTPConnection('127.0.0.1', server.port, timeout=30)
+    request.addfinalizer(resp.close)
+    web = http.client.HTTPConnection('127.0.0.1', server.port, timeout=PATIENCE)
+    request.addfinalizer(web.close)
 
     def r_of(field):
         return int(field.split(';r=')[1].split(';')[0])
@@ -94,12 +98,8 @@ def doors(serve, envoy_client, tmp_path):
         status = response['statuses'][0]
         return status['code'] == 'OK', status.get('limit_remaining', 0)
 
-    yield {'nginx': by_nginx, '/auth': by_auth, '/v1/decide': by_decide, 'RESP': by_resp,
-           'gRPC': by_grpc, 'library': library.spend}
-    resp.close()
-    web.close()
-    library.close()
-    nginx.stop()
+    return {'nginx': by_nginx, '/auth': by_auth, '/v1/decide': by_decide, 'RESP': by_resp,
+            'gRPC': by_grpc, 'library': library.spend}
 
 
 def test_a_unit_spent_through_one_door_is_spent_for_all(doors):

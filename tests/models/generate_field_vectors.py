@@ -16,17 +16,23 @@ FILES = {}  # name -> text of the file
 cases = []
 
 
-def L(policy, r=None, t=None, pk=None, q=None, qu=None, w=None):  # seen in RateLimit
+# What follows is short, because each call below is one case.
+
+
+def L(policy, r=None, t=None, pk=None, q=None, qu=None, w=None):
+    """A member of RateLimit."""
     return dict(
         policy=policy, q=q, qu=(qu or 'requests') if q is not None else None, w=w, r=r, t=t, pk=pk
     )
 
 
 def Q(policy, q, w=None, qu='requests', pk=None, r=None, t=None):
+    """A member of RateLimit-Policy, and what a member of RateLimit adds to it."""
     return dict(policy=policy, q=q, qu=qu, w=w, r=r, t=t, pk=pk)
 
 
 def hdr(h):
+    """Field lines as [name, value]; one or several texts 'Name: value'."""
     if isinstance(h, str):
         h = [h]
     return [
@@ -47,6 +53,7 @@ def C(
     cached=False,
     tags=(),
 ):
+    """Adds a case of parse.json."""
     headers, trailers = hdr(headers), hdr(trailers)
     source = source or ('ratelimit' if members else 'none')
     want = dict(
@@ -1198,7 +1205,6 @@ def merge(upstream, own):
     syntax (draft-07 dictionary) cannot share the field: own members are then left out.
     An own member whose (policy, pk) is taken upstream gets the name prefix "gw-"."""
     upstream = [list(h) for h in upstream]
-    keep = []
     state = {}
     for f, p in (('ratelimit', fr.parse_ratelimit), ('ratelimit-policy', fr.parse_policy)):
         ls = fr.lines(upstream, f)

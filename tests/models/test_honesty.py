@@ -39,37 +39,38 @@ HISTORIES = 20
 EXPONENTIAL_HISTORIES = 3
 
 
-def cp(x):
+def copied(x):
     """A copy, on which a future can be tried."""
     return copy.deepcopy(x)
 
 
-def al(d):
+def allowed(d):
     """Whether a decision admits."""
     return d['allowed'] if isinstance(d, dict) else d.allowed
 
 
-def g(d, k):
+def value(d, k):
     """A value of a decision."""
     return d[k] if isinstance(d, dict) else getattr(d, k)
 
 
 def check(lim, d, now, c, rnd):
-    r, t = g(d, 'r'), g(d, 't')
+    """Tries out all promises of the decision `d` on a request of cost `c`."""
+    r, t = value(d, 'r'), value(d, 't')
     # S: burst
-    m = cp(lim)
+    m = copied(lim)
     for _ in range(r):
-        assert al(m.hit(now, 1)), ('S burst', vars(lim), r, t)
+        assert allowed(m.hit(now, 1)), ('S burst', vars(lim), r, t)
     # R
-    assert not al(m.hit(now, 1)) or r == lim.q, ('R', vars(lim), r)
+    assert not allowed(m.hit(now, 1)) or r == lim.q, ('R', vars(lim), r)
     if r == lim.q:
-        assert not al(m.hit(now, 1))
+        assert not allowed(m.hit(now, 1))
     if r:
-        assert al(cp(lim).hit(now, r)), 'S single'
+        assert allowed(copied(lim).hit(now, r)), 'S single'
     # S: random schedules
     horizon = (t or 1) * NS
     for _ in range(3):
-        m = cp(lim)
+        m = copied(lim)
         left = r
         at = now
         while left > 0:
@@ -79,45 +80,46 @@ def check(lim, d, now, c, rnd):
             )
             if at > now + horizon:
                 at = now + horizon
-            assert al(m.hit(at, k)), ('S sched', vars(lim), r, t)
+            assert allowed(m.hit(at, k)), ('S sched', vars(lim), r, t)
             left -= k
 
     def avail_at(x):
-        m = cp(lim)
-        return g(m.peek(now + x), 'r')
+        m = copied(lim)
+        return value(m.peek(now + x), 'r')
 
     if lim.q > 0:
         if r < lim.q:
-            tn = g(d, 't_next')
+            tn = value(d, 't_next')
             assert tn >= 1 and avail_at(tn * NS) > r, ('P', vars(lim), r, tn)
             assert avail_at((tn - 1) * NS) <= r, ('P min', vars(lim), r, tn)
-        if al(d) and t is not None:
+        if allowed(d) and t is not None:
             assert t >= 1
             if r < lim.q:
                 assert avail_at(t * NS) > r, 'P t'
             assert r * lim.w <= t * NS * lim.q, ('C', r, t)
-        tf = g(d, 't_full') if not isinstance(d, dict) else None
+        tf = value(d, 't_full') if not isinstance(d, dict) else None
         if tf is not None and not isinstance(d, dict):
             assert avail_at(tf * NS) == lim.q, ('full', vars(lim), tf)
             if tf:
                 assert avail_at((tf - 1) * NS) < lim.q, ('full min', vars(lim), tf)
-    if not al(d):
-        ra = g(d, 'retry_after')
-        if g(d, 'never'):
+    if not allowed(d):
+        ra = value(d, 'retry_after')
+        if value(d, 'never'):
             assert ra is None
-            assert not al(cp(lim).hit(now + 10 * 365 * 86400 * NS, c))
+            assert not allowed(copied(lim).hit(now + 10 * 365 * 86400 * NS, c))
         else:
             assert ra >= 1
-            assert al(cp(lim).hit(now + ra * NS, c)), ('D', vars(lim), c, ra)
-            assert not al(cp(lim).hit(now + (ra - 1) * NS, c)), ('D min', vars(lim), c, ra)
-            w = g(d, 'wait_ns') if not isinstance(d, dict) else None
+            assert allowed(copied(lim).hit(now + ra * NS, c)), ('D', vars(lim), c, ra)
+            assert not allowed(copied(lim).hit(now + (ra - 1) * NS, c)), ('D min', vars(lim), c, ra)
+            w = value(d, 'wait_ns') if not isinstance(d, dict) else None
             if w is not None:
-                assert al(cp(lim).hit(now + w, c))
+                assert allowed(copied(lim).hit(now + w, c))
                 if w:
-                    assert not al(cp(lim).hit(now + w - 1, c)), ('D ns', vars(lim), c, w)
+                    assert not allowed(copied(lim).hit(now + w - 1, c)), ('D ns', vars(lim), c, w)
 
 
 def trial(make, rnd, steps):
+    """A random policy and a random history, with a check after each request."""
     q = rnd.choice([1, 1, 2, 3, 4, 5, 7, 9, 12])
     w = rnd.choice(
         [NS // 4, NS, 3 * NS // 2, 5 * NS, 7 * NS, 60 * NS, 3600 * NS, rnd.randint(1, 10 * NS), 7]
@@ -209,8 +211,8 @@ def test_retry_after_of_several_policies_is_exact():
             if not d['allowed'] and not d['never']:
                 ra = d['retry_after']
                 assert ra >= 1
-                assert cp(ps).hit(now + ra * NS, costs)['allowed']
-                assert not cp(ps).hit(now + (ra - 1) * NS, costs)['allowed']
+                assert copied(ps).hit(now + ra * NS, costs)['allowed']
+                assert not copied(ps).hit(now + (ra - 1) * NS, costs)['allowed']
 
 
 MODELS = {

@@ -11,7 +11,7 @@ import random
 import pytest
 
 from models.limiters import NS, ceil_div
-from models.test_honesty import MODELS, SOAK, al, cp, g
+from models.test_honesty import MODELS, SOAK, allowed, copied, value
 
 TRIALS = 60  # about a second for each law
 KEEPS_PACE = ['linear_lenient', 'linear_strict', 'linear_penalty', 'boulder']
@@ -27,7 +27,7 @@ def admits_pace(lim, now, r, t, rnd, rounds):
         room = r - used
         if room > 0:
             k = rnd.choice([1, room, rnd.randint(1, room)])
-            if not al(lim.hit(at, k)):
+            if not allowed(lim.hit(at, k)):
                 return False
             log.append((at, k))
         nxt = [a + t * NS for a, c in log if a + t * NS > at]
@@ -45,13 +45,13 @@ def test_pace_and_policy(name):
         w = rnd.choice([NS, 3 * NS // 2, 7 * NS, 60 * NS])
         lim = MODELS[name](q, w, rnd)
         now = 10**6 * NS
-        assert admits_pace(cp(lim), now, q, ceil_div(lim.w, NS), rnd, 30), (q, w)
+        assert admits_pace(copied(lim), now, q, ceil_div(lim.w, NS), rnd, 30), (q, w)
         if name not in KEEPS_PACE:
             continue
         for _ in range(rnd.randint(0, 8)):
             now += rnd.choice([0, rnd.randint(0, w // q), rnd.randint(0, w)])
             lim.hit(now, rnd.choice([1, 1, 2]))
         d = lim.peek(now) if name == 'linear_penalty' else lim.hit(now, 0)
-        r, t = g(d, 'r'), g(d, 't')
+        r, t = value(d, 'r'), value(d, 't')
         if r and t:
-            assert admits_pace(cp(lim), now, r, t, rnd, 30), (q, w, r, t)
+            assert admits_pace(copied(lim), now, r, t, rnd, 30), (q, w, r, t)

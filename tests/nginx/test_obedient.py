@@ -17,8 +17,8 @@ from support.environment import PATIENCE
 from support.http_client import Connection
 from support.policies import policies, policy
 
-# Quota and window [s]. A paced client loses the time by which t is rounded up. The linear quota is such that
-# 40 units take exactly 2 s: nothing is rounded.
+# Quota and window [s]. A paced client loses the time by which t is rounded up. The linear quota is such
+# that 40 units take exactly 2 s: nothing is rounded.
 LAWS = {
     'linear': (41, 2.05),
     'exponential': (40, 2),

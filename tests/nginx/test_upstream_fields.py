@@ -1,4 +1,4 @@
-"""A response that already has rate limit fields: those of upstream stay, ours are added, stale ones are removed."""
+"""A response that already has rate limit fields: upstream's stay, ours are added, stale ones go."""
 import json
 import pathlib
 

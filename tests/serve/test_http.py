@@ -194,7 +194,7 @@ def test_a_refusal_has_a_response_and_ends_the_connection(server, raw, status):
 
 
 def test_a_response_arrives_although_its_request_goes_on(server):
-    """Closing while the client sends would reset the connection, and the client would lose the response."""
+    """Closing while the client sends would reset the connection, and lose the response."""
     with Connection(server.port) as connection:
         connection.send(b'POST /v1/decide HTTP/1.1\r\nHost: h\r\nContent-Length: 1000000\r\n\r\n')
         connection.send(bytes(900000))

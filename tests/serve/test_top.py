@@ -125,8 +125,8 @@ def test_n_limits_the_lists(serve):
     server = serve(POLICIES)
     for key in ('one', 'two', 'three'):
         decide(server, key, 1)
-    assert sum(key in run('--url', url(server), '-n', '2').stdout
-               for key in ('one', 'two', 'three')) == 2
+    output = run('--url', url(server), '-n', '2').stdout
+    assert sum(key in output for key in ('one', 'two', 'three')) == 2
     assert run('--url', url(server), '-n', '0').returncode == 2
 
 
@@ -164,7 +164,7 @@ def test_it_follows_the_size_of_the_terminal(serve, screen):
     assert shown.end() == 0
 
 
-def test_a_server_that_goes_away_is_told_and_may_come_back(serve, screen):
+def test_a_server_that_goes_away_is_reported_and_may_come_back(serve, screen):
     server = serve(POLICIES)
     decide(server, 'someone', 3)
     shown = screen('--url', url(server))

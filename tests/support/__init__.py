@@ -1,6 +1,6 @@
 """What the tests share: programs as child processes, clients and servers that send any bytes.
 
-    environment   paths, and what ctest says about the build
+    environment   paths, and what ctest sets about the build
     processes     lines of a pipe, waiting, children
     http_client   an HTTP connection byte by byte, and requests on it
     raw_server    a server that sends any bytes, and an upstream

@@ -46,8 +46,8 @@ def lines(count, clients=CLIENTS, shares=SHARES, seconds=3600, referer='-', agen
 
 
 def large():
-    """Four days of 1000 clients, from one with 1300 requests to many with one; lines as long as those
-    of browsers."""
+    """Four days of 900 clients, from one with 1300 requests to many with one; lines as long as those of
+    browsers."""
     clients = [f'198.51.{100 + i // 250}.{i % 250}' for i in range(1000)]
     shares = [1000 / (i + 1) for i in range(1000)]
     browsers = [f'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_9_1) AppleWebKit/537.36 (KHTML, like Gecko) '

@@ -13,8 +13,8 @@ NGINX = find_program('nginx')
 
 
 class Nginx:
-    """nginx in a directory of its own. `policies` is YAML; `main`, `http`, `server` and `gate` are parts of
-    nginx's configuration."""
+    """nginx in a directory of its own. `policies` is YAML; `main`, `http`, `server` and `gate` are parts
+    of nginx's configuration."""
 
     def __init__(self, directory, policies, server='', http='', main='', workers=1,
                  gate='headgate_config headgate.yaml; headgate on;', module=MODULE):
@@ -91,8 +91,8 @@ http {{
 
     def reload(self):
         """Returns once there are new workers and none of the old ones."""
-        # A list that is read while processes start and end may miss some. All workers have to be in it,
-        # otherwise nginx may still be at work on the signal before and lose this one.
+        # A list that is read while processes start and end may miss some. All workers have to be in
+        # it, otherwise nginx may still be at work on the signal before and lose this one.
         until(lambda: len(self.children()) >= self.workers, 'all workers run')
         before = set(self.children())
         self.process.send_signal(signal.SIGHUP)

@@ -62,7 +62,7 @@ def until(condition, what):
 
 
 def stop(process, *signals, patience=PATIENCE):
-    """Sends these signals (default: SIGTERM) and returns the exit status; kills it if it does not end."""
+    """Sends these signals (default: SIGTERM) and returns the exit status. Kills it if it does not end."""
     if process.poll() is None:
         for number in signals:
             process.send_signal(number)

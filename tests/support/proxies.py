@@ -67,3 +67,19 @@ def caddy(directory, configuration, port):
     home = {name: str(directory / 'home') for name in ('HOME', 'XDG_DATA_HOME', 'XDG_CONFIG_HOME')}
     return Proxy(directory, [program('caddy'), 'run', '--config', 'Caddyfile', '--adapter',
                              'caddyfile'], port, home)
+
+
+def spend_all_of_ten(request, path, body):
+    """Spends the quota of an example, 10 per minute, through request(path). Returns the denial."""
+    for left in range(9, -1, -1):
+        response = request(path)
+        assert (response.status, response.body) == (200, body)
+        assert response.one('RateLimit-Policy') == '"burst";q=10;w=60'
+        assert response.r == left
+        assert response.one('Retry-After') is None
+    denied = request(path)
+    assert denied.status == 429
+    assert denied.one('RateLimit') == f'"burst";r=0;t={denied.one("Retry-After")}'
+    assert denied.one('RateLimit-Policy') == '"burst";q=10;w=60'
+    assert denied.one('Content-Type') == 'application/problem+json'
+    return denied

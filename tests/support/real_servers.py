@@ -1,4 +1,5 @@
-"""Servers to fetch from: headgate under each algorithm, express-rate-limit, and one that sends only Retry-After.
+"""Servers to fetch from: headgate under each algorithm, express-rate-limit, and one that sends no field
+but Retry-After.
 
 Each serves a limit of its own at a path, and distinguishes clients by the header X-Run.
 """
@@ -10,7 +11,7 @@ from support.environment import ROOT
 from support.processes import Lines, stop
 
 HERE = pathlib.Path(__file__).resolve().parent
-# Seconds until a server counts as one that does not start: nginx and node on a busy machine need about ten.
+# Seconds until a server counts as one that does not start. On a busy machine it takes about ten.
 PATIENCE = 120
 
 ALGORITHMS = ('linear', 'exponential', 'fixed-window', 'sliding-window-counter', 'moving-window',
