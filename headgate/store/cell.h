@@ -95,7 +95,7 @@ class NarrowCell {
     const std::uint64_t tag_word = word_.low();
     return {tag_word, word_.high()};
   }
-  // True if the cell contained `seen` at some moment after read().
+  // True if the cell contained `seen` at some moment since read() began.
   [[nodiscard]] bool holds(const Seen& seen) noexcept { return word_.low() == seen.tag_word; }
 
   bool update(const Seen& seen, State next, const Law&) noexcept {

@@ -38,16 +38,14 @@ struct CellAddress {
   Tag tag;
   std::size_t first;  // the index of the key's first bucket
   std::size_t second;
-  unsigned
-      seen;  // the cell of the first bucket in which prefetch_rest() found the key, or `nowhere`
+  unsigned seen;  // the cell of the first bucket that prefetch_rest() found, or `nowhere`
 };
 inline constexpr unsigned nowhere = 4;  // one more than the last cell of a bucket
 
 struct CellTableCounters {
   std::atomic<std::uint64_t> evictions{0};  // live keys that were removed for more restricted ones
-  std::atomic<std::uint64_t> unkept{
-      0};  // new keys not stored: their cells had more restricted ones
-  std::atomic<std::uint64_t> inserts{0};  // keys that got a cell
+  std::atomic<std::uint64_t> unkept{0};     // new keys that found only more restricted ones
+  std::atomic<std::uint64_t> inserts{0};    // keys that got a cell
 };
 
 template <class Cell>

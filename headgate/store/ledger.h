@@ -40,9 +40,8 @@ struct LedgerLayout {
 
 struct LedgerCounters {
   std::atomic<std::uint64_t> evictions{0};  // live keys that were removed for more restricted ones
-  std::atomic<std::uint64_t> unkept{
-      0};  // new keys not stored: their entries had more restricted ones
-  std::atomic<std::uint64_t> merged{0};  // records that were merged because a log was full
+  std::atomic<std::uint64_t> unkept{0};     // new keys that found only more restricted ones
+  std::atomic<std::uint64_t> merged{0};     // records that were merged because a log was full
 };
 
 // WordsLaw: a law whose state is a few words. LogLaw: a law whose state is a log.

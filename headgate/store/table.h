@@ -44,9 +44,8 @@ struct TableStats {
   std::uint64_t cells = 0;      // how many keys there is room for
   std::uint64_t live = 0;       // keys without a full quota; estimated in large tables
   std::uint64_t evictions = 0;  // live keys that were removed for more restricted ones
-  std::uint64_t unkept =
-      0;  // new keys not stored, because all their cells had more restricted ones
-  std::uint64_t merged = 0;  // records of moving windows that were merged, because a log was full
+  std::uint64_t unkept = 0;     // new keys not stored: all their cells had more restricted ones
+  std::uint64_t merged = 0;     // records of moving windows that were merged: a log was full
 };
 
 class Table final : public Store {
