@@ -143,7 +143,8 @@ TEST(Suggestion, IsAbsentIfACostIsAboveEveryQuota) {
 TEST(Suggestion, UsesThePolicyAsIfItWereTheOnlyOne) {
   const std::string policies =
       "  - {name: tight, quota: 1, window: 1h}\n" + std::string(per_address);
-  const Suggestion suggestion = suggested(policies, repeated(9, "1 0 10.0.0.1"), all, 1).suggestion;
+  const auto [loaded, suggestion, replayed] =
+      suggested(policies, repeated(9, "1 0 10.0.0.1"), all, 1);
   EXPECT_EQ(suggestion.policy->name, "p");
   EXPECT_EQ(suggestion.for_requests->quota, 9u);
   EXPECT_EQ(suggestion.now.requests_denied, 6u);
