@@ -12,9 +12,8 @@ namespace headgate::gate {
 
 struct Check {
   std::string_view policy;
-  std::string_view key;  // as PolicySet::named() takes it
-  std::uint64_t cost =
-      1;  // quota units; more than limit::Quota::cost_max has the same effect as that
+  std::string_view key;    // as PolicySet::named() takes it
+  std::uint64_t cost = 1;  // quota units; above limit::Quota::cost_max the same as cost_max
 };
 
 struct CheckResult {
