@@ -12,9 +12,9 @@ bool is_limited(const policy::Match& match) noexcept {
   return match.policy != nullptr && !match.grant->unlimited;
 }
 
-// The operation that finds out whether a limit is exceeded. A fixed window denies a
-// spend of 0 once its count is above the quota. The others have no such count: for them a limit is
-// exceeded if nothing is left.
+// The operation that finds out whether a limit is exceeded. A fixed window denies a spend of 0 once
+// its count is above the quota. The others have no such count: for them a limit is exceeded if
+// nothing is left.
 limit::Op op_of_check(const policy::Policy& policy) noexcept {
   return policy.terms.algorithm == limit::Algorithm::fixed_window ? limit::Op::spend
                                                                   : limit::Op::peek;
