@@ -30,7 +30,7 @@ TimeUnit unit_for(double span) {
   return span >= 0.003 || span == 0 ? TimeUnit{"s", 1} : TimeUnit{"ms", 0.001};
 }
 
-// "2026-01-01 12:00:00 UTC", or another text if the date cannot be written so.
+// "2026-01-01 12:00:00 UTC", or in other words where no such date can be written.
 std::string date_text(Nanos ns) {
   const Nanos seconds = floor_div(ns, nanos_per_second);
   const auto time = static_cast<std::time_t>(seconds);
@@ -43,7 +43,7 @@ std::string date_text(Nanos ns) {
   return text.data();
 }
 
-// One request of one key.
+// What one request asked of one key.
 struct Request {
   double at;
   double units;
