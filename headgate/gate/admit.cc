@@ -1,4 +1,4 @@
-// The walk of one request: match, charge, merge, report.
+// The steps of one request: match, charge, merge, report.
 
 #include <algorithm>
 #include <bit>
@@ -10,7 +10,7 @@
 namespace headgate::gate {
 namespace {
 
-// Memory is the only thing that can fail in matching; what is not known is not limited.
+// Only memory can fail in matching. Then the request is not limited.
 std::span<const policy::Match> match(const policy::PolicySet& policies,
                                      const policy::Request& request,
                                      policy::Scratch& scratch) noexcept {
@@ -21,7 +21,7 @@ std::span<const policy::Match> match(const policy::PolicySet& policies,
   }
 }
 
-// Of two denials the one that tells more: the longer wait, then the fewer units left.
+// Whether denial `a` is the one to report: the longer wait, then fewer units left.
 bool stricter(const limit::Decision& a, const limit::Decision& b) noexcept {
   return a.wait != b.wait ? a.wait > b.wait : a.remaining < b.remaining;
 }
@@ -123,7 +123,7 @@ void Gate::conclude(DecisionContext& context) const noexcept {
   count(context);
 }
 
-// Fills verdict.dues: what was charged and may yet be settled.
+// Fills verdict.dues: what was charged and may have to be settled.
 void Gate::list_dues(DecisionContext& context) const noexcept {
   std::size_t dues = 0;
   for (std::size_t i = 0; i < context.matched_; ++i) {
@@ -135,7 +135,8 @@ void Gate::list_dues(DecisionContext& context) const noexcept {
   context.verdict.dues = std::span(context.dues_).first(dues);
 }
 
-// Fills verdict.items: what the fields are to say, in file order.
+// Fills verdict.items: what the response fields report, in file order. `extra` [s] is added to the
+// resets of denials.
 void Gate::itemise(DecisionContext& context, std::uint64_t extra) const noexcept {
   const policy::Settings& settings = policies_->settings();
   if (settings.fields.empty()) return;
@@ -186,8 +187,8 @@ Item Gate::item(DecisionContext& context, std::size_t charge) const noexcept {
   return item;
 }
 
-// Seconds to add to a wait, at random between none and the configured part of it. The same wait at
-// the same instant gets the same, so that nothing is to be gained by asking in parallel.
+// Returns seconds to add to a wait: random, between 0 and the configured percentage of the wait.
+// The same wait at the same instant gets the same result, so that parallel requests gain nothing.
 std::uint64_t Gate::jitter(Nanos wait, const DecisionContext& context) const noexcept {
   const unsigned percent = policies_->settings().jitter_percent;
   if (percent == 0) return 0;

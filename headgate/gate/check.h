@@ -1,4 +1,4 @@
-// What a decision interface asks: one policy by name, with a ready-made partition key.
+// A check of one policy by name, with a ready-made partition key, as decision interfaces make it.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace headgate::gate {
 struct Check {
   std::string_view policy;
   std::string_view key;    // as PolicySet::named() takes it
-  std::uint64_t cost = 1;  // quota units; more than limit::Quota::cost_max is the same as that
+  std::uint64_t cost = 1;  // quota units; above limit::Quota::cost_max the same as cost_max
 };
 
 struct CheckResult {
@@ -34,7 +34,7 @@ struct CheckResult {
 struct CheckFault {
   enum class Reason : std::uint8_t {
     unknown_policy,
-    asked_twice,  // the same policy for the same key as an earlier check
+    asked_twice,  // an earlier check has the same policy and key
     too_many,     // more checks than policy::policies_max
     out_of_memory,
   };

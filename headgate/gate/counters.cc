@@ -20,7 +20,8 @@ void add(PolicyCounts& sum, const PolicyTotals& counts) noexcept {
   sum.cost_defaulted.fetch_add(counts.cost_defaulted, relaxed);
 }
 
-// Beyond, processors share shards.
+// With more processors than this, processors share shards. At 128 policies the shards take 512 KiB
+// per generation.
 constexpr std::size_t shards_max = 64;
 
 store::Region share(std::size_t bytes) {
@@ -34,7 +35,7 @@ store::Region share(std::size_t bytes) {
 struct Counters::Generation {
   explicit Generation(std::vector<std::string> policy_names)
       : names(std::move(policy_names)),
-        // One more, for there is no mapping of nothing.
+        // One more, because a mapping cannot be empty.
         region(share((names.size() * shards() + 1) * sizeof(PolicyCounts))) {
     auto* first = reinterpret_cast<PolicyCounts*>(region.bytes().data());
     std::uninitialized_value_construct_n(first, names.size() * shards());

@@ -1,4 +1,4 @@
-// Counts of policies that a reload of the policy file passes on.
+// Counts of policies, kept across reloads of the policy file.
 #pragma once
 
 #include <cstddef>
@@ -12,26 +12,29 @@
 
 namespace headgate::gate {
 
-// The counts of the policies in force. After a reload that changed the policies those before it may
-// still be finishing requests, so counts come in generations, and totals() adds up what every
-// generation counted under a name. A reload with the same policies goes on with its own.
+// The counts of the policies in force. After a reload that changes the policies, requests under the
+// previous policies may still be in progress. Therefore each list of policies has a generation of
+// counts, and totals() sums all generations for a name. A reload with the same list keeps its
+// generation.
 //
-// open() belongs to one thread, of the process that forks others; the rest is thread-safe.
+// open() is for one thread of the process that forks others; the rest is thread-safe.
 class Counters {
  public:
-  // For policies of these names, in memory shared with child processes. `previous` may be null; it
-  // is left as it is, for the reload may yet be refused. Throws std::bad_alloc.
+  // Counts for policies of these names, in memory shared with child processes. `previous` may be
+  // null; it does not change, because the reload may still be refused. Throws std::bad_alloc.
   [[nodiscard]] static std::shared_ptr<Counters> open(std::vector<std::string> names,
                                                       const std::shared_ptr<Counters>& previous);
 
-  // Shards as Gate takes them, one a processor, each in the order of the names.
+  // The shards for Gate: one per processor, each in the order of the names.
   [[nodiscard]] std::span<PolicyCounts> shards() const noexcept;
 
   [[nodiscard]] PolicyTotals totals(std::string_view name) const noexcept;
 
  private:
   struct Generation;
-  static constexpr std::size_t generations_max = 16;  // older ones are folded into the newest
+  // Older generations are added to the newest. After 16 reloads that change policies, requests of
+  // the first are expected to have ended; and totals() stays short.
+  static constexpr std::size_t generations_max = 16;
 
   std::vector<std::shared_ptr<Generation>> generations_;  // newest first, at least one
 };

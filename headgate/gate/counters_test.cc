@@ -7,7 +7,7 @@
 namespace headgate::gate {
 namespace {
 
-TEST(Counters, GoOnWhenAReloadChangesNothing) {
+TEST(Counters, ContinueIfAReloadChangesNothing) {
   const auto first = Counters::open({"a", "b"}, nullptr);
   const auto second = Counters::open({"a", "b"}, first);
   EXPECT_EQ(first->shards().data(), second->shards().data());
@@ -44,7 +44,7 @@ TEST(Counters, LoseNothingOverManyReloads) {
   EXPECT_EQ(counters->totals("a").denied, 100u);
 }
 
-TEST(Counters, MayBeOfNoPolicy) {
+TEST(Counters, MayBeEmpty) {
   const auto counters = Counters::open({}, nullptr);
   EXPECT_TRUE(counters->shards().empty());
   EXPECT_EQ(counters->totals("a").denied, 0u);

@@ -1,4 +1,4 @@
-// What happened at one policy.
+// Counts of the decisions of one policy.
 #pragma once
 
 #include <atomic>
@@ -6,19 +6,20 @@
 
 namespace headgate::gate {
 
-// As it is counted. May lie in memory that processes share. A cache line of its own: processors
-// that count at other policies, or in other shards, are left alone.
+// The counters, which may lie in memory that processes share. One cache line, so that processors
+// that count other policies, or in other shards, do not contend for it.
 struct alignas(64) PolicyCounts {
-  std::atomic<std::uint64_t> admitted{0};        // requests that it charged
-  std::atomic<std::uint64_t> denied{0};          // requests that it denied
-  std::atomic<std::uint64_t> shadow_denied{0};   // ... would have denied, were it enforced
-  std::atomic<std::uint64_t> refunded{0};        // requests whose cost was given back
-  std::atomic<std::uint64_t> cost_defaulted{0};  // ... whose cost was not to be found out
+  std::atomic<std::uint64_t> admitted{0};  // requests that it charged
+  std::atomic<std::uint64_t> denied{0};    // requests that it denied
+  std::atomic<std::uint64_t> shadow_denied{
+      0};                                  // requests that it would have denied if it were enforced
+  std::atomic<std::uint64_t> refunded{0};  // requests whose cost was given back
+  std::atomic<std::uint64_t> cost_defaulted{0};  // requests whose cost was missing or malformed
 };
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
-// As it is told: plain numbers, added up over whoever counted.
+// The same as plain numbers, summed over shards and processes.
 struct PolicyTotals {
   std::uint64_t admitted = 0;
   std::uint64_t denied = 0;

@@ -13,7 +13,8 @@
 namespace headgate::gate {
 namespace {
 
-// Text that `write(Writer&)` makes, in a buffer with room for `names` escaped and a few numbers.
+// Returns the text that `write(Writer&)` writes. The buffer has room for `names`, escaped (each
+// character takes two bytes at most), and a few numbers.
 template <class Write>
 std::string text(std::string_view names, Write write) {
   std::string room(2 * names.size() + 128, '\0');
@@ -33,15 +34,16 @@ std::optional<std::uint64_t> t_of(const Item& item) noexcept {
   return std::min(item.reset, field_integer_max);
 }
 
-// Unix time [s], rounded up: the Date field beside it is rounded down.
+// Unix time [s], rounded up: the response's Date field is rounded down.
 std::uint64_t unix_now() noexcept {
   const auto since = std::chrono::system_clock::now().time_since_epoch();
   return static_cast<std::uint64_t>(std::chrono::ceil<std::chrono::seconds>(since).count());
 }
 
-// Which of two is told where only one can be: of those that denied the longest wait, so that it is
-// the one that Retry-After tells; before those that did not, of which the closest to exhaustion.
-bool tells_more(const Item& a, const Item& b) noexcept {
+// Whether `a` is reported rather than `b` if only one of them can be. Denials come first, the one
+// with the longest wait before others, because Retry-After reports it, too. Among admissions, the
+// one closest to exhaustion comes first.
+bool precedes(const Item& a, const Item& b) noexcept {
   if (a.denied != b.denied) return a.denied;
   if (a.denied && a.reset != b.reset) return a.reset > b.reset;  // no_reset: waiting never helps
   return field::closer(a.remaining, t_of(a), b.remaining, t_of(b));
@@ -49,12 +51,12 @@ bool tells_more(const Item& a, const Item& b) noexcept {
 
 }  // namespace
 
-// The lines of a response while they are written.
+// Adds lines to a response's Lines, and removes those of a form that does not fit.
 class FieldWriter::LineWriter {
  public:
-  LineWriter(Writer& writer, Lines& to) noexcept : out(writer), lines(to) {}
+  LineWriter(Writer& out_text, Lines& to) noexcept : out(out_text), lines(to) {}
 
-  // A field whose value `write` puts into `out`.
+  // Adds a field whose value `write` puts into `out`.
   template <class Write>
   void add(std::string_view name, Write write) noexcept {
     const std::size_t from = out.text().size();
@@ -71,7 +73,7 @@ class FieldWriter::LineWriter {
   void require(bool written) noexcept { good_ = good_ && written; }
   void leave_out() noexcept { ++lines.left_out_; }
 
-  // The fields of one form, which `write` adds: all of them, or none.
+  // Keeps the fields of one form, which `write` adds, if all of them fit; otherwise removes them.
   template <class Write>
   void add_form(Write write) noexcept {
     const Writer::Mark before = out.mark();
@@ -98,7 +100,7 @@ FieldWriter::FieldWriter(const policy::PolicySet& policies)
       upstream_prefix_(policies.settings().upstream_prefix) {
   std::vector<std::string_view> units{field::default_unit};
   for (const policy::Policy& policy : policies.policies()) {
-    Policy& mine = policies_.emplace_back();
+    PolicyTexts& mine = policies_.emplace_back();
     mine.name = policy.name;
     const std::string_view unit =
         field::is_default_unit(policy.unit) ? field::default_unit : policy.unit;
@@ -106,7 +108,7 @@ FieldWriter::FieldWriter(const policy::PolicySet& policies)
     mine.unit = static_cast<std::uint8_t>(known - units.begin());
     if (known == units.end()) units.push_back(unit);
     for (const policy::Grant& grant : policy.grants) {
-      Grant& made = mine.grants.emplace_back(Grant{&policy, &grant.quota, {}, {}, {}});
+      GrantTexts& made = mine.grants.emplace_back(GrantTexts{&policy, &grant.quota, {}, {}, {}});
       if (grant.unlimited) continue;  // never reported
       const std::string name(grant.title.empty() ? policy.name : grant.title);
       made.quoted = text(name, [&](Writer& out) { return field::write_quoted_name(out, name); });
@@ -132,12 +134,12 @@ FieldWriter::FieldWriter(const policy::PolicySet& policies)
 Lines FieldWriter::write(std::span<const Item> items, Writer& out) const noexcept {
   Lines lines;
   if (items.empty()) return lines;
-  LineWriter page(out, lines);
+  LineWriter writer(out, lines);
   for (const field::Form form : forms_) {
-    page.add_form([&] {
-      if (form != field::Form::ratelimit) return add_older(form, items, page);
-      add_ratelimit_policy(items, {}, page);
-      add_ratelimit(items, {}, page);
+    writer.add_form([&] {
+      if (form != field::Form::ratelimit) return add_older(form, items, writer);
+      add_ratelimit_policy(items, {}, writer);
+      add_ratelimit(items, {}, writer);
     });
   }
   return lines;
@@ -147,20 +149,21 @@ Lines FieldWriter::write_beside(const field::Upstream& upstream, std::span<const
                                 Writer& out) const noexcept {
   Lines lines;
   if (items.empty()) return lines;
-  LineWriter page(out, lines);
+  LineWriter writer(out, lines);
   for (const field::Form form : forms_) {
     if (!upstream.leaves(form)) continue;
-    page.add_form([&] {
-      if (form != field::Form::ratelimit) return add_older(form, items, page);
-      add_beside(upstream, items, page);
+    writer.add_form([&] {
+      if (form != field::Form::ratelimit) return add_older(form, items, writer);
+      add_beside(upstream, items, writer);
     });
   }
   return lines;
 }
 
-// The members that upstream has no other of the same name for, under new names where it has.
+// Adds the members next to the upstream's. A member whose name the upstream uses, too, gets a new
+// name.
 void FieldWriter::add_beside(const field::Upstream& upstream, std::span<const Item> items,
-                             LineWriter& page) const noexcept {
+                             LineWriter& writer) const noexcept {
   std::array<std::string_view, policy::policies_max> own_names;
   for (std::size_t i = 0; i < policies_.size(); ++i) own_names[i] = policies_[i].name;
 
@@ -174,7 +177,7 @@ void FieldWriter::add_beside(const field::Upstream& upstream, std::span<const It
       std::optional<std::string> free = upstream.free_name(
           name, pk(item), upstream_prefix_, std::span(own_names).first(policies_.size()));
       if (!free) {
-        page.leave_out();
+        writer.leave_out();
         continue;
       }
       new_names[count] = *std::move(free);
@@ -185,40 +188,40 @@ void FieldWriter::add_beside(const field::Upstream& upstream, std::span<const It
   if (count == 0) return;
   const std::span<const Item> kept = std::span(shown).first(count);
   const Renames renamed = std::span(renames).first(count);
-  if (upstream.policy() != field::Treatment::keep) add_ratelimit_policy(kept, renamed, page);
-  if (upstream.ratelimit() != field::Treatment::keep) add_ratelimit(kept, renamed, page);
+  if (upstream.policy() != field::Treatment::keep) add_ratelimit_policy(kept, renamed, writer);
+  if (upstream.ratelimit() != field::Treatment::keep) add_ratelimit(kept, renamed, writer);
 }
 
 void FieldWriter::put_name(const Item& item, std::string_view rename,
-                           LineWriter& page) const noexcept {
+                           LineWriter& writer) const noexcept {
   if (rename.empty()) {
-    page.out.put(grant(item).quoted);
+    writer.out.put(texts(item).quoted);
   } else {
-    page.require(field::write_quoted_name(page.out, rename));
+    writer.require(field::write_quoted_name(writer.out, rename));
   }
 }
 
 // `"burst";r=99;t=60, "daily";r=4999;t=86383`
 void FieldWriter::add_ratelimit(std::span<const Item> items, Renames renames,
-                                LineWriter& page) const noexcept {
-  page.add(field::ratelimit_name, [&] {
+                                LineWriter& writer) const noexcept {
+  writer.add(field::ratelimit_name, [&] {
     for (std::size_t i = 0; i < items.size(); ++i) {
-      if (i > 0) page.out.put(field::member_separator);
-      put_name(items[i], renames.empty() ? std::string_view() : renames[i], page);
-      page.require(field::write_limit_parameters(page.out, items[i].remaining, t_of(items[i]),
-                                                 pk(items[i])));
+      if (i > 0) writer.out.put(field::member_separator);
+      put_name(items[i], renames.empty() ? std::string_view() : renames[i], writer);
+      writer.require(field::write_limit_parameters(writer.out, items[i].remaining, t_of(items[i]),
+                                                   pk(items[i])));
     }
   });
 }
 
-// What RateLimit-Policy says of these, if it is a text that we have; empty if not.
+// Returns the value of RateLimit-Policy for these items if it was prepared, and "" otherwise.
 std::string_view FieldWriter::known_policies(std::span<const Item> items) const noexcept {
   if (partition_key_ != policy::PartitionKey::omit) return {};
-  if (items.size() == 1) return grant(items[0]).member;
+  if (items.size() == 1) return texts(items[0]).member;
   for (std::size_t i = 0; i < items.size(); ++i) {
     if (items[i].grant != 0 || items[i].policy != items[0].policy + i) return {};
   }
-  const Policy& last = policies_[items.back().policy];
+  const PolicyTexts& last = policies_[items.back().policy];
   const std::size_t begin = policies_[items.front().policy].member_begin;
   const std::size_t end = last.member_begin + last.grants.front().member.size();
   return std::string_view(own_members_).substr(begin, end - begin);
@@ -226,90 +229,110 @@ std::string_view FieldWriter::known_policies(std::span<const Item> items) const 
 
 // `"burst";q=100;w=60, "daily";q=5000;w=86400`
 void FieldWriter::add_ratelimit_policy(std::span<const Item> items, Renames renames,
-                                       LineWriter& page) const noexcept {
+                                       LineWriter& writer) const noexcept {
   if (renames.empty()) {
     const std::string_view known = known_policies(items);
-    if (!known.empty()) return page.add_constant(field::policy_name, known);
+    if (!known.empty()) return writer.add_constant(field::policy_name, known);
   }
-  page.add(field::policy_name, [&] {
+  writer.add(field::policy_name, [&] {
     for (std::size_t i = 0; i < items.size(); ++i) {
-      const Grant& told = grant(items[i]);
-      if (i > 0) page.out.put(field::member_separator);
-      put_name(items[i], renames.empty() ? std::string_view() : renames[i], page);
+      const GrantTexts& own = texts(items[i]);
+      if (i > 0) writer.out.put(field::member_separator);
+      put_name(items[i], renames.empty() ? std::string_view() : renames[i], writer);
       if (const auto bytes = pk(items[i])) {
-        page.require(field::write_policy_parameters(page.out, told.quota->units, told.policy->unit,
-                                                    window_of(*told.policy, *told.quota), bytes));
+        writer.require(field::write_policy_parameters(writer.out, own.quota->units,
+                                                      own.policy->unit,
+                                                      window_of(*own.policy, *own.quota), bytes));
       } else {
-        page.out.put(std::string_view(told.member).substr(told.quoted.size()));
+        writer.out.put(std::string_view(own.member).substr(own.quoted.size()));
       }
     }
   });
 }
 
-// An older form tells one limit, and the policies of all that count requests.
-void FieldWriter::add_older(field::Form form, std::span<const Item> items,
-                            LineWriter& page) const noexcept {
-  const Item* told = nullptr;
-  std::size_t requests = 0;
-  std::size_t windows = 0;
-  std::string_view any_policy;
+FieldWriter::OlderChoice FieldWriter::choose_older(std::span<const Item> items) const noexcept {
+  OlderChoice choice;
   for (const Item& item : items) {
     if (policies_[item.policy].unit != 0) continue;
-    if (told == nullptr || tells_more(item, *told)) told = &item;
-    ++requests;
-    if (const std::string_view policy = grant(item).quota_policy(); !policy.empty()) {
-      any_policy = policy;
-      ++windows;
-    }
+    ++choice.limits;
+    if (choice.item == nullptr || precedes(item, *choice.item)) choice.item = &item;
+    const std::string_view quota_policy = texts(item).quota_policy();
+    if (quota_policy.empty()) continue;
+    ++choice.quota_policies;
+    choice.any_quota_policy = quota_policy;
   }
-  if (told == nullptr) return;
-  const Grant& limit = grant(*told);
-  const auto t = t_of(*told);
-  const auto put_policies = [&](std::string_view separator) {
-    for (const Item& item : items) {
-      const std::string_view policy = grant(item).quota_policy();
-      if (policy.empty()) continue;
-      page.out.put(separator);
-      page.out.put(policy);
-      separator = field::member_separator;
-    }
-  };
-  const auto add_policies = [&] {
-    if (windows == 1) page.add_constant(field::policy_name, any_policy);
-    if (windows > 1) page.add(field::policy_name, [&] { put_policies(""); });
-  };
-  const auto add_rest = [&](const field::LimitFields& names, std::uint64_t from = 0) {
-    page.add_number(names.remaining, told->remaining);
-    if (t) page.add_number(names.reset, from + std::min(*t, field::limit_fields_reset_max));
-  };
+  return choice;
+}
 
-  if (!t && form != field::Form::x_ratelimit) return;  // a draft's reset is not optional
+void FieldWriter::add_older(field::Form form, std::span<const Item> items,
+                            LineWriter& writer) const noexcept {
+  const OlderChoice choice = choose_older(items);
+  if (choice.item == nullptr) return;
+  const Item& item = *choice.item;
+  const std::optional<std::uint64_t> t = t_of(item);
+  if (!t && form != field::Form::x_ratelimit) return;  // the drafts require a reset
+  const GrantTexts& limit = texts(item);
   switch (form) {
     case field::Form::ratelimit:
       assert(false);  // not an older form
       return;
     case field::Form::draft_07:
-      add_policies();
-      return page.add(field::ratelimit_name, [&] {
-        page.require(field::write_draft_07(page.out, limit.quota->units, told->remaining, *t));
+      add_quota_policies(choice, items, writer);
+      writer.add(field::ratelimit_name, [&] {
+        writer.require(field::write_draft_07(writer.out, limit.quota->units, item.remaining, *t));
       });
+      return;
     case field::Form::draft_06:
-      add_policies();
-      page.add_constant(field::draft_limit_fields.limit, limit.limit());
-      return add_rest(field::draft_limit_fields);
+      add_quota_policies(choice, items, writer);
+      writer.add_constant(field::draft_limit_fields.limit, limit.limit());
+      add_remaining_and_reset(field::draft_limit_fields, item, 0, writer);
+      return;
     case field::Form::draft_03:
-      if (requests == 1) {
-        page.add_constant(field::draft_limit_fields.limit, limit.older);
+      if (choice.limits == 1) {
+        writer.add_constant(field::draft_limit_fields.limit, limit.older);
       } else {
-        page.add(field::draft_limit_fields.limit, [&] {
-          page.out.put(limit.limit());
-          put_policies(field::member_separator);
+        writer.add(field::draft_limit_fields.limit, [&] {
+          writer.out.put(limit.limit());
+          put_quota_policies(items, field::member_separator, writer);
         });
       }
-      return add_rest(field::draft_limit_fields);
+      add_remaining_and_reset(field::draft_limit_fields, item, 0, writer);
+      return;
     case field::Form::x_ratelimit:
-      page.add_constant(field::x_limit_fields.limit, limit.limit());
-      return add_rest(field::x_limit_fields, unix_reset_ ? unix_now() : 0);
+      writer.add_constant(field::x_limit_fields.limit, limit.limit());
+      add_remaining_and_reset(field::x_limit_fields, item, unix_reset_ ? unix_now() : 0, writer);
+      return;
+  }
+}
+
+// `100;w=60, 5000;w=86400`, after `separator`.
+void FieldWriter::put_quota_policies(std::span<const Item> items, std::string_view separator,
+                                     LineWriter& writer) const noexcept {
+  for (const Item& item : items) {
+    const std::string_view quota_policy = texts(item).quota_policy();
+    if (quota_policy.empty()) continue;
+    writer.out.put(separator);
+    writer.out.put(quota_policy);
+    separator = field::member_separator;
+  }
+}
+
+// RateLimit-Policy of draft-06 and draft-07.
+void FieldWriter::add_quota_policies(const OlderChoice& choice, std::span<const Item> items,
+                                     LineWriter& writer) const noexcept {
+  if (choice.quota_policies == 1) {
+    writer.add_constant(field::policy_name, choice.any_quota_policy);
+  } else if (choice.quota_policies > 1) {
+    writer.add(field::policy_name, [&] { put_quota_policies(items, "", writer); });
+  }
+}
+
+// `origin` [s] is added to the reset.
+void FieldWriter::add_remaining_and_reset(const field::LimitFields& names, const Item& item,
+                                          std::uint64_t origin, LineWriter& writer) noexcept {
+  writer.add_number(names.remaining, item.remaining);
+  if (const auto t = t_of(item)) {
+    writer.add_number(names.reset, origin + std::min(*t, field::limit_fields_reset_max));
   }
 }
 
@@ -326,11 +349,11 @@ bool FieldWriter::write_problem(const Verdict& verdict, Writer& out) const noexc
 std::size_t FieldWriter::keep_closest(std::span<Item> items) const noexcept {
   constexpr std::uint8_t none = 255;
   static_assert(policy::policies_max < none);
-  std::array<std::uint8_t, policy::policies_max + 1> closest;  // of each unit
+  std::array<std::uint8_t, policy::policies_max + 1> closest;  // unit -> item
   closest.fill(none);
   for (std::size_t i = 0; i < items.size(); ++i) {
     std::uint8_t& best = closest[policies_[items[i].policy].unit];
-    if (best == none || tells_more(items[i], items[best])) best = static_cast<std::uint8_t>(i);
+    if (best == none || precedes(items[i], items[best])) best = static_cast<std::uint8_t>(i);
   }
   std::size_t kept = 0;
   for (std::size_t i = 0; i < items.size(); ++i) {

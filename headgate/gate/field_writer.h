@@ -1,9 +1,8 @@
-// Where the words of limit/ and field/ meet: decisions as fields of the response and as problem
-// details.
+// Writes decisions as response fields and as problem details.
 //
 //   std::array<char, 16384> room;
 //   Writer out(room);
-//   for (const Line& line : report.write(verdict.items, out)) response.add(line.name, line.value);
+//   for (const Line& line : writer.write(verdict.items, out)) response.add(line.name, line.value);
 #pragma once
 
 #include <algorithm>
@@ -17,6 +16,7 @@
 
 #include "headgate/base/writer.h"
 #include "headgate/field/form.h"
+#include "headgate/field/limit_fields.h"
 #include "headgate/field/merge.h"
 #include "headgate/field/ratelimit.h"
 #include "headgate/gate/verdict.h"
@@ -28,20 +28,22 @@ namespace headgate::gate {
 struct Line {
   std::string_view name;
   std::string_view value;
-  bool constant =
-      false;  // `value` lives as long as the FieldWriter; otherwise in the Writer's buffer
+  bool constant = false;  // true: `value` lives as long as the FieldWriter; false: it is in the
+                          // Writer's buffer
 };
 
 // All fields of one response, in order.
 class Lines {
  public:
-  Lines() noexcept {}  // the lines come one by one
+  // Does not initialise the lines: FieldWriter adds them one by one.
+  // `build/release/bin/steps_bench` measures it.
+  Lines() noexcept {}
 
   [[nodiscard]] const Line* begin() const noexcept { return lines_.data(); }
   [[nodiscard]] const Line* end() const noexcept { return lines_.data() + count_; }
   [[nodiscard]] std::size_t size() const noexcept { return count_; }
 
-  // How many fields, or members of one, could not be written or named, and are not there.
+  // How many fields, or members of a field, were left out because there was no room or no name.
   [[nodiscard]] std::size_t left_out() const noexcept { return left_out_; }
 
  private:
@@ -54,43 +56,45 @@ class Lines {
   std::size_t left_out_ = 0;
 };
 
-// Writes the fields that the policy file asks for, from texts made once per policy file. Immutable;
-// thread-safe; no allocation when writing, but for names that clash with an upstream's.
+// Writes the fields that the policy file selects, from texts made once per policy file. Immutable
+// and thread-safe. Writing allocates only if a name must be changed because an upstream uses it.
 //
-// Fails closed: a form whose fields do not fit is left out whole.
+// If not all fields of a form fit, none of them is written.
 class FieldWriter {
  public:
-  explicit FieldWriter(const policy::PolicySet& policies);  // outlives this
+  // `policies` outlive this.
+  explicit FieldWriter(const policy::PolicySet& policies);
 
-  // The fields of a response. None without items. A reset that is told as a Unix time is one from
-  // now on.
+  // Writes the fields of a response; without items, none. A reset that is written as a Unix time
+  // counts from the time of this call.
   [[nodiscard]] Lines write(std::span<const Item> items, Writer& out) const noexcept;
 
-  // The same beside the fields of an upstream, which stay: the caller drops only the lines of
-  // fields that `upstream` says to replace, and only if there is one here to replace them.
+  // The same for a response that keeps the fields of an upstream. The caller removes only those
+  // fields that `upstream` marks as replaced, and only if this returns a field of the same name.
   [[nodiscard]] Lines write_beside(const field::Upstream& upstream, std::span<const Item> items,
                                    Writer& out) const noexcept;
 
-  // The problem document of a denial: names the policies that denied, in file order. False, and
-  // nothing written, if it does not fit.
+  // Writes the problem document of a denial, which names the policies that denied, in file order.
+  // Returns false, and writes nothing, if it does not fit.
   [[nodiscard]] bool write_problem(const Verdict& verdict, Writer& out) const noexcept;
 
-  // Moves those that `report: closest` tells to the front and returns their number: of each unit
-  // the policy closest to exhaustion. Of a denial that is one that denied, with the longest wait.
+  // Moves the items that `report: closest` reports to the front and returns their number: for each
+  // unit, the policy that denied with the longest wait, or if none denied, the one closest to
+  // exhaustion.
   [[nodiscard]] std::size_t keep_closest(std::span<Item> items) const noexcept;
 
  private:
-  // Names to use instead of the policies' own, one per item; an empty one keeps the policy's. An
-  // empty span keeps them all.
+  // Names that replace the policies' own, one per item. An empty name keeps the policy's; an empty
+  // span keeps all.
   using Renames = std::span<const std::string_view>;
 
-  struct Grant {
+  struct GrantTexts {
     const policy::Policy* policy;
     const limit::Quota* quota;
-    std::string quoted;  // `"burst"`: what it is called
-    std::string member;  // `"burst";q=100;w=60`: of RateLimit-Policy, without pk
-    std::string older;   // `100, 100;w=60`: draft-03's RateLimit-Limit, and with it:
-    std::size_t limit_length = 0;
+    std::string quoted;            // the name: `"burst"`
+    std::string member;            // of RateLimit-Policy, without pk: `"burst";q=100;w=60`
+    std::string older;             // draft-03's RateLimit-Limit: `100, 100;w=60`
+    std::size_t limit_length = 0;  // of the first number in `older`
 
     // `100`
     [[nodiscard]] std::string_view limit() const noexcept {
@@ -102,24 +106,40 @@ class FieldWriter {
       return std::string_view(older).substr(std::min(older.size(), limit_length + separator));
     }
   };
-  struct Policy {
+  struct PolicyTexts {
     std::string_view name;
-    std::uint8_t unit = 0;  // the same number for the same unit; 0 for requests
-    std::vector<Grant> grants;
-    std::size_t member_begin = 0;  // of its own grant's member in own_members_
+    std::uint8_t unit = 0;  // equal for equal units; 0: requests
+    std::vector<GrantTexts> grants;
+    std::size_t member_begin = 0;  // where its own grant's member begins in own_members_
+  };
+  // What an older form reports: one limit, and the quota policies of all limits that count
+  // requests.
+  struct OlderChoice {
+    const Item* item = nullptr;      // the limit; nullptr: no limit counts requests
+    std::size_t limits = 0;          // that count requests
+    std::size_t quota_policies = 0;  // limits with a window
+    std::string_view any_quota_policy;
   };
   class LineWriter;
 
-  void add_ratelimit(std::span<const Item> items, Renames renames, LineWriter& page) const noexcept;
+  void add_ratelimit(std::span<const Item> items, Renames renames,
+                     LineWriter& writer) const noexcept;
   void add_ratelimit_policy(std::span<const Item> items, Renames renames,
-                            LineWriter& page) const noexcept;
+                            LineWriter& writer) const noexcept;
   [[nodiscard]] std::string_view known_policies(std::span<const Item> items) const noexcept;
   void add_beside(const field::Upstream& upstream, std::span<const Item> items,
-                  LineWriter& page) const noexcept;
-  void add_older(field::Form form, std::span<const Item> items, LineWriter& page) const noexcept;
-  void put_name(const Item& item, std::string_view rename, LineWriter& page) const noexcept;
+                  LineWriter& writer) const noexcept;
+  [[nodiscard]] OlderChoice choose_older(std::span<const Item> items) const noexcept;
+  void add_older(field::Form form, std::span<const Item> items, LineWriter& writer) const noexcept;
+  void put_quota_policies(std::span<const Item> items, std::string_view separator,
+                          LineWriter& writer) const noexcept;
+  void add_quota_policies(const OlderChoice& choice, std::span<const Item> items,
+                          LineWriter& writer) const noexcept;
+  static void add_remaining_and_reset(const field::LimitFields& names, const Item& item,
+                                      std::uint64_t origin, LineWriter& writer) noexcept;
+  void put_name(const Item& item, std::string_view rename, LineWriter& writer) const noexcept;
 
-  [[nodiscard]] const Grant& grant(const Item& item) const noexcept {
+  [[nodiscard]] const GrantTexts& texts(const Item& item) const noexcept {
     return policies_[item.policy].grants[item.grant];
   }
   [[nodiscard]] std::optional<std::string_view> pk(const Item& item) const noexcept;
@@ -128,9 +148,9 @@ class FieldWriter {
   std::span<const field::Form> forms_;
   bool unix_reset_;
   std::string_view upstream_prefix_;
-  std::vector<Policy> policies_;
-  // `"burst";q=100;w=60, "daily";q=5000;w=86400`: of all policies' own grants. What is told of
-  // neighbours in the file is a part of it.
+  std::vector<PolicyTexts> policies_;
+  // The members of all policies' own grants: `"burst";q=100;w=60, "daily";q=5000;w=86400`. For
+  // policies that are neighbours in the file, RateLimit-Policy is a part of it.
   std::string own_members_;
 };
 

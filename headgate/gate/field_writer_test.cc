@@ -24,7 +24,7 @@ namespace {
 
 using nlohmann::json;
 
-// JSON is YAML, but for a `\/`, which the vectors do not have.
+// JSON is YAML except for `\/`, which the vectors do not have.
 std::shared_ptr<const policy::PolicySet> load(const std::string& settings, const json& policies) {
   const auto loaded =
       policy::load_text("version: 1\n" + settings + "\npolicies: " + policies.dump(), "test.yaml");
@@ -39,7 +39,7 @@ json as_json(const Lines& lines) {
   return out;
 }
 
-// What a vector's members are to a FieldWriter: policies, and what was decided of them.
+// A vector's members as a FieldWriter gets them: policies and their decisions.
 class Members {
  public:
   explicit Members(const json& members, const std::string& settings) {
@@ -87,8 +87,8 @@ json vectors(const char* name) {
   return json::parse(in).at("cases");
 }
 
-// Those of whole members: a policy always has a quota, what is left, and a window unless it counts
-// what is in flight.
+// Only vectors with complete members: a policy always has a quota, units left, and a window unless
+// it counts requests in flight.
 TEST(FieldWriter, VectorsOfEveryForm) {
   int ran = 0;
   for (const json& vector : vectors("serialise.json")) {
@@ -114,7 +114,7 @@ TEST(FieldWriter, VectorsOfEveryForm) {
   EXPECT_EQ(ran, 15);
 }
 
-// What a door does, as short as it can be said.
+// The steps of a door, in their shortest form.
 json merged(const json& upstream_lines, const Members& own) {
   std::vector<std::string_view> ratelimit;
   std::vector<std::string_view> policy;
@@ -154,7 +154,7 @@ const json burst_and_daily = json::parse(R"([
   {"policy": "burst", "q": 3, "w": 60, "r": 2, "t": 40},
   {"policy": "daily", "q": 5000, "w": 86400, "r": 4999, "t": 86383}])");
 
-TEST(FieldWriter, AResetOfDecadesIsNoUnixTime) {
+TEST(FieldWriter, AResetOfDecadesIsNotReadAsAUnixTime) {
   const json decades =
       json::parse(R"([{"policy": "p", "q": 1, "w": 2000000000, "r": 0, "t": 2000000000}])");
   for (const char* form : {"x-ratelimit", "draft-06", "draft-03"}) {
@@ -186,7 +186,7 @@ TEST(FieldWriter, AUnixResetIsNeverTooEarlyAndLessThanASecondLate) {
   EXPECT_LT(reset, after + std::chrono::seconds(1));
 }
 
-TEST(FieldWriter, AFormThatDoesNotFitIsLeftOutWhole) {
+TEST(FieldWriter, AFormThatDoesNotFitIsLeftOutCompletely) {
   const Members members(burst_and_daily, "fields: [ratelimit, draft-03, x-ratelimit]");
   std::array<char, 400> room;
   std::size_t forms = 0;
@@ -207,7 +207,7 @@ TEST(FieldWriter, AFormThatDoesNotFitIsLeftOutWhole) {
   EXPECT_EQ(forms, 3U) << "with room for all";
 }
 
-TEST(FieldWriter, WhatOnePolicyAlwaysSaysIsNotWrittenAgain) {
+TEST(FieldWriter, APreparedPolicyFieldIsNotWrittenAgain) {
   const json one = json::array({burst_and_daily[0]});
   for (const auto& [fields, constant] : std::map<std::string, std::vector<std::string>>{
            {"ratelimit", {"RateLimit-Policy"}},
@@ -226,19 +226,20 @@ TEST(FieldWriter, WhatOnePolicyAlwaysSaysIsNotWrittenAgain) {
   }
 }
 
-TEST(FieldWriter, WhateverPoliciesAreToldTheirQuotasAreTheirOwn) {
+TEST(FieldWriter, EverySubsetOfPoliciesHasItsOwnQuotas) {
   const auto policies = load("", json::parse(R"([
       {"name": "a", "quota": 1, "window": 60},
       {"name": "b", "quota": 2, "window": 60, "overrides": [{"ids": ["10.0.0.9"], "quota": 20}]},
       {"name": "c", "quota": 3, "window": 60},
       {"name": "d", "quota": 4, "window": 60}])"));
   const FieldWriter report(*policies);
-  for (unsigned told = 1; told < 32; ++told) {  // a bit a policy, and one for the override
-    const bool overridden = (told & 16) != 0;
+  for (unsigned reported = 1; reported < 32;
+       ++reported) {  // a bit per policy, and one for the override
+    const bool overridden = (reported & 16) != 0;
     std::vector<Item> items;
     std::string expected;
     for (std::uint16_t i = 0; i < 4; ++i) {
-      if ((told >> i & 1) == 0) continue;
+      if ((reported >> i & 1) == 0) continue;
       const bool other = i == 1 && overridden;
       items.push_back({i, false, other ? 1U : 0U, 1, 1, {}});
       if (!expected.empty()) expected += ", ";
@@ -285,7 +286,7 @@ TEST(FieldWriter, OlderFormsAreSentWhereUpstreamLeavesThem) {
   }
 }
 
-TEST(FieldWriter, WithoutAnyNameThatIsFreeAMemberIsLeftOut) {
+TEST(FieldWriter, AMemberWithoutAFreeNameIsLeftOut) {
   const Members members(burst_and_daily, "upstream-prefix: p");
   std::string all = R"("burst";r=1)";
   std::string name = "burst";

@@ -8,7 +8,7 @@
 namespace headgate::gate {
 namespace {
 
-// Apart from the table's own use of its secret.
+// Derives a key of its own, because the table uses `secret` itself.
 HashSecret pk_secret(const HashSecret& secret) noexcept {
   const Hash128 derived = public_hash(secret, "headgate partition key");
   return {derived.lo, derived.hi};
@@ -57,7 +57,7 @@ void Gate::settle(std::span<const Due> dues, Instant taken, const policy::Respon
 }
 
 std::span<PolicyCounts> Gate::shard() const noexcept {
-  auto shard = static_cast<std::size_t>(std::max(sched_getcpu(), 0));  // -1: not known
+  auto shard = static_cast<std::size_t>(std::max(sched_getcpu(), 0));  // -1: unknown
   if (shard >= shards_) shard %= shards_;
   return counts_.subspan(shard * policies_->policies().size());
 }

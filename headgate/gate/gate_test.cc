@@ -1,4 +1,4 @@
-// The walk of one request, with real policy files and a real table.
+// The steps of one request, with real policy files and a real table.
 
 #include "headgate/gate/gate.h"
 
@@ -37,7 +37,7 @@ class FakeHeaders final : public policy::Headers {
   std::map<std::string, std::string> lines;
 };
 
-// A gate over a policy file, asked at instants of the test's choosing.
+// A gate over a policy file, which decides as of instants that the test chooses.
 class TestGate {
  public:
   explicit TestGate(const std::string& yaml) {
@@ -82,7 +82,7 @@ class TestGate {
     return context_.verdict;
   }
 
-  // Fields as the response would have them; "" if it has none of the name.
+  // The field of the response; "" if it has none of this name.
   std::string ratelimit() { return field("RateLimit"); }
   std::string ratelimit_policy() { return field("RateLimit-Policy"); }
   std::string field(std::string_view name) {
@@ -103,9 +103,9 @@ class TestGate {
 
   // Ends the response to the last request. `tokens` is its header.
   void end(unsigned status = 200, const std::string& tokens = "") {
-    FakeHeaders told;
-    if (!tokens.empty()) told.lines["tokens"] = tokens;
-    gate_->settle(context_.verdict.dues, now, {status, 10, &told}, now);
+    FakeHeaders response;
+    if (!tokens.empty()) response.lines["tokens"] = tokens;
+    gate_->settle(context_.verdict.dues, now, {status, 10, &response}, now);
   }
 
   PolicyTotals counts(std::size_t policy) const {
@@ -136,7 +136,7 @@ policies:
   - {name: daily, quota: 5000, window: 1d}
 )";
 
-TEST(Gate, SaysInTheFieldsWhatItDid) {
+TEST(Gate, FieldsReportTheDecision) {
   TestGate gate(burst_and_daily);
   EXPECT_EQ(gate.ask().outcome, Outcome::admitted);
   EXPECT_EQ(gate.ratelimit_policy(), R"("burst";q=3;w=60, "daily";q=5000;w=86400)");
@@ -155,7 +155,7 @@ TEST(Gate, SaysInTheFieldsWhatItDid) {
   EXPECT_EQ(gate.ask().outcome, Outcome::admitted) << "as announced";
 }
 
-TEST(Gate, NoPolicyThatMatchesMeansOff) {
+TEST(Gate, WithoutAMatchingPolicyTheOutcomeIsOff) {
   TestGate gate(R"(
 policies:
   - {name: api, quota: 3, window: 60s, match: [{path: "/api/*"}]}
@@ -165,7 +165,7 @@ policies:
   EXPECT_EQ(gate.ask("/api/x").outcome, Outcome::admitted);
 }
 
-TEST(Gate, WhatIsOnlyExpectedHasNotHappened) {
+TEST(Gate, APrefetchAloneChargesNothing) {
   TestGate gate(R"(policies:
   - {name: burst, quota: 1, window: 60s, match: [{path: "/limited"}], key: [address]}
 )");
@@ -177,7 +177,7 @@ TEST(Gate, WhatIsOnlyExpectedHasNotHappened) {
   EXPECT_EQ(gate.counts(0).admitted, 1u);
 }
 
-TEST(Gate, TheLongestWaitSpeaksForAll) {
+TEST(Gate, TheLongestWaitIsReported) {
   TestGate gate(R"(
 policies:
   - {name: short, quota: 1, window: 10s, status: 503}
@@ -196,7 +196,7 @@ policies:
   EXPECT_EQ(problem["status"], 403);
 }
 
-TEST(Gate, WhatCanNeverBeAdmittedHasNoRetryAfter) {
+TEST(Gate, ACostAboveTheQuotaHasNoRetryAfter) {
   TestGate gate(R"(
 policies:
   - {name: closed, quota: 0, window: 60s}
@@ -239,7 +239,7 @@ policies:
   EXPECT_EQ(gate.ask().shadow_violated, 1u);
 }
 
-TEST(Gate, ADryRunMakesEveryPolicyAShadow) {
+TEST(Gate, ADryRunMakesEveryPolicyAShadowPolicy) {
   TestGate gate(burst_and_daily);
   for (int i = 0; i < 3; ++i) EXPECT_EQ(gate.ask("/", DryRun::yes).outcome, Outcome::admitted);
   EXPECT_EQ(gate.ask("/", DryRun::yes).outcome, Outcome::shadow_denied);
@@ -344,17 +344,17 @@ TEST(Gate, FieldsCanBeSwitchedOffOrHeldBack) {
   EXPECT_THAT(below.ratelimit(), HasSubstr(R"("burst";r=1;t=20)"));
   below.ask();
   below.ask();
-  EXPECT_THAT(below.ratelimit(), HasSubstr(R"("burst";r=0;t=20)")) << "a denial is always told";
+  EXPECT_THAT(below.ratelimit(), HasSubstr(R"("burst";r=0;t=20)")) << "a denial is always reported";
 }
 
-TEST(Gate, TheClosestToExhaustionCanSpeakForAll) {
+TEST(Gate, TheClosestToExhaustionCanBeReportedAlone) {
   TestGate gate(std::string("report: closest\n") + burst_and_daily);
   gate.ask();
   EXPECT_EQ(gate.ratelimit(), R"("burst";r=2;t=40)");
   EXPECT_EQ(gate.ratelimit_policy(), R"("burst";q=3;w=60)");
 }
 
-TEST(Gate, TheClosestOfADenialIsOneThatDenied) {
+TEST(Gate, TheClosestOfADenialIsAPolicyThatDenied) {
   // A request of 4 is more than what `fine` has left, and `few` has still less but enough.
   TestGate gate(R"(
 report: closest
@@ -375,7 +375,7 @@ policies:
   EXPECT_EQ(gate.field("RateLimit-Reset"), "10") << "the moment that Retry-After names";
 }
 
-TEST(Gate, TheClosestOfSeveralDenialsIsTheOneThatRetryAfterTells) {
+TEST(Gate, TheClosestOfSeveralDenialsIsTheOneOfRetryAfter) {
   TestGate gate(R"(
 report: closest
 policies:
@@ -401,7 +401,7 @@ policies:
       << "99 requests are neither more nor less than 6 credits";
 }
 
-TEST(Gate, EveryFormTellsTheSameDecision) {
+TEST(Gate, EveryFormReportsTheSameDecision) {
   TestGate current(std::string("fields: [x-ratelimit, ratelimit, draft-03]\n") + burst_and_daily);
   current.ask();
   EXPECT_EQ(current.ratelimit(), R"("burst";r=2;t=40, "daily";r=4999;t=86383)");

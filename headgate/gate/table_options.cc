@@ -7,8 +7,8 @@ namespace headgate::gate {
 
 namespace {
 
-// What most keys of a policy are under: its own grant, or where that limits nobody, the first that
-// does.
+// The law of most keys of a policy: of its own grant, or if that is unlimited, of the first grant
+// that is not.
 const limit::Law& typical(const policy::Policy& policy) {
   for (const policy::Grant& grant : policy.grants) {
     if (!std::holds_alternative<limit::Closed>(grant.law)) return grant.law;
@@ -23,8 +23,8 @@ store::TableOptions table_options(const policy::PolicySet& policies) {
   store::TableOptions options;
   options.memory = settings.memory;
   options.file = settings.file;
-  // What a key of each kind takes beside a narrow cell. No kind is ever left without room: a reload
-  // may bring it.
+  // The memory per key of each kind; a narrow cell has weight 2. Every kind gets some room, because
+  // a reload may bring policies of that kind.
   constexpr unsigned narrow_weight = 2;
   constexpr unsigned wide_weight = 4;
   constexpr unsigned entry_weight = 5;

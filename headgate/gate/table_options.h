@@ -1,4 +1,4 @@
-// The table that a policy file asks for.
+// The options of the table for a policy file.
 #pragma once
 
 #include "headgate/policy/policy_set.h"
@@ -6,8 +6,8 @@
 
 namespace headgate::gate {
 
-// Memory, file, and how the memory is divided between the two kinds of cells: as the file's grants
-// are, of which each is taken to have as many keys.
+// Returns memory, file, and how the memory is divided between the kinds of cells. The division
+// assumes that every policy has the same number of keys.
 [[nodiscard]] store::TableOptions table_options(const policy::PolicySet& policies);
 
 }  // namespace headgate::gate

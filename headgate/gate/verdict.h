@@ -1,4 +1,4 @@
-// What the gate says of one request.
+// The gate's verdict on one request.
 #pragma once
 
 #include <bitset>
@@ -21,7 +21,8 @@ enum class Outcome : std::uint8_t {
 // One bit per policy, by its index in the file.
 using PolicyBits = std::bitset<policy::policies_max>;
 
-// What the fields say of one policy: small, so that a door can keep it until the response.
+// What the response fields report of one policy. Small, so that a door can keep it until the
+// response.
 struct Item {
   std::uint16_t policy = 0;     // index in the file
   bool denied = false;          // this policy denied
@@ -31,27 +32,27 @@ struct Item {
   std::string_view pk;  // partition key as raw bytes, if one is shown; in the DecisionContext
 };
 
-// What is left to do about one policy when the response has ended: to give its cost back, to charge
-// a cost that only the response tells, or to release a slot. Small, too.
+// What remains to be done for one policy when the response has ended: to give its cost back, to
+// charge a cost that depends on the response, or to release a slot. Small for the same reason.
 struct Due {
   const policy::Policy* policy = nullptr;
   const policy::Grant* grant = nullptr;  // of this policy
   std::string_view key;                  // store key; in the DecisionContext
-  std::uint64_t cost = 0;  // what admit() charged [units]; means nothing if it is late
+  std::uint64_t cost = 0;  // what admit() charged [units]; meaningless if the policy's cost is late
 };
 
 struct Verdict {
   Outcome outcome = Outcome::off;
-  // The denial with the longest wait; of shadow policies, if no other denied.
+  // The policy that denied with the longest wait; a shadow policy only if no enforced one denied.
   const policy::Policy* denier = nullptr;
-  std::optional<std::uint64_t> retry_after;  // [s], jitter included; absent: waiting never helps
+  std::optional<std::uint64_t> retry_after;  // [s], with jitter; absent: waiting never helps
   PolicyBits violated;                       // enforced policies that denied
   PolicyBits shadow_violated;
-  std::optional<std::uint64_t> remaining;  // least r of the enforced policies
-  std::span<const Item> items;             // what to report, in file order; in the DecisionContext
-  std::span<const Due> dues;  // what Gate::settle() wants to hear of; in the DecisionContext
+  std::optional<std::uint64_t> remaining;  // least r of all enforced policies
+  std::span<const Item> items;             // to report, in file order; in the DecisionContext
+  std::span<const Due> dues;               // for Gate::settle(); in the DecisionContext
 
-  // Status of the denial.
+  // HTTP status of the denial.
   [[nodiscard]] unsigned status() const noexcept {
     return denier == nullptr ? 429 : denier->status;
   }

@@ -1,4 +1,4 @@
-// What was decided of one line, as the decisions file tells it.
+// The decision on one line of a trace or log, as the decisions file has it.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace headgate::sim {
 
-// What one policy answered, or all of a line's policies together. `remaining` and `reset` are
+// The decision of one policy, or of all policies of a line together. `remaining` and `reset` are
 // absent where no limit applies (mode off, an unlimited partition); `wait` [ns] is 0 if admitted
 // and absent where waiting never helps.
 struct Answer {
@@ -24,7 +24,7 @@ struct Answer {
 
 struct Answers {
   Answer verdict;               // of the line: the most restrictive of the enforced `results`
-  std::vector<Answer> results;  // one a question, in their order
+  std::vector<Answer> results;  // one per question, in their order
 };
 
 [[nodiscard]] Answer answer_of(const limit::Decision& decision);

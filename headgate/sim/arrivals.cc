@@ -9,7 +9,8 @@ namespace {
 
 constexpr Nanos units_of_time[] = {1, 1'000, 1'000'000, 1'000'000'000};
 
-// Small distances to either side are small numbers: 0 1 2 3 4 stand for 0 -1 1 -2 2.
+// Zigzag code: small positive and negative distances give small numbers. 0 -1 1 -2 2 are coded as
+// 0 1 2 3 4.
 u128 folded(i128 distance) noexcept {
   return distance < 0 ? static_cast<u128>(-distance) * 2 - 1 : static_cast<u128>(distance) * 2;
 }

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
 
-TEST(ArrivalsTest, GivesBackWhatCameWhateverTheDistances) {
+TEST(ArrivalsTest, ReturnsArrivalsOfAnyDistances) {
   std::mt19937_64 random(7);
   const std::int64_t scales[] = {1, 1'000, 1'000'000, 1'000'000'000, 86'400'000'000'000};
   const std::uint64_t amounts[] = {0, 1, 1, 1, 2, 127, 128, 5'000'000'000, most};
@@ -44,7 +44,7 @@ TEST(ArrivalsTest, GivesBackWhatCameWhateverTheDistances) {
   }
 }
 
-TEST(ArrivalsTest, TheEndsOfTimeAreFarApart) {
+TEST(ArrivalsTest, HoldsTheLargestDistance) {
   Arrivals arrivals;
   const Nanos ends = std::numeric_limits<std::int64_t>::max();
   for (const Nanos at : {ends, -ends, ends - 1, Nanos{0}}) arrivals.add({{at}, 1});
@@ -64,7 +64,7 @@ TEST(ArrivalsTest, ArrivalsOfWholeSecondsTakeTwoBytes) {
   EXPECT_LE(arrivals.bytes(), 2 * 2 * count);  // half of it may be spare
 }
 
-TEST(ArrivalsTest, AQueueThatMovesOnStaysSmall) {
+TEST(ArrivalsTest, AQueueThatAdvancesStaysSmall) {
   Arrivals arrivals;
   for (int i = 0; i < 1'000'000; ++i) {
     arrivals.add({{static_cast<Nanos>(i) * nanos_per_second}, 1});

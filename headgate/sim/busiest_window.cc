@@ -8,7 +8,8 @@ namespace headgate::sim {
 
 void BusiestWindow::add(Instant at, std::uint64_t units, Nanos window, Order order) {
   if (order == Order::time) {
-    // It may as well end at an arrival; what left it by then never counts again.
+    // A busiest window can be chosen to end at an arrival. Arrivals that have left it by then never
+    // count again.
     while (!arrivals_.empty() && at.ns - arrivals_.oldest().at.ns >= window) {
       held_ -= arrivals_.oldest().units;
       arrivals_.drop_oldest();

@@ -9,17 +9,17 @@
 
 namespace headgate::sim {
 
-// How times come: of a log in their order, of a trace in any.
+// The order of the times: sorted for a log, any order for a trace.
 enum class Order : std::uint8_t { time, any };
 
-// Exact. In the order of time it keeps what one window holds, in a few bytes for each time at which
-// something came; in any order, all that ever came.
+// Exact. With Order::time it keeps the arrivals of one window, in a few bytes per time of arrival;
+// with Order::any, all arrivals.
 class BusiestWindow {
  public:
-  // `window` [ns] is the same each time.
+  // `window` [ns] is the same in all calls.
   void add(Instant at, std::uint64_t units, Nanos window, Order order);
 
-  // Most units in any half-open span of one window; saturates.
+  // Returns the most units in any half-open span of one window; saturates.
   [[nodiscard]] std::uint64_t units(Nanos window, Order order) const;
 
  private:

@@ -11,10 +11,10 @@
 
 namespace headgate::sim {
 
-// Applies every line of `lines` in its order; `name` stands for the file in complaints. A line that
-// can't be read (also an empty one) is skipped, counted, and among the first ones complained about.
-// `decisions`, if any, gets one line of JSON per line: {"error": "..."} for a skipped one.
-// The error says why reading stopped midway.
+// Applies every line of `lines` in its order; `name` is the file's name in complaints. A line that
+// cannot be read (also an empty one) is skipped and counted; the first such lines are reported to
+// `complain`. `decisions`, if not null, gets one line of JSON per line: {"error": "..."} for a
+// skipped one. The error says why reading stopped before the end.
 [[nodiscard]] Result<void, std::string> replay_trace(Lines& lines, const std::string& name,
                                                      Simulator& simulator, std::ostream* decisions,
                                                      const Complain& complain);

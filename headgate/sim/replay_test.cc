@@ -20,7 +20,7 @@ using Json = nlohmann::json;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// The plainest store there can be: a map from key to state.
+// The simplest store: a map from key to state.
 class MapStore final : public store::Store {
  public:
   [[nodiscard]] Instant now() const noexcept override { return {}; }
@@ -86,7 +86,7 @@ class ReplayTest : public ::testing::Test {
     return *loaded;
   }
 
-  // The decisions, a line each.
+  // The decisions, one per line.
   std::vector<std::string> replay(const std::string& trace) {
     std::ofstream(path_) << trace;
     auto lines = Lines::open(path_);
@@ -172,7 +172,7 @@ TEST_F(ReplayTest, ShadowPoliciesDenyNothingAndSpendAsIfAlone) {
   EXPECT_EQ(sum["policies"][2]["denied"], 2);
 }
 
-TEST_F(ReplayTest, WhereNoLimitAppliesThereIsNothingToSay) {
+TEST_F(ReplayTest, WithoutALimitThereAreNoFigures) {
   const std::string free =
       R"({"admitted": true, "r": null, "reset": null, "wait": 0, "wait_ns": 0})";
   EXPECT_THAT(replay(R"({"t": 0, "policy": "idle", "key": "a", "cost": 5}
@@ -182,7 +182,7 @@ TEST_F(ReplayTest, WhereNoLimitAppliesThereIsNothingToSay) {
   EXPECT_EQ(store_.bundles_taken, 0);
 }
 
-TEST_F(ReplayTest, UnreadableLinesAreCountedAndTheFirstAreTold) {
+TEST_F(ReplayTest, UnreadableLinesAreCountedAndTheFirstAreReported) {
   std::string trace = R"({"t": 0, "policy": "bursts", "key": "a"}
 {"t": 0, "policy": ["burst", "burst"], "key": "a"}
 
@@ -232,7 +232,7 @@ TEST_F(ReplayTest, SlotsAreReleased) {
   EXPECT_THAT(simulator_.summary().text(), HasSubstr("at most 3 units at the same time"));
 }
 
-TEST_F(ReplayTest, ACostThatTheResponseTellsIsChargedInFull) {
+TEST_F(ReplayTest, ACostKnownFromTheResponseIsChargedInFull) {
   EXPECT_THAT(
       replay(R"({"t": 0, "policy": "tokens", "key": "a", "cost": 150}
 {"t": 0, "policy": "tokens", "key": "a", "cost": 1}

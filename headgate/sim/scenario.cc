@@ -7,10 +7,11 @@
 namespace headgate::sim {
 namespace {
 
-// Header fields that were kept.
-class Kept final : public policy::Headers {
+// Header fields of a response that ends later.
+class StoredHeaders final : public policy::Headers {
  public:
-  explicit Kept(const std::vector<std::pair<std::string, std::string>>& lines) : lines_(lines) {}
+  explicit StoredHeaders(const std::vector<std::pair<std::string, std::string>>& lines)
+      : lines_(lines) {}
   [[nodiscard]] std::optional<std::string_view> line(std::string_view name,
                                                      std::size_t nth) const noexcept override {
     if (nth > 0) return std::nullopt;
@@ -87,7 +88,7 @@ Answers Scenario::answers() const {
 void Scenario::settle_until(Instant now) {
   while (!pending_.empty() && pending_.top().ends <= now) {
     const Pending& ended = pending_.top();
-    const Kept headers(ended.headers);
+    const StoredHeaders headers(ended.headers);
     gate_.settle(ended.dues, ended.began, {ended.status, ended.bytes, &headers}, ended.ends);
     pending_.pop();
   }

@@ -1,5 +1,4 @@
-// One way of limiting, through which traffic is replayed: policies, a gate and a table of their
-// own.
+// One way of limiting through which traffic is replayed: policies with their own gate and table.
 #pragma once
 
 #include <cstddef>
@@ -19,27 +18,27 @@
 
 namespace headgate::sim {
 
-// Not thread-safe. Time is that of the requests, which come in its order.
+// Not thread-safe. Time is that of the requests, which must come in order of time.
 class Scenario {
  public:
-  // `memory` [bytes] is room for the state of all keys. The error says why there is none.
+  // `memory` [bytes] is for the state of all keys. The error says why the table cannot be made.
   [[nodiscard]] static Result<std::unique_ptr<Scenario>, std::string> open(
       std::shared_ptr<const policy::PolicySet> policies, std::size_t memory, Watch watch = {});
 
-  // Decides a request that began at `now`. Its response ends when the log says; costs and slots
-  // are settled then. The context is good until the next call.
+  // Decides a request that began at `now`. Its response ends when the log has it; costs and slots
+  // are settled then. The context is valid until the next call.
   const gate::DecisionContext& play(const LoggedRequest& record, Instant now);
 
-  // What the line of the decisions file says of the last play().
+  // The line of the decisions file for the last play().
   [[nodiscard]] Answers answers() const;
 
-  // Whether the last play() ended in a denial.
+  // Whether the last play() denied the request.
   [[nodiscard]] bool denied() const noexcept {
     return context_.verdict.outcome == gate::Outcome::denied;
   }
 
-  // Calls act(match, decision, taken) for each policy that the last play() came to. One that would
-  // have admitted what another one denied took nothing, and is left out.
+  // Calls act(match, decision, taken) for each policy that decided the last play(). A policy that
+  // would have admitted a request that another one denied took nothing, and is left out.
   template <class Act>
   void each_answer(const Act& act) const {
     for (std::size_t i = 0; i < context_.decided(); ++i) {
@@ -52,14 +51,15 @@ class Scenario {
   [[nodiscard]] const policy::PolicySet& policies() const noexcept { return gate_.policies(); }
   [[nodiscard]] Summary& summary() noexcept { return summary_; }
   [[nodiscard]] const Summary& summary() const noexcept { return summary_; }
-  // The summary alone, for when the scenario and its table are gone; the policies must outlive it.
+  // Moves the summary out, so that it can outlive the scenario and its table. The policies must
+  // outlive the summary.
   [[nodiscard]] Summary take_summary() noexcept { return std::move(summary_); }
 
-  // Keys that found no room, so that some decisions were too generous.
+  // Number of keys that found no room. Decisions on them may have been too generous.
   [[nodiscard]] std::uint64_t lost() const noexcept;
 
  private:
-  // A response that has not ended yet.
+  // A request whose response has not ended yet.
   struct Pending {
     Instant ends;
     Instant began;

@@ -6,7 +6,8 @@
 namespace headgate::sim {
 namespace {
 
-// `line.op` is `release`, which only policies that count requests in flight have.
+// Returns what is wrong with a line whose "op" is release: only policies that count requests in
+// flight have that operation.
 std::optional<std::string> release_fault(const TraceLine& line, const policy::PolicySet& policies,
                                          std::string& buffer) {
   for (const Question& question : line.questions) {

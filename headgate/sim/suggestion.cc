@@ -14,12 +14,12 @@ namespace {
 
 constexpr std::uint32_t whole = 1'000'000;
 
-// How many quotas one pass tries at most, and how many of them narrow one question down. More would
-// find it in fewer passes, but a quota costs more than twice as much as a pass.
+// The most quotas per pass, and how many of them narrow down one search. More quotas would need
+// fewer passes, but replaying a quota takes more than twice the time of reading the logs again.
 constexpr std::size_t lanes_max = 8;
 constexpr std::size_t tries = 2;
 
-// What is known of one question: the least quota that is enough lies in (too_small, enough].
+// The state of one search: the smallest sufficient quota is in (too_small, enough].
 struct Bracket {
   std::uint64_t too_small = 0;
   std::optional<std::uint64_t> enough;
@@ -69,7 +69,7 @@ class Search {
     return share_.reached(outcome.requests - outcome.requests_denied, outcome.requests);
   }
 
-  // One pass with a scenario for each quota that is not known yet.
+  // Makes one pass, with a scenario for each quota that has no outcome yet.
   Result<void, std::string> evaluate(std::vector<std::uint64_t> quotas) {
     std::sort(quotas.begin(), quotas.end());
     quotas.erase(std::unique(quotas.begin(), quotas.end()), quotas.end());
@@ -79,7 +79,7 @@ class Search {
       policy::Change change;
       change.quota = quota;
       const auto changed = alone_->with(policy_, change);
-      if (!changed) continue;  // beyond exact arithmetic, so it can't be suggested
+      if (!changed) continue;  // beyond exact arithmetic, so it cannot be suggested
       auto scenario =
           Scenario::open(*changed, std::max(memory_ / lanes_max, store::TableOptions::memory_min),
                          {.measure = Measure::nothing, .policy = policy_});
@@ -102,7 +102,7 @@ class Search {
     return {};
   }
 
-  // Learns from the outcomes, and adds what to try next, if it is not found.
+  // Narrows the search by the outcomes, and unless it is complete, adds the quotas to try next.
   void narrow(Bracket& bracket, Spares spares, std::vector<std::uint64_t>& quotas) const {
     const Bracket before = bracket;
     bracket = {};
@@ -113,7 +113,7 @@ class Search {
         bracket.too_small = std::max(bracket.too_small, quota);
       }
     }
-    if (bracket.enough == 0) bracket.enough = 1;  // nobody asked for anything
+    if (bracket.enough == 0) bracket.enough = 1;  // there were no requests with a cost
     if (bracket.found()) return;
     if (!bracket.enough) {
       if (quotas_are_exhausted(before, bracket)) {

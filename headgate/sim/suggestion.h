@@ -1,4 +1,4 @@
-// The smallest quota that would have left almost everybody alone.
+// Suggests the smallest quota that would have denied almost no client.
 #pragma once
 
 #include <cstddef>
@@ -15,17 +15,18 @@
 
 namespace headgate::sim {
 
-// A part of a whole, in millionths.
+// A fraction in millionths.
 struct Share {
   std::uint32_t millionths = 0;
 
-  // "99.9%": more than 0 and at most 100, with up to four decimals; the sign may be left out.
+  // Parses "99.9%": more than 0 and at most 100, with up to four decimals; the percent sign is
+  // optional. Returns std::nullopt for other texts.
   [[nodiscard]] static std::optional<Share> parse(std::string_view text);
   [[nodiscard]] bool reached(std::uint64_t part, std::uint64_t all) const noexcept;
   [[nodiscard]] std::string text() const;
 };
 
-// What one quota would have done.
+// The result of one quota.
 struct Outcome {
   std::uint64_t quota = 0;
   std::uint64_t partitions = 0;
@@ -37,25 +38,25 @@ struct Outcome {
 struct Suggestion {
   const policy::Policy* policy = nullptr;
   Outcome now;  // under the quota that the policy has
-  // The least quota under which the share of partitions, or of requests, is not denied; absent
-  // where none is enough, as for costs above every quota.
+  // The smallest quota that denies nothing to the required share of partitions, or of requests.
+  // Absent if no quota is enough, as for costs above every quota.
   std::optional<Outcome> for_partitions;
   std::optional<Outcome> for_requests;
-  std::uint64_t lost = 0;  // keys that found no room, so that some decisions were too generous
+  std::uint64_t lost = 0;  // keys that found no room; decisions on them may be too generous
 };
 
-// Replays the traffic under many quotas, a few times, until the least one is found. The policy is
-// looked at as if it were the only one. At one unit less, the share would have been missed.
-// `memory` [bytes] is for the state of keys. `progress` is told of passes and requests. The policy
-// must be neither off nor by name alone. The error says what went wrong midway.
+// Replays the traffic several times, each time under several quotas, until the smallest sufficient
+// quota is found: one unit less would miss the share. The policy is replayed as if it were the only
+// one. `memory` [bytes] is for the state of keys. `progress` gets the passes and requests. The
+// policy must be neither off nor reachable by name alone. The error says why a pass failed.
 [[nodiscard]] Result<Suggestion, std::string> suggest(
     const std::shared_ptr<const policy::PolicySet>& policies, std::size_t policy, Share share,
     const Traffic& traffic, std::size_t memory,
     const std::function<void(std::uint64_t requests)>& progress);
 
-// A few lines for people.
+// A few lines of text for people.
 [[nodiscard]] std::string suggestion_text(const Suggestion& suggestion, Share share);
-// One JSON object, without a line's end.
+// One JSON object, without a final newline.
 [[nodiscard]] std::string suggestion_json(const Suggestion& suggestion, Share share);
 
 }  // namespace headgate::sim

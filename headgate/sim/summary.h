@@ -1,4 +1,4 @@
-// What a replay came to.
+// Counts the results of a replay.
 #pragma once
 
 #include <cstddef>
@@ -19,49 +19,48 @@
 
 namespace headgate::sim {
 
-// How many partitions `top_denied` lists at most.
+// The most partitions in `top_denied`: what fits a screen next to the totals.
 inline constexpr std::size_t top_denied_max = 10;
 
-// Whose busiest windows are measured: nobody's, of what was admitted, or also of what was asked
-// for.
+// Which busiest windows are measured: none, of admitted units, or also of all requested units.
 enum class Measure : std::uint8_t { nothing, admitted, all };
 
-// What of the traffic is counted by partitions, which takes memory for each of them.
+// What is counted per partition, which takes memory for each partition.
 struct Watch {
   Measure measure = Measure::admitted;
-  std::optional<std::size_t> policy{};  // this one alone; absent: all
+  std::optional<std::size_t> policy{};  // only this policy; absent: all
 };
 
 // One partition of one policy.
 struct PartitionTotals {
-  std::string_view key;  // readable; good as long as the summary
+  std::string_view key;  // readable; valid as long as the summary
   std::uint64_t admitted = 0;
   std::uint64_t denied = 0;
   std::uint64_t peak = 0;     // units admitted in the busiest window, if measured
-  std::uint64_t offered = 0;  // units asked for in the busiest window, if measured
+  std::uint64_t offered = 0;  // units requested in the busiest window, if measured
 };
 
 struct PolicyTotals {
   const policy::Policy* policy = nullptr;
   std::uint64_t partitions = 0;
-  std::uint64_t partitions_denied = 0;  // ... at least once
+  std::uint64_t partitions_denied = 0;  // that were denied at least once
   std::uint64_t admitted = 0;
   std::uint64_t denied = 0;
   std::uint64_t peak = 0;                   // if measured
   std::vector<PartitionTotals> top_denied;  // the most denied first
 };
 
-// Counts requests and what each policy made of them. With Order::any memory grows with the
-// admissions, which are kept to find the busiest window; with Order::time it grows with the
-// partitions and what one window of theirs holds. Not thread-safe.
+// Counts requests and the decisions of each policy. With Order::any, memory grows with the
+// admissions, which are kept to find the busiest window. With Order::time, it grows with the
+// partitions and the admissions of one window of each. Not thread-safe.
 class Summary {
  public:
-  // Lists all `policies` in their order, also those that nobody asks. They outlive the summary.
+  // Lists all `policies` in their order, also those without requests. They outlive the summary.
   explicit Summary(std::span<const policy::Policy> policies, Order order = Order::any,
                    Watch watch = {});
 
   void skip(std::uint64_t lines = 1) noexcept { skipped_ += lines; }
-  // One line was applied, be it a request or not.
+  // Counts an applied line, also if it is a peek or a refund.
   void saw(Instant at) noexcept;
   void count_request(bool admitted) noexcept { ++(admitted ? admitted_ : denied_); }
   // One request's decision by a policy, if that is watched: `units` were taken, or it was denied
@@ -83,9 +82,9 @@ class Summary {
   void each_partition(std::size_t policy,
                       const std::function<void(const PartitionTotals&)>& act) const;
 
-  // One line of JSON, with its end.
+  // One line of JSON, with its newline.
   [[nodiscard]] std::string json() const;
-  // A few lines for people.
+  // A few lines of text for people.
   [[nodiscard]] std::string text() const;
 
  private:
@@ -93,8 +92,9 @@ class Summary {
     std::uint64_t admitted = 0;
     std::uint64_t denied = 0;
     Nanos window = 0;
-    std::uint64_t in_flight = 0;           // most at the same time, where that is what is counted
-    std::unique_ptr<BusiestWindow> taken;  // null as long as nothing was measured
+    std::uint64_t in_flight =
+        0;  // most at the same time; for policies that count requests in flight
+    std::unique_ptr<BusiestWindow> taken;  // null until something is measured
     std::unique_ptr<BusiestWindow> offered;
   };
   using Partitions = TextMap<Partition>;

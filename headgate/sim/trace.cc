@@ -13,7 +13,7 @@ using Json = nlohmann::json;
 
 constexpr std::string_view members = "t, op, policy, key, cost";
 
-// An integer literal of JSON, exactly. nlohmann-json hands integers beyond 64 bits over as
+// Returns the exact value of a JSON integer. nlohmann-json passes integers beyond 64 bits as
 // doubles, but with their text.
 std::optional<i128> integer(std::string_view literal) {
   const bool negative = literal.starts_with('-');
@@ -161,7 +161,7 @@ bool Reader::number(i128 value) {
   return true;
 }
 
-// Says what the member at hand wants.
+// Fails with what the current member expects.
 bool Reader::refuse(const std::string& found) {
   if (!in_object_) {
     return fail("expected one object with " + std::string(members) + ", found " + found);

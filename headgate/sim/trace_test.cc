@@ -29,7 +29,7 @@ TEST(Trace, ReadsALineWithItsDefaults) {
   EXPECT_EQ(line->questions[0].cost, 1u);
 }
 
-TEST(Trace, APeekIsALookUnlessItNamesACost) {
+TEST(Trace, APeekHasACostOfZeroByDefault) {
   EXPECT_EQ(parse_trace_line(R"({"t":0,"op":"peek","policy":"p"})")->questions[0].cost, 0u);
   EXPECT_EQ(parse_trace_line(R"({"t":0,"op":"peek","policy":"p","cost":3})")->questions[0].cost,
             3u);
@@ -61,7 +61,7 @@ TEST(Trace, SeveralPoliciesShareAKeyAndACostOrHaveTheirOwn) {
   EXPECT_EQ(own->questions[1].cost, 8u);
 }
 
-TEST(Trace, SaysWhatIsWrongAndWhatWasExpected) {
+TEST(Trace, ErrorsSayWhatIsWrongAndWhatWasExpected) {
   const struct {
     const char* line;
     const char* says;

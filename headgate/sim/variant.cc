@@ -50,7 +50,7 @@ Result<void, std::string> set(std::string_view what, std::string_view value, Nam
   return {};
 }
 
-// Each of `all` with each value of one change, "quota=50,100".
+// Returns each of `all` with each value of one change, such as "quota=50,100".
 Result<std::vector<Named>, std::string> combine(const std::vector<Named>& all,
                                                 std::string_view change) {
   const std::string_view what = change.substr(0, change.find('='));

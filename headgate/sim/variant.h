@@ -1,4 +1,4 @@
-// Policies to compare: a policy file, or one of its policies as it might be.
+// Variants of a policy file to compare: the file itself, or the file with one policy changed.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace headgate::sim {
 
-// The most variants that one replay compares.
+// The most variants that one replay compares. Each has a table of its own, so memory bounds them.
 inline constexpr std::size_t variants_max = 64;
 
 struct Variant {
@@ -20,8 +20,8 @@ struct Variant {
   std::shared_ptr<const policy::PolicySet> policies;
 };
 
-// Every combination of what `changes` say ("quota=50,100", "window=1m", "algorithm=linear") of the
-// policy with this index. The error says which change can't be made and why.
+// Returns every combination of `changes` ("quota=50,100", "window=1m", "algorithm=linear") to the
+// policy with this index. The error says which change cannot be made and why.
 [[nodiscard]] Result<std::vector<Variant>, std::string> vary(
     const std::shared_ptr<const policy::PolicySet>& base, std::size_t policy,
     std::span<const std::string> changes);

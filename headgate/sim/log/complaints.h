@@ -1,4 +1,4 @@
-// Tells people what could not be read, and then is quiet.
+// Reports the first unreadable lines of a file.
 #pragma once
 
 #include <cstddef>
@@ -9,13 +9,14 @@
 
 namespace headgate::sim {
 
-// How many unreadable lines of one file are told in words; the rest are only counted.
+// How many unreadable lines of one file are reported; the rest are only counted. Five show what is
+// wrong without flooding a terminal.
 inline constexpr std::size_t complaints_max = 5;
 
 // Takes one message for people, such as "FILE:LINE: what is wrong, and what was expected".
 using Complain = std::function<void(const std::string&)>;
 
-// Those about one file, which `name` stands for.
+// Complaints about one file; `name` is its name in them.
 class Complaints {
  public:
   Complaints(std::string name, const Complain& complain)

@@ -8,9 +8,10 @@
 namespace headgate::sim {
 namespace {
 
-// How many lines are looked at to find out a format.
-constexpr std::size_t lines_looked_at = 64;
-constexpr std::size_t line_looked_at = std::size_t{1} << 14;  // [bytes]
+// How many lines are tried to detect a format, more than a header or a few broken lines, and how
+// long a line may be for that: more than usual servers allow for a request line and headers.
+constexpr std::size_t lines_tried_max = 64;
+constexpr std::size_t line_tried_max = std::size_t{1} << 14;  // [bytes]
 
 }  // namespace
 
@@ -28,11 +29,11 @@ LogFormat detect(std::string_view head, const FieldNames& names) {
   JsonReader json(names, {});
   bool is_json = false;
   LogEntry entry;
-  for (std::size_t i = 0; i < lines_looked_at && !head.empty(); ++i) {
+  for (std::size_t i = 0; i < lines_tried_max && !head.empty(); ++i) {
     std::string_view line = head.substr(0, head.find('\n'));
     head.remove_prefix(std::min(line.size() + 1, head.size()));
     if (line.ends_with('\r')) line.remove_suffix(1);
-    if (line.size() > line_looked_at) continue;
+    if (line.size() > line_tried_max) continue;
     const std::size_t text = line.find_first_not_of(" \t");
     if (text != line.npos && line[text] == '{') {
       if (parse_trace_line(line)) return LogFormat::trace;

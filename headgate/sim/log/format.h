@@ -1,4 +1,4 @@
-// The formats of what is replayed, and which of them a file has.
+// The formats of replayed files, and the detection of a file's format.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,11 @@ enum class LogFormat : std::uint8_t { combined, common, json, trace };
 // "combined", "common", "json" or "trace".
 [[nodiscard]] std::optional<LogFormat> log_format_of(std::string_view name) noexcept;
 
-// The format of the first line of `head`, the file's beginning, that can be read in any. If there
-// is none, the one that comes nearest, so that its reader says what is wrong.
+// Returns the format of the first readable line of `head`, the beginning of the file. If no line is
+// readable, returns the most similar format, so that its reader reports what is wrong.
 [[nodiscard]] LogFormat detect(std::string_view head, const FieldNames& names);
 
-// Of an access log: any format but trace.
+// Whether it is a format of access logs: any but trace.
 [[nodiscard]] std::unique_ptr<LineReader> make_reader(LogFormat format, const FieldNames& names,
                                                       std::span<const WantedHeader> wanted);
 

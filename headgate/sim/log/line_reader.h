@@ -12,22 +12,22 @@
 
 namespace headgate::sim {
 
-// The header fields that policies look at, in the order of LogEntry::headers.
+// A header field that policies use, in the order of LogEntry::headers.
 struct WantedHeader {
   std::string name;  // in lower case
   bool of_response = false;
 };
 
-// Those of `fields_used`, at most log_headers_max.
+// The header fields of `fields_used`, at most log_headers_max.
 [[nodiscard]] std::vector<WantedHeader> wanted_headers(const policy::FieldsUsed& fields_used);
 
-// Not thread-safe: keeps buffers from line to line. Allocates only to let them grow.
+// Not thread-safe: keeps buffers from line to line, and allocates only to enlarge them.
 class LineReader {
  public:
   virtual ~LineReader() = default;
 
-  // Fills `entry`, and returns "" or what is wrong with the line and what was expected (a text of
-  // the program's life). `line` is any bytes; `entry` may keep views of it.
+  // Fills `entry` and returns "", or returns what is wrong with the line and what was expected (a
+  // text with static lifetime). `line` may be any bytes; `entry` may keep views of it.
   [[nodiscard]] virtual std::string_view read(std::string_view line, LogEntry& entry) = 0;
 };
 

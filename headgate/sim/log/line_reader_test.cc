@@ -1,4 +1,4 @@
-// What the readers make of single lines; fuzz/fuzz_access_log.cc has the rest.
+// Single lines. fuzz/fuzz_access_log.cc tests arbitrary bytes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -32,7 +32,7 @@ class ClfReaderTest : public ::testing::Test {
   LogEntry entry_;
 };
 
-TEST_F(ClfReaderTest, AllThatALineTells) {
+TEST_F(ClfReaderTest, ReadsAllPartsOfALine) {
   ASSERT_EQ(
       read(R"(2001:db8::7 - alice [17/May/2015:10:05:03 +0000] "GET /a?b=\"c\" HTTP/1.1" 404 )"
            R"(2326 "http://from/" "A \x22b\x22 \\" more)"),
@@ -49,7 +49,7 @@ TEST_F(ClfReaderTest, AllThatALineTells) {
   EXPECT_EQ(entry_.took, 0);
 }
 
-TEST_F(ClfReaderTest, TheOffsetOfTheLineSaysWhenItWas) {
+TEST_F(ClfReaderTest, TimesUseTheOffsetOfTheLine) {
   // Clocks go from 02:00 +0100 to 03:00 +0200, and in autumn back.
   EXPECT_EQ(seconds_at("29/Mar/2026:03:00:00 +0200") - seconds_at("29/Mar/2026:01:59:59 +0100"), 1);
   EXPECT_EQ(seconds_at("25/Oct/2026:02:00:00 +0100") - seconds_at("25/Oct/2026:02:59:59 +0200"), 1);
@@ -58,7 +58,7 @@ TEST_F(ClfReaderTest, TheOffsetOfTheLineSaysWhenItWas) {
   EXPECT_EQ(seconds_at("29/Feb/2024:23:59:60 +0000"), seconds_at("01/Mar/2024:00:00:00 +0000"));
 }
 
-TEST_F(ClfReaderTest, OtherFronts) {
+TEST_F(ClfReaderTest, OtherTextsBeforeTheTime) {
   EXPECT_EQ(
       read("www.example:443 192.0.2.7 - - [17/May/2015:10:05:03 +0000] \"GET / HTTP/1.1\" 200 "
            "- \"-\" \"-\""),
@@ -73,7 +73,7 @@ TEST_F(ClfReaderTest, OtherFronts) {
   EXPECT_EQ(entry_.peer, std::nullopt);
 }
 
-TEST_F(ClfReaderTest, WhatIsWrongIsSaid) {
+TEST_F(ClfReaderTest, ErrorsSayWhatIsWrong) {
   const std::string front = "192.0.2.7 - - [17/May/2015:10:05:03 +0000] ";
   const struct {
     std::string line;
@@ -110,7 +110,7 @@ class JsonReaderTest : public ::testing::Test {
   LogEntry entry_;
 };
 
-TEST_F(JsonReaderTest, AllThatALineTells) {
+TEST_F(JsonReaderTest, ReadsAllPartsOfALine) {
   ASSERT_EQ(
       read(
           R"( {"msec": "1431857103.250", "remote_addr": "192.0.2.7", "x": {"status": [1, "}"]},)"
@@ -152,7 +152,7 @@ TEST_F(JsonReaderTest, TimesInEveryForm) {
   }
 }
 
-TEST_F(JsonReaderTest, WhatIsNoObjectIsRefused) {
+TEST_F(JsonReaderTest, RefusesWhatIsNotAnObject) {
   for (const char* const line :
        {"", "[]", "{", R"({"a":1)", R"({"a":1}})", R"({"a":1,})", R"({a:1})", R"({"a":tru})",
         R"({"a":"\q"})", R"({"a":"\u12"})", R"({"a":[1})", "{}x"}) {
@@ -160,7 +160,7 @@ TEST_F(JsonReaderTest, WhatIsNoObjectIsRefused) {
   }
 }
 
-TEST(DetectTest, TheFirstLineThatCanBeReadTells) {
+TEST(DetectTest, TheFirstReadableLineDecides) {
   const FieldNames names;
   const std::string common = "192.0.2.7 - - [17/May/2015:10:05:03 +0000] \"GET / HTTP/1.1\" 200 5";
   EXPECT_EQ(detect("rubbish\n" + common + "\n", names), LogFormat::common);

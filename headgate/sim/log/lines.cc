@@ -6,7 +6,7 @@
 namespace headgate::sim {
 namespace {
 
-// Behind the longest line there is room to read on.
+// The buffer has room for the longest line and for the next read.
 constexpr std::size_t buffer_bytes = line_bytes_max + (std::size_t{1} << 16);
 
 const char* find_end(const char* from, const char* to) noexcept {
@@ -57,7 +57,7 @@ std::string_view Lines::peek() {
   }
 }
 
-// Reads more behind what is there. False at the end.
+// Appends more bytes to the buffer. Returns false at the end.
 bool Lines::fill() {
   std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
   end_ -= begin_;
@@ -67,8 +67,8 @@ bool Lines::fill() {
   return n > 0;
 }
 
-// The buffer begins with a line that is too long: keeps its front and reads on behind it, until the
-// line ends.
+// The buffer begins with a line that is too long: keeps its first bytes and reads past the rest of
+// the line.
 bool Lines::next_long(Line& line) {
   std::memmove(buffer_.data(), buffer_.data() + begin_, line_bytes_max);
   const std::span<char> behind = std::span(buffer_).subspan(line_bytes_max);

@@ -12,7 +12,8 @@
 
 namespace headgate::sim {
 
-// The longest line that is read; what a longer one holds beyond it is dropped and said so.
+// The longest line that is read [bytes], far above what servers log of one request. The rest of a
+// longer line is dropped, and Line::cut is set.
 inline constexpr std::size_t line_bytes_max = std::size_t{1} << 20;
 
 struct Line {
@@ -24,13 +25,14 @@ struct Line {
 // Not thread-safe.
 class Lines {
  public:
-  // As Source::open() does.
+  // Same arguments and errors as Source::open().
   [[nodiscard]] static Result<Lines, std::string> open(const std::string& path);
 
-  // False at the end of the file, or at a read error, which error() then tells.
+  // Returns false at the end of the file, or after a read error, which error() then returns.
   [[nodiscard]] bool next(Line& line);
 
-  // What comes next, as many whole lines as are at hand, but at least one if there is one.
+  // Returns the next lines without reading them: as many whole lines as are buffered, but at least
+  // one if there is one.
   [[nodiscard]] std::string_view peek();
 
   [[nodiscard]] const std::string& error() const noexcept { return source_.error(); }
@@ -44,7 +46,7 @@ class Lines {
   bool next_long(Line& line);
 
   Source source_;
-  std::vector<char> buffer_;  // [begin_, end_) is still to be given out
+  std::vector<char> buffer_;  // [begin_, end_) has not been returned yet
   std::size_t begin_ = 0;
   std::size_t end_ = 0;
   std::size_t number_ = 0;

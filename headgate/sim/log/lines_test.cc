@@ -38,14 +38,14 @@ class LinesTest : public ::testing::Test {
   std::size_t cut_ = 0;
 };
 
-TEST_F(LinesTest, EndsAreNotPartOfALineAndTheLastMayLackOne) {
+TEST_F(LinesTest, LinesComeWithoutNewlineAndTheLastMayLackIt) {
   using ::testing::ElementsAre;
   EXPECT_THAT(lines_of(""), ElementsAre());
   EXPECT_THAT(lines_of("a\r\nb\n\nc"), ElementsAre("a", "b", "", "c"));
   EXPECT_THAT(lines_of("a\n"), ElementsAre("a"));
 }
 
-TEST_F(LinesTest, ALineBeyondTheLimitIsCutAndSaidSo) {
+TEST_F(LinesTest, ALineBeyondTheLimitIsCutAndMarked) {
   const auto lines = lines_of(std::string(line_bytes_max, 'x') + "\n" +
                               std::string(line_bytes_max + 1, 'y') + "\nz\n");
   ASSERT_EQ(lines.size(), 3u);
@@ -54,7 +54,7 @@ TEST_F(LinesTest, ALineBeyondTheLimitIsCutAndSaidSo) {
   EXPECT_EQ(lines[2], "z");
 }
 
-TEST_F(LinesTest, WhatCannotBeReadIsRefusedInWords) {
+TEST_F(LinesTest, UnreadableFilesAreRefusedWithAText) {
   EXPECT_EQ(Lines::open("/nowhere/trace").error(), "No such file or directory");
   EXPECT_EQ(Lines::open("/").error(), "Is a directory");
 }

@@ -7,8 +7,8 @@
 namespace headgate::sim {
 namespace {
 
-// LoggedRequest: flags, client (4 or 16 bytes), then numbers as LEB128, then texts behind their
-// lengths.
+// The bytes of an entry: flags, client (4 or 16 bytes), numbers as LEB128, then texts, each after
+// its length.
 constexpr unsigned v4 = 1;
 constexpr unsigned v6 = 2;
 constexpr unsigned has_request_bytes = 4;
@@ -62,7 +62,7 @@ std::string_view RecordWriter::write(const LogEntry& entry, std::uint64_t line) 
   const policy::FieldsUsed& fields_used = layout_.fields_used;
   if (fields_used.method) put(bytes_, entry.method);
   if (fields_used.host || fields_used.path || fields_used.query) {
-    // What a server would refuse has its target for a path: the log says that it was asked.
+    // For a target that a server would refuse, the path is the whole target: it was in the log.
     const auto target =
         policy::read_request_target(entry.target, path_)
             .value_or(policy::RequestTarget{.path = entry.target, .query = {}, .host = {}});
@@ -71,7 +71,7 @@ std::string_view RecordWriter::write(const LogEntry& entry, std::uint64_t line) 
     if (fields_used.query) put(bytes_, entry.query.value_or(target.query));
   }
   for (std::size_t i = 0; i < layout_.headers.size(); ++i) {
-    // 0 is absent; otherwise the length and one.
+    // 0: absent; otherwise the length + 1.
     put(bytes_, entry.headers[i] ? entry.headers[i]->size() + 1 : 0);
     if (entry.headers[i]) bytes_.append(*entry.headers[i]);
   }

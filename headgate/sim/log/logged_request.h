@@ -1,4 +1,4 @@
-// Requests of an access log as they are kept until it is their turn: only what policies look at.
+// The stored form of the requests of an access log: only what policies use.
 #pragma once
 
 #include <cstdint>
@@ -13,21 +13,22 @@
 
 namespace headgate::sim {
 
-// What is kept beside client, status, bytes and duration.
+// What is stored besides client, status, bytes and duration.
 struct Layout {
-  // Keeps what `all` is about.
+  // Stores what `all` has.
   explicit Layout(const policy::FieldsUsed& all) : fields_used(all), headers(wanted_headers(all)) {}
 
   policy::FieldsUsed fields_used;
   std::vector<WantedHeader> headers;
 };
 
-// Writes an entry as bytes. Not thread-safe.
+// Writes log entries as bytes. Not thread-safe.
 class RecordWriter {
  public:
   explicit RecordWriter(const Layout& layout) : layout_(layout) {}
 
-  // `line` is given back by the record. Good until the next call.
+  // `line` is the number that LoggedRequest::line() returns. The result is valid until the next
+  // call.
   [[nodiscard]] std::string_view write(const LogEntry& entry, std::uint64_t line);
 
  private:
@@ -36,14 +37,14 @@ class RecordWriter {
   std::string path_;
 };
 
-// The request and the response of one record, as views of its bytes. Not thread-safe.
+// The request and the response of one stored entry, as views of its bytes. Not thread-safe.
 class LoggedRequest {
  public:
   explicit LoggedRequest(const Layout& layout);
   LoggedRequest(const LoggedRequest&) = delete;
   LoggedRequest& operator=(const LoggedRequest&) = delete;
 
-  // `bytes` are a RecordWriter's of the same layout, and stay.
+  // `bytes` were written by a RecordWriter of the same layout, and outlive the views.
   void read(std::string_view bytes) noexcept;
 
   [[nodiscard]] const policy::Request& request() const noexcept { return request_; }

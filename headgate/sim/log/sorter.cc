@@ -16,7 +16,7 @@ constexpr std::size_t write_bytes = std::size_t{1} << 20;
 constexpr std::size_t read_bytes_max = std::size_t{1} << 20;
 constexpr std::size_t read_bytes_min = std::size_t{1} << 14;
 
-// In the file, each record has this in front.
+// The header of each record in the file.
 struct Head {
   std::int64_t key;
   std::uint64_t size;
@@ -27,7 +27,7 @@ std::string spool() {
   return named != nullptr && *named != '\0' ? named : "/var/tmp";
 }
 
-// A file that nobody else can open, and that is gone with the process.
+// Opens a file without a name: no other process can open it, and it is deleted when this one ends.
 int open_unnamed(const std::string& directory) {
   const int file = open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   if (file >= 0 || (errno != EOPNOTSUPP && errno != EISDIR)) return file;
@@ -60,7 +60,7 @@ Result<void, std::string> Sorter::add(std::int64_t key, std::string_view record)
 void Sorter::finish() { sort(); }
 
 void Sorter::sort() {
-  // `at` grows in the order of adding.
+  // `at` grows in the order of adding, so that equal keys keep it.
   const auto before = [](const Entry& a, const Entry& b) {
     return a.key != b.key ? a.key < b.key : a.at < b.at;
   };
@@ -119,7 +119,7 @@ class Sorter::Pass::Run {
   std::string_view record;
   std::string error;
 
-  // False at the end or at an error.
+  // Returns false at the end or after an error.
   bool next() {
     if (in_memory_) {
       if (index_ == sorter_.entries_.size()) return false;
@@ -141,7 +141,7 @@ class Sorter::Pass::Run {
   }
 
  private:
-  // Makes sure that `count` bytes are at hand.
+  // Reads until `count` bytes are in the buffer.
   bool have(std::size_t count) {
     while (end_ - begin_ < count) {
       std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
@@ -169,7 +169,7 @@ class Sorter::Pass::Run {
   bool in_memory_ = false;
   std::size_t index_ = 0;
   Extent left_{0, 0};
-  std::vector<char> buffer_;  // [begin_, end_) is still to be given out
+  std::vector<char> buffer_;  // [begin_, end_) has not been returned yet
   std::size_t begin_ = 0;
   std::size_t end_ = 0;
 };
@@ -207,7 +207,7 @@ bool Sorter::Pass::next(std::int64_t& key, std::string_view& record) {
   return true;
 }
 
-// Of equal keys, the run that was collected first comes first.
+// For equal keys, the run that was collected first comes first.
 void Sorter::Pass::sift_down(std::size_t at) noexcept {
   const auto before = [this](std::size_t a, std::size_t b) {
     const std::int64_t left = runs_[heap_[a]]->key;

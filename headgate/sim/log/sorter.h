@@ -1,7 +1,7 @@
-// Puts any number of records in order, in bounded memory.
+// Sorts any number of records in bounded memory.
 //
-// Records are collected up to the memory that was given; what is more goes in sorted runs to a
-// file without a name, which ends with the process, and reading merges the runs.
+// Records are collected until the memory is used up, then written as a sorted run to an unnamed
+// file, which is deleted when the process ends. Reading merges the runs.
 //
 //   records in:  5 1 4 | 2 3 6 | 7      runs in the file:  1 4 5 | 2 3 6      in memory: 7
 #pragma once
@@ -22,30 +22,30 @@ class Sorter {
  public:
   static constexpr std::size_t memory_usual = std::size_t{96} << 20;
 
-  // `memory` [bytes] bounds what is held while records are added, and once more while they are
-  // read. One record may be as large as that.
+  // `memory` [bytes] is the maximum used while records are added, and again while they are read.
+  // One record may be as large as that.
   explicit Sorter(std::size_t memory = memory_usual);
   ~Sorter();
   Sorter(const Sorter&) = delete;
   Sorter& operator=(const Sorter&) = delete;
 
-  // The error says why the file could not be written, and where that was tried.
+  // The error says why the file could not be written, and in which folder.
   [[nodiscard]] Result<void, std::string> add(std::int64_t key, std::string_view record);
 
-  // To be called once, before passes and after the last add().
+  // Call it once, after the last add() and before the first pass.
   void finish();
 
   [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
 
-  // Reads all records by their keys, those of one key in the order in which they were added. Any
-  // number of passes, one after the other or at once; the sorter outlives them.
+  // Reads all records sorted by key; records of equal keys keep the order in which they were added.
+  // There may be any number of passes, also at the same time; the sorter outlives them.
   class Pass {
    public:
     explicit Pass(const Sorter& sorter);
     ~Pass();
 
-    // False at the end or when the file can't be read, which error() then tells. `record` is good
-    // until the next call.
+    // Returns false at the end, or if the file cannot be read, which error() then returns. `record`
+    // is valid until the next call.
     [[nodiscard]] bool next(std::int64_t& key, std::string_view& record);
     [[nodiscard]] const std::string& error() const noexcept { return error_; }
 
@@ -58,7 +58,7 @@ class Sorter {
     std::vector<std::unique_ptr<Run>> runs_;
     std::vector<std::size_t> heap_;  // of runs that have a record, the first one on top
     std::string error_;
-    bool given_ = false;  // the top's record has been given out
+    bool given_ = false;  // the top's record has been returned
   };
 
  private:

@@ -32,7 +32,7 @@ Records sorted(const Records& records, std::size_t memory) {
   return first;
 }
 
-TEST(SorterTest, EqualKeysStayInTheirOrderHoweverLittleMemoryThereIs) {
+TEST(SorterTest, EqualKeysKeepTheirOrderWithAnyMemory) {
   std::mt19937_64 random(1);
   Records records;
   for (int i = 0; i < 5000; ++i) {
@@ -54,7 +54,7 @@ TEST(SorterTest, OneRecordMayBeLargerThanTheMemory) {
   EXPECT_EQ(sorted(records, 100), expected);
 }
 
-TEST(SorterTest, NothingIsNothing) { EXPECT_TRUE(sorted({}, 1000).empty()); }
+TEST(SorterTest, SortsNoRecords) { EXPECT_TRUE(sorted({}, 1000).empty()); }
 
 }  // namespace
 }  // namespace headgate::sim

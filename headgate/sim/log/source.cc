@@ -19,7 +19,7 @@ using namespace std::string_view_literals;
 
 constexpr std::size_t block_bytes = std::size_t{1} << 18;
 
-// What a reader of logs might meet but can't unpack.
+// Other packed formats, which are recognised to report them.
 constexpr struct {
   std::string_view magic;
   const char* name;
@@ -41,7 +41,7 @@ class Source::File {
     if (file_ != STDIN_FILENO) close(file_);
   }
 
-  // What was peeked comes first.
+  // Peeked bytes come first.
   std::size_t read(std::span<char> out) {
     if (!peeked_.empty()) {
       const std::size_t n = std::min(out.size(), peeked_.size());
@@ -58,7 +58,7 @@ class Source::File {
     }
   }
 
-  // The first bytes, as many as there are up to `count`.
+  // Returns the first bytes without consuming them: up to `count`.
   std::string_view peek(std::size_t count) {
     char bytes[16];
     while (peeked_.size() < count) {
@@ -85,7 +85,7 @@ class Source::File {
   std::string peeked_;
 };
 
-// Unpacks what a file holds, perhaps in several members one behind the other.
+// Unpacks a file, which may consist of several packed members.
 class Source::Unpacker {
  public:
   explicit Unpacker(File& file) : file_(file), packed_(block_bytes) {}
@@ -143,7 +143,7 @@ class Source::Gzip final : public Unpacker {
   Done unpack(std::span<const char> in, std::span<char> out, std::string& error) override {
     if (!ok_) return error = "there is no memory to unpack it", Done{0, 0};
     if (between_ && !in.empty()) {
-      // Only another member goes on; padding and other bytes behind the last are not data.
+      // Continue only with another member; padding and other bytes after the last one are not data.
       if (in[0] != '\x1f') return {in.size(), 0};
       inflateReset(&stream_);
       between_ = false;

@@ -1,4 +1,4 @@
-// The bytes of a file, unpacked if it is packed.
+// Reads the bytes of a file, and unpacks gzip and zstd.
 #pragma once
 
 #include <cstddef>
@@ -14,21 +14,21 @@ namespace headgate::sim {
 // Not thread-safe.
 class Source {
  public:
-  // "-" is standard input. What is packed by gzip or zstd is known by its first bytes, whatever
-  // the file's name. The error says in words why the file can't be read.
+  // "-" is standard input. gzip and zstd are recognised by the first bytes; the file's name does
+  // not matter. The error is a text for people that says why the file cannot be read.
   [[nodiscard]] static Result<Source, std::string> open(const std::string& path);
 
   Source(Source&&) noexcept;
   Source& operator=(Source&&) = delete;
   ~Source();
 
-  // Fills the front of `out` and returns how many bytes there are; 0 at the end or at an error,
-  // which error() then tells.
+  // Fills the front of `out` and returns the number of bytes; 0 at the end or after an error, which
+  // error() then returns.
   [[nodiscard]] std::size_t read(std::span<char> out);
 
   [[nodiscard]] const std::string& error() const noexcept;
 
-  // How much of the file has been read, and how large it is (0: nobody knows) [bytes, as packed].
+  // How much of the file has been read, and its size (0: unknown) [bytes, before unpacking].
   [[nodiscard]] std::uint64_t position() const noexcept;
   [[nodiscard]] std::uint64_t size() const noexcept;
 

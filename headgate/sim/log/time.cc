@@ -18,7 +18,7 @@ std::optional<std::int64_t> nanoseconds(std::int64_t seconds, std::int64_t ns) n
   return seconds * second_ns + ns;
 }
 
-// The digits behind a point as nanoseconds; what is finer is dropped.
+// Reads the digits after a decimal point as nanoseconds; further digits are dropped.
 std::int64_t fraction(field::DateScanner& scan) noexcept {
   std::int64_t ns = 0;
   std::int64_t unit = second_ns / 10;
@@ -26,7 +26,7 @@ std::int64_t fraction(field::DateScanner& scan) noexcept {
   return ns;
 }
 
-// Two digits, or a number beyond every limit.
+// Reads two digits; if they are not digits, returns a number above every limit.
 int two(const char* at) noexcept {
   const auto digit = [](char c) { return c >= '0' && c <= '9' ? c - '0' : 1000; };
   return digit(at[0]) * 10 + digit(at[1]);

@@ -7,12 +7,12 @@
 
 namespace headgate::sim {
 
-// The latest moment that 64 bits of nanoseconds can hold is in the year 2262, and nothing was
-// logged before 1970: other dates are not read.
+// Dates outside 1970 to 2262 are not read: 64 bits of nanoseconds end in 2262, and there are no
+// older logs.
 inline constexpr std::int64_t log_seconds_max = 9'223'372'036;
 
 // "17/May/2015:10:05:03 +0000", as Apache and nginx write it between brackets. Not thread-safe:
-// remembers the day that it read last, since it will be the same again.
+// remembers the last day that it read, because most lines have the same day as the one before.
 class ClfTime {
  public:
   static constexpr std::size_t length = 26;

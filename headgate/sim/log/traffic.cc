@@ -12,7 +12,7 @@ const std::string too_long = "longer than " + std::to_string(line_bytes_max) + "
 }  // namespace
 
 Traffic::Traffic(const policy::FieldsUsed& fields_used, std::size_t memory)
-    : layout_(fields_used), sorter_(memory), writer_(layout_), told_(layout_.headers.size()) {}
+    : layout_(fields_used), sorter_(memory), writer_(layout_), found_(layout_.headers.size()) {}
 
 Result<void, std::string> Traffic::read(Lines& lines, LineReader& reader, const std::string& name,
                                         const Complain& complain, const OnSkip& on_skip,
@@ -42,17 +42,17 @@ void Traffic::notice(const LogEntry& entry) noexcept {
   has_hosts_ |= !entry.host.empty();
   has_durations_ |= entry.took > 0;
   has_request_bytes_ |= entry.request_bytes.has_value();
-  for (std::size_t i = 0; i < told_.size(); ++i) {
-    if (entry.headers[i]) told_[i] = true;
+  for (std::size_t i = 0; i < found_.size(); ++i) {
+    if (entry.headers[i]) found_[i] = true;
   }
 }
 
 std::vector<std::string> Traffic::never_told() const {
   std::vector<std::string> never;
   if (layout_.fields_used.host && !has_hosts_) never.emplace_back("the host");
-  for (std::size_t i = 0; i < told_.size(); ++i) {
+  for (std::size_t i = 0; i < found_.size(); ++i) {
     const WantedHeader& header = layout_.headers[i];
-    if (!told_[i]) {
+    if (!found_[i]) {
       never.push_back((header.of_response ? "the response header \"" : "the request header \"") +
                       header.name + '"');
     }

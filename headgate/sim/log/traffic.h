@@ -1,4 +1,4 @@
-// The requests of access logs, in the order of time.
+// The requests of access logs, sorted by time.
 #pragma once
 
 #include <cstdint>
@@ -17,29 +17,29 @@
 
 namespace headgate::sim {
 
-// Reads logs one after the other, then gives out their requests, as often as is asked for. Lines of
-// equal times stay in the order in which they were read. A request begins its duration before its
-// line was written, if the log tells one. Not thread-safe.
+// Reads logs one after the other, then replays their requests any number of times. Lines of equal
+// times keep the order in which they were read. If the log has durations, a request begins that
+// much before its line was written. Not thread-safe.
 class Traffic {
  public:
-  // Keeps what any of `fields_used` is about; `memory` as Sorter takes it.
+  // Keeps the fields in `fields_used` of each request; `memory` as Sorter takes it.
   explicit Traffic(const policy::FieldsUsed& fields_used,
                    std::size_t memory = Sorter::memory_usual);
 
   [[nodiscard]] const Layout& layout() const noexcept { return layout_; }
 
-  // Takes a skipped line by its number from 0, over all logs, and what was wrong with it.
+  // Gets the number of a skipped line, counted from 0 over all logs, and what is wrong with it.
   using OnSkip = std::function<Result<void, std::string>(std::uint64_t, std::string_view)>;
-  // Is told every few thousand lines.
+  // Called every few thousand lines.
   using OnProgress = std::function<void(const Source&)>;
 
-  // Reads a log to its end; `name` stands for it in complaints. The error says why that ended
-  // midway.
+  // Reads a log to its end; `name` is its name in complaints. The error says why reading stopped
+  // before the end.
   [[nodiscard]] Result<void, std::string> read(Lines& lines, LineReader& reader,
                                                const std::string& name, const Complain& complain,
                                                const OnSkip& on_skip, const OnProgress& progress);
 
-  // To be called once, after all logs and before any pass.
+  // Call it once, after all logs and before the first replay.
   void finish() { sorter_.finish(); }
 
   // Calls act(Instant, const LoggedRequest&) for every request.
@@ -59,11 +59,11 @@ class Traffic {
   [[nodiscard]] std::uint64_t lines() const noexcept { return lines_; }
   [[nodiscard]] std::uint64_t requests() const noexcept { return sorter_.size(); }
   [[nodiscard]] std::uint64_t skipped() const noexcept { return lines_ - sorter_.size(); }
-  // When the first and the last request began; of no requests both are 0.
+  // When the first and the last request began; 0 if there are no requests.
   [[nodiscard]] Instant first() const noexcept { return {first_}; }
   [[nodiscard]] Instant last() const noexcept { return {last_}; }
 
-  // What policies look at and no line told: "the request header \"x-plan\"", "the host".
+  // What policies use but no line has: "the request header \"x-plan\"", "the host".
   [[nodiscard]] std::vector<std::string> never_told() const;
   [[nodiscard]] bool has_durations() const noexcept { return has_durations_; }
   [[nodiscard]] bool has_request_bytes() const noexcept { return has_request_bytes_; }
@@ -77,7 +77,7 @@ class Traffic {
   std::uint64_t lines_ = 0;
   std::int64_t first_ = 0;
   std::int64_t last_ = 0;
-  std::vector<bool> told_;  // of layout_.headers
+  std::vector<bool> found_;  // of layout_.headers
   bool has_hosts_ = false;
   bool has_durations_ = false;
   bool has_request_bytes_ = false;

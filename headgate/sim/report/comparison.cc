@@ -11,7 +11,7 @@ namespace {
 
 using Row = std::vector<std::string>;
 
-// Names to the left, figures to the right.
+// Names are aligned left, numbers right.
 std::string aligned(const std::vector<Row>& rows, std::size_t names) {
   std::vector<std::size_t> widths(rows.front().size());
   for (const Row& row : rows) {

@@ -13,10 +13,10 @@ struct Compared {
   const Summary* summary;
 };
 
-// A table for people: a line a variant and policy.
+// A table for people: one line per variant and policy.
 [[nodiscard]] std::string comparison_text(std::span<const Compared> all);
 
-// {"variants": [...]}: each variant's name and summary, with the line's end.
+// {"variants": [...]}: each variant's name and summary, with a final newline.
 [[nodiscard]] std::string comparison_json(std::span<const Compared> all);
 
 }  // namespace headgate::sim

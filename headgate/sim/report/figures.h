@@ -1,4 +1,4 @@
-// Numbers as people read them.
+// Texts of numbers for people.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace headgate::sim {
 // "1,234,567".
 [[nodiscard]] std::string grouped(std::uint64_t number);
 
-// `part` of `all` as "8.8 %"; never "0 %" or "100 %" where it is not. Of nothing: "0 %".
+// `part` of `all` as "8.8 %"; "0 %" and "100 %" only if exact. If `all` is 0: "0 %".
 [[nodiscard]] std::string percent(std::uint64_t part, std::uint64_t all);
 
 // "250 ms", "1 min", "3 d 11 h": at most two units, the rest dropped.
@@ -22,7 +22,7 @@ namespace headgate::sim {
 // "2015-05-17 10:05:03 UTC" of a moment since 1970.
 [[nodiscard]] std::string date_text(Instant at, std::string_view otherwise = "?");
 
-// Printable ASCII, other bytes as \xHH; what is longer than `most` characters ends with "...".
+// Printable ASCII, other bytes as \xHH; cut to `most` characters with "..." at the end.
 [[nodiscard]] std::string printed(std::string_view text, std::size_t most);
 
 // Printable ASCII in quotes; other bytes as \xHH.

@@ -1,4 +1,4 @@
-// What replaying access logs came to, for people.
+// The results of replaying access logs, for people.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 namespace headgate::sim {
 
 // "9,999 requests in 3 d 11 h, from 2015-05-17 10:05:00 UTC to 2015-05-20 21:05:59 UTC; 1 line
-// skipped", with the line's end.
+// skipped", with a final newline.
 [[nodiscard]] std::string log_headline(const Summary& summary);
 
-// What the policies would have done to them.
+// What the policies would have done with the requests.
 [[nodiscard]] std::string log_summary_text(const Summary& summary);
 
 }  // namespace headgate::sim

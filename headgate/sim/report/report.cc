@@ -11,7 +11,7 @@ namespace headgate::sim {
 namespace {
 
 constexpr double wide = 880;    // [px]
-constexpr double narrow = 330;  // fits a telephone
+constexpr double narrow = 330;  // fits the screen of a phone
 constexpr std::size_t key_shown_max = 80;
 constexpr std::size_t paths_shown_max = 20;
 
@@ -57,7 +57,7 @@ std::string shown_key(std::string_view key) {
   return key.empty() ? "<i>(empty)</i>" : "<code>" + text(printed(key, key_shown_max)) + "</code>";
 }
 
-// Twice, as there is room for.
+// Writes the figure twice, wide and narrow; the page shows the one that fits the screen.
 template <class MakeFigure>
 std::string figure(const MakeFigure& make) {
   return "<div class=\"wide\">" + svg(make(wide)) + "</div><div class=\"narrow\">" +
@@ -69,7 +69,7 @@ std::string card(const std::string& value, const std::string& words, bool is_den
          "</b><span>" + text(words) + "</span></div>";
 }
 
-// A table of something with what was denied of it, the share as a bar behind the name.
+// A table of names with their requests and denials; a bar behind the name shows the share.
 class DeniedTable {
  public:
   explicit DeniedTable(const std::string& what)

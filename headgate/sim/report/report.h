@@ -11,7 +11,7 @@
 
 namespace headgate::sim {
 
-// What one policy would have done under another algorithm, everything else as it is.
+// The result of one policy under another algorithm, with everything else unchanged.
 struct UnderAlgorithm {
   std::size_t policy = 0;
   std::string algorithm;
@@ -20,9 +20,9 @@ struct UnderAlgorithm {
   std::uint64_t peak = 0;  // units admitted to one partition in its busiest window
 };
 
-// All that the page shows. The summary has measured what was offered.
+// All data of the page. The summary has measured Measure::all.
 struct Findings {
-  std::string logs;    // for people, what was replayed
+  std::string logs;    // the replayed logs, for people
   std::string config;  // the policy file
   const Summary* summary = nullptr;
   const TrafficProfile* profile = nullptr;
@@ -30,13 +30,13 @@ struct Findings {
   std::vector<ClientTrace> traces;  // of the most denied partitions, the most denied first
 };
 
-// How many partitions have their timeline shown.
+// How many partitions have a timeline: what fits a page without scrolling far.
 inline constexpr std::size_t traces_max = 6;
 
-// Which partitions were denied most, over all policies: their traces, still to be told.
+// Returns empty traces of the partitions that were denied most, over all policies.
 [[nodiscard]] std::vector<ClientTrace> most_denied(const Summary& summary);
 
-// One HTML page, complete in itself: no scripts, and nothing that is loaded from anywhere.
+// Returns one self-contained HTML page: without scripts, and without anything to load.
 [[nodiscard]] std::string report_html(const Findings& findings);
 
 }  // namespace headgate::sim

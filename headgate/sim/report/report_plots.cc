@@ -12,19 +12,19 @@
 namespace headgate::sim {
 namespace {
 
-// Of an axis of time [px].
+// Of a time axis [px].
 constexpr double letter_width = 7;
 constexpr double tick_gap = 14;
 constexpr double margins = 90;
 
 double seconds(Nanos span) { return static_cast<double>(span) / 1e9; }
 
-// Steps of time that their ticks name differently [s].
+// Steps between ticks [s], by how their ticks are labelled.
 constexpr double four_weeks = 2'419'200;
 constexpr double day = 86'400;
 constexpr double minute = 60;
 
-// What tells neighbouring ticks apart.
+// The label of a tick: the part of the time that differs between neighbouring ticks.
 const char* format_for(double step) {
   if (step >= four_weeks) return "%Y-%m-%d";
   if (step >= day) return "%b %d";
@@ -40,7 +40,7 @@ std::string clock_text(double at, const char* format) {
   return {text.data(), size};
 }
 
-// With what the ticks leave out.
+// The title of the axis: the part of the time that the ticks leave out.
 std::string time_title(double from, double to, double step) {
   if (step >= four_weeks) return "time [UTC]";
   const char* const format = step < minute ? "%b %d, %Y" : "%Y";
@@ -79,7 +79,7 @@ Axis count_axis(const std::string& title, double most) {
   return axis;
 }
 
-// Powers of ten; places are logarithms, so that few and many can be seen at once.
+// A logarithmic axis with powers of ten, so that small and large numbers are visible together.
 Axis log_axis(const std::string& title, double most) {
   Axis axis{title, 0, std::max(1.0, std::log10(most) * 1.04), {}};
   for (double power = 0; power <= axis.to; ++power) {

@@ -9,13 +9,13 @@
 
 namespace headgate::sim {
 
-// Admitted and denied requests over time; `width` in pixels, as of every figure here.
+// Admitted and denied requests over time. `width` [px], for every figure here.
 [[nodiscard]] Figure traffic_figure(const Timeline& timeline, double width);
 
-// How much each partition asked for at its busiest, beside the quota.
+// The units that each partition requested in its busiest window, compared with the quota.
 [[nodiscard]] Figure demand_figure(const Summary& summary, std::size_t policy, double width);
 
-// Units admitted to one partition in its busiest window, and what was denied, by algorithm.
+// Units admitted to one partition in its busiest window, and denials, per algorithm.
 [[nodiscard]] Figure algorithms_figure(std::span<const UnderAlgorithm> all,
                                        const policy::Policy& policy, double width);
 

@@ -19,7 +19,7 @@ constexpr double plot_gap = 16;   // between plots
 constexpr double tick_room = 20;  // for the labels below an x axis
 constexpr double swatch = 22;     // a legend's sample of a series
 
-// Near enough for sans-serif digits and small letters.
+// The average width of sans-serif digits and small letters, accurate enough for a layout.
 double width_of(std::string_view text, double size = text_size) {
   const auto letters = std::count_if(text.begin(), text.end(), [](char c) {
     return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
@@ -74,8 +74,8 @@ std::string style() {
          colour_rules(&Colour::dark) + "}.headgate-plot .none{fill:none}</style>\n";
 }
 
-// Stripes for each tone that is striped somewhere. Inside a page the same names come again and mean
-// the same.
+// Defines stripes for each tone that a striped series has. If a page has several figures, the
+// definitions are repeated and equal.
 std::string stripes(const std::set<Tone>& tones) {
   if (tones.empty()) return {};
   std::string out = "<defs>";
@@ -172,12 +172,12 @@ class Drawing {
     at_ += 12;
   }
 
-  // Samples with their labels, in as many lines as it takes.
+  // Samples with their labels, in as many lines as needed.
   void legend() {
-    std::set<std::string_view> told;
+    std::set<std::string_view> labels;
     double x = margin;
     const auto entry = [&](const std::string& label, const auto& sample) {
-      if (label.empty() || !told.insert(label).second) return;
+      if (label.empty() || !labels.insert(label).second) return;
       const double width = swatch + 6 + width_of(label);
       if (x > margin && x + width > figure_.width - margin) {
         x = margin;
@@ -205,7 +205,7 @@ class Drawing {
         }
       }
     }
-    if (!told.empty()) at_ += line_height + 8;
+    if (!labels.empty()) at_ += line_height + 8;
   }
 
   void plot(const Plot& plot, bool lettered) {
@@ -271,7 +271,7 @@ class Drawing {
       const double y = y_of(box.top);
       const double width = x_of(box.right) - x;
       const double height = y_of(box.bottom) - y;
-      // Neighbours stay apart where there is room for it.
+      // Leaves a gap between neighbours if there is room.
       const double side = width > 4 ? 0.75 : 0;
       const double end = height > 4 ? 0.75 : 0;
       rectangle(x + side, y + end, width - 2 * side, height - 2 * end, kind);
@@ -313,17 +313,17 @@ class Drawing {
     return bottom() - share(plot_->y, y) * plot_->height;
   }
 
-  // Where on an axis, 0..1.
+  // Returns the position on an axis, 0..1.
   static double share(const Axis& axis, double value) {
     const double share = (value - axis.from) / (axis.to - axis.from);
-    return share > 0 ? std::min(share, 1.0) : 0;  // 0 for what is no number
+    return share > 0 ? std::min(share, 1.0) : 0;  // 0 for NaN
   }
 
   const Figure& figure_;
   std::set<Tone> striped_;
   double left_ = margin;
   double right_ = margin;
-  double at_ = margin;  // where the next thing goes
+  double at_ = margin;  // y of the next element [px]
   const Plot* plot_ = nullptr;
   double top_ = 0;  // of plot_
   std::string out_;
@@ -379,7 +379,7 @@ std::string escape_markup(std::string_view text) {
         out += "&quot;";
         break;
       default:
-        // XML has no place for control characters, nor for what is not UTF-8.
+        // XML allows neither control characters nor bytes that are not UTF-8.
         if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
           out += ' ';
         } else if (static_cast<unsigned char>(c) < 0x80 || valid) {

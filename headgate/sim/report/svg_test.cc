@@ -51,7 +51,7 @@ Figure everything(const std::string& text) {
   return {text, text, {plot, plot}};
 }
 
-TEST(Svg, IsWellFormedWhateverTheTexts) {
+TEST(Svg, IsWellFormedForAnyTexts) {
   EXPECT_FALSE(well_formed("<a><b></a></b>"));
   EXPECT_FALSE(well_formed("<a href=\"x>y</a>"));
   EXPECT_FALSE(well_formed("<a>1 & 2</a>"));
@@ -64,7 +64,7 @@ TEST(Svg, IsWellFormedWhateverTheTexts) {
   }
 }
 
-TEST(Svg, HoldsWhatLiesBeyondTheAxesAtTheirEnds) {
+TEST(Svg, DrawsPointsBeyondTheAxesAtTheirEnds) {
   constexpr double far = std::numeric_limits<double>::infinity();
   Figure wild = everything("x");
   wild.plots[0].series = {Marks{{{far, -far}, {std::nan(""), 1e300}}}};
@@ -73,7 +73,7 @@ TEST(Svg, HoldsWhatLiesBeyondTheAxesAtTheirEnds) {
   EXPECT_EQ(svg(wild), svg(held));
 }
 
-TEST(Svg, TellsALabelOnce) {
+TEST(Svg, ALabelIsInTheLegendOnce) {
   const std::string drawn = svg(everything("label"));
   std::size_t count = 0;
   for (std::size_t at = 0; (at = drawn.find(">label<", at)) != std::string::npos; ++at) ++count;

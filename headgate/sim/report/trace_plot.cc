@@ -10,18 +10,19 @@
 namespace headgate::sim {
 namespace {
 
-constexpr int samples = 640;        // at what is left, from end to end: about one a pixel
-constexpr int stacks_across = 76;   // of requests, side by side
+constexpr int samples = 640;        // of the units left, from end to end: about one per pixel
+constexpr int stacks_across = 76;   // of requests, side by side: about 10 px each
 constexpr double overhang = 0.015;  // of the axis, before the first line and behind the last
 constexpr double plot_height = 150;
-constexpr double block_height_min = 4;  // [px] less, and neighbours become one
+constexpr double block_height_min =
+    4;  // [px]; smaller neighbours are joined, or they would be invisible
 
 struct TimeUnit {
   const char* name;
   double seconds;
 };
 
-// What gives short numbers in a span [s].
+// Returns the unit that gives short numbers for a span [s].
 TimeUnit unit_for(double span) {
   for (const TimeUnit& unit : {TimeUnit{"d", 86400}, TimeUnit{"h", 3600}, TimeUnit{"min", 60}}) {
     if (span >= 3 * unit.seconds) return unit;
@@ -37,7 +38,7 @@ struct Request {
 };
 
 struct Track {
-  Question question;  // a look: it costs nothing
+  Question question;  // a peek of cost 0
   std::string title;
   std::string unit;
   double quota = 0;
@@ -59,7 +60,7 @@ std::string title_of(const policy::Match& match, const std::string& key) {
   return title;
 }
 
-// A track's requests in stacks of units: what comes at nearly the same time stands on each other.
+// A track's requests as stacks of units: requests of nearly the same time are stacked.
 class Stacks {
  public:
   Stacks(const Track& track, double width) : width_(width) {
@@ -76,7 +77,8 @@ class Stacks {
 
   [[nodiscard]] double highest() const { return highest_; }
 
-  // Those that were admitted, or those that were not. Blocks of less than `least` units join.
+  // Returns the boxes of admitted requests, or those of denied ones. Blocks of less than `least`
+  // units are joined.
   [[nodiscard]] std::vector<Box> boxes(bool admitted, double least) const {
     std::vector<Box> boxes;
     const Block* before = nullptr;
@@ -125,21 +127,21 @@ class TracePlot {
     to_ = at(end.ns) + overhang * length;
   }
 
-  // In the order of time. False if there are too many keys.
+  // Lines must come in the order of time. Returns false if there are too many keys.
   bool add(const TraceLine& line) {
     sample_until(line.at.ns);
-    std::vector<std::size_t> asked;
+    std::vector<std::size_t> used;
     std::string text;
     for (const Question& question : line.questions) {
       const auto match = policies_.named(question.policy, question.key, 0, text);
-      if (!match) return true;  // the simulator won't have this line
-      asked.push_back(track(*match, question));
-      sample(tracks_[asked.back()], line.at.ns);
+      if (!match) return true;  // the simulator refuses this line
+      used.push_back(track(*match, question));
+      sample(tracks_[used.back()], line.at.ns);
     }
     if (tracks_.size() > plotted_keys_max) return false;
     const auto answers = simulator_.apply(line);
-    for (std::size_t i = 0; answers && i < asked.size(); ++i) {
-      Track& one = tracks_[asked[i]];
+    for (std::size_t i = 0; answers && i < used.size(); ++i) {
+      Track& one = tracks_[used[i]];
       sample(one, line.at.ns);
       const double x = at(line.at.ns);
       const auto units = static_cast<double>(line.questions[i].cost);
@@ -182,7 +184,7 @@ class TracePlot {
     return tracks_.size() - 1;
   }
 
-  // At every pixel up to a moment.
+  // Samples every pixel up to a moment.
   void sample_until(Nanos ns) {
     for (; next_sample_ < samples * 2; ++next_sample_) {
       const Nanos moment = begin_ + span_ * next_sample_ / samples;

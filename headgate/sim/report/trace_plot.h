@@ -1,5 +1,4 @@
-// A picture of a trace: what was asked of each key, what became of it, and what was left in
-// between.
+// A plot of a trace: the requests of each key, the decisions, and the units left between them.
 #pragma once
 
 #include <memory>
@@ -16,17 +15,18 @@
 
 namespace headgate::sim {
 
-// What a reader can still tell apart.
+// With more lines or keys than this, a reader cannot distinguish them.
 inline constexpr std::size_t plotted_lines_max = 100'000;
 inline constexpr std::size_t plotted_keys_max = 16;
 
-// Appends a file's lines. Those that can't be read are left out; the error says why no more can.
+// Appends a file's lines, without the unreadable ones. The error says why the file cannot be read
+// to its end.
 [[nodiscard]] Result<void, std::string> read_trace(Lines& lines, std::vector<TraceLine>& trace);
 
-// One plot for each policy and key that is asked, in the order of their first questions: requests
-// as stacks of units, admitted or denied, below the quota, and the units left as a line. Replays
-// the trace in `store`, which must be empty, and looks in between. The error says why there can be
-// no such picture: no lines, too many keys, or time goes backwards.
+// Returns one plot per policy and key, in the order of their first lines: requests as stacks of
+// units, admitted or denied, the quota, and the units left as a line. Replays the trace in `store`,
+// which must be empty, with peeks in between. The error says why it cannot be plotted: no lines,
+// too many keys, or time goes backwards.
 [[nodiscard]] Result<Figure, std::string> plot_trace(
     const std::shared_ptr<const policy::PolicySet>& policies, store::Store& store,
     std::span<const TraceLine> lines);

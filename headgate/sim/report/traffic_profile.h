@@ -1,4 +1,4 @@
-// What happened when, and where: what a report shows beside the summary.
+// Counts per time and per path, for the report.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace headgate::sim {
 
-// Requests of one stretch of time, or to one path.
+// Requests of one span of time, or to one path.
 struct Tally {
   std::uint64_t admitted = 0;
   std::uint64_t denied = 0;
@@ -23,11 +23,11 @@ struct Tally {
 };
 
 struct PathTally {
-  std::string_view path;  // good as long as the profile
+  std::string_view path;  // valid as long as the profile
   Tally tally;
 };
 
-// Time cut into equal parts of a length that people use, such as 30 s or 6 h.
+// Time divided into equal parts of a usual length, such as 30 s or 6 h.
 class Timeline {
  public:
   Timeline(Instant first, Instant last);
@@ -44,21 +44,22 @@ class Timeline {
   std::vector<Tally> parts_;
 };
 
-// Bounded, whatever the traffic: of more paths than paths_max the rest is one. Not thread-safe.
+// Memory is bounded for any traffic: paths beyond paths_max are counted together. Not thread-safe.
 class TrafficProfile {
  public:
+  // Together they bound the memory to about 15 MB, and hold all paths of usual sites.
   static constexpr std::size_t paths_max = 50'000;
   static constexpr std::size_t path_bytes_max = 256;
 
   TrafficProfile(Instant first, Instant last) : timeline_(first, last) {}
 
-  // To be called after scenario.play() of this request.
+  // Call it after scenario.play() of this request.
   void add(const Scenario& scenario, const LoggedRequest& record, Instant at);
 
   [[nodiscard]] const Timeline& timeline() const noexcept { return timeline_; }
   // The most denied paths, at most `count`, without those that were never denied.
   [[nodiscard]] std::vector<PathTally> denied_paths(std::size_t count) const;
-  // What came to paths beyond paths_max.
+  // Requests to paths beyond paths_max.
   [[nodiscard]] const Tally& other_paths() const noexcept { return other_paths_; }
 
  private:

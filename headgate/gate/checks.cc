@@ -1,4 +1,4 @@
-// The walk of a decision interface: policies by name instead of a request to match.
+// The steps of a decision interface: checks of named policies instead of a request to match.
 
 #include <algorithm>
 #include <new>
@@ -13,7 +13,7 @@ std::optional<CheckFault> Gate::decide(std::span<const Check> checks, limit::Op 
   context.results = {};
   context.gate_ = this;
   context.moment_ = context.now = now;
-  if (const auto fault = name(checks, context)) return fault;
+  if (const auto fault = match_checks(checks, context)) return fault;
 
   if (context.matched_ > 0) {
     charge(std::span<const policy::Match>(context.scratch_.matches).first(context.matched_),
@@ -31,10 +31,10 @@ std::optional<CheckFault> Gate::decide(std::span<const Check> checks, limit::Op 
   return std::nullopt;
 }
 
-// Finds the policies and keys that the checks name: context.results_ for all of them, matches for
-// those that are limited.
-std::optional<CheckFault> Gate::name(std::span<const Check> checks,
-                                     DecisionContext& context) const noexcept {
+// Finds the policies and keys of the checks. Fills context.results_ for all checks, and the matches
+// for those that are limited.
+std::optional<CheckFault> Gate::match_checks(std::span<const Check> checks,
+                                             DecisionContext& context) const noexcept {
   using Reason = CheckFault::Reason;
   if (checks.size() > context.results_.size()) {
     return CheckFault{context.results_.size(), Reason::too_many};
@@ -64,7 +64,7 @@ std::optional<CheckFault> Gate::name(std::span<const Check> checks,
   return std::nullopt;
 }
 
-// What was admitted because anything is left now costs what it costs.
+// Charges the full cost of spends that were admitted because something is left.
 void Gate::debit_late(std::span<const Check> checks, DecisionContext& context) const noexcept {
   bool debited = false;
   for (std::size_t i = 0; i < context.matched_; ++i) {

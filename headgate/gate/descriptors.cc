@@ -1,4 +1,4 @@
-// The walk of Envoy's rate limit protocol: descriptors of a domain instead of a request to match.
+// The steps of Envoy's rate limit protocol: descriptors of a domain instead of a request to match.
 
 #include <algorithm>
 #include <new>
@@ -12,8 +12,9 @@ bool is_limited(const policy::Match& match) noexcept {
   return match.policy != nullptr && !match.grant->unlimited;
 }
 
-// Whether a limit is exceeded, a fixed window's count tells. The others have no such count: theirs
-// is as soon as nothing is left.
+// The operation that finds out whether a limit is exceeded. A fixed window denies a spend of 0 once
+// its count is above the quota. The others have no such count: for them a limit is exceeded if
+// nothing is left.
 limit::Op op_of_check(const policy::Policy& policy) noexcept {
   return policy.terms.algorithm == limit::Algorithm::fixed_window ? limit::Op::spend
                                                                   : limit::Op::peek;
@@ -39,14 +40,14 @@ bool Gate::decide(std::string_view domain, std::span<const policy::Descriptor> d
     return false;
   }
 
-  // Those that deny come first, then those that may, then those that never do.
+  // First the limits that deny, then those of quota mode, which may deny, then shadow ones.
   context.matched_ = 0;
-  const auto charge_those = [&](auto wanted) {
+  const auto add_charges = [&](auto wanted) {
     for (std::size_t i = 0; i < matches.size(); ++i) {
       const policy::Match& match = matches[i];
       if (!is_limited(match) || !wanted(match)) continue;
-      const bool asks = ops[i] == limit::Op::spend && match.cost == 0;
-      const limit::Op op = asks ? op_of_check(*match.policy) : ops[i];
+      const bool is_check = ops[i] == limit::Op::spend && match.cost == 0;
+      const limit::Op op = is_check ? op_of_check(*match.policy) : ops[i];
       const std::size_t at = context.matched_++;
       context.charges_[at] = {&match.grant->law, match.key, match.cost, op};
       context.bundles_[at] = {{&context.charges_[at], 1}, {&context.decisions_[at], 1}};
@@ -55,12 +56,12 @@ bool Gate::decide(std::string_view domain, std::span<const policy::Descriptor> d
     return context.matched_;
   };
   context.enforced_ =
-      charge_those([](const auto& match) { return match.enforced() && !match.grant->quota_mode; });
+      add_charges([](const auto& match) { return match.enforced() && !match.grant->quota_mode; });
   const std::size_t quota_end =
-      charge_those([](const auto& match) { return match.enforced() && match.grant->quota_mode; });
-  charge_those([](const auto& match) { return !match.enforced(); });
+      add_charges([](const auto& match) { return match.enforced() && match.grant->quota_mode; });
+  add_charges([](const auto& match) { return !match.enforced(); });
   store_.take(std::span(context.bundles_).first(context.matched_), now, {});
-  ask_where_nothing_is_left(context);
+  find_waits(context);
 
   const auto quota_mode =
       std::span(context.decisions_).subspan(context.enforced_, quota_end - context.enforced_);
@@ -85,8 +86,9 @@ bool Gate::decide(std::string_view domain, std::span<const policy::Descriptor> d
   return true;
 }
 
-// How long until there is something again.
-void Gate::ask_where_nothing_is_left(DecisionContext& context) const noexcept {
+// Decides checks of used-up limits again with a cost of 1, so that their decisions are denials with
+// a wait.
+void Gate::find_waits(DecisionContext& context) const noexcept {
   for (std::size_t i = 0; i < context.matched_; ++i) {
     store::Charge& charge = context.charges_[i];
     if (charge.op != limit::Op::peek || context.decisions_[i].remaining > 0) continue;

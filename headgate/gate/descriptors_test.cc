@@ -62,7 +62,7 @@ class TestGate {
     gate_ = std::make_unique<Gate>(policies, *table_, table_->secret(), counts);
   }
 
-  // r of every descriptor; -1 where it is denied, -2 where it has no limit.
+  // r of every descriptor; -1 if it is denied, -2 if it has no limit.
   std::vector<int> ask(const std::vector<Asked>& asked, const std::string& domain = "shop") {
     std::vector<policy::DescriptorEntry> entries;
     std::vector<policy::Descriptor> descriptors;
@@ -126,7 +126,7 @@ TEST(DecideDescriptors, DeniedHitsCount) {
   EXPECT_THAT(lenient.ask({{"b", 1}}), ElementsAre(0));
 }
 
-TEST(DecideDescriptors, ZeroAsksWhetherTheLimitIsExceeded) {
+TEST(DecideDescriptors, ACostOfZeroChecksWhetherTheLimitIsExceeded) {
   TestGate gate;
   EXPECT_THAT(gate.ask({{"a", 0}}), ElementsAre(3));
   EXPECT_THAT(gate.ask({{"a", 3}}), ElementsAre(0));
@@ -184,7 +184,7 @@ TEST(DecideDescriptors, SomeHaveNoLimit) {
   EXPECT_THAT(gate.ask({{"b"}, {"better"}}), ElementsAre(-2, 1)) << "replaced";
 }
 
-TEST(DecideDescriptors, FieldsCallLimitsByTheirNames) {
+TEST(DecideDescriptors, FieldsHaveTheNamesOfLimits) {
   TestGate gate;
   gate.ask({{"a"}, {"b"}, {"shadow"}});
   EXPECT_THAT(gate.ratelimit(),
@@ -208,7 +208,7 @@ TEST(DecideDescriptors, ALimitOfTheRequestsOwn) {
   EXPECT_EQ(gate.ratelimit(), "");
 }
 
-// What the decision interfaces ask by name is the same bucket.
+// A check by name spends the bucket of the descriptor.
 TEST(DecideDescriptors, NamesReachTheSameBucket) {
   TestGate gate;
   EXPECT_THAT(gate.ask({{"a"}}), ElementsAre(2));
@@ -221,7 +221,7 @@ TEST(DecideDescriptors, NamesReachTheSameBucket) {
   EXPECT_EQ(gate.context.verdict.outcome, Outcome::shadow_denied);
 }
 
-TEST(DecideDescriptors, AFullHouse) {
+TEST(DecideDescriptors, AsManyDescriptorsAsAllowed) {
   TestGate gate;
   const std::vector<Asked> all(policy::policies_max, Asked{"b"});
   const auto left = gate.ask(all);

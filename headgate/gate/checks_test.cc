@@ -45,7 +45,7 @@ class TestGate {
     return gate_->decide(checks, op, now, context);
   }
 
-  // r of every check; -1 where it is denied.
+  // r of every check; -1 if it is denied.
   std::vector<int> left() const {
     std::vector<int> all;
     for (const CheckResult& result : context.results) {
@@ -97,7 +97,7 @@ TEST(Decide, SpendsTheBucketThatRequestsSpend) {
   EXPECT_EQ(gate.request(), Outcome::denied);
 }
 
-TEST(Decide, AnswersInTheOrderOfTheChecks) {
+TEST(Decide, ResultsAreInTheOrderOfTheChecks) {
   TestGate gate(two);
   ASSERT_EQ(gate.ask({{"daily", "a", 2}, {"burst", "a"}}), std::nullopt);
   EXPECT_THAT(gate.left(), testing::ElementsAre(8, 2));
@@ -145,7 +145,7 @@ TEST(Decide, ShadowPoliciesDecideWithoutDenying) {
   EXPECT_EQ(gate.ratelimit(), R"("burst";r=1;t=20)");
 }
 
-TEST(Decide, WhatIsNotLimitedIsAdmittedAndSaysSo) {
+TEST(Decide, UnlimitedChecksAreAdmittedAndMarked) {
   TestGate gate(R"(
   - {name: sleeping, quota: 1, window: 60s, mode: off}
   - {name: burst, quota: 1, window: 60s, overrides: [{ids: ["192.0.2.9"], quota: unlimited}]}
@@ -166,12 +166,12 @@ TEST(Decide, ALateCostMayExceedWhatIsLeft) {
 )");
   ASSERT_EQ(gate.ask({{"tokens", "a", 15}}), std::nullopt);
   EXPECT_TRUE(gate.context.results[0].decision.admitted);
-  EXPECT_EQ(gate.ratelimit(), R"("tokens";r=0;t=6)") << "the debt is told";
+  EXPECT_EQ(gate.ratelimit(), R"("tokens";r=0;t=6)") << "the debt is reported";
   ASSERT_EQ(gate.ask({{"tokens", "a", 1}}), std::nullopt);
   EXPECT_THAT(gate.left(), testing::ElementsAre(-1));
 }
 
-TEST(Decide, SaysWhichCheckCannotBeAskedAndDoesNothing) {
+TEST(Decide, ReportsTheFaultyCheckAndChangesNothing) {
   TestGate gate(two);
   using Reason = CheckFault::Reason;
   auto fault = gate.ask({{"burst", "a"}, {"brust", "a"}});
