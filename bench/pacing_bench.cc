@@ -19,7 +19,7 @@ Pacer pacer_of(int limits, Instant now) {
   const std::array<field::HeaderLine, 1> headers = {{{"RateLimit", value}}};
   Pacer pacer({}, now);
   Request request = pacer.begin(now);
-  pacer.hear(request, {200, field::read_response(headers, 1'700'000'000)}, now);
+  pacer.receive(request, {200, field::read_response(headers, 1'700'000'000)}, now);
   pacer.end(request);
   return pacer;
 }

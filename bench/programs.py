@@ -7,10 +7,14 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 
 import machine
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / 'tests'))
+from support.processes import Lines  # noqa: E402
 
 PATIENCE = 20  # seconds for a program to start, stop or answer
 
@@ -46,6 +50,17 @@ class Programs:
         self.running.append(process)
         return process
 
+    def start_server(self, name, command, pattern):
+        """Starts a server. Returns the match of `pattern` in the first line of its standard error that has
+        it, and reads on as long as the server runs, so that it never waits for a full pipe."""
+        process = self.spawn(command, self.server_core, stderr=subprocess.PIPE)
+        try:
+            found = Lines(process.stderr).until(pattern, PATIENCE)
+        except AssertionError as error:
+            raise RuntimeError(f'{command[0]} did not start: {error}') from None
+        self.servers[name] = process.pid
+        return found
+
     def load(self, command):
         """Runs a load generator to its end. Returns what it wrote to its output and its errors."""
         process = self.spawn(command, self.load_core, stdout=subprocess.PIPE,
@@ -60,7 +75,7 @@ class Programs:
         for process in self.running:
             if process.poll() is None:
                 process.terminate()
-                process.send_signal(signal.SIGCONT)  # a stopped process would not handle it
+                process.send_signal(signal.SIGCONT)  # one that is stopped does not end
         for process in self.running:
             try:
                 process.wait(PATIENCE)

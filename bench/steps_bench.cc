@@ -66,7 +66,7 @@ class Bench {
     request_.headers = &headers_;
   }
 
-  std::size_t match() { return policies_->match(request_, context_.scratch).size(); }
+  std::size_t match() { return policies_->match(request_, context_.scratch()).size(); }
 
   // Decides the request again, a minute later: slower than the quota refills, so never denied.
   const gate::Verdict& admit() {

@@ -1,5 +1,5 @@
-// Any bytes are read as lines of an access log or refused with a reason; what is read is in range,
-// and comes back from the bytes that it is kept as.
+// Any bytes are read as lines of an access log or refused with a reason. What is read is in range,
+// and is the same after it was written as a record and read again.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -17,7 +17,7 @@ void require(bool holds) {
   if (!holds) std::abort();
 }
 
-headgate::policy::FieldsUsed everything() {
+headgate::policy::FieldsUsed all_fields() {
   headgate::policy::FieldsUsed fields_used;
   fields_used.method = fields_used.host = fields_used.path = fields_used.query = true;
   fields_used.request_headers = {"cookie", "referer", "user-agent", "x-plan"};
@@ -25,7 +25,8 @@ headgate::policy::FieldsUsed everything() {
   return fields_used;
 }
 
-void check(const LogEntry& entry, const Layout& layout, RecordWriter& writer, Record& record) {
+void check(const LogEntry& entry, const Layout& layout, RecordWriter& writer,
+           LoggedRequest& record) {
   require(entry.at >= 0 && entry.at / 1'000'000'000 < log_seconds_max);
   require(entry.status <= 999 && entry.took >= 0);
   record.read(writer.write(entry, 7));
@@ -47,9 +48,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view input(reinterpret_cast<const char*>(data), size);
   const FieldNames names;
   static_cast<void>(detect(input, names));
-  const Layout layout(everything());
+  const Layout layout(all_fields());
   RecordWriter writer(layout);
-  Record record(layout);
+  LoggedRequest record(layout);
   for (const LogFormat format : {LogFormat::combined, LogFormat::common, LogFormat::json}) {
     const auto reader = make_reader(format, names, layout.headers);
     LogEntry entry;

@@ -1,5 +1,5 @@
 // Any bytes as Boulder's files are refused with positioned, printable faults, or are limits that
-// can be asked for any id.
+// match any id.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -23,12 +23,12 @@ void check_faults(Faults& faults) {
   }
 }
 
-void ask(const PolicySet& set, std::string_view id) {
+void match_id(const PolicySet& set, std::string_view id) {
   for (const Policy& policy : set.policies()) {
     std::string key;
     const auto match = set.named(policy.name, id, 1, key);
     require(match.has_value() && match->grant != nullptr);
-    // Its readable form is the same bucket.
+    // The readable form of the partition leads to the same key.
     std::string again;
     require(set.named(policy.name, match->partition, 1, again)->key == match->key);
   }
@@ -51,7 +51,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   const PolicySet set({}, std::move(rules));
-  ask(set, input.substr(0, 300));
-  ask(set, input.substr(size - std::min<std::size_t>(size, 30)));
+  match_id(set, input.substr(0, 300));
+  match_id(set, input.substr(size - std::min<std::size_t>(size, 30)));
   return 0;
 }

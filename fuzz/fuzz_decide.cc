@@ -1,12 +1,12 @@
-// Any bytes as the body of POST /v1/decide are refused with a address in them and printable words,
-// or are checks that can be asked; and what was read, written again, reads the same.
+// Any bytes as the body of POST /v1/decide are refused with an offset in them and printable words,
+// or are a list of checks. What was read is written, and then read as the same.
 #include <cstdint>
 #include <cstdlib>
 #include <string>
 #include <string_view>
 
+#include "headgate/base/json_text.h"
 #include "headgate/server/http/decide_request.h"
-#include "headgate/server/http/json_text.h"
 
 namespace {
 

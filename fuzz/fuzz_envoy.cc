@@ -1,5 +1,5 @@
 // Any bytes as a configuration of envoyproxy/ratelimit are refused with positioned, printable
-// faults, or are limits that any descriptor can be held against, as entries and as a text.
+// faults, or are limits that match any descriptor, as entries and as a text.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -24,8 +24,8 @@ void check_faults(Faults& faults) {
   }
 }
 
-// What the tree and its texts say of a descriptor is the same.
-void ask(const PolicySet& set, std::string_view domain, std::string_view text) {
+// A descriptor has the same limit as entries and as a text.
+void match_descriptor(const PolicySet& set, std::string_view domain, std::string_view text) {
   std::string buffer;
   const std::vector<DescriptorEntry> entries = split_descriptor(text, buffer);
   std::string readable;
@@ -50,7 +50,7 @@ void ask(const PolicySet& set, std::string_view domain, std::string_view text) {
 
 }  // namespace
 
-// A configuration, and behind NULs descriptors as texts.
+// The input: a configuration, then descriptors as texts, each after a NUL.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::string_view input(reinterpret_cast<const char*>(data), size);
   const auto next = [&input] {
@@ -69,7 +69,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   const PolicySet set({}, std::move(rules));
   const std::string& domain = set.policies().front().name;
-  do ask(set, domain, next());
+  do match_descriptor(set, domain, next());
   while (!input.empty());
   return 0;
 }

@@ -1,4 +1,4 @@
-// Any bytes as a request of Envoy's rate limit protocol, from the wire or as JSON, are answered for
+// Any bytes as a request of Envoy's rate limit protocol, in protobuf or in JSON, are answered for
 // each descriptor or refused with words.
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
-// The input is what `headgate explain` reads: header sections, then a body. Every dialect's view
-// must hold together, and the words about it must be safe for a terminal.
+// The input is what `headgate explain` reads: header sections, then a body. The view of any dialect
+// must be consistent, and the explanation must be printable ASCII.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -12,6 +12,7 @@
 #include "headgate/cli/explain/header_section.h"
 #include "headgate/cli/explain/view_json.h"
 #include "headgate/field/read/response.h"
+#include "headgate/base/ascii.h"
 
 namespace {
 
@@ -23,17 +24,17 @@ void require(bool holds) {
   if (!holds) std::abort();
 }
 
-bool believable(const std::optional<std::uint64_t>& seconds) {
+bool in_range(const std::optional<std::uint64_t>& seconds) {
   return !seconds || *seconds <= field_integer_max;
 }
 
 void check(const field::ResponseView& view, const std::vector<field::HeaderLine>& headers) {
   require(view.members.empty() == (view.source == field::Source::none));
   require(view.members.empty() || !view.cached);
-  require(believable(view.retry_after));
+  require(in_range(view.retry_after));
   for (const field::Member& member : view.members) {
     require(member.q || member.r);
-    require(believable(member.t) && believable(member.w) && member.w != std::uint64_t{0});
+    require(in_range(member.t) && in_range(member.w) && member.w != std::uint64_t{0});
     require(member.policy.has_value() || view.source != field::Source::ratelimit);
   }
   for (const field::Ignored& ignored : view.ignored) {
@@ -43,7 +44,7 @@ void check(const field::ResponseView& view, const std::vector<field::HeaderLine>
   }
 }
 
-// The names' case must not matter.
+// The view of the same section with the case of all names changed.
 std::string in_other_case(const cli::HeaderSection& section) {
   cli::HeaderSection other = section;
   for (cli::HeaderSection::Line& line : other.lines) {
@@ -51,7 +52,7 @@ std::string in_other_case(const cli::HeaderSection& section) {
       if (c >= 'a' && c <= 'z') {
         c = static_cast<char>(c - 'a' + 'A');
       } else {
-        c = field::to_lower(c);
+        c = headgate::lower(c);
       }
     }
   }

@@ -1,5 +1,5 @@
-// The small values of HTTP: dates, Retry-After, Accept. A date that was read is written and read
-// again as the same one.
+// Single values of HTTP: dates, Retry-After, Accept. A date that was read is written, and then read
+// as the same.
 #include <array>
 #include <cstdint>
 #include <cstdlib>
@@ -31,7 +31,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!date) return 0;
   std::array<char, 29> room{};
   headgate::Writer out(room);
-  // A leap second at the end of the year 9999 is the one date that can be read, not written.
+  // Only the leap second at the end of the year 9999 can be read but not written.
   if (!write_http_date(out, *date)) return 0;
   require(parse_http_date(out.text()) == date);
   return 0;

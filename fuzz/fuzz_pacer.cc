@@ -1,7 +1,7 @@
-// The input is a script for one client: header sections that a server answers with, moments that
-// pass, connections that break. Whatever it says: no wait is beyond what is believed, none is
-// negative, only an answer that is under way is waited for, nobody starves, and the client always
-// comes to an end of it.
+// The input is a script for one client: header sections that a server answers with, time that
+// passes, connections that break. Whatever the script, no wait is longer than the maximum or
+// negative, an answer is waited for only while a request is under way, and after the script the
+// next request may begin after a bounded wait.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -22,10 +22,12 @@ void require(bool holds) {
   if (!holds) std::abort();
 }
 
-// The script: each line is a command, and each letter in front of it what to do.
+// The script: each line is a command, and its first characters say which.
 //
-//   +MS        time passes        429 (any number)   an answer with the header lines up to an empty
-//   -          a connection breaks                   line, to the oldest or newest request
+//   +MS    that many milliseconds pass
+//   -      a connection breaks
+//   429    (any status) an answer with the header lines up to an empty line, to the oldest request
+//          under way, or to the newest if the command ends in n
 class Script {
  public:
   explicit Script(std::string_view text) : rest_(text) {}
@@ -48,7 +50,7 @@ class Client {
 
   void pass(std::int64_t ms) { now_.ns += Nanos{ms} * 1'000'000; }
 
-  // Sends what may go, up to a few requests.
+  // Sends the requests that may begin, up to 8, so that a short script has several under way.
   void send() {
     for (int i = 0; i < 8; ++i) {
       const client::Next next = checked_next();
@@ -61,7 +63,7 @@ class Client {
     if (under_way_.empty()) under_way_.push_back(pacer_.begin(now_));
     client::Request request = take(newest);
     const field::ResponseView view = field::read_response(headers, unix_now);
-    pacer_.hear(request, {status, view}, now_);
+    pacer_.receive(request, {status, view}, now_);
     pacer_.end(request);
     static_cast<void>(checked_next());
     const auto standing = pacer_.standing(now_);
@@ -72,7 +74,7 @@ class Client {
     if (!under_way_.empty()) pacer_.end(take(true));
   }
 
-  // Once nothing is under way, the next request goes after a bounded wait.
+  // Checks that the next request may begin after a bounded wait once nothing is under way.
   void finish() {
     while (!under_way_.empty()) lose();
     client::Next next = checked_next();

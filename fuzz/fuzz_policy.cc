@@ -1,5 +1,5 @@
-// Any bytes are refused with positioned, printable faults in order, or are policies that can be
-// asked.
+// Any bytes are refused with positioned, printable faults in order, or are policies that match
+// requests.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
@@ -15,7 +15,7 @@ void require(bool holds) {
   if (!holds) std::abort();
 }
 
-// Answers every header with the input itself.
+// Returns the input as the value of every header field.
 class Echo final : public Headers {
  public:
   explicit Echo(std::string_view value) : value_(value) {}
@@ -32,13 +32,13 @@ void check_faults(const std::vector<Fault>& faults) {
   require(!faults.empty());
   for (const Fault& fault : faults) {
     for (const char c : fault.what) require(c >= 0x20 && c <= 0x7e);
-    // The last one may count the faults that were left out.
+    // The last fault may be the number of those that were omitted, without a position.
     require(&fault == &faults.back() || &fault == &faults.front() ||
             std::tie((&fault)[-1].line, (&fault)[-1].column) <= std::tie(fault.line, fault.column));
   }
 }
 
-void ask(const PolicySet& set, std::string_view input) {
+void match_request(const PolicySet& set, std::string_view input) {
   const Echo headers(input);
   const Request request{"GET", input, input, input, Address::parse("127.0.0.1"), &headers, {}};
   Scratch scratch;
@@ -59,7 +59,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view input(reinterpret_cast<const char*>(data), size);
   const Loaded loaded = load_text(input, "fuzz");
   if (loaded) {
-    ask(**loaded, input);
+    match_request(**loaded, input);
   } else {
     check_faults(loaded.error());
   }

@@ -1,5 +1,5 @@
-// The input is a header section: lines of `name: value`. It is read as a client would; and as a
-// gateway would, whose own member must then be readable beside whatever upstream sent.
+// The input is a header section: lines of `name: value`. It is read as a client reads it, and
+// merged with a gateway's member, which must then be readable beside everything that upstream sent.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -45,7 +45,7 @@ std::vector<HeaderLine> without(std::vector<HeaderLine> lines, std::string_view 
   return lines;
 }
 
-// Appends the field that a gateway would send, and says whether it sends one.
+// Appends the field that a gateway would send, and returns whether it sends one.
 bool merge(std::vector<HeaderLine>& lines, Treatment treatment, HeaderLine own) {
   if (treatment == Treatment::keep) return false;
   if (treatment == Treatment::replace) lines = without(lines, own.name);
@@ -76,8 +76,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   require(write_policy_member(policy, name, 10, "requests", 1, {}));
   if (!merge(lines, upstream.ratelimit(), {ratelimit_name, limit.text()})) return 0;
   if (!merge(lines, upstream.policy(), {policy_name, policy.text()})) return 0;
-  // The target knows the names in one spelling only, a reader in any; and a cached response has
-  // no members.
+  // values() finds only one spelling of the names, while read_response() finds any. A cached
+  // response has no members.
   for (const HeaderLine& line : lines) {
     if (line.name.size() == ratelimit_name.size() && line.name != ratelimit_name) return 0;
     if (line.name.size() == policy_name.size() && line.name != policy_name) return 0;

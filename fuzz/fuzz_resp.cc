@@ -1,5 +1,5 @@
-// Any stream means the same whether it comes at once or in two parts, and no more of it is kept
-// than one command may have. What was read is written and read again as the same.
+// Any stream is read as the same commands in one part or in two, and no more bytes are kept than
+// one command may have. What was read is written, and then read as the same.
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -22,11 +22,11 @@ void require(bool holds) {
   if (!holds) std::abort();
 }
 
-// The commands as one text; a fault ends it.
-std::string hear(const std::vector<std::string_view>& chunks) {
+// Reads the chunks, and returns the commands as one text, which a fault ends.
+std::string read(const std::vector<std::string_view>& chunks) {
   RespReader reader(limits);
-  std::string heard;
-  RespWriter writer(heard, RespVersion::resp2);
+  std::string commands;
+  RespWriter writer(commands, RespVersion::resp2);
   std::string kept;
   for (const std::string_view chunk : chunks) {
     kept += chunk;
@@ -35,7 +35,7 @@ std::string hear(const std::vector<std::string_view>& chunks) {
       const RespReader::Found found = reader.read(bytes);
       if (found == RespReader::Found::fault) {
         writer.error(reader.fault());
-        return heard;
+        return commands;
       }
       bytes.remove_prefix(reader.used());
       if (found == RespReader::Found::more) break;
@@ -46,18 +46,18 @@ std::string hear(const std::vector<std::string_view>& chunks) {
     require(bytes.size() <= limits.command_max + 64);
     kept.erase(0, kept.size() - bytes.size());
   }
-  return heard;
+  return commands;
 }
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view input(reinterpret_cast<const char*>(data), size);
-  const std::string whole = hear({input});
+  const std::string whole = read({input});
   const std::size_t middle = size == 0 ? 0 : data[0] % (size + 1);
-  require(hear({input.substr(0, middle), input.substr(middle)}) == whole);
+  require(read({input.substr(0, middle), input.substr(middle)}) == whole);
   if (whole.find('-') == std::string::npos && whole.size() < limits.command_max) {
-    require(hear({whole}) == whole);
+    require(read({whole}) == whole);
   }
   return 0;
 }

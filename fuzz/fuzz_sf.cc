@@ -1,4 +1,4 @@
-// Any bytes are refused, or have one canonical text that reads back as the same value.
+// Any bytes are refused, or have one canonical text, which is read as the same value.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>

@@ -1,6 +1,6 @@
-// Any bytes as a table file. The first one chooses: the rest is the whole file, or it is laid over
-// the clock and the cells of a good one. Whatever is there, an open answers, and decisions keep to
-// the law.
+// Any bytes as a table file. The first byte chooses: the rest is the whole file, or it overwrites
+// the clock and the cells of a valid one. For any file, open() returns, and decisions stay within
+// the limits of the law.
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -18,17 +18,17 @@ namespace {
 
 using headgate::Instant;
 using headgate::nanos_per_second;
-using headgate::limit::Charge;
 using headgate::limit::Decision;
 using headgate::limit::Law;
 using headgate::store::Bundle;
+using headgate::store::Charge;
 using headgate::store::Table;
 using headgate::store::TableOptions;
 
 constexpr std::size_t memory = TableOptions::memory_min;
-constexpr std::size_t changing = 80;  // where the part of the header that may change begins
+constexpr std::size_t changing = 80;  // offset of the part of the header that changes in use
 
-// A file without a directory: gone when it is closed.
+// A file in memory, which is deleted when it is closed.
 class MemoryFile {
  public:
   explicit MemoryFile(std::size_t bytes) : descriptor_(memfd_create("table", MFD_CLOEXEC)) {
@@ -50,7 +50,7 @@ class MemoryFile {
   int descriptor_;
 };
 
-// The bytes of a table that was just made.
+// The bytes of a newly created table.
 const std::string& good_table() {
   static const std::string bytes = [] {
     std::string name = "/tmp/headgate-fuzz-XXXXXX";
@@ -88,8 +88,8 @@ void use(Table& table) {
       Decision decision;
       Bundle bundle{{&charge, 1}, {&decision, 1}};
       table.take({&bundle, 1}, now, {});
-      const bool known = decision.wait != Decision::never;
-      if (!decision.admitted && known && decision.wait > 60 * nanos_per_second) std::abort();
+      const bool finite = decision.wait != Decision::never;
+      if (!decision.admitted && finite && decision.wait > 60 * nanos_per_second) std::abort();
       if (decision.remaining > 10) std::abort();
     }
   }

@@ -1,9 +1,9 @@
-// Replays corpora through one fuzz target, so that every build runs every fuzz target on every
-// input that was ever of interest; libFuzzer, which looks for new ones, brings its own main.
+// Replays corpora through one fuzz target, so that every build runs every fuzz target on all inputs
+// of its corpus. libFuzzer, which searches for new inputs, has its own main().
 //
 //   fuzz_sf PATH...     files, or directories with all files below them
 //
-// Fails if there was no input: a target that ran nothing has shown nothing.
+// Fails if there was no input, since then nothing was tested.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Every relative link of the pages, and every page that the code points to, is there.
+"""Checks that the target of every link between pages exists, and every page that the code names.
 
     check_links.py SOURCE_DIR
 
-Looks at the files that git knows: in Markdown at links, elsewhere at names of pages in docs/.
-An anchor has to be a heading of its page, in the spelling that GitHub gives it.
+Reads all files of git: links in Markdown, names of pages in docs/ elsewhere. An anchor has to be a heading of
+its page, as GitHub spells it.
 """
 import pathlib
 import re
@@ -20,7 +20,7 @@ READ = ('.h', '.cc', '.py', '.sh', '.cmake', '.txt', '.yaml', '.conf', '')
 
 
 def blank(text, pattern):
-    """The text without what the pattern finds, its lines still where they were."""
+    """The text without the matches of the pattern; all other lines keep their numbers."""
     return pattern.sub(lambda found: '\n' * found[0].count('\n'), text)
 
 
@@ -38,7 +38,7 @@ def headings(page):
 
 
 def fault(base, target):
-    """What is wrong with a link from a page in folder `base`; None if nothing is."""
+    """The fault of a link from a page in folder `base`; None if it is right."""
     path, _, anchor = target.partition('#')
     if ELSEWHERE.match(target):
         return None

@@ -14,8 +14,8 @@ import tempfile
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent.parent / 'tests/fetch'), str(HERE.parent)]
-from real_servers import Servers  # noqa: E402
+sys.path[:0] = [str(HERE.parent.parent / 'tests'), str(HERE.parent)]
+from support.real_servers import Servers  # noqa: E402
 
 QUOTA, WINDOW = 200, 10  # 20 per second
 SCENARIOS = (('alone, 1', 1, 1), ('alone, 16', 1, 16), ('two share', 2, 4))  # clients, parallel

@@ -8,7 +8,6 @@ The method is described in docs/benchmarks.md.
 import json
 import pathlib
 import statistics
-import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -48,13 +47,7 @@ class Bench(Programs):
                                 '127.0.0.1:0', '--threads', 1], 'grpc on ')
 
     def start(self, name, command, listening):
-        process = self.spawn(command, self.server_core, stderr=subprocess.PIPE)
-        for line in process.stderr:
-            if listening in line:
-                self.addresses[name] = line.split()[-1]
-                self.servers[name] = process.pid
-                return
-        raise RuntimeError(f'{command[0]} did not start')
+        self.addresses[name] = self.start_server(name, command, listening + r'.*?(\S+)$')[1]
 
     def run_load(self, name, seconds, calls, channels, *rate):
         """Returns the results of compare_grpc_load."""

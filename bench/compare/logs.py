@@ -8,11 +8,10 @@ import tempfile
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))
+sys.path[:0] = [str(HERE.parents[1] / 'tests'), str(HERE.parent)]
 import make_log  # noqa: E402
+from support.access_log import large  # noqa: E402
 
-SMALL = HERE.parents[2] / 'shared/data/apache_access.log'
-OWN = HERE.parents[1] / 'tests/cli/logs/small.log'
 POLICY = 'version: 1\npolicies:\n  - {name: burst, quota: 60, window: 1m}\n'
 MEMORY_MAX = 512.0  # MiB
 GIB = make_log.GIB
@@ -37,7 +36,9 @@ def compare(headgate, rounds, size, say):
     with tempfile.TemporaryDirectory(prefix='headgate-bench-', dir='/var/tmp') as folder:
         folder = pathlib.Path(folder)
         log = folder / 'access.log'
-        lines = make_log.make(SMALL if SMALL.exists() else OWN, log, size)
+        small = folder / 'small.log'
+        small.write_text(large())
+        lines = make_log.make(small, log, size)
         (folder / 'policy.yaml').write_text(POLICY)
         tools = {'headgate simulate': [headgate, 'simulate', '--json', '--config',
                                        folder / 'policy.yaml', log]}

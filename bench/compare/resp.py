@@ -65,17 +65,11 @@ class Bench(Programs):
     def start_headgate(self):
         (self.directory / 'headgate.yaml').write_text(
             'version: 1\npolicies:\n  - {name: burst, quota: 10, window: 1m}\n')
-        process = self.spawn([self.headgate, 'serve', '--config', 'headgate.yaml', '--resp',
-                              '127.0.0.1:0', '--threads', 1], self.server_core,
-                             stderr=subprocess.PIPE)
-        for line in process.stderr:
-            if ' resp on ' in line:
-                self.ports['headgate'] = int(line.rpartition(':')[2])
-            if ' serving ' in line:
-                break
-        else:
-            raise RuntimeError('headgate serve did not start')
-        self.servers['headgate'] = process.pid
+        found = self.start_server(
+            'headgate', [self.headgate, 'serve', '--config', 'headgate.yaml', '--resp', '127.0.0.1:0',
+                         '--threads', 1], r' resp on \S+:(\d+)$')
+        self.ports['headgate'] = int(found[1])
+        wait_until(lambda: answers(self.ports['headgate']), self.running[-1])
 
     def measure(self, variant, pipeline, requests):
         """Runs redis-benchmark; returns requests per second."""

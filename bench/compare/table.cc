@@ -96,7 +96,7 @@ class MutexMap {
 
 void spend_one_by_one(store::Table& table, const limit::Law& law, const Keys& stream,
                       std::size_t from, std::size_t to) {
-  limit::Charge charge{&law, {}, 1};
+  store::Charge charge{&law, {}, 1};
   limit::Decision decision;
   for (std::size_t i = from; i < to; ++i) {
     charge.key = stream[i];
@@ -108,7 +108,7 @@ void spend_one_by_one(store::Table& table, const limit::Law& law, const Keys& st
 
 void spend_in_batches(store::Table& table, const limit::Law& law, const Keys& stream,
                       std::size_t from, std::size_t to) {
-  std::array<limit::Charge, batch> charges;
+  std::array<store::Charge, batch> charges;
   std::array<limit::Decision, batch> answers;
   std::array<store::Bundle, batch> bundles;
   charges.fill({&law, {}, 1});
@@ -307,7 +307,7 @@ void fill() {
   const limit::Law law = limit::make_law({3600, 3600 * nanos_per_second}, {}).value();
   const Instant now = (*table)->now();
   std::string key(key_bytes, '0');
-  limit::Charge charge{&law, key, 1000};
+  store::Charge charge{&law, key, 1000};
   limit::Decision decision;
   const double took = seconds_of([&] {
     for (std::size_t i = 0; i < many; ++i) {

@@ -49,7 +49,7 @@ class Turnstile {
   }
 
   void answered(client::Request& request, const client::Answer& answer) {
-    pacer_.hear(request, answer, now());
+    pacer_.receive(request, answer, now());
     pacer_.end(request);
     changed_.cancel();
   }

@@ -80,7 +80,7 @@ int main(int argc, char** argv) {
     std::vector<field::HeaderLine> lines;
     for (const auto& [name, value] : headers) lines.push_back({name, value});
     const field::ResponseView view = field::read_response(lines, std::time(nullptr));
-    pacer.hear(request, {static_cast<int>(status), view}, now());
+    pacer.receive(request, {static_cast<int>(status), view}, now());
     pacer.end(request);
     ++(client::denies(static_cast<int>(status)) ? denied : fetched);
   }

@@ -51,16 +51,16 @@ TEST(SipHash, AgreesWithTheAuthorsVectors) {
   }
 }
 
-TEST(SipHash, TheLowHalvesOfASpreadWordTellAllWordsApart) {
+TEST(SipHash, TheLowHalvesOfAnExpandedHashIdentifyIt) {
   std::uint64_t word = 1;
   for (int round = 0; round < 1000; ++round) {
     word = word * 6364136223846793005 + 1442695040888963407;
-    const Hash128 spread_word = spread(word);
-    const auto low = static_cast<std::uint32_t>(spread_word.hi);
-    EXPECT_EQ(spread_word.lo, word);
+    const Hash128 expanded = expand_hash(word);
+    const auto low = static_cast<std::uint32_t>(expanded.hi);
+    EXPECT_EQ(expanded.lo, word);
     for (int bit = 32; bit < 64; ++bit) {
-      const std::uint64_t other = word ^ std::uint64_t{1} << bit;  // of the same low half
-      EXPECT_NE(static_cast<std::uint32_t>(spread(other).hi), low) << bit;
+      const std::uint64_t other = word ^ std::uint64_t{1} << bit;  // with the same low half
+      EXPECT_NE(static_cast<std::uint32_t>(expand_hash(other).hi), low) << bit;
     }
   }
 }
@@ -100,7 +100,7 @@ TEST(Writer, WritesWholeTextsOrNone) {
   EXPECT_TRUE(exact.overflow());
 }
 
-TEST(Writer, NumbersAreTheirDigitsAndWholeOrNotThere) {
+TEST(Writer, WritesAllDigitsOfANumberOrNone) {
   std::vector<std::uint64_t> numbers{0, ~std::uint64_t{0}};
   std::uint64_t ten_to = 1;
   for (int digits = 1; digits < 20; ++digits, ten_to *= 10) {
@@ -110,7 +110,7 @@ TEST(Writer, NumbersAreTheirDigitsAndWholeOrNotThere) {
   }
   for (std::uint64_t x = 1; numbers.size() < 100'000;) {
     x = x * 6364136223846793005 + 1442695040888963407;
-    numbers.push_back(x >> (x >> 58));  // of every length
+    numbers.push_back(x >> (x >> 58));  // numbers of every length
   }
   std::array<char, 24> room{};
   for (const std::uint64_t number : numbers) {
@@ -128,7 +128,7 @@ TEST(Writer, NumbersAreTheirDigitsAndWholeOrNotThere) {
   }
 }
 
-TEST(Writer, RewindTakesBackTextAndOverflow) {
+TEST(Writer, RewindRestoresTextAndOverflow) {
   std::array<char, 4> room{};
   Writer w(room);
   w.put("ab");
@@ -150,7 +150,7 @@ TEST(Seconds, RoundUpAndSaturate) {
   EXPECT_EQ(ceil_seconds(i128_max), field_integer_max);
 }
 
-TEST(Division, RoundsTheWayItsNameSays) {
+TEST(Division, RoundsUpOrDown) {
   EXPECT_EQ(ceil_div(7, 2), 4);
   EXPECT_EQ(ceil_div(-7, 2), -3);
   EXPECT_EQ(ceil_div(6, 2), 3);

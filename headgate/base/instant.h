@@ -1,4 +1,4 @@
-// Time as the law sees it: a count of nanoseconds, its origin chosen by the store.
+// Time as the laws count it: nanoseconds since an origin that the store chooses.
 #pragma once
 
 #include <compare>
@@ -8,19 +8,19 @@
 
 namespace headgate {
 
-// A span of time [ns]. 128 bits: the longest window that the fields can name, 999,999,999,999,999
-// seconds, has 80.
+// A span of time [ns]. 128 bits, because the longest window that a field can contain,
+// 999,999,999,999,999 seconds, needs 80.
 using Nanos = i128;
 
 inline constexpr Nanos nanos_per_second = 1'000'000'000;
 
-// A moment [ns since the store's origin]. Instants of different stores do not compare.
+// A moment [ns since the store's origin]. Instants of different stores cannot be compared.
 struct Instant {
   Nanos ns = 0;
   friend constexpr auto operator<=>(const Instant&, const Instant&) = default;
 };
 
-// The largest Integer of RFC 9651, section 3.3.1: the ceiling of every number in a field.
+// The largest Integer of RFC 9651, section 3.3.1. No number in a field is larger.
 inline constexpr std::uint64_t field_integer_max = 999'999'999'999'999;
 
 // Whole seconds, rounded up (rounding down would send a client back too early), saturated at

@@ -5,8 +5,8 @@
 
 namespace headgate {
 
-// A fresh secret from getrandom(2). Aborts if the kernel has no randomness to give: a predictable
-// secret would be worse.
+// A new secret from getrandom(2). Aborts if the call fails, because a predictable secret would be
+// worse.
 [[nodiscard]] HashSecret random_secret() noexcept;
 
 }  // namespace headgate

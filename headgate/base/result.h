@@ -1,4 +1,4 @@
-// A value or an error: how every fallible function of the library answers.
+// A value or an error: what every function of the library returns that can fail.
 #pragma once
 
 #include <tl/expected.hpp>

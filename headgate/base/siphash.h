@@ -1,6 +1,5 @@
-// SipHash (Aumasson and Bernstein, 2012): the keyed hash of the table, with a 64-bit result, and of
-// opaque partition keys, with one of 128 bits. Whoever does not know the secret cannot choose where
-// a key lands.
+// SipHash (Aumasson and Bernstein, 2012), a keyed hash: with 64 bits of output for the table, with
+// 128 for opaque partition keys. Without the secret, an attacker cannot choose keys that collide.
 #pragma once
 
 #include <array>
@@ -54,7 +53,7 @@ inline std::uint64_t load_le(const char* p) noexcept {
   return word;
 }
 
-// What is left of a text beyond its whole words, lowest byte first.
+// The up to seven bytes after the last whole word of `bytes`, little-endian.
 inline std::uint64_t load_tail(std::string_view bytes) noexcept {
   const std::size_t left = bytes.size() % 8;
   if (left == 0) return 0;
@@ -65,8 +64,8 @@ inline std::uint64_t load_tail(std::string_view bytes) noexcept {
   return word;
 }
 
-// Takes all of `bytes` into a state: what is left are the d rounds at the end. `wide` for a 128-bit
-// output.
+// The state after all of `bytes`; only the d rounds at the end are missing. `wide`: for an output
+// of 128 bits.
 template <int c>
 [[nodiscard]] inline State absorbed(const HashSecret& secret, std::string_view bytes,
                                     bool wide) noexcept {
@@ -110,20 +109,20 @@ template <int c, int d>
   return {lo, s.v0 ^ s.v1 ^ s.v2 ^ s.v3};
 }
 
-// Two words of one. The low half of the second hangs on all bits of `word`, and with the low half
-// of the first tells all words apart; its high half picks anew what the high half of the first has
-// picked.
-[[nodiscard]] constexpr Hash128 spread(std::uint64_t word) noexcept {
+// Expands a 64-bit hash to 128 bits: `lo` is the hash. For each low half of `lo`, the low 32 bits
+// of `hi` are a bijection of its high half: both low halves together identify the hash (a cell's
+// tag). The high halves of `lo` and `hi` select a key's first and second bucket.
+[[nodiscard]] constexpr Hash128 expand_hash(std::uint64_t word) noexcept {
   return {word, std::rotl(word * 0x9e3779b97f4a7c15, 32)};
 }
 
-// For tables: one compression round is enough where the output is never shown, and 64 bits are
-// where nobody can choose them.
+// The hash of the table. SipHash-1-3 is enough because the output never leaves the process; 64 bits
+// are enough because clients cannot choose keys that collide in them.
 [[nodiscard]] inline Hash128 table_hash(const HashSecret& secret, std::string_view key) noexcept {
-  return spread(siphash64<1, 3>(secret, key));
+  return expand_hash(siphash64<1, 3>(secret, key));
 }
 
-// For values that leave the process (opaque partition keys).
+// The hash for values that leave the process (opaque partition keys): SipHash-2-4.
 [[nodiscard]] inline Hash128 public_hash(const HashSecret& secret, std::string_view key) noexcept {
   return siphash<2, 4>(secret, key);
 }

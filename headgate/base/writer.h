@@ -1,4 +1,4 @@
-// Text into a caller's buffer, without allocation.
+// Writes text into a caller's buffer, without allocation.
 #pragma once
 
 #include <bit>
@@ -12,8 +12,8 @@
 
 namespace headgate {
 
-// Appends to a fixed buffer. What does not fit is not written at all and sets overflow(): a text
-// is whole or refused, never cut. Not thread-safe; keeps a pointer to the buffer only.
+// Appends to a fixed buffer. A text that does not fit is not written at all, and overflow() becomes
+// true: a text is never cut. The buffer must outlive the writer. Not thread-safe.
 class Writer {
  public:
   explicit Writer(std::span<char> out) noexcept
@@ -44,8 +44,8 @@ class Writer {
     put_any_decimal(value);
   }
 
-  // A place to come back to: rewind(mark()) takes back everything written in between, and whether
-  // it overflowed, so that a text of several parts can be whole or nothing too.
+  // A position: rewind(mark()) removes everything that was written in between and restores
+  // overflow(). With it, a text of several parts is also written completely or not at all.
   class Mark {
     friend class Writer;
     Mark(char* at, bool overflow) noexcept : at_(at), overflow_(overflow) {}
@@ -64,8 +64,8 @@ class Writer {
   }
 
  private:
-  // Eight characters: the digits of `value` < 100,000,000 without leading zeros, and then whatever.
-  // Returns how many digits.
+  // Writes the digits of `value` < 100,000,000 without leading zeros, and returns their number.
+  // Always writes eight characters; those after the digits have no meaning.
   static std::size_t put_eight(std::uint64_t value, char* to) noexcept {
     const std::uint64_t digits = eight_digits(value);
     const auto zeros = static_cast<unsigned>(std::countr_zero(digits | std::uint64_t{1} << 56)) / 8;

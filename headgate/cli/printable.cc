@@ -2,31 +2,14 @@
 
 #include <algorithm>
 
+#include "headgate/base/hex.h"
 #include "headgate/field/sf/write.h"
 
 namespace headgate::cli {
-namespace {
-
-// A std::string that sf::write_bytes() can write to.
-struct Appender {
-  std::string& out;
-  void put(char c) { out += c; }
-  void put(std::string_view text) { out += text; }
-};
-
-}  // namespace
 
 std::string printable(std::string_view bytes) {
-  constexpr std::string_view digits = "0123456789abcdef";
   std::string out;
-  for (const char c : bytes) {
-    if (c >= 0x20 && c <= 0x7e) {
-      out += c;
-      continue;
-    }
-    const auto byte = static_cast<unsigned char>(c);
-    out.append("\\x").append(1, digits[byte >> 4]).append(1, digits[byte & 15]);
-  }
+  for (const char c : bytes) append_printable(out, c);
   return out;
 }
 

@@ -1,4 +1,4 @@
-// What one policy leaves to a client, as far as the client knows.
+// How many requests one policy still permits to this client.
 #pragma once
 
 #include <cstdint>
@@ -17,29 +17,29 @@ namespace headgate::client {
 
 // One policy and partition that a server named: "r more units in the next t seconds".
 //
-// An answer's r counts for the moment when the server decided that request. From it goes every
-// other request that may have been decided later: those that were under way, and those that began
-// since. So an answer covers requests up to a number, whatever the order of answers, and requests
-// with greater numbers wait. When t is over, nobody knows what is left; it is more than r, so one
-// more request may go and ask.
+// The r of an answer is true for the moment at which the server decided that request. Every other
+// request that the server may have decided later is subtracted from it: those that were under way,
+// and those that began since. So an answer covers all requests up to a number, in whatever order
+// answers come, and requests with greater numbers wait. When t is over, what is left is unknown but
+// more than r, so one request (the probe) may be sent, and its answer says what is left.
 //
-// Where an answer shows that less is left than this client alone can have left, others share the
-// partition: then it goes the slower the less is left, so that all of them together settle where
-// something is always left.
+// If an answer shows that less is left than this client alone can have left, other clients share
+// the partition. Then this client sends more slowly the less is left, so that the clients together
+// reach a rate at which something is always left.
 class Allowance {
  public:
-  // What an answer told about it, with what the pacer knows of that answer.
-  struct Told {
+  // What an answer said about this policy, and what the pacer has recorded about that answer.
+  struct Received {
     const field::Member& member;
-    Request request;  // that was answered
+    Request request;  // the answered request
     bool denied;
-    Nanos t;                 // believed; counts from `now`
-    Nanos jitter;            // to be added to it
-    const Traffic& traffic;  // including that answer
-    Instant now;             // when it came
+    Nanos t;                      // as limited by Options; counts from `now`
+    Nanos jitter;                 // to be added to t
+    const RequestTotals& totals;  // including that answer
+    Instant now;                  // when the answer came
   };
 
-  // A name that nothing was told about yet.
+  // `ordinal`: see the member. No answer has been received for it yet.
   Allowance(std::string_view policy, std::string_view pk, std::size_t ordinal, Instant now);
 
   [[nodiscard]] bool is(std::string_view policy, std::string_view pk,
@@ -49,60 +49,65 @@ class Allowance {
   [[nodiscard]] const std::string& policy() const noexcept { return policy_; }
   [[nodiscard]] const std::string& pk() const noexcept { return pk_; }
 
-  void hear(const Told& told, const Options& options);
+  // Applies an answer; ignores one to a request that began before the newest answered one.
+  void update(const Received& received, const Options& options);
+  // Request `number` begins.
   void begin(std::uint64_t number, Instant now) noexcept;
+  // Request `number` ended and said nothing about this policy. If it was the probe, another request
+  // may be sent as the probe.
   void lost(std::uint64_t number) noexcept;
 
-  // `rest`: how many requests are still to begin, 0 if unknown. If all of them are covered, paces
-  // do not matter.
-  [[nodiscard]] Next next(Instant now, const Traffic& traffic, Mode mode,
+  // When the next request may begin, as far as this policy matters. `rest`: how many requests are
+  // still to begin, 0 if unknown; if all of them are covered, they are not paced.
+  [[nodiscard]] Next next(Instant now, const RequestTotals& totals, Mode mode,
                           std::uint64_t rest) const noexcept;
 
-  // Whether its time was over when a request began that was answered, and the answer has told
-  // nothing about it: the server has dropped it, or changed its name.
+  // Whether `answered` began after t was over and its answer did not name this policy: the server
+  // has dropped the policy or changed its name.
   [[nodiscard]] bool vanished(const Request& answered) const noexcept {
     return probe_ != 0 && answered.number >= probe_;
   }
 
-  // Whether it counts requests, and how many are left of them.
+  // Whether this policy limits requests (or has none left), and how many requests it still covers.
   [[nodiscard]] bool counts() const noexcept { return covered_ != everything; }
-  [[nodiscard]] std::uint64_t left(const Traffic& traffic) const noexcept {
-    return covered_ > traffic.begun ? covered_ - traffic.begun : 0;
+  [[nodiscard]] std::uint64_t left(const RequestTotals& totals) const noexcept {
+    return covered_ > totals.begun ? covered_ - totals.begun : 0;
   }
   [[nodiscard]] std::optional<std::uint64_t> quota() const noexcept { return quota_; }
   [[nodiscard]] Instant until() const noexcept { return until_; }
 
  private:
+  // The value of covered_ if there is no limit on requests.
   static constexpr std::uint64_t everything = std::numeric_limits<std::uint64_t>::max();
 
-  void compare(std::uint64_t r, std::uint64_t covers, const Told& told) noexcept;
+  void compare(std::uint64_t r, std::uint64_t covers, const Received& received) noexcept;
   [[nodiscard]] std::uint64_t enough() const noexcept;
-  [[nodiscard]] Nanos interval(std::uint64_t r, const Told& told,
+  [[nodiscard]] Nanos interval(std::uint64_t r, const Received& received,
                                const Options& options) const noexcept;
 
   std::string policy_;
   std::string pk_;
   std::size_t ordinal_;  // among the members of one answer with this name and key
   std::optional<std::uint64_t> quota_;
-  std::uint64_t most_left_ = 0;  // the quota, or the greatest r that was told
+  std::uint64_t most_left_ = 0;  // the quota, or the greatest r that was received
 
-  std::uint64_t newest_ = 0;   // request whose answer counts
-  std::uint64_t covered_ = 0;  // requests up to this number may go
+  std::uint64_t newest_ = 0;   // request whose answer is in force
+  std::uint64_t covered_ = 0;  // requests up to this number may begin
   Instant until_;              // end of t
-  Nanos jitter_ = 0;           // of a wait until then
-  std::uint64_t probe_ = 0;    // request that went after the end of t, to ask
+  Nanos jitter_ = 0;           // added to a wait until then
+  std::uint64_t probe_ = 0;    // first request that began after the end of t; 0: none
   Pace pace_;
 
-  // An answer that later ones are compared with.
+  // The answer with which the next one is compared.
   struct Compared {
-    std::uint64_t answered = 0;  // requests answered when it had come
+    std::uint64_t answered = 0;  // number of requests answered by then, this one included
     std::uint64_t covers = 0;
     std::uint64_t r = 0;
     Instant at;
   };
   Compared compared_;
-  bool windows_ = false;  // what is spent comes back all at once
-  bool shared_ = false;
+  bool windows_ = false;  // spent units come back all at once, as in a fixed window
+  bool shared_ = false;   // other clients spend from this partition
 };
 
 }  // namespace headgate::client

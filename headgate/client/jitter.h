@@ -7,12 +7,12 @@
 
 namespace headgate::client {
 
-// SplitMix64 (Steele, Lea, Flood 2014). Not for secrets.
+// SplitMix64 (Steele, Lea, Flood 2014), whose constants these are. Not for secrets.
 class Jitter {
  public:
   Jitter(std::uint64_t seed, std::uint32_t permille) noexcept : state_(seed), permille_(permille) {}
 
-  // A part of `wait` between 0 and permille thousandths.
+  // A random part of `wait`, from 0 to `permille` thousandths of it.
   [[nodiscard]] Nanos of(Nanos wait) noexcept {
     state_ += 0x9e3779b97f4a7c15;
     std::uint64_t x = state_;

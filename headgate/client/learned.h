@@ -1,4 +1,4 @@
-// The rate that a server permits but does not tell: learned from its denials.
+// The rate that a server permits but does not send in fields, learned from its denials.
 #pragma once
 
 #include <algorithm>
@@ -8,9 +8,9 @@
 
 namespace headgate::client {
 
-// Between two denials, so many requests were admitted in so much time, including the wait that the
-// server asked for: at that rate it should not deny. From there the rate rises slowly, since it
-// may have become greater, until the next denial.
+// The learned rate is the number of requests admitted between two denials, divided by the time from
+// one to the other, the wait that the server required included: at that rate the server should not
+// deny. The rate then rises slowly until the next denial, since the server's limit may have risen.
 class Learned {
  public:
   explicit Learned(Instant start) noexcept : since_(start), pace_(start) {}
@@ -19,8 +19,8 @@ class Learned {
     ++admitted_;
     pace_.set_interval(pace_.interval() - pace_.interval() / rise);
   }
-  // The first denial of some: the next request goes at `back`. No single one needs a longer wait
-  // than that.
+  // The first of the denials of one round; the next request begins at `back`. The learned interval
+  // is at most the time from `now` to `back`.
   void denied(Instant now, Instant back) noexcept {
     if (admitted_ > 0) {
       const Nanos each = ceil_div<Nanos>(back.ns - since_.ns, static_cast<Nanos>(admitted_));
@@ -30,12 +30,16 @@ class Learned {
     admitted_ = 0;
   }
   void begin(Instant now) noexcept { pace_.begin(now); }
+  // Forgets the rate: from now on the server sends its limits in fields.
   void forget() noexcept { pace_.set_interval(0); }
   [[nodiscard]] const Pace& pace() const noexcept { return pace_; }
 
  private:
-  static constexpr Nanos rise = 1024;  // faster by a 1024th with each admitted request
-  static constexpr Nanos margin = 50;  // slower by a 50th than what was admitted
+  // Each admitted request makes the interval shorter by a 1024th: the rate doubles after some 710
+  // requests, so denials stay rare.
+  static constexpr Nanos rise = 1024;
+  // The learned interval is longer by a 50th (2 %) than the measured one, which is an average.
+  static constexpr Nanos margin = 50;
 
   Instant since_;
   std::uint64_t admitted_ = 0;

@@ -1,4 +1,4 @@
-// When the next request may go.
+// When the next request may begin.
 #pragma once
 
 #include <cstdint>
@@ -9,22 +9,22 @@ namespace headgate::client {
 
 // What the next request waits for.
 enum class Why : std::uint8_t {
-  nothing,      // it may go
-  pace,         // what is left is spread over time
-  spent,        // nothing is left until the server has said that there is more
-  retry_after,  // the server said when to come back
-  backoff,      // it denied, and did not say when to come back
-  answer,       // to a request that is under way
+  nothing,      // the request may begin now
+  pace,         // the units left are spread over time
+  spent,        // no units are left until the reset
+  retry_after,  // the time that the server sent in Retry-After
+  backoff,      // the server denied, and sent no time
+  answer,       // the answer to a request that is under way
 };
 
-// Ask again at `at`, or when an answer has come or a request has ended, whichever is first: that
-// can change everything. Of Why::answer, `at` means nothing.
+// Call Pacer::next() again at `at`, or when an answer has come or a request has ended, whichever is
+// first: an answer can shorten or lengthen the wait. `at` is unused for Why::answer.
 struct Next {
   Why why = Why::nothing;
   Instant at;
 };
 
-// The one that waits longer.
+// The one of the two that waits longer; Why::answer waits longest, Why::nothing least.
 [[nodiscard]] constexpr const Next& later(const Next& a, const Next& b) noexcept {
   if (a.why == Why::answer || b.why == Why::nothing) return a;
   if (b.why == Why::answer || a.why == Why::nothing) return b;

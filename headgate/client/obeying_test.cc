@@ -1,6 +1,6 @@
 // Clients and a server in virtual time: an obedient client is never denied, under any law, whatever
 // the latency, the order of answers and the number of requests under way; and gets nearly all that
-// the policy permits. Prints what share.
+// the policy permits. Prints the shares.
 
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ constexpr Nanos second = nanos_per_second;
 constexpr Nanos ms = second / 1000;
 constexpr Instant start{1'700'000'000 * second + 123'456'789};
 
-// What a run is made of.
+// The parameters of a run.
 struct World {
   Quota quota;
   Terms terms;
@@ -39,11 +39,11 @@ struct World {
   Nanos span = 600 * second;
 };
 
-// What came of it.
+// The results of a run.
 struct Outcome {
-  unsigned asked = 0;
+  unsigned requests = 0;
   unsigned denied = 0;
-  double share = 0;  // of the permitted rate that was used, after one window of getting started
+  double share = 0;  // admitted rate / permitted rate, without the first window
 };
 
 // The fields that headgate writes for this decision.
@@ -85,7 +85,7 @@ class Play {
       if (event.kind == Kind::arrives) {
         decide(event);
       } else {
-        if (event.kind == Kind::answered) hear(event);
+        if (event.kind == Kind::answered) receive(event);
         send(event.client);
       }
     }
@@ -138,18 +138,18 @@ class Play {
 
   void decide(const Event& event) {
     const Decision decision = key_.spend(law_, 1, now_);
-    ++outcome_.asked;
+    ++outcome_.requests;
     if (!decision.admitted) ++outcome_.denied;
     if (decision.admitted && now_.ns >= start.ns + world_.quota.window) ++admitted_;
     requests_[event.request].decision = decision;
     events_.push({{now_.ns + half_way()}, Kind::answered, event.client, event.request});
   }
 
-  void hear(const Event& event) {
+  void receive(const Event& event) {
     Client& client = clients_[event.client];
     auto& [request, decision] = requests_[event.request];
     const field::ResponseView view = fields_of(decision, world_.quota);
-    client.pacer.hear(request, {decision.admitted ? 200 : 429, view}, now_);
+    client.pacer.receive(request, {decision.admitted ? 200 : 429, view}, now_);
     client.pacer.end(request);
     --client.under_way;
   }
@@ -174,7 +174,7 @@ class Play {
 struct Kind {
   const char* name;
   Terms terms;
-  double alone;  // the least share that is asked for
+  double alone;  // the least share that is required
 };
 
 void PrintTo(const Kind& kind, std::ostream* out) { *out << kind.name; }
@@ -201,8 +201,8 @@ TEST_P(Obeying, AloneIsNeverDeniedAndGetsNearlyAll) {
           const World world{quota, GetParam().terms, mode, 1, parallel, latency};
           SCOPED_TRACE(in_words(world));
           const Outcome outcome = Play(world).run();
-          EXPECT_EQ(outcome.denied, 0U) << "of " << outcome.asked;
-          // One at a time, no client is faster than its answers.
+          EXPECT_EQ(outcome.denied, 0U) << "of " << outcome.requests;
+          // With one request at a time, no client is faster than its answers.
           const double fastest = static_cast<double>(quota.window) /
                                  static_cast<double>(quota.units) / static_cast<double>(latency);
           const double share =
@@ -222,7 +222,7 @@ TEST_P(Obeying, AloneIsNeverDeniedAndGetsNearlyAll) {
   }
 }
 
-TEST_P(Obeying, TwoWhoShareAreHardlyDenied) {
+TEST_P(Obeying, TwoThatShareAreRarelyDenied) {
   double most = 0;
   double least = 2;
   std::string where;
@@ -233,8 +233,8 @@ TEST_P(Obeying, TwoWhoShareAreHardlyDenied) {
         const World world{quota, GetParam().terms, Mode::paced, 2, parallel, latency};
         SCOPED_TRACE(in_words(world));
         const Outcome outcome = Play(world).run();
-        const double denied = static_cast<double>(outcome.denied) / outcome.asked;
-        EXPECT_LE(denied, 0.01) << outcome.denied << " of " << outcome.asked;
+        const double denied = static_cast<double>(outcome.denied) / outcome.requests;
+        EXPECT_LE(denied, 0.01) << outcome.denied << " of " << outcome.requests;
         if (denied > most) {
           most = denied;
           where = in_words(world);
@@ -254,8 +254,8 @@ TEST_P(Obeying, AnyQuotaAndWindowAlone) {
         for (const Mode mode : {Mode::paced, Mode::greedy}) {
           const World world{{units, window}, GetParam().terms, mode, 1, parallel, 50 * ms};
           const Outcome outcome = Play(world).run();
-          ASSERT_EQ(outcome.denied, 0U) << in_words(world) << ", of " << outcome.asked;
-          ASSERT_GT(outcome.asked, 1U) << in_words(world);
+          ASSERT_EQ(outcome.denied, 0U) << in_words(world) << ", of " << outcome.requests;
+          ASSERT_GT(outcome.requests, 1U) << in_words(world);
         }
       }
     }

@@ -8,22 +8,26 @@
 namespace headgate::client {
 
 enum class Mode : std::uint8_t {
-  paced,   // spreads what is left over the time that it has to last
-  greedy,  // spends what is left, then waits
+  paced,   // spreads the units left over the time until the reset
+  greedy,  // spends the units left at once, then waits for the reset
 };
 
 struct Options {
   Mode mode = Mode::paced;
-  // The longest wait that is believed. After it, one request asks how things are.
+  // The longest wait that is obeyed [ns]; then one request is sent, and its answer is obeyed. Ten
+  // minutes bound the harm of an absurd value, and one request per ten minutes harms no server.
   Nanos wait_max = 600 * nanos_per_second;
-  // The most units that are believed to be left.
+  // The most units that are taken to be left; a greater r is lowered to this. A million is above
+  // any useful limit for one client, and bounds the burst after an absurd value.
   std::uint64_t units_max = 1'000'000;
-  // Never more requests a second than this, whatever the server says; at least 1.
+  // The most requests per second, whatever the server permits; at least 1. 1000 is a limit of
+  // politeness; raise it for servers of your own.
   std::uint64_t rate_max = 1000;
-  // Waits that a server named are longer by a random part of themselves of up to this many
-  // thousandths, never shorter, so that its clients do not all come back at once.
+  // Waits that a server sent are made longer, never shorter, by a random part of up to this many
+  // thousandths of themselves, so that its clients do not all come back at the same time. 50 (5 %)
+  // spreads them without making any wait noticeably longer.
   std::uint32_t jitter_permille = 50;
-  // Makes the random parts: different for every client.
+  // Of the random numbers; give each client a different one.
   std::uint64_t seed = 0;
 };
 

@@ -1,4 +1,4 @@
-// An even rhythm of requests.
+// Evenly spaced requests.
 #pragma once
 
 #include <algorithm>
@@ -7,14 +7,16 @@
 
 namespace headgate::client {
 
-// Beats `interval` apart. Timers are late: what one beat lost, the next may make up for, up to
-// `slack`, so that the rate is kept.
+// Schedules requests `interval` apart. A request that begins late, as timers fire late, delays the
+// following ones only by what exceeds `slack`, so that the rate is kept.
 class Pace {
  public:
+  // 50 ms, more than timers are late on a busy machine; it also bounds the burst after a delay.
   static constexpr Nanos slack = 50'000'000;
 
   explicit Pace(Instant start) noexcept : last_(start) {}
 
+  // When the next request is due.
   [[nodiscard]] Instant next() const noexcept { return {last_.ns + interval_}; }
   void begin(Instant now) noexcept {
     last_.ns = std::clamp(last_.ns + interval_, now.ns - slack, now.ns);
@@ -24,7 +26,7 @@ class Pace {
   void set_interval(Nanos interval) noexcept { interval_ = interval; }
 
  private:
-  Instant last_;  // the beat of the last request
+  Instant last_;  // when the last request was due
   Nanos interval_ = 0;
 };
 

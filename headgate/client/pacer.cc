@@ -7,9 +7,11 @@ namespace headgate::client {
 namespace {
 
 constexpr std::string_view concurrent_requests = "concurrent-requests";
-// Of a limit that tells neither t nor w.
-constexpr std::uint64_t unknown_reset = 10;  // [s]
-// More requests without an answer than anyone has.
+// The reset [s] of a limit that is sent with neither t nor w: short enough to continue soon, long
+// enough that the one request after it is no load.
+constexpr std::uint64_t unknown_reset = 10;
+// The most requests without an answer: more than a client can have, so that it never limits, and
+// far from overflow.
 constexpr std::uint64_t window_max = 1 << 20;
 
 std::string_view text_of(const std::optional<std::string>& text) noexcept {
@@ -24,8 +26,8 @@ bool counts_slots(const field::Member& member) noexcept {
   return member.unit == concurrent_requests;
 }
 
-// Whether there are no units left, and it is told when there will be more.
-bool tells_wait(const field::Member& member) noexcept {
+// Whether no units are left and the server sent when there will be more.
+bool sends_wait(const field::Member& member) noexcept {
   return member.r == std::uint64_t{0} && (member.t || member.w);
 }
 
@@ -43,12 +45,12 @@ Pacer::Pacer(const Options& options, Instant now)
 }
 
 Next Pacer::next(Instant now) const noexcept {
-  if (traffic_.begun - traffic_.answered >= window_ || slots_.full(traffic_)) {
+  if (totals_.begun - totals_.answered >= window_ || slots_.full(totals_)) {
     return {Why::answer, {}};
   }
   Next next = now < blocked_.at ? blocked_ : Next{};
   for (const Allowance& allowance : allowances_) {
-    next = later(next, allowance.next(now, traffic_, options_.mode, rest_));
+    next = later(next, allowance.next(now, totals_, options_.mode, rest_));
   }
   for (const Pace* pace : {&ceiling_, &learned_.pace()}) {
     if (now < pace->next()) next = later(next, {Why::pace, pace->next()});
@@ -57,7 +59,7 @@ Next Pacer::next(Instant now) const noexcept {
 }
 
 Request Pacer::begin(Instant now) noexcept {
-  const Request request{++traffic_.begun, traffic_.answered};
+  const Request request{++totals_.begun, totals_.answered};
   for (Allowance& allowance : allowances_) allowance.begin(request.number, now);
   ceiling_.begin(now);
   learned_.begin(now);
@@ -66,56 +68,56 @@ Request Pacer::begin(Instant now) noexcept {
 }
 
 void Pacer::end(const Request& request) noexcept {
-  ++traffic_.ended;
-  if (request.heard) return;
-  ++traffic_.answered;
+  ++totals_.ended;
+  if (request.answered) return;
+  ++totals_.answered;
   for (Allowance& allowance : allowances_) allowance.lost(request.number);
 }
 
-void Pacer::hear(Request& request, const Answer& answer, Instant now) {
-  assert(!request.heard);
-  request.heard = true;
-  ++traffic_.answered;
+void Pacer::receive(Request& request, const Answer& answer, Instant now) {
+  assert(!request.answered);
+  request.answered = true;
+  ++totals_.answered;
   if (answer.view.retry_after) {
-    block(now, believed(*answer.view.retry_after), Why::retry_after);
+    block(now, bounded(*answer.view.retry_after), Why::retry_after);
   }
-  hear_members(request, answer, now);
+  receive_members(request, answer, now);
   if (denies(answer.status)) {
-    hear_denial(request, answer.view, now);
+    receive_denial(request, answer.view, now);
   } else {
-    hear_admission(request, answer.view.cached);
+    receive_admission(request, answer.view.cached);
   }
 }
 
-void Pacer::hear_members(const Request& request, const Answer& answer, Instant now) {
+void Pacer::receive_members(const Request& request, const Answer& answer, Instant now) {
   const std::vector<field::Member>& members = answer.view.members;
   if (answer.view.cached) {
-    for (Allowance& allowance : allowances_) allowance.lost(request.number);  // it told nothing
+    for (Allowance& allowance : allowances_) allowance.lost(request.number);  // it says nothing new
     return;
   }
   forget_other_partitions(answer.view);
-  // No more than are kept: so that the pairs of them are few.
+  // Reads no more members than are kept: same_limit() compares pairs of them.
   const std::size_t count = std::min(members.size(), allowances_max);
   bool slots = false;
   for (std::size_t i = 0; i < count; ++i) {
     const field::Member& member = members[i];
     if (counts_slots(member)) {
       slots = true;
-      if (member.r) slots_.hear(*member.r, denies(answer.status), request, traffic_);
+      if (member.r) slots_.update(*member.r, denies(answer.status), request, totals_);
       continue;
     }
     const auto at = members.begin() + static_cast<std::ptrdiff_t>(i);
     const auto same = [&](const field::Member& other) { return same_limit(other, member); };
-    hear_member(member, static_cast<std::size_t>(std::count_if(members.begin(), at, same)), request,
-                answer, now);
+    receive_member(member, static_cast<std::size_t>(std::count_if(members.begin(), at, same)),
+                   request, answer, now);
   }
   if (!slots) slots_.forget();
   std::erase_if(allowances_,
                 [&](const Allowance& allowance) { return allowance.vanished(request); });
 }
 
-void Pacer::hear_member(const field::Member& member, std::size_t ordinal, const Request& request,
-                        const Answer& answer, Instant now) {
+void Pacer::receive_member(const field::Member& member, std::size_t ordinal, const Request& request,
+                           const Answer& answer, Instant now) {
   if (!member.r && !(member.q && member.w)) return;
   const auto found =
       std::find_if(allowances_.begin(), allowances_.end(), [&](const Allowance& allowance) {
@@ -128,12 +130,13 @@ void Pacer::hear_member(const field::Member& member, std::size_t ordinal, const 
           : allowances_.emplace_back(text_of(member.policy), text_of(member.pk), ordinal, now);
   std::uint64_t t = member.t.value_or(member.w.value_or(unknown_reset));
   if (member.r == std::uint64_t{0} && answer.view.retry_after) t = *answer.view.retry_after;
-  const Nanos wait = believed(t);
-  allowance.hear({member, request, denies(answer.status), wait, jitter_.of(wait), traffic_, now},
-                 options_);
+  const Nanos wait = bounded(t);
+  allowance.update({member, request, denies(answer.status), wait, jitter_.of(wait), totals_, now},
+                   options_);
 }
 
-// Of the policies that the answer names: we seem to be in the partitions that it names.
+// Forgets the other partitions of the policies that the answer names: this client is in those that
+// the answer names.
 void Pacer::forget_other_partitions(const field::ResponseView& view) {
   std::erase_if(allowances_, [&](const Allowance& allowance) {
     bool other = false;
@@ -146,19 +149,21 @@ void Pacer::forget_other_partitions(const field::ResponseView& view) {
   });
 }
 
-void Pacer::hear_denial(const Request& request, const field::ResponseView& view, Instant now) {
-  const bool first = request.number > denied_at_;  // not another of those that were under way
+void Pacer::receive_denial(const Request& request, const field::ResponseView& view, Instant now) {
+  const bool first =
+      request.number > denied_at_;  // not one that was already under way at the last denial
   if (first) ++denials_;
-  denied_at_ = traffic_.begun;
+  denied_at_ = totals_.begun;
   window_ = 1;
 
-  const bool told =
-      view.retry_after || std::any_of(view.members.begin(), view.members.end(), tells_wait);
+  const bool wait_sent =
+      view.retry_after || std::any_of(view.members.begin(), view.members.end(), sends_wait);
+  // 2^40 s is beyond any wait_max, and does not overflow.
   const std::uint64_t doublings = std::min<std::uint64_t>(denials_ - 1, 40);
-  if (!told) {
-    block(now, believed(std::uint64_t{1} << doublings), Why::backoff);
-  } else if (doublings > 0) {  // it said when to come back, and then denied again
-    block(now, believed(std::uint64_t{1} << (doublings - 1)), Why::backoff);
+  if (!wait_sent) {
+    block(now, bounded(std::uint64_t{1} << doublings), Why::backoff);
+  } else if (doublings > 0) {  // it denied again after the wait that it had sent
+    block(now, bounded(std::uint64_t{1} << (doublings - 1)), Why::backoff);
   }
   if (first && std::none_of(allowances_.begin(), allowances_.end(),
                             [](const Allowance& allowance) { return allowance.counts(); })) {
@@ -166,7 +171,7 @@ void Pacer::hear_denial(const Request& request, const field::ResponseView& view,
   }
 }
 
-void Pacer::hear_admission(const Request& request, bool cached) noexcept {
+void Pacer::receive_admission(const Request& request, bool cached) noexcept {
   if (cached || request.number <= denied_at_) return;
   denials_ = 0;
   window_ = std::min(window_ + 1, window_max);
@@ -183,14 +188,14 @@ void Pacer::block(Instant now, Nanos wait, Why why) noexcept {
   if (until > blocked_.at) blocked_ = {why, until};
 }
 
-Nanos Pacer::believed(std::uint64_t seconds) const noexcept {
+Nanos Pacer::bounded(std::uint64_t seconds) const noexcept {
   return std::min(static_cast<Nanos>(seconds) * nanos_per_second, options_.wait_max);
 }
 
 std::optional<Standing> Pacer::standing(Instant now) const noexcept {
   std::optional<Standing> least;
   for (const Allowance& allowance : allowances_) {
-    const std::uint64_t left = allowance.left(traffic_);
+    const std::uint64_t left = allowance.left(totals_);
     if (!allowance.counts() || allowance.until() < now || (least && least->left <= left)) continue;
     least = Standing{allowance.policy(), left, allowance.quota(), allowance.until()};
   }

@@ -1,18 +1,21 @@
-// When the next request to a server may go: the client's side of rate limits.
+// When the next request to a server may begin: the client's side of rate limits.
 //
-// The transport is the caller's. With each request it does this:
+// The transport is the caller's. For each request the caller does this:
 //
-//   Next next = pacer.next(now);              // Why::nothing: it may go
-//   Request request = pacer.begin(now);       // it goes
-//   pacer.hear(request, {status, view}, now); // its header section has come
-//   pacer.end(request, now);                  // its body has ended, or there will be none
+//   Next next = pacer.next(now);                  // Why::nothing: it may begin
+//   Request request = pacer.begin(now);           // it begins
+//   pacer.receive(request, {status, view}, now); // its header section has come
+//   pacer.end(request);                           // its body has ended, or there will be none
 //
-// A pacer obeys every limit that the server names (RateLimit in all its dialects, by
-// field::read_response), and Retry-After before all; never sends more than r units before t has
-// passed, whatever is under way and in whatever order answers come; after t sends one request to
-// ask, never more; distrusts waits and amounts beyond Options; forgets what the server no longer
-// says; starts, and starts again after a denial, with one request and doubles. Of a server that
-// denies without fields it learns the rate.
+// What a pacer promises:
+// - It obeys Retry-After first, and every limit that the server sends in any dialect of RateLimit
+//   (read by field::read_response).
+// - It permits at most r units before t has passed, whatever is under way and in whatever order
+//   answers come. After t it permits one request, whose answer says what is left.
+// - It lowers waits and amounts to the maxima of Options.
+// - It forgets limits that the server no longer sends.
+// - At the start and after a denial it permits one request at a time, then doubles.
+// - If a server denies without sending fields, it learns the permitted rate from the denials.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +35,7 @@
 
 namespace headgate::client {
 
-// Whether the status says "not now": 429 and 503.
+// Whether a response with this status denied the request: 429 and 503.
 [[nodiscard]] constexpr bool denies(int status) noexcept { return status == 429 || status == 503; }
 
 // What one answer says.
@@ -43,54 +46,56 @@ struct Answer {
 
 // The limit with the least left.
 struct Standing {
-  std::string_view policy;  // empty where the dialect names none; valid until the next hear()
+  std::string_view policy;  // empty if the dialect has no names; valid until the next receive()
   std::uint64_t left = 0;   // requests that may begin until `until`
   std::optional<std::uint64_t> quota;
   Instant until;
 };
 
-// One a server (an origin), and one a partition where the caller knows what the server partitions
-// by. All requests to that server go through it, also those that follow redirects. Not
-// thread-safe. Keeps no clock: instants are the caller's, of a clock that does not go back. Only
-// hear() may allocate, and throw std::bad_alloc.
+// Use one pacer per server (origin), or per partition if the caller knows what the server
+// partitions by, for all requests to it, those that follow redirects included. Not thread-safe.
+// Reads no clock: the caller passes instants of a clock that never goes back. Only receive() may
+// allocate, and may throw std::bad_alloc.
 class Pacer {
  public:
-  // More limits than this, of what a server names, are not kept.
+  // The most limits that are kept per server; further ones are ignored. Servers send a handful; 32
+  // bounds the cost of next() and of matching names against a hostile server.
   static constexpr std::size_t allowances_max = 32;
 
   Pacer(const Options& options, Instant now);
 
-  // No wait is longer than Options::wait_max and its jitter, except for an answer: and there always
-  // is a request under way then.
+  // When the next request may begin. No wait is longer than Options::wait_max and its jitter,
+  // except that for an answer, which is returned only while a request is under way.
   [[nodiscard]] Next next(Instant now) const noexcept;
 
-  // A request goes, whether next() allowed it or not.
+  // Records that a request begins, whether or not next() permitted it.
   [[nodiscard]] Request begin(Instant now) noexcept;
-  // At most once a request, before its end.
-  void hear(Request& request, const Answer& answer, Instant now);
-  // Exactly once a request. Without hear(): no answer came.
+  // Applies an answer. At most once per request, before its end().
+  void receive(Request& request, const Answer& answer, Instant now);
+  // Records the end of a request: exactly once per request. Without receive(): no answer came.
   void end(const Request& request) noexcept;
 
-  // How many requests the caller has still to begin; 0, as in the beginning: it does not know.
-  // What is left for all of them is not spread out.
+  // Sets how many requests the caller has still to begin; 0, the initial value: unknown. If the
+  // units left are enough for all of them, they are not spread over time.
   void set_backlog(std::uint64_t rest) noexcept { rest_ = rest; }
 
+  // std::nullopt if no limit on requests is in force.
   [[nodiscard]] std::optional<Standing> standing(Instant now) const noexcept;
-  [[nodiscard]] const Traffic& traffic() const noexcept { return traffic_; }
+  [[nodiscard]] const RequestTotals& totals() const noexcept { return totals_; }
 
  private:
-  void hear_members(const Request& request, const Answer& answer, Instant now);
-  void hear_member(const field::Member& member, std::size_t ordinal, const Request& request,
-                   const Answer& answer, Instant now);
+  void receive_members(const Request& request, const Answer& answer, Instant now);
+  void receive_member(const field::Member& member, std::size_t ordinal, const Request& request,
+                      const Answer& answer, Instant now);
   void forget_other_partitions(const field::ResponseView& view);
-  void hear_denial(const Request& request, const field::ResponseView& view, Instant now);
-  void hear_admission(const Request& request, bool cached) noexcept;
+  void receive_denial(const Request& request, const field::ResponseView& view, Instant now);
+  void receive_admission(const Request& request, bool cached) noexcept;
   void block(Instant now, Nanos wait, Why why) noexcept;
-  [[nodiscard]] Nanos believed(std::uint64_t seconds) const noexcept;
+  [[nodiscard]] Nanos bounded(std::uint64_t seconds) const noexcept;
 
   Options options_;
   Jitter jitter_;
-  Traffic traffic_;
+  RequestTotals totals_;
   std::uint64_t rest_ = 0;
 
   std::vector<Allowance> allowances_;
@@ -98,10 +103,10 @@ class Pacer {
   Pace ceiling_;
   Learned learned_;
 
-  Next blocked_;                 // by Retry-After, or backing off
+  Next blocked_;                 // by Retry-After or back-off
   std::uint64_t window_ = 1;     // requests that may be without an answer
-  std::uint64_t denials_ = 0;    // rounds of them without an admission
-  std::uint64_t denied_at_ = 0;  // requests up to this number had begun when a denial came
+  std::uint64_t denials_ = 0;    // rounds of denials since the last admission
+  std::uint64_t denied_at_ = 0;  // requests up to this number had begun at the last denial
 };
 
 }  // namespace headgate::client

@@ -42,7 +42,7 @@ class PacerTest : public testing::Test {
   Request begin() { return pacer().begin(now); }
   void answer(Request& request, int status, const Fields& fields) {
     const field::ResponseView view = field::read_response(fields, unix_now);
-    pacer().hear(request, {status, view}, now);
+    pacer().receive(request, {status, view}, now);
     pacer().end(request);
   }
   // A request and its answer at this moment.
@@ -50,13 +50,13 @@ class PacerTest : public testing::Test {
     Request request = begin();
     answer(request, status, fields);
   }
-  // How many requests may go at this moment.
+  // Begins requests until one has to wait, and returns how many.
   unsigned burst(unsigned limit = 10'000) {
     unsigned count = 0;
     for (; count < limit && may_go(); ++count) under_way.push_back(begin());
     return count;
   }
-  // Lets the window of requests without an answer grow.
+  // Raises the number of requests that may be without an answer.
   void warm_up(const Fields& fields = {}) {
     for (int i = 0; i < 200; ++i) {
       pass(second);
@@ -92,12 +92,12 @@ TEST_F(PacerTest, SpreadsWhatIsLeftOverItsTime) {
   EXPECT_TRUE(may_go());
 }
 
-TEST_F(PacerTest, MakesUpForRoundedSecondsWhereThePolicyIsKnown) {
+TEST_F(PacerTest, CorrectsRoundedSecondsIfThePolicyIsKnown) {
   exchange(200, {{"RateLimit", R"("p";r=9;t=1)"}, {"RateLimit-Policy", R"("p";q=10;w=1)"}});
   EXPECT_DOUBLE_EQ(wait(), 0.1);
 }
 
-TEST_F(PacerTest, APolicyIsNoReasonToSpendFasterThanIsLeft) {
+TEST_F(PacerTest, NeverSpendsFasterThanTheUnitsLeftWhateverThePolicy) {
   exchange(200, {{"RateLimit", R"("p";r=10;t=60)"}, {"RateLimit-Policy", R"("p";q=1000;w=1)"}});
   EXPECT_GE(wait(), 5.9);  // t may be 59 s and a little
   warm_up({{"RateLimit", R"("p";r=10;t=60)"}, {"RateLimit-Policy", R"("p";q=1000;w=1)"}});
@@ -112,7 +112,7 @@ TEST_F(PacerTest, APolicyIsNoReasonToSpendFasterThanIsLeft) {
 
 TEST_F(PacerTest, AWaitBeginsWhenTheAnswerCame) {
   Request request = begin();
-  pass(5 * second);  // as long it was under way
+  pass(5 * second);  // while it is under way
   answer(request, 200, {{"RateLimit", R"("p";r=0;t=7)"}});
   EXPECT_DOUBLE_EQ(wait(), 7);
   pass(7 * second);
@@ -127,10 +127,10 @@ TEST_F(PacerTest, PacesByThePolicyAlone) {
   EXPECT_DOUBLE_EQ(wait(), 0.1);
 }
 
-TEST_F(PacerTest, KeepsTheRateThoughTimersAreLate) {
+TEST_F(PacerTest, KeepsTheRateIfTimersAreLate) {
   unsigned sent = 0;
   for (const Instant end{now.ns + 10 * second}; now < end; pass(7'000'000)) {
-    if (!may_go()) continue;  // beats 10 ms apart, looked at every 7 ms
+    if (!may_go()) continue;  // requests are due every 10 ms, and the clock moves by 7 ms
     exchange(200, {{"RateLimit", R"("p";r=100;t=1)"}});
     ++sent;
   }
@@ -149,7 +149,7 @@ TEST_F(PacerTest, SubtractsWhatIsUnderWay) {
   options.mode = Mode::greedy;
   warm_up();
   ASSERT_EQ(burst(10), 10U);
-  // Nobody knows whether the other nine are counted in it.
+  // Whether the other nine are counted in r is unknown.
   answer(under_way[0], 200, {{"RateLimit", R"("p";r=3;t=60)"}});
   EXPECT_FALSE(may_go());
   answer(under_way[9], 200, {{"RateLimit", R"("p";r=11;t=60)"}});
@@ -166,7 +166,7 @@ TEST_F(PacerTest, AnOlderAnswerThatComesLaterDoesNotCount) {
   EXPECT_EQ(next().why, Why::spent);
 }
 
-TEST_F(PacerTest, WithNothingLeftOneRequestAsksAtTheEnd) {
+TEST_F(PacerTest, WithNothingLeftOneRequestIsSentAtTheReset) {
   options.mode = Mode::greedy;
   warm_up();
   exchange(200, {{"RateLimit", R"("p";r=0;t=7)"}});
@@ -178,7 +178,7 @@ TEST_F(PacerTest, WithNothingLeftOneRequestAsksAtTheEnd) {
   EXPECT_EQ(next().why, Why::answer);
 }
 
-TEST_F(PacerTest, AsksAgainWhenThatRequestWasLost) {
+TEST_F(PacerTest, SendsAnotherIfThatRequestWasLost) {
   exchange(200, {{"RateLimit", R"("p";r=0;t=7)"}});
   pass(7 * second);
   const Request request = begin();
@@ -216,7 +216,7 @@ TEST_F(PacerTest, ReadsEveryDialect) {
     Pacer one(options, now);
     Request request = one.begin(now);
     const field::ResponseView view = field::read_response(fields, unix_now);
-    one.hear(request, {200, view}, now);
+    one.receive(request, {200, view}, now);
     one.end(request);
     EXPECT_EQ(one.next(now).at.ns - now.ns, 30 * second) << fields[0].name;
   }
@@ -246,7 +246,7 @@ TEST_F(PacerTest, DistrustsAbsurdValues) {
   EXPECT_DOUBLE_EQ(wait(), 600);
 }
 
-TEST_F(PacerTest, HasACeiling) {
+TEST_F(PacerTest, NeverExceedsItsMaximumRate) {
   options.rate_max = 100;
   unsigned sent = 0;
   for (const Instant end{now.ns + 10 * second}; now < end; pass(second / 1000)) {
@@ -257,7 +257,7 @@ TEST_F(PacerTest, HasACeiling) {
   EXPECT_NEAR(sent, 1000, 10);
 }
 
-TEST_F(PacerTest, SpreadsADayOverNoMoreThanItBelieves) {
+TEST_F(PacerTest, SpreadsADaysQuotaOverTheMaximumWait) {
   exchange(200, {{"RateLimit", R"("daily";r=6000;t=86000)"},
                  {"RateLimit-Policy", R"("daily";q=6001;w=86400)"}});
   EXPECT_DOUBLE_EQ(wait(), 0.1);
@@ -278,12 +278,12 @@ TEST_F(PacerTest, PartitionsDoNotBlockEachOther) {
   EXPECT_DOUBLE_EQ(wait(), 60);
 }
 
-TEST_F(PacerTest, ForgetsWhatTheServerNoLongerSays) {
+TEST_F(PacerTest, ForgetsLimitsThatTheServerNoLongerSends) {
   warm_up();
   exchange(200, {{"RateLimit", R"("p";r=2;t=10)"}});
   pass(5 * second);
   exchange(200, {});
-  EXPECT_DOUBLE_EQ(wait(), 5);  // one of two is gone: still what was told
+  EXPECT_DOUBLE_EQ(wait(), 5);  // one of two is spent: the pace of before
   pass(5 * second);
   exchange(200, {{"RateLimit", R"("other";r=100;t=1)"}});
   EXPECT_DOUBLE_EQ(wait(), 0.01);
@@ -293,7 +293,7 @@ TEST_F(PacerTest, ForgetsWhatTheServerNoLongerSays) {
   EXPECT_FALSE(pacer().standing(now));
 }
 
-TEST_F(PacerTest, ForgetsWhatTheServerNamesOnlyInPart) {
+TEST_F(PacerTest, ForgetsWhatLaterAnswersOmit) {
   exchange(200, {{"RateLimit", R"("p";r=0;t=10, "p";r=0;t=20)"}});
   pass(20 * second);
   exchange(200, {{"RateLimit", R"("p";r=100;t=1)"}});
@@ -320,14 +320,14 @@ TEST_F(PacerTest, KeepsNoMoreRequestsUnderWayThanFit) {
   warm_up(fields);
   EXPECT_EQ(burst(), 4U);
   EXPECT_EQ(next().why, Why::answer);
-  // Decided when all four were there.
+  // Decided while all four held a slot.
   answer(under_way[0], 200,
          {{"RateLimit", R"("slots";r=0)"},
           {"RateLimit-Policy", R"("slots";q=4;qu="concurrent-requests")"}});
   EXPECT_EQ(burst(), 1U);
 }
 
-TEST_F(PacerTest, BacksOffWhereADenialSaysNothing) {
+TEST_F(PacerTest, BacksOffIfADenialSendsNoTime) {
   for (const double expected : {1.0, 2.0, 4.0, 8.0}) {
     exchange(429, {});
     EXPECT_EQ(next().why, Why::backoff);
@@ -344,19 +344,19 @@ TEST_F(PacerTest, BacksOffWhereADenialSaysNothing) {
   EXPECT_DOUBLE_EQ(wait(), 1);
 }
 
-TEST_F(PacerTest, DenialsOfOneMomentAreOne) {
+TEST_F(PacerTest, DenialsOfRequestsUnderWayCountAsOne) {
   warm_up();
   ASSERT_EQ(burst(8), 8U);
   for (Request& request : under_way) answer(request, 429, {});
   EXPECT_DOUBLE_EQ(wait(), 1);
 }
 
-TEST_F(PacerTest, ADenialWithUnitsLeftIsADenial) {
+TEST_F(PacerTest, BacksOffFromADenialWithUnitsLeft) {
   exchange(429, {{"RateLimit", R"("p";r=5;t=10)"}});
   EXPECT_GE(wait(), 1);
 }
 
-TEST_F(PacerTest, BacksOffFromAServerThatDeniesWhoeverObeys) {
+TEST_F(PacerTest, BacksOffFromAServerThatDeniesAfterItsOwnWaits) {
   double longest = 0;
   for (int i = 0; i < 12; ++i) {
     exchange(429, {{"Retry-After", "0"}});
@@ -366,12 +366,12 @@ TEST_F(PacerTest, BacksOffFromAServerThatDeniesWhoeverObeys) {
   EXPECT_GT(longest, 300);
 }
 
-TEST_F(PacerTest, ARedirectHoldsUpNoLongerThanItsFieldsSay) {
+TEST_F(PacerTest, ARedirectDelaysNoLongerThanItsFieldsSay) {
   exchange(301, {{"Location", "/x"}, {"RateLimit", R"("p";r=0;t=10)"}});
   EXPECT_DOUBLE_EQ(wait(), 10);
 }
 
-TEST_F(PacerTest, WhatIsLeftForAllIsNotSpread) {
+TEST_F(PacerTest, DoesNotPaceIfTheUnitsLeftCoverTheBacklog) {
   warm_up({{"RateLimit", R"("p";r=12;t=5)"}});
   EXPECT_GT(wait(), 0);
   pacer().set_backlog(12);
@@ -380,20 +380,20 @@ TEST_F(PacerTest, WhatIsLeftForAllIsNotSpread) {
   EXPECT_FALSE(may_go());
 }
 
-TEST_F(PacerTest, GoesSlowerWhereOthersSpend) {
-  const auto told = [](int r) { return R"("p";r=)" + std::to_string(r) + ";t=60"; };
+TEST_F(PacerTest, SlowsDownIfOthersSpend) {
+  const auto field_with = [](int r) { return R"("p";r=)" + std::to_string(r) + ";t=60"; };
   for (const int r : {99, 90}) {  // eight more than ours are gone
-    const std::string field = told(r);
+    const std::string field = field_with(r);
     exchange(200, {{"RateLimit", field}});
     pass(second);
   }
-  const std::string few = told(6);
+  const std::string few = field_with(6);
   exchange(200, {{"RateLimit", few}});
-  EXPECT_GT(wait(), 20);  // a third of 60/6 a second
+  EXPECT_GT(wait(), 20);  // alone it would be 60 s / 6
 }
 
 TEST_F(PacerTest, LearnsTheRateOfAServerThatDeniesWithoutFields) {
-  // A bucket of 10, refilled at 10 a second.
+  // A bucket of 10 units, refilled with 10 units per second.
   double level = 10;
   Instant filled = now;
   unsigned denied = 0;
@@ -431,7 +431,7 @@ TEST(PacerJitter, OnlyAdds) {
     Request request = pacer.begin({});
     const Fields fields = {{"Retry-After", "100"}};
     const field::ResponseView view = field::read_response(fields, unix_now);
-    pacer.hear(request, {429, view}, {});
+    pacer.receive(request, {429, view}, {});
     pacer.end(request);
     const Nanos wait = pacer.next({}).at.ns;
     least = std::min(least, wait);
@@ -443,7 +443,7 @@ TEST(PacerJitter, OnlyAdds) {
   EXPECT_LE(most, 105 * second);
 }
 
-TEST_F(PacerTest, StandingTellsTheLimitWithTheLeastLeft) {
+TEST_F(PacerTest, StandingIsTheLimitWithTheLeastLeft) {
   exchange(200, {{"RateLimit", R"("a";r=50;t=60, "b";r=7;t=3)"},
                  {"RateLimit-Policy", R"("a";q=100;w=60, "b";q=10;w=5)"}});
   const auto standing = pacer().standing(now);
@@ -454,7 +454,7 @@ TEST_F(PacerTest, StandingTellsTheLimitWithTheLeastLeft) {
   EXPECT_EQ(standing->until.ns - now.ns, 3 * second);
 }
 
-TEST_F(PacerTest, KeepsNoMoreLimitsThanItHasRoomFor) {
+TEST_F(PacerTest, KeepsAtMostItsMaximumOfLimits) {
   std::string many = R"("0";r=5;t=60)";
   for (int i = 1; i < 1000; ++i) many += ", \"" + std::to_string(i) + "\";r=5;t=60";
   exchange(200, {{"RateLimit", many}});

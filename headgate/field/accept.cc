@@ -5,23 +5,17 @@
 #include <cstddef>
 #include <optional>
 
-#include "headgate/field/whitespace.h"
+#include "headgate/base/ascii.h"
 
 namespace headgate::field {
 namespace {
 
-// From the most specific on.
+// The most specific first.
 constexpr std::array<std::string_view, 4> ranges = {"application/problem+json", "application/json",
                                                     "application/*", "*/*"};
 
-bool equal_ignoring_case(std::string_view a, std::string_view lower) noexcept {
-  return std::equal(a.begin(), a.end(), lower.begin(), lower.end(), [](char x, char y) {
-    return (x >= 'A' && x <= 'Z' ? static_cast<char>(x - 'A' + 'a') : x) == y;
-  });
-}
-
-// The text up to the first `separator` outside quoted strings; takes it, and the separator, off
-// `rest`.
+// Removes the text up to the first `separator` outside quoted strings, and the separator, from
+// `rest`, and returns the text without outer whitespace.
 std::string_view take_until(std::string_view& rest, char separator) noexcept {
   bool quoted = false;
   for (std::size_t i = 0; i < rest.size(); ++i) {
@@ -30,14 +24,14 @@ std::string_view take_until(std::string_view& rest, char separator) noexcept {
     if (quoted || i >= rest.size() || rest[i] != separator) continue;
     const std::string_view taken = rest.substr(0, i);
     rest.remove_prefix(i + 1);
-    return without_outer_whitespace(taken);
+    return trimmed(taken);
   }
   const std::string_view taken = rest;
   rest = {};
-  return without_outer_whitespace(taken);
+  return trimmed(taken);
 }
 
-// A weight in thousandths: 0 or 1, then perhaps a point and up to three digits.
+// Reads a weight in thousandths: 0 or 1, then optionally a point and up to three digits.
 std::optional<int> weight(std::string_view text) noexcept {
   if (text.empty() || text.size() > 5 || (text[0] != '0' && text[0] != '1')) return {};
   int thousandths = (text[0] - '0') * 1000;

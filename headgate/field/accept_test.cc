@@ -16,7 +16,7 @@ TEST(Accept, TheMostSpecificRangeDecides) {
         "application/problem+json;q=0, application/problem+json;q=1",
         "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", "*/* ; Q=0.8",
         "application/json;x=\",;q=0\"", "text/html;q=2, */*", "application/json;q=1.000",
-        // Nothing that could be meant: no preference.
+        // No media range: no preference.
         "", "  ", ",,", "nonsense", "/", "a/", "application/json;q=x"}) {
     EXPECT_TRUE(accepts_problem_json(yes)) << yes;
   }

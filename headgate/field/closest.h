@@ -1,4 +1,5 @@
-// Which of several limits is the closest to exhaustion: what the forms that can tell only one tell.
+// Which of several limits is the closest to exhaustion: the one that forms with a single limit
+// hold.
 #pragma once
 
 #include <cstdint>
@@ -6,8 +7,9 @@
 
 namespace headgate::field {
 
-// The one with fewer units left; of equals the one with the longer t (none counts as 0). False of
-// limits that are equal in both, so that the first of them stays.
+// Whether a limit (r, t) is closer to exhaustion than another: it has fewer units left or, if these
+// are equal, the longer t (a missing t counts as 0). False if both are equal, so that the first of
+// several stays chosen.
 [[nodiscard]] constexpr bool closer(std::uint64_t r, std::optional<std::uint64_t> t,
                                     std::uint64_t other_r,
                                     std::optional<std::uint64_t> other_t) noexcept {

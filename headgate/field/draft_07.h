@@ -1,4 +1,4 @@
-// RateLimit as draft-07 has it: a Dictionary that tells one limit.
+// Writing RateLimit in the form of draft-07: a Dictionary with one limit.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace headgate::field {
 
-// `limit=100, remaining=50, reset=30`. Numbers above 999,999,999,999,999 are lowered to it. False,
-// and nothing written, if it does not fit. No allocation.
+// Writes `limit=100, remaining=50, reset=30`. Numbers above 999,999,999,999,999 are lowered to it.
+// Returns false and writes nothing if the text does not fit. No allocation.
 [[nodiscard]] bool write_draft_07(Writer& out, std::uint64_t limit, std::uint64_t remaining,
                                   std::uint64_t reset) noexcept;
 

@@ -1,5 +1,5 @@
-// The forms in which a response can tell its rate limits: the current draft's, and the older ones
-// that clients still read. docs/fields.md shows them side by side.
+// The forms in which rate limits can be written to a response: the current draft's, and the older
+// ones that clients still read. docs/fields.md shows them side by side.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +12,19 @@ namespace headgate::field {
 enum class Form : std::uint8_t {
   ratelimit,    // RateLimit and RateLimit-Policy, Lists of every policy (ratelimit.h)
   draft_07,     // RateLimit as a Dictionary (draft_07.h), RateLimit-Policy of numbers
-  draft_06,     // a limit_fields (limit_fields.h), and RateLimit-Policy of numbers
-  draft_03,     // a limit_fields, the policies in RateLimit-Limit
-  x_ratelimit,  // the limit_fields as most servers have it, with X- before its names
+  draft_06,     // RateLimit-Limit, -Remaining, -Reset (limit_fields.h), RateLimit-Policy of numbers
+  draft_03,     // the same three fields, with the policies in RateLimit-Limit
+  x_ratelimit,  // X-RateLimit-Limit, -Remaining and -Reset, as most servers have them
 };
 
-// The most fields that forms without a name in common have together.
+// The most fields that forms which share no field have together: those of ratelimit, draft_03 and
+// x_ratelimit.
 inline constexpr std::size_t fields_max = 8;
 
 // The fields of a form, in the order in which they are written.
 [[nodiscard]] std::span<const std::string_view> field_names(Form form) noexcept;
 
-// A field that both forms have. Nothing: they can stand in one response.
+// A field that both forms have; std::nullopt if both can be sent in one response.
 [[nodiscard]] std::optional<std::string_view> shared_field(Form a, Form b) noexcept;
 
 }  // namespace headgate::field

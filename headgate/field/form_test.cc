@@ -5,10 +5,10 @@
 namespace headgate::field {
 namespace {
 
-TEST(Form, GoTogetherWhereNoFieldIsInBoth) {
+TEST(Form, CanBeSentTogetherIfTheyShareNoField) {
   using enum Form;
   constexpr Form all[] = {ratelimit, draft_07, draft_06, draft_03, x_ratelimit};
-  // Which share a field, by the same order.
+  // Which forms share a field, in the order of `all`.
   constexpr bool shared[5][5] = {{true, true, true, false, false},
                                  {true, true, true, false, false},
                                  {true, true, true, true, false},

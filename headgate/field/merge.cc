@@ -14,7 +14,7 @@ Treatment treatment(Shape shape, bool present) noexcept {
     case Shape::current:
       return Treatment::add;
     case Shape::empty:
-      // An empty line means nothing alone but would make a List with a second line malformed.
+      // An empty line alone is no field, but with a second line it is a malformed List.
       return present ? Treatment::replace : Treatment::add;
     case Shape::legacy:
       return Treatment::keep;
@@ -37,8 +37,8 @@ Upstream Upstream::read(std::span<const std::string_view> ratelimit_lines,
     Reading policies = read_members(FieldKind::policy, policy_lines);
     upstream.lists_ = limits.shape == Shape::current || policies.shape == Shape::current;
     upstream.ratelimit_ = treatment(limits.shape, !ratelimit_lines.empty());
-    // Current policies beside a RateLimit of an older draft would be joined by nothing, and a
-    // reader would take them for the whole and not look at the older field.
+    // Current policies beside a RateLimit of an older draft would be joined with no limit, and a
+    // reader would use them alone and ignore the older field.
     upstream.policy_ = limits.shape == Shape::legacy
                            ? Treatment::keep
                            : treatment(policies.shape, !policy_lines.empty());
@@ -70,7 +70,7 @@ bool Upstream::leaves(Form form) const noexcept {
   const bool both_free = !lists_ && ratelimit_ != Treatment::keep && policy_ != Treatment::keep;
   switch (form) {
     case Form::ratelimit:
-      return true;  // as treatment says, field by field
+      return true;  // as ratelimit() and policy() say, field by field
     case Form::draft_07:
       return both_free;
     case Form::draft_06:
@@ -98,6 +98,7 @@ bool Upstream::has(std::string_view name, std::optional<std::string_view> pk) co
 std::optional<std::string> Upstream::free_name(
     std::string_view name, std::optional<std::string_view> pk, std::string_view prefix,
     std::span<const std::string_view> own_names) const noexcept {
+  // Each gateway on the way may have added one prefix; 8 bounds the work for a hostile upstream.
   constexpr int prefixes_max = 8;
   try {
     std::string candidate(name);

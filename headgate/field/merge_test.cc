@@ -22,7 +22,7 @@ Upstream upstream_of(std::vector<std::string_view> ratelimit,
   return Upstream::read(ratelimit, policy, {});
 }
 
-// What a door does with an Upstream, as short as it can be said.
+// Merges as the doors do.
 json merged(const json& upstream_lines, const json& own) {
   std::vector<std::string> texts;
   std::vector<std::string_view> lines[2];
@@ -83,10 +83,10 @@ TEST(Merge, TreatsEachFieldByItsForm) {
       {{R"("a";r=1)", R"("b";r=1)"}, {}, Treatment::add, Treatment::add},
       {{R"("a";r=1)"}, {R"("a";q=x)"}, Treatment::add, Treatment::replace},
       {{R"("a")"}, {R"("a";q=1)"}, Treatment::replace, Treatment::add},
-      // An empty line joined with ours would be a List that starts or ends with a comma.
+      // An empty line joined with another one would be a List that starts or ends with a comma.
       {{""}, {"  "}, Treatment::replace, Treatment::replace},
       {{R"("a";r=1)", ""}, {}, Treatment::replace, Treatment::add},
-      // Draft-07 and before: nothing can be added.
+      // Forms of draft-07 and before: nothing can be added.
       {{}, {"100;w=60"}, Treatment::add, Treatment::keep},
       {{"limit=1, remaining=1, reset=1"}, {"garbage ("}, Treatment::keep, Treatment::keep},
       {{"foo, limit=1, remaining=1, reset=1;x"}, {}, Treatment::keep, Treatment::keep},
@@ -101,7 +101,7 @@ TEST(Merge, TreatsEachFieldByItsForm) {
   }
 }
 
-TEST(Merge, AnOlderFormIsSentWhereUpstreamLeavesItsFields) {
+TEST(Merge, AnOlderFormIsSentIfUpstreamDidNotSendItsFields) {
   struct {
     std::vector<std::string_view> ratelimit, policy;
     OlderFields older;
@@ -112,7 +112,7 @@ TEST(Merge, AnOlderFormIsSentWhereUpstreamLeavesItsFields) {
       {{}, {R"("a";q=1)"}, {}, false, false, true, true},
       {{"limit=1, remaining=1, reset=1"}, {}, {}, false, false, true, true},
       {{}, {"100;w=60"}, {}, false, false, true, true},
-      // What is to be dropped is out of the way.
+      // Malformed lines, which are replaced, do not prevent a form.
       {{"garbage ("}, {""}, {}, true, true, true, true},
       {{"garbage ("}, {R"("a";q=1)"}, {}, false, false, true, true},
       {{}, {}, {true, false}, true, false, false, true},
@@ -131,7 +131,7 @@ TEST(Merge, AnOlderFormIsSentWhereUpstreamLeavesItsFields) {
   EXPECT_EQ(Upstream::unread({}).ratelimit(), Treatment::keep);
 }
 
-TEST(Merge, ANameClashesWhereAReaderWouldTakeOneForTheOther) {
+TEST(Merge, ANameClashesIfAReaderWouldConfuseTheMembers) {
   const Upstream upstream = upstream_of({R"("keyed";r=1;pk=:AQ==:, "keyed";r=1;pk=:Aw==:)"},
                                         {R"("plain";q=1, "both";q=1, "both";q=1;pk=:AQ==:)"});
   EXPECT_TRUE(upstream.has("keyed", "\x01"sv));

@@ -1,5 +1,7 @@
 #include "headgate/field/problem.h"
 
+#include "headgate/base/json_text.h"
+
 namespace headgate::field {
 namespace {
 
@@ -22,23 +24,6 @@ Words words(Problem problem) noexcept {
   return {};
 }
 
-void put_json_string(Writer& out, std::string_view text) noexcept {
-  out.put('"');
-  for (const char c : text) {
-    if (c >= 0x20 && c <= 0x7e) {
-      if (c == '"' || c == '\\') out.put('\\');
-      out.put(c);
-      continue;
-    }
-    constexpr char digits[] = "0123456789abcdef";
-    const auto byte = static_cast<unsigned char>(c);
-    out.put("\\u00");
-    out.put(digits[byte >> 4]);
-    out.put(digits[byte & 15]);
-  }
-  out.put('"');
-}
-
 }  // namespace
 
 bool write_problem(Writer& out, Problem problem, unsigned status,
@@ -54,7 +39,7 @@ bool write_problem(Writer& out, Problem problem, unsigned status,
   out.put(",\"violated-policies\":[");
   for (std::size_t i = 0; i < violated_policies.size(); ++i) {
     if (i > 0) out.put(',');
-    put_json_string(out, violated_policies[i]);
+    write_json_bytes(out, violated_policies[i]);
   }
   out.put("]}");
   if (!out.overflow()) return true;

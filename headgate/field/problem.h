@@ -1,4 +1,5 @@
-// Problem details (RFC 9457) of a denial, with the types that the RateLimit draft registers.
+// Writing problem details (RFC 9457) of a denial, with the types that the RateLimit draft
+// registers.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +18,10 @@ enum class Problem : std::uint8_t {
   abnormal_usage_detected,
 };
 
-// Writes the document: type, title, status (the response's own) and violated-policies, the names
-// in the order given. The text is ASCII and valid JSON for any names: what JSON cannot hold as it
-// is, and every byte above 0x7e, is written as \u00xx, the byte's value. False, and nothing
-// written, if it does not fit. No allocation.
+// Writes the document: type, title, status (that of the response) and violated-policies, which are
+// the names in the order given. The text is ASCII and valid JSON for any names: control characters
+// and bytes above 0x7e are written as \u00xx, where xx is the byte. Returns false and writes
+// nothing if the text does not fit. No allocation.
 [[nodiscard]] bool write_problem(Writer& out, Problem problem, unsigned status,
                                  std::span<const std::string_view> violated_policies) noexcept;
 

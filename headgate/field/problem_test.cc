@@ -57,7 +57,7 @@ TEST(Problem, Vectors) {
 
 TEST(Problem, AnyByteMayBeInAName) {
   std::string name;
-  std::string expected;  // the bytes as code points, in UTF-8
+  std::string expected;  // each byte as the code point of its value, in UTF-8
   for (int c = 0; c < 256; ++c) {
     name += static_cast<char>(c);
     if (c < 0x80) {
@@ -73,7 +73,7 @@ TEST(Problem, AnyByteMayBeInAName) {
   EXPECT_EQ(json::parse(text).at("violated-policies").at(0), expected);
 }
 
-TEST(Problem, FitsWholeOrNotAtAll) {
+TEST(Problem, WritesTheDocumentWholeOrNotAtAll) {
   const std::string_view names[] = {"a", "b\n"};
   const std::string whole = document(Problem::abnormal_usage_detected, 429, names);
   std::array<char, 400> room{};

@@ -1,5 +1,5 @@
-// A policy as the older forms tell it, in RateLimit-Policy or after RateLimit-Limit's own number:
-// `100;w=60`.
+// Writing one policy in the older forms, `100;w=60`: in RateLimit-Policy, or in RateLimit-Limit
+// after the limit's own number.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace headgate::field {
 
-// Numbers above 999,999,999,999,999 are lowered to it. False, and nothing written, if it does not
-// fit or w is 0: the forms have no zero-length windows. No allocation.
+// Numbers above 999,999,999,999,999 are lowered to it. Returns false and writes nothing if the text
+// does not fit or w is 0: the forms have no zero-length windows. No allocation.
 [[nodiscard]] bool write_quota_policy(Writer& out, std::uint64_t q, std::uint64_t w) noexcept;
 
 }  // namespace headgate::field

@@ -8,7 +8,8 @@
 namespace headgate::field {
 namespace {
 
-// Inlined, so that a key of three bytes is one store.
+// Inlined, so that the compiler writes a key of three bytes without a call;
+// `build/release/bin/steps_bench` measures it.
 [[gnu::always_inline]] inline void put_number(Writer& out, std::string_view key,
                                               std::uint64_t value) noexcept {
   out.put(key);
@@ -21,7 +22,7 @@ void put_partition_key(Writer& out, std::optional<std::string_view> pk_bytes) no
   sf::write_bytes(out, *pk_bytes);
 }
 
-// Runs `write`, a bool(); takes back what it wrote unless it succeeded and everything fitted.
+// Calls bool write(); rewinds `out` unless it returned true and everything fitted.
 template <class Write>
 bool whole_or_nothing(Writer& out, Write write) noexcept {
   const Writer::Mark before = out.mark();

@@ -43,7 +43,7 @@ TEST(Ratelimit, LowersNumbersToTheIntegerRange) {
   EXPECT_EQ(w.text(), ";r=999999999999999;t=999999999999999");
 }
 
-TEST(Ratelimit, FailsClosedAndLeavesNothingHalfWritten) {
+TEST(Ratelimit, WritesNothingForAnInvalidNameUnitOrWindow) {
   std::array<char, 100> room{};
   Writer w(room);
   w.put("before");
@@ -58,7 +58,7 @@ TEST(Ratelimit, FailsClosedAndLeavesNothingHalfWritten) {
   EXPECT_FALSE(w.overflow());
 }
 
-TEST(Ratelimit, AMemberFitsWholeOrNotAtAll) {
+TEST(Ratelimit, WritesAMemberWholeOrNotAtAll) {
   const std::string whole = R"("name";q=10;qu="acme";w=60;pk=:AQI=:)";
   std::array<char, 100> room{};
   for (std::size_t size = 0; size <= whole.size(); ++size) {

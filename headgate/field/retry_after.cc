@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "headgate/base/ascii.h"
 #include "headgate/base/instant.h"
 #include "headgate/field/date/http_date.h"
-#include "headgate/field/whitespace.h"
 
 namespace headgate::field {
 namespace {
@@ -23,7 +23,7 @@ std::optional<std::uint64_t> delay_seconds(std::string_view digits) noexcept {
 
 std::optional<std::uint64_t> parse_retry_after(std::string_view value,
                                                std::optional<std::int64_t> base) noexcept {
-  value = without_outer_whitespace(value);
+  value = trimmed(value);
   if (const auto seconds = delay_seconds(value)) return seconds;
   if (!base) return {};
   const auto date = parse_http_date(value, *base);

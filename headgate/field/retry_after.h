@@ -1,4 +1,4 @@
-// Retry-After (RFC 9110, section 10.2.3).
+// Reading and writing Retry-After (RFC 9110, section 10.2.3).
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@ namespace headgate::field {
 
 inline constexpr std::string_view retry_after_name = "Retry-After";
 
-// Seconds to wait: digits, lowered to 999,999,999,999,999, or a date less `base`, the moment the
-// response was made [Unix seconds]; a date in the past is 0. Nothing if the value is neither, or a
-// date without a base. No allocation.
+// Returns the seconds to wait: the value's digits, lowered to 999,999,999,999,999; or the time from
+// `base`, when the response was made [Unix seconds], to the value's date, 0 if the date is past.
+// Returns std::nullopt if the value is neither, or is a date and `base` is missing. No allocation.
 [[nodiscard]] std::optional<std::uint64_t> parse_retry_after(
     std::string_view value, std::optional<std::int64_t> base) noexcept;
 
-// Writes delay-seconds. False, and nothing written, if they do not fit.
+// Writes delay-seconds. Returns false and writes nothing if they do not fit.
 [[nodiscard]] bool write_retry_after(Writer& out, std::uint64_t seconds) noexcept;
 
 }  // namespace headgate::field

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <string>
 
+#include "headgate/base/utf8.h"
 #include "headgate/field/sf/chars.h"
 #include "headgate/field/sf/parse.h"
 #include "headgate/field/sf/reader.h"
 #include "headgate/field/sf/serialise.h"
-#include "headgate/field/utf8.h"
 
 namespace headgate::field::sf {
 namespace {

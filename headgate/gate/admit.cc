@@ -6,7 +6,6 @@
 #include <new>
 
 #include "headgate/gate/gate.h"
-#include "headgate/policy/envoy/limit.h"
 
 namespace headgate::gate {
 namespace {
@@ -27,11 +26,6 @@ bool stricter(const limit::Decision& a, const limit::Decision& b) noexcept {
   return a.wait != b.wait ? a.wait > b.wait : a.remaining < b.remaining;
 }
 
-// A limit that came with its request has no name that the fields could call it by.
-bool is_told(const policy::Grant& grant) noexcept {
-  return grant.envoy == nullptr || !grant.envoy->title.empty();
-}
-
 }  // namespace
 
 void Gate::admit(const policy::Request& request, std::optional<Instant> now, DryRun dry_run,
@@ -43,25 +37,25 @@ void Gate::admit(const policy::Request& request, std::optional<Instant> now, Dry
 bool Gate::prefetch(const policy::Request& request, std::optional<Instant> now, DryRun dry_run,
                     DecisionContext& context) const noexcept {
   context.verdict = {};
-  context.gate = this;
-  context.moment = now;
-  const std::span<const policy::Match> matches = match(*policies_, request, context.scratch);
-  context.matched = matches.size();
+  context.gate_ = this;
+  context.moment_ = now;
+  const std::span<const policy::Match> matches = match(*policies_, request, context.scratch_);
+  context.matched_ = matches.size();
   if (matches.empty()) return false;
   charge(matches, dry_run, limit::Op::spend, context);
   return true;
 }
 
 void Gate::admit(DecisionContext& context, store::Completion done) const noexcept {
-  context.done = done;
-  store_.take(std::span(context.bundles).first(context.asked), context.moment,
+  context.done_ = done;
+  store_.take(std::span(context.bundles_).first(context.bundle_count_), context.moment_,
               {[](void* of) noexcept { merge(*static_cast<DecisionContext*>(of)); }, &context});
 }
 
 // Makes the bundles: enforced policies all or none, each shadow policy as if alone.
 void Gate::charge(std::span<const policy::Match> matches, DryRun dry_run, limit::Op op,
                   DecisionContext& context) const noexcept {
-  context.op = op;
+  context.op_ = op;
   const auto enforced = [&](const policy::Match& match) {
     return dry_run == DryRun::no && match.enforced();
   };
@@ -69,40 +63,41 @@ void Gate::charge(std::span<const policy::Match> matches, DryRun dry_run, limit:
   const auto charge = [&](std::size_t match) {
     const policy::Match& m = matches[match];
     const bool late = op == limit::Op::spend && m.policy->is_late();
-    context.charges[charges] = {&m.grant->law, m.key, late ? 1 : m.cost,
-                                late ? limit::Op::peek : op};
-    context.match_of[charges++] = static_cast<std::uint8_t>(match);
+    context.charges_[charges] = {&m.grant->law, m.key, late ? 1 : m.cost,
+                                 late ? limit::Op::peek : op};
+    context.match_of_[charges++] = static_cast<std::uint8_t>(match);
   };
   for (std::size_t i = 0; i < matches.size(); ++i) {
     if (enforced(matches[i])) charge(i);
   }
-  context.enforced = charges;
+  context.enforced_ = charges;
   for (std::size_t i = 0; i < matches.size(); ++i) {
     if (!enforced(matches[i])) charge(i);
   }
-  store_.prefetch(std::span(context.charges).first(charges));
-  context.asked = 0;
+  store_.prefetch(std::span(context.charges_).first(charges));
+  context.bundle_count_ = 0;
   const auto bundle = [&](std::size_t from, std::size_t count) {
-    context.bundles[context.asked++] = {std::span(context.charges).subspan(from, count),
-                                        std::span(context.decisions).subspan(from, count)};
+    context.bundles_[context.bundle_count_++] = {
+        std::span(context.charges_).subspan(from, count),
+        std::span(context.decisions_).subspan(from, count)};
   };
-  if (context.enforced > 0) bundle(0, context.enforced);
-  for (std::size_t i = context.enforced; i < charges; ++i) bundle(i, 1);
+  if (context.enforced_ > 0) bundle(0, context.enforced_);
+  for (std::size_t i = context.enforced_; i < charges; ++i) bundle(i, 1);
 }
 
 void Gate::merge(DecisionContext& context) noexcept {
-  context.now = *context.moment;
-  context.gate->conclude(context);
-  context.done.call(context.done.context);
+  context.now = *context.moment_;
+  context.gate_->conclude(context);
+  context.done_.call(context.done_.context);
 }
 
 void Gate::conclude(DecisionContext& context) const noexcept {
   Verdict& verdict = context.verdict;
   const limit::Decision* strictest = nullptr;
-  for (std::size_t i = 0; i < context.matched; ++i) {
-    const limit::Decision& decision = context.decisions[i];
-    const policy::Policy& policy = *context.scratch.matches[context.match_of[i]].policy;
-    const bool enforced = i < context.enforced;  // they come first
+  for (std::size_t i = 0; i < context.matched_; ++i) {
+    const limit::Decision& decision = context.decisions_[i];
+    const policy::Policy& policy = *context.match(i).policy;
+    const bool enforced = context.is_enforced(i);
     if (enforced) {
       verdict.remaining =
           std::min(verdict.remaining.value_or(decision.remaining), decision.remaining);
@@ -131,14 +126,13 @@ void Gate::conclude(DecisionContext& context) const noexcept {
 // Fills verdict.dues: what was charged and may yet be settled.
 void Gate::list_dues(DecisionContext& context) const noexcept {
   std::size_t dues = 0;
-  for (std::size_t i = 0; i < context.matched; ++i) {
-    const policy::Match& match = context.scratch.matches[context.match_of[i]];
+  for (std::size_t i = 0; i < context.matched_; ++i) {
+    const policy::Match& match = context.match(i);
     if (!settled_.test(match.policy->index)) continue;
-    const bool charged =
-        i < context.enforced ? context.verdict.violated.none() : context.decisions[i].admitted;
-    if (charged) context.dues[dues++] = {match.policy, match.grant, match.key, match.cost};
+    if (!context.taken(i)) continue;
+    context.dues_[dues++] = {match.policy, match.grant, match.key, match.cost};
   }
-  context.verdict.dues = std::span(context.dues).first(dues);
+  context.verdict.dues = std::span(context.dues_).first(dues);
 }
 
 // Fills verdict.items: what the fields are to say, in file order.
@@ -150,25 +144,25 @@ void Gate::itemise(DecisionContext& context, std::uint64_t extra) const noexcept
 
   bool below = false;
   std::size_t count = 0;
-  for (std::size_t i = 0; i < context.enforced; ++i) {
-    const limit::Decision& decision = context.decisions[i];
-    const policy::Grant& grant = *context.scratch.matches[context.match_of[i]].grant;
-    if (!is_told(grant)) continue;
+  for (std::size_t i = 0; i < context.enforced_; ++i) {
+    const limit::Decision& decision = context.decisions_[i];
+    const policy::Grant& grant = *context.match(i).grant;
+    if (!grant.reported) continue;
     if (decision.remaining * 100 < grant.quota.units * settings.report_below_percent) below = true;
-    Item& item = context.items[count++] = this->item(context, i);
+    Item& item = context.items_[count++] = this->item(context, i);
     if (item.denied && item.reset != limit::Decision::no_reset) item.reset += extra;
   }
   if (settings.report_when == policy::ReportWhen::below && !denied && !below) return;
 
-  std::span<Item> items = std::span(context.items).first(count);
+  std::span<Item> items = std::span(context.items_).first(count);
   if (settings.report == policy::Report::closest)
     items = items.first(field_writer_.keep_closest(items));
   context.verdict.items = items;
 }
 
 Item Gate::item(DecisionContext& context, std::size_t charge) const noexcept {
-  const policy::Match& match = context.scratch.matches[context.match_of[charge]];
-  const limit::Decision& decision = context.decisions[charge];
+  const policy::Match& match = context.match(charge);
+  const limit::Decision& decision = context.decisions_[charge];
   Item item;
   item.policy = static_cast<std::uint16_t>(match.policy->index);
   item.denied = !decision.admitted;
@@ -180,7 +174,7 @@ Item Gate::item(DecisionContext& context, std::size_t charge) const noexcept {
       break;
     case policy::PartitionKey::opaque: {
       const Hash128 hash = opaque(match.key);
-      std::array<char, 16>& pk = context.opaque_pks[charge];
+      std::array<char, 16>& pk = context.opaque_pks_[charge];
       pk = std::bit_cast<std::array<char, 16>>(hash);
       item.pk = {pk.data(), pk.size()};
       break;
@@ -207,23 +201,22 @@ std::uint64_t Gate::jitter(Nanos wait, const DecisionContext& context) const noe
 }
 
 void Gate::count(const DecisionContext& context) const noexcept {
-  if (counts_.empty() || context.op == limit::Op::peek) return;
-  const bool denied = context.verdict.outcome == Outcome::denied;
+  if (counts_.empty() || context.op_ == limit::Op::peek) return;
   const auto add = [](std::atomic<std::uint64_t>& counter) {
     counter.fetch_add(1, std::memory_order_relaxed);
   };
   const std::span<PolicyCounts> shard = this->shard();
-  for (std::size_t i = 0; i < context.matched; ++i) {
-    const policy::Match& match = context.scratch.matches[context.match_of[i]];
+  for (std::size_t i = 0; i < context.matched_; ++i) {
+    const policy::Match& match = context.match(i);
     PolicyCounts& counts = shard[match.policy->index];
-    if (context.charges[i].op == limit::Op::refund) {
+    if (context.charges_[i].op == limit::Op::refund) {
       add(counts.refunded);
       continue;
     }
     if (match.cost_defaulted) add(counts.cost_defaulted);
-    if (!context.decisions[i].admitted) {
-      add(i < context.enforced ? counts.denied : counts.shadow_denied);
-    } else if (i >= context.enforced || !denied) {
+    if (!context.decisions_[i].admitted) {
+      add(context.is_enforced(i) ? counts.denied : counts.shadow_denied);
+    } else if (context.taken(i)) {
       add(counts.admitted);
     }
   }

@@ -19,8 +19,15 @@ struct Check {
 struct CheckResult {
   const policy::Policy* policy = nullptr;
   const policy::Grant* grant = nullptr;  // of this policy
-  bool limited = false;                  // false: the policy is off or the partition unlimited, ...
-  limit::Decision decision;              // ... and then this is an admission that says nothing
+  std::string_view partition;            // readable; in the DecisionContext
+  bool limited = false;      // false: the policy is off or the partition is unlimited, and then
+  limit::Decision decision;  // this is an admission without figures
+  bool taken = false;        // of a spend: its cost was taken; see DecisionContext::taken()
+
+  // Whether the policy may deny. REQUIRES: a policy.
+  [[nodiscard]] bool enforced() const noexcept {
+    return policy->mode == policy::Mode::enforce && !grant->shadow;
+  }
 };
 
 // Why nothing was decided.

@@ -50,5 +50,21 @@ TEST(Counters, MayBeOfNoPolicy) {
   EXPECT_EQ(counters->totals("a").denied, 0u);
 }
 
+TEST(PolicyTotals, AddUpWhatWasCounted) {
+  PolicyCounts counts;
+  counts.admitted = 1;
+  counts.denied = 2;
+  counts.shadow_denied = 3;
+  counts.refunded = 4;
+  counts.cost_defaulted = 5;
+  PolicyTotals totals{.admitted = 10};
+  (totals += counts) += counts;
+  EXPECT_EQ(totals.admitted, 12u);
+  EXPECT_EQ(totals.denied, 4u);
+  EXPECT_EQ(totals.shadow_denied, 6u);
+  EXPECT_EQ(totals.refunded, 8u);
+  EXPECT_EQ(totals.cost_defaulted, 10u);
+}
+
 }  // namespace
 }  // namespace headgate::gate

@@ -4,12 +4,9 @@
 #include <new>
 
 #include "headgate/gate/gate.h"
-#include "headgate/policy/envoy/limit.h"
 
 namespace headgate::gate {
 namespace {
-
-bool in_quota_mode(const policy::Match& match) noexcept { return match.grant->envoy->quota_mode; }
 
 bool is_limited(const policy::Match& match) noexcept {
   return match.policy != nullptr && !match.grant->unlimited;
@@ -29,69 +26,72 @@ bool Gate::decide(std::string_view domain, std::span<const policy::Descriptor> d
                   DecisionContext& context) const noexcept {
   context.verdict = {};
   context.results = {};
-  context.gate = this;
+  context.gate_ = this;
   context.now = now;
-  context.done = {};
-  context.op = std::find(ops.begin(), ops.end(), limit::Op::spend) != ops.end() ? limit::Op::spend
-                                                                                : limit::Op::refund;
+  context.done_ = {};
+  context.op_ = std::find(ops.begin(), ops.end(), limit::Op::spend) != ops.end()
+                    ? limit::Op::spend
+                    : limit::Op::refund;
   std::span<const policy::Match> matches;
   try {
-    matches = policies_->match(domain, descriptors, context.scratch);
+    matches = policies_->match(domain, descriptors, context.scratch_);
   } catch (const std::bad_alloc&) {
     return false;
   }
 
   // Those that deny come first, then those that may, then those that never do.
-  context.matched = 0;
+  context.matched_ = 0;
   const auto charge_those = [&](auto wanted) {
     for (std::size_t i = 0; i < matches.size(); ++i) {
       const policy::Match& match = matches[i];
       if (!is_limited(match) || !wanted(match)) continue;
       const bool asks = ops[i] == limit::Op::spend && match.cost == 0;
       const limit::Op op = asks ? op_of_check(*match.policy) : ops[i];
-      const std::size_t at = context.matched++;
-      context.charges[at] = {&match.grant->law, match.key, match.cost, op};
-      context.bundles[at] = {{&context.charges[at], 1}, {&context.decisions[at], 1}};
-      context.match_of[at] = static_cast<std::uint8_t>(i);
+      const std::size_t at = context.matched_++;
+      context.charges_[at] = {&match.grant->law, match.key, match.cost, op};
+      context.bundles_[at] = {{&context.charges_[at], 1}, {&context.decisions_[at], 1}};
+      context.match_of_[at] = static_cast<std::uint8_t>(i);
     }
-    return context.matched;
+    return context.matched_;
   };
-  context.enforced =
-      charge_those([](const auto& match) { return match.enforced() && !in_quota_mode(match); });
+  context.enforced_ =
+      charge_those([](const auto& match) { return match.enforced() && !match.grant->quota_mode; });
   const std::size_t quota_end =
-      charge_those([](const auto& match) { return match.enforced() && in_quota_mode(match); });
+      charge_those([](const auto& match) { return match.enforced() && match.grant->quota_mode; });
   charge_those([](const auto& match) { return !match.enforced(); });
-  store_.take(std::span(context.bundles).first(context.matched), now, {});
+  store_.take(std::span(context.bundles_).first(context.matched_), now, {});
   ask_where_nothing_is_left(context);
 
   const auto quota_mode =
-      std::span(context.decisions).subspan(context.enforced, quota_end - context.enforced);
+      std::span(context.decisions_).subspan(context.enforced_, quota_end - context.enforced_);
   const auto admitted = [](const limit::Decision& decision) { return decision.admitted; };
   if (std::all_of(quota_mode.begin(), quota_mode.end(), admitted) ||
       std::none_of(quota_mode.begin(), quota_mode.end(), admitted)) {
-    context.enforced = quota_end;
+    context.enforced_ = quota_end;
   }
-  if (context.matched > 0) conclude(context);
+  if (context.matched_ > 0) conclude(context);
 
   for (std::size_t i = 0; i < matches.size(); ++i) {
-    context.answers[i] = {matches[i].policy, matches[i].grant, false, {.admitted = true}};
+    context.results_[i] = {
+        matches[i].policy, matches[i].grant, matches[i].partition, false, {.admitted = true}};
   }
-  for (std::size_t i = 0; i < context.matched; ++i) {
-    CheckResult& answer = context.answers[context.match_of[i]];
-    answer.limited = true;
-    answer.decision = context.decisions[i];
+  for (std::size_t i = 0; i < context.matched_; ++i) {
+    CheckResult& result = context.results_[context.match_of_[i]];
+    result.limited = true;
+    result.decision = context.decisions_[i];
+    result.taken = context.taken(i);
   }
-  context.results = std::span(context.answers).first(matches.size());
+  context.results = std::span(context.results_).first(matches.size());
   return true;
 }
 
 // How long until there is something again.
 void Gate::ask_where_nothing_is_left(DecisionContext& context) const noexcept {
-  for (std::size_t i = 0; i < context.matched; ++i) {
-    limit::Charge& charge = context.charges[i];
-    if (charge.op != limit::Op::peek || context.decisions[i].remaining > 0) continue;
+  for (std::size_t i = 0; i < context.matched_; ++i) {
+    store::Charge& charge = context.charges_[i];
+    if (charge.op != limit::Op::peek || context.decisions_[i].remaining > 0) continue;
     charge.cost = 1;
-    store_.take({&context.bundles[i], 1}, context.now, {});
+    store_.take({&context.bundles_[i], 1}, context.now, {});
   }
 }
 

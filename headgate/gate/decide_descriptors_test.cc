@@ -82,6 +82,9 @@ class TestGate {
     }
     return left;
   }
+  [[nodiscard]] std::optional<CheckFault> decide(const Check& check) {
+    return gate_->decide({&check, 1}, Op::spend, table_->now(), context);
+  }
   [[nodiscard]] bool denied() const { return context.verdict.outcome == Outcome::denied; }
 
   std::string ratelimit() {
@@ -208,16 +211,14 @@ TEST(DecideDescriptors, ALimitOfTheRequestsOwn) {
 // What the decision interfaces ask by name is the same bucket.
 TEST(DecideDescriptors, NamesReachTheSameBucket) {
   TestGate gate;
-  DecisionContext& context = gate.context;
   EXPECT_THAT(gate.ask({{"a"}}), ElementsAre(2));
   const Check check{"shop", "a=x"};
-  const Gate& gate = *context.gate;
-  EXPECT_FALSE(gate.decide(std::span(&check, 1), Op::spend, gate.store().now(), context));
-  EXPECT_EQ(context.results[0].decision.remaining, 1u);
+  EXPECT_FALSE(gate.decide(check));
+  EXPECT_EQ(gate.context.results[0].decision.remaining, 1u);
   EXPECT_THAT(gate.ask({{"a"}}), ElementsAre(0));
   const Check shadow{"shop", "shadow=x", 5};
-  EXPECT_FALSE(gate.decide(std::span(&shadow, 1), Op::spend, gate.store().now(), context));
-  EXPECT_EQ(context.verdict.outcome, Outcome::shadow_denied);
+  EXPECT_FALSE(gate.decide(shadow));
+  EXPECT_EQ(gate.context.verdict.outcome, Outcome::shadow_denied);
 }
 
 TEST(DecideDescriptors, AFullHouse) {

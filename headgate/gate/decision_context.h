@@ -1,4 +1,4 @@
-// Working memory of one request.
+// The result and the working memory of one request's decision.
 #pragma once
 
 #include <array>
@@ -17,34 +17,71 @@ static_assert(policy::policies_max <= store::Bundle::charges_max);
 
 class Gate;
 
-// From admit() or decide() until its verdict has been used. Large: reuse it from request to request
-// (a door with a synchronous store needs one per thread). The parts below the results are the
-// gate's own.
-struct DecisionContext {
+// The decision of one policy on the request.
+struct PolicyDecision {
+  const policy::Match& match;
+  const limit::Decision& decision;
+  bool enforced;  // false: it decided in shadow mode
+  bool taken;     // see DecisionContext::taken()
+};
+
+// Holds the result of Gate::admit() or Gate::decide() until its next use. Large (tens of KiB):
+// reuse it from request to request; a door with a synchronous store needs one per thread. Not
+// thread-safe.
+class DecisionContext {
+ public:
   Verdict verdict;
   std::span<const CheckResult> results;  // of decide(), in the order of its checks
-  Instant now;  // as of when it was decided; meaningless if no policy applied
+  Instant now;  // the moment of the decision; meaningless if no policy applied
 
-  policy::Scratch scratch;
-  limit::Op op = limit::Op::spend;
-  std::size_t matched = 0;
-  std::size_t enforced = 0;  // charges [0, enforced) are one bundle; the others are alone
-  std::size_t asked = 0;     // bundles
+  // What was decided: of several operations on descriptors spend if there is one.
+  [[nodiscard]] limit::Op op() const noexcept { return op_; }
 
-  std::array<std::uint8_t, policy::policies_max> match_of;  // charge -> match
-  std::array<limit::Charge, policy::policies_max> charges;
-  std::array<limit::Decision, policy::policies_max> decisions;
-  std::array<store::Bundle, policy::policies_max> bundles;
-  std::array<Item, policy::policies_max> items;
-  std::array<Due, policy::policies_max> dues;
-  std::array<std::array<char, 16>, policy::policies_max> opaque_pks;
-  std::array<std::string, policy::policies_max> names;  // store keys of checks
-  std::array<CheckResult, policy::policies_max> answers;
-  std::array<std::uint8_t, policy::policies_max> check_of;  // match -> check
+  // How many policies decided, and what the i-th of them decided: first the enforced ones, then
+  // those in shadow mode.
+  [[nodiscard]] std::size_t decided() const noexcept { return matched_; }
+  [[nodiscard]] PolicyDecision decision(std::size_t i) const noexcept {
+    return {match(i), decisions_[i], is_enforced(i), taken(i)};
+  }
 
-  const Gate* gate = nullptr;
-  std::optional<Instant> moment;  // given to admit(), or from the store
-  store::Completion done;
+  // Whether a spend took its cost from the i-th policy: it admitted, and no enforced policy denied
+  // the bundle that it belongs to. Descriptors are stored one by one but counted by the same rule:
+  // a denied request counts as a denial only.
+  [[nodiscard]] bool taken(std::size_t i) const noexcept {
+    return decisions_[i].admitted && (!is_enforced(i) || verdict.outcome != Outcome::denied);
+  }
+
+  // Memory for matching policies. Free for other use until a request is decided.
+  [[nodiscard]] policy::Scratch& scratch() noexcept { return scratch_; }
+
+ private:
+  friend class Gate;
+
+  [[nodiscard]] bool is_enforced(std::size_t i) const noexcept { return i < enforced_; }
+  [[nodiscard]] const policy::Match& match(std::size_t i) const noexcept {
+    return scratch_.matches[match_of_[i]];
+  }
+
+  policy::Scratch scratch_;
+  limit::Op op_ = limit::Op::spend;
+  std::size_t matched_ = 0;   // charges
+  std::size_t enforced_ = 0;  // charges [0, enforced_) are one bundle; each other one is alone
+  std::size_t bundle_count_ = 0;
+
+  std::array<std::uint8_t, policy::policies_max> match_of_;  // charge -> match
+  std::array<store::Charge, policy::policies_max> charges_;
+  std::array<limit::Decision, policy::policies_max> decisions_;
+  std::array<store::Bundle, policy::policies_max> bundles_;
+  std::array<Item, policy::policies_max> items_;
+  std::array<Due, policy::policies_max> dues_;
+  std::array<std::array<char, 16>, policy::policies_max> opaque_pks_;
+  std::array<std::string, policy::policies_max> names_;  // store keys of checks
+  std::array<CheckResult, policy::policies_max> results_;
+  std::array<std::uint8_t, policy::policies_max> check_of_;  // match -> check
+
+  const Gate* gate_ = nullptr;
+  std::optional<Instant> moment_;  // as given to admit(), then as the store decided
+  store::Completion done_;
 };
 
 }  // namespace headgate::gate

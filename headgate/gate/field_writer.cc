@@ -9,7 +9,6 @@
 #include "headgate/field/limit_fields.h"
 #include "headgate/field/problem.h"
 #include "headgate/field/quota_policy.h"
-#include "headgate/policy/envoy/limit.h"
 
 namespace headgate::gate {
 namespace {
@@ -109,7 +108,7 @@ FieldWriter::FieldWriter(const policy::PolicySet& policies)
     for (const policy::Grant& grant : policy.grants) {
       Grant& made = mine.grants.emplace_back(Grant{&policy, &grant.quota, {}, {}, {}});
       if (grant.unlimited) continue;  // never reported
-      const std::string& name = grant.envoy != nullptr ? grant.envoy->title : policy.name;
+      const std::string name(grant.title.empty() ? policy.name : grant.title);
       made.quoted = text(name, [&](Writer& out) { return field::write_quoted_name(out, name); });
       const std::uint64_t q = grant.quota.units;
       const std::optional<std::uint64_t> w = window_of(policy, grant.quota);

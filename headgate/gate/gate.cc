@@ -37,7 +37,7 @@ void Gate::settle(std::span<const Due> dues, Instant taken, const policy::Respon
                   Instant now) const noexcept {
   for (const Due& due : dues) {
     const policy::Policy& policy = *due.policy;
-    limit::Charge charge{&due.grant->law, due.key, due.cost, limit::Op::refund};
+    store::Charge charge{&due.grant->law, due.key, due.cost, limit::Op::refund};
     charge.since = taken;
     if (policy.is_late()) {
       const policy::Cost cost = policies_->late_cost(policy, response);

@@ -1,7 +1,8 @@
-// From what a law knows to what the fields say: the one derivation of r, t and the wait.
+// Computes a decision's numbers (r, t and the wait) in the same way for all laws but the linear
+// one.
 //
-// A law knows two things: how many units can be spent now, and how long until more can. r is the
-// first; t comes from the second and from the policy's ratio (docs/algorithms.md).
+// A law computes two things: how many units can be spent now, and how long it takes until more can.
+// r is the first; t follows from the second and from the policy's ratio (docs/algorithms.md).
 #pragma once
 
 #include <algorithm>
@@ -15,11 +16,12 @@ namespace headgate::limit {
 
 class Answer {
  public:
-  // Instants further from the origin than this are held at it [ns]: sums with windows never
-  // overflow. Ten billion years.
+  // Instants that are further from the origin are replaced by this one [ns], ten billion years, so
+  // that sums with windows (80 bits) never overflow.
   static constexpr Nanos latest = Nanos{1} << 88;
 
-  // Whether quota and window are in range, and their product within 128 bits with some to spare.
+  // Whether quota and window are in range, and their product is less than a quarter of 2^127: with
+  // debts the laws compute up to twice the product.
   [[nodiscard]] static constexpr bool servable(const Quota& quota) noexcept {
     return quota.units >= 1 && quota.units <= Quota::units_max && quota.window >= 1 &&
            quota.window <= Quota::window_max &&
@@ -33,7 +35,8 @@ class Answer {
   [[nodiscard]] constexpr std::uint64_t quota() const noexcept { return quota_; }
   [[nodiscard]] constexpr Nanos window() const noexcept { return window_; }
 
-  // `wait(units)`: least time until so many, 1..quota, can be spent at once [ns].
+  // The decision on an admitted request. `wait(units)` returns the least time until that many
+  // units, 1..quota, can be spent at once [ns].
   template <class Wait>
   [[nodiscard]] constexpr Decision admission(std::uint64_t available, Wait wait) const noexcept {
     if (quota_ == 0) return {.admitted = true};
@@ -55,7 +58,7 @@ class Answer {
     return {false, available, seconds(span), span};
   }
 
-  // Least t [s] that keeps r/t within q/w.
+  // The least t [s] for which r/t is at most q/w.
   [[nodiscard]] constexpr std::uint64_t pace(std::uint64_t available) const noexcept {
     const u128 share = static_cast<u128>(available) * static_cast<u128>(window_);
     if (share >> 63 == 0) {
@@ -65,7 +68,8 @@ class Answer {
     return seconds(ceil_div(static_cast<Nanos>(share), static_cast<Nanos>(quota_)));
   }
 
-  // ceil_seconds(), in 64 bits where they do.
+  // ceil_seconds(), in 64 bits if they are enough: a 128-bit division is a function
+  // call (`./dev bench --laws` measures each law).
   [[nodiscard]] static constexpr std::uint64_t seconds(Nanos span) noexcept {
     if (span <= 0) return 0;
     if (span >> 63 != 0) return ceil_seconds(span);
@@ -73,7 +77,8 @@ class Answer {
         ceil_div(static_cast<std::int64_t>(span), static_cast<std::int64_t>(nanos_per_second)));
   }
 
-  [[nodiscard]] static constexpr Nanos held(Instant now) noexcept {
+  // `now` within -latest..latest [ns].
+  [[nodiscard]] static constexpr Nanos clamped(Instant now) noexcept {
     return std::clamp(now.ns, -latest, latest);
   }
 

@@ -15,9 +15,7 @@ Nanos ahead(const std::optional<BoulderLimit::Tat>& tat, Instant now) noexcept {
   return tat ? std::max(Nanos{0}, *tat - now.ns) : 0;
 }
 
-BoulderAnswer nothing_to_ask() noexcept {
-  return {.unlimited = true, .decision = {.admitted = true}};
-}
+BoulderAnswer no_bucket() noexcept { return {.unlimited = true, .decision = {.admitted = true}}; }
 
 }  // namespace
 
@@ -40,15 +38,15 @@ std::optional<BoulderError> BoulderLimit::refusal(std::int64_t cost) const noexc
   return std::nullopt;
 }
 
-// Holds a TAT within one bucket of now.
-void BoulderLimit::settle(std::optional<Tat>& tat, Instant now) const noexcept {
+// Reduces a TAT that is later than the time to fill an empty bucket.
+void BoulderLimit::limit_tat(std::optional<Tat>& tat, Instant now) const noexcept {
   const Step<Tat> seen = law_.peek(tat, 0, now);
   if (seen.changed) tat = seen.state;
 }
 
-// What spending would answer.
-BoulderAnswer BoulderLimit::judge(const std::optional<Tat>& tat, std::uint64_t cost,
-                                  Instant now) const noexcept {
+// What spending `cost` would return. Changes nothing.
+BoulderAnswer BoulderLimit::spend_answer(const std::optional<Tat>& tat, std::uint64_t cost,
+                                         Instant now) const noexcept {
   const Step<Tat> step = law_.spend(tat, cost, now);
   const std::optional<Tat> after = step.changed ? step.state : tat;
   return {.decision = step.decision,
@@ -59,8 +57,8 @@ BoulderAnswer BoulderLimit::judge(const std::optional<Tat>& tat, std::uint64_t c
 Result<BoulderAnswer, BoulderError> BoulderLimit::refund(std::optional<Tat>& tat, std::int64_t cost,
                                                          Instant now) const noexcept {
   if (const auto error = refusal(cost)) return Failure<BoulderError>(*error);
-  if (!tat) return nothing_to_ask();
-  settle(tat, now);
+  if (!tat) return no_bucket();
+  limit_tat(tat, now);
   const Step<Tat> step = law_.refund(tat, static_cast<std::uint64_t>(cost), now);
   if (step.changed) tat = step.state;
   BoulderAnswer answer{.decision = step.decision, .reset_in = ahead(tat, now)};
@@ -85,10 +83,10 @@ Result<BoulderAnswer, BoulderError> boulder_batch(std::span<const BoulderCharge>
   std::optional<BoulderAnswer> strictest;
   for (const BoulderCharge& charge : charges) {
     if (charge.kind == Kind::allow) continue;
-    charge.limit->settle(*charge.tat, now);
+    charge.limit->limit_tat(*charge.tat, now);
     if (charge.kind == Kind::spend) continue;
     const BoulderAnswer answer =
-        charge.limit->judge(*charge.tat, static_cast<std::uint64_t>(charge.cost), now);
+        charge.limit->spend_answer(*charge.tat, static_cast<std::uint64_t>(charge.cost), now);
     if (!strictest || stricter(answer, *strictest)) strictest = answer;
   }
   if (strictest && !strictest->decision.admitted) return *strictest;
@@ -98,10 +96,10 @@ Result<BoulderAnswer, BoulderError> boulder_batch(std::span<const BoulderCharge>
         charge.limit->law_.spend(*charge.tat, static_cast<std::uint64_t>(charge.cost), now);
     if (!step.decision.admitted) continue;
     if (step.changed) *charge.tat = step.state;
-    // A cost of 0 makes a bucket known, too.
+    // A bucket gets a TAT even if the cost is 0.
     *charge.tat = std::max(charge.tat->value_or(now.ns), now.ns);
   }
-  return strictest.value_or(nothing_to_ask());
+  return strictest.value_or(no_bucket());
 }
 
 }  // namespace headgate::limit

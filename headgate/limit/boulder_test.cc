@@ -21,7 +21,7 @@ using Answer = Result<BoulderAnswer, BoulderError>;
 
 Nanos integer(const json& value) { return value.get<std::int64_t>(); }
 
-// One world of buckets, with t under one of the three resets.
+// The buckets of one sequence, with one of the three meanings of t.
 class Buckets {
  public:
   explicit Buckets(const json& limits, Reset reset) {
@@ -116,7 +116,7 @@ TEST(Boulder, Vectors) {
   EXPECT_EQ(steps, 3U * 473);
 }
 
-TEST(Boulder, LimitsThatCannotBe) {
+TEST(Boulder, RefusesInvalidLimits) {
   EXPECT_FALSE(BoulderLimit::make(0, 1, 1));
   EXPECT_FALSE(BoulderLimit::make(1, 0, 1));
   EXPECT_FALSE(BoulderLimit::make(1, 1, 0));
@@ -127,7 +127,7 @@ TEST(Boulder, LimitsThatCannotBe) {
   EXPECT_TRUE(BoulderLimit::make(1, 1, 1));
 }
 
-// A store that knows nothing of Boulder decides as Boulder does.
+// The linear law of any store decides as Boulder does.
 RC_GTEST_PROP(Boulder, IsTheLinearLaw, ()) {
   const auto burst = *rc::gen::inRange<std::uint64_t>(1, 50);
   const auto limit = BoulderLimit::make(burst, *rc::gen::inRange<std::uint64_t>(1, 50),

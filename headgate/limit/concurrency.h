@@ -1,10 +1,10 @@
-// Concurrency: at most q units at the same time, whatever they take.
+// Concurrency: at most q units are in use at the same time, for however long each.
 //
-// A slot is taken by spend() and comes back by refund(), which here is a release. A release that
-// never comes (a worker died) is made good by the lease: a slot counts for no longer than that.
-// Nobody can know when a slot will come back, so there is no t and no Retry-After.
+// spend() takes a slot; refund(), which here is a release, gives it back. A slot counts for no
+// longer than its lease, so a release that is never made (a worker died) blocks it only that long.
+// When a slot will be released is unknown, so there is no t and no Retry-After.
 //
-// Pure: the log of slots is the caller's; a record's time is when the slot was taken [ns].
+// Pure: the log of slots is the caller's; a record's time is when its slots were taken [ns].
 #pragma once
 
 #include <algorithm>
@@ -22,10 +22,10 @@ namespace headgate::limit {
 
 class Concurrency {
  public:
-  static constexpr Nanos lease_max = Nanos{1} << 62;
+  static constexpr Nanos lease_max = Nanos{1} << 62;  // 146 years: sums with it fit into 64 bits
 
-  // The quota's window has no meaning. std::nullopt where the quota is 0 or out of range, the
-  // lease or the log's bound is, denials are to cost something, or costs are to come late.
+  // Ignores the quota's window. std::nullopt if the quota is 0 or out of range, the lease or the
+  // log's maximum is out of range, denials are to cost something, or costs are to be charged late.
   [[nodiscard]] static constexpr std::optional<Concurrency> make(const Quota& quota,
                                                                  const Terms& terms) noexcept {
     if (quota.units < 1 || quota.units > Quota::units_max) return std::nullopt;
@@ -41,50 +41,50 @@ class Concurrency {
 
   [[nodiscard]] constexpr std::uint64_t quota() const noexcept { return quota_; }
   [[nodiscard]] static constexpr bool denial_costs() noexcept { return false; }
-  // Records that a key needs at most.
+  // The most records that a key needs.
   [[nodiscard]] constexpr std::size_t log_max() const noexcept { return log_max_; }
 
-  // Takes `cost` slots if they are free.
+  // Takes `cost` slots if that many are free.
   template <Log L>
   [[nodiscard]] Decision spend(L& log, std::uint64_t cost, Instant now) const noexcept {
-    const std::int64_t at = settle(log, now);
+    const std::int64_t at = expire(log, now);
     if (cost > available(log.units())) return answer(log.units(), false);
     const std::uint64_t used = log.units() + cost;
     if (cost > 0) log::add(log, {at, cost}, log_max_);
     return answer(used, true);
   }
 
-  // Whether spend() would admit. Leaves the log as it is.
+  // Whether spend() would admit. Does not change the log.
   template <Log L>
   [[nodiscard]] bool admits(const L& log, std::uint64_t cost, Instant now) const noexcept {
-    return cost <= available(log::units_after(log, held(now) - lease_));
+    return cost <= available(log::units_after(log, clamped(now) - lease_));
   }
 
-  // Answers as spend() would and takes nothing. A cost of 0 is a look: never denied.
+  // Decides as spend() would and takes nothing. A cost of 0 reads the state and is never denied.
   template <Log L>
   [[nodiscard]] Decision peek(L& log, std::uint64_t cost, Instant now) const noexcept {
-    settle(log, now);
+    expire(log, now);
     if (cost > available(log.units())) return answer(log.units(), false);
     return answer(log.units() + cost, true);
   }
 
-  // Releases `cost` slots that were taken at `since`: those, or none if their lease is over. If
-  // that moment is unknown, the newest.
+  // Releases `cost` slots that were taken at `since`; none if their lease is over. If that moment
+  // is unknown ({}), releases the newest slots.
   template <Log L>
   [[nodiscard]] Decision refund(L& log, std::uint64_t cost, Instant now,
                                 Instant since = {}) const noexcept {
-    settle(log, now);
+    expire(log, now);
     if (since == Instant{}) {
       log::take_back(log, log.size(), cost);
     } else {
-      const std::int64_t taken = held(since);
+      const std::int64_t taken = clamped(since);
       std::size_t i = log::find(log, taken);
       const bool there = i < log.size() && log.get(i).time == taken;
-      // Only a log that can be full merges a slot into a later one. And a request of another
-      // process that had read the clock a little earlier has moved the slot back to its own time.
+      // No record of that very time is there if the log was full and the slot was merged into a
+      // later record, or if a request that had read the clock earlier set the slot to its own time.
       const bool merged = i < log.size() && log_max_ < quota_;
       if (!there && !merged && i > 0) --i;
-      if (i < log.size() && taken > held(now) - lease_) {
+      if (i < log.size() && taken > clamped(now) - lease_) {
         log::take_back(log, i, std::min(cost, log.get(i).cost));
       }
     }
@@ -94,7 +94,7 @@ class Concurrency {
   // Takes up to `cost` slots, as many as are free. Never denied.
   template <Log L>
   [[nodiscard]] Decision debit(L& log, std::uint64_t cost, Instant now) const noexcept {
-    settle(log, now);
+    expire(log, now);
     return spend(log, std::min(cost, available(log.units())), now);
   }
 
@@ -106,15 +106,15 @@ class Concurrency {
   }
 
  private:
-  [[nodiscard]] constexpr std::int64_t held(Instant now) const noexcept {
+  [[nodiscard]] constexpr std::int64_t clamped(Instant now) const noexcept {
     constexpr Nanos latest = std::numeric_limits<std::int64_t>::max();
     return static_cast<std::int64_t>(std::clamp<Nanos>(now.ns, -latest + lease_, latest));
   }
 
   template <Log L>
-  std::int64_t settle(L& log, Instant now) const noexcept {
-    const std::int64_t at = held(now);
-    log::settle(log, at - lease_, at);
+  std::int64_t expire(L& log, Instant now) const noexcept {
+    const std::int64_t at = clamped(now);
+    log::expire(log, at - lease_, at);
     return at;
   }
 

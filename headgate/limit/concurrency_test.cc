@@ -23,8 +23,8 @@ struct Slot {
   std::uint64_t cost;
 };
 
-// Against a list of the slots themselves.
-RC_GTEST_PROP(Concurrency, CountsWhatIsUnderWay, ()) {
+// Compares with a list of the slots.
+RC_GTEST_PROP(Concurrency, CountsTheSlotsInUse, ()) {
   const auto quota = *rc::gen::inRange<std::uint64_t>(1, 20);
   const Nanos lease = 10 * second;
   const Concurrency law = law_of(quota, lease);
@@ -55,7 +55,7 @@ RC_GTEST_PROP(Concurrency, CountsWhatIsUnderWay, ()) {
   }
 }
 
-TEST(Concurrency, ASlotOfTheDeadComesBackAfterItsLease) {
+TEST(Concurrency, ASlotThatIsNotReleasedIsFreeAfterItsLease) {
   const Concurrency law = law_of(2, 60 * second);
   VectorLog log;
   EXPECT_TRUE(law.spend(log, 2, Instant{second}).admitted);
@@ -63,7 +63,7 @@ TEST(Concurrency, ASlotOfTheDeadComesBackAfterItsLease) {
   EXPECT_TRUE(law.spend(log, 1, Instant{61 * second}).admitted);
 }
 
-TEST(Concurrency, WorkersWhoseClocksWereReadInAnotherOrderReleaseTheirSlots) {
+TEST(Concurrency, WorkersThatReadTheClockInAnotherOrderReleaseTheirSlots) {
   const Concurrency law = law_of(9, 60 * second);
   VectorLog log;
   for (const Nanos at : {101, 100, 103, 102}) EXPECT_TRUE(law.spend(log, 1, {at}).admitted);
@@ -73,7 +73,7 @@ TEST(Concurrency, WorkersWhoseClocksWereReadInAnotherOrderReleaseTheirSlots) {
   EXPECT_EQ(log.units(), 0u);
 }
 
-TEST(Concurrency, ALateReleaseTakesNobodyElsesSlot) {
+TEST(Concurrency, ALateReleaseDoesNotReleaseAnotherSlot) {
   const Concurrency law = law_of(2, 60 * second);
   VectorLog log;
   static_cast<void>(law.spend(log, 2, Instant{second}));
@@ -81,16 +81,16 @@ TEST(Concurrency, ALateReleaseTakesNobodyElsesSlot) {
   EXPECT_EQ(law.refund(log, 2, Instant{71 * second}, Instant{second}).remaining, 0u);
   EXPECT_EQ(law.refund(log, 2, Instant{72 * second}, Instant{70 * second}).remaining, 2u);
   EXPECT_EQ(law.refund(log, 2, Instant{73 * second}, Instant{70 * second}).remaining, 2u)
-      << "nor twice";
+      << "a second release has no effect";
 }
 
-TEST(Concurrency, ReleasesTheNewestIfNobodyKnowsWhich) {
+TEST(Concurrency, ReleasesTheNewestIfTheTimeIsUnknown) {
   const Concurrency law = law_of(3, 60 * second);
   VectorLog log;
   for (const int at : {1, 2, 3}) static_cast<void>(law.spend(log, 1, Instant{at * second}));
   EXPECT_EQ(law.refund(log, 1, Instant{4 * second}).remaining, 1u);
   EXPECT_EQ(log.get(1).time, 2 * second);
-  EXPECT_EQ(law.refund(log, 9, Instant{4 * second}).remaining, 3u) << "at most what is held";
+  EXPECT_EQ(law.refund(log, 9, Instant{4 * second}).remaining, 3u) << "at most all slots in use";
 }
 
 TEST(Concurrency, AFullLogStillCountsEverySlot) {
@@ -107,7 +107,7 @@ TEST(Concurrency, AFullLogStillCountsEverySlot) {
   }
 }
 
-TEST(Concurrency, RefusesWhatItCannotServe) {
+TEST(Concurrency, RefusesWhatItDoesNotSupport) {
   EXPECT_FALSE(Concurrency::make({0, 0}, {}));
   EXPECT_FALSE(Concurrency::make({1, 0}, {.lease = 0}));
   EXPECT_FALSE(Concurrency::make({1, 0}, {.lease = Concurrency::lease_max + 1}));

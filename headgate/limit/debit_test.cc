@@ -1,4 +1,4 @@
-// Costs that become known late: never denied, paid off by waiting, bounded by a quota.
+// Debits, for costs that become known late: never denied, paid off by waiting, bounded by a quota.
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -41,8 +41,9 @@ RC_GTEST_PROP(Debit, IsNeverDeniedAndItsDebtIsBounded, ()) {
                                       rc::gen::just(Quota::cost_max));
     RC_ASSERT(key.take(law, Op::debit, cost, noon).admitted);
   }
-  // Two quotas are two windows' worth; the exponential law's debt fades with the window's 1/e.
-  RC_ASSERT(key.look(law, Instant{noon.ns + 2 * quota.window + 1}).remaining > 0);
+  // A debt of two quotas takes two windows to pay off; under the exponential law it fades by 1/e
+  // per window.
+  RC_ASSERT(key.peek(law, Instant{noon.ns + 2 * quota.window + 1}).remaining > 0);
 }
 
 RC_GTEST_PROP(Debit, DelaysWhatFollowsAndSaysSo, ()) {
@@ -56,17 +57,17 @@ RC_GTEST_PROP(Debit, DelaysWhatFollowsAndSaysSo, ()) {
   RC_ASSERT(d.remaining == 0u);
   RC_ASSERT(d.reset >= 1u);
   RC_ASSERT(!key.admits(law, 1, noon));
-  RC_ASSERT(key.spend(law, 0, noon).admitted);  // asking for nothing is free, debt or not
+  RC_ASSERT(key.spend(law, 0, noon).admitted);  // a cost of 0 is free, also in debt
   const Decision denied = key.spend(law, 1, noon);
   RC_ASSERT(denied.reset == d.reset);
   RC_ASSERT(key.admits(law, 1, Instant{noon.ns + denied.wait}));
   KeyState without;
   static_cast<void>(without.spend(law, quota.units, noon));
   const Instant later{noon.ns + *rc::gen::inRange<std::int64_t>(0, 200'000'000'000)};
-  RC_ASSERT(key.look(law, later).remaining <= without.look(law, later).remaining);
+  RC_ASSERT(key.peek(law, later).remaining <= without.peek(law, later).remaining);
 }
 
-RC_GTEST_PROP(Debit, OwesNothingWhereCostsAreNotLate, ()) {
+RC_GTEST_PROP(Debit, OwesNothingIfCostsAreNotLate, ()) {
   Terms terms = any_late_terms();
   terms.late = false;
   const Quota quota = any_quota();
@@ -76,10 +77,10 @@ RC_GTEST_PROP(Debit, OwesNothingWhereCostsAreNotLate, ()) {
   const Decision d = debited.take(law, Op::debit, 2 * quota.units + 1, noon);
   RC_ASSERT(d == spent.spend(law, quota.units, noon));
   const Instant later{noon.ns + *rc::gen::inRange<std::int64_t>(0, 200'000'000'000)};
-  RC_ASSERT(debited.look(law, later) == spent.look(law, later));
+  RC_ASSERT(debited.peek(law, later) == spent.peek(law, later));
 }
 
-RC_GTEST_PROP(Debit, OfWhatIsThereIsASpend, ()) {
+RC_GTEST_PROP(Debit, OfAvailableUnitsIsASpend, ()) {
   const Terms terms = any_late_terms();
   const Quota quota = any_quota();
   const Law law = make_law(quota, terms).value();
@@ -89,7 +90,7 @@ RC_GTEST_PROP(Debit, OfWhatIsThereIsASpend, ()) {
   static_cast<void>(debited.spend(law, first, noon));
   static_cast<void>(spent.spend(law, first, noon));
   const Instant now{noon.ns + *rc::gen::inRange<std::int64_t>(0, 50'000'000'000)};
-  const auto left = spent.look(law, now).remaining;
+  const auto left = spent.peek(law, now).remaining;
   const auto cost = *rc::gen::inRange<std::uint64_t>(0, left + 1);
   RC_ASSERT(debited.take(law, Op::debit, cost, now) == spent.spend(law, cost, now));
 }
@@ -102,13 +103,13 @@ TEST(Debit, OfAFixedWindowIsCarriedIntoTheNext) {
   const Decision d = key.take(law, Op::debit, 15, noon);
   EXPECT_EQ(d.remaining, 0u);
   EXPECT_EQ(d.reset, 60u);
-  EXPECT_EQ(key.look(law, Instant{noon.ns + 60 * second - 1}).remaining, 0u);
-  EXPECT_EQ(key.look(law, Instant{noon.ns + 60 * second}).remaining, 5u);
-  EXPECT_EQ(key.look(law, Instant{noon.ns + 120 * second - 1}).remaining, 5u);
-  EXPECT_EQ(key.look(law, Instant{noon.ns + 120 * second}).remaining, 10u);
+  EXPECT_EQ(key.peek(law, Instant{noon.ns + 60 * second - 1}).remaining, 0u);
+  EXPECT_EQ(key.peek(law, Instant{noon.ns + 60 * second}).remaining, 5u);
+  EXPECT_EQ(key.peek(law, Instant{noon.ns + 120 * second - 1}).remaining, 5u);
+  EXPECT_EQ(key.peek(law, Instant{noon.ns + 120 * second}).remaining, 10u);
 }
 
-// One unit each 6 s: 5 owed, so the next unit is there after 36 s.
+// One unit per 6 s, and 5 are owed, so the next unit is available after 36 s.
 TEST(Debit, OfTheLinearLawIsPaidOffUnitByUnit) {
   const Law law = make_law({10, 60 * second}, {.late = true}).value();
   KeyState key;

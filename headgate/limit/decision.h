@@ -1,4 +1,4 @@
-// The law's answer.
+// What a law decides about one request.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,18 @@ namespace headgate::limit {
 
 // A value: copy it, compare it, print it. Quantities are quota units of the policy that decided.
 struct Decision {
-  // `wait` of what no time helps (a cost above the quota), and of concurrency, where nobody knows.
+  // The `wait` of a cost above the quota, which is never admitted, and of concurrency, where the
+  // wait is unknown.
   static constexpr Nanos never = i128_max;
-  // `reset` where the field's t has no meaning (quota 0, concurrency) or would mislead (never).
+  // The `reset` if the field's t has no meaning (quota 0, concurrency) or would mislead (never).
   static constexpr std::uint64_t no_reset = std::numeric_limits<std::uint64_t>::max();
 
   bool admitted = false;
   std::uint64_t remaining = 0;     // r: units that a lone client can spend at this instant
-  std::uint64_t reset = no_reset;  // t [s]: honest, see docs/algorithms.md
+  std::uint64_t reset = no_reset;  // t [s]; docs/algorithms.md says what it promises
   Nanos wait = 0;                  // least wait until this cost is admitted [ns]; 0 if admitted
 
-  // Retry-After [s], >= 1 on a denial. Only where wait != never.
+  // Retry-After [s], >= 1 on a denial. REQUIRES: wait != never.
   [[nodiscard]] constexpr std::uint64_t retry_after() const noexcept { return ceil_seconds(wait); }
 
   friend constexpr bool operator==(const Decision&, const Decision&) = default;

@@ -6,11 +6,11 @@
 namespace headgate::limit {
 namespace {
 
-// No rate passes it, whatever the history: sums stay finite.
+// No rate is larger, so that sums stay finite (doubles end at 1.8e308).
 constexpr double rate_max = 1e300;
 
-// The least whole number of seconds for which `enough(seconds)`, which is monotone, holds; no more
-// than the fields can say. `guess` is where the search starts.
+// The least whole number of seconds for which `enough(seconds)` is true, at most about
+// field_integer_max. `enough` must be monotone. The search starts at `guess`.
 template <class Enough>
 Nanos least_seconds(Nanos guess, Enough enough) noexcept {
   Nanos low = -1;  // not enough
@@ -40,7 +40,9 @@ Nanos least_seconds(Nanos guess, Enough enough) noexcept {
   return high;
 }
 
-// By way of 64 bits where they are enough: the way to 128 is a call.
+// Converts by way of 64 bits if they are enough, because a conversion to 128 bits is a function
+// call
+// (`./dev bench --laws` measures the law).
 Nanos nanos(double whole) noexcept {
   return whole < 0x1p62 ? static_cast<std::int64_t>(whole) : static_cast<Nanos>(whole);
 }
@@ -63,8 +65,8 @@ std::optional<Exponential> Exponential::make(const Quota& quota, const Terms& te
 
 Step<Exponential::State> Exponential::spend(const std::optional<State>& state, std::uint64_t cost,
                                             Instant now) const noexcept {
-  const Nanos at = Answer::held(now);
-  Seen seen = look(state, at);
+  const Nanos at = Answer::clamped(now);
+  Seen seen = state_at(state, at);
   Decay past = decay(seen, at);
   if (cost > quota()) return {seen.state(), seen.moved, denial(seen, at, past, cost)};
   const double rate = rate_with(seen, static_cast<double>(cost), past);
@@ -81,23 +83,23 @@ bool Exponential::admits(const std::optional<State>& state, std::uint64_t cost,
                          Instant now) const noexcept {
   if (cost == 0 && !denial_costs()) return true;
   if (cost > quota()) return false;
-  const Nanos at = Answer::held(now);
-  const Seen seen = look(state, at);
+  const Nanos at = Answer::clamped(now);
+  const Seen seen = state_at(state, at);
   return rate_with(seen, static_cast<double>(cost), decay(seen, at)) <= quota_;
 }
 
 Step<Exponential::State> Exponential::peek(const std::optional<State>& state, std::uint64_t cost,
                                            Instant now) const noexcept {
-  const Nanos at = Answer::held(now);
-  const Seen seen = look(state, at);
+  const Nanos at = Answer::clamped(now);
+  const Seen seen = state_at(state, at);
   return {seen.state(), seen.moved,
           cost == 0 ? admission(seen, at, decay(seen, at)) : spend(state, cost, now).decision};
 }
 
 Step<Exponential::State> Exponential::refund(const std::optional<State>& state, std::uint64_t cost,
                                              Instant now) const noexcept {
-  const Nanos at = Answer::held(now);
-  Seen seen = look(state, at);
+  const Nanos at = Answer::clamped(now);
+  Seen seen = state_at(state, at);
   if (seen.known && cost > 0) {
     seen.rate = std::max(0.0, seen.rate - static_cast<double>(std::min(cost, Quota::cost_max)));
     seen.moved = true;
@@ -107,8 +109,8 @@ Step<Exponential::State> Exponential::refund(const std::optional<State>& state, 
 
 Step<Exponential::State> Exponential::debit(const std::optional<State>& state, std::uint64_t cost,
                                             Instant now) const noexcept {
-  const Nanos at = Answer::held(now);
-  Seen seen = look(state, at);
+  const Nanos at = Answer::clamped(now);
+  Seen seen = state_at(state, at);
   Decay past = decay(seen, at);
   if (cost > 0) {
     const double taken = std::min(static_cast<double>(cost), most_);
@@ -120,19 +122,20 @@ Step<Exponential::State> Exponential::debit(const std::optional<State>& state, s
 }
 
 Nanos Exponential::full_at(const State& state) const noexcept {
-  // From 1 + ln(rate) windows on, a unit's own rate is all that counts: what is left of this one,
-  // e^-x * rate, is at most 1 - (1 - e^-x) / x. Its exponent bounds the logarithm, and costs less.
+  // From x = 1 + ln(rate) windows on, the rate after a request of one unit is that unit's own rate:
+  // what is left of the old rate, e^-x * rate, is at most 1 - (1 - e^-x) / x. The exponent of the
+  // double is an upper bound of the logarithm and is faster to get (`./dev bench --laws`).
   constexpr double ln_2 = 0.6931471805599454;  // rounded up
   const double rate = std::clamp(state.rate, 1.0, rate_max);
   const double windows = 1 + ln_2 * (rate > 1 ? std::ilogb(rate) + 1 : 0);
   return state.time() + nanos(std::ceil(windows * window_));
 }
 
-// The steps of each answer are inlined: handing their doubles on through memory would take longer
-// than the steps.
+// The steps of a decision are inlined: to pass their doubles through memory takes longer than the
+// steps themselves (`./dev bench --laws`).
 
-[[gnu::always_inline]] inline Exponential::Seen Exponential::look(const std::optional<State>& state,
-                                                                  Nanos at) const noexcept {
+[[gnu::always_inline]] inline Exponential::Seen Exponential::state_at(
+    const std::optional<State>& state, Nanos at) const noexcept {
   if (!state) return {at, 0, false, false};
   Seen seen{state->time(), state->rate, true, false};
   if (!(seen.rate >= 0 && seen.rate <= rate_max)) seen.rate = quota_;  // damaged memory
@@ -146,8 +149,9 @@ Nanos Exponential::full_at(const State& state) const noexcept {
 [[gnu::always_inline]] inline Exponential::Decay Exponential::decay_over(double windows) noexcept {
   constexpr double few = 0x1p-6;
   if (windows < few) {
-    // Where most requests are. The series' next term is beyond a double's last bit; factors instead
-    // of divisors, each of which takes as long as all the rest.
+    // Most requests. For x < 2^-6 the next term of the series is smaller than a double's last bit.
+    // Multiplies by constants, because one division takes as long as all the rest (`./dev bench
+    // --laws`).
     const double x = windows;
     double mean = 1;
     for (const double part : {1 / 7.0, 1 / 6.0, 1 / 5.0, 1 / 4.0, 1 / 3.0, 1 / 2.0}) {
@@ -156,7 +160,7 @@ Nanos Exponential::full_at(const State& state) const noexcept {
     return {x, mean, 1 - x * mean};
   }
   const double gone = -std::expm1(-windows);
-  // Never more than 1, so that waiting never makes a rate greater: what r rests on.
+  // At most 1, so that a rate never grows by waiting: r depends on that.
   return {windows, std::min(gone / windows, 1.0), 1 - gone};
 }
 
@@ -180,18 +184,21 @@ Nanos Exponential::full_at(const State& state) const noexcept {
     const Seen& seen, const Decay& past) const noexcept {
   const double one = rate_with(seen, 1, past);
   if (one > quota_) return 0;
-  // Each sum is rounded to a double, the quota is one, and rounding keeps the order: what adds up
-  // to no more than the quota is never computed as more. Only a decay computed anew, at a later
-  // time, may come out a little greater than this one, unless a unit's own rate is all that counts.
+  // Rounding to a double keeps the order, and the quota is a double: a sum of at most the quota is
+  // never computed as more. Only a decay that is computed again at a later time can be a little
+  // greater than this one; rounding_ is more than that. If the rate is a unit's own, or no time has
+  // passed, there is no such error.
   const double room = quota_ - one - (past.windows == 0 || one == 1 ? 0 : rounding_);
   return std::min(quota(), 1 + (room > 0 ? static_cast<std::uint64_t>(room) : 0));
 }
 
-// About how many seconds until a request of `cost` makes a rate of `most` >= cost. Newton's method
-// on a convex, falling function, from the left; a step of x windows is off by x * x at most.
+// An estimate of the seconds until a request of `cost` leads to a rate of `most` >= cost. Newton's
+// method on a convex, falling function, from the left; the error after a step of x windows is at
+// most x * x. Six steps, because the error is squared by each; least_seconds() corrects what is
+// left.
 Nanos Exponential::estimate(const Seen& seen, const Decay& now, double cost,
                             double most) const noexcept {
-  constexpr double good_enough = 1e8;  // [ns]
+  constexpr double good_enough = 1e8;  // [ns], a tenth of the second to which the result is rounded
   Decay past = now;
   double windows = now.windows;
   for (int i = 0; i < 6; ++i) {
@@ -215,10 +222,10 @@ Decision Exponential::admission(const Seen& seen, Nanos at, const Decay& now) co
   };
   if (reset_ == Reset::pace && left > 0 && left < quota()) {
     const std::uint64_t pace = answer_.pace(left);
-    // The pace is the longer one nearly always, and then no search is needed. Over x windows a unit
-    // adds (1 - e^-x) / x >= 1 / (1 + x) to what the rate becomes, and the rate loses x times that.
-    // So r has grown once rate * x is 1, and a little more for what doubles round; written in
-    // spans, because a division takes as long as all this.
+    // The pace is nearly always longer than the time to the next unit; then no search is needed.
+    // Over x windows the rate loses x times as much as a unit adds, (1 - e^-x) / x >= 1 / (1 + x).
+    // So r has grown as soon as rate * x is 1, plus a little for rounding. Written as spans,
+    // because a division takes as long as all the rest (`./dev bench --laws`).
     const double span = static_cast<double>(pace) * 1e9;
     if (now.windows == 0 && seen.rate * span > window_ + 4 * rounding_ * (window_ + span)) {
       return {true, left, pace, 0};
@@ -234,8 +241,8 @@ Decision Exponential::admission(const Seen& seen, Nanos at, const Decay& now) co
 
 Decision Exponential::denial(const Seen& seen, Nanos at, const Decay& now,
                              std::uint64_t cost) const noexcept {
-  return answer_.denial(available(seen, now), cost, [&](std::uint64_t asked) {
-    const auto units = static_cast<double>(asked);
+  return answer_.denial(available(seen, now), cost, [&](std::uint64_t requested) {
+    const auto units = static_cast<double>(requested);
     const auto enough = [&](Nanos seconds) {
       return rate_with(seen, units, decay(seen, at + seconds * nanos_per_second)) <= quota_;
     };

@@ -1,15 +1,15 @@
 // The exponential law: a measured rate, smoothed over the window, must not exceed the quota.
 //
 // After Tony Finch's "exponentially weighted moving average": a request of cost c that comes x
-// windows after the last one makes the rate c * (1 - e^-x) / x + e^-x * rate, and at least c. It is
-// admitted while that is at most q per window. A client that was too fast waits longer than under
-// the linear law; one that spreads its requests gets the whole quota. Not additive: a request of
-// cost n is cheaper than n of cost 1, and the advertised quota per window is not kept for repeated
-// bursts. r counts unit requests, the worst case.
+// windows after the last one changes the rate to c * (1 - e^-x) / x + e^-x * rate, and at least to
+// c. It is admitted if that is at most q per window. A client that was too fast waits longer than
+// under the linear law; one that spreads its requests gets the whole quota. The law is not
+// additive: one request of cost n is cheaper than n requests of cost 1, and repeated bursts get
+// more than the advertised quota per window. r is the number of requests of cost 1, the worst case.
 //
-// Pure: no clock, no allocation, no failure after construction. The rate is a double, the one
-// number in this room that is rounded; r allows for it. All functions are thread-safe. Derivation,
-// and what is not promised: docs/algorithms.md#exponential.
+// Pure: no clock, no allocation, no failure after construction. The rate is a double, the only
+// number of the laws that is rounded; r is reduced accordingly. All functions are thread-safe.
+// Derivation, and what is not promised: docs/algorithms.md#exponential.
 #pragma once
 
 #include <cstdint>
@@ -28,14 +28,14 @@ class Exponential {
   struct State {
     std::int64_t time_high;  // of the last change [ns], 128 bits in two words
     std::uint64_t time_low;
-    double rate;  // units a window, as of then
+    double rate;  // units per window, at that time
 
     [[nodiscard]] constexpr Nanos time() const noexcept {
       return static_cast<Nanos>(static_cast<u128>(static_cast<u128>(time_high) << 64) | time_low);
     }
   };
 
-  // std::nullopt where the quota is 0 or out of range, its product with the window is beyond 128
+  // std::nullopt if the quota is 0 or out of range, its product with the window needs more than 128
   // bits, or a denial has a penalty.
   [[nodiscard]] static std::optional<Exponential> make(const Quota& quota,
                                                        const Terms& terms) noexcept;
@@ -43,47 +43,48 @@ class Exponential {
   [[nodiscard]] std::uint64_t quota() const noexcept { return answer_.quota(); }
   [[nodiscard]] bool denial_costs() const noexcept { return denied_ != Denied::free; }
 
-  // Asks for `cost` units at `now`; takes them if the rate allows. cost 0 changes nothing, and is
-  // denied only while denials have made the rate greater than the quota. A denial's wait is in
-  // whole seconds: the least number that is enough, found by search.
+  // Takes `cost` units at `now` if the rate allows it. A cost of 0 changes nothing, and is denied
+  // only while denials have made the rate greater than the quota. A denial's wait is in whole
+  // seconds: the least number that is enough, found by search.
   [[nodiscard]] Step<State> spend(const std::optional<State>& state, std::uint64_t cost,
                                   Instant now) const noexcept;
 
-  // Whether spend() would admit: its answer without the numbers.
+  // Whether spend() would admit.
   [[nodiscard]] bool admits(const std::optional<State>& state, std::uint64_t cost,
                             Instant now) const noexcept;
 
-  // Answers as spend() would and takes nothing. A cost of 0 is a look: never denied.
+  // Decides as spend() would and takes nothing. A cost of 0 reads the state and is never denied.
   [[nodiscard]] Step<State> peek(const std::optional<State>& state, std::uint64_t cost,
                                  Instant now) const noexcept;
 
-  // Gives back `cost` units as if they had come in one burst with the last request, at most all.
-  // The state does not know how far apart requests were: if they were, this is a little too much.
+  // Gives back up to `cost` units as if they had been spent at once with the last request. The
+  // state does not contain when they were spent; if that was earlier, this gives back a little too
+  // much.
   [[nodiscard]] Step<State> refund(const std::optional<State>& state, std::uint64_t cost,
                                    Instant now) const noexcept;
 
-  // Takes `cost` units that are already spent. Never denied; the rate is at most twice the quota
-  // after it, and at most the quota without Terms::late.
+  // Takes `cost` units that are already spent. Never denied. The rate after it is at most twice the
+  // quota; without Terms::late it is at most the quota.
   [[nodiscard]] Step<State> debit(const std::optional<State>& state, std::uint64_t cost,
                                   Instant now) const noexcept;
 
-  // When the state says nothing any more [ns].
+  // From when on the state is not needed [ns]: the law then decides as for a new key.
   [[nodiscard]] Nanos full_at(const State& state) const noexcept;
 
  private:
-  // The state as a request finds it.
+  // The state at the time of a request.
   struct Seen {
     Nanos time = 0;
-    double rate = 0;     // as of `time`
-    bool known = false;  // false: a key never seen
-    bool moved = false;  // it differs from what is stored
+    double rate = 0;     // at `time`
+    bool known = false;  // false: a new key
+    bool moved = false;  // differs from the stored state
 
     [[nodiscard]] State state() const noexcept {
       return {static_cast<std::int64_t>(time >> 64), static_cast<std::uint64_t>(time), rate};
     }
   };
 
-  // What time makes of a rate.
+  // How a rate fades over x windows.
   struct Decay {
     double windows = 0;  // x, since the state's time
     double mean = 1;     // (1 - e^-x) / x
@@ -91,7 +92,7 @@ class Exponential {
   };
 
   [[nodiscard]] static Decay decay_over(double windows) noexcept;
-  [[nodiscard]] Seen look(const std::optional<State>& state, Nanos at) const noexcept;
+  [[nodiscard]] Seen state_at(const std::optional<State>& state, Nanos at) const noexcept;
   [[nodiscard]] Decay decay(const Seen& seen, Nanos at) const noexcept;
   [[nodiscard]] static double rate_with(const Seen& seen, double cost, const Decay& past) noexcept;
   [[nodiscard]] std::uint64_t available(const Seen& seen, const Decay& past) const noexcept;
@@ -103,9 +104,11 @@ class Exponential {
 
   Answer answer_;
   double quota_ = 0;
-  double most_ = 0;      // what a debit makes of the rate at most
-  double window_ = 0;    // [ns]
-  double rounding_ = 0;  // more than two decays can be out of order by [units a window]
+  double most_ = 0;    // the largest rate after a debit
+  double window_ = 0;  // [ns]
+  // More than the error by which a later decay can be computed as smaller than an earlier one
+  // [units per window].
+  double rounding_ = 0;
   Reset reset_ = Reset::pace;
   Denied denied_ = Denied::free;
 };

@@ -1,9 +1,9 @@
-// The fixed window: a count that starts anew when its window is over.
+// The fixed window: a count that is reset to 0 at the end of its window.
 //
-// A window is opened by the first admitted request and lasts [start, start + w); aligned windows
-// instead start at multiples of w, plus an offset, since the epoch. A key may spend a whole quota
-// at the end of one window and another one at the start of the next: that is this law, and its
-// fields say so. Debts (Op::debit) are carried into the next window.
+// The first admitted request opens a window, which lasts [start, start + w). Aligned windows start
+// at multiples of w, plus an offset, since 1970. A key may spend a whole quota at the end of one
+// window and another one at the start of the next; the fields tell clients so. Debts (Op::debit)
+// are added to the next window.
 //
 // Pure and exact: no clock, no allocation, no rounding, no failure after construction. All
 // functions are thread-safe. Derivation: docs/algorithms.md#fixed-window.
@@ -33,9 +33,9 @@ class FixedWindow {
     }
   };
 
-  // std::nullopt where the quota or the window is out of range, their product is beyond 128 bits,
-  // or a denial has a penalty: denied requests either count (Denied::spend) or don't. A quota of 0
-  // has a state only where they do.
+  // std::nullopt if the quota or the window is out of range, their product needs more than 128
+  // bits, or a denial has a penalty: denied requests either count (Denied::spend) or do not. A
+  // quota of 0 is accepted only if they count.
   [[nodiscard]] static constexpr std::optional<FixedWindow> make(const Quota& quota,
                                                                  const Terms& terms) noexcept {
     const bool counts_denied = terms.denied == Denied::spend;
@@ -54,17 +54,17 @@ class FixedWindow {
   }
 
   [[nodiscard]] constexpr std::uint64_t quota() const noexcept { return answer_.quota(); }
-  // Whether windows follow the calendar: then `now` is wall time [ns since 1970].
+  // Whether windows follow the calendar. If so, `now` must be wall time [ns since 1970].
   [[nodiscard]] constexpr bool aligned() const noexcept { return aligned_; }
   [[nodiscard]] constexpr bool denial_costs() const noexcept { return counts_denied_; }
 
-  // Asks for `cost` units at `now`; takes them if they are there. Where denials count, one uses up
-  // the rest of the window and more, even one of a cost above the quota: until the window is over
-  // nothing passes then, not even a cost of 0.
+  // Takes `cost` units at `now` if they are available. If denials count, a denial (also of a cost
+  // above the quota) uses up more than the rest of the window: until its end everything is denied,
+  // also a cost of 0.
   [[nodiscard]] constexpr Step<State> spend(const std::optional<State>& state, std::uint64_t cost,
                                             Instant now) const noexcept {
-    const Nanos at = Answer::held(now);
-    Seen seen = look(state, at);
+    const Nanos at = Answer::clamped(now);
+    Seen seen = state_at(state, at);
     const bool admitted = passes(seen, cost);
     const std::uint64_t before = seen.used;
     if (admitted) {
@@ -76,55 +76,55 @@ class FixedWindow {
             admitted ? admission(seen, at) : denial(seen, at, cost)};
   }
 
-  // Whether spend() would admit: its answer without the numbers.
+  // Whether spend() would admit.
   [[nodiscard]] constexpr bool admits(const std::optional<State>& state, std::uint64_t cost,
                                       Instant now) const noexcept {
-    return passes(look(state, Answer::held(now)), cost);
+    return passes(state_at(state, Answer::clamped(now)), cost);
   }
 
-  // Answers as spend() would and takes nothing. A cost of 0 is a look: never denied.
+  // Decides as spend() would and takes nothing. A cost of 0 reads the state and is never denied.
   [[nodiscard]] constexpr Step<State> peek(const std::optional<State>& state, std::uint64_t cost,
                                            Instant now) const noexcept {
-    const Nanos at = Answer::held(now);
-    const Seen seen = look(state, at);
+    const Nanos at = Answer::clamped(now);
+    const Seen seen = state_at(state, at);
     return {seen.state(), seen.moved,
             cost == 0 ? admission(seen, at) : spend(state, cost, now).decision};
   }
 
-  // Gives back `cost` units of the current window, at most what is used.
+  // Gives back up to `cost` units of the current window.
   [[nodiscard]] constexpr Step<State> refund(const std::optional<State>& state, std::uint64_t cost,
                                              Instant now) const noexcept {
-    const Nanos at = Answer::held(now);
-    Seen seen = look(state, at);
+    const Nanos at = Answer::clamped(now);
+    Seen seen = state_at(state, at);
     const std::uint64_t given = std::min(cost, seen.used);
     seen.used -= given;
     return {seen.state(), seen.moved || given > 0, admission(seen, at)};
   }
 
-  // Takes `cost` units that are already spent. Never denied; the debt is at most a quota, and none
-  // without Terms::late.
+  // Takes `cost` units that are already spent. Never denied. The debt is at most one quota; without
+  // Terms::late there is none.
   [[nodiscard]] constexpr Step<State> debit(const std::optional<State>& state, std::uint64_t cost,
                                             Instant now) const noexcept {
-    const Nanos at = Answer::held(now);
-    Seen seen = look(state, at);
+    const Nanos at = Answer::clamped(now);
+    Seen seen = state_at(state, at);
     const std::uint64_t most = late_ ? most_ : std::max(quota(), seen.used);
     const std::uint64_t taken = std::min(cost, most - seen.used);
     seen.used += taken;
     return {seen.state(), seen.moved || taken > 0, admission(seen, at)};
   }
 
-  // When the state says nothing any more [ns].
+  // When the quota is full again [ns]. From then on the state is not needed.
   [[nodiscard]] constexpr Nanos full_at(const State& state) const noexcept {
     if (state.used == 0) return state.start();
     return state.start() + answer_.window() * (debt(state.used) > 0 ? 2 : 1);
   }
 
  private:
-  // The state as a request finds it.
+  // The state at the time of a request.
   struct Seen {
     Nanos start = 0;
     std::uint64_t used = 0;
-    bool moved = false;  // it differs from what is stored
+    bool moved = false;  // differs from the stored state
 
     [[nodiscard]] constexpr State state() const noexcept {
       return {static_cast<std::int64_t>(start >> 64), static_cast<std::uint64_t>(start), used};
@@ -136,7 +136,8 @@ class FixedWindow {
     return offset_ + floor_div(at - offset_, answer_.window()) * answer_.window();
   }
 
-  [[nodiscard]] constexpr Seen look(const std::optional<State>& state, Nanos at) const noexcept {
+  [[nodiscard]] constexpr Seen state_at(const std::optional<State>& state,
+                                        Nanos at) const noexcept {
     if (!state || state->used == 0) return {window_start(at), 0, false};
     const Nanos start = state->start();
     const std::uint64_t used = std::min(state->used, most_);
@@ -157,7 +158,7 @@ class FixedWindow {
     return cost <= available(seen) && !(counts_denied_ && seen.used > quota());
   }
 
-  // What the next window starts with.
+  // The units with which the next window starts.
   [[nodiscard]] constexpr std::uint64_t debt(std::uint64_t used) const noexcept {
     return late_ && used > quota() ? used - quota() : 0;
   }
@@ -181,7 +182,7 @@ class FixedWindow {
   }
 
   Answer answer_;
-  std::uint64_t most_ = 0;  // units that can be used up, with debts and denials
+  std::uint64_t most_ = 0;  // the largest `used`, with debts and denials
   Nanos offset_ = 0;
   bool aligned_ = false;
   bool late_ = false;

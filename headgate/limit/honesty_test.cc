@@ -1,13 +1,14 @@
-// What the fields promise, tried out. For random policies and histories, after every decision:
+// Tries out what the fields promise. For random policies and histories, after every decision:
 //
 //   soundness  a lone client that spends r units, however split, within t seconds, is never denied
 //   tightness  r is the largest such number
-//   progress   after t seconds there is more than r, and r/t never exceeds q/w
+//   progress   after t seconds more than r is available, and r/t never exceeds q/w
 //   denial     the wait is exact: denied a nanosecond (exponential law: a second) before, admitted
 //              then; t and Retry-After are the same whole seconds, and the least
 //
-// Nothing here knows how a law computes: each promise is checked by copying the state and asking.
-// HEADGATE_SOAK=N runs N times as many trials, HEADGATE_SEED=S repeats the trial of a failure.
+// The test is independent of how a law computes: it checks each promise by requests on a copy of
+// the state. HEADGATE_SOAK=N runs N times as many trials, HEADGATE_SEED=S repeats the trial of a
+// failure.
 
 #include <gtest/gtest.h>
 
@@ -74,11 +75,11 @@ std::string words(Nanos n) {
   return (negative ? "-" : "") + (digits.empty() ? "0" : digits);
 }
 
-// Beyond this quota the exponential law's rounding is more than a millionth of a unit, and r may be
-// one less than there is.
+// With larger quotas the exponential law's rounding is more than a millionth of a unit, and r may
+// be one less than what is available.
 constexpr std::uint64_t fine_max = 10'000'000;
 
-// What is being tried: a kind of law.
+// The kind of law that is tested.
 struct Kind {
   const char* name;
   Terms terms;
@@ -91,7 +92,7 @@ struct Tally {
   std::uint64_t denied = 0;
   std::uint64_t never = 0;
   std::uint64_t exhausted = 0;  // admissions with r = 0
-  std::uint64_t loose = 0;      // one unit more than r was there
+  std::uint64_t loose = 0;      // one unit more than r was available
 };
 
 class Trial {
@@ -158,7 +159,7 @@ class Trial {
   [[nodiscard]] bool timeless() const { return terms_.algorithm == Algorithm::concurrency; }
   [[nodiscard]] bool rounded() const { return terms_.algorithm == Algorithm::exponential; }
 
-  // Visits the neighbourhood of every boundary; now and then the clock goes back.
+  // A time close to one of the boundaries; once in 32 times the clock goes back.
   Nanos pause() {
     const Nanos w = quota_.window;
     if (dice_.once_in(32)) return -dice_.span(2 * w);
@@ -187,15 +188,16 @@ class Trial {
 
   void check(Op op, std::uint64_t cost) {
     if (op == Op::spend) {
-      require(before_.admits(law_, cost, now_) == last_.admitted, "a glance says otherwise");
+      require(before_.admits(law_, cost, now_) == last_.admitted, "admits() differs from spend()");
       if (cost > 0) {
         KeyState copy = before_;
-        const bool merged = key_.log().merges() > before_.log().merges();  // which a peek does not
-        require(merged || copy.take(law_, Op::peek, cost, now_) == last_, "a peek says otherwise");
+        const bool merged = key_.log().merges() > before_.log().merges();  // a peek never merges
+        require(merged || copy.take(law_, Op::peek, cost, now_) == last_,
+                "a peek differs from the spend");
       }
     }
-    if (op == Op::refund || op == Op::debit) require(last_.admitted, "a fact is denied");
-    // A peek's numbers speak of the time after a spend that was not made.
+    if (op == Op::refund || op == Op::debit) require(last_.admitted, "a refund or debit is denied");
+    // A peek's numbers are those after a spend that was not made.
     if (op == Op::peek && cost > 0) return;
     if (last_.admitted) {
       require(last_.wait == 0, "an admission waits");
@@ -208,8 +210,8 @@ class Trial {
     check_forgetting();
     check_clock();
     if (!last_.admitted && op == Op::spend && terms_.denied == Denied::free) {
-      KeyState looked = before_;
-      require(looked.look(law_, now_) == key_.look(law_, now_), "a free denial costs something");
+      KeyState unchanged = before_;
+      require(unchanged.peek(law_, now_) == key_.peek(law_, now_), "a free denial costs something");
     }
   }
 
@@ -230,7 +232,7 @@ class Trial {
          left -= cost, cost = std::min(2 * cost, left)) {
       require(growing.spend(law_, cost, now_).admitted, "r in ever larger parts is denied");
     }
-    // Any schedule; t is the longest that is promised, later is safe as well.
+    // A random schedule within t, the longest time that is promised.
     KeyState spread = key_;
     Instant at = now_;
     Nanos left_time = timeless() || last_.reset == Decision::no_reset
@@ -266,7 +268,7 @@ class Trial {
   }
 
   [[nodiscard]] std::uint64_t remaining_after(Nanos span) const {
-    return key_.look(law_, Instant{now_.ns + span}).remaining;
+    return key_.peek(law_, Instant{now_.ns + span}).remaining;
   }
 
   void check_progress() {
@@ -276,15 +278,15 @@ class Trial {
     switch (terms_.reset) {
       case Reset::pace:
         require(last_.reset >= 1, "t is 0");
-        if (r < q) require(remaining_after(t) > r, "there is not more after t");
+        if (r < q) require(remaining_after(t) > r, "not more is available after t");
         require(static_cast<i128>(r) * quota_.window <= t * static_cast<i128>(q),
                 "r/t is more than q/w");
         break;
       case Reset::next:
         require((last_.reset == 0) == (r == q), "t is 0 without a full quota, or is not with one");
         if (r == q) break;
-        require(remaining_after(t) > r, "there is not more after t");
-        require(remaining_after(t - second) <= r, "there is more before t");
+        require(remaining_after(t) > r, "not more is available after t");
+        require(remaining_after(t - second) <= r, "more is available before t");
         break;
       case Reset::full:
         require(remaining_after(t) == q, "the quota is not full after t");
@@ -294,8 +296,8 @@ class Trial {
 
   void check_denial(std::uint64_t cost) {
     if (timeless() || cost > quota_.units) {
-      require(last_.wait == Decision::never, "a wait for what never comes");
-      require(last_.reset == Decision::no_reset, "a t for what never comes");
+      require(last_.wait == Decision::never, "a wait though it is never admitted");
+      require(last_.reset == Decision::no_reset, "a t though it is never admitted");
       if (cost <= quota_.units) return;
       for (const Nanos later : {Nanos{0}, quota_.window, 5 * quota_.window}) {
         require(!key_.admits(law_, cost, Instant{now_.ns + later}), "more than the quota passes");
@@ -313,18 +315,19 @@ class Trial {
             "admitted before the wait is over");
   }
 
-  // An earlier clock never grants more. (But counters in calendar buckets weigh the one before the
-  // current by how much of it is left, and an earlier clock may say little.)
+  // An earlier clock never grants more. (Except for aligned sliding window counters: they weigh the
+  // previous bucket by the part that the window still covers, and an earlier clock can be in a
+  // bucket of which little is left.)
   void check_clock() {
     if (terms_.algorithm == Algorithm::sliding_window_counter && terms_.aligned) return;
     const Instant earlier{now_.ns -
                           dice_.one_of<Nanos>({1, second, dice_.span(3 * quota_.window)})};
     const std::uint64_t rounding = rounded() ? 1 : 0;
-    require(key_.look(law_, earlier).remaining <= key_.look(law_, now_).remaining + rounding,
+    require(key_.peek(law_, earlier).remaining <= key_.peek(law_, now_).remaining + rounding,
             "an earlier clock grants more");
   }
 
-  // A store may forget the state when the law says so, and nobody notices.
+  // From full_at() on, a store may remove the state: decisions are those of a new key.
   void check_forgetting() {
     const auto full_at = key_.full_at(law_);
     if (!full_at) return;
@@ -335,7 +338,7 @@ class Trial {
     KeyState fresh;
     const std::uint64_t cost = 1 + dice_.upto(quota_.units - 1);
     require(kept.spend(law_, cost, then) == fresh.spend(law_, cost, then),
-            "the state still says something when it may be forgotten");
+            "the state still matters when it may be removed");
   }
 
   Dice dice_;
@@ -376,12 +379,13 @@ TEST_P(Honesty, EveryPromiseIsKept) {
     if (only > 0) return;
   }
   RecordProperty("decisions", std::to_string(tally.decisions));
-  // The dice visit what matters.
+  // The random histories contain enough of each case.
   EXPECT_EQ(tally.decisions, soak * trials * steps);
   EXPECT_GT(tally.denied, tally.decisions / 20);
   EXPECT_GT(tally.exhausted, tally.decisions / 50);
   EXPECT_GT(tally.never, tally.decisions / 100);
-  // The exponential law is allowed this where a rate is within its rounding of a whole number.
+  // The exponential law may do this if a rate differs from a whole number by less than its
+  // rounding.
   if (GetParam().quota_max <= fine_max) {
     EXPECT_LE(tally.loose, tally.decisions / 100);
   }

@@ -11,7 +11,7 @@ std::optional<Law> linear(const Quota& quota, const Terms& terms) noexcept {
 }
 
 template <class L>
-std::optional<Law> one(const Quota& quota, const Terms& terms) noexcept {
+std::optional<Law> make_as(const Quota& quota, const Terms& terms) noexcept {
   if (const auto law = L::make(quota, terms)) return *law;
   return std::nullopt;
 }
@@ -23,25 +23,26 @@ std::optional<Law> make_law(const Quota& quota, const Terms& terms) noexcept {
   const bool counts_denied =
       terms.algorithm == Algorithm::fixed_window && terms.denied == Denied::spend;
   if (quota.units == 0 && !counts_denied) {
-    const bool timeless = terms.algorithm == Algorithm::concurrency;
-    if (!timeless && (quota.window < 1 || quota.window > Quota::window_max)) return std::nullopt;
+    const bool has_no_window = terms.algorithm == Algorithm::concurrency;
+    if (!has_no_window && (quota.window < 1 || quota.window > Quota::window_max))
+      return std::nullopt;
     return Closed{};
   }
   switch (terms.algorithm) {
     case Algorithm::linear:
       return linear(quota, terms);
     case Algorithm::exponential:
-      return one<Exponential>(quota, terms);
+      return make_as<Exponential>(quota, terms);
     case Algorithm::fixed_window:
-      return one<FixedWindow>(quota, terms);
+      return make_as<FixedWindow>(quota, terms);
     case Algorithm::moving_window:
-      return one<MovingWindow>(quota, terms);
+      return make_as<MovingWindow>(quota, terms);
     case Algorithm::sliding_window_counter:
-      return one<SlidingWindowCounter>(quota, terms);
+      return make_as<SlidingWindowCounter>(quota, terms);
     case Algorithm::concurrency:
       break;
   }
-  return one<Concurrency>(quota, terms);
+  return make_as<Concurrency>(quota, terms);
 }
 
 bool denial_costs(const Law& law) noexcept {

@@ -1,14 +1,14 @@
 // The linear limiter (GCRA, token bucket): the whole state is one timestamp.
 //
-// A quota of q units refills evenly, one unit each interval w/q. Tony Finch's article keeps the
+// A quota of q units refills evenly, one unit per interval w/q. Tony Finch's article keeps the
 // "not-before" time S; this law keeps tat = S + w, the moment when the quota is full again (the
 // "theoretical arrival time" of ITU-T I.371). The two differ by a constant, but a tat in the past
-// says "full quota" whatever the policy, which is how a table can reuse a cell that it knows
-// nothing else about. Derivation, rounding and a worked timeline: docs/algorithms.md#linear.
+// means "full quota" under every policy, so a table can reuse such a cell without knowing its
+// policy. Derivation, rounding and a worked timeline: docs/algorithms.md#linear.
 //
 // Time is counted in ticks of 1/scale nanoseconds, chosen so that the interval w/q is a whole
-// number of ticks: nothing is ever rounded, whatever the history. When q divides w [ns] the scale
-// is 1 and 64 bits are enough (LinearWhole); otherwise 128 bits hold every case (LinearExact).
+// number of ticks. Therefore a state is never rounded. If q divides w [ns], the scale is 1 and 64
+// bits are enough (LinearWhole); otherwise 128 bits are used (LinearExact).
 //
 // Pure: no clock, no allocation, no failure after construction. All functions are thread-safe.
 #pragma once
@@ -29,11 +29,12 @@ namespace headgate::limit {
 template <class Ticks>
 class Linear {
  public:
-  using State = Ticks;  // tat [ticks]; a key never seen has none
+  using State = Ticks;  // tat [ticks]; a new key has no state
 
-  // std::nullopt where this width can't hold the policy's arithmetic, or the quota is 0 or out
-  // of range. The narrow form refuses windows and penalties of more than 2^59 ns (18 years); the
-  // wide one serves any quota with windows of at least 4,600 years.
+  // std::nullopt if the quota is 0 or a parameter is out of range, or if this width is too small
+  // for the policy's arithmetic. The narrow form supports windows and penalties of up to 2^59 ns
+  // (18 years); the wide one supports every quota with windows of up to 4,600 years, and small
+  // quotas with longer ones.
   [[nodiscard]] static constexpr std::optional<Linear> make(const Quota& quota,
                                                             const Terms& terms) noexcept {
     if (quota.units == 0 || quota.units > Quota::units_max) return std::nullopt;
@@ -63,34 +64,37 @@ class Linear {
   [[nodiscard]] constexpr Ticks scale() const noexcept { return scale_; }
   [[nodiscard]] constexpr bool denial_costs() const noexcept { return denied_ != Denied::free; }
 
-  // Asks for `cost` units at `now`; takes them if they are there. cost 0 is admitted (except
-  // during a penalty); a cost above the quota never is, and is never charged.
+  // Takes `cost` units at `now` if they are available. A cost of 0 is admitted (except during a
+  // penalty); a cost above the quota is never admitted and never charged.
   [[nodiscard, gnu::always_inline]] constexpr Step<State> spend(const std::optional<State>& tat,
                                                                 std::uint64_t cost,
                                                                 Instant now) const noexcept {
     const Ticks at = ticks(now);
-    if (cost > quota_) return look(tat, at, Denial::never);
+    if (cost > quota_) return unchanged(tat, at, Denial::never);
     const Ticks full = at + window_;  // a tat here has spent the whole quota
     Ticks next = clamped(tat, at);
     next += static_cast<Ticks>(cost) * interval_;
     if (next <= full) return {next, cost > 0 || (tat && *tat > next), admission(next, at)};
-    if (denied_ == Denied::free) return look(tat, at, cost == 0 ? Denial::no : Denial::yes, cost);
+    if (denied_ == Denied::free)
+      return unchanged(tat, at, cost == 0 ? Denial::no : Denial::yes, cost);
     Step<State> step{next, true, {}};
     step.decision = denial(next, at, cost);
     return step;
   }
 
-  // The most frequent spend in two halves, for a store that races with others: it keeps the state
-  // before it waits for the answer's divisions. `at` is ticks(now).
+  // spends() and admit() together are the most frequent spend() of a store with concurrent writers:
+  // it writes the state before it computes the decision's divisions, so that the time in which
+  // another writer can interfere is short (`build/release/bin/steps_bench`). `at` is ticks(now).
   //
-  // Whether a spend is admitted and takes something; then `tat` becomes what it leaves.
+  // Whether a spend is admitted and takes something. If so, changes `tat` to the state after it.
   [[nodiscard, gnu::always_inline]] constexpr bool spends(State& tat, std::uint64_t cost,
                                                           Ticks at) const noexcept {
     if (cost == 0 || cost > quota_) return false;
     tat = clamped(tat, at) + static_cast<Ticks>(cost) * interval_;
     return tat <= at + window_;
   }
-  // Writes the answer to it, in place: copying a decision takes as long as its arithmetic.
+  // Writes the decision of an admitted spend, in place: to copy a decision takes as long as its
+  // arithmetic (`build/release/bin/steps_bench`). `tat` is the state after the spend.
   [[gnu::always_inline]] constexpr void admit(State tat, Ticks at,
                                               Decision& decision) const noexcept {
     const std::uint64_t remaining = available(tat, at);
@@ -114,7 +118,7 @@ class Linear {
     return ns * scale_;
   }
 
-  // Whether spend() would admit: its answer without the numbers.
+  // Whether spend() would admit.
   [[nodiscard]] constexpr bool admits(const std::optional<State>& tat, std::uint64_t cost,
                                       Instant now) const noexcept {
     if (cost > quota_) return false;
@@ -123,11 +127,11 @@ class Linear {
     return clamped(tat, at) + static_cast<Ticks>(cost) * interval_ <= at + window_;
   }
 
-  // Answers as spend() would and takes nothing. A cost of 0 is a look: never denied.
+  // Decides as spend() would and takes nothing. A cost of 0 reads the state and is never denied.
   [[nodiscard]] constexpr Step<State> peek(const std::optional<State>& tat, std::uint64_t cost,
                                            Instant now) const noexcept {
     const Ticks at = ticks(now);
-    Step<State> step = look(tat, at, Denial::no);
+    Step<State> step = unchanged(tat, at, Denial::no);
     if (cost == 0) return step;
     const Step<State> answer = spend(tat, cost, now);
     step.decision = answer.decision;
@@ -138,8 +142,9 @@ class Linear {
   [[nodiscard]] constexpr Step<State> refund(const std::optional<State>& tat, std::uint64_t cost,
                                              Instant now) const noexcept {
     const Ticks at = ticks(now);
-    if (!tat || *tat <= at) return look(std::nullopt, at, Denial::no);
-    // Beyond what can be owed, or after a denial that costs a quota more, the clock went back.
+    if (!tat || *tat <= at) return unchanged(std::nullopt, at, Denial::no);
+    // A tat that is later than the largest debt allows (a denial can cost one quota more) means
+    // that the clock went back.
     const Ticks most = at + window_ + debt_ + (denied_ == Denied::free ? 0 : window_);
     const Ticks before = std::min(*tat, most);
     const Ticks given = static_cast<Ticks>(std::min(cost, 2 * quota_)) * interval_;
@@ -147,8 +152,8 @@ class Linear {
     return {next, next != *tat, admission(next, at)};
   }
 
-  // Takes `cost` units that are already spent. Never denied; the debt is at most a quota (or the
-  // penalty, if that is longer), and none without Terms::late.
+  // Takes `cost` units that are already spent. Never denied. The debt is at most one quota (or the
+  // penalty, if that is longer); without Terms::late there is none.
   [[nodiscard]] constexpr Step<State> debit(const std::optional<State>& tat, std::uint64_t cost,
                                             Instant now) const noexcept {
     const Ticks at = ticks(now);
@@ -159,28 +164,29 @@ class Linear {
     return {next, next != before || (tat && *tat > next), admission(next, at)};
   }
 
-  // When the quota is full again [ns, rounded up]: from then on the state says nothing.
+  // When the quota is full again [ns, rounded up]. From then on the state is not needed.
   [[nodiscard]] constexpr Nanos full_at(const State& tat) const noexcept {
     return ceil_div(static_cast<Nanos>(tat), static_cast<Nanos>(scale_));
   }
 
  private:
   static constexpr bool narrow = sizeof(Ticks) == 8;
-  // No state or sum below passes it [ticks]. A wide state thereby leaves 8 of its bits to a store.
+  // No state or sum below is larger [ticks]. Narrow: below 2^63, with room for a sum. Wide: a state
+  // leaves 8 of its 128 bits to a store (store/cell.h).
   static constexpr Nanos time_max = narrow ? Nanos{7} << 60 : Nanos{1} << 119;
 
   enum class Denial { no, yes, never };
 
-  // The state as a request at `at` finds it: no more than a full quota, no more than a full debt.
+  // The tat, not before `at` (a full quota) and not after the largest possible debt.
   [[nodiscard]] constexpr Ticks clamped(const std::optional<State>& tat, Ticks at) const noexcept {
     if (!tat || *tat <= at) return at;
     const Ticks most = at + window_ + debt_;
     return *tat > most ? most : *tat;
   }
 
-  // An answer that takes nothing. A lenient state beyond a full spend and debt can only come from a
-  // clock that went back: it is corrected, and the correction is kept.
-  [[nodiscard, gnu::always_inline]] constexpr Step<State> look(
+  // A decision that takes nothing. If denials are free, a tat that is later than the largest debt
+  // allows means that the clock went back: it is corrected, and the correction is to be stored.
+  [[nodiscard, gnu::always_inline]] constexpr Step<State> unchanged(
       const std::optional<State>& tat, Ticks at, Denial denied,
       std::uint64_t cost = 0) const noexcept {
     Step<State> step;
@@ -215,7 +221,8 @@ class Linear {
     return tat + static_cast<Ticks>(units) * interval_ - at - window_;
   }
 
-  // Rounded up; in 64 bits without asking for a remainder's sign.
+  // `span` in seconds, rounded up. The narrow form does not need the sign of a remainder, which
+  // saves a comparison (`build/release/bin/steps_bench`).
   [[nodiscard]] constexpr std::uint64_t seconds(Ticks span) const noexcept {
     if constexpr (narrow) {
       constexpr auto second = static_cast<std::uint64_t>(nanos_per_second);
@@ -225,7 +232,7 @@ class Linear {
     }
   }
 
-  // Least whole number of nanoseconds that covers `span`.
+  // `span` in nanoseconds, rounded up; 0 if it is negative.
   [[nodiscard]] constexpr Nanos nanos(Ticks span) const noexcept {
     if (span <= 0) return 0;
     return ceil_div(static_cast<Nanos>(span), static_cast<Nanos>(scale_));
@@ -243,11 +250,11 @@ class Linear {
     return {false, available(tat, at), ceil_seconds(wait), wait};
   }
 
-  Ticks scale_ = 1;     // ticks a nanosecond
+  Ticks scale_ = 1;     // ticks per nanosecond
   Ticks interval_ = 0;  // w/q [ticks], exact
   Ticks window_ = 0;    // w [ticks]
   Ticks debt_ = 0;      // how far beyond the window a key may owe: penalty, late costs [ticks]
-  Ticks latest_ = 0;    // instants are held within -latest_..latest_ [ns]
+  Ticks latest_ = 0;    // instants are clamped to -latest_..latest_ [ns]
   std::uint64_t quota_ = 0;
   Denied denied_ = Denied::free;
   Reset reset_ = Reset::pace;

@@ -1,4 +1,4 @@
-// What the law promises, for any policy, history and time.
+// What the linear law promises, for any policy, history and time.
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -35,7 +35,7 @@ Setting any_setting() {
   return s;
 }
 
-// Costs and pauses that visit the neighbourhood of every boundary.
+// Costs and pauses that are close to the boundaries.
 std::uint64_t any_cost(const Quota& q) {
   return *rc::gen::oneOf(rc::gen::inRange<std::uint64_t>(0, 4),
                          rc::gen::inRange<std::uint64_t>(0, q.units + 2));
@@ -58,7 +58,7 @@ struct Key {
   }
 };
 
-// Runs some history and leaves the key with the moment after it.
+// Runs a random history on `key`, and returns its last moment.
 Instant some_history(Key& key, const Quota& quota) {
   Instant now{*rc::gen::inRange<std::int64_t>(0, std::int64_t{1} << 60)};
   const int steps = *rc::gen::inRange(0, 20);
@@ -108,7 +108,7 @@ RC_GTEST_PROP(Linear, ADenialEndsExactlyWhenItSays, ()) {
   RC_ASSERT(key.spend(cost, Instant{now.ns + d.wait}).admitted);
 }
 
-RC_GTEST_PROP(Linear, AfterTThereIsMoreAndTheRatioKeepsToThePolicy, ()) {
+RC_GTEST_PROP(Linear, AfterTMoreIsAvailableAndRPerTIsAtMostQPerW, ()) {
   Setting s = any_setting();
   s.terms.reset = Reset::pace;
   Key key{*LinearExact::make(s.quota, s.terms), {}};
@@ -179,7 +179,7 @@ RC_GTEST_PROP(Linear, AClockThatWentBackLocksOutForAtMostAWindowAndAPenalty, ())
   RC_ASSERT(key.spend(1, Instant{back.ns + 2 * s.quota.window + s.terms.penalty}).admitted);
 }
 
-RC_GTEST_PROP(Linear, WhatAskingCostsNothingChangesNothing, ()) {
+RC_GTEST_PROP(Linear, PeeksAndFreeDenialsChangeNothing, ()) {
   Setting s = any_setting();
   s.terms = {};
   Key key{*LinearExact::make(s.quota, s.terms), {}};
@@ -192,7 +192,7 @@ RC_GTEST_PROP(Linear, WhatAskingCostsNothingChangesNothing, ()) {
   RC_ASSERT(!key.spend(s.quota.units + 1, now).admitted);
 }
 
-RC_GTEST_PROP(Linear, APeekAnswersAsASpendWould, ()) {
+RC_GTEST_PROP(Linear, APeekDecidesAsASpend, ()) {
   const Setting s = any_setting();
   Key key{*LinearExact::make(s.quota, s.terms), {}};
   const Instant now = some_history(key, s.quota);
@@ -219,7 +219,7 @@ RC_GTEST_PROP(Linear, ARefundGivesBackUnitsAlsoAfterTheClockWentBack, ()) {
   Key key{*LinearExact::make(s.quota, s.terms), {}};
   const Instant now = some_history(key, s.quota);
   const Instant back{now.ns - *rc::gen::inRange<std::int64_t>(0, std::int64_t{1} << 60)};
-  // All that can have been spent, and as much again that a denial can have cost.
+  // All units that can have been spent, and as many that a denial can have cost.
   const auto step = key.law.refund(key.tat, 2 * s.quota.units, back);
   if (step.changed) key.tat = step.state;
   const Instant later{back.ns + s.terms.penalty};
@@ -274,7 +274,7 @@ RC_GTEST_PROP(Linear, ASpendInTwoHalvesIsASpend, ()) {
   }
 }
 
-TEST(Linear, RefusesWhatItCannotServe) {
+TEST(Linear, RefusesWhatItDoesNotSupport) {
   EXPECT_FALSE(LinearExact::make({0, second}, {}));
   EXPECT_FALSE(LinearExact::make({Quota::units_max + 1, second}, {}));
   EXPECT_FALSE(LinearExact::make({1, 0}, {}));

@@ -1,7 +1,7 @@
-// What a law keeps that needs more than one timestamp: the records of a key, oldest first.
+// A log: the records of one key, oldest first, for laws that need more than one timestamp.
 //
-// The log itself is the store's; a law only asks it for the operations below. Here is also what the
-// laws with a log have in common.
+// The store implements the log; a law only uses the operations of the concept below. The functions
+// in namespace log are what the laws with a log have in common.
 #pragma once
 
 #include <algorithm>
@@ -19,25 +19,25 @@ struct Record {
   friend bool operator==(const Record&, const Record&) = default;
 };
 
-// One key's records, their times ascending.
+// One key's records, in ascending order of their times.
 template <class L>
-concept Log = requires(L& log, const L& seen, std::size_t i, Record record) {
-  { seen.size() } -> std::convertible_to<std::size_t>;
-  { seen.units() } -> std::convertible_to<std::uint64_t>;  // sum of all costs
-  { seen.get(i) } -> std::convertible_to<Record>;          // i < size(), 0 is the oldest
-  { log.append(record) } -> std::convertible_to<bool>;     // false: no memory left, not appended
-  log.drop_oldest(i);                                      // i <= size()
+concept Log = requires(L& log, const L& read_only, std::size_t i, Record record) {
+  { read_only.size() } -> std::convertible_to<std::size_t>;
+  { read_only.units() } -> std::convertible_to<std::uint64_t>;  // sum of all costs
+  { read_only.get(i) } -> std::convertible_to<Record>;          // i < size(), 0 is the oldest
+  { log.append(record) } -> std::convertible_to<bool>;          // false: no memory, not appended
+  log.drop_oldest(i);                                           // removes i <= size() records
   log.set(i, record);
   log.erase(i);
-  log.merged();  // for the counters: two records became one for want of room
+  log.merged();  // for the counters: called when two records are merged because the log is full
 };
 
 namespace log {
 
-// Makes the log one that a request may see: forgets what is not later than `horizon`, and moves
-// what is later than `latest` (the clock went back) to it.
+// Drops the records that are not later than `horizon`. Sets the time of those that are later than
+// `latest` to it (the clock went back).
 template <Log L>
-void settle(L& log, std::int64_t horizon, std::int64_t latest) noexcept {
+void expire(L& log, std::int64_t horizon, std::int64_t latest) noexcept {
   std::size_t end = log.size();
   std::uint64_t ahead = 0;
   while (end > 0 && log.get(end - 1).time > latest) ahead += log.get(--end).cost;
@@ -50,7 +50,7 @@ void settle(L& log, std::int64_t horizon, std::int64_t latest) noexcept {
   if (gone > 0) log.drop_oldest(gone);
 }
 
-// Units of what is later than `horizon`.
+// The sum of the costs of all records that are later than `horizon`.
 template <Log L>
 [[nodiscard]] std::uint64_t units_after(const L& log, std::int64_t horizon) noexcept {
   std::uint64_t units = log.units();
@@ -62,10 +62,11 @@ template <Log L>
   return units;
 }
 
-// Adds a record that is not earlier than the newest. Where `records_max` are there already, or the
-// store has no memory, the two closest neighbours become one with the later time, so that what is
-// used never counts for less or for a shorter time. Closest: the fewest units are moved the least,
-// units times span. Reads every record then. False: the store keeps nothing of this key.
+// Adds a record at the end; if the newest record is not earlier than it, adds to the newest one. If
+// there are already `records_max` records, or the store has no memory, merges two neighbours into
+// one with the later time, so that used units never count for less or for a shorter time; it merges
+// those whose units times distance is the least, and reads every record for that. Returns false if
+// the log is empty and the store has no memory: the record is lost.
 template <Log L>
 bool add(L& log, Record added, std::size_t records_max) noexcept {
   const std::size_t count = log.size();
@@ -79,7 +80,7 @@ bool add(L& log, Record added, std::size_t records_max) noexcept {
   if (count < records_max && log.append(added)) return true;
   if (count == 0) return false;
   log.merged();
-  // The later one of the closest pair; `count` stands for the added record itself.
+  // Finds the later one of the closest pair; `count` means the added record.
   Record before = log.get(0);
   std::size_t closest = count;
   u128 least = ~u128{0};
@@ -106,8 +107,8 @@ bool add(L& log, Record added, std::size_t records_max) noexcept {
   return true;
 }
 
-// Takes `cost` units away: from record i, then from ever older ones, then from newer ones. Returns
-// how many were there.
+// Removes up to `cost` units: from record i, then from the older ones, newest first, then from the
+// newer ones. Returns how many it removed.
 template <Log L>
 std::uint64_t take_back(L& log, std::size_t i, std::uint64_t cost) noexcept {
   std::uint64_t left = cost;
@@ -125,7 +126,7 @@ std::uint64_t take_back(L& log, std::size_t i, std::uint64_t cost) noexcept {
   return cost - left;
 }
 
-// The first record that is not earlier than `time`; size() if all are.
+// The index of the first record that is not earlier than `time`; size() if all are earlier.
 template <Log L>
 [[nodiscard]] std::size_t find(const L& log, std::int64_t time) noexcept {
   std::size_t first = 0;

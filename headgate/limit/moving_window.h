@@ -1,12 +1,13 @@
-// The moving window: every admitted request is remembered for exactly one window.
+// The moving window: every admitted request counts for exactly one window.
 //
-// The only law under which any span of a window's length sees at most the quota and a client gets
-// back each unit exactly a window after it spent it. The price is a log: a record for each moment
-// at which something was admitted, at most `log` of them. A full log merges its two closest
-// neighbours into the later time: never too much is admitted, perhaps a little later than could be.
+// It is the only law under which any span of a window's length contains at most the quota, and a
+// client gets back each unit exactly one window after it spent it. The price is a log: one record
+// for each moment at which something was admitted, at most `log` of them. In a full log the two
+// closest neighbours are merged at the later time: never too much is admitted, but units can come
+// back later.
 //
-// Pure: the log is the caller's. A decision costs as many steps as records have expired, one that
-// finds the log full as many as it has records. Derivation: docs/algorithms.md#moving-window.
+// Pure: the log is the caller's. A decision takes as many steps as there are expired records, or,
+// if the log is full, as it has records. Derivation: docs/algorithms.md#moving-window.
 #pragma once
 
 #include <algorithm>
@@ -24,8 +25,8 @@ namespace headgate::limit {
 
 class MovingWindow {
  public:
-  // std::nullopt where the quota is 0 or out of range, its product with the window is beyond 128
-  // bits, the log's bound is out of range, or denials are to cost something.
+  // std::nullopt if the quota is 0 or out of range, its product with the window needs more than 128
+  // bits, the log's maximum is out of range, or denials are to cost something.
   [[nodiscard]] static constexpr std::optional<MovingWindow> make(const Quota& quota,
                                                                   const Terms& terms) noexcept {
     if (!Answer::servable(quota)) return std::nullopt;
@@ -41,53 +42,53 @@ class MovingWindow {
 
   [[nodiscard]] constexpr std::uint64_t quota() const noexcept { return answer_.quota(); }
   [[nodiscard]] static constexpr bool denial_costs() noexcept { return false; }
-  // Records that a key needs at most.
+  // The most records that a key needs.
   [[nodiscard]] constexpr std::size_t log_max() const noexcept { return log_max_; }
 
-  // Asks for `cost` units at `now`; takes them if they are there.
+  // Takes `cost` units at `now` if they are available.
   template <Log L>
   [[nodiscard]] Decision spend(L& log, std::uint64_t cost, Instant now) const noexcept {
-    const Nanos at = settle(log, now);
+    const Nanos at = expire(log, now);
     if (cost > available(log.units())) return denial(log, at, cost);
     if (cost > 0 && !log::add(log, {stamp(at), cost}, log_max_)) return admission(log, at, cost);
     return admission(log, at);
   }
 
-  // Whether spend() would admit: its answer without the numbers. Leaves the log as it is.
+  // Whether spend() would admit. Does not change the log.
   template <Log L>
   [[nodiscard]] bool admits(const L& log, std::uint64_t cost, Instant now) const noexcept {
-    return cost <= available(log::units_after(log, horizon(held(now))));
+    return cost <= available(log::units_after(log, horizon(clamped(now))));
   }
 
-  // Answers as spend() would and takes nothing. A cost of 0 is a look: never denied.
+  // Decides as spend() would and takes nothing. A cost of 0 reads the state and is never denied.
   template <Log L>
   [[nodiscard]] Decision peek(L& log, std::uint64_t cost, Instant now) const noexcept {
-    const Nanos at = settle(log, now);
+    const Nanos at = expire(log, now);
     if (cost > available(log.units())) return denial(log, at, cost);
     return admission(log, at, cost);
   }
 
-  // Gives back `cost` units that were spent at `since`, at most what is there. If that moment is
-  // unknown, the oldest: what they are really needs to be kept no longer.
+  // Gives back up to `cost` units that were spent at `since`. If that moment is unknown ({}), gives
+  // back the oldest units: those would expire first, so this never gives back too much.
   template <Log L>
   [[nodiscard]] Decision refund(L& log, std::uint64_t cost, Instant now,
                                 Instant since = {}) const noexcept {
-    const Nanos at = settle(log, now);
-    log::take_back(log, log::find(log, stamp(held(since))), cost);
+    const Nanos at = expire(log, now);
+    log::take_back(log, log::find(log, stamp(clamped(since))), cost);
     return admission(log, at);
   }
 
-  // Takes `cost` units that are already spent. Never denied; the debt is at most a quota, and none
-  // without Terms::late.
+  // Takes `cost` units that are already spent. Never denied. The debt is at most one quota; without
+  // Terms::late there is none.
   template <Log L>
   [[nodiscard]] Decision debit(L& log, std::uint64_t cost, Instant now) const noexcept {
-    const Nanos at = settle(log, now);
+    const Nanos at = expire(log, now);
     const std::uint64_t taken = std::min(cost, most_ - std::min(log.units(), most_));
     if (taken > 0) log::add(log, {stamp(at), taken}, log_max_);
     return admission(log, at);
   }
 
-  // When the log says nothing any more [ns].
+  // When the quota is full again [ns]. From then on the log is not needed.
   template <Log L>
   [[nodiscard]] Nanos full_at(const L& log) const noexcept {
     if (log.size() == 0) return -Answer::latest;
@@ -95,19 +96,20 @@ class MovingWindow {
   }
 
  private:
-  // A record has 64 bits for its time. They hold nanoseconds for windows of up to 146 years; the
-  // times of longer ones are rounded up to milliseconds, so that a unit is never back too early.
+  // A record has 64 bits for its time. They are enough for nanoseconds if the window is at most 146
+  // years; for longer windows times are rounded up to milliseconds, so that no unit comes back
+  // early.
   static constexpr Nanos fine_window_max = Nanos{1} << 62;
   static constexpr Nanos coarse_tick = 1'000'000;
 
-  [[nodiscard]] constexpr Nanos held(Instant now) const noexcept {
+  [[nodiscard]] constexpr Nanos clamped(Instant now) const noexcept {
     constexpr Nanos ticks_max = (Nanos{1} << 63) - 1;
     return std::clamp(now.ns, -ticks_max * tick_ + answer_.window(), ticks_max * tick_);
   }
   [[nodiscard]] constexpr std::int64_t stamp(Nanos at) const noexcept {
     return static_cast<std::int64_t>(ceil_div(at, tick_));
   }
-  // The latest time that counts no more.
+  // Records of this time or earlier have expired.
   [[nodiscard]] constexpr std::int64_t horizon(Nanos at) const noexcept {
     return static_cast<std::int64_t>(floor_div(at - answer_.window(), tick_));
   }
@@ -116,9 +118,9 @@ class MovingWindow {
   }
 
   template <Log L>
-  Nanos settle(L& log, Instant now) const noexcept {
-    const Nanos at = held(now);
-    log::settle(log, horizon(at), stamp(at));
+  Nanos expire(L& log, Instant now) const noexcept {
+    const Nanos at = clamped(now);
+    log::expire(log, horizon(at), stamp(at));
     return at;
   }
 
@@ -126,7 +128,8 @@ class MovingWindow {
     return quota() - std::min(used, quota());
   }
 
-  // With `more` units taken at `at` that the log does not hold.
+  // The least time until `units` can be spent at once [ns]. `more` units are counted as spent at
+  // `at`, though they are not in the log.
   template <Log L>
   [[nodiscard]] Nanos wait(const L& log, Nanos at, std::uint64_t units,
                            std::uint64_t more = 0) const noexcept {
@@ -140,7 +143,6 @@ class MovingWindow {
     return stamp(at) * tick_ + answer_.window() - at;
   }
 
-  // With `more` units taken at `at` that the log does not hold.
   template <Log L>
   [[nodiscard]] Decision admission(const L& log, Nanos at, std::uint64_t more = 0) const noexcept {
     return answer_.admission(available(log.units() + more),
@@ -154,9 +156,9 @@ class MovingWindow {
   }
 
   Answer answer_;
-  std::uint64_t most_ = 0;  // units that can be used up, with debts
+  std::uint64_t most_ = 0;  // the largest sum of used units, with debts
   std::size_t log_max_ = 0;
-  Nanos tick_ = 1;  // of a record's time [ns]
+  Nanos tick_ = 1;  // the unit of a record's time [ns]
 };
 
 }  // namespace headgate::limit

@@ -1,5 +1,5 @@
-// The moving window's own promises: no span of a window ever sees more than the quota, also with a
-// log that is too small, a store without memory, and units that are given back.
+// The promises of the moving window: no span of a window's length contains more than the quota,
+// also with a log that is too small, with a store without memory, and with refunds.
 
 #include "headgate/limit/moving_window.h"
 
@@ -20,7 +20,7 @@ struct Spent {
   std::uint64_t cost;
 };
 
-// Units of what was spent within one window that ends at `at`.
+// The units that were spent within the window that ends at `at`.
 std::uint64_t units_in_window(const std::vector<Spent>& spent, Instant at, Nanos window) {
   std::uint64_t units = 0;
   for (const Spent& one : spent) {
@@ -33,7 +33,7 @@ RC_GTEST_PROP(MovingWindow, NoWindowSeesMoreThanTheQuotaHoweverSmallTheLog, ()) 
   const Quota quota{*rc::gen::inRange<std::uint64_t>(1, 30), 10 * second};
   const auto log_max = *rc::gen::inRange<std::uint32_t>(1, 10);
   const auto law = MovingWindow::make(quota, {.log = log_max}).value();
-  VectorLog log(*rc::gen::inRange<std::size_t>(1, 12));  // perhaps less than the law asks for
+  VectorLog log(*rc::gen::inRange<std::size_t>(1, 12));  // perhaps less than the law needs
   std::vector<Spent> spent;
   Instant now{0};
   for (int i = 0; i < 60; ++i) {
@@ -41,12 +41,13 @@ RC_GTEST_PROP(MovingWindow, NoWindowSeesMoreThanTheQuotaHoweverSmallTheLog, ()) 
     const auto cost = *rc::gen::inRange<std::uint64_t>(0, 6);
     const bool refunds = *rc::gen::inRange(0, 8) == 0;
     if (refunds && !spent.empty()) {
-      // An honest refund: of a request that was made, at most once.
+      // Only refunds requests that were made, each at most once.
       const auto which = *rc::gen::inRange<std::size_t>(0, spent.size());
       const bool known = *rc::gen::arbitrary<bool>();
       static_cast<void>(
           law.refund(log, spent[which].cost, now, known ? spent[which].at : Instant{}));
-      // If its time is over, what comes back may be another's: then nothing more is asked here.
+      // If its record has expired, the refund may have given back the units of another request:
+      // then this property does not hold any more.
       if (spent[which].at.ns <= now.ns - quota.window) return;
       spent.erase(spent.begin() + static_cast<std::ptrdiff_t>(which));
     } else if (law.spend(log, cost, now).admitted) {
@@ -86,7 +87,7 @@ TEST(MovingWindow, NeedsNoMoreRecordsThanUnits) {
   EXPECT_EQ(MovingWindow::make({100'000, second}, {.log = 4096})->log_max(), 4096u);
 }
 
-TEST(MovingWindow, WithoutMemoryItStillAnswers) {
+TEST(MovingWindow, DecidesWithoutMemory) {
   const auto law = MovingWindow::make({10, 60 * second}, {}).value();
   VectorLog none(0);
   const Decision d = law.spend(none, 4, Instant{});
@@ -94,7 +95,7 @@ TEST(MovingWindow, WithoutMemoryItStillAnswers) {
   EXPECT_EQ(d.remaining, 6u);
 }
 
-TEST(MovingWindow, ARefundGivesBackWhatWasSpentThen) {
+TEST(MovingWindow, ARefundGivesBackWhatWasSpentAtThatTime) {
   const auto law = MovingWindow::make({10, 60 * second}, {}).value();
   VectorLog log;
   for (const int at : {10, 20, 30}) {
@@ -104,11 +105,11 @@ TEST(MovingWindow, ARefundGivesBackWhatWasSpentThen) {
   ASSERT_EQ(log.size(), 2u);
   EXPECT_EQ(log.get(1).time, 30 * second);
   EXPECT_EQ(law.refund(log, 1, Instant{40 * second}).remaining, 5u);
-  EXPECT_EQ(log.get(0).cost, 2u) << "the oldest, if nobody knows";
+  EXPECT_EQ(log.get(0).cost, 2u) << "the oldest, if the time is unknown";
   EXPECT_EQ(law.refund(log, 100, Instant{40 * second}).remaining, 10u) << "never more than all";
 }
 
-TEST(MovingWindow, RefusesWhatItCannotServe) {
+TEST(MovingWindow, RefusesWhatItDoesNotSupport) {
   EXPECT_FALSE(MovingWindow::make({0, second}, {}));
   EXPECT_FALSE(MovingWindow::make({1, 0}, {}));
   EXPECT_FALSE(MovingWindow::make({1, second}, {.log = 0}));

@@ -1,4 +1,4 @@
-// How much per how long, and what the policy asks of its law.
+// How many units per how much time, and the other parameters of a law.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@ namespace headgate::limit {
 
 struct Quota {
   static constexpr std::uint64_t units_max = field_integer_max;
-  static constexpr std::uint64_t cost_max =
-      units_max + 1;  // what no quota admits: larger is the same
+  // No quota admits this cost; larger costs are reduced to it.
+  static constexpr std::uint64_t cost_max = units_max + 1;
   static constexpr Nanos window_max = static_cast<Nanos>(field_integer_max) * nanos_per_second;
 
   std::uint64_t units = 0;  // q, 0..units_max; 0 admits nothing
@@ -19,7 +19,7 @@ struct Quota {
   friend constexpr bool operator==(const Quota&, const Quota&) = default;
 };
 
-// The shape of the law. docs/algorithms.md says how they differ.
+// The kinds of laws. docs/algorithms.md says how they differ.
 enum class Algorithm : std::uint8_t {
   linear,
   exponential,
@@ -31,32 +31,34 @@ enum class Algorithm : std::uint8_t {
 
 // What a denied request costs the client.
 enum class Denied : std::uint8_t {
-  free,     // nothing: it may try again as often as it likes
+  free,     // nothing, however often it tries again
   spend,    // its cost, as if it had been admitted
   penalty,  // its cost, and up to `penalty` of debt on top of the window
 };
 
-// What t says on an admission (on a denial it is always the wait).
+// The meaning of t on an admission (on a denial t is always the wait).
 enum class Reset : std::uint8_t {
-  pace,  // more is there when it ends, and r/t never exceeds q/w
-  next,  // least time until more than r is there
-  full,  // time until the whole quota is there
+  pace,  // more than r is available after t, and r/t never exceeds q/w
+  next,  // least time until more than r is available
+  full,  // time until the whole quota is available
 };
 
-// The knobs of a law beside its quota.
+// The parameters of a law apart from its quota.
 struct Terms {
+  // A key with a full log of this length takes 1.2 MB, and each further request reads all of it.
   static constexpr std::uint32_t log_max = 65536;
 
   Denied denied = Denied::free;
   Nanos penalty = 0;  // [ns], > 0 exactly with Denied::penalty
   Reset reset = Reset::pace;
   Algorithm algorithm = Algorithm::linear;
-  // Costs are charged after the fact (Op::debit), so a key may owe up to a quota on top of its own.
+  // Costs are charged when they are known (Op::debit), so a key may owe up to one quota beyond its
+  // own.
   bool late = false;
-  bool aligned = false;      // windows start at multiples of their length since the epoch, ...
+  bool aligned = false;      // windows start at multiples of their length since 1970, ...
   Nanos offset = 0;          // ... plus this [ns], 0..window
-  std::uint32_t log = 4096;  // moving window: records a key, 1..log_max
-  Nanos lease = 60 * nanos_per_second;  // concurrency: a slot that nobody releases comes back [ns]
+  std::uint32_t log = 4096;  // moving window: most records per key, 1..log_max
+  Nanos lease = 60 * nanos_per_second;  // concurrency: a slot counts for at most this long [ns]
 };
 
 }  // namespace headgate::limit

@@ -1,10 +1,10 @@
-// The sliding window counter: two counts, the earlier one fading out.
+// The sliding window counter: two counts, of which the earlier one fades out.
 //
-// Requests are counted in buckets of a window's length; what counts of the bucket before the
-// current one is the share that a window ending now still covers, rounded down. Buckets start at
-// the first admitted request, or, aligned, at multiples of w, plus an offset, since the epoch.
-// Smooth and small, but the advertised quota per window is kept only approximately: the law
-// supposes that the requests of the earlier bucket came evenly.
+// Requests are counted in buckets of a window's length. Of the bucket before the current one, the
+// share counts that a window ending now still covers, rounded down. Buckets start with the first
+// admitted request; aligned buckets start at multiples of w, plus an offset, since 1970. The state
+// is small and changes smoothly, but the advertised quota per window is kept only approximately,
+// because the law assumes that the requests of the earlier bucket were spread evenly.
 //
 // Pure and exact: no clock, no allocation, no failure after construction. All functions are
 // thread-safe. Derivation, and what is not promised: docs/algorithms.md#sliding-window-counter.
@@ -25,13 +25,13 @@ namespace headgate::limit {
 
 class SlidingWindowCounter {
  public:
-  // Two counts of 51 bits, each sharing its word with 13 bits of the start; the third word is the
-  // start's low 64. The least start of all says that there is no bucket.
+  // The low 64 bits of the bucket's start, and two words of a 51-bit count and 13 more bits of the
+  // start each. The least possible start means that there is no bucket.
   struct State {
     std::array<std::uint64_t, 3> words;
   };
 
-  // std::nullopt where the quota is 0 or out of range, its product with the window is beyond 128
+  // std::nullopt if the quota is 0 or out of range, its product with the window needs more than 128
   // bits, or denials are to cost something.
   [[nodiscard]] static constexpr std::optional<SlidingWindowCounter> make(
       const Quota& quota, const Terms& terms) noexcept {
@@ -47,41 +47,42 @@ class SlidingWindowCounter {
   }
 
   [[nodiscard]] constexpr std::uint64_t quota() const noexcept { return answer_.quota(); }
-  // Whether windows follow the calendar: then `now` is wall time [ns since 1970].
+  // Whether windows follow the calendar. If so, `now` must be wall time [ns since 1970].
   [[nodiscard]] constexpr bool aligned() const noexcept { return aligned_; }
   [[nodiscard]] static constexpr bool denial_costs() noexcept { return false; }
 
-  // Asks for `cost` units at `now`; takes them if they are there.
+  // Takes `cost` units at `now` if they are available.
   [[nodiscard]] constexpr Step<State> spend(const std::optional<State>& state, std::uint64_t cost,
                                             Instant now) const noexcept {
-    const Nanos at = Answer::held(now);
-    const View found = look(state, at);
+    const Nanos at = Answer::clamped(now);
+    const View found = state_at(state, at);
     View view = found;
     if (cost > available(view, at)) return denied(found, cost, at);
     if (cost > 0) view.take(cost);
     return {view.state(), view.moved, admission(view, at)};
   }
 
-  // Whether spend() would admit: its answer without the numbers.
+  // Whether spend() would admit.
   [[nodiscard]] constexpr bool admits(const std::optional<State>& state, std::uint64_t cost,
                                       Instant now) const noexcept {
-    const Nanos at = Answer::held(now);
-    return cost <= available(look(state, at), at);
+    const Nanos at = Answer::clamped(now);
+    return cost <= available(state_at(state, at), at);
   }
 
-  // Answers as spend() would and takes nothing. A cost of 0 is a look: never denied.
+  // Decides as spend() would and takes nothing. A cost of 0 reads the state and is never denied.
   [[nodiscard]] constexpr Step<State> peek(const std::optional<State>& state, std::uint64_t cost,
                                            Instant now) const noexcept {
-    const Nanos at = Answer::held(now);
-    const View view = look(state, at);
+    const Nanos at = Answer::clamped(now);
+    const View view = state_at(state, at);
     return {view.state(), view.moved, spend(state, cost, now).decision};
   }
 
-  // Gives back `cost` units: of the current bucket, then of the one before.
+  // Gives back up to `cost` units: first those of the current bucket, then those of the previous
+  // one.
   [[nodiscard]] constexpr Step<State> refund(const std::optional<State>& state, std::uint64_t cost,
                                              Instant now) const noexcept {
-    const Nanos at = Answer::held(now);
-    View view = look(state, at);
+    const Nanos at = Answer::clamped(now);
+    View view = state_at(state, at);
     const std::uint64_t recent = std::min(cost, view.current);
     const std::uint64_t earlier = std::min(cost - recent, view.previous);
     view.current -= recent;
@@ -90,38 +91,38 @@ class SlidingWindowCounter {
     return {view.state(), view.moved, admission(view, at)};
   }
 
-  // Takes `cost` units that are already spent. Never denied; the debt is at most a quota, and none
-  // without Terms::late.
+  // Takes `cost` units that are already spent. Never denied. The debt is at most one quota; without
+  // Terms::late there is none.
   [[nodiscard]] constexpr Step<State> debit(const std::optional<State>& state, std::uint64_t cost,
                                             Instant now) const noexcept {
-    const Nanos at = Answer::held(now);
-    View view = look(state, at);
+    const Nanos at = Answer::clamped(now);
+    View view = state_at(state, at);
     const std::uint64_t used = std::min(weighted(view, at), most_);
     const std::uint64_t taken = std::min(cost, most_ - used);
     if (taken > 0) view.take(taken);
     return {view.state(), view.moved, admission(view, at)};
   }
 
-  // When the state says nothing any more [ns].
+  // From when on the state is not needed [ns].
   [[nodiscard]] constexpr Nanos full_at(const State& state) const noexcept {
     return View::of(state).start + 2 * answer_.window();
   }
 
  private:
-  static constexpr int count_bits = 51;  // 2 * Quota::units_max has as many
+  static constexpr int count_bits = 51;  // enough for 2 * Quota::units_max
   static constexpr std::uint64_t count_mask = (std::uint64_t{1} << count_bits) - 1;
   static_assert(2 * Quota::units_max <= count_mask);
-  static constexpr Nanos no_start = -(Nanos{1} << 89);  // of 90 bits
+  static constexpr Nanos no_start = -(Nanos{1} << 89);  // the least number of 90 bits
   static_assert(no_start + Quota::window_max < -Answer::latest);
 
-  // The state as a request finds it.
+  // The state at the time of a request.
   struct View {
     Nanos start = 0;
     std::uint64_t current = 0;
     std::uint64_t previous = 0;
     bool open = false;     // there is a bucket
-    bool moved = false;    // it differs from what is stored,
-    bool shifted = false;  // and not only because the clock went back
+    bool moved = false;    // differs from the stored state
+    bool shifted = false;  // differs because a bucket is over
 
     constexpr void take(std::uint64_t cost) noexcept {
       current += cost;
@@ -154,7 +155,8 @@ class SlidingWindowCounter {
     return offset_ + floor_div(at - offset_, answer_.window()) * answer_.window();
   }
 
-  [[nodiscard]] constexpr View look(const std::optional<State>& state, Nanos at) const noexcept {
+  [[nodiscard]] constexpr View state_at(const std::optional<State>& state,
+                                        Nanos at) const noexcept {
     View fresh;
     fresh.start = bucket_start(at);
     if (!state) return fresh;
@@ -172,7 +174,7 @@ class SlidingWindowCounter {
       fresh.moved = fresh.shifted = true;
       return fresh;
     }
-    // A request at exactly the end of a first-hit bucket still counts in it.
+    // A bucket that is not aligned includes its end.
     if (aligned_ ? age >= answer_.window() : age > answer_.window()) {
       view.start += answer_.window();
       view.previous = view.current;
@@ -203,13 +205,13 @@ class SlidingWindowCounter {
     const Nanos window = answer_.window();
     const Nanos left = view.start + window - at;  // until nothing of the previous bucket counts
     if (view.current + units <= quota()) {
-      // floor(previous * (left - x) / w) <= room as soon as x > left - (room + 1) * w / previous
+      // floor(previous * (left - x) / w) <= room if x > left - (room + 1) * w / previous
       const auto room = static_cast<Nanos>(quota() - view.current - units);
       const auto previous = static_cast<Nanos>(view.previous);
       return (left * previous - (room + 1) * window) / previous + 1;
     }
-    // The current bucket itself has to fade: it becomes the previous one, and
-    // floor(current * (w - y) / w) + units <= quota as soon as y > w * (1 - (room + 1) / current).
+    // The current bucket has to become the previous one and to fade itself:
+    // floor(current * (w - y) / w) + units <= quota if y > w * (1 - (quota - units + 1) / current).
     const auto current = static_cast<Nanos>(view.current);
     return left + window * (current - static_cast<Nanos>(quota() - units + 1)) / current + 1;
   }
@@ -221,7 +223,7 @@ class SlidingWindowCounter {
 
   [[nodiscard]] constexpr Step<State> denied(const View& view, std::uint64_t cost,
                                              Nanos at) const noexcept {
-    // What can never be admitted does not even move a first-hit bucket on.
+    // A cost that is never admitted does not start a new bucket, unless buckets are aligned.
     const bool keep = view.moved && (cost <= quota() || aligned_ || !view.shifted);
     return {view.state(), keep, answer_.denial(available(view, at), cost, [&](std::uint64_t units) {
               return wait(view, at, units);
@@ -229,7 +231,7 @@ class SlidingWindowCounter {
   }
 
   Answer answer_;
-  std::uint64_t most_ = 0;  // units that can be used up, with debts
+  std::uint64_t most_ = 0;  // the largest count of used units, with debts
   Nanos offset_ = 0;
   bool aligned_ = false;
 };

@@ -1,11 +1,11 @@
-// What a law with a small state makes of one request.
+// The result of one request under a law with a small state.
 #pragma once
 
 #include "headgate/limit/decision.h"
 
 namespace headgate::limit {
 
-// The state to keep and the answer.
+// The state to keep and the decision.
 template <class State>
 struct Step {
   State state{};         // meaningful only if `changed`

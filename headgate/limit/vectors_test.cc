@@ -1,4 +1,4 @@
-// The reference vectors, every field of every step, under every form of t.
+// The reference vectors: compares every field of every step, under each meaning of t.
 
 #include "headgate/limit/testing/vectors.h"
 
@@ -12,7 +12,7 @@
 namespace headgate::limit {
 namespace {
 
-// 1e-9: what a double may differ from the exact rate by.
+// A computed rate may differ from the exact one by a factor of 1e-9.
 bool is_near(double got, double want) { return std::abs(got - want) <= 1e-9 * std::abs(want); }
 
 void replay(const vectors::Sequence& sequence, const Terms& terms, const Law& law) {
@@ -49,7 +49,7 @@ void PrintTo(const File& file, std::ostream* out) { *out << file.name; }
 
 class Vectors : public testing::TestWithParam<File> {};
 
-TEST_P(Vectors, AreAnswered) {
+TEST_P(Vectors, AreDecidedAsTheySay) {
   std::size_t steps = 0;
   for (const vectors::Sequence& sequence : vectors::load(GetParam().name)) {
     for (const Reset reset : {Reset::pace, Reset::next, Reset::full}) {
@@ -58,7 +58,7 @@ TEST_P(Vectors, AreAnswered) {
       const auto law = make_law(sequence.quota, terms);
       ASSERT_TRUE(law) << sequence.id;
       replay(sequence, terms, *law);
-      // Wherever the narrow form serves, so does the wide one.
+      // Policies of the narrow form are also supported by the wide one.
       if (terms.algorithm == Algorithm::linear && sequence.quota.units > 0) {
         replay(sequence, terms, LinearExact::make(sequence.quota, terms).value());
       }

@@ -11,6 +11,8 @@
 namespace headgate::net {
 namespace {
 
+// The most connections that wait for accept(). 4096 is the default of net.core.somaxconn, which
+// lowers greater values.
 constexpr int backlog = 4096;
 
 constexpr std::string_view tcp_form = "ADDRESS:PORT, such as 127.0.0.1:8081 or [::1]:8081";
@@ -43,7 +45,7 @@ std::string numeric(const sockaddr* address, socklen_t size) {
   return (v6 ? '[' + std::string(host) + ']' : std::string(host)) + ':' + port;
 }
 
-// A socket that a server left behind when it was killed: it is there, and nobody answers.
+// Whether the socket's file was left behind by a killed server: it exists, and no process listens.
 bool abandoned(const sockaddr* address, socklen_t size) {
   const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return false;
@@ -124,7 +126,7 @@ Result<int, std::string> Endpoint::open(Sharing sharing) const {
   const int on = 1;
   if (!is_unix()) {
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    if (sharing == Sharing::with_ourselves) {
+    if (sharing == Sharing::in_this_process) {
       setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on);
     }
     if (family() == AF_INET6) setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
@@ -160,12 +162,13 @@ Result<int, std::string> Endpoint::listen() {
 
 Result<int, std::string> Endpoint::listen_shared() {
   if (!ours_) {
-    // Sockets that share a port would join those of another server that shares it.
+    // SO_REUSEPORT would also share the port with another server that sets it. A bind without it
+    // fails in that case.
     const auto probe = listen();
     if (!probe) return probe;
     close(*probe);
   }
-  return open(Sharing::with_ourselves);
+  return open(Sharing::in_this_process);
 }
 
 void Endpoint::remove() const noexcept {

@@ -1,4 +1,4 @@
-// Where a server listens.
+// The address at which a server listens: TCP or a Unix socket.
 #pragma once
 
 #include <netinet/in.h>
@@ -14,28 +14,30 @@ namespace headgate::net {
 
 class Endpoint {
  public:
-  // ADDR:PORT, [ADDR]:PORT, *:PORT (every IPv4 address) or unix:PATH. Errors: a sentence.
+  // Reads ADDR:PORT, [ADDR]:PORT, *:PORT (every IPv4 address) or unix:PATH. The error is a sentence
+  // that quotes `text`. May resolve a host name.
   [[nodiscard]] static Result<Endpoint, std::string> parse(std::string_view text);
   // The same without unix:PATH.
   [[nodiscard]] static Result<Endpoint, std::string> parse_tcp(std::string_view text);
 
-  // As one would write it: "127.0.0.1:8081", "[::1]:8081", "unix:/run/headgate.sock".
+  // The text that parse() reads as this endpoint: "127.0.0.1:8081", "[::1]:8081",
+  // "unix:/run/headgate.sock".
   [[nodiscard]] const std::string& text() const noexcept { return text_; }
 
   [[nodiscard]] bool is_unix() const noexcept { return address_.ss_family == AF_UNIX; }
   [[nodiscard]] int family() const noexcept { return address_.ss_family; }
-  // Whether only this machine can reach it.
+  // Whether only programs of this machine can connect: a Unix socket or a loopback address.
   [[nodiscard]] bool is_local() const noexcept;
 
-  // A listening, non-blocking socket; the caller closes it. With port 0 this endpoint becomes the
-  // one that was really bound. Errors: a sentence.
+  // Returns a listening, non-blocking socket, which the caller closes. Port 0 is replaced in this
+  // endpoint by the port that was bound. The error is a sentence.
   [[nodiscard]] Result<int, std::string> listen();
 
-  // The same for TCP, as one of several sockets that share the endpoint's connections
-  // (SO_REUSEPORT). The first one makes sure that nobody else has it.
+  // The same for TCP, for one of several sockets of this process that share the endpoint's
+  // connections (SO_REUSEPORT). The first call checks that no other process listens there.
   [[nodiscard]] Result<int, std::string> listen_shared();
 
-  // Takes the file of a Unix socket away, once listen() has made it.
+  // Deletes the file of a Unix socket if listen() created it.
   void remove() const noexcept;
 
  private:
@@ -43,7 +45,7 @@ class Endpoint {
 
   static Result<Endpoint, std::string> tcp(std::string_view text, std::string_view form);
 
-  enum class Sharing { none, with_ourselves };
+  enum class Sharing { none, in_this_process };
 
   [[nodiscard]] Result<int, std::string> open(Sharing sharing) const;
   [[nodiscard]] const sockaddr* address() const noexcept {
@@ -53,7 +55,7 @@ class Endpoint {
   sockaddr_storage address_{};
   socklen_t size_ = 0;
   std::string text_;
-  bool ours_ = false;  // listened before
+  bool ours_ = false;  // listen() succeeded before
 };
 
 }  // namespace headgate::net

@@ -15,7 +15,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(Endpoint, ReadsWhatPeopleWrite) {
+TEST(Endpoint, ReadsTcpAndUnixAddresses) {
   EXPECT_EQ(Endpoint::parse("127.0.0.1:8081")->text(), "127.0.0.1:8081");
   EXPECT_EQ(Endpoint::parse("[::1]:8081")->text(), "[::1]:8081");
   EXPECT_EQ(Endpoint::parse("*:8081")->text(), "0.0.0.0:8081");
@@ -29,7 +29,7 @@ TEST(Endpoint, ReadsWhatPeopleWrite) {
   EXPECT_FALSE(Endpoint::parse("unix:" + std::string(200, 'a')));
 }
 
-TEST(Endpoint, KnowsWhoCanReachIt) {
+TEST(Endpoint, IsLocalIfOnlyThisMachineCanConnect) {
   for (const char* local : {"127.0.0.1:1", "127.8.8.8:1", "[::1]:1", "unix:/tmp/a"}) {
     EXPECT_TRUE(Endpoint::parse(local)->is_local()) << local;
   }
@@ -38,7 +38,7 @@ TEST(Endpoint, KnowsWhoCanReachIt) {
   }
 }
 
-TEST(Endpoint, PortZeroTakesAFreeOneThatIsNobodyElses) {
+TEST(Endpoint, PortZeroTakesAFreePortThatIsNotShared) {
   auto first = Endpoint::parse_tcp("127.0.0.1:0").value();
   const int fd = first.listen().value();
   EXPECT_THAT(first.text(), testing::MatchesRegex("127.0.0.1:[1-9][0-9]*"));
@@ -65,28 +65,28 @@ TEST(Endpoint, SharesItsPortWithItselfOnly) {
   close(two);
 }
 
-TEST(Endpoint, SaysWhyAnAddressCannotBeHad) {
+TEST(Endpoint, SaysWhyAnAddressCannotBeBound) {
   EXPECT_THAT(Endpoint::parse("192.0.2.1:0")->listen().error(),
               HasSubstr("does not have that address"));
   EXPECT_FALSE(Endpoint::parse_tcp("unix:/tmp/a.sock"));
 }
 
-TEST(Endpoint, TakesOverASocketThatNobodyServes) {
+TEST(Endpoint, TakesOverASocketWithoutAServer) {
   char pattern[] = "/tmp/headgate-endpoint-XXXXXX";
   const std::filesystem::path directory = mkdtemp(pattern);
   const std::string text = "unix:" + (directory / "a.sock").string();
   auto killed = Endpoint::parse(text).value();
   const int fd = killed.listen().value();
   auto other = Endpoint::parse(text).value();
-  EXPECT_FALSE(other.listen()) << "somebody serves it";
-  close(fd);  // and its file stays
+  EXPECT_FALSE(other.listen()) << "another server listens there";
+  close(fd);  // the file stays
   const auto taken = other.listen();
   ASSERT_TRUE(taken) << taken.error();
   other.remove();
   close(*taken);
   EXPECT_FALSE(std::filesystem::exists(directory / "a.sock"));
 
-  std::ofstream(directory / "a.sock") << "somebody's notes";
+  std::ofstream(directory / "a.sock") << "a file of other use";
   const auto file = other.listen();
   ASSERT_FALSE(file);
   EXPECT_THAT(file.error(), HasSubstr("it is no socket"));

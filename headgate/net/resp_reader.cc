@@ -3,23 +3,15 @@
 #include <algorithm>
 #include <utility>
 
+#include "headgate/base/ascii.h"
+
 namespace headgate::net {
 namespace {
 
-constexpr int digits_max = 18;  // fit 64 bits, whatever they are
-
-bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
+constexpr int digits_max = 18;  // any 18 digits fit in 64 bits
 
 bool is_space(char c) noexcept {
   return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\v' || c == '\f' || c == '\0';
-}
-
-// The value of a hexadecimal digit, or -1.
-int hex_value(char c) noexcept {
-  if (is_digit(c)) return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
 }
 
 char unescaped(char c) noexcept {
@@ -54,7 +46,8 @@ RespReader::Found RespReader::read(std::string_view bytes) {
   }
 }
 
-// The number of a line like "*3" or "$11", whose type is at `at`; moves `at` behind the line.
+// Reads the number of a line such as "*3" or "$11", whose type is at `at`; moves `at` behind the
+// line.
 RespReader::Line RespReader::read_header(std::string_view bytes, std::size_t& at,
                                          std::int64_t& number) noexcept {
   const char* p = bytes.data() + at + 1;
@@ -95,7 +88,7 @@ RespReader::Found RespReader::read_array(std::string_view bytes) {
   return Found::command;
 }
 
-// One element, a bulk string or an integer. Found::command: it is whole.
+// Reads one element, a bulk string or an integer. Returns Found::command if it is complete.
 RespReader::Found RespReader::read_element(std::string_view bytes) {
   if (at_ == bytes.size()) return Found::more;
   const char type = bytes[at_];
@@ -141,7 +134,7 @@ RespReader::Found RespReader::read_inline(std::string_view bytes) {
   return split(line) ? Found::command : Found::fault;
 }
 
-// Splits at white space; "..." and '...' may hold some. False: it failed.
+// Splits at white space outside of "..." and '...'. Returns false after fail().
 bool RespReader::split(std::string_view line) {
   elements_.clear();
   inline_text_.clear();
@@ -170,8 +163,9 @@ bool RespReader::split(std::string_view line) {
   return true;
 }
 
-// Appends what is between the quotes at `at`, and moves behind the closing one, which must end the
-// argument. Double quotes know \n \r \t \b \a and \xHH; single quotes know \' alone.
+// Appends the text between the quotes, of which the first is at `at`, and moves `at` behind the
+// second, which must end the argument. The escapes \n \r \t \b \a and \xHH are decoded in double
+// quotes, \' alone in single quotes.
 bool RespReader::unquote(std::string_view line, std::size_t& at) {
   const char quote = line[at++];
   while (at < line.size()) {

@@ -1,5 +1,5 @@
-// Reads commands as Redis clients send them (RESP2 and RESP3 alike): arrays of bulk strings, and
-// inline commands as people type them. No I/O: bytes in, commands out.
+// Reads the commands of Redis clients (the same in RESP2 and RESP3): arrays of bulk strings, and
+// inline commands such as people type. No I/O: bytes in, commands out.
 //
 //   while ((found = reader.read(bytes)) == RespReader::Found::command) {
 //     answer(reader.arguments());
@@ -17,34 +17,38 @@
 namespace headgate::net {
 
 struct RespLimits {
-  std::size_t arguments_max = 1024;                 // of one command, its name included
-  std::size_t command_max = std::size_t{64} << 10;  // one command as it is on the wire [bytes]
+  // The most arguments of one command, its name included: far more than any command of ours has,
+  // few enough that their views take little memory.
+  std::size_t arguments_max = 1024;
+  // The longest command on the wire [bytes]: keys are short, and this bounds a connection's buffer.
+  std::size_t command_max = std::size_t{64} << 10;
 };
 
-// One connection's. Every byte is looked at once, however the stream is cut. Allocates only until
-// it has seen the longest commands, and never more than the limits allow. Not thread-safe.
+// One per connection. Scans each byte once, however the stream is cut into chunks. Its memory grows
+// up to the longest command so far, within the limits, and is then reused. Not thread-safe.
 class RespReader {
  public:
   explicit RespReader(const RespLimits& limits = {}) noexcept : limits_(limits) {}
 
   enum class Found : std::uint8_t {
-    more,     // no whole command; used() bytes are done with (there may be empty commands)
-    command,  // arguments() and used()
-    fault,    // fault(); nothing behind it can be understood
+    more,     // no complete command; used() bytes were empty commands
+    command,  // arguments() and used() are set
+    fault,    // fault() is set; the rest of the stream cannot be read
   };
 
-  // Reads up to the end of the first command of `bytes`. They begin where the last command ended
-  // or, after `more`, hold again what was not done with, perhaps elsewhere, and more behind it.
+  // Reads up to the end of the first command of `bytes`. `bytes` begin where the last command
+  // ended; after `more`, they begin with the unused bytes of the last call (at any address),
+  // followed by newly received ones. May throw std::bad_alloc.
   [[nodiscard]] Found read(std::string_view bytes);
 
-  // The command, its name first; never empty. Views into `bytes`, or of an inline command into the
-  // reader: valid until the next read().
+  // The command, its name first; never empty. Views into `bytes` or, for an inline command, into
+  // the reader; valid until the next read().
   [[nodiscard]] std::span<const std::string_view> arguments() const noexcept { return arguments_; }
 
-  // Bytes at the beginning of what was read that are done with.
+  // How many bytes at the beginning of `bytes` are consumed.
   [[nodiscard]] std::size_t used() const noexcept { return used_; }
 
-  // What is wrong, as Redis words it: "Protocol error: ...".
+  // The error, in the words of Redis: "Protocol error: ...".
   [[nodiscard]] const std::string& fault() const noexcept { return fault_; }
 
  private:
@@ -66,11 +70,11 @@ class RespReader {
   std::vector<std::string_view> arguments_;
   std::size_t used_ = 0;
 
-  // Of the command that is being read.
-  std::size_t at_ = 0;         // bytes of it that have been looked at
-  std::int64_t expected_ = 0;  // elements of its array that are still to come
+  // State of the command that is being read.
+  std::size_t at_ = 0;         // bytes of it that were scanned
+  std::int64_t expected_ = 0;  // elements of its array that are still missing
   std::vector<Slice> elements_;
-  std::string inline_text_;  // arguments of an inline command, one behind the other
+  std::string inline_text_;  // the arguments of an inline command, concatenated
 
   std::string fault_;
 };

@@ -1,4 +1,5 @@
-// Commands come out as they went in, however the stream is cut; hostile streams end early.
+// The reader returns the same commands however the stream is cut, and refuses hostile streams
+// early.
 
 #include "headgate/net/resp_reader.h"
 
@@ -23,25 +24,25 @@ using testing::IsEmpty;
 using Found = RespReader::Found;
 using Command = std::vector<std::string>;
 
-struct Heard {
+struct ReadStream {
   std::vector<Command> commands;
   std::string fault;
-  std::size_t held_most = 0;  // bytes that had to be kept for later
+  std::size_t kept_most = 0;  // the most bytes that were kept for the next read()
 
-  friend bool operator==(const Heard& a, const Heard& b) {
+  friend bool operator==(const ReadStream& a, const ReadStream& b) {
     return a.commands == b.commands && a.fault == b.fault;
   }
 };
 
-std::ostream& operator<<(std::ostream& out, const Heard& heard) {
-  return out << testing::PrintToString(heard.commands) << ' ' << heard.fault;
+std::ostream& operator<<(std::ostream& out, const ReadStream& read) {
+  return out << testing::PrintToString(read.commands) << ' ' << read.fault;
 }
 
-// What a reader makes of a stream that comes in these chunks. Each time it gets a copy of exactly
-// what is there, so that AddressSanitizer sees every look elsewhere.
-Heard hear(const std::vector<std::string_view>& chunks, const RespLimits& limits = {}) {
+// Reads a stream that arrives in these chunks. The reader is given an exact-size copy of the bytes
+// received, so that AddressSanitizer reports a read of any other byte.
+ReadStream read_chunks(const std::vector<std::string_view>& chunks, const RespLimits& limits = {}) {
   RespReader reader(limits);
-  Heard heard;
+  ReadStream read;
   std::string kept;
   for (const std::string_view chunk : chunks) {
     kept += chunk;
@@ -51,29 +52,29 @@ Heard hear(const std::vector<std::string_view>& chunks, const RespLimits& limits
     for (;;) {
       const Found found = reader.read(bytes);
       if (found == Found::fault) {
-        heard.fault = reader.fault();
-        return heard;
+        read.fault = reader.fault();
+        return read;
       }
       if (found == Found::command) {
-        heard.commands.emplace_back(reader.arguments().begin(), reader.arguments().end());
+        read.commands.emplace_back(reader.arguments().begin(), reader.arguments().end());
       }
       bytes.remove_prefix(reader.used());
       if (found == Found::more) break;
     }
     kept = bytes;
-    heard.held_most = std::max(heard.held_most, kept.size());
+    read.kept_most = std::max(read.kept_most, kept.size());
   }
-  return heard;
+  return read;
 }
 
-Heard hear_whole(std::string_view stream, const RespLimits& limits = {}) {
-  return hear({stream}, limits);
+ReadStream read_whole(std::string_view stream, const RespLimits& limits = {}) {
+  return read_chunks({stream}, limits);
 }
 
-Heard hear_byte_by_byte(std::string_view stream, const RespLimits& limits = {}) {
+ReadStream read_byte_by_byte(std::string_view stream, const RespLimits& limits = {}) {
   std::vector<std::string_view> chunks;
   for (std::size_t i = 0; i < stream.size(); ++i) chunks.push_back(stream.substr(i, 1));
-  return hear(chunks, limits);
+  return read_chunks(chunks, limits);
 }
 
 std::string as_array(const Command& command) {
@@ -125,13 +126,13 @@ TEST(RespReader, ReadsEveryCommandHoweverTheStreamIsCut) {
       if (*rc::gen::inRange(0, 4) == 0)
         stream += *rc::gen::element("*0\r\n", "*-1\r\n", "\r\n", " \n");
     }
-    const Heard heard = hear(cut(stream));
-    RC_ASSERT(heard.fault == "");
-    RC_ASSERT(heard.commands == commands);
+    const ReadStream read = read_chunks(cut(stream));
+    RC_ASSERT(read.fault == "");
+    RC_ASSERT(read.commands == commands);
   }));
 }
 
-TEST(RespReader, HearsTheSameOfAnyStreamHoweverItIsCut) {
+TEST(RespReader, ReadsTheSameHoweverAnyStreamIsCut) {
   EXPECT_TRUE(rc::check([] {
     const auto piece = rc::gen::element<std::string>(
         "*", "$", ":", "\r\n", "\r", "\n", "0", "1", "2", "3", "-", "a", "\"", "'", "\\", " ",
@@ -139,20 +140,20 @@ TEST(RespReader, HearsTheSameOfAnyStreamHoweverItIsCut) {
     std::string stream;
     for (const std::string& p : *rc::gen::container<std::vector<std::string>>(piece)) stream += p;
     const RespLimits limits{4, 32};
-    const Heard whole = hear_whole(stream, limits);
-    RC_ASSERT(hear(cut(stream), limits) == whole);
-    RC_ASSERT(hear_byte_by_byte(stream, limits) == whole);
-    RC_ASSERT(whole.held_most <= 2 * limits.command_max);
+    const ReadStream whole = read_whole(stream, limits);
+    RC_ASSERT(read_chunks(cut(stream), limits) == whole);
+    RC_ASSERT(read_byte_by_byte(stream, limits) == whole);
+    RC_ASSERT(whole.kept_most <= 2 * limits.command_max);
   }));
 }
 
 TEST(RespReader, TakesIntegersInsideArrays) {
-  const Heard heard = hear_byte_by_byte("*3\r\n$3\r\nfoo\r\n:-42\r\n:7\r\n*1\r\n$1\r\nx\r\n");
-  EXPECT_THAT(heard.commands, ElementsAre(Command{"foo", "-42", "7"}, Command{"x"}));
+  const ReadStream read = read_byte_by_byte("*3\r\n$3\r\nfoo\r\n:-42\r\n:7\r\n*1\r\n$1\r\nx\r\n");
+  EXPECT_THAT(read.commands, ElementsAre(Command{"foo", "-42", "7"}, Command{"x"}));
 }
 
 TEST(RespReader, SplitsInlineCommandsAsRedisDoes) {
-  const auto arguments = [](std::string_view line) { return hear_whole(line).commands; };
+  const auto arguments = [](std::string_view line) { return read_whole(line).commands; };
   EXPECT_THAT(arguments("PING\n"), ElementsAre(Command{"PING"}));
   EXPECT_THAT(arguments("  set\t k  v \r\n"), ElementsAre(Command{"set", "k", "v"}));
   EXPECT_THAT(arguments("echo \"a b\\n\\x41\\\"\" 'c\\'d \\n'\r\n"),
@@ -164,10 +165,10 @@ TEST(RespReader, SplitsInlineCommandsAsRedisDoes) {
 
 TEST(RespReader, SaysWhatIsWrong) {
   const auto fault = [](std::string_view stream) {
-    const Heard heard = hear_whole(stream);
-    EXPECT_EQ(hear_byte_by_byte(stream), heard);
-    EXPECT_THAT(heard.commands, IsEmpty());
-    return heard.fault;
+    const ReadStream read = read_whole(stream);
+    EXPECT_EQ(read_byte_by_byte(stream), read);
+    EXPECT_THAT(read.commands, IsEmpty());
+    return read.fault;
   };
   EXPECT_EQ(fault("*x\r\n"), "Protocol error: invalid multibulk length");
   EXPECT_EQ(fault("*\r\n"), "Protocol error: invalid multibulk length");
@@ -185,22 +186,22 @@ TEST(RespReader, SaysWhatIsWrong) {
   EXPECT_EQ(fault("echo 'a\\'\r\n"), "Protocol error: unbalanced quotes in request");
 }
 
-TEST(RespReader, HoldsNoMoreThanACommandMayHave) {
+TEST(RespReader, KeepsNoMoreThanACommandMayHave) {
   const RespLimits limits{4, 100};
-  EXPECT_EQ(hear_byte_by_byte(std::string(1000, 'a'), limits).fault,
+  EXPECT_EQ(read_byte_by_byte(std::string(1000, 'a'), limits).fault,
             "Protocol error: too big inline request");
-  EXPECT_EQ(hear_byte_by_byte(std::string(99, 'a') + "\n", limits).commands.size(), 1u);
-  EXPECT_EQ(hear_whole("a b c d e\n", limits).fault,
+  EXPECT_EQ(read_byte_by_byte(std::string(99, 'a') + "\n", limits).commands.size(), 1u);
+  EXPECT_EQ(read_whole("a b c d e\n", limits).fault,
             "Protocol error: too many arguments in inline request");
-  // Several arguments may together be as long as one alone.
+  // The maximum holds for all arguments of a command together.
   const std::string half(50, 'x');
-  EXPECT_EQ(hear_whole(as_array({half, half}), limits).fault,
+  EXPECT_EQ(read_whole(as_array({half, half}), limits).fault,
             "Protocol error: invalid bulk length");
-  EXPECT_EQ(hear_whole(as_array({half}), limits).commands.size(), 1u);
+  EXPECT_EQ(read_whole(as_array({half}), limits).commands.size(), 1u);
 }
 
 TEST(RespReader, RefusesALongStringWithoutWaitingForIt) {
-  EXPECT_EQ(hear_whole("*2\r\n$4\r\nECHO\r\n$1073741824\r\n").fault,
+  EXPECT_EQ(read_whole("*2\r\n$4\r\nECHO\r\n$1073741824\r\n").fault,
             "Protocol error: invalid bulk length");
 }
 

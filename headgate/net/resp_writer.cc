@@ -7,8 +7,10 @@
 namespace headgate::net {
 namespace {
 
-constexpr std::size_t number_max = 1 + 20 + 2;  // type, digits and sign, line end
+constexpr std::size_t number_max = 1 + 20 + 2;  // type, sign and digits of 64 bits, CR LF
 
+// One digit, the most frequent case, is written without to_chars(); `./dev bench` shows it as
+// CL.THROTTLE's rate.
 char* put_number(char* at, char type, std::int64_t value) noexcept {
   *at++ = type;
   if (value >= 0 && value < 10) {
@@ -39,6 +41,7 @@ void RespWriter::number(char type, std::int64_t value) {
 }
 
 void RespWriter::integers(std::span<const std::int64_t> values) {
+  // Appends once per 8 integers: CL.THROTTLE replies with 5.
   constexpr std::size_t at_once = 8;
   array(values.size());
   while (!values.empty()) {
@@ -58,7 +61,7 @@ void RespWriter::bulk(std::string_view text) {
 }
 
 void RespWriter::real(double value) {
-  std::array<char, 32> room;
+  std::array<char, 32> room;  // the shortest exact text of a double has at most 24 characters
   std::string_view text;
   if (std::isnan(value)) {
     text = "nan";

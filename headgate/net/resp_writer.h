@@ -1,4 +1,4 @@
-// Writes replies as RESP2 or RESP3 clients read them.
+// Writes replies in the forms of RESP2 or RESP3.
 #pragma once
 
 #include <cstddef>
@@ -11,29 +11,32 @@ namespace headgate::net {
 
 enum class RespVersion : std::uint8_t { resp2 = 2, resp3 = 3 };
 
-// Appends to a text of the caller's, which outlives it. What RESP2 has no type for is written as
-// Redis writes it there. Aggregates announce how many values follow.
+// Appends to a text of the caller, which must outlive the writer. A type that RESP2 lacks is
+// written as Redis writes it in RESP2. array(), set() and map() write only the number of values,
+// which the caller then writes. All functions may throw std::bad_alloc. Not thread-safe.
 class RespWriter {
  public:
   explicit RespWriter(std::string& out, RespVersion version = RespVersion::resp2) noexcept
       : out_(out), version_(version) {}
 
-  // Goes on in another version.
-  void speak(RespVersion version) noexcept { version_ = version; }
+  // The version of the replies from here on.
+  void set_version(RespVersion version) noexcept { version_ = version; }
 
-  // Line ends inside become spaces.
+  // CR and LF inside the text become spaces.
   void simple(std::string_view text);  // +OK
-  void error(std::string_view text);   // -ERR ...; begins with a word in capitals
+  void error(std::string_view text);   // -ERR ...; the text begins with a word in capitals
 
   void integer(std::int64_t value) { number(':', value); }
-  void integers(std::span<const std::int64_t> values);  // an array of them
+  void integers(std::span<const std::int64_t> values);  // an array of integers
   void bulk(std::string_view text);
   void real(double value);  // RESP2: a bulk string
   void null();
 
   void array(std::size_t values) { number('*', static_cast<std::int64_t>(values)); }
   void set(std::size_t values) { aggregate('~', values, 1); }  // RESP2: an array
-  void map(std::size_t pairs) { aggregate('%', pairs, 2); }    // RESP2: an array of both in turn
+  void map(std::size_t pairs) {
+    aggregate('%', pairs, 2);
+  }  // RESP2: an array of keys and values in turn
 
  private:
   void number(char type, std::int64_t value);

@@ -1,4 +1,4 @@
-// Replies as they are on the wire, in both versions.
+// The bytes of replies, in both versions.
 
 #include "headgate/net/resp_writer.h"
 
@@ -28,7 +28,7 @@ std::string in_both(Write write) {
   return two;
 }
 
-TEST(RespWriter, WritesWhatBothVersionsKnow) {
+TEST(RespWriter, WritesTheTypesOfBothVersions) {
   using W = RespWriter;
   EXPECT_EQ(in_both([](W& w) { w.simple("OK"); }), "+OK\r\n");
   EXPECT_EQ(in_both([](W& w) { w.error("ERR no"); }), "-ERR no\r\n");
@@ -53,11 +53,11 @@ TEST(RespWriter, WritesSeveralIntegersAsItWritesEach) {
   }
 }
 
-TEST(RespWriter, KeepsALineOne) {
+TEST(RespWriter, RemovesLineEndsFromAnError) {
   EXPECT_EQ(in_both([](RespWriter& w) { w.error("ERR a\r\n+OK\r\n"); }), "-ERR a  +OK  \r\n");
 }
 
-TEST(RespWriter, UsesTheTypesOfVersion3) {
+TEST(RespWriter, WritesTypesOfVersion3AsVersion2Has) {
   const auto two = [](auto write) { return written(RespVersion::resp2, write); };
   const auto three = [](auto write) { return written(RespVersion::resp3, write); };
   const auto null = [](RespWriter& w) { w.null(); };

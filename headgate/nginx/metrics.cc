@@ -2,13 +2,13 @@
 
 #include <vector>
 
-#include "headgate/gate/exposition.h"
+#include "headgate/metrics/common.h"
 
 namespace headgate::nginx {
 
 std::string metrics_text(const policy::PolicySet& policies, const Counters& counters,
                          const store::Table& table) {
-  std::vector<gate::NamedTotals> totals;
+  std::vector<metrics::NamedTotals> totals;
   for (const policy::Policy& policy : policies.policies()) {
     totals.push_back({policy.name, counters.totals(policy.name)});
   }
@@ -16,12 +16,12 @@ std::string metrics_text(const policy::PolicySet& policies, const Counters& coun
   constexpr auto relaxed = std::memory_order_relaxed;
 
   std::string text;
-  gate::Exposition out(text);
-  gate::expose_policies(totals, out);
-  gate::expose_table(table.stats(), out);
-  gate::expose_reloads(module.reloads.load(relaxed), module.refused_reloads.load(relaxed), out);
-  gate::expose_fields_left_out(module.fields_left_out.load(relaxed), out);
-  out.one("headgate_upstream_fields_dropped_total", gate::Exposition::Type::counter,
+  metrics::Exposition out(text);
+  metrics::expose_policies(totals, out);
+  metrics::expose_table(table.stats(), out);
+  metrics::expose_reloads(module.reloads.load(relaxed), module.refused_reloads.load(relaxed), out);
+  metrics::expose_fields_left_out(module.fields_left_out.load(relaxed), out);
+  out.one("headgate_upstream_fields_dropped_total", metrics::Exposition::Type::counter,
           "Rate limit fields of upstream that were malformed, or stale from a cache.",
           module.upstream_fields_dropped.load(relaxed));
   return text;

@@ -240,7 +240,7 @@ std::optional<std::uint64_t> body_bytes_wanted(ngx_http_request_t* r) noexcept {
   if (!conf.reads_bodies) return std::nullopt;
   const NginxHeaders headers{r->headers_in.headers};
   try {
-    return conf.policies->body_bytes_wanted(client_request(r, headers), decision_context.scratch);
+    return conf.policies->body_bytes_wanted(client_request(r, headers), decision_context.scratch());
   } catch (const std::bad_alloc&) {
     return std::nullopt;
   }

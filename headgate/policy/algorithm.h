@@ -1,4 +1,4 @@
-// The algorithms by the names that a policy file has for them.
+// The names of the algorithms, as policy files write them.
 #pragma once
 
 #include <string_view>

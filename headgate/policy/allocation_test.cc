@@ -1,4 +1,4 @@
-// A request's policies are found without allocating, once the longest keys have been seen.
+// Matching does not allocate after the first request with the longest keys.
 #include <gtest/gtest.h>
 
 #include <string>

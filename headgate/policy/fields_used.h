@@ -1,4 +1,5 @@
-// What the policies of a file look at, so that who keeps requests for later need not keep the rest.
+// The parts of requests and responses that the policies of a file read. A caller that stores
+// requests for later (the simulator) needs to store only these.
 #pragma once
 
 #include <set>
@@ -14,7 +15,7 @@ struct FieldsUsed {
   std::set<std::string> request_headers;  // names in lower case
   std::set<std::string> response_headers;
 
-  // Adds what `other` has.
+  // Adds the parts that `other` has.
   void add(const FieldsUsed& other) {
     method |= other.method;
     host |= other.host;

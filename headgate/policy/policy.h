@@ -1,9 +1,10 @@
-// A policy as the policy file says it, ready to be asked.
+// A policy as the policy file defines it, ready to decide.
 #pragma once
 
 #include <bitset>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "headgate/limit/law.h"
@@ -16,20 +17,26 @@ struct EnvoyLimit;
 // What one partition is granted: the policy's own numbers, or an override's.
 struct Grant {
   limit::Quota quota;
-  bool unlimited = false;  // never limited and never reported; the law is not asked
+  bool unlimited = false;  // never limited and never reported; the law is not used
   limit::Law law;
-  // Of a domain of Envoy's configuration: the limit that this is; it lives as long as the policy.
+  // The limit of Envoy's configuration, or of a request of Envoy's protocol, that this grant was
+  // made from; nullptr for all others. Lives as long as the grant.
   const EnvoyLimit* envoy = nullptr;
-  bool shadow = false;  // as Mode::shadow, for this grant alone
+  bool shadow = false;      // as Mode::shadow, for this grant alone
+  bool quota_mode = false;  // denies only if all grants of this kind deny the request
+  bool reported = true;     // false: response fields do not report it
+  // The name in response fields if it is not the policy's name, else empty. Lives as long as the
+  // grant.
+  std::string_view title{};
 };
 
 enum class Mode : std::uint8_t {
   enforce,
   shadow,  // decides and counts, never denies
-  off,     // not asked at all
+  off,     // not used at all
 };
 
-// When it is known what a request costs.
+// When the cost of a request is known.
 enum class CostTime : std::uint8_t {
   request,   // before it is decided: Match::cost is what to spend (limit::Op::spend)
   response,  // when its response has ended. The request is decided by a limit::Op::peek of
@@ -50,8 +57,7 @@ struct Policy {
   StatusSet refund_on;        // response statuses whose cost is given back, or not charged if late
   std::vector<Grant> grants;  // [0] is the policy's own; the others are overrides
 
-  // For people, who want to see what they asked for; deciding needs none of it. The texts are what
-  // the file says, on one line.
+  // For people; decisions use none of it. The texts are those of the policy file, on one line.
   limit::Terms terms;
   std::string key_text = "[address]";
   std::string match_text;  // empty: every request

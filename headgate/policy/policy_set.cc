@@ -7,52 +7,66 @@
 #include "headgate/limit/quota.h"
 #include "headgate/policy/envoy/domain.h"
 #include "headgate/policy/envoy/limit.h"
-#include "headgate/policy/rule.h"
-#include "headgate/policy/subject.h"
+#include "headgate/policy/match/lazy_request.h"
+#include "headgate/policy/match/rule.h"
 
 namespace headgate::policy {
 namespace {
 
-// Where a match lies in the text that is still growing.
+// Where a match lies in the text: offsets, because views would dangle while the text grows.
 struct Extent {
-  std::size_t key;
+  std::size_t key;  // begin of the store key
   std::size_t partition;
   std::size_t partition_size;
-  std::size_t end;
+  std::size_t key_end;
 };
 
-bool applies(const Rule& rule, Subject& subject) {
+bool applies(const Rule& rule, LazyRequest& request) {
   return rule.conditions.empty() ||
          std::any_of(rule.conditions.begin(), rule.conditions.end(),
-                     [&](const Condition& condition) { return condition.holds(subject); });
+                     [&](const Condition& condition) { return condition.holds(request); });
 }
 
-const Grant& granted(const Policy& policy, const Rule& rule, std::string_view parts) {
+// Returns the override for these length-prefixed parts, or the policy's own grant.
+const Grant& grant_for(const Policy& policy, const Rule& rule, std::string_view parts) {
   if (rule.overrides.empty()) return policy.grants.front();
   const auto found = rule.overrides.find(parts);
   return policy.grants[found == rule.overrides.end() ? 0 : found->second];
 }
 
-// Appends the readable text of the parts that end `text`, unless they hold it already: a single
-// part is its own.
-Extent with_partition(std::size_t key, std::size_t parts, std::size_t last_part, std::size_t count,
-                      std::string& text) {
+// Appends the parts of a key, length-prefixed. Returns the offset of the last one, or the end of
+// `text` if the key has no component.
+std::size_t append_parts(const std::vector<Component>& key, LazyRequest& request,
+                         std::string& text) {
+  std::size_t last_part = text.size();
+  for (const Component& component : key) {
+    last_part = append_counted(text, [&](std::string& out) { component.append(request, out); });
+  }
+  return last_part;
+}
+
+// Appends the readable text of the `count` parts that end `text`, and returns where the match lies.
+// Appends nothing for a single part, which is its own readable text.
+Extent append_partition(std::size_t key, std::size_t parts, std::size_t last_part,
+                        std::size_t count, std::string& text) {
   const std::size_t end = text.size();
   if (count <= 1) return {key, last_part, end - last_part, end};
-  // A copy of the view's text would dangle when `text` grows: make room first.
+  // append_readable() reads from `text` while it appends to it: reserve first, so that the view
+  // stays valid. Each character may need a '\' before it.
   text.reserve(end + 2 * (end - parts));
   append_readable(std::string_view(text).substr(parts, end - parts), text);
   return {key, end, text.size() - end, end};
 }
 
-// Sets a limit that came with a request apart from the configuration's: those keys begin with one
-// that is not empty.
+// Begins the parts of a limit that came with the request. No configured limit has the same parts:
+// theirs begin with a key that is not empty.
 void append_own_limit(EnvoyUnit unit, std::string& text) {
   text.push_back('\0');
   text.push_back(static_cast<char>(unit));
 }
 
-// Takes out the limits that another one of the request stands for.
+// Clears the matches whose limit is replaced by the limit of another match (`replaces` in Envoy's
+// configuration).
 void drop_replaced(std::span<Match> matches) {
   const auto replaced = [&](EnvoyLimit::NameId name) {
     return std::any_of(matches.begin(), matches.end(), [&](const Match& match) {
@@ -61,7 +75,8 @@ void drop_replaced(std::span<Match> matches) {
       return std::find(replaces.begin(), replaces.end(), name) != replaces.end();
     });
   };
-  std::bitset<policies_max> dropped;  // a limit that is replaced itself still replaces others
+  // Finds all before it clears any: a limit that is replaced itself still replaces others.
+  std::bitset<policies_max> dropped;
   for (std::size_t i = 0; i < matches.size(); ++i) {
     if (matches[i].policy == nullptr || matches[i].grant->unlimited) continue;
     const EnvoyLimit::NameId name = matches[i].grant->envoy->name_id;
@@ -72,10 +87,66 @@ void drop_replaced(std::span<Match> matches) {
   }
 }
 
-void place(Match& match, const Extent& extent, const std::string& text) {
+// Points the views of a match into the text, which must not grow any more.
+void set_views(Match& match, const Extent& extent, const std::string& text) {
   const std::string_view all = text;
-  match.key = all.substr(extent.key, extent.end - extent.key);
+  match.key = all.substr(extent.key, extent.key_end - extent.key);
   match.partition = all.substr(extent.partition, extent.partition_size);
+}
+
+// The three ways in which PolicySet::named() finds a match. `text` holds the rule's key_head.
+
+Match named_boulder_limit(const Policy& policy, const Rule& rule, std::string_view id,
+                          std::uint64_t cost, std::string& text) {
+  const std::size_t part =
+      append_counted(text, [&](std::string& out) { rule.boulder->append_normal(id, out); });
+  const auto override_id = rule.boulder->override_of(std::string_view(text).substr(part));
+  Match match{&policy, &grant_for(policy, rule, override_id), {}, {}, cost, false};
+  set_views(match, {0, part, text.size() - part, text.size()}, text);
+  return match;
+}
+
+Match named_descriptor(const Policy& policy, const Rule& rule, std::string_view descriptor,
+                       std::uint64_t cost, std::string& text) {
+  std::string buffer;
+  const std::vector<DescriptorEntry> entries = split_descriptor(descriptor, buffer);
+  const std::uint32_t grant = rule.envoy->find(entries, text);
+  if (grant == 0) append_entries(entries, text);
+  const std::size_t end = text.size();
+  append_readable(entries, text);
+  Match match{&policy, &policy.grants[grant], {}, {}, cost, false};
+  set_views(match, {0, end, text.size() - end, end}, text);
+  return match;
+}
+
+Match named_partition(const Policy& policy, const Rule& rule, std::string_view partition,
+                      std::uint64_t cost, std::string& text) {
+  const std::size_t parts = text.size();
+  std::size_t last_part = parts;
+  std::size_t count = 0;
+  if (rule.key.size() >= 2) {
+    const std::vector<std::string> given = split_readable(partition, rule.key.size());
+    for (; count < given.size(); ++count) {
+      last_part = append_counted(
+          text, [&](std::string& out) { rule.key[count].append_given(given[count], out); });
+    }
+  }
+  const bool is_global = rule.key.empty() && partition.empty();
+  if (count == 0 && !is_global) {
+    // One part: that of a key with one component, or a text that does not fit the key.
+    count = 1;
+    last_part = append_counted(text, [&](std::string& out) {
+      if (rule.key.size() == 1) {
+        rule.key.front().append_given(partition, out);
+      } else {
+        out.append(partition);
+      }
+    });
+  }
+  const Grant& grant = grant_for(policy, rule, std::string_view(text).substr(parts));
+  Match match{&policy, &grant, {}, {}, cost, false};
+  set_views(match, append_partition(0, parts, last_part, count, text), text);
+  return match;
 }
 
 }  // namespace
@@ -110,42 +181,41 @@ std::optional<std::uint64_t> PolicySet::body_bytes_wanted(const Request& request
 }
 
 std::span<const Match> PolicySet::match(const Request& request, Scratch& scratch) const {
-  Subject subject(request, settings_.client_address, scratch.host);
+  LazyRequest lazy_request(request, settings_.client_address, scratch.host);
   std::string& text = scratch.text;
   text.clear();
   Extent extents[policies_max];
-  // Policies often share a key: the first one that matches reads it from the request for all.
+  // Policies often share a key: only the first of them that matches reads it from the request, and
+  // the others copy its parts. Measured by `./dev bench`, figure headgate-3.
   constexpr std::uint8_t none = 255;
   static_assert(policies_max < none);
-  std::array<std::uint8_t, policies_max> first_of_group;
+  std::array<std::uint8_t, policies_max> first_of_group;  // key_group -> index of a match
   first_of_group.fill(none);
   std::size_t count = 0;
   for (std::size_t i = 0; i < rules_->rules.size(); ++i) {
     const Policy& policy = rules_->policies[i];
     const Rule& rule = rules_->rules[i];
-    if (rule.by_name_alone() || policy.mode == Mode::off || !applies(rule, subject)) continue;
+    if (rule.by_name_alone() || policy.mode == Mode::off || !applies(rule, lazy_request)) continue;
 
     const std::size_t key = text.size();
     text.append(rule.key_head);
     const std::size_t parts = text.size();
-    std::size_t part = parts;
+    std::size_t last_part = parts;
     std::uint8_t& first = first_of_group[rule.key_group];
     if (first == none) {
-      for (const Component& component : rule.key) {
-        part = append_counted(text, [&](std::string& out) { component.append(subject, out); });
-      }
+      last_part = append_parts(rule.key, lazy_request, text);
     } else {
       const Rule& other = rules_->rules[scratch.matches[first].policy->index];
       const std::size_t from = extents[first].key + other.key_head.size();
-      text.append(text, from, extents[first].end - from);
+      text.append(text, from, extents[first].key_end - from);
     }
-    const Grant& grant = granted(policy, rule, std::string_view(text).substr(parts));
+    const Grant& grant = grant_for(policy, rule, std::string_view(text).substr(parts));
     if (grant.unlimited) {
       text.resize(key);
       continue;
     }
     if (first == none) {
-      extents[count] = with_partition(key, parts, part, rule.key.size(), text);
+      extents[count] = append_partition(key, parts, last_part, rule.key.size(), text);
       first = static_cast<std::uint8_t>(count);
     } else {
       extents[count] = {key, extents[first].partition, extents[first].partition_size, text.size()};
@@ -153,7 +223,7 @@ std::span<const Match> PolicySet::match(const Request& request, Scratch& scratch
     const Cost cost = rule.cost.of(request);
     scratch.matches[count++] = {&policy, &grant, {}, {}, cost.units, cost.defaulted};
   }
-  for (std::size_t i = 0; i < count; ++i) place(scratch.matches[i], extents[i], text);
+  for (std::size_t i = 0; i < count; ++i) set_views(scratch.matches[i], extents[i], text);
   return std::span<const Match>(scratch.matches).first(count);
 }
 
@@ -194,7 +264,7 @@ std::span<const Match> PolicySet::match(std::string_view domain,
   }
   const auto matches = std::span(scratch.matches).first(descriptors.size());
   for (std::size_t i = 0; i < matches.size(); ++i) {
-    if (matches[i].policy != nullptr) place(matches[i], extents[i], text);
+    if (matches[i].policy != nullptr) set_views(matches[i], extents[i], text);
   }
   drop_replaced(matches);
   return matches;
@@ -216,51 +286,9 @@ std::optional<Match> PolicySet::named(std::string_view policy_name, std::string_
 
   const std::uint64_t units = std::min(cost, limit::Quota::cost_max);
   text.assign(rule.key_head);
-  const std::size_t parts = text.size();
-  std::size_t part = parts;
-  std::size_t part_count = 0;
-  if (rule.boulder != nullptr) {
-    part = append_counted(text,
-                          [&](std::string& out) { rule.boulder->append_normal(partition, out); });
-    const auto id = rule.boulder->override_of(std::string_view(text).substr(part));
-    Match match{&policy, &granted(policy, rule, id), {}, {}, units, false};
-    place(match, {0, part, text.size() - part, text.size()}, text);
-    return match;
-  }
-  if (rule.envoy != nullptr) {
-    std::string buffer;
-    const std::vector<DescriptorEntry> entries = split_descriptor(partition, buffer);
-    const std::uint32_t grant = rule.envoy->find(entries, text);
-    if (grant == 0) append_entries(entries, text);
-    const std::size_t end = text.size();
-    append_readable(entries, text);
-    Match match{&policy, &policy.grants[grant], {}, {}, units, false};
-    place(match, {0, end, text.size() - end, end}, text);
-    return match;
-  }
-  if (rule.key.size() >= 2) {
-    const std::vector<std::string> given = split_readable(partition, rule.key.size());
-    for (; part_count < given.size(); ++part_count) {
-      part = append_counted(text, [&](std::string& out) {
-        rule.key[part_count].append_given(given[part_count], out);
-      });
-    }
-  }
-  const bool is_global = rule.key.empty() && partition.empty();
-  if (part_count == 0 && !is_global) {
-    part_count = 1;
-    part = append_counted(text, [&](std::string& out) {
-      if (rule.key.size() == 1) {
-        rule.key.front().append_given(partition, out);
-      } else {
-        out.append(partition);
-      }
-    });
-  }
-  const Grant& grant = granted(policy, rule, std::string_view(text).substr(parts));
-  Match match{&policy, &grant, {}, {}, units, false};
-  place(match, with_partition(0, parts, part, part_count, text), text);
-  return match;
+  if (rule.boulder != nullptr) return named_boulder_limit(policy, rule, partition, units, text);
+  if (rule.envoy != nullptr) return named_descriptor(policy, rule, partition, units, text);
+  return named_partition(policy, rule, partition, units, text);
 }
 
 }  // namespace headgate::policy

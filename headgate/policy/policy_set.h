@@ -1,4 +1,4 @@
-// All policies of one file, and which of them a request must pass.
+// All policies of one policy file. match() returns those that a request must pass.
 //
 // Immutable after loading; every method is thread-safe.
 #pragma once
@@ -12,23 +12,24 @@
 #include <string_view>
 
 #include "headgate/base/result.h"
-#include "headgate/policy/change.h"
-#include "headgate/policy/cost.h"
 #include "headgate/policy/fields_used.h"
+#include "headgate/policy/match/cost.h"
 #include "headgate/policy/policy.h"
+#include "headgate/policy/policy_change.h"
 #include "headgate/policy/request.h"
 #include "headgate/policy/settings.h"
 
 namespace headgate::policy {
 
-// The most policies that one file may hold: what one request may have to pass, at worst.
+// The most policies in one file. One request may have to pass all of them, so this bounds the work
+// and the memory per request. 128 is far more than services use, and 128 matches take only 8 KiB.
 inline constexpr std::size_t policies_max = 128;
 
-// The domain of rate limit descriptors that stands for the policies of the policy file: the
-// descriptor [(policy, NAME), (key, KEY)] in it asks named(NAME, KEY).
+// The domain that reaches the policies of the policy file by Envoy's rate limit protocol: its
+// descriptor [(policy, NAME), (key, KEY)] stands for named(NAME, KEY).
 inline constexpr std::string_view reserved_domain = "headgate";
 
-// An entry of a descriptor, as Envoy's rate limit protocol has them.
+// An entry of a descriptor in Envoy's rate limit protocol.
 struct DescriptorEntry {
   std::string_view key;
   std::string_view value;
@@ -37,27 +38,28 @@ struct DescriptorEntry {
 struct Descriptor {
   std::span<const DescriptorEntry> entries;
   std::uint64_t cost = 1;
-  const Grant* grant = nullptr;  // what the request itself says, instead of the configuration
+  const Grant* grant = nullptr;  // a limit that the request brings, used instead of the configured
+                                 // one; nullptr: it brings none
 };
 
-// A policy that applies, with everything that charging it needs. `grant` belongs to the policy;
-// `key` and `partition` point into the Scratch that was passed in.
+// A policy that applies to a request, with everything that a charge needs. `grant` belongs to the
+// policy; `key` and `partition` point into the Scratch that the caller passed.
 struct Match {
   const Policy* policy = nullptr;
   const Grant* grant = nullptr;
   std::string_view key;         // store key: policy name and partition key parts, length-prefixed
-  std::string_view partition;   // the parts as one readable text, for pk=plain, logs and top
+  std::string_view partition;   // the key parts as one readable text, for pk=plain, logs and top
   std::uint64_t cost = 1;       // quota units, 0..limit::Quota::cost_max; see Policy::cost_time
-  bool cost_defaulted = false;  // the header that should have told the cost was absent or malformed
+  bool cost_defaulted = false;  // the header that gives the cost was absent or malformed
 
-  // Whether it may deny.
+  // Whether a denial is enforced: neither the policy nor the grant is in shadow mode.
   [[nodiscard]] bool enforced() const noexcept {
     return policy->mode == Mode::enforce && !grant->shadow;
   }
 };
 
-// Where matches and their keys are written. Reused from request to request, it stops allocating
-// once it has seen the longest keys. Not thread-safe: one per thread or per request in flight.
+// Working memory for matches and their keys. Reuse it for the next request: it allocates only while
+// keys grow longer than any before. Not thread-safe: use one per thread or per request in flight.
 struct Scratch {
   std::string text;
   std::string host;  // in lower case
@@ -76,48 +78,57 @@ class PolicySet {
   [[nodiscard]] const Settings& settings() const noexcept { return settings_; }
   [[nodiscard]] std::span<const Policy> policies() const noexcept;
 
-  // The same policies, with the one of this index changed. The error completes "policy NAME ...".
+  // Returns a copy in which the policy of this index is changed. The error completes the sentence
+  // "policy NAME ...".
   [[nodiscard]] Result<std::shared_ptr<const PolicySet>, std::string> with(
       std::size_t policy, const Change& change) const;
 
-  // The same policies, all off but the one of this index.
+  // Returns a copy in which every policy but the one of this index is off.
   [[nodiscard]] std::shared_ptr<const PolicySet> only(std::size_t policy) const;
 
-  // What match() and late_cost() look at. The client's address always is.
+  // Returns the parts of requests and responses that match() and late_cost() read, in addition to
+  // the peer's address, which match() may always read.
   [[nodiscard]] FieldsUsed fields_used() const;
 
-  // Whether a policy's cost is the request's body: doors that learn its length late wait for it.
+  // Returns whether the cost of any policy is the length of the request's body. Doors that receive
+  // the length late then delay the decision until they have it.
   [[nodiscard]] bool needs_body_bytes() const noexcept;
-  // How long the body of this request can be and matter: a longer one is denied whatever its
-  // length is. std::nullopt: nobody asks. Uses `scratch` as match() does.
+  // Returns the largest length of this request's body that may be admitted [bytes]: a longer body
+  // is denied, whatever its length. Returns std::nullopt if no policy of this request uses the
+  // length. Writes to `scratch` as match() does.
   [[nodiscard]] std::optional<std::uint64_t> body_bytes_wanted(const Request& request,
                                                                Scratch& scratch) const;
 
-  // The policies that this request must pass, in file order: neither `off` nor unlimited for its
-  // partition. No failure: a part or cost that the request lacks has its documented default.
+  // Returns the policies that this request must pass, in file order, without those that are `off`
+  // or unlimited for its partition. Never fails: a part or cost that the request lacks has its
+  // documented default. The result is valid until `scratch` is used again.
   [[nodiscard]] std::span<const Match> match(const Request& request, Scratch& scratch) const;
 
-  // What the limits of a domain of Envoy's have for each of a request's descriptors, at most
-  // policies_max, in their order. One without a limit, or whose limit another one replaces, has a
-  // Match without a policy; one that is never limited has its grant.
+  // Returns one Match for each descriptor of a request to this domain of Envoy's configuration, in
+  // the same order. At most policies_max descriptors. The Match has no policy if the descriptor has
+  // no limit, or if another descriptor's limit replaces its limit. An unlimited one has its grant.
   [[nodiscard]] std::span<const Match> match(std::string_view domain,
                                              std::span<const Descriptor> descriptors,
                                              Scratch& scratch) const;
 
-  // The policy that has the limits of a domain of Envoy's, or nullptr.
+  // Returns the policy that holds the limits of this domain of Envoy's configuration, or nullptr.
   [[nodiscard]] const Policy* domain(std::string_view name) const noexcept;
 
-  // What a request that `policy` admitted has cost, now that its response has ended. For policies
-  // whose cost_time is CostTime::response; 0 where the status is one of refund_on.
+  // Returns the cost of a request that `policy` admitted and whose response has ended. For policies
+  // whose cost_time is CostTime::response. The cost is 0 if refund_on contains the status.
   [[nodiscard]] Cost late_cost(const Policy& policy, const Response& response) const noexcept;
 
-  // One policy by name with a ready-made partition key (its single part), as the decision
-  // interfaces and traces give it; `match` and `key` of the file are not consulted. std::nullopt
-  // if there is no such policy. A match with an unlimited grant or an `off` policy is returned:
-  // the caller decides what that means. Addresses and host names are normalised as in a request,
-  // so both reach the same key; of several parts, `partition` is their readable text, and any
-  // text with another number of parts is a key of its own. The policy of a domain of Envoy's takes
-  // a descriptor, "key=value,key=value"; without a limit for it, it is unlimited.
+  // Returns the match of the policy with this name and a ready-made partition key, as the decision
+  // interfaces and traces give them. The policy's `match` and `key` are not evaluated. Returns
+  // std::nullopt if there is no such policy. The match may have an unlimited grant or an `off`
+  // policy: the caller decides what that means.
+  //
+  // `partition` is the key's single part, or the readable text of its parts. Addresses and host
+  // names are normalised as in a request, so that both ways reach the same key. A text with another
+  // number of parts is a key of its own. For a domain of Envoy's configuration, `partition` is a
+  // descriptor, "key=value,key=value"; it is unlimited if no limit applies to it.
+  //
+  // The views of the match point into `text`.
   [[nodiscard]] std::optional<Match> named(std::string_view policy, std::string_view partition,
                                            std::uint64_t cost, std::string& text) const;
 

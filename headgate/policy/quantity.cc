@@ -4,7 +4,7 @@
 #include <array>
 #include <optional>
 
-#include "headgate/policy/text.h"
+#include "headgate/base/ascii.h"
 
 namespace headgate::policy {
 namespace {
@@ -24,7 +24,8 @@ constexpr std::array<Unit, 8> units{{{"ns", "nanosecond", 1},
                                      {"d", "day", 86400 * nanos_per_second},
                                      {"w", "week", 604800 * nanos_per_second}}};
 
-// The digits that `text` starts with, removed from it; saturates at `max`.
+// Removes the leading digits of `text` and returns their value, at most `max`. Returns std::nullopt
+// if there is no digit.
 std::optional<u128> take_digits(std::string_view& text, u128 max) {
   if (text.empty() || !is_digit(text[0])) return std::nullopt;
   u128 value = 0;
@@ -36,13 +37,14 @@ std::optional<u128> take_digits(std::string_view& text, u128 max) {
   return value;
 }
 
-// value x unit, if it is a window.
+// Returns value x unit, or std::nullopt if that is not a valid window.
 std::optional<Nanos> window_of(u128 value, Nanos unit) {
   if (value == 0 || value > static_cast<u128>(limit::Quota::window_max / unit)) return std::nullopt;
   return static_cast<Nanos>(value) * unit;
 }
 
-constexpr u128 huge = u128{1} << 100;  // beyond every range, yet safe to multiply by ten
+// Beyond every range, and small enough that a multiplication by ten does not overflow.
+constexpr u128 huge = u128{1} << 100;
 
 Failure<std::string> failure(std::string text) { return Failure<std::string>(std::move(text)); }
 

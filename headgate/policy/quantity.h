@@ -1,4 +1,4 @@
-// Numbers with units, as the policy file writes them.
+// Parsers for numbers with units, as policy files write them.
 //
 // Each parser takes the whole text of a value. Its error completes a sentence that starts with
 // the value: "is not a duration; expected ...".
@@ -17,32 +17,32 @@ namespace headgate::policy {
 template <class T>
 using Parsed = Result<T, std::string>;
 
-// What parse_duration() reads, in words.
+// For error messages: the texts that parse_duration() accepts.
 inline constexpr std::string_view duration_words =
     "an integer with a unit ns us ms s m h d w (none: seconds), like 60s";
 
-// Decimal digits alone, min..max.
+// Reads decimal digits without a sign, min..max.
 [[nodiscard]] Parsed<std::uint64_t> parse_integer(std::string_view text, std::uint64_t min,
                                                   std::uint64_t max);
 
-// 0..limit::Quota::units_max.
+// Reads an integer, 0..limit::Quota::units_max.
 [[nodiscard]] Parsed<std::uint64_t> parse_units(std::string_view text);
 
-// "60", "60s", "250ms": min..limit::Quota::window_max [ns], in any unit; `min` is 0 or 1.
+// Reads "60", "60s" or "250ms". Returns min..limit::Quota::window_max [ns]; `min` is 0 or 1.
 [[nodiscard]] Parsed<Nanos> parse_duration(std::string_view text, Nanos min = 1);
 
-// "100/minute", "10 per 2 hours", "5/250ms": units and their window.
+// Reads "100/minute", "10 per 2 hours" or "5/250ms": units and their window.
 [[nodiscard]] Parsed<limit::Quota> parse_rate(std::string_view text);
 
-// "65536", "64KiB", "64MiB", "1GiB" [bytes], min..max.
+// Reads "65536", "64KiB", "64MiB" or "1GiB". Returns min..max [bytes].
 [[nodiscard]] Parsed<std::uint64_t> parse_size(std::string_view text, std::uint64_t min,
                                                std::uint64_t max);
 
-// "20%", 0..max.
+// Reads "20%". Returns 0..max.
 [[nodiscard]] Parsed<unsigned> parse_percent(std::string_view text, unsigned max);
 
-// The window of a token bucket of `burst` tokens that gains `count` in each `period`: the time it
-// takes to fill, rounded up to a whole second. All > 0.
+// Returns the window of a token bucket of `burst` tokens that gains `count` tokens per `period`
+// [ns]: the time in which the empty bucket fills, rounded up to a whole second. All arguments > 0.
 [[nodiscard]] Parsed<Nanos> bucket_window(std::uint64_t burst, std::uint64_t count, Nanos period);
 
 }  // namespace headgate::policy

@@ -1,20 +1,21 @@
-// What a policy may ask about a request and its response. Views: nothing here owns or outlives the
-// door's request.
+// The parts of a request and its response that policies read. All members are views: the door owns
+// the data and must keep it while they are in use.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string_view>
 
-#include "headgate/policy/address.h"
+#include "headgate/policy/address/address.h"
 
 namespace headgate::policy {
 
 // Header look-up, implemented by each door over its own request.
 class Headers {
  public:
-  // The value of the nth (from 0) field line with this name, or std::nullopt. `name` is in lower
-  // case; the door compares without regard to case. Bytes as received, without outer white space.
+  // Returns the value of the nth field line (counted from 0) with this name, or std::nullopt.
+  // `name` is in lower case; the door compares without regard to case. The value has the bytes as
+  // received, without the white space around it.
   [[nodiscard]] virtual std::optional<std::string_view> line(std::string_view name,
                                                              std::size_t nth) const noexcept = 0;
 
@@ -27,17 +28,17 @@ struct Request {
   std::string_view host;                    // without port
   std::string_view path;                    // decoded and normalised by the door, without query
   std::string_view query;                   // raw, without '?'
-  std::optional<Address> peer;              // std::nullopt: a Unix socket
-  const Headers* headers = nullptr;         // never null when a policy is asked
-  std::optional<std::uint64_t> body_bytes;  // of the request; std::nullopt: not known
+  std::optional<Address> peer;              // std::nullopt: connected through a Unix socket
+  const Headers* headers = nullptr;         // must not be null in a call of PolicySet
+  std::optional<std::uint64_t> body_bytes;  // length of the content; std::nullopt: not known
 };
 
-// A response that has ended, be it as it should or because somebody broke off.
+// A response that has ended, either completely or because one side closed the connection.
 struct Response {
-  unsigned status = 0;               // 0: none was sent
-  std::uint64_t body_bytes = 0;      // of its content, as far as it was sent and as it was sent
-                                     // (compressed, say), without header section and framing
-  const Headers* headers = nullptr;  // what upstream answered; nullptr: it did not
+  unsigned status = 0;               // 0: no response was sent
+  std::uint64_t body_bytes = 0;      // content bytes that were sent, counted as sent (for example
+                                     // compressed), without header section and framing
+  const Headers* headers = nullptr;  // of the upstream's response; nullptr: there was none
 };
 
 }  // namespace headgate::policy

@@ -1,4 +1,4 @@
-// The policy file's settings beside its policies.
+// The settings of a policy file: everything but its policies.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +7,15 @@
 #include <vector>
 
 #include "headgate/field/form.h"
-#include "headgate/policy/address.h"
+#include "headgate/policy/address/address.h"
 
 namespace headgate::policy {
 
 struct ClientAddress {
   std::vector<AddressBlock> trusted_proxies;
-  bool trust_unix = false;    // `unix:` among them: peers that come through a Unix socket
-  unsigned ipv6_prefix = 64;  // IPv6 clients count as one per prefix
+  bool trust_unix = false;    // the list has `unix:`: peers of Unix sockets are trusted
+  unsigned ipv6_prefix = 64;  // all IPv6 addresses with the same prefix count as one client. A /64
+                              // is what one client usually has
 };
 
 enum class PartitionKey : std::uint8_t { omit, opaque, plain };
@@ -22,21 +23,23 @@ enum class Report : std::uint8_t { all, closest };
 enum class ReportWhen : std::uint8_t { always, denied, below };
 
 struct TableSettings {
-  std::size_t memory = std::size_t{64} << 20;  // [bytes], everything included
-  std::string file;                            // empty: memory alone
+  std::size_t memory = std::size_t{64} << 20;  // size of the whole table [bytes]
+  std::string file;                            // path of its file; empty: no file
 };
 
 struct Settings {
   ClientAddress client_address;
-  std::vector<field::Form> fields{field::Form::ratelimit};  // none has a field of another
+  std::vector<field::Form> fields{field::Form::ratelimit};  // no two of them share a field name
   bool unix_reset = false;  // X-RateLimit-Reset is a Unix time [s], not seconds from now
   PartitionKey partition_key = PartitionKey::omit;
   unsigned jitter_percent = 0;  // 0..50, added to Retry-After and t on denials
   Report report = Report::all;
   ReportWhen report_when = ReportWhen::always;
-  unsigned report_below_percent = 0;  // with ReportWhen::below: of some policy's quota
+  unsigned report_below_percent = 0;  // of ReportWhen::below: fields are written if less than this
+                                      // share of some policy's quota remains
   bool problem_details = true;
-  std::string upstream_prefix = "gateway-";  // renames our members that clash with upstream's
+  std::string upstream_prefix = "gateway-";  // put before the name of a policy that the upstream's
+                                             // fields already contain
   TableSettings table;
 };
 

@@ -1,4 +1,4 @@
-// A page of the HTTP door: a whole answer, made on request.
+// A whole response of the HTTP door, and the functions that make one.
 #pragma once
 
 #include <string>
@@ -16,11 +16,11 @@ struct Content {
   std::string_view fields{};  // further field lines, each with its CRLF; of static storage
 };
 
-// Answers GET and HEAD. `query` is raw, without '?'. Called on the worker's thread; may throw
-// what the standard library throws.
+// Makes the response to GET and HEAD. `query` is raw, without '?'. Called on the worker's thread;
+// may throw exceptions of the standard library.
 using ContentMaker = Content (*)(Engine& engine, WorkerContext& worker, std::string_view query);
 
-// Answers POST, with the request's whole body.
+// Makes the response to a POST with this body.
 using FormHandler = Content (*)(Engine& engine, WorkerContext& worker, std::string_view query,
                                 std::string_view body);
 

@@ -1,4 +1,4 @@
-// A door: what turns the bytes of connections into decisions and back.
+// A door turns the bytes of connections into requests for decisions, and decisions into bytes.
 #pragma once
 
 #include <boost/asio/generic/stream_protocol.hpp>
@@ -25,18 +25,24 @@ class WorkerContext;
 // TCP or Unix, on its worker's io_context.
 using Socket = boost::asio::generic::stream_protocol::socket;
 
-// What every door keeps to.
+// Options of all doors of a server.
 struct DoorOptions {
-  std::string token;                  // what callers must show; empty: nothing
-  std::chrono::seconds idle{300};     // a connection that asks for nothing is closed
-  std::chrono::seconds patience{10};  // for a request that has begun to arrive, or a reply to leave
-  // Of the workers and of each Service; 0: one a processor that we may use.
+  std::string token;  // the token that requests must contain; empty: none
+  // A connection without a request is closed after this time. 5 min: longer than proxies usually
+  // keep unused connections (60 s), so that they are not surprised by the close.
+  std::chrono::seconds idle{300};
+  // The time for the rest of a request that has begun to arrive, and for the client to read a
+  // reply. 10 s: decisions are smaller than a packet; even a bad line needs less.
+  std::chrono::seconds patience{10};
+  // The number of workers, and of the threads of each Service; 0: one per usable processor.
   unsigned threads = 0;
-  FormHandler envoy_json = nullptr;     // answers POST /json of the HTTP door
-  std::size_t connections_max = 20000;  // of one worker; further ones are closed at once
+  FormHandler envoy_json = nullptr;  // answers POST /json of the HTTP door
+  // Per worker and door; further connections are closed at once. Each idle one takes less than
+  // 1 KiB, so that all take at most 20 MiB.
+  std::size_t connections_max = 20000;
 };
 
-// One per worker and kind of door. Everything that it does happens on its worker's thread.
+// There is one per worker and listening address. All methods run on the worker's thread.
 class Door {
  public:
   virtual ~Door() = default;
@@ -44,7 +50,8 @@ class Door {
   // Takes over a connection that was accepted. The socket is non-blocking.
   virtual void open(Socket socket) = 0;
 
-  // Finishes what connections have begun, then closes them. open() is not called again.
+  // Answers requests that have begun to arrive, then closes the connections. open() is not called
+  // again.
   virtual void stop() noexcept = 0;
 };
 
@@ -56,14 +63,14 @@ class Service {
  public:
   virtual ~Service() = default;
 
-  // Lets nobody in any more, and tells those who watch; what has begun goes on.
+  // Stops accepting; health reports NOT_SERVING. Open calls continue.
   virtual void retire() noexcept = 0;
 
-  // Finishes what has begun; breaks off what has not ended by then.
+  // Lets open calls end, and aborts those that have not ended at the deadline.
   virtual void stop(std::chrono::steady_clock::time_point deadline) noexcept = 0;
 };
 
-// Listens at the endpoint.
+// Makes a Service that listens at the endpoint. Errors: a sentence.
 using MakeService = Result<std::unique_ptr<Service>, std::string> (*)(Engine& engine,
                                                                       net::Endpoint& endpoint,
                                                                       const DoorOptions& options);

@@ -1,4 +1,5 @@
-// What all doors of one decision server share: the table, the policy file in force, the workers.
+// The state that all doors of one decision server share: the table, the policies in force, the
+// workers' contexts.
 #pragma once
 
 #include <atomic>
@@ -21,28 +22,28 @@ class WorkerContext;
 // Thread-safe. Outlives every WorkerContext.
 class Engine {
  public:
-  // Loads the policy file and opens the table that it asks for. Errors: sentences for people.
+  // Loads the policy file and opens the table that it describes. Errors: sentences for people.
   [[nodiscard]] static Result<std::unique_ptr<Engine>, std::vector<std::string>> open(
       const std::string& config);
 
   [[nodiscard]] store::Table& table() noexcept { return *table_; }
   [[nodiscard]] const std::string& config() const noexcept { return config_; }
 
-  // The policy file in force. Workers keep a copy, and look whether number() is still theirs.
+  // The policies in force. A worker keeps its pointer and calls this again when number() changes.
   [[nodiscard]] std::shared_ptr<const PolicySnapshot> in_force() const;
   [[nodiscard]] std::uint64_t number() const noexcept {
     return number_.load(std::memory_order_acquire);
   }
 
-  // Reads the policy file again. A refused file changes nothing. Errors: its faults. The table
-  // stays as it is; its memory and file are those of the first policy file.
+  // Reads the policy file again. Errors: the file's faults; then the policies in force stay. The
+  // table stays in any case; its size and file are those of the first policy file.
   [[nodiscard]] Result<void, std::vector<std::string>> reload();
   [[nodiscard]] std::uint64_t reloads() const noexcept { return number() - 1; }
   [[nodiscard]] std::uint64_t refused_reloads() const noexcept {
     return refused_reloads_.load(std::memory_order_relaxed);
   }
 
-  // Calls `see` with every worker there is, one after the other. None can end meanwhile.
+  // Calls `see` for each worker, one after the other. No worker can end during the call.
   void for_each_worker(const std::function<void(const WorkerContext&)>& see) const;
 
  private:

@@ -52,7 +52,7 @@ TEST_F(EngineTest, AReloadChangesThePoliciesAndKeepsTheState) {
   write(5);
   ASSERT_TRUE(engine->reload());
   EXPECT_EQ(engine->reloads(), 1u);
-  EXPECT_EQ(left_after_one(worker), 2u) << "20 s of debt, and 12 s for this, of 60 s";
+  EXPECT_EQ(left_after_one(worker), 2u) << "20 s of debt and 12 s for this request, of 60 s";
 }
 
 TEST_F(EngineTest, ARefusedFileChangesNothing) {
@@ -68,13 +68,13 @@ TEST_F(EngineTest, ARefusedFileChangesNothing) {
   EXPECT_EQ(left_after_one(worker), 2u);
 }
 
-TEST_F(EngineTest, SaysWhatIsWrongAtTheStart) {
+TEST_F(EngineTest, NamesTheFaultsAtTheStart) {
   const auto missing = Engine::open(config);
   ASSERT_FALSE(missing);
   EXPECT_THAT(missing.error().front(), HasSubstr(config));
 }
 
-TEST_F(EngineTest, KnowsItsWorkers) {
+TEST_F(EngineTest, ListsItsWorkers) {
   write(3);
   const auto engine = Engine::open(config).value();
   const auto count = [&] {

@@ -1,4 +1,4 @@
-// What a connection has received and is not done with.
+// The input of a connection that was received and is still needed.
 #pragma once
 
 #include <algorithm>
@@ -10,29 +10,30 @@
 
 namespace headgate::server {
 
-// A connection that waits for nothing has no memory of its own: it receives into memory that all
-// connections of a thread share. What is left over, the beginning of a request, is kept, and what
-// follows is received behind it.
+// A connection without a pending request has no memory of its own: it receives into memory that all
+// connections of a thread share. The beginning of a request that has not arrived completely is kept
+// in own memory, and the following bytes are received behind it.
 class InputBuffer {
  public:
-  // Where to receive to.
+  // Returns where to receive to: `shared`, or at least room_min bytes of own memory.
   [[nodiscard]] std::span<char> room(std::span<char> shared) {
     if (size_ == 0) return shared;
     if (capacity_ - size_ < room_min) grow(std::max(2 * capacity_, size_ + room_min));
     return {own_.get() + size_, capacity_ - size_};
   }
 
-  // All that there is, now that `more` bytes were received into room(shared).
+  // Returns all bytes that are kept or new, after `more` bytes were received into room(shared).
   [[nodiscard]] std::string_view received(std::size_t more, std::span<char> shared) {
     if (size_ == 0) return {shared.data(), more};
     size_ += more;
     return pending();
   }
 
-  // What was kept.
+  // Returns the bytes that were kept.
   [[nodiscard]] std::string_view pending() const noexcept { return {own_.get(), size_}; }
 
-  // Keeps the end of what there is; nothing else is needed any more.
+  // Keeps `rest`, the end of what received() or pending() returned, and forgets the bytes before
+  // it.
   void keep(std::string_view rest) {
     if (rest.empty()) {
       own_.reset();
@@ -45,7 +46,7 @@ class InputBuffer {
   }
 
  private:
-  static constexpr std::size_t room_min = 4096;
+  static constexpr std::size_t room_min = 4096;  // a page: more than most requests
 
   void grow(std::size_t capacity) {
     auto larger = std::make_unique_for_overwrite<char[]>(capacity);

@@ -1,4 +1,4 @@
-// What was received is there until it is done with, and takes no memory afterwards.
+// Received bytes are kept until they are not needed any more, and take no memory afterwards.
 
 #include "headgate/server/input_buffer.h"
 
@@ -12,7 +12,7 @@
 namespace headgate::server {
 namespace {
 
-TEST(InputBuffer, HoldsWhatIsNotDoneWith) {
+TEST(InputBuffer, KeepsWhatIsStillNeeded) {
   EXPECT_TRUE(rc::check([] {
     std::array<char, 256> shared{};
     InputBuffer buffer;

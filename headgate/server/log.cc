@@ -4,32 +4,24 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
-#include <cstdio>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <utility>
+
+#include "headgate/base/json_text.h"
 
 namespace headgate::server {
 namespace {
 
-// %J: the message as the inside of a JSON string.
+// %J: the message as a JSON string.
 class JsonText final : public spdlog::custom_flag_formatter {
  public:
   void format(const spdlog::details::log_msg& message, const std::tm&,
               spdlog::memory_buf_t& out) override {
-    for (const char c : std::string_view(message.payload.data(), message.payload.size())) {
-      const auto byte = static_cast<unsigned char>(c);
-      if (c == '"' || c == '\\') {
-        out.push_back('\\');
-        out.push_back(c);
-      } else if (byte < 0x20 || byte == 0x7f) {
-        char escape[8];
-        std::snprintf(escape, sizeof escape, "\\u%04x", byte);
-        out.append(std::string_view(escape));
-      } else {
-        out.push_back(c);
-      }
-    }
+    std::string text;
+    append_json(text, std::string_view(message.payload.data(), message.payload.size()));
+    out.append(text.data(), text.data() + text.size());
   }
   [[nodiscard]] std::unique_ptr<custom_flag_formatter> clone() const override {
     return spdlog::details::make_unique<JsonText>();
@@ -43,7 +35,7 @@ void start_log(LogFormat format) {
                                                  std::make_shared<spdlog::sinks::stderr_sink_mt>());
   auto formatter = std::make_unique<spdlog::pattern_formatter>(spdlog::pattern_time_type::utc);
   formatter->add_flag<JsonText>('J').set_pattern(
-      format == LogFormat::json ? R"({"time":"%Y-%m-%dT%H:%M:%S.%eZ","level":"%l","message":"%J"})"
+      format == LogFormat::json ? R"({"time":"%Y-%m-%dT%H:%M:%S.%eZ","level":"%l","message":%J})"
                                 : "%Y-%m-%dT%H:%M:%S.%eZ %-5l %v");
   logger->set_formatter(std::move(formatter));
   logger->flush_on(spdlog::level::info);

@@ -1,4 +1,4 @@
-// The server's log: one line an event, on standard error.
+// The server's log: one line per event, on standard error.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ enum class LogFormat : std::uint8_t {
   json,  // {"time":"2026-01-31T12:00:00.000Z","level":"info","message":"http on 127.0.0.1:8081"}
 };
 
-// Once, before the first line.
+// Called once, before the first line is logged.
 void start_log(LogFormat format);
 
 }  // namespace headgate::server

@@ -1,4 +1,4 @@
-// One policy file in force.
+// The policies of one reading of the policy file, with their gate and counters.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@
 
 namespace headgate::server {
 
-// Immutable but for its counts; thread-safe.
+// Immutable except for its counters; thread-safe.
 class PolicySnapshot {
  public:
-  // `number` counts the files that were in force since the start, from 1. `counters` are those of
-  // its policies.
+  // `number` is 1 for the first snapshot of a server and grows by 1 with each reload. `counters`
+  // has all names of `policies`.
   PolicySnapshot(std::shared_ptr<const policy::PolicySet> policies, store::Table& table,
                  std::uint64_t number, std::shared_ptr<gate::Counters> counters)
       : number_(number),
@@ -27,7 +27,7 @@ class PolicySnapshot {
   [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
   [[nodiscard]] const policy::PolicySet& policies() const noexcept { return gate_.policies(); }
   [[nodiscard]] const gate::Gate& gate() const noexcept { return gate_; }
-  // What was counted under the names of its policies, also before it.
+  // The counts per policy's name, those of former snapshots included.
   [[nodiscard]] const std::shared_ptr<gate::Counters>& counters() const noexcept {
     return counters_;
   }

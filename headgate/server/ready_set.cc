@@ -31,7 +31,7 @@ bool ReadySet::add(int fd, void* who) noexcept {
 }
 
 void ReadySet::watch(int fd, void* who, Need need) noexcept {
-  epoll_event event{};  // the end is always told
+  epoll_event event{};  // epoll always reports the end
   if (need == Need::input) event.events = EPOLLIN;
   if (need == Need::output) event.events = EPOLLOUT;
   event.data.ptr = who;
@@ -59,8 +59,9 @@ void ReadySet::watch() {
 void ReadySet::serve_ready(std::size_t most) {
   std::array<epoll_event, together_max> events;
   std::array<void*, together_max> who;
-  // Asking again at once takes half as long as having Asio ask; under load most answers come by
-  // ones and twos.
+  // A second epoll_wait() here takes half as long as a turn through Asio, and under load each wait
+  // returns only one or two sockets: `redis-benchmark -P 1 -c 50` against the RESP door measures
+  // it.
   for (std::size_t served = 0; served < most && epoll_.is_open();) {
     const int count = epoll_wait(epoll_.native_handle(), events.data(), together_max, 0);
     if (count <= 0) return;

@@ -1,16 +1,17 @@
-// Comparing what a caller shows with a secret.
+// Compares a given text with a secret.
 #pragma once
 
 #include <string_view>
 
 namespace headgate::server {
 
-// In a time that does not tell how much of it is right.
-[[nodiscard]] inline bool same_secret(std::string_view shown, std::string_view secret) noexcept {
-  if (shown.size() != secret.size()) return false;
+// Takes a time that depends on the lengths only, so that it does not reveal how many bytes are
+// right.
+[[nodiscard]] inline bool same_secret(std::string_view given, std::string_view secret) noexcept {
+  if (given.size() != secret.size()) return false;
   unsigned char different = 0;
   for (std::size_t i = 0; i < secret.size(); ++i) {
-    different = static_cast<unsigned char>(different | (shown[i] ^ secret[i]));
+    different = static_cast<unsigned char>(different | (given[i] ^ secret[i]));
   }
   return different == 0;
 }

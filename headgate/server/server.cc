@@ -18,9 +18,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds look_again{20};  // whether the workers have ended
+// The interval at which a stop checks whether the workers have ended: adds a delay that is not
+// noticed, and costs nothing.
+constexpr std::chrono::milliseconds check_interval{20};
 
-// The signals that the server hears, blocked in this thread and in those that it starts.
+// The signals that the server handles, blocked in this thread and in those that it starts.
 class Signals {
  public:
   Signals() {
@@ -30,7 +32,8 @@ class Signals {
     std::signal(SIGPIPE, SIG_IGN);
   }
   ~Signals() {
-    // One that came too late to matter would end the program as if it had failed.
+    // Discards signals that came during the stop: unblocked, they would end the program as a
+    // failure.
     while (wait_for(std::chrono::milliseconds(0))) {
     }
     pthread_sigmask(SIG_SETMASK, &before_, nullptr);
@@ -45,7 +48,7 @@ class Signals {
     return signal;
   }
 
-  // std::nullopt: none came within that time.
+  // Returns std::nullopt if no signal came within that time.
   [[nodiscard]] std::optional<int> wait_for(std::chrono::milliseconds time) const {
     const timespec limit{static_cast<time_t>(time.count() / 1000),
                          static_cast<long>(time.count() % 1000 * 1'000'000)};
@@ -64,8 +67,9 @@ std::uint64_t monotonic_micros() {
           .count());
 }
 
-// Connections are descriptors: takes as many as the system lets us have. Where that is fewer than
-// all listeners may want, each gets its share, so that none can take what the others need.
+// Raises the limit of open files, since each connection is one, to the maximum. If that is less
+// than all listeners may use, lowers connections_max to an equal share, so that no listener can use
+// up the descriptors of the others.
 void share_descriptors(ServerOptions& options) {
   rlimit files{};
   if (getrlimit(RLIMIT_NOFILE, &files) != 0) return;
@@ -74,11 +78,12 @@ void share_descriptors(ServerOptions& options) {
   if (files.rlim_cur == RLIM_INFINITY || options.listening.empty()) return;
 
   const unsigned threads = options.door.threads;
-  std::size_t each_of_all = 0;  // descriptors, where every listener and thread has a connection
+  std::size_t each_of_all = 0;  // descriptors if each listener has one connection per thread
   for (const Listening& listening : options.listening) {
     each_of_all += threads * (listening.make_service != nullptr ? 2 : 1);
   }
-  // For files, listening sockets and what wakes threads.
+  // For files and libraries (32), per thread epoll, timers and gRPC (16), and per thread and
+  // listener a socket and its epoll.
   const std::size_t reserve = 32 + threads * (16 + 2 * options.listening.size());
   const std::size_t shared = files.rlim_cur > reserve ? files.rlim_cur - reserve : 0;
   const std::size_t share = std::max<std::size_t>(shared / each_of_all, 1);
@@ -106,7 +111,7 @@ void reload(Engine& engine) {
   sd_notify(0, "READY=1");
 }
 
-// Everything that serves. Stops what was started when it goes.
+// The workers and services of a server.
 class Services {
  public:
   Services(Engine& engine, const ServerOptions& options) : engine_(engine), options_(options) {
@@ -123,7 +128,7 @@ class Services {
       services_.push_back(std::move(*service));
       return {};
     }
-    std::optional<int> shared;  // of a Unix socket, which has one queue for all
+    std::optional<int> shared;  // a Unix socket has one queue, which all workers share
     for (const auto& worker : workers_) {
       int fd = -1;
       if (shared) {
@@ -156,7 +161,7 @@ class Services {
     };
     bool at_once = false;
     while (!all_ended() && !at_once && Clock::now() < deadline) {
-      const auto signal = signals.wait_for(look_again);
+      const auto signal = signals.wait_for(check_interval);
       at_once = signal && *signal != SIGHUP;
     }
     for (const auto& service : services_) service->stop(at_once ? Clock::now() : deadline);

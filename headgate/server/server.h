@@ -7,29 +7,23 @@
 #include <vector>
 
 #include "headgate/base/result.h"
-#include "headgate/net/endpoint.h"
 #include "headgate/server/door.h"
 #include "headgate/server/engine.h"
+#include "headgate/server/listening.h"
 
 namespace headgate::server {
-
-// One address, and what answers there: exactly one of the two makers is set.
-struct Listening {
-  DoorKind kind;
-  net::Endpoint endpoint;
-  MakeDoor make_door = nullptr;
-  MakeService make_service = nullptr;
-};
 
 struct ServerOptions {
   std::vector<Listening> listening;
   DoorOptions door;
-  std::chrono::seconds stop_within{10};  // what has begun is finished within that time
+  // The time that open requests have to end after a stop is requested. As long as
+  // DoorOptions::patience, so that none is cut off that would still be in time.
+  std::chrono::seconds stop_within{10};
 };
 
-// Runs the doors until SIGINT or SIGTERM; a second one stops at once. SIGHUP reads the policy file
-// again. The calling thread waits for signals, which it blocks for itself and the threads that it
-// starts. Errors: a sentence; then nothing was served.
+// Runs the doors until SIGINT or SIGTERM; a second signal aborts open requests. SIGHUP reads the
+// policy file again. The calling thread waits for these signals, and blocks them for itself and for
+// the threads that it starts. Errors: a sentence; then no door was opened to clients.
 [[nodiscard]] Result<void, std::string> run_server(Engine& engine, ServerOptions options);
 
 }  // namespace headgate::server

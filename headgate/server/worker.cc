@@ -13,18 +13,19 @@ namespace {
 using boost::asio::generic::stream_protocol;
 using boost::system::error_code;
 
-// After an accept() that failed for want of descriptors or memory.
+// After an accept() that failed because descriptors or memory are short: long enough not to spin,
+// short enough that a client hardly notices it.
 constexpr std::chrono::milliseconds pause{50};
 
 }  // namespace
 
 struct Worker::Listener {
-  Listener(boost::asio::io_context& io, const Listening& listening, int fd, WorkerContext& worker,
+  Listener(boost::asio::io_context& io, const Listening& listening, int fd, WorkerContext& context,
            const DoorOptions& options)
       : is_tcp(!listening.endpoint.is_unix()),
         acceptor(io, stream_protocol(listening.endpoint.family(), 0), fd),
         pausing(io),
-        door(listening.make_door(worker, io, options)) {}
+        door(listening.make_door(context, io, options)) {}
 
   bool is_tcp;
   boost::asio::basic_socket_acceptor<stream_protocol> acceptor;
@@ -32,12 +33,12 @@ struct Worker::Listener {
   std::unique_ptr<Door> door;
 };
 
-Worker::Worker(Engine& engine, const DoorOptions& options) : options_(options), worker_(engine) {}
+Worker::Worker(Engine& engine, const DoorOptions& options) : options_(options), context_(engine) {}
 
 Worker::~Worker() = default;
 
 void Worker::listen(const Listening& listening, int fd) {
-  listeners_.push_back(std::make_unique<Listener>(io_, listening, fd, worker_, options_));
+  listeners_.push_back(std::make_unique<Listener>(io_, listening, fd, context_, options_));
 }
 
 void Worker::accept(Listener& listener) {

@@ -1,4 +1,4 @@
-// One thread of the server: its connections, its doors, its worker.
+// One thread of the server, with its doors and their connections.
 #pragma once
 
 #include <boost/asio/basic_socket_acceptor.hpp>
@@ -10,27 +10,28 @@
 #include <vector>
 
 #include "headgate/server/door.h"
-#include "headgate/server/server.h"
+#include "headgate/server/listening.h"
 #include "headgate/server/worker_context.h"
 
 namespace headgate::server {
 
-// The methods belong to the thread that made it.
+// Runs a thread that accepts connections and serves them. WorkerContext has what this thread's
+// doors use to decide. The methods are called by the thread that made the Worker.
 class Worker {
  public:
   Worker(Engine& engine, const DoorOptions& options);
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
-  ~Worker();  // join() was called
+  ~Worker();  // after join()
 
-  // Before start(): answers at a listening socket, which it owns from then on.
+  // Before start(): adds a listening socket, which the Worker then owns.
   void listen(const Listening& listening, int fd);
 
   void start();
 
-  // Accepts nothing any more, lets the doors finish, and ends when they have.
+  // Stops accepting; the thread ends when its doors have answered the requests that have begun.
   void stop();
-  // Ends now.
+  // The thread ends now.
   void abort();
 
   [[nodiscard]] bool ended() const noexcept { return ended_.load(std::memory_order_acquire); }
@@ -43,7 +44,7 @@ class Worker {
 
   const DoorOptions& options_;
   boost::asio::io_context io_{1};
-  WorkerContext worker_;
+  WorkerContext context_;
   std::vector<std::unique_ptr<Listener>> listeners_;
   std::atomic<bool> ended_{false};
   std::thread thread_;

@@ -5,7 +5,7 @@ namespace headgate::server {
 WorkerContext::WorkerContext(Engine& engine)
     : engine_(engine),
       in_force_(engine.in_force()),
-      context_(std::make_unique<gate::DecisionContext>()) {
+      decision_context_(std::make_unique<gate::DecisionContext>()) {
   engine_.add(*this);
 }
 

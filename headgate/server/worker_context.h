@@ -1,4 +1,4 @@
-// What one thread needs to decide.
+// The state that a thread of the server needs to decide.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace headgate::server {
 
-// Not thread-safe, except stats() const: one per thread.
+// One per Worker and per thread of a Service. Not thread-safe, except stats() const.
 class WorkerContext {
  public:
   explicit WorkerContext(Engine& engine);
@@ -19,23 +19,23 @@ class WorkerContext {
 
   [[nodiscard]] Engine& engine() noexcept { return engine_; }
 
-  // The policy file in force now: ask once a decision. What was returned before, and the contexts
-  // that were decided by it, are void.
+  // Returns the policies in force now; called once per decision. Ends the life of the snapshot that
+  // was returned before if another one is in force, and of decision contexts that point into it.
   [[nodiscard]] const PolicySnapshot& in_force();
 
   // Working memory of one decision at a time.
-  [[nodiscard]] gate::DecisionContext& decision_context() noexcept { return *context_; }
+  [[nodiscard]] gate::DecisionContext& decision_context() noexcept { return *decision_context_; }
 
   [[nodiscard]] Instant now() const noexcept { return engine_.table().now(); }
 
-  // What this worker has seen.
+  // Statistics of this worker's decisions and connections.
   [[nodiscard]] DecisionStats& stats() noexcept { return stats_; }
   [[nodiscard]] const DecisionStats& stats() const noexcept { return stats_; }
 
  private:
   Engine& engine_;
   std::shared_ptr<const PolicySnapshot> in_force_;
-  std::unique_ptr<gate::DecisionContext> context_;
+  std::unique_ptr<gate::DecisionContext> decision_context_;
   DecisionStats stats_;
 };
 

@@ -19,6 +19,7 @@ struct Answer {
   std::optional<std::uint64_t> remaining;
   std::optional<std::uint64_t> reset;  // the field's t [s]
   std::optional<Nanos> wait = Nanos{0};
+  bool taken = true;  // of one policy: the cost was taken from it, or it does not limit this key
 };
 
 struct Answers {

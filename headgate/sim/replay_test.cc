@@ -33,15 +33,15 @@ class MapStore final : public store::Store {
       ++bundles_taken;
       bundle.admitted = true;
       for (std::size_t i = 0; i < bundle.charges.size(); ++i) {
-        limit::Charge look = bundle.charges[i];
+        store::Charge look = bundle.charges[i];
         if (look.op == limit::Op::spend) look.op = limit::Op::peek;
         bundle.decisions[i] = ask(look, *now);
         bundle.admitted = bundle.admitted && bundle.decisions[i].admitted;
       }
       for (std::size_t i = 0; i < bundle.charges.size(); ++i) {
-        const limit::Charge& charge = bundle.charges[i];
+        const store::Charge& charge = bundle.charges[i];
         if (charge.op != limit::Op::spend) continue;
-        limit::Charge look{charge.law, charge.key, 0, limit::Op::peek};
+        store::Charge look{charge.law, charge.key, 0, limit::Op::peek};
         const bool take = bundle.admitted || !bundle.decisions[i].admitted;
         bundle.decisions[i] = ask(take ? charge : look, *now);
       }
@@ -52,7 +52,7 @@ class MapStore final : public store::Store {
   int bundles_taken = 0;
 
  private:
-  limit::Decision ask(const limit::Charge& charge, Instant now) {
+  limit::Decision ask(const store::Charge& charge, Instant now) {
     limit::KeyState& key = keys_.try_emplace(std::string(charge.key)).first->second;
     return key.take(*charge.law, charge.op, charge.cost, now, charge.since);
   }

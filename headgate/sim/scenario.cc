@@ -69,17 +69,17 @@ void Scenario::count(const LoggedRequest& record, Instant now) {
     const std::uint64_t units = match.policy->is_late()
                                     ? policies().late_cost(*match.policy, record.response()).units
                                     : match.cost;
-    summary_.count(match, match.partition, units, now, taken, decision.remaining);
+    summary_.count(*match.policy, *match.grant, match.partition, units, now, taken,
+                   decision.remaining);
   });
 }
 
 Answers Scenario::answers() const {
   Answers answers;
-  for (std::size_t i = 0; i < context_.matched; ++i) {
-    answers.results.push_back(answer_of(context_.decisions[i]));
-    if (i < context_.enforced && stricter(answers.results[i], answers.verdict)) {
-      answers.verdict = answers.results[i];
-    }
+  for (std::size_t i = 0; i < context_.decided(); ++i) {
+    const gate::PolicyDecision one = context_.decision(i);
+    const Answer& answer = answers.results.emplace_back(answer_of(one.decision));
+    if (one.enforced && stricter(answer, answers.verdict)) answers.verdict = answer;
   }
   return answers;
 }

@@ -42,11 +42,10 @@ class Scenario {
   // have admitted what another one denied took nothing, and is left out.
   template <class Act>
   void each_answer(const Act& act) const {
-    for (std::size_t i = 0; i < context_.matched; ++i) {
-      const limit::Decision& decision = context_.decisions[i];
-      const bool taken = decision.admitted && (!denied() || i >= context_.enforced);
-      if (decision.admitted && !taken) continue;
-      act(context_.scratch.matches[context_.match_of[i]], decision, taken);
+    for (std::size_t i = 0; i < context_.decided(); ++i) {
+      const gate::PolicyDecision one = context_.decision(i);
+      if (one.decision.admitted && !one.taken) continue;
+      act(one.match, one.decision, one.taken);
     }
   }
 

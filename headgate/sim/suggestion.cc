@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "headgate/policy/text.h"
+#include "headgate/base/ascii.h"
 #include "headgate/sim/report/figures.h"
 #include "headgate/sim/scenario.h"
 
@@ -165,10 +165,10 @@ class Search {
 
 std::optional<Share> Share::parse(std::string_view text) {
   if (text.ends_with('%')) text.remove_suffix(1);
-  text = policy::trimmed(text);
+  text = trimmed(text);
   std::uint32_t value = 0;
   std::size_t at = 0;
-  for (; at < text.size() && policy::is_digit(text[at]) && at < 3; ++at) {
+  for (; at < text.size() && is_digit(text[at]) && at < 3; ++at) {
     value = value * 10 + static_cast<std::uint32_t>(text[at] - '0');
   }
   if (at == 0) return std::nullopt;
@@ -177,7 +177,7 @@ std::optional<Share> Share::parse(std::string_view text) {
     if (text[at++] != '.' || at == text.size() || text.size() - at > 4) return std::nullopt;
     std::uint32_t unit = 1'000;
     for (; at < text.size(); ++at, unit /= 10) {
-      if (!policy::is_digit(text[at])) return std::nullopt;
+      if (!is_digit(text[at])) return std::nullopt;
       value += static_cast<std::uint32_t>(text[at] - '0') * unit;
     }
   }

@@ -31,19 +31,20 @@ void Summary::saw(Instant at) noexcept {
   if (!last_ || at > *last_) last_ = at;
 }
 
-void Summary::count(const policy::Match& match, std::string_view key, std::uint64_t units,
-                    Instant at, bool taken, std::optional<std::uint64_t> remaining) {
-  if (watch_.policy.value_or(match.policy->index) != match.policy->index) return;
-  Partitions& partitions = partitions_[match.policy->index];
+void Summary::count(const policy::Policy& policy, const policy::Grant& grant, std::string_view key,
+                    std::uint64_t units, Instant at, bool taken,
+                    std::optional<std::uint64_t> remaining) {
+  if (watch_.policy.value_or(policy.index) != policy.index) return;
+  Partitions& partitions = partitions_[policy.index];
   auto found = partitions.find(key);
   if (found == partitions.end()) found = partitions.emplace(key, Partition{}).first;
   Partition& partition = found->second;
-  const Nanos window = match.grant->quota.window;
+  const Nanos window = grant.quota.window;
   partition.window = window;
   ++(taken ? partition.admitted : partition.denied);
-  if (counts_slots(*match.policy)) {
+  if (counts_slots(policy)) {
     if (taken && remaining) {
-      partition.in_flight = std::max(partition.in_flight, match.grant->quota.units - *remaining);
+      partition.in_flight = std::max(partition.in_flight, grant.quota.units - *remaining);
     }
     return;
   }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "headgate/base/instant.h"
+#include "headgate/base/text_map.h"
 #include "headgate/policy/policy_set.h"
 #include "headgate/sim/busiest_window.h"
 
@@ -63,10 +64,10 @@ class Summary {
   // One line was applied, be it a request or not.
   void saw(Instant at) noexcept;
   void count_request(bool admitted) noexcept { ++(admitted ? admitted_ : denied_); }
-  // One request's answer by the policy of `match`, if it is watched: `units` were taken, or it was
-  // denied and took none of them; `remaining` units are left, if its law tells.
-  void count(const policy::Match& match, std::string_view partition, std::uint64_t units,
-             Instant at, bool taken, std::optional<std::uint64_t> remaining);
+  // One request's decision by a policy, if that is watched: `units` were taken, or it was denied
+  // and took none of them; `remaining` units are left, if the policy limits this partition.
+  void count(const policy::Policy& policy, const policy::Grant& grant, std::string_view partition,
+             std::uint64_t units, Instant at, bool taken, std::optional<std::uint64_t> remaining);
 
   [[nodiscard]] std::uint64_t skipped() const noexcept { return skipped_; }
   [[nodiscard]] std::uint64_t applied() const noexcept { return applied_; }
@@ -96,13 +97,7 @@ class Summary {
     std::unique_ptr<BusiestWindow> taken;  // null as long as nothing was measured
     std::unique_ptr<BusiestWindow> offered;
   };
-  struct Hash {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view text) const noexcept {
-      return std::hash<std::string_view>{}(text);
-    }
-  };
-  using Partitions = std::unordered_map<std::string, Partition, Hash, std::equal_to<>>;
+  using Partitions = TextMap<Partition>;
 
   [[nodiscard]] PartitionTotals totals(std::string_view key, const Partition& partition) const;
 

@@ -1,4 +1,4 @@
-// From a charge's op to the law's function of that name.
+// Calls the law's function for a charge's op.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,8 @@
 
 namespace headgate::store {
 
-// `state` is what the law keeps of a key: an optional state, or a log.
+// `state` is a key's state: a std::optional<Law::State>, or a log. Returns the law's limit::Step,
+// or its limit::Decision if the state is a log. `since` is only for refunds.
 template <class Law, class State>
 [[gnu::always_inline]] inline auto apply_op(const Law& law, State& state, limit::Op op,
                                             std::uint64_t cost, Instant now,

@@ -1,4 +1,4 @@
-// A key's log in the blocks of its page: what limit/log.h asks of a log.
+// A key's log in the blocks of its page: implements the concept limit::Log.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,10 @@
 
 namespace headgate::store {
 
-// Works on a copy of the entry's LogState, which state() gives back when all is done. Records are
-// changed in address, so the entry must have been begun. Walking goes from the oldest record on;
-// going back starts over, but both ends are at hand.
+// Works on a copy of the entry's LogState; state() returns what the entry must contain afterwards.
+// Records are changed in place. REQUIRES: for changes, Page::begin() of the entry. The blocks are a
+// list, so access is sequential: a record in an earlier block than the last access is found from
+// the oldest block on. Both ends are found directly.
 class BlockLog {
  public:
   BlockLog(const Page& page, EntryTag owner, std::uint32_t entry, const LogState& state,
@@ -32,7 +33,7 @@ class BlockLog {
     old = record;
   }
 
-  // false: there is no block left.
+  // Returns false if the page has no free block.
   bool append(const limit::Record& record) noexcept {
     const std::uint32_t end = state_.first + state_.size;
     if (state_.size == 0) {
@@ -41,7 +42,7 @@ class BlockLog {
       state_ = {.head = name, .tail = name, .first = 0, .size = 0, .units = 0};
       fresh_ = true;
     } else if (end % Block::records_max == 0) {
-      std::uint32_t name = page_.next(state_.tail);  // left over by an erase
+      std::uint32_t name = page_.next(state_.tail);  // kept by an earlier erase()
       if (name == 0) {
         name = page_.take_block(owner_, entry_, now_);
         if (name == 0) return false;
@@ -90,34 +91,35 @@ class BlockLog {
                : a + b;
   }
 
-  // The blocks go when the entry is committed; those that no entry knows of, at once.
+  // Page::commit() frees the blocks of an entry. Blocks that no entry contains yet are freed here.
   void clear() noexcept {
-    if (fresh_) page_.give_chain(owner_, state_.head, 0);
+    if (fresh_) page_.free_chain(owner_, state_.head, 0);
     state_ = {};
   }
 
   void rewind() const noexcept {
-    seen_block_ = state_.head;
-    seen_begin_ = 0;
+    cached_block_ = state_.head;
+    cached_begin_ = 0;
   }
 
-  // The block of the ith record; 0 where a damaged file lacks it. REQUIRES: i < size().
+  // The block of the ith record; 0 if it is missing, because the file is damaged. REQUIRES: i <
+  // size().
   [[nodiscard]] std::uint32_t block_of(std::size_t i) const noexcept {
     constexpr std::size_t each = Block::records_max;
     const std::size_t begin = (state_.first + i) / each * each;
-    // Most requests look at both ends only.
+    // Most requests read only the two ends.
     if (begin == (state_.first + state_.size - 1) / each * each) return state_.tail;
-    if (begin < seen_begin_) rewind();
-    while (seen_begin_ < begin && seen_block_ != 0) {
-      seen_block_ = page_.next(seen_block_);
-      seen_begin_ += each;
+    if (begin < cached_begin_) rewind();
+    while (cached_begin_ < begin && cached_block_ != 0) {
+      cached_block_ = page_.next(cached_block_);
+      cached_begin_ += each;
     }
-    return seen_block_;
+    return cached_block_;
   }
 
   [[nodiscard]] limit::Record* at(std::size_t i) const noexcept {
     const std::uint32_t name = block_of(i);
-    if (name == 0) return &nowhere_;
+    if (name == 0) return &missing_;
     return &page_.block(name).records[(state_.first + i) % Block::records_max];
   }
 
@@ -126,11 +128,11 @@ class BlockLog {
   const std::uint32_t entry_;
   LogState state_;
   const Instant now_;
-  mutable std::uint32_t seen_block_ = 0;
-  mutable std::size_t seen_begin_ = 0;  // the position of that block's first record
+  mutable std::uint32_t cached_block_ = 0;  // the block of the last access
+  mutable std::size_t cached_begin_ = 0;    // the position of that block's first record
   std::uint64_t merges_ = 0;
-  bool fresh_ = false;               // no entry has this chain yet
-  mutable limit::Record nowhere_{};  // of a damaged file: what its chains lack
+  bool fresh_ = false;               // no entry contains this chain yet
+  mutable limit::Record missing_{};  // stands for records that a damaged file lacks
 };
 
 }  // namespace headgate::store

@@ -17,7 +17,7 @@ constexpr EntryTag mine = 0x100 | log_kind;
 constexpr EntryTag other = 0x200 | log_kind;
 constexpr Instant noon{1000};
 
-// A page of its own.
+// Has one page.
 class BlockLogTest : public testing::Test {
  protected:
   struct alignas(64) Line {
@@ -26,7 +26,7 @@ class BlockLogTest : public testing::Test {
   std::vector<Line> memory_ = std::vector<Line>(Page::bytes(entries, blocks) / sizeof(Line));
   Page page_{reinterpret_cast<std::byte*>(memory_.data()), entries, blocks};
 
-  // Runs `change(log)` as the ledger does.
+  // Runs `change(log)` between Page::begin() and Page::commit(), as the ledger does.
   template <class Change>
   void change(EntryTag owner, std::uint32_t at, Change change) {
     LogState state;
@@ -97,7 +97,7 @@ TEST_F(BlockLogTest, IsAListOfRecords) {
   }
 }
 
-TEST_F(BlockLogTest, GivesBackWhatItNoLongerNeeds) {
+TEST_F(BlockLogTest, FreesBlocksThatItNoLongerNeeds) {
   for (int round = 0; round < 100; ++round) {
     for (const EntryTag owner : {mine, other}) {
       const auto at = static_cast<std::uint32_t>(owner >> 8);

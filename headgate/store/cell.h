@@ -1,10 +1,10 @@
 // One key's state in shared memory, changed by single 128-bit compare-and-swaps.
 //
-// A cell is empty, held by a key, or claimed: taken for a key that has not confirmed yet that it is
-// in no other cell (cells.h). The bytes are described in docs/table-format.md.
+// A cell is empty, held by a key, or claimed: reserved for a key until its request has verified
+// that the key is in no other cell (cell_table.h). The bytes are described in docs/table-format.md.
 //
-// Nobody ever waits for a cell. A process that dies at any instruction leaves a cell that is whole,
-// or claimed, and a claimed cell may be taken by anyone.
+// No operation waits for a cell. A process that dies at any instruction leaves a cell that is
+// complete or claimed, and any process may take a claimed cell.
 #pragma once
 
 #include <x86intrin.h>
@@ -19,19 +19,21 @@
 
 namespace headgate::store {
 
-// Two words that change together.
+// Two words that are swapped together.
 class alignas(16) DoubleWord {
  public:
   [[nodiscard]] std::uint64_t low() const noexcept { return load(words_[0]); }
   [[nodiscard]] std::uint64_t high() const noexcept { return load(words_[1]); }
 
-  // The halves may be from different moments. Good enough to hand to replace(), which checks.
-  [[nodiscard]] u128 glance() const noexcept {
+  // Reads one half after the other, so they may be of different moments. Sufficient as the expected
+  // value of replace(), which compares both.
+  [[nodiscard]] u128 read_halves() const noexcept {
     const std::uint64_t first = low();
     return u128{high()} << 64 | first;
   }
 
-  // A full barrier, whether it succeeds or not: what the insertion protocol in cells.h rests on.
+  // Returns false if the value is not `expected`. A full barrier in both cases: the insertion in
+  // cell_table.h depends on it.
   bool replace(u128 expected, u128 desired) noexcept {
     return __sync_bool_compare_and_swap(reinterpret_cast<u128*>(words_), expected, desired);
   }
@@ -52,21 +54,22 @@ inline constexpr Tag claim_mark = 1;
   return u128{high} << 64 | low;
 }
 
-// Differs from every nonce taken elsewhere at any time: a time stamp counter is read once per
-// instant and processor. Keeps a slow claimer from confirming somebody else's claim.
+// A number that differs from every other nonce: no processor returns the same time stamp counter
+// twice. Because of it a slow claimer cannot confirm a later claim of the same cell. Linux stores
+// the processor's number in the low 12 bits of what rdtscp returns.
 [[nodiscard]] inline std::uint64_t claim_nonce() noexcept {
   unsigned processor = 0;
   const std::uint64_t ticks = __rdtscp(&processor);
   return ticks << 12 | (processor & 0xfff);
 }
 
-// 16 bytes: {tag, tat} of a linear law whose interval is a whole number of nanoseconds.
+// 16 bytes, {tag, tat}: the state of a linear law whose interval is a whole number of nanoseconds.
 class NarrowCell {
  public:
   using Law = limit::LinearWhole;
   using State = Law::State;
 
-  // What was read; replaced only if it is still there.
+  // What read() returned. The operations below change the cell only if it still contains that.
   struct Seen {
     std::uint64_t tag_word = 0;
     std::uint64_t value = 0;
@@ -92,7 +95,7 @@ class NarrowCell {
     const std::uint64_t tag_word = word_.low();
     return {tag_word, word_.high()};
   }
-  // True if what was seen is still what is there, or was there after it was read.
+  // True if the cell contained `seen` at some moment after read().
   [[nodiscard]] bool holds(const Seen& seen) noexcept { return word_.low() == seen.tag_word; }
 
   bool update(const Seen& seen, State next, const Law&) noexcept {
@@ -117,16 +120,17 @@ class NarrowCell {
   DoubleWord word_;
 };
 
-// 32 bytes: owner {tag, scale} and the tat in ticks of 1/scale ns, for every other linear law.
+// 32 bytes, owner {tag, scale} and state {tat in ticks of 1/scale ns}: for every other linear law.
 //
-// Owner and state can't be swapped as one. So a key is evicted by its state first, which fails if a
-// request has charged it since it was chosen, and only then the owner changes; whoever finds an
-// evicted state under its own tag clears the owner. 7 bits of the state change with every eviction
-// and confirmation, and 14 bits of the owner with every confirmation, so that no swap that was
-// meant for a cell's former key succeeds.
+// Owner and state cannot be swapped together. To evict a key, its state is first set to `evicted`,
+// which fails if a request has charged the key since it was chosen; only then the owner is changed.
+// A request that finds an evicted state under its own tag clears the owner. 7 bits of the state
+// (the hands) change with every eviction and confirmation, and 14 bits of the owner (the
+// generation) with every confirmation, so that no swap succeeds that was meant for a former key of
+// the cell.
 //
-// A law whose quota was changed counts in other ticks. It then keeps the cell's state in whole
-// nanoseconds, rounded up (one bit says so), until the quota is full once.
+// If a policy's quota changes, its law counts in other ticks. The cell's state is then kept in
+// whole nanoseconds, rounded up (nanos_mark), until the quota is full once.
 class WideCell {
  public:
   using Law = limit::LinearExact;
@@ -134,7 +138,7 @@ class WideCell {
 
   struct Seen {
     std::uint64_t tag_word = 0;
-    std::uint64_t detail = 0;  // scale and generation; of a claimed cell: the nonce
+    std::uint64_t detail = 0;  // scale and generation; the nonce if the cell is claimed
     u128 value = 0;
 
     [[nodiscard]] bool empty() const noexcept { return tag_word == 0; }
@@ -171,11 +175,11 @@ class WideCell {
     do {
       seen.tag_word = owner_.low();
       seen.detail = owner_.high();
-      seen.value = state_.glance();
+      seen.value = state_.read_halves();
     } while (seen.tag_word != owner_.low() || seen.detail != owner_.high());
     return seen;
   }
-  // A swap of the state with itself: the one way to know that both halves belong together.
+  // Swaps the state with itself: only a swap shows that both halves belong together.
   [[nodiscard]] bool holds(const Seen& seen) noexcept {
     return state_.replace(seen.value, seen.value);
   }
@@ -192,8 +196,8 @@ class WideCell {
   bool confirm(Tag tag, std::uint64_t nonce, State state, const Law& law) noexcept {
     const u128 mine = pack(tag | claim_mark, nonce);
     for (;;) {
-      const u128 old = state_.glance();
-      if (owner_.glance() != mine) return false;
+      const u128 old = state_.read_halves();
+      if (owner_.read_halves() != mine) return false;
       if (state_.replace(old, packed(state, static_cast<unsigned>(old) + 1))) break;
     }
     const std::uint64_t generation = nonce >> 12 << scale_bits;
@@ -209,10 +213,11 @@ class WideCell {
   }
 
  private:
-  static constexpr int scale_bits = 50;  // of a quota of at most 999,999,999,999,999
+  static constexpr int scale_bits =
+      50;  // the scale is at most Quota::units_max, 999,999,999,999,999
   static constexpr std::uint64_t scale_mask = (std::uint64_t{1} << scale_bits) - 1;
   static constexpr u128 nanos_mark = 0x80;
-  static constexpr State evicted_state = -(State{1} << 119);  // before any time that a law knows
+  static constexpr State evicted_state = -(State{1} << 119);  // before every state of a law
 
   static std::uint64_t scale_of(const Law& law) noexcept {
     return static_cast<std::uint64_t>(law.scale());

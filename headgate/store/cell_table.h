@@ -1,19 +1,22 @@
-// The cells of one kind, in buckets of four: two buckets for each key, no order, no links.
+// A hash table of cells of one kind. A key may be in two buckets of four cells each, in any of the
+// cells. Buckets are not linked.
 //
-// Reading. A key is in at most one cell, in one of its two buckets. Whoever finds it computes the
-// next state and swaps it in; a lost swap means another request came first, and starts over.
+// Updating. A key is in at most one cell. A request that finds the key computes the next state and
+// swaps it in. If the swap fails, another request has changed the cell, and the request starts
+// over.
 //
-// Inserting. Two requests may both find that a key is nowhere. So a cell is first claimed (tag and
-// a nonce, no state), then both buckets are searched once more, and only then the claim is
-// confirmed with the first state. Each claimer's swap is a barrier between its claim and its
-// search, hence of two claimers at least one sees the other: the one that comes later in the order
-// of cells gives way, and a claim that does not move on (its process may be dead) is removed. A
-// confirmed cell beats every claim. So no key is ever confirmed twice, and nobody waits.
+// Inserting. Two requests may both find that a key is in no cell. Therefore a request first claims
+// a cell (writes the tag and a nonce, no state), then searches both buckets once more, and only
+// then confirms the claim with the first state. The claiming swap is a barrier between the claim
+// and the search, so of two claimers at least one sees the other. The claim that is later in the
+// order of the cells is withdrawn; a claim that stays unconfirmed for too long (its process may be
+// dead) is removed. A confirmed cell wins against every claim. So no key is ever confirmed in two
+// cells, and no request waits for another one.
 //
-// Making room. An empty cell is taken first, then one whose time of a full quota has come: it says
-// nothing any more, whatever policy it belonged to. If all eight are live the one that is nearest
-// to a full quota goes, unless the new key is nearer still: then the new key is not kept. A flood
-// of new keys therefore never frees a key that is more restricted than they are.
+// Evicting. A new key gets an empty cell, or else the cell of a key whose quota is full again: that
+// state is no longer needed, whatever policy it belongs to. If all eight cells are live, the key
+// that is nearest to a full quota is evicted, unless the new key is nearer: then the new key is not
+// stored. A flood of new keys therefore never evicts a key that is more restricted than they are.
 #pragma once
 
 #include <algorithm>
@@ -29,20 +32,22 @@
 
 namespace headgate::store {
 
-// Where a key may be on a cells, and how it is told from others there.
+// Where a key may be in a cell table, and the tag by which it is recognised there.
 struct CellAddress {
   Hash128 hash;
   Tag tag;
-  std::size_t first;  // buckets
+  std::size_t first;  // the index of the key's first bucket
   std::size_t second;
-  unsigned seen;  // the cell of the first bucket where the key was a moment ago, or `nowhere`
+  unsigned
+      seen;  // the cell of the first bucket in which prefetch_rest() found the key, or `nowhere`
 };
-inline constexpr unsigned nowhere = 4;
+inline constexpr unsigned nowhere = 4;  // one more than the last cell of a bucket
 
 struct CellTableCounters {
-  std::atomic<std::uint64_t> evictions{0};  // live keys that made room for more restricted ones
-  std::atomic<std::uint64_t> unkept{0};     // new keys that found only more restricted ones
-  std::atomic<std::uint64_t> inserts{0};    // keys that got a cell
+  std::atomic<std::uint64_t> evictions{0};  // live keys that were removed for more restricted ones
+  std::atomic<std::uint64_t> unkept{
+      0};  // new keys not stored: their cells had more restricted ones
+  std::atomic<std::uint64_t> inserts{0};  // keys that got a cell
 };
 
 template <class Cell>
@@ -58,8 +63,8 @@ class CellTable {
   using Seen = typename Cell::Seen;
 
   CellTable() = default;
-  // `buckets` must be zero or hold cells of this kind; both are the caller's, shared with other
-  // processes. At least two buckets.
+  // `buckets` and `counters` are the caller's, shared with other processes. REQUIRES: at least two
+  // buckets, which are zeroed or contain cells of this kind.
   CellTable(std::span<Bucket<Cell>> buckets, CellTableCounters& counters) noexcept
       : buckets_(buckets), counters_(&counters) {}
 
@@ -68,13 +73,13 @@ class CellTable {
     return counters_->inserts.load(std::memory_order_relaxed);
   }
 
-  // Writes where a key may be. Into the caller's address, field by field: copying what was just
-  // written costs more than computing it.
+  // Writes where a key may be, field by field: to copy a CellAddress that was just written takes
+  // longer than to compute it (`build/release/bin/steps_bench`).
   void locate(const Hash128& hash, CellAddress& address) const noexcept {
     const auto scaled = [&](std::uint64_t word) {
       return static_cast<std::size_t>(u128{word} * buckets_.size() >> 64);
     };
-    // The high bits of both words pick the buckets; the low ones are left for the tag.
+    // The high bits of both words select the buckets; the low halves are the tag.
     const Tag tag = (hash.lo << 32 | (hash.hi & 0xffffffff)) & ~claim_mark;
     const std::size_t first = scaled(hash.lo);
     const std::size_t second = scaled(hash.hi);
@@ -86,17 +91,19 @@ class CellTable {
     address.seen = nowhere;
   }
 
-  // Ask from memory ahead of use: the first bucket of a key, and then, unless it is there, the
-  // second one. Most keys are in their first bucket; with many requests at hand the second line
-  // of each would only crowd out the next one's first.
+  // Prefetches a key's first bucket. Most keys are in it, so the second bucket is not prefetched
+  // here: in a large batch its lines would displace the first buckets of later keys
+  // (`build/release/bin/compare_table`).
   void prefetch(const CellAddress& address) const noexcept { prefetch(address.first); }
+  // Searches the first bucket, and prefetches the second one if the key is not there.
   void prefetch_rest(CellAddress& address) const noexcept {
     address.seen = search(address.first, address.tag);
     if (address.seen == nowhere) prefetch(address.second);
   }
 
-  // The most frequent question, a spend by a key that is here and has enough: answers it, or does
-  // nothing and returns false.
+  // The most frequent operation: a spend by a key that is in this table and has enough units.
+  // Applies it, writes `answer` and returns true; in every other case does nothing and returns
+  // false.
   [[nodiscard, gnu::always_inline]] bool spend(const CellAddress& address, const Law& law,
                                                std::uint64_t cost, Instant now,
                                                limit::Decision& answer) const noexcept {
@@ -111,9 +118,9 @@ class CellTable {
     return true;
   }
 
-  // Steps a key's state once, atomically. `step(std::optional<State>)` gives a limit::Step and
-  // may be called several times. If the key is new here, `source.full_at()` may tell what it starts
-  // from, and `source.moved()` hears that it got a cell.
+  // Changes a key's state once, atomically. `step(std::optional<State>)` returns a limit::Step and
+  // may be called several times. If the key is not in this table, `source.full_at()` returns what
+  // its state starts from, if anything, and `source.moved()` is called after it has got a cell.
   template <class StepFunction, class MigrationSource>
   limit::Decision transact(const CellAddress& address, const Law& law, Instant now,
                            StepFunction step, MigrationSource source) noexcept {
@@ -122,7 +129,7 @@ class CellTable {
         const Seen seen = cell->read();
         if (seen.tag_word != address.tag) continue;
         if (seen.evicted() || (!seen.fits(law) && seen.full_at() <= now.ns)) {
-          cell->clear(seen);  // it says nothing any more: start afresh, in this law's own ticks
+          cell->clear(seen);  // its quota is full: insert it again, in this law's ticks
           continue;
         }
         const auto next = step(std::optional<State>(seen.state_for(law)));
@@ -141,22 +148,23 @@ class CellTable {
     }
   }
 
-  // A key's state at some moment just now, if it is here; of a wide cell perhaps half of two.
-  [[nodiscard]] std::optional<State> glance(const CellAddress& address,
-                                            const Law& law) const noexcept {
-    const std::optional<Seen> seen = look(address);
+  // A key's state, without synchronisation; std::nullopt if the key is not in this table. The
+  // halves of a wide cell's state may be of two different moments.
+  [[nodiscard]] std::optional<State> read_state(const CellAddress& address,
+                                                const Law& law) const noexcept {
+    const std::optional<Seen> seen = read(address);
     if (!seen) return std::nullopt;
     return seen->state_for(law);
   }
 
-  // The moment of a full quota of a key that is here, for a change of cell kind.
+  // When a key's quota is full again [ns]; std::nullopt if the key is not in this table.
   [[nodiscard]] std::optional<Nanos> full_at(const CellAddress& address) const noexcept {
-    const std::optional<Seen> seen = look(address);
+    const std::optional<Seen> seen = read(address);
     if (!seen) return std::nullopt;
     return seen->full_at();
   }
 
-  // Forgets a key.
+  // Removes a key, unless another request changes it at the same time.
   void remove(const CellAddress& address) noexcept {
     if (Cell* cell = find(address)) {
       const Seen seen = cell->read();
@@ -164,8 +172,8 @@ class CellTable {
     }
   }
 
-  // Cells of keys without a full quota, in `sample` buckets spread over the cells, scaled up to
-  // all of it; exact if it has no more buckets than that.
+  // The number of keys without a full quota: counted in `sample` buckets at equal distances and
+  // scaled up to the table. Exact if the table has at most that many buckets.
   [[nodiscard]] std::uint64_t live(Instant now, std::size_t sample) const noexcept {
     const std::size_t count = std::min(sample, buckets_.size());
     std::uint64_t found = 0;
@@ -179,7 +187,9 @@ class CellTable {
   }
 
  private:
-  // How often a claimer steps aside for another one before it takes it for dead.
+  // How often a claimer withdraws for an earlier claim before it removes that claim. A claim is
+  // confirmed within two cache misses; 64 rounds with a pause each are several microseconds. If the
+  // other process was only stopped, it loses its claim and starts over: no harm but time.
   static constexpr int patience_at_first = 64;
 
   void prefetch(std::size_t bucket) const noexcept {
@@ -193,8 +203,8 @@ class CellTable {
     return {address.first, address.second};
   }
 
-  // Which cell of a bucket has this tag. Compares all four before it branches: where a key sits is
-  // not to be guessed.
+  // Which cell of a bucket has this tag, or `nowhere`. Compares all four before it branches,
+  // because the position of a key cannot be predicted (`build/release/bin/steps_bench`).
   [[nodiscard]] unsigned search(std::size_t bucket, Tag tag) const noexcept {
     const std::array<Cell, 4>& cells = buckets_[bucket].cells;
     unsigned found = 1u << nowhere;
@@ -218,8 +228,8 @@ class CellTable {
     return find(address.second, address.tag);
   }
 
-  // What a key's cell holds, if it is here.
-  [[nodiscard]] std::optional<Seen> look(const CellAddress& address) const noexcept {
+  // The content of a key's cell; std::nullopt if the key is not in this table.
+  [[nodiscard]] std::optional<Seen> read(const CellAddress& address) const noexcept {
     const Cell* cell = find(address);
     if (cell == nullptr) return std::nullopt;
     const Seen seen = cell->read();
@@ -233,12 +243,12 @@ class CellTable {
     bool live = false;
   };
 
-  // The cell to take for a new key, by the order in this file's head.
+  // The cell to take for a new key, in the order of "Evicting" above.
   [[nodiscard]] Victim choose(const CellAddress& address, Instant now) const noexcept {
     struct Best {
       Victim victim;
       Nanos full_at = 0;
-      int rank = 3;  // 0 empty or full, 1 claimed, 2 live
+      int rank = 3;  // 0: empty or with a full quota, 1: claimed, 2: live, 3: none found yet
       int free = 0;
     };
     std::array<Best, 2> best;
@@ -258,8 +268,8 @@ class CellTable {
         }
       }
     }
-    // The first bucket while it is nearly empty, so that most keys are found in it; then the
-    // emptier one, so that both fill evenly; else the better victim.
+    // The first bucket if at least three of its cells are free, so that most keys are found in it;
+    // else the emptier one, so that both fill evenly; else the one with the better victim.
     const bool second = best[0].free > 2               ? false
                         : best[1].free != best[0].free ? best[1].free > best[0].free
                         : best[1].rank != best[0].rank ? best[1].rank < best[0].rank
@@ -288,8 +298,8 @@ class CellTable {
     return Inserted::kept;
   }
 
-  // Whether `mine` is the only cell that is held or claimed for this key. Removes claims that have
-  // to give way.
+  // Whether `mine` is the only cell that this key holds or claims. Removes later claims, and
+  // earlier ones once `patience` is used up.
   bool alone(const CellAddress& address, const Cell& mine, int patience) noexcept {
     const Tag tag = address.tag;
     bool before_mine = true;
@@ -311,7 +321,7 @@ class CellTable {
           _mm_pause();
           return false;
         }
-        // Removing it is a race with its confirmation: if that came first, it has won.
+        // If its claimer confirms it first, clear() fails and the claimer has won.
         if (!cell.clear(seen)) return false;
       }
     }

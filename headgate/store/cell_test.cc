@@ -1,4 +1,4 @@
-// What a cell promises when others change it between a look and a swap.
+// A cell that other requests change between a read and a swap.
 
 #include "headgate/store/cell.h"
 
@@ -46,7 +46,7 @@ void an_update_fails_if_the_key_was_evicted_since(const typename Cell::Law& law)
 }
 
 template <class Cell>
-void a_claim_is_lost_to_whoever_took_it(const typename Cell::Law& law) {
+void a_claim_is_lost_to_a_later_claim(const typename Cell::Law& law) {
   Cell cell{};
   ASSERT_TRUE(cell.claim(cell.read(), mine, nonce));
   ASSERT_TRUE(cell.claim(cell.read(), other, nonce + 1));
@@ -62,8 +62,8 @@ TEST(NarrowCell, AClaimFailsIfTheKeyWasChargedSince) {
 TEST(NarrowCell, AnUpdateFailsIfTheKeyWasEvictedSince) {
   an_update_fails_if_the_key_was_evicted_since<NarrowCell>(narrow);
 }
-TEST(NarrowCell, AClaimIsLostToWhoeverTookIt) {
-  a_claim_is_lost_to_whoever_took_it<NarrowCell>(narrow);
+TEST(NarrowCell, AClaimIsLostToALaterClaim) {
+  a_claim_is_lost_to_a_later_claim<NarrowCell>(narrow);
 }
 TEST(WideCell, AClaimFailsIfTheKeyWasChargedSince) {
   a_claim_fails_if_the_key_was_charged_since<WideCell>(sevenths);
@@ -71,11 +71,9 @@ TEST(WideCell, AClaimFailsIfTheKeyWasChargedSince) {
 TEST(WideCell, AnUpdateFailsIfTheKeyWasEvictedSince) {
   an_update_fails_if_the_key_was_evicted_since<WideCell>(sevenths);
 }
-TEST(WideCell, AClaimIsLostToWhoeverTookIt) {
-  a_claim_is_lost_to_whoever_took_it<WideCell>(sevenths);
-}
+TEST(WideCell, AClaimIsLostToALaterClaim) { a_claim_is_lost_to_a_later_claim<WideCell>(sevenths); }
 
-TEST(WideCell, AnEvictionThatWasCutShortLeavesACellThatItsKeyGivesUp) {
+TEST(WideCell, AfterAnInterruptedEvictionTheKeyCanBeInsertedAgain) {
   WideCell cell{};
   hold(cell, mine, 7000, sevenths);
   const WideCell::Seen before = cell.read();
@@ -87,7 +85,7 @@ TEST(WideCell, AnEvictionThatWasCutShortLeavesACellThatItsKeyGivesUp) {
   EXPECT_EQ(cell.tag_word(), mine);
 }
 
-TEST(WideCell, AnotherScaleNeverLetsGoOfTheKey) {
+TEST(WideCell, AnotherScaleKeepsTheKey) {
   WideCell cell{};
   hold(cell, mine, 7000, sevenths);  // 1000 ns
   ASSERT_TRUE(cell.read().fits(sevenths));
@@ -96,7 +94,7 @@ TEST(WideCell, AnotherScaleNeverLetsGoOfTheKey) {
   ASSERT_TRUE(cell.update(cell.read(), 11005, elevenths));
   EXPECT_EQ(cell.tag_word(), mine);
   EXPECT_EQ(cell.read().full_at(), 1001) << "rounded up to a nanosecond";
-  EXPECT_EQ(cell.read().state_for(sevenths), 7007) << "for the former law, too";
+  EXPECT_EQ(cell.read().state_for(sevenths), 7007) << "also under the former law";
   const WideCell::Seen stale = cell.read();
   ASSERT_TRUE(cell.update(cell.read(), 7014, sevenths));
   EXPECT_FALSE(cell.update(stale, 11011, elevenths));

@@ -19,15 +19,16 @@ std::int64_t read_clock(clockid_t id) noexcept {
   return t.tv_sec * second + t.tv_nsec;
 }
 
-// Table times and wall times end here [ns]: 73 years after their origin, far from any overflow.
+// The largest table time and wall time [ns]: 73 years after their origin. Sums stay far from 2^63.
 constexpr Nanos latest = Nanos{1} << 61;
 
-Nanos plausible(std::uint64_t noted) noexcept {
-  return std::clamp<Nanos>(static_cast<std::int64_t>(noted), 0, latest);
+// A time of the anchor, within the range that it can have: the file may be damaged.
+Nanos plausible(std::uint64_t stored) noexcept {
+  return std::clamp<Nanos>(static_cast<std::int64_t>(stored), 0, latest);
 }
 
-// The kernel's random name of this boot: "xxxxxxxx-xxxx-...", 36 characters of hex and dashes.
-// Where it can't be read every start counts as another boot, which is safe.
+// The kernel's random UUID of this boot: "xxxxxxxx-xxxx-...", 36 characters of hex and dashes. If
+// it cannot be read, the id is zero and every start counts as another boot, which is safe.
 std::array<char, 16> boot_id() noexcept {
   std::array<char, 16> id{};
   std::array<char, 36> text{};
@@ -68,12 +69,12 @@ const ClockSource& ClockSource::still() noexcept {
 void Clock::begin(Anchor& anchor, const ClockSource& source) noexcept {
   anchor.boot = source.boot();
   anchor.offset = origin - source.monotonic();
-  note(anchor, origin, source.wall());
+  store_anchor(anchor, origin, source.wall());
 }
 
 Clock::Clock(Anchor& anchor, const ClockSource& source) noexcept
     : anchor_(&anchor), source_(source), offset_(anchor.offset) {
-  // In 128 bits, and the note only as far as it can be true: the file may be damaged.
+  // In 128 bits, because the numbers of a damaged file may be anything.
   const Nanos monotonic = source.monotonic();
   const Nanos seen = plausible(anchor.seen.low());
   const auto boot = source.boot();
@@ -85,13 +86,13 @@ Clock::Clock(Anchor& anchor, const ClockSource& source) noexcept
   offset_ = static_cast<std::int64_t>(std::min(seen + passed, latest) - monotonic);
   anchor.boot = boot;
   anchor.offset = offset_;
-  note(anchor, static_cast<std::int64_t>(monotonic) + offset_, wall);
+  store_anchor(anchor, static_cast<std::int64_t>(monotonic) + offset_, wall);
 }
 
 Instant Clock::now() const noexcept {
   const std::int64_t table = source_.monotonic() + offset_;
   if (table - static_cast<std::int64_t>(anchor_->seen.low()) > second) {
-    note(*anchor_, table, source_.wall());
+    store_anchor(*anchor_, table, source_.wall());
   }
   return Instant{table};
 }
@@ -105,9 +106,10 @@ Nanos Clock::to_wall() const noexcept {
   }
 }
 
-void Clock::note(Anchor& anchor, std::int64_t table, std::int64_t wall) noexcept {
-  // One swap for both: a process killed here can't leave half a note. Losing to another is fine.
-  anchor.seen.replace(anchor.seen.glance(),
+void Clock::store_anchor(Anchor& anchor, std::int64_t table, std::int64_t wall) noexcept {
+  // Both times in one swap, so that a process that is killed here cannot leave only one of them. If
+  // the swap fails, another process has just written its own times.
+  anchor.seen.replace(anchor.seen.read_halves(),
                       pack(static_cast<std::uint64_t>(table), static_cast<std::uint64_t>(wall)));
 }
 

@@ -1,9 +1,10 @@
-// The table's clock: CLOCK_MONOTONIC plus an anchor that the processes share and restarts keep.
+// The table's clock: CLOCK_MONOTONIC plus an anchor that is shared by the processes and survives
+// restarts.
 //
-// Steps of the wall clock do nothing while the system runs. After a reboot, when CLOCK_MONOTONIC
-// has started anew, the table's time goes on where it was last seen plus what the wall clock says
-// has passed since, and never less: a wall clock that went back costs a client at most its window
-// and never grants a quota twice.
+// While the system runs, steps of the wall clock have no effect. After a reboot, when
+// CLOCK_MONOTONIC has been reset, the table's time continues from the last time in the anchor, plus
+// the time that has passed since by the wall clock. If the wall clock went back, nothing is added:
+// a client then waits at most one window longer, and never gets a quota twice.
 #pragma once
 
 #include <array>
@@ -14,41 +15,42 @@
 
 namespace headgate::store {
 
-// Where time comes from. Tests bring their own.
+// Where time comes from. Tests pass their own.
 struct ClockSource {
-  std::int64_t (*monotonic)() noexcept;     // [ns] since some moment of this boot
+  std::int64_t (*monotonic)() noexcept;     // [ns] since a moment that is fixed during one boot
   std::int64_t (*wall)() noexcept;          // [ns] since 1970
-  std::array<char, 16> (*boot)() noexcept;  // names this boot of the system
+  std::array<char, 16> (*boot)() noexcept;  // identifies this boot of the system; zeroes if unknown
   [[nodiscard]] static const ClockSource& system() noexcept;
-  // Stands, and its table time is wall time: for histories that bring their own times.
+  // A clock that never advances and whose table time is wall time: for callers that pass all times.
   [[nodiscard]] static const ClockSource& still() noexcept;
 };
 
-// In the table's header page.
+// Part of the table's header.
 struct Anchor {
   std::array<char, 16> boot;
   std::int64_t offset;  // table time = monotonic + offset [ns], within `boot`
-  DoubleWord seen;      // {table time, wall time} of one moment not long ago [ns]
+  DoubleWord seen;      // {table time, wall time} of the same moment, about the last second [ns]
 };
 
 class Clock {
  public:
-  // A new table's: time starts an hour after its origin.
+  // Initialises the anchor of a new table. Its time starts an hour after its origin, so that times
+  // before its start are positive, too.
   static void begin(Anchor& anchor, const ClockSource& source) noexcept;
 
-  // Joins a table that exists; re-anchors it if this is another boot. The caller holds the file's
-  // lock, so that of several openers only one does.
+  // Joins an existing table; updates the anchor if this is another boot. REQUIRES: the caller holds
+  // the file's lock.
   Clock(Anchor& anchor, const ClockSource& source) noexcept;
 
-  // Thread-safe. About once a second one caller notes the time in the anchor.
+  // Thread-safe. About once per second one of the callers writes the time into the anchor.
   [[nodiscard]] Instant now() const noexcept;
 
-  // What to add to this clock's time to get wall time [ns since 1970], as it was noted last.
-  // Follows the steps of the wall clock within a second or so. Thread-safe.
+  // What to add to this clock's time to get wall time [ns since 1970], by the anchor. Follows steps
+  // of the wall clock after about a second. Thread-safe.
   [[nodiscard]] Nanos to_wall() const noexcept;
 
  private:
-  static void note(Anchor& anchor, std::int64_t table, std::int64_t wall) noexcept;
+  static void store_anchor(Anchor& anchor, std::int64_t table, std::int64_t wall) noexcept;
 
   Anchor* anchor_;
   ClockSource source_;

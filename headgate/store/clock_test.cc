@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::int64_t second = 1'000'000'000;
 
-// The machine that these tests run on.
+// A simulated machine.
 struct Machine {
   static inline std::int64_t monotonic;
   static inline std::int64_t wall;
@@ -48,23 +48,24 @@ TEST_F(ClockTest, ProcessesAgree) {
   EXPECT_EQ(one.now(), two.now());
 }
 
-TEST_F(ClockTest, StepsOfTheWallClockDoNothing) {
+TEST_F(ClockTest, StepsOfTheWallClockHaveNoEffect) {
   const Clock clock(anchor_, Machine::source);
   const Instant before = clock.now();
   for (const std::int64_t step : {-86400 * second, 10 * 86400 * second, -second}) {
     Machine::wall += step;
     EXPECT_EQ(clock.now(), before);
-    EXPECT_EQ(Clock(anchor_, Machine::source).now(), before) << "nor for who joins after it";
+    EXPECT_EQ(Clock(anchor_, Machine::source).now(), before)
+        << "nor for a process that joins later";
   }
 }
 
-TEST_F(ClockTest, ARestartGoesOn) {
+TEST_F(ClockTest, ContinuesAfterARestart) {
   const Instant before = Clock(anchor_, Machine::source).now();
   Machine::pass(90 * second);
   EXPECT_EQ(Clock(anchor_, Machine::source).now().ns, before.ns + 90 * second);
 }
 
-TEST_F(ClockTest, ARebootGoesOnByTheWallClock) {
+TEST_F(ClockTest, ContinuesByTheWallClockAfterAReboot) {
   Clock clock(anchor_, Machine::source);
   Machine::pass(10 * second);
   const Instant before = clock.now();
@@ -73,7 +74,7 @@ TEST_F(ClockTest, ARebootGoesOnByTheWallClock) {
   EXPECT_EQ(Clock(anchor_, Machine::source).now().ns, before.ns + 40 * second) << "only once";
 }
 
-TEST_F(ClockTest, ARebootIntoThePastStopsTimeButDoesNotTurnItBack) {
+TEST_F(ClockTest, StandsStillOverARebootAfterWhichTheWallClockIsEarlier) {
   Clock clock(anchor_, Machine::source);
   Machine::pass(10 * second);
   const Instant before = clock.now();
@@ -81,17 +82,17 @@ TEST_F(ClockTest, ARebootIntoThePastStopsTimeButDoesNotTurnItBack) {
   EXPECT_EQ(Clock(anchor_, Machine::source).now(), before);
 }
 
-TEST_F(ClockTest, TheNoteIsAtMostASecondOld) {
+TEST_F(ClockTest, TheAnchorIsAtMostASecondOld) {
   Clock clock(anchor_, Machine::source);
   for (int i = 0; i < 1000; ++i) {
     Machine::pass(second / 7);
     const Instant now = clock.now();
-    const Instant noted{static_cast<std::int64_t>(anchor_.seen.low())};
-    EXPECT_LE(now.ns - noted.ns, second);
+    const Instant stored{static_cast<std::int64_t>(anchor_.seen.low())};
+    EXPECT_LE(now.ns - stored.ns, second);
   }
 }
 
-TEST_F(ClockTest, AMonotonicClockThatStartedAnewIsAnotherBoot) {
+TEST_F(ClockTest, TreatsAResetMonotonicClockAsAnotherBoot) {
   Clock clock(anchor_, Machine::source);
   Machine::pass(10 * second);
   const Instant before = clock.now();

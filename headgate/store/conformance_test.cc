@@ -26,7 +26,7 @@ std::unique_ptr<Store> in_file() {
                      .wide_share = 16,
                      .ledger_share = 32,
                      .clock = &ClockSource::still()});
-  unlink(path.c_str());  // the mapping lives on
+  unlink(path.c_str());  // the mapping stays valid
   return store;
 }
 

@@ -1,15 +1,16 @@
-// A lock between threads and processes that outlives those who die with it.
+// A lock between threads and processes that stays usable when its holder dies.
 #pragma once
 
 #include <pthread.h>
 
 namespace headgate::store {
 
-// Lives in shared memory. The kernel hands a dead holder's lock on, and says so.
+// In shared memory. If the holder dies, the kernel gives the lock to the next thread and reports
+// the death to it.
 class HealingLock {
  public:
-  // Once, before anybody uses it; and again in a file that has come through a reboot, where its
-  // holder can't have.
+  // To be called once before the first use, and again for a file from before a reboot: its holder,
+  // if any, no longer exists.
   void make() noexcept {
     pthread_mutexattr_t attributes;
     pthread_mutexattr_init(&attributes);
@@ -19,7 +20,7 @@ class HealingLock {
     pthread_mutexattr_destroy(&attributes);
   }
 
-  // `heal()` is called with the lock held if the last holder died with it.
+  // Calls heal() with the lock held if the last holder died while it held the lock.
   template <class Heal>
   void lock(Heal heal) noexcept {
     if (pthread_mutex_lock(&mutex_) == 0) [[likely]]

@@ -3,7 +3,8 @@
 namespace headgate::store {
 namespace {
 
-// A page is long enough for logs and for even use, and short enough for little waiting.
+// Pages of 256 KiB are large enough for full logs of 4096 records (75 KiB) and for keys to be
+// spread evenly over them. With more than 1024 pages two requests would hardly meet less often.
 constexpr std::size_t page_bytes_wanted = 256 * 1024;
 constexpr std::uint32_t pages_max = 1024;
 
@@ -13,10 +14,12 @@ LedgerLayout LedgerLayout::in(std::size_t bytes, unsigned log_share) noexcept {
   LedgerLayout layout;
   layout.pages =
       static_cast<std::uint32_t>(std::clamp<std::size_t>(bytes / page_bytes_wanted, 1, pages_max));
-  constexpr std::size_t padding = 4 * 64;
+  constexpr std::size_t padding =
+      4 * 64;  // each of the four arrays of a page is aligned to 64 bytes
   constexpr std::size_t entry_bytes = sizeof(EntryTag) + sizeof(Entry);
   constexpr std::size_t smallest = sizeof(PageHead) + padding + Page::probes * entry_bytes;
   const std::size_t page = std::max(bytes / layout.pages, smallest) / 64 * 64;
+  // At most 1 GiB, so that indices of entries and blocks fit into 32 bits.
   const std::size_t room = std::min<std::size_t>(page - sizeof(PageHead) - padding, 1u << 30);
   const std::size_t log_room = std::min(room / 64 * log_share, room - Page::probes * entry_bytes);
   layout.blocks = static_cast<std::uint32_t>(log_room / (sizeof(Block) + 1));
@@ -40,14 +43,14 @@ void Ledger::take_over() const noexcept {
 }
 
 std::uint64_t Ledger::live(Instant now) const noexcept {
-  constexpr std::uint32_t sample = 32;
+  constexpr std::uint32_t sample = 32;  // pages of at most 256 KiB: less than a millisecond in all
   const std::uint32_t count = std::min(sample, layout_.pages);
   std::uint64_t found = 0;
   for (std::uint32_t i = 0; i < count; ++i) {
     const Page page = this->page(layout_.pages * i / count);
     page.lock();
     for (std::uint32_t at = 0; at < layout_.entries; ++at) {
-      if (page.tag(at) != 0 && !page.entry(at).spent(now)) ++found;
+      if (page.tag(at) != 0 && !page.entry(at).expired(now)) ++found;
     }
     page.unlock();
   }

@@ -1,9 +1,10 @@
-// Where the states live that are more than a timestamp: the windows, the exponential law, logs and
-// slots.
+// The ledger: the states that are more than a timestamp (windows, the exponential law, logs and
+// slots).
 //
-// The ledger has pages, each with a lock of its own; a request holds the pages of its charges while
-// it decides. Locks that heal instead of the table's swaps: these states have several words, some
-// have thousands, and a page is held for well under a microsecond.
+// The ledger has pages, each with its own lock; a request holds the locks of its charges' pages
+// while it decides. Locks instead of the cells' swaps, because these states have several words, and
+// some have thousands. A lock is held for less than a microsecond, and is repaired if its holder
+// dies.
 #pragma once
 
 #include <algorithm>
@@ -23,26 +24,28 @@
 
 namespace headgate::store {
 
-// How a ledger is divided. Part of the table's header.
+// The sizes of a ledger. Part of the table's header.
 struct LedgerLayout {
   std::uint32_t pages = 0;
-  std::uint32_t entries = 0;  // a page
-  std::uint32_t blocks = 0;   // a page
+  std::uint32_t entries = 0;  // per page
+  std::uint32_t blocks = 0;   // per page
   std::uint32_t unused = 0;
 
-  // Fills `bytes`, of which `log_share` 64ths are blocks. Never less than one page.
+  // The layout that fills `bytes`, with `log_share` 64ths of it for blocks. At least one page, also
+  // if that needs more than `bytes`.
   [[nodiscard]] static LedgerLayout in(std::size_t bytes, unsigned log_share) noexcept;
   [[nodiscard]] std::size_t bytes() const noexcept;
   [[nodiscard]] bool plausible() const noexcept;
 };
 
 struct LedgerCounters {
-  std::atomic<std::uint64_t> evictions{0};  // live keys that made room for more restricted ones
-  std::atomic<std::uint64_t> unkept{0};     // new keys that found only more restricted ones
-  std::atomic<std::uint64_t> merged{0};     // records that had to share a address in a full log
+  std::atomic<std::uint64_t> evictions{0};  // live keys that were removed for more restricted ones
+  std::atomic<std::uint64_t> unkept{
+      0};  // new keys not stored: their entries had more restricted ones
+  std::atomic<std::uint64_t> merged{0};  // records that were merged because a log was full
 };
 
-// A law whose state is a few words, and one whose state is a log.
+// WordsLaw: a law whose state is a few words. LogLaw: a law whose state is a log.
 template <class L>
 concept WordsLaw = requires {
   typename L::State;
@@ -51,14 +54,14 @@ template <class L>
 concept LogLaw = requires(const L& law) {
   law.log_max();
 };
-// A law whose states this ledger keeps.
+// Whether the states of this law are in the ledger.
 template <class L>
 inline constexpr bool in_ledger = LogLaw<L> ||
                                   (WordsLaw<L> && !std::is_same_v<L, limit::LinearWhole> &&
                                    !std::is_same_v<L, limit::LinearExact>);
 
-// What tells the states of different laws apart: 1..127, the same in every build that reads the
-// same file.
+// The number by which states of different laws are distinguished: 1..127, the position in
+// limit::Law plus 1. It must be the same in all builds that use the same file.
 template <class L, std::size_t i = 0>
 [[nodiscard]] consteval EntryTag kind_of() {
   if constexpr (std::is_same_v<L, std::variant_alternative_t<i, limit::Law>>) {
@@ -69,22 +72,23 @@ template <class L, std::size_t i = 0>
 }
 
 struct LedgerAddress {
-  EntryTag hash;  // without a kind
-  std::uint32_t page;
-  std::uint32_t home;
+  EntryTag hash;       // an EntryTag with the kind 0
+  std::uint32_t page;  // the index of the page
+  std::uint32_t home;  // the first entry in which the key may be
 };
 
 class Ledger {
  public:
   Ledger() = default;
-  // `at` is the caller's, shared with other processes: zeroed, or a ledger of this layout.
+  // `at` and `counters` are the caller's, shared with other processes. REQUIRES: the memory is
+  // zeroed or contains a ledger of this layout.
   Ledger(std::byte* at, const LedgerLayout& layout, LedgerCounters& counters) noexcept
       : at_(at),
         layout_(layout),
         page_bytes_(Page::bytes(layout.entries, layout.blocks)),
         counters_(&counters) {}
 
-  // Makes the locks and heals what was left half done. REQUIRES: nobody else uses the ledger.
+  // Initialises the locks and undoes unfinished changes. REQUIRES: no other user of the ledger.
   void take_over() const noexcept;
 
   [[nodiscard]] LedgerAddress locate(const Hash128& hash) const noexcept {
@@ -99,11 +103,11 @@ class Ledger {
     page(address.page).prefetch(address.home);
   }
 
-  // Holds some pages until the end of its life. In the order of pages, so that holders never wait
-  // for each other in a circle.
+  // Holds the locks of some pages until it is destroyed. It locks in the order of the pages, so
+  // that there is no deadlock.
   class Hold {
    public:
-    static constexpr std::size_t pages_max = 128;
+    static constexpr std::size_t pages_max = 128;  // Bundle::charges_max: one page per charge
 
     explicit Hold(const Ledger& ledger) noexcept : ledger_(ledger) {}
     Hold(const Hold&) = delete;
@@ -111,7 +115,7 @@ class Ledger {
       for (std::size_t i = 0; i < count_; ++i) ledger_.page(pages_[i]).unlock();
     }
     void add(std::uint32_t page) noexcept { pages_[count_++] = page; }
-    // Once, after the last add().
+    // To be called once, after the last add().
     void lock() noexcept {
       if (count_ > 1) {
         const auto end = pages_.begin() + static_cast<std::ptrdiff_t>(count_);
@@ -127,13 +131,13 @@ class Ledger {
     std::size_t count_ = 0;
   };
 
-  // Steps a key's state. The law goes by a clock that is `shift` ahead of the table's [ns].
-  // REQUIRES: its page is held.
+  // Changes a key's state by `op`. The law counts by a clock that is `shift` ahead of the table's
+  // [ns]. `since` is only for refunds. REQUIRES: the page is locked.
   template <class L>
   limit::Decision apply(const L& law, const LedgerAddress& address, limit::Op op,
                         std::uint64_t cost, Instant since, Instant now, Nanos shift) const noexcept;
 
-  // Whether apply(spend) would admit. REQUIRES: its page is held.
+  // Whether apply() of a spend would admit. REQUIRES: the page is locked.
   template <class L>
   [[nodiscard]] bool admits(const L& law, const LedgerAddress& address, std::uint64_t cost,
                             Instant now, Nanos shift) const noexcept;
@@ -141,8 +145,8 @@ class Ledger {
   [[nodiscard]] std::uint64_t entries() const noexcept {
     return std::uint64_t{layout_.pages} * layout_.entries;
   }
-  // Keys whose state says something: counted in 32 pages, scaled up to all. Holds each of them for
-  // some microseconds.
+  // The number of keys without a full quota, counted in 32 pages and scaled up to all. Locks each
+  // of those pages for some microseconds.
   [[nodiscard]] std::uint64_t live(Instant now) const noexcept;
 
  private:
@@ -155,9 +159,9 @@ class Ledger {
     return address.hash | kind_of<L>() | (LogLaw<L> ? log_kind : 0);
   }
 
-  // An entry that says something.
-  [[nodiscard]] static bool speaks(const Page& page, std::uint32_t at, Instant now) noexcept {
-    return at != Page::none && !page.entry(at).spent(now);
+  // Whether there is an entry at `at` and its state is still needed.
+  [[nodiscard]] static bool is_live(const Page& page, std::uint32_t at, Instant now) noexcept {
+    return at != Page::none && !page.entry(at).expired(now);
   }
 
   template <class T>
@@ -177,10 +181,11 @@ class Ledger {
     return entry;
   }
 
-  // Whether a new key that is full at `full_at` may have this entry. Counts what that does.
-  [[nodiscard]] bool yields(const Page& page, std::uint32_t at, Nanos full_at,
-                            Instant now) const noexcept {
-    if (page.tag(at) == 0 || page.entry(at).spent(now)) return true;
+  // Whether a new key whose quota is full at `full_at` may replace this entry. Counts evictions,
+  // and keys that are not stored.
+  [[nodiscard]] bool may_replace(const Page& page, std::uint32_t at, Nanos full_at,
+                                 Instant now) const noexcept {
+    if (page.tag(at) == 0 || page.entry(at).expired(now)) return true;
     if (full_at <= page.entry(at).full_at) {
       counters_->unkept.fetch_add(1, std::memory_order_relaxed);
       return false;
@@ -223,14 +228,14 @@ limit::Decision Ledger::apply_words(const L& law, const Page& page, const Ledger
   const EntryTag tag = tag_of<L>(address);
   std::uint32_t at = page.find(tag, address.home);
   std::optional<typename L::State> state;
-  if (speaks(page, at, now)) state = state_of<typename L::State>(page.entry(at));
+  if (is_live(page, at, now)) state = state_of<typename L::State>(page.entry(at));
   const limit::Step<typename L::State> step =
       apply_op(law, state, op, cost, Instant{now.ns + shift});
   if (!step.changed) return step.decision;
   const Entry next = entry_of(step.state, law.full_at(step.state) - shift);
   if (at == Page::none) {
     at = page.choose(address.home, now);
-    if (!yields(page, at, next.full_at, now)) return step.decision;
+    if (!may_replace(page, at, next.full_at, now)) return step.decision;
   }
   page.begin(at);
   page.write(at, tag, next);
@@ -246,7 +251,7 @@ limit::Decision Ledger::apply_log(const L& law, const Page& page, const LedgerAd
   const std::uint32_t found = page.find(tag, address.home);
   const std::uint32_t at = found != Page::none ? found : page.choose(address.home, now);
   LogState before;
-  if (speaks(page, found, now)) before = state_of<LogState>(page.entry(found));
+  if (is_live(page, found, now)) before = state_of<LogState>(page.entry(found));
   if (found != Page::none) page.begin(at);
   BlockLog log(page, tag, at, before, now);
   const limit::Decision decision = apply_op(law, log, op, cost, now, since);
@@ -254,8 +259,8 @@ limit::Decision Ledger::apply_log(const L& law, const Page& page, const LedgerAd
   const Entry next = entry_of(log.state(), law.full_at(log));
   if (found == Page::none) {
     if (log.size() == 0) return decision;
-    if (!yields(page, at, next.full_at, now)) {
-      page.give_chain(tag, log.state().head, 0);
+    if (!may_replace(page, at, next.full_at, now)) {
+      page.free_chain(tag, log.state().head, 0);
       return decision;
     }
     page.begin(at);
@@ -271,7 +276,7 @@ bool Ledger::admits(const L& law, const LedgerAddress& address, std::uint64_t co
   const Page page = this->page(address.page);
   const EntryTag tag = tag_of<L>(address);
   const std::uint32_t at = page.find(tag, address.home);
-  const bool known = speaks(page, at, now);
+  const bool known = is_live(page, at, now);
   if constexpr (LogLaw<L>) {
     const LogState state = known ? state_of<LogState>(page.entry(at)) : LogState{};
     return law.admits(BlockLog(page, tag, at, state, now), cost, now);

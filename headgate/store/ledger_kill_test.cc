@@ -1,4 +1,4 @@
-// Processes that are killed in the middle of a ledger's page leave no page locked, no key stuck,
+// Processes that are killed while they change a ledger's page leave no page locked, no key blocked
 // and no units beyond the quota.
 
 #include <gtest/gtest.h>
@@ -16,7 +16,6 @@ namespace headgate::store {
 namespace {
 
 using limit::Algorithm;
-using limit::Charge;
 using limit::Decision;
 using limit::Law;
 
@@ -28,7 +27,7 @@ constexpr std::array algorithms{Algorithm::exponential, Algorithm::fixed_window,
                                 Algorithm::concurrency};
 
 Law law(Algorithm algorithm) {
-  // A log of a few dozen records: its blocks are taken, merged and given back all the time.
+  // A log of a few dozen records: its blocks are allocated, merged and freed all the time.
   return limit::make_law({quota, window}, {.algorithm = algorithm, .log = 50, .lease = window})
       .value();
 }
@@ -38,8 +37,8 @@ struct Tally {
   std::atomic<std::uint64_t> progress;
 };
 
-Decision apply_op(Table& table, const Law& law, const std::string& key, std::uint64_t cost,
-                  Instant now, limit::Op op = limit::Op::spend) {
+Decision take(Table& table, const Law& law, const std::string& key, std::uint64_t cost, Instant now,
+              limit::Op op = limit::Op::spend) {
   const Charge charge{.law = &law, .key = key, .cost = cost, .op = op};
   Decision decision;
   Bundle bundle{{&charge, 1}, {&decision, 1}};
@@ -59,14 +58,14 @@ std::string name(std::size_t algorithm, std::size_t key) {
   for (;;) {
     const std::size_t i = next(seed) % laws.size();
     const std::size_t key = next(seed) % keys;
-    // Time goes on, so that logs have more than one record.
+    // Time advances, so that logs have more than one record.
     const Instant at{now.ns + static_cast<Nanos>(tally.progress.load())};
-    if (apply_op(table, laws[i], name(i, key), 1, at).admitted) tally.admitted[i][key].fetch_add(1);
-    // Churn: keys that come and go on the same pages, and their blocks with them.
+    if (take(table, laws[i], name(i, key), 1, at).admitted) tally.admitted[i][key].fetch_add(1);
+    // Other keys of the same pages, which are inserted and expire, and their blocks with them.
     const std::string churn = "c" + std::to_string(next(seed) % 500);
-    apply_op(table, brief, churn, 1, at);
-    apply_op(table, laws[4], churn, 1, at);
-    apply_op(table, laws[4], churn, 1, at, limit::Op::refund);
+    take(table, brief, churn, 1, at);
+    take(table, laws[4], churn, 1, at);
+    take(table, laws[4], churn, 1, at, limit::Op::refund);
     tally.progress.fetch_add(1);
   }
 }
@@ -89,14 +88,14 @@ TEST(LedgerKill, ProcessesKilledInTheMiddleBreakNothing) {
     const Law the_law = law(algorithms[i]);
     for (std::size_t key = 0; key < keys; ++key) {
       const std::uint64_t left =
-          apply_op(*table, the_law, name(i, key), 0, end, limit::Op::peek).remaining;
+          take(*table, the_law, name(i, key), 0, end, limit::Op::peek).remaining;
       EXPECT_LE(tally.admitted[i][key].load() + left, quota)
           << "units beyond the quota of " << name(i, key);
       EXPECT_GT(tally.admitted[i][key].load(), 0u) << name(i, key);
-      EXPECT_TRUE(apply_op(*table, the_law, name(i, key), quota, later).admitted)
-          << name(i, key) << " is stuck";
-      EXPECT_FALSE(apply_op(*table, the_law, name(i, key), 1, later).admitted)
-          << name(i, key) << " has forgotten";
+      EXPECT_TRUE(take(*table, the_law, name(i, key), quota, later).admitted)
+          << name(i, key) << " is blocked";
+      EXPECT_FALSE(take(*table, the_law, name(i, key), 1, later).admitted)
+          << name(i, key) << " has lost its state";
     }
   }
   const TableStats stats = table->stats();

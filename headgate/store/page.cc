@@ -9,8 +9,8 @@ namespace {
 
 constexpr std::size_t aligned(std::size_t bytes) noexcept { return (bytes + 63) / 64 * 64; }
 
-// What a process has written before this is there before what it writes after, even if it is
-// killed in between.
+// Keeps the compiler from moving writes across this point. If a process is killed, its writes
+// before this point are visible whenever one after it is.
 void in_order() noexcept { std::atomic_signal_fence(std::memory_order_release); }
 
 LogState log_of(const Entry& entry) noexcept {
@@ -49,7 +49,7 @@ std::uint32_t Page::find(EntryTag tag, std::uint32_t home) const noexcept {
 std::uint32_t Page::choose(std::uint32_t home, Instant now) const noexcept {
   std::uint32_t best = none;
   for (std::uint32_t i = 0, at = home; i < probes; ++i) {
-    if (tags_[at] == 0 || entries_[at].spent(now)) return at;
+    if (tags_[at] == 0 || entries_[at].expired(now)) return at;
     if (best == none || entries_[at].full_at < entries_[best].full_at) best = at;
     if (++at == entry_count_) at = 0;
   }
@@ -76,7 +76,7 @@ void Page::commit(std::uint32_t at) const noexcept {
   if (!has_log(head_->undo_tag)) return;
   const LogState before = log_of(head_->undo);
   const LogState after = tags_[at] == head_->undo_tag ? log_of(entries_[at]) : LogState{};
-  if (before.head != after.head) give_chain(head_->undo_tag, before.head, after.head);
+  if (before.head != after.head) free_chain(head_->undo_tag, before.head, after.head);
 }
 
 void Page::heal() const noexcept {
@@ -88,7 +88,7 @@ void Page::heal() const noexcept {
   const std::uint32_t at = changing - 1;
   Entry entry = head_->undo;
   if (has_log(head_->undo_tag)) {
-    // Records may have been moved among themselves: the sum is made anew.
+    // The dead holder may have changed records in place: computes the sum of their costs again.
     LogState log = log_of(entry);
     std::uint64_t units = 0;
     std::uint32_t name = log.head;
@@ -119,7 +119,9 @@ std::uint32_t Page::next(std::uint32_t name) const noexcept {
 }
 
 std::uint32_t Page::take_block(EntryTag owner, std::uint32_t entry, Instant now) const noexcept {
-  constexpr std::uint32_t patience = 64;  // blocks in use that are looked at for a dead owner
+  // If no block is free, tests this many for an owner that no longer needs it. Each is a cache
+  // miss, so 64 are some microseconds; the next call continues after them.
+  constexpr std::uint32_t reclaims_max = 64;
   if (block_count_ == 0) return 0;
   std::uint32_t at = head_->rover < block_count_ ? head_->rover : 0;
   const auto* free =
@@ -129,8 +131,8 @@ std::uint32_t Page::take_block(EntryTag owner, std::uint32_t entry, Instant now)
   if (free != nullptr) {
     name = static_cast<std::uint32_t>(free - used_) + 1;
   } else {
-    for (std::uint32_t i = 0; name == 0 && i < std::min(patience, block_count_); ++i) {
-      if (reclaim(at + 1, now)) name = at + 1;
+    for (std::uint32_t i = 0; name == 0 && i < std::min(reclaims_max, block_count_); ++i) {
+      if (is_abandoned(at + 1, now)) name = at + 1;
       if (++at == block_count_) at = 0;
     }
     if (name == 0) {
@@ -147,22 +149,22 @@ std::uint32_t Page::take_block(EntryTag owner, std::uint32_t entry, Instant now)
   return name;
 }
 
-// Whether nobody needs this block any more: its owner's entry is gone or says nothing.
-bool Page::reclaim(std::uint32_t name, Instant now) const noexcept {
+// Whether this block is not needed any more, because its owner's entry is gone or expired.
+bool Page::is_abandoned(std::uint32_t name, Instant now) const noexcept {
   const std::uint32_t entry = block(name).entry;
-  return entry >= entry_count_ || tags_[entry] != block(name).owner || entries_[entry].spent(now);
+  return entry >= entry_count_ || tags_[entry] != block(name).owner || entries_[entry].expired(now);
 }
 
-void Page::give_block(std::uint32_t name) const noexcept {
+void Page::free_block(std::uint32_t name) const noexcept {
   block(name).owner = 0;
   in_order();
   used_[name - 1] = 0;
 }
 
-void Page::give_chain(EntryTag owner, std::uint32_t from, std::uint32_t until) const noexcept {
+void Page::free_chain(EntryTag owner, std::uint32_t from, std::uint32_t until) const noexcept {
   for (std::uint32_t name = from; name != until && owns(owner, name);) {
     const std::uint32_t after = next(name);
-    give_block(name);
+    free_block(name);
     name = after;
   }
 }

@@ -1,13 +1,13 @@
-// One page of the ledger: the states of some keys, and the lock that guards them.
+// One page of the ledger: the states of some keys, and the lock that protects them.
 //
-// An entry is a key's tag, the moment when its state says nothing any more, and 24 bytes that only
-// its law can read. Keys are found by linear probing over a few entries; an entry whose moment has
-// come is free. States with many records keep them in a chain of blocks of the same page.
+// An entry is a key's tag, the moment from which on its state is not needed, and 24 bytes that only
+// its law interprets. Keys are found by linear probing over 32 entries; an expired entry is free.
+// States with many records have them in a chain of blocks of the same page.
 //
-// Whoever holds the lock writes down the one entry that it is about to change, before it changes
-// it. If it dies, the next holder puts that entry back: a step is made whole or not at all. Blocks
-// are written where no entry points yet, and freed when no entry points there any more. The bytes
-// are described in docs/table-format.md.
+// Before a holder of the lock changes an entry, it saves the entry in the page's head. If it dies,
+// the next holder restores that entry, so every change is made completely or not at all. Blocks are
+// written before an entry points to them, and freed after no entry points to them any more. The
+// bytes are described in docs/table-format.md.
 #pragma once
 
 #include <cstddef>
@@ -21,42 +21,42 @@
 
 namespace headgate::store {
 
-// 56 bits of a key's hash, never 0, and in the low byte the kind of state that the law keeps.
+// 56 bits of a key's hash, never 0; the low byte is the kind of the law's state.
 using EntryTag = std::uint64_t;
 
 struct Entry {
   static constexpr std::size_t state_bytes = 24;
 
-  // The last moment that full_at can name: for all later ones, too.
+  // The full_at of states that are needed until this moment or longer: such an entry never expires.
   static constexpr std::int64_t end_of_time = std::numeric_limits<std::int64_t>::max();
 
-  // Whether it says nothing any more.
-  [[nodiscard]] bool spent(Instant now) const noexcept {
+  // Whether the state is not needed any more.
+  [[nodiscard]] bool expired(Instant now) const noexcept {
     return full_at <= now.ns && full_at != end_of_time;
   }
 
-  std::int64_t full_at;  // [ns], the table's time
+  std::int64_t full_at;  // when the quota is full again [ns], the table's time
   alignas(8) std::byte state[state_bytes];
 };
 static_assert(sizeof(Entry) == 32);
 
 // A piece of a log.
 struct Block {
-  static constexpr std::uint32_t records_max = 7;
+  static constexpr std::uint32_t records_max = 7;  // they fill two cache lines
 
   EntryTag owner;
-  std::uint32_t next;   // blocks are named by index + 1; 0 is none
-  std::uint32_t entry;  // of the owner
+  std::uint32_t next;   // the name of the next block: its index + 1; 0 if there is none
+  std::uint32_t entry;  // the index of the owner's entry
   limit::Record records[records_max];
 };
 static_assert(sizeof(Block) == 128);
 
-// What an entry with a log holds.
+// The state in an entry with a log.
 struct LogState {
   std::uint32_t head = 0;   // the block of the oldest record
   std::uint32_t tail = 0;   // the block of the newest record
-  std::uint32_t first = 0;  // where in `head` the oldest record is
-  std::uint32_t size = 0;   // records
+  std::uint32_t first = 0;  // the position of the oldest record in `head`
+  std::uint32_t size = 0;   // number of records
   std::uint64_t units = 0;  // sum of their costs
 };
 static_assert(sizeof(LogState) == Entry::state_bytes);
@@ -66,19 +66,21 @@ struct alignas(64) PageHead {
 
   HealingLock lock;
   std::uint32_t undo_entry;  // index + 1 of the entry that is being changed, or `nothing`
-  std::uint32_t rover;       // where the search for a free block goes on
+  std::uint32_t rover;       // the block at which the next search for a free one starts
   EntryTag undo_tag;
   Entry undo;
 };
 static_assert(sizeof(PageHead) == 128);
 
-// A view of a page's arrays. Everything but lock() needs the lock.
+// A view of a page's arrays. REQUIRES: for every function but lock(), make_lock() and prefetch(),
+// the caller holds the lock.
 class Page {
  public:
-  static constexpr std::uint32_t probes = 32;  // entries that a key may be in
+  // The number of entries in which a key may be. Their tags are 256 bytes, four cache lines.
+  static constexpr std::uint32_t probes = 32;
   static constexpr std::uint32_t none = 0xffffffff;
 
-  // Bytes of a page of so many entries and blocks; a multiple of 64.
+  // The bytes of a page with these numbers of entries and blocks; a multiple of 64.
   [[nodiscard]] static std::size_t bytes(std::uint32_t entries, std::uint32_t blocks) noexcept;
 
   Page(std::byte* at, std::uint32_t entries, std::uint32_t blocks) noexcept;
@@ -88,57 +90,56 @@ class Page {
   }
   void unlock() const noexcept { head_->lock.unlock(); }
   void make_lock() const noexcept { head_->lock.make(); }
-  // Puts back what a holder left half done.
+  // Undoes the unfinished change of a holder that died.
   void heal() const noexcept;
 
-  // Asks from memory ahead of use.
   void prefetch(std::uint32_t home) const noexcept {
     __builtin_prefetch(head_, 1, 3);
     __builtin_prefetch(&tags_[home], 1, 3);
     __builtin_prefetch(&entries_[home], 1, 3);
   }
 
-  // The entry of a key, or `none`.
+  // The index of a key's entry, or `none`.
   [[nodiscard]] std::uint32_t find(EntryTag tag, std::uint32_t home) const noexcept;
-  // The best entry for a new key: an empty or spent one, else the one that is spent first.
+  // The best entry for a new key: an empty or expired one, or else the one that expires first.
   [[nodiscard]] std::uint32_t choose(std::uint32_t home, Instant now) const noexcept;
 
   [[nodiscard]] const Entry& entry(std::uint32_t at) const noexcept { return entries_[at]; }
   [[nodiscard]] EntryTag tag(std::uint32_t at) const noexcept { return tags_[at]; }
   [[nodiscard]] std::span<const EntryTag> tags() const noexcept { return {tags_, entry_count_}; }
 
-  // From begin() to commit() an entry may be changed in any order. Frees what the log that was
-  // there before does not share with the one that is there now.
+  // Between begin() and commit() an entry may be changed in any order. commit() frees the blocks of
+  // the former log that are not part of the new one.
   void begin(std::uint32_t at) const noexcept;
   void write(std::uint32_t at, EntryTag tag, const Entry& entry) const noexcept;
   void commit(std::uint32_t at) const noexcept;
 
-  // A block for the owner of an entry, or 0 if all are in use.
+  // Allocates a block for the owner of an entry and returns its name; 0 if all are in use.
   [[nodiscard]] std::uint32_t take_block(EntryTag owner, std::uint32_t entry,
                                          Instant now) const noexcept;
   [[nodiscard]] bool owns(EntryTag owner, std::uint32_t name) const noexcept {
     return name != 0 && name <= block_count_ && block(name).owner == owner;
   }
   [[nodiscard]] Block& block(std::uint32_t name) const noexcept { return blocks_[name - 1]; }
-  // The block after this one, if there is one and it is still the owner's.
+  // The name of the block after this one; 0 if there is none that still has the same owner.
   [[nodiscard]] std::uint32_t next(std::uint32_t name) const noexcept;
-  // Frees an owner's blocks from one on until another one, or until the chain's end.
-  void give_chain(EntryTag owner, std::uint32_t from, std::uint32_t until) const noexcept;
+  // Frees an owner's blocks from `from` on, up to but not including `until` or to the chain's end.
+  void free_chain(EntryTag owner, std::uint32_t from, std::uint32_t until) const noexcept;
 
  private:
-  void give_block(std::uint32_t name) const noexcept;
-  [[nodiscard]] bool reclaim(std::uint32_t name, Instant now) const noexcept;
+  void free_block(std::uint32_t name) const noexcept;
+  [[nodiscard]] bool is_abandoned(std::uint32_t name, Instant now) const noexcept;
 
   PageHead* head_;
   EntryTag* tags_;
   Entry* entries_;
-  std::uint8_t* used_;  // a byte a block: 1 while it is some log's
+  std::uint8_t* used_;  // one byte per block: 1 while it is part of a log
   Block* blocks_;
   std::uint32_t entry_count_;
   std::uint32_t block_count_;
 };
 
-// Whether entries of this tag hold a LogState.
+// The bit of a tag whose entry contains a LogState.
 inline constexpr EntryTag log_kind = 0x80;
 [[nodiscard]] constexpr bool has_log(EntryTag tag) noexcept { return (tag & log_kind) != 0; }
 

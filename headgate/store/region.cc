@@ -14,7 +14,7 @@ namespace headgate::store {
 namespace {
 
 constexpr std::size_t huge_page = std::size_t{2} << 20;
-constexpr std::size_t collapse_max = std::size_t{1} << 30;  // a third of a second's work
+constexpr std::size_t collapse_max = std::size_t{1} << 30;  // takes a third of a second
 constexpr int advice_collapse = 25;  // MADV_COLLAPSE; glibc 2.36 has no name for it
 
 Failure<std::string> failed(const std::string& path, const char* doing) {
@@ -45,13 +45,15 @@ void* map_aligned(std::size_t bytes, int sharing) noexcept {
   return at;
 }
 
-// Huge pages spare a decision the search for its page's address, which can take as long as the
-// rest. All of this is advice: smaller pages do, too.
-void ask_for_huge_pages(void* at, std::size_t bytes, Sharing sharing) noexcept {
+// With huge pages a decision needs fewer page table lookups, which can take as long as all the rest
+// (`build/release/bin/compare_table`). All of this is advice: with small pages everything works,
+// too.
+void request_huge_pages(void* at, std::size_t bytes, Sharing sharing) noexcept {
   madvise(at, bytes, MADV_HUGEPAGE);
   if (sharing == Sharing::threads || bytes > collapse_max) return;
-  // Most systems give shared memory none as it is touched, but put them together where they are
-  // asked to (Linux 6.1), around a first small page of each.
+  // Most systems do not use huge pages for shared memory at the first access, but since Linux 6.1
+  // they collapse small pages into huge ones on request, if at least one small page of each is
+  // allocated.
   auto* begin = static_cast<volatile std::byte*>(at);
   for (std::size_t i = 0; i + huge_page <= bytes; i += huge_page) begin[i] = std::byte{0};
   madvise(at, bytes / huge_page * huge_page, advice_collapse);
@@ -65,7 +67,7 @@ Result<Region, std::string> Region::anonymous(std::size_t bytes, Sharing sharing
     return Failure<std::string>("cannot map " + std::to_string(bytes) +
                                 " bytes of memory: " + std::strerror(errno));
   }
-  ask_for_huge_pages(at, bytes, sharing);
+  request_huge_pages(at, bytes, sharing);
   Region region;
   region.bytes_ = {static_cast<std::byte*>(at), bytes};
   return region;
@@ -104,7 +106,7 @@ Result<void, std::string> Region::create(const std::string& path, std::size_t by
     unlink(draft.c_str());
     return failure;
   };
-  // Blocks are taken now: a full disk is an error here, and not a bus error on some request.
+  // Allocates the disk blocks now: a full disk is an error here instead of a SIGBUS later.
   const int full = posix_fallocate(descriptor, 0, static_cast<off_t>(bytes));
   if (full != 0) {
     errno = full;
@@ -114,7 +116,7 @@ Result<void, std::string> Region::create(const std::string& path, std::size_t by
   if (at == MAP_FAILED) return discard("map");
   region.bytes_ = {static_cast<std::byte*>(at), bytes};
   fill(region.bytes_, context);
-  // The name must not reach the disk before what it names.
+  // The content must reach the disk before the name.
   if (msync(at, bytes, MS_SYNC) != 0 || fsync(descriptor) != 0) return discard("write");
   if (link(draft.c_str(), path.c_str()) != 0 && errno != EEXIST) return discard("create");
   unlink(draft.c_str());

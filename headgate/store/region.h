@@ -1,4 +1,4 @@
-// The memory that a table lives in: private, shared with child processes, or a file.
+// The memory of a table: private, shared with child processes, or a file.
 #pragma once
 
 #include <cstddef>
@@ -12,23 +12,24 @@
 namespace headgate::store {
 
 enum class Sharing : std::uint8_t {
-  threads,    // this process alone
-  processes,  // this process and those that it forks from now on
+  threads,    // this process only
+  processes,  // this process and the child processes that it forks later
 };
 
-// Owns a mapping, and the file descriptor behind it. Moves but does not copy; the memory stays
-// where it is. Errors are sentences that name the file.
+// Owns a memory mapping and the file descriptor behind it. Can be moved, not copied; the memory
+// keeps its address. Errors are sentences that name the file.
 class Region {
  public:
-  // Zeroed memory in huge pages, where the system has them. It is taken from the system as it is
-  // touched; what processes share, up to 1 GiB, at once.
+  // Zeroed memory, in huge pages if the system has them. The system allocates it at the first
+  // access; memory for processes, up to 1 GiB, is allocated at once.
   static Result<Region, std::string> anonymous(std::size_t bytes, Sharing sharing);
 
   // An existing file, mapped shared, whatever its size. std::nullopt if there is none.
   static Result<std::optional<Region>, std::string> file(const std::string& path);
 
-  // Makes a file of zeroes, lets `fill(span, context)` write into it, and only then gives it its
-  // name: whoever finds the file finds it finished. No error if somebody else was first.
+  // Makes a file of zeroes, calls `fill(span, context)` to write into it, and only then gives it
+  // its name, so that no process finds an unfinished file. No error if the file exists already: it
+  // is not changed.
   using Fill = void (*)(std::span<std::byte> bytes, void* context);
   static Result<void, std::string> create(const std::string& path, std::size_t bytes, Fill fill,
                                           void* context);
@@ -39,8 +40,9 @@ class Region {
 
   [[nodiscard]] std::span<std::byte> bytes() const noexcept { return bytes_; }
 
-  // Joins the users of the file, until the region's end or death; processes that are forked from
-  // now on are part of it. True: nobody else uses it, and others wait to join until share().
+  // Registers this process as a user of the file, until the region is destroyed or the process
+  // dies; child processes that are forked later belong to the same user. True: there is no other
+  // user, and others wait in join() until share() is called.
   [[nodiscard]] bool join() const noexcept;
   void share() const noexcept;
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t huge_page = std::size_t{2} << 20;
 
-// Bytes of this process's shared memory that it reaches by huge pages.
+// Bytes of this process's shared memory that are mapped by huge pages.
 std::size_t shared_in_huge_pages() {
   std::ifstream maps("/proc/self/smaps_rollup");
   for (std::string line; std::getline(maps, line);) {
@@ -25,8 +25,8 @@ std::size_t shared_in_huge_pages() {
   return 0;
 }
 
-// Whether the system makes huge pages of so much shared memory for those who ask: Linux before 6.1
-// does not, later ones may be told not to, and there may be too few.
+// Whether the system collapses this much shared memory into huge pages on request: Linux before 6.1
+// cannot, later versions may be configured not to, and there may be too few huge pages.
 bool system_collapses(std::size_t bytes) {
   constexpr int collapse = 25;
   const std::size_t wide = bytes + huge_page;
@@ -42,7 +42,7 @@ bool system_collapses(std::size_t bytes) {
   return done;
 }
 
-TEST(Region, SharedMemoryIsReachedByHugePages) {
+TEST(Region, SharedMemoryIsInHugePages) {
   if (!system_collapses(8 * huge_page))
     GTEST_SKIP() << "this system makes no huge pages of shared memory";
   const std::size_t before = shared_in_huge_pages();

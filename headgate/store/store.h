@@ -5,22 +5,24 @@
 #include <span>
 
 #include "headgate/base/instant.h"
-#include "headgate/limit/law.h"
+#include "headgate/limit/decision.h"
+#include "headgate/store/charge.h"
 
 namespace headgate::store {
 
 // The charges of one request, taken all or none: if one spend is denied, no other is taken (a
-// denied charge still costs what its own law says a denial costs). Peeks never take, refunds
-// always give. A key occurs at most once in a bundle.
+// denied charge still costs what its own law says). Peeks never take anything; refunds and debits
+// are always made. A key occurs at most once in a bundle.
 struct Bundle {
+  // As many as policies can match one request (policy::policies_max, checked by gate).
   static constexpr std::size_t charges_max = 128;
 
-  std::span<const limit::Charge> charges;
+  std::span<const Charge> charges;
   std::span<limit::Decision> decisions;  // out; as many as charges, in their order
   bool admitted = false;                 // out: every charge is admitted
 };
 
-// Called once when every decision is written, perhaps before take() returns.
+// Called once, when every decision is written; possibly before take() returns.
 struct Completion {
   void (*call)(void* context) noexcept = [](void*) noexcept {};
   void* context = nullptr;
@@ -31,22 +33,23 @@ class Store {
  public:
   virtual ~Store() = default;
 
-  // This store's clock. It never goes back by more than a clock of this kind can, and restarts do
-  // not reset it.
+  // The time of this store's clock. It continues after a restart. It goes back only if the system
+  // clock that it is based on does.
   [[nodiscard]] virtual Instant now() const noexcept = 0;
 
-  // These will be taken in a moment: a store may ask its memory for them now, and note in them
-  // what it finds out. Nothing is decided, and nothing needs to follow.
-  virtual void prefetch(std::span<limit::Charge>) noexcept {}
+  // Prefetch hint: take() with these charges follows soon. May cache each key's hash in its Charge.
+  // Decides nothing; the caller may still drop the charges.
+  virtual void prefetch(std::span<Charge>) noexcept {}
 
-  // Decides every bundle as of `now`, each for itself, in order. An empty `now` becomes the
-  // moment of the store's clock, read while memory is waited for. Bundles, charges, decisions and
-  // an empty `now` are the caller's and stay until completion. An earlier `now` than a key has seen
-  // never grants more.
+  // Decides every bundle as of `now`, one after the other; a denied bundle does not affect the
+  // following ones. If `now` is empty, sets it to the time of the store's clock, which is read
+  // while prefetched memory arrives. The caller keeps bundles, charges, decisions and `now` alive
+  // until `done` is called. A `now` that is earlier than a former one of the same key never grants
+  // more.
   virtual void take(std::span<Bundle> bundles, std::optional<Instant>& now,
                     Completion done) noexcept = 0;
 
-  // The same as of a moment that is known.
+  // The same, as of a time that the caller knows.
   void take(std::span<Bundle> bundles, Instant now, Completion done) noexcept {
     std::optional<Instant> at = now;
     take(bundles, at, done);

@@ -15,15 +15,16 @@ namespace {
 
 constexpr std::array<char, 8> magic{'h', 'e', 'a', 'd', 'g', 'a', 't', 'e'};
 constexpr std::uint32_t format_version = 3;
-constexpr std::size_t header_bytes = 4096;
+constexpr std::size_t header_bytes = 4096;  // a memory page, so that the cells start on one
 
-// What a key that is new on one cells inherits from the other: a policy whose quota was changed
-// may have left its state in the other kind of cell.
+// Where a key that is new in one cell table may have its state: in the table of the other kind of
+// cell, if its policy's quota was changed.
 template <class CellTable>
 class MigrationSource {
  public:
   MigrationSource(CellTable& other, const Hash128& hash) noexcept : other_(other), hash_(hash) {}
 
+  // When the key's quota is full again by its old state [ns]; std::nullopt if it has none.
   [[nodiscard]] std::optional<Nanos> full_at() noexcept {
     if (other_.inserts() == 0) return std::nullopt;
     other_.locate(hash_, address_);
@@ -31,6 +32,7 @@ class MigrationSource {
     found_ = found.has_value();
     return found;
   }
+  // Removes the old state. To be called once the key has a cell of the new kind.
   void moved() noexcept {
     if (found_) other_.remove(address_);
   }
@@ -42,16 +44,18 @@ class MigrationSource {
   bool found_ = false;
 };
 
-// Apart, so that the frequent spend is small where it is inlined.
+// Every operation but the most frequent spend, which CellTable::spend() does. Not inlined, so that
+// the code around that spend stays small; `build/release/bin/steps_bench` measures the effect.
 template <class L, class CellTable, class Other>
-[[gnu::noinline]] void step_rarely(const L& law, CellTable& mine, Other& other,
-                                   const CellAddress& address, limit::Op op, std::uint64_t cost,
-                                   Instant now, limit::Decision& answer) noexcept {
+[[gnu::noinline]] void apply_in_general(const L& law, CellTable& mine, Other& other,
+                                        const CellAddress& address, limit::Op op,
+                                        std::uint64_t cost, Instant now,
+                                        limit::Decision& answer) noexcept {
   const auto step = [&](const auto& state) { return apply_op(law, state, op, cost, now); };
   answer = mine.transact(address, law, now, step, MigrationSource{other, address.hash});
 }
 
-// One function of several: which one is called is for the arguments to say.
+// Several functions as one; the arguments of a call select which of them it calls.
 template <class... Functions>
 struct Overloaded : Functions... {
   using Functions::operator()...;
@@ -61,9 +65,9 @@ Overloaded(Functions...) -> Overloaded<Functions...>;
 
 }  // namespace
 
-// The first page. docs/table-format.md has its picture.
+// The first header_bytes of a table. docs/table-format.md has its picture.
 struct Table::Header {
-  // Never changes once the file has its name.
+  // Never changes after the file has got its name.
   struct Fixed {
     std::array<char, 8> magic;
     std::uint32_t version;
@@ -74,7 +78,7 @@ struct Table::Header {
     LedgerLayout ledger;
     HashSecret secret;
 
-    // Of what is not narrow.
+    // Bytes of everything but the header and the narrow cells.
     [[nodiscard]] std::size_t other_bytes() const noexcept {
       return wide_buckets * sizeof(Bucket<WideCell>) + ledger.bytes();
     }
@@ -109,7 +113,7 @@ struct Table::Header {
     fixed.header_bytes = header_bytes;
     fixed.total_bytes = memory.size();
     fixed.ledger = LedgerLayout::in(ledger_room, options.log_share);
-    // In a small table the least ledger is more than its share.
+    // In a small table the ledger's minimum size is larger than its share.
     const std::size_t wide_most = room - fixed.ledger.bytes() - 2 * sizeof(Bucket<NarrowCell>);
     fixed.wide_buckets =
         std::max<std::size_t>(2, std::min(wide_room, wide_most) / sizeof(Bucket<WideCell>));
@@ -119,7 +123,7 @@ struct Table::Header {
     Clock::begin(header->anchor, *options.clock);
   }
 
-  // What is wrong with a file that claims to be a table; nullptr if nothing is.
+  // What is wrong with a file that is to be opened as a table; empty if nothing is.
   [[nodiscard]] static std::string fault(std::span<const std::byte> memory) {
     if (memory.size() < sizeof(Fixed) ||
         std::memcmp(memory.data(), magic.data(), magic.size()) != 0) {
@@ -148,7 +152,7 @@ struct Table::Header {
 };
 
 Result<std::unique_ptr<Table>, std::string> Table::open(const TableOptions& options) {
-  // As docs/table-format.md draws it.
+  // The offsets of docs/table-format.md.
   static_assert(sizeof(Header) <= header_bytes && offsetof(Header, checksum) == 72 &&
                 offsetof(Header, anchor) == 128 && offsetof(Header, narrow) == 192 &&
                 offsetof(Header, wide) == 256 && offsetof(Header, ledger) == 320);
@@ -213,6 +217,7 @@ Table::Table(Region region, const ClockSource& clock) noexcept
 const HashSecret& Table::secret() const noexcept { return header_->fixed.secret; }
 
 TableStats Table::stats() const noexcept {
+  // Buckets per kind of cell. Reading one can be a cache miss of 70 to 270 ns: about a millisecond.
   constexpr std::size_t sample = 8192;
   const Instant at = now();
   TableStats stats;
@@ -229,11 +234,11 @@ TableStats Table::stats() const noexcept {
   return stats;
 }
 
-// Calls act(law, where its states are, where the other kind of cell is) for laws with cells,
-// act(law, ledger) for those of the ledger, and act(law) for the one without state. The frequent
-// ones come first.
+// Calls the overload of `act` that fits the law: act(law, its cell table, the other cell table) for
+// the linear laws, act(law, ledger) for those with a state in the ledger, and act(closed) for the
+// law without a state. The most frequent laws are compared first.
 template <class Act>
-[[gnu::always_inline]] inline auto Table::at_home(const limit::Law& law, Act act) noexcept {
+[[gnu::always_inline]] inline auto Table::dispatch(const limit::Law& law, Act act) noexcept {
   if (const auto* whole = std::get_if<limit::LinearWhole>(&law)) return act(*whole, narrow_, wide_);
   if (const auto* exact = std::get_if<limit::LinearExact>(&law)) return act(*exact, wide_, narrow_);
   return std::visit(
@@ -247,7 +252,8 @@ template <class Act>
       law);
 }
 
-// The moment by the clock that the law goes by: windows that are aligned follow the wall clock.
+// What to add to the table's time to get the time by which the law counts [ns]: aligned windows
+// follow the wall clock.
 template <class L>
 Nanos Table::shift(const L& law) const noexcept {
   if constexpr (requires { law.aligned(); }) {
@@ -256,105 +262,97 @@ Nanos Table::shift(const L& law) const noexcept {
   return 0;
 }
 
-// Inlined into both callers: a tenth of a decision's instructions would go into the calls. Each law
-// writes the answer itself: a decision that they all return waits on the stack to be copied, which
-// takes as long as the arithmetic.
+// Applies `op` to the state of one charge. Inlined into both callers: the calls would be a tenth of
+// a decision's instructions. Each law writes into `answer` itself: a decision that is returned is
+// copied by way of the stack, which takes as long as the arithmetic.
+// `build/release/bin/steps_bench` measures both.
 template <Table::Pages pages>
-[[gnu::always_inline]] inline void Table::apply(const limit::Charge& charge, limit::Op op,
+[[gnu::always_inline]] inline void Table::apply(const Charge& charge, limit::Op op,
                                                 std::uint64_t cost, const CellAddress& address,
                                                 Instant now, limit::Decision& answer) noexcept {
   const auto cell = [&] [[gnu::always_inline]] (const auto& law, auto& mine, auto& other) {
     if (op == limit::Op::spend && mine.spend(address, law, cost, now, answer)) return;
-    step_rarely(law, mine, other, address, op, cost, now, answer);
+    apply_in_general(law, mine, other, address, op, cost, now, answer);
   };
   const auto entry = [&](const auto& law, Ledger& ledger) {
     const LedgerAddress where = ledger.locate(address.hash);
     Ledger::Hold hold(ledger);
-    if constexpr (pages == Pages::to_be_held) {
+    if constexpr (pages == Pages::to_be_locked) {
       hold.add(where.page);
       hold.lock();
     }
     answer = ledger.apply(law, where, op, cost, charge.since, now, shift(law));
   };
   const auto closed = [&](const limit::Closed& law) {
-    const bool asks = op == limit::Op::spend || op == limit::Op::peek;
-    answer = law.decide(asks ? cost : 0);
+    const bool decides = op == limit::Op::spend || op == limit::Op::peek;
+    answer = law.decide(decides ? cost : 0);
   };
-  at_home(*charge.law, Overloaded{cell, entry, closed});
+  dispatch(*charge.law, Overloaded{cell, entry, closed});
 }
 
 [[gnu::always_inline]] inline Hash128 Table::hash_of(std::string_view key) const noexcept {
   return table_hash(header_->fixed.secret, key);
 }
 
-// Asks for what a charge needs from memory. The hash comes before the law is looked at: in one
-// address it is inlined, which the compiler declines to do in one address for each law.
-[[gnu::always_inline]] inline void Table::locate(const limit::Charge& charge,
+// Computes where a charge's state is and prefetches it. Computes the hash before it dispatches on
+// the law: the compiler inlines the hash at one place, but not at one place per law
+// (`build/release/bin/steps_bench` measures the difference).
+[[gnu::always_inline]] inline void Table::locate(const Charge& charge,
                                                  CellAddress& address) noexcept {
-  const Hash128 hash = charge.hash != 0 ? spread(charge.hash) : hash_of(charge.key);
-  at_home(*charge.law, Overloaded{[&] [[gnu::always_inline]] (const auto&, auto& mine, auto&) {
-                                    mine.locate(hash, address);
-                                    mine.prefetch(address);
-                                  },
-                                  [&](const auto&, Ledger& ledger) {
-                                    address.hash = hash;
-                                    ledger.prefetch(ledger.locate(hash));
-                                  },
-                                  [](const limit::Closed&) {}});
+  const Hash128 hash = charge.key_hash != 0 ? expand_hash(charge.key_hash) : hash_of(charge.key);
+  dispatch(*charge.law, Overloaded{[&] [[gnu::always_inline]] (const auto&, auto& mine, auto&) {
+                                     mine.locate(hash, address);
+                                     mine.prefetch(address);
+                                   },
+                                   [&](const auto&, Ledger& ledger) {
+                                     address.hash = hash;
+                                     ledger.prefetch(ledger.locate(hash));
+                                   },
+                                   [](const limit::Closed&) {}});
 }
 
-// Whether a charge's state is in the ledger; then its page is added to what is to be held.
-bool Table::add_to(Ledger::Hold& hold, const limit::Charge& charge,
-                   const CellAddress& address) noexcept {
-  return at_home(*charge.law, Overloaded{[](const auto&, auto&, auto&) { return false; },
-                                         [&](const auto&, Ledger& ledger) {
-                                           hold.add(ledger.locate(address.hash).page);
-                                           return true;
-                                         },
-                                         [](const limit::Closed&) { return false; }});
-}
-
-void Table::prefetch(std::span<limit::Charge> charges) noexcept {
+void Table::prefetch(std::span<Charge> charges) noexcept {
   CellAddress address;
-  for (limit::Charge& charge : charges) {
-    charge.hash = hash_of(charge.key).lo;
+  for (Charge& charge : charges) {
+    charge.key_hash = hash_of(charge.key).lo;
     locate(charge, address);
   }
 }
 
 void Table::take(std::span<Bundle> bundles, std::optional<Instant>& now, Completion done) noexcept {
-  std::array<CellAddress, Bundle::charges_max> places;
+  std::array<CellAddress, Bundle::charges_max> addresses;
   while (!bundles.empty()) {
-    // As many bundles as have places here; what they need is asked from memory before any decision.
-    assert(bundles[0].charges.size() <= places.size());
+    // As many bundles as fit into `addresses`; all their memory is prefetched before any decision.
+    assert(bundles[0].charges.size() <= addresses.size());
     std::size_t whole = 0;
     std::size_t charges = 0;
-    while (whole < bundles.size() && charges + bundles[whole].charges.size() <= places.size()) {
-      for (const limit::Charge& charge : bundles[whole++].charges) {
-        locate(charge, places[charges++]);
+    while (whole < bundles.size() && charges + bundles[whole].charges.size() <= addresses.size()) {
+      for (const Charge& charge : bundles[whole++].charges) {
+        locate(charge, addresses[charges++]);
       }
     }
     if (charges > 1) {
       charges = 0;
       for (const Bundle& bundle : bundles.first(whole)) {
-        for (const limit::Charge& charge : bundle.charges) {
-          CellAddress& address = places[charges++];
-          at_home(*charge.law,
-                  Overloaded{[&](const auto&, auto& mine, auto&) { mine.prefetch_rest(address); },
-                             [](const auto&, Ledger&) {}, [](const limit::Closed&) {}});
+        for (const Charge& charge : bundle.charges) {
+          CellAddress& address = addresses[charges++];
+          dispatch(*charge.law,
+                   Overloaded{[&](const auto&, auto& mine, auto&) { mine.prefetch_rest(address); },
+                              [](const auto&, Ledger&) {}, [](const limit::Closed&) {}});
         }
       }
     }
-    if (!now) now = clock_.now();  // while memory is on its way
+    if (!now) now = clock_.now();  // while the prefetched memory arrives
     const Instant at = *now;
-    const CellAddress* address = places.data();
+    const CellAddress* address = addresses.data();
     for (Bundle& bundle : bundles.first(whole)) {
       if (bundle.charges.size() == 1) {
-        const limit::Charge& charge = bundle.charges[0];
-        apply<Pages::to_be_held>(charge, charge.op, charge.cost, *address, at, bundle.decisions[0]);
+        const Charge& charge = bundle.charges[0];
+        apply<Pages::to_be_locked>(charge, charge.op, charge.cost, *address, at,
+                                   bundle.decisions[0]);
         bundle.admitted = bundle.decisions[0].admitted;
       } else {
-        decide(bundle, {address, bundle.charges.size()}, at);
+        decide_all_or_none(bundle, address, at);
       }
       address += bundle.charges.size();
     }
@@ -363,15 +361,15 @@ void Table::take(std::span<Bundle> bundles, std::optional<Instant>& now, Complet
   done.call(done.context);
 }
 
-// A guess, as good as the moment: a cell may be changing.
-bool Table::seems_admissible(const limit::Charge& charge, const CellAddress& address,
+// Whether the charge would be admitted. A guess for states in cells: others may be changing them.
+bool Table::seems_admissible(const Charge& charge, const CellAddress& address,
                              Instant now) noexcept {
   if (charge.op == limit::Op::refund || charge.op == limit::Op::debit) return true;
   if (charge.op == limit::Op::peek && charge.cost == 0) return true;
-  return at_home(
+  return dispatch(
       *charge.law,
       Overloaded{[&](const auto& law, const auto& mine, const auto&) {
-                   return law.admits(mine.glance(address, law), charge.cost, now);
+                   return law.admits(mine.read_state(address, law), charge.cost, now);
                  },
                  [&](const auto& law, Ledger& ledger) {
                    return ledger.admits(law, ledger.locate(address.hash), charge.cost, now,
@@ -380,75 +378,131 @@ bool Table::seems_admissible(const limit::Charge& charge, const CellAddress& add
                  [&](const limit::Closed& law) { return law.decide(charge.cost).admitted; }});
 }
 
-void Table::decide(Bundle& bundle, std::span<const CellAddress> places, Instant now) noexcept {
-  const auto& charges = bundle.charges;
-  const auto apply_to = [&] [[gnu::noinline]] (std::size_t i, limit::Op op, std::uint64_t cost) {
-    apply<Pages::held>(charges[i], op, cost, places[i], now, bundle.decisions[i]);
-    return bundle.decisions[i].admitted;
-  };
-  // What is in the ledger is held: nobody else changes it before this request is through.
-  Ledger::Hold hold(ledger_);
-  std::bitset<Bundle::charges_max> held;
-  for (std::size_t i = 0; i < charges.size(); ++i) {
-    if (add_to(hold, charges[i], places[i])) held.set(i);
-  }
-  if (held.any()) hold.lock();
+// One bundle of several charges, while it is decided.
+//
+// Charges are first checked and only then taken, so that a bundle that is going to be denied does
+// not disturb other requests by taking units and giving them back. States in the ledger are locked
+// from the start: what the check says of them stays true. States in cells are not; if another
+// request came in between, a charge that was checked can still be denied when it is taken. Cells
+// are therefore taken first, so that nothing in the ledger ever has to be given back.
+class Table::AllOrNone {
+ public:
+  AllOrNone(Table& table, Bundle& bundle, const CellAddress* addresses, Instant now) noexcept
+      : table_(table), bundle_(bundle), addresses_(addresses), now_(now), hold_(table.ledger_) {}
 
-  // Look first: where a charge would be denied, nobody else is disturbed by taking and giving back.
-  // Most requests pass, so a glance without numbers comes before the look that has them.
-  bool looked = false;
-  bool admitted = true;
-  for (std::size_t i = 0; i < charges.size(); ++i) {
-    if (!seems_admissible(charges[i], places[i], now)) admitted = false;
+  void decide() noexcept {
+    lock_ledger_pages();
+    // The check without numbers is cheap, and most requests pass it. Only a denial needs numbers.
+    bool admitted = all_seem_admissible() || preview();
+    if (admitted) admitted = take(State::in_cell);
+    if (admitted && in_ledger_.any()) admitted = take(State::in_ledger);
+    bundle_.admitted = admitted;
+    if (!admitted) undo();
   }
-  if (!admitted) {
-    looked = admitted = true;
-    for (std::size_t i = 0; i < charges.size(); ++i) {
-      const limit::Op op = charges[i].op == limit::Op::spend ? limit::Op::peek : charges[i].op;
-      if (!apply_to(i, op, charges[i].cost)) admitted = false;
+
+ private:
+  enum class State { in_cell, in_ledger };
+
+  // Not inlined: four callers. `build/release/bin/steps_bench` measures requests of two policies.
+  [[gnu::noinline]] bool apply(std::size_t i, limit::Op op, std::uint64_t cost) noexcept {
+    table_.apply<Pages::locked>(bundle_.charges[i], op, cost, addresses_[i], now_,
+                                bundle_.decisions[i]);
+    return bundle_.decisions[i].admitted;
+  }
+
+  void lock_ledger_pages() noexcept {
+    for (std::size_t i = 0; i < bundle_.charges.size(); ++i) {
+      table_.dispatch(*bundle_.charges[i].law,
+                      Overloaded{[](const auto&, auto&, auto&) {},
+                                 [&](const auto&, Ledger& ledger) {
+                                   hold_.add(ledger.locate(addresses_[i].hash).page);
+                                   in_ledger_.set(i);
+                                 },
+                                 [](const limit::Closed&) {}});
     }
+    if (in_ledger_.any()) hold_.lock();
   }
 
-  // Cells first: only they can fail now, if another request came in between. What is held gives
-  // what it has promised, so it never has to take anything back.
-  std::bitset<Bundle::charges_max> taken;
-  std::optional<std::size_t> raced;
-  const auto take_all = [&](bool of_held) {
-    for (std::size_t i = 0; admitted && i < charges.size(); ++i) {
-      if (held.test(i) != of_held) continue;
-      if (charges[i].op == limit::Op::spend || !looked) {
-        admitted = apply_to(i, charges[i].op, charges[i].cost);
-        if (!admitted) raced = i;
+  [[nodiscard]] bool all_seem_admissible() const noexcept {
+    bool all = true;
+    for (std::size_t i = 0; i < bundle_.charges.size(); ++i) {
+      if (!table_.seems_admissible(bundle_.charges[i], addresses_[i], now_)) all = false;
+    }
+    return all;
+  }
+
+  // Writes the decisions that spends would get, without taking anything. Refunds and debits are
+  // made. Returns whether all charges are admitted.
+  [[nodiscard]] bool preview() noexcept {
+    previewed_ = true;
+    bool admitted = true;
+    for (std::size_t i = 0; i < bundle_.charges.size(); ++i) {
+      const Charge& charge = bundle_.charges[i];
+      const limit::Op op = charge.op == limit::Op::spend ? limit::Op::peek : charge.op;
+      if (!apply(i, op, charge.cost)) admitted = false;
+    }
+    return admitted;
+  }
+
+  // Applies the charges whose state is there, up to the first denial. False: one was denied.
+  [[nodiscard]] bool take(State where) noexcept {
+    for (std::size_t i = 0; i < bundle_.charges.size(); ++i) {
+      const Charge& charge = bundle_.charges[i];
+      if (in_ledger_.test(i) != (where == State::in_ledger)) continue;
+      if ((charge.op == limit::Op::spend || !previewed_) && !apply(i, charge.op, charge.cost)) {
+        denied_late_ = i;
+        return false;
       }
-      if (admitted) taken.set(i);
+      taken_.set(i);
     }
-  };
-  take_all(false);
-  if (held.any()) take_all(true);
-  bundle.admitted = admitted;
-  if (admitted) return;
+    return true;
+  }
 
-  // Give back what was taken; let denials cost what they cost; show what is there of the rest.
-  for (std::size_t i = 0; i < charges.size(); ++i) {
-    const limit::Charge& charge = charges[i];
-    const bool spends = charge.op == limit::Op::spend;
-    if (raced == i) continue;
-    if (spends && taken.test(i)) {
-      apply_to(i, limit::Op::refund, charge.cost);
-    } else if (spends || charge.op == limit::Op::peek) {
-      if (!looked && !taken.test(i)) apply_to(i, limit::Op::peek, charge.cost);
-      const limit::Decision seen = bundle.decisions[i];
-      if (seen.admitted) {
-        apply_to(i, limit::Op::peek, 0);
-      } else if (spends && limit::denial_costs(*charge.law) &&
-                 apply_to(i, limit::Op::spend, charge.cost)) {  // after a refund by another
-        apply_to(i, limit::Op::refund, charge.cost);
-        bundle.decisions[i] = seen;
+  // After a denial: gives back what was taken, and completes the decisions of all other charges.
+  void undo() noexcept {
+    for (std::size_t i = 0; i < bundle_.charges.size(); ++i) {
+      const Charge& charge = bundle_.charges[i];
+      if (denied_late_ == i) continue;  // its decision and its cost are those of its denial
+      if (charge.op == limit::Op::spend && taken_.test(i)) {
+        apply(i, limit::Op::refund, charge.cost);
+      } else if (charge.op == limit::Op::spend || charge.op == limit::Op::peek) {
+        complete(i);
+      } else if (!previewed_ && !taken_.test(i)) {
+        apply(i, charge.op, charge.cost);
       }
-    } else if (!looked && !taken.test(i)) {
-      apply_to(i, charge.op, charge.cost);
     }
   }
+
+  // The decision of a spend or peek that took nothing. If it would have been admitted, shows what
+  // is left; if not, charges what a denial costs.
+  void complete(std::size_t i) noexcept {
+    const Charge& charge = bundle_.charges[i];
+    if (!previewed_ && !taken_.test(i)) apply(i, limit::Op::peek, charge.cost);
+    const limit::Decision seen = bundle_.decisions[i];
+    if (seen.admitted) {
+      apply(i, limit::Op::peek, 0);
+    } else if (charge.op == limit::Op::spend && limit::denial_costs(*charge.law) &&
+               apply(i, limit::Op::spend, charge.cost)) {
+      // Admitted after all, because another request's refund came in between.
+      apply(i, limit::Op::refund, charge.cost);
+      bundle_.decisions[i] = seen;
+    }
+  }
+
+  Table& table_;
+  Bundle& bundle_;
+  const CellAddress* const addresses_;  // one per charge
+  const Instant now_;
+  Ledger::Hold hold_;
+  std::bitset<Bundle::charges_max> in_ledger_;  // charges whose state is in the ledger
+  std::bitset<Bundle::charges_max> taken_;      // charges that were applied
+  bool previewed_ = false;                      // every decision is written
+  std::optional<std::size_t> denied_late_;      // the charge that another request came before
+};
+
+[[gnu::noinline]] void Table::decide_all_or_none(Bundle& bundle, const CellAddress* addresses,
+                                                 Instant now) noexcept {
+  AllOrNone(*this, bundle, addresses, now).decide();
 }
 
 }  // namespace headgate::store

@@ -1,4 +1,4 @@
-// A table in a file: it survives restarts, and what is not one is refused.
+// A table in a file: it survives restarts; files that are not a valid table are refused.
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -18,7 +18,6 @@
 namespace headgate::store {
 namespace {
 
-using limit::Charge;
 using limit::Decision;
 using limit::Law;
 using testing::HasSubstr;
@@ -39,7 +38,7 @@ class TableFile : public testing::Test {
     return Table::open({.memory = bytes, .file = path_});
   }
 
-  // The sentence with which this file is refused.
+  // The error with which this file is refused.
   std::string refusal(std::size_t bytes = memory) {
     const auto before = contents();
     const auto table = open(bytes);
@@ -201,7 +200,7 @@ TEST_F(TableFile, WhatCannotBeAFileIsRefused) {
   EXPECT_THAT(open().error(), HasSubstr("cannot create: No such file or directory"));
 }
 
-TEST_F(TableFile, GarbageInTheCellsLocksNobodyOut) {
+TEST_F(TableFile, GarbageInTheCellsLocksNoKeyOut) {
   ASSERT_TRUE(open());
   std::string garbage(memory - 4096, '\0');
   std::uint64_t x = 88172645463325252;
@@ -228,7 +227,7 @@ TEST_F(TableFile, GarbageInTheCellsLocksNobodyOut) {
 }
 
 TEST_F(TableFile, OpensAtOnceWhateverItsSize) {
-  // Not timed: an open that touches more than the first pages would be resident.
+  // Does not measure time: memory that open() accesses becomes resident.
   const std::size_t large = std::size_t{1} << 30;
   const auto space = std::filesystem::space(directory_);
   if (space.available < 2 * large) GTEST_SKIP() << "needs 2 GiB of free disk space";

@@ -1,4 +1,4 @@
-// Processes that are killed at any instruction leave no key stuck and no units beyond the quota.
+// Processes that are killed at any instruction leave no key blocked and no units beyond the quota.
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -14,23 +14,24 @@
 namespace headgate::store {
 namespace {
 
-using limit::Charge;
 using limit::Decision;
 using limit::Law;
 
 constexpr Nanos second = nanos_per_second;
 constexpr std::size_t keys = 64;
-constexpr std::uint64_t quota = 5000;  // requests that each key is good for
+constexpr std::uint64_t quota = 5000;  // requests per key
 
 struct Tally {
-  std::array<std::atomic<std::uint64_t>, keys> admitted;  // per key; at most what really was
+  // Per key. A process that is killed after its take() has not counted it: at most what was
+  // admitted.
+  std::array<std::atomic<std::uint64_t>, keys> admitted;
   std::atomic<std::uint64_t> progress;
 };
 
 const Law narrow = limit::make_law({2 * quota, 2 * static_cast<Nanos>(quota) * second}, {}).value();
 
-// Spends on random keys, two policies at once, and churns new keys through a few buckets, until
-// it is killed.
+// Spends on random keys under two policies at once, and inserts many other keys into the same few
+// buckets, until it is killed.
 [[noreturn]] void hammer(Table& table, Tally& tally, Instant now, std::uint64_t seed) {
   const Law wide = limit::make_law({quota * 7, 3000 * second}, {}).value();
   for (;;) {
@@ -38,7 +39,7 @@ const Law narrow = limit::make_law({2 * quota, 2 * static_cast<Nanos>(quota) * s
     const std::string a = "a" + std::to_string(key);
     const std::string b = "b" + std::to_string(key);
     const std::string churn = "c" + std::to_string(next(seed) % 5000);
-    // Dearer than the churn, so that the table may not forget them.
+    // They cost more than the other keys, so that the table must not evict them.
     std::array<Charge, 2> both{{{&narrow, a, 2}, {&wide, b, 7}}};
     std::array<Decision, 2> decisions;
     Bundle bundle{both, decisions};
@@ -81,8 +82,8 @@ TEST(TableKill, ProcessesKilledInTheMiddleBreakNothing) {
         << "units beyond the quota of " << key;
     total += tally.admitted[i].load();
     const Instant later{now.ns + 2 * static_cast<Nanos>(quota) * second};
-    EXPECT_TRUE(spend(key, 2 * quota, later).admitted) << key << " is stuck";
-    EXPECT_FALSE(spend(key, 1, later).admitted) << key << " has forgotten";
+    EXPECT_TRUE(spend(key, 2 * quota, later).admitted) << key << " is blocked";
+    EXPECT_FALSE(spend(key, 1, later).admitted) << key << " has lost its state";
   }
   EXPECT_GT(total, 0u);
   munmap(memory, sizeof(Tally));

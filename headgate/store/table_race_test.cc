@@ -1,5 +1,5 @@
-// Threads and processes that hammer one key at one instant take its quota exactly: the insertion of
-// the key is part of every round.
+// Threads and processes that spend on one key at the same instant get exactly its quota. The key is
+// inserted in every round.
 
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -21,7 +21,6 @@ namespace headgate::store {
 namespace {
 
 using limit::Algorithm;
-using limit::Charge;
 using limit::Decision;
 using limit::Law;
 
@@ -33,12 +32,12 @@ Law law(std::uint64_t quota, Nanos window, Algorithm algorithm = Algorithm::line
   return limit::make_law({quota, window}, {.algorithm = algorithm}).value();
 }
 
-// What the workers share: in shared memory, so that they may be processes.
+// What the workers share. It is in shared memory, because they may be processes.
 struct Arena {
   std::atomic<int> arrived;
   std::array<std::atomic<std::uint64_t>, rounds> admitted;
 
-  // A spinning barrier: the nth meeting ends when every worker has come to it.
+  // A spinning barrier: the nth call returns when every worker has made its nth call.
   void meet(int n) noexcept {
     arrived.fetch_add(1);
     while (arrived.load() < n * workers) sched_yield();
@@ -86,8 +85,8 @@ struct Race {
   };
   const char* name;
   Crew crew;
-  std::vector<Policy> policies;  // all pass each request
-  std::uint64_t admitted;        // in each round
+  std::vector<Policy> policies;  // of each request
+  std::uint64_t admitted;        // requests per round
 };
 
 void PrintTo(const Race& race, std::ostream* out) { *out << race.name; }
@@ -99,7 +98,7 @@ TEST_P(TableRace, AdmitsExactlyTheQuota) {
   if (race.crew == Crew::processes && !swaps_between_processes) {
     GTEST_SKIP() << no_swaps_between_processes;
   }
-  // Small, so that keys of former rounds are evicted or reused under way.
+  // Small, so that keys of former rounds are evicted or reused during the test.
   auto table = Table::open({.memory = 2048 * 1024, .wide_share = 8, .ledger_share = 48}).value();
   const Instant now = table->now();
   std::vector<Law> laws;
@@ -133,7 +132,7 @@ TEST_P(TableRace, AdmitsExactlyTheQuota) {
 }
 
 // A reload: some workers count in sevenths, some in elevenths, some in thirteenths.
-TEST(TableRace, QuotasThatChangeUnderWayNeverGrantMore) {
+TEST(TableRace, QuotasThatChangeNeverGrantMore) {
   auto table = Table::open({.memory = 256 * 1024, .wide_share = 32}).value();
   const Instant now = table->now();
   const std::uint64_t quotas[workers] = {7, 11, 7, 13};
@@ -155,7 +154,7 @@ TEST(TableRace, QuotasThatChangeUnderWayNeverGrantMore) {
     }
   });
   for (std::size_t round = 0; round < rounds; ++round) {
-    std::uint64_t parts = 0;  // of 1001: what each unit costs of the window
+    std::uint64_t parts = 0;  // used, in 1001sts of the window (1001 = 7 * 11 * 13)
     for (std::size_t i = 0; i < workers; ++i) parts += taken[round][i].load() * 1001 / quotas[i];
     EXPECT_LE(parts, 1001u) << "round " << round;
     EXPECT_GT(parts, 1001u - 143u) << "round " << round << ": a seventh would have fitted";

@@ -1,4 +1,4 @@
-// What the table adds to the Store contract: room, eviction and counters.
+// What the table promises beyond the Store contract: capacity, eviction and counters.
 
 #include "headgate/store/table.h"
 
@@ -9,7 +9,6 @@
 namespace headgate::store {
 namespace {
 
-using limit::Charge;
 using limit::Decision;
 using limit::Denied;
 using limit::Law;
@@ -27,8 +26,8 @@ std::unique_ptr<Table> open(const TableOptions& options) {
   return std::move(*table);
 }
 
-Decision apply_op(Table& table, const Law& law, const std::string& key, std::uint64_t cost,
-                  Instant now, Op op = Op::spend) {
+Decision take(Table& table, const Law& law, const std::string& key, std::uint64_t cost, Instant now,
+              Op op = Op::spend) {
   const Charge charge{&law, key, cost, op};
   Decision decision;
   Bundle bundle{{&charge, 1}, {&decision, 1}};
@@ -49,34 +48,34 @@ TEST(Table, HoldsTenMillionKeysIn256MiBWithFewEvictions) {
   constexpr std::uint64_t keys = 10'000'000 / 16;
   const Instant now = table->now();
   for (std::uint64_t i = 0; i < keys; ++i) {
-    ASSERT_TRUE(apply_op(*table, hour, std::to_string(i), 100, now).admitted);
+    ASSERT_TRUE(take(*table, hour, std::to_string(i), 100, now).admitted);
   }
   const TableStats stats = table->stats();
   EXPECT_LT(stats.evictions + stats.unkept, keys / 1000);
   EXPECT_NEAR(static_cast<double>(stats.live), keys, keys * 0.02);
-  std::uint64_t forgotten = 0;
+  std::uint64_t lost = 0;
   for (std::uint64_t i = 0; i < keys; ++i) {
-    if (apply_op(*table, hour, std::to_string(i), 0, now, Op::peek).remaining != 3500) ++forgotten;
+    if (take(*table, hour, std::to_string(i), 0, now, Op::peek).remaining != 3500) ++lost;
   }
-  EXPECT_EQ(forgotten, stats.evictions + stats.unkept) << "each is counted";
+  EXPECT_EQ(lost, stats.evictions + stats.unkept) << "each is counted";
   EXPECT_EQ(stats.memory, std::size_t{16} << 20);
 }
 
 class Flood : public testing::TestWithParam<std::uint64_t> {};
 
-TEST_P(Flood, OfNewKeysNeverFreesAKeyInPenalty) {
+TEST_P(Flood, OfNewKeysNeverEvictsAKeyInPenalty) {
   auto table = open({.memory = 64 * 1024, .wide_share = 32});
   const std::uint64_t quota = GetParam();
   const Law the_law = law(quota, 60 * second, {Denied::penalty, 60 * second});
   const std::uint64_t keys = 10 * table->stats().cells;
   Instant now = table->now();
-  for (std::uint64_t i = 0; i <= 200; ++i) apply_op(*table, the_law, "offender", 1, now);
-  ASSERT_FALSE(apply_op(*table, the_law, "offender", 1, now).admitted);
+  for (std::uint64_t i = 0; i <= 200; ++i) take(*table, the_law, "offender", 1, now);
+  ASSERT_FALSE(take(*table, the_law, "offender", 1, now).admitted);
   for (std::uint64_t i = 0; i < keys; ++i) {
     now.ns += second / 1000;
-    apply_op(*table, the_law, "flood" + std::to_string(i), 1 + i % 3, now);
+    take(*table, the_law, "flood" + std::to_string(i), 1 + i % 3, now);
     if (i % 97 == 0) {
-      ASSERT_FALSE(apply_op(*table, the_law, "offender", 1, now).admitted) << i;
+      ASSERT_FALSE(take(*table, the_law, "offender", 1, now).admitted) << i;
     }
   }
   const TableStats stats = table->stats();
@@ -87,29 +86,28 @@ TEST_P(Flood, OfNewKeysNeverFreesAKeyInPenalty) {
 INSTANTIATE_TEST_SUITE_P(Cells, Flood, testing::Values(60, 59),
                          [](const auto& the) { return the.param == 60 ? "narrow" : "wide"; });
 
-TEST(Table, TheLessRestrictedOfTwoKeysMakesRoom) {
+TEST(Table, EvictsTheLessRestrictedOfTwoKeys) {
   auto table = open({.memory = TableOptions::memory_min});
   const Law the_law = law(100, 100 * second);
   const Instant now = table->now();
   const std::uint64_t keys = 4 * table->stats().cells;
-  // Heavier and heavier keys: the heaviest must be those that stay.
+  // Each key spends more than the former one: the last ones must be kept.
   for (std::uint64_t i = 0; i < keys; ++i) {
-    apply_op(*table, the_law, std::to_string(i), 1 + i * 99 / keys, now);
+    take(*table, the_law, std::to_string(i), 1 + i * 99 / keys, now);
   }
   std::uint64_t light = 0;
   std::uint64_t heavy = 0;
   for (std::uint64_t i = 0; i < keys; ++i) {
-    const bool known =
-        apply_op(*table, the_law, std::to_string(i), 0, now, Op::peek).remaining < 100;
+    const bool known = take(*table, the_law, std::to_string(i), 0, now, Op::peek).remaining < 100;
     if (known && i < keys / 2) ++light;
     if (known && i >= 3 * keys / 4) ++heavy;
   }
   EXPECT_GT(heavy, table->stats().cells * 8 / 10);
   EXPECT_LT(light, heavy / 10);
-  // And light keys that come last do not push them out.
+  // New keys that spend little do not evict them.
   const std::uint64_t before = table->stats().evictions;
   for (std::uint64_t i = 0; i < keys; ++i) {
-    EXPECT_TRUE(apply_op(*table, the_law, "late" + std::to_string(i), 1, now).admitted);
+    EXPECT_TRUE(take(*table, the_law, "late" + std::to_string(i), 1, now).admitted);
   }
   EXPECT_LE(table->stats().evictions - before, keys / 100);
   EXPECT_GT(table->stats().unkept, keys / 2);
@@ -122,7 +120,7 @@ TEST(Table, ACellWhoseQuotaIsFullIsReusedWithoutEviction) {
   for (int round = 0; round < 50; ++round) {
     for (int i = 0; i < 200; ++i) {
       const std::string key = std::to_string(round) + "/" + std::to_string(i);
-      ASSERT_EQ(apply_op(*table, the_law, key, 1, now).remaining, 9u);
+      ASSERT_EQ(take(*table, the_law, key, 1, now).remaining, 9u);
     }
     now.ns += second;
   }
@@ -130,7 +128,7 @@ TEST(Table, ACellWhoseQuotaIsFullIsReusedWithoutEviction) {
   EXPECT_LT(table->stats().evictions, 50u) << "only what two buckets could not hold at one time";
 }
 
-TEST(Table, WhateverTheSharesAllOfItFits) {
+TEST(Table, EveryCombinationOfSharesFits) {
   for (const std::size_t memory : {TableOptions::memory_min, std::size_t{20} << 10,
                                    std::size_t{24} << 10, std::size_t{64} << 10}) {
     for (const unsigned log : {1u, 32u, 56u, 60u, 63u}) {
@@ -153,7 +151,7 @@ TEST(Table, EveryTableHasItsOwnSecret) {
   EXPECT_NE(one->secret().k0, two->secret().k0);
 }
 
-TEST(Table, ItsClockGoesOn) {
+TEST(Table, ItsClockAdvances) {
   auto table = open({.memory = TableOptions::memory_min});
   const Instant before = table->now();
   EXPECT_GT(before.ns, 0);

@@ -1,5 +1,5 @@
-"""What `headgate simulate` must come to, computed in the plainest way: of each algorithm what its
-definition says, from the whole history of a partition each time."""
+"""The counts that `headgate simulate` has to report, computed in the simplest way: each algorithm as it is
+defined, from the whole history of a partition each time."""
 import collections
 import dataclasses
 import datetime
@@ -21,7 +21,7 @@ class Request:
 
 
 def read(path):
-    """The requests in the order of time, and how many lines are none."""
+    """The requests in the order of time, and the number of lines that are no requests."""
     requests, skipped = [], 0
     for line in path.read_bytes().split(b'\n')[:-1]:
         found = LINE.match(line)

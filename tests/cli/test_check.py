@@ -33,7 +33,7 @@ def test_one_policy_is_one_policy(headgate, tmp_path):
     assert headgate('check', 'p.yaml').stdout.endswith('\np.yaml: 1 policy, no faults\n')
 
 
-def test_every_fault_of_a_bad_file_is_told_with_its_place(headgate, tmp_path):
+def test_every_fault_of_a_bad_file_is_reported_with_its_place(headgate, tmp_path):
     (tmp_path / 'p.yaml').write_text('version: 1\npolicies:\n'
                                      '  - {name: a, quoat: 1, window: 1}\n'
                                      '  - {name: b, quota: 1, window: soon}\n')
@@ -44,7 +44,7 @@ def test_every_fault_of_a_bad_file_is_told_with_its_place(headgate, tmp_path):
     assert any(line.startswith('p.yaml:4:') and 'soon' in line for line in lines)
 
 
-def test_a_missing_file_is_the_inputs_fault(headgate):
+def test_a_missing_file_is_a_fault(headgate):
     result = headgate('check', 'nowhere.yaml')
     assert (result.returncode, result.stdout) == (1, '')
     assert result.stderr.startswith('nowhere.yaml: ')
@@ -58,7 +58,7 @@ def test_a_missing_file_is_the_inputs_fault(headgate):
     ['simulate', '--config', 'a', '--memory', 'much', 'b'],
     ['gateway', '--config', 'a', '--upstream', 'http://b', '--workers', '0'],
 ])
-def test_wrong_usage_is_told_on_standard_error(headgate, arguments):
+def test_wrong_usage_is_reported_on_standard_error(headgate, arguments):
     result = headgate(*arguments)
     assert (result.returncode, result.stdout) == (2, '')
     assert result.stderr.startswith('headgate')

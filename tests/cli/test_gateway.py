@@ -11,8 +11,9 @@ import tempfile
 
 import pytest
 
-from conftest import HEADGATE
-from servers import PATIENCE, Gateway, Lines, Upstream, runs
+from support.environment import HEADGATE, PATIENCE
+from support.gateway import Echo, Gateway
+from support.processes import runs
 
 WIDE = 'version: 1\npolicies: [{name: wide, quota: 1000, window: 1h}]\n'
 NARROW = 'version: 1\npolicies: [{name: narrow, quota: 2, window: 1h}]\n'
@@ -21,7 +22,7 @@ BAD = 'version: 1\npolicies: [{name: wide, quota: many, window: 1h}]\n'
 
 @pytest.fixture
 def directory():
-    """One that everybody can enter, as pytest's own can't."""
+    """A directory that every user can enter; that of pytest is for one user."""
     path = pathlib.Path(tempfile.mkdtemp(prefix='headgate-test-'))
     path.chmod(0o755)
     yield path
@@ -30,14 +31,14 @@ def directory():
 
 @pytest.fixture
 def upstream():
-    server = Upstream()
+    server = Echo()
     yield server
     server.close()
 
 
 @pytest.fixture
 def gateway(directory, upstream):
-    """gateway(policies, ...) starts one before the upstream."""
+    """gateway(policies, ...) starts a gateway in front of the upstream."""
     started = []
 
     def start(policies=WIDE, *arguments, url=None, **options):
@@ -50,7 +51,7 @@ def gateway(directory, upstream):
 
 @pytest.fixture
 def fails(gateway):
-    """fails(...) starts one that can't, and returns its status and what it said."""
+    """fails(...) starts a gateway that has to end with a fault. Returns its status and its errors."""
     def start(*arguments, **options):
         one = gateway(*arguments, wait=False, **options)
         status = one.wait()
@@ -86,7 +87,7 @@ def test_the_upstream_sees_the_request_as_the_client_sent_it(gateway, upstream):
     assert 'connection' not in seen['headers']
 
 
-def test_what_strangers_say_about_proxies_is_not_passed_on(gateway):
+def test_forwarding_fields_of_untrusted_clients_are_not_passed_on(gateway):
     said = {'X-Forwarded-For': '192.0.2.7', 'X-Forwarded-Proto': 'https', 'Forwarded': 'for=192.0.2.7'}
     headers = gateway().seen_upstream(headers=said)['headers']
     assert headers['x-forwarded-for'] == ['192.0.2.7, 127.0.0.1']
@@ -94,7 +95,7 @@ def test_what_strangers_say_about_proxies_is_not_passed_on(gateway):
     assert 'forwarded' not in headers
 
 
-def test_what_trusted_proxies_say_is_also_after_a_reload(gateway):
+def test_those_of_trusted_proxies_are_also_after_a_reload(gateway):
     said = {'X-Forwarded-Proto': 'https', 'Forwarded': 'for=192.0.2.7'}
     one = gateway()
     one.policy_file.write_text('client-address: {trusted-proxies: [127.0.0.0/8]}\n' + WIDE)
@@ -124,7 +125,7 @@ def test_bodies_that_are_counted_before_they_pass_may_be_large(gateway):
 
 
 def exchange(one, request):
-    """What comes back for these bytes until the connection is closed."""
+    """All bytes that come back for these until the connection is closed."""
     with socket.create_connection(('127.0.0.1', one.port), timeout=PATIENCE) as client:
         client.sendall(request)
         return client.makefile('rb').read()
@@ -148,7 +149,7 @@ def test_a_request_without_host_is_passed_on_with_the_upstreams(gateway, upstrea
     assert f'"host": ["{upstream.url[7:]}"]'.encode() in said
 
 
-def test_what_nginx_itself_answers_is_charged_and_told(gateway):
+def test_responses_of_nginx_itself_are_charged_and_have_fields(gateway):
     said = exchange(gateway(), b'GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n')
     assert said.startswith(b'HTTP/1.1 400 ')
     assert b'\r\nRateLimit: "wide";r=999;' in said
@@ -177,10 +178,10 @@ def test_metrics_have_a_listener_of_their_own(gateway):
     elsewhere = subprocess.run(['curl', '-s', '-o', '/dev/null', '-w', '%{http_code}',
                                 f'http://{address}/'], capture_output=True, text=True).stdout
     assert elsewhere == '404'
-    assert one.request(path='/metrics').status == 200  # the upstream's
+    assert one.request(path='/metrics').status == 200  # from the upstream
 
 
-def test_the_access_log_tells_the_verdict(gateway):
+def test_the_access_log_has_the_verdict(gateway):
     one = gateway(NARROW, '--access-log', '-')
     for _ in range(3):
         one.request(path='/x')
@@ -257,7 +258,7 @@ def test_a_reload_refuses_a_bad_file_and_keeps_the_old_one(gateway):
     assert one.stop() == 0
 
 
-def test_killed_nginx_is_told_and_cleaned_up(gateway):
+def test_a_killed_nginx_is_reported_and_cleaned_up(gateway):
     one = gateway()
     nginx = one.nginx()
     os.kill(nginx[0], signal.SIGKILL)
@@ -267,14 +268,19 @@ def test_killed_nginx_is_told_and_cleaned_up(gateway):
     assert not any(runs(pid) for pid in nginx)
 
 
-def test_nginx_does_not_outlive_a_killed_headgate(gateway):
-    one = gateway()
-    watched = [os.pidfd_open(pid) for pid in one.nginx()]
-    one.process.kill()
+def wait_for_the_end_of(watched):
+    """Waits for processes, by file descriptors from os.pidfd_open()."""
     for fd in watched:
         with open(fd, 'rb') as process:
             ended = select.select([process], [], [], PATIENCE)[0]
             assert ended, 'an nginx process is still there'
+
+
+def test_nginx_does_not_outlive_a_killed_headgate(gateway):
+    one = gateway()
+    watched = [os.pidfd_open(pid) for pid in one.nginx()]
+    one.process.kill()
+    wait_for_the_end_of(watched)
 
 
 def test_what_a_killed_headgate_left_is_removed_by_the_next(gateway, directory):
@@ -282,9 +288,7 @@ def test_what_a_killed_headgate_left_is_removed_by_the_next(gateway, directory):
     watched = [os.pidfd_open(pid) for pid in one.nginx()]
     one.process.kill()
     one.wait()
-    for fd in watched:
-        with open(fd, 'rb') as process:
-            assert select.select([process], [], [], PATIENCE)[0]
+    wait_for_the_end_of(watched)
     left, = one.left_behind()
     alike = directory / 'tmp' / 'headgate-other'
     alike.mkdir()
@@ -309,7 +313,7 @@ def test_it_runs_without_root(gateway, directory):
     prefix = ()
     if os.geteuid() == 0:
         prefix = ('setpriv', '--reuid', 'nobody', '--regid', 'nogroup', '--clear-groups', '--')
-    # The build may be where nobody can go, such as root's home.
+    # The build may be in a directory that other users cannot enter, such as the home of root.
     built = pathlib.Path(HEADGATE)
     for part in ('bin/headgate', 'modules/ngx_http_headgate_module.so'):
         (directory / part).parent.mkdir()
@@ -325,14 +329,14 @@ def test_root_does_not_serve_as_root(gateway):
     if os.geteuid() != 0:
         pytest.skip('not root')
     one = gateway(WIDE, '--workers', '1')
-    one.request()  # a worker that answers has become what it is to be
+    one.request()  # a worker that answers has already changed its user
     _, worker = one.nginx()
     status = pathlib.Path(f'/proc/{worker}/status').read_text()
     assert not re.search(r'^(Uid|Gid):.*\t0\b', status, re.M)
 
 
 def test_no_worker_waits_for_a_connection_that_another_took(gateway):
-    """nginx inherits the listening socket as it is, and takes it for one that never blocks."""
+    """nginx inherits the listening socket, and expects that it is non-blocking."""
     one = gateway(WIDE)
     own = pathlib.Path(f'/proc/{one.process.pid}')
     listening = [file.name for file in (own / 'fd').iterdir()

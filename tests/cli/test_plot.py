@@ -1,4 +1,4 @@
-"""headgate simulate --plot: which pictures there are. What they show is compared in docs/plots."""
+"""headgate simulate --plot: which plots it draws. docs/plots compares their content."""
 import json
 import xml.etree.ElementTree as xml
 
@@ -55,7 +55,7 @@ def test_one_line_is_enough_and_what_cannot_be_read_is_left_out(plot, tmp_path):
      'cannot be plotted: it has more than 16 policies and keys, too many to be seen'),
     ([line(1)], '-', '--plot reads the trace again: expected a file, not -'),
 ])
-def test_what_cannot_be_drawn_is_told(plot, tmp_path, lines, log, why):
+def test_what_cannot_be_drawn_is_reported(plot, tmp_path, lines, log, why):
     result = plot(*lines, log=log)
     assert result.returncode == 1
     assert why in result.stderr

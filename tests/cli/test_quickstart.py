@@ -8,8 +8,8 @@ import subprocess
 
 import pytest
 
-from conftest import HEADGATE, ROOT
-from servers import PATIENCE, Lines, children, runs
+from support.environment import HEADGATE, PATIENCE, ROOT
+from support.processes import Lines, children, runs
 
 RUN = ROOT / 'examples' / 'quickstart' / 'run'
 
@@ -25,7 +25,7 @@ class Quickstart:
         self.output.until('Ctrl-C')
 
     def get(self):
-        """Status and headers, by the very line that was printed."""
+        """Status and headers, through the curl command that was printed."""
         text = subprocess.run([*self.curl, '-s'], capture_output=True, text=True, check=True,
                               timeout=PATIENCE).stdout
         head = text.replace('\r\n', '\n').partition('\n\n')[0].split('\n')
@@ -53,7 +53,7 @@ def test_fields_a_429_and_a_clean_end(quickstart, number, tmp_path):
         status, headers = one.get()
         assert status == 200
         assert headers['RateLimit-Policy'] == '"burst";q=5;w=10'
-        # One comes back every two seconds, and this machine may be slow.
+        # One unit comes back every two seconds: more may be left on a slow machine.
         assert int(re.match(r'"burst";r=(\d);t=\d+$', headers['RateLimit'])[1]) >= left
     for _ in range(100):
         status, headers = one.get()
@@ -71,7 +71,7 @@ def test_fields_a_429_and_a_clean_end(quickstart, number, tmp_path):
     assert os.listdir(tmp_path) == []
 
 
-def test_a_port_in_use_is_said_and_another_one_taken(quickstart):
+def test_a_port_in_use_is_reported_and_another_one_used(quickstart):
     with socket.create_server(('127.0.0.1', 0)) as taken:
         port = taken.getsockname()[1]
         one = quickstart(port)

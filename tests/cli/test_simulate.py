@@ -1,4 +1,4 @@
-"""headgate simulate: files, formats and summaries. What it decides is test_vectors.py's business."""
+"""headgate simulate: files, formats and summaries. test_replay.py checks what it decides."""
 import json
 
 import pytest
@@ -77,16 +77,16 @@ def test_lines_are_applied_in_their_order_even_where_time_goes_back(simulate, tr
     assert admitted == [True, False, True]
 
 
-def test_unreadable_lines_are_skipped_counted_and_told(simulate, trace, tmp_path):
+def test_unreadable_lines_are_skipped_counted_and_reported(simulate, trace, tmp_path):
     result = simulate('--json', '--format', 'trace', '--decisions', 'd',
                       trace('127.0.0.1 - - "GET /"', spend(0), spend(0, policy='weekly'),
                             spend(0, op='release'), spend(1)))
     assert result.returncode == 0
-    told = result.stderr.splitlines()
-    assert [line.split(': ')[0] for line in told] == ['t.jsonl:1', 't.jsonl:3', 't.jsonl:4']
-    assert 'expected one object' in told[0]
-    assert '"weekly"' in told[1]
-    assert 'expected refund' in told[2]
+    errors = result.stderr.splitlines()
+    assert [line.split(': ')[0] for line in errors] == ['t.jsonl:1', 't.jsonl:3', 't.jsonl:4']
+    assert 'expected one object' in errors[0]
+    assert '"weekly"' in errors[1]
+    assert 'expected refund' in errors[2]
     summary = json.loads(result.stdout)
     assert (summary['skipped'], summary['requests']) == (3, 2)
     decisions = [json.loads(line) for line in (tmp_path / 'd').read_text().splitlines()]
@@ -94,7 +94,7 @@ def test_unreadable_lines_are_skipped_counted_and_told(simulate, trace, tmp_path
                                                              'admitted']
 
 
-def test_nothing_but_unreadable_lines_is_the_inputs_fault(simulate, trace):
+def test_nothing_but_unreadable_lines_is_a_fault(simulate, trace):
     result = simulate('--format', 'trace', trace('x', 'y'))
     assert result.returncode == 1
     assert 'no line could be read' in result.stderr
@@ -104,7 +104,7 @@ def test_an_empty_trace_is_no_fault(simulate, trace):
     assert simulate('--json', trace()).returncode == 0
 
 
-def test_what_can_not_be_used_is_said(simulate, trace, tmp_path):
+def test_files_that_cannot_be_used_are_reported(simulate, trace, tmp_path):
     good = trace(spend(0))
     result = simulate('nowhere')
     assert (result.returncode, result.stderr) == (1, 'headgate: nowhere: No such file or directory\n')
@@ -118,7 +118,7 @@ def test_what_can_not_be_used_is_said(simulate, trace, tmp_path):
 
 @pytest.mark.parametrize('arguments', [['--report', 'r.html'], ['--compare', 'quota=5'],
                                        ['--suggest', '99%'], ['--config', 'p.yaml']])
-def test_what_only_access_logs_tell_is_refused(simulate, trace, arguments):
+def test_options_for_access_logs_are_refused(simulate, trace, arguments):
     result = simulate(*arguments, trace(spend(0)))
     assert result.returncode == 2
     assert 'expected access logs, not a trace' in result.stderr
@@ -131,7 +131,7 @@ def test_a_trace_behind_an_access_log_is_refused(simulate, trace):
     assert 't.jsonl: is a trace; expected an access log' in result.stderr
 
 
-def test_lost_state_is_confessed(simulate, trace):
+def test_lost_state_is_reported(simulate, trace):
     lines = [spend(0, key=f'k{i}') for i in range(5000)]
     result = simulate('--memory', '16KiB', trace(*lines))
     assert result.returncode == 0

@@ -1,4 +1,4 @@
-"""headgate simulate on access logs: every count equals what recount.py comes to on its own."""
+"""headgate simulate on access logs: every count equals the independent count of recount.py."""
 import gzip
 import json
 import os
@@ -10,18 +10,25 @@ import shutil
 import subprocess
 
 import pytest
+
 import recount
-from conftest import HEADGATE, ROOT
+from support.access_log import large
+from support.environment import HEADGATE, ROOT
 
 SMALL = ROOT / 'tests/cli/logs/small.log'
-REAL = ROOT.parent / 'shared/data/apache_access.log'
 KEYS = ['requests', 'skipped', 'span_s', 'policies', 'admitted', 'denied']
 
 
-def logs():
-    yield pytest.param(SMALL, id='small')
-    yield pytest.param(REAL, id='real', marks=pytest.mark.skipif(
-        not REAL.exists(), reason='the real access log is not beside this repository'))
+@pytest.fixture(scope='session')
+def large_log(tmp_path_factory):
+    path = tmp_path_factory.mktemp('logs') / 'large.log'
+    path.write_text(large())
+    return path
+
+
+@pytest.fixture(params=['small', 'large'])
+def log(request):
+    return SMALL if request.param == 'small' else request.getfixturevalue('large_log')
 
 
 @pytest.fixture
@@ -38,7 +45,6 @@ def counts(result):
     return json.loads(result.stdout)
 
 
-@pytest.mark.parametrize('log', logs())
 @pytest.mark.parametrize('algorithm', recount.ALGORITHMS)
 @pytest.mark.parametrize('q, w', [(1, 1), (5, 60), (20, 60), (50, 3600)])
 def test_the_counts_are_those_of_a_plain_computation(simulate, log, algorithm, q, w):
@@ -71,7 +77,7 @@ def test_packed_files_and_standard_input(simulate, tmp_path):
         assert counts(simulate('--json', 'b')) == whole
 
 
-def test_a_damaged_packed_file_is_said(simulate, tmp_path):
+def test_a_damaged_packed_file_is_reported(simulate, tmp_path):
     packed = gzip.compress(SMALL.read_bytes())
     (tmp_path / 'cut.gz').write_bytes(packed[:2000])
     result = simulate('cut.gz')
@@ -83,13 +89,13 @@ def test_a_damaged_packed_file_is_said(simulate, tmp_path):
     assert 'is packed by xz' in simulate('log.xz').stderr
 
 
-def test_unreadable_lines_are_told_with_their_place(simulate):
+def test_unreadable_lines_are_reported_with_their_place(simulate):
     result = simulate('--json', SMALL)
     broken = {i for i, line in enumerate(SMALL.read_bytes().split(b'\n')[:-1], 1)
               if not recount.LINE.match(line) or b'30/Feb' in line}
-    told = result.stderr.splitlines()
-    assert [line.split(': ')[0] for line in told[:-1]] == [f'{SMALL}:{n}' for n in sorted(broken)[:5]]
-    assert told[-1] == f'{SMALL}: more such lines follow; they are only counted'
+    errors = result.stderr.splitlines()
+    assert [line.split(': ')[0] for line in errors[:-1]] == [f'{SMALL}:{n}' for n in sorted(broken)[:5]]
+    assert errors[-1] == f'{SMALL}: more such lines follow; they are only counted'
 
 
 def test_decisions_come_in_the_order_of_the_lines(simulate, tmp_path):
@@ -121,7 +127,7 @@ def test_json_lines(simulate, tmp_path):
     assert result['policies'][0]['partitions'] == 2
 
 
-def test_members_of_json_lines_have_the_names_that_are_told(simulate, tmp_path):
+def test_members_of_json_lines_have_the_names_of_the_options(simulate, tmp_path):
     write_json(tmp_path / 'j', [{'w': 1700000000123, 'who': '192.0.2.7', 'what': '/x', 'p': 'a'},
                                 {'w': 1700000001.5, 'who': '192.0.2.7', 'what': '/x', 'p': 'b'}])
     assert simulate('j').returncode == 1
@@ -165,7 +171,7 @@ def test_slots_are_held_as_long_as_the_log_says(simulate, tmp_path):
     assert 'none is in flight beside another' in result.stderr
 
 
-def test_what_the_log_does_not_tell_is_confessed(simulate):
+def test_fields_that_the_log_does_not_have_are_reported(simulate):
     result = simulate(SMALL, policy='quota: 5, window: 1m, key: [header:x-api-key]')
     assert 'warning: no line tells the request header "x-api-key"' in result.stderr
     assert 'warning' not in simulate(SMALL, policy='quota: 5, window: 1m, key: [header:user-agent]').stderr
@@ -192,7 +198,7 @@ def test_policy_files_are_compared(simulate, tmp_path):
 @pytest.mark.parametrize('compare, what', [('quota=x', 'quota=x is not an integer'),
                                            ('quota', 'quota= '), ('speed=1', 'speed=1 is not known'),
                                            ('algorithm=round', 'algorithm=round is not known')])
-def test_a_variant_that_can_not_be_is_said(simulate, compare, what):
+def test_a_variant_that_cannot_be_is_reported(simulate, compare, what):
     result = simulate('--compare', compare, SMALL)
     assert result.returncode == 2
     assert what in result.stderr
@@ -211,16 +217,16 @@ def test_the_suggested_quota_is_the_smallest(simulate, algorithm, share):
         assert quota == 1 or recount.untouched(requests, algorithm, quota - 1, 60)[which] < wanted
 
 
-def test_state_that_a_suggestion_lost_is_confessed(simulate, tmp_path):
+def test_state_that_a_suggestion_lost_is_reported(simulate, tmp_path):
     line = '10.0.{}.{} - - [29/Mar/2026:00:31:00 +0000] "GET / HTTP/1.1" 200 5 "-" "x"\n'
     (tmp_path / 'm').write_text(''.join(line.format(i // 250, i % 250) for i in range(3000)))
-    # Enough for one quota at a time, and not for several.
+    # Enough memory for one quota, and not for several at the same time.
     arguments = ['--memory', '128KiB', 'm']
     assert simulate(*arguments).stderr == ''
     assert 'found no room' in simulate('--suggest', '99%', *arguments).stderr
 
 
-def test_a_report_that_can_not_be_written_is_said_before_the_work(simulate, tmp_path):
+def test_a_report_that_cannot_be_written_is_reported_before_the_work(simulate, tmp_path):
     result = simulate('--report', 'nowhere/r.html', SMALL)
     assert result.returncode == 1 and result.stdout == ''
     assert result.stderr == 'headgate: nowhere/r.html: No such file or directory\n'
@@ -231,7 +237,7 @@ def test_a_report_that_can_not_be_written_is_said_before_the_work(simulate, tmp_
     assert not (tmp_path / 'new.html').exists()
 
 
-def test_an_axis_tells_both_dates_around_midnight(simulate, tmp_path):
+def test_an_axis_has_both_dates_around_midnight(simulate, tmp_path):
     line = '192.0.2.7 - - [{}] "GET / HTTP/1.1" 200 5 "-" "x"\n'
     (tmp_path / 'm').write_text(line.format('29/Mar/2026:23:58:30 +0000') +
                                 line.format('30/Mar/2026:00:01:00 +0000'))
@@ -248,7 +254,7 @@ def test_hostile_logs(simulate, tmp_path):
         + good.replace(b'GET / ', b'GET /\x1b[31m\0<script>\xff ') + good[:-1])
     result = simulate('--json', 'h')
     summary = counts(result)
-    assert (summary['requests'], summary['skipped']) == (4, 6)  # 0..255 has an end of a line in it
+    assert (summary['requests'], summary['skipped']) == (4, 6)  # the bytes 0..255 contain the end of a line
     assert '\x1b' not in result.stderr
 
 
@@ -283,7 +289,7 @@ def test_progress_is_for_terminals_only(simulate, tmp_path):
     big = tmp_path / 'big.log'
     command = [HEADGATE, 'simulate', '--config', 'p.yaml', '--suggest', '99%', big]
     shown, log = b'', SMALL.read_bytes() * 10
-    while b'%' not in shown:  # until it takes long enough to be told, on a machine of any speed
+    while b'%' not in shown:  # until the log takes long enough to show progress, on a machine of any speed
         log *= 2
         big.write_bytes(log)
         shown = shown_on_a_terminal(command, tmp_path)
@@ -292,7 +298,7 @@ def test_progress_is_for_terminals_only(simulate, tmp_path):
     assert piped.returncode == 0 and b'\r' not in piped.stderr
 
 
-def test_progress_of_what_has_no_size_is_told_in_megabytes(simulate, tmp_path):
+def test_progress_of_a_file_without_a_size_is_in_megabytes(simulate, tmp_path):
     simulate(SMALL)  # writes the policy file
     command = [HEADGATE, 'simulate', '--config', 'p.yaml', '-']
     block = SMALL.read_bytes()

@@ -2,21 +2,15 @@
 import ctypes
 import http.client
 import json
-import os
-import pathlib
-import sys
 
 import pytest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / 'tests/serve'), str(ROOT / 'tests/nginx')]
-from conftest import serve  # noqa: E402, F401
-from harness import Nginx  # noqa: E402
-from resp import Client as RespClient  # noqa: E402
-from test_envoy import client, client_home  # noqa: E402, F401
+from support.environment import LIBRARY
+from support.nginx import Nginx
+from support.resp import Client as RespClient
 
 CLIENT = '127.0.0.1'
-QUOTA = 18  # of a week: nothing comes back while the test runs
+QUOTA = 18  # per week: no unit comes back while the test runs
 POLICIES = '''
 version: 1
 store: {{table: {{memory: 1MiB, file: {table}}}}}
@@ -38,7 +32,7 @@ class Library:
                     ('reset_s', ctypes.c_int64), ('wait_ns', ctypes.c_int64)]
 
     def __init__(self, policy_file):
-        self.functions = ctypes.CDLL(os.environ['HEADGATE_LIBRARY'])
+        self.functions = ctypes.CDLL(LIBRARY)
         self.functions.headgate_open.restype = ctypes.c_void_p
         self.functions.headgate_ticket_new.restype = ctypes.c_void_p
         words = ctypes.create_string_buffer(1000)
@@ -60,22 +54,22 @@ class Library:
 
 
 @pytest.fixture
-def doors(serve, client, tmp_path):  # noqa: F811
+def doors(serve, envoy_client, tmp_path):
     """The doors by name: each a function that spends a unit and returns (admitted, r)."""
     policies = POLICIES.format(table=tmp_path / 'table', quota=QUOTA)
     server = serve(policies, doors={kind: '127.0.0.1:0' for kind in ('http', 'resp', 'grpc')})
     (tmp_path / 'nginx').mkdir()
     nginx = Nginx(tmp_path / 'nginx', policies, 'location / { return 200; }').start()
     library = Library(server.policy_file)
-    envoy = client(server.addresses['grpc'])
+    envoy = envoy_client(server.addresses['grpc'])
     resp = RespClient(server.ports['resp'])
     web = http.client.HTTPConnection('127.0.0.1', server.port, timeout=30)
 
-    def told(field):
+    def r_of(field):
         return int(field.split(';r=')[1].split(';')[0])
 
     def by_nginx():
-        response = nginx.ask()
+        response = nginx.request()
         return response.status == 200, response.r
 
     def by_auth():
@@ -83,7 +77,7 @@ def doors(serve, client, tmp_path):  # noqa: F811
                                              'X-Forwarded-For': CLIENT})
         response = web.getresponse()
         response.read()
-        return response.status == 200, told(response.getheader('RateLimit'))
+        return response.status == 200, r_of(response.getheader('RateLimit'))
 
     def by_decide():
         web.request('POST', '/v1/decide', json.dumps({'checks': [{'policy': 'burst',
@@ -92,11 +86,11 @@ def doors(serve, client, tmp_path):  # noqa: F811
         return answer['admitted'], answer['results'][0]['r']
 
     def by_resp():
-        admitted, _, r, _, _ = resp.ask('HG.DECIDE', 'burst', CLIENT)
+        admitted, _, r, _, _ = resp.command('HG.DECIDE', 'burst', CLIENT)
         return admitted == 1, r
 
     def by_grpc():
-        response = envoy.ask(f'policy=burst,key={CLIENT}', domain='headgate')
+        response = envoy.decide(f'policy=burst,key={CLIENT}', domain='headgate')
         status = response['statuses'][0]
         return status['code'] == 'OK', status.get('limit_remaining', 0)
 

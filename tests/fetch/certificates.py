@@ -9,7 +9,7 @@ def openssl(*arguments):
 
 
 class Authority:
-    """Keys, requests and certificates are files in `directory`, called after what they are for."""
+    """Keys, requests and certificates are files in `directory`, named after the server or authority."""
 
     def __init__(self, directory, name='authority'):
         self.directory = pathlib.Path(directory)
@@ -19,7 +19,7 @@ class Authority:
                 '-addext', 'keyUsage=critical,keyCertSign', '-out', self.file)
 
     def sign(self, name, subject='IP:127.0.0.1', days=2):
-        """The certificate and the key of a server; negative days: it has expired."""
+        """The certificate and the key of a server; with negative `days` it has expired."""
         request, key, certificate = (self.directory / f'{name}.{kind}' for kind in ('csr', 'key', 'crt'))
         extensions = self.directory / f'{name}.ext'
         extensions.write_text(f'subjectAltName={subject}\n')

@@ -1,12 +1,11 @@
 import os
-import pathlib
 import re
 import subprocess
 
 import pytest
 
-HEADGATE = os.environ['HEADGATE']
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+from support.environment import HEADGATE
+
 SUMMARY = re.compile(r'^(\d+) fetched, (\d+) denied, (\d+) failed, (\d+\.\d) s, (\d+\.\d) s waiting$')
 
 
@@ -25,7 +24,7 @@ class Result:
 
 @pytest.fixture
 def fetch(tmp_path):
-    """Runs headgate fetch to its end."""
+    """Runs headgate fetch to its end: fetch(*arguments) returns a Result."""
     def run(*arguments, stdin=b'', timeout=60):
         return Result(subprocess.run([HEADGATE, 'fetch', *map(str, arguments)], input=stdin,
                                      capture_output=True, cwd=tmp_path, timeout=timeout,

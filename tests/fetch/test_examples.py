@@ -4,8 +4,9 @@ import re
 import subprocess
 
 import pytest
-from conftest import HEADGATE
-from real_servers import Servers
+
+from support.environment import HEADGATE
+from support.real_servers import Servers
 
 CLIENTS = os.environ['HEADGATE_EXAMPLES']
 

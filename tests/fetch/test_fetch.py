@@ -6,8 +6,9 @@ import signal
 import subprocess
 import threading
 
-from conftest import HEADGATE, SUMMARY
-from raw import RawServer, response
+from conftest import SUMMARY
+from support.environment import HEADGATE
+from support.raw_server import RawServer, response
 
 OPEN = [('RateLimit', '"p";r=1000;t=1')]
 
@@ -21,7 +22,7 @@ def test_bodies_go_to_standard_output_in_the_order_of_the_urls(fetch):
 
     def answer(path, number, headers):
         if path == '/0':
-            released.wait(20)  # the first comes last
+            released.wait(20)  # the response to the first comes last
         elif path == '/1':
             released.set()
         return echo(path, number, headers)
@@ -96,11 +97,11 @@ def test_an_interrupted_list_goes_on_where_it_was(tmp_path, fetch):
         assert not [f for f in os.listdir(tmp_path / 'out') if 'part' in f]
 
         release.set()
-        asked = len(server.asked)
+        before = len(server.paths)
         got = fetch('--output', 'out', *urls)
         assert got.code == 0 and got.fetched == 5, got
         assert '5 were complete' in got.err.decode()
-        assert sorted(server.asked[asked:]) == ['/5', '/6', '/7', '/8', '/9']
+        assert sorted(server.paths[before:]) == ['/5', '/6', '/7', '/8', '/9']
         again = fetch('--output', 'out', *urls)
         assert again.code == 0 and again.fetched == 0
     files = {f: (tmp_path / 'out' / f).read_text() for f in map(str, range(10))}
@@ -171,7 +172,7 @@ def test_origins_do_not_block_each_other(fetch):
         got = fetch('--max-wait', '5s', f'{one.url}/1', f'{one.url}/2',
                     *(f'{other.url}/{i}' for i in range(20)))
     assert (got.fetched, got.failed) == (21, 1), got
-    assert len(one.asked) == 1 and len(other.asked) == 20
+    assert len(one.paths) == 1 and len(other.paths) == 20
 
 
 def test_a_redirect_to_another_origin_counts_there(fetch):
@@ -180,8 +181,8 @@ def test_a_redirect_to_another_origin_counts_there(fetch):
             return response(302, [('Location', other.url + path)])
         with RawServer(answer) as server:
             got = fetch('--max-wait', '5s', f'{server.url}/1', f'{server.url}/2')
-            assert len(server.asked) == 2
-        assert len(other.asked) == 1
+            assert len(server.paths) == 2
+        assert len(other.paths) == 1
     assert (got.fetched, got.failed) == (1, 1) and other.url in got.err.decode(), got
 
 
@@ -237,7 +238,7 @@ def test_denials_are_waited_for_and_tried_again(fetch):
 def test_tries_are_bounded(fetch):
     with RawServer(lambda *_: response(429, [('Retry-After', '0')])) as server:
         got = fetch('--retry', 1, server.url)
-        assert len(server.asked) == 2
+        assert len(server.paths) == 2
     assert got.code == 1 and b'denied: 429, 2 times' in got.err, got
 
 
@@ -258,9 +259,9 @@ def test_the_summary_as_json(fetch):
 
     with RawServer(answer) as server:
         got = fetch('--json', '--output', 'out', f'{server.url}/a', f'{server.url}/bad')
-    told = json.loads(got.out)
-    assert (told['fetched'], told['failed'], told['requests']) == (1, 1, 2)
-    assert told['failures'] == [{'url': f'{server.url}/bad', 'why': 'the server answers 500'}]
+    summary = json.loads(got.out)
+    assert (summary['fetched'], summary['failed'], summary['requests']) == (1, 1, 2)
+    assert summary['failures'] == [{'url': f'{server.url}/bad', 'why': 'the server answers 500'}]
     assert got.summary and got.code == 1
 
 

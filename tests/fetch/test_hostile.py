@@ -1,18 +1,19 @@
-"""Servers that lie, mumble or attack: sane waits, clear words, no crash.
+"""Servers with wrong, malformed or hostile fields: bounded waits, clear messages, no crash.
 
-Waits are shown without waiting: --max-wait 5 gives up whoever asks for more, and says so.
+The tests do not wait: with --max-wait 5, fetch gives up a server that demands more, and reports it.
 """
 import itertools
 import json
 
 import pytest
-from raw import RawServer, response
+
+from support.raw_server import RawServer, response
 
 HUGE = '999999999999999'
 
 
 def twice(fetch, fields, status=200, *arguments):
-    """Two URLs of a server that answers the first like this."""
+    """Fetches two URLs of a server whose first response has these fields."""
     def answer(path, number, headers):
         return response(status if path == '/1' else 200, fields if path == '/1' else (), b'body')
 
@@ -82,7 +83,7 @@ def test_what_makes_no_sense_is_no_reason_to_wait(fetch, fields):
 def test_a_denial_without_fields_backs_off(fetch, status):
     with RawServer(lambda *_: response(status)) as server:
         got = fetch('--retry', 10, '--max-wait', '1500ms', server.url)
-        assert len(server.asked) == 2  # at once and a second later; then two would be too long
+        assert len(server.paths) == 2  # at once and a second later; then two would be too long
     assert got.code == 1 and 'without saying how long' in got.err.decode(), got
     assert 0.9 <= got.waiting < 4
 
@@ -91,13 +92,13 @@ def test_a_denial_with_units_left_is_a_denial(fetch):
     fields = [('RateLimit', '"p";r=100;t=1')]
     with RawServer(lambda *_: response(429, fields)) as server:
         got = fetch('--retry', 10, '--max-wait', '1500ms', server.url)
-        assert len(server.asked) == 2, got
+        assert len(server.paths) == 2, got
 
 
 def test_a_server_that_denies_whoever_obeys_is_asked_ever_more_rarely(fetch):
     with RawServer(lambda *_: response(429, [('Retry-After', '0')])) as server:
         got = fetch('--retry', 100, '--max-wait', '1500ms', server.url)
-        assert len(server.asked) <= 4, got
+        assert len(server.paths) <= 4, got
     assert got.code == 1
 
 
@@ -188,5 +189,5 @@ def test_contradictory_policies_wait_for_the_strictest(fetch):
 
 def test_json_survives_hostile_names(fetch):
     got = twice(fetch, [('RateLimit', '"a\\"b\\\\";r=0;t=600')], 200, '--json', '--output', 'o')
-    told = json.loads(got.out)
-    assert told['failed'] == 1 and 'a"b' in told['failures'][0]['why']
+    summary = json.loads(got.out)
+    assert summary['failed'] == 1 and 'a"b' in summary['failures'][0]['why']

@@ -1,13 +1,14 @@
-"""headgate fetch before real servers: nobody who sends fields has to deny it."""
+"""headgate fetch with real servers: none that sends fields denies it."""
 import os
 import pathlib
 
 import pytest
-from conftest import HEADGATE
-from real_servers import ALGORITHMS, EXPRESS_FORMS, Servers
+
+from support.environment import HEADGATE
+from support.real_servers import ALGORITHMS, EXPRESS_FORMS, Servers
 
 QUOTA, WINDOW = 20, 1
-COUNT = 45  # more than fit at once
+COUNT = 45  # more than the quota
 
 
 @pytest.fixture(scope='module')

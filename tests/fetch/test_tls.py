@@ -1,19 +1,16 @@
 """headgate fetch over TLS: HTTP/2 where the server offers it, and certificates that are checked."""
-import pathlib
-import sys
-
 import pytest
-from certificates import Authority
 
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / 'nginx'))
-from harness import Nginx, free_port  # noqa: E402
+from certificates import Authority
+from support.nginx import Nginx
+from support.processes import free_port
 
 POLICIES = '''
 version: 1
 policies:
   - {name: burst, quota: 20, window: 1s}
 '''
-COUNT = 45  # more than fit at once
+COUNT = 45  # more than the quota
 
 
 @pytest.fixture(scope='module')
@@ -50,7 +47,7 @@ def nginx(tmp_path):
 
 
 def seen(server):
-    """The access log's fields: protocol, connection, verdict; of all that it has heard."""
+    """The access log's fields: protocol, connection, verdict; of all requests."""
     server.stop()  # nginx writes a line after the response
     return [line.split('|') for line in server.tls_log.read_text().splitlines()]
 
@@ -60,7 +57,7 @@ def urls(server, count=COUNT):
 
 
 @pytest.mark.parametrize('parallel', [1, 16])
-def test_http2_is_spoken_where_it_is_offered(fetch, nginx, authority, parallel):
+def test_http2_is_used_where_it_is_offered(fetch, nginx, authority, parallel):
     server = nginx(*authority.sign('server'))
     got = fetch('--cacert', authority.file, '--parallel', parallel, *urls(server))
     assert got.code == 0 and (got.fetched, got.denied) == (COUNT, 0), got
@@ -76,7 +73,7 @@ def test_http_1_where_it_is_not(fetch, nginx, authority):
     assert [line[0] for line in seen(server)] == ['HTTP/1.1'] * COUNT
 
 
-def test_a_server_that_ends_its_connections_is_met_again(fetch, nginx, authority):
+def test_a_server_that_ends_its_connections(fetch, nginx, authority):
     server = nginx(*authority.sign('server'), server='keepalive_requests 7;')
     got = fetch('--cacert', authority.file, '--parallel', 16, *urls(server))
     assert got.code == 0 and (got.fetched, got.denied, got.failed) == (COUNT, 0, 0), got
@@ -94,7 +91,7 @@ def refused(server, words, *results):
         assert got.code == 1 and (got.fetched, got.failed) == (0, 2), got
         said = got.err.decode()
         assert f'{server.url}/0: ' in said and words in said.lower(), got
-    assert not [line for line in seen(server) if line[0] != '-']  # no request was heard
+    assert not [line for line in seen(server) if line[0] != '-']  # no request arrived
 
 
 def test_a_certificate_of_an_unknown_authority_is_refused(fetch, nginx, authority, tmp_path):

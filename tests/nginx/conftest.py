@@ -1,17 +1,18 @@
 import pytest
 
-import harness
+from support.nginx import Nginx
+from support.raw_server import Upstream
 
 
 @pytest.fixture
 def nginx(tmp_path):
-    """nginx(policies, server=..., ...) starts one; all are stopped, and must have been well."""
+    """nginx(policies, server=..., ...) starts one. At the end all are stopped, and none may have logged a crash."""
     started = []
 
     def start(policies, *args, run=True, **kwargs):
         directory = tmp_path / f'nginx{len(started)}'
         directory.mkdir()
-        server = harness.Nginx(directory, policies, *args, **kwargs)
+        server = Nginx(directory, policies, *args, **kwargs)
         started.append(server)
         return server.start() if run else server
 
@@ -25,11 +26,11 @@ def nginx(tmp_path):
 
 @pytest.fixture
 def upstream():
-    """upstream(answer) starts one."""
+    """upstream(answer) starts an upstream."""
     started = []
 
     def start(*args):
-        started.append(harness.Upstream(*args))
+        started.append(Upstream(*args))
         return started[-1]
 
     yield start

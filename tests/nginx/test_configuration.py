@@ -1,6 +1,7 @@
-"""What nginx -t says."""
+"""The output of nginx -t."""
 import pytest
-from policies import FIVE, ONE, policies, policy
+
+from support.policies import FIVE, ONE, policies, policy
 
 
 def test_faults_of_the_policy_file_have_their_place(nginx):
@@ -8,7 +9,7 @@ def test_faults_of_the_policy_file_have_their_place(nginx):
     accepted, said = server.test()
     assert not accepted
     assert f'{server.directory}/headgate.yaml:4:12: ' in said
-    assert f'{server.directory}/headgate.yaml:9:11: ' in said  # every fault, not the first
+    assert f'{server.directory}/headgate.yaml:9:11: ' in said  # every fault, not only the first
 
 
 @pytest.mark.parametrize('gate, complaint', [
@@ -40,9 +41,9 @@ def test_testing_does_not_disturb_the_running_table(nginx):
     server = nginx(FIVE, gate='headgate_config headgate.yaml; headgate on; '
                               'headgate_memory 1m table;',
                    server='location / { return 200; }')
-    assert server.ask().r == 4
+    assert server.request().r == 4
     assert server.test()[0]
-    assert server.ask().r == 3
+    assert server.request().r == 3
 
 
 def test_a_foreign_file_is_refused_and_left_alone(nginx):

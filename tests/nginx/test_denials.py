@@ -1,20 +1,21 @@
-"""What a denied client gets."""
+"""The response to a denied client."""
 import json
 
-import harness
-from policies import YEAR, policies, policy
+from support.http_client import Connection
+from support.policies import YEAR, policies, policy
+from support.processes import until
 
 NONE_LEFT = policies(policy(quota=1))
 
 
 def exhausted(server, **kwargs):
-    assert server.ask(**kwargs).status != 429
+    assert server.request(**kwargs).status != 429
     return server
 
 
 def test_problem_document(nginx):
     server = exhausted(nginx(policies(policy(quota=1), policy('shared', 1, key='[]'))))
-    denied = server.ask()
+    denied = server.request()
     assert denied.status == 429
     assert denied.one('Content-Type') == 'application/problem+json'
     assert json.loads(denied.body) == {
@@ -31,7 +32,7 @@ def test_accept(nginx):
     server = exhausted(nginx(NONE_LEFT))
 
     def kind(*accept):
-        denied = server.ask(headers=[('Accept', value) for value in accept])
+        denied = server.request(headers=[('Accept', value) for value in accept])
         assert (denied.status, denied.r) == (429, 0) and denied.one('Retry-After')
         return denied.one('Content-Type')
 
@@ -43,15 +44,15 @@ def test_accept(nginx):
 
 def test_head_has_no_body(nginx):
     server = exhausted(nginx(NONE_LEFT))
-    with harness.Connection(server.port) as connection:
-        denied = connection.ask(method='HEAD')
+    with Connection(server.port) as connection:
+        denied = connection.request(method='HEAD')
         assert denied.status == 429 and int(denied.one('Content-Length')) > 100
-        assert connection.ask().status == 429  # nothing was left on the connection
+        assert connection.request().status == 429  # nothing was left on the connection
 
 
 def test_without_problem_details_there_is_no_body(nginx):
     server = exhausted(nginx(policies(policy(quota=1), problem_details='false')))
-    denied = server.ask()
+    denied = server.request()
     assert (denied.status, denied.body, denied.one('Content-Length')) == (429, b'', '0')
     assert denied.one('Content-Type') is None
     assert denied.one('Retry-After') == denied.one('RateLimit').split(';t=')[1]
@@ -59,31 +60,31 @@ def test_without_problem_details_there_is_no_body(nginx):
 
 def test_status_of_the_policy(nginx):
     server = exhausted(nginx(policies(policy(quota=1, status=503))))
-    denied = server.ask()
+    denied = server.request()
     assert denied.status == json.loads(denied.body)['status'] == 503
 
 
 def test_never_admissible(nginx):
     server = nginx(policies(policy(quota=0)))
-    denied = server.ask()
+    denied = server.request()
     assert denied.status == 429 and denied.one('Retry-After') is None
     assert denied.one('RateLimit') == '"burst";r=0'
 
 
 def test_connection_outlives_a_denial_with_a_body(nginx):
     server = exhausted(nginx(NONE_LEFT))
-    with harness.Connection(server.port) as connection:
+    with Connection(server.port) as connection:
         for body in (b'x' * 10, b'', b'y' * 300_000):
-            assert connection.ask('/', 'POST', body=body).status == 429
+            assert connection.request('/', 'POST', body=body).status == 429
         connection.send(b'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n'
                         b'5\r\nhello\r\n0\r\n\r\n')
         assert connection.receive().status == 429
-        assert connection.ask().status == 429
+        assert connection.request().status == 429
 
 
 def test_pipelined(nginx):
     server = nginx(policies(policy(quota=3)))
-    with harness.Connection(server.port) as connection:
+    with Connection(server.port) as connection:
         connection.send(b'GET / HTTP/1.1\r\nHost: a\r\n\r\n' * 5)
         assert [connection.receive().status == 429 for _ in range(5)] == [False] * 3 + [True] * 2
 
@@ -100,10 +101,10 @@ def test_error_page_replaces_the_body_and_nothing_else(nginx, upstream):
         ''' + ''.join(f'location /{name}/ {{ {directive} return 200; }}\n'
                       for name, directive in pages.items()))
     (server.directory / 'html/slow.html').write_text('<p>slow')
-    assert server.ask('/static/').status == 200
+    assert server.request('/static/').status == 200
     bodies = {'static': b'<p>slow', 'named': b'slow down\n', 'proxied': b'from upstream'}
     for name, body in bodies.items():
-        denied = server.ask(f'/{name}/')
+        denied = server.request(f'/{name}/')
         assert (denied.status, denied.body, denied.r) == (429, body, 0), name
         assert denied.one('Retry-After') == denied.one('RateLimit').split(';t=')[1]
     assert [line[2:4] for line in server.access(4)[1:]] == [['denied', 'burst']] * 3
@@ -111,8 +112,8 @@ def test_error_page_replaces_the_body_and_nothing_else(nginx, upstream):
 
 def test_a_denial_is_one_escaped_log_line(nginx):
     server = exhausted(nginx(NONE_LEFT))
-    assert server.ask('/path%0Awith%1bodd?bytes=\x80%22"').status == 429
-    harness.until(lambda: 'denied by policy "burst"' in server.log, 'the denial is logged')
+    assert server.request('/path%0Awith%1bodd?bytes=\x80%22"').status == 429
+    until(lambda: 'denied by policy "burst"' in server.log, 'the denial is logged')
     line, = [line for line in server.log.splitlines() if 'denied by policy' in line]
     assert '[notice]' in line
     assert all(' ' <= c for c in server.log if c != '\n')
@@ -120,7 +121,7 @@ def test_a_denial_is_one_escaped_log_line(nginx):
 
 def test_expect_continue(nginx):
     server = exhausted(nginx(NONE_LEFT))
-    with harness.Connection(server.port) as connection:
+    with Connection(server.port) as connection:
         connection.send(b'POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\n'
                         b'Content-Length: 5\r\n\r\n')
-        assert connection.receive().status == 429  # without a 100 before it
+        assert connection.receive().status == 429  # and no 100 (Continue) before it

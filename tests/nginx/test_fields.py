@@ -1,9 +1,11 @@
-"""RateLimit and RateLimit-Policy on every response that a policy matches, whoever makes it."""
+"""RateLimit and RateLimit-Policy on every response that a policy matches, from every part of nginx."""
 import subprocess
 
-import harness
 import pytest
-from policies import FIELD, ONE, YEAR, policies, policy
+
+from support.http_client import Connection
+from support.policies import FIELD, ONE, YEAR, policies, policy
+from support.processes import until
 
 
 def fields(response):
@@ -15,44 +17,43 @@ def fields(response):
 def test_static_head_conditional_and_missing_files(nginx):
     server = nginx(ONE)
     (server.directory / 'html/file.txt').write_text('content')
-    first = server.ask('/file.txt')
+    first = server.request('/file.txt')
     assert (first.status, first.body, fields(first)) == (200, b'content', (FIELD, 999))
     assert first.one('Retry-After') is None
 
-    unchanged = server.ask('/file.txt', headers=[('If-None-Match', first.one('ETag'))])
+    unchanged = server.request('/file.txt', headers=[('If-None-Match', first.one('ETag'))])
     assert (unchanged.status, fields(unchanged)) == (304, (FIELD, 998))
-    head = server.ask('/file.txt', 'HEAD')
+    head = server.request('/file.txt', 'HEAD')
     assert (head.status, head.one('Content-Length'), fields(head)) == (200, '7', (FIELD, 997))
-    part = server.ask('/file.txt', headers=[('Range', 'bytes=0-2')])
+    part = server.request('/file.txt', headers=[('Range', 'bytes=0-2')])
     assert (part.status, part.body, fields(part)) == (206, b'con', (FIELD, 996))
-    missing = server.ask('/none')
+    missing = server.request('/none')
     assert (missing.status, fields(missing)) == (404, (FIELD, 995))
-    refused = server.ask('/file.txt', 'POST', body=b'x')
+    refused = server.request('/file.txt', 'POST', body=b'x')
     assert (refused.status, fields(refused)) == (405, (FIELD, 994))
 
 
-def test_members_have_the_time_that_the_policy_says(nginx):
+def test_members_have_the_window_of_the_policy(nginx):
     server = nginx(policies(policy('a', 100, '1m'), policy('b', 10, '250ms'),
                             policy('c', 7, '1h', unit='content-bytes')))
-    response = server.ask('/none')
+    response = server.request('/none')
     assert response.one('RateLimit-Policy') == \
         '"a";q=100;w=60, "b";q=10;w=1, "c";q=7;qu="content-bytes";w=3600'
-    # 99 at a pace of 100 a minute; 9 at 10 a quarter second, and a whole second is the least;
-    # 6 at 7 an hour.
+    # 99 at 100 per minute; 9 at 10 per quarter of a second, rounded up to a whole second; 6 at 7 per hour.
     assert response.one('RateLimit') == '"a";r=99;t=60, "b";r=9;t=1, "c";r=6;t=3086'
 
 
 def test_return_is_limited_like_everything_else(nginx):
     server = nginx(policies(policy(quota=1)), server='location / { return 200 "hello\\n"; }')
-    first = server.ask()
+    first = server.request()
     assert (first.status, first.body, first.r) == (200, b'hello\n', 0)
-    assert server.ask().status == 429
+    assert server.request().status == 429
 
 
 def test_return_outside_of_locations_is_told_but_cannot_be_denied(nginx):
     server = nginx(policies(policy(quota=1)), server='return 301 https://example.com/;')
     for _ in range(2):
-        response = server.ask()
+        response = server.request()
         assert (response.status, response.r) == (301, 0)
         assert response.one('Retry-After') is None
         assert response.one('Location') == 'https://example.com/'
@@ -61,15 +62,15 @@ def test_return_outside_of_locations_is_told_but_cannot_be_denied(nginx):
 
 def test_errors_in_the_request_itself(nginx):
     server = nginx(ONE, server='client_max_body_size 10; large_client_header_buffers 2 1k;')
-    with harness.Connection(server.port) as connection:
+    with Connection(server.port) as connection:
         connection.send(b'GET / HTTP/1.1\r\n\r\n')  # no Host
         response = connection.receive()
         assert (response.status, fields(response)) == (400, (FIELD, 999))
-    large = server.ask('/', 'POST', body=b'x' * 11)
+    large = server.request('/', 'POST', body=b'x' * 11)
     assert (large.status, fields(large)) == (413, (FIELD, 998))
-    long_header = server.ask('/', headers=[('X', 'x' * 2000)])
+    long_header = server.request('/', headers=[('X', 'x' * 2000)])
     assert (long_header.status, fields(long_header)) == (400, (FIELD, 997))
-    assert server.ask('/none').r == 996
+    assert server.request('/none').r == 996
 
 
 def test_requests_whose_path_is_not_to_be_made_out(nginx):
@@ -82,15 +83,15 @@ def test_requests_whose_path_is_not_to_be_made_out(nginx):
              'gets', b'CONNECT a:443 HTTP/1.1': '', b'OPTIONS * HTTP/1.1': '', b'NONSENSE': '',
              b'GET / HTTP/9.1': '', b'\x16\x03\x01\x02': ''}
     for n, (line, also) in enumerate(lines.items(), 1):
-        with harness.Connection(server.port) as connection:
+        with Connection(server.port) as connection:
             connection.send(line + b'\r\nHost: a\r\n\r\n')
             response = connection.receive()
         assert response.status in (400, 405, 505), line
-        told = [member.split(';')[0] for member in response.one('RateLimit').split(', ')]
-        assert told[0] == '"all"' and ('"gets"' in told) == (also == 'gets'), line
-        assert '"paths"' not in told, line
+        names = [member.split(';')[0] for member in response.one('RateLimit').split(', ')]
+        assert names[0] == '"all"' and ('"gets"' in names) == (also == 'gets'), line
+        assert '"paths"' not in names, line
         assert response.r == 1000 - n, line
-    assert server.ask().r == 1000 - len(lines) - 1
+    assert server.request().r == 1000 - len(lines) - 1
 
 
 def test_chunked_body_beyond_the_limit(nginx, upstream):
@@ -98,13 +99,13 @@ def test_chunked_body_beyond_the_limit(nginx, upstream):
     server = nginx(policies(policy(quota=1000, cost='request-bytes', unit='content-bytes')),
                    server=f'''client_max_body_size 10;
                    location / {{ proxy_pass http://127.0.0.1:{origin.port}; }}''')
-    with harness.Connection(server.port) as connection:
+    with Connection(server.port) as connection:
         connection.send(b'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n'
                         b'14\r\n' + b'x' * 20 + b'\r\n0\r\n\r\n')
         response = connection.receive()
     assert response.status == 413
     assert len(response.all('RateLimit')) == 1
-    assert origin.asked == []
+    assert origin.requests == []
 
 
 UPLOADS = policies(policy(quota=1000, cost='request-bytes', unit='content-bytes',
@@ -114,16 +115,16 @@ CHUNKED = b' HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n'
 
 def test_only_bodies_that_a_policy_counts_are_waited_for(nginx):
     server = nginx(UPLOADS, server='location / { return 200; }')
-    with harness.Connection(server.port) as connection:
-        connection.send(b'POST /other' + CHUNKED)  # and no chunk yet
+    with Connection(server.port) as connection:
+        connection.send(b'POST /other' + CHUNKED)  # no chunk yet
         assert connection.receive().status == 200
 
 
 def test_a_body_that_breaks_off_is_charged_as_far_as_it_came(nginx):
     server = nginx(UPLOADS, server='location / { return 200; }')
-    with harness.Connection(server.port) as connection:
+    with Connection(server.port) as connection:
         connection.send(b'POST /up' + CHUNKED + b'14\r\n' + b'x' * 20 + b'\r\n')
-    harness.until(lambda: server.ask('/up').r == 980, 'what came is charged')
+    until(lambda: server.request('/up').r == 980, 'what came is charged')
 
 
 def test_proxied_and_bad_gateway(nginx, upstream):
@@ -132,9 +133,9 @@ def test_proxied_and_bad_gateway(nginx, upstream):
         location / {{ proxy_pass http://127.0.0.1:{origin.port}; }}
         location /gone {{ proxy_pass http://127.0.0.1:1; }}''')
     for n, status in enumerate((200, 201, 302, 404, 503)):
-        response = server.ask(f'/{status}')
+        response = server.request(f'/{status}')
         assert (response.status, fields(response)) == (status, (FIELD, 999 - n))
-    gone = server.ask('/gone')
+    gone = server.request('/gone')
     assert (gone.status, fields(gone)) == (502, (FIELD, 994))
 
 
@@ -144,9 +145,9 @@ def test_retransmission_to_another_upstream_is_charged_once(nginx, upstream):
     server = nginx(ONE, http=f'''upstream both {{ server 127.0.0.1:{dead.port} max_fails=0;
                                  server 127.0.0.1:{good.port} backup; }}''',
                    server='location / { proxy_pass http://both; }')
-    assert fields(server.ask()) == (FIELD, 999)
-    assert fields(server.ask()) == (FIELD, 998)
-    assert len(dead.asked) == len(good.asked) == 2
+    assert fields(server.request()) == (FIELD, 999)
+    assert fields(server.request()) == (FIELD, 998)
+    assert len(dead.requests) == len(good.requests) == 2
 
 
 def test_websocket(nginx, upstream):
@@ -154,8 +155,8 @@ def test_websocket(nginx, upstream):
     server = nginx(ONE, server=f'''location / {{
         proxy_pass http://127.0.0.1:{origin.port}; proxy_http_version 1.1;
         proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection upgrade; }}''')
-    with harness.Connection(server.port) as connection:
-        response = connection.ask(headers=[('Upgrade', 'websocket'), ('Connection', 'upgrade')])
+    with Connection(server.port) as connection:
+        response = connection.request(headers=[('Upgrade', 'websocket'), ('Connection', 'upgrade')])
         assert (response.status, fields(response)) == (101, (FIELD, 999))
         connection.send(b'over the upgraded connection')
         assert connection.take(28) == b'over the upgraded connection'
@@ -164,7 +165,7 @@ def test_websocket(nginx, upstream):
 
 def test_http10(nginx):
     server = nginx(ONE, server='location / { return 200 "hello"; }')
-    response = server.ask(version='1.0')
+    response = server.request(version='1.0')
     assert (response.body, fields(response)) == (b'hello', (FIELD, 999))
 
 
@@ -174,18 +175,18 @@ def test_http2(nginx):
                             location / {{ return 200 "hello"; }}''')
     server.reload()
 
-    def ask():
+    def request():
         done = subprocess.run(
             ['curl', '-sS', '-i', '--http2-prior-knowledge', '-m', '10',
              f'http://127.0.0.1:{server.other_port}/'], capture_output=True, check=True, text=True)
         return done.stdout
 
-    first = ask()
+    first = request()
     assert first.startswith('HTTP/2 200')
     assert f'\nratelimit-policy: "burst";q=2;w={YEAR}\n' in first
     assert '\nratelimit: "burst";r=1;t=' in first
-    ask()
-    denied = ask()
+    request()
+    denied = request()
     assert denied.startswith('HTTP/2 429')
     assert 'retry-after: ' in denied and '"violated-policies":["burst"]' in denied
 
@@ -214,12 +215,12 @@ def test_nothing_in_trailers_and_nothing_where_it_is_off(nginx, upstream):
         location /free {{ headgate off; return 200; }}
         location /chunked {{ proxy_pass http://127.0.0.1:{origin.port}/;
                              sub_filter from "much longer, and so without a length"; }}''')
-    chunked = server.ask('/chunked', headers=[('TE', 'trailers')])
-    assert chunked.one('Transfer-Encoding') == 'chunked'  # and the harness refuses trailers
+    chunked = server.request('/chunked', headers=[('TE', 'trailers')])
+    assert chunked.one('Transfer-Encoding') == 'chunked'  # and the client refuses trailers
     assert fields(chunked) == (FIELD, 999)
-    free = server.ask('/free')
+    free = server.request('/free')
     assert (free.all('RateLimit'), free.all('RateLimit-Policy')) == ([], [])
-    assert server.ask().r == 998
+    assert server.request().r == 998
     assert server.access(3)[1][2:] == ['off', '-', '-']
 
 
@@ -231,10 +232,10 @@ def test_match_sees_the_path_that_the_client_asked_for(nginx):
                              location / { return 200; }''')
 
     def r(path, method='GET', host='example.org'):
-        response = server.ask(path, method, host=host)
+        response = server.request(path, method, host=host)
         return response.r if response.all('RateLimit') else None
 
-    assert r('/api/v1/x') == 99      # rewritten before any location is looked for
+    assert r('/api/v1/x') == 99      # nginx rewrites before it chooses a location
     assert r('/a/../api/%76%31/x?y=1') == 98
     assert r('//api//x') == 97
     assert r('/other/x') is None     # although it was rewritten to /api/here
@@ -261,7 +262,7 @@ def test_upstream_header_of_the_request_is_not_ours_to_change(nginx, upstream):
     seen = []
     origin = upstream(lambda m, p, headers, b: (seen.append(headers), (200, [], b''))[1])
     server = nginx(ONE, server=f'location / {{ proxy_pass http://127.0.0.1:{origin.port}; }}')
-    server.ask(headers=[('X-Mine', 'a'), ('X-Mine', 'b')])
+    server.request(headers=[('X-Mine', 'a'), ('X-Mine', 'b')])
     assert [v for k, v in seen[0] if k == 'X-Mine'] == ['a', 'b']
     assert not [k for k, _ in seen[0] if k.lower().startswith('ratelimit')]
 
@@ -271,12 +272,12 @@ def test_upstream_header_of_the_request_is_not_ours_to_change(nginx, upstream):
                                                                     'ratelimit-policy'})])
 def test_fields_setting(nginx, fields_setting, names):
     server = nginx(policies(policy(), fields=fields_setting))
-    seen = {k.lower() for k, _ in server.ask('/none').headers if 'ratelimit' in k.lower()}
+    seen = {k.lower() for k, _ in server.request('/none').headers if 'ratelimit' in k.lower()}
     assert seen == names
 
 
 def test_report_when_denied(nginx):
     server = nginx(policies(policy(quota=1), report_when='denied'))
-    assert server.ask('/none').all('RateLimit') == []
-    denied = server.ask('/none')
+    assert server.request('/none').all('RateLimit') == []
+    denied = server.request('/none')
     assert (denied.status, denied.r) == (429, 0)

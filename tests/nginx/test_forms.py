@@ -1,10 +1,11 @@
-"""The forms in which a response tells its limits, and how much of them the policy file lets out."""
+"""The forms of the fields, and which of their values a policy file hides."""
 import base64
 import email.utils
 import time
 
 import pytest
-from policies import YEAR, policies, policy
+
+from support.policies import YEAR, policies, policy
 
 TWO = (policy('burst', 5, '100s'), policy('daily', 100))
 NAMES = {
@@ -16,7 +17,7 @@ NAMES = {
 }
 
 
-def told(response):
+def limit_headers(response):
     return [(k, v) for k, v in response.headers if 'ratelimit' in k.lower()]
 
 
@@ -27,9 +28,9 @@ def number(response, name):
 @pytest.mark.parametrize('form', NAMES)
 def test_each_alone(nginx, form):
     server = nginx(policies(*TWO, fields=form))
-    response = server.ask('/none')
-    assert [k for k, _ in told(response)] == NAMES[form]
-    values = dict(told(response))
+    response = server.request('/none')
+    assert [k for k, _ in limit_headers(response)] == NAMES[form]
+    values = dict(limit_headers(response))
     if form == 'draft-07':
         assert values == {'RateLimit-Policy': f'5;w=100, 100;w={YEAR}',
                           'RateLimit': 'limit=5, remaining=4, reset=80'}
@@ -50,10 +51,10 @@ def test_each_alone(nginx, form):
 def test_together_in_the_order_of_the_file(nginx, forms):
     server = nginx(policies(policy(quota=1, window='100s'), fields=f'[{", ".join(forms)}]'))
     for status in 404, 429:
-        response = server.ask('/none')
+        response = server.request('/none')
         assert response.status == status
-        assert [k for k, _ in told(response)] == [name for form in forms for name in NAMES[form]]
-    waits = {v for k, v in told(response) if k.endswith('Reset')}
+        assert [k for k, _ in limit_headers(response)] == [name for form in forms for name in NAMES[form]]
+    waits = {v for k, v in limit_headers(response) if k.endswith('Reset')}
     assert waits == {response.one('Retry-After')}
 
 
@@ -66,7 +67,7 @@ def test_a_clash_has_its_place(nginx):
 def test_older_forms_do_not_count_other_units(nginx):
     server = nginx(policies(policy('data', 3, unit='content-bytes'), policy('burst', 5),
                             fields='[ratelimit, draft-03]'))
-    response = server.ask('/none')
+    response = server.request('/none')
     assert response.one('RateLimit-Policy') == \
         f'"data";q=3;qu="content-bytes";w={YEAR}, "burst";q=5;w={YEAR}'
     assert response.one('RateLimit-Limit') == f'5, 5;w={YEAR}'
@@ -75,15 +76,15 @@ def test_older_forms_do_not_count_other_units(nginx):
 
 def test_what_is_never_admitted_has_no_reset(nginx):
     server = nginx(policies(policy(quota=0), fields='[draft-03, x-ratelimit]'))
-    denied = server.ask('/none')
+    denied = server.request('/none')
     assert (denied.status, denied.one('Retry-After')) == (429, None)
-    assert told(denied) == [('X-RateLimit-Limit', '0'), ('X-RateLimit-Remaining', '0')]
+    assert limit_headers(denied) == [('X-RateLimit-Limit', '0'), ('X-RateLimit-Remaining', '0')]
 
 
 def test_a_unix_reset_is_read_against_date(nginx):
     server = nginx(policies(*TWO, fields='[ratelimit, x-ratelimit-unix]'))
     before = time.time()
-    response = server.ask('/none')
+    response = server.request('/none')
     after = time.time()
     t = int(response.one('RateLimit').split(';t=')[1].split(',')[0])
     now = int(response.one('X-RateLimit-Reset')) - t
@@ -96,16 +97,16 @@ def test_only_the_closest(nginx):
                             policy('fine', 10, '100s', cost='{request-header: x-cost}'),
                             report='closest', fields='[ratelimit, x-ratelimit]'))
 
-    def ask(cost):
-        response = server.ask('/none', headers=[('X-Cost', str(cost))])
+    def request(cost):
+        response = server.request('/none', headers=[('X-Cost', str(cost))])
         name = response.one('RateLimit').split('"')[1]
         assert response.one('RateLimit-Policy').split('"')[1::2] == [name]
         assert response.one('RateLimit').count('"') == 2
         return response, name
 
-    response, name = ask(7)
+    response, name = request(7)
     assert (response.status, name, response.r) == (404, 'few', 2)
-    response, name = ask(9)
+    response, name = request(9)
     assert (response.status, name, response.r) == (429, 'fine', 3), 'one that denied'
     assert response.one('RateLimit').split(';t=')[1] == response.one('Retry-After')
     assert response.one('X-RateLimit-Reset') == response.one('Retry-After')
@@ -113,12 +114,12 @@ def test_only_the_closest(nginx):
 
 def test_only_below_a_share_of_the_quota(nginx):
     server = nginx(policies(policy(quota=4), report_when='below 50%', fields='draft-07'))
-    assert [told(server.ask('/none')) != [] for _ in range(5)] == [False, False, True, True, True]
+    assert [limit_headers(server.request('/none')) != [] for _ in range(5)] == [False, False, True, True, True]
 
 
 def test_partition_keys(nginx):
     def keys(server, client):
-        response = server.ask('/none', headers=[('X-Client', client)])
+        response = server.request('/none', headers=[('X-Client', client)])
         found = [response.one(name).split(';pk=')[1] for name in NAMES['ratelimit']]
         assert found[0] == found[1] and found[0][0] == found[0][-1] == ':'
         return base64.b64decode(found[0][1:-1], validate=True)
@@ -132,21 +133,21 @@ def test_partition_keys(nginx):
     assert len(seen) == 4 and {length for _, length in seen} == {16}, \
         'another client or another secret, another key; the same of both, the same'
     omit = nginx(policies(keyed))
-    assert ';pk=' not in omit.ask('/none').head
+    assert ';pk=' not in omit.request('/none').head
 
 
 def test_jitter_only_adds_and_to_all_alike(nginx):
     server = nginx(policies(policy(quota=1, window='1000s'), retry_after_jitter='50%',
                             fields='[ratelimit, draft-03, x-ratelimit]'))
-    first = server.ask('/none')
+    first = server.request('/none')
     assert number(first, 'RateLimit-Reset') == 1000, 'none on an admission'
     waits = []
     for _ in range(50):
-        denied = server.ask('/none')
+        denied = server.request('/none')
         wait = number(denied, 'Retry-After')
         assert int(denied.one('RateLimit').split(';t=')[1]) == wait
         assert number(denied, 'RateLimit-Reset') == number(denied, 'X-RateLimit-Reset') == wait
         waits.append(wait)
-    # The honest wait is 1000 s less the test's own time.
+    # The exact wait is 1000 s minus the time that the test took.
     assert min(waits) > 900 and max(waits) <= 1500 and len(set(waits)) > 10
     assert max(waits) > 1000, 'something was added'

@@ -1,12 +1,15 @@
-"""Reloads, deaths, restarts, several workers: what was counted stays counted."""
+"""Counts survive reloads, killed workers, restarts, and are shared by several workers."""
 import os
 import shutil
 import signal
 import threading
 
-import harness
 import pytest
-from policies import FIVE, policies, policy
+
+from support.environment import MODULE, PATIENCE
+from support.http_client import Connection
+from support.policies import FIVE, policies, policy
+from support.processes import until
 
 METRICS = 'location /metrics { headgate off; headgate_metrics; }'
 HELLO = 'location / { return 200 "hello"; }' + METRICS
@@ -17,9 +20,9 @@ DENIED = 'headgate_decisions_total{policy="burst",outcome="denied"}'
 def test_reload_keeps_quotas_and_counters(nginx):
     server = nginx(FIVE, server=HELLO, workers=2)
     for n in range(5):
-        assert server.ask().r == 4 - n
+        assert server.request().r == 4 - n
         server.reload()
-    assert server.ask().status == 429
+    assert server.request().status == 429
     counts = server.metrics()
     assert (counts[ADMITTED], counts[DENIED], counts['headgate_reloads_total']) == (5, 1, 5)
 
@@ -27,10 +30,10 @@ def test_reload_keeps_quotas_and_counters(nginx):
 def test_reload_with_other_policies(nginx):
     server = nginx(FIVE, server=HELLO)
     for _ in range(5):
-        server.ask()
+        server.request()
     server.write(policies=policies(policy('new', 3), policy(), policy('more', 100)))
     server.reload()
-    denied = server.ask()
+    denied = server.request()
     assert denied.status == 429 and '"burst";r=0' in denied.one('RateLimit')
     assert '"new";r=3' in denied.one('RateLimit')  # the others were not charged
     counts = server.metrics()
@@ -39,14 +42,14 @@ def test_reload_with_other_policies(nginx):
     server.reload()
     server.write(policies=FIVE)
     server.reload()
-    assert server.ask().status == 429
+    assert server.request().status == 429
     assert server.metrics()[DENIED] == 2
 
 
 def test_counters_outlive_any_number_of_other_policies(nginx):
     server = nginx(policies(policy(quota=1000)), server=HELLO)
     for n in range(20):
-        server.ask()
+        server.request()
         server.write(policies=policies(policy(f'p{n}', 10, match='[{path: /none}]'),
                                        policy(quota=1000)))
         server.reload()
@@ -56,36 +59,36 @@ def test_counters_outlive_any_number_of_other_policies(nginx):
 def test_a_larger_quota_counts_what_was_used(nginx):
     server = nginx(FIVE, server=HELLO)
     for _ in range(5):
-        server.ask()
+        server.request()
     server.write(policies=policies(policy(quota=10)))
     server.reload()
-    assert server.ask().status == 429  # the state is a time: the whole window is used up
+    assert server.request().status == 429  # the state is a time: the whole window is used up
 
 
 def test_a_refused_reload_keeps_the_old_policies(nginx):
     server = nginx(FIVE, server=HELLO)
-    assert server.ask().r == 4
+    assert server.request().r == 4
     server.write(policies='version: 1\npolicies:\n  - name: burst\n    quotta: 3\n    window: 1s\n')
     server.reload_refused()
     place = f'{server.directory}/headgate.yaml:4:5: '
     assert place in server.log and 'quota' in server.log.split(place)[1].splitlines()[0]
-    assert server.ask().r == 3
+    assert server.request().r == 3
     assert server.metrics()['headgate_refused_reloads_total'] == 1
 
     server.write(policies=FIVE, server='no_such_directive;')
     server.reload_refused()
-    assert server.ask().r == 2
+    assert server.request().r == 2
     server.write(server=HELLO)
     server.reload()
-    assert server.ask().r == 1
+    assert server.request().r == 1
 
 
 def test_another_size_of_memory_starts_anew_and_says_so(nginx):
     server = nginx(FIVE, server=HELLO)
-    server.ask()
+    server.request()
     server.write(gate='headgate_config headgate.yaml; headgate on; headgate_memory 1m;')
     server.reload()
-    assert server.ask().r == 4
+    assert server.request().r == 4
     assert 'quotas kept in the old one are lost' in server.log
     assert server.metrics()['headgate_table_memory_bytes'] == 1 << 20
     assert server.metrics()[ADMITTED] == 2
@@ -97,50 +100,50 @@ WITH_FILE = 'headgate_config headgate.yaml; headgate on; headgate_memory 1m tabl
 def test_with_a_file_quotas_outlive_nginx(nginx):
     server = nginx(FIVE, server=HELLO, gate=WITH_FILE)
     assert (server.directory / 'table').stat().st_size == 1 << 20
-    assert [server.ask().r for _ in range(2)] == [4, 3]
+    assert [server.request().r for _ in range(2)] == [4, 3]
     server.reload()
-    assert server.ask().r == 2
+    assert server.request().r == 2
     server.stop()
     server.start()
-    assert server.ask().r == 1
+    assert server.request().r == 1
 
     server.write(gate=WITH_FILE.replace('1m', '2m'))
-    server.reload_refused()  # rather than to forget everything
+    server.reload_refused()  # a smaller table would lose all counts
     assert f'{server.directory}/table' in server.log.split('[emerg]')[-1]
-    assert server.ask().r == 0
+    assert server.request().r == 0
 
 
 def test_a_new_build_of_the_module_is_taken_over_by_a_reload(nginx, tmp_path):
     module, fresh = tmp_path / 'module.so', tmp_path / 'fresh.so'
-    shutil.copy(harness.MODULE, module)
+    shutil.copy(MODULE, module)
     server = nginx(FIVE, server=HELLO, gate=WITH_FILE, module=module)
-    assert server.ask().r == 4
-    shutil.copy(harness.MODULE, fresh)
+    assert server.request().r == 4
+    shutil.copy(MODULE, fresh)
     fresh.rename(module)
     server.reload()
-    assert server.ask().r == 3
+    assert server.request().r == 3
     server.reload()
-    assert server.ask().r == 2
+    assert server.request().r == 2
 
 
 def test_the_file_of_the_policy_file(nginx):
     text = policies(policy(), store='{table: {memory: 1MiB, file: state}}')  # beside it
     server = nginx(text, server=HELLO)
-    server.ask()
+    server.request()
     assert (server.directory / 'state').stat().st_size == 1 << 20
     server.stop()
     server.start()
-    assert server.ask().r == 3
+    assert server.request().r == 3
 
 
 def test_a_killed_worker_loses_nothing(nginx):
     server = nginx(policies(policy(quota=1000)), server=HELLO)
     server.expect_death = True
     for n in range(10):
-        assert server.ask().r == 999 - n
+        assert server.request().r == 999 - n
         worker, = server.children()
         os.kill(int(worker), signal.SIGKILL)
-        harness.until(lambda: server.children() not in ([], [worker]), 'another worker is there')
+        until(lambda: server.children() not in ([], [worker]), 'another worker is there')
     assert server.metrics()[ADMITTED] == 10
 
 
@@ -154,7 +157,7 @@ def hammer(server, clients, done):
                 if done(len(results)):
                     return
             try:
-                status = server.ask().status
+                status = server.request().status
             except OSError as error:
                 status = error
             with lock:
@@ -205,22 +208,22 @@ def test_requests_in_flight_while_reloading_are_refunded(nginx, upstream):
 
     def answer(*_):
         arrived.set()
-        gate.wait(harness.PATIENCE)
+        gate.wait(PATIENCE)
         return 500, [], b''
 
     origin = upstream(answer)
     server = nginx(policies(policy(refund_on='[5xx]')), server=HELLO +
                    f'location /slow {{ proxy_pass http://127.0.0.1:{origin.port}; }}')
-    with harness.Connection(server.port) as connection:
+    with Connection(server.port) as connection:
         connection.send(b'GET /slow HTTP/1.1\r\nHost: a\r\n\r\n')
-        assert arrived.wait(harness.PATIENCE)
+        assert arrived.wait(PATIENCE)
         old = server.children()
         server.write(policies=policies(policy(refund_on='[5xx]'), policy('new', 1000)))
         server.process.send_signal(signal.SIGHUP)
-        harness.until(lambda: len(server.children()) == 2, 'old and new workers run')
-        assert server.ask().r == 3
+        until(lambda: len(server.children()) == 2, 'old and new workers run')
+        assert server.request().r == 3
         gate.set()
         assert connection.receive().status == 500
-    harness.until(lambda: not set(old) & set(server.children()), 'the old worker has gone')
-    assert server.ask().r == 3
+    until(lambda: not set(old) & set(server.children()), 'the old worker has gone')
+    assert server.request().r == 3
     assert server.metrics()['headgate_refunds_total{policy="burst"}'] == 1

@@ -1,22 +1,24 @@
-"""Clients that read every response and do what it says are never denied, under any algorithm.
+"""Clients that read every response and obey its fields are never denied, under any algorithm.
 
     greedy  spends r at once, then waits for t
     paced   spreads r over t
 
-They wait for what the fields tell them, and for nothing else. Prints what share of the quota per
-window each of them got.
+They wait for what the fields report, and for nothing else. Prints which share of the quota per window
+each of them got.
 """
 import concurrent.futures
 import re
 import threading
 import time
 
-import harness
 import pytest
-from policies import policies, policy
 
-# Quota and window [s]. A paced client loses what t is rounded up by; under the linear law, 40 units
-# are worth 2 s here, so that it loses nothing.
+from support.environment import PATIENCE
+from support.http_client import Connection
+from support.policies import policies, policy
+
+# Quota and window [s]. A paced client loses the time by which t is rounded up. The linear quota is such that
+# 40 units take exactly 2 s: nothing is rounded.
 LAWS = {
     'linear': (41, 2.05),
     'exponential': (40, 2),
@@ -25,8 +27,8 @@ LAWS = {
     'moving-window': (40, 2),
 }
 MANNERS = ('greedy', 'paced')
-WINDOWS = 3    # that are counted, after one of getting started
-ATTEMPTS = 3   # a machine that is busy with other things makes clients late
+WINDOWS = 3    # that are counted, after a first one to get started: 8 s per law
+ATTEMPTS = 3   # a busy machine makes clients late
 MEMBER = re.compile(r'"[^"]*";r=(\d+)(?:;t=(\d+))?')
 
 
@@ -37,7 +39,7 @@ def fields(response):
 
 
 class Client:
-    """Obeys until it has been served for so many windows; then knows what it got."""
+    """Sends requests for WINDOWS windows and obeys all responses; `share` is what it got of the quota."""
 
     def __init__(self, port, law, manners, name):
         self.port, self.law, self.manners, self.name = port, law, manners, name
@@ -46,27 +48,27 @@ class Client:
         self.share = 0
 
     def next(self, planned, response):
-        """When the next request is due, if this response answers the one that was due `planned`."""
+        """When the next request is due, after the response to the request that was due at `planned`."""
         r, t = fields(response)
         if r == 0:
             return time.monotonic() + t
-        # Being late for one is made up for by the next: r of them may be sent whenever it likes.
+        # A late request does not delay the next one: r of them may be sent at any time.
         return planned + t / r if self.manners == 'paced' else planned
 
     def live(self):
-        with harness.Connection(self.port) as connection:
+        with Connection(self.port) as connection:
             begin = planned = time.monotonic()
             counted, units = None, 0
             while counted is None or planned < counted + WINDOWS * self.window:
                 time.sleep(max(0, planned - time.monotonic()))
-                response = connection.ask(f'/{self.law}/{self.manners}?name={self.name}')
+                response = connection.request(f'/{self.law}/{self.manners}?name={self.name}')
                 if response.status != 204:
                     self.denied.append(response)
                     return self
                 units += 1
                 before, planned = planned, self.next(planned, response)
                 if counted is None and planned > max(before, begin + self.window):
-                    counted, units = planned, 0  # it has waited: here begins a round
+                    counted, units = planned, 0  # it has waited: a round begins
         self.share = units / (self.quota * (planned - counted) / self.window)
         return self
 
@@ -82,7 +84,7 @@ def server(nginx):
 def test_obedient_clients_are_never_denied(server):
     reached = dict.fromkeys(MANNERS, 0)
     for attempt in range(ATTEMPTS):
-        # New names: what the last ones have spent, these would not know.
+        # New names, because the earlier clients have spent units of their partitions.
         clients = [Client(server.port, law, manners, attempt) for law in LAWS for manners in MANNERS]
         with concurrent.futures.ThreadPoolExecutor(len(clients)) as pool:
             done = list(pool.map(Client.live, clients))
@@ -98,27 +100,27 @@ def test_obedient_clients_are_never_denied(server):
 
 
 def test_obedient_clients_of_slots_are_never_denied(nginx, upstream):
-    """Concurrency tells no t. r more may start at once; with r=0, one when others have ended."""
+    """Concurrency reports no t. r more requests may start at once; with r=0, one when another has ended."""
     quota, rounds = 8, 20
     crowd = threading.Barrier(quota - 1)
 
     def answer(method, path, *_):
         if path == '/together':
-            crowd.wait(harness.PATIENCE)  # all of them are under way at the same time
+            crowd.wait(PATIENCE)  # all of them are under way at the same time
         return 200, [], b''
 
     origin = upstream(answer)
     server = nginx(policies(f'  - {{name: slots, quota: {quota}, algorithm: concurrency}}'),
                    server=f'location / {{ proxy_pass http://127.0.0.1:{origin.port}; }}')
-    with harness.Connection(server.port) as first, \
+    with Connection(server.port) as first, \
             concurrent.futures.ThreadPoolExecutor(quota) as pool:
-        others = [harness.Connection(server.port) for _ in range(quota - 1)]
+        others = [Connection(server.port) for _ in range(quota - 1)]
         for _ in range(rounds):
-            alone = first.ask('/alone')
+            alone = first.request('/alone')
             assert (alone.status, fields(alone)) == (200, (quota - 1, None))
-            together = list(pool.map(lambda other: other.ask('/together'), others))
+            together = list(pool.map(lambda other: other.request('/together'), others))
             assert [response.status for response in together] == [200] * (quota - 1)
-            # The one before has ended, and its slot is free again, before these came.
+            # The request before has ended, and its slot is free, before these arrive.
             assert min(fields(response)[0] for response in together) == 1
         for other in others:
             other.close()

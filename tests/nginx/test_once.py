@@ -1,15 +1,17 @@
-"""One request of a client is one charge, whatever nginx makes of it; and refunds."""
+"""One request of a client is one charge, whatever subrequests and redirects nginx makes; and refunds."""
 import base64
+import threading
 
-import harness
-from policies import ONE, policies, policy
+from support.environment import PATIENCE
+from support.http_client import Connection
+from support.policies import ONE, policies, policy
 
 
 def charged(server, path, *args, **kwargs):
-    """Units that this request took, by what the next one finds."""
-    before = server.ask('/probe').r
-    server.ask(path, *args, **kwargs)
-    return before - server.ask('/probe').r - 1
+    """Units that this request took, as the remaining units of the next one show."""
+    before = server.request('/probe').r
+    server.request(path, *args, **kwargs)
+    return before - server.request('/probe').r - 1
 
 
 def test_subrequests_and_internal_redirects(nginx, upstream):
@@ -39,7 +41,7 @@ def test_subrequests_and_internal_redirects(nginx, upstream):
                '/rewritten': b'target', '/accel': b'target', '/missing': b'named',
                '/missing-page': b'target', '/index/': b'page'}
     for path, body in answers.items():
-        response = server.ask(path)
+        response = server.request(path)
         assert response.body == body, path
         assert len(response.all('RateLimit')) == 1 and len(response.all('RateLimit-Policy')) == 1
         assert charged(server, path) == 1, path
@@ -53,8 +55,8 @@ def test_a_denied_request_makes_no_subrequests(nginx, upstream):
         location / {{ auth_request /check; try_files /page.html =404; }}
         location = /check {{ internal; proxy_pass http://127.0.0.1:{origin.port}; }}''')
     (server.directory / 'html/page.html').write_text('page')
-    assert [server.ask().status for _ in range(4)] == [200, 429, 429, 429]
-    assert len(origin.asked) == 1
+    assert [server.request().status for _ in range(4)] == [200, 429, 429, 429]
+    assert len(origin.requests) == 1
 
 
 def test_refund_by_status(nginx, upstream):
@@ -72,41 +74,41 @@ def test_refund_by_status(nginx, upstream):
     assert charged(server, '/503') == 0
     assert charged(server, '/gone') == 0
     assert charged(server, '/hidden') == 1  # the client saw a 200
-    response = server.ask('/503')           # its own charge is in its fields, H-37
-    assert response.r == server.ask('/probe').r
-    # The other policy gives nothing back.
-    assert server.ask('/probe').one('RateLimit').count('"all";r=979') == 1
+    response = server.request('/503')           # its own charge is in its fields
+    assert response.r == server.request('/probe').r
+    # The other policy does not refund.
+    assert server.request('/probe').one('RateLimit').count('"all";r=979') == 1
 
 
 def test_refund_when_the_client_has_gone(nginx, upstream):
-    gate = harness.threading.Event()
-    arrived = harness.threading.Event()
+    gate = threading.Event()
+    arrived = threading.Event()
 
     def answer(*_):
         arrived.set()
-        gate.wait(harness.PATIENCE)
+        gate.wait(PATIENCE)
         return 200, [], b''
 
     origin = upstream(answer)
     server = nginx(policies(policy(quota=1000, refund_on='[499]')), server=f'''
         location / {{ proxy_pass http://127.0.0.1:{origin.port}; }}
         location = /probe {{ return 200; }}''')
-    connection = harness.Connection(server.port)
+    connection = Connection(server.port)
     connection.send(b'GET / HTTP/1.1\r\nHost: a\r\n\r\n')
-    assert arrived.wait(harness.PATIENCE)
+    assert arrived.wait(PATIENCE)
     connection.close()
     assert server.access(1)[0][1] == '499'
     gate.set()
-    assert server.ask('/probe').r == 999
+    assert server.request('/probe').r == 999
 
 
 def test_requests_that_overlap_keep_their_own_keys(nginx, upstream):
-    gate, arrived = harness.threading.Event(), harness.threading.Event()
+    gate, arrived = threading.Event(), threading.Event()
 
     def answer(method, path, *_):
         if path == '/slow':
             arrived.set()
-            gate.wait(harness.PATIENCE)
+            gate.wait(PATIENCE)
         return 500, [], b''
 
     origin = upstream(answer)
@@ -120,15 +122,15 @@ def test_requests_that_overlap_keep_their_own_keys(nginx, upstream):
         assert f';pk=:{pk}:' in response.one('RateLimit-Policy')
         return base64.b64decode(pk).decode()
 
-    with harness.Connection(server.port) as connection:
+    with Connection(server.port) as connection:
         connection.send(b'GET /slow HTTP/1.1\r\nHost: a\r\nX-Key: ' + b'slow' * 20 + b'\r\n\r\n')
-        assert arrived.wait(harness.PATIENCE)
+        assert arrived.wait(PATIENCE)
         for n in range(20):
-            assert shown(server.ask('/fast', headers=[('X-Key', f'fast{n}' * 20)])) == f'fast{n}' * 20
+            assert shown(server.request('/fast', headers=[('X-Key', f'fast{n}' * 20)])) == f'fast{n}' * 20
         gate.set()
         assert shown(connection.receive()) == 'slow' * 20
     server.access(21)
-    assert server.ask('/probe', headers=[('X-Key', 'slow' * 20)]).r == 999
+    assert server.request('/probe', headers=[('X-Key', 'slow' * 20)]).r == 999
 
 
 def test_where_the_main_request_is_free_subrequests_are(nginx, upstream):
@@ -138,10 +140,10 @@ def test_where_the_main_request_is_free_subrequests_are(nginx, upstream):
         location = /page.html {{ headgate off; auth_request /check; }}
         location = /check {{ proxy_pass http://127.0.0.1:{origin.port}; }}''')
     (server.directory / 'html/page.html').write_text('page')
-    free = server.ask('/page.html')
+    free = server.request('/page.html')
     assert (free.status, free.all('RateLimit')) == (200, [])
-    assert len(origin.asked) == 1
-    assert server.ask('/probe').r == 999
+    assert len(origin.requests) == 1
+    assert server.request('/probe').r == 999
 
 
 def test_a_redirect_from_a_free_location_to_a_limited_one(nginx):
@@ -150,36 +152,36 @@ def test_a_redirect_from_a_free_location_to_a_limited_one(nginx):
         location @app { return 200 "app"; }
         location /missing { headgate off; error_page 404 /limited; }
         location /limited { return 404 "not here"; }''')
-    assert (server.ask('/a').r, server.ask('/missing').r) == (1, 0)
-    assert [server.ask(path).status for path in ('/a', '/missing')] == [429, 429]
+    assert (server.request('/a').r, server.request('/missing').r) == (1, 0)
+    assert [server.request(path).status for path in ('/a', '/missing')] == [429, 429]
 
 
 def test_costs_from_bodies(nginx, upstream):
     origin = upstream()
     server = nginx(policies(policy(quota=1000, cost='request-bytes', unit='content-bytes')),
                    server=f'location / {{ proxy_pass http://127.0.0.1:{origin.port}; }}')
-    assert server.ask().r == 1000
-    assert server.ask('/', 'POST', body=b'x' * 100).r == 900
-    with harness.Connection(server.port) as connection:
+    assert server.request().r == 1000
+    assert server.request('/', 'POST', body=b'x' * 100).r == 900
+    with Connection(server.port) as connection:
         connection.send(b'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n'
                         b'5\r\nhello\r\n')
         connection.send(b'32\r\n' + b'x' * 50 + b'\r\n0\r\n\r\n')
         assert connection.receive().r == 845
-        assert connection.ask('/', 'POST', body=b'y' * 900).status == 429
-        # Longer than nginx keeps in memory.
+        assert connection.request('/', 'POST', body=b'y' * 900).status == 429
+        # Longer than what nginx keeps in memory.
         connection.send(b'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n'
                         b'c350\r\n' + b'z' * 50000 + b'\r\n0\r\n\r\n')
         denied = connection.receive()
         assert (denied.status, denied.one('Retry-After'), denied.r) == (429, None, 845)
-    assert server.ask().r == 845
+    assert server.request().r == 845
 
 
 def test_cost_from_a_header(nginx):
     server = nginx(policies(policy(quota=100, cost='{request-header: x-cost}')),
                    server='location / { return 200; }')
-    assert server.ask(headers=[('X-Cost', '10')]).r == 90
-    assert server.ask(headers=[('X-Cost', 'ten')]).r == 89
-    assert server.ask().r == 88
+    assert server.request(headers=[('X-Cost', '10')]).r == 90
+    assert server.request(headers=[('X-Cost', 'ten')]).r == 89
+    assert server.request().r == 88
     server.write(server='location / { return 200; } location /metrics '
                         '{ headgate off; headgate_metrics; }')
     server.reload()
@@ -189,8 +191,8 @@ def test_cost_from_a_header(nginx):
 def test_two_policies_are_spent_together_or_not_at_all(nginx):
     server = nginx(policies(policy('a', 3), policy('b', 2)), server='location / { return 200; }')
     for _ in range(2):
-        assert server.ask().status == 200
+        assert server.request().status == 200
     for _ in range(3):
-        denied = server.ask()
+        denied = server.request()
         assert denied.status == 429
         assert '"a";r=1;' in denied.one('RateLimit') and '"b";r=0;' in denied.one('RateLimit')

@@ -5,12 +5,16 @@ import signal
 import subprocess
 import threading
 
-import harness
 import pytest
-from policies import policies, policy
+
+from support.environment import PATIENCE
+from support.http_client import Connection
+from support.policies import YEAR, policies, policy
+from support.processes import until
 
 QUOTA = 100_000_000
-BYTES = policies(policy('down', QUOTA, unit='content-bytes', cost='response-bytes'))
+# A hundred years: a unit comes back after 31 s, and none while a test runs.
+BYTES = policies(policy('down', QUOTA, f'{100 * YEAR}s', unit='content-bytes', cost='response-bytes'))
 TOKENS = policies(policy('tokens', 1000, '1000s', unit='tokens',
                          cost='{response-header: x-tokens}', refund_on='[5xx]'))
 PROBE = 'location = /probe { return 204; }'
@@ -21,8 +25,8 @@ def tokens_of(path):
 
 
 def spent(server):
-    """By requests before this one, which has no body; until it is known a request counts as one."""
-    return QUOTA - 1 - server.ask('/probe').r
+    """Units that earlier requests took. The probe itself counts as one unit until its response has ended."""
+    return QUOTA - 1 - server.request('/probe').r
 
 
 # ---- late costs
@@ -31,13 +35,13 @@ def test_tokens_that_the_upstream_reports(nginx, upstream):
     origin = upstream(lambda method, path, *_: (int(path.split('/')[1]), tokens_of(path), b'!'))
     server = nginx(TOKENS, server=f'''location / {{ proxy_pass http://127.0.0.1:{origin.port};
         proxy_hide_header X-Tokens; }} location /m {{ headgate off; headgate_metrics; }}''')
-    assert [server.ask(f'/200/{n}').r for n in (600, 0, 100)] == [999, 399, 399]
-    assert server.ask('/503/300').r == 299      # not charged: refund-on
-    assert server.ask('/200/500').r == 299      # more than what is left
-    denied = server.ask('/200/0')
+    assert [server.request(f'/200/{n}').r for n in (600, 0, 100)] == [999, 399, 399]
+    assert server.request('/503/300').r == 299      # not charged: refund-on
+    assert server.request('/200/500').r == 299      # more than is left
+    denied = server.request('/200/0')
     assert (denied.status, denied.r) == (429, 0)
-    assert 195 <= int(denied.one('Retry-After')) <= 201  # 200 units of debt, and one to go on
-    assert len(origin.asked) == 5
+    assert 195 <= int(denied.one('Retry-After')) <= 201  # 200 units of debt, and one for the next request
+    assert len(origin.requests) == 5
     counts = server.metrics('/m')
     assert counts['headgate_decisions_total{policy="tokens",outcome="admitted"}'] == 5
     assert counts['headgate_cost_defaulted_total{policy="tokens"}'] == 0
@@ -51,7 +55,7 @@ def test_costs_that_cannot_be_read_are_one_and_counted(nginx, upstream):
         location /static {{ add_header X-Tokens 7; return 200; }}
         location /m {{ headgate off; headgate_metrics; }}''')
     for n, path in enumerate([*said, '/static']):
-        assert server.ask(path).r == 999 - n, path
+        assert server.request(path).r == 999 - n, path
         assert server.metrics('/m')['headgate_cost_defaulted_total{policy="tokens"}'] == n + 1
 
 
@@ -59,7 +63,7 @@ def test_an_answer_from_a_cache_costs_no_tokens_of_the_upstream(nginx, upstream)
     origin = upstream(lambda *_: (200, [('X-Tokens', '50'), ('Cache-Control', 'max-age=99')], b''))
     server = nginx(TOKENS, http='proxy_cache_path cache keys_zone=c:1m;', server=f'''
         location / {{ proxy_pass http://127.0.0.1:{origin.port}; proxy_cache c; }}''')
-    assert [server.ask('/').r for _ in range(3)] == [999, 949, 948]
+    assert [server.request('/').r for _ in range(3)] == [999, 949, 948]
 
 
 def test_bytes_of_every_kind_of_response(nginx, upstream):
@@ -79,16 +83,16 @@ def test_bytes_of_every_kind_of_response(nginx, upstream):
     for path, headers in (('/', []), ('/gzip', [('Accept-Encoding', 'gzip')]), ('/sub', []),
                           ('/ssi.html', []), ('/file', []), ('/file', [('Range', 'bytes=5-99')]),
                           ('/file', [('Range', 'bytes=0-9,20-29')]), ('/none', []), ('/empty', [])):
-        response = server.ask(path, headers=headers)
+        response = server.request(path, headers=headers)
         total += len(response.body)
         assert spent(server) == total, (path, headers, response.head)
         if path == '/gzip':
             assert gzip.decompress(response.body) == text and len(response.body) < len(text)
             assert response.one('Transfer-Encoding') == 'chunked'
     for path in ('/', '/gzip', '/file'):
-        server.ask(path, 'HEAD')
-    modified = server.ask('/file', 'HEAD').one('Last-Modified')
-    assert server.ask('/file', headers=[('If-Modified-Since', modified)]).status == 304
+        server.request(path, 'HEAD')
+    modified = server.request('/file', 'HEAD').one('Last-Modified')
+    assert server.request('/file', headers=[('If-Modified-Since', modified)]).status == 304
     assert spent(server) == total
 
 
@@ -106,16 +110,16 @@ def test_bytes_in_http2(nginx, upstream):
              f'Accept-Encoding: {encoding}', f'http://127.0.0.1:{server.other_port}/'],
             capture_output=True, check=True)
         total += len(done.stdout)
-        harness.until(lambda: spent(server) == total, f'{total} bytes are charged')
+        until(lambda: spent(server) == total, f'{total} bytes are charged')
 
 
 def test_a_download_that_breaks_off_costs_what_was_sent(nginx):
     server = nginx(BYTES, server=PROBE + 'location / { }')
     (server.directory / 'html/file').write_bytes(b'x' * 50_000_000)
-    with harness.Connection(server.port) as connection:
+    with Connection(server.port) as connection:
         connection.send(b'GET /file HTTP/1.1\r\nHost: a\r\n\r\n')
         connection.take(1_000_000)
-    harness.until(lambda: spent(server) > 0, 'what was sent is charged')
+    until(lambda: spent(server) > 0, 'what was sent is charged')
     assert 999_000 < spent(server) < 50_000_000
 
 
@@ -124,8 +128,8 @@ def test_bodies_of_requests_as_they_are_transferred(nginx):
                    server='location / { return 204; }')
     packed = gzip.compress(b'x' * 9000)
     gzipped = [('Content-Encoding', 'gzip')]
-    assert server.ask('/', 'POST', gzipped, packed).r == 1000 - len(packed)
-    with harness.Connection(server.port) as connection:
+    assert server.request('/', 'POST', gzipped, packed).r == 1000 - len(packed)
+    with Connection(server.port) as connection:
         connection.send(b'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n' +
                         b'1\r\nx\r\n' * 100 + b'0\r\n\r\n')
         assert connection.receive().r == 900 - len(packed)
@@ -134,7 +138,7 @@ def test_bodies_of_requests_as_they_are_transferred(nginx):
 # ---- slots
 
 class Held:
-    """An upstream that keeps requests waiting until it is told to answer."""
+    """An upstream that answers requests for /hold once `go` is set."""
 
     def __init__(self, upstream):
         self.go = threading.Event()
@@ -142,7 +146,7 @@ class Held:
 
     def answer(self, method, path, *_):
         if path.startswith('/hold'):
-            self.go.wait(harness.PATIENCE)
+            self.go.wait(PATIENCE)
         return (None if path.endswith('/fail') else 200), [], b'done'
 
     def location(self, more=''):
@@ -162,33 +166,33 @@ def slots(quota=20, **more):
 
 
 def open_many(server, count, path='/hold'):
-    connections = [harness.Connection(server.port) for _ in range(count)]
+    connections = [Connection(server.port) for _ in range(count)]
     for connection in connections:
         connection.send(f'GET {path} HTTP/1.1\r\nHost: a\r\n\r\n'.encode())
     return connections
 
 
 def in_flight(server, quota=20):
-    """Beside the request that asks."""
-    response = server.ask('/probe')
+    """Requests under way, without the one that this function sends."""
+    response = server.request('/probe')
     return quota - 1 - response.r if response.status != 429 else quota
 
 
 def settles(server, quota=20):
-    harness.until(lambda: in_flight(server, quota) == 0, 'all slots are back')
+    until(lambda: in_flight(server, quota) == 0, 'all slots are back')
 
 
 def test_a_slot_for_each_request_under_way(nginx, held):
     server = nginx(slots(3), server=PROBE + held.location())
     connections = open_many(server, 3)
-    harness.until(lambda: in_flight(server, 3) == 3, 'three are under way')
-    denied = server.ask('/probe')
+    until(lambda: in_flight(server, 3) == 3, 'three are under way')
+    denied = server.request('/probe')
     assert (denied.status, denied.r, denied.one('Retry-After')) == (429, 0, None)
     assert denied.one('RateLimit') == '"slots";r=0'
     held.go.set()
     assert [connection.receive().status for connection in connections] == [200] * 3
     settles(server, 3)
-    assert [connections[0].ask('/probe').r for _ in range(5)] == [2] * 5
+    assert [connections[0].request('/probe').r for _ in range(5)] == [2] * 5
 
 
 def test_storms_of_aborts_errors_and_timeouts_leave_no_slot_taken(nginx, held):
@@ -201,7 +205,7 @@ def test_storms_of_aborts_errors_and_timeouts_leave_no_slot_taken(nginx, held):
         connections = []
         for path in ('/hold', '/hold/slow', '/hold/fail', '/hold/page'):
             connections += open_many(server, 25, path)
-        harness.until(lambda: in_flight(server, 200) >= 25, 'the storm is on')
+        until(lambda: in_flight(server, 200) >= 25, 'the storm is on')
         for connection in connections[:90]:
             connection.close()
         for connection in connections[90:]:
@@ -217,7 +221,7 @@ def test_http2_streams_that_are_cut_off(nginx, held):
     server.reload()
     urls = [f'http://127.0.0.1:{server.other_port}/hold/{n}' for n in range(8)]
     client = subprocess.Popen(['nghttp', '-n', *urls])
-    harness.until(lambda: in_flight(server) == 8, 'eight streams are open')
+    until(lambda: in_flight(server) == 8, 'eight streams are open')
     client.kill()
     client.wait()
     settles(server)
@@ -226,9 +230,9 @@ def test_http2_streams_that_are_cut_off(nginx, held):
 def test_slots_of_requests_that_end_in_the_workers_of_before(nginx, held):
     server = nginx(slots(), server=PROBE + held.location())
     connections = open_many(server, 4)
-    harness.until(lambda: in_flight(server) == 4, 'four are under way')
+    until(lambda: in_flight(server) == 4, 'four are under way')
     server.process.send_signal(signal.SIGHUP)
-    harness.until(lambda: len(server.children()) == 2, 'a new worker runs beside the old one')
+    until(lambda: len(server.children()) == 2, 'a new worker runs beside the old one')
     assert in_flight(server) == 4
     held.go.set()
     assert [connection.receive().status for connection in connections] == [200] * 4
@@ -239,9 +243,9 @@ def test_slots_of_a_killed_worker_come_back_with_their_lease(nginx, held):
     server = nginx(slots(lease='2s'), server=PROBE + held.location())
     server.expect_death = True
     connections = open_many(server, 5)
-    harness.until(lambda: in_flight(server) == 5, 'five are under way')
+    until(lambda: in_flight(server) == 5, 'five are under way')
     os.kill(int(server.children()[0]), signal.SIGKILL)
-    harness.until(server.ready, 'another worker runs')
+    until(server.ready, 'another worker runs')
     settles(server)
     for connection in connections:
         connection.close()
@@ -250,5 +254,5 @@ def test_slots_of_a_killed_worker_come_back_with_their_lease(nginx, held):
 def test_slots_of_several_policies_and_of_denied_requests(nginx, held):
     text = slots(5) + policy('few', 3) + '\n'
     server = nginx(text, server=PROBE + held.location())
-    assert [server.ask('/probe').status for _ in range(6)] == [204] * 3 + [429] * 3
-    assert server.ask('/probe').one('RateLimit').split(', ')[0] == '"slots";r=5'
+    assert [server.request('/probe').status for _ in range(6)] == [204] * 3 + [429] * 3
+    assert server.request('/probe').one('RateLimit').split(', ')[0] == '"slots";r=5'

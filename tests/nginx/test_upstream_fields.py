@@ -1,9 +1,10 @@
-"""A response that already tells of limits: upstream's stay, ours are added, stale ones go."""
+"""A response that already has rate limit fields: those of upstream stay, ours are added, stale ones are removed."""
 import json
 import pathlib
 
 import pytest
-from policies import ONE, policies, policy
+
+from support.policies import ONE, policies, policy
 
 VECTORS = pathlib.Path(__file__).parents[1] / 'vectors/fields/merge.json'
 CASES = json.loads(VECTORS.read_text())['cases']
@@ -12,17 +13,17 @@ LIMITS = ('ratelimit', 'ratelimit-policy', 'server', 'x-ratelimit-limit', 'x-rat
 
 @pytest.fixture
 def gateway(nginx, upstream):
-    """ask(lines, status): what a client gets when upstream answers so."""
+    """gateway(policies) returns get(lines, status): the client's response if upstream answers so."""
     def start(policy_file, **kwargs):
         said = []
         origin = upstream(lambda *_: said[-1])
         server = nginx(policy_file, server=f'''location / {{
             proxy_pass_header Server; proxy_pass http://127.0.0.1:{origin.port}; }}''', **kwargs)
 
-        def ask(lines, status=200, **kwargs):
+        def get(lines, status=200, **kwargs):
             said.append((status, lines, b''))
-            return server.ask(**kwargs)
-        return ask
+            return server.request(**kwargs)
+        return get
     return start
 
 
@@ -48,7 +49,7 @@ def test_vectors(gateway, case):
             assert v == wanted_v
 
 
-# What upstream says, and the forms of ours that it leaves room for.
+# Fields of upstream, and which forms of ours can be added to them.
 DIALECTS = {
     'current': ([('RateLimit-Policy', '"o";q=9;w=60'), ('RateLimit', '"o";r=1;t=5')],
                 {'ratelimit', 'draft-03', 'x-ratelimit'}),
@@ -95,48 +96,48 @@ def of_limits(response):
 @pytest.mark.parametrize('own', OWN)
 def test_upstream_of_every_dialect_stays_and_ours_is_added_where_it_fits(gateway, own):
     by_dialect = policy('edge', 10, '1000s', key='["header:x-dialect"]')
-    ask = gateway(policies(by_dialect, fields=own))
+    get = gateway(policies(by_dialect, fields=own))
     for dialect, (lines, room_for) in DIALECTS.items():
-        response = ask(lines, headers=[('X-Dialect', dialect)])
+        response = get(lines, headers=[('X-Dialect', dialect)])
         ours = OWN[own] if own in room_for else []
         if (dialect, own) == ('draft-06', 'ratelimit'):
-            ours = ours[1:]  # RateLimit-Policy is upstream's, in a form that ours can't join
+            ours = ours[1:]  # upstream's RateLimit-Policy has a form to which ours cannot be added
         assert of_limits(response) == lines + ours, (dialect, own)
 
 
 def test_where_one_form_has_no_room_another_may(gateway):
-    # What draft-07 leaves out, the trio tells.
-    ask = gateway(policies(policy('edge', 10, '1000s'), fields='[ratelimit, draft-03]'))
+    # draft-07 has no room for ours, the three fields of draft-03 have.
+    get = gateway(policies(policy('edge', 10, '1000s'), fields='[ratelimit, draft-03]'))
     lines = DIALECTS['draft-07'][0]
-    assert of_limits(ask(lines)) == lines + OWN['draft-03']
+    assert of_limits(get(lines)) == lines + OWN['draft-03']
 
 
 @pytest.mark.parametrize('own, dropped', [('ratelimit', True), ('draft-07', True),
                                           ('draft-06', False), ('draft-03', False),
                                           ('x-ratelimit', False)])
 def test_a_malformed_field_goes_only_where_ours_takes_its_place(gateway, own, dropped):
-    ask = gateway(policies(policy('edge', 10, '1000s'), fields=own))
+    get = gateway(policies(policy('edge', 10, '1000s'), fields=own))
     malformed = ('RateLimit', '"o";r=x')
-    response = ask([malformed, ('Server', 's')])
+    response = get([malformed, ('Server', 's')])
     assert of_limits(response) == ([] if dropped else [malformed]) + OWN[own]
 
 
-def test_a_request_goes_through_though_upstream_said_it_would_deny(gateway):
-    ask = gateway(policies(policy('edge', 10)))
+def test_a_request_is_admitted_although_upstream_denied_the_one_before(gateway):
+    get = gateway(policies(policy('edge', 10)))
     said = [('RateLimit', '"o";r=0;t=1000'), ('Retry-After', '1000')]
-    assert [ask(said, 429).status, ask([], 200).status] == [429, 200]
+    assert [get(said, 429).status, get([], 200).status] == [429, 200]
 
 
 def test_another_partition_is_no_clash(gateway):
-    ask = gateway(policies(policy('edge', 10), partition_key='opaque'))
-    response = ask([('RateLimit', '"edge";r=1;t=5;pk=:AQ==:')])
+    get = gateway(policies(policy('edge', 10), partition_key='opaque'))
+    response = get([('RateLimit', '"edge";r=1;t=5;pk=:AQ==:')])
     assert response.all('RateLimit')[0] == '"edge";r=1;t=5;pk=:AQ==:'
     assert response.all('RateLimit')[1].startswith('"edge";r=9;t=')
 
 
 def test_clash_upon_clash(gateway):
-    ask = gateway(policies(policy('edge', 10)))
-    response = ask([('RateLimit', '"edge";r=1, "gateway-edge";r=1')])
+    get = gateway(policies(policy('edge', 10)))
+    response = get([('RateLimit', '"edge";r=1, "gateway-edge";r=1')])
     assert response.all('RateLimit')[1].startswith('"gateway-gateway-edge";r=9;')
 
 
@@ -149,14 +150,14 @@ def test_upstream_lines_stay_byte_for_byte(gateway):
 
 
 def test_more_lines_than_anyone_reads(gateway):
-    ask = gateway(ONE, http='proxy_buffer_size 64k; proxy_buffers 8 64k;')
-    response = ask([('RateLimit', f'"o{n}";r=1') for n in range(200)])
+    get = gateway(ONE, http='proxy_buffer_size 64k; proxy_buffers 8 64k;')
+    response = get([('RateLimit', f'"o{n}";r=1') for n in range(200)])
     assert len(response.all('RateLimit')) == 200
 
 
 def test_retry_after_is_never_shortened(gateway):
-    ask = gateway(ONE)
-    assert ask([('Retry-After', '77')], 503).one('Retry-After') == '77'
+    get = gateway(ONE)
+    assert get([('Retry-After', '77')], 503).one('Retry-After') == '77'
 
 
 def test_retry_after_of_an_error_page(nginx, upstream):
@@ -165,18 +166,18 @@ def test_retry_after_of_an_error_page(nginx, upstream):
     server = nginx(policies(policy(quota=1, window='1h')), server=f'''
         error_page 429 /page; location = /page {{ proxy_pass http://127.0.0.1:{origin.port}; }}
         location / {{ return 200; }}''')
-    server.ask()
+    server.request()
     for value, kept in (('999999', True), ('5', False), ('soon', False),
                         ('Thu, 01 Jan 1970 00:00:00 GMT', False),
                         ('Fri, 31 Dec 9999 00:00:00 GMT', True)):
         said.append(value)
-        denied = server.ask()
+        denied = server.request()
         assert (denied.status, denied.body) == (429, b'page')
         ours = denied.one('RateLimit').split(';t=')[1]
         assert denied.one('Retry-After') == (value if kept else ours), value
 
 
-def test_a_cached_response_tells_today(nginx, upstream):
+def test_a_cached_response_has_fields_of_now(nginx, upstream):
     origin = upstream(lambda *_: (200, [
         ('Cache-Control', 'max-age=1000'), ('RateLimit', '"o";r=1;t=5'),
         ('RateLimit-Policy', '"o";q=9;w=60'), ('RateLimit-Reset', '7'),
@@ -186,23 +187,23 @@ def test_a_cached_response_tells_today(nginx, upstream):
         location / {{ proxy_cache z; add_header X-Cache $upstream_cache_status;
                       proxy_pass http://127.0.0.1:{origin.port}; }}
         location /metrics {{ headgate off; headgate_metrics; }}''')
-    miss = server.ask()
+    miss = server.request()
     assert miss.one('X-Cache') == 'MISS'
     assert miss.all('RateLimit')[0] == '"o";r=1;t=5' and len(miss.all('RateLimit')) == 2
-    hit = server.ask()
+    hit = server.request()
     assert (hit.one('X-Cache'), hit.body, hit.r) == ('HIT', b'kept', 998)
     assert hit.one('RateLimit-Policy').startswith('"burst"')
     assert [k for k, _ in of_limits(hit)] == ['RateLimit-Policy', 'RateLimit']
     assert hit.all('Beta-RateLimit') == []
     assert server.metrics()['headgate_upstream_fields_dropped_total'] == 7
-    assert len(origin.asked) == 1
+    assert len(origin.requests) == 1
 
 
-def test_an_operator_can_hide_what_upstream_says(nginx, upstream):
+def test_an_operator_can_hide_fields_of_upstream(nginx, upstream):
     origin = upstream(lambda *_: (200, [('RateLimit', '"burst";r=1;t=5'),
                                         ('X-RateLimit-Limit', '9')], b''))
     server = nginx(policies(policy(quota=10, window='1000s')), server=f'''
         proxy_hide_header RateLimit; proxy_hide_header X-RateLimit-Limit;
         location / {{ proxy_pass http://127.0.0.1:{origin.port}; }}''')
-    assert of_limits(server.ask()) == [('RateLimit-Policy', '"burst";q=10;w=1000'),
+    assert of_limits(server.request()) == [('RateLimit-Policy', '"burst";q=10;w=1000'),
                                        ('RateLimit', '"burst";r=9;t=900')]

@@ -1,4 +1,4 @@
-"""The library, installed somewhere, and the examples built against it and run."""
+"""The library, installed into a directory of its own, and the examples built with it and run."""
 import http.client
 import os
 import pathlib
@@ -74,16 +74,16 @@ def test_the_server_example(prefix, tmp_path):
         port = int(server.stdout.readline().strip().rstrip('/').rsplit(':', 1)[1])
         connection = http.client.HTTPConnection('127.0.0.1', port, timeout=20)
 
-        def ask(method):
+        def request(method):
             connection.request(method, '/')
             response = connection.getresponse()
             return response.status, response.getheader('RateLimit'), response.read()
 
-        assert ask('GET') == (200, '"burst";r=4;t=8', b'hello\n')
-        assert ask('POST')[:2] == (200, '"burst";r=3;t=6, "writes";r=1;t=30')
-        assert ask('POST')[0] == 200
-        status, told, body = ask('POST')
-        assert status == 429 and '"writes";r=0;' in told and b'"writes"' in body
+        assert request('GET') == (200, '"burst";r=4;t=8', b'hello\n')
+        assert request('POST')[:2] == (200, '"burst";r=3;t=6, "writes";r=1;t=30')
+        assert request('POST')[0] == 200
+        status, field, body = request('POST')
+        assert status == 429 and '"writes";r=0;' in field and b'"writes"' in body
     finally:
         server.send_signal(signal.SIGTERM)
         assert server.wait(20) == 0

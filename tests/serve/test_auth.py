@@ -3,7 +3,7 @@ import json
 
 import pytest
 
-from peers import Connection
+from support.http_client import Connection
 
 POLICIES = '''
 version: 1
@@ -19,46 +19,46 @@ policies:
 
 
 @pytest.fixture
-def ask(serve):
-    """Asks a new server about a request: ask(uri, method, address, ...)."""
+def auth(serve):
+    """Requests /auth of a new server, as a proxy does: auth(uri, method, address, ...)."""
     with Connection(serve(POLICIES).port) as connection:
-        def ask(uri='/', method='GET', address='192.0.2.1', headers=(), path='/auth',
-                asks_with='GET', body=b''):
-            return connection.ask(path, asks_with, [
+        def auth(uri='/', method='GET', address='192.0.2.1', headers=(), path='/auth',
+                 sent_with='GET', body=b''):
+            return connection.request(path, sent_with, [
                 ('X-Forwarded-Uri', uri), ('X-Forwarded-Method', method),
                 ('X-Forwarded-Proto', 'http'), ('X-Forwarded-Host', 'api.example'),
                 ('X-Forwarded-For', address), *headers], body)
-        yield ask
+        yield auth
 
 
-def test_admissions_and_denials_have_their_fields(ask):
+def test_admissions_and_denials_have_their_fields(auth):
     for r in (1, 0):
-        response = ask('/v1/a')
+        response = auth('/v1/a')
         assert (response.status, response.body) == (200, b'')
         assert response.one('RateLimit-Policy') == '"burst";q=2;w=60'
         assert response.r == r
         assert response.one('Retry-After') is None
-    response = ask('/v1/a')
+    response = auth('/v1/a')
     assert response.status == 429
     t = response.one('Retry-After')
     assert response.one('RateLimit') == f'"burst";r=0;t={t}'
     assert response.one('Content-Type') == 'application/problem+json'
     assert json.loads(response.body)['violated-policies'] == ['burst']
-    assert ask('/v1/a', headers=[('Accept', 'text/html')]).body == b''
-    assert ask('/v1/a', address='192.0.2.2').status == 200
-    assert ask('/other').all('RateLimit') == []
+    assert auth('/v1/a', headers=[('Accept', 'text/html')]).body == b''
+    assert auth('/v1/a', address='192.0.2.2').status == 200
+    assert auth('/other').all('RateLimit') == []
 
 
-@pytest.mark.parametrize('asks_with', ['GET', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PURGE'])
-def test_any_method_may_ask(ask, asks_with):
-    assert ask('/v1/a', asks_with=asks_with, body=b'a body' * 100).r == 1
-    assert ask('/v1/a', asks_with='HEAD').r == 0
+@pytest.mark.parametrize('sent_with', ['GET', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PURGE'])
+def test_any_method_may_be_used(auth, sent_with):
+    assert auth('/v1/a', sent_with=sent_with, body=b'a body' * 100).r == 1
+    assert auth('/v1/a', sent_with='HEAD').r == 0
 
 
-def test_the_policys_status_or_one_that_the_proxy_knows(ask):
-    assert ask('/', 'POST').status == 200
-    assert ask('/', 'POST').status == 503
-    denied = ask('/', 'POST', path='/auth?deny=403')
+def test_a_denial_has_the_policys_status_or_that_of_the_query(auth):
+    assert auth('/', 'POST').status == 200
+    assert auth('/', 'POST').status == 503
+    denied = auth('/', 'POST', path='/auth?deny=403')
     assert denied.status == 403
     assert denied.one('X-Headgate-Status') == '503'
     assert denied.one('X-Headgate-Verdict') == 'denied'
@@ -66,67 +66,67 @@ def test_the_policys_status_or_one_that_the_proxy_knows(ask):
     assert denied.one('X-Headgate-Remaining') == '0'
     assert denied.one('Retry-After')
     assert json.loads(denied.body)['status'] == 503
-    admitted = ask('/v1/a', path='/auth?deny=403')
+    admitted = auth('/v1/a', path='/auth?deny=403')
     assert admitted.status == 200
     assert admitted.one('X-Headgate-Status') is None
     assert admitted.one('X-Headgate-Verdict') == 'admitted'
     assert admitted.one('X-Headgate-Policy') is None
     assert admitted.one('X-Headgate-Remaining') == '1'
-    assert ask('/none', path='/auth?deny=403').one('X-Headgate-Verdict') == 'off'
-    assert [ask('/next', path='/auth?deny=403').one('X-Headgate-Verdict') for _ in range(2)] == [
+    assert auth('/none', path='/auth?deny=403').one('X-Headgate-Verdict') == 'off'
+    assert [auth('/next', path='/auth?deny=403').one('X-Headgate-Verdict') for _ in range(2)] == [
         'admitted', 'shadow-denied']
-    # Others are told nothing that they did not ask for.
-    assert ask('/', 'POST').all('X-Headgate-Status') == []
+    # Without `deny` in the query there are no such fields.
+    assert auth('/', 'POST').all('X-Headgate-Status') == []
 
 
 @pytest.mark.parametrize('deny', ['', '200', '399', '600', '4030', '4o3', '-403'])
-def test_a_denial_is_no_success(ask, deny):
-    response = ask('/v1/a', path=f'/auth?deny={deny}')
+def test_a_denial_is_no_success(auth, deny):
+    response = auth('/v1/a', path=f'/auth?deny={deny}')
     assert response.status == 400
     assert 'expected a status from 400 to 599' in json.loads(response.body)['detail']
-    assert ask('/v1/a').r == 1
+    assert auth('/v1/a').r == 1
 
 
-def test_what_follows_the_proxys_own_query_may_be_the_clients(ask):
-    assert ask('/v1/a', path='/auth?deny=403&deny=x&k=1').status == 200
-    assert ask('/v1/a', path='/auth?k=1&x').status == 200
-    assert ask('/v1/a', path='/auth?k=1&deny=404').status == 404
+def test_what_follows_the_proxys_own_query_may_be_the_clients(auth):
+    assert auth('/v1/a', path='/auth?deny=403&deny=x&k=1').status == 200
+    assert auth('/v1/a', path='/auth?k=1&x').status == 200
+    assert auth('/v1/a', path='/auth?k=1&deny=404').status == 404
 
 
-def test_paths_are_judged_as_upstreams_understand_them(ask):
+def test_paths_are_judged_as_upstreams_understand_them(auth):
     for uri in ('/p/a', '/p//a', '/p/./a?x=1', '/p/b/../a#f', '/%70/%61', 'http://api.example/p/a'):
-        response = ask(uri)
+        response = auth(uri)
         assert response.all('X-Headgate-Note') == []
-    assert ask('/p/a').r == 93
+    assert auth('/p/a').r == 93
 
 
-def test_a_malformed_uri_is_charged_and_told(ask):
+def test_a_malformed_uri_is_charged_and_noted(auth):
     for r in (99, 98):
-        response = ask('/p/%zz')
+        response = auth('/p/%zz')
         assert (response.r, response.one('X-Headgate-Note')) == (r, 'malformed-uri')
 
 
-def test_a_question_that_names_no_uri(serve):
+def test_a_request_without_a_uri(serve):
     with Connection(serve().port) as connection:
-        response = connection.ask('/auth')
+        response = connection.request('/auth')
         assert (response.status, response.r) == (200, 99)
         assert response.one('X-Headgate-Note') == 'no-uri'
 
 
-def test_contradictions_are_refused(ask):
-    response = ask('/v1/a', headers=[('X-Original-URI', '/free')])
+def test_contradictions_are_refused(auth):
+    response = auth('/v1/a', headers=[('X-Original-URI', '/free')])
     assert response.status == 400
     assert 'name different URIs' in json.loads(response.body)['detail']
-    assert ask('/v1/a', headers=[('X-Original-Method', 'PUT')]).status == 400
-    assert ask('/v1/a', headers=[('X-Original-URI', '/v1/a')]).r == 1
+    assert auth('/v1/a', headers=[('X-Original-Method', 'PUT')]).status == 400
+    assert auth('/v1/a', headers=[('X-Original-URI', '/v1/a')]).r == 1
 
 
-def test_the_peer_is_who_the_proxy_saw(ask):
-    assert ask('/v1/a', address='9.9.9.9, 192.0.2.1').r == 1
-    assert ask('/v1/a', address='8.8.8.8, 192.0.2.1').r == 0
-    assert ask('/v1/a', address='192.0.2.1, 10.0.0.1').status == 429  # a trusted proxy
-    assert ask('/v1/a', address='9.9.9.9', headers=[('X-Real-IP', '192.0.2.1')]).r == 1
-    assert ask('/v1/a', address='8.8.8.8', headers=[('X-Real-IP', '192.0.2.1')]).r == 0
+def test_the_peer_is_the_last_address_that_the_proxy_added(auth):
+    assert auth('/v1/a', address='9.9.9.9, 192.0.2.1').r == 1
+    assert auth('/v1/a', address='8.8.8.8, 192.0.2.1').r == 0
+    assert auth('/v1/a', address='192.0.2.1, 10.0.0.1').status == 429  # a trusted proxy
+    assert auth('/v1/a', address='9.9.9.9', headers=[('X-Real-IP', '192.0.2.1')]).r == 1
+    assert auth('/v1/a', address='8.8.8.8', headers=[('X-Real-IP', '192.0.2.1')]).r == 0
 
 
 def test_clients_keep_their_own_authorization(serve, tmp_path):
@@ -135,7 +135,7 @@ def test_clients_keep_their_own_authorization(serve, tmp_path):
     server = serve(POLICIES, arguments=('--token-file', tmp_path / 'token'))
     with Connection(server.port) as connection:
         def left(*headers):
-            return connection.ask('/auth', headers=[('X-Forwarded-Uri', '/h'), *headers]).r
+            return connection.request('/auth', headers=[('X-Forwarded-Uri', '/h'), *headers]).r
 
         own = ('X-Headgate-Token', token)
         assert left(own, ('Authorization', 'Basic one')) == 99
@@ -154,7 +154,7 @@ problem-details: false
 policies: [{name: burst, quota: 1, window: 60s}]
 ''')
     with Connection(server.port) as connection:
-        assert connection.ask('/auth').one('RateLimit-Remaining') == '0'
-        denied = connection.ask('/auth')
+        assert connection.request('/auth').one('RateLimit-Remaining') == '0'
+        denied = connection.request('/auth')
         assert (denied.status, denied.body) == (429, b'')
         assert denied.one('RateLimit-Reset') == denied.one('Retry-After')

@@ -3,18 +3,15 @@ import base64
 import http.client
 import json
 import os
-import pathlib
-import shutil
 import signal
 import socket
 import subprocess
 
 import pytest
 
-from conftest import PATIENCE, ROOT
+from support.environment import PATIENCE, ROOT
+from support.envoy import entries, request
 
-HERE = pathlib.Path(__file__).resolve().parent / 'envoy_client'
-BUILD = pathlib.Path(os.environ['HEADGATE_BUILD'])
 TOKEN = 'a-token-of-some-length'
 YEAR = 365 * 86400
 
@@ -42,65 +39,6 @@ envoy: [%s]
 '''
 
 
-@pytest.fixture(scope='session')
-def client_home():
-    """A directory with the client and the packages of its lock file."""
-    home = BUILD / 'tests/envoy_client'
-    home.mkdir(parents=True, exist_ok=True)
-    for file in HERE.iterdir():
-        shutil.copy2(file, home)
-    if shutil.which('npm') is None:
-        pytest.skip('npm is not installed')
-    lock, installed = home / 'package-lock.json', home / 'node_modules/.package-lock.json'
-    if not installed.exists() or installed.stat().st_mtime < lock.stat().st_mtime:
-        done = subprocess.run(['npm', 'ci', '--no-audit', '--no-fund'], cwd=home, text=True,
-                              capture_output=True, timeout=240)
-        if done.returncode != 0:
-            pytest.skip(f'npm ci found no registry: {done.stderr.strip().splitlines()[-1:]}')
-        installed.touch()
-    return home
-
-
-class Client:
-    def __init__(self, home, address):
-        self.process = subprocess.Popen(['node', 'client.mjs', address], cwd=home, text=True,
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-
-    def send(self, call, request, **metadata):
-        self.process.stdin.write(json.dumps(
-            {'call': call, 'request': request, 'metadata': metadata}) + '\n')
-        self.process.stdin.flush()
-
-    def receive(self):
-        return json.loads(self.process.stdout.readline())
-
-    def call(self, call, request, **metadata):
-        self.send(call, request, **metadata)
-        return self.receive()
-
-    def ask(self, *descriptors, domain='shop', **more):
-        """Asks for descriptors; returns the response."""
-        said = self.call('ShouldRateLimit', request(*descriptors, domain=domain, **more))
-        assert 'response' in said, said
-        return said['response']
-
-    def close(self):
-        self.process.stdin.close()
-        self.process.wait(PATIENCE)
-        self.process.stdout.close()
-
-
-def request(*descriptors, domain='shop', **more):
-    return {'domain': domain, 'descriptors': [
-        descriptor if isinstance(descriptor, dict) else {'entries': entries(descriptor)}
-        for descriptor in descriptors]} | more
-
-
-def entries(text):
-    """The entries of 'key=value,key=value'."""
-    return [dict(zip(('key', 'value'), part.split('='))) for part in text.split(',')]
-
-
 def codes(response):
     return [status['code'] for status in response['statuses']]
 
@@ -126,26 +64,12 @@ def shop(serve, tmp_path):
 
 
 @pytest.fixture
-def client(client_home):
-    """Starts clients: client(address)."""
-    running = []
-
-    def start(address):
-        running.append(Client(client_home, address))
-        return running[-1]
-
-    yield start
-    for one in running:
-        one.close()
-
-
-@pytest.fixture
-def envoy(shop, client):
-    return client(shop().addresses['grpc'])
+def envoy(shop, envoy_client):
+    return envoy_client(shop().addresses['grpc'])
 
 
 def test_statuses(envoy):
-    response = envoy.ask('a=x', 'b=y', 'unknown=z', 'free=w', 'plan=basic-7,path=/')
+    response = envoy.decide('a=x', 'b=y', 'unknown=z', 'free=w', 'plan=basic-7,path=/')
     assert response['overall_code'] == 'OK'
     assert codes(response) == ['OK'] * 5
     assert left(response) == [2, 9, 0, 4294967295, 4]
@@ -160,8 +84,8 @@ def test_statuses(envoy):
 
 
 def test_fields(envoy):
-    assert envoy.ask('a=x', 'b=y')['overall_code'] == 'OK'
-    said = headers(envoy.ask('a=x', 'b=y', hits_addend=3))
+    assert envoy.decide('a=x', 'b=y')['overall_code'] == 'OK'
+    said = headers(envoy.decide('a=x', 'b=y', hits_addend=3))
     until = said['Retry-After']
     assert said['RateLimit-Policy'] == f'"a";q=3;w={YEAR}, "tens";q=10;w={YEAR}'
     assert said['RateLimit'] == f'"a";r=0;t={until}, "tens";r=6;t={until}'
@@ -169,8 +93,8 @@ def test_fields(envoy):
 
 
 def test_every_descriptor_counts(envoy):
-    assert left(envoy.ask('a=x', 'b=y', hits_addend=3)) == [0, 7]
-    response = envoy.ask('a=x', 'b=y')
+    assert left(envoy.decide('a=x', 'b=y', hits_addend=3)) == [0, 7]
+    response = envoy.decide('a=x', 'b=y')
     assert response['overall_code'] == 'OVER_LIMIT'
     assert codes(response) == ['OVER_LIMIT', 'OK']
     assert left(response) == [0, 6]
@@ -180,50 +104,50 @@ def test_addends(envoy):
     def one(hits, negative=False):
         return {'entries': entries('b=x'), 'hits_addend': {'value': hits},
                 'is_negative_hits': negative}
-    assert left(envoy.ask(one(4), hits_addend=9)) == [6], 'the descriptor overrides the request'
-    assert left(envoy.ask('b=x', hits_addend=0)) == [5], 'unset is 1'
-    assert left(envoy.ask(one(0))) == [5], '0 takes nothing'
-    assert left(envoy.ask(one(3, negative=True))) == [8]
-    assert left(envoy.ask(one(100, negative=True))) == [10]
-    response = envoy.ask(one(2**63))
+    assert left(envoy.decide(one(4), hits_addend=9)) == [6], 'the descriptor overrides the request'
+    assert left(envoy.decide('b=x', hits_addend=0)) == [5], 'unset is 1'
+    assert left(envoy.decide(one(0))) == [5], '0 takes nothing'
+    assert left(envoy.decide(one(3, negative=True))) == [8]
+    assert left(envoy.decide(one(100, negative=True))) == [10]
+    response = envoy.decide(one(2**63))
     assert codes(response) == ['OVER_LIMIT']
-    assert codes(envoy.ask(one(0))) == ['OVER_LIMIT'], 'exceeded'
+    assert codes(envoy.decide(one(0))) == ['OVER_LIMIT'], 'exceeded'
 
 
 def test_shadow_and_quota_mode(envoy):
-    assert codes(envoy.ask('shadow=x', hits_addend=5)) == ['OK']
-    response = envoy.ask('q1=x', 'q2=x', hits_addend=2)
+    assert codes(envoy.decide('shadow=x', hits_addend=5)) == ['OK']
+    response = envoy.decide('q1=x', 'q2=x', hits_addend=2)
     assert (response['overall_code'], codes(response)) == ('OK', ['OVER_LIMIT', 'OK'])
-    assert envoy.ask('q1=x', 'q2=x')['overall_code'] == 'OVER_LIMIT'
+    assert envoy.decide('q1=x', 'q2=x')['overall_code'] == 'OVER_LIMIT'
 
 
 def test_deny_all_and_replaces(envoy):
-    response = envoy.ask('none=x')
+    response = envoy.decide('none=x')
     assert response['overall_code'] == 'OVER_LIMIT'
     assert 'duration_until_reset' not in response['statuses'][0]
     assert 'Retry-After' not in headers(response)
-    response = envoy.ask('b=x', 'better=x')
+    response = envoy.decide('b=x', 'better=x')
     assert response['statuses'][0] == {'code': 'OK'}
     assert response['statuses'][1]['current_limit'] == {'requests_per_unit': 2, 'unit': 'WEEK'}
 
 
 def test_a_limit_of_the_requests_own(envoy):
     own = {'entries': entries('a=x'), 'limit': {'requests_per_unit': 1, 'unit': 3}}
-    response = envoy.ask(own, 'a=x')
+    response = envoy.decide(own, 'a=x')
     assert response['statuses'][0]['current_limit'] == {'requests_per_unit': 1, 'unit': 'HOUR'}
     assert left(response) == [0, 2]
     assert headers(response)['RateLimit'].startswith('"a";r=2;')
-    assert codes(envoy.ask(own, 'a=x')) == ['OVER_LIMIT', 'OK']
+    assert codes(envoy.decide(own, 'a=x')) == ['OVER_LIMIT', 'OK']
     own['limit']['unit'] = 9
     said = envoy.call('ShouldRateLimit', request(own))
     assert said['error'] == 'INVALID_ARGUMENT'
 
 
-def test_policies_by_name(shop, client):
+def test_policies_by_name(shop, envoy_client):
     """The same bucket through two doors."""
     server = shop(doors={'grpc': '127.0.0.1:0', 'http': '127.0.0.1:0'})
-    envoy = client(server.addresses['grpc'])
-    response = envoy.ask('policy=burst,key=alice', domain='headgate', hits_addend=4)
+    envoy = envoy_client(server.addresses['grpc'])
+    response = envoy.decide('policy=burst,key=alice', domain='headgate', hits_addend=4)
     status = response['statuses'][0]
     assert status['current_limit'] == {'requests_per_unit': 10, 'name': 'burst'}, 'no unit of 10 s'
     assert left(response) == [6]
@@ -234,8 +158,8 @@ def test_policies_by_name(shop, client):
     decided = json.loads(connection.getresponse().read())
     connection.close()
     assert decided['admitted'], decided
-    assert left(envoy.ask('b=x')) == [7]
-    response = envoy.ask('policy=burst,key=alice', domain='headgate', hits_addend=9)
+    assert left(envoy.decide('b=x')) == [7]
+    response = envoy.decide('policy=burst,key=alice', domain='headgate', hits_addend=9)
     assert response['overall_code'] == 'OVER_LIMIT'
     assert headers(response)['Retry-After']
 
@@ -255,13 +179,13 @@ def test_bad_requests(envoy):
     assert error(request(*['a=x'] * 129))['error'] == 'INVALID_ARGUMENT'
     assert error(request(','.join(['a=x'] * 65)))['error'] == 'INVALID_ARGUMENT'
     assert error(request('a=' + 'x' * 70000))['error'] == 'RESOURCE_EXHAUSTED'
-    assert codes(envoy.ask({'entries': []}, 'a=')) == ['OK', 'OK'], 'and it goes on'
-    assert envoy.ask('a=x', domain='elsewhere')['statuses'] == [{'code': 'OK'}]
+    assert codes(envoy.decide({'entries': []}, 'a=')) == ['OK', 'OK'], 'and it goes on'
+    assert envoy.decide('a=x', domain='elsewhere')['statuses'] == [{'code': 'OK'}]
 
 
-def test_health(shop, client):
+def test_health(shop, envoy_client):
     server = shop()
-    envoy = client(server.addresses['grpc'])
+    envoy = envoy_client(server.addresses['grpc'])
     service = 'envoy.service.ratelimit.v3.RateLimitService'
     assert envoy.call('Check', {}) == {'response': {'status': 'SERVING'}}
     assert envoy.call('Check', {'service': service}) == {'response': {'status': 'SERVING'}}
@@ -271,26 +195,26 @@ def test_health(shop, client):
     assert envoy.receive() == {'response': {'status': 'NOT_SERVING'}}
 
 
-def test_a_stop_is_told_while_other_doors_finish(shop, client):
+def test_a_stop_is_told_while_other_doors_finish(shop, envoy_client):
     server = shop(doors={'grpc': '127.0.0.1:0', 'http': '127.0.0.1:0'})
-    envoy = client(server.addresses['grpc'])
+    envoy = envoy_client(server.addresses['grpc'])
     assert envoy.call('Watch', {'service': ''}) == {'response': {'status': 'SERVING'}}
     with socket.create_connection(('127.0.0.1', server.ports['http']), PATIENCE) as http:
         http.sendall(b'GET /healthz HTTP/1.1\r\nHost: a\r\n\r\nGET /healthz')
-        assert http.recv(4096).startswith(b'HTTP/1.1 200 ')  # the second one has come, too
+        assert http.recv(4096).startswith(b'HTTP/1.1 200 ')  # the second request was read, too
         server.process.send_signal(signal.SIGTERM)
         assert envoy.receive() == {'response': {'status': 'NOT_SERVING'}}
         assert envoy.receive() == {'ended': True}
-        assert left(envoy.ask('a=x')) == [2], 'calls are answered'
+        assert left(envoy.decide('a=x')) == [2], 'calls are answered'
         http.sendall(b' HTTP/1.1\r\nHost: a\r\n\r\n')
         assert b'Connection: close' in http.recv(4096)
     assert server.process.wait(PATIENCE) == 0
 
 
-def test_token(shop, client, tmp_path):
+def test_token(shop, envoy_client, tmp_path):
     (tmp_path / 'token').write_text(TOKEN)
     server = shop(arguments=('--token-file', tmp_path / 'token'))
-    envoy = client(server.addresses['grpc'])
+    envoy = envoy_client(server.addresses['grpc'])
 
     def shown(**metadata):
         return envoy.call('ShouldRateLimit', request('a=x'), **metadata).get('error')
@@ -301,36 +225,36 @@ def test_token(shop, client, tmp_path):
     assert envoy.call('Check', {}) == {'response': {'status': 'SERVING'}}
 
 
-def test_reload(shop, client, tmp_path):
+def test_reload(shop, envoy_client, tmp_path):
     server = shop()
-    envoy = client(server.addresses['grpc'])
-    assert left(envoy.ask('a=x')) == [2]
+    envoy = envoy_client(server.addresses['grpc'])
+    assert left(envoy.decide('a=x')) == [2]
     file = tmp_path / 'shop.yaml'
     policies = server.policy_file.read_text()
     file.write_text(CONFIGURATION.replace('requests_per_unit: 3', 'requests_per_unit: 30'))
     assert 'is in force now' in server.reload(policies)
-    assert left(envoy.ask('a=x')) == [28], 'what was counted stays counted'
+    assert left(envoy.decide('a=x')) == [28], 'what was counted stays counted'
     file.write_text(CONFIGURATION.replace('unit: year', 'unit: fortnight', 1))
     assert 'is refused' in server.reload(policies)
     assert any('shop.yaml:4:33: invalid rate limit unit' in line for line in server.seen)
-    assert left(envoy.ask('a=x')) == [27]
+    assert left(envoy.decide('a=x')) == [27]
 
 
-def test_another_algorithm(shop, client):
+def test_another_algorithm(shop, envoy_client):
     server = shop(envoy='{file: FILE, algorithm: linear}')
-    envoy = client(server.addresses['grpc'])
-    assert left(envoy.ask('a=x', hits_addend=3)) == [0]
-    response = envoy.ask('a=x')
+    envoy = envoy_client(server.addresses['grpc'])
+    assert left(envoy.decide('a=x', hits_addend=3)) == [0]
+    response = envoy.decide('a=x')
     assert codes(response) == ['OVER_LIMIT']
     assert YEAR / 3 - 60 <= response['statuses'][0]['duration_until_reset']['seconds'] <= YEAR / 3
 
 
-def test_unix_socket(shop, client, tmp_path):
+def test_unix_socket(shop, envoy_client, tmp_path):
     server = shop(doors={'grpc': f'unix:{tmp_path}/rls.sock'})
-    assert left(client(server.addresses['grpc']).ask('a=x')) == [2]
+    assert left(envoy_client(server.addresses['grpc']).decide('a=x')) == [2]
 
 
-def test_garbage_on_the_port(shop, client):
+def test_garbage_on_the_port(shop, envoy_client):
     server = shop()
     for garbage in (b'GET / HTTP/1.1\r\n\r\n', b'\0' * 5000, os.urandom(5000),
                     b'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n' + b'\xff' * 100):
@@ -342,7 +266,7 @@ def test_garbage_on_the_port(shop, client):
                     pass
             except ConnectionResetError:
                 pass
-    assert left(client(server.addresses['grpc']).ask('a=x')) == [2]
+    assert left(envoy_client(server.addresses['grpc']).decide('a=x')) == [2]
 
 
 def test_a_port_in_use(shop, tmp_path):
@@ -359,11 +283,11 @@ def test_a_port_in_use(shop, tmp_path):
     assert f'127.0.0.1:{port} is in use by another program' in done.stderr
 
 
-def test_example(serve, client):
-    """What examples/envoy/envoy.yaml makes Envoy ask of each request."""
+def test_example(serve, envoy_client):
+    """The descriptors that Envoy sends for each request with examples/envoy/envoy.yaml."""
     file = ROOT / 'examples/envoy/ratelimit.yaml'
     server = serve(f'version: 1\nenvoy: [{file}]\n', doors={'grpc': '127.0.0.1:0'})
-    response = client(server.addresses['grpc']).ask(
+    response = envoy_client(server.addresses['grpc']).decide(
         'remote_address=192.0.2.7', 'plan=free,api_key=me', 'path=/search?q%3Dx', domain='api')
     assert response['overall_code'] == 'OK'
     assert left(response) == [999, 999, 4]

@@ -10,7 +10,7 @@ import threading
 
 import pytest
 
-from peers import Connection
+from support.http_client import Connection
 
 GET = b'GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n'
 
@@ -31,7 +31,7 @@ def problem(response, status):
 
 
 def closed(connection):
-    """Whether the server has nothing more to say and closes."""
+    """Whether the server closes the connection without sending anything more."""
     try:
         return connection.buffer == b'' and connection.socket.recv(1) == b''
     except ConnectionResetError:
@@ -41,13 +41,13 @@ def closed(connection):
 def test_a_connection_is_kept(server):
     with Connection(server.port) as connection:
         for _ in range(3):
-            response = connection.ask('/healthz')
+            response = connection.request('/healthz')
             assert (response.status, response.body) == (200, b'ok\n')
             assert response.one('Connection') is None
             assert response.one('Date').endswith(' GMT')
 
 
-def test_answers_come_in_the_order_of_questions(server):
+def test_responses_come_in_the_order_of_requests(server):
     with Connection(server.port) as connection:
         connection.send(b''.join(b'GET /no/%d HTTP/1.1\r\nHost: h\r\n\r\n' % n
                                  for n in range(500)))
@@ -55,8 +55,8 @@ def test_answers_come_in_the_order_of_questions(server):
             assert f"'/no/{n}'" in problem(connection.receive(), 404)['detail']
 
 
-def test_answers_wait_for_a_client_that_is_slow_to_read(server):
-    """More than the kernel holds: the server stops reading, and loses nothing."""
+def test_responses_wait_for_a_client_that_reads_slowly(server):
+    """More than the buffers of the kernel: the server stops reading, and loses nothing."""
     count = 20000
     with Connection(server.port) as connection:
         request = b'GET /v1/policies HTTP/1.1\r\nHost: h\r\n\r\n'
@@ -85,9 +85,9 @@ def test_a_request_may_come_in_pieces(server):
 
 def test_head_is_get_without_a_body(server):
     with Connection(server.port) as connection:
-        response = connection.ask('/healthz', method='HEAD')
+        response = connection.request('/healthz', method='HEAD')
         assert (response.status, response.one('Content-Length')) == (200, '3')
-        assert connection.ask('/healthz').body == b'ok\n'
+        assert connection.request('/healthz').body == b'ok\n'
 
 
 def test_the_oldest_version(server):
@@ -102,7 +102,7 @@ def test_the_oldest_version(server):
 
 def test_a_client_may_close(server):
     with Connection(server.port) as connection:
-        response = connection.ask('/healthz', headers=[('Connection', 'close')])
+        response = connection.request('/healthz', headers=[('Connection', 'close')])
         assert response.one('Connection') == 'close'
         assert closed(connection)
 
@@ -123,7 +123,7 @@ def test_empty_lines_before_a_request(server):
         assert [connection.receive().status for _ in range(2)] == [200, 200]
 
 
-def test_a_client_may_ask_before_it_sends_a_body(server):
+def test_a_client_may_expect_100_before_it_sends_a_body(server):
     body = b'{"checks":[{"policy":"burst"}]}'
     with Connection(server.port) as connection:
         head = (b'POST %s HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: %d\r\n'
@@ -133,10 +133,10 @@ def test_a_client_may_ask_before_it_sends_a_body(server):
         assert connection.line() == b''
         connection.send(body)
         assert connection.receive().status == 200
-        # Who does not wait is not told.
+        # A client that does not wait for it gets no 100.
         connection.send(head % (b'/v1/decide', len(body)) + body)
         assert connection.receive().status == 200
-        # Who would send it for nothing is told so at once.
+        # A client whose request fails gets the response instead of a 100.
         connection.send(head % (b'/v1/deicde', len(body)))
         response = connection.receive()
         assert "did you mean '/v1/decide'?" in problem(response, 404)['detail']
@@ -155,10 +155,10 @@ def test_what_is_not_there(server, path, method, status, allow):
     if path == '/':
         path = '/nothing'
     with Connection(server.port) as connection:
-        response = connection.ask(path, method=method)
+        response = connection.request(path, method=method)
         problem(response, status)
         assert response.one('Allow') == allow
-        assert connection.ask('/healthz').status == 200
+        assert connection.request('/healthz').status == 200
 
 
 @pytest.mark.parametrize('raw, status', [
@@ -181,7 +181,7 @@ def test_what_is_not_there(server, path, method, status, allow):
     (b'GET /healthz HTTP/1.1\r\nHost: h\r\nA: ' + b'a' * 17000, 431),
     (b'GET /healthz HTTP/1.1\r\n' + b'A: b\r\n' * 200, 431),
 ])
-def test_what_is_refused_is_told_and_ends_the_connection(server, raw, status):
+def test_a_refusal_has_a_response_and_ends_the_connection(server, raw, status):
     with Connection(server.port) as connection:
         connection.send(GET + raw)
         assert connection.receive().status == 200
@@ -190,11 +190,11 @@ def test_what_is_refused_is_told_and_ends_the_connection(server, raw, status):
         assert response.one('Connection') == 'close'
         assert closed(connection)
     with Connection(server.port) as connection:
-        assert connection.ask('/healthz').status == 200  # nobody else is affected
+        assert connection.request('/healthz').status == 200  # other connections are not affected
 
 
-def test_an_answer_arrives_though_its_request_goes_on(server):
-    """Closing under a client that still sends would reset the connection, and take the answer."""
+def test_a_response_arrives_although_its_request_goes_on(server):
+    """Closing while the client sends would reset the connection, and the client would lose the response."""
     with Connection(server.port) as connection:
         connection.send(b'POST /v1/decide HTTP/1.1\r\nHost: h\r\nContent-Length: 1000000\r\n\r\n')
         connection.send(bytes(900000))
@@ -206,9 +206,9 @@ def test_an_answer_arrives_though_its_request_goes_on(server):
 def test_the_largest_body(server):
     checks = json.dumps({'checks': [{'policy': 'burst', 'key': 'x'}]}).encode()
     with Connection(server.port) as connection:
-        response = connection.ask('/v1/decide', 'POST', body=checks + b' ' * (65536 - len(checks)))
+        response = connection.request('/v1/decide', 'POST', body=checks + b' ' * (65536 - len(checks)))
         assert response.status == 200
-        problem(connection.ask('/v1/decide', 'POST', body=checks + b' ' * 65536), 413)
+        problem(connection.request('/v1/decide', 'POST', body=checks + b' ' * 65536), 413)
 
 
 def test_a_token(serve, tmp_path):
@@ -216,20 +216,20 @@ def test_a_token(serve, tmp_path):
     (tmp_path / 'token').write_text(token + '\n')
     server = serve(arguments=('--token-file', tmp_path / 'token'))
     with Connection(server.port) as connection:
-        assert connection.ask('/healthz').status == 200
+        assert connection.request('/healthz').status == 200
         for headers in ([], [('Authorization', 'Bearer wrong')], [('Authorization', token)],
                         [('Authorization', f'Basic {token}')], [('X-Headgate-Token', token + 'x')],
-                        # The field of its own counts alone.
+                        # X-Headgate-Token alone counts where it is present.
                         [('X-Headgate-Token', 'x'), ('Authorization', f'Bearer {token}')]):
             for path in ('/auth', '/v1/policies', '/nothing'):
-                response = connection.ask(path, headers=headers)
+                response = connection.request(path, headers=headers)
                 problem(response, 401)
                 assert response.one('WWW-Authenticate') == 'Bearer realm="headgate"'
         for headers in ([('Authorization', f'Bearer {token}')],
                         [('Authorization', f'bearer  {token}')],
                         [('X-Headgate-Token', token)]):
-            assert connection.ask('/auth', headers=headers).status == 200
-        response = connection.ask('/v1/decide', 'POST', body=b'{}')
+            assert connection.request('/auth', headers=headers).status == 200
+        response = connection.request('/v1/decide', 'POST', body=b'{}')
         problem(response, 401)
         assert closed(connection)
 
@@ -241,18 +241,18 @@ def test_a_unix_socket(serve, tmp_path):
     client.settimeout(30)
     client.connect(str(path))
     with Connection(client) as connection:
-        assert connection.ask('/healthz').status == 200
-        response = connection.ask('/auth', headers=[('X-Forwarded-For', '192.0.2.1')])
+        assert connection.request('/healthz').status == 200
+        response = connection.request('/auth', headers=[('X-Forwarded-For', '192.0.2.1')])
         assert response.r == 99
-        assert connection.ask('/auth', headers=[('X-Forwarded-For', '192.0.2.2')]).r == 99
-        assert connection.ask('/auth', headers=[('X-Forwarded-For', '192.0.2.1')]).r == 98
+        assert connection.request('/auth', headers=[('X-Forwarded-For', '192.0.2.2')]).r == 99
+        assert connection.request('/auth', headers=[('X-Forwarded-For', '192.0.2.1')]).r == 98
 
 
 def test_a_stop_finishes_what_has_begun(server):
     body = b'{"checks":[{"policy":"burst"}]}'
     with Connection(server.port) as idle, Connection(server.port) as busy:
-        assert idle.ask('/healthz').status == 200
-        assert busy.ask('/healthz').status == 200
+        assert idle.request('/healthz').status == 200
+        assert busy.request('/healthz').status == 200
         busy.send(b'POST /v1/decide HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\n'
                   b'Content-Length: %d\r\n\r\n' % len(body))
         assert busy.line() == b'HTTP/1.1 100 Continue'
@@ -277,7 +277,7 @@ policies:
      overrides: [{ids: ["192.0.2.1"], quota: 7}]}
 ''')
     with Connection(server.port) as connection:
-        said = json.loads(connection.ask('/v1/policies').body)
+        said = json.loads(connection.request('/v1/policies').body)
         assert said['number'] == 1
         burst, quoted, some = said['policies']
         assert burst == {
@@ -287,7 +287,7 @@ policies:
         assert (quoted['name'], quoted['quota'], quoted['window_ns']) == ('a "quoted" one', 2, None)
         assert (some['quota'], some['mode'], some['overrides']) == (5, 'shadow', 1)
         server.reload('version: 1\npolicies: [{name: new, quota: 1, window: 1s}]')
-        said = json.loads(connection.ask('/v1/policies').body)
+        said = json.loads(connection.request('/v1/policies').body)
         assert (said['number'], [p['name'] for p in said['policies']]) == (2, ['new'])
 
 
@@ -309,15 +309,15 @@ def test_connections_that_wait_cost_little(serve):
         with contextlib.ExitStack() as stack:
             connections = [stack.enter_context(Connection(server.port)) for _ in range(100)]
             for connection in connections:
-                assert connection.ask('/healthz').status == 200
+                assert connection.request('/healthz').status == 200
             before = resident(server.process.pid)
             more = [stack.enter_context(Connection(server.port)) for _ in range(count)]
             for connection in more:
-                assert connection.ask('/healthz').status == 200
+                assert connection.request('/healthz').status == 200
             assert (resident(server.process.pid) - before) / count < 2048
             for connection in more:
                 connection.send(b'GET /healthz HTTP/1.1\r\n')  # half-open
-            assert connections[0].ask('/healthz').status == 200
+            assert connections[0].request('/healthz').status == 200
             assert (resident(server.process.pid) - before) / count < 8192
             for connection in more:
                 connection.send(b'Host: h\r\n\r\n')

@@ -1,4 +1,4 @@
-"""What every door does to keep what it holds bounded, as its options say."""
+"""The maximums and time-outs of every door, as options set them."""
 import contextlib
 import re
 import socket
@@ -6,13 +6,13 @@ import subprocess
 
 import pytest
 
-from conftest import HEADGATE, PATIENCE
-from peers import Connection
+from support.environment import HEADGATE, PATIENCE
+from support.http_client import Connection
 
 GET = b'GET /metrics HTTP/1.1\r\nHost: h\r\n\r\n'
 DOORS = {'http': '127.0.0.1:0', 'resp': '127.0.0.1:0', 'grpc': '127.0.0.1:0'}
-# What makes the server say something; gRPC's does so by itself.
-QUESTION = {'resp': b'PING\r\n', 'grpc': b''}
+# What a client has to send to receive bytes; the gRPC door sends first.
+TO_SEND = {'resp': b'PING\r\n', 'grpc': b''}
 REFUSAL = {'http': b'HTTP/1.1 503 ', 'resp': b'-ERR max number of clients reached\r\n', 'grpc': b''}
 
 
@@ -39,7 +39,7 @@ def receive(connection):
 
 
 def metrics(server, door):
-    """How many connections of that door are open, were taken, were refused."""
+    """How many connections of that door are open, were accepted, were refused."""
     connection = Connection(socket.create_connection(('127.0.0.1', server.port), PATIENCE))
     with connection:
         connection.send(GET)
@@ -57,7 +57,7 @@ def test_connections_are_counted_and_bounded(serve, connect, door, kind, tmp_pat
                    arguments=('--threads', '1', '--max-connections', '2'))
     first, second = connect(server, door), connect(server, door)
     for connection in (first, second):
-        connection.sendall(QUESTION[door])
+        connection.sendall(TO_SEND[door])
         assert receive(connection)
     assert metrics(server, door) == [2, 2, 0]
     assert receive(connect(server, door)) == REFUSAL[door]
@@ -66,7 +66,7 @@ def test_connections_are_counted_and_bounded(serve, connect, door, kind, tmp_pat
     while metrics(server, door)[0] != 1:
         pass
     third = connect(server, door)
-    third.sendall(QUESTION[door])
+    third.sendall(TO_SEND[door])
     assert receive(third)
     assert metrics(server, door) == [2, 3, 1]
 
@@ -80,7 +80,7 @@ def test_http_connections_are_bounded(serve, connect):
 
 
 @pytest.mark.parametrize('door', DOORS)
-def test_who_asks_for_nothing_is_closed(serve, connect, door):
+def test_an_idle_connection_is_closed(serve, connect, door):
     server = serve(doors={door: '127.0.0.1:0'}, arguments=('--idle-timeout', '1'))
     silent = connect(server, door)
     if door == 'grpc':
@@ -91,7 +91,7 @@ def test_who_asks_for_nothing_is_closed(serve, connect, door):
 
 @pytest.mark.parametrize('door, half', [('http', b'GET / HT'), ('resp', b'*2\r\n$4\r\nEC'),
                                         ('grpc', b'PRI * HT')])
-def test_who_does_not_end_a_request_is_closed(serve, connect, door, half):
+def test_a_connection_with_half_a_request_is_closed(serve, connect, door, half):
     server = serve(doors={door: '127.0.0.1:0'}, arguments=('--request-timeout', '1'))
     slow = connect(server, door)
     slow.sendall(half)
@@ -108,8 +108,8 @@ def test_limits_that_make_no_sense(tmp_path, option, value):
     assert option in done.stderr
 
 
-def test_no_listener_takes_what_the_others_need(serve, connect):
-    """Connections are open files, and the system says how many of these there may be."""
+def test_no_listener_uses_up_the_open_files_of_the_others(serve, connect):
+    """Each connection is an open file, and the system limits their number."""
     server = serve(doors={'http': '127.0.0.1:0', 'grpc': '127.0.0.1:0'},
                    arguments=('--threads', '1'), prefix=('prlimit', '--nofile=148'))
     assert any('32 connections at each listener and thread instead of 20000' in line

@@ -1,5 +1,4 @@
-"""What /metrics says, read by Prometheus' own library, and /v1/top."""
-import http.client
+"""/metrics, read by the library of Prometheus, and /v1/top."""
 import json
 import re
 import socket
@@ -7,9 +6,10 @@ import socket
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from conftest import PATIENCE
+from support.environment import PATIENCE
+from support.http_client import request
 
-# Quotes and backslashes in a name are the hardest that a label can hold.
+# A name with every character that a label has to escape.
 NAME = 'a "b" \\c {d="e"} 1'
 POLICIES = f'''
 version: 1
@@ -22,25 +22,14 @@ policies:
 DOORS = {'http': '127.0.0.1:0', 'resp': '127.0.0.1:0'}
 
 
-def ask(server, method, path, body=None):
-    connection = http.client.HTTPConnection('127.0.0.1', server.port, timeout=PATIENCE)
-    try:
-        connection.request(method, path, body)
-        response = connection.getresponse()
-        response.text = response.read().decode()
-        return response
-    finally:
-        connection.close()
-
-
 def decide(server, policy, key='a', times=1, op='spend'):
     for _ in range(times):
         body = json.dumps({'checks': [{'policy': policy, 'key': key}], 'op': op})
-        assert ask(server, 'POST', '/v1/decide', body).status == 200
+        assert request(server.port, '/v1/decide', 'POST', body).status == 200
 
 
 def redis(server, *commands):
-    """Says inline commands at the RESP door; returns after as many replies as they have."""
+    """Sends inline commands to the RESP door. Returns all replies."""
     with socket.create_connection(('127.0.0.1', server.ports['resp']), PATIENCE) as connection:
         connection.sendall(b''.join(command.encode() + b'\r\n' for command in commands) + b'QUIT\r\n')
         with connection.makefile('rb') as replies:
@@ -48,8 +37,8 @@ def redis(server, *commands):
 
 
 def metrics(server):
-    """All samples: {(name, frozenset of labels): value}; each is there once."""
-    response = ask(server, 'GET', '/metrics')
+    """All samples: {(name, frozenset of labels): value}. None may occur twice."""
+    response = request(server.port, '/metrics')
     assert response.status == 200
     assert response.getheader('Content-Type') == 'text/plain; version=0.0.4; charset=utf-8'
     samples = {}
@@ -74,7 +63,7 @@ def decisions(samples, policy):
 
 def test_every_line_is_well_formed(serve):
     server = serve(POLICIES, doors=DOORS)
-    text = ask(server, 'GET', '/metrics').text
+    text = request(server.port, '/metrics').text
     assert text.endswith('\n')
     label = r'[a-z_]+="(?:[^"\\\n]|\\[\\"n])*"'
     sample = re.compile(rf'[a-z_]+(?:\{{{label}(?:,{label})*\}})? (?:[0-9]+(?:\.[0-9]+)?)')
@@ -101,7 +90,7 @@ def test_decisions_are_counted_by_policy_and_outcome(serve):
     assert decisions(samples, NAME) == [1, 1, 0]
     assert decisions(samples, 'trial') == [1, 0, 3]
 
-    # A reload goes on counting, under the names that stay.
+    # A policy that has the same name after a reload keeps its counts.
     server.reload(POLICIES.replace('trial', 'other'))
     decide(server, 'burst')
     samples = metrics(server)
@@ -160,16 +149,16 @@ def test_keys_are_no_labels(serve):
     for i in range(50):
         decide(server, 'burst', f'key-{i}')
     assert len(metrics(server)) == before
-    assert 'key-' not in ask(server, 'GET', '/metrics').text
+    assert 'key-' not in request(server.port, '/metrics').text
 
 
 def top(server, query=''):
-    response = ask(server, 'GET', '/v1/top' + query)
+    response = request(server.port, '/v1/top' + query)
     assert (response.status, response.getheader('Content-Type')) == (200, 'application/json')
     return json.loads(response.text)
 
 
-def test_top_tells_who_is_busy_and_who_is_denied(serve):
+def test_top_lists_busy_and_denied_keys(serve):
     server = serve(POLICIES, doors=DOORS)
     assert top(server) == {'keys': 'plain', 'decisions_per_second': 0, 'denied_per_second': 0,
                            'shadow_denied_per_second': 0, 'busiest': [], 'most_denied': []}
@@ -189,7 +178,7 @@ def test_top_tells_who_is_busy_and_who_is_denied(serve):
     assert len(top(server, '?n=1')['busiest']) == 1
 
 
-def test_top_hides_keys_unless_told_otherwise(serve):
+def test_top_hides_keys_unless_the_policy_file_shows_them(serve):
     server = serve(POLICIES.replace('plain', 'omit'), doors=DOORS)
     decide(server, 'burst', '10.0.0.2', times=8)
     seen = top(server)
@@ -202,6 +191,6 @@ def test_top_hides_keys_unless_told_otherwise(serve):
 @pytest.mark.parametrize('query', ['n=0', 'n=101', 'n=', 'n=-1', 'n=1x', 'm=1', 'n=1&n=2'])
 def test_top_refuses_other_lengths(serve, query):
     server = serve(POLICIES)
-    response = ask(server, 'GET', f'/v1/top?{query}')
+    response = request(server.port, f'/v1/top?{query}')
     assert (response.status, response.getheader('Content-Type')) == (400, 'application/problem+json')
     assert json.loads(response.text)['detail'] == 'expected the query n=N, with N from 1 to 100'

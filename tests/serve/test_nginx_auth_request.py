@@ -3,8 +3,9 @@ import json
 
 import pytest
 
-import peers
-from peers import ROOT, free_port
+from support import proxies
+from support.environment import ROOT
+from support.processes import free_port
 
 EXAMPLE = ROOT / 'examples/nginx-auth-request'
 ME = [('X-API-Key', 'me')]
@@ -12,10 +13,10 @@ ME = [('X-API-Key', 'me')]
 
 @pytest.fixture
 def example(serve, tmp_path):
-    """(the example's nginx on ports of its own, its decision server)"""
+    """(the example's nginx with other ports, its decision server)"""
     server = serve((EXAMPLE / 'headgate.yaml').read_text())
     port = free_port()
-    proxy = peers.nginx(tmp_path, peers.with_ports(
+    proxy = proxies.nginx(tmp_path, proxies.with_ports(
         (EXAMPLE / 'nginx.conf').read_text(),
         {8080: port, 8081: server.port, 8082: free_port()}), port)
     yield proxy, server
@@ -25,32 +26,32 @@ def example(serve, tmp_path):
 def test_the_fields_reach_the_client(example):
     proxy, _ = example
     for left in range(9, -1, -1):
-        response = proxy.ask('/v1/things', headers=ME)
+        response = proxy.request('/v1/things', headers=ME)
         assert (response.status, response.body) == (200, b'hello\n')
         assert response.one('RateLimit-Policy') == '"burst";q=10;w=60'
         assert response.r == left
         assert response.one('Retry-After') is None
-    denied = proxy.ask('/v1/things', headers=ME)
+    denied = proxy.request('/v1/things', headers=ME)
     assert denied.status == 429
     t = denied.one('Retry-After')
     assert denied.one('RateLimit') == f'"burst";r=0;t={t}'
     assert denied.one('RateLimit-Policy') == '"burst";q=10;w=60'
     assert denied.one('Content-Type') == 'application/problem+json'
     assert json.loads(denied.body)['status'] == 429
-    assert proxy.ask('/v1/things', headers=[('X-API-Key', 'you')]).status == 200
+    assert proxy.request('/v1/things', headers=[('X-API-Key', 'you')]).status == 200
 
 
 def test_requests_with_bodies(example):
     proxy, _ = example
-    statuses = [proxy.ask('/login', 'POST', body=b'user=me' * 10000).status for _ in range(4)]
+    statuses = [proxy.request('/login', 'POST', body=b'user=me' * 10000).status for _ in range(4)]
     assert statuses == [200, 200, 200, 429]
-    assert proxy.ask('/login').status == 200  # GET is no attempt
+    assert proxy.request('/login').status == 200  # only POST counts
 
 
 def test_what_is_free_has_no_fields(example):
     proxy, _ = example
-    assert [proxy.ask('/').status for _ in range(20)] == [200] * 20
-    assert proxy.ask('/').all('RateLimit') == []
+    assert [proxy.request('/').status for _ in range(20)] == [200] * 20
+    assert proxy.request('/').all('RateLimit') == []
 
 
 @pytest.mark.parametrize('headers', [
@@ -61,33 +62,33 @@ def test_what_is_free_has_no_fields(example):
 ])
 def test_clients_cannot_speak_for_the_proxy(example, headers):
     proxy, _ = example
-    statuses = [proxy.ask('/login', 'POST', headers=headers).status for _ in range(4)]
+    statuses = [proxy.request('/login', 'POST', headers=headers).status for _ in range(4)]
     assert statuses == [200, 200, 200, 429]
 
 
 def test_paths_are_judged_as_nginx_understands_them(example):
     proxy, _ = example
     for n, path in enumerate(['/v1/a', '/v1//a', '/x/../v1/a', '/%761/a', '/./v1/a?b', '/v1/%2e/']):
-        assert proxy.ask(path, headers=ME).r == 9 - n
-    assert proxy.ask('/v1/%zz', headers=ME).status == 400  # nginx's own
+        assert proxy.request(path, headers=ME).r == 9 - n
+    assert proxy.request('/v1/%zz', headers=ME).status == 400  # from nginx itself
 
 
-def test_nobody_gets_past_a_server_that_is_gone(example):
+def test_requests_fail_if_the_decision_server_is_gone(example):
     proxy, server = example
-    assert proxy.ask('/').status == 200
+    assert proxy.request('/').status == 200
     server.kill()
-    assert proxy.ask('/').status == 500
+    assert proxy.request('/').status == 500
 
 
-def test_unless_nginx_is_told_so(serve, tmp_path):
+def test_unless_nginx_is_configured_to_go_on(serve, tmp_path):
     port = free_port()
-    text = peers.with_ports((EXAMPLE / 'nginx.conf').read_text(),
+    text = proxies.with_ports((EXAMPLE / 'nginx.conf').read_text(),
                             {8080: port, 8081: free_port(), 8082: free_port()})
     assert text.count('internal;') == 1
     text = text.replace('internal;', 'internal; error_page 502 504 = @open;')
     text = text.replace('location @denied {', 'location @open { return 204; } location @denied {')
-    proxy = peers.nginx(tmp_path, text, port)
+    proxy = proxies.nginx(tmp_path, text, port)
     try:
-        assert proxy.ask('/v1/things').body == b'hello\n'
+        assert proxy.request('/v1/things').body == b'hello\n'
     finally:
         proxy.stop()

@@ -1,4 +1,4 @@
-"""The RESP door behind Redis clients that others have made."""
+"""The RESP door with Redis clients of other projects."""
 import os
 import pathlib
 import pty
@@ -7,8 +7,10 @@ import subprocess
 
 import pytest
 
+from support import environment, npm
+
 HERE = pathlib.Path(__file__).resolve().parent / 'redis_clients'
-BUILD = pathlib.Path(os.environ['HEADGATE_BUILD'])
+BUILD = pathlib.Path(environment.BUILD)
 TOKEN = 'a-token-of-some-length'
 POLICIES = '''
 version: 1
@@ -24,7 +26,7 @@ def port(serve):
 
 @pytest.fixture
 def guarded(serve, tmp_path):
-    """The port of a server that wants to see TOKEN."""
+    """The port of a server that requires TOKEN."""
     (tmp_path / 'token').write_text(TOKEN)
     return serve(POLICIES, doors={'resp': '127.0.0.1:0'},
                  arguments=('--token-file', tmp_path / 'token')).ports['resp']
@@ -51,7 +53,7 @@ def test_redis_cli(port):
 
 
 def test_redis_cli_pipe(port):
-    """Mass insertion, which ends with an ECHO of its own."""
+    """Mass insertion, at whose end redis-cli sends an ECHO."""
     said = redis_cli(port, '--pipe', input='CL.THROTTLE k 9999 1 1000\n' * 5000)
     assert 'errors: 0, replies: 5000' in said
     assert redis_cli(port, 'CL.THROTTLE', 'k', 9999, 1, 1000, 0).split()[2] == '5000'
@@ -63,7 +65,7 @@ def test_redis_cli_with_a_token(guarded):
 
 
 def test_redis_cli_on_a_terminal(port):
-    """There it asks for the documentation of all commands first."""
+    """On a terminal redis-cli first requests the documentation of all commands."""
     master, terminal = pty.openpty()
     with subprocess.Popen(['redis-cli', '-p', str(port)], stdin=terminal, stdout=terminal,
                           stderr=terminal, env=os.environ | {'TERM': 'dumb'},
@@ -103,22 +105,10 @@ def test_hiredis(port):
 @pytest.fixture(scope='session')
 def node():
     """Runs a script of redis_clients/, with the packages of its lock file."""
-    home = BUILD / 'tests/redis_clients'
-    home.mkdir(parents=True, exist_ok=True)
-    for file in HERE.glob('*.*js*'):
-        shutil.copy2(file, home)
-    if shutil.which('npm') is None:
-        pytest.skip('npm is not installed')
-    lock, installed = home / 'package-lock.json', home / 'node_modules/.package-lock.json'
-    if not installed.exists() or installed.stat().st_mtime < lock.stat().st_mtime:
-        try:
-            done = subprocess.run(['npm', 'ci', '--no-audit', '--no-fund', '--fetch-retries=1'],
-                                  cwd=home, text=True, capture_output=True, timeout=120)
-        except subprocess.TimeoutExpired:
-            pytest.skip('npm ci did not end: the registry is out of reach')
-        if done.returncode != 0:
-            pytest.skip(f'npm ci failed: {done.stderr.strip()[-300:]}')
-        installed.touch()
+    try:
+        home = npm.install(HERE, BUILD / 'tests/redis_clients')
+    except npm.Unavailable as why:
+        pytest.skip(str(why))
     return lambda *words: run('node', *words, cwd=home)
 
 
@@ -134,16 +124,16 @@ def test_npm_ioredis(node, guarded):
 # ---- examples/redis-clients
 
 def test_example():
-    """It prints what its page says."""
-    example = HERE.parents[2] / 'examples/redis-clients'
+    """The example prints what its README shows."""
+    example = environment.ROOT / 'examples/redis-clients'
     shown = [line.removeprefix('    ') for line in
              (example / 'README.md').read_text().splitlines() if line.startswith('    ')][1:]
-    said = run(example / 'run', os.environ['HEADGATE']).splitlines()
+    said = run(example / 'run', environment.HEADGATE).splitlines()
     assert said[:len(shown)] == shown
 
 
 def test_example_in_node(node, serve):
-    example = HERE.parents[2] / 'examples/redis-clients'
+    example = environment.ROOT / 'examples/redis-clients'
     shutil.copy2(example / 'limit.mjs', BUILD / 'tests/redis_clients')
     server = serve((example / 'headgate.yaml').read_text(), doors={'resp': '127.0.0.1:0'})
     said = node('limit.mjs', f'redis://127.0.0.1:{server.ports["resp"]}').splitlines()

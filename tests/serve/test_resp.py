@@ -8,8 +8,8 @@ import struct
 
 import pytest
 
-from conftest import PATIENCE
-from resp import Client, Error, encode
+from support.environment import PATIENCE
+from support.resp import Client, Error, encode
 
 POLICIES = '''
 version: 1
@@ -37,28 +37,28 @@ def client(server):
 # ---- CL.THROTTLE and THROTTLE
 
 def test_throttle_as_redis_cell(client):
-    assert client.ask('CL.THROTTLE', 'user123', 15, 30, 60) == [0, 16, 15, -1, 2]
-    assert client.ask('cl.throttle', 'k', 0, 1, 100) == [0, 1, 0, -1, 100]
-    assert client.ask('CL.THROTTLE', 'k', 0, 1, 100) == [1, 1, 0, 100, 100]
-    assert client.ask('CL.THROTTLE', 'k', 0, 1, 100, 0) == [0, 1, 0, -1, 100]
-    assert client.ask('CL.THROTTLE', 'k', 0, 1, 100, 2) == [1, 1, 0, -1, 100]
+    assert client.command('CL.THROTTLE', 'user123', 15, 30, 60) == [0, 16, 15, -1, 2]
+    assert client.command('cl.throttle', 'k', 0, 1, 100) == [0, 1, 0, -1, 100]
+    assert client.command('CL.THROTTLE', 'k', 0, 1, 100) == [1, 1, 0, 100, 100]
+    assert client.command('CL.THROTTLE', 'k', 0, 1, 100, 0) == [0, 1, 0, -1, 100]
+    assert client.command('CL.THROTTLE', 'k', 0, 1, 100, 2) == [1, 1, 0, -1, 100]
 
 
 def test_throttle_as_throttlecrab(client):
-    assert client.ask('THROTTLE', 'c', 2, 1, 100) == [1, 2, 1, 100, 0]
-    assert client.ask('THROTTLE', 'c', 2, 1, 100) == [1, 2, 0, 200, 0]
-    assert client.ask('THROTTLE', 'c', 2, 1, 100) == [0, 2, 0, 200, 100]
+    assert client.command('THROTTLE', 'c', 2, 1, 100) == [1, 2, 1, 100, 0]
+    assert client.command('THROTTLE', 'c', 2, 1, 100) == [1, 2, 0, 200, 0]
+    assert client.command('THROTTLE', 'c', 2, 1, 100) == [0, 2, 0, 200, 100]
 
 
 def test_both_dialects_share_a_keys_bucket(client):
-    assert client.ask('THROTTLE', 'shared', 2, 1, 100) == [1, 2, 1, 100, 0]
-    assert client.ask('CL.THROTTLE', 'shared', 1, 1, 100) == [0, 2, 0, -1, 200]
+    assert client.command('THROTTLE', 'shared', 2, 1, 100) == [1, 2, 1, 100, 0]
+    assert client.command('CL.THROTTLE', 'shared', 1, 1, 100) == [0, 2, 0, -1, 200]
 
 
 def test_throttle_keys_are_no_policys_keys(client):
     for key in ('burst', '\x05burst', '\x05burst\x01a'):
-        client.ask('CL.THROTTLE', key, 9, 1, 1000, 10)
-    assert client.ask('HG.PEEK', 'burst', 'a')[2] == 10
+        client.command('CL.THROTTLE', key, 9, 1, 1000, 10)
+    assert client.command('HG.PEEK', 'burst', 'a')[2] == 10
 
 
 def test_throttle_says_what_is_wrong(client):
@@ -67,68 +67,68 @@ def test_throttle_says_what_is_wrong(client):
             (('k', 1, 0, 1), 'ERR Zero rates are not supported'),
             (('k', 1, 1), "ERR wrong number of arguments for 'cl.throttle' command"),
             (('k', 1, 1, 1, 1, 1), "ERR wrong number of arguments for 'cl.throttle' command")):
-        reply = client.ask('CL.THROTTLE', *words)
+        reply = client.command('CL.THROTTLE', *words)
         assert isinstance(reply, Error) and reply == error
-    assert client.ask('PING') == 'PONG'
+    assert client.command('PING') == 'PONG'
 
 
 # ---- HG.*
 
 def test_policies_by_name(client):
-    assert client.ask('HG.PEEK', 'burst', 'a')[:3] == [1, 10, 10]
-    assert client.ask('HG.DECIDE', 'burst', 'a')[:3] == [1, 10, 9]
-    assert client.ask('HG.DECIDE', 'burst', 'a', 9)[:3] == [1, 10, 0]
-    admitted, q, r, reset, wait = client.ask('HG.DECIDE', 'burst', 'a', 5)
+    assert client.command('HG.PEEK', 'burst', 'a')[:3] == [1, 10, 10]
+    assert client.command('HG.DECIDE', 'burst', 'a')[:3] == [1, 10, 9]
+    assert client.command('HG.DECIDE', 'burst', 'a', 9)[:3] == [1, 10, 0]
+    admitted, q, r, reset, wait = client.command('HG.DECIDE', 'burst', 'a', 5)
     assert (admitted, q, r, reset) == (0, 10, 0, 5000) and 4000 < wait <= 5000
-    assert client.ask('HG.PEEK', 'burst', 'a', 5)[0] == 0
-    assert client.ask('HG.REFUND', 'burst', 'a', 5)[:3] == [1, 10, 5]
-    assert client.ask('HG.DECIDE', 'burst', 'a', 11) == [0, 10, 5, -1, -1]
-    assert client.ask('HG.DECIDE', 'burst', 'b')[:3] == [1, 10, 9]
+    assert client.command('HG.PEEK', 'burst', 'a', 5)[0] == 0
+    assert client.command('HG.REFUND', 'burst', 'a', 5)[:3] == [1, 10, 5]
+    assert client.command('HG.DECIDE', 'burst', 'a', 11) == [0, 10, 5, -1, -1]
+    assert client.command('HG.DECIDE', 'burst', 'b')[:3] == [1, 10, 9]
 
 
 def test_policies_of_other_kinds(client):
-    assert client.ask('HG.DECIDE', 'slots', 'a')[:3] == [1, 2, 1]
-    assert client.ask('HG.DECIDE', 'slots', 'a')[:3] == [1, 2, 0]
-    assert client.ask('HG.DECIDE', 'slots', 'a') == [0, 2, 0, -1, -1]
-    assert client.ask('HG.REFUND', 'slots', 'a')[:3] == [1, 2, 1]
+    assert client.command('HG.DECIDE', 'slots', 'a')[:3] == [1, 2, 1]
+    assert client.command('HG.DECIDE', 'slots', 'a')[:3] == [1, 2, 0]
+    assert client.command('HG.DECIDE', 'slots', 'a') == [0, 2, 0, -1, -1]
+    assert client.command('HG.REFUND', 'slots', 'a')[:3] == [1, 2, 1]
     for _ in range(3):
-        assert client.ask('HG.DECIDE', 'shadowed', 'a')[0] == 1
-    assert client.ask('HG.DECIDE', 'closed', 'a')[:3] == [0, 0, 0]
-    assert client.ask('HG.DECIDE', 'open', 'a') == [1, -1, -1, -1, 0]
+        assert client.command('HG.DECIDE', 'shadowed', 'a')[0] == 1
+    assert client.command('HG.DECIDE', 'closed', 'a')[:3] == [0, 0, 0]
+    assert client.command('HG.DECIDE', 'open', 'a') == [1, -1, -1, -1, 0]
 
 
 def test_policies_say_what_is_wrong(client):
-    assert client.ask('HG.DECIDE', 'nope', 'a') == 'ERR no policy is named "nope"'
-    assert client.ask('HG.DECIDE', 'burst', 'a', -1).startswith('ERR cost must be an integer')
-    assert client.ask('HG.DECIDE', 'burst') == \
+    assert client.command('HG.DECIDE', 'nope', 'a') == 'ERR no policy is named "nope"'
+    assert client.command('HG.DECIDE', 'burst', 'a', -1).startswith('ERR cost must be an integer')
+    assert client.command('HG.DECIDE', 'burst') == \
         "ERR wrong number of arguments for 'hg.decide' command"
 
 
 def test_reload(server, client):
-    assert client.ask('HG.DECIDE', 'burst', 'a')[1] == 10
+    assert client.command('HG.DECIDE', 'burst', 'a')[1] == 10
     assert 'in force' in server.reload(POLICIES.replace('quota: 10', 'quota: 20'))
-    assert client.ask('HG.DECIDE', 'burst', 'a')[1] == 20
+    assert client.command('HG.DECIDE', 'burst', 'a')[1] == 20
 
 
 # ---- pipelines
 
 def test_replies_come_in_the_order_of_commands(client):
     """Batches of equal and other keys, other limits, and other commands in between."""
-    asked, expected = [], []
+    requests, expected = [], []
     for i in range(200):
         key = f'key{i % 7}'
-        asked.append(encode('CL.THROTTLE', key, 29, 1, 1000))
+        requests.append(encode('CL.THROTTLE', key, 29, 1, 1000))
         expected.append([0, 30, 29 - i // 7, -1, 1000 * (i // 7 + 1)])
         if i % 5 == 0:
-            asked.append(encode('ECHO', i))
+            requests.append(encode('ECHO', i))
             expected.append(str(i))
         if i % 31 == 0:
-            asked.append(encode('CL.THROTTLE', 'other', 1000 + i, 1, 1))
+            requests.append(encode('CL.THROTTLE', 'other', 1000 + i, 1, 1))
             expected.append([0, 1001 + i, 1000 + i - i // 31, -1, i // 31 + 1])
         if i % 37 == 0:
-            asked.append(encode('CL.THROTTLE', 'other', 'x', 1, 1))
+            requests.append(encode('CL.THROTTLE', 'other', 'x', 1, 1))
             expected.append("ERR Couldn't parse as integer: x")
-    client.send(b''.join(asked))
+    client.send(b''.join(requests))
     assert [client.reply() for _ in expected] == expected
 
 
@@ -146,7 +146,7 @@ def test_byte_by_byte(client):
 
 
 def test_deep_pipeline(client):
-    """More than any buffer holds, in pieces that cut commands anywhere."""
+    """More than any buffer holds, in pieces that end in the middle of commands."""
     count = 20_000
     sent = encode('CL.THROTTLE', 'deep', count - 1, 1, 1000) * count
     client.socket.setblocking(False)
@@ -164,57 +164,57 @@ def test_deep_pipeline(client):
 # ---- what clients send on their own
 
 def test_hello_and_versions(client):
-    hello = client.ask('HELLO')
+    hello = client.command('HELLO')
     assert hello[:2] == ['server', 'headgate'] and hello[4:6] == ['proto', 2]
-    hello = client.ask('HELLO', 3, 'SETNAME', 'me')
+    hello = client.command('HELLO', 3, 'SETNAME', 'me')
     assert hello['proto'] == 3 and hello['role'] == 'master'
-    assert client.ask('CLIENT', 'GETNAME') == 'me'
-    assert client.ask('CONFIG', 'GET', 'save', 'nothing') == {'save': ''}
-    assert client.ask('CL.THROTTLE', 'k', 15, 30, 60) == [0, 16, 15, -1, 2]
-    assert client.ask('HELLO', 4) == 'NOPROTO unsupported protocol version'
-    assert client.ask('HELLO', 3, 'NONSENSE').startswith('ERR Syntax error in HELLO')
-    assert client.ask('RESET') == 'RESET'
-    assert client.ask('CLIENT', 'GETNAME') is None
-    assert client.ask('CONFIG', 'GET', 'save') == ['save', '']
+    assert client.command('CLIENT', 'GETNAME') == 'me'
+    assert client.command('CONFIG', 'GET', 'save', 'nothing') == {'save': ''}
+    assert client.command('CL.THROTTLE', 'k', 15, 30, 60) == [0, 16, 15, -1, 2]
+    assert client.command('HELLO', 4) == 'NOPROTO unsupported protocol version'
+    assert client.command('HELLO', 3, 'NONSENSE').startswith('ERR Syntax error in HELLO')
+    assert client.command('RESET') == 'RESET'
+    assert client.command('CLIENT', 'GETNAME') is None
+    assert client.command('CONFIG', 'GET', 'save') == ['save', '']
 
 
 def test_manners(client):
-    assert client.ask('PING') == 'PONG'
-    assert client.ask('ping', 'a b') == 'a b'
-    assert client.ask('ECHO', 'a\r\nb') == 'a\r\nb'
-    assert client.ask('SELECT', 0) == 'OK'
-    assert client.ask('SELECT', 1) == 'ERR DB index is out of range'
-    assert client.ask('CLIENT', 'SETINFO', 'LIB-NAME', 'test') == 'OK'
-    assert client.ask('CLIENT', 'SETNAME', 'a b').startswith('ERR Client names cannot')
-    assert client.ask('CLIENT', 'ID') > 0
-    info = client.ask('INFO')
+    assert client.command('PING') == 'PONG'
+    assert client.command('ping', 'a b') == 'a b'
+    assert client.command('ECHO', 'a\r\nb') == 'a\r\nb'
+    assert client.command('SELECT', 0) == 'OK'
+    assert client.command('SELECT', 1) == 'ERR DB index is out of range'
+    assert client.command('CLIENT', 'SETINFO', 'LIB-NAME', 'test') == 'OK'
+    assert client.command('CLIENT', 'SETNAME', 'a b').startswith('ERR Client names cannot')
+    assert client.command('CLIENT', 'ID') > 0
+    info = client.command('INFO')
     assert 'loading:0' in info and 'policies:' not in info
-    info = client.ask('INFO', 'headgate')
+    info = client.command('INFO', 'headgate')
     assert 'policies:5' in info and 'redis_version' not in info
-    assert client.ask('CONFIG', 'SET', 'save', '').startswith('ERR headgate is configured by')
-    assert client.ask('QUIT') == 'OK'
+    assert client.command('CONFIG', 'SET', 'save', '').startswith('ERR headgate is configured by')
+    assert client.command('QUIT') == 'OK'
     assert client.ended()
 
 
 def test_commands_about_commands(client):
-    count = client.ask('COMMAND', 'COUNT')
-    all_of_them = client.ask('COMMAND')
-    assert len(all_of_them) == count == len(client.ask('COMMAND', 'LIST'))
+    count = client.command('COMMAND', 'COUNT')
+    all_of_them = client.command('COMMAND')
+    assert len(all_of_them) == count == len(client.command('COMMAND', 'LIST'))
     assert ['cl.throttle', -5, ['fast', 'write'], 1, 1, 1, [], [], [], []] in all_of_them
-    assert client.ask('COMMAND', 'INFO', 'GET', 'hg.peek') == \
+    assert client.command('COMMAND', 'INFO', 'GET', 'hg.peek') == \
         [None, ['hg.peek', -3, ['fast'], 2, 2, 1, [], [], [], []]]
-    client.ask('HELLO', 3)
-    docs = client.ask('COMMAND', 'DOCS')
+    client.command('HELLO', 3)
+    docs = client.command('COMMAND', 'DOCS')
     assert len(docs) == count
     assert [a['name'] for a in docs['throttle']['arguments']] == \
         ['key', 'max_burst', 'count', 'period', 'quantity']
-    assert client.ask('COMMAND', 'DOCS', 'GET') == {}
+    assert client.command('COMMAND', 'DOCS', 'GET') == {}
 
 
 def test_unknown_commands_as_redis_words_them(client):
-    assert client.ask('GET', 'a', 'b\r\nc') == \
+    assert client.command('GET', 'a', 'b\r\nc') == \
         "ERR unknown command 'GET', with args beginning with: 'a' 'b  c' "
-    assert client.ask('ECHO') == "ERR wrong number of arguments for 'echo' command"
+    assert client.command('ECHO') == "ERR wrong number of arguments for 'echo' command"
 
 
 def test_inline_commands(client):
@@ -231,24 +231,24 @@ def test_token(serve, tmp_path):
     with Client(server.ports['resp']) as client:
         for words in (('PING',), ('CL.THROTTLE', 'k', 1, 1, 1), ('HG.DECIDE', 'burst', 'a'),
                       ('GET', 'a'), ('CONFIG', 'GET', '*')):
-            assert client.ask(*words) == 'NOAUTH Authentication required.'
-        assert client.ask('HELLO', 3).startswith('NOAUTH HELLO must be called with')
+            assert client.command(*words) == 'NOAUTH Authentication required.'
+        assert client.command('HELLO', 3).startswith('NOAUTH HELLO must be called with')
         for words in ((token[:-1],), (token + 'x',), ('',), ('someone', token)):
-            assert client.ask('AUTH', *words).startswith('WRONGPASS ')
-        assert client.ask('PING') == 'NOAUTH Authentication required.'
-        assert client.ask('AUTH', token) == 'OK'
-        assert client.ask('PING') == 'PONG'
-        client.ask('RESET')
-        assert client.ask('PING') == 'NOAUTH Authentication required.'
-        assert client.ask('AUTH', 'default', token) == 'OK'
+            assert client.command('AUTH', *words).startswith('WRONGPASS ')
+        assert client.command('PING') == 'NOAUTH Authentication required.'
+        assert client.command('AUTH', token) == 'OK'
+        assert client.command('PING') == 'PONG'
+        client.command('RESET')
+        assert client.command('PING') == 'NOAUTH Authentication required.'
+        assert client.command('AUTH', 'default', token) == 'OK'
     with Client(server.ports['resp']) as client:
-        assert client.ask('HELLO', 3, 'AUTH', 'default', 'wrong').startswith('WRONGPASS ')
-        assert client.ask('HELLO', 3, 'AUTH', 'default', token)['proto'] == 3
-        assert client.ask('PING') == 'PONG'
+        assert client.command('HELLO', 3, 'AUTH', 'default', 'wrong').startswith('WRONGPASS ')
+        assert client.command('HELLO', 3, 'AUTH', 'default', token)['proto'] == 3
+        assert client.command('PING') == 'PONG'
 
 
 def test_no_token(client):
-    assert 'called without any password configured' in client.ask('AUTH', 'x')
+    assert 'called without any password configured' in client.command('AUTH', 'x')
 
 
 # ---- bad input
@@ -275,7 +275,7 @@ def test_http_is_not_answered(server, client, raw):
     client.send(raw)
     assert client.ended()
     with Client(server.ports['resp']) as other:
-        assert other.ask('CL.THROTTLE', 'k', 0, 1, 1000, 0)[2] == 1
+        assert other.command('CL.THROTTLE', 'k', 0, 1, 1000, 0)[2] == 1
 
 
 def test_garbage(server):
@@ -287,7 +287,7 @@ def test_garbage(server):
             while client.socket.recv(1 << 16):
                 pass
     with Client(server.ports['resp']) as client:
-        assert client.ask('PING') == 'PONG'
+        assert client.command('PING') == 'PONG'
 
 
 def resident(server):
@@ -300,10 +300,10 @@ def resident(server):
     raise AssertionError
 
 
-def test_who_does_not_read_is_not_read(server):
-    """A client that sends and never reads stops the server's reading, and nothing else."""
+def test_a_client_that_does_not_read(server):
+    """The server stops reading from a client that does not read; other clients are not affected."""
     with Client(server.ports['resp']) as deaf, Client(server.ports['resp']) as other:
-        other.ask('PING')
+        other.command('PING')
         before = resident(server)
         request = encode('COMMAND', 'DOCS') * 1000
         deaf.socket.settimeout(0.5)
@@ -311,7 +311,7 @@ def test_who_does_not_read_is_not_read(server):
         with pytest.raises(TimeoutError):
             while sent < 100 << 20:
                 sent += deaf.socket.send(request)
-        assert other.ask('CL.THROTTLE', 'k', 15, 30, 60) == [0, 16, 15, -1, 2]
+        assert other.command('CL.THROTTLE', 'k', 15, 30, 60) == [0, 16, 15, -1, 2]
         assert resident(server) - before < 8 << 20
         # It gets every reply once it reads.
         deaf.socket.settimeout(30)
@@ -320,7 +320,7 @@ def test_who_does_not_read_is_not_read(server):
 
 
 def test_ten_thousand_connections(serve):
-    """All of them in the middle of a command, and all are answered."""
+    """Each has sent half of a command; all of them are answered."""
     files = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (files[1], files[1]))
     count = min(10_000, files[1] - 500)
@@ -356,12 +356,12 @@ def test_half_closed_and_reset_connections(server):
 def test_unix_socket(serve, tmp_path):
     server = serve(POLICIES, doors={'resp': f'unix:{tmp_path}/headgate.sock'})
     with Client(server.addresses['resp']) as client:
-        assert client.ask('CL.THROTTLE', 'k', 15, 30, 60) == [0, 16, 15, -1, 2]
+        assert client.command('CL.THROTTLE', 'k', 15, 30, 60) == [0, 16, 15, -1, 2]
 
 
 def test_stop_closes_connections_and_finishes_commands(server):
     with Client(server.ports['resp']) as idle, Client(server.ports['resp']) as busy:
-        assert idle.ask('PING') == 'PONG'
+        assert idle.command('PING') == 'PONG'
         busy.send(b'PING\r\n*1\r\n$4\r\nPI')
         assert busy.reply() == 'PONG'
         server.process.send_signal(signal.SIGTERM)
@@ -376,8 +376,8 @@ def test_quotas_outlive_a_killed_server(serve, tmp_path):
     policies = f'store: {{table: {{memory: 1MiB, file: {tmp_path}/table}}}}\n' + POLICIES.lstrip()
     server = serve(policies, doors=RESP)
     with Client(server.ports['resp']) as client:
-        assert client.ask('CL.THROTTLE', 'k', 0, 1, 10000)[0] == 0
+        assert client.command('CL.THROTTLE', 'k', 0, 1, 10000)[0] == 0
     server.kill()
     server = serve(policies, doors=RESP)
     with Client(server.ports['resp']) as client:
-        assert client.ask('CL.THROTTLE', 'k', 0, 1, 10000)[0] == 1
+        assert client.command('CL.THROTTLE', 'k', 0, 1, 10000)[0] == 1

@@ -1,4 +1,4 @@
-"""headgate top, in a pseudo-terminal and without one."""
+"""headgate top, on a pseudo-terminal and without one."""
 import fcntl
 import http.client
 import json
@@ -15,7 +15,7 @@ import threading
 
 import pytest
 
-from conftest import HEADGATE, PATIENCE
+from support.environment import HEADGATE, PATIENCE
 
 POLICIES = '''
 version: 1
@@ -64,7 +64,7 @@ class Screen:
         fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack('HHHH', rows, columns, 0, 0))
 
     def until(self, pattern, begin=0):
-        """Waits until it has written something like that, from that place on."""
+        """Waits until `pattern` is found in its output, from position `begin` on."""
         while not (match := re.compile(pattern, re.S).search(self.text, begin)):
             ready, _, _ = select.select([self.master], [], [], PATIENCE)
             assert ready, (pattern, self.text[begin:])
@@ -80,7 +80,7 @@ class Screen:
         os.write(self.master, keys)
 
     def end(self):
-        """Its exit status; the terminal is as it was."""
+        """Its exit status. The terminal has to have its old settings."""
         status = self.process.wait(PATIENCE)
         self.until(r'\x1b\[\?25h\x1b\[\?1049l')
         assert termios.tcgetattr(self.slave) == self.before
@@ -166,9 +166,9 @@ def test_it_follows_the_size_of_the_terminal(serve, screen):
 
 def test_a_server_that_goes_away_is_told_and_may_come_back(serve, screen):
     server = serve(POLICIES)
-    decide(server, 'somebody', 3)
+    decide(server, 'someone', 3)
     shown = screen('--url', url(server))
-    shown.until('somebody')
+    shown.until('someone')
     server.stop()
     shown.until('! http://127.0.0.1:.*nothing listens')
     place = len(shown.text)

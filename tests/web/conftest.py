@@ -1,9 +1,7 @@
 """The dashboard of a real server, in a real browser."""
 import http.client
-import importlib.util
 import itertools
 import json
-import pathlib
 import threading
 
 import pytest
@@ -11,41 +9,25 @@ from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.support.wait import WebDriverWait
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-spec = importlib.util.spec_from_file_location('serving', ROOT / 'tests/serve/conftest.py')
-serving = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(serving)
-serve = serving.serve
-PATIENCE = serving.PATIENCE
+from support.environment import PATIENCE
 
 FLAGS = ('--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run',
          '--disable-background-networking', '--disable-component-update', '--disable-sync')
 
 
-def request(port, path, method='GET', body=None, headers={}):
-    connection = http.client.HTTPConnection('127.0.0.1', port, timeout=PATIENCE)
-    try:
-        connection.request(method, path, body, headers)
-        response = connection.getresponse()
-        response.text = response.read().decode()
-        return response
-    finally:
-        connection.close()
-
-
 class Load:
-    """Asks for decisions all the time: for each of `checks`, (policy, key), in turn."""
+    """Requests decisions until it ends, for each of `checks`, (policy, key), in turn."""
 
     def __init__(self, port, checks):
         self.connection = http.client.HTTPConnection('127.0.0.1', port, timeout=PATIENCE)
         self.checks = itertools.cycle(checks)
         self.ended = threading.Event()
-        self.asked = 0
+        self.requests = 0
         self.thread = threading.Thread(target=self.run)
         self.thread.start()
 
     def run(self):
-        # A few hundred a second at most: the browser wants the processor, too.
+        # At most 200 per second, so that the browser has processor time, too.
         while not self.ended.wait(0.005):
             policy, key = next(self.checks)
             body = json.dumps({'checks': [{'policy': policy, 'key': key}]})
@@ -53,7 +35,7 @@ class Load:
             response = self.connection.getresponse()
             response.read()
             assert response.status == 200, response.status
-            self.asked += 1
+            self.requests += 1
 
     def end(self):
         self.ended.set()
@@ -98,9 +80,9 @@ class Browser:
 
     def until(self, what, *arguments):
         """The first true value of a function or a script."""
-        ask = what if callable(what) else lambda: self.js(what, *arguments)
+        value = what if callable(what) else lambda: self.js(what, *arguments)
         try:
-            return WebDriverWait(self.driver, PATIENCE, 0.2).until(lambda _: ask())
+            return WebDriverWait(self.driver, PATIENCE, 0.2).until(lambda _: value())
         except Exception:
             raise AssertionError(f'never: {what}; status: {self.text("#status-text")!r}, '
                                  f'{self.errors()}') from None
@@ -118,7 +100,7 @@ class Browser:
         return [entry['message'] for entry in self.driver.get_log('browser')]
 
     def requested(self):
-        """The URLs of everything that it has asked a server for."""
+        """The URLs of everything that it has requested from a server."""
         messages = (json.loads(entry['message'])['message']
                     for entry in self.driver.get_log('performance'))
         urls = [message['params']['request']['url'] for message in messages

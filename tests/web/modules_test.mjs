@@ -30,7 +30,7 @@ test('rates are those between two readings', () => {
   assert.equal(history.growth(12, 60).get('a'), 10);
 });
 
-test('nobody knows what happened where nobody looked', () => {
+test('times without a sample are gaps', () => {
   const history = new History();
   history.add(0, new Map([['a', 0]]));
   history.add(100, new Map([['a', 1000]]));

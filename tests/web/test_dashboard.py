@@ -1,7 +1,7 @@
-"""What people see at the address of the HTTP door."""
+"""The dashboard, which the HTTP door serves at /."""
 import re
 
-from conftest import request
+from support.http_client import request
 
 HOSTILE = '<img src=x onerror=alert(1)>'
 HOSTILE_KEY = '<script>document.title = "broken"</script>'
@@ -15,19 +15,19 @@ policies:
   - {{name: trial, quota: 1, window: 1d, mode: shadow, match: [{{path: '/trial/*', method: POST}}]}}
   - {{name: slots, algorithm: concurrency, quota: 100000, unit: concurrent-requests}}
 '''
-CHECKS = [('burst', '10.0.0.2'), (HOSTILE, HOSTILE_KEY), ('trial', 'somebody'),
+CHECKS = [('burst', '10.0.0.2'), (HOSTILE, HOSTILE_KEY), ('trial', 'someone'),
           (HOSTILE, 'k' * 300), ('burst', '10.0.0.3')]
 
 
 def shown(browser, selector):
-    """The number at the beginning of an element's text; None where there is none."""
+    """The number at the beginning of an element's text; None if there is none."""
     match = re.match(r'[\d,.]+', browser.text(selector))
     return float(match[0].replace(',', '')) if match else None
 
 
 def test_it_shows_what_happens(serve, load, browser):
     server = serve(POLICIES)
-    asking = load(server.port, CHECKS)
+    running = load(server.port, CHECKS)
     browser.open(server.port)
     browser.until_live()
 
@@ -55,8 +55,8 @@ def test_it_shows_what_happens(serve, load, browser):
     assert '64 MiB' in browser.text('#table-memory')
     assert str(server.policy_file) in browser.text('#footer')
 
-    # A reload is followed.
-    asking.end()
+    # The page follows a reload.
+    running.end()
     server.reload('version: 1\npolicies: [{name: other, quota: 1, window: 1s}]')
     browser.until('document.querySelector("#policies tbody th").innerText === "other"')
     assert 'read 2 times' in browser.text('#footer')
@@ -64,7 +64,7 @@ def test_it_shows_what_happens(serve, load, browser):
 
 def test_it_goes_on_while_it_is_looked_at(serve, load, browser):
     server = serve(POLICIES)
-    asking = load(server.port, [('burst', 'a')])
+    running = load(server.port, [('burst', 'a')])
     browser.open(server.port)
     browser.until_live()
 
@@ -75,7 +75,7 @@ def test_it_goes_on_while_it_is_looked_at(serve, load, browser):
     drawn = browser.js(path)
     browser.until(f'({path}) !== arguments[0]', drawn)
 
-    asking.end()
+    running.end()
     browser.until('document.querySelector("#decisions").innerText === "0"')
 
 
@@ -176,7 +176,7 @@ def test_moments_are_looked_up_with_the_keyboard(serve, load, browser):
     browser.until(f'({value}).startsWith("now")')
 
 
-def test_a_server_that_is_away_is_said_to_be(serve, load, browser):
+def test_a_server_that_does_not_answer_is_reported(serve, load, browser):
     server = serve(POLICIES)
     port = server.port
     browser.open(port)
@@ -191,7 +191,7 @@ def test_a_server_that_is_away_is_said_to_be(serve, load, browser):
     browser.until(lambda: (shown(browser, '#decisions') or 0) > 0)
 
 
-def test_the_token_is_asked_for(serve, browser, tmp_path):
+def test_the_page_requests_the_token(serve, browser, tmp_path):
     secret = tmp_path / 'token'
     secret.write_text('correct-horse-battery\n')
     server = serve(POLICIES, arguments=('--token-file', secret))

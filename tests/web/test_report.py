@@ -1,17 +1,16 @@
 """The page of `headgate simulate --report`, in a real browser."""
-import os
-import pathlib
 import subprocess
 
 import pytest
 
-HEADGATE = os.environ['HEADGATE']
-LOG = pathlib.Path(__file__).resolve().parents[1] / 'cli/logs/small.log'
+from support.environment import HEADGATE, ROOT
+
+LOG = ROOT / 'tests/cli/logs/small.log'
 POLICIES = """version: 1
 policies:
   - {name: "<b>burst&amp;", quota: 2, window: 1m}
   - {name: logins, quota: 3, window: 1h, match: [{path: /login}], key: ["header:user-agent"]}
-  - {name: nobody, quota: 1, window: 1s, match: [{path: /nowhere}]}
+  - {name: unused, quota: 1, window: 1s, match: [{path: /nowhere}]}
 """
 ATTACK = '<script>document.title="taken"</script><img src="http://127.0.0.1:1/x" onerror=alert(1)>'
 
@@ -38,7 +37,7 @@ def shown(browser, selector):
 
 @pytest.mark.parametrize('scheme', ['light', 'dark'])
 @pytest.mark.parametrize('width', [360, 768, 1280])
-def test_it_fits_and_asks_for_nothing(browser, report, width, scheme):
+def test_it_fits_and_loads_nothing(browser, report, width, scheme):
     browser.look_like(width, scheme)
     browser.driver.get(report.as_uri())
     assert browser.errors() == []
@@ -59,7 +58,7 @@ def test_hostile_text_is_only_text(browser, report):
     assert '<b>burst&amp;' in browser.text('h2 code')
 
 
-def test_it_says_what_was_denied(browser, report):
+def test_it_reports_what_was_denied(browser, report):
     browser.look_like(1280)
     browser.driver.get(report.as_uri())
     text = browser.text('main')

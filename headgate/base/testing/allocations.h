@@ -1,11 +1,11 @@
-// For tests: what the test binary that links headgate_allocations allocates.
+// For tests: counts the allocations of a test binary that links headgate_allocations.
 #pragma once
 
 #include <cstddef>
 
 namespace headgate {
 
-// Calls of operator new by this thread so far.
+// The number of calls of operator new by this thread so far.
 [[nodiscard]] std::size_t allocations() noexcept;
 
 }  // namespace headgate

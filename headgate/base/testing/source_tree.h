@@ -1,4 +1,4 @@
-// For tests: where the repository is that they were built from.
+// For tests: the directory of the sources that they were built from.
 #pragma once
 
 #include <filesystem>

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "headgate/base/ascii.h"
 #include "headgate/cli/explain/advice.h"
 #include "headgate/cli/explain/member_words.h"
 #include "headgate/cli/explain/rate_limit_field.h"
@@ -17,9 +18,9 @@
 #include "headgate/field/read/member_reader.h"
 #include "headgate/field/read/plain_number.h"
 #include "headgate/field/read/quota_list_reader.h"
+#include "headgate/field/read/reset.h"
 #include "headgate/field/read/response.h"
 #include "headgate/field/read/suffixed_reader.h"
-#include "headgate/field/reset.h"
 #include "headgate/field/retry_after.h"
 
 namespace headgate::cli {
@@ -33,12 +34,6 @@ using field::Source;
 using Kind = RateLimitField::Kind;
 
 constexpr std::string_view indent = "    ";
-
-std::string lower_case(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(), field::to_lower);
-  return out;
-}
 
 // Returns the malformed fields of all dialects, also of those that are not read because a better
 // dialect is present.
@@ -73,7 +68,7 @@ class Explanation {
       if (ignored.name == "retry-after") faults_.push_back(ignored);
     }
     for (std::size_t i = 0; i < headers_.size(); ++i) {
-      seen_.try_emplace(lower_case(headers_[i].name), Seen{i, i, nullptr}).first->second.last = i;
+      seen_.try_emplace(lowered(headers_[i].name), Seen{i, i, nullptr}).first->second.last = i;
     }
     for (const field::Ignored& fault : faults_) seen_.at(fault.name).fault = &fault;
   }
@@ -109,7 +104,7 @@ class Explanation {
     const field::HeaderLine& line = headers_[i];
     const RateLimitField field = rate_limit_field(line.name);
     if (field.kind == Kind::other || (field.kind == Kind::age && !view_.cached)) return;
-    const field::Ignored* const fault = seen_.at(lower_case(line.name)).fault;
+    const field::Ignored* const fault = seen_.at(lowered(line.name)).fault;
     const bool faulty = fault != nullptr;
     const bool here = faulty && fault->line == i;
     const Excerpt value = excerpt(line.value, here ? fault->offset : 0);
@@ -148,7 +143,7 @@ class Explanation {
       case Kind::policy:
         return members_of_field(field, i);
       case Kind::suffixed:
-        if (i != seen_.at(lower_case(line.name)).first)
+        if (i != seen_.at(lowered(line.name)).first)
           return say("not used: the first line of this field counts");
         suffixed(*field::suffixed_name(line.name, field.prefix), line.value);
         break;
@@ -232,7 +227,7 @@ class Explanation {
   }
 
   void suffixed(const field::SuffixedName& suffixed, std::string_view value) {
-    const std::string suffix = lower_case(suffixed.suffix);
+    const std::string suffix = lowered(suffixed.suffix);
     const auto window = field::window_of_suffix(suffix);
     const std::string unit = window ? std::string(field::default_unit) : suffix;
     const auto number = field::parse_plain_number(value);

@@ -4,15 +4,13 @@
 #include <string_view>
 #include <utility>
 
+#include "headgate/base/ascii.h"
 #include "headgate/field/sf/chars.h"
-#include "headgate/field/whitespace.h"
 
 namespace headgate::cli {
 namespace {
 
 constexpr std::string_view status_start = "HTTP/";
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // The status of "HTTP/1.1 200 OK" or "HTTP/2 200".
 std::optional<int> status_of(std::string_view line) {
@@ -75,7 +73,7 @@ class SectionReader {
   std::optional<std::string> add(HeaderSection& section, std::string_view line) {
     if (line[0] == ' ' || line[0] == '\t') {
       if (section.lines.empty()) return fault("this line continues another, but there is none");
-      line = field::without_outer_whitespace(line);
+      line = trimmed(line);
       std::string& value = section.lines.back().value;
       if (!line.empty()) value.append(value.empty() ? "" : " ").append(line);
       return {};
@@ -83,8 +81,7 @@ class SectionReader {
     const std::size_t colon = line.find(':');
     const std::string_view name = line.substr(0, colon);
     if (colon != std::string_view::npos && is_field_name(name)) {
-      section.lines.push_back({std::string(name), std::string(field::without_outer_whitespace(
-                                                      line.substr(colon + 1)))});
+      section.lines.push_back({std::string(name), std::string(trimmed(line.substr(colon + 1)))});
       return {};
     }
     if (line.starts_with("< ") || line.starts_with("> ") || line.starts_with("* ")) {

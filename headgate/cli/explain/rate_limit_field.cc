@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "headgate/base/ascii.h"
 #include "headgate/field/header_line.h"
 #include "headgate/field/read/suffixed_reader.h"
 
@@ -36,8 +37,7 @@ constexpr std::array<std::pair<std::string_view, Kind>, 6> parts = {{
 }  // namespace
 
 RateLimitField rate_limit_field(std::string_view name) {
-  std::string lower(name);
-  std::transform(lower.begin(), lower.end(), lower.begin(), field::to_lower);
+  const std::string lower = lowered(name);
   for (const auto& [whole, field] : whole_names) {
     if (lower == whole) return field;
   }

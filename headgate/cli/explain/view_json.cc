@@ -4,19 +4,16 @@
 #include <optional>
 #include <string_view>
 
+#include "headgate/base/json_text.h"
 #include "headgate/cli/printable.h"
 
 namespace headgate::cli {
 namespace {
 
-// Needs no other escapes: the texts of a view are printable ASCII (field names, RFC 9651 Strings).
 std::string json_string(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += c;
-  }
-  return out + '"';
+  std::string out;
+  append_json(out, text);
+  return out;
 }
 
 std::string json(const std::optional<std::string>& text) {

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "headgate/base/ascii.h"
 #include "headgate/base/random.h"
 #include "headgate/base/result.h"
 #include "headgate/cli/exit_status.h"
@@ -19,7 +20,6 @@
 #include "headgate/cli/fetch/url.h"
 #include "headgate/cli/printable.h"
 #include "headgate/field/header_line.h"
-#include "headgate/field/whitespace.h"
 #include "headgate/policy/quantity.h"
 
 namespace headgate::cli {
@@ -72,7 +72,7 @@ ExitStatus read_list(const std::string& name, std::vector<FetchUrl>& urls) {
   ExitStatus status = done;
   for (std::size_t number = 1; std::getline(in, line); ++number) {
     if (line.ends_with('\r')) line.pop_back();
-    const std::string_view text = field::without_outer_whitespace(line);
+    const std::string_view text = trimmed(line);
     if (text.empty() || text.starts_with('#')) continue;
     if (!add_url(text, name + ':' + std::to_string(number) + ": ", urls)) status = input_fault;
   }

@@ -224,7 +224,7 @@ void Fetcher::on_head(UnderWay& under_way) {
   Origin& origin = *under_way.origin;
   const int status = under_way.transfer.status();
   const field::ResponseView view = under_way.transfer.view(time(nullptr));
-  origin.pacer.hear(under_way.request, {status, view}, now_);
+  origin.pacer.receive(under_way.request, {status, view}, now_);
   origin.wait_text = required_wait(view);
   origin.broken = 0;
   if (client::denies(status)) ++report_.denied;

@@ -3,9 +3,9 @@
 #include <exception>
 #include <new>
 
+#include "headgate/base/ascii.h"
 #include "headgate/cli/printable.h"
 #include "headgate/field/header_line.h"
-#include "headgate/field/whitespace.h"
 
 namespace headgate::cli {
 namespace {
@@ -106,12 +106,12 @@ bool FetchTransfer::take_header(std::string_view line) {
     lines_.clear();
   } else if (line.starts_with(' ') || line.starts_with('\t')) {
     if (lines_.empty()) return true;
-    lines_.back().value.append(1, ' ').append(field::without_outer_whitespace(line));
+    lines_.back().value.append(1, ' ').append(trimmed(line));
   } else if (!line.empty()) {
     const auto colon = line.find(':');
     if (colon == line.npos) return true;
-    lines_.push_back({std::string(line.substr(0, colon)),
-                      std::string(field::without_outer_whitespace(line.substr(colon + 1)))});
+    lines_.push_back(
+        {std::string(line.substr(0, colon)), std::string(trimmed(line.substr(colon + 1)))});
   } else if (status_ >= 200) {
     headed_ = true;
     on_head_();

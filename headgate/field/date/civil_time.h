@@ -29,14 +29,15 @@ inline constexpr std::int64_t seconds_per_day = 86400;
          (floor_div<std::int64_t>(y, 400) - 1969 / 400);
 }
 
-// What a four-digit year can name.
+// The first and the last second of the years 0000 to 9999.
 inline constexpr std::int64_t first_second = days_before(0) * seconds_per_day;
 inline constexpr std::int64_t last_second = days_before(10000) * seconds_per_day - 1;
 
-// The year of a moment [Unix seconds].
+// The year that contains `seconds` (Unix time).
 [[nodiscard]] std::int64_t year_of(std::int64_t seconds) noexcept;
 
-// Unix seconds, or nothing if there is no such day or time. A leap second is the second after.
+// Unix seconds, or std::nullopt if the day or time does not exist. A leap second is converted as
+// the second after it.
 [[nodiscard]] std::optional<std::int64_t> seconds_of(const CivilTime& time) noexcept;
 
 }  // namespace headgate::field

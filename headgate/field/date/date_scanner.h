@@ -1,4 +1,4 @@
-// Dates and times in text.
+// Scanning dates and times.
 #pragma once
 
 #include <cstddef>
@@ -9,16 +9,19 @@
 
 namespace headgate::field {
 
-// Takes a date apart, left to right. Once something is missing, nothing else is found.
+// Scans a date from left to right. After the first part that is missing, all functions fail, so
+// that done() at the end is the only check that a caller needs.
 class DateScanner {
  public:
   explicit DateScanner(std::string_view text) noexcept : left_(text) {}
 
+  // Reads `text`.
   void expect(std::string_view text) noexcept {
     if (!left_.starts_with(text)) return fail();
     left_.remove_prefix(text.size());
   }
 
+  // Reads `count` digits.
   int digits(std::size_t count) noexcept {
     if (left_.size() < count) return fail(), 0;
     int value = 0;
@@ -30,7 +33,7 @@ class DateScanner {
     return value;
   }
 
-  // The index of the name that comes next; of a name's first `length` characters, if given.
+  // Reads one of `names`, or the first `length` characters of one, and returns its index.
   int one_of(std::span<const std::string_view> names,
              std::size_t length = std::string_view::npos) noexcept {
     for (std::size_t i = 0; i < names.size(); ++i) {
@@ -42,6 +45,7 @@ class DateScanner {
     return fail(), 0;
   }
 
+  // Reads hh:mm:ss.
   void time(CivilTime& c) noexcept {
     c.hour = digits(2);
     expect(":");
@@ -50,7 +54,7 @@ class DateScanner {
     c.second = digits(2);
   }
 
-  // Takes c if it comes next.
+  // Reads c if it comes next.
   bool take(char c) noexcept {
     if (!starts_with(c)) return false;
     left_.remove_prefix(1);

@@ -13,8 +13,8 @@ struct Unit {
   Nanos ns;
 };
 
-// Those of two letters first: "ms" is no minute. The micro sign in UTF-8, U+00B5 and U+03BC, and
-// in ISO 8859-1.
+// Units of two letters come first, so that "ms" is not read as minutes. The micro sign may be
+// U+00B5 or U+03BC in UTF-8, or be in ISO 8859-1.
 constexpr std::array<Unit, 9> units = {{{"ns", 1},
                                         {"us", 1'000},
                                         {"\xc2\xb5s", 1'000},
@@ -41,10 +41,10 @@ bool take_digit(std::string_view& text, int& digit) noexcept {
   return true;
 }
 
-// A number and its unit at the front of the text.
+// Reads a number and its unit from the front of the text.
 std::optional<Nanos> take_part(std::string_view& text) noexcept {
-  constexpr Nanos whole_max = 1'000'000'000'000'000'000;
-  constexpr Nanos scale_max = 1'000'000'000'000'000'000;  // 18 places; hours have 13 in ns
+  constexpr Nanos whole_max = 1'000'000'000'000'000'000;  // times an hour fits in 128 bits
+  constexpr Nanos scale_max = 1'000'000'000'000'000'000;  // 18 places; an hour has 13 digits in ns
   int digit = 0;
   if (!take_digit(text, digit)) return {};
   Nanos whole = digit;

@@ -1,4 +1,4 @@
-// Durations as Go prints them: 6m0s, 12ms, 1h30m, 1.5s.
+// Reading durations in the form of Go: 6m0s, 12ms, 1h30m, 1.5s.
 #pragma once
 
 #include <optional>
@@ -8,9 +8,10 @@
 
 namespace headgate::field {
 
-// One or more numbers, each with a unit (ns, us, ms, s, m or h; the micro sign is read too), added
-// up; what is below a nanosecond is rounded up. Saturates beyond what a field can tell. Nothing if
-// the text is something else: a sign, a number without unit. No allocation; linear.
+// Reads one or more numbers, each with a unit (ns, us, ms, s, m or h; the micro sign is read too),
+// and returns their sum, rounded up to nanoseconds. Saturates above 999,999,999,999,999 s, the
+// greatest number of a field. Returns std::nullopt for any other text, such as a sign or a number
+// without unit. No allocation; linear time.
 [[nodiscard]] std::optional<Nanos> parse_go_duration(std::string_view text) noexcept;
 
 }  // namespace headgate::field

@@ -4,10 +4,10 @@
 #include <array>
 #include <cstddef>
 
+#include "headgate/base/ascii.h"
 #include "headgate/base/int128.h"
 #include "headgate/field/date/civil_time.h"
 #include "headgate/field/date/date_scanner.h"
-#include "headgate/field/whitespace.h"
 
 namespace headgate::field {
 namespace {
@@ -86,7 +86,7 @@ void put_padded(Writer& out, std::int64_t value, int digits) noexcept {
 }  // namespace
 
 std::optional<std::int64_t> parse_http_date(std::string_view text, std::int64_t near) noexcept {
-  text = without_outer_whitespace(text);
+  text = trimmed(text);
   if (const auto seconds = imf_fixdate(text)) return seconds;
   if (const auto seconds = rfc_850(text, near)) return seconds;
   return asctime(text);

@@ -14,7 +14,7 @@
 namespace headgate::field {
 namespace {
 
-constexpr std::int64_t example = 784111777;  // of RFC 9110
+constexpr std::int64_t example = 784111777;  // the example of RFC 9110
 
 std::string imf(std::int64_t seconds) {
   std::array<char, 29> room{};

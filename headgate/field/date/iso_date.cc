@@ -6,7 +6,7 @@
 namespace headgate::field {
 namespace {
 
-// What local time is ahead of UTC [s].
+// Reads the offset: how far local time is ahead of UTC [s].
 std::optional<std::int64_t> offset(DateScanner& s) noexcept {
   if (s.take('Z') || s.take('z')) return 0;
   const bool behind = s.take('-');

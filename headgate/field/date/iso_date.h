@@ -1,5 +1,5 @@
-// Dates of ISO 8601 as the internet writes them (RFC 3339), which some services send as the end of
-// a rate limit's window.
+// Reading dates of ISO 8601 in the profile of RFC 3339, which some services send as the end of a
+// rate limit's window.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 namespace headgate::field {
 
-// Unix seconds of 2023-11-14T22:13:20Z or 2023-11-14 23:13:20.25+01:00, a fraction rounded up. The
-// offset may lack its colon but must be there: without it nobody knows the moment. Nothing if the
-// text is something else. No allocation.
+// Reads dates such as 2023-11-14T22:13:20Z or 2023-11-14 23:13:20.25+01:00, and returns Unix
+// seconds, a fraction rounded up. The offset from UTC is required, since without it the date is
+// ambiguous; its colon is optional. Returns std::nullopt for any other text. No allocation.
 [[nodiscard]] std::optional<std::int64_t> parse_iso_date(std::string_view text) noexcept;
 
 }  // namespace headgate::field

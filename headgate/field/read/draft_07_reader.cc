@@ -16,7 +16,7 @@ struct Entry {
   std::size_t offset = 0;
 };
 
-// The value of a key whose "=" may follow, with its parameters.
+// Reads the value of a key, if "=" follows, and its parameters.
 void read_value(sf::Reader& reader, Entry* entry, std::size_t offset) noexcept {
   sf::RawItem item{sf::Type::boolean, 1, {}};
   if (!reader.has_value()) {
@@ -62,7 +62,7 @@ Result<Draft07, sf::Error> read_draft_07(std::string_view value) noexcept {
   return Draft07{limit.number, remaining.number, reset.number};
 }
 
-bool looks_like_draft_07(std::string_view value) noexcept {
+bool resembles_draft_07(std::string_view value) noexcept {
   sf::Reader reader(value);
   std::string_view key;
   return reader.first_member() && reader.key(key) && reader.has_value();

@@ -1,4 +1,4 @@
-// Reading RateLimit as draft-07 of draft-ietf-httpapi-ratelimit-headers had it, a Dictionary:
+// Reading RateLimit in the form of draft-07 of draft-ietf-httpapi-ratelimit-headers, a Dictionary:
 //
 //   RateLimit: limit=100, remaining=50, reset=30
 #pragma once
@@ -17,12 +17,12 @@ struct Draft07 {
   std::uint64_t reset = 0;  // [s]
 };
 
-// All three keys must be there with Integers >= 0; other keys and all parameters are ignored, and
-// of duplicates the last counts. No allocation; linear.
+// All three keys must be present with Integers >= 0. Other keys and all parameters are ignored; if
+// a key is repeated, the last one counts. No allocation; linear time.
 [[nodiscard]] Result<Draft07, sf::Error> read_draft_07(std::string_view value) noexcept;
 
-// Whether a value that could not be read was meant to be such a Dictionary: it starts with a key
-// and "=", which a List never does.
-[[nodiscard]] bool looks_like_draft_07(std::string_view value) noexcept;
+// Whether a malformed value was probably meant to be such a Dictionary: it starts with a key and
+// "=", which a List never does.
+[[nodiscard]] bool resembles_draft_07(std::string_view value) noexcept;
 
 }  // namespace headgate::field

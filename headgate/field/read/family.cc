@@ -9,8 +9,7 @@ namespace {
 
 // `lower` is in lower case.
 bool begins_with(std::string_view name, std::string_view lower) noexcept {
-  return name.size() >= lower.size() && std::equal(lower.begin(), lower.end(), name.begin(),
-                                                   [](char l, char c) { return l == to_lower(c); });
+  return equal_ignoring_case(name.substr(0, lower.size()), lower);
 }
 
 // RateLimit itself, or a name that begins with RateLimit-.

@@ -1,4 +1,4 @@
-// Which of the fields that tell rate limits a header field is.
+// Which kind of rate limit field a header field is, by its name.
 #pragma once
 
 #include <cstdint>
@@ -7,15 +7,15 @@
 namespace headgate::field {
 
 enum class Family : std::uint8_t {
-  other,         // tells no rate limit
+  other,         // no rate limit field
   ratelimit,     // RateLimit
   policy,        // RateLimit-Policy
-  limit_fields,  // RateLimit-Limit, RateLimit-Remaining and whatever else begins with RateLimit-
-  x_ratelimit,   // whatever begins with X-RateLimit- or X-Rate-Limit-
-  beta,          // Beta-RateLimit and Beta-RateLimit-Policy: no form of ours
+  limit_fields,  // RateLimit-Limit and every other name that begins with RateLimit-
+  x_ratelimit,   // every name that begins with X-RateLimit- or X-Rate-Limit-
+  beta,          // Beta-RateLimit and Beta-RateLimit-Policy, which headgate reads but never writes
 };
 
-// By a field's name, whatever its case.
+// `name` may be in any case.
 [[nodiscard]] Family family_of(std::string_view name) noexcept;
 
 }  // namespace headgate::field

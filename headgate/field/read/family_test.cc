@@ -5,7 +5,7 @@
 namespace headgate::field {
 namespace {
 
-TEST(Family, GoesByTheNameWhateverItsCase) {
+TEST(Family, IsFoundByTheNameInAnyCase) {
   constexpr struct {
     std::string_view name;
     Family family;

@@ -1,4 +1,4 @@
-// All lines of one field as one value.
+// All lines of one field, joined to one value.
 #pragma once
 
 #include <cstddef>
@@ -10,11 +10,12 @@
 
 namespace headgate::field {
 
-// Lines are joined with ", ", as RFC 9651, section 4.2, asks; a single one stays where it is. Keeps
-// views of the lines. Allocates, and may throw std::bad_alloc, only for several lines.
+// Lines are joined with ", ", as RFC 9651, section 4.2, requires; a single line is not copied.
+// Keeps views of the lines. Allocates, and may throw std::bad_alloc, only if there are several
+// lines.
 class FieldValue {
  public:
-  // The name is given in lower case.
+  // `lower_name` is in lower case, and must outlive this object.
   FieldValue(std::span<const HeaderLine> headers, std::string_view lower_name);
 
   [[nodiscard]] std::size_t lines() const noexcept { return lines_; }
@@ -23,8 +24,9 @@ class FieldValue {
   // The first line.
   [[nodiscard]] std::string_view first() const noexcept { return first_; }
 
-  // Where a byte of text() stands: which line of all headers, which byte of its value. A byte
-  // between two lines counts as the second one's first. Needs lines() > 0.
+  // The position of a byte of text(): the index of the line in all headers, and of the byte in the
+  // line's value. A byte of a separator has the position of the next line's first byte. Requires
+  // lines() > 0.
   struct Position {
     std::size_t line;
     std::size_t offset;

@@ -13,13 +13,14 @@ namespace headgate::field {
 
 struct Ignored {
   std::string name;      // in lower case
-  const char* expected;  // what should have been there: "expected a digit"
-  std::size_t line;      // which of the header lines, from 0, and which byte of its value
-  std::size_t offset;
+  const char* expected;  // static text: "expected a digit"
+  std::size_t line;      // index of the line in all headers
+  std::size_t offset;    // byte of its value
 };
 
 using IgnoredList = std::vector<Ignored>;
 
+// Appends the field to `list` with the position of its fault.
 inline void ignore(IgnoredList& list, std::string_view lower_name, const FieldValue& field,
                    const sf::Error& why) {
   const FieldValue::Position position = field.position(why.offset);

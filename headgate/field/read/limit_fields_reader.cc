@@ -6,7 +6,7 @@
 
 #include "headgate/base/instant.h"
 #include "headgate/field/read/plain_number.h"
-#include "headgate/field/reset.h"
+#include "headgate/field/read/reset.h"
 #include "headgate/field/sf/reader.h"
 
 namespace headgate::field {
@@ -25,7 +25,7 @@ class LimitFieldsReader {
     remaining();
     used();
     reset();
-    return std::move(limit_fields_);
+    return std::move(reading_);
   }
 
  private:
@@ -34,13 +34,13 @@ class LimitFieldsReader {
     if (!value) return;
     auto read = read_limit_in_force(*value);
     if (read) {
-      limit_fields_.limit = read->q;
-      limit_fields_.policies = std::move(read->policies);
+      reading_.limit = read->q;
+      reading_.policies = std::move(read->policies);
       return;
     }
     if (grammar_ == Grammar::wild) {
       if (const auto number = parse_plain_number(*value)) {
-        limit_fields_.limit = number->floor();
+        reading_.limit = number->floor();
         return;
       }
     }
@@ -53,12 +53,12 @@ class LimitFieldsReader {
     if (grammar_ == Grammar::draft) {
       const auto integer = read_integer(*value);
       if (integer) {
-        limit_fields_.remaining = *integer;
+        reading_.remaining = *integer;
       } else {
         ignore_field("remaining", integer.error());
       }
     } else if (const auto number = parse_plain_number(*value)) {
-      limit_fields_.remaining = number->floor();
+      reading_.remaining = number->floor();
     } else {
       ignore_field("remaining", {no_number, 0});
     }
@@ -70,17 +70,17 @@ class LimitFieldsReader {
     const auto number = value ? parse_plain_number(*value) : std::nullopt;
     if (!number) return;
     const std::uint64_t used = number->floor();
-    if (limit_fields_.limit && !limit_fields_.remaining) {
-      limit_fields_.remaining = *limit_fields_.limit - std::min(*limit_fields_.limit, used);
-    } else if (limit_fields_.remaining && !limit_fields_.limit) {
-      limit_fields_.limit = *limit_fields_.remaining + used;
+    if (reading_.limit && !reading_.remaining) {
+      reading_.remaining = *reading_.limit - std::min(*reading_.limit, used);
+    } else if (reading_.remaining && !reading_.limit) {
+      reading_.limit = *reading_.remaining + used;
     }
   }
 
   void reset() {
     const auto after = field("reset-after");
     if (const auto seconds = after ? parse_plain_number(*after) : std::nullopt) {
-      limit_fields_.reset = ceil_seconds(seconds->billionths);
+      reading_.reset = ceil_seconds(seconds->billionths);
       return;
     }
     const auto value = field("reset");
@@ -94,11 +94,11 @@ class LimitFieldsReader {
       number = digits;
     }
     const Reset reset = parse_reset(number, base_);
-    limit_fields_.reset = reset.seconds;
+    reading_.reset = reset.seconds;
     if (!reset.seconds) ignore_field("reset", {expected_of(reset), 0});
   }
 
-  // The value of a field that stands there once.
+  // The value of a field; std::nullopt unless it has exactly one line.
   std::optional<std::string_view> field(std::string_view name) {
     const std::string full = std::string(prefix_).append(name);
     const FieldValue value(headers_, full);
@@ -120,7 +120,7 @@ class LimitFieldsReader {
   Grammar grammar_;
   std::optional<std::int64_t> base_;
   IgnoredList& ignored_;
-  LimitFieldsReading limit_fields_;
+  LimitFieldsReading reading_;
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
-// Reading limit, remaining and reset from three fields of their own: those of drafts 00 to 06 of
-// draft-ietf-httpapi-ratelimit-headers, and the X-RateLimit fields of the wild.
+// Reading the limit fields, which hold limit, remaining and reset in a field each: those of drafts
+// 00 to 06 of draft-ietf-httpapi-ratelimit-headers, and the X-RateLimit fields, which no standard
+// defines.
 //
 //   RateLimit-Limit: 100, 100;w=60          X-RateLimit-Limit: 5000
 //   RateLimit-Remaining: 99                 X-RateLimit-Remaining: 4987
@@ -22,29 +23,29 @@ namespace headgate::field {
 
 enum class Grammar : std::uint8_t {
   draft,  // Integers; but a reset of 10^9 or more is a Unix time, as GitLab sends
-  wild,   // plain numbers, rounded to the client's disadvantage, and any form of parse_reset()
+  wild,   // plain numbers, rounded so that the client sends less, and any form of parse_reset()
 };
 
 struct LimitFieldsReading {
   std::optional<std::uint64_t> limit;
   std::optional<std::uint64_t> remaining;
   std::optional<std::uint64_t> reset;  // [s]
-  std::vector<QuotaPolicy> policies;   // those that stand behind the limit
+  std::vector<QuotaPolicy> policies;   // those that follow the limit in its field
 
-  // A reset alone tells nothing.
-  [[nodiscard]] bool tells() const noexcept { return limit || remaining; }
+  // Whether it describes a limit; a reset alone does not.
+  [[nodiscard]] bool has_limit() const noexcept { return limit || remaining; }
 };
 
-// Reads the fields `prefix`limit, -remaining and -reset. Where -used or -observed stands instead of
-// one of the first two it completes it; a good -reset-after beats -reset. A field that is malformed
-// or repeated is ignored alone. `prefix` is in lower case; `base` as for parse_reset(). May throw
-// std::bad_alloc; linear.
+// Reads the fields `prefix`limit, -remaining and -reset. If limit or remaining is missing, it is
+// calculated from -used or -observed; a well-formed -reset-after is used instead of -reset. A field
+// that is malformed or repeated is ignored and appended to `ignored`; the others are still read.
+// `prefix` is in lower case; `base` as for parse_reset(). May throw std::bad_alloc; linear time.
 [[nodiscard]] LimitFieldsReading read_limit_fields(std::span<const HeaderLine> headers,
                                                    std::string_view prefix, Grammar grammar,
                                                    std::optional<std::int64_t> base,
                                                    IgnoredList& ignored);
 
-// A value of the draft's grammar: an Integer >= 0, with any parameters.
+// Reads a value of Grammar::draft: an Integer >= 0, with any parameters.
 [[nodiscard]] Result<std::uint64_t, sf::Error> read_integer(std::string_view value) noexcept;
 
 }  // namespace headgate::field

@@ -1,4 +1,4 @@
-// One rate limit as the fields of a response tell it, whatever the dialect.
+// One rate limit, as read from the fields of a response in any dialect.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +7,15 @@
 
 namespace headgate::field {
 
-// What is not known is absent: RateLimit tells r and t, RateLimit-Policy q, unit and w.
+// What the fields do not contain is absent: RateLimit has r and t; RateLimit-Policy has q, unit and
+// w.
 struct Member {
   std::optional<std::string> policy;  // the policy's name
   std::optional<std::uint64_t> q;     // quota [units of `unit`]
-  std::optional<std::string> unit;    // of q and r, where the dialect tells it
+  std::optional<std::string> unit;    // of q and r, if the dialect has units
   std::optional<std::uint64_t> w;     // window [s]
   std::optional<std::uint64_t> r;     // units left
-  std::optional<std::uint64_t> t;     // for the next t seconds
+  std::optional<std::uint64_t> t;     // until the reset [s]
   std::optional<std::string> pk;      // partition key, raw bytes
   friend bool operator==(const Member&, const Member&) = default;
 };

@@ -1,8 +1,8 @@
 // Reading RateLimit and RateLimit-Policy (draft-ietf-httpapi-ratelimit-headers).
 //
-// A field that is not a List of Strings with the right parameters is malformed as a whole, and a
-// reader of HTTP must ignore all of it. Parameters that the draft does not define are ignored,
-// whatever their type; of duplicates the last one counts.
+// A field that is not a List of Strings with the right parameters is malformed, and HTTP requires
+// that all of it is ignored. Parameters that the draft does not define are ignored, whatever their
+// type; if a parameter is repeated, the last one counts.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ namespace headgate::field {
 
 enum class FieldKind : std::uint8_t { ratelimit, policy };
 
-// A member where it stands in the input. Of RateLimit: r, t and pk; of RateLimit-Policy: q, unit,
-// w and pk.
+// A member as views of the input. A member of RateLimit has r, t and pk; one of RateLimit-Policy
+// has q, unit, w and pk.
 struct RawMember {
   sf::RawItem name;  // a String
   std::optional<std::uint64_t> q;
@@ -31,12 +31,13 @@ struct RawMember {
   std::optional<sf::RawItem> pk;  // a Byte Sequence
 };
 
-// Pulls members from a field's value (its lines joined) without allocating. What was pulled counts
-// only if ok() holds at the end.
+// Reads one member after the other from a field's value (its lines joined) without allocating. The
+// members are valid only if ok() returns true after the last one.
 class MemberReader {
  public:
   MemberReader(FieldKind kind, std::string_view value) noexcept : kind_(kind), reader_(value) {}
 
+  // Returns false after the last member and at an error.
   [[nodiscard]] bool next(RawMember& member) noexcept;
 
   [[nodiscard]] bool ok() const noexcept { return fault_.what == nullptr && reader_.ok(); }
@@ -56,21 +57,20 @@ class MemberReader {
 };
 
 enum class Shape : std::uint8_t {
-  empty,    // no member: same as no field
+  empty,    // no member, which means the same as no field
   current,  // a List of Strings
   legacy,   // RateLimit as draft-07's Dictionary, RateLimit-Policy as a List of Integers
   malformed,
 };
 
-// A field's members; none unless its shape is `current`.
+// A field's members; empty unless its shape is `current`.
 struct Reading {
   Shape shape = Shape::empty;
   std::vector<Member> members;
-  sf::Error error{nullptr, 0};  // why it is malformed
+  sf::Error error{nullptr, 0};  // set if it is malformed
 };
 
-// Reads a field's value, or its lines in order. Allocates, so may throw std::bad_alloc. Linear in
-// the length.
+// Reads a field's value, or its lines in order. May throw std::bad_alloc. Linear time.
 [[nodiscard]] Reading read_members(FieldKind kind, std::string_view value);
 [[nodiscard]] Reading read_members(FieldKind kind, std::span<const std::string_view> lines);
 

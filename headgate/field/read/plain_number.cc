@@ -2,12 +2,13 @@
 
 #include <cstddef>
 
-#include "headgate/field/whitespace.h"
+#include "headgate/base/ascii.h"
 
 namespace headgate::field {
 namespace {
 
-// Takes the digits at the front of the text, appends them to the number, and returns how many.
+// Removes up to `digits_max` digits from the front of the text, appends them to the number, and
+// returns how many they are.
 std::size_t take_digits(std::string_view& text, std::size_t digits_max, i128& number) noexcept {
   std::size_t digits = 0;
   for (; digits < text.size() && digits < digits_max; ++digits) {
@@ -22,10 +23,11 @@ std::size_t take_digits(std::string_view& text, std::size_t digits_max, i128& nu
 }  // namespace
 
 std::optional<PlainNumber> parse_plain_number(std::string_view text) noexcept {
-  constexpr std::size_t places_max = 9;
-  text = without_outer_whitespace(text);
+  constexpr std::size_t whole_max = 18;  // digits of 64 bits
+  constexpr std::size_t places_max = 9;  // billionths; together 27 digits, which fit in 128 bits
+  text = trimmed(text);
   PlainNumber number;
-  if (take_digits(text, 18, number.billionths) == 0) return {};
+  if (take_digits(text, whole_max, number.billionths) == 0) return {};
   std::size_t places = 0;
   if (text.starts_with('.')) {
     text.remove_prefix(1);

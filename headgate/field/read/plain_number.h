@@ -1,4 +1,4 @@
-// Numbers as fields write them that no grammar binds: X-RateLimit-Remaining: 598.9
+// Reading the numbers of fields that no standard defines: X-RateLimit-Remaining: 598.9
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,9 @@ struct PlainNumber {
   }
 };
 
-// Reads 1 to 18 digits, and perhaps a point and 1 to 9 more, with spaces around. Nothing if the
-// text is something else: no sign, no exponent. No allocation.
+// Reads 1 to 18 digits, optionally followed by a point and 1 to 9 digits, with spaces or tabs
+// around them. Returns std::nullopt for any other text: signs and exponents are not read. No
+// allocation.
 [[nodiscard]] std::optional<PlainNumber> parse_plain_number(std::string_view text) noexcept;
 
 }  // namespace headgate::field

@@ -1,4 +1,4 @@
-// Which policy a member of RateLimit belongs to.
+// Joining members of RateLimit with the members of RateLimit-Policy that they belong to.
 #pragma once
 
 #include <cstddef>
@@ -8,18 +8,19 @@
 
 namespace headgate::field {
 
-// Finds policies by name and partition key, in logarithmic time, and remembers which it found.
-// Keeps pointers to them.
+// Finds policies by name and partition key in logarithmic time, and records which were found. Keeps
+// pointers to the policies, which must outlive it.
 class PolicyIndex {
  public:
-  // All have names. Sorts, so no sender can make it quadratic; may throw std::bad_alloc.
+  // Every policy must have a name. Sorting keeps joining from being quadratic, whatever a server
+  // sends. May throw std::bad_alloc.
   explicit PolicyIndex(std::vector<Member>& policies);
 
-  // Best the one with the same partition key; where only one side has a key, the name decides. Of
-  // equal ones the first. Null if there is none.
+  // Returns the first policy with the limit's name and partition key; otherwise, if the limit or
+  // the policy has no key, the first with its name; otherwise nullptr.
   [[nodiscard]] const Member* find(const Member& limit) noexcept;
 
-  // Moves those that were never found to the end of `out`, in their own order.
+  // Moves the policies that find() never returned to the end of `out`, in their original order.
   void move_rest(std::vector<Member>& out);
 
  private:
@@ -30,10 +31,11 @@ class PolicyIndex {
   };
   [[nodiscard]] Entry* entry(const Member& limit) noexcept;
 
-  std::vector<Entry> entries_;  // by name, then those without a key first, by key, by position
+  std::vector<Entry> entries_;  // sorted by name, key (no key first) and position
 };
 
-// Fills in what the policies tell about the limits, and appends those that no limit belongs to.
+// Copies q, unit, w and a missing key from each limit's policy into the limit, and appends the
+// policies to which no limit belongs. May throw std::bad_alloc.
 [[nodiscard]] std::vector<Member> join(std::vector<Member> limits, std::vector<Member> policies);
 
 }  // namespace headgate::field

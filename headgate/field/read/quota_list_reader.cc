@@ -15,7 +15,7 @@ struct Quota {
   std::uint64_t w = 0;
 };
 
-// Reads the member at which the reader stands.
+// Reads the next member.
 Result<Quota, sf::Error> read_quota(sf::Reader& reader) noexcept {
   const std::size_t start = reader.offset();
   if (reader.at_inner_list()) return Failure<sf::Error>({no_quota, start});

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "headgate/base/ascii.h"
 #include "headgate/field/date/http_date.h"
 #include "headgate/field/ratelimit.h"
 #include "headgate/field/read/draft_07_reader.h"
@@ -13,13 +14,12 @@
 #include "headgate/field/read/policy_index.h"
 #include "headgate/field/read/suffixed_reader.h"
 #include "headgate/field/retry_after.h"
-#include "headgate/field/whitespace.h"
 
 namespace headgate::field {
 namespace {
 
 bool is_positive_age(std::string_view age) noexcept {
-  age = without_outer_whitespace(age);
+  age = trimmed(age);
   return age.find_first_not_of("0123456789") == std::string_view::npos &&
          age.find_first_not_of('0') != std::string_view::npos;
 }
@@ -30,7 +30,8 @@ Member requests_member() {
   return member;
 }
 
-// The limit in force, whose window is that of the first policy with its quota; then the others.
+// Returns the limit in force, with the window of the first policy that has its quota, then the
+// other policies.
 std::vector<Member> members_of(const LimitFieldsReading& limit_fields) {
   std::vector<Member> members(1, requests_member());
   members[0].q = limit_fields.limit;
@@ -61,10 +62,10 @@ class ResponseReader {
     view_.cached = age.lines() > 0 && is_positive_age(age.first());
     retry_after();
     if (!view_.cached) {
-      const bool told = current("ratelimit", "ratelimit-policy") || draft_07() || draft_03() ||
-                        current("beta-ratelimit", "beta-ratelimit-policy") ||
-                        x_ratelimit("x-ratelimit-") || x_ratelimit("x-rate-limit-");
-      if (!told) policies_alone();
+      const bool found = current("ratelimit", "ratelimit-policy") || draft_07() || draft_03() ||
+                         current("beta-ratelimit", "beta-ratelimit-policy") ||
+                         x_ratelimit("x-ratelimit-") || x_ratelimit("x-rate-limit-");
+      if (!found) policies_alone();
     }
     std::sort(view_.ignored.begin(), view_.ignored.end(),
               [](const Ignored& a, const Ignored& b) { return a.name < b.name; });
@@ -100,8 +101,8 @@ class ResponseReader {
     Reading limits = read_field(FieldKind::ratelimit, limit_name, limit_field);
     Reading policies = read_field(FieldKind::policy, policy_name, policy_field);
     if (limits.shape == Shape::current || policies.shape == Shape::current) {
-      return tell(Source::ratelimit, limit_name,
-                  join(std::move(limits.members), std::move(policies.members)));
+      return set_members(Source::ratelimit, limit_name,
+                         join(std::move(limits.members), std::move(policies.members)));
     }
     if (limit_name != "ratelimit") return false;
     if (limits.shape == Shape::legacy) draft_07_ = read_draft_07(limit_field.text()).value();
@@ -115,7 +116,7 @@ class ResponseReader {
     if (!draft_07_) return false;
     const LimitFieldsReading limit_fields{draft_07_->limit, draft_07_->remaining, draft_07_->reset,
                                           policies_};
-    return tell(Source::draft_07, "ratelimit", members_of(limit_fields));
+    return set_members(Source::draft_07, "ratelimit", members_of(limit_fields));
   }
 
   bool draft_03() {
@@ -128,19 +129,19 @@ class ResponseReader {
     }
     LimitFieldsReading limit_fields =
         read_limit_fields(lines, "ratelimit-", Grammar::draft, base_, view_.ignored);
-    if (!limit_fields.tells()) return false;
+    if (!limit_fields.has_limit()) return false;
     limit_fields.policies.insert(limit_fields.policies.end(), policies_.begin(), policies_.end());
-    return tell(Source::draft_03, "ratelimit-", members_of(limit_fields));
+    return set_members(Source::draft_03, "ratelimit-", members_of(limit_fields));
   }
 
   bool x_ratelimit(std::string_view prefix) {
     const LimitFieldsReading limit_fields =
         read_limit_fields(headers_, prefix, Grammar::wild, base_, view_.ignored);
     std::vector<Member> members;
-    if (limit_fields.tells()) members = members_of(limit_fields);
+    if (limit_fields.has_limit()) members = members_of(limit_fields);
     std::vector<Member> suffixed = read_suffixed(headers_, prefix, base_, view_.ignored);
     std::move(suffixed.begin(), suffixed.end(), std::back_inserter(members));
-    return !members.empty() && tell(Source::x_ratelimit, prefix, std::move(members));
+    return !members.empty() && set_members(Source::x_ratelimit, prefix, std::move(members));
   }
 
   void policies_alone() {
@@ -149,10 +150,10 @@ class ResponseReader {
     limit_fields.policies = std::move(policies_);
     std::vector<Member> members = members_of(limit_fields);
     members.erase(members.begin());
-    tell(Source::draft_07, "ratelimit", std::move(members));
+    set_members(Source::draft_07, "ratelimit", std::move(members));
   }
 
-  bool tell(Source source, std::string_view prefix, std::vector<Member> members) {
+  bool set_members(Source source, std::string_view prefix, std::vector<Member> members) {
     view_.source = source;
     view_.prefix = prefix;
     view_.members = std::move(members);

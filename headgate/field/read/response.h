@@ -1,4 +1,4 @@
-// What the fields of a response say about rate limits, in whatever dialect, as one view.
+// Reads the rate limit fields of a response, in any dialect, into one view.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@
 
 namespace headgate::field {
 
-// The dialects, best first. A response is read in the best that tells something: a malformed field
-// of one is as good as none, and the next gets its turn.
+// The dialects, in order of preference. A response is read in the first one in which it has a
+// limit. A malformed field counts as absent, so the next dialect is tried.
 enum class Source : std::uint8_t {
   ratelimit,    // RateLimit and RateLimit-Policy as they are now; then Beta-RateLimit, the same
   draft_07,     // RateLimit as a Dictionary, RateLimit-Policy as a List of Integers
@@ -29,25 +29,24 @@ enum class Source : std::uint8_t {
 
 struct ResponseView {
   Source source = Source::none;
-  std::string_view prefix;  // of the names of the source's fields, in lower case: "x-rate-limit-"
-  // Current dialect: in the order of RateLimit, each joined with its policy by name and partition
-  // key; then the policies that nothing joined. Older ones: the limit in force, then other
-  // policies.
+  std::string_view prefix;  // of the source's field names, in lower case: "x-rate-limit-"
+  // In the current dialect: the members of RateLimit in their order, each joined with its policy by
+  // name and partition key; then the policies without a limit. In older dialects: the limit in
+  // force, then the other policies.
   std::vector<Member> members;
   std::optional<std::uint64_t> retry_after;  // [s]
-  IgnoredList ignored;                       // by name
-  bool cached = false;  // Age > 0: the members would be someone else's, so there are none
+  IgnoredList ignored;                       // sorted by name
+  bool cached = false;  // Age > 0: the limits are another request's, so `members` is empty
 };
 
-// `now`: local time of reception [Unix seconds], from which moments count if the response has no
-// Date. `trailers`: fields after the body, where only drafts 00 to 06 may be; they count as lines
-// after the headers. Allocates, so may throw std::bad_alloc. Time is linear in the input, but for
-// sorting names.
+// `now`: local time of reception [Unix seconds], which is used as the response's time if it has no
+// Date. `trailers`: fields after the body, in which only the fields of drafts 00 to 06 are read, as
+// lines after the headers. May throw std::bad_alloc. Linear time, except for sorting names.
 [[nodiscard]] ResponseView read_response(std::span<const HeaderLine> headers,
                                          std::optional<std::int64_t> now,
                                          std::span<const HeaderLine> trailers = {});
 
-// The moment that a response counts from: its Date, or else `now`.
+// The time from which a response's dates are converted to seconds: its Date, otherwise `now`.
 [[nodiscard]] std::optional<std::int64_t> time_base(std::span<const HeaderLine> headers,
                                                     std::optional<std::int64_t> now) noexcept;
 

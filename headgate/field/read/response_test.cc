@@ -89,7 +89,7 @@ TEST(Response, Vectors) {
     EXPECT_EQ(view.retry_after, optional_of<std::uint64_t>(expect.at("retry_after")));
     EXPECT_EQ(json(names_of(view.ignored)), expect.at("ignored"));
     EXPECT_EQ(view.cached, expect.at("cached").get<bool>());
-    // Each fault has a position, in a line of that very field.
+    // Each fault has a position in a line of its field.
     for (const Ignored& field : view.ignored) {
       ASSERT_LT(field.line, headers.size() + trailers.size());
       const auto& [name, value] =

@@ -6,9 +6,10 @@
 #include <string>
 #include <utility>
 
+#include "headgate/base/ascii.h"
 #include "headgate/field/ratelimit.h"
 #include "headgate/field/read/plain_number.h"
-#include "headgate/field/reset.h"
+#include "headgate/field/read/reset.h"
 
 namespace headgate::field {
 namespace {
@@ -17,6 +18,7 @@ struct Window {
   std::string_view suffix;
   std::uint64_t seconds;
 };
+// A month has 30 days and a year 365: longer ones would let a client send too early.
 constexpr std::array<Window, 7> windows = {{{"second", 1},
                                             {"minute", 60},
                                             {"hour", 3600},
@@ -39,27 +41,21 @@ bool take(std::string_view& text, std::string_view lower_prefix) noexcept {
   return true;
 }
 
-// The lines of one suffix, by part.
+// The lines of one suffix, indexed by Part.
 using SuffixLines = std::array<const HeaderLine*, parts.size()>;
 
-std::string lower_case(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(), to_lower);
-  return out;
-}
-
-class FamilyReader {
+class SuffixReader {
  public:
-  FamilyReader(std::span<const HeaderLine> headers, std::optional<std::int64_t> base,
+  SuffixReader(std::span<const HeaderLine> headers, std::optional<std::int64_t> base,
                IgnoredList& ignored)
       : headers_(headers), base_(base), ignored_(ignored) {}
 
-  // Nothing if neither a limit nor what remains is known.
-  std::optional<Member> read(const std::string& suffix, const SuffixLines& family) {
+  // std::nullopt if neither limit nor remaining is known.
+  std::optional<Member> read(const std::string& suffix, const SuffixLines& lines) {
     Member member;
-    member.q = number(family[0]);
-    member.r = number(family[1]);
-    member.t = reset(family[2]);
+    member.q = number(lines[0]);
+    member.r = number(lines[1]);
+    member.t = reset(lines[2]);
     if (!member.q && !member.r) return {};
     member.policy = suffix;
     member.w = window_of_suffix(suffix);
@@ -84,7 +80,7 @@ class FamilyReader {
 
   void ignore_line(const HeaderLine& line, const char* expected) {
     const auto index = static_cast<std::size_t>(&line - headers_.data());
-    ignored_.push_back({lower_case(line.name), expected, index, 0});
+    ignored_.push_back({lowered(line.name), expected, index, 0});
   }
 
   std::span<const HeaderLine> headers_;
@@ -106,9 +102,8 @@ std::optional<SuffixedName> suffixed_name(std::string_view name, std::string_vie
   for (const Part& part : parts) {
     std::string_view suffix = name;
     if (!take(suffix, part.word) || suffix.empty()) continue;
-    const bool letters = std::all_of(suffix.begin(), suffix.end(), [](char c) {
-      return (to_lower(c) >= 'a' && to_lower(c) <= 'z') || c == '_';
-    });
+    const bool letters =
+        std::all_of(suffix.begin(), suffix.end(), [](char c) { return is_letter(c) || c == '_'; });
     const bool reset_after =
         part.part == SuffixedName::Part::reset && is_named({suffix, {}}, "after");
     if (letters && !reset_after) return SuffixedName{part.part, suffix};
@@ -118,21 +113,21 @@ std::optional<SuffixedName> suffixed_name(std::string_view name, std::string_vie
 
 std::vector<Member> read_suffixed(std::span<const HeaderLine> headers, std::string_view prefix,
                                   std::optional<std::int64_t> base, IgnoredList& ignored) {
-  // By window, then by name.
+  // Sorted by window, then by name.
   std::map<std::pair<std::uint64_t, std::string>, SuffixLines> suffixes;
   for (const HeaderLine& line : headers) {
     const auto name = suffixed_name(line.name, prefix);
     if (!name) continue;
-    std::string suffix = lower_case(name->suffix);
+    std::string suffix = lowered(name->suffix);
     const std::uint64_t window = window_of_suffix(suffix).value_or(0);
-    SuffixLines& family = suffixes.try_emplace({window, std::move(suffix)}).first->second;
-    const HeaderLine*& slot = family[static_cast<std::size_t>(name->part)];
+    SuffixLines& lines = suffixes.try_emplace({window, std::move(suffix)}).first->second;
+    const HeaderLine*& slot = lines[static_cast<std::size_t>(name->part)];
     if (slot == nullptr) slot = &line;
   }
   std::vector<Member> members;
-  FamilyReader reader(headers, base, ignored);
-  for (const auto& [key, family] : suffixes) {
-    if (auto member = reader.read(key.second, family)) members.push_back(*std::move(member));
+  SuffixReader reader(headers, base, ignored);
+  for (const auto& [key, lines] : suffixes) {
+    if (auto member = reader.read(key.second, lines)) members.push_back(*std::move(member));
   }
   return members;
 }

@@ -1,4 +1,5 @@
-// Reading X-RateLimit fields that come in families, told apart by a suffix: a window, or a unit.
+// Reading X-RateLimit fields of several limits, whose names differ in a suffix: a window, or a
+// unit.
 //
 //   X-RateLimit-Limit-Minute: 5             x-ratelimit-limit-tokens: 160000
 //   X-RateLimit-Remaining-Minute: 4         x-ratelimit-remaining-tokens: 159976
@@ -20,19 +21,20 @@ namespace headgate::field {
 // The window that a suffix of these fields names [s]: second to year.
 [[nodiscard]] std::optional<std::uint64_t> window_of_suffix(std::string_view suffix) noexcept;
 
-// A name of such a field, taken apart: x-ratelimit-limit-tokens is the limit of tokens.
+// The parts of such a name: x-ratelimit-limit-tokens has the part limit and the suffix tokens.
 struct SuffixedName {
   enum class Part : std::uint8_t { limit, remaining, reset };
   Part part;
-  std::string_view suffix;  // letters and underscores, in the case in which they came
+  std::string_view suffix;  // letters and underscores, in their original case
 };
+// std::nullopt if `name` is no such name. `prefix` is in lower case.
 [[nodiscard]] std::optional<SuffixedName> suffixed_name(std::string_view name,
                                                         std::string_view prefix) noexcept;
 
-// One member a suffix that has a limit or something remaining, named as the suffix, units before
-// windows and short windows before long ones. Of repeated fields the first counts; a malformed one
-// is ignored alone. `prefix` is in lower case; `base` as for parse_reset(). May throw
-// std::bad_alloc; linear but for sorting the suffixes.
+// Returns one member per suffix that has a limit or remaining field, named as the suffix; units
+// come before windows, and short windows before long ones. If a field is repeated, the first one
+// counts; a malformed field is ignored and appended to `ignored`. `prefix` is in lower case; `base`
+// as for parse_reset(). May throw std::bad_alloc; linear time, except for sorting the suffixes.
 [[nodiscard]] std::vector<Member> read_suffixed(std::span<const HeaderLine> headers,
                                                 std::string_view prefix,
                                                 std::optional<std::int64_t> base,

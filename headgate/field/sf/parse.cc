@@ -9,8 +9,8 @@
 namespace headgate::field::sf {
 namespace {
 
-// Of entries with one key, the first place and the last value stay. Sorting keeps this from being
-// quadratic however many entries a sender makes up, and from depending on a hash it could attack.
+// Removes duplicate keys: each keeps its first position and its last value. Sorting takes n log n
+// steps for any input, while a hash table could be attacked with colliding keys.
 template <class Entry>
 void keep_last_values(std::vector<Entry>& entries) {
   if (entries.size() < 2) return;
@@ -70,7 +70,7 @@ Parameters parameters(Reader& reader) {
   return out;
 }
 
-// After a failure, what comes back is of no account: the reader knows.
+// If reading fails, the return value is ignored, and result() returns the reader's error.
 Item item(Reader& reader) {
   RawItem raw;
   if (!reader.bare_item(raw)) return {};

@@ -1,8 +1,8 @@
 // Parsing Structured Fields (RFC 9651, section 4.2) into values.
 //
-// Input is the field's value; several field lines of one name are joined first. Errors say what
-// was expected at which byte of the (joined) input. Time is linear in the input (plus sorting its
-// keys), memory linear. These functions allocate, so they may throw std::bad_alloc.
+// The input is a field's value; join several lines of one field first. Errors say what was expected
+// at which byte of the input. Time and memory are linear in the input, except for sorting keys. May
+// throw std::bad_alloc.
 #pragma once
 
 #include <span>
@@ -18,7 +18,7 @@ namespace headgate::field::sf {
 [[nodiscard]] Result<List, Error> parse_list(std::string_view input);
 [[nodiscard]] Result<Dictionary, Error> parse_dictionary(std::string_view input);
 
-// Field lines as one value: with ", " between them, as section 4.2 asks.
+// Joins the lines of a field with ", ", as section 4.2 requires.
 [[nodiscard]] std::string joined(std::span<const std::string_view> lines);
 
 }  // namespace headgate::field::sf

@@ -1,7 +1,7 @@
 #include "headgate/field/sf/reader.h"
 
+#include "headgate/base/utf8.h"
 #include "headgate/field/sf/chars.h"
-#include "headgate/field/utf8.h"
 
 namespace headgate::field::sf {
 
@@ -87,7 +87,7 @@ bool Reader::item_end() noexcept {
   return at_end() || fail("expected the end after the item");
 }
 
-// Standing at the end of nothing, no later step can succeed.
+// Moves to the end of the input, so that no later step can succeed.
 bool Reader::fail(const char* what) noexcept {
   if (ok()) error_ = {what, offset()};
   at_ = end_;
@@ -149,7 +149,7 @@ bool Reader::token(RawItem& item) noexcept {
   return true;
 }
 
-// Padding may be missing and the bits it covers may be set, as section 4.2.7 recommends.
+// Accepts missing padding, and non-zero bits where padding would be, as section 4.2.7 recommends.
 bool Reader::bytes(RawItem& item) noexcept {
   const char* start = ++at_;
   while (!at_end() && is(*at_, base64_char)) ++at_;

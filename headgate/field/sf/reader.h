@@ -1,4 +1,4 @@
-// The grammar of RFC 9651 (section 4.2) as a pull reader over the caller's bytes.
+// Reads the grammar of RFC 9651 (section 4.2) step by step, as views of the caller's bytes.
 //
 //   Reader r(text);
 //   for (bool more = r.first_member(); more; more = r.next_member()) {
@@ -8,9 +8,9 @@
 //   }
 //   if (!r.ok()) ... r.error()
 //
-// It allocates nothing, looks at each byte a fixed number of times and does not recurse. A reader
-// that failed stays failed: every later step answers false, so checking ok() once, at the end, is
-// enough. Duplicate keys are reported as they come; RFC 9651 lets the last one win.
+// A reader does not allocate or recurse, and takes linear time. After an error every step returns
+// false, so checking ok() once, at the end, is enough. Duplicate keys are returned as they come;
+// the caller applies the rule of RFC 9651 that the last one counts.
 #pragma once
 
 #include <cstddef>
@@ -33,11 +33,11 @@ enum class Type : std::uint8_t {
   display_string,
 };
 
-// A bare item where it stands in the input.
+// A bare item as a view of the input.
 struct RawItem {
   Type type = Type::integer;
-  std::int64_t number = 0;  // integer; thousandths; seconds; 0 or 1 of a boolean
-  std::string_view text;    // of the other types: still encoded, without its delimiters
+  std::int64_t number = 0;  // integer; thousandths of a decimal; seconds of a date; boolean 0 or 1
+  std::string_view text;    // the other types: still encoded, without delimiters
 };
 
 struct RawParameter {
@@ -45,8 +45,8 @@ struct RawParameter {
   RawItem value;
 };
 
-// The text of a String, the bytes of a Byte Sequence, the UTF-8 of a Display String, a Token as it
-// is; allocates. Needs an item of one of these types that came from a Reader.
+// Returns the text of a String or Token, the bytes of a Byte Sequence, or the UTF-8 of a Display
+// String. The item must have one of these types and come from a Reader. May throw std::bad_alloc.
 [[nodiscard]] std::string decoded(const RawItem& item);
 
 class Reader {
@@ -54,17 +54,18 @@ class Reader {
   explicit Reader(std::string_view input) noexcept
       : begin_(input.data()), at_(input.data()), end_(input.data() + input.size()) {}
 
-  // Moves to the first or next member of a List or Dictionary; false at the end of the input.
-  // The member before has been read whole, with its parameters.
+  // Moves to the first or next member of a List or Dictionary; returns false at the end of the
+  // input. The previous member must have been read completely, with its parameters.
   [[nodiscard]] bool first_member() noexcept;
   [[nodiscard]] bool next_member() noexcept;
 
-  // The key of a Dictionary's member; then, whether a value follows (else the value is true).
+  // Reads the key of a Dictionary's member; then has_value() reads "=" if a value follows (without
+  // one, the value is true).
   [[nodiscard]] bool key(std::string_view& key) noexcept;
   [[nodiscard]] bool has_value() noexcept { return take('='); }
 
-  // If an Inner List starts here, enters it. Then its items come one by one: false after the last,
-  // when its parameters may follow.
+  // Enters an Inner List if one starts here. first_ and next_inner_item() move to its items, and
+  // return false after the last; then the list's parameters may follow.
   [[nodiscard]] bool at_inner_list() const noexcept { return at('('); }
   [[nodiscard]] bool enter_inner_list() noexcept { return take('('); }
   [[nodiscard]] bool first_inner_item() noexcept;
@@ -72,23 +73,24 @@ class Reader {
 
   [[nodiscard]] bool bare_item(RawItem& item) noexcept;
 
-  // The next parameter of what has just been read; false when there is none.
+  // Reads the next parameter of what was just read; returns false if there is none.
   [[nodiscard]] bool parameter(RawParameter& parameter) noexcept;
 
-  // A value (item or inner list) with all its parameters, unseen; or only the parameters.
+  // Skips a value (item or inner list) with its parameters, or only parameters.
   bool skip_value() noexcept;
   void skip_parameters() noexcept;
 
-  // Around a single Item: spaces before it, and nothing but spaces after it.
+  // To call before and after a single Item: skip the spaces around it; item_end() returns false if
+  // anything else follows.
   void item_start() noexcept { skip_spaces(); }
   bool item_end() noexcept;
 
-  // Bytes read so far.
+  // How many bytes were read so far.
   [[nodiscard]] std::size_t offset() const noexcept {
     return static_cast<std::size_t>(at_ - begin_);
   }
 
-  // Where a part of the input that this reader gave out stands.
+  // The offset of a view that this reader returned.
   [[nodiscard]] std::size_t offset_of(std::string_view part) const noexcept {
     return static_cast<std::size_t>(part.data() - begin_);
   }

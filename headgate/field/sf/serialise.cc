@@ -2,14 +2,15 @@
 
 #include <string_view>
 
+#include "headgate/base/hex.h"
+#include "headgate/base/utf8.h"
 #include "headgate/field/sf/chars.h"
 #include "headgate/field/sf/write.h"
-#include "headgate/field/utf8.h"
 
 namespace headgate::field::sf {
 namespace {
 
-// Collects text until the first fault.
+// Collects text, and the first error.
 class Text {
  public:
   void put(char c) { text_ += c; }
@@ -79,11 +80,8 @@ struct BareWriter {
         out.put(c);
         continue;
       }
-      constexpr char digits[] = "0123456789abcdef";
-      const auto byte = static_cast<unsigned char>(c);
       out.put('%');
-      out.put(digits[byte >> 4]);
-      out.put(digits[byte & 15]);
+      put_hex(out, c);
     }
     out.put('"');
   }

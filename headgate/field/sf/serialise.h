@@ -1,5 +1,5 @@
-// Serialising Structured Fields (RFC 9651, section 4.1): the canonical text of a value, or why it
-// has none. Allocates.
+// Serialising Structured Fields (RFC 9651, section 4.1): returns the canonical text of a value, or
+// why it has none. May throw std::bad_alloc.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace headgate::field::sf {
 
 [[nodiscard]] Result<std::string, Error> serialise(const Item& item);
 
-// An empty text means that the field is left out.
+// If the text is empty, the field must be omitted.
 [[nodiscard]] Result<std::string, Error> serialise(const List& list);
 [[nodiscard]] Result<std::string, Error> serialise(const Dictionary& dictionary);
 

@@ -1,7 +1,7 @@
 // The values of Structured Fields for HTTP (RFC 9651, section 3), as data.
 //
-// They own their bytes. Nothing here checks a value: the parser makes only valid ones, the
-// serialiser refuses the others.
+// Values own their bytes. They are not checked here: the parser makes only valid values, and the
+// serialiser returns an error for the others.
 #pragma once
 
 #include <cstddef>
@@ -17,20 +17,20 @@ namespace headgate::field::sf {
 inline constexpr std::int64_t integer_max = 999'999'999'999'999;      // section 3.3.1
 inline constexpr std::int64_t thousandths_max = 999'999'999'999'999;  // section 3.3.2
 
-// What was wrong and where. `what` is a static text that says what was expected; `offset` counts
-// bytes from the start of the input (parsing) or of the output so far (serialising).
+// `what` is a static text that says what was expected; `offset` is the position in bytes in the
+// input (parsing) or in the output (serialising).
 struct Error {
   const char* what;
   std::size_t offset;
 };
 
-// A Decimal, exact: 1.5 is 1500 thousandths.
+// A Decimal without rounding: 1.5 is 1500 thousandths.
 struct Decimal {
   std::int64_t thousandths = 0;
   friend bool operator==(const Decimal&, const Decimal&) = default;
 
   // numerator / denominator rounded to thousandths, a tie to the even one (section 4.1.5).
-  // Needs denominator > 0 and |numerator| below 10^35.
+  // Requires denominator > 0 and |numerator| below 10^35.
   [[nodiscard]] static constexpr Decimal nearest(i128 numerator, i128 denominator) noexcept {
     const i128 scaled = numerator * 1000;
     const i128 low = floor_div(scaled, denominator);

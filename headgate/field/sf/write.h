@@ -1,8 +1,8 @@
-// The canonical text of RFC 9651's scalars (section 4.1), into anything that has put(char) and
-// put(std::string_view): a Writer on the request path, a std::string elsewhere.
+// Writes the canonical text of RFC 9651's scalars (section 4.1) to any `Out` that has put(char) and
+// put(std::string_view), such as a Writer on the request path.
 //
-// Each answers false when the value has no text in its type; what was put until then is the
-// caller's to take back.
+// The functions return false if the value has no text in its type; the caller must then remove what
+// was already put.
 #pragma once
 
 #include <charconv>

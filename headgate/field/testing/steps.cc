@@ -1,5 +1,5 @@
-// Counts the basic blocks that run in code compiled with -fsanitize-coverage=trace-pc; this file is
-// not.
+// Counts the basic blocks executed in code compiled with -fsanitize-coverage=trace-pc. This file
+// must be compiled without it.
 #include "headgate/field/testing/steps.h"
 
 namespace {

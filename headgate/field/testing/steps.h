@@ -1,11 +1,11 @@
-// For steps_test: how much work the code under test has done, by any clock but time.
+// For steps_test: counts the work of the code under test, independently of time.
 #pragma once
 
 #include <cstddef>
 
 namespace headgate::field {
 
-// Basic blocks run so far.
+// The number of basic blocks executed so far.
 [[nodiscard]] std::size_t steps() noexcept;
 
 }  // namespace headgate::field

@@ -1,10 +1,10 @@
-// The C++ side of differential_test.py: laws answer the questions on standard input.
+// The C++ side of differential_test.py: decides the requests on standard input.
 //
 //   law ALGORITHM QUOTA WINDOW DENIED PENALTY ALIGNED OFFSET    a new key under a new law
 //   spend|peek|refund AT COST                                   -> ADMITTED R T WAIT
 //
 // All numbers are integers, times are in nanoseconds, DENIED is free, spend or penalty; "none" and
-// "never" stand for no T and no WAIT. Answers "refused" to a law that can't be served.
+// "never" mean no T and no WAIT. Writes "refused" for a law that make_law() does not support.
 
 #include <iostream>
 #include <map>
@@ -66,7 +66,7 @@ int run() {
       terms.penalty = number(in);
       terms.aligned = number(in) != 0;
       terms.offset = number(in);
-      // The models know no lease: long enough to never end.
+      // The models have no lease: this one never ends.
       if (terms.algorithm == Algorithm::concurrency) terms.lease = Concurrency::lease_max;
       law = make_law(quota, terms);
       key = KeyState();

@@ -1,58 +1,51 @@
 #!/usr/bin/python3
-"""Compares the C++ laws with the exact models of ../shared/spec/reference.py on random histories.
+"""Compares the C++ laws with the exact models in tests/models on random histories.
 
-usage: differential_test.py LAWS REFERENCE.PY
+usage: differential_test.py LAWS
 
-LAWS is the program made from differential_laws.cc. HEADGATE_SOAK=N compares N times as many.
-Exits with 77, which ctest takes for a skipped test, where the models are not there.
+LAWS is the program built from differential_laws.cc. HEADGATE_SOAK=N compares N times as many histories.
 """
 
-import importlib.util
 import os
+import pathlib
 import random
 import subprocess
 import sys
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[3] / "tests"))
+from models import limiters as models  # noqa: E402
+
 SECOND = 1_000_000_000
+# Numbers of histories and of steps in each: about ten seconds for all laws.
 HISTORIES = 500
 STEPS = 20
-# The exponential model computes with 60 digits, hundreds of times for each answer.
+# Fewer, because the exponential model computes with 60 digits, hundreds of times for each result.
 EXPONENTIAL_HISTORIES = 12
 
 
-def load(path):
-    if not os.path.exists(path):
-        print(f"skipped: {path} is not there")
-        sys.exit(77)
-    spec = importlib.util.spec_from_file_location("reference", path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["reference"] = module
-    spec.loader.exec_module(module)
-    return module
-
-
 class Laws:
-    """The C++ laws, asked a history at a time."""
+    """The C++ laws, which decide one history at a time."""
 
     def __init__(self, program):
         self.process = subprocess.Popen(
             [program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
 
-    def ask(self, law, questions):
-        self.process.stdin.write("\n".join([law, *questions]) + "\n")
+    def decide(self, law, requests):
+        """The program's lines, one per request, as lists of words."""
+        self.process.stdin.write("\n".join([law, *requests]) + "\n")
         self.process.stdin.flush()
-        answers = [self.process.stdout.readline().split() for _ in range(len(questions) + 1)]
-        assert answers[0] == ["ready"], (law, answers[0])
-        return answers[1:]
+        lines = [self.process.stdout.readline().split() for _ in range(len(requests) + 1)]
+        assert lines[0] == ["ready"], (law, lines[0])
+        return lines[1:]
 
     def close(self):
         self.process.stdin.close()
         return self.process.wait()
 
 
-def kinds(models):
-    """name -> (model of quota, window, offset, penalty; the words after the window)"""
+def kinds():
+    """name -> function of quota, window, offset, penalty: (model, arguments of the law after the window)"""
     m = models
     return {
         "linear": lambda q, w, o, p: (m.Linear(q, w), "free 0 0 0"),
@@ -81,10 +74,10 @@ def kinds(models):
 
 
 def history(dice, q, w, timeless):
-    """(op, at, cost) in the neighbourhood of every boundary.
+    """Steps (op, at, cost) close to every boundary.
 
-    In every other history the clock goes back now and then. Those have no spends of 0: some models
-    note the time of one, the laws don't.
+    In every other history the clock goes back in a few steps. Such a history has no spends of 0: some
+    models store the time of such a spend, the laws do not.
     """
     back = dice.random() < 0.5
     now = dice.choice([0, 5, dice.randint(0, 100 * SECOND), 1_700_000_000 * SECOND])
@@ -110,7 +103,7 @@ def history(dice, q, w, timeless):
 
 
 def expected(model, op, at, cost):
-    """The model's answer: (admitted, r, (least t, greatest t) or None, wait or None)"""
+    """The model's decision: (admitted, (least r, greatest r), (least t, greatest t) or None, wait or None)"""
     if op == "refund":
         d = model.release(cost)
     elif hasattr(model, "acquire"):
@@ -138,11 +131,11 @@ def agree(got, want, exact):
 
 
 def near_the_boundary(model, at, cost):
-    """Whether the exponential model's decision hangs on less than a double's last digits."""
+    """Whether the exponential model's decision depends on digits that a double does not have."""
     if not hasattr(model, "rate") or model.q == 0:
         return False
     rate = model._next(at, cost) if model.time is None or model.time <= at else cost + model.rate
-    return abs(rate - model.q) <= model.q * models_eps and rate != int(rate)
+    return abs(rate - model.q) <= model.q * models.EPS and rate != int(rate)
 
 
 def compare(laws, name, kind, histories):
@@ -159,37 +152,34 @@ def compare(laws, name, kind, histories):
         )
         model, words = kind(q, w, dice.randint(0, w), dice.randint(1, 60 * SECOND))
         steps = history(dice, q, w, name == "concurrency")
-        questions = [f"{op} {at} {cost}" for op, at, cost in steps]
+        requests = [f"{op} {at} {cost}" for op, at, cost in steps]
         law = f"law {name.split()[0]} {q} {w} {words}"
-        answers = laws.ask(law, questions)
+        decisions_of_law = laws.decide(law, requests)
         for i, (op, at, cost) in enumerate(steps):
             close = near_the_boundary(model, at, cost)
             want = expected(model, op, at, cost)
             if close:
-                break  # from here the two may go different ways
+                break  # from here the two may decide differently
             decisions += 1
-            if not agree(answers[i], want, exact):
-                asked = "\n".join(questions[: i + 1])
-                print(f"{name}, history {number}:\n{law}\n{asked}")
-                print(f"the law says {' '.join(answers[i])}, the model {want}")
+            if not agree(decisions_of_law[i], want, exact):
+                so_far = "\n".join(requests[: i + 1])
+                print(f"{name}, history {number}:\n{law}\n{so_far}")
+                print(f"the law decides {' '.join(decisions_of_law[i])}, the model {want}")
                 sys.exit(1)
     return decisions
 
 
 def main():
-    program, reference = sys.argv[1:]
-    models = load(reference)
-    global models_eps
-    models_eps = models.EPS
+    (program,) = sys.argv[1:]
     soak = int(os.environ.get("HEADGATE_SOAK", "1"))
     laws = Laws(program)
     total = 0
-    for name, kind in kinds(models).items():
+    for name, kind in kinds().items():
         few = name.startswith("exponential")
         done = compare(laws, name, kind, soak * (EXPONENTIAL_HISTORIES if few else HISTORIES))
         print(f"{name}: {done} decisions agree")
         total += done
-    print(f"{total} in all")
+    print(f"{total} in total")
     sys.exit(laws.close())
 
 

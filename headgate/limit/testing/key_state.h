@@ -12,7 +12,7 @@
 
 namespace headgate::limit {
 
-// A value: copying it is how a test asks "what if". Always ask it under the same law.
+// A value: a test copies it to try out a request. REQUIRES: always the same law.
 class KeyState {
  public:
   explicit KeyState(std::size_t log_room = ~std::size_t{0}) noexcept : log_(log_room) {}
@@ -23,14 +23,14 @@ class KeyState {
   Decision spend(const Law& law, std::uint64_t cost, Instant now) {
     return take(law, Op::spend, cost, now);
   }
-  // What the law says is left, without a trace.
-  [[nodiscard]] Decision look(const Law& law, Instant now) const {
+  // A peek of cost 0, of a copy: does not change the state.
+  [[nodiscard]] Decision peek(const Law& law, Instant now) const {
     return KeyState(*this).take(law, Op::peek, 0, now);
   }
   [[nodiscard]] bool admits(const Law& law, std::uint64_t cost, Instant now) const {
     return std::visit([&](const auto& one) { return admits_under(one, cost, now); }, law);
   }
-  // When the state may be forgotten [ns]; nullopt if there is none.
+  // From when on the state is not needed [ns]; std::nullopt if there is none.
   [[nodiscard]] std::optional<Nanos> full_at(const Law& law) const {
     return std::visit([&](const auto& one) { return full_under(one); }, law);
   }

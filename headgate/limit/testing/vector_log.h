@@ -11,7 +11,7 @@ namespace headgate::limit {
 
 class VectorLog {
  public:
-  // `room`: append() fails beyond it, as a store does that has no memory left.
+  // append() fails if there are already `room` records, as in a store without memory.
   explicit VectorLog(std::size_t room = ~std::size_t{0}) noexcept : room_(room) {}
 
   [[nodiscard]] std::size_t size() const noexcept { return records_.size(); }

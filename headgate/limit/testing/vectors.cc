@@ -131,7 +131,8 @@ std::string fault(const Sequence& sequence, const Terms& terms, const Step& step
     if (terms.reset == Reset::next) {
       least = most = want.t_next.value_or(0);
       if (terms.algorithm == Algorithm::exponential) {
-        // Of which r? And beyond this quota a double has no digits left to tell one unit's moment.
+        // Not compared if r is a range. Also not for larger quotas: a double does not have the
+        // digits to distinguish the moments of two units.
         if (want.r_min != want.r_max || sequence.quota.units > 1'000'000'000'000) return {};
         *most += *most / 1'000'000'000 + 1;
       }

@@ -1,5 +1,5 @@
-// The reference vectors in tests/vectors, for every test that replays them: the limiter's own, the
-// stores', the simulator's.
+// The reference vectors in tests/vectors, for every test that replays them: those of the laws, of
+// the stores and of the simulator.
 //
 // Linked into tests only.
 #pragma once
@@ -13,7 +13,7 @@
 
 namespace headgate::limit::vectors {
 
-// What a step has to be answered. What a file does not say is absent, and not compared.
+// The expected decision of a step. What a file does not contain is absent, and not compared.
 struct Expected {
   std::optional<bool> allowed;
   std::uint64_t r_min = 0;  // r_min..r_max: the exponential law has a tolerance
@@ -42,15 +42,15 @@ struct Sequence {
   std::vector<Step> steps;
 };
 
-// The file's sequences, `name` without ".json". Throws if it can't be read.
+// The sequences of a file; `name` without ".json". Throws if the file cannot be read.
 std::vector<Sequence> load(const std::string& name);
 
-// What is wrong with an answer to a step under this sequence's quota and terms, of which `reset`
-// may have been changed; empty if nothing is.
+// What is wrong with a decision on a step; empty if nothing is. `terms` are the sequence's, perhaps
+// with another `reset`.
 std::string fault(const Sequence& sequence, const Terms& terms, const Step& step,
                   const Decision& got);
 
-// Several policies on one request, all or none.
+// Several policies on one request, taken all or none.
 struct Member {
   std::string name;
   Quota quota;

@@ -6,12 +6,12 @@
 #include <optional>
 #include <vector>
 
-#include "headgate/policy/address.h"
+#include "headgate/base/ascii.h"
+#include "headgate/policy/address/address.h"
+#include "headgate/policy/address/special_addresses.h"
 #include "headgate/policy/file/spelling.h"
+#include "headgate/policy/match/registered_domain.h"
 #include "headgate/policy/quantity.h"
-#include "headgate/policy/registered_domain.h"
-#include "headgate/policy/special_addresses.h"
-#include "headgate/policy/text.h"
 
 namespace headgate::policy {
 namespace {
@@ -27,12 +27,11 @@ constexpr BoulderName names[] = {
     {"FailedAuthorizationsForPausingPerDomainPerAccount", BoulderId::account_identifier},
     {"LimitOverrideRequestsPerIPAddress", BoulderId::address}};
 
-constexpr std::size_t host_max = 253;  // RFC 1035, section 2.3.4, as text
-constexpr std::size_t labels_max = 10;
-constexpr std::size_t label_max = 63;
+constexpr std::size_t labels_max = 10;  // as Boulder's policy for names
+constexpr std::size_t label_max = 63;   // RFC 1035, section 2.3.4
 
-constexpr unsigned range_prefix = 48;
-constexpr unsigned v6_prefix = 64;  // under which CertificatesPerDomain counts IPv6
+constexpr unsigned range_prefix = 48;  // of NewRegistrationsPerIPv6Range
+constexpr unsigned v6_prefix = 64;     // of IPv6 addresses in CertificatesPerDomain
 
 std::string text_of(const Address& address, unsigned prefix) {
   char text[Address::text_max];
@@ -77,7 +76,7 @@ std::string account_complaint(std::string_view id) {
   return "is not a registration id; expected an integer like 12345678";
 }
 
-// A domain or address that certificates can name.
+// For a domain or address that certificates can contain.
 std::string identifier_complaint(std::string_view id) {
   return Address::parse(id) ? address_complaint(id) : domain_complaint(id);
 }
@@ -141,7 +140,8 @@ std::string normal_range(std::string_view id, unsigned v4_bits, unsigned v6_bits
   return out;
 }
 
-// Until it stays as it is: of what is no domain, each time may take some away.
+// Repeats until the text does not change any more: in a text that is not a domain, each step may
+// remove another part.
 std::string normal_domain(std::string_view id) {
   if (Address::parse(id.substr(0, id.find('/')))) return normal_range(id, 32, v6_prefix);
   std::string out;
@@ -149,7 +149,7 @@ std::string normal_domain(std::string_view id) {
   return out == id ? out : normal_domain(out);
 }
 
-// Domains before addresses, each in order and once.
+// Returns the domains and then the addresses, each sorted and without duplicates.
 std::string normal_set(std::string_view id) {
   std::vector<std::pair<bool, std::string>> members;
   for (const std::string_view part : split(id, ',')) {
@@ -165,7 +165,7 @@ std::string normal_set(std::string_view id) {
   return out;
 }
 
-// "account:rest", its rest as `normal` makes it.
+// Returns "account:rest", with the rest in the form that `normal` returns.
 template <class Normal>
 std::string under_account(std::string_view id, Normal normal) {
   const std::size_t colon = id.find(':');
@@ -174,10 +174,9 @@ std::string under_account(std::string_view id, Normal normal) {
 }
 
 bool is_label(std::string_view label) {
-  const auto is_letter = [](char c) { return is_digit(c) || (lower(c) >= 'a' && lower(c) <= 'z'); };
+  const auto may_stand = [](char c) { return c == '-' || is_digit(c) || is_letter(c); };
   return !label.empty() && label.size() <= label_max && label.front() != '-' &&
-         label.back() != '-' &&
-         std::all_of(label.begin(), label.end(), [&](char c) { return c == '-' || is_letter(c); });
+         label.back() != '-' && std::all_of(label.begin(), label.end(), may_stand);
 }
 
 }  // namespace
@@ -189,7 +188,7 @@ std::string domain_complaint(std::string_view name) {
   const bool wildcard = name.starts_with("*.");
   const std::string_view rest = wildcard ? name.substr(2) : name;
   const std::vector<std::string_view> labels = split(rest, '.');
-  if (name.size() > host_max || labels.size() > labels_max) {
+  if (name.size() > host_name_max || labels.size() > labels_max) {
     return "is too long; expected at most 253 characters in 10 labels";
   }
   for (const std::string_view label : labels) {

@@ -1,4 +1,4 @@
-// The ids of Boulder's limits: what is refused, and what counts as the same.
+// The ids of Boulder's limits: which are refused, and which count as the same.
 #include "headgate/policy/boulder/name.h"
 
 #include <gmock/gmock.h>
@@ -101,7 +101,7 @@ TEST(BoulderName, IdsOfOverrides) {
   }
 }
 
-TEST(BoulderName, TheSameBucketHoweverItIsWritten) {
+TEST(BoulderName, EverySpellingIsTheSameBucket) {
   constexpr struct {
     std::string_view limit;
     std::string_view given;

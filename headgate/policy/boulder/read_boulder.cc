@@ -10,8 +10,8 @@
 #include "headgate/policy/boulder/name.h"
 #include "headgate/policy/file/map_reader.h"
 #include "headgate/policy/file/spelling.h"
+#include "headgate/policy/match/registered_domain.h"
 #include "headgate/policy/quantity.h"
-#include "headgate/policy/registered_domain.h"
 
 namespace headgate::policy {
 namespace {
@@ -19,13 +19,7 @@ namespace {
 using yaml::Kind;
 using yaml::Node;
 
-struct Parameters {
-  std::uint64_t burst = 0;
-  std::uint64_t count = 0;
-  Nanos period = 0;
-  limit::Quota quota;
-};
-
+// Returns the form of an id in words, for display.
 std::string_view words_of(BoulderId id) {
   switch (id) {
     case BoulderId::address:
@@ -53,13 +47,13 @@ Parsed<Nanos> parse_period(std::string_view text) {
         "is not a duration of Go; expected numbers with a unit ns us ms s m h, like 1h30m");
   }
   if (*period < 1 || *period > limit::Quota::window_max) {
-    return Failure<std::string>("is out of range; expected more than nothing");
+    return Failure<std::string>("is out of range; expected more than 0");
   }
   return *period;
 }
 
-// Burst, count and period, all of which must be there.
-std::optional<Parameters> read_parameters(const MapReader& map, Faults& faults) {
+// Reads burst, count and period. All three are required.
+std::optional<BoulderParameters> read_parameters(const MapReader& map, Faults& faults) {
   const auto units = [&](std::string_view key) -> std::optional<std::uint64_t> {
     constexpr std::string_view expected = "an integer of at least 1";
     const Node* node = map.require(key, expected);
@@ -77,10 +71,10 @@ std::optional<Parameters> read_parameters(const MapReader& map, Faults& faults) 
   }
   if (!burst || !count || !period) return std::nullopt;
   const auto bucket = limit::BoulderLimit::make(*burst, *count, *period);
-  if (bucket) return Parameters{*burst, *count, *period, bucket->quota()};
+  if (bucket) return BoulderParameters{*burst, *count, *period, bucket->quota()};
   faults.add(map.find("count")->at,
              *period < static_cast<Nanos>(*count)
-                 ? "count is more than one token a nanosecond; expected less, or a longer period"
+                 ? "count is more than one token per nanosecond; expected less, or a longer period"
                  : "a bucket takes too long to fill; expected burst x period / count of at most "
                    "999999999999999s");
   return std::nullopt;
@@ -94,7 +88,7 @@ BoulderReader::BoulderReader() {
     limit.policy.name = name.name;
     limit.policy.grants.push_back({{}, true, limit::Closed{}});
     limit.policy.key_text = words_of(name.id);
-    limit.policy.match_text = "no request: asked by name";
+    limit.policy.match_text = "no request: reached by its name alone";
     limit.rule.boulder = &name;
     append_counted(limit.rule.key_head, [&](std::string& out) { out.append(name.name); });
     if (name.id == BoulderId::domain || name.id == BoulderId::account_domain) {
@@ -159,7 +153,6 @@ void BoulderReader::read_overrides(std::string_view text, Faults& faults) {
 
 void BoulderReader::read_override(const Node& entry, Faults& faults) {
   static constexpr Key keys[] = {{"burst"}, {"count"}, {"period"}, {"ids"}};
-  static constexpr Key id_keys[] = {{"id"}, {"comment"}};
   if (entry.kind != Kind::map || entry.children.size() != 2) {
     faults.add(entry.at, "an override is " +
                              std::string(entry.kind == Kind::map ? "a map of several keys"
@@ -174,42 +167,43 @@ void BoulderReader::read_override(const Node& entry, Faults& faults) {
   const Node* ids = map.require("ids", "a list of ids");
   if (limit == nullptr || ids == nullptr) return;
 
-  std::uint32_t grant = 0;
-  if (parameters) {
-    const auto& [burst, count, period, quota] = *parameters;
-    const auto next = static_cast<std::uint32_t>(limit->policy.grants.size());
-    const auto [known, is_new] = limit->grants.try_emplace({burst, count, period}, next);
-    grant = known->second;
-    if (is_new) {
-      limit->policy.grants.push_back({quota, false, limit::make_law(quota, {}).value()});
-    }
-  }
+  const std::uint32_t grant = parameters ? add_grant(*limit, *parameters) : 0;
   const auto items = read_list(*ids, "ids", "a list of ids", faults);
   if (ids->kind == Kind::list && items.empty()) {
     faults.add(ids->at, "ids is an empty list; expected at least one id");
   }
-  for (const Node* item : items) {
-    const Node* node = item;
-    if (item->kind == Kind::map) {
-      const MapReader described(*item, "an id", id_keys, faults);
-      if (const Node* comment = described.find("comment");
-          comment && comment->kind != Kind::empty) {
-        static_cast<void>(read_text(*comment, "comment", "a text", faults));
-      }
-      node = described.require("id", "it beside 'comment'");
-      if (node == nullptr) continue;
+  for (const Node* item : items) read_id(*item, *limit, grant, faults);
+}
+
+std::uint32_t BoulderReader::add_grant(Limit& limit, const BoulderParameters& parameters) {
+  const auto& [burst, count, period, quota] = parameters;
+  const auto next = static_cast<std::uint32_t>(limit.policy.grants.size());
+  const auto [known, is_new] = limit.grants.try_emplace({burst, count, period}, next);
+  if (is_new) limit.policy.grants.push_back({quota, false, limit::make_law(quota, {}).value()});
+  return known->second;
+}
+
+void BoulderReader::read_id(const Node& item, Limit& limit, std::uint32_t grant, Faults& faults) {
+  static constexpr Key keys[] = {{"id"}, {"comment"}};
+  const Node* node = &item;
+  if (item.kind == Kind::map) {
+    const MapReader described(item, "an id", keys, faults);
+    if (const Node* comment = described.find("comment"); comment && comment->kind != Kind::empty) {
+      static_cast<void>(read_text(*comment, "comment", "a text", faults));
     }
-    const auto id = read_text(*node, "an id", "a text, or a map with 'id' and 'comment'", faults);
-    if (!id) continue;
-    const std::string complaint = limit->rule.boulder->complaint(*id);
-    if (!complaint.empty()) {
-      faults.add(node->at, "id " + in_quotes(*id) + " " + complaint);
-      continue;
-    }
-    std::string normal;
-    limit->rule.boulder->append_normal(*id, normal);
-    limit->rule.overrides.insert_or_assign(std::move(normal), grant);
+    node = described.require("id", "it together with 'comment'");
+    if (node == nullptr) return;
   }
+  const auto id = read_text(*node, "an id", "a text, or a map with 'id' and 'comment'", faults);
+  if (!id) return;
+  const std::string complaint = limit.rule.boulder->complaint(*id);
+  if (!complaint.empty()) {
+    faults.add(node->at, "id " + in_quotes(*id) + " " + complaint);
+    return;
+  }
+  std::string normal;
+  limit.rule.boulder->append_normal(*id, normal);
+  limit.rule.overrides.insert_or_assign(std::move(normal), grant);
 }
 
 void BoulderReader::add_to(PolicySet::Rules& rules, Position at, Faults& faults) {

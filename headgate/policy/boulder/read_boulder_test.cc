@@ -1,4 +1,4 @@
-// Boulder's files in a policy file: what they come to, and what a bad one is told.
+// Boulder's files in a policy file: the policies that result, and the faults of bad files.
 #include "headgate/policy/boulder/read_boulder.h"
 
 #include <gmock/gmock.h>
@@ -74,7 +74,7 @@ class BoulderTest : public testing::Test {
     return load_text("version: 1\n" + policies + "boulder: " + boulder + "\n",
                      path_ + "/headgate.yaml");
   }
-  // The policies, of which the test says that they are good.
+  // Returns the policies of files that the test expects to be good.
   std::shared_ptr<const PolicySet> good() {
     const Loaded loaded = load();
     if (!loaded) throw std::runtime_error(loaded.error().front().text());
@@ -155,7 +155,7 @@ TEST_F(BoulderTest, WithoutADefaultOnlyOverridesAreLimited) {
   EXPECT_EQ(grant(*set, "CertificatesPerFQDNSet", "A.example.com,b.example.com").quota.units, 4U);
 }
 
-TEST_F(BoulderTest, BucketsOfOneAccountAreApart) {
+TEST_F(BoulderTest, EachBucketOfAnAccountHasItsOwnCount) {
   write("d.yml", defaults);
   write("o.yml", current_overrides);
   const auto set = good();
@@ -240,13 +240,13 @@ TEST_F(BoulderTest, FaultsOfDefaults) {
                           "d.yml:1:22: a default has no 'period'; expected a duration like 180m"));
   EXPECT_THAT(
       faults_of_defaults("NewOrdersPerAccount: {burst: 1, count: 2000000000, period: 1s}\n"),
-      ElementsAre("d.yml:1:40: count is more than one token a nanosecond; expected less, "
+      ElementsAre("d.yml:1:40: count is more than one token per nanosecond; expected less, "
                   "or a longer period"));
   EXPECT_THAT(
       faults_of_defaults("NewOrdersPerAccount: {burst: 999999999999999, count: 1, period: 1h}\n"),
       ElementsAre(HasSubstr("d.yml:1:54: a bucket takes too long to fill")));
   EXPECT_THAT(faults_of_defaults("NewOrdersPerAccount: {burst: 1, count: 1, period: 0s}\n"),
-              ElementsAre("d.yml:1:51: period '0s' is out of range; expected more than nothing"));
+              ElementsAre("d.yml:1:51: period '0s' is out of range; expected more than 0"));
   EXPECT_THAT(faults_of_defaults(std::string(defaults) + "---\n" + defaults),
               ElementsAre(HasSubstr("a second document starts here")));
   EXPECT_THAT(faults_of_defaults(std::string(defaults) + defaults),
@@ -274,7 +274,7 @@ TEST_F(BoulderTest, FaultsOfOverrides) {
           "o.yml:2:62: ids is an empty list; expected at least one id",
           "o.yml:3:63: id 'lol' is not a registration id; expected an integer like 12345678",
           "o.yml:3:73: id '' is empty; expected what the limit counts by",
-          "o.yml:3:78: an id has no 'id'; expected it beside 'comment'",
+          "o.yml:3:78: an id has no 'id'; expected it together with 'comment'",
           "o.yml:3:79: unknown key 'name' in an id; expected id or comment",
           "o.yml:3:89: an id is a list; expected a text, or a map with 'id' and 'comment'",
           "o.yml:3:111: comment is a list; expected a text",

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "headgate/policy/component.h"
+#include "headgate/policy/match/component.h"
 
 namespace headgate::policy {
 namespace {
@@ -84,7 +84,7 @@ void append_readable(std::span<const DescriptorEntry> descriptor, std::string& o
 
 std::vector<DescriptorEntry> split_descriptor(std::string_view text, std::string& buffer) {
   buffer.clear();
-  buffer.reserve(text.size());  // entries point into it: it must not move
+  buffer.reserve(text.size());  // the views point into it: it must not be reallocated
   std::vector<DescriptorEntry> entries(1);
   std::size_t begin = 0;
   bool in_value = false;

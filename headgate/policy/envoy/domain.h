@@ -1,11 +1,13 @@
-// The limits of one domain of envoyproxy/ratelimit's configuration, and which of them a descriptor
-// falls under.
+// The limits of one domain of envoyproxy/ratelimit's configuration, and the choice of the limit for
+// a descriptor.
 //
-// A descriptor is a list of entries, each a key and a value, and a limit has a place in a tree of
-// such lists. At each level the exact value is looked up first, then the key's patterns in the
-// order of the file, then the key alone; what was chosen is never taken back. A limit applies where
-// the descriptor ends. Keys and values are told apart: unlike there, ("a_b", "c") and ("a", "b_c")
-// are two.
+// A descriptor is a list of entries, each with a key and a value. The limits are in a tree with one
+// level per entry. At each level the search takes the exact value if there is one, then the key's
+// first pattern that matches in the order of the file, then the key without a value. It never goes
+// back to try another branch. The limit of the node where the descriptor ends applies.
+//
+// Unlike envoyproxy/ratelimit, which joins keys and values with '_', this keeps the entries
+// ("a_b", "c") and ("a", "b_c") apart.
 #pragma once
 
 #include <cstdint>
@@ -16,36 +18,36 @@
 #include <string_view>
 #include <vector>
 
+#include "headgate/base/text_map.h"
 #include "headgate/policy/envoy/limit.h"
-#include "headgate/policy/glob.h"
+#include "headgate/policy/match/glob.h"
 #include "headgate/policy/policy_set.h"
-#include "headgate/policy/text_map.h"
 
 namespace headgate::policy {
 
 // Built once; find() is thread-safe.
 class EnvoyDomain {
  public:
-  using Node = std::uint32_t;  // a place in the tree
+  using Node = std::uint32_t;  // a node of the tree, by its index
   static constexpr Node root = 0;
 
   EnvoyDomain() : nodes_(1) {}
 
-  // The place of this key and value below another place; std::nullopt if it is taken. An empty
-  // value: the key alone. A value with '*' is a pattern.
+  // Adds a node for this key and value below `parent`. Returns std::nullopt if there is one
+  // already. An empty value stands for the key without a value. A value with '*' is a pattern.
   [[nodiscard]] std::optional<Node> add(Node parent, std::string_view key, std::string_view value);
 
-  // All values that this pattern matches are counted as one.
+  // Lets all values that this pattern matches share one count.
   void share(Node pattern) { nodes_[pattern].shares = true; }
 
-  // What descriptors that end here are granted: the index of a grant of the domain's policy.
+  // Sets the grant of descriptors that end at this node: its index in the domain's policy, never 0.
   void grant(Node node, std::uint32_t grant) { nodes_[node].grant = grant; }
 
-  // Keeps a limit at an address that does not change.
+  // Stores a limit. The reference stays valid as long as the domain.
   EnvoyLimit& keep(EnvoyLimit limit) { return limits_.emplace_back(std::move(limit)); }
 
-  // The grant for a descriptor, 0 if there is none; then nothing was appended. Otherwise appends to
-  // `parts` what tells its count from others: keys and values, length-prefixed.
+  // Returns the index of the grant for a descriptor, and appends the parts of its store key to
+  // `parts`: keys and values, length-prefixed. Returns 0 and appends nothing if no limit applies.
   [[nodiscard]] std::uint32_t find(std::span<const DescriptorEntry> descriptor,
                                    std::string& parts) const;
 
@@ -54,18 +56,20 @@ class EnvoyDomain {
     Glob glob;
     Node node;
   };
+  // The children of a node that have the same key.
   struct Branch {
-    std::optional<Node> alone;
+    std::optional<Node> alone;  // the key without a value
     TextMap<Node> exact;
     std::vector<Pattern> patterns;
   };
   struct Level {
     TextMap<Branch> keys;
-    std::uint32_t grant = 0;
-    bool shares = false;
-    std::string pattern;  // of a pattern's place: its text
+    std::uint32_t grant = 0;  // 0: no limit ends here
+    bool shares = false;      // see share()
+    std::string pattern;      // the value that the node was added with
   };
 
+  // Returns the child of a node that an entry leads to.
   [[nodiscard]] std::optional<Node> step(Node from, const DescriptorEntry& entry) const;
 
   std::deque<Level> nodes_;
@@ -75,10 +79,11 @@ class EnvoyDomain {
 // Appends keys and values, length-prefixed, as find() does.
 void append_entries(std::span<const DescriptorEntry> descriptor, std::string& parts);
 
-// "key=value,key=value", with '\' before a '\' or ',', and before a '=' in a key.
+// Appends "key=value,key=value", with a '\' before each '\' and ',', and before each '=' in a key.
 void append_readable(std::span<const DescriptorEntry> descriptor, std::string& out);
 
-// The entries of such a text; one without '=' has an empty value. They point into `buffer`.
+// Returns the entries of such a text. An entry without '=' has an empty value. The views point into
+// `buffer`.
 [[nodiscard]] std::vector<DescriptorEntry> split_descriptor(std::string_view text,
                                                             std::string& buffer);
 

@@ -1,4 +1,4 @@
-// One limit of envoyproxy/ratelimit's configuration, beside the grant that it comes to.
+// One limit of envoyproxy/ratelimit's configuration, as the source of a policy::Grant.
 #pragma once
 
 #include <cstdint>
@@ -36,18 +36,18 @@ enum class EnvoyUnit : std::uint8_t { second = 1, minute, hour, day, month, year
 }
 
 struct EnvoyLimit {
-  // A number that a domain has for each `name` in it; 0 is none.
+  // A number for each `name` within a domain; 0: no name.
   using NameId = std::uint32_t;
 
   std::string name;   // as configured, for the response's current_limit; may be empty
-  std::string title;  // what the fields call it: its name or its place in the file, unique in the
-                      // domain. Empty: the fields don't tell it
+  std::string title;  // the name in response fields: its name or its position in the file, unique
+                      // in the domain. Empty: the fields do not report it
   std::uint32_t requests_per_unit = 0;
   EnvoyUnit unit = EnvoyUnit::second;
   bool shadow = false;           // decides and counts, never denies
-  bool quota_mode = false;       // denies only where all limits of this kind do
+  bool quota_mode = false;       // denies only if all limits of this kind deny the request
   NameId name_id = 0;            // of `name`
-  std::vector<NameId> replaces;  // the names of the limits that it stands for
+  std::vector<NameId> replaces;  // the names of the limits that it replaces
 };
 
 }  // namespace headgate::policy

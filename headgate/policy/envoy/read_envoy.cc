@@ -9,9 +9,9 @@
 
 #include "headgate/limit/law.h"
 #include "headgate/policy/algorithm.h"
-#include "headgate/policy/component.h"
 #include "headgate/policy/file/read_terms.h"
 #include "headgate/policy/file/spelling.h"
+#include "headgate/policy/match/component.h"
 #include "headgate/policy/quantity.h"
 #include "headgate/policy/text.h"
 
@@ -22,9 +22,9 @@ using limit::Algorithm;
 using yaml::Kind;
 using yaml::Node;
 
-// Envoy itself sends as many entries as a route has actions: a few.
+// The most entries of a descriptor. Envoy sends one entry per action of a route, which are a few.
+// Bounds the recursion of Tree.
 constexpr std::size_t levels_max = 64;
-constexpr std::size_t name_max = 64;
 
 constexpr std::string_view unit_words = "second, minute, hour, day, week, month or year";
 
@@ -39,7 +39,7 @@ std::optional<EnvoyUnit> unit_of(std::string_view word) {
   return std::nullopt;
 }
 
-// Absent and empty values are nothing, as there.
+// Returns nullptr for absent and empty values: envoyproxy/ratelimit treats both alike.
 const Node* find_filled(const MapReader& map, std::string_view key) {
   const Node* node = map.find(key);
   return node == nullptr || node->kind == Kind::empty ? nullptr : node;
@@ -51,7 +51,7 @@ std::string_view read_words(const MapReader& map, std::string_view key, Faults& 
   return read_text(*node, key, "a text", faults).value_or(std::string_view());
 }
 
-// The same where it must not be empty: `empty` is the fault then.
+// The same for a text that must not be empty. `empty` is the text of that fault.
 std::string_view require_words(const MapReader& map, std::string_view key, const char* empty,
                                Faults& faults) {
   const Node* node = map.find(key);
@@ -63,7 +63,7 @@ std::string_view require_words(const MapReader& map, std::string_view key, const
   return read_words(map, key, faults);
 }
 
-// The words that YAML 1.1 has for truth, which that configuration may use.
+// Reads the words for true and false of YAML 1.1, which envoyproxy/ratelimit accepts.
 bool read_flag(const MapReader& map, std::string_view key, Faults& faults) {
   const Node* node = find_filled(map, key);
   if (node == nullptr) return false;
@@ -92,8 +92,8 @@ limit::Terms read_envoy_terms(const MapReader& map, Faults& faults) {
   limit::Terms terms = read_terms(map, CostTime::request, faults, as_there.algorithm);
   if (terms.algorithm == Algorithm::concurrency) {
     faults.add(map.find("algorithm")->at,
-               "algorithm 'concurrency' can't count requests that nobody ends; expected one with "
-               "a window");
+               "algorithm 'concurrency' can't count requests whose end is not reported; expected "
+               "one with a window");
   }
   if (terms.algorithm == as_there.algorithm) {
     if (!map.has("aligned")) terms.aligned = as_there.aligned;
@@ -106,19 +106,25 @@ limit::Terms read_envoy_terms(const MapReader& map, Faults& faults) {
 std::optional<Grant> envoy_grant(const EnvoyLimit& limit, const limit::Terms& terms) {
   const limit::Quota quota{limit.requests_per_unit, window_of(limit.unit)};
   limit::Terms own = terms;
-  own.offset %= quota.window;  // one that moves days moves minutes by what is left of it
+  own.offset %= quota.window;  // the configuration's offset may be longer than this window
   const auto law = limit::make_law(quota, own);
   if (!law) return std::nullopt;
-  return Grant{quota, false, *law, &limit, limit.shadow};
+  return Grant{.quota = quota,
+               .law = *law,
+               .envoy = &limit,
+               .shadow = limit.shadow,
+               .quota_mode = limit.quota_mode,
+               .reported = !limit.title.empty(),
+               .title = limit.title};
 }
 
-// One file while it is read.
+// Reads the descriptors of one file into its domain.
 class EnvoyReader::Tree {
  public:
   Tree(Domain& domain, Faults& faults) : domain_(domain), faults_(faults) {}
 
-  // The descriptors below a place; `title` names it.
-  void read_descriptors(const Node& list, EnvoyDomain::Node parent, const std::string& title,
+  // Reads the descriptors below the node `parent`. `path` is that of this node in the file.
+  void read_descriptors(const Node& list, EnvoyDomain::Node parent, const std::string& path,
                         std::size_t level) {
     if (list.kind == Kind::empty) return;
     if (level > levels_max) {
@@ -127,7 +133,7 @@ class EnvoyReader::Tree {
       return;
     }
     for (const Node* item : read_list(list, "descriptors", "a list of descriptors", faults_)) {
-      read_descriptor(*item, parent, title, level);
+      read_descriptor(*item, parent, path, level);
     }
   }
 
@@ -151,8 +157,8 @@ class EnvoyReader::Tree {
         faults_);
     if (key.empty()) return;
     const std::string_view value = read_words(map, "value", faults_);
-    const auto place = domain_.limits->add(parent, key, value);
-    if (!place) {
+    const auto tree_node = domain_.limits->add(parent, key, value);
+    if (!tree_node) {
       faults_.add(map.find("key")->at,
                   "duplicate descriptor composite key " +
                       in_quotes(value.empty() ? std::string(key)
@@ -160,35 +166,47 @@ class EnvoyReader::Tree {
                       "; expected each key with each value once");
       return;
     }
+    read_options(map, value, *tree_node);
+    const std::string path = path_of(above, key, value);
+    EnvoyLimit limit;
+    limit.shadow = read_flag(map, "shadow_mode", faults_);
+    limit.quota_mode = read_flag(map, "quota_mode", faults_);
+    if (const Node* rate = find_filled(map, "rate_limit")) {
+      read_limit(*rate, *tree_node, path, std::move(limit));
+    }
+    if (const Node* nested = map.find("descriptors")) {
+      read_descriptors(*nested, *tree_node, path, level + 1);
+    }
+  }
+
+  // Reads the options of a descriptor that are not about its limit.
+  void read_options(const MapReader& map, std::string_view value, EnvoyDomain::Node tree_node) {
     if (read_flag(map, "share_threshold", faults_)) {
       if (value.find('*') == std::string_view::npos) {
         faults_.add(map.find("share_threshold")->at,
                     "share_threshold can only be used with wildcard values; expected a value with "
                     "'*'");
       }
-      domain_.limits->share(*place);
+      domain_.limits->share(tree_node);
     }
-    // What only metrics are about is checked and has no effect.
+    // Options of metrics are checked and have no effect.
     static_cast<void>(read_flag(map, "detailed_metric", faults_));
     static_cast<void>(read_flag(map, "value_to_metric", faults_));
-
-    std::string title = above;
-    if (!title.empty()) title += '/';
-    title += key;
-    if (!value.empty()) title.append("=").append(value);
-    title.resize(std::min(title.size(), name_max + 1));  // it is cut there anyway
-    EnvoyLimit limit;
-    limit.shadow = read_flag(map, "shadow_mode", faults_);
-    limit.quota_mode = read_flag(map, "quota_mode", faults_);
-    if (const Node* rate = find_filled(map, "rate_limit")) {
-      read_limit(*rate, *place, title, std::move(limit));
-    }
-    if (const Node* nested = map.find("descriptors")) {
-      read_descriptors(*nested, *place, title, level + 1);
-    }
   }
 
-  void read_limit(const Node& node, EnvoyDomain::Node place, const std::string& title,
+  // Returns the path of a descriptor in the file: "ABOVE/KEY=VALUE". Cut after name_max + 1
+  // characters, since title_for() uses no more than name_max.
+  static std::string path_of(const std::string& above, std::string_view key,
+                             std::string_view value) {
+    std::string path = above;
+    if (!path.empty()) path += '/';
+    path += key;
+    if (!value.empty()) path.append("=").append(value);
+    path.resize(std::min(path.size(), name_max + 1));
+    return path;
+  }
+
+  void read_limit(const Node& node, EnvoyDomain::Node tree_node, const std::string& path,
                   EnvoyLimit limit) {
     static constexpr Key keys[] = {
         {"name"}, {"replaces"}, {"unit"}, {"requests_per_unit"}, {"unlimited"}};
@@ -212,17 +230,17 @@ class EnvoyReader::Tree {
     }
     const auto quota = read_quota(map, unlimited);
     if (unlimited) {
-      limit.title = title_for(limit, title);
-      add(place, {{}, true, limit::Closed{}, &domain_.limits->keep(std::move(limit))});
+      limit.title = title_for(limit, path);
+      add(tree_node, {{}, true, limit::Closed{}, &domain_.limits->keep(std::move(limit))});
       return;
     }
     if (!known || !quota) return;
     limit.unit = *known;
     limit.requests_per_unit = *quota;
-    limit.title = title_for(limit, title);
+    limit.title = title_for(limit, path);
     const EnvoyLimit& kept = domain_.limits->keep(std::move(limit));
     if (const auto grant = envoy_grant(kept, domain_.policy.terms)) {
-      add(place, *grant);
+      add(tree_node, *grant);
     } else {
       faults_.add(map.find("requests_per_unit")->at,
                   "requests_per_unit over this unit is beyond exact 128-bit arithmetic; expected "
@@ -269,9 +287,10 @@ class EnvoyReader::Tree {
     return ids_.try_emplace(std::string(name), next).first->second;
   }
 
-  // 1 to 64 printable characters that no other limit of the domain is called by.
-  std::string title_for(const EnvoyLimit& limit, const std::string& place) {
-    std::string title = limit.name.empty() ? place : limit.name;
+  // Returns the limit's title: its name, or its path in the file, made printable, cut to name_max
+  // characters, and with "~2", "~3" and so on at the end if another limit of the domain has it.
+  std::string title_for(const EnvoyLimit& limit, const std::string& path) {
+    std::string title = limit.name.empty() ? path : limit.name;
     std::replace_if(
         title.begin(), title.end(), [](char c) { return c < 0x20 || c > 0x7e; }, '?');
     for (std::uint32_t& number = titles_[title.substr(0, name_max)];; ++number) {
@@ -283,16 +302,16 @@ class EnvoyReader::Tree {
     }
   }
 
-  void add(EnvoyDomain::Node place, const Grant& grant) {
-    domain_.limits->grant(place, static_cast<std::uint32_t>(domain_.policy.grants.size()));
+  void add(EnvoyDomain::Node tree_node, const Grant& grant) {
+    domain_.limits->grant(tree_node, static_cast<std::uint32_t>(domain_.policy.grants.size()));
     domain_.policy.grants.push_back(grant);
   }
 
   Domain& domain_;
   Faults& faults_;
   std::map<std::string, EnvoyLimit::NameId> ids_;
-  std::map<std::string, std::uint32_t> titles_;  // how many began with this
-  std::set<std::string> taken_;
+  std::map<std::string, std::uint32_t> titles_;  // the number of limits with this title, before "~"
+  std::set<std::string> taken_;                  // all titles
 };
 
 void EnvoyReader::read(std::string_view text, const limit::Terms& terms, Faults& faults) {
@@ -322,7 +341,7 @@ void EnvoyReader::read(std::string_view text, const limit::Terms& terms, Faults&
   domain.policy.terms = terms;
   domain.policy.grants.push_back({{}, true, limit::Closed{}});
   domain.policy.key_text = "a descriptor";
-  domain.policy.match_text = "no request: asked with a descriptor";
+  domain.policy.match_text = "no request: reached by descriptors alone";
   if (const Node* descriptors = map.find("descriptors")) {
     Tree(domain, faults).read_descriptors(*descriptors, EnvoyDomain::root, "", 1);
   }

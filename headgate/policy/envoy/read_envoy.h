@@ -1,4 +1,4 @@
-// envoyproxy/ratelimit's configuration, as it is.
+// Reads the configuration of envoyproxy/ratelimit, in its own format.
 #pragma once
 
 #include <deque>
@@ -11,28 +11,31 @@
 #include "headgate/policy/envoy/domain.h"
 #include "headgate/policy/file/fault.h"
 #include "headgate/policy/file/map_reader.h"
+#include "headgate/policy/match/rule.h"
 #include "headgate/policy/policy_set.h"
-#include "headgate/policy/rule.h"
 
 namespace headgate::policy {
 
-// How a configuration's limits are counted, from `algorithm`, `denied`, `reset` and so on beside
-// the name of its file. Without them as envoyproxy/ratelimit counts: windows aligned to the epoch,
-// in which denied hits count.
-[[nodiscard]] limit::Terms read_envoy_terms(const MapReader& map, Faults& faults);
+// Returns the terms by which envoyproxy/ratelimit counts: windows aligned to the epoch, in which
+// denied hits count.
 [[nodiscard]] limit::Terms envoy_terms() noexcept;
 
-// What a limit comes to. std::nullopt beyond exact arithmetic.
+// Reads the terms of a configuration from the policy file: `algorithm`, `denied`, `reset` and so on
+// in the entry that names the configuration's file. Absent ones are those of envoy_terms().
+[[nodiscard]] limit::Terms read_envoy_terms(const MapReader& map, Faults& faults);
+
+// Returns the grant of a limit, or std::nullopt if its numbers are beyond exact arithmetic. The
+// grant points to `limit`.
 [[nodiscard]] std::optional<Grant> envoy_grant(const EnvoyLimit& limit, const limit::Terms& terms);
 
-// Collects the domains of any number of files, one each.
+// Collects the domains of any number of files, one per file.
 class EnvoyReader {
  public:
-  // A domain and its descriptors. A file with a fault may have been read in part.
+  // Reads a domain and its descriptors. Of a file with a fault, a part may have been added.
   void read(std::string_view yaml, const limit::Terms& terms, Faults& faults);
 
-  // Adds every domain as a policy of its name that is reached by descriptors alone. Names that are
-  // taken, and more policies than there may be, are faults at `at`.
+  // Adds every domain as a policy with the domain's name that only descriptors reach. Adds faults
+  // at `at` for names that are in use, and for more than policies_max policies.
   void add_to(PolicySet::Rules& rules, Position at, Faults& faults);
 
  private:

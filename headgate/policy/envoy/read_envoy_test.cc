@@ -1,5 +1,5 @@
-// envoyproxy/ratelimit's configuration in a policy file: what it comes to, what falls under what,
-// and what a bad one is told.
+// envoyproxy/ratelimit's configuration in a policy file: the limits that result, which descriptors
+// they apply to, and the faults of bad configurations.
 #include "headgate/policy/envoy/read_envoy.h"
 
 #include <gmock/gmock.h>
@@ -98,7 +98,7 @@ class EnvoyTest : public testing::Test {
   const std::string path_ = testing::TempDir() + "envoy" + std::to_string(getpid());
 };
 
-// What a descriptor falls under: its title, or "" for nothing.
+// Returns the title of the limit that applies to a descriptor, or "" if there is none.
 std::string limit_of(const PolicySet& set, const Entries& entries,
                      std::string_view domain = "shop") {
   Scratch scratch;
@@ -137,8 +137,8 @@ TEST_F(EnvoyTest, ADescriptorEndsWhereItsLimitIs) {
   EXPECT_EQ(limit_of(*set, {{"remote_address", "10.9.9.9"}}, "other"), "");
 }
 
-// envoyproxy/ratelimit joins them with '_' and takes both for one.
-TEST_F(EnvoyTest, KeysAndValuesDoNotRunIntoEachOther) {
+// envoyproxy/ratelimit joins keys and values with '_', so that it cannot distinguish these.
+TEST_F(EnvoyTest, KeysAndValuesAreNotJoined) {
   const auto set = good();
   EXPECT_EQ(limit_of(*set, {{"a_b", "c"}}), "a_b=c");
   EXPECT_EQ(limit_of(*set, {{"a", "b_c"}}), "a=b_c");
@@ -153,7 +153,7 @@ TEST_F(EnvoyTest, EveryValueCountsForItselfUnlessItsPatternIsShared) {
             key_of(*set, {{"remote_address", "10.2.0.2"}}));
 }
 
-TEST_F(EnvoyTest, LimitsAreWhatTheyAreThere) {
+TEST_F(EnvoyTest, LimitsAreThoseOfEnvoysService) {
   const auto set = good();
   ASSERT_EQ(set->policies().size(), 1u);
   const Policy& policy = set->policies()[0];
@@ -187,7 +187,7 @@ TEST_F(EnvoyTest, LimitsAreWhatTheyAreThere) {
   EXPECT_EQ(found, std::size(known));
 }
 
-TEST_F(EnvoyTest, AReplacedLimitIsNotAsked) {
+TEST_F(EnvoyTest, AReplacedLimitIsNotUsed) {
   const auto set = good();
   Scratch scratch;
   const Entries office{{"remote_address", "10.1.0.1"}};
@@ -200,7 +200,7 @@ TEST_F(EnvoyTest, AReplacedLimitIsNotAsked) {
   EXPECT_EQ(limit_of(*set, office), "office") << "alone it is";
 }
 
-TEST_F(EnvoyTest, ALimitOfTheRequestsOwnHasKeysOfItsOwn) {
+TEST_F(EnvoyTest, ALimitThatCameWithTheRequestHasItsOwnKeys) {
   const auto set = good();
   EnvoyLimit limit;
   limit.unit = EnvoyUnit::second;
@@ -307,7 +307,7 @@ TEST_F(EnvoyTest, AnotherAlgorithmIsASettingOfThePolicyFile) {
   EXPECT_FALSE(load("[nowhere.yaml]"));
 }
 
-TEST_F(EnvoyTest, DomainsStandBesidePolicies) {
+TEST_F(EnvoyTest, DomainsAndPoliciesInOneFile) {
   write("shop.yaml", configuration);
   write("other.yaml", "domain: other\n");
   const std::string policies = "policies: [{name: own, quota: 1, window: 1s}]\n";
@@ -323,7 +323,7 @@ TEST_F(EnvoyTest, DomainsStandBesidePolicies) {
               HasSubstr("duplicate domain 'shop'"));
 }
 
-TEST_F(EnvoyTest, EveryFaultHasItsPlace) {
+TEST_F(EnvoyTest, EveryFaultHasItsPosition) {
   const auto one = [&](const std::string& descriptor) {
     return faults("domain: shop\ndescriptors:\n- " + descriptor + "\n");
   };

@@ -1,4 +1,4 @@
-// Every YAML example of docs/policy-file.md is a policy file, or a part of one.
+// Every YAML example in docs/policy-file.md is a valid policy file, or a part of one.
 #include <gtest/gtest.h>
 
 #include <fstream>

@@ -5,6 +5,12 @@
 #include <utility>
 
 namespace headgate::policy {
+namespace {
+
+// More than a person reads; bounds the output for a large file that is wrong in every line.
+constexpr std::size_t shown_max = 1000;
+
+}  // namespace
 
 std::string Fault::text() const {
   if (line == 0) return file + ": " + what;
@@ -16,7 +22,6 @@ void Faults::add(Position at, std::string what) {
 }
 
 std::vector<Fault> Faults::take() {
-  constexpr std::size_t shown_max = 1000;
   std::stable_sort(faults_.begin(), faults_.end(), [](const Fault& a, const Fault& b) {
     return std::tie(a.line, a.column) < std::tie(b.line, b.column);
   });

@@ -1,16 +1,26 @@
-// What is wrong in a policy file, collected while it is read.
+// The faults of a policy file, and their collection while the file is read.
 #pragma once
 
-#include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
-
-#include "headgate/policy/file/load.h"
 
 namespace headgate::policy {
 
-// A position in a file, both from 1; columns count bytes.
+// One thing wrong in a policy file.
+struct Fault {
+  std::string file;
+  std::size_t line = 0;    // from 1; 0: the file as a whole
+  std::size_t column = 0;  // from 1
+  std::string what;        // what is wrong, and what was expected
+
+  // "FILE:LINE:COLUMN: what", or "FILE: what" where there is no position.
+  [[nodiscard]] std::string text() const;
+};
+
+// A position in a file. Both count from 1; columns count bytes.
 struct Position {
   std::uint32_t line = 0;
   std::uint32_t column = 0;
@@ -20,11 +30,13 @@ class Faults {
  public:
   explicit Faults(std::string file) : file_(std::move(file)) {}
 
+  // `what`: what is wrong, and what was expected. Position {} stands for the file as a whole.
   void add(Position at, std::string what);
   [[nodiscard]] bool empty() const noexcept { return faults_.empty(); }
 
-  // In order of position, each once: what an alias repeats is wrong in one place. After the first
-  // thousand they are only counted.
+  // Returns the faults in order of position and without duplicates: a fault in a node that YAML
+  // aliases repeat is listed once. At most 1000 faults are listed; one more fault then states how
+  // many were left out. Call it once, at the end.
   [[nodiscard]] std::vector<Fault> take();
 
  private:

@@ -34,13 +34,14 @@ void read_version(const MapReader& file, Faults& faults) {
   }
 }
 
-// A path in a policy file is relative to the policy file.
-std::string beside(const std::string& policy_file, const std::string& path) {
+// Returns the path of a file that a policy file names: relative to the policy file's folder.
+std::string resolve_path(const std::string& policy_file, const std::string& path) {
   if (path.empty()) return path;
   return (std::filesystem::path(policy_file).parent_path() / path).string();
 }
 
-// The bytes of a file, at most one more than a policy file may have; or errno.
+// Returns the content of a file, or errno. Stops reading when the content is larger than
+// yaml::bytes_max: Document::parse() refuses it then.
 Result<std::string, int> slurp(const std::string& path) {
   using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
   const File file(std::fopen(path.c_str(), "rbe"), std::fclose);
@@ -59,15 +60,16 @@ Result<std::string, int> slurp(const std::string& path) {
   return text;
 }
 
-// The text of a file that a policy file names; a fault where it can't be read. Nothing is waited
-// for: only regular files are opened.
+// Returns the text of a file that a policy file names, or adds a fault if it can't be read. Opens
+// only regular files: a named pipe could block. `path` is that of the policy file, and then of the
+// other.
 std::optional<std::string> read_named(const yaml::Node* node, std::string_view key,
                                       std::string_view expected, std::string& path,
                                       Faults& faults) {
   if (node == nullptr) return std::nullopt;
   const auto given = read_text(*node, key, expected, faults);
   if (!given) return std::nullopt;
-  path = beside(path, std::string(*given));
+  path = resolve_path(path, std::string(*given));
   std::error_code error;
   std::string why = "is no regular file";
   if (std::filesystem::is_regular_file(path, error)) {
@@ -81,7 +83,8 @@ std::optional<std::string> read_named(const yaml::Node* node, std::string_view k
   return std::nullopt;
 }
 
-// Has `take` read a file that a policy file names; what is wrong in it goes to `others`.
+// Reads a file that a policy file names, and calls take(text, faults) with its text. The faults of
+// that file are appended to `others`.
 template <class Take>
 void read_other(const yaml::Node* node, std::string_view key, std::string_view expected,
                 const std::string& name, Faults& faults, std::vector<Fault>& others, Take take) {
@@ -93,7 +96,7 @@ void read_other(const yaml::Node* node, std::string_view key, std::string_view e
   for (Fault& fault : own.take()) others.push_back(std::move(fault));
 }
 
-// `boulder`: its limits become policies behind the file's own.
+// Reads the key `boulder`. Boulder's limits become policies after those of the file.
 void read_boulder(const MapReader& file, const std::string& name, PolicySet::Rules& rules,
                   Faults& faults, std::vector<Fault>& others) {
   constexpr Key keys[] = {{"defaults"}, {"overrides"}};
@@ -111,7 +114,7 @@ void read_boulder(const MapReader& file, const std::string& name, PolicySet::Rul
   reader.add_to(rules, node->at, faults);
 }
 
-// `envoy`: each of its files is a domain, which becomes a policy.
+// Reads the key `envoy`. Each of the files is a domain and becomes a policy.
 void read_envoy(const MapReader& file, const std::string& name, PolicySet::Rules& rules,
                 Faults& faults, std::vector<Fault>& others) {
   constexpr Key keys[] = {{"file"},   {"algorithm"}, {"aligned"}, {"offset"},
@@ -138,6 +141,7 @@ void read_envoy(const MapReader& file, const std::string& name, PolicySet::Rules
   reader.add_to(rules, node->at, faults);
 }
 
+// Returns the policies of a file, or nullptr if faults were added.
 std::shared_ptr<const PolicySet> read(std::string_view text, const std::string& name,
                                       Faults& faults, std::vector<Fault>& others) {
   const auto document = yaml::Document::parse(text, "'version: 1' and 'policies:'", faults);
@@ -145,7 +149,7 @@ std::shared_ptr<const PolicySet> read(std::string_view text, const std::string& 
   const MapReader file(document->root(), "the file", file_keys, faults);
   read_version(file, faults);
   Settings settings = read_settings(file, faults);
-  settings.table.file = beside(name, settings.table.file);
+  settings.table.file = resolve_path(name, settings.table.file);
   const yaml::Node* policies = file.has("boulder") || file.has("envoy")
                                    ? file.find("policies")
                                    : file.require("policies", "a list of policies");
@@ -157,7 +161,7 @@ std::shared_ptr<const PolicySet> read(std::string_view text, const std::string& 
   return std::make_shared<const PolicySet>(std::move(settings), std::move(rules));
 }
 
-Failure<std::vector<Fault>> only(const std::string& file, std::string what) {
+Failure<std::vector<Fault>> one_fault(const std::string& file, std::string what) {
   return Failure<std::vector<Fault>>(std::vector<Fault>{{file, 0, 0, std::move(what)}});
 }
 
@@ -173,7 +177,7 @@ Loaded load_text(std::string_view yaml, const std::string& name) {
     std::move(others.begin(), others.end(), std::back_inserter(all));
     return Failure<std::vector<Fault>>(std::move(all));
   } catch (const std::exception& e) {
-    return only(name, std::string("can't be read: ") + e.what());
+    return one_fault(name, std::string("can't be read: ") + e.what());
   }
 }
 
@@ -181,10 +185,10 @@ Loaded load_file(const std::string& path) {
   try {
     const auto text = slurp(path);
     if (text) return load_text(*text, path);
-    return only(path, "can't be read: " + std::generic_category().message(text.error()) +
-                          "; expected a policy file");
+    return one_fault(path, "can't be read: " + std::generic_category().message(text.error()) +
+                               "; expected a policy file");
   } catch (const std::exception& e) {
-    return only(path, std::string("can't be read: ") + e.what());
+    return one_fault(path, std::string("can't be read: ") + e.what());
   }
 }
 

@@ -1,4 +1,4 @@
-// What a bad policy file is told: every text with its position.
+// The faults of bad policy files: every text with its position.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -14,7 +14,7 @@ namespace {
 
 struct Bad {
   std::string_view yaml;
-  std::string_view faults;  // one a line, without the file's name
+  std::string_view faults;  // one per line, without the file's name
 };
 
 constexpr Bad in_a_policy[] = {
@@ -130,10 +130,12 @@ constexpr Bad in_a_policy[] = {
     {"lease: 60s",
      "3:44: lease has no meaning with algorithm 'linear'; expected it only with concurrency"},
     {"cost: response-bytes, denied: spend",
-     "3:67: denied 'spend' has no meaning with a cost that only the response tells, which a denied "
+     "3:67: denied 'spend' has no meaning with a cost that is known only from the response, which "
+     "a denied "
      "request never gets; expected free"},
     {"cost: {response-header: x}, denied: {penalty: 1s}",
-     "3:73: denied {penalty: ...} has no meaning with a cost that only the response tells, which a "
+     "3:73: denied {penalty: ...} has no meaning with a cost that is known only from the response, "
+     "which a "
      "denied request never gets; expected free"},
     {"algorithm: exponential, denied: {penalty: 1s}",
      "3:69: denied {penalty: ...} is not offered by algorithm 'exponential'; expected free or "
@@ -186,7 +188,7 @@ constexpr Bad in_a_policy[] = {
     {"overrides: [{ids: x, quota: 3}]",
      "3:55: ids is a single value; expected a list of partition keys"},
     {"key: [path], overrides: [{ids: [x], quota: unlimited, window: 3}]",
-     "3:80: quota 'unlimited' beside a window or rate; expected it alone"},
+     "3:80: quota 'unlimited' together with a window or rate; expected it alone"},
     {"key: [method, path], overrides: [{ids: [x], quota: 3}]",
      "3:77: an id is a single value; expected a list of 2 values, one for each component of the "
      "key"},
@@ -203,8 +205,8 @@ constexpr Bad in_a_policy[] = {
      "3:62: quota and window are spelled in several ways; expected 'quota' and 'window', or "
      "'rate', or 'burst', 'count' and 'period'"},
     {"key: [path], overrides: [{ids: [x], burst: 3}]",
-     "3:62: an override has no 'count'; expected it beside 'burst' and 'period'\n"
-     "3:62: an override has no 'period'; expected it beside 'burst' and 'count'"},
+     "3:62: an override has no 'count'; expected it together with 'burst' and 'period'\n"
+     "3:62: an override has no 'period'; expected it together with 'burst' and 'count'"},
 };
 constexpr Bad in_the_settings[] = {
     {"client-address: x",
@@ -240,7 +242,7 @@ constexpr Bad in_the_settings[] = {
      "of "
      "them"},
     {"fields: [ratelimt]", "3:10: fields 'ratelimt' is unknown; did you mean 'ratelimit'?"},
-    {"fields: [none, ratelimit]", "3:10: fields 'none' beside others; expected it alone"},
+    {"fields: [none, ratelimit]", "3:10: fields 'none' together with others; expected it alone"},
     {"partition-key: clear",
      "3:16: partition-key 'clear' is unknown; expected omit, opaque or plain"},
     {"retry-after-jitter: 51%",
@@ -297,7 +299,7 @@ constexpr Bad whole[] = {
      "3:62: mode 'x' is unknown; expected enforce, shadow or off"},
     {"version: 1\n"
      "policies: *x\n",
-     "2:11: an alias of nothing; expected an anchor of that name before it"},
+     "2:11: an alias without an anchor; expected an anchor of that name before it"},
     {"!2", "1:1: tag '!2' has no meaning here; expected a plain value"},
     {"version: 1\n"
      "policies: [{name:}]\n",
@@ -433,7 +435,7 @@ constexpr Bad whole[] = {
      "store, policies, boulder or envoy"},
     {"version: 1\n"
      "policies: &x [*x]\n",
-     "2:15: an alias inside of what it names; expected an anchor that has ended"},
+     "2:15: an alias inside the value of its own anchor; expected it after the end of that value"},
     {"version: 1\n"
      "policies:\n"
      "\t- name: a\n",
@@ -456,7 +458,7 @@ constexpr Bad whole[] = {
      "smaller quota or shorter times"},
 };
 
-// The faults of a file, one a line, without its name.
+// Returns the faults of a file, one per line, without its name.
 std::string faults_of(std::string_view yaml) {
   const Loaded loaded = load_text(yaml, "f");
   if (loaded) return "none";
@@ -546,7 +548,7 @@ TEST(Faults, LongTextIsCut) {
   EXPECT_LT(faults.size(), 300U);
 }
 
-TEST(Faults, ThousandsAreCounted) {
+TEST(Faults, AfterTheFirstThousandOnlyTheirNumber) {
   std::string yaml = "version: 1\npolicies: []\n";
   for (int i = 0; i < 1500; ++i) yaml += "k" + std::to_string(i) + ": 1\n";
   const Loaded loaded = load_text(yaml, "f");
@@ -577,7 +579,7 @@ TEST(Faults, AliasesDoNotMultiply) {
   EXPECT_EQ(faults_of(yaml).substr(0, 25), "8:50: too many values; ex");
 }
 
-TEST(Faults, WhatAnAliasRepeatsIsSaidOnce) {
+TEST(Faults, AFaultThatAliasesRepeatIsListedOnce) {
   EXPECT_EQ(faults_of("version: 1\npolicies:\n"
                       "  - {name: a, quota: 1, window: 1s, match: &m [{hots: x}]}\n"
                       "  - {name: b, quota: 1, window: 1s, match: *m}\n"),
@@ -609,7 +611,7 @@ TEST(Faults, FilesThatCannotBeRead) {
             "/tmp: can't be read: Is a directory; expected a policy file");
 }
 
-TEST(Faults, OfAFileNameIt) {
+TEST(Faults, BeginWithTheNameOfTheFile) {
   char path[] = "/tmp/headgate-policy-XXXXXX";
   const int fd = mkstemp(path);
   ASSERT_GE(fd, 0);

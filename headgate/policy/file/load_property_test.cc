@@ -1,4 +1,4 @@
-// Whatever the bytes of a policy file, the answer is policies or faults.
+// For any bytes, loading a policy file returns policies or faults.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 

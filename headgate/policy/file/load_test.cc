@@ -108,9 +108,9 @@ TEST(Load, AResetMayBeAUnixTime) {
   const auto reset_of = [](const std::string& fields) {
     return load("version: 1\nfields: " + fields + "\npolicies: []\n")->settings();
   };
-  const Settings asked = reset_of("[ratelimit, x-ratelimit-unix]");
-  EXPECT_THAT(asked.fields, testing::ElementsAre(field::Form::ratelimit, field::Form::x_ratelimit));
-  EXPECT_TRUE(asked.unix_reset);
+  const Settings both = reset_of("[ratelimit, x-ratelimit-unix]");
+  EXPECT_THAT(both.fields, testing::ElementsAre(field::Form::ratelimit, field::Form::x_ratelimit));
+  EXPECT_TRUE(both.unix_reset);
   EXPECT_FALSE(reset_of("[ratelimit, x-ratelimit]").unix_reset);
 }
 
@@ -145,7 +145,7 @@ TEST(Load, AQuotaOfZeroIsTheClosedLaw) {
   EXPECT_TRUE(std::holds_alternative<limit::Closed>(only(set).grants[0].law));
 }
 
-TEST(Load, OverridesInheritWhatTheyDoNotSay) {
+TEST(Load, OverridesInheritWhatTheyDoNotGive) {
   const auto set = load(R"(version: 1
 policies:
   - name: p
@@ -212,7 +212,7 @@ TEST(Load, EverySpellingOfTheRest) {
   EXPECT_TRUE(load("version: 1\nfields: []\npolicies: []\n")->settings().fields.empty());
 }
 
-TEST(Load, WhateverYamlOffersToWriteIt) {
+TEST(Load, EveryYamlSyntax) {
   const auto set = load(
       "\xef\xbb\xbf# comment\r\n---\r\n\"version\": '1'\r\npolicies:\r\n- &p {name: \"p\", quota: "
       "1, "

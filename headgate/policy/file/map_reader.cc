@@ -1,17 +1,20 @@
 #include "headgate/policy/file/map_reader.h"
 
 #include <algorithm>
-#include <map>
+
+#include "headgate/policy/text.h"
 
 namespace headgate::policy {
 namespace {
 
+// The end of a fault about an unknown word: the most similar known word, or what was expected.
 std::string hint(std::string_view word, std::span<const std::string_view> known,
                  std::span<const std::string_view> offered) {
   if (const auto near = nearest(word, known)) return "; did you mean " + in_quotes(*near) + "?";
   return "; expected " + alternatives(offered);
 }
 
+// Whether to list every known key, or only those that this version offers.
 enum class Names { all, offered };
 
 std::vector<std::string_view> names(std::span<const Key> keys, Names which) {
@@ -22,13 +25,11 @@ std::vector<std::string_view> names(std::span<const Key> keys, Names which) {
   return out;
 }
 
-// Where a key stands first, and whether that is here.
-std::pair<Position, bool> note(std::map<std::string_view, Position>& seen, const yaml::Node& key) {
-  const auto [first, is_new] = seen.emplace(key.text, key.at);
-  return {first->second, is_new};
-}
-
 }  // namespace
+
+bool is_name(std::string_view text) noexcept {
+  return !text.empty() && text.size() <= name_max && is_printable(text);
+}
 
 MapReader::MapReader(const yaml::Node& node, std::string_view what, std::span<const Key> keys,
                      Faults& faults)
@@ -39,7 +40,7 @@ MapReader::MapReader(const yaml::Node& node, std::string_view what, std::span<co
     return;
   }
   valid_ = true;
-  std::map<std::string_view, Position> others;  // keys that are no entries
+  Positions refused;
   for (std::size_t i = 0; i + 1 < node.children.size(); i += 2) {
     const yaml::Node& key = *node.children[i];
     if (key.kind != yaml::Kind::scalar) {
@@ -50,25 +51,40 @@ MapReader::MapReader(const yaml::Node& node, std::string_view what, std::span<co
     }
     const auto known =
         std::find_if(keys.begin(), keys.end(), [&](const Key& k) { return k.name == key.text; });
-    const auto entry = std::find_if(entries_.begin(), entries_.end(),
-                                    [&](const Entry& e) { return e.key == key.text; });
-    const bool fits = known != keys.end() && known->available;
-    const auto [first, is_new] = entry != entries_.end() ? std::pair(entry->at, false)
-                                 : fits                  ? std::pair(key.at, true)
-                                                         : note(others, key);
-    if (!is_new) {
+    const bool is_known = known != keys.end();
+    const bool fits = is_known && known->available;
+    if (const auto first = earlier(key, fits, refused)) {
       faults.add(key.at, "duplicate key " + in_quotes(key.text) + "; expected it once, and line " +
-                             std::to_string(first.line) + " has it already");
+                             std::to_string(first->line) + " has it already");
     } else if (fits) {
       entries_.push_back({known->name, key.at, node.children[i + 1]});
-    } else if (known != keys.end()) {
-      faults.add(key.at, "key " + in_quotes(key.text) + " in " + std::string(what) +
-                             " is not available in this version; expected " +
-                             alternatives(names(keys, Names::offered)));
     } else {
-      faults.add(key.at, "unknown key " + in_quotes(key.text) + " in " + std::string(what) +
-                             hint(key.text, names(keys, Names::all), names(keys, Names::offered)));
+      refuse(key, is_known, keys);
     }
+  }
+}
+
+std::optional<Position> MapReader::earlier(const yaml::Node& key, bool fits,
+                                           Positions& refused) const {
+  if (fits) {
+    for (const Entry& entry : entries_) {
+      if (entry.key == key.text) return entry.at;
+    }
+    return std::nullopt;
+  }
+  // A map, since a file may have any number of unknown keys.
+  const auto [first, is_new] = refused.emplace(key.text, key.at);
+  return is_new ? std::nullopt : std::optional(first->second);
+}
+
+void MapReader::refuse(const yaml::Node& key, bool is_known, std::span<const Key> keys) {
+  const std::vector<std::string_view> offered = names(keys, Names::offered);
+  const std::string where = in_quotes(key.text) + " in " + std::string(what_);
+  if (is_known) {
+    faults_.add(key.at, "key " + where + " is not available in this version; expected " +
+                            alternatives(offered));
+  } else {
+    faults_.add(key.at, "unknown key " + where + hint(key.text, names(keys, Names::all), offered));
   }
 }
 

@@ -1,13 +1,13 @@
-// What a request costs, from the policy file.
+// Reads the `cost` of a policy.
 #pragma once
 
-#include "headgate/policy/cost.h"
 #include "headgate/policy/file/fault.h"
 #include "headgate/policy/file/map_reader.h"
+#include "headgate/policy/match/cost.h"
 
 namespace headgate::policy {
 
-// `cost` of a policy; 1 where the key is absent.
+// Returns the cost 1 if the key is absent.
 [[nodiscard]] CostRule read_cost(const MapReader& policy, Faults& faults);
 
 }  // namespace headgate::policy

@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "headgate/limit/law.h"
+#include "headgate/policy/file/flow_text.h"
 #include "headgate/policy/file/map_reader.h"
 #include "headgate/policy/file/read_cost.h"
 #include "headgate/policy/file/read_quota.h"
 #include "headgate/policy/file/read_terms.h"
-#include "headgate/policy/file/wording.h"
 #include "headgate/policy/quantity.h"
 #include "headgate/policy/text.h"
 
@@ -38,17 +38,17 @@ std::optional<Grant> make_grant(const limit::Quota& quota, limit::Terms terms, P
   return std::nullopt;
 }
 
+// Reads the name of a policy, which no other policy in `names` may have.
 std::string read_name(const MapReader& map, std::map<std::string, Position>& names,
                       Faults& faults) {
-  constexpr std::string_view expected = "1 to 64 printable ASCII characters";
-  const Node* node = map.require("name", expected);
+  const Node* node = map.require("name", name_words);
   if (node == nullptr) return {};
-  const auto name = read_text(*node, "name", expected, faults);
+  const auto name = read_text(*node, "name", name_words, faults);
   if (!name) return {};
-  if (name->empty() || name->size() > 64 || !is_printable(*name)) {
+  if (!is_name(*name)) {
     faults.add(node->at, "name " + in_quotes(*name) +
                              " can't stand in a RateLimit field; expected " +
-                             std::string(expected));
+                             std::string(name_words));
     return {};
   }
   const auto [first, is_new] = names.emplace(*name, node->at);
@@ -155,8 +155,34 @@ std::vector<Condition::HeaderGlob> read_header_globs(const Node& node, Faults& f
   return headers;
 }
 
-std::vector<Condition> read_match(const MapReader& map, Faults& faults) {
+std::optional<Glob> read_host_glob(const Node& node, Faults& faults) {
+  constexpr std::string_view expected = "a host name, with '*' for any characters";
+  const auto text = read_text(node, "host", expected, faults);
+  if (!text) return std::nullopt;
+  if (text->empty()) {
+    faults.add(node.at, "host is empty; expected " + std::string(expected));
+    return std::nullopt;
+  }
+  return Glob(lowered(*text));
+}
+
+Condition read_condition(const Node& node, Faults& faults) {
   constexpr Key keys[] = {{"path"}, {"method"}, {"host"}, {"header"}};
+  const MapReader map(node, "an entry of match", keys, faults);
+  if (map.valid() && node.children.empty()) {
+    faults.add(node.at, "an entry of match is empty; expected path, method, host or header");
+  }
+  Condition condition;
+  if (const Node* path = map.find("path")) condition.path = read_path_glob(*path, faults);
+  if (const Node* method = map.find("method")) condition.methods = read_methods(*method, faults);
+  if (const Node* host = map.find("host")) condition.host = read_host_glob(*host, faults);
+  if (const Node* header = map.find("header")) {
+    condition.headers = read_header_globs(*header, faults);
+  }
+  return condition;
+}
+
+std::vector<Condition> read_match(const MapReader& map, Faults& faults) {
   std::vector<Condition> conditions;
   const Node* node = map.find("match");
   if (node == nullptr) return conditions;
@@ -167,29 +193,7 @@ std::vector<Condition> read_match(const MapReader& map, Faults& faults) {
                "match is an empty list, which no request matches; expected an entry, or no such "
                "key for every request");
   }
-  for (const Node* entry : entries) {
-    const MapReader parts(*entry, "an entry of match", keys, faults);
-    if (parts.valid() && entry->children.empty()) {
-      faults.add(entry->at, "an entry of match is empty; expected path, method, host or header");
-    }
-    Condition& condition = conditions.emplace_back();
-    if (const Node* path = parts.find("path")) condition.path = read_path_glob(*path, faults);
-    if (const Node* method = parts.find("method")) {
-      condition.methods = read_methods(*method, faults);
-    }
-    if (const Node* host = parts.find("host")) {
-      const auto text =
-          read_text(*host, "host", "a host name, with '*' for any characters", faults);
-      if (text && text->empty()) {
-        faults.add(host->at, "host is empty; expected a host name, with '*' for any characters");
-      } else if (text) {
-        condition.host = Glob(lowered(*text));
-      }
-    }
-    if (const Node* header = parts.find("header")) {
-      condition.headers = read_header_globs(*header, faults);
-    }
-  }
+  for (const Node* entry : entries) conditions.push_back(read_condition(*entry, faults));
   return conditions;
 }
 
@@ -217,7 +221,7 @@ StatusSet read_refund_on(const MapReader& map, Faults& faults) {
   return statuses;
 }
 
-// The overrides of one policy.
+// Reads the overrides of one policy.
 class OverrideReader {
  public:
   OverrideReader(const limit::Quota& base, const limit::Terms& terms, Policy& policy, Rule& rule,
@@ -257,7 +261,8 @@ class OverrideReader {
     if (quota != nullptr && quota->kind == Kind::scalar && quota->text == "unlimited") {
       if (map.has("window") || map.has("rate") || map.has("burst") || map.has("count") ||
           map.has("period")) {
-        faults_.add(quota->at, "quota 'unlimited' beside a window or rate; expected it alone");
+        faults_.add(quota->at,
+                    "quota 'unlimited' together with a window or rate; expected it alone");
       }
       return Grant{{}, true, limit::Closed{}};
     }
@@ -270,7 +275,7 @@ class OverrideReader {
                          ? read_slots(map, faults_)
                          : read_quota(map, &base_, faults_);
     if (!own) return std::nullopt;
-    return make_grant(*own, terms_, quota_place(map), faults_);
+    return make_grant(*own, terms_, quota_position(map), faults_);
   }
 
   void read_id(const Node& node, std::uint32_t grant) {
@@ -289,23 +294,9 @@ class OverrideReader {
                   "an id is " + std::string(yaml::kind_name(node.kind)) + "; expected " + expected);
       return;
     }
-    const std::vector<const Node*> parts = one_or_list(node);
-    std::string key;
-    bool good = true;
-    for (std::size_t i = 0; i < count; ++i) {
-      const auto text = read_text(*parts[i], "an id", "a single value", faults_);
-      good = good && text;
-      if (!text) continue;
-      const Component& component = rule_.key[i];
-      const std::string complaint = component.complaint(*text);
-      if (!complaint.empty()) {
-        faults_.add(parts[i]->at, "id " + in_quotes(*text) + " " + complaint);
-        good = false;
-      }
-      append_counted(key, [&](std::string& out) { component.append_given(*text, out); });
-    }
-    if (!good) return;
-    const auto [it, is_new] = rule_.overrides.emplace(std::move(key), grant);
+    auto parts = read_parts(one_or_list(node));
+    if (!parts) return;
+    const auto [it, is_new] = rule_.overrides.emplace(*std::move(parts), grant);
     if (is_new) {
       lines_.emplace(&it->first, node.at.line);
       return;
@@ -317,16 +308,38 @@ class OverrideReader {
                              std::to_string(lines_.at(&it->first)) + " has it already");
   }
 
+  // Returns the length-prefixed parts of an id, or std::nullopt if any of them is a fault.
+  std::optional<std::string> read_parts(const std::vector<const Node*>& nodes) {
+    std::string parts;
+    bool good = true;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      const auto text = read_text(*nodes[i], "an id", "a single value", faults_);
+      good = good && text;
+      if (!text) continue;
+      const Component& component = rule_.key[i];
+      const std::string complaint = component.complaint(*text);
+      if (!complaint.empty()) {
+        faults_.add(nodes[i]->at, "id " + in_quotes(*text) + " " + complaint);
+        good = false;
+      }
+      append_counted(parts, [&](std::string& out) { component.append_given(*text, out); });
+    }
+    if (!good) return std::nullopt;
+    return parts;
+  }
+
   const limit::Quota& base_;
   const limit::Terms& terms_;
   Policy& policy_;
   Rule& rule_;
   Faults& faults_;
-  std::unordered_map<const std::string*, std::uint32_t> lines_;  // of each id; nodes of a map stay
+  // The line of each id, by the address of its key in rule_.overrides, which does not change.
+  std::unordered_map<const std::string*, std::uint32_t> lines_;
 };
 
-// What makes no sense where slots are counted, which are all given back when a request ends.
-void judge_slots(const MapReader& map, CostTime cost_time, Faults& faults) {
+// Adds faults for keys that make no sense with algorithm 'concurrency', which returns all slots of
+// a request when it ends.
+void refuse_for_slots(const MapReader& map, CostTime cost_time, Faults& faults) {
   if (const Node* node = map.find("refund-on")) {
     faults.add(
         node->at,
@@ -340,14 +353,7 @@ void judge_slots(const MapReader& map, CostTime cost_time, Faults& faults) {
   }
 }
 
-void read_policy(const Node& node, const ClientAddress& settings,
-                 std::map<std::string, Position>& names, PolicySet::Rules& rules, Faults& faults) {
-  const MapReader map(node, "a policy", policy_keys, faults);
-  Policy policy;
-  Rule rule;
-  policy.index = rules.policies.size();
-  policy.name = read_name(map, names, faults);
-  policy.refund_on = read_refund_on(map, faults);
+void read_mode_and_status(const MapReader& map, Policy& policy, Faults& faults) {
   if (const Node* mode = map.find("mode")) {
     constexpr Choice<Mode> choices[] = {
         {"enforce", Mode::enforce}, {"shadow", Mode::shadow}, {"off", Mode::off}};
@@ -358,6 +364,12 @@ void read_policy(const Node& node, const ClientAddress& settings,
     const auto value = read_value<std::uint64_t>(*status, "status", "400 to 599", parse, faults);
     if (value) policy.status = static_cast<unsigned>(*value);
   }
+}
+
+// Reads the conditions, the key and the cost: what decides which requests a policy counts, and how.
+Rule read_rule(const MapReader& map, const ClientAddress& settings, Policy& policy,
+               Faults& faults) {
+  Rule rule;
   append_counted(rule.key_head, [&](std::string& out) { out.append(policy.name); });
   rule.conditions = read_match(map, faults);
   rule.key = read_key(map, settings, faults);
@@ -366,26 +378,44 @@ void read_policy(const Node& node, const ClientAddress& settings,
   if (const Node* key = map.find("key")) policy.key_text = flow_text(*key);
   if (const Node* match = map.find("match")) policy.match_text = flow_text(*match);
   if (const Node* cost = map.find("cost")) policy.cost_text = flow_text(*cost);
+  return rule;
+}
 
+// Reads the terms, the quota and the overrides: what a policy grants.
+void read_grants(const MapReader& map, Policy& policy, Rule& rule, Faults& faults) {
   policy.terms = read_terms(map, policy.cost_time, faults);
-  policy.unit = read_unit(map, policy.terms.algorithm, faults);
   const limit::Terms& terms = policy.terms;
+  policy.unit = read_unit(map, terms.algorithm, faults);
   const bool counts_slots = terms.algorithm == limit::Algorithm::concurrency;
-  if (counts_slots) judge_slots(map, policy.cost_time, faults);
+  if (counts_slots) refuse_for_slots(map, policy.cost_time, faults);
   const auto quota = counts_slots ? read_slots(map, faults) : read_quota(map, nullptr, faults);
   if (quota) {
     if (const Node* offset = map.find("offset"); offset && terms.offset >= quota->window) {
       faults.add(offset->at, "offset " + in_quotes(offset->text) +
                                  " is not within the window; expected less than it");
     }
-    const auto grant = make_grant(*quota, terms, quota_place(map), faults);
+    const auto grant = make_grant(*quota, terms, quota_position(map), faults);
     if (grant) policy.grants.push_back(*grant);
   }
   if (const Node* overrides = map.find("overrides")) {
-    // Any base serves to find what else is wrong; the file is refused already if it has none.
+    // If the policy has no valid quota, the file is refused anyway. Any base then serves to find
+    // the faults of the overrides.
     const limit::Quota base = quota.value_or(limit::Quota{1, nanos_per_second});
     OverrideReader(base, terms, policy, rule, faults).read(*overrides);
   }
+}
+
+void read_policy(const Node& node, const ClientAddress& settings,
+                 std::map<std::string, Position>& names, PolicySet::Rules& rules, Faults& faults) {
+  const MapReader map(node, "a policy", policy_keys, faults);
+  Policy policy;
+  policy.index = rules.policies.size();
+  policy.name = read_name(map, names, faults);
+  policy.refund_on = read_refund_on(map, faults);
+  read_mode_and_status(map, policy, faults);
+  Rule rule = read_rule(map, settings, policy, faults);
+  read_grants(map, policy, rule, faults);
+
   rules.by_name.emplace(policy.name, policy.index);
   rules.policies.push_back(std::move(policy));
   const auto same_key = std::find_if(rules.rules.begin(), rules.rules.end(),

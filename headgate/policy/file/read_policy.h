@@ -1,17 +1,17 @@
-// The list of policies, from the policy file.
+// Reads the list of policies of a policy file.
 #pragma once
 
 #include <memory>
 
 #include "headgate/policy/file/fault.h"
 #include "headgate/policy/file/yaml.h"
+#include "headgate/policy/match/rule.h"
 #include "headgate/policy/policy_set.h"
-#include "headgate/policy/rule.h"
 #include "headgate/policy/settings.h"
 
 namespace headgate::policy {
 
-// Reads and validates `policies`. What it returns is whole only if no fault was added.
+// Reads and validates `policies`. The result is complete only if no fault was added.
 [[nodiscard]] std::unique_ptr<PolicySet::Rules> read_policies(const yaml::Node& node,
                                                               const ClientAddress& settings,
                                                               Faults& faults);

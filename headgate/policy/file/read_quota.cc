@@ -14,6 +14,9 @@ using yaml::Node;
 constexpr std::string_view spelling_keys[] = {"quota", "rate",   "burst",
                                               "count", "period", "window"};
 
+constexpr std::string_view units_words = "an integer, 0 to 999999999999999";
+
+// Returns an integer of at least `min`, or std::nullopt if the key is absent or its value a fault.
 std::optional<std::uint64_t> read_count(const MapReader& map, std::string_view key,
                                         std::uint64_t min, Faults& faults) {
   const Node* node = map.find(key);
@@ -39,12 +42,46 @@ bool has_quota(const MapReader& map) {
                      [&](std::string_view key) { return map.has(key); });
 }
 
-Position quota_place(const MapReader& map) {
+Position quota_position(const MapReader& map) {
   for (const std::string_view key : spelling_keys) {
     if (const Node* node = map.find(key)) return node->at;
   }
   return map.at();
 }
+
+namespace {
+
+// 'burst', 'count' and 'period'.
+std::optional<limit::Quota> read_bucket(const MapReader& map, Faults& faults) {
+  const Node* const burst_node = map.require("burst", "it together with 'count' and 'period'");
+  static_cast<void>(map.require("count", "it together with 'burst' and 'period'"));
+  static_cast<void>(map.require("period", "it together with 'burst' and 'count'"));
+  const auto burst = read_count(map, "burst", 1, faults);
+  const auto count = read_count(map, "count", 1, faults);
+  const auto period = read_duration(map, "period", faults);
+  if (!burst || !count || !period) return std::nullopt;
+  const auto window = bucket_window(*burst, *count, *period);
+  if (window) return limit::Quota{*burst, *window};
+  faults.add(burst_node->at, "burst " + std::to_string(*burst) + " " + window.error());
+  return std::nullopt;
+}
+
+// 'quota' and 'window', of which an override may leave out one.
+std::optional<limit::Quota> read_plain(const MapReader& map, const limit::Quota* base,
+                                       Faults& faults) {
+  if (base == nullptr) {
+    static_cast<void>(map.require("quota", units_words));
+    static_cast<void>(map.require("window", duration_words));
+  }
+  auto units = read_count(map, "quota", 0, faults);
+  auto window = read_duration(map, "window", faults);
+  if (base != nullptr && !map.has("quota")) units = base->units;
+  if (base != nullptr && !map.has("window")) window = base->window;
+  if (!units || !window) return std::nullopt;
+  return limit::Quota{*units, *window};
+}
+
+}  // namespace
 
 std::optional<limit::Quota> read_quota(const MapReader& map, const limit::Quota* base,
                                        Faults& faults) {
@@ -60,35 +97,14 @@ std::optional<limit::Quota> read_quota(const MapReader& map, const limit::Quota*
     const auto text = "UNITS/TIME, like 100/minute";
     return read_value<limit::Quota>(*map.find("rate"), "rate", text, parse_rate, faults);
   }
-  if (bucket) {
-    const Node* const nodes[] = {map.require("burst", "it beside 'count' and 'period'"),
-                                 map.require("count", "it beside 'burst' and 'period'"),
-                                 map.require("period", "it beside 'burst' and 'count'")};
-    const auto burst = read_count(map, "burst", 1, faults);
-    const auto count = read_count(map, "count", 1, faults);
-    const auto period = read_duration(map, "period", faults);
-    if (!burst || !count || !period) return std::nullopt;
-    const auto window = bucket_window(*burst, *count, *period);
-    if (window) return limit::Quota{*burst, *window};
-    faults.add(nodes[0]->at, "burst " + std::to_string(*burst) + " " + window.error());
-    return std::nullopt;
-  }
+  if (bucket) return read_bucket(map, faults);
   if (base == nullptr && !plain) {
     if (map.valid()) {
       faults.add(map.at(), "a policy has no quota; expected " + std::string(quota_spellings));
     }
     return std::nullopt;
   }
-  if (base == nullptr) {
-    static_cast<void>(map.require("quota", "an integer, 0 to 999999999999999"));
-    static_cast<void>(map.require("window", std::string(duration_words)));
-  }
-  auto units = read_count(map, "quota", 0, faults);
-  auto window = read_duration(map, "window", faults);
-  if (base != nullptr && !map.has("quota")) units = base->units;
-  if (base != nullptr && !map.has("window")) window = base->window;
-  if (!units || !window) return std::nullopt;
-  return limit::Quota{*units, *window};
+  return read_plain(map, base, faults);
 }
 
 std::optional<limit::Quota> read_slots(const MapReader& map, Faults& faults) {
@@ -101,7 +117,7 @@ std::optional<limit::Quota> read_slots(const MapReader& map, Faults& faults) {
                              "in flight; expected 'quota' alone");
     alone = false;
   }
-  if (!alone || map.require("quota", "an integer, 0 to 999999999999999") == nullptr) {
+  if (!alone || map.require("quota", units_words) == nullptr) {
     return std::nullopt;
   }
   const auto units = read_count(map, "quota", 0, faults);

@@ -1,4 +1,4 @@
-// Quotas, in the spellings that a policy file has for them.
+// Reads quotas and durations, in every spelling that a policy file may use.
 #pragma once
 
 #include <optional>
@@ -11,26 +11,28 @@
 
 namespace headgate::policy {
 
-// What a policy or an override takes one of.
+// For faults: the ways to write a quota. A policy or an override uses exactly one of them.
 inline constexpr std::string_view quota_spellings =
     "'quota' and 'window', or 'rate', or 'burst', 'count' and 'period'";
 
-// A duration, or std::nullopt where the key is absent or its value a fault. `min` is 0 or 1 [ns].
+// Returns a duration, or std::nullopt if the key is absent or its value is a fault. `min` is 0 or 1
+// [ns].
 [[nodiscard]] std::optional<Nanos> read_duration(const MapReader& map, std::string_view key,
                                                  Faults& faults, Nanos min = 1);
 
-// Quota and window in any spelling. `base` is what an override inherits from, nullptr for a
-// policy. std::nullopt if there was a fault.
+// Reads quota and window in any spelling. An override inherits what it does not give from `base`,
+// which is nullptr for a policy. Returns std::nullopt if there was a fault.
 [[nodiscard]] std::optional<limit::Quota> read_quota(const MapReader& map, const limit::Quota* base,
                                                      Faults& faults);
 
-// The quota of a concurrency policy: units that are taken at one time, without a window.
+// Reads the quota of a concurrency policy: the units that may be in use at the same time. Its
+// window is 0.
 [[nodiscard]] std::optional<limit::Quota> read_slots(const MapReader& map, Faults& faults);
 
-// Whether quota or window are given at all.
+// Whether the map gives a quota or a window in any spelling.
 [[nodiscard]] bool has_quota(const MapReader& map);
 
-// Where the quota is spelled.
-[[nodiscard]] Position quota_place(const MapReader& map);
+// Returns the position of the quota's value, for faults.
+[[nodiscard]] Position quota_position(const MapReader& map);
 
 }  // namespace headgate::policy

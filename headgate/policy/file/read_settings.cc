@@ -43,50 +43,60 @@ ClientAddress read_client_address(const Node& node, Faults& faults) {
   return settings;
 }
 
-void read_fields(const Node& node, Settings& settings, Faults& faults) {
+// A word of `fields`.
+struct FieldsWord {
+  field::Form form{};
+  bool none = false;
+  bool unix_reset = false;
+};
+
+std::optional<FieldsWord> read_fields_word(const Node& node, Faults& faults) {
   using field::Form;
-  struct Word {
-    Form form;
-    bool none = false;
-    bool unix_reset = false;
-  };
-  constexpr Choice<Word> choices[] = {{"ratelimit", {{Form::ratelimit}}},
-                                      {"draft-07", {{Form::draft_07}}},
-                                      {"draft-06", {{Form::draft_06}}},
-                                      {"draft-03", {{Form::draft_03}}},
-                                      {"x-ratelimit", {{Form::x_ratelimit}}},
-                                      {"x-ratelimit-unix", {{Form::x_ratelimit, false, true}}},
-                                      {"none", {{{}, true}}}};
-  std::vector<Form>& forms = settings.fields;
+  constexpr Choice<FieldsWord> choices[] = {
+      {"ratelimit", {{Form::ratelimit}}},
+      {"draft-07", {{Form::draft_07}}},
+      {"draft-06", {{Form::draft_06}}},
+      {"draft-03", {{Form::draft_03}}},
+      {"x-ratelimit", {{Form::x_ratelimit}}},
+      {"x-ratelimit-unix", {{Form::x_ratelimit, false, true}}},
+      {"none", {{{}, true}}}};
+  return read_choice<FieldsWord>(node, "fields", choices, faults);
+}
+
+// Adds the fault for a word of `fields` that sends the field `shared`, as the word `other` does.
+void refuse_rival(const Node& word, std::string_view other, std::string_view shared,
+                  Faults& faults) {
+  const std::string quoted = "fields " + in_quotes(word.text);
+  faults.add(word.at, other == word.text ? quoted + " is there twice; expected it once"
+                                         : quoted + " and " + in_quotes(other) + " both send " +
+                                               std::string(shared) + "; expected one of them");
+}
+
+void read_fields(const Node& node, Settings& settings, Faults& faults) {
+  std::vector<field::Form>& forms = settings.fields;
   forms.clear();
-  std::vector<const Node*> places;
+  std::vector<const Node*> words;  // of the forms with the same index
   const std::vector<const Node*> items = one_or_list(node);
   for (const Node* item : items) {
-    const auto word = read_choice<Word>(*item, "fields", choices, faults);
+    const auto word = read_fields_word(*item, faults);
     if (!word) continue;
     if (word->none) {
       if (items.size() > 1) {
-        faults.add(item->at, "fields 'none' beside others; expected it alone");
+        faults.add(item->at, "fields 'none' together with others; expected it alone");
       }
       continue;
     }
-    const auto rival = std::find_if(forms.begin(), forms.end(), [&](Form other) {
+    const auto rival = std::find_if(forms.begin(), forms.end(), [&](field::Form other) {
       return field::shared_field(word->form, other).has_value();
     });
     if (rival == forms.end()) {
       forms.push_back(word->form);
       settings.unix_reset = settings.unix_reset || word->unix_reset;
-      places.push_back(item);
-      continue;
+      words.push_back(item);
+    } else {
+      refuse_rival(*item, words[static_cast<std::size_t>(rival - forms.begin())]->text,
+                   *field::shared_field(word->form, *rival), faults);
     }
-    const std::string_view rivals_word =
-        places[static_cast<std::size_t>(rival - forms.begin())]->text;
-    faults.add(item->at,
-               rivals_word == item->text
-                   ? "fields " + in_quotes(item->text) + " is there twice; expected it once"
-                   : "fields " + in_quotes(item->text) + " and " + in_quotes(rivals_word) +
-                         " both send " + std::string(*field::shared_field(word->form, *rival)) +
-                         "; expected one of them");
   }
 }
 
@@ -102,7 +112,7 @@ void read_report_when(const Node& node, Settings& settings, Faults& faults) {
     }
     return;
   }
-  // "below N%" is offered, but never read as this bare word.
+  // "below N%" is in the list for the text of faults. A value that begins so was read above.
   constexpr Choice<ReportWhen> choices[] = {{"always", ReportWhen::always},
                                             {"denied", ReportWhen::denied},
                                             {"below N%", ReportWhen::below}};
@@ -114,6 +124,8 @@ void read_table(const Node& node, TableSettings& table, Faults& faults) {
   constexpr Key keys[] = {{"memory"}, {"file"}};
   const MapReader map(node, "table", keys, faults);
   if (const Node* memory = map.find("memory")) {
+    // 64 KiB holds some hundred clients, enough for a trial; 1 TiB is more than today's machines
+    // have.
     constexpr std::uint64_t smallest = std::uint64_t{64} << 10;
     constexpr std::uint64_t largest = std::uint64_t{1024} << 30;
     const auto parse = [](std::string_view text) { return parse_size(text, smallest, largest); };
@@ -144,12 +156,31 @@ TableSettings read_store(const Node& node, Faults& faults) {
   return table;
 }
 
+// Sets `target` to the word that a key has, if the key is present.
 template <class T>
 void read_into(T& target, const MapReader& file, std::string_view key,
                std::span<const Choice<T>> choices, Faults& faults) {
   const Node* node = file.find(key);
   if (node == nullptr) return;
   if (const auto value = read_choice<T>(*node, key, choices, faults)) target = *value;
+}
+
+void read_jitter(const Node& node, Settings& settings, Faults& faults) {
+  const auto parse = [](std::string_view text) { return parse_percent(text, 50); };
+  const auto percent = read_value<unsigned>(node, "retry-after-jitter", "0% to 50%", parse, faults);
+  if (percent) settings.jitter_percent = *percent;
+}
+
+void read_upstream_prefix(const Node& node, Settings& settings, Faults& faults) {
+  const auto prefix = read_text(node, "upstream-prefix", name_words, faults);
+  if (!prefix) return;
+  if (is_name(*prefix)) {
+    settings.upstream_prefix = *prefix;
+  } else {
+    faults.add(node.at, "upstream-prefix " + in_quotes(*prefix) +
+                            " can't be part of a policy's name; expected " +
+                            std::string(name_words));
+  }
 }
 
 }  // namespace
@@ -165,30 +196,14 @@ Settings read_settings(const MapReader& file, Faults& faults) {
   if (const Node* node = file.find("client-address")) {
     settings.client_address = read_client_address(*node, faults);
   }
-  if (const Node* node = file.find("fields")) {
-    read_fields(*node, settings, faults);
-  }
+  if (const Node* node = file.find("fields")) read_fields(*node, settings, faults);
   read_into<PartitionKey>(settings.partition_key, file, "partition-key", partition_keys, faults);
-  if (const Node* node = file.find("retry-after-jitter")) {
-    const auto parse = [](std::string_view text) { return parse_percent(text, 50); };
-    const auto percent =
-        read_value<unsigned>(*node, "retry-after-jitter", "0% to 50%", parse, faults);
-    if (percent) settings.jitter_percent = *percent;
-  }
+  if (const Node* node = file.find("retry-after-jitter")) read_jitter(*node, settings, faults);
   read_into<Report>(settings.report, file, "report", reports, faults);
   if (const Node* node = file.find("report-when")) read_report_when(*node, settings, faults);
   read_into<bool>(settings.problem_details, file, "problem-details", truths, faults);
-  if (const Node* node = file.find("upstream-prefix")) {
-    constexpr std::string_view expected = "1 to 64 printable ASCII characters";
-    const auto prefix = read_text(*node, "upstream-prefix", expected, faults);
-    if (prefix && (prefix->empty() || prefix->size() > 64 || !is_printable(*prefix))) {
-      faults.add(node->at, "upstream-prefix " + in_quotes(*prefix) +
-                               " can't be part of a policy's name; expected " +
-                               std::string(expected));
-    } else if (prefix) {
-      settings.upstream_prefix = *prefix;
-    }
-  }
+  if (const Node* node = file.find("upstream-prefix"))
+    read_upstream_prefix(*node, settings, faults);
   if (const Node* node = file.find("store")) settings.table = read_store(*node, faults);
   return settings;
 }

@@ -1,4 +1,4 @@
-// The policy file's settings, from its top-level map.
+// Reads the settings of a policy file from its top-level map.
 #pragma once
 
 #include "headgate/policy/file/fault.h"
@@ -7,7 +7,8 @@
 
 namespace headgate::policy {
 
-// Reads everything but `version` and `policies`. Faulty settings keep their defaults.
+// Reads every key but `version`, `policies`, `boulder` and `envoy`. Faulty settings keep their
+// defaults.
 [[nodiscard]] Settings read_settings(const MapReader& file, Faults& faults);
 
 }  // namespace headgate::policy

@@ -34,7 +34,8 @@ Algorithm read_algorithm(const MapReader& policy, Algorithm unnamed, Faults& fau
   return read_choice<Algorithm>(*node, "algorithm", choices, faults).value_or(unnamed);
 }
 
-// The value of a key that only `owners` have a use for; a fault where another algorithm has it.
+// Returns the value of a key that only the algorithms `owners` use; adds a fault if another one has
+// it.
 const Node* find_own(const MapReader& policy, std::string_view key, Algorithm algorithm,
                      std::initializer_list<Algorithm> owners, Faults& faults) {
   const Node* node = policy.find(key);
@@ -66,8 +67,9 @@ void read_denied(const Node& node, limit::Terms& terms, Faults& faults) {
   terms.denied = read_choice<Denied>(node, "denied", choices, faults).value_or(Denied::free);
 }
 
-// What a denial costs must be known at that moment, and the law must have a way to take it.
-void judge_denied(Position at, CostTime cost_time, limit::Terms& terms, Faults& faults) {
+// Adds a fault if a denial can not cost what `denied` says: the algorithm must offer it, and the
+// cost must be known when the request is denied.
+void check_denied(Position at, CostTime cost_time, limit::Terms& terms, Faults& faults) {
   const std::string subject =
       terms.denied == Denied::spend ? "denied 'spend'" : "denied {penalty: ...}";
   if (!limit::offers(terms.algorithm, terms.denied)) {
@@ -76,9 +78,10 @@ void judge_denied(Position at, CostTime cost_time, limit::Terms& terms, Faults& 
                        in_quotes(algorithm_name(terms.algorithm)) + "; expected free" +
                        (spends ? " or spend" : ""));
   } else if (terms.denied != Denied::free && cost_time == CostTime::response) {
-    faults.add(at, subject +
-                       " has no meaning with a cost that only the response tells, which a denied "
-                       "request never gets; expected free");
+    faults.add(
+        at, subject +
+                " has no meaning with a cost that is known only from the response, which a denied "
+                "request never gets; expected free");
   } else {
     return;
   }
@@ -110,7 +113,7 @@ limit::Terms read_terms(const MapReader& policy, CostTime cost_time, Faults& fau
   terms.late = cost_time == CostTime::response && terms.algorithm != Algorithm::concurrency;
   if (const Node* node = policy.find("denied")) {
     read_denied(*node, terms, faults);
-    judge_denied(node->at, cost_time, terms, faults);
+    check_denied(node->at, cost_time, terms, faults);
   }
   if (const Node* node =
           find_own(policy, "reset", terms.algorithm,
@@ -155,7 +158,7 @@ std::string read_unit(const MapReader& policy, limit::Algorithm algorithm, Fault
   if (node == nullptr) return std::string(counts_slots ? slots : "requests");
   const auto unit = read_text(*node, "unit", expected, faults);
   if (!unit) return {};
-  if (unit->empty() || unit->size() > 64 || !is_printable(*unit)) {
+  if (!is_name(*unit)) {
     faults.add(node->at, "unit " + in_quotes(*unit) +
                              " can't stand in a RateLimit field; expected " +
                              std::string(expected));

@@ -1,4 +1,4 @@
-// Which law a policy's algorithm and its knobs come to.
+// The law that a policy's algorithm and its parameters result in.
 #include "headgate/policy/file/read_terms.h"
 
 #include <gtest/gtest.h>
@@ -65,7 +65,7 @@ TEST(Terms, Windows) {
   EXPECT_EQ(read(day + "moving-window, log: 65536").terms.log, 65536U);
 }
 
-// The window of an override may be shorter than the offset that the policy's windows have.
+// The window of an override may be shorter than the policy's offset.
 TEST(Terms, AnOffsetBeyondAnOverridesWindow) {
   const Policy policy = read(
       "quota: 10, window: 1d, algorithm: fixed-window, aligned: true, offset: 6h, overrides: "

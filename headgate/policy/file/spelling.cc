@@ -3,14 +3,17 @@
 #include <algorithm>
 #include <array>
 
-#include "headgate/policy/text.h"
+#include "headgate/base/ascii.h"
+#include "headgate/base/hex.h"
 
 namespace headgate::policy {
 namespace {
 
-constexpr std::size_t word_max = 48;  // nothing that we know is longer
+// Longer words are not compared. Of the known words, only one of Boulder's names is longer.
+constexpr std::size_t word_max = 48;
 
-// Optimal string alignment distance.
+// Returns the optimal string alignment distance: the least number of letters to add, remove, change
+// or swap with a neighbour.
 std::size_t edits(std::string_view a, std::string_view b) {
   using Row = std::array<std::size_t, word_max + 1>;
   Row before{};
@@ -61,17 +64,9 @@ std::string alternatives(std::span<const std::string_view> words) {
 }
 
 std::string in_quotes(std::string_view text) {
-  constexpr std::size_t shown_max = 60;
-  constexpr char hex[] = "0123456789abcdef";
+  constexpr std::size_t shown_max = 60;  // a fault with such a text still fits on one line
   std::string out = "'";
-  for (const char c : text.substr(0, shown_max)) {
-    if (c >= 0x20 && c <= 0x7e) {
-      out += c;
-    } else {
-      const auto byte = static_cast<unsigned char>(c);
-      out += {'\\', 'x', hex[byte >> 4], hex[byte & 15]};
-    }
-  }
+  for (const char c : text.substr(0, shown_max)) append_printable(out, c);
   if (text.size() > shown_max) out += "...";
   out += '\'';
   return out;

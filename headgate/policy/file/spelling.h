@@ -1,4 +1,4 @@
-// Which known word was probably meant.
+// Words in error messages: suggestions for misspelt words, lists of words, and quoted texts.
 #pragma once
 
 #include <optional>
@@ -8,16 +8,17 @@
 
 namespace headgate::policy {
 
-// The nearest of `known` to a misspelt `word`: at most one edit (a letter more, less, other or
-// swapped with its neighbour) in three letters, whatever the case. std::nullopt: none is near.
+// Returns the word of `known` that is most similar to a misspelt `word`, ignoring case, or
+// std::nullopt if none is similar. Similar means: at most one edit (a letter added, removed,
+// changed or swapped with its neighbour) per three letters.
 [[nodiscard]] std::optional<std::string_view> nearest(std::string_view word,
                                                       std::span<const std::string_view> known);
 
-// "a, b or c".
+// Returns "a, b or c".
 [[nodiscard]] std::string alternatives(std::span<const std::string_view> words);
 
-// A word from a file or a request, in quotes and fit for a log: bytes beyond printable ASCII as
-// \xNN, long ones cut.
+// Returns a text of a file or a request in quotes, safe for a log: bytes that are not printable
+// ASCII are written as \xNN, and everything after the first 60 bytes as "...".
 [[nodiscard]] std::string in_quotes(std::string_view text);
 
 }  // namespace headgate::policy

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view keys[] = {"quota", "window", "rate", "match", "cost", "refund-on"};
 
-TEST(Nearest, OneSlipInThreeLetters) {
+TEST(Nearest, OneEditPerThreeLetters) {
   EXPECT_EQ(nearest("quote", keys), "quota");
   EXPECT_EQ(nearest("qouta", keys), "quota");
   EXPECT_EQ(nearest("quotas", keys), "quota");
@@ -31,7 +31,7 @@ TEST(Alternatives, ReadAsASentence) {
   EXPECT_EQ(alternatives(std::span(keys).first(3)), "quota, window or rate");
 }
 
-TEST(InQuotes, OnlyPrintableCharactersLeave) {
+TEST(InQuotes, OnlyPrintableCharactersAreCopied) {
   EXPECT_EQ(in_quotes("a b"), "'a b'");
   EXPECT_EQ(in_quotes("\x1b[0m\n\xc3\xa9\x7f"), "'\\x1b[0m\\x0a\\xc3\\xa9\\x7f'");
   EXPECT_EQ(in_quotes(std::string(61, 'x')), "'" + std::string(60, 'x') + "...'");

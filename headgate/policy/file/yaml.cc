@@ -11,13 +11,13 @@
 namespace headgate::policy::yaml {
 namespace {
 
-// Why a document is not read any further.
+// Thrown to stop reading a document: the fault that refuses it.
 struct Refused {
   Position at;
   std::string what;
 };
 
-// What the core schema of YAML reads as nothing, where it is not quoted.
+// Whether YAML's core schema reads an unquoted text as null.
 bool is_null(std::string_view text) {
   return text.empty() || text == "~" || text == "null" || text == "Null" || text == "NULL";
 }
@@ -26,7 +26,7 @@ std::string_view view(const yaml_char_t* text) {
   return text == nullptr ? std::string_view() : reinterpret_cast<const char*>(text);
 }
 
-// The parser counts characters where we count bytes.
+// Converts positions: the YAML library counts columns in characters, Position counts them in bytes.
 class Columns {
  public:
   explicit Columns(std::string_view text) : text_(text) {
@@ -37,7 +37,7 @@ class Columns {
     }
   }
 
-  [[nodiscard]] Position place(const yaml_mark_t& mark) const {
+  [[nodiscard]] Position position(const yaml_mark_t& mark) const {
     Position at{static_cast<std::uint32_t>(mark.line + 1),
                 static_cast<std::uint32_t>(mark.column + 1)};
     if (ascii_ || mark.line >= lines_.size()) return at;
@@ -51,7 +51,7 @@ class Columns {
   }
 
  private:
-  // The length of the line break that starts at i, as YAML 1.1 has them, or 0.
+  // Returns the length of the line break (of YAML 1.1) that starts at i, or 0.
   [[nodiscard]] std::size_t line_break(std::size_t i) const {
     const std::string_view rest = text_.substr(i, 3);
     if (rest.starts_with("\r\n") || rest.starts_with("\u0085")) return 2;
@@ -61,17 +61,17 @@ class Columns {
 
   std::string_view text_;
   bool ascii_ = true;
-  std::vector<std::size_t> lines_{0};  // where each begins; only where not all is ASCII
+  std::vector<std::size_t> lines_{0};  // where each line begins; filled only if not all is ASCII
 };
 
-// Builds the tree. A shared node behind aliases stays one node: nothing is copied.
+// Builds the tree. An alias refers to the node of its anchor, which is not copied.
 class Builder {
  public:
   Builder(std::deque<Node>& nodes, const Columns& columns) : nodes_(nodes), columns_(columns) {}
 
-  // Takes one event of a document.
+  // Adds one event of a document to the tree.
   void take(const yaml_event_t& event) {
-    const Position at = columns_.place(event.start_mark);
+    const Position at = columns_.position(event.start_mark);
     switch (event.type) {
       case YAML_SCALAR_EVENT: {
         const auto& scalar = event.data.scalar;
@@ -122,11 +122,13 @@ class Builder {
   void alias(std::string_view name, Position at) {
     const auto found = anchors_.find(std::string(name));
     if (found == anchors_.end()) {
-      throw Refused{at, "an alias of nothing; expected an anchor of that name before it"};
+      throw Refused{at, "an alias without an anchor; expected an anchor of that name before it"};
     }
     Node& node = *found->second;
     if (!node.complete) {
-      throw Refused{at, "an alias inside of what it names; expected an anchor that has ended"};
+      throw Refused{
+          at,
+          "an alias inside the value of its own anchor; expected it after the end of that value"};
     }
     weigh(node.weight, at);
     attach(node);
@@ -164,6 +166,8 @@ class Builder {
     parent.children.push_back(&node);
   }
 
+  // Policy files need 7 levels, Envoy's configurations 2 per entry of a descriptor. Bounds the
+  // recursion of the code that reads the tree.
   static constexpr std::size_t depth_max = 100;
 
   std::deque<Node>& nodes_;
@@ -173,13 +177,13 @@ class Builder {
   std::uint64_t total_ = 0;
 };
 
-// The C library's parser, and the event that it gave last.
+// Owns the parser of the C library and its last event.
 class Parser {
  public:
   explicit Parser(std::string_view text) {
     if (yaml_parser_initialize(&parser_) == 0) throw std::bad_alloc();
     yaml_parser_set_encoding(&parser_, YAML_UTF8_ENCODING);
-    const char* const begin = text.empty() ? "" : text.data();  // it wants no null pointer
+    const char* const begin = text.empty() ? "" : text.data();  // must not be null
     yaml_parser_set_input_string(&parser_, reinterpret_cast<const unsigned char*>(begin),
                                  text.size());
   }
@@ -190,7 +194,7 @@ class Parser {
   Parser(const Parser&) = delete;
   Parser& operator=(const Parser&) = delete;
 
-  // The next event, valid until the next call; nullptr where the text is no YAML.
+  // Returns the next event, valid until the next call, or nullptr if the text is not YAML.
   const yaml_event_t* next() {
     yaml_event_delete(&event_);
     if (yaml_parser_parse(&parser_, &event_) != 0) return &event_;
@@ -208,7 +212,7 @@ class Parser {
   yaml_event_t event_{};
 };
 
-// Length of the well-formed UTF-8 sequence that `text` starts with (RFC 3629), or 0.
+// Returns the length of the well-formed UTF-8 sequence (RFC 3629) at the start of `text`, or 0.
 std::size_t sequence_length(std::string_view text) {
   const auto byte = [text](std::size_t i) -> unsigned {
     return i < text.size() ? static_cast<unsigned char>(text[i]) : 0;
@@ -232,7 +236,7 @@ std::size_t sequence_length(std::string_view text) {
   return 0;
 }
 
-// Text that any editor shows as it is: UTF-8 without control characters.
+// Returns whether the text is UTF-8 without control characters; otherwise adds a fault.
 bool is_text(std::string_view text, Faults& faults) {
   Position at{1, 1};
   for (std::size_t i = 0; i < text.size();) {
@@ -255,8 +259,8 @@ bool is_text(std::string_view text, Faults& faults) {
   return true;
 }
 
-// A tab where the line's indentation should be: the usual cause of syntax errors that name
-// something else.
+// Returns the position of the first tab in an indentation, up to `last_line`. Tabs are the usual
+// cause of syntax errors that the library reports in other words.
 std::optional<Position> tab_indent(std::string_view text, std::uint32_t last_line) {
   for (std::uint32_t line = 1; line <= last_line && !text.empty(); ++line) {
     const std::size_t end = text.find('\n');
@@ -270,7 +274,8 @@ std::optional<Position> tab_indent(std::string_view text, std::uint32_t last_lin
   return std::nullopt;
 }
 
-// The parser's words for the mistakes that people make, in the words of this file format.
+// Returns the fault for a syntax error of the library, in words about this file format for the
+// common mistakes.
 std::string syntax_fault(const std::string& words) {
   constexpr std::pair<std::string_view, std::string_view> known[] = {
       {"mapping values are not allowed",
@@ -292,8 +297,8 @@ std::string syntax_fault(const std::string& words) {
       {"did not find expected <document start>",
        "something after the end of the file's map; expected nothing"},
       {"did not find expected node content", "a mark that belongs to no value; expected a value"}};
-  for (const auto& [theirs, ours] : known) {
-    if (words.starts_with(theirs)) return std::string(ours);
+  for (const auto& [library_words, our_words] : known) {
+    if (words.starts_with(library_words)) return std::string(our_words);
   }
   return "not well-formed YAML (" + words + ")";
 }
@@ -322,7 +327,7 @@ std::optional<Document> Document::parse(std::string_view text, std::string_view 
     return std::nullopt;
   }
   if (!is_text(text, faults)) return std::nullopt;
-  if (text.starts_with("\ufeff")) text.remove_prefix(3);  // a byte order mark, which says nothing
+  if (text.starts_with("\ufeff")) text.remove_prefix(3);  // skip a byte order mark
   Document document;
   const Columns columns(text);
   try {
@@ -331,14 +336,14 @@ std::optional<Document> Document::parse(std::string_view text, std::string_view 
     for (int documents = 0;;) {
       const yaml_event_t* event = parser.next();
       if (event == nullptr) {
-        const Position at = columns.place(parser.fault_mark());
+        const Position at = columns.position(parser.fault_mark());
         const auto tab = tab_indent(text, at.line);
         throw tab ? Refused{*tab, "a tab in the indentation; expected spaces"}
                   : Refused{at, syntax_fault(parser.fault_words())};
       }
       if (event->type == YAML_STREAM_END_EVENT) break;
       if (event->type == YAML_DOCUMENT_START_EVENT && ++documents == 2) {
-        throw Refused{columns.place(event->start_mark),
+        throw Refused{columns.position(event->start_mark),
                       "a second document starts here; expected one document in a file"};
       }
       builder.take(*event);

@@ -1,4 +1,4 @@
-// A YAML document as a tree with positions. The only place that knows the YAML parser.
+// A YAML document as a tree with positions. Only this file uses the YAML library.
 #pragma once
 
 #include <cstdint>
@@ -16,25 +16,27 @@ enum class Kind : std::uint8_t { empty, scalar, list, map };
 
 struct Node {
   Kind kind = Kind::empty;
-  bool complete = true;               // false while its end has not been read
-  std::uint32_t weight = 1;           // nodes in it, those behind aliases counted each time
-  Position at;                        // an empty value of a map stands where its key does
-  std::string text;                   // of a scalar, unescaped; quotes change nothing
+  bool complete = true;               // false until its end has been read
+  std::uint32_t weight = 1;           // nodes in its subtree, aliased ones counted at each alias
+  Position at;                        // for an empty value in a map: the position of its key
+  std::string text;                   // of a scalar, without quotes and escapes
   std::vector<const Node*> children;  // of a list: items; of a map: key, value, key, value
 };
 
-// "a list", "a map": for faults.
+// Returns "a list", "a map" and so on, for faults.
 [[nodiscard]] std::string_view kind_name(Kind kind) noexcept;
 
-// The largest file and the most nodes (aliases expanded) that are read at all.
+// Larger files, and files with more nodes (with aliases expanded), are refused. The numbers leave
+// room for more than a hundred thousand overrides, and bound the memory that any file can take.
 inline constexpr std::size_t bytes_max = std::size_t{16} << 20;
 inline constexpr std::uint32_t nodes_max = 2'000'000;
 
 // Owns the nodes of one document.
 class Document {
  public:
-  // std::nullopt, and a fault, unless `text` is exactly one well-formed document in UTF-8, and not
-  // an empty one. `expected` says what it should hold. Never throws but for lack of memory.
+  // Returns the document, or adds a fault and returns std::nullopt unless `text` is exactly one
+  // well-formed document in UTF-8 that is not empty. `expected` names the expected content in that
+  // fault. Throws only std::bad_alloc.
   [[nodiscard]] static std::optional<Document> parse(std::string_view text,
                                                      std::string_view expected, Faults& faults);
 

@@ -22,7 +22,7 @@ std::uint32_t clamped(std::uint64_t value) noexcept {
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(value, unlimited));
 }
 
-// The unit whose length a window has, if there is one.
+// Returns the unit that is as long as the window, or UNKNOWN.
 pb::RateLimitResponse::RateLimit::Unit unit_of(Nanos window) noexcept {
   for (const EnvoyUnit unit :
        {EnvoyUnit::second, EnvoyUnit::minute, EnvoyUnit::hour, EnvoyUnit::day, EnvoyUnit::month,
@@ -34,10 +34,9 @@ pb::RateLimitResponse::RateLimit::Unit unit_of(Nanos window) noexcept {
   return pb::RateLimitResponse::RateLimit::UNKNOWN;
 }
 
-// Denied by a limit that may deny.
+// Whether an enforced limit denied.
 bool is_over(const gate::CheckResult& result) noexcept {
-  return result.limited && !result.decision.admitted && !result.grant->shadow &&
-         result.policy->mode == policy::Mode::enforce;
+  return result.limited && !result.decision.admitted && result.enforced();
 }
 
 void write_status(const gate::CheckResult& result,
@@ -58,8 +57,8 @@ void write_status(const gate::CheckResult& result,
     status.clear_duration_until_reset();
     return;
   }
-  // Whole seconds, rounded up: Envoy drops what is below them.
-  constexpr std::uint64_t duration_max = 315'576'000'000;
+  // Whole seconds, rounded up: Envoy drops fractions.
+  constexpr std::uint64_t duration_max = 315'576'000'000;  // [s] protobuf's limit of a Duration
   status.mutable_duration_until_reset()->set_seconds(
       static_cast<std::int64_t>(std::min(result.decision.reset, duration_max)));
 }
@@ -146,7 +145,7 @@ std::optional<EnvoyFault> EnvoyDecider::read_limit(
   return std::nullopt;
 }
 
-// The policies of the policy file, by name: all or none, as every decision interface has them.
+// Decides policies of the policy file by name: spends all charges or none, as all doors do.
 std::optional<EnvoyFault> EnvoyDecider::decide_named(const gate::Gate& gate) {
   checks_.clear();
   for (const policy::Descriptor& descriptor : descriptors_) {
@@ -186,7 +185,7 @@ void EnvoyDecider::answer(Response& response) {
   const gate::DecisionContext& context = worker_.decision_context();
   const bool denied = context.verdict.outcome == gate::Outcome::denied;
   response.set_overall_code(denied ? pb::RateLimitResponse::OVER_LIMIT : pb::RateLimitResponse::OK);
-  // Not Clear(), which frees what each status holds.
+  // Not Clear(), which frees the memory in each status.
   auto& statuses = *response.mutable_statuses();
   while (static_cast<std::size_t>(statuses.size()) > context.results.size()) statuses.RemoveLast();
   while (static_cast<std::size_t>(statuses.size()) < context.results.size()) statuses.Add();

@@ -20,28 +20,30 @@ namespace headgate::server {
 struct EnvoyFault {
   enum class Kind : std::uint8_t {
     malformed,  // the request is at fault
-    unknown,    // it names a policy that there is not
+    unknown,    // it names a policy that does not exist
     unavailable,
   };
   Kind kind{};
   std::string what;  // for people
 };
 
-// Not thread-safe: one a worker.
+// Not thread-safe: one per worker.
 class EnvoyDecider {
  public:
-  // The most entries that a descriptor may have.
+  // The most entries of a descriptor. Envoy's configurations have less than 10.
   static constexpr int entries_max = 64;
 
   explicit EnvoyDecider(WorkerContext& worker) : worker_(worker) {}
 
-  // Replaces `response`, whose memory is used again. Nothing was decided where there is a fault.
+  // Replaces the content of `response` and reuses its memory. If a fault is returned, nothing was
+  // decided.
   [[nodiscard]] std::optional<EnvoyFault> decide(
       const envoy::service::ratelimit::v3::RateLimitRequest& request,
       envoy::service::ratelimit::v3::RateLimitResponse& response);
 
-  // What was decided last has been told, after that time.
-  void told(DoorKind door, Nanos took) noexcept {
+  // Records the last decision in the worker's statistics, after its reply. `took` is the time from
+  // the request to the reply [ns].
+  void record(DoorKind door, Nanos took) noexcept {
     worker_.stats().decided(door, *decided_by_, worker_.decision_context(), took);
   }
 
@@ -57,17 +59,17 @@ class EnvoyDecider {
   void answer(Response& response);
 
   WorkerContext& worker_;
-  const PolicySnapshot* decided_by_ = nullptr;  // lives until the worker is asked for the next one
+  const PolicySnapshot* decided_by_ = nullptr;  // valid until the next call of in_force()
 
-  // Of one request; kept for the next one's use of their memory.
+  // The content of one request. Members, so that the next request reuses their memory.
   std::vector<policy::DescriptorEntry> entries_;
   std::vector<policy::Descriptor> descriptors_;
   std::vector<limit::Op> ops_;
   std::vector<gate::Check> checks_;
-  // Limits that it brought along.
+  // Limits that the request contains.
   std::array<policy::EnvoyLimit, policy::policies_max> limits_;
   std::array<policy::Grant, policy::policies_max> grants_;
-  std::array<char, 16 * 1024> fields_;
+  std::array<char, 16 * 1024> fields_;  // as HttpDoorContext::fields
 };
 
 }  // namespace headgate::server

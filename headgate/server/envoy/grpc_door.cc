@@ -27,11 +27,16 @@ namespace pb = envoy::service::ratelimit::v3;
 using AsyncService = pb::RateLimitService::AsyncService;
 using Clock = std::chrono::steady_clock;
 
-constexpr int message_bytes_max = 64 * 1024;
-constexpr int metadata_bytes_max = 16 * 1024;
-constexpr int streams_max = 4096;                           // of one connection
-constexpr std::size_t memory_max = std::size_t{256} << 20;  // of all its connections together
-constexpr int calls_a_thread = 256;  // that are ready for a request; more wait inside gRPC
+constexpr int message_bytes_max = 64 * 1024;   // as a body of the HTTP door
+constexpr int metadata_bytes_max = 16 * 1024;  // as the head of a request of the HTTP door
+// Open calls per connection: more than an Envoy has requests in flight per worker.
+constexpr int streams_max = 4096;
+// The memory of all connections together, so that clients cannot exhaust the machine's: 20,000
+// connections with 12 KiB each.
+constexpr std::size_t memory_max = std::size_t{256} << 20;
+// Calls per thread that are ready to receive a request; further calls wait inside gRPC. More than a
+// thread receives between two turns of its queue.
+constexpr int calls_per_thread = 256;
 
 constexpr auto from_fd = grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD;
 
@@ -55,7 +60,7 @@ bool shows_token(const grpc::ServerContext& context, std::string_view token) {
   return given.starts_with(scheme) && same_secret(given.substr(scheme.size()), token);
 }
 
-// One thread, its queue of events, and the calls that it answers.
+// A thread with its queue of events and the calls that it answers.
 class CallLoop {
  public:
   CallLoop(Engine& engine, const std::string& token, AsyncService& service,
@@ -71,16 +76,16 @@ class CallLoop {
 
   void start() {
     thread_ = std::thread([this] {
-      for (int i = 0; i < calls_a_thread; ++i) calls_.emplace_back(*this).wait();
+      for (int i = 0; i < calls_per_thread; ++i) calls_.emplace_back(*this).wait();
       health_.start();
       queue_.run();
     });
   }
 
-  // Tells those who watch.
+  // Health reports NOT_SERVING from now on.
   void retire() noexcept { health_.stop(); }
 
-  // After the server has shut down, or of one that never started: sees the end of every call.
+  // Called after the server has shut down, or if it never started: waits for the end of all calls.
   void end() {
     queue_.shut_down();
     if (thread_.joinable()) {
@@ -91,7 +96,7 @@ class CallLoop {
   }
 
  private:
-  // Waits for a request, then for its answer to be sent, and begins anew.
+  // Waits for a request, then until its answer is sent, and starts again.
   class Call final : public GrpcEvent {
    public:
     explicit Call(CallLoop& loop) : loop_(loop) {}
@@ -113,7 +118,7 @@ class CallLoop {
       answered_ = true;
       if (const grpc::Status status = loop_.decide(*context_, request_, response_); status.ok()) {
         writer_->Finish(response_, status, this);
-        loop_.decider_.told(DoorKind::grpc, (Clock::now() - begin).count());
+        loop_.decider_.record(DoorKind::grpc, (Clock::now() - begin).count());
       } else {
         writer_->FinishWithError(status, this);
       }
@@ -157,9 +162,10 @@ class GrpcService final : public Service {
   explicit GrpcService(const DoorOptions& options) : token_(options.token) {}
   ~GrpcService() override { stop(Clock::now()); }
 
-  // An error, or nothing.
+  // Returns an error, or std::nullopt if the service has started.
   std::optional<std::string> start(Engine& engine, net::Endpoint& endpoint,
                                    const DoorOptions& options) {
+    // gRPC's times are an int of milliseconds: at most 1,000,000 s (11 days).
     const auto millis = [](std::chrono::seconds time) {
       return static_cast<int>(std::min<std::int64_t>(time.count(), 1'000'000) * 1000);
     };
@@ -218,8 +224,9 @@ class GrpcService final : public Service {
   std::unique_ptr<grpc::Server> server_;
 };
 
-// What gRPC has to say goes into our log, its everyday errors (a client that left) aside.
-void take_over_log() {
+// Writes gRPC's log into ours, with the level debug because gRPC reports each client that
+// disconnects as an error.
+void redirect_log() {
   gpr_set_log_verbosity(GPR_LOG_SEVERITY_ERROR);
   gpr_set_log_function([](gpr_log_func_args* line) { spdlog::debug("gRPC: {}", line->message); });
 }
@@ -229,7 +236,7 @@ void take_over_log() {
 Result<std::unique_ptr<Service>, std::string> make_grpc_service(Engine& engine,
                                                                 net::Endpoint& endpoint,
                                                                 const DoorOptions& options) {
-  take_over_log();
+  redirect_log();
   auto service = std::make_unique<GrpcService>(options);
   if (auto error = service->start(engine, endpoint, options)) {
     return Failure<std::string>(*std::move(error));

@@ -9,7 +9,7 @@
 
 namespace headgate::server {
 
-// Answers until it is stopped. Errors: a sentence.
+// Starts a service that answers until stop(). Errors: a sentence.
 [[nodiscard]] Result<std::unique_ptr<Service>, std::string> make_grpc_service(
     Engine& engine, net::Endpoint& endpoint, const DoorOptions& options);
 

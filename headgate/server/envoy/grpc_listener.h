@@ -1,4 +1,4 @@
-// Takes over connections for gRPC, whose own listeners know neither how many there are nor a limit.
+// Accepts connections for gRPC, whose own listeners neither count connections nor limit them.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -15,7 +15,7 @@
 
 namespace headgate::server {
 
-// The methods belong to the thread that made it.
+// The methods are called by the thread that made it.
 class GrpcListener {
  public:
   using Grpc = grpc::experimental::ExternalConnectionAcceptor;
@@ -27,15 +27,15 @@ class GrpcListener {
   GrpcListener& operator=(const GrpcListener&) = delete;
   ~GrpcListener();
 
-  // Once gRPC's server has started. False: the system has no more room for sockets to wait for.
+  // Called after gRPC's server has started. Returns false if the system cannot watch more sockets.
   [[nodiscard]] bool start();
 
-  // Accepts nothing any more. The connections are gRPC's.
+  // Stops accepting. The connections stay open, since gRPC owns them.
   void stop() noexcept;
 
  private:
-  // gRPC does not say when a connection has ended, but shuts it down then; and so the last event of
-  // a second descriptor of the same socket tells.
+  // gRPC does not report the end of a connection, but shuts its socket down. So we watch a second
+  // descriptor of the same socket for the end.
   struct Connection {
     int watched;
     std::list<Connection>::iterator self;

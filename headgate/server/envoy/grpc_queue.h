@@ -1,4 +1,4 @@
-// A queue of gRPC's events, and what waits for them.
+// A queue of gRPC's events, and the objects that wait for them.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -12,7 +12,7 @@ namespace headgate::server {
 // The tag of every event in a GrpcQueue.
 class GrpcEvent {
  public:
-  // On the queue's thread. `ok` as gRPC has it: false where there is nothing to go on with.
+  // Called on the queue's thread. `ok` is gRPC's: false if the operation did not complete.
   virtual void happened(bool ok) = 0;
 
  protected:
@@ -25,8 +25,8 @@ class GrpcQueue {
   explicit GrpcQueue(std::unique_ptr<grpc::ServerCompletionQueue> queue)
       : queue_(std::move(queue)) {}
 
-  // Has `wait(queue)` tell gRPC that a call is waited for. Not after shut_down(), where gRPC would
-  // abort. Returns whether it did.
+  // Calls `wait(queue)`, which requests a call of gRPC. After shut_down() does nothing, because
+  // gRPC would abort. Returns whether `wait` was called.
   template <class Wait>
   bool wait_for_call(const Wait& wait) {
     const std::lock_guard lock(closing_);
@@ -34,14 +34,14 @@ class GrpcQueue {
     return !closed_;
   }
 
-  // Lets events happen until the queue was shut down and is empty.
+  // Handles events until the queue is shut down and empty.
   void run() {
     void* tag = nullptr;
     bool ok = false;
     while (queue_->Next(&tag, &ok)) static_cast<GrpcEvent*>(tag)->happened(ok);
   }
 
-  // Once the server has shut down, or never started.
+  // Called after the server has shut down, or if it never started.
   void shut_down() {
     const std::lock_guard lock(closing_);
     closed_ = true;

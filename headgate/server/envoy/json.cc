@@ -23,7 +23,7 @@ Content envoy_json(Engine&, WorkerContext& worker, std::string_view, std::string
   using google::protobuf::StringPiece;
   pb::RateLimitRequest request;
   google::protobuf::util::JsonParseOptions lenient;
-  lenient.ignore_unknown_fields = true;  // a later protocol's
+  lenient.ignore_unknown_fields = true;  // of later versions of the protocol
   const auto read = google::protobuf::util::JsonStringToMessage(
       StringPiece(body.data(), body.size()), &request, lenient);
   if (!read.ok()) {
@@ -36,7 +36,7 @@ Content envoy_json(Engine&, WorkerContext& worker, std::string_view, std::string
     return refusal(fault->kind == EnvoyFault::Kind::unavailable ? 503 : 400,
                    std::move(fault->what));
   }
-  decider->told(DoorKind::http, (std::chrono::steady_clock::now() - begin).count());
+  decider->record(DoorKind::http, (std::chrono::steady_clock::now() - begin).count());
   std::string text;
   if (!google::protobuf::util::MessageToJsonString(response, &text).ok()) {
     return refusal(500, "the answer can't be told as JSON");

@@ -1,12 +1,12 @@
-// POST /json: Envoy's rate limit protocol over HTTP, as envoyproxy/ratelimit has it. docs/envoy.md.
+// POST /json: Envoy's rate limit protocol over HTTP, as in envoyproxy/ratelimit. docs/envoy.md.
 #pragma once
 
 #include "headgate/server/content.h"
 
 namespace headgate::server {
 
-// A RateLimitRequest in protobuf's JSON for a RateLimitResponse in the same: 200 where it admits,
-// 429 where it denies, 400 for what can't be decided, 503 where it could not be.
+// Reads a RateLimitRequest in protobuf's JSON and answers with a RateLimitResponse in the same
+// format. Status: 200 admitted, 429 denied, 400 the request is at fault, 503 memory is short.
 [[nodiscard]] Content envoy_json(Engine& engine, WorkerContext& worker, std::string_view query,
                                  std::string_view body);
 

@@ -5,8 +5,8 @@
 namespace headgate::server {
 namespace {
 
-// The page loads nothing but its own files, runs nothing inline, talks to nobody else, and can be
-// framed by nobody.
+// The page loads only its own files, runs no inline script, connects to no other server, and no
+// page can show it in a frame.
 constexpr std::string_view guards =
     "Cache-Control: no-cache\r\n"
     "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; "
@@ -17,8 +17,8 @@ constexpr std::string_view guards =
     "Referrer-Policy: no-referrer\r\n"
     "X-Content-Type-Options: nosniff\r\n";
 
-// RFC 9110, section 13.1.2, as far as our own tags go, which have no comma in them.
-bool has(std::string_view if_none_match, std::string_view tag) noexcept {
+// RFC 9110, section 13.1.2. A search suffices because our own tags contain no comma.
+bool contains(std::string_view if_none_match, std::string_view tag) noexcept {
   return if_none_match == "*" || if_none_match.find(tag) != std::string_view::npos;
 }
 
@@ -33,11 +33,11 @@ const Asset* find_asset(std::string_view path) noexcept {
 
 void answer_asset(Exchange& exchange) {
   const Asset& asset = *find_asset(exchange.request.path());
-  const bool known = has(exchange.request.first("if-none-match").value_or(""), asset.tag);
+  const bool known = contains(exchange.request.first("if-none-match").value_or(""), asset.tag);
   exchange.reply.begin(known ? 304 : 200);
   exchange.reply.field("ETag", asset.tag);
   exchange.reply.lines(guards);
-  if (known) return exchange.reply.lines("\r\n");  // without a length: it has no content of its own
+  if (known) return exchange.reply.lines("\r\n");  // a 304 has no content and needs no length
   exchange.reply.end(asset.type, asset.body);
 }
 

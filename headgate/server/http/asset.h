@@ -1,10 +1,10 @@
-// The dashboard's files, as they are in the program.
+// The dashboard's files, which are embedded in the program.
 #pragma once
 
 #include <span>
 #include <string_view>
 
-#include "headgate/server/http/routes.h"
+#include "headgate/server/http/exchange.h"
 
 namespace headgate::server {
 
@@ -15,13 +15,13 @@ struct Asset {
   std::string_view body;
 };
 
-// Those of web/, made at build time by cmake/embed.cmake.
+// The files of web/, embedded at build time by cmake/embed.cmake.
 [[nodiscard]] std::span<const Asset> assets() noexcept;
 
-// nullptr if nothing is there.
+// Returns nullptr if there is no file with this path.
 [[nodiscard]] const Asset* find_asset(std::string_view path) noexcept;
 
-// Answers a request for one of them: 304 if the client has it.
+// Answers a request for a file that find_asset() finds: with 304 if the client already has it.
 void answer_asset(Exchange& exchange);
 
 }  // namespace headgate::server

@@ -13,7 +13,7 @@
 namespace headgate::server {
 namespace {
 
-// The value of `deny` in a query; the first one, since what follows may be a client's own.
+// Returns the first `deny` of a query: the proxy writes it first, and a client may add others.
 std::optional<std::string_view> deny_argument(std::string_view query) noexcept {
   constexpr std::string_view name = "deny=";
   while (!query.empty()) {
@@ -33,7 +33,8 @@ std::optional<unsigned> error_status(std::string_view text) noexcept {
 }
 
 bool accepts_problem(const HttpRequest& request) noexcept {
-  std::array<std::string_view, 16> lines;  // more say nothing new
+  // Clients send one Accept line, rarely two; further lines than 16 are ignored.
+  std::array<std::string_view, 16> lines;
   std::size_t count = 0;
   while (count < lines.size()) {
     const auto line = request.line("accept", count);
@@ -61,8 +62,8 @@ std::string_view word(Guess guess) noexcept {
   return guess == Guess::no_uri ? "no-uri" : "malformed-uri";
 }
 
-// For proxies that do not hand on the status, or nothing but fields.
-void tell_facts(const gate::Verdict& verdict, HttpReply& reply) {
+// Writes the verdict as fields, for proxies that do not forward the status or the body.
+void write_verdict(const gate::Verdict& verdict, HttpReply& reply) {
   reply.field("X-Headgate-Verdict", word(verdict.outcome));
   if (verdict.outcome == gate::Outcome::denied) reply.field("X-Headgate-Status", verdict.status());
   if (verdict.denier != nullptr) reply.field("X-Headgate-Policy", verdict.denier->name);
@@ -100,11 +101,11 @@ void answer_auth(Exchange& exchange) {
   for (const gate::Line& line : snapshot.gate().field_writer().write(verdict.items, out)) {
     reply.field(line.name, line.value);
   }
-  if (deny_status) tell_facts(verdict, reply);
+  if (deny_status) write_verdict(verdict, reply);
   if (original->guess() != Guess::none) reply.field("X-Headgate-Note", word(original->guess()));
   worker.stats().decided(DoorKind::http, snapshot, context, worker.now().ns - now.ns);
 
-  Writer body(exchange.door.fields);  // what the fields needed of it was copied
+  Writer body(exchange.door.fields);  // the reply has copied the fields that were written there
   if (denied && settings.problem_details && accepts_problem(request) &&
       snapshot.gate().field_writer().write_problem(verdict, body)) {
     reply.end(field::problem_media_type, body.text());

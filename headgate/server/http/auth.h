@@ -1,8 +1,8 @@
-// ANY /auth: forward-auth, as nginx's auth_request, Caddy's forward_auth and Traefik's ForwardAuth
-// ask it. docs/server.md.
+// ANY /auth: forward-auth for nginx's auth_request, Caddy's forward_auth and Traefik's ForwardAuth.
+// docs/server.md.
 #pragma once
 
-#include "headgate/server/http/routes.h"
+#include "headgate/server/http/exchange.h"
 
 namespace headgate::server {
 

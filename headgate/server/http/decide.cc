@@ -3,10 +3,10 @@
 #include <string>
 #include <vector>
 
+#include "headgate/base/json_text.h"
 #include "headgate/base/writer.h"
 #include "headgate/field/retry_after.h"
 #include "headgate/policy/file/spelling.h"
-#include "headgate/server/http/json_text.h"
 #include "headgate/server/http/problem.h"
 
 namespace headgate::server {
@@ -48,8 +48,8 @@ void append_wait(std::string& out, std::string_view name, std::optional<Nanos> v
 
 void append_result(std::string& out, const gate::CheckResult& result) {
   const limit::Decision& decision = result.decision;
-  const auto only_if = [](bool there, std::uint64_t value) {
-    return there ? std::optional<Nanos>(value) : std::nullopt;
+  const auto only_if = [](bool condition, std::uint64_t value) {
+    return condition ? std::optional<Nanos>(value) : std::nullopt;
   };
   const bool waits = decision.wait != limit::Decision::never;
   out.append(R"({"policy":)");
@@ -65,9 +65,9 @@ void append_result(std::string& out, const gate::CheckResult& result) {
   out.push_back('}');
 }
 
-// What a response to the client would say, and Retry-After with it.
-void append_fields(std::string& out, const gate::FieldWriter& report, const gate::Verdict& verdict,
-                   std::span<char> room) {
+// Appends the header fields that a response to the client would have, with Retry-After.
+void append_fields(std::string& out, const gate::FieldWriter& field_writer,
+                   const gate::Verdict& verdict, std::span<char> room) {
   Writer writer(room);
   const char* separator = "";
   const auto begin = [&](std::string_view name) {
@@ -76,7 +76,7 @@ void append_fields(std::string& out, const gate::FieldWriter& report, const gate
     out.push_back(':');
     separator = ",";
   };
-  for (const gate::Line& line : report.write(verdict.items, writer)) {
+  for (const gate::Line& line : field_writer.write(verdict.items, writer)) {
     begin(line.name);
     append_json(out, line.value);
   }
@@ -89,9 +89,9 @@ void append_fields(std::string& out, const gate::FieldWriter& report, const gate
 
 void answer_decide(Exchange& exchange) {
   HttpDoorContext& door = exchange.door;
-  const auto asked = door.decide.read(exchange.request.body());
-  if (!asked) {
-    const DecideFault& fault = asked.error();
+  const auto request = door.decide.read(exchange.request.body());
+  if (!request) {
+    const DecideFault& fault = request.error();
     return answer_problem(exchange, fault.status,
                           "byte " + std::to_string(fault.at) + ": " + fault.what, fault.at);
   }
@@ -99,8 +99,8 @@ void answer_decide(Exchange& exchange) {
   const PolicySnapshot& snapshot = worker.in_force();
   gate::DecisionContext& context = worker.decision_context();
   const Instant now = worker.now();
-  if (const auto fault = snapshot.gate().decide(asked->checks, asked->op, now, context)) {
-    return answer_fault(exchange, *fault, asked->checks[fault->check], snapshot.policies());
+  if (const auto fault = snapshot.gate().decide(request->checks, request->op, now, context)) {
+    return answer_fault(exchange, *fault, request->checks[fault->check], snapshot.policies());
   }
 
   std::string& out = door.text;

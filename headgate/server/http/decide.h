@@ -1,7 +1,7 @@
-// POST /v1/decide: policies by name. docs/server.md.
+// POST /v1/decide: decisions of policies that the request names. docs/server.md.
 #pragma once
 
-#include "headgate/server/http/routes.h"
+#include "headgate/server/http/exchange.h"
 
 namespace headgate::server {
 

@@ -3,8 +3,8 @@
 #include <charconv>
 #include <optional>
 
+#include "headgate/base/json_scanner.h"
 #include "headgate/policy/file/spelling.h"
-#include "headgate/server/http/json_reader.h"
 
 namespace headgate::server {
 namespace {
@@ -31,7 +31,7 @@ std::string unknown(const char* what, std::string_view word,
 
 }  // namespace
 
-// One body.
+// The reading of one body.
 class DecideReader::Reading {
  public:
   Reading(std::string_view body, DecideReader& to) : in_(body, to.strings_), to_(to) {}
@@ -70,7 +70,7 @@ class DecideReader::Reading {
 
  private:
   void fail(std::size_t at, std::string what, unsigned status = 400) {
-    // What the reader complains of comes first in the text.
+    // A fault of the scanner is at an earlier byte.
     if (!fault_ && !in_.fault()) fault_ = {status, at, std::move(what)};
     in_.fail(at, "");
   }
@@ -145,7 +145,7 @@ class DecideReader::Reading {
     }
   }
 
-  JsonReader in_;
+  JsonScanner in_;
   DecideReader& to_;
   limit::Op op_ = limit::Op::spend;
   std::size_t count_ = 0;
@@ -154,7 +154,7 @@ class DecideReader::Reading {
 
 Result<DecideRequest, DecideFault> DecideReader::read(std::string_view body) {
   strings_.clear();
-  strings_.reserve(body.size());  // no escape is shorter than what it stands for
+  strings_.reserve(body.size());  // no escape is shorter than the bytes that replace it
   return Reading(body, *this).read();
 }
 

@@ -18,23 +18,23 @@ namespace headgate::server {
 
 struct DecideRequest {
   limit::Op op = limit::Op::spend;
-  std::span<const gate::Check> checks;  // at least one; in the reader
+  std::span<const gate::Check> checks;  // at least one; views of the reader and of the body
 };
 
 struct DecideFault {
-  unsigned status = 400;  // 422: a cost that is a number, but none that a cost can be
+  unsigned status = 400;  // 422: the cost is a number, but not a possible cost
   std::size_t at = 0;     // byte of the body, from 0
-  std::string what;       // printable
+  std::string what;       // printable ASCII
 };
 
-// Reused from request to request, it stops allocating once it has seen the longest strings.
+// A reader that is reused stops allocating after it has read the longest body.
 class DecideReader {
  public:
   // Costs: 0..cost_max quota units.
   static constexpr std::uint64_t cost_max = limit::Quota::units_max;
 
-  // The result is valid until the next call. `key` is "" by default; `cost` is 1, of a peek 0; `op`
-  // is spend, peek, refund, or release, which says the same of concurrency.
+  // The result is valid until the next call, and as long as `body`. Defaults: `key` "", `cost` 1 (0
+  // for a peek), `op` spend. `op` is spend, peek, refund, or release, which means refund.
   [[nodiscard]] Result<DecideRequest, DecideFault> read(std::string_view body);
 
  private:

@@ -7,8 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "headgate/server/http/json_reader.h"
-#include "headgate/server/http/json_text.h"
+#include "headgate/base/json_text.h"
 
 namespace headgate::server {
 namespace {
@@ -39,7 +38,7 @@ TEST(DecideRequestTest, MembersHaveTheirDefaults) {
   EXPECT_EQ(request->checks[0].cost, 1u);
 }
 
-TEST(DecideRequestTest, APeekThatNamesNoCostIsALook) {
+TEST(DecideRequestTest, APeekCostsNothingByDefault) {
   DecideReader reader;
   const auto request =
       reader.read(R"({"checks":[{"policy":"a"},{"policy":"b","cost":3}],"op":"peek"})");
@@ -67,7 +66,7 @@ TEST(DecideRequestTest, StringsAreUnescaped) {
   EXPECT_EQ(request->checks[0].key, std::string_view("\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\0", 10));
 }
 
-TEST(DecideRequestTest, WhatIsWrongIsSaidWithItsPlace) {
+TEST(DecideRequestTest, AFaultHasItsOffset) {
   const struct {
     const char* body;
     unsigned status;
@@ -156,7 +155,8 @@ TEST(DecideRequestTest, EverythingThatIsWrittenIsReadBack) {
       body += '}';
     }
     DecideReader reader;
-    const auto request = reader.read(body + "]}");
+    body += "]}";
+    const auto request = reader.read(body);
     RC_ASSERT(request.has_value());
     RC_ASSERT(request->checks.size() == texts.size());
     for (std::size_t i = 0; i < texts.size(); ++i) {
@@ -165,26 +165,6 @@ TEST(DecideRequestTest, EverythingThatIsWrittenIsReadBack) {
       RC_ASSERT(request->checks[i].cost == costs[i]);
     }
   });
-}
-
-TEST(JsonTextTest, SpansBeyond64BitsAreWhole) {
-  const auto text = [](Nanos span) {
-    std::string out;
-    append_json(out, span);
-    return out;
-  };
-  constexpr Nanos e18 = 1'000'000'000'000'000'000;
-  EXPECT_EQ(text(0), "0");
-  EXPECT_EQ(text(e18 - 1), "999999999999999999");
-  EXPECT_EQ(text(e18), "1000000000000000000");
-  EXPECT_EQ(text(e18 * 1000 + 7), "1000000000000000000007");
-  EXPECT_EQ(text(i128_max), "170141183460469231731687303715884105727");
-}
-
-TEST(JsonTextTest, WhatIsNoUtf8IsReplaced) {
-  std::string out;
-  append_json(out, std::string_view("a\xff\x01\"\\"));
-  EXPECT_EQ(out, R"("a\ufffd\u0001\"\\")");
 }
 
 }  // namespace

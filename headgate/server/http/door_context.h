@@ -1,4 +1,4 @@
-// What the connections of one HTTP door share.
+// The state that the connections of one HTTP door share.
 #pragma once
 
 #include <array>
@@ -16,27 +16,24 @@
 
 namespace headgate::server {
 
-// Working memory of one thread: a connection uses it from when bytes have come until the answers
-// have gone or were put aside, and keeps nothing in it.
+// Working memory of one thread. A connection uses it from the arrival of bytes until it has sent
+// the answers or copied the unsent ones, and keeps nothing in it.
 struct HttpDoorContext {
   HttpDoorContext(WorkerContext& its_worker, const DoorOptions& its_options)
       : worker(its_worker), options(its_options) {}
 
   WorkerContext& worker;
   DoorOptions options;
-  std::uint32_t tick = 0;  // the time, as the door counts it
   DateLine date;
-  std::array<char, 64 * 1024> input;
+  std::array<char, 64 * 1024> input;  // as long as the longest body, so that most come in one turn
   std::string output;
 
-  // For those who answer.
-  std::array<char, 16 * 1024> fields;
+  // Working memory of the functions that answer a request.
+  std::array<char, 16 * 1024> fields;  // as long as the longest head that common clients accept
   std::string text;
   DecideReader decide;
 
-  static constexpr std::uint32_t ticks_per_second = 10;
-
-  // Parsers that no connection has at the moment.
+  // Parsers that no connection uses at the moment.
   std::unique_ptr<HttpParser> take_parser() {
     if (parsers.empty()) return std::make_unique<HttpParser>();
     std::unique_ptr<HttpParser> parser = std::move(parsers.back());
@@ -49,6 +46,8 @@ struct HttpDoorContext {
     parsers.push_back(std::move(parser));
   }
 
+  // Kept to avoid allocations. Few connections are in the middle of a request at the same time: a
+  // request that arrives whole needs its parser only while it is answered.
   static constexpr std::size_t parsers_max = 16;
   std::vector<std::unique_ptr<HttpParser>> parsers;
 };

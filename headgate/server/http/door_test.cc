@@ -1,4 +1,4 @@
-// The door on one side of a pair of sockets, and a client on the other.
+// Runs the door on one end of a pair of sockets and a client on the other.
 #include "headgate/server/http/door.h"
 
 #include <gmock/gmock.h>
@@ -57,7 +57,7 @@ class HttpDoorTest : public ::testing::Test {
       pollfd end{fd_, 0, 0};
       return poll(&end, 1, 0) == 1 && (end.revents & POLLHUP) != 0;
     }
-    // What has come, once there is something; empty at the end.
+    // Waits for bytes and returns them; empty at the end. Runs the door meanwhile.
     std::string_view receive() {
       while (true) {
         const ssize_t count = recv(fd_, room_, sizeof room_, 0);
@@ -82,14 +82,14 @@ class HttpDoorTest : public ::testing::Test {
   std::unique_ptr<Door> door_;
 };
 
-TEST_F(HttpDoorTest, AConnectionThatAsksForNothingIsClosed) {
+TEST_F(HttpDoorTest, AnIdleConnectionIsClosed) {
   options_.idle = std::chrono::seconds(0);
   make_door();
   Client client(*this);
   EXPECT_EQ(client.receive(), "");
 }
 
-TEST_F(HttpDoorTest, ARequestThatDoesNotArriveIsGivenUp) {
+TEST_F(HttpDoorTest, ARequestThatDoesNotArriveIsAborted) {
   options_.patience = std::chrono::seconds(0);
   make_door();
   Client client(*this);
@@ -99,17 +99,17 @@ TEST_F(HttpDoorTest, ARequestThatDoesNotArriveIsGivenUp) {
   EXPECT_EQ(client.receive(), "");
 }
 
-TEST_F(HttpDoorTest, AnAnswerThatNobodyTakesIsGivenUp) {
+TEST_F(HttpDoorTest, AnAnswerThatIsNotReadIsAborted) {
   options_.patience = std::chrono::seconds(0);
   make_door();
   Client client(*this);
-  std::string questions;
-  for (int i = 0; i < 1000; ++i) questions += "GET /v1/policies HTTP/1.1\r\nHost: h\r\n\r\n";
-  client.send(questions);
+  std::string requests;
+  for (int i = 0; i < 1000; ++i) requests += "GET /v1/policies HTTP/1.1\r\nHost: h\r\n\r\n";
+  client.send(requests);
   while (!client.is_cut_off()) io_.run_one();
 }
 
-TEST_F(HttpDoorTest, TooManyConnectionsAreToldSo) {
+TEST_F(HttpDoorTest, ConnectionsBeyondTheMaximumGet503) {
   options_.connections_max = 1;
   make_door();
   Client first(*this);
@@ -144,7 +144,7 @@ TEST_F(HttpDoorTest, AStopAnswersWhatHasCome) {
   EXPECT_EQ(client.receive(), "");
 }
 
-TEST_F(HttpDoorTest, AStopAnswersWhatHasComeFromEveryone) {
+TEST_F(HttpDoorTest, AStopAnswersWhatHasComeFromManyClients) {
   constexpr std::size_t crowd = 1000;  // more than are served before others have their turn
   rlimit files{};
   getrlimit(RLIMIT_NOFILE, &files);
@@ -166,18 +166,18 @@ TEST_F(HttpDoorTest, AStopAnswersWhatHasComeFromEveryone) {
 TEST_F(HttpDoorTest, ARequestAllocatesNothing) {
   make_door();
   Client client(*this);
-  const std::string_view questions[] = {
+  const std::string_view requests[] = {
       "GET /auth?deny=403 HTTP/1.1\r\nHost: h\r\nX-Forwarded-Uri: /a%20b//c?d\r\n"
       "X-Forwarded-Method: GET\r\nX-Forwarded-Host: api.example\r\n"
       "X-Forwarded-For: 192.0.2.1, 192.0.2.2\r\n\r\n",
       "POST /v1/decide HTTP/1.1\r\nHost: h\r\nContent-Length: 76\r\n\r\n"
       R"({"checks":[{"policy":"burst","key":"a key of some length, more than 15"}]}  )",
   };
-  for (const std::string_view question : questions) {
+  for (const std::string_view request : requests) {
     std::size_t before = 0;
     for (int i = 0; i < 100; ++i) {
       if (i == 50) before = allocations();
-      client.send(question);
+      client.send(request);
       const std::string_view answer = client.receive();
       ASSERT_TRUE(answer.starts_with("HTTP/1.1 200 OK\r\n"));
       ASSERT_NE(answer.find("\"burst"), std::string_view::npos);

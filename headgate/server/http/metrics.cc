@@ -4,30 +4,30 @@
 #include <array>
 #include <vector>
 
-#include "headgate/gate/exposition.h"
+#include "headgate/metrics/common.h"
 #include "headgate/server/worker_context.h"
 
 namespace headgate::server {
 namespace {
 
-using gate::Exposition;
+using metrics::Exposition;
 using Type = Exposition::Type;
 
-// What all workers have seen.
-struct Seen {
+// Totals of all workers.
+struct Totals {
   std::array<DecisionStats::DoorTotals, door_names.size()> doors;
-  DecisionStats::AloneTotals alone;
+  gate::PolicyTotals throttle;  // of CL.THROTTLE and THROTTLE
 };
 
-Seen look(const Engine& engine) {
-  Seen seen;
+Totals add_up(const Engine& engine) {
+  Totals totals;
   engine.for_each_worker([&](const WorkerContext& worker) {
-    for (std::size_t i = 0; i < seen.doors.size(); ++i) {
-      worker.stats().add_to(seen.doors[i], static_cast<DoorKind>(i));
+    for (std::size_t i = 0; i < totals.doors.size(); ++i) {
+      worker.stats().add_to(totals.doors[i], static_cast<DoorKind>(i));
     }
-    worker.stats().add_to(seen.alone);
+    worker.stats().add_to(totals.throttle);
   });
-  return seen;
+  return totals;
 }
 
 void expose_latency(std::string_view door, const LatencyHistogram::Totals& latency,
@@ -36,7 +36,7 @@ void expose_latency(std::string_view door, const LatencyHistogram::Totals& laten
   for (std::size_t i = 0; i < LatencyHistogram::bounds.size(); ++i) {
     so_far += latency.counts[i];
     out.sample("_bucket",
-               {{"door", door}, {"le", gate::decimal_seconds(LatencyHistogram::bounds[i])}},
+               {{"door", door}, {"le", metrics::decimal_seconds(LatencyHistogram::bounds[i])}},
                so_far);
   }
   so_far += latency.counts.back();
@@ -45,16 +45,16 @@ void expose_latency(std::string_view door, const LatencyHistogram::Totals& laten
   out.sample("_count", {{"door", door}}, so_far);
 }
 
-void expose_doors(const Seen& seen, Exposition& out) {
+void expose_doors(const Totals& totals, Exposition& out) {
   out.begin("headgate_decision_duration_seconds", Type::histogram,
             "From the end of a request to its answer, by door.");
-  for (std::size_t i = 0; i < seen.doors.size(); ++i) {
-    expose_latency(door_names[i], seen.doors[i].latency, out);
+  for (std::size_t i = 0; i < totals.doors.size(); ++i) {
+    expose_latency(door_names[i], totals.doors[i].latency, out);
   }
   const auto each = [&](std::string_view name, Type type, std::string_view help, auto value) {
     out.begin(name, type, help);
-    for (std::size_t i = 0; i < seen.doors.size(); ++i) {
-      out.sample({{"door", door_names[i]}}, value(seen.doors[i]));
+    for (std::size_t i = 0; i < totals.doors.size(); ++i) {
+      out.sample({{"door", door_names[i]}}, value(totals.doors[i]));
     }
   };
   each("headgate_open_connections", Type::gauge, "Open connections.",
@@ -72,22 +72,22 @@ void expose_doors(const Seen& seen, Exposition& out) {
 
 Content metrics_page(Engine& engine, WorkerContext& worker, std::string_view) {
   const PolicySnapshot& in_force = worker.in_force();
-  std::vector<gate::NamedTotals> policies;
+  std::vector<metrics::NamedTotals> policies;
   for (const policy::Policy& policy : in_force.policies().policies()) {
     policies.push_back({policy.name, in_force.counters()->totals(policy.name)});
   }
-  const Seen seen = look(engine);
+  const Totals totals = add_up(engine);
 
   Content page{Exposition::content_type, {}};
   Exposition out(page.body);
-  gate::expose_policies(policies, out);
+  metrics::expose_policies(policies, out);
   out.begin("headgate_throttle_decisions_total", Type::counter,
             "Decisions whose limit came with the request (CL.THROTTLE, THROTTLE), by outcome.");
-  out.sample({{"outcome", "admitted"}}, seen.alone.admitted);
-  out.sample({{"outcome", "denied"}}, seen.alone.denied);
-  expose_doors(seen, out);
-  gate::expose_table(engine.table().stats(), out);
-  gate::expose_reloads(engine.reloads(), engine.refused_reloads(), out);
+  out.sample({{"outcome", "admitted"}}, totals.throttle.admitted);
+  out.sample({{"outcome", "denied"}}, totals.throttle.denied);
+  expose_doors(totals, out);
+  metrics::expose_table(engine.table().stats(), out);
+  metrics::expose_reloads(engine.reloads(), engine.refused_reloads(), out);
   return page;
 }
 

@@ -1,4 +1,4 @@
-// GET /metrics: what the server tells Prometheus, described in docs/operations.md.
+// GET /metrics: the server's metrics for Prometheus, described in docs/operations.md.
 #pragma once
 
 #include "headgate/server/content.h"

@@ -3,14 +3,12 @@
 #include <algorithm>
 #include <initializer_list>
 
-#include "headgate/policy/client_address.h"
-#include "headgate/policy/target.h"
-#include "headgate/policy/text.h"
+#include "headgate/base/ascii.h"
+#include "headgate/policy/address/client_address.h"
+#include "headgate/policy/match/request_target.h"
 
 namespace headgate::server {
 namespace {
-
-using policy::trimmed;
 
 std::string_view without_port(std::string_view host) noexcept {
   const std::size_t colon = host.rfind(':');
@@ -20,12 +18,7 @@ std::string_view without_port(std::string_view host) noexcept {
   return host.substr(0, colon);
 }
 
-bool same_host(std::string_view a, std::string_view b) noexcept {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](char x, char y) { return policy::lower(x) == policy::lower(y); });
-}
-
-// An absolute URI's authority and the rest of it; of another one, all is the rest.
+// An absolute URI is split into its authority and the rest; another URI is only a rest.
 struct Uri {
   std::optional<std::string_view> authority;
   std::string_view rest;
@@ -41,7 +34,7 @@ Uri split(std::string_view uri) noexcept {
 
 }  // namespace
 
-// Something that several fields may say, and only in one way.
+// A fact that several fields may state; they contradict each other if they differ.
 class OriginalRequest::Fact {
  public:
   using Same = bool (*)(std::string_view, std::string_view);
@@ -49,7 +42,7 @@ class OriginalRequest::Fact {
   explicit Fact(Same same = [](std::string_view a, std::string_view b) { return a == b; }) noexcept
       : same_(same) {}
 
-  void say(std::string_view value) noexcept {
+  void state(std::string_view value) noexcept {
     if (value_ && !same_(*value_, value)) contradicts_ = true;
     value_ = value;
   }
@@ -62,48 +55,50 @@ class OriginalRequest::Fact {
   bool contradicts_ = false;
 };
 
-Result<OriginalRequest, std::string> OriginalRequest::read(const Question& question,
+Result<OriginalRequest, std::string> OriginalRequest::read(const AuthRequest& auth,
                                                            const policy::ClientAddress& settings,
                                                            std::string& buffer) {
-  OriginalRequest original(question);
+  OriginalRequest original(auth);
   if (auto error = original.read_names(buffer)) return Failure<std::string>(*std::move(error));
-  original.read_peer(question.peer, settings);
+  original.read_peer(auth.peer, settings);
   return original;
 }
 
 std::optional<std::string> OriginalRequest::read_names(std::string& buffer) {
   const auto each = [this](std::initializer_list<std::string_view> names, auto see) {
     for (const std::string_view name : names) {
-      for (std::size_t nth = 0; const auto value = question_->line(name, nth); ++nth) see(*value);
+      for (std::size_t nth = 0; const auto value = auth_fields_->line(name, nth); ++nth)
+        see(*value);
     }
   };
   Fact method;
-  each({"x-forwarded-method", "x-original-method"}, [&](auto value) { method.say(value); });
+  each({"x-forwarded-method", "x-original-method"}, [&](auto value) { method.state(value); });
   if (method.contradicts()) {
     return "X-Forwarded-Method and X-Original-Method name different methods";
   }
   if (method.value()) method_ = *method.value();
 
   Fact uri;
-  Fact host(same_host);
+  Fact host(equal_ignoring_case);
   each({"x-forwarded-uri", "x-original-uri", "x-original-url"}, [&](auto value) {
     const Uri parts = split(value);
-    uri.say(parts.rest.empty() ? "/" : parts.rest);
-    if (parts.authority) host.say(without_port(*parts.authority));
+    uri.state(parts.rest.empty() ? "/" : parts.rest);
+    if (parts.authority) host.state(without_port(*parts.authority));
   });
   if (uri.contradicts()) {
     return "X-Forwarded-Uri, X-Original-URI and X-Original-URL name different URIs";
   }
-  each({"x-forwarded-host", "x-original-host"}, [&](auto value) { host.say(without_port(value)); });
+  each({"x-forwarded-host", "x-original-host"},
+       [&](auto value) { host.state(without_port(value)); });
   if (host.contradicts()) {
     return "X-Forwarded-Host, X-Original-Host and X-Original-URL name different hosts";
   }
-  if (!host.value()) each({"host"}, [&](auto value) { host.say(without_port(value)); });
+  if (!host.value()) each({"host"}, [&](auto value) { host.state(without_port(value)); });
   host_ = host.value().value_or("");
 
   if (!uri.value()) {
     guess_ = Guess::no_uri;
-  } else if (const auto target = policy::read_target(*uri.value(), buffer)) {
+  } else if (const auto target = policy::read_request_target(*uri.value(), buffer)) {
     path_ = target->path;
     query_ = target->query;
   } else {
@@ -115,14 +110,14 @@ std::optional<std::string> OriginalRequest::read_names(std::string& buffer) {
   return std::nullopt;
 }
 
-// The asker is a proxy, and the hop that it saw is the request's peer. From there on, the policy
-// file says whom to believe.
-void OriginalRequest::read_peer(const std::optional<policy::Address>& asker,
+// The sender is a proxy, and the hop before it is the request's peer. Which earlier hops are
+// trusted is a setting of the policy file.
+void OriginalRequest::read_peer(const std::optional<policy::Address>& sender,
                                 const policy::ClientAddress& settings) noexcept {
-  peer_ = asker;
+  peer_ = sender;
   std::size_t lines = 0;
   std::string_view last;
-  while (const auto line = question_->line("x-forwarded-for", lines)) {
+  while (const auto line = auth_fields_->line("x-forwarded-for", lines)) {
     last = *line;
     ++lines;
   }
@@ -130,19 +125,19 @@ void OriginalRequest::read_peer(const std::optional<policy::Address>& asker,
   const std::size_t comma = last.rfind(',');
   const bool alone = comma == std::string_view::npos;
   const std::string_view nearest = trimmed(alone ? last : last.substr(comma + 1));
-  const auto real = question_->line("x-real-ip", 0);
+  const auto real = auth_fields_->line("x-real-ip", 0);
   const std::string_view node = nearest.empty() ? real.value_or("") : nearest;
   const std::optional<policy::Address> address = policy::node_address(node);
-  if (!address && node != "unix:") return;  // who asks did not know it
+  if (!address && node != "unix:") return;  // the sender did not state it
   peer_ = address;
   if (nearest.empty()) return;
 
   last_hops_ = alone ? "" : trimmed(last.substr(0, comma));
   hop_lines_ = last_hops_.empty() ? lines - 1 : lines;
   if (!real) return;
-  const std::optional<policy::Address> told = policy::node_address(*real);
-  if (told == peer_ || told == policy::client_of(request(), settings)) return;
-  peer_ = asker;
+  const std::optional<policy::Address> real_address = policy::node_address(*real);
+  if (real_address == peer_ || real_address == policy::client_of(request(), settings)) return;
+  peer_ = sender;
   hides_hops_ = true;
 }
 
@@ -168,7 +163,7 @@ std::optional<std::string_view> OriginalRequest::line(std::string_view name,
   }
   if (name == "forwarded" && hides_hops_) return std::nullopt;
   if (name == "authorization" && hides_authorization_) return std::nullopt;
-  return question_->line(name, nth);
+  return auth_fields_->line(name, nth);
 }
 
 }  // namespace headgate::server

@@ -1,4 +1,4 @@
-// The request that a proxy asks about through forward-auth.
+// The request that a proxy describes in a forward-auth request.
 #pragma once
 
 #include <cstdint>
@@ -7,65 +7,65 @@
 #include <string_view>
 
 #include "headgate/base/result.h"
-#include "headgate/policy/address.h"
+#include "headgate/policy/address/address.h"
 #include "headgate/policy/request.h"
 #include "headgate/policy/settings.h"
 
 namespace headgate::server {
 
-// What could not be known of the request, and what was taken instead.
+// What the fields did not say about the original request, and what was used instead.
 enum class Guess : std::uint8_t {
   none,
-  no_uri,     // no URI was named: "/" was judged
-  malformed,  // the URI was one that nginx would refuse: its path was judged as it stands
+  no_uri,     // there is no URI: "/" was used
+  malformed,  // nginx would refuse the URI: its path was used without decoding
 };
 
-// The original request, out of the question's fields:
+// The original request, read from the fields of the auth request:
 //
-//   method   X-Forwarded-Method or X-Original-Method, or the question's own
+//   method   X-Forwarded-Method or X-Original-Method, or that of the auth request
 //   URI      X-Forwarded-Uri, X-Original-URI or X-Original-URL
 //   host     X-Forwarded-Host, X-Original-Host, the host of X-Original-URL, or Host
-//   peer     the last element of X-Forwarded-For, X-Real-IP, or who asks
+//   peer     the last element of X-Forwarded-For, X-Real-IP, or the sender of the auth request
 //
-// Everything else, the client's own fields above all, is the question's. Whatever a proxy does not
-// set, its client may have sent: so where two of these fields are there and differ, nothing is
-// believed. For the method, the URI and the host that is an error. X-Real-IP may name the peer or
-// the client that the peer speaks for; if it names another, the peer is who asks, and the clients
-// that try this share what that one has.
+// All other fields are those of the auth request, the client's own fields above all. A field that
+// the proxy does not set may come from its client. So if two of these fields are present and
+// differ, neither is trusted. For the method, the URI and the host that is an error. X-Real-IP may
+// name the peer or the client that the peer forwards for; if it names another address, the peer is
+// the sender of the auth request, and all clients that try this share that peer's quota.
 class OriginalRequest final : public policy::Headers {
  public:
-  struct Question {
+  struct AuthRequest {
     const policy::Headers& fields;
     std::string_view method;
-    std::optional<policy::Address> peer;  // who asks; std::nullopt: through a Unix socket
+    std::optional<policy::Address> peer;  // its sender; std::nullopt: a Unix socket
     bool authorised_by_field = false;     // its Authorization is for this server
   };
 
   // The fields and `buffer` outlive this. Errors: a sentence.
   [[nodiscard]] static Result<OriginalRequest, std::string> read(
-      const Question& question, const policy::ClientAddress& settings, std::string& buffer);
+      const AuthRequest& auth, const policy::ClientAddress& settings, std::string& buffer);
 
-  // Views of this, the question and the buffer.
+  // Consists of views of this, the auth request and the buffer.
   [[nodiscard]] policy::Request request() const noexcept;
   [[nodiscard]] Guess guess() const noexcept { return guess_; }
 
-  // policy::Headers: those that the peer sent.
+  // policy::Headers: the fields that the peer sent.
   [[nodiscard]] std::optional<std::string_view> line(std::string_view name,
                                                      std::size_t nth) const noexcept override;
 
  private:
-  explicit OriginalRequest(const Question& question) noexcept
-      : question_(&question.fields),
-        method_(question.method),
-        hides_authorization_(question.authorised_by_field) {}
+  explicit OriginalRequest(const AuthRequest& auth) noexcept
+      : auth_fields_(&auth.fields),
+        method_(auth.method),
+        hides_authorization_(auth.authorised_by_field) {}
 
   class Fact;
 
   [[nodiscard]] std::optional<std::string> read_names(std::string& buffer);
-  void read_peer(const std::optional<policy::Address>& asker,
+  void read_peer(const std::optional<policy::Address>& sender,
                  const policy::ClientAddress& settings) noexcept;
 
-  const policy::Headers* question_;
+  const policy::Headers* auth_fields_;
   std::string_view method_;
   std::string_view host_;
   std::string_view path_ = "/";
@@ -73,9 +73,10 @@ class OriginalRequest final : public policy::Headers {
   std::optional<policy::Address> peer_;
   Guess guess_ = Guess::none;
   bool hides_authorization_ = false;
-  bool hides_hops_ = false;  // nothing that is said of them is believed
+  bool hides_hops_ = false;  // the fields about them are not trusted
 
-  // Lines of X-Forwarded-For without the peer, where it was the last element, and their last one.
+  // If the peer was the last element of X-Forwarded-For: the number of lines without it, and the
+  // last one of them.
   std::optional<std::size_t> hop_lines_;
   std::string_view last_hops_;
 };

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "headgate/policy/client_address.h"
+#include "headgate/policy/address/client_address.h"
 
 namespace headgate::server {
 namespace {
@@ -41,7 +41,7 @@ policy::ClientAddress trusting(std::initializer_list<const char*> blocks) {
   return settings;
 }
 
-// What is made of a question that 127.0.0.1 asks.
+// Reads an auth request that 127.0.0.1 sends.
 struct Reading {
   explicit Reading(const Fields& fields, policy::ClientAddress its_settings = {})
       : settings(std::move(its_settings)),
@@ -61,7 +61,7 @@ struct Reading {
   Result<OriginalRequest, std::string> original;
 };
 
-TEST(OriginalRequestTest, ProxiesNameItInTheirWays) {
+TEST(OriginalRequestTest, ReadsTheFieldsOfEachProxy) {
   const Fields ways[] = {
       {{"x-forwarded-method", "PUT"},
        {"x-forwarded-uri", "/a//b/../c%20d?x=%20"},
@@ -85,7 +85,7 @@ TEST(OriginalRequestTest, ProxiesNameItInTheirWays) {
   }
 }
 
-TEST(OriginalRequestTest, WhatIsNotNamedIsTheQuestions) {
+TEST(OriginalRequestTest, UsesTheAuthRequestWithoutFields) {
   const Fields fields{{"host", "[::1]:80"}};
   const Reading reading(fields);
   EXPECT_EQ(reading.request().method, "GET");
@@ -95,7 +95,7 @@ TEST(OriginalRequestTest, WhatIsNotNamedIsTheQuestions) {
   EXPECT_EQ(reading.client(), "127.0.0.1");
 }
 
-TEST(OriginalRequestTest, AMalformedUriIsJudgedAsItStands) {
+TEST(OriginalRequestTest, AMalformedUriIsUsedUndecoded) {
   const struct {
     const char* uri;
     const char* path;
@@ -150,14 +150,14 @@ TEST(OriginalRequestTest, ThePeerIsTheHopThatTheProxySaw) {
       {{{"x-forwarded-for", "[2001:db8::1]:80"}}, "2001:db8::1"},
       {{{"x-real-ip", "192.0.2.1"}}, "192.0.2.1"},
       {{{"x-forwarded-for", "9.9.9.9, 192.0.2.1"}, {"x-real-ip", "192.0.2.1"}}, "192.0.2.1"},
-      // 10.0.0.1 is trusted, so what it says is believed.
+      // 10.0.0.1 is trusted, and so is the address that it reports.
       {{{"x-forwarded-for", "9.9.9.9, 192.0.2.1, 10.0.0.1"}}, "192.0.2.1"},
       {{{"x-forwarded-for", "9.9.9.9, 192.0.2.1"}, {"x-forwarded-for", "10.0.0.1"}}, "192.0.2.1"},
       {{{"x-forwarded-for", "192.0.2.1, 10.0.0.1"}, {"x-real-ip", "192.0.2.1"}}, "192.0.2.1"},
       {{{"x-forwarded-for", "192.0.2.1, 10.0.0.1"}, {"x-real-ip", "10.0.0.1"}}, "192.0.2.1"},
       {{{"x-forwarded-for", "10.0.0.1"}}, "10.0.0.1"},
       {{{"x-forwarded-for", "10.0.0.1"}, {"forwarded", "for=192.0.2.1"}}, "192.0.2.1"},
-      // Nobody knows, or nobody can be believed: who asks.
+      // No address, or contradicting ones: the sender is the peer.
       {{}, "127.0.0.1"},
       {{{"x-forwarded-for", "9.9.9.9, unknown"}}, "127.0.0.1"},
       {{{"x-forwarded-for", "9.9.9.9"}, {"x-real-ip", "192.0.2.1"}}, "127.0.0.1"},
@@ -179,8 +179,8 @@ TEST(OriginalRequestTest, APeerMayBeAUnixSocket) {
   EXPECT_EQ(Reading(fields, settings).client(), "192.0.2.1");
 }
 
-// The proxy appends the address that it saw: whatever a client writes before, it stays itself.
-TEST(OriginalRequestTest, NoClientCanBeAnother) {
+// The proxy appends the client's address: fields that the client sends do not change its identity.
+TEST(OriginalRequestTest, NoClientCanPoseAsAnother) {
   rc::check([] {
     const std::vector<std::string> hops{
         "9.9.9.9", "10.0.0.1", "127.0.0.1", "unknown", "unix:", "", "[::1]:1", "\"x", ",", " "};

@@ -4,6 +4,8 @@
 #include <boost/beast/http/error.hpp>
 #include <functional>
 
+#include "headgate/base/ascii.h"
+
 namespace headgate::server {
 namespace {
 
@@ -13,7 +15,7 @@ std::string_view view(boost::beast::string_view text) noexcept {
   return {text.data(), text.size()};
 }
 
-// Path and query of an absolute target (RFC 9112, section 3.2.2); other targets as they are.
+// Returns path and query of an absolute target (RFC 9112, section 3.2.2); other targets unchanged.
 std::string_view without_origin(std::string_view target) noexcept {
   const std::size_t scheme = target.find("://");
   if (target.starts_with('/') || scheme == std::string_view::npos) return target;
@@ -59,7 +61,7 @@ HttpParser::State HttpParser::parse(std::string_view bytes) {
   }
 }
 
-// What Beast leaves to its users: RFC 9112, sections 3.2 and 6.1.
+// Checks what Beast does not: RFC 9112, sections 3.2 and 6.1.
 HttpParser::State HttpParser::end_head() {
   head_done_ = true;
   if (taken_ > head_max) return fail(http::error::header_limit);
@@ -71,7 +73,7 @@ HttpParser::State HttpParser::end_head() {
     return fail(400, "expected exactly one Host field");
   }
   if (expects_) {
-    if (!same_name(*request_.first("expect"), "100-continue")) {
+    if (!equal_ignoring_case(*request_.first("expect"), "100-continue")) {
       return fail(417, "the only expectation that is met here is 100-continue");
     }
     awaits_continue_ = !request_.is_http_1_0();
@@ -132,7 +134,8 @@ void HttpParser::Beast::on_field_impl(http::field field, Text name, Text value, 
     error = http::error::header_limit;
     return;
   }
-  // Beast unfolds lines into a buffer of its own. RFC 9112, section 5.2, lets a server refuse them.
+  // Beast unfolds folded lines into a buffer of its own, where extents cannot point to. RFC 9112,
+  // section 5.2, allows to refuse them.
   const std::less<const char*> before;
   const char* begin = request.bytes_.data();
   if (!value.empty() &&
@@ -152,7 +155,7 @@ std::size_t HttpParser::Beast::on_body_impl(Text body, Error&) {
   if (extent.size == 0) {
     extent = to_.extent(view(body));
   } else {
-    extent.size += static_cast<std::uint32_t>(body.size());  // bytes stay side by side
+    extent.size += static_cast<std::uint32_t>(body.size());  // the parts are adjacent
   }
   return body.size();
 }

@@ -1,4 +1,4 @@
-// From bytes to requests, with Boost.Beast's parser.
+// Reads HTTP requests from bytes, with Boost.Beast's parser.
 #pragma once
 
 #include <boost/beast/http/basic_parser.hpp>
@@ -10,38 +10,41 @@
 
 namespace headgate::server {
 
-// What is wrong with a request, as it is answered. The connection is of no use afterwards.
+// Why a request is malformed, as it is answered. The connection is closed after the answer.
 struct HttpFault {
   unsigned status = 400;
   std::string_view detail;  // of static storage
 };
 
-// Reads one request at a time. Bounded whatever comes: a head of more than head_max bytes, a body
-// of more than body_max, more than HttpRequest::fields_max fields, and framing that two readers
-// could read differently, are faults. Reused, it allocates only for chunked bodies.
+// Reads one request at a time. A head of more than head_max bytes, a body of more than body_max,
+// more than HttpRequest::fields_max fields, and framing that two readers could read differently are
+// faults, so that memory is bounded for any input. A reused parser allocates only for chunked
+// bodies.
 class HttpParser {
  public:
+  // Twice the 8 KiB that common proxies accept, because a proxy adds its own fields.
   static constexpr std::size_t head_max = 16 * 1024;
+  // 128 checks (policy::policies_max) of 512 bytes each.
   static constexpr std::size_t body_max = 64 * 1024;
-  // All bytes of a request, the framing of chunks included.
+  // All bytes of a request. The framing of chunks may be as long as their content.
   static constexpr std::size_t request_max = head_max + 2 * body_max;
 
   enum class State : std::uint8_t { head, body, done, fault };
 
-  // Forgets the request.
+  // Prepares for the next request.
   void reset();
 
-  // Goes on with `bytes`: those of the call before, which may have moved, and perhaps more behind
-  // them. Stops once at the end of the head, in State::body, whether or not the body is there.
+  // Continues with `bytes`: the bytes of the call before, at any address, and perhaps more behind
+  // them. Returns State::body once at the end of the head, even if the body has arrived, too.
   State parse(std::string_view bytes);
 
   [[nodiscard]] const HttpRequest& request() const noexcept { return request_; }
   [[nodiscard]] const HttpFault& fault() const noexcept { return fault_; }
-  // How many of the bytes were this request's, once it is done.
+  // The number of bytes that this request has; in State::done.
   [[nodiscard]] std::size_t size() const noexcept { return taken_; }
   // Whether the client wants to use the connection again.
   [[nodiscard]] bool keeps_alive() const noexcept { return beast_->keep_alive(); }
-  // Whether the client waits for 100 before it sends the body. In State::body.
+  // Whether the client waits for a response 100 before it sends the body; in State::body.
   [[nodiscard]] bool awaits_continue() const noexcept { return awaits_continue_; }
 
  private:
@@ -49,7 +52,7 @@ class HttpParser {
   State fail(boost::beast::error_code error) noexcept;
   State end_head();
 
-  // The parser proper, which hands its findings to `to`.
+  // Beast's parser, which stores what it reads in `to`.
   class Beast final : public boost::beast::http::basic_parser<true> {
    public:
     explicit Beast(HttpParser& to) : to_(to) {
@@ -82,9 +85,9 @@ class HttpParser {
   std::size_t taken_ = 0;
   bool head_done_ = false;
   bool awaits_continue_ = false;
-  bool has_encoding_ = false;  // a Transfer-Encoding
-  bool expects_ = false;       // an Expect
-  unsigned hosts_ = 0;         // Host fields
+  bool has_encoding_ = false;  // there is a Transfer-Encoding field
+  bool expects_ = false;       // there is an Expect field
+  unsigned hosts_ = 0;         // number of Host fields
   HttpFault fault_;
 };
 

@@ -18,7 +18,7 @@ State parse(HttpParser& parser, std::string_view text) {
   return state == State::body ? parser.parse(text) : state;
 }
 
-TEST(HttpParserTest, ARequestIsTakenApart) {
+TEST(HttpParserTest, ARequestIsSplitIntoItsParts) {
   HttpParser parser;
   const std::string_view text =
       "POST /v1/decide?a=b HTTP/1.1\r\nHost: h\r\nX-Key:  me \r\nx-KEY: you\r\n"
@@ -104,7 +104,7 @@ TEST(HttpParserTest, WhatCanBeReadInTwoWaysIsRefused) {
   }
 }
 
-TEST(HttpParserTest, EverythingHasItsMost) {
+TEST(HttpParserTest, EverythingHasAMaximum) {
   const std::string head = "POST / HTTP/1.1\r\nHost: h\r\n";
   const auto padded = [&](std::size_t size) {
     std::string text = head + "X: ";
@@ -145,7 +145,7 @@ TEST(HttpParserTest, EverythingHasItsMost) {
   }
 }
 
-// However the bytes come, and wherever they lie then.
+// In pieces of any size, at changing addresses.
 TEST(HttpParserTest, PiecesMakeNoDifference) {
   const std::vector<std::string> texts = {
       "GET /auth HTTP/1.1\r\nHost: h\r\nX-Forwarded-Uri: /a\r\n\r\n",

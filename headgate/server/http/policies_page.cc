@@ -1,7 +1,7 @@
 #include "headgate/server/http/policies_page.h"
 
+#include "headgate/base/json_text.h"
 #include "headgate/policy/algorithm.h"
-#include "headgate/server/http/json_text.h"
 #include "headgate/server/worker_context.h"
 
 namespace headgate::server {
@@ -27,7 +27,7 @@ void member(std::string& out, std::string_view name, const Value& value) {
   append_json(out, value);
 }
 
-// Quota null: unlimited but for overrides. Window null: concurrency has none.
+// Quota null: unlimited except for overrides. Window null: concurrency has no window.
 void append(std::string& out, const policy::Policy& policy) {
   const policy::Grant& own = policy.grants.front();
   const bool has_window = !own.unlimited && policy.terms.algorithm != limit::Algorithm::concurrency;

@@ -1,4 +1,4 @@
-// GET /v1/policies: what is in force.
+// GET /v1/policies: the policies in force.
 #pragma once
 
 #include "headgate/server/content.h"

@@ -1,7 +1,7 @@
 #include "headgate/server/http/problem.h"
 
+#include "headgate/base/json_text.h"
 #include "headgate/field/problem.h"
-#include "headgate/server/http/json_text.h"
 
 namespace headgate::server {
 

@@ -5,17 +5,17 @@
 #include <optional>
 #include <string_view>
 
-#include "headgate/server/http/routes.h"
+#include "headgate/server/http/exchange.h"
 
 namespace headgate::server {
 
-// The document: type about:blank, the status' title, `detail`, and `offset` where a body is at
-// fault.
+// Returns the document, in door.text: type about:blank, the status' title, `detail`, and `offset`,
+// the byte of the body that is at fault, if there is one.
 [[nodiscard]] std::string_view problem_text(HttpDoorContext& door, unsigned status,
                                             std::string_view detail,
                                             std::optional<std::size_t> offset = {});
 
-// A whole answer of it.
+// Answers with that document.
 void answer_problem(Exchange& exchange, unsigned status, std::string_view detail,
                     std::optional<std::size_t> offset = {});
 

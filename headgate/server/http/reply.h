@@ -1,4 +1,4 @@
-// One response of the HTTP door, as it is written.
+// Writes one response of the HTTP door.
 #pragma once
 
 #include <charconv>
@@ -8,10 +8,10 @@
 
 namespace headgate::server {
 
-// The present second, as the Date field wants it.
+// The current second as a Date field.
 class DateLine {
  public:
-  // "Date: Sat, 31 Jan 2026 12:00:00 GMT\r\n". Reads a coarse clock.
+  // Returns "Date: Sat, 31 Jan 2026 12:00:00 GMT\r\n". Reads a coarse clock: seconds suffice.
   [[nodiscard]] std::string_view text() noexcept;
 
  private:
@@ -20,7 +20,7 @@ class DateLine {
   std::size_t size_ = 0;
 };
 
-// "Not Found" for 404; empty for a status without a registered one.
+// Returns "Not Found" for 404, and "" for a status without a registered phrase.
 [[nodiscard]] std::string_view reason_phrase(unsigned status) noexcept;
 
 inline void append_decimal(std::string& out, std::uint64_t value) {
@@ -28,8 +28,8 @@ inline void append_decimal(std::string& out, std::uint64_t value) {
   out.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
 }
 
-// Appends to a connection's output: begin(), any number of field() and fields(), end(). Names and
-// values have no CR or LF.
+// Appends to a connection's output: begin(), any number of field() and lines(), end(). Names and
+// values must not contain CR or LF.
 class HttpReply {
  public:
   struct Connection {

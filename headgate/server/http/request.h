@@ -1,4 +1,4 @@
-// One request of the HTTP door, as it lies in the buffer that it was read into.
+// One request of the HTTP door, in the buffer that it was received into.
 #pragma once
 
 #include <array>
@@ -8,27 +8,18 @@
 #include <string>
 #include <string_view>
 
+#include "headgate/base/ascii.h"
 #include "headgate/policy/request.h"
-#include "headgate/policy/text.h"
 
 namespace headgate::server {
 
-// Whether two texts are the same but for the case of ASCII letters; `lower` has none in upper case.
-[[nodiscard]] constexpr bool same_name(std::string_view text, std::string_view lower) noexcept {
-  if (text.size() != lower.size()) return false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (policy::lower(text[i]) != lower[i]) return false;
-  }
-  return true;
-}
-
-// Filled by HttpParser. Keeps places instead of views, so that the buffer may move.
+// Filled by HttpParser. Stores positions instead of views, so that the buffer may move.
 class HttpRequest final : public policy::Headers {
  public:
-  static constexpr std::size_t fields_max = 100;
+  static constexpr std::size_t fields_max = 100;  // as Apache's default LimitRequestFields
 
   [[nodiscard]] std::string_view method() const noexcept { return at(method_); }
-  // Of the target, as received.
+  // Path and query of the target, as received.
   [[nodiscard]] std::string_view path() const noexcept { return at(path_); }
   [[nodiscard]] std::string_view query() const noexcept { return at(query_); }
   [[nodiscard]] bool is_http_1_0() const noexcept { return version_ == 10; }
@@ -41,7 +32,7 @@ class HttpRequest final : public policy::Headers {
   [[nodiscard]] std::optional<std::string_view> line(std::string_view name,
                                                      std::size_t nth) const noexcept override {
     for (std::size_t i = 0; i < count_; ++i) {
-      if (!same_name(at(fields_[i].name), name)) continue;
+      if (!equal_ignoring_case(at(fields_[i].name), name)) continue;
       if (nth-- == 0) return at(fields_[i].value);
     }
     return std::nullopt;
@@ -70,8 +61,8 @@ class HttpRequest final : public policy::Headers {
   Extent method_;
   Extent path_;
   Extent query_;
-  Extent body_;               // unless it came in chunks
-  std::string chunked_body_;  // their content
+  Extent body_;               // empty if the body came in chunks
+  std::string chunked_body_;  // the content of the chunks
   int version_ = 11;
   std::size_t count_ = 0;
   std::array<Field, fields_max> fields_;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "headgate/base/ascii.h"
 #include "headgate/field/problem.h"
 #include "headgate/policy/file/spelling.h"
 #include "headgate/server/content.h"
@@ -25,7 +26,7 @@ struct Route {
   std::string_view path;
   Methods methods;
   void (*answer)(Exchange&);
-  bool open = false;  // answers without the token
+  bool open = false;  // needs no token
 };
 
 void send(Exchange& exchange, const Content& page) {
@@ -59,7 +60,8 @@ constexpr Route routes[] = {
     {"/healthz", Methods::get, page<healthz>, true},
 };
 
-// The dashboard knows nothing by itself: what it shows it asks for with the token.
+// Needs no token: the dashboard's files contain no data. Its script requests the data with the
+// token.
 constexpr Route asset_route = {"/", Methods::get, answer_asset, true};
 
 const Route* route_of(std::string_view path) noexcept {
@@ -81,14 +83,14 @@ bool allows(Methods methods, const HttpRequest& request) noexcept {
   return false;
 }
 
-// RFC 6750, section 2.1; or in a field of our own, which leaves Authorization to the client of a
-// proxy that asks on its behalf.
+// The token is in Authorization (RFC 6750, section 2.1), or in a field of our own, so that a proxy
+// can forward its client's Authorization.
 bool shows_token(const HttpRequest& request, std::string_view token) noexcept {
   constexpr std::string_view scheme = "bearer ";
   if (const auto own = request.first("x-headgate-token")) return same_secret(*own, token);
   const std::string_view given = request.first("authorization").value_or("");
-  return same_name(given.substr(0, scheme.size()), scheme) &&
-         same_secret(policy::trimmed(given.substr(scheme.size())), token);
+  return equal_ignoring_case(given.substr(0, scheme.size()), scheme) &&
+         same_secret(trimmed(given.substr(scheme.size())), token);
 }
 
 void refuse_path(Exchange& exchange) {

@@ -1,29 +1,16 @@
-// Who answers which request of the HTTP door.
+// Which function answers which request of the HTTP door.
 #pragma once
 
-#include <optional>
-#include <string_view>
-
-#include "headgate/policy/address.h"
-#include "headgate/server/http/door_context.h"
-#include "headgate/server/http/reply.h"
-#include "headgate/server/http/request.h"
+#include "headgate/server/http/exchange.h"
 
 namespace headgate::server {
 
-// One request and its reply, for those who answer.
-struct Exchange {
-  HttpDoorContext& door;
-  const HttpRequest& request;
-  HttpReply& reply;
-  const std::optional<policy::Address>& peer;  // std::nullopt: a Unix socket
-};
-
-// Answers a request that is not to be read any further because of its head alone: it is for nobody,
-// its method is not the right one, or its token is missing. False: it is to be read and answered.
+// Answers a request whose head alone is at fault: there is no such path, the path does not allow
+// the method, or the token is missing. Returns whether it did; if not, the request's body is to be
+// read and answer() called.
 [[nodiscard]] bool refuse(Exchange& exchange);
 
-// Answers a request that refuse() did not.
+// Answers a request that refuse() did not answer.
 void answer(Exchange& exchange);
 
 }  // namespace headgate::server

@@ -4,17 +4,19 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstring>
 #include <exception>
 #include <utility>
 
 #include "headgate/server/http/problem.h"
+#include "headgate/server/http/routes.h"
+#include "headgate/server/momentary.h"
 
 namespace headgate::server {
 namespace {
 
-// Answers that are written before the client has to take some.
+// A client that does not read its answers gets at most this many bytes of them (and one more
+// answer) in our memory. More than a socket's send buffer, so that a client that reads never waits.
 constexpr std::size_t output_pause = 256 * 1024;
 
 std::optional<policy::Address> peer_of(int fd) noexcept {
@@ -34,24 +36,18 @@ std::optional<policy::Address> peer_of(int fd) noexcept {
   return std::nullopt;
 }
 
-bool may_try_again() noexcept { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
-
 }  // namespace
 
 HttpSession::HttpSession(int fd, HttpDoorContext& door)
-    : fd_(fd), door_(door), peer_(peer_of(fd)), since_(door.tick) {}
+    : fd_(fd), door_(door), peer_(peer_of(fd)) {}
 
 HttpSession::~HttpSession() { close(fd_); }
 
-bool HttpSession::is_overdue() const noexcept {
-  const auto seconds = phase_ == Phase::idle ? door_.options.idle : door_.options.patience;
-  return (door_.tick - since_) / HttpDoorContext::ticks_per_second >= seconds.count();
-}
-
 Need HttpSession::serve() noexcept {
+  moved_ = false;
   try {
     return phase_ == Phase::writing ? write() : read();
-  } catch (const std::exception&) {  // memory was short
+  } catch (const std::exception&) {  // on bad_alloc, closes only this connection
     return Need::nothing;
   }
 }
@@ -59,43 +55,38 @@ Need HttpSession::serve() noexcept {
 void HttpSession::enter(Phase phase) noexcept {
   if (phase_ == phase) return;
   phase_ = phase;
-  since_ = door_.tick;
+  moved_ = true;
 }
 
 Need HttpSession::read() {
-  const ssize_t count = recv(fd_, door_.input.data(), door_.input.size(), MSG_DONTWAIT);
-  if (count < 0) return may_try_again() ? Need::input : Need::nothing;
+  const bool discards = phase_ == Phase::lingering;
+  const std::span<char> room = discards ? std::span<char>(door_.input) : input_.room(door_.input);
+  const ssize_t count = recv(fd_, room.data(), room.size(), MSG_DONTWAIT);
+  if (count < 0) return is_momentary(errno) ? Need::input : Need::nothing;
   if (count == 0) return Need::nothing;
-  if (phase_ == Phase::lingering) return Need::input;
-  return take_input({door_.input.data(), static_cast<std::size_t>(count)});
+  if (discards) return Need::input;
+  return take_input(input_.received(static_cast<std::size_t>(count), door_.input));
 }
 
-// Returns what it needs when all that can be answered is.
-Need HttpSession::take_input(std::string_view fresh) {
+// Answers all whole requests in `bytes`, which are all bytes received and not answered yet.
+Need HttpSession::take_input(std::string_view bytes) {
   do {
     door_.output.clear();
-    if (input_.empty()) {
-      const std::size_t done = answer_all(fresh);
-      input_.assign(fresh.substr(done));
-    } else {
-      input_.append(fresh);
-      input_.erase(0, answer_all(input_));
-      if (input_.empty()) std::string().swap(input_);
-    }
-    fresh = {};
+    input_.keep(bytes.substr(answer_all(bytes)));
+    bytes = input_.pending();
     if (const Need need = send_answers(); need != Need::input) return need;
   } while (paused_);
   return go_on();
 }
 
-// Returns how many of the bytes nobody needs any more.
+// Returns how many of the bytes are not needed any more.
 std::size_t HttpSession::answer_all(std::string_view bytes) {
   std::size_t done = 0;
   while (done < bytes.size() && !ends_) {
     paused_ = door_.output.size() >= output_pause;
     if (paused_) break;
     if (!parser_) {
-      // RFC 9112, section 2.2: an empty line before a request line means nothing.
+      // RFC 9112, section 2.2: an empty line before a request line is ignored.
       const std::string_view rest = bytes.substr(done);
       if (rest.starts_with("\r\n")) {
         done += 2;
@@ -107,17 +98,17 @@ std::size_t HttpSession::answer_all(std::string_view bytes) {
     if (!answer_one(bytes.substr(done))) break;
     done += parser_->size();
     door_.give_parser(std::move(parser_));
-    since_ = door_.tick;
+    moved_ = true;
   }
   return unread_ ? bytes.size() : done;
 }
 
-// Whether there was a whole request.
+// Returns whether there was a whole request.
 bool HttpSession::answer_one(std::string_view bytes) {
   using State = HttpParser::State;
   State state = parser_->parse(bytes);
-  if (state == State::body && !judged_) {
-    judged_ = true;
+  if (state == State::body && !head_checked_) {
+    head_checked_ = true;
     HttpReply closing = reply(false);
     Exchange exchange{door_, parser_->request(), closing, peer_};
     if (refuse(exchange)) {
@@ -136,8 +127,8 @@ bool HttpSession::answer_one(std::string_view bytes) {
   if (state != State::done) return false;
   HttpReply whole = reply(parser_->keeps_alive() && !stops_);
   Exchange exchange{door_, parser_->request(), whole, peer_};
-  if (judged_ || !refuse(exchange)) answer(exchange);
-  judged_ = false;
+  if (head_checked_ || !refuse(exchange)) answer(exchange);
+  head_checked_ = false;
   ends_ = !whole.keeps_alive();
   return true;
 }
@@ -154,12 +145,12 @@ HttpReply HttpSession::reply(bool keeps_alive) {
   return {door_.output, door_.date, {keeps_alive, request.is_http_1_0(), request.is_head()}};
 }
 
-// Need::input: they have gone.
+// Returns Need::input if all answers were sent.
 Need HttpSession::send_answers() {
   if (door_.output.empty()) return Need::input;
   const ssize_t sent =
       send(fd_, door_.output.data(), door_.output.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
-  if (sent < 0 && !may_try_again()) return Need::nothing;
+  if (sent < 0 && !is_momentary(errno)) return Need::nothing;
   const std::size_t size = sent < 0 ? 0 : static_cast<std::size_t>(sent);
   if (size == door_.output.size()) return Need::input;
   output_.assign(door_.output, size);
@@ -171,23 +162,23 @@ Need HttpSession::send_answers() {
 Need HttpSession::write() {
   const ssize_t sent = send(fd_, output_.data() + output_at_, output_.size() - output_at_,
                             MSG_DONTWAIT | MSG_NOSIGNAL);
-  if (sent < 0) return may_try_again() ? Need::output : Need::nothing;
+  if (sent < 0) return is_momentary(errno) ? Need::output : Need::nothing;
   output_at_ += static_cast<std::size_t>(sent);
   if (output_at_ < output_.size()) return Need::output;
   std::string().swap(output_);
-  return paused_ ? take_input({}) : go_on();
+  return paused_ ? take_input(input_.pending()) : go_on();
 }
 
-// All answers have gone.
+// Called when all answers were sent.
 Need HttpSession::go_on() {
   if (ends_ || (stops_ && !parser_)) {
-    if (!unread_ && input_.empty()) return Need::nothing;
-    // Closing a socket with unread input would take the answer away from the client.
+    if (!unread_ && input_.pending().empty()) return Need::nothing;
+    // Closing a socket with unread input resets the connection, and the client loses the answer.
     if (shutdown(fd_, SHUT_WR) != 0) return Need::nothing;
     enter(Phase::lingering);
     return Need::input;
   }
-  enter(parser_ || !input_.empty() ? Phase::reading : Phase::idle);
+  enter(parser_ || !input_.pending().empty() ? Phase::reading : Phase::idle);
   return Need::input;
 }
 

@@ -8,15 +8,16 @@
 #include <string>
 #include <string_view>
 
-#include "headgate/policy/address.h"
+#include "headgate/policy/address/address.h"
 #include "headgate/server/http/door_context.h"
 #include "headgate/server/http/reply.h"
+#include "headgate/server/input_buffer.h"
 #include "headgate/server/ready_set.h"
 
 namespace headgate::server {
 
-// Reads requests and answers them in order; what comes together is answered together. While it
-// waits it has no buffers.
+// Reads requests and answers them in order; answers to requests that arrive together are sent
+// together. A connection that waits for a request has no buffers.
 class HttpSession {
  public:
   // Owns `fd`, a non-blocking stream socket. The door outlives this.
@@ -25,31 +26,30 @@ class HttpSession {
   HttpSession(const HttpSession&) = delete;
   HttpSession& operator=(const HttpSession&) = delete;
 
-  // What it needs is there: does what can be done now, and says what it needs next.
+  // Called when the socket is ready for what was needed: reads or sends what it can without
+  // waiting, and returns what it needs next. Need::nothing: close the connection.
   [[nodiscard]] Need serve() noexcept;
 
-  // From now on, only what has begun is answered; then it needs nothing any more.
+  // From now on answers only requests that have begun to arrive, then returns Need::nothing.
   void stop() noexcept { stops_ = true; }
 
-  // Nothing has begun.
-  [[nodiscard]] bool is_idle() const noexcept { return phase_ == Phase::idle; }
-  // It has been at the same thing for too long.
-  [[nodiscard]] bool is_overdue() const noexcept;
-
+  // For ConnectionList:
   [[nodiscard]] int fd() const noexcept { return fd_; }
+  [[nodiscard]] bool is_idle() const noexcept { return phase_ == Phase::idle; }
+  [[nodiscard]] bool moved() const noexcept { return moved_; }
 
  private:
   enum class Phase : std::uint8_t {
     idle,       // waits for a request
     reading,    // waits for the rest of one
-    writing,    // waits for the client to take its answers
-    lingering,  // has said all, and reads on so that the client gets it
+    writing,    // waits until the client reads its answers
+    lingering,  // all is sent; discards input, so that the close does not reset the connection
   };
 
   void enter(Phase phase) noexcept;
   [[nodiscard]] Need read();
   [[nodiscard]] Need write();
-  [[nodiscard]] Need take_input(std::string_view fresh);
+  [[nodiscard]] Need take_input(std::string_view bytes);
   std::size_t answer_all(std::string_view bytes);
   bool answer_one(std::string_view bytes);
   void refuse_malformed();
@@ -60,18 +60,18 @@ class HttpSession {
   int fd_;
   HttpDoorContext& door_;
   std::optional<policy::Address> peer_;
-  std::uint32_t since_;  // the tick in which the phase began
   Phase phase_ = Phase::idle;
-  bool stops_ = false;   // no answer after those to what has begun
-  bool ends_ = false;    // no answer after those that are written
-  bool unread_ = false;  // ... and input is left that nobody will read
-  bool paused_ = false;  // input is left for when the client has taken its answers
-  bool judged_ = false;  // the head of the request was looked at
+  bool moved_ = false;         // the last serve() ended a phase or answered a request
+  bool stops_ = false;         // answers no request that has not begun
+  bool ends_ = false;          // the answers so far are the last ones
+  bool unread_ = false;        // ... and the rest of the input is discarded
+  bool paused_ = false;        // the rest of the input is answered after output_ was sent
+  bool head_checked_ = false;  // refuse() has seen the head of the request
 
   std::unique_ptr<HttpParser> parser_;  // of a request that has begun
-  std::string input_;                   // what has come of it
-  std::string output_;                  // answers that the client has not taken
-  std::size_t output_at_ = 0;
+  InputBuffer input_;                   // the bytes of that request so far
+  std::string output_;                  // answers that the client has not received yet
+  std::size_t output_at_ = 0;           // how much of output_ is sent
 };
 
 }  // namespace headgate::server

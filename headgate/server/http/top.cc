@@ -7,23 +7,23 @@
 #include <tuple>
 #include <utility>
 
-#include "headgate/server/http/json_text.h"
+#include "headgate/base/json_text.h"
 #include "headgate/server/worker_context.h"
 
 namespace headgate::server {
 namespace {
 
-// Adds up what several workers say of a partition, and sorts.
+// Adds up the entries of several workers for the same partition, and sorts.
 void merge(std::vector<DecisionStats::Partition>& list, std::size_t length) {
   using Name = std::pair<std::string_view, std::string_view>;
-  std::map<Name, std::size_t> place_of;
+  std::map<Name, std::size_t> index_of;
   std::vector<DecisionStats::Partition> merged;
-  merged.reserve(list.size());  // so that the views into it stay
+  merged.reserve(list.size());  // so that the names in index_of, which are views, stay valid
   for (DecisionStats::Partition& partition : list) {
-    const auto found = place_of.find(Name(partition.policy, partition.key));
-    if (found == place_of.end()) {
+    const auto found = index_of.find(Name(partition.policy, partition.key));
+    if (found == index_of.end()) {
       merged.push_back(std::move(partition));
-      place_of.emplace(Name(merged.back().policy, merged.back().key), merged.size() - 1);
+      index_of.emplace(Name(merged.back().policy, merged.back().key), merged.size() - 1);
       continue;
     }
     DecisionStats::Partition& sum = merged[found->second];
@@ -31,7 +31,7 @@ void merge(std::vector<DecisionStats::Partition>& list, std::size_t length) {
     sum.at_most += partition.at_most;
     sum.also += partition.also;
   }
-  place_of.clear();
+  index_of.clear();
   const auto heavier = [](const DecisionStats::Partition& a, const DecisionStats::Partition& b) {
     return std::tie(b.at_least, a.policy, a.key) < std::tie(a.at_least, b.policy, b.key);
   };
@@ -91,12 +91,12 @@ DecisionStats::Recent top(const Engine& engine, Instant now, const PolicySnapsho
     std::move(from.begin(), from.end(), std::back_inserter(to));
   };
   engine.for_each_worker([&](const WorkerContext& worker) {
-    DecisionStats::Recent seen = worker.stats().recent(now, in_force);
-    sum.requests += seen.requests;
-    sum.denied += seen.denied;
-    sum.shadow_denied += seen.shadow_denied;
-    append(sum.busiest, seen.busiest);
-    append(sum.most_denied, seen.most_denied);
+    DecisionStats::Recent recent = worker.stats().recent(now, in_force);
+    sum.requests += recent.requests;
+    sum.denied += recent.denied;
+    sum.shadow_denied += recent.shadow_denied;
+    append(sum.busiest, recent.busiest);
+    append(sum.most_denied, recent.most_denied);
   });
   merge(sum.busiest, length);
   merge(sum.most_denied, length);

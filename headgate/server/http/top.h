@@ -1,4 +1,4 @@
-// The busiest and most denied partitions of a whole server, about now.
+// The busiest and the most denied partitions of the whole server at present.
 #pragma once
 
 #include <cstddef>
@@ -14,14 +14,16 @@
 
 namespace headgate::server {
 
-inline constexpr std::size_t top_length_default = 20;
+inline constexpr std::size_t top_length_default = 20;  // as many as a terminal shows
+// Less than half of TopSketch::capacity: the lighter half of a sketch has large errors.
 inline constexpr std::size_t top_length_max = 100;
 
-// What all workers have seen, added up; the `length` first of each list, the heaviest first.
+// Adds up the recent rates of all workers. Each list has its `length` heaviest partitions, the
+// heaviest first.
 [[nodiscard]] DecisionStats::Recent top(const Engine& engine, Instant now,
                                         const PolicySnapshot& in_force, std::size_t length);
 
-// "" or "n=20", up to top_length_max. Errors: a sentence.
+// Reads "" (top_length_default) or "n=20", up to top_length_max. Errors: a sentence.
 [[nodiscard]] Result<std::size_t, std::string> parse_top_length(std::string_view query);
 
 // GET /v1/top?n=20, described in docs/operations.md.

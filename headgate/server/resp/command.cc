@@ -4,6 +4,8 @@
 #include <array>
 #include <string>
 
+#include "headgate/base/ascii.h"
+
 namespace headgate::server {
 namespace {
 
@@ -28,7 +30,7 @@ constexpr std::array<RespArgument, 1> index = {{{"index", "integer"}}};
 constexpr std::array<RespArgument, 1> subcommand = {{{"subcommand", "string"}}};
 constexpr std::array<RespArgument, 1> section = {{{"section", "string", true}}};
 
-// The frequent ones first.
+// The frequent commands come first, because find_command() searches from the beginning.
 constexpr std::array<RespCommand, 16> commands = {{
     {Id::cl_throttle, "cl.throttle", -5, 6, 1, true, false,
      "Decides by the limit it names; replies limited, limit, remaining, retry_after, reset_after",
@@ -56,11 +58,7 @@ constexpr std::array<RespCommand, 16> commands = {{
     {Id::reset, "reset", 1, 0, 0, false, true, "Forgets what this connection has set", {}},
 }};
 
-constexpr char lower(char c) noexcept {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
-}
-
-// As Redis 7 tells it.
+// Writes what COMMAND INFO of Redis 7 replies.
 void write_info(const RespCommand& command, net::RespWriter& out) {
   out.array(10);
   out.bulk(command.name);
@@ -130,14 +128,9 @@ void answer_docs(Words names, net::RespWriter& out) {
 
 }  // namespace
 
-bool same_word(std::string_view a, std::string_view b) noexcept {
-  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(),
-                                            [](char x, char y) { return lower(x) == lower(y); });
-}
-
 const RespCommand* find_command(std::string_view name) noexcept {
   for (const RespCommand& command : commands) {
-    if (same_word(command.name, name)) return &command;
+    if (equal_ignoring_case(command.name, name)) return &command;
   }
   return nullptr;
 }
@@ -145,15 +138,17 @@ const RespCommand* find_command(std::string_view name) noexcept {
 void answer_command(Words call, net::RespWriter& out) {
   if (call.size() == 1) return answer_info({}, out);
   const Words names = call.subspan(2);
-  if (same_word(call[1], "info")) return answer_info(names, out);
-  if (same_word(call[1], "docs")) return answer_docs(names, out);
-  if (same_word(call[1], "count")) return out.integer(commands.size());
-  if (same_word(call[1], "list")) {
+  if (equal_ignoring_case(call[1], "info")) return answer_info(names, out);
+  if (equal_ignoring_case(call[1], "docs")) return answer_docs(names, out);
+  if (equal_ignoring_case(call[1], "count")) return out.integer(commands.size());
+  if (equal_ignoring_case(call[1], "list")) {
     out.array(commands.size());
     for (const RespCommand& command : commands) out.bulk(command.name);
     return;
   }
-  out.error("ERR unknown subcommand '" + std::string(call[1].substr(0, 64)) + "' of COMMAND");
+  constexpr std::size_t shown_max = 64;  // longer than every subcommand
+  out.error("ERR unknown subcommand '" + std::string(call[1].substr(0, shown_max)) +
+            "' of COMMAND");
 }
 
 }  // namespace headgate::server

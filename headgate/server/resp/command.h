@@ -1,4 +1,4 @@
-// The commands of the RESP door, as COMMAND tells them to clients.
+// The commands of the RESP door, and the replies of COMMAND, which describes them.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace headgate::server {
 
 struct RespArgument {
   std::string_view name;
-  std::string_view type;  // as COMMAND DOCS names them: key, string, integer
+  std::string_view type;  // in the words of COMMAND DOCS: key, string, integer
   bool optional = false;
 };
 
@@ -37,11 +37,11 @@ struct RespCommand {
 
   Id id;
   std::string_view name;  // in lower case
-  int arity;              // words, the name included; negative: that many or more
-  int words_max;          // of those with a negative arity; 0: any number
-  int key;                // which word is the key; 0: none
-  bool changes;           // state, that is
-  bool before_auth;       // may be asked without AUTH
+  int arity;              // number of words, the name included; negative: at least that many
+  int words_max;          // the most words if the arity is negative; 0: any number
+  int key;                // index of the word that is the key; 0: none
+  bool changes;           // changes state
+  bool before_auth;       // allowed without AUTH
   std::string_view summary;
   std::span<const RespArgument> arguments;
 
@@ -52,13 +52,10 @@ struct RespCommand {
   }
 };
 
-// nullptr: there is none of this name. Upper and lower case are the same.
+// Ignores case. Returns nullptr if there is no command of this name.
 [[nodiscard]] const RespCommand* find_command(std::string_view name) noexcept;
 
 // Answers COMMAND [COUNT | INFO [name ...] | DOCS [name ...] | LIST]; `call` begins with COMMAND.
 void answer_command(std::span<const std::string_view> call, net::RespWriter& out);
-
-// Whether two texts differ at most in the case of ASCII letters.
-[[nodiscard]] bool same_word(std::string_view a, std::string_view b) noexcept;
 
 }  // namespace headgate::server

@@ -3,43 +3,42 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <utility>
+
+#include "headgate/server/momentary.h"
 
 namespace headgate::server {
 namespace {
 
-constexpr std::size_t replies_max = std::size_t{64} << 10;  // before they must leave [bytes]
-
-bool is_momentary(int error) noexcept {
-  return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
-}
+// After this many bytes, replies are sent before further commands are answered: bounds the memory
+// of a pipeline. As much as a turn reads.
+constexpr std::size_t replies_max = std::size_t{64} << 10;
 
 }  // namespace
 
 RespConnection::~RespConnection() { close(fd_); }
 
-void RespConnection::hear(std::span<char> room, std::string& replies) {
+void RespConnection::receive(std::span<char> shared, std::string& replies) {
   moved_ = more_ = false;
   if (!unsent_.empty()) return;
-  const std::span<char> free = input_.room(room);
-  const ssize_t got = recv(fd_, free.data(), free.size(), 0);
+  const std::span<char> room = input_.room(shared);
+  const ssize_t got = recv(fd_, room.data(), room.size(), 0);
   if (got > 0) {
     if (phase_ == Phase::serving) {
-      answer(input_.received(static_cast<std::size_t>(got), room), replies);
+      answer(input_.received(static_cast<std::size_t>(got), shared), replies);
     }
   } else if (got == 0 || !is_momentary(errno)) {
     phase_ = Phase::gone;
   }
 }
 
-Need RespConnection::tell(std::string& replies) {
+Need RespConnection::reply(std::string& replies) {
   if (phase_ == Phase::gone) return Need::nothing;
   if (!unsent_.empty()) {
     if (!send(std::exchange(unsent_, {}))) return Need::nothing;
     if (!unsent_.empty()) return Need::output;
     moved_ = true;
-    more_ = phase_ == Phase::serving;  // as long as they did not leave, nothing was answered
+    more_ = phase_ == Phase::serving;  // no command was answered while replies were unsent
   } else if (!send(replies)) {
     return Need::nothing;
   }
@@ -53,7 +52,7 @@ Need RespConnection::tell(std::string& replies) {
   return phase_ == Phase::closing ? linger() : Need::input;
 }
 
-// Answers whole commands, as many as have enough replies, and keeps the rest.
+// Answers whole commands until the replies reach replies_max, and keeps the rest of the input.
 void RespConnection::answer(std::string_view bytes, std::string& replies) {
   using Found = net::RespReader::Found;
   const std::size_t before = bytes.size();
@@ -72,7 +71,7 @@ void RespConnection::answer(std::string_view bytes, std::string& replies) {
   input_.keep(phase_ == Phase::serving ? bytes : std::string_view());
 }
 
-// Sends, and keeps what does not leave now. False: the client is gone.
+// Sends, and keeps what the socket does not take now. Returns false if the client is gone.
 bool RespConnection::send(std::string_view bytes) {
   if (bytes.empty()) return true;
   const ssize_t sent = ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);

@@ -1,4 +1,4 @@
-// One client's connection: bytes in, replies out. Never blocks.
+// One connection of the RESP door: bytes in, replies out. Never blocks.
 #pragma once
 
 #include <cstdint>
@@ -13,42 +13,39 @@
 
 namespace headgate::server {
 
-// When what it needs is there, hear() is called, then the door's throttles are flushed, and then
-// tell() is called: so the decisions of several clients are made together, and their replies leave
-// one right after the other, which wakes those who wait for them less often.
+// When its socket is ready, the door calls receive() of all ready connections, flushes its
+// throttles, and then calls reply() of each. So the decisions of several clients are batched, and
+// their replies are sent one right after the other, which wakes a client with several connections
+// less often.
 class RespConnection {
  public:
-  // Owns `fd`, a non-blocking stream socket. The door outlives it.
+  // Owns `fd`, a non-blocking stream socket. The door outlives this.
   RespConnection(int fd, RespDoorContext& door) noexcept : fd_(fd), door_(door), session_(door) {}
   ~RespConnection();
   RespConnection(const RespConnection&) = delete;
   RespConnection& operator=(const RespConnection&) = delete;
 
-  // Reads at most once, perhaps into `room`, and answers what is whole. Appends to `replies`, at
-  // the latest when the door's throttles are flushed.
-  void hear(std::span<char> room, std::string& replies);
+  // Reads at most once, into `shared` or its own memory, and answers whole commands. Appends to
+  // `replies`, at the latest when the door's throttles are flushed.
+  void receive(std::span<char> shared, std::string& replies);
 
-  // Sends these replies, or what is owed. Returns what it needs next: output, if the client does
-  // not read its replies; until it does, nothing is read of it.
-  Need tell(std::string& replies);
+  // Sends `replies`, or the ones that were left unsent before. Returns what it needs next: output
+  // if the client does not read its replies; until it does, its input is not read.
+  Need reply(std::string& replies);
 
-  // Whether the last call of both has got anything done: a command answered, or all that was owed
-  // sent.
-  [[nodiscard]] bool moved() const noexcept { return moved_; }
-
-  // Whether nothing is owed on either side: no reply, and no end of a command.
-  [[nodiscard]] bool at_rest() const noexcept {
+  // For ConnectionList:
+  [[nodiscard]] int fd() const noexcept { return fd_; }
+  [[nodiscard]] bool is_idle() const noexcept {
     return phase_ == Phase::serving && unsent_.empty() && input_.pending().empty();
   }
-
-  [[nodiscard]] int fd() const noexcept { return fd_; }
+  [[nodiscard]] bool moved() const noexcept { return moved_; }
 
  private:
   enum class Phase : std::uint8_t {
     serving,
-    closing,    // sends what it owes
-    lingering,  // has sent all; what still comes is thrown away, since a close would take it back
-    gone,
+    closing,    // sends the last replies
+    lingering,  // all is sent; discards input, so that the close does not reset the connection
+    gone,       // the client has closed
   };
 
   void answer(std::string_view bytes, std::string& replies);
@@ -60,10 +57,10 @@ class RespConnection {
   RespSession session_;
   net::RespReader reader_;
   InputBuffer input_;
-  std::string unsent_;  // replies
+  std::string unsent_;  // replies that the client has not received yet
   Phase phase_ = Phase::serving;
-  bool moved_ = false;
-  bool more_ = false;  // whole commands may be pending that were not answered yet
+  bool moved_ = false;  // the last turn answered a command, or sent all unsent replies
+  bool more_ = false;   // the pending input may contain whole commands
 };
 
 }  // namespace headgate::server

@@ -30,7 +30,8 @@ std::int64_t wait_ms(const limit::Decision& decision) noexcept {
 
 std::string words(gate::CheckFault::Reason reason, std::string_view policy) {
   if (reason != gate::CheckFault::Reason::unknown_policy) return "ERR out of memory";
-  return "ERR no policy is named \"" + std::string(policy.substr(0, 64)) + '"';
+  constexpr std::size_t shown_max = 64;  // longer than the usual policy's name
+  return "ERR no policy is named \"" + std::string(policy.substr(0, shown_max)) + '"';
 }
 
 }  // namespace

@@ -2,8 +2,8 @@
 //
 //   HG.DECIDE policy key [cost]   admitted 0 or 1, q, r, reset [ms], wait [ms]
 //
-// -1 stands for what there is not: q and r of a partition without limit, a reset that nobody knows,
-// and a wait that does not help.
+// -1 stands for an absent value: q and r of a partition without limit, an unknown reset, and the
+// wait of a call that is never admitted.
 #pragma once
 
 #include <span>
@@ -15,7 +15,7 @@
 
 namespace headgate::server {
 
-// Decides a call, its name first, of three or four words, and writes the reply.
+// Decides a call of three or four words, the command's name first, and writes the reply.
 void answer_decide(limit::Op op, std::span<const std::string_view> call, WorkerContext& worker,
                    net::RespWriter& out);
 

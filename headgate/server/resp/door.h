@@ -1,4 +1,4 @@
-// The RESP door: any Redis client may ask.
+// The RESP door: decisions for Redis clients.
 #pragma once
 
 #include <boost/asio/io_context.hpp>

@@ -1,4 +1,4 @@
-// What the conversations of one RESP door share.
+// The state that the sessions of one RESP door share.
 #pragma once
 
 #include <chrono>
@@ -15,9 +15,9 @@ struct RespDoorContext {
       : worker(the_worker), token(std::move(the_token)), throttles(the_worker) {}
 
   WorkerContext& worker;
-  std::string token;  // what clients must show; empty: nothing
+  std::string token;  // the password that clients must send; empty: none
   ThrottleBatch throttles;
-  std::chrono::steady_clock::time_point since = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point since = std::chrono::steady_clock::now();  // for INFO
 };
 
 }  // namespace headgate::server

@@ -1,4 +1,4 @@
-// The door on one side of pairs of sockets, clients on the other, and one thread for all.
+// Runs the door on one end of pairs of sockets and clients on the other, all in one thread.
 
 #include "headgate/server/resp/door.h"
 
@@ -52,7 +52,7 @@ class RespDoorTest : public testing::Test {
     void send(std::string_view text) const {
       EXPECT_EQ(::send(fd_, text.data(), text.size(), 0), static_cast<ssize_t>(text.size()));
     }
-    // What has come once something has, "the end" at the end. Lets the door work until then.
+    // Waits for bytes and returns them; "the end" at the end. Runs the door meanwhile.
     [[nodiscard]] std::string_view receive() {
       for (;;) {
         const ssize_t got = recv(fd_, room_.data(), room_.size(), 0);
@@ -83,17 +83,17 @@ TEST_F(RespDoorTest, AllocatesNothingOnceItIsWarm) {
     pipeline += "*5\r\n$11\r\nCL.THROTTLE\r\n$7\r\nuser" + std::to_string(100 + i) +
                 "\r\n$7\r\n1000000\r\n$1\r\n1\r\n$1\r\n1\r\n";
   }
-  const auto ask = [&] {
+  const auto decide = [&] {
     client.send(pipeline);
     ASSERT_TRUE(client.receive().starts_with("*5\r\n:0\r\n:1000001\r\n"));
   };
-  for (int i = 0; i < 3; ++i) ask();
+  for (int i = 0; i < 3; ++i) decide();
   const std::size_t before = allocations();
-  for (int i = 0; i < 100; ++i) ask();
+  for (int i = 0; i < 100; ++i) decide();
   EXPECT_EQ(allocations(), before);
 }
 
-TEST_F(RespDoorTest, DecidesForAllThatAreReadyAndAnswersEach) {
+TEST_F(RespDoorTest, BatchesAllReadyClientsAndAnswersEach) {
   make();
   std::array<std::unique_ptr<Client>, 20> clients;
   for (auto& client : clients) client = std::make_unique<Client>(*this);
@@ -105,7 +105,7 @@ TEST_F(RespDoorTest, DecidesForAllThatAreReadyAndAnswersEach) {
   }
 }
 
-TEST_F(RespDoorTest, ClosesAConnectionThatAsksForNothing) {
+TEST_F(RespDoorTest, ClosesAnIdleConnection) {
   options_.idle = std::chrono::seconds(1);
   options_.patience = std::chrono::seconds(1000);
   make();
@@ -152,7 +152,7 @@ TEST_F(RespDoorTest, EndsWhenEverythingThatHasBegunIsDone) {
   busy.send("NG\r\n");
   EXPECT_EQ(busy.receive(), "+PONG\r\n");
   EXPECT_EQ(busy.receive(), "the end");
-  io_.run();  // comes back: the door waits for nothing any more
+  io_.run();  // returns: the door waits for nothing any more
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "headgate/base/ascii.h"
 #include "headgate/server/resp/command.h"
 
 namespace headgate::server {
@@ -14,23 +15,24 @@ namespace {
 
 using Words = std::span<const std::string_view>;
 
-// The Redis whose protocol this is: clients look at it to know what they may send.
+// The version of Redis with the same protocol: clients choose their commands by it.
 constexpr std::string_view like_redis = "7.0.0";
 
 class Info {
  public:
   explicit Info(Words sections) : sections_(sections) {}
 
-  enum class Asked { by_default, by_name };
+  enum class Shown { by_default, by_name };
 
-  // Whether this section was asked for; then its lines follow.
-  bool section(std::string_view name, Asked how = Asked::by_default) {
-    const auto means_it = [&](std::string_view asked) {
-      return same_word(asked, name) || same_word(asked, "all") || same_word(asked, "everything") ||
-             (same_word(asked, "default") && how == Asked::by_default);
+  // Returns whether this section was requested; if so, writes its head, and its lines follow.
+  bool section(std::string_view name, Shown how = Shown::by_default) {
+    const auto means_it = [&](std::string_view given) {
+      return equal_ignoring_case(given, name) || equal_ignoring_case(given, "all") ||
+             equal_ignoring_case(given, "everything") ||
+             (equal_ignoring_case(given, "default") && how == Shown::by_default);
     };
     const bool wanted = sections_.empty()
-                            ? how == Asked::by_default
+                            ? how == Shown::by_default
                             : std::any_of(sections_.begin(), sections_.end(), means_it);
     if (!wanted) return false;
     if (!text_.empty()) text_ += "\r\n";
@@ -68,8 +70,8 @@ void answer_info(Words call, RespDoorContext& door, net::RespWriter& out) {
   }
   if (info.section("Persistence")) info.line("loading", "0");
   if (info.section("Replication")) info.line("role", "master");
-  // Looking at the table takes a millisecond, and clients send a plain INFO on their own.
-  if (info.section("Headgate", Info::Asked::by_name)) {
+  // Not by default: table().stats() takes a millisecond, and client libraries send a plain INFO.
+  if (info.section("Headgate", Info::Shown::by_name)) {
     const store::TableStats stats = door.worker.engine().table().stats();
     info.line("policies", door.worker.in_force().policies().policies().size());
     info.line("table_bytes", stats.memory);
@@ -81,17 +83,17 @@ void answer_info(Words call, RespDoorContext& door, net::RespWriter& out) {
 }
 
 void answer_config(Words call, net::RespWriter& out) {
-  if (!same_word(call[1], "get") || call.size() < 3) {
+  if (!equal_ignoring_case(call[1], "get") || call.size() < 3) {
     return out.error("ERR headgate is configured by its policy file; expected CONFIG GET name");
   }
-  const auto asked = [&](const auto& setting) {
+  const auto requested = [&](const auto& setting) {
     return std::any_of(call.begin() + 2, call.end(), [&](std::string_view name) {
-      return name == "*" || same_word(name, setting.first);
+      return name == "*" || equal_ignoring_case(name, setting.first);
     });
   };
-  out.map(static_cast<std::size_t>(std::count_if(settings.begin(), settings.end(), asked)));
+  out.map(static_cast<std::size_t>(std::count_if(settings.begin(), settings.end(), requested)));
   for (const auto& setting : settings) {
-    if (!asked(setting)) continue;
+    if (!requested(setting)) continue;
     out.bulk(setting.first);
     out.bulk(setting.second);
   }

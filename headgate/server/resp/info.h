@@ -1,4 +1,4 @@
-// What INFO and CONFIG GET tell clients that ask at their start.
+// The replies to INFO and CONFIG GET, which some clients send when they connect.
 #pragma once
 
 #include <span>
@@ -9,11 +9,11 @@
 
 namespace headgate::server {
 
-// INFO [section ...]: without sections, all but Headgate's own.
+// INFO [section ...]: without sections, all except the section Headgate.
 void answer_info(std::span<const std::string_view> call, RespDoorContext& door,
                  net::RespWriter& out);
 
-// CONFIG GET name ...: the few settings of Redis that clients want to know; others have no value.
+// CONFIG GET name ...: the few settings of Redis that clients read; other names have no value.
 void answer_config(std::span<const std::string_view> call, net::RespWriter& out);
 
 }  // namespace headgate::server

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <optional>
 
+#include "headgate/base/ascii.h"
 #include "headgate/server/resp/decide.h"
 #include "headgate/server/resp/info.h"
 #include "headgate/server/same_secret.h"
@@ -11,8 +12,8 @@
 namespace headgate::server {
 namespace {
 
-constexpr std::size_t name_max = 128;   // of a client [bytes]
-constexpr std::size_t shown_max = 128;  // of a text in an error [bytes]
+constexpr std::size_t name_max = 128;   // the longest client name [bytes]: bounds memory
+constexpr std::size_t shown_max = 128;  // the most bytes of a word in an error, as in Redis
 constexpr std::string_view only_user = "default";
 
 std::uint64_t next_id() noexcept {
@@ -24,9 +25,10 @@ std::string quoted(std::string_view text) {
   return '\'' + std::string(text.substr(0, shown_max)) + '\'';
 }
 
-// A web page or server that was pointed here speaks HTTP, and its words may be somebody else's.
+// Recognises HTTP requests. A web page can make a browser send one to this port, with commands in
+// its body; so the connection is closed, as Redis does.
 bool is_http(std::string_view name) noexcept {
-  return same_word(name, "post") || same_word(name, "host:");
+  return equal_ignoring_case(name, "post") || equal_ignoring_case(name, "host:");
 }
 
 }  // namespace
@@ -40,11 +42,11 @@ RespSession::Next RespSession::answer(Words call, std::string& replies) {
   const bool allowed =
       command != nullptr && command->takes(call.size()) && (trusted_ || command->before_auth);
   if (allowed && command->id == Id::cl_throttle) {
-    door_.throttles.ask(ThrottleDialect::redis_cell, call, replies);
+    door_.throttles.add(ThrottleDialect::redis_cell, call, replies);
     return Next::command;
   }
   if (allowed && command->id == Id::throttle) {
-    door_.throttles.ask(ThrottleDialect::throttlecrab, call, replies);
+    door_.throttles.add(ThrottleDialect::throttlecrab, call, replies);
     return Next::command;
   }
   door_.throttles.flush();
@@ -111,7 +113,8 @@ RespSession::Next RespSession::answer_other(const RespCommand& command, Words ca
   return Next::command;
 }
 
-// As Redis words it. An unknown command is shown with as much of its arguments as helps to find it.
+// Writes the errors in the words of Redis. The error of an unknown command repeats the beginning of
+// its arguments.
 RespSession::Next RespSession::refuse(const RespCommand* command, Words call,
                                       net::RespWriter& out) const {
   if (is_http(call.front())) return Next::close;
@@ -142,10 +145,10 @@ void RespSession::hello(Words call, net::RespWriter& out) {
   std::optional<std::string_view> name;
   for (std::size_t i = 2; i < call.size();) {
     const std::size_t left = call.size() - i - 1;
-    if (same_word(call[i], "auth") && left >= 2) {
+    if (equal_ignoring_case(call[i], "auth") && left >= 2) {
       if (!shows_token(call[i + 1], call[i + 2], out)) return;
       i += 3;
-    } else if (same_word(call[i], "setname") && left >= 1) {
+    } else if (equal_ignoring_case(call[i], "setname") && left >= 1) {
       name = call[i + 1];
       i += 2;
     } else {
@@ -160,7 +163,7 @@ void RespSession::hello(Words call, net::RespWriter& out) {
   }
   if (name && !take_name(*name, out)) return;
   version_ = version;
-  out.speak(version);
+  out.set_version(version);
   out.map(7);
   out.bulk("server");
   out.bulk("headgate");
@@ -183,7 +186,7 @@ void RespSession::auth(Words call, net::RespWriter& out) {
   if (shows_token(call.size() == 3 ? call[1] : only_user, call.back(), out)) out.simple("OK");
 }
 
-// Otherwise the error is written.
+// Returns whether user and password are right; if not, writes the error.
 bool RespSession::shows_token(std::string_view user, std::string_view password,
                               net::RespWriter& out) {
   if (door_.token.empty()) {
@@ -214,21 +217,21 @@ bool RespSession::take_name(std::string_view name, net::RespWriter& out) {
 }
 
 void RespSession::client(Words call, net::RespWriter& out) {
-  const auto asks = [&](std::string_view subcommand, std::size_t words) {
-    return same_word(call[1], subcommand) && call.size() == words;
+  const auto is = [&](std::string_view subcommand, std::size_t words) {
+    return equal_ignoring_case(call[1], subcommand) && call.size() == words;
   };
-  if (asks("id", 2)) return out.integer(static_cast<std::int64_t>(id_));
-  if (asks("getname", 2)) return name_.empty() ? out.null() : out.bulk(name_);
-  if (asks("setname", 3)) {
+  if (is("id", 2)) return out.integer(static_cast<std::int64_t>(id_));
+  if (is("getname", 2)) return name_.empty() ? out.null() : out.bulk(name_);
+  if (is("setname", 3)) {
     if (take_name(call[2], out)) out.simple("OK");
     return;
   }
-  if (asks("info", 2)) {
+  if (is("info", 2)) {
     return out.bulk("id=" + std::to_string(id_) + " name=" + name_ +
                     " resp=" + std::to_string(static_cast<int>(version_)) + "\n");
   }
-  // Nothing here depends on these.
-  if (asks("setinfo", 4) || asks("no-evict", 3) || asks("no-touch", 3)) return out.simple("OK");
+  // Accepted without effect: client libraries send these when they connect.
+  if (is("setinfo", 4) || is("no-evict", 3) || is("no-touch", 3)) return out.simple("OK");
   out.error("ERR unknown subcommand or wrong number of arguments for " + quoted(call[1]) +
             " of CLIENT");
 }

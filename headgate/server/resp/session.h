@@ -1,4 +1,4 @@
-// One client's conversation: its commands and what they set. No I/O.
+// One client's session: its commands and what they set. No I/O.
 #pragma once
 
 #include <cstdint>
@@ -12,21 +12,21 @@
 
 namespace headgate::server {
 
-// Not thread-safe; the door outlives it.
+// Not thread-safe. The door outlives this.
 class RespSession {
  public:
   explicit RespSession(RespDoorContext& door) noexcept;
 
   enum class Next : std::uint8_t {
-    command,  // the client may say more
-    close,    // once all replies are sent
+    command,  // the client may send further commands
+    close,    // close the connection after all replies are sent
   };
 
-  // Answers one command, its name first. Replies are appended to `replies`, in the order of the
-  // commands, some of them only when the door's throttles are flushed: `replies` stays until then.
+  // Answers one command, its name first. Appends replies to `replies` in the order of the commands,
+  // some of them only when the door's throttles are flushed; `replies` must stay until then.
   Next answer(std::span<const std::string_view> call, std::string& replies);
 
-  // Appends an error behind all replies.
+  // Appends an error after all replies to earlier commands.
   void fail(std::string_view error, std::string& replies);
 
  private:
@@ -44,7 +44,7 @@ class RespSession {
   RespDoorContext& door_;
   std::uint64_t id_;
   net::RespVersion version_ = net::RespVersion::resp2;
-  bool trusted_;  // has shown the token, or there is none
+  bool trusted_;  // the client has sent the token, or there is none
   std::string name_;
 };
 

@@ -7,10 +7,11 @@
 namespace headgate::server {
 namespace {
 
-// In front of a client's key in the table: the length of a policy's name, and no policy has none.
+// Stands before a client's key in the table, where keys of policies have the length of the policy's
+// name. No policy has an empty name, so the two kinds of keys differ.
 constexpr char no_policy = '\0';
 
-// How these decisions are listed among those of policies.
+// Name of these decisions in the lists of /v1/top, where others have their policy's name.
 constexpr std::string_view listed_as = "throttle";
 
 }  // namespace
@@ -21,7 +22,7 @@ ThrottleBatch::ThrottleBatch(WorkerContext& worker) : worker_(worker) {
   }
 }
 
-void ThrottleBatch::ask(ThrottleDialect dialect, std::span<const std::string_view> words,
+void ThrottleBatch::add(ThrottleDialect dialect, std::span<const std::string_view> words,
                         std::string& replies) {
   const auto refuse = [&](std::string_view error) {
     flush();
@@ -31,7 +32,7 @@ void ThrottleBatch::ask(ThrottleDialect dialect, std::span<const std::string_vie
   if (!call) return refuse(call.error());
   const ThrottleLimit* limit = limits_.find(call->rate);
   if (limit == nullptr) {
-    flush();  // who waits may hold the limit whose place this one takes
+    flush();  // a waiting call may point to the limit that make() replaces
     const auto made = limits_.make(call->rate);
     if (!made) return refuse("ERR " + std::string(made.error()));
     limit = *made;
@@ -40,7 +41,7 @@ void ThrottleBatch::ask(ThrottleDialect dialect, std::span<const std::string_vie
   const std::size_t key_begin = keys_.size();
   keys_ += no_policy;
   keys_ += words[1];
-  limit::Charge& charge = charges_[waiting_];
+  store::Charge& charge = charges_[waiting_];
   charge.law = &limit->law;
   charge.cost = call->cost();
   charge.op = call->op();

@@ -1,4 +1,4 @@
-// Calls of CL.THROTTLE and THROTTLE, several at a time.
+// Decides calls of CL.THROTTLE and THROTTLE in batches.
 #pragma once
 
 #include <array>
@@ -14,22 +14,23 @@
 
 namespace headgate::server {
 
-// Calls wait to be decided together: the table then asks memory for what all of them need before it
-// decides the first one. Not thread-safe. Does not allocate once warm.
+// Collects calls and decides them together: the table prefetches the memory of all of them before
+// it decides the first one. Not thread-safe. Does not allocate once its buffers have grown.
 class ThrottleBatch {
  public:
   explicit ThrottleBatch(WorkerContext& worker);
 
-  // Takes one call of five or six words, the command's name first. Its reply is appended to
-  // `replies`, in the order of the calls, at the latest by flush().
-  void ask(ThrottleDialect dialect, std::span<const std::string_view> words, std::string& replies);
+  // Adds one call of five or six words, the command's name first. Appends its reply to `replies`,
+  // in the order of the calls, at the latest in flush(); `replies` must stay until then.
+  void add(ThrottleDialect dialect, std::span<const std::string_view> words, std::string& replies);
 
-  // Decides what waits and appends the replies.
+  // Decides the waiting calls and appends their replies.
   void flush() {
     if (waiting_ > 0) decide();
   }
 
  private:
+  // As many as a processor has cache misses in flight (10 to 16): more prefetches would wait.
   static constexpr std::size_t calls_max = 16;
 
   struct Waiting {
@@ -46,10 +47,10 @@ class ThrottleBatch {
   ThrottleLimits limits_;
   std::size_t waiting_ = 0;
   std::array<Waiting, calls_max> calls_;
-  std::array<limit::Charge, calls_max> charges_;
+  std::array<store::Charge, calls_max> charges_;
   std::array<limit::Decision, calls_max> decisions_;
   std::array<store::Bundle, calls_max> bundles_;
-  std::string keys_;  // of what waits, one behind the other
+  std::string keys_;  // of the waiting calls, one behind the other
 };
 
 }  // namespace headgate::server

@@ -7,7 +7,8 @@
 namespace headgate::server {
 namespace {
 
-constexpr std::size_t shown_max = 64;  // of a text in an error [bytes]
+// The most bytes of an argument that an error repeats: longer than every integer, short in a log.
+constexpr std::size_t shown_max = 64;
 
 std::optional<std::int64_t> parse(std::string_view text) noexcept {
   std::int64_t value = 0;
@@ -18,7 +19,8 @@ std::optional<std::int64_t> parse(std::string_view text) noexcept {
   return value;
 }
 
-// Which argument it was, or what it says: each in the words of its program.
+// Returns the error of the dialect's own program: throttlecrab names the argument, redis-cell
+// repeats its text.
 std::string not_an_integer(ThrottleDialect dialect, std::size_t index, std::string_view text) {
   constexpr std::array<std::string_view, 4> names = {"max_burst", "count_per_period", "period",
                                                      "quantity"};

@@ -1,11 +1,11 @@
-// CL.THROTTLE and THROTTLE: questions that bring their own limit.
+// CL.THROTTLE and THROTTLE: calls that contain their own limit.
 //
 //   CL.THROTTLE key max_burst count period [quantity]   redis-cell's: limited, limit, remaining,
 //                                                       retry_after, reset_after
 //   THROTTLE    key max_burst count period [quantity]   throttlecrab's: allowed, limit, remaining,
 //                                                       reset_after, retry_after
 //
-// docs/resp.md says how they differ from each other, and from these two programs.
+// docs/resp.md says how the commands differ from each other, and from these two programs.
 #pragma once
 
 #include <array>
@@ -31,10 +31,11 @@ struct ThrottleCall {
   [[nodiscard]] static Result<ThrottleCall, std::string> read(
       ThrottleDialect dialect, std::span<const std::string_view> words);
 
-  // More than is ever there is not asked of the store: it is looked how much there is.
+  // The quantity is above the capacity, so it is never admitted. The store then is only read, for
+  // the units that remain.
   [[nodiscard]] bool too_much() const noexcept { return quantity > rate.capacity; }
 
-  // What to ask of the store.
+  // The operation and the cost for the store.
   [[nodiscard]] limit::Op op() const noexcept;
   [[nodiscard]] std::uint64_t cost() const noexcept;
 
@@ -42,8 +43,8 @@ struct ThrottleCall {
     return decision.admitted && !too_much();
   }
 
-  // The five numbers of the reply, in the dialect's order. `decision` was made by `limit`, which is
-  // the one of `rate`.
+  // Returns the five numbers of the reply, in the dialect's order. `limit` is the limit of `rate`,
+  // and made `decision`.
   [[nodiscard]] std::array<std::int64_t, 5> reply(const ThrottleLimit& limit,
                                                   const limit::Decision& decision) const noexcept;
 };

@@ -1,4 +1,4 @@
-// What redis-cell and throttlecrab answer, and where headgate answers otherwise.
+// The replies of redis-cell and throttlecrab, and where those of headgate differ.
 
 #include "headgate/server/resp/throttle_call.h"
 
@@ -34,8 +34,8 @@ class Throttles {
     start_ = table_->now();
   }
 
-  // `text` is the call without the command's name. An error comes as a text of its own.
-  Reply ask(ThrottleDialect dialect, const Words& arguments, Nanos at = 0) {
+  // `text` is the call without the command's name. An error is returned as its text.
+  Reply decide(ThrottleDialect dialect, const Words& arguments, Nanos at = 0) {
     std::vector<std::string_view> words = {"name"};
     words.insert(words.end(), arguments.begin(), arguments.end());
     const auto call = ThrottleCall::read(dialect, words);
@@ -48,17 +48,17 @@ class Throttles {
       error = limit.error();
       return {};
     }
-    const limit::Charge charge{&(*limit)->law, words[1], call->cost(), call->op()};
+    const store::Charge charge{&(*limit)->law, words[1], call->cost(), call->op()};
     limit::Decision decision;
     store::Bundle bundle{{&charge, 1}, {&decision, 1}};
     table_->take({&bundle, 1}, {start_.ns + at}, {});
     return call->reply(**limit, decision);
   }
   Reply cell(const Words& arguments, Nanos at = 0) {
-    return ask(ThrottleDialect::redis_cell, arguments, at);
+    return decide(ThrottleDialect::redis_cell, arguments, at);
   }
   Reply crab(const Words& arguments, Nanos at = 0) {
-    return ask(ThrottleDialect::throttlecrab, arguments, at);
+    return decide(ThrottleDialect::throttlecrab, arguments, at);
   }
 
   std::string error;
@@ -79,7 +79,7 @@ TEST(ClThrottle, AnswersTheVectorsOfRedisCell) {
     int quantity;
     Reply reply;
   };
-  // Its capacity is 5, a unit comes back each second. Seconds are rounded up.
+  // The capacity is 5, and one unit returns per second. Seconds are rounded up.
   const std::vector<Vector> vectors = {
       {0, 6, {1, 5, 5, -1, 0}},         {0, 1, {0, 5, 4, -1, 1}},
       {0, 1, {0, 5, 3, -1, 2}},         {0, 1, {0, 5, 2, -1, 3}},
@@ -111,7 +111,7 @@ TEST(ClThrottle, NeverSendsAClientBackTooEarly) {
     const auto count = *rc::gen::inRange<std::int64_t>(1, 1000);
     const auto period = *rc::gen::inRange<std::int64_t>(1, 100);
     Throttles throttles;
-    const auto ask = [&](std::int64_t quantity, Nanos at) {
+    const auto decide = [&](std::int64_t quantity, Nanos at) {
       return throttles.cell({"k", std::to_string(burst), std::to_string(count),
                              std::to_string(period), std::to_string(quantity)},
                             at);
@@ -120,7 +120,7 @@ TEST(ClThrottle, NeverSendsAClientBackTooEarly) {
     for (int i = 0; i < 20; ++i) {
       at += *rc::gen::inRange<std::int64_t>(0, 3'000'000'000);
       const auto quantity = *rc::gen::inRange<std::int64_t>(0, burst + 3);
-      const Reply reply = ask(quantity, at);
+      const Reply reply = decide(quantity, at);
       RC_ASSERT(reply[1] == burst + 1);
       if (quantity > burst + 1) {
         RC_ASSERT(reply[0] == 1 && reply[3] == -1);
@@ -128,17 +128,17 @@ TEST(ClThrottle, NeverSendsAClientBackTooEarly) {
         RC_ASSERT(reply[2] < quantity);
         RC_ASSERT(reply[3] >= 1 && reply[3] <= reply[4]);
         at += reply[3] * second;
-        RC_ASSERT(ask(quantity, at)[0] == 0);
+        RC_ASSERT(decide(quantity, at)[0] == 0);
       } else {
         RC_ASSERT(reply[3] == -1);
       }
-      // What remains is there now, and no more.
-      const std::int64_t left = ask(0, at)[2];
-      RC_ASSERT(ask(left, at)[0] == 0);
-      RC_ASSERT(ask(1, at)[0] == 1);
-      // When the reset says so, all of it is there.
-      at += ask(0, at)[4] * second;
-      RC_ASSERT(ask(0, at) == (Reply{0, burst + 1, burst + 1, -1, 0}));
+      // Exactly the remaining units are available now.
+      const std::int64_t left = decide(0, at)[2];
+      RC_ASSERT(decide(left, at)[0] == 0);
+      RC_ASSERT(decide(1, at)[0] == 1);
+      // At the reset the whole capacity is available.
+      at += decide(0, at)[4] * second;
+      RC_ASSERT(decide(0, at) == (Reply{0, burst + 1, burst + 1, -1, 0}));
     }
   }));
 }
@@ -160,11 +160,11 @@ TEST(ClThrottle, KeepsAKeysStateWhenItsLimitChanges) {
   EXPECT_THAT(throttles.cell({"k", "0", "1", "3", "0"}), ElementsAre(0, 1, 0, -1, 3));
 }
 
-TEST(ClThrottle, KnowsBigNumbers) {
+TEST(ClThrottle, HandlesBigNumbers) {
   Throttles throttles;
   EXPECT_THAT(throttles.cell({"a", "999999999999998", "999999999999999", "1000000"}),
               ElementsAre(0, 999999999999999, 999999999999998, -1, 1));
-  // A unit a year, and a thousand of them.
+  // One unit per year, a thousand units.
   EXPECT_THAT(throttles.cell({"b", "999", "1", "31536000", "1000"}),
               ElementsAre(0, 1000, 0, -1, 31536000000));
   EXPECT_THAT(throttles.cell({"b", "999", "1", "31536000"}),
@@ -172,7 +172,7 @@ TEST(ClThrottle, KnowsBigNumbers) {
   EXPECT_EQ(throttles.error, "");
 }
 
-TEST(ClThrottle, SaysWhatIsWrong) {
+TEST(ClThrottle, NamesTheFault) {
   const auto error = [](const Words& arguments) {
     Throttles throttles;
     throttles.cell(arguments);
@@ -218,7 +218,7 @@ TEST(Throttle, AdmitsNoMoreThanTheBurstAtOnce) {
   EXPECT_EQ(admitted, 10);
 }
 
-TEST(Throttle, SaysWhatIsWrong) {
+TEST(Throttle, NamesTheFault) {
   const auto error = [](const Words& arguments) {
     Throttles throttles;
     throttles.crab(arguments);

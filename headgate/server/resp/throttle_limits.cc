@@ -3,7 +3,7 @@
 namespace headgate::server {
 
 std::size_t ThrottleLimits::home(const ThrottleRate& rate) noexcept {
-  constexpr std::uint64_t odd = 0x9e3779b97f4a7c15;
+  constexpr std::uint64_t odd = 0x9e3779b97f4a7c15;  // 2^64 / golden ratio: spreads close numbers
   std::uint64_t mixed = static_cast<std::uint64_t>(rate.capacity) * odd;
   mixed = (mixed ^ static_cast<std::uint64_t>(rate.count)) * odd;
   mixed = (mixed ^ static_cast<std::uint64_t>(rate.period)) * odd;
@@ -11,7 +11,7 @@ std::size_t ThrottleLimits::home(const ThrottleRate& rate) noexcept {
 }
 
 const ThrottleLimit* ThrottleLimits::find(const ThrottleRate& rate) const noexcept {
-  static_assert(kept_max == 64);  // home() has 6 bits
+  static_assert(kept_max == 64);  // home() returns 6 bits
   const ThrottleLimit& limit = limits_[home(rate)];
   return limit.rate == rate && limit.interval > 0 ? &limit : nullptr;
 }

@@ -1,5 +1,5 @@
-// The limits that clients name in every CL.THROTTLE and THROTTLE: kept, since making one costs more
-// than a decision.
+// A cache of the limits that clients send with every CL.THROTTLE and THROTTLE, because making a
+// limit costs more than a decision.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace headgate::server {
 
-// `count` units come back in `period` seconds, and at most `capacity` are there at once.
+// `count` units return per `period` seconds, up to `capacity` units.
 struct ThrottleRate {
   std::int64_t capacity = 0;
   std::int64_t count = 0;
@@ -21,14 +21,14 @@ struct ThrottleRate {
   friend constexpr bool operator==(const ThrottleRate&, const ThrottleRate&) = default;
 };
 
-// A rate as a law: one unit each `interval`, which is period/count rounded down to a nanosecond,
-// as in redis-cell; the window is as long as the whole capacity takes.
+// A rate as a law: one unit per `interval`, which is period/count rounded down to a nanosecond, as
+// in redis-cell; the window is capacity * interval.
 struct ThrottleLimit {
   ThrottleRate rate;
   Nanos interval = 0;
   limit::Law law;
 
-  // Least time until the whole capacity is there, after this denial of `cost` units.
+  // The least time until the whole capacity is available, after this denial of `cost` units.
   [[nodiscard]] Nanos full_in(const limit::Decision& denial, std::uint64_t cost) const noexcept {
     return denial.wait + (rate.capacity - static_cast<Nanos>(cost)) * interval;
   }
@@ -37,15 +37,16 @@ struct ThrottleLimit {
 // Not thread-safe. Never allocates.
 class ThrottleLimits {
  public:
-  // The limit of this rate, if it is kept.
+  // Returns the limit of this rate, or nullptr if it is not in the cache.
   [[nodiscard]] const ThrottleLimit* find(const ThrottleRate& rate) const noexcept;
 
-  // Makes it, perhaps in the place of another one: pointers to limits mean nothing from then on.
-  // Errors: what of the rate is out of range, as in "max_burst ...".
+  // Makes the limit of this rate; it may replace another one, so all pointers to limits become
+  // invalid. Errors: which part of the rate is out of range, as in "max_burst ...".
   [[nodiscard]] Result<const ThrottleLimit*, std::string_view> make(
       const ThrottleRate& rate) noexcept;
 
  private:
+  // Clients send few different rates. A power of two, see home().
   static constexpr std::size_t kept_max = 64;
 
   [[nodiscard]] static std::size_t home(const ThrottleRate& rate) noexcept;

@@ -25,28 +25,29 @@ void DecisionStats::decided_alone(DoorKind door, const PolicySnapshot& snapshot,
                                   std::string_view name, std::string_view key, std::uint64_t cost,
                                   bool admitted, Instant now, Nanos took) noexcept {
   at(door).latency.add(static_cast<std::uint64_t>(took));
-  increase(admitted ? alone_admitted_ : alone_denied_, 1);
+  increase(admitted ? alone_.admitted : alone_.denied, 1);
   begin(now);
-  const Asked asked{name, key, key};
+  const Listed entry{name, key, key};
   if (!admitted) {
     increase(denied_, 1);
-    list(most_denied_, snapshot, asked, 1, 0);
+    list(most_denied_, snapshot, entry, 1, 0);
   }
   if (--until_look_ > 0) return;
   until_look_ = next_look();
-  list(busiest_, snapshot, asked, stride_now_, admitted ? cost * stride_now_ : 0);
+  list(busiest_, snapshot, entry, stride_now_, admitted ? cost * stride_now_ : 0);
 }
 
-// Once a second, or when the first decision after it comes.
+// Runs with the first decision after each second.
 void DecisionStats::tick(std::uint64_t now) noexcept {
-  const std::uint64_t asked = requests_.load(relaxed) - requests_at_tick_;
-  stride_now_ = asked > exact_rate ? stride : 1;
+  const std::uint64_t requests = requests_.load(relaxed) - requests_at_tick_;
+  stride_now_ = requests > exact_rate ? stride : 1;
   next_tick_ = now + second;
   const std::uint64_t halved_at = halved_at_.load(relaxed);
   if (halved_at == 0) {
     halved_at_.store(now, relaxed);
   } else if (const std::uint64_t times = (now - halved_at) / half_life; times > 0) {
     halvings_.store(halvings_.load(relaxed) + 1, relaxed);
+    // 64 halvings make every 64-bit count 0.
     for (std::uint64_t i = 0; i < std::min<std::uint64_t>(times, 64); ++i) halve();
     halved_at_.store(halved_at + times * half_life, std::memory_order_release);
     halvings_.store(halvings_.load(relaxed) + 1, std::memory_order_release);
@@ -67,28 +68,27 @@ void DecisionStats::note_denials(const PolicySnapshot& snapshot,
                                  const gate::DecisionContext& context) noexcept {
   const bool enforced = context.verdict.outcome == gate::Outcome::denied;
   increase(enforced ? denied_ : shadow_denied_, 1);
-  for (std::size_t i = 0; i < context.matched; ++i) {
-    if (context.decisions[i].admitted) continue;
-    const policy::Match& match = context.scratch.matches[context.match_of[i]];
-    list(most_denied_, snapshot, {match.policy->name, match.key, match.partition}, 1,
-         i < context.enforced ? 0 : 1);
+  for (std::size_t i = 0; i < context.decided(); ++i) {
+    const gate::PolicyDecision one = context.decision(i);
+    if (one.decision.admitted) continue;
+    list(most_denied_, snapshot, {one.match.policy->name, one.match.key, one.match.partition}, 1,
+         one.enforced ? 0 : 1);
   }
 }
 
 void DecisionStats::look(const PolicySnapshot& snapshot,
                          const gate::DecisionContext& context) noexcept {
   until_look_ = next_look();
-  const bool denied = context.verdict.outcome == gate::Outcome::denied;
-  for (std::size_t i = 0; i < context.matched; ++i) {
-    const policy::Match& match = context.scratch.matches[context.match_of[i]];
-    const bool charged = context.decisions[i].admitted && (i >= context.enforced || !denied);
+  for (std::size_t i = 0; i < context.decided(); ++i) {
+    const auto& [match, decision, enforced, taken] = context.decision(i);
     list(busiest_, snapshot, {match.policy->name, match.key, match.partition}, stride_now_,
-         charged ? match.cost * stride_now_ : 0);
+         taken ? match.cost * stride_now_ : 0);
   }
 }
 
-// How many decisions until the next one that is looked at: at random, so that no pattern of
-// requests can hide, and stride_now_ on the average, so that each one looked at stands for as many.
+// Returns how many decisions from now the next sampled one is: random, so that no pattern of
+// requests evades the sample, and stride_now_ on average, so that each sampled decision stands for
+// stride_now_ decisions.
 std::uint64_t DecisionStats::next_look() noexcept {
   if (stride_now_ == 1) return 1;
   random_ ^= random_ << 13;
@@ -97,18 +97,18 @@ std::uint64_t DecisionStats::next_look() noexcept {
   return 1 + (random_ >> 32) % (2 * stride_now_ - 1);
 }
 
-void DecisionStats::list(TopSketch& sketch, const PolicySnapshot& snapshot, const Asked& asked,
+void DecisionStats::list(TopSketch& sketch, const PolicySnapshot& snapshot, const Listed& entry,
                          std::uint64_t weight, std::uint64_t also) noexcept {
   if (snapshot.number() != snapshot_.load(relaxed)) {
     busiest_.clear();
     most_denied_.clear();
     snapshot_.store(snapshot.number(), std::memory_order_release);
   }
-  sketch.add(table_hash(secret_, asked.key).lo, weight, also, [&](char* out) {
-    const Hash128 opaque = snapshot.gate().opaque(asked.key);
+  sketch.add(table_hash(secret_, entry.key).lo, weight, also, [&](char* out) {
+    const Hash128 opaque = snapshot.gate().opaque(entry.key);
     const bool shown = snapshot.policies().settings().partition_key == policy::PartitionKey::plain;
-    return shown ? write_plain_label(asked.policy, asked.partition, opaque, out)
-                 : write_opaque_label(asked.policy, opaque, out);
+    return shown ? write_plain_label(entry.policy, entry.partition, opaque, out)
+                 : write_opaque_label(entry.policy, opaque, out);
   });
 }
 
@@ -120,14 +120,9 @@ void DecisionStats::add_to(DoorTotals& totals, DoorKind door) const noexcept {
   totals.refused += seen.refused.load(relaxed);
 }
 
-void DecisionStats::add_to(AloneTotals& totals) const noexcept {
-  totals.admitted += alone_admitted_.load(relaxed);
-  totals.denied += alone_denied_.load(relaxed);
-}
-
 DecisionStats::Recent DecisionStats::recent(Instant now, const PolicySnapshot& in_force) const {
   constexpr auto acquire = std::memory_order_acquire;
-  constexpr int attempts = 1000;  // a halving takes microseconds
+  constexpr int attempts = 1000;  // takes longer than a halving, which takes microseconds
   for (int i = 0; i < attempts; ++i) {
     const std::uint64_t halvings = halvings_.load(acquire);
     if (halvings % 2 != 0) continue;
@@ -142,15 +137,16 @@ DecisionStats::Recent DecisionStats::read(Instant now, const PolicySnapshot& in_
   const std::uint64_t halved_at = halved_at_.load(acquire);
   if (halved_at == 0) return {};
 
-  // Where no decision came, the writer has not halved what is due.
+  // The writer halves only when a decision comes: do the halvings that are due.
   double weight = static_cast<double>(weight_.load(acquire));
   double left = 1;
   auto since = static_cast<double>(now.ns - static_cast<Nanos>(halved_at));
+  // Below 1e-9 (30 halvings) every rate that is shown with three decimals is 0.
   for (; since >= half_life && left > 1e-9; since -= half_life) {
     weight = (weight + half_life) / 2;
     left /= 2;
   }
-  // Less than a second says little of what comes in one.
+  // A rate is taken over at least one second: a shorter time says little.
   const double per_second = left * second / std::max<double>(weight + since, second);
 
   const auto rate = [&](std::uint64_t count) { return static_cast<double>(count) * per_second; };

@@ -1,7 +1,9 @@
-// What one worker has seen of its decisions: how many, how long they took, of whom.
+// Statistics of one worker's decisions: their number, their latency, and the busiest and most
+// denied partitions.
 //
-// Made to cost a decision a few nanoseconds. Totals, latencies and denials are exact. Who is
-// busiest is counted exactly at a moderate load, and from a random sample at a high one.
+// Recording a decision costs a few nanoseconds (`./dev bench` measures the doors with it). Totals,
+// latencies and denials are exact. The busiest partitions are counted exactly at a moderate load,
+// and from a random sample at a high one.
 #pragma once
 
 #include <array>
@@ -14,6 +16,7 @@
 
 #include "headgate/base/instant.h"
 #include "headgate/base/siphash.h"
+#include "headgate/gate/counts.h"
 #include "headgate/gate/decision_context.h"
 #include "headgate/server/policy_snapshot.h"
 #include "headgate/server/stats/door_kind.h"
@@ -23,42 +26,48 @@
 
 namespace headgate::server {
 
-// Written by one thread, read by any.
+// One thread writes, any thread may read.
 class DecisionStats {
  public:
-  // The past counts half as much after this time, a quarter after twice as long, ...
+  // After this time the past counts half as much, after twice this time a quarter, and so on.
+  // 30 s: long enough that rates do not flicker, short enough that a list shows a change of load
+  // within a minute.
   static constexpr std::uint64_t half_life = 30'000'000'000;  // [ns]
-  // More decisions than that [1/s], and one of `stride` is looked at for the busiest list.
+  // Up to this rate [decisions/s] each decision is counted in the busiest list; above it one in
+  // `stride` is, on average. If counting one took 100 ns (a hash and a cache miss), 50,000/s would
+  // take 0.5% of a processor.
   static constexpr std::uint64_t exact_rate = 50'000;
+  // At 50,000/s a partition with 1% of the load is still sampled about 31 times per second.
   static constexpr std::uint64_t stride = 16;
 
   DecisionStats();
 
-  // A decision of one context was told; `took` is from its request's last byte to its reply [ns].
+  // Records the decision in `context`; `took` is the time from its request's last byte to its
+  // reply [ns].
   void decided(DoorKind door, const PolicySnapshot& snapshot, const gate::DecisionContext& context,
                Nanos took) noexcept {
     at(door).latency.add(static_cast<std::uint64_t>(took));
-    if (context.matched == 0 || context.op != limit::Op::spend) return;
+    if (context.decided() == 0 || context.op() != limit::Op::spend) return;
     begin(context.now);
     const gate::Verdict& verdict = context.verdict;
     if (verdict.outcome != gate::Outcome::admitted) note_denials(snapshot, context);
     if (--until_look_ == 0) look(snapshot, context);
   }
 
-  // The same of a decision that no policy of the file made, because its limit came with the
-  // request. `name` stands for the policy: 1..64 bytes, the same for all such of one command.
+  // Records a decision whose limit came with the request, so that no policy of the file made it.
+  // `name` stands for the policy: 1..64 bytes, the same for all calls of one command.
   void decided_alone(DoorKind door, const PolicySnapshot& snapshot, std::string_view name,
                      std::string_view key, std::uint64_t cost, bool admitted, Instant now,
                      Nanos took) noexcept;
 
   void connected(DoorKind door) noexcept { increase(at(door).opened, 1); }
   void disconnected(DoorKind door) noexcept { increase(at(door).closed, 1); }
-  // A connection that was closed at once, because there were too many.
+  // Records a connection that was closed at once because there were too many.
   void refused(DoorKind door) noexcept { increase(at(door).refused, 1); }
 
   // Any thread:
 
-  // What one door has seen since the start, to be added up over workers.
+  // Totals of one kind of door since the start; callers add them up over workers.
   struct DoorTotals {
     LatencyHistogram::Totals latency;
     std::uint64_t opened = 0;  // connections
@@ -67,12 +76,8 @@ class DecisionStats {
   };
   void add_to(DoorTotals& totals, DoorKind door) const noexcept;
 
-  // Decisions of limits that came with their requests, since the start.
-  struct AloneTotals {
-    std::uint64_t admitted = 0;
-    std::uint64_t denied = 0;
-  };
-  void add_to(AloneTotals& totals) const noexcept;
+  // Adds the decisions of decided_alone() since the start, as a policy's are counted.
+  void add_to(gate::PolicyTotals& totals) const noexcept { totals += alone_; }
 
   // One policy's partition.
   struct Partition {
@@ -80,9 +85,9 @@ class DecisionStats {
     std::string key;      // for people: printable ASCII
     double at_least = 0;  // requests, or denials [1/s]
     double at_most = 0;   // the same
-    double also = 0;      // of the busiest, units admitted; of denials, those of shadow mode [1/s]
+    double also = 0;      // busiest: admitted units; most_denied: denials in shadow mode [1/s]
   };
-  // Of the present: older things count less and less.
+  // Recent rates: older decisions count less, see half_life.
   struct Recent {
     double requests = 0;  // [1/s]
     double denied = 0;
@@ -90,8 +95,8 @@ class DecisionStats {
     std::vector<Partition> busiest;      // in no order
     std::vector<Partition> most_denied;  // in no order
   };
-  // As of `now`. Lists nothing that was seen under another policy file than `in_force`, which may
-  // no longer want keys to be shown. Throws std::bad_alloc.
+  // The rates at `now`. The lists are empty if they were made under another policy file than
+  // `in_force`, because `in_force` may forbid to show keys. Throws std::bad_alloc.
   [[nodiscard]] Recent recent(Instant now, const PolicySnapshot& in_force) const;
 
  private:
@@ -103,8 +108,8 @@ class DecisionStats {
     Count closed{0};
     Count refused{0};
   };
-  // What is listed of a request at one policy.
-  struct Asked {
+  // What a list stores of one request at one policy.
+  struct Listed {
     std::string_view policy;
     std::string_view key;        // what is hashed
     std::string_view partition;  // what is shown, if it may be
@@ -122,25 +127,24 @@ class DecisionStats {
   void look(const PolicySnapshot& snapshot, const gate::DecisionContext& context) noexcept;
   [[nodiscard]] std::uint64_t next_look() noexcept;
   [[nodiscard]] Recent read(Instant now, const PolicySnapshot& in_force) const;
-  void list(TopSketch& sketch, const PolicySnapshot& snapshot, const Asked& asked,
+  void list(TopSketch& sketch, const PolicySnapshot& snapshot, const Listed& entry,
             std::uint64_t weight, std::uint64_t also) noexcept;
 
   std::array<Door, door_names.size()> doors_;
-  Count alone_admitted_{0};
-  Count alone_denied_{0};
+  gate::PolicyCounts alone_;
 
-  // Halved each half_life:
-  Count halvings_{0};   // twice their number; odd while one is done
-  Count halved_at_{0};  // Instant [ns]; 0: nothing was seen yet
-  Count weight_{0};     // of the time before halved_at_ [ns], halved as the counts were
-  Count snapshot_{0};   // number of the one whose keys are listed
+  // Halved after each half_life:
+  Count halvings_{0};   // twice the number of halvings; odd during a halving
+  Count halved_at_{0};  // Instant [ns]; 0: no decision yet
+  Count weight_{0};     // the time before halved_at_ [ns], halved like the counts
+  Count snapshot_{0};   // number of the PolicySnapshot whose keys are listed
   Count requests_{0};
   Count denied_{0};
   Count shadow_denied_{0};
   TopSketch busiest_;
   TopSketch most_denied_;
 
-  // The writer's own.
+  // Used by the writer only.
   HashSecret secret_;
   std::uint64_t next_tick_ = 0;
   std::uint64_t requests_at_tick_ = 0;

@@ -1,4 +1,4 @@
-// What a worker has seen, at instants of the test's choosing.
+// Statistics of one worker at instants that the test chooses.
 
 #include "headgate/server/stats/decision_stats.h"
 
@@ -49,14 +49,14 @@ class DecisionStatsTest : public testing::Test {
                                                 gate::Counters::open(std::move(names), nullptr));
   }
 
-  void ask(std::string_view policy, std::string_view key, std::uint64_t cost = 1,
-           limit::Op op = limit::Op::spend) {
+  void decide(std::string_view policy, std::string_view key, std::uint64_t cost = 1,
+              limit::Op op = limit::Op::spend) {
     const gate::Check check{policy, key, cost};
     ASSERT_FALSE(snapshot->gate().decide({&check, 1}, op, now, context));
     stats.decided(DoorKind::http, *snapshot, context, 1000);
   }
 
-  // Lets time pass, as a worker without decisions would.
+  // Reads after time has passed without decisions.
   [[nodiscard]] DecisionStats::Recent after(Nanos time) {
     now.ns += time;
     return stats.recent(now, *snapshot);
@@ -70,16 +70,16 @@ class DecisionStatsTest : public testing::Test {
   DecisionStats stats;
 };
 
-TEST_F(DecisionStatsTest, HasSeenNothingAtFirst) {
+TEST_F(DecisionStatsTest, IsEmptyAtFirst) {
   const DecisionStats::Recent recent = after(0);
   EXPECT_EQ(recent.requests, 0);
   EXPECT_THAT(recent.busiest, IsEmpty());
   EXPECT_THAT(recent.most_denied, IsEmpty());
 }
 
-TEST_F(DecisionStatsTest, TellsWhoIsBusyAndWhoIsDenied) {
-  for (int i = 0; i < 30; ++i) ask("burst", "a");
-  ask("bytes", "b", 5000);
+TEST_F(DecisionStatsTest, ListsTheBusiestAndTheMostDenied) {
+  for (int i = 0; i < 30; ++i) decide("burst", "a");
+  decide("bytes", "b", 5000);
   const DecisionStats::Recent recent = after(2 * second);
   EXPECT_NEAR(recent.requests, 31 / 2.0, 1e-6);
   EXPECT_NEAR(recent.denied, 20 / 2.0, 1e-6);
@@ -101,8 +101,8 @@ TEST_F(DecisionStatsTest, TellsWhoIsBusyAndWhoIsDenied) {
   EXPECT_EQ(recent.most_denied[0].also, 0);
 }
 
-TEST_F(DecisionStatsTest, TellsShadowDenialsApart) {
-  for (int i = 0; i < 5; ++i) ask("trial", "a");
+TEST_F(DecisionStatsTest, CountsShadowDenialsApart) {
+  for (int i = 0; i < 5; ++i) decide("trial", "a");
   const DecisionStats::Recent recent = after(second);
   EXPECT_EQ(recent.denied, 0);
   EXPECT_NEAR(recent.shadow_denied, 4, 1e-6);
@@ -111,13 +111,13 @@ TEST_F(DecisionStatsTest, TellsShadowDenialsApart) {
 }
 
 TEST_F(DecisionStatsTest, CountsNeitherPeeksNorRefunds) {
-  ask("burst", "a", 1, limit::Op::peek);
-  ask("burst", "a", 1, limit::Op::refund);
+  decide("burst", "a", 1, limit::Op::peek);
+  decide("burst", "a", 1, limit::Op::refund);
   EXPECT_EQ(after(second).requests, 0);
 }
 
 TEST_F(DecisionStatsTest, ForgetsThePast) {
-  for (int i = 0; i < 1000; ++i) ask("bytes", "a");
+  for (int i = 0; i < 1000; ++i) decide("bytes", "a");
   const double soon = after(2 * second).requests;
   const double later = after(DecisionStats::half_life * 10).requests;
   EXPECT_NEAR(soon, 500, 1e-6);
@@ -125,11 +125,11 @@ TEST_F(DecisionStatsTest, ForgetsThePast) {
   EXPECT_LT(after(0).busiest[0].at_least, 0.1);
 }
 
-// A steady stream is told at its rate, at any moment, also across halvings.
-TEST_F(DecisionStatsTest, TellsTheRateOfASteadyStream) {
+// A steady stream is shown at its rate, at any moment, also across halvings.
+TEST_F(DecisionStatsTest, ShowsTheRateOfASteadyStream) {
   for (int i = 0; i < 1500; ++i) {
     now.ns += second / 10;
-    ask("bytes", "a");
+    decide("bytes", "a");
     if (i < 20 || i % 7 > 0) continue;
     const DecisionStats::Recent recent = after(0);
     ASSERT_NEAR(recent.requests, 10, 0.6) << i;
@@ -137,19 +137,19 @@ TEST_F(DecisionStatsTest, TellsTheRateOfASteadyStream) {
   }
 }
 
-// Halvings that a worker without decisions has not done are done by who reads.
-TEST_F(DecisionStatsTest, AnIdleWorkerAgesAllTheSame) {
-  for (int i = 0; i < 1000; ++i) ask("bytes", "a");
+// The reader does the halvings that a worker without decisions has not done.
+TEST_F(DecisionStatsTest, ReadersAgeTheCountsOfAnIdleWorker) {
+  for (int i = 0; i < 1000; ++i) decide("bytes", "a");
   const double idle = after(5 * static_cast<Nanos>(DecisionStats::half_life) + second).requests;
-  ask("bytes", "a");
+  decide("bytes", "a");
   EXPECT_NEAR(after(0).requests, idle, idle / 10);
 }
 
 TEST_F(DecisionStatsTest, ShowsNoKeysUnlessThePolicyFileSaysSo) {
-  ask("burst", "secret");
+  decide("burst", "secret");
   load("");
   EXPECT_THAT(after(0).busiest, IsEmpty()) << "what was listed before is gone";
-  ask("burst", "secret");
+  decide("burst", "secret");
   const DecisionStats::Recent recent = after(0);
   ASSERT_THAT(recent.busiest, SizeIs(1));
   EXPECT_THAT(recent.busiest[0].key, StartsWith(":"));
@@ -167,7 +167,7 @@ TEST_F(DecisionStatsTest, ListsLimitsThatCameWithTheirRequests) {
   EXPECT_NEAR(recent.busiest[0].also, 3, 1e-6);
   ASSERT_THAT(recent.most_denied, SizeIs(1));
   EXPECT_NEAR(recent.denied, 1, 1e-6);
-  DecisionStats::AloneTotals totals;
+  gate::PolicyTotals totals;
   stats.add_to(totals);
   EXPECT_EQ(totals.admitted, 1u);
   EXPECT_EQ(totals.denied, 1u);
@@ -178,7 +178,7 @@ TEST_F(DecisionStatsTest, CountsConnectionsAndLatencyByDoor) {
   stats.connected(DoorKind::resp);
   stats.disconnected(DoorKind::resp);
   stats.refused(DoorKind::resp);
-  ask("burst", "a");
+  decide("burst", "a");
   DecisionStats::DoorTotals resp;
   stats.add_to(resp, DoorKind::resp);
   EXPECT_EQ(resp.opened, 2u);
@@ -194,15 +194,15 @@ TEST_F(DecisionStatsTest, CountsConnectionsAndLatencyByDoor) {
 // pattern the requests come in: here every sixteenth is of one key.
 TEST_F(DecisionStatsTest, ASampleIsUnbiased) {
   static_assert(DecisionStats::stride == 16);
-  constexpr int asked = 400'000;
+  constexpr int requests = 400'000;
   const auto load_for_a_second = [&] {
-    for (int i = 0; i < asked; ++i) {
+    for (int i = 0; i < requests; ++i) {
       stats.decided_alone(DoorKind::resp, *snapshot, "throttle",
                           i % 16 == 0 ? "sixteenth" : "others", 1, true, now, 500);
     }
     now.ns += second;
   };
-  load_for_a_second();  // in which it is found out that the load is high
+  load_for_a_second();  // after it the load is known to be high
   load_for_a_second();
   std::map<std::string, double> before;
   for (const auto& partition : after(0).busiest) before[partition.key] = partition.at_least * 2;
@@ -211,15 +211,15 @@ TEST_F(DecisionStatsTest, ASampleIsUnbiased) {
   for (const auto& partition : after(0).busiest) {
     sampled[partition.key] = partition.at_least * 6 - before[partition.key];
   }
-  // 100,000 of the former in 1.6 million, of which 1 in 16 is looked at: standard deviations of
+  // 100,000 of the former in 1.6 million, of which 1 in 16 is sampled: standard deviations of
   // about 1,300 and 3,000.
   EXPECT_NEAR(sampled["sixteenth"], 100'000, 8'000);
   EXPECT_NEAR(sampled["others"], 1'500'000, 20'000);
-  EXPECT_NEAR(after(0).requests * 6, 6.0 * asked, 1) << "the total is exact";
+  EXPECT_NEAR(after(0).requests * 6, 6.0 * requests, 1) << "the total is exact";
 }
 
 TEST_F(DecisionStatsTest, AllocatesNothing) {
-  ask("burst", "a");
+  decide("burst", "a");
   const std::size_t before = allocations();
   for (int i = 0; i < 1000; ++i) {
     stats.decided(DoorKind::http, *snapshot, context, 1000);

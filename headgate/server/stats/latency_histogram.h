@@ -1,4 +1,4 @@
-// How long decisions took: counts in buckets of a logarithmic scale, fixed in memory.
+// Latencies of decisions: counts in buckets of a logarithmic scale, in fixed memory.
 #pragma once
 
 #include <array>
@@ -11,11 +11,11 @@
 
 namespace headgate::server {
 
-// One thread adds, any may read meanwhile. Adding costs a few nanoseconds.
+// One thread adds; any thread may read at the same time. Adding costs a few nanoseconds.
 class LatencyHistogram {
  public:
-  // Upper bounds, inclusive [ns]: 1, 2 and 5 of each decade from 100 ns to 10 s. One bucket more
-  // holds what took longer.
+  // Inclusive upper bounds [ns]: 1, 2 and 5 of each decade from 100 ns (the fastest decisions) to
+  // 10 s (the default timeout of a request). One more bucket holds longer times.
   static constexpr std::array<std::uint64_t, 25> bounds = [] {
     std::array<std::uint64_t, 25> made{};
     std::uint64_t decade = 100;
@@ -33,7 +33,7 @@ class LatencyHistogram {
     increase(sum_, nanoseconds);
   }
 
-  // Plain numbers, to be added up over histograms. A count that is being added at this moment may
+  // Plain numbers that add up several histograms. A decision that is being added at this moment may
   // be in `counts` and not yet in `sum`.
   struct Totals {
     std::array<std::uint64_t, buckets> counts{};
@@ -49,7 +49,7 @@ class LatencyHistogram {
   }
 
  private:
-  // By the width in bits of a time: the lowest bucket that may hold it, at most two too low.
+  // Per width of a time in bits: the lowest bucket that may hold the time, at most two too low.
   static constexpr std::array<std::uint8_t, 65> first_ = [] {
     std::array<std::uint8_t, 65> made{};
     for (std::size_t width = 0; width < made.size(); ++width) {

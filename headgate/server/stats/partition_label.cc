@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "headgate/base/hex.h"
 #include "headgate/field/sf/write.h"
 
 namespace headgate::server {
@@ -15,7 +16,7 @@ namespace {
 //   +------+--------+--------+--------------------------+-----
 enum Form : char { plain = 'p', cut = 'c', opaque_only = 'o' };
 
-constexpr std::size_t policy_max = 64;
+constexpr std::size_t policy_max = 64;  // [bytes]; longer than the usual policy's name
 constexpr std::size_t head_max = 2 + policy_max;
 constexpr std::size_t plain_max = TopSketch::label_max - head_max;
 constexpr std::size_t cut_length = plain_max - sizeof(Hash128);
@@ -36,32 +37,15 @@ std::string_view bytes(const Hash128& hash) noexcept {
   return {reinterpret_cast<const char*>(&hash), sizeof hash};
 }
 
-void append_hex(std::string_view bytes, std::string& out) {
-  constexpr std::string_view digits = "0123456789abcdef";
-  for (const char c : bytes) {
-    const auto byte = static_cast<unsigned char>(c);
-    out.append(1, digits[byte >> 4]).append(1, digits[byte & 15]);
-  }
-}
-
-void append_printable(std::string_view key, std::string& out) {
+void append_key(std::string_view key, std::string& out) {
   for (const char& c : key) {
     if (c == '\\') {
       out += "\\\\";
-    } else if (c >= 0x20 && c <= 0x7e) {
-      out += c;
     } else {
-      append_hex({&c, 1}, out += "\\x");
+      append_printable(out, c);
     }
   }
 }
-
-// A std::string that sf::write_bytes() can write to.
-struct Appender {
-  std::string& out;
-  void put(char c) { out += c; }
-  void put(std::string_view text) { out += text; }
-};
 
 }  // namespace
 
@@ -96,10 +80,10 @@ PartitionLabel read_label(std::string_view label) {
     field::sf::write_bytes(appender, opaque);
     return read;
   }
-  append_printable(label, read.key);
+  append_key(label, read.key);
   if (form == cut) {
     read.key += "...#";
-    append_hex(opaque.substr(0, 4), read.key);
+    append_hex(read.key, opaque.substr(0, 4));
   }
   return read;
 }

@@ -1,4 +1,4 @@
-// How a partition is written down in a TopSketch, and what people see of it.
+// The label of a partition in a TopSketch, and the text that people see.
 #pragma once
 
 #include <string>
@@ -9,23 +9,23 @@
 
 namespace headgate::server {
 
-// Write into room for TopSketch::label_max bytes and return how many they wrote. The same partition
-// has the same bytes, and no other has them. `policy` is cut behind 64 bytes.
+// Both functions write at most TopSketch::label_max bytes and return their number. Equal partitions
+// have equal labels, different ones have different labels. Both cut `policy` after 64 bytes.
 
-// The key itself; of a long one the beginning, and `opaque` to tell it from others.
+// Writes the key itself; of a long key its beginning and `opaque`, which differs between keys.
 std::size_t write_plain_label(std::string_view policy, std::string_view key, const Hash128& opaque,
                               char* out) noexcept;
-// Only what stands for the key.
+// Writes only `opaque`, the keyed hash that stands for the key.
 std::size_t write_opaque_label(std::string_view policy, const Hash128& opaque, char* out) noexcept;
 
 struct PartitionLabel {
   std::string policy;
-  // Printable ASCII: "10.0.0.2", "a long one...#1f0ac9d2" (the number tells apart what begins
-  // alike), or, as the pk parameter of RateLimit has it,
-  // ":oRG3AVLFs5Nh2ZHJ3nPpKg==:". Other bytes are written \xNN, and a backslash \\.
+  // Printable ASCII: "10.0.0.2"; "a long one...#1f0ac9d2", where the number differs between keys
+  // that begin alike; or ":oRG3AVLFs5Nh2ZHJ3nPpKg==:", as in the pk parameter of RateLimit. Other
+  // bytes are written \xNN, and a backslash \\.
   std::string key;
 };
-// Of what the functions above wrote. Throws std::bad_alloc.
+// Reads a label that one of the functions above wrote. Throws std::bad_alloc.
 [[nodiscard]] PartitionLabel read_label(std::string_view label);
 
 }  // namespace headgate::server

@@ -37,7 +37,7 @@ TEST(PartitionLabel, MakesBytesHarmless) {
   EXPECT_EQ(read_label(plain("p", hostile)).key, "\\x1b]0;x\\x07<b>\\x0a\\\\\\xc3\\xa9\\x00");
 }
 
-TEST(PartitionLabel, CutsLongKeysAndTellsThemApart) {
+TEST(PartitionLabel, CutsLongKeysAndKeepsThemDifferent) {
   const std::string policy(64, 'p');
   const std::string longest(126, 'k');
   EXPECT_EQ(read_label(plain(policy, longest)).key, longest);

@@ -1,4 +1,4 @@
-// A counter that one thread writes and others read: neither pays for a locked instruction.
+// A counter that one thread writes and others read, without locked instructions.
 #pragma once
 
 #include <atomic>

@@ -15,7 +15,7 @@ constexpr auto relaxed = std::memory_order_relaxed;
 TopSketch::TopSketch() : labels_(std::make_unique<std::array<Label, capacity>>()) { clear(); }
 
 void TopSketch::clear() noexcept {
-  index_.fill(nobody);
+  index_.fill(no_slot);
   floor_ = 0;
   for (std::size_t i = 0; i < capacity; ++i) {
     Label& label = (*labels_)[i];
@@ -60,8 +60,8 @@ void TopSketch::replace(std::uint64_t hash, std::uint64_t weight, std::uint64_t 
   label.version.store(version + 2, release);
 }
 
-// Counts only grow, so a slot at the floor is the lightest there is, and the search goes on where
-// it ended: where few keys come back, the next slot is it. Two rounds at most.
+// Counts only grow, so a slot at the floor is the lightest. The search starts behind the last
+// result: if few keys repeat, the next slot is at the floor. Takes two rounds at most.
 TopSketch::Slot TopSketch::lightest() noexcept {
   for (;;) {
     std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
@@ -74,20 +74,20 @@ TopSketch::Slot TopSketch::lightest() noexcept {
   }
 }
 
-// Takes a slot's key out of the index, and closes the gap for those that were probed past it.
+// Removes a slot's key from the index, and closes the gap for keys that were probed past it.
 void TopSketch::forget(Slot slot) noexcept {
   std::size_t gap = find(hashes_[slot]);
-  if (index_[gap] != slot) return;  // it held no key
-  for (std::size_t at = (gap + 1) % index_size; index_[at] != nobody; at = (at + 1) % index_size) {
+  if (index_[gap] != slot) return;  // the slot is empty
+  for (std::size_t at = (gap + 1) % index_size; index_[at] != no_slot; at = (at + 1) % index_size) {
     const std::size_t wanted = home(hashes_[index_[at]]);
     const bool behind_gap = (at - wanted) % index_size >= (at - gap) % index_size;
     if (behind_gap) index_[std::exchange(gap, at)] = index_[at];
   }
-  index_[gap] = nobody;
+  index_[gap] = no_slot;
 }
 
 std::optional<TopSketch::Entry> TopSketch::read(std::size_t slot) const {
-  constexpr int attempts = 100;
+  constexpr int attempts = 100;  // a change takes less than a microsecond
   constexpr auto acquire = std::memory_order_acquire;
   const Label& label = (*labels_)[slot];
   std::array<char, label_max> text;

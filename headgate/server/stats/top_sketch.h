@@ -1,15 +1,15 @@
-// The heaviest keys of an endless stream, in fixed memory: Space-Saving (Metwally, Agrawal and
+// Finds the heaviest keys of an endless stream in fixed memory: Space-Saving (Metwally, Agrawal and
 // El Abbadi, "Efficient computation of frequent and top-k elements in data streams", 2005).
 //
-// A key that is not among those watched takes the place of the lightest one and inherits its
-// weight as its possible error. So of every key that is listed
+// A new key replaces the lightest stored key and inherits its weight as possible error. So, for
+// every stored key,
 //
-//   at_least <= its true weight <= at_most,    at_most - at_least <= all weight / capacity
+//   at_least <= its true weight <= at_most,    at_most - at_least <= total weight / capacity
 //
-// and every key heavier than all weight / capacity is listed. After halve(), which halves the past
-// so that the list is about the present, all of this holds of weights halved and rounded down.
+// and every key heavier than total weight / capacity is stored. halve() halves all weights, so that
+// the present counts more than the past; the bounds then hold for weights halved and rounded down.
 //
-// One thread writes, any may read meanwhile. Nothing is allocated after the constructor.
+// One thread writes; any thread may read at the same time. Allocates in the constructor only.
 #pragma once
 
 #include <array>
@@ -27,20 +27,23 @@ namespace headgate::server {
 
 class TopSketch {
  public:
+  // At least twice top_length_max: the longest list that can be requested has no gaps, and the
+  // error of a key is at most 1/256 of the total weight. About 60 KiB per sketch.
   static constexpr std::size_t capacity = 256;
-  static constexpr std::size_t label_max = 192;  // [bytes]
+  // [bytes] A multiple of 8. Holds a policy's name (64) and an address or a session's token (126).
+  static constexpr std::size_t label_max = 192;
 
   TopSketch();
 
-  // Adds `weight` to a key, and `extra` to whatever else is counted of it while it is watched.
-  // `hash` stands for the key; whoever chooses keys must not be able to choose it. Only of a key
-  // that was not watched, `write_label(char* out)` is called: it writes the key as it will be
-  // listed, 1..label_max bytes, and returns their number.
+  // Adds `weight` to the weight of a key, and `extra` to its second count, which starts at 0 when
+  // the key is stored. `hash` stands for the key; it must be keyed with a secret, so that clients
+  // cannot choose it. Calls `write_label(char* out)` only for a key that is not stored yet; it
+  // writes the key's label, 1..label_max bytes, and returns their number.
   template <class WriteLabel>
   void add(std::uint64_t hash, std::uint64_t weight, std::uint64_t extra,
            const WriteLabel& write_label) noexcept {
     const std::size_t place = find(hash);
-    if (index_[place] == nobody) {
+    if (index_[place] == no_slot) {
       std::array<char, label_max> label;
       const std::size_t length = write_label(label.data());
       replace(hash, weight, extra, std::string_view(label.data(), length));
@@ -62,29 +65,29 @@ class TopSketch {
     std::uint64_t at_most = 0;
     std::uint64_t extra = 0;
   };
-  // The slot'th of `capacity` keys; std::nullopt if there is none, or it is changing again and
-  // again. Throws std::bad_alloc.
+  // Returns the key in a slot, 0 to capacity - 1; std::nullopt if the slot is empty or changed
+  // during each of several attempts. Throws std::bad_alloc.
   [[nodiscard]] std::optional<Entry> read(std::size_t slot) const;
 
  private:
   using Slot = std::uint16_t;
-  static constexpr std::size_t index_size = 4 * capacity;
-  static constexpr Slot nobody = 0xffff;
+  static constexpr std::size_t index_size = 4 * capacity;  // 3/4 stay empty: probes are short
+  static constexpr Slot no_slot = 0xffff;
   static constexpr std::size_t label_words = label_max / 8;
   struct Label {
-    // Odd while the key of this slot changes. Everything that changes with it is stored after that
-    // with release order, and loaded with acquire order before `version` is loaded again: whoever
-    // has seen the same even number twice has seen nothing of a change in between.
+    // Odd while the key of this slot changes. The writer stores everything that changes with the
+    // key after that, with release order; a reader loads it with acquire order before it loads
+    // `version` again. A reader that loaded the same even number twice saw no change in between.
     std::atomic<std::uint32_t> version{0};
     std::atomic<std::uint32_t> length{0};
     std::array<std::atomic<std::uint64_t>, label_words> words{};
   };
 
   [[nodiscard]] static std::size_t home(std::uint64_t hash) noexcept { return hash % index_size; }
-  // Where the index has this key, or would have it.
+  // Returns the position of this key in the index, or where it would be inserted.
   [[nodiscard]] std::size_t find(std::uint64_t hash) const noexcept {
     std::size_t place = home(hash);
-    while (index_[place] != nobody && hashes_[index_[place]] != hash) {
+    while (index_[place] != no_slot && hashes_[index_[place]] != hash) {
       place = (place + 1) % index_size;
     }
     return place;
@@ -97,16 +100,16 @@ class TopSketch {
   }
   [[nodiscard]] Slot lightest() noexcept;
 
-  // Of each slot: what readers see, ...
+  // Per slot, read by any thread:
   std::array<std::atomic<std::uint64_t>, capacity> counts_{};
   std::array<std::atomic<std::uint64_t>, capacity> errors_{};
   std::array<std::atomic<std::uint64_t>, capacity> extras_{};
   std::unique_ptr<std::array<Label, capacity>> labels_;
-  // ... and what only the writer does.
+  // Used by the writer only:
   std::array<std::uint64_t, capacity> hashes_{};
   std::array<Slot, index_size> index_{};  // slots by hash; linear probing
   std::uint64_t floor_ = 0;               // no count is below it
-  Slot hand_ = 0;                         // where the lightest was found last
+  Slot hand_ = 0;                         // the slot that lightest() returned last
 };
 
 }  // namespace headgate::server

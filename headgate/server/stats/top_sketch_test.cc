@@ -1,4 +1,4 @@
-// The promises of Space-Saving, beside an exact count.
+// Compares the bounds of Space-Saving with an exact count.
 
 #include "headgate/server/stats/top_sketch.h"
 
@@ -40,7 +40,7 @@ std::map<std::string, TopSketch::Entry> listed(const TopSketch& sketch) {
   return all;
 }
 
-// A sketch and the truth.
+// A sketch and the exact weights.
 struct Pair {
   TopSketch sketch;
   std::map<std::string, std::uint64_t> weights;
@@ -90,7 +90,7 @@ RC_GTEST_PROP(TopSketch, KeepsItsBounds, ()) {
 }
 
 // The exact weights' sum, rounded down key by key, may be less than the sketch's own, by one for
-// every key that it watches and halving.
+// every stored key and halving.
 RC_GTEST_PROP(TopSketch, KeepsItsBoundsWhenThePastIsHalved, ()) {
   const auto keys = *rc::gen::container<std::vector<std::string>>(1500, some_key());
   Pair pair;

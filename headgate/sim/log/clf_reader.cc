@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "headgate/base/ascii.h"
 #include "headgate/policy/text.h"
 
 namespace headgate::sim {
@@ -42,12 +43,6 @@ bool take_quoted(std::string_view& text, std::string_view& out) noexcept {
   out = text.substr(1, end - 1);
   text.remove_prefix(end + 1);
   return true;
-}
-
-int hex_value(char c) noexcept {
-  if (policy::is_digit(c)) return c - '0';
-  const char l = policy::lower(c);
-  return l >= 'a' && l <= 'f' ? l - 'a' + 10 : -1;
 }
 
 char unescaped(char c) noexcept {
@@ -181,7 +176,7 @@ bool take_number(std::string_view& text, std::uint64_t& value) noexcept {
   constexpr std::uint64_t most = std::uint64_t{1} << 63;
   value = 0;
   std::size_t digits = 0;
-  for (; digits < text.size() && policy::is_digit(text[digits]); ++digits) {
+  for (; digits < text.size() && is_digit(text[digits]); ++digits) {
     const auto digit = static_cast<std::uint64_t>(text[digits] - '0');
     value = value > (most - digit) / 10 ? most : value * 10 + digit;
   }

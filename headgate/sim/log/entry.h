@@ -8,7 +8,7 @@
 #include <span>
 #include <string_view>
 
-#include "headgate/policy/address.h"
+#include "headgate/policy/address/address.h"
 
 namespace headgate::sim {
 

@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <limits>
 
+#include "headgate/base/ascii.h"
+#include "headgate/base/json_scanner.h"
 #include "headgate/policy/text.h"
 #include "headgate/sim/log/clf_reader.h"
-#include "headgate/sim/log/json_scanner.h"
 
 namespace headgate::sim {
 namespace {
@@ -62,6 +63,14 @@ bool read_count(Text text, std::uint64_t& count) noexcept {
   return take_number(*text, count) && text->empty();
 }
 
+// Whether a value without quotes is one of JSON. Numbers may have leading zeros, since nginx writes
+// the status 009.
+bool is_literal(std::string_view text) noexcept {
+  if (text == "true" || text == "false" || text == "null") return true;
+  if (text.empty() || (text[0] != '-' && (text[0] < '0' || text[0] > '9'))) return false;
+  return text.find_first_not_of("0123456789+-.eE") == text.npos;
+}
+
 bool is_there(Text text) noexcept { return text && !text->empty() && *text != "-"; }
 
 }  // namespace
@@ -72,7 +81,7 @@ FieldNames::FieldNames() {
 
 Result<void, std::string> FieldNames::set(std::string_view assignment) {
   const std::size_t equals = assignment.find('=');
-  std::string what = policy::lowered(assignment.substr(0, equals));
+  std::string what = lowered(assignment.substr(0, equals));
   const bool is_header = (what.starts_with("header:") || what.starts_with("response-header:")) &&
                          policy::is_token(what.substr(what.find(':') + 1));
   if (equals == assignment.npos || equals + 1 == assignment.size() ||
@@ -137,14 +146,21 @@ bool JsonReader::read_members(std::string_view line) {
   texts_.clear();
   texts_.reserve(line.size());
   std::fill(found_.begin(), found_.end(), Found{{}, nowhere});
-  JsonScanner scan(line, texts_);
-  if (!scan.begin()) return false;
-  std::string_view name;
-  std::string_view value;
-  for (bool has_text = false; scan.next(name, value, has_text);) {
-    if (has_text) keep(name, value);
+  JsonScanner in(line, texts_, JsonScanner::Strings::any_bytes);
+  in.open('{');
+  while (in.more('}')) {
+    const auto name = in.name();
+    if (!name) break;
+    if (in.sees('{') || in.sees('[')) {
+      in.skip();
+      continue;
+    }
+    const bool is_string = in.sees('"');
+    const auto value = is_string ? in.string() : in.word();
+    if (!value || (!is_string && !is_literal(*value))) return false;
+    if (is_string || *value != "null") keep(*name, *value);
   }
-  return scan.done();
+  return in.end();
 }
 
 void JsonReader::keep(std::string_view name, std::string_view value) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "headgate/base/result.h"
+#include "headgate/base/text_map.h"
 #include "headgate/sim/log/line_reader.h"
 #include "headgate/sim/log/time.h"
 
@@ -64,12 +65,6 @@ class JsonReader final : public LineReader {
     std::string_view text;
     std::size_t rank;
   };
-  struct Hash {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view text) const noexcept {
-      return std::hash<std::string_view>{}(text);
-    }
-  };
 
   bool read_members(std::string_view line);
   void keep(std::string_view name, std::string_view value);
@@ -77,7 +72,7 @@ class JsonReader final : public LineReader {
   std::string_view read_request(LogEntry& entry) const;
   std::string_view read_numbers(LogEntry& entry) const;
 
-  std::unordered_map<std::string, std::vector<Role>, Hash, std::equal_to<>> roles_;
+  TextMap<std::vector<Role>> roles_;
   std::vector<Found> found_;  // by what
   std::string texts_;         // strings without their escapes
   ClfTime clf_time_;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "headgate/policy/target.h"
+#include "headgate/policy/match/request_target.h"
 
 namespace headgate::sim {
 namespace {
@@ -64,8 +64,8 @@ std::string_view RecordWriter::write(const LogEntry& entry, std::uint64_t line) 
   if (fields_used.host || fields_used.path || fields_used.query) {
     // What a server would refuse has its target for a path: the log says that it was asked.
     const auto target =
-        policy::read_target(entry.target, path_)
-            .value_or(policy::Target{.path = entry.target, .query = {}, .host = {}});
+        policy::read_request_target(entry.target, path_)
+            .value_or(policy::RequestTarget{.path = entry.target, .query = {}, .host = {}});
     if (fields_used.host) put(bytes_, target.host.empty() ? entry.host : target.host);
     if (fields_used.path) put(bytes_, target.path);
     if (fields_used.query) put(bytes_, entry.query.value_or(target.query));

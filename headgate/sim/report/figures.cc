@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <ctime>
 
+#include "headgate/base/hex.h"
+
 namespace headgate::sim {
 namespace {
 
@@ -20,16 +22,6 @@ constexpr std::array<Unit, 7> units{{{"d", 86'400 * nanos_per_second},
                                      {"ms", 1'000'000},
                                      {"us", 1'000},
                                      {"ns", 1}}};
-
-void append_printable(char c, std::string& out) {
-  constexpr std::string_view digits = "0123456789abcdef";
-  if (c >= 0x20 && c <= 0x7e) {
-    out.push_back(c);
-    return;
-  }
-  const auto byte = static_cast<unsigned char>(c);
-  out.append("\\x").append(1, digits[byte >> 4]).append(1, digits[byte & 15]);
-}
 
 }  // namespace
 
@@ -68,10 +60,13 @@ std::string duration_text(Nanos span) {
   return text;
 }
 
-std::string date_text(Instant at) {
-  const auto seconds = static_cast<std::time_t>(at.ns / nanos_per_second);
+std::string date_text(Instant at, std::string_view otherwise) {
+  const Nanos seconds = floor_div(at.ns, nanos_per_second);
+  const auto time = static_cast<std::time_t>(seconds);
   std::tm parts{};
-  if (gmtime_r(&seconds, &parts) == nullptr) return "?";
+  if (time != seconds || gmtime_r(&time, &parts) == nullptr || parts.tm_year > 9999 - 1900) {
+    return std::string(otherwise);
+  }
   char text[64];
   const std::size_t size = std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &parts);
   return {text, size};
@@ -80,7 +75,7 @@ std::string date_text(Instant at) {
 std::string printed(std::string_view text, std::size_t most) {
   std::string out;
   for (const char c : text) {
-    append_printable(c, out);
+    append_printable(out, c);
     if (out.size() <= most) continue;
     out.resize(most - std::min<std::size_t>(most, 3));
     return out + "...";
@@ -92,7 +87,7 @@ std::string in_quotes(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') out.push_back('\\');
-    append_printable(c, out);
+    append_printable(out, c);
   }
   out.push_back('"');
   return out;

@@ -20,7 +20,7 @@ namespace headgate::sim {
 [[nodiscard]] std::string duration_text(Nanos span);
 
 // "2015-05-17 10:05:03 UTC" of a moment since 1970.
-[[nodiscard]] std::string date_text(Instant at);
+[[nodiscard]] std::string date_text(Instant at, std::string_view otherwise = "?");
 
 // Printable ASCII, other bytes as \xHH; what is longer than `most` characters ends with "...".
 [[nodiscard]] std::string printed(std::string_view text, std::size_t most);

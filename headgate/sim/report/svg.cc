@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <set>
 
-#include "headgate/field/utf8.h"
+#include "headgate/base/utf8.h"
 
 namespace headgate::sim {
 namespace {
@@ -362,7 +362,7 @@ std::string short_number(double value) {
 }
 
 std::string escape_markup(std::string_view text) {
-  const bool valid = field::is_utf8(text);
+  const bool valid = is_utf8(text);
   std::string out;
   for (const char c : text) {
     switch (c) {

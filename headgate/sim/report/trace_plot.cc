@@ -2,15 +2,15 @@
 
 #include <algorithm>
 #include <array>
-#include <ctime>
 #include <utility>
 
+#include "headgate/sim/report/figures.h"
 #include "headgate/sim/simulator.h"
 
 namespace headgate::sim {
 namespace {
 
-constexpr int samples = 640;          // at what is left, from end to end: about one a pixel
+constexpr int samples = 640;        // at what is left, from end to end: about one a pixel
 constexpr int stacks_across = 76;   // of requests, side by side
 constexpr double overhang = 0.015;  // of the axis, before the first line and behind the last
 constexpr double plot_height = 150;
@@ -29,19 +29,6 @@ TimeUnit unit_for(double span) {
   return span >= 0.003 || span == 0 ? TimeUnit{"s", 1} : TimeUnit{"ms", 0.001};
 }
 
-// "2026-01-01 12:00:00 UTC", or in other words where no such date can be written.
-std::string date_text(Nanos ns) {
-  const Nanos seconds = floor_div(ns, nanos_per_second);
-  const auto time = static_cast<std::time_t>(seconds);
-  std::tm parts{};
-  std::array<char, 40> text{};
-  if (time != seconds || gmtime_r(&time, &parts) == nullptr || parts.tm_year > 9999 - 1900 ||
-      std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S UTC", &parts) == 0) {
-    return "the first line's second";
-  }
-  return text.data();
-}
-
 // What one request asked of one key.
 struct Request {
   double at;
@@ -54,7 +41,6 @@ struct Track {
   std::string title;
   std::string unit;
   double quota = 0;
-  bool enforced = true;  // a denial by another policy takes nothing of this one
   std::vector<Request> requests;
   std::vector<Point> left;
   std::vector<Point> given_back;
@@ -158,9 +144,7 @@ class TracePlot {
       const double x = at(line.at.ns);
       const auto units = static_cast<double>(line.questions[i].cost);
       if (line.op == limit::Op::spend && units > 0) {
-        const bool admitted =
-            answers->results[i].admitted && (answers->verdict.admitted || !one.enforced);
-        one.requests.push_back({x, units, admitted});
+        one.requests.push_back({x, units, answers->results[i].taken});
       } else if (line.op == limit::Op::refund && !one.left.empty()) {
         one.given_back.push_back({x, one.left.back().y});
       }
@@ -193,7 +177,6 @@ class TracePlot {
     track.question = {question.policy, question.key, 0};
     track.title = title_of(match, question.key);
     track.unit = match.policy->unit;
-    track.enforced = match.enforced();
     track.quota = static_cast<double>(match.grant->quota.units);
     tracks_.push_back(std::move(track));
     return tracks_.size() - 1;
@@ -226,8 +209,9 @@ class TracePlot {
     Plot plot;
     plot.title = track.title;
     plot.height = plot_height;
-    plot.x = {"time [" + std::string(unit_.name) + "] since " + date_text(zero_), from_, to_,
-              round_ticks(from_, to_, 10)};
+    plot.x = {"time [" + std::string(unit_.name) + "] since " +
+                  date_text(Instant{zero_}, "the first line's second"),
+              from_, to_, round_ticks(from_, to_, 10)};
     plot.y.title = track.unit;
     plot.y.to = 1.08 * std::max({track.quota, stacks.highest(), 1.0});
     plot.y.ticks = round_ticks(0, plot.y.to, 5);

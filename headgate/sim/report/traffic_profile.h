@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "headgate/base/instant.h"
+#include "headgate/base/text_map.h"
 #include "headgate/sim/scenario.h"
 
 namespace headgate::sim {
@@ -61,15 +62,8 @@ class TrafficProfile {
   [[nodiscard]] const Tally& other_paths() const noexcept { return other_paths_; }
 
  private:
-  struct Hash {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view text) const noexcept {
-      return std::hash<std::string_view>{}(text);
-    }
-  };
-
   Timeline timeline_;
-  std::unordered_map<std::string, Tally, Hash, std::equal_to<>> paths_;
+  TextMap<Tally> paths_;
   Tally other_paths_;
 };
 

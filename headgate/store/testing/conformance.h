@@ -1,4 +1,4 @@
-// What every store promises, as a suite that each store's tests instantiate:
+// The test suite of the Store contract. Each store's tests instantiate it:
 //
 //   INSTANTIATE_TEST_SUITE_P(Table, StoreConformance, testing::Values(StoreUnderTest{...}));
 //
@@ -24,14 +24,14 @@ inline void PrintTo(const StoreUnderTest& store, std::ostream* out) { *out << st
 
 class StoreConformance : public testing::TestWithParam<StoreUnderTest> {
  protected:
-  // What take() said of one bundle.
+  // What take() returned for one bundle.
   struct Answer {
     bool admitted = false;
     std::vector<limit::Decision> decisions;
   };
 
-  // Asks and waits for the completion.
-  Answer take(const std::vector<limit::Charge>& charges, Instant now);
+  // Takes the charges as one bundle and waits for its completion.
+  Answer take(const std::vector<Charge>& charges, Instant now);
   limit::Decision spend(const limit::Law& law, const std::string& key, std::uint64_t cost,
                         Instant now);
 

@@ -9,7 +9,6 @@
 namespace headgate::store {
 namespace {
 
-using limit::Charge;
 using limit::Decision;
 using limit::Denied;
 using limit::Law;
@@ -22,10 +21,10 @@ Law law(std::uint64_t quota, Nanos window, limit::Terms terms = {}) {
   return limit::make_law({quota, window}, terms).value();
 }
 
-// One whole-nanosecond interval and one that is not: the two forms of state.
+// The interval is a whole number of nanoseconds, or not: the two kinds of cells.
 const Law narrow = law(10, 10 * second);
 const Law wide = law(7, 10 * second);
-// A state that is a log.
+// Has a log as its state.
 const Law moving = law(7, 10 * second, {.algorithm = limit::Algorithm::moving_window});
 
 }  // namespace
@@ -53,7 +52,7 @@ Decision StoreConformance::spend(const Law& law, const std::string& key, std::ui
   return take({{&law, key, cost}}, now).decisions[0];
 }
 
-TEST_P(StoreConformance, AnswersTheVectors) {
+TEST_P(StoreConformance, DecidesAsTheVectorsSay) {
   std::size_t steps = 0;
   for (const char* name :
        {"linear_lenient", "linear_strict", "linear_penalty", "exponential_lenient",
@@ -101,7 +100,7 @@ TEST_P(StoreConformance, TakesAllOrNoneAsTheVectorsSay) {
   }
 }
 
-TEST_P(StoreConformance, KeysAreTheirOwn) {
+TEST_P(StoreConformance, KeysAreIndependent) {
   for (const Law* the_law : {&narrow, &wide}) {
     EXPECT_TRUE(spend(*the_law, "a", 7, noon).admitted);
     EXPECT_EQ(spend(*the_law, "b", 0, noon).remaining, the_law == &narrow ? 10u : 7u);
@@ -119,7 +118,8 @@ TEST_P(StoreConformance, APeekTakesNothing) {
     EXPECT_EQ(take({{the_law, key, 2, Op::peek}}, noon).decisions[0], spent);
     EXPECT_EQ(spend(*the_law, key, 2, noon), spent);
     EXPECT_FALSE(take({{the_law, key, 7, Op::peek}}, noon).admitted);
-    EXPECT_TRUE(take({{the_law, key, 0, Op::peek}}, noon).admitted) << "a look is never denied";
+    EXPECT_TRUE(take({{the_law, key, 0, Op::peek}}, noon).admitted)
+        << "a peek of cost 0 is never denied";
   }
 }
 
@@ -128,7 +128,7 @@ TEST_P(StoreConformance, ARefundGivesBack) {
     const std::string key = the_law == &narrow ? "n" : "w";
     const std::uint64_t quota = the_law == &narrow ? 10 : 7;
     EXPECT_EQ(take({{the_law, key, 3, Op::refund}}, noon).decisions[0].remaining, quota)
-        << "of a key never seen";
+        << "of a new key";
     EXPECT_TRUE(spend(*the_law, key, quota, noon).admitted);
     EXPECT_EQ(take({{the_law, key, 3, Op::refund}}, noon).decisions[0].remaining, 3u);
     EXPECT_TRUE(spend(*the_law, key, 3, noon).admitted);
@@ -152,7 +152,7 @@ TEST_P(StoreConformance, OneDenialTakesNothingFromTheOthers) {
   EXPECT_EQ(spend(wide, "w", 0, noon).remaining, 5u);
 }
 
-TEST_P(StoreConformance, ADenialShowsWhatIsLeftWhereOnlyAPeekWasAsked) {
+TEST_P(StoreConformance, ADenialShowsWhatIsLeftToPeeks) {
   const Law small = law(1, second);
   for (const Law* the_law : {&narrow, &wide, &moving}) {
     const std::string key = the_law == &narrow ? "n" : the_law == &wide ? "w" : "m";
@@ -194,26 +194,26 @@ TEST_P(StoreConformance, ACostAboveTheQuotaIsNeverChargedAndNeverAdmitted) {
   EXPECT_TRUE(spend(closed, "c", 0, noon).admitted);
 }
 
-TEST_P(StoreConformance, WithoutAMomentItDecidesByItsOwnClock) {
+TEST_P(StoreConformance, WithoutATimeItDecidesByItsOwnClock) {
   const std::vector<Charge> charges{Charge{&narrow, "k", 1}, Charge{&wide, "w", 1}};
   std::vector<Decision> decisions(charges.size());
   Bundle bundle{charges, decisions};
   struct Seen {
     std::optional<Instant> now;
-    std::atomic<bool> told_in_time{false};
+    std::atomic<bool> set_before_completion{false};
     std::atomic<bool> done{false};
   } seen;
   const Instant before = store_->now();
   store_->take({&bundle, 1}, seen.now,
                {[](void* context) noexcept {
                   auto* at = static_cast<Seen*>(context);
-                  at->told_in_time = at->now.has_value();
+                  at->set_before_completion = at->now.has_value();
                   at->done = true;
                   at->done.notify_all();
                 },
                 &seen});
   seen.done.wait(false);
-  ASSERT_TRUE(seen.told_in_time);
+  ASSERT_TRUE(seen.set_before_completion);
   EXPECT_GE(*seen.now, before);
   EXPECT_LE(*seen.now, store_->now());
   // The unit is back an interval after that moment.
@@ -225,17 +225,17 @@ TEST_P(StoreConformance, WithoutAMomentItDecidesByItsOwnClock) {
   EXPECT_EQ(left(second), 10u);
 }
 
-TEST_P(StoreConformance, WhatIsExpectedIsDecidedAsAnythingElse) {
+TEST_P(StoreConformance, APrefetchDoesNotChangeDecisions) {
   for (const Law& law : {narrow, wide, moving}) {
     for (int i = 0; i < 12; ++i) {
       const Instant now{noon.ns + i * second / 3};
-      std::vector<Charge> charges{{&law, "expected"}, {&law, "and its neighbour", 2}};
+      std::vector<Charge> charges{{&law, "prefetched"}, {&law, "and a second key", 2}};
       store_->prefetch(charges);
       store_->prefetch(charges);
-      const Answer expected = take(charges, now);
-      const Answer asked = take({{&law, "asked"}, {&law, "and its own", 2}}, now);
-      EXPECT_EQ(expected.decisions, asked.decisions) << i;
-      EXPECT_EQ(expected.admitted, asked.admitted) << i;
+      const Answer prefetched = take(charges, now);
+      const Answer other = take({{&law, "not prefetched"}, {&law, "another second key", 2}}, now);
+      EXPECT_EQ(prefetched.decisions, other.decisions) << i;
+      EXPECT_EQ(prefetched.admitted, other.admitted) << i;
     }
   }
 }
@@ -261,7 +261,7 @@ TEST_P(StoreConformance, BundlesOfOneCallAreDecidedInOrder) {
 }
 
 TEST_P(StoreConformance, AChangedQuotaKeepsTheTimeThatWasSpent) {
-  // 6 of 10 s are spent, whatever the units are called: by whole nanoseconds, thirds and sevenths.
+  // 6 of 10 s are spent; the cells count in whole nanoseconds, in sevenths and in thirteenths.
   const Law before = law(10, 10 * second);
   EXPECT_TRUE(spend(before, "k", 6, noon).admitted);
   EXPECT_EQ(spend(law(5, 10 * second), "k", 0, noon).remaining, 2u);

@@ -1,4 +1,4 @@
-// Processes that are killed at random moments: what the kill tests share.
+// Kills processes at random moments: the common part of the kill tests.
 //
 // Linked into tests only.
 #pragma once
@@ -15,16 +15,16 @@
 
 namespace headgate::store {
 
-// A stream of random numbers. `state` is never 0.
+// The next number of a random stream (xorshift64). REQUIRES: `state` is not 0.
 inline std::uint64_t next(std::uint64_t& state) {
   state ^= state << 13;
   state ^= state >> 7;
   return state ^= state << 17;
 }
 
-// Keeps three processes at work(seed), which counts up `progress` and never returns, and kills one
-// of them after the other: each after a little progress, at most `stride`, and each time a
-// different way.
+// Keeps three processes running work(seed), which increments `progress` and never returns. Kills
+// one of them, and starts another one, `kills` times: each time after 1 to `stride` further steps
+// of `progress`.
 template <class Work>
 void kill_in_the_middle(int kills, std::uint64_t stride, std::atomic<std::uint64_t>& progress,
                         Work work) {

@@ -1,9 +1,10 @@
-// What tests between processes ask first. Linked into tests only.
+// Whether tests with several processes can run in this build. Linked into tests only.
 #pragma once
 
 namespace headgate::store {
 
-// Whether this build's 128-bit swaps are atomic between processes, and what to say if not.
+// Whether this build's 128-bit swaps are atomic between processes, and the reason to skip a test if
+// they are not.
 #ifdef __SANITIZE_THREAD__
 inline constexpr bool swaps_between_processes = false;
 #else

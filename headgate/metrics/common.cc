@@ -1,0 +1,53 @@
+#include "headgate/metrics/common.h"
+
+namespace headgate::metrics {
+
+using Type = Exposition::Type;
+
+void expose_policies(std::span<const NamedTotals> policies, Exposition& out) {
+  out.begin("headgate_decisions_total", Type::counter, "Decisions of each policy, by outcome.");
+  for (const auto& [policy, totals] : policies) {
+    const auto decided = [&](std::string_view outcome, std::uint64_t value) {
+      out.sample({{"policy", policy}, {"outcome", outcome}}, value);
+    };
+    decided("admitted", totals.admitted);
+    decided("denied", totals.denied);
+    decided("shadow-denied", totals.shadow_denied);
+  }
+  out.begin("headgate_refunds_total", Type::counter, "Charges given back because of refund-on.");
+  for (const auto& [policy, totals] : policies) out.sample({{"policy", policy}}, totals.refunded);
+  out.begin("headgate_cost_defaulted_total", Type::counter,
+            "Requests whose cost was not told, or not readably.");
+  for (const auto& [policy, totals] : policies) {
+    out.sample({{"policy", policy}}, totals.cost_defaulted);
+  }
+}
+
+void expose_table(const store::TableStats& stats, Exposition& out) {
+  out.one("headgate_table_memory_bytes", Type::gauge, "Memory of the table, everything included.",
+          stats.memory);
+  out.one("headgate_table_cells", Type::gauge, "Keys that the table has room for.", stats.cells);
+  out.one("headgate_table_live_cells", Type::gauge,
+          "Keys without a full quota, estimated on large tables.", stats.live);
+  out.one("headgate_table_evictions_total", Type::counter,
+          "Keys that made room for more restricted ones.", stats.evictions);
+  out.one("headgate_table_unkept_total", Type::counter,
+          "New keys that were not kept because every cell held a more restricted one.",
+          stats.unkept);
+  out.one("headgate_table_merged_total", Type::counter,
+          "Records of moving windows that had to share a place in a full log.", stats.merged);
+}
+
+void expose_reloads(std::uint64_t loaded, std::uint64_t refused, Exposition& out) {
+  out.one("headgate_reloads_total", Type::counter, "Policy files taken over while running.",
+          loaded);
+  out.one("headgate_refused_reloads_total", Type::counter, "Policy files refused while running.",
+          refused);
+}
+
+void expose_fields_left_out(std::uint64_t fields, Exposition& out) {
+  out.one("headgate_fields_left_out_total", Type::counter, "Own fields that could not be written.",
+          fields);
+}
+
+}  // namespace headgate::metrics

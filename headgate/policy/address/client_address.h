@@ -1,0 +1,37 @@
+// The client's address, where trusted proxies forward the request.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "headgate/policy/address/address.h"
+#include "headgate/policy/request.h"
+#include "headgate/policy/settings.h"
+
+namespace headgate::policy {
+
+// The most hops, and the most lines of Forwarded or X-Forwarded-For, that are read. No real chain
+// of proxies is nearly as long; the maximum bounds the work for a header that an attacker has
+// filled.
+inline constexpr std::size_t hops_max = 64;
+
+// Returns the client's address. A peer that is not a trusted proxy is the client, whatever its
+// headers contain. If the peer is trusted, Forwarded (RFC 7239) or X-Forwarded-For is read from the
+// right: the first hop that is not trusted is the client. A hop without an address (unknown,
+// obfuscated or malformed) ends the walk; the client is then the hop that reported it.
+//
+// If both headers are present and name different clients, both are ignored and the peer is the
+// client: a proxy that maintains one of the headers forwards the other as the client wrote it. The
+// same holds for a header of more than hops_max lines.
+//
+// Returns std::nullopt if the client is the peer of a Unix socket, which has no address. Linear in
+// the length of the headers; does not allocate.
+[[nodiscard]] std::optional<Address> client_of(const Request& request,
+                                               const ClientAddress& settings) noexcept;
+
+// Returns the address of one hop, as Forwarded and X-Forwarded-For write it: "192.0.2.1",
+// "192.0.2.1:80", "2001:db8::1", "[2001:db8::1]" or "[2001:db8::1]:80". Returns std::nullopt for
+// any other text.
+[[nodiscard]] std::optional<Address> node_address(std::string_view node) noexcept;
+
+}  // namespace headgate::policy

@@ -1,0 +1,102 @@
+// Components of partition keys: the parts of a request that separate one client's quota from
+// another's.
+//
+// A store key is the policy's name followed by the parts, each preceded by its length:
+//
+//   +------+------+------+--------+------+--------+----
+//   | len  | name | len  | part 1 | len  | part 2 | ...     len: LEB128, 1 byte below 128
+//   +------+------+------+--------+------+--------+----
+//
+// so that two different lists of parts never have the same key.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headgate/base/result.h"
+#include "headgate/policy/fields_used.h"
+#include "headgate/policy/match/lazy_request.h"
+#include "headgate/policy/settings.h"
+
+namespace headgate::policy {
+
+// The most components of a key: twice the number of kinds. Bounds the length of a key and the work
+// for it.
+inline constexpr std::size_t components_max = 16;
+
+// Calls `write(out)`, which appends a text, and inserts the text's length before it. Returns the
+// offset of the text.
+template <class Write>
+std::size_t append_counted(std::string& out, const Write& write) {
+  const std::size_t begin = out.size();
+  out.push_back('\0');
+  write(out);
+  std::size_t length = out.size() - begin - 1;
+  std::size_t at = begin;
+  for (; length >= 0x80; length >>= 7) {
+    out[at] = static_cast<char>(length | 0x80);
+    out.insert(++at, 1, '\0');
+  }
+  out[at] = static_cast<char>(length);
+  return at + 1;
+}
+
+class Component {
+ public:
+  // Reads "address/24", "header:x-api-key" and so on. An address without a prefix of its own uses
+  // the one of `settings`. The error completes "key component 'TEXT' ...".
+  [[nodiscard]] static Result<Component, std::string> parse(std::string_view text,
+                                                            const ClientAddress& settings);
+
+  // Appends this part of a request. Appends nothing if the request lacks it.
+  void append(LazyRequest& request, std::string& out) const;
+
+  // Appends a part that is given as text, in the form that append() produces: the text "10.0.0.2"
+  // and the client 10.0.0.2 are the same part. Text that append() never produces is not changed.
+  void append_given(std::string_view text, std::string& out) const;
+
+  // Adds the request fields that append() reads.
+  void add_to(FieldsUsed& fields_used) const;
+
+  // Returns what is wrong with the part of an override's id, or "". Only an address can be wrong.
+  // The text completes "id 'TEXT' ...".
+  [[nodiscard]] std::string complaint(std::string_view text) const;
+
+  // Equal components append the same.
+  friend bool operator==(const Component&, const Component&) = default;
+
+ private:
+  enum class Kind : std::uint8_t {
+    address,
+    header,
+    cookie,
+    query,
+    host,
+    path,
+    method,
+    registered_domain,  // of the host name in a header
+  };
+
+  [[nodiscard]] unsigned prefix_for(const Address& address) const noexcept;
+  void append_address(const Address& address, std::string& out) const;
+  [[nodiscard]] std::optional<Address> given_address(std::string_view text) const noexcept;
+
+  Kind kind_ = Kind::address;
+  unsigned v4_prefix_ = 32;
+  unsigned v6_prefix_ = 64;
+  std::string name_;  // of the header, cookie or query argument
+};
+
+// Appends length-prefixed parts as one readable text. A single part is unchanged. Several parts are
+// separated by ',', with a '\' before each ',' or '\' inside a part.
+void append_readable(std::string_view key_parts, std::string& out);
+
+// The reverse for count >= 2: returns the parts of a readable text, or none if their number is not
+// `count`.
+[[nodiscard]] std::vector<std::string> split_readable(std::string_view text, std::size_t count);
+
+}  // namespace headgate::policy

@@ -1,0 +1,30 @@
+#include "headgate/policy/match/lazy_request.h"
+
+#include "headgate/base/ascii.h"
+#include "headgate/policy/address/client_address.h"
+
+namespace headgate::policy {
+
+void append_host(std::string_view host, std::string& out) {
+  if (host.ends_with('.')) host.remove_suffix(1);
+  for (const char c : host) out.push_back(lower(c));
+}
+
+const std::optional<Address>& LazyRequest::client() {
+  if (!has_client_) {
+    client_ = client_of(request_, settings_);
+    has_client_ = true;
+  }
+  return client_;
+}
+
+std::string_view LazyRequest::host() {
+  if (!has_host_) {
+    host_buffer_.clear();
+    append_host(request_.host, host_buffer_);
+    has_host_ = true;
+  }
+  return host_buffer_;
+}
+
+}  // namespace headgate::policy

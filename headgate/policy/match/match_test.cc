@@ -1,0 +1,506 @@
+// The policies that a request must pass, with their keys and costs.
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "headgate/policy/file/load.h"
+#include "headgate/policy/policy_set.h"
+
+namespace headgate::policy {
+namespace {
+
+using namespace std::string_literals;
+
+class TestHeaders final : public Headers {
+ public:
+  using Lines = std::vector<std::pair<std::string, std::string>>;
+  explicit TestHeaders(Lines lines) : lines_(std::move(lines)) {}
+  [[nodiscard]] std::optional<std::string_view> line(std::string_view name,
+                                                     std::size_t nth) const noexcept override {
+    for (const auto& [key, value] : lines_) {
+      if (key == name && nth-- == 0) return value;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  Lines lines_;
+};
+
+struct TestRequest {
+  std::string method = "GET";
+  std::string host = "api.example";
+  std::string path = "/v1/things";
+  std::string query = {};
+  std::string peer = "192.0.2.7";  // empty: a Unix socket
+  TestHeaders::Lines headers = {};
+  std::optional<std::uint64_t> body_bytes = 0;
+};
+
+std::shared_ptr<const PolicySet> load(const std::string& yaml) {
+  const Loaded loaded = load_text(yaml, "test.yaml");
+  EXPECT_TRUE(loaded) << loaded.error().front().text() << "\n" << yaml;
+  return loaded ? *loaded : nullptr;
+}
+
+// A file with some settings and the policy `p` of 10 per minute with further keys.
+std::shared_ptr<const PolicySet> one(const std::string& keys, const std::string& settings = "") {
+  return load("version: 1\n" + settings + "\npolicies:\n  - {name: p, quota: 10, window: 1m" +
+              (keys.empty() ? "" : ", ") + keys + "}\n");
+}
+
+struct FirstMatch {
+  bool matched = false;
+  std::string key;
+  std::string partition;
+  std::uint64_t cost = 0;
+  bool cost_defaulted = false;
+  std::uint64_t quota = 0;
+};
+
+FirstMatch first_match(const PolicySet& set, const TestRequest& request) {
+  const TestHeaders headers(request.headers);
+  const Request view{request.method,
+                     request.host,
+                     request.path,
+                     request.query,
+                     request.peer.empty() ? std::nullopt : Address::parse(request.peer),
+                     &headers,
+                     request.body_bytes};
+  Scratch scratch;
+  const auto matches = set.match(view, scratch);
+  if (matches.empty()) return {};
+  const Match& m = matches.front();
+  return {true,   std::string(m.key), std::string(m.partition),
+          m.cost, m.cost_defaulted,   m.grant->quota.units};
+}
+
+std::string partition(const std::string& key, const TestRequest& request,
+                      const std::string& settings = "") {
+  const auto set = one("key: " + key, settings);
+  return set ? first_match(*set, request).partition : "";
+}
+
+TEST(Match, Conditions) {
+  struct Case {
+    const char* match;
+    TestRequest request;
+    bool matches;
+  };
+  const Case cases[] = {
+      {R"([{path: "/v1/*"}])", {}, true},
+      {R"([{path: "/v2/*"}])", {}, false},
+      {R"([{path: "/v2/*"}, {path: "/v1/*"}])", {}, true},
+      {R"([{path: "/v1/things"}])", {.path = "/v1/things/7"}, false},
+      {R"([{path: "/V1/*"}])", {}, false},
+      {R"([{path: "*"}])", {.path = "*"}, true},
+      {R"([{method: GET}])", {}, true},
+      {R"([{method: [POST, GET]}])", {}, true},
+      {R"([{method: POST}])", {}, false},
+      {R"([{method: GET}])", {.method = "get"}, false},
+      {R"([{host: API.example}])", {}, true},
+      {R"([{host: api.example}])", {.host = "API.Example."}, true},
+      {R"([{host: "*.example"}])", {}, true},
+      {R"([{host: "*.example"}])", {.host = "example"}, false},
+      {R"([{header: {x-plan: "free*"}}])", {}, false},
+      {R"([{header: {X-Plan: "free*"}}])", {.headers = {{"x-plan", "free-tier"}}}, true},
+      {R"([{header: {x-plan: "free*"}}])", {.headers = {{"x-plan", "Free"}}}, false},
+      {R"([{header: {x-plan: "*"}}])", {}, false},
+      {R"([{header: {x-plan: "*"}}])", {.headers = {{"x-plan", ""}}}, true},
+      {R"([{header: {x-plan: "free"}}])",
+       {.headers = {{"x-plan", "gold"}, {"x-plan", "free"}}},
+       true},
+      {R"([{header: {a: "1", b: "2"}}])", {.headers = {{"a", "1"}}}, false},
+      {R"([{header: {a: "1", b: "2"}}])", {.headers = {{"a", "1"}, {"b", "2"}}}, true},
+      {R"([{path: "/v1/*", method: [GET, POST], host: api.example, header: {x-plan: "free*"}}])",
+       {.headers = {{"x-plan", "free"}}},
+       true},
+      {R"([{path: "/v1/*", method: [GET, POST], host: api.example, header: {x-plan: "free*"}}])",
+       {.method = "PUT", .headers = {{"x-plan", "free"}}},
+       false},
+      {R"([{path: "/v1/*", method: POST}, {path: "/v2/*", method: GET}])", {}, false}};
+  for (const Case& c : cases) {
+    const auto set = one("match: "s + c.match);
+    ASSERT_NE(set, nullptr);
+    EXPECT_EQ(first_match(*set, c.request).matched, c.matches) << c.match;
+  }
+}
+
+TEST(Match, InFileOrderWithoutOffAndUnlimited) {
+  const auto set = load(R"(version: 1
+policies:
+  - {name: c, quota: 1, window: 1s}
+  - {name: off, quota: 1, window: 1s, mode: "off"}
+  - {name: a, quota: 1, window: 1s, mode: shadow}
+  - {name: other, quota: 1, window: 1s, match: [{path: /other}]}
+  - {name: free, quota: 1, window: 1s, overrides: [{ids: [192.0.2.7], quota: unlimited}]}
+  - {name: b, quota: 1, window: 1s, key: []}
+)");
+  const TestHeaders headers({});
+  const Request request{"GET", "h", "/", "", Address::parse("192.0.2.7"), &headers, 0};
+  Scratch scratch;
+  std::string names;
+  for (const Match& match : set->match(request, scratch)) {
+    names += match.policy->name + ":" + std::string(match.partition) + " ";
+  }
+  EXPECT_EQ(names, "c:192.0.2.7 a:192.0.2.7 b: ");
+}
+
+TEST(Match, ManyLongKeysOfOneRequestStayApart) {
+  std::string yaml = "version: 1\npolicies:\n";
+  for (std::size_t i = 0; i < policies_max; ++i) {
+    yaml += "  - {name: p" + std::to_string(i) +
+            ", quota: 1, window: 1s, key: [header:long, method, path]}\n";
+  }
+  const auto set = load(yaml);
+  const std::string text(5000, ',');
+  const TestHeaders headers({{"long", text}});
+  const Request request{"GET", "h", "/p", "", std::nullopt, &headers, 0};
+  Scratch scratch;
+  const auto matches = set->match(request, scratch);
+  ASSERT_EQ(matches.size(), policies_max);
+  std::string escaped;
+  for (std::size_t i = 0; i < text.size(); ++i) escaped += "\\,";
+  for (std::size_t i = 0; i < matches.size(); ++i) {
+    const std::string name = "p" + std::to_string(i);
+    EXPECT_EQ(matches[i].partition, escaped + ",GET,/p");
+    EXPECT_EQ(matches[i].key, std::string(1, static_cast<char>(name.size())) + name + "\x88\x27" +
+                                  text + "\3GET\2/p");
+  }
+}
+
+TEST(Partition, Address) {
+  EXPECT_EQ(partition("[address]", {}), "192.0.2.7");
+  EXPECT_EQ(partition("address", {}), "192.0.2.7");
+  EXPECT_EQ(partition("[address]", {.peer = "::ffff:192.0.2.7"}), "192.0.2.7");
+  EXPECT_EQ(partition("[address]", {.peer = "2001:DB8:0:1:2::3"}), "2001:db8:0:1::/64");
+  EXPECT_EQ(
+      partition("[address]", {.peer = "2001:db8:0:1:2::3"}, "client-address: {ipv6-prefix: 48}"),
+      "2001:db8::/48");
+  EXPECT_EQ(partition("[address]", {.peer = "2001:db8::3"}, "client-address: {ipv6-prefix: 128}"),
+            "2001:db8::3");
+  EXPECT_EQ(partition("[address/24]", {}), "192.0.2.0/24");
+  EXPECT_EQ(partition("[address/32]", {}), "192.0.2.7");
+  EXPECT_EQ(partition("[address/24]", {.peer = "2001:db8:0:1:2::3"}), "2001:db8:0:1::/64");
+  EXPECT_EQ(partition("[address/56]", {.peer = "2001:db8:0:1ff:2::3"}), "2001:db8:0:100::/56");
+  EXPECT_EQ(partition("[address/56]", {}), "192.0.2.7");
+  EXPECT_EQ(partition("[address]", {.peer = ""}), "");
+}
+
+TEST(Partition, BehindATrustedProxy) {
+  const std::string trusting = "client-address: {trusted-proxies: [192.0.2.0/24]}";
+  const TestRequest request{.headers = {{"x-forwarded-for", "203.0.113.5"}}};
+  EXPECT_EQ(partition("[address]", request, trusting), "203.0.113.5");
+  EXPECT_EQ(partition("[address]", request), "192.0.2.7");
+}
+
+TEST(Partition, Header) {
+  EXPECT_EQ(partition("[header:X-Key]", {.headers = {{"x-key", "Abc"}}}), "Abc");
+  EXPECT_EQ(partition("[header:x-key]", {}), "");
+  EXPECT_EQ(partition("[header:x-key]", {.headers = {{"x-key", "1"}, {"x-key", "2"}}}), "");
+  EXPECT_EQ(partition("[header:x-key]", {.headers = {{"x-key", ""}, {"x-key", "2"}}}), "");
+  EXPECT_EQ(partition("[header:x-key]", {.headers = {{"x-key", "a,b\\c"}}}), "a,b\\c");
+  EXPECT_EQ(partition("[header:x-key]", {.headers = {{"x-key", "\x01\xff"s}}}), "\x01\xff");
+}
+
+TEST(Partition, Cookie) {
+  const auto of = [](TestHeaders::Lines lines) {
+    return partition("[cookie:sid]", {.headers = std::move(lines)});
+  };
+  EXPECT_EQ(of({{"cookie", "sid=1"}}), "1");
+  EXPECT_EQ(of({{"cookie", "a=b; sid=1; c=d"}}), "1");
+  EXPECT_EQ(of({{"cookie", "a=b;sid=1;c=d"}}), "1");
+  EXPECT_EQ(of({{"cookie", "sid=1; sid=2"}}), "");
+  EXPECT_EQ(of({{"cookie", "sid=1"}, {"cookie", "a=b; sid=2"}}), "");
+  EXPECT_EQ(of({{"cookie", "a=b"}, {"cookie", "sid=1"}}), "1");
+  EXPECT_EQ(of({{"cookie", "sid=a=b=="}}), "a=b==");
+  EXPECT_EQ(of({{"cookie", "sid=\"q\""}}), "\"q\"");
+  EXPECT_EQ(of({{"cookie", "sid="}}), "");
+  EXPECT_EQ(of({{"cookie", "xsid=1; sidx=2; SID=3; sid"}}), "");
+  EXPECT_EQ(of({{"cookie", " ; ;= ;sid = 1 "}}), "1");
+  EXPECT_EQ(of({}), "");
+}
+
+TEST(Partition, Query) {
+  const auto of = [](std::string query) {
+    return partition("[\"query:api key\"]", {.query = std::move(query)});
+  };
+  EXPECT_EQ(of("api%20key=1"), "1");
+  EXPECT_EQ(of("api+key=1&api+key=2"), "");
+  EXPECT_EQ(of("api+key&a=b&%61pi%20key=2"), "");
+  EXPECT_EQ(of("a=b&%61pi%20ke%79=x%2Cy+z%2b"), "x,y z+");
+  EXPECT_EQ(of("api+key"), "");
+  EXPECT_EQ(of("api+key=%"), "%");
+  EXPECT_EQ(of("api+key=%4"), "%4");
+  EXPECT_EQ(of("api+key=%zz%-1%+1"), "%zz%-1% 1");
+  EXPECT_EQ(of("api+key=%00"), "\0"s);
+  EXPECT_EQ(of("api+keys=1&api+ke=2"), "");
+  EXPECT_EQ(of("&&=&api+key=1;x=2"), "1;x=2");
+  EXPECT_EQ(of(""), "");
+}
+
+TEST(Partition, HostPathMethodAndDomain) {
+  EXPECT_EQ(partition("[host]", {.host = "API.Example."}), "api.example");
+  EXPECT_EQ(partition("[path]", {}), "/v1/things");
+  EXPECT_EQ(partition("[method]", {}), "GET");
+  const std::string domain = "[registered-domain:header:X-Site]";
+  EXPECT_EQ(partition(domain, {.headers = {{"x-site", "WWW.Example.co.uk"}}}), "example.co.uk");
+  EXPECT_EQ(partition(domain, {.headers = {{"x-site", "localhost"}}}), "localhost");
+  EXPECT_EQ(partition(domain, {}), "");
+  EXPECT_EQ(partition(domain, {.headers = {{"x-site", "a.example"}, {"x-site", "b.example"}}}), "");
+}
+
+TEST(Partition, OfSeveralPartsIsEscaped) {
+  const TestRequest request{.headers = {{"a", "x,y\\"}, {"b", "z"}}};
+  EXPECT_EQ(partition("[header:a, header:b]", request), "x\\,y\\\\,z");
+  EXPECT_EQ(partition("[header:a, header:c]", request), "x\\,y\\\\,");
+  EXPECT_EQ(partition("[header:c, header:d]", request), ",");
+  EXPECT_EQ(partition("[]", request), "");
+}
+
+TEST(Key, IsLengthPrefixed) {
+  EXPECT_EQ(first_match(*one(""), {}).key,
+            "\1p\x09"
+            "192.0.2.7");
+  EXPECT_EQ(first_match(*one("key: []"), {}).key, "\1p");
+  EXPECT_EQ(first_match(*one("key: [method, header:none]"), {}).key, "\1p\3GET\0"s);
+  EXPECT_EQ(first_match(*one("key: path"), {.path = std::string(300, 'x')}).key,
+            "\1p\xac\2" + std::string(300, 'x'));
+}
+
+TEST(Cost, FromTheRequest) {
+  struct Case {
+    const char* cost;
+    TestRequest request;
+    std::uint64_t units;
+    bool defaulted;
+  };
+  const char* const header = "{request-header: X-Cost}";
+  const auto with = [](std::string value) {
+    return TestRequest{.headers = {{"x-cost", std::move(value)}}};
+  };
+  const Case cases[] = {
+      {"1", {}, 1, false},
+      {"0", {}, 0, false},
+      {"999999999999999", {}, 999'999'999'999'999, false},
+      {"request-bytes", {.body_bytes = 0}, 0, false},
+      {"request-bytes", {.body_bytes = 12345}, 12345, false},
+      {"request-bytes", {.body_bytes = ~std::uint64_t{0}}, limit::Quota::cost_max, false},
+      {"request-bytes", {.body_bytes = std::nullopt}, 1, true},
+      {header, {}, 1, true},
+      {header, with("7"), 7, false},
+      {header, with("0"), 0, false},
+      {header, with("007"), 7, false},
+      {header, with("999999999999999"), 999'999'999'999'999, false},
+      {header, with("1000000000000000"), limit::Quota::cost_max, false},
+      {header, with("99999999999999999999999999999999999999"), limit::Quota::cost_max, false},
+      {header, with(""), 1, true},
+      {header, with("-1"), 1, true},
+      {header, with("+1"), 1, true},
+      {header, with("1.5"), 1, true},
+      {header, with("1e3"), 1, true},
+      {header, with("0x10"), 1, true},
+      {header, with("1 2"), 1, true},
+      {header, with("many"), 1, true},
+      {header, {.headers = {{"x-cost", "2"}, {"x-cost", "3"}}}, 1, true}};
+  for (const Case& c : cases) {
+    const auto set = one("cost: "s + c.cost);
+    ASSERT_NE(set, nullptr);
+    const FirstMatch answer = first_match(*set, c.request);
+    EXPECT_EQ(answer.cost, c.units) << c.cost;
+    EXPECT_EQ(answer.cost_defaulted, c.defaulted) << c.cost << " " << answer.cost;
+  }
+}
+
+TEST(Cost, FromTheResponse) {
+  struct Case {
+    const char* cost;
+    TestHeaders::Lines headers;
+    std::uint64_t body_bytes;
+    std::uint64_t units;
+    bool defaulted;
+  };
+  const char* const header = "{response-header: X-Tokens}";
+  const Case cases[] = {
+      {"response-bytes", {}, 0, 0, false},
+      {"response-bytes", {}, 12345, 12345, false},
+      {"response-bytes", {}, ~std::uint64_t{0}, limit::Quota::cost_max, false},
+      {header, {}, 5, 1, true},
+      {header, {{"x-tokens", "812"}}, 5, 812, false},
+      {header, {{"x-tokens", "0"}}, 5, 0, false},
+      {header, {{"x-tokens", "9999999999999999999999"}}, 5, limit::Quota::cost_max, false},
+      {header, {{"x-tokens", "-1"}}, 5, 1, true},
+      {header, {{"x-tokens", "1.5"}}, 5, 1, true},
+      {header, {{"x-tokens", ""}}, 5, 1, true},
+      {header, {{"x-tokens", "1"}, {"x-tokens", "2"}}, 5, 1, true}};
+  for (const Case& c : cases) {
+    const auto set = one("refund-on: 5xx, cost: "s + c.cost);
+    ASSERT_NE(set, nullptr);
+    const Policy& policy = set->policies().front();
+    EXPECT_EQ(policy.cost_time, CostTime::response);
+    EXPECT_TRUE(policy.terms.late);
+    EXPECT_EQ(first_match(*set, {}).cost, 1U);
+    EXPECT_FALSE(first_match(*set, {}).cost_defaulted);
+    const TestHeaders headers(c.headers);
+    Cost cost = set->late_cost(policy, {200, c.body_bytes, &headers});
+    EXPECT_EQ(cost.units, c.units) << c.cost;
+    EXPECT_EQ(cost.defaulted, c.defaulted) << c.cost;
+    cost = set->late_cost(policy, {503, c.body_bytes, &headers});
+    EXPECT_EQ(cost.units, 0U) << "refund-on";
+    EXPECT_FALSE(cost.defaulted);
+  }
+  const auto set = one("cost: "s + header);
+  const Cost cost = set->late_cost(set->policies().front(), {});
+  EXPECT_EQ(cost.units, 1U) << "no response";
+  EXPECT_TRUE(cost.defaulted);
+}
+
+TEST(Cost, OnlyTheResponsesOwnAreLate) {
+  for (const char* const cost : {"1", "request-bytes", "{request-header: x}"}) {
+    EXPECT_EQ(one("cost: "s + cost)->policies().front().cost_time, CostTime::request) << cost;
+  }
+}
+
+TEST(Cost, DoorsLearnWhetherTheBodyCounts) {
+  EXPECT_FALSE(one("")->needs_body_bytes());
+  EXPECT_FALSE(one("cost: {request-header: content-length}")->needs_body_bytes());
+  EXPECT_TRUE(one("cost: request-bytes")->needs_body_bytes());
+  EXPECT_FALSE(one("cost: request-bytes, mode: \"off\"")->needs_body_bytes());
+
+  const auto uploads = load(
+      "version: 1\npolicies:\n"
+      "  - {name: a, quota: 20, window: 1m, key: [method], cost: request-bytes, match: [{path: "
+      "/up}],"
+      " overrides: [{ids: [PUT], quota: 7}, {ids: [PATCH], quota: unlimited}]}\n"
+      "  - {name: b, quota: 10, window: 1m, cost: request-bytes, match: [{path: /up, host: b}]}\n"
+      "  - {name: c, quota: 1, window: 1m, cost: request-bytes, mode: shadow, match: [{path: "
+      "/u*}]}\n"
+      "  - {name: d, quota: 2, window: 1m}\n");
+  Scratch scratch;
+  const TestHeaders headers{{}};
+  const auto wanted = [&](std::string_view method, std::string_view host, std::string_view path) {
+    Request request;
+    request.method = method;
+    request.host = host;
+    request.path = path;
+    request.headers = &headers;
+    return uploads->body_bytes_wanted(request, scratch);
+  };
+  EXPECT_EQ(wanted("POST", "a", "/up"), 20u);
+  EXPECT_EQ(wanted("POST", "b", "/up"), 10u);
+  EXPECT_EQ(wanted("PUT", "b", "/up"), 7u);
+  EXPECT_EQ(wanted("PATCH", "a", "/up"), limit::Quota::cost_max) << "shadow policies want it all";
+  EXPECT_EQ(wanted("POST", "a", "/u"), limit::Quota::cost_max);
+  EXPECT_EQ(wanted("POST", "a", "/down"), std::nullopt);
+}
+
+TEST(Override, ByAddressBits) {
+  const auto set =
+      one("overrides: [{ids: [\"::ffff:10.0.0.2\", 10.0.0.5], quota: 200}, {ids: "
+          "[\"2001:DB8::7\"], quota: 300}, "
+          "{ids: [2001:db8:1::/64], window: 2m}, {ids: [\"\"], quota: 4}]");
+  EXPECT_EQ(first_match(*set, {}).quota, 10U);
+  EXPECT_EQ(first_match(*set, {.peer = "10.0.0.2"}).quota, 200U);
+  EXPECT_EQ(first_match(*set, {.peer = "10.0.0.5"}).quota, 200U);
+  EXPECT_EQ(first_match(*set, {.peer = "2001:db8:0:0:1:2:3:4"}).quota, 300U);
+  EXPECT_EQ(first_match(*set, {.peer = ""}).quota, 4U);
+  const auto longer = set->named("p", "2001:db8:1::1", 1, *std::make_unique<std::string>());
+  EXPECT_EQ(longer->grant->quota.units, 10U);
+  EXPECT_TRUE(longer->grant->quota.window == 120 * nanos_per_second);
+}
+
+TEST(Override, OfSeveralPartsAndNumbers) {
+  const auto set =
+      one("key: [header:user, method], overrides: [{ids: [[alice, GET], [7, GET]], quota: 99}]");
+  EXPECT_EQ(first_match(*set, {.headers = {{"user", "alice"}}}).quota, 99U);
+  EXPECT_EQ(first_match(*set, {.headers = {{"user", "7"}}}).quota, 99U);
+  EXPECT_EQ(first_match(*set, {.method = "PUT", .headers = {{"user", "alice"}}}).quota, 10U);
+  EXPECT_EQ(first_match(*one("key: [header:user], overrides: [{ids: [7], rate: 5/s}]"),
+                        {.headers = {{"user", "7"}}})
+                .quota,
+            5U);
+}
+
+TEST(Override, ChangesItsIdsOnly) {
+  std::string yaml = "key: [header:user], overrides: [";
+  for (int i = 0; i < 1000; ++i) {
+    yaml += "{ids: [user" + std::to_string(i) + "], quota: " + std::to_string(1000 + i) + "}, ";
+  }
+  const auto set = one(yaml + "{ids: [nobody], quota: unlimited}]");
+  for (int i = 0; i < 1000; ++i) {
+    EXPECT_EQ(first_match(*set, {.headers = {{"user", "user" + std::to_string(i)}}}).quota,
+              static_cast<std::uint64_t>(1000 + i));
+  }
+  EXPECT_EQ(first_match(*set, {.headers = {{"user", "user1000"}}}).quota, 10U);
+  EXPECT_FALSE(first_match(*set, {.headers = {{"user", "nobody"}}}).matched);
+}
+
+TEST(Named, ReachesTheKeyOfTheSameClient) {
+  struct Case {
+    const char* key;
+    TestRequest request;
+    const char* partition;
+  };
+  const Case cases[] = {
+      {"[address]", {}, "192.0.2.7"},
+      {"[address]", {}, "::ffff:192.0.2.7"},
+      {"[address]", {}, "192.0.2.7/32"},
+      {"[address]", {.peer = "2001:db8::1:2"}, "2001:DB8:0::9"},
+      {"[address]", {.peer = "2001:db8::1:2"}, "2001:db8::/64"},
+      {"[address/24]", {}, "192.0.2.0/24"},
+      {"[address/24]", {}, "192.0.2.99"},
+      {"[header:k]", {.headers = {{"k", "a,b"}}}, "a,b"},
+      {"[host]", {}, "API.example"},
+      {"[registered-domain:header:k]", {.headers = {{"k", "example.com"}}}, "www.example.com"},
+      {"[]", {}, ""},
+      {"[address, method]", {}, "::ffff:192.0.2.7,GET"},
+      {"[header:k, method]", {.headers = {{"k", "a,b\\"}}}, "a\\,b\\\\,GET"}};
+  for (const Case& c : cases) {
+    const auto set = one("key: "s + c.key);
+    ASSERT_NE(set, nullptr);
+    std::string text;
+    const auto named = set->named("p", c.partition, 3, text);
+    ASSERT_TRUE(named);
+    const FirstMatch expected = first_match(*set, c.request);
+    EXPECT_EQ(named->key, expected.key) << c.key << " " << c.partition;
+    EXPECT_EQ(named->partition, expected.partition) << c.key << " " << c.partition;
+    EXPECT_EQ(named->cost, 3U);
+  }
+}
+
+TEST(Named, AnyTextIsAKey) {
+  std::string text;
+  const auto by_address = one("");
+  for (const std::string_view partition : {"a", "", "10.0.0.0/8", "10.0.0.2:80", "2001:db8::/32"}) {
+    const auto match = by_address->named("p", partition, 1, text);
+    ASSERT_TRUE(match);
+    EXPECT_EQ(match->partition, partition);
+    EXPECT_EQ(match->key,
+              "\1p" + std::string(1, static_cast<char>(partition.size())) + std::string(partition));
+  }
+  const auto by_two = one("key: [method, path]");
+  for (const std::string_view partition : {"GET", "GET,/,x", "GET\\,/"}) {
+    EXPECT_EQ(by_two->named("p", partition, 1, text)->partition, partition);
+  }
+  EXPECT_EQ(one("key: []")->named("p", "x", 1, text)->key, "\1p\1x");
+}
+
+TEST(Named, LeavesTheVerdictToTheCaller) {
+  const auto set =
+      one("mode: \"off\", match: [{path: /never}], key: [path], "
+          "overrides: [{ids: [x], quota: unlimited}, {ids: [y], quota: 3}]");
+  std::string text;
+  EXPECT_FALSE(set->named("q", "x", 1, text));
+  EXPECT_FALSE(set->named("", "x", 1, text));
+  EXPECT_TRUE(set->named("p", "x", 1, text)->grant->unlimited);
+  EXPECT_EQ(set->named("p", "y", 1, text)->grant->quota.units, 3U);
+  EXPECT_EQ(set->named("p", "z", 1, text)->policy->mode, Mode::off);
+  EXPECT_EQ(set->named("p", "z", ~std::uint64_t{0}, text)->cost, limit::Quota::cost_max);
+}
+
+}  // namespace
+}  // namespace headgate::policy

@@ -1,0 +1,47 @@
+// The part of a policy that only this room uses: conditions, key, cost and overrides.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "headgate/base/text_map.h"
+#include "headgate/policy/boulder/name.h"
+#include "headgate/policy/match/component.h"
+#include "headgate/policy/match/condition.h"
+#include "headgate/policy/match/cost.h"
+#include "headgate/policy/policy.h"
+#include "headgate/policy/policy_set.h"
+
+namespace headgate::policy {
+
+class EnvoyDomain;
+
+struct Rule {
+  std::string key_head;               // the policy's name, length-prefixed
+  std::vector<Condition> conditions;  // one of them must hold; empty: every request matches
+  std::vector<Component> key;
+  std::size_t key_group = 0;  // index of the first rule with the same key
+  CostRule cost;
+  TextMap<std::uint32_t> overrides;  // length-prefixed parts -> index of a grant
+  // If set, the policy is one of Boulder's limits: no request matches it, its key is one part in
+  // the normal form of the limit's ids, and overrides are found by that form.
+  const BoulderName* boulder = nullptr;
+  // If set, the policy is a domain of Envoy's configuration: no request matches it, the key is a
+  // descriptor, and the grant is found by the descriptor.
+  std::shared_ptr<const EnvoyDomain> envoy;
+
+  // Whether only named() and descriptors reach the policy, and no request matches it.
+  [[nodiscard]] bool by_name_alone() const noexcept {
+    return boulder != nullptr || envoy != nullptr;
+  }
+};
+
+struct PolicySet::Rules {
+  std::vector<Policy> policies;
+  std::vector<Rule> rules;  // of the policy with the same index
+  TextMap<std::size_t> by_name;
+};
+
+}  // namespace headgate::policy

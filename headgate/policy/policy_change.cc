@@ -1,0 +1,51 @@
+#include "headgate/policy/policy_change.h"
+
+#include <utility>
+
+#include "headgate/limit/law.h"
+#include "headgate/policy/match/rule.h"
+#include "headgate/policy/policy_set.h"
+
+namespace headgate::policy {
+
+Result<std::shared_ptr<const PolicySet>, std::string> PolicySet::with(std::size_t index,
+                                                                      const Change& change) const {
+  const auto failure = [](std::string why) { return Failure<std::string>(std::move(why)); };
+  auto rules = std::make_unique<Rules>(*rules_);
+  Policy& policy = rules->policies[index];
+  const bool is_slot = policy.terms.algorithm == limit::Algorithm::concurrency;
+  if (is_slot && (change.window || change.algorithm)) {
+    return failure("counts requests in flight; expected a change of its quota alone");
+  }
+  if (!is_slot && change.algorithm == limit::Algorithm::concurrency) {
+    return failure("counts over a window and not what is in flight; expected another algorithm");
+  }
+  if (change.algorithm) policy.terms.algorithm = *change.algorithm;
+  for (Grant& grant : policy.grants) {
+    if (&grant == policy.grants.data()) {
+      grant.quota.units = change.quota.value_or(grant.quota.units);
+      grant.quota.window = change.window.value_or(grant.quota.window);
+    }
+    if (grant.unlimited) continue;
+    limit::Terms terms = policy.terms;
+    if (grant.quota.window > 0) terms.offset %= grant.quota.window;
+    const auto law = limit::make_law(grant.quota, terms);
+    if (!law) {
+      return failure(limit::offers(terms.algorithm, terms.denied)
+                         ? "would have a quota and a window beyond exact arithmetic"
+                         : "has a cost for denials, which this algorithm does not offer");
+    }
+    grant.law = *law;
+  }
+  return std::make_shared<const PolicySet>(settings_, std::move(rules));
+}
+
+std::shared_ptr<const PolicySet> PolicySet::only(std::size_t index) const {
+  auto rules = std::make_unique<Rules>(*rules_);
+  for (Policy& policy : rules->policies) {
+    if (policy.index != index) policy.mode = Mode::off;
+  }
+  return std::make_shared<const PolicySet>(settings_, std::move(rules));
+}
+
+}  // namespace headgate::policy

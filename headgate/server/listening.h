@@ -1,0 +1,17 @@
+// One address of the server, and the door that answers there.
+#pragma once
+
+#include "headgate/net/endpoint.h"
+#include "headgate/server/door.h"
+
+namespace headgate::server {
+
+// Exactly one of the two makers is set.
+struct Listening {
+  DoorKind kind;
+  net::Endpoint endpoint;
+  MakeDoor make_door = nullptr;        // one door per worker
+  MakeService make_service = nullptr;  // one service with its own threads
+};
+
+}  // namespace headgate::server

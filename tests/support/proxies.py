@@ -1,0 +1,69 @@
+"""Real proxies in front of a decision server: nginx without the module, and Caddy."""
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+from support.http_client import Connection, answers
+from support.processes import find_program, stop, until
+
+
+def program(name):
+    found = find_program(name)
+    if found is None:
+        pytest.skip(f'{name} is not installed; ./dev deps installs it')
+    return found
+
+
+class Proxy:
+    """A real proxy that runs an example's configuration, with other ports."""
+
+    def __init__(self, directory, command, port, environment=None):
+        self.log_file = pathlib.Path(directory) / 'proxy.log'
+        self.port = port
+        with self.log_file.open('wb') as log:
+            self.process = subprocess.Popen(command, cwd=directory, stdin=subprocess.DEVNULL,
+                                            stdout=log, stderr=log,
+                                            env=os.environ | (environment or {}))
+        until(self.ready, f'{command[0]} answers')
+
+    def ready(self):
+        assert self.process.poll() is None, self.log
+        return answers(self.port)
+
+    @property
+    def log(self):
+        return self.log_file.read_text(errors='replace')
+
+    def request(self, path='/', *arguments, **options):
+        with Connection(self.port) as connection:
+            return connection.request(path, *arguments, **options)
+
+    def stop(self):
+        stop(self.process)
+
+
+def with_ports(text, ports):
+    """The text with each of these ports in place of an example's own."""
+    for old, new in ports.items():
+        assert f':{old}' in text, f'the example does not use port {old}'
+        text = text.replace(f':{old}', f':{new}')
+    return text
+
+
+def nginx(directory, configuration, port):
+    """nginx without the module."""
+    directory = pathlib.Path(directory)
+    (directory / 'nginx.conf').write_text(configuration)
+    user = 'user root; ' if os.geteuid() == 0 else ''
+    return Proxy(directory, [program('nginx'), '-p', f'{directory}/', '-e', 'stderr', '-c',
+                             'nginx.conf', '-g', f'{user}daemon off;'], port)
+
+
+def caddy(directory, configuration, port):
+    directory = pathlib.Path(directory)
+    (directory / 'Caddyfile').write_text(configuration)
+    home = {name: str(directory / 'home') for name in ('HOME', 'XDG_DATA_HOME', 'XDG_CONFIG_HOME')}
+    return Proxy(directory, [program('caddy'), 'run', '--config', 'Caddyfile', '--adapter',
+                             'caddyfile'], port, home)
