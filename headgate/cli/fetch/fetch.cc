@@ -39,7 +39,7 @@ struct Options {
   bool json = false;
 };
 
-int fail(ExitStatus status, const std::string& words) {
+ExitStatus fail(ExitStatus status, const std::string& words) {
   std::cerr << "headgate fetch: " << words << '\n';
   return status;
 }
@@ -102,15 +102,14 @@ Result<void, std::string> check_certificates(const std::string& name) {
   return Failure<std::string>(name + ": expected certificates in PEM form");
 }
 
-int run(const Options& options) {
-  FetcherOptions fetcher_options;
-  fetcher_options.parallel = options.parallel;
-  fetcher_options.retries = options.retries;
-  fetcher_options.client.mode =
-      options.mode == "greedy" ? client::Mode::greedy : client::Mode::paced;
-  fetcher_options.client.rate_max = options.rate;
-  fetcher_options.client.seed = random_secret().k0;
-  fetcher_options.transport = {options.headers, "headgate/" HEADGATE_VERSION, options.certificates};
+// Each of the next three reads options; on a fault it prints a message and returns the exit status.
+ExitStatus read_options(const Options& options, FetcherOptions& out) {
+  out.parallel = options.parallel;
+  out.retries = options.retries;
+  out.client.mode = options.mode == "greedy" ? client::Mode::greedy : client::Mode::paced;
+  out.client.rate_max = options.rate;
+  out.client.seed = random_secret().k0;
+  out.transport = {options.headers, "headgate/" HEADGATE_VERSION, options.certificates};
   for (const std::string& header : options.headers) {
     if (!is_header(header)) {
       return fail(wrong_usage, "--header \"" + excerpt(header).text +
@@ -128,26 +127,39 @@ int run(const Options& options) {
       return fail(wrong_usage,
                   "--max-wait \"" + excerpt(options.wait_max).text + "\" " + wait_max.error());
     }
-    fetcher_options.wait_max = *wait_max;
+    out.wait_max = *wait_max;
   }
-  std::vector<FetchUrl> urls;
+  return done;
+}
+
+ExitStatus read_urls(const Options& options, std::vector<FetchUrl>& urls) {
   for (const std::string& url : options.urls) {
     if (!add_url(url, "", urls)) return wrong_usage;
   }
-  if (!options.input.empty()) {
-    if (const ExitStatus status = read_list(options.input, urls); status != done) return status;
-  } else if (urls.empty()) {
-    return fail(wrong_usage, "nothing to fetch: expected URLs, or --input FILE");
-  }
+  if (!options.input.empty()) return read_list(options.input, urls);
+  if (urls.empty()) return fail(wrong_usage, "nothing to fetch: expected URLs, or --input FILE");
+  return done;
+}
 
-  std::unique_ptr<FetchSink> sink;
+ExitStatus open_sink(const Options& options, const std::vector<FetchUrl>& urls,
+                     std::unique_ptr<FetchSink>& sink) {
   if (options.output.empty()) {
     sink = std::make_unique<FetchStdout>();
-  } else {
-    auto directory = FetchDirectory::open(options.output, urls);
-    if (!directory) return fail(input_fault, directory.error());
-    sink = *std::move(directory);
+    return done;
   }
+  auto directory = FetchDirectory::open(options.output, urls);
+  if (!directory) return fail(input_fault, directory.error());
+  sink = *std::move(directory);
+  return done;
+}
+
+int run(const Options& options) {
+  FetcherOptions fetcher_options;
+  if (const auto status = read_options(options, fetcher_options); status != done) return status;
+  std::vector<FetchUrl> urls;
+  if (const auto status = read_urls(options, urls); status != done) return status;
+  std::unique_ptr<FetchSink> sink;
+  if (const auto status = open_sink(options, urls, sink); status != done) return status;
   Fetcher fetcher(std::move(fetcher_options), std::move(urls), *sink);
   const FetchReport report = fetcher.run();
 

@@ -33,6 +33,54 @@ bool ipv6(std::string_view text) {
   return inet_pton(AF_INET6, std::string(text).c_str(), &address) == 1;
 }
 
+// Removes "http://" or "https://" from the front of `rest` and sets scheme and default port. False
+// if neither is there.
+bool take_scheme(std::string_view& rest, Upstream& upstream) {
+  if (starts_with_scheme(rest, "http://")) {
+    rest.remove_prefix(7);
+    return true;
+  }
+  if (!starts_with_scheme(rest, "https://")) return false;
+  rest.remove_prefix(8);
+  upstream.tls = true;
+  upstream.port = 443;
+  return true;
+}
+
+// Reads HOST[:PORT]. Returns what is wrong, or "".
+std::string_view read_authority(std::string_view authority, Upstream& upstream) {
+  if (authority.find('@') != std::string_view::npos) {
+    return "an upstream's URL can't carry a user name or password";
+  }
+  std::string_view port;
+  if (authority.starts_with('[')) {
+    const std::size_t end = authority.find(']');
+    if (end == std::string_view::npos || !ipv6(authority.substr(1, end - 1))) {
+      return "expected an IPv6 address between the brackets";
+    }
+    upstream.host = authority.substr(0, end + 1);
+    port = authority.substr(end + 1);
+  } else {
+    const std::size_t colon = authority.find(':');
+    upstream.host = authority.substr(0, colon);
+    if (colon != std::string_view::npos) port = authority.substr(colon);
+    if (upstream.host.empty()) return "the host is missing";
+    if (!std::all_of(upstream.host.begin(), upstream.host.end(), host_character)) {
+      return "a host has letters, digits, dots and hyphens, or is an IPv6 address in brackets";
+    }
+    if (starts_with_scheme(upstream.host, "unix") && upstream.host.size() == 4) {
+      return "nginx takes the host \"unix\" for a Unix socket; give its address instead";
+    }
+  }
+  if (port.empty()) return "";
+  const char* end = port.data() + port.size();
+  const auto [at, error] = std::from_chars(port.data() + 1, end, upstream.port);
+  if (port[0] != ':' || error != std::errc{} || at != end || upstream.port == 0) {
+    return "expected a port from 1 to 65535 behind the host";
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string Upstream::authority() const {
@@ -48,55 +96,14 @@ Result<Upstream, std::string> parse_upstream(std::string_view url) {
   };
   Upstream upstream;
   std::string_view rest = url;
-  if (starts_with_scheme(url, "http://")) {
-    rest.remove_prefix(7);
-  } else if (starts_with_scheme(url, "https://")) {
-    rest.remove_prefix(8);
-    upstream.tls = true;
-    upstream.port = 443;
-  } else {
-    return refuse(form);
-  }
-
-  const std::size_t slash = rest.find('/');
-  std::string_view authority = rest.substr(0, slash);
-  std::string_view path = slash == std::string_view::npos ? "" : rest.substr(slash);
+  if (!take_scheme(rest, upstream)) return refuse(form);
   if (rest.find_first_of("?#") != std::string_view::npos) {
     return refuse("an upstream has neither query nor fragment");
   }
-  if (authority.find('@') != std::string_view::npos) {
-    return refuse("an upstream's URL can't carry a user name or password");
-  }
-
-  std::string_view port;
-  if (authority.starts_with('[')) {
-    const std::size_t end = authority.find(']');
-    if (end == std::string_view::npos || !ipv6(authority.substr(1, end - 1))) {
-      return refuse("expected an IPv6 address between the brackets");
-    }
-    upstream.host = authority.substr(0, end + 1);
-    port = authority.substr(end + 1);
-  } else {
-    const std::size_t colon = authority.find(':');
-    upstream.host = authority.substr(0, colon);
-    if (colon != std::string_view::npos) port = authority.substr(colon);
-    if (upstream.host.empty()) return refuse("the host is missing");
-    if (!std::all_of(upstream.host.begin(), upstream.host.end(), host_character)) {
-      return refuse(
-          "a host has letters, digits, dots and hyphens, or is an IPv6 address in "
-          "brackets");
-    }
-    if (starts_with_scheme(upstream.host, "unix") && upstream.host.size() == 4) {
-      return refuse("nginx takes the host \"unix\" for a Unix socket; give its address instead");
-    }
-  }
-  if (!port.empty()) {
-    const char* end = port.data() + port.size();
-    const auto [at, error] = std::from_chars(port.data() + 1, end, upstream.port);
-    if (port[0] != ':' || error != std::errc{} || at != end || upstream.port == 0) {
-      return refuse("expected a port from 1 to 65535 behind the host");
-    }
-  }
+  const std::size_t slash = rest.find('/');
+  const std::string_view wrong = read_authority(rest.substr(0, slash), upstream);
+  if (!wrong.empty()) return refuse(wrong);
+  std::string_view path = slash == std::string_view::npos ? "" : rest.substr(slash);
   if (!std::all_of(path.begin(), path.end(), path_character)) {
     return refuse("the path holds characters that must be percent-encoded");
   }
