@@ -11,6 +11,7 @@
 
 #include "headgate/base/testing/source_tree.h"
 #include "headgate/limit/law.h"
+#include "headgate/limit/testing/boulder_buckets.h"
 
 namespace headgate::limit {
 namespace {

@@ -70,8 +70,8 @@ std::optional<BoulderParameters> read_parameters(const MapReader& map, Faults& f
     period = read_value<Nanos>(*node, "period", "a duration like 180m", parse_period, faults);
   }
   if (!burst || !count || !period) return std::nullopt;
-  const auto bucket = limit::BoulderLimit::make(*burst, *count, *period);
-  if (bucket) return BoulderParameters{*burst, *count, *period, bucket->quota()};
+  const auto quota = limit::boulder_quota(*burst, *count, *period);
+  if (quota) return BoulderParameters{*burst, *count, *period, *quota};
   faults.add(map.find("count")->at,
              *period < static_cast<Nanos>(*count)
                  ? "count is more than one token per nanosecond; expected less, or a longer period"
