@@ -48,7 +48,7 @@ function(headgate_precompile target)
   endif()
 endfunction()
 
-# For code whose own speed does not matter: tests, and what only reads arguments.
+# For tests, whose own speed does not matter. UndefinedBehaviorSanitizer watches the libraries.
 function(headgate_compile_fast target)
   target_compile_options(${target} PRIVATE -O0)
   if(HEADGATE_SANITIZE MATCHES "undefined")

@@ -56,14 +56,30 @@ def load():
         one.end()
 
 
+@pytest.fixture(scope='session')
+def chromium(tmp_path_factory):
+    """One browser for all tests: its start takes longer than most of them."""
+    options = webdriver.ChromeOptions()
+    for flag in (*FLAGS, f'--user-data-dir={tmp_path_factory.mktemp("browser")}'):
+        options.add_argument(flag)
+    options.set_capability('goog:loggingPrefs', {'browser': 'ALL', 'performance': 'ALL'})
+    driver = webdriver.Chrome(options=options, service=Service('/usr/bin/chromedriver'))
+    driver.set_page_load_timeout(PATIENCE)
+    yield driver
+    driver.quit()
+
+
 class Browser:
-    def __init__(self, directory):
-        options = webdriver.ChromeOptions()
-        for flag in (*FLAGS, f'--user-data-dir={directory}'):
-            options.add_argument(flag)
-        options.set_capability('goog:loggingPrefs', {'browser': 'ALL', 'performance': 'ALL'})
-        self.driver = webdriver.Chrome(options=options, service=Service('/usr/bin/chromedriver'))
-        self.driver.set_page_load_timeout(PATIENCE)
+    def __init__(self, driver):
+        self.driver = driver
+
+    def reset(self):
+        """Leaves the page, and forgets what it logged and what it was made to look like."""
+        self.driver.get('about:blank')
+        self.driver.execute_cdp_cmd('Emulation.clearDeviceMetricsOverride', {})
+        self.driver.execute_cdp_cmd('Emulation.setEmulatedMedia', {'media': '', 'features': []})
+        for log in ('browser', 'performance'):
+            self.driver.get_log(log)
 
     def open(self, port):
         self.origin = f'http://127.0.0.1:{port}'
@@ -109,7 +125,7 @@ class Browser:
 
 
 @pytest.fixture
-def browser(tmp_path):
-    one = Browser(tmp_path / 'browser')
+def browser(chromium):
+    one = Browser(chromium)
+    one.reset()
     yield one
-    one.driver.quit()
