@@ -41,7 +41,7 @@ class TestGate {
     now = table_->now();
   }
 
-  std::optional<CheckFault> ask(std::vector<Check> checks, Op op = Op::spend) {
+  std::optional<CheckFault> decide(std::vector<Check> checks, Op op = Op::spend) {
     return gate_->decide(checks, op, now, context);
   }
 
@@ -91,7 +91,7 @@ constexpr const char* two = R"(
 TEST(Decide, SpendsTheBucketThatRequestsSpend) {
   TestGate gate(two);
   EXPECT_EQ(gate.request(), Outcome::admitted);
-  ASSERT_EQ(gate.ask({{"burst", "192.0.2.1"}}), std::nullopt);
+  ASSERT_EQ(gate.decide({{"burst", "192.0.2.1"}}), std::nullopt);
   EXPECT_THAT(gate.left(), testing::ElementsAre(1));
   EXPECT_EQ(gate.request(), Outcome::admitted);
   EXPECT_EQ(gate.request(), Outcome::denied);
@@ -99,36 +99,36 @@ TEST(Decide, SpendsTheBucketThatRequestsSpend) {
 
 TEST(Decide, ResultsAreInTheOrderOfTheChecks) {
   TestGate gate(two);
-  ASSERT_EQ(gate.ask({{"daily", "a", 2}, {"burst", "a"}}), std::nullopt);
+  ASSERT_EQ(gate.decide({{"daily", "a", 2}, {"burst", "a"}}), std::nullopt);
   EXPECT_THAT(gate.left(), testing::ElementsAre(8, 2));
   EXPECT_EQ(gate.ratelimit(), R"("daily";r=8;t=69120, "burst";r=2;t=40)");
 }
 
 TEST(Decide, TakesAllOrNone) {
   TestGate gate(two);
-  ASSERT_EQ(gate.ask({{"burst", "a"}, {"daily", "a", 11}}), std::nullopt);
+  ASSERT_EQ(gate.decide({{"burst", "a"}, {"daily", "a", 11}}), std::nullopt);
   EXPECT_EQ(gate.context.verdict.outcome, Outcome::denied);
   EXPECT_EQ(gate.context.verdict.denier->name, "daily");
   EXPECT_EQ(gate.context.verdict.retry_after, std::nullopt) << "no time helps";
-  ASSERT_EQ(gate.ask({{"burst", "a", 0}}, Op::peek), std::nullopt);
+  ASSERT_EQ(gate.decide({{"burst", "a", 0}}, Op::peek), std::nullopt);
   EXPECT_THAT(gate.left(), testing::ElementsAre(3));
 }
 
 TEST(Decide, PeeksChargeAndCountNothing) {
   TestGate gate(two);
-  ASSERT_EQ(gate.ask({{"burst", "a", 2}}, Op::peek), std::nullopt);
+  ASSERT_EQ(gate.decide({{"burst", "a", 2}}, Op::peek), std::nullopt);
   EXPECT_THAT(gate.left(), testing::ElementsAre(1)) << "as spending 2 would leave";
-  ASSERT_EQ(gate.ask({{"burst", "a", 4}}, Op::peek), std::nullopt);
+  ASSERT_EQ(gate.decide({{"burst", "a", 4}}, Op::peek), std::nullopt);
   EXPECT_THAT(gate.left(), testing::ElementsAre(-1));
-  ASSERT_EQ(gate.ask({{"burst", "a", 0}}, Op::peek), std::nullopt);
+  ASSERT_EQ(gate.decide({{"burst", "a", 0}}, Op::peek), std::nullopt);
   EXPECT_THAT(gate.left(), testing::ElementsAre(3));
   EXPECT_EQ(gate.counts[0].admitted + gate.counts[0].denied, 0u);
 }
 
 TEST(Decide, RefundsGiveBack) {
   TestGate gate(two);
-  ASSERT_EQ(gate.ask({{"burst", "a", 3}}), std::nullopt);
-  ASSERT_EQ(gate.ask({{"burst", "a", 2}}, Op::refund), std::nullopt);
+  ASSERT_EQ(gate.decide({{"burst", "a", 3}}), std::nullopt);
+  ASSERT_EQ(gate.decide({{"burst", "a", 2}}, Op::refund), std::nullopt);
   EXPECT_THAT(gate.left(), testing::ElementsAre(2));
   EXPECT_EQ(gate.counts[0].admitted, 1u);
   EXPECT_EQ(gate.counts[0].refunded, 1u);
@@ -139,7 +139,8 @@ TEST(Decide, ShadowPoliciesDecideWithoutDenying) {
   - {name: trial, quota: 1, window: 60s, mode: shadow}
   - {name: burst, quota: 3, window: 60s}
 )");
-  for (int i = 0; i < 2; ++i) ASSERT_EQ(gate.ask({{"trial", "a"}, {"burst", "a"}}), std::nullopt);
+  for (int i = 0; i < 2; ++i)
+    ASSERT_EQ(gate.decide({{"trial", "a"}, {"burst", "a"}}), std::nullopt);
   EXPECT_EQ(gate.context.verdict.outcome, Outcome::shadow_denied);
   EXPECT_THAT(gate.left(), testing::ElementsAre(-1, 1));
   EXPECT_EQ(gate.ratelimit(), R"("burst";r=1;t=20)");
@@ -151,7 +152,7 @@ TEST(Decide, UnlimitedChecksAreAdmittedAndMarked) {
   - {name: burst, quota: 1, window: 60s, overrides: [{ids: ["192.0.2.9"], quota: unlimited}]}
 )");
   for (int i = 0; i < 3; ++i) {
-    ASSERT_EQ(gate.ask({{"sleeping", "a"}, {"burst", "192.0.2.9"}}), std::nullopt);
+    ASSERT_EQ(gate.decide({{"sleeping", "a"}, {"burst", "192.0.2.9"}}), std::nullopt);
     EXPECT_TRUE(gate.context.results[0].decision.admitted);
     EXPECT_FALSE(gate.context.results[0].limited);
     EXPECT_TRUE(gate.context.results[1].decision.admitted);
@@ -164,28 +165,28 @@ TEST(Decide, ALateCostMayExceedWhatIsLeft) {
   TestGate gate(R"(
   - {name: tokens, quota: 10, window: 10s, cost: {response-header: x-tokens}, unit: tokens}
 )");
-  ASSERT_EQ(gate.ask({{"tokens", "a", 15}}), std::nullopt);
+  ASSERT_EQ(gate.decide({{"tokens", "a", 15}}), std::nullopt);
   EXPECT_TRUE(gate.context.results[0].decision.admitted);
   EXPECT_EQ(gate.ratelimit(), R"("tokens";r=0;t=6)") << "the debt is reported";
-  ASSERT_EQ(gate.ask({{"tokens", "a", 1}}), std::nullopt);
+  ASSERT_EQ(gate.decide({{"tokens", "a", 1}}), std::nullopt);
   EXPECT_THAT(gate.left(), testing::ElementsAre(-1));
 }
 
 TEST(Decide, ReportsTheFaultyCheckAndChangesNothing) {
   TestGate gate(two);
   using Reason = CheckFault::Reason;
-  auto fault = gate.ask({{"burst", "a"}, {"brust", "a"}});
+  auto fault = gate.decide({{"burst", "a"}, {"brust", "a"}});
   ASSERT_TRUE(fault);
   EXPECT_EQ(fault->check, 1u);
   EXPECT_EQ(fault->reason, Reason::unknown_policy);
-  fault = gate.ask({{"burst", "a"}, {"daily", "a"}, {"burst", "a"}});
+  fault = gate.decide({{"burst", "a"}, {"daily", "a"}, {"burst", "a"}});
   ASSERT_TRUE(fault);
   EXPECT_EQ(fault->check, 2u);
   EXPECT_EQ(fault->reason, Reason::asked_twice);
-  fault = gate.ask(std::vector<Check>(policy::policies_max + 1));
+  fault = gate.decide(std::vector<Check>(policy::policies_max + 1));
   ASSERT_TRUE(fault);
   EXPECT_EQ(fault->reason, Reason::too_many);
-  ASSERT_EQ(gate.ask({{"burst", "a", 0}}, Op::peek), std::nullopt);
+  ASSERT_EQ(gate.decide({{"burst", "a", 0}}, Op::peek), std::nullopt);
   EXPECT_THAT(gate.left(), testing::ElementsAre(3)) << "nothing was spent by those";
 }
 

@@ -35,7 +35,7 @@ descriptors:
   - {key: better, rate_limit: {unit: year, requests_per_unit: 2, replaces: [{name: tens}]}}
 )";
 
-struct Asked {
+struct Request {
   std::string key;
   std::uint64_t cost = 1;
   Op op = Op::spend;
@@ -63,12 +63,12 @@ class TestGate {
   }
 
   // r of every descriptor; -1 if it is denied, -2 if it has no limit.
-  std::vector<int> ask(const std::vector<Asked>& asked, const std::string& domain = "shop") {
+  std::vector<int> send(const std::vector<Request>& requests, const std::string& domain = "shop") {
     std::vector<policy::DescriptorEntry> entries;
     std::vector<policy::Descriptor> descriptors;
     std::vector<Op> ops;
-    entries.reserve(asked.size());
-    for (const Asked& one : asked) {
+    entries.reserve(requests.size());
+    for (const Request& one : requests) {
       entries.push_back({one.key, "x"});
       descriptors.push_back({{&entries.back(), 1}, one.cost, one.grant});
       ops.push_back(one.op);
@@ -108,85 +108,85 @@ class TestGate {
 
 TEST(DecideDescriptors, EachCountsForItself) {
   TestGate gate;
-  EXPECT_THAT(gate.ask({{"a", 3}, {"b"}}), ElementsAre(0, 9));
+  EXPECT_THAT(gate.send({{"a", 3}, {"b"}}), ElementsAre(0, 9));
   EXPECT_FALSE(gate.denied());
-  EXPECT_THAT(gate.ask({{"a"}, {"b"}}), ElementsAre(-1, 8));
+  EXPECT_THAT(gate.send({{"a"}, {"b"}}), ElementsAre(-1, 8));
   EXPECT_TRUE(gate.denied());
-  EXPECT_THAT(gate.ask({{"b"}, {"b"}}), ElementsAre(7, 6)) << "the same twice counts twice";
+  EXPECT_THAT(gate.send({{"b"}, {"b"}}), ElementsAre(7, 6)) << "the same twice counts twice";
 }
 
 TEST(DecideDescriptors, DeniedHitsCount) {
   TestGate gate;
-  EXPECT_THAT(gate.ask({{"b", 9}}), ElementsAre(1));
-  EXPECT_THAT(gate.ask({{"b", 2}}), ElementsAre(-1));
-  EXPECT_THAT(gate.ask({{"b", 1}}), ElementsAre(-1)) << "the two used up the one that was left";
+  EXPECT_THAT(gate.send({{"b", 9}}), ElementsAre(1));
+  EXPECT_THAT(gate.send({{"b", 2}}), ElementsAre(-1));
+  EXPECT_THAT(gate.send({{"b", 1}}), ElementsAre(-1)) << "the two used up the one that was left";
   TestGate lenient(", denied: free");
-  EXPECT_THAT(lenient.ask({{"b", 9}}), ElementsAre(1));
-  EXPECT_THAT(lenient.ask({{"b", 2}}), ElementsAre(-1));
-  EXPECT_THAT(lenient.ask({{"b", 1}}), ElementsAre(0));
+  EXPECT_THAT(lenient.send({{"b", 9}}), ElementsAre(1));
+  EXPECT_THAT(lenient.send({{"b", 2}}), ElementsAre(-1));
+  EXPECT_THAT(lenient.send({{"b", 1}}), ElementsAre(0));
 }
 
 TEST(DecideDescriptors, ACostOfZeroChecksWhetherTheLimitIsExceeded) {
   TestGate gate;
-  EXPECT_THAT(gate.ask({{"a", 0}}), ElementsAre(3));
-  EXPECT_THAT(gate.ask({{"a", 3}}), ElementsAre(0));
-  EXPECT_THAT(gate.ask({{"a", 0}}), ElementsAre(0)) << "used up, and not exceeded";
-  EXPECT_THAT(gate.ask({{"a", 1}}), ElementsAre(-1));
-  EXPECT_THAT(gate.ask({{"a", 0}}), ElementsAre(-1));
+  EXPECT_THAT(gate.send({{"a", 0}}), ElementsAre(3));
+  EXPECT_THAT(gate.send({{"a", 3}}), ElementsAre(0));
+  EXPECT_THAT(gate.send({{"a", 0}}), ElementsAre(0)) << "used up, and not exceeded";
+  EXPECT_THAT(gate.send({{"a", 1}}), ElementsAre(-1));
+  EXPECT_THAT(gate.send({{"a", 0}}), ElementsAre(-1));
 
   TestGate linear(", algorithm: linear");
-  EXPECT_THAT(linear.ask({{"a", 0}}), ElementsAre(3));
-  EXPECT_THAT(linear.ask({{"a", 3}}), ElementsAre(0));
-  EXPECT_THAT(linear.ask({{"a", 0}}), ElementsAre(-1)) << "nothing is left";
+  EXPECT_THAT(linear.send({{"a", 0}}), ElementsAre(3));
+  EXPECT_THAT(linear.send({{"a", 3}}), ElementsAre(0));
+  EXPECT_THAT(linear.send({{"a", 0}}), ElementsAre(-1)) << "nothing is left";
   EXPECT_GT(linear.context.results[0].decision.wait, 0);
-  EXPECT_THAT(linear.ask({{"a", 1, Op::refund}, {"a", 0}}), ElementsAre(1, 1));
+  EXPECT_THAT(linear.send({{"a", 1, Op::refund}, {"a", 0}}), ElementsAre(1, 1));
 }
 
 TEST(DecideDescriptors, RefundsGiveBack) {
   TestGate gate;
-  EXPECT_THAT(gate.ask({{"a", 2}}), ElementsAre(1));
-  EXPECT_THAT(gate.ask({{"a", 1, Op::refund}}), ElementsAre(2));
-  EXPECT_THAT(gate.ask({{"a", 9, Op::refund}}), ElementsAre(3)) << "at most what was taken";
+  EXPECT_THAT(gate.send({{"a", 2}}), ElementsAre(1));
+  EXPECT_THAT(gate.send({{"a", 1, Op::refund}}), ElementsAre(2));
+  EXPECT_THAT(gate.send({{"a", 9, Op::refund}}), ElementsAre(3)) << "at most what was taken";
   EXPECT_EQ(gate.counts[0].refunded.load(), 2u);
   EXPECT_EQ(gate.counts[0].admitted.load(), 1u);
 }
 
 TEST(DecideDescriptors, ShadowNeverDenies) {
   TestGate gate;
-  EXPECT_THAT(gate.ask({{"shadow"}}), ElementsAre(0));
-  EXPECT_THAT(gate.ask({{"shadow"}, {"b"}}), ElementsAre(-1, 9));
+  EXPECT_THAT(gate.send({{"shadow"}}), ElementsAre(0));
+  EXPECT_THAT(gate.send({{"shadow"}, {"b"}}), ElementsAre(-1, 9));
   EXPECT_EQ(gate.context.verdict.outcome, Outcome::shadow_denied);
   EXPECT_EQ(gate.counts[0].shadow_denied.load(), 1u);
 }
 
 TEST(DecideDescriptors, QuotaModeDeniesWhereAllDo) {
   TestGate gate;
-  EXPECT_THAT(gate.ask({{"q1"}, {"q2"}}), ElementsAre(0, 1));
+  EXPECT_THAT(gate.send({{"q1"}, {"q2"}}), ElementsAre(0, 1));
   EXPECT_FALSE(gate.denied());
-  EXPECT_THAT(gate.ask({{"q1"}, {"q2"}}), ElementsAre(-1, 0));
+  EXPECT_THAT(gate.send({{"q1"}, {"q2"}}), ElementsAre(-1, 0));
   EXPECT_FALSE(gate.denied());
-  EXPECT_THAT(gate.ask({{"q1"}, {"q2"}}), ElementsAre(-1, -1));
+  EXPECT_THAT(gate.send({{"q1"}, {"q2"}}), ElementsAre(-1, -1));
   EXPECT_TRUE(gate.denied());
-  EXPECT_THAT(gate.ask({{"q1"}, {"b"}}), ElementsAre(-1, 9));
+  EXPECT_THAT(gate.send({{"q1"}, {"b"}}), ElementsAre(-1, 9));
   EXPECT_TRUE(gate.denied()) << "all that are of this kind";
 }
 
 TEST(DecideDescriptors, SomeHaveNoLimit) {
   TestGate gate;
-  EXPECT_THAT(gate.ask({{"unknown"}, {"free"}, {"none"}}), ElementsAre(-2, -2, -1));
+  EXPECT_THAT(gate.send({{"unknown"}, {"free"}, {"none"}}), ElementsAre(-2, -2, -1));
   EXPECT_EQ(gate.context.results[0].policy, nullptr);
   ASSERT_NE(gate.context.results[1].policy, nullptr);
   EXPECT_TRUE(gate.context.results[1].grant->unlimited);
   EXPECT_TRUE(gate.denied());
   EXPECT_FALSE(gate.context.verdict.retry_after) << "no time helps where nothing is granted";
-  EXPECT_THAT(gate.ask({{"a"}}, "elsewhere"), ElementsAre(-2));
+  EXPECT_THAT(gate.send({{"a"}}, "elsewhere"), ElementsAre(-2));
   EXPECT_EQ(gate.context.verdict.outcome, Outcome::off);
-  EXPECT_THAT(gate.ask({{"b"}, {"better"}}), ElementsAre(-2, 1)) << "replaced";
+  EXPECT_THAT(gate.send({{"b"}, {"better"}}), ElementsAre(-2, 1)) << "replaced";
 }
 
 TEST(DecideDescriptors, FieldsHaveTheNamesOfLimits) {
   TestGate gate;
-  gate.ask({{"a"}, {"b"}, {"shadow"}});
+  gate.send({{"a"}, {"b"}, {"shadow"}});
   EXPECT_THAT(gate.ratelimit(),
               testing::MatchesRegex("RateLimit-Policy: \"a\";q=3;w=31536000, "
                                     "\"tens\";q=10;w=31536000\n"
@@ -200,22 +200,22 @@ TEST(DecideDescriptors, ALimitOfTheRequestsOwn) {
   limit.requests_per_unit = 1;
   const auto grant = policy::envoy_grant(limit, gate.policies->policies()[0].terms);
   ASSERT_TRUE(grant);
-  EXPECT_THAT(gate.ask({{"a", 1, Op::spend, &*grant}, {"a"}}), ElementsAre(0, 2));
+  EXPECT_THAT(gate.send({{"a", 1, Op::spend, &*grant}, {"a"}}), ElementsAre(0, 2));
   EXPECT_THAT(gate.ratelimit(), testing::HasSubstr("RateLimit: \"a\";r=2;"));
-  EXPECT_THAT(gate.ask({{"a", 1, Op::spend, &*grant}, {"a"}}), ElementsAre(-1, 1));
+  EXPECT_THAT(gate.send({{"a", 1, Op::spend, &*grant}, {"a"}}), ElementsAre(-1, 1));
   EXPECT_TRUE(gate.denied());
-  EXPECT_THAT(gate.ask({{"unknown", 1, Op::spend, &*grant}}), ElementsAre(0));
+  EXPECT_THAT(gate.send({{"unknown", 1, Op::spend, &*grant}}), ElementsAre(0));
   EXPECT_EQ(gate.ratelimit(), "");
 }
 
 // A check by name spends the bucket of the descriptor.
 TEST(DecideDescriptors, NamesReachTheSameBucket) {
   TestGate gate;
-  EXPECT_THAT(gate.ask({{"a"}}), ElementsAre(2));
+  EXPECT_THAT(gate.send({{"a"}}), ElementsAre(2));
   const Check check{"shop", "a=x"};
   EXPECT_FALSE(gate.decide(check));
   EXPECT_EQ(gate.context.results[0].decision.remaining, 1u);
-  EXPECT_THAT(gate.ask({{"a"}}), ElementsAre(0));
+  EXPECT_THAT(gate.send({{"a"}}), ElementsAre(0));
   const Check shadow{"shop", "shadow=x", 5};
   EXPECT_FALSE(gate.decide(shadow));
   EXPECT_EQ(gate.context.verdict.outcome, Outcome::shadow_denied);
@@ -223,8 +223,8 @@ TEST(DecideDescriptors, NamesReachTheSameBucket) {
 
 TEST(DecideDescriptors, AsManyDescriptorsAsAllowed) {
   TestGate gate;
-  const std::vector<Asked> all(policy::policies_max, Asked{"b"});
-  const auto left = gate.ask(all);
+  const std::vector<Request> all(policy::policies_max, Request{"b"});
+  const auto left = gate.send(all);
   ASSERT_EQ(left.size(), policy::policies_max);
   EXPECT_EQ(left[9], 0);
   EXPECT_EQ(left[10], -1);

@@ -55,7 +55,7 @@ class TestGate {
     now = table_->now();
   }
 
-  const Verdict& ask(const std::string& path = "/", DryRun dry_run = DryRun::no) {
+  const Verdict& send(const std::string& path = "/", DryRun dry_run = DryRun::no) {
     policy::Request request;
     request.method = "GET";
     request.host = "api.example";
@@ -69,7 +69,7 @@ class TestGate {
     return context_.verdict;
   }
 
-  // The first of the two steps of ask().
+  // The first of the two steps of send().
   bool prefetch(const std::string& path = "/") {
     policy::Request request;
     request.path = path;
@@ -138,12 +138,12 @@ policies:
 
 TEST(Gate, FieldsReportTheDecision) {
   TestGate gate(burst_and_daily);
-  EXPECT_EQ(gate.ask().outcome, Outcome::admitted);
+  EXPECT_EQ(gate.send().outcome, Outcome::admitted);
   EXPECT_EQ(gate.ratelimit_policy(), R"("burst";q=3;w=60, "daily";q=5000;w=86400)");
   EXPECT_EQ(gate.ratelimit(), R"("burst";r=2;t=40, "daily";r=4999;t=86383)");
-  gate.ask();
-  gate.ask();
-  const Verdict& denied = gate.ask();
+  gate.send();
+  gate.send();
+  const Verdict& denied = gate.send();
   EXPECT_EQ(denied.outcome, Outcome::denied);
   EXPECT_EQ(denied.denier->name, "burst");
   EXPECT_EQ(denied.violated, 1u);
@@ -152,7 +152,7 @@ TEST(Gate, FieldsReportTheDecision) {
   EXPECT_EQ(gate.ratelimit(), R"("burst";r=0;t=20, "daily";r=4997;t=86349)")
       << "the daily quota was not charged for a request that burst denied";
   gate.now.ns += 20 * second;
-  EXPECT_EQ(gate.ask().outcome, Outcome::admitted) << "as announced";
+  EXPECT_EQ(gate.send().outcome, Outcome::admitted) << "as announced";
 }
 
 TEST(Gate, WithoutAMatchingPolicyTheOutcomeIsOff) {
@@ -160,9 +160,9 @@ TEST(Gate, WithoutAMatchingPolicyTheOutcomeIsOff) {
 policies:
   - {name: api, quota: 3, window: 60s, match: [{path: "/api/*"}]}
 )");
-  EXPECT_EQ(gate.ask("/other").outcome, Outcome::off);
-  EXPECT_TRUE(gate.ask("/other").items.empty());
-  EXPECT_EQ(gate.ask("/api/x").outcome, Outcome::admitted);
+  EXPECT_EQ(gate.send("/other").outcome, Outcome::off);
+  EXPECT_TRUE(gate.send("/other").items.empty());
+  EXPECT_EQ(gate.send("/api/x").outcome, Outcome::admitted);
 }
 
 TEST(Gate, APrefetchAloneChargesNothing) {
@@ -173,7 +173,7 @@ TEST(Gate, APrefetchAloneChargesNothing) {
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(gate.prefetch("/limited"));
   EXPECT_EQ(gate.counts(0).admitted, 0u);
   EXPECT_EQ(gate.admit().outcome, Outcome::admitted);
-  EXPECT_EQ(gate.ask("/limited").outcome, Outcome::denied);
+  EXPECT_EQ(gate.send("/limited").outcome, Outcome::denied);
   EXPECT_EQ(gate.counts(0).admitted, 1u);
 }
 
@@ -184,8 +184,8 @@ policies:
   - {name: long, quota: 1, window: 100s, status: 403}
   - {name: wide, quota: 100, window: 1s}
 )");
-  gate.ask();
-  const Verdict& denied = gate.ask();
+  gate.send();
+  const Verdict& denied = gate.send();
   EXPECT_EQ(denied.denier->name, "long");
   EXPECT_EQ(denied.status(), 403u);
   EXPECT_EQ(denied.retry_after, 100u);
@@ -202,7 +202,7 @@ policies:
   - {name: closed, quota: 0, window: 60s}
   - {name: burst, quota: 1, window: 60s}
 )");
-  const Verdict& denied = gate.ask();
+  const Verdict& denied = gate.send();
   EXPECT_EQ(denied.outcome, Outcome::denied);
   EXPECT_EQ(denied.denier->name, "closed");
   EXPECT_EQ(denied.retry_after, std::nullopt);
@@ -216,8 +216,8 @@ policies:
   - {name: burst, quota: 3, window: 60s}
   - {name: gone, quota: 0, window: 60s, mode: off}
 )");
-  EXPECT_EQ(gate.ask().outcome, Outcome::admitted);
-  const Verdict& second_time = gate.ask();
+  EXPECT_EQ(gate.send().outcome, Outcome::admitted);
+  const Verdict& second_time = gate.send();
   EXPECT_EQ(second_time.outcome, Outcome::shadow_denied);
   EXPECT_EQ(second_time.shadow_violated, 1u);
   EXPECT_EQ(second_time.violated, 0u);
@@ -233,16 +233,16 @@ policies:
   - {name: trial, quota: 2, window: 60s, mode: shadow}
   - {name: burst, quota: 1, window: 60s}
 )");
-  gate.ask();
-  EXPECT_EQ(gate.ask().outcome, Outcome::denied);
+  gate.send();
+  EXPECT_EQ(gate.send().outcome, Outcome::denied);
   EXPECT_EQ(gate.counts(0).admitted, 2u) << "also of a request that another policy denied";
-  EXPECT_EQ(gate.ask().shadow_violated, 1u);
+  EXPECT_EQ(gate.send().shadow_violated, 1u);
 }
 
 TEST(Gate, ADryRunMakesEveryPolicyAShadowPolicy) {
   TestGate gate(burst_and_daily);
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(gate.ask("/", DryRun::yes).outcome, Outcome::admitted);
-  EXPECT_EQ(gate.ask("/", DryRun::yes).outcome, Outcome::shadow_denied);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(gate.send("/", DryRun::yes).outcome, Outcome::admitted);
+  EXPECT_EQ(gate.send("/", DryRun::yes).outcome, Outcome::shadow_denied);
   EXPECT_EQ(gate.ratelimit(), "");
   EXPECT_EQ(gate.counts(0).shadow_denied, 1u);
   EXPECT_EQ(gate.counts(0).denied, 0u);
@@ -254,15 +254,15 @@ policies:
   - {name: kind, quota: 2, window: 60s, refund-on: [5xx]}
   - {name: strict, quota: 10, window: 60s}
 )");
-  EXPECT_EQ(gate.ask().dues.size(), 1u);
+  EXPECT_EQ(gate.send().dues.size(), 1u);
   gate.end(503);
   EXPECT_EQ(gate.counts(0).refunded, 1u);
-  gate.ask();
+  gate.send();
   EXPECT_EQ(gate.ratelimit(), R"("kind";r=1;t=30, "strict";r=8;t=48)");
   gate.end(200);
   EXPECT_EQ(gate.counts(0).refunded, 1u);
-  gate.ask();
-  EXPECT_EQ(gate.ask().dues.size(), 0u) << "a denied request was not charged";
+  gate.send();
+  EXPECT_EQ(gate.send().dues.size(), 0u) << "a denied request was not charged";
 }
 
 TEST(Gate, ALateCostIsChargedWhenItIsKnown) {
@@ -272,28 +272,28 @@ policies:
   - {name: bytes, quota: 1000, window: 1000s, unit: content-bytes, cost: response-bytes}
   - {name: trial, quota: 1, window: 1h, cost: {response-header: tokens}, mode: shadow}
 )");
-  EXPECT_EQ(gate.ask().dues.size(), 3u);
+  EXPECT_EQ(gate.send().dues.size(), 3u);
   EXPECT_EQ(gate.ratelimit(), R"("tokens";r=99;t=99, "bytes";r=999;t=999)")
       << "one unit until it is known";
   gate.end(200, "70");
-  EXPECT_EQ(gate.ask().outcome, Outcome::shadow_denied);
+  EXPECT_EQ(gate.send().outcome, Outcome::shadow_denied);
   EXPECT_EQ(gate.ratelimit(), R"("tokens";r=29;t=29, "bytes";r=989;t=989)");
   gate.end(500, "70");
-  gate.ask();
+  gate.send();
   EXPECT_EQ(gate.ratelimit(), R"("tokens";r=29;t=29, "bytes";r=979;t=979)") << "given back";
   gate.end(200, "130");  // of the 30 that are left
-  EXPECT_EQ(gate.ask().outcome, Outcome::denied);
+  EXPECT_EQ(gate.send().outcome, Outcome::denied);
   EXPECT_EQ(gate.ratelimit(), R"("tokens";r=0;t=101, "bytes";r=970;t=970)") << "nothing taken";
-  EXPECT_EQ(gate.ask().dues.size(), 0u);
+  EXPECT_EQ(gate.send().dues.size(), 0u);
   gate.end(200, "130");
   gate.now.ns += 100 * second;
-  EXPECT_EQ(gate.ask().outcome, Outcome::denied);
+  EXPECT_EQ(gate.send().outcome, Outcome::denied);
   gate.now.ns += second;
-  EXPECT_EQ(gate.ask().violated, 0u);
+  EXPECT_EQ(gate.send().violated, 0u);
   for (const char* unclear : {"", "-5", "many"}) {
     const auto counted = gate.counts(0).cost_defaulted;
     gate.now.ns += 10 * second;
-    EXPECT_EQ(gate.ask().violated, 0u);
+    EXPECT_EQ(gate.send().violated, 0u);
     gate.end(200, unclear);
     EXPECT_EQ(gate.counts(0).cost_defaulted, counted + 1) << unclear;
   }
@@ -305,51 +305,51 @@ policies:
   - {name: slots, quota: 2, algorithm: concurrency}
   - {name: four, quota: 4, window: 1h}
 )");
-  gate.ask();
+  gate.send();
   EXPECT_EQ(gate.ratelimit().substr(0, 12), R"("slots";r=1,)") << "its own is taken";
-  gate.ask();
-  const Verdict& third = gate.ask();
+  gate.send();
+  const Verdict& third = gate.send();
   EXPECT_EQ(third.violated, 1u);
   EXPECT_EQ(third.retry_after, std::nullopt);
   EXPECT_EQ(third.dues.size(), 0u);
   gate.end();  // of the denied one: nothing is released
-  EXPECT_EQ(gate.ask().outcome, Outcome::denied);
+  EXPECT_EQ(gate.send().outcome, Outcome::denied);
   gate.now.ns += 60 * second;  // the lease
-  EXPECT_EQ(gate.ask().outcome, Outcome::admitted);
+  EXPECT_EQ(gate.send().outcome, Outcome::admitted);
   gate.end(499);
   gate.end(499);  // again: it has none any more
-  gate.ask();
+  gate.send();
   EXPECT_EQ(gate.ratelimit().substr(0, 12), R"("slots";r=1,)");
-  EXPECT_EQ(gate.ask().violated, 2u) << "the other policy denies, so no slot is taken";
+  EXPECT_EQ(gate.send().violated, 2u) << "the other policy denies, so no slot is taken";
   gate.end();
 }
 
 TEST(Gate, FieldsCanBeSwitchedOffOrHeldBack) {
   TestGate none(std::string("fields: none\n") + burst_and_daily);
-  none.ask();
+  none.send();
   EXPECT_EQ(none.ratelimit(), "");
 
   TestGate on_denial(std::string("report-when: denied\n") + burst_and_daily);
   for (int i = 0; i < 3; ++i) {
-    on_denial.ask();
+    on_denial.send();
     EXPECT_EQ(on_denial.ratelimit(), "");
   }
-  on_denial.ask();
+  on_denial.send();
   EXPECT_THAT(on_denial.ratelimit(), HasSubstr(R"("burst";r=0;t=20)"));
 
   TestGate below(std::string("report-when: below 40%\n") + burst_and_daily);
-  below.ask();
+  below.send();
   EXPECT_EQ(below.ratelimit(), "") << "2 of 3 are left";
-  below.ask();
+  below.send();
   EXPECT_THAT(below.ratelimit(), HasSubstr(R"("burst";r=1;t=20)"));
-  below.ask();
-  below.ask();
+  below.send();
+  below.send();
   EXPECT_THAT(below.ratelimit(), HasSubstr(R"("burst";r=0;t=20)")) << "a denial is always reported";
 }
 
 TEST(Gate, TheClosestToExhaustionCanBeReportedAlone) {
   TestGate gate(std::string("report: closest\n") + burst_and_daily);
-  gate.ask();
+  gate.send();
   EXPECT_EQ(gate.ratelimit(), R"("burst";r=2;t=40)");
   EXPECT_EQ(gate.ratelimit_policy(), R"("burst";q=3;w=60)");
 }
@@ -364,10 +364,10 @@ policies:
   - {name: fine, quota: 10, window: 100s, cost: {request-header: x-cost}}
 )");
   gate.headers.lines["x-cost"] = "7";
-  gate.ask();
+  gate.send();
   EXPECT_EQ(gate.ratelimit(), R"("few";r=2;t=40)");
   gate.headers.lines["x-cost"] = "4";
-  const Verdict& denied = gate.ask();
+  const Verdict& denied = gate.send();
   EXPECT_EQ(denied.outcome, Outcome::denied);
   EXPECT_EQ(denied.retry_after, 10U);
   EXPECT_EQ(gate.ratelimit(), R"("fine";r=3;t=10)");
@@ -383,8 +383,8 @@ policies:
   - {name: long, quota: 1, window: 100s}
   - {name: wide, quota: 100, window: 1s}
 )");
-  gate.ask();
-  EXPECT_EQ(gate.ask().retry_after, 100U);
+  gate.send();
+  EXPECT_EQ(gate.send().retry_after, 100U);
   EXPECT_EQ(gate.ratelimit(), R"("long";r=0;t=100)");
 }
 
@@ -396,14 +396,14 @@ policies:
   - {name: more, quota: 1000, window: 60s}
   - {name: credits, quota: 10, window: 60s, unit: credits, cost: 4}
 )");
-  gate.ask();
+  gate.send();
   EXPECT_EQ(gate.ratelimit(), R"("requests";r=99;t=60, "credits";r=6;t=36)")
       << "99 requests are neither more nor less than 6 credits";
 }
 
 TEST(Gate, EveryFormReportsTheSameDecision) {
   TestGate current(std::string("fields: [x-ratelimit, ratelimit, draft-03]\n") + burst_and_daily);
-  current.ask();
+  current.send();
   EXPECT_EQ(current.ratelimit(), R"("burst";r=2;t=40, "daily";r=4999;t=86383)");
   EXPECT_EQ(current.field("RateLimit-Limit"), "3, 3;w=60, 5000;w=86400");
   EXPECT_EQ(current.field("RateLimit-Remaining"), "2");
@@ -412,11 +412,11 @@ TEST(Gate, EveryFormReportsTheSameDecision) {
   EXPECT_EQ(current.field("X-RateLimit-Remaining"), "2");
   EXPECT_EQ(current.field("X-RateLimit-Reset"), "40");
   TestGate draft_07(std::string("fields: draft-07\n") + burst_and_daily);
-  draft_07.ask();
+  draft_07.send();
   EXPECT_EQ(draft_07.ratelimit(), "limit=3, remaining=2, reset=40");
   EXPECT_EQ(draft_07.ratelimit_policy(), "3;w=60, 5000;w=86400");
   TestGate draft_06(std::string("fields: draft-06\n") + burst_and_daily);
-  for (int i = 0; i < 4; ++i) draft_06.ask();
+  for (int i = 0; i < 4; ++i) draft_06.send();
   EXPECT_EQ(draft_06.ratelimit(), "");
   EXPECT_EQ(draft_06.ratelimit_policy(), "3;w=60, 5000;w=86400");
   EXPECT_EQ(draft_06.field("RateLimit-Limit"), "3");
@@ -435,30 +435,30 @@ policies:
       - {ids: ["192.0.2.3"], quota: unlimited}
 )");
   gate.peer = "192.0.2.2";
-  gate.ask();
+  gate.send();
   EXPECT_EQ(gate.ratelimit_policy(), R"("burst";q=30;w=60)");
   EXPECT_EQ(gate.ratelimit(), R"("burst";r=29;t=58)");
   gate.peer = "192.0.2.3";
-  EXPECT_EQ(gate.ask().outcome, Outcome::off);
+  EXPECT_EQ(gate.send().outcome, Outcome::off);
 }
 
 TEST(Gate, PartitionKeysAreShownAsConfigured) {
   TestGate plain(std::string("partition-key: plain\n") + burst_and_daily);
-  plain.ask();
+  plain.send();
   EXPECT_THAT(plain.ratelimit(), HasSubstr(R"("burst";r=2;t=40;pk=:MTkyLjAuMi4x:,)"));
   EXPECT_THAT(plain.ratelimit_policy(), HasSubstr(R"("burst";q=3;w=60;pk=:MTkyLjAuMi4x:,)"));
 
   TestGate one(std::string("partition-key: opaque\n") + burst_and_daily);
   TestGate other(std::string("partition-key: opaque\n") + burst_and_daily);
-  one.ask();
-  other.ask();
+  one.send();
+  other.send();
   EXPECT_THAT(one.ratelimit(), testing::MatchesRegex(R"("burst";r=2;t=40;pk=:.{24}:, .*)"));
   EXPECT_NE(one.ratelimit(), other.ratelimit()) << "another secret, another key";
   const std::string first_policy = one.ratelimit_policy();
-  one.ask();
+  one.send();
   EXPECT_EQ(one.ratelimit_policy(), first_policy) << "the same client, the same key";
   one.peer = "192.0.2.99";
-  one.ask();
+  one.send();
   EXPECT_NE(one.ratelimit_policy(), first_policy);
 }
 
@@ -469,12 +469,12 @@ policies:
   - {name: a, quota: 1, window: 100s}
   - {name: b, quota: 1, window: 10s}
 )");
-  gate.ask();
+  gate.send();
   std::uint64_t least = 1000;
   std::uint64_t most = 0;
   for (int i = 0; i < 1000; ++i) {
     gate.now.ns += 1;
-    const Verdict& denied = gate.ask();
+    const Verdict& denied = gate.send();
     ASSERT_EQ(denied.outcome, Outcome::denied);
     const std::uint64_t wait = *denied.retry_after;
     EXPECT_EQ(denied.items[0].reset, wait);
@@ -494,11 +494,11 @@ policies:
   - {name: credit, quota: 10, window: 60s, unit: credits, cost: {request-header: X-Cost}}
 )");
   gate.headers.lines["x-cost"] = "4";
-  gate.ask();
+  gate.send();
   EXPECT_EQ(gate.ratelimit_policy(), R"("credit";q=10;qu="credits";w=60)");
   EXPECT_EQ(gate.ratelimit(), R"("credit";r=6;t=36)");
   gate.headers.lines["x-cost"] = "-4";
-  gate.ask();
+  gate.send();
   EXPECT_EQ(gate.ratelimit(), R"("credit";r=5;t=30)");
   EXPECT_EQ(gate.counts(0).cost_defaulted, 1u);
 }
@@ -507,10 +507,10 @@ TEST(Gate, TheRequestPathDoesNotAllocate) {
   TestGate gate(std::string("partition-key: opaque\nfields: [ratelimit, draft-03, x-ratelimit]\n") +
                 burst_and_daily);
   std::array<char, 1024> room;
-  for (int i = 0; i < 4; ++i) gate.ask();  // admitted and denied once, with the longest keys
+  for (int i = 0; i < 4; ++i) gate.send();  // admitted and denied once, with the longest keys
   const std::size_t before = allocations();
   for (int i = 0; i < 100; ++i) {
-    const Verdict& verdict = gate.ask();
+    const Verdict& verdict = gate.send();
     Writer out(room);
     ASSERT_EQ(gate.gate().field_writer().write(verdict.items, out).size(), 8U);
     ASSERT_TRUE(gate.gate().field_writer().write_problem(verdict, out));

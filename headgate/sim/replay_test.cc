@@ -35,7 +35,7 @@ class MapStore final : public store::Store {
       for (std::size_t i = 0; i < bundle.charges.size(); ++i) {
         store::Charge look = bundle.charges[i];
         if (look.op == limit::Op::spend) look.op = limit::Op::peek;
-        bundle.decisions[i] = ask(look, *now);
+        bundle.decisions[i] = decide(look, *now);
         bundle.admitted = bundle.admitted && bundle.decisions[i].admitted;
       }
       for (std::size_t i = 0; i < bundle.charges.size(); ++i) {
@@ -43,7 +43,7 @@ class MapStore final : public store::Store {
         if (charge.op != limit::Op::spend) continue;
         store::Charge look{charge.law, charge.key, 0, limit::Op::peek};
         const bool take = bundle.admitted || !bundle.decisions[i].admitted;
-        bundle.decisions[i] = ask(take ? charge : look, *now);
+        bundle.decisions[i] = decide(take ? charge : look, *now);
       }
     }
     done.call(done.context);
@@ -52,7 +52,7 @@ class MapStore final : public store::Store {
   int bundles_taken = 0;
 
  private:
-  limit::Decision ask(const store::Charge& charge, Instant now) {
+  limit::Decision decide(const store::Charge& charge, Instant now) {
     limit::KeyState& key = keys_.try_emplace(std::string(charge.key)).first->second;
     return key.take(*charge.law, charge.op, charge.cost, now, charge.since);
   }

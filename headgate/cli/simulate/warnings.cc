@@ -20,7 +20,7 @@ void warn_of_lost(std::uint64_t keys, const SimulateOptions& options) {
 
 void warn_of_missing(const sim::Traffic& traffic, const policy::PolicySet& policies) {
   if (traffic.requests() == 0) return;
-  for (const std::string& what : traffic.never_told()) {
+  for (const std::string& what : traffic.missing_fields()) {
     warn(
         "no line tells " + what +
         ", at which policies look: it counts as absent, and clients that differ only by it as one");

@@ -29,8 +29,8 @@ constexpr std::string_view bad_duration =
 constexpr std::size_t nowhere = std::numeric_limits<std::size_t>::max();
 constexpr std::int64_t day_ns = 86'400'000'000'000;
 
-// In the order of JsonReader::What. Nobody says how long a request took unless asked: it moves
-// requests to when they began.
+// In the order of JsonReader::What. A duration has no usual name: it moves a request to the time
+// when it began, so it is read only if --field names its member.
 const struct {
   const char* what;
   std::vector<std::string> names;

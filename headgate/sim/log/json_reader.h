@@ -16,19 +16,20 @@
 
 namespace headgate::sim {
 
-// Which member of an object says what: by the usual names, unless some other was named.
+// Which member of a JSON object has which part of a request: the usual names, or those that were
+// set.
 class FieldNames {
  public:
   FieldNames();
 
-  // "time=ts", "header:x-plan=plan": the member `ts`, and no other, tells the time. The error says
-  // what was expected.
+  // Sets a name: "time=ts" reads the time from the member `ts` alone, "header:x-plan=plan" a header
+  // field from `plan`. The error says what was expected.
   [[nodiscard]] Result<void, std::string> set(std::string_view assignment);
 
-  // The members that tell `what` ("time", "header:x-plan"), the first that is there counts.
+  // The members that may have `what` ("time", "header:x-plan"), the preferred one first.
   [[nodiscard]] std::vector<std::string> of(const std::string& what) const;
 
-  // "time address request ...": what can be set, beside header:NAME and response-header:NAME.
+  // "time address request ...": what can be set besides header:NAME and response-header:NAME.
   [[nodiscard]] std::string known() const;
 
  private:
@@ -42,7 +43,7 @@ class JsonReader final : public LineReader {
   [[nodiscard]] std::string_view read(std::string_view line, LogEntry& entry) override;
 
  private:
-  // What a member tells: one of these, or a header behind them.
+  // What a member has: one of these, or a header field (numbers from `headers` on).
   enum What : std::uint8_t {
     time,
     address,
@@ -59,7 +60,7 @@ class JsonReader final : public LineReader {
   };
   struct Role {
     std::size_t what;
-    std::size_t rank;  // the lowest that is there counts
+    std::size_t rank;  // if several members have the same part, the lowest rank is used
   };
   struct Found {
     std::string_view text;

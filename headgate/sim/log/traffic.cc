@@ -47,7 +47,7 @@ void Traffic::notice(const LogEntry& entry) noexcept {
   }
 }
 
-std::vector<std::string> Traffic::never_told() const {
+std::vector<std::string> Traffic::missing_fields() const {
   std::vector<std::string> never;
   if (layout_.fields_used.host && !has_hosts_) never.emplace_back("the host");
   for (std::size_t i = 0; i < found_.size(); ++i) {

@@ -64,7 +64,7 @@ class Traffic {
   [[nodiscard]] Instant last() const noexcept { return {last_}; }
 
   // What policies use but no line has: "the request header \"x-plan\"", "the host".
-  [[nodiscard]] std::vector<std::string> never_told() const;
+  [[nodiscard]] std::vector<std::string> missing_fields() const;
   [[nodiscard]] bool has_durations() const noexcept { return has_durations_; }
   [[nodiscard]] bool has_request_bytes() const noexcept { return has_request_bytes_; }
 

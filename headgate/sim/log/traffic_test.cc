@@ -135,12 +135,12 @@ TEST(Traffic, KeepsTheFieldsThatPoliciesUseAndSaysWhichNoLineHas) {
   used.request_headers = {"x-plan", "x-user"};
   used.response_headers = {"x-cost"};
   Traffic traffic(used);
-  EXPECT_THAT(traffic.never_told(),
+  EXPECT_THAT(traffic.missing_fields(),
               ElementsAre("the host", "the request header \"x-plan\"",
                           "the request header \"x-user\"", "the response header \"x-cost\""));
   read_log(traffic, "1 0 10.0.0.1 x-plan=gold\n2 0 10.0.0.1 host=a.example bytes=0\n");
   traffic.finish();
-  EXPECT_THAT(traffic.never_told(),
+  EXPECT_THAT(traffic.missing_fields(),
               ElementsAre("the request header \"x-user\"", "the response header \"x-cost\""));
   EXPECT_TRUE(traffic.has_request_bytes()) << "0 bytes are a number of bytes";
   EXPECT_FALSE(traffic.has_durations());

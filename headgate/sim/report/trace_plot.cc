@@ -30,7 +30,7 @@ TimeUnit unit_for(double span) {
   return span >= 0.003 || span == 0 ? TimeUnit{"s", 1} : TimeUnit{"ms", 0.001};
 }
 
-// What one request asked of one key.
+// One request of one key.
 struct Request {
   double at;
   double units;
