@@ -92,7 +92,7 @@ void Pacer::receive(Request& request, const Answer& answer, Instant now) {
 void Pacer::receive_members(const Request& request, const Answer& answer, Instant now) {
   const std::vector<field::Member>& members = answer.view.members;
   if (answer.view.cached) {
-    for (Allowance& allowance : allowances_) allowance.lost(request.number);  // it says nothing new
+    for (Allowance& allowance : allowances_) allowance.lost(request.number);  // its fields are old
     return;
   }
   forget_other_partitions(answer.view);
