@@ -3,13 +3,14 @@
 #include <array>
 #include <cstdio>
 
+#include "headgate/base/ascii.h"
 #include "headgate/base/siphash.h"
 
 namespace headgate::cli {
 namespace {
 
 bool is_harmless(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+  return is_letter(c) || is_digit(c) ||
          std::string_view("-_.,=+@%~").find(c) != std::string_view::npos;
 }
 

@@ -5,15 +5,15 @@
 #include <algorithm>
 #include <charconv>
 
+#include "headgate/base/ascii.h"
+
 namespace headgate::cli {
 namespace {
 
 constexpr std::string_view form =
     "expected http://HOST[:PORT][/PATH] or https://HOST[:PORT][/PATH]";
 
-bool alphanumeric(char c) {
-  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
+bool alphanumeric(char c) { return is_digit(c) || is_letter(c); }
 
 bool host_character(char c) { return alphanumeric(c) || c == '.' || c == '-' || c == '_'; }
 
