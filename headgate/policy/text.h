@@ -22,4 +22,11 @@ namespace headgate::policy {
   return std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c <= 0x7e; });
 }
 
+// "api.example:8080" without its port. Brackets of an IPv6 address stay.
+[[nodiscard]] constexpr std::string_view without_port(std::string_view host) noexcept {
+  const std::size_t colon = host.rfind(':');
+  if (colon == host.npos || host.find(']', colon) != host.npos) return host;
+  return host.substr(0, colon);
+}
+
 }  // namespace headgate::policy

@@ -6,17 +6,10 @@
 #include "headgate/base/ascii.h"
 #include "headgate/policy/address/client_address.h"
 #include "headgate/policy/match/request_target.h"
+#include "headgate/policy/text.h"
 
 namespace headgate::server {
 namespace {
-
-std::string_view without_port(std::string_view host) noexcept {
-  const std::size_t colon = host.rfind(':');
-  if (colon == std::string_view::npos || host.find(']', colon) != std::string_view::npos) {
-    return host;
-  }
-  return host.substr(0, colon);
-}
 
 // An absolute URI is split into its authority and the rest; another URI is only a rest.
 struct Uri {
@@ -83,17 +76,17 @@ std::optional<std::string> OriginalRequest::read_names(std::string& buffer) {
   each({"x-forwarded-uri", "x-original-uri", "x-original-url"}, [&](auto value) {
     const Uri parts = split(value);
     uri.state(parts.rest.empty() ? "/" : parts.rest);
-    if (parts.authority) host.state(without_port(*parts.authority));
+    if (parts.authority) host.state(policy::without_port(*parts.authority));
   });
   if (uri.contradicts()) {
     return "X-Forwarded-Uri, X-Original-URI and X-Original-URL name different URIs";
   }
   each({"x-forwarded-host", "x-original-host"},
-       [&](auto value) { host.state(without_port(value)); });
+       [&](auto value) { host.state(policy::without_port(value)); });
   if (host.contradicts()) {
     return "X-Forwarded-Host, X-Original-Host and X-Original-URL name different hosts";
   }
-  if (!host.value()) each({"host"}, [&](auto value) { host.state(without_port(value)); });
+  if (!host.value()) each({"host"}, [&](auto value) { host.state(policy::without_port(value)); });
   host_ = host.value().value_or("");
 
   if (!uri.value()) {

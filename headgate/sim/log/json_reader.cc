@@ -54,11 +54,6 @@ std::string underscored(std::string name) {
   return name;
 }
 
-std::string_view without_port(std::string_view host) noexcept {
-  const std::size_t colon = host.rfind(':');
-  return colon == host.npos || host.find(']', colon) != host.npos ? host : host.substr(0, colon);
-}
-
 bool read_count(Text text, std::uint64_t& count) noexcept {
   return take_number(*text, count) && text->empty();
 }
@@ -135,7 +130,7 @@ std::string_view JsonReader::read(std::string_view line, LogEntry& entry) {
 
   if (const auto wrong = read_request(entry); !wrong.empty()) return wrong;
   if (const auto wrong = read_numbers(entry); !wrong.empty()) return wrong;
-  if (const Text named = found(host)) entry.host = without_port(*named);
+  if (const Text named = found(host)) entry.host = policy::without_port(*named);
   for (std::size_t i = headers; i < found_.size(); ++i) {
     entry.headers[i - headers] = is_there(found(i)) ? found(i) : std::nullopt;
   }
