@@ -12,6 +12,7 @@
 #include "headgate/base/result.h"
 #include "headgate/server/content.h"
 #include "headgate/server/stats/door_kind.h"
+#include "headgate/server/tls_files.h"
 
 namespace headgate::net {
 class Endpoint;
@@ -28,6 +29,7 @@ using Socket = boost::asio::generic::stream_protocol::socket;
 // Options of all doors of a server.
 struct DoorOptions {
   std::string token;  // the token that requests must contain; empty: none
+  TlsFiles tls;       // of every TCP listener
   // A connection without a request is closed after this time. 5 min: longer than proxies usually
   // keep unused connections (60 s), so that they are not surprised by the close.
   std::chrono::seconds idle{300};
