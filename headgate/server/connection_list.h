@@ -42,6 +42,7 @@ class ConnectionList {
    private:
     friend class ConnectionList;
 
+    ReadySet::Place place_{this};
     Need need_ = Need::input;
     bool idle_ = true;         // which list contains it
     std::uint64_t since_ = 0;  // the tick in which its timeout began
@@ -90,6 +91,7 @@ class ConnectionList {
   void served(Client& client, Need need) noexcept {
     if (need == Need::nothing || (stopping_ && client.connection.is_idle())) return close(client);
     if (need != client.need_) ready_.watch(client.connection.fd(), &client, need);
+    if (need == Need::turn) ready_.queue(client.place_);
     client.need_ = need;
     update_timeout(client);
   }
@@ -104,7 +106,7 @@ class ConnectionList {
   // idle. The io_context has no work of this list after the last one. open() is not called again.
   void stop() noexcept {
     stopping_ = true;
-    ready_.serve_ready(size());
+    ready_.serve_arrived(size());
     while (!idle_.empty()) close(idle_.front());
     end_if_done();
   }

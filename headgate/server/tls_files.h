@@ -9,7 +9,7 @@ namespace headgate::server {
 struct TlsFiles {
   std::string cert;       // the certificate, followed by those between it and its root
   std::string key;        // its private key
-  std::string client_ca;  // clients must have a certificate of one of these authorities; empty: none
+  std::string client_ca;  // if set, clients must have a certificate of one of these authorities
 
   [[nodiscard]] bool used() const noexcept { return !cert.empty(); }
 };

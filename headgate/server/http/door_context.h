@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "headgate/server/channel.h"
 #include "headgate/server/door.h"
 #include "headgate/server/http/decide_request.h"
 #include "headgate/server/http/parser.h"
@@ -25,6 +26,7 @@ struct HttpDoorContext {
   WorkerContext& worker;
   DoorOptions options;
   DateLine date;
+  Channel::Unsent unsent;
   std::array<char, 64 * 1024> input;  // as long as the longest body, so that most come in one turn
   std::string output;
 

@@ -57,6 +57,14 @@ class HttpDoorTest : public ::testing::Test {
       pollfd end{fd_, 0, 0};
       return poll(&end, 1, 0) == 1 && (end.revents & POLLHUP) != 0;
     }
+    // Returns how many bytes have come, and takes them.
+    std::size_t receive_now() {
+      std::size_t all = 0;
+      for (ssize_t count; (count = recv(fd_, room_, sizeof room_, 0)) > 0;) {
+        all += static_cast<std::size_t>(count);
+      }
+      return all;
+    }
     // Waits for bytes and returns them; empty at the end. Runs the door meanwhile.
     std::string_view receive() {
       while (true) {
@@ -118,6 +126,24 @@ TEST_F(HttpDoorTest, ConnectionsBeyondTheMaximumGet503) {
   EXPECT_EQ(second.receive(), "");
   first.send("GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n");
   EXPECT_THAT(std::string(first.receive()), StartsWith("HTTP/1.1 200 "));
+}
+
+TEST_F(HttpDoorTest, ALongPipelineLetsOthersGoFirst) {
+  constexpr std::string_view request = "GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n";
+  constexpr std::size_t backlog = 1500;  // as many as the door receives at once
+  make_door();
+  Client greedy(*this);
+  Client other(*this);
+  std::string requests;
+  for (std::size_t i = 0; i < backlog; ++i) requests += request;
+  greedy.send(requests);
+  other.send(request);
+  const std::size_t answer_size = other.receive().size();
+  EXPECT_GT(answer_size, 0u);
+  std::size_t received = greedy.receive_now();
+  EXPECT_LT(received, backlog * answer_size / 2);
+  while (received < backlog * answer_size) received += greedy.receive().size();
+  EXPECT_EQ(received, backlog * answer_size);
 }
 
 TEST_F(HttpDoorTest, AStopLeavesNothingToWaitFor) {

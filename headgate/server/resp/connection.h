@@ -7,9 +7,11 @@
 #include <string_view>
 
 #include "headgate/net/resp_reader.h"
+#include "headgate/server/channel.h"
 #include "headgate/server/input_buffer.h"
 #include "headgate/server/ready_set.h"
 #include "headgate/server/resp/session.h"
+#include "headgate/server/turn.h"
 
 namespace headgate::server {
 
@@ -20,23 +22,21 @@ namespace headgate::server {
 class RespConnection {
  public:
   // Owns `fd`, a non-blocking stream socket. The door outlives this.
-  RespConnection(int fd, RespDoorContext& door) noexcept : fd_(fd), door_(door), session_(door) {}
-  ~RespConnection();
-  RespConnection(const RespConnection&) = delete;
-  RespConnection& operator=(const RespConnection&) = delete;
+  RespConnection(int fd, RespDoorContext& door) noexcept
+      : channel_(fd, door.unsent), session_(door) {}
 
-  // Reads at most once, into `shared` or its own memory, and answers whole commands. Appends to
-  // `replies`, at the latest when the door's throttles are flushed.
-  void receive(std::span<char> shared, std::string& replies);
+  // Reads at most once, into `shared` or its own memory, and answers whole commands until the turn
+  // is over. Appends to `replies`, at the latest when the door's throttles are flushed.
+  void receive(std::span<char> shared, std::string& replies, const Turn& turn);
 
   // Sends `replies`, or the ones that were left unsent before. Returns what it needs next: output
   // if the client does not read its replies; until it does, its input is not read.
   Need reply(std::string& replies);
 
   // For ConnectionList:
-  [[nodiscard]] int fd() const noexcept { return fd_; }
+  [[nodiscard]] int fd() const noexcept { return channel_.fd(); }
   [[nodiscard]] bool is_idle() const noexcept {
-    return phase_ == Phase::serving && unsent_.empty() && input_.pending().empty();
+    return phase_ == Phase::serving && !channel_.has_unsent() && input_.pending().empty();
   }
   [[nodiscard]] bool moved() const noexcept { return moved_; }
 
@@ -48,19 +48,16 @@ class RespConnection {
     gone,       // the client has closed
   };
 
-  void answer(std::string_view bytes, std::string& replies);
-  bool send(std::string_view bytes);
+  void answer(std::string_view bytes, std::string& replies, const Turn& turn);
   Need linger();
 
-  int fd_;
-  RespDoorContext& door_;
+  Channel channel_;
   RespSession session_;
   net::RespReader reader_;
   InputBuffer input_;
-  std::string unsent_;  // replies that the client has not received yet
   Phase phase_ = Phase::serving;
   bool moved_ = false;  // the last turn answered a command, or sent all unsent replies
-  bool more_ = false;   // the pending input may contain whole commands
+  bool more_ = false;   // the pending input may contain whole commands, for another turn
 };
 
 }  // namespace headgate::server

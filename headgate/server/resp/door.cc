@@ -61,7 +61,8 @@ void RespDoor::serve(ReadySet::Ready ready) {
   };
   for (std::size_t i = 0; i < ready.size(); ++i) {
     replies_[i].clear();
-    failed[i] = !attempt([&] { client(i).connection.receive(input_, replies_[i]); });
+    failed[i] =
+        !attempt([&] { client(i).connection.receive(input_, replies_[i], Turn(ready.size())); });
   }
   const bool flushed = attempt([&] { door_.throttles.flush(); });
   for (std::size_t i = 0; i < ready.size(); ++i) {

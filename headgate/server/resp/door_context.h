@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "headgate/server/channel.h"
 #include "headgate/server/resp/throttle_batch.h"
 #include "headgate/server/worker_context.h"
 
@@ -16,6 +17,7 @@ struct RespDoorContext {
 
   WorkerContext& worker;
   std::string token;  // the password that clients must send; empty: none
+  Channel::Unsent unsent;
   ThrottleBatch throttles;
   std::chrono::steady_clock::time_point since = std::chrono::steady_clock::now();  // for INFO
 };
