@@ -6,6 +6,20 @@
 #include "headgate/server/momentary.h"
 
 namespace headgate::server {
+namespace {
+
+bool is_tcp(int fd) noexcept {
+  int domain = AF_UNIX;
+  socklen_t size = sizeof domain;
+  getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size);
+  return domain != AF_UNIX;
+}
+
+}  // namespace
+
+Channel::Channel(int fd, const net::TlsContext* tls, Unsent& unsent) : fd_(fd), unsent_(unsent) {
+  if (tls != nullptr && is_tcp(fd)) tls_.emplace(tls->accept(fd));
+}
 
 Channel::~Channel() {
   unsent_.bytes -= rest_.size();
@@ -13,11 +27,19 @@ Channel::~Channel() {
 }
 
 ssize_t Channel::receive(std::span<char> room) noexcept {
+  if (tls_) return tls_->receive(room);
   return recv(fd_, room.data(), room.size(), MSG_DONTWAIT);
 }
 
+Need Channel::need() const noexcept {
+  if (!tls_) return Need::input;
+  if (tls_->has_more()) return Need::turn;
+  return tls_->waits_to_write() ? Need::output : Need::input;
+}
+
 ssize_t Channel::try_to_send(std::string_view bytes) noexcept {
-  const ssize_t sent = ::send(fd_, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+  const ssize_t sent = tls_ ? tls_->send(bytes)
+                            : ::send(fd_, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
   return sent < 0 && is_momentary(errno) ? 0 : sent;
 }
 
@@ -25,10 +47,10 @@ bool Channel::send(std::string_view bytes) {
   if (bytes.empty()) return true;
   const ssize_t sent = try_to_send(bytes);
   if (sent < 0) return false;
-  return keep(bytes.substr(static_cast<std::size_t>(sent)));
+  return hold(bytes.substr(static_cast<std::size_t>(sent)));
 }
 
-bool Channel::keep(std::string_view bytes) {
+bool Channel::hold(std::string_view bytes) {
   if (bytes.empty()) return true;
   if (bytes.size() > Unsent::most - unsent_.bytes) return false;
   rest_ = bytes;
@@ -47,6 +69,9 @@ bool Channel::flush() {
   return true;
 }
 
-bool Channel::end() noexcept { return shutdown(fd_, SHUT_WR) == 0; }
+bool Channel::end() noexcept {
+  if (tls_) tls_->end();
+  return shutdown(fd_, SHUT_WR) == 0;
+}
 
 }  // namespace headgate::server

@@ -4,10 +4,12 @@
 #include <sys/types.h>
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "headgate/net/tls.h"
 #include "headgate/server/ready_set.h"
 
 namespace headgate::server {
@@ -29,21 +31,31 @@ class Channel {
     std::size_t bytes = 0;
   };
 
-  // Owns `fd`, a non-blocking stream socket. `unsent` outlives this.
-  Channel(int fd, Unsent& unsent) noexcept : fd_(fd), unsent_(unsent) {}
+  // Owns `fd`, a non-blocking stream socket, through which it speaks TLS if that is given and the
+  // socket is TCP: no other machine reaches a Unix socket. `unsent` outlives this. Throws
+  // std::bad_alloc, and then does not own `fd`.
+  Channel(int fd, const net::TlsContext* tls, Unsent& unsent);
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
   ~Channel();
 
   [[nodiscard]] int fd() const noexcept { return fd_; }
 
-  // As recv(): the number of bytes, 0 at the end, -1 with errno.
+  // Whether the client is the one that it says, if TLS requires that of it.
+  [[nodiscard]] bool is_established() const noexcept { return !tls_ || tls_->established(); }
+
+  // As recv(): the number of bytes, 0 at the end, -1 with errno. The handshake of TLS is part of
+  // it.
   [[nodiscard]] ssize_t receive(std::span<char> room) noexcept;
+  // What the next receive() waits for.
+  [[nodiscard]] Need need() const noexcept;
 
   // Sends what the socket takes now, and keeps the rest, to be sent by flush(). Returns false if
   // the connection is to be closed: the client is gone, or too much is unsent. Called only if
   // nothing is unsent. May throw std::bad_alloc.
   [[nodiscard]] bool send(std::string_view bytes);
+  // The same, but sends nothing now.
+  [[nodiscard]] bool hold(std::string_view bytes);
   // The same for what is unsent.
   [[nodiscard]] bool flush();
   [[nodiscard]] bool has_unsent() const noexcept { return !rest_.empty(); }
@@ -54,9 +66,9 @@ class Channel {
  private:
   // Returns how many bytes were sent, or -1 if the client is gone.
   [[nodiscard]] ssize_t try_to_send(std::string_view bytes) noexcept;
-  [[nodiscard]] bool keep(std::string_view bytes);
 
   int fd_;
+  std::optional<net::TlsStream> tls_;
   Unsent& unsent_;
   std::string rest_;
   std::size_t rest_at_ = 0;  // how much of rest_ is sent

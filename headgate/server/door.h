@@ -11,6 +11,7 @@
 
 #include "headgate/base/result.h"
 #include "headgate/server/content.h"
+#include "headgate/server/credentials.h"
 #include "headgate/server/stats/door_kind.h"
 #include "headgate/server/tls_files.h"
 
@@ -28,8 +29,9 @@ using Socket = boost::asio::generic::stream_protocol::socket;
 
 // Options of all doors of a server.
 struct DoorOptions {
-  std::string token;  // the token that requests must contain; empty: none
-  TlsFiles tls;       // of every TCP listener
+  // Never null.
+  std::shared_ptr<Credentials> credentials = std::make_shared<Credentials>();
+  TlsFiles tls;  // of every TCP listener; the HTTP and RESP doors use `credentials` instead
   // A connection without a request is closed after this time. 5 min: longer than proxies usually
   // keep unused connections (60 s), so that they are not surprised by the close.
   std::chrono::seconds idle{300};

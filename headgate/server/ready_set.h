@@ -16,6 +16,7 @@ enum class Need : std::uint8_t {
   input,
   output,
   turn,     // none: it has input left, and lets the others go first
+  pause,    // the time at which its reply may be sent
   end,      // the end of the connection in both directions
   nothing,  // none: the connection is to be closed
 };

@@ -22,6 +22,9 @@ using Clock = std::chrono::steady_clock;
 // noticed, and costs nothing.
 constexpr std::chrono::milliseconds check_interval{20};
 
+// The interval at which the main thread looks whether there is something to log.
+constexpr std::chrono::milliseconds look_interval{1000};
+
 // The signals that the server handles, blocked in this thread and in those that it starts.
 class Signals {
  public:
@@ -40,13 +43,6 @@ class Signals {
   }
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;
-
-  [[nodiscard]] int wait() const {
-    int signal = 0;
-    while (sigwait(&set_, &signal) != 0) {
-    }
-    return signal;
-  }
 
   // Returns std::nullopt if no signal came within that time.
   [[nodiscard]] std::optional<int> wait_for(std::chrono::milliseconds time) const {
@@ -98,6 +94,43 @@ std::string policies_of(Engine& engine) {
   const std::size_t count = engine.in_force()->policies().policies().size();
   return count == 1 ? "1 policy" : std::to_string(count) + " policies";
 }
+
+void warn_of_exposed_secrets(const Credentials& credentials) {
+  for (const std::string& warning : credentials.warnings()) spdlog::warn("{}", warning);
+}
+
+void reload(Credentials& credentials) {
+  const auto reloaded = credentials.reload();
+  if (!reloaded) {
+    spdlog::error("{}", reloaded.error());
+    spdlog::error("the tokens and certificates before it stay in force");
+  } else if (*reloaded) {
+    spdlog::info("tokens and certificates were read again");
+    warn_of_exposed_secrets(credentials);
+  }
+}
+
+// Logs the wrong tokens that callers have shown, if any, and not more often than is useful.
+class WrongTokenLog {
+ public:
+  explicit WrongTokenLog(Credentials& credentials) : credentials_(credentials) {}
+
+  void look() {
+    if (Clock::now() < next_) return;
+    const Credentials::Wrong wrong = credentials_.take_wrong_tokens();
+    if (wrong.count == 0) return;
+    next_ = Clock::now() + apart;
+    spdlog::warn("{} wrong token{}, the last from {}", wrong.count, wrong.count == 1 ? "" : "s",
+                 wrong.last_from);
+  }
+
+ private:
+  // A person who watches the log sees within this time whether it goes on.
+  static constexpr std::chrono::seconds apart{10};
+
+  Credentials& credentials_;
+  Clock::time_point next_{};
+};
 
 void reload(Engine& engine) {
   sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%llu",
@@ -196,10 +229,19 @@ Result<void, std::string> run_server(Engine& engine, ServerOptions options) {
     }
   }
   services.start();
+  warn_of_exposed_secrets(*options.door.credentials);
   spdlog::info("serving {} of {}", policies_of(engine), engine.config());
   sd_notify(0, "READY=1");
 
-  while (signals.wait() == SIGHUP) reload(engine);
+  WrongTokenLog wrong_tokens(*options.door.credentials);
+  while (true) {
+    const auto signal = signals.wait_for(look_interval);
+    wrong_tokens.look();
+    if (!signal) continue;
+    if (*signal != SIGHUP) break;
+    reload(*options.door.credentials);
+    reload(engine);
+  }
 
   sd_notify(0, "STOPPING=1");
   spdlog::info("stopping");

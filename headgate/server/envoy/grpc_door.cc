@@ -63,11 +63,11 @@ bool shows_token(const grpc::ServerContext& context, std::string_view token) {
 // A thread with its queue of events and the calls that it answers.
 class CallLoop {
  public:
-  CallLoop(Engine& engine, const std::string& token, AsyncService& service,
+  CallLoop(Engine& engine, Credentials& credentials, AsyncService& service,
            GrpcHealth::Service& health, std::unique_ptr<grpc::ServerCompletionQueue> queue)
       : worker_(engine),
         decider_(worker_),
-        token_(token),
+        credentials_(credentials),
         service_(service),
         queue_(std::move(queue)),
         health_(health, queue_, pb::RateLimitService::service_full_name()) {}
@@ -135,7 +135,8 @@ class CallLoop {
 
   grpc::Status decide(const grpc::ServerContext& context, const pb::RateLimitRequest& request,
                       pb::RateLimitResponse& response) {
-    if (!token_.empty() && !shows_token(context, token_)) {
+    const auto secrets = credentials_.in_force();
+    if (secrets->wants_token() && !shows_token(context, secrets->token)) {
       return {grpc::StatusCode::UNAUTHENTICATED,
               "expected authorization: Bearer TOKEN, with this server's token"};
     }
@@ -149,7 +150,7 @@ class CallLoop {
 
   WorkerContext worker_;
   EnvoyDecider decider_;
-  const std::string& token_;
+  Credentials& credentials_;
   AsyncService& service_;
   GrpcQueue queue_;
   GrpcHealth health_;
@@ -159,7 +160,7 @@ class CallLoop {
 
 class GrpcService final : public Service {
  public:
-  explicit GrpcService(const DoorOptions& options) : token_(options.token) {}
+  explicit GrpcService(const DoorOptions& options) : credentials_(options.credentials) {}
   ~GrpcService() override { stop(Clock::now()); }
 
   // Returns an error, or std::nullopt if the service has started.
@@ -185,7 +186,7 @@ class GrpcService final : public Service {
     builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, millis(options.idle));
     builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, millis(options.patience));
     for (unsigned i = 0; i < options.threads; ++i) {
-      loops_.emplace_back(engine, token_, service_, health_, builder.AddCompletionQueue());
+      loops_.emplace_back(engine, *credentials_, service_, health_, builder.AddCompletionQueue());
     }
     server_ = builder.BuildAndStart();
     if (server_ == nullptr) {
@@ -216,7 +217,7 @@ class GrpcService final : public Service {
   }
 
  private:
-  const std::string token_;
+  const std::shared_ptr<Credentials> credentials_;
   AsyncService service_;
   GrpcHealth::Service health_;
   std::deque<CallLoop> loops_;

@@ -34,11 +34,15 @@ std::optional<policy::Address> peer_of(int fd) noexcept {
 }  // namespace
 
 HttpSession::HttpSession(int fd, HttpDoorContext& door)
-    : channel_(fd, door.unsent), door_(door), peer_(peer_of(fd)) {}
+    : channel_(fd, door.credentials.now().tls.get(), door.unsent), door_(door), caller_{.fd = fd} {
+  caller_.peer = peer_of(fd);
+  caller_.trusted = !door.credentials.now().wants_token();
+}
 
 Need HttpSession::serve(const Turn& turn) noexcept {
   moved_ = false;
   try {
+    caller_.answers_at.reset();
     if (channel_.has_unsent()) return channel_.flush() ? go_on() : Need::nothing;
     return paused_ ? take_input(input_.pending(), turn) : read(turn);
   } catch (const std::exception&) {  // on bad_alloc, closes only this connection
@@ -56,9 +60,9 @@ Need HttpSession::read(const Turn& turn) {
   const bool discards = phase_ == Phase::lingering;
   const std::span<char> room = discards ? std::span<char>(door_.input) : input_.room(door_.input);
   const ssize_t count = channel_.receive(room);
-  if (count < 0) return is_momentary(errno) ? Need::input : Need::nothing;
+  if (count < 0) return is_momentary(errno) ? channel_.need() : Need::nothing;
   if (count == 0) return Need::nothing;
-  if (discards) return Need::input;
+  if (discards) return channel_.need();
   return take_input(input_.received(static_cast<std::size_t>(count), door_.input), turn);
 }
 
@@ -66,6 +70,12 @@ Need HttpSession::read(const Turn& turn) {
 Need HttpSession::take_input(std::string_view bytes, const Turn& turn) {
   door_.output.clear();
   input_.keep(bytes.substr(answer_all(bytes, turn)));
+  if (caller_.is_cut_off) return Need::nothing;
+  if (caller_.answers_at) {
+    if (!channel_.hold(door_.output)) return Need::nothing;
+    enter(Phase::writing);
+    return Need::pause;
+  }
   return channel_.send(door_.output) ? go_on() : Need::nothing;
 }
 
@@ -75,7 +85,8 @@ std::size_t HttpSession::answer_all(std::string_view bytes, const Turn& turn) {
   paused_ = false;
   while (done < bytes.size() && !ends_) {
     // At least one request is answered in each turn.
-    paused_ = done > 0 && (door_.output.size() >= Channel::together || turn.is_over());
+    paused_ = done > 0 && (caller_.answers_at || caller_.is_cut_off ||
+                           door_.output.size() >= Channel::together || turn.is_over());
     if (paused_) break;
     if (!parser_) {
       // RFC 9112, section 2.2: an empty line before a request line is ignored.
@@ -102,7 +113,7 @@ bool HttpSession::answer_one(std::string_view bytes) {
   if (state == State::body && !head_checked_) {
     head_checked_ = true;
     HttpReply closing = reply(false);
-    Exchange exchange{door_, parser_->request(), closing, peer_};
+    Exchange exchange{door_, parser_->request(), closing, caller_};
     if (refuse(exchange)) {
       ends_ = unread_ = true;
       return false;
@@ -118,7 +129,7 @@ bool HttpSession::answer_one(std::string_view bytes) {
   }
   if (state != State::done) return false;
   HttpReply whole = reply(parser_->keeps_alive() && !stops_);
-  Exchange exchange{door_, parser_->request(), whole, peer_};
+  Exchange exchange{door_, parser_->request(), whole, caller_};
   if (head_checked_ || !refuse(exchange)) answer(exchange);
   head_checked_ = false;
   ends_ = !whole.keeps_alive();
@@ -127,7 +138,7 @@ bool HttpSession::answer_one(std::string_view bytes) {
 
 void HttpSession::refuse_malformed() {
   HttpReply closing = reply(false);
-  Exchange exchange{door_, parser_->request(), closing, peer_};
+  Exchange exchange{door_, parser_->request(), closing, caller_};
   answer_problem(exchange, parser_->fault().status, parser_->fault().detail);
   ends_ = unread_ = true;
 }
@@ -152,10 +163,10 @@ Need HttpSession::go_on() {
     // Closing a socket with unread input resets the connection, and the client loses the answer.
     if (!channel_.end()) return Need::nothing;
     enter(Phase::lingering);
-    return Need::input;
+    return channel_.need();
   }
   enter(parser_ || !input_.pending().empty() ? Phase::reading : Phase::idle);
-  return Need::input;
+  return channel_.need();
 }
 
 }  // namespace headgate::server

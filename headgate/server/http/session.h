@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "headgate/policy/address/address.h"
 #include "headgate/server/channel.h"
+#include "headgate/server/http/caller.h"
 #include "headgate/server/http/door_context.h"
 #include "headgate/server/http/reply.h"
 #include "headgate/server/input_buffer.h"
@@ -22,7 +22,8 @@ namespace headgate::server {
 // together. A connection that waits for a request has no buffers.
 class HttpSession {
  public:
-  // Owns `fd`, a non-blocking stream socket. The door outlives this.
+  // Owns `fd`, a non-blocking stream socket. The door outlives this. Throws std::bad_alloc, and
+  // then does not own `fd`.
   HttpSession(int fd, HttpDoorContext& door);
 
   // Called when the socket is ready for what was needed: until the turn is over, reads or sends
@@ -35,8 +36,12 @@ class HttpSession {
 
   // For ConnectionList:
   [[nodiscard]] int fd() const noexcept { return channel_.fd(); }
+  [[nodiscard]] bool is_trusted() const noexcept {
+    return caller_.trusted && channel_.is_established();
+  }
   [[nodiscard]] bool is_idle() const noexcept { return phase_ == Phase::idle; }
   [[nodiscard]] bool moved() const noexcept { return moved_; }
+  [[nodiscard]] Turn::Clock::time_point answers_at() const noexcept { return *caller_.answers_at; }
 
  private:
   enum class Phase : std::uint8_t {
@@ -57,7 +62,7 @@ class HttpSession {
 
   Channel channel_;
   HttpDoorContext& door_;
-  std::optional<policy::Address> peer_;
+  HttpCaller caller_;
   Phase phase_ = Phase::idle;
   bool moved_ = false;         // the last serve() ended a phase or answered a request
   bool stops_ = false;         // answers no request that has not begun

@@ -13,6 +13,7 @@ constexpr unsigned unwatched = 8;
 
 void RespConnection::receive(std::span<char> shared, std::string& replies, const Turn& turn) {
   moved_ = false;
+  answers_at_.reset();
   if (channel_.has_unsent()) return;
   if (more_) return answer(input_.pending(), replies, turn);
   const std::span<char> room = input_.room(shared);
@@ -28,6 +29,10 @@ void RespConnection::receive(std::span<char> shared, std::string& replies, const
 
 Need RespConnection::reply(std::string& replies) {
   if (phase_ == Phase::gone) return Need::nothing;
+  if (answers_at_) {
+    if (!channel_.hold(replies)) return Need::nothing;
+    return Need::pause;
+  }
   if (channel_.has_unsent()) {
     if (!channel_.flush()) return Need::nothing;
     moved_ = !channel_.has_unsent();
@@ -36,33 +41,47 @@ Need RespConnection::reply(std::string& replies) {
   }
   if (channel_.has_unsent()) return Need::output;
   if (phase_ == Phase::closing) return linger();
-  return more_ ? Need::turn : Need::input;
+  return more_ ? Need::turn : channel_.need();
 }
 
 // Answers whole commands until the turn is over or the replies are long enough to be sent, and
 // keeps the rest of the input.
 void RespConnection::answer(std::string_view bytes, std::string& replies, const Turn& turn) {
   using Found = net::RespReader::Found;
+  using Next = RespSession::Next;
   const std::size_t before = bytes.size();
   more_ = true;
   for (unsigned count = 1; more_; ++count) {
     const Found found = reader_.read(bytes);
     if (found == Found::fault) session_.fail("ERR " + reader_.fault(), replies);
-    const bool closes = found == Found::fault ||
-                        (found == Found::command &&
-                         session_.answer(reader_.arguments(), replies) == RespSession::Next::close);
+    const Next next =
+        found == Found::command ? session_.answer(reader_.arguments(), replies) : Next::command;
     bytes.remove_prefix(reader_.used());
-    if (closes) phase_ = Phase::closing;
-    if (closes || found == Found::more) more_ = false;
-    if (replies.size() >= Channel::together || (count % unwatched == 0 && turn.is_over())) break;
+    if (found == Found::fault || next == Next::close) phase_ = Phase::closing;
+    if (next == Next::wrong_token) delay();
+    if (phase_ != Phase::serving || found == Found::more) more_ = false;
+    if (next == Next::wrong_token || replies.size() >= Channel::together ||
+        (count % unwatched == 0 && turn.is_over()))
+      break;
   }
   if (bytes.size() < before) moved_ = true;
   input_.keep(phase_ == Phase::serving ? bytes : std::string_view());
 }
 
+// Called after a wrong token.
+void RespConnection::delay() {
+  const auto answer = door_.wrong_tokens.count(++wrong_tokens_, fd());
+  if (!answer) {
+    phase_ = Phase::gone;
+    return;
+  }
+  answers_at_ = answer->at;
+  if (answer->is_last) phase_ = Phase::closing;
+}
+
 Need RespConnection::linger() {
   phase_ = Phase::lingering;
-  return channel_.end() ? Need::input : Need::nothing;
+  return channel_.end() ? channel_.need() : Need::nothing;
 }
 
 }  // namespace headgate::server

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,9 +22,10 @@ namespace headgate::server {
 // less often.
 class RespConnection {
  public:
-  // Owns `fd`, a non-blocking stream socket. The door outlives this.
-  RespConnection(int fd, RespDoorContext& door) noexcept
-      : channel_(fd, door.unsent), session_(door) {}
+  // Owns `fd`, a non-blocking stream socket. The door outlives this. Throws std::bad_alloc, and
+  // then does not own `fd`.
+  RespConnection(int fd, RespDoorContext& door)
+      : channel_(fd, door.credentials.now().tls.get(), door.unsent), door_(door), session_(door) {}
 
   // Reads at most once, into `shared` or its own memory, and answers whole commands until the turn
   // is over. Appends to `replies`, at the latest when the door's throttles are flushed.
@@ -35,10 +37,14 @@ class RespConnection {
 
   // For ConnectionList:
   [[nodiscard]] int fd() const noexcept { return channel_.fd(); }
+  [[nodiscard]] bool is_trusted() const noexcept {
+    return session_.is_trusted() && channel_.is_established();
+  }
   [[nodiscard]] bool is_idle() const noexcept {
     return phase_ == Phase::serving && !channel_.has_unsent() && input_.pending().empty();
   }
   [[nodiscard]] bool moved() const noexcept { return moved_; }
+  [[nodiscard]] Turn::Clock::time_point answers_at() const noexcept { return *answers_at_; }
 
  private:
   enum class Phase : std::uint8_t {
@@ -49,12 +55,16 @@ class RespConnection {
   };
 
   void answer(std::string_view bytes, std::string& replies, const Turn& turn);
+  void delay();
   Need linger();
 
   Channel channel_;
+  RespDoorContext& door_;
   RespSession session_;
   net::RespReader reader_;
   InputBuffer input_;
+  unsigned wrong_tokens_ = 0;
+  std::optional<Turn::Clock::time_point> answers_at_;  // when the replies may be sent
   Phase phase_ = Phase::serving;
   bool moved_ = false;  // the last turn answered a command, or sent all unsent replies
   bool more_ = false;   // the pending input may contain whole commands, for another turn

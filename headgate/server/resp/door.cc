@@ -32,7 +32,7 @@ bool attempt(const Act& act) noexcept {
 class RespDoor final : public Door {
  public:
   RespDoor(WorkerContext& worker, boost::asio::io_context& io, const DoorOptions& options)
-      : door_(worker, options.token),
+      : door_(worker, options),
         input_(input_bytes),
         connections_(DoorKind::resp, worker, io, options, too_many,
                      [this](ReadySet::Ready ready) { serve(ready); }) {}
