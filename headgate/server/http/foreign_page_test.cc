@@ -65,8 +65,9 @@ TEST(ForeignPageTest, ForeignPagesAndReboundNamesDoNot) {
 }
 
 TEST(ForeignPageTest, OnlyAPersonMayFollowALinkFromElsewhere) {
-  const std::string link = "Host: localhost\r\nSec-Fetch-Site: cross-site\r\n"
-                           "Sec-Fetch-Mode: navigate\r\nSec-Fetch-Dest: ";
+  const std::string link =
+      "Host: localhost\r\nSec-Fetch-Site: cross-site\r\n"
+      "Sec-Fetch-Mode: navigate\r\nSec-Fetch-Dest: ";
   EXPECT_EQ(fault_of_foreign_page(*Request(link + "document\r\n", "GET /metrics HTTP/1.1")),
             std::nullopt);
   EXPECT_NE(fault_of_foreign_page(*Request(link + "iframe\r\n", "GET /metrics HTTP/1.1")),
@@ -75,7 +76,8 @@ TEST(ForeignPageTest, OnlyAPersonMayFollowALinkFromElsewhere) {
 }
 
 TEST(ForeignPageTest, AProxyMaySendWhatItsClientSent) {
-  const std::string of_client = "Origin: https://elsewhere.example\r\nSec-Fetch-Site: cross-site\r\n";
+  const std::string of_client =
+      "Origin: https://elsewhere.example\r\nSec-Fetch-Site: cross-site\r\n";
   for (const std::string fields : {
            "Host: api.example\r\nX-Forwarded-Uri: /\r\n" + of_client,
            "Host: api.example:8443\r\nX-Original-URI: /\r\n" + of_client,
