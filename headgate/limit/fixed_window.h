@@ -15,6 +15,7 @@
 
 #include "headgate/base/instant.h"
 #include "headgate/limit/answer.h"
+#include "headgate/limit/coarse.h"
 #include "headgate/limit/decision.h"
 #include "headgate/limit/quota.h"
 #include "headgate/limit/step.h"
@@ -57,6 +58,10 @@ class FixedWindow {
   // Whether windows follow the calendar. If so, `now` must be wall time [ns since 1970].
   [[nodiscard]] constexpr bool aligned() const noexcept { return aligned_; }
   [[nodiscard]] constexpr bool denial_costs() const noexcept { return counts_denied_; }
+  // The linear law for keys that share a state.
+  [[nodiscard]] constexpr Coarse coarse() const noexcept {
+    return {answer_, counts_denied_ ? Denied::spend : Denied::free, late_ ? answer_.window() : 0};
+  }
 
   // Takes `cost` units at `now` if they are available. If denials count, a denial (also of a cost
   // above the quota) uses up more than the rest of the window: until its end everything is denied,

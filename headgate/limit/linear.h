@@ -20,6 +20,8 @@
 #include <type_traits>
 
 #include "headgate/base/instant.h"
+#include "headgate/limit/answer.h"
+#include "headgate/limit/coarse.h"
 #include "headgate/limit/decision.h"
 #include "headgate/limit/quota.h"
 #include "headgate/limit/step.h"
@@ -57,12 +59,18 @@ class Linear {
     law.quota_ = quota.units;
     law.denied_ = terms.denied;
     law.reset_ = terms.reset;
+    law.window_class_ = span_class(quota.window);
     return law;
   }
 
   [[nodiscard]] constexpr std::uint64_t quota() const noexcept { return quota_; }
   [[nodiscard]] constexpr Ticks scale() const noexcept { return scale_; }
   [[nodiscard]] constexpr bool denial_costs() const noexcept { return denied_ != Denied::free; }
+  [[nodiscard]] constexpr SpanClass window_class() const noexcept { return window_class_; }
+  // The same law for keys that share a state.
+  [[nodiscard]] constexpr Coarse coarse() const noexcept {
+    return {Answer({quota_, nanos(window_)}, {.reset = reset_}), denied_, nanos(debt_)};
+  }
 
   // Takes `cost` units at `now` if they are available. A cost of 0 is admitted (except during a
   // penalty); a cost above the quota is never admitted and never charged.
@@ -168,6 +176,12 @@ class Linear {
   [[nodiscard]] constexpr Nanos full_at(const State& tat) const noexcept {
     return ceil_div(static_cast<Nanos>(tat), static_cast<Nanos>(scale_));
   }
+  // The state of a key whose quota was to be full at `full_at` [ns] under another law. If that is
+  // later than any time that fits into a state, returns the latest one that fits: a full debt.
+  [[nodiscard]] constexpr State state_from(Nanos full_at) const noexcept {
+    const auto most = static_cast<Nanos>(time_max / scale_);
+    return static_cast<Ticks>(std::clamp(full_at, -most, most)) * scale_;
+  }
 
  private:
   static constexpr bool narrow = sizeof(Ticks) == 8;
@@ -209,8 +223,8 @@ class Linear {
   }
 
   [[nodiscard]] constexpr std::uint64_t available(Ticks tat, Ticks at) const noexcept {
+    if (tat >= at + window_) return 0;
     const Ticks credit = at + window_ - tat;
-    if (credit <= 0) return 0;
     if constexpr (narrow)
       return static_cast<std::uint64_t>(credit) / static_cast<std::uint64_t>(interval_);
     return static_cast<std::uint64_t>(credit / interval_);
@@ -258,6 +272,7 @@ class Linear {
   std::uint64_t quota_ = 0;
   Denied denied_ = Denied::free;
   Reset reset_ = Reset::pace;
+  SpanClass window_class_ = 0;
 };
 
 using LinearWhole = Linear<std::int64_t>;
