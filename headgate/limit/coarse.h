@@ -54,6 +54,7 @@ class Coarse {
   [[nodiscard]] constexpr SpanClass window_class() const noexcept {
     return span_class(answer_.window());
   }
+  [[nodiscard]] constexpr bool slots() const noexcept { return slots_; }
   // The longest debt of a lone key that is not denied [ns].
   [[nodiscard]] constexpr Nanos longest() const noexcept { return window_ + owed_; }
 
@@ -84,9 +85,9 @@ class Coarse {
     return (cost == 0 && denied_ == Denied::free) || debt + share(cost) <= window_;
   }
 
-  // What is still to be returned of `cost` units, `age` after they were taken [ns]. Whatever others
-  // took and gave back meanwhile, the debt is greater by at least that than it would be without
-  // them.
+  // What is still to be returned of `cost` slots, `age` after they were taken [ns]. If charges are
+  // added one after the other, the debt is greater by at least that than it would be without them,
+  // whatever others took and gave back meanwhile.
   [[nodiscard]] constexpr Nanos left(std::uint64_t cost, Nanos age) const noexcept {
     return std::max<Nanos>(share(cost) - std::max<Nanos>(age, 0), 0);
   }

@@ -18,7 +18,9 @@
 // client has been away for longer than its window. All other keys are live and keep their cells,
 // however many new keys come. If all eight cells are live, the new key is not kept: its charges go
 // to the sketch (sketch.h). When such a key gets a cell later, its state begins with its debt
-// there. A charge that goes to the sketch and the insertion of the same key notice each other: one
+// there; while that debt denies it, it stays in the sketch.
+//
+// A charge that goes to the sketch and the insertion of the same key notice each other: one
 // adds to the sketch and then searches for the key, the other claims a cell and then reads the
 // sketch.
 #pragma once
@@ -148,11 +150,10 @@ class CellTable {
       const auto next = step(inherited);
       if (!next.changed && !busy) return next.decision;
       const std::optional<Victim> victim = choose(address, now);
-      if (!victim) {
+      if (!victim || (owed && !next.decision.admitted)) {
         const Sketch::Decided decided = unkept.decide(former);
-        if (decided.added == 0 || !holds_or_claims(address)) return decided.decision;
-        unkept.take_back(decided);  // another request inserts the key
-        continue;
+        if (!decided.took || !holds_or_claims(address)) return decided.decision;
+        continue;  // another request inserts the key
       }
       if (!next.changed) return next.decision;
       const std::uint64_t nonce = claim_nonce();

@@ -223,13 +223,12 @@ limit::Decision Ledger::apply_words(const L& law, const Page& page, const Ledger
   if (busy && unkept.refunds()) return unkept.decide().decision;
   std::optional<typename L::State> state;
   if (is_live(page, at, now)) state = state_of<typename L::State>(page.entry(at));
-  if (const std::uint64_t owed = busy ? unkept.units() : 0; owed > 0) {
-    state = law.debit(state, owed, at_law).state;
-  }
+  const std::uint64_t owed = busy ? unkept.units() : 0;
+  if (owed > 0) state = law.debit(state, owed, at_law).state;
   const limit::Step<typename L::State> step = apply_op(law, state, charge.op, charge.cost, at_law);
   if (is_new && (step.changed || busy)) {
     at = page.choose(address.home, now);
-    if (at == Page::none) return unkept.decide().decision;
+    if (at == Page::none || (owed > 0 && !step.decision.admitted)) return unkept.decide().decision;
   }
   if (!step.changed) return step.decision;
   page.begin(at);
@@ -253,9 +252,8 @@ limit::Decision Ledger::apply_log(const L& law, const Page& page, const LedgerAd
   if (is_live(page, found, now)) before = state_of<LogState>(page.entry(found));
   if (!is_new) page.begin(at);
   BlockLog log(page, tag, at, before, now);
-  if (const std::uint64_t owed = busy ? unkept.units() : 0; owed > 0) {
-    static_cast<void>(law.debit(log, owed, now));
-  }
+  const std::uint64_t owed = busy ? unkept.units() : 0;
+  if (owed > 0) static_cast<void>(law.debit(log, owed, now));
   const limit::Decision decision = apply_op(law, log, charge.op, charge.cost, now, charge.since);
   if (log.merges() > 0) merged_->fetch_add(log.merges(), std::memory_order_relaxed);
   const bool takes = charge.op != limit::Op::peek && decision.admitted && log.size() > 0;
@@ -266,7 +264,8 @@ limit::Decision Ledger::apply_log(const L& law, const Page& page, const LedgerAd
     page.write(at, tag, entry_of(law, log.state(), law.full_at(log), now));
     page.commit(at);
   }
-  return log.starved() ? unkept.decide().decision : decision;
+  const bool shares = log.starved() || (owed > 0 && !decision.admitted);
+  return shares ? unkept.decide().decision : decision;
 }
 
 template <class L>

@@ -1,18 +1,23 @@
 // Where a table counts the keys for which it has no room: a count-min sketch of debts.
 //
-// Each key has two cells, which it shares with other keys. A cell is the time until which the debts
-// of all its keys last, one after the other (limit/coarse.h); a charge adds to both cells. So each
-// cell counts at least what the key itself took, and a key is denied if both of its cells deny.
+// Each key has two cells, which it shares with other keys. A cell is a time that is not before the
+// end of the debt of any of its keys (limit/coarse.h). So the earlier cell of a key is at most too
+// late; a charge begins there, and then both cells are at least as late as the new end. A debt that
+// a cell contains is never shortened, because the cell may be that late for another key.
 //
-// Keys whose windows differ by more than a factor of two do not share cells, because a debt of an
-// hour would deny every key of a policy that counts by the second. The first class of windows that
-// needs the sketch gets half of the cells, the next class half of what is left, and so on. A ninth
-// class shares the cells of the nearest one.
+// Slots are different, since most are released long before their lease ends. A key of slots has one
+// cell, which is the end of the debts of all its keys, one after the other; a release subtracts
+// what time has not returned yet.
 //
-// A charge first adds to the cell that is later, and then swaps the earlier one, which decides. So
-// at every moment both cells of a key contain all that was admitted before, and concurrent requests
-// are not admitted a unit more than one after the other. A process that dies in between leaves one
-// cell too late, until that debt is over.
+// Each class of windows has cells of its own, because a debt of an hour would deny every key of a
+// policy that counts by the second; so has each class of leases. The first class that needs the
+// sketch gets half of the cells, the next class half of what is left, and so on. From the eighth on
+// they share what is left.
+//
+// A charge first moves the later cell and then swaps the earlier one, which decides. So at every
+// moment both cells of a key contain all that was admitted before, and concurrent requests are not
+// admitted a unit more than one after the other. A process that dies in between leaves one cell too
+// late, until that debt is over.
 #pragma once
 
 #include <array>
@@ -35,9 +40,10 @@ static_assert(sizeof(DebtCell) == 8 && DebtCell::is_always_lock_free);
 
 // Part of the table's header.
 struct SketchHead {
-  std::atomic<std::uint64_t> classes{0};  // of the parts of the sketch: a byte each, class + 1
-  DebtCell busy_until{0};                 // no cell is later
-  std::atomic<std::uint64_t> unkept{0};   // decisions on keys for which there was no room
+  // Of the parts of the sketch, a byte each: class + 1, and 128 if it is one of leases.
+  std::atomic<std::uint64_t> classes{0};
+  DebtCell busy_until{0};                // no cell is later
+  std::atomic<std::uint64_t> unkept{0};  // decisions on keys for which there was no room
 };
 
 // A charge of a key that may have no room in the table.
@@ -51,7 +57,7 @@ struct UnkeptCharge {
 
 class Sketch {
  public:
-  static constexpr std::size_t cells_min = 256;  // two for each class of windows
+  static constexpr std::size_t cells_min = 256;  // two in the smallest part
 
   Sketch() = default;
   // `cells` and `head` are the caller's, shared with other processes. REQUIRES: at least cells_min
@@ -71,24 +77,22 @@ class Sketch {
     return find_debt(key, law, now);
   }
 
-  // What a decision added, so that take_back() can undo it.
   struct Decided {
     limit::Decision decision;
-    Nanos added = 0;  // [ns]
+    bool took = false;
   };
   // Decides and counts a charge. `floor`: until when the key's debt lasts at least, as a state of
   // its own says [ns].
   Decided decide(const UnkeptCharge& charge, const limit::Coarse& law,
                  std::optional<Nanos> floor = std::nullopt) noexcept;
-  void take_back(const UnkeptCharge& charge, const limit::Coarse& law,
-                 const Decided& decided) noexcept;
 
   [[nodiscard]] std::uint64_t unkept() const noexcept {
     return head_->unkept.load(std::memory_order_relaxed);
   }
 
  private:
-  static constexpr unsigned parts = 8;  // one byte of SketchHead::classes each
+  // The parts of the sketch: one per byte of SketchHead::classes, and the one that is shared.
+  static constexpr unsigned own_parts = 7;
 
   struct Pair {
     DebtCell* first;
@@ -106,8 +110,11 @@ class Sketch {
                                                Instant now) const noexcept;
   [[nodiscard]] std::optional<unsigned> find_part(const limit::Coarse& law) const noexcept;
   [[nodiscard]] unsigned part_for(const limit::Coarse& law) noexcept;
-  [[nodiscard]] Pair cells_of(const Hash128& key, unsigned part) const noexcept;
+  [[nodiscard]] Pair cells_of(const Hash128& key, unsigned part,
+                              const limit::Coarse& law) const noexcept;
   void announce(std::int64_t until, const limit::Coarse& law) noexcept;
+  static void heal(DebtCell& cell, const limit::Coarse& law, std::int64_t now) noexcept;
+  static void raise(DebtCell& cell, std::int64_t until) noexcept;
   static void lower(DebtCell& cell, Nanos by, std::int64_t now) noexcept;
 
   std::span<DebtCell> cells_;

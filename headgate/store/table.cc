@@ -113,7 +113,10 @@ struct Table::Header {
   // Writes the header of a new table into zeroed memory.
   static void make(std::span<std::byte> memory, const TableOptions& options) noexcept {
     auto* header = new (memory.data()) Header{};
-    const std::size_t room = memory.size() - header_bytes;
+    const std::size_t all = memory.size() - header_bytes;
+    // A whole number of cache lines, so that buckets start on one.
+    const std::size_t sketch_cells = std::max(all / sketch_share / 64 * 8, Sketch::cells_min);
+    const std::size_t room = all - sketch_cells * sizeof(DebtCell);
     const std::size_t wide_room = room / 64 * options.wide_share;
     const std::size_t ledger_room = room / 64 * options.ledger_share;
     Fixed& fixed = header->fixed;
@@ -122,14 +125,12 @@ struct Table::Header {
     fixed.header_bytes = header_bytes;
     fixed.total_bytes = memory.size();
     fixed.ledger = LedgerLayout::in(ledger_room, options.log_share);
-    // A whole number of cache lines, so that buckets start on one.
-    fixed.sketch_cells = std::max(room / sketch_share / 64 * 8, Sketch::cells_min);
-    // In a small table the minimum sizes of ledger and sketch are larger than their shares.
-    const std::size_t least = fixed.other_bytes() + 2 * sizeof(Bucket<NarrowCell>);
-    const std::size_t wide_most = room - least;
+    fixed.sketch_cells = sketch_cells;
+    // In a small table the ledger's minimum size is larger than its share.
+    const std::size_t wide_most = room - fixed.ledger.bytes() - 2 * sizeof(Bucket<NarrowCell>);
     fixed.wide_buckets =
         std::max<std::size_t>(2, std::min(wide_room, wide_most) / sizeof(Bucket<WideCell>));
-    fixed.narrow_buckets = (room - fixed.other_bytes()) / sizeof(Bucket<NarrowCell>);
+    fixed.narrow_buckets = (all - fixed.other_bytes()) / sizeof(Bucket<NarrowCell>);
     fixed.secret = random_secret();
     header->checksum = checksum_of(fixed);
     Clock::begin(header->anchor, *options.clock);
@@ -449,7 +450,8 @@ class Table::AllOrNone {
     }
   }
 
-  // Gives back what this bundle took.
+  // Gives back what this bundle took. Of a key without a place, only slots: so it may stay charged
+  // for a request that another one came before.
   void give_back(std::size_t i) noexcept {
     Charge charge = bundle_.charges[i];
     charge.since = now_;

@@ -100,7 +100,7 @@ TEST(Table, AKeyKeepsItsPlaceForAWindowAfterItsQuotaIsFull) {
       for (std::uint64_t i = 0; i < keys; ++i)
         take(*table, the_law, name + std::to_string(i), 1, now);
     };
-    ASSERT_EQ(take(*table, the_law, "old", 1, now).remaining, 99u);
+    ASSERT_TRUE(take(*table, the_law, "old", 1, now).admitted);
     flood("first");
     const std::uint64_t unkept = table->stats().unkept;
     ASSERT_GT(unkept, 0u);
@@ -108,11 +108,11 @@ TEST(Table, AKeyKeepsItsPlaceForAWindowAfterItsQuotaIsFull) {
     now.ns += 100 * second;
     flood("second");
     ASSERT_EQ(take(*table, the_law, "old", 0, now, Op::peek).admitted, true);
-    ASSERT_GE(take(*table, the_law, "old", 1, now).remaining, 98u);
+    ASSERT_GE(take(*table, the_law, "old", 1, now).remaining, 97u);
     // Three windows later another key may take its place.
     now.ns += 500 * second;
     flood("third");
-    EXPECT_LT(take(*table, the_law, "old", 1, now).remaining, 98u);
+    EXPECT_LT(take(*table, the_law, "old", 1, now).remaining, 97u);
   }
 }
 

@@ -38,9 +38,6 @@ class Unkept {
   Sketch::Decided decide(std::optional<Nanos> floor = std::nullopt) noexcept {
     return sketch_.decide(charge_, law_.coarse(), floor);
   }
-  void take_back(const Sketch::Decided& decided) noexcept {
-    sketch_.take_back(charge_, law_.coarse(), decided);
-  }
 
  private:
   Sketch& sketch_;
