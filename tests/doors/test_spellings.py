@@ -19,6 +19,7 @@ POLICIES = policies(
     policy('query', QUOTA, key='[query:k]', match='[{path: /query}]'),
     policy('path', QUOTA, key='[path]', match='[{path: "/path/*"}]'),
     policy('match', QUOTA, key='[]', match='[{path: /match, header: {x-plan: free}}]'),
+    policy('exact', QUOTA, key='[]', match='[{exact-path: /exact}]'),
     policy('cost', QUOTA, key='[]', match='[{path: /cost}]', cost='{request-header: x-credits}'))
 
 
@@ -90,6 +91,15 @@ def test_http2_shares_the_quota_of_http1(doors, kind):
     assert [doors['HTTP/1.1'](*first) for _ in range(QUOTA)] == [200] * QUOTA
     assert {str(request): doors['HTTP/2'](*request) for request in SPELLINGS[kind]} == {
         str(request): 429 for request in SPELLINGS[kind]}
+
+
+def test_an_exact_path_is_compared_byte_by_byte(doors):
+    for name, send in doors.items():
+        for _ in range(QUOTA if name != 'HTTP/2' else 0):
+            assert send('/exact?x', []) == 200, name
+        assert send('/exact', []) == 429, name
+        for path in ('/Exact', '//exact', '/./exact', '/%65xact', '/exact/', '/exact;x'):
+            assert send(path, []) == 200, (name, path)
 
 
 def test_costs_are_read_without_white_space(doors):

@@ -1,6 +1,7 @@
 #include "headgate/policy/match/path.h"
 
 #include <algorithm>
+#include <array>
 
 #include "headgate/policy/match/decode.h"
 
@@ -20,15 +21,28 @@ enum class Parameters {
   to_raw_slash,  // at "/" alone: those that remove parameters before they decode, as Tomcat does
 };
 
-// Whether folding would not change the path. May return false for some such paths.
-bool is_folded(std::string_view raw) noexcept {
-  char last = '\0';
-  for (const char c : raw) {
-    if (c == '%' || c == ';' || c == '\\' || c != lower(c)) return false;
-    if (last == '/' && (c == '/' || c == '.')) return false;
-    last = c;
+// By character: whether is_folded() may pass over it. It may not over a slash, which it looks
+// behind, nor over what folding changes.
+constexpr std::array<bool, 256> is_plain = [] {
+  std::array<bool, 256> plain{};
+  for (int c = 0; c < 256; ++c) {
+    const char text = static_cast<char>(c);
+    plain[static_cast<std::size_t>(c)] =
+        text != '/' && text != '%' && text != ';' && text != '\\' && text == lower(text);
   }
-  return last != '/' || raw.size() == 1;
+  return plain;
+}();
+
+// Whether folding would not change the path. May return false for some such paths. Nearly all paths
+// are folded: this scan is what they cost.
+bool is_folded(std::string_view raw) noexcept {
+  for (std::size_t i = 0; i < raw.size(); ++i) {
+    if (is_plain[static_cast<unsigned char>(raw[i])]) continue;
+    if (raw[i] != '/') return false;
+    if (i + 1 == raw.size()) return i == 0;
+    if (raw[i + 1] == '/' || raw[i + 1] == '.') return false;
+  }
+  return true;
 }
 
 // Appends the path decoded, in lower case, with '/' for '\', without parameters. Returns whether a
