@@ -144,7 +144,7 @@ void Supervisor::reload() {
     say(refused);
     return;
   }
-  plan_.trusted_proxies = policies->settings().client_address.trusted_proxies;
+  plan_.follow(*policies);
   if (!directory_.write("nginx.conf", nginx_conf(plan_))) {
     say("reload refused: can't write " + directory_.path() + "/nginx.conf");
     return;
