@@ -121,6 +121,23 @@ def test_different_clients_have_different_quotas(doors):
             assert [send(*request) for _ in range(QUOTA)] == [200] * QUOTA, (name, request)
 
 
+@pytest.mark.parametrize('kind', ['white space', 'schemes', 'cookies', 'arguments', 'paths'])
+def test_a_replay_of_a_log_has_the_same_keys(headgate, tmp_path, kind):
+    requests = [request for request in SPELLINGS[kind] if len(request[1]) <= 1]
+    with (tmp_path / 'access.log').open('w') as log:
+        for path, headers in requests:
+            fields = {'http_' + name.lower().replace('-', '_'): value for name, value in headers}
+            log.write(json.dumps({'time': '2026-11-22T12:00:00Z', 'remote_addr': '192.0.2.1', 'status': 200,
+                                  'request': f'GET {path} HTTP/1.1', **fields}) + '\n')
+    (tmp_path / 'policies.yaml').write_text(POLICIES)
+    done = headgate('simulate', '--config', 'policies.yaml', '--format', 'json', '--json', 'access.log')
+    assert done.returncode == 0, done.stderr
+    policy_name = requests[0][0].split('/')[1].split('?')[0]
+    totals = next(one for one in json.loads(done.stdout)['policies'] if one['name'] == policy_name)
+    assert (totals['partitions'], totals['admitted'], totals['denied']) == (
+        1, QUOTA, len(requests) - QUOTA), done.stdout
+
+
 def test_keys_by_name_are_the_same_keys(serve, envoy_client):
     server = serve(POLICIES, doors={kind: '127.0.0.1:0' for kind in ('http', 'resp', 'grpc')})
     envoy = envoy_client(server.addresses['grpc'])
