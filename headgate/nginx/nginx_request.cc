@@ -3,7 +3,6 @@
 #include <cstring>
 
 namespace headgate::nginx {
-namespace {
 
 std::optional<policy::Address> peer_of(const ngx_connection_t* connection) noexcept {
   const sockaddr* any = connection->sockaddr;
@@ -19,8 +18,6 @@ std::optional<policy::Address> peer_of(const ngx_connection_t* connection) noexc
   }
   return std::nullopt;
 }
-
-}  // namespace
 
 std::optional<std::string_view> NginxHeaders::line(std::string_view name,
                                                    std::size_t nth) const noexcept {

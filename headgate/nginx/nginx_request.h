@@ -22,6 +22,9 @@ class NginxHeaders final : public policy::Headers {
   const ngx_list_t* lines_;
 };
 
+// Returns the address at the other end of a connection; std::nullopt for a Unix socket.
+[[nodiscard]] std::optional<policy::Address> peer_of(const ngx_connection_t* connection) noexcept;
+
 // Returns the length of the request's body: as announced, or as read. std::nullopt if it is
 // unknown.
 [[nodiscard]] std::optional<std::uint64_t> body_bytes(const ngx_http_request_t* r) noexcept;
