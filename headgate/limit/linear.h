@@ -168,6 +168,12 @@ class Linear {
   [[nodiscard]] constexpr Nanos full_at(const State& tat) const noexcept {
     return ceil_div(static_cast<Nanos>(tat), static_cast<Nanos>(scale_));
   }
+  // The state of a key whose quota was to be full at `full_at` [ns] under another law. If that is
+  // later than any time that fits into a state, returns the latest one that fits: a full debt.
+  [[nodiscard]] constexpr State state_from(Nanos full_at) const noexcept {
+    const auto most = static_cast<Nanos>(time_max / scale_);
+    return static_cast<Ticks>(std::clamp(full_at, -most, most)) * scale_;
+  }
 
  private:
   static constexpr bool narrow = sizeof(Ticks) == 8;
@@ -209,8 +215,8 @@ class Linear {
   }
 
   [[nodiscard]] constexpr std::uint64_t available(Ticks tat, Ticks at) const noexcept {
+    if (tat >= at + window_) return 0;
     const Ticks credit = at + window_ - tat;
-    if (credit <= 0) return 0;
     if constexpr (narrow)
       return static_cast<std::uint64_t>(credit) / static_cast<std::uint64_t>(interval_);
     return static_cast<std::uint64_t>(credit / interval_);

@@ -83,9 +83,6 @@ class NarrowCell {
     [[nodiscard]] State state_for(const Law&) const noexcept { return state(); }
   };
 
-  [[nodiscard]] static State state_from(Nanos full_at, const Law&) noexcept {
-    return static_cast<State>(full_at);
-  }
   [[nodiscard]] static Nanos full_at(State state, const Law& law) noexcept {
     return law.full_at(state);
   }
@@ -151,7 +148,7 @@ class WideCell {
       return in_nanos() || scale() == 0 ? state() : ceil_div(state(), static_cast<State>(scale()));
     }
     [[nodiscard]] State state_for(const Law& law) const noexcept {
-      return fits(law) ? state() : state_from(full_at(), law);
+      return fits(law) ? state() : law.state_from(full_at());
     }
 
    private:
@@ -162,9 +159,6 @@ class WideCell {
     [[nodiscard]] unsigned hands() const noexcept { return static_cast<unsigned>(value) & 0x7f; }
   };
 
-  [[nodiscard]] static State state_from(Nanos full_at, const Law& law) noexcept {
-    return full_at * law.scale();
-  }
   [[nodiscard]] static Nanos full_at(State state, const Law& law) noexcept {
     return law.full_at(state);
   }

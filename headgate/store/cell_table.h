@@ -136,7 +136,7 @@ class CellTable {
         }
       } else {
         std::optional<State> inherited;
-        if (const auto full_at = source.full_at()) inherited = Cell::state_from(*full_at, law);
+        if (const auto full_at = source.full_at()) inherited = law.state_from(*full_at);
         const auto next = step(inherited);
         if (!next.changed) return next.decision;
         const Inserted inserted = insert(address, law, next.state, now, patience);
