@@ -75,6 +75,8 @@ const char* reset_text(limit::Reset reset) {
       return "next";
     case limit::Reset::full:
       return "full";
+    case limit::Reset::window:
+      return "the window's end";
   }
   return "";
 }

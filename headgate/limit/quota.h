@@ -36,11 +36,15 @@ enum class Denied : std::uint8_t {
   penalty,  // its cost, and up to `penalty` of debt on top of the window
 };
 
-// The meaning of t on an admission (on a denial t is always the wait).
+// The meaning of t on an admission (on a denial t is the wait).
 enum class Reset : std::uint8_t {
   pace,  // more than r is available after t, and r/t never exceeds q/w
   next,  // least time until more than r is available
   full,  // time until the whole quota is available
+  // Fixed windows: time until the window ends, also if nothing is spent, and also on a denial of a
+  // cost above the quota. If denials count, nothing passes before, so that this is its wait, too.
+  // As `next` under all other laws.
+  window,
 };
 
 // The parameters of a law apart from its quota.
