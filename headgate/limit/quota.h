@@ -15,6 +15,12 @@ struct Quota {
 
   std::uint64_t units = 0;  // q, 0..units_max; 0 admits nothing
   Nanos window = 0;         // w [ns], 1..window_max
+  // A token bucket: `count` units return per `period` [ns], where that is another rate than units
+  // per window in whole seconds; the window is then units * period / count, rounded up to a
+  // nanosecond. The linear law refills at this rate; t follows from the window in whole seconds,
+  // which is what clients are shown. count 0: the rate is units per window.
+  std::uint64_t count = 0;  // 0..units_max
+  Nanos period = 0;         // 1..window_max if there is a count
 
   friend constexpr bool operator==(const Quota&, const Quota&) = default;
 };

@@ -140,12 +140,15 @@ Parsed<unsigned> parse_percent(std::string_view text, unsigned max) {
   return static_cast<unsigned>(*value);
 }
 
-Parsed<Nanos> bucket_window(std::uint64_t burst, std::uint64_t count, Nanos period) {
+Parsed<limit::Quota> bucket_quota(std::uint64_t burst, std::uint64_t count, Nanos period) {
   Nanos units_time = 0;
   if (!__builtin_mul_overflow(static_cast<Nanos>(burst), period, &units_time)) {
-    const Nanos fill = ceil_div(units_time, static_cast<Nanos>(count));
-    if (fill <= limit::Quota::window_max) {
-      return ceil_div(fill, nanos_per_second) * nanos_per_second;
+    const Nanos per_count = static_cast<Nanos>(count);
+    const Nanos window = ceil_div(units_time, per_count);
+    // Clients see whole seconds; if these are exact, units per window is the rate.
+    if (window <= limit::Quota::window_max) {
+      const bool exact = units_time % (per_count * nanos_per_second) == 0;
+      return exact ? limit::Quota{burst, window} : limit::Quota{burst, window, count, period};
     }
   }
   return failure(

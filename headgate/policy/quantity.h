@@ -41,8 +41,9 @@ inline constexpr std::string_view duration_words =
 // Reads "20%". Returns 0..max.
 [[nodiscard]] Parsed<unsigned> parse_percent(std::string_view text, unsigned max);
 
-// Returns the window of a token bucket of `burst` tokens that gains `count` tokens per `period`
-// [ns]: the time in which the empty bucket fills, rounded up to a whole second. All arguments > 0.
-[[nodiscard]] Parsed<Nanos> bucket_window(std::uint64_t burst, std::uint64_t count, Nanos period);
+// Returns a token bucket of `burst` tokens that gains `count` tokens per `period` [ns] as a quota.
+// Its window is the time in which the empty bucket fills. All arguments > 0.
+[[nodiscard]] Parsed<limit::Quota> bucket_quota(std::uint64_t burst, std::uint64_t count,
+                                                Nanos period);
 
 }  // namespace headgate::policy

@@ -123,16 +123,21 @@ TEST(Percent, Range) {
   }
 }
 
-TEST(Bucket, FillsInWholeSecondsRoundedUp) {
-  EXPECT_TRUE(bucket_window(20, 40, second).value() == second);
-  EXPECT_TRUE(bucket_window(100, 40, second).value() == 3 * second);
-  EXPECT_TRUE(bucket_window(80, 40, second).value() == 2 * second);
-  EXPECT_TRUE(bucket_window(81, 40, second).value() == 3 * second);
-  EXPECT_TRUE(bucket_window(1, 1, 1).value() == second);
-  EXPECT_TRUE(bucket_window(300, 300, 3 * 3600 * second).value() == 3 * 3600 * second);
-  EXPECT_TRUE(bucket_window(999'999'999'999'999, 1, second).value() == limit::Quota::window_max);
-  EXPECT_FALSE(bucket_window(999'999'999'999'999, 1, second + 1));
-  EXPECT_FALSE(bucket_window(999'999'999'999'999, 1, limit::Quota::window_max));
+TEST(Bucket, HasItsExactRateAndTheWindowInWhichItFills) {
+  using limit::Quota;
+  EXPECT_EQ(bucket_quota(80, 40, second).value(), (Quota{80, 2 * second}));
+  EXPECT_EQ(bucket_quota(300, 300, 3 * 3600 * second).value(), (Quota{300, 3 * 3600 * second}));
+  EXPECT_EQ(bucket_quota(999'999'999'999'999, 1, second).value(),
+            (Quota{999'999'999'999'999, Quota::window_max}));
+  // Not a whole number of seconds.
+  EXPECT_EQ(bucket_quota(20, 40, second).value(), (Quota{20, second / 2, 40, second}));
+  EXPECT_EQ(bucket_quota(5, 120, 60 * second).value(),
+            (Quota{5, 5 * second / 2, 120, 60 * second}));
+  // Not a whole number of nanoseconds: the window is rounded up, the rate is not.
+  EXPECT_EQ(bucket_quota(1, 3, second).value(), (Quota{1, 333'333'334, 3, second}));
+  EXPECT_EQ(bucket_quota(1, 3, 1).value(), (Quota{1, 1, 3, 1}));
+  EXPECT_FALSE(bucket_quota(999'999'999'999'999, 1, second + 1));
+  EXPECT_FALSE(bucket_quota(999'999'999'999'999, 1, limit::Quota::window_max));
 }
 
 }  // namespace

@@ -99,12 +99,15 @@ class Limiter:
             if self.q == 0:
                 t = None
             else:
-                t_pace = ceil_div(r * self.w, self.q * NS)
-                t = min(max(t_next or 0, t_pace), SF_MAX)
+                t = min(max(t_next or 0, self._pace(r)), SF_MAX)
             return Decision(True, r, t, None, t_next, t_full)
         x = self.wait(now, c)
         ra = secs(x)
         return Decision(False, r, ra, ra, t_next, t_full, x, x is None)
+
+    def _pace(self, r: int) -> int:
+        """The least t [s] with r/t <= quota/window."""
+        return ceil_div(r * self.w, self.q * NS)
 
 
 # =====================================================================================
@@ -388,16 +391,19 @@ class Linear(Limiter):
         self.mode = mode
         self.pen = penalty_ns
         self.n: Optional[int] = None
+        # One unit per step/scale ns; N counts in 1/scale ns.
+        self.scale = quota
+        self.step = window_ns
 
     def _clamped(self, now):
-        lo, hi = (now - self.w) * self.q, (now + self.pen) * self.q
+        lo, hi = now * self.scale - self.q * self.step, (now + self.pen) * self.scale
         return lo if self.n is None else max(lo, min(self.n, hi))
 
     def _advance(self, now):
         # strict and penalty states are legitimately ahead of now; the clamp of the next
         # hit corrects them, so only the lenient state is corrected here
-        if self.mode == "lenient" and self.q > 0 and self.n is not None and self.n > now * self.q:
-            self.n = now * self.q
+        if self.mode == "lenient" and self.q > 0 and self.n is not None:
+            self.n = min(self.n, now * self.scale)
 
     def _admit(self, now, c):
         if self.q == 0:
@@ -405,8 +411,8 @@ class Linear(Limiter):
         if c > self.q:
             self._advance(now)
             return False
-        n = self._clamped(now) + c * self.w
-        if now * self.q >= n:
+        n = self._clamped(now) + c * self.step
+        if now * self.scale >= n:
             self.n = n
             return True
         if self.mode == "lenient":
@@ -418,12 +424,12 @@ class Linear(Limiter):
     def available(self, now):
         if self.q == 0:
             return 0
-        return max(0, (now * self.q - self._clamped_view(now)) // self.w)
+        return max(0, (now * self.scale - self._clamped_view(now)) // self.step)
 
     def _clamped_view(self, now):
         """After a strict/penalty denial the stored time may exceed now + penalty; it is
         what a later request will see once now has caught up, so do not clamp above."""
-        lo = (now - self.w) * self.q
+        lo = now * self.scale - self.q * self.step
         return lo if self.n is None else max(lo, self.n)
 
     def wait(self, now, c):
@@ -431,7 +437,23 @@ class Linear(Limiter):
             return None
         if self.q == 0:
             return 0
-        return max(0, ceil_div(self._clamped_view(now) + c * self.w - now * self.q, self.q))
+        return max(0, ceil_div(self._clamped_view(now) + c * self.step - now * self.scale, self.scale))
+
+
+class TokenBucket(Linear):
+    """Linear with a rate of its own: `count` units come back per `period_ns`, up to `quota`.
+
+    Clients are shown the window quota * period / count in whole seconds, rounded up; t follows from
+    that window, so that r/t never exceeds the quota per window that they see.
+    """
+
+    def __init__(self, quota, count, period_ns):
+        super().__init__(quota, ceil_div(quota * period_ns, count))
+        self.scale = count
+        self.step = period_ns
+
+    def _pace(self, r):
+        return ceil_div(r * secs(self.w), self.q)
 
 
 class LinearFinchLiteral:

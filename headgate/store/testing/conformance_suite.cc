@@ -59,7 +59,7 @@ TEST_P(StoreConformance, DecidesAsTheVectorsSay) {
        {"linear_lenient", "linear_strict", "linear_penalty", "exponential_lenient",
         "exponential_strict", "fixed_window", "fixed_window_aligned", "fixed_window_count_denied",
         "moving_window_log", "sliding_window_counter", "sliding_window_counter_clock",
-        "concurrency"}) {
+        "concurrency", "linear_bucket", "widest_spans"}) {
     for (const limit::vectors::Sequence& sequence : limit::vectors::load(name)) {
       const Law the_law = limit::make_law(sequence.quota, sequence.terms).value();
       for (const limit::vectors::Step& step : sequence.steps) {
