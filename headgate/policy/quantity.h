@@ -31,7 +31,8 @@ inline constexpr std::string_view duration_words =
 // Reads "60", "60s" or "250ms". Returns min..limit::Quota::window_max [ns]; `min` is 0 or 1.
 [[nodiscard]] Parsed<Nanos> parse_duration(std::string_view text, Nanos min = 1);
 
-// Reads "100/minute", "10 per 2 hours" or "5/250ms": units and their window.
+// Reads "100/minute", "10 per 2 hours", "1 / Second" or "5/250ms": units and their window. A month
+// has 30 days, and a year 12 months, as in python's limits.
 [[nodiscard]] Parsed<limit::Quota> parse_rate(std::string_view text);
 
 // Reads "65536", "64KiB", "64MiB" or "1GiB". Returns min..max [bytes].

@@ -72,6 +72,13 @@ TEST(Rate, Spellings) {
                         {"1/2w", 1, 2 * 604'800 * second},
                         {"0/day", 0, 86'400 * second},
                         {"3 per 10 nanoseconds", 3, 10},
+                        {"1 / Second", 1, second},
+                        {"10 PER 2 Minutes", 10, 120 * second},
+                        {"10per2minutes", 10, 120 * second},
+                        {"100perminute", 100, 60 * second},
+                        {"10  per\thour", 10, 3600 * second},
+                        {"5/month", 5, 30 * 86'400 * second},
+                        {"1000 per 2 years", 1000, 2 * 360 * 86'400 * second},
                         {"999999999999999/1 second", 999'999'999'999'999, second}};
   for (const Case& c : cases) {
     const auto parsed = parse_rate(c.text);
@@ -83,8 +90,8 @@ TEST(Rate, Spellings) {
 
 TEST(Rate, Refused) {
   for (const std::string_view text :
-       {"", "100", "100/", "/minute", "100/month", "100 minute", "100perminute", "1.5/s", "-1/s",
-        "100//s", "100/s/s", "100/minutess", "a/s"}) {
+       {"", "100", "100/", "/minute", "100/decade", "100 minute", "100 pe minute", "1.5/s", "-1/s",
+        "100//s", "100/s/s", "100/minutess", "a/s", "100/S", "100/2", "100 per", "100/per s"}) {
     const auto parsed = parse_rate(text);
     ASSERT_FALSE(parsed) << text;
     EXPECT_TRUE(parsed.error().starts_with("is not a rate")) << text;
