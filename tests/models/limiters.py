@@ -79,7 +79,16 @@ class Limiter:
     def wait(self, now: int, c: int) -> Optional[int]:
         raise NotImplementedError
 
+    def _give_back(self, now: int, c: int) -> None:
+        """Take up to `c` units off what the key has been charged, denials included."""
+        raise NotImplementedError
+
     # -- public -----------------------------------------------------------------------
+    def refund(self, now: int, c: int) -> Decision:
+        self._advance(now)
+        self._give_back(now, c)
+        return self._decide(now, 0, True)
+
     def hit(self, now: int, c: int = 1) -> Decision:
         if c < 0:
             raise ValueError("cost must be >= 0")
@@ -145,6 +154,11 @@ class FixedWindow(Limiter):
             self.used += c
         return ok
 
+    def _give_back(self, now, c):
+        self.used -= min(c, self.used)
+        if self.used == 0:
+            self.start = None
+
     def available(self, now):
         return max(0, self.q - self.used)
 
@@ -183,6 +197,9 @@ class FixedWindowAligned(Limiter):
             self.used += c
         return ok
 
+    def _give_back(self, now, c):
+        self.used -= min(c, self.used)
+
     def available(self, now):
         return max(0, self.q - self.used)
 
@@ -219,6 +236,13 @@ class MovingLog(Limiter):
         if ok and c > 0:
             self.log.append([now, c])
         return ok
+
+    def _give_back(self, now, c):
+        for e in self.log:  # oldest first
+            given = min(c, e[1])
+            e[1] -= given
+            c -= given
+        self.log = [e for e in self.log if e[1] > 0]
 
     def _used(self):
         return sum(c for _, c in self.log)
@@ -289,6 +313,11 @@ class SlidingCounter(Limiter):
                 self.start, self.cur, self.prev = now, 0, 0
             self.cur += c
         return True
+
+    def _give_back(self, now, c):
+        recent = min(c, self.cur)
+        self.cur -= recent
+        self.prev -= min(c - recent, self.prev)
 
     def _shifted(self, now):
         """View after the shift, needed only after a refused cost > quota (no shift)."""
@@ -420,6 +449,14 @@ class Linear(Limiter):
         else:
             self.n = n
         return False
+
+    def _give_back(self, now, c):
+        lo = now * self.scale - self.q * self.step
+        if self.n is None or self.q == 0 or self.n <= lo:
+            return
+        # A denial costs at most one quota beyond the penalty; more means that the clock went back.
+        most = (now + self.pen) * self.scale + (0 if self.mode == "lenient" else self.q * self.step)
+        self.n = max(lo, min(self.n, most) - c * self.step)
 
     def available(self, now):
         if self.q == 0:
