@@ -287,8 +287,8 @@ TEST_P(StoreConformance, AFullDebtIsOneUnderEveryOtherQuota) {
   EXPECT_EQ(denied.remaining, 0u);
   EXPECT_EQ(denied.wait, second / 7) << "no debt is longer than the new window";
 
-  // The same from one fraction of a nanosecond to another: 2^118 ticks in one, more in the other.
-  const Law slower = law(3, (Nanos{1} << 90));
+  // The same between two fractions of a nanosecond: 2^79 ns are too late for 120 bits of the other.
+  const Law slower = law(3, Nanos{1} << 79);
   const Law finer = law(999'999'999'999'989, second);
   EXPECT_TRUE(spend(slower, "j", 3, noon).admitted);
   EXPECT_EQ(spend(finer, "j", 1, noon).remaining, 0u);
