@@ -132,6 +132,7 @@ std::string describe(const policy::Policy& policy) {
   };
   put("key", policy.key_text);
   put("match", policy.match_text.empty() ? "every request" : policy.match_text);
+  if (!policy.path_text.empty()) put("paths", policy.path_text);
   if (policy.cost_text != "1") {
     put("cost",
         policy.cost_text + (policy.is_late() ? ", charged when the response has ended" : ""));

@@ -64,6 +64,7 @@ struct Match {
 struct Scratch {
   std::string text;
   std::string host;  // in lower case
+  std::string path;  // folded
   std::array<Match, policies_max> matches;
 };
 

@@ -208,7 +208,7 @@ void BoulderReader::read_id(const Node& item, Limit& limit, std::uint32_t grant,
   }
   std::string normal;
   limit.rule.boulder->append_normal(*id, normal);
-  limit.rule.overrides.insert_or_assign(std::move(normal), grant);
+  limit.rule.overrides.insert_or_assign(std::move(normal), Override{grant, std::nullopt});
 }
 
 void BoulderReader::add_to(PolicySet::Rules& rules, Position at, Faults& faults) {
