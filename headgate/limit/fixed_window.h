@@ -16,6 +16,7 @@
 
 #include "headgate/base/instant.h"
 #include "headgate/limit/answer.h"
+#include "headgate/limit/coarse.h"
 #include "headgate/limit/decision.h"
 #include "headgate/limit/quota.h"
 #include "headgate/limit/step.h"
@@ -61,6 +62,10 @@ class FixedWindow {
   // Whether windows follow the calendar. If so, `now` must be wall time [ns since 1970].
   [[nodiscard]] constexpr bool aligned() const noexcept { return aligned_; }
   [[nodiscard]] constexpr bool denial_costs() const noexcept { return counts_denied_; }
+  // The linear law for keys that share a state.
+  [[nodiscard]] constexpr Coarse coarse() const noexcept {
+    return {answer_, counts_denied_ ? Denied::spend : Denied::free, late_ ? answer_.window() : 0};
+  }
 
   // Takes `cost` units at `now` if they are available. If denials count, each adds its cost to the
   // count (also a cost above the quota): until the window ends, or a refund has brought the count

@@ -21,6 +21,8 @@
 #include <type_traits>
 
 #include "headgate/base/instant.h"
+#include "headgate/limit/answer.h"
+#include "headgate/limit/coarse.h"
 #include "headgate/limit/decision.h"
 #include "headgate/limit/quota.h"
 #include "headgate/limit/step.h"
@@ -64,12 +66,18 @@ class Linear {
     law.denied_ = terms.denied;
     law.reset_ = terms.reset;
     if (quota.count != 0) law.shown_window_ = ceil_seconds(quota.window);
+    law.window_class_ = span_class(quota.window);
     return law;
   }
 
   [[nodiscard]] constexpr std::uint64_t quota() const noexcept { return quota_; }
   [[nodiscard]] constexpr Ticks scale() const noexcept { return scale_; }
   [[nodiscard]] constexpr bool denial_costs() const noexcept { return denied_ != Denied::free; }
+  [[nodiscard]] constexpr SpanClass window_class() const noexcept { return window_class_; }
+  // The same law for keys that share a state.
+  [[nodiscard]] constexpr Coarse coarse() const noexcept {
+    return {Answer({quota_, nanos(window_)}, {.reset = reset_}), denied_, nanos(debt_)};
+  }
 
   // Takes `cost` units at `now` if they are available. A cost of 0 is admitted (except during a
   // penalty); a cost above the quota is never admitted and never charged.
@@ -281,6 +289,7 @@ class Linear {
   std::uint64_t shown_window_ = 0;  // w [s] of a quota with a rate of its own; 0: of no such quota
   Denied denied_ = Denied::free;
   Reset reset_ = Reset::pace;
+  SpanClass window_class_ = 0;
 };
 
 using LinearWhole = Linear<std::int64_t>;
