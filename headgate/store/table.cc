@@ -143,7 +143,7 @@ struct Table::Header {
   // Makes the ledger behind this header usable. REQUIRES: nobody else has it.
   void make_ledger() noexcept {
     auto* begin = reinterpret_cast<std::byte*>(this);
-    Ledger(begin + fixed.ledger_at(), fixed.ledger, ledger).take_over();
+    Ledger(begin + fixed.ledger_at(), fixed.ledger, merged).take_over();
   }
 
   // What is wrong with a file that is to be opened as a table; empty if nothing is.
