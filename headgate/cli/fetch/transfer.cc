@@ -105,8 +105,9 @@ bool FetchTransfer::take_header(std::string_view line) {
     status_ = static_cast<int>(status);
     lines_.clear();
   } else if (line.starts_with(' ') || line.starts_with('\t')) {
-    if (lines_.empty()) return true;
-    lines_.back().value.append(1, ' ').append(trimmed(line));
+    // RFC 9112, section 5.2. Other clients and proxies refuse it, too.
+    fault_ = "a field of its header section is on several lines";
+    return false;
   } else if (!line.empty()) {
     const auto colon = line.find(':');
     if (colon == line.npos) return true;
