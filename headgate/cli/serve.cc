@@ -48,8 +48,8 @@ struct Options {
       {server::DoorKind::grpc,
        "--grpc",
        "Answer Envoy's rate limit requests at this address",
+       server::make_grpc_door,
        nullptr,
-       server::make_grpc_service,
        {}},
   };
   std::string token_file;

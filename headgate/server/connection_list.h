@@ -100,6 +100,14 @@ class ConnectionList {
     for (Client& client : busy_) act(client.connection);
   }
 
+  // Calls act(client) for each Client. `act` may call served() for it.
+  template <class Act>
+  void for_each_client(const Act& act) {
+    for (Clients* clients : {&idle_, &busy_}) {
+      for (auto at = clients->begin(); at != clients->end();) act(*at++);
+    }
+  }
+
   // Serves what has arrived by now, closes all idle connections, and each other one when it becomes
   // idle. The io_context has no work of this list after the last one. open() is not called again.
   void stop() noexcept {
