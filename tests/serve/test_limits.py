@@ -101,6 +101,37 @@ def test_a_connection_with_half_a_request_is_closed(serve, connect, door, half):
         pass
 
 
+def test_a_stranger_has_no_idle_time(serve, connect, tmp_path):
+    (tmp_path / 'token').write_text('correct-horse-battery')
+    server = serve(doors={'http': '127.0.0.1:0', 'resp': '127.0.0.1:0'},
+                   arguments=('--request-timeout', '1', '--token-file', tmp_path / 'token'))
+    for door in server.addresses:
+        assert receive(connect(server, door)) == b''
+
+
+@pytest.mark.parametrize('door, request', [
+    ('http', b'GET /metrics HTTP/1.1\r\nHost: h\r\nX-Headgate-Token: correct-horse-battery\r\n\r\n'),
+    ('resp', b'AUTH correct-horse-battery\r\n')])
+def test_strangers_lock_nobody_out(serve, connect, tmp_path, door, request):
+    (tmp_path / 'token').write_text('correct-horse-battery')
+    server = serve(doors={door: '127.0.0.1:0'},
+                   arguments=('--threads', '1', '--max-connections', '8',
+                              '--token-file', tmp_path / 'token'))
+
+    def trusted():
+        connection = connect(server, door)
+        connection.sendall(request)
+        assert receive(connection).startswith((b'HTTP/1.1 200', b'+OK'))
+        return connection
+    first = trusted()
+    strangers = [connect(server, door) for _ in range(30)]
+    second = trusted()
+    for connection in (first, second):
+        connection.sendall(request)
+        assert receive(connection)
+    assert receive(strangers[0]) == b''
+
+
 @pytest.mark.parametrize('option', ['--idle-timeout', '--request-timeout', '--max-connections'])
 @pytest.mark.parametrize('value', ['0', '-1', '1x', '99999999'])
 def test_limits_that_make_no_sense(tmp_path, option, value):

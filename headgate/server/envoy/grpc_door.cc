@@ -26,7 +26,7 @@ class GrpcDoor final : public Door {
     door_.services.stop();
     timer_.cancel();
     connections_.for_each_client([this](Connections::Client& client) {
-      connections_.served(client, client.connection.stop());
+      if (const auto need = client.connection.stop()) connections_.served(client, *need);
     });
     connections_.stop();
   }
@@ -37,7 +37,7 @@ class GrpcDoor final : public Door {
   void serve(ReadySet::Ready ready) {
     for (void* const each : ready) {
       auto& client = *static_cast<Connections::Client*>(each);
-      connections_.served(client, client.connection.serve());
+      connections_.served(client, client.connection.serve(Turn(ready.size())));
     }
   }
 
@@ -47,7 +47,7 @@ class GrpcDoor final : public Door {
       if (error) return;
       ++door_.now;
       connections_.for_each_client([this](Connections::Client& client) {
-        connections_.served(client, client.connection.tick());
+        if (const auto need = client.connection.tick()) connections_.served(client, *need);
       });
       start_ticking();
     });

@@ -3,8 +3,6 @@
 #include <array>
 #include <utility>
 
-#include "headgate/server/same_secret.h"
-
 namespace headgate::server {
 namespace {
 
@@ -31,16 +29,17 @@ bool is_grpc_type(std::string_view type) noexcept {
   return type.empty() || type.front() == ';';
 }
 
-bool shows(std::string_view authorization, std::string_view token) noexcept {
+// Returns the token, or an empty text.
+std::string_view token_of(std::string_view authorization) noexcept {
   constexpr std::string_view scheme = "Bearer ";
-  return authorization.starts_with(scheme) &&
-         same_secret(authorization.substr(scheme.size()), token);
+  if (!authorization.starts_with(scheme)) return {};
+  return authorization.substr(scheme.size());
 }
 
 }  // namespace
 
 void GrpcHead::take(std::string_view name, std::string_view value,
-                    std::string_view token) noexcept {
+                    const Secrets& secrets) noexcept {
   size_ += name.size() + value.size() + field_overhead;
   if (name == ":method") {
     is_post_ = value == "POST";
@@ -52,7 +51,8 @@ void GrpcHead::take(std::string_view name, std::string_view value,
     is_compressed_ = is_compressed_ || value != "identity";
   } else if (name == "authorization") {
     ++tokens_;
-    token_matches_ = shows(value, token);
+    access_ = secrets.access_of(token_of(value));
+    is_wrong_ = is_wrong_ || access_ == Access::none;
   }
 }
 
@@ -63,7 +63,7 @@ std::optional<unsigned> GrpcHead::http_fault() const noexcept {
   return std::nullopt;
 }
 
-GrpcStatus GrpcHead::refusal(bool needs_token) const {
+GrpcStatus GrpcHead::refusal(const Secrets& secrets) const {
   if (size_ > size_max) {
     return {GrpcCode::resource_exhausted,
             "expected at most " + std::to_string(size_max) + " bytes of metadata"};
@@ -72,7 +72,7 @@ GrpcStatus GrpcHead::refusal(bool needs_token) const {
   if (is_compressed_) {
     return {GrpcCode::unimplemented, "expected messages that are not compressed"};
   }
-  if (needs_token && *method_ == GrpcMethod::should_rate_limit && !shows_token()) {
+  if (secrets.wants_token() && *method_ == GrpcMethod::should_rate_limit && !shows_token()) {
     return {GrpcCode::unauthenticated,
             "expected authorization: Bearer TOKEN, with this server's token"};
   }

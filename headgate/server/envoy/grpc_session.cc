@@ -123,7 +123,7 @@ GrpcSession::GrpcSession(GrpcDoorContext& door)
       calls_(Http2Allocator<Call>(memory_)),
       watches_(Http2Allocator<Call>(memory_)),
       frames_(door.now),
-      trusted_(door.options.token.empty()) {
+      trusted_(!door.credentials.now().wants_token()) {
   if (trusted_) memory_.trust();
   nghttp2_mem memory{&memory_, allocate, release, allocate_zeroed, reallocate};
   if (nghttp2_session_server_new3(&session_, door.http2.callbacks.get(), this,
@@ -176,9 +176,12 @@ void GrpcSession::write(std::string& output, std::size_t enough) {
   if (fault_ && !std::exchange(said_goodbye_, true)) say_goodbye(output);
 }
 
+bool GrpcSession::wants_write() const noexcept {
+  return fault_ ? !said_goodbye_ : nghttp2_session_want_write(session_) != 0;
+}
+
 bool GrpcSession::has_ended() const noexcept {
-  if (fault_) return said_goodbye_;
-  return nghttp2_session_want_read(session_) == 0 && nghttp2_session_want_write(session_) == 0;
+  return !wants_write() && (fault_ || nghttp2_session_want_read(session_) == 0);
 }
 
 bool GrpcSession::expire(std::uint64_t since) noexcept {
@@ -264,7 +267,7 @@ void GrpcSession::field(const nghttp2_frame& frame, std::string_view name, std::
   count_field(name.size() + value.size());
   if (frame.headers.cat != NGHTTP2_HCAT_REQUEST) return;  // trailers mean nothing to us
   if (Call* const call = call_of(frame.hd.stream_id)) {
-    call->head.take(name, value, door_.options.token);
+    call->head.take(name, value, door_.credentials.now());
   }
 }
 
@@ -305,11 +308,12 @@ void GrpcSession::ping_returns(const std::uint8_t* content) noexcept {
 
 void GrpcSession::head_ends(Call& call) {
   if (const auto status = call.head.http_fault()) return refuse(call, *status);
-  const bool needs_token = !door_.options.token.empty();
-  if (const GrpcStatus status = call.head.refusal(needs_token); !status.ok()) {
+  const Secrets& secrets = door_.credentials.now();
+  if (secrets.wants_token() && call.head.shows_wrong_token()) ++wrong_tokens_;
+  if (const GrpcStatus status = call.head.refusal(secrets); !status.ok()) {
     return refuse(call, status);
   }
-  if (needs_token && call.head.shows_token()) {
+  if (secrets.wants_token() && call.head.shows_token()) {
     trusted_ = true;
     memory_.trust();
   }

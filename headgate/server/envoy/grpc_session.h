@@ -42,6 +42,8 @@ class GrpcSession {
   // std::bad_alloc.
   void write(std::string& output, std::size_t enough);
 
+  // Whether write() would append more.
+  [[nodiscard]] bool wants_write() const noexcept;
   // Whether nothing is left to receive or to write.
   [[nodiscard]] bool has_ended() const noexcept;
   // Whether it ends because the client broke a rule, so that it may be sending still.
@@ -50,6 +52,12 @@ class GrpcSession {
   [[nodiscard]] bool is_idle() const noexcept {
     return said_hello_ && calls_.empty() && !stops_ && !has_ended();
   }
+  // Whether a call has shown the token, or none is needed.
+  [[nodiscard]] bool is_trusted() const noexcept { return trusted_; }
+  // Returns how many calls have shown a wrong token.
+  [[nodiscard]] unsigned wrong_tokens() const noexcept { return wrong_tokens_; }
+  // From now on no call is answered; write() ends with GOAWAY.
+  void break_off() noexcept { break_off(NGHTTP2_ENHANCE_YOUR_CALM); }
   // Returns how many calls and pings have ended so far.
   [[nodiscard]] std::uint64_t progress() const noexcept { return progress_; }
 
@@ -123,8 +131,9 @@ class GrpcSession {
   FrameBudget frames_;
   std::optional<std::uint32_t> fault_;  // the code of GOAWAY
   bool said_goodbye_ = false;
-  bool said_hello_ = false;   // the client's first settings have arrived
-  bool trusted_;              // a call has shown the token, or there is none
+  bool said_hello_ = false;  // the client's first settings have arrived
+  bool trusted_;             // a call has shown the token, or there is none
+  unsigned wrong_tokens_ = 0;
   bool client_ends_ = false;  // it has sent GOAWAY
   bool stops_ = false;
   bool asked_whether_all_arrived_ = false;  // the ping that follows the announcement of the stop
