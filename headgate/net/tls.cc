@@ -54,14 +54,16 @@ TlsStream::~TlsStream() { SSL_free(ssl_); }
 ssize_t TlsStream::receive(std::span<char> room) noexcept {
   std::size_t done = 0;
   ERR_clear_error();
-  return result(SSL_read_ex(ssl_, room.data(), room.size(), &done), done);
+  const int returned = SSL_read_ex(ssl_, room.data(), room.size(), &done);
+  return result(returned, done);
 }
 
 ssize_t TlsStream::send(std::string_view bytes) noexcept {
   if (bytes.empty()) return 0;
   std::size_t done = 0;
   ERR_clear_error();
-  return result(SSL_write_ex(ssl_, bytes.data(), bytes.size(), &done), done);
+  const int returned = SSL_write_ex(ssl_, bytes.data(), bytes.size(), &done);
+  return result(returned, done);
 }
 
 ssize_t TlsStream::result(int returned, std::size_t done) noexcept {
