@@ -111,6 +111,13 @@ struct Claims {
     }
   }
 
+  // Introduces a product, so that it is compared with the others.
+  static void hint(const Uint64& units, const Law& law) {
+    path.trusting = true;
+    static_cast<void>(static_cast<Ticks>(units) * law.interval_);
+    path.trusting = false;
+  }
+
   // ---- any law, state and time
 
   static Ticks any_ticks(const char* name) { return Ticks::unknown(name); }
@@ -131,16 +138,20 @@ struct Claims {
     return law;
   }
 
-  static Instant any_time(const char* name) {
+  // Later instants are replaced by the latest one, which the claim `clock` says; earlier ones than
+  // the origin do not occur in a table.
+  static Instant any_time(const char* name, const Law& law) {
     const Instant now{Int128::unknown(name)};
-    given(now.ns >= 0);
+    path.fact("(and (<= 0 " + now.ns.text() + ") (<= " + now.ns.text() + " " + law.latest_.text() +
+              "))");
     return now;
   }
 
   static std::optional<Ticks> any_state() {
-    const Ticks tat = any_ticks("tat");
     if (path.less("0", Path::name(path.unknown("the key is new")))) return std::nullopt;
-    given(tat <= Law::time_max && tat >= -Law::time_max);
+    const Ticks tat = any_ticks("tat");
+    const std::string most = Ticks(Law::time_max).text();
+    path.fact("(and (<= (- " + most + ") " + tat.text() + ") (<= " + tat.text() + " " + most + "))");
     return tat;
   }
 
@@ -161,9 +172,9 @@ struct Claims {
   }
 
   // The second of two requests is not earlier than the first, and the clock's end is not reached.
-  static Instant later(const Instant& now) {
-    const Instant then = any_time("then");
-    given(then.ns >= now.ns);
+  static Instant later(const Instant& now, const Law& law) {
+    const Instant then = any_time("then", law);
+    path.fact("(<= " + now.ns.text() + " " + then.ns.text() + ")");
     return then;
   }
 
@@ -172,30 +183,31 @@ struct Claims {
   // A lone client that spends at most r is admitted, at any later time, and what is left of r
   // is still promised. So it can spend r in any parts.
   static void soundness() {
-    for_laws("soundness", {Reset::next}, [](const Law& law) {
+    for_laws("soundness", {Reset::full}, [](const Law& law) {
       const auto tat = any_state();
       const Uint64 cost = Uint64::unknown("cost");
-      const Instant now = any_time("now");
+      const Instant now = any_time("now", law);
       const auto first = law.spend(tat, cost, now);
       const Uint64 next = Uint64::unknown("next cost");
       given(next <= first.decision.remaining);
       if (!first.decision.admitted) given(next >= 1);
-      const auto second = law.spend(after(tat, first), next, later(now));
+      const auto second = law.spend(after(tat, first), next, later(now, law));
       claim(second.decision.admitted, "a cost of at most r is admitted");
+      hint(second.decision.remaining + next, law);
       claim(second.decision.remaining >= first.decision.remaining - next, "the rest of r remains");
     });
   }
 
   // r is the most that a client could spend now.
   static void tightness() {
-    for_laws("tightness", {Reset::next}, [](const Law& law) {
+    for_laws("tightness", {Reset::full}, [](const Law& law) {
       const auto tat = any_state();
       const Uint64 cost = Uint64::unknown("cost");
-      const Instant now = any_time("now");
+      const Instant now = any_time("now", law);
       const auto first = law.spend(tat, cost, now);
       given(first.decision.remaining < law.quota_);
-      const auto second = law.spend(after(tat, first), first.decision.remaining + 1, now);
-      claim(!second.decision.admitted, "a cost of r + 1 is denied");
+      claim(!law.admits(after(tat, first), first.decision.remaining + 1, now),
+            "a cost of r + 1 is denied");
     });
   }
 
@@ -204,7 +216,7 @@ struct Claims {
     for_laws("progress", {Reset::pace, Reset::next}, [](const Law& law) {
       const auto tat = any_state();
       const Uint64 cost = Uint64::unknown("cost");
-      const Instant now = any_time("now");
+      const Instant now = any_time("now", law);
       const auto first = law.spend(tat, cost, now);
       given(first.decision.admitted);
       const Nanos span = static_cast<Nanos>(first.decision.reset) * second;
@@ -221,45 +233,44 @@ struct Claims {
 
   // A denial's wait is exact: the same cost is admitted after it, and denied 1 ns earlier.
   static void denial() {
-    for_laws("denial", {Reset::next}, [](const Law& law) {
+    for_laws("denial", {Reset::full}, [](const Law& law) {
       const auto tat = any_state();
       const Uint64 cost = Uint64::unknown("cost");
-      const Instant now = any_time("now");
+      const Instant now = any_time("now", law);
       given(cost <= law.quota_);
       const auto first = law.spend(tat, cost, now);
       given(!first.decision.admitted);
       claim(first.decision.wait > 0, "the wait is positive");
       const Instant then{now.ns + first.decision.wait};
       given(then.ns <= law.latest_);
-      claim(law.spend(after(tat, first), cost, then).decision.admitted, "admitted after the wait");
-      claim(!law.spend(after(tat, first), cost, Instant{then.ns - 1}).decision.admitted,
-            "denied 1 ns earlier");
+      claim(law.admits(after(tat, first), cost, then), "admitted after the wait");
+      claim(!law.admits(after(tat, first), cost, Instant{then.ns - 1}), "denied 1 ns earlier");
     });
   }
 
   // A cost above the quota is denied for ever, and takes nothing.
   static void never() {
-    for_laws("never", {Reset::next}, [](const Law& law) {
+    for_laws("never", {Reset::full}, [](const Law& law) {
       const auto tat = any_state();
       const Uint64 cost = Uint64::unknown("cost");
       given(cost > law.quota_);
-      const auto step = law.spend(tat, cost, any_time("now"));
+      const auto step = law.spend(tat, cost, any_time("now", law));
       claim(!step.decision.admitted && step.decision.wait == Decision::never, "denied for ever");
     });
   }
 
   // A clock that goes back never grants what it would not have granted before.
   static void earlier() {
-    for_laws("earlier", {Reset::next}, [](const Law& law) {
+    for_laws("earlier", {Reset::full}, [](const Law& law) {
       const auto tat = any_state();
       const Uint64 cost = Uint64::unknown("cost");
-      const Instant before = any_time("before");
-      const Instant now = later(before);
+      const Instant before = any_time("before", law);
+      const Instant now = later(before, law);
       // Below the largest debt, from which on the clock is known to have gone back.
       if (tat) given(*tat <= law.ticks(before) + law.window_ + law.debt_);
-      const auto back = law.spend(tat, cost, before);
-      const auto ahead = law.spend(tat, cost, now);
-      if (back.decision.admitted) claim(ahead.decision.admitted, "admitted earlier, admitted later");
+      if (law.admits(tat, cost, before)) {
+        claim(law.admits(tat, cost, now), "admitted earlier, admitted later");
+      }
       claim(law.peek(tat, 0, before).decision.remaining <= law.peek(tat, 0, now).decision.remaining,
             "r is never larger at an earlier time");
     });
@@ -268,10 +279,10 @@ struct Claims {
   // An admitted cost moves the state by exactly its time, and never beyond a window from now: so
   // no span of time admits more than the quota and what comes back in it.
   static void charge() {
-    for_laws("charge", {Reset::next}, [](const Law& law) {
+    for_laws("charge", {Reset::full}, [](const Law& law) {
       const auto tat = any_state();
       const Uint64 cost = Uint64::unknown("cost");
-      const Instant now = any_time("now");
+      const Instant now = any_time("now", law);
       const Ticks at = law.ticks(now);
       if (tat) given(*tat <= at + law.window_ + law.debt_);
       const auto step = law.spend(tat, cost, now);
@@ -283,13 +294,35 @@ struct Claims {
     });
   }
 
+  // admits() says what spend() decides.
+  static void admits() {
+    for_laws("admits", {Reset::full}, [](const Law& law) {
+      const auto tat = any_state();
+      const Uint64 cost = Uint64::unknown("cost");
+      const Instant now = any_time("now", law);
+      const bool admitted = law.spend(tat, cost, now).decision.admitted;
+      claim(law.admits(tat, cost, now) == admitted, "as spend()");
+    });
+  }
+
+  // Time in ticks never goes back, whatever the instants are.
+  static void clock() {
+    for_laws("clock", {Reset::full}, [](const Law& law) {
+      const Instant now{Int128::unknown("now")};
+      const Instant then{Int128::unknown("then")};
+      given(now.ns <= then.ns);
+      claim(law.ticks(now) <= law.ticks(then), "later instants are later in ticks");
+      claim(law.ticks(then) <= law.latest_ * law.scale_, "none is after the latest");
+    });
+  }
+
   // The short form that tables use first decides as spend() does.
   static void fast() {
     for_laws("fast path", {Reset::pace, Reset::next, Reset::full}, [](const Law& law) {
       const auto tat = any_state();
       given(tat.has_value());
       const Uint64 cost = Uint64::unknown("cost");
-      const Instant now = any_time("now");
+      const Instant now = any_time("now", law);
       const auto step = law.spend(tat, cost, now);
       Ticks state = *tat;
       if (law.spends(state, cost, law.ticks(now))) {
@@ -304,10 +337,10 @@ struct Claims {
 
   // What else changes a state: no result leaves the bounds in which all of this is proved.
   static void others() {
-    for_laws("refund and debit", {Reset::next}, [](const Law& law) {
+    for_laws("refund and debit", {Reset::full}, [](const Law& law) {
       const auto tat = any_state();
       const Uint64 cost = Uint64::unknown("cost");
-      const Instant now = any_time("now");
+      const Instant now = any_time("now", law);
       for (const auto& step : {law.refund(tat, cost, now), law.debit(tat, cost, now)}) {
         if (!step.changed) continue;
         claim(step.state <= Law::time_max && step.state >= -Law::time_max, "a state stays in range");
@@ -324,6 +357,8 @@ struct Claims {
     never();
     earlier();
     charge();
+    admits();
+    clock();
     fast();
     others();
   }

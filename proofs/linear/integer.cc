@@ -41,10 +41,11 @@ Tally& tally_of(const std::string& name) {
   return tallies.emplace_back(Tally{name});
 }
 
-// A branch that Z3 cannot exclude in this time is taken, and a claim there costs more time.
-constexpr const char* branch_time = "(set-option :timeout 300)\n";  // [ms]
-constexpr const char* claim_time = "(set-option :timeout 2000)\n";
-constexpr const char* patient_time = "(set-option :timeout 30000)\n";
+// A branch that Z3 cannot exclude with this effort is taken, and a claim there costs more. Z3 counts
+// its steps, so the outcome does not depend on how busy the machine is.
+constexpr const char* branch_effort = "(set-option :rlimit 300000)\n";
+constexpr const char* claim_effort = "(set-option :rlimit 2000000)\n";
+constexpr const char* patient_effort = "(set-option :rlimit 20000000)\n";
 
 Solver* solver = nullptr;
 
@@ -153,7 +154,7 @@ bool Path::decide(const std::string& condition) {
 void Path::fact(const std::string& fact) { add("(assert " + fact + ")\n"); }
 
 bool Path::possible(const std::string& condition) const {
-  return solver->answer(branch_time + ("(push)(assert " + condition) + ")(check-sat)(pop)") != "unsat";
+  return solver->answer(branch_effort + ("(push)(assert " + condition) + ")(check-sat)(pop)") != "unsat";
 }
 
 
@@ -163,17 +164,17 @@ void Path::must(const std::string& claim, const std::string& what) {
   if (!trusting && done.insert(text_ + negation).second) {
     Tally& tally = tally_of(prefix_ + ": " + what);
     std::string verdict =
-        solver->answer(claim_time + ("(push)" + negation) + "(check-sat)(pop)");
+        solver->answer(claim_effort + ("(push)" + negation) + "(check-sat)(pop)");
     if (verdict != "unsat") {
       // Without the stack of assertions Z3 has more ways to simplify.
-      verdict = Solver().answer(patient_time + text_ + negation + "(check-sat)");
+      verdict = Solver().answer(patient_effort + text_ + negation + "(check-sat)");
     }
     ++(verdict == "unsat" ? tally.proved : tally.failed);
     if (verdict != "unsat" && tally.failed == 1) {
       std::printf("%s: %s\n", tally.name.c_str(), verdict == "sat" ? "not true" : verdict.c_str());
       if (verdict == "sat") {
         std::printf("%s\n", Solver()
-                                .answer(patient_time + text_ + negation +
+                                .answer(patient_effort + text_ + negation +
                                         "(set-option :pp.bounded false)(check-sat)(get-model)")
                                 .c_str());
       }
