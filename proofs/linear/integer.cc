@@ -43,7 +43,7 @@ Tally& tally_of(const std::string& name) {
 
 // A branch that Z3 cannot exclude with this effort is taken, and a claim there costs more. Z3 counts
 // its steps, so the outcome does not depend on how busy the machine is.
-constexpr const char* branch_effort = "(set-option :rlimit 300000)\n";
+constexpr const char* branch_effort = "(set-option :rlimit 50000)\n";
 constexpr const char* claim_effort = "(set-option :rlimit 2000000)\n";
 constexpr const char* patient_effort = "(set-option :rlimit 20000000)\n";
 
