@@ -127,6 +127,9 @@ char* set_config(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept {
     policy::Loaded loaded = policy::load_file(std::string(view(path)));
     if (loaded) {
       main->policies = *std::move(loaded);
+      for (const policy::Fault& each : main->policies->warnings()) {
+        ngx_conf_log_error(NGX_LOG_WARN, cf, 0, "%s", each.text().c_str());
+      }
       return NGX_CONF_OK;
     }
     for (const policy::Fault& each : loaded.error()) fault(cf, each.text());

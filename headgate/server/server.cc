@@ -94,6 +94,13 @@ void share_descriptors(ServerOptions& options) {
   options.door.connections_max = share;
 }
 
+void log_warnings(Engine& engine) {
+  const auto in_force = engine.in_force();
+  for (const policy::Fault& warning : in_force->policies().warnings()) {
+    spdlog::warn("{}", warning.text());
+  }
+}
+
 std::string policies_of(Engine& engine) {
   const std::size_t count = engine.in_force()->policies().policies().size();
   return count == 1 ? "1 policy" : std::to_string(count) + " policies";
@@ -103,6 +110,7 @@ void reload(Engine& engine) {
   sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%llu",
              static_cast<unsigned long long>(monotonic_micros()));
   if (const auto reloaded = engine.reload()) {
+    log_warnings(engine);
     spdlog::info("{} is in force now: {}", engine.config(), policies_of(engine));
   } else {
     for (const std::string& fault : reloaded.error()) spdlog::error("{}", fault);
@@ -196,6 +204,7 @@ Result<void, std::string> run_server(Engine& engine, ServerOptions options) {
     }
   }
   services.start();
+  log_warnings(engine);
   spdlog::info("serving {} of {}", policies_of(engine), engine.config());
   sd_notify(0, "READY=1");
 

@@ -3,6 +3,7 @@
     environment   paths, and what ctest sets about the build
     processes     lines of a pipe, waiting, children
     http_client   an HTTP connection byte by byte, and requests on it
+    http2         requests over HTTP/2 with any header values
     raw_server    a server that sends any bytes, and an upstream
     serve         headgate serve
     gateway       headgate gateway, and an upstream that returns what it received

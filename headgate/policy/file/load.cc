@@ -83,22 +83,29 @@ std::optional<std::string> read_named(const yaml::Node* node, std::string_view k
   return std::nullopt;
 }
 
-// Reads a file that a policy file names, and calls take(text, faults) with its text. The faults of
-// that file are appended to `others`.
+// What is to be said about the files that a policy file names.
+struct Others {
+  std::vector<Fault> faults;
+  std::vector<Fault> warnings;
+};
+
+// Reads a file that a policy file names, and calls take(text, faults) with its text. The faults and
+// warnings of that file are appended to `others`.
 template <class Take>
 void read_other(const yaml::Node* node, std::string_view key, std::string_view expected,
-                const std::string& name, Faults& faults, std::vector<Fault>& others, Take take) {
+                const std::string& name, Faults& faults, Others& others, Take take) {
   std::string path = name;
   const auto text = read_named(node, key, expected, path, faults);
   if (!text) return;
   Faults own(path);
   take(*text, own);
-  for (Fault& fault : own.take()) others.push_back(std::move(fault));
+  for (Fault& fault : own.take()) others.faults.push_back(std::move(fault));
+  for (Fault& warning : own.take_warnings()) others.warnings.push_back(std::move(warning));
 }
 
 // Reads the key `boulder`. Boulder's limits become policies after those of the file.
 void read_boulder(const MapReader& file, const std::string& name, PolicySet::Rules& rules,
-                  Faults& faults, std::vector<Fault>& others) {
+                  Faults& faults, Others& others) {
   constexpr Key keys[] = {{"defaults"}, {"overrides"}};
   const yaml::Node* node = file.find("boulder");
   if (node == nullptr) return;
@@ -116,7 +123,7 @@ void read_boulder(const MapReader& file, const std::string& name, PolicySet::Rul
 
 // Reads the key `envoy`. Each of the files is a domain and becomes a policy.
 void read_envoy(const MapReader& file, const std::string& name, PolicySet::Rules& rules,
-                Faults& faults, std::vector<Fault>& others) {
+                Faults& faults, Others& others) {
   constexpr Key keys[] = {{"file"},   {"algorithm"}, {"aligned"}, {"offset"},
                           {"denied"}, {"reset"},     {"log"}};
   constexpr std::string_view expected = "a configuration of envoyproxy/ratelimit";
@@ -143,7 +150,7 @@ void read_envoy(const MapReader& file, const std::string& name, PolicySet::Rules
 
 // Returns the policies of a file, or nullptr if faults were added.
 std::shared_ptr<const PolicySet> read(std::string_view text, const std::string& name,
-                                      Faults& faults, std::vector<Fault>& others) {
+                                      Faults& faults, Others& others) {
   const auto document = yaml::Document::parse(text, "'version: 1' and 'policies:'", faults);
   if (!document) return nullptr;
   const MapReader file(document->root(), "the file", file_keys, faults);
@@ -157,7 +164,8 @@ std::shared_ptr<const PolicySet> read(std::string_view text, const std::string& 
                                    : std::make_unique<PolicySet::Rules>();
   read_boulder(file, name, *rules, faults, others);
   read_envoy(file, name, *rules, faults, others);
-  if (!faults.empty() || !others.empty()) return nullptr;
+  if (!faults.empty() || !others.faults.empty()) return nullptr;
+  rules->warnings = std::move(others.warnings);
   return std::make_shared<const PolicySet>(std::move(settings), std::move(rules));
 }
 
@@ -170,11 +178,11 @@ Failure<std::vector<Fault>> one_fault(const std::string& file, std::string what)
 Loaded load_text(std::string_view yaml, const std::string& name) {
   try {
     Faults faults(name);
-    std::vector<Fault> others;
+    Others others;
     auto policies = read(yaml, name, faults, others);
     if (policies != nullptr) return policies;
     std::vector<Fault> all = faults.take();
-    std::move(others.begin(), others.end(), std::back_inserter(all));
+    std::move(others.faults.begin(), others.faults.end(), std::back_inserter(all));
     return Failure<std::vector<Fault>>(std::move(all));
   } catch (const std::exception& e) {
     return one_fault(name, std::string("can't be read: ") + e.what());

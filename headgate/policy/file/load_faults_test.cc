@@ -51,8 +51,9 @@ constexpr Bad in_a_policy[] = {
      "3:44: match is an empty list, which no request matches; expected an entry, or no such key "
      "for every request"},
     {"match: {path: /}",
-     "3:44: match is a map; expected a list of maps with path, method, host or header"},
-    {"match: [{}]", "3:45: an entry of match is empty; expected path, method, host or header"},
+     "3:44: match is a map; expected a list of maps with path, exact-path, method, host or header"},
+    {"match: [{}]",
+     "3:45: an entry of match is empty; expected path, exact-path, method, host or header"},
     {"match: [{path: v1}]", "3:52: path 'v1' matches no path; expected '/' or '*' first"},
     {"match: [{method: get}]",
      "3:54: method 'get' has lower case, and methods are case-sensitive; expected one like GET"},
@@ -68,6 +69,15 @@ constexpr Bad in_a_policy[] = {
     {"match: [{path: \"/a?b\"}]",
      "3:52: path '/a?b' has a '?', but paths are matched without their query; expected the path "
      "alone"},
+    {"match: [{exact-path: \"/a?b\"}]",
+     "3:58: exact-path '/a?b' has a '?', but paths are matched without their query; expected the "
+     "path alone"},
+    {"match: [{exact-path: a}]", "3:58: exact-path 'a' matches no path; expected '/' or '*' first"},
+    {"match: [{path: \"/a;b\"}]",
+     "3:52: path '/a;b' has a ';', but paths are matched without their parameters; expected the "
+     "path alone, or exact-path"},
+    {"key: [path], overrides: [{ids: [/A/, /a], quota: 1}]",
+     "3:74: duplicate id '/a'; expected it in one override, and line 3 has it already"},
     {"unit: concurrent-requests",
      "3:43: unit 'concurrent-requests' has no meaning with algorithm 'linear'; expected algorithm "
      "concurrency"},

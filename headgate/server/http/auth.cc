@@ -85,7 +85,7 @@ void answer_auth(Exchange& exchange) {
   const bool by_field =
       !exchange.door.options.token.empty() && !request.first("x-headgate-token").has_value();
   const auto original = OriginalRequest::read({request, request.method(), exchange.peer, by_field},
-                                              settings.client_address, exchange.door.text);
+                                              settings.client_address);
   if (!original) return answer_problem(exchange, 400, original.error());
 
   gate::DecisionContext& context = worker.decision_context();
