@@ -194,7 +194,7 @@ class Linear {
   }
 
  private:
-  static constexpr bool narrow = sizeof(Ticks) == 8;
+  static constexpr bool narrow = std::is_same_v<Ticks, std::int64_t>;
   // No state or sum below is larger [ticks]. Narrow: below 2^63, with room for a sum. Wide: a state
   // leaves 8 of its 128 bits to a store (store/cell.h).
   static constexpr Nanos time_max = narrow ? Nanos{7} << 60 : Nanos{1} << 119;
