@@ -62,6 +62,10 @@ TEST(Describe, EveryAlgorithm) {
             "a: 3 requests per 1s, sliding-window-counter, aligned to the clock");
   EXPECT_EQ(first_line("{name: a, rate: 3/s, algorithm: exponential}"),
             "a: 3 requests per 1s, exponential");
+  EXPECT_EQ(first_line("{name: a, burst: 5, count: 120, period: 1m}"),
+            "a: 5 requests at once, and 120 per 1m, linear");
+  EXPECT_EQ(first_line("{name: a, burst: 5, count: 120, period: 1m, algorithm: moving-window}"),
+            "a: 5 requests per 2500ms, moving-window");
 }
 
 TEST(Describe, TheMemoryOfAMovingWindow) {

@@ -6,7 +6,6 @@
 #include "headgate/policy/match/request_target.h"
 
 namespace headgate::nginx {
-namespace {
 
 std::optional<policy::Address> peer_of(const ngx_connection_t* connection) noexcept {
   const sockaddr* any = connection->sockaddr;
@@ -22,8 +21,6 @@ std::optional<policy::Address> peer_of(const ngx_connection_t* connection) noexc
   }
   return std::nullopt;
 }
-
-}  // namespace
 
 std::optional<std::string_view> NginxHeaders::line(std::string_view name,
                                                    std::size_t nth) const noexcept {

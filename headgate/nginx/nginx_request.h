@@ -31,6 +31,9 @@ class NginxHeaders final : public policy::Headers {
   mutable Position last_;  // behind the line that was returned last
 };
 
+// Returns the address at the other end of a connection; std::nullopt for a Unix socket.
+[[nodiscard]] std::optional<policy::Address> peer_of(const ngx_connection_t* connection) noexcept;
+
 // Sets `value` to the lines of a header, joined with ", ", without the white space around them and
 // without empty lines. It has memory of the pool or of the header section, and is empty if there is
 // no such header. Returns false if the pool has no memory.

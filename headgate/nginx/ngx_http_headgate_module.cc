@@ -20,6 +20,7 @@
 #include "headgate/field/accept.h"
 #include "headgate/gate/gate.h"
 #include "headgate/nginx/conf.h"
+#include "headgate/nginx/connections.h"
 #include "headgate/nginx/context.h"
 #include "headgate/nginx/metrics.h"
 #include "headgate/nginx/nginx_request.h"
@@ -56,6 +57,10 @@ ngx_command_t directives[] = {
     {ngx_string("headgate_memory"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE12, set_memory,
      NGX_HTTP_MAIN_CONF_OFFSET, 0, nullptr},
 
+    // headgate_connections_per_address N;  at each worker; further ones are closed; default 0: any
+    {ngx_string("headgate_connections_per_address"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1,
+     set_connections_per_address, NGX_HTTP_MAIN_CONF_OFFSET, 0, nullptr},
+
     // headgate on|off;                 default off
     {ngx_string("headgate"),
      NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF | NGX_CONF_FLAG,
@@ -65,6 +70,12 @@ ngx_command_t directives[] = {
     {ngx_string("headgate_dry_run"),
      NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF | NGX_CONF_FLAG,
      ngx_conf_set_flag_slot, NGX_HTTP_LOC_CONF_OFFSET, offsetof(LocConf, dry_run), nullptr},
+
+    // headgate_unbuffered_events on|off;  forwards events of the upstream at once; default off
+    {ngx_string("headgate_unbuffered_events"),
+     NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF | NGX_CONF_FLAG,
+     ngx_conf_set_flag_slot, NGX_HTTP_LOC_CONF_OFFSET, offsetof(LocConf, unbuffered_events),
+     nullptr},
 
     // headgate_metrics;                responds with the counters as Prometheus text
     {ngx_string("headgate_metrics"), NGX_HTTP_LOC_CONF | NGX_CONF_NOARGS, set_metrics,
@@ -132,6 +143,7 @@ bool body_is_too_long(ngx_http_request_t* r) noexcept;
 RequestContext* decide(ngx_http_request_t* r, bool enforceable) noexcept;
 void settle(ngx_http_request_t* r, const RequestContext& context) noexcept;
 ngx_int_t deny(ngx_http_request_t* r, const RequestContext& context) noexcept;
+void forward_events(ngx_http_request_t* r) noexcept;
 
 // --- Handlers ---------------------------------------------------------------------------------
 
@@ -189,6 +201,7 @@ extern "C" ngx_int_t rewrite_handler(ngx_http_request_t* r) noexcept {
 // malformed request) is decided here: too late to be denied, but charged and with fields.
 extern "C" ngx_int_t header_filter(ngx_http_request_t* r) noexcept {
   if (r != r->main) return next_header_filter(r);
+  if (loc_conf(r).unbuffered_events) forward_events(r);
   const RequestContext* context = find_context(r);
   if (context == nullptr) {
     if (!loc_conf(r).on) return next_header_filter(r);
@@ -375,6 +388,16 @@ ngx_int_t deny(ngx_http_request_t* r, const RequestContext& context) noexcept {
   return ngx_http_send_response(r, status, type, &body);
 }
 
+// As the upstream's field `X-Accel-Buffering: no` does: nginx keeps short events until a buffer is
+// full or the response ends.
+void forward_events(ngx_http_request_t* r) noexcept {
+  constexpr std::string_view events = "text/event-stream";
+  ngx_str_t& type = r->headers_out.content_type;
+  const bool matches = type.len >= events.size() &&
+                       ngx_strncasecmp(type.data, as_ngx_str(events).data, events.size()) == 0;
+  if (r->upstream != nullptr && matches) r->upstream->buffering = 0;
+}
+
 // --- Variables --------------------------------------------------------------------------------
 
 void set_value(ngx_http_variable_value_t* v, std::string_view text) noexcept {
@@ -496,6 +519,7 @@ extern "C" ngx_int_t init(ngx_conf_t* cf) noexcept {
 // Runs when the new configuration comes into force.
 extern "C" ngx_int_t init_module(ngx_cycle_t* cycle) noexcept {
   count_reload(cycle);
+  if (const MainConf* conf = conf_of(cycle); conf != nullptr) bound_connections(cycle, *conf);
   return NGX_OK;
 }
 

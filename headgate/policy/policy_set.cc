@@ -165,6 +165,8 @@ PolicySet::~PolicySet() = default;
 
 std::span<const Policy> PolicySet::policies() const noexcept { return rules_->policies; }
 
+std::span<const Fault> PolicySet::warnings() const noexcept { return rules_->warnings; }
+
 bool PolicySet::needs_body_bytes() const noexcept {
   for (std::size_t i = 0; i < rules_->rules.size(); ++i) {
     if (rules_->rules[i].cost.source == CostRule::Source::request_bytes &&

@@ -98,7 +98,6 @@ TEST_P(TableRace, AdmitsExactlyTheQuota) {
   if (race.crew == Crew::processes && !swaps_between_processes) {
     GTEST_SKIP() << no_swaps_between_processes;
   }
-  // Small, so that keys of former rounds are evicted or reused during the test.
   auto table = Table::open({.memory = 2048 * 1024, .wide_share = 8, .ledger_share = 48}).value();
   const Instant now = table->now();
   std::vector<Law> laws;

@@ -42,6 +42,33 @@ TEST(NginxConf, ATlsUpstreamIsVerifiedByItsName) {
   EXPECT_THAT(tls, HasSubstr("proxy_ssl_verify on;"));
 }
 
+TEST(NginxConf, OldWorkersFinishTheirRequestsUnlessDrainIsSet) {
+  NginxPlan with = plan("http://api");
+  EXPECT_THAT(nginx_conf(with), Not(HasSubstr("worker_shutdown_timeout")));
+  with.drain = 90 * nanos_per_second;
+  EXPECT_THAT(nginx_conf(with), HasSubstr("worker_shutdown_timeout 90000ms;"));
+  with.drain = 1;
+  EXPECT_THAT(nginx_conf(with), HasSubstr("worker_shutdown_timeout 1ms;"));
+}
+
+TEST(NginxConf, BodiesAreForwardedWhileTheyArriveOrAreBounded) {
+  NginxPlan with = plan("http://api");
+  EXPECT_THAT(nginx_conf(with), HasSubstr("proxy_request_buffering off;"));
+  EXPECT_THAT(nginx_conf(with), HasSubstr("client_max_body_size 0;"));
+  with.body_max = 1 << 20;
+  EXPECT_THAT(nginx_conf(with), HasSubstr("proxy_request_buffering on;"));
+  EXPECT_THAT(nginx_conf(with), HasSubstr("client_max_body_size 1048576;"));
+  EXPECT_THAT(nginx_conf(with), Not(HasSubstr("client_max_body_size 0;")));
+}
+
+TEST(NginxConf, WhoSendsLittleIsBounded) {
+  NginxPlan with = plan("http://api");
+  with.connections_per_address = 7;
+  EXPECT_THAT(nginx_conf(with), HasSubstr("headgate_connections_per_address 7;"));
+  EXPECT_THAT(nginx_conf(with), HasSubstr("client_header_timeout 10s;"));
+  EXPECT_THAT(nginx_conf(with), HasSubstr("reset_timedout_connection on;"));
+}
+
 TEST(NginxConf, ListsTrustedProxies) {
   NginxPlan with = plan("http://api");
   with.trusted_proxies = {*policy::AddressBlock::parse("10.0.0.0/8"),
@@ -83,6 +110,8 @@ TEST(NginxConf, EveryPlaceholderIsFilled) {
   NginxPlan full = plan("https://api.example/v1");
   full.user = "www-data www-data";
   full.metrics = "127.0.0.1:9090";
+  full.drain = nanos_per_second;
+  full.body_max = 1;
   full.trusted_proxies = {*policy::AddressBlock::parse("::1")};
   EXPECT_THAT(nginx_conf(full), Not(HasSubstr("@")));
   EXPECT_THAT(nginx_conf(plan("http://api")), Not(HasSubstr("@")));

@@ -1,8 +1,11 @@
 // The faults of bad policy files: every text with its position.
 #include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <string>
 #include <string_view>
 
@@ -586,7 +589,7 @@ TEST(Faults, AliasesDoNotMultiply) {
     for (int n = 0; n < 9; ++n) yaml += ", " + before;
     yaml += "]\n";
   }
-  EXPECT_EQ(faults_of(yaml).substr(0, 25), "8:50: too many values; ex");
+  EXPECT_EQ(faults_of(yaml).substr(0, 25), "8:25: too many values; ex");
 }
 
 TEST(Faults, AFaultThatAliasesRepeatIsListedOnce) {
@@ -617,8 +620,30 @@ TEST(Faults, FilesThatCannotBeRead) {
             "file");
   const Loaded directory = load_file("/tmp");
   ASSERT_FALSE(directory);
-  EXPECT_EQ(directory.error().front().text(),
-            "/tmp: can't be read: Is a directory; expected a policy file");
+  EXPECT_EQ(directory.error().front().text(), "/tmp: is no regular file; expected a policy file");
+}
+
+TEST(Faults, APipeIsRefusedAndNotWaitedFor) {
+  char directory[] = "/tmp/headgate-policy-XXXXXX";
+  ASSERT_NE(mkdtemp(directory), nullptr);
+  const std::string path = std::string(directory) + "/policies.yaml";
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  const Loaded loaded = load_file(path);
+  std::filesystem::remove_all(directory);
+  ASSERT_FALSE(loaded);
+  EXPECT_EQ(loaded.error().front().text(), path + ": is no regular file; expected a policy file");
+}
+
+TEST(Faults, TooManyIdsAreRefused) {
+  std::string yaml =
+      "version: 1\npolicies: [{name: p, quota: 1, window: 1, key: [host], overrides: [\n{quota: 2, "
+      "ids: [\n";
+  for (int i = 0; i < 250'000; ++i) yaml += std::to_string(i) + ",\n";
+  EXPECT_EQ(
+      faults_of(yaml + "a, b, c]}, {quota: 3, ids: [d]}]}]\n"),
+      "250004:1: one more id after 250000; expected at most so many in the overrides of a "
+      "policy\n250004:29: one more id after 250000; expected at most so many in the overrides "
+      "of a policy");
 }
 
 TEST(Faults, BeginWithTheNameOfTheFile) {

@@ -244,6 +244,10 @@ StatusSet read_refund_on(const MapReader& map, Faults& faults) {
   return statuses;
 }
 
+// The most ids in the overrides of one policy: more than files have that people maintain, and they
+// load in less than a second.
+constexpr std::size_t ids_max = 250'000;
+
 // Reads the overrides of one policy.
 class OverrideReader {
  public:
@@ -276,7 +280,14 @@ class OverrideReader {
     if (ids->kind == Kind::list && items.empty()) {
       faults_.add(ids->at, "ids is an empty list; expected at least one partition key");
     }
-    for (const Node* id : items) read_id(*id, index);
+    for (const Node* id : items) {
+      if (rule_.overrides.size() == ids_max) {
+        faults_.add(id->at, "one more id after " + std::to_string(ids_max) +
+                                "; expected at most so many in the overrides of a policy");
+        return;
+      }
+      read_id(*id, index);
+    }
   }
 
   std::optional<Grant> read_grant(const MapReader& map, const Node& node) {

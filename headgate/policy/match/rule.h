@@ -50,6 +50,7 @@ struct PolicySet::Rules {
   std::vector<Policy> policies;
   std::vector<Rule> rules;  // of the policy with the same index
   TextMap<std::size_t> by_name;
+  std::vector<Fault> warnings;  // about parts of the files that have no effect
 };
 
 }  // namespace headgate::policy

@@ -1,10 +1,12 @@
-#include "headgate/cli/token_file.h"
+#include "headgate/server/token_file.h"
+
+#include <sys/stat.h>
 
 #include <cerrno>
 #include <cstring>
 #include <fstream>
 
-namespace headgate::cli {
+namespace headgate::server {
 
 Result<std::string, std::string> read_token(const std::string& path) {
   constexpr std::size_t token_min = 16;  // 64 bits if it is random hex: too many to guess
@@ -15,6 +17,11 @@ Result<std::string, std::string> read_token(const std::string& path) {
     const std::string why = file.eof() ? "is empty" : std::strerror(errno);
     return Failure<std::string>(path + ": " + why +
                                 "; expected a file whose first line is the token");
+  }
+  struct stat found {};
+  if (stat(path.c_str(), &found) == 0 && S_ISREG(found.st_mode) && (found.st_mode & S_IWOTH) != 0) {
+    return Failure<std::string>(path + ": every user of this machine can write it and so choose " +
+                                "the token; expected chmod 600");
   }
   while (!token.empty() && (token.back() == '\r' || token.back() == ' ')) token.pop_back();
   if (token.size() < token_min) {
@@ -29,4 +36,14 @@ Result<std::string, std::string> read_token(const std::string& path) {
   return token;
 }
 
-}  // namespace headgate::cli
+std::optional<std::string> exposed_secret(const std::string& path) {
+  struct stat found {};
+  if (stat(path.c_str(), &found) != 0 || !S_ISREG(found.st_mode)) return std::nullopt;
+  const bool group = (found.st_mode & S_IRGRP) != 0;
+  const bool all = (found.st_mode & S_IROTH) != 0;
+  if (!group && !all) return std::nullopt;
+  return path + ": " + (all ? "every user of this machine" : "its group") +
+         " can read this secret; expected chmod 600";
+}
+
+}  // namespace headgate::server
