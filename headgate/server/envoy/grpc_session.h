@@ -58,6 +58,8 @@ class GrpcSession {
   [[nodiscard]] unsigned wrong_tokens() const noexcept { return wrong_tokens_; }
   // From now on no call is answered; write() ends with GOAWAY.
   void break_off() noexcept { break_off(NGHTTP2_ENHANCE_YOUR_CALM); }
+  // [bytes]
+  [[nodiscard]] std::size_t memory_used() const noexcept { return memory_.used(); }
   // Returns how many calls and pings have ended so far.
   [[nodiscard]] std::uint64_t progress() const noexcept { return progress_; }
 
