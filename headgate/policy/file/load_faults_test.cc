@@ -412,14 +412,14 @@ constexpr Bad whole[] = {
      "policies:\n"
      "  - {name: a, quota: unlimited, window: 2s}\n"
      "  - {name: \"\", rate: 1000000000000000/s}\n"
-     "  - {name: [a], rate: 1/month}\n"
+     "  - {name: [a], rate: 1/decade}\n"
      "  - {name: \"a\\nb\", burst: 0, count: 1, period: 1s}\n",
      "3:22: quota 'unlimited' is not an integer; expected an integer, 0 to 999999999999999\n"
      "4:12: name '' can't stand in a RateLimit field; expected 1 to 64 printable ASCII characters\n"
      "4:22: rate '1000000000000000/s' is out of range; expected 0 to 999999999999999 units per 1ns "
      "to 999999999999999s\n"
      "5:12: name is a list; expected 1 to 64 printable ASCII characters\n"
-     "5:23: rate '1/month' is not a rate; expected UNITS/TIME, like 100/minute or 10 per 2 hours\n"
+     "5:23: rate '1/decade' is not a rate; expected UNITS/TIME, like 100/minute or 10 per 2 hours\n"
      "6:12: name 'a\\x0ab' can't stand in a RateLimit field; expected 1 to 64 printable ASCII "
      "characters\n"
      "6:27: burst '0' is out of range; expected an integer, 1 to 999999999999999"},
