@@ -86,26 +86,35 @@ struct Claims {
 
   static void made() {
     for (const Denied denied : {Denied::free, Denied::spend, Denied::penalty}) {
-      for (const bool late : {false, true}) {
+      for (const bool bucket : {false, true}) {
         named("make", [&] {
-          Quota quota{Uint64::unknown("quota"), Int128::unknown("window")};
+          Quota quota;
+          quota.units = Uint64::unknown("quota");
+          quota.window = Int128::unknown("window");
+          if (bucket) {
+            quota.count = Uint64::unknown("count");
+            quota.period = Int128::unknown("period");
+            given(quota.count > 0);
+          }
           Terms terms;
           terms.denied = denied;
-          terms.late = late;
+          terms.late = denied == Denied::spend;
           if (denied == Denied::penalty) terms.penalty = Int128::unknown("penalty");
           const std::optional<Law> law = Law::make(quota, terms);
           if (!law) return;
-          // A hint: the divisor of the quota and of window % quota divides the window.
-          const auto units = static_cast<Nanos>(quota.units);
+          // A hint: the divisor of the count and of period % count divides the period.
+          const auto count = static_cast<Nanos>(bucket ? quota.count : quota.units);
+          const Nanos period = bucket ? quota.period : quota.window;
           const auto divisor = static_cast<Nanos>(last_divisor);
-          const Nanos times = units / divisor * (quota.window / units) +
-                              static_cast<Nanos>(static_cast<Uint64>(quota.window % units)) / divisor;
-          claim(times * divisor == quota.window, "the divisor divides the window");
-          claim(quota.window / divisor == times, "the window is divided without a rest");
+          const Nanos rest = period % count;
+          const Nanos times =
+              count / divisor * (period / count) + static_cast<Nanos>(static_cast<Uint64>(rest)) / divisor;
+          claim(times * divisor == period, "the divisor divides the period");
+          claim(period / divisor == times, "the period is divided without a rest");
           invariant(*law, claim);
-          claim(law->interval_ * static_cast<Ticks>(quota.units) ==
-                    static_cast<Ticks>(quota.window) * law->scale_,
-                "the interval is exactly window / quota");
+          claim(law->interval_ * static_cast<Ticks>(count) ==
+                    static_cast<Ticks>(period) * law->scale_,
+                "the interval is exactly period / count");
         });
       }
     }
