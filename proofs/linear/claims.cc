@@ -3,7 +3,8 @@
 // SMT-LIB for each claim. `prove` gives them to Z3.
 //
 // The laws' numbers, states, costs and times are any values that the code can meet:
-//   - a law is whatever make() returns (`made`), and then anything that make() was proved to return;
+//   - a law is whatever make() returns (`made`), and then anything that make() was proved to
+//   return;
 //   - a state is absent or any number of ticks that the table can keep;
 //   - a time is any instant since the origin, a cost is any number of 64 bits.
 #include <algorithm>
@@ -107,8 +108,8 @@ struct Claims {
           const Nanos period = bucket ? quota.period : quota.window;
           const auto divisor = static_cast<Nanos>(last_divisor);
           const Nanos rest = period % count;
-          const Nanos times =
-              count / divisor * (period / count) + static_cast<Nanos>(static_cast<Uint64>(rest)) / divisor;
+          const Nanos times = count / divisor * (period / count) +
+                              static_cast<Nanos>(static_cast<Uint64>(rest)) / divisor;
           claim(times * divisor == period, "the divisor divides the period");
           claim(period / divisor == times, "the period is divided without a rest");
           invariant(*law, claim);
@@ -160,7 +161,8 @@ struct Claims {
     if (path.less("0", Path::name(path.unknown("the key is new")))) return std::nullopt;
     const Ticks tat = any_ticks("tat");
     const std::string most = Ticks(Law::time_max).text();
-    path.fact("(and (<= (- " + most + ") " + tat.text() + ") (<= " + tat.text() + " " + most + "))");
+    path.fact("(and (<= (- " + most + ") " + tat.text() + ") (<= " + tat.text() + " " + most +
+              "))");
     return tat;
   }
 
@@ -173,9 +175,7 @@ struct Claims {
   static void for_laws(const char* name, std::initializer_list<Reset> resets, Body body) {
     for (const Denied denied : {Denied::free, Denied::spend}) {
       for (const Reset reset : resets) {
-        named(name, [&] {
-          body(any_law(denied, reset));
-        });
+        named(name, [&] { body(any_law(denied, reset)); });
       }
     }
   }
@@ -352,7 +352,8 @@ struct Claims {
       const Instant now = any_time("now", law);
       for (const auto& step : {law.refund(tat, cost, now), law.debit(tat, cost, now)}) {
         if (!step.changed) continue;
-        claim(step.state <= Law::time_max && step.state >= -Law::time_max, "a state stays in range");
+        claim(step.state <= Law::time_max && step.state >= -Law::time_max,
+              "a state stays in range");
       }
     });
   }
