@@ -3,7 +3,8 @@
 // SMT-LIB for each claim. `prove` gives them to Z3.
 //
 // The laws' numbers, states, costs and times are any values that the code can meet:
-//   - a law is whatever make() returns (`made`), and then anything that make() was proved to return;
+//   - a law is whatever make() returns (`made`), and then anything that make() was proved to
+//   return;
 //   - a state is absent or any number of ticks that the table can keep;
 //   - a time is any instant since the origin, a cost is any number of 64 bits.
 #include <algorithm>
@@ -86,26 +87,35 @@ struct Claims {
 
   static void made() {
     for (const Denied denied : {Denied::free, Denied::spend, Denied::penalty}) {
-      for (const bool late : {false, true}) {
+      for (const bool bucket : {false, true}) {
         named("make", [&] {
-          Quota quota{Uint64::unknown("quota"), Int128::unknown("window")};
+          Quota quota;
+          quota.units = Uint64::unknown("quota");
+          quota.window = Int128::unknown("window");
+          if (bucket) {
+            quota.count = Uint64::unknown("count");
+            quota.period = Int128::unknown("period");
+            given(quota.count > 0);
+          }
           Terms terms;
           terms.denied = denied;
-          terms.late = late;
+          terms.late = denied == Denied::spend;
           if (denied == Denied::penalty) terms.penalty = Int128::unknown("penalty");
           const std::optional<Law> law = Law::make(quota, terms);
           if (!law) return;
-          // A hint: the divisor of the quota and of window % quota divides the window.
-          const auto units = static_cast<Nanos>(quota.units);
+          // A hint: the divisor of the count and of period % count divides the period.
+          const auto count = static_cast<Nanos>(bucket ? quota.count : quota.units);
+          const Nanos period = bucket ? quota.period : quota.window;
           const auto divisor = static_cast<Nanos>(last_divisor);
-          const Nanos times = units / divisor * (quota.window / units) +
-                              static_cast<Nanos>(static_cast<Uint64>(quota.window % units)) / divisor;
-          claim(times * divisor == quota.window, "the divisor divides the window");
-          claim(quota.window / divisor == times, "the window is divided without a rest");
+          const Nanos rest = period % count;
+          const Nanos times = count / divisor * (period / count) +
+                              static_cast<Nanos>(static_cast<Uint64>(rest)) / divisor;
+          claim(times * divisor == period, "the divisor divides the period");
+          claim(period / divisor == times, "the period is divided without a rest");
           invariant(*law, claim);
-          claim(law->interval_ * static_cast<Ticks>(quota.units) ==
-                    static_cast<Ticks>(quota.window) * law->scale_,
-                "the interval is exactly window / quota");
+          claim(law->interval_ * static_cast<Ticks>(count) ==
+                    static_cast<Ticks>(period) * law->scale_,
+                "the interval is exactly period / count");
         });
       }
     }
@@ -151,7 +161,8 @@ struct Claims {
     if (path.less("0", Path::name(path.unknown("the key is new")))) return std::nullopt;
     const Ticks tat = any_ticks("tat");
     const std::string most = Ticks(Law::time_max).text();
-    path.fact("(and (<= (- " + most + ") " + tat.text() + ") (<= " + tat.text() + " " + most + "))");
+    path.fact("(and (<= (- " + most + ") " + tat.text() + ") (<= " + tat.text() + " " + most +
+              "))");
     return tat;
   }
 
@@ -164,9 +175,7 @@ struct Claims {
   static void for_laws(const char* name, std::initializer_list<Reset> resets, Body body) {
     for (const Denied denied : {Denied::free, Denied::spend}) {
       for (const Reset reset : resets) {
-        named(name, [&] {
-          body(any_law(denied, reset));
-        });
+        named(name, [&] { body(any_law(denied, reset)); });
       }
     }
   }
@@ -343,7 +352,8 @@ struct Claims {
       const Instant now = any_time("now", law);
       for (const auto& step : {law.refund(tat, cost, now), law.debit(tat, cost, now)}) {
         if (!step.changed) continue;
-        claim(step.state <= Law::time_max && step.state >= -Law::time_max, "a state stays in range");
+        claim(step.state <= Law::time_max && step.state >= -Law::time_max,
+              "a state stays in range");
       }
     });
   }

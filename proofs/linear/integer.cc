@@ -41,8 +41,8 @@ Tally& tally_of(const std::string& name) {
   return tallies.emplace_back(Tally{name});
 }
 
-// A branch that Z3 cannot exclude with this effort is taken, and a claim there costs more. Z3 counts
-// its steps, so the outcome does not depend on how busy the machine is.
+// A branch that Z3 cannot exclude with this effort is taken, and a claim there costs more. Z3
+// counts its steps, so the outcome does not depend on how busy the machine is.
 constexpr const char* branch_effort = "(set-option :rlimit 50000)\n";
 constexpr const char* claim_effort = "(set-option :rlimit 2000000)\n";
 constexpr const char* patient_effort = "(set-option :rlimit 20000000)\n";
@@ -94,8 +94,8 @@ Path::Term Path::product(const std::string& a, const std::string& b) {
     const std::string xf = "(* " + x + " " + factor + ")";
     const std::string yf = "(* " + y + " " + factor + ")";
     fact("(=> (and (<= 0 " + factor + ") (<= " + x + " " + y + ")) (<= " + xf + " " + yf + "))");
-    fact("(=> (and (<= 0 " + factor + ") (< " + x + " " + y + ")) (<= (+ " + xf + " " + factor + ") " +
-         yf + "))");
+    fact("(=> (and (<= 0 " + factor + ") (< " + x + " " + y + ")) (<= (+ " + xf + " " + factor +
+         ") " + yf + "))");
   };
   const auto compare = [&](const std::string& x, const std::string& y, const std::string& factor) {
     if (x == y) return;
@@ -121,10 +121,10 @@ std::pair<Path::Term, Path::Term> Path::divided(const std::string& a, const std:
   const std::string q = name(quotient);
   const std::string r = name(rest);
   fact("(= " + a + " (+ " + name(product(q, b)) + " " + r + "))");
-  fact("(=> (<= 0 " + a + ") (and (<= 0 " + r + ") (< " + r + " " + b + ") (<= 0 " + q + ") (<= " + q +
-       " " + a + ")))");
-  fact("(=> (< " + a + " 0) (and (<= " + r + " 0) (< (- " + b + ") " + r + ") (<= " + q + " 0) (<= " +
-       a + " " + q + ")))");
+  fact("(=> (<= 0 " + a + ") (and (<= 0 " + r + ") (< " + r + " " + b + ") (<= 0 " + q +
+       ") (<= " + q + " " + a + ")))");
+  fact("(=> (< " + a + " 0) (and (<= " + r + " 0) (< (- " + b + ") " + r + ") (<= " + q +
+       " 0) (<= " + a + " " + q + ")))");
   return entry->second = {quotient, rest};
 }
 
@@ -154,17 +154,16 @@ bool Path::decide(const std::string& condition) {
 void Path::fact(const std::string& fact) { add("(assert " + fact + ")\n"); }
 
 bool Path::possible(const std::string& condition) const {
-  return solver->answer(branch_effort + ("(push)(assert " + condition) + ")(check-sat)(pop)") != "unsat";
+  return solver->answer(branch_effort + ("(push)(assert " + condition) + ")(check-sat)(pop)") !=
+         "unsat";
 }
-
 
 void Path::must(const std::string& claim, const std::string& what) {
   static std::set<std::string> done;
   const std::string negation = "(assert (not " + claim + "))";
   if (!trusting && done.insert(text_ + negation).second) {
     Tally& tally = tally_of(prefix_ + ": " + what);
-    std::string verdict =
-        solver->answer(claim_effort + ("(push)" + negation) + "(check-sat)(pop)");
+    std::string verdict = solver->answer(claim_effort + ("(push)" + negation) + "(check-sat)(pop)");
     if (verdict != "unsat") {
       // Without the stack of assertions Z3 has more ways to simplify.
       verdict = Solver().answer(patient_effort + text_ + negation + "(check-sat)");
@@ -210,8 +209,9 @@ void explore(const std::string& name, const std::function<void()>& body) {
 bool report() {
   bool all = true;
   for (const Tally& tally : tallies) {
-    std::printf("%-70s %5d proved%s\n", tally.name.c_str(), tally.proved,
-                tally.failed == 0 ? "" : (", " + std::to_string(tally.failed) + " NOT PROVED").c_str());
+    std::printf(
+        "%-70s %5d proved%s\n", tally.name.c_str(), tally.proved,
+        tally.failed == 0 ? "" : (", " + std::to_string(tally.failed) + " NOT PROVED").c_str());
     all = all && tally.failed == 0;
   }
   return all && !tallies.empty();

@@ -76,8 +76,8 @@ class Path {
 
 extern Path path;
 
-// Runs `body` on every path that values can take. Z3 decides which those are, and whether each claim
-// is true there.
+// Runs `body` on every path that values can take. Z3 decides which those are, and whether each
+// claim is true there.
 void explore(const std::string& name, const std::function<void()>& body);
 // Prints what was claimed. Returns whether all of it was proved.
 bool report();
@@ -100,8 +100,9 @@ class Integer {
 
   // Wraps as C++ does if the value does not fit: the result is then any other value of the type.
   template <int from_bits, bool from_signed>
-  explicit(!(bits >= from_bits && is_signed == from_signed))
-  constexpr Integer(const Integer<from_bits, from_signed>& other) : value_(other.value_) {
+  explicit(!(bits >= from_bits && is_signed == from_signed)) constexpr Integer(
+      const Integer<from_bits, from_signed>& other)
+      : value_(other.value_) {
     if (other.term_ < 0) return;  // constants of the code, which the compiler has checked
     term_ = other.term_;
     if (bits > from_bits && is_signed) return;
@@ -117,9 +118,7 @@ class Integer {
     return result;
   }
 
-  [[nodiscard]] std::string text() const {
-    return term_ < 0 ? text_of(value_) : Path::name(term_);
-  }
+  [[nodiscard]] std::string text() const { return term_ < 0 ? text_of(value_) : Path::name(term_); }
   [[nodiscard]] constexpr bool constant() const { return term_ < 0; }
   [[nodiscard]] constexpr Value value() const { return value_; }
 
@@ -127,16 +126,15 @@ class Integer {
   static Integer result(Path::Term term) {
     Integer made;
     made.term_ = term;
-    path.must("(and (<= " + least() + " " + made.text() + ") (<= " + made.text() + " " + most() +
-                  "))",
-              "the result fits into its type");
+    path.must(
+        "(and (<= " + least() + " " + made.text() + ") (<= " + made.text() + " " + most() + "))",
+        "the result fits into its type");
     return made;
   }
 
   static std::string least() {
     if (!is_signed) return "0";
-    return bits == 64 ? "(- 9223372036854775808)"
-                      : "(- 170141183460469231731687303715884105728)";
+    return bits == 64 ? "(- 9223372036854775808)" : "(- 170141183460469231731687303715884105728)";
   }
   static std::string most() {
     if (bits == 64) return is_signed ? "9223372036854775807" : "18446744073709551615";
@@ -157,7 +155,8 @@ class Integer {
   void convert() {
     const std::string from = Path::name(term_);
     term_ = path.term("(wrapped " + std::to_string(bits) + (is_signed ? "s " : "u ") + from + ")");
-    const std::string fits = "(and (<= " + least() + " " + from + ") (<= " + from + " " + most() + "))";
+    const std::string fits =
+        "(and (<= " + least() + " " + from + ") (<= " + from + " " + most() + "))";
     path.fact("(=> " + fits + " (= " + text() + " " + from + "))");
     path.fact("(and (<= " + least() + " " + text() + ") (<= " + text() + " " + most() + "))");
   }
@@ -192,12 +191,12 @@ concept Mixed = IsInteger<A>::value || IsInteger<B>::value;
 template <class A, class B>
 using CommonOf = typename Common<A, B>::type;
 
-#define HEADGATE_OPERATOR(symbol, smt)                                                  \
-  template <class A, class B>                                                           \
-    requires Mixed<A, B>                                                                \
-  constexpr CommonOf<A, B> operator symbol(const A& left, const B& right) {             \
-    const CommonOf<A, B> a(left), b(right);                                             \
-    if (a.constant() && b.constant()) return CommonOf<A, B>(a.value() symbol b.value()); \
+#define HEADGATE_OPERATOR(symbol, smt)                                                       \
+  template <class A, class B>                                                                \
+  requires Mixed<A, B>                                                                       \
+  constexpr CommonOf<A, B> operator symbol(const A& left, const B& right) {                  \
+    const CommonOf<A, B> a(left), b(right);                                                  \
+    if (a.constant() && b.constant()) return CommonOf<A, B>(a.value() symbol b.value());     \
     return CommonOf<A, B>::result(path.term("(" smt " " + a.text() + " " + b.text() + ")")); \
   }
 HEADGATE_OPERATOR(+, "+")
@@ -205,7 +204,7 @@ HEADGATE_OPERATOR(-, "-")
 #undef HEADGATE_OPERATOR
 
 template <class A, class B>
-  requires Mixed<A, B>
+requires Mixed<A, B>
 constexpr CommonOf<A, B> operator*(const A& left, const B& right) {
   const CommonOf<A, B> a(left), b(right);
   if (a.constant() && b.constant()) return CommonOf<A, B>(a.value() * b.value());
@@ -213,14 +212,14 @@ constexpr CommonOf<A, B> operator*(const A& left, const B& right) {
 }
 
 template <class A, class B>
-  requires Mixed<A, B>
+requires Mixed<A, B>
 constexpr CommonOf<A, B> operator/(const A& left, const B& right) {
   const CommonOf<A, B> a(left), b(right);
   if (a.constant() && b.constant()) return CommonOf<A, B>(a.value() / b.value());
   return CommonOf<A, B>::result(path.divided(a.text(), b.text()).first);
 }
 template <class A, class B>
-  requires Mixed<A, B>
+requires Mixed<A, B>
 constexpr CommonOf<A, B> operator%(const A& left, const B& right) {
   const CommonOf<A, B> a(left), b(right);
   if (a.constant() && b.constant()) return CommonOf<A, B>(a.value() % b.value());
@@ -233,34 +232,28 @@ constexpr Integer<bits, is_signed> operator<<(const Integer<bits, is_signed>& a,
 }
 
 template <class A, class B>
-  requires Mixed<A, B>
+requires Mixed<A, B>
 constexpr bool operator<(const A& left, const B& right) {
   const CommonOf<A, B> a(left), b(right);
   if (a.constant() && b.constant()) return a.value() < b.value();
   return path.less(a.text(), b.text());
 }
 template <class A, class B>
-  requires Mixed<A, B>
+requires Mixed<A, B>
 constexpr bool operator==(const A& left, const B& right) {
   const CommonOf<A, B> a(left), b(right);
   if (a.constant() && b.constant()) return a.value() == b.value();
   return path.equal(a.text(), b.text());
 }
 template <class A, class B>
-  requires Mixed<A, B>
-constexpr bool operator>(const A& a, const B& b) {
-  return b < a;
-}
+requires Mixed<A, B>
+constexpr bool operator>(const A& a, const B& b) { return b < a; }
 template <class A, class B>
-  requires Mixed<A, B>
-constexpr bool operator<=(const A& a, const B& b) {
-  return !(b < a);
-}
+requires Mixed<A, B>
+constexpr bool operator<=(const A& a, const B& b) { return !(b < a); }
 template <class A, class B>
-  requires Mixed<A, B>
-constexpr bool operator>=(const A& a, const B& b) {
-  return !(a < b);
-}
+requires Mixed<A, B>
+constexpr bool operator>=(const A& a, const B& b) { return !(a < b); }
 
 using Int64 = Integer<64, true>;
 using Uint64 = Integer<64, false>;

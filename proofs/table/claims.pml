@@ -12,9 +12,9 @@
  * Checked in every state:
  *   - no key is confirmed in two cells (`one_cell`);
  *   - requests that begin and end within a span of time are granted at most the quota and what
- *     comes back in that span (`no_unit_twice`). A claimer that reads the clock, is stopped, and
- *     then confirms its claim may be granted what came back meanwhile in addition (`late`): while
- *     it stood, its key may have had a cell, been full again, and lost the cell;
+ *     comes back in that span (`no_unit_twice`). A claimer that reads the clock, is stopped for
+ *     longer than a window, and then confirms its claim may be granted what came back meanwhile in
+ *     addition (`late`): its key may have had a cell, been full for a window, and lost the cell;
  *   - with -DSURVIVOR: when all processes but one have died, wherever they were, that one's
  *     requests end after a few rounds.
  *
@@ -34,7 +34,8 @@
 #ifndef QUOTA
 #define QUOTA 2     /* units; one comes back per tick */
 #endif
-#define LATEST QUOTA  /* ticks: a quota that is spent at 0 is full again at the latest time */
+#define WINDOW QUOTA  /* ticks */
+#define LATEST (2 * WINDOW)  /* a key that is spent at 0 may lose its cell at the latest time */
 
 #define EMPTY 0
 #define CLAIM 1     /* the mark in a tag word */
@@ -49,7 +50,8 @@ byte survivor;      /* the only process that takes steps; 0: all do */
 /* Granted requests of the first key, by when they began and when they ended. */
 byte granted[(LATEST + 1) * (LATEST + 1)];
 byte begun;         /* processes begin in their order: they differ in nothing but their number */
-byte late;          /* ticks: how long claimers of the first key took from its clock to its cell */
+byte owed[KEYS];    /* the sketch: what keys without a cell owe */
+byte late;          /* ticks: how long claimers of the first key took, if longer than a window */
 hidden byte from, to, b, e, sum, tat;
 
 inline one_cell() {
@@ -97,11 +99,11 @@ inline no_unit_twice() {
 #define MINE(cell) (tag_word[cell] == (TAG(key) | CLAIM) && value[cell] == me)
 #endif
 
-/* Whether the key of this cell may lose it. */
+/* Whether the key of this cell may lose it: kept_until(). */
 #ifdef EVICT_LIVE
 #define FREE(cell) true
 #else
-#define FREE(cell) (value[cell] <= at)
+#define FREE(cell) (value[cell] + WINDOW <= at)
 #endif
 
 #ifdef SURVIVOR
@@ -118,7 +120,7 @@ inline no_unit_twice() {
 #endif
 
 proctype process(byte me) MAY_HAVE_DIED {
-  byte key, requests, at, cell, victim;
+  byte key, requests, at, cell, victim, owes, state;
 #ifdef SURVIVOR
   byte rounds;
 #endif
@@ -172,14 +174,22 @@ held:  /* read(), step(), update() */
     fi
   }
 
-insert:  /* choose() and claim(): a cell that is empty, claimed, or of a key with a full quota */
-  atomic {
+insert:
+  atomic {  /* owed_until(), step() */
+    owes = owed[key];
+    tat = (owes > at -> owes : at) + 1;
+    if
+    :: tat > at + QUOTA -> owes = 0; tat = 0; goto answered  /* denied */
+    :: else -> state = tat
+    fi
+  }
+  atomic {  /* choose() and claim(): a cell that is empty, claimed, or full for a window */
     do
     :: cell < CELLS && (tag_word[cell] == EMPTY || (tag_word[cell] & CLAIM) || FREE(cell)) ->
        victim = cell; cell = 0; break
     :: cell < CELLS -> cell++
-    :: cell == CELLS -> goto answered  /* not kept: charged elsewhere */
-    :: INTERFERENCE -> cell = 0; goto again
+    :: cell == CELLS -> cell = 0; owes = 0; state = 0; goto not_kept
+    :: INTERFERENCE -> cell = 0; owes = 0; state = 0; goto again
     od;
     tag_word[victim] = TAG(key) | CLAIM;
     value[victim] = me
@@ -214,16 +224,25 @@ insert:  /* choose() and claim(): a cell that is empty, claimed, or of a key wit
   od;
 #endif
 
+#ifndef FORGETS_THE_SKETCH
+  atomic {
+    if
+    :: owed[key] != owes -> goto withdraw
+    :: else -> skip
+    fi
+  }
+#endif
+
   atomic {  /* confirm() */
     if
     :: MINE(victim) ->
-       tag_word[victim] = TAG(key); value[victim] = at + 1;
+       tag_word[victim] = TAG(key); value[victim] = state;
        if
-       :: key == 0 -> late = late + now - at
+       :: key == 0 && now - at > WINDOW -> late = late + now - at
        :: else -> skip
        fi;
        one_cell(); no_unit_twice(); goto answered
-    :: !MINE(victim) -> victim = 0; goto again
+    :: !MINE(victim) -> victim = 0; owes = 0; state = 0; goto again
     fi
   }
 
@@ -233,13 +252,31 @@ withdraw:
     :: MINE(victim) -> tag_word[victim] = EMPTY; value[victim] = 0
     :: else -> skip
     fi;
-    cell = 0; victim = 0;
+    cell = 0; victim = 0; owes = 0; state = 0;
     goto again
   }
 
+not_kept:
+  atomic {  /* the sketch's law decides, and is charged */
+    tat = (owed[key] > at -> owed[key] : at) + 1;
+    if
+    :: tat <= at + QUOTA -> owed[key] = tat
+    :: else -> goto answered  /* denied */
+    fi
+  }
+#ifndef NO_THIRD_SEARCH
+  do  /* holds_or_claims() */
+  :: atomic { cell < CELLS && (tag_word[cell] & ~CLAIM) == TAG(key) ->
+       owed[key]--; cell = 0; goto again }
+  :: atomic { cell < CELLS && (tag_word[cell] & ~CLAIM) != TAG(key) -> cell++ }
+  :: atomic { cell == CELLS -> break }
+  od;
+#endif
+  atomic { no_unit_twice() }
+
 answered:
   atomic {
-    key = 0; at = 0; cell = 0; victim = 0;
+    key = 0; at = 0; cell = 0; victim = 0; owes = 0; state = 0;
 #ifdef SURVIVOR
     rounds = 0;
 #endif

@@ -1,4 +1,4 @@
-"""The command, the module and the library are built with the protections that SECURITY.md lists."""
+"""The built files have the protections that docs/decisions/0015-compiled-defensively.md lists."""
 import json
 import pathlib
 import re

@@ -15,6 +15,7 @@
 namespace headgate {
 
 using i128 = proofs::Int128;
+using u128 = proofs::Integer<128, false>;
 inline constexpr i128 i128_max{native_i128_max};
 
 }  // namespace headgate
