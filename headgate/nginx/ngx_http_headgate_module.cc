@@ -15,6 +15,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include "headgate/base/ascii.h"
 #include "headgate/base/writer.h"
 #include "headgate/field/accept.h"
 #include "headgate/gate/gate.h"
@@ -44,6 +45,7 @@ ngx_int_t get_verdict(ngx_http_request_t* r, ngx_http_variable_value_t* v, uintp
 ngx_int_t get_policy(ngx_http_request_t* r, ngx_http_variable_value_t* v, uintptr_t data) noexcept;
 ngx_int_t get_remaining(ngx_http_request_t* r, ngx_http_variable_value_t* v,
                         uintptr_t data) noexcept;
+ngx_int_t get_header(ngx_http_request_t* r, ngx_http_variable_value_t* v, uintptr_t data) noexcept;
 }
 
 ngx_command_t directives[] = {
@@ -109,6 +111,8 @@ ngx_module_t ngx_http_headgate_module = {NGX_MODULE_V1,
 
 namespace {
 
+constexpr std::string_view header_prefix = "headgate_http_";
+
 ngx_http_variable_t variables[] = {
     // admitted, denied, shadow-denied or off
     {ngx_string("headgate_verdict"), nullptr, get_verdict, 0, NGX_HTTP_VAR_NOCACHEABLE, 0},
@@ -116,6 +120,9 @@ ngx_http_variable_t variables[] = {
     {ngx_string("headgate_policy"), nullptr, get_policy, 0, NGX_HTTP_VAR_NOCACHEABLE, 0},
     // the smallest r of the enforced policies
     {ngx_string("headgate_remaining"), nullptr, get_remaining, 0, NGX_HTTP_VAR_NOCACHEABLE, 0},
+    // headgate_http_NAME: a header of the request as policies count it, all its lines in one
+    {as_ngx_str(header_prefix), nullptr, get_header, 0,
+     NGX_HTTP_VAR_NOCACHEABLE | NGX_HTTP_VAR_PREFIX, 0},
     ngx_http_null_variable};
 
 ngx_http_output_header_filter_pt next_header_filter;
@@ -441,6 +448,23 @@ extern "C" ngx_int_t get_remaining(ngx_http_request_t* r, ngx_http_variable_valu
   std::string_view text = out.text();
   if (!keep(r, text)) return NGX_ERROR;
   set_value(v, text);
+  return NGX_OK;
+}
+
+// `data` is the whole name of the variable.
+extern "C" ngx_int_t get_header(ngx_http_request_t* r, ngx_http_variable_value_t* v,
+                                uintptr_t data) noexcept {
+  v->not_found = 1;
+  std::string_view name = view(*reinterpret_cast<const ngx_str_t*>(data));
+  name.remove_prefix(header_prefix.size());
+  std::array<char, 256> field{};
+  if (name.size() > field.size()) return NGX_OK;
+  std::transform(name.begin(), name.end(), field.begin(),
+                 [](char c) { return c == '_' ? '-' : lower(c); });
+  const NginxHeaders headers{r->headers_in.headers};
+  std::string_view value;
+  if (!join_lines(r->pool, headers, {field.data(), name.size()}, value)) return NGX_ERROR;
+  if (!value.empty()) set_value(v, value);
   return NGX_OK;
 }
 

@@ -64,6 +64,20 @@ def test_a_missing_file_is_a_fault(headgate):
     assert 'No such file or directory' in result.stderr
 
 
+def test_an_nginx_conf_is_searched_for_open_upgrades(headgate, tmp_path):
+    (tmp_path / 'p.yaml').write_text(GOOD)
+    (tmp_path / 'ws.conf').write_text('proxy_set_header Upgrade $http_upgrade;\n')
+    (tmp_path / 'nginx.conf').write_text('http { server { location / {\n  include ws.conf;\n} } }\n')
+    result = headgate('check', '--nginx', 'nginx.conf', 'p.yaml')
+    assert result.returncode == 1
+    assert result.stdout.endswith('p.yaml: 2 policies, no faults\n')
+    assert result.stderr.startswith('ws.conf:1: a client can upgrade to h2c'), result.stderr
+    (tmp_path / 'ws.conf').write_text('proxy_set_header Upgrade websocket;\n')
+    result = headgate('check', '--nginx', 'nginx.conf')
+    assert (result.returncode, result.stderr) == (0, '')
+    assert result.stdout == "nginx.conf: no upgrade but WebSocket's is passed on\n"
+
+
 @pytest.mark.parametrize('arguments', [
     [], ['check'], ['check', 'a', 'b'], ['check', '--frobnicate', 'a'], ['gateway'], ['simulate'],
     ['gateway', '--config', 'a'], ['simulate', '--config', 'a'], ['frobnicate'], ['--frobnicate'],

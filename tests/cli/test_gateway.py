@@ -1,5 +1,6 @@
 """headgate gateway: a real nginx with the module, in front of a real upstream."""
 import contextlib
+import json
 import os
 import pathlib
 import re
@@ -165,16 +166,38 @@ def test_responses_of_nginx_itself_are_charged_and_have_fields(gateway):
     assert b'\r\nRateLimit: "wide";r=999;' in said
 
 
-def test_an_upgraded_connection_is_handed_over(gateway):
+@pytest.mark.parametrize('spelled', [b'websocket', b'WebSocket', b' websocket '])
+def test_a_websocket_is_handed_over(gateway, spelled):
     one = gateway()
     with socket.create_connection(('127.0.0.1', one.port), timeout=PATIENCE) as client:
-        client.sendall(b'GET / HTTP/1.1\r\nHost: h\r\nConnection: upgrade\r\nUpgrade: shout\r\n\r\n')
+        client.sendall(b'GET / HTTP/1.1\r\nHost: h\r\nConnection: upgrade\r\nUpgrade: ' + spelled +
+                       b'\r\n\r\n')
         reader = client.makefile('rb')
         assert reader.readline() == b'HTTP/1.1 101 Switching Protocols\r\n'
         headers = {line.partition(b':')[0].lower() for line in iter(reader.readline, b'\r\n')}
         assert b'ratelimit' in headers
         client.sendall(b'hello\n')
         assert reader.readline() == b'HELLO\n'
+
+
+@pytest.mark.parametrize('protocol', ['h2c', 'H2C', 'h2c, websocket', 'websocket, h2c', 'TLS/1.0',
+                                      'websocket2', ' h2c\t'])
+def test_no_other_upgrade_is_passed_on(gateway, protocol):
+    headers = {'Connection': 'Upgrade, HTTP2-Settings', 'Upgrade': protocol,
+               'HTTP2-Settings': 'AAMAAABkAAQAoAAAAAIAAAAA'}
+    seen = gateway().seen_upstream(headers=headers)['headers']
+    assert not {'upgrade', 'http2-settings'} & seen.keys(), seen
+    assert seen.get('connection', ['']) in (['keep-alive'], ['']), seen
+
+
+def test_the_upstream_gets_the_header_that_was_counted(gateway):
+    one = gateway('version: 1\npolicies: [{name: k, quota: 9, window: 1w, key: ["header:x-api-key"]}]\n')
+    for lines, seen in (([b'secret'], ['secret']), ([b'secret', b'junk'], ['secret, junk']),
+                        ([b'\tsecret', b''], ['secret']), ([], None), ([b''], None)):
+        sent = b''.join(b'X-Api-Key:' + line + b'\r\n' for line in lines)
+        said = exchange(one, b'GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n' + sent + b'\r\n')
+        headers = json.loads(said.partition(b'\r\n\r\n')[2])['headers']
+        assert headers.get('x-api-key') == seen, lines
 
 
 def test_metrics_have_a_listener_of_their_own(gateway):

@@ -49,6 +49,22 @@ def test_a_key_that_comes_twice(nginx):
     assert server.request('/?k=yours').r == 2
 
 
+def test_a_variable_has_the_header_that_was_counted(nginx):
+    server = nginx(policies(policy(quota=100)),
+                   server='location / { return 200 "<$headgate_http_x_key><$headgate_http_x_absent>"; }')
+    for lines, value in ((['a'], b'a'), (['\ta \t'], b'a'), (['a', 'b'], b'a, b'), (['a', '', 'b '], b'a, b'),
+                         (['', 'a'], b'a'), ([''], b''), ([], b''), (['v'] * 500, b', '.join([b'v'] * 500))):
+        response = server.request(headers=[('X-Key', line) for line in lines])
+        assert response.body == b'<' + value + b'><>', lines
+
+
+def test_conditions_read_all_lines_of_a_header(nginx):
+    server = nginx(policies(policy(quota=3, match='[{header: {x-plan: free}}]')), server=BUFFERS + HELLO)
+    lines = [('X-Plan', '')] * 900
+    assert server.request(headers=lines).status == 200
+    assert server.request(headers=lines + [('X-Plan', 'free')]).r == 2
+
+
 def test_fragments_are_no_part_of_the_query(nginx):
     server = nginx(policies(policy(quota=5, key='[path, query:k]')),
                    server='rewrite ^/old /new; location / { return 200; }')

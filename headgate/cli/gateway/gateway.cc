@@ -262,7 +262,7 @@ Result<int, Stop> start_and_supervise(const Options& options) {
   if (auto parsed = parse_quantities(options, plan); !parsed) return Failure<Stop>(parsed.error());
   plan.access_log = access_log_path(options.access_log);
   plan.authorities = authorities_file;
-  plan.trusted_proxies = policies->settings().client_address.trusted_proxies;
+  plan.follow(*policies);
 
   // First the signals: from here on none ends this process before it has removed the directory.
   const Signals signals;

@@ -9,7 +9,7 @@
 
 #include "headgate/base/instant.h"
 #include "headgate/cli/gateway/upstream.h"
-#include "headgate/policy/settings.h"
+#include "headgate/policy/policy_set.h"
 
 namespace headgate::cli {
 
@@ -31,6 +31,12 @@ struct NginxPlan {
   std::string access_log;   // file; empty: none
   std::string authorities;  // certificates against which an https upstream is verified
   std::vector<policy::AddressBlock> trusted_proxies;
+  // The headers that policies read, in lower case. The upstream gets each as the one line that was
+  // counted.
+  std::vector<std::string> counted_headers;
+
+  // Sets what depends on the policy file.
+  void follow(const policy::PolicySet& policies);
 };
 
 // Returns the text of nginx.conf. Its relative paths are below nginx's prefix.

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "headgate/policy/file/load.h"
+
 namespace headgate::cli {
 namespace {
 
@@ -72,6 +74,20 @@ TEST(NginxConf, ListsTrustedProxies) {
   with.trusted_proxies = {*policy::AddressBlock::parse("10.0.0.0/8"),
                           *policy::AddressBlock::parse("::1")};
   EXPECT_THAT(nginx_conf(with), HasSubstr("default 0;\n    10.0.0.0/8 1;\n    ::1 1;\n"));
+}
+
+TEST(NginxConf, TheUpstreamGetsHeadersAsTheyWereCounted) {
+  const auto policies = policy::load_text(
+      "version: 1\npolicies: [{name: a, rate: 1/s, key: ['header:X-Api-Key', 'header:host', "
+      "'cookie:sid', 'header:x$y'], match: [{header: {x-plan: free}}]}]",
+      "test.yaml");
+  ASSERT_TRUE(policies);
+  NginxPlan with = plan("http://api");
+  with.follow(**policies);
+  EXPECT_THAT(with.counted_headers, ::testing::ElementsAre("x-api-key", "x-plan"));
+  EXPECT_THAT(nginx_conf(with),
+              HasSubstr("      proxy_set_header x-api-key $headgate_http_x_api_key;\n"
+                        "      proxy_set_header x-plan $headgate_http_x_plan;\n"));
 }
 
 TEST(NginxConf, OptionalPartsAppearOnlyIfSet) {

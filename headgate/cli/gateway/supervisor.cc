@@ -169,7 +169,7 @@ void Supervisor::reload() {
     nginx_.send(SIGHUP);
     return;
   }
-  plan_.trusted_proxies = (*policies)->settings().client_address.trusted_proxies;
+  plan_.follow(**policies);
   if (!directory_.write("nginx.conf", nginx_conf(plan_))) {
     say("reload refused: can't write " + directory_.path() + "/nginx.conf");
     return;
