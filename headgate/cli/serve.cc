@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "headgate/cli/exit_status.h"
-#include "headgate/cli/token_file.h"
 #include "headgate/net/endpoint.h"
 #include "headgate/server/envoy/grpc_door.h"
 #include "headgate/server/envoy/json.h"
@@ -26,7 +25,6 @@ struct Doors {
   const char* option;
   const char* about;
   server::MakeDoor make_door;
-  server::MakeService make_service;
   std::vector<std::string> at;
 };
 
@@ -37,22 +35,19 @@ struct Options {
        "--http",
        "Answer forward-auth and /v1/decide at this address",
        server::make_http_door,
-       nullptr,
        {}},
       {server::DoorKind::resp,
        "--resp",
        "Answer Redis clients (RESP) at this address",
        server::make_resp_door,
-       nullptr,
        {}},
       {server::DoorKind::grpc,
        "--grpc",
        "Answer Envoy's rate limit requests at this address",
-       nullptr,
-       server::make_grpc_service,
+       server::make_grpc_door,
        {}},
   };
-  std::string token_file;
+  server::CredentialFiles credentials;
   std::string log = "text";
   server::DoorOptions door;
 };
@@ -70,14 +65,13 @@ int run(const Options& options) {
     for (const std::string& text : doors.at) {
       auto endpoint = net::Endpoint::parse(text);
       if (!endpoint) return fail(wrong_usage, doors.option + (' ' + endpoint.error()));
-      if (!endpoint->is_local() && options.token_file.empty()) {
+      if (!endpoint->is_local() && options.credentials.token.empty()) {
         return fail(wrong_usage,
                     doors.option + (' ' + endpoint->text()) +
                         ": other machines could reach it, so it needs --token-file FILE with the "
                         "token that callers must show; or listen on 127.0.0.1");
       }
-      serving.listening.push_back(
-          {doors.kind, std::move(*endpoint), doors.make_door, doors.make_service});
+      serving.listening.push_back({doors.kind, std::move(*endpoint), doors.make_door});
     }
   }
   if (serving.listening.empty()) {
@@ -86,11 +80,9 @@ int run(const Options& options) {
       names += (names.empty() ? "" : ", ") + std::string(doors.option);
     return fail(wrong_usage, "serve: nothing to listen on; expected at least one of " + names);
   }
-  if (!options.token_file.empty()) {
-    auto token = read_token(options.token_file);
-    if (!token) return fail(input_fault, token.error());
-    serving.door.token = std::move(*token);
-  }
+  auto credentials = server::Credentials::open(options.credentials);
+  if (!credentials) return fail(input_fault, credentials.error());
+  serving.door.credentials = std::move(*credentials);
   const auto engine = server::Engine::open(options.config);
   if (!engine) {
     for (const std::string& fault : engine.error()) std::cerr << fault << '\n';
@@ -112,6 +104,26 @@ void add_seconds(CLI::App& command, const std::string& option, std::chrono::seco
       ->check(CLI::Range(1, 86400).description(""));
 }
 
+void add_credentials(CLI::App& command, server::CredentialFiles& files) {
+  const auto add = [&](const char* option, std::string& path, const char* about) {
+    return command.add_option(option, path, about)->type_name("FILE");
+  };
+  CLI::Option* token = add("--token-file", files.token,
+                           "Clients must send the token on the first line of this file: HTTP "
+                           "Authorization: Bearer, RESP AUTH, gRPC metadata");
+  add("--read-token-file", files.read_token,
+      "The token in this file may only read metrics, lists and policies (HTTP)")
+      ->needs(token);
+  CLI::Option* cert = add("--tls-cert", files.tls.cert,
+                          "TLS at every TCP listener, with the certificate chain in this PEM file");
+  CLI::Option* key = add("--tls-key", files.tls.key, "The certificate's private key");
+  cert->needs(key);
+  key->needs(cert);
+  add("--client-ca", files.tls.client_ca,
+      "Clients must have a certificate of an authority in this PEM file")
+      ->needs(cert);
+}
+
 }  // namespace
 
 std::function<int()> add_serve(CLI::App& headgate) {
@@ -125,12 +137,7 @@ std::function<int()> add_serve(CLI::App& headgate) {
         ->type_name("ADDR:PORT|unix:PATH")
         ->allow_extra_args(false);
   }
-  command
-      ->add_option(
-          "--token-file", options->token_file,
-          "Clients must send the token on the first line of this file: HTTP Authorization: "
-          "Bearer, RESP AUTH, gRPC metadata")
-      ->type_name("FILE");
+  add_credentials(*command, options->credentials);
   command
       ->add_option("--threads", options->door.threads,
                    "Worker threads (default: one per processor)")
@@ -151,8 +158,9 @@ std::function<int()> add_serve(CLI::App& headgate) {
       ->type_name("FORMAT")
       ->check(CLI::IsMember({"text", "json"}).description(""));
   command->footer(
-      "SIGHUP reads the policy file again; a file with faults is refused and the old one stays in "
-      "force.\nSIGINT and SIGTERM finish the requests that have begun, then stop; a second one "
+      "SIGHUP reads the policy file, tokens and certificates again; a file with faults is refused "
+      "and the old one stays in force.\nSIGINT and SIGTERM finish the requests that have begun, "
+      "then stop; a second one "
       "stops "
       "at once.\n"
       "Exit status: 0 done, 1 a file or an address could not be used, 2 wrong usage.");

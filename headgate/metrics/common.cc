@@ -33,12 +33,15 @@ void expose_table(const store::TableStats& stats, Exposition& out) {
           "Decisions on keys for which the full table had no place.", stats.unkept);
   out.one("headgate_table_merged_total", Type::counter,
           "Records of moving windows that had to share a place in a full log.", stats.merged);
+  out.one("headgate_table_file_lost", Type::gauge,
+          "1 if the table's file was truncated while in use and quotas are in memory since.",
+          stats.file_lost ? 1 : 0);
 }
 
 void expose_reloads(std::uint64_t loaded, std::uint64_t refused, Exposition& out) {
   out.one("headgate_reloads_total", Type::counter, "Policy files taken over while running.",
           loaded);
-  out.one("headgate_refused_reloads_total", Type::counter, "Policy files refused while running.",
+  out.one("headgate_refused_reloads_total", Type::counter, "Reloads refused while running.",
           refused);
 }
 

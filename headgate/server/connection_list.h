@@ -3,6 +3,8 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
+#include <array>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
@@ -11,6 +13,8 @@
 #include <functional>
 #include <iterator>
 #include <list>
+#include <map>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -25,13 +29,31 @@ namespace headgate::server {
 //
 // Connection(int fd, Context&) owns the non-blocking socket `fd`, and has
 //
-//   int fd() const       the socket
-//   bool is_idle() const whether no request has begun and no reply is left to send; if so, the
-//                        timeout is DoorOptions::idle, otherwise DoorOptions::patience
-//   bool moved() const   whether the last call completed something, so that the timeout restarts
+//   int fd() const          the socket
+//   bool is_trusted() const whether it has shown the token, or needs none
+//   bool is_idle() const    whether no request has begun and no reply is left to send; if so, the
+//                           timeout is DoorOptions::idle, otherwise DoorOptions::patience
+//   bool moved() const      whether the last call completed something, so that the timeout restarts
+//   answers_at() const      the time until which it pauses, after Need::pause
+//
+// Strangers, the connections that are not trusted, cannot lock out the others: they have patience
+// but no idle time, and a share of the connections. If that is used up, or if there are too many
+// connections, a newcomer takes the place of the stranger that did nothing for the longest time.
 template <class Connection>
 class ConnectionList {
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  enum class Standing : std::uint8_t {
+    stranger,
+    idle,
+    busy,  // a request has begun, or a reply is left to send
+  };
+
  public:
+  class Client;
+  using Pauses = std::multimap<Clock::time_point, Client*>;
+
   class Client {
    public:
     template <class Context>
@@ -42,10 +64,12 @@ class ConnectionList {
    private:
     friend class ConnectionList;
 
+    ReadySet::Place place_{this};
     Need need_ = Need::input;
-    bool idle_ = true;         // which list contains it
+    Standing standing_ = Standing::stranger;
     std::uint64_t since_ = 0;  // the tick in which its timeout began
     typename std::list<Client>::iterator self_;
+    std::optional<typename Pauses::iterator> pause_;
   };
 
   // `refusal` is sent to a connection beyond the maximum before it is closed; static storage.
@@ -58,30 +82,38 @@ class ConnectionList {
         idle_max_(options.idle),
         patience_(options.patience),
         connections_max_(options.connections_max),
+        strangers_max_(std::max<std::size_t>(options.connections_max / strangers_share, 1)),
         refusal_(refusal),
         ready_(io, std::move(serve)),
-        timer_(io) {}
+        timer_(io),
+        pause_timer_(io) {}
 
-  // Takes over a connection that was accepted. Closes it at once if there are too many or if memory
-  // is short.
+  // Takes over a connection that was accepted. Closes it at once if there are too many that are
+  // trusted, or if memory is short.
   template <class Context>
   void open(Socket socket, Context& context) {
-    if (size() >= connections_max_) {
-      stats_.refused(kind_);
-      send(socket.native_handle(), refusal_.data(), refusal_.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
-      return;
+    Clients& strangers = list(Standing::stranger);
+    if (size() >= connections_max_ || strangers.size() >= strangers_max_) {
+      if (strangers.empty()) {
+        stats_.refused(kind_);
+        send(socket.native_handle(), refusal_.data(), refusal_.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+        return;
+      }
+      stats_.crowded_out(kind_);
+      close(strangers.front());
     }
     try {
-      idle_.emplace_back(socket.native_handle(), context);
+      strangers.emplace_back(socket.native_handle(), context);
     } catch (const std::exception&) {
       return;
     }
     boost::system::error_code ignored;
     socket.release(ignored);
-    Client& client = idle_.back();
-    client.self_ = std::prev(idle_.end());
+    Client& client = strangers.back();
+    client.self_ = std::prev(strangers.end());
     client.since_ = now_;
     stats_.connected(kind_);
+    update_timeout(client);
     if (!ready_.add(client.connection.fd(), &client)) return close(client);
     if (!ticking_) start_ticking();
   }
@@ -89,49 +121,105 @@ class ConnectionList {
   // Ends the turn of a client: closes it if it needs nothing any more, otherwise waits for `need`.
   void served(Client& client, Need need) noexcept {
     if (need == Need::nothing || (stopping_ && client.connection.is_idle())) return close(client);
+    if (client.pause_) pauses_.erase(*std::exchange(client.pause_, std::nullopt));
     if (need != client.need_) ready_.watch(client.connection.fd(), &client, need);
     client.need_ = need;
     update_timeout(client);
+    if (need == Need::turn) ready_.queue(client.place_);
+    if (need == Need::pause) pause(client);
   }
 
   template <class Act>
   void for_each(const Act& act) {
-    for (Client& client : idle_) act(client.connection);
-    for (Client& client : busy_) act(client.connection);
+    for (Clients& clients : lists_) {
+      for (Client& client : clients) act(client.connection);
+    }
+  }
+
+  // Calls act(client) for each Client. `act` may call served() for it.
+  template <class Act>
+  void for_each_client(const Act& act) {
+    for (Clients& clients : lists_) {
+      for (auto next = clients.begin(); next != clients.end();) act(*next++);
+    }
   }
 
   // Serves what has arrived by now, closes all idle connections, and each other one when it becomes
   // idle. The io_context has no work of this list after the last one. open() is not called again.
   void stop() noexcept {
     stopping_ = true;
-    ready_.serve_ready(size());
-    while (!idle_.empty()) close(idle_.front());
+    ready_.serve_arrived(size());
+    for (Clients& clients : lists_) {
+      for (auto next = clients.begin(); next != clients.end();) {
+        Client& client = *next++;
+        if (client.connection.is_idle()) close(client);
+      }
+    }
     end_if_done();
   }
 
  private:
   using Clients = std::list<Client>;  // in the order of since_
 
+  // Strangers get one of so many connections. A client with the token shows it as soon as it is
+  // connected, so even a few places would do; thousands let it be slow during a flood.
+  static constexpr std::size_t strangers_share = 4;
+
   // A timeout is late by at most one tick. Ticks of a second cost next to nothing, and timeouts are
   // whole seconds.
   static constexpr std::chrono::seconds tick{1};
 
-  [[nodiscard]] std::size_t size() const noexcept { return idle_.size() + busy_.size(); }
+  [[nodiscard]] Clients& list(Standing standing) noexcept {
+    return lists_[static_cast<std::size_t>(standing)];
+  }
+  [[nodiscard]] std::size_t size() const noexcept {
+    return lists_[0].size() + lists_[1].size() + lists_[2].size();
+  }
 
-  // Keeps both lists in the order of since_.
+  [[nodiscard]] static Standing standing_of(const Connection& connection) noexcept {
+    if (!connection.is_trusted()) return Standing::stranger;
+    return connection.is_idle() ? Standing::idle : Standing::busy;
+  }
+
+  // Keeps the lists in the order of since_.
   void update_timeout(Client& client) noexcept {
-    const bool idle = client.connection.is_idle();
-    const bool restarts = idle != client.idle_ || client.connection.moved();
-    if (!restarts || (idle == client.idle_ && client.since_ == now_)) return;
-    Clients& from = client.idle_ ? idle_ : busy_;
-    Clients& to = idle ? idle_ : busy_;
-    to.splice(to.end(), from, client.self_);
-    client.idle_ = idle;
+    const Standing standing = standing_of(client.connection);
+    const bool changed = standing != client.standing_;
+    if (!changed && (!client.connection.moved() || client.since_ == now_)) return;
+    Clients& to = list(standing);
+    to.splice(to.end(), list(client.standing_), client.self_);
+    client.standing_ = standing;
     client.since_ = now_;
   }
 
+  // Waits until the connection may send its reply. Closes it if memory is short.
+  void pause(Client& client) noexcept {
+    try {
+      client.pause_ = pauses_.emplace(client.connection.answers_at(), &client);
+    } catch (const std::exception&) {
+      return close(client);
+    }
+    if (*client.pause_ == pauses_.begin()) start_pause_timer();
+  }
+
+  void start_pause_timer() {
+    pause_timer_.expires_at(pauses_.begin()->first);
+    pause_timer_.async_wait([this](boost::system::error_code error) {
+      if (error) return;
+      while (!pauses_.empty() && pauses_.begin()->first <= Clock::now()) {
+        Client& client = *pauses_.begin()->second;
+        pauses_.erase(pauses_.begin());
+        client.pause_.reset();
+        client.need_ = Need::output;
+        ready_.watch(client.connection.fd(), &client, Need::output);
+      }
+      if (!pauses_.empty()) start_pause_timer();
+    });
+  }
+
   void close(Client& client) noexcept {
-    (client.idle_ ? idle_ : busy_).erase(client.self_);
+    if (client.pause_) pauses_.erase(*client.pause_);
+    list(client.standing_).erase(client.self_);
     stats_.disconnected(kind_);
     end_if_done();
   }
@@ -143,8 +231,9 @@ class ConnectionList {
       ticking_ = false;
       if (error) return;
       ++now_;
-      close_overdue(idle_, idle_max_);
-      close_overdue(busy_, patience_);
+      close_overdue(list(Standing::stranger), std::min(idle_max_, patience_));
+      close_overdue(list(Standing::idle), idle_max_);
+      close_overdue(list(Standing::busy), patience_);
       if (size() > 0) start_ticking();
     });
   }
@@ -158,6 +247,7 @@ class ConnectionList {
     if (!stopping_ || size() > 0) return;
     ready_.close();
     timer_.cancel();
+    pause_timer_.cancel();
   }
 
   const DoorKind kind_;
@@ -165,14 +255,16 @@ class ConnectionList {
   const std::chrono::seconds idle_max_;
   const std::chrono::seconds patience_;
   const std::size_t connections_max_;
+  const std::size_t strangers_max_;
   const std::string_view refusal_;
   ReadySet ready_;
   boost::asio::steady_timer timer_;
+  boost::asio::steady_timer pause_timer_;
   bool ticking_ = false;
   bool stopping_ = false;
-  std::uint64_t now_ = 0;  // [ticks]
-  Clients idle_;
-  Clients busy_;  // a request has begun, or a reply is left to send
+  std::uint64_t now_ = 0;         // [ticks]
+  std::array<Clients, 3> lists_;  // by Standing
+  Pauses pauses_;
 };
 
 }  // namespace headgate::server

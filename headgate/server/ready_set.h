@@ -3,6 +3,7 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/intrusive/list.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -14,14 +15,26 @@ namespace headgate::server {
 enum class Need : std::uint8_t {
   input,
   output,
+  turn,     // none: it has input left, and lets the others go first
+  pause,    // the time at which its reply may be sent
   end,      // the end of the connection in both directions
   nothing,  // none: the connection is to be closed
 };
 
 // An own epoll instance, which Asio watches as one descriptor. So one wait returns all sockets that
 // are ready, and no socket costs a system call to be waited for again.
+//
+// Sockets that have just become ready are served before connections that need another turn, and of
+// those one at a time. So a client with one short request never waits for the backlog of others.
 class ReadySet {
  public:
+  // A connection's place in the queue for another turn, which it leaves when this ends.
+  struct Place : boost::intrusive::list_base_hook<
+                     boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
+    explicit Place(void* its_who) noexcept : who(its_who) {}
+    void* who;
+  };
+
   // The most sockets in one call of `serve`, which batches their decisions. Bounds how long the
   // first reply waits for the last request.
   static constexpr std::size_t together_max = 64;
@@ -37,24 +50,27 @@ class ReadySet {
   [[nodiscard]] bool add(int fd, void* who) noexcept;
   // From now on waits for this event instead.
   void watch(int fd, void* who, Need need) noexcept;
+  // Serves it once more when all that are ready now were served. To be called after each turn that
+  // leaves it with Need::turn.
+  void queue(Place& place) noexcept {
+    if (!place.is_linked()) queue_.push_back(place);
+  }
   // Stops waiting for a socket that has other open descriptors. (A close of the last one suffices.)
   void remove(int fd) noexcept;
 
-  // Serves the sockets that are ready, until none is ready or this many were served: each socket
-  // once before any socket twice.
-  void serve_ready(std::size_t most = most_in_turn);
+  // Serves what is ready now, `most` sockets at most: each once before any twice.
+  void serve_arrived(std::size_t most);
 
   void close() noexcept;
 
  private:
-  // After this many, the other handlers of the io_context (timers, accepts) run: at about 10 us per
-  // socket they wait 5 ms at most.
-  static constexpr std::size_t most_in_turn = 512;
-
   void watch();
+  void go_on();
+  std::size_t serve_ready();
 
   boost::asio::posix::stream_descriptor epoll_;
   std::function<void(Ready)> serve_;
+  boost::intrusive::list<Place, boost::intrusive::constant_time_size<false>> queue_;
 };
 
 }  // namespace headgate::server

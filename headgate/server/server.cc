@@ -22,6 +22,9 @@ using Clock = std::chrono::steady_clock;
 // noticed, and costs nothing.
 constexpr std::chrono::milliseconds check_interval{20};
 
+// The interval at which the main thread looks whether there is something to log.
+constexpr std::chrono::milliseconds look_interval{1000};
+
 // The signals that the server handles, blocked in this thread and in those that it starts.
 class Signals {
  public:
@@ -40,13 +43,6 @@ class Signals {
   }
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;
-
-  [[nodiscard]] int wait() const {
-    int signal = 0;
-    while (sigwait(&set_, &signal) != 0) {
-    }
-    return signal;
-  }
 
   // Returns std::nullopt if no signal came within that time.
   [[nodiscard]] std::optional<int> wait_for(std::chrono::milliseconds time) const {
@@ -78,15 +74,11 @@ void share_descriptors(ServerOptions& options) {
   if (files.rlim_cur == RLIM_INFINITY || options.listening.empty()) return;
 
   const unsigned threads = options.door.threads;
-  std::size_t each_of_all = 0;  // descriptors if each listener has one connection per thread
-  for (const Listening& listening : options.listening) {
-    each_of_all += threads * (listening.make_service != nullptr ? 2 : 1);
-  }
-  // For files and libraries (32), per thread epoll, timers and gRPC (16), and per thread and
-  // listener a socket and its epoll.
+  // For files and libraries (32), per thread epoll and timers (16), and per thread and listener a
+  // socket and its epoll.
   const std::size_t reserve = 32 + threads * (16 + 2 * options.listening.size());
   const std::size_t shared = files.rlim_cur > reserve ? files.rlim_cur - reserve : 0;
-  const std::size_t share = std::max<std::size_t>(shared / each_of_all, 1);
+  const std::size_t share = std::max<std::size_t>(shared / (threads * options.listening.size()), 1);
   if (share >= options.door.connections_max) return;
   spdlog::warn(
       "{} connections at each listener and thread instead of {}, since only {} files may be open",
@@ -94,15 +86,60 @@ void share_descriptors(ServerOptions& options) {
   options.door.connections_max = share;
 }
 
+void log_warnings(Engine& engine) {
+  const auto in_force = engine.in_force();
+  for (const policy::Fault& warning : in_force->policies().warnings()) {
+    spdlog::warn("{}", warning.text());
+  }
+}
+
 std::string policies_of(Engine& engine) {
   const std::size_t count = engine.in_force()->policies().policies().size();
   return count == 1 ? "1 policy" : std::to_string(count) + " policies";
 }
 
+void warn_of_exposed_secrets(const Credentials& credentials) {
+  for (const std::string& warning : credentials.warnings()) spdlog::warn("{}", warning);
+}
+
+void reload(Credentials& credentials) {
+  const auto reloaded = credentials.reload();
+  if (!reloaded) {
+    spdlog::error("{}", reloaded.error());
+    spdlog::error("the tokens and certificates before it stay in force");
+  } else if (*reloaded) {
+    spdlog::info("tokens and certificates were read again");
+    warn_of_exposed_secrets(credentials);
+  }
+}
+
+// Logs the wrong tokens that callers have shown, if any, and not more often than is useful.
+class WrongTokenLog {
+ public:
+  explicit WrongTokenLog(Credentials& credentials) : credentials_(credentials) {}
+
+  void look() {
+    if (Clock::now() < next_) return;
+    const Credentials::Wrong wrong = credentials_.take_wrong_tokens();
+    if (wrong.count == 0) return;
+    next_ = Clock::now() + apart;
+    spdlog::warn("{} wrong token{}, the last from {}", wrong.count, wrong.count == 1 ? "" : "s",
+                 wrong.last_from);
+  }
+
+ private:
+  // A person who watches the log sees within this time whether it goes on.
+  static constexpr std::chrono::seconds apart{10};
+
+  Credentials& credentials_;
+  Clock::time_point next_{};
+};
+
 void reload(Engine& engine) {
   sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%llu",
              static_cast<unsigned long long>(monotonic_micros()));
   if (const auto reloaded = engine.reload()) {
+    log_warnings(engine);
     spdlog::info("{} is in force now: {}", engine.config(), policies_of(engine));
   } else {
     for (const std::string& fault : reloaded.error()) spdlog::error("{}", fault);
@@ -111,23 +148,16 @@ void reload(Engine& engine) {
   sd_notify(0, "READY=1");
 }
 
-// The workers and services of a server.
-class Services {
+// The workers of a server.
+class Workers {
  public:
-  Services(Engine& engine, const ServerOptions& options) : engine_(engine), options_(options) {
+  Workers(Engine& engine, const ServerOptions& options) : options_(options) {
     for (unsigned i = 0; i < options.door.threads; ++i) {
       workers_.push_back(std::make_unique<Worker>(engine, options_.door));
     }
   }
 
   Result<void, std::string> listen(Listening& listening) {
-    if (listening.make_service != nullptr) {
-      auto service = listening.make_service(engine_, listening.endpoint, options_.door);
-      if (!service) return Failure<std::string>(service.error());
-      spdlog::info("{} on {}", name(listening.kind), listening.endpoint.text());
-      services_.push_back(std::move(*service));
-      return {};
-    }
     std::optional<int> shared;  // a Unix socket has one queue, which all workers share
     for (const auto& worker : workers_) {
       int fd = -1;
@@ -153,18 +183,15 @@ class Services {
 
   void stop(const Signals& signals) {
     const auto deadline = Clock::now() + options_.stop_within;
-    for (const auto& service : services_) service->retire();
     for (const auto& worker : workers_) worker->stop();
     const auto all_ended = [&] {
       return std::all_of(workers_.begin(), workers_.end(),
                          [](const auto& worker) { return worker->ended(); });
     };
-    bool at_once = false;
-    while (!all_ended() && !at_once && Clock::now() < deadline) {
+    while (!all_ended() && Clock::now() < deadline) {
       const auto signal = signals.wait_for(check_interval);
-      at_once = signal && *signal != SIGHUP;
+      if (signal && *signal != SIGHUP) break;
     }
-    for (const auto& service : services_) service->stop(at_once ? Clock::now() : deadline);
     for (const auto& worker : workers_) {
       worker->abort();
       worker->join();
@@ -172,10 +199,8 @@ class Services {
   }
 
  private:
-  Engine& engine_;
   const ServerOptions& options_;
   std::vector<std::unique_ptr<Worker>> workers_;
-  std::vector<std::unique_ptr<Service>> services_;
 };
 
 }  // namespace
@@ -185,25 +210,35 @@ Result<void, std::string> run_server(Engine& engine, ServerOptions options) {
   unsigned& threads = options.door.threads;
   if (threads == 0) threads = std::max(1u, std::thread::hardware_concurrency());
   share_descriptors(options);
-  Services services(engine, options);
+  Workers workers(engine, options);
   const auto leave = [&] {
     for (const Listening& listening : options.listening) listening.endpoint.remove();
   };
   for (Listening& listening : options.listening) {
-    if (auto listens = services.listen(listening); !listens) {
+    if (auto listens = workers.listen(listening); !listens) {
       leave();
       return listens;
     }
   }
-  services.start();
+  workers.start();
+  warn_of_exposed_secrets(*options.door.credentials);
+  log_warnings(engine);
   spdlog::info("serving {} of {}", policies_of(engine), engine.config());
   sd_notify(0, "READY=1");
 
-  while (signals.wait() == SIGHUP) reload(engine);
+  WrongTokenLog wrong_tokens(*options.door.credentials);
+  while (true) {
+    const auto signal = signals.wait_for(look_interval);
+    wrong_tokens.look();
+    if (!signal) continue;
+    if (*signal != SIGHUP) break;
+    reload(*options.door.credentials);
+    reload(engine);
+  }
 
   sd_notify(0, "STOPPING=1");
   spdlog::info("stopping");
-  services.stop(signals);
+  workers.stop(signals);
   leave();
   return {};
 }

@@ -22,8 +22,9 @@ struct ServerOptions {
 };
 
 // Runs the doors until SIGINT or SIGTERM; a second signal aborts open requests. SIGHUP reads the
-// policy file again. The calling thread waits for these signals, and blocks them for itself and for
-// the threads that it starts. Errors: a sentence; then no door was opened to clients.
+// files of the credentials and the policy file again. The calling thread waits for these signals,
+// and blocks them for itself and for the threads that it starts. Errors: a sentence; then no door
+// was opened to clients.
 [[nodiscard]] Result<void, std::string> run_server(Engine& engine, ServerOptions options);
 
 }  // namespace headgate::server

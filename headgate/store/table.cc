@@ -89,6 +89,10 @@ struct Table::Header {
       return wide_buckets * sizeof(Bucket<WideCell>) + ledger.bytes() +
              sketch_cells * sizeof(DebtCell);
     }
+    [[nodiscard]] std::size_t ledger_at() const noexcept {
+      return header_bytes + narrow_buckets * sizeof(Bucket<NarrowCell>) +
+             wide_buckets * sizeof(Bucket<WideCell>);
+    }
     [[nodiscard]] bool fits(std::size_t room) const noexcept {
       return narrow_buckets >= 2 && wide_buckets >= 2 && ledger.plausible() &&
              wide_buckets <= room / sizeof(Bucket<WideCell>) && sketch_cells >= Sketch::cells_min &&
@@ -110,7 +114,7 @@ struct Table::Header {
     return public_hash({}, {bytes, sizeof bytes}).lo;
   }
 
-  // Writes the header of a new table into zeroed memory.
+  // Writes a new table's header and locks into zeroed memory.
   static void make(std::span<std::byte> memory, const TableOptions& options) noexcept {
     auto* header = new (memory.data()) Header{};
     const std::size_t all = memory.size() - header_bytes;
@@ -134,6 +138,13 @@ struct Table::Header {
     fixed.secret = random_secret();
     header->checksum = checksum_of(fixed);
     Clock::begin(header->anchor, *options.clock);
+    header->make_ledger();
+  }
+
+  // Makes the ledger behind this header usable. REQUIRES: nobody else has it.
+  void make_ledger() noexcept {
+    auto* begin = reinterpret_cast<std::byte*>(this);
+    Ledger(begin + fixed.ledger_at(), fixed.ledger, merged).take_over();
   }
 
   // What is wrong with a file that is to be opened as a table; empty if nothing is.
@@ -179,9 +190,7 @@ Result<std::unique_ptr<Table>, std::string> Table::open(const TableOptions& opti
     auto region = Region::anonymous(bytes, options.sharing);
     if (!region) return Failure<std::string>(region.error());
     Header::make(region->bytes(), options);
-    std::unique_ptr<Table> table(new Table(std::move(*region), *options.clock));
-    table->ledger_.take_over();
-    return table;
+    return std::unique_ptr<Table>(new Table(std::move(*region), *options.clock));
   }
   for (;;) {
     auto found = Region::file(options.file);
@@ -211,6 +220,7 @@ Result<std::unique_ptr<Table>, std::string> Table::open(const TableOptions& opti
     std::unique_ptr<Table> table(new Table(std::move(region), *options.clock));
     if (alone) table->ledger_.take_over();
     table->region_.share();
+    table->guard_.emplace(table->region_.bytes(), options.file, fill_spare, table.get());
     return table;
   }
 }
@@ -231,6 +241,12 @@ Table::Table(Region region, const ClockSource& clock) noexcept
   sketch_ = {{reinterpret_cast<DebtCell*>(at), fixed.sketch_cells}, header_->sketch};
 }
 
+// An empty table with the header of this one, so that hashes and times stay the same.
+void Table::fill_spare(std::span<std::byte> memory, void* table) noexcept {
+  std::memcpy(memory.data(), static_cast<Table*>(table)->header_, header_bytes);
+  reinterpret_cast<Header*>(memory.data())->make_ledger();
+}
+
 const HashSecret& Table::secret() const noexcept { return header_->fixed.secret; }
 
 TableStats Table::stats() const noexcept {
@@ -243,6 +259,7 @@ TableStats Table::stats() const noexcept {
   stats.live = narrow_.live(at, sample) + wide_.live(at, sample) + ledger_.live(at);
   stats.unkept = sketch_.unkept();
   stats.merged = header_->merged.load(std::memory_order_relaxed);
+  stats.file_lost = guard_ && guard_->lost();
   return stats;
 }
 

@@ -17,6 +17,7 @@
 #include "headgate/base/siphash.h"
 #include "headgate/store/cell_table.h"
 #include "headgate/store/clock.h"
+#include "headgate/store/file_guard.h"
 #include "headgate/store/ledger.h"
 #include "headgate/store/region.h"
 #include "headgate/store/sketch.h"
@@ -49,13 +50,15 @@ struct TableStats {
   // Decisions on keys for which there was no place; the sketch counts what they take.
   std::uint64_t unkept = 0;
   std::uint64_t merged = 0;  // records of moving windows that were merged: a log was full
+  bool file_lost = false;    // the file was truncated; the table continues in memory
 };
 
 class Table final : public Store {
  public:
   // Makes a table, or joins the one in options.file. An error is a sentence that names the file and
   // what is wrong with it (not a table, other version, truncated, damaged, other size, no
-  // permission, no space). If open() fails, the file is unchanged.
+  // permission, no space). If open() fails, the file is unchanged. If the file is truncated later,
+  // and the program has called FileGuard::watch(), the table continues in memory, with full quotas.
   static Result<std::unique_ptr<Table>, std::string> open(const TableOptions& options);
 
   // Nanoseconds since an origin that each table chooses; continues over restarts and reboots.
@@ -95,6 +98,7 @@ class Table final : public Store {
   [[nodiscard]] bool seems_admissible(const Charge& charge, const CellAddress& address,
                                       Instant now) noexcept;
   void decide_all_or_none(Bundle& bundle, const CellAddress* addresses, Instant now) noexcept;
+  static void fill_spare(std::span<std::byte> memory, void* table) noexcept;
 
   Region region_;
   Header* header_;
@@ -103,6 +107,7 @@ class Table final : public Store {
   CellTable<WideCell> wide_;
   Ledger ledger_;
   Sketch sketch_;
+  std::optional<FileGuard> guard_;  // of a file
 };
 
 }  // namespace headgate::store

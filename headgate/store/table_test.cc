@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <string>
 
 namespace headgate::store {
@@ -196,6 +197,45 @@ TEST(Table, ItsClockAdvances) {
   const Instant before = table->now();
   EXPECT_GT(before.ns, 0);
   EXPECT_GE(table->now(), before);
+}
+
+// A machine whose wall clock may be wrong.
+struct Machine {
+  static inline std::int64_t monotonic = 0;
+  static inline std::int64_t wall = 0;
+  static inline bool stands = false;  // the wall clock has reached the end of its range
+  static constexpr ClockSource source{[]() noexcept { return monotonic; },
+                                      []() noexcept { return wall; },
+                                      []() noexcept { return std::array<char, 16>{"boot"}; }};
+  static void pass(std::int64_t ns) {
+    monotonic += ns;
+    if (!stands) wall += ns;
+  }
+};
+
+TEST(Table, AlignedWindowsLimitWhateverTheWallClockShows) {
+  constexpr auto end = std::numeric_limits<std::int64_t>::max();
+  constexpr std::int64_t years = 31'556'952 * static_cast<std::int64_t>(second);
+  for (const std::int64_t wall : {std::int64_t{0}, -5 * years, 73 * years, std::int64_t{1} << 61,
+                                  130 * years, 230 * years, 260 * years, end}) {
+    Machine::monotonic = 0;
+    Machine::wall = wall;
+    Machine::stands = wall == end;
+    auto table = open({.memory = TableOptions::memory_min, .clock = &Machine::source});
+    const auto algorithms = {limit::Algorithm::fixed_window,
+                             limit::Algorithm::sliding_window_counter};
+    for (const limit::Algorithm algorithm : algorithms) {
+      const Law windows = law(2, 10 * second, {.algorithm = algorithm, .aligned = true});
+      const std::string key = std::to_string(static_cast<int>(algorithm));
+      int admitted = 0;
+      for (int i = 0; i < 300; ++i) {
+        Machine::pass(static_cast<std::int64_t>(second) / 10);
+        if (take(*table, windows, key, 1, table->now()).admitted) ++admitted;
+      }
+      EXPECT_LE(admitted, 2 * 4) << "within 30 s from " << wall;
+      EXPECT_GE(admitted, 2 * 3 - 1) << "within 30 s from " << wall;
+    }
+  }
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 """headgate fetch over TLS: HTTP/2 where the server offers it, and certificates that are checked."""
 import pytest
 
-from certificates import Authority
+from support.certificates import Authority
 from support.nginx import Nginx
 from support.processes import free_port
 

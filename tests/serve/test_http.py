@@ -173,6 +173,7 @@ def test_what_is_not_there(server, path, method, status, allow):
     (b'POST /v1/decide HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n'
      b'\r\n', 400),
     (b'POST /v1/decide HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: gzip\r\n\r\n', 501),
+    (b'POST /v1/decide HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: gzip, chunked\r\n\r\n', 501),
     (b'POST /v1/decide HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n', 400),
     (b'POST /v1/decide HTTP/1.1\r\nHost: h\r\nContent-Length: 65537\r\n\r\n', 413),
     (b'POST /v1/decide HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n10001\r\n', 413),

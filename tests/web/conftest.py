@@ -11,7 +11,9 @@ from selenium.webdriver.support.wait import WebDriverWait
 
 from support.environment import PATIENCE
 
-FLAGS = ('--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run',
+# evil.example is a name that its owner has made to point to this machine.
+FLAGS = ('--headless', '--host-resolver-rules=MAP evil.example 127.0.0.1', '--no-sandbox',
+         '--disable-gpu', '--disable-quic', '--no-first-run',
          '--disable-background-networking', '--disable-component-update', '--disable-sync')
 
 

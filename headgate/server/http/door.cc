@@ -31,7 +31,7 @@ class HttpDoor final : public Door {
   void serve(ReadySet::Ready ready) {
     for (void* const each : ready) {
       auto& client = *static_cast<Connections::Client*>(each);
-      connections_.served(client, client.connection.serve());
+      connections_.served(client, client.connection.serve(Turn(ready.size())));
     }
   }
 

@@ -8,11 +8,14 @@
 #include <string>
 #include <vector>
 
+#include "headgate/server/channel.h"
+#include "headgate/server/credentials.h"
 #include "headgate/server/door.h"
 #include "headgate/server/http/decide_request.h"
 #include "headgate/server/http/parser.h"
 #include "headgate/server/http/reply.h"
 #include "headgate/server/worker_context.h"
+#include "headgate/server/wrong_tokens.h"
 
 namespace headgate::server {
 
@@ -20,11 +23,17 @@ namespace headgate::server {
 // the answers or copied the unsent ones, and keeps nothing in it.
 struct HttpDoorContext {
   HttpDoorContext(WorkerContext& its_worker, const DoorOptions& its_options)
-      : worker(its_worker), options(its_options) {}
+      : worker(its_worker),
+        options(its_options),
+        credentials(*options.credentials),
+        wrong_tokens(DoorKind::http, *options.credentials, worker.stats(), options.patience) {}
 
   WorkerContext& worker;
   DoorOptions options;
+  CredentialsView credentials;
+  WrongTokens wrong_tokens;
   DateLine date;
+  Channel::Unsent unsent;
   std::array<char, 64 * 1024> input;  // as long as the longest body, so that most come in one turn
   std::string output;
 

@@ -22,6 +22,16 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
+std::shared_ptr<Credentials> credentials(const std::string& token) {
+  const std::string file = (std::filesystem::path(::testing::TempDir()) /
+                            ("http_token_" + std::to_string(getpid())))
+                               .string();
+  std::ofstream(file) << token << '\n';
+  auto credentials = Credentials::open({.token = file, .read_token = {}, .tls = {}});
+  std::filesystem::remove(file);
+  return std::move(credentials.value());
+}
+
 std::unique_ptr<Engine> open_engine() {
   const std::string file = (std::filesystem::path(::testing::TempDir()) /
                             ("http_door_" + std::to_string(getpid()) + ".yaml"))
@@ -56,6 +66,14 @@ class HttpDoorTest : public ::testing::Test {
     [[nodiscard]] bool is_cut_off() const {
       pollfd end{fd_, 0, 0};
       return poll(&end, 1, 0) == 1 && (end.revents & POLLHUP) != 0;
+    }
+    // Returns how many bytes have come, and takes them.
+    std::size_t receive_now() {
+      std::size_t all = 0;
+      for (ssize_t count; (count = recv(fd_, room_, sizeof room_, 0)) > 0;) {
+        all += static_cast<std::size_t>(count);
+      }
+      return all;
     }
     // Waits for bytes and returns them; empty at the end. Runs the door meanwhile.
     std::string_view receive() {
@@ -118,6 +136,68 @@ TEST_F(HttpDoorTest, ConnectionsBeyondTheMaximumGet503) {
   EXPECT_EQ(second.receive(), "");
   first.send("GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n");
   EXPECT_THAT(std::string(first.receive()), StartsWith("HTTP/1.1 200 "));
+}
+
+TEST_F(HttpDoorTest, ALongPipelineLetsOthersGoFirst) {
+  constexpr std::string_view request = "GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n";
+  constexpr std::size_t backlog = 1500;  // as many as the door receives at once
+  make_door();
+  Client greedy(*this);
+  Client other(*this);
+  std::string requests;
+  for (std::size_t i = 0; i < backlog; ++i) requests += request;
+  greedy.send(requests);
+  other.send(request);
+  const std::size_t answer_size = other.receive().size();
+  EXPECT_GT(answer_size, 0u);
+  std::size_t received = greedy.receive_now();
+  EXPECT_LT(received, backlog * answer_size / 2);
+  while (received < backlog * answer_size) received += greedy.receive().size();
+  EXPECT_EQ(received, backlog * answer_size);
+}
+
+TEST_F(HttpDoorTest, StrangersMakeRoomForOneAnotherAndNotForThoseWithTheToken) {
+  const std::string token = "correct-horse-battery";
+  const std::string trusted =
+      "GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n"
+      "GET /v1/policies HTTP/1.1\r\nHost: h\r\nX-Headgate-Token: " +
+      token + "\r\n\r\n";
+  options_.connections_max = 8;  // of which strangers have two
+  options_.credentials = credentials(token);
+  make_door();
+  std::list<Client> known;
+  for (int i = 0; i < 6; ++i) {
+    Client& client = known.emplace_back(*this);
+    client.send(trusted);
+    ASSERT_THAT(std::string(client.receive()), HasSubstr("\"policies\""));
+  }
+  std::list<Client> strangers;
+  for (int i = 0; i < 10; ++i) strangers.emplace_back(*this).send("GET /me");
+  io_.poll();
+  std::size_t left = 0;
+  for (const Client& stranger : strangers) left += stranger.is_cut_off() ? 0 : 1;
+  EXPECT_EQ(left, 2u);
+  EXPECT_FALSE(strangers.back().is_cut_off()) << "the oldest go first";
+  for (Client& client : known) {
+    client.send(trusted);
+    EXPECT_THAT(std::string(client.receive()), HasSubstr("\"policies\""));
+  }
+  for (int i = 0; i < 2; ++i) {
+    Client& newcomer = known.emplace_back(*this);
+    newcomer.send(trusted);
+    EXPECT_THAT(std::string(newcomer.receive()), HasSubstr("\"policies\""));
+  }
+  EXPECT_TRUE(strangers.back().is_cut_off());
+  Client one_too_many(*this);
+  EXPECT_THAT(std::string(one_too_many.receive()), StartsWith("HTTP/1.1 503 "));
+}
+
+TEST_F(HttpDoorTest, AStrangerHasNoIdleTime) {
+  options_.credentials = credentials("correct-horse-battery");
+  options_.patience = std::chrono::seconds(0);
+  make_door();
+  Client client(*this);
+  EXPECT_EQ(client.receive(), "");
 }
 
 TEST_F(HttpDoorTest, AStopLeavesNothingToWaitFor) {

@@ -1,9 +1,7 @@
 // One request of the HTTP door and the reply to it.
 #pragma once
 
-#include <optional>
-
-#include "headgate/policy/request.h"
+#include "headgate/server/http/caller.h"
 #include "headgate/server/http/door_context.h"
 #include "headgate/server/http/reply.h"
 #include "headgate/server/http/request.h"
@@ -15,7 +13,7 @@ struct Exchange {
   HttpDoorContext& door;
   const HttpRequest& request;
   HttpReply& reply;
-  const std::optional<policy::Address>& peer;  // std::nullopt: a Unix socket
+  HttpCaller& caller;
 };
 
 }  // namespace headgate::server

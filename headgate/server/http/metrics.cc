@@ -66,6 +66,11 @@ void expose_doors(const Totals& totals, Exposition& out) {
   each("headgate_refused_connections_total", Type::counter,
        "Connections closed at once because there were too many.",
        [](const DecisionStats::DoorTotals& door) { return door.refused; });
+  each("headgate_crowded_out_connections_total", Type::counter,
+       "Connections without the token that were closed because newer ones came.",
+       [](const DecisionStats::DoorTotals& door) { return door.crowded_out; });
+  each("headgate_wrong_tokens_total", Type::counter, "Wrong tokens that callers have shown.",
+       [](const DecisionStats::DoorTotals& door) { return door.wrong_tokens; });
 }
 
 }  // namespace

@@ -65,9 +65,20 @@ HttpParser::State HttpParser::parse(std::string_view bytes) {
 HttpParser::State HttpParser::end_head() {
   head_done_ = true;
   if (taken_ > head_max) return fail(http::error::header_limit);
+  // Beast unfolds folded lines. RFC 9112, section 5.2: a server may refuse them, and other readers
+  // of the same request may have read them differently.
+  const std::string_view head = request_.bytes_.substr(0, taken_);
+  for (std::size_t line = 0; (line = head.find('\n', line)) != head.npos; ++line) {
+    if (line + 1 < head.size() && (head[line + 1] == ' ' || head[line + 1] == '\t')) {
+      return fail(400, "a folded header line; expected each field on one line");
+    }
+  }
   if (has_encoding_) {
     if (request_.is_http_1_0()) return fail(400, "HTTP/1.0 has no Transfer-Encoding");
-    if (!beast_->chunked()) return fail(501, "the only Transfer-Encoding here is chunked");
+    if (!beast_->chunked() || request_.line("transfer-encoding", 1) ||
+        !equal_ignoring_case(trimmed(*request_.first("transfer-encoding")), "chunked")) {
+      return fail(501, "the only Transfer-Encoding here is chunked");
+    }
   }
   if ((hosts_ == 0 && !request_.is_http_1_0()) || hosts_ > 1) {
     return fail(400, "expected exactly one Host field");
@@ -100,6 +111,9 @@ HttpParser::State HttpParser::fail(boost::beast::error_code error) noexcept {
   if (error == http::error::bad_target) return fail(400, "malformed target");
   if (error == http::error::bad_field) return fail(400, "malformed field name");
   if (error == http::error::bad_value) return fail(400, "malformed field value");
+  if (error == http::error::bad_obs_fold) {
+    return fail(400, "a folded header line; expected each field on one line");
+  }
   if (error == http::error::bad_content_length || error == http::error::multiple_content_length) {
     return fail(400, "malformed or ambiguous Content-Length");
   }
@@ -134,13 +148,12 @@ void HttpParser::Beast::on_field_impl(http::field field, Text name, Text value, 
     error = http::error::header_limit;
     return;
   }
-  // Beast unfolds folded lines into a buffer of its own, where extents cannot point to. RFC 9112,
-  // section 5.2, allows to refuse them.
+  // Beast unfolds folded lines into a buffer of its own, where extents cannot point to.
   const std::less<const char*> before;
   const char* begin = request.bytes_.data();
   if (!value.empty() &&
       (before(value.data(), begin) || !before(value.data(), begin + request.bytes_.size()))) {
-    error = http::error::bad_value;
+    error = http::error::bad_obs_fold;
     return;
   }
   if (field == http::field::host) ++to_.hosts_;

@@ -1,7 +1,11 @@
 #include "headgate/server/http/routes.h"
 
+#include <netinet/in.h>
+#include <sys/socket.h>
+
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "headgate/base/ascii.h"
@@ -11,11 +15,11 @@
 #include "headgate/server/http/asset.h"
 #include "headgate/server/http/auth.h"
 #include "headgate/server/http/decide.h"
+#include "headgate/server/http/foreign_page.h"
 #include "headgate/server/http/metrics.h"
 #include "headgate/server/http/policies_page.h"
 #include "headgate/server/http/problem.h"
 #include "headgate/server/http/top.h"
-#include "headgate/server/same_secret.h"
 
 namespace headgate::server {
 namespace {
@@ -26,7 +30,12 @@ struct Route {
   std::string_view path;
   Methods methods;
   void (*answer)(Exchange&);
-  bool open = false;  // needs no token
+  Access needs;
+  enum class Sender : std::uint8_t {
+    program,
+    sender_of_json,  // must say that it sends JSON
+    proxy,           // sends its client's fields
+  } sender = Sender::program;
 };
 
 void send(Exchange& exchange, const Content& page) {
@@ -51,18 +60,18 @@ void answer_json(Exchange& exchange) {
 Content healthz(Engine&, WorkerContext&, std::string_view) { return {"text/plain", "ok\n"}; }
 
 constexpr Route routes[] = {
-    {"/auth", Methods::any, answer_auth},
-    {"/v1/decide", Methods::post, answer_decide},
-    {"/json", Methods::post, answer_json},
-    {"/v1/policies", Methods::get, page<policies_page>},
-    {"/v1/top", Methods::get, page<top_page>},
-    {"/metrics", Methods::get, page<metrics_page>},
-    {"/healthz", Methods::get, page<healthz>, true},
+    {"/auth", Methods::any, answer_auth, Access::all, Route::Sender::proxy},
+    {"/v1/decide", Methods::post, answer_decide, Access::all, Route::Sender::sender_of_json},
+    {"/json", Methods::post, answer_json, Access::all, Route::Sender::sender_of_json},
+    {"/v1/policies", Methods::get, page<policies_page>, Access::read},
+    {"/v1/top", Methods::get, page<top_page>, Access::read},
+    {"/metrics", Methods::get, page<metrics_page>, Access::read},
+    {"/healthz", Methods::get, page<healthz>, Access::none},
 };
 
 // Needs no token: the dashboard's files contain no data. Its script requests the data with the
 // token.
-constexpr Route asset_route = {"/", Methods::get, answer_asset, true};
+constexpr Route asset_route = {"/", Methods::get, answer_asset, Access::none};
 
 const Route* route_of(std::string_view path) noexcept {
   const auto* found = std::find_if(std::begin(routes), std::end(routes),
@@ -84,13 +93,21 @@ bool allows(Methods methods, const HttpRequest& request) noexcept {
 }
 
 // The token is in Authorization (RFC 6750, section 2.1), or in a field of our own, so that a proxy
-// can forward its client's Authorization.
-bool shows_token(const HttpRequest& request, std::string_view token) noexcept {
+// can forward its client's Authorization. Returns std::nullopt if there is none.
+std::optional<std::string_view> shown_token(const HttpRequest& request) noexcept {
   constexpr std::string_view scheme = "bearer ";
-  if (const auto own = request.first("x-headgate-token")) return same_secret(*own, token);
+  if (const auto own = request.first("x-headgate-token")) return own;
   const std::string_view given = request.first("authorization").value_or("");
-  return equal_ignoring_case(given.substr(0, scheme.size()), scheme) &&
-         same_secret(trimmed(given.substr(scheme.size())), token);
+  if (!equal_ignoring_case(given.substr(0, scheme.size()), scheme)) return std::nullopt;
+  return trimmed(given.substr(scheme.size()));
+}
+
+// The port of this end of a TCP connection; 0 if there is none.
+unsigned local_port(int fd) noexcept {
+  sockaddr_in6 address{};  // both families have the port at the same place
+  socklen_t size = sizeof address;
+  getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size);
+  return ntohs(address.sin6_port);
 }
 
 void refuse_path(Exchange& exchange) {
@@ -105,13 +122,41 @@ void refuse_path(Exchange& exchange) {
   answer_problem(exchange, 404, detail);
 }
 
-void refuse_caller(Exchange& exchange) {
+// Answers a request without the right token. Wrong tokens are answered late, so that nobody can try
+// many.
+void refuse_caller(Exchange& exchange, bool token_is_wrong) {
+  HttpCaller& caller = exchange.caller;
+  if (token_is_wrong) {
+    const auto answer = exchange.door.wrong_tokens.count(++caller.wrong_tokens, caller.fd);
+    if (!answer) {
+      caller.is_cut_off = true;
+      return;
+    }
+    caller.answers_at = answer->at;
+    if (answer->is_last) exchange.reply.close();
+  }
   exchange.reply.begin(401);
   exchange.reply.field("WWW-Authenticate", "Bearer realm=\"headgate\"");
   exchange.reply.end(
       field::problem_media_type,
       problem_text(exchange.door, 401,
                    "expected Authorization: Bearer TOKEN, with this server's token"));
+}
+
+// Returns why this request may be the work of a web page; std::nullopt if it is not.
+std::optional<std::string_view> fault_of_page(const Exchange& exchange, const Route& route) {
+  if (exchange.door.credentials.now().wants_token() || !exchange.caller.peer) return std::nullopt;
+  if (route.needs == Access::none) return std::nullopt;
+  if (route.sender != Route::Sender::proxy) return fault_of_foreign_page(exchange.request);
+  return fault_of_foreign_query(exchange.request, local_port(exchange.caller.fd));
+}
+
+// Whether the body is not JSON by its Content-Type. A page needs the permission of another site to
+// send it JSON. Programs may leave the field out; a page that does is known by its Origin.
+bool is_other_than_json(const HttpRequest& request) noexcept {
+  const auto type = request.first("content-type");
+  return type &&
+         !equal_ignoring_case(trimmed(type->substr(0, type->find(';'))), "application/json");
 }
 
 void refuse_method(Exchange& exchange, Methods methods) {
@@ -127,11 +172,20 @@ void refuse_method(Exchange& exchange, Methods methods) {
 
 bool refuse(Exchange& exchange) {
   const Route* route = route_of(exchange.request.path());
-  const std::string& token = exchange.door.options.token;
-  if (!token.empty() && (route == nullptr || !route->open) &&
-      !shows_token(exchange.request, token)) {
-    refuse_caller(exchange);
-    return true;
+  const Secrets& secrets = exchange.door.credentials.now();
+  const Access needed = route == nullptr ? Access::read : route->needs;
+  if (secrets.wants_token() && needed != Access::none) {
+    const auto token = shown_token(exchange.request);
+    const Access access = token ? secrets.access_of(*token) : Access::none;
+    if (access == Access::none) {
+      refuse_caller(exchange, token.has_value());
+      return true;
+    }
+    exchange.caller.trusted = true;
+    if (access < needed) {
+      answer_problem(exchange, 403, "this token may only read: metrics, lists and policies");
+      return true;
+    }
   }
   if (route == nullptr) {
     refuse_path(exchange);
@@ -139,6 +193,15 @@ bool refuse(Exchange& exchange) {
   }
   if (!allows(route->methods, exchange.request)) {
     refuse_method(exchange, route->methods);
+    return true;
+  }
+  if (const auto fault = fault_of_page(exchange, *route)) {
+    answer_problem(exchange, 403, *fault);
+    return true;
+  }
+  if (route->sender == Route::Sender::sender_of_json && is_other_than_json(exchange.request)) {
+    answer_problem(exchange, 415,
+                   "expected Content-Type: application/json (with curl: --json instead of -d)");
     return true;
   }
   return false;

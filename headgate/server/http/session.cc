@@ -2,7 +2,6 @@
 
 #include <netinet/in.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <cstring>
 #include <exception>
@@ -14,10 +13,6 @@
 
 namespace headgate::server {
 namespace {
-
-// A client that does not read its answers gets at most this many bytes of them (and one more
-// answer) in our memory. More than a socket's send buffer, so that a client that reads never waits.
-constexpr std::size_t output_pause = 256 * 1024;
 
 std::optional<policy::Address> peer_of(int fd) noexcept {
   sockaddr_storage peer{};
@@ -39,14 +34,17 @@ std::optional<policy::Address> peer_of(int fd) noexcept {
 }  // namespace
 
 HttpSession::HttpSession(int fd, HttpDoorContext& door)
-    : fd_(fd), door_(door), peer_(peer_of(fd)) {}
+    : channel_(fd, door.credentials.now().tls.get(), door.unsent), door_(door), caller_{.fd = fd} {
+  caller_.peer = peer_of(fd);
+  caller_.trusted = !door.credentials.now().wants_token();
+}
 
-HttpSession::~HttpSession() { close(fd_); }
-
-Need HttpSession::serve() noexcept {
+Need HttpSession::serve(const Turn& turn) noexcept {
   moved_ = false;
   try {
-    return phase_ == Phase::writing ? write() : read();
+    caller_.answers_at.reset();
+    if (channel_.has_unsent()) return channel_.flush() ? go_on() : Need::nothing;
+    return paused_ ? take_input(input_.pending(), turn) : read(turn);
   } catch (const std::exception&) {  // on bad_alloc, closes only this connection
     return Need::nothing;
   }
@@ -58,32 +56,37 @@ void HttpSession::enter(Phase phase) noexcept {
   moved_ = true;
 }
 
-Need HttpSession::read() {
+Need HttpSession::read(const Turn& turn) {
   const bool discards = phase_ == Phase::lingering;
   const std::span<char> room = discards ? std::span<char>(door_.input) : input_.room(door_.input);
-  const ssize_t count = recv(fd_, room.data(), room.size(), MSG_DONTWAIT);
-  if (count < 0) return is_momentary(errno) ? Need::input : Need::nothing;
+  const ssize_t count = channel_.receive(room);
+  if (count < 0) return is_momentary(errno) ? channel_.need() : Need::nothing;
   if (count == 0) return Need::nothing;
-  if (discards) return Need::input;
-  return take_input(input_.received(static_cast<std::size_t>(count), door_.input));
+  if (discards) return channel_.need();
+  return take_input(input_.received(static_cast<std::size_t>(count), door_.input), turn);
 }
 
-// Answers all whole requests in `bytes`, which are all bytes received and not answered yet.
-Need HttpSession::take_input(std::string_view bytes) {
-  do {
-    door_.output.clear();
-    input_.keep(bytes.substr(answer_all(bytes)));
-    bytes = input_.pending();
-    if (const Need need = send_answers(); need != Need::input) return need;
-  } while (paused_);
-  return go_on();
+// Answers whole requests in `bytes`, which are all bytes received and not answered yet.
+Need HttpSession::take_input(std::string_view bytes, const Turn& turn) {
+  door_.output.clear();
+  input_.keep(bytes.substr(answer_all(bytes, turn)));
+  if (caller_.is_cut_off) return Need::nothing;
+  if (caller_.answers_at) {
+    if (!channel_.hold(door_.output)) return Need::nothing;
+    enter(Phase::writing);
+    return Need::pause;
+  }
+  return channel_.send(door_.output) ? go_on() : Need::nothing;
 }
 
 // Returns how many of the bytes are not needed any more.
-std::size_t HttpSession::answer_all(std::string_view bytes) {
+std::size_t HttpSession::answer_all(std::string_view bytes, const Turn& turn) {
   std::size_t done = 0;
+  paused_ = false;
   while (done < bytes.size() && !ends_) {
-    paused_ = door_.output.size() >= output_pause;
+    // At least one request is answered in each turn.
+    paused_ = done > 0 && (caller_.answers_at || caller_.is_cut_off ||
+                           door_.output.size() >= Channel::together || turn.is_over());
     if (paused_) break;
     if (!parser_) {
       // RFC 9112, section 2.2: an empty line before a request line is ignored.
@@ -110,7 +113,7 @@ bool HttpSession::answer_one(std::string_view bytes) {
   if (state == State::body && !head_checked_) {
     head_checked_ = true;
     HttpReply closing = reply(false);
-    Exchange exchange{door_, parser_->request(), closing, peer_};
+    Exchange exchange{door_, parser_->request(), closing, caller_};
     if (refuse(exchange)) {
       ends_ = unread_ = true;
       return false;
@@ -126,7 +129,7 @@ bool HttpSession::answer_one(std::string_view bytes) {
   }
   if (state != State::done) return false;
   HttpReply whole = reply(parser_->keeps_alive() && !stops_);
-  Exchange exchange{door_, parser_->request(), whole, peer_};
+  Exchange exchange{door_, parser_->request(), whole, caller_};
   if (head_checked_ || !refuse(exchange)) answer(exchange);
   head_checked_ = false;
   ends_ = !whole.keeps_alive();
@@ -135,7 +138,7 @@ bool HttpSession::answer_one(std::string_view bytes) {
 
 void HttpSession::refuse_malformed() {
   HttpReply closing = reply(false);
-  Exchange exchange{door_, parser_->request(), closing, peer_};
+  Exchange exchange{door_, parser_->request(), closing, caller_};
   answer_problem(exchange, parser_->fault().status, parser_->fault().detail);
   ends_ = unread_ = true;
 }
@@ -145,41 +148,25 @@ HttpReply HttpSession::reply(bool keeps_alive) {
   return {door_.output, door_.date, {keeps_alive, request.is_http_1_0(), request.is_head()}};
 }
 
-// Returns Need::input if all answers were sent.
-Need HttpSession::send_answers() {
-  if (door_.output.empty()) return Need::input;
-  const ssize_t sent =
-      send(fd_, door_.output.data(), door_.output.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
-  if (sent < 0 && !is_momentary(errno)) return Need::nothing;
-  const std::size_t size = sent < 0 ? 0 : static_cast<std::size_t>(sent);
-  if (size == door_.output.size()) return Need::input;
-  output_.assign(door_.output, size);
-  output_at_ = 0;
-  enter(Phase::writing);
-  return Need::output;
-}
-
-Need HttpSession::write() {
-  const ssize_t sent = send(fd_, output_.data() + output_at_, output_.size() - output_at_,
-                            MSG_DONTWAIT | MSG_NOSIGNAL);
-  if (sent < 0) return is_momentary(errno) ? Need::output : Need::nothing;
-  output_at_ += static_cast<std::size_t>(sent);
-  if (output_at_ < output_.size()) return Need::output;
-  std::string().swap(output_);
-  return paused_ ? take_input(input_.pending()) : go_on();
-}
-
-// Called when all answers were sent.
+// Returns what is needed after what was possible in this turn.
 Need HttpSession::go_on() {
+  if (channel_.has_unsent()) {
+    enter(Phase::writing);
+    return Need::output;
+  }
+  if (paused_) {
+    enter(Phase::reading);
+    return Need::turn;
+  }
   if (ends_ || (stops_ && !parser_)) {
     if (!unread_ && input_.pending().empty()) return Need::nothing;
     // Closing a socket with unread input resets the connection, and the client loses the answer.
-    if (shutdown(fd_, SHUT_WR) != 0) return Need::nothing;
+    if (!channel_.end()) return Need::nothing;
     enter(Phase::lingering);
-    return Need::input;
+    return channel_.need();
   }
   enter(parser_ || !input_.pending().empty() ? Phase::reading : Phase::idle);
-  return Need::input;
+  return channel_.need();
 }
 
 }  // namespace headgate::server

@@ -8,11 +8,13 @@
 #include <string>
 #include <string_view>
 
-#include "headgate/policy/address/address.h"
+#include "headgate/server/channel.h"
+#include "headgate/server/http/caller.h"
 #include "headgate/server/http/door_context.h"
 #include "headgate/server/http/reply.h"
 #include "headgate/server/input_buffer.h"
 #include "headgate/server/ready_set.h"
+#include "headgate/server/turn.h"
 
 namespace headgate::server {
 
@@ -20,23 +22,26 @@ namespace headgate::server {
 // together. A connection that waits for a request has no buffers.
 class HttpSession {
  public:
-  // Owns `fd`, a non-blocking stream socket. The door outlives this.
+  // Owns `fd`, a non-blocking stream socket. The door outlives this. Throws std::bad_alloc, and
+  // then does not own `fd`.
   HttpSession(int fd, HttpDoorContext& door);
-  ~HttpSession();
-  HttpSession(const HttpSession&) = delete;
-  HttpSession& operator=(const HttpSession&) = delete;
 
-  // Called when the socket is ready for what was needed: reads or sends what it can without
-  // waiting, and returns what it needs next. Need::nothing: close the connection.
-  [[nodiscard]] Need serve() noexcept;
+  // Called when the socket is ready for what was needed: until the turn is over, reads or sends
+  // what it can without waiting, and returns what it needs next. Need::nothing: close the
+  // connection.
+  [[nodiscard]] Need serve(const Turn& turn) noexcept;
 
   // From now on answers only requests that have begun to arrive, then returns Need::nothing.
   void stop() noexcept { stops_ = true; }
 
   // For ConnectionList:
-  [[nodiscard]] int fd() const noexcept { return fd_; }
+  [[nodiscard]] int fd() const noexcept { return channel_.fd(); }
+  [[nodiscard]] bool is_trusted() const noexcept {
+    return caller_.trusted && channel_.is_established();
+  }
   [[nodiscard]] bool is_idle() const noexcept { return phase_ == Phase::idle; }
   [[nodiscard]] bool moved() const noexcept { return moved_; }
+  [[nodiscard]] Turn::Clock::time_point answers_at() const noexcept { return *caller_.answers_at; }
 
  private:
   enum class Phase : std::uint8_t {
@@ -47,31 +52,27 @@ class HttpSession {
   };
 
   void enter(Phase phase) noexcept;
-  [[nodiscard]] Need read();
-  [[nodiscard]] Need write();
-  [[nodiscard]] Need take_input(std::string_view bytes);
-  std::size_t answer_all(std::string_view bytes);
+  [[nodiscard]] Need read(const Turn& turn);
+  [[nodiscard]] Need take_input(std::string_view bytes, const Turn& turn);
+  std::size_t answer_all(std::string_view bytes, const Turn& turn);
   bool answer_one(std::string_view bytes);
   void refuse_malformed();
-  [[nodiscard]] Need send_answers();
   [[nodiscard]] Need go_on();
   [[nodiscard]] HttpReply reply(bool keeps_alive);
 
-  int fd_;
+  Channel channel_;
   HttpDoorContext& door_;
-  std::optional<policy::Address> peer_;
+  HttpCaller caller_;
   Phase phase_ = Phase::idle;
   bool moved_ = false;         // the last serve() ended a phase or answered a request
   bool stops_ = false;         // answers no request that has not begun
   bool ends_ = false;          // the answers so far are the last ones
   bool unread_ = false;        // ... and the rest of the input is discarded
-  bool paused_ = false;        // the rest of the input is answered after output_ was sent
+  bool paused_ = false;        // the rest of the input is answered in another turn
   bool head_checked_ = false;  // refuse() has seen the head of the request
 
   std::unique_ptr<HttpParser> parser_;  // of a request that has begun
-  InputBuffer input_;                   // the bytes of that request so far
-  std::string output_;                  // answers that the client has not received yet
-  std::size_t output_at_ = 0;           // how much of output_ is sent
+  InputBuffer input_;                   // the bytes that are not answered yet
 };
 
 }  // namespace headgate::server

@@ -2,14 +2,17 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "headgate/net/resp_reader.h"
+#include "headgate/server/channel.h"
 #include "headgate/server/input_buffer.h"
 #include "headgate/server/ready_set.h"
 #include "headgate/server/resp/session.h"
+#include "headgate/server/turn.h"
 
 namespace headgate::server {
 
@@ -19,26 +22,29 @@ namespace headgate::server {
 // less often.
 class RespConnection {
  public:
-  // Owns `fd`, a non-blocking stream socket. The door outlives this.
-  RespConnection(int fd, RespDoorContext& door) noexcept : fd_(fd), door_(door), session_(door) {}
-  ~RespConnection();
-  RespConnection(const RespConnection&) = delete;
-  RespConnection& operator=(const RespConnection&) = delete;
+  // Owns `fd`, a non-blocking stream socket. The door outlives this. Throws std::bad_alloc, and
+  // then does not own `fd`.
+  RespConnection(int fd, RespDoorContext& door)
+      : channel_(fd, door.credentials.now().tls.get(), door.unsent), door_(door), session_(door) {}
 
-  // Reads at most once, into `shared` or its own memory, and answers whole commands. Appends to
-  // `replies`, at the latest when the door's throttles are flushed.
-  void receive(std::span<char> shared, std::string& replies);
+  // Reads at most once, into `shared` or its own memory, and answers whole commands until the turn
+  // is over. Appends to `replies`, at the latest when the door's throttles are flushed.
+  void receive(std::span<char> shared, std::string& replies, const Turn& turn);
 
   // Sends `replies`, or the ones that were left unsent before. Returns what it needs next: output
   // if the client does not read its replies; until it does, its input is not read.
   Need reply(std::string& replies);
 
   // For ConnectionList:
-  [[nodiscard]] int fd() const noexcept { return fd_; }
+  [[nodiscard]] int fd() const noexcept { return channel_.fd(); }
+  [[nodiscard]] bool is_trusted() const noexcept {
+    return session_.is_trusted() && channel_.is_established();
+  }
   [[nodiscard]] bool is_idle() const noexcept {
-    return phase_ == Phase::serving && unsent_.empty() && input_.pending().empty();
+    return phase_ == Phase::serving && !channel_.has_unsent() && input_.pending().empty();
   }
   [[nodiscard]] bool moved() const noexcept { return moved_; }
+  [[nodiscard]] Turn::Clock::time_point answers_at() const noexcept { return *answers_at_; }
 
  private:
   enum class Phase : std::uint8_t {
@@ -48,19 +54,20 @@ class RespConnection {
     gone,       // the client has closed
   };
 
-  void answer(std::string_view bytes, std::string& replies);
-  bool send(std::string_view bytes);
+  void answer(std::string_view bytes, std::string& replies, const Turn& turn);
+  void delay();
   Need linger();
 
-  int fd_;
+  Channel channel_;
   RespDoorContext& door_;
   RespSession session_;
   net::RespReader reader_;
   InputBuffer input_;
-  std::string unsent_;  // replies that the client has not received yet
+  unsigned wrong_tokens_ = 0;
+  std::optional<Turn::Clock::time_point> answers_at_;  // when the replies may be sent
   Phase phase_ = Phase::serving;
   bool moved_ = false;  // the last turn answered a command, or sent all unsent replies
-  bool more_ = false;   // the pending input may contain whole commands
+  bool more_ = false;   // the pending input may contain whole commands, for another turn
 };
 
 }  // namespace headgate::server

@@ -32,7 +32,7 @@ bool attempt(const Act& act) noexcept {
 class RespDoor final : public Door {
  public:
   RespDoor(WorkerContext& worker, boost::asio::io_context& io, const DoorOptions& options)
-      : door_(worker, options.token),
+      : door_(worker, options),
         input_(input_bytes),
         connections_(DoorKind::resp, worker, io, options, too_many,
                      [this](ReadySet::Ready ready) { serve(ready); }) {}
@@ -61,7 +61,8 @@ void RespDoor::serve(ReadySet::Ready ready) {
   };
   for (std::size_t i = 0; i < ready.size(); ++i) {
     replies_[i].clear();
-    failed[i] = !attempt([&] { client(i).connection.receive(input_, replies_[i]); });
+    failed[i] =
+        !attempt([&] { client(i).connection.receive(input_, replies_[i], Turn(ready.size())); });
   }
   const bool flushed = attempt([&] { door_.throttles.flush(); });
   for (std::size_t i = 0; i < ready.size(); ++i) {

@@ -52,6 +52,14 @@ class RespDoorTest : public testing::Test {
     void send(std::string_view text) const {
       EXPECT_EQ(::send(fd_, text.data(), text.size(), 0), static_cast<ssize_t>(text.size()));
     }
+    // Returns how many bytes have come, and takes them.
+    [[nodiscard]] std::size_t receive_now() {
+      std::size_t all = 0;
+      for (ssize_t got; (got = recv(fd_, room_.data(), room_.size(), 0)) > 0;) {
+        all += static_cast<std::size_t>(got);
+      }
+      return all;
+    }
     // Waits for bytes and returns them; "the end" at the end. Runs the door meanwhile.
     [[nodiscard]] std::string_view receive() {
       for (;;) {
@@ -103,6 +111,23 @@ TEST_F(RespDoorTest, BatchesAllReadyClientsAndAnswersEach) {
                                      std::to_string((20 - left) * 1000) + "\r\n$2\r\nme\r\n");
     --left;
   }
+}
+
+TEST_F(RespDoorTest, ALongPipelineLetsOthersGoFirst) {
+  constexpr std::string_view reply = "+PONG\r\n";
+  constexpr std::size_t backlog = 10000;  // as many as the door receives at once
+  make();
+  Client greedy(*this);
+  Client other(*this);
+  std::string commands;
+  for (std::size_t i = 0; i < backlog; ++i) commands += "PING\r\n";
+  greedy.send(commands);
+  other.send("PING\r\n");
+  EXPECT_EQ(other.receive(), reply);
+  std::size_t received = greedy.receive_now();
+  EXPECT_LT(received, backlog * reply.size() / 2);
+  while (received < backlog * reply.size()) received += greedy.receive().size();
+  EXPECT_EQ(received, backlog * reply.size());
 }
 
 TEST_F(RespDoorTest, ClosesAnIdleConnection) {

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <atomic>
 #include <optional>
+#include <utility>
 
 #include "headgate/base/ascii.h"
 #include "headgate/server/resp/decide.h"
 #include "headgate/server/resp/info.h"
-#include "headgate/server/same_secret.h"
 
 namespace headgate::server {
 namespace {
@@ -33,14 +33,13 @@ bool is_http(std::string_view name) noexcept {
 
 }  // namespace
 
-RespSession::RespSession(RespDoorContext& door) noexcept
-    : door_(door), id_(next_id()), trusted_(door.token.empty()) {}
+RespSession::RespSession(RespDoorContext& door) noexcept : door_(door), id_(next_id()) {}
 
 RespSession::Next RespSession::answer(Words call, std::string& replies) {
   using Id = RespCommand::Id;
   const RespCommand* command = find_command(call.front());
   const bool allowed =
-      command != nullptr && command->takes(call.size()) && (trusted_ || command->before_auth);
+      command != nullptr && command->takes(call.size()) && (is_trusted() || command->before_auth);
   if (allowed && command->id == Id::cl_throttle) {
     door_.throttles.add(ThrottleDialect::redis_cell, call, replies);
     return Next::command;
@@ -110,7 +109,7 @@ RespSession::Next RespSession::answer_other(const RespCommand& command, Words ca
       out.simple("RESET");
       break;
   }
-  return Next::command;
+  return std::exchange(wrong_token_, false) ? Next::wrong_token : Next::command;
 }
 
 // Writes the errors in the words of Redis. The error of an unknown command repeats the beginning of
@@ -120,8 +119,10 @@ RespSession::Next RespSession::refuse(const RespCommand* command, Words call,
   if (is_http(call.front())) return Next::close;
   if (command != nullptr && !command->takes(call.size())) {
     out.error("ERR wrong number of arguments for '" + std::string(command->name) + "' command");
-  } else if (!trusted_) {
+  } else if (!is_trusted()) {
     out.error("NOAUTH Authentication required.");
+    if (trusted_)
+      return Next::close;  // another token is in force: clients send it when they connect
   } else {
     std::string why = "ERR unknown command " + quoted(call[0]) + ", with args beginning with: ";
     const std::size_t head = why.size();
@@ -155,7 +156,7 @@ void RespSession::hello(Words call, net::RespWriter& out) {
       return out.error("ERR Syntax error in HELLO option " + quoted(call[i]));
     }
   }
-  if (!trusted_) {
+  if (!is_trusted()) {
     return out.error(
         "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO "
         "<proto> AUTH <user> <pass> option can be used to authenticate the client and select the "
@@ -189,17 +190,20 @@ void RespSession::auth(Words call, net::RespWriter& out) {
 // Returns whether user and password are right; if not, writes the error.
 bool RespSession::shows_token(std::string_view user, std::string_view password,
                               net::RespWriter& out) {
-  if (door_.token.empty()) {
+  const Secrets& secrets = door_.credentials.now();
+  if (!secrets.wants_token()) {
     out.error(
         "ERR AUTH <password> called without any password configured for the default user. Are you "
         "sure your configuration is correct?");
     return false;
   }
-  if (!same_secret(password, door_.token) || user != only_user) {
+  if (secrets.access_of(password) != Access::all || user != only_user) {
+    wrong_token_ = true;
     out.error("WRONGPASS invalid username-password pair or user is disabled.");
     return false;
   }
   trusted_ = true;
+  trusted_as_ = secrets.token_number;
   return true;
 }
 
@@ -238,7 +242,7 @@ void RespSession::client(Words call, net::RespWriter& out) {
 
 void RespSession::reset() {
   version_ = net::RespVersion::resp2;
-  trusted_ = door_.token.empty();
+  trusted_ = false;
   name_.clear();
 }
 

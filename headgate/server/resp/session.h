@@ -18,13 +18,20 @@ class RespSession {
   explicit RespSession(RespDoorContext& door) noexcept;
 
   enum class Next : std::uint8_t {
-    command,  // the client may send further commands
-    close,    // close the connection after all replies are sent
+    command,      // the client may send further commands
+    close,        // close the connection after all replies are sent
+    wrong_token,  // the reply says that the token is wrong, and is to be delayed
   };
 
   // Answers one command, its name first. Appends replies to `replies` in the order of the commands,
   // some of them only when the door's throttles are flushed; `replies` must stay until then.
   Next answer(std::span<const std::string_view> call, std::string& replies);
+
+  // Whether the client has sent the token in force, or there is none.
+  [[nodiscard]] bool is_trusted() const noexcept {
+    const Secrets& secrets = door_.credentials.now();
+    return !secrets.wants_token() || (trusted_ && trusted_as_ == secrets.token_number);
+  }
 
   // Appends an error after all replies to earlier commands.
   void fail(std::string_view error, std::string& replies);
@@ -44,7 +51,9 @@ class RespSession {
   RespDoorContext& door_;
   std::uint64_t id_;
   net::RespVersion version_ = net::RespVersion::resp2;
-  bool trusted_;  // the client has sent the token, or there is none
+  bool trusted_ = false;          // the client has sent the token
+  std::uint64_t trusted_as_ = 0;  // ... whose Secrets::token_number this is
+  bool wrong_token_ = false;      // this command has sent a wrong one
   std::string name_;
 };
 

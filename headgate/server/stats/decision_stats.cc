@@ -118,6 +118,8 @@ void DecisionStats::add_to(DoorTotals& totals, DoorKind door) const noexcept {
   totals.opened += seen.opened.load(relaxed);
   totals.closed += seen.closed.load(relaxed);
   totals.refused += seen.refused.load(relaxed);
+  totals.crowded_out += seen.crowded_out.load(relaxed);
+  totals.wrong_tokens += seen.wrong_tokens.load(relaxed);
 }
 
 DecisionStats::Recent DecisionStats::recent(Instant now, const PolicySnapshot& in_force) const {

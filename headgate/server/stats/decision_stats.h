@@ -64,6 +64,9 @@ class DecisionStats {
   void disconnected(DoorKind door) noexcept { increase(at(door).closed, 1); }
   // Records a connection that was closed at once because there were too many.
   void refused(DoorKind door) noexcept { increase(at(door).refused, 1); }
+  // Records a connection without the token that was closed because newer ones came.
+  void crowded_out(DoorKind door) noexcept { increase(at(door).crowded_out, 1); }
+  void wrong_token(DoorKind door) noexcept { increase(at(door).wrong_tokens, 1); }
 
   // Any thread:
 
@@ -73,6 +76,8 @@ class DecisionStats {
     std::uint64_t opened = 0;  // connections
     std::uint64_t closed = 0;
     std::uint64_t refused = 0;
+    std::uint64_t crowded_out = 0;
+    std::uint64_t wrong_tokens = 0;
   };
   void add_to(DoorTotals& totals, DoorKind door) const noexcept;
 
@@ -107,6 +112,8 @@ class DecisionStats {
     Count opened{0};
     Count closed{0};
     Count refused{0};
+    Count crowded_out{0};
+    Count wrong_tokens{0};
   };
   // What a list stores of one request at one policy.
   struct Listed {

@@ -1,0 +1,149 @@
+#include "headgate/net/tls.h"
+
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <new>
+#include <utility>
+
+namespace headgate::net {
+namespace {
+
+// The reason of the first error, which is the cause of the others.
+Failure<std::string> cannot(const std::string& path, std::string_view expected) {
+  const unsigned long error = ERR_peek_error();
+  std::string why = "cannot be used";
+  if (ERR_SYSTEM_ERROR(error)) {
+    why = std::strerror(ERR_GET_REASON(error));
+  } else if (const char* reason = ERR_reason_error_string(error)) {
+    why = reason;
+  }
+  ERR_clear_error();
+  return Failure<std::string>(path + ": " + why + "; expected " + std::string(expected));
+}
+
+// The key must not need a password: nobody is there to type it.
+int no_password(char*, int, int, void*) { return -1; }
+
+// Chooses the protocol that accept() has set for the connection. `offered` has each protocol of the
+// client behind its length.
+int choose_protocol(SSL* ssl, const unsigned char** chosen, unsigned char* size,
+                    const unsigned char* offered, unsigned int offered_size, void*) {
+  const auto* const protocol = static_cast<const char*>(SSL_get_app_data(ssl));
+  if (protocol == nullptr) return SSL_TLSEXT_ERR_NOACK;
+  std::string_view rest(reinterpret_cast<const char*>(offered), offered_size);
+  while (!rest.empty()) {
+    const auto length = static_cast<unsigned char>(rest.front());
+    if (rest.substr(1, length) == protocol) {
+      *chosen = reinterpret_cast<const unsigned char*>(rest.data() + 1);
+      *size = length;
+      return SSL_TLSEXT_ERR_OK;
+    }
+    rest.remove_prefix(std::min<std::size_t>(1 + length, rest.size()));
+  }
+  return SSL_TLSEXT_ERR_ALERT_FATAL;
+}
+
+}  // namespace
+
+TlsStream::~TlsStream() { SSL_free(ssl_); }
+
+ssize_t TlsStream::receive(std::span<char> room) noexcept {
+  std::size_t done = 0;
+  ERR_clear_error();
+  const int returned = SSL_read_ex(ssl_, room.data(), room.size(), &done);
+  return result(returned, done);
+}
+
+ssize_t TlsStream::send(std::string_view bytes) noexcept {
+  if (bytes.empty()) return 0;
+  std::size_t done = 0;
+  ERR_clear_error();
+  const int returned = SSL_write_ex(ssl_, bytes.data(), bytes.size(), &done);
+  return result(returned, done);
+}
+
+ssize_t TlsStream::result(int returned, std::size_t done) noexcept {
+  waits_to_write_ = false;
+  if (returned == 1) return static_cast<ssize_t>(done);
+  switch (SSL_get_error(ssl_, returned)) {
+    case SSL_ERROR_WANT_READ:
+    case SSL_ERROR_WANT_WRITE:
+      waits_to_write_ = SSL_want_write(ssl_);
+      errno = EAGAIN;
+      return -1;
+    case SSL_ERROR_ZERO_RETURN:
+      return 0;
+    default:
+      failed_ = true;
+      errno = EPROTO;
+      return -1;
+  }
+}
+
+void TlsStream::end() noexcept {
+  if (failed_ || !established()) return;  // OpenSSL forbids it
+  ERR_clear_error();
+  SSL_shutdown(ssl_);
+}
+
+bool TlsStream::established() const noexcept { return SSL_is_init_finished(ssl_) != 0; }
+
+bool TlsStream::has_more() const noexcept { return SSL_pending(ssl_) > 0; }
+
+TlsContext::~TlsContext() { SSL_CTX_free(context_); }
+
+Result<std::shared_ptr<const TlsContext>, std::string> TlsContext::load(
+    const std::string& cert, const std::string& key, const std::string& client_ca) {
+  ERR_clear_error();
+  SSL_CTX* context = SSL_CTX_new(TLS_server_method());
+  if (context == nullptr) throw std::bad_alloc();
+  const std::shared_ptr<const TlsContext> owner(new TlsContext(context));
+  SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);  // older ones are broken (RFC 8996)
+  // A client cannot make us repeat the costly handshake. Clients that close without an alert, as
+  // many do, have ended all the same: HTTP and RESP know where a message ends.
+  SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_IGNORE_UNEXPECTED_EOF |
+                                   SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_PRIORITIZE_CHACHA);
+  // The rest of a reply is sent from another buffer; idle connections keep no buffers.
+  SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
+                                SSL_MODE_RELEASE_BUFFERS);
+  SSL_CTX_set_default_passwd_cb(context, no_password);
+  SSL_CTX_set_alpn_select_cb(context, choose_protocol, nullptr);
+  if (SSL_CTX_use_certificate_chain_file(context, cert.c_str()) != 1) {
+    return cannot(cert, "a certificate in PEM format, followed by the ones that lead to its root");
+  }
+  if (SSL_CTX_use_PrivateKey_file(context, key.c_str(), SSL_FILETYPE_PEM) != 1 ||
+      SSL_CTX_check_private_key(context) != 1) {
+    return cannot(key, "the private key of " + cert + " in PEM format, without a password");
+  }
+  if (!client_ca.empty()) {
+    STACK_OF(X509_NAME)* names = SSL_load_client_CA_file(client_ca.c_str());
+    if (names == nullptr ||
+        SSL_CTX_load_verify_locations(context, client_ca.c_str(), nullptr) != 1) {
+      sk_X509_NAME_pop_free(names, X509_NAME_free);
+      return cannot(client_ca, "certificates of authorities in PEM format");
+    }
+    SSL_CTX_set_client_CA_list(context, names);
+    SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
+    // A resumed session stays with the authorities that its client was checked against.
+    SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+    SSL_CTX_set_num_tickets(context, 0);
+    SSL_CTX_set_options(context, SSL_OP_NO_TICKET);
+  }
+  return owner;
+}
+
+TlsStream TlsContext::accept(int fd, const char* protocol) const {
+  SSL* ssl = SSL_new(context_);
+  if (ssl == nullptr) throw std::bad_alloc();
+  TlsStream stream(ssl);
+  if (SSL_set_fd(ssl, fd) != 1) throw std::bad_alloc();
+  SSL_set_app_data(ssl, const_cast<char*>(protocol));
+  SSL_set_accept_state(ssl);
+  return stream;
+}
+
+}  // namespace headgate::net

@@ -1,0 +1,92 @@
+#include "headgate/server/credentials.h"
+
+#include <utility>
+
+#include "headgate/server/same_secret.h"
+#include "headgate/server/token_file.h"
+
+namespace headgate::server {
+namespace {
+
+Result<std::shared_ptr<Secrets>, std::string> read(const CredentialFiles& files) {
+  auto secrets = std::make_shared<Secrets>();
+  const auto read_into = [](std::string& token,
+                            const std::string& path) -> Result<void, std::string> {
+    if (path.empty()) return {};
+    auto read = read_token(path);
+    if (!read) return Failure<std::string>(read.error());
+    token = std::move(*read);
+    return {};
+  };
+  if (const auto done = read_into(secrets->token, files.token); !done) {
+    return Failure<std::string>(done.error());
+  }
+  if (const auto done = read_into(secrets->read_token, files.read_token); !done) {
+    return Failure<std::string>(done.error());
+  }
+  if (secrets->wants_token() && secrets->read_token == secrets->token) {
+    return Failure<std::string>(files.read_token + ": expected another token than in " +
+                                files.token + ", which may do everything");
+  }
+  if (files.tls.used()) {
+    auto tls = net::TlsContext::load(files.tls.cert, files.tls.key, files.tls.client_ca);
+    if (!tls) return Failure<std::string>(tls.error());
+    secrets->tls = std::move(*tls);
+  }
+  return secrets;
+}
+
+}  // namespace
+
+Access Secrets::access_of(std::string_view shown) const noexcept {
+  if (!wants_token() || same_secret(shown, token)) return Access::all;
+  return !read_token.empty() && same_secret(shown, read_token) ? Access::read : Access::none;
+}
+
+Result<std::shared_ptr<Credentials>, std::string> Credentials::open(CredentialFiles files) {
+  auto secrets = read(files);
+  if (!secrets) return Failure<std::string>(secrets.error());
+  auto credentials = std::make_shared<Credentials>();
+  credentials->files_ = std::move(files);
+  credentials->in_force_ = std::move(*secrets);
+  return credentials;
+}
+
+Result<bool, std::string> Credentials::reload() {
+  if (files_.token.empty() && !files_.tls.used()) return false;
+  auto secrets = read(files_);
+  if (!secrets) return Failure<std::string>(secrets.error());
+  const std::lock_guard lock(mutex_);
+  const bool replaced = (*secrets)->token != in_force_->token;
+  (*secrets)->token_number = in_force_->token_number + (replaced ? 1 : 0);
+  in_force_ = std::move(*secrets);
+  number_.fetch_add(1, std::memory_order_release);
+  return true;
+}
+
+std::shared_ptr<const Secrets> Credentials::in_force() const {
+  const std::lock_guard lock(mutex_);
+  return in_force_;
+}
+
+void Credentials::count_wrong_token(std::string from) {
+  const std::lock_guard lock(mutex_);
+  ++wrong_.count;
+  wrong_.last_from = std::move(from);
+}
+
+Credentials::Wrong Credentials::take_wrong_tokens() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(wrong_, {});
+}
+
+std::vector<std::string> Credentials::warnings() const {
+  std::vector<std::string> all;
+  for (const std::string* path : {&files_.token, &files_.read_token, &files_.tls.key}) {
+    if (path->empty()) continue;
+    if (auto sentence = exposed_secret(*path)) all.push_back(std::move(*sentence));
+  }
+  return all;
+}
+
+}  // namespace headgate::server

@@ -1,0 +1,107 @@
+// The secrets of a server's doors: the tokens that callers show, and what TLS needs.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headgate/base/result.h"
+#include "headgate/net/tls.h"
+#include "headgate/server/tls_files.h"
+
+namespace headgate::server {
+
+// What a caller may do, each more than the one before.
+enum class Access : std::uint8_t {
+  none,
+  read,  // see metrics, lists and policies
+  all,
+};
+
+struct CredentialFiles {
+  std::string token;       // callers with this token may do everything; empty: all callers may
+  std::string read_token;  // callers with this token may only read
+  TlsFiles tls;
+};
+
+// The secrets as their files had them at one time. Immutable.
+struct Secrets {
+  std::string token;
+  std::string read_token;
+  std::shared_ptr<const net::TlsContext> tls;  // nullptr: no TLS
+  std::uint64_t token_number = 1;              // grows when another token replaces `token`
+
+  // Whether callers must show a token.
+  [[nodiscard]] bool wants_token() const noexcept { return !token.empty(); }
+  // What the caller may do that shows this token.
+  [[nodiscard]] Access access_of(std::string_view shown) const noexcept;
+};
+
+// Thread-safe.
+class Credentials {
+ public:
+  Credentials() : in_force_(std::make_shared<const Secrets>()) {}  // no token, no TLS
+
+  // Reads the files. Errors: a sentence that names the file.
+  [[nodiscard]] static Result<std::shared_ptr<Credentials>, std::string> open(
+      CredentialFiles files);
+
+  // Reads the files again. On an error the secrets in force stay. Returns whether there are any.
+  [[nodiscard]] Result<bool, std::string> reload();
+
+  // The secrets in force. Callers keep them and call this again when number() changes.
+  [[nodiscard]] std::shared_ptr<const Secrets> in_force() const;
+  [[nodiscard]] std::uint64_t number() const noexcept {
+    return number_.load(std::memory_order_acquire);
+  }
+
+  // Sentences about secrets that other users of the machine can read.
+  [[nodiscard]] std::vector<std::string> warnings() const;
+
+  // Wrong tokens that callers have shown.
+  struct Wrong {
+    std::uint64_t count = 0;
+    std::string last_from;  // the address of the last caller
+  };
+  // Counts one. Throws std::bad_alloc.
+  void count_wrong_token(std::string from);
+  // Returns those since the last call.
+  [[nodiscard]] Wrong take_wrong_tokens();
+
+ private:
+  CredentialFiles files_;
+  mutable std::mutex mutex_;
+  std::shared_ptr<const Secrets> in_force_;
+  std::atomic<std::uint64_t> number_{1};
+  Wrong wrong_;
+};
+
+// One thread's view of the secrets in force.
+class CredentialsView {
+ public:
+  // `credentials` outlives this.
+  explicit CredentialsView(const Credentials& credentials)
+      : credentials_(credentials),
+        number_(credentials.number()),
+        in_force_(credentials.in_force()) {}
+
+  // Ends the life of what was returned before if other secrets are in force now.
+  [[nodiscard]] const Secrets& now() noexcept {
+    if (const std::uint64_t number = credentials_.number(); number != number_) {
+      in_force_ = credentials_.in_force();
+      number_ = number;
+    }
+    return *in_force_;
+  }
+
+ private:
+  const Credentials& credentials_;
+  std::uint64_t number_;
+  std::shared_ptr<const Secrets> in_force_;
+};
+
+}  // namespace headgate::server

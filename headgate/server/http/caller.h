@@ -1,0 +1,23 @@
+// What a connection of the HTTP door knows about its client.
+#pragma once
+
+#include <chrono>
+#include <optional>
+
+#include "headgate/policy/address/address.h"
+
+namespace headgate::server {
+
+struct HttpCaller {
+  int fd;                                 // the connection's socket
+  std::optional<policy::Address> peer{};  // std::nullopt: a Unix socket
+  bool trusted = false;                   // a request had a right token
+  unsigned wrong_tokens = 0;              // requests that had a wrong one
+
+  // Set by the answer to a wrong token: when the answers may be sent, or that the connection is to
+  // be closed without them.
+  std::optional<std::chrono::steady_clock::time_point> answers_at{};
+  bool is_cut_off = false;
+};
+
+}  // namespace headgate::server

@@ -1,0 +1,98 @@
+#include "headgate/server/http/foreign_page.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "headgate/server/http/parser.h"
+
+namespace headgate::server {
+namespace {
+
+class Request {
+ public:
+  explicit Request(const std::string& fields, const std::string& line = "POST / HTTP/1.1")
+      : text_(line + "\r\n" + fields + "\r\n") {
+    parser_.parse(text_);
+    EXPECT_NE(parser_.parse(text_), HttpParser::State::fault) << text_;
+  }
+  [[nodiscard]] const HttpRequest& operator*() const { return parser_.request(); }
+
+ private:
+  std::string text_;
+  HttpParser parser_;
+};
+
+TEST(ForeignPageTest, ProgramsAndOwnPagesPass) {
+  for (const std::string fields : {
+           "Host: 127.0.0.1:8081\r\n",
+           "Host: 127.1.2.3\r\n",
+           "Host: [::1]:8081\r\n",
+           "Host: [::1]\r\n",
+           "Host: localhost:8081\r\n",
+           "Host: LOCALHOST.\r\n",
+           "Host: app.localhost:8081\r\n",
+           "Host: headgate:8081\r\n",
+           "Host: 127.0.0.1:8081\r\nOrigin: http://127.0.0.1:8081\r\n",
+           "Host: localhost:8081\r\nOrigin: https://LocalHost:8081\r\n",
+           "Host: localhost:8081\r\nSec-Fetch-Site: same-origin\r\n",
+           "Host: localhost:8081\r\nSec-Fetch-Site: none\r\n",
+       }) {
+    EXPECT_EQ(fault_of_foreign_page(*Request(fields)), std::nullopt) << fields;
+  }
+  EXPECT_EQ(fault_of_foreign_page(*Request("", "GET / HTTP/1.0")), std::nullopt);
+}
+
+TEST(ForeignPageTest, ForeignPagesAndReboundNamesDoNot) {
+  for (const std::string fields : {
+           "Host: evil.example:8081\r\n",
+           "Host: evil.example\r\n",
+           "Host: evil.example.:8081\r\n",
+           "Host: 127.0.0.1.evil.example:8081\r\n",
+           "Host: localhost.evil.example:8081\r\n",
+           "Host: evil-localhost.example\r\n",
+           "Host: 192.0.2.1:8081\r\n",
+           "Host: 0.0.0.0:8081\r\n",
+           "Host: [2001:db8::1]:8081\r\n",
+           "Host: 127.0.0.1:8081\r\nOrigin: http://evil.example\r\n",
+           "Host: 127.0.0.1:8081\r\nOrigin: http://127.0.0.1:3000\r\n",
+           "Host: 127.0.0.1:8081\r\nOrigin: null\r\n",
+           "Host: 127.0.0.1:8081\r\nSec-Fetch-Site: cross-site\r\n",
+           "Host: 127.0.0.1:8081\r\nSec-Fetch-Site: same-site\r\n",
+       }) {
+    EXPECT_NE(fault_of_foreign_page(*Request(fields)), std::nullopt) << fields;
+  }
+}
+
+TEST(ForeignPageTest, OnlyAPersonMayFollowALinkFromElsewhere) {
+  const std::string link = "Host: localhost\r\nSec-Fetch-Site: cross-site\r\n"
+                           "Sec-Fetch-Mode: navigate\r\nSec-Fetch-Dest: ";
+  EXPECT_EQ(fault_of_foreign_page(*Request(link + "document\r\n", "GET /metrics HTTP/1.1")),
+            std::nullopt);
+  EXPECT_NE(fault_of_foreign_page(*Request(link + "iframe\r\n", "GET /metrics HTTP/1.1")),
+            std::nullopt);
+  EXPECT_NE(fault_of_foreign_page(*Request(link + "document\r\n")), std::nullopt);
+}
+
+TEST(ForeignPageTest, AProxyMaySendWhatItsClientSent) {
+  const std::string of_client = "Origin: https://elsewhere.example\r\nSec-Fetch-Site: cross-site\r\n";
+  for (const std::string fields : {
+           "Host: api.example\r\nX-Forwarded-Uri: /\r\n" + of_client,
+           "Host: api.example:8443\r\nX-Original-URI: /\r\n" + of_client,
+           "Host: 127.0.0.1:8081\r\nX-Forwarded-For: 192.0.2.1\r\n" + of_client,
+           std::string("Host: headgate\r\nX-Original-URI: /\r\n"),
+           std::string("Host: 127.0.0.1:8081\r\n"),
+       }) {
+    EXPECT_EQ(fault_of_foreign_query(*Request(fields), 8081), std::nullopt) << fields;
+  }
+  for (const std::string fields : {
+           "Host: 127.0.0.1:8081\r\n" + of_client,
+           std::string("Host: evil.example:8081\r\n"),
+           std::string("Host: evil.example:8081\r\nX-Forwarded-For: 192.0.2.1\r\n"),
+       }) {
+    EXPECT_NE(fault_of_foreign_query(*Request(fields), 8081), std::nullopt) << fields;
+  }
+}
+
+}  // namespace
+}  // namespace headgate::server
