@@ -26,7 +26,7 @@ THIRD_PARTIES = {
     'libsystemd': ('systemd/',),
     'OpenSSL': ('openssl/',),
     'protobuf': ('google/protobuf/', 'ratelimit.pb.h', 'health.pb.h'),
-    'gRPC': ('grpcpp/', 'ratelimit.grpc.pb.h', 'health.grpc.pb.h'),
+    'nghttp2': ('nghttp2/',),
     'CLI11': ('CLI/',),
     'libcurl': ('curl/',),
     'nginx': ('ngx_',),
@@ -36,8 +36,8 @@ TEST_PARTIES = ('gtest/', 'gmock/', 'rapidcheck', 'nlohmann/')
 
 # A header of C++ has no dot; those of C and of Linux that are in use are named.
 SYSTEM = re.compile(r'[a-z_]+|(sys|net|netinet|arpa|linux)/[a-z_]+\.h|'
-                    r'(fcntl|grp|netdb|poll|pthread|pwd|sched|signal|stddef|stdint|termios|time|'
-                    r'unistd|x86intrin)\.h')
+                    r'(fcntl|glob|grp|malloc|netdb|poll|pthread|pwd|sched|signal|stddef|stdint|'
+                    r'termios|time|unistd|x86intrin)\.h')
 
 
 class Room:

@@ -35,6 +35,16 @@ if(HEADGATE_SANITIZE)
                       -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${HEADGATE_SANITIZE})
 endif()
+if(HEADGATE_HARDEN AND NOT HEADGATE_SANITIZE)
+  # What makes a fault in memory hard to exploit. `tests/hardening` reads the built files.
+  # _FORTIFY_SOURCE needs an optimised build.
+  add_compile_options(-fstack-protector-strong -fstack-clash-protection -fcf-protection)
+  add_compile_options(
+    "SHELL:$<$<CONFIG:Release,RelWithDebInfo,MinSizeRel>:-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3>")
+  add_link_options(-Wl,-z,relro,-z,now)
+  include(CheckPIESupported)
+  check_pie_supported()  # programs are linked as the rooms are compiled: position-independent
+endif()
 if(HEADGATE_SANITIZE MATCHES "thread")
   # Asio's fences, which ThreadSanitizer can't follow, are beside the locks of its queues.
   add_compile_definitions(BOOST_ASIO_DISABLE_FENCED_BLOCK)

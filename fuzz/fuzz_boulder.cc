@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "headgate/policy/boulder/read_boulder.h"
 
@@ -16,8 +17,8 @@ void require(bool holds) {
   if (!holds) std::abort();
 }
 
-void check_faults(Faults& faults) {
-  for (const Fault& fault : faults.take()) {
+void check_texts(const std::vector<Fault>& faults) {
+  for (const Fault& fault : faults) {
     require(!fault.what.empty());
     for (const char c : fault.what) require(c >= 0x20 && c <= 0x7e);
   }
@@ -46,8 +47,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (nul < size) reader.read_overrides(input.substr(nul + 1), faults);
   auto rules = std::make_unique<PolicySet::Rules>();
   reader.add_to(*rules, {1, 1}, faults);
+  check_texts(faults.take_warnings());
   if (!faults.empty()) {
-    check_faults(faults);
+    check_texts(faults.take());
     return 0;
   }
   const PolicySet set({}, std::move(rules));

@@ -108,7 +108,7 @@ typedef struct {
   size_t method_size;
   const char* host; /* without port */
   size_t host_size;
-  const char* path; /* decoded and normalised, without query */
+  const char* path; /* as received, without query */
   size_t path_size;
   const char* query; /* as received, without the question mark */
   size_t query_size;

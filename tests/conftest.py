@@ -47,12 +47,12 @@ def envoy_client_home():
 
 @pytest.fixture
 def envoy_client(envoy_client_home):
-    """Starts gRPC clients: envoy_client(address)."""
+    """Starts gRPC clients: envoy_client(address), with TLS envoy_client(address, authority)."""
     from support import envoy
     running = []
 
-    def start(address):
-        running.append(envoy.Client(envoy_client_home, address))
+    def start(*arguments):
+        running.append(envoy.Client(envoy_client_home, *arguments))
         return running[-1]
 
     yield start

@@ -307,10 +307,9 @@ class Dashboard {
     meter.firstElementChild.style.width = `${(part * 100).toFixed(2)}%`;
     setText('table-memory', `${format.bytes(of('memory_bytes'))}, everything included`);
     const rows = [
-      ['Keys with something spent', format.count(of('live_cells'))],
+      ['Keys with a place', format.count(of('live_cells'))],
       ['Room for', `${format.number(of('cells'))} keys`],
-      ['Evicted since the start', format.count(of('evictions_total')), of('evictions_total') > 0],
-      ['Not kept since the start', format.count(of('unkept_total')), of('unkept_total') > 0],
+      ['Decisions without a place', format.count(of('unkept_total')), of('unkept_total') > 0],
     ];
     byId('table-facts').replaceChildren(...rows.map(([name, value, bad]) =>
         element('div', {class: bad ? 'bad' : undefined},

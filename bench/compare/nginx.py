@@ -29,7 +29,7 @@ ROUNDS_PER_START = 10  # then new processes: memory layout differs from start to
 SLICE = 0.05        # [s] of load on one variant before the next one's turn
 PAUSE = 0.003       # [s] between them, in which open requests are answered
 REST_MAX = 120      # [s] until a response counts as lost
-WRONG_MAX = 0.001   # of the responses: while denials are measured, a key may be evicted
+WRONG_MAX = 0.001   # of the responses: a few keys have no place in the table
 
 # ---- configurations
 

@@ -3,7 +3,7 @@
 // rounds) and the median of the rounds' ratios: a round takes less than a second, in which the
 // machine's speed seldom changes.
 //
-//   compare_table [ROUNDS=35] [laws]     laws: only the part that compares the algorithms
+//   compare_table [ROUNDS=35] [laws|flood]     only that part: the algorithms; a full table
 
 #include "headgate/store/table.h"
 
@@ -298,7 +298,7 @@ void algorithms(int rounds) {
   }
 }
 
-// How many of ten million live keys are evicted from 256 MiB.
+// How many of ten million live keys have no place in 256 MiB.
 void fill() {
   constexpr std::size_t many = 10'000'000;
   auto table =
@@ -319,10 +319,55 @@ void fill() {
   });
   const store::TableStats stats = (*table)->stats();
   std::printf(
-      "10,000,000 live keys in 256 MiB: %llu lost their cell (%.4f %%), %.0f ns an insert\n",
-      static_cast<unsigned long long>(stats.evictions + stats.unkept),
-      100.0 * static_cast<double>(stats.evictions + stats.unkept) / many,
-      took * 1e9 / static_cast<double>(many));
+      "10,000,000 live keys in 256 MiB: %llu without a place (%.4f %%), %.0f ns an insert\n",
+      static_cast<unsigned long long>(stats.unkept),
+      100.0 * static_cast<double>(stats.unkept) / many, took * 1e9 / static_cast<double>(many));
+}
+
+// What share of the newcomers is denied while new keys arrive faster than the table can keep them.
+// In virtual time: three minutes of keys that send one request each, of which every hundredth of
+// the last minute is counted as a newcomer.
+void flood() {
+  constexpr Nanos minute = 60 * nanos_per_second;
+  constexpr std::uint64_t quota = 100;
+  const limit::Law law = limit::make_law({quota, minute}, {}).value();
+  std::printf("\na flood of new keys in 1 MiB, 100 units per minute\n");
+  for (const std::uint64_t cost : {std::uint64_t{1}, quota / 10, quota}) {
+    for (const double load : {0.5, 1.0, 2.0, 4.0, 10.0}) {
+      auto table = store::Table::open({.memory = std::size_t{1} << 20,
+                                       .sharing = store::Sharing::threads,
+                                       .clock = &store::ClockSource::still()});
+      if (!table) std::abort();
+      // A key keeps its place for at most about two windows: 2^36 ns after its quota is full.
+      const Nanos kept = (Nanos{1} << 36) + minute * static_cast<Nanos>(cost) / quota;
+      const double room = static_cast<double>((*table)->stats().cells);
+      const auto keys = static_cast<std::uint64_t>(load * room * static_cast<double>(3 * minute) /
+                                                   static_cast<double>(kept));
+      std::uint64_t newcomers = 0;
+      std::uint64_t denied = 0;
+      limit::Decision decision;
+      const double took = seconds_of([&] {
+        for (std::uint64_t i = 0; i < keys; ++i) {
+          const Instant now{minute + 3 * minute * static_cast<Nanos>(i) / static_cast<Nanos>(keys)};
+          const bool newcomer = i % 100 == 0 && i > 2 * keys / 3;
+          const std::string key = std::to_string(i);
+          const store::Charge charge{&law, key, newcomer ? 1 : cost};
+          store::Bundle bundle{{&charge, 1}, {&decision, 1}};
+          (*table)->take({&bundle, 1}, now, {});
+          if (!newcomer) continue;
+          ++newcomers;
+          if (!decision.admitted) ++denied;
+        }
+      });
+      const double all = static_cast<double>(keys);
+      std::printf(
+          "%4.1f times the room, %3llu units each: %5.1f %% of newcomers denied, %5.1f %% of "
+          "decisions without a place, %3.0f ns a decision\n",
+          load, static_cast<unsigned long long>(cost),
+          100.0 * static_cast<double>(denied) / static_cast<double>(newcomers),
+          100.0 * static_cast<double>((*table)->stats().unkept) / all, took * 1e9 / all);
+    }
+  }
 }
 
 void open_file() {
@@ -354,8 +399,13 @@ int main(int argc, char** argv) {
     headgate::algorithms(rounds);
     return 0;
   }
+  if (argc > 2 && std::string_view(argv[2]) == "flood") {
+    headgate::flood();
+    return 0;
+  }
   headgate::compare(rounds);
   headgate::algorithms(rounds);
   headgate::fill();
+  headgate::flood();
   headgate::open_file();
 }

@@ -54,7 +54,7 @@ class Limiter {
     const Headers headers(request);
     headgate::policy::Request matched;
     matched.method = {request.method_string().data(), request.method_string().size()};
-    matched.path = target.substr(0, question);  // a real server would decode and normalise it first
+    matched.path = target.substr(0, question);
     matched.query = question == target.npos ? "" : target.substr(question + 1);
     matched.peer = headgate::policy::Address::parse(peer.address().to_string());
     matched.headers = &headers;

@@ -75,6 +75,8 @@ const char* reset_text(limit::Reset reset) {
       return "next";
     case limit::Reset::full:
       return "full";
+    case limit::Reset::window:
+      return "the window's end";
   }
   return "";
 }
@@ -89,10 +91,14 @@ std::string algorithm_text(const limit::Terms& terms) {
   return out;
 }
 
-// What one partition may use: "100 requests per 1m".
+// What one partition may use: "100 requests per 1m", "5 requests at once, and 120 per 1m".
 std::string quota_text(const policy::Policy& policy, const limit::Quota& quota) {
   const std::string units = std::to_string(quota.units) + ' ' + policy.unit;
   if (policy.terms.algorithm == limit::Algorithm::concurrency) return units + " at the same time";
+  if (quota.count != 0 && policy.terms.algorithm == limit::Algorithm::linear) {
+    return units + " at once, and " + std::to_string(quota.count) + " per " +
+           duration_text(quota.period);
+  }
   return units + " per " + duration_text(quota.window);
 }
 
@@ -126,6 +132,7 @@ std::string describe(const policy::Policy& policy) {
   };
   put("key", policy.key_text);
   put("match", policy.match_text.empty() ? "every request" : policy.match_text);
+  if (!policy.path_text.empty()) put("paths", policy.path_text);
   if (policy.cost_text != "1") {
     put("cost",
         policy.cost_text + (policy.is_late() ? ", charged when the response has ended" : ""));

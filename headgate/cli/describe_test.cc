@@ -28,6 +28,7 @@ TEST(Describe, ShowsEverySetting) {
             "b: 7 content-bytes per 1500ms, linear, shadow: decides and counts, never denies\n"
             "  key       [header:x]\n"
             "  match     [{path: /a}]\n"
+            "  paths     as upstreams route them: /Login/, //login;x and /%6cogin are /login\n"
             "  cost      request-bytes\n"
             "  denied    penalty of up to 30s\n"
             "  reset     full\n"
@@ -35,6 +36,18 @@ TEST(Describe, ShowsEverySetting) {
             "  status    503\n"
             "  overrides unlimited\n"
             "            9 content-bytes per 1500ms\n");
+}
+
+TEST(Describe, HowPathsAreCompared) {
+  const std::string folded =
+      "  paths     as upstreams route them: /Login/, //login;x and /%6cogin are /login";
+  EXPECT_NE(described("{name: a, rate: 1/s, key: [path]}").find(folded + '\n'), std::string::npos);
+  EXPECT_NE(described("{name: a, rate: 1/s, match: [{exact-path: /a}]}")
+                .find("  paths     byte by byte, as sent\n"),
+            std::string::npos);
+  EXPECT_NE(described("{name: a, rate: 1/s, match: [{exact-path: /a}, {path: /b}]}")
+                .find(folded + "; exact-path byte by byte, as sent\n"),
+            std::string::npos);
 }
 
 TEST(Describe, EveryAlgorithm) {
@@ -49,6 +62,10 @@ TEST(Describe, EveryAlgorithm) {
             "a: 3 requests per 1s, sliding-window-counter, aligned to the clock");
   EXPECT_EQ(first_line("{name: a, rate: 3/s, algorithm: exponential}"),
             "a: 3 requests per 1s, exponential");
+  EXPECT_EQ(first_line("{name: a, burst: 5, count: 120, period: 1m}"),
+            "a: 5 requests at once, and 120 per 1m, linear");
+  EXPECT_EQ(first_line("{name: a, burst: 5, count: 120, period: 1m, algorithm: moving-window}"),
+            "a: 5 requests per 2500ms, moving-window");
 }
 
 TEST(Describe, TheMemoryOfAMovingWindow) {

@@ -11,7 +11,7 @@
 #include <map>
 #include <string>
 
-#include "headgate/cli/check.h"
+#include "headgate/cli/check/check.h"
 #include "headgate/cli/exit_status.h"
 #include "headgate/cli/explain/explain.h"
 #include "headgate/cli/fetch/fetch.h"

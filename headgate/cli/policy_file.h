@@ -8,8 +8,8 @@
 
 namespace headgate::cli {
 
-// Returns the policies. If the file has faults, prints all of them on standard error and returns
-// nullptr.
+// Returns the policies, and prints warnings on standard error. If the file has faults, prints all
+// of them there and returns nullptr.
 [[nodiscard]] std::shared_ptr<const policy::PolicySet> load_or_complain(const std::string& path);
 
 }  // namespace headgate::cli

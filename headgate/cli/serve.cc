@@ -25,7 +25,6 @@ struct Doors {
   const char* option;
   const char* about;
   server::MakeDoor make_door;
-  server::MakeService make_service;
   std::vector<std::string> at;
 };
 
@@ -36,19 +35,16 @@ struct Options {
        "--http",
        "Answer forward-auth and /v1/decide at this address",
        server::make_http_door,
-       nullptr,
        {}},
       {server::DoorKind::resp,
        "--resp",
        "Answer Redis clients (RESP) at this address",
        server::make_resp_door,
-       nullptr,
        {}},
       {server::DoorKind::grpc,
        "--grpc",
        "Answer Envoy's rate limit requests at this address",
-       nullptr,
-       server::make_grpc_service,
+       server::make_grpc_door,
        {}},
   };
   server::CredentialFiles credentials;
@@ -75,14 +71,7 @@ int run(const Options& options) {
                         ": other machines could reach it, so it needs --token-file FILE with the "
                         "token that callers must show; or listen on 127.0.0.1");
       }
-      if (doors.kind == server::DoorKind::grpc && options.credentials.tls.used() &&
-          !endpoint->is_unix()) {
-        return fail(wrong_usage, doors.option + (' ' + endpoint->text()) +
-                                     ": this door has no TLS; expected a unix:PATH, or no "
-                                     "--tls-cert");
-      }
-      serving.listening.push_back(
-          {doors.kind, std::move(*endpoint), doors.make_door, doors.make_service});
+      serving.listening.push_back({doors.kind, std::move(*endpoint), doors.make_door});
     }
   }
   if (serving.listening.empty()) {
@@ -94,7 +83,6 @@ int run(const Options& options) {
   auto credentials = server::Credentials::open(options.credentials);
   if (!credentials) return fail(input_fault, credentials.error());
   serving.door.credentials = std::move(*credentials);
-  serving.door.tls = options.credentials.tls;
   const auto engine = server::Engine::open(options.config);
   if (!engine) {
     for (const std::string& fault : engine.error()) std::cerr << fault << '\n';

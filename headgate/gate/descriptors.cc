@@ -63,11 +63,15 @@ bool Gate::decide(std::string_view domain, std::span<const policy::Descriptor> d
   store_.take(std::span(context.bundles_).first(context.matched_), now, {});
   find_waits(context);
 
+  // Quota mode denies if all of its limits deny; one that is also in shadow mode never does.
   const auto quota_mode =
       std::span(context.decisions_).subspan(context.enforced_, quota_end - context.enforced_);
   const auto admitted = [](const limit::Decision& decision) { return decision.admitted; };
+  const bool one_never_denies = std::any_of(matches.begin(), matches.end(), [](const auto& match) {
+    return is_limited(match) && match.grant->quota_mode && !match.enforced();
+  });
   if (std::all_of(quota_mode.begin(), quota_mode.end(), admitted) ||
-      std::none_of(quota_mode.begin(), quota_mode.end(), admitted)) {
+      (!one_never_denies && std::none_of(quota_mode.begin(), quota_mode.end(), admitted))) {
     context.enforced_ = quota_end;
   }
   if (context.matched_ > 0) conclude(context);

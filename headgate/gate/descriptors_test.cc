@@ -30,6 +30,7 @@ descriptors:
   - {key: shadow, shadow_mode: true, rate_limit: {unit: year, requests_per_unit: 1}}
   - {key: q1, quota_mode: true, rate_limit: {unit: year, requests_per_unit: 1}}
   - {key: q2, quota_mode: true, rate_limit: {unit: year, requests_per_unit: 2}}
+  - {key: dark, quota_mode: true, shadow_mode: true, rate_limit: {unit: year, requests_per_unit: 1}}
   - {key: none, rate_limit: {unit: year, requests_per_unit: 0}}
   - {key: free, rate_limit: {unlimited: true}}
   - {key: better, rate_limit: {unit: year, requests_per_unit: 2, replaces: [{name: tens}]}}
@@ -126,6 +127,31 @@ TEST(DecideDescriptors, DeniedHitsCount) {
   EXPECT_THAT(lenient.send({{"b", 1}}), ElementsAre(0));
 }
 
+TEST(DecideDescriptors, AllDeniedHitsCount) {
+  TestGate gate;
+  EXPECT_THAT(gate.send({{"a", 3}}), ElementsAre(0));
+  EXPECT_THAT(gate.send({{"a", 5}}), ElementsAre(-1)) << "above the limit, too: 8 hits";
+  EXPECT_THAT(gate.send({{"a", 4, Op::refund}, {"a", 0}}), ElementsAre(0, -1)) << "4 of 3";
+  EXPECT_THAT(gate.send({{"a", 1, Op::refund}, {"a", 0}}), ElementsAre(0, 0)) << "3 of 3";
+  EXPECT_THAT(gate.send({{"a", 2, Op::refund}, {"a", 0}}), ElementsAre(2, 2)) << "1 of 3";
+}
+
+TEST(DecideDescriptors, TheWindowsEndIsNamed) {
+  constexpr std::uint64_t end = 365 * 86'400 - 3600;  // the test's clock shows 01:00 in 1970
+  TestGate gate;
+  EXPECT_THAT(gate.send({{"a", 0}}), ElementsAre(3));
+  EXPECT_EQ(gate.context.results[0].decision.reset, end) << "also where nothing was spent";
+  EXPECT_THAT(gate.send({{"a", 4}}), ElementsAre(-1));
+  EXPECT_EQ(gate.context.results[0].decision.reset, end) << "also above the limit";
+  EXPECT_EQ(gate.context.verdict.retry_after, end) << "until then nothing passes";
+  EXPECT_THAT(gate.ratelimit(), testing::HasSubstr("\"a\";r=0;t=" + std::to_string(end)));
+
+  TestGate lenient(", denied: free");
+  EXPECT_THAT(lenient.send({{"a", 4}}), ElementsAre(-1));
+  EXPECT_EQ(lenient.context.results[0].decision.reset, end);
+  EXPECT_FALSE(lenient.context.verdict.retry_after) << "three hits pass now, four never";
+}
+
 TEST(DecideDescriptors, ACostOfZeroChecksWhetherTheLimitIsExceeded) {
   TestGate gate;
   EXPECT_THAT(gate.send({{"a", 0}}), ElementsAre(3));
@@ -169,6 +195,16 @@ TEST(DecideDescriptors, QuotaModeDeniesWhereAllDo) {
   EXPECT_TRUE(gate.denied());
   EXPECT_THAT(gate.send({{"q1"}, {"b"}}), ElementsAre(-1, 9));
   EXPECT_TRUE(gate.denied()) << "all that are of this kind";
+}
+
+TEST(DecideDescriptors, QuotaModeNeverDeniesBesideOneInShadowMode) {
+  TestGate gate;
+  EXPECT_THAT(gate.send({{"q1", 2}, {"dark", 2}}), ElementsAre(-1, -1));
+  EXPECT_FALSE(gate.denied()) << "one that never denies has not failed";
+  EXPECT_THAT(gate.send({{"dark"}}), ElementsAre(-1));
+  EXPECT_FALSE(gate.denied());
+  EXPECT_THAT(gate.send({{"q1"}}), ElementsAre(-1));
+  EXPECT_TRUE(gate.denied());
 }
 
 TEST(DecideDescriptors, SomeHaveNoLimit) {

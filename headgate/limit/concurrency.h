@@ -14,6 +14,7 @@
 #include <optional>
 
 #include "headgate/base/instant.h"
+#include "headgate/limit/coarse.h"
 #include "headgate/limit/decision.h"
 #include "headgate/limit/log.h"
 #include "headgate/limit/quota.h"
@@ -41,6 +42,10 @@ class Concurrency {
 
   [[nodiscard]] constexpr std::uint64_t quota() const noexcept { return quota_; }
   [[nodiscard]] static constexpr bool denial_costs() noexcept { return false; }
+  // The linear law for keys that share a state.
+  [[nodiscard]] constexpr Coarse coarse() const noexcept {
+    return Coarse::of_slots(quota_, lease_);
+  }
   // The most records that a key needs.
   [[nodiscard]] constexpr std::size_t log_max() const noexcept { return log_max_; }
 

@@ -17,6 +17,7 @@
 
 #include "headgate/base/instant.h"
 #include "headgate/limit/answer.h"
+#include "headgate/limit/coarse.h"
 #include "headgate/limit/decision.h"
 #include "headgate/limit/quota.h"
 #include "headgate/limit/step.h"
@@ -42,6 +43,10 @@ class Exponential {
 
   [[nodiscard]] std::uint64_t quota() const noexcept { return answer_.quota(); }
   [[nodiscard]] bool denial_costs() const noexcept { return denied_ != Denied::free; }
+  // The linear law for keys that share a state.
+  [[nodiscard]] Coarse coarse() const noexcept {
+    return {answer_, denied_, most_ > quota_ ? answer_.window() : 0};
+  }
 
   // Takes `cost` units at `now` if the rate allows it. A cost of 0 changes nothing, and is denied
   // only while denials have made the rate greater than the quota. A denial's wait is in whole

@@ -11,10 +11,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <optional>
 
 #include "headgate/base/instant.h"
 #include "headgate/limit/answer.h"
+#include "headgate/limit/coarse.h"
 #include "headgate/limit/decision.h"
 #include "headgate/limit/quota.h"
 #include "headgate/limit/step.h"
@@ -47,7 +49,10 @@ class FixedWindow {
     law.answer_ = Answer(quota, terms);
     law.counts_denied_ = counts_denied;
     law.late_ = terms.late;
-    law.most_ = terms.late ? 2 * quota.units : quota.units + (law.counts_denied_ ? 1 : 0);
+    law.most_ = terms.late           ? 2 * quota.units
+                : law.counts_denied_ ? std::numeric_limits<std::uint64_t>::max()
+                                     : quota.units;
+    law.names_end_ = terms.reset == Reset::window;
     law.offset_ = terms.offset;
     law.aligned_ = terms.aligned;
     return law;
@@ -57,10 +62,14 @@ class FixedWindow {
   // Whether windows follow the calendar. If so, `now` must be wall time [ns since 1970].
   [[nodiscard]] constexpr bool aligned() const noexcept { return aligned_; }
   [[nodiscard]] constexpr bool denial_costs() const noexcept { return counts_denied_; }
+  // The linear law for keys that share a state.
+  [[nodiscard]] constexpr Coarse coarse() const noexcept {
+    return {answer_, counts_denied_ ? Denied::spend : Denied::free, late_ ? answer_.window() : 0};
+  }
 
-  // Takes `cost` units at `now` if they are available. If denials count, a denial (also of a cost
-  // above the quota) uses up more than the rest of the window: until its end everything is denied,
-  // also a cost of 0.
+  // Takes `cost` units at `now` if they are available. If denials count, each adds its cost to the
+  // count (also a cost above the quota): until the window ends, or a refund has brought the count
+  // back to the quota, everything is denied, also a cost of 0.
   [[nodiscard]] constexpr Step<State> spend(const std::optional<State>& state, std::uint64_t cost,
                                             Instant now) const noexcept {
     const Nanos at = Answer::clamped(now);
@@ -70,7 +79,7 @@ class FixedWindow {
     if (admitted) {
       seen.used += cost;
     } else if (counts_denied_) {
-      seen.used = std::max(seen.used, quota() + 1);
+      seen.used += std::min(cost, most_ - seen.used);
     }
     return {seen.state(), seen.moved || seen.used != before,
             admitted ? admission(seen, at) : denial(seen, at, cost)};
@@ -91,7 +100,7 @@ class FixedWindow {
             cost == 0 ? admission(seen, at) : spend(state, cost, now).decision};
   }
 
-  // Gives back up to `cost` units of the current window.
+  // Gives back up to `cost` units of the current window's count.
   [[nodiscard]] constexpr Step<State> refund(const std::optional<State>& state, std::uint64_t cost,
                                              Instant now) const noexcept {
     const Nanos at = Answer::clamped(now);
@@ -171,14 +180,22 @@ class FixedWindow {
   }
 
   [[nodiscard]] constexpr Decision admission(const Seen& seen, Nanos at) const noexcept {
-    return answer_.admission(available(seen),
-                             [&](std::uint64_t units) { return wait(seen, at, units); });
+    Decision d = answer_.admission(available(seen),
+                                   [&](std::uint64_t units) { return wait(seen, at, units); });
+    if (names_end_ && quota() > 0) d.reset = Answer::seconds(seen.start + answer_.window() - at);
+    return d;
   }
 
   [[nodiscard]] constexpr Decision denial(const Seen& seen, Nanos at,
                                           std::uint64_t cost) const noexcept {
-    return answer_.denial(available(seen), cost,
-                          [&](std::uint64_t units) { return wait(seen, at, units); });
+    Decision d = answer_.denial(available(seen), cost,
+                                [&](std::uint64_t units) { return wait(seen, at, units); });
+    if (names_end_ && cost > quota() && quota() > 0) {
+      const Nanos end = seen.start + answer_.window() - at;
+      d.reset = Answer::seconds(end);
+      if (counts_denied_) d.wait = end;
+    }
+    return d;
   }
 
   Answer answer_;
@@ -187,6 +204,7 @@ class FixedWindow {
   bool aligned_ = false;
   bool late_ = false;
   bool counts_denied_ = false;
+  bool names_end_ = false;  // Reset::window
 };
 
 }  // namespace headgate::limit

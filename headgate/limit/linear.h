@@ -1,10 +1,11 @@
 // The linear limiter (GCRA, token bucket): the whole state is one timestamp.
 //
-// A quota of q units refills evenly, one unit per interval w/q. Tony Finch's article keeps the
-// "not-before" time S; this law keeps tat = S + w, the moment when the quota is full again (the
-// "theoretical arrival time" of ITU-T I.371). The two differ by a constant, but a tat in the past
-// means "full quota" under every policy, so a table can reuse such a cell without knowing its
-// policy. Derivation, rounding and a worked timeline: docs/algorithms.md#linear.
+// A quota of q units refills evenly, one unit per interval w/q (or as Quota::count says). Tony
+// Finch's article keeps the "not-before" time S; this law keeps tat = S + w, the moment when the
+// quota is full again (the "theoretical arrival time" of ITU-T I.371). The two differ by a
+// constant, but a tat in the past means "full quota" under every policy, so a table can reuse such
+// a cell without knowing its policy. Derivation, rounding and a worked timeline:
+// docs/algorithms.md#linear.
 //
 // Time is counted in ticks of 1/scale nanoseconds, chosen so that the interval w/q is a whole
 // number of ticks. Therefore a state is never rounded. If q divides w [ns], the scale is 1 and 64
@@ -20,6 +21,8 @@
 #include <type_traits>
 
 #include "headgate/base/instant.h"
+#include "headgate/limit/answer.h"
+#include "headgate/limit/coarse.h"
 #include "headgate/limit/decision.h"
 #include "headgate/limit/quota.h"
 #include "headgate/limit/step.h"
@@ -40,29 +43,41 @@ class Linear {
     if (quota.units == 0 || quota.units > Quota::units_max) return std::nullopt;
     if (quota.window < 1 || quota.window > Quota::window_max) return std::nullopt;
     if ((terms.denied == Denied::penalty) != (terms.penalty > 0)) return std::nullopt;
-    const std::uint64_t left_over =
-        static_cast<std::uint64_t>(quota.window % static_cast<Nanos>(quota.units));
-    const auto common = static_cast<Nanos>(std::gcd(quota.units, left_over));
-    const Nanos scale = static_cast<Nanos>(quota.units) / common;
+    // `count` units return per `period`.
+    const std::uint64_t count = quota.count != 0 ? quota.count : quota.units;
+    const Nanos period = quota.count != 0 ? quota.period : quota.window;
+    if (count > Quota::units_max || period < 1 || period > Quota::window_max) return std::nullopt;
+    const auto left_over = static_cast<std::uint64_t>(period % static_cast<Nanos>(count));
+    const auto common = static_cast<Nanos>(std::gcd(count, left_over));
+    const Nanos scale = static_cast<Nanos>(count) / common;
+    const Nanos interval = period / common;
     if (narrow && scale != 1) return std::nullopt;
-    const Nanos longest = narrow ? Nanos{1} << 59 : time_max / 4 / scale;
-    if (quota.window > longest || terms.penalty > longest) return std::nullopt;
+    const Nanos longest = narrow ? Nanos{1} << 59 : time_max / 4;  // [ticks]
+    if (interval > longest / static_cast<Nanos>(quota.units)) return std::nullopt;
+    if (terms.penalty > longest / scale) return std::nullopt;
     Linear law;
     law.scale_ = static_cast<Ticks>(scale);
-    law.interval_ = static_cast<Ticks>(quota.window / common);
-    law.window_ = static_cast<Ticks>(quota.window * scale);
-    const Nanos owed = terms.late ? std::max(terms.penalty, quota.window) : terms.penalty;
-    law.debt_ = static_cast<Ticks>(owed * scale);
+    law.interval_ = static_cast<Ticks>(interval);
+    law.window_ = static_cast<Ticks>(interval * static_cast<Nanos>(quota.units));
+    law.debt_ = static_cast<Ticks>(terms.penalty * scale);
+    if (terms.late) law.debt_ = std::max(law.debt_, law.window_);
     law.latest_ = static_cast<Ticks>((time_max - 2 * law.window_ - law.debt_) / scale);
     law.quota_ = quota.units;
     law.denied_ = terms.denied;
     law.reset_ = terms.reset;
+    if (quota.count != 0) law.shown_window_ = ceil_seconds(quota.window);
+    law.window_class_ = span_class(quota.window);
     return law;
   }
 
   [[nodiscard]] constexpr std::uint64_t quota() const noexcept { return quota_; }
   [[nodiscard]] constexpr Ticks scale() const noexcept { return scale_; }
   [[nodiscard]] constexpr bool denial_costs() const noexcept { return denied_ != Denied::free; }
+  [[nodiscard]] constexpr SpanClass window_class() const noexcept { return window_class_; }
+  // The same law for keys that share a state.
+  [[nodiscard]] constexpr Coarse coarse() const noexcept {
+    return {Answer({quota_, nanos(window_)}, {.reset = reset_}), denied_, nanos(debt_)};
+  }
 
   // Takes `cost` units at `now` if they are available. A cost of 0 is admitted (except during a
   // penalty); a cost above the quota is never admitted and never charged.
@@ -108,6 +123,9 @@ class Linear {
     decision.admitted = true;
     decision.remaining = remaining;
     decision.reset = seconds(reset);
+    if (shown_window_ != 0 && reset_ == Reset::pace) {
+      decision.reset = std::max(decision.reset, shown_pace(remaining));
+    }
     decision.wait = 0;
   }
   [[nodiscard]] constexpr Ticks ticks(Instant now) const noexcept {
@@ -168,9 +186,15 @@ class Linear {
   [[nodiscard]] constexpr Nanos full_at(const State& tat) const noexcept {
     return ceil_div(static_cast<Nanos>(tat), static_cast<Nanos>(scale_));
   }
+  // The state of a key whose quota was to be full at `full_at` [ns] under another law. If that is
+  // later than any time that fits into a state, returns the latest one that fits: a full debt.
+  [[nodiscard]] constexpr State state_from(Nanos full_at) const noexcept {
+    const auto most = static_cast<Nanos>(time_max / scale_);
+    return static_cast<Ticks>(std::clamp(full_at, -most, most)) * scale_;
+  }
 
  private:
-  static constexpr bool narrow = sizeof(Ticks) == 8;
+  static constexpr bool narrow = std::is_same_v<Ticks, std::int64_t>;
   // No state or sum below is larger [ticks]. Narrow: below 2^63, with room for a sum. Wide: a state
   // leaves 8 of its 128 bits to a store (store/cell.h).
   static constexpr Nanos time_max = narrow ? Nanos{7} << 60 : Nanos{1} << 119;
@@ -209,11 +233,17 @@ class Linear {
   }
 
   [[nodiscard]] constexpr std::uint64_t available(Ticks tat, Ticks at) const noexcept {
+    if (tat >= at + window_) return 0;
     const Ticks credit = at + window_ - tat;
-    if (credit <= 0) return 0;
     if constexpr (narrow)
       return static_cast<std::uint64_t>(credit) / static_cast<std::uint64_t>(interval_);
     return static_cast<std::uint64_t>(credit / interval_);
+  }
+
+  // The least t [s] for which r/t is at most q/w as clients are shown them.
+  [[nodiscard]] constexpr std::uint64_t shown_pace(std::uint64_t remaining) const noexcept {
+    const u128 share = u128{remaining} * shown_window_;
+    return static_cast<std::uint64_t>((share + quota_ - 1) / quota_);
   }
 
   // Wait until `units` can be spent [ticks]; may be <= 0.
@@ -256,8 +286,10 @@ class Linear {
   Ticks debt_ = 0;      // how far beyond the window a key may owe: penalty, late costs [ticks]
   Ticks latest_ = 0;    // instants are clamped to -latest_..latest_ [ns]
   std::uint64_t quota_ = 0;
+  std::uint64_t shown_window_ = 0;  // w [s] of a quota with a rate of its own; 0: of no such quota
   Denied denied_ = Denied::free;
   Reset reset_ = Reset::pace;
+  SpanClass window_class_ = 0;
 };
 
 using LinearWhole = Linear<std::int64_t>;

@@ -161,6 +161,42 @@ RC_GTEST_PROP(Linear, TheExactRateIsSustainedWithoutDrift, ()) {
   }
 }
 
+RC_GTEST_PROP(Linear, ABucketRefillsExactlyAtItsRate, ()) {
+  // At least two units of at least a nanosecond each: a full bucket of less loses what comes back
+  // within the nanosecond in which the clock finds it.
+  Quota quota;
+  quota.units = *rc::gen::inRange<std::uint64_t>(2, 50);
+  quota.count = *rc::gen::inRange<std::uint64_t>(1, 200);
+  const auto count = static_cast<Nanos>(quota.count);
+  quota.period = count + *rc::gen::inRange<std::int64_t>(0, 60'000'000'000LL);
+  quota.window = ceil_div(static_cast<Nanos>(quota.units) * quota.period, count);
+  Key key{*LinearExact::make(quota, {}), {}};
+  RC_ASSERT(key.spend(quota.units, Instant{0}).admitted);
+  for (std::uint64_t i = 1; i <= 500; ++i) {
+    const Nanos due = ceil_div(static_cast<Nanos>(i) * quota.period, count);
+    Key early = key;
+    RC_ASSERT(!early.spend(1, Instant{due - 1}).admitted);
+    RC_ASSERT(key.spend(1, Instant{due}).admitted);
+  }
+}
+
+TEST(Linear, ABucketShowsAWindowThatItsTNeverContradicts) {
+  // 5 tokens, 120 per minute: full in 2.5 s, which clients see as 3 s.
+  const Quota quota{5, 5 * second / 2, 120, 60 * second};
+  const auto law = LinearWhole::make(quota, {});
+  ASSERT_TRUE(law);
+  std::optional<LinearWhole::State> tat;
+  for (const std::uint64_t t : {3, 2, 2, 1, 1}) {  // r 4 to 0: at least r * 3/5, and 0.5 s
+    const auto step = law->spend(tat, 1, Instant{0});
+    EXPECT_EQ(step.decision.reset, t) << step.decision.remaining;
+    tat = step.state;
+  }
+  const Decision denied = law->spend(tat, 1, Instant{0}).decision;
+  EXPECT_FALSE(denied.admitted);
+  EXPECT_TRUE(denied.wait == second / 2);
+  EXPECT_TRUE(law->spend(tat, 5, Instant{5 * second / 2}).decision.admitted);
+}
+
 RC_GTEST_PROP(Linear, AnEarlierClockNeverGrantsMore, ()) {
   const Setting s = any_setting();
   Key key{*LinearExact::make(s.quota, s.terms), {}};
@@ -281,6 +317,9 @@ TEST(Linear, RefusesWhatItDoesNotSupport) {
   EXPECT_FALSE(LinearExact::make({1, Quota::window_max + 1}, {}));
   EXPECT_FALSE(LinearExact::make({1, second}, {.denied = Denied::penalty})) << "no penalty given";
   EXPECT_FALSE(LinearExact::make({1, second}, {.penalty = second})) << "penalty without the mode";
+  EXPECT_FALSE(LinearExact::make({1, second, Quota::units_max + 1, second}, {}));
+  EXPECT_FALSE(LinearExact::make({1, second, 1, 0}, {}));
+  EXPECT_FALSE(LinearExact::make({1, second, 1, Quota::window_max + 1}, {}));
   EXPECT_FALSE(LinearWhole::make({7, second}, {})) << "a seventh of a second is not whole";
   EXPECT_TRUE(LinearExact::make({7, second}, {}));
 }

@@ -17,6 +17,7 @@
 
 #include "headgate/base/instant.h"
 #include "headgate/limit/answer.h"
+#include "headgate/limit/coarse.h"
 #include "headgate/limit/decision.h"
 #include "headgate/limit/log.h"
 #include "headgate/limit/quota.h"
@@ -42,6 +43,10 @@ class MovingWindow {
 
   [[nodiscard]] constexpr std::uint64_t quota() const noexcept { return answer_.quota(); }
   [[nodiscard]] static constexpr bool denial_costs() noexcept { return false; }
+  // The linear law for keys that share a state.
+  [[nodiscard]] constexpr Coarse coarse() const noexcept {
+    return {answer_, Denied::free, most_ > quota() ? answer_.window() : 0};
+  }
   // The most records that a key needs.
   [[nodiscard]] constexpr std::size_t log_max() const noexcept { return log_max_; }
 

@@ -15,6 +15,12 @@ struct Quota {
 
   std::uint64_t units = 0;  // q, 0..units_max; 0 admits nothing
   Nanos window = 0;         // w [ns], 1..window_max
+  // A token bucket: `count` units return per `period` [ns], where that is another rate than units
+  // per window in whole seconds; the window is then units * period / count, rounded up to a
+  // nanosecond. The linear law refills at this rate; t follows from the window in whole seconds,
+  // which is what clients are shown. count 0: the rate is units per window.
+  std::uint64_t count = 0;  // 0..units_max
+  Nanos period = 0;         // 1..window_max if there is a count
 
   friend constexpr bool operator==(const Quota&, const Quota&) = default;
 };
@@ -36,11 +42,15 @@ enum class Denied : std::uint8_t {
   penalty,  // its cost, and up to `penalty` of debt on top of the window
 };
 
-// The meaning of t on an admission (on a denial t is always the wait).
+// The meaning of t on an admission (on a denial t is the wait).
 enum class Reset : std::uint8_t {
   pace,  // more than r is available after t, and r/t never exceeds q/w
   next,  // least time until more than r is available
   full,  // time until the whole quota is available
+  // Fixed windows: time until the window ends, also if nothing is spent, and also on a denial of a
+  // cost above the quota. If denials count, nothing passes before, so that this is its wait, too.
+  // As `next` under all other laws.
+  window,
 };
 
 // The parameters of a law apart from its quota.

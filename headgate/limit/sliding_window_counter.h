@@ -17,6 +17,7 @@
 
 #include "headgate/base/instant.h"
 #include "headgate/limit/answer.h"
+#include "headgate/limit/coarse.h"
 #include "headgate/limit/decision.h"
 #include "headgate/limit/quota.h"
 #include "headgate/limit/step.h"
@@ -50,6 +51,10 @@ class SlidingWindowCounter {
   // Whether windows follow the calendar. If so, `now` must be wall time [ns since 1970].
   [[nodiscard]] constexpr bool aligned() const noexcept { return aligned_; }
   [[nodiscard]] static constexpr bool denial_costs() noexcept { return false; }
+  // The linear law for keys that share a state.
+  [[nodiscard]] constexpr Coarse coarse() const noexcept {
+    return {answer_, Denied::free, most_ > quota() ? answer_.window() : 0};
+  }
 
   // Takes `cost` units at `now` if they are available.
   [[nodiscard]] constexpr Step<State> spend(const std::optional<State>& state, std::uint64_t cost,

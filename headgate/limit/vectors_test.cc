@@ -4,8 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
+#include <vector>
 
 #include "headgate/limit/testing/key_state.h"
 
@@ -78,8 +81,33 @@ INSTANTIATE_TEST_SUITE_P(All, Vectors,
                                          File{"linear_lenient", 970}, File{"linear_penalty", 834},
                                          File{"linear_strict", 891}, File{"moving_window_log", 916},
                                          File{"sliding_window_counter", 1066},
-                                         File{"sliding_window_counter_clock", 814}),
+                                         File{"sliding_window_counter_clock", 814},
+                                         File{"linear_bucket", 550}),
                          [](const auto& file) { return std::string(file.param.name); });
+
+// What docs/algorithms.md says about the most units in any span as long as the window.
+TEST(WidestSpans, AreThoseOfTheVectors) {
+  for (const vectors::Sequence& sequence : vectors::load("widest_spans")) {
+    const auto law = make_law(sequence.quota, sequence.terms);
+    ASSERT_TRUE(law) << sequence.id;
+    KeyState key;
+    std::vector<std::pair<Nanos, std::uint64_t>> admitted;
+    for (const vectors::Step& step : sequence.steps) {
+      const Decision got = key.spend(*law, step.cost, step.at);
+      ASSERT_EQ(vectors::fault(sequence, sequence.terms, step, got), "") << sequence.id;
+      if (got.admitted) admitted.emplace_back(step.at.ns, step.cost);
+    }
+    std::uint64_t most = 0;
+    for (const auto& [from, _] : admitted) {
+      std::uint64_t units = 0;
+      for (const auto& [at, cost] : admitted) {
+        if (at >= from && at < from + sequence.quota.window) units += cost;
+      }
+      most = std::max(most, units);
+    }
+    EXPECT_EQ(most, sequence.widest) << sequence.id;
+  }
+}
 
 }  // namespace
 }  // namespace headgate::limit

@@ -28,20 +28,20 @@ void expose_table(const store::TableStats& stats, Exposition& out) {
           stats.memory);
   out.one("headgate_table_cells", Type::gauge, "Keys that the table has room for.", stats.cells);
   out.one("headgate_table_live_cells", Type::gauge,
-          "Keys without a full quota, estimated on large tables.", stats.live);
-  out.one("headgate_table_evictions_total", Type::counter,
-          "Keys that made room for more restricted ones.", stats.evictions);
+          "Keys that keep their place, estimated on large tables.", stats.live);
   out.one("headgate_table_unkept_total", Type::counter,
-          "New keys that were not kept because every cell held a more restricted one.",
-          stats.unkept);
+          "Decisions on keys for which the full table had no place.", stats.unkept);
   out.one("headgate_table_merged_total", Type::counter,
           "Records of moving windows that had to share a place in a full log.", stats.merged);
+  out.one("headgate_table_file_lost", Type::gauge,
+          "1 if the table's file was truncated while in use and quotas are in memory since.",
+          stats.file_lost ? 1 : 0);
 }
 
 void expose_reloads(std::uint64_t loaded, std::uint64_t refused, Exposition& out) {
   out.one("headgate_reloads_total", Type::counter, "Policy files taken over while running.",
           loaded);
-  out.one("headgate_refused_reloads_total", Type::counter, "Policy files refused while running.",
+  out.one("headgate_refused_reloads_total", Type::counter, "Reloads refused while running.",
           refused);
 }
 

@@ -3,6 +3,7 @@
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <new>
@@ -26,6 +27,25 @@ Failure<std::string> cannot(const std::string& path, std::string_view expected) 
 
 // The key must not need a password: nobody is there to type it.
 int no_password(char*, int, int, void*) { return -1; }
+
+// Chooses the protocol that accept() has set for the connection. `offered` has each protocol of the
+// client behind its length.
+int choose_protocol(SSL* ssl, const unsigned char** chosen, unsigned char* size,
+                    const unsigned char* offered, unsigned int offered_size, void*) {
+  const auto* const protocol = static_cast<const char*>(SSL_get_app_data(ssl));
+  if (protocol == nullptr) return SSL_TLSEXT_ERR_NOACK;
+  std::string_view rest(reinterpret_cast<const char*>(offered), offered_size);
+  while (!rest.empty()) {
+    const auto length = static_cast<unsigned char>(rest.front());
+    if (rest.substr(1, length) == protocol) {
+      *chosen = reinterpret_cast<const unsigned char*>(rest.data() + 1);
+      *size = length;
+      return SSL_TLSEXT_ERR_OK;
+    }
+    rest.remove_prefix(std::min<std::size_t>(1 + length, rest.size()));
+  }
+  return SSL_TLSEXT_ERR_ALERT_FATAL;
+}
 
 }  // namespace
 
@@ -91,6 +111,7 @@ Result<std::shared_ptr<const TlsContext>, std::string> TlsContext::load(
   SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
                                 SSL_MODE_RELEASE_BUFFERS);
   SSL_CTX_set_default_passwd_cb(context, no_password);
+  SSL_CTX_set_alpn_select_cb(context, choose_protocol, nullptr);
   if (SSL_CTX_use_certificate_chain_file(context, cert.c_str()) != 1) {
     return cannot(cert, "a certificate in PEM format, followed by the ones that lead to its root");
   }
@@ -115,11 +136,12 @@ Result<std::shared_ptr<const TlsContext>, std::string> TlsContext::load(
   return owner;
 }
 
-TlsStream TlsContext::accept(int fd) const {
+TlsStream TlsContext::accept(int fd, const char* protocol) const {
   SSL* ssl = SSL_new(context_);
   if (ssl == nullptr) throw std::bad_alloc();
   TlsStream stream(ssl);
   if (SSL_set_fd(ssl, fd) != 1) throw std::bad_alloc();
+  SSL_set_app_data(ssl, const_cast<char*>(protocol));
   SSL_set_accept_state(ssl);
   return stream;
 }

@@ -58,8 +58,9 @@ class TlsContext {
   TlsContext& operator=(const TlsContext&) = delete;
   ~TlsContext();
 
-  // The server's side of a new connection. Throws std::bad_alloc.
-  [[nodiscard]] TlsStream accept(int fd) const;
+  // The server's side of a new connection. A client that offers protocols (ALPN) must offer
+  // `protocol`, unless that is null; static storage. Throws std::bad_alloc.
+  [[nodiscard]] TlsStream accept(int fd, const char* protocol) const;
 
  private:
   explicit TlsContext(ssl_ctx_st* context) noexcept : context_(context) {}

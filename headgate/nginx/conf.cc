@@ -17,16 +17,15 @@ extern "C" void destroy_main_conf(void* conf) noexcept {
   static_cast<MainConf*>(conf)->~MainConf();
 }
 
-// Returns this module's part of the configuration that is being replaced. nullptr if there is none,
-// or if it belongs to another build of the module, which has other types.
-MainConf* previous_conf(const ngx_cycle_t* cycle) noexcept {
-  const ngx_cycle_t* old = cycle->old_cycle;
-  if (old == nullptr || old->conf_ctx == nullptr || old->modules == nullptr) return nullptr;
-  ngx_module_t** last = old->modules + old->modules_n;
-  if (std::find(old->modules, last, &ngx_http_headgate_module) == last) return nullptr;
-  const auto* http = reinterpret_cast<ngx_http_conf_ctx_t*>(old->conf_ctx[ngx_http_module.index]);
-  if (http == nullptr) return nullptr;
-  return static_cast<MainConf*>(http->main_conf[ngx_http_headgate_module.ctx_index]);
+// That of the configuration that is being replaced.
+MainConf* previous_conf(const ngx_cycle_t* cycle) noexcept { return conf_of(cycle->old_cycle); }
+
+// Counts a reload that is refused. Nothing if this is the start.
+void count_refused(const ngx_cycle_t* cycle) noexcept {
+  const MainConf* old = previous_conf(cycle);
+  if (old != nullptr && old->gate) {
+    old->counters->module().refused_reloads.fetch_add(1, std::memory_order_relaxed);
+  }
 }
 
 char* fault(ngx_conf_t* cf, std::string_view text) noexcept {
@@ -45,26 +44,33 @@ bool open_table(ngx_conf_t* cf, MainConf& conf, const MainConf* old) {
     conf.table_options.memory = conf.memory->bytes;
     conf.table_options.file = conf.memory->file;
   }
-  const bool had_table = old != nullptr && old->table != nullptr;
-  if (had_table && old->table_options.memory == conf.table_options.memory &&
+  if (old != nullptr && old->table != nullptr &&
+      old->table_options.memory == conf.table_options.memory &&
       old->table_options.file == conf.table_options.file) {
     conf.table = old->table;
     return true;
   }
   auto opened = store::Table::open(conf.table_options);
   if (!opened) {
+    count_refused(cf->cycle);
     fault(cf, opened.error());
     return false;
   }
   conf.table = *std::move(opened);
-  if (had_table) {
-    ngx_conf_log_error(NGX_LOG_NOTICE, cf, 0,
-                       "the table has another size or file: quotas kept in the old one are lost");
-  }
+  if (!conf.table_options.file.empty()) store::FileGuard::watch();  // also in the workers
   return true;
 }
 
 }  // namespace
+
+MainConf* conf_of(const ngx_cycle_t* cycle) noexcept {
+  if (cycle == nullptr || cycle->conf_ctx == nullptr || cycle->modules == nullptr) return nullptr;
+  ngx_module_t** last = cycle->modules + cycle->modules_n;
+  if (std::find(cycle->modules, last, &ngx_http_headgate_module) == last) return nullptr;
+  const auto* http = reinterpret_cast<ngx_http_conf_ctx_t*>(cycle->conf_ctx[ngx_http_module.index]);
+  if (http == nullptr) return nullptr;
+  return static_cast<MainConf*>(http->main_conf[ngx_http_headgate_module.ctx_index]);
+}
 
 bool open(ngx_conf_t* cf, MainConf& conf) noexcept {
   try {
@@ -84,9 +90,14 @@ bool open(ngx_conf_t* cf, MainConf& conf) noexcept {
 
 void count_reload(const ngx_cycle_t* cycle) noexcept {
   const MainConf* old = previous_conf(cycle);
-  if (old != nullptr && old->gate) {
-    old->counters->module().reloads.fetch_add(1, std::memory_order_relaxed);
-  }
+  if (old == nullptr || !old->gate) return;
+  ModuleCounts& counts = old->counters->module();
+  counts.reloads.fetch_add(1, std::memory_order_relaxed);
+  const MainConf* fresh = conf_of(cycle);
+  if (fresh == nullptr || !fresh->gate || fresh->table == old->table) return;
+  counts.tables_changed.fetch_add(1, std::memory_order_relaxed);
+  ngx_log_error(NGX_LOG_WARN, cycle->log, 0,
+                "the table has another size or file: quotas kept in the old one are lost");
 }
 
 void* create_main_conf(ngx_conf_t* cf) noexcept {
@@ -101,6 +112,7 @@ void* create_loc_conf(ngx_conf_t* cf) noexcept {
   if (conf == nullptr) return nullptr;
   conf->on = NGX_CONF_UNSET;
   conf->dry_run = NGX_CONF_UNSET;
+  conf->unbuffered_events = NGX_CONF_UNSET;
   return conf;
 }
 
@@ -109,6 +121,7 @@ char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept {
   auto* conf = static_cast<LocConf*>(child);
   ngx_conf_merge_value(conf->on, outer->on, 0);
   ngx_conf_merge_value(conf->dry_run, outer->dry_run, 0);
+  ngx_conf_merge_value(conf->unbuffered_events, outer->unbuffered_events, 0);
   const auto* main =
       static_cast<MainConf*>(ngx_http_conf_get_module_main_conf(cf, ngx_http_headgate_module));
   if (conf->on && main->policies == nullptr) {
@@ -127,12 +140,13 @@ char* set_config(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept {
     policy::Loaded loaded = policy::load_file(std::string(view(path)));
     if (loaded) {
       main->policies = *std::move(loaded);
+      for (const policy::Fault& each : main->policies->warnings()) {
+        ngx_conf_log_error(NGX_LOG_WARN, cf, 0, "%s", each.text().c_str());
+      }
       return NGX_CONF_OK;
     }
+    count_refused(cf->cycle);
     for (const policy::Fault& each : loaded.error()) fault(cf, each.text());
-    if (const MainConf* old = previous_conf(cf->cycle); old != nullptr && old->gate) {
-      old->counters->module().refused_reloads.fetch_add(1, std::memory_order_relaxed);
-    }
     return static_cast<char*>(NGX_CONF_ERROR);
   } catch (const std::exception& e) {
     return fault(cf, e.what());
@@ -157,6 +171,18 @@ char* set_memory(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept {
   } catch (const std::exception& e) {
     return fault(cf, e.what());
   }
+  return NGX_CONF_OK;
+}
+
+char* set_connections_per_address(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept {
+  auto* main = static_cast<MainConf*>(conf);
+  if (main->connections_per_address) return duplicate();
+  const ngx_str_t& text = static_cast<ngx_str_t*>(cf->args->elts)[1];
+  const ngx_int_t number = ngx_atoi(text.data, text.len);
+  if (number < 0 || number > 1'000'000) {
+    return fault(cf, "headgate_connections_per_address: expected 0 (any number) to 1000000");
+  }
+  main->connections_per_address = static_cast<std::uint32_t>(number);
   return NGX_CONF_OK;
 }
 

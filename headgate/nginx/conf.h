@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -32,11 +33,13 @@ struct MainConf {
   std::shared_ptr<Counters> counters;
   std::optional<gate::Gate> gate;
   bool reads_bodies = false;  // a policy's cost is the length of the request's body
+  std::optional<std::uint32_t> connections_per_address;  // at each worker; 0 or absent: any
 };
 
 struct LocConf {
   ngx_flag_t on;
   ngx_flag_t dry_run;
+  ngx_flag_t unbuffered_events;
 };
 
 [[nodiscard]] inline MainConf& main_conf(ngx_http_request_t* r) noexcept {
@@ -51,7 +54,11 @@ struct LocConf {
 // those of the previous configuration. Returns false after logging the reason.
 [[nodiscard]] bool open(ngx_conf_t* cf, MainConf& conf) noexcept;
 
-// Counts a reload, when the new configuration is in force.
+// Returns this module's part of a configuration. nullptr if there is none, or if it belongs to
+// another build of the module, which has other types.
+[[nodiscard]] MainConf* conf_of(const ngx_cycle_t* cycle) noexcept;
+
+// Counts a reload, when the new configuration is in force, and warns if it has another table.
 void count_reload(const ngx_cycle_t* cycle) noexcept;
 
 // Callbacks of ngx_http_module_t and ngx_command_t.
@@ -61,6 +68,7 @@ void* create_loc_conf(ngx_conf_t* cf) noexcept;
 char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept;
 char* set_config(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
 char* set_memory(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
+char* set_connections_per_address(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
 }
 
 }  // namespace headgate::nginx

@@ -20,6 +20,12 @@ std::string metrics_text(const policy::PolicySet& policies, const Counters& coun
   metrics::expose_policies(totals, out);
   metrics::expose_table(table.stats(), out);
   metrics::expose_reloads(module.reloads.load(relaxed), module.refused_reloads.load(relaxed), out);
+  out.one("headgate_tables_changed_total", metrics::Exposition::Type::counter,
+          "Reloads that changed the table's size or file: all quotas were full again.",
+          module.tables_changed.load(relaxed));
+  out.one("headgate_refused_connections_total", metrics::Exposition::Type::counter,
+          "Connections closed because their address had too many.",
+          module.refused_connections.load(relaxed));
   metrics::expose_fields_left_out(module.fields_left_out.load(relaxed), out);
   out.one("headgate_upstream_fields_dropped_total", metrics::Exposition::Type::counter,
           "Rate limit fields of upstream that were malformed, or stale from a cache.",

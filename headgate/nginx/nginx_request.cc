@@ -1,9 +1,11 @@
 #include "headgate/nginx/nginx_request.h"
 
+#include <algorithm>
 #include <cstring>
 
+#include "headgate/policy/match/request_target.h"
+
 namespace headgate::nginx {
-namespace {
 
 std::optional<policy::Address> peer_of(const ngx_connection_t* connection) noexcept {
   const sockaddr* any = connection->sockaddr;
@@ -20,19 +22,46 @@ std::optional<policy::Address> peer_of(const ngx_connection_t* connection) noexc
   return std::nullopt;
 }
 
-}  // namespace
-
 std::optional<std::string_view> NginxHeaders::line(std::string_view name,
                                                    std::size_t nth) const noexcept {
-  for (const ngx_list_part_t* part = &lines_->part; part != nullptr; part = part->next) {
-    const auto* field = static_cast<const ngx_table_elt_t*>(part->elts);
-    for (ngx_uint_t i = 0; i < part->nelts; ++i, ++field) {
-      if (field->key.len != name.size()) continue;
-      if (std::memcmp(field->lowcase_key, name.data(), name.size()) != 0) continue;
-      if (nth-- == 0) return view(field->value);
+  // A caller that reads all lines asks for one after the other: continue behind the last one.
+  const bool continues = nth > 0 && last_.found == nth && last_.name == name;
+  Position at = continues ? last_ : Position{name, &lines_->part, 0, 0};
+  for (; at.part != nullptr; at.part = at.part->next, at.index = 0) {
+    const auto* fields = static_cast<const ngx_table_elt_t*>(at.part->elts);
+    while (at.index < at.part->nelts) {
+      const ngx_table_elt_t& field = fields[at.index++];
+      if (field.key.len != name.size()) continue;
+      if (std::memcmp(field.lowcase_key, name.data(), name.size()) != 0) continue;
+      if (at.found++ != nth) continue;
+      last_ = at;
+      return view(field.value);
     }
   }
   return std::nullopt;
+}
+
+bool join_lines(ngx_pool_t* pool, const policy::Headers& headers, std::string_view name,
+                std::string_view& value) noexcept {
+  constexpr std::string_view comma = ", ";
+  std::size_t lines = 0;
+  std::size_t size = 0;
+  for (std::size_t nth = 0; const auto line = headers.value(name, nth); ++nth) {
+    if (line->empty()) continue;
+    value = *line;
+    size += line->size() + (lines++ > 0 ? comma.size() : 0);
+  }
+  if (lines <= 1) return true;
+  auto* const joined = static_cast<char*>(ngx_pnalloc(pool, size));
+  if (joined == nullptr) return false;
+  char* end = joined;
+  for (std::size_t nth = 0; const auto line = headers.value(name, nth); ++nth) {
+    if (line->empty()) continue;
+    if (end != joined) end = std::copy(comma.begin(), comma.end(), end);
+    end = std::copy(line->begin(), line->end(), end);
+  }
+  value = {joined, size};
+  return true;
 }
 
 std::optional<std::uint64_t> body_bytes(const ngx_http_request_t* r) noexcept {
@@ -54,18 +83,10 @@ policy::Request client_request(ngx_http_request_t* r, const NginxHeaders& header
   request.peer = peer_of(r->connection);
   request.headers = &headers;
   request.body_bytes = body_bytes(r);
-  if (r->valid_unparsed_uri) {
-    request.path = view(r->uri);
-    request.query = view(r->args);
-    return request;
-  }
-  // Rewritten or redirected: parse the request line again, into a copy.
   if (r->unparsed_uri.len == 0) return request;
-  ngx_http_request_t original = *r;
-  ngx_str_null(&original.args);
-  if (ngx_http_process_request_uri(&original) != NGX_OK) return request;  // no memory
-  request.path = view(original.uri);
-  request.query = view(original.args);
+  const policy::PathAndQuery parts = policy::split_path_and_query(view(r->unparsed_uri));
+  request.path = parts.path;
+  request.query = parts.query;
   return request;
 }
 

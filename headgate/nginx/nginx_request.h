@@ -10,25 +10,43 @@
 
 namespace headgate::nginx {
 
-// A view of a header section: the request's, or that of the upstream's response.
+// A view of a header section: the request's, or that of the upstream's response. Not thread-safe.
 class NginxHeaders final : public policy::Headers {
  public:
   explicit NginxHeaders(const ngx_list_t& lines) noexcept : lines_(&lines) {}
 
+  // Takes constant time on average if all lines of a name are read in their order.
   [[nodiscard]] std::optional<std::string_view> line(std::string_view name,
                                                      std::size_t nth) const noexcept override;
 
  private:
+  struct Position {
+    std::string_view name;
+    const ngx_list_part_t* part = nullptr;
+    ngx_uint_t index = 0;   // in the part, of the first field that was not read
+    std::size_t found = 0;  // lines with that name before it
+  };
+
   const ngx_list_t* lines_;
+  mutable Position last_;  // behind the line that was returned last
 };
+
+// Returns the address at the other end of a connection; std::nullopt for a Unix socket.
+[[nodiscard]] std::optional<policy::Address> peer_of(const ngx_connection_t* connection) noexcept;
+
+// Sets `value` to the lines of a header, joined with ", ", without the white space around them and
+// without empty lines. It has memory of the pool or of the header section, and is empty if there is
+// no such header. Returns false if the pool has no memory.
+[[nodiscard]] bool join_lines(ngx_pool_t* pool, const policy::Headers& headers,
+                              std::string_view name, std::string_view& value) noexcept;
 
 // Returns the length of the request's body: as announced, or as read. std::nullopt if it is
 // unknown.
 [[nodiscard]] std::optional<std::uint64_t> body_bytes(const ngx_http_request_t* r) noexcept;
 
-// Returns the request as the client sent it: path and query are those of its request line,
-// normalised, without the changes of rewrites and internal redirects. Both are empty if nginx could
-// not parse them. Views of the request and of its pool; `headers` must outlive the result.
+// Returns the request as the client sent it: path and query are those of its request line, without
+// the changes of rewrites and internal redirects. Both are empty if nginx could not parse them.
+// Consists of views of the request; `headers` must outlive the result.
 [[nodiscard]] policy::Request client_request(ngx_http_request_t* r,
                                              const NginxHeaders& headers) noexcept;
 

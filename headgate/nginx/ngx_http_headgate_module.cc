@@ -15,10 +15,12 @@
 #include <string_view>
 #include <type_traits>
 
+#include "headgate/base/ascii.h"
 #include "headgate/base/writer.h"
 #include "headgate/field/accept.h"
 #include "headgate/gate/gate.h"
 #include "headgate/nginx/conf.h"
+#include "headgate/nginx/connections.h"
 #include "headgate/nginx/context.h"
 #include "headgate/nginx/metrics.h"
 #include "headgate/nginx/nginx_request.h"
@@ -43,6 +45,7 @@ ngx_int_t get_verdict(ngx_http_request_t* r, ngx_http_variable_value_t* v, uintp
 ngx_int_t get_policy(ngx_http_request_t* r, ngx_http_variable_value_t* v, uintptr_t data) noexcept;
 ngx_int_t get_remaining(ngx_http_request_t* r, ngx_http_variable_value_t* v,
                         uintptr_t data) noexcept;
+ngx_int_t get_header(ngx_http_request_t* r, ngx_http_variable_value_t* v, uintptr_t data) noexcept;
 }
 
 ngx_command_t directives[] = {
@@ -54,6 +57,10 @@ ngx_command_t directives[] = {
     {ngx_string("headgate_memory"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE12, set_memory,
      NGX_HTTP_MAIN_CONF_OFFSET, 0, nullptr},
 
+    // headgate_connections_per_address N;  at each worker; further ones are closed; default 0: any
+    {ngx_string("headgate_connections_per_address"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1,
+     set_connections_per_address, NGX_HTTP_MAIN_CONF_OFFSET, 0, nullptr},
+
     // headgate on|off;                 default off
     {ngx_string("headgate"),
      NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF | NGX_CONF_FLAG,
@@ -63,6 +70,12 @@ ngx_command_t directives[] = {
     {ngx_string("headgate_dry_run"),
      NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF | NGX_CONF_FLAG,
      ngx_conf_set_flag_slot, NGX_HTTP_LOC_CONF_OFFSET, offsetof(LocConf, dry_run), nullptr},
+
+    // headgate_unbuffered_events on|off;  forwards events of the upstream at once; default off
+    {ngx_string("headgate_unbuffered_events"),
+     NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF | NGX_CONF_FLAG,
+     ngx_conf_set_flag_slot, NGX_HTTP_LOC_CONF_OFFSET, offsetof(LocConf, unbuffered_events),
+     nullptr},
 
     // headgate_metrics;                responds with the counters as Prometheus text
     {ngx_string("headgate_metrics"), NGX_HTTP_LOC_CONF | NGX_CONF_NOARGS, set_metrics,
@@ -98,6 +111,8 @@ ngx_module_t ngx_http_headgate_module = {NGX_MODULE_V1,
 
 namespace {
 
+constexpr std::string_view header_prefix = "headgate_http_";
+
 ngx_http_variable_t variables[] = {
     // admitted, denied, shadow-denied or off
     {ngx_string("headgate_verdict"), nullptr, get_verdict, 0, NGX_HTTP_VAR_NOCACHEABLE, 0},
@@ -105,6 +120,9 @@ ngx_http_variable_t variables[] = {
     {ngx_string("headgate_policy"), nullptr, get_policy, 0, NGX_HTTP_VAR_NOCACHEABLE, 0},
     // the smallest r of the enforced policies
     {ngx_string("headgate_remaining"), nullptr, get_remaining, 0, NGX_HTTP_VAR_NOCACHEABLE, 0},
+    // headgate_http_NAME: a header of the request as policies count it, all its lines in one
+    {as_ngx_str(header_prefix), nullptr, get_header, 0,
+     NGX_HTTP_VAR_NOCACHEABLE | NGX_HTTP_VAR_PREFIX, 0},
     ngx_http_null_variable};
 
 ngx_http_output_header_filter_pt next_header_filter;
@@ -125,6 +143,7 @@ bool body_is_too_long(ngx_http_request_t* r) noexcept;
 RequestContext* decide(ngx_http_request_t* r, bool enforceable) noexcept;
 void settle(ngx_http_request_t* r, const RequestContext& context) noexcept;
 ngx_int_t deny(ngx_http_request_t* r, const RequestContext& context) noexcept;
+void forward_events(ngx_http_request_t* r) noexcept;
 
 // --- Handlers ---------------------------------------------------------------------------------
 
@@ -182,6 +201,7 @@ extern "C" ngx_int_t rewrite_handler(ngx_http_request_t* r) noexcept {
 // malformed request) is decided here: too late to be denied, but charged and with fields.
 extern "C" ngx_int_t header_filter(ngx_http_request_t* r) noexcept {
   if (r != r->main) return next_header_filter(r);
+  if (loc_conf(r).unbuffered_events) forward_events(r);
   const RequestContext* context = find_context(r);
   if (context == nullptr) {
     if (!loc_conf(r).on) return next_header_filter(r);
@@ -368,6 +388,16 @@ ngx_int_t deny(ngx_http_request_t* r, const RequestContext& context) noexcept {
   return ngx_http_send_response(r, status, type, &body);
 }
 
+// As the upstream's field `X-Accel-Buffering: no` does: nginx keeps short events until a buffer is
+// full or the response ends.
+void forward_events(ngx_http_request_t* r) noexcept {
+  constexpr std::string_view events = "text/event-stream";
+  ngx_str_t& type = r->headers_out.content_type;
+  const bool matches = type.len >= events.size() &&
+                       ngx_strncasecmp(type.data, as_ngx_str(events).data, events.size()) == 0;
+  if (r->upstream != nullptr && matches) r->upstream->buffering = 0;
+}
+
 // --- Variables --------------------------------------------------------------------------------
 
 void set_value(ngx_http_variable_value_t* v, std::string_view text) noexcept {
@@ -418,6 +448,23 @@ extern "C" ngx_int_t get_remaining(ngx_http_request_t* r, ngx_http_variable_valu
   std::string_view text = out.text();
   if (!keep(r, text)) return NGX_ERROR;
   set_value(v, text);
+  return NGX_OK;
+}
+
+// `data` is the whole name of the variable.
+extern "C" ngx_int_t get_header(ngx_http_request_t* r, ngx_http_variable_value_t* v,
+                                uintptr_t data) noexcept {
+  v->not_found = 1;
+  std::string_view name = view(*reinterpret_cast<const ngx_str_t*>(data));
+  name.remove_prefix(header_prefix.size());
+  std::array<char, 256> field{};
+  if (name.size() > field.size()) return NGX_OK;
+  std::transform(name.begin(), name.end(), field.begin(),
+                 [](char c) { return c == '_' ? '-' : lower(c); });
+  const NginxHeaders headers{r->headers_in.headers};
+  std::string_view value;
+  if (!join_lines(r->pool, headers, {field.data(), name.size()}, value)) return NGX_ERROR;
+  if (!value.empty()) set_value(v, value);
   return NGX_OK;
 }
 
@@ -472,6 +519,7 @@ extern "C" ngx_int_t init(ngx_conf_t* cf) noexcept {
 // Runs when the new configuration comes into force.
 extern "C" ngx_int_t init_module(ngx_cycle_t* cycle) noexcept {
   count_reload(cycle);
+  if (const MainConf* conf = conf_of(cycle); conf != nullptr) bound_connections(cycle, *conf);
   return NGX_OK;
 }
 

@@ -16,7 +16,7 @@ class FewHeaders final : public Headers {
     if (nth > 0) return std::nullopt;
     if (name == "x-forwarded-for") return "203.0.113.5, 2001:db8::7";
     if (name == "forwarded") return "for=203.0.113.5, for=\"[2001:db8::7]\"";
-    if (name == "cookie") return "a=b; session=0123456789abcdef0123456789abcdef";
+    if (name == "cookie") return "a=b; session=%30123456789abcdef0123456789abcdef";
     if (name == "x-site") return "www.sub.example.co.uk";
     if (name == "x-cost") return "12";
     return std::nullopt;
@@ -34,7 +34,7 @@ policies:
     window: 1s
     key: [address/24, "header:x-none", "cookie:session", "query:a key", host, path, method,
           "registered-domain:header:x-site"]
-    match: [{path: "/v*/things/*", method: [PUT, GET], host: "*.example", header: {cookie: "*session*"}}]
+    match: [{path: "/v*/things/*", exact-path: "/V*", method: [PUT, GET], host: "*.example", header: {cookie: "*session*"}}]
     cost: {request-header: x-cost}
     overrides:
       - {ids: [[10.0.0.1, a, b, c, d, e, f, g]], quota: 2}
@@ -44,7 +44,7 @@ policies:
   const FewHeaders headers;
   const Request request{"GET",
                         "API.Service.Example",
-                        "/v1/things/7",
+                        "/V1//x/..;y/%74hings/Number;%2f/7/",
                         "x=y&a+key=%20value%20",
                         Address::parse("10.0.0.1"),
                         &headers,

@@ -16,7 +16,7 @@ FieldsUsed PolicySet::fields_used() const {
     const Rule& rule = rules_->rules[i];
     for (const Component& component : rule.key) component.add_to(fields_used);
     for (const Condition& condition : rule.conditions) {
-      fields_used.path |= condition.path.has_value();
+      fields_used.path |= condition.path.has_value() || condition.exact_path.has_value();
       fields_used.method |= !condition.methods.empty();
       fields_used.host |= condition.host.has_value();
       for (const auto& header : condition.headers) fields_used.request_headers.insert(header.name);

@@ -61,6 +61,7 @@ struct Policy {
   limit::Terms terms;
   std::string key_text = "[address]";
   std::string match_text;  // empty: every request
+  std::string path_text;   // how paths are compared; empty: they are not
   std::string cost_text = "1";
 
   [[nodiscard]] bool is_late() const noexcept { return cost_time == CostTime::response; }

@@ -23,8 +23,10 @@ Result<std::shared_ptr<const PolicySet>, std::string> PolicySet::with(std::size_
   if (change.algorithm) policy.terms.algorithm = *change.algorithm;
   for (Grant& grant : policy.grants) {
     if (&grant == policy.grants.data()) {
-      grant.quota.units = change.quota.value_or(grant.quota.units);
-      grant.quota.window = change.window.value_or(grant.quota.window);
+      if (change.quota || change.window) {
+        grant.quota = {change.quota.value_or(grant.quota.units),
+                       change.window.value_or(grant.quota.window)};
+      }
     }
     if (grant.unlimited) continue;
     limit::Terms terms = policy.terms;

@@ -27,11 +27,15 @@ bool applies(const Rule& rule, LazyRequest& request) {
                      [&](const Condition& condition) { return condition.holds(request); });
 }
 
-// Returns the override for these length-prefixed parts, or the policy's own grant.
-const Grant& grant_for(const Policy& policy, const Rule& rule, std::string_view parts) {
+// Returns the override for these length-prefixed parts, or the policy's own grant. `path` is the
+// path in the key as it was sent.
+const Grant& grant_for(const Policy& policy, const Rule& rule, std::string_view parts,
+                       std::string_view path) {
   if (rule.overrides.empty()) return policy.grants.front();
   const auto found = rule.overrides.find(parts);
-  return policy.grants[found == rule.overrides.end() ? 0 : found->second];
+  if (found == rule.overrides.end()) return policy.grants.front();
+  const Override& own = found->second;
+  return policy.grants[!own.exact_path || *own.exact_path == path ? own.grant : 0];
 }
 
 // Appends the parts of a key, length-prefixed. Returns the offset of the last one, or the end of
@@ -101,7 +105,7 @@ Match named_boulder_limit(const Policy& policy, const Rule& rule, std::string_vi
   const std::size_t part =
       append_counted(text, [&](std::string& out) { rule.boulder->append_normal(id, out); });
   const auto override_id = rule.boulder->override_of(std::string_view(text).substr(part));
-  Match match{&policy, &grant_for(policy, rule, override_id), {}, {}, cost, false};
+  Match match{&policy, &grant_for(policy, rule, override_id, {}), {}, {}, cost, false};
   set_views(match, {0, part, text.size() - part, text.size()}, text);
   return match;
 }
@@ -124,9 +128,12 @@ Match named_partition(const Policy& policy, const Rule& rule, std::string_view p
   const std::size_t parts = text.size();
   std::size_t last_part = parts;
   std::size_t count = 0;
+  std::string_view path = partition;
+  std::vector<std::string> given;
   if (rule.key.size() >= 2) {
-    const std::vector<std::string> given = split_readable(partition, rule.key.size());
+    given = split_readable(partition, rule.key.size());
     for (; count < given.size(); ++count) {
+      if (rule.key[count].is_path()) path = given[count];
       last_part = append_counted(
           text, [&](std::string& out) { rule.key[count].append_given(given[count], out); });
     }
@@ -143,7 +150,7 @@ Match named_partition(const Policy& policy, const Rule& rule, std::string_view p
       }
     });
   }
-  const Grant& grant = grant_for(policy, rule, std::string_view(text).substr(parts));
+  const Grant& grant = grant_for(policy, rule, std::string_view(text).substr(parts), path);
   Match match{&policy, &grant, {}, {}, cost, false};
   set_views(match, append_partition(0, parts, last_part, count, text), text);
   return match;
@@ -157,6 +164,8 @@ PolicySet::PolicySet(Settings settings, std::unique_ptr<const Rules> rules)
 PolicySet::~PolicySet() = default;
 
 std::span<const Policy> PolicySet::policies() const noexcept { return rules_->policies; }
+
+std::span<const Fault> PolicySet::warnings() const noexcept { return rules_->warnings; }
 
 bool PolicySet::needs_body_bytes() const noexcept {
   for (std::size_t i = 0; i < rules_->rules.size(); ++i) {
@@ -181,7 +190,7 @@ std::optional<std::uint64_t> PolicySet::body_bytes_wanted(const Request& request
 }
 
 std::span<const Match> PolicySet::match(const Request& request, Scratch& scratch) const {
-  LazyRequest lazy_request(request, settings_.client_address, scratch.host);
+  LazyRequest lazy_request(request, settings_.client_address, scratch.host, scratch.path);
   std::string& text = scratch.text;
   text.clear();
   Extent extents[policies_max];
@@ -209,7 +218,8 @@ std::span<const Match> PolicySet::match(const Request& request, Scratch& scratch
       const std::size_t from = extents[first].key + other.key_head.size();
       text.append(text, from, extents[first].key_end - from);
     }
-    const Grant& grant = grant_for(policy, rule, std::string_view(text).substr(parts));
+    const Grant& grant =
+        grant_for(policy, rule, std::string_view(text).substr(parts), request.path);
     if (grant.unlimited) {
       text.resize(key);
       continue;

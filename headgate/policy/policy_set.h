@@ -13,6 +13,7 @@
 
 #include "headgate/base/result.h"
 #include "headgate/policy/fields_used.h"
+#include "headgate/policy/file/fault.h"
 #include "headgate/policy/match/cost.h"
 #include "headgate/policy/policy.h"
 #include "headgate/policy/policy_change.h"
@@ -63,6 +64,7 @@ struct Match {
 struct Scratch {
   std::string text;
   std::string host;  // in lower case
+  std::string path;  // folded
   std::array<Match, policies_max> matches;
 };
 
@@ -77,6 +79,8 @@ class PolicySet {
 
   [[nodiscard]] const Settings& settings() const noexcept { return settings_; }
   [[nodiscard]] std::span<const Policy> policies() const noexcept;
+  // What the files contain without effect, for people.
+  [[nodiscard]] std::span<const Fault> warnings() const noexcept;
 
   // Returns a copy in which the policy of this index is changed. The error completes the sentence
   // "policy NAME ...".

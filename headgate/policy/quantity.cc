@@ -15,14 +15,26 @@ struct Unit {
   Nanos ns;
 };
 
-constexpr std::array<Unit, 8> units{{{"ns", "nanosecond", 1},
-                                     {"us", "microsecond", 1'000},
-                                     {"ms", "millisecond", 1'000'000},
-                                     {"s", "second", nanos_per_second},
-                                     {"m", "minute", 60 * nanos_per_second},
-                                     {"h", "hour", 3600 * nanos_per_second},
-                                     {"d", "day", 86400 * nanos_per_second},
-                                     {"w", "week", 604800 * nanos_per_second}}};
+constexpr Nanos day = 86'400 * nanos_per_second;
+
+// Months and years are as long as in python's limits; they have no symbol.
+constexpr std::array<Unit, 10> units{{{"ns", "nanosecond", 1},
+                                      {"us", "microsecond", 1'000},
+                                      {"ms", "millisecond", 1'000'000},
+                                      {"s", "second", nanos_per_second},
+                                      {"m", "minute", 60 * nanos_per_second},
+                                      {"h", "hour", 3600 * nanos_per_second},
+                                      {"d", "day", day},
+                                      {"w", "week", 7 * day},
+                                      {"", "month", 30 * day},
+                                      {"", "year", 360 * day}}};
+
+// Whether `word` is this unit's symbol, or its name in the singular or plural and in any case.
+bool names(std::string_view word, const Unit& unit) {
+  if (!unit.symbol.empty() && word == unit.symbol) return true;
+  const std::string lower = lowered(word);
+  return lower == unit.word || lower == std::string(unit.word) + 's';
+}
 
 // Removes the leading digits of `text` and returns their value, at most `max`. Returns std::nullopt
 // if there is no digit.
@@ -67,7 +79,7 @@ Parsed<Nanos> parse_duration(std::string_view text, Nanos min) {
   if (value) {
     const std::string_view symbol = text.empty() ? "s" : text;
     for (const Unit& unit : units) {
-      if (unit.symbol != symbol) continue;
+      if (unit.symbol.empty() || unit.symbol != symbol) continue;
       if (*value == 0 && min == 0) return 0;
       if (const auto window = window_of(*value, unit.ns)) return *window;
       return failure("is out of range; expected " + std::to_string(static_cast<int>(min)) +
@@ -84,19 +96,16 @@ Parsed<limit::Quota> parse_rate(std::string_view text) {
   text = trimmed(text);
   if (text.starts_with('/')) {
     text.remove_prefix(1);
-  } else if (text.starts_with("per ")) {
-    text.remove_prefix(4);
+  } else if (lowered(text.substr(0, 3)) == "per") {
+    text.remove_prefix(3);
   } else {
     return bad;
   }
   text = trimmed(text);
   const auto times = take_digits(text, huge);
   text = trimmed(text);
-  const auto is_plural = [](std::string_view word, std::string_view of) {
-    return word.size() == of.size() + 1 && word.starts_with(of) && word.back() == 's';
-  };
   for (const Unit& unit : units) {
-    if (text != unit.symbol && text != unit.word && !is_plural(text, unit.word)) continue;
+    if (!names(text, unit)) continue;
     const auto window = window_of(times.value_or(1), unit.ns);
     if (*count > limit::Quota::units_max || !window) {
       return failure(
@@ -140,12 +149,15 @@ Parsed<unsigned> parse_percent(std::string_view text, unsigned max) {
   return static_cast<unsigned>(*value);
 }
 
-Parsed<Nanos> bucket_window(std::uint64_t burst, std::uint64_t count, Nanos period) {
+Parsed<limit::Quota> bucket_quota(std::uint64_t burst, std::uint64_t count, Nanos period) {
   Nanos units_time = 0;
   if (!__builtin_mul_overflow(static_cast<Nanos>(burst), period, &units_time)) {
-    const Nanos fill = ceil_div(units_time, static_cast<Nanos>(count));
-    if (fill <= limit::Quota::window_max) {
-      return ceil_div(fill, nanos_per_second) * nanos_per_second;
+    const Nanos per_count = static_cast<Nanos>(count);
+    const Nanos window = ceil_div(units_time, per_count);
+    // Clients see whole seconds; if these are exact, units per window is the rate.
+    if (window <= limit::Quota::window_max) {
+      const bool exact = units_time % (per_count * nanos_per_second) == 0;
+      return exact ? limit::Quota{burst, window} : limit::Quota{burst, window, count, period};
     }
   }
   return failure(

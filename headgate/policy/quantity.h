@@ -31,7 +31,8 @@ inline constexpr std::string_view duration_words =
 // Reads "60", "60s" or "250ms". Returns min..limit::Quota::window_max [ns]; `min` is 0 or 1.
 [[nodiscard]] Parsed<Nanos> parse_duration(std::string_view text, Nanos min = 1);
 
-// Reads "100/minute", "10 per 2 hours" or "5/250ms": units and their window.
+// Reads "100/minute", "10 per 2 hours", "1 / Second" or "5/250ms": units and their window. A month
+// has 30 days, and a year 12 months, as in python's limits.
 [[nodiscard]] Parsed<limit::Quota> parse_rate(std::string_view text);
 
 // Reads "65536", "64KiB", "64MiB" or "1GiB". Returns min..max [bytes].
@@ -41,8 +42,9 @@ inline constexpr std::string_view duration_words =
 // Reads "20%". Returns 0..max.
 [[nodiscard]] Parsed<unsigned> parse_percent(std::string_view text, unsigned max);
 
-// Returns the window of a token bucket of `burst` tokens that gains `count` tokens per `period`
-// [ns]: the time in which the empty bucket fills, rounded up to a whole second. All arguments > 0.
-[[nodiscard]] Parsed<Nanos> bucket_window(std::uint64_t burst, std::uint64_t count, Nanos period);
+// Returns a token bucket of `burst` tokens that gains `count` tokens per `period` [ns] as a quota.
+// Its window is the time in which the empty bucket fills. All arguments > 0.
+[[nodiscard]] Parsed<limit::Quota> bucket_quota(std::uint64_t burst, std::uint64_t count,
+                                                Nanos period);
 
 }  // namespace headgate::policy

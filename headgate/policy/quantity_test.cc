@@ -72,6 +72,13 @@ TEST(Rate, Spellings) {
                         {"1/2w", 1, 2 * 604'800 * second},
                         {"0/day", 0, 86'400 * second},
                         {"3 per 10 nanoseconds", 3, 10},
+                        {"1 / Second", 1, second},
+                        {"10 PER 2 Minutes", 10, 120 * second},
+                        {"10per2minutes", 10, 120 * second},
+                        {"100perminute", 100, 60 * second},
+                        {"10  per\thour", 10, 3600 * second},
+                        {"5/month", 5, 30 * 86'400 * second},
+                        {"1000 per 2 years", 1000, 2 * 360 * 86'400 * second},
                         {"999999999999999/1 second", 999'999'999'999'999, second}};
   for (const Case& c : cases) {
     const auto parsed = parse_rate(c.text);
@@ -83,8 +90,8 @@ TEST(Rate, Spellings) {
 
 TEST(Rate, Refused) {
   for (const std::string_view text :
-       {"", "100", "100/", "/minute", "100/month", "100 minute", "100perminute", "1.5/s", "-1/s",
-        "100//s", "100/s/s", "100/minutess", "a/s"}) {
+       {"", "100", "100/", "/minute", "100/decade", "100 minute", "100 pe minute", "1.5/s", "-1/s",
+        "100//s", "100/s/s", "100/minutess", "a/s", "100/S", "100/2", "100 per", "100/per s"}) {
     const auto parsed = parse_rate(text);
     ASSERT_FALSE(parsed) << text;
     EXPECT_TRUE(parsed.error().starts_with("is not a rate")) << text;
@@ -123,16 +130,21 @@ TEST(Percent, Range) {
   }
 }
 
-TEST(Bucket, FillsInWholeSecondsRoundedUp) {
-  EXPECT_TRUE(bucket_window(20, 40, second).value() == second);
-  EXPECT_TRUE(bucket_window(100, 40, second).value() == 3 * second);
-  EXPECT_TRUE(bucket_window(80, 40, second).value() == 2 * second);
-  EXPECT_TRUE(bucket_window(81, 40, second).value() == 3 * second);
-  EXPECT_TRUE(bucket_window(1, 1, 1).value() == second);
-  EXPECT_TRUE(bucket_window(300, 300, 3 * 3600 * second).value() == 3 * 3600 * second);
-  EXPECT_TRUE(bucket_window(999'999'999'999'999, 1, second).value() == limit::Quota::window_max);
-  EXPECT_FALSE(bucket_window(999'999'999'999'999, 1, second + 1));
-  EXPECT_FALSE(bucket_window(999'999'999'999'999, 1, limit::Quota::window_max));
+TEST(Bucket, HasItsExactRateAndTheWindowInWhichItFills) {
+  using limit::Quota;
+  EXPECT_EQ(bucket_quota(80, 40, second).value(), (Quota{80, 2 * second}));
+  EXPECT_EQ(bucket_quota(300, 300, 3 * 3600 * second).value(), (Quota{300, 3 * 3600 * second}));
+  EXPECT_EQ(bucket_quota(999'999'999'999'999, 1, second).value(),
+            (Quota{999'999'999'999'999, Quota::window_max}));
+  // Not a whole number of seconds.
+  EXPECT_EQ(bucket_quota(20, 40, second).value(), (Quota{20, second / 2, 40, second}));
+  EXPECT_EQ(bucket_quota(5, 120, 60 * second).value(),
+            (Quota{5, 5 * second / 2, 120, 60 * second}));
+  // Not a whole number of nanoseconds: the window is rounded up, the rate is not.
+  EXPECT_EQ(bucket_quota(1, 3, second).value(), (Quota{1, 333'333'334, 3, second}));
+  EXPECT_EQ(bucket_quota(1, 3, 1).value(), (Quota{1, 1, 3, 1}));
+  EXPECT_FALSE(bucket_quota(999'999'999'999'999, 1, second + 1));
+  EXPECT_FALSE(bucket_quota(999'999'999'999'999, 1, limit::Quota::window_max));
 }
 
 }  // namespace

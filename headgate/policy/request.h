@@ -6,6 +6,7 @@
 #include <optional>
 #include <string_view>
 
+#include "headgate/base/ascii.h"
 #include "headgate/policy/address/address.h"
 
 namespace headgate::policy {
@@ -14,10 +15,18 @@ namespace headgate::policy {
 class Headers {
  public:
   // Returns the value of the nth field line (counted from 0) with this name, or std::nullopt.
-  // `name` is in lower case; the door compares without regard to case. The value has the bytes as
-  // received, without the white space around it.
+  // `name` is in lower case; the door compares without regard to case. The white space around the
+  // value may be left.
   [[nodiscard]] virtual std::optional<std::string_view> line(std::string_view name,
                                                              std::size_t nth) const noexcept = 0;
+
+  // Returns line() without the white space around it. Keys, conditions and costs read values in
+  // this way alone, so that all doors agree.
+  [[nodiscard]] std::optional<std::string_view> value(std::string_view name,
+                                                      std::size_t nth) const noexcept {
+    const auto found = line(name, nth);
+    return found ? std::optional(trimmed(*found)) : std::nullopt;
+  }
 
  protected:
   ~Headers() = default;
@@ -26,7 +35,7 @@ class Headers {
 struct Request {
   std::string_view method;                  // as received
   std::string_view host;                    // without port
-  std::string_view path;                    // decoded and normalised by the door, without query
+  std::string_view path;                    // as received, without query and fragment
   std::string_view query;                   // raw, without '?'
   std::optional<Address> peer;              // std::nullopt: connected through a Unix socket
   const Headers* headers = nullptr;         // must not be null in a call of PolicySet

@@ -17,8 +17,9 @@ bool is_tcp(int fd) noexcept {
 
 }  // namespace
 
-Channel::Channel(int fd, const net::TlsContext* tls, Unsent& unsent) : fd_(fd), unsent_(unsent) {
-  if (tls != nullptr && is_tcp(fd)) tls_.emplace(tls->accept(fd));
+Channel::Channel(int fd, const net::TlsContext* tls, Unsent& unsent, const char* protocol)
+    : fd_(fd), unsent_(unsent) {
+  if (tls != nullptr && is_tcp(fd)) tls_.emplace(tls->accept(fd, protocol));
 }
 
 Channel::~Channel() {

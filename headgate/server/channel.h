@@ -32,9 +32,9 @@ class Channel {
   };
 
   // Owns `fd`, a non-blocking stream socket, through which it speaks TLS if that is given and the
-  // socket is TCP: no other machine reaches a Unix socket. `unsent` outlives this. Throws
-  // std::bad_alloc, and then does not own `fd`.
-  Channel(int fd, const net::TlsContext* tls, Unsent& unsent);
+  // socket is TCP: no other machine reaches a Unix socket. `protocol` as TlsContext::accept() takes
+  // it. `unsent` outlives this. Throws std::bad_alloc, and then does not own `fd`.
+  Channel(int fd, const net::TlsContext* tls, Unsent& unsent, const char* protocol = nullptr);
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
   ~Channel();

@@ -136,6 +136,14 @@ class ConnectionList {
     }
   }
 
+  // Calls act(client) for each Client. `act` may call served() for it.
+  template <class Act>
+  void for_each_client(const Act& act) {
+    for (Clients& clients : lists_) {
+      for (auto next = clients.begin(); next != clients.end();) act(*next++);
+    }
+  }
+
   // Serves what has arrived by now, closes all idle connections, and each other one when it becomes
   // idle. The io_context has no work of this list after the last one. open() is not called again.
   void stop() noexcept {

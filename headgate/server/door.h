@@ -9,15 +9,9 @@
 #include <memory>
 #include <string>
 
-#include "headgate/base/result.h"
 #include "headgate/server/content.h"
 #include "headgate/server/credentials.h"
 #include "headgate/server/stats/door_kind.h"
-#include "headgate/server/tls_files.h"
-
-namespace headgate::net {
-class Endpoint;
-}
 
 namespace headgate::server {
 
@@ -31,14 +25,13 @@ using Socket = boost::asio::generic::stream_protocol::socket;
 struct DoorOptions {
   // Never null.
   std::shared_ptr<Credentials> credentials = std::make_shared<Credentials>();
-  TlsFiles tls;  // of every TCP listener; the HTTP and RESP doors use `credentials` instead
   // A connection without a request is closed after this time. 5 min: longer than proxies usually
   // keep unused connections (60 s), so that they are not surprised by the close.
   std::chrono::seconds idle{300};
   // The time for the rest of a request that has begun to arrive, and for the client to read a
   // reply. 10 s: decisions are smaller than a packet; even a bad line needs less.
   std::chrono::seconds patience{10};
-  // The number of workers, and of the threads of each Service; 0: one per usable processor.
+  // The number of workers; 0: one per usable processor.
   unsigned threads = 0;
   FormHandler envoy_json = nullptr;  // answers POST /json of the HTTP door
   // Per worker and door; further connections are closed at once. Each idle one takes less than
@@ -61,22 +54,5 @@ class Door {
 
 using MakeDoor = std::unique_ptr<Door> (*)(WorkerContext& worker, boost::asio::io_context& io,
                                            const DoorOptions& options);
-
-// A door with threads and a listener of its own.
-class Service {
- public:
-  virtual ~Service() = default;
-
-  // Stops accepting; health reports NOT_SERVING. Open calls continue.
-  virtual void retire() noexcept = 0;
-
-  // Lets open calls end, and aborts those that have not ended at the deadline.
-  virtual void stop(std::chrono::steady_clock::time_point deadline) noexcept = 0;
-};
-
-// Makes a Service that listens at the endpoint. Errors: a sentence.
-using MakeService = Result<std::unique_ptr<Service>, std::string> (*)(Engine& engine,
-                                                                      net::Endpoint& endpoint,
-                                                                      const DoorOptions& options);
 
 }  // namespace headgate::server

@@ -14,6 +14,21 @@ std::vector<std::string> texts(const std::vector<policy::Fault>& faults) {
   return all;
 }
 
+std::string words(const policy::TableSettings& table) {
+  return std::to_string(table.memory) + " bytes " +
+         (table.file.empty() ? "of memory" : "in the file " + table.file);
+}
+
+std::string other_table(const std::string& config, const policy::TableSettings& wanted,
+                        const policy::TableSettings& used) {
+  return config + ": store: the table is to have " + words(wanted) +
+         "; expected the table that this server has, " + words(used) +
+         ". To change it, restart the server" +
+         (!wanted.file.empty() && wanted.file == used.file
+              ? "; remove the file first, because a table in a file keeps its size"
+              : "");
+}
+
 std::shared_ptr<const PolicySnapshot> snapshot(std::shared_ptr<const policy::PolicySet> policies,
                                                store::Table& table, std::uint64_t number,
                                                const std::shared_ptr<gate::Counters>& before) {
@@ -29,7 +44,8 @@ Engine::Engine(std::string config, std::unique_ptr<store::Table> table,
                std::shared_ptr<const policy::PolicySet> policies)
     : config_(std::move(config)),
       table_(std::move(table)),
-      in_force_(snapshot(std::move(policies), *table_, 1, nullptr)) {}
+      in_force_(snapshot(policies, *table_, 1, nullptr)),
+      table_settings_(policies->settings().table) {}
 
 Result<std::unique_ptr<Engine>, std::vector<std::string>> Engine::open(const std::string& config) {
   using Faults = Failure<std::vector<std::string>>;
@@ -39,6 +55,7 @@ Result<std::unique_ptr<Engine>, std::vector<std::string>> Engine::open(const std
   options.sharing = store::Sharing::threads;
   auto table = store::Table::open(options);
   if (!table) return Faults({table.error()});
+  if (!options.file.empty()) store::FileGuard::watch();
   return std::unique_ptr<Engine>(new Engine(config, std::move(*table), std::move(*policies)));
 }
 
@@ -47,11 +64,23 @@ std::shared_ptr<const PolicySnapshot> Engine::in_force() const {
   return in_force_;
 }
 
-Result<void, std::vector<std::string>> Engine::reload() {
+// The policies of the file as it is now, if they can be put in force.
+Result<std::shared_ptr<const policy::PolicySet>, std::vector<std::string>> Engine::load() const {
+  using Faults = Failure<std::vector<std::string>>;
   auto policies = policy::load_file(config_);
+  if (!policies) return Faults(texts(policies.error()));
+  const policy::TableSettings& wanted = (*policies)->settings().table;
+  if (wanted.memory != table_settings_.memory || wanted.file != table_settings_.file) {
+    return Faults({other_table(config_, wanted, table_settings_)});
+  }
+  return std::move(*policies);
+}
+
+Result<void, std::vector<std::string>> Engine::reload() {
+  auto policies = load();
   if (!policies) {
     refused_reloads_.fetch_add(1, std::memory_order_relaxed);
-    return Failure<std::vector<std::string>>(texts(policies.error()));
+    return Failure<std::vector<std::string>>(std::move(policies.error()));
   }
   const std::lock_guard lock(mutex_);
   const std::uint64_t next = number() + 1;

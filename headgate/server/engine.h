@@ -35,8 +35,8 @@ class Engine {
     return number_.load(std::memory_order_acquire);
   }
 
-  // Reads the policy file again. Errors: the file's faults; then the policies in force stay. The
-  // table stays in any case; its size and file are those of the first policy file.
+  // Reads the policy file again. Errors: the file's faults, or that it asks for another table than
+  // the one in use; then the policies in force stay. The table stays in any case.
   [[nodiscard]] Result<void, std::vector<std::string>> reload();
   [[nodiscard]] std::uint64_t reloads() const noexcept { return number() - 1; }
   [[nodiscard]] std::uint64_t refused_reloads() const noexcept {
@@ -51,6 +51,8 @@ class Engine {
 
   Engine(std::string config, std::unique_ptr<store::Table> table,
          std::shared_ptr<const policy::PolicySet> policies);
+  [[nodiscard]] Result<std::shared_ptr<const policy::PolicySet>, std::vector<std::string>> load()
+      const;
   void add(const WorkerContext& worker);
   void remove(const WorkerContext& worker) noexcept;
 
@@ -62,6 +64,7 @@ class Engine {
   std::atomic<std::uint64_t> refused_reloads_{0};
   mutable std::mutex workers_mutex_;
   std::vector<const WorkerContext*> workers_;
+  policy::TableSettings table_settings_;  // with which the table was opened
 };
 
 }  // namespace headgate::server

@@ -25,8 +25,8 @@ class EngineTest : public testing::Test {
   }
   ~EngineTest() override { std::filesystem::remove_all(directory_); }
 
-  void write(int quota) {
-    std::ofstream(config) << "version: 1\nstore: {table: {memory: 1MiB}}\npolicies:\n"
+  void write(int quota, const std::string& table = "memory: 1MiB") {
+    std::ofstream(config) << "version: 1\nstore: {table: {" << table << "}}\npolicies:\n"
                           << "  - {name: burst, quota: " << quota << ", window: 60s}\n";
   }
 
@@ -53,6 +53,30 @@ TEST_F(EngineTest, AReloadChangesThePoliciesAndKeepsTheState) {
   ASSERT_TRUE(engine->reload());
   EXPECT_EQ(engine->reloads(), 1u);
   EXPECT_EQ(left_after_one(worker), 2u) << "20 s of debt and 12 s for this request, of 60 s";
+}
+
+TEST_F(EngineTest, AnotherTableIsRefused) {
+  const std::string file = "file: table, ";
+  write(3, file + "memory: 1MiB");
+  const auto engine = Engine::open(config).value();
+  WorkerContext worker(*engine);
+  EXPECT_EQ(left_after_one(worker), 2u);
+  std::uint64_t refused = 0;
+  for (const auto& [table, words] :
+       {std::pair(file + "memory: 2MiB", "have 2097152 bytes in the file"),
+        {"memory: 1MiB",
+         "have 1048576 bytes of memory; expected the table that this server has, "
+         "1048576 bytes in the file"},
+        {"file: other, memory: 1MiB", "/other; expected"}}) {
+    write(5, table);
+    const auto reloaded = engine->reload();
+    ASSERT_FALSE(reloaded) << table;
+    EXPECT_THAT(reloaded.error(), ElementsAre(HasSubstr(words)));
+    EXPECT_EQ(engine->refused_reloads(), ++refused);
+  }
+  EXPECT_EQ(left_after_one(worker), 1u) << "the policies in force stay";
+  write(5, file + "memory: 1024KiB");
+  EXPECT_TRUE(engine->reload());
 }
 
 TEST_F(EngineTest, ARefusedFileChangesNothing) {

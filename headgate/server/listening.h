@@ -6,12 +6,10 @@
 
 namespace headgate::server {
 
-// Exactly one of the two makers is set.
 struct Listening {
   DoorKind kind;
   net::Endpoint endpoint;
-  MakeDoor make_door = nullptr;        // one door per worker
-  MakeService make_service = nullptr;  // one service with its own threads
+  MakeDoor make_door = nullptr;  // one door per worker
 };
 
 }  // namespace headgate::server

@@ -74,20 +74,23 @@ void share_descriptors(ServerOptions& options) {
   if (files.rlim_cur == RLIM_INFINITY || options.listening.empty()) return;
 
   const unsigned threads = options.door.threads;
-  std::size_t each_of_all = 0;  // descriptors if each listener has one connection per thread
-  for (const Listening& listening : options.listening) {
-    each_of_all += threads * (listening.make_service != nullptr ? 2 : 1);
-  }
-  // For files and libraries (32), per thread epoll, timers and gRPC (16), and per thread and
-  // listener a socket and its epoll.
+  // For files and libraries (32), per thread epoll and timers (16), and per thread and listener a
+  // socket and its epoll.
   const std::size_t reserve = 32 + threads * (16 + 2 * options.listening.size());
   const std::size_t shared = files.rlim_cur > reserve ? files.rlim_cur - reserve : 0;
-  const std::size_t share = std::max<std::size_t>(shared / each_of_all, 1);
+  const std::size_t share = std::max<std::size_t>(shared / (threads * options.listening.size()), 1);
   if (share >= options.door.connections_max) return;
   spdlog::warn(
       "{} connections at each listener and thread instead of {}, since only {} files may be open",
       share, options.door.connections_max, files.rlim_cur);
   options.door.connections_max = share;
+}
+
+void log_warnings(Engine& engine) {
+  const auto in_force = engine.in_force();
+  for (const policy::Fault& warning : in_force->policies().warnings()) {
+    spdlog::warn("{}", warning.text());
+  }
 }
 
 std::string policies_of(Engine& engine) {
@@ -136,6 +139,7 @@ void reload(Engine& engine) {
   sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%llu",
              static_cast<unsigned long long>(monotonic_micros()));
   if (const auto reloaded = engine.reload()) {
+    log_warnings(engine);
     spdlog::info("{} is in force now: {}", engine.config(), policies_of(engine));
   } else {
     for (const std::string& fault : reloaded.error()) spdlog::error("{}", fault);
@@ -144,23 +148,16 @@ void reload(Engine& engine) {
   sd_notify(0, "READY=1");
 }
 
-// The workers and services of a server.
-class Services {
+// The workers of a server.
+class Workers {
  public:
-  Services(Engine& engine, const ServerOptions& options) : engine_(engine), options_(options) {
+  Workers(Engine& engine, const ServerOptions& options) : options_(options) {
     for (unsigned i = 0; i < options.door.threads; ++i) {
       workers_.push_back(std::make_unique<Worker>(engine, options_.door));
     }
   }
 
   Result<void, std::string> listen(Listening& listening) {
-    if (listening.make_service != nullptr) {
-      auto service = listening.make_service(engine_, listening.endpoint, options_.door);
-      if (!service) return Failure<std::string>(service.error());
-      spdlog::info("{} on {}", name(listening.kind), listening.endpoint.text());
-      services_.push_back(std::move(*service));
-      return {};
-    }
     std::optional<int> shared;  // a Unix socket has one queue, which all workers share
     for (const auto& worker : workers_) {
       int fd = -1;
@@ -186,18 +183,15 @@ class Services {
 
   void stop(const Signals& signals) {
     const auto deadline = Clock::now() + options_.stop_within;
-    for (const auto& service : services_) service->retire();
     for (const auto& worker : workers_) worker->stop();
     const auto all_ended = [&] {
       return std::all_of(workers_.begin(), workers_.end(),
                          [](const auto& worker) { return worker->ended(); });
     };
-    bool at_once = false;
-    while (!all_ended() && !at_once && Clock::now() < deadline) {
+    while (!all_ended() && Clock::now() < deadline) {
       const auto signal = signals.wait_for(check_interval);
-      at_once = signal && *signal != SIGHUP;
+      if (signal && *signal != SIGHUP) break;
     }
-    for (const auto& service : services_) service->stop(at_once ? Clock::now() : deadline);
     for (const auto& worker : workers_) {
       worker->abort();
       worker->join();
@@ -205,10 +199,8 @@ class Services {
   }
 
  private:
-  Engine& engine_;
   const ServerOptions& options_;
   std::vector<std::unique_ptr<Worker>> workers_;
-  std::vector<std::unique_ptr<Service>> services_;
 };
 
 }  // namespace
@@ -218,18 +210,19 @@ Result<void, std::string> run_server(Engine& engine, ServerOptions options) {
   unsigned& threads = options.door.threads;
   if (threads == 0) threads = std::max(1u, std::thread::hardware_concurrency());
   share_descriptors(options);
-  Services services(engine, options);
+  Workers workers(engine, options);
   const auto leave = [&] {
     for (const Listening& listening : options.listening) listening.endpoint.remove();
   };
   for (Listening& listening : options.listening) {
-    if (auto listens = services.listen(listening); !listens) {
+    if (auto listens = workers.listen(listening); !listens) {
       leave();
       return listens;
     }
   }
-  services.start();
+  workers.start();
   warn_of_exposed_secrets(*options.door.credentials);
+  log_warnings(engine);
   spdlog::info("serving {} of {}", policies_of(engine), engine.config());
   sd_notify(0, "READY=1");
 
@@ -245,7 +238,7 @@ Result<void, std::string> run_server(Engine& engine, ServerOptions options) {
 
   sd_notify(0, "STOPPING=1");
   spdlog::info("stopping");
-  services.stop(signals);
+  workers.stop(signals);
   leave();
   return {};
 }

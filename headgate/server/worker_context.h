@@ -9,7 +9,7 @@
 
 namespace headgate::server {
 
-// One per Worker and per thread of a Service. Not thread-safe, except stats() const.
+// One per Worker. Not thread-safe, except stats() const.
 class WorkerContext {
  public:
   explicit WorkerContext(Engine& engine);

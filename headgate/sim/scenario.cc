@@ -45,10 +45,7 @@ Scenario::Scenario(std::shared_ptr<const policy::PolicySet> policies,
       gate_(std::move(policies), *table_, table_->secret(), {}),
       summary_(gate_.policies().policies(), Order::time, watch) {}
 
-std::uint64_t Scenario::lost() const noexcept {
-  const store::TableStats stats = table_->stats();
-  return stats.evictions + stats.unkept;
-}
+std::uint64_t Scenario::unkept() const noexcept { return table_->stats().unkept; }
 
 const gate::DecisionContext& Scenario::play(const LoggedRequest& record, Instant now) {
   settle_until(now);

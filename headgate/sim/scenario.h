@@ -55,8 +55,8 @@ class Scenario {
   // outlive the summary.
   [[nodiscard]] Summary take_summary() noexcept { return std::move(summary_); }
 
-  // Number of keys that found no room. Decisions on them may have been too generous.
-  [[nodiscard]] std::uint64_t lost() const noexcept;
+  // Number of decisions on keys that found no room. They may have been too strict.
+  [[nodiscard]] std::uint64_t unkept() const noexcept;
 
  private:
   // A request whose response has not ended yet.

@@ -86,7 +86,7 @@ Result<void, std::string> Simulation::replay() {
     }
   });
   for (const auto& scenario : scenarios) {
-    lost_ += scenario->lost();
+    unkept_ += scenario->unkept();
     summaries_.push_back(scenario->take_summary());
   }
   return replayed ? kept : replayed;
@@ -169,7 +169,7 @@ Result<void, std::string> Simulation::try_algorithms(const policy::Policy& polic
     const auto totals = scenarios[i]->summary().totals(policy.index);
     all.push_back({policy.index, std::string(policy::algorithm_name(tried[i])), totals.admitted,
                    totals.denied, totals.peak});
-    lost_ += scenarios[i]->lost();
+    unkept_ += scenarios[i]->unkept();
   }
   return {};
 }
@@ -203,7 +203,7 @@ Result<std::vector<Suggestion>, std::string> Simulation::suggest(
     auto suggestion =
         sim::suggest(base_, each.index, share, traffic_, options_.memory, on_progress);
     if (!suggestion) return Failure<std::string>(suggestion.error());
-    lost_ += suggestion->lost;
+    unkept_ += suggestion->unkept;
     all.push_back(std::move(*suggestion));
   }
   return all;

@@ -80,8 +80,8 @@ class Simulation {
   [[nodiscard]] Result<void, std::string> write_decisions(std::ostream& out);
 
   [[nodiscard]] const Traffic& traffic() const noexcept { return traffic_; }
-  // Keys that found no room in any replay so far, so that some decisions were too generous.
-  [[nodiscard]] std::uint64_t lost() const noexcept { return lost_; }
+  // Decisions on keys that found no room, in all replays so far. They may have been too strict.
+  [[nodiscard]] std::uint64_t unkept() const noexcept { return unkept_; }
 
  private:
   // Adds the totals of `policy` under each algorithm that it can have.
@@ -109,7 +109,7 @@ class Simulation {
   Traffic traffic_;
   Sorter decisions_;                // by the line's number
   std::vector<Summary> summaries_;  // of the variants
-  std::uint64_t lost_ = 0;
+  std::uint64_t unkept_ = 0;
 };
 
 }  // namespace headgate::sim

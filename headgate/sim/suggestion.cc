@@ -55,7 +55,7 @@ class Search {
     suggestion.now = outcomes_.at(quota);
     suggestion.for_partitions = least(partitions_, &Search::spares_partitions);
     suggestion.for_requests = least(requests_, &Search::spares_requests);
-    suggestion.lost = lost_;
+    suggestion.unkept = unkept_;
     return suggestion;
   }
 
@@ -97,7 +97,7 @@ class Search {
       const PolicyTotals totals = scenarios[i]->summary().totals(policy_);
       outcomes_[tried[i]] = {tried[i], totals.partitions, totals.partitions_denied,
                              totals.admitted + totals.denied, totals.denied};
-      lost_ += scenarios[i]->lost();
+      unkept_ += scenarios[i]->unkept();
     }
     return {};
   }
@@ -156,7 +156,7 @@ class Search {
   std::size_t memory_;
   const std::function<void(std::uint64_t)>& progress_;
   std::map<std::uint64_t, Outcome> outcomes_;  // by quota
-  std::uint64_t lost_ = 0;
+  std::uint64_t unkept_ = 0;
   Bracket partitions_;
   Bracket requests_;
 };

@@ -42,7 +42,7 @@ struct Suggestion {
   // Absent if no quota is enough, as for costs above every quota.
   std::optional<Outcome> for_partitions;
   std::optional<Outcome> for_requests;
-  std::uint64_t lost = 0;  // keys that found no room; decisions on them may be too generous
+  std::uint64_t unkept = 0;  // decisions on keys that found no room; they may be too strict
 };
 
 // Replays the traffic several times, each time under several quotas, until the smallest sufficient

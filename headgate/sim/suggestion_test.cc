@@ -42,7 +42,7 @@ Suggested suggested(const std::string& policies, const std::string& log, Share s
                             [&](std::uint64_t) { ++result.requests_replayed; });
   EXPECT_TRUE(suggestion) << suggestion.error();
   if (suggestion) result.suggestion = *suggestion;
-  EXPECT_EQ(result.suggestion.lost, 0u);
+  EXPECT_EQ(result.suggestion.unkept, 0u);
   return result;
 }
 

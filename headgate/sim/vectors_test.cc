@@ -30,9 +30,14 @@ std::string policy_yaml(const std::string& name, const limit::Quota& quota,
   constexpr const char* names[] = {
       "linear",     "exponential", "fixed-window", "moving-window", "sliding-window-counter",
       "concurrency"};
-  std::string out = "  - {name: " + name + ", quota: " + std::to_string(quota.units) +
-                    ", algorithm: " + names[static_cast<std::size_t>(terms.algorithm)];
-  if (terms.algorithm != Algorithm::concurrency) out += ", window: " + digits(quota.window) + "ns";
+  std::string out = "  - {name: " + name +
+                    ", algorithm: " + names[static_cast<std::size_t>(terms.algorithm)] +
+                    (quota.count != 0 ? ", burst: " : ", quota: ") + std::to_string(quota.units);
+  if (quota.count != 0) {
+    out += ", count: " + std::to_string(quota.count) + ", period: " + digits(quota.period) + "ns";
+  } else if (terms.algorithm != Algorithm::concurrency) {
+    out += ", window: " + digits(quota.window) + "ns";
+  }
   if (terms.aligned) out += ", aligned: true, offset: " + digits(terms.offset) + "ns";
   if (terms.denied == Denied::spend) out += ", denied: spend";
   if (terms.denied == Denied::penalty) {
@@ -101,7 +106,8 @@ INSTANTIATE_TEST_SUITE_P(All, TraceVectors,
                                          "fixed_window", "fixed_window_aligned",
                                          "fixed_window_count_denied", "linear_lenient",
                                          "linear_penalty", "linear_strict", "moving_window_log",
-                                         "sliding_window_counter", "sliding_window_counter_clock"),
+                                         "sliding_window_counter", "sliding_window_counter_clock",
+                                         "linear_bucket", "widest_spans"),
                          [](const auto& file) { return std::string(file.param); });
 
 TEST(TraceVectors, SeveralPoliciesAreAllOrNone) {

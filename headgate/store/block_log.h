@@ -38,7 +38,10 @@ class BlockLog {
     const std::uint32_t end = state_.first + state_.size;
     if (state_.size == 0) {
       const std::uint32_t name = page_.take_block(owner_, entry_, now_);
-      if (name == 0) return false;
+      if (name == 0) {
+        starved_ = true;
+        return false;
+      }
       state_ = {.head = name, .tail = name, .first = 0, .size = 0, .units = 0};
       fresh_ = true;
     } else if (end % Block::records_max == 0) {
@@ -83,6 +86,8 @@ class BlockLog {
 
   void merged() noexcept { ++merges_; }
   [[nodiscard]] std::uint64_t merges() const noexcept { return merges_; }
+  // Whether a record is lost, because there was no free block for the first one.
+  [[nodiscard]] bool starved() const noexcept { return starved_; }
 
  private:
   [[nodiscard]] static std::uint64_t sum(std::uint64_t a, std::uint64_t b) noexcept {
@@ -131,7 +136,8 @@ class BlockLog {
   mutable std::uint32_t cached_block_ = 0;  // the block of the last access
   mutable std::size_t cached_begin_ = 0;    // the position of that block's first record
   std::uint64_t merges_ = 0;
-  bool fresh_ = false;               // no entry contains this chain yet
+  bool fresh_ = false;  // no entry contains this chain yet
+  bool starved_ = false;
   mutable limit::Record missing_{};  // stands for records that a damaged file lacks
 };
 

@@ -34,7 +34,7 @@ class BlockLogTest : public testing::Test {
     page_.begin(at);
     BlockLog log(page_, owner, at, state, noon);
     change(log);
-    Entry entry{.full_at = Entry::end_of_time, .state = {}};
+    Entry entry{.times = Entry::end_of_time, .state = {}};
     state = log.state();
     std::memcpy(entry.state, &state, sizeof state);
     page_.write(at, owner, entry);

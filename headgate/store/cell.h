@@ -15,6 +15,7 @@
 #include <optional>
 
 #include "headgate/base/instant.h"
+#include "headgate/limit/coarse.h"
 #include "headgate/limit/linear.h"
 
 namespace headgate::store {
@@ -46,9 +47,20 @@ class alignas(16) DoubleWord {
   std::uint64_t words_[2];
 };
 
-// 63 bits of a key's hash, never 0. The lowest bit of a cell's tag word marks a claim.
+// 57 bits of a key's hash, never 0, and in the low 6 bits the class of its policy's window. A
+// cell's tag word is the tag of its key; one more bit marks a claim.
 using Tag = std::uint64_t;
-inline constexpr Tag claim_mark = 1;
+inline constexpr Tag claim_mark = 1 << limit::span_class_bits;
+inline constexpr Tag class_mask = claim_mark - 1;
+
+// Whether two tag words are of the same key, if neither is claimed.
+[[nodiscard]] constexpr bool same_key(std::uint64_t one, std::uint64_t other) noexcept {
+  return ((one ^ other) & ~class_mask) == 0;
+}
+// Until when a key keeps its cell [ns]: for at least a window after its quota is full again.
+[[nodiscard]] constexpr Nanos kept_until(std::uint64_t tag_word, Nanos full_at) noexcept {
+  return full_at + limit::longest_span(static_cast<unsigned>(tag_word & class_mask));
+}
 
 [[nodiscard]] constexpr u128 pack(std::uint64_t low, std::uint64_t high) noexcept {
   return u128{high} << 64 | low;
@@ -83,13 +95,6 @@ class NarrowCell {
     [[nodiscard]] State state_for(const Law&) const noexcept { return state(); }
   };
 
-  [[nodiscard]] static State state_from(Nanos full_at, const Law&) noexcept {
-    return static_cast<State>(full_at);
-  }
-  [[nodiscard]] static Nanos full_at(State state, const Law& law) noexcept {
-    return law.full_at(state);
-  }
-
   [[nodiscard]] std::uint64_t tag_word() const noexcept { return word_.low(); }
   [[nodiscard]] Seen read() const noexcept {
     const std::uint64_t tag_word = word_.low();
@@ -98,9 +103,10 @@ class NarrowCell {
   // True if the cell contained `seen` at some moment since read() began.
   [[nodiscard]] bool holds(const Seen& seen) noexcept { return word_.low() == seen.tag_word; }
 
-  bool update(const Seen& seen, State next, const Law&) noexcept {
+  // `tag` is that of the same key; the class of the window may be another one.
+  bool update(const Seen& seen, Tag tag, State next, const Law&) noexcept {
     return word_.replace(pack(seen.tag_word, seen.value),
-                         pack(seen.tag_word, static_cast<std::uint64_t>(next)));
+                         pack(tag, static_cast<std::uint64_t>(next)));
   }
   bool claim(const Seen& seen, Tag tag, std::uint64_t nonce) noexcept {
     return word_.replace(pack(seen.tag_word, seen.value), pack(tag | claim_mark, nonce));
@@ -151,7 +157,7 @@ class WideCell {
       return in_nanos() || scale() == 0 ? state() : ceil_div(state(), static_cast<State>(scale()));
     }
     [[nodiscard]] State state_for(const Law& law) const noexcept {
-      return fits(law) ? state() : state_from(full_at(), law);
+      return fits(law) ? state() : law.state_from(full_at());
     }
 
    private:
@@ -161,13 +167,6 @@ class WideCell {
     [[nodiscard]] std::uint64_t scale() const noexcept { return detail & scale_mask; }
     [[nodiscard]] unsigned hands() const noexcept { return static_cast<unsigned>(value) & 0x7f; }
   };
-
-  [[nodiscard]] static State state_from(Nanos full_at, const Law& law) noexcept {
-    return full_at * law.scale();
-  }
-  [[nodiscard]] static Nanos full_at(State state, const Law& law) noexcept {
-    return law.full_at(state);
-  }
 
   [[nodiscard]] std::uint64_t tag_word() const noexcept { return owner_.low(); }
   [[nodiscard]] Seen read() const noexcept {
@@ -184,10 +183,16 @@ class WideCell {
     return state_.replace(seen.value, seen.value);
   }
 
-  bool update(const Seen& seen, State next, const Law& law) noexcept {
+  // `tag` is that of the same key. If the class of the window is another one, it is replaced after
+  // the state; if that fails, the former class stays until the next update.
+  bool update(const Seen& seen, Tag tag, State next, const Law& law) noexcept {
     const u128 desired = seen.fits(law) ? packed(next, seen.hands())
                                         : packed(law.full_at(next), seen.hands()) | nanos_mark;
-    return state_.replace(seen.value, desired);
+    if (!state_.replace(seen.value, desired)) return false;
+    if (tag != seen.tag_word) {
+      owner_.replace(pack(seen.tag_word, seen.detail), pack(tag, seen.detail));
+    }
+    return true;
   }
   bool claim(const Seen& seen, Tag tag, std::uint64_t nonce) noexcept {
     if (!seen.empty() && !seen.claimed() && !evict(seen)) return false;

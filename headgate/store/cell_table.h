@@ -13,10 +13,16 @@
 // dead) is removed. A confirmed cell wins against every claim. So no key is ever confirmed in two
 // cells, and no request waits for another one.
 //
-// Evicting. A new key gets an empty cell, or else the cell of a key whose quota is full again: that
-// state is no longer needed, whatever policy it belongs to. If all eight cells are live, the key
-// that is nearest to a full quota is evicted, unless the new key is nearer: then the new key is not
-// stored. A flood of new keys therefore never evicts a key that is more restricted than they are.
+// Evicting. A new key gets an empty cell, or else the cell of a key whose quota has been full for
+// at least a window: that state is no longer needed, whatever policy it belongs to, and even a slow
+// client has been away for longer than its window. All other keys are live and keep their cells,
+// however many new keys come. If all eight cells are live, the new key is not kept: its charges go
+// to the sketch (sketch.h). When such a key gets a cell later, its state begins with its debt
+// there; while that debt denies it, it stays in the sketch.
+//
+// A charge that goes to the sketch and the insertion of the same key notice each other: one
+// adds to the sketch and then searches for the key, the other claims a cell and then reads the
+// sketch.
 #pragma once
 
 #include <algorithm>
@@ -29,6 +35,7 @@
 
 #include "headgate/base/siphash.h"
 #include "headgate/store/cell.h"
+#include "headgate/store/sketch.h"
 
 namespace headgate::store {
 
@@ -41,12 +48,6 @@ struct CellAddress {
   unsigned seen;  // the cell of the first bucket that prefetch_rest() found, or `nowhere`
 };
 inline constexpr unsigned nowhere = 4;  // one more than the last cell of a bucket
-
-struct CellTableCounters {
-  std::atomic<std::uint64_t> evictions{0};  // live keys that were removed for more restricted ones
-  std::atomic<std::uint64_t> unkept{0};     // new keys that found only more restricted ones
-  std::atomic<std::uint64_t> inserts{0};    // keys that got a cell
-};
 
 template <class Cell>
 struct alignas(64) Bucket {
@@ -61,29 +62,31 @@ class CellTable {
   using Seen = typename Cell::Seen;
 
   CellTable() = default;
-  // `buckets` and `counters` are the caller's, shared with other processes. REQUIRES: at least two
-  // buckets, which are zeroed or contain cells of this kind.
-  CellTable(std::span<Bucket<Cell>> buckets, CellTableCounters& counters) noexcept
-      : buckets_(buckets), counters_(&counters) {}
+  // `buckets` and `inserts`, the number of keys that have got a cell, are the caller's, shared with
+  // other processes. REQUIRES: at least two buckets, which are zeroed or contain cells of this
+  // kind.
+  CellTable(std::span<Bucket<Cell>> buckets, std::atomic<std::uint64_t>& inserts) noexcept
+      : buckets_(buckets), inserts_(&inserts) {}
 
   [[nodiscard]] std::size_t cells() const noexcept { return buckets_.size() * 4; }
   [[nodiscard]] std::uint64_t inserts() const noexcept {
-    return counters_->inserts.load(std::memory_order_relaxed);
+    return inserts_->load(std::memory_order_relaxed);
   }
 
   // Writes where a key may be, field by field: to copy a CellAddress that was just written takes
   // longer than to compute it (`build/release/bin/steps_bench`).
-  void locate(const Hash128& hash, CellAddress& address) const noexcept {
+  void locate(const Hash128& hash, limit::SpanClass window_class,
+              CellAddress& address) const noexcept {
     const auto scaled = [&](std::uint64_t word) {
       return static_cast<std::size_t>(u128{word} * buckets_.size() >> 64);
     };
     // The high bits of both words select the buckets; the low halves are the tag.
-    const Tag tag = (hash.lo << 32 | (hash.hi & 0xffffffff)) & ~claim_mark;
+    const Tag tag = (hash.lo << 32 | (hash.hi & 0xffffffff)) & ~(claim_mark | class_mask);
     const std::size_t first = scaled(hash.lo);
     const std::size_t second = scaled(hash.hi);
     address.hash.lo = hash.lo;
     address.hash.hi = hash.hi;
-    address.tag = tag == 0 ? 2 : tag;
+    address.tag = (tag == 0 ? claim_mark << 1 : tag) | window_class;
     address.first = first;
     address.second = second != first ? second : first + 1 == buckets_.size() ? 0 : first + 1;
     address.seen = nowhere;
@@ -105,44 +108,64 @@ class CellTable {
   [[nodiscard, gnu::always_inline]] bool spend(const CellAddress& address, const Law& law,
                                                std::uint64_t cost, Instant now,
                                                limit::Decision& answer) const noexcept {
-    Cell* cell = find(address);
+    Cell* cell = find_as_is(address);
     if (cell == nullptr) return false;
     const Seen seen = cell->read();
     if (seen.tag_word != address.tag || seen.evicted() || !seen.fits(law)) return false;
     const auto at = law.ticks(now);
     State tat = seen.state_for(law);
-    if (!law.spends(tat, cost, at) || !cell->update(seen, tat, law)) return false;
+    if (!law.spends(tat, cost, at) || !cell->update(seen, address.tag, tat, law)) return false;
     law.admit(tat, at, answer);
     return true;
   }
 
   // Changes a key's state once, atomically. `step(std::optional<State>)` returns a limit::Step and
   // may be called several times. If the key is not in this table, `source.full_at()` returns what
-  // its state starts from, if anything, and `source.moved()` is called after it has got a cell.
-  template <class StepFunction, class MigrationSource>
+  // its state starts from, if anything, and `source.moved()` is called after it has got a cell. If
+  // it gets none, `unkept` decides (unkept.h).
+  template <class StepFunction, class MigrationSource, class Unkept>
   limit::Decision transact(const CellAddress& address, const Law& law, Instant now,
-                           StepFunction step, MigrationSource source) noexcept {
+                           StepFunction step, MigrationSource source, Unkept unkept) noexcept {
     for (int patience = patience_at_first;; --patience) {
       if (Cell* cell = find(address)) {
         const Seen seen = cell->read();
-        if (seen.tag_word != address.tag) continue;
+        if (!same_key(seen.tag_word, address.tag)) continue;
         if (seen.evicted() || (!seen.fits(law) && seen.full_at() <= now.ns)) {
           cell->clear(seen);  // its quota is full: insert it again, in this law's ticks
           continue;
         }
         const auto next = step(std::optional<State>(seen.state_for(law)));
-        if (next.changed ? cell->update(seen, next.state, law) : cell->holds(seen)) {
+        if (next.changed ? cell->update(seen, address.tag, next.state, law) : cell->holds(seen)) {
           return next.decision;
         }
-      } else {
-        std::optional<State> inherited;
-        if (const auto full_at = source.full_at()) inherited = Cell::state_from(*full_at, law);
-        const auto next = step(inherited);
-        if (!next.changed) return next.decision;
-        const Inserted inserted = insert(address, law, next.state, now, patience);
-        if (inserted == Inserted::kept) source.moved();
-        if (inserted != Inserted::raced) return next.decision;
+        continue;
       }
+      const std::optional<Nanos> former = source.full_at();
+      const bool busy = unkept.busy();
+      // Units that a key without a state took are in the sketch.
+      if (busy && unkept.refunds() && !former) return unkept.decide().decision;
+      const std::optional<Nanos> owed = unkept.owed_until();
+      std::optional<State> inherited;
+      if (former || owed) inherited = law.state_from(std::max(former, owed).value());
+      const auto next = step(inherited);
+      if (!next.changed && !busy) return next.decision;
+      const std::optional<Victim> victim = choose(address, now);
+      if (!victim || (owed && !next.decision.admitted)) {
+        const Sketch::Decided decided = unkept.decide(former);
+        if (!decided.took || !holds_or_claims(address)) return decided.decision;
+        continue;  // another request inserts the key
+      }
+      if (!next.changed) return next.decision;
+      const std::uint64_t nonce = claim_nonce();
+      if (!victim->cell->claim(victim->seen, address.tag, nonce)) continue;
+      if (!alone(address, *victim->cell, patience) || unkept.owed_until() != owed) {
+        victim->cell->withdraw(address.tag, nonce);
+        continue;
+      }
+      if (!victim->cell->confirm(address.tag, nonce, next.state, law)) continue;
+      inserts_->fetch_add(1, std::memory_order_relaxed);
+      source.moved();
+      return next.decision;
     }
   }
 
@@ -166,19 +189,18 @@ class CellTable {
   void remove(const CellAddress& address) noexcept {
     if (Cell* cell = find(address)) {
       const Seen seen = cell->read();
-      if (seen.tag_word == address.tag) cell->clear(seen);
+      if (same_key(seen.tag_word, address.tag)) cell->clear(seen);
     }
   }
 
-  // The number of keys without a full quota: counted in `sample` buckets at equal distances and
-  // scaled up to the table. Exact if the table has at most that many buckets.
+  // The number of live keys: counted in `sample` buckets at equal distances and scaled up to the
+  // table. Exact if the table has at most that many buckets.
   [[nodiscard]] std::uint64_t live(Instant now, std::size_t sample) const noexcept {
     const std::size_t count = std::min(sample, buckets_.size());
     std::uint64_t found = 0;
     for (std::size_t i = 0; i < count; ++i) {
       for (const Cell& cell : buckets_[buckets_.size() * i / count].cells) {
-        const Seen seen = cell.read();
-        if (!seen.empty() && !seen.claimed() && seen.full_at() > now.ns) ++found;
+        if (rank(cell.read(), now) == Rank::live) ++found;
       }
     }
     return count == 0 ? 0 : found * buckets_.size() / count;
@@ -201,23 +223,29 @@ class CellTable {
     return {address.first, address.second};
   }
 
-  // Which cell of a bucket has this tag, or `nowhere`. Compares all four before it branches,
-  // because the position of a key cannot be predicted (`build/release/bin/steps_bench`).
-  [[nodiscard]] unsigned search(std::size_t bucket, Tag tag) const noexcept {
+  // Which cell of a bucket has a tag word that `matches`, or `nowhere`. Compares all four before it
+  // branches, because the position of a key cannot be predicted (`build/release/bin/steps_bench`).
+  template <class Matches>
+  [[nodiscard]] unsigned search(std::size_t bucket, Matches matches) const noexcept {
     const std::array<Cell, 4>& cells = buckets_[bucket].cells;
     unsigned found = 1u << nowhere;
 #pragma GCC unroll 4
     for (unsigned i = 0; i < 4; ++i) {
-      found |= static_cast<unsigned>(cells[i].tag_word() == tag) << i;
+      found |= static_cast<unsigned>(matches(cells[i].tag_word())) << i;
     }
     return static_cast<unsigned>(std::countr_zero(found));
   }
+  [[nodiscard]] unsigned search(std::size_t bucket, Tag tag) const noexcept {
+    return search(bucket, [tag](std::uint64_t word) { return word == tag; });
+  }
 
-  [[nodiscard]] Cell* find(std::size_t bucket, Tag tag) const noexcept {
-    const unsigned cell = search(bucket, tag);
+  template <class Wanted>
+  [[nodiscard]] Cell* find(std::size_t bucket, Wanted wanted) const noexcept {
+    const unsigned cell = search(bucket, wanted);
     return cell == nowhere ? nullptr : &buckets_[bucket].cells[cell];
   }
-  [[nodiscard]] Cell* find(const CellAddress& address) const noexcept {
+  // A key's cell, if the class of the window in its tag word is that of the address.
+  [[nodiscard]] Cell* find_as_is(const CellAddress& address) const noexcept {
     if (address.seen != nowhere) {
       Cell& cell = buckets_[address.first].cells[address.seen];
       if (cell.tag_word() == address.tag) return &cell;
@@ -225,44 +253,71 @@ class CellTable {
     if (Cell* cell = find(address.first, address.tag)) return cell;
     return find(address.second, address.tag);
   }
+  // A key's cell. The policy's window may have been another one when the key was last charged.
+  [[nodiscard]] Cell* find(const CellAddress& address) const noexcept {
+    if (Cell* cell = find_as_is(address)) return cell;
+    const auto is_mine = [&](std::uint64_t word) { return same_key(word, address.tag); };
+    if (Cell* cell = find(address.first, is_mine)) return cell;
+    return find(address.second, is_mine);
+  }
+  // Whether a key has a cell or is about to get one.
+  [[nodiscard]] bool holds_or_claims(const CellAddress& address) const noexcept {
+    const auto is_mine = [&](std::uint64_t word) { return of_key(word, address.tag); };
+    return search(address.first, is_mine) != nowhere || search(address.second, is_mine) != nowhere;
+  }
 
   // The content of a key's cell; std::nullopt if the key is not in this table.
   [[nodiscard]] std::optional<Seen> read(const CellAddress& address) const noexcept {
     const Cell* cell = find(address);
     if (cell == nullptr) return std::nullopt;
     const Seen seen = cell->read();
-    if (seen.tag_word != address.tag || seen.evicted()) return std::nullopt;
+    if (!same_key(seen.tag_word, address.tag) || seen.evicted()) return std::nullopt;
     return seen;
   }
 
   struct Victim {
-    Cell* cell = nullptr;
+    Cell* cell;
     Seen seen;
-    bool live = false;
   };
 
-  // The cell to take for a new key, in the order of "Evicting" above.
-  [[nodiscard]] Victim choose(const CellAddress& address, Instant now) const noexcept {
+  // Whether a tag word is of this key, claimed or not.
+  [[nodiscard]] static bool of_key(std::uint64_t word, Tag tag) noexcept {
+    return same_key(word & ~claim_mark, tag);
+  }
+
+  // What a new key may take, the best first.
+  enum class Rank { free, claimed, live };
+  [[nodiscard]] static Rank rank(const Seen& seen, Instant now) noexcept {
+    if (seen.empty()) return Rank::free;
+    if (seen.claimed()) return Rank::claimed;
+    return kept_until(seen.tag_word, seen.full_at()) <= now.ns ? Rank::free : Rank::live;
+  }
+
+  // The cell to take for a new key, in the order of "Evicting" above; std::nullopt if all are live.
+  // A claimed cell can be taken, because its process may be dead; so it comes last.
+  [[nodiscard]] std::optional<Victim> choose(const CellAddress& address,
+                                             Instant now) const noexcept {
     struct Best {
-      Victim victim;
-      Nanos full_at = 0;
-      int rank = 3;  // 0: empty or with a full quota, 1: claimed, 2: live, 3: none found yet
+      Victim victim{};
+      Nanos since = 0;  // when the cell became free
+      Rank rank = Rank::live;
       int free = 0;
     };
     std::array<Best, 2> best;
     for (int side = 0; side < 2; ++side) {
+      Best& mine = best[side];
       for (Cell& cell : buckets_[homes(address)[side]].cells) {
         const Seen seen = cell.read();
-        const Nanos full_at = seen.empty()     ? std::numeric_limits<std::int64_t>::min()
-                              : seen.claimed() ? 0
-                                               : seen.full_at();
-        const int rank = seen.empty() ? 0 : seen.claimed() ? 1 : full_at <= now.ns ? 0 : 2;
-        Best& mine = best[side];
-        if (rank == 0) ++mine.free;
-        if (rank < mine.rank || (rank == mine.rank && full_at < mine.full_at)) {
-          mine.victim = {&cell, seen, rank == 2};
-          mine.full_at = full_at;
-          mine.rank = rank;
+        const Rank found = rank(seen, now);
+        if (found == Rank::live) continue;
+        const Nanos since = seen.empty()     ? std::numeric_limits<std::int64_t>::min()
+                            : seen.claimed() ? 0
+                                             : kept_until(seen.tag_word, seen.full_at());
+        if (found == Rank::free) ++mine.free;
+        if (found < mine.rank || (found == mine.rank && since < mine.since)) {
+          mine.victim = {&cell, seen};
+          mine.since = since;
+          mine.rank = found;
         }
       }
     }
@@ -271,35 +326,15 @@ class CellTable {
     const bool second = best[0].free > 2               ? false
                         : best[1].free != best[0].free ? best[1].free > best[0].free
                         : best[1].rank != best[0].rank ? best[1].rank < best[0].rank
-                                                       : best[1].full_at < best[0].full_at;
-    return best[second ? 1 : 0].victim;
-  }
-
-  enum class Inserted { kept, unkept, raced };
-
-  Inserted insert(const CellAddress& address, const Law& law, State state, Instant now,
-                  int patience) noexcept {
-    const Victim victim = choose(address, now);
-    if (victim.live && Cell::full_at(state, law) <= victim.seen.full_at()) {
-      counters_->unkept.fetch_add(1, std::memory_order_relaxed);
-      return Inserted::unkept;
-    }
-    const std::uint64_t nonce = claim_nonce();
-    if (!victim.cell->claim(victim.seen, address.tag, nonce)) return Inserted::raced;
-    if (victim.live) counters_->evictions.fetch_add(1, std::memory_order_relaxed);
-    if (!alone(address, *victim.cell, patience)) {
-      victim.cell->withdraw(address.tag, nonce);
-      return Inserted::raced;
-    }
-    if (!victim.cell->confirm(address.tag, nonce, state, law)) return Inserted::raced;
-    counters_->inserts.fetch_add(1, std::memory_order_relaxed);
-    return Inserted::kept;
+                                                       : best[1].since < best[0].since;
+    const Best& chosen = best[second ? 1 : 0];
+    if (chosen.rank == Rank::live) return std::nullopt;
+    return chosen.victim;
   }
 
   // Whether `mine` is the only cell that this key holds or claims. Removes later claims, and
   // earlier ones once `patience` is used up.
   bool alone(const CellAddress& address, const Cell& mine, int patience) noexcept {
-    const Tag tag = address.tag;
     bool before_mine = true;
     for (const std::size_t bucket : homes(address)) {
       for (Cell& cell : buckets_[bucket].cells) {
@@ -307,9 +342,9 @@ class CellTable {
           before_mine = false;
           continue;
         }
-        if ((cell.tag_word() & ~claim_mark) != tag) continue;
+        if (!of_key(cell.tag_word(), address.tag)) continue;
         const Seen seen = cell.read();
-        if ((seen.tag_word & ~claim_mark) != tag) continue;
+        if (!of_key(seen.tag_word, address.tag)) continue;
         if (!seen.claimed()) {
           if (!seen.evicted()) return false;
           cell.clear(seen);
@@ -327,7 +362,7 @@ class CellTable {
   }
 
   std::span<Bucket<Cell>> buckets_;
-  CellTableCounters* counters_ = nullptr;
+  std::atomic<std::uint64_t>* inserts_ = nullptr;
 };
 
 }  // namespace headgate::store

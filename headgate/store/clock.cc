@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 namespace headgate::store {
 namespace {
@@ -19,12 +20,23 @@ std::int64_t read_clock(clockid_t id) noexcept {
   return t.tv_sec * second + t.tv_nsec;
 }
 
-// The largest table time and wall time [ns]: 73 years after their origin. Sums stay far from 2^63.
-constexpr Nanos latest = Nanos{1} << 61;
+// Over reboots the table's time advances to at most 73 years after its origin [ns], however far the
+// wall clock is ahead. From there it has 73 years to go on to the end of what a table can contain.
+// Sums with windows stay below 2^63.
+constexpr Nanos jump_max = Nanos{1} << 61;
+constexpr Nanos table_max = Nanos{1} << 62;
+
+// A wall clock that is earlier than 1970 or later than the year 2225 is wrong [ns since 1970].
+constexpr Nanos wall_max = Nanos{7} << 60;
 
 // A time of the anchor, within the range that it can have: the file may be damaged.
-Nanos plausible(std::uint64_t stored) noexcept {
-  return std::clamp<Nanos>(static_cast<std::int64_t>(stored), 0, latest);
+Nanos plausible(std::uint64_t stored, Nanos most) noexcept {
+  return std::clamp<Nanos>(static_cast<std::int64_t>(stored), 0, most);
+}
+Nanos plausible_table(std::uint64_t stored) noexcept { return plausible(stored, table_max); }
+// Without a clock that is right, wall time goes on from the anchor's: beyond wall_max.
+Nanos plausible_wall(std::uint64_t stored) noexcept {
+  return plausible(stored, std::numeric_limits<std::int64_t>::max());
 }
 
 // The kernel's random UUID of this boot: "xxxxxxxx-xxxx-...", 36 characters of hex and dashes. If
@@ -69,32 +81,38 @@ const ClockSource& ClockSource::still() noexcept {
 void Clock::begin(Anchor& anchor, const ClockSource& source) noexcept {
   anchor.boot = source.boot();
   anchor.offset = origin - source.monotonic();
-  store_anchor(anchor, origin, source.wall());
+  store_anchor(anchor, origin, std::clamp<Nanos>(source.wall(), 0, wall_max));
 }
 
 Clock::Clock(Anchor& anchor, const ClockSource& source) noexcept
     : anchor_(&anchor), source_(source), offset_(anchor.offset) {
   // In 128 bits, because the numbers of a damaged file may be anything.
   const Nanos monotonic = source.monotonic();
-  const Nanos seen = plausible(anchor.seen.low());
+  const Nanos seen = plausible_table(anchor.seen.low());
   const auto boot = source.boot();
   const bool named = boot != std::array<char, 16>{};
   const Nanos now = monotonic + offset_;
-  if (named && boot == anchor.boot && now >= seen && now <= latest) return;
-  const std::int64_t wall = source.wall();
-  const Nanos passed = std::max<Nanos>(0, wall - plausible(anchor.seen.high()));
-  offset_ = static_cast<std::int64_t>(std::min(seen + passed, latest) - monotonic);
+  if (named && boot == anchor.boot && now >= seen && now <= table_max) return;
+  const Nanos wall = std::clamp<Nanos>(source.wall(), 0, wall_max);
+  const Nanos passed = std::max<Nanos>(0, wall - plausible_wall(anchor.seen.high()));
+  const Nanos table = std::max(seen, std::min(seen + passed, jump_max));
+  offset_ = static_cast<std::int64_t>(table - monotonic);
   anchor.boot = boot;
   anchor.offset = offset_;
-  store_anchor(anchor, static_cast<std::int64_t>(monotonic) + offset_, wall);
+  store_anchor(anchor, table, wall);
 }
 
 Instant Clock::now() const noexcept {
   const std::int64_t table = source_.monotonic() + offset_;
   if (table - static_cast<std::int64_t>(anchor_->seen.low()) > second) {
-    store_anchor(*anchor_, table, source_.wall());
+    store_anchor(*anchor_, table, wall_at(table));
   }
   return Instant{table};
+}
+
+Nanos Clock::wall_at(Nanos table) const noexcept {
+  const Nanos wall = source_.wall();
+  return wall >= 0 && wall <= wall_max ? wall : table + to_wall();
 }
 
 Nanos Clock::to_wall() const noexcept {
@@ -102,11 +120,11 @@ Nanos Clock::to_wall() const noexcept {
   for (;;) {
     const std::uint64_t table = seen.low();
     const std::uint64_t wall = seen.high();
-    if (seen.low() == table) return plausible(wall) - plausible(table);
+    if (seen.low() == table) return plausible_wall(wall) - plausible_table(table);
   }
 }
 
-void Clock::store_anchor(Anchor& anchor, std::int64_t table, std::int64_t wall) noexcept {
+void Clock::store_anchor(Anchor& anchor, Nanos table, Nanos wall) noexcept {
   // Both times in one swap, so that a process that is killed here cannot leave only one of them. If
   // the swap fails, another process has just written its own times.
   anchor.seen.replace(anchor.seen.read_halves(),

@@ -46,11 +46,15 @@ class Clock {
   [[nodiscard]] Instant now() const noexcept;
 
   // What to add to this clock's time to get wall time [ns since 1970], by the anchor. Follows steps
-  // of the wall clock after about a second. Thread-safe.
+  // of the wall clock after about a second. A wall clock earlier than 1970 or later than 2225 is
+  // ignored: wall time then goes on by the monotonic clock. Otherwise a clock that stands at the
+  // end of its range would open a window that is aligned to it again and again. Thread-safe.
   [[nodiscard]] Nanos to_wall() const noexcept;
 
  private:
-  static void store_anchor(Anchor& anchor, std::int64_t table, std::int64_t wall) noexcept;
+  // The wall time to store at this table time [ns].
+  [[nodiscard]] Nanos wall_at(Nanos table) const noexcept;
+  static void store_anchor(Anchor& anchor, Nanos table, Nanos wall) noexcept;
 
   Anchor* anchor_;
   ClockSource source_;

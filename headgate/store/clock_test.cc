@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 namespace headgate::store {
 namespace {
 
@@ -98,6 +100,53 @@ TEST_F(ClockTest, TreatsAResetMonotonicClockAsAnotherBoot) {
   const Instant before = clock.now();
   Machine::monotonic = second;  // same boot id: a restored snapshot, another time namespace
   EXPECT_GE(Clock(anchor_, Machine::source).now(), before);
+}
+
+// The year's start [ns since 1970].
+constexpr std::int64_t start_of(int year) { return (year - 1970) * 31'556'952 * second; }
+
+TEST_F(ClockTest, WallTimeHasNoEndInThisCentury) {
+  const Clock clock(anchor_, Machine::source);
+  for (const int year : {1970, 2042, 2044, 2100, 2200}) {
+    Machine::wall = start_of(year);
+    for (int i = 0; i < 10; ++i) {
+      Machine::pass(2 * second);
+      const Instant now = clock.now();
+      EXPECT_EQ(now.ns + clock.to_wall(), Machine::wall) << year;
+    }
+  }
+}
+
+TEST_F(ClockTest, WallTimeGoesOnIfTheWallClockIsOutOfItsRange) {
+  const Clock clock(anchor_, Machine::source);
+  Machine::pass(2 * second);
+  Nanos before = clock.now().ns + clock.to_wall();
+  for (const std::int64_t wrong : {std::int64_t{-1}, std::numeric_limits<std::int64_t>::min(),
+                                   start_of(2230), std::numeric_limits<std::int64_t>::max()}) {
+    for (int i = 0; i < 10; ++i) {
+      Machine::monotonic += second + second / 7;
+      Machine::wall = wrong;
+      const Nanos wall = clock.now().ns + clock.to_wall();
+      EXPECT_EQ(static_cast<std::int64_t>(wall - before), second + second / 7) << wrong;
+      before = wall;
+    }
+  }
+}
+
+TEST_F(ClockTest, ABootWithAWallClockFarAheadLeavesTimeForDecades) {
+  Machine::reboot(0);
+  Machine::wall = start_of(2220);
+  Clock clock(anchor_, Machine::source);
+  const Instant ahead = clock.now();
+  for (int year = 0; year < 40; ++year) {
+    Machine::monotonic += start_of(1971);
+    Machine::wall = start_of(2026 + year);
+    const Instant now = clock.now();
+    EXPECT_EQ(now.ns - ahead.ns, (year + 1) * start_of(1971));
+    EXPECT_EQ(Clock(anchor_, Machine::source).now(), now) << "another process agrees";
+  }
+  Machine::reboot(5 * second);
+  EXPECT_GE(Clock(anchor_, Machine::source).now().ns, ahead.ns + 40 * start_of(1971));
 }
 
 TEST(SystemClock, NamesItsBootAndAdvances) {

@@ -50,7 +50,7 @@ std::uint64_t Ledger::live(Instant now) const noexcept {
     const Page page = this->page(layout_.pages * i / count);
     page.lock();
     for (std::uint32_t at = 0; at < layout_.entries; ++at) {
-      if (page.tag(at) != 0 && !page.entry(at).expired(now)) ++found;
+      if (page.tag(at) != 0 && page.entry(at).kept_until() > now.ns) ++found;
     }
     page.unlock();
   }

@@ -21,6 +21,7 @@
 #include "headgate/store/apply_op.h"
 #include "headgate/store/block_log.h"
 #include "headgate/store/page.h"
+#include "headgate/store/unkept.h"
 
 namespace headgate::store {
 
@@ -36,12 +37,6 @@ struct LedgerLayout {
   [[nodiscard]] static LedgerLayout in(std::size_t bytes, unsigned log_share) noexcept;
   [[nodiscard]] std::size_t bytes() const noexcept;
   [[nodiscard]] bool plausible() const noexcept;
-};
-
-struct LedgerCounters {
-  std::atomic<std::uint64_t> evictions{0};  // live keys that were removed for more restricted ones
-  std::atomic<std::uint64_t> unkept{0};     // new keys that found only more restricted ones
-  std::atomic<std::uint64_t> merged{0};     // records that were merged because a log was full
 };
 
 // WordsLaw: a law whose state is a few words. LogLaw: a law whose state is a log.
@@ -79,13 +74,14 @@ struct LedgerAddress {
 class Ledger {
  public:
   Ledger() = default;
-  // `at` and `counters` are the caller's, shared with other processes. REQUIRES: the memory is
-  // zeroed or contains a ledger of this layout.
-  Ledger(std::byte* at, const LedgerLayout& layout, LedgerCounters& counters) noexcept
+  // `at` and `merged`, the number of records that were merged because a log was full, are the
+  // caller's, shared with other processes. REQUIRES: the memory is zeroed or contains a ledger of
+  // this layout.
+  Ledger(std::byte* at, const LedgerLayout& layout, std::atomic<std::uint64_t>& merged) noexcept
       : at_(at),
         layout_(layout),
         page_bytes_(Page::bytes(layout.entries, layout.blocks)),
-        counters_(&counters) {}
+        merged_(&merged) {}
 
   // Initialises the locks and undoes unfinished changes. REQUIRES: no other user of the ledger.
   void take_over() const noexcept;
@@ -130,22 +126,30 @@ class Ledger {
     std::size_t count_ = 0;
   };
 
-  // Changes a key's state by `op`. The law counts by a clock that is `shift` ahead of the table's
-  // [ns]. `since` is only for refunds. REQUIRES: the page is locked.
+  // Changes a key's state by a charge. If there is no room for the key, `unkept` decides. The law
+  // counts by a clock that is `shift` ahead of the table's [ns]. REQUIRES: the page is locked.
   template <class L>
-  limit::Decision apply(const L& law, const LedgerAddress& address, limit::Op op,
-                        std::uint64_t cost, Instant since, Instant now, Nanos shift) const noexcept;
+  limit::Decision apply(const L& law, const LedgerAddress& address, const UnkeptCharge& charge,
+                        Nanos shift, Unkept<L> unkept) const noexcept;
 
   // Whether apply() of a spend would admit. REQUIRES: the page is locked.
   template <class L>
   [[nodiscard]] bool admits(const L& law, const LedgerAddress& address, std::uint64_t cost,
-                            Instant now, Nanos shift) const noexcept;
+                            Instant now, Nanos shift, const Unkept<L>& unkept) const noexcept;
+
+  // Whether the key has an entry or can get one. REQUIRES: the page is locked.
+  template <class L>
+  [[nodiscard]] bool keeps(const L&, const LedgerAddress& address, Instant now) const noexcept {
+    const Page page = this->page(address.page);
+    return page.find(tag_of<L>(address), address.home) != Page::none ||
+           page.choose(address.home, now) != Page::none;
+  }
 
   [[nodiscard]] std::uint64_t entries() const noexcept {
     return std::uint64_t{layout_.pages} * layout_.entries;
   }
-  // The number of keys without a full quota, counted in 32 pages and scaled up to all. Locks each
-  // of those pages for some microseconds.
+  // The number of live keys, counted in 32 pages and scaled up to all. Locks each of those pages
+  // for some microseconds.
   [[nodiscard]] std::uint64_t live(Instant now) const noexcept;
 
  private:
@@ -170,111 +174,107 @@ class Ledger {
     std::memcpy(&state, entry.state, sizeof state);
     return state;
   }
-  template <class T>
-  [[nodiscard]] static Entry entry_of(const T& state, Nanos full_at) noexcept {
-    constexpr Nanos earliest = std::numeric_limits<std::int64_t>::min();
+  // A key whose quota is full already (a slot was released) is kept as if it became full now.
+  template <class L, class T>
+  [[nodiscard]] static Entry entry_of(const L& law, const T& state, Nanos full_at,
+                                      Instant now) noexcept {
     Entry entry{};
-    entry.full_at =
-        static_cast<std::int64_t>(std::clamp<Nanos>(full_at, earliest, Entry::end_of_time));
+    entry.times = Entry::times_of(std::max(full_at, now.ns), law.coarse().window_class());
     std::memcpy(entry.state, &state, sizeof state);
     return entry;
   }
 
-  // Whether a new key whose quota is full at `full_at` may replace this entry. Counts evictions,
-  // and keys that are not stored.
-  [[nodiscard]] bool may_replace(const Page& page, std::uint32_t at, Nanos full_at,
-                                 Instant now) const noexcept {
-    if (page.tag(at) == 0 || page.entry(at).expired(now)) return true;
-    if (full_at <= page.entry(at).full_at) {
-      counters_->unkept.fetch_add(1, std::memory_order_relaxed);
-      return false;
-    }
-    counters_->evictions.fetch_add(1, std::memory_order_relaxed);
-    return true;
-  }
-
   template <class L>
   limit::Decision apply_words(const L& law, const Page& page, const LedgerAddress& address,
-                              limit::Op op, std::uint64_t cost, Instant now,
-                              Nanos shift) const noexcept;
+                              const UnkeptCharge& charge, Nanos shift,
+                              Unkept<L> unkept) const noexcept;
   template <class L>
   limit::Decision apply_log(const L& law, const Page& page, const LedgerAddress& address,
-                            limit::Op op, std::uint64_t cost, Instant since,
-                            Instant now) const noexcept;
+                            const UnkeptCharge& charge, Unkept<L> unkept) const noexcept;
 
   std::byte* at_ = nullptr;
   LedgerLayout layout_;
   std::size_t page_bytes_ = 0;
-  LedgerCounters* counters_ = nullptr;
+  std::atomic<std::uint64_t>* merged_ = nullptr;
 };
 
 template <class L>
-limit::Decision Ledger::apply(const L& law, const LedgerAddress& address, limit::Op op,
-                              std::uint64_t cost, Instant since, Instant now,
-                              Nanos shift) const noexcept {
+limit::Decision Ledger::apply(const L& law, const LedgerAddress& address,
+                              const UnkeptCharge& charge, Nanos shift,
+                              Unkept<L> unkept) const noexcept {
   const Page page = this->page(address.page);
   if constexpr (LogLaw<L>) {
-    return apply_log(law, page, address, op, cost, since, now);
+    return apply_log(law, page, address, charge, unkept);
   } else {
-    return apply_words(law, page, address, op, cost, now, shift);
+    return apply_words(law, page, address, charge, shift, unkept);
   }
 }
 
 template <class L>
 limit::Decision Ledger::apply_words(const L& law, const Page& page, const LedgerAddress& address,
-                                    limit::Op op, std::uint64_t cost, Instant now,
-                                    Nanos shift) const noexcept {
+                                    const UnkeptCharge& charge, Nanos shift,
+                                    Unkept<L> unkept) const noexcept {
+  const Instant now = charge.now;
+  const Instant at_law{now.ns + shift};
   const EntryTag tag = tag_of<L>(address);
   std::uint32_t at = page.find(tag, address.home);
+  const bool is_new = at == Page::none;
+  const bool busy = is_new && unkept.busy();
+  if (busy && unkept.refunds()) return unkept.decide().decision;
   std::optional<typename L::State> state;
   if (is_live(page, at, now)) state = state_of<typename L::State>(page.entry(at));
-  const limit::Step<typename L::State> step =
-      apply_op(law, state, op, cost, Instant{now.ns + shift});
-  if (!step.changed) return step.decision;
-  const Entry next = entry_of(step.state, law.full_at(step.state) - shift);
-  if (at == Page::none) {
+  const std::uint64_t owed = busy ? unkept.units() : 0;
+  if (owed > 0) state = law.debit(state, owed, at_law).state;
+  const limit::Step<typename L::State> step = apply_op(law, state, charge.op, charge.cost, at_law);
+  if (is_new && (step.changed || busy)) {
     at = page.choose(address.home, now);
-    if (!may_replace(page, at, next.full_at, now)) return step.decision;
+    if (at == Page::none || (owed > 0 && !step.decision.admitted)) return unkept.decide().decision;
   }
+  if (!step.changed) return step.decision;
   page.begin(at);
-  page.write(at, tag, next);
+  page.write(at, tag, entry_of(law, step.state, law.full_at(step.state) - shift, now));
   page.commit(at);
   return step.decision;
 }
 
 template <class L>
 limit::Decision Ledger::apply_log(const L& law, const Page& page, const LedgerAddress& address,
-                                  limit::Op op, std::uint64_t cost, Instant since,
-                                  Instant now) const noexcept {
+                                  const UnkeptCharge& charge, Unkept<L> unkept) const noexcept {
+  const Instant now = charge.now;
   const EntryTag tag = tag_of<L>(address);
   const std::uint32_t found = page.find(tag, address.home);
-  const std::uint32_t at = found != Page::none ? found : page.choose(address.home, now);
+  const bool is_new = found == Page::none;
+  const bool busy = is_new && unkept.busy();
+  if (busy && unkept.refunds()) return unkept.decide().decision;
+  const std::uint32_t at = is_new ? page.choose(address.home, now) : found;
+  if (at == Page::none) return unkept.decide().decision;
   LogState before;
   if (is_live(page, found, now)) before = state_of<LogState>(page.entry(found));
-  if (found != Page::none) page.begin(at);
+  if (!is_new) page.begin(at);
   BlockLog log(page, tag, at, before, now);
-  const limit::Decision decision = apply_op(law, log, op, cost, now, since);
-  if (log.merges() > 0) counters_->merged.fetch_add(log.merges(), std::memory_order_relaxed);
-  const Entry next = entry_of(log.state(), law.full_at(log));
-  if (found == Page::none) {
-    if (log.size() == 0) return decision;
-    if (!may_replace(page, at, next.full_at, now)) {
-      page.free_chain(tag, log.state().head, 0);
-      return decision;
-    }
-    page.begin(at);
+  const std::uint64_t owed = busy ? unkept.units() : 0;
+  if (owed > 0) static_cast<void>(law.debit(log, owed, now));
+  const limit::Decision decision = apply_op(law, log, charge.op, charge.cost, now, charge.since);
+  if (log.merges() > 0) merged_->fetch_add(log.merges(), std::memory_order_relaxed);
+  const bool takes = charge.op != limit::Op::peek && decision.admitted && log.size() > 0;
+  if (is_new && !takes) {
+    page.free_chain(tag, log.state().head, 0);
+  } else {
+    if (is_new) page.begin(at);
+    page.write(at, tag, entry_of(law, log.state(), law.full_at(log), now));
+    page.commit(at);
   }
-  page.write(at, tag, next);
-  page.commit(at);
-  return decision;
+  const bool shares = log.starved() || (owed > 0 && !decision.admitted);
+  return shares ? unkept.decide().decision : decision;
 }
 
 template <class L>
 bool Ledger::admits(const L& law, const LedgerAddress& address, std::uint64_t cost, Instant now,
-                    Nanos shift) const noexcept {
+                    Nanos shift, const Unkept<L>& unkept) const noexcept {
   const Page page = this->page(address.page);
   const EntryTag tag = tag_of<L>(address);
   const std::uint32_t at = page.find(tag, address.home);
+  if (at == Page::none && unkept.busy()) return unkept.admits();
   const bool known = is_live(page, at, now);
   if constexpr (LogLaw<L>) {
     const LogState state = known ? state_of<LogState>(page.entry(at)) : LogState{};

@@ -48,9 +48,13 @@ std::uint32_t Page::find(EntryTag tag, std::uint32_t home) const noexcept {
 
 std::uint32_t Page::choose(std::uint32_t home, Instant now) const noexcept {
   std::uint32_t best = none;
+  Nanos least = now.ns;
   for (std::uint32_t i = 0, at = home; i < probes; ++i) {
-    if (tags_[at] == 0 || entries_[at].expired(now)) return at;
-    if (best == none || entries_[at].full_at < entries_[best].full_at) best = at;
+    if (tags_[at] == 0) return at;
+    if (const Nanos until = entries_[at].kept_until(); until <= least) {
+      best = at;
+      least = until;
+    }
     if (++at == entry_count_) at = 0;
   }
   return best;

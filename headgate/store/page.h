@@ -1,8 +1,9 @@
 // One page of the ledger: the states of some keys, and the lock that protects them.
 //
 // An entry is a key's tag, the moment from which on its state is not needed, and 24 bytes that only
-// its law interprets. Keys are found by linear probing over 32 entries; an expired entry is free.
-// States with many records have them in a chain of blocks of the same page.
+// its law interprets. Keys are found by linear probing over 32 entries. A key keeps its entry for
+// at least a window after that moment; then another key may take it. States with many records have
+// them in a chain of blocks of the same page.
 //
 // Before a holder of the lock changes an entry, it saves the entry in the page's head. If it dies,
 // the next holder restores that entry, so every change is made completely or not at all. Blocks are
@@ -10,12 +11,14 @@
 // bytes are described in docs/table-format.md.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <span>
 
 #include "headgate/base/instant.h"
+#include "headgate/limit/coarse.h"
 #include "headgate/limit/log.h"
 #include "headgate/store/healing_lock.h"
 
@@ -27,15 +30,31 @@ using EntryTag = std::uint64_t;
 struct Entry {
   static constexpr std::size_t state_bytes = 24;
 
-  // The full_at of states that are needed until this moment or longer: such an entry never expires.
+  // The `times` of states that are needed until this moment or longer: such an entry never expires.
   static constexpr std::int64_t end_of_time = std::numeric_limits<std::int64_t>::max();
+  static constexpr std::int64_t class_mask = (1 << limit::span_class_bits) - 1;
+
+  // The `times` of a state whose quota is full at `full_at` [ns, the table's time].
+  [[nodiscard]] static std::int64_t times_of(Nanos full_at, limit::SpanClass window) noexcept {
+    constexpr Nanos earliest = std::numeric_limits<std::int64_t>::min();
+    if (full_at > end_of_time - 2 * class_mask) return end_of_time;
+    const auto whole = static_cast<std::int64_t>(std::max(full_at, earliest)) + class_mask;
+    return (whole & ~class_mask) | window;
+  }
 
   // Whether the state is not needed any more.
   [[nodiscard]] bool expired(Instant now) const noexcept {
-    return full_at <= now.ns && full_at != end_of_time;
+    return (times & ~class_mask) <= now.ns && times != end_of_time;
+  }
+  // Until when the key keeps its entry [ns].
+  [[nodiscard]] Nanos kept_until() const noexcept {
+    const Nanos grace = limit::longest_span(static_cast<unsigned>(times & class_mask));
+    return times == end_of_time ? i128_max : (times & ~class_mask) + grace;
   }
 
-  std::int64_t full_at;  // when the quota is full again [ns], the table's time
+  // When the quota is full again [ns, the table's time], rounded up to a multiple of 64, and in the
+  // low 6 bits the class of the policy's window.
+  std::int64_t times;
   alignas(8) std::byte state[state_bytes];
 };
 static_assert(sizeof(Entry) == 32);
@@ -101,7 +120,8 @@ class Page {
 
   // The index of a key's entry, or `none`.
   [[nodiscard]] std::uint32_t find(EntryTag tag, std::uint32_t home) const noexcept;
-  // The best entry for a new key: an empty or expired one, or else the one that expires first.
+  // The best entry for a new key: an empty one, or else the one that is no longer kept for its key
+  // for the longest time; `none` if all are kept.
   [[nodiscard]] std::uint32_t choose(std::uint32_t home, Instant now) const noexcept;
 
   [[nodiscard]] const Entry& entry(std::uint32_t at) const noexcept { return entries_[at]; }

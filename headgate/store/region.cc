@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <utility>
 
@@ -59,6 +60,37 @@ void request_huge_pages(void* at, std::size_t bytes, Sharing sharing) noexcept {
   madvise(at, bytes / huge_page * huge_page, advice_collapse);
 }
 
+// Whether there is anything of this name, also a symbolic link to nothing. Keeps errno.
+bool exists(const std::string& path) noexcept {
+  const int error = std::exchange(errno, 0);
+  struct stat status {};
+  const bool found = lstat(path.c_str(), &status) == 0;
+  errno = error;
+  return found;
+}
+
+bool is_named(int descriptor, const std::string& path) noexcept {
+  struct stat open_file {};
+  struct stat named {};
+  return fstat(descriptor, &open_file) == 0 && lstat(path.c_str(), &named) == 0 &&
+         open_file.st_dev == named.st_dev && open_file.st_ino == named.st_ino;
+}
+
+// Opens the draft of the file `path` and locks it. Waits while another process makes the file.
+// Returns -1 if that process has made it, or on an error.
+int lock_draft(const std::string& draft, const std::string& path) noexcept {
+  for (;;) {
+    const int descriptor =
+        open(draft.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+    if (descriptor < 0) return -1;
+    while (flock(descriptor, LOCK_EX) != 0 && errno == EINTR) {
+    }
+    if (is_named(descriptor, draft)) return descriptor;
+    close(descriptor);
+    if (exists(path)) return -1;
+  }
+}
+
 }  // namespace
 
 Result<Region, std::string> Region::anonymous(std::size_t bytes, Sharing sharing) {
@@ -74,10 +106,14 @@ Result<Region, std::string> Region::anonymous(std::size_t bytes, Sharing sharing
 }
 
 Result<std::optional<Region>, std::string> Region::file(const std::string& path) {
-  const int descriptor = open(path.c_str(), O_RDWR | O_CLOEXEC);
+  const int descriptor = open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
   if (descriptor < 0) {
-    if (errno == ENOENT) return std::nullopt;
-    return failed(path, "open");
+    if (errno != ENOENT) return failed(path, "open");
+    if (!exists(path)) return std::nullopt;
+    return Failure<std::string>(
+        path +
+        ": is a symbolic link to a file that does not exist; expected a "
+        "table or no file. Remove the link, or name the file that it means");
   }
   Region region;
   region.descriptor_ = descriptor;
@@ -96,16 +132,21 @@ Result<std::optional<Region>, std::string> Region::file(const std::string& path)
 
 Result<void, std::string> Region::create(const std::string& path, std::size_t bytes, Fill fill,
                                          void* context) {
-  std::string draft = path + ".XXXXXX";
-  const int descriptor = mkostemp(draft.data(), O_CLOEXEC);
-  if (descriptor < 0) return failed(path, "create");
+  const std::string draft = path + ".headgate-draft";
+  const int descriptor = lock_draft(draft, path);
+  if (descriptor < 0) return exists(path) ? Result<void, std::string>{} : failed(path, "create");
   Region region;
-  region.descriptor_ = descriptor;
+  region.descriptor_ = descriptor;  // and its lock, until the file has its name
+  if (exists(path)) {
+    unlink(draft.c_str());
+    return {};
+  }
   const auto discard = [&](const char* doing) {
     const auto failure = failed(path, doing);
     unlink(draft.c_str());
     return failure;
   };
+  if (ftruncate(descriptor, 0) != 0) return discard("create");  // what a killed process left
   // Allocates the disk blocks now: a full disk is an error here instead of a SIGBUS later.
   const int full = posix_fallocate(descriptor, 0, static_cast<off_t>(bytes));
   if (full != 0) {
@@ -118,7 +159,10 @@ Result<void, std::string> Region::create(const std::string& path, std::size_t by
   fill(region.bytes_, context);
   // The content must reach the disk before the name.
   if (msync(at, bytes, MS_SYNC) != 0 || fsync(descriptor) != 0) return discard("write");
-  if (link(draft.c_str(), path.c_str()) != 0 && errno != EEXIST) return discard("create");
+  if (renameat2(AT_FDCWD, draft.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) == 0) return {};
+  // Some file systems always replace; the check above then has to do.
+  if (errno == EINVAL && rename(draft.c_str(), path.c_str()) == 0) return {};
+  if (errno != EEXIST) return discard("create");
   unlink(draft.c_str());
   return {};
 }

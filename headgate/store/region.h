@@ -24,12 +24,14 @@ class Region {
   // access; memory for processes, up to 1 GiB, is allocated at once.
   static Result<Region, std::string> anonymous(std::size_t bytes, Sharing sharing);
 
-  // An existing file, mapped shared, whatever its size. std::nullopt if there is none.
+  // An existing file, mapped shared, whatever its size. std::nullopt if there is none; a symbolic
+  // link to nothing is an error, because create() does not follow links.
   static Result<std::optional<Region>, std::string> file(const std::string& path);
 
   // Makes a file of zeroes, calls `fill(span, context)` to write into it, and only then gives it
   // its name, so that no process finds an unfinished file. No error if the file exists already: it
-  // is not changed.
+  // is not changed. What a process leaves behind that is killed meanwhile, PATH.headgate-draft, is
+  // used up by the next call.
   using Fill = void (*)(std::span<std::byte> bytes, void* context);
   static Result<void, std::string> create(const std::string& path, std::size_t bytes, Fill fill,
                                           void* context);

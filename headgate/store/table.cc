@@ -14,8 +14,11 @@ namespace headgate::store {
 namespace {
 
 constexpr std::array<char, 8> magic{'h', 'e', 'a', 'd', 'g', 'a', 't', 'e'};
-constexpr std::uint32_t format_version = 3;
+constexpr std::uint32_t format_version = 4;
 constexpr std::size_t header_bytes = 4096;  // a memory page, so that the cells start on one
+// The part of the memory that the sketch gets. With more of it, more of the new keys of a flood are
+// admitted, but fewer keys have a place of their own (`build/release/bin/compare_table`).
+constexpr std::size_t sketch_share = 64;
 
 // Where a key that is new in one cell table may have its state: in the table of the other kind of
 // cell, if its policy's quota was changed.
@@ -27,7 +30,7 @@ class MigrationSource {
   // When the key's quota is full again by its old state [ns]; std::nullopt if it has none.
   [[nodiscard]] std::optional<Nanos> full_at() noexcept {
     if (other_.inserts() == 0) return std::nullopt;
-    other_.locate(hash_, address_);
+    other_.locate(hash_, 0, address_);
     const std::optional<Nanos> found = other_.full_at(address_);
     found_ = found.has_value();
     return found;
@@ -47,12 +50,14 @@ class MigrationSource {
 // Every operation but the most frequent spend, which CellTable::spend() does. Not inlined, so that
 // the code around that spend stays small; `build/release/bin/steps_bench` measures the effect.
 template <class L, class CellTable, class Other>
-[[gnu::noinline]] void apply_in_general(const L& law, CellTable& mine, Other& other,
+[[gnu::noinline]] void apply_in_general(const L& law, CellTable& mine, Other& other, Sketch& sketch,
                                         const CellAddress& address, limit::Op op,
-                                        std::uint64_t cost, Instant now,
+                                        std::uint64_t cost, Instant since, Instant now,
                                         limit::Decision& answer) noexcept {
   const auto step = [&](const auto& state) { return apply_op(law, state, op, cost, now); };
-  answer = mine.transact(address, law, now, step, MigrationSource{other, address.hash});
+  const UnkeptCharge charge{address.hash, op, cost, since, now};
+  answer = mine.transact(address, law, now, step, MigrationSource{other, address.hash},
+                         Unkept{sketch, law, charge});
 }
 
 // Several functions as one; the arguments of a call select which of them it calls.
@@ -77,23 +82,31 @@ struct Table::Header {
     std::uint64_t wide_buckets;
     LedgerLayout ledger;
     HashSecret secret;
+    std::uint64_t sketch_cells;
 
     // Bytes of everything but the header and the narrow cells.
     [[nodiscard]] std::size_t other_bytes() const noexcept {
-      return wide_buckets * sizeof(Bucket<WideCell>) + ledger.bytes();
+      return wide_buckets * sizeof(Bucket<WideCell>) + ledger.bytes() +
+             sketch_cells * sizeof(DebtCell);
+    }
+    [[nodiscard]] std::size_t ledger_at() const noexcept {
+      return header_bytes + narrow_buckets * sizeof(Bucket<NarrowCell>) +
+             wide_buckets * sizeof(Bucket<WideCell>);
     }
     [[nodiscard]] bool fits(std::size_t room) const noexcept {
       return narrow_buckets >= 2 && wide_buckets >= 2 && ledger.plausible() &&
-             wide_buckets <= room / sizeof(Bucket<WideCell>) && other_bytes() <= room &&
+             wide_buckets <= room / sizeof(Bucket<WideCell>) && sketch_cells >= Sketch::cells_min &&
+             sketch_cells <= room / sizeof(DebtCell) && other_bytes() <= room &&
              narrow_buckets <= (room - other_bytes()) / sizeof(Bucket<NarrowCell>);
     }
   };
   Fixed fixed;
   std::uint64_t checksum;  // of `fixed`
   alignas(64) Anchor anchor;
-  alignas(64) CellTableCounters narrow;
-  alignas(64) CellTableCounters wide;
-  alignas(64) LedgerCounters ledger;
+  alignas(64) std::atomic<std::uint64_t> narrow_inserts;
+  alignas(64) std::atomic<std::uint64_t> wide_inserts;
+  alignas(64) std::atomic<std::uint64_t> merged;
+  alignas(64) SketchHead sketch;
 
   [[nodiscard]] static std::uint64_t checksum_of(const Fixed& fixed) noexcept {
     char bytes[sizeof(Fixed)];
@@ -101,10 +114,13 @@ struct Table::Header {
     return public_hash({}, {bytes, sizeof bytes}).lo;
   }
 
-  // Writes the header of a new table into zeroed memory.
+  // Writes a new table's header and locks into zeroed memory.
   static void make(std::span<std::byte> memory, const TableOptions& options) noexcept {
     auto* header = new (memory.data()) Header{};
-    const std::size_t room = memory.size() - header_bytes;
+    const std::size_t all = memory.size() - header_bytes;
+    // A whole number of cache lines, so that buckets start on one.
+    const std::size_t sketch_cells = std::max(all / sketch_share / 64 * 8, Sketch::cells_min);
+    const std::size_t room = all - sketch_cells * sizeof(DebtCell);
     const std::size_t wide_room = room / 64 * options.wide_share;
     const std::size_t ledger_room = room / 64 * options.ledger_share;
     Fixed& fixed = header->fixed;
@@ -113,14 +129,22 @@ struct Table::Header {
     fixed.header_bytes = header_bytes;
     fixed.total_bytes = memory.size();
     fixed.ledger = LedgerLayout::in(ledger_room, options.log_share);
+    fixed.sketch_cells = sketch_cells;
     // In a small table the ledger's minimum size is larger than its share.
     const std::size_t wide_most = room - fixed.ledger.bytes() - 2 * sizeof(Bucket<NarrowCell>);
     fixed.wide_buckets =
         std::max<std::size_t>(2, std::min(wide_room, wide_most) / sizeof(Bucket<WideCell>));
-    fixed.narrow_buckets = (room - fixed.other_bytes()) / sizeof(Bucket<NarrowCell>);
+    fixed.narrow_buckets = (all - fixed.other_bytes()) / sizeof(Bucket<NarrowCell>);
     fixed.secret = random_secret();
     header->checksum = checksum_of(fixed);
     Clock::begin(header->anchor, *options.clock);
+    header->make_ledger();
+  }
+
+  // Makes the ledger behind this header usable. REQUIRES: nobody else has it.
+  void make_ledger() noexcept {
+    auto* begin = reinterpret_cast<std::byte*>(this);
+    Ledger(begin + fixed.ledger_at(), fixed.ledger, merged).take_over();
   }
 
   // What is wrong with a file that is to be opened as a table; empty if nothing is.
@@ -153,9 +177,10 @@ struct Table::Header {
 
 Result<std::unique_ptr<Table>, std::string> Table::open(const TableOptions& options) {
   // The offsets of docs/table-format.md.
-  static_assert(sizeof(Header) <= header_bytes && offsetof(Header, checksum) == 72 &&
-                offsetof(Header, anchor) == 128 && offsetof(Header, narrow) == 192 &&
-                offsetof(Header, wide) == 256 && offsetof(Header, ledger) == 320);
+  static_assert(sizeof(Header) <= header_bytes && offsetof(Header, checksum) == 80 &&
+                offsetof(Header, anchor) == 128 && offsetof(Header, narrow_inserts) == 192 &&
+                offsetof(Header, wide_inserts) == 256 && offsetof(Header, merged) == 320 &&
+                offsetof(Header, sketch) == 384);
   if (options.memory < TableOptions::memory_min) {
     return Failure<std::string>("a table needs at least " +
                                 std::to_string(TableOptions::memory_min) + " bytes of memory");
@@ -165,9 +190,7 @@ Result<std::unique_ptr<Table>, std::string> Table::open(const TableOptions& opti
     auto region = Region::anonymous(bytes, options.sharing);
     if (!region) return Failure<std::string>(region.error());
     Header::make(region->bytes(), options);
-    std::unique_ptr<Table> table(new Table(std::move(*region), *options.clock));
-    table->ledger_.take_over();
-    return table;
+    return std::unique_ptr<Table>(new Table(std::move(*region), *options.clock));
   }
   for (;;) {
     auto found = Region::file(options.file);
@@ -197,6 +220,7 @@ Result<std::unique_ptr<Table>, std::string> Table::open(const TableOptions& opti
     std::unique_ptr<Table> table(new Table(std::move(region), *options.clock));
     if (alone) table->ledger_.take_over();
     table->region_.share();
+    table->guard_.emplace(table->region_.bytes(), options.file, fill_spare, table.get());
     return table;
   }
 }
@@ -207,11 +231,20 @@ Table::Table(Region region, const ClockSource& clock) noexcept
       clock_(header_->anchor, clock) {
   std::byte* at = region_.bytes().data() + header_bytes;
   const Header::Fixed& fixed = header_->fixed;
-  narrow_ = {{reinterpret_cast<Bucket<NarrowCell>*>(at), fixed.narrow_buckets}, header_->narrow};
+  narrow_ = {{reinterpret_cast<Bucket<NarrowCell>*>(at), fixed.narrow_buckets},
+             header_->narrow_inserts};
   at += fixed.narrow_buckets * sizeof(Bucket<NarrowCell>);
-  wide_ = {{reinterpret_cast<Bucket<WideCell>*>(at), fixed.wide_buckets}, header_->wide};
+  wide_ = {{reinterpret_cast<Bucket<WideCell>*>(at), fixed.wide_buckets}, header_->wide_inserts};
   at += fixed.wide_buckets * sizeof(Bucket<WideCell>);
-  ledger_ = {at, fixed.ledger, header_->ledger};
+  ledger_ = {at, fixed.ledger, header_->merged};
+  at += fixed.ledger.bytes();
+  sketch_ = {{reinterpret_cast<DebtCell*>(at), fixed.sketch_cells}, header_->sketch};
+}
+
+// An empty table with the header of this one, so that hashes and times stay the same.
+void Table::fill_spare(std::span<std::byte> memory, void* table) noexcept {
+  std::memcpy(memory.data(), static_cast<Table*>(table)->header_, header_bytes);
+  reinterpret_cast<Header*>(memory.data())->make_ledger();
 }
 
 const HashSecret& Table::secret() const noexcept { return header_->fixed.secret; }
@@ -224,13 +257,9 @@ TableStats Table::stats() const noexcept {
   stats.memory = region_.bytes().size();
   stats.cells = narrow_.cells() + wide_.cells() + ledger_.entries();
   stats.live = narrow_.live(at, sample) + wide_.live(at, sample) + ledger_.live(at);
-  for (const CellTableCounters* counters : {&header_->narrow, &header_->wide}) {
-    stats.evictions += counters->evictions.load(std::memory_order_relaxed);
-    stats.unkept += counters->unkept.load(std::memory_order_relaxed);
-  }
-  stats.evictions += header_->ledger.evictions.load(std::memory_order_relaxed);
-  stats.unkept += header_->ledger.unkept.load(std::memory_order_relaxed);
-  stats.merged = header_->ledger.merged.load(std::memory_order_relaxed);
+  stats.unkept = sketch_.unkept();
+  stats.merged = header_->merged.load(std::memory_order_relaxed);
+  stats.file_lost = guard_ && guard_->lost();
   return stats;
 }
 
@@ -272,7 +301,7 @@ template <Table::Pages pages>
                                                 Instant now, limit::Decision& answer) noexcept {
   const auto cell = [&] [[gnu::always_inline]] (const auto& law, auto& mine, auto& other) {
     if (op == limit::Op::spend && mine.spend(address, law, cost, now, answer)) return;
-    apply_in_general(law, mine, other, address, op, cost, now, answer);
+    apply_in_general(law, mine, other, sketch_, address, op, cost, charge.since, now, answer);
   };
   const auto entry = [&](const auto& law, Ledger& ledger) {
     const LedgerAddress where = ledger.locate(address.hash);
@@ -281,7 +310,8 @@ template <Table::Pages pages>
       hold.add(where.page);
       hold.lock();
     }
-    answer = ledger.apply(law, where, op, cost, charge.since, now, shift(law));
+    const UnkeptCharge mine{address.hash, op, cost, charge.since, now};
+    answer = ledger.apply(law, where, mine, shift(law), Unkept{sketch_, law, mine});
   };
   const auto closed = [&](const limit::Closed& law) {
     const bool decides = op == limit::Op::spend || op == limit::Op::peek;
@@ -300,8 +330,8 @@ template <Table::Pages pages>
 [[gnu::always_inline]] inline void Table::locate(const Charge& charge,
                                                  CellAddress& address) noexcept {
   const Hash128 hash = charge.key_hash != 0 ? expand_hash(charge.key_hash) : hash_of(charge.key);
-  dispatch(*charge.law, Overloaded{[&] [[gnu::always_inline]] (const auto&, auto& mine, auto&) {
-                                     mine.locate(hash, address);
+  dispatch(*charge.law, Overloaded{[&] [[gnu::always_inline]] (const auto& law, auto& mine, auto&) {
+                                     mine.locate(hash, law.window_class(), address);
                                      mine.prefetch(address);
                                    },
                                    [&](const auto&, Ledger& ledger) {
@@ -366,14 +396,18 @@ bool Table::seems_admissible(const Charge& charge, const CellAddress& address,
                              Instant now) noexcept {
   if (charge.op == limit::Op::refund || charge.op == limit::Op::debit) return true;
   if (charge.op == limit::Op::peek && charge.cost == 0) return true;
+  const UnkeptCharge spend{address.hash, limit::Op::spend, charge.cost, {}, now};
   return dispatch(
       *charge.law,
       Overloaded{[&](const auto& law, const auto& mine, const auto&) {
-                   return law.admits(mine.read_state(address, law), charge.cost, now);
+                   const auto state = mine.read_state(address, law);
+                   const Unkept unkept{sketch_, law, spend};
+                   if (!state && unkept.busy()) return unkept.admits();
+                   return law.admits(state, charge.cost, now);
                  },
                  [&](const auto& law, Ledger& ledger) {
                    return ledger.admits(law, ledger.locate(address.hash), charge.cost, now,
-                                        shift(law));
+                                        shift(law), Unkept{sketch_, law, spend});
                  },
                  [&](const limit::Closed& law) { return law.decide(charge.cost).admitted; }});
 }
@@ -382,9 +416,11 @@ bool Table::seems_admissible(const Charge& charge, const CellAddress& address,
 //
 // Charges are first checked and only then taken, so that a bundle that is going to be denied does
 // not disturb other requests by taking units and giving them back. States in the ledger are locked
-// from the start: what the check says of them stays true. States in cells are not; if another
-// request came in between, a charge that was checked can still be denied when it is taken. Cells
-// are therefore taken first, so that nothing in the ledger ever has to be given back.
+// from the start: what the check says of them stays true. States in cells and in the sketch are
+// not; if another request came in between, a charge that was checked can still be denied when it is
+// taken. These are therefore taken first, so that nothing in the ledger has to be given back. (One
+// exception: a log for whose first record its page has no block, which shows only when it is
+// taken.)
 class Table::AllOrNone {
  public:
   AllOrNone(Table& table, Bundle& bundle, const CellAddress* addresses, Instant now) noexcept
@@ -394,14 +430,14 @@ class Table::AllOrNone {
     lock_ledger_pages();
     // The check without numbers is cheap, and most requests pass it. Only a denial needs numbers.
     bool admitted = all_seem_admissible() || preview();
-    if (admitted) admitted = take(State::in_cell);
+    if (admitted) admitted = take(State::elsewhere);
     if (admitted && in_ledger_.any()) admitted = take(State::in_ledger);
     bundle_.admitted = admitted;
     if (!admitted) undo();
   }
 
  private:
-  enum class State { in_cell, in_ledger };
+  enum class State { elsewhere, in_ledger };
 
   // Not inlined: four callers. `build/release/bin/steps_bench` measures requests of two policies.
   [[gnu::noinline]] bool apply(std::size_t i, limit::Op op, std::uint64_t cost) noexcept {
@@ -411,16 +447,33 @@ class Table::AllOrNone {
   }
 
   void lock_ledger_pages() noexcept {
+    for_each_in_ledger([&](std::size_t i, const auto&, Ledger& ledger) {
+      hold_.add(ledger.locate(addresses_[i].hash).page);
+      in_ledger_.set(i);
+    });
+    if (in_ledger_.none()) return;
+    hold_.lock();
+    for_each_in_ledger([&](std::size_t i, const auto& law, Ledger& ledger) {
+      in_ledger_.set(i, ledger.keeps(law, ledger.locate(addresses_[i].hash), now_));
+    });
+  }
+  template <class Act>
+  void for_each_in_ledger(Act act) noexcept {
     for (std::size_t i = 0; i < bundle_.charges.size(); ++i) {
       table_.dispatch(*bundle_.charges[i].law,
                       Overloaded{[](const auto&, auto&, auto&) {},
-                                 [&](const auto&, Ledger& ledger) {
-                                   hold_.add(ledger.locate(addresses_[i].hash).page);
-                                   in_ledger_.set(i);
-                                 },
+                                 [&](const auto& law, Ledger& ledger) { act(i, law, ledger); },
                                  [](const limit::Closed&) {}});
     }
-    if (in_ledger_.any()) hold_.lock();
+  }
+
+  // Gives back what this bundle took. Of a key without a place, only slots: so it may stay charged
+  // for a request that another one came before.
+  void give_back(std::size_t i) noexcept {
+    Charge charge = bundle_.charges[i];
+    charge.since = now_;
+    table_.apply<Pages::locked>(charge, limit::Op::refund, charge.cost, addresses_[i], now_,
+                                bundle_.decisions[i]);
   }
 
   [[nodiscard]] bool all_seem_admissible() const noexcept {
@@ -464,7 +517,7 @@ class Table::AllOrNone {
       const Charge& charge = bundle_.charges[i];
       if (denied_late_ == i) continue;  // its decision and its cost are those of its denial
       if (charge.op == limit::Op::spend && taken_.test(i)) {
-        apply(i, limit::Op::refund, charge.cost);
+        give_back(i);
       } else if (charge.op == limit::Op::spend || charge.op == limit::Op::peek) {
         complete(i);
       } else if (!previewed_ && !taken_.test(i)) {
@@ -484,7 +537,7 @@ class Table::AllOrNone {
     } else if (charge.op == limit::Op::spend && limit::denial_costs(*charge.law) &&
                apply(i, limit::Op::spend, charge.cost)) {
       // Admitted after all, because another request's refund came in between.
-      apply(i, limit::Op::refund, charge.cost);
+      give_back(i);
       bundle_.decisions[i] = seen;
     }
   }
@@ -494,7 +547,7 @@ class Table::AllOrNone {
   const CellAddress* const addresses_;  // one per charge
   const Instant now_;
   Ledger::Hold hold_;
-  std::bitset<Bundle::charges_max> in_ledger_;  // charges whose state is in the ledger
+  std::bitset<Bundle::charges_max> in_ledger_;  // charges whose state is or will be in the ledger
   std::bitset<Bundle::charges_max> taken_;      // charges that were applied
   bool previewed_ = false;                      // every decision is written
   std::optional<std::size_t> denied_late_;      // the charge that another request came before

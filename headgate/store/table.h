@@ -3,7 +3,8 @@
 // One state per key; no allocation and no background thread that removes old keys. Linear limits
 // are lock-free: any number of threads and processes take charges at once, and one that dies in the
 // middle leaves nothing to repair. The other laws' states are in a ledger, whose locks are released
-// and whose data is repaired when their holder dies. The bytes are described in
+// and whose data is repaired when their holder dies. A full table removes no key whose state still
+// matters; new keys then share what a sketch counts. The bytes are described in
 // docs/table-format.md.
 #pragma once
 
@@ -16,14 +17,17 @@
 #include "headgate/base/siphash.h"
 #include "headgate/store/cell_table.h"
 #include "headgate/store/clock.h"
+#include "headgate/store/file_guard.h"
 #include "headgate/store/ledger.h"
 #include "headgate/store/region.h"
+#include "headgate/store/sketch.h"
 #include "headgate/store/store.h"
 
 namespace headgate::store {
 
 struct TableOptions {
-  // The header and the smallest ledger need about 6 KiB. With 16 KiB there is room for 650 keys.
+  // The header, the smallest ledger and the smallest sketch need about 8 KiB. With 16 KiB there is
+  // room for 520 keys.
   static constexpr std::size_t memory_min = 16 * 1024;
 
   std::size_t memory = std::size_t{64} << 20;  // everything included [bytes]
@@ -40,19 +44,21 @@ struct TableOptions {
 };
 
 struct TableStats {
-  std::uint64_t memory = 0;     // [bytes], everything included
-  std::uint64_t cells = 0;      // how many keys there is room for
-  std::uint64_t live = 0;       // keys without a full quota; estimated in large tables
-  std::uint64_t evictions = 0;  // live keys that were removed for more restricted ones
-  std::uint64_t unkept = 0;     // new keys not stored: all their cells had more restricted ones
-  std::uint64_t merged = 0;     // records of moving windows that were merged: a log was full
+  std::uint64_t memory = 0;  // [bytes], everything included
+  std::uint64_t cells = 0;   // how many keys there is room for
+  std::uint64_t live = 0;    // keys that keep their place; estimated in large tables
+  // Decisions on keys for which there was no place; the sketch counts what they take.
+  std::uint64_t unkept = 0;
+  std::uint64_t merged = 0;  // records of moving windows that were merged: a log was full
+  bool file_lost = false;    // the file was truncated; the table continues in memory
 };
 
 class Table final : public Store {
  public:
   // Makes a table, or joins the one in options.file. An error is a sentence that names the file and
   // what is wrong with it (not a table, other version, truncated, damaged, other size, no
-  // permission, no space). If open() fails, the file is unchanged.
+  // permission, no space). If open() fails, the file is unchanged. If the file is truncated later,
+  // and the program has called FileGuard::watch(), the table continues in memory, with full quotas.
   static Result<std::unique_ptr<Table>, std::string> open(const TableOptions& options);
 
   // Nanoseconds since an origin that each table chooses; continues over restarts and reboots.
@@ -92,6 +98,7 @@ class Table final : public Store {
   [[nodiscard]] bool seems_admissible(const Charge& charge, const CellAddress& address,
                                       Instant now) noexcept;
   void decide_all_or_none(Bundle& bundle, const CellAddress* addresses, Instant now) noexcept;
+  static void fill_spare(std::span<std::byte> memory, void* table) noexcept;
 
   Region region_;
   Header* header_;
@@ -99,6 +106,8 @@ class Table final : public Store {
   CellTable<NarrowCell> narrow_;
   CellTable<WideCell> wide_;
   Ledger ledger_;
+  Sketch sketch_;
+  std::optional<FileGuard> guard_;  // of a file
 };
 
 }  // namespace headgate::store

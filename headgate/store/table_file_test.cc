@@ -3,10 +3,13 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -143,6 +146,111 @@ TEST_F(TableFile, ManyProcessesThatCreateItAtOnceGetTheSame) {
     }
     EXPECT_EQ(files, 1) << "nothing is left behind";
   }
+}
+
+TEST_F(TableFile, AKilledCreationLeavesNothingToTheNext) {
+  for (const std::size_t bytes : {memory / 2, 2 * memory}) {
+    std::filesystem::remove(path_);
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      const auto die = [](std::span<std::byte> draft, void*) {
+        std::fill(draft.begin(), draft.end(), std::byte{0x55});
+        kill(getpid(), SIGKILL);
+      };
+      static_cast<void>(Region::create(path_, bytes, die, nullptr));
+      _exit(1);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    ASSERT_TRUE(WIFSIGNALED(status));
+    const auto table = open();
+    ASSERT_TRUE(table) << table.error();
+    EXPECT_EQ((*table)->stats().live, 0u);
+    EXPECT_EQ(std::filesystem::file_size(path_), memory);
+    const std::filesystem::directory_iterator files(directory_);
+    EXPECT_EQ(std::distance(begin(files), end(files)), 1) << "only the table";
+  }
+}
+
+TEST_F(TableFile, ALinkToNothingIsRefused) {
+  std::filesystem::create_symlink(directory_ + "/missing", path_);
+  const auto table = open();
+  ASSERT_FALSE(table);
+  EXPECT_THAT(table.error(),
+              HasSubstr(path_ + ": is a symbolic link to a file that does not exist"));
+}
+
+TEST_F(TableFile, ALinkToATableIsFollowed) {
+  ASSERT_TRUE(open());
+  const std::string other = directory_ + "/link";
+  std::filesystem::create_symlink(path_, other);
+  path_ = other;
+  EXPECT_TRUE(open());
+}
+
+// Runs `act` in a child process, because the handler of SIGBUS stays. Returns its wait status.
+template <class Act>
+int in_child(Act act) {
+  const pid_t child = fork();
+  if (child == 0) _exit(act());
+  int status = -1;
+  waitpid(child, &status, 0);
+  return status;
+}
+
+TEST_F(TableFile, ATruncatedFileIsReplacedByMemoryThatProcessesShare) {
+  const Law narrow = limit::make_law({10, 100'000 * second}, {}).value();
+  const Law wide = limit::make_law({7, 100'000 * second}, {}).value();
+  const Law window =
+      limit::make_law({9, 100'000 * second}, {.algorithm = limit::Algorithm::fixed_window}).value();
+  for (const std::size_t rest : {std::size_t{0}, std::size_t{4096}}) {
+    for (const auto& [law, quota] : {std::pair(&narrow, 10u), {&wide, 7u}, {&window, 9u}}) {
+      std::filesystem::remove(path_);
+      const auto act = [&, law = law, quota = quota] {
+        const std::string errors = directory_ + "/errors";
+        dup2(::open(errors.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDERR_FILENO);
+        FileGuard::watch();
+        const auto opened = open();
+        if (!opened) return 1;
+        Table& table = **opened;
+        const Instant now = table.now();
+        const HashSecret secret = table.secret();
+        if (spend(table, *law, 5, now).remaining != quota - 5 || table.stats().file_lost) return 2;
+        std::filesystem::resize_file(path_, rest);
+        const auto worker = [&] {
+          return spend(table, *law, 4, now).remaining == quota - 4 ? 0 : 1;
+        };
+        if (in_child(worker) != 0) return 3;
+        if (spend(table, *law, 1, now).remaining != quota - 5) return 4;
+        if (table.secret().k0 != secret.k0 || table.secret().k1 != secret.k1) return 5;
+        if (table.now() < now || table.now().ns > now.ns + 3600 * second) return 6;
+        if (!table.stats().file_lost) return 7;
+        std::ifstream said(errors);
+        std::string line;
+        std::getline(said, line);
+        return line.starts_with("headgate: " + path_ + ": the table's file was truncated") ? 0 : 8;
+      };
+      EXPECT_EQ(in_child(act), 0) << "exit status times 256";
+    }
+  }
+}
+
+TEST_F(TableFile, AnotherCauseOfSigbusEndsTheProcess) {
+  const auto act = [&] {
+    FileGuard::watch();
+    const auto table = open();
+    raise(SIGBUS);
+    return 0;
+  };
+  EXPECT_NE(in_child(act), 0);
+  const auto unguarded = [&] {
+    FileGuard::watch();
+    const int file = ::open((directory_ + "/other").c_str(), O_RDWR | O_CREAT, 0600);
+    void* const at = mmap(nullptr, 4096, PROT_READ, MAP_SHARED, file, 0);
+    return static_cast<int>(*static_cast<volatile const char*>(at)) & 0;
+  };
+  EXPECT_NE(in_child(unguarded), 0);
 }
 
 TEST_F(TableFile, AForeignFileIsRefused) {

@@ -30,24 +30,29 @@ struct Tally {
 
 const Law narrow = limit::make_law({2 * quota, 2 * static_cast<Nanos>(quota) * second}, {}).value();
 
+const Law wide = limit::make_law({quota * 7, 3000 * second}, {}).value();
+
+// One request under two policies.
+void spend_both(Table& table, Tally& tally, std::size_t key, Instant now) {
+  const std::string a = "a" + std::to_string(key);
+  const std::string b = "b" + std::to_string(key);
+  std::array<Charge, 2> both{{{&narrow, a, 2}, {&wide, b, 7}}};
+  std::array<Decision, 2> decisions;
+  Bundle bundle{both, decisions};
+  table.take({&bundle, 1}, now, {});
+  if (bundle.admitted) tally.admitted[key].fetch_add(1);
+}
+
 // Spends on random keys under two policies at once, and inserts many other keys into the same few
 // buckets, until it is killed.
 [[noreturn]] void hammer(Table& table, Tally& tally, Instant now, std::uint64_t seed) {
-  const Law wide = limit::make_law({quota * 7, 3000 * second}, {}).value();
   for (;;) {
-    const std::size_t key = next(seed) % keys;
-    const std::string a = "a" + std::to_string(key);
-    const std::string b = "b" + std::to_string(key);
+    spend_both(table, tally, next(seed) % keys, now);
     const std::string churn = "c" + std::to_string(next(seed) % 5000);
-    // They cost more than the other keys, so that the table must not evict them.
-    std::array<Charge, 2> both{{{&narrow, a, 2}, {&wide, b, 7}}};
-    std::array<Decision, 2> decisions;
-    Bundle bundle{both, decisions};
-    table.take({&bundle, 1}, now, {});
-    if (bundle.admitted) tally.admitted[key].fetch_add(1);
     for (const Law* law : {&narrow, &wide}) {
       const Charge light{law, churn, 1};
-      Bundle alone{{&light, 1}, {decisions.data(), 1}};
+      Decision decision;
+      Bundle alone{{&light, 1}, {&decision, 1}};
       table.take({&alone, 1}, now, {});
     }
     tally.progress.fetch_add(1);
@@ -62,6 +67,9 @@ TEST(TableKill, ProcessesKilledInTheMiddleBreakNothing) {
       mmap(nullptr, sizeof(Tally), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(memory, MAP_FAILED);
   Tally& tally = *new (memory) Tally{};
+
+  // They are there before the other keys, so that they have a place.
+  for (std::size_t key = 0; key < keys; ++key) spend_both(*table, tally, key, now);
 
   kill_in_the_middle(300, 200, tally.progress,
                      [&](std::uint64_t seed) { hammer(*table, tally, now, seed); });

@@ -44,11 +44,38 @@ def test_every_fault_of_a_bad_file_is_reported_with_its_place(headgate, tmp_path
     assert any(line.startswith('p.yaml:4:') and 'soon' in line for line in lines)
 
 
+def test_a_warning_is_no_fault(headgate, tmp_path):
+    """Boulder loads such ids, and never applies them."""
+    (tmp_path / 'overrides.yml').write_text(
+        '- CertificatesPerDomain:\n    {burst: 9, count: 9, period: 1h, ids: [ecdsa.le.wtf]}\n')
+    (tmp_path / 'p.yaml').write_text('version: 1\nboulder: {overrides: overrides.yml}\n')
+    result = headgate('check', 'p.yaml')
+    assert result.returncode == 0, result
+    assert result.stdout.endswith('no faults\n')
+    assert result.stderr == (
+        "warning: overrides.yml:2:44: id 'ecdsa.le.wtf' is never applied, because this limit counts "
+        "by registered domains; expected le.wtf\n")
+
+
 def test_a_missing_file_is_a_fault(headgate):
     result = headgate('check', 'nowhere.yaml')
     assert (result.returncode, result.stdout) == (1, '')
     assert result.stderr.startswith('nowhere.yaml: ')
     assert 'No such file or directory' in result.stderr
+
+
+def test_an_nginx_conf_is_searched_for_open_upgrades(headgate, tmp_path):
+    (tmp_path / 'p.yaml').write_text(GOOD)
+    (tmp_path / 'ws.conf').write_text('proxy_set_header Upgrade $http_upgrade;\n')
+    (tmp_path / 'nginx.conf').write_text('http { server { location / {\n  include ws.conf;\n} } }\n')
+    result = headgate('check', '--nginx', 'nginx.conf', 'p.yaml')
+    assert result.returncode == 1
+    assert result.stdout.endswith('p.yaml: 2 policies, no faults\n')
+    assert result.stderr.startswith('ws.conf:1: a client can upgrade to h2c'), result.stderr
+    (tmp_path / 'ws.conf').write_text('proxy_set_header Upgrade websocket;\n')
+    result = headgate('check', '--nginx', 'nginx.conf')
+    assert (result.returncode, result.stderr) == (0, '')
+    assert result.stdout == "nginx.conf: no upgrade but WebSocket's is passed on\n"
 
 
 @pytest.mark.parametrize('arguments', [

@@ -1,4 +1,6 @@
 """headgate gateway: a real nginx with the module, in front of a real upstream."""
+import contextlib
+import json
 import os
 import pathlib
 import re
@@ -12,8 +14,9 @@ import tempfile
 import pytest
 
 from support.environment import HEADGATE, PATIENCE
-from support.gateway import Echo, Gateway
-from support.processes import runs
+from support.gateway import Echo, Gateway, Streaming
+from support.http_client import Connection
+from support.processes import runs, until
 
 WIDE = 'version: 1\npolicies: [{name: wide, quota: 1000, window: 1h}]\n'
 NARROW = 'version: 1\npolicies: [{name: narrow, quota: 2, window: 1h}]\n'
@@ -32,6 +35,14 @@ def directory():
 @pytest.fixture
 def upstream():
     server = Echo()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def streaming():
+    """An upstream whose answers end when the test ends them."""
+    server = Streaming()
     yield server
     server.close()
 
@@ -155,16 +166,38 @@ def test_responses_of_nginx_itself_are_charged_and_have_fields(gateway):
     assert b'\r\nRateLimit: "wide";r=999;' in said
 
 
-def test_an_upgraded_connection_is_handed_over(gateway):
+@pytest.mark.parametrize('spelled', [b'websocket', b'WebSocket', b' websocket '])
+def test_a_websocket_is_handed_over(gateway, spelled):
     one = gateway()
     with socket.create_connection(('127.0.0.1', one.port), timeout=PATIENCE) as client:
-        client.sendall(b'GET / HTTP/1.1\r\nHost: h\r\nConnection: upgrade\r\nUpgrade: shout\r\n\r\n')
+        client.sendall(b'GET / HTTP/1.1\r\nHost: h\r\nConnection: upgrade\r\nUpgrade: ' + spelled +
+                       b'\r\n\r\n')
         reader = client.makefile('rb')
         assert reader.readline() == b'HTTP/1.1 101 Switching Protocols\r\n'
         headers = {line.partition(b':')[0].lower() for line in iter(reader.readline, b'\r\n')}
         assert b'ratelimit' in headers
         client.sendall(b'hello\n')
         assert reader.readline() == b'HELLO\n'
+
+
+@pytest.mark.parametrize('protocol', ['h2c', 'H2C', 'h2c, websocket', 'websocket, h2c', 'TLS/1.0',
+                                      'websocket2', ' h2c\t'])
+def test_no_other_upgrade_is_passed_on(gateway, protocol):
+    headers = {'Connection': 'Upgrade, HTTP2-Settings', 'Upgrade': protocol,
+               'HTTP2-Settings': 'AAMAAABkAAQAoAAAAAIAAAAA'}
+    seen = gateway().seen_upstream(headers=headers)['headers']
+    assert not {'upgrade', 'http2-settings'} & seen.keys(), seen
+    assert seen.get('connection', ['']) in (['keep-alive'], ['']), seen
+
+
+def test_the_upstream_gets_the_header_that_was_counted(gateway):
+    one = gateway('version: 1\npolicies: [{name: k, quota: 9, window: 1w, key: ["header:x-api-key"]}]\n')
+    for lines, seen in (([b'secret'], ['secret']), ([b'secret', b'junk'], ['secret, junk']),
+                        ([b'\tsecret', b''], ['secret']), ([], None), ([b''], None)):
+        sent = b''.join(b'X-Api-Key:' + line + b'\r\n' for line in lines)
+        said = exchange(one, b'GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n' + sent + b'\r\n')
+        headers = json.loads(said.partition(b'\r\n\r\n')[2])['headers']
+        assert headers.get('x-api-key') == seen, lines
 
 
 def test_metrics_have_a_listener_of_their_own(gateway):
@@ -229,6 +262,44 @@ def test_a_second_signal_does_not(gateway, upstream):
     assert one.left_behind() == []
 
 
+def reload(one):
+    one.send(signal.SIGHUP)
+    one.errors.until('^headgate: reloaded')
+
+
+def test_streams_survive_reloads_and_end_when_their_upstream_ends_them(gateway, streaming):
+    one = gateway(url=streaming.url)
+    events = [streaming.open_events(one), streaming.open_socket(one)]
+    for policies in NARROW, WIDE, NARROW:
+        one.policy_file.write_text(policies)
+        reload(one)
+        events.append(streaming.open_events(one))
+    for each in events:
+        assert each.hears('still there')
+    for each in events:
+        each.finish()
+        assert each.ended()
+    assert one.stop() == 0
+
+
+def test_drain_bounds_how_long_they_survive_it(gateway, streaming):
+    short = gateway(WIDE, '--drain', '100ms', url=streaming.url)
+    unbounded = gateway(WIDE, url=streaming.url)
+    cut, kept = streaming.open_events(short), streaming.open_events(unbounded)
+    cut_socket, kept_socket = streaming.open_socket(short), streaming.open_socket(unbounded)
+    for one in unbounded, short:
+        reload(one)
+    assert cut.ended() and cut_socket.ended()
+    assert kept.hears('still there') and kept_socket.hears('still there')
+
+
+def test_drain_bounds_a_stop(gateway, streaming):
+    one = gateway(WIDE, '--drain', '100ms', url=streaming.url)
+    events = streaming.open_events(one)
+    assert one.stop() == 0
+    assert events.ended()
+
+
 def test_a_reload_puts_a_good_file_in_force_and_keeps_what_was_spent(gateway):
     one = gateway(NARROW)
     one.request()
@@ -256,6 +327,118 @@ def test_a_reload_refuses_a_bad_file_and_keeps_the_old_one(gateway):
     one.errors.until('^headgate: reloaded')
     assert one.request().status == 429
     assert one.stop() == 0
+
+
+def test_refused_reloads_are_counted_and_told_once(gateway):
+    one = gateway(NARROW, '--metrics', '127.0.0.1:0')
+    two_faults = BAD.replace('window: 1h', 'window: long')
+    for count, bad in enumerate((BAD, two_faults, 'version: 1\npolicies: []\nboulder: {defaults: b}\n'), 1):
+        (one.policy_file.parent / 'b').write_text('Limit: {burst: many, count: 1, period: 1s}\n')
+        one.policy_file.write_text(bad)
+        one.send(signal.SIGHUP)
+        one.errors.until('^headgate: reload refused; the policies in force stay')
+        until(lambda: one.metrics()['headgate_refused_reloads_total'] == count, 'it is counted')
+    one.policy_file.write_text(WIDE)
+    reload(one)
+    assert one.metrics()['headgate_refused_reloads_total'] == 3
+    assert one.metrics()['headgate_reloads_total'] == 1
+    assert one.stop() == 0
+    said = one.errors.rest()
+    assert len([line for line in said if "'many'" in line]) == 3, said
+    assert len([line for line in said if "'long'" in line]) == 1, said
+    assert len([line for line in said if 'refused' in line]) == 3, said
+
+
+def test_a_table_that_cannot_be_opened_is_refused_and_counted(gateway, directory):
+    state = 'store: {table: {memory: %s, file: table}}\n' + NARROW
+    one = gateway(state % '64KiB', '--metrics', '127.0.0.1:0')
+    one.request()
+    one.policy_file.write_text(state % '128KiB')
+    one.send(signal.SIGHUP)
+    assert 'is a table of 65536 bytes' in one.errors.until('/table').string
+    one.errors.until('^headgate: reload refused; the policies in force stay')
+    assert one.metrics()['headgate_refused_reloads_total'] == 1
+    assert one.request().headers['RateLimit'].startswith('"narrow";r=0;')
+
+
+def test_lost_quotas_are_announced_and_counted(gateway):
+    state = 'store: {table: {memory: %s}}\n' + NARROW
+    one = gateway(state % '64KiB', '--metrics', '127.0.0.1:0')
+    one.request()
+    one.policy_file.write_text(state % '128KiB')
+    one.send(signal.SIGHUP)
+    one.errors.until('quotas kept in the old one are lost')
+    one.errors.until('^headgate: reloaded')
+    assert one.metrics()['headgate_tables_changed_total'] == 1
+    assert one.request().headers['RateLimit'].startswith('"narrow";r=1;')
+
+
+# ---- clients that send little
+
+HALF = b'GET / HTTP/1.1\r\nHost: a\r\n'
+
+
+def is_served(one, address):
+    with contextlib.suppress(OSError), Connection(one.port, source=address) as connection:
+        return connection.request('/').status == 200
+    return False
+
+
+def test_one_address_cannot_use_up_the_connections(gateway):
+    """All half heads come from one address; another one is served, and counted are those refused."""
+    one = gateway(WIDE, '--workers', '1', '--connections-per-address', '20', '--metrics', '127.0.0.1:0')
+    halves = [Connection(one.port, source='127.0.0.2') for _ in range(50)]
+    for half in halves:
+        with contextlib.suppress(OSError):  # those that are closed
+            half.send(HALF)
+    # nginx accepts in order: when the last one of another address is answered, all are accepted.
+    with Connection(one.port, source='127.0.0.3') as other:
+        assert other.request('/').status == 200
+    assert one.metrics()['headgate_refused_connections_total'] == 30
+    assert sum(half.is_closed() for half in halves) == 30
+    for half in halves:
+        half.close()
+    until(lambda: is_served(one, '127.0.0.2'), 'the address is served again')
+
+
+def test_trusted_proxies_may_have_any_number_of_connections(gateway):
+    one = gateway('client-address: {trusted-proxies: [127.0.0.2]}\n' + WIDE, '--workers', '1',
+                  '--connections-per-address', '5')
+    held = [Connection(one.port, source='127.0.0.2') for _ in range(20)]
+    for each in held:
+        assert each.request('/').status == 200
+
+
+def test_a_body_is_read_whole_before_the_upstream_gets_it_if_that_is_wanted(gateway, upstream):
+    one = gateway(WIDE, '--buffer-requests', '1MiB')
+    with Connection(one.port) as slow:
+        slow.send(b'POST /slow HTTP/1.1\r\nHost: a\r\nContent-Length: 200000\r\n\r\n' + b'x' * 100_000)
+        assert one.request(path='/quick').status == 200
+        assert '/slow' not in upstream.paths
+        slow.send(b'x' * 100_000)
+        assert slow.receive().status == 200
+    assert '/slow' in upstream.paths
+    assert one.request('POST', '/long', body=b'x' * ((1 << 20) + 1)).status == 413
+    assert '/long' not in upstream.paths
+
+
+def test_a_body_is_forwarded_while_it_arrives_otherwise(gateway, upstream):
+    one = gateway(WIDE)
+    with Connection(one.port) as slow:
+        slow.send(b'POST /slow HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nx')
+        until(lambda: '/slow' in upstream.paths, 'the upstream has the head')
+        slow.send(b'x')
+        assert slow.receive().status == 200
+
+
+@pytest.mark.parametrize('option, value, words', [
+    ('--drain', '0', 'is out of range'), ('--drain', 'soon', 'is not a duration'),
+    ('--buffer-requests', '1 MB', 'is not a size'), ('--buffer-requests', '0', 'is out of range'),
+])
+def test_a_quantity_that_is_none_is_wrong_usage(fails, option, value, words):
+    status, said = fails(WIDE, option, value)
+    assert status == 2
+    assert said.startswith(f'headgate: {option} "{value}" {words}'), said
 
 
 def test_a_killed_nginx_is_reported_and_cleaned_up(gateway):

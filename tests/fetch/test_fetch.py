@@ -6,6 +6,8 @@ import signal
 import subprocess
 import threading
 
+import pytest
+
 from conftest import SUMMARY
 from support.environment import HEADGATE
 from support.raw_server import RawServer, response
@@ -175,6 +177,80 @@ def test_origins_do_not_block_each_other(fetch):
     assert len(one.paths) == 1 and len(other.paths) == 20
 
 
+def test_a_server_that_drips_does_not_hold_up_the_others(fetch):
+    """Its share of --parallel is one half: all of the other's URLs are answered before it goes on."""
+    ready, release = threading.Event(), threading.Event()
+
+    def drip(path, number, headers):
+        if path == '/first':  # after it, the pacer permits several at the same time
+            return response(200, OPEN, b'x')
+        return trickle()
+
+    def trickle():
+        yield b'HTTP/1.1 200 OK\r\nRateLimit: "p";r=1000;t=1\r\nContent-Length: 2\r\n\r\nx'
+        ready.set()
+        release.wait(20)
+        yield b'x'
+
+    def quick(path, number, headers):
+        ready.wait(20)
+        if path == '/19':
+            release.set()
+        return echo(path, number, headers)
+
+    with RawServer(drip) as slow, RawServer(quick) as other:
+        # In the order of their origins the slow one comes first.
+        got = fetch('--parallel', '4', '--max-time', '15s', '--output', 'o', f'{slow.url}/first',
+                    *(f'{slow.url}/{i}' for i in range(8)), *(f'{other.url}/{i}' for i in range(20)))
+    assert got.code == 0 and got.fetched == 29, got
+    assert got.seconds < 15
+
+
+@pytest.mark.parametrize('drip', [b'x', b''], ids=['drips', 'is silent'])
+def test_a_url_that_takes_too_long_is_given_up(fetch, drip):
+    ended = threading.Event()
+
+    def answer(path, number, headers):
+        yield b'HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n'
+        while not ended.wait(0.05):
+            yield drip
+
+    with RawServer(answer) as server:
+        got = fetch('--max-time', '500ms', server.url)
+        ended.set()
+        assert len(server.paths) == 1  # another try would take as long
+    assert got.code == 1 and b'longer than --max-time allows' in got.err, got
+    assert got.seconds < 10
+
+
+@pytest.mark.parametrize('announced', [True, False])
+def test_a_body_that_is_too_large_is_given_up(fetch, tmp_path, announced):
+    def answer(path, number, headers):
+        if path == '/fits':
+            return response(200, OPEN, b'x' * 4096)
+        head = b'Content-Length: 4097' if announced else b'Connection: close'
+        return b'HTTP/1.1 200 OK\r\n' + head + b'\r\n\r\n' + b'x' * 4097
+
+    with RawServer(answer) as server:
+        got = fetch('--max-size', '4KiB', '--output', 'o', f'{server.url}/fits', f'{server.url}/large')
+        assert len(server.paths) == 2
+    assert got.code == 1 and (got.fetched, got.failed) == (1, 1), got
+    assert b'larger than --max-size allows' in got.err
+    assert sorted(os.listdir(tmp_path / 'o')) == ['.headgate-fetch', 'fits']
+
+
+def test_time_and_size_are_bounded_unless_told_otherwise(fetch):
+    said = fetch('--help').out.decode()
+    assert '--max-size SIZE=1GiB' in said and '--max-time TIME=10m' in said
+
+
+def test_a_journal_that_is_a_pipe_is_refused(fetch, tmp_path):
+    (tmp_path / 'o').mkdir()
+    os.mkfifo(tmp_path / 'o/.headgate-fetch')
+    got = fetch('--output', 'o', 'http://127.0.0.1:1/')
+    assert got.code == 1 and b'o/.headgate-fetch: is not a regular file' in got.err, got
+
+
 def test_a_redirect_to_another_origin_counts_there(fetch):
     with RawServer(lambda *_: response(200, [('RateLimit', '"p";r=0;t=3600')], b'x')) as other:
         def answer(path, number, headers):
@@ -186,16 +262,26 @@ def test_a_redirect_to_another_origin_counts_there(fetch):
     assert (got.fetched, got.failed) == (1, 1) and other.url in got.err.decode(), got
 
 
-def test_secrets_do_not_follow_to_another_origin(fetch):
+def test_fields_of_the_command_line_do_not_follow_to_another_origin(fetch):
     with RawServer(echo) as other:
         def answer(path, number, headers):
             return response(302, [('Location', other.url + '/x')])
         with RawServer(answer) as server:
-            got = fetch('--header', 'Authorization: Bearer s3cret', '--header', 'X-Plain: yes',
-                        server.url)
+            got = fetch('--header', 'Authorization: Bearer s3cret', '--header', 'X-Api-Key: s3cret',
+                        '--header', 'User-Agent: s3cret', server.url)
             assert server.headers[0]['authorization'] == 'Bearer s3cret'
+            assert server.headers[0]['x-api-key'] == server.headers[0]['user-agent'] == 's3cret'
     assert got.code == 0
-    assert 'authorization' not in other.headers[0] and other.headers[0]['x-plain'] == 'yes'
+    assert 's3cret' not in str(other.headers) and other.headers[0]['user-agent'].startswith('headgate/')
+
+
+def test_fields_of_the_command_line_are_sent_again_at_their_own_origin(fetch):
+    with RawServer(echo) as home:
+        with RawServer(lambda path, *_: response(302, [('Location', home.url + '/back')])) as other:
+            home.answer = lambda path, number, headers: (
+                response(302, [('Location', other.url)]) if path == '/' else echo(path, number, headers))
+            assert fetch('--header', 'X-Api-Key: s3cret', home.url).code == 0
+    assert 'x-api-key' not in other.headers[0] and home.headers[1]['x-api-key'] == 's3cret'
 
 
 def test_a_loop_of_redirects_ends(fetch):
@@ -273,6 +359,8 @@ def test_wrong_usage(fetch, tmp_path):
             (['--header', 'no colon', 'http://a/'], 'expected a field'),
             (['--header', 'a: b\r\nc: d', 'http://a/'], 'expected a field'),
             (['--max-wait', 'soon', 'http://a/'], 'is not a duration'),
+            (['--max-time', '0', 'http://a/'], '--max-time "0" is out of range'),
+            (['--max-size', '1 MB', 'http://a/'], '--max-size "1 MB" is not a size'),
             (['--parallel', '0', 'http://a/'], '--parallel'),
             (['--mode', 'fast', 'http://a/'], '--mode')]:
         got = fetch(*arguments)

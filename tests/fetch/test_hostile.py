@@ -113,6 +113,16 @@ def test_endless_headers_end(fetch):
     assert got.code == 1 and got.failed == 1 and 'header' in got.err.decode().lower(), got
 
 
+@pytest.mark.parametrize('fold', [b' ', b'\t'])
+def test_a_field_on_several_lines_is_a_failure(fetch, fold):
+    folded = (b'HTTP/1.1 200 OK\r\nContent-Length: 4\r\nRateLimit: "p";r=0\r\n' + fold
+              + b';t=60\r\n\r\nbody')
+    with RawServer(lambda *_: folded) as server:
+        got = fetch('--retry', 0, server.url)
+    assert got.code == 1 and got.failed == 1 and got.out == b'', got
+    assert b'a field of its header section is on several lines' in got.err, got
+
+
 def test_endless_interim_answers_end(fetch):
     def answer(path, number, headers):
         while True:

@@ -24,6 +24,7 @@ from models.limiters import (
     PolicySet,
     SlidingCounter,
     SlidingCounterClock,
+    TokenBucket,
     ceil_div,
 )
 
@@ -1095,6 +1096,64 @@ emit(
 )
 
 
+# token buckets -------------------------------------------------------------------------
+def linear_buckets():
+    seqs = []
+
+    def add(desc, tags, quota, count, period, steps):
+        mk = lambda q, w: TokenBucket(quota, count, period)
+        w = mk(0, 0).w
+        policy = dict(
+            quota=num(quota), window_ns=num(w), count=num(count), period_ns=num(period)
+        )
+        sid = f'tb-{len(seqs) + 1:03d}'
+        seqs.append(sequence(sid, desc, tags, policy, steps, run(mk, quota, w, steps)))
+
+    def greedy(quota, count, period):
+        steps = hits(b, min(quota, 12) + 1)
+        for i in range(1, 6):
+            due = b + ceil_div(i * period, count)
+            steps += hits(due - 1, 1) + hits(due, 1)
+        full = b + ceil_div((quota + 5) * period, count)
+        return steps + hits(full - 1, 1, quota) + hits(full, 1, quota)
+
+    for quota, count, period, desc in (
+        (5, 120, 60 * S, 'full in 2.5 s, which clients see as 3 s'),
+        (20, 40, S, 'full in half a second, which clients see as one'),
+        (10, 3, S, 'a third of a second per token'),
+        (7, 9, 10 * S, 'ten ninths of a second per token'),
+        (3, 7, 1, 'several tokens per nanosecond'),
+        (1, 3, 10 * S, 'a window of ten thirds of a second'),
+        (300, 300, 10800 * S, 'a window in whole seconds'),
+        (SF_MAX, 999_999_999_999_989, 7 * S, 'the largest bucket'),
+    ):
+        add(f'{desc}: every token, to the nanosecond', ['boundary'], quota, count, period,
+            greedy(quota, count, period))
+        add(f'{desc}: clock back, peeks, too large costs', ['clock_back'], quota, count, period,
+            hits(b, 1, quota) + hits(b - 7 * S, 1) + [(b - 7 * S, 'a', 'peek', 0)]
+            + hits(b, 1, quota + 1) + hits(b + S, 1, 0) + hits(b + YEAR, 1, quota))
+    rnd = random.Random('buckets')
+    for k in range(14):
+        quota = rnd.choice([1, 2, 3, 5, 7, 10, 100])
+        count = rnd.choice([1, 2, 3, 7, 40, 120, rnd.randint(1, 10**6)])
+        period = rnd.choice([S, 10 * S, 60 * S, 3600 * S, rnd.randint(1, 10 * S)])
+        w = ceil_div(quota * period, count)
+        # The model stores the time of a request without a cost, the law does not: after a clock
+        # that went back they differ, by less than what either promises.
+        steps = [(at, key, op, c or int(op == 'hit')) for at, key, op, c in
+                 random_steps(rnd, quota, w, 24)]
+        add(f'random traffic {k + 1}', ['random'], quota, count, period, steps)
+    return seqs
+
+
+emit(
+    'linear_bucket',
+    'linear',
+    'Linear with count units per period_ns; window_ns is rounded up, and t follows from it in whole seconds.',
+    linear_buckets(),
+)
+
+
 # exponential --------------------------------------------------------------------------
 def fmt(x):
     return format(x, '.25e')
@@ -1423,6 +1482,70 @@ emit(
     'policy_set',
     'All-or-nothing evaluation of several policies on one request.',
     policy_set(),
+)
+
+# the widest spans ----------------------------------------------------------------------
+def most_in_a_window(w, steps, exps):
+    """The most units admitted in any span [x, x + w)."""
+    admitted = [(at, c) for (at, _, _, c), e in zip(steps, exps) if e['allowed']]
+    return max(sum(c for at, c in admitted if x <= at < x + w) for x, _ in admitted)
+
+
+def greedy_steps(mk, q, w, first):
+    """The requests `first`, and then one unit whenever one is available, for a window."""
+    lim = mk(q, w)
+    steps = list(first)
+    for at, _, _, c in steps:
+        lim.hit(at, c)
+    now = steps[-1][0]
+    end = now + w
+    while True:
+        wait = lim.wait(now, 1)
+        now += wait
+        if now >= end:
+            return steps
+        lim.hit(now, 1)
+        steps += hits(now, 1)
+
+
+def widest_spans():
+    """What docs/algorithms.md says about the most units in any span as long as the window."""
+    q, w = 5, 10 * S
+    early_and_late = hits(T0, 1) + hits(T0 + w - 1, 1, q - 1)
+    start = T0 // w * w
+    late = hits(start + w - 1, 1, q)
+    # A little slower than the rate: no decision is closer than 1e-9 to the limit.
+    paced = [(T0 + i * (w // q + MS), 'a', 'hit', 1) for i in range(q)]
+    bursts = lambda mk: greedy_steps(mk, q, w, hits(T0, 1, q))
+    seqs = []
+
+    def add(algorithm, mk, steps, widest, **more):
+        runs = runx if algorithm == 'exponential' else run
+        exps = runs(mk, q, w, steps)
+        policy = dict(quota=q, window_ns=w, **more)
+        s = sequence(f'widest-{len(seqs) + 1:03d}', f'{widest} units in a span as long as the window',
+                     ['widest'], policy, steps, exps)
+        assert most_in_a_window(w, steps, exps) == widest, (algorithm, widest)
+        seqs.append(dict(algorithm=algorithm, widest=widest, **s))
+
+    add('linear', Linear, bursts(Linear), 2 * q - 1)
+    add('exponential', Exponential, hits(T0, 1, q) + paced[1:], 2 * q - 1)
+    add('fixed_window', FixedWindow, greedy_steps(FixedWindow, q, w, early_and_late), 2 * q - 1)
+    add('fixed_window_aligned', FixedWindowAligned,
+        greedy_steps(FixedWindowAligned, q, w, late), 2 * q)
+    add('sliding_window_counter', SlidingCounter,
+        greedy_steps(SlidingCounter, q, w, early_and_late), 2 * q - 1)
+    add('sliding_window_counter_clock', SlidingCounterClock,
+        greedy_steps(SlidingCounterClock, q, w, late), 2 * q)
+    add('moving_window_log', MovingLog, greedy_steps(MovingLog, q, w, early_and_late), q)
+    return seqs
+
+
+emit(
+    'widest_spans',
+    'several',
+    'The most units that each law admits in any span as long as its window; each sequence has its algorithm.',
+    widest_spans(),
 )
 
 if __name__ == '__main__':

@@ -79,7 +79,16 @@ class Limiter:
     def wait(self, now: int, c: int) -> Optional[int]:
         raise NotImplementedError
 
+    def _give_back(self, now: int, c: int) -> None:
+        """Take up to `c` units off what the key has been charged, denials included."""
+        raise NotImplementedError
+
     # -- public -----------------------------------------------------------------------
+    def refund(self, now: int, c: int) -> Decision:
+        self._advance(now)
+        self._give_back(now, c)
+        return self._decide(now, 0, True)
+
     def hit(self, now: int, c: int = 1) -> Decision:
         if c < 0:
             raise ValueError("cost must be >= 0")
@@ -99,12 +108,15 @@ class Limiter:
             if self.q == 0:
                 t = None
             else:
-                t_pace = ceil_div(r * self.w, self.q * NS)
-                t = min(max(t_next or 0, t_pace), SF_MAX)
+                t = min(max(t_next or 0, self._pace(r)), SF_MAX)
             return Decision(True, r, t, None, t_next, t_full)
         x = self.wait(now, c)
         ra = secs(x)
         return Decision(False, r, ra, ra, t_next, t_full, x, x is None)
+
+    def _pace(self, r: int) -> int:
+        """The least t [s] with r/t <= quota/window."""
+        return ceil_div(r * self.w, self.q * NS)
 
 
 # =====================================================================================
@@ -141,6 +153,11 @@ class FixedWindow(Limiter):
                 self.start = now
             self.used += c
         return ok
+
+    def _give_back(self, now, c):
+        self.used -= min(c, self.used)
+        if self.used == 0:
+            self.start = None
 
     def available(self, now):
         return max(0, self.q - self.used)
@@ -180,6 +197,9 @@ class FixedWindowAligned(Limiter):
             self.used += c
         return ok
 
+    def _give_back(self, now, c):
+        self.used -= min(c, self.used)
+
     def available(self, now):
         return max(0, self.q - self.used)
 
@@ -216,6 +236,13 @@ class MovingLog(Limiter):
         if ok and c > 0:
             self.log.append([now, c])
         return ok
+
+    def _give_back(self, now, c):
+        for e in self.log:  # oldest first
+            given = min(c, e[1])
+            e[1] -= given
+            c -= given
+        self.log = [e for e in self.log if e[1] > 0]
 
     def _used(self):
         return sum(c for _, c in self.log)
@@ -286,6 +313,11 @@ class SlidingCounter(Limiter):
                 self.start, self.cur, self.prev = now, 0, 0
             self.cur += c
         return True
+
+    def _give_back(self, now, c):
+        recent = min(c, self.cur)
+        self.cur -= recent
+        self.prev -= min(c - recent, self.prev)
 
     def _shifted(self, now):
         """View after the shift, needed only after a refused cost > quota (no shift)."""
@@ -388,16 +420,19 @@ class Linear(Limiter):
         self.mode = mode
         self.pen = penalty_ns
         self.n: Optional[int] = None
+        # One unit per step/scale ns; N counts in 1/scale ns.
+        self.scale = quota
+        self.step = window_ns
 
     def _clamped(self, now):
-        lo, hi = (now - self.w) * self.q, (now + self.pen) * self.q
+        lo, hi = now * self.scale - self.q * self.step, (now + self.pen) * self.scale
         return lo if self.n is None else max(lo, min(self.n, hi))
 
     def _advance(self, now):
         # strict and penalty states are legitimately ahead of now; the clamp of the next
         # hit corrects them, so only the lenient state is corrected here
-        if self.mode == "lenient" and self.q > 0 and self.n is not None and self.n > now * self.q:
-            self.n = now * self.q
+        if self.mode == "lenient" and self.q > 0 and self.n is not None:
+            self.n = min(self.n, now * self.scale)
 
     def _admit(self, now, c):
         if self.q == 0:
@@ -405,8 +440,8 @@ class Linear(Limiter):
         if c > self.q:
             self._advance(now)
             return False
-        n = self._clamped(now) + c * self.w
-        if now * self.q >= n:
+        n = self._clamped(now) + c * self.step
+        if now * self.scale >= n:
             self.n = n
             return True
         if self.mode == "lenient":
@@ -415,15 +450,23 @@ class Linear(Limiter):
             self.n = n
         return False
 
+    def _give_back(self, now, c):
+        lo = now * self.scale - self.q * self.step
+        if self.n is None or self.q == 0 or self.n <= lo:
+            return
+        # A denial costs at most one quota beyond the penalty; more means that the clock went back.
+        most = (now + self.pen) * self.scale + (0 if self.mode == "lenient" else self.q * self.step)
+        self.n = max(lo, min(self.n, most) - c * self.step)
+
     def available(self, now):
         if self.q == 0:
             return 0
-        return max(0, (now * self.q - self._clamped_view(now)) // self.w)
+        return max(0, (now * self.scale - self._clamped_view(now)) // self.step)
 
     def _clamped_view(self, now):
         """After a strict/penalty denial the stored time may exceed now + penalty; it is
         what a later request will see once now has caught up, so do not clamp above."""
-        lo = (now - self.w) * self.q
+        lo = now * self.scale - self.q * self.step
         return lo if self.n is None else max(lo, self.n)
 
     def wait(self, now, c):
@@ -431,7 +474,23 @@ class Linear(Limiter):
             return None
         if self.q == 0:
             return 0
-        return max(0, ceil_div(self._clamped_view(now) + c * self.w - now * self.q, self.q))
+        return max(0, ceil_div(self._clamped_view(now) + c * self.step - now * self.scale, self.scale))
+
+
+class TokenBucket(Linear):
+    """Linear with a rate of its own: `count` units come back per `period_ns`, up to `quota`.
+
+    Clients are shown the window quota * period / count in whole seconds, rounded up; t follows from
+    that window, so that r/t never exceeds the quota per window that they see.
+    """
+
+    def __init__(self, quota, count, period_ns):
+        super().__init__(quota, ceil_div(quota * period_ns, count))
+        self.scale = count
+        self.step = period_ns
+
+    def _pace(self, r):
+        return ceil_div(r * secs(self.w), self.q)
 
 
 class LinearFinchLiteral:

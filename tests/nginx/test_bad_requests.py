@@ -39,13 +39,30 @@ def test_missing_key_headers_share_one_partition(nginx):
     assert server.request(headers=[('X-Key', 'a')]).status == 200
 
 
-def test_a_key_that_comes_twice_is_none(nginx):
+def test_a_key_that_comes_twice(nginx):
     server = nginx(policies(policy(quota=3, key='[header:x-key, query:k]')), server=HELLO)
-    twice = [[('X-Key', 'mine'), ('X-Key', 'yours')], [('X-Key', 'yours'), ('X-Key', 'mine')]]
-    assert [server.request(headers=headers).r for headers in twice] == [2, 1]
-    assert server.request('/?k=mine&k=yours').r == 0
-    assert server.request('/').status == 429
-    assert server.request(headers=[('X-Key', 'yours')]).r == 2
+    # The lines of a header are one list.
+    lists = [[('X-Key', 'mine'), ('X-Key', 'yours')], [('X-Key', 'mine, yours')], [('X-Key', 'mine,yours')]]
+    assert [server.request(headers=headers).r for headers in lists] == [2, 1, 0]
+    # Different arguments are none.
+    assert [server.request(path).r for path in ('/?k=mine&k=yours', '/?k=yours&k=mine', '/')] == [2, 1, 0]
+    assert server.request('/?k=yours').r == 2
+
+
+def test_a_variable_has_the_header_that_was_counted(nginx):
+    server = nginx(policies(policy(quota=100)),
+                   server='location / { return 200 "<$headgate_http_x_key><$headgate_http_x_absent>"; }')
+    for lines, value in ((['a'], b'a'), (['\ta \t'], b'a'), (['a', 'b'], b'a, b'), (['a', '', 'b '], b'a, b'),
+                         (['', 'a'], b'a'), ([''], b''), ([], b''), (['v'] * 500, b', '.join([b'v'] * 500))):
+        response = server.request(headers=[('X-Key', line) for line in lines])
+        assert response.body == b'<' + value + b'><>', lines
+
+
+def test_conditions_read_all_lines_of_a_header(nginx):
+    server = nginx(policies(policy(quota=3, match='[{header: {x-plan: free}}]')), server=BUFFERS + HELLO)
+    lines = [('X-Plan', '')] * 900
+    assert server.request(headers=lines).status == 200
+    assert server.request(headers=lines + [('X-Plan', 'free')]).r == 2
 
 
 def test_fragments_are_no_part_of_the_query(nginx):
@@ -60,7 +77,7 @@ def test_fragments_are_no_part_of_the_query(nginx):
 
 def test_parts_of_keys_do_not_run_together(nginx):
     server = nginx(policies(policy(quota=1, key='[header:a, header:b]')), server=HELLO)
-    pairs = [('x', 'yz'), ('xy', 'z'), ('', 'xyz'), ('xyz', ''), ('x,y', 'z'), ('x', ',yz')]
+    pairs = [('x', 'yz'), ('xy', 'z'), ('', 'xyz'), ('xyz', ''), ('x,y', 'z'), ('x', ';yz')]
     assert {server.request(headers=[('A', a), ('B', b)]).status for a, b in pairs} == {200}
     assert {server.request(headers=[('A', a), ('B', b)]).status for a, b in pairs} == {429}
 

@@ -89,9 +89,15 @@ def test_another_size_of_memory_starts_anew_and_says_so(nginx):
     server.write(gate='headgate_config headgate.yaml; headgate on; headgate_memory 1m;')
     server.reload()
     assert server.request().r == 4
-    assert 'quotas kept in the old one are lost' in server.log
+    warning, = (line for line in server.log.splitlines()
+                if 'quotas kept in the old one are lost' in line)
+    assert '[warn]' in warning
     assert server.metrics()['headgate_table_memory_bytes'] == 1 << 20
-    assert server.metrics()[ADMITTED] == 2
+    assert server.metrics()['headgate_tables_changed_total'] == 1
+    server.reload()
+    assert server.metrics()['headgate_tables_changed_total'] == 1
+    assert server.request().r == 3
+    assert server.metrics()[ADMITTED] == 3
 
 
 WITH_FILE = 'headgate_config headgate.yaml; headgate on; headgate_memory 1m table;'
@@ -110,7 +116,25 @@ def test_with_a_file_quotas_outlive_nginx(nginx):
     server.write(gate=WITH_FILE.replace('1m', '2m'))
     server.reload_refused()  # a smaller table would lose all counts
     assert f'{server.directory}/table' in server.log.split('[emerg]')[-1]
+    assert server.metrics()['headgate_refused_reloads_total'] == 1
     assert server.request().r == 0
+
+
+def test_a_truncated_table_is_replaced_by_memory_that_all_workers_share(nginx):
+    server = nginx(policies(policy(quota=100)), server=HELLO, gate=WITH_FILE, workers=2)
+    assert server.request().r == 99
+    os.truncate(server.directory / 'table', 0)
+    threads, results = hammer(server, 4, lambda n: n >= 300)
+    for thread in threads:
+        thread.join()
+    assert set(results) == {200, 429}, set(results)
+    assert results.count(200) == 100
+    assert server.metrics()['headgate_table_file_lost'] == 1
+    server.reload()
+    assert server.request().status == 429
+    server.stop()
+    accepted, said = server.test()
+    assert not accepted and 'is not a headgate table' in said
 
 
 def test_a_new_build_of_the_module_is_taken_over_by_a_reload(nginx, tmp_path):

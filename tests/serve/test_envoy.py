@@ -114,6 +114,20 @@ def test_addends(envoy):
     assert codes(envoy.decide(one(0))) == ['OVER_LIMIT'], 'exceeded'
 
 
+def test_the_windows_end_is_named(envoy):
+    unused = {'entries': entries('a=unused'), 'hits_addend': {'value': 0}}
+    response = envoy.decide(unused)
+    assert (codes(response), left(response)) == (['OK'], [3])
+    until = response['statuses'][0]['duration_until_reset']['seconds']
+    assert 0 < until <= YEAR
+    assert headers(response)['RateLimit'].startswith('"a";r=3;t=')
+    response = envoy.decide('a=large', hits_addend=4)
+    assert codes(response) == ['OVER_LIMIT']
+    assert 0 < response['statuses'][0]['duration_until_reset']['seconds'] <= until
+    said = headers(response)
+    assert said['RateLimit'] == f'"a";r=0;t={said["Retry-After"]}'
+
+
 def test_shadow_and_quota_mode(envoy):
     assert codes(envoy.decide('shadow=x', hits_addend=5)) == ['OK']
     response = envoy.decide('q1=x', 'q2=x', hits_addend=2)
@@ -205,7 +219,6 @@ def test_a_stop_is_told_while_other_doors_finish(shop, envoy_client):
         server.process.send_signal(signal.SIGTERM)
         assert envoy.receive() == {'response': {'status': 'NOT_SERVING'}}
         assert envoy.receive() == {'ended': True}
-        assert left(envoy.decide('a=x')) == [2], 'calls are answered'
         http.sendall(b' HTTP/1.1\r\nHost: a\r\n\r\n')
         assert b'Connection: close' in http.recv(4096)
     assert server.process.wait(PATIENCE) == 0

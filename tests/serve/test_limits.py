@@ -7,12 +7,13 @@ import subprocess
 import pytest
 
 from support.environment import HEADGATE, PATIENCE
+from support.frames import HEADERS, PREFACE, frame, settings
 from support.http_client import Connection
 
 GET = b'GET /metrics HTTP/1.1\r\nHost: h\r\n\r\n'
 DOORS = {'http': '127.0.0.1:0', 'resp': '127.0.0.1:0', 'grpc': '127.0.0.1:0'}
-# What a client has to send to receive bytes; the gRPC door sends first.
-TO_SEND = {'resp': b'PING\r\n', 'grpc': b''}
+# What a client has to send to receive bytes.
+TO_SEND = {'resp': b'PING\r\n', 'grpc': PREFACE + settings()}
 REFUSAL = {'http': b'HTTP/1.1 503 ', 'resp': b'-ERR max number of clients reached\r\n', 'grpc': b''}
 
 
@@ -84,13 +85,14 @@ def test_an_idle_connection_is_closed(serve, connect, door):
     server = serve(doors={door: '127.0.0.1:0'}, arguments=('--idle-timeout', '1'))
     silent = connect(server, door)
     if door == 'grpc':
-        silent.sendall(b'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n' + b'\0\0\0\4\0\0\0\0\0')
+        silent.sendall(PREFACE + settings())
     while receive(silent):
         pass
 
 
 @pytest.mark.parametrize('door, half', [('http', b'GET / HT'), ('resp', b'*2\r\n$4\r\nEC'),
-                                        ('grpc', b'PRI * HT')])
+                                        ('grpc', b''), ('grpc', b'PRI * HT'),
+                                        ('grpc', PREFACE + frame(HEADERS, 0, 1))])
 def test_a_connection_with_half_a_request_is_closed(serve, connect, door, half):
     server = serve(doors={door: '127.0.0.1:0'}, arguments=('--request-timeout', '1'))
     slow = connect(server, door)

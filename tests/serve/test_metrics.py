@@ -139,7 +139,7 @@ def test_the_table_is_measured(serve):
     assert value(samples, 'headgate_table_cells') > 1_000_000
     # A sample of a large table, which may miss all five.
     assert 0 <= value(samples, 'headgate_table_live_cells') < 10_000
-    for name in ('evictions', 'unkept', 'merged'):
+    for name in ('unkept', 'merged'):
         assert value(samples, f'headgate_table_{name}_total') == 0
 
 

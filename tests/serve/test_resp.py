@@ -44,6 +44,11 @@ def test_throttle_as_redis_cell(client):
     assert client.command('CL.THROTTLE', 'k', 0, 1, 100, 2) == [1, 1, 0, -1, 100]
 
 
+def test_a_full_debt_is_one_at_every_rate(client):
+    assert client.command('CL.THROTTLE', 'd', 999999, 1, 13000, 1000000)[:3] == [0, 1000000, 0]
+    assert client.command('CL.THROTTLE', 'd', 4, 7, 1) == [1, 5, 0, 1, 1]
+
+
 def test_throttle_as_throttlecrab(client):
     assert client.command('THROTTLE', 'c', 2, 1, 100) == [1, 2, 1, 100, 0]
     assert client.command('THROTTLE', 'c', 2, 1, 100) == [1, 2, 0, 200, 0]

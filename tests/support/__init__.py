@@ -3,6 +3,9 @@
     environment   paths, and what ctest sets about the build
     processes     lines of a pipe, waiting, children
     http_client   an HTTP connection byte by byte, and requests on it
+    http2         requests over HTTP/2 with any header values
+    frames        a client of HTTP/2 frame by frame, and gRPC's calls on it
+    floods        floods of HTTP/2 frames
     raw_server    a server that sends any bytes, and an upstream
     serve         headgate serve
     gateway       headgate gateway, and an upstream that returns what it received

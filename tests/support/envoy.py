@@ -14,8 +14,10 @@ def install():
 class Client:
     """A process of Node.js that makes the calls that it reads as lines of JSON."""
 
-    def __init__(self, home, address):
-        self.process = subprocess.Popen(['node', 'client.mjs', address], cwd=home, text=True,
+    def __init__(self, home, address, authority=None):
+        """With TLS if `authority`, the file of a certificate, is given."""
+        command = ['node', 'client.mjs', address, *([str(authority)] if authority else [])]
+        self.process = subprocess.Popen(command, cwd=home, text=True,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
     def send(self, call, request, **metadata):

@@ -1,16 +1,21 @@
-"""`headgate gateway` as a child process, and an upstream that returns what it received."""
+"""`headgate gateway` as a child process, and upstreams: one returns what it received, one streams."""
+import contextlib
 import http.client
 import http.server
 import json
 import os
 import pathlib
+import queue
+import re
 import signal
+import socket
 import subprocess
 import threading
 
 from support.environment import HEADGATE, PATIENCE
-from support.http_client import request
+from support.http_client import Connection, read_metrics, request
 from support.processes import Lines, children
+from support.raw_server import Listener, read_head
 
 
 class Gateway:
@@ -36,6 +41,8 @@ class Gateway:
             listening = self.errors.until(
                 r'^headgate: listening on http://127\.0\.0\.1:(\d+) -> (\S+?),?( |$)')
             self.port = int(listening[1])
+            metrics = re.search(r', metrics on http://127\.0\.0\.1:(\d+)/metrics$', listening.string)
+            self.metrics_port = metrics and int(metrics[1])
 
     def connect(self):
         return http.client.HTTPConnection('127.0.0.1', self.port, timeout=PATIENCE)
@@ -48,6 +55,9 @@ class Gateway:
         response = self.request(*arguments, **options)
         assert response.status == 200, (response.status, response.text)
         return json.loads(response.text)
+
+    def metrics(self):
+        return read_metrics(self.metrics_port)
 
     def send(self, number):
         self.process.send_signal(number)
@@ -82,11 +92,13 @@ class Echo:
 
     def __init__(self):
         held, release = self.held, self.release = threading.Event(), threading.Event()
+        paths = self.paths = []  # of the requests whose head has arrived
 
         class Handler(http.server.BaseHTTPRequestHandler):
             protocol_version = 'HTTP/1.1'
 
             def do_GET(self):
+                paths.append(self.path)
                 if self.headers.get('Upgrade'):
                     return self.upgrade()
                 if self.path == '/hold/':
@@ -134,3 +146,99 @@ class Echo:
         self.release.set()
         self.server.shutdown()
         self.server.server_close()
+
+
+class Streaming(Listener):
+    """An upstream of endless responses: server-sent events, and WebSockets that echo."""
+
+    def __init__(self):
+        self.streams = {}
+        super().__init__()
+
+    def open_events(self, gateway):
+        """A client that has received the head and the first event of a response."""
+        return self.open(gateway, Events)
+
+    def open_socket(self, gateway):
+        """A client whose connection is a WebSocket."""
+        return self.open(gateway, WebSocket)
+
+    def open(self, gateway, kind):
+        path = f'/{len(self.streams)}'
+        self.streams[path] = queue.Queue()
+        return kind(gateway, path, self.streams[path])
+
+    def serve(self, client):
+        with client, client.makefile('rb') as lines, contextlib.suppress(OSError):
+            _, path, headers = read_head(lines)
+            if any(name.lower() == 'upgrade' for name, _ in headers):
+                client.sendall(b'HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\n'
+                               b'Upgrade: websocket\r\n\r\n')
+                threading.Thread(target=self.echo, args=(client, lines), daemon=True).start()
+            else:
+                client.sendall(b'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n')
+            while (data := self.streams[path].get(timeout=4 * PATIENCE)) is not None:
+                client.sendall(data)
+            client.shutdown(socket.SHUT_RDWR)
+
+    def echo(self, client, lines):
+        """Short frames only: two bytes, the mask, and the text."""
+        with contextlib.suppress(OSError, ValueError):
+            while head := lines.read(6):
+                text = bytes(byte ^ head[2 + i % 4] for i, byte in enumerate(lines.read(head[1] & 127)))
+                client.sendall(bytes([0x81, len(text)]) + text)
+
+
+class Stream:
+    def __init__(self, gateway, path, to_client):
+        self.to_client = to_client
+        self.connection = Connection(gateway.port)
+        self.ask(path)
+
+    def reads_until(self, text):
+        with contextlib.suppress(OSError):
+            while text not in self.connection.buffer:
+                self.connection.more()
+            return True
+        return False
+
+    def finish(self):
+        """Makes the upstream end it."""
+        self.to_client.put(None)
+
+    def ended(self):
+        """Waits for its end."""
+        with contextlib.suppress(TimeoutError):
+            with contextlib.suppress(OSError):
+                while True:
+                    self.connection.more()
+            return True
+        return False
+
+
+class Events(Stream):
+    def ask(self, path):
+        self.connection.send(f'GET {path} HTTP/1.1\r\nHost: a\r\nAccept: text/event-stream\r\n'
+                             'Connection: close\r\n\r\n'.encode())
+        assert self.reads_until(b'\r\n\r\n') and self.hears('first')
+
+    def hears(self, text):
+        """Whether an event that the upstream sends now arrives."""
+        self.to_client.put(f'data: {text}\n\n'.encode())
+        return self.reads_until(f'data: {text}\n\n'.encode())
+
+
+class WebSocket(Stream):
+    def ask(self, path):
+        self.connection.send(f'GET {path} HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\n'
+                             'Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n'
+                             'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n'.encode())
+        assert self.reads_until(b'\r\n\r\n') and self.hears('first')
+
+    def hears(self, text):
+        """Whether a message comes back from the upstream."""
+        mask, text = b'mask', text.encode()
+        masked = bytes(byte ^ mask[i % 4] for i, byte in enumerate(text))
+        self.connection.buffer = b''
+        self.connection.send(bytes([0x81, 0x80 | len(text)]) + mask + masked)
+        return self.reads_until(bytes([0x81, len(text)]) + text)

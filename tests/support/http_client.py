@@ -1,6 +1,7 @@
 """HTTP clients: a connection byte by byte, and single requests through Python's own client."""
 import contextlib
 import http.client
+import select
 import socket
 
 from support.environment import PATIENCE
@@ -30,9 +31,9 @@ class Response:
 class Connection:
     """One connection, to a port or given, for as many requests as both sides like."""
 
-    def __init__(self, to):
+    def __init__(self, to, source='127.0.0.1'):
         self.socket = to if isinstance(to, socket.socket) else \
-            socket.create_connection(('127.0.0.1', to), timeout=PATIENCE)
+            socket.create_connection(('127.0.0.1', to), timeout=PATIENCE, source_address=(source, 0))
         self.buffer = b''
 
     def close(self):
@@ -46,6 +47,14 @@ class Connection:
 
     def send(self, raw):
         self.socket.sendall(raw)
+
+    def is_closed(self):
+        """Whether the other side has closed it, so far. For a connection that gets no data."""
+        if not select.select([self.socket], [], [], 0)[0]:
+            return False
+        with contextlib.suppress(OSError):
+            return not self.socket.recv(1, socket.MSG_PEEK)
+        return True
 
     def request(self, path='/', method='GET', headers=(), body=b'', version='1.1',
                 host='localhost'):
@@ -99,6 +108,14 @@ class Connection:
                     self.more()
             body, self.buffer = self.buffer, b''
         return Response(status, headers, body, head.decode('latin-1'))
+
+
+def read_metrics(port, path='/metrics'):
+    """{'name{labels}': value} of Prometheus' text format."""
+    with Connection(port) as connection:
+        lines = connection.request(path).body.decode().splitlines()
+    return {k: float(v) for k, v in (line.rsplit(' ', 1) for line in lines
+                                     if line and not line.startswith('#'))}
 
 
 def answers(port):

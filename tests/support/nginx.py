@@ -5,7 +5,7 @@ import signal
 import subprocess
 
 from support.environment import MODULE, PATIENCE
-from support.http_client import Connection, answers
+from support.http_client import Connection, answers, read_metrics
 from support.processes import children, find_program, free_port, stop, until
 
 PRELOAD = os.environ.get('HEADGATE_PRELOAD', '')  # sanitizer runtimes of an instrumented module
@@ -133,6 +133,4 @@ http {{
 
     def metrics(self, path='/metrics'):
         """{'name{labels}': value}"""
-        lines = self.request(path).body.decode().splitlines()
-        return {k: float(v) for k, v in (line.rsplit(' ', 1) for line in lines
-                                         if line and not line.startswith('#'))}
+        return read_metrics(self.port, path)

@@ -72,11 +72,9 @@ class SectionReader {
 
   std::optional<std::string> add(HeaderSection& section, std::string_view line) {
     if (line[0] == ' ' || line[0] == '\t') {
-      if (section.lines.empty()) return fault("this line continues another, but there is none");
-      line = trimmed(line);
-      std::string& value = section.lines.back().value;
-      if (!line.empty()) value.append(value.empty() ? "" : " ").append(line);
-      return {};
+      return fault(
+          "a field on several lines, which clients and proxies refuse; expected each field on one "
+          "line");
     }
     const std::size_t colon = line.find(':');
     const std::string_view name = line.substr(0, colon);

@@ -25,9 +25,13 @@ TEST(HeaderSection, LinesEndInLfOrCrLfAndValuesAreTrimmed) {
   EXPECT_EQ(read("a:\r\n\r\n"), "|a=");
 }
 
-TEST(HeaderSection, AFoldedLineContinuesTheOneBefore) {
-  EXPECT_EQ(read("a: 1,\r\n\t 2\r\n \r\nb:\r\n 3\r\n\r\n"), "|a=1, 2|b=3");
-  EXPECT_EQ(read(" a: 1\n"), "line 1: this line continues another, but there is none");
+TEST(HeaderSection, AFoldedLineIsAFault) {
+  constexpr const char* why =
+      "a field on several lines, which clients and proxies refuse; expected each field on one line";
+  for (const char* fold : {"\t 2", " 2", " b: 2", " ", "\t"}) {
+    EXPECT_EQ(read(std::string("a: 1,\r\n") + fold + "\r\n\r\n"), std::string("line 2: ") + why);
+  }
+  EXPECT_EQ(read(" a: 1\n"), std::string("line 1: ") + why);
 }
 
 TEST(HeaderSection, TheLastOfSeveralSectionsCounts) {

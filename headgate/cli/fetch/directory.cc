@@ -89,8 +89,15 @@ FetchDirectory::~FetchDirectory() {
 
 Result<void, std::string> FetchDirectory::open_journal() {
   const std::string path = path_of(journal_name);
-  journal_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+  journal_ =
+      ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
   if (journal_ < 0) return Failure<std::string>(fault(path));
+  // A pipe, for example, would never end.
+  if (struct stat seen{}; fstat(journal_, &seen) != 0 || !S_ISREG(seen.st_mode)) {
+    return Failure<std::string>(path +
+                                ": is not a regular file; expected the list of a former "
+                                "headgate fetch, or no such file");
+  }
   if (flock(journal_, LOCK_EX | LOCK_NB) != 0) {
     return Failure<std::string>(path_ + ": another headgate fetch is using this directory");
   }

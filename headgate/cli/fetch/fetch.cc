@@ -25,12 +25,17 @@
 namespace headgate::cli {
 namespace {
 
+constexpr std::uint64_t body_bytes_most = std::uint64_t{1} << 60;  // more than any file system has
+constexpr Nanos time_most = 365 * 86400 * nanos_per_second;  // in milliseconds it fits any long
+
 struct Options {
   std::vector<std::string> urls;
   std::string input;
   std::string output;
   std::string mode = "paced";
   std::string wait_max;
+  std::string size_max = "1GiB";
+  std::string time_max = "10m";
   std::string certificates;
   std::vector<std::string> headers;
   std::size_t parallel = 4;
@@ -102,14 +107,32 @@ Result<void, std::string> check_certificates(const std::string& name) {
   return Failure<std::string>(name + ": expected certificates in PEM form");
 }
 
-// Each of the next three reads options; on a fault it prints a message and returns the exit status.
+// Each of the next four reads options; on a fault it prints a message and returns the exit status.
+ExitStatus read_bounds(const Options& options, FetchTransport& out) {
+  const auto size = policy::parse_size(options.size_max, 1, body_bytes_most);
+  if (!size) {
+    return fail(wrong_usage,
+                "--max-size \"" + excerpt(options.size_max).text + "\" " + size.error());
+  }
+  const auto time = policy::parse_duration(options.time_max);
+  if (!time) {
+    return fail(wrong_usage,
+                "--max-time \"" + excerpt(options.time_max).text + "\" " + time.error());
+  }
+  out.body_bytes_max = *size;
+  out.time_max = std::min(*time, time_most);
+  return done;
+}
+
 ExitStatus read_options(const Options& options, FetcherOptions& out) {
   out.parallel = options.parallel;
   out.retries = options.retries;
   out.client.mode = options.mode == "greedy" ? client::Mode::greedy : client::Mode::paced;
   out.client.rate_max = options.rate;
   out.client.seed = random_secret().k0;
-  out.transport = {options.headers, "headgate/" HEADGATE_VERSION, options.certificates};
+  out.transport.headers = options.headers;
+  out.transport.user_agent = "headgate/" HEADGATE_VERSION;
+  out.transport.certificates = options.certificates;
   for (const std::string& header : options.headers) {
     if (!is_header(header)) {
       return fail(wrong_usage, "--header \"" + excerpt(header).text +
@@ -129,7 +152,7 @@ ExitStatus read_options(const Options& options, FetcherOptions& out) {
     }
     out.wait_max = *wait_max;
   }
-  return done;
+  return read_bounds(options, out.transport);
 }
 
 ExitStatus read_urls(const Options& options, std::vector<FetchUrl>& urls) {
@@ -191,7 +214,9 @@ std::function<int()> add_fetch(CLI::App& headgate) {
       ->add_option("--output", options->output,
                    "A directory for the bodies; URLs that are complete there are not fetched again")
       ->type_name("DIR");
-  command->add_option("--parallel", options->parallel, "The most requests at the same time")
+  command
+      ->add_option("--parallel", options->parallel,
+                   "The most requests at the same time; servers share them equally")
       ->capture_default_str()
       ->type_name("N")
       ->check(CLI::Range(std::size_t{1}, std::size_t{256}).description(""));
@@ -206,6 +231,14 @@ std::function<int()> add_fetch(CLI::App& headgate) {
                    "Give up a server that requires a longer wait (default: try again after at most "
                    "10 min)")
       ->type_name("TIME");
+  command->add_option("--max-size", options->size_max, "Give up a URL whose body is larger")
+      ->capture_default_str()
+      ->type_name("SIZE");
+  command
+      ->add_option("--max-time", options->time_max,
+                   "Give up a URL if one request for it takes longer, its body included")
+      ->capture_default_str()
+      ->type_name("TIME");
   command->add_option("--rate", options->rate, "The most requests per second to one server")
       ->capture_default_str()
       ->type_name("N")
@@ -218,7 +251,8 @@ std::function<int()> add_fetch(CLI::App& headgate) {
       ->check(CLI::Range(0U, 1000U).description(""));
   command
       ->add_option("--header", options->headers,
-                   "A header field for every request, \"Name: value\"; may be repeated")
+                   "A header field for every request, \"Name: value\"; may be repeated; not sent "
+                   "after redirects to another origin")
       ->type_name("FIELD")
       ->allow_extra_args(false);
   command

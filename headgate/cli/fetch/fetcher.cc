@@ -139,14 +139,25 @@ Fetcher::Origin& Fetcher::origin_of(const FetchUrl& url) {
 
 void Fetcher::start_allowed() {
   soonest_.reset();
+  const std::size_t most = share();
   for (const auto& [name, origin] : origins_) {
-    while (start_one(*origin)) {
+    while (start_one(*origin, most)) {
     }
   }
 }
 
-bool Fetcher::start_one(Origin& origin) {
-  if (origin.jobs() == 0 || under_way_.size() >= options_.parallel) return false;
+// The most requests that each origin may have under way now.
+std::size_t Fetcher::share() const noexcept {
+  const auto active = std::count_if(origins_.begin(), origins_.end(), [](const auto& named) {
+    return named.second->jobs() > 0 || named.second->under_way > 0;
+  });
+  return std::max<std::size_t>(
+      options_.parallel / static_cast<std::size_t>(std::max<std::ptrdiff_t>(active, 1)), 1);
+}
+
+bool Fetcher::start_one(Origin& origin, std::size_t share) {
+  if (origin.jobs() == 0 || origin.under_way >= share) return false;
+  if (under_way_.size() >= options_.parallel) return false;
   const std::size_t index =
       origin.again.empty() ? origin.fresh.front() : origin.again.front().index;
   if (!sink_.has_room(index)) return false;
@@ -172,6 +183,7 @@ bool Fetcher::start_one(Origin& origin) {
   UnderWay& started = *under_way;
   started.job = take_job(origin);
   started.origin = &origin;
+  ++origin.under_way;
   started.fault.clear();
   started.request = origin.pacer.begin(now_);
   ++report_.requests;
@@ -258,6 +270,7 @@ void Fetcher::finish_ended() {
 
 void Fetcher::on_end(UnderWay& under_way, CURLcode code) {
   under_way.origin->pacer.end(under_way.request);
+  --under_way.origin->under_way;
   if (!under_way.fault.empty()) return fail(under_way.job, under_way.fault);
   if (code == CURLE_OK || under_way.transfer.cut()) return on_answer(under_way);
   on_broken(under_way, code);
@@ -274,7 +287,10 @@ void Fetcher::on_answer(UnderWay& under_way) {
 
 void Fetcher::on_broken(UnderWay& under_way, CURLcode code) {
   const std::string why = under_way.transfer.error(code);
-  if (!is_temporary(code)) return fail(under_way.job, why);
+  // Another try would take as long.
+  if (!is_temporary(code) || under_way.transfer.took_too_long(code)) {
+    return fail(under_way.job, why);
+  }
   Origin& origin = *under_way.origin;
   if (now_ >= origin.broken_until) {  // several that break at the same moment count once
     const Nanos backoff = nanos_per_second << std::min(origin.broken++, 20U);

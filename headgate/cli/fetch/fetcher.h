@@ -24,7 +24,9 @@ namespace headgate::cli {
 struct FetcherOptions {
   client::Options client;
   FetchTransport transport;
-  std::size_t parallel = 4;       // the most requests at the same time, to all servers together
+  // The most requests at the same time, to all servers together. While several servers have URLs
+  // left, each of them has at most its share, so that a slow one does not hold up the others.
+  std::size_t parallel = 4;
   unsigned retries = 5;           // per URL, after a denial or a broken connection
   std::optional<Nanos> wait_max;  // a server that requires more is given up; absent: none
 };
@@ -52,13 +54,14 @@ class Fetcher {
     FetchUrl url;  // changes with each redirect
     unsigned redirects = 0;
     unsigned tries = 0;
-    bool trusted = true;  // `url` is at the origin that the list names
+    bool trusted = true;  // `url` is at the origin that the list names for it
   };
   struct Origin {
     explicit Origin(const client::Options& options, Instant now) : pacer(options, now) {}
     [[nodiscard]] std::size_t jobs() const noexcept { return again.size() + fresh.size(); }
 
     client::Pacer pacer;
+    std::size_t under_way = 0;      // requests
     std::deque<std::size_t> fresh;  // indices of URLs not tried yet
     std::deque<Job> again;          // redirects and retries; they go first
     std::string wait_text;          // the wait that its last response required, for messages
@@ -77,7 +80,8 @@ class Fetcher {
 
   [[nodiscard]] Origin& origin_of(const FetchUrl& url);
   void start_allowed();
-  bool start_one(Origin& origin);
+  [[nodiscard]] std::size_t share() const noexcept;
+  bool start_one(Origin& origin, std::size_t share);
   [[nodiscard]] Job take_job(Origin& origin);
   void give_up(Origin& origin);
   [[nodiscard]] client::Next next_of(const Origin& origin) const noexcept;

@@ -1,5 +1,6 @@
 #include "headgate/cli/fetch/transfer.h"
 
+#include <charconv>
 #include <exception>
 #include <new>
 
@@ -15,12 +16,10 @@ constexpr long connect_seconds = 30;
 // As long as usual proxies wait for a server (nginx: proxy_read_timeout 60s).
 constexpr long silent_seconds = 60;
 
-// Whether this header must not be sent to another origin after a redirect.
-bool is_secret(const std::string& header) {
-  const field::HeaderLine line{std::string_view(header).substr(0, header.find(':')), {}};
-  return is_named(line, "authorization") || is_named(line, "cookie") ||
-         is_named(line, "proxy-authorization");
-}
+constexpr char too_large[] = "its body is larger than --max-size allows";
+
+// Rounded up; 0 would mean no limit.
+long milliseconds(Nanos time) { return static_cast<long>(ceil_div(time, Nanos{1'000'000})); }
 
 template <class Value>
 void set(CURL* curl, CURLoption option, Value value) {
@@ -48,7 +47,7 @@ void FetchTransfer::prepare(const FetchUrl& url, bool trusted, std::function<voi
   curl_easy_reset(curl);
   headers_.reset();
   for (const std::string& header : transport_.headers) {
-    if (!trusted && is_secret(header)) continue;
+    if (!trusted) break;  // any of them can be a secret, such as X-Api-Key
     curl_slist* const longer = curl_slist_append(headers_.get(), header.c_str());
     if (longer == nullptr) throw std::bad_alloc();
     static_cast<void>(headers_.release());
@@ -60,6 +59,7 @@ void FetchTransfer::prepare(const FetchUrl& url, bool trusted, std::function<voi
   set(curl, CURLOPT_PIPEWAIT, 1L);
   set(curl, CURLOPT_NOSIGNAL, 1L);
   set(curl, CURLOPT_CONNECTTIMEOUT, connect_seconds);
+  set(curl, CURLOPT_TIMEOUT_MS, milliseconds(transport_.time_max));
   set(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
   set(curl, CURLOPT_LOW_SPEED_TIME, silent_seconds);
   set(curl, CURLOPT_USERAGENT, transport_.user_agent.c_str());
@@ -105,8 +105,9 @@ bool FetchTransfer::take_header(std::string_view line) {
     status_ = static_cast<int>(status);
     lines_.clear();
   } else if (line.starts_with(' ') || line.starts_with('\t')) {
-    if (lines_.empty()) return true;
-    lines_.back().value.append(1, ' ').append(trimmed(line));
+    // RFC 9112, section 5.2. Other clients and proxies refuse it, too.
+    fault_ = "a field of its header section is on several lines";
+    return false;
   } else if (!line.empty()) {
     const auto colon = line.find(':');
     if (colon == line.npos) return true;
@@ -115,12 +116,28 @@ bool FetchTransfer::take_header(std::string_view line) {
   } else if (status_ >= 200) {
     headed_ = true;
     on_head_();
+    if (body != nullptr && announced_bytes() > transport_.body_bytes_max) {
+      fault_ = too_large;
+      return false;
+    }
   }
   return true;
 }
 
+// What Content-Length says of the body; 0 if nothing can be read there.
+std::uint64_t FetchTransfer::announced_bytes() const noexcept {
+  const std::string_view text = value_of("content-length");
+  std::uint64_t bytes = 0;
+  std::from_chars(text.data(), text.data() + text.size(), bytes);
+  return bytes;
+}
+
 bool FetchTransfer::take_body(std::string_view bytes) {
   if (body != nullptr) {
+    if (bytes.size() > transport_.body_bytes_max - body->bytes()) {
+      fault_ = too_large;
+      return false;
+    }
     if (body->write(bytes)) return true;
     fault_ = body->error();
     return false;
@@ -144,8 +161,15 @@ field::ResponseView FetchTransfer::view(std::int64_t unix_now) const {
   return field::read_response(headers, unix_now);
 }
 
+bool FetchTransfer::took_too_long(CURLcode code) const noexcept {
+  curl_off_t microseconds = 0;
+  curl_easy_getinfo(curl_.get(), CURLINFO_TOTAL_TIME_T, &microseconds);
+  return code == CURLE_OPERATION_TIMEDOUT && Nanos{microseconds} * 1000 >= transport_.time_max;
+}
+
 std::string FetchTransfer::error(CURLcode code) const {
   if (!fault_.empty()) return fault_;
+  if (took_too_long(code)) return "it takes longer than --max-time allows";
   return printable(words_[0] != '\0' ? words_.data() : curl_easy_strerror(code));
 }
 

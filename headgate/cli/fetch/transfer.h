@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "headgate/base/instant.h"
 #include "headgate/cli/fetch/sink.h"
 #include "headgate/cli/fetch/url.h"
 #include "headgate/field/read/response.h"
@@ -18,9 +19,11 @@
 namespace headgate::cli {
 
 struct FetchTransport {
-  std::vector<std::string> headers;  // "Name: value", sent with every request
+  std::vector<std::string> headers;  // "Name: value", sent to the origins of the list
   std::string user_agent;
   std::string certificates;  // file of authorities to trust; empty: the system's
+  std::uint64_t body_bytes_max = std::uint64_t{1} << 30;
+  Nanos time_max = 600 * nanos_per_second;  // from a request's begin to its end
 };
 
 // One request at a time; reused for the next. Must not move, because libcurl has its address.
@@ -37,7 +40,7 @@ class FetchTransfer {
   FetchTransfer(const FetchTransfer&) = delete;
   FetchTransfer& operator=(const FetchTransfer&) = delete;
 
-  // Prepares a request to `url`. `trusted`: whether headers with secrets may be sent there.
+  // Prepares a request to `url`. `trusted`: whether the transport's headers may be sent there.
   // `on_head` is called when the header section of the final response is complete; it may set body.
   void prepare(const FetchUrl& url, bool trusted, std::function<void()> on_head);
   [[nodiscard]] CURL* handle() const noexcept { return curl_.get(); }
@@ -52,6 +55,8 @@ class FetchTransfer {
   [[nodiscard]] std::string error(CURLcode code) const;
   // Whether it ended only because the discarded body was longer than unwanted_bytes_max.
   [[nodiscard]] bool cut() const noexcept { return cut_; }
+  // Whether it ended because it took longer than the transport's time_max.
+  [[nodiscard]] bool took_too_long(CURLcode code) const noexcept;
 
  private:
   struct Free {
@@ -67,6 +72,7 @@ class FetchTransfer {
   static std::size_t on_body(char* data, std::size_t, std::size_t size, void* self);
   bool take_header(std::string_view line);
   bool take_body(std::string_view bytes);
+  [[nodiscard]] std::uint64_t announced_bytes() const noexcept;
 
   const FetchTransport& transport_;
   std::unique_ptr<CURL, Free> curl_;

@@ -25,6 +25,7 @@
 #include "headgate/cli/gateway/upstream.h"
 #include "headgate/cli/policy_file.h"
 #include "headgate/net/endpoint.h"
+#include "headgate/policy/quantity.h"
 
 namespace headgate::cli {
 namespace {
@@ -37,6 +38,9 @@ constexpr unsigned connections_max = 4096;
 // Debian's `nogroup`, for systems where no user of the usual names exists.
 constexpr gid_t nogroup = 65534;
 
+constexpr Nanos drain_most = 365 * 86400 * nanos_per_second;  // in ms it fits nginx's timers
+constexpr std::uint64_t body_most = std::uint64_t{1} << 50;   // of a body that is kept on disk
+
 struct Options {
   std::string config;
   std::string upstream;
@@ -45,6 +49,9 @@ struct Options {
   std::string workers = "auto";
   std::string access_log;
   std::string module;
+  std::string drain;
+  std::string buffer_requests;
+  std::optional<unsigned> connections_per_address;
 };
 
 // Why the gateway does not start.
@@ -107,6 +114,26 @@ unsigned connections() {
   setrlimit(RLIMIT_NOFILE, &files);
   getrlimit(RLIMIT_NOFILE, &files);
   return static_cast<unsigned>(std::min<rlim_t>(files.rlim_cur, connections_max));
+}
+
+// Adds the options with units to the plan.
+Result<void, Stop> parse_quantities(const Options& options, NginxPlan& plan) {
+  if (!options.drain.empty()) {
+    const auto drain = policy::parse_duration(options.drain);
+    if (!drain) {
+      return stop(wrong_usage, "--drain \"" + options.drain + "\" " + drain.error());
+    }
+    plan.drain = std::min(*drain, drain_most);
+  }
+  if (!options.buffer_requests.empty()) {
+    const auto size = policy::parse_size(options.buffer_requests, 1, body_most);
+    if (!size) {
+      return stop(wrong_usage,
+                  "--buffer-requests \"" + options.buffer_requests + "\" " + size.error());
+    }
+    plan.body_max = *size;
+  }
+  return {};
 }
 
 // What the options name, parsed.
@@ -231,9 +258,11 @@ Result<int, Stop> start_and_supervise(const Options& options) {
   plan.upstream = std::move(addresses->upstream);
   plan.workers = options.workers;
   plan.connections = connections();
+  plan.connections_per_address = options.connections_per_address.value_or(plan.connections / 4);
+  if (auto parsed = parse_quantities(options, plan); !parsed) return Failure<Stop>(parsed.error());
   plan.access_log = access_log_path(options.access_log);
   plan.authorities = authorities_file;
-  plan.trusted_proxies = policies->settings().client_address.trusted_proxies;
+  plan.follow(*policies);
 
   // First the signals: from here on none ends this process before it has removed the directory.
   const Signals signals;
@@ -287,15 +316,32 @@ std::function<int()> add_gateway(CLI::App& headgate) {
                    "Log every request to this file; - is standard output")
       ->type_name("FILE");
   command
+      ->add_option("--drain", options->drain,
+                   "How long requests in progress may take after a reload or a stop (default: any "
+                   "time after a reload, 10s at a stop)")
+      ->type_name("TIME");
+  command
+      ->add_option(
+          "--buffer-requests", options->buffer_requests,
+          "Read request bodies whole before the upstream gets them, and refuse longer ones "
+          "(default: forward bodies of any length while they arrive)")
+      ->type_name("SIZE");
+  command
+      ->add_option(
+          "--connections-per-address", options->connections_per_address,
+          "The most connections of one address at each worker; further ones are closed; 0: "
+          "any number (default: a quarter of a worker's)")
+      ->type_name("N")
+      ->check(CLI::Range(0U, 1'000'000U).description(""));
+  command
       ->add_option(
           "--module", options->module,
           "The nginx module (default: $HEADGATE_MODULE, or the one built with this program)")
       ->type_name("FILE");
   command->footer(
-      "Runs in the foreground. SIGINT and SIGTERM finish the open requests, then stop; a second\n"
-      "one stops at once. SIGHUP reloads the policy file; a file with faults is refused and the "
-      "old\n"
-      "one stays in force.\n"
+      "Runs in the foreground. SIGINT and SIGTERM finish the open requests within --drain, then\n"
+      "stop; a second one stops at once. SIGHUP reloads the policy file, and cuts no request\n"
+      "without --drain; a file with faults is refused and the old one stays in force.\n"
       "Exit status: 0 stopped, 1 could not run, 2 wrong usage.");
   return [options] { return run(*options); };
 }

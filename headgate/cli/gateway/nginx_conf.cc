@@ -1,5 +1,9 @@
 #include "headgate/cli/gateway/nginx_conf.h"
 
+#include <algorithm>
+#include <iterator>
+
+#include "headgate/base/ascii.h"
 #include "headgate/cli/gateway/template.h"
 
 namespace headgate::cli {
@@ -37,7 +41,39 @@ std::vector<std::string> optional(const std::string& text) {
   return text.empty() ? std::vector<std::string>{} : std::vector<std::string>{text};
 }
 
+std::string milliseconds(Nanos time) {
+  return std::to_string(static_cast<std::int64_t>(ceil_div(time, Nanos{1'000'000}))) + "ms";
+}
+
+// Whether the upstream can get this header as it was counted. The template sets some headers
+// itself, and nginx those about the body. Cookies have several values on one line by themselves.
+// Names with other characters mean something else in nginx.conf.
+bool can_be_set(const std::string& name) {
+  constexpr std::string_view others[] = {
+      "connection",        "content-length", "cookie",          "expect",
+      "forwarded",         "host",           "http2-settings",  "te",
+      "transfer-encoding", "upgrade",        "x-forwarded-for", "x-forwarded-proto"};
+  return std::find(std::begin(others), std::end(others), name) == std::end(others) &&
+         std::all_of(name.begin(), name.end(),
+                     [](char c) { return is_letter(c) || is_digit(c) || c == '-'; });
+}
+
+// The parameters of proxy_set_header: "x-api-key $headgate_http_x_api_key".
+std::string counted_header(const std::string& name) {
+  std::string variable = name;
+  std::replace(variable.begin(), variable.end(), '-', '_');
+  return name + " $headgate_http_" + variable;
+}
+
 }  // namespace
+
+void NginxPlan::follow(const policy::PolicySet& policies) {
+  trusted_proxies = policies.settings().client_address.trusted_proxies;
+  counted_headers.clear();
+  for (const std::string& name : policies.fields_used().request_headers) {
+    if (can_be_set(name)) counted_headers.push_back(name);
+  }
+}
 
 // Paths are put in quotes. Everything else is safe without: parse_upstream() admits only characters
 // that mean nothing to nginx, addresses are numeric, and users and workers are checked words.
@@ -48,9 +84,14 @@ std::string nginx_conf(const NginxPlan& plan) {
       {"user", optional(plan.user)},
       {"workers", {plan.workers}},
       {"connections", {std::to_string(plan.connections)}},
+      {"connections_per_address", {std::to_string(plan.connections_per_address)}},
+      {"drain", optional(plan.drain ? milliseconds(*plan.drain) : "")},
+      {"body_max", optional(plan.body_max ? std::to_string(*plan.body_max) : "")},
+      {"streams", optional(plan.body_max ? "" : "1")},
       {"policy_file", {quoted(plan.policy_file)}},
       {"access_log", {plan.access_log.empty() ? "off" : quoted(plan.access_log) + " headgate"}},
       {"trusted_proxy", {}},
+      {"counted_header", {}},
       {"listen", {plan.listen}},
       {"metrics", optional(plan.metrics)},
       {"upstream_authority", {upstream.authority()}},
@@ -61,6 +102,9 @@ std::string nginx_conf(const NginxPlan& plan) {
   };
   for (const auto& block : plan.trusted_proxies) {
     values["trusted_proxy"].push_back(block_text(block));
+  }
+  for (const std::string& name : plan.counted_headers) {
+    values["counted_header"].push_back(counted_header(name));
   }
   return fill_template(nginx_conf_template(), values);
 }

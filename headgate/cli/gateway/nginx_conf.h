@@ -1,12 +1,15 @@
 // The nginx configuration of a gateway.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "headgate/base/instant.h"
 #include "headgate/cli/gateway/upstream.h"
-#include "headgate/policy/settings.h"
+#include "headgate/policy/policy_set.h"
 
 namespace headgate::cli {
 
@@ -18,11 +21,22 @@ struct NginxPlan {
   std::string metrics;      // numeric ADDR:PORT; empty: no metrics
   Upstream upstream;
   std::string workers = "auto";
-  unsigned connections = 1024;  // at most, per worker
-  std::string user;             // "NAME GROUP" of the workers; empty: the master's
-  std::string access_log;       // file; empty: none
-  std::string authorities;      // certificates against which an https upstream is verified
+  unsigned connections = 1024;             // at most, per worker
+  unsigned connections_per_address = 256;  // the most of them from one address; 0: any number
+  std::optional<Nanos> drain;  // for requests in progress at a reload or stop; absent: no limit
+  // The longest request body, which is read whole before it is forwarded [bytes]; absent: bodies of
+  // any length are forwarded while they arrive.
+  std::optional<std::uint64_t> body_max;
+  std::string user;         // "NAME GROUP" of the workers; empty: the master's
+  std::string access_log;   // file; empty: none
+  std::string authorities;  // certificates against which an https upstream is verified
   std::vector<policy::AddressBlock> trusted_proxies;
+  // The headers that policies read, in lower case. The upstream gets each as the one line that was
+  // counted.
+  std::vector<std::string> counted_headers;
+
+  // Sets what depends on the policy file.
+  void follow(const policy::PolicySet& policies);
 };
 
 // Returns the text of nginx.conf. Its relative paths are below nginx's prefix.

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "headgate/policy/file/load.h"
+
 namespace headgate::cli {
 namespace {
 
@@ -40,11 +42,52 @@ TEST(NginxConf, ATlsUpstreamIsVerifiedByItsName) {
   EXPECT_THAT(tls, HasSubstr("proxy_ssl_verify on;"));
 }
 
+TEST(NginxConf, OldWorkersFinishTheirRequestsUnlessDrainIsSet) {
+  NginxPlan with = plan("http://api");
+  EXPECT_THAT(nginx_conf(with), Not(HasSubstr("worker_shutdown_timeout")));
+  with.drain = 90 * nanos_per_second;
+  EXPECT_THAT(nginx_conf(with), HasSubstr("worker_shutdown_timeout 90000ms;"));
+  with.drain = 1;
+  EXPECT_THAT(nginx_conf(with), HasSubstr("worker_shutdown_timeout 1ms;"));
+}
+
+TEST(NginxConf, BodiesAreForwardedWhileTheyArriveOrAreBounded) {
+  NginxPlan with = plan("http://api");
+  EXPECT_THAT(nginx_conf(with), HasSubstr("proxy_request_buffering off;"));
+  EXPECT_THAT(nginx_conf(with), HasSubstr("client_max_body_size 0;"));
+  with.body_max = 1 << 20;
+  EXPECT_THAT(nginx_conf(with), HasSubstr("proxy_request_buffering on;"));
+  EXPECT_THAT(nginx_conf(with), HasSubstr("client_max_body_size 1048576;"));
+  EXPECT_THAT(nginx_conf(with), Not(HasSubstr("client_max_body_size 0;")));
+}
+
+TEST(NginxConf, WhoSendsLittleIsBounded) {
+  NginxPlan with = plan("http://api");
+  with.connections_per_address = 7;
+  EXPECT_THAT(nginx_conf(with), HasSubstr("headgate_connections_per_address 7;"));
+  EXPECT_THAT(nginx_conf(with), HasSubstr("client_header_timeout 10s;"));
+  EXPECT_THAT(nginx_conf(with), HasSubstr("reset_timedout_connection on;"));
+}
+
 TEST(NginxConf, ListsTrustedProxies) {
   NginxPlan with = plan("http://api");
   with.trusted_proxies = {*policy::AddressBlock::parse("10.0.0.0/8"),
                           *policy::AddressBlock::parse("::1")};
   EXPECT_THAT(nginx_conf(with), HasSubstr("default 0;\n    10.0.0.0/8 1;\n    ::1 1;\n"));
+}
+
+TEST(NginxConf, TheUpstreamGetsHeadersAsTheyWereCounted) {
+  const auto policies = policy::load_text(
+      "version: 1\npolicies: [{name: a, rate: 1/s, key: ['header:X-Api-Key', 'header:host', "
+      "'cookie:sid', 'header:x$y'], match: [{header: {x-plan: free}}]}]",
+      "test.yaml");
+  ASSERT_TRUE(policies);
+  NginxPlan with = plan("http://api");
+  with.follow(**policies);
+  EXPECT_THAT(with.counted_headers, ::testing::ElementsAre("x-api-key", "x-plan"));
+  EXPECT_THAT(nginx_conf(with),
+              HasSubstr("      proxy_set_header x-api-key $headgate_http_x_api_key;\n"
+                        "      proxy_set_header x-plan $headgate_http_x_plan;\n"));
 }
 
 TEST(NginxConf, OptionalPartsAppearOnlyIfSet) {
@@ -67,6 +110,8 @@ TEST(NginxConf, EveryPlaceholderIsFilled) {
   NginxPlan full = plan("https://api.example/v1");
   full.user = "www-data www-data";
   full.metrics = "127.0.0.1:9090";
+  full.drain = nanos_per_second;
+  full.body_max = 1;
   full.trusted_proxies = {*policy::AddressBlock::parse("::1")};
   EXPECT_THAT(nginx_conf(full), Not(HasSubstr("@")));
   EXPECT_THAT(nginx_conf(plan("http://api")), Not(HasSubstr("@")));

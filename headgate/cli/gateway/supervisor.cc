@@ -14,14 +14,14 @@
 
 #include "headgate/cli/exit_status.h"
 #include "headgate/cli/gateway/nginx_log.h"
-#include "headgate/cli/policy_file.h"
+#include "headgate/policy/file/load.h"
 
 namespace headgate::cli {
 namespace {
 
-// How long nginx may take to finish its requests: its worker_shutdown_timeout of 10 s, and a
-// margin.
-constexpr std::chrono::seconds graceful_stop_max{12};
+// How long nginx may take to finish its requests when it is stopped, without --drain: enough for
+// usual requests, and not too long for whoever waits for the stop.
+constexpr std::chrono::seconds stop_drain{10};
 // How long it may take after a signal to stop at once; then it is killed. Usually that is instant.
 constexpr std::chrono::seconds fast_stop_max{3};
 
@@ -78,9 +78,7 @@ int Supervisor::run() {
 
 void Supervisor::on_log(std::string_view line) {
   const NginxLog log = read_nginx_log(line, plan_.policy_file);
-  if (log.event == NginxLog::Event::refused) {
-    say(log.words);
-  } else if (!log.quiet) {
+  if (log.event != NginxLog::Event::refused && !log.quiet) {
     std::cerr << log.words + '\n' << std::flush;
   }
   switch (log.event) {
@@ -96,10 +94,7 @@ void Supervisor::on_log(std::string_view line) {
       on_worker_leave(log.worker);
       break;
     case NginxLog::Event::refused:
-      if (phase_ == Phase::reloading) {
-        say(refused);
-        phase_ = Phase::running;
-      }
+      on_refused(log.words);
   }
   if (phase_ == Phase::running && reload_again_) {
     reload_again_ = false;
@@ -107,11 +102,34 @@ void Supervisor::on_log(std::string_view line) {
   }
 }
 
+void Supervisor::on_refused(const std::string& words) {
+  // As nginx logs a fault: long lines are cut, and those of other files than the policy file have a
+  // prefix (read_nginx_log()).
+  constexpr std::string_view prefix = "nginx: ";
+  const std::string_view bare =
+      std::string_view(words).substr(words.starts_with(prefix) ? prefix.size() : 0);
+  const auto shown = std::find_if(shown_.begin(), shown_.end(),
+                                  [&](const auto& fault) { return fault.starts_with(bare); });
+  if (shown != shown_.end()) {
+    shown_.erase(shown);
+  } else {
+    say(words);
+    if (phase_ == Phase::reloading) say(refused);
+    shown_.clear();
+  }
+  const bool ended = phase_ == Phase::reloading || phase_ == Phase::refusing;
+  if (ended && shown_.empty()) phase_ = Phase::running;
+}
+
 void Supervisor::on_started() {
   if (phase_ == Phase::starting) {
     say(ready_);
     phase_ = Phase::running;
-  } else if (phase_ == Phase::reloading) {
+  } else if (phase_ == Phase::reloading || phase_ == Phase::refusing) {
+    // If it was refused here: the file was corrected before nginx read it. What else depends on it
+    // is read by another reload.
+    if (phase_ == Phase::refusing) reload_again_ = true;
+    shown_.clear();
     leaving_ = std::exchange(workers_, {});
     phase_ = Phase::replacing;
   }
@@ -139,12 +157,19 @@ void Supervisor::on_signal(int signal) {
 }
 
 void Supervisor::reload() {
-  const auto policies = load_or_complain(plan_.policy_file);
-  if (policies == nullptr) {
+  const policy::Loaded policies = policy::load_file(plan_.policy_file);
+  if (!policies) {
+    for (const policy::Fault& fault : policies.error()) {
+      shown_.push_back(fault.text());
+      std::cerr << fault.text() + '\n' << std::flush;
+    }
     say(refused);
+    // nginx refuses the file, too, and counts that for headgate_refused_reloads_total.
+    phase_ = Phase::refusing;
+    nginx_.send(SIGHUP);
     return;
   }
-  plan_.trusted_proxies = policies->settings().client_address.trusted_proxies;
+  plan_.follow(**policies);
   if (!directory_.write("nginx.conf", nginx_conf(plan_))) {
     say("reload refused: can't write " + directory_.path() + "/nginx.conf");
     return;
@@ -159,7 +184,14 @@ void Supervisor::stop() {
   phase_ = Phase::stopping;
   nginx_.send(again ? SIGTERM : SIGQUIT);
   next_signal_ = again ? SIGKILL : SIGTERM;
-  deadline_ = Clock::now() + (again ? fast_stop_max : graceful_stop_max);
+  deadline_ = Clock::now();
+  if (again) {
+    *deadline_ += fast_stop_max;
+  } else if (plan_.drain) {
+    *deadline_ += std::chrono::nanoseconds(static_cast<std::int64_t>(*plan_.drain));
+  } else {
+    *deadline_ += stop_drain;
+  }
 }
 
 void Supervisor::on_deadline() {

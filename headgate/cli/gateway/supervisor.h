@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "headgate/cli/gateway/nginx_conf.h"
 #include "headgate/cli/gateway/nginx_process.h"
@@ -35,6 +36,7 @@ class Signals {
 // Supervises one nginx from its start to its end. Not thread-safe.
 //
 //   starting -> running -> reloading -> replacing -> running -> stopping
+//               running -> refusing -> running
 class Supervisor {
  public:
   // `config` is the policy file as the user named it; `ready` is shown when nginx has started.
@@ -53,12 +55,14 @@ class Supervisor {
     running,
     reloading,  // nginx reads the new configuration
     replacing,  // the new configuration is in force, but old workers still accept connections
+    refusing,   // nginx reads a policy file that was refused here, to count that (see reload())
     stopping,
   };
 
   void on_log(std::string_view line);
   void on_signal(int signal);
   void on_deadline();
+  void on_refused(const std::string& words);
   void on_started();
   void on_worker_leave(int worker);
   void reload();
@@ -75,10 +79,11 @@ class Supervisor {
   NginxProcess nginx_;
   std::string ready_;
   Phase phase_ = Phase::starting;
-  std::set<int> workers_;      // process ids of the workers that accept connections
-  std::set<int> leaving_;      // those of the old configuration, which should stop accepting
-  bool reload_again_ = false;  // SIGHUP arrived during a reload
-  int next_signal_;            // for nginx, at the deadline
+  std::set<int> workers_;           // process ids of the workers that accept connections
+  std::set<int> leaving_;           // those of the old configuration, which should stop accepting
+  bool reload_again_ = false;       // SIGHUP arrived during a reload
+  std::vector<std::string> shown_;  // faults that nginx will report, too
+  int next_signal_;                 // for nginx, at the deadline
   std::optional<Clock::time_point> deadline_;
 };
 

@@ -198,7 +198,7 @@ Step run(const SimulateOptions& options, const sim::FieldNames& names, sim::Line
   progress.clear();
 
   decisions.summary() << text << std::flush;
-  warn_of_lost(simulation.lost(), options);
+  warn_of_unkept(simulation.unkept(), options);
   warn_of_missing(simulation.traffic(), *plan->base);
   if (decisions.stream() != nullptr) {
     if (auto written = simulation.write_decisions(*decisions.stream()); !written) {

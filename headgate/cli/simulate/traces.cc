@@ -62,8 +62,7 @@ int simulate_traces(const SimulateOptions& options, sim::Lines first) {
 
   const sim::Summary& summary = simulator.summary();
   decisions.summary() << (options.json ? summary.json() : summary.text()) << std::flush;
-  const store::TableStats stats = (*table)->stats();
-  warn_of_lost(stats.evictions + stats.unkept, options);
+  warn_of_unkept((*table)->stats().unkept, options);
   if (auto closed = decisions.close(); !closed) return fail(input_fault, closed.error());
   if (summary.skipped() > 0 && summary.applied() == 0) {
     return fail(input_fault, "no line could be read");

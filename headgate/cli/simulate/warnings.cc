@@ -10,11 +10,11 @@ void warn(const std::string& what) { std::cerr << "headgate: warning: " << what 
 
 }  // namespace
 
-void warn_of_lost(std::uint64_t keys, const SimulateOptions& options) {
-  if (keys == 0) return;
-  warn(std::to_string(keys) +
-       " keys found no room and lost their state, so some decisions are too generous; give more "
-       "than --memory " +
+void warn_of_unkept(std::uint64_t decisions, const SimulateOptions& options) {
+  if (decisions == 0) return;
+  warn(std::to_string(decisions) +
+       " decisions were on keys that found no room and share what is counted, so some are too "
+       "strict; give more than --memory " +
        options.memory_text);
 }
 

@@ -9,8 +9,8 @@
 
 namespace headgate::cli {
 
-// Warns if `keys` > 0 found no room in the table.
-void warn_of_lost(std::uint64_t keys, const SimulateOptions& options);
+// Warns if `decisions` > 0 were on keys that found no room in the table.
+void warn_of_unkept(std::uint64_t decisions, const SimulateOptions& options);
 
 // Warns if policies use what the log does not have.
 void warn_of_missing(const sim::Traffic& traffic, const policy::PolicySet& policies);

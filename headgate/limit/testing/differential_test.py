@@ -73,8 +73,8 @@ def kinds():
     }
 
 
-def history(dice, q, w, timeless):
-    """Steps (op, at, cost) close to every boundary.
+def history(dice, q, w, timeless, refunds):
+    """Steps (op, at, cost) close to every boundary; refunds only of laws whose state is exact.
 
     In every other history the clock goes back in a few steps. Such a history has no spends of 0: some
     models store the time of such a spend, the laws do not.
@@ -96,6 +96,8 @@ def history(dice, q, w, timeless):
             op = dice.choice(["spend", "spend", "refund"])
         elif dice.random() < 0.1:
             op, cost = "peek", 0
+        elif refunds and dice.random() < 0.1:
+            op, cost = "refund", max(cost, 1)
         if back and cost == 0:
             op = "peek"
         steps.append((op, now, cost))
@@ -105,7 +107,7 @@ def history(dice, q, w, timeless):
 def expected(model, op, at, cost):
     """The model's decision: (admitted, (least r, greatest r), (least t, greatest t) or None, wait or None)"""
     if op == "refund":
-        d = model.release(cost)
+        d = model.release(cost) if hasattr(model, "release") else model.refund(at, cost)
     elif hasattr(model, "acquire"):
         d = model.acquire(cost)
     else:
@@ -151,7 +153,7 @@ def compare(laws, name, kind, histories):
             + [3600 * SECOND, 86400 * SECOND, 7, dice.randint(1, 10 * SECOND)]
         )
         model, words = kind(q, w, dice.randint(0, w), dice.randint(1, 60 * SECOND))
-        steps = history(dice, q, w, name == "concurrency")
+        steps = history(dice, q, w, name == "concurrency", exact)
         requests = [f"{op} {at} {cost}" for op, at, cost in steps]
         law = f"law {name.split()[0]} {q} {w} {words}"
         decisions_of_law = laws.decide(law, requests)

@@ -38,7 +38,9 @@ json read(const std::string& name) {
 }
 
 Quota quota_of(const json& policy) {
-  return {static_cast<std::uint64_t>(integer(policy["quota"])), integer_or_0(policy, "window_ns")};
+  return {static_cast<std::uint64_t>(integer(policy["quota"])), integer_or_0(policy, "window_ns"),
+          static_cast<std::uint64_t>(integer_or_0(policy, "count")),
+          integer_or_0(policy, "period_ns")};
 }
 
 Terms terms_of(const std::string& algorithm, const json& policy) {
@@ -105,7 +107,8 @@ std::vector<Sequence> load(const std::string& name) {
     Sequence& sequence = sequences.emplace_back();
     sequence.id = s["id"];
     sequence.quota = quota_of(s["policy"]);
-    sequence.terms = terms_of(file["algorithm"], s["policy"]);
+    sequence.terms = terms_of(s.value("algorithm", file["algorithm"]), s["policy"]);
+    sequence.widest = units(s, "widest");
     for (const json& step : s["steps"]) {
       sequence.steps.push_back({Instant{integer_or_0(step, "at")}, step["key"],
                                 static_cast<std::uint64_t>(integer_or_0(step, "cost")), op_of(step),

@@ -40,6 +40,8 @@ struct Sequence {
   Quota quota;
   Terms terms;
   std::vector<Step> steps;
+  // The most units that are admitted in any span as long as the window; not in every file.
+  std::optional<std::uint64_t> widest;
 };
 
 // The sequences of a file; `name` without ".json". Throws if the file cannot be read.

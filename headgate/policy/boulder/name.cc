@@ -69,16 +69,20 @@ std::string range_complaint(std::string_view id) {
 std::string account_complaint(std::string_view id) {
   constexpr auto max = std::numeric_limits<std::uint64_t>::max();
   if (parse_integer(id, 0, max)) return {};
-  if (id.find(':') != id.npos) {
-    return "is more than an account; expected the registration id alone, by which overrides of "
-           "this limit go";
-  }
   return "is not a registration id; expected an integer like 12345678";
 }
 
 // For a domain or address that certificates can contain.
 std::string identifier_complaint(std::string_view id) {
   return Address::parse(id) ? address_complaint(id) : domain_complaint(id);
+}
+
+// An id of one bucket is accepted, too.
+std::string account_identifier_complaint(std::string_view id) {
+  const std::size_t colon = id.find(':');
+  std::string complaint = account_complaint(id.substr(0, colon));
+  return complaint.empty() && colon != id.npos ? identifier_complaint(id.substr(colon + 1))
+                                               : complaint;
 }
 
 std::string registered_complaint(std::string_view id) {
@@ -90,13 +94,7 @@ std::string registered_complaint(std::string_view id) {
     return "is not the lowest address of its /64, which this limit counts as one; expected " +
            text_of(address->masked(v6_prefix), 128);
   }
-  std::string complaint = domain_complaint(id);
-  if (!complaint.empty()) return complaint;
-  std::string registered;
-  append_registered_domain(id, registered);
-  if (registered == lowered(id)) return {};
-  return "is not a registered domain, by which this limit counts; expected " +
-         std::string(id.starts_with("*.") ? "one without '*.'" : registered);
+  return domain_complaint(id);
 }
 
 std::vector<std::string_view> split(std::string_view text, char separator) {
@@ -218,13 +216,32 @@ std::string BoulderName::complaint(std::string_view override_id) const {
     case BoulderId::ipv6_range:
       return range_complaint(override_id);
     case BoulderId::account:
+      return account_complaint(override_id);
     case BoulderId::account_identifier:
     case BoulderId::account_domain:
-      return account_complaint(override_id);
+      return account_identifier_complaint(override_id);
     case BoulderId::domain:
       return registered_complaint(override_id);
     case BoulderId::identifier_set:
       return set_complaint(override_id);
+  }
+  return {};
+}
+
+std::string BoulderName::unused(std::string_view override_id) const {
+  constexpr std::string_view never = "is never applied, because this limit ";
+  if (id == BoulderId::domain && !Address::parse(override_id)) {
+    std::string registered;
+    append_registered_domain(override_id.starts_with("*.") ? override_id.substr(2) : override_id,
+                             registered);
+    if (registered == lowered(override_id)) return {};
+    return std::string(never) + "counts by registered domains; expected " + registered;
+  }
+  const std::size_t colon = override_id.find(':');
+  if ((id == BoulderId::account_identifier || id == BoulderId::account_domain) &&
+      colon != override_id.npos) {
+    return std::string(never) + "looks up overrides by the registration id alone; expected " +
+           std::string(override_id.substr(0, colon));
   }
   return {};
 }

@@ -27,6 +27,10 @@ struct BoulderName {
   // Returns what is wrong with the id of an override, or "". The text completes "id 'TEXT' ...".
   [[nodiscard]] std::string complaint(std::string_view override_id) const;
 
+  // Returns why Boulder accepts this id of an override and never applies it, or "". The text
+  // completes "id 'TEXT' ...". REQUIRES: there is no complaint about it.
+  [[nodiscard]] std::string unused(std::string_view override_id) const;
+
   // Appends the id of a bucket or an override in its normal form: all spellings of an address,
   // domain or set have the same normal form. A text that is not such an id is not changed.
   void append_normal(std::string_view id, std::string& out) const;

@@ -63,17 +63,24 @@ TEST(BoulderName, IdsOfOverrides) {
       {per_account, "-1", "not a registration id"},
       {per_failure, "12345", ""},
       {per_failure, "12ea5", "not a registration id"},
-      {per_failure, "12345:example.com", "registration id alone"},
+      {per_failure, "12345:example.com", ""},
+      {per_failure, "12345:64.112.117.1", ""},
+      {per_failure, "12ea5:example.com", "not a registration id"},
+      {per_failure, "12345:", "empty"},
+      {per_failure, "12345:10.0.0.1", "reserved"},
+      {per_failure, "12345:6:example.com", "not a domain"},
+      {per_account, "12345:example.com", "not a registration id"},
       {"CertificatesPerDomainPerAccount", "12345", ""},
       {"FailedAuthorizationsForPausingPerDomainPerAccount", "12345", ""},
       {per_domain, "example.com", ""},
       {per_domain, "example.co.uk", ""},
-      {per_domain, "xn--bcher-kva.example.com", "expected example.com"},
+      {per_domain, "xn--bcher-kva.example.com", ""},
       {per_domain, "64.112.117.1", ""},
       {per_domain, "2602:80a:6000::", ""},
       {per_domain, "2602:80a:6000::1", "lowest address of its /64"},
       {per_domain, "2602:80a:6000::/64", "not a domain"},
-      {per_domain, "www.example.com", "expected example.com"},
+      {per_domain, "www.example.com", ""},
+      {per_domain, "*.example.com", ""},
       {per_domain, "co.uk", "public suffix"},
       {per_domain, "com", "no dot"},
       {per_domain, "example:.com", "not a domain"},
@@ -97,6 +104,30 @@ TEST(BoulderName, IdsOfOverrides) {
       EXPECT_EQ(complaint, "") << c.limit << " " << c.id;
     } else {
       EXPECT_THAT(complaint, HasSubstr(std::string(c.complaint))) << c.limit << " " << c.id;
+    }
+  }
+}
+
+TEST(BoulderName, SomeIdsAreNeverApplied) {
+  constexpr Case cases[] = {
+      {per_domain, "ecdsa.le.wtf", "counts by registered domains; expected le.wtf"},
+      {per_domain, "WWW.Example.co.uk", "expected example.co.uk"},
+      {per_domain, "*.example.com", "expected example.com"},
+      {per_failure, "12345:example.com", "by the registration id alone; expected 12345"},
+      {"CertificatesPerDomainPerAccount", "12345:example.com", "expected 12345"},
+      {per_domain, "le.wtf", ""},
+      {per_domain, "Example.com", ""},
+      {per_domain, "64.112.117.1", ""},
+      {per_failure, "12345", ""},
+      {per_account, "12345", ""},
+      {per_set, "ecdsa.le.wtf", ""}};
+  for (const Case& c : cases) {
+    EXPECT_EQ(name_of(c.limit).complaint(c.id), "") << c.limit << " " << c.id;
+    const std::string unused = name_of(c.limit).unused(c.id);
+    if (c.complaint.empty()) {
+      EXPECT_EQ(unused, "") << c.limit << " " << c.id;
+    } else {
+      EXPECT_THAT(unused, HasSubstr(std::string(c.complaint))) << c.limit << " " << c.id;
     }
   }
 }

@@ -201,9 +201,14 @@ void BoulderReader::read_id(const Node& item, Limit& limit, std::uint32_t grant,
     faults.add(node->at, "id " + in_quotes(*id) + " " + complaint);
     return;
   }
+  const std::string unused = limit.rule.boulder->unused(*id);
+  if (!unused.empty()) {
+    faults.warn(node->at, "id " + in_quotes(*id) + " " + unused);
+    return;
+  }
   std::string normal;
   limit.rule.boulder->append_normal(*id, normal);
-  limit.rule.overrides.insert_or_assign(std::move(normal), grant);
+  limit.rule.overrides.insert_or_assign(std::move(normal), Override{grant, std::nullopt});
 }
 
 void BoulderReader::add_to(PolicySet::Rules& rules, Position at, Faults& faults) {

@@ -108,6 +108,29 @@ class BoulderTest : public testing::Test {
 
 constexpr Nanos ms = 1'000'000;
 
+// Boulder's own test configuration has such ids.
+TEST_F(BoulderTest, IdsThatBoulderNeverAppliesAreWarnings) {
+  write("d.yml", "CertificatesPerDomain: {burst: 2, count: 2, period: 2160h}\n");
+  write("o.yml", R"(- CertificatesPerDomain:
+    burst: 10000
+    count: 10000
+    period: 2160h
+    ids:
+      - id: ecdsa.le.wtf
+        comment: ECDSA Test Domain
+      - id: nginx.wtf
+)");
+  const auto set = good();
+  ASSERT_EQ(set->warnings().size(), 1U);
+  EXPECT_EQ(set->warnings()[0].text().substr(path_.size() + 1),
+            "o.yml:6:13: id 'ecdsa.le.wtf' is never applied, because this limit counts by "
+            "registered domains; expected le.wtf");
+  EXPECT_EQ(grant(*set, "CertificatesPerDomain", "nginx.wtf").quota.units, 10'000U);
+  for (const char* name : {"ecdsa.le.wtf", "le.wtf", "www.le.wtf"}) {
+    EXPECT_EQ(grant(*set, "CertificatesPerDomain", name).quota.units, 2U) << name;
+  }
+}
+
 TEST_F(BoulderTest, BothFormsOfOverridesAreRead) {
   for (const char* const overrides : {readme_overrides, current_overrides}) {
     write("d.yml", defaults);

@@ -83,7 +83,7 @@ limit::Terms envoy_terms() noexcept {
   terms.algorithm = Algorithm::fixed_window;
   terms.aligned = true;
   terms.denied = limit::Denied::spend;
-  terms.reset = limit::Reset::next;
+  terms.reset = limit::Reset::window;
   return terms;
 }
 

@@ -21,6 +21,11 @@ void Faults::add(Position at, std::string what) {
   faults_.push_back({file_, at.line, at.column, std::move(what)});
 }
 
+void Faults::warn(Position at, std::string what) {
+  if (warnings_.size() == shown_max) return;
+  warnings_.push_back({file_, at.line, at.column, std::move(what)});
+}
+
 std::vector<Fault> Faults::take() {
   std::stable_sort(faults_.begin(), faults_.end(), [](const Fault& a, const Fault& b) {
     return std::tie(a.line, a.column) < std::tie(b.line, b.column);

@@ -1,4 +1,4 @@
-// The faults of a policy file, and their collection while the file is read.
+// The faults and warnings of a policy file, and their collection while the file is read.
 #pragma once
 
 #include <cstddef>
@@ -34,6 +34,11 @@ class Faults {
   void add(Position at, std::string what);
   [[nodiscard]] bool empty() const noexcept { return faults_.empty(); }
 
+  // A warning is no fault: the file is read, and a part of it has no effect.
+  void warn(Position at, std::string what);
+  // Returns the warnings in the order in which they were found. Call it once, at the end.
+  [[nodiscard]] std::vector<Fault> take_warnings() noexcept { return std::move(warnings_); }
+
   // Returns the faults in order of position and without duplicates: a fault in a node that YAML
   // aliases repeat is listed once. At most 1000 faults are listed; one more fault then states how
   // many were left out. Call it once, at the end.
@@ -42,6 +47,7 @@ class Faults {
  private:
   std::string file_;
   std::vector<Fault> faults_;
+  std::vector<Fault> warnings_;
 };
 
 }  // namespace headgate::policy

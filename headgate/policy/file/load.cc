@@ -1,5 +1,8 @@
 #include "headgate/policy/file/load.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <exception>
@@ -40,12 +43,22 @@ std::string resolve_path(const std::string& policy_file, const std::string& path
   return (std::filesystem::path(policy_file).parent_path() / path).string();
 }
 
-// Returns the content of a file, or errno. Stops reading when the content is larger than
-// yaml::bytes_max: Document::parse() refuses it then.
-Result<std::string, int> slurp(const std::string& path) {
+// Completes a sentence that starts with a file's name.
+Failure<std::string> unreadable(int error) {
+  return Failure<std::string>("can't be read: " + std::generic_category().message(error));
+}
+
+// Returns the content of a file, or what is wrong with it. Stops reading when the content is larger
+// than yaml::bytes_max: Document::parse() refuses it then. Opens nothing that could block for ever,
+// such as a named pipe.
+Result<std::string, std::string> slurp(const std::string& path) {
   using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
-  const File file(std::fopen(path.c_str(), "rbe"), std::fclose);
-  if (!file) return Failure<int>(errno);
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  const File file(descriptor < 0 ? nullptr : fdopen(descriptor, "rb"),
+                  [](std::FILE* opened) { return opened == nullptr ? 0 : std::fclose(opened); });
+  struct stat status {};
+  if (!file || fstat(descriptor, &status) != 0) return unreadable(errno);
+  if (!S_ISREG(status.st_mode)) return Failure<std::string>("is no regular file");
   std::string text;
   char block[1 << 16];
   while (text.size() <= yaml::bytes_max) {
@@ -53,16 +66,15 @@ Result<std::string, int> slurp(const std::string& path) {
     const std::size_t n = std::fread(block, 1, sizeof block, file.get());
     text.append(block, n);
     if (n < sizeof block) {
-      if (std::ferror(file.get()) != 0) return Failure<int>(errno != 0 ? errno : EIO);
+      if (std::ferror(file.get()) != 0) return unreadable(errno != 0 ? errno : EIO);
       break;
     }
   }
   return text;
 }
 
-// Returns the text of a file that a policy file names, or adds a fault if it can't be read. Opens
-// only regular files: a named pipe could block. `path` is that of the policy file, and then of the
-// other.
+// Returns the text of a file that a policy file names, or adds a fault if it can't be read. `path`
+// is that of the policy file, and then of the other.
 std::optional<std::string> read_named(const yaml::Node* node, std::string_view key,
                                       std::string_view expected, std::string& path,
                                       Faults& faults) {
@@ -70,35 +82,36 @@ std::optional<std::string> read_named(const yaml::Node* node, std::string_view k
   const auto given = read_text(*node, key, expected, faults);
   if (!given) return std::nullopt;
   path = resolve_path(path, std::string(*given));
-  std::error_code error;
-  std::string why = "is no regular file";
-  if (std::filesystem::is_regular_file(path, error)) {
-    auto text = slurp(path);
-    if (text) return std::move(*text);
-    error = {text.error(), std::generic_category()};
-  }
-  if (error) why = "can't be read: " + error.message();
-  faults.add(node->at, std::string(key) + " " + in_quotes(path) + " " + why + "; expected " +
-                           std::string(expected));
+  auto text = slurp(path);
+  if (text) return std::move(*text);
+  faults.add(node->at, std::string(key) + " " + in_quotes(path) + " " + text.error() +
+                           "; expected " + std::string(expected));
   return std::nullopt;
 }
 
-// Reads a file that a policy file names, and calls take(text, faults) with its text. The faults of
-// that file are appended to `others`.
+// What is to be said about the files that a policy file names.
+struct Others {
+  std::vector<Fault> faults;
+  std::vector<Fault> warnings;
+};
+
+// Reads a file that a policy file names, and calls take(text, faults) with its text. The faults and
+// warnings of that file are appended to `others`.
 template <class Take>
 void read_other(const yaml::Node* node, std::string_view key, std::string_view expected,
-                const std::string& name, Faults& faults, std::vector<Fault>& others, Take take) {
+                const std::string& name, Faults& faults, Others& others, Take take) {
   std::string path = name;
   const auto text = read_named(node, key, expected, path, faults);
   if (!text) return;
   Faults own(path);
   take(*text, own);
-  for (Fault& fault : own.take()) others.push_back(std::move(fault));
+  for (Fault& fault : own.take()) others.faults.push_back(std::move(fault));
+  for (Fault& warning : own.take_warnings()) others.warnings.push_back(std::move(warning));
 }
 
 // Reads the key `boulder`. Boulder's limits become policies after those of the file.
 void read_boulder(const MapReader& file, const std::string& name, PolicySet::Rules& rules,
-                  Faults& faults, std::vector<Fault>& others) {
+                  Faults& faults, Others& others) {
   constexpr Key keys[] = {{"defaults"}, {"overrides"}};
   const yaml::Node* node = file.find("boulder");
   if (node == nullptr) return;
@@ -116,7 +129,7 @@ void read_boulder(const MapReader& file, const std::string& name, PolicySet::Rul
 
 // Reads the key `envoy`. Each of the files is a domain and becomes a policy.
 void read_envoy(const MapReader& file, const std::string& name, PolicySet::Rules& rules,
-                Faults& faults, std::vector<Fault>& others) {
+                Faults& faults, Others& others) {
   constexpr Key keys[] = {{"file"},   {"algorithm"}, {"aligned"}, {"offset"},
                           {"denied"}, {"reset"},     {"log"}};
   constexpr std::string_view expected = "a configuration of envoyproxy/ratelimit";
@@ -143,7 +156,7 @@ void read_envoy(const MapReader& file, const std::string& name, PolicySet::Rules
 
 // Returns the policies of a file, or nullptr if faults were added.
 std::shared_ptr<const PolicySet> read(std::string_view text, const std::string& name,
-                                      Faults& faults, std::vector<Fault>& others) {
+                                      Faults& faults, Others& others) {
   const auto document = yaml::Document::parse(text, "'version: 1' and 'policies:'", faults);
   if (!document) return nullptr;
   const MapReader file(document->root(), "the file", file_keys, faults);
@@ -157,7 +170,8 @@ std::shared_ptr<const PolicySet> read(std::string_view text, const std::string& 
                                    : std::make_unique<PolicySet::Rules>();
   read_boulder(file, name, *rules, faults, others);
   read_envoy(file, name, *rules, faults, others);
-  if (!faults.empty() || !others.empty()) return nullptr;
+  if (!faults.empty() || !others.faults.empty()) return nullptr;
+  rules->warnings = std::move(others.warnings);
   return std::make_shared<const PolicySet>(std::move(settings), std::move(rules));
 }
 
@@ -170,11 +184,11 @@ Failure<std::vector<Fault>> one_fault(const std::string& file, std::string what)
 Loaded load_text(std::string_view yaml, const std::string& name) {
   try {
     Faults faults(name);
-    std::vector<Fault> others;
+    Others others;
     auto policies = read(yaml, name, faults, others);
     if (policies != nullptr) return policies;
     std::vector<Fault> all = faults.take();
-    std::move(others.begin(), others.end(), std::back_inserter(all));
+    std::move(others.faults.begin(), others.faults.end(), std::back_inserter(all));
     return Failure<std::vector<Fault>>(std::move(all));
   } catch (const std::exception& e) {
     return one_fault(name, std::string("can't be read: ") + e.what());
@@ -185,8 +199,7 @@ Loaded load_file(const std::string& path) {
   try {
     const auto text = slurp(path);
     if (text) return load_text(*text, path);
-    return one_fault(path, "can't be read: " + std::generic_category().message(text.error()) +
-                               "; expected a policy file");
+    return one_fault(path, text.error() + "; expected a policy file");
   } catch (const std::exception& e) {
     return one_fault(path, std::string("can't be read: ") + e.what());
   }

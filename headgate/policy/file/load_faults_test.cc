@@ -1,8 +1,11 @@
 // The faults of bad policy files: every text with its position.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
 #include <string>
 #include <string_view>
 
@@ -51,8 +54,9 @@ constexpr Bad in_a_policy[] = {
      "3:44: match is an empty list, which no request matches; expected an entry, or no such key "
      "for every request"},
     {"match: {path: /}",
-     "3:44: match is a map; expected a list of maps with path, method, host or header"},
-    {"match: [{}]", "3:45: an entry of match is empty; expected path, method, host or header"},
+     "3:44: match is a map; expected a list of maps with path, exact-path, method, host or header"},
+    {"match: [{}]",
+     "3:45: an entry of match is empty; expected path, exact-path, method, host or header"},
     {"match: [{path: v1}]", "3:52: path 'v1' matches no path; expected '/' or '*' first"},
     {"match: [{method: get}]",
      "3:54: method 'get' has lower case, and methods are case-sensitive; expected one like GET"},
@@ -68,6 +72,15 @@ constexpr Bad in_a_policy[] = {
     {"match: [{path: \"/a?b\"}]",
      "3:52: path '/a?b' has a '?', but paths are matched without their query; expected the path "
      "alone"},
+    {"match: [{exact-path: \"/a?b\"}]",
+     "3:58: exact-path '/a?b' has a '?', but paths are matched without their query; expected the "
+     "path alone"},
+    {"match: [{exact-path: a}]", "3:58: exact-path 'a' matches no path; expected '/' or '*' first"},
+    {"match: [{path: \"/a;b\"}]",
+     "3:52: path '/a;b' has a ';', but paths are matched without their parameters; expected the "
+     "path alone, or exact-path"},
+    {"key: [path], overrides: [{ids: [/A/, /a], quota: 1}]",
+     "3:74: duplicate id '/a'; expected it in one override, and line 3 has it already"},
     {"unit: concurrent-requests",
      "3:43: unit 'concurrent-requests' has no meaning with algorithm 'linear'; expected algorithm "
      "concurrency"},
@@ -399,14 +412,14 @@ constexpr Bad whole[] = {
      "policies:\n"
      "  - {name: a, quota: unlimited, window: 2s}\n"
      "  - {name: \"\", rate: 1000000000000000/s}\n"
-     "  - {name: [a], rate: 1/month}\n"
+     "  - {name: [a], rate: 1/decade}\n"
      "  - {name: \"a\\nb\", burst: 0, count: 1, period: 1s}\n",
      "3:22: quota 'unlimited' is not an integer; expected an integer, 0 to 999999999999999\n"
      "4:12: name '' can't stand in a RateLimit field; expected 1 to 64 printable ASCII characters\n"
      "4:22: rate '1000000000000000/s' is out of range; expected 0 to 999999999999999 units per 1ns "
      "to 999999999999999s\n"
      "5:12: name is a list; expected 1 to 64 printable ASCII characters\n"
-     "5:23: rate '1/month' is not a rate; expected UNITS/TIME, like 100/minute or 10 per 2 hours\n"
+     "5:23: rate '1/decade' is not a rate; expected UNITS/TIME, like 100/minute or 10 per 2 hours\n"
      "6:12: name 'a\\x0ab' can't stand in a RateLimit field; expected 1 to 64 printable ASCII "
      "characters\n"
      "6:27: burst '0' is out of range; expected an integer, 1 to 999999999999999"},
@@ -576,7 +589,7 @@ TEST(Faults, AliasesDoNotMultiply) {
     for (int n = 0; n < 9; ++n) yaml += ", " + before;
     yaml += "]\n";
   }
-  EXPECT_EQ(faults_of(yaml).substr(0, 25), "8:50: too many values; ex");
+  EXPECT_EQ(faults_of(yaml).substr(0, 25), "8:25: too many values; ex");
 }
 
 TEST(Faults, AFaultThatAliasesRepeatIsListedOnce) {
@@ -607,8 +620,30 @@ TEST(Faults, FilesThatCannotBeRead) {
             "file");
   const Loaded directory = load_file("/tmp");
   ASSERT_FALSE(directory);
-  EXPECT_EQ(directory.error().front().text(),
-            "/tmp: can't be read: Is a directory; expected a policy file");
+  EXPECT_EQ(directory.error().front().text(), "/tmp: is no regular file; expected a policy file");
+}
+
+TEST(Faults, APipeIsRefusedAndNotWaitedFor) {
+  char directory[] = "/tmp/headgate-policy-XXXXXX";
+  ASSERT_NE(mkdtemp(directory), nullptr);
+  const std::string path = std::string(directory) + "/policies.yaml";
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  const Loaded loaded = load_file(path);
+  std::filesystem::remove_all(directory);
+  ASSERT_FALSE(loaded);
+  EXPECT_EQ(loaded.error().front().text(), path + ": is no regular file; expected a policy file");
+}
+
+TEST(Faults, TooManyIdsAreRefused) {
+  std::string yaml =
+      "version: 1\npolicies: [{name: p, quota: 1, window: 1, key: [host], overrides: [\n{quota: 2, "
+      "ids: [\n";
+  for (int i = 0; i < 250'000; ++i) yaml += std::to_string(i) + ",\n";
+  EXPECT_EQ(
+      faults_of(yaml + "a, b, c]}, {quota: 3, ids: [d]}]}]\n"),
+      "250004:1: one more id after 250000; expected at most so many in the overrides of a "
+      "policy\n250004:29: one more id after 250000; expected at most so many in the overrides "
+      "of a policy");
 }
 
 TEST(Faults, BeginWithTheNameOfTheFile) {

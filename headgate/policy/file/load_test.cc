@@ -130,9 +130,9 @@ TEST(Load, QuotaAndWindowInEverySpelling) {
       {"quota: 1, window: 999999999999999000000000ns", 1, limit::Quota::window_max},
       {"rate: 100/minute", 100, 60 * second},
       {"rate: 10 per 2 hours", 10, 7200 * second},
-      {"burst: 20, count: 40, period: 1s", 20, second},
+      {"burst: 20, count: 40, period: 1s", 20, second / 2},
       {"burst: 300, count: 300, period: 3h", 300, 10'800 * second},
-      {"burst: 10, count: 3, period: 1s", 10, 4 * second}};
+      {"burst: 10, count: 3, period: 1s", 10, 3'333'333'334}};
   for (const Case& c : cases) {
     const auto set = load("version: 1\npolicies: [{name: p, " + std::string(c.spelling) + "}]\n");
     EXPECT_EQ(only(set).grants[0].quota.units, c.units) << c.spelling;
@@ -163,7 +163,7 @@ policies:
   EXPECT_TRUE((grants[1].quota == limit::Quota{7, 60 * second}));
   EXPECT_TRUE((grants[2].quota == limit::Quota{100, 120 * second}));
   EXPECT_TRUE((grants[3].quota == limit::Quota{5, second}));
-  EXPECT_TRUE((grants[4].quota == limit::Quota{20, second}));
+  EXPECT_TRUE((grants[4].quota == limit::Quota{20, second / 2, 40, second}));
 }
 
 TEST(Load, EverySpellingOfTheRest) {

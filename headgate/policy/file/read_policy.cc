@@ -84,20 +84,39 @@ std::vector<Component> read_key(const MapReader& map, const ClientAddress& setti
   return key;
 }
 
-std::optional<Glob> read_path_glob(const Node& node, Faults& faults) {
-  const auto text = read_text(node, "path", "a path, with '*' for any characters", faults);
+// Returns the text of a `path` or `exact-path`, as `name` says.
+std::optional<std::string_view> read_path(const Node& node, std::string_view name, Faults& faults) {
+  const auto text = read_text(node, name, "a path, with '*' for any characters", faults);
   if (!text) return std::nullopt;
+  const std::string subject = std::string(name) + ' ' + in_quotes(*text);
   if (!text->starts_with('/') && !text->starts_with('*')) {
-    faults.add(node.at, "path " + in_quotes(*text) + " matches no path; expected '/' or '*' first");
+    faults.add(node.at, subject + " matches no path; expected '/' or '*' first");
     return std::nullopt;
   }
   if (text->find('?') != std::string_view::npos) {
-    faults.add(node.at, "path " + in_quotes(*text) +
+    faults.add(node.at, subject +
                             " has a '?', but paths are matched without their query; expected "
                             "the path alone");
     return std::nullopt;
   }
-  return Glob(*text);
+  return text;
+}
+
+std::optional<PathPattern> read_path_pattern(const Node& node, Faults& faults) {
+  const auto text = read_path(node, "path", faults);
+  if (!text) return std::nullopt;
+  if (text->find(';') != std::string_view::npos) {
+    faults.add(node.at, "path " + in_quotes(*text) +
+                            " has a ';', but paths are matched without their parameters; expected "
+                            "the path alone, or exact-path");
+    return std::nullopt;
+  }
+  return PathPattern(*text);
+}
+
+std::optional<Glob> read_exact_path(const Node& node, Faults& faults) {
+  const auto text = read_path(node, "exact-path", faults);
+  return text ? std::optional(Glob(*text)) : std::nullopt;
 }
 
 std::vector<std::string> read_methods(const Node& node, Faults& faults) {
@@ -167,13 +186,17 @@ std::optional<Glob> read_host_glob(const Node& node, Faults& faults) {
 }
 
 Condition read_condition(const Node& node, Faults& faults) {
-  constexpr Key keys[] = {{"path"}, {"method"}, {"host"}, {"header"}};
+  constexpr Key keys[] = {{"path"}, {"exact-path"}, {"method"}, {"host"}, {"header"}};
   const MapReader map(node, "an entry of match", keys, faults);
   if (map.valid() && node.children.empty()) {
-    faults.add(node.at, "an entry of match is empty; expected path, method, host or header");
+    faults.add(node.at,
+               "an entry of match is empty; expected path, exact-path, method, host or header");
   }
   Condition condition;
-  if (const Node* path = map.find("path")) condition.path = read_path_glob(*path, faults);
+  if (const Node* path = map.find("path")) condition.path = read_path_pattern(*path, faults);
+  if (const Node* path = map.find("exact-path")) {
+    condition.exact_path = read_exact_path(*path, faults);
+  }
   if (const Node* method = map.find("method")) condition.methods = read_methods(*method, faults);
   if (const Node* host = map.find("host")) condition.host = read_host_glob(*host, faults);
   if (const Node* header = map.find("header")) {
@@ -186,8 +209,8 @@ std::vector<Condition> read_match(const MapReader& map, Faults& faults) {
   std::vector<Condition> conditions;
   const Node* node = map.find("match");
   if (node == nullptr) return conditions;
-  const auto entries =
-      read_list(*node, "match", "a list of maps with path, method, host or header", faults);
+  const auto entries = read_list(
+      *node, "match", "a list of maps with path, exact-path, method, host or header", faults);
   if (node->kind == Kind::list && entries.empty()) {
     faults.add(node->at,
                "match is an empty list, which no request matches; expected an entry, or no such "
@@ -221,6 +244,10 @@ StatusSet read_refund_on(const MapReader& map, Faults& faults) {
   return statuses;
 }
 
+// The most ids in the overrides of one policy: more than files have that people maintain, and they
+// load in less than a second.
+constexpr std::size_t ids_max = 250'000;
+
 // Reads the overrides of one policy.
 class OverrideReader {
  public:
@@ -253,7 +280,14 @@ class OverrideReader {
     if (ids->kind == Kind::list && items.empty()) {
       faults_.add(ids->at, "ids is an empty list; expected at least one partition key");
     }
-    for (const Node* id : items) read_id(*id, index);
+    for (const Node* id : items) {
+      if (rule_.overrides.size() == ids_max) {
+        faults_.add(id->at, "one more id after " + std::to_string(ids_max) +
+                                "; expected at most so many in the overrides of a policy");
+        return;
+      }
+      read_id(*id, index);
+    }
   }
 
   std::optional<Grant> read_grant(const MapReader& map, const Node& node) {
@@ -294,9 +328,11 @@ class OverrideReader {
                   "an id is " + std::string(yaml::kind_name(node.kind)) + "; expected " + expected);
       return;
     }
-    auto parts = read_parts(one_or_list(node));
+    const std::vector<const Node*> values = one_or_list(node);
+    auto parts = read_parts(values);
     if (!parts) return;
-    const auto [it, is_new] = rule_.overrides.emplace(*std::move(parts), grant);
+    const auto [it, is_new] =
+        rule_.overrides.emplace(*std::move(parts), Override{grant, exact_path(values, grant)});
     if (is_new) {
       lines_.emplace(&it->first, node.at.line);
       return;
@@ -326,6 +362,22 @@ class OverrideReader {
     }
     if (!good) return std::nullopt;
     return parts;
+  }
+
+  // Returns the path of an id, if it has one and its grant gives more than the policy's own.
+  [[nodiscard]] std::optional<std::string> exact_path(const std::vector<const Node*>& values,
+                                                      std::uint32_t grant) const {
+    if (grant >= policy_.grants.size() || !gives_more(policy_.grants[grant])) return std::nullopt;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (rule_.key[i].is_path()) return std::string(values[i]->text);
+    }
+    return std::nullopt;
+  }
+
+  [[nodiscard]] bool gives_more(const Grant& grant) const noexcept {
+    const limit::Quota& own = grant.quota;
+    if (grant.unlimited || own.units > base_.units) return true;
+    return own.units > 0 && own.window / own.units < base_.window / base_.units;
   }
 
   const limit::Quota& base_;
@@ -366,6 +418,23 @@ void read_mode_and_status(const MapReader& map, Policy& policy, Faults& faults) 
   }
 }
 
+// Returns how the policy compares paths, for Policy::path_text.
+std::string path_text(const Rule& rule) {
+  constexpr std::string_view folded =
+      "as upstreams route them: /Login/, //login;x and /%6cogin are /login";
+  constexpr std::string_view exact = "byte by byte, as sent";
+  bool has_folded = std::any_of(rule.key.begin(), rule.key.end(),
+                                [](const Component& component) { return component.is_path(); });
+  bool has_exact = false;
+  for (const Condition& condition : rule.conditions) {
+    has_folded |= condition.path.has_value();
+    has_exact |= condition.exact_path.has_value();
+  }
+  std::string text(has_folded ? folded : has_exact ? exact : "");
+  if (has_folded && has_exact) text += "; exact-path " + std::string(exact);
+  return text;
+}
+
 // Reads the conditions, the key and the cost: what decides which requests a policy counts, and how.
 Rule read_rule(const MapReader& map, const ClientAddress& settings, Policy& policy,
                Faults& faults) {
@@ -377,6 +446,7 @@ Rule read_rule(const MapReader& map, const ClientAddress& settings, Policy& poli
   policy.cost_time = rule.cost.time();
   if (const Node* key = map.find("key")) policy.key_text = flow_text(*key);
   if (const Node* match = map.find("match")) policy.match_text = flow_text(*match);
+  policy.path_text = path_text(rule);
   if (const Node* cost = map.find("cost")) policy.cost_text = flow_text(*cost);
   return rule;
 }

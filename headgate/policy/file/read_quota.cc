@@ -60,9 +60,9 @@ std::optional<limit::Quota> read_bucket(const MapReader& map, Faults& faults) {
   const auto count = read_count(map, "count", 1, faults);
   const auto period = read_duration(map, "period", faults);
   if (!burst || !count || !period) return std::nullopt;
-  const auto window = bucket_window(*burst, *count, *period);
-  if (window) return limit::Quota{*burst, *window};
-  faults.add(burst_node->at, "burst " + std::to_string(*burst) + " " + window.error());
+  const auto quota = bucket_quota(*burst, *count, *period);
+  if (quota) return *quota;
+  faults.add(burst_node->at, "burst " + std::to_string(*burst) + " " + quota.error());
   return std::nullopt;
 }
 

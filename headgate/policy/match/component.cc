@@ -1,100 +1,14 @@
 #include "headgate/policy/match/component.h"
 
-#include <charconv>
-
 #include "headgate/policy/file/spelling.h"
+#include "headgate/policy/match/path.h"
 #include "headgate/policy/match/registered_domain.h"
+#include "headgate/policy/match/request_value.h"
 #include "headgate/policy/quantity.h"
 #include "headgate/policy/text.h"
 
 namespace headgate::policy {
 namespace {
-
-// The most Cookie lines that are read. HTTP/2 clients may split one header into many lines. Each
-// look-up of a line may scan the whole header section, so this bounds the work per request.
-constexpr std::size_t cookie_lines_max = 64;
-
-// The functions only_...() return a part that occurs exactly once. A part that occurs twice counts
-// as absent: the upstream may use the other one, so that one client could be counted as another.
-
-std::string_view only_line(const LazyRequest& request, std::string_view name) {
-  return request.header(name, 1) ? std::string_view{} : request.header(name).value_or("");
-}
-
-// RFC 6265, section 4.2.1.
-std::string_view only_cookie(const LazyRequest& request, std::string_view name) {
-  std::optional<std::string_view> found;
-  for (std::size_t nth = 0; nth < cookie_lines_max; ++nth) {
-    const auto line = request.header("cookie", nth);
-    if (!line) break;
-    std::string_view rest = *line;
-    while (!rest.empty()) {
-      const std::size_t end = rest.find(';');
-      const std::string_view pair = rest.substr(0, end);
-      const std::size_t equals = pair.find('=');
-      if (equals != std::string_view::npos && trimmed(pair.substr(0, equals)) == name) {
-        if (found) return {};
-        found = trimmed(pair.substr(equals + 1));
-      }
-      rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
-    }
-  }
-  return found.value_or("");
-}
-
-// Removes and returns one character of form-encoded text: '+' stands for a space, %XX for a byte. A
-// '%' without two hex digits is returned unchanged.
-char take_decoded(std::string_view& text) {
-  const char c = text[0];
-  if (c == '%' && text.size() >= 3) {
-    unsigned byte = 0;
-    const auto [end, error] = std::from_chars(text.data() + 1, text.data() + 3, byte, 16);
-    if (error == std::errc{} && end == text.data() + 3) {
-      text.remove_prefix(3);
-      return static_cast<char>(byte);
-    }
-  }
-  text.remove_prefix(1);
-  return c == '+' ? ' ' : c;
-}
-
-bool is_encoded(std::string_view text) {
-  // Two searches with memchr: find_first_of() calls memchr once per character of the text.
-  // Measured by `./dev bench`, figure headgate-3.
-  return text.find('%') != text.npos || text.find('+') != text.npos;
-}
-
-// Whether a form-encoded text stands for a plain one.
-bool decodes_to(std::string_view encoded, std::string_view plain) {
-  while (!encoded.empty()) {
-    if (plain.empty() || take_decoded(encoded) != plain[0]) return false;
-    plain.remove_prefix(1);
-  }
-  return plain.empty();
-}
-
-// Appends the decoded value of the query argument with this name, if it occurs exactly once.
-void append_only_argument(std::string_view query, std::string_view name, std::string& out) {
-  const bool encoded = is_encoded(query);
-  std::optional<std::string_view> found;
-  while (!query.empty()) {
-    const std::size_t end = query.find('&');
-    const std::string_view pair = query.substr(0, end);
-    const std::size_t equals = pair.find('=');
-    const std::string_view argument = pair.substr(0, equals);
-    if (encoded ? decodes_to(argument, name) : argument == name) {
-      if (found) return;
-      found = equals == std::string_view::npos ? "" : pair.substr(equals + 1);
-    }
-    query.remove_prefix(end == std::string_view::npos ? query.size() : end + 1);
-  }
-  if (!found) return;
-  if (!encoded) {
-    out.append(*found);
-    return;
-  }
-  while (!found->empty()) out.push_back(take_decoded(*found));
-}
 
 // The error of Component::parse() for a text that is no kind of component.
 std::string unknown_component(std::string_view text) {
@@ -163,42 +77,63 @@ void Component::append(LazyRequest& request, std::string& out) const {
       if (const auto& client = request.client()) append_address(*client, out);
       return;
     case Kind::header:
-      out.append(only_line(request, name_));
+      append_header(*request.raw().headers, name_, out);
       return;
     case Kind::cookie:
-      out.append(only_cookie(request, name_));
+      append_cookie(*request.raw().headers, name_, out);
       return;
     case Kind::query:
-      append_only_argument(request.raw().query, name_, out);
+      append_argument(request.raw().query, name_, out);
       return;
     case Kind::host:
       append_host(request.raw().host, out);
       return;
     case Kind::path:
-      out.append(request.raw().path);
+      out.append(request.path().text());
       return;
     case Kind::method:
       out.append(request.raw().method);
       return;
-    case Kind::registered_domain:
-      append_registered_domain(only_line(request, name_), out);
+    case Kind::registered_domain: {
+      const std::size_t begin = out.size();
+      append_header(*request.raw().headers, name_, out);
+      keep_registered_domain(out, begin);
       return;
+    }
   }
 }
 
 void Component::append_given(std::string_view text, std::string& out) const {
-  if (kind_ == Kind::address) {
-    if (const auto address = given_address(text)) {
-      append_address(*address, out);
-    } else {
-      out.append(text);
+  switch (kind_) {
+    case Kind::address:
+      if (const auto address = given_address(text)) {
+        append_address(*address, out);
+      } else {
+        out.append(text);
+      }
+      return;
+    case Kind::header:
+      append_header_value(name_, text, out);
+      return;
+    case Kind::cookie:
+      append_cookie_value(text, out);
+      return;
+    case Kind::host:
+      append_host(text, out);
+      return;
+    case Kind::path:
+      append_folded_path(text, out);
+      return;
+    case Kind::registered_domain: {
+      const std::size_t begin = out.size();
+      append_header_value(name_, text, out);
+      keep_registered_domain(out, begin);
+      return;
     }
-  } else if (kind_ == Kind::host) {
-    append_host(text, out);
-  } else if (kind_ == Kind::registered_domain) {
-    append_registered_domain(text, out);
-  } else {
-    out.append(text);
+    case Kind::query:
+    case Kind::method:
+      out.append(text);
+      return;
   }
 }
 

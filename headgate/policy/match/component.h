@@ -56,8 +56,10 @@ class Component {
   void append(LazyRequest& request, std::string& out) const;
 
   // Appends a part that is given as text, in the form that append() produces: the text "10.0.0.2"
-  // and the client 10.0.0.2 are the same part. Text that append() never produces is not changed.
+  // and the client 10.0.0.2 are the same part, as are the texts "/Login/" and "/login" of a path.
   void append_given(std::string_view text, std::string& out) const;
+
+  [[nodiscard]] bool is_path() const noexcept { return kind_ == Kind::path; }
 
   // Adds the request fields that append() reads.
   void add_to(FieldsUsed& fields_used) const;

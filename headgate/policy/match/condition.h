@@ -7,12 +7,9 @@
 
 #include "headgate/policy/match/glob.h"
 #include "headgate/policy/match/lazy_request.h"
+#include "headgate/policy/match/path.h"
 
 namespace headgate::policy {
-
-// The most lines of one header that are compared. Each look-up of a line may scan the whole header
-// section, so this bounds the work per request.
-inline constexpr std::size_t header_lines_max = 64;
 
 // Holds if all of its parts hold. An absent part always holds.
 struct Condition {
@@ -21,7 +18,8 @@ struct Condition {
     Glob value;        // holds if any line with that name matches; without such a line, it does not
   };
 
-  std::optional<Glob> path;
+  std::optional<PathPattern> path;   // holds if any reading of the path matches
+  std::optional<Glob> exact_path;    // the path as the client sent it, byte by byte
   std::vector<std::string> methods;  // holds for any of them; empty: for every method
   std::optional<Glob> host;          // lower case
   std::vector<HeaderGlob> headers;

@@ -26,8 +26,8 @@ Cost read(std::string_view text) noexcept {
 
 Cost read(const Headers* headers, const std::string& name) noexcept {
   if (headers == nullptr) return unknown;
-  const auto line = headers->line(name, 0);
-  if (!line || headers->line(name, 1)) return unknown;
+  const auto line = headers->value(name, 0);
+  if (!line || headers->value(name, 1)) return unknown;
   return read(*line);
 }
 

@@ -31,13 +31,22 @@ class NumberedHeaders final : public Headers {
   const Parts& parts_;
 };
 
+// The query arguments h0, h1 and so on. Arguments are the parts of keys that may have any bytes.
+std::string query_of(const Parts& parts) {
+  std::string query;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    query += (i > 0 ? "&h" : "h") + std::to_string(i) + "=" + parts[i];
+  }
+  return query;
+}
+
 // Policies with different names and different numbers of components.
 std::shared_ptr<const PolicySet> policies() {
   const Loaded loaded = load_text(R"(version: 1
 policies:
-  - {name: a, quota: 1, window: 1, key: [header:h0, header:h1, header:h2]}
-  - {name: ab, quota: 1, window: 1, key: [header:h0, header:h1]}
-  - {name: "a\"", quota: 1, window: 1, key: [header:h0]}
+  - {name: a, quota: 1, window: 1, key: [query:h0, query:h1, query:h2]}
+  - {name: ab, quota: 1, window: 1, key: [query:h0, query:h1]}
+  - {name: "a\"", quota: 1, window: 1, key: [query:h0]}
   - {name: b, quota: 1, window: 1, key: []}
 )",
                                   "test.yaml");
@@ -64,8 +73,10 @@ struct Keyed {
 
 std::vector<Keyed> keys_of(const PolicySet& set, const Parts& parts) {
   const NumberedHeaders headers(parts);
+  const std::string query = query_of(parts);
   Request request;
   request.headers = &headers;
+  request.query = query;
   Scratch scratch;
   std::vector<Keyed> all;
   const std::array<std::size_t, 4> counts{3, 2, 1, 0};

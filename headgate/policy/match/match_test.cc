@@ -96,7 +96,17 @@ TEST(Match, Conditions) {
       {R"([{path: "/v2/*"}])", {}, false},
       {R"([{path: "/v2/*"}, {path: "/v1/*"}])", {}, true},
       {R"([{path: "/v1/things"}])", {.path = "/v1/things/7"}, false},
-      {R"([{path: "/V1/*"}])", {}, false},
+      {R"([{path: "/V1/*"}])", {}, true},
+      {R"([{path: "/login"}])", {.path = "/%4cOGIN;x//"}, true},
+      {R"([{path: "/api/*"}])", {.path = "/api/%2e%2e/x"}, true},
+      {R"([{exact-path: "/login"}])", {.path = "/login"}, true},
+      {R"([{exact-path: "/login"}])", {.path = "/Login"}, false},
+      {R"([{exact-path: "/login"}])", {.path = "/login/"}, false},
+      {R"([{exact-path: "/login"}])", {.path = "/%6cogin"}, false},
+      {R"([{exact-path: "/%6cogin"}])", {.path = "/%6cogin"}, true},
+      {R"([{exact-path: "/a;*"}])", {.path = "/a;x/y"}, true},
+      {R"([{path: "/login", exact-path: "/L*"}])", {.path = "/Login"}, true},
+      {R"([{path: "/login", exact-path: "/L*"}])", {.path = "/login"}, false},
       {R"([{path: "*"}])", {.path = "*"}, true},
       {R"([{method: GET}])", {}, true},
       {R"([{method: [POST, GET]}])", {}, true},
@@ -114,6 +124,7 @@ TEST(Match, Conditions) {
       {R"([{header: {x-plan: "free"}}])",
        {.headers = {{"x-plan", "gold"}, {"x-plan", "free"}}},
        true},
+      {R"([{header: {x-plan: "free"}}])", {.headers = {{"x-plan", "\t free \t"}}}, true},
       {R"([{header: {a: "1", b: "2"}}])", {.headers = {{"a", "1"}}}, false},
       {R"([{header: {a: "1", b: "2"}}])", {.headers = {{"a", "1"}, {"b", "2"}}}, true},
       {R"([{path: "/v1/*", method: [GET, POST], host: api.example, header: {x-plan: "free*"}}])",
@@ -128,6 +139,14 @@ TEST(Match, Conditions) {
     ASSERT_NE(set, nullptr);
     EXPECT_EQ(first_match(*set, c.request).matched, c.matches) << c.match;
   }
+}
+
+TEST(Match, AllLinesOfAHeader) {
+  TestHeaders::Lines lines(1000, {"x-plan", "gold"});
+  const auto set = one(R"(match: [{header: {x-plan: "free"}}])");
+  EXPECT_FALSE(first_match(*set, {.headers = lines}).matched);
+  lines.emplace_back("x-plan", "free");
+  EXPECT_TRUE(first_match(*set, {.headers = lines}).matched);
 }
 
 TEST(Match, InFileOrderWithoutOffAndUnlimited) {
@@ -157,14 +176,14 @@ TEST(Match, ManyLongKeysOfOneRequestStayApart) {
             ", quota: 1, window: 1s, key: [header:long, method, path]}\n";
   }
   const auto set = load(yaml);
-  const std::string text(5000, ',');
+  const std::string text(5000, '\\');
   const TestHeaders headers({{"long", text}});
   const Request request{"GET", "h", "/p", "", std::nullopt, &headers, 0};
   Scratch scratch;
   const auto matches = set->match(request, scratch);
   ASSERT_EQ(matches.size(), policies_max);
   std::string escaped;
-  for (std::size_t i = 0; i < text.size(); ++i) escaped += "\\,";
+  for (std::size_t i = 0; i < text.size(); ++i) escaped += "\\\\";
   for (std::size_t i = 0; i < matches.size(); ++i) {
     const std::string name = "p" + std::to_string(i);
     EXPECT_EQ(matches[i].partition, escaped + ",GET,/p");
@@ -201,10 +220,38 @@ TEST(Partition, BehindATrustedProxy) {
 TEST(Partition, Header) {
   EXPECT_EQ(partition("[header:X-Key]", {.headers = {{"x-key", "Abc"}}}), "Abc");
   EXPECT_EQ(partition("[header:x-key]", {}), "");
-  EXPECT_EQ(partition("[header:x-key]", {.headers = {{"x-key", "1"}, {"x-key", "2"}}}), "");
-  EXPECT_EQ(partition("[header:x-key]", {.headers = {{"x-key", ""}, {"x-key", "2"}}}), "");
-  EXPECT_EQ(partition("[header:x-key]", {.headers = {{"x-key", "a,b\\c"}}}), "a,b\\c");
+  EXPECT_EQ(partition("[header:x-key]", {.headers = {{"x-key", "a;b\\c"}}}), "a;b\\c");
   EXPECT_EQ(partition("[header:x-key]", {.headers = {{"x-key", "\x01\xff"s}}}), "\x01\xff");
+}
+
+TEST(Partition, AHeaderIsOneKeyHoweverItIsSpelled) {
+  const auto of = [](const std::vector<std::string>& values) {
+    TestHeaders::Lines lines;
+    for (const std::string& value : values) lines.emplace_back("x-key", value);
+    return partition("[header:x-key]", {.headers = std::move(lines)});
+  };
+  for (const char* const one_line : {"a", " a", "a ", "\ta\t", " \t a", "a,", ",a", ", ,a,,"}) {
+    EXPECT_EQ(of({one_line}), "a") << one_line;
+  }
+  EXPECT_EQ(of({"a", ""}), "a");
+  EXPECT_EQ(of({"", "", "a"}), "a");
+  const std::vector<std::vector<std::string>> lists{{"a", "b"},     {"a, b"},        {"a,b"},
+                                                    {"a ,\tb"},     {"a,,b"},        {"a,", "b"},
+                                                    {"a", "", "b"}, {" a ", "\tb "}, {"a", ",b"}};
+  for (const auto& list : lists) EXPECT_EQ(of(list), "a, b") << list.front();
+  EXPECT_EQ(of({"a  b"}), "a b");
+  EXPECT_EQ(of({"a\tb"}), "a b");
+  EXPECT_EQ(of({"A"}), "A");
+  EXPECT_EQ(of({","}), "");
+}
+
+TEST(Partition, TheSchemeOfCredentialsHasNoCase) {
+  const auto of = [](std::string value) {
+    return partition("[header:Authorization]", {.headers = {{"authorization", std::move(value)}}});
+  };
+  for (const char* const value : {"Bearer aBc", "bearer aBc", "BEARER   aBc", "Bearer\taBc "}) {
+    EXPECT_EQ(of(value), "bearer aBc");
+  }
 }
 
 TEST(Partition, Cookie) {
@@ -218,7 +265,14 @@ TEST(Partition, Cookie) {
   EXPECT_EQ(of({{"cookie", "sid=1"}, {"cookie", "a=b; sid=2"}}), "");
   EXPECT_EQ(of({{"cookie", "a=b"}, {"cookie", "sid=1"}}), "1");
   EXPECT_EQ(of({{"cookie", "sid=a=b=="}}), "a=b==");
-  EXPECT_EQ(of({{"cookie", "sid=\"q\""}}), "\"q\"");
+  EXPECT_EQ(of({{"cookie", "sid=1; sid=1"}}), "1");
+  EXPECT_EQ(of({{"cookie", "sid=1"}, {"cookie", "sid=%31"}}), "1");
+  EXPECT_EQ(of({{"cookie", "sid=%73ession%34%32"}}), "session42");
+  EXPECT_EQ(of({{"cookie", "sid=\"session42\""}}), "session42");
+  EXPECT_EQ(of({{"cookie", "sid=\"\\163ession\\42\""}}), "session42");
+  EXPECT_EQ(of({{"cookie", "sid=a+b%2bc%20d"}}), "a b c d");
+  EXPECT_EQ(of({{"cookie", "sid=\""}}), "\"");
+  EXPECT_EQ(of({{"cookie", "sid=100%"}}), "100%");
   EXPECT_EQ(of({{"cookie", "sid="}}), "");
   EXPECT_EQ(of({{"cookie", "xsid=1; sidx=2; SID=3; sid"}}), "");
   EXPECT_EQ(of({{"cookie", " ; ;= ;sid = 1 "}}), "1");
@@ -232,6 +286,7 @@ TEST(Partition, Query) {
   EXPECT_EQ(of("api%20key=1"), "1");
   EXPECT_EQ(of("api+key=1&api+key=2"), "");
   EXPECT_EQ(of("api+key&a=b&%61pi%20key=2"), "");
+  EXPECT_EQ(of("api+key=1&api+key=%31"), "1");
   EXPECT_EQ(of("a=b&%61pi%20ke%79=x%2Cy+z%2b"), "x,y z+");
   EXPECT_EQ(of("api+key"), "");
   EXPECT_EQ(of("api+key=%"), "%");
@@ -246,18 +301,20 @@ TEST(Partition, Query) {
 TEST(Partition, HostPathMethodAndDomain) {
   EXPECT_EQ(partition("[host]", {.host = "API.Example."}), "api.example");
   EXPECT_EQ(partition("[path]", {}), "/v1/things");
+  EXPECT_EQ(partition("[path]", {.path = "/V1//x/../%74hings/;a"}), "/v1/things");
   EXPECT_EQ(partition("[method]", {}), "GET");
   const std::string domain = "[registered-domain:header:X-Site]";
   EXPECT_EQ(partition(domain, {.headers = {{"x-site", "WWW.Example.co.uk"}}}), "example.co.uk");
   EXPECT_EQ(partition(domain, {.headers = {{"x-site", "localhost"}}}), "localhost");
   EXPECT_EQ(partition(domain, {}), "");
-  EXPECT_EQ(partition(domain, {.headers = {{"x-site", "a.example"}, {"x-site", "b.example"}}}), "");
+  EXPECT_EQ(partition(domain, {.headers = {{"x-site", "a.example"}, {"x-site", "B.example"}}}),
+            "a.example, b.example");
 }
 
 TEST(Partition, OfSeveralPartsIsEscaped) {
   const TestRequest request{.headers = {{"a", "x,y\\"}, {"b", "z"}}};
-  EXPECT_EQ(partition("[header:a, header:b]", request), "x\\,y\\\\,z");
-  EXPECT_EQ(partition("[header:a, header:c]", request), "x\\,y\\\\,");
+  EXPECT_EQ(partition("[header:a, header:b]", request), "x\\, y\\\\,z");
+  EXPECT_EQ(partition("[header:a, header:c]", request), "x\\, y\\\\,");
   EXPECT_EQ(partition("[header:c, header:d]", request), ",");
   EXPECT_EQ(partition("[]", request), "");
 }
@@ -295,6 +352,7 @@ TEST(Cost, FromTheRequest) {
       {header, with("7"), 7, false},
       {header, with("0"), 0, false},
       {header, with("007"), 7, false},
+      {header, with("\t7 \t"), 7, false},
       {header, with("999999999999999"), 999'999'999'999'999, false},
       {header, with("1000000000000000"), limit::Quota::cost_max, false},
       {header, with("99999999999999999999999999999999999999"), limit::Quota::cost_max, false},
@@ -413,6 +471,32 @@ TEST(Override, ByAddressBits) {
   EXPECT_TRUE(longer->grant->quota.window == 120 * nanos_per_second);
 }
 
+// What an override gives beyond the policy's own quota is for its path alone; what it takes is for
+// every spelling.
+TEST(Override, OfAPathNeverExemptsByFolding) {
+  const auto set =
+      one("key: [path, method], overrides: ["
+          "{ids: [[/health, GET]], quota: unlimited}, {ids: [[/Big/, GET]], quota: 20}, "
+          "{ids: [[/fast, GET]], quota: 5, window: 20s}, {ids: [[/Small, GET]], quota: 5}]");
+  const auto quota = [&](const char* path) { return first_match(*set, {.path = path}).quota; };
+  EXPECT_FALSE(first_match(*set, {.path = "/health"}).matched);
+  for (const char* const path :
+       {"/Health", "/health/", "/health;x", "/admin/../health", "/%68ealth"}) {
+    EXPECT_EQ(quota(path), 10U) << path;
+  }
+  EXPECT_EQ(quota("/Big/"), 20U);
+  EXPECT_EQ(quota("/big"), 10U);
+  EXPECT_EQ(quota("/fast"), 5U);
+  EXPECT_EQ(quota("/Fast"), 10U);
+  for (const char* const path : {"/Small", "/small", "/small/", "//SMALL;x"}) {
+    EXPECT_EQ(quota(path), 5U) << path;
+  }
+  std::string text;
+  EXPECT_TRUE(set->named("p", "/health,GET", 1, text)->grant->unlimited);
+  EXPECT_FALSE(set->named("p", "/Health,GET", 1, text)->grant->unlimited);
+  EXPECT_EQ(set->named("p", "/small/,GET", 1, text)->grant->quota.units, 5U);
+}
+
 TEST(Override, OfSeveralPartsAndNumbers) {
   const auto set =
       one("key: [header:user, method], overrides: [{ids: [[alice, GET], [7, GET]], quota: 99}]");
@@ -455,6 +539,10 @@ TEST(Named, ReachesTheKeyOfTheSameClient) {
       {"[address/24]", {}, "192.0.2.99"},
       {"[header:k]", {.headers = {{"k", "a,b"}}}, "a,b"},
       {"[host]", {}, "API.example"},
+      {"[header:k]", {.headers = {{"k", "a"}, {"k", "b"}}}, " a,b "},
+      {"[header:authorization]", {.headers = {{"authorization", "BEARER x"}}}, "Bearer  x"},
+      {"[cookie:k]", {.headers = {{"cookie", "k=a+b"}}}, "a+b"},
+      {"[path]", {.path = "/V1/./Things;x"}, "/v1/things/"},
       {"[registered-domain:header:k]", {.headers = {{"k", "example.com"}}}, "www.example.com"},
       {"[]", {}, ""},
       {"[address, method]", {}, "::ffff:192.0.2.7,GET"},

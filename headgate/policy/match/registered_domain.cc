@@ -7,7 +7,6 @@
 
 #include "headgate/base/ascii.h"
 #include "headgate/policy/address/address.h"
-#include "headgate/policy/match/lazy_request.h"
 
 namespace headgate::policy {
 namespace {
@@ -44,16 +43,20 @@ bool is_icann_suffix(std::string_view name) noexcept {
 
 void load_public_suffixes() { static_cast<void>(public_suffixes()); }
 
+void keep_registered_domain(std::string& text, std::size_t begin) {
+  const auto first = text.begin() + static_cast<std::ptrdiff_t>(begin);
+  std::transform(first, text.end(), first, lower);
+  if (text.size() > begin && text.back() == '.') text.pop_back();
+  if (!is_host_name(std::string_view(text).substr(begin))) return;
+  const char* const name = text.c_str() + begin;
+  const char* const registered = psl_registrable_domain(public_suffixes(), name);
+  if (registered != nullptr) text.erase(begin, static_cast<std::size_t>(registered - name));
+}
+
 void append_registered_domain(std::string_view host, std::string& out) {
   const std::size_t begin = out.size();
-  append_host(host, out);
-  const std::string_view name = std::string_view(out).substr(begin);
-  if (!is_host_name(name)) return;
-  char text[host_name_max + 1];  // the library reads a null-terminated string
-  std::memcpy(text, name.data(), name.size());
-  text[name.size()] = '\0';
-  const char* const registered = psl_registrable_domain(public_suffixes(), text);
-  if (registered != nullptr) out.erase(begin, static_cast<std::size_t>(registered - text));
+  out.append(host);
+  keep_registered_domain(out, begin);
 }
 
 }  // namespace headgate::policy

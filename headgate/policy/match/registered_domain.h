@@ -10,9 +10,13 @@ namespace headgate::policy {
 // The longest host name, as text (RFC 1035, section 2.3.4).
 inline constexpr std::size_t host_name_max = 253;
 
-// Appends the registered domain of `host` to `out`, in lower case: "example.co.uk" for
-// "www.example.co.uk". Appends the whole value if it has no registered domain: a public suffix, a
-// single label, an address, or a text that is not a host name. Thread-safe.
+// Replaces the host name that ends `text`, from `begin` on, with its registered domain in lower
+// case: "www.example.co.uk" with "example.co.uk". What has no registered domain stays as a whole,
+// in lower case: a public suffix, a single label, an address, or a text that is not a host name.
+// Thread-safe.
+void keep_registered_domain(std::string& text, std::size_t begin);
+
+// Appends `host` and keeps its registered domain, as above.
 void append_registered_domain(std::string_view host, std::string& out);
 
 // Returns whether a name in lower case is a public suffix that ICANN delegates, such as "com" or

@@ -1,90 +1,61 @@
 #include "headgate/policy/match/request_target.h"
 
+#include <algorithm>
+
+#include "headgate/policy/match/decode.h"
 #include "headgate/policy/text.h"
 
 namespace headgate::policy {
 namespace {
 
-// Whether decode() and resolve() would not change the path. May return false for some such paths.
-bool is_normal(std::string_view path) noexcept {
-  char last = '\0';
-  for (const char c : path) {
-    if (c == '%' || c == '\0' || (last == '/' && (c == '/' || c == '.'))) return false;
-    last = c;
-  }
-  return true;
-}
-
-// Appends the decoded path. Returns false for a '%' without two hex digits, and for a null byte.
-bool decode(std::string_view raw, std::string& out) {
-  for (std::size_t i = 0; i < raw.size(); ++i) {
-    char c = raw[i];
-    if (c == '%') {
-      if (raw.size() - i < 3) return false;
-      const int high = hex_value(raw[i + 1]);
-      const int low = hex_value(raw[i + 2]);
-      if (high < 0 || low < 0) return false;
-      c = static_cast<char>(high << 4 | low);
-      i += 2;
+// Whether nginx accepts a path, which starts with '/'.
+bool is_well_formed(std::string_view path) noexcept {
+  std::size_t depth = 0;  // segments below the root
+  while (!path.empty()) {
+    // One segment, which follows its slash.
+    std::size_t length = 0;
+    std::size_t dots = 0;
+    static_cast<void>(take_percent_decoded(path));
+    for (; !path.empty(); ++length) {
+      std::string_view rest = path;
+      const char c = take_percent_decoded(rest);
+      if (c == '\0' || (path[0] == '%' && path.size() - rest.size() == 1)) return false;
+      if (c == '/') break;
+      dots += c == '.' ? 1 : 0;
+      path = rest;
     }
-    if (c == '\0') return false;
-    out.push_back(c);
-  }
-  return true;
-}
-
-// Resolves "//", "." and ".." of a decoded path that starts with '/', in place. Returns false if
-// the path climbs above the root.
-bool resolve(std::string& path) {
-  std::size_t end = 1;  // of the resolved part, which ends with a slash
-  for (std::size_t at = 1; at <= path.size();) {
-    const std::size_t slash = std::min(path.find('/', at), path.size());
-    const std::string_view segment = std::string_view(path).substr(at, slash - at);
-    const bool last = slash == path.size();
-    if (segment == "..") {
-      if (end == 1) return false;
-      end = path.rfind('/', end - 2) + 1;
-    } else if (!segment.empty() && segment != ".") {
-      path.replace(end, segment.size(), path, at, segment.size());
-      end += segment.size();
-      if (!last) path[end++] = '/';
+    if (length == 2 && dots == 2) {
+      if (depth == 0) return false;
+      --depth;
+    } else if (length > 0 && !(length == 1 && dots == 1)) {
+      ++depth;
     }
-    at = slash + 1;
   }
-  path.resize(end);
   return true;
 }
 
 }  // namespace
 
-std::optional<RequestTarget> read_request_target(std::string_view raw, std::string& buffer) {
-  RequestTarget target;
-  raw = raw.substr(0, raw.find('#'));
+PathAndQuery split_path_and_query(std::string_view target) noexcept {
+  target = target.substr(0, target.find('#'));
+  const std::size_t question = target.find('?');
+  const std::string_view path = target.substr(0, question);
+  return {path.empty() ? "/" : path, question == target.npos ? "" : target.substr(question + 1)};
+}
+
+std::optional<RequestTarget> read_request_target(std::string_view raw) noexcept {
+  std::string_view host;
   if (!raw.starts_with('/')) {
     const std::size_t scheme = raw.find("://");
     if (scheme == std::string_view::npos || !is_token(raw.substr(0, scheme))) return std::nullopt;
     raw.remove_prefix(scheme + 3);
-    const std::size_t end = std::min(raw.find_first_of("/?"), raw.size());
-    target.host = raw.substr(0, end);
-    const std::size_t colon = target.host.rfind(':');
-    if (colon != std::string_view::npos && target.host.find(']', colon) == std::string_view::npos) {
-      target.host = target.host.substr(0, colon);
-    }
-    if (target.host.empty()) return std::nullopt;
+    const std::size_t end = std::min(raw.find_first_of("/?#"), raw.size());
+    host = without_port(raw.substr(0, end));
+    if (host.empty()) return std::nullopt;
     raw.remove_prefix(end);
   }
-  const std::size_t question = raw.find('?');
-  if (question != std::string_view::npos) target.query = raw.substr(question + 1);
-  target.path = raw.substr(0, question);
-  if (target.path.empty()) {
-    target.path = "/";
-    return target;
-  }
-  if (is_normal(target.path)) return target;
-  buffer.clear();
-  if (!decode(target.path, buffer) || !resolve(buffer)) return std::nullopt;
-  target.path = buffer;
-  return target;
+  const PathAndQuery parts = split_path_and_query(raw);
+  return RequestTarget{parts, host, is_well_formed(parts.path)};
 }
 
 }  // namespace headgate::policy

@@ -1,25 +1,28 @@
-// Reads the target of an HTTP request line: path, query and host, in the form that policies match.
+// Reads the target of an HTTP request line: path, query and host.
 #pragma once
 
 #include <optional>
-#include <string>
 #include <string_view>
 
 namespace headgate::policy {
 
-// Views into the raw target or into the buffer of read_request_target().
-struct RequestTarget {
-  std::string_view path;   // decoded and normalised; starts with '/'
-  std::string_view query;  // raw, without '?'
-  std::string_view host;   // of an absolute target, without port; otherwise empty
+struct PathAndQuery {
+  std::string_view path;   // as received; "/" if there is none
+  std::string_view query;  // as received, without '?'
 };
 
-// Reads "/a/./b%20c?x=1" or "http://host/a" as nginx does: decodes %XX, merges repeated slashes,
-// resolves "." and "..", and drops a fragment. Returns std::nullopt where nginx responds 400: if
-// the target begins otherwise, has a '%' without two hex digits or %00, or climbs above the root
-// with
-// "..". Linear; allocates only if `buffer` must grow.
-[[nodiscard]] std::optional<RequestTarget> read_request_target(std::string_view raw,
-                                                               std::string& buffer);
+// Splits "/a?x=1#fragment". Returns views into it.
+[[nodiscard]] PathAndQuery split_path_and_query(std::string_view target) noexcept;
+
+// Views into the raw target.
+struct RequestTarget : PathAndQuery {
+  std::string_view host;    // of an absolute target, without port; otherwise empty
+  bool well_formed = true;  // false: nginx refuses the path with 400. It has a '%' without two hex
+                            // digits or %00, or climbs above the root with ".."
+};
+
+// Reads "/a/./b%20c?x=1" or "http://host/a", without its fragment. Returns std::nullopt if the
+// target begins otherwise. Linear.
+[[nodiscard]] std::optional<RequestTarget> read_request_target(std::string_view raw) noexcept;
 
 }  // namespace headgate::policy

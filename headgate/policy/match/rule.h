@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,13 +19,20 @@ namespace headgate::policy {
 
 class EnvoyDomain;
 
+struct Override {
+  std::uint32_t grant = 0;  // index
+  // Set if the key has a path and the grant gives more than the policy's own: it is for this path
+  // alone, byte by byte. No other spelling of it can gain what the override gives.
+  std::optional<std::string> exact_path;
+};
+
 struct Rule {
   std::string key_head;               // the policy's name, length-prefixed
   std::vector<Condition> conditions;  // one of them must hold; empty: every request matches
   std::vector<Component> key;
   std::size_t key_group = 0;  // index of the first rule with the same key
   CostRule cost;
-  TextMap<std::uint32_t> overrides;  // length-prefixed parts -> index of a grant
+  TextMap<Override> overrides;  // by length-prefixed parts
   // If set, the policy is one of Boulder's limits: no request matches it, its key is one part in
   // the normal form of the limit's ids, and overrides are found by that form.
   const BoulderName* boulder = nullptr;
@@ -42,6 +50,7 @@ struct PolicySet::Rules {
   std::vector<Policy> policies;
   std::vector<Rule> rules;  // of the policy with the same index
   TextMap<std::size_t> by_name;
+  std::vector<Fault> warnings;  // about parts of the files that have no effect
 };
 
 }  // namespace headgate::policy

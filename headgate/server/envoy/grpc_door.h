@@ -1,16 +1,16 @@
 // The gRPC door: Envoy's rate limit service and gRPC's health checks. docs/envoy.md.
 #pragma once
 
+#include <boost/asio/io_context.hpp>
 #include <memory>
-#include <string>
 
-#include "headgate/base/result.h"
 #include "headgate/server/door.h"
+#include "headgate/server/worker_context.h"
 
 namespace headgate::server {
 
-// Starts a service that answers until stop(). Errors: a sentence.
-[[nodiscard]] Result<std::unique_ptr<Service>, std::string> make_grpc_service(
-    Engine& engine, net::Endpoint& endpoint, const DoorOptions& options);
+[[nodiscard]] std::unique_ptr<Door> make_grpc_door(WorkerContext& worker,
+                                                   boost::asio::io_context& io,
+                                                   const DoorOptions& options);
 
 }  // namespace headgate::server

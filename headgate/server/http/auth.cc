@@ -84,9 +84,8 @@ void answer_auth(Exchange& exchange) {
   const policy::Settings& settings = snapshot.policies().settings();
   const bool by_field = exchange.door.credentials.now().wants_token() &&
                         !request.first("x-headgate-token").has_value();
-  const auto original =
-      OriginalRequest::read({request, request.method(), exchange.caller.peer, by_field},
-                            settings.client_address, exchange.door.text);
+  const auto original = OriginalRequest::read(
+      {request, request.method(), exchange.caller.peer, by_field}, settings.client_address);
   if (!original) return answer_problem(exchange, 400, original.error());
 
   gate::DecisionContext& context = worker.decision_context();

@@ -49,15 +49,14 @@ class OriginalRequest::Fact {
 };
 
 Result<OriginalRequest, std::string> OriginalRequest::read(const AuthRequest& auth,
-                                                           const policy::ClientAddress& settings,
-                                                           std::string& buffer) {
+                                                           const policy::ClientAddress& settings) {
   OriginalRequest original(auth);
-  if (auto error = original.read_names(buffer)) return Failure<std::string>(*std::move(error));
+  if (auto error = original.read_names()) return Failure<std::string>(*std::move(error));
   original.read_peer(auth.peer, settings);
   return original;
 }
 
-std::optional<std::string> OriginalRequest::read_names(std::string& buffer) {
+std::optional<std::string> OriginalRequest::read_names() {
   const auto each = [this](std::initializer_list<std::string_view> names, auto see) {
     for (const std::string_view name : names) {
       for (std::size_t nth = 0; const auto value = auth_fields_->line(name, nth); ++nth)
@@ -91,14 +90,15 @@ std::optional<std::string> OriginalRequest::read_names(std::string& buffer) {
 
   if (!uri.value()) {
     guess_ = Guess::no_uri;
-  } else if (const auto target = policy::read_request_target(*uri.value(), buffer)) {
+  } else if (const auto target = policy::read_request_target(*uri.value())) {
+    if (!target->well_formed) guess_ = Guess::malformed;
     path_ = target->path;
     query_ = target->query;
   } else {
     guess_ = Guess::malformed;
-    const std::size_t question_mark = uri.value()->find('?');
-    path_ = uri.value()->substr(0, question_mark);
-    if (question_mark != std::string_view::npos) query_ = uri.value()->substr(question_mark + 1);
+    const policy::PathAndQuery parts = policy::split_path_and_query(*uri.value());
+    path_ = parts.path;
+    query_ = parts.query;
   }
   return std::nullopt;
 }

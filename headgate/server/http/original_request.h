@@ -17,7 +17,7 @@ namespace headgate::server {
 enum class Guess : std::uint8_t {
   none,
   no_uri,     // there is no URI: "/" was used
-  malformed,  // nginx would refuse the URI: its path was used without decoding
+  malformed,  // nginx would refuse the URI: it was used as it is
 };
 
 // The original request, read from the fields of the auth request:
@@ -41,11 +41,11 @@ class OriginalRequest final : public policy::Headers {
     bool authorised_by_field = false;     // its Authorization is for this server
   };
 
-  // The fields and `buffer` outlive this. Errors: a sentence.
+  // The fields outlive this. Errors: a sentence.
   [[nodiscard]] static Result<OriginalRequest, std::string> read(
-      const AuthRequest& auth, const policy::ClientAddress& settings, std::string& buffer);
+      const AuthRequest& auth, const policy::ClientAddress& settings);
 
-  // Consists of views of this, the auth request and the buffer.
+  // Consists of views of this and of the auth request.
   [[nodiscard]] policy::Request request() const noexcept;
   [[nodiscard]] Guess guess() const noexcept { return guess_; }
 
@@ -61,7 +61,7 @@ class OriginalRequest final : public policy::Headers {
 
   class Fact;
 
-  [[nodiscard]] std::optional<std::string> read_names(std::string& buffer);
+  [[nodiscard]] std::optional<std::string> read_names();
   void read_peer(const std::optional<policy::Address>& sender,
                  const policy::ClientAddress& settings) noexcept;
 

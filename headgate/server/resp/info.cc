@@ -77,7 +77,7 @@ void answer_info(Words call, RespDoorContext& door, net::RespWriter& out) {
     info.line("table_bytes", stats.memory);
     info.line("table_cells", stats.cells);
     info.line("table_live", stats.live);
-    info.line("table_evictions", stats.evictions);
+    info.line("table_unkept", stats.unkept);
   }
   out.bulk(info.text());
 }

@@ -109,12 +109,15 @@ ClfReader::ClfReader(ClfForm form, std::span<const WantedHeader> wanted) : form_
 std::string_view ClfReader::read(std::string_view line, LogEntry& entry) {
   // The user's name is the client's own choice, and may look like anything. So does the request,
   // but it comes behind the time.
-  for (std::size_t bracket = line.find('['); bracket != line.npos;
-       bracket = line.find('[', bracket + 1)) {
+  std::size_t next = 0;
+  std::size_t quote = 0;
+  for (std::size_t bracket = line.find('['); bracket != line.npos; bracket = next) {
+    next = line.find('[', bracket + 1);
+    if (quote <= bracket) quote = line.find('"', bracket);  // kept: a line can be all brackets
     std::string_view rest = line.substr(bracket + 1);
     const auto at = time_.read(rest.substr(0, ClfTime::length));
     if (!at || !rest.substr(ClfTime::length).starts_with("] ")) {
-      if (rest.find('"') > rest.find('[')) continue;
+      if (quote > next) continue;
       return no_time;
     }
     entry.at = *at;

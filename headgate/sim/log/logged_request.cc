@@ -64,8 +64,8 @@ std::string_view RecordWriter::write(const LogEntry& entry, std::uint64_t line) 
   if (fields_used.host || fields_used.path || fields_used.query) {
     // For a target that a server would refuse, the path is the whole target: it was in the log.
     const auto target =
-        policy::read_request_target(entry.target, path_)
-            .value_or(policy::RequestTarget{.path = entry.target, .query = {}, .host = {}});
+        policy::read_request_target(entry.target)
+            .value_or(policy::RequestTarget{{.path = entry.target, .query = {}}, {}, false});
     if (fields_used.host) put(bytes_, target.host.empty() ? entry.host : target.host);
     if (fields_used.path) put(bytes_, target.path);
     if (fields_used.query) put(bytes_, entry.query.value_or(target.query));

@@ -34,7 +34,6 @@ class RecordWriter {
  private:
   const Layout& layout_;
   std::string bytes_;
-  std::string path_;
 };
 
 // The request and the response of one stored entry, as views of its bytes. Not thread-safe.

@@ -66,6 +66,7 @@ std::string log_summary_text(const Summary& summary) {
   for (const policy::Policy& policy : summary.policies()) {
     const PolicyTotals totals = summary.totals(policy.index);
     out += "\npolicy " + in_quotes(policy.name) + " (" + terms(policy) + ")\n";
+    if (!policy.path_text.empty()) out += "  paths " + policy.path_text + '\n';
     if (totals.partitions == 0) {
       out += "  no request came to it\n";
       continue;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "headgate/policy/match/path.h"
+
 namespace headgate::sim {
 namespace {
 
@@ -39,7 +41,8 @@ void Timeline::add(Instant at, bool admitted) noexcept {
 void TrafficProfile::add(const Scenario& scenario, const LoggedRequest& record, Instant at) {
   const bool admitted = !scenario.denied();
   timeline_.add(at, admitted);
-  const std::string_view path = record.request().path.substr(0, path_bytes_max);
+  policy::FoldedPath folded(record.request().path, path_buffer_);
+  const std::string_view path = folded.text().substr(0, path_bytes_max);
   auto found = paths_.find(path);
   if (found == paths_.end()) {
     if (paths_.size() >= paths_max) return other_paths_.add(admitted);

@@ -57,7 +57,8 @@ class TrafficProfile {
   void add(const Scenario& scenario, const LoggedRequest& record, Instant at);
 
   [[nodiscard]] const Timeline& timeline() const noexcept { return timeline_; }
-  // The most denied paths, at most `count`, without those that were never denied.
+  // The most denied paths, as upstreams route them, at most `count`, without those that were never
+  // denied.
   [[nodiscard]] std::vector<PathTally> denied_paths(std::size_t count) const;
   // Requests to paths beyond paths_max.
   [[nodiscard]] const Tally& other_paths() const noexcept { return other_paths_; }
@@ -66,6 +67,7 @@ class TrafficProfile {
   Timeline timeline_;
   TextMap<Tally> paths_;
   Tally other_paths_;
+  std::string path_buffer_;
 };
 
 // The requests of one partition, one by one.

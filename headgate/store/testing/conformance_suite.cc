@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <atomic>
 #include <barrier>
+#include <random>
 #include <thread>
 
 #include "headgate/limit/testing/vectors.h"
@@ -58,7 +59,7 @@ TEST_P(StoreConformance, DecidesAsTheVectorsSay) {
        {"linear_lenient", "linear_strict", "linear_penalty", "exponential_lenient",
         "exponential_strict", "fixed_window", "fixed_window_aligned", "fixed_window_count_denied",
         "moving_window_log", "sliding_window_counter", "sliding_window_counter_clock",
-        "concurrency"}) {
+        "concurrency", "linear_bucket", "widest_spans"}) {
     for (const limit::vectors::Sequence& sequence : limit::vectors::load(name)) {
       const Law the_law = limit::make_law(sequence.quota, sequence.terms).value();
       for (const limit::vectors::Step& step : sequence.steps) {
@@ -273,6 +274,58 @@ TEST_P(StoreConformance, AChangedQuotaKeepsTheTimeThatWasSpent) {
   EXPECT_EQ(spend(law(1000, second), "k", 0, noon).remaining, 0u) << "8 s are owed, of 1 s";
   EXPECT_EQ(spend(law(1000, second), "k", 0, {noon.ns + second}).remaining, 1000u)
       << "no debt is longer than the new window";
+}
+
+TEST_P(StoreConformance, AFullDebtIsOneUnderEveryOtherQuota) {
+  // CL.THROTTLE k 999999 1 13000 1000000, and then k 4 7 1: the quota is full again 2^63 to 2^64 ns
+  // after its use, which is too late for 64 bits.
+  const Law slow = law(1'000'000, 1'000'000 * (13'000 * second));
+  const Law fast = law(5, 5 * (second / 7));
+  EXPECT_TRUE(spend(slow, "k", 1'000'000, noon).admitted);
+  const Decision denied = spend(fast, "k", 1, noon);
+  EXPECT_FALSE(denied.admitted);
+  EXPECT_EQ(denied.remaining, 0u);
+  EXPECT_EQ(denied.wait, second / 7) << "no debt is longer than the new window";
+
+  // The same between two fractions of a nanosecond: 2^79 ns are too late for 120 bits of the other.
+  const Law slower = law(3, Nanos{1} << 79);
+  const Law finer = law(999'999'999'999'989, second);
+  EXPECT_TRUE(spend(slower, "j", 3, noon).admitted);
+  EXPECT_EQ(spend(finer, "j", 1, noon).remaining, 0u);
+}
+
+// One key under rates as callers of CL.THROTTLE choose them. What a decision leaves says when the
+// quota is full at the earliest, and under no other rate may more units be there than that allows.
+TEST_P(StoreConformance, NoOrderOfQuotasGivesUnitsThatNoneOfThemGives) {
+  std::mt19937_64 dice(5);
+  const auto below = [&](std::uint64_t end) { return dice() % end; };
+  const auto up_to_the_power = [&](unsigned bits) {
+    return 1 + (dice() >> (64 - 1 - below(bits)));
+  };
+  for (int history = 0; history < 500; ++history) {
+    const std::string key = "k" + std::to_string(history);
+    Instant now = noon;
+    Nanos full_after = 0;  // the quota is full later than that
+    for (int step = 0; step < 20; ++step) {
+      now.ns += below(2) == 0 ? 0 : static_cast<Nanos>(up_to_the_power(56));
+      const std::uint64_t quota = up_to_the_power(20);
+      const Nanos interval = static_cast<Nanos>(up_to_the_power(44));
+      const Nanos part = below(2) == 0 ? 0 : static_cast<Nanos>(below(quota));
+      const Nanos window = static_cast<Nanos>(quota) * interval + part;
+      const std::uint64_t cost = below(2) == 0 ? quota : 1 + below(quota);
+      const Decision d = spend(law(quota, window), key, cost, now);
+      const std::uint64_t units = d.remaining + (d.admitted ? cost : 0);
+      if (units > 0) {
+        ASSERT_LE(static_cast<Nanos>(units) * window,
+                  static_cast<Nanos>(quota) * (now.ns + window - full_after))
+            << "history " << history << ", step " << step << ": " << quota << " units per "
+            << static_cast<double>(window) << " ns";
+      }
+      const auto more = static_cast<Nanos>(d.remaining + 1);
+      full_after = now.ns + window - ceil_div(more * window, static_cast<Nanos>(quota));
+      full_after = std::max(full_after, now.ns - 1);
+    }
+  }
 }
 
 TEST_P(StoreConformance, ThreadsTakeExactlyTheQuota) {

@@ -1,6 +1,7 @@
-// node client.mjs ADDRESS: a line of JSON in, {"call": "ShouldRateLimit", "request": {...},
+// node client.mjs ADDRESS [CA]: with TLS if there is a CA's certificate. A line of JSON in, {"call": "ShouldRateLimit", "request": {...},
 // "metadata": {...}}, for a line of JSON out, {"response": {...}} or {"error": CODE, "details": ...}.
 // "Watch" answers with a line for each status until the server ends it.
+import fs from 'node:fs';
 import readline from 'node:readline';
 
 import grpc from '@grpc/grpc-js';
@@ -9,8 +10,9 @@ import loader from '@grpc/proto-loader';
 const definition = loader.loadSync(['rls.proto', 'health.proto'],
     {keepCase: true, enums: String, longs: Number, defaults: false});
 const root = grpc.loadPackageDefinition(definition);
-const address = process.argv[2];
-const credentials = grpc.credentials.createInsecure();
+const [address, authority] = process.argv.slice(2);
+const credentials = authority ? grpc.credentials.createSsl(fs.readFileSync(authority))
+                              : grpc.credentials.createInsecure();
 const limits = new root.envoy.service.ratelimit.v3.RateLimitService(address, credentials);
 const health = new root.grpc.health.v1.Health(address, credentials);
 

@@ -1,4 +1,5 @@
-// `headgate check`: prints the faults of a policy file, or its policies.
+// `headgate check`: prints the faults of a policy file, or its policies; and what an nginx.conf
+// lets past them.
 #pragma once
 
 #include <CLI/CLI.hpp>

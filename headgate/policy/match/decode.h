@@ -1,0 +1,26 @@
+// Percent-encoding, as upstreams decode it: what is malformed stays as it is.
+#pragma once
+
+#include <string_view>
+
+#include "headgate/base/ascii.h"
+
+namespace headgate::policy {
+
+// Removes and returns the first character of a text that is not empty: the byte that %XX stands
+// for, or the character itself. A '%' without two hex digits is such a character.
+[[nodiscard]] inline char take_percent_decoded(std::string_view& text) noexcept {
+  if (text[0] == '%' && text.size() >= 3) {
+    const int high = hex_value(text[1]);
+    const int low = hex_value(text[2]);
+    if (high >= 0 && low >= 0) {
+      text.remove_prefix(3);
+      return static_cast<char>(high << 4 | low);
+    }
+  }
+  const char c = text[0];
+  text.remove_prefix(1);
+  return c;
+}
+
+}  // namespace headgate::policy

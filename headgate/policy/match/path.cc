@@ -1,0 +1,133 @@
+#include "headgate/policy/match/path.h"
+
+#include <algorithm>
+#include <array>
+
+#include "headgate/policy/match/decode.h"
+
+namespace headgate::policy {
+namespace {
+
+// What upstreams do with "..".
+enum class Dots {
+  merged,    // removes a segment, after "//" has become one slash: most of them, and nginx
+  kept,      // is a segment like any other: Express, which routes without resolving
+  unmerged,  // removes a segment, also the empty one in "//": RFC 3986, and URL parsers
+};
+
+// Where upstreams end a parameter that begins with ';'.
+enum class Parameters {
+  to_any_slash,  // at "/", "%2f" or "\": those behind a proxy that decodes, as nginx may
+  to_raw_slash,  // at "/" alone: those that remove parameters before they decode, as Tomcat does
+};
+
+// By character: whether is_folded() may pass over it. It may not over a slash, which it looks
+// behind, nor over what folding changes.
+constexpr std::array<bool, 256> is_plain = [] {
+  std::array<bool, 256> plain{};
+  for (int c = 0; c < 256; ++c) {
+    const char text = static_cast<char>(c);
+    plain[static_cast<std::size_t>(c)] =
+        text != '/' && text != '%' && text != ';' && text != '\\' && text == lower(text);
+  }
+  return plain;
+}();
+
+// Whether folding would not change the path. May return false for some such paths. Nearly all paths
+// are folded: this scan is what they cost.
+bool is_folded(std::string_view raw) noexcept {
+  for (std::size_t i = 0; i < raw.size(); ++i) {
+    if (is_plain[static_cast<unsigned char>(raw[i])]) continue;
+    if (raw[i] != '/') return false;
+    if (i + 1 == raw.size()) return i == 0;
+    if (raw[i + 1] == '/' || raw[i + 1] == '.') return false;
+  }
+  return true;
+}
+
+// Appends the path decoded, in lower case, with '/' for '\', without parameters. Returns whether a
+// parameter had a slash in it, so that `parameters` made a difference.
+bool decode(std::string_view raw, Parameters parameters, std::string& out) {
+  bool in_parameter = false;
+  bool differs = false;
+  while (!raw.empty()) {
+    const bool raw_slash = raw[0] == '/';
+    const char byte = take_percent_decoded(raw);
+    const char c = byte == '\\' ? '/' : lower(byte);
+    if (c == ';') in_parameter = true;
+    if (in_parameter && c == '/') {
+      differs |= !raw_slash;
+      in_parameter = !raw_slash && parameters == Parameters::to_raw_slash;
+    }
+    if (!in_parameter) out.push_back(c);
+  }
+  return differs;
+}
+
+// Resolves out[begin..] in place, segment by segment. "." is left out, ".." treated as `dots` says,
+// and of repeated slashes one is left. Leaves out the last slash, but not that of the root.
+void resolve(std::string& out, std::size_t begin, Dots dots) {
+  if (begin == out.size()) return;
+  const std::size_t root = out[begin] == '/' ? begin + 1 : begin;
+  if (out.back() != '/') out.push_back('/');
+  std::size_t end = root;  // of the resolved part, which ends with a slash
+  for (std::size_t at = root; at < out.size();) {
+    const std::size_t next = out.find('/', at) + 1;
+    const std::string_view segment = std::string_view(out).substr(at, next - 1 - at);
+    if (segment == ".." && dots != Dots::kept) {
+      if (end > root) --end;
+      while (end > root && out[end - 1] != '/') --end;
+    } else if (segment != "." && (!segment.empty() || dots == Dots::unmerged)) {
+      std::copy(out.begin() + static_cast<std::ptrdiff_t>(at),
+                out.begin() + static_cast<std::ptrdiff_t>(next),
+                out.begin() + static_cast<std::ptrdiff_t>(end));
+      end += next - at;
+    }
+    at = next;
+  }
+  out.resize(end);
+  if (dots == Dots::unmerged) return resolve(out, begin, Dots::kept);  // now "//" is one slash
+  if (end > root) out.pop_back();
+}
+
+}  // namespace
+
+void append_folded_path(std::string_view raw, std::string& out) {
+  const std::size_t begin = out.size();
+  decode(raw, Parameters::to_any_slash, out);
+  resolve(out, begin, Dots::merged);
+}
+
+PathPattern::PathPattern(std::string_view pattern) : glob_("") {
+  std::string folded;
+  append_folded_path(pattern, folded);
+  glob_ = Glob(folded);
+  const std::size_t last = folded.find_last_not_of('*');
+  // Not of "/*": an empty path is that of a request that could not be read.
+  if (last == std::string::npos || last == 0 || last + 1 == folded.size()) return;
+  if (folded[last] == '/') parent_.emplace(std::string_view(folded).substr(0, last));
+}
+
+void FoldedPath::fold() {
+  if (is_folded(raw_)) {
+    readings_[count_++] = raw_;
+    return;
+  }
+  buffer_.clear();
+  // The views into the buffer must stay valid. One more character is for the slash at the end.
+  buffer_.reserve(readings_.size() * (raw_.size() + 1));
+  for (const Parameters parameters : {Parameters::to_any_slash, Parameters::to_raw_slash}) {
+    bool parameters_differ = false;
+    for (const Dots dots : {Dots::merged, Dots::kept, Dots::unmerged}) {
+      const std::size_t begin = buffer_.size();
+      parameters_differ = decode(raw_, parameters, buffer_);
+      const bool climbs = buffer_.find("..", begin) != std::string::npos;
+      resolve(buffer_, begin, dots);
+      readings_[count_++] = std::string_view(buffer_).substr(begin);
+      if (!climbs) break;
+    }
+    if (!parameters_differ) break;
+  }
+}
+
+}  // namespace headgate::policy

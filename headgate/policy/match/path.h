@@ -1,0 +1,70 @@
+// Paths in the form in which upstreams route them: many spellings of a path reach one handler.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "headgate/policy/match/glob.h"
+
+namespace headgate::policy {
+
+// Appends the path of a request line, which has no query, as most upstreams route it:
+//
+//   - %XX is decoded once; a '%' without two hex digits stays
+//   - '\' and "%5c" are slashes, as "%2f" is
+//   - parameters are left out: a ';' and what follows it in its segment
+//   - "." and ".." are resolved; a ".." above the root is left out
+//   - repeated slashes are one, and the last slash is left out, but not that of the root
+//   - letters of ASCII are in lower case
+//
+// Linear.
+void append_folded_path(std::string_view raw, std::string& out);
+
+// The pattern of a `path` in the policy file.
+class PathPattern {
+ public:
+  // Folds the pattern. '*' matches any characters. A pattern that ends with "/*" also matches the
+  // path before it: "/v1/*" has to match "/v1/", of which the last slash is left out.
+  explicit PathPattern(std::string_view pattern);
+
+  // `folded` is a folded path.
+  [[nodiscard]] bool matches(std::string_view folded) const noexcept {
+    return glob_.matches(folded) || (parent_ && parent_->matches(folded));
+  }
+
+ private:
+  Glob glob_;
+  std::optional<Glob> parent_;  // the pattern without the "/*" at its end
+};
+
+// The path of one request, folded on first use.
+class FoldedPath {
+ public:
+  // `buffer` holds the results; reuse it for the next request, so that only a path that is longer
+  // than any before allocates.
+  FoldedPath(std::string_view raw, std::string& buffer) noexcept : raw_(raw), buffer_(buffer) {}
+
+  // Returns the path as append_folded_path() does.
+  [[nodiscard]] std::string_view text() { return readings().front(); }
+
+  // Returns the path as text() does, and then in the other ways in which upstreams may read it.
+  // There are others only if a segment is "..", or if an encoded slash follows a ';'.
+  [[nodiscard]] std::span<const std::string_view> readings() {
+    if (count_ == 0) fold();
+    return std::span<const std::string_view>(readings_).first(count_);
+  }
+
+ private:
+  void fold();
+
+  std::string_view raw_;
+  std::string& buffer_;
+  std::array<std::string_view, 6> readings_;  // 3 ways with ".." x 2 with parameters
+  std::size_t count_ = 0;
+};
+
+}  // namespace headgate::policy

@@ -1,0 +1,197 @@
+#include "headgate/policy/match/path.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "headgate/base/ascii.h"
+
+namespace headgate::policy {
+namespace {
+
+std::string folded(std::string_view raw) {
+  std::string buffer;
+  return std::string(FoldedPath(raw, buffer).text());
+}
+
+std::vector<std::string> readings(std::string_view raw) {
+  std::string buffer;
+  FoldedPath path(raw, buffer);
+  std::vector<std::string> all;
+  for (const std::string_view reading : path.readings()) all.emplace_back(reading);
+  return all;
+}
+
+bool matches(std::string_view pattern, std::string_view raw) {
+  const PathPattern compiled(pattern);
+  const auto all = readings(raw);
+  return std::any_of(all.begin(), all.end(),
+                     [&](const std::string& reading) { return compiled.matches(reading); });
+}
+
+TEST(FoldedPath, IsOneForAllSpellings) {
+  for (const char* const raw : {"/login",          "/Login",
+                                "/LOGIN/",         "/login//",
+                                "//login",         "/./login",
+                                "/login/.",        "/x/../login",
+                                "/../login",       "/login;x",
+                                "/login;x=1/",     "/;x/login",
+                                "/login%3bx",      "/login%2f",
+                                "/login%2F%2f",    "/%6cogin",
+                                "/%4Cogin",        "/%2e/login",
+                                "/x/%2E%2e/login", "\\login",
+                                "/\\login",        "/%5clogin",
+                                "/login\\",        "/login/;x/y/..",
+                                "/x;y/..;z/login", "/login/%2e%2e/login",
+                                "/login;%2f"}) {
+    EXPECT_EQ(folded(raw), "/login") << raw;
+  }
+}
+
+TEST(FoldedPath, OtherPathsStayApart) {
+  const struct {
+    const char* raw;
+    const char* path;
+  } cases[] = {{"/", "/"},
+               {"//", "/"},
+               {"/..", "/"},
+               {"/;x", "/"},
+               {"", ""},
+               {"*", "*"},
+               {"/a b", "/a b"},
+               {"/a%20b", "/a b"},
+               {"/a%252fb", "/a%2fb"},
+               {"/100%", "/100%"},
+               {"/a%2", "/a%2"},
+               {"/a%zz", "/a%zz"},
+               {"/...", "/..."},
+               {"/a..b/.c", "/a..b/.c"},
+               {"/.well-known/x", "/.well-known/x"},
+               {"/a+b", "/a+b"},
+               {"/a%3Fb%23c", "/a?b#c"},
+               {"/\xc3\x84", "/\xc3\x84"},
+               {"/%C3%84", "/\xc3\x84"}};
+  for (const auto& c : cases) EXPECT_EQ(folded(c.raw), c.path) << c.raw;
+  EXPECT_EQ(folded("/login%00"), std::string("/login\0", 7));
+}
+
+TEST(FoldedPath, UpstreamsThatReadAPathInOtherWays) {
+  using All = std::vector<std::string>;
+  EXPECT_EQ(readings("/a/B/"), All{"/a/b"});
+  EXPECT_EQ(readings("/a;x/b"), All{"/a/b"});
+  EXPECT_EQ(readings("/api/../x"), (All{"/x", "/api/../x", "/x"}));
+  EXPECT_EQ(readings("/a//../b"), (All{"/b", "/a/../b", "/a/b"}));
+  EXPECT_EQ(readings("/login;%2fx"), (All{"/login/x", "/login"}));
+  EXPECT_EQ(readings("/a;%2fx/../b").size(), 6U);
+}
+
+TEST(PathPattern, IsFoldedAsPathsAre) {
+  EXPECT_TRUE(matches("/Login/", "/login"));
+  EXPECT_TRUE(matches("/a%20b", "/a b"));
+  EXPECT_TRUE(matches("/a b", "/a%20b"));
+  EXPECT_TRUE(matches("//v1//*", "/v1/x"));
+  EXPECT_TRUE(matches("*.PHP", "/x.php/"));
+  EXPECT_FALSE(matches("/login", "/logins"));
+  EXPECT_FALSE(matches("/login", "/a/login"));
+}
+
+TEST(PathPattern, AStarBehindASlashIncludesThePathBeforeIt) {
+  for (const char* const raw : {"/v1", "/v1/", "/V1;x", "/v1/x", "/v1/x/y/"}) {
+    EXPECT_TRUE(matches("/v1/*", raw)) << raw;
+    EXPECT_TRUE(matches("/v1/**", raw)) << raw;
+  }
+  EXPECT_FALSE(matches("/v1/*", "/v10"));
+  EXPECT_FALSE(matches("/v1/*", "/"));
+  EXPECT_TRUE(matches("/*", "/"));
+  EXPECT_TRUE(matches("/*", "/x"));
+  EXPECT_FALSE(matches("/*", ""));
+  EXPECT_TRUE(matches("*", ""));
+}
+
+TEST(PathPattern, HoldsForEachReading) {
+  EXPECT_TRUE(matches("/api/*", "/api/%2e%2e/x"));  // Express: in the router of /api
+  EXPECT_TRUE(matches("/x", "/api/%2e%2e/x"));      // nginx
+  EXPECT_TRUE(matches("/a/b", "/a//../b"));         // a URL parser
+  EXPECT_TRUE(matches("/b", "/a//../b"));           // nginx
+  EXPECT_TRUE(matches("/login", "/login;%2fx"));    // Tomcat
+  EXPECT_TRUE(matches("/login/x", "/login;%2fx"));  // behind a proxy that decodes
+}
+
+// One step that leaves the path the same for an upstream that decodes, merges slashes, resolves
+// dots, drops parameters and ignores case.
+std::string respelled(const std::string& path) {
+  std::string out;
+  const auto any = [](int most) { return *rc::gen::inRange(0, most); };
+  for (const char c : path) {
+    if (c == '/') {
+      static const std::vector<std::string> slashes{"/",        "//",  "/./",      "/%2e/",
+                                                    "%2f",      "/\\", "/;x/",     "/x/../",
+                                                    "/;a=b;c/", "%5C", "/y/%2E./", "/;%2e/"};
+      // The first character of a target is a slash.
+      const std::string slash = slashes[static_cast<std::size_t>(any(12))];
+      out += (out.empty() && slash[0] != '/' ? "/" : "") + slash;
+      continue;
+    }
+    switch (any(4)) {
+      case 0:
+        out += upper(c);
+        break;
+      case 1: {
+        const char* const digits = any(2) == 0 ? "0123456789abcdef" : "0123456789ABCDEF";
+        const auto byte = static_cast<unsigned char>(any(2) == 0 ? c : upper(c));
+        out += std::string("%") + digits[byte >> 4] + digits[byte & 15];
+        break;
+      }
+      default:
+        out += c;
+    }
+  }
+  static const std::vector<std::string> ends{"", "/", ";x", ";x=1;y", "//", "/.", "%2F", "/x/.."};
+  return out + ends[static_cast<std::size_t>(any(8))];
+}
+
+RC_GTEST_PROP(FoldedPath, NoRespellingEscapes, ()) {
+  static const PathPattern login("/login");
+  static const PathPattern deep("/v1/users/*");
+  const std::string raw = respelled("/login");
+  RC_ASSERT(folded(raw) == "/login");
+  RC_ASSERT(login.matches(folded(raw)));
+  RC_ASSERT(deep.matches(folded(respelled("/v1/users/7"))));
+  RC_ASSERT(deep.matches(folded(respelled("/v1/users"))));
+}
+
+// What Express 5 documents as its defaults: paths are compared without regard to case, one slash at
+// the end is optional, and nothing is decoded.
+bool express_routes_to(const std::string& raw, std::string_view route) {
+  const std::string_view path = std::string_view(raw).substr(0, raw.find_first_of("?#"));
+  return equal_ignoring_case(path, route) ||
+         (path.ends_with('/') && equal_ignoring_case(path.substr(0, path.size() - 1), route));
+}
+
+RC_GTEST_PROP(FoldedPath, WhatExpressRoutesToLoginIsLimited, ()) {
+  const auto raw =
+      "/" + *rc::gen::container<std::string>(rc::gen::elementOf(std::string("loginLOGIN/.;%2f\\")));
+  if (express_routes_to(raw, "/login")) RC_ASSERT(folded(raw) == "/login");
+  const std::string close = "/" +
+                            *rc::gen::element<std::string>("login", "Login", "LOGIN", "lOgIn") +
+                            *rc::gen::element<std::string>("", "/", "?", "/?x");
+  RC_ASSERT(express_routes_to(close, "/login"));
+  RC_ASSERT(folded(close.substr(0, close.find('?'))) == "/login");
+}
+
+RC_GTEST_PROP(FoldedPath, FoldingAgainChangesNothingButDecodesAgain, ()) {
+  const auto raw =
+      "/" + *rc::gen::container<std::string>(rc::gen::elementOf(std::string("aB/.;\\*")));
+  const std::string once = folded(raw);
+  RC_ASSERT(folded(once) == once);
+  for (const std::string& reading : readings(raw)) {
+    RC_ASSERT(reading.find("//") == std::string::npos);
+    RC_ASSERT(reading.starts_with('/'));
+  }
+}
+
+}  // namespace
+}  // namespace headgate::policy

@@ -1,0 +1,33 @@
+// The values of headers, cookies and query arguments in keys. A value can be spelled in many ways
+// that mean the same to an upstream; these functions append one form that stands for all of them.
+// Each appends nothing if the request lacks the part.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "headgate/policy/request.h"
+
+namespace headgate::policy {
+
+// Appends the header with this name, in lower case. Several lines are the same as one line with
+// their values separated by commas (RFC 9110, section 5.3): "a, b" stands for the lines "a" and
+// "b", and for "a,b". Empty elements are left out, and white space between words is one space. The
+// scheme of credentials ("Bearer") is in lower case.
+void append_header(const Headers& headers, std::string_view name, std::string& out);
+
+// Appends the cookie with this name, which all Cookie lines are searched for. %XX is decoded once,
+// quotes around the value are left out and '\' in them is resolved, and '+' is a space: each of
+// these is what some upstreams do. A cookie that occurs with different values counts as absent:
+// the upstream may use either, so that one client could be counted as another.
+void append_cookie(const Headers& headers, std::string_view name, std::string& out);
+
+// Appends the argument with this name, decoded: %XX is a byte, '+' a space. Names are decoded
+// before they are compared. An argument that occurs with different values counts as absent.
+void append_argument(std::string_view query, std::string_view name, std::string& out);
+
+// Append a value that is given as text, and not by a request, in the same form.
+void append_header_value(std::string_view name, std::string_view value, std::string& out);
+void append_cookie_value(std::string_view value, std::string& out);
+
+}  // namespace headgate::policy

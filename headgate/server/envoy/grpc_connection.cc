@@ -1,0 +1,145 @@
+#include "headgate/server/envoy/grpc_connection.h"
+
+#include <algorithm>
+#include <exception>
+
+#include "headgate/server/momentary.h"
+
+namespace headgate::server {
+namespace {
+
+// The input after which answers are collected and the clock is read: some tens of calls, whose
+// answers together do not become much more than Channel::together.
+constexpr std::size_t slice = 2048;
+
+// The input that is discarded after the last answer, so that a client that has sent more than we
+// read still receives it. A client that sends more is not interested.
+constexpr std::size_t discarded_max = 256 * 1024;
+
+// How often a client that only watches is pinged, as a share of the time after which it would be
+// closed: so that one lost second does not matter.
+constexpr std::uint64_t pings_per_timeout = 3;
+
+}  // namespace
+
+GrpcConnection::GrpcConnection(int fd, GrpcDoorContext& door)
+    : channel_(fd, door.credentials.now().tls.get(), door.unsent, "h2"),
+      door_(door),
+      needs_no_token_(!door.credentials.now().wants_token()) {}
+
+GrpcConnection::~GrpcConnection() {
+  if (!is_idle()) return;
+  try {
+    std::string goodbye;
+    session_->say_goodbye(goodbye);
+    [[maybe_unused]] const bool sent = channel_.send(goodbye);
+  } catch (const std::exception&) {  // on bad_alloc, closes without a word
+  }
+}
+
+// On bad_alloc, closes only this connection.
+template <class Act>
+auto GrpcConnection::attempt(const Act& act) noexcept -> decltype(act()) {
+  moved_ = false;
+  const std::uint64_t before = session_ ? session_->progress() : 0;
+  try {
+    const auto need = act();
+    if (session_ && session_->progress() != before) moved_ = true;
+    return need;
+  } catch (const std::exception&) {
+    return Need::nothing;
+  }
+}
+
+Need GrpcConnection::serve(const Turn& turn) noexcept {
+  return attempt([&] {
+    answers_at_.reset();
+    if (!channel_.has_unsent()) {
+      const bool has_more = !input_.pending().empty() || (session_ && session_->wants_write());
+      return has_more ? take_input(input_.pending(), turn) : read(turn);
+    }
+    if (!channel_.flush()) return Need::nothing;
+    moved_ = !channel_.has_unsent();
+    return go_on();
+  });
+}
+
+std::optional<Need> GrpcConnection::tick() noexcept {
+  return attempt([&]() -> std::optional<Need> {
+    // What is unsent has its own timeout.
+    if (!session_ || lingers_ || channel_.has_unsent()) return std::nullopt;
+    const auto seconds = [](std::chrono::seconds time) {
+      return static_cast<std::uint64_t>(time.count());
+    };
+    const std::uint64_t patience = seconds(door_.options.patience);
+    const std::uint64_t timeout = std::min(patience, seconds(door_.options.idle));
+    const bool expires = door_.now > patience && session_->expire(door_.now - patience);
+    const bool pings = door_.now % std::max<std::uint64_t>(timeout / pings_per_timeout, 1) == 0 &&
+                       session_->ping_watcher();
+    if (!expires && !pings) return std::nullopt;
+    return take_input(input_.pending(), Turn(1));
+  });
+}
+
+std::optional<Need> GrpcConnection::stop() noexcept {
+  return attempt([&]() -> std::optional<Need> {
+    if (!session_) return Need::nothing;
+    if (lingers_) return std::nullopt;
+    session_->stop();
+    if (channel_.has_unsent()) return std::nullopt;
+    return take_input(input_.pending(), Turn(1));
+  });
+}
+
+Need GrpcConnection::read(const Turn& turn) {
+  auto& room = door_.input;
+  const ssize_t count = channel_.receive(room);
+  if (count < 0) return is_momentary(errno) ? channel_.need() : Need::nothing;
+  if (count == 0) return Need::nothing;
+  const auto size = static_cast<std::size_t>(count);
+  if (lingers_) {
+    discarded_ += size;
+    return discarded_ <= discarded_max ? channel_.need() : Need::nothing;
+  }
+  if (!session_) session_.emplace(door_);
+  return take_input({room.data(), size}, turn);
+}
+
+// Takes `bytes`, which are all that was received and not taken yet, until the turn is over, and
+// sends what results. What is left waits for another turn.
+Need GrpcConnection::take_input(std::string_view bytes, const Turn& turn) {
+  door_.output.clear();
+  do {
+    session_->receive(bytes.substr(0, slice));
+    bytes.remove_prefix(std::min(slice, bytes.size()));
+    if (!count_wrong_tokens()) return Need::nothing;
+    session_->write(door_.output, Channel::together);
+  } while (!bytes.empty() && !answers_at_ && door_.output.size() < Channel::together &&
+           !turn.is_over());
+  input_.keep(bytes);
+  if (answers_at_) return channel_.hold(door_.output) ? Need::pause : Need::nothing;
+  return channel_.send(door_.output) ? go_on() : Need::nothing;
+}
+
+// Returns false if the connection is to be closed.
+bool GrpcConnection::count_wrong_tokens() {
+  while (wrong_tokens_ < session_->wrong_tokens()) {
+    const auto answer = door_.wrong_tokens.count(++wrong_tokens_, fd());
+    if (!answer) return false;
+    answers_at_ = answer->at;
+    if (answer->is_last) session_->break_off();
+  }
+  return true;
+}
+
+// Called when what was to be sent is sent, or unsent.
+Need GrpcConnection::go_on() {
+  if (channel_.has_unsent()) return Need::output;
+  if (!input_.pending().empty() || session_->wants_write()) return Need::turn;
+  if (!session_->has_ended()) return channel_.need();
+  if (!session_->is_broken() || !channel_.end()) return Need::nothing;
+  lingers_ = true;
+  return channel_.need();
+}
+
+}  // namespace headgate::server

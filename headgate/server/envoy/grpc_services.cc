@@ -1,0 +1,84 @@
+#include "headgate/server/envoy/grpc_services.h"
+
+#include <chrono>
+#include <exception>
+
+#include "headgate/server/envoy/grpc_message.h"
+
+namespace headgate::server {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Health = grpc::health::v1::HealthCheckResponse;
+
+GrpcStatus status_of(const EnvoyFault& fault) {
+  switch (fault.kind) {
+    case EnvoyFault::Kind::malformed:
+      return {GrpcCode::invalid_argument, fault.what};
+    case EnvoyFault::Kind::unknown:
+      return {GrpcCode::not_found, fault.what};
+    case EnvoyFault::Kind::unavailable:
+      break;
+  }
+  return {GrpcCode::unavailable, fault.what};
+}
+
+template <class Message>
+bool read(std::string_view bytes, Message& message) {
+  return message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
+}
+
+GrpcStatus unreadable() { return {GrpcCode::internal, "the message is no valid protobuf"}; }
+
+template <class Message>
+void put(const Message& message, Http2String& answer) {
+  const std::size_t size = message.ByteSizeLong();
+  const std::size_t begin = answer.size();
+  answer.resize(begin + GrpcMessage::prefix_bytes + size);
+  auto* const at = reinterpret_cast<std::uint8_t*>(answer.data() + begin);
+  at[0] = 0;  // not compressed
+  for (std::size_t i = 1; i < GrpcMessage::prefix_bytes; ++i) {
+    at[i] = static_cast<std::uint8_t>(size >> 8 * (GrpcMessage::prefix_bytes - 1 - i));
+  }
+  message.SerializeWithCachedSizesToArray(at + GrpcMessage::prefix_bytes);
+}
+
+}  // namespace
+
+GrpcServices::GrpcServices(WorkerContext& worker)
+    : decider_(worker), name_("envoy.service.ratelimit.v3.RateLimitService") {}
+
+GrpcStatus GrpcServices::answer(GrpcMethod method, std::string_view request, Http2String& answer) {
+  if (method == GrpcMethod::should_rate_limit) return decide(request, answer);
+  if (!read(request, health_request_)) return unreadable();
+  if (knows_service()) {
+    put_health(answer);
+    return {};
+  }
+  if (method == GrpcMethod::health_check) {
+    return {GrpcCode::not_found, "there is no such service"};
+  }
+  health_response_.set_status(Health::SERVICE_UNKNOWN);
+  put(health_response_, answer);
+  return {};
+}
+
+void GrpcServices::put_health(Http2String& answer) {
+  health_response_.set_status(stopped_ ? Health::NOT_SERVING : Health::SERVING);
+  put(health_response_, answer);
+}
+
+GrpcStatus GrpcServices::decide(std::string_view request, Http2String& answer) {
+  const auto begin = Clock::now();
+  if (!read(request, request_)) return unreadable();
+  try {
+    if (const auto fault = decider_.decide(request_, response_)) return status_of(*fault);
+  } catch (const std::exception& error) {
+    return {GrpcCode::unavailable, error.what()};
+  }
+  put(response_, answer);
+  decider_.record(DoorKind::grpc, (Clock::now() - begin).count());
+  return {};
+}
+
+}  // namespace headgate::server

@@ -1,0 +1,146 @@
+// One connection's HTTP/2 and the calls of gRPC on it. No I/O.
+#pragma once
+
+#include <nghttp2/nghttp2.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "headgate/server/envoy/frame_budget.h"
+#include "headgate/server/envoy/grpc_door_context.h"
+#include "headgate/server/envoy/grpc_head.h"
+#include "headgate/server/envoy/grpc_message.h"
+#include "headgate/server/envoy/http2_memory.h"
+
+namespace headgate::server {
+
+// Reads frames with nghttp2 and answers each call when it is complete. What a client can make it
+// keep or do is bounded: memory by Http2Memory, work by FrameBudget. A client that goes beyond is
+// sent GOAWAY with ENHANCE_YOUR_CALM.
+class GrpcSession {
+ public:
+  // Open calls at once: as many as Envoy sends to a cluster by default (its circuit breaker).
+  static constexpr std::uint32_t calls_max = 1024;
+  // Open streams of Watch at once: a client needs one.
+  static constexpr std::size_t watches_max = 16;
+
+  // Throws std::bad_alloc. The door outlives this.
+  explicit GrpcSession(GrpcDoorContext& door);
+  ~GrpcSession();
+  GrpcSession(const GrpcSession&) = delete;
+  GrpcSession& operator=(const GrpcSession&) = delete;
+
+  // Takes the next bytes of the client.
+  void receive(std::string_view bytes) noexcept;
+  // Appends frames to send, until there are none or `output` has `enough` bytes. Throws
+  // std::bad_alloc.
+  void write(std::string& output, std::size_t enough);
+
+  // Whether write() would append more.
+  [[nodiscard]] bool wants_write() const noexcept;
+  // Whether nothing is left to receive or to write.
+  [[nodiscard]] bool has_ended() const noexcept;
+  // Whether it ends because the client broke a rule, so that it may be sending still.
+  [[nodiscard]] bool is_broken() const noexcept { return has_ended() && !stops_ && !client_ends_; }
+  // Whether the client has said hello and no call waits for anything but a change of health.
+  [[nodiscard]] bool is_idle() const noexcept {
+    return said_hello_ && calls_.empty() && !stops_ && !has_ended();
+  }
+  // Whether a call has shown the token, or none is needed.
+  [[nodiscard]] bool is_trusted() const noexcept { return trusted_; }
+  // Returns how many calls have shown a wrong token.
+  [[nodiscard]] unsigned wrong_tokens() const noexcept { return wrong_tokens_; }
+  // From now on no call is answered; write() ends with GOAWAY.
+  void break_off() noexcept { break_off(NGHTTP2_ENHANCE_YOUR_CALM); }
+  // [bytes]
+  [[nodiscard]] std::size_t memory_used() const noexcept { return memory_.used(); }
+  // Returns how many calls and pings have ended so far.
+  [[nodiscard]] std::uint64_t progress() const noexcept { return progress_; }
+
+  // Resets calls that began before `since`, as GrpcDoorContext::now, and are not complete or whose
+  // answers were not read. Returns whether there are any.
+  bool expire(std::uint64_t since) noexcept;
+  // Sends a ping if there are streams of Watch: the client's answer shows that it is there. Returns
+  // whether there are any.
+  bool ping_watcher() noexcept;
+  // Ends the streams of Watch and tells the client to open no more calls; those that it has sent
+  // before it knew are answered.
+  void stop() noexcept;
+  // Appends the frame that tells the client why the connection is closed.
+  void say_goodbye(std::string& output) const;
+
+ private:
+  friend struct Http2Callbacks;
+
+  struct Call;
+  using Calls = std::list<Call, Http2Allocator<Call>>;
+
+  struct Call {
+    Call(std::int32_t its_stream, Http2Memory& memory, std::uint64_t now)
+        : stream(its_stream), message(memory), answer(Http2Allocator<char>(memory)), since(now) {}
+
+    std::int32_t stream;
+    GrpcHead head;
+    GrpcMessage message;
+    Http2String answer;          // framed
+    std::size_t sent = 0;        // of the answer
+    std::uint64_t since;         // [s]
+    std::size_t unconsumed = 0;  // bytes that count against the connection's window
+    bool has_ended = false;      // the client has sent all
+    bool has_response = false;   // a response was submitted; further input is ignored
+    bool is_watch = false;       // in watches_
+    bool stays_open = false;     // more messages may follow the answer
+    Calls::iterator self;
+  };
+
+  // Runs what one of nghttp2's callbacks does, and returns its result.
+  template <class Act>
+  int attempt(const Act& act) noexcept;
+
+  [[nodiscard]] Call* call_of(std::int32_t stream) noexcept;
+  void frame_begins() noexcept;
+  void frame_ends(const nghttp2_frame& frame);
+  void block_begins(const nghttp2_frame& frame);
+  void field(const nghttp2_frame& frame, std::string_view name, std::string_view value);
+  void count_field(std::size_t size) noexcept;
+  void data(std::int32_t stream, std::string_view bytes);
+  void goaway_sent() noexcept;
+  void ping_returns(const std::uint8_t* content) noexcept;
+  void stream_ends(std::int32_t stream) noexcept;
+  [[nodiscard]] ssize_t read_answer(Call& call, std::uint8_t* to, std::size_t room,
+                                    std::uint32_t& flags) noexcept;
+
+  void head_ends(Call& call);
+  void finish(Call& call);
+  void submit(Call& call);
+  void refuse(Call& call, const GrpcStatus& status);
+  void refuse(Call& call, unsigned http_status);
+  void respond(Call& call, std::span<const nghttp2_nv> fields, const nghttp2_data_provider* body);
+  void consume(Call& call) noexcept;
+  void break_off(std::uint32_t code) noexcept;
+
+  GrpcDoorContext& door_;
+  Http2Memory memory_;
+  nghttp2_session* session_ = nullptr;
+  Calls calls_;    // in the order of their beginning
+  Calls watches_;  // that are open and wait for a change
+  FrameBudget frames_;
+  std::optional<std::uint32_t> fault_;  // the code of GOAWAY
+  bool said_goodbye_ = false;
+  bool said_hello_ = false;  // the client's first settings have arrived
+  bool trusted_;             // a call has shown the token, or there is none
+  unsigned wrong_tokens_ = 0;
+  bool client_ends_ = false;  // it has sent GOAWAY
+  bool stops_ = false;
+  bool asked_whether_all_arrived_ = false;  // the ping that follows the announcement of the stop
+  std::size_t block_size_ = 0;              // of the header block that is being received, decoded
+  std::uint64_t progress_ = 0;
+};
+
+}  // namespace headgate::server

@@ -1,0 +1,314 @@
+/*
+ * How requests find, claim, confirm, update and free the cells of a table: a model of
+ * headgate/store/cell_table.h for SPIN, which visits every state that it can reach.
+ *
+ * PROCESSES send requests for two keys that share two cells. Each load of a tag and each swap is
+ * one step, in any order with the steps of the others. A swap succeeds only if the cell still
+ * contains what was read before, so reading and swapping are one step here, which may also fail at
+ * any time (INTERFERENCE). The clock may go on at any time. A process may die between any two
+ * steps: SPIN also visits the runs in which it takes no further one. docs/decisions/0014-proofs.md
+ * says what is left out.
+ *
+ * Checked in every state:
+ *   - no key is confirmed in two cells (`one_cell`);
+ *   - requests that begin and end within a span of time are granted at most the quota and what
+ *     comes back in that span (`no_unit_twice`). A claimer that reads the clock, is stopped for
+ *     longer than a window, and then confirms its claim may be granted what came back meanwhile in
+ *     addition (`late`): its key may have had a cell, been full for a window, and lost the cell;
+ *   - with -DNO_SKETCH: the same, without the charges of keys that have no cell;
+ *   - with -DSURVIVOR: when all processes but one have died, wherever they were, that one's
+ *     requests end after a few rounds.
+ *
+ * The names of the code are kept. Where the code has a preference (which of the free cells, how
+ * long a claimer waits), the model may choose anything, so it does more than the code can.
+ * `prove` lists the variants that must fail.
+ */
+
+#ifndef PROCESSES
+#define PROCESSES 3
+#endif
+#ifndef REQUESTS
+#define REQUESTS 2  /* of each process */
+#endif
+#define CELLS 2
+#define KEYS 2
+#ifndef QUOTA
+#define QUOTA 2     /* units; one comes back per tick */
+#endif
+#define WINDOW QUOTA  /* ticks */
+#define LATEST (2 * WINDOW)  /* a key that is spent at 0 may lose its cell at the latest time */
+
+#define EMPTY 0
+#define CLAIM 1     /* the mark in a tag word */
+#define TAG(key) (((key) + 1) << 1)
+
+/* A cell: two words that are loaded one after the other, and swapped together. */
+byte tag_word[CELLS];
+byte value[CELLS];  /* confirmed: when the quota is full again; claimed: the nonce */
+
+byte now;           /* the clock that all processes read */
+byte survivor;      /* the only process that takes steps; 0: all do */
+/* Granted requests of the first key, by when they began and when they ended. */
+byte granted[(LATEST + 1) * (LATEST + 1)];
+byte begun;         /* processes begin in their order: they differ in nothing but their number */
+byte owed[KEYS];    /* the sketch: what keys without a cell owe */
+byte late;          /* ticks: how long claimers of the first key took, if longer than a window */
+hidden byte from, to, b, e, sum, tat;
+
+inline one_cell() {
+  assert(!(tag_word[0] == tag_word[1] && tag_word[0] != EMPTY && (tag_word[0] & CLAIM) == 0))
+}
+
+/* Called in the step that grants. */
+inline no_unit_twice() {
+  if
+  :: key == 0 ->
+     granted[at * (LATEST + 1) + now]++;
+     from = 0;
+     do
+     :: from <= LATEST ->
+        to = from;
+        do
+        :: to <= LATEST ->
+           sum = 0; b = from;
+           do
+           :: b <= to ->
+              e = b;
+              do
+              :: e <= to -> sum = sum + granted[b * (LATEST + 1) + e]; e++
+              :: else -> break
+              od;
+              b++
+           :: else -> break
+           od;
+           assert(sum <= QUOTA + (to - from) + late);
+           to++
+        :: else -> break
+        od;
+        from++
+     :: else -> break
+     od;
+     from = 0; to = 0; b = 0; e = 0; sum = 0
+  :: else -> skip
+  fi
+}
+
+/* Whether this process' claim still stands. */
+#ifdef NO_NONCE
+#define MINE(cell) (tag_word[cell] == (TAG(key) | CLAIM))
+#else
+#define MINE(cell) (tag_word[cell] == (TAG(key) | CLAIM) && value[cell] == me)
+#endif
+
+/* Whether the key of this cell may lose it: kept_until(). */
+#ifdef EVICT_LIVE
+#define FREE(cell) true
+#else
+#define FREE(cell) (value[cell] + WINDOW <= at)
+#endif
+#define CAN_BE_TAKEN(cell) (tag_word[cell] == EMPTY || (tag_word[cell] & CLAIM) || FREE(cell))
+
+#ifdef SURVIVOR
+#define MAY_HAVE_DIED provided (survivor == 0 || survivor == _pid)
+#define INTERFERENCE (survivor == 0)
+#define PATIENT (rounds < 2)
+#define MUST_WAIT (rounds < 2)
+#else
+#define MAY_HAVE_DIED
+#define INTERFERENCE true
+/* A claimer withdraws for an earlier claim a few times, and then removes it: here, at any time. */
+#define PATIENT true
+#define MUST_WAIT false
+#endif
+
+proctype process(byte me) MAY_HAVE_DIED {
+  byte key, requests, at, cell, victim, owes, state;
+#ifdef SURVIVOR
+  byte rounds;
+#endif
+
+next_request:
+  atomic {
+    if
+    :: requests == REQUESTS -> goto done
+    :: requests != REQUESTS && begun + 1 >= me -> requests++
+    fi;
+    if
+    :: begun < me -> begun = me
+    :: else -> skip
+    fi;
+    if :: key = 0 :: key = 1 fi;
+    at = now
+  }
+
+again:
+  atomic {
+#ifdef SURVIVOR
+    /* One round may be lost to what the others did before they died, and a patient one to an
+       earlier claim. The third succeeds. */
+    if
+    :: survivor != 0 -> rounds++; assert(rounds <= 3)
+    :: else -> skip
+    fi;
+#else
+    skip
+#endif
+  }
+
+  /* find() */
+  do
+  :: atomic { cell < CELLS && tag_word[cell] == TAG(key) -> goto held }
+  :: atomic { cell < CELLS && tag_word[cell] != TAG(key) -> cell++ }
+  :: atomic { cell == CELLS -> cell = 0; goto insert }
+  od;
+
+held:  /* read(), step(), update() */
+  atomic {
+    if
+    :: tag_word[cell] == TAG(key) ->
+       tat = (value[cell] > at -> value[cell] : at);
+       tat = (tat > at + QUOTA -> at + QUOTA : tat) + 1;
+       if
+       :: tat <= at + QUOTA -> value[cell] = tat; no_unit_twice(); goto answered
+       :: else -> goto answered  /* denied */
+       fi
+    :: tag_word[cell] != TAG(key) || INTERFERENCE -> cell = 0; goto again
+    fi
+  }
+
+insert:
+  atomic {  /* owed_until(), step() */
+    owes = owed[key];
+    tat = (owes > at -> owes : at) + 1;
+    if
+    :: tat > at + QUOTA -> owes = 0; tat = 0; goto answered  /* denied */
+    :: else -> state = tat
+    fi
+  }
+  atomic {  /* choose() and claim(): a cell that is empty, claimed, or full for a window */
+    do
+    :: cell < CELLS && CAN_BE_TAKEN(cell) -> victim = cell; cell = 0; break
+    :: cell < CELLS && (INTERFERENCE || !CAN_BE_TAKEN(cell)) -> cell++
+    :: cell == CELLS -> cell = 0; owes = 0; state = 0; goto not_kept
+    :: INTERFERENCE -> cell = 0; owes = 0; state = 0; goto again
+    od;
+    tag_word[victim] = TAG(key) | CLAIM;
+    value[victim] = me
+  }
+
+#ifndef NO_SECOND_SEARCH
+  /* alone() */
+  do
+  :: atomic { cell == CELLS -> cell = 0; break }
+  :: atomic { cell < CELLS && cell == victim -> cell++ }
+  :: atomic { cell < CELLS && cell != victim && (tag_word[cell] & ~CLAIM) != TAG(key) -> cell++ }
+#ifdef CONFIRMED_IS_OVERLOOKED
+  :: atomic { cell < CELLS && cell != victim && tag_word[cell] == TAG(key) -> cell++ }
+#else
+  :: atomic { cell < CELLS && cell != victim && tag_word[cell] == TAG(key) -> goto withdraw }
+#endif
+  :: atomic { cell < CELLS && cell != victim && tag_word[cell] == (TAG(key) | CLAIM) ->
+       if
+       :: cell < victim && PATIENT -> goto withdraw
+       :: !(cell < victim && MUST_WAIT) -> skip
+       fi }
+     atomic {  /* clear() */
+       if
+#ifdef CLEARS_BLINDLY
+       :: true -> tag_word[cell] = EMPTY; value[cell] = 0; cell++
+#else
+       :: tag_word[cell] == (TAG(key) | CLAIM) -> tag_word[cell] = EMPTY; value[cell] = 0; cell++
+#endif
+       :: tag_word[cell] != (TAG(key) | CLAIM) || INTERFERENCE -> goto withdraw
+       fi
+     }
+  od;
+#endif
+
+#ifndef FORGETS_THE_SKETCH
+  atomic {
+    if
+    :: owed[key] != owes -> goto withdraw
+    :: else -> skip
+    fi
+  }
+#endif
+
+  atomic {  /* confirm() */
+    if
+    :: MINE(victim) ->
+       tag_word[victim] = TAG(key); value[victim] = state;
+       if
+       :: key == 0 && now - at > WINDOW -> late = late + now - at
+       :: else -> skip
+       fi;
+       one_cell(); no_unit_twice(); goto answered
+    :: !MINE(victim) -> victim = 0; owes = 0; state = 0; goto again
+    fi
+  }
+
+withdraw:
+  atomic {
+    if
+    :: MINE(victim) -> tag_word[victim] = EMPTY; value[victim] = 0
+    :: else -> skip
+    fi;
+    cell = 0; victim = 0; owes = 0; state = 0;
+    goto again
+  }
+
+not_kept:
+#ifdef NO_SKETCH
+  atomic { goto answered }
+#endif
+  atomic {  /* the sketch's law decides, and is charged */
+    tat = (owed[key] > at -> owed[key] : at) + 1;
+    if
+    :: tat <= at + QUOTA -> owed[key] = tat
+    :: else -> goto answered  /* denied */
+    fi
+  }
+#ifndef NO_THIRD_SEARCH
+  do  /* holds_or_claims() */
+  :: atomic { cell < CELLS && (tag_word[cell] & ~CLAIM) == TAG(key) ->
+       owed[key]--; cell = 0; goto again }
+  :: atomic { cell < CELLS && (tag_word[cell] & ~CLAIM) != TAG(key) -> cell++ }
+  :: atomic { cell == CELLS -> break }
+  od;
+#endif
+  atomic { no_unit_twice() }
+
+answered:
+  atomic {
+    key = 0; at = 0; cell = 0; victim = 0; owes = 0; state = 0;
+#ifdef SURVIVOR
+    rounds = 0;
+#endif
+    goto next_request
+  }
+
+done:
+  skip
+}
+
+proctype clock() {
+end:
+  do
+  :: atomic { now < LATEST -> now++ }
+  od
+}
+
+init {
+  byte i;
+  atomic {
+    run clock();
+    do
+    :: i < PROCESSES -> i++; run process(i)
+    :: else -> break
+    od;
+    i = 0
+  }
+#ifdef SURVIVOR
+  atomic { select(survivor : 2 .. PROCESSES + 1) }  /* at any time; their pids */
+#endif
+}

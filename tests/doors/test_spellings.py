@@ -1,0 +1,166 @@
+"""One client is one key, however it spells itself, at every door that sees requests."""
+import http.client
+import json
+
+import pytest
+
+from support import http2
+from support.environment import PATIENCE
+from support.http_client import Connection
+from support.nginx import Nginx
+from support.policies import policies, policy
+from support.resp import Client as RespClient
+
+QUOTA = 3
+POLICIES = policies(
+    policy('header', QUOTA, key='[header:x-api-key]', match='[{path: /header}]'),
+    policy('token', QUOTA, key='[header:authorization]', match='[{path: /token}]'),
+    policy('cookie', QUOTA, key='[cookie:sid]', match='[{path: /cookie}]'),
+    policy('query', QUOTA, key='[query:k]', match='[{path: /query}]'),
+    policy('path', QUOTA, key='[path]', match='[{path: "/path/*"}]'),
+    policy('match', QUOTA, key='[]', match='[{path: /match, header: {x-plan: free}}]'),
+    policy('exact', QUOTA, key='[]', match='[{exact-path: /exact}]'),
+    policy('cost', QUOTA, key='[]', match='[{path: /cost}]', cost='{request-header: x-credits}'))
+
+
+KEY = 'X-Api-Key'
+# Spellings of one client: the requests of a list share one quota.
+SPELLINGS = {
+    'white space': [('/header', [(KEY, value)]) for value in (
+        'secret', 'secret\t', '\tsecret', ' secret', 'secret ', '\t \tsecret \t')],
+    'several lines': [('/header', lines) for lines in (
+        [(KEY, 'a'), (KEY, 'b')], [(KEY, 'a, b')], [(KEY, 'a,b')], [(KEY, 'a\t,\tb')],
+        [(KEY, 'a,'), ('x-api-KEY', 'b')], [(KEY, 'a'), (KEY, ''), (KEY, 'b')])],
+    'empty lines': [('/header', [(KEY, 'secret')] + [(KEY, '')] * n) for n in range(6)],
+    'schemes': [('/token', [('Authorization', value)]) for value in (
+        'Bearer abc', 'bearer abc', 'BEARER abc', 'Bearer  abc', 'Bearer\tabc')],
+    'cookies': [('/cookie', [('Cookie', value)]) for value in (
+        'sid=session42', 'sid=%73ession42', 'sid=session%34%32', 'sid="session42"', 'a=b;sid=session42',
+        'sid =session42 ; a=b', '\tsid=session42\t', 'sid=session42; sid=%73ession42')],
+    'a cookie behind others': [('/cookie', [('Cookie', 'a=b')] * n + [('Cookie', 'sid=1')])
+                               for n in (0, 1, 63, 64, 80)],
+    'arguments': [('/query?' + query, []) for query in (
+        'k=a%20b', 'k=a+b', '%6b=a+b', 'k=%61%20b', 'x=1&k=a+b&y', 'k=a+b&k=a%20b', 'k=a+b#k=c')],
+    'paths': [(path, []) for path in (
+        '/path/login', '/path/Login', '/PATH/LOGIN/', '/path/login;x', '/path/login%2f', '//path//login',
+        '/./path/login', '/path/x/../login', '/path/%6cogin', '/path;a=b/login;c', '/path/login/.',
+        '/path/%2e/login', '/path/login%5c', '/path/login%3Bx')],
+    'lines of a condition': [('/match', lines) for lines in (
+        [('X-Plan', 'free')], [('X-Plan', 'free\t')], [('X-Plan', ' free')],
+        [('X-Plan', 'gold')] * 80 + [('X-Plan', 'free')], [('X-Plan', 'free'), ('X-Plan', 'gold')])],
+}
+
+
+@pytest.fixture
+def doors(serve, tmp_path, request):
+    """The doors by name: each a function that sends a request and returns its status."""
+    (tmp_path / 'nginx').mkdir()
+    server = Nginx(tmp_path / 'nginx', POLICIES)
+    server.write(server=f'listen 127.0.0.1:{server.other_port} http2; location / {{ return 200; }}')
+    server.start()
+    request.addfinalizer(server.stop)
+    auth = http.client.HTTPConnection('127.0.0.1', serve(POLICIES).port, timeout=PATIENCE)
+    request.addfinalizer(auth.close)
+
+    def by_auth(path, headers):
+        auth.putrequest('GET', '/auth')
+        for name, value in [('X-Forwarded-Method', 'GET'), ('X-Forwarded-Uri', path),
+                            ('X-Forwarded-For', '192.0.2.1'), *headers]:
+            auth.putheader(name, value)
+        auth.endheaders()
+        response = auth.getresponse()
+        response.read()
+        return response.status
+
+    return {'HTTP/1.1': lambda path, headers: server.request(path, headers=headers).status,
+            'HTTP/2': lambda path, headers: http2.status(server.other_port, path, headers=headers),
+            '/auth': by_auth}
+
+
+@pytest.mark.parametrize('kind', SPELLINGS)
+def test_spellings_share_one_quota(doors, kind):
+    admitted = {name: [request for request in SPELLINGS[kind] * QUOTA if send(*request) == 200]
+                for name, send in doors.items() if name != 'HTTP/2'}
+    assert {name: len(requests) for name, requests in admitted.items()} == dict.fromkeys(
+        admitted, QUOTA), admitted
+
+
+@pytest.mark.parametrize('kind', SPELLINGS)
+def test_http2_shares_the_quota_of_http1(doors, kind):
+    first = SPELLINGS[kind][0]
+    assert [doors['HTTP/1.1'](*first) for _ in range(QUOTA)] == [200] * QUOTA
+    assert {str(request): doors['HTTP/2'](*request) for request in SPELLINGS[kind]} == {
+        str(request): 429 for request in SPELLINGS[kind]}
+
+
+def test_an_exact_path_is_compared_byte_by_byte(doors):
+    for name, send in doors.items():
+        for _ in range(QUOTA if name != 'HTTP/2' else 0):
+            assert send('/exact?x', []) == 200, name
+        assert send('/exact', []) == 429, name
+        for path in ('/Exact', '//exact', '/./exact', '/%65xact', '/exact/', '/exact;x'):
+            assert send(path, []) == 200, (name, path)
+
+
+def test_costs_are_read_without_white_space(doors):
+    del doors['HTTP/2']  # it shares the quota of HTTP/1.1
+    for name, send in doors.items():
+        for value in ('4\t', '\t4', ' 4 '):  # more than the quota
+            assert send('/cost', [('X-Credits', value)]) == 429, (name, value)
+        assert send('/cost', [('X-Credits', '3 ')]) == 200, name
+        assert send('/cost', [('X-Credits', '1')]) == 429, name
+
+
+def test_different_clients_have_different_quotas(doors):
+    del doors['HTTP/2']
+    different = [('/header', [(KEY, value)]) for value in ('a', 'A', 'a;b', 'a b', 'ab', '')]
+    different += [('/cookie', [('Cookie', f'sid={value}')]) for value in ('a', 'A', '%2561')]
+    different += [(path, []) for path in ('/path/a', '/path/ab', '/path/a/b', '/path/a%20b')]
+    for name, send in doors.items():
+        for request in different:
+            assert [send(*request) for _ in range(QUOTA)] == [200] * QUOTA, (name, request)
+
+
+@pytest.mark.parametrize('kind', ['white space', 'schemes', 'cookies', 'arguments', 'paths'])
+def test_a_replay_of_a_log_has_the_same_keys(headgate, tmp_path, kind):
+    requests = [request for request in SPELLINGS[kind] if len(request[1]) <= 1]
+    with (tmp_path / 'access.log').open('w') as log:
+        for path, headers in requests:
+            fields = {'http_' + name.lower().replace('-', '_'): value for name, value in headers}
+            log.write(json.dumps({'time': '2026-11-22T12:00:00Z', 'remote_addr': '192.0.2.1', 'status': 200,
+                                  'request': f'GET {path} HTTP/1.1', **fields}) + '\n')
+    (tmp_path / 'policies.yaml').write_text(POLICIES)
+    done = headgate('simulate', '--config', 'policies.yaml', '--format', 'json', '--json', 'access.log')
+    assert done.returncode == 0, done.stderr
+    policy_name = requests[0][0].split('/')[1].split('?')[0]
+    totals = next(one for one in json.loads(done.stdout)['policies'] if one['name'] == policy_name)
+    assert (totals['partitions'], totals['admitted'], totals['denied']) == (
+        1, QUOTA, len(requests) - QUOTA), done.stdout
+
+
+def test_keys_by_name_are_the_same_keys(serve, envoy_client):
+    server = serve(POLICIES, doors={kind: '127.0.0.1:0' for kind in ('http', 'resp', 'grpc')})
+    envoy = envoy_client(server.addresses['grpc'])
+
+    def by_decide(name, key):
+        body = json.dumps({'checks': [{'policy': name, 'key': key}]}).encode()
+        with Connection(server.port) as connection:
+            answer = connection.request('/v1/decide', 'POST', [('Content-Type', 'application/json')], body)
+        return json.loads(answer.body)['results'][0]['r']
+
+    def by_resp(name, key):
+        client = RespClient(server.ports['resp'])
+        left = client.command('HG.DECIDE', name, key)[2]
+        client.close()
+        return left
+
+    def by_grpc(name, key):
+        entries = [{'key': 'policy', 'value': name}, {'key': 'key', 'value': key}]
+        status = envoy.decide({'entries': entries}, domain='headgate')['statuses'][0]
+        return status.get('limit_remaining', 0)
+
+    for name, keys in {'header': ['secret', ' secret\t', 'secret,'],
+                       'token': ['Bearer a', 'bearer  a', 'BEARER a'],
+                       'path': ['/path/Login/', '/path//login;x', '/path/login']}.items():
+        assert [send(name, key) for send, key in zip((by_decide, by_resp, by_grpc), keys)] == [
+            2, 1, 0], name

@@ -1,0 +1,67 @@
+"""fuzz/run with targets that only say that they ran."""
+import json
+import subprocess
+
+import pytest
+
+from support.environment import ROOT
+
+TARGET = '''#!/bin/sh
+case "$*" in
+*-merge=1*) cp "$3"/* "$2"; exit 0;;
+esac
+echo "$*" >> {home}/calls
+for word; do case $word in */corpus/*) folder=$word; break;; esac; done
+echo new > "$folder/new"
+echo "stat::number_of_executed_units: 1200"
+exit {status}
+'''
+
+
+@pytest.fixture
+def fuzz(tmp_path):
+    """Makes targets, {name: exit status}, and runs them: fuzz({'a': 0}, 1, '--keep')."""
+    def run(targets, minutes, *arguments):
+        (tmp_path / 'build/bin').mkdir(parents=True, exist_ok=True)
+        for name, status in targets.items():
+            program = tmp_path / 'build/bin' / f'fuzz_{name}'
+            program.write_text(TARGET.format(home=tmp_path, status=status))
+            program.chmod(0o755)
+            (tmp_path / 'seeds' / name).mkdir(parents=True, exist_ok=True)
+        return subprocess.run(
+            [ROOT / 'fuzz/run', str(minutes), '--build', tmp_path / 'build', '--seeds',
+             tmp_path / 'seeds', *arguments], text=True, capture_output=True, check=False)
+    return run
+
+
+def test_every_target_gets_an_equal_share_of_the_time(fuzz, tmp_path):
+    assert fuzz({'a': 0, 'b': 0, 'c': 0}, 2).returncode == 0
+    calls = (tmp_path / 'calls').read_text().splitlines()
+    assert [call.split()[0] for call in calls] == ['-max_total_time=40'] * 3
+
+
+def test_runs_are_added_up_over_all_searches(fuzz, tmp_path):
+    fuzz({'a': 0}, 1)
+    assert '2,400' in fuzz({'a': 0}, 1).stdout
+    assert json.loads((tmp_path / 'build/runs.json').read_text())['a']['runs'] == 2400
+
+
+def test_a_failing_target_fails_the_run_and_the_others_still_run(fuzz, tmp_path):
+    result = fuzz({'a': 77, 'b': 0}, 1)
+    assert result.returncode == 1
+    assert 'a FAILED' in result.stdout
+    assert len((tmp_path / 'calls').read_text().splitlines()) == 2
+
+
+def test_what_grows_the_corpus_is_kept(fuzz, tmp_path):
+    fuzz({'a': 0}, 1)
+    assert (tmp_path / 'build/corpus/a/new').exists()
+    assert not list((tmp_path / 'seeds/a').iterdir())
+    fuzz({'a': 0}, 1, '--keep')
+    assert (tmp_path / 'seeds/a/new').exists()
+
+
+def test_a_target_that_is_not_built_is_an_error(fuzz):
+    result = fuzz({'a': 0}, 1, '--target', 'zz')
+    assert result.returncode == 1
+    assert 'expected targets in' in result.stderr

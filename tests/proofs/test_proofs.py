@@ -1,0 +1,57 @@
+"""The quick part of `./dev prove`, and that it finds faults: in the protocol, and in the law."""
+import subprocess
+
+import pytest
+
+from support.environment import ROOT
+
+PROVE = ROOT / 'proofs/prove'
+# The promise that each fault in the protocol breaks, by a word of the assertion in claims.pml.
+VARIANTS = {
+    'NO_SECOND_SEARCH': 'tag_word[0]==tag_word[1]',
+    'CONFIRMED_IS_OVERLOOKED': 'tag_word[0]==tag_word[1]',
+    'NO_NONCE': 'tag_word[0]==tag_word[1]',
+    'EVICT_LIVE': 'sum<=',
+    'CLEARS_BLINDLY': 'sum<=',
+}
+# Changes of headgate/limit/linear.h, and the claim of the narrow law that each one breaks.
+MUTATIONS = {
+    'a window more': ('if (next <= full) return', 'if (next <= full + 1) return', 'charge'),
+    'a wait too short': ('return tat + static_cast<Ticks>(units) * interval_ - at - window_;',
+                         'return tat + static_cast<Ticks>(units) * interval_ - at - window_ - 1;',
+                         'denial'),
+}
+
+
+def prove(*arguments):
+    return subprocess.run([PROVE, *arguments], text=True, capture_output=True, check=False)
+
+
+def test_the_protocol_of_the_table_holds_in_every_order():
+    result = prove('table', '--quick')
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+@pytest.mark.parametrize('variant', VARIANTS)
+def test_a_fault_in_the_protocol_is_found(variant):
+    result = prove('table', '--variant', variant)
+    assert result.returncode == 1, result.stdout + result.stderr
+    assert VARIANTS[variant] in result.stdout.replace('(', '').replace(')', '')
+
+
+def test_the_narrow_law_keeps_its_quick_promises_for_all_values():
+    result = prove('linear', 'narrow clock', 'narrow admits', 'narrow charge', 'narrow denial')
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert 'NOT PROVED' not in result.stdout
+
+
+@pytest.mark.parametrize('mutation', MUTATIONS)
+def test_a_fault_in_the_law_is_found(mutation, tmp_path):
+    right, wrong, broken = MUTATIONS[mutation]
+    law = (ROOT / 'headgate/limit/linear.h').read_text()
+    assert law.count(right) == 1
+    mutant = tmp_path / 'linear.h'
+    mutant.write_text(law.replace(right, wrong))
+    result = prove('linear', f'narrow {broken}', '--law', str(mutant))
+    assert result.returncode == 1, result.stdout + result.stderr
+    assert ': not true' in result.stdout

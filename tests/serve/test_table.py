@@ -1,0 +1,83 @@
+"""The table of a decision server: what a reload may not change, and what can happen to its file."""
+import json
+import os
+import signal
+import subprocess
+
+import pytest
+
+from support.environment import HEADGATE, PATIENCE
+from support.http_client import read_metrics, request
+
+POLICIES = '''
+version: 1
+store: {{table: {table}}}
+policies:
+  - {{name: burst, quota: {quota}, window: 1h}}
+  - {{name: window, quota: {quota}, window: 1h, algorithm: fixed-window}}
+'''
+IN_FILE = '{memory: 64KiB, file: table}'
+
+
+def policies(table, quota=3):
+    return POLICIES.format(table=table, quota=quota)
+
+
+def left(server, policy='burst'):
+    """What is left of the quota after one more unit was taken."""
+    body = json.dumps({'checks': [{'policy': policy, 'key': 'a'}]})
+    response = request(server.port, '/v1/decide', 'POST', body, {'Content-Type': 'application/json'})
+    assert response.status == 200
+    return json.loads(response.text)['results'][0]['r']
+
+
+def start_refused(directory, text):
+    """What `headgate serve` says that does not start."""
+    (directory / 'policies.yaml').write_text(text)
+    done = subprocess.run([HEADGATE, 'serve', '--config', directory / 'policies.yaml', '--http',
+                           '127.0.0.1:0'], capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 1, done
+    return done.stderr
+
+
+@pytest.mark.parametrize('other', ['{memory: 128KiB, file: table}', '{memory: 64KiB}',
+                                   '{memory: 64KiB, file: other}'])
+def test_a_reload_that_changes_the_table_is_refused_and_counted(serve, other):
+    server = serve(policies(IN_FILE))
+    assert left(server) == 2
+    assert 'refused' in server.reload(policies(other, quota=9))
+    assert any('policies.yaml: store: the table is to have' in line for line in server.seen), server.seen
+    assert read_metrics(server.port)['headgate_refused_reloads_total'] == 1
+    assert left(server) == 1  # by the policies before it
+    assert 'in force' in server.reload(policies(IN_FILE, quota=9))
+
+
+def test_a_truncated_file_is_replaced_by_memory_and_announced(serve):
+    server = serve(policies(IN_FILE))
+    table = server.policy_file.parent / 'table'
+    assert left(server) == left(server, 'window') == 2
+    assert read_metrics(server.port)['headgate_table_file_lost'] == 0
+    os.truncate(table, 0)
+    assert [left(server) for _ in range(3)] == [2, 1, 0]
+    assert [left(server, 'window') for _ in range(3)] == [2, 1, 0]
+    server.until(f"headgate: {table}: the table's file was truncated while it was in use")
+    assert read_metrics(server.port)['headgate_table_file_lost'] == 1
+    assert server.stop() == 0
+    assert f'{table}: is not a headgate table' in start_refused(table.parent, policies(IN_FILE))
+    table.unlink()
+    assert left(serve(policies(IN_FILE))) == 2
+
+
+def test_a_link_to_nothing_is_no_table(tmp_path):
+    (tmp_path / 'table').symlink_to('nowhere')
+    assert 'is a symbolic link to a file that does not exist' in start_refused(tmp_path, policies(IN_FILE))
+
+
+def test_a_reload_does_not_wait_for_a_pipe(serve):
+    server = serve(policies(IN_FILE))
+    server.policy_file.unlink()
+    os.mkfifo(server.policy_file)
+    server.process.send_signal(signal.SIGHUP)
+    server.until('policies.yaml: is no regular file; expected a policy file')
+    server.until('is refused')
+    assert left(server) == 2

@@ -1,0 +1,54 @@
+"""A client of HTTP/2 that sends header values as they are given, also those that other clients repair."""
+import socket
+import struct
+
+from support.environment import PATIENCE
+
+HEADERS, SETTINGS, GOAWAY = 1, 4, 7
+END_STREAM, END_HEADERS = 1, 4
+
+
+def status(port, path='/', method='GET', headers=()):
+    """The status of one request on a connection of its own."""
+    fields = [(':method', method), (':scheme', 'http'), (':authority', 'example.org'),
+              (':path', path), *((name.lower(), value) for name, value in headers)]
+    # Literals without indexing and without Huffman codes (RFC 7541, section 6.2.2).
+    block = b''.join(b'\0' + text(name) + text(value) for name, value in fields)
+    with socket.create_connection(('127.0.0.1', port), timeout=PATIENCE) as client:
+        client.sendall(b'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n' + frame(SETTINGS) +
+                       frame(HEADERS, END_STREAM | END_HEADERS, 1, block))
+        reader = client.makefile('rb')
+        while True:
+            head = reader.read(9)
+            assert len(head) == 9, 'the connection was closed without an answer'
+            payload = reader.read(int.from_bytes(head[:3], 'big'))
+            assert head[3] != GOAWAY, payload
+            if head[3] == HEADERS:
+                return status_of(payload)
+
+
+def status_of(block):
+    """The :status that begins a header block of nginx."""
+    while block[0] & 0xe0 == 0x20:  # a new size of the dynamic table
+        block = block[1:]
+    indexed = {0x88: 200, 0x89: 204, 0x8a: 206, 0x8b: 304, 0x8c: 400, 0x8d: 404, 0x8e: 500}
+    if block[0] in indexed:
+        return indexed[block[0]]
+    assert block[0] in (0x08, 0x48) and block[1] == 3, block  # a literal of three digits
+    return int(block[2:5])
+
+
+def text(value):
+    value = value.encode('latin-1')
+    if len(value) < 127:
+        return bytes([len(value)]) + value
+    rest, size = len(value) - 127, [127]
+    while rest >= 128:
+        size.append(rest % 128 + 128)
+        rest //= 128
+    return bytes([*size, rest]) + value
+
+
+def frame(kind, flags=0, stream=0, payload=b''):
+    return struct.pack('>I', len(payload))[1:] + bytes([kind, flags]) + struct.pack(
+        '>I', stream) + payload
