@@ -54,7 +54,7 @@ using limit::Step;
 using limit::Terms;
 
 constexpr Nanos second = nanos_per_second;
-std::string only;  // part of the names of the claims to prove
+std::vector<std::string> only;  // parts of the names of the claims to prove; empty: all
 
 template <class Ticks>
 struct Claims {
@@ -64,7 +64,10 @@ struct Claims {
 
   static void named(const std::string& name, const std::function<void()>& body) {
     const std::string full = std::string(width) + " " + name;
-    if (full.find(only) != std::string::npos) explore(full, body);
+    const auto named = [&](const std::string& part) {
+      return full.find(part) != std::string::npos;
+    };
+    if (only.empty() || std::any_of(only.begin(), only.end(), named)) explore(full, body);
   }
 
   // ---- what make() returns
@@ -377,10 +380,10 @@ struct Claims {
 }  // namespace
 }  // namespace headgate::proofs
 
-// claims [NAME]: all claims, or those whose name contains NAME.
+// claims [NAME...]: all claims, or those whose names contain a NAME.
 int main(int count, char** arguments) {
   using namespace headgate::proofs;
-  if (count > 1) only = arguments[1];
+  only.assign(arguments + 1, arguments + count);
   Claims<Int64>::all();
   Claims<Int128>::all();
   return report() ? 0 : 1;

@@ -15,6 +15,7 @@
  *     comes back in that span (`no_unit_twice`). A claimer that reads the clock, is stopped for
  *     longer than a window, and then confirms its claim may be granted what came back meanwhile in
  *     addition (`late`): its key may have had a cell, been full for a window, and lost the cell;
+ *   - with -DNO_SKETCH: the same, without the charges of keys that have no cell;
  *   - with -DSURVIVOR: when all processes but one have died, wherever they were, that one's
  *     requests end after a few rounds.
  *
@@ -105,12 +106,13 @@ inline no_unit_twice() {
 #else
 #define FREE(cell) (value[cell] + WINDOW <= at)
 #endif
+#define CAN_BE_TAKEN(cell) (tag_word[cell] == EMPTY || (tag_word[cell] & CLAIM) || FREE(cell))
 
 #ifdef SURVIVOR
 #define MAY_HAVE_DIED provided (survivor == 0 || survivor == _pid)
-#define INTERFERENCE survivor == 0
-#define PATIENT rounds < 2
-#define MUST_WAIT rounds < 2
+#define INTERFERENCE (survivor == 0)
+#define PATIENT (rounds < 2)
+#define MUST_WAIT (rounds < 2)
 #else
 #define MAY_HAVE_DIED
 #define INTERFERENCE true
@@ -170,7 +172,7 @@ held:  /* read(), step(), update() */
        :: tat <= at + QUOTA -> value[cell] = tat; no_unit_twice(); goto answered
        :: else -> goto answered  /* denied */
        fi
-    :: INTERFERENCE -> cell = 0; goto again
+    :: tag_word[cell] != TAG(key) || INTERFERENCE -> cell = 0; goto again
     fi
   }
 
@@ -185,9 +187,8 @@ insert:
   }
   atomic {  /* choose() and claim(): a cell that is empty, claimed, or full for a window */
     do
-    :: cell < CELLS && (tag_word[cell] == EMPTY || (tag_word[cell] & CLAIM) || FREE(cell)) ->
-       victim = cell; cell = 0; break
-    :: cell < CELLS -> cell++
+    :: cell < CELLS && CAN_BE_TAKEN(cell) -> victim = cell; cell = 0; break
+    :: cell < CELLS && (INTERFERENCE || !CAN_BE_TAKEN(cell)) -> cell++
     :: cell == CELLS -> cell = 0; owes = 0; state = 0; goto not_kept
     :: INTERFERENCE -> cell = 0; owes = 0; state = 0; goto again
     od;
@@ -218,7 +219,7 @@ insert:
 #else
        :: tag_word[cell] == (TAG(key) | CLAIM) -> tag_word[cell] = EMPTY; value[cell] = 0; cell++
 #endif
-       :: INTERFERENCE -> goto withdraw
+       :: tag_word[cell] != (TAG(key) | CLAIM) || INTERFERENCE -> goto withdraw
        fi
      }
   od;
@@ -257,6 +258,9 @@ withdraw:
   }
 
 not_kept:
+#ifdef NO_SKETCH
+  atomic { goto answered }
+#endif
   atomic {  /* the sketch's law decides, and is charged */
     tat = (owed[key] > at -> owed[key] : at) + 1;
     if

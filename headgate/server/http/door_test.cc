@@ -23,9 +23,9 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 std::shared_ptr<Credentials> credentials(const std::string& token) {
-  const std::string file = (std::filesystem::path(::testing::TempDir()) /
-                            ("http_token_" + std::to_string(getpid())))
-                               .string();
+  const std::string file =
+      (std::filesystem::path(::testing::TempDir()) / ("http_token_" + std::to_string(getpid())))
+          .string();
   std::ofstream(file) << token << '\n';
   auto credentials = Credentials::open({.token = file, .read_token = {}, .tls = {}});
   std::filesystem::remove(file);

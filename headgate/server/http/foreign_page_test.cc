@@ -24,7 +24,7 @@ class Request {
 };
 
 TEST(ForeignPageTest, ProgramsAndOwnPagesPass) {
-  for (const std::string fields : {
+  for (const std::string& fields : {
            "Host: 127.0.0.1:8081\r\n",
            "Host: 127.1.2.3\r\n",
            "Host: [::1]:8081\r\n",
@@ -44,7 +44,7 @@ TEST(ForeignPageTest, ProgramsAndOwnPagesPass) {
 }
 
 TEST(ForeignPageTest, ForeignPagesAndReboundNamesDoNot) {
-  for (const std::string fields : {
+  for (const std::string& fields : {
            "Host: evil.example:8081\r\n",
            "Host: evil.example\r\n",
            "Host: evil.example.:8081\r\n",
@@ -65,8 +65,9 @@ TEST(ForeignPageTest, ForeignPagesAndReboundNamesDoNot) {
 }
 
 TEST(ForeignPageTest, OnlyAPersonMayFollowALinkFromElsewhere) {
-  const std::string link = "Host: localhost\r\nSec-Fetch-Site: cross-site\r\n"
-                           "Sec-Fetch-Mode: navigate\r\nSec-Fetch-Dest: ";
+  const std::string link =
+      "Host: localhost\r\nSec-Fetch-Site: cross-site\r\n"
+      "Sec-Fetch-Mode: navigate\r\nSec-Fetch-Dest: ";
   EXPECT_EQ(fault_of_foreign_page(*Request(link + "document\r\n", "GET /metrics HTTP/1.1")),
             std::nullopt);
   EXPECT_NE(fault_of_foreign_page(*Request(link + "iframe\r\n", "GET /metrics HTTP/1.1")),
@@ -75,8 +76,9 @@ TEST(ForeignPageTest, OnlyAPersonMayFollowALinkFromElsewhere) {
 }
 
 TEST(ForeignPageTest, AProxyMaySendWhatItsClientSent) {
-  const std::string of_client = "Origin: https://elsewhere.example\r\nSec-Fetch-Site: cross-site\r\n";
-  for (const std::string fields : {
+  const std::string of_client =
+      "Origin: https://elsewhere.example\r\nSec-Fetch-Site: cross-site\r\n";
+  for (const std::string& fields : {
            "Host: api.example\r\nX-Forwarded-Uri: /\r\n" + of_client,
            "Host: api.example:8443\r\nX-Original-URI: /\r\n" + of_client,
            "Host: 127.0.0.1:8081\r\nX-Forwarded-For: 192.0.2.1\r\n" + of_client,
@@ -85,7 +87,7 @@ TEST(ForeignPageTest, AProxyMaySendWhatItsClientSent) {
        }) {
     EXPECT_EQ(fault_of_foreign_query(*Request(fields), 8081), std::nullopt) << fields;
   }
-  for (const std::string fields : {
+  for (const std::string& fields : {
            "Host: 127.0.0.1:8081\r\n" + of_client,
            std::string("Host: evil.example:8081\r\n"),
            std::string("Host: evil.example:8081\r\nX-Forwarded-For: 192.0.2.1\r\n"),
