@@ -264,9 +264,9 @@ TEST_F(TableFile, AForeignFileIsRefused) {
 
 TEST_F(TableFile, AnotherVersionIsRefused) {
   ASSERT_TRUE(open());
-  poke(8, std::string("\x01\0\0\0", 4));
+  poke(8, std::string("\x03\0\0\0", 4));
   EXPECT_THAT(refusal(),
-              HasSubstr("is a headgate table of format 1, and this headgate reads format 4"));
+              HasSubstr("is a headgate table of format 3, and this headgate reads format 4"));
 }
 
 TEST_F(TableFile, ATruncatedFileIsRefused) {
