@@ -144,7 +144,7 @@ def test_limits_that_make_no_sense(tmp_path, option, value):
 def test_no_listener_uses_up_the_open_files_of_the_others(serve, connect):
     """Each connection is an open file, and the system limits their number."""
     server = serve(doors={'http': '127.0.0.1:0', 'grpc': '127.0.0.1:0'},
-                   arguments=('--threads', '1'), prefix=('prlimit', '--nofile=148'))
+                   arguments=('--threads', '1'), prefix=('prlimit', '--nofile=116'))
     assert any('32 connections at each listener and thread instead of 20000' in line
                for line in server.seen)
     for _ in range(60):
