@@ -589,7 +589,7 @@ TEST(Faults, AliasesDoNotMultiply) {
     for (int n = 0; n < 9; ++n) yaml += ", " + before;
     yaml += "]\n";
   }
-  EXPECT_EQ(faults_of(yaml).substr(0, 25), "8:25: too many values; ex");
+  EXPECT_EQ(faults_of(yaml).substr(0, 25), "8:50: too many values; ex");
 }
 
 TEST(Faults, AFaultThatAliasesRepeatIsListedOnce) {

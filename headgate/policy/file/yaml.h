@@ -27,10 +27,10 @@ struct Node {
 [[nodiscard]] std::string_view kind_name(Kind kind) noexcept;
 
 // Larger files, and files with more nodes (with aliases expanded), are refused. The numbers leave
-// room for Boulder's form of a hundred thousand overrides (five nodes each), and bound the time and
-// the memory that any file can take: about two seconds and 230 MB.
+// room for Boulder's form of a hundred thousand overrides (sixteen nodes each), and bound the time
+// and the memory that any file can take: about four seconds and 460 MB.
 inline constexpr std::size_t bytes_max = std::size_t{16} << 20;
-inline constexpr std::uint32_t nodes_max = 1'000'000;
+inline constexpr std::uint32_t nodes_max = 2'000'000;
 
 // Owns the nodes of one document.
 class Document {

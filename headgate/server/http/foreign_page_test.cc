@@ -24,7 +24,7 @@ class Request {
 };
 
 TEST(ForeignPageTest, ProgramsAndOwnPagesPass) {
-  for (const std::string& fields : {
+  for (const char* const fields : {
            "Host: 127.0.0.1:8081\r\n",
            "Host: 127.1.2.3\r\n",
            "Host: [::1]:8081\r\n",
@@ -44,7 +44,7 @@ TEST(ForeignPageTest, ProgramsAndOwnPagesPass) {
 }
 
 TEST(ForeignPageTest, ForeignPagesAndReboundNamesDoNot) {
-  for (const std::string& fields : {
+  for (const char* const fields : {
            "Host: evil.example:8081\r\n",
            "Host: evil.example\r\n",
            "Host: evil.example.:8081\r\n",
