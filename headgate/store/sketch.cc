@@ -19,9 +19,11 @@ std::int64_t sum(std::int64_t time, Nanos span) noexcept {
   return static_cast<std::int64_t>(std::min(time + span, most));
 }
 
-// How SketchHead::classes names the class of a law.
-std::uint64_t class_byte(const limit::Coarse& law) noexcept {
-  return (limit::span_class(law.longest()) + 1u) | (law.slots() ? 128u : 0u);
+// How SketchHead::classes names the part of a charge; never 0.
+std::uint64_t name_of_part(const UnkeptCharge& charge, const limit::Coarse& law) noexcept {
+  const unsigned span_class = limit::span_class(law.longest());
+  const unsigned room = static_cast<unsigned>(charge.room) << limit::span_class_bits;
+  return room | (charge.room == Room::slots ? std::max(span_class, 1u) : span_class);
 }
 
 limit::Coarse::Step apply_op(const limit::Coarse& law, const UnkeptCharge& charge,
@@ -45,7 +47,7 @@ Sketch::Decided Sketch::decide(const UnkeptCharge& charge, const limit::Coarse& 
                                std::optional<Nanos> floor) noexcept {
   head_->unkept.fetch_add(1, std::memory_order_relaxed);
   const std::int64_t now = clamped(charge.now.ns);
-  const unsigned part = part_for(law);
+  const unsigned part = part_for(name_of_part(charge, law));
   const Pair pair = cells_of(charge.key, part, law);
   if (part < own_parts) {
     heal(*pair.first, law, now);
@@ -75,35 +77,35 @@ Sketch::Decided Sketch::decide(const UnkeptCharge& charge, const limit::Coarse& 
   }
 }
 
-std::optional<Nanos> Sketch::find_debt(const Hash128& key, const limit::Coarse& law,
-                                       Instant now) const noexcept {
-  const std::optional<unsigned> part = find_part(law);
+std::optional<Nanos> Sketch::find_debt(const UnkeptCharge& charge,
+                                       const limit::Coarse& law) const noexcept {
+  const std::optional<unsigned> part = find_part(name_of_part(charge, law));
   if (!part) return std::nullopt;
-  const Pair pair = cells_of(key, *part, law);
+  const Pair pair = cells_of(charge.key, *part, law);
   const Nanos until = time_of(std::min(pair.first->load(), pair.second->load()));
-  if (until <= now.ns) return std::nullopt;
-  return std::min(until, now.ns + law.longest());
+  if (until <= charge.now.ns) return std::nullopt;
+  return std::min(until, charge.now.ns + law.longest());
 }
 
-// The part of the law's class; std::nullopt if it has none yet.
-std::optional<unsigned> Sketch::find_part(const limit::Coarse& law) const noexcept {
+// The part of this name; std::nullopt if there is none yet.
+std::optional<unsigned> Sketch::find_part(std::uint64_t name) const noexcept {
   const std::uint64_t classes = head_->classes.load();
   for (unsigned part = 0; part < own_parts; ++part) {
     const std::uint64_t found = classes >> (8 * part) & 0xff;
-    if (found == class_byte(law)) return part;
+    if (found == name) return part;
     if (found == 0) return std::nullopt;
   }
   return own_parts;
 }
 
-unsigned Sketch::part_for(const limit::Coarse& law) noexcept {
+unsigned Sketch::part_for(std::uint64_t name) noexcept {
   for (;;) {
     std::uint64_t classes = head_->classes.load();
-    if (const auto part = find_part(law)) return *part;
+    if (const auto part = find_part(name)) return *part;
     unsigned used = 0;
     while (used < own_parts && (classes >> (8 * used) & 0xff) != 0) ++used;
     if (used == own_parts) continue;  // others have taken the last ones meanwhile
-    head_->classes.compare_exchange_strong(classes, classes | class_byte(law) << (8 * used));
+    head_->classes.compare_exchange_strong(classes, classes | name << (8 * used));
   }
 }
 

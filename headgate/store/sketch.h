@@ -10,9 +10,10 @@
 // what time has not returned yet.
 //
 // Each class of windows has cells of its own, because a debt of an hour would deny every key of a
-// policy that counts by the second; so has each class of leases. The first class that needs the
-// sketch gets half of the cells, the next class half of what is left, and so on. From the eighth on
-// they share what is left.
+// policy that counts by the second; so has each room of the table, because a flood that fills one
+// must not deny keys that have a place in another. The first class of a room that needs the sketch
+// gets half of the cells, the next one half of what is left, and so on. From the eighth on they
+// share what is left.
 //
 // A charge first moves the later cell and then swaps the earlier one, which decides. So at every
 // moment both cells of a key contain all that was admitted before, and concurrent requests are not
@@ -40,15 +41,19 @@ static_assert(sizeof(DebtCell) == 8 && DebtCell::is_always_lock_free);
 
 // Part of the table's header.
 struct SketchHead {
-  // Of the parts of the sketch, a byte each: class + 1, and 128 if it is one of leases.
+  // Of the parts of the sketch, a byte each: the class, and in the high two bits the Room.
   std::atomic<std::uint64_t> classes{0};
   DebtCell busy_until{0};                // no cell is later
   std::atomic<std::uint64_t> unkept{0};  // decisions on keys for which there was no room
 };
 
-// A charge of a key that may have no room in the table.
+// Where a key would have its place. Those of slots have a class of at least 1.
+enum class Room : std::uint8_t { slots, narrow_cells, wide_cells, ledger };
+
+// A charge of a key that may have no place in the table.
 struct UnkeptCharge {
   Hash128 key;
+  Room room;
   limit::Op op;
   std::uint64_t cost;
   Instant since;  // of a refund: when the units were taken; {} if unknown
@@ -71,10 +76,10 @@ class Sketch {
 
   // Until when the debt of this key lasts, at most [ns]; std::nullopt if it has none. Never later
   // than the longest debt that a lone key can have.
-  [[nodiscard]] std::optional<Nanos> owed_until(const Hash128& key, const limit::Coarse& law,
-                                                Instant now) const noexcept {
-    if (!busy(now)) return std::nullopt;
-    return find_debt(key, law, now);
+  [[nodiscard]] std::optional<Nanos> owed_until(const UnkeptCharge& charge,
+                                                const limit::Coarse& law) const noexcept {
+    if (!busy(charge.now)) return std::nullopt;
+    return find_debt(charge, law);
   }
 
   struct Decided {
@@ -106,10 +111,10 @@ class Sketch {
     return static_cast<std::uint64_t>(time) ^ std::uint64_t{1} << 63;
   }
 
-  [[nodiscard]] std::optional<Nanos> find_debt(const Hash128& key, const limit::Coarse& law,
-                                               Instant now) const noexcept;
-  [[nodiscard]] std::optional<unsigned> find_part(const limit::Coarse& law) const noexcept;
-  [[nodiscard]] unsigned part_for(const limit::Coarse& law) noexcept;
+  [[nodiscard]] std::optional<Nanos> find_debt(const UnkeptCharge& charge,
+                                               const limit::Coarse& law) const noexcept;
+  [[nodiscard]] std::optional<unsigned> find_part(std::uint64_t name) const noexcept;
+  [[nodiscard]] unsigned part_for(std::uint64_t name) noexcept;
   [[nodiscard]] Pair cells_of(const Hash128& key, unsigned part,
                               const limit::Coarse& law) const noexcept;
   void announce(std::int64_t until, const limit::Coarse& law) noexcept;

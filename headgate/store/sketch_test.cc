@@ -35,9 +35,13 @@ class SketchTest : public testing::Test {
     return expand_hash((key + 1) * 0x9e3779b97f4a7c15);
   }
 
+  [[nodiscard]] static Room room(const Coarse& law) {
+    return law.slots() ? Room::slots : Room::ledger;
+  }
+
   Sketch::Decided take(const Coarse& law, std::uint64_t key, std::uint64_t cost, Op op = Op::spend,
                        Instant since = {}) {
-    return sketch_.decide({hash(key), op, cost, since, now_}, law);
+    return sketch_.decide({hash(key), room(law), op, cost, since, now_}, law);
   }
 
   std::vector<DebtCell> cells_ = std::vector<DebtCell>(Sketch::cells_min);
@@ -144,6 +148,16 @@ TEST_F(SketchTest, OnlySlotsAreGivenBackAndOnlyWhatTimeHasNotReturned) {
   EXPECT_EQ(take(windows, 1, 5, Op::refund, now_).decision.remaining, 0u);
 }
 
+TEST_F(SketchTest, KeysWithOtherPlacesShareNoCells) {
+  const Coarse law = coarse(10, 60 * second);
+  for (std::uint64_t key = 0; key < 5000; ++key) static_cast<void>(take(law, key, 10));
+  const UnkeptCharge same{hash(1), Room::ledger, Op::spend, 1, {}, now_};
+  const UnkeptCharge other{hash(1), Room::narrow_cells, Op::spend, 1, {}, now_};
+  EXPECT_TRUE(sketch_.owed_until(same, law));
+  EXPECT_FALSE(sketch_.owed_until(other, law));
+  EXPECT_TRUE(sketch_.decide(other, law).decision.admitted);
+}
+
 // However long a flood lasts, and also in cells that are always the later ones.
 TEST_F(SketchTest, NoDebtOutlastsTheFloodByMoreThanItsWindow) {
   for (const Coarse& law :
@@ -155,7 +169,7 @@ TEST_F(SketchTest, NoDebtOutlastsTheFloodByMoreThanItsWindow) {
     }
     now_.ns += 60 * second;
     for (std::uint64_t key = 0; key < 10; ++key) {
-      EXPECT_FALSE(sketch_.owed_until(hash(key), law, now_));
+      EXPECT_FALSE(sketch_.owed_until({hash(key), room(law), Op::spend, 1, {}, now_}, law));
     }
   }
 }
@@ -173,10 +187,10 @@ TEST_F(SketchTest, DamagedCellsDenyForNoMoreThanAWindow) {
 
 TEST_F(SketchTest, AStateOfItsOwnIsTheLeastThatAKeyOwes) {
   const Coarse law = coarse(10, 100 * second);
-  const UnkeptCharge charge{hash(1), Op::spend, 1, {}, now_};
+  const UnkeptCharge charge{hash(1), Room::ledger, Op::spend, 1, {}, now_};
   EXPECT_EQ(sketch_.decide(charge, law, now_.ns + 60 * second).decision.remaining, 3u);
   EXPECT_EQ(sketch_.decide(charge, law, now_.ns + 60 * second).decision.remaining, 2u);
-  EXPECT_EQ(sketch_.owed_until(charge.key, law, now_), now_.ns + 80 * second);
+  EXPECT_EQ(sketch_.owed_until(charge, law), now_.ns + 80 * second);
 }
 
 TEST_F(SketchTest, ThreadsTakeExactlyTheQuotaOfALoneKey) {
@@ -186,7 +200,7 @@ TEST_F(SketchTest, ThreadsTakeExactlyTheQuotaOfALoneKey) {
   for (int i = 0; i < 4; ++i) {
     pool.emplace_back([&] {
       for (int j = 0; j < 1000; ++j) {
-        const UnkeptCharge charge{hash(1), Op::spend, 1, {}, now_};
+        const UnkeptCharge charge{hash(1), Room::ledger, Op::spend, 1, {}, now_};
         const Sketch::Decided decided = sketch_.decide(charge, law);
         if (decided.decision.admitted) admitted.fetch_add(1);
       }

@@ -55,7 +55,7 @@ template <class L, class CellTable, class Other>
                                         std::uint64_t cost, Instant since, Instant now,
                                         limit::Decision& answer) noexcept {
   const auto step = [&](const auto& state) { return apply_op(law, state, op, cost, now); };
-  const UnkeptCharge charge{address.hash, op, cost, since, now};
+  const UnkeptCharge charge{address.hash, room_of<L>(), op, cost, since, now};
   answer = mine.transact(address, law, now, step, MigrationSource{other, address.hash},
                          Unkept{sketch, law, charge});
 }
@@ -310,7 +310,8 @@ template <Table::Pages pages>
       hold.add(where.page);
       hold.lock();
     }
-    const UnkeptCharge mine{address.hash, op, cost, charge.since, now};
+    const UnkeptCharge mine{
+        address.hash, room_of<std::decay_t<decltype(law)>>(), op, cost, charge.since, now};
     answer = ledger.apply(law, where, mine, shift(law), Unkept{sketch_, law, mine});
   };
   const auto closed = [&](const limit::Closed& law) {
@@ -396,18 +397,21 @@ bool Table::seems_admissible(const Charge& charge, const CellAddress& address,
                              Instant now) noexcept {
   if (charge.op == limit::Op::refund || charge.op == limit::Op::debit) return true;
   if (charge.op == limit::Op::peek && charge.cost == 0) return true;
-  const UnkeptCharge spend{address.hash, limit::Op::spend, charge.cost, {}, now};
+  const auto spend = [&]<class L>(const L&) {
+    return UnkeptCharge{address.hash, room_of<L>(), limit::Op::spend, charge.cost, {}, now};
+  };
   return dispatch(
       *charge.law,
       Overloaded{[&](const auto& law, const auto& mine, const auto&) {
                    const auto state = mine.read_state(address, law);
-                   const Unkept unkept{sketch_, law, spend};
+                   const UnkeptCharge as_spend = spend(law);
+                   const Unkept unkept{sketch_, law, as_spend};
                    if (!state && unkept.busy()) return unkept.admits();
                    return law.admits(state, charge.cost, now);
                  },
                  [&](const auto& law, Ledger& ledger) {
                    return ledger.admits(law, ledger.locate(address.hash), charge.cost, now,
-                                        shift(law), Unkept{sketch_, law, spend});
+                                        shift(law), Unkept{sketch_, law, spend(law)});
                  },
                  [&](const limit::Closed& law) { return law.decide(charge.cost).admitted; }});
 }

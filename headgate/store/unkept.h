@@ -2,11 +2,22 @@
 #pragma once
 
 #include <optional>
+#include <type_traits>
 
 #include "headgate/limit/decision.h"
+#include "headgate/limit/law.h"
 #include "headgate/store/sketch.h"
 
 namespace headgate::store {
+
+// Where the states of a law have their places.
+template <class Law>
+[[nodiscard]] constexpr Room room_of() noexcept {
+  if constexpr (std::is_same_v<Law, limit::Concurrency>) return Room::slots;
+  if constexpr (std::is_same_v<Law, limit::LinearWhole>) return Room::narrow_cells;
+  if constexpr (std::is_same_v<Law, limit::LinearExact>) return Room::wide_cells;
+  return Room::ledger;
+}
 
 // Refers to the law and the sketch, which must outlive it.
 template <class Law>
@@ -21,7 +32,7 @@ class Unkept {
 
   // Until when that debt lasts [ns]. A state that the key gets later has to begin with it.
   [[nodiscard]] std::optional<Nanos> owed_until() const noexcept {
-    return sketch_.owed_until(charge_.key, law_.coarse(), charge_.now);
+    return sketch_.owed_until(charge_, law_.coarse());
   }
   // The same as units that the key has taken, 0 if none.
   [[nodiscard]] std::uint64_t units() const noexcept {
