@@ -91,7 +91,9 @@ def test_thousands_of_keys(nginx):
         for block in range(100):  # more keys than cells
             connection.send(b''.join(b'GET / HTTP/1.1\r\nHost: a\r\nX-Key: %d\r\n\r\n' % n
                                      for n in range(block * 90, block * 90 + 90)))
-            assert {connection.receive().status for _ in range(90)} == {200}
+            statuses = {connection.receive().status for _ in range(90)}
+            # Keys without a place share cells: they may be denied, and are always answered.
+            assert statuses <= {200, 429} if block > 10 else statuses == {200}
     assert server.request(headers=offender).status == 429
 
 

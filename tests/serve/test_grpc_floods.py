@@ -1,4 +1,5 @@
 """Floods of HTTP/2 at the gRPC door take little memory and leave other clients their answers."""
+import os
 import re
 
 import pytest
@@ -15,6 +16,8 @@ policies:
 REQUEST = rate_limit_request('headgate', 'policy=burst,key=x')
 FLOOD_BYTES = 128 << 20
 GROWTH_MAX = 64 << 20
+# Sanitizers keep memory that was given back.
+SANITIZED = bool(os.environ.get('HEADGATE_SANITIZE'))
 # Those that a client without the token cannot send: its calls are refused at their head.
 AUTHORIZED = ['unfinished', 'unread', 'heads', 'bodies', 'reset calls', 'tables']
 
@@ -47,4 +50,5 @@ def test_a_flood(serve, tmp_path, flood, token):
         finally:
             hostile.stop()
         assert client.call(RATE_LIMIT, REQUEST, *more).status == 0
-    assert peak_memory(server) - before < GROWTH_MAX
+    if not SANITIZED:
+        assert peak_memory(server) - before < GROWTH_MAX
