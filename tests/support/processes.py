@@ -1,7 +1,9 @@
 """Child processes: the lines that they write, their children, and waiting for them."""
+import contextlib
 import os
 import pathlib
 import queue
+import random
 import re
 import shutil
 import socket
@@ -96,6 +98,12 @@ def find_program(name):
 
 
 def free_port():
-    with socket.socket() as s:
-        s.bind(('127.0.0.1', 0))
-        return s.getsockname()[1]
+    """A port for a server that cannot choose one. It is below those that the system gives to clients: one
+    of them could take it before the server does."""
+    with open('/proc/sys/net/ipv4/ip_local_port_range') as ports:
+        above = int(ports.read().split()[0])
+    while True:
+        port = random.randrange(min(10000, above - 1000), above)
+        with contextlib.suppress(OSError), socket.socket() as s:
+            s.bind(('127.0.0.1', port))
+            return port
