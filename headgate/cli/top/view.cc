@@ -124,11 +124,13 @@ Lines top_lines(const TopReading& reading, const Screen& screen) {
   } else {
     const std::size_t half =
         screen.height == no_limit ? no_limit : (left - std::min<std::size_t>(left, 1)) / 2;
-    for (std::string& line : list_lines(busiest, {screen.width, half}))
+    for (std::string& line : list_lines(busiest, {screen.width, half})) {
       lines.push_back(std::move(line));
+    }
     lines.emplace_back();
-    for (std::string& line : list_lines(denied, {screen.width, half}))
+    for (std::string& line : list_lines(denied, {screen.width, half})) {
       lines.push_back(std::move(line));
+    }
   }
   if (lines.size() > screen.height) lines.resize(screen.height);
   return lines;

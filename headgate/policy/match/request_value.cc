@@ -39,8 +39,9 @@ bool is_list(std::string_view line) noexcept {
   char last = ' ';
   for (const char c : line) {
     const bool after_space = last == ' ';
-    if (c == '\t' || (after_space && (c == ' ' || c == ',')) || (last == ',' && c != ' '))
+    if (c == '\t' || (after_space && (c == ' ' || c == ',')) || (last == ',' && c != ' ')) {
       return false;
+    }
     last = c;
   }
   return last != ',';

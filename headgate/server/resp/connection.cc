@@ -61,8 +61,9 @@ void RespConnection::answer(std::string_view bytes, std::string& replies, const 
     if (next == Next::wrong_token) delay();
     if (phase_ != Phase::serving || found == Found::more) more_ = false;
     if (next == Next::wrong_token || replies.size() >= Channel::together ||
-        (count % unwatched == 0 && turn.is_over()))
+        (count % unwatched == 0 && turn.is_over())) {
       break;
+    }
   }
   if (bytes.size() < before) moved_ = true;
   input_.keep(phase_ == Phase::serving ? bytes : std::string_view());
