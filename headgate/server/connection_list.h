@@ -20,6 +20,7 @@
 
 #include "headgate/server/door.h"
 #include "headgate/server/ready_set.h"
+#include "headgate/server/turn.h"
 #include "headgate/server/worker_context.h"
 
 namespace headgate::server {
@@ -74,9 +75,11 @@ class ConnectionList {
 
   // `refusal` is sent to a connection beyond the maximum before it is closed; static storage.
   // `serve` is called with some of the Clients that are ready, and calls served() for each of them.
+  // `on_tick`, if not null, is called once per second while there are connections.
   ConnectionList(DoorKind kind, WorkerContext& worker, boost::asio::io_context& io,
                  const DoorOptions& options, std::string_view refusal,
-                 std::function<void(ReadySet::Ready)> serve)
+                 std::function<void(ReadySet::Ready)> serve,
+                 std::function<void()> on_tick = nullptr)
       : kind_(kind),
         stats_(worker.stats()),
         idle_max_(options.idle),
@@ -84,6 +87,7 @@ class ConnectionList {
         connections_max_(options.connections_max),
         strangers_max_(std::max<std::size_t>(options.connections_max / strangers_share, 1)),
         refusal_(refusal),
+        on_tick_(std::move(on_tick)),
         ready_(io, std::move(serve)),
         timer_(io),
         pause_timer_(io) {}
@@ -129,16 +133,17 @@ class ConnectionList {
     if (need == Need::pause) pause(client);
   }
 
-  template <class Act>
-  void for_each(const Act& act) {
-    for (Clients& clients : lists_) {
-      for (Client& client : clients) act(client.connection);
+  // Calls Connection::serve(const Turn&) of each of these Clients.
+  void serve_each(ReadySet::Ready ready) noexcept {
+    for (void* const each : ready) {
+      Client& client = *static_cast<Client*>(each);
+      served(client, client.connection.serve(Turn(ready.size())));
     }
   }
 
   // Calls act(client) for each Client. `act` may call served() for it.
   template <class Act>
-  void for_each_client(const Act& act) {
+  void for_each(const Act& act) {
     for (Clients& clients : lists_) {
       for (auto next = clients.begin(); next != clients.end();) act(*next++);
     }
@@ -149,12 +154,9 @@ class ConnectionList {
   void stop() noexcept {
     stopping_ = true;
     ready_.serve_arrived(size());
-    for (Clients& clients : lists_) {
-      for (auto next = clients.begin(); next != clients.end();) {
-        Client& client = *next++;
-        if (client.connection.is_idle()) close(client);
-      }
-    }
+    for_each([this](Client& client) {
+      if (client.connection.is_idle()) close(client);
+    });
     end_if_done();
   }
 
@@ -231,6 +233,7 @@ class ConnectionList {
       ticking_ = false;
       if (error) return;
       ++now_;
+      if (on_tick_) on_tick_();
       close_overdue(list(Standing::stranger), std::min(idle_max_, patience_));
       close_overdue(list(Standing::idle), idle_max_);
       close_overdue(list(Standing::busy), patience_);
@@ -257,6 +260,7 @@ class ConnectionList {
   const std::size_t connections_max_;
   const std::size_t strangers_max_;
   const std::string_view refusal_;
+  const std::function<void()> on_tick_;
   ReadySet ready_;
   boost::asio::steady_timer timer_;
   boost::asio::steady_timer pause_timer_;
