@@ -18,9 +18,6 @@ constexpr long silent_seconds = 60;
 
 constexpr char too_large[] = "its body is larger than --max-size allows";
 
-// Rounded up; 0 would mean no limit.
-long milliseconds(Nanos time) { return static_cast<long>(ceil_div(time, Nanos{1'000'000})); }
-
 template <class Value>
 void set(CURL* curl, CURLoption option, Value value) {
   if (curl_easy_setopt(curl, option, value) != CURLE_OK) throw std::bad_alloc();
@@ -59,7 +56,8 @@ void FetchTransfer::prepare(const FetchUrl& url, bool trusted, std::function<voi
   set(curl, CURLOPT_PIPEWAIT, 1L);
   set(curl, CURLOPT_NOSIGNAL, 1L);
   set(curl, CURLOPT_CONNECTTIMEOUT, connect_seconds);
-  set(curl, CURLOPT_TIMEOUT_MS, milliseconds(transport_.time_max));
+  // Rounded up: 0 would mean no limit.
+  set(curl, CURLOPT_TIMEOUT_MS, static_cast<long>(ceil_milliseconds(transport_.time_max)));
   set(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
   set(curl, CURLOPT_LOW_SPEED_TIME, silent_seconds);
   set(curl, CURLOPT_USERAGENT, transport_.user_agent.c_str());

@@ -41,9 +41,7 @@ std::vector<std::string> optional(const std::string& text) {
   return text.empty() ? std::vector<std::string>{} : std::vector<std::string>{text};
 }
 
-std::string milliseconds(Nanos time) {
-  return std::to_string(static_cast<std::int64_t>(ceil_div(time, Nanos{1'000'000}))) + "ms";
-}
+std::string milliseconds(Nanos time) { return std::to_string(ceil_milliseconds(time)) + "ms"; }
 
 // Whether the upstream can get this header as it was counted. The template sets some headers
 // itself, and nginx those about the body. Cookies have several values on one line by themselves.
