@@ -25,7 +25,7 @@ Failure<std::string> cannot(const std::string& path, std::string_view expected) 
   return Failure<std::string>(path + ": " + why + "; expected " + std::string(expected));
 }
 
-// The key must not need a password: nobody is there to type it.
+// The key must not need a password: a server has no terminal to ask for it.
 int no_password(char*, int, int, void*) { return -1; }
 
 // Chooses the protocol that accept() has set for the connection. `offered` has each protocol of the

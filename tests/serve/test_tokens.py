@@ -107,7 +107,7 @@ def test_another_token_is_in_force_after_sighup(guarded, files):
         guarded.until('tokens and certificates were read again')
         assert decides(guarded, OTHER) == 200
         assert decides(guarded, TOKEN) == 401
-        # Whoever has shown the token before has to show the other one now.
+        # Connections that have shown the token before have to show the other one now.
         assert client.command('PING').startswith('NOAUTH ')
         assert client.ended()
     with Client(guarded.ports['resp']) as client:

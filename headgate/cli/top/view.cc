@@ -109,7 +109,7 @@ std::string short_number(double value) {
 Lines top_lines(const TopReading& reading, const Screen& screen) {
   Lines lines = {fitted(totals(reading), screen.width), ""};
   const List busiest{"Busiest", "units/s", "No requests lately.", reading.busiest};
-  const List denied{"Most denied", "in shadow", "Nobody has been denied lately.",
+  const List denied{"Most denied", "in shadow", "No client was denied lately.",
                     reading.most_denied};
   const std::size_t left = screen.height < 2 ? 0 : screen.height - 2;
   if (screen.width != no_limit && screen.width >= wide) {
