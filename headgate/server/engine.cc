@@ -79,7 +79,7 @@ Result<std::shared_ptr<const policy::PolicySet>, std::vector<std::string>> Engin
 Result<void, std::vector<std::string>> Engine::reload() {
   auto policies = load();
   if (!policies) {
-    refused_reloads_.fetch_add(1, std::memory_order_relaxed);
+    count_refused_reload();
     return Failure<std::vector<std::string>>(std::move(policies.error()));
   }
   const std::lock_guard lock(mutex_);

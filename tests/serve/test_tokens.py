@@ -44,10 +44,13 @@ def decides(server, token):
     return request(server.port, '/v1/decide', 'POST', BODY, headers=bearer(token)).status
 
 
+def metric(server, name, token=TOKEN):
+    text = request(server.port, '/metrics', headers=bearer(token)).text
+    return int(re.search(rf'^{re.escape(name)} (\d+)$', text, re.M)[1])
+
+
 def wrong_tokens(server):
-    text = request(server.port, '/metrics', headers=bearer(TOKEN)).text
-    return {door: int(re.search(rf'^headgate_wrong_tokens_total{{door="{door}"}} (\d+)$', text, re.M)[1])
-            for door in DOORS}
+    return {door: metric(server, f'headgate_wrong_tokens_total{{door="{door}"}}') for door in DOORS}
 
 
 def test_a_wrong_token_is_answered_late_and_delays_nobody_else(guarded):
@@ -89,6 +92,20 @@ def test_a_missing_token_is_no_guess(guarded):
         for _ in range(20):
             assert connection.request('/metrics').status == 401
     assert wrong_tokens(guarded) == {'http': 0, 'resp': 0}
+
+
+def test_refused_tokens_are_counted(guarded, files):
+    token_file, _ = files
+    secret(token_file, 'short')
+    for count in (1, 2):
+        guarded.process.send_signal(signal.SIGHUP)
+        guarded.until('the tokens and certificates before it stay in force')
+        guarded.until('is in force now')  # the policy file is read all the same
+        assert metric(guarded, 'headgate_refused_reloads_total') == count
+    assert metric(guarded, 'headgate_reloads_total') == 2
+    secret(token_file, OTHER)
+    guarded.reload('version: 2\n')  # nothing but the policy file is refused
+    assert metric(guarded, 'headgate_refused_reloads_total', OTHER) == 3
 
 
 def test_another_token_is_in_force_after_sighup(guarded, files):
