@@ -83,6 +83,7 @@ std::string nginx_conf(const NginxPlan& plan) {
       {"workers", {plan.workers}},
       {"connections", {std::to_string(plan.connections)}},
       {"connections_per_address", {std::to_string(plan.connections_per_address)}},
+      {"unread_timeout", {milliseconds(plan.unread_timeout)}},
       {"drain", optional(plan.drain ? milliseconds(*plan.drain) : "")},
       {"body_max", optional(plan.body_max ? std::to_string(*plan.body_max) : "")},
       {"streams", optional(plan.body_max ? "" : "1")},
