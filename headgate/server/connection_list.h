@@ -15,6 +15,7 @@
 #include <list>
 #include <map>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -40,6 +41,9 @@ namespace headgate::server {
 // Strangers, the connections that are not trusted, cannot lock out the others: they have patience
 // but no idle time, and a share of the connections. If that is used up, or if there are too many
 // connections, a newcomer takes the place of the stranger that did nothing for the longest time.
+//
+// A client is served as soon as it is ready, except new ones and strangers, which wait in one
+// queue, and those whose last turn was long or has left input, which wait in another.
 template <class Connection>
 class ConnectionList {
  private:
@@ -66,12 +70,16 @@ class ConnectionList {
     friend class ConnectionList;
 
     ReadySet::Place place_{this};
+    // Where it waits when it is ready; std::nullopt: it is served at once.
+    std::optional<ReadySet::Queue> queue_ = ReadySet::Queue::newcomers;
     Need need_ = Need::input;
     Standing standing_ = Standing::stranger;
     std::uint64_t since_ = 0;  // the tick in which its timeout began
     typename std::list<Client>::iterator self_;
     std::optional<typename Pauses::iterator> pause_;
   };
+
+  enum class Length : std::uint8_t { usual, long_turn };  // of a turn; see Turn::is_long()
 
   // `refusal` is sent to a connection beyond the maximum before it is closed; static storage.
   // `serve` is called with some of the Clients that are ready, and calls served() for each of them.
@@ -87,8 +95,11 @@ class ConnectionList {
         connections_max_(options.connections_max),
         strangers_max_(std::max<std::size_t>(options.connections_max / strangers_share, 1)),
         refusal_(refusal),
+        serve_(std::move(serve)),
         on_tick_(std::move(on_tick)),
-        ready_(io, std::move(serve)),
+        ready_(
+            io, [this](ReadySet::Ready ready) { take_arrived(ready); },
+            [this](void* who) { serve_(std::span(&who, 1)); }),
         timer_(io),
         pause_timer_(io) {}
 
@@ -123,13 +134,14 @@ class ConnectionList {
   }
 
   // Ends the turn of a client: closes it if it needs nothing any more, otherwise waits for `need`.
-  void served(Client& client, Need need) noexcept {
+  void served(Client& client, Need need, Length length = Length::usual) noexcept {
     if (need == Need::nothing || (stopping_ && client.connection.is_idle())) return close(client);
     if (client.pause_) pauses_.erase(*std::exchange(client.pause_, std::nullopt));
     if (need != client.need_) ready_.watch(client.connection.fd(), &client, need);
     client.need_ = need;
     update_timeout(client);
-    if (need == Need::turn) ready_.queue(client.place_);
+    client.queue_ = queue_of(client.standing_, length);
+    if (need == Need::turn) ready_.queue(client.place_, ReadySet::Queue::backlog);
     if (need == Need::pause) pause(client);
   }
 
@@ -137,7 +149,9 @@ class ConnectionList {
   void serve_each(ReadySet::Ready ready) noexcept {
     for (void* const each : ready) {
       Client& client = *static_cast<Client*>(each);
-      served(client, client.connection.serve(Turn(ready.size())));
+      const Turn turn(ready.size());
+      const Need need = client.connection.serve(turn);
+      served(client, need, turn.is_long() ? Length::long_turn : Length::usual);
     }
   }
 
@@ -181,6 +195,32 @@ class ConnectionList {
   [[nodiscard]] static Standing standing_of(const Connection& connection) noexcept {
     if (!connection.is_trusted()) return Standing::stranger;
     return connection.is_idle() ? Standing::idle : Standing::busy;
+  }
+
+  // Clients whose requests take long, and those that may never become trusted, do not delay others:
+  // the handshakes of TLS, for example, take as long as a hundred requests.
+  [[nodiscard]] static std::optional<ReadySet::Queue> queue_of(Standing standing,
+                                                               Length length) noexcept {
+    if (standing == Standing::stranger) return ReadySet::Queue::newcomers;
+    if (length == Length::long_turn) return ReadySet::Queue::backlog;
+    return std::nullopt;
+  }
+
+  // Serves those of them that are served at once, and queues the others.
+  void take_arrived(ReadySet::Ready ready) {
+    std::array<void*, ReadySet::together_max> at_once;
+    std::size_t count = 0;
+    for (void* const each : ready) {
+      Client& client = *static_cast<Client*>(each);
+      if (stopping_ || (!client.queue_ && !client.place_.is_linked())) {
+        at_once[count++] = each;
+      } else if (!client.place_.is_linked()) {  // otherwise it is queued, and its end has arrived
+        client.need_ = Need::turn;
+        ready_.watch(client.connection.fd(), &client, Need::turn);
+        ready_.queue(client.place_, *client.queue_);
+      }
+    }
+    if (count > 0) serve_(std::span(at_once).first(count));
   }
 
   // Keeps the lists in the order of since_.
@@ -260,6 +300,7 @@ class ConnectionList {
   const std::size_t connections_max_;
   const std::size_t strangers_max_;
   const std::string_view refusal_;
+  const std::function<void(ReadySet::Ready)> serve_;
   const std::function<void()> on_tick_;
   ReadySet ready_;
   boost::asio::steady_timer timer_;
