@@ -87,6 +87,19 @@ def test_guesses_end(guarded):
     assert wrong_tokens(guarded) == {'http': 10, 'resp': 10}
 
 
+def test_little_is_kept_for_a_client_without_the_token(guarded):
+    begin = b'*2\r\n$4\r\nECHO\r\n$60000\r\n' + b'x' * 30000
+    with Client(guarded.ports['resp']) as client:
+        client.send(begin)
+        assert client.reply() == 'ERR Protocol error: unauthenticated bulk length'
+        assert client.ended()
+    with Client(guarded.ports['resp']) as client:
+        assert client.command('AUTH', TOKEN) == 'OK'
+        client.send(begin)
+        client.send(b'x' * 30000 + b'\r\n')
+        assert client.reply() == 'x' * 60000
+
+
 def test_a_missing_token_is_no_guess(guarded):
     with Connection(guarded.port) as connection:
         for _ in range(20):
