@@ -30,6 +30,19 @@ std::unique_ptr<Store> in_file() {
   return store;
 }
 
+std::unique_ptr<Store> grown() {
+  TableOptions options{.memory = room / 16,
+                       .wide_share = 16,
+                       .ledger_share = 32,
+                       .clock = &ClockSource::still()};
+  auto table = Table::open(options).value();
+  for (const std::size_t part : {8u, 1u}) {
+    options.memory = room / part;
+    EXPECT_TRUE(table->grow(options));
+  }
+  return table;
+}
+
 INSTANTIATE_TEST_SUITE_P(Table, StoreConformance,
                          testing::Values(StoreUnderTest{"threads",
                                                         [] {
@@ -49,7 +62,8 @@ INSTANTIATE_TEST_SUITE_P(Table, StoreConformance,
                                                                .ledger_share = 32,
                                                                .clock = &ClockSource::still()});
                                                         }},
-                                         StoreUnderTest{"file", in_file}),
+                                         StoreUnderTest{"file", in_file},
+                                         StoreUnderTest{"grown", grown}),
                          [](const auto& the) { return the.param.name; });
 
 }  // namespace
