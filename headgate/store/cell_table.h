@@ -12,17 +12,17 @@
 // and the search, so of two claimers at least one sees the other. The claim that is later in the
 // order of the cells is withdrawn; a claim that stays unconfirmed for too long (its process may be
 // dead) is removed. A confirmed cell wins against every claim. So no key is ever confirmed in two
-// cells, and no request waits for another one. The search also reads again how many segments there are.
-// So of two claimers the one that does not know the newest segment yet sees the other one, or is
-// seen by it.
+// cells, and no request waits for another one. The search also reads again how many segments there
+// are. So of two claimers the one that does not know the newest segment yet sees the other one, or
+// is seen by it.
 //
 // Evicting. A new key gets an empty cell, or else the cell of a key whose quota has been full for
 // at least a window: that state is no longer needed, whatever policy it belongs to, and even a slow
 // client has been away for longer than its window. All other keys are live and keep their cells,
-// however many new keys come. A new key takes a cell of the newest segment that has one. If all cells are
-// live, the new key is not kept: its charges go
-// to the sketch (sketch.h). When such a key gets a cell later, its state begins with its debt
-// there; while that debt denies it, it stays in the sketch.
+// however many new keys come. A new key takes a cell of the newest segment that has one. If all
+// cells are live, the new key is not kept: its charges go to the sketch (sketch.h). When such a key
+// gets a cell later, its state begins with its debt there; while that debt denies it, it stays in
+// the sketch.
 //
 // A charge that goes to the sketch and the insertion of the same key notice each other: one
 // adds to the sketch and then searches for the key, the other claims a cell and then reads the
@@ -302,14 +302,12 @@ class CellTable {
   // A key's cell. The policy's window may have been another one when the key was last charged.
   [[nodiscard]] Cell* find(const CellAddress& address) const noexcept {
     if (Cell* cell = find_as_is(address)) return cell;
-    return find_anywhere(address,
-                         [&](std::uint64_t word) { return same_key(word, address.tag); });
+    return find_anywhere(address, [&](std::uint64_t word) { return same_key(word, address.tag); });
   }
   // Whether a key has a cell or is about to get one.
   [[nodiscard]] bool holds_or_claims(const CellAddress& address) const noexcept {
-    return find_anywhere(address, [&](std::uint64_t word) {
-             return of_key(word, address.tag);
-           }) != nullptr;
+    return find_anywhere(address, [&](std::uint64_t word) { return of_key(word, address.tag); }) !=
+           nullptr;
   }
 
   // The content of a key's cell; std::nullopt if the key is not in this table.

@@ -167,8 +167,8 @@ TEST_F(Growth, ReachesProcessesThatHaveTheTable) {
     const auto table = Table::open(options(64 * kib, file)).value();
     const auto second_user = file.empty() ? nullptr : Table::open(options(64 * kib, file)).value();
     const Instant now = table->now();
-    auto* grown = static_cast<std::atomic<int>*>(mmap(
-        nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+    auto* grown = static_cast<std::atomic<int>*>(
+        mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
     ASSERT_NE(grown, MAP_FAILED);
     const pid_t child = fork();
     ASSERT_GE(child, 0);
@@ -223,8 +223,9 @@ TEST_F(Growth, OfAFileLastsAndIsAskedForByOpening) {
 TEST_F(Growth, SurvivesKills) {
   if (!swaps_between_processes) GTEST_SKIP() << no_swaps_between_processes;
   const std::vector<Law> laws = every_law(5);
-  auto* progress = new (mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
-                             0)) std::atomic<std::uint64_t>{0};
+  auto* progress =
+      new (mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))
+          std::atomic<std::uint64_t>{0};
   const Instant now{7200 * second};
   std::uint64_t random = 88172645463325252;
   for (int round = 0; round < 100; ++round) {

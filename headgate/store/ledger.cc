@@ -8,8 +8,8 @@ void Ledger::Hold::lock() noexcept {
     pages_count_ = 0;
     for (std::uint32_t i = 0; i < segments_.size(); ++i) {
       for (std::size_t key = 0; key < keys_count_; ++key) {
-        pages_[pages_count_++] = i * LedgerLayout::pages_max +
-                                 scaled(keys_[key], segments_[i].ledger.pages);
+        pages_[pages_count_++] =
+            i * LedgerLayout::pages_max + scaled(keys_[key], segments_[i].ledger.pages);
       }
     }
     if (pages_count_ > 1) {

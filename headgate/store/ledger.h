@@ -2,9 +2,9 @@
 // slots).
 //
 // The ledger has pages, each with its own lock; a request holds the locks of its charges' pages
-// while it decides: of one page in each segment of the table. Locks instead of the cells' swaps, because these states have several words, and
-// some have thousands. A lock is held for less than a microsecond, and is repaired if its holder
-// dies.
+// while it decides: of one page in each segment of the table. Locks instead of the cells' swaps,
+// because these states have several words, and some have thousands. A lock is held for less than a
+// microsecond, and is repaired if its holder dies.
 #pragma once
 
 #include <algorithm>
@@ -164,8 +164,8 @@ class Ledger {
     return scaled(address.home_word, segment.ledger.entries);
   }
 
-  // The first of a key's pages, from the newest segment to the oldest, in which `search(page, home)`
-  // finds an entry.
+  // The first of a key's pages, from the newest segment to the oldest, in which `search(page,
+  // home)` finds an entry.
   template <class Search>
   [[nodiscard]] std::optional<Spot> first_spot(const Hold& hold, const LedgerAddress& address,
                                                Search search) const noexcept {
@@ -188,9 +188,8 @@ class Ledger {
   // The entry for a new key.
   [[nodiscard]] std::optional<Spot> choose(const Hold& hold, const LedgerAddress& address,
                                            Instant now) const noexcept {
-    return first_spot(hold, address, [&](const Page& page, std::uint32_t home) {
-      return page.choose(home, now);
-    });
+    return first_spot(hold, address,
+                      [&](const Page& page, std::uint32_t home) { return page.choose(home, now); });
   }
 
   template <class L>
@@ -266,7 +265,8 @@ limit::Decision Ledger::apply_words(const Hold& hold, const L& law, const Ledger
   if (!step.changed) return step.decision;
   const auto& [page, at] = *spot;
   page.begin(at);
-  page.write(at, tag_of<L>(address), entry_of(law, step.state, law.full_at(step.state) - shift, now));
+  page.write(at, tag_of<L>(address),
+             entry_of(law, step.state, law.full_at(step.state) - shift, now));
   page.commit(at);
   return step.decision;
 }

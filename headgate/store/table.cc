@@ -218,8 +218,7 @@ Result<std::unique_ptr<Table>, std::string> Table::open(const TableOptions& opti
     const auto made = Region::create(
         options.file, bytes,
         [](std::span<std::byte> memory, void* context) {
-          Header::make(memory, *static_cast<const TableOptions*>(context),
-                       reach_of(memory.size()));
+          Header::make(memory, *static_cast<const TableOptions*>(context), reach_of(memory.size()));
         },
         const_cast<TableOptions*>(&options));
     if (!made) return Failure<std::string>(made.error());

@@ -111,8 +111,8 @@ class Table final : public Store {
   // `hold`: has locked the key's pages of the ledger; nullptr: they are to be locked.
   void apply(const Charge& charge, limit::Op op, std::uint64_t cost, const CellAddress& address,
              Instant now, const Ledger::Hold* hold, limit::Decision& answer) noexcept;
-  [[nodiscard]] bool seems_admissible(const Charge& charge, const CellAddress& address,
-                                      Instant now, const Ledger::Hold& hold) noexcept;
+  [[nodiscard]] bool seems_admissible(const Charge& charge, const CellAddress& address, Instant now,
+                                      const Ledger::Hold& hold) noexcept;
   void decide_all_or_none(Bundle& bundle, const CellAddress* addresses, Instant now) noexcept;
   static void fill_spare(std::span<std::byte> memory, void* table) noexcept;
 
