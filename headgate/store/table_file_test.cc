@@ -285,8 +285,9 @@ TEST_F(TableFile, ATruncatedFileIsRefused) {
 TEST_F(TableFile, ADamagedHeaderIsRefused) {
   ASSERT_TRUE(open());
   const std::string whole = contents();
-  for (std::size_t at = 12; at < 128; ++at) {
-    if (at >= 48 && at < 56) continue;  // whether the file is growing
+  for (std::size_t at = 12; at < 192; ++at) {
+    if (at >= 48 && at < 64) continue;   // whether the file is growing
+    if (at >= 72 && at < 128) continue;  // unused
     std::string damaged = whole;
     damaged[at] = static_cast<char>(damaged[at] ^ 0x10);
     write(damaged);
