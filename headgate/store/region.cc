@@ -182,7 +182,8 @@ Result<void, std::string> Region::grow(std::size_t from, std::size_t to) {
     error = errno;
   }
   if (error != 0) {
-    if (descriptor_ >= 0) static_cast<void>(ftruncate(descriptor_, size(from)));
+    // What it got stays behind the end until the next try if it cannot be given back.
+    [[maybe_unused]] const int ignored = descriptor_ < 0 ? 0 : ftruncate(descriptor_, size(from));
     return Failure<std::string>("cannot get " + std::to_string(to - from) +
                                 " more bytes: " + std::strerror(error));
   }
