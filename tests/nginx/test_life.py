@@ -266,11 +266,10 @@ def test_a_table_that_grows_keeps_all_quotas(nginx, upstream, where):
         gate.wait(PATIENCE)
         return 200, [], b'done'
 
-    key = '["arg:client"]'
+    key = '["query:client"]'
+    slots = f'  - {{name: slots, quota: 1, algorithm: concurrency, lease: 1h, key: {key}}}'
     origin = upstream(answer)
-    server = nginx(policies(policy('slots', 1, '60s', key=key, algorithm='concurrency', lease='1h'),
-                            policy(key=key)),
-                   gate=OF_SIZE % ('64k' + where),
+    server = nginx(policies(slots, policy(key=key)), gate=OF_SIZE % ('64k' + where),
                    server=HELLO + f'location /slow {{ proxy_pass http://127.0.0.1:{origin.port}; }}')
     clients = [f'/?client={n}' for n in range(100)]
     assert {server.request(path).status for path in clients} == {200}
