@@ -364,9 +364,10 @@ Nanos Table::shift(const L& law) const noexcept {
 // a decision's instructions. Each law writes into `answer` itself: a decision that is returned is
 // copied by way of the stack, which takes as long as the arithmetic.
 // `build/release/bin/steps_bench` measures both.
+template <class Pages>
 [[gnu::always_inline]] inline void Table::apply(const Charge& charge, limit::Op op,
                                                 std::uint64_t cost, const CellAddress& address,
-                                                Instant now, const Ledger::Hold* hold,
+                                                Instant now, const Pages& pages,
                                                 limit::Decision& answer) noexcept {
   const auto cell = [&] [[gnu::always_inline]] (const auto& law, auto& mine, auto& other) {
     if (op == limit::Op::spend && mine.spend(address, law, cost, now, answer)) return;
@@ -377,14 +378,14 @@ Nanos Table::shift(const L& law) const noexcept {
     const UnkeptCharge mine{
         address.hash, room_of<std::decay_t<decltype(law)>>(), op, cost, charge.since, now};
     const Unkept unkept{sketch_, law, mine};
-    if (hold != nullptr) {
-      answer = ledger.apply(*hold, law, where, mine, shift(law), unkept);
-      return;
+    if constexpr (std::is_same_v<Pages, ToBeLocked>) {
+      Ledger::Hold hold(ledger);
+      hold.add(where);
+      hold.lock();
+      answer = ledger.apply(hold, law, where, mine, shift(law), unkept);
+    } else {
+      answer = ledger.apply(pages, law, where, mine, shift(law), unkept);
     }
-    Ledger::Hold own(ledger);
-    own.add(where);
-    own.lock();
-    answer = ledger.apply(own, law, where, mine, shift(law), unkept);
   };
   const auto closed = [&](const limit::Closed& law) {
     const bool decides = op == limit::Op::spend || op == limit::Op::peek;
@@ -451,7 +452,7 @@ void Table::take(std::span<Bundle> bundles, std::optional<Instant>& now, Complet
     for (Bundle& bundle : bundles.first(whole)) {
       if (bundle.charges.size() == 1) {
         const Charge& charge = bundle.charges[0];
-        apply(charge, charge.op, charge.cost, *address, at, nullptr, bundle.decisions[0]);
+        apply(charge, charge.op, charge.cost, *address, at, ToBeLocked{}, bundle.decisions[0]);
         bundle.admitted = bundle.decisions[0].admitted;
       } else {
         decide_all_or_none(bundle, address, at);
@@ -461,30 +462,6 @@ void Table::take(std::span<Bundle> bundles, std::optional<Instant>& now, Complet
     bundles = bundles.subspan(whole);
   }
   done.call(done.context);
-}
-
-// Whether the charge would be admitted. A guess for states in cells: others may be changing them.
-bool Table::seems_admissible(const Charge& charge, const CellAddress& address, Instant now,
-                             const Ledger::Hold& hold) noexcept {
-  if (charge.op == limit::Op::refund || charge.op == limit::Op::debit) return true;
-  if (charge.op == limit::Op::peek && charge.cost == 0) return true;
-  const auto spend = [&]<class L>(const L&) {
-    return UnkeptCharge{address.hash, room_of<L>(), limit::Op::spend, charge.cost, {}, now};
-  };
-  return dispatch(
-      *charge.law,
-      Overloaded{[&](const auto& law, const auto& mine, const auto&) {
-                   const auto state = mine.read_state(address, law);
-                   const UnkeptCharge as_spend = spend(law);
-                   const Unkept unkept{sketch_, law, as_spend};
-                   if (!state && unkept.busy()) return unkept.admits();
-                   return law.admits(state, charge.cost, now);
-                 },
-                 [&](const auto& law, Ledger& ledger) {
-                   return ledger.admits(hold, law, ledger.locate(address.hash), charge.cost, now,
-                                        shift(law), Unkept{sketch_, law, spend(law)});
-                 },
-                 [&](const limit::Closed& law) { return law.decide(charge.cost).admitted; }});
 }
 
 // One bundle of several charges, while it is decided.
@@ -516,7 +493,7 @@ class Table::AllOrNone {
 
   // Not inlined: four callers. `build/release/bin/steps_bench` measures requests of two policies.
   [[gnu::noinline]] bool apply(std::size_t i, limit::Op op, std::uint64_t cost) noexcept {
-    table_.apply(bundle_.charges[i], op, cost, addresses_[i], now_, &hold_, bundle_.decisions[i]);
+    table_.apply(bundle_.charges[i], op, cost, addresses_[i], now_, hold_, bundle_.decisions[i]);
     return bundle_.decisions[i].admitted;
   }
 
@@ -546,14 +523,39 @@ class Table::AllOrNone {
   void give_back(std::size_t i) noexcept {
     Charge charge = bundle_.charges[i];
     charge.since = now_;
-    table_.apply(charge, limit::Op::refund, charge.cost, addresses_[i], now_, &hold_,
+    table_.apply(charge, limit::Op::refund, charge.cost, addresses_[i], now_, hold_,
                  bundle_.decisions[i]);
+  }
+
+  // Whether the charge would be admitted. A guess for states in cells: others may be changing them.
+  [[nodiscard]] bool seems_admissible(const Charge& charge,
+                                      const CellAddress& address) const noexcept {
+    if (charge.op == limit::Op::refund || charge.op == limit::Op::debit) return true;
+    if (charge.op == limit::Op::peek && charge.cost == 0) return true;
+    const auto spend = [&]<class L>(const L&) {
+      return UnkeptCharge{address.hash, room_of<L>(), limit::Op::spend, charge.cost, {}, now_};
+    };
+    return table_.dispatch(
+        *charge.law,
+        Overloaded{[&](const auto& law, const auto& mine, const auto&) {
+                     const auto state = mine.read_state(address, law);
+                     const UnkeptCharge as_spend = spend(law);
+                     const Unkept unkept{table_.sketch_, law, as_spend};
+                     if (!state && unkept.busy()) return unkept.admits();
+                     return law.admits(state, charge.cost, now_);
+                   },
+                   [&](const auto& law, Ledger& ledger) {
+                     return ledger.admits(hold_, law, ledger.locate(address.hash), charge.cost,
+                                          now_, table_.shift(law),
+                                          Unkept{table_.sketch_, law, spend(law)});
+                   },
+                   [&](const limit::Closed& law) { return law.decide(charge.cost).admitted; }});
   }
 
   [[nodiscard]] bool all_seem_admissible() const noexcept {
     bool all = true;
     for (std::size_t i = 0; i < bundle_.charges.size(); ++i) {
-      if (!table_.seems_admissible(bundle_.charges[i], addresses_[i], now_, hold_)) all = false;
+      if (!seems_admissible(bundle_.charges[i], addresses_[i])) all = false;
     }
     return all;
   }

@@ -108,11 +108,11 @@ class Table final : public Store {
 
   [[nodiscard]] Hash128 hash_of(std::string_view key) const noexcept;
   void locate(const Charge& charge, CellAddress& address) noexcept;
-  // `hold`: has locked the key's pages of the ledger; nullptr: they are to be locked.
+  // The key's pages of the ledger are locked by `pages`, a Ledger::Hold, or are ToBeLocked.
+  struct ToBeLocked {};
+  template <class Pages>
   void apply(const Charge& charge, limit::Op op, std::uint64_t cost, const CellAddress& address,
-             Instant now, const Ledger::Hold* hold, limit::Decision& answer) noexcept;
-  [[nodiscard]] bool seems_admissible(const Charge& charge, const CellAddress& address, Instant now,
-                                      const Ledger::Hold& hold) noexcept;
+             Instant now, const Pages& pages, limit::Decision& answer) noexcept;
   void decide_all_or_none(Bundle& bundle, const CellAddress* addresses, Instant now) noexcept;
   static void fill_spare(std::span<std::byte> memory, void* table) noexcept;
 
