@@ -55,8 +55,7 @@ class Engine {
 
   Engine(std::string config, std::unique_ptr<store::Table> table,
          std::shared_ptr<const policy::PolicySet> policies);
-  [[nodiscard]] Result<std::shared_ptr<const policy::PolicySet>, std::vector<std::string>> load()
-      const;
+  [[nodiscard]] Result<std::shared_ptr<const policy::PolicySet>, std::vector<std::string>> load();
   void add(const WorkerContext& worker);
   void remove(const WorkerContext& worker) noexcept;
 

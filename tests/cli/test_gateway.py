@@ -352,11 +352,11 @@ def test_refused_reloads_are_counted_and_told_once(gateway):
 
 def test_a_table_that_cannot_be_opened_is_refused_and_counted(gateway, directory):
     state = 'store: {table: {memory: %s, file: table}}\n' + NARROW
-    one = gateway(state % '64KiB', '--metrics', '127.0.0.1:0')
+    one = gateway(state % '128KiB', '--metrics', '127.0.0.1:0')
     one.request()
-    one.policy_file.write_text(state % '128KiB')
+    one.policy_file.write_text(state % '64KiB')
     one.send(signal.SIGHUP)
-    assert 'is a table of 65536 bytes' in one.errors.until('/table').string
+    assert 'is a table of 131072 bytes' in one.errors.until('/table').string
     one.errors.until('^headgate: reload refused; the policies in force stay')
     assert one.metrics()['headgate_refused_reloads_total'] == 1
     assert one.request().headers['RateLimit'].startswith('"narrow";r=0;')
@@ -364,14 +364,26 @@ def test_a_table_that_cannot_be_opened_is_refused_and_counted(gateway, directory
 
 def test_lost_quotas_are_announced_and_counted(gateway):
     state = 'store: {table: {memory: %s}}\n' + NARROW
-    one = gateway(state % '64KiB', '--metrics', '127.0.0.1:0')
+    one = gateway(state % '128KiB', '--metrics', '127.0.0.1:0')
     one.request()
-    one.policy_file.write_text(state % '128KiB')
+    one.policy_file.write_text(state % '64KiB')
     one.send(signal.SIGHUP)
     one.errors.until('quotas kept in the old one are lost')
     one.errors.until('^headgate: reloaded')
     assert one.metrics()['headgate_tables_changed_total'] == 1
     assert one.request().headers['RateLimit'].startswith('"narrow";r=1;')
+
+
+def test_a_table_grows_and_keeps_the_quotas(gateway):
+    state = 'store: {table: {memory: %s}}\n' + NARROW
+    one = gateway(state % '64KiB', '--metrics', '127.0.0.1:0')
+    one.request()
+    one.policy_file.write_text(state % '1MiB')
+    one.send(signal.SIGHUP)
+    one.errors.until('^headgate: reloaded')
+    assert one.metrics()['headgate_table_memory_bytes'] == 1 << 20
+    assert one.metrics()['headgate_tables_changed_total'] == 0
+    assert one.request().headers['RateLimit'].startswith('"narrow";r=0;')
 
 
 # ---- clients that send little
