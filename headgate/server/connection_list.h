@@ -43,7 +43,7 @@ namespace headgate::server {
 // connections, a newcomer takes the place of the stranger that did nothing for the longest time.
 //
 // A client is served as soon as it is ready, except new ones and strangers, which wait in one
-// queue, and those whose last turn was long or has left input, which wait in another.
+// queue, and those whose turns are long or whose last one has left input, which wait in another.
 template <class Connection>
 class ConnectionList {
  private:
@@ -72,14 +72,15 @@ class ConnectionList {
     ReadySet::Place place_{this};
     // Where it waits when it is ready; std::nullopt: it is served at once.
     std::optional<ReadySet::Queue> queue_ = ReadySet::Queue::newcomers;
+    // The average of its last turns. A single one counts for little, because it is long also if the
+    // thread was interrupted.
+    Turn::Clock::duration usual_work_ = Turn::short_max;
     Need need_ = Need::input;
     Standing standing_ = Standing::stranger;
     std::uint64_t since_ = 0;  // the tick in which its timeout began
     typename std::list<Client>::iterator self_;
     std::optional<typename Pauses::iterator> pause_;
   };
-
-  enum class Length : std::uint8_t { usual, long_turn };  // of a turn; see Turn::is_long()
 
   // `refusal` is sent to a connection beyond the maximum before it is closed; static storage.
   // `serve` is called with some of the Clients that are ready, and calls served() for each of them.
@@ -134,24 +135,29 @@ class ConnectionList {
   }
 
   // Ends the turn of a client: closes it if it needs nothing any more, otherwise waits for `need`.
-  void served(Client& client, Need need, Length length = Length::usual) noexcept {
+  void served(Client& client, Need need, Turn::Clock::duration worked = {}) noexcept {
     if (need == Need::nothing || (stopping_ && client.connection.is_idle())) return close(client);
     if (client.pause_) pauses_.erase(*std::exchange(client.pause_, std::nullopt));
     if (need != client.need_) ready_.watch(client.connection.fd(), &client, need);
     client.need_ = need;
     update_timeout(client);
-    client.queue_ = queue_of(client.standing_, length);
+    if (worked > Turn::Clock::duration()) {
+      const Turn::Clock::duration counted =
+          std::min<Turn::Clock::duration>(worked, 2 * Turn::short_max);
+      client.usual_work_ += (counted - client.usual_work_) / 4;
+    }
+    client.queue_ = queue_of(client);
     if (need == Need::turn) ready_.queue(client.place_, ReadySet::Queue::backlog);
     if (need == Need::pause) pause(client);
   }
 
-  // Calls Connection::serve(const Turn&) of each of these Clients.
+  // Calls Connection::serve(Turn&) of each of these Clients.
   void serve_each(ReadySet::Ready ready) noexcept {
     for (void* const each : ready) {
       Client& client = *static_cast<Client*>(each);
-      const Turn turn(ready.size());
+      Turn turn(ready.size());
       const Need need = client.connection.serve(turn);
-      served(client, need, turn.is_long() ? Length::long_turn : Length::usual);
+      served(client, need, turn.worked());
     }
   }
 
@@ -199,10 +205,9 @@ class ConnectionList {
 
   // Clients whose requests take long, and those that may never become trusted, do not delay others:
   // the handshakes of TLS, for example, take as long as a hundred requests.
-  [[nodiscard]] static std::optional<ReadySet::Queue> queue_of(Standing standing,
-                                                               Length length) noexcept {
-    if (standing == Standing::stranger) return ReadySet::Queue::newcomers;
-    if (length == Length::long_turn) return ReadySet::Queue::backlog;
+  [[nodiscard]] static std::optional<ReadySet::Queue> queue_of(const Client& client) noexcept {
+    if (client.standing_ == Standing::stranger) return ReadySet::Queue::newcomers;
+    if (client.usual_work_ > Turn::short_max) return ReadySet::Queue::backlog;
     return std::nullopt;
   }
 

@@ -103,7 +103,7 @@ class ConnectionListTest : public ::testing::Test {
       together += (together.empty() ? "" : " ") + text;
       connections_.served(
           client, Need::input,
-          text.starts_with('L') ? Connections::Length::long_turn : Connections::Length::usual);
+          text.starts_with('L') ? 2 * Turn::short_max : std::chrono::microseconds(1));
     }
     if (together.empty()) return;
     served_.push_back(together);
@@ -172,6 +172,16 @@ TEST_F(ConnectionListTest, AShortTurnEndsTheWaiting) {
   a.send("a");
   b.send("b");
   EXPECT_THAT(run(), ElementsAre("a b"));
+}
+
+TEST_F(ConnectionListTest, OneLongTurnOfAQuickClientCountsForLittle) {
+  Peer& a = known("a");
+  Peer& b = known("b");
+  for (const char* const text : {"a", "a", "L", "a"}) {
+    a.send(text);
+    b.send("b");
+    EXPECT_THAT(run(), ElementsAre(text + std::string(" b")));
+  }
 }
 
 TEST_F(ConnectionListTest, NewcomersDoNotWaitForABacklog) {

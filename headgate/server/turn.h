@@ -19,7 +19,7 @@ class Turn {
   // Less than this would be spent on changing from one connection to the next.
   static constexpr std::chrono::microseconds least{50};
 
-  // A turn is long if it took more: ReadySet::together_max short ones after each other delay the
+  // A turn with more work is long: ReadySet::together_max short ones after each other delay the
   // last one by less than the 10 ms.
   static constexpr std::chrono::microseconds short_max{100};
 
@@ -29,11 +29,16 @@ class Turn {
         end_(begin_ + std::max<Clock::duration>(all / std::max<std::size_t>(together, 1), least)) {}
 
   [[nodiscard]] bool is_over() const noexcept { return Clock::now() >= end_; }
-  // Whether it was long until now: one request, such as /metrics, can take more time than `all`.
-  [[nodiscard]] bool is_long() const noexcept { return Clock::now() - begin_ > short_max; }
+
+  // Called before the replies are sent: that can wake the client, which then may run on this
+  // processor in place of this thread.
+  void end_work() noexcept { worked_ = Clock::now() - begin_; }
+  // Returns how long it worked. One request, such as /metrics, can take longer than `all`.
+  [[nodiscard]] Clock::duration worked() const noexcept { return worked_; }
 
  private:
   Clock::time_point begin_;
+  Clock::duration worked_{};
   Clock::time_point end_;
 };
 

@@ -490,7 +490,8 @@ def test_a_client_that_does_not_read_is_bounded_and_closed(gateway):
         until(lambda: upstream.ended == count, 'the upstream is let go')
         until(lambda: all(map(has_ended, unread)), 'all are closed')
         assert upstream.paths.count('/endless') == count, 'no further request is read'
-        assert peak_memory(worker) - before < count * (64 << 10)
+        # Buffers of the response are 36 KiB; the rest is what nginx has for every request.
+        assert peak_memory(worker) - before < count * (128 << 10)
         assert not [file for file in one.temporary.glob('*/tmp/**/*') if file.is_file()]
         for connection in unread:
             connection.close()

@@ -51,7 +51,7 @@ auto GrpcConnection::attempt(const Act& act) noexcept -> decltype(act()) {
   }
 }
 
-Need GrpcConnection::serve(const Turn& turn) noexcept {
+Need GrpcConnection::serve(Turn& turn) noexcept {
   return attempt([&] {
     answers_at_.reset();
     if (!channel_.has_unsent()) {
@@ -77,7 +77,8 @@ std::optional<Need> GrpcConnection::tick() noexcept {
     const bool pings = door_.now % std::max<std::uint64_t>(timeout / pings_per_timeout, 1) == 0 &&
                        session_->ping_watcher();
     if (!expires && !pings) return std::nullopt;
-    return take_input(input_.pending(), Turn(1));
+    Turn turn(1);
+    return take_input(input_.pending(), turn);
   });
 }
 
@@ -87,11 +88,12 @@ std::optional<Need> GrpcConnection::stop() noexcept {
     if (lingers_) return std::nullopt;
     session_->stop();
     if (channel_.has_unsent()) return std::nullopt;
-    return take_input(input_.pending(), Turn(1));
+    Turn turn(1);
+    return take_input(input_.pending(), turn);
   });
 }
 
-Need GrpcConnection::read(const Turn& turn) {
+Need GrpcConnection::read(Turn& turn) {
   auto& room = door_.input;
   const ssize_t count = channel_.receive(room);
   if (count < 0) return is_momentary(errno) ? channel_.need() : Need::nothing;
@@ -107,7 +109,7 @@ Need GrpcConnection::read(const Turn& turn) {
 
 // Takes `bytes`, which are all that was received and not taken yet, until the turn is over, and
 // sends what results. What is left waits for another turn.
-Need GrpcConnection::take_input(std::string_view bytes, const Turn& turn) {
+Need GrpcConnection::take_input(std::string_view bytes, Turn& turn) {
   door_.output.clear();
   do {
     session_->receive(bytes.substr(0, slice));
@@ -117,6 +119,7 @@ Need GrpcConnection::take_input(std::string_view bytes, const Turn& turn) {
   } while (!bytes.empty() && !answers_at_ && door_.output.size() < Channel::together &&
            !turn.is_over());
   input_.keep(bytes);
+  turn.end_work();
   if (answers_at_) return channel_.hold(door_.output) ? Need::pause : Need::nothing;
   return channel_.send(door_.output) ? go_on() : Need::nothing;
 }

@@ -29,7 +29,7 @@ class GrpcConnection {
   // Called when the socket is ready for what was needed: reads or sends what it can without
   // waiting, until the turn is over, and returns what it needs next. Need::nothing: close the
   // connection.
-  [[nodiscard]] Need serve(const Turn& turn) noexcept;
+  [[nodiscard]] Need serve(Turn& turn) noexcept;
 
   // Called once per second: ends calls that take too long, and pings clients that only watch.
   // Returns what it needs next, or std::nullopt if nothing has changed.
@@ -54,8 +54,8 @@ class GrpcConnection {
   template <class Act>
   auto attempt(const Act& act) noexcept -> decltype(act());
 
-  [[nodiscard]] Need read(const Turn& turn);
-  [[nodiscard]] Need take_input(std::string_view bytes, const Turn& turn);
+  [[nodiscard]] Need read(Turn& turn);
+  [[nodiscard]] Need take_input(std::string_view bytes, Turn& turn);
   [[nodiscard]] bool count_wrong_tokens();
   [[nodiscard]] Need go_on();
 

@@ -15,7 +15,7 @@ HttpSession::HttpSession(int fd, HttpDoorContext& door)
   caller_.trusted = !door.credentials.now().wants_token();
 }
 
-Need HttpSession::serve(const Turn& turn) noexcept {
+Need HttpSession::serve(Turn& turn) noexcept {
   moved_ = false;
   try {
     caller_.answers_at.reset();
@@ -32,7 +32,7 @@ void HttpSession::enter(Phase phase) noexcept {
   moved_ = true;
 }
 
-Need HttpSession::read(const Turn& turn) {
+Need HttpSession::read(Turn& turn) {
   const bool discards = phase_ == Phase::lingering;
   const std::span<char> room = discards ? std::span<char>(door_.input) : input_.room(door_.input);
   const ssize_t count = channel_.receive(room);
@@ -43,9 +43,10 @@ Need HttpSession::read(const Turn& turn) {
 }
 
 // Answers whole requests in `bytes`, which are all bytes received and not answered yet.
-Need HttpSession::take_input(std::string_view bytes, const Turn& turn) {
+Need HttpSession::take_input(std::string_view bytes, Turn& turn) {
   door_.output.clear();
   input_.keep(bytes.substr(answer_all(bytes, turn)));
+  turn.end_work();
   if (caller_.is_cut_off) return Need::nothing;
   if (caller_.answers_at) {
     if (!channel_.hold(door_.output)) return Need::nothing;

@@ -29,7 +29,7 @@ class HttpSession {
   // Called when the socket is ready for what was needed: until the turn is over, reads or sends
   // what it can without waiting, and returns what it needs next. Need::nothing: close the
   // connection.
-  [[nodiscard]] Need serve(const Turn& turn) noexcept;
+  [[nodiscard]] Need serve(Turn& turn) noexcept;
 
   // From now on answers only requests that have begun to arrive, then returns Need::nothing.
   void stop() noexcept { stops_ = true; }
@@ -52,8 +52,8 @@ class HttpSession {
   };
 
   void enter(Phase phase) noexcept;
-  [[nodiscard]] Need read(const Turn& turn);
-  [[nodiscard]] Need take_input(std::string_view bytes, const Turn& turn);
+  [[nodiscard]] Need read(Turn& turn);
+  [[nodiscard]] Need take_input(std::string_view bytes, Turn& turn);
   std::size_t answer_all(std::string_view bytes, const Turn& turn);
   bool answer_one(std::string_view bytes);
   void refuse_malformed();
