@@ -25,7 +25,7 @@ Failure<std::string> cannot(const std::string& path, std::string_view expected) 
   return Failure<std::string>(path + ": " + why + "; expected " + std::string(expected));
 }
 
-// The key must not need a password: nobody is there to type it.
+// The key must not need a password: a server has no terminal to ask for it.
 int no_password(char*, int, int, void*) { return -1; }
 
 // Chooses the protocol that accept() has set for the connection. `offered` has each protocol of the
@@ -110,6 +110,9 @@ Result<std::shared_ptr<const TlsContext>, std::string> TlsContext::load(
   // The rest of a reply is sent from another buffer; idle connections keep no buffers.
   SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
                                 SSL_MODE_RELEASE_BUFFERS);
+  // One call of receive() reads one record. Otherwise a client that sends only KeyUpdate would keep
+  // the thread as long as its socket has input: half a million of them fit there.
+  SSL_CTX_clear_mode(context, SSL_MODE_AUTO_RETRY);
   SSL_CTX_set_default_passwd_cb(context, no_password);
   SSL_CTX_set_alpn_select_cb(context, choose_protocol, nullptr);
   if (SSL_CTX_use_certificate_chain_file(context, cert.c_str()) != 1) {
