@@ -99,7 +99,7 @@ def test_manual_pages(headgate, command, tmp_path):
                            input=page.stdout, capture_output=True, text=True, timeout=PATIENCE,
                            env=os.environ | {'MANWIDTH': '100', 'LC_ALL': 'C.UTF-8'})
     assert (shown.returncode, shown.stderr) == (0, '')
-    text = re.sub('.\b', '', shown.stdout)
+    text = ' '.join(re.sub('.\b', '', shown.stdout).split())  # lines are justified
     assert ('headgate-' + command if command else 'headgate') + ' - ' in text
     if command:
         for option in options_of(headgate, command):

@@ -186,7 +186,8 @@ std::string fish_completion(const std::vector<CommandText>& commands) {
         if (option.positional()) continue;
         out += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
       }
-      if (!option.value.empty() && !option.positional()) out += " -r";
+      // -x: a value, and no file.
+      if (!option.value.empty() && !option.positional()) out += is_file(option) ? " -r" : " -x";
       if (!option.words.empty()) out += " -a " + shell_word(joined(option.words));
       if (is_file(option)) out += " -F";
       if (is_directory(option)) out += " -a '(__fish_complete_directories)'";
