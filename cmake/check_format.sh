@@ -1,4 +1,4 @@
 #!/bin/sh
 # Fails if clang-format would change a C++ file that git knows; `./dev fmt` mends it.
 set -eu
-git ls-files -z '*.h' '*.cc' | xargs -0 clang-format-14 --dry-run --Werror
+git ls-files -z '*.h' '*.cc' | xargs -0 clang-format --dry-run --Werror

@@ -15,8 +15,11 @@ namespace headgate {
 // U+FFFD.
 void append_json(std::string& out, std::string_view text);
 
-template <std::unsigned_integral Integer>
-requires(!std::same_as<Integer, bool>) void append_json(std::string& out, Integer value) {
+template <class T>
+concept UnsignedNumber = std::unsigned_integral<T> && !std::same_as<T, bool>;
+
+template <UnsignedNumber Integer>
+void append_json(std::string& out, Integer value) {
   char digits[20];  // of 2^64 - 1
   out.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
 }

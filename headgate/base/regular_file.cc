@@ -24,7 +24,7 @@ Result<std::string, std::string> read_regular_file(const std::string& path, std:
   const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   const File file(descriptor < 0 ? nullptr : fdopen(descriptor, "rb"),
                   [](std::FILE* opened) { return opened == nullptr ? 0 : std::fclose(opened); });
-  struct stat status {};
+  struct stat status = {};
   if (!file || fstat(descriptor, &status) != 0) return unreadable(errno);
   if (!S_ISREG(status.st_mode)) return Failure<std::string>("is no regular file");
   std::string text;

@@ -16,23 +16,21 @@
 #include "headgate/cli/explain/explain.h"
 #include "headgate/cli/fetch/fetch.h"
 #include "headgate/cli/gateway/gateway.h"
+#include "headgate/cli/help/command_text.h"
+#include "headgate/cli/help/help.h"
+#include "headgate/cli/schema.h"
 #include "headgate/cli/serve.h"
 #include "headgate/cli/simulate/simulate.h"
 #include "headgate/cli/top/top.h"
+#include "headgate/cli/version.h"
 
 namespace headgate::cli {
 namespace {
 
-constexpr char version[] = "headgate " HEADGATE_VERSION;
-
 // Whether the command exists. Otherwise prints which do; CLI11's message would not.
-bool is_command(const CLI::App& app, const std::map<std::string, std::function<int()>>& commands,
-                const std::string& word) {
-  if (word.starts_with('-') || commands.contains(word)) return true;
-  std::string names;
-  for (const auto& [name, ignored] : commands) names += (names.empty() ? "" : ", ") + name;
-  std::cerr << app.get_name() << ": there is no command \"" << word << "\"; the commands are "
-            << names << '\n';
+bool is_command(CLI::App& app, const std::string& word) {
+  if (word.starts_with('-') || find_command(app, word) != nullptr) return true;
+  std::cerr << app.get_name() << ": " << no_such_command(app, word) << '\n';
   return false;
 }
 
@@ -41,17 +39,18 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   app.get_formatter()->column_width(26);
   std::map<std::string, std::function<int()>> commands = {
-      {"gateway", add_gateway(app)}, {"serve", add_serve(app)},
-      {"check", add_check(app)},     {"simulate", add_simulate(app)},
-      {"explain", add_explain(app)}, {"fetch", add_fetch(app)},
-      {"top", add_top(app)}};
-  app.set_version_flag("--version", version, "Print the version and exit");
+      {"gateway", add_gateway(app)},   {"serve", add_serve(app)},     {"check", add_check(app)},
+      {"simulate", add_simulate(app)}, {"explain", add_explain(app)}, {"fetch", add_fetch(app)},
+      {"top", add_top(app)},           {"schema", add_schema(app)}};
+  commands["completion"] = add_completion(app);
+  commands["help"] = add_help(app);  // after all others, which it offers to completions
+  app.set_version_flag("--version", version_text(), "Print the version and exit");
   app.set_help_flag("-h,--help", "Print this help and exit");
   for (CLI::App* command : app.get_subcommands({})) {
-    command->set_version_flag("--version", version, "Print the version and exit");
+    command->set_version_flag("--version", version_text(), "Print the version and exit");
     command->set_help_flag("-h,--help", "Print this help and exit");
   }
-  if (argc > 1 && !is_command(app, commands, argv[1])) return wrong_usage;
+  if (argc > 1 && !is_command(app, argv[1])) return wrong_usage;
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "headgate/cli/exit_status.h"
+#include "headgate/cli/help/command_text.h"
 #include "headgate/net/endpoint.h"
 #include "headgate/server/envoy/grpc_door.h"
 #include "headgate/server/envoy/json.h"
@@ -157,7 +158,7 @@ std::function<int()> add_serve(CLI::App& headgate) {
   command->add_option("--log", options->log, "Log lines as text or json")
       ->capture_default_str()
       ->type_name("FORMAT")
-      ->check(CLI::IsMember({"text", "json"}).description(""));
+      ->check(one_of({"text", "json"}));
   command->footer(
       "SIGHUP reads the policy file, tokens and certificates again; a file with faults is refused "
       "and the old one stays in force.\nSIGINT and SIGTERM finish the requests that have begun, "

@@ -37,7 +37,7 @@ void write_all(std::string_view text) {
 Terminal::Terminal() {
   sigset_t handled;
   sigemptyset(&handled);
-  struct sigaction action {};
+  struct sigaction action = {};
   action.sa_handler = on_signal;
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGWINCH}) {
     sigaddset(&handled, signal);

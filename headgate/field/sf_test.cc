@@ -96,18 +96,16 @@ rc::Gen<Parameters> arbitrary_parameters() {
 }
 
 rc::Gen<Item> arbitrary_item() {
-  return rc::gen::map(rc::gen::pair(arbitrary_bare(), arbitrary_parameters()), [](const auto& p) {
-    return Item{p.first, p.second};
-  });
+  const auto item = [](const auto& p) { return Item{p.first, p.second}; };
+  return rc::gen::map(rc::gen::pair(arbitrary_bare(), arbitrary_parameters()), item);
 }
 
 rc::Gen<Member> arbitrary_member() {
+  const auto list = [](const auto& p) { return Member(InnerList{p.first, p.second}); };
   const auto inner = rc::gen::map(
       rc::gen::pair(rc::gen::scale(0.2, rc::gen::container<std::vector<Item>>(arbitrary_item())),
                     arbitrary_parameters()),
-      [](const auto& p) {
-        return Member(InnerList{p.first, p.second});
-      });
+      list);
   return rc::gen::oneOf(rc::gen::map(arbitrary_item(), [](Item i) { return Member(std::move(i)); }),
                         inner);
 }

@@ -63,8 +63,7 @@ std::span<PolicyCounts> Gate::shard() const noexcept {
   return counts_.subspan(shard * policies_->policies().size());
 }
 
-void Gate::add(std::atomic<std::uint64_t> PolicyCounts::*counter,
-               const policy::Policy& policy) const noexcept {
+void Gate::add(Counter counter, const policy::Policy& policy) const noexcept {
   if (counts_.empty()) return;
   (shard()[policy.index].*counter).fetch_add(1, std::memory_order_relaxed);
 }

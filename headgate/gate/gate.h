@@ -95,8 +95,8 @@ class Gate {
   void count(const DecisionContext& context) const noexcept;
   // The counts of this processor's shard, one per policy.
   [[nodiscard]] std::span<PolicyCounts> shard() const noexcept;
-  void add(std::atomic<std::uint64_t> PolicyCounts::*counter,
-           const policy::Policy& policy) const noexcept;
+  using Counter = decltype(&PolicyCounts::admitted);
+  void add(Counter counter, const policy::Policy& policy) const noexcept;
   [[nodiscard]] Item item(DecisionContext& context, std::size_t charge) const noexcept;
   [[nodiscard]] std::uint64_t jitter(Nanos wait, const DecisionContext& context) const noexcept;
 

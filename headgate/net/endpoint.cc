@@ -142,7 +142,7 @@ Result<int, std::string> Endpoint::open(Sharing sharing) const {
 Result<int, std::string> Endpoint::listen() {
   if (is_unix()) {
     const char* path = reinterpret_cast<const sockaddr_un*>(&address_)->sun_path;
-    struct stat found {};
+    struct stat found = {};
     if (lstat(path, &found) == 0 && !S_ISSOCK(found.st_mode)) {
       return Failure<std::string>("can't listen on " + text_ +
                                   ": there is a file of that name, and it is no socket");

@@ -18,7 +18,7 @@ Result<std::string, std::string> read_token(const std::string& path) {
     return Failure<std::string>(path + ": " + why +
                                 "; expected a file whose first line is the token");
   }
-  struct stat found {};
+  struct stat found = {};
   if (stat(path.c_str(), &found) == 0 && S_ISREG(found.st_mode) && (found.st_mode & S_IWOTH) != 0) {
     return Failure<std::string>(path + ": every user of this machine can write it and so choose " +
                                 "the token; expected chmod 600");
@@ -37,7 +37,7 @@ Result<std::string, std::string> read_token(const std::string& path) {
 }
 
 std::optional<std::string> exposed_secret(const std::string& path) {
-  struct stat found {};
+  struct stat found = {};
   if (stat(path.c_str(), &found) != 0 || !S_ISREG(found.st_mode)) return std::nullopt;
   const bool group = (found.st_mode & S_IRGRP) != 0;
   const bool all = (found.st_mode & S_IROTH) != 0;

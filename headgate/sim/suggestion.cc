@@ -211,8 +211,9 @@ std::string suggestion_text(const Suggestion& suggestion, Share share) {
   std::string out = "policy " + in_quotes(policy.name);
   if (quota.window > 0) out += ", in a window of " + duration_text(quota.window);
   out += ":\n";
-  const auto line = [&](const char* what, const std::optional<Outcome>& outcome,
-                        std::uint64_t Outcome::*denied, std::uint64_t Outcome::*all) {
+  using Count = decltype(&Outcome::requests);
+  const auto line = [&](const char* what, const std::optional<Outcome>& outcome, Count denied,
+                        Count all) {
     if (!outcome) {
       out += "  no quota leaves " + share.text() + " of the " + what + " untouched\n";
       return;

@@ -166,7 +166,8 @@ bool Reader::number(i128 value) {
 // Fails with what the current member expects.
 bool Reader::refuse(const std::string& found) {
   if (!in_object_) {
-    return fail("expected one object with " + std::string(members) + ", found " + found);
+    std::string fault = "expected one object with ";
+    return fail(fault.append(members).append(", found ").append(found));
   }
   const std::string most = std::to_string(policy::policies_max);
   std::string wants = "a string, or a list of at most " + most;

@@ -19,7 +19,7 @@ constexpr std::size_t slots_max = 8;
 // cannot be accessed, because the system has none left, one of them would arrive for ever.
 constexpr unsigned late_max = 10'000;
 
-struct sigaction before {};  // what was done with SIGBUS
+struct sigaction before = {};  // what was done with SIGBUS
 
 // Zeroed memory that child processes share. In a file without a name, because of other shared
 // memory the system may have to keep all of it free at once.
@@ -99,11 +99,11 @@ struct FileGuard::Slot {
 
 void FileGuard::watch() noexcept {
   static_cast<void>(Slot::all());  // the handler must not be the first to call it
-  struct sigaction action {};
+  struct sigaction action = {};
   action.sa_sigaction = Slot::on_bus_error;
   action.sa_flags = SA_SIGINFO;
   sigemptyset(&action.sa_mask);
-  struct sigaction found {};
+  struct sigaction found = {};
   if (sigaction(SIGBUS, &action, &found) != 0) return;
   if ((found.sa_flags & SA_SIGINFO) == 0 || found.sa_sigaction != Slot::on_bus_error) {
     before = found;

@@ -29,17 +29,18 @@ namespace headgate::store {
 // WordsLaw: a law whose state is a few words. LogLaw: a law whose state is a log.
 template <class L>
 concept WordsLaw = requires {
-  typename L::State;
+  typename L::State;  // its words
 };
 template <class L>
 concept LogLaw = requires(const L& law) {
-  law.log_max();
+  law.log_max();  // [records]
 };
-// Whether the states of this law are in the ledger.
+// Linear laws have cells of their own; the states of all others are in the ledger.
 template <class L>
-inline constexpr bool in_ledger = LogLaw<L> ||
-                                  (WordsLaw<L> && !std::is_same_v<L, limit::LinearWhole> &&
-                                   !std::is_same_v<L, limit::LinearExact>);
+inline constexpr bool is_linear =
+    std::is_same_v<L, limit::LinearWhole> || std::is_same_v<L, limit::LinearExact>;
+template <class L>
+inline constexpr bool in_ledger = LogLaw<L> || (WordsLaw<L> && !is_linear<L>);
 
 // The number by which states of different laws are distinguished: 1..127, the position in
 // limit::Law plus 1. It must be the same in all builds that use the same file.

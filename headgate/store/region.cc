@@ -65,15 +65,15 @@ void request_huge_pages(void* at, std::size_t bytes, Sharing sharing) noexcept {
 // Whether there is anything of this name, also a symbolic link to nothing. Keeps errno.
 bool exists(const std::string& path) noexcept {
   const int error = std::exchange(errno, 0);
-  struct stat status {};
+  struct stat status = {};
   const bool found = lstat(path.c_str(), &status) == 0;
   errno = error;
   return found;
 }
 
 bool is_named(int descriptor, const std::string& path) noexcept {
-  struct stat open_file {};
-  struct stat named {};
+  struct stat open_file = {};
+  struct stat named = {};
   return fstat(descriptor, &open_file) == 0 && lstat(path.c_str(), &named) == 0 &&
          open_file.st_dev == named.st_dev && open_file.st_ino == named.st_ino;
 }
@@ -143,7 +143,7 @@ Result<std::optional<Region>, std::string> Region::file(const std::string& path)
   Region region;
   region.descriptor_ = descriptor;
   region.on_disk_ = true;
-  struct stat status {};
+  struct stat status = {};
   if (fstat(descriptor, &status) != 0) return failed(path, "stat");
   if (!S_ISREG(status.st_mode)) {
     return Failure<std::string>(path + ": is not a regular file, as a table has to be");

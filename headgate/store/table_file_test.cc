@@ -101,7 +101,7 @@ TEST_F(TableFile, KeepsQuotasOverARestart) {
 
 TEST_F(TableFile, IsReadableByItsOwnerOnly) {
   ASSERT_TRUE(open());
-  struct stat status {};
+  struct stat status = {};
   ASSERT_EQ(stat(path_.c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777, 0600u);
 }

@@ -186,15 +186,14 @@ template <std::integral A, class B>
 struct Common<A, B> {
   using type = B;
 };
-template <class A, class B>
-concept Mixed = IsInteger<A>::value || IsInteger<B>::value;
+template <class B, class A>
+concept MixedWith = IsInteger<A>::value || IsInteger<B>::value;
 template <class A, class B>
 using CommonOf = typename Common<A, B>::type;
 
 #define HEADGATE_OPERATOR(symbol, smt)                                                       \
-  template <class A, class B>                                                                \
-  requires Mixed<A, B>                                                                       \
-  constexpr CommonOf<A, B> operator symbol(const A& left, const B& right) {                  \
+  template <class A, MixedWith<A> B>                                                         \
+  constexpr CommonOf<A, B> operator symbol(A left, B right) {                                \
     const CommonOf<A, B> a(left), b(right);                                                  \
     if (a.constant() && b.constant()) return CommonOf<A, B>(a.value() symbol b.value());     \
     return CommonOf<A, B>::result(path.term("(" smt " " + a.text() + " " + b.text() + ")")); \
@@ -203,23 +202,20 @@ HEADGATE_OPERATOR(+, "+")
 HEADGATE_OPERATOR(-, "-")
 #undef HEADGATE_OPERATOR
 
-template <class A, class B>
-requires Mixed<A, B>
+template <class A, MixedWith<A> B>
 constexpr CommonOf<A, B> operator*(const A& left, const B& right) {
   const CommonOf<A, B> a(left), b(right);
   if (a.constant() && b.constant()) return CommonOf<A, B>(a.value() * b.value());
   return CommonOf<A, B>::result(path.product(a.text(), b.text()));
 }
 
-template <class A, class B>
-requires Mixed<A, B>
+template <class A, MixedWith<A> B>
 constexpr CommonOf<A, B> operator/(const A& left, const B& right) {
   const CommonOf<A, B> a(left), b(right);
   if (a.constant() && b.constant()) return CommonOf<A, B>(a.value() / b.value());
   return CommonOf<A, B>::result(path.divided(a.text(), b.text()).first);
 }
-template <class A, class B>
-requires Mixed<A, B>
+template <class A, MixedWith<A> B>
 constexpr CommonOf<A, B> operator%(const A& left, const B& right) {
   const CommonOf<A, B> a(left), b(right);
   if (a.constant() && b.constant()) return CommonOf<A, B>(a.value() % b.value());
@@ -231,29 +227,30 @@ constexpr Integer<bits, is_signed> operator<<(const Integer<bits, is_signed>& a,
   return Integer<bits, is_signed>(a.value() << by);
 }
 
-template <class A, class B>
-requires Mixed<A, B>
+template <class A, MixedWith<A> B>
 constexpr bool operator<(const A& left, const B& right) {
   const CommonOf<A, B> a(left), b(right);
   if (a.constant() && b.constant()) return a.value() < b.value();
   return path.less(a.text(), b.text());
 }
-template <class A, class B>
-requires Mixed<A, B>
+template <class A, MixedWith<A> B>
 constexpr bool operator==(const A& left, const B& right) {
   const CommonOf<A, B> a(left), b(right);
   if (a.constant() && b.constant()) return a.value() == b.value();
   return path.equal(a.text(), b.text());
 }
-template <class A, class B>
-requires Mixed<A, B>
-constexpr bool operator>(const A& a, const B& b) { return b < a; }
-template <class A, class B>
-requires Mixed<A, B>
-constexpr bool operator<=(const A& a, const B& b) { return !(b < a); }
-template <class A, class B>
-requires Mixed<A, B>
-constexpr bool operator>=(const A& a, const B& b) { return !(a < b); }
+template <class A, MixedWith<A> B>
+constexpr bool operator>(const A& a, const B& b) {
+  return b < a;
+}
+template <class A, MixedWith<A> B>
+constexpr bool operator<=(const A& a, const B& b) {
+  return !(b < a);
+}
+template <class A, MixedWith<A> B>
+constexpr bool operator>=(const A& a, const B& b) {
+  return !(a < b);
+}
 
 using Int64 = Integer<64, true>;
 using Uint64 = Integer<64, false>;

@@ -95,7 +95,8 @@ def test_an_unknown_command_names_the_known_ones(headgate):
     result = headgate('sreve')
     assert result.returncode == 2
     assert '"sreve"' in result.stderr
-    assert 'check, explain, fetch, gateway, serve, simulate, top' in result.stderr
+    assert ('check, completion, explain, fetch, gateway, help, schema, serve, simulate, top'
+            in result.stderr)
 
 
 @pytest.mark.parametrize('command', [[], ['gateway'], ['check'], ['simulate'], ['explain']])

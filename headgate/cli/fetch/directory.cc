@@ -26,12 +26,12 @@ constexpr std::string_view part_start = ".headgate-part-";
 std::string fault(const std::string& what) { return what + ": " + std::strerror(errno); }
 
 bool exists(const std::string& path) {
-  struct stat seen {};
+  struct stat seen = {};
   return lstat(path.c_str(), &seen) == 0;
 }
 
 bool is_file_of(const std::string& path, std::uint64_t bytes) {
-  struct stat seen {};
+  struct stat seen = {};
   return lstat(path.c_str(), &seen) == 0 && S_ISREG(seen.st_mode) &&
          static_cast<std::uint64_t>(seen.st_size) == bytes;
 }

@@ -18,6 +18,7 @@
 #include "headgate/cli/fetch/fetcher.h"
 #include "headgate/cli/fetch/stdout.h"
 #include "headgate/cli/fetch/url.h"
+#include "headgate/cli/help/command_text.h"
 #include "headgate/cli/printable.h"
 #include "headgate/field/header_line.h"
 #include "headgate/policy/quantity.h"
@@ -225,7 +226,7 @@ std::function<int()> add_fetch(CLI::App& headgate) {
                    "paced: spread requests over time; greedy: use up the quota, then wait")
       ->capture_default_str()
       ->type_name("MODE")
-      ->check(CLI::IsMember({"paced", "greedy"}).description(""));
+      ->check(one_of({"paced", "greedy"}));
   command
       ->add_option("--max-wait", options->wait_max,
                    "Give up a server that requires a longer wait (default: try again after at most "

@@ -23,7 +23,7 @@ constexpr int tries_max = 16;  // a try fails only if another start removes the 
 int lock(const std::string& path) {
   const int fd = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0) return -1;
-  struct stat found {};
+  struct stat found = {};
   if (fstat(fd, &found) == 0 && found.st_uid == geteuid() && flock(fd, LOCK_EX | LOCK_NB) == 0) {
     return fd;
   }

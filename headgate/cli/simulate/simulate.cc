@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "headgate/cli/exit_status.h"
+#include "headgate/cli/help/command_text.h"
 #include "headgate/cli/simulate/logs.h"
 #include "headgate/cli/simulate/options.h"
 #include "headgate/cli/simulate/traces.h"
@@ -65,7 +66,7 @@ void add_options(CLI::App& command, SimulateOptions& options) {
                   "auto, combined, common, json (one object per line) or trace")
       ->capture_default_str()
       ->type_name("FORMAT")
-      ->check(CLI::IsMember({"auto", "combined", "common", "json", "trace"}).description(""));
+      ->check(one_of({"auto", "combined", "common", "json", "trace"}));
   command
       .add_option("--field", options.fields,
                   "The name of a member in a JSON log, such as time=ts or header:x-plan=plan")

@@ -291,8 +291,8 @@ class EnvoyReader::Tree {
   // characters, and with "~2", "~3" and so on at the end if another limit of the domain has it.
   std::string title_for(const EnvoyLimit& limit, const std::string& path) {
     std::string title = limit.name.empty() ? path : limit.name;
-    std::replace_if(
-        title.begin(), title.end(), [](char c) { return c < 0x20 || c > 0x7e; }, '?');
+    const auto unprintable = [](char c) { return c < 0x20 || c > 0x7e; };
+    std::replace_if(title.begin(), title.end(), unprintable, '?');
     for (std::uint32_t& number = titles_[title.substr(0, name_max)];; ++number) {
       const std::string mark = number == 0 ? "" : '~' + std::to_string(number + 1);
       std::string candidate = title.substr(0, name_max - mark.size()) + mark;

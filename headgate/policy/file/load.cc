@@ -9,6 +9,7 @@
 #include "headgate/policy/boulder/read_boulder.h"
 #include "headgate/policy/envoy/read_envoy.h"
 #include "headgate/policy/file/fault.h"
+#include "headgate/policy/file/keys.h"
 #include "headgate/policy/file/map_reader.h"
 #include "headgate/policy/file/read_policy.h"
 #include "headgate/policy/file/read_settings.h"
@@ -16,12 +17,6 @@
 
 namespace headgate::policy {
 namespace {
-
-constexpr Key file_keys[] = {{"version"},       {"client-address"},     {"fields"},
-                             {"partition-key"}, {"retry-after-jitter"}, {"report"},
-                             {"report-when"},   {"problem-details"},    {"upstream-prefix"},
-                             {"store"},         {"policies"},           {"boulder"},
-                             {"envoy"}};
 
 void read_version(const MapReader& file, Faults& faults) {
   const yaml::Node* node = file.require("version", "version: 1");
@@ -77,10 +72,9 @@ void read_other(const yaml::Node* node, std::string_view key, std::string_view e
 // Reads the key `boulder`. Boulder's limits become policies after those of the file.
 void read_boulder(const MapReader& file, const std::string& name, PolicySet::Rules& rules,
                   Faults& faults, Others& others) {
-  constexpr Key keys[] = {{"defaults"}, {"overrides"}};
   const yaml::Node* node = file.find("boulder");
   if (node == nullptr) return;
-  const MapReader map(*node, "boulder", keys, faults);
+  const MapReader map(*node, "boulder", boulder_keys, faults);
   if (map.valid() && !map.has("defaults") && !map.has("overrides")) {
     faults.add(node->at, "boulder is an empty map; expected 'defaults', 'overrides' or both");
   }
@@ -95,8 +89,6 @@ void read_boulder(const MapReader& file, const std::string& name, PolicySet::Rul
 // Reads the key `envoy`. Each of the files is a domain and becomes a policy.
 void read_envoy(const MapReader& file, const std::string& name, PolicySet::Rules& rules,
                 Faults& faults, Others& others) {
-  constexpr Key keys[] = {{"file"},   {"algorithm"}, {"aligned"}, {"offset"},
-                          {"denied"}, {"reset"},     {"log"}};
   constexpr std::string_view expected = "a configuration of envoyproxy/ratelimit";
   const yaml::Node* node = file.find("envoy");
   if (node == nullptr) return;
@@ -109,7 +101,7 @@ void read_envoy(const MapReader& file, const std::string& name, PolicySet::Rules
     const yaml::Node* path = entry;
     limit::Terms terms = envoy_terms();
     if (entry->kind == yaml::Kind::map) {
-      const MapReader map(*entry, "an entry of envoy", keys, faults);
+      const MapReader map(*entry, "an entry of envoy", envoy_keys, faults);
       path = map.require("file", expected);
       terms = read_envoy_terms(map, faults);
     }

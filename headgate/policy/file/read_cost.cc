@@ -3,6 +3,7 @@
 #include <string>
 #include <string_view>
 
+#include "headgate/policy/file/keys.h"
 #include "headgate/policy/quantity.h"
 #include "headgate/policy/text.h"
 
@@ -16,8 +17,7 @@ constexpr std::string_view expected =
 
 // {request-header: NAME} or {response-header: NAME}.
 void read_header(const yaml::Node& node, CostRule& cost, Faults& faults) {
-  constexpr Key keys[] = {{"request-header"}, {"response-header"}};
-  const MapReader map(node, "cost", keys, faults);
+  const MapReader map(node, "cost", cost_keys, faults);
   const yaml::Node* const request = map.find("request-header");
   const yaml::Node* const response = map.find("response-header");
   if (node.children.empty() || (request != nullptr && response != nullptr)) {
@@ -61,12 +61,7 @@ CostRule read_cost(const MapReader& policy, Faults& faults) {
     }
     return cost;
   }
-  constexpr Choice<Source> choices[] = {{"an integer", Source::fixed},
-                                        {"request-bytes", Source::request_bytes},
-                                        {"response-bytes", Source::response_bytes},
-                                        {"{request-header: NAME}", Source::request_header},
-                                        {"{response-header: NAME}", Source::response_header}};
-  const auto source = read_choice<Source>(*node, "cost", choices, faults);
+  const auto source = read_choice<Source>(*node, "cost", cost_words, faults);
   if (source) cost.source = *source;
   return cost;
 }

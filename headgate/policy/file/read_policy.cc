@@ -7,6 +7,7 @@
 
 #include "headgate/limit/law.h"
 #include "headgate/policy/file/flow_text.h"
+#include "headgate/policy/file/keys.h"
 #include "headgate/policy/file/map_reader.h"
 #include "headgate/policy/file/read_cost.h"
 #include "headgate/policy/file/read_quota.h"
@@ -19,12 +20,6 @@ namespace {
 
 using yaml::Kind;
 using yaml::Node;
-
-constexpr Key policy_keys[] = {{"name"},   {"quota"},    {"window"},    {"rate"},      {"burst"},
-                               {"count"},  {"period"},   {"algorithm"}, {"aligned"},   {"offset"},
-                               {"log"},    {"lease"},    {"key"},       {"match"},     {"unit"},
-                               {"cost"},   {"denied"},   {"reset"},     {"refund-on"}, {"mode"},
-                               {"status"}, {"overrides"}};
 
 std::optional<Grant> make_grant(const limit::Quota& quota, limit::Terms terms, Position at,
                                 Faults& faults) {
@@ -186,8 +181,7 @@ std::optional<Glob> read_host_glob(const Node& node, Faults& faults) {
 }
 
 Condition read_condition(const Node& node, Faults& faults) {
-  constexpr Key keys[] = {{"path"}, {"exact-path"}, {"method"}, {"host"}, {"header"}};
-  const MapReader map(node, "an entry of match", keys, faults);
+  const MapReader map(node, "an entry of match", match_keys, faults);
   if (map.valid() && node.children.empty()) {
     faults.add(node.at,
                "an entry of match is empty; expected path, exact-path, method, host or header");
@@ -268,9 +262,7 @@ class OverrideReader {
 
  private:
   void read_entry(const Node& node) {
-    static constexpr Key keys[] = {{"ids"},   {"quota"}, {"window"}, {"rate"},
-                                   {"burst"}, {"count"}, {"period"}};
-    const MapReader map(node, "an override", keys, faults_);
+    const MapReader map(node, "an override", override_keys, faults_);
     const auto grant = read_grant(map, node);
     const auto index = static_cast<std::uint32_t>(policy_.grants.size());
     if (grant) policy_.grants.push_back(*grant);
@@ -407,9 +399,8 @@ void refuse_for_slots(const MapReader& map, CostTime cost_time, Faults& faults) 
 
 void read_mode_and_status(const MapReader& map, Policy& policy, Faults& faults) {
   if (const Node* mode = map.find("mode")) {
-    constexpr Choice<Mode> choices[] = {
-        {"enforce", Mode::enforce}, {"shadow", Mode::shadow}, {"off", Mode::off}};
-    if (const auto value = read_choice<Mode>(*mode, "mode", choices, faults)) policy.mode = *value;
+    const auto value = read_choice<Mode>(*mode, "mode", mode_words, faults);
+    if (value) policy.mode = *value;
   }
   if (const Node* status = map.find("status")) {
     const auto parse = [](std::string_view text) { return parse_integer(text, 400, 599); };

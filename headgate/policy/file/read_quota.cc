@@ -4,15 +4,13 @@
 #include <cstdint>
 #include <string>
 
+#include "headgate/policy/file/keys.h"
 #include "headgate/policy/quantity.h"
 
 namespace headgate::policy {
 namespace {
 
 using yaml::Node;
-
-constexpr std::string_view spelling_keys[] = {"quota", "rate",   "burst",
-                                              "count", "period", "window"};
 
 constexpr std::string_view units_words = "an integer, 0 to 999999999999999";
 
@@ -38,12 +36,12 @@ std::optional<Nanos> read_duration(const MapReader& map, std::string_view key, F
 }
 
 bool has_quota(const MapReader& map) {
-  return std::any_of(std::begin(spelling_keys), std::end(spelling_keys),
+  return std::any_of(std::begin(quota_keys), std::end(quota_keys),
                      [&](std::string_view key) { return map.has(key); });
 }
 
 Position quota_position(const MapReader& map) {
-  for (const std::string_view key : spelling_keys) {
+  for (const std::string_view key : quota_keys) {
     if (const Node* node = map.find(key)) return node->at;
   }
   return map.at();
@@ -109,7 +107,7 @@ std::optional<limit::Quota> read_quota(const MapReader& map, const limit::Quota*
 
 std::optional<limit::Quota> read_slots(const MapReader& map, Faults& faults) {
   bool alone = true;
-  for (const std::string_view key : spelling_keys) {
+  for (const std::string_view key : quota_keys) {
     const Node* node = map.find(key);
     if (node == nullptr || key == "quota") continue;
     faults.add(node->at, std::string(key) +

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <utility>
 
+#include "headgate/policy/file/keys.h"
 #include "headgate/policy/quantity.h"
 #include "headgate/policy/text.h"
 
@@ -14,8 +15,7 @@ namespace {
 using yaml::Node;
 
 ClientAddress read_client_address(const Node& node, Faults& faults) {
-  constexpr Key keys[] = {{"trusted-proxies"}, {"ipv6-prefix"}};
-  const MapReader map(node, "client-address", keys, faults);
+  const MapReader map(node, "client-address", client_address_keys, faults);
   ClientAddress settings;
   if (const Node* proxies = map.find("trusted-proxies")) {
     constexpr std::string_view expected =
@@ -43,26 +43,6 @@ ClientAddress read_client_address(const Node& node, Faults& faults) {
   return settings;
 }
 
-// A word of `fields`.
-struct FieldsWord {
-  field::Form form{};
-  bool none = false;
-  bool unix_reset = false;
-};
-
-std::optional<FieldsWord> read_fields_word(const Node& node, Faults& faults) {
-  using field::Form;
-  constexpr Choice<FieldsWord> choices[] = {
-      {"ratelimit", {{Form::ratelimit}}},
-      {"draft-07", {{Form::draft_07}}},
-      {"draft-06", {{Form::draft_06}}},
-      {"draft-03", {{Form::draft_03}}},
-      {"x-ratelimit", {{Form::x_ratelimit}}},
-      {"x-ratelimit-unix", {{Form::x_ratelimit, false, true}}},
-      {"none", {{{}, true}}}};
-  return read_choice<FieldsWord>(node, "fields", choices, faults);
-}
-
 // Adds the fault for a word of `fields` that sends the field `shared`, as the word `other` does.
 void refuse_rival(const Node& word, std::string_view other, std::string_view shared,
                   Faults& faults) {
@@ -78,7 +58,7 @@ void read_fields(const Node& node, Settings& settings, Faults& faults) {
   std::vector<const Node*> words;  // of the forms with the same index
   const std::vector<const Node*> items = one_or_list(node);
   for (const Node* item : items) {
-    const auto word = read_fields_word(*item, faults);
+    const auto word = read_choice<FieldsWord>(*item, "fields", fields_words, faults);
     if (!word) continue;
     if (word->none) {
       if (items.size() > 1) {
@@ -112,17 +92,12 @@ void read_report_when(const Node& node, Settings& settings, Faults& faults) {
     }
     return;
   }
-  // "below N%" is in the list for the text of faults. A value that begins so was read above.
-  constexpr Choice<ReportWhen> choices[] = {{"always", ReportWhen::always},
-                                            {"denied", ReportWhen::denied},
-                                            {"below N%", ReportWhen::below}};
-  const auto when = read_choice<ReportWhen>(node, "report-when", choices, faults);
+  const auto when = read_choice<ReportWhen>(node, "report-when", report_when_words, faults);
   if (when) settings.report_when = *when;
 }
 
 void read_table(const Node& node, TableSettings& table, Faults& faults) {
-  constexpr Key keys[] = {{"memory"}, {"file"}};
-  const MapReader map(node, "table", keys, faults);
+  const MapReader map(node, "table", table_keys, faults);
   if (const Node* memory = map.find("memory")) {
     // 64 KiB holds some hundred clients, enough for a trial; 1 TiB is more than today's machines
     // have.
@@ -146,12 +121,10 @@ void read_table(const Node& node, TableSettings& table, Faults& faults) {
 TableSettings read_store(const Node& node, Faults& faults) {
   TableSettings table;
   if (node.kind == yaml::Kind::scalar) {
-    constexpr Choice<bool> choices[] = {{"table", true}, {"redis", std::nullopt}};
-    static_cast<void>(read_choice<bool>(node, "store", choices, faults));
+    static_cast<void>(read_choice<bool>(node, "store", store_words, faults));
     return table;
   }
-  constexpr Key keys[] = {{"table"}, {"redis", false}};
-  const MapReader map(node, "store", keys, faults);
+  const MapReader map(node, "store", store_keys, faults);
   if (const Node* found = map.find("table")) read_table(*found, table, faults);
   return table;
 }
@@ -186,20 +159,15 @@ void read_upstream_prefix(const Node& node, Settings& settings, Faults& faults) 
 }  // namespace
 
 Settings read_settings(const MapReader& file, Faults& faults) {
-  constexpr Choice<PartitionKey> partition_keys[] = {{"omit", PartitionKey::omit},
-                                                     {"opaque", PartitionKey::opaque},
-                                                     {"plain", PartitionKey::plain}};
-  constexpr Choice<Report> reports[] = {{"all", Report::all}, {"closest", Report::closest}};
-  constexpr Choice<bool> truths[] = {{"true", true}, {"false", false}};
-
   Settings settings;
   if (const Node* node = file.find("client-address")) {
     settings.client_address = read_client_address(*node, faults);
   }
   if (const Node* node = file.find("fields")) read_fields(*node, settings, faults);
-  read_into<PartitionKey>(settings.partition_key, file, "partition-key", partition_keys, faults);
+  read_into<PartitionKey>(settings.partition_key, file, "partition-key", partition_key_words,
+                          faults);
   if (const Node* node = file.find("retry-after-jitter")) read_jitter(*node, settings, faults);
-  read_into<Report>(settings.report, file, "report", reports, faults);
+  read_into<Report>(settings.report, file, "report", report_words, faults);
   if (const Node* node = file.find("report-when")) read_report_when(*node, settings, faults);
   read_into<bool>(settings.problem_details, file, "problem-details", truths, faults);
   if (const Node* node = file.find("upstream-prefix")) {

@@ -1,11 +1,12 @@
 #include "headgate/policy/file/read_terms.h"
 
-#include <initializer_list>
+#include <algorithm>
 #include <optional>
 #include <string_view>
 
 #include "headgate/limit/law.h"
 #include "headgate/policy/algorithm.h"
+#include "headgate/policy/file/keys.h"
 #include "headgate/policy/file/read_quota.h"
 #include "headgate/policy/quantity.h"
 #include "headgate/policy/text.h"
@@ -19,29 +20,20 @@ using yaml::Kind;
 using yaml::Node;
 
 Algorithm read_algorithm(const MapReader& policy, Algorithm unnamed, Faults& faults) {
-  constexpr Choice<Algorithm> choices[] = {
-      {"linear", Algorithm::linear},
-      {"gcra", Algorithm::linear},
-      {"token-bucket", Algorithm::linear},
-      {"leaky-bucket", Algorithm::linear},
-      {"exponential", Algorithm::exponential},
-      {"fixed-window", Algorithm::fixed_window},
-      {"sliding-window-counter", Algorithm::sliding_window_counter},
-      {"moving-window", Algorithm::moving_window},
-      {"concurrency", Algorithm::concurrency}};
   const Node* node = policy.find("algorithm");
   if (node == nullptr) return unnamed;
-  return read_choice<Algorithm>(*node, "algorithm", choices, faults).value_or(unnamed);
+  return read_choice<Algorithm>(*node, "algorithm", algorithm_words, faults).value_or(unnamed);
 }
 
-// Returns the value of a key that only the algorithms `owners` use; adds a fault if another one has
-// it.
+// Returns the value of one of own_keys; adds a fault if the algorithm does not use it.
 const Node* find_own(const MapReader& policy, std::string_view key, Algorithm algorithm,
-                     std::initializer_list<Algorithm> owners, Faults& faults) {
+                     Faults& faults) {
   const Node* node = policy.find(key);
   if (node == nullptr) return nullptr;
+  const auto own = std::find_if(std::begin(own_keys), std::end(own_keys),
+                                [&](const OwnKey& other) { return other.key == key; });
   std::vector<std::string_view> names;
-  for (const Algorithm owner : owners) {
+  for (const Algorithm owner : own->owners) {
     if (owner == algorithm) return node;
     names.push_back(algorithm_name(owner));
   }
@@ -53,8 +45,7 @@ const Node* find_own(const MapReader& policy, std::string_view key, Algorithm al
 
 void read_denied(const Node& node, limit::Terms& terms, Faults& faults) {
   if (node.kind == Kind::map) {
-    constexpr Key keys[] = {{"penalty"}};
-    const MapReader penalty(node, "denied", keys, faults);
+    const MapReader penalty(node, "denied", denied_keys, faults);
     static_cast<void>(penalty.require("penalty", "a duration like 30s"));
     if (const auto span = read_duration(penalty, "penalty", faults)) {
       terms.denied = Denied::penalty;
@@ -62,9 +53,7 @@ void read_denied(const Node& node, limit::Terms& terms, Faults& faults) {
     }
     return;
   }
-  constexpr Choice<Denied> choices[] = {
-      {"free", Denied::free}, {"spend", Denied::spend}, {"{penalty: 30s}", Denied::penalty}};
-  terms.denied = read_choice<Denied>(node, "denied", choices, faults).value_or(Denied::free);
+  terms.denied = read_choice<Denied>(node, "denied", denied_words, faults).value_or(Denied::free);
 }
 
 // Adds a fault if a denial can not cost what `denied` says: the algorithm must offer it, and the
@@ -90,12 +79,10 @@ void check_denied(Position at, CostTime cost_time, limit::Terms& terms, Faults& 
 }
 
 void read_alignment(const MapReader& policy, limit::Terms& terms, Faults& faults) {
-  const auto owners = {Algorithm::fixed_window, Algorithm::sliding_window_counter};
-  if (const Node* node = find_own(policy, "aligned", terms.algorithm, owners, faults)) {
-    constexpr Choice<bool> choices[] = {{"true", true}, {"false", false}};
-    terms.aligned = read_choice<bool>(*node, "aligned", choices, faults).value_or(true);
+  if (const Node* node = find_own(policy, "aligned", terms.algorithm, faults)) {
+    terms.aligned = read_choice<bool>(*node, "aligned", truths, faults).value_or(true);
   }
-  if (const Node* node = find_own(policy, "offset", terms.algorithm, owners, faults)) {
+  if (const Node* node = find_own(policy, "offset", terms.algorithm, faults)) {
     terms.offset = read_duration(policy, "offset", faults, 0).value_or(0);
     if (!terms.aligned) {
       faults.add(node->at,
@@ -115,28 +102,20 @@ limit::Terms read_terms(const MapReader& policy, CostTime cost_time, Faults& fau
     read_denied(*node, terms, faults);
     check_denied(node->at, cost_time, terms, faults);
   }
-  if (const Node* node =
-          find_own(policy, "reset", terms.algorithm,
-                   {Algorithm::linear, Algorithm::exponential, Algorithm::fixed_window,
-                    Algorithm::moving_window, Algorithm::sliding_window_counter},
-                   faults)) {
-    constexpr Choice<limit::Reset> choices[] = {
-        {"pace", limit::Reset::pace}, {"next", limit::Reset::next}, {"full", limit::Reset::full}};
-    if (const auto reset = read_choice<limit::Reset>(*node, "reset", choices, faults)) {
+  if (const Node* node = find_own(policy, "reset", terms.algorithm, faults)) {
+    if (const auto reset = read_choice<limit::Reset>(*node, "reset", reset_words, faults)) {
       terms.reset = *reset;
     }
   }
   read_alignment(policy, terms, faults);
-  if (const Node* node =
-          find_own(policy, "log", terms.algorithm, {Algorithm::moving_window}, faults)) {
+  if (const Node* node = find_own(policy, "log", terms.algorithm, faults)) {
     const auto parse = [](std::string_view text) {
       return parse_integer(text, 1, limit::Terms::log_max);
     };
     const auto log = read_value<std::uint64_t>(*node, "log", "an integer", parse, faults);
     if (log) terms.log = static_cast<std::uint32_t>(*log);
   }
-  if (const Node* node =
-          find_own(policy, "lease", terms.algorithm, {Algorithm::concurrency}, faults)) {
+  if (const Node* node = find_own(policy, "lease", terms.algorithm, faults)) {
     const auto lease = read_duration(policy, "lease", faults);
     if (lease && *lease > limit::Concurrency::lease_max) {
       faults.add(node->at, "lease " + in_quotes(node->text) +

@@ -201,7 +201,7 @@ Source::~Source() = default;
 Result<Source, std::string> Source::open(const std::string& path) {
   const int opened = path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (opened < 0) return Failure<std::string>(std::strerror(errno));
-  struct stat about {};
+  struct stat about = {};
   const bool known = fstat(opened, &about) == 0;
   auto file = std::make_unique<File>(
       opened, known && S_ISREG(about.st_mode) ? static_cast<std::uint64_t>(about.st_size) : 0);

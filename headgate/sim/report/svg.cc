@@ -54,7 +54,7 @@ constexpr std::array colours{
 };
 
 // Each colour as class NAME, for shapes, and NAME-line, for lines.
-std::string colour_rules(std::string_view Colour::*scheme) {
+std::string colour_rules(decltype(&Colour::light) scheme) {
   std::string out;
   for (const Colour& colour : colours) {
     const std::string name(colour.name);

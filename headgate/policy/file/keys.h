@@ -1,0 +1,114 @@
+// The keys of every map of a policy file, and the words that its values may be. The readers and the
+// schema use the same tables.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "headgate/field/form.h"
+#include "headgate/limit/law.h"
+#include "headgate/policy/file/map_reader.h"
+#include "headgate/policy/match/cost.h"
+#include "headgate/policy/policy.h"
+#include "headgate/policy/settings.h"
+
+namespace headgate::policy {
+
+inline constexpr Key file_keys[] = {{"version"},       {"client-address"},     {"fields"},
+                                    {"partition-key"}, {"retry-after-jitter"}, {"report"},
+                                    {"report-when"},   {"problem-details"},    {"upstream-prefix"},
+                                    {"store"},         {"policies"},           {"boulder"},
+                                    {"envoy"}};
+inline constexpr Key client_address_keys[] = {{"trusted-proxies"}, {"ipv6-prefix"}};
+inline constexpr Key store_keys[] = {{"table"}, {"redis", false}};
+inline constexpr Key table_keys[] = {{"memory"}, {"file"}};
+inline constexpr Key boulder_keys[] = {{"defaults"}, {"overrides"}};
+inline constexpr Key envoy_keys[] = {{"file"},   {"algorithm"}, {"aligned"}, {"offset"},
+                                     {"denied"}, {"reset"},     {"log"}};
+inline constexpr Key policy_keys[] = {
+    {"name"},      {"quota"},     {"window"},  {"rate"},     {"burst"},  {"count"},
+    {"period"},    {"algorithm"}, {"aligned"}, {"offset"},   {"log"},    {"lease"},
+    {"key"},       {"match"},     {"unit"},    {"cost"},     {"denied"}, {"reset"},
+    {"refund-on"}, {"mode"},      {"status"},  {"overrides"}};
+inline constexpr Key match_keys[] = {{"path"}, {"exact-path"}, {"method"}, {"host"}, {"header"}};
+inline constexpr Key override_keys[] = {{"ids"},   {"quota"}, {"window"}, {"rate"},
+                                        {"burst"}, {"count"}, {"period"}};
+inline constexpr Key cost_keys[] = {{"request-header"}, {"response-header"}};
+inline constexpr Key denied_keys[] = {{"penalty"}};
+
+// The keys that give a quota or a window, in any spelling.
+inline constexpr std::string_view quota_keys[] = {"quota", "rate",   "burst",
+                                                  "count", "period", "window"};
+
+inline constexpr Choice<bool> truths[] = {{"true", true}, {"false", false}};
+
+// A word of `fields`.
+struct FieldsWord {
+  field::Form form{};
+  bool none = false;
+  bool unix_reset = false;
+};
+inline constexpr Choice<FieldsWord> fields_words[] = {
+    {"ratelimit", {{field::Form::ratelimit}}},
+    {"draft-07", {{field::Form::draft_07}}},
+    {"draft-06", {{field::Form::draft_06}}},
+    {"draft-03", {{field::Form::draft_03}}},
+    {"x-ratelimit", {{field::Form::x_ratelimit}}},
+    {"x-ratelimit-unix", {{field::Form::x_ratelimit, false, true}}},
+    {"none", {{{}, true}}}};
+inline constexpr Choice<PartitionKey> partition_key_words[] = {
+    {"omit", PartitionKey::omit}, {"opaque", PartitionKey::opaque}, {"plain", PartitionKey::plain}};
+inline constexpr Choice<Report> report_words[] = {{"all", Report::all},
+                                                  {"closest", Report::closest}};
+// "below N%" is in the list for the text of faults; a value that begins so is read apart.
+inline constexpr Choice<ReportWhen> report_when_words[] = {{"always", ReportWhen::always},
+                                                           {"denied", ReportWhen::denied},
+                                                           {"below N%", ReportWhen::below}};
+inline constexpr Choice<bool> store_words[] = {{"table", true}, {"redis", std::nullopt}};
+
+inline constexpr Choice<limit::Algorithm> algorithm_words[] = {
+    {"linear", limit::Algorithm::linear},
+    {"gcra", limit::Algorithm::linear},
+    {"token-bucket", limit::Algorithm::linear},
+    {"leaky-bucket", limit::Algorithm::linear},
+    {"exponential", limit::Algorithm::exponential},
+    {"fixed-window", limit::Algorithm::fixed_window},
+    {"sliding-window-counter", limit::Algorithm::sliding_window_counter},
+    {"moving-window", limit::Algorithm::moving_window},
+    {"concurrency", limit::Algorithm::concurrency}};
+// "{penalty: 30s}" is in the list for the text of faults; a map is read apart.
+inline constexpr Choice<limit::Denied> denied_words[] = {
+    {"free", limit::Denied::free},
+    {"spend", limit::Denied::spend},
+    {"{penalty: 30s}", limit::Denied::penalty}};
+inline constexpr Choice<limit::Reset> reset_words[] = {
+    {"pace", limit::Reset::pace}, {"next", limit::Reset::next}, {"full", limit::Reset::full}};
+inline constexpr Choice<Mode> mode_words[] = {
+    {"enforce", Mode::enforce}, {"shadow", Mode::shadow}, {"off", Mode::off}};
+// An integer and the two maps are in the list for the text of faults, and are read apart.
+inline constexpr Choice<CostRule::Source> cost_words[] = {
+    {"an integer", CostRule::Source::fixed},
+    {"request-bytes", CostRule::Source::request_bytes},
+    {"response-bytes", CostRule::Source::response_bytes},
+    {"{request-header: NAME}", CostRule::Source::request_header},
+    {"{response-header: NAME}", CostRule::Source::response_header}};
+
+// A key of a policy that only some algorithms use.
+struct OwnKey {
+  std::string_view key;
+  std::span<const limit::Algorithm> owners;
+};
+inline constexpr limit::Algorithm aligned_algorithms[] = {limit::Algorithm::fixed_window,
+                                                          limit::Algorithm::sliding_window_counter};
+inline constexpr limit::Algorithm reset_algorithms[] = {
+    limit::Algorithm::linear, limit::Algorithm::exponential, limit::Algorithm::fixed_window,
+    limit::Algorithm::moving_window, limit::Algorithm::sliding_window_counter};
+inline constexpr limit::Algorithm log_algorithms[] = {limit::Algorithm::moving_window};
+inline constexpr limit::Algorithm lease_algorithms[] = {limit::Algorithm::concurrency};
+inline constexpr OwnKey own_keys[] = {{"aligned", aligned_algorithms},
+                                      {"offset", aligned_algorithms},
+                                      {"reset", reset_algorithms},
+                                      {"log", log_algorithms},
+                                      {"lease", lease_algorithms}};
+
+}  // namespace headgate::policy

@@ -1,0 +1,445 @@
+#include "headgate/policy/file/schema.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "headgate/base/json_text.h"
+#include "headgate/policy/file/keys.h"
+#include "headgate/policy/match/component.h"
+#include "headgate/policy/policy_set.h"
+
+namespace headgate::policy {
+namespace {
+
+using Json = std::string;  // one JSON value
+using Names = std::vector<std::string_view>;
+
+// ---- JSON
+
+Json text(std::string_view value) {
+  Json out;
+  append_json(out, value);
+  return out;
+}
+
+Json object(const std::vector<std::pair<std::string_view, Json>>& members) {
+  Json out = "{";
+  for (const auto& [name, value] : members) {
+    out += (out.size() > 1 ? ", " : "") + text(name) + ": " + value;
+  }
+  return out + '}';
+}
+
+Json list(const std::vector<Json>& values) {
+  Json out = "[";
+  for (const Json& value : values) out += (out.size() > 1 ? ", " : "") + value;
+  return out + ']';
+}
+
+Json list(const Names& names) {
+  std::vector<Json> values;
+  for (const std::string_view name : names) values.push_back(text(name));
+  return list(values);
+}
+
+// ---- Schemas of values
+
+// YAML reads some words and numbers as what they are; the policy file's reader reads text.
+const Json any_text = R"({"type": ["string", "number", "boolean"]})";
+const Json some_text = R"({"type": ["string", "number", "boolean"], "minLength": 1})";
+
+Json pattern(std::string_view regex) {
+  return object({{"type", text("string")}, {"pattern", text(regex)}});
+}
+
+// An integer, also in quotes, or a text of this form.
+Json number(std::uint64_t min, std::uint64_t max, std::string_view regex = "^[0-9]+$") {
+  return object({{"type", list(Names{"integer", "string"})},
+                 {"minimum", std::to_string(min)},
+                 {"maximum", std::to_string(max)},
+                 {"pattern", text(regex)}});
+}
+
+Json units(std::uint64_t min) {
+  return number(min, limit::Quota::units_max, min > 0 ? "^0*[1-9][0-9]{0,14}$" : "^0*[0-9]{1,15}$");
+}
+
+Json duration(std::uint64_t min = 1) {
+  return number(min, limit::Quota::units_max,
+                min > 0 ? "^0*[1-9][0-9]*(ns|us|ms|s|m|h|d|w)?$" : "^[0-9]+(ns|us|ms|s|m|h|d|w)?$");
+}
+
+Json any_of(const std::vector<Json>& schemas) { return object({{"anyOf", list(schemas)}}); }
+
+Json list_of(const Json& item, std::size_t min = 0) {
+  return object({{"type", text("array")}, {"items", item}, {"minItems", std::to_string(min)}});
+}
+
+Json one_or_list_of(const Json& item, std::size_t min = 0) {
+  return any_of({item, list_of(item, min)});
+}
+
+Json one_of(const Names& words) { return object({{"enum", list(words)}}); }
+
+// The offered words of a table, in the order of the table. What is no single word, such as "an
+// integer", is there for the text of faults.
+template <class T>
+Names words(std::span<const Choice<T>> choices) {
+  Names out;
+  for (const Choice<T>& choice : choices) {
+    if (choice.value && choice.word.find(' ') == choice.word.npos) out.push_back(choice.word);
+  }
+  return out;
+}
+
+template <class T, std::size_t n>
+Json word(const Choice<T> (&choices)[n]) {
+  return one_of(words<T>(choices));
+}
+
+Json truth() {
+  return object({{"enum", list(std::vector<Json>{"true", "false", text("true"), text("false")})}});
+}
+
+// A header's name, a method or a cookie's name. Integers are tokens, too.
+constexpr std::string_view token = "[0-9A-Za-z!#$%&'*+.^_`|~-]+";
+Json token_or_integer(const std::string& characters) {
+  return object(
+      {{"type", list(Names{"string", "integer"})}, {"pattern", text('^' + characters + '$')}});
+}
+Json header_name() { return token_or_integer(std::string(token)); }
+
+// What a key may be.
+struct Shape {
+  std::string_view key;
+  std::string_view about;
+  Json value;
+};
+
+// A map with these keys, of which each that is available needs a shape.
+Json map(std::span<const Key> keys, const std::vector<Shape>& shapes,
+         std::vector<std::pair<std::string_view, Json>> more = {}) {
+  std::vector<std::pair<std::string_view, Json>> properties;
+  for (const Key& key : keys) {
+    if (!key.available) continue;
+    const auto shape = std::find_if(shapes.begin(), shapes.end(),
+                                    [&](const Shape& other) { return other.key == key.name; });
+    if (shape == shapes.end()) continue;  // the schema's test finds it missing
+    Json value = shape->value;
+    value.insert(1, "\"description\": " + text(shape->about) + ", ");
+    properties.emplace_back(key.name, std::move(value));
+  }
+  more.insert(more.begin(), {{"type", text("object")},
+                             {"properties", object(properties)},
+                             {"additionalProperties", "false"}});
+  return object(more);
+}
+
+// ---- Conditions between keys
+
+Json required(const Names& keys) { return object({{"required", list(keys)}}); }
+
+// These keys are not there.
+Json absent(const Names& keys) {
+  std::vector<std::pair<std::string_view, Json>> members;
+  for (const std::string_view key : keys) members.emplace_back(key, "false");
+  return object({{"properties", object(members)}});
+}
+
+Json if_then(const Json& condition, const Json& then) {
+  return object({{"if", condition}, {"then", then}});
+}
+
+Json all_of(const std::vector<Json>& schemas) { return object({{"allOf", list(schemas)}}); }
+
+// A map that has the key with this value.
+Json has(std::string_view key, const Json& value) {
+  return object({{"type", text("object")},
+                 {"required", list(Names{key})},
+                 {"properties", object({{key, value}})}});
+}
+
+// If the key is there, it has this value.
+Json if_there(std::string_view key, const Json& value) {
+  return object({{"properties", object({{key, value}})}});
+}
+
+// The keys of a quota are these, and no others.
+Json spelled(const Names& keys) {
+  Names others;
+  for (const std::string_view key : quota_keys) {
+    if (std::find(keys.begin(), keys.end(), key) == keys.end()) others.push_back(key);
+  }
+  return absent(others);
+}
+
+Names words_for(std::span<const limit::Algorithm> algorithms) {
+  Names names;
+  for (const auto& [word, algorithm] : algorithm_words) {
+    if (std::find(algorithms.begin(), algorithms.end(), *algorithm) != algorithms.end()) {
+      names.push_back(word);
+    }
+  }
+  return names;
+}
+
+// Conditions for keys that only some algorithms use.
+void add_own_keys(std::vector<Json>& conditions) {
+  for (const OwnKey& own : own_keys) {
+    const Json algorithm = one_of(words_for(own.owners));
+    const bool by_default = std::find(own.owners.begin(), own.owners.end(),
+                                      limit::Algorithm::linear) != own.owners.end();
+    conditions.push_back(if_then(required({own.key}), by_default ? if_there("algorithm", algorithm)
+                                                                 : has("algorithm", algorithm)));
+  }
+}
+
+// Conditions for what a denial may cost under each algorithm.
+void add_denials(std::vector<Json>& conditions) {
+  for (const auto& [word, algorithm] : algorithm_words) {
+    Names offered;
+    for (const auto& [cost, denied] : denied_words) {
+      if (denied != limit::Denied::penalty && limit::offers(*algorithm, *denied)) {
+        offered.push_back(cost);
+      }
+    }
+    if (limit::offers(*algorithm, limit::Denied::penalty)) continue;  // then all are
+    conditions.push_back(
+        if_then(has("algorithm", one_of({word})), if_there("denied", one_of(offered))));
+  }
+}
+
+Json rate() {
+  return pattern(
+      "^[0-9]+[ \\t]*(/|[Pp][Ee][Rr])[ \\t]*[0-9]*[ \\t]*(ns|us|ms|s|m|h|d|w|"
+      "([Nn][Aa][Nn][Oo]|[Mm][Ii][Cc][Rr][Oo]|[Mm][Ii][Ll][Ll][Ii])?[Ss][Ee][Cc][Oo][Nn][Dd][Ss]?|"
+      "[Mm][Ii][Nn][Uu][Tt][Ee][Ss]?|[Hh][Oo][Uu][Rr][Ss]?|[Dd][Aa][Yy][Ss]?|[Ww][Ee][Ee][Kk][Ss]?|"
+      "[Mm][Oo][Nn][Tt][Hh][Ss]?|[Yy][Ee][Aa][Rr][Ss]?)$");
+}
+
+const std::vector<Shape> quota_shapes(const Json& quota) {
+  return {{"quota", "Units per window", quota},
+          {"window", "The time over which the quota is spread", duration()},
+          {"rate", "Quota and window in one, like 100/minute", rate()},
+          {"burst", "The most units at once", units(1)},
+          {"count", "Units that come back per period", units(1)},
+          {"period", "The time in which count units come back", duration()}};
+}
+
+std::vector<Shape> with(std::vector<Shape> shapes, const std::vector<Shape>& more) {
+  shapes.insert(shapes.end(), more.begin(), more.end());
+  return shapes;
+}
+
+// ---- The maps of the file
+
+Json match_entry() {
+  const Json headers = object({{"type", text("object")},
+                               {"propertyNames", header_name()},
+                               {"additionalProperties", any_text},
+                               {"minProperties", "1"}});
+  return map(
+      match_keys,
+      {{"path", "A path as upstreams route it, with * for any characters", pattern("^[/*][^?;]*$")},
+       {"exact-path", "A path as sent, byte by byte", pattern("^[/*][^?]*$")},
+       {"method", "Methods, one of which the request has",
+        one_or_list_of(token_or_integer("[0-9A-Z!#$%&'*+.^_`|~-]+"), 1)},
+       {"host", "The host, with * for any characters", some_text},
+       {"header", "Headers and their values, with * for any characters", headers}},
+      {{"minProperties", "1"}});
+}
+
+Json key_component() {
+  const std::string name(token);
+  return pattern("^(address(/[0-9]+)?|host|path|method|query:.+|cookie:" + name +
+                 "|(registered-domain:)?header:" + name + ")$");
+}
+
+Json cost() {
+  const Json header =
+      map(cost_keys,
+          {{"request-header", "The header of the request with the cost", header_name()},
+           {"response-header", "The header of the response with the cost", header_name()}},
+          {{"minProperties", "1"}, {"maxProperties", "1"}});
+  return any_of({units(0), word(cost_words), header});
+}
+
+Json denied() {
+  const Json penalty = map(denied_keys, {{"penalty", "The most debt", duration()}},
+                           {{"required", list(Names{"penalty"})}});
+  return any_of({word(denied_words), penalty});
+}
+
+Json override_entry() {
+  const Json ids = list_of(any_of({any_text, list_of(any_text)}), 1);
+  const Json unlimited = one_of({"unlimited"});
+  const Json spellings = any_of(
+      {all_of({any_of({required({"quota"}), required({"window"})}), spelled({"quota", "window"})}),
+       all_of({required({"rate"}), spelled({"rate"})}),
+       all_of({required({"burst", "count", "period"}), spelled({"burst", "count", "period"})})});
+  return map(override_keys,
+             with(quota_shapes(any_of({units(0), unlimited})),
+                  {{"ids", "The partition keys that get this quota", ids}}),
+             {{"required", list(Names{"ids"})},
+              {"allOf", list(std::vector<Json>{
+                            spellings, if_then(has("quota", unlimited), spelled({"quota"}))})}});
+}
+
+// What a policy that counts requests in flight has in common with no other.
+Json slots() {
+  return all_of({required({"quota"}), spelled({"quota"}), absent({"refund-on"}),
+                 if_there("cost", any_of({units(0), one_of({"request-bytes"}),
+                                          has("request-header", "true")})),
+                 if_there("unit", object({{"not", one_of({"requests", "content-bytes"})}})),
+                 if_there("overrides", object({{"items", spelled({"quota"})}}))});
+}
+
+std::vector<Json> policy_conditions() {
+  const Json spellings = any_of(
+      {all_of({required({"quota", "window"}), spelled({"quota", "window"})}),
+       all_of({required({"rate"}), spelled({"rate"})}),
+       all_of({required({"burst", "count", "period"}), spelled({"burst", "count", "period"})})});
+  const Json concurrency = has("algorithm", one_of({"concurrency"}));
+  const Json late = any_of({one_of({"response-bytes"}), has("response-header", "true")});
+  const Json no_key = object({{"type", text("array")}, {"maxItems", "0"}});
+  std::vector<Json> conditions = {
+      object({{"if", concurrency}, {"then", slots()}, {"else", spellings}}),
+      if_then(has("unit", one_of({"concurrent-requests"})), concurrency),
+      if_then(has("cost", late), if_there("denied", one_of({"free"}))),
+      if_then(required({"offset"}),
+              has("aligned", object({{"enum", list(std::vector<Json>{"true", text("true")})}}))),
+      if_then(has("key", no_key), if_there("overrides", no_key))};
+  add_own_keys(conditions);
+  add_denials(conditions);
+  return conditions;
+}
+
+std::vector<Shape> term_shapes() {
+  return {{"algorithm", "How the quota is spread over the window", word(algorithm_words)},
+          {"aligned", "Windows begin at full multiples of their length", truth()},
+          {"offset", "How much later aligned windows begin", duration(0)},
+          {"log", "The most requests that a moving window remembers per key",
+           number(1, limit::Terms::log_max)},
+          {"denied", "What a denied request costs", denied()},
+          {"reset", "What t means on an admission", word(reset_words)}};
+}
+
+Json policy_entry() {
+  const Json name = R"({"type": ["string", "number", "boolean"], "pattern": "^[ -~]{1,64}$"})";
+  const Json status = any_of({number(100, 599, "^[1-5][0-9][0-9]$"), pattern("^[1-5]xx$")});
+  return map(
+      policy_keys,
+      with(with(quota_shapes(units(0)), term_shapes()),
+           {{"name", "The policy's name, which the fields show", name},
+            {"lease", "The time after which a slot that was not released is free", duration()},
+            {"key", "What separates one client's quota from another's",
+             any_of({key_component(), object({{"type", text("array")},
+                                              {"items", key_component()},
+                                              {"maxItems", std::to_string(components_max)}})})},
+            {"match", "The requests that the policy applies to: any of these",
+             list_of(match_entry(), 1)},
+            {"unit", "What is counted", name},
+            {"cost", "The units that a request takes", cost()},
+            {"refund-on", "Responses that give the cost back", one_or_list_of(status)},
+            {"mode", "Whether the policy denies", word(mode_words)},
+            {"status", "The status of denials", number(400, 599)},
+            {"overrides", "Other quotas for some keys", list_of(override_entry())}}),
+      {{"required", list(Names{"name"})}, {"allOf", list(policy_conditions())}});
+}
+
+// `fields`: no two words that send the same field, and none alone.
+Json fields() {
+  std::vector<Json> conditions;
+  const auto contains = [](std::string_view word) {
+    return object({{"contains", object({{"const", text(word)}})}});
+  };
+  for (const auto& first : fields_words) {
+    if (first.value->none) {
+      conditions.push_back(if_then(contains(first.word), R"({"maxItems": 1})"));
+      continue;
+    }
+    for (const auto& second : fields_words) {
+      if (&second <= &first || second.value->none) continue;
+      if (!field::shared_field(first.value->form, second.value->form)) continue;
+      conditions.push_back(
+          object({{"not", all_of({contains(first.word), contains(second.word)})}}));
+    }
+  }
+  return any_of({word(fields_words), object({{"type", text("array")},
+                                             {"items", word(fields_words)},
+                                             {"uniqueItems", "true"},
+                                             {"allOf", list(conditions)}})});
+}
+
+Json store() {
+  constexpr std::uint64_t memory_max = std::uint64_t{1024} << 30;
+  const Json table =
+      map(table_keys, {{"memory", "The size of the table",
+                        number(std::uint64_t{64} << 10, memory_max, "^[0-9]+(KiB|MiB|GiB)?$")},
+                       {"file", "The file that keeps the table over a restart", some_text}});
+  return any_of({word(store_words),
+                 map(store_keys, {{"table", "A table in shared memory or in a file", table}})});
+}
+
+Json envoy() {
+  const Json entry =
+      map(envoy_keys,
+          with(term_shapes(), {{"file", "A configuration of envoyproxy/ratelimit", any_text}}),
+          {{"required", list(Names{"file"})}});
+  return one_or_list_of(any_of({any_text, entry}), 1);
+}
+
+Json percent(std::string_view begin, unsigned tens) {
+  return pattern(std::string(begin) + "0*([0-9]|[1-" + std::to_string(tens - 1) + "][0-9]|" +
+                 std::to_string(tens) + "0)%[ \\t]*$");
+}
+
+}  // namespace
+
+std::string schema() {
+  const Json client_address =
+      map(client_address_keys,
+          {{"trusted-proxies", "Peers whose Forwarded and X-Forwarded-For are believed",
+            list_of(any_text)},
+           {"ipv6-prefix", "IPv6 clients count as one per block of this length", number(1, 128)}});
+  const Json boulder = map(boulder_keys,
+                           {{"defaults", "Boulder's file of default limits", any_text},
+                            {"overrides", "Boulder's file of overrides", any_text}},
+                           {{"minProperties", "1"}});
+  const Json version = object({{"enum", list(std::vector<Json>{"1", text("1")})}});
+  const Json policies = object({{"type", text("array")},
+                                {"items", policy_entry()},
+                                {"maxItems", std::to_string(policies_max)}});
+  Json out =
+      map(file_keys,
+          {{"version", "The version of this format", version},
+           {"client-address", "Whose word about a client's address is believed", client_address},
+           {"fields", "The forms of the fields on responses", fields()},
+           {"partition-key", "Whether fields show whose quota they are about",
+            word(partition_key_words)},
+           {"retry-after-jitter", "Added to the waits of denials", percent("^", 5)},
+           {"report", "Which policies the fields list", word(report_words)},
+           {"report-when", "On which responses the fields are sent",
+            any_of({word(report_when_words), percent("^below ", 10)})},
+           {"problem-details", "Whether denials have a body that explains them", truth()},
+           {"upstream-prefix", "What is put before the names of an upstream's policies",
+            pattern("^[ -~]{1,64}$")},
+           {"store", "Where states are kept", store()},
+           {"policies", "What to limit", policies},
+           {"boulder", "Boulder's limits from its own files", boulder},
+           {"envoy", "The limits of envoyproxy/ratelimit from its own files", envoy()}},
+          {{"required", list(Names{"version"})},
+           {"anyOf", list(std::vector<Json>{required({"policies"}), required({"boulder"}),
+                                            required({"envoy"})})}});
+  out.insert(1, R"("$schema": "http://json-schema.org/draft-07/schema#", )"
+                R"("$id": "https://json.schemastore.org/headgate.json", )"
+                R"("title": "headgate's policy file", )");
+  return out + '\n';
+}
+
+}  // namespace headgate::policy

@@ -1,0 +1,188 @@
+"""headgate schema: the same verdicts as the reader's, for what a schema can express."""
+import functools
+import json
+import re
+
+import jsonschema
+import pytest
+import yaml
+
+from support.environment import ROOT
+
+FAULTS = ROOT / 'headgate/policy/file/load_faults_test.cc'
+
+# Faults that no schema can express, by what `check` says: they compare values with each other or with
+# files, look into addresses, or depend on what YAML has made of a text.
+BEYOND = re.compile('|'.join((
+    'duplicate', 'is not an address', 'is a block of', 'an id is', 'takes too long to fill',
+    'beyond exact 128-bit arithmetic', 'is not within the window', "can't be read",
+    'prefix that is out of range', 'out of range; expected 1ns',
+    "memory '.*' is out of range", 'fe80::1', 'more policies', 'has no meaning here',
+    "path 'v1'$",
+)))
+
+
+class Loader(yaml.SafeLoader):
+    """The core schema of YAML 1.2, as editors read files: `yes`, `off` and 1:30 are texts."""
+
+
+Loader.yaml_implicit_resolvers = {
+    first: [(tag, regex) for tag, regex in resolvers
+            if tag in ('tag:yaml.org,2002:float', 'tag:yaml.org,2002:null')]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()}
+Loader.add_implicit_resolver('tag:yaml.org,2002:bool', re.compile('^(true|false)$'), list('tf'))
+Loader.add_implicit_resolver('tag:yaml.org,2002:int', re.compile('^[-+]?[0-9]+$'),
+                             list('-+0123456789'))
+Loader.add_constructor('tag:yaml.org,2002:int', lambda loader, node: int(node.value))
+
+
+@pytest.fixture
+def validator(headgate):
+    result = headgate('schema')
+    assert (result.returncode, result.stderr) == (0, '')
+    schema = json.loads(result.stdout)
+    jsonschema.Draft7Validator.check_schema(schema)
+    return jsonschema.Draft7Validator(schema)
+
+
+def accepts(validator, text):
+    return validator.is_valid(yaml.load(text, Loader))
+
+
+def complaints(validator, text):
+    return [f'{list(error.absolute_path)}: {error.message[:200]}'
+            for error in validator.iter_errors(yaml.load(text, Loader))]
+
+
+def good_files():
+    for file in sorted((ROOT / 'examples').rglob('headgate.yaml')):
+        yield file.relative_to(ROOT).as_posix(), file.read_text()
+    for page in ('README.md', 'docs/policy-file.md'):
+        blocks = re.findall(r'^```yaml\n(.*?)^```', (ROOT / page).read_text(), re.M | re.S)
+        for number, text in enumerate(blocks, 1):
+            if text.startswith('- '):
+                text = 'version: 1\npolicies:\n' + text
+            if text.startswith('client-address:'):
+                text = 'version: 1\npolicies: []\n' + text
+            if text.startswith('version:'):
+                yield f'{page}, example {number}', text
+
+
+@pytest.mark.parametrize('name, text', good_files(), ids=lambda value: str(value)[:40])
+def test_every_example_is_valid(validator, name, text):
+    assert complaints(validator, text) == []
+
+
+@pytest.mark.parametrize('text', (
+    '{name: 5, quota: 0, window: 60}', '{name: a, quota: "7", window: 1w, mode: off}',
+    '{name: a, rate: 10 per 2 Hours, unit: true, key: []}', '{name: a, rate: 5 / 250ms, log: 7, '
+    'algorithm: moving-window}', '{name: a, burst: 1, count: 2, period: 3s, key: address/56}',
+    '{name: a, quota: 1, algorithm: concurrency, lease: 1m, cost: {request-header: x}}',
+    '{name: a, quota: 1, window: 1, denied: {penalty: 1}, refund-on: [304, 5xx], reset: next}',
+    '{name: a, quota: 1, window: 1, algorithm: fixed-window, aligned: true, offset: 0}',
+    '{name: a, quota: 1, window: 1, key: [path, host], overrides: [{ids: [[1, true]], quota: 2}, '
+    '{ids: [[a, b], [c, d]], window: 5}, {ids: [[e, f]], quota: unlimited}]}',
+    '{name: a, quota: 1, window: 1, denied: spend, cost: request-bytes}',
+    '{name: a, quota: 1, window: 1, denied: spend, cost: {request-header: 7}}',
+    '{name: a, quota: 1, window: 1, match: [{method: GET}, {header: {X-A: 1, B: "*"}, path: "*"}]}'))
+def test_spellings_that_the_reader_accepts_are_valid(validator, headgate, tmp_path, text):
+    text = 'version: 1\npolicies:\n  - ' + text + '\n'
+    (tmp_path / 'p.yaml').write_text(text)
+    assert headgate('check', 'p.yaml').stderr == ''
+    assert complaints(validator, text) == []
+
+
+@functools.cache
+def bad_files():
+    """The bad files of the reader's own test, with their faults."""
+    source = FAULTS.read_text()
+    wholes = {'in_a_policy': 'version: 1\npolicies:\n  - {{name: a, quota: 1, window: 1s, {}}}\n',
+              'cases': 'version: 1\npolicies:\n  - {{name: a, algorithm: concurrency, {}}}\n',
+              'in_the_settings': 'version: 1\npolicies: []\n{}\n', 'whole': '{}'}
+    files = []
+    for name, whole in wholes.items():
+        table = re.search(r'constexpr Bad %s\[\] = \{\n(.*?)\n *\};' % name, source, re.S)[1]
+        for entry in re.findall(r'^ *\{((?:\s*"(?:[^"\\]|\\.)*")+),((?:\s*"(?:[^"\\]|\\.)*")+)\},',
+                                table, re.M):
+            yaml_text, faults = (
+                ''.join(re.findall(r'"((?:[^"\\]|\\.)*)"', part)).encode()
+                .decode('unicode_escape').encode('latin-1').decode('utf-8', 'replace')
+                for part in entry)
+            files.append((whole.format(yaml_text), faults.split('\n')))
+    return files
+
+
+def test_the_readers_bad_files_are_found():
+    assert len(bad_files()) > 140
+
+
+def test_every_fault_that_a_schema_can_express_is_invalid(validator):
+    accepted = []
+    refused = 0
+    for text, faults in bad_files():
+        try:
+            valid = accepts(validator, text)
+        except yaml.YAMLError:
+            continue  # editors show these without a schema
+        if not valid:
+            refused += 1
+        elif not any(BEYOND.search(fault) for fault in faults):
+            accepted.append((text, faults))
+    assert accepted == []
+    assert refused > 100
+
+
+def test_unknown_keys_and_wrong_types_are_invalid_at_every_place(validator, headgate, tmp_path):
+    """Each value of a file that uses much is replaced in turn; both verdicts must be the same."""
+    text = '''version: 1
+client-address: {trusted-proxies: [10.0.0.0/8], ipv6-prefix: 64}
+fields: [ratelimit, x-ratelimit]
+retry-after-jitter: 10%
+report-when: below 20%
+problem-details: true
+store: {table: {memory: 64MiB}}
+policies:
+- {name: a, quota: 1, window: 1s, algorithm: fixed-window, aligned: true, offset: 0, reset: next}
+- {name: b, rate: 1/s, key: [path], cost: {request-header: x}, denied: {penalty: 5s},
+   overrides: [{ids: [/a], quota: 3}]}
+- {name: c, quota: 5, algorithm: concurrency, lease: 5s, status: 503, mode: shadow}
+- {name: d, rate: 1/s, match: [{path: /x, header: {x-a: y}, host: h, method: GET}], refund-on: 5xx}
+'''
+    good = yaml.load(text, Loader)
+    assert validator.is_valid(good)
+
+    def places(value, path=()):
+        yield path
+        items = value.items() if isinstance(value, dict) else \
+            enumerate(value) if isinstance(value, list) else ()
+        for key, inner in items:
+            yield from places(inner, path + (key,))
+
+    def changed(path, change):
+        copy = json.loads(json.dumps(good))
+        if not path:
+            return change(copy)
+        inner = copy
+        for key in path[:-1]:
+            inner = inner[key]
+        inner[path[-1]] = change(inner[path[-1]])
+        return copy
+
+    changes = (lambda _: 'zzz', lambda _: -1, lambda _: [], lambda _: {}, lambda _: {'zzz': 1},
+               lambda _: [{'zzz': 1}], lambda value: {**value, 'zzz': 1}
+               if isinstance(value, dict) else {'zzz': value})
+    differences = []
+    tried = 0
+    for path in places(good):
+        for change in changes:
+            file = changed(path, change)
+            (tmp_path / 'p.yaml').write_text(json.dumps(file))
+            result = headgate('check', 'p.yaml')
+            tried += 1
+            if validator.is_valid(file) == (result.returncode == 0):
+                continue
+            if result.returncode != 0 and BEYOND.search(result.stderr):
+                continue
+            differences.append((path, json.dumps(file), result.stderr))
+    assert tried > 300
+    assert differences == []
