@@ -52,10 +52,8 @@ TEST_F(ClfReaderTest, ReadsAllPartsOfALine) {
 // If the time grew with the square of the length, these lines would take many minutes.
 TEST_F(ClfReaderTest, LongLinesOfBracketsTakeLinearTime) {
   const std::string brackets(1 << 20, '[');
-  for (int i = 0; i < 50; ++i) {
-    EXPECT_THAT(read(brackets), HasSubstr("there is no time"));
-    EXPECT_THAT(read(brackets + '"'), HasSubstr("there is no time"));
-  }
+  EXPECT_THAT(read(brackets), HasSubstr("there is no time"));
+  EXPECT_THAT(read(brackets + '"'), HasSubstr("there is no time"));
   const std::string good = "[17/May/2015:10:05:03 +0000] \"GET / HTTP/1.1\" 200 5 \"-\" \"-\"";
   EXPECT_EQ(read("192.0.2.7 - [[[[" + good), "");
   EXPECT_EQ(entry_.at, 1431857103 * second);
