@@ -71,6 +71,11 @@ bool exists(const std::string& path) noexcept {
   return found;
 }
 
+bool is_link(const std::string& path) noexcept {
+  struct stat status = {};
+  return lstat(path.c_str(), &status) == 0 && S_ISLNK(status.st_mode);
+}
+
 bool is_named(int descriptor, const std::string& path) noexcept {
   struct stat open_file = {};
   struct stat named = {};
@@ -134,7 +139,7 @@ Result<std::optional<Region>, std::string> Region::file(const std::string& path)
   const int descriptor = open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
   if (descriptor < 0) {
     if (errno != ENOENT) return failed(path, "open");
-    if (!exists(path)) return std::nullopt;
+    if (!is_link(path)) return std::nullopt;
     return Failure<std::string>(
         path +
         ": is a symbolic link to a file that does not exist; expected a "
