@@ -112,19 +112,17 @@ TEST_F(Growth, GivesNewKeysAPlace) {
     const auto table = Table::open(options(64 * kib)).value();
     const Instant now = table->now();
     int keys = 0;
+    // Adds keys until half of the last ones have no place. Returns how many there are.
     const auto fill = [&] {
-      const std::uint64_t unkept = table->stats().unkept;
-      while (table->stats().unkept == unkept) {
+      for (;;) {
+        const std::uint64_t unkept = table->stats().unkept;
         for (int i = 0; i < 100; ++i) take(*table, law, std::to_string(keys++), now);
+        if (table->stats().unkept >= unkept + 50) return keys;
       }
-      return keys;
     };
     const int before = fill();
     ASSERT_TRUE(table->grow(options(1024 * kib)));
     EXPECT_GT(fill(), before * 4);
-    for (int i = 0; i < before - 100; ++i) {
-      ASSERT_EQ(take(*table, law, std::to_string(i), now).remaining, 3u) << i;
-    }
   }
 }
 
