@@ -48,7 +48,11 @@ bool open_table(ngx_conf_t* cf, MainConf& conf, const MainConf* old) {
   if (old != nullptr && old->table != nullptr &&
       old->table_options.memory <= conf.table_options.memory &&
       old->table_options.file == conf.table_options.file) {
-    if (const auto grown = old->table->grow(conf.table_options); !grown) {
+    // Not if the size is the former one: another process may have made the table larger meanwhile.
+    const auto grown = old->table_options.memory < conf.table_options.memory
+                           ? old->table->grow(conf.table_options)
+                           : Result<void, std::string>{};
+    if (!grown) {
       count_refused(cf->cycle);
       fault(cf, grown.error());
       return false;

@@ -74,8 +74,10 @@ Result<std::shared_ptr<const policy::PolicySet>, std::vector<std::string>> Engin
   if (wanted.memory < table_settings_.memory || wanted.file != table_settings_.file) {
     return Faults({other_table(config_, wanted, table_settings_)});
   }
-  if (const auto grown = table_->grow(gate::table_options(**policies)); !grown) {
-    return Faults({config_ + ": store: " + grown.error()});
+  // Not if the size is the former one: another process may have made the table larger meanwhile.
+  if (wanted.memory > table_settings_.memory) {
+    const auto grown = table_->grow(gate::table_options(**policies));
+    if (!grown) return Faults({config_ + ": store: " + grown.error()});
   }
   table_settings_ = wanted;
   return std::move(*policies);

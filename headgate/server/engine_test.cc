@@ -95,6 +95,18 @@ TEST_F(EngineTest, AReloadMakesTheTableLarger) {
   }
 }
 
+TEST_F(EngineTest, AReloadWithTheSameSizeSucceedsAlthoughAnotherProcessMadeTheTableLarger) {
+  write(3, "file: table, memory: 1MiB");
+  const auto engine = Engine::open(config).value();
+  write(3, "file: table, memory: 4MiB");
+  const auto other = Engine::open(config).value();
+  write(5, "file: table, memory: 1MiB");
+  ASSERT_TRUE(engine->reload());
+  EXPECT_EQ(engine->table().stats().memory, std::size_t{4} << 20);
+  write(5, "file: table, memory: 4MiB");
+  EXPECT_TRUE(engine->reload());
+}
+
 TEST_F(EngineTest, ARefusedFileChangesNothing) {
   write(3);
   const auto engine = Engine::open(config).value();

@@ -256,6 +256,15 @@ def test_requests_in_flight_while_reloading_are_refunded(nginx, upstream):
     assert server.metrics()['headgate_refunds_total{policy="burst"}'] == 1
 
 
+def test_a_reload_with_the_same_size_succeeds_although_another_process_made_the_table_larger(nginx, serve):
+    server = nginx(FIVE, gate=OF_SIZE % '64k table', server=HELLO)
+    assert server.request().r == 4
+    serve(f'store: {{table: {{memory: 1MiB, file: {server.directory}/table}}}}\n' + FIVE)
+    server.reload()
+    assert server.request().r == 3
+    assert server.metrics()['headgate_table_memory_bytes'] == 1 << 20
+
+
 @pytest.mark.parametrize('where', ['', ' table'], ids=['memory', 'file'])
 def test_a_table_that_grows_keeps_all_quotas(nginx, upstream, where):
     """Also those that an old worker charges: it uses the same table until its last request ends."""
