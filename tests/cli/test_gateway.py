@@ -350,12 +350,18 @@ def test_refused_reloads_are_counted_and_told_once(gateway):
     assert len([line for line in said if 'refused' in line]) == 3, said
 
 
-def test_a_table_that_cannot_be_opened_is_refused_and_counted(gateway, directory):
-    state = 'store: {table: {memory: %s, file: table}}\n' + NARROW
-    one = gateway(state % '128KiB', '--metrics', '127.0.0.1:0')
+def with_another_table(gateway, before, after):
+    """A gateway that has used one unit and is told to reload with these settings of its table."""
+    state = 'store: {table: {%s}}\n' + NARROW
+    one = gateway(state % before, '--metrics', '127.0.0.1:0')
     one.request()
-    one.policy_file.write_text(state % '64KiB')
+    one.policy_file.write_text(state % after)
     one.send(signal.SIGHUP)
+    return one
+
+
+def test_a_table_that_cannot_be_opened_is_refused_and_counted(gateway):
+    one = with_another_table(gateway, 'memory: 128KiB, file: table', 'memory: 64KiB, file: table')
     assert 'is a table of 131072 bytes' in one.errors.until('/table').string
     one.errors.until('^headgate: reload refused; the policies in force stay')
     assert one.metrics()['headgate_refused_reloads_total'] == 1
@@ -363,11 +369,7 @@ def test_a_table_that_cannot_be_opened_is_refused_and_counted(gateway, directory
 
 
 def test_lost_quotas_are_announced_and_counted(gateway):
-    state = 'store: {table: {memory: %s}}\n' + NARROW
-    one = gateway(state % '128KiB', '--metrics', '127.0.0.1:0')
-    one.request()
-    one.policy_file.write_text(state % '64KiB')
-    one.send(signal.SIGHUP)
+    one = with_another_table(gateway, 'memory: 128KiB', 'memory: 64KiB')
     one.errors.until('quotas kept in the old one are lost')
     one.errors.until('^headgate: reloaded')
     assert one.metrics()['headgate_tables_changed_total'] == 1
@@ -375,11 +377,7 @@ def test_lost_quotas_are_announced_and_counted(gateway):
 
 
 def test_a_table_grows_and_keeps_the_quotas(gateway):
-    state = 'store: {table: {memory: %s}}\n' + NARROW
-    one = gateway(state % '64KiB', '--metrics', '127.0.0.1:0')
-    one.request()
-    one.policy_file.write_text(state % '1MiB')
-    one.send(signal.SIGHUP)
+    one = with_another_table(gateway, 'memory: 64KiB', 'memory: 1MiB')
     one.errors.until('^headgate: reloaded')
     assert one.metrics()['headgate_table_memory_bytes'] == 1 << 20
     assert one.metrics()['headgate_tables_changed_total'] == 0
