@@ -2,27 +2,21 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
+#include <string>
+
+#include "headgate/base/testing/temporary_directory.h"
 
 namespace headgate {
 namespace {
 
 class RegularFileTest : public testing::Test {
  protected:
-  RegularFileTest() {
-    char name[] = "/tmp/headgate-file-XXXXXX";
-    directory_ = mkdtemp(name);
-  }
-  ~RegularFileTest() override { std::filesystem::remove_all(directory_); }
-
-  std::string path(const std::string& name) const { return directory_ + '/' + name; }
+  std::string path(const std::string& name) const { return directory_.file(name); }
 
  private:
-  std::string directory_;
+  TemporaryDirectory directory_;
 };
 
 TEST_F(RegularFileTest, ReturnsTheWholeFileOrOneByteMoreThanAllowed) {

@@ -3,12 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <map>
 #include <string>
+
+#include "headgate/base/testing/temporary_directory.h"
 
 namespace {
 
@@ -16,15 +16,9 @@ using testing::HasSubstr;
 
 class HeadgateC : public testing::Test {
  protected:
-  HeadgateC() {
-    char pattern[] = "/tmp/headgate-c-XXXXXX";
-    directory_ = mkdtemp(pattern);
-    config = directory_ / "headgate.yaml";
-  }
   ~HeadgateC() override {
     headgate_decision_free(decision);
     headgate_close(gate);
-    std::filesystem::remove_all(directory_);
   }
 
   void write(const std::string& policies) {
@@ -57,14 +51,12 @@ class HeadgateC : public testing::Test {
     return {text, headgate_problem(decision, text, sizeof text)};
   }
 
-  std::string config;
+  const headgate::TemporaryDirectory directory;
+  const std::string config = directory.file("headgate.yaml");
   char words[256] = "";
   headgate_gate* gate = nullptr;
   headgate_decision* decision = headgate_decision_new();
   headgate_result result{};
-
- private:
-  std::filesystem::path directory_;
 };
 
 TEST_F(HeadgateC, DecidesAndWritesTheFields) {

@@ -5,10 +5,11 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
+
+#include "headgate/base/testing/temporary_directory.h"
 
 namespace headgate::net {
 namespace {
@@ -72,9 +73,9 @@ TEST(Endpoint, SaysWhyAnAddressCannotBeBound) {
 }
 
 TEST(Endpoint, TakesOverASocketWithoutAServer) {
-  char pattern[] = "/tmp/headgate-endpoint-XXXXXX";
-  const std::filesystem::path directory = mkdtemp(pattern);
-  const std::string text = "unix:" + (directory / "a.sock").string();
+  const TemporaryDirectory directory;
+  const std::string path = directory.file("a.sock");
+  const std::string text = "unix:" + path;
   auto killed = Endpoint::parse(text).value();
   const int fd = killed.listen().value();
   auto other = Endpoint::parse(text).value();
@@ -84,14 +85,13 @@ TEST(Endpoint, TakesOverASocketWithoutAServer) {
   ASSERT_TRUE(taken) << taken.error();
   other.remove();
   close(*taken);
-  EXPECT_FALSE(std::filesystem::exists(directory / "a.sock"));
+  EXPECT_FALSE(std::filesystem::exists(path));
 
-  std::ofstream(directory / "a.sock") << "a file of other use";
+  std::ofstream(path) << "a file of other use";
   const auto file = other.listen();
   ASSERT_FALSE(file);
   EXPECT_THAT(file.error(), HasSubstr("it is no socket"));
-  EXPECT_TRUE(std::filesystem::exists(directory / "a.sock"));
-  std::filesystem::remove_all(directory);
+  EXPECT_TRUE(std::filesystem::exists(path));
 }
 
 }  // namespace

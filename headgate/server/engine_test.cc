@@ -3,11 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <string>
 
+#include "headgate/base/testing/temporary_directory.h"
 #include "headgate/server/worker_context.h"
 
 namespace headgate::server {
@@ -18,22 +17,13 @@ using testing::HasSubstr;
 
 class EngineTest : public testing::Test {
  protected:
-  EngineTest() {
-    char pattern[] = "/tmp/headgate-engine-XXXXXX";
-    directory_ = mkdtemp(pattern);
-    config = directory_ / "headgate.yaml";
-  }
-  ~EngineTest() override { std::filesystem::remove_all(directory_); }
-
   void write(int quota, const std::string& table = "memory: 1MiB") {
     std::ofstream(config) << "version: 1\nstore: {table: {" << table << "}}\npolicies:\n"
                           << "  - {name: burst, quota: " << quota << ", window: 60s}\n";
   }
 
-  std::string config;
-
- private:
-  std::filesystem::path directory_;
+  const TemporaryDirectory directory;
+  const std::string config = directory.file("headgate.yaml");
 };
 
 std::uint64_t left_after_one(WorkerContext& worker) {

@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "headgate/base/testing/temporary_directory.h"
 #include "headgate/store/table.h"
 #include "headgate/store/testing/killing.h"
 #include "headgate/store/testing/process_swaps.h"
@@ -65,15 +66,8 @@ std::string key_of(std::size_t law, int i) { return std::to_string(law) + "/" + 
 
 class Growth : public testing::Test {
  protected:
-  Growth() {
-    std::string name = testing::TempDir() + "headgate-growth-XXXXXX";
-    directory_ = mkdtemp(name.data());
-    path_ = directory_ + "/table";
-  }
-  ~Growth() override { std::filesystem::remove_all(directory_); }
-
-  std::string directory_;
-  std::string path_;
+  TemporaryDirectory directory_;
+  std::string path_ = directory_.file("table");
 };
 
 // A table that has grown answers every request as one does that had the last size from the start.

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "headgate/base/testing/temporary_directory.h"
 #include "headgate/store/table.h"
 #include "headgate/store/testing/process_swaps.h"
 
@@ -30,13 +31,6 @@ constexpr std::size_t memory = 64 * 1024;
 
 class TableFile : public testing::Test {
  protected:
-  TableFile() {
-    std::string name = testing::TempDir() + "headgate-table-XXXXXX";
-    directory_ = mkdtemp(name.data());
-    path_ = directory_ + "/table";
-  }
-  ~TableFile() override { std::filesystem::remove_all(directory_); }
-
   Result<std::unique_ptr<Table>, std::string> open(std::size_t bytes = memory) {
     return Table::open({.memory = bytes, .file = path_});
   }
@@ -64,8 +58,8 @@ class TableFile : public testing::Test {
     file << bytes;
   }
 
-  std::string directory_;
-  std::string path_;
+  TemporaryDirectory directory_;
+  std::string path_ = directory_.file("table");
 };
 
 Decision spend(Table& table, const Law& law, std::uint64_t cost, Instant now) {
@@ -141,7 +135,8 @@ TEST_F(TableFile, ManyProcessesThatCreateItAtOnceGetTheSame) {
     ASSERT_TRUE(table);
     EXPECT_EQ(spend(**table, law, 0, Instant{second}).remaining, 96u);
     int files = 0;
-    for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(directory_)) {
+    for ([[maybe_unused]] const auto& entry :
+         std::filesystem::directory_iterator(directory_.path())) {
       ++files;
     }
     EXPECT_EQ(files, 1) << "nothing is left behind";
@@ -168,13 +163,13 @@ TEST_F(TableFile, AKilledCreationLeavesNothingToTheNext) {
     ASSERT_TRUE(table) << table.error();
     EXPECT_EQ((*table)->stats().live, 0u);
     EXPECT_EQ(std::filesystem::file_size(path_), memory);
-    const std::filesystem::directory_iterator files(directory_);
+    const std::filesystem::directory_iterator files(directory_.path());
     EXPECT_EQ(std::distance(begin(files), end(files)), 1) << "only the table";
   }
 }
 
 TEST_F(TableFile, ALinkToNothingIsRefused) {
-  std::filesystem::create_symlink(directory_ + "/missing", path_);
+  std::filesystem::create_symlink(directory_.file("missing"), path_);
   const auto table = open();
   ASSERT_FALSE(table);
   EXPECT_THAT(table.error(),
@@ -183,7 +178,7 @@ TEST_F(TableFile, ALinkToNothingIsRefused) {
 
 TEST_F(TableFile, ALinkToATableIsFollowed) {
   ASSERT_TRUE(open());
-  const std::string other = directory_ + "/link";
+  const std::string other = directory_.file("link");
   std::filesystem::create_symlink(path_, other);
   path_ = other;
   EXPECT_TRUE(open());
@@ -208,7 +203,7 @@ TEST_F(TableFile, ATruncatedFileIsReplacedByMemoryThatProcessesShare) {
     for (const auto& [law, quota] : {std::pair(&narrow, 10u), {&wide, 7u}, {&window, 9u}}) {
       std::filesystem::remove(path_);
       const auto act = [&, law = law, quota = quota] {
-        const std::string errors = directory_ + "/errors";
+        const std::string errors = directory_.file("errors");
         dup2(::open(errors.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDERR_FILENO);
         FileGuard::watch();
         const auto opened = open();
@@ -246,7 +241,7 @@ TEST_F(TableFile, AnotherCauseOfSigbusEndsTheProcess) {
   EXPECT_NE(in_child(act), 0);
   const auto unguarded = [&] {
     FileGuard::watch();
-    const int file = ::open((directory_ + "/other").c_str(), O_RDWR | O_CREAT, 0600);
+    const int file = ::open(directory_.file("other").c_str(), O_RDWR | O_CREAT, 0600);
     void* const at = mmap(nullptr, 4096, PROT_READ, MAP_SHARED, file, 0);
     return static_cast<int>(*static_cast<volatile const char*>(at)) & 0;
   };
@@ -298,11 +293,11 @@ TEST_F(TableFile, ADamagedHeaderIsRefused) {
 }
 
 TEST_F(TableFile, WhatCannotBeAFileIsRefused) {
-  path_ = directory_;
+  path_ = directory_.path();
   EXPECT_THAT(open().error(), HasSubstr("Is a directory"));
   path_ = "/dev/null";
   EXPECT_THAT(open().error(), HasSubstr("is not a regular file"));
-  path_ = directory_ + "/missing/table";
+  path_ = directory_.file("missing/table");
   EXPECT_THAT(open().error(), HasSubstr("cannot create: No such file or directory"));
 }
 
@@ -335,7 +330,7 @@ TEST_F(TableFile, GarbageInTheCellsLocksNoKeyOut) {
 TEST_F(TableFile, OpensAtOnceWhateverItsSize) {
   // Does not measure time: memory that open() accesses becomes resident.
   const std::size_t large = std::size_t{1} << 30;
-  const auto space = std::filesystem::space(directory_);
+  const auto space = std::filesystem::space(directory_.path());
   if (space.available < 2 * large) GTEST_SKIP() << "needs 2 GiB of free disk space";
   ASSERT_TRUE(open(large));
   const auto resident = [] {

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <string>
 
+#include "headgate/base/testing/temporary_directory.h"
 #include "headgate/cli/gateway/nginx_conf.h"
 
 namespace headgate::cli {
@@ -19,13 +20,6 @@ using ::testing::StartsWith;
 
 class UpgradesTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (std::filesystem::temp_directory_path() / "headgate-XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   std::string write(const std::string& name, const std::string& text) const {
     const auto path = folder_ / name;
     std::filesystem::create_directories(path.parent_path());
@@ -47,7 +41,8 @@ class UpgradesTest : public ::testing::Test {
     return conf ? "" : conf.error().substr(folder_.string().size() + 1);
   }
 
-  std::filesystem::path folder_;
+  TemporaryDirectory directory_;
+  const std::filesystem::path folder_ = directory_.path();
 };
 
 TEST_F(UpgradesTest, FindsThePlaceOfEach) {

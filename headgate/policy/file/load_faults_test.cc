@@ -4,11 +4,10 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <cstdlib>
-#include <filesystem>
 #include <string>
 #include <string_view>
 
+#include "headgate/base/testing/temporary_directory.h"
 #include "headgate/policy/file/load.h"
 #include "headgate/policy/file/yaml.h"
 
@@ -624,12 +623,10 @@ TEST(Faults, FilesThatCannotBeRead) {
 }
 
 TEST(Faults, APipeIsRefusedAndNotWaitedFor) {
-  char directory[] = "/tmp/headgate-policy-XXXXXX";
-  ASSERT_NE(mkdtemp(directory), nullptr);
-  const std::string path = std::string(directory) + "/policies.yaml";
+  const TemporaryDirectory directory;
+  const std::string path = directory.file("policies.yaml");
   ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
   const Loaded loaded = load_file(path);
-  std::filesystem::remove_all(directory);
   ASSERT_FALSE(loaded);
   EXPECT_EQ(loaded.error().front().text(), path + ": is no regular file; expected a policy file");
 }
