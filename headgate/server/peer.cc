@@ -25,4 +25,11 @@ std::optional<policy::Address> peer_of(int fd) noexcept {
   return std::nullopt;
 }
 
+unsigned local_port_of(int fd) noexcept {
+  sockaddr_in6 address{};  // both families have the port at the same place
+  socklen_t size = sizeof address;
+  if (getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) != 0) return 0;
+  return ntohs(address.sin6_port);
+}
+
 }  // namespace headgate::server

@@ -1,4 +1,4 @@
-// The address of a connection's other end.
+// The ends of a connection.
 #pragma once
 
 #include <optional>
@@ -7,7 +7,10 @@
 
 namespace headgate::server {
 
-// Returns std::nullopt if the socket is not connected over TCP.
+// The address of the other end. Returns std::nullopt if the socket is not connected over TCP.
 [[nodiscard]] std::optional<policy::Address> peer_of(int fd) noexcept;
+
+// The port of this end of a TCP connection; 0 if there is none.
+[[nodiscard]] unsigned local_port_of(int fd) noexcept;
 
 }  // namespace headgate::server

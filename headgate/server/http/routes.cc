@@ -1,8 +1,5 @@
 #include "headgate/server/http/routes.h"
 
-#include <netinet/in.h>
-#include <sys/socket.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <optional>
@@ -100,14 +97,6 @@ std::optional<std::string_view> shown_token(const HttpRequest& request) noexcept
   return bearer_token(request.first("authorization").value_or(""));
 }
 
-// The port of this end of a TCP connection; 0 if there is none.
-unsigned local_port(int fd) noexcept {
-  sockaddr_in6 address{};  // both families have the port at the same place
-  socklen_t size = sizeof address;
-  getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size);
-  return ntohs(address.sin6_port);
-}
-
 void refuse_path(Exchange& exchange) {
   std::array<std::string_view, std::size(routes)> known;
   std::transform(std::begin(routes), std::end(routes), known.begin(),
@@ -145,7 +134,7 @@ std::optional<std::string_view> fault_of_page(const Exchange& exchange, const Ro
   if (exchange.door.credentials.now().wants_token() || !exchange.caller.peer) return std::nullopt;
   if (route.needs == Access::none) return std::nullopt;
   if (route.sender != Route::Sender::proxy) return fault_of_foreign_page(exchange.request);
-  return fault_of_foreign_query(exchange.request, local_port(exchange.caller.fd));
+  return fault_of_foreign_query(exchange.request, exchange.caller.local_port);
 }
 
 // Whether the body is not JSON by its Content-Type. A page needs the permission of another site to

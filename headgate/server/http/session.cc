@@ -12,6 +12,7 @@ namespace headgate::server {
 HttpSession::HttpSession(int fd, HttpDoorContext& door)
     : channel_(fd, door.credentials.now().tls.get(), door.unsent), door_(door), caller_{.fd = fd} {
   caller_.peer = peer_of(fd);
+  if (caller_.peer) caller_.local_port = local_port_of(fd);
   caller_.trusted = !door.credentials.now().wants_token();
 }
 
