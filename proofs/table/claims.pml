@@ -295,7 +295,7 @@ not_kept:
   atomic { PRESENT };
   do  /* holds_or_claims() */
   :: atomic { cell < present && (tag_word[cell] & ~CLAIM) == TAG(key) ->
-       owed[key]--; cell = 0; goto again }
+       cell = 0; goto again }  /* its charge stays: to take it back could take another's */
   :: atomic { cell < present && (tag_word[cell] & ~CLAIM) != TAG(key) -> cell++ }
   :: atomic { cell == present -> break }
   od;
