@@ -48,8 +48,7 @@ bool Gate::prefetch(const policy::Request& request, std::optional<Instant> now, 
 
 void Gate::admit(DecisionContext& context, store::Completion done) const noexcept {
   context.done_ = done;
-  store_.take(std::span(context.bundles_).first(context.bundle_count_), context.moment_,
-              {[](void* of) noexcept { merge(*static_cast<DecisionContext*>(of)); }, &context});
+  take<&Gate::merge>(context);
 }
 
 // Makes the bundles: enforced policies all or none, each shadow policy as if alone.
@@ -85,9 +84,9 @@ void Gate::charge(std::span<const policy::Match> matches, DryRun dry_run, limit:
   for (std::size_t i = context.enforced_; i < charges; ++i) bundle(i, 1);
 }
 
-void Gate::merge(DecisionContext& context) noexcept {
+void Gate::merge(DecisionContext& context) const noexcept {
   context.now = *context.moment_;
-  context.gate_->conclude(context);
+  conclude(context);
   context.done_.call(context.done_.context);
 }
 

@@ -26,8 +26,8 @@ struct PolicyDecision {
 };
 
 // Holds the result of Gate::admit() or Gate::decide() until its next use. Large (tens of KiB):
-// reuse it from request to request; a door with a synchronous store needs one per thread. Not
-// thread-safe.
+// reuse it from request to request. A door with a store that completes at once needs one per
+// thread; with another store, one for each request that waits for its decision. Not thread-safe.
 class DecisionContext {
  public:
   Verdict verdict;
@@ -51,6 +51,9 @@ class DecisionContext {
     return decisions_[i].admitted && (!is_enforced(i) || verdict.outcome != Outcome::denied);
   }
 
+  // The gate that decided.
+  [[nodiscard]] const Gate& gate() const noexcept { return *gate_; }
+
   // Memory for matching policies. Free for other use until a request is decided.
   [[nodiscard]] policy::Scratch& scratch() noexcept { return scratch_; }
 
@@ -67,6 +70,9 @@ class DecisionContext {
   std::size_t matched_ = 0;   // charges
   std::size_t enforced_ = 0;  // charges [0, enforced_) are one bundle; each other one is alone
   std::size_t bundle_count_ = 0;
+  std::size_t asked_ = 0;        // checks, or descriptors
+  std::size_t denying_end_ = 0;  // of descriptors: charges [0, denying_end_) always deny,
+  std::size_t quota_end_ = 0;    // and those from there to quota_end_ are in quota mode
 
   std::array<std::uint8_t, policy::policies_max> match_of_;  // charge -> match
   std::array<store::Charge, policy::policies_max> charges_;
@@ -80,7 +86,7 @@ class DecisionContext {
   std::array<std::uint8_t, policy::policies_max> check_of_;  // match -> check
 
   const Gate* gate_ = nullptr;
-  std::optional<Instant> moment_;  // as given to admit(), then as the store decided
+  std::optional<Instant> moment_;  // as the caller gave it, then as the store decided
   store::Completion done_;
 };
 

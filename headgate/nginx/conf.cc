@@ -85,7 +85,8 @@ bool open(ngx_conf_t* cf, MainConf& conf) noexcept {
     std::vector<std::string> names;
     for (const policy::Policy& policy : conf.policies->policies()) names.push_back(policy.name);
     conf.counters = Counters::open(std::move(names), old == nullptr ? nullptr : old->counters);
-    conf.gate.emplace(conf.policies, *conf.table, conf.table->secret(), conf.counters->shards());
+    conf.store = deciding_store(conf.table);
+    conf.gate.emplace(conf.policies, *conf.store, conf.table->secret(), conf.counters->shards());
     conf.reads_bodies = conf.policies->needs_body_bytes();
     return true;
   } catch (const std::exception& e) {

@@ -65,6 +65,9 @@ struct Policy {
   std::string cost_text = "1";
 
   [[nodiscard]] bool is_late() const noexcept { return cost_time == CostTime::response; }
+  [[nodiscard]] bool holds_slots() const noexcept {
+    return terms.algorithm == limit::Algorithm::concurrency;
+  }
 };
 
 }  // namespace headgate::policy

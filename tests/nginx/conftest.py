@@ -1,7 +1,13 @@
 import pytest
 
+from support.environment import LATE_MODULE, MODULE
 from support.nginx import Nginx
 from support.raw_server import Upstream
+
+
+def pytest_collection_modifyitems(items):
+    if MODULE == LATE_MODULE:
+        items[:] = [item for item in items if not item.get_closest_marker('at_once')]
 
 
 @pytest.fixture
