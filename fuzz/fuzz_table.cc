@@ -26,7 +26,7 @@ using headgate::store::Table;
 using headgate::store::TableOptions;
 
 constexpr std::size_t memory = TableOptions::memory_min;
-constexpr std::size_t changing = 88;  // offset of the part of the header that changes in use
+constexpr std::size_t changing = 640;  // offset of the part of the header that changes in use
 
 // A file in memory, which is deleted when it is closed.
 class MemoryFile {

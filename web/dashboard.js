@@ -140,7 +140,7 @@ class Dashboard {
     this.showPolicies();
     this.showDoors();
     this.showTable();
-    this.showRanks('most-denied', top.most_denied, 'Nobody has been denied lately.');
+    this.showRanks('most-denied', top.most_denied, 'No client was denied lately.');
     this.showRanks('busiest', top.busiest, 'No requests lately.');
     byId('keys-note').hidden =
         top.keys !== 'opaque' || top.busiest.length + top.most_denied.length === 0;

@@ -240,8 +240,9 @@ class Load {
     for (const std::uint64_t count : latencies_) all += count;
     auto left = static_cast<std::uint64_t>(static_cast<double>(all) * part);
     std::size_t bucket = 0;
-    while (bucket + 1 < latencies_.size() && latencies_[bucket] <= left)
+    while (bucket + 1 < latencies_.size() && latencies_[bucket] <= left) {
       left -= latencies_[bucket++];
+    }
     return std::exp2(static_cast<double>(bucket + 1) / 50);
   }
 

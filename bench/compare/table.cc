@@ -341,15 +341,16 @@ void flood() {
       // A key keeps its place for at most about two windows: 2^36 ns after its quota is full.
       const Nanos kept = (Nanos{1} << 36) + minute * static_cast<Nanos>(cost) / quota;
       const double room = static_cast<double>((*table)->stats().cells);
-      const auto keys = static_cast<std::uint64_t>(load * room * static_cast<double>(3 * minute) /
-                                                   static_cast<double>(kept));
+      const auto flood_keys = static_cast<std::uint64_t>(
+          load * room * static_cast<double>(3 * minute) / static_cast<double>(kept));
       std::uint64_t newcomers = 0;
       std::uint64_t denied = 0;
       limit::Decision decision;
       const double took = seconds_of([&] {
-        for (std::uint64_t i = 0; i < keys; ++i) {
-          const Instant now{minute + 3 * minute * static_cast<Nanos>(i) / static_cast<Nanos>(keys)};
-          const bool newcomer = i % 100 == 0 && i > 2 * keys / 3;
+        for (std::uint64_t i = 0; i < flood_keys; ++i) {
+          const Instant now{minute +
+                            3 * minute * static_cast<Nanos>(i) / static_cast<Nanos>(flood_keys)};
+          const bool newcomer = i % 100 == 0 && i > 2 * flood_keys / 3;
           const std::string key = std::to_string(i);
           const store::Charge charge{&law, key, newcomer ? 1 : cost};
           store::Bundle bundle{{&charge, 1}, {&decision, 1}};
@@ -359,7 +360,7 @@ void flood() {
           if (!decision.admitted) ++denied;
         }
       });
-      const double all = static_cast<double>(keys);
+      const double all = static_cast<double>(flood_keys);
       std::printf(
           "%4.1f times the room, %3llu units each: %5.1f %% of newcomers denied, %5.1f %% of "
           "decisions without a place, %3.0f ns a decision\n",

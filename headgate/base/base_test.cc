@@ -150,6 +150,15 @@ TEST(Seconds, RoundUpAndSaturate) {
   EXPECT_EQ(ceil_seconds(i128_max), field_integer_max);
 }
 
+TEST(Milliseconds, RoundUpAndSaturate) {
+  EXPECT_EQ(ceil_milliseconds(-5), 0);
+  EXPECT_EQ(ceil_milliseconds(0), 0);
+  EXPECT_EQ(ceil_milliseconds(1), 1);
+  EXPECT_EQ(ceil_milliseconds(1'000'000), 1);
+  EXPECT_EQ(ceil_milliseconds(1'000'001), 2);
+  EXPECT_EQ(ceil_milliseconds(i128_max), static_cast<std::int64_t>(field_integer_max) * 1000);
+}
+
 TEST(Division, RoundsUpOrDown) {
   EXPECT_EQ(ceil_div(7, 2), 4);
   EXPECT_EQ(ceil_div(-7, 2), -3);

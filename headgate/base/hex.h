@@ -6,10 +6,12 @@
 
 namespace headgate {
 
-// Writes the two digits of a byte, in lower case. `Out` has put(char), as Writer has.
+inline constexpr std::string_view lower_hex = "0123456789abcdef";
+inline constexpr std::string_view upper_hex = "0123456789ABCDEF";
+
+// Writes the two digits of a byte. `Out` has put(char), as Writer has.
 template <class Out>
-constexpr void put_hex(Out& out, char byte) {
-  constexpr std::string_view digits = "0123456789abcdef";
+constexpr void put_hex(Out& out, char byte, std::string_view digits = lower_hex) {
   const auto value = static_cast<unsigned char>(byte);
   out.put(digits[value >> 4]);
   out.put(digits[value & 15]);

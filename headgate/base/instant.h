@@ -32,4 +32,11 @@ inline constexpr std::uint64_t field_integer_max = 999'999'999'999'999;
                                                          : static_cast<std::uint64_t>(seconds);
 }
 
+// Whole milliseconds, rounded up, saturated at field_integer_max seconds.
+[[nodiscard]] constexpr std::int64_t ceil_milliseconds(Nanos span) noexcept {
+  constexpr Nanos most = static_cast<Nanos>(field_integer_max) * nanos_per_second;
+  if (span <= 0) return 0;
+  return static_cast<std::int64_t>(ceil_div(span < most ? span : most, Nanos{1'000'000}));
+}
+
 }  // namespace headgate

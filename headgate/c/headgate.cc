@@ -223,8 +223,9 @@ headgate_outcome headgate_admit(headgate_gate* gate, headgate_decision* decision
   matched.path = view(request->path, request->path_size);
   matched.query = view(request->query, request->query_size);
   matched.headers = &headers;
-  if (request->body_bytes >= 0)
+  if (request->body_bytes >= 0) {
     matched.body_bytes = static_cast<std::uint64_t>(request->body_bytes);
+  }
   if (request->peer != nullptr) {
     matched.peer = hg::policy::Address::parse(request->peer);
     if (!matched.peer) return HEADGATE_BAD_ADDRESS;

@@ -76,8 +76,9 @@ int run(const Options& options) {
   }
   if (serving.listening.empty()) {
     std::string names;
-    for (const Doors& doors : options.doors)
+    for (const Doors& doors : options.doors) {
       names += (names.empty() ? "" : ", ") + std::string(doors.option);
+    }
     return fail(wrong_usage, "serve: nothing to listen on; expected at least one of " + names);
   }
   auto credentials = server::Credentials::open(options.credentials);

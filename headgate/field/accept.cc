@@ -68,8 +68,9 @@ bool accepts_problem_json(std::span<const std::string_view> accept_lines) noexce
       if (!q || !is_media_range(range)) continue;
       any = true;
       for (std::size_t i = 0; i < ranges.size(); ++i) {
-        if (equal_ignoring_case(range, ranges[i]))
+        if (equal_ignoring_case(range, ranges[i])) {
           weights[i] = std::max(weights[i].value_or(0), *q);
+        }
       }
     }
   }

@@ -156,8 +156,9 @@ void Gate::itemise(DecisionContext& context, std::uint64_t extra) const noexcept
   if (settings.report_when == policy::ReportWhen::below && !denied && !below) return;
 
   std::span<Item> items = std::span(context.items_).first(count);
-  if (settings.report == policy::Report::closest)
+  if (settings.report == policy::Report::closest) {
     items = items.first(field_writer_.keep_closest(items));
+  }
   context.verdict.items = items;
 }
 

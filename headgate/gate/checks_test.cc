@@ -139,8 +139,9 @@ TEST(Decide, ShadowPoliciesDecideWithoutDenying) {
   - {name: trial, quota: 1, window: 60s, mode: shadow}
   - {name: burst, quota: 3, window: 60s}
 )");
-  for (int i = 0; i < 2; ++i)
+  for (int i = 0; i < 2; ++i) {
     ASSERT_EQ(gate.decide({{"trial", "a"}, {"burst", "a"}}), std::nullopt);
+  }
   EXPECT_EQ(gate.context.verdict.outcome, Outcome::shadow_denied);
   EXPECT_THAT(gate.left(), testing::ElementsAre(-1, 1));
   EXPECT_EQ(gate.ratelimit(), R"("burst";r=1;t=20)");

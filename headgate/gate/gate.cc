@@ -46,8 +46,9 @@ void Gate::settle(std::span<const Due> dues, Instant taken, const policy::Respon
       charge.op = limit::Op::debit;
       charge.cost = cost.units;
     } else if (!is_slot(policy)) {
-      if (response.status >= policy.refund_on.size() || !policy.refund_on[response.status])
+      if (response.status >= policy.refund_on.size() || !policy.refund_on[response.status]) {
         continue;
+      }
       add(&PolicyCounts::refunded, policy);
     }
     limit::Decision decision;

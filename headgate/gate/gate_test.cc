@@ -110,8 +110,9 @@ class TestGate {
 
   PolicyTotals counts(std::size_t policy) const {
     PolicyTotals sum;
-    for (std::size_t i = policy; i < counts_.size(); i += counts_.size() / shards)
+    for (std::size_t i = policy; i < counts_.size(); i += counts_.size() / shards) {
       sum += counts_[i];
+    }
     return sum;
   }
   const Gate& gate() const { return *gate_; }

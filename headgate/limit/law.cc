@@ -24,8 +24,9 @@ std::optional<Law> make_law(const Quota& quota, const Terms& terms) noexcept {
       terms.algorithm == Algorithm::fixed_window && terms.denied == Denied::spend;
   if (quota.units == 0 && !counts_denied) {
     const bool has_no_window = terms.algorithm == Algorithm::concurrency;
-    if (!has_no_window && (quota.window < 1 || quota.window > Quota::window_max))
+    if (!has_no_window && (quota.window < 1 || quota.window > Quota::window_max)) {
       return std::nullopt;
+    }
     return Closed{};
   }
   switch (terms.algorithm) {

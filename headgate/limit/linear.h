@@ -95,8 +95,9 @@ class Linear {
     Ticks next = clamped(tat, at);
     next += static_cast<Ticks>(cost) * interval_;
     if (next <= full) return {next, cost > 0 || (tat && *tat > next), admission(next, at)};
-    if (denied_ == Denied::free)
+    if (denied_ == Denied::free) {
       return unchanged(tat, at, cost == 0 ? Denial::no : Denial::yes, cost);
+    }
     Step<State> step{next, true, {}};
     step.decision = denial(next, at, cost);
     return step;
@@ -240,8 +241,9 @@ class Linear {
   [[nodiscard]] constexpr std::uint64_t available(Ticks tat, Ticks at) const noexcept {
     if (tat >= at + window_) return 0;
     const Ticks credit = at + window_ - tat;
-    if constexpr (narrow)
+    if constexpr (narrow) {
       return static_cast<std::uint64_t>(credit) / static_cast<std::uint64_t>(interval_);
+    }
     return static_cast<std::uint64_t>(credit / interval_);
   }
 

@@ -123,8 +123,9 @@ TEST(RespReader, ReadsEveryCommandHoweverTheStreamIsCut) {
     std::string stream;
     for (const Command& command : commands) {
       stream += *rc::gen::arbitrary<bool>() ? as_array(command) : as_inline(command);
-      if (*rc::gen::inRange(0, 4) == 0)
+      if (*rc::gen::inRange(0, 4) == 0) {
         stream += *rc::gen::element("*0\r\n", "*-1\r\n", "\r\n", " \n");
+      }
     }
     const ReadStream read = read_chunks(cut(stream));
     RC_ASSERT(read.fault == "");

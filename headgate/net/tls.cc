@@ -29,7 +29,7 @@ std::string cannot(const std::string& path, std::string_view expected) {
 
 constexpr std::string_view authorities = "certificates of authorities in PEM format";
 
-// The key must not need a password: nobody is there to type it.
+// The key must not need a password: a server has no terminal to ask for it.
 int no_password(char*, int, int, void*) { return -1; }
 
 // Chooses the protocol that accept() has set for the connection. `offered` has each protocol of the
@@ -129,6 +129,9 @@ Result<std::shared_ptr<const TlsContext>, std::string> TlsContext::load(
   // many do, have ended all the same: HTTP and RESP know where a message ends.
   SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_IGNORE_UNEXPECTED_EOF |
                                    SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_PRIORITIZE_CHACHA);
+  // One call of receive() reads one record. Otherwise a client that sends only KeyUpdate would keep
+  // the thread as long as its socket has input: half a million of them fit there.
+  SSL_CTX_clear_mode(context, SSL_MODE_AUTO_RETRY);
   SSL_CTX_set_alpn_select_cb(context, choose_protocol, nullptr);
   if (auto fault = owner->use(cert, key)) return Failure<std::string>(*std::move(fault));
   if (!client_ca.empty()) {

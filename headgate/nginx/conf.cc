@@ -36,17 +36,23 @@ char* fault(ngx_conf_t* cf, std::string_view text) noexcept {
 
 char* duplicate() noexcept { return const_cast<char*>("is duplicate"); }
 
-// Opens the table, or takes over that of the previous configuration. Returns false after logging
-// the reason.
+// Opens the table, or takes over that of the previous configuration, which grows if a larger one is
+// wanted. Returns false after logging the reason.
 bool open_table(ngx_conf_t* cf, MainConf& conf, const MainConf* old) {
   conf.table_options = gate::table_options(*conf.policies);
   if (conf.memory) {
     conf.table_options.memory = conf.memory->bytes;
     conf.table_options.file = conf.memory->file;
   }
+  conf.table_options.grow = ngx_test_config == 0;  // a test changes nothing
   if (old != nullptr && old->table != nullptr &&
-      old->table_options.memory == conf.table_options.memory &&
+      old->table_options.memory <= conf.table_options.memory &&
       old->table_options.file == conf.table_options.file) {
+    if (const auto grown = old->table->grow(conf.table_options); !grown) {
+      count_refused(cf->cycle);
+      fault(cf, grown.error());
+      return false;
+    }
     conf.table = old->table;
     return true;
   }

@@ -11,9 +11,9 @@
 namespace headgate::nginx {
 namespace {
 
-// Open connections of the clients whose hash is the index: fixed memory, whoever comes. Clients
-// with the same index share its number; 16 times as many indices as usual workers have connections
-// make that rare.
+// Open connections of the clients whose hash is the index: fixed memory, however many clients there
+// are. Clients with the same index share its number; 16 times as many indices as usual workers have
+// connections make that rare.
 std::array<std::uint32_t, 1 << 16> open_connections;
 
 // Of the configuration that this process serves; null if there is no bound. The master sets it

@@ -226,8 +226,9 @@ TEST(RedisCluster, SlotsMoveUnderLoad) {
   Cluster cluster;
   expect_exactly_the_quotas(cluster, 0, [&] {
     for (int round = 0; round < 3; ++round) {
-      for (std::size_t i = 0; i < keys; ++i)
+      for (std::size_t i = 0; i < keys; ++i) {
         cluster.move(slot_of(redis_key("hg:", law(1), key(i))));
+      }
     }
   });
 }

@@ -49,8 +49,9 @@ KeyState::KeyState(const limit::Law& law, std::string_view bytes) : law_(&law) {
           state_ = linear_state(one, bytes);
         } else {
           Words<L> words;
-          if (bytes.size() == sizeof *words)
+          if (bytes.size() == sizeof *words) {
             std::memcpy(&words.emplace(), bytes.data(), sizeof *words);
+          }
           state_ = words;
         }
       },

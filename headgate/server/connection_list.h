@@ -15,11 +15,13 @@
 #include <list>
 #include <map>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
 
 #include "headgate/server/door.h"
 #include "headgate/server/ready_set.h"
+#include "headgate/server/turn.h"
 #include "headgate/server/worker_context.h"
 
 namespace headgate::server {
@@ -39,6 +41,9 @@ namespace headgate::server {
 // Strangers, the connections that are not trusted, cannot lock out the others: they have patience
 // but no idle time, and a share of the connections. If that is used up, or if there are too many
 // connections, a newcomer takes the place of the stranger that did nothing for the longest time.
+//
+// A client is served as soon as it is ready, except new ones and strangers, which wait in one
+// queue, and those whose last turn was long or has left input, which wait in another.
 template <class Connection>
 class ConnectionList {
  private:
@@ -65,6 +70,8 @@ class ConnectionList {
     friend class ConnectionList;
 
     ReadySet::Place place_{this};
+    // Where it waits when it is ready; std::nullopt: it is served at once.
+    std::optional<ReadySet::Queue> queue_ = ReadySet::Queue::newcomers;
     Need need_ = Need::input;
     Standing standing_ = Standing::stranger;
     std::uint64_t since_ = 0;  // the tick in which its timeout began
@@ -72,11 +79,15 @@ class ConnectionList {
     std::optional<typename Pauses::iterator> pause_;
   };
 
+  enum class Length : std::uint8_t { usual, long_turn };  // of a turn; see Turn::is_long()
+
   // `refusal` is sent to a connection beyond the maximum before it is closed; static storage.
   // `serve` is called with some of the Clients that are ready, and calls served() for each of them.
+  // `on_tick`, if not null, is called once per second while there are connections.
   ConnectionList(DoorKind kind, WorkerContext& worker, boost::asio::io_context& io,
                  const DoorOptions& options, std::string_view refusal,
-                 std::function<void(ReadySet::Ready)> serve)
+                 std::function<void(ReadySet::Ready)> serve,
+                 std::function<void()> on_tick = nullptr)
       : kind_(kind),
         stats_(worker.stats()),
         idle_max_(options.idle),
@@ -84,7 +95,11 @@ class ConnectionList {
         connections_max_(options.connections_max),
         strangers_max_(std::max<std::size_t>(options.connections_max / strangers_share, 1)),
         refusal_(refusal),
-        ready_(io, std::move(serve)),
+        serve_(std::move(serve)),
+        on_tick_(std::move(on_tick)),
+        ready_(
+            io, [this](ReadySet::Ready ready) { take_arrived(ready); },
+            [this](void* who) { serve_(std::span(&who, 1)); }),
         timer_(io),
         pause_timer_(io) {}
 
@@ -119,26 +134,30 @@ class ConnectionList {
   }
 
   // Ends the turn of a client: closes it if it needs nothing any more, otherwise waits for `need`.
-  void served(Client& client, Need need) noexcept {
+  void served(Client& client, Need need, Length length = Length::usual) noexcept {
     if (need == Need::nothing || (stopping_ && client.connection.is_idle())) return close(client);
     if (client.pause_) pauses_.erase(*std::exchange(client.pause_, std::nullopt));
     if (need != client.need_) ready_.watch(client.connection.fd(), &client, need);
     client.need_ = need;
     update_timeout(client);
-    if (need == Need::turn) ready_.queue(client.place_);
+    client.queue_ = queue_of(client.standing_, length);
+    if (need == Need::turn) ready_.queue(client.place_, ReadySet::Queue::backlog);
     if (need == Need::pause) pause(client);
   }
 
-  template <class Act>
-  void for_each(const Act& act) {
-    for (Clients& clients : lists_) {
-      for (Client& client : clients) act(client.connection);
+  // Calls Connection::serve(const Turn&) of each of these Clients.
+  void serve_each(ReadySet::Ready ready) noexcept {
+    for (void* const each : ready) {
+      Client& client = *static_cast<Client*>(each);
+      const Turn turn(ready.size());
+      const Need need = client.connection.serve(turn);
+      served(client, need, turn.is_long() ? Length::long_turn : Length::usual);
     }
   }
 
   // Calls act(client) for each Client. `act` may call served() for it.
   template <class Act>
-  void for_each_client(const Act& act) {
+  void for_each(const Act& act) {
     for (Clients& clients : lists_) {
       for (auto next = clients.begin(); next != clients.end();) act(*next++);
     }
@@ -149,12 +168,9 @@ class ConnectionList {
   void stop() noexcept {
     stopping_ = true;
     ready_.serve_arrived(size());
-    for (Clients& clients : lists_) {
-      for (auto next = clients.begin(); next != clients.end();) {
-        Client& client = *next++;
-        if (client.connection.is_idle()) close(client);
-      }
-    }
+    for_each([this](Client& client) {
+      if (client.connection.is_idle()) close(client);
+    });
     end_if_done();
   }
 
@@ -179,6 +195,32 @@ class ConnectionList {
   [[nodiscard]] static Standing standing_of(const Connection& connection) noexcept {
     if (!connection.is_trusted()) return Standing::stranger;
     return connection.is_idle() ? Standing::idle : Standing::busy;
+  }
+
+  // Clients whose requests take long, and those that may never become trusted, do not delay others:
+  // the handshakes of TLS, for example, take as long as a hundred requests.
+  [[nodiscard]] static std::optional<ReadySet::Queue> queue_of(Standing standing,
+                                                               Length length) noexcept {
+    if (standing == Standing::stranger) return ReadySet::Queue::newcomers;
+    if (length == Length::long_turn) return ReadySet::Queue::backlog;
+    return std::nullopt;
+  }
+
+  // Serves those of them that are served at once, and queues the others.
+  void take_arrived(ReadySet::Ready ready) {
+    std::array<void*, ReadySet::together_max> at_once;
+    std::size_t count = 0;
+    for (void* const each : ready) {
+      Client& client = *static_cast<Client*>(each);
+      if (stopping_ || (!client.queue_ && !client.place_.is_linked())) {
+        at_once[count++] = each;
+      } else if (!client.place_.is_linked()) {  // otherwise it is queued, and its end has arrived
+        client.need_ = Need::turn;
+        ready_.watch(client.connection.fd(), &client, Need::turn);
+        ready_.queue(client.place_, *client.queue_);
+      }
+    }
+    if (count > 0) serve_(std::span(at_once).first(count));
   }
 
   // Keeps the lists in the order of since_.
@@ -231,6 +273,7 @@ class ConnectionList {
       ticking_ = false;
       if (error) return;
       ++now_;
+      if (on_tick_) on_tick_();
       close_overdue(list(Standing::stranger), std::min(idle_max_, patience_));
       close_overdue(list(Standing::idle), idle_max_);
       close_overdue(list(Standing::busy), patience_);
@@ -257,6 +300,8 @@ class ConnectionList {
   const std::size_t connections_max_;
   const std::size_t strangers_max_;
   const std::string_view refusal_;
+  const std::function<void(ReadySet::Ready)> serve_;
+  const std::function<void()> on_tick_;
   ReadySet ready_;
   boost::asio::steady_timer timer_;
   boost::asio::steady_timer pause_timer_;

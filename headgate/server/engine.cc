@@ -25,7 +25,7 @@ std::string other_table(const std::string& config, const policy::TableSettings& 
          "; expected the table that this server has, " + words(used) +
          ". To change it, restart the server" +
          (!wanted.file.empty() && wanted.file == used.file
-              ? "; remove the file first, because a table in a file keeps its size"
+              ? "; remove the file first, because a table cannot become smaller"
               : "");
 }
 
@@ -64,22 +64,27 @@ std::shared_ptr<const PolicySnapshot> Engine::in_force() const {
   return in_force_;
 }
 
-// The policies of the file as it is now, if they can be put in force.
-Result<std::shared_ptr<const policy::PolicySet>, std::vector<std::string>> Engine::load() const {
+// The policies of the file as it is now, if they can be put in force. Makes the table as large as
+// they say.
+Result<std::shared_ptr<const policy::PolicySet>, std::vector<std::string>> Engine::load() {
   using Faults = Failure<std::vector<std::string>>;
   auto policies = policy::load_file(config_);
   if (!policies) return Faults(texts(policies.error()));
   const policy::TableSettings& wanted = (*policies)->settings().table;
-  if (wanted.memory != table_settings_.memory || wanted.file != table_settings_.file) {
+  if (wanted.memory < table_settings_.memory || wanted.file != table_settings_.file) {
     return Faults({other_table(config_, wanted, table_settings_)});
   }
+  if (const auto grown = table_->grow(gate::table_options(**policies)); !grown) {
+    return Faults({config_ + ": store: " + grown.error()});
+  }
+  table_settings_ = wanted;
   return std::move(*policies);
 }
 
 Result<void, std::vector<std::string>> Engine::reload() {
   auto policies = load();
   if (!policies) {
-    refused_reloads_.fetch_add(1, std::memory_order_relaxed);
+    count_refused_reload();
     return Failure<std::vector<std::string>>(std::move(policies.error()));
   }
   const std::lock_guard lock(mutex_);

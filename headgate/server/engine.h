@@ -39,9 +39,13 @@ class Engine {
   // the one in use; then the policies in force stay. The table stays in any case.
   [[nodiscard]] Result<void, std::vector<std::string>> reload();
   [[nodiscard]] std::uint64_t reloads() const noexcept { return number() - 1; }
+  // Of the policy file, and those that were counted by count_refused_reload().
   [[nodiscard]] std::uint64_t refused_reloads() const noexcept {
     return refused_reloads_.load(std::memory_order_relaxed);
   }
+
+  // For files that are not the engine's.
+  void count_refused_reload() noexcept { refused_reloads_.fetch_add(1, std::memory_order_relaxed); }
 
   // Calls `see` for each worker, one after the other. No worker can end during the call.
   void for_each_worker(const std::function<void(const WorkerContext&)>& see) const;
@@ -51,8 +55,7 @@ class Engine {
 
   Engine(std::string config, std::unique_ptr<store::Table> table,
          std::shared_ptr<const policy::PolicySet> policies);
-  [[nodiscard]] Result<std::shared_ptr<const policy::PolicySet>, std::vector<std::string>> load()
-      const;
+  [[nodiscard]] Result<std::shared_ptr<const policy::PolicySet>, std::vector<std::string>> load();
   void add(const WorkerContext& worker);
   void remove(const WorkerContext& worker) noexcept;
 

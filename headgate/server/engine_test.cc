@@ -63,7 +63,8 @@ TEST_F(EngineTest, AnotherTableIsRefused) {
   EXPECT_EQ(left_after_one(worker), 2u);
   std::uint64_t refused = 0;
   for (const auto& [table, words] :
-       {std::pair(file + "memory: 2MiB", "have 2097152 bytes in the file"),
+       {std::pair(file + "memory: 512KiB", "have 524288 bytes in the file"),
+        {file + "memory: 65MiB", "cannot get 68157440: it can grow to at most 67108864 bytes"},
         {"memory: 1MiB",
          "have 1048576 bytes of memory; expected the table that this server has, "
          "1048576 bytes in the file"},
@@ -77,6 +78,21 @@ TEST_F(EngineTest, AnotherTableIsRefused) {
   EXPECT_EQ(left_after_one(worker), 1u) << "the policies in force stay";
   write(5, file + "memory: 1024KiB");
   EXPECT_TRUE(engine->reload());
+}
+
+TEST_F(EngineTest, AReloadMakesTheTableLarger) {
+  for (const std::string file : {"", "file: table, "}) {
+    write(3, file + "memory: 1MiB");
+    const auto engine = Engine::open(config).value();
+    WorkerContext worker(*engine);
+    EXPECT_EQ(left_after_one(worker), 2u);
+    write(3, file + "memory: 4MiB");
+    ASSERT_TRUE(engine->reload());
+    EXPECT_EQ(engine->table().stats().memory, std::size_t{4} << 20);
+    EXPECT_EQ(left_after_one(worker), 1u) << "no quota is lost";
+    write(3, file + "memory: 1MiB");
+    EXPECT_FALSE(engine->reload());
+  }
 }
 
 TEST_F(EngineTest, ARefusedFileChangesNothing) {

@@ -2,6 +2,7 @@
 
 #include <sys/epoll.h>
 
+#include <algorithm>
 #include <array>
 #include <boost/asio/post.hpp>
 #include <cerrno>
@@ -21,8 +22,9 @@ int new_epoll() {
 
 }  // namespace
 
-ReadySet::ReadySet(boost::asio::io_context& io, std::function<void(Ready)> serve)
-    : epoll_(io, new_epoll()), serve_(std::move(serve)) {
+ReadySet::ReadySet(boost::asio::io_context& io, std::function<void(Ready)> arrived,
+                   std::function<void(void*)> serve)
+    : epoll_(io, new_epoll()), arrived_(std::move(arrived)), serve_(std::move(serve)) {
   watch();
 }
 
@@ -39,10 +41,6 @@ void ReadySet::watch(int fd, void* who, Need need) noexcept {
   if (need == Need::output) event.events = EPOLLOUT;
   event.data.ptr = who;
   epoll_ctl(epoll_.native_handle(), EPOLL_CTL_MOD, fd, &event);
-}
-
-void ReadySet::remove(int fd) noexcept {
-  epoll_ctl(epoll_.native_handle(), EPOLL_CTL_DEL, fd, nullptr);
 }
 
 void ReadySet::close() noexcept {
@@ -65,34 +63,45 @@ void ReadySet::go_on() {
   // it.
   const Turn turn(1);
   while (epoll_.is_open()) {
-    const std::size_t served = serve_ready();
-    if (served == 0 && queue_.empty()) break;
-    if (!queue_.empty()) {
-      void* const next = queue_.front().who;
-      queue_.pop_front();
-      serve_(std::span(&next, 1));
-    }
+    if (take_arrived() == 0 && none_queued()) break;
+    for (Places& queue : queues_) serve_next(queue);
     if (turn.is_over()) break;
   }
   if (!epoll_.is_open()) return;
-  if (queue_.empty()) return watch();
+  if (none_queued()) return watch();
   boost::asio::post(epoll_.get_executor(), [this] { go_on(); });
 }
 
-std::size_t ReadySet::serve_ready() {
+bool ReadySet::none_queued() const noexcept {
+  return std::all_of(queues_.begin(), queues_.end(),
+                     [](const Places& queue) { return queue.empty(); });
+}
+
+void ReadySet::serve_next(Places& queue) {
+  if (queue.empty()) return;
+  void* const who = queue.front().who;
+  queue.pop_front();
+  serve_(who);
+}
+
+// Returns how many sockets were ready.
+std::size_t ReadySet::take_arrived() {
   std::array<epoll_event, together_max> events;
   std::array<void*, together_max> who;
   const int count = epoll_wait(epoll_.native_handle(), events.data(), together_max, 0);
   if (count <= 0) return 0;
   const auto ready = static_cast<std::size_t>(count);
   for (std::size_t i = 0; i < ready; ++i) who[i] = events[i].data.ptr;
-  serve_(std::span(who).first(ready));
+  arrived_(std::span(who).first(ready));
   return ready;
 }
 
 void ReadySet::serve_arrived(std::size_t most) {
+  for (Places& queue : queues_) {
+    for (std::size_t left = std::min(queue.size(), most); left > 0; --left) serve_next(queue);
+  }
   for (std::size_t served = 0; served < most && epoll_.is_open();) {
-    const std::size_t ready = serve_ready();
+    const std::size_t ready = take_arrived();
     if (ready == 0) return;
     served += ready;
   }

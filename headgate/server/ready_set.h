@@ -1,6 +1,7 @@
 // Waits until some of many sockets are ready.
 #pragma once
 
+#include <array>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/intrusive/list.hpp>
@@ -24,11 +25,13 @@ enum class Need : std::uint8_t {
 // An own epoll instance, which Asio watches as one descriptor. So one wait returns all sockets that
 // are ready, and no socket costs a system call to be waited for again.
 //
-// Sockets that have just become ready are served before connections that need another turn, and of
-// those one at a time. So a client with one short request never waits for the backlog of others.
+// Sockets that have just become ready come first. After each wait for them, one connection of each
+// queue has its turn. So a client with one short request never waits for the backlog of others.
 class ReadySet {
  public:
-  // A connection's place in the queue for another turn, which it leaves when this ends.
+  enum class Queue : std::uint8_t { backlog, newcomers };
+
+  // A connection's place in a queue, which it leaves when this ends.
   struct Place : boost::intrusive::list_base_hook<
                      boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
     explicit Place(void* its_who) noexcept : who(its_who) {}
@@ -41,36 +44,38 @@ class ReadySet {
   // The `who` of sockets that are ready, each once.
   using Ready = std::span<void* const>;
 
-  // Calls `serve` with some of the sockets that are ready; it may close them. The io_context has
-  // work until close().
-  ReadySet(boost::asio::io_context& io, std::function<void(Ready who)> serve);
+  // Calls `arrived` with some of the sockets that are ready, and `serve` for one that was queued;
+  // both may close them. The io_context has work until close().
+  ReadySet(boost::asio::io_context& io, std::function<void(Ready who)> arrived,
+           std::function<void(void* who)> serve);
 
   // Waits for input of a non-blocking socket until the socket is closed. `who` is passed to
-  // `serve`. Returns false if the system cannot watch more sockets.
+  // `arrived`. Returns false if the system cannot watch more sockets.
   [[nodiscard]] bool add(int fd, void* who) noexcept;
   // From now on waits for this event instead.
   void watch(int fd, void* who, Need need) noexcept;
-  // Serves it once more when all that are ready now were served. To be called after each turn that
-  // leaves it with Need::turn.
-  void queue(Place& place) noexcept {
-    if (!place.is_linked()) queue_.push_back(place);
+  // Serves it when those before it in the queue were served. Called for what needs Need::turn.
+  void queue(Place& place, Queue queue) noexcept {
+    if (!place.is_linked()) queues_[static_cast<std::size_t>(queue)].push_back(place);
   }
-  // Stops waiting for a socket that has other open descriptors. (A close of the last one suffices.)
-  void remove(int fd) noexcept;
-
-  // Serves what is ready now, `most` sockets at most: each once before any twice.
+  // Serves what is queued or ready now, `most` sockets of each at most: each once before any twice.
   void serve_arrived(std::size_t most);
 
   void close() noexcept;
 
  private:
+  using Places = boost::intrusive::list<Place, boost::intrusive::constant_time_size<false>>;
+
   void watch();
   void go_on();
-  std::size_t serve_ready();
+  std::size_t take_arrived();
+  void serve_next(Places& queue);
+  [[nodiscard]] bool none_queued() const noexcept;
 
   boost::asio::posix::stream_descriptor epoll_;
-  std::function<void(Ready)> serve_;
-  boost::intrusive::list<Place, boost::intrusive::constant_time_size<false>> queue_;
+  std::function<void(Ready)> arrived_;
+  std::function<void(void*)> serve_;
+  std::array<Places, 2> queues_;  // by Queue
 };
 
 }  // namespace headgate::server

@@ -102,9 +102,10 @@ void warn_of_exposed_secrets(const Credentials& credentials) {
   for (const std::string& warning : credentials.warnings()) spdlog::warn("{}", warning);
 }
 
-void reload(Credentials& credentials) {
+void reload(Credentials& credentials, Engine& engine) {
   const auto reloaded = credentials.reload();
   if (!reloaded) {
+    engine.count_refused_reload();
     spdlog::error("{}", reloaded.error());
     spdlog::error("the tokens and certificates before it stay in force");
   } else if (*reloaded) {
@@ -232,7 +233,7 @@ Result<void, std::string> run_server(Engine& engine, ServerOptions options) {
     wrong_tokens.look();
     if (!signal) continue;
     if (*signal != SIGHUP) break;
-    reload(*options.door.credentials);
+    reload(*options.door.credentials, engine);
     reload(engine);
   }
 

@@ -19,14 +19,21 @@ class Turn {
   // Less than this would be spent on changing from one connection to the next.
   static constexpr std::chrono::microseconds least{50};
 
+  // A turn is long if it took more: ReadySet::together_max short ones after each other delay the
+  // last one by less than the 10 ms.
+  static constexpr std::chrono::microseconds short_max{100};
+
   // Begins now. `together` connections are served at the same time.
   explicit Turn(std::size_t together) noexcept
-      : end_(Clock::now() +
-             std::max<Clock::duration>(all / std::max<std::size_t>(together, 1), least)) {}
+      : begin_(Clock::now()),
+        end_(begin_ + std::max<Clock::duration>(all / std::max<std::size_t>(together, 1), least)) {}
 
   [[nodiscard]] bool is_over() const noexcept { return Clock::now() >= end_; }
+  // Whether it was long until now: one request, such as /metrics, can take more time than `all`.
+  [[nodiscard]] bool is_long() const noexcept { return Clock::now() - begin_ > short_max; }
 
  private:
+  Clock::time_point begin_;
   Clock::time_point end_;
 };
 

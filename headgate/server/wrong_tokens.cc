@@ -1,31 +1,25 @@
 #include "headgate/server/wrong_tokens.h"
 
-#include <netdb.h>
-#include <sys/socket.h>
-
 #include <algorithm>
 #include <string>
+
+#include "headgate/server/peer.h"
 
 namespace headgate::server {
 namespace {
 
-std::string peer_of(int fd) {
-  sockaddr_storage address{};
-  socklen_t size = sizeof address;
-  char host[NI_MAXHOST];
-  auto* const peer = reinterpret_cast<sockaddr*>(&address);
-  if (getpeername(fd, peer, &size) != 0 || address.ss_family == AF_UNIX ||
-      getnameinfo(peer, size, host, sizeof host, nullptr, 0, NI_NUMERICHOST) != 0) {
-    return "a Unix socket";
-  }
-  return host;
+std::string peer_text(int fd) {
+  const auto peer = peer_of(fd);
+  if (!peer) return "a Unix socket";
+  char text[policy::Address::text_max];
+  return {text, peer->write(text, peer->bits())};
 }
 
 }  // namespace
 
 std::optional<WrongTokens::Answer> WrongTokens::count(unsigned nth, int fd, Clock::time_point now) {
   stats_.wrong_token(kind_);
-  credentials_.count_wrong_token(peer_of(fd));
+  credentials_.count_wrong_token(peer_text(fd));
   const Clock::time_point at = std::max(now + nth * delay, last_ + apart);
   if (at > now + patience_) return std::nullopt;
   last_ = at;

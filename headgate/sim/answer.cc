@@ -18,10 +18,11 @@ void append(std::string& out, Nanos value) {
 void append(std::string& out, const Answer& answer) {
   const auto put = [&](std::string_view name, std::optional<Nanos> value) {
     out.append(name);
-    if (value)
+    if (value) {
       append(out, *value);
-    else
+    } else {
       out.append("null");
+    }
   };
   out.append(answer.admitted ? R"({"admitted": true)" : R"({"admitted": false)");
   put(R"(, "r": )", answer.remaining);

@@ -113,14 +113,15 @@ bool Reader::key(string_t& name) {
 
 bool Reader::start_array(std::size_t) {
   if (!in_object_ || in_list_) return refuse("a list");
-  if (name_ == "policy")
+  if (name_ == "policy") {
     policy_.list = true;
-  else if (name_ == "key")
+  } else if (name_ == "key") {
     key_.list = true;
-  else if (name_ == "cost")
+  } else if (name_ == "cost") {
     cost_.list = true;
-  else
+  } else {
     return refuse("a list");
+  }
   in_list_ = true;
   return true;
 }
@@ -128,16 +129,17 @@ bool Reader::start_array(std::size_t) {
 bool Reader::string(string_t& value) {
   if (!in_object_) return refuse("a string");
   if (name_ == "op") {
-    if (value == "spend")
+    if (value == "spend") {
       op_ = limit::Op::spend;
-    else if (value == "peek")
+    } else if (value == "peek") {
       op_ = limit::Op::peek;
-    else if (value == "refund")
+    } else if (value == "refund") {
       op_ = limit::Op::refund;
-    else if (value == "release")
+    } else if (value == "release") {
       op_ = limit::Op::refund;
-    else
+    } else {
       return refuse("another string");
+    }
     releases_ = value == "release";
     return true;
   }

@@ -1,5 +1,6 @@
 // A hash table of cells of one kind. A key may be in two buckets of four cells each, in any of the
-// cells. Buckets are not linked.
+// cells. Buckets are not linked. In a table that has grown, a key may be in two buckets of each
+// segment; below, "both buckets" are all of these.
 //
 // Updating. A key is in at most one cell. A request that finds the key computes the next state and
 // swaps it in. If the swap fails, another request has changed the cell, and the request starts
@@ -11,14 +12,17 @@
 // and the search, so of two claimers at least one sees the other. The claim that is later in the
 // order of the cells is withdrawn; a claim that stays unconfirmed for too long (its process may be
 // dead) is removed. A confirmed cell wins against every claim. So no key is ever confirmed in two
-// cells, and no request waits for another one.
+// cells, and no request waits for another one. The search also reads again how many segments there
+// are. So of two claimers the one that does not know the newest segment yet sees the other one, or
+// is seen by it.
 //
 // Evicting. A new key gets an empty cell, or else the cell of a key whose quota has been full for
 // at least a window: that state is no longer needed, whatever policy it belongs to, and even a slow
 // client has been away for longer than its window. All other keys are live and keep their cells,
-// however many new keys come. If all eight cells are live, the new key is not kept: its charges go
-// to the sketch (sketch.h). When such a key gets a cell later, its state begins with its debt
-// there; while that debt denies it, it stays in the sketch.
+// however many new keys come. A new key takes a cell of the newest segment that has one. If all
+// cells are live, the new key is not kept: its charges go to the sketch (sketch.h). When such a key
+// gets a cell later, its state begins with its debt there; while that debt denies it, it stays in
+// the sketch.
 //
 // A charge that goes to the sketch and the insertion of the same key notice each other: one
 // adds to the sketch and then searches for the key, the other claims a cell and then reads the
@@ -35,6 +39,7 @@
 
 #include "headgate/base/siphash.h"
 #include "headgate/store/cell.h"
+#include "headgate/store/segment.h"
 #include "headgate/store/sketch.h"
 
 namespace headgate::store {
@@ -43,7 +48,7 @@ namespace headgate::store {
 struct CellAddress {
   Hash128 hash;
   Tag tag;
-  std::size_t first;  // the index of the key's first bucket
+  std::size_t first;  // the key's first bucket in the newest segment [bytes from the table's begin]
   std::size_t second;
   unsigned seen;  // the cell of the first bucket that prefetch_rest() found, or `nowhere`
 };
@@ -54,6 +59,9 @@ struct alignas(64) Bucket {
   std::array<Cell, 4> cells;
 };
 
+static_assert(sizeof(Bucket<NarrowCell>) == Segment::narrow_bucket_bytes &&
+              sizeof(Bucket<WideCell>) == Segment::wide_bucket_bytes);
+
 template <class Cell>
 class CellTable {
  public:
@@ -62,13 +70,18 @@ class CellTable {
   using Seen = typename Cell::Seen;
 
   CellTable() = default;
-  // `buckets` and `inserts`, the number of keys that have got a cell, are the caller's, shared with
-  // other processes. REQUIRES: at least two buckets, which are zeroed or contain cells of this
-  // kind.
-  CellTable(std::span<Bucket<Cell>> buckets, std::atomic<std::uint64_t>& inserts) noexcept
-      : buckets_(buckets), inserts_(&inserts) {}
+  // `begin`, the table's first byte, its `segments` and `inserts`, the number of keys that have got
+  // a cell, are the caller's, shared with other processes. REQUIRES: at least one segment; the
+  // buckets are zeroed or contain cells of this kind.
+  CellTable(std::byte* begin, const Segments& segments,
+            std::atomic<std::uint64_t>& inserts) noexcept
+      : begin_(begin), segments_(&segments), inserts_(&inserts) {}
 
-  [[nodiscard]] std::size_t cells() const noexcept { return buckets_.size() * 4; }
+  [[nodiscard]] std::size_t cells() const noexcept {
+    std::size_t sum = 0;
+    for (const Segment& segment : segments_->present()) sum += buckets_of(segment).count * 4;
+    return sum;
+  }
   [[nodiscard]] std::uint64_t inserts() const noexcept {
     return inserts_->load(std::memory_order_relaxed);
   }
@@ -77,18 +90,14 @@ class CellTable {
   // longer than to compute it (`build/release/bin/steps_bench`).
   void locate(const Hash128& hash, limit::SpanClass window_class,
               CellAddress& address) const noexcept {
-    const auto scaled = [&](std::uint64_t word) {
-      return static_cast<std::size_t>(u128{word} * buckets_.size() >> 64);
-    };
     // The high bits of both words select the buckets; the low halves are the tag.
     const Tag tag = (hash.lo << 32 | (hash.hi & 0xffffffff)) & ~(claim_mark | class_mask);
-    const std::size_t first = scaled(hash.lo);
-    const std::size_t second = scaled(hash.hi);
+    const Homes homes = homes_in(segments_->newest(), hash);
     address.hash.lo = hash.lo;
     address.hash.hi = hash.hi;
     address.tag = (tag == 0 ? claim_mark << 1 : tag) | window_class;
-    address.first = first;
-    address.second = second != first ? second : first + 1 == buckets_.size() ? 0 : first + 1;
+    address.first = homes[0];
+    address.second = homes[1];
     address.seen = nowhere;
   }
 
@@ -193,17 +202,23 @@ class CellTable {
     }
   }
 
-  // The number of live keys: counted in `sample` buckets at equal distances and scaled up to the
-  // table. Exact if the table has at most that many buckets.
+  // The number of live keys: counted in `sample` buckets of each segment, at equal distances, and
+  // scaled up. Exact if a segment has at most that many buckets.
   [[nodiscard]] std::uint64_t live(Instant now, std::size_t sample) const noexcept {
-    const std::size_t count = std::min(sample, buckets_.size());
-    std::uint64_t found = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-      for (const Cell& cell : buckets_[buckets_.size() * i / count].cells) {
-        if (rank(cell.read(), now) == Rank::live) ++found;
+    std::uint64_t live = 0;
+    for (const Segment& segment : segments_->present()) {
+      const PartRange buckets = buckets_of(segment);
+      const std::size_t count = std::min(sample, buckets.count);
+      std::uint64_t found = 0;
+      for (std::size_t i = 0; i < count; ++i) {
+        const std::size_t at = buckets.at + buckets.count * i / count * sizeof(Bucket<Cell>);
+        for (const Cell& cell : bucket(at).cells) {
+          if (rank(cell.read(), now) == Rank::live) ++found;
+        }
       }
+      live += found * buckets.count / count;
     }
-    return count == 0 ? 0 : found * buckets_.size() / count;
+    return live;
   }
 
  private:
@@ -212,22 +227,42 @@ class CellTable {
   // other process was only stopped, it loses its claim and starts over: no harm but time.
   static constexpr int patience_at_first = 64;
 
-  void prefetch(std::size_t bucket) const noexcept {
+  [[nodiscard]] static PartRange buckets_of(const Segment& segment) noexcept {
+    if constexpr (std::is_same_v<Cell, NarrowCell>) {
+      return segment.narrow();
+    } else {
+      return segment.wide();
+    }
+  }
+  [[nodiscard]] Bucket<Cell>& bucket(std::size_t at) const noexcept {
+    return *reinterpret_cast<Bucket<Cell>*>(begin_ + at);
+  }
+
+  void prefetch(std::size_t at) const noexcept {
     constexpr std::size_t cells_a_line = 64 / sizeof(Cell);
     for (std::size_t cell = 0; cell < 4; cell += cells_a_line) {
-      __builtin_prefetch(&buckets_[bucket].cells[cell], 1, 3);
+      __builtin_prefetch(&bucket(at).cells[cell], 1, 3);
     }
   }
 
-  [[nodiscard]] static std::array<std::size_t, 2> homes(const CellAddress& address) noexcept {
-    return {address.first, address.second};
+  // A key's two buckets in a segment [bytes from the table's begin].
+  using Homes = std::array<std::size_t, 2>;
+  [[nodiscard]] static Homes homes_in(const Segment& segment, const Hash128& hash) noexcept {
+    const PartRange buckets = buckets_of(segment);
+    const auto scaled = [&](std::uint64_t word) {
+      return static_cast<std::size_t>(u128{word} * buckets.count >> 64);
+    };
+    const std::size_t first = scaled(hash.lo);
+    const std::size_t second = scaled(hash.hi);
+    const std::size_t other = second != first ? second : first + 1 == buckets.count ? 0 : first + 1;
+    return {buckets.at + first * sizeof(Bucket<Cell>), buckets.at + other * sizeof(Bucket<Cell>)};
   }
 
   // Which cell of a bucket has a tag word that `matches`, or `nowhere`. Compares all four before it
   // branches, because the position of a key cannot be predicted (`build/release/bin/steps_bench`).
   template <class Matches>
-  [[nodiscard]] unsigned search(std::size_t bucket, Matches matches) const noexcept {
-    const std::array<Cell, 4>& cells = buckets_[bucket].cells;
+  [[nodiscard]] unsigned search(std::size_t at, Matches matches) const noexcept {
+    const std::array<Cell, 4>& cells = bucket(at).cells;
     unsigned found = 1u << nowhere;
 #pragma GCC unroll 4
     for (unsigned i = 0; i < 4; ++i) {
@@ -235,19 +270,30 @@ class CellTable {
     }
     return static_cast<unsigned>(std::countr_zero(found));
   }
-  [[nodiscard]] unsigned search(std::size_t bucket, Tag tag) const noexcept {
-    return search(bucket, [tag](std::uint64_t word) { return word == tag; });
+  [[nodiscard]] unsigned search(std::size_t at, Tag tag) const noexcept {
+    return search(at, [tag](std::uint64_t word) { return word == tag; });
   }
 
   template <class Wanted>
-  [[nodiscard]] Cell* find(std::size_t bucket, Wanted wanted) const noexcept {
-    const unsigned cell = search(bucket, wanted);
-    return cell == nowhere ? nullptr : &buckets_[bucket].cells[cell];
+  [[nodiscard]] Cell* find(std::size_t at, Wanted wanted) const noexcept {
+    const unsigned cell = search(at, wanted);
+    return cell == nowhere ? nullptr : &bucket(at).cells[cell];
   }
-  // A key's cell, if the class of the window in its tag word is that of the address.
+  // The first cell in all of a key's buckets that is `wanted`.
+  template <class Wanted>
+  [[nodiscard]] Cell* find_anywhere(const CellAddress& address, Wanted wanted) const noexcept {
+    for (const Segment& segment : segments_->present()) {
+      for (const std::size_t home : homes_in(segment, address.hash)) {
+        if (Cell* cell = find(home, wanted)) return cell;
+      }
+    }
+    return nullptr;
+  }
+  // A key's cell in the segment that was the newest one, if the class of the window in its tag word
+  // is that of the address.
   [[nodiscard]] Cell* find_as_is(const CellAddress& address) const noexcept {
     if (address.seen != nowhere) {
-      Cell& cell = buckets_[address.first].cells[address.seen];
+      Cell& cell = bucket(address.first).cells[address.seen];
       if (cell.tag_word() == address.tag) return &cell;
     }
     if (Cell* cell = find(address.first, address.tag)) return cell;
@@ -256,14 +302,12 @@ class CellTable {
   // A key's cell. The policy's window may have been another one when the key was last charged.
   [[nodiscard]] Cell* find(const CellAddress& address) const noexcept {
     if (Cell* cell = find_as_is(address)) return cell;
-    const auto is_mine = [&](std::uint64_t word) { return same_key(word, address.tag); };
-    if (Cell* cell = find(address.first, is_mine)) return cell;
-    return find(address.second, is_mine);
+    return find_anywhere(address, [&](std::uint64_t word) { return same_key(word, address.tag); });
   }
   // Whether a key has a cell or is about to get one.
   [[nodiscard]] bool holds_or_claims(const CellAddress& address) const noexcept {
-    const auto is_mine = [&](std::uint64_t word) { return of_key(word, address.tag); };
-    return search(address.first, is_mine) != nowhere || search(address.second, is_mine) != nowhere;
+    return find_anywhere(address, [&](std::uint64_t word) { return of_key(word, address.tag); }) !=
+           nullptr;
   }
 
   // The content of a key's cell; std::nullopt if the key is not in this table.
@@ -297,6 +341,16 @@ class CellTable {
   // A claimed cell can be taken, because its process may be dead; so it comes last.
   [[nodiscard]] std::optional<Victim> choose(const CellAddress& address,
                                              Instant now) const noexcept {
+    const std::span<const Segment> segments = segments_->present();
+    std::optional<Victim> claimed;
+    for (std::size_t i = segments.size(); i-- > 0;) {
+      const std::optional<Victim> victim = choose(homes_in(segments[i], address.hash), now);
+      if (victim && !victim->seen.claimed()) return victim;
+      if (victim && !claimed) claimed = victim;
+    }
+    return claimed;
+  }
+  [[nodiscard]] std::optional<Victim> choose(const Homes& homes, Instant now) const noexcept {
     struct Best {
       Victim victim{};
       Nanos since = 0;  // when the cell became free
@@ -306,7 +360,7 @@ class CellTable {
     std::array<Best, 2> best;
     for (int side = 0; side < 2; ++side) {
       Best& mine = best[side];
-      for (Cell& cell : buckets_[homes(address)[side]].cells) {
+      for (Cell& cell : bucket(homes[side]).cells) {
         const Seen seen = cell.read();
         const Rank found = rank(seen, now);
         if (found == Rank::live) continue;
@@ -336,32 +390,41 @@ class CellTable {
   // earlier ones once `patience` is used up.
   bool alone(const CellAddress& address, const Cell& mine, int patience) noexcept {
     bool before_mine = true;
-    for (const std::size_t bucket : homes(address)) {
-      for (Cell& cell : buckets_[bucket].cells) {
-        if (&cell == &mine) {
-          before_mine = false;
-          continue;
-        }
-        if (!of_key(cell.tag_word(), address.tag)) continue;
-        const Seen seen = cell.read();
-        if (!of_key(seen.tag_word, address.tag)) continue;
-        if (!seen.claimed()) {
-          if (!seen.evicted()) return false;
-          cell.clear(seen);
-          continue;
-        }
-        if (before_mine && patience > 0) {
-          _mm_pause();
-          return false;
-        }
-        // If its claimer confirms it first, clear() fails and the claimer has won.
-        if (!cell.clear(seen)) return false;
+    for (const Segment& segment : segments_->present()) {
+      for (const std::size_t home : homes_in(segment, address.hash)) {
+        if (!alone(bucket(home), address, mine, patience, before_mine)) return false;
       }
     }
     return true;
   }
+  // The same for one bucket. `before_mine`: whether `mine` is still to come; is updated.
+  bool alone(Bucket<Cell>& bucket, const CellAddress& address, const Cell& mine, int patience,
+             bool& before_mine) noexcept {
+    for (Cell& cell : bucket.cells) {
+      if (&cell == &mine) {
+        before_mine = false;
+        continue;
+      }
+      if (!of_key(cell.tag_word(), address.tag)) continue;
+      const Seen seen = cell.read();
+      if (!of_key(seen.tag_word, address.tag)) continue;
+      if (!seen.claimed()) {
+        if (!seen.evicted()) return false;
+        cell.clear(seen);
+        continue;
+      }
+      if (before_mine && patience > 0) {
+        _mm_pause();
+        return false;
+      }
+      // If its claimer confirms it first, clear() fails and the claimer has won.
+      if (!cell.clear(seen)) return false;
+    }
+    return true;
+  }
 
-  std::span<Bucket<Cell>> buckets_;
+  std::byte* begin_ = nullptr;
+  const Segments* segments_ = nullptr;
   std::atomic<std::uint64_t>* inserts_ = nullptr;
 };
 

@@ -30,27 +30,37 @@ std::unique_ptr<Store> in_file() {
   return store;
 }
 
-INSTANTIATE_TEST_SUITE_P(Table, StoreConformance,
-                         testing::Values(StoreUnderTest{"threads",
-                                                        [] {
-                                                          return make(
-                                                              {.memory = room,
-                                                               .sharing = Sharing::threads,
-                                                               .wide_share = 16,
-                                                               .ledger_share = 32,
-                                                               .clock = &ClockSource::still()});
-                                                        }},
-                                         StoreUnderTest{"processes",
-                                                        [] {
-                                                          return make(
-                                                              {.memory = room,
-                                                               .sharing = Sharing::processes,
-                                                               .wide_share = 16,
-                                                               .ledger_share = 32,
-                                                               .clock = &ClockSource::still()});
-                                                        }},
-                                         StoreUnderTest{"file", in_file}),
-                         [](const auto& the) { return the.param.name; });
+std::unique_ptr<Store> grown() {
+  TableOptions options{
+      .memory = room / 16, .wide_share = 16, .ledger_share = 32, .clock = &ClockSource::still()};
+  auto table = Table::open(options).value();
+  for (const std::size_t part : {8u, 1u}) {
+    options.memory = room / part;
+    EXPECT_TRUE(table->grow(options));
+  }
+  return table;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Table, StoreConformance,
+    testing::Values(StoreUnderTest{"threads",
+                                   [] {
+                                     return make({.memory = room,
+                                                  .sharing = Sharing::threads,
+                                                  .wide_share = 16,
+                                                  .ledger_share = 32,
+                                                  .clock = &ClockSource::still()});
+                                   }},
+                    StoreUnderTest{"processes",
+                                   [] {
+                                     return make({.memory = room,
+                                                  .sharing = Sharing::processes,
+                                                  .wide_share = 16,
+                                                  .ledger_share = 32,
+                                                  .clock = &ClockSource::still()});
+                                   }},
+                    StoreUnderTest{"file", in_file}, StoreUnderTest{"grown", grown}),
+    [](const auto& the) { return the.param.name; });
 
 }  // namespace
 }  // namespace headgate::store

@@ -21,6 +21,19 @@ constexpr unsigned late_max = 10'000;
 
 struct sigaction before {};  // what was done with SIGBUS
 
+// Zeroed memory that child processes share. In a file without a name, because of other shared
+// memory the system may have to keep all of it free at once.
+void* reserve_spare(std::size_t bytes) noexcept {
+  const int file = memfd_create("headgate-spare", MFD_CLOEXEC);
+  if (file < 0) return MAP_FAILED;
+  void* spare = MAP_FAILED;
+  if (ftruncate(file, static_cast<off_t>(bytes)) == 0) {
+    spare = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  }
+  close(file);
+  return spare;
+}
+
 }  // namespace
 
 // What the handler needs. Everything else is written before `begin`.
@@ -101,8 +114,7 @@ FileGuard::FileGuard(std::span<std::byte> bytes, const std::string& path, Fill f
                      void* context) {
   for (Slot& slot : Slot::all()) {
     if (slot.used.exchange(true)) continue;
-    void* const spare = mmap(nullptr, bytes.size(), PROT_READ | PROT_WRITE,
-                             MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* const spare = reserve_spare(bytes.size());
     if (spare == MAP_FAILED) {
       slot.used.store(false);
       return;

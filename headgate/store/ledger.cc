@@ -1,60 +1,68 @@
 #include "headgate/store/ledger.h"
 
 namespace headgate::store {
-namespace {
 
-// Pages of 256 KiB are large enough for full logs of 4096 records (75 KiB) and for keys to be
-// spread evenly over them. With more than 1024 pages two requests would hardly meet less often.
-constexpr std::size_t page_bytes_wanted = 256 * 1024;
-constexpr std::uint32_t pages_max = 1024;
-
-}  // namespace
-
-LedgerLayout LedgerLayout::in(std::size_t bytes, unsigned log_share) noexcept {
-  LedgerLayout layout;
-  layout.pages =
-      static_cast<std::uint32_t>(std::clamp<std::size_t>(bytes / page_bytes_wanted, 1, pages_max));
-  constexpr std::size_t padding =
-      4 * 64;  // each of the four arrays of a page is aligned to 64 bytes
-  constexpr std::size_t entry_bytes = sizeof(EntryTag) + sizeof(Entry);
-  constexpr std::size_t smallest = sizeof(PageHead) + padding + Page::probes * entry_bytes;
-  const std::size_t page = std::max(bytes / layout.pages, smallest) / 64 * 64;
-  // At most 1 GiB, so that indices of entries and blocks fit into 32 bits.
-  const std::size_t room = std::min<std::size_t>(page - sizeof(PageHead) - padding, 1u << 30);
-  const std::size_t log_room = std::min(room / 64 * log_share, room - Page::probes * entry_bytes);
-  layout.blocks = static_cast<std::uint32_t>(log_room / (sizeof(Block) + 1));
-  layout.entries = static_cast<std::uint32_t>((room - log_room) / entry_bytes);
-  return layout;
-}
-
-std::size_t LedgerLayout::bytes() const noexcept { return pages * Page::bytes(entries, blocks); }
-
-bool LedgerLayout::plausible() const noexcept {
-  constexpr std::uint32_t most = 1u << 30;
-  return pages >= 1 && pages <= pages_max && entries >= Page::probes && entries <= most &&
-         blocks <= most;
-}
-
-void Ledger::take_over() const noexcept {
-  for (std::uint32_t i = 0; i < layout_.pages; ++i) {
-    page(i).make_lock();
-    page(i).heal();
+void Ledger::Hold::lock() noexcept {
+  for (;;) {
+    segments_ = ledger_.segments_->present();
+    pages_count_ = 0;
+    for (std::uint32_t i = 0; i < segments_.size(); ++i) {
+      for (std::size_t key = 0; key < keys_count_; ++key) {
+        pages_[pages_count_++] =
+            i * LedgerLayout::pages_max + scaled(keys_[key], segments_[i].ledger.pages);
+      }
+    }
+    if (pages_count_ > 1) {
+      const auto end = pages_.begin() + static_cast<std::ptrdiff_t>(pages_count_);
+      std::sort(pages_.begin(), end);
+      pages_count_ = static_cast<std::size_t>(std::unique(pages_.begin(), end) - pages_.begin());
+    }
+    for_each_page([](const Page& page) { page.lock(); });
+    // If the table has grown meanwhile, another request may have used the new segment for one of
+    // these keys before these locks were held.
+    if (ledger_.segments_->present().size() == segments_.size()) return;
+    unlock();
   }
+}
+
+void Ledger::Hold::unlock() noexcept {
+  for_each_page([](const Page& page) { page.unlock(); });
+  pages_count_ = 0;
+}
+
+void Ledger::take_over(std::byte* begin, const Segment& segment) noexcept {
+  for (std::uint32_t i = 0; i < segment.ledger.pages; ++i) {
+    page(begin, segment, i).make_lock();
+    page(begin, segment, i).heal();
+  }
+}
+
+std::uint64_t Ledger::entries() const noexcept {
+  std::uint64_t sum = 0;
+  for (const Segment& segment : segments_->present()) {
+    sum += std::uint64_t{segment.ledger.pages} * segment.ledger.entries;
+  }
+  return sum;
 }
 
 std::uint64_t Ledger::live(Instant now) const noexcept {
   constexpr std::uint32_t sample = 32;  // pages of at most 256 KiB: less than a millisecond in all
-  const std::uint32_t count = std::min(sample, layout_.pages);
-  std::uint64_t found = 0;
-  for (std::uint32_t i = 0; i < count; ++i) {
-    const Page page = this->page(layout_.pages * i / count);
-    page.lock();
-    for (std::uint32_t at = 0; at < layout_.entries; ++at) {
-      if (page.tag(at) != 0 && page.entry(at).kept_until() > now.ns) ++found;
+  std::uint64_t live = 0;
+  for (const Segment& segment : segments_->present()) {
+    const LedgerLayout& layout = segment.ledger;
+    const std::uint32_t count = std::min(sample, layout.pages);
+    std::uint64_t found = 0;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const Page page = this->page(begin_, segment, layout.pages * i / count);
+      page.lock();
+      for (std::uint32_t at = 0; at < layout.entries; ++at) {
+        if (page.tag(at) != 0 && page.entry(at).kept_until() > now.ns) ++found;
+      }
+      page.unlock();
     }
-    page.unlock();
+    live += found * layout.pages / count;
   }
-  return count == 0 ? 0 : found * layout_.pages / count;
+  return live;
 }
 
 }  // namespace headgate::store

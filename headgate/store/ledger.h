@@ -2,9 +2,9 @@
 // slots).
 //
 // The ledger has pages, each with its own lock; a request holds the locks of its charges' pages
-// while it decides. Locks instead of the cells' swaps, because these states have several words, and
-// some have thousands. A lock is held for less than a microsecond, and is repaired if its holder
-// dies.
+// while it decides: of one page in each segment of the table. Locks instead of the cells' swaps,
+// because these states have several words, and some have thousands. A lock is held for less than a
+// microsecond, and is repaired if its holder dies.
 #pragma once
 
 #include <algorithm>
@@ -21,23 +21,10 @@
 #include "headgate/store/apply_op.h"
 #include "headgate/store/block_log.h"
 #include "headgate/store/page.h"
+#include "headgate/store/segment.h"
 #include "headgate/store/unkept.h"
 
 namespace headgate::store {
-
-// The sizes of a ledger. Part of the table's header.
-struct LedgerLayout {
-  std::uint32_t pages = 0;
-  std::uint32_t entries = 0;  // per page
-  std::uint32_t blocks = 0;   // per page
-  std::uint32_t unused = 0;
-
-  // The layout that fills `bytes`, with `log_share` 64ths of it for blocks. At least one page, also
-  // if that needs more than `bytes`.
-  [[nodiscard]] static LedgerLayout in(std::size_t bytes, unsigned log_share) noexcept;
-  [[nodiscard]] std::size_t bytes() const noexcept;
-  [[nodiscard]] bool plausible() const noexcept;
-};
 
 // WordsLaw: a law whose state is a few words. LogLaw: a law whose state is a log.
 template <class L>
@@ -65,96 +52,144 @@ template <class L, std::size_t i = 0>
   }
 }
 
+// Where a key may be: what selects its page and its entry in a ledger of any size.
 struct LedgerAddress {
-  EntryTag hash;       // an EntryTag with the kind 0
-  std::uint32_t page;  // the index of the page
-  std::uint32_t home;  // the first entry in which the key may be
+  EntryTag hash;            // an EntryTag with the kind 0
+  std::uint64_t page_word;  // the high bits select the page
+  std::uint64_t home_word;  // the high bits select the first entry in which the key may be
 };
 
 class Ledger {
  public:
   Ledger() = default;
-  // `at` and `merged`, the number of records that were merged because a log was full, are the
-  // caller's, shared with other processes. REQUIRES: the memory is zeroed or contains a ledger of
-  // this layout.
-  Ledger(std::byte* at, const LedgerLayout& layout, std::atomic<std::uint64_t>& merged) noexcept
-      : at_(at),
-        layout_(layout),
-        page_bytes_(Page::bytes(layout.entries, layout.blocks)),
-        merged_(&merged) {}
+  // `begin`, the table's first byte, its `segments` and `merged`, the number of records that were
+  // merged because a log was full, are the caller's, shared with other processes. REQUIRES: the
+  // memory is zeroed or contains ledgers.
+  Ledger(std::byte* begin, const Segments& segments, std::atomic<std::uint64_t>& merged) noexcept
+      : begin_(begin), segments_(&segments), merged_(&merged) {}
 
-  // Initialises the locks and undoes unfinished changes. REQUIRES: no other user of the ledger.
-  void take_over() const noexcept;
+  // Initialises the locks of a segment and undoes unfinished changes. REQUIRES: no other user of
+  // the segment.
+  static void take_over(std::byte* begin, const Segment& segment) noexcept;
 
   [[nodiscard]] LedgerAddress locate(const Hash128& hash) const noexcept {
-    const auto scaled = [](std::uint64_t word, std::uint32_t count) {
-      return static_cast<std::uint32_t>(u128{word} * count >> 64);
-    };
-    const std::uint64_t home = hash.hi * 0x9e3779b97f4a7c15;
     const EntryTag tag = hash.hi << 8;
-    return {tag == 0 ? 0x100 : tag, scaled(hash.lo, layout_.pages), scaled(home, layout_.entries)};
+    return {tag == 0 ? 0x100 : tag, hash.lo, hash.hi * 0x9e3779b97f4a7c15};
   }
   void prefetch(const LedgerAddress& address) const noexcept {
-    page(address.page).prefetch(address.home);
+    const Segment& newest = segments_->newest();
+    page_of(newest, address).prefetch(home_of(newest, address));
   }
 
-  // Holds the locks of some pages until it is destroyed. It locks in the order of the pages, so
-  // that there is no deadlock.
+  // Holds the locks of the pages of some keys until it is destroyed. It locks in the order of the
+  // pages, so that there is no deadlock.
   class Hold {
    public:
-    static constexpr std::size_t pages_max = 128;  // Bundle::charges_max: one page per charge
+    static constexpr std::size_t keys_max = 128;  // Bundle::charges_max
 
     explicit Hold(const Ledger& ledger) noexcept : ledger_(ledger) {}
     Hold(const Hold&) = delete;
-    ~Hold() {
-      for (std::size_t i = 0; i < count_; ++i) ledger_.page(pages_[i]).unlock();
-    }
-    void add(std::uint32_t page) noexcept { pages_[count_++] = page; }
+    ~Hold() { unlock(); }
+    void add(const LedgerAddress& address) noexcept { keys_[keys_count_++] = address.page_word; }
     // To be called once, after the last add().
-    void lock() noexcept {
-      if (count_ > 1) {
-        const auto end = pages_.begin() + static_cast<std::ptrdiff_t>(count_);
-        std::sort(pages_.begin(), end);
-        count_ = static_cast<std::size_t>(std::unique(pages_.begin(), end) - pages_.begin());
-      }
-      for (std::size_t i = 0; i < count_; ++i) ledger_.page(pages_[i]).lock();
-    }
+    void lock() noexcept;
+    // The segments whose pages are locked, the oldest first.
+    [[nodiscard]] std::span<const Segment> segments() const noexcept { return segments_; }
 
    private:
+    template <class Act>
+    void for_each_page(Act act) const noexcept {
+      for (std::size_t i = 0; i < pages_count_; ++i) {
+        const Segment& segment = segments_[pages_[i] / LedgerLayout::pages_max];
+        act(page(ledger_.begin_, segment, pages_[i] % LedgerLayout::pages_max));
+      }
+    }
+    void unlock() noexcept;
+
     const Ledger& ledger_;
-    std::array<std::uint32_t, pages_max> pages_;
-    std::size_t count_ = 0;
+    std::span<const Segment> segments_;
+    std::array<std::uint64_t, keys_max> keys_;  // their LedgerAddress::page_word
+    std::size_t keys_count_ = 0;
+    // The index of a page's segment, times LedgerLayout::pages_max, plus its index there.
+    std::array<std::uint32_t, keys_max * Segments::most> pages_;
+    std::size_t pages_count_ = 0;
   };
 
   // Changes a key's state by a charge. If there is no room for the key, `unkept` decides. The law
-  // counts by a clock that is `shift` ahead of the table's [ns]. REQUIRES: the page is locked.
+  // counts by a clock that is `shift` ahead of the table's [ns]. REQUIRES: `hold` has locked the
+  // key's pages.
   template <class L>
-  limit::Decision apply(const L& law, const LedgerAddress& address, const UnkeptCharge& charge,
-                        Nanos shift, Unkept<L> unkept) const noexcept;
+  limit::Decision apply(const Hold& hold, const L& law, const LedgerAddress& address,
+                        const UnkeptCharge& charge, Nanos shift, Unkept<L> unkept) const noexcept;
 
-  // Whether apply() of a spend would admit. REQUIRES: the page is locked.
+  // Whether apply() of a spend would admit. REQUIRES: `hold` has locked the key's pages.
   template <class L>
-  [[nodiscard]] bool admits(const L& law, const LedgerAddress& address, std::uint64_t cost,
-                            Instant now, Nanos shift, const Unkept<L>& unkept) const noexcept;
+  [[nodiscard]] bool admits(const Hold& hold, const L& law, const LedgerAddress& address,
+                            std::uint64_t cost, Instant now, Nanos shift,
+                            const Unkept<L>& unkept) const noexcept;
 
-  // Whether the key has an entry or can get one. REQUIRES: the page is locked.
+  // Whether the key has an entry or can get one. REQUIRES: `hold` has locked the key's pages.
   template <class L>
-  [[nodiscard]] bool keeps(const L&, const LedgerAddress& address, Instant now) const noexcept {
-    const Page page = this->page(address.page);
-    return page.find(tag_of<L>(address), address.home) != Page::none ||
-           page.choose(address.home, now) != Page::none;
+  [[nodiscard]] bool keeps(const Hold& hold, const L&, const LedgerAddress& address,
+                           Instant now) const noexcept {
+    return find<L>(hold, address).has_value() || choose(hold, address, now).has_value();
   }
 
-  [[nodiscard]] std::uint64_t entries() const noexcept {
-    return std::uint64_t{layout_.pages} * layout_.entries;
-  }
-  // The number of live keys, counted in 32 pages and scaled up to all. Locks each of those pages
-  // for some microseconds.
+  [[nodiscard]] std::uint64_t entries() const noexcept;
+  // The number of live keys, counted in 32 pages of each segment and scaled up to all. Locks each
+  // of those pages for some microseconds.
   [[nodiscard]] std::uint64_t live(Instant now) const noexcept;
 
  private:
-  [[nodiscard]] Page page(std::uint32_t i) const noexcept {
-    return {at_ + i * page_bytes_, layout_.entries, layout_.blocks};
+  // An entry, or the place for one.
+  struct Spot {
+    Page page;
+    std::uint32_t at;
+  };
+
+  [[nodiscard]] static std::uint32_t scaled(std::uint64_t word, std::uint32_t count) noexcept {
+    return static_cast<std::uint32_t>(u128{word} * count >> 64);
+  }
+  [[nodiscard]] static Page page(std::byte* begin, const Segment& segment,
+                                 std::uint32_t i) noexcept {
+    const LedgerLayout& layout = segment.ledger;
+    return {begin + segment.ledger_at() + std::size_t{i} * layout.page_bytes, layout.entries,
+            layout.blocks};
+  }
+  [[nodiscard]] Page page_of(const Segment& segment, const LedgerAddress& address) const noexcept {
+    return page(begin_, segment, scaled(address.page_word, segment.ledger.pages));
+  }
+  [[nodiscard]] static std::uint32_t home_of(const Segment& segment,
+                                             const LedgerAddress& address) noexcept {
+    return scaled(address.home_word, segment.ledger.entries);
+  }
+
+  // The first of a key's pages, from the newest segment to the oldest, in which `search(page,
+  // home)` finds an entry.
+  template <class Search>
+  [[nodiscard]] std::optional<Spot> first_spot(const Hold& hold, const LedgerAddress& address,
+                                               Search search) const noexcept {
+    const std::span<const Segment> segments = hold.segments();
+    for (std::size_t i = segments.size(); i-- > 0;) {
+      const Page page = page_of(segments[i], address);
+      const std::uint32_t at = search(page, home_of(segments[i], address));
+      if (at != Page::none) return Spot{page, at};
+    }
+    return std::nullopt;
+  }
+  // A key's entry.
+  template <class L>
+  [[nodiscard]] std::optional<Spot> find(const Hold& hold,
+                                         const LedgerAddress& address) const noexcept {
+    return first_spot(hold, address, [&](const Page& page, std::uint32_t home) {
+      return page.find(tag_of<L>(address), home);
+    });
+  }
+  // The entry for a new key.
+  [[nodiscard]] std::optional<Spot> choose(const Hold& hold, const LedgerAddress& address,
+                                           Instant now) const noexcept {
+    return first_spot(hold, address,
+                      [&](const Page& page, std::uint32_t home) { return page.choose(home, now); });
   }
 
   template <class L>
@@ -162,9 +197,9 @@ class Ledger {
     return address.hash | kind_of<L>() | (LogLaw<L> ? log_kind : 0);
   }
 
-  // Whether there is an entry at `at` and its state is still needed.
-  [[nodiscard]] static bool is_live(const Page& page, std::uint32_t at, Instant now) noexcept {
-    return at != Page::none && !page.entry(at).expired(now);
+  // Whether there is an entry and its state is still needed.
+  [[nodiscard]] static bool is_live(const std::optional<Spot>& spot, Instant now) noexcept {
+    return spot && !spot->page.entry(spot->at).expired(now);
   }
 
   template <class T>
@@ -185,71 +220,71 @@ class Ledger {
   }
 
   template <class L>
-  limit::Decision apply_words(const L& law, const Page& page, const LedgerAddress& address,
+  limit::Decision apply_words(const Hold& hold, const L& law, const LedgerAddress& address,
                               const UnkeptCharge& charge, Nanos shift,
                               Unkept<L> unkept) const noexcept;
   template <class L>
-  limit::Decision apply_log(const L& law, const Page& page, const LedgerAddress& address,
+  limit::Decision apply_log(const Hold& hold, const L& law, const LedgerAddress& address,
                             const UnkeptCharge& charge, Unkept<L> unkept) const noexcept;
 
-  std::byte* at_ = nullptr;
-  LedgerLayout layout_;
-  std::size_t page_bytes_ = 0;
+  std::byte* begin_ = nullptr;
+  const Segments* segments_ = nullptr;
   std::atomic<std::uint64_t>* merged_ = nullptr;
 };
 
 template <class L>
-limit::Decision Ledger::apply(const L& law, const LedgerAddress& address,
+limit::Decision Ledger::apply(const Hold& hold, const L& law, const LedgerAddress& address,
                               const UnkeptCharge& charge, Nanos shift,
                               Unkept<L> unkept) const noexcept {
-  const Page page = this->page(address.page);
   if constexpr (LogLaw<L>) {
-    return apply_log(law, page, address, charge, unkept);
+    return apply_log(hold, law, address, charge, unkept);
   } else {
-    return apply_words(law, page, address, charge, shift, unkept);
+    return apply_words(hold, law, address, charge, shift, unkept);
   }
 }
 
 template <class L>
-limit::Decision Ledger::apply_words(const L& law, const Page& page, const LedgerAddress& address,
+limit::Decision Ledger::apply_words(const Hold& hold, const L& law, const LedgerAddress& address,
                                     const UnkeptCharge& charge, Nanos shift,
                                     Unkept<L> unkept) const noexcept {
   const Instant now = charge.now;
   const Instant at_law{now.ns + shift};
-  const EntryTag tag = tag_of<L>(address);
-  std::uint32_t at = page.find(tag, address.home);
-  const bool is_new = at == Page::none;
+  std::optional<Spot> spot = find<L>(hold, address);
+  const bool is_new = !spot;
   const bool busy = is_new && unkept.busy();
   if (busy && unkept.refunds()) return unkept.decide().decision;
   std::optional<typename L::State> state;
-  if (is_live(page, at, now)) state = state_of<typename L::State>(page.entry(at));
+  if (is_live(spot, now)) state = state_of<typename L::State>(spot->page.entry(spot->at));
   const std::uint64_t owed = busy ? unkept.units() : 0;
   if (owed > 0) state = law.debit(state, owed, at_law).state;
   const limit::Step<typename L::State> step = apply_op(law, state, charge.op, charge.cost, at_law);
   if (is_new && (step.changed || busy)) {
-    at = page.choose(address.home, now);
-    if (at == Page::none || (owed > 0 && !step.decision.admitted)) return unkept.decide().decision;
+    spot = choose(hold, address, now);
+    if (!spot || (owed > 0 && !step.decision.admitted)) return unkept.decide().decision;
   }
   if (!step.changed) return step.decision;
+  const auto& [page, at] = *spot;
   page.begin(at);
-  page.write(at, tag, entry_of(law, step.state, law.full_at(step.state) - shift, now));
+  page.write(at, tag_of<L>(address),
+             entry_of(law, step.state, law.full_at(step.state) - shift, now));
   page.commit(at);
   return step.decision;
 }
 
 template <class L>
-limit::Decision Ledger::apply_log(const L& law, const Page& page, const LedgerAddress& address,
+limit::Decision Ledger::apply_log(const Hold& hold, const L& law, const LedgerAddress& address,
                                   const UnkeptCharge& charge, Unkept<L> unkept) const noexcept {
   const Instant now = charge.now;
   const EntryTag tag = tag_of<L>(address);
-  const std::uint32_t found = page.find(tag, address.home);
-  const bool is_new = found == Page::none;
+  std::optional<Spot> spot = find<L>(hold, address);
+  const bool is_new = !spot;
   const bool busy = is_new && unkept.busy();
   if (busy && unkept.refunds()) return unkept.decide().decision;
-  const std::uint32_t at = is_new ? page.choose(address.home, now) : found;
-  if (at == Page::none) return unkept.decide().decision;
   LogState before;
-  if (is_live(page, found, now)) before = state_of<LogState>(page.entry(found));
+  if (is_live(spot, now)) before = state_of<LogState>(spot->page.entry(spot->at));
+  if (is_new) spot = choose(hold, address, now);
+  if (!spot) return unkept.decide().decision;
+  const auto& [page, at] = *spot;
   if (!is_new) page.begin(at);
   BlockLog log(page, tag, at, before, now);
   const std::uint64_t owed = busy ? unkept.units() : 0;
@@ -269,19 +304,20 @@ limit::Decision Ledger::apply_log(const L& law, const Page& page, const LedgerAd
 }
 
 template <class L>
-bool Ledger::admits(const L& law, const LedgerAddress& address, std::uint64_t cost, Instant now,
-                    Nanos shift, const Unkept<L>& unkept) const noexcept {
-  const Page page = this->page(address.page);
-  const EntryTag tag = tag_of<L>(address);
-  const std::uint32_t at = page.find(tag, address.home);
-  if (at == Page::none && unkept.busy()) return unkept.admits();
-  const bool known = is_live(page, at, now);
+bool Ledger::admits(const Hold& hold, const L& law, const LedgerAddress& address,
+                    std::uint64_t cost, Instant now, Nanos shift,
+                    const Unkept<L>& unkept) const noexcept {
+  const std::optional<Spot> spot = find<L>(hold, address);
+  if (!spot && unkept.busy()) return unkept.admits();
+  const bool known = is_live(spot, now);
   if constexpr (LogLaw<L>) {
-    const LogState state = known ? state_of<LogState>(page.entry(at)) : LogState{};
-    return law.admits(BlockLog(page, tag, at, state, now), cost, now);
+    const Page page = spot ? spot->page : page_of(hold.segments().back(), address);
+    const LogState state = known ? state_of<LogState>(page.entry(spot->at)) : LogState{};
+    const std::uint32_t at = spot ? spot->at : Page::none;
+    return law.admits(BlockLog(page, tag_of<L>(address), at, state, now), cost, now);
   } else {
     std::optional<typename L::State> state;
-    if (known) state = state_of<typename L::State>(page.entry(at));
+    if (known) state = state_of<typename L::State>(spot->page.entry(spot->at));
     return law.admits(state, cost, Instant{now.ns + shift});
   }
 }

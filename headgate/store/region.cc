@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -14,6 +15,7 @@
 namespace headgate::store {
 namespace {
 
+constexpr std::size_t small_page = 4096;
 constexpr std::size_t huge_page = std::size_t{2} << 20;
 constexpr std::size_t collapse_max = std::size_t{1} << 30;  // takes a third of a second
 constexpr int advice_collapse = 25;  // MADV_COLLAPSE; glibc 2.36 has no name for it
@@ -26,24 +28,24 @@ constexpr std::size_t up(std::size_t bytes, std::size_t unit) noexcept {
   return (bytes + unit - 1) / unit * unit;
 }
 
-// Zeroed memory that starts on a huge page, so that huge pages can back it.
-void* map_aligned(std::size_t bytes, int sharing) noexcept {
+// Reserves address space that starts on a huge page, so that huge pages can back it. Nothing can be
+// accessed there before it is mapped.
+std::byte* reserve_aligned(std::size_t bytes) noexcept {
   const std::size_t wide = bytes + huge_page;
   void* raw = mmap(nullptr, wide, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (raw == MAP_FAILED) return raw;
+  if (raw == MAP_FAILED) return nullptr;
   auto* begin = static_cast<std::byte*>(raw);
   const std::size_t skip =
       up(reinterpret_cast<std::uintptr_t>(raw), huge_page) - reinterpret_cast<std::uintptr_t>(raw);
-  const std::size_t used = up(bytes, 4096);
-  void* at =
-      mmap(begin + skip, used, PROT_READ | PROT_WRITE, sharing | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
-  if (at == MAP_FAILED) {
-    munmap(raw, wide);
-    return at;
-  }
   if (skip > 0) munmap(begin, skip);
-  if (wide > skip + used) munmap(begin + skip + used, wide - skip - used);
-  return at;
+  if (wide > skip + bytes) munmap(begin + skip + bytes, wide - skip - bytes);
+  return begin + skip;
+}
+
+// Maps zeroed memory to these addresses, or the file of this descriptor.
+bool map_at(std::byte* at, std::size_t bytes, int flags, int descriptor = -1) noexcept {
+  const int all = flags | MAP_FIXED | (descriptor < 0 ? MAP_ANONYMOUS : 0);
+  return mmap(at, bytes, PROT_READ | PROT_WRITE, all, descriptor, 0) != MAP_FAILED;
 }
 
 // With huge pages a decision needs fewer page table lookups, which can take as long as all the rest
@@ -93,16 +95,39 @@ int lock_draft(const std::string& draft, const std::string& path) noexcept {
 
 }  // namespace
 
-Result<Region, std::string> Region::anonymous(std::size_t bytes, Sharing sharing) {
-  void* at = map_aligned(bytes, sharing == Sharing::threads ? MAP_PRIVATE : MAP_SHARED);
-  if (at == MAP_FAILED) {
+std::optional<Region> Region::map(std::size_t bytes, Sharing sharing, std::size_t reach) noexcept {
+  const std::size_t used = up(bytes, small_page);
+  Region region;
+  region.sharing_ = sharing;
+  std::byte* const at = reserve_aligned(reach);
+  if (at == nullptr) return std::nullopt;
+  region.bytes_ = {at, bytes};
+  region.reach_ = reach;
+  bool mapped = false;
+  if (sharing == Sharing::threads || reach == used) {
+    mapped = map_at(at, used, sharing == Sharing::threads ? MAP_PRIVATE : MAP_SHARED);
+  } else {
+    // Shared memory that can grow is a file without a name, mapped behind its end, too.
+    region.descriptor_ = memfd_create("headgate-table", MFD_CLOEXEC);
+    mapped = region.descriptor_ >= 0 &&
+             ftruncate(region.descriptor_, static_cast<off_t>(used)) == 0 &&
+             map_at(at, reach, MAP_SHARED, region.descriptor_);
+    madvise(at + used, reach - used, MADV_DONTDUMP);  // to write a core would look at every page
+  }
+  if (!mapped) return std::nullopt;
+  return region;
+}
+
+Result<Region, std::string> Region::anonymous(std::size_t bytes, Sharing sharing,
+                                              std::size_t reach) {
+  auto region = map(bytes, sharing, up(std::max(bytes, reach), small_page));
+  if (!region && reach > bytes) return anonymous(bytes, sharing);
+  if (!region) {
     return Failure<std::string>("cannot map " + std::to_string(bytes) +
                                 " bytes of memory: " + std::strerror(errno));
   }
-  request_huge_pages(at, bytes, sharing);
-  Region region;
-  region.bytes_ = {static_cast<std::byte*>(at), bytes};
-  return region;
+  request_huge_pages(region->bytes_.data(), bytes, sharing);
+  return std::move(*region);
 }
 
 Result<std::optional<Region>, std::string> Region::file(const std::string& path) {
@@ -117,6 +142,7 @@ Result<std::optional<Region>, std::string> Region::file(const std::string& path)
   }
   Region region;
   region.descriptor_ = descriptor;
+  region.on_disk_ = true;
   struct stat status {};
   if (fstat(descriptor, &status) != 0) return failed(path, "stat");
   if (!S_ISREG(status.st_mode)) {
@@ -127,7 +153,43 @@ Result<std::optional<Region>, std::string> Region::file(const std::string& path)
   void* at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
   if (at == MAP_FAILED) return failed(path, "map");
   region.bytes_ = {static_cast<std::byte*>(at), bytes};
+  region.reach_ = bytes;
   return region;
+}
+
+Result<void, std::string> Region::reserve(std::size_t reach) {
+  void* const at = mremap(bytes_.data(), reach_, reach, MREMAP_MAYMOVE);
+  if (at == MAP_FAILED) {
+    return Failure<std::string>("cannot reserve " + std::to_string(reach) +
+                                " bytes of address space: " + std::strerror(errno));
+  }
+  bytes_ = {static_cast<std::byte*>(at), bytes_.size()};
+  reach_ = reach;
+  return {};
+}
+
+Result<void, std::string> Region::grow(std::size_t from, std::size_t to) {
+  std::byte* const at = bytes_.data() + from;
+  const auto size = [](std::size_t bytes) { return static_cast<off_t>(bytes); };
+  int error = 0;
+  if (descriptor_ < 0) {
+    if (!map_at(at, to - from, MAP_PRIVATE)) error = errno;
+  } else if (ftruncate(descriptor_, size(from)) != 0) {
+    error = errno;
+  } else if (on_disk_) {
+    error = posix_fallocate(descriptor_, size(from), size(to - from));
+  } else if (ftruncate(descriptor_, size(to)) != 0) {
+    error = errno;
+  }
+  if (error != 0) {
+    // What it got stays behind the end until the next try if it cannot be given back.
+    [[maybe_unused]] const int ignored = descriptor_ < 0 ? 0 : ftruncate(descriptor_, size(from));
+    return Failure<std::string>("cannot get " + std::to_string(to - from) +
+                                " more bytes: " + std::strerror(error));
+  }
+  if (!on_disk_) request_huge_pages(at, to - from, sharing_);
+  bytes_ = {bytes_.data(), to};
+  return {};
 }
 
 Result<void, std::string> Region::create(const std::string& path, std::size_t bytes, Fill fill,
@@ -156,6 +218,7 @@ Result<void, std::string> Region::create(const std::string& path, std::size_t by
   void* at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
   if (at == MAP_FAILED) return discard("map");
   region.bytes_ = {static_cast<std::byte*>(at), bytes};
+  region.reach_ = bytes;
   fill(region.bytes_, context);
   // The content must reach the disk before the name.
   if (msync(at, bytes, MS_SYNC) != 0 || fsync(descriptor) != 0) return discard("write");
@@ -168,10 +231,14 @@ Result<void, std::string> Region::create(const std::string& path, std::size_t by
 }
 
 Region::Region(Region&& other) noexcept
-    : bytes_(std::exchange(other.bytes_, {})), descriptor_(std::exchange(other.descriptor_, -1)) {}
+    : bytes_(std::exchange(other.bytes_, {})),
+      reach_(std::exchange(other.reach_, 0)),
+      sharing_(other.sharing_),
+      descriptor_(std::exchange(other.descriptor_, -1)),
+      on_disk_(other.on_disk_) {}
 
 Region::~Region() {
-  if (!bytes_.empty()) munmap(bytes_.data(), bytes_.size());
+  if (reach_ > 0) munmap(bytes_.data(), reach_);
   if (descriptor_ >= 0) close(descriptor_);
 }
 

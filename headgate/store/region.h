@@ -18,11 +18,17 @@ enum class Sharing : std::uint8_t {
 
 // Owns a memory mapping and the file descriptor behind it. Can be moved, not copied; the memory
 // keeps its address. Errors are sentences that name the file.
+//
+// A region can grow in place, up to its reach: so many bytes of the address space are reserved for
+// it from the start. If the memory is shared, every process that has it then has the new bytes,
+// too, if it has the same reach.
 class Region {
  public:
   // Zeroed memory, in huge pages if the system has them. The system allocates it at the first
-  // access; memory for processes, up to 1 GiB, is allocated at once.
-  static Result<Region, std::string> anonymous(std::size_t bytes, Sharing sharing);
+  // access; memory for processes, up to 1 GiB, is allocated at once. If the system does not give as
+  // much of the address space as `reach`, the region cannot grow.
+  static Result<Region, std::string> anonymous(std::size_t bytes, Sharing sharing,
+                                               std::size_t reach = 0);
 
   // An existing file, mapped shared, whatever its size. std::nullopt if there is none; a symbolic
   // link to nothing is an error, because create() does not follow links.
@@ -40,7 +46,17 @@ class Region {
   Region& operator=(Region&&) = delete;
   ~Region();
 
+  // What this process knows of: another process may have made it grow.
   [[nodiscard]] std::span<std::byte> bytes() const noexcept { return bytes_; }
+  [[nodiscard]] std::size_t reach() const noexcept { return reach_; }
+
+  // Reserves the address space of a file's region. The memory may get another address.
+  Result<void, std::string> reserve(std::size_t reach);
+
+  // Makes the region grow from `from` to `to` bytes. The new ones are zero, also if a process died
+  // in an earlier try; those of a file are reserved on disk. REQUIRES: `to` is within the reach; no
+  // other thread or process is in grow() or uses anything behind `from`.
+  Result<void, std::string> grow(std::size_t from, std::size_t to);
 
   // Registers this process as a user of the file, until the region is destroyed or the process
   // dies; child processes that are forked later belong to the same user. True: there is no other
@@ -50,9 +66,14 @@ class Region {
 
  private:
   Region() = default;
+  // std::nullopt, and errno: it does not work.
+  static std::optional<Region> map(std::size_t bytes, Sharing sharing, std::size_t reach) noexcept;
 
   std::span<std::byte> bytes_;
-  int descriptor_ = -1;
+  std::size_t reach_ = 0;
+  Sharing sharing_ = Sharing::processes;
+  int descriptor_ = -1;  // of a file, or of memory that processes share and that can grow
+  bool on_disk_ = false;
 };
 
 }  // namespace headgate::store

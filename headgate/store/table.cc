@@ -14,7 +14,7 @@ namespace headgate::store {
 namespace {
 
 constexpr std::array<char, 8> magic{'h', 'e', 'a', 'd', 'g', 'a', 't', 'e'};
-constexpr std::uint32_t format_version = 4;
+constexpr std::uint32_t format_version = 5;
 constexpr std::size_t header_bytes = 4096;  // a memory page, so that the cells start on one
 // The part of the memory that the sketch gets. With more of it, more of the new keys of a flood are
 // admitted, but fewer keys have a place of their own (`build/release/bin/compare_table`).
@@ -77,36 +77,24 @@ struct Table::Header {
     std::array<char, 8> magic;
     std::uint32_t version;
     std::uint32_t header_bytes;
-    std::uint64_t total_bytes;
-    std::uint64_t narrow_buckets;
-    std::uint64_t wide_buckets;
-    LedgerLayout ledger;
+    std::uint64_t reach;  // the table can grow to so many bytes
     HashSecret secret;
-    std::uint64_t sketch_cells;
-
-    // Bytes of everything but the header and the narrow cells.
-    [[nodiscard]] std::size_t other_bytes() const noexcept {
-      return wide_buckets * sizeof(Bucket<WideCell>) + ledger.bytes() +
-             sketch_cells * sizeof(DebtCell);
-    }
-    [[nodiscard]] std::size_t ledger_at() const noexcept {
-      return header_bytes + narrow_buckets * sizeof(Bucket<NarrowCell>) +
-             wide_buckets * sizeof(Bucket<WideCell>);
-    }
-    [[nodiscard]] bool fits(std::size_t room) const noexcept {
-      return narrow_buckets >= 2 && wide_buckets >= 2 && ledger.plausible() &&
-             wide_buckets <= room / sizeof(Bucket<WideCell>) && sketch_cells >= Sketch::cells_min &&
-             sketch_cells <= room / sizeof(DebtCell) && other_bytes() <= room &&
-             narrow_buckets <= (room - other_bytes()) / sizeof(Bucket<NarrowCell>);
-    }
   };
   Fixed fixed;
   std::uint64_t checksum;  // of `fixed`
+  // The size of the file that a process is about to make, or 0. If it dies, the file may be larger
+  // than its segments.
+  std::atomic<std::uint64_t> growing;
+  Segments segments;
   alignas(64) Anchor anchor;
   alignas(64) std::atomic<std::uint64_t> narrow_inserts;
   alignas(64) std::atomic<std::uint64_t> wide_inserts;
   alignas(64) std::atomic<std::uint64_t> merged;
   alignas(64) SketchHead sketch;
+  alignas(64) HealingLock growth;  // of those who make the table grow
+
+  [[nodiscard]] std::byte* begin() noexcept { return reinterpret_cast<std::byte*>(this); }
+  [[nodiscard]] std::size_t total_bytes() const noexcept { return segments.newest().end; }
 
   [[nodiscard]] static std::uint64_t checksum_of(const Fixed& fixed) noexcept {
     char bytes[sizeof(Fixed)];
@@ -114,37 +102,34 @@ struct Table::Header {
     return public_hash({}, {bytes, sizeof bytes}).lo;
   }
 
-  // Writes a new table's header and locks into zeroed memory.
-  static void make(std::span<std::byte> memory, const TableOptions& options) noexcept {
+  // Writes a new table's header and locks into zeroed memory. REQUIRES: it is the caller's alone.
+  static void make(std::span<std::byte> memory, const TableOptions& options,
+                   std::size_t reach) noexcept {
     auto* header = new (memory.data()) Header{};
-    const std::size_t all = memory.size() - header_bytes;
-    // A whole number of cache lines, so that buckets start on one.
-    const std::size_t sketch_cells = std::max(all / sketch_share / 64 * 8, Sketch::cells_min);
-    const std::size_t room = all - sketch_cells * sizeof(DebtCell);
-    const std::size_t wide_room = room / 64 * options.wide_share;
-    const std::size_t ledger_room = room / 64 * options.ledger_share;
     Fixed& fixed = header->fixed;
     fixed.magic = magic;
     fixed.version = format_version;
     fixed.header_bytes = header_bytes;
-    fixed.total_bytes = memory.size();
-    fixed.ledger = LedgerLayout::in(ledger_room, options.log_share);
-    fixed.sketch_cells = sketch_cells;
-    // In a small table the ledger's minimum size is larger than its share.
-    const std::size_t wide_most = room - fixed.ledger.bytes() - 2 * sizeof(Bucket<NarrowCell>);
-    fixed.wide_buckets =
-        std::max<std::size_t>(2, std::min(wide_room, wide_most) / sizeof(Bucket<WideCell>));
-    fixed.narrow_buckets = (all - fixed.other_bytes()) / sizeof(Bucket<NarrowCell>);
+    fixed.reach = reach;
     fixed.secret = random_secret();
     header->checksum = checksum_of(fixed);
+    // A whole number of cache lines.
+    const std::size_t sketch_cells =
+        std::max((memory.size() - header_bytes) / sketch_share / 64 * 8, Sketch::cells_min);
+    header->segments.publish(
+        Segment::divide(header_bytes, memory.size(), shares(options), sketch_cells));
     Clock::begin(header->anchor, *options.clock);
-    header->make_ledger();
+    header->take_over();
   }
 
-  // Makes the ledger behind this header usable. REQUIRES: nobody else has it.
-  void make_ledger() noexcept {
-    auto* begin = reinterpret_cast<std::byte*>(this);
-    Ledger(begin + fixed.ledger_at(), fixed.ledger, merged).take_over();
+  [[nodiscard]] static SegmentShares shares(const TableOptions& options) noexcept {
+    return {options.wide_share, options.ledger_share, options.log_share};
+  }
+
+  // Makes all locks new. REQUIRES: no other process uses the table.
+  void take_over() noexcept {
+    growth.make();
+    for (const Segment& segment : segments.present()) Ledger::take_over(begin(), segment);
   }
 
   // What is wrong with a file that is to be opened as a table; empty if nothing is.
@@ -160,91 +145,175 @@ struct Table::Header {
              ", and this headgate reads format " + std::to_string(format_version) +
              "; remove the file to start with full quotas";
     }
-    if (memory.size() < header_bytes || fixed.total_bytes != memory.size()) {
-      return "is truncated or was resized: it has " + std::to_string(memory.size()) +
-             " bytes, and its header says " + std::to_string(fixed.total_bytes) +
+    if (memory.size() < header_bytes) {
+      return "is truncated: it has " + std::to_string(memory.size()) +
+             " bytes, and the header alone has " + std::to_string(header_bytes) +
              "; remove the file to start with full quotas";
     }
-    std::uint64_t checksum = 0;
-    std::memcpy(&checksum, memory.data() + offsetof(Header, checksum), sizeof checksum);
-    const std::size_t room = memory.size() - header_bytes;
-    if (checksum != checksum_of(fixed) || fixed.header_bytes != header_bytes || !fixed.fits(room)) {
+    const auto& header = *reinterpret_cast<const Header*>(memory.data());
+    if (!header.plausible()) {
       return "has a damaged header; remove the file to start with full quotas";
+    }
+    const std::size_t total = header.total_bytes();
+    if (memory.size() < total || (memory.size() > total && header.growing.load() == 0)) {
+      return "is truncated or was resized: it has " + std::to_string(memory.size()) +
+             " bytes, and its header says " + std::to_string(total) +
+             "; remove the file to start with full quotas";
     }
     return {};
   }
+
+  [[nodiscard]] bool plausible() const noexcept {
+    const std::uint64_t count = segments.count.load();
+    if (checksum != checksum_of(fixed) || fixed.header_bytes != header_bytes || count < 1 ||
+        count > Segments::most) {
+      return false;
+    }
+    std::uint64_t end = header_bytes;
+    for (const Segment& segment : segments.present()) {
+      if (segment.begin != end || !segment.plausible()) return false;
+      end = segment.end;
+    }
+    return segments.all[0].sketch_cells >= Sketch::cells_min && end <= fixed.reach;
+  }
 };
+
+namespace {
+
+// How much a table can grow. Its sketch stays as large as it was made, so no more than this; and
+// a process has at most 128 TiB of address space.
+constexpr std::size_t growth_most = 64;
+constexpr std::size_t reach_max = std::size_t{1} << 44;
+
+std::size_t reach_of(std::size_t bytes) noexcept {
+  return std::max(bytes, std::min(bytes, reach_max / growth_most) * growth_most);
+}
+
+std::size_t in_whole_pages(std::size_t bytes) noexcept { return bytes / 4096 * 4096; }
+
+}  // namespace
 
 Result<std::unique_ptr<Table>, std::string> Table::open(const TableOptions& options) {
   // The offsets of docs/table-format.md.
-  static_assert(sizeof(Header) <= header_bytes && offsetof(Header, checksum) == 80 &&
-                offsetof(Header, anchor) == 128 && offsetof(Header, narrow_inserts) == 192 &&
-                offsetof(Header, wide_inserts) == 256 && offsetof(Header, merged) == 320 &&
-                offsetof(Header, sketch) == 384);
+  static_assert(sizeof(Header) <= header_bytes && offsetof(Header, checksum) == 40 &&
+                offsetof(Header, growing) == 48 && offsetof(Header, segments) == 64 &&
+                offsetof(Header, anchor) == 640 && offsetof(Header, narrow_inserts) == 704 &&
+                offsetof(Header, wide_inserts) == 768 && offsetof(Header, merged) == 832 &&
+                offsetof(Header, sketch) == 896 && offsetof(Header, growth) == 960);
   if (options.memory < TableOptions::memory_min) {
     return Failure<std::string>("a table needs at least " +
                                 std::to_string(TableOptions::memory_min) + " bytes of memory");
   }
-  const std::size_t bytes = options.memory / 4096 * 4096;
+  const std::size_t bytes = in_whole_pages(options.memory);
   if (options.file.empty()) {
-    auto region = Region::anonymous(bytes, options.sharing);
+    auto region = Region::anonymous(bytes, options.sharing, reach_of(bytes));
     if (!region) return Failure<std::string>(region.error());
-    Header::make(region->bytes(), options);
-    return std::unique_ptr<Table>(new Table(std::move(*region), *options.clock));
+    Header::make(region->bytes(), options, region->reach());
+    return std::unique_ptr<Table>(new Table(std::move(*region), options));
   }
   for (;;) {
     auto found = Region::file(options.file);
     if (!found) return Failure<std::string>(found.error());
-    if (!found->has_value()) {
-      const auto made = Region::create(
-          options.file, bytes,
-          [](std::span<std::byte> memory, void* context) {
-            Header::make(memory, *static_cast<const TableOptions*>(context));
-          },
-          const_cast<TableOptions*>(&options));
-      if (!made) return Failure<std::string>(made.error());
-      continue;
-    }
-    Region& region = **found;
-    if (const std::string fault = Header::fault(region.bytes()); !fault.empty()) {
-      return Failure<std::string>(options.file + ": " + fault);
-    }
-    if (region.bytes().size() != bytes) {
-      return Failure<std::string>(options.file + ": is a table of " +
-                                  std::to_string(region.bytes().size()) + " bytes, and " +
-                                  std::to_string(bytes) +
-                                  " were asked for; ask for its size, or remove the file to start "
-                                  "with full quotas");
-    }
-    const bool alone = region.join();
-    std::unique_ptr<Table> table(new Table(std::move(region), *options.clock));
-    if (alone) table->ledger_.take_over();
-    table->region_.share();
-    table->guard_.emplace(table->region_.bytes(), options.file, fill_spare, table.get());
-    return table;
+    if (found->has_value()) return join(std::move(**found), options);
+    const auto made = Region::create(
+        options.file, bytes,
+        [](std::span<std::byte> memory, void* context) {
+          Header::make(memory, *static_cast<const TableOptions*>(context), reach_of(memory.size()));
+        },
+        const_cast<TableOptions*>(&options));
+    if (!made) return Failure<std::string>(made.error());
   }
 }
 
-Table::Table(Region region, const ClockSource& clock) noexcept
+Result<std::unique_ptr<Table>, std::string> Table::join(Region region,
+                                                        const TableOptions& options) {
+  const auto failed = [&](const std::string& why) {
+    return Failure<std::string>(options.file + ": " + why);
+  };
+  if (const std::string fault = Header::fault(region.bytes()); !fault.empty()) {
+    return failed(fault);
+  }
+  const auto* header = reinterpret_cast<const Header*>(region.bytes().data());
+  const std::size_t bytes = in_whole_pages(options.memory);
+  if (header->total_bytes() > bytes) {
+    return failed("is a table of " + std::to_string(header->total_bytes()) + " bytes, and " +
+                  std::to_string(bytes) +
+                  " were asked for; a table cannot become smaller: ask for its size, or remove "
+                  "the file to start with full quotas");
+  }
+  if (const auto reserved = region.reserve(header->fixed.reach); !reserved) {
+    return failed(reserved.error());
+  }
+  const bool alone = region.join();
+  std::unique_ptr<Table> table(new Table(std::move(region), options));
+  if (alone) table->header_->take_over();
+  table->region_.share();
+  if (const auto grown = options.grow ? table->grow(options) : Result<void, std::string>{};
+      !grown) {
+    return Failure<std::string>(grown.error());
+  }
+  table->guard_.emplace(std::span(table->region_.bytes().data(), table->region_.reach()),
+                        options.file, fill_spare, table.get());
+  return table;
+}
+
+Table::Table(Region region, const TableOptions& options) noexcept
     : region_(std::move(region)),
+      file_(options.file),
       header_(reinterpret_cast<Header*>(region_.bytes().data())),
-      clock_(header_->anchor, clock) {
-  std::byte* at = region_.bytes().data() + header_bytes;
-  const Header::Fixed& fixed = header_->fixed;
-  narrow_ = {{reinterpret_cast<Bucket<NarrowCell>*>(at), fixed.narrow_buckets},
-             header_->narrow_inserts};
-  at += fixed.narrow_buckets * sizeof(Bucket<NarrowCell>);
-  wide_ = {{reinterpret_cast<Bucket<WideCell>*>(at), fixed.wide_buckets}, header_->wide_inserts};
-  at += fixed.wide_buckets * sizeof(Bucket<WideCell>);
-  ledger_ = {at, fixed.ledger, header_->merged};
-  at += fixed.ledger.bytes();
-  sketch_ = {{reinterpret_cast<DebtCell*>(at), fixed.sketch_cells}, header_->sketch};
+      clock_(header_->anchor, *options.clock),
+      narrow_(header_->begin(), header_->segments, header_->narrow_inserts),
+      wide_(header_->begin(), header_->segments, header_->wide_inserts),
+      ledger_(header_->begin(), header_->segments, header_->merged) {
+  const PartRange sketch = header_->segments.all[0].sketch();
+  sketch_ = {{reinterpret_cast<DebtCell*>(header_->begin() + sketch.at), sketch.count},
+             header_->sketch};
+}
+
+Result<void, std::string> Table::grow(const TableOptions& options) {
+  const std::size_t bytes = in_whole_pages(options.memory);
+  header_->growth.lock([] {});  // one that died has published its segment or not: nothing to heal
+  const auto result = grow_to(bytes, Header::shares(options));
+  header_->growth.unlock();
+  if (result) return {};
+  return Failure<std::string>((file_.empty() ? "the table" : file_) + ": " + result.error());
+}
+
+// REQUIRES: header_->growth is locked.
+Result<void, std::string> Table::grow_to(std::size_t bytes, const SegmentShares& shares) {
+  const std::size_t total = header_->total_bytes();
+  if (bytes == total) return {};
+  const auto refused = [&](const std::string& why) {
+    return Failure<std::string>("has " + std::to_string(total) + " bytes and cannot get " +
+                                std::to_string(bytes) + ": " + why);
+  };
+  if (guard_ && guard_->lost()) return refused("its file was truncated");
+  if (bytes < total) return refused("it cannot become smaller");
+  if (bytes - total < growth_min) {
+    return refused("it can grow by at least " + std::to_string(growth_min) + " bytes");
+  }
+  if (bytes > header_->fixed.reach) {
+    return refused("it can grow to at most " + std::to_string(header_->fixed.reach) + " bytes");
+  }
+  if (header_->segments.present().size() == Segments::most) {
+    return refused("it has grown " + std::to_string(Segments::most - 1) + " times already");
+  }
+  header_->growing.store(bytes);
+  if (const auto grown = region_.grow(total, bytes); !grown) {
+    header_->growing.store(0);
+    return refused(grown.error());
+  }
+  const Segment segment = Segment::divide(total, bytes, shares, 0);
+  Ledger::take_over(header_->begin(), segment);
+  header_->segments.publish(segment);
+  header_->growing.store(0);
+  return {};
 }
 
 // An empty table with the header of this one, so that hashes and times stay the same.
 void Table::fill_spare(std::span<std::byte> memory, void* table) noexcept {
   std::memcpy(memory.data(), static_cast<Table*>(table)->header_, header_bytes);
-  reinterpret_cast<Header*>(memory.data())->make_ledger();
+  reinterpret_cast<Header*>(memory.data())->take_over();
 }
 
 const HashSecret& Table::secret() const noexcept { return header_->fixed.secret; }
@@ -254,7 +323,7 @@ TableStats Table::stats() const noexcept {
   constexpr std::size_t sample = 8192;
   const Instant at = now();
   TableStats stats;
-  stats.memory = region_.bytes().size();
+  stats.memory = header_->total_bytes();
   stats.cells = narrow_.cells() + wide_.cells() + ledger_.entries();
   stats.live = narrow_.live(at, sample) + wide_.live(at, sample) + ledger_.live(at);
   stats.unkept = sketch_.unkept();
@@ -295,24 +364,28 @@ Nanos Table::shift(const L& law) const noexcept {
 // a decision's instructions. Each law writes into `answer` itself: a decision that is returned is
 // copied by way of the stack, which takes as long as the arithmetic.
 // `build/release/bin/steps_bench` measures both.
-template <Table::Pages pages>
+template <class Pages>
 [[gnu::always_inline]] inline void Table::apply(const Charge& charge, limit::Op op,
                                                 std::uint64_t cost, const CellAddress& address,
-                                                Instant now, limit::Decision& answer) noexcept {
+                                                Instant now, const Pages& pages,
+                                                limit::Decision& answer) noexcept {
   const auto cell = [&] [[gnu::always_inline]] (const auto& law, auto& mine, auto& other) {
     if (op == limit::Op::spend && mine.spend(address, law, cost, now, answer)) return;
     apply_in_general(law, mine, other, sketch_, address, op, cost, charge.since, now, answer);
   };
   const auto entry = [&](const auto& law, Ledger& ledger) {
     const LedgerAddress where = ledger.locate(address.hash);
-    Ledger::Hold hold(ledger);
-    if constexpr (pages == Pages::to_be_locked) {
-      hold.add(where.page);
-      hold.lock();
-    }
     const UnkeptCharge mine{
         address.hash, room_of<std::decay_t<decltype(law)>>(), op, cost, charge.since, now};
-    answer = ledger.apply(law, where, mine, shift(law), Unkept{sketch_, law, mine});
+    const Unkept unkept{sketch_, law, mine};
+    if constexpr (std::is_same_v<Pages, ToBeLocked>) {
+      Ledger::Hold hold(ledger);
+      hold.add(where);
+      hold.lock();
+      answer = ledger.apply(hold, law, where, mine, shift(law), unkept);
+    } else {
+      answer = ledger.apply(pages, law, where, mine, shift(law), unkept);
+    }
   };
   const auto closed = [&](const limit::Closed& law) {
     const bool decides = op == limit::Op::spend || op == limit::Op::peek;
@@ -379,8 +452,7 @@ void Table::take(std::span<Bundle> bundles, std::optional<Instant>& now, Complet
     for (Bundle& bundle : bundles.first(whole)) {
       if (bundle.charges.size() == 1) {
         const Charge& charge = bundle.charges[0];
-        apply<Pages::to_be_locked>(charge, charge.op, charge.cost, *address, at,
-                                   bundle.decisions[0]);
+        apply(charge, charge.op, charge.cost, *address, at, ToBeLocked{}, bundle.decisions[0]);
         bundle.admitted = bundle.decisions[0].admitted;
       } else {
         decide_all_or_none(bundle, address, at);
@@ -390,30 +462,6 @@ void Table::take(std::span<Bundle> bundles, std::optional<Instant>& now, Complet
     bundles = bundles.subspan(whole);
   }
   done.call(done.context);
-}
-
-// Whether the charge would be admitted. A guess for states in cells: others may be changing them.
-bool Table::seems_admissible(const Charge& charge, const CellAddress& address,
-                             Instant now) noexcept {
-  if (charge.op == limit::Op::refund || charge.op == limit::Op::debit) return true;
-  if (charge.op == limit::Op::peek && charge.cost == 0) return true;
-  const auto spend = [&]<class L>(const L&) {
-    return UnkeptCharge{address.hash, room_of<L>(), limit::Op::spend, charge.cost, {}, now};
-  };
-  return dispatch(
-      *charge.law,
-      Overloaded{[&](const auto& law, const auto& mine, const auto&) {
-                   const auto state = mine.read_state(address, law);
-                   const UnkeptCharge as_spend = spend(law);
-                   const Unkept unkept{sketch_, law, as_spend};
-                   if (!state && unkept.busy()) return unkept.admits();
-                   return law.admits(state, charge.cost, now);
-                 },
-                 [&](const auto& law, Ledger& ledger) {
-                   return ledger.admits(law, ledger.locate(address.hash), charge.cost, now,
-                                        shift(law), Unkept{sketch_, law, spend(law)});
-                 },
-                 [&](const limit::Closed& law) { return law.decide(charge.cost).admitted; }});
 }
 
 // One bundle of several charges, while it is decided.
@@ -445,20 +493,19 @@ class Table::AllOrNone {
 
   // Not inlined: four callers. `build/release/bin/steps_bench` measures requests of two policies.
   [[gnu::noinline]] bool apply(std::size_t i, limit::Op op, std::uint64_t cost) noexcept {
-    table_.apply<Pages::locked>(bundle_.charges[i], op, cost, addresses_[i], now_,
-                                bundle_.decisions[i]);
+    table_.apply(bundle_.charges[i], op, cost, addresses_[i], now_, hold_, bundle_.decisions[i]);
     return bundle_.decisions[i].admitted;
   }
 
   void lock_ledger_pages() noexcept {
     for_each_in_ledger([&](std::size_t i, const auto&, Ledger& ledger) {
-      hold_.add(ledger.locate(addresses_[i].hash).page);
+      hold_.add(ledger.locate(addresses_[i].hash));
       in_ledger_.set(i);
     });
     if (in_ledger_.none()) return;
     hold_.lock();
     for_each_in_ledger([&](std::size_t i, const auto& law, Ledger& ledger) {
-      in_ledger_.set(i, ledger.keeps(law, ledger.locate(addresses_[i].hash), now_));
+      in_ledger_.set(i, ledger.keeps(hold_, law, ledger.locate(addresses_[i].hash), now_));
     });
   }
   template <class Act>
@@ -476,14 +523,39 @@ class Table::AllOrNone {
   void give_back(std::size_t i) noexcept {
     Charge charge = bundle_.charges[i];
     charge.since = now_;
-    table_.apply<Pages::locked>(charge, limit::Op::refund, charge.cost, addresses_[i], now_,
-                                bundle_.decisions[i]);
+    table_.apply(charge, limit::Op::refund, charge.cost, addresses_[i], now_, hold_,
+                 bundle_.decisions[i]);
+  }
+
+  // Whether the charge would be admitted. A guess for states in cells: others may be changing them.
+  [[nodiscard]] bool seems_admissible(const Charge& charge,
+                                      const CellAddress& address) const noexcept {
+    if (charge.op == limit::Op::refund || charge.op == limit::Op::debit) return true;
+    if (charge.op == limit::Op::peek && charge.cost == 0) return true;
+    const auto spend = [&]<class L>(const L&) {
+      return UnkeptCharge{address.hash, room_of<L>(), limit::Op::spend, charge.cost, {}, now_};
+    };
+    return table_.dispatch(
+        *charge.law,
+        Overloaded{[&](const auto& law, const auto& mine, const auto&) {
+                     const auto state = mine.read_state(address, law);
+                     const UnkeptCharge as_spend = spend(law);
+                     const Unkept unkept{table_.sketch_, law, as_spend};
+                     if (!state && unkept.busy()) return unkept.admits();
+                     return law.admits(state, charge.cost, now_);
+                   },
+                   [&](const auto& law, Ledger& ledger) {
+                     return ledger.admits(hold_, law, ledger.locate(address.hash), charge.cost,
+                                          now_, table_.shift(law),
+                                          Unkept{table_.sketch_, law, spend(law)});
+                   },
+                   [&](const limit::Closed& law) { return law.decide(charge.cost).admitted; }});
   }
 
   [[nodiscard]] bool all_seem_admissible() const noexcept {
     bool all = true;
     for (std::size_t i = 0; i < bundle_.charges.size(); ++i) {
-      if (!table_.seems_admissible(bundle_.charges[i], addresses_[i], now_)) all = false;
+      if (!seems_admissible(bundle_.charges[i], addresses_[i])) all = false;
     }
     return all;
   }

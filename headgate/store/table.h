@@ -1,4 +1,4 @@
-// The embedded store: a table of fixed size in shared memory.
+// The embedded store: a table in shared memory that does not grow by itself.
 //
 // One state per key; no allocation and no background thread that removes old keys. Linear limits
 // are lock-free: any number of threads and processes take charges at once, and one that dies in the
@@ -20,6 +20,7 @@
 #include "headgate/store/file_guard.h"
 #include "headgate/store/ledger.h"
 #include "headgate/store/region.h"
+#include "headgate/store/segment.h"
 #include "headgate/store/sketch.h"
 #include "headgate/store/store.h"
 
@@ -40,6 +41,9 @@ struct TableOptions {
   // [1/64ths, 1..63]. Fixed when a table is made.
   unsigned ledger_share = 1;
   unsigned log_share = 32;
+  // Whether a file that is smaller than `memory` grows when it is opened. If not, it is used as it
+  // is.
+  bool grow = true;
   const ClockSource* clock = &ClockSource::system();
 };
 
@@ -55,11 +59,21 @@ struct TableStats {
 
 class Table final : public Store {
  public:
+  // The least that a table can grow by.
+  static constexpr std::size_t growth_min = Segment::bytes_min;
+
   // Makes a table, or joins the one in options.file. An error is a sentence that names the file and
-  // what is wrong with it (not a table, other version, truncated, damaged, other size, no
+  // what is wrong with it (not a table, other version, truncated, damaged, larger than `memory`, no
   // permission, no space). If open() fails, the file is unchanged. If the file is truncated later,
   // and the program has called FileGuard::watch(), the table continues in memory, with full quotas.
   static Result<std::unique_ptr<Table>, std::string> open(const TableOptions& options);
+
+  // Makes the table grow to options.memory bytes, everything included, and divides the new ones as
+  // the shares in `options` say. All keys keep their states, and every process that has this table
+  // uses the new memory from now on. Up to 7 times, and to 64 times the size with which the table
+  // was made. Does nothing if it has that size already. Other threads may use the table meanwhile.
+  // An error is a sentence with the reason; the table is then as before.
+  Result<void, std::string> grow(const TableOptions& options);
 
   // Nanoseconds since an origin that each table chooses; continues over restarts and reboots.
   [[nodiscard]] Instant now() const noexcept override { return clock_.now(); }
@@ -82,7 +96,10 @@ class Table final : public Store {
   struct Header;
   class AllOrNone;
 
-  Table(Region region, const ClockSource& clock) noexcept;
+  Table(Region region, const TableOptions& options) noexcept;
+  static Result<std::unique_ptr<Table>, std::string> join(Region region,
+                                                          const TableOptions& options);
+  Result<void, std::string> grow_to(std::size_t bytes, const SegmentShares& shares);
 
   template <class Act>
   auto dispatch(const limit::Law& law, Act act) noexcept;
@@ -91,16 +108,16 @@ class Table final : public Store {
 
   [[nodiscard]] Hash128 hash_of(std::string_view key) const noexcept;
   void locate(const Charge& charge, CellAddress& address) noexcept;
-  enum class Pages { locked, to_be_locked };  // of the ledger
-  template <Pages pages>
+  // The key's pages of the ledger are locked by `pages`, a Ledger::Hold, or are ToBeLocked.
+  struct ToBeLocked {};
+  template <class Pages>
   void apply(const Charge& charge, limit::Op op, std::uint64_t cost, const CellAddress& address,
-             Instant now, limit::Decision& answer) noexcept;
-  [[nodiscard]] bool seems_admissible(const Charge& charge, const CellAddress& address,
-                                      Instant now) noexcept;
+             Instant now, const Pages& pages, limit::Decision& answer) noexcept;
   void decide_all_or_none(Bundle& bundle, const CellAddress* addresses, Instant now) noexcept;
   static void fill_spare(std::span<std::byte> memory, void* table) noexcept;
 
   Region region_;
+  std::string file_;  // empty: none
   Header* header_;
   Clock clock_;
   CellTable<NarrowCell> narrow_;

@@ -16,6 +16,8 @@
  *     longer than a window, and then confirms its claim may be granted what came back meanwhile in
  *     addition (`late`): its key may have had a cell, been full for a window, and lost the cell;
  *   - with -DNO_SKETCH: the same, without the charges of keys that have no cell;
+ *   - with -DGROWS: the same, while the table grows. At first only the first cell is there; each
+ *     search reads how many there are when it begins;
  *   - with -DSURVIVOR: when all processes but one have died, wherever they were, that one's
  *     requests end after a few rounds.
  *
@@ -38,6 +40,19 @@
 #define WINDOW QUOTA  /* ticks */
 #define LATEST (2 * WINDOW)  /* a key that is spent at 0 may lose its cell at the latest time */
 
+#ifdef STALE_SEGMENTS  /* the second search believes the first one's number of cells */
+#define GROWS
+#define PRESENT_AGAIN skip
+#else
+#define PRESENT_AGAIN PRESENT
+#endif
+#ifdef GROWS
+#define PRESENT present = cells
+#else
+#define PRESENT skip
+#define present CELLS
+#endif
+
 #define EMPTY 0
 #define CLAIM 1     /* the mark in a tag word */
 #define TAG(key) (((key) + 1) << 1)
@@ -46,6 +61,9 @@
 byte tag_word[CELLS];
 byte value[CELLS];  /* confirmed: when the quota is full again; claimed: the nonce */
 
+#ifdef GROWS
+byte cells = 1;     /* the number of cells: Segments::count */
+#endif
 byte now;           /* the clock that all processes read */
 byte survivor;      /* the only process that takes steps; 0: all do */
 /* Granted requests of the first key, by when they began and when they ended. */
@@ -126,6 +144,9 @@ proctype process(byte me) MAY_HAVE_DIED {
 #ifdef SURVIVOR
   byte rounds;
 #endif
+#ifdef GROWS
+  byte present;
+#endif
 
 next_request:
   atomic {
@@ -156,10 +177,11 @@ again:
   }
 
   /* find() */
+  atomic { PRESENT };
   do
-  :: atomic { cell < CELLS && tag_word[cell] == TAG(key) -> goto held }
-  :: atomic { cell < CELLS && tag_word[cell] != TAG(key) -> cell++ }
-  :: atomic { cell == CELLS -> cell = 0; goto insert }
+  :: atomic { cell < present && tag_word[cell] == TAG(key) -> goto held }
+  :: atomic { cell < present && tag_word[cell] != TAG(key) -> cell++ }
+  :: atomic { cell == present -> cell = 0; goto insert }
   od;
 
 held:  /* read(), step(), update() */
@@ -187,9 +209,9 @@ insert:
   }
   atomic {  /* choose() and claim(): a cell that is empty, claimed, or full for a window */
     do
-    :: cell < CELLS && CAN_BE_TAKEN(cell) -> victim = cell; cell = 0; break
-    :: cell < CELLS && (INTERFERENCE || !CAN_BE_TAKEN(cell)) -> cell++
-    :: cell == CELLS -> cell = 0; owes = 0; state = 0; goto not_kept
+    :: cell < present && CAN_BE_TAKEN(cell) -> victim = cell; cell = 0; break
+    :: cell < present && (INTERFERENCE || !CAN_BE_TAKEN(cell)) -> cell++
+    :: cell == present -> cell = 0; owes = 0; state = 0; goto not_kept
     :: INTERFERENCE -> cell = 0; owes = 0; state = 0; goto again
     od;
     tag_word[victim] = TAG(key) | CLAIM;
@@ -198,16 +220,17 @@ insert:
 
 #ifndef NO_SECOND_SEARCH
   /* alone() */
+  atomic { PRESENT_AGAIN };
   do
-  :: atomic { cell == CELLS -> cell = 0; break }
-  :: atomic { cell < CELLS && cell == victim -> cell++ }
-  :: atomic { cell < CELLS && cell != victim && (tag_word[cell] & ~CLAIM) != TAG(key) -> cell++ }
+  :: atomic { cell == present -> cell = 0; break }
+  :: atomic { cell < present && cell == victim -> cell++ }
+  :: atomic { cell < present && cell != victim && (tag_word[cell] & ~CLAIM) != TAG(key) -> cell++ }
 #ifdef CONFIRMED_IS_OVERLOOKED
-  :: atomic { cell < CELLS && cell != victim && tag_word[cell] == TAG(key) -> cell++ }
+  :: atomic { cell < present && cell != victim && tag_word[cell] == TAG(key) -> cell++ }
 #else
-  :: atomic { cell < CELLS && cell != victim && tag_word[cell] == TAG(key) -> goto withdraw }
+  :: atomic { cell < present && cell != victim && tag_word[cell] == TAG(key) -> goto withdraw }
 #endif
-  :: atomic { cell < CELLS && cell != victim && tag_word[cell] == (TAG(key) | CLAIM) ->
+  :: atomic { cell < present && cell != victim && tag_word[cell] == (TAG(key) | CLAIM) ->
        if
        :: cell < victim && PATIENT -> goto withdraw
        :: !(cell < victim && MUST_WAIT) -> skip
@@ -269,11 +292,12 @@ not_kept:
     fi
   }
 #ifndef NO_THIRD_SEARCH
+  atomic { PRESENT };
   do  /* holds_or_claims() */
-  :: atomic { cell < CELLS && (tag_word[cell] & ~CLAIM) == TAG(key) ->
+  :: atomic { cell < present && (tag_word[cell] & ~CLAIM) == TAG(key) ->
        owed[key]--; cell = 0; goto again }
-  :: atomic { cell < CELLS && (tag_word[cell] & ~CLAIM) != TAG(key) -> cell++ }
-  :: atomic { cell == CELLS -> break }
+  :: atomic { cell < present && (tag_word[cell] & ~CLAIM) != TAG(key) -> cell++ }
+  :: atomic { cell == present -> break }
   od;
 #endif
   atomic { no_unit_twice() }
@@ -284,12 +308,21 @@ answered:
 #ifdef SURVIVOR
     rounds = 0;
 #endif
+#ifdef GROWS
+    present = 0;
+#endif
     goto next_request
   }
 
 done:
   skip
 }
+
+#ifdef GROWS
+proctype growth() {
+  atomic { cells = CELLS }
+}
+#endif
 
 proctype clock() {
 end:
@@ -302,6 +335,9 @@ init {
   byte i;
   atomic {
     run clock();
+#ifdef GROWS
+    run growth();
+#endif
     do
     :: i < PROCESSES -> i++; run process(i)
     :: else -> break

@@ -17,6 +17,7 @@ from support.environment import HEADGATE, PATIENCE
 from support.gateway import Echo, Gateway, Streaming
 from support.http_client import Connection
 from support.processes import runs, until
+from support.raw_server import RawServer, response
 
 WIDE = 'version: 1\npolicies: [{name: wide, quota: 1000, window: 1h}]\n'
 NARROW = 'version: 1\npolicies: [{name: narrow, quota: 2, window: 1h}]\n'
@@ -351,11 +352,11 @@ def test_refused_reloads_are_counted_and_told_once(gateway):
 
 def test_a_table_that_cannot_be_opened_is_refused_and_counted(gateway, directory):
     state = 'store: {table: {memory: %s, file: table}}\n' + NARROW
-    one = gateway(state % '64KiB', '--metrics', '127.0.0.1:0')
+    one = gateway(state % '128KiB', '--metrics', '127.0.0.1:0')
     one.request()
-    one.policy_file.write_text(state % '128KiB')
+    one.policy_file.write_text(state % '64KiB')
     one.send(signal.SIGHUP)
-    assert 'is a table of 65536 bytes' in one.errors.until('/table').string
+    assert 'is a table of 131072 bytes' in one.errors.until('/table').string
     one.errors.until('^headgate: reload refused; the policies in force stay')
     assert one.metrics()['headgate_refused_reloads_total'] == 1
     assert one.request().headers['RateLimit'].startswith('"narrow";r=0;')
@@ -363,14 +364,26 @@ def test_a_table_that_cannot_be_opened_is_refused_and_counted(gateway, directory
 
 def test_lost_quotas_are_announced_and_counted(gateway):
     state = 'store: {table: {memory: %s}}\n' + NARROW
-    one = gateway(state % '64KiB', '--metrics', '127.0.0.1:0')
+    one = gateway(state % '128KiB', '--metrics', '127.0.0.1:0')
     one.request()
-    one.policy_file.write_text(state % '128KiB')
+    one.policy_file.write_text(state % '64KiB')
     one.send(signal.SIGHUP)
     one.errors.until('quotas kept in the old one are lost')
     one.errors.until('^headgate: reloaded')
     assert one.metrics()['headgate_tables_changed_total'] == 1
     assert one.request().headers['RateLimit'].startswith('"narrow";r=1;')
+
+
+def test_a_table_grows_and_keeps_the_quotas(gateway):
+    state = 'store: {table: {memory: %s}}\n' + NARROW
+    one = gateway(state % '64KiB', '--metrics', '127.0.0.1:0')
+    one.request()
+    one.policy_file.write_text(state % '1MiB')
+    one.send(signal.SIGHUP)
+    one.errors.until('^headgate: reloaded')
+    assert one.metrics()['headgate_table_memory_bytes'] == 1 << 20
+    assert one.metrics()['headgate_tables_changed_total'] == 0
+    assert one.request().headers['RateLimit'].startswith('"narrow";r=0;')
 
 
 # ---- clients that send little
@@ -431,8 +444,61 @@ def test_a_body_is_forwarded_while_it_arrives_otherwise(gateway, upstream):
         assert slow.receive().status == 200
 
 
+# ---- clients that do not read
+
+class Endless(RawServer):
+    """Answers / with a short body, and every other path with one that does not end."""
+
+    def __init__(self):
+        self.ended = 0  # of the endless ones
+        super().__init__(lambda path, *_: response(body=b'short') if path == '/' else self.parts())
+
+    def parts(self):
+        try:
+            yield b'HTTP/1.1 200 OK\r\nContent-Length: 1000000000000\r\n\r\n'
+            while True:
+                yield bytes(1 << 16)
+        finally:
+            self.ended += 1
+
+
+def has_ended(connection):
+    """Whether the other side has closed it, also if there is data that was not read."""
+    poll = select.poll()
+    poll.register(connection.socket, 0)
+    return bool(poll.poll(0))
+
+
+def peak_memory(process):
+    """The most memory that it has had so far [bytes]."""
+    status = pathlib.Path(f'/proc/{process}/status').read_text()
+    return int(re.search(r'VmHWM:\s+(\d+) kB', status)[1]) << 10
+
+
+def test_a_client_that_does_not_read_is_bounded_and_closed(gateway):
+    """In the worker's memory, on disk and in time; others are served, and the upstream is let go."""
+    count = 100
+    with Endless() as upstream:
+        one = gateway(WIDE, '--workers', '1', '--unread-timeout', '1s', url=upstream.url)
+        worker = one.nginx()[-1]
+        assert one.request().status == 200
+        before = peak_memory(worker)
+        unread = [Connection(one.port, source='127.0.0.2') for _ in range(count)]
+        for connection in unread:
+            connection.send(b'GET /endless HTTP/1.1\r\nHost: a\r\n\r\n' * 10)
+        assert one.request().status == 200
+        until(lambda: upstream.ended == count, 'the upstream is let go')
+        until(lambda: all(map(has_ended, unread)), 'all are closed')
+        assert upstream.paths.count('/endless') == count, 'no further request is read'
+        assert peak_memory(worker) - before < count * (64 << 10)
+        assert not [file for file in one.temporary.glob('*/tmp/**/*') if file.is_file()]
+        for connection in unread:
+            connection.close()
+
+
 @pytest.mark.parametrize('option, value, words', [
-    ('--drain', '0', 'is out of range'), ('--drain', 'soon', 'is not a duration'),
+    ('--drain', '0', 'is out of range'), ('--unread-timeout', '0', 'is out of range'),
+    ('--drain', 'soon', 'is not a duration'),
     ('--buffer-requests', '1 MB', 'is not a size'), ('--buffer-requests', '0', 'is out of range'),
 ])
 def test_a_quantity_that_is_none_is_wrong_usage(fails, option, value, words):

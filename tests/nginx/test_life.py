@@ -83,10 +83,13 @@ def test_a_refused_reload_keeps_the_old_policies(nginx):
     assert server.request().r == 1
 
 
-def test_another_size_of_memory_starts_anew_and_says_so(nginx):
+OF_SIZE = 'headgate_config headgate.yaml; headgate on; headgate_memory %s;'
+
+
+def test_a_smaller_table_starts_anew_and_says_so(nginx):
     server = nginx(FIVE, server=HELLO)
     server.request()
-    server.write(gate='headgate_config headgate.yaml; headgate on; headgate_memory 1m;')
+    server.write(gate=OF_SIZE % '1m')
     server.reload()
     assert server.request().r == 4
     warning, = (line for line in server.log.splitlines()
@@ -113,7 +116,7 @@ def test_with_a_file_quotas_outlive_nginx(nginx):
     server.start()
     assert server.request().r == 1
 
-    server.write(gate=WITH_FILE.replace('1m', '2m'))
+    server.write(gate=WITH_FILE.replace('1m', '512k'))
     server.reload_refused()  # a smaller table would lose all counts
     assert f'{server.directory}/table' in server.log.split('[emerg]')[-1]
     assert server.metrics()['headgate_refused_reloads_total'] == 1
@@ -251,3 +254,43 @@ def test_requests_in_flight_while_reloading_are_refunded(nginx, upstream):
     until(lambda: not set(old) & set(server.children()), 'the old worker has gone')
     assert server.request().r == 3
     assert server.metrics()['headgate_refunds_total{policy="burst"}'] == 1
+
+
+@pytest.mark.parametrize('where', ['', ' table'], ids=['memory', 'file'])
+def test_a_table_that_grows_keeps_all_quotas(nginx, upstream, where):
+    """Also those that an old worker charges: it uses the same table until its last request ends."""
+    gate, arrived = threading.Event(), threading.Event()
+
+    def answer(*_):
+        arrived.set()
+        gate.wait(PATIENCE)
+        return 200, [], b'done'
+
+    key = '["query:client"]'
+    slots = f'  - {{name: slots, quota: 1, algorithm: concurrency, lease: 1h, key: {key}}}'
+    origin = upstream(answer)
+    server = nginx(policies(slots, policy(key=key)), gate=OF_SIZE % ('64k' + where),
+                   server=HELLO + f'location /slow {{ proxy_pass http://127.0.0.1:{origin.port}; }}')
+    clients = [f'/?client={n}' for n in range(100)]
+    assert {server.request(path).status for path in clients} == {200}
+    with Connection(server.port) as connection:
+        connection.send(b'GET /slow?client=held HTTP/1.1\r\nHost: a\r\n\r\n')
+        assert arrived.wait(PATIENCE)
+        old = server.children()
+        for larger, left in (('1m', '3'), ('2m', '2')):
+            server.write(gate=OF_SIZE % (larger + where))
+            before = server.metrics()['headgate_reloads_total']
+            accepted, said = server.test()
+            assert accepted, said
+            server.process.send_signal(signal.SIGHUP)
+            until(lambda: server.metrics()['headgate_reloads_total'] > before, 'nginx has reloaded')
+            assert server.metrics()['headgate_table_memory_bytes'] == int(larger[0]) << 20
+            assert {f'"burst";r={left}' in server.request(path).one('RateLimit')
+                    for path in clients} == {True}
+            assert server.request('/?client=held').status == 429
+        assert set(old) & set(server.children())
+        gate.set()
+        assert connection.receive().body == b'done'
+    until(lambda: not set(old) & set(server.children()), 'the old worker has gone')
+    assert server.request('/?client=held').status == 200
+    assert server.metrics()['headgate_tables_changed_total'] == 0

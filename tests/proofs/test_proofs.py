@@ -13,6 +13,7 @@ VARIANTS = {
     'NO_NONCE': 'tag_word[0]==tag_word[1]',
     'EVICT_LIVE': 'sum<=',
     'CLEARS_BLINDLY': 'sum<=',
+    'STALE_SEGMENTS': 'tag_word[0]==tag_word[1]',
 }
 # Changes of headgate/limit/linear.h, and the claim of the narrow law that each one breaks.
 MUTATIONS = {

@@ -9,14 +9,8 @@ from support.frames import (
     MAX_CONCURRENT_STREAMS, MAX_HEADER_LIST_SIZE, PING, PROTOCOL_ERROR, RATE_LIMIT, Http2, frame, head_of_call,
     message, nested, rate_limit_request, reset, settings,
     window_update)
+from support.grpc_door import POLICIES, REQUEST, TOKEN
 
-TOKEN = 'a-token-of-some-length'
-POLICIES = '''
-version: 1
-policies:
-  - {name: burst, quota: 1000000000, window: 1s, key: []}
-'''
-REQUEST = rate_limit_request('headgate', 'policy=burst,key=x')
 ADMITTED = b'\x08\x01'  # how a RateLimitResponse begins: overall_code OK
 SERVING, NOT_SERVING, SERVICE_UNKNOWN = b'\x08\x01', b'\x08\x02', b'\x08\x03'
 OK, NOT_FOUND, RESOURCE_EXHAUSTED, UNIMPLEMENTED, INTERNAL, UNAUTHENTICATED = 0, 5, 8, 12, 13, 16

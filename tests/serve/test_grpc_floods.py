@@ -5,15 +5,9 @@ import re
 import pytest
 
 from support.floods import FLOODS, Flood
-from support.frames import RATE_LIMIT, Http2, rate_limit_request
+from support.frames import RATE_LIMIT, Http2
+from support.grpc_door import POLICIES, REQUEST, TOKEN
 
-TOKEN = 'a-token-of-some-length'
-POLICIES = '''
-version: 1
-policies:
-  - {name: burst, quota: 1000000000, window: 1s, key: []}
-'''
-REQUEST = rate_limit_request('headgate', 'policy=burst,key=x')
 FLOOD_BYTES = 128 << 20
 GROWTH_MAX = 64 << 20
 # Sanitizers keep memory that was given back.

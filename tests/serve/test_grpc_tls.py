@@ -6,25 +6,8 @@ import ssl
 import pytest
 
 from support.certificates import Authority
-from support.frames import RATE_LIMIT, Http2, rate_limit_request
-
-POLICIES = '''
-version: 1
-policies:
-  - {name: burst, quota: 1000000000, window: 1s, key: []}
-'''
-REQUEST = rate_limit_request('headgate', 'policy=burst,key=x')
-
-
-@pytest.fixture(scope='module')
-def authority(tmp_path_factory):
-    return Authority(tmp_path_factory.mktemp('certificates'))
-
-
-@pytest.fixture
-def files(authority, tmp_path):
-    """A server's certificate and key, to be replaced by the test."""
-    return [shutil.copy(file, tmp_path) for file in authority.sign('server')]
+from support.frames import RATE_LIMIT, Http2
+from support.grpc_door import POLICIES, REQUEST
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ policies:
   - {{name: burst, quota: {quota}, window: 1h}}
   - {{name: window, quota: {quota}, window: 1h, algorithm: fixed-window}}
 '''
-IN_FILE = '{memory: 64KiB, file: table}'
+IN_FILE = '{memory: 128KiB, file: table}'
 
 
 def policies(table, quota=3):
@@ -40,8 +40,8 @@ def start_refused(directory, text):
     return done.stderr
 
 
-@pytest.mark.parametrize('other', ['{memory: 128KiB, file: table}', '{memory: 64KiB}',
-                                   '{memory: 64KiB, file: other}'])
+@pytest.mark.parametrize('other', ['{memory: 64KiB, file: table}', '{memory: 128KiB}',
+                                   '{memory: 128KiB, file: other}'])
 def test_a_reload_that_changes_the_table_is_refused_and_counted(serve, other):
     server = serve(policies(IN_FILE))
     assert left(server) == 2
@@ -50,6 +50,15 @@ def test_a_reload_that_changes_the_table_is_refused_and_counted(serve, other):
     assert read_metrics(server.port)['headgate_refused_reloads_total'] == 1
     assert left(server) == 1  # by the policies before it
     assert 'in force' in server.reload(policies(IN_FILE, quota=9))
+
+
+def test_a_reload_that_makes_the_table_larger_keeps_all_quotas(serve):
+    server = serve(policies(IN_FILE))
+    assert left(server) == left(server, 'window') == 2
+    assert 'in force' in server.reload(policies(IN_FILE.replace('128KiB', '4MiB')))
+    assert read_metrics(server.port)['headgate_table_memory_bytes'] == 4 << 20
+    assert left(server) == left(server, 'window') == 1
+    assert (server.policy_file.parent / 'table').stat().st_size == 4 << 20
 
 
 def test_a_truncated_file_is_replaced_by_memory_and_announced(serve):

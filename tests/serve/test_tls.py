@@ -18,17 +18,6 @@ DOORS = {'http': '127.0.0.1:0', 'resp': '127.0.0.1:0'}
 CHECK = '{"checks": [{"policy": "burst"}]}'
 
 
-@pytest.fixture(scope='module')
-def authority(tmp_path_factory):
-    return Authority(tmp_path_factory.mktemp('certificates'))
-
-
-@pytest.fixture
-def files(authority, tmp_path):
-    """A server's certificate and key, to be replaced by the test."""
-    return [shutil.copy(file, tmp_path) for file in authority.sign('server')]
-
-
 @pytest.fixture
 def secure(serve, files):
     def start(*arguments, doors=DOORS):

@@ -44,10 +44,13 @@ def decides(server, token):
     return request(server.port, '/v1/decide', 'POST', BODY, headers=bearer(token)).status
 
 
+def metric(server, name, token=TOKEN):
+    text = request(server.port, '/metrics', headers=bearer(token)).text
+    return int(re.search(rf'^{re.escape(name)} (\d+)$', text, re.M)[1])
+
+
 def wrong_tokens(server):
-    text = request(server.port, '/metrics', headers=bearer(TOKEN)).text
-    return {door: int(re.search(rf'^headgate_wrong_tokens_total{{door="{door}"}} (\d+)$', text, re.M)[1])
-            for door in DOORS}
+    return {door: metric(server, f'headgate_wrong_tokens_total{{door="{door}"}}') for door in DOORS}
 
 
 def test_a_wrong_token_is_answered_late_and_delays_nobody_else(guarded):
@@ -84,11 +87,38 @@ def test_guesses_end(guarded):
     assert wrong_tokens(guarded) == {'http': 10, 'resp': 10}
 
 
+def test_little_is_kept_for_a_client_without_the_token(guarded):
+    begin = b'*2\r\n$4\r\nECHO\r\n$60000\r\n' + b'x' * 30000
+    with Client(guarded.ports['resp']) as client:
+        client.send(begin)
+        assert client.reply() == 'ERR Protocol error: unauthenticated bulk length'
+        assert client.ended()
+    with Client(guarded.ports['resp']) as client:
+        assert client.command('AUTH', TOKEN) == 'OK'
+        client.send(begin)
+        client.send(b'x' * 30000 + b'\r\n')
+        assert client.reply() == 'x' * 60000
+
+
 def test_a_missing_token_is_no_guess(guarded):
     with Connection(guarded.port) as connection:
         for _ in range(20):
             assert connection.request('/metrics').status == 401
     assert wrong_tokens(guarded) == {'http': 0, 'resp': 0}
+
+
+def test_refused_tokens_are_counted(guarded, files):
+    token_file, _ = files
+    secret(token_file, 'short')
+    for count in (1, 2):
+        guarded.process.send_signal(signal.SIGHUP)
+        guarded.until('the tokens and certificates before it stay in force')
+        guarded.until('is in force now')  # the policy file is read all the same
+        assert metric(guarded, 'headgate_refused_reloads_total') == count
+    assert metric(guarded, 'headgate_reloads_total') == 2
+    secret(token_file, OTHER)
+    guarded.reload('version: 2\n')  # nothing but the policy file is refused
+    assert metric(guarded, 'headgate_refused_reloads_total', OTHER) == 3
 
 
 def test_another_token_is_in_force_after_sighup(guarded, files):
@@ -107,7 +137,7 @@ def test_another_token_is_in_force_after_sighup(guarded, files):
         guarded.until('tokens and certificates were read again')
         assert decides(guarded, OTHER) == 200
         assert decides(guarded, TOKEN) == 401
-        # Whoever has shown the token before has to show the other one now.
+        # Connections that have shown the token before have to show the other one now.
         assert client.command('PING').startswith('NOAUTH ')
         assert client.ended()
     with Client(guarded.ports['resp']) as client:

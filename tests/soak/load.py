@@ -171,7 +171,7 @@ class Load:
         return 1
 
     def flood_turn(self, dice):
-        """Keys that nobody has sent before, ten times as many as the table has room for, and more."""
+        """Keys that were not sent before, ten times as many as the table has room for, and more."""
         with resp.Client(self.serve.ports['resp']) as client:
             for _ in range(20):
                 batch = [resp.encode('CL.THROTTLE', dice.randbytes(12), 99, 100, 3600)

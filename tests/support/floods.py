@@ -69,7 +69,7 @@ def watches():
 
 
 def unread():
-    """Whole calls whose answers nobody may send: the window for them is closed."""
+    """Whole calls whose answers may not be sent: the window for them is closed."""
     yield settings(window=0)
     for stream, head in calls(HEALTH + 'Check'):
         yield (frame(HEADERS, END_HEADERS, stream, head)

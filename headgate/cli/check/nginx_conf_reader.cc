@@ -2,14 +2,10 @@
 
 #include <glob.h>
 
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <optional>
-#include <system_error>
 #include <utility>
+
+#include "headgate/base/regular_file.h"
 
 namespace headgate::cli {
 namespace {
@@ -110,17 +106,10 @@ class ConfReader {
   // Appends the directives of a file. Returns false after a fault.
   bool read_file(const std::string& path, Directives& out) {
     if (depth_ == includes_max) return fail(path, "more than 16 files include each other");
-    std::error_code error;
-    if (!std::filesystem::is_regular_file(path, error)) {
-      return fail(path, error ? error.message() : "not a file");
-    }
-    if (std::filesystem::file_size(path, error) > file_max || error) {
-      return fail(path, "longer than 16 MiB");
-    }
-    std::ifstream file(path, std::ios::binary);
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
-    if (!file) return fail(path, std::strerror(errno));
-    Tokens tokens(text);
+    const auto text = read_regular_file(path, file_max);
+    if (!text) return fail(path, text.error());
+    if (text->size() > file_max) return fail(path, "is longer than 16 MiB");
+    Tokens tokens(*text);
     ++depth_;
     const bool good = read_block(tokens, path, 0, out);
     --depth_;

@@ -143,8 +143,9 @@ class Explanation {
       case Kind::policy:
         return members_of_field(field, i);
       case Kind::suffixed:
-        if (i != seen_.at(lowered(line.name)).first)
+        if (i != seen_.at(lowered(line.name)).first) {
           return say("not used: the first line of this field counts");
+        }
         suffixed(*field::suffixed_name(line.name, field.prefix), line.value);
         break;
       default:

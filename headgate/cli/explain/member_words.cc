@@ -31,8 +31,9 @@ std::string left_in_words(const field::Member& member) {
     out = amount_in_words(*member.r, *member.unit);
   }
   if (*member.r != 0 || !member.q) out += " left";
-  if (!member.t)
+  if (!member.t) {
     return out + (*member.r == 0 ? "; not told until when" : "; not told for how long");
+  }
   return out + (*member.r == 0 ? "; more in " : " for the next ") + seconds_in_words(*member.t);
 }
 

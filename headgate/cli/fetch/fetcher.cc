@@ -22,7 +22,7 @@ using client::Why;
 
 // After repeated broken connections: as long as the pacer's own longest backoff, 10 min.
 constexpr Nanos longest_backoff = 600 * nanos_per_second;
-constexpr int idle_ms = 200;  // the progress line changes five times per second
+constexpr std::int64_t idle_ms = 200;  // the progress line changes five times per second
 
 Instant monotonic_now() {
   timespec now{};
@@ -341,11 +341,8 @@ void Fetcher::fail(const Job& job, const std::string& why) {
 
 void Fetcher::wait() {
   now_ = monotonic_now();
-  Nanos ms = under_way_.empty() && !soonest_ ? 0 : idle_ms;
-  if (soonest_) {
-    ms = std::min<Nanos>(ms,
-                         std::max<Nanos>(ceil_div(soonest_->at.ns - now_.ns, Nanos{1'000'000}), 0));
-  }
+  std::int64_t ms = under_way_.empty() && !soonest_ ? 0 : idle_ms;
+  if (soonest_) ms = std::min(ms, ceil_milliseconds(soonest_->at.ns - now_.ns));
   curl_waitfd signals{signals_, CURL_WAIT_POLLIN, 0};
   int ready = 0;
   curl_multi_poll(multi_, &signals, 1, static_cast<int>(ms), &ready);

@@ -35,8 +35,9 @@ std::string file_name_of(std::string_view url) {
   if (last.empty()) last = "index";
 
   std::string name;
-  if (last.starts_with('.') || last.starts_with('-'))
+  if (last.starts_with('.') || last.starts_with('-')) {
     name = "_";  // not hidden, and not an option of rm and others
+  }
   name.append(last).append(rest.substr(query));
   for (char& c : name) {
     if (!is_harmless(c)) c = '_';

@@ -18,9 +18,6 @@ constexpr long silent_seconds = 60;
 
 constexpr char too_large[] = "its body is larger than --max-size allows";
 
-// Rounded up; 0 would mean no limit.
-long milliseconds(Nanos time) { return static_cast<long>(ceil_div(time, Nanos{1'000'000})); }
-
 template <class Value>
 void set(CURL* curl, CURLoption option, Value value) {
   if (curl_easy_setopt(curl, option, value) != CURLE_OK) throw std::bad_alloc();
@@ -42,6 +39,7 @@ void FetchTransfer::prepare(const FetchUrl& url, bool trusted, std::function<voi
   fault_.clear();
   lines_.clear();
   words_[0] = '\0';
+  prepared_ = std::chrono::steady_clock::now();
 
   CURL* const curl = curl_.get();
   curl_easy_reset(curl);
@@ -59,7 +57,8 @@ void FetchTransfer::prepare(const FetchUrl& url, bool trusted, std::function<voi
   set(curl, CURLOPT_PIPEWAIT, 1L);
   set(curl, CURLOPT_NOSIGNAL, 1L);
   set(curl, CURLOPT_CONNECTTIMEOUT, connect_seconds);
-  set(curl, CURLOPT_TIMEOUT_MS, milliseconds(transport_.time_max));
+  // Rounded up: 0 would mean no limit.
+  set(curl, CURLOPT_TIMEOUT_MS, static_cast<long>(ceil_milliseconds(transport_.time_max)));
   set(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
   set(curl, CURLOPT_LOW_SPEED_TIME, silent_seconds);
   set(curl, CURLOPT_USERAGENT, transport_.user_agent.c_str());
@@ -162,9 +161,9 @@ field::ResponseView FetchTransfer::view(std::int64_t unix_now) const {
 }
 
 bool FetchTransfer::took_too_long(CURLcode code) const noexcept {
-  curl_off_t microseconds = 0;
-  curl_easy_getinfo(curl_.get(), CURLINFO_TOTAL_TIME_T, &microseconds);
-  return code == CURLE_OPERATION_TIMEDOUT && Nanos{microseconds} * 1000 >= transport_.time_max;
+  // Not curl's own total: it begins later than the time that curl limits, and may be shorter.
+  const std::chrono::nanoseconds took = std::chrono::steady_clock::now() - prepared_;
+  return code == CURLE_OPERATION_TIMEDOUT && took.count() >= transport_.time_max;
 }
 
 std::string FetchTransfer::error(CURLcode code) const {

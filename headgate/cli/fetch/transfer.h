@@ -4,6 +4,7 @@
 #include <curl/curl.h>
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -78,6 +79,7 @@ class FetchTransfer {
   std::unique_ptr<CURL, Free> curl_;
   std::unique_ptr<curl_slist, Free> headers_;
   std::array<char, CURL_ERROR_SIZE> words_{};
+  std::chrono::steady_clock::time_point prepared_{};
   std::function<void()> on_head_;
 
   int status_ = 0;

@@ -38,8 +38,8 @@ constexpr unsigned connections_max = 4096;
 // Debian's `nogroup`, for systems where no user of the usual names exists.
 constexpr gid_t nogroup = 65534;
 
-constexpr Nanos drain_most = 365 * 86400 * nanos_per_second;  // in ms it fits nginx's timers
-constexpr std::uint64_t body_most = std::uint64_t{1} << 50;   // of a body that is kept on disk
+constexpr Nanos time_most = 365 * 86400 * nanos_per_second;  // in ms it fits nginx's timers
+constexpr std::uint64_t body_most = std::uint64_t{1} << 50;  // of a body that is kept on disk
 
 struct Options {
   std::string config;
@@ -50,6 +50,7 @@ struct Options {
   std::string access_log;
   std::string module;
   std::string drain;
+  std::string unread_timeout;
   std::string buffer_requests;
   std::optional<unsigned> connections_per_address;
 };
@@ -116,14 +117,22 @@ unsigned connections() {
   return static_cast<unsigned>(std::min<rlim_t>(files.rlim_cur, connections_max));
 }
 
+// `time` stays as it is if the option is not given.
+template <class Time>
+Result<void, Stop> parse_time(const char* option, const std::string& text, Time& time) {
+  if (text.empty()) return {};
+  const auto parsed = policy::parse_duration(text);
+  if (!parsed) return stop(wrong_usage, option + (" \"" + text) + "\" " + parsed.error());
+  time = std::min(*parsed, time_most);
+  return {};
+}
+
 // Adds the options with units to the plan.
 Result<void, Stop> parse_quantities(const Options& options, NginxPlan& plan) {
-  if (!options.drain.empty()) {
-    const auto drain = policy::parse_duration(options.drain);
-    if (!drain) {
-      return stop(wrong_usage, "--drain \"" + options.drain + "\" " + drain.error());
-    }
-    plan.drain = std::min(*drain, drain_most);
+  if (auto parsed = parse_time("--drain", options.drain, plan.drain); !parsed) return parsed;
+  if (auto parsed = parse_time("--unread-timeout", options.unread_timeout, plan.unread_timeout);
+      !parsed) {
+    return parsed;
   }
   if (!options.buffer_requests.empty()) {
     const auto size = policy::parse_size(options.buffer_requests, 1, body_most);
@@ -319,6 +328,10 @@ std::function<int()> add_gateway(CLI::App& headgate) {
       ->add_option("--drain", options->drain,
                    "How long requests in progress may take after a reload or a stop (default: any "
                    "time after a reload, 10s at a stop)")
+      ->type_name("TIME");
+  command
+      ->add_option("--unread-timeout", options->unread_timeout,
+                   "Close a client that reads nothing of its response for so long (default: 60s)")
       ->type_name("TIME");
   command
       ->add_option(

@@ -41,9 +41,7 @@ std::vector<std::string> optional(const std::string& text) {
   return text.empty() ? std::vector<std::string>{} : std::vector<std::string>{text};
 }
 
-std::string milliseconds(Nanos time) {
-  return std::to_string(static_cast<std::int64_t>(ceil_div(time, Nanos{1'000'000}))) + "ms";
-}
+std::string milliseconds(Nanos time) { return std::to_string(ceil_milliseconds(time)) + "ms"; }
 
 // Whether the upstream can get this header as it was counted. The template sets some headers
 // itself, and nginx those about the body. Cookies have several values on one line by themselves.
@@ -85,6 +83,7 @@ std::string nginx_conf(const NginxPlan& plan) {
       {"workers", {plan.workers}},
       {"connections", {std::to_string(plan.connections)}},
       {"connections_per_address", {std::to_string(plan.connections_per_address)}},
+      {"unread_timeout", {milliseconds(plan.unread_timeout)}},
       {"drain", optional(plan.drain ? milliseconds(*plan.drain) : "")},
       {"body_max", optional(plan.body_max ? std::to_string(*plan.body_max) : "")},
       {"streams", optional(plan.body_max ? "" : "1")},

@@ -23,6 +23,9 @@ struct NginxPlan {
   std::string workers = "auto";
   unsigned connections = 1024;             // at most, per worker
   unsigned connections_per_address = 256;  // the most of them from one address; 0: any number
+  // A client that reads nothing of its response for so long is closed. nginx sees it read when a
+  // third of the socket's buffer is free: 60 s let slow lines empty that.
+  Nanos unread_timeout = 60 * nanos_per_second;
   std::optional<Nanos> drain;  // for requests in progress at a reload or stop; absent: no limit
   // The longest request body, which is read whole before it is forwarded [bytes]; absent: bodies of
   // any length are forwarded while they arrive.

@@ -69,6 +69,14 @@ TEST(NginxConf, WhoSendsLittleIsBounded) {
   EXPECT_THAT(nginx_conf(with), HasSubstr("reset_timedout_connection on;"));
 }
 
+TEST(NginxConf, UnreadResponsesAreBounded) {
+  NginxPlan with = plan("http://api");
+  EXPECT_THAT(nginx_conf(with), HasSubstr("send_timeout 60000ms;"));
+  EXPECT_THAT(nginx_conf(with), HasSubstr("proxy_max_temp_file_size 0;"));
+  with.unread_timeout = nanos_per_second;
+  EXPECT_THAT(nginx_conf(with), HasSubstr("send_timeout 1000ms;"));
+}
+
 TEST(NginxConf, ListsTrustedProxies) {
   NginxPlan with = plan("http://api");
   with.trusted_proxies = {*policy::AddressBlock::parse("10.0.0.0/8"),

@@ -20,7 +20,7 @@ namespace headgate::cli {
 namespace {
 
 // How long nginx may take to finish its requests when it is stopped, without --drain: enough for
-// usual requests, and not too long for whoever waits for the stop.
+// usual requests, and not too long for the caller of the stop.
 constexpr std::chrono::seconds stop_drain{10};
 // How long it may take after a signal to stop at once; then it is killed. Usually that is instant.
 constexpr std::chrono::seconds fast_stop_max{3};

@@ -16,8 +16,9 @@ Result<void, std::string> write_plot(const std::string& path,
                                      const std::vector<std::string>& logs) {
   std::vector<sim::TraceLine> trace;
   for (const std::string& log : logs) {
-    if (log == "-")
+    if (log == "-") {
       return Failure<std::string>("--plot reads the trace again: expected a file, not -");
+    }
     auto lines = sim::Lines::open(log);
     if (!lines) return Failure<std::string>(log + ": " + lines.error());
     if (const auto read = sim::read_trace(*lines, trace); !read) {

@@ -109,7 +109,7 @@ std::string short_number(double value) {
 Lines top_lines(const TopReading& reading, const Screen& screen) {
   Lines lines = {fitted(totals(reading), screen.width), ""};
   const List busiest{"Busiest", "units/s", "No requests lately.", reading.busiest};
-  const List denied{"Most denied", "in shadow", "Nobody has been denied lately.",
+  const List denied{"Most denied", "in shadow", "No client was denied lately.",
                     reading.most_denied};
   const std::size_t left = screen.height < 2 ? 0 : screen.height - 2;
   if (screen.width != no_limit && screen.width >= wide) {
@@ -124,11 +124,13 @@ Lines top_lines(const TopReading& reading, const Screen& screen) {
   } else {
     const std::size_t half =
         screen.height == no_limit ? no_limit : (left - std::min<std::size_t>(left, 1)) / 2;
-    for (std::string& line : list_lines(busiest, {screen.width, half}))
+    for (std::string& line : list_lines(busiest, {screen.width, half})) {
       lines.push_back(std::move(line));
+    }
     lines.emplace_back();
-    for (std::string& line : list_lines(denied, {screen.width, half}))
+    for (std::string& line : list_lines(denied, {screen.width, half})) {
       lines.push_back(std::move(line));
+    }
   }
   if (lines.size() > screen.height) lines.resize(screen.height);
   return lines;

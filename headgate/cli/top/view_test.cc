@@ -27,7 +27,7 @@ TEST(TopView, ShowsATablePerList) {
                                            "       /s   units/s  policy  key",         //
                                            "    45.7k     1.50M  burst   10.0.0.2",    //
                                            "    >0.12         0  daily   (everyone)",  //
-                                           "", "Most denied", "Nobody has been denied lately."));
+                                           "", "Most denied", "No client was denied lately."));
 }
 
 TEST(TopView, FitsEveryScreen) {

@@ -85,8 +85,9 @@ Expected expected(const json& want) {
   e.t_full = units(want, "t_full");
   e.never = want.value("never", false);
   if (want.contains("wait_ns")) e.wait = integer(want["wait_ns"]);
-  if (want.contains("stored_rate"))
+  if (want.contains("stored_rate")) {
     e.stored_rate = std::stod(want["stored_rate"].get<std::string>());
+  }
   return e;
 }
 

@@ -84,8 +84,9 @@ class BoulderTest : public testing::Test {
   std::vector<std::string> faults(const Loaded& loaded) {
     std::vector<std::string> texts;
     if (loaded) return texts;
-    for (const Fault& fault : loaded.error())
+    for (const Fault& fault : loaded.error()) {
       texts.push_back(fault.text().substr(path_.size() + 1));
+    }
     return texts;
   }
   std::vector<std::string> faults_of_defaults(const std::string& text) {

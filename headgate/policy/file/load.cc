@@ -1,16 +1,11 @@
 #include "headgate/policy/file/load.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-
-#include <cerrno>
-#include <cstdio>
 #include <exception>
 #include <filesystem>
 #include <memory>
-#include <system_error>
 #include <utility>
 
+#include "headgate/base/regular_file.h"
 #include "headgate/policy/boulder/read_boulder.h"
 #include "headgate/policy/envoy/read_envoy.h"
 #include "headgate/policy/file/fault.h"
@@ -43,36 +38,6 @@ std::string resolve_path(const std::string& policy_file, const std::string& path
   return (std::filesystem::path(policy_file).parent_path() / path).string();
 }
 
-// Completes a sentence that starts with a file's name.
-Failure<std::string> unreadable(int error) {
-  return Failure<std::string>("can't be read: " + std::generic_category().message(error));
-}
-
-// Returns the content of a file, or what is wrong with it. Stops reading when the content is larger
-// than yaml::bytes_max: Document::parse() refuses it then. Opens nothing that could block for ever,
-// such as a named pipe.
-Result<std::string, std::string> slurp(const std::string& path) {
-  using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
-  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  const File file(descriptor < 0 ? nullptr : fdopen(descriptor, "rb"),
-                  [](std::FILE* opened) { return opened == nullptr ? 0 : std::fclose(opened); });
-  struct stat status {};
-  if (!file || fstat(descriptor, &status) != 0) return unreadable(errno);
-  if (!S_ISREG(status.st_mode)) return Failure<std::string>("is no regular file");
-  std::string text;
-  char block[1 << 16];
-  while (text.size() <= yaml::bytes_max) {
-    errno = 0;
-    const std::size_t n = std::fread(block, 1, sizeof block, file.get());
-    text.append(block, n);
-    if (n < sizeof block) {
-      if (std::ferror(file.get()) != 0) return unreadable(errno != 0 ? errno : EIO);
-      break;
-    }
-  }
-  return text;
-}
-
 // Returns the text of a file that a policy file names, or adds a fault if it can't be read. `path`
 // is that of the policy file, and then of the other.
 std::optional<std::string> read_named(const yaml::Node* node, std::string_view key,
@@ -82,7 +47,7 @@ std::optional<std::string> read_named(const yaml::Node* node, std::string_view k
   const auto given = read_text(*node, key, expected, faults);
   if (!given) return std::nullopt;
   path = resolve_path(path, std::string(*given));
-  auto text = slurp(path);
+  auto text = read_regular_file(path, yaml::bytes_max);
   if (text) return std::move(*text);
   faults.add(node->at, std::string(key) + " " + in_quotes(path) + " " + text.error() +
                            "; expected " + std::string(expected));
@@ -197,7 +162,7 @@ Loaded load_text(std::string_view yaml, const std::string& name) {
 
 Loaded load_file(const std::string& path) {
   try {
-    const auto text = slurp(path);
+    const auto text = read_regular_file(path, yaml::bytes_max);  // parse() refuses a longer one
     if (text) return load_text(*text, path);
     return one_fault(path, text.error() + "; expected a policy file");
   } catch (const std::exception& e) {

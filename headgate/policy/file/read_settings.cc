@@ -202,8 +202,9 @@ Settings read_settings(const MapReader& file, Faults& faults) {
   read_into<Report>(settings.report, file, "report", reports, faults);
   if (const Node* node = file.find("report-when")) read_report_when(*node, settings, faults);
   read_into<bool>(settings.problem_details, file, "problem-details", truths, faults);
-  if (const Node* node = file.find("upstream-prefix"))
+  if (const Node* node = file.find("upstream-prefix")) {
     read_upstream_prefix(*node, settings, faults);
+  }
   if (const Node* node = file.find("store")) settings.table = read_store(*node, faults);
   return settings;
 }

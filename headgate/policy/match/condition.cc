@@ -22,8 +22,9 @@ bool any_reading_matches(FoldedPath& path, const PathPattern& pattern) {
 
 bool Condition::holds(LazyRequest& request) const {
   if (!methods.empty() &&
-      std::find(methods.begin(), methods.end(), request.raw().method) == methods.end())
+      std::find(methods.begin(), methods.end(), request.raw().method) == methods.end()) {
     return false;
+  }
   if (exact_path && !exact_path->matches(request.raw().path)) return false;
   if (path && !any_reading_matches(request.path(), *path)) return false;
   if (host && !host->matches(request.host())) return false;

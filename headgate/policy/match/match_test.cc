@@ -276,6 +276,15 @@ TEST(Partition, Cookie) {
   EXPECT_EQ(of({{"cookie", "sid="}}), "");
   EXPECT_EQ(of({{"cookie", "xsid=1; sidx=2; SID=3; sid"}}), "");
   EXPECT_EQ(of({{"cookie", " ; ;= ;sid = 1 "}}), "1");
+  EXPECT_EQ(of({{"cookie", "sid=1 x"}}), "1");
+  EXPECT_EQ(of({{"cookie", "sid=1\va=b"}}), "1");
+  EXPECT_EQ(of({{"cookie", "sid=\"1 2\" a=b"}}), "1 2");
+  EXPECT_EQ(of({{"cookie", "sid=\"1 2\\\"\"x"}}), "1 2\"");
+  EXPECT_EQ(of({{"cookie", "sid=\"1 2"}}), "\"1");
+  EXPECT_EQ(of({{"cookie", "a=b sid=1"}}), "1");
+  EXPECT_EQ(of({{"cookie", "a=b\vsid\f=\v1"}}), "1");
+  EXPECT_EQ(of({{"cookie", "sid=2; a=b sid=1"}}), "");
+  EXPECT_EQ(of({{"cookie", "a=\"b sid=1\""}}), "");
   EXPECT_EQ(of({}), "");
 }
 

@@ -39,8 +39,9 @@ bool is_list(std::string_view line) noexcept {
   char last = ' ';
   for (const char c : line) {
     const bool after_space = last == ' ';
-    if (c == '\t' || (after_space && (c == ' ' || c == ',')) || (last == ',' && c != ' '))
+    if (c == '\t' || (after_space && (c == ' ' || c == ',')) || (last == ',' && c != ' ')) {
       return false;
+    }
     last = c;
   }
   return last != ',';
@@ -63,10 +64,35 @@ bool is_octal(std::string_view text) noexcept {
          text[2] >= '0' && text[2] <= '7';
 }
 
+bool is_space(char c) noexcept { return c == ' ' || (c >= '\t' && c <= '\r'); }
+
+std::string_view without_space(std::string_view text) noexcept {
+  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+// Removes a cookie's value from the beginning of `rest`, which does not begin with white space, and
+// returns it: a text in quotes, or all up to white space.
+std::string_view take_cookie_value(std::string_view& rest) noexcept {
+  std::size_t size = 0;
+  if (rest.starts_with('"')) {
+    std::size_t end = 1;
+    while (end < rest.size() && rest[end] != '"') end += rest[end] == '\\' ? 2 : 1;
+    if (end < rest.size()) size = end + 1;
+  }
+  if (size == 0) {
+    while (size < rest.size() && !is_space(rest[size])) ++size;
+  }
+  const std::string_view value = rest.substr(0, size);
+  rest.remove_prefix(size);
+  return value;
+}
+
 // A cookie's value, character by character.
 class CookieDecoder {
  public:
-  explicit CookieDecoder(std::string_view value) noexcept : rest_(trimmed(value)) {
+  explicit CookieDecoder(std::string_view value) noexcept : rest_(value) {
     quoted_ = rest_.size() >= 2 && rest_.front() == '"' && rest_.back() == '"';
     if (quoted_) rest_ = rest_.substr(1, rest_.size() - 2);
   }
@@ -200,14 +226,18 @@ void append_header_value(std::string_view name, std::string_view value, std::str
   lower_scheme(name, out, begin);
 }
 
-// RFC 6265, section 4.2.1.
+// RFC 6265, section 4.2.1. A value ends at white space, and another cookie may follow it, as
+// Python's http.cookies reads them.
 void append_cookie(const Headers& headers, std::string_view name, std::string& out) {
   OnlyValue<CookieDecoder> only;
   for (std::size_t nth = 0; const auto line = headers.value("cookie", nth); ++nth) {
-    each_part(*line, ';', [&](std::string_view pair) {
-      const std::size_t equals = pair.find('=');
-      if (equals == pair.npos || trimmed(pair.substr(0, equals)) != name) return;
-      only.add(pair.substr(equals + 1));
+    each_part(*line, ';', [&](std::string_view part) {
+      for (auto equals = part.find('='); equals != part.npos; equals = part.find('=')) {
+        const std::string_view found = without_space(part.substr(0, equals));
+        part = without_space(part.substr(equals + 1));
+        const std::string_view value = take_cookie_value(part);
+        if (found == name) only.add(value);
+      }
     });
   }
   only.append_to(out);

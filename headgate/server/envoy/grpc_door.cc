@@ -1,7 +1,5 @@
 #include "headgate/server/envoy/grpc_door.h"
 
-#include <boost/asio/steady_timer.hpp>
-#include <chrono>
 #include <utility>
 
 #include "headgate/server/connection_list.h"
@@ -14,18 +12,16 @@ class GrpcDoor final : public Door {
  public:
   GrpcDoor(WorkerContext& worker, boost::asio::io_context& io, const DoorOptions& options)
       : door_(worker, options),
-        connections_(DoorKind::grpc, worker, io, options, {},
-                     [this](ReadySet::Ready ready) { serve(ready); }),
-        timer_(io) {
-    start_ticking();
+        connections_(
+            DoorKind::grpc, worker, io, options, {},
+            [this](ReadySet::Ready ready) { connections_.serve_each(ready); }, [this] { tick(); }) {
   }
 
   void open(Socket socket) override { connections_.open(std::move(socket), door_); }
 
   void stop() noexcept override {
     door_.services.stop();
-    timer_.cancel();
-    connections_.for_each_client([this](Connections::Client& client) {
+    connections_.for_each([this](Connections::Client& client) {
       if (const auto need = client.connection.stop()) connections_.served(client, *need);
     });
     connections_.stop();
@@ -34,28 +30,15 @@ class GrpcDoor final : public Door {
  private:
   using Connections = ConnectionList<GrpcConnection>;
 
-  void serve(ReadySet::Ready ready) {
-    for (void* const each : ready) {
-      auto& client = *static_cast<Connections::Client*>(each);
-      connections_.served(client, client.connection.serve(Turn(ready.size())));
-    }
-  }
-
-  void start_ticking() {
-    timer_.expires_after(std::chrono::seconds(1));
-    timer_.async_wait([this](boost::system::error_code error) {
-      if (error) return;
-      ++door_.now;
-      connections_.for_each_client([this](Connections::Client& client) {
-        if (const auto need = client.connection.tick()) connections_.served(client, *need);
-      });
-      start_ticking();
+  void tick() {
+    ++door_.now;
+    connections_.for_each([this](Connections::Client& client) {
+      if (const auto need = client.connection.tick()) connections_.served(client, *need);
     });
   }
 
   GrpcDoorContext door_;
   Connections connections_;
-  boost::asio::steady_timer timer_;
 };
 
 }  // namespace

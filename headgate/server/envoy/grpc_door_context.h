@@ -55,7 +55,7 @@ struct GrpcDoorContext {
   Http2Callbacks http2;
   Http2MemoryPool memory;
   Channel::Unsent unsent;
-  std::uint64_t now = 0;  // [s], since the door was made
+  std::uint64_t now = 0;  // [s], while there are connections
   // Memory that all connections receive into: the longest frame.
   std::array<char, 16 * 1024 + 9> input;
   std::string output;

@@ -3,6 +3,8 @@
 #include <array>
 #include <utility>
 
+#include "headgate/server/bearer.h"
+
 namespace headgate::server {
 namespace {
 
@@ -29,13 +31,6 @@ bool is_grpc_type(std::string_view type) noexcept {
   return type.empty() || type.front() == ';';
 }
 
-// Returns the token, or an empty text.
-std::string_view token_of(std::string_view authorization) noexcept {
-  constexpr std::string_view scheme = "Bearer ";
-  if (!authorization.starts_with(scheme)) return {};
-  return authorization.substr(scheme.size());
-}
-
 }  // namespace
 
 void GrpcHead::take(std::string_view name, std::string_view value,
@@ -51,8 +46,9 @@ void GrpcHead::take(std::string_view name, std::string_view value,
     is_compressed_ = is_compressed_ || value != "identity";
   } else if (name == "authorization") {
     ++tokens_;
-    access_ = secrets.access_of(token_of(value));
-    is_wrong_ = is_wrong_ || access_ == Access::none;
+    const auto token = bearer_token(value);
+    access_ = token ? secrets.access_of(*token) : Access::none;
+    is_wrong_ = is_wrong_ || (token && access_ == Access::none);
   }
 }
 

@@ -44,6 +44,7 @@ TEST(GrpcHead, ShowsTheTokenExactlyOnce) {
   const std::string token = "a-token-of-some-length";
   const auto shown = [](const std::string& value) { return Fields{{"authorization", value}}; };
   EXPECT_EQ(code(shown("Bearer " + token), token), GrpcCode::ok);
+  EXPECT_EQ(code(shown("bearer  " + token), token), GrpcCode::ok) << "as at the HTTP door";
   EXPECT_EQ(code({}, token), GrpcCode::unauthenticated);
   for (const std::string& wrong :
        {token, "Bearer " + token + "x", "Bearer " + token.substr(1), std::string("Bearer "),
@@ -62,6 +63,7 @@ TEST(GrpcHead, AWrongTokenIsNoMissingOne) {
   EXPECT_FALSE(head({{"authorization", "Bearer " + token}}, token).shows_wrong_token());
   EXPECT_FALSE(
       head({{"authorization", "Bearer the-token-for-reading"}}, token).shows_wrong_token());
+  EXPECT_FALSE(head({{"authorization", "Basic eDp4"}}, token).shows_wrong_token());
   EXPECT_TRUE(head({{"authorization", "Bearer x"}}, token).shows_wrong_token());
 }
 

@@ -1,8 +1,10 @@
 #include "headgate/server/envoy/grpc_services.h"
 
+#include <algorithm>
 #include <chrono>
 #include <exception>
 
+#include "headgate/server/envoy/big_endian.h"
 #include "headgate/server/envoy/grpc_message.h"
 
 namespace headgate::server {
@@ -35,12 +37,12 @@ void put(const Message& message, Http2String& answer) {
   const std::size_t size = message.ByteSizeLong();
   const std::size_t begin = answer.size();
   answer.resize(begin + GrpcMessage::prefix_bytes + size);
-  auto* const at = reinterpret_cast<std::uint8_t*>(answer.data() + begin);
+  char* const at = answer.data() + begin;
   at[0] = 0;  // not compressed
-  for (std::size_t i = 1; i < GrpcMessage::prefix_bytes; ++i) {
-    at[i] = static_cast<std::uint8_t>(size >> 8 * (GrpcMessage::prefix_bytes - 1 - i));
-  }
-  message.SerializeWithCachedSizesToArray(at + GrpcMessage::prefix_bytes);
+  const auto length = big_endian(static_cast<std::uint32_t>(size));
+  std::copy(length.begin(), length.end(), at + 1);
+  message.SerializeWithCachedSizesToArray(
+      reinterpret_cast<std::uint8_t*>(at + GrpcMessage::prefix_bytes));
 }
 
 }  // namespace

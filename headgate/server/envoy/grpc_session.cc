@@ -7,6 +7,8 @@
 #include <new>
 #include <utility>
 
+#include "headgate/server/envoy/big_endian.h"
+
 namespace headgate::server {
 namespace {
 
@@ -217,8 +219,9 @@ void GrpcSession::goaway_sent() noexcept {
 }
 
 void GrpcSession::say_goodbye(std::string& output) const {
-  const auto put = [&](std::uint32_t value) {
-    for (int shift = 24; shift >= 0; shift -= 8) output += static_cast<char>(value >> shift & 0xff);
+  const auto put = [&](std::uint32_t number) {
+    const auto bytes = big_endian(number);
+    output.append(bytes.data(), bytes.size());
   };
   constexpr std::uint32_t size = 8;
   put(size << 8 | NGHTTP2_GOAWAY);

@@ -1,19 +1,19 @@
 #include "headgate/server/envoy/grpc_status.h"
 
+#include "headgate/base/hex.h"
+
 namespace headgate::server {
 
 std::string percent_encoded(std::string_view text) {
-  constexpr std::string_view digits = "0123456789ABCDEF";
   std::string encoded;
   encoded.reserve(text.size());
+  Appender appender{encoded};
   for (const char c : text) {
     if (c >= ' ' && c <= '~' && c != '%') {
       encoded += c;
     } else {
-      const auto byte = static_cast<unsigned char>(c);
       encoded += '%';
-      encoded += digits[byte / 16];
-      encoded += digits[byte % 16];
+      put_hex(appender, c, upper_hex);
     }
   }
   return encoded;

@@ -16,24 +16,17 @@ class HttpDoor final : public Door {
   HttpDoor(WorkerContext& worker, boost::asio::io_context& io, const DoorOptions& options)
       : door_(worker, options),
         connections_(DoorKind::http, worker, io, options, too_many,
-                     [this](ReadySet::Ready ready) { serve(ready); }) {}
+                     [this](ReadySet::Ready ready) { connections_.serve_each(ready); }) {}
 
   void open(Socket socket) override { connections_.open(std::move(socket), door_); }
 
   void stop() noexcept override {
-    connections_.for_each([](HttpSession& session) { session.stop(); });
+    connections_.for_each([](Connections::Client& client) { client.connection.stop(); });
     connections_.stop();
   }
 
  private:
   using Connections = ConnectionList<HttpSession>;
-
-  void serve(ReadySet::Ready ready) {
-    for (void* const each : ready) {
-      auto& client = *static_cast<Connections::Client*>(each);
-      connections_.served(client, client.connection.serve(Turn(ready.size())));
-    }
-  }
 
   HttpDoorContext door_;
   Connections connections_;

@@ -13,7 +13,7 @@
 #include <string>
 
 #include "headgate/base/testing/allocations.h"
-#include "headgate/server/engine.h"
+#include "headgate/server/testing/open_engine.h"
 #include "headgate/server/worker_context.h"
 
 namespace headgate::server {
@@ -30,18 +30,6 @@ std::shared_ptr<Credentials> credentials(const std::string& token) {
   auto credentials = Credentials::open({.token = file, .read_token = {}, .tls = {}});
   std::filesystem::remove(file);
   return std::move(credentials.value());
-}
-
-std::unique_ptr<Engine> open_engine() {
-  const std::string file = (std::filesystem::path(::testing::TempDir()) /
-                            ("http_door_" + std::to_string(getpid()) + ".yaml"))
-                               .string();
-  std::ofstream(file) << "version: 1\n"
-                         "store: {table: {memory: 1MiB}}\n"
-                         "policies: [{name: burst, quota: 1000000, window: 1d}]\n";
-  auto engine = Engine::open(file);
-  std::filesystem::remove(file);
-  return std::move(engine.value());
 }
 
 class HttpDoorTest : public ::testing::Test {

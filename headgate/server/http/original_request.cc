@@ -59,8 +59,9 @@ Result<OriginalRequest, std::string> OriginalRequest::read(const AuthRequest& au
 std::optional<std::string> OriginalRequest::read_names() {
   const auto each = [this](std::initializer_list<std::string_view> names, auto see) {
     for (const std::string_view name : names) {
-      for (std::size_t nth = 0; const auto value = auth_fields_->line(name, nth); ++nth)
+      for (std::size_t nth = 0; const auto value = auth_fields_->line(name, nth); ++nth) {
         see(*value);
+      }
     }
   };
   Fact method;

@@ -3,6 +3,7 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/http/error.hpp>
 #include <functional>
+#include <utility>
 
 #include "headgate/base/ascii.h"
 
@@ -32,7 +33,7 @@ void HttpParser::reset() {
   request_.method_ = request_.path_ = request_.query_ = request_.body_ = {};
   request_.chunked_body_.clear();
   taken_ = 0;
-  head_done_ = awaits_continue_ = has_encoding_ = expects_ = false;
+  head_done_ = awaits_continue_ = has_encoding_ = has_length_ = expects_ = false;
   hosts_ = 0;
   fault_ = {};
 }
@@ -157,6 +158,12 @@ void HttpParser::Beast::on_field_impl(http::field field, Text name, Text value, 
     return;
   }
   if (field == http::field::host) ++to_.hosts_;
+  // Beast accepts equal ones, as RFC 9112, section 6.3, allows.
+  if (field == http::field::content_length &&
+      (std::exchange(to_.has_length_, true) || value.find(',') != Text::npos)) {
+    error = http::error::multiple_content_length;
+    return;
+  }
   if (field == http::field::transfer_encoding) to_.has_encoding_ = true;
   if (field == http::field::expect) to_.expects_ = true;
   request.fields_[request.count_++] = {

@@ -86,6 +86,7 @@ class HttpParser {
   bool head_done_ = false;
   bool awaits_continue_ = false;
   bool has_encoding_ = false;  // there is a Transfer-Encoding field
+  bool has_length_ = false;    // there is a Content-Length field
   bool expects_ = false;       // there is an Expect field
   unsigned hosts_ = 0;         // number of Host fields
   HttpFault fault_;

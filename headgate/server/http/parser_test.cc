@@ -86,6 +86,8 @@ TEST(HttpParserTest, WhatCanBeReadInTwoWaysIsRefused) {
       {"GET / HTTP/1.1\r\n\r\n", 400},
       {"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400},
       {head + "Content-Length: 1\r\nContent-Length: 2\r\n\r\nab", 400},
+      {head + "Content-Length: 2\r\nContent-Length: 2\r\n\r\nab", 400},
+      {head + "Content-Length: 2, 2\r\n\r\nab", 400},
       {head + "Content-Length: -1\r\n\r\n", 400},
       {head + "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400},
       {head + "Transfer-Encoding: gzip\r\n\r\n", 501},

@@ -11,6 +11,7 @@
 #include "headgate/base/ascii.h"
 #include "headgate/field/problem.h"
 #include "headgate/policy/file/spelling.h"
+#include "headgate/server/bearer.h"
 #include "headgate/server/content.h"
 #include "headgate/server/http/asset.h"
 #include "headgate/server/http/auth.h"
@@ -92,14 +93,11 @@ bool allows(Methods methods, const HttpRequest& request) noexcept {
   return false;
 }
 
-// The token is in Authorization (RFC 6750, section 2.1), or in a field of our own, so that a proxy
-// can forward its client's Authorization. Returns std::nullopt if there is none.
+// The token is in Authorization, or in a field of our own, so that a proxy can forward its client's
+// Authorization. Returns std::nullopt if there is none.
 std::optional<std::string_view> shown_token(const HttpRequest& request) noexcept {
-  constexpr std::string_view scheme = "bearer ";
   if (const auto own = request.first("x-headgate-token")) return own;
-  const std::string_view given = request.first("authorization").value_or("");
-  if (!equal_ignoring_case(given.substr(0, scheme.size()), scheme)) return std::nullopt;
-  return trimmed(given.substr(scheme.size()));
+  return bearer_token(request.first("authorization").value_or(""));
 }
 
 // The port of this end of a TCP connection; 0 if there is none.
@@ -122,8 +120,7 @@ void refuse_path(Exchange& exchange) {
   answer_problem(exchange, 404, detail);
 }
 
-// Answers a request without the right token. Wrong tokens are answered late, so that nobody can try
-// many.
+// Answers a request without the right token. Wrong tokens are answered late, which limits guesses.
 void refuse_caller(Exchange& exchange, bool token_is_wrong) {
   HttpCaller& caller = exchange.caller;
   if (token_is_wrong) {

@@ -6,9 +6,8 @@
 namespace headgate::server {
 
 // Answers a request whose head alone is at fault: there is no such path, the path does not allow
-// the method, the token is missing, a page of
-// another site made it, or its body is not JSON. Returns whether it did; if not, the request's body
-// is to be read and answer() called.
+// the method, the token is missing, a page of another site made it, or its body is not JSON.
+// Returns whether it did; if not, the request's body is to be read and answer() called.
 [[nodiscard]] bool refuse(Exchange& exchange);
 
 // Answers a request that refuse() did not answer.

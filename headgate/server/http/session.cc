@@ -1,38 +1,14 @@
 #include "headgate/server/http/session.h"
 
-#include <netinet/in.h>
-#include <sys/socket.h>
-
-#include <cstring>
 #include <exception>
 #include <utility>
 
 #include "headgate/server/http/problem.h"
 #include "headgate/server/http/routes.h"
 #include "headgate/server/momentary.h"
+#include "headgate/server/peer.h"
 
 namespace headgate::server {
-namespace {
-
-std::optional<policy::Address> peer_of(int fd) noexcept {
-  sockaddr_storage peer{};
-  socklen_t size = sizeof peer;
-  if (getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &size) != 0) return std::nullopt;
-  if (peer.ss_family == AF_INET) {
-    std::uint8_t bytes[4];
-    std::memcpy(bytes, &reinterpret_cast<const sockaddr_in*>(&peer)->sin_addr, sizeof bytes);
-    return policy::Address::from_v4(bytes);
-  }
-  if (peer.ss_family == AF_INET6) {
-    std::uint8_t bytes[16];
-    std::memcpy(bytes, &reinterpret_cast<const sockaddr_in6*>(&peer)->sin6_addr, sizeof bytes);
-    return policy::Address::from_v6(bytes);
-  }
-  return std::nullopt;
-}
-
-}  // namespace
-
 HttpSession::HttpSession(int fd, HttpDoorContext& door)
     : channel_(fd, door.credentials.now().tls.get(), door.unsent), door_(door), caller_{.fd = fd} {
   caller_.peer = peer_of(fd);

@@ -69,8 +69,9 @@ void write_info(const RespCommand& command, net::RespWriter& out) {
   out.integer(command.key);
   out.integer(command.key);
   out.integer(command.key > 0 ? 1 : 0);
-  for (int i = 0; i < 4; ++i)
+  for (int i = 0; i < 4; ++i) {
     out.array(0);  // ACL categories, tips, key specifications, subcommands
+  }
 }
 
 void write_docs(const RespCommand& command, net::RespWriter& out) {

@@ -9,6 +9,10 @@ namespace {
 // many of the longest ones take less than a turn.
 constexpr unsigned unwatched = 8;
 
+// The most bytes of a command that are kept for a client without the token until the rest arrives:
+// as long as a head of HTTP, which has the token, too.
+constexpr std::size_t stranger_max = std::size_t{16} << 10;
+
 }  // namespace
 
 void RespConnection::receive(std::span<char> shared, std::string& replies, const Turn& turn) {
@@ -57,12 +61,16 @@ void RespConnection::answer(std::string_view bytes, std::string& replies, const 
     const Next next =
         found == Found::command ? session_.answer(reader_.arguments(), replies) : Next::command;
     bytes.remove_prefix(reader_.used());
-    if (found == Found::fault || next == Next::close) phase_ = Phase::closing;
+    const bool is_too_long =
+        found == Found::more && bytes.size() > stranger_max && !session_.is_trusted();
+    if (is_too_long) session_.fail("ERR Protocol error: unauthenticated bulk length", replies);
+    if (found == Found::fault || is_too_long || next == Next::close) phase_ = Phase::closing;
     if (next == Next::wrong_token) delay();
     if (phase_ != Phase::serving || found == Found::more) more_ = false;
     if (next == Next::wrong_token || replies.size() >= Channel::together ||
-        (count % unwatched == 0 && turn.is_over()))
+        (count % unwatched == 0 && turn.is_over())) {
       break;
+    }
   }
   if (bytes.size() < before) moved_ = true;
   input_.keep(phase_ == Phase::serving ? bytes : std::string_view());

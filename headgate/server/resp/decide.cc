@@ -6,6 +6,8 @@
 #include <optional>
 #include <string>
 
+#include "headgate/base/instant.h"
+
 namespace headgate::server {
 namespace {
 
@@ -24,8 +26,7 @@ std::int64_t reset_ms(const limit::Decision& decision) noexcept {
 
 std::int64_t wait_ms(const limit::Decision& decision) noexcept {
   if (decision.wait == limit::Decision::never) return -1;
-  constexpr Nanos most = limit::Quota::window_max;
-  return static_cast<std::int64_t>(ceil_div(std::min(decision.wait, most), Nanos{1'000'000}));
+  return ceil_milliseconds(decision.wait);
 }
 
 std::string words(gate::CheckFault::Reason reason, std::string_view policy) {

@@ -7,28 +7,17 @@
 #include <unistd.h>
 
 #include <array>
-#include <filesystem>
-#include <fstream>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "headgate/base/testing/allocations.h"
-#include "headgate/server/engine.h"
+#include "headgate/server/testing/open_engine.h"
 #include "headgate/server/worker_context.h"
 
 namespace headgate::server {
 namespace {
-
-std::unique_ptr<Engine> open_engine() {
-  const std::string file = testing::TempDir() + "resp_door_" + std::to_string(getpid()) + ".yaml";
-  std::ofstream(file) << "version: 1\nstore: {table: {memory: 1MiB}}\n"
-                         "policies: [{name: burst, quota: 1000000, window: 1d}]\n";
-  auto engine = Engine::open(file);
-  std::filesystem::remove(file);
-  return std::move(engine.value());
-}
 
 class RespDoorTest : public testing::Test {
  protected:
@@ -104,7 +93,11 @@ TEST_F(RespDoorTest, AllocatesNothingOnceItIsWarm) {
 TEST_F(RespDoorTest, BatchesAllReadyClientsAndAnswersEach) {
   make();
   std::array<std::unique_ptr<Client>, 20> clients;
-  for (auto& client : clients) client = std::make_unique<Client>(*this);
+  for (auto& client : clients) {
+    client = std::make_unique<Client>(*this);
+    client->send("PING\r\n");  // newcomers are served one by one
+    ASSERT_EQ(client->receive(), "+PONG\r\n");
+  }
   for (auto& client : clients) client->send("CL.THROTTLE k 19 1 1000\r\nECHO me\r\n");
   for (int left = 19; auto& client : clients) {
     EXPECT_EQ(client->receive(), "*5\r\n:0\r\n:20\r\n:" + std::to_string(left) + "\r\n:-1\r\n:" +

@@ -121,8 +121,9 @@ RespSession::Next RespSession::refuse(const RespCommand* command, Words call,
     out.error("ERR wrong number of arguments for '" + std::string(command->name) + "' command");
   } else if (!is_trusted()) {
     out.error("NOAUTH Authentication required.");
-    if (trusted_)
+    if (trusted_) {
       return Next::close;  // another token is in force: clients send it when they connect
+    }
   } else {
     std::string why = "ERR unknown command " + quoted(call[0]) + ", with args beginning with: ";
     const std::size_t head = why.size();

@@ -279,8 +279,9 @@ class Drawing {
   }
 
   void draw(const Marks& marks) {
-    for (const Point& point : marks.points)
+    for (const Point& point : marks.points) {
       mark(marks.mark, marks.tone, x_of(point.x), y_of(point.y));
+    }
   }
 
   void draw(const Level& level) {

@@ -1,0 +1,211 @@
+#include "headgate/server/connection_list.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <list>
+#include <string>
+#include <vector>
+
+#include "headgate/server/testing/open_engine.h"
+
+namespace headgate::server {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+struct Shared {};
+
+// Takes what it is sent.
+class Taking {
+ public:
+  Taking(int fd, Shared&) : fd_(fd) {}
+  Taking(const Taking&) = delete;
+  Taking& operator=(const Taking&) = delete;
+  ~Taking() { close(fd_); }
+
+  // Returns the bytes.
+  std::string take() {
+    char room[64];
+    const ssize_t count = recv(fd_, room, sizeof room, 0);
+    return {room, count > 0 ? static_cast<std::size_t>(count) : 0};
+  }
+  void trust() { trusted_ = true; }
+
+  [[nodiscard]] int fd() const { return fd_; }
+  [[nodiscard]] bool is_trusted() const { return trusted_; }
+  [[nodiscard]] bool is_idle() const { return true; }
+  [[nodiscard]] bool moved() const { return true; }
+  [[nodiscard]] std::chrono::steady_clock::time_point answers_at() const { return {}; }
+
+ private:
+  int fd_;
+  bool trusted_ = false;
+};
+
+// Clients are known by the texts that they send: "L..." takes long, "S..." stays a stranger.
+class ConnectionListTest : public ::testing::Test {
+ protected:
+  using Connections = ConnectionList<Taking>;
+
+  // The other end of a connection.
+  class Peer {
+   public:
+    explicit Peer(ConnectionListTest& test) {
+      int ends[2];
+      EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends), 0);
+      fd_ = ends[0];
+      test.connections_.open(
+          Socket(test.io_, boost::asio::generic::stream_protocol(AF_UNIX, 0), ends[1]),
+          test.shared_);
+    }
+    ~Peer() { close(fd_); }
+    void send(const std::string& text) const {
+      EXPECT_EQ(::send(fd_, text.data(), text.size(), 0), static_cast<ssize_t>(text.size()));
+    }
+    [[nodiscard]] bool is_cut_off() const {
+      char byte;
+      return recv(fd_, &byte, 1, MSG_PEEK) == 0;
+    }
+
+   private:
+    int fd_;
+  };
+
+  // Returns a client that has had its first turn, which was as its text says.
+  Peer& known(const std::string& text) {
+    Peer& peer = peers_.emplace_back(*this);
+    peer.send(text);
+    io_.poll();
+    served_.clear();
+    return peer;
+  }
+
+  // Returns which texts were served together, in their order.
+  std::vector<std::string> run() {
+    io_.poll();
+    return std::exchange(served_, {});
+  }
+
+  void serve(ReadySet::Ready ready) {
+    std::string together;
+    for (void* const each : ready) {
+      auto& client = *static_cast<Connections::Client*>(each);
+      const std::string text = client.connection.take();
+      if (text.empty()) {
+        connections_.served(client, Need::nothing);
+        continue;
+      }
+      if (!text.starts_with('S')) client.connection.trust();
+      together += (together.empty() ? "" : " ") + text;
+      connections_.served(
+          client, Need::input,
+          text.starts_with('L') ? Connections::Length::long_turn : Connections::Length::usual);
+    }
+    if (together.empty()) return;
+    served_.push_back(together);
+    if (on_served_) on_served_(together);
+  }
+
+  std::unique_ptr<Engine> engine_ = open_engine();
+  WorkerContext worker_{*engine_};
+  boost::asio::io_context io_;
+  DoorOptions options_;
+  Shared shared_;
+  std::vector<std::string> served_;
+  std::function<void(const std::string&)> on_served_;
+  Connections connections_{
+      DoorKind::http, worker_, io_, options_, "", [this](ReadySet::Ready ready) { serve(ready); }};
+  std::list<Peer> peers_;
+};
+
+TEST_F(ConnectionListTest, ServesThoseThatAreReadyTogether) {
+  Peer& a = known("a");
+  Peer& b = known("b");
+  a.send("a");
+  b.send("b");
+  EXPECT_THAT(run(), ElementsAre("a b"));
+}
+
+TEST_F(ConnectionListTest, NewcomersWaitForThoseThatAreKnownAndForOneAnother) {
+  Peer& known_one = known("a");
+  Peer first(*this);
+  Peer second(*this);
+  first.send("first");
+  second.send("second");
+  known_one.send("a");
+  EXPECT_THAT(run(), ElementsAre("a", "first", "second"));
+  first.send("first");
+  second.send("second");
+  EXPECT_THAT(run(), ElementsAre("first second")) << "they are known now";
+}
+
+TEST_F(ConnectionListTest, StrangersStayNewcomers) {
+  Peer& known_one = known("a");
+  Peer& stranger = known("S1");
+  Peer& other = known("S2");
+  stranger.send("S1");
+  other.send("S2");
+  known_one.send("a");
+  EXPECT_THAT(run(), ElementsAre("a", "S1", "S2"));
+}
+
+TEST_F(ConnectionListTest, AClientWaitsForNoMoreThanOneLongTurn) {
+  Peer& quick = known("a");
+  std::vector<Peer*> slow;
+  for (const char* const name : {"L1", "L2", "L3"}) slow.push_back(&known(name));
+  on_served_ = [&](const std::string& who) {
+    if (who.starts_with('L')) quick.send("a");
+  };
+  for (std::size_t i = 0; i < slow.size(); ++i) slow[i]->send("L" + std::to_string(i + 1));
+  EXPECT_THAT(run(), ElementsAre("L1", "a", "L2", "a", "L3", "a"));
+}
+
+TEST_F(ConnectionListTest, AShortTurnEndsTheWaiting) {
+  Peer& a = known("L1");
+  Peer& b = known("b");
+  a.send("a");
+  EXPECT_THAT(run(), ElementsAre("a"));
+  a.send("a");
+  b.send("b");
+  EXPECT_THAT(run(), ElementsAre("a b"));
+}
+
+TEST_F(ConnectionListTest, NewcomersDoNotWaitForABacklog) {
+  for (const char* const name : {"L1", "L2", "L3"}) known(name).send(name);
+  Peer newcomer(*this);
+  newcomer.send("new");
+  EXPECT_THAT(run(), ElementsAre("L1", "new", "L2", "L3"));
+}
+
+TEST_F(ConnectionListTest, AStopServesWhatHasArrived) {
+  Peer& slow = known("L1");
+  Peer newcomer(*this);
+  slow.send("L1");
+  newcomer.send("new");
+  connections_.stop();
+  EXPECT_THAT(served_, ElementsAre("L1 new"));
+  EXPECT_TRUE(slow.is_cut_off());
+  EXPECT_TRUE(newcomer.is_cut_off());
+  EXPECT_THAT(run(), IsEmpty());
+}
+
+TEST_F(ConnectionListTest, AStopServesWhatIsQueued) {
+  std::list<Peer> newcomers;
+  for (const char* const name : {"1", "2", "3"}) newcomers.emplace_back(*this).send(name);
+  const auto spin = [](const std::string&) {  // until the others are left for another turn
+    for (const Turn turn(1); !turn.is_over();) {
+    }
+  };
+  on_served_ = spin;
+  while (served_.empty()) io_.poll_one();
+  EXPECT_THAT(served_, ElementsAre("1"));
+  connections_.stop();
+  EXPECT_THAT(served_, ElementsAre("1", "2", "3"));
+}
+
+}  // namespace
+}  // namespace headgate::server

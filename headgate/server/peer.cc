@@ -1,0 +1,28 @@
+#include "headgate/server/peer.h"
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <cstdint>
+#include <cstring>
+
+namespace headgate::server {
+
+std::optional<policy::Address> peer_of(int fd) noexcept {
+  sockaddr_storage peer{};
+  socklen_t size = sizeof peer;
+  if (getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &size) != 0) return std::nullopt;
+  if (peer.ss_family == AF_INET) {
+    std::uint8_t bytes[4];
+    std::memcpy(bytes, &reinterpret_cast<const sockaddr_in*>(&peer)->sin_addr, sizeof bytes);
+    return policy::Address::from_v4(bytes);
+  }
+  if (peer.ss_family == AF_INET6) {
+    std::uint8_t bytes[16];
+    std::memcpy(bytes, &reinterpret_cast<const sockaddr_in6*>(&peer)->sin6_addr, sizeof bytes);
+    return policy::Address::from_v6(bytes);
+  }
+  return std::nullopt;
+}
+
+}  // namespace headgate::server
