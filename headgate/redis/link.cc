@@ -123,23 +123,29 @@ void Link::connect() {
     if (!error && state_ == State::connecting) fail("no connection within a second");
   }));
   if (address_.is_unix()) {
-    return connect_to(boost::asio::local::stream_protocol::endpoint(address_.port));
+    return connect_to({boost::asio::local::stream_protocol::endpoint(address_.port)}, 0);
   }
   resolver_.async_resolve(
       address_.host, address_.port,
       handler([this](const error_code& error,
                      const boost::asio::ip::tcp::resolver::results_type& found) {
         if (error) return fail("its name cannot be resolved: " + error.message());
-        connect_to(found.begin()->endpoint());
+        std::vector<stream_protocol::endpoint> endpoints;
+        for (const auto& entry : found) endpoints.emplace_back(entry.endpoint());
+        connect_to(std::move(endpoints), 0);
       }));
 }
 
-void Link::connect_to(const stream_protocol::endpoint& endpoint) {
+// Tries the endpoints from the one at `next` on.
+void Link::connect_to(std::vector<stream_protocol::endpoint> endpoints, std::size_t next) {
   socket_.emplace(io_);
-  socket_->async_connect(endpoint, handler([this](const error_code& error) {
-                           if (error) return fail("it cannot be reached: " + error.message());
-                           begin();
-                         }));
+  const stream_protocol::endpoint endpoint = endpoints[next++];
+  socket_->async_connect(
+      endpoint, handler([this, endpoints = std::move(endpoints), next](const error_code& error) {
+        if (!error) return begin();
+        if (next < endpoints.size()) return connect_to(endpoints, next);
+        fail("it cannot be reached: " + error.message());
+      }));
 }
 
 void Link::begin() {

@@ -16,6 +16,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "headgate/net/resp_reply_reader.h"
 #include "headgate/net/tls.h"
@@ -80,7 +81,8 @@ class Link : public std::enable_shared_from_this<Link> {
   };
 
   void connect();
-  void connect_to(const boost::asio::generic::stream_protocol::endpoint& endpoint);
+  void connect_to(std::vector<boost::asio::generic::stream_protocol::endpoint> endpoints,
+                  std::size_t next);
   void begin();
   void greet();
   void greeted(std::string sha);

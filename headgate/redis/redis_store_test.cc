@@ -208,6 +208,16 @@ TEST(RedisStore, GoesOnWhenScriptsAreFlushed) {
   EXPECT_FALSE(take(*store, {{&linear, "\1a", 1}}).admitted);
 }
 
+// Also if the first address of the name is one at which nobody listens, as ::1 often is.
+TEST(RedisStore, ConnectsToAName) {
+  const std::string port = std::to_string(free_port());
+  const RedisServer server({"--port", port, "--bind", "127.0.0.1"});
+  Options options;
+  options.nodes = {Address{"localhost", port}};
+  options.timeout = patience;
+  EXPECT_TRUE(take(*RedisStore::open(options).value(), {{&linear, "\1a", 1}}).admitted);
+}
+
 // ---- outages
 
 TEST(RedisStore, IsUndecidedInTimeIfRedisIsStopped) {

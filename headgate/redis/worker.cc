@@ -75,8 +75,12 @@ void Worker::begin_new() {
     taken.swap(inbox_);
   }
   for (const std::shared_ptr<Taking>& taking : taken) {
-    begun_.push_back(taking);
-    taking->begin(exact_, options_);
+    try {
+      begun_.push_back(taking);
+      taking->begin(exact_, options_);
+    } catch (const std::bad_alloc&) {
+      taking->complete();
+    }
   }
   watch_deadlines();
 }
