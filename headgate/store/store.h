@@ -20,6 +20,9 @@ struct Bundle {
   std::span<const Charge> charges;
   std::span<limit::Decision> decisions;  // out; as many as charges, in their order
   bool admitted = false;                 // out: every charge is admitted
+  // out: the store could not be reached in time, so that decisions and `admitted` have no meaning.
+  // What was spent may be charged, or not. Never so with the table.
+  bool undecided = false;
 };
 
 // Called once, when every decision is written: before take() returns, or later by the event loop of
@@ -53,8 +56,10 @@ class Store {
   // Decides every bundle as of `now`, one after the other; a denied bundle does not affect the
   // following ones. If `now` is empty, sets it to the time of the store's clock, which is read
   // while prefetched memory arrives. The caller keeps bundles, charges with their laws and keys,
-  // decisions and `now` alive and unchanged until `done` is called. A `now` that is earlier than a
-  // former one of the same key never grants more.
+  // decisions and an empty `now` alive and unchanged until `done` is called; another `now` is only
+  // read, and before take() returns. A `now` that is earlier than a former one of the same key
+  // never grants more. A store whose clock alone decides, as that of several machines does, ignores
+  // a `now` that is not empty.
   virtual void take(std::span<Bundle> bundles, std::optional<Instant>& now,
                     Completion done) noexcept = 0;
 
