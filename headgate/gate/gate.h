@@ -4,11 +4,11 @@
 // all steps). Everything is thread-safe, except a DecisionContext, which belongs to one request at
 // a time.
 //
-// The store calls back when it has decided, before the call returns or later, in the thread that
-// called (store::Completion); so does every function that takes `done`. Until then the context, the
-// gate and the policies are in use: the caller neither uses nor destroys them, also if the request
-// has ended. A request that is decided after its end still has to be settled. Callers that pass no
-// `done` need a store that completes at once.
+// The store calls back when it has decided, before the call returns or later, by the mailbox of the
+// thread that called (store::Completion); so does every function that takes `done`. Until then the
+// context, the gate and the policies are in use: the caller neither uses nor destroys them, also if
+// the request has ended. A request that is decided after its end still has to be settled. Callers
+// that pass no `done` need a store that completes at once.
 #pragma once
 
 #include <memory>
@@ -136,7 +136,7 @@ void Gate::take(DecisionContext& context) const noexcept {
                  auto& decided = *static_cast<DecisionContext*>(of);
                  (decided.gate_->*next)(decided);
                },
-               &context});
+               &context, context.done_.home});
 }
 
 }  // namespace headgate::gate

@@ -1,5 +1,6 @@
 #include "headgate/redis/redis_store.h"
 
+#include <exception>
 #include <utility>
 
 #include "headgate/redis/worker.h"
@@ -17,17 +18,26 @@ Result<std::unique_ptr<RedisStore>, std::string> RedisStore::open(Options option
   return std::unique_ptr<RedisStore>(new RedisStore(std::move(options)));
 }
 
-RedisStore::RedisStore(Options options) : worker_(std::make_unique<Worker>(std::move(options))) {}
+RedisStore::RedisStore(Options options) : options_(std::move(options)) {}
 
 RedisStore::~RedisStore() = default;
 
-Instant RedisStore::now() const noexcept { return worker_->now(); }
+Worker& RedisStore::worker() {
+  std::call_once(started_, [this] { worker_ = std::make_unique<Worker>(options_, clock_); });
+  return *worker_;
+}
 
 void RedisStore::take(std::span<store::Bundle> bundles, std::optional<Instant>& now,
                       store::Completion done) noexcept {
-  worker_->take(bundles, now, done);
+  try {
+    return worker().take(bundles, now, done);
+  } catch (const std::exception&) {  // no memory, or no thread
+  }
+  for (store::Bundle& bundle : bundles) bundle.undecided = true;
+  if (!now) now = clock_.now();
+  done.call(done.context);
 }
 
-RedisStatus RedisStore::status() const { return worker_->status(); }
+RedisStatus RedisStore::status() { return worker().status(); }
 
 }  // namespace headgate::redis

@@ -5,6 +5,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <charconv>
@@ -17,6 +20,7 @@
 #include "headgate/redis/testing/blocking.h"
 #include "headgate/redis/testing/free_port.h"
 #include "headgate/redis/testing/redis_server.h"
+#include "headgate/store/mailbox.h"
 
 namespace headgate::redis {
 namespace {
@@ -196,6 +200,94 @@ TEST(RedisStore, FourHundredCallersOfOneKeyTakeExactlyTheQuota) {
     }
     EXPECT_EQ(admitted, 300u);
   }
+}
+
+// ---- threads and processes
+
+// One call of take() of a caller with a mailbox.
+struct Call {
+  Call(RedisStore& store, store::Mailbox& home, const std::vector<Charge>& charges)
+      : decisions(charges.size()), bundle{charges, decisions} {
+    store.take({&bundle, 1}, now,
+               {[](void* call) noexcept {
+                  static_cast<Call*>(call)->answered_by = std::this_thread::get_id();
+                },
+                this, &home});
+  }
+  [[nodiscard]] bool is_answered() const { return answered_by != std::thread::id(); }
+
+  std::vector<limit::Decision> decisions;
+  store::Bundle bundle;
+  std::optional<Instant> now;
+  std::thread::id answered_by;
+};
+
+// Delivers letters until the call is answered.
+void wait(store::Mailbox& home, const Call& call) {
+  while (!call.is_answered()) {
+    pollfd waits{home.fd(), POLLIN, 0};
+    ASSERT_EQ(poll(&waits, 1, -1), 1);
+    home.deliver();
+  }
+}
+
+TEST(RedisStore, AnswersTheThreadThatAsked) {
+  const RedisServer server;
+  const auto store = open(server);
+  std::atomic<std::uint64_t> admitted{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      store::Mailbox home;
+      const std::vector<Charge> charges{{&linear, "\1a", 1}, {&fixed, "\1a", 1}};
+      for (int j = 0; j < 50; ++j) {
+        const Call call(*store, home, charges);
+        wait(home, call);
+        ASSERT_EQ(call.answered_by, std::this_thread::get_id());
+        ASSERT_FALSE(call.bundle.undecided);
+        if (call.bundle.admitted) ++admitted;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(admitted, 10u);
+}
+
+TEST(RedisStore, AnAnswerWaitsUntilItsMailboxIsEmptied) {
+  const RedisServer server;
+  auto store = open(server);
+  store::Mailbox home;
+  const std::vector<Charge> charges{{&linear, "\1a", 1}};
+  const Call first(*store, home, charges);
+  pollfd waits{home.fd(), POLLIN, 0};
+  ASSERT_EQ(poll(&waits, 1, -1), 1);
+  EXPECT_FALSE(first.is_answered());
+  server.stop();
+  const Call second(*store, home, charges);
+  store.reset();
+  EXPECT_FALSE(second.is_answered());
+  home.deliver();
+  EXPECT_TRUE(first.is_answered() && first.bundle.admitted);
+  EXPECT_TRUE(second.is_answered() && second.bundle.undecided) << "the store was closed";
+  server.go_on();
+}
+
+// As nginx's master does: threads do not survive a fork.
+TEST(RedisStore, MayBeOpenedBeforeAFork) {
+  const RedisServer server;
+  const auto store = open(server);
+  int admitted = 0;
+  for (int i = 0; i < 3; ++i) {
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) _exit(take(*store, {{&linear, "\1a", 4}}).admitted ? 1 : 0);
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFEXITED(status));
+    admitted += WEXITSTATUS(status);
+  }
+  EXPECT_EQ(admitted, 2);
+  EXPECT_EQ(take(*store, {{&linear, "\1a", 0}}).decisions[0].remaining, 2u);
 }
 
 TEST(RedisStore, GoesOnWhenScriptsAreFlushed) {

@@ -128,6 +128,14 @@ void Taking::complete() noexcept {
   is_complete_ = true;
   splits_.clear();
   if (now_ != nullptr && !*now_) *now_ = known_.now();
+  if (done_.home == nullptr) return done_.call(done_.context);
+  kept_ = shared_from_this();
+  done_.home->post(*this);
+}
+
+// On the caller's thread.
+void Taking::open() noexcept {
+  const std::shared_ptr<Taking> self = std::move(kept_);
   done_.call(done_.context);
 }
 

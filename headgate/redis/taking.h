@@ -10,22 +10,25 @@
 #include "headgate/redis/exact.h"
 #include "headgate/redis/options.h"
 #include "headgate/redis/part.h"
+#include "headgate/store/mailbox.h"
 #include "headgate/store/store.h"
 
 namespace headgate::redis {
 
-// Used by one thread. May throw std::bad_alloc.
+// Used by one thread, until it is complete and goes to the mailbox of the caller. May throw
+// std::bad_alloc.
 //
 // A bundle whose keys are in several slots is taken slot by slot at the same time. If one slot
 // denies, or cannot be reached, what the others took is given back.
-class Taking : public std::enable_shared_from_this<Taking> {
+class Taking final : public std::enable_shared_from_this<Taking>, private store::Mailbox::Letter {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
   // `now`: as Store::take() takes it. All are kept until complete(); `clock` outlives this.
   Taking(std::span<store::Bundle> bundles, std::optional<Instant>& now, store::Completion done,
          Time deadline, const KnownClock& clock) noexcept
-      : bundles_(bundles),
+      : Letter([](Letter& self) noexcept { static_cast<Taking&>(self).open(); }),
+        bundles_(bundles),
         given_(now),
         now_(now ? nullptr : &now),
         done_(done),
@@ -60,6 +63,7 @@ class Taking : public std::enable_shared_from_this<Taking> {
   void given_back(std::size_t bundle);
   void write(std::size_t bundle, bool admitted);
   void close(std::size_t bundle);
+  void open() noexcept;
 
   std::span<store::Bundle> bundles_;
   const std::optional<Instant> given_;
@@ -72,6 +76,7 @@ class Taking : public std::enable_shared_from_this<Taking> {
   std::vector<Split> splits_;  // one per bundle
   std::size_t open_ = 0;       // bundles that are not decided
   bool is_complete_ = false;
+  std::shared_ptr<Taking> kept_;  // itself, while it is in the mailbox
 };
 
 }  // namespace headgate::redis

@@ -1,6 +1,7 @@
 #include "headgate/redis/worker.h"
 
 #include <boost/asio/post.hpp>
+#include <csignal>
 #include <future>
 #include <new>
 #include <utility>
@@ -12,15 +13,39 @@ namespace {
 
 using Steady = std::chrono::steady_clock;
 
+// Threads that are started meanwhile take no signals: those of the process are for the thread that
+// waits for them.
+class NoSignals {
+ public:
+  NoSignals() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before_);
+  }
+  ~NoSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  NoSignals(const NoSignals&) = delete;
+  NoSignals& operator=(const NoSignals&) = delete;
+
+ private:
+  sigset_t before_{};
+};
+
+template <class Run>
+std::thread start(Run run) {
+  const NoSignals none;
+  return std::thread(std::move(run));
+}
+
 }  // namespace
 
-Worker::Worker(Options options)
-    : options_(std::move(options)),
+Worker::Worker(const Options& options, KnownClock& clock)
+    : options_(options),
+      clock_(clock),
       work_(io_.get_executor()),
       router_(io_, options_, take_script()),
       exact_(router_, clock_, options_),
       deadline_timer_(io_),
-      thread_([this] { run(); }) {}
+      thread_(start([this] { run(); })) {}
 
 Worker::~Worker() {
   boost::asio::post(io_, [this] {
@@ -46,19 +71,19 @@ void Worker::run() {
 }
 
 void Worker::take(std::span<store::Bundle> bundles, std::optional<Instant>& now,
-                  store::Completion done) noexcept {
+                  store::Completion done) {
+  auto taking =
+      std::make_shared<Taking>(bundles, now, done, Steady::now() + options_.timeout, clock_);
+  const std::lock_guard lock(inbox_lock_);
+  const bool is_first = inbox_.empty();
+  inbox_.push_back(std::move(taking));
+  if (!is_first) return;
   try {
-    auto taking =
-        std::make_shared<Taking>(bundles, now, done, Steady::now() + options_.timeout, clock_);
-    const std::lock_guard lock(inbox_lock_);
-    if (inbox_.empty()) boost::asio::post(io_, [this] { begin_new(); });
-    inbox_.push_back(std::move(taking));
-    return;
+    boost::asio::post(io_, [this] { begin_new(); });
   } catch (const std::bad_alloc&) {
+    inbox_.pop_back();
+    throw;
   }
-  for (store::Bundle& bundle : bundles) bundle.undecided = true;
-  if (!now) now = clock_.now();
-  done.call(done.context);
 }
 
 RedisStatus Worker::status() {

@@ -24,16 +24,15 @@ namespace headgate::redis {
 // Thread-safe.
 class Worker {
  public:
-  explicit Worker(Options options);
+  // Starts the thread. Both outlive this. Throws std::bad_alloc or std::system_error.
+  Worker(const Options& options, KnownClock& clock);
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
-  // Completes what is unfinished. REQUIRES: no other call has not returned.
+  // Completes what is unfinished. REQUIRES: all other calls have returned.
   ~Worker();
 
-  [[nodiscard]] Instant now() const noexcept { return clock_.now(); }
-  // As RedisStore::take().
-  void take(std::span<store::Bundle> bundles, std::optional<Instant>& now,
-            store::Completion done) noexcept;
+  // As RedisStore::take(). Throws std::bad_alloc; then nothing was taken.
+  void take(std::span<store::Bundle> bundles, std::optional<Instant>& now, store::Completion done);
   // As RedisStore::status().
   [[nodiscard]] RedisStatus status();
 
@@ -42,8 +41,8 @@ class Worker {
   void begin_new();
   void watch_deadlines();
 
-  const Options options_;
-  KnownClock clock_;
+  const Options& options_;
+  KnownClock& clock_;
   boost::asio::io_context io_{1};
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
   Router router_;

@@ -25,11 +25,15 @@ struct Bundle {
   bool undecided = false;
 };
 
-// Called once, when every decision is written: before take() returns, or later by the event loop of
-// the thread that called take().
+class Mailbox;
+
+// Called once, when every decision is written: before take() returns, or later by deliver() of the
+// mailbox `home`, so on the thread that owns it, which called take(). Without a home, it may be
+// called later by any thread, so that only such callers leave it out that have none to wait with.
 struct Completion {
   void (*call)(void* context) noexcept = [](void*) noexcept {};
   void* context = nullptr;
+  Mailbox* home = nullptr;  // outlives the call
 };
 
 // Thread-safe. Every store passes the same suite, store/testing/conformance.h.
