@@ -86,6 +86,7 @@ bool open(ngx_conf_t* cf, MainConf& conf) noexcept {
     for (const policy::Policy& policy : conf.policies->policies()) names.push_back(policy.name);
     conf.counters = Counters::open(std::move(names), old == nullptr ? nullptr : old->counters);
     conf.store = deciding_store(conf.table);
+    conf.waits = !conf.store->completes_at_once();
     conf.gate.emplace(conf.policies, *conf.store, conf.table->secret(), conf.counters->shards());
     conf.reads_bodies = conf.policies->needs_body_bytes();
     return true;

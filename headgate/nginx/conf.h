@@ -32,6 +32,7 @@ struct MainConf {
   store::TableOptions table_options;  // with which `table` was opened
   std::shared_ptr<store::Table> table;
   std::shared_ptr<store::Store> store;  // with which `gate` decides
+  bool waits = false;                   // ... and which does not always complete at once
   std::shared_ptr<Counters> counters;
   std::optional<gate::Gate> gate;
   bool reads_bodies = false;  // a policy's cost is the length of the request's body

@@ -7,6 +7,7 @@
 
 #include "headgate/gate/gate.h"
 #include "headgate/nginx/conf.h"
+#include "headgate/nginx/mailbox.h"
 #include "headgate/nginx/nginx_request.h"
 #include "headgate/nginx/ticket.h"
 #include "headgate/policy/request.h"
@@ -175,9 +176,11 @@ std::optional<std::uint64_t> body_bytes_wanted(ngx_http_request_t* r) noexcept {
 }
 
 RequestContext* decide(ngx_http_request_t* r, bool enforceable) noexcept {
-  const gate::Gate& gate = *main_conf(r).gate;
+  const MainConf& conf = main_conf(r);
+  const gate::Gate& gate = *conf.gate;
   Ticket* const ticket = tickets.spare();
-  if (ticket == nullptr) return nullptr;
+  store::Mailbox* const home = conf.waits ? mailbox() : nullptr;
+  if (ticket == nullptr || (conf.waits && home == nullptr)) return nullptr;
   const NginxHeaders headers{r->headers_in.headers};
   if (!gate.prefetch(client_request(r, headers), std::nullopt,
                      loc_conf(r).dry_run ? gate::DryRun::yes : gate::DryRun::no,
@@ -189,7 +192,7 @@ RequestContext* decide(ngx_http_request_t* r, bool enforceable) noexcept {
   context->gate = &gate;
   context->enforceable = enforceable;
   ticket->decided = ticket->outstanding = false;
-  gate.admit(ticket->decision, {on_decision, ticket});
+  gate.admit(ticket->decision, {on_decision, ticket, home});
   if (!ticket->decided) {
     lend(*ticket, r, *context);
     return context;

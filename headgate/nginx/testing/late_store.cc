@@ -1,4 +1,5 @@
-// The store of the module that tests load: it decides as the table does, but later.
+// The store of the module that tests load: it decides as the table does, but later, and by the
+// mailbox of its caller.
 //
 // It answers after a millisecond. Files in nginx's prefix change that: with `hold` it answers
 // nothing, and logs how many answers are outstanding; with `reverse` it answers the latest call
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include "headgate/nginx/conf.h"
+#include "headgate/store/mailbox.h"
 
 namespace headgate::nginx {
 namespace {
@@ -37,7 +39,7 @@ class LateStore final : public store::Store {
 
   void take(std::span<store::Bundle> bundles, std::optional<Instant>& now,
             store::Completion done) noexcept override {
-    calls_.push_back({bundles, &now, done});
+    calls_.push_back(new Call(bundles, now, done));
     if (is_file("hold")) {
       ngx_log_error(NGX_LOG_NOTICE, ngx_cycle->log, 0, "late store: %uz outstanding",
                     calls_.size());
@@ -47,10 +49,30 @@ class LateStore final : public store::Store {
   }
 
  private:
-  struct Call {
-    std::span<store::Bundle> bundles;
-    std::optional<Instant>* now;
-    store::Completion done;
+  // Ends when it is delivered.
+  class Call : public store::Mailbox::Letter {
+   public:
+    Call(std::span<store::Bundle> bundles, std::optional<Instant>& now, store::Completion done)
+        : Letter([](Letter& self) noexcept { static_cast<Call&>(self).complete(); }),
+          bundles_(bundles),
+          now_(now),
+          done_(done) {}
+
+    void decide(store::Table& table) {
+      table.take(bundles_, now_, {});
+      if (done_.home == nullptr) return complete();  // what is settled after a response
+      done_.home->post(*this);
+    }
+
+   private:
+    void complete() {
+      done_.call(done_.context);
+      delete this;
+    }
+
+    std::span<store::Bundle> bundles_;
+    std::optional<Instant>& now_;
+    store::Completion done_;
   };
 
   void answer() {
@@ -60,16 +82,13 @@ class LateStore final : public store::Store {
       return;
     }
     timer_.cancelable = 0;
-    std::vector<Call> calls = std::exchange(calls_, {});
+    std::vector<Call*> calls = std::exchange(calls_, {});
     if (is_file("reverse")) std::reverse(calls.begin(), calls.end());
-    for (const Call& call : calls) {
-      table_->take(call.bundles, *call.now, {});
-      call.done.call(call.done.context);
-    }
+    for (Call* const call : calls) call->decide(*table_);
   }
 
   std::shared_ptr<store::Table> table_;
-  std::vector<Call> calls_;
+  std::vector<Call*> calls_;
   ngx_event_t timer_{};
 };
 
