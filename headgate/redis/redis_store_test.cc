@@ -263,12 +263,12 @@ TEST(RedisStore, AnAnswerWaitsUntilItsMailboxIsEmptied) {
   ASSERT_EQ(poll(&waits, 1, -1), 1);
   EXPECT_FALSE(first.is_answered());
   server.stop();
-  const Call second(*store, home, charges);
+  const Call unanswered(*store, home, charges);
   store.reset();
-  EXPECT_FALSE(second.is_answered());
+  EXPECT_FALSE(unanswered.is_answered());
   home.deliver();
   EXPECT_TRUE(first.is_answered() && first.bundle.admitted);
-  EXPECT_TRUE(second.is_answered() && second.bundle.undecided) << "the store was closed";
+  EXPECT_TRUE(unanswered.is_answered() && unanswered.bundle.undecided) << "the store was closed";
   server.go_on();
 }
 

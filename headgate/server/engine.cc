@@ -30,24 +30,28 @@ std::string other_table(const std::string& config, const policy::TableSettings& 
 }
 
 std::shared_ptr<const PolicySnapshot> snapshot(std::shared_ptr<const policy::PolicySet> policies,
-                                               store::Table& table, std::uint64_t number,
+                                               store::Store& store, const HashSecret& secret,
+                                               std::uint64_t number,
                                                const std::shared_ptr<gate::Counters>& before) {
   std::vector<std::string> names;
   for (const policy::Policy& policy : policies->policies()) names.push_back(policy.name);
-  return std::make_shared<const PolicySnapshot>(std::move(policies), table, number,
+  return std::make_shared<const PolicySnapshot>(std::move(policies), store, secret, number,
                                                 gate::Counters::open(std::move(names), before));
 }
 
 }  // namespace
 
 Engine::Engine(std::string config, std::unique_ptr<store::Table> table,
+               std::unique_ptr<store::Store> store,
                std::shared_ptr<const policy::PolicySet> policies)
     : config_(std::move(config)),
       table_(std::move(table)),
-      in_force_(snapshot(policies, *table_, 1, nullptr)),
+      store_(std::move(store)),
+      in_force_(snapshot(policies, this->store(), table_->secret(), 1, nullptr)),
       table_settings_(policies->settings().table) {}
 
-Result<std::unique_ptr<Engine>, std::vector<std::string>> Engine::open(const std::string& config) {
+Result<std::unique_ptr<Engine>, std::vector<std::string>> Engine::open(
+    const std::string& config, const MakeStore& make_store) {
   using Faults = Failure<std::vector<std::string>>;
   auto policies = policy::load_file(config);
   if (!policies) return Faults(texts(policies.error()));
@@ -56,7 +60,9 @@ Result<std::unique_ptr<Engine>, std::vector<std::string>> Engine::open(const std
   auto table = store::Table::open(options);
   if (!table) return Faults({table.error()});
   if (!options.file.empty()) store::FileGuard::watch();
-  return std::unique_ptr<Engine>(new Engine(config, std::move(*table), std::move(*policies)));
+  auto store = make_store ? make_store(**table) : nullptr;
+  return std::unique_ptr<Engine>(
+      new Engine(config, std::move(*table), std::move(store), std::move(*policies)));
 }
 
 std::shared_ptr<const PolicySnapshot> Engine::in_force() const {
@@ -89,7 +95,8 @@ Result<void, std::vector<std::string>> Engine::reload() {
   }
   const std::lock_guard lock(mutex_);
   const std::uint64_t next = number() + 1;
-  in_force_ = snapshot(std::move(*policies), *table_, next, in_force_->counters());
+  in_force_ =
+      snapshot(std::move(*policies), store(), table_->secret(), next, in_force_->counters());
   number_.store(next, std::memory_order_release);
   return {};
 }

@@ -1,4 +1,4 @@
-// The state that all doors of one decision server share: the table, the policies in force, the
+// The state that all doors of one decision server share: the store, the policies in force, the
 // workers' contexts.
 #pragma once
 
@@ -19,14 +19,20 @@ namespace headgate::server {
 
 class WorkerContext;
 
+// Makes the store that decides, over the table. Returns nullptr if that is the table itself.
+using MakeStore = std::function<std::unique_ptr<store::Store>(store::Table& table)>;
+
 // Thread-safe. Outlives every WorkerContext.
 class Engine {
  public:
-  // Loads the policy file and opens the table that it describes. Errors: sentences for people.
+  // Loads the policy file and opens the table that it describes. `make_store`: for tests. Errors:
+  // sentences for people.
   [[nodiscard]] static Result<std::unique_ptr<Engine>, std::vector<std::string>> open(
-      const std::string& config);
+      const std::string& config, const MakeStore& make_store = nullptr);
 
   [[nodiscard]] store::Table& table() noexcept { return *table_; }
+  // The store that decides.
+  [[nodiscard]] store::Store& store() noexcept { return store_ ? *store_ : *table_; }
   [[nodiscard]] const std::string& config() const noexcept { return config_; }
 
   // The policies in force. A worker keeps its pointer and calls this again when number() changes.
@@ -54,13 +60,14 @@ class Engine {
   friend class WorkerContext;
 
   Engine(std::string config, std::unique_ptr<store::Table> table,
-         std::shared_ptr<const policy::PolicySet> policies);
+         std::unique_ptr<store::Store> store, std::shared_ptr<const policy::PolicySet> policies);
   [[nodiscard]] Result<std::shared_ptr<const policy::PolicySet>, std::vector<std::string>> load();
   void add(const WorkerContext& worker);
   void remove(const WorkerContext& worker) noexcept;
 
   std::string config_;
   std::unique_ptr<store::Table> table_;
+  std::unique_ptr<store::Store> store_;  // null: the table
   mutable std::mutex mutex_;
   std::shared_ptr<const PolicySnapshot> in_force_;
   std::atomic<std::uint64_t> number_{1};
