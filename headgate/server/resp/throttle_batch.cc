@@ -16,17 +16,18 @@ constexpr char no_policy = '\0';
 constexpr std::string_view listed_as = "throttle";
 
 // Records a decision in the statistics. `key`: as the store takes it.
-void record(WorkerContext& worker, const ThrottleCall& call, const limit::Decision& decision,
-            std::string_view key, Instant now, Instant began) {
+void record(WorkerContext& worker, const PolicySnapshot& snapshot, const ThrottleCall& call,
+            const limit::Decision& decision, std::string_view key, Instant now, Instant began) {
   if (call.quantity <= 0) return;
-  worker.stats().decided_alone(DoorKind::resp, worker.in_force(), listed_as, key.substr(1),
-                               call.cost(), call.admitted(decision), now, now.ns - began.ns);
+  worker.stats().decided_alone(DoorKind::resp, snapshot, listed_as, key.substr(1), call.cost(),
+                               call.admitted(decision), now, now.ns - began.ns);
 }
 
 void write_reply(const Ticket& of, WorkerContext& worker, net::RespWriter& out) {
   const auto& ticket = static_cast<const ThrottleTicket&>(of);
   out.integers(ticket.call.reply(ticket.limit, ticket.decision));
-  record(worker, ticket.call, ticket.decision, ticket.key, worker.now(), ticket.began);
+  record(worker, worker.in_force(), ticket.call, ticket.decision, ticket.key, worker.now(),
+         ticket.began);
 }
 
 }  // namespace
@@ -78,9 +79,10 @@ void ThrottleBatch::decide() {
     const Waiting& waiting = calls_[i];
     net::RespWriter(*waiting.replies).integers(waiting.call.reply(*waiting.limit, decisions_[i]));
   }
+  const PolicySnapshot& snapshot = worker_.in_force();
   const Instant now = worker_.now();
   for (std::size_t i = 0; i < count; ++i) {
-    record(worker_, calls_[i].call, decisions_[i], charges_[i].key, now, began);
+    record(worker_, snapshot, calls_[i].call, decisions_[i], charges_[i].key, now, began);
   }
 }
 
