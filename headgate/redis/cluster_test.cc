@@ -77,7 +77,7 @@ class Cluster {
 
   [[nodiscard]] Options options(std::size_t node = 0) const {
     Options options;
-    options.nodes = {Address{"127.0.0.1", ports_[node]}};
+    options.nodes = {ServerAddress{"127.0.0.1", ports_[node]}};
     options.cluster = true;
     options.timeout = patience;
     return options;
@@ -194,7 +194,7 @@ void expect_exactly_the_quotas(Cluster& cluster, std::uint64_t most_lost,
   std::atomic<bool> disturbed{false};
   const auto spend = [&](unsigned seed) {
     Options options = cluster.options(seed % 3);
-    options.nodes.push_back(Address{"127.0.0.1", cluster.port(5)});
+    options.nodes.push_back(ServerAddress{"127.0.0.1", cluster.port(5)});
     options.timeout = std::chrono::seconds(5);
     const auto store = RedisStore::open(options).value();
     for (std::size_t round = 0;; ++round) {

@@ -88,7 +88,7 @@ auto Link::handler(Act act) {
   };
 }
 
-Link::Link(boost::asio::io_context& io, const Options& options, Address address,
+Link::Link(boost::asio::io_context& io, const Options& options, ServerAddress address,
            std::string_view script)
     : io_(io),
       options_(options),

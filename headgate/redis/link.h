@@ -39,14 +39,14 @@ class Receiver {
 class Link : public std::enable_shared_from_this<Link> {
  public:
   // `io` and `options` outlive the link. `script` is loaded on every connection.
-  Link(boost::asio::io_context& io, const Options& options, Address address,
+  Link(boost::asio::io_context& io, const Options& options, ServerAddress address,
        std::string_view script);
 
   void start() { connect(); }
   // Ends the connection for good. Requests that wait are lost.
   void close();
 
-  [[nodiscard]] const Address& address() const noexcept { return address_; }
+  [[nodiscard]] const ServerAddress& address() const noexcept { return address_; }
 
   // Why nothing should be sent now: the server cannot be reached, or it owes a reply for longer
   // than a request may take. Null if something may be sent, which is also so during the first
@@ -106,7 +106,7 @@ class Link : public std::enable_shared_from_this<Link> {
 
   boost::asio::io_context& io_;
   const Options& options_;
-  const Address address_;
+  const ServerAddress address_;
   const std::string_view script_;
 
   State state_ = State::connecting;

@@ -7,8 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "headgate/base/server_address.h"
 #include "headgate/net/tls.h"
-#include "headgate/redis/address.h"
+#include "headgate/redis/counts.h"
 
 namespace headgate::redis {
 
@@ -20,7 +21,7 @@ enum class Clock : std::uint8_t {
 
 struct Options {
   // One server; or, with `cluster`, some nodes of a cluster: any one of them is enough to begin.
-  std::vector<Address> nodes;
+  std::vector<ServerAddress> nodes;
   bool cluster = false;
   std::string user;      // empty: the default user
   std::string password;  // empty: none
@@ -31,6 +32,7 @@ struct Options {
   std::chrono::milliseconds timeout{50};
   std::string prefix = "hg:";  // of every key
   Clock clock = Clock::redis;
+  RedisCounts* counts = nullptr;  // outlives the store; null: nothing is counted
 };
 
 }  // namespace headgate::redis

@@ -70,10 +70,10 @@ bool soon(const Holds& holds) {
 TEST(RedisStore, SaysWhatIsWrongWithItsOptions) {
   EXPECT_EQ(RedisStore::open({}).error(), "no Redis server is named");
   Options two;
-  two.nodes = {Address{"a", "1"}, Address{"b", "1"}};
+  two.nodes = {ServerAddress{"a", "1"}, ServerAddress{"b", "1"}};
   EXPECT_THAT(RedisStore::open(two).error(), HasSubstr("expected one, or a cluster"));
   Options hasty;
-  hasty.nodes = {Address{"a", "1"}};
+  hasty.nodes = {ServerAddress{"a", "1"}};
   hasty.timeout = std::chrono::milliseconds(0);
   EXPECT_THAT(RedisStore::open(hasty).error(), HasSubstr("not positive"));
 }
@@ -305,7 +305,7 @@ TEST(RedisStore, ConnectsToAName) {
   const std::string port = std::to_string(free_port());
   const RedisServer server({"--port", port, "--bind", "127.0.0.1"});
   Options options;
-  options.nodes = {Address{"localhost", port}};
+  options.nodes = {ServerAddress{"localhost", port}};
   options.timeout = patience;
   EXPECT_TRUE(take(*RedisStore::open(options).value(), {{&linear, "\1a", 1}}).admitted);
 }
@@ -409,7 +409,7 @@ TEST(RedisStore, SpeaksTlsAndTrustsOnlyItsAuthority) {
                             at + "server.crt", "--tls-key-file", at + "server.key",
                             "--tls-ca-cert-file", at + "other.crt"});
   Options options;
-  options.nodes = {Address{"127.0.0.1", port}};
+  options.nodes = {ServerAddress{"127.0.0.1", port}};
   options.timeout = patience;
   options.tls =
       net::TlsContext::load_for_client(at + "server.crt", at + "other.crt", at + "other.key")

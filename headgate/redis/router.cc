@@ -23,14 +23,14 @@ constexpr unsigned tries_max = 16;
 
 // The address in "MOVED 3999 127.0.0.1:6381", which has no brackets around an IPv6 address. An
 // empty host is that of the node that sent it.
-std::optional<Address> redirected(std::string_view error, const Address& from) {
+std::optional<ServerAddress> redirected(std::string_view error, const ServerAddress& from) {
   const std::size_t space = error.rfind(' ');
   const std::size_t colon = error.rfind(':');
   if (space == std::string_view::npos || colon == std::string_view::npos || colon < space) {
     return std::nullopt;
   }
-  Address address{std::string(error.substr(space + 1, colon - space - 1)),
-                  std::string(error.substr(colon + 1))};
+  ServerAddress address{std::string(error.substr(space + 1, colon - space - 1)),
+                        std::string(error.substr(colon + 1))};
   if (address.host.empty()) address.host = from.host;
   return address;
 }
@@ -45,6 +45,9 @@ class Router::Attempt : public Receiver {
 
   void receive(std::size_t i, const net::RespReply& reply) override {
     if (reply->is_error() && error_.empty()) error_ = reply->text;
+    if (i + 1 == call_->replies && router_.options_.counts != nullptr) {
+      router_.options_.counts->round_trips.fetch_add(1, std::memory_order_relaxed);
+    }
     if (error_.empty()) return call_->answer(i, reply);
     if (i + 1 == call_->replies) router_.refused(std::move(call_), link_, way_, error_);
   }
@@ -82,7 +85,7 @@ Router::Router(boost::asio::io_context& io, const Options& options, std::string_
     : io_(io), options_(options), script_(script), refresh_timer_(io) {}
 
 void Router::start() {
-  for (const Address& address : options_.nodes) link_to(address);
+  for (const ServerAddress& address : options_.nodes) link_to(address);
   if (!options_.cluster) return;
   slots_.resize(slots);
   refresh();
@@ -99,7 +102,7 @@ bool Router::is_up() const noexcept {
                      [](const auto& link) { return link->fault() == nullptr; });
 }
 
-Link& Router::link_to(const Address& address) {
+Link& Router::link_to(const ServerAddress& address) {
   for (const auto& link : links_) {
     if (link->address() == address) return *link;
   }
@@ -209,12 +212,12 @@ void Router::read_slots(const Link& from, const net::RespReply& reply) {
     std::size_t at = 0;
     std::int64_t first = 0;
     std::int64_t last = -1;
-    std::optional<Address> primary;
+    std::optional<ServerAddress> primary;
     range.for_each([&](const net::RespReply& part) {
       if (at == 0) first = part->number;
       if (at == 1) last = part->number;
       if (at == 2) {
-        Address address;
+        ServerAddress address;
         std::size_t field = 0;
         part.for_each([&](const net::RespReply& value) {
           if (field == 0) address.host = value->text;

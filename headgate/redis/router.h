@@ -58,7 +58,7 @@ class Router {
     unsigned tries = 0;
   };
 
-  Link& link_to(const Address& address);
+  Link& link_to(const ServerAddress& address);
   // The server of the slot, or while that is unknown any server that answers.
   Link& link_of(std::uint16_t slot);
   void send(std::shared_ptr<Call> call, Link& link, Way way);

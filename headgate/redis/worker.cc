@@ -1,5 +1,6 @@
 #include "headgate/redis/worker.h"
 
+#include <boost/asio/dispatch.hpp>
 #include <boost/asio/post.hpp>
 #include <csignal>
 #include <future>
@@ -88,7 +89,8 @@ void Worker::take(std::span<store::Bundle> bundles, std::optional<Instant>& now,
 
 RedisStatus Worker::status() {
   std::promise<RedisStatus> status;
-  boost::asio::post(io_, [&] { status.set_value({router_.is_up(), exact_.fault()}); });
+  // At once if the thread itself asks, as a completion may.
+  boost::asio::dispatch(io_, [&] { status.set_value({router_.is_up(), exact_.fault()}); });
   return status.get_future().get();
 }
 
@@ -124,6 +126,9 @@ void Worker::watch_deadlines() {
       begun_.pop_front();
       if (taking->is_complete()) continue;
       exact_.note_fault("Redis did not answer in time");
+      if (options_.counts != nullptr) {
+        options_.counts->timeouts.fetch_add(1, std::memory_order_relaxed);
+      }
       taking->complete();
     }
     watch_deadlines();

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "headgate/redis/address.h"
+#include "headgate/base/server_address.h"
 
 namespace headgate::redis {
 
@@ -22,7 +22,7 @@ class RedisServer {
   // Kills it and removes the directory.
   ~RedisServer();
 
-  [[nodiscard]] Address address() const { return {"", socket().string()}; }
+  [[nodiscard]] ServerAddress address() const { return {"", socket().string()}; }
   [[nodiscard]] std::filesystem::path directory() const { return directory_; }
 
   // Sends one command and returns the reply as text: of an array its elements, each followed by a

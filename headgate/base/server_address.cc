@@ -1,10 +1,10 @@
-#include "headgate/redis/address.h"
+#include "headgate/base/server_address.h"
 
 #include <sys/un.h>
 
 #include <charconv>
 
-namespace headgate::redis {
+namespace headgate {
 namespace {
 
 constexpr std::string_view unix_prefix = "unix:";
@@ -18,16 +18,16 @@ bool is_port(std::string_view text) noexcept {
 
 }  // namespace
 
-Result<Address, std::string> Address::parse(std::string_view text) {
+Result<ServerAddress, std::string> ServerAddress::parse(std::string_view text) {
   const auto fault = [&](std::string_view expected) {
-    return Failure<std::string>('"' + std::string(text) + "\": expected " + std::string(expected));
+    return Failure<std::string>(std::string(expected));
   };
   if (text.starts_with(unix_prefix)) {
     const std::string_view path = text.substr(unix_prefix.size());
     if (path.empty() || path.size() > path_max) {
       return fault("unix:PATH with at most " + std::to_string(path_max) + " bytes of path");
     }
-    return Address{"", std::string(path)};
+    return ServerAddress{"", std::string(path)};
   }
   constexpr std::string_view forms = "HOST:PORT, [ADDRESS]:PORT or unix:PATH";
   const std::size_t colon = text.rfind(':');
@@ -41,13 +41,13 @@ Result<Address, std::string> Address::parse(std::string_view text) {
   } else if (host.find(':') != std::string_view::npos) {
     return fault("an IPv6 address in brackets, such as [::1]:6379");
   }
-  return Address{std::string(host), std::string(port)};
+  return ServerAddress{std::string(host), std::string(port)};
 }
 
-std::string Address::text() const {
+std::string ServerAddress::text() const {
   if (is_unix()) return std::string(unix_prefix) + port;
   const bool v6 = host.find(':') != std::string::npos;
   return (v6 ? '[' + host + ']' : host) + ':' + port;
 }
 
-}  // namespace headgate::redis
+}  // namespace headgate
