@@ -6,6 +6,7 @@
 
 #include "headgate/policy/envoy/read_envoy.h"
 #include "headgate/policy/file/spelling.h"
+#include "headgate/policy/shared_of.h"
 
 namespace headgate::server {
 namespace {
@@ -117,7 +118,7 @@ std::optional<EnvoyFault> EnvoyDecider::read(const Request& request,
     const std::size_t index = descriptors_.size();
     const policy::Grant* grant = nullptr;
     if (descriptor.has_limit() && domain != nullptr) {
-      if (auto fault = read_limit(descriptor.limit(), domain->terms, index)) return fault;
+      if (auto fault = read_limit(descriptor.limit(), *domain, index)) return fault;
       grant = &own_limits_->grants[index];
       has_own_limits_ = true;
     }
@@ -128,7 +129,7 @@ std::optional<EnvoyFault> EnvoyDecider::read(const Request& request,
 }
 
 std::optional<EnvoyFault> EnvoyDecider::read_limit(
-    const pb::RateLimitDescriptor::RateLimitOverride& limit, const limit::Terms& terms,
+    const pb::RateLimitDescriptor::RateLimitOverride& limit, const policy::Policy& domain,
     std::size_t index) {
   if (limit.unit() < pb::SECOND || limit.unit() > pb::YEAR) {
     return malformed("the limit of descriptor " + std::to_string(index) +
@@ -138,12 +139,13 @@ std::optional<EnvoyFault> EnvoyDecider::read_limit(
   policy::EnvoyLimit& own = own_limits_->limits[index];
   own.requests_per_unit = limit.requests_per_unit();
   own.unit = static_cast<EnvoyUnit>(limit.unit());
-  const auto grant = policy::envoy_grant(own, terms);
+  const auto grant = policy::envoy_grant(own, domain.terms);
   if (!grant) {
     return malformed("the limit of descriptor " + std::to_string(index) +
                      " is beyond exact 128-bit arithmetic");
   }
   own_limits_->grants[index] = *grant;
+  own_limits_->grants[index].shared = policy::shared_of(domain, *grant);
   return std::nullopt;
 }
 

@@ -54,7 +54,7 @@ class EnvoyDecider {
   std::optional<EnvoyFault> read(const Request& request, const policy::PolicySet& policies);
   std::optional<EnvoyFault> read_limit(
       const envoy::service::ratelimit::v3::RateLimitDescriptor::RateLimitOverride& limit,
-      const limit::Terms& terms, std::size_t index);
+      const policy::Policy& domain, std::size_t index);
   std::optional<EnvoyFault> decide_named(DecisionTicket& ticket);
 
   WorkerContext& worker_;
