@@ -21,8 +21,12 @@ struct Bundle {
   std::span<limit::Decision> decisions;  // out; as many as charges, in their order
   bool admitted = false;                 // out: every charge is admitted
   // out: the store could not be reached in time, so that decisions and `admitted` have no meaning.
-  // What was spent may be charged, or not. Never so with the table.
+  // What was spent may be charged, or not. Only stores over a network set it; SharedStore decides
+  // such a bundle in another way.
   bool undecided = false;
+  // out: the charges that machines share were decided without the store that they share, as
+  // Shared::on_outage says. Only SharedStore sets it.
+  bool outage = false;
 };
 
 class Mailbox;
