@@ -14,6 +14,7 @@ std::optional<CheckFault> Gate::decide(std::span<const Check> checks, limit::Op 
   context.results = {};
   context.gate_ = this;
   context.moment_ = now;
+  context.outages_.reset();
   context.now = now.value_or(Instant{});
   context.done_ = done;
   if (const auto fault = match_checks(checks, context)) return fault;
@@ -83,6 +84,8 @@ bool Gate::bundle_debits(DecisionContext& context) noexcept {
     store::Charge& charge = context.charges_[i];
     charge.op = limit::Op::debit;
     charge.cost = match.cost;
+    charge.in_outage =
+        context.outages_.test(i) && match.policy->on_outage == limit::OnOutage::local;
     context.bundles_[context.bundle_count_++] = {{&charge, 1}, {&context.decisions_[i], 1}};
   }
   return context.bundle_count_ > 0;
@@ -93,11 +96,21 @@ void Gate::merge_debits(DecisionContext& context) const noexcept {
   answer_checks(context);
 }
 
+// Writes what a charge decided. During an outage nothing is promised: r is 0.
+void Gate::write_result(const DecisionContext& context, std::size_t charge,
+                        CheckResult& result) noexcept {
+  result.decision = context.decisions_[charge];
+  result.taken = context.taken(charge);
+  result.outage = context.outages_.test(charge);
+  if (!result.outage) return;
+  result.decision.remaining = 0;
+  result.decision.reset = limit::Decision::no_reset;
+}
+
 void Gate::answer_checks(DecisionContext& context) noexcept {
   for (std::size_t i = 0; i < context.matched_; ++i) {
     CheckResult& result = context.results_[context.check_of_[context.match_of_[i]]];
-    result.decision = context.decisions_[i];
-    result.taken = context.taken(i);
+    write_result(context, i, result);
   }
   context.results = std::span(context.results_).first(context.asked_);
   context.done_.call(context.done_.context);

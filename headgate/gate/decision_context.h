@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <bitset>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -60,6 +61,11 @@ class DecisionContext {
  private:
   friend class Gate;
 
+  // Whether the i-th policy denied because the shared store is away, and not because of its quota.
+  [[nodiscard]] bool denied_by_outage(std::size_t i) const noexcept {
+    return outages_.test(i) && !decisions_[i].admitted &&
+           match(i).policy->on_outage == limit::OnOutage::deny;
+  }
   [[nodiscard]] bool is_enforced(std::size_t i) const noexcept { return i < enforced_; }
   [[nodiscard]] const policy::Match& match(std::size_t i) const noexcept {
     return scratch_.matches[match_of_[i]];
@@ -74,6 +80,7 @@ class DecisionContext {
   std::size_t denying_end_ = 0;  // of descriptors: charges [0, denying_end_) always deny,
   std::size_t quota_end_ = 0;    // and those from there to quota_end_ are in quota mode
 
+  std::bitset<policy::policies_max> outages_;  // charges decided without the shared store
   std::array<std::uint8_t, policy::policies_max> match_of_;  // charge -> match
   std::array<store::Charge, policy::policies_max> charges_;
   std::array<limit::Decision, policy::policies_max> decisions_;

@@ -29,6 +29,7 @@ bool Gate::decide(std::string_view domain, std::span<const policy::Descriptor> d
   context.results = {};
   context.gate_ = this;
   context.moment_ = now;
+  context.outages_.reset();
   context.now = now.value_or(Instant{});
   context.done_ = done;
   context.op_ = std::find(ops.begin(), ops.end(), limit::Op::spend) != ops.end()
@@ -52,6 +53,7 @@ bool Gate::decide(std::string_view domain, std::span<const policy::Descriptor> d
       const limit::Op op = is_check ? op_of_check(*match.policy) : ops[i];
       const std::size_t at = context.matched_++;
       context.charges_[at] = {&match.grant->law, match.key, match.cost, op};
+      context.charges_[at].shared = match.grant->shared.get();
       context.bundles_[at] = {{&context.charges_[at], 1}, {&context.decisions_[at], 1}};
       context.match_of_[at] = static_cast<std::uint8_t>(i);
     }
@@ -112,8 +114,7 @@ void Gate::merge_descriptors(DecisionContext& context) const noexcept {
   for (std::size_t i = 0; i < context.matched_; ++i) {
     CheckResult& result = context.results_[context.match_of_[i]];
     result.limited = true;
-    result.decision = context.decisions_[i];
-    result.taken = context.taken(i);
+    write_result(context, i, result);
   }
   context.results = std::span(context.results_).first(matches.size());
   context.done_.call(context.done_.context);

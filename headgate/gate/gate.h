@@ -95,6 +95,7 @@ class Gate {
  private:
   template <void (Gate::*next)(DecisionContext&) const noexcept>
   void take(DecisionContext& context) const noexcept;
+  static void note_outages(DecisionContext& context) noexcept;
   void charge(std::span<const policy::Match> matches, DryRun dry_run, limit::Op op,
               DecisionContext& context) const noexcept;
   std::optional<CheckFault> match_checks(std::span<const Check> checks,
@@ -103,6 +104,8 @@ class Gate {
   void merge_checks(DecisionContext& context) const noexcept;
   void merge_debits(DecisionContext& context) const noexcept;
   static bool bundle_debits(DecisionContext& context) noexcept;
+  static void write_result(const DecisionContext& context, std::size_t charge,
+                           CheckResult& result) noexcept;
   static void answer_checks(DecisionContext& context) noexcept;
   void find_waits(DecisionContext& context) const noexcept;
   void merge_descriptors(DecisionContext& context) const noexcept;
@@ -134,6 +137,7 @@ void Gate::take(DecisionContext& context) const noexcept {
   store_.take(std::span(context.bundles_).first(context.bundle_count_), context.moment_,
               {[](void* of) noexcept {
                  auto& decided = *static_cast<DecisionContext*>(of);
+                 note_outages(decided);
                  (decided.gate_->*next)(decided);
                },
                &context, context.done_.home});

@@ -77,6 +77,8 @@ std::optional<store::Charge> Gate::charge_of(const Due& due, Instant taken,
   const policy::Policy& policy = *due.policy;
   store::Charge charge{&due.grant->law, due.key, due.cost, limit::Op::refund};
   charge.since = taken;
+  charge.shared = due.grant->shared.get();
+  charge.in_outage = due.in_outage;
   if (policy.is_late()) {
     const policy::Cost cost = policies_->late_cost(policy, response);
     if (cost.defaulted) add(&PolicyCounts::cost_defaulted, policy);
