@@ -5,8 +5,9 @@
 
 namespace headgate::nginx {
 
-std::shared_ptr<store::Store> deciding_store(const std::shared_ptr<store::Table>& table) {
-  return table;
+std::shared_ptr<store::Store> deciding_store(const MainConf& conf) {
+  if (conf.redis != nullptr) return conf.redis;
+  return conf.table;
 }
 
 // A store that answers later has a far shorter time-out of its own. This one bounds how long a

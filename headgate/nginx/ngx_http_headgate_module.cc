@@ -248,7 +248,7 @@ extern "C" ngx_int_t metrics_handler(ngx_http_request_t* r) noexcept {
   const MainConf& conf = main_conf(r);
   if (!conf.gate) return NGX_HTTP_NOT_FOUND;
   try {
-    const std::string text = metrics_text(*conf.policies, *conf.counters, *conf.table);
+    const std::string text = metrics_text(conf);
     auto* copy = static_cast<u_char*>(ngx_pnalloc(r->pool, text.size()));
     if (copy == nullptr) return NGX_HTTP_INTERNAL_SERVER_ERROR;
     std::memcpy(copy, text.data(), text.size());

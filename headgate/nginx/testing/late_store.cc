@@ -94,8 +94,8 @@ class LateStore final : public store::Store {
 
 }  // namespace
 
-std::shared_ptr<store::Store> deciding_store(const std::shared_ptr<store::Table>& table) {
-  return std::make_shared<LateStore>(table);
+std::shared_ptr<store::Store> deciding_store(const MainConf& conf) {
+  return std::make_shared<LateStore>(conf.table);
 }
 
 ngx_msec_t patience() noexcept { return is_file("impatient") ? 100 : 60'000; }
