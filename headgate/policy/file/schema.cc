@@ -408,7 +408,7 @@ Json redis() {
               {"password-file", "The file with the password", some_text},
               {"tls", "Encrypts, and requires a certificate of the server", tls},
               {"timeout", "How long a request waits for Redis at most", duration()},
-              {"prefix", "The beginning of every key", pattern("^[ -z|~]{1,64}$")}},
+              {"prefix", "The beginning of every key", token_or_integer("[ -z|~]{1,64}")}},
              {{"required", list(Names{"nodes"})},
               {"if", object({{"not", has("cluster", yes())}})},
               {"then", if_there("nodes", any_of({node, one}))}});
