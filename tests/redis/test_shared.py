@@ -4,6 +4,8 @@ import pytest
 from load import Load, Nginx, Server, ask
 from support.http_client import read_metrics
 from support.policies import YEAR
+from support.processes import until
+from support.resp import Client, encode
 
 PAGE = 'location / { return 200 "page"; } location = /metrics { headgate off; headgate_metrics; }'
 
@@ -60,6 +62,26 @@ def test_slots_are_shared_and_released(redis, serve):
     assert not decide(other)
     decide(other, 'refund')
     assert decide(other)
+
+
+def test_nginx_releases_slots_in_redis(redis, nginx):
+    """The next request may come before the slot is free again, since nobody waits for the release."""
+    gate = nginx(policies(redis(), 'name: p, quota: 1, algorithm: concurrency, lease: 1h'), server=PAGE)
+    for _ in range(20):
+        until(lambda: gate.request('/').status == 200, 'the slot is free')
+
+
+def test_every_door_of_the_decision_server_shares(redis, serve):
+    text = policies(redis(), f'name: p, quota: 10, window: {YEAR}s')
+    one = serve(text, doors={'http': '127.0.0.1:0', 'resp': '127.0.0.1:0'})
+    other = serve(text)
+    assert Load([Server(other)], threads=1, requests=1).join().admitted == 1
+    with Client(one.ports['resp']) as client:
+        client.send(encode('HG.DECIDE', 'p', 'k', 2) + encode('PING') + encode('HG.DECIDE', 'p', 'k'))
+        assert client.reply()[:3] == [1, 10, 7]
+        assert client.reply() == 'PONG'
+        assert client.reply()[:3] == [1, 10, 6]
+    assert Load([Server(one)], threads=2, requests=5).join().admitted == 6
 
 
 def test_the_metrics_show_the_link(redis, serve, nginx):
