@@ -24,7 +24,7 @@ class Bench {
     options.memory = 1 << 20;
     table_ = store::Table::open(options).value();
     counters_ = gate::Counters::open({"burst"}, nullptr);
-    snapshot = std::make_unique<PolicySnapshot>(*policies, *table_, 1, counters_);
+    snapshot = std::make_unique<PolicySnapshot>(*policies, *table_, table_->secret(), 1, counters_);
     now = table_->now();
   }
 
@@ -53,8 +53,8 @@ void a_policy_decides(benchmark::State& state) {
         bench.snapshot->gate().decide({&check, 1}, limit::Op::spend, bench.now, context));
   }
   const auto decide = [&] {
-    context.now.ns += 800;
-    bench.stats.decided(DoorKind::resp, *bench.snapshot, context, 300);
+    bench.now.ns += 800;
+    bench.stats.decided(DoorKind::resp, *bench.snapshot, context, bench.now, 300);
   };
   for (int i = 0; i < 2'000'000; ++i) decide();
   for (auto _ : state) decide();

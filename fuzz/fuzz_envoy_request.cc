@@ -53,16 +53,19 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static server::EnvoyDecider decider(worker);
 
   const std::string_view input(reinterpret_cast<const char*>(data), size);
-  const unsigned status = server::envoy_json(*engine, worker, {}, input).status;
+  const auto page = server::envoy_json().begin(worker, input, *worker.begin());
+  const unsigned status = page.value().status;
   require(status == 200 || status == 429 || status == 400);
 
   pb::RateLimitRequest request;
   if (!request.ParseFromArray(data, static_cast<int>(size))) return 0;
-  pb::RateLimitResponse response;
-  if (const auto fault = decider.decide(request, response)) {
+  server::DecisionTicket& ticket = *worker.begin();
+  if (const auto fault = decider.decide(request, ticket)) {
     require(!fault->what.empty());
     return 0;
   }
+  pb::RateLimitResponse response;
+  server::write_response(ticket, response);
   require(response.statuses_size() == request.descriptors_size());
   require(response.overall_code() != pb::RateLimitResponse::UNKNOWN);
   for (const auto& one : response.statuses()) require(one.code() != pb::RateLimitResponse::UNKNOWN);

@@ -36,6 +36,27 @@ def serve(tmp_path):
         assert killed or status == 0, (status, server.seen)
 
 
+@pytest.fixture
+def nginx(tmp_path):
+    """nginx(policies, server=..., ...) starts one. At the end all are stopped, and none may have logged a crash."""
+    from support.nginx import Nginx
+    started = []
+
+    def start(policies, *args, run=True, **kwargs):
+        directory = tmp_path / f'nginx{len(started)}'
+        directory.mkdir()
+        server = Nginx(directory, policies, *args, **kwargs)
+        started.append(server)
+        return server.start() if run else server
+
+    yield start
+    for server in started:
+        server.stop()
+        for bad in ('exited on signal', 'core dumped', '[alert]'):
+            lines = [line for line in server.log.splitlines() if bad in line]
+            assert not lines or getattr(server, 'expect_death', False), lines
+
+
 @pytest.fixture(scope='session')
 def envoy_client_home():
     from support import envoy, npm

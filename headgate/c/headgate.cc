@@ -99,6 +99,13 @@ std::string lines(const std::vector<hg::policy::Fault>& faults) {
 std::shared_ptr<const hg::policy::PolicySet> load(const std::string& config, char* error,
                                                   std::size_t size) {
   const hg::policy::Loaded loaded = hg::policy::load_file(config);
+  if (loaded && (*loaded)->settings().redis) {
+    report(config +
+               ": store: redis is not available in the library, whose calls do not wait; expected "
+               "store: table",
+           error, size);
+    return nullptr;
+  }
   if (loaded) return *loaded;
   report(lines(loaded.error()), error, size);
   return nullptr;

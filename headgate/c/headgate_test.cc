@@ -146,6 +146,18 @@ TEST_F(HeadgateC, AReloadKeepsTheStateAndAFailedOneChangesNothing) {
   EXPECT_EQ(decide("daily"), HEADGATE_ADMITTED);
 }
 
+TEST_F(HeadgateC, RedisIsRefusedBecauseCallsDoNotWait) {
+  std::ofstream(config) << "version: 1\nstore: {redis: {nodes: [a:1]}}\npolicies: []\n";
+  EXPECT_EQ(headgate_open(config.c_str(), words, sizeof words), nullptr);
+  EXPECT_EQ(words, config +
+                       ": store: redis is not available in the library, whose calls do not wait; "
+                       "expected store: table");
+  open("  - {name: burst, quota: 3, window: 1h}\n");
+  std::ofstream(config) << "version: 1\nstore: {redis: {nodes: [a:1]}}\npolicies: []\n";
+  EXPECT_EQ(headgate_reload(gate, words, sizeof words), -1);
+  EXPECT_THAT(words, HasSubstr("store: redis"));
+}
+
 TEST_F(HeadgateC, AReloadLeavesADecisionThePoliciesThatMadeIt) {
   open("  - {name: slots, quota: 1, algorithm: concurrency, key: []}\n");
   headgate_request request{};

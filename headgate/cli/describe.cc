@@ -120,6 +120,21 @@ std::string log_text(const policy::Policy& policy) {
   return "at most " + std::to_string(records) + " records a partition, of 16 bytes each";
 }
 
+// What happens while the store that machines share is away.
+std::string outage_text(const policy::Policy& policy) {
+  const std::string when = "while Redis is away ";
+  switch (policy.on_outage) {
+    case limit::OnOutage::local:
+      return when + "each machine counts alone, with " + std::to_string(policy.outage_percent) +
+             "% of the quota";
+    case limit::OnOutage::allow:
+      return when + "all is admitted";
+    case limit::OnOutage::deny:
+      return when + "all is denied";
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string describe(const policy::Policy& policy) {
@@ -145,6 +160,7 @@ std::string describe(const policy::Policy& policy) {
   if (policy.terms.reset != limit::Reset::pace) put("reset", reset_text(policy.terms.reset));
   if (policy.refund_on.any()) put("refund on", statuses_text(policy.refund_on));
   if (policy.status != 429) put("status", std::to_string(policy.status));
+  if (policy.sharing == limit::Sharing::exact) put("shared", "exactly; " + outage_text(policy));
   constexpr std::size_t shown_max = 20;  // overrides; with them a policy still fits on a screen
   for (std::size_t i = 1; i < policy.grants.size(); ++i) {
     if (i > shown_max) {

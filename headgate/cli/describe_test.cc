@@ -38,6 +38,25 @@ TEST(Describe, ShowsEverySetting) {
             "            9 content-bytes per 1500ms\n");
 }
 
+TEST(Describe, WhatMachinesShare) {
+  const auto shared = [](const std::string& keys) {
+    const auto loaded = policy::load_text(
+        "version: 1\nstore: {redis: {nodes: [a:1]}}\npolicies: [{name: a, rate: 1/s" + keys +
+            "}]\n",
+        "test.yaml");
+    const std::string text = describe((*loaded)->policies().front());
+    return text.substr(text.find("every request\n") + 14);
+  };
+  EXPECT_EQ(shared(""),
+            "  shared    exactly; while Redis is away each machine counts alone, with 100% of the "
+            "quota\n");
+  EXPECT_EQ(shared(", on-outage: deny"),
+            "  shared    exactly; while Redis is away all is denied\n");
+  EXPECT_EQ(shared(", on-outage: allow"),
+            "  shared    exactly; while Redis is away all is admitted\n");
+  EXPECT_EQ(shared(", sharing: none"), "");
+}
+
 TEST(Describe, HowPathsAreCompared) {
   const std::string folded =
       "  paths     as upstreams route them: /Login/, //login;x and /%6cogin are /login";

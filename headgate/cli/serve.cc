@@ -61,7 +61,7 @@ int fail(ExitStatus status, const std::string& words) {
 int run(const Options& options) {
   server::ServerOptions serving;
   serving.door = options.door;
-  serving.door.envoy_json = server::envoy_json;
+  serving.door.envoy_json = server::envoy_json();
   for (const Doors& doors : options.doors) {
     for (const std::string& text : doors.at) {
       auto endpoint = net::Endpoint::parse(text);

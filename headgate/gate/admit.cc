@@ -39,6 +39,7 @@ bool Gate::prefetch(const policy::Request& request, std::optional<Instant> now, 
   context.verdict = {};
   context.gate_ = this;
   context.moment_ = now;
+  context.outages_.reset();
   const std::span<const policy::Match> matches = match(*policies_, request, context.scratch_);
   context.matched_ = matches.size();
   if (matches.empty()) return false;
@@ -48,8 +49,7 @@ bool Gate::prefetch(const policy::Request& request, std::optional<Instant> now, 
 
 void Gate::admit(DecisionContext& context, store::Completion done) const noexcept {
   context.done_ = done;
-  store_.take(std::span(context.bundles_).first(context.bundle_count_), context.moment_,
-              {[](void* of) noexcept { merge(*static_cast<DecisionContext*>(of)); }, &context});
+  take<&Gate::merge>(context);
 }
 
 // Makes the bundles: enforced policies all or none, each shadow policy as if alone.
@@ -65,6 +65,7 @@ void Gate::charge(std::span<const policy::Match> matches, DryRun dry_run, limit:
     const bool late = op == limit::Op::spend && m.policy->is_late();
     context.charges_[charges] = {&m.grant->law, m.key, late ? 1 : m.cost,
                                  late ? limit::Op::peek : op};
+    context.charges_[charges].shared = m.grant->shared.get();
     context.match_of_[charges++] = static_cast<std::uint8_t>(match);
   };
   for (std::size_t i = 0; i < matches.size(); ++i) {
@@ -85,9 +86,20 @@ void Gate::charge(std::span<const policy::Match> matches, DryRun dry_run, limit:
   for (std::size_t i = context.enforced_; i < charges; ++i) bundle(i, 1);
 }
 
-void Gate::merge(DecisionContext& context) noexcept {
+// Notes which charges the store has decided without the store that machines share.
+void Gate::note_outages(DecisionContext& context) noexcept {
+  for (const store::Bundle& bundle : std::span(context.bundles_).first(context.bundle_count_)) {
+    if (!bundle.outage) continue;
+    for (const store::Charge& charge : bundle.charges) {
+      if (charge.shared == nullptr) continue;
+      context.outages_.set(static_cast<std::size_t>(&charge - context.charges_.data()));
+    }
+  }
+}
+
+void Gate::merge(DecisionContext& context) const noexcept {
   context.now = *context.moment_;
-  context.gate_->conclude(context);
+  conclude(context);
   context.done_.call(context.done_.context);
 }
 
@@ -98,7 +110,7 @@ void Gate::conclude(DecisionContext& context) const noexcept {
     const limit::Decision& decision = context.decisions_[i];
     const policy::Policy& policy = *context.match(i).policy;
     const bool enforced = context.is_enforced(i);
-    if (enforced) {
+    if (enforced && !context.outages_.test(i)) {
       verdict.remaining =
           std::min(verdict.remaining.value_or(decision.remaining), decision.remaining);
     }
@@ -108,6 +120,7 @@ void Gate::conclude(DecisionContext& context) const noexcept {
     if (strictest == nullptr || stricter(decision, *strictest)) {
       strictest = &decision;
       verdict.denier = &policy;
+      verdict.is_outage = context.denied_by_outage(i);
     }
   }
   verdict.outcome = verdict.violated.any()          ? Outcome::denied
@@ -130,7 +143,10 @@ void Gate::list_dues(DecisionContext& context) const noexcept {
     const policy::Match& match = context.match(i);
     if (!settled_.test(match.policy->index)) continue;
     if (!context.taken(i)) continue;
-    context.dues_[dues++] = {match.policy, match.grant, match.key, match.cost};
+    const bool outage = context.outages_.test(i);
+    const bool counted = !outage || match.policy->on_outage == limit::OnOutage::local;
+    if (!counted && !match.policy->is_late()) continue;
+    context.dues_[dues++] = {match.policy, match.grant, match.key, match.cost, outage && counted};
   }
   context.verdict.dues = std::span(context.dues_).first(dues);
 }
@@ -148,7 +164,7 @@ void Gate::itemise(DecisionContext& context, std::uint64_t extra) const noexcept
   for (std::size_t i = 0; i < context.enforced_; ++i) {
     const limit::Decision& decision = context.decisions_[i];
     const policy::Grant& grant = *context.match(i).grant;
-    if (!grant.reported) continue;
+    if (!grant.reported || context.outages_.test(i)) continue;
     if (decision.remaining * 100 < grant.quota.units * settings.report_below_percent) below = true;
     Item& item = context.items_[count++] = this->item(context, i);
     if (item.denied && item.reset != limit::Decision::no_reset) item.reset += extra;
@@ -215,6 +231,7 @@ void Gate::count(const DecisionContext& context) const noexcept {
       add(counts.refunded);
       continue;
     }
+    if (context.outages_.test(i)) add(counts.outage);
     if (match.cost_defaulted) add(counts.cost_defaulted);
     if (!context.decisions_[i].admitted) {
       add(context.is_enforced(i) ? counts.denied : counts.shadow_denied);

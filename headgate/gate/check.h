@@ -23,6 +23,7 @@ struct CheckResult {
   bool limited = false;      // false: the policy is off or the partition is unlimited, and then
   limit::Decision decision;  // this is an admission without figures
   bool taken = false;        // of a spend: its cost was taken; see DecisionContext::taken()
+  bool outage = false;       // decided without the store that machines share; then r is 0
 
   // Whether the policy may deny. REQUIRES: a policy.
   [[nodiscard]] bool enforced() const noexcept {

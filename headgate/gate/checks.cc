@@ -7,27 +7,26 @@
 
 namespace headgate::gate {
 
-std::optional<CheckFault> Gate::decide(std::span<const Check> checks, limit::Op op, Instant now,
-                                       DecisionContext& context) const noexcept {
+std::optional<CheckFault> Gate::decide(std::span<const Check> checks, limit::Op op,
+                                       std::optional<Instant> now, DecisionContext& context,
+                                       store::Completion done) const noexcept {
   context.verdict = {};
   context.results = {};
   context.gate_ = this;
-  context.moment_ = context.now = now;
+  context.moment_ = now;
+  context.outages_.reset();
+  context.now = now.value_or(Instant{});
+  context.done_ = done;
   if (const auto fault = match_checks(checks, context)) return fault;
 
-  if (context.matched_ > 0) {
-    charge(std::span<const policy::Match>(context.scratch_.matches).first(context.matched_),
-           DryRun::no, op, context);
-    admit(context);
+  context.asked_ = checks.size();
+  if (context.matched_ == 0) {
+    answer_checks(context);
+    return std::nullopt;
   }
-  context.verdict.dues = {};
-  if (op == limit::Op::spend) debit_late(checks, context);
-  for (std::size_t i = 0; i < context.matched_; ++i) {
-    CheckResult& result = context.results_[context.check_of_[context.match_of_[i]]];
-    result.decision = context.decisions_[i];
-    result.taken = context.taken(i);
-  }
-  context.results = std::span(context.results_).first(checks.size());
+  charge(std::span<const policy::Match>(context.scratch_.matches).first(context.matched_),
+         DryRun::no, op, context);
+  take<&Gate::merge_checks>(context);
   return std::nullopt;
 }
 
@@ -64,20 +63,57 @@ std::optional<CheckFault> Gate::match_checks(std::span<const Check> checks,
   return std::nullopt;
 }
 
-// Charges the full cost of spends that were admitted because something is left.
-void Gate::debit_late(std::span<const Check> checks, DecisionContext& context) const noexcept {
-  bool debited = false;
+void Gate::merge_checks(DecisionContext& context) const noexcept {
+  context.now = *context.moment_;
+  conclude(context);
+  context.verdict.dues = {};
+  if (context.op_ == limit::Op::spend && bundle_debits(context)) {
+    take<&Gate::merge_debits>(context);
+  } else {
+    answer_checks(context);
+  }
+}
+
+// Makes bundles that charge the full cost of spends that were admitted because something is left.
+// Returns whether there are any.
+bool Gate::bundle_debits(DecisionContext& context) noexcept {
+  context.bundle_count_ = 0;
   for (std::size_t i = 0; i < context.matched_; ++i) {
     const policy::Match& match = context.match(i);
     if (!match.policy->is_late() || !context.taken(i)) continue;
     store::Charge& charge = context.charges_[i];
     charge.op = limit::Op::debit;
-    charge.cost = checks[context.check_of_[context.match_of_[i]]].cost;
-    store::Bundle bundle{{&charge, 1}, {&context.decisions_[i], 1}};
-    store_.take({&bundle, 1}, context.now, {});
-    debited = true;
+    charge.cost = match.cost;
+    charge.in_outage =
+        context.outages_.test(i) && match.policy->on_outage == limit::OnOutage::local;
+    context.bundles_[context.bundle_count_++] = {{&charge, 1}, {&context.decisions_[i], 1}};
   }
-  if (debited) itemise(context, 0);
+  return context.bundle_count_ > 0;
+}
+
+void Gate::merge_debits(DecisionContext& context) const noexcept {
+  itemise(context, 0);
+  answer_checks(context);
+}
+
+// Writes what a charge decided. During an outage nothing is promised: r is 0.
+void Gate::write_result(const DecisionContext& context, std::size_t charge,
+                        CheckResult& result) noexcept {
+  result.decision = context.decisions_[charge];
+  result.taken = context.taken(charge);
+  result.outage = context.outages_.test(charge);
+  if (!result.outage) return;
+  result.decision.remaining = 0;
+  result.decision.reset = limit::Decision::no_reset;
+}
+
+void Gate::answer_checks(DecisionContext& context) noexcept {
+  for (std::size_t i = 0; i < context.matched_; ++i) {
+    CheckResult& result = context.results_[context.check_of_[context.match_of_[i]]];
+    write_result(context, i, result);
+  }
+  context.results = std::span(context.results_).first(context.asked_);
+  context.done_.call(context.done_.context);
 }
 
 }  // namespace headgate::gate

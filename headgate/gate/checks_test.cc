@@ -10,8 +10,8 @@
 
 #include "headgate/gate/gate.h"
 #include "headgate/gate/table_options.h"
+#include "headgate/gate/testing/test_store.h"
 #include "headgate/policy/file/load.h"
-#include "headgate/store/table.h"
 
 namespace headgate::gate {
 namespace {
@@ -27,7 +27,7 @@ class NoHeaders final : public policy::Headers {
 
 class TestGate {
  public:
-  explicit TestGate(const std::string& policies) {
+  TestGate(Completes when, const std::string& policies) {
     auto loaded = policy::load_text("version: 1\npolicies:\n" + policies, "test.yaml");
     if (!loaded) {
       for (const auto& fault : loaded.error()) ADD_FAILURE() << fault.text();
@@ -35,14 +35,22 @@ class TestGate {
     }
     auto options = table_options(**loaded);
     options.memory = 1 << 20;
-    table_ = store::Table::open(options).value();
+    store_.emplace(when, options);
     counts = std::vector<PolicyCounts>((*loaded)->policies().size());
-    gate_ = std::make_unique<Gate>(*loaded, *table_, table_->secret(), counts);
-    now = table_->now();
+    gate_ = std::make_unique<Gate>(*loaded, store_->store(), store_->table().secret(), counts);
+    now = store_->table().now();
   }
 
   std::optional<CheckFault> decide(std::vector<Check> checks, Op op = Op::spend) {
-    return gate_->decide(checks, op, now, context);
+    TestStore::Answer answer;
+    const auto fault = gate_->decide(checks, op, now, context, answer.done());
+    checks.clear();  // they need not last until the answer
+    if (fault) {
+      EXPECT_EQ(answer.count(), 0);
+    } else {
+      store_->complete(answer);
+    }
+    return fault;
   }
 
   // r of every check; -1 if it is denied.
@@ -62,6 +70,7 @@ class TestGate {
     request.peer = policy::Address::parse("192.0.2.1");
     request.headers = &headers;
     gate_->admit(request, now, DryRun::no, context);
+    store_->complete_all();
     return context.verdict.outcome;
   }
 
@@ -79,17 +88,20 @@ class TestGate {
   std::vector<PolicyCounts> counts;
 
  private:
-  std::unique_ptr<store::Table> table_;
+  std::optional<TestStore> store_;
   std::unique_ptr<Gate> gate_;
 };
+
+class Decide : public testing::TestWithParam<Completes> {};
+HEADGATE_WITH_EACH_STORE(Decide);
 
 constexpr const char* two = R"(
   - {name: burst, quota: 3, window: 60s}
   - {name: daily, quota: 10, window: 1d}
 )";
 
-TEST(Decide, SpendsTheBucketThatRequestsSpend) {
-  TestGate gate(two);
+TEST_P(Decide, SpendsTheBucketThatRequestsSpend) {
+  TestGate gate(GetParam(), two);
   EXPECT_EQ(gate.request(), Outcome::admitted);
   ASSERT_EQ(gate.decide({{"burst", "192.0.2.1"}}), std::nullopt);
   EXPECT_THAT(gate.left(), testing::ElementsAre(1));
@@ -97,15 +109,15 @@ TEST(Decide, SpendsTheBucketThatRequestsSpend) {
   EXPECT_EQ(gate.request(), Outcome::denied);
 }
 
-TEST(Decide, ResultsAreInTheOrderOfTheChecks) {
-  TestGate gate(two);
+TEST_P(Decide, ResultsAreInTheOrderOfTheChecks) {
+  TestGate gate(GetParam(), two);
   ASSERT_EQ(gate.decide({{"daily", "a", 2}, {"burst", "a"}}), std::nullopt);
   EXPECT_THAT(gate.left(), testing::ElementsAre(8, 2));
   EXPECT_EQ(gate.ratelimit(), R"("daily";r=8;t=69120, "burst";r=2;t=40)");
 }
 
-TEST(Decide, TakesAllOrNone) {
-  TestGate gate(two);
+TEST_P(Decide, TakesAllOrNone) {
+  TestGate gate(GetParam(), two);
   ASSERT_EQ(gate.decide({{"burst", "a"}, {"daily", "a", 11}}), std::nullopt);
   EXPECT_EQ(gate.context.verdict.outcome, Outcome::denied);
   EXPECT_EQ(gate.context.verdict.denier->name, "daily");
@@ -114,8 +126,8 @@ TEST(Decide, TakesAllOrNone) {
   EXPECT_THAT(gate.left(), testing::ElementsAre(3));
 }
 
-TEST(Decide, PeeksChargeAndCountNothing) {
-  TestGate gate(two);
+TEST_P(Decide, PeeksChargeAndCountNothing) {
+  TestGate gate(GetParam(), two);
   ASSERT_EQ(gate.decide({{"burst", "a", 2}}, Op::peek), std::nullopt);
   EXPECT_THAT(gate.left(), testing::ElementsAre(1)) << "as spending 2 would leave";
   ASSERT_EQ(gate.decide({{"burst", "a", 4}}, Op::peek), std::nullopt);
@@ -125,8 +137,8 @@ TEST(Decide, PeeksChargeAndCountNothing) {
   EXPECT_EQ(gate.counts[0].admitted + gate.counts[0].denied, 0u);
 }
 
-TEST(Decide, RefundsGiveBack) {
-  TestGate gate(two);
+TEST_P(Decide, RefundsGiveBack) {
+  TestGate gate(GetParam(), two);
   ASSERT_EQ(gate.decide({{"burst", "a", 3}}), std::nullopt);
   ASSERT_EQ(gate.decide({{"burst", "a", 2}}, Op::refund), std::nullopt);
   EXPECT_THAT(gate.left(), testing::ElementsAre(2));
@@ -134,8 +146,8 @@ TEST(Decide, RefundsGiveBack) {
   EXPECT_EQ(gate.counts[0].refunded, 1u);
 }
 
-TEST(Decide, ShadowPoliciesDecideWithoutDenying) {
-  TestGate gate(R"(
+TEST_P(Decide, ShadowPoliciesDecideWithoutDenying) {
+  TestGate gate(GetParam(), R"(
   - {name: trial, quota: 1, window: 60s, mode: shadow}
   - {name: burst, quota: 3, window: 60s}
 )");
@@ -147,8 +159,8 @@ TEST(Decide, ShadowPoliciesDecideWithoutDenying) {
   EXPECT_EQ(gate.ratelimit(), R"("burst";r=1;t=20)");
 }
 
-TEST(Decide, UnlimitedChecksAreAdmittedAndMarked) {
-  TestGate gate(R"(
+TEST_P(Decide, UnlimitedChecksAreAdmittedAndMarked) {
+  TestGate gate(GetParam(), R"(
   - {name: sleeping, quota: 1, window: 60s, mode: off}
   - {name: burst, quota: 1, window: 60s, overrides: [{ids: ["192.0.2.9"], quota: unlimited}]}
 )");
@@ -162,8 +174,8 @@ TEST(Decide, UnlimitedChecksAreAdmittedAndMarked) {
   }
 }
 
-TEST(Decide, ALateCostMayExceedWhatIsLeft) {
-  TestGate gate(R"(
+TEST_P(Decide, ALateCostMayExceedWhatIsLeft) {
+  TestGate gate(GetParam(), R"(
   - {name: tokens, quota: 10, window: 10s, cost: {response-header: x-tokens}, unit: tokens}
 )");
   ASSERT_EQ(gate.decide({{"tokens", "a", 15}}), std::nullopt);
@@ -173,8 +185,8 @@ TEST(Decide, ALateCostMayExceedWhatIsLeft) {
   EXPECT_THAT(gate.left(), testing::ElementsAre(-1));
 }
 
-TEST(Decide, ReportsTheFaultyCheckAndChangesNothing) {
-  TestGate gate(two);
+TEST_P(Decide, ReportsTheFaultyCheckAndChangesNothing) {
+  TestGate gate(GetParam(), two);
   using Reason = CheckFault::Reason;
   auto fault = gate.decide({{"burst", "a"}, {"brust", "a"}});
   ASSERT_TRUE(fault);

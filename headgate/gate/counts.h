@@ -15,6 +15,7 @@ struct alignas(64) PolicyCounts {
       0};                                  // requests that it would have denied if it were enforced
   std::atomic<std::uint64_t> refunded{0};  // requests whose cost was given back
   std::atomic<std::uint64_t> cost_defaulted{0};  // requests whose cost was missing or malformed
+  std::atomic<std::uint64_t> outage{0};  // requests decided without the store that machines share
 };
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
@@ -26,6 +27,7 @@ struct PolicyTotals {
   std::uint64_t shadow_denied = 0;
   std::uint64_t refunded = 0;
   std::uint64_t cost_defaulted = 0;
+  std::uint64_t outage = 0;
 
   PolicyTotals& operator+=(const PolicyCounts& counts) noexcept {
     constexpr auto relaxed = std::memory_order_relaxed;
@@ -34,6 +36,7 @@ struct PolicyTotals {
     shadow_denied += counts.shadow_denied.load(relaxed);
     refunded += counts.refunded.load(relaxed);
     cost_defaulted += counts.cost_defaulted.load(relaxed);
+    outage += counts.outage.load(relaxed);
     return *this;
   }
 };

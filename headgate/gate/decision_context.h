@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <bitset>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -26,8 +27,8 @@ struct PolicyDecision {
 };
 
 // Holds the result of Gate::admit() or Gate::decide() until its next use. Large (tens of KiB):
-// reuse it from request to request; a door with a synchronous store needs one per thread. Not
-// thread-safe.
+// reuse it from request to request. A door with a store that completes at once needs one per
+// thread; with another store, one for each request that waits for its decision. Not thread-safe.
 class DecisionContext {
  public:
   Verdict verdict;
@@ -51,12 +52,20 @@ class DecisionContext {
     return decisions_[i].admitted && (!is_enforced(i) || verdict.outcome != Outcome::denied);
   }
 
+  // The gate that decided.
+  [[nodiscard]] const Gate& gate() const noexcept { return *gate_; }
+
   // Memory for matching policies. Free for other use until a request is decided.
   [[nodiscard]] policy::Scratch& scratch() noexcept { return scratch_; }
 
  private:
   friend class Gate;
 
+  // Whether the i-th policy denied because the shared store is away, and not because of its quota.
+  [[nodiscard]] bool denied_by_outage(std::size_t i) const noexcept {
+    return outages_.test(i) && !decisions_[i].admitted &&
+           match(i).policy->on_outage == limit::OnOutage::deny;
+  }
   [[nodiscard]] bool is_enforced(std::size_t i) const noexcept { return i < enforced_; }
   [[nodiscard]] const policy::Match& match(std::size_t i) const noexcept {
     return scratch_.matches[match_of_[i]];
@@ -67,7 +76,11 @@ class DecisionContext {
   std::size_t matched_ = 0;   // charges
   std::size_t enforced_ = 0;  // charges [0, enforced_) are one bundle; each other one is alone
   std::size_t bundle_count_ = 0;
+  std::size_t asked_ = 0;        // checks, or descriptors
+  std::size_t denying_end_ = 0;  // of descriptors: charges [0, denying_end_) always deny,
+  std::size_t quota_end_ = 0;    // and those from there to quota_end_ are in quota mode
 
+  std::bitset<policy::policies_max> outages_;  // charges decided without the shared store
   std::array<std::uint8_t, policy::policies_max> match_of_;  // charge -> match
   std::array<store::Charge, policy::policies_max> charges_;
   std::array<limit::Decision, policy::policies_max> decisions_;
@@ -80,7 +93,7 @@ class DecisionContext {
   std::array<std::uint8_t, policy::policies_max> check_of_;  // match -> check
 
   const Gate* gate_ = nullptr;
-  std::optional<Instant> moment_;  // as given to admit(), then as the store decided
+  std::optional<Instant> moment_;  // as the caller gave it, then as the store decided
   store::Completion done_;
 };
 

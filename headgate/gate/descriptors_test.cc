@@ -12,10 +12,10 @@
 
 #include "headgate/gate/gate.h"
 #include "headgate/gate/table_options.h"
+#include "headgate/gate/testing/test_store.h"
 #include "headgate/policy/envoy/limit.h"
 #include "headgate/policy/envoy/read_envoy.h"
 #include "headgate/policy/file/load.h"
-#include "headgate/store/table.h"
 
 namespace headgate::gate {
 namespace {
@@ -45,7 +45,7 @@ struct Request {
 
 class TestGate {
  public:
-  explicit TestGate(const std::string& more = "") {
+  explicit TestGate(Completes when, const std::string& more = "") {
     const std::string file = testing::TempDir() + "descriptors" + std::to_string(getpid());
     std::ofstream(file) << configuration;
     auto loaded = policy::load_text("version: 1\nenvoy: [{file: " + file + more + "}]\n", "");
@@ -58,9 +58,9 @@ class TestGate {
     auto options = table_options(*policies);
     options.memory = 1 << 20;
     options.clock = &store::ClockSource::still();
-    table_ = store::Table::open(options).value();
+    store_.emplace(when, options);
     counts = std::vector<PolicyCounts>(policies->policies().size());
-    gate_ = std::make_unique<Gate>(policies, *table_, table_->secret(), counts);
+    gate_ = std::make_unique<Gate>(policies, store_->store(), store_->table().secret(), counts);
   }
 
   // r of every descriptor; -1 if it is denied, -2 if it has no limit.
@@ -74,7 +74,14 @@ class TestGate {
       descriptors.push_back({{&entries.back(), 1}, one.cost, one.grant});
       ops.push_back(one.op);
     }
-    EXPECT_TRUE(gate_->decide(domain, descriptors, ops, table_->now(), context));
+    TestStore::Answer answer;
+    EXPECT_TRUE(
+        gate_->decide(domain, descriptors, ops, store_->table().now(), context, answer.done()));
+    // None of it has to last until the answer.
+    entries.clear();
+    descriptors.clear();
+    ops.clear();
+    store_->complete(answer);
     std::vector<int> left;
     for (const CheckResult& result : context.results) {
       left.push_back(!result.limited             ? -2
@@ -84,7 +91,9 @@ class TestGate {
     return left;
   }
   [[nodiscard]] std::optional<CheckFault> decide(const Check& check) {
-    return gate_->decide({&check, 1}, Op::spend, table_->now(), context);
+    const auto fault = gate_->decide({&check, 1}, Op::spend, store_->table().now(), context);
+    store_->complete_all();
+    return fault;
   }
   [[nodiscard]] bool denied() const { return context.verdict.outcome == Outcome::denied; }
 
@@ -103,12 +112,15 @@ class TestGate {
   std::vector<PolicyCounts> counts;
 
  private:
-  std::unique_ptr<store::Table> table_;
+  std::optional<TestStore> store_;
   std::unique_ptr<Gate> gate_;
 };
 
-TEST(DecideDescriptors, EachCountsForItself) {
-  TestGate gate;
+class DecideDescriptors : public testing::TestWithParam<Completes> {};
+HEADGATE_WITH_EACH_STORE(DecideDescriptors);
+
+TEST_P(DecideDescriptors, EachCountsForItself) {
+  TestGate gate(GetParam());
   EXPECT_THAT(gate.send({{"a", 3}, {"b"}}), ElementsAre(0, 9));
   EXPECT_FALSE(gate.denied());
   EXPECT_THAT(gate.send({{"a"}, {"b"}}), ElementsAre(-1, 8));
@@ -116,19 +128,19 @@ TEST(DecideDescriptors, EachCountsForItself) {
   EXPECT_THAT(gate.send({{"b"}, {"b"}}), ElementsAre(7, 6)) << "the same twice counts twice";
 }
 
-TEST(DecideDescriptors, DeniedHitsCount) {
-  TestGate gate;
+TEST_P(DecideDescriptors, DeniedHitsCount) {
+  TestGate gate(GetParam());
   EXPECT_THAT(gate.send({{"b", 9}}), ElementsAre(1));
   EXPECT_THAT(gate.send({{"b", 2}}), ElementsAre(-1));
   EXPECT_THAT(gate.send({{"b", 1}}), ElementsAre(-1)) << "the two used up the one that was left";
-  TestGate lenient(", denied: free");
+  TestGate lenient(GetParam(), ", denied: free");
   EXPECT_THAT(lenient.send({{"b", 9}}), ElementsAre(1));
   EXPECT_THAT(lenient.send({{"b", 2}}), ElementsAre(-1));
   EXPECT_THAT(lenient.send({{"b", 1}}), ElementsAre(0));
 }
 
-TEST(DecideDescriptors, AllDeniedHitsCount) {
-  TestGate gate;
+TEST_P(DecideDescriptors, AllDeniedHitsCount) {
+  TestGate gate(GetParam());
   EXPECT_THAT(gate.send({{"a", 3}}), ElementsAre(0));
   EXPECT_THAT(gate.send({{"a", 5}}), ElementsAre(-1)) << "above the limit, too: 8 hits";
   EXPECT_THAT(gate.send({{"a", 4, Op::refund}, {"a", 0}}), ElementsAre(0, -1)) << "4 of 3";
@@ -136,9 +148,9 @@ TEST(DecideDescriptors, AllDeniedHitsCount) {
   EXPECT_THAT(gate.send({{"a", 2, Op::refund}, {"a", 0}}), ElementsAre(2, 2)) << "1 of 3";
 }
 
-TEST(DecideDescriptors, TheWindowsEndIsNamed) {
+TEST_P(DecideDescriptors, TheWindowsEndIsNamed) {
   constexpr std::uint64_t end = 365 * 86'400 - 3600;  // the test's clock shows 01:00 in 1970
-  TestGate gate;
+  TestGate gate(GetParam());
   EXPECT_THAT(gate.send({{"a", 0}}), ElementsAre(3));
   EXPECT_EQ(gate.context.results[0].decision.reset, end) << "also where nothing was spent";
   EXPECT_THAT(gate.send({{"a", 4}}), ElementsAre(-1));
@@ -146,21 +158,21 @@ TEST(DecideDescriptors, TheWindowsEndIsNamed) {
   EXPECT_EQ(gate.context.verdict.retry_after, end) << "until then nothing passes";
   EXPECT_THAT(gate.ratelimit(), testing::HasSubstr("\"a\";r=0;t=" + std::to_string(end)));
 
-  TestGate lenient(", denied: free");
+  TestGate lenient(GetParam(), ", denied: free");
   EXPECT_THAT(lenient.send({{"a", 4}}), ElementsAre(-1));
   EXPECT_EQ(lenient.context.results[0].decision.reset, end);
   EXPECT_FALSE(lenient.context.verdict.retry_after) << "three hits pass now, four never";
 }
 
-TEST(DecideDescriptors, ACostOfZeroChecksWhetherTheLimitIsExceeded) {
-  TestGate gate;
+TEST_P(DecideDescriptors, ACostOfZeroChecksWhetherTheLimitIsExceeded) {
+  TestGate gate(GetParam());
   EXPECT_THAT(gate.send({{"a", 0}}), ElementsAre(3));
   EXPECT_THAT(gate.send({{"a", 3}}), ElementsAre(0));
   EXPECT_THAT(gate.send({{"a", 0}}), ElementsAre(0)) << "used up, and not exceeded";
   EXPECT_THAT(gate.send({{"a", 1}}), ElementsAre(-1));
   EXPECT_THAT(gate.send({{"a", 0}}), ElementsAre(-1));
 
-  TestGate linear(", algorithm: linear");
+  TestGate linear(GetParam(), ", algorithm: linear");
   EXPECT_THAT(linear.send({{"a", 0}}), ElementsAre(3));
   EXPECT_THAT(linear.send({{"a", 3}}), ElementsAre(0));
   EXPECT_THAT(linear.send({{"a", 0}}), ElementsAre(-1)) << "nothing is left";
@@ -168,8 +180,8 @@ TEST(DecideDescriptors, ACostOfZeroChecksWhetherTheLimitIsExceeded) {
   EXPECT_THAT(linear.send({{"a", 1, Op::refund}, {"a", 0}}), ElementsAre(1, 1));
 }
 
-TEST(DecideDescriptors, RefundsGiveBack) {
-  TestGate gate;
+TEST_P(DecideDescriptors, RefundsGiveBack) {
+  TestGate gate(GetParam());
   EXPECT_THAT(gate.send({{"a", 2}}), ElementsAre(1));
   EXPECT_THAT(gate.send({{"a", 1, Op::refund}}), ElementsAre(2));
   EXPECT_THAT(gate.send({{"a", 9, Op::refund}}), ElementsAre(3)) << "at most what was taken";
@@ -177,16 +189,16 @@ TEST(DecideDescriptors, RefundsGiveBack) {
   EXPECT_EQ(gate.counts[0].admitted.load(), 1u);
 }
 
-TEST(DecideDescriptors, ShadowNeverDenies) {
-  TestGate gate;
+TEST_P(DecideDescriptors, ShadowNeverDenies) {
+  TestGate gate(GetParam());
   EXPECT_THAT(gate.send({{"shadow"}}), ElementsAre(0));
   EXPECT_THAT(gate.send({{"shadow"}, {"b"}}), ElementsAre(-1, 9));
   EXPECT_EQ(gate.context.verdict.outcome, Outcome::shadow_denied);
   EXPECT_EQ(gate.counts[0].shadow_denied.load(), 1u);
 }
 
-TEST(DecideDescriptors, QuotaModeDeniesWhereAllDo) {
-  TestGate gate;
+TEST_P(DecideDescriptors, QuotaModeDeniesWhereAllDo) {
+  TestGate gate(GetParam());
   EXPECT_THAT(gate.send({{"q1"}, {"q2"}}), ElementsAre(0, 1));
   EXPECT_FALSE(gate.denied());
   EXPECT_THAT(gate.send({{"q1"}, {"q2"}}), ElementsAre(-1, 0));
@@ -197,8 +209,8 @@ TEST(DecideDescriptors, QuotaModeDeniesWhereAllDo) {
   EXPECT_TRUE(gate.denied()) << "all that are of this kind";
 }
 
-TEST(DecideDescriptors, QuotaModeNeverDeniesBesideOneInShadowMode) {
-  TestGate gate;
+TEST_P(DecideDescriptors, QuotaModeNeverDeniesBesideOneInShadowMode) {
+  TestGate gate(GetParam());
   EXPECT_THAT(gate.send({{"q1", 2}, {"dark", 2}}), ElementsAre(-1, -1));
   EXPECT_FALSE(gate.denied()) << "one that never denies has not failed";
   EXPECT_THAT(gate.send({{"dark"}}), ElementsAre(-1));
@@ -207,8 +219,8 @@ TEST(DecideDescriptors, QuotaModeNeverDeniesBesideOneInShadowMode) {
   EXPECT_TRUE(gate.denied());
 }
 
-TEST(DecideDescriptors, SomeHaveNoLimit) {
-  TestGate gate;
+TEST_P(DecideDescriptors, SomeHaveNoLimit) {
+  TestGate gate(GetParam());
   EXPECT_THAT(gate.send({{"unknown"}, {"free"}, {"none"}}), ElementsAre(-2, -2, -1));
   EXPECT_EQ(gate.context.results[0].policy, nullptr);
   ASSERT_NE(gate.context.results[1].policy, nullptr);
@@ -220,8 +232,8 @@ TEST(DecideDescriptors, SomeHaveNoLimit) {
   EXPECT_THAT(gate.send({{"b"}, {"better"}}), ElementsAre(-2, 1)) << "replaced";
 }
 
-TEST(DecideDescriptors, FieldsHaveTheNamesOfLimits) {
-  TestGate gate;
+TEST_P(DecideDescriptors, FieldsHaveTheNamesOfLimits) {
+  TestGate gate(GetParam());
   gate.send({{"a"}, {"b"}, {"shadow"}});
   EXPECT_THAT(gate.ratelimit(),
               testing::MatchesRegex("RateLimit-Policy: \"a\";q=3;w=31536000, "
@@ -229,8 +241,8 @@ TEST(DecideDescriptors, FieldsHaveTheNamesOfLimits) {
                                     "RateLimit: \"a\";r=2;t=[0-9]+, \"tens\";r=9;t=[0-9]+\n"));
 }
 
-TEST(DecideDescriptors, ALimitOfTheRequestsOwn) {
-  TestGate gate;
+TEST_P(DecideDescriptors, ALimitOfTheRequestsOwn) {
+  TestGate gate(GetParam());
   policy::EnvoyLimit limit;
   limit.unit = policy::EnvoyUnit::year;
   limit.requests_per_unit = 1;
@@ -245,8 +257,8 @@ TEST(DecideDescriptors, ALimitOfTheRequestsOwn) {
 }
 
 // A check by name spends the bucket of the descriptor.
-TEST(DecideDescriptors, NamesReachTheSameBucket) {
-  TestGate gate;
+TEST_P(DecideDescriptors, NamesReachTheSameBucket) {
+  TestGate gate(GetParam());
   EXPECT_THAT(gate.send({{"a"}}), ElementsAre(2));
   const Check check{"shop", "a=x"};
   EXPECT_FALSE(gate.decide(check));
@@ -257,8 +269,8 @@ TEST(DecideDescriptors, NamesReachTheSameBucket) {
   EXPECT_EQ(gate.context.verdict.outcome, Outcome::shadow_denied);
 }
 
-TEST(DecideDescriptors, AsManyDescriptorsAsAllowed) {
-  TestGate gate;
+TEST_P(DecideDescriptors, AsManyDescriptorsAsAllowed) {
+  TestGate gate(GetParam());
   const std::vector<Request> all(policy::policies_max, Request{"b"});
   const auto left = gate.send(all);
   ASSERT_EQ(left.size(), policy::policies_max);

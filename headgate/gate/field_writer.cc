@@ -342,8 +342,10 @@ bool FieldWriter::write_problem(const Verdict& verdict, Writer& out) const noexc
   for (std::size_t i = 0; i < policies_.size(); ++i) {
     if (verdict.violated.test(i)) names[count++] = policies_[i].name;
   }
-  return field::write_problem(out, field::Problem::quota_exceeded, verdict.status(),
-                              std::span(names).first(count));
+  return field::write_problem(out,
+                              verdict.is_outage ? field::Problem::temporary_reduced_capacity
+                                                : field::Problem::quota_exceeded,
+                              verdict.status(), std::span(names).first(count));
 }
 
 std::size_t FieldWriter::keep_closest(std::span<Item> items) const noexcept {

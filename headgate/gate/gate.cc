@@ -14,10 +14,6 @@ HashSecret pk_secret(const HashSecret& secret) noexcept {
   return {derived.lo, derived.hi};
 }
 
-bool is_slot(const policy::Policy& policy) noexcept {
-  return policy.terms.algorithm == limit::Algorithm::concurrency;
-}
-
 }  // namespace
 
 Gate::Gate(std::shared_ptr<const policy::PolicySet> policies, store::Store& store,
@@ -29,31 +25,8 @@ Gate::Gate(std::shared_ptr<const policy::PolicySet> policies, store::Store& stor
       shards_(counts.empty() ? 0 : counts.size() / policies_->policies().size()),
       field_writer_(*policies_) {
   for (const policy::Policy& policy : policies_->policies()) {
-    if (policy.refund_on.any() || policy.is_late() || is_slot(policy)) settled_.set(policy.index);
-  }
-}
-
-void Gate::settle(std::span<const Due> dues, Instant taken, const policy::Response& response,
-                  Instant now) const noexcept {
-  for (const Due& due : dues) {
-    const policy::Policy& policy = *due.policy;
-    store::Charge charge{&due.grant->law, due.key, due.cost, limit::Op::refund};
-    charge.since = taken;
-    if (policy.is_late()) {
-      const policy::Cost cost = policies_->late_cost(policy, response);
-      if (cost.defaulted) add(&PolicyCounts::cost_defaulted, policy);
-      if (cost.units == 0) continue;
-      charge.op = limit::Op::debit;
-      charge.cost = cost.units;
-    } else if (!is_slot(policy)) {
-      if (response.status >= policy.refund_on.size() || !policy.refund_on[response.status]) {
-        continue;
-      }
-      add(&PolicyCounts::refunded, policy);
-    }
-    limit::Decision decision;
-    store::Bundle bundle{{&charge, 1}, {&decision, 1}};
-    store_.take({&bundle, 1}, now, {});
+    const bool is_settled = policy.refund_on.any() || policy.is_late() || policy.holds_slots();
+    if (is_settled) settled_.set(policy.index);
   }
 }
 

@@ -3,6 +3,12 @@
 // A door makes one Gate per policy file and store, and calls admit() once per request (admit.cc has
 // all steps). Everything is thread-safe, except a DecisionContext, which belongs to one request at
 // a time.
+//
+// The store calls back when it has decided, before the call returns or later, by the mailbox of the
+// thread that called (store::Completion); so does every function that takes `done`. Until then the
+// context, the gate and the policies are in use: the caller neither uses nor destroys them, also if
+// the request has ended. A request that is decided after its end still has to be settled. Callers
+// that pass no `done` need a store that completes at once.
 #pragma once
 
 #include <memory>
@@ -44,7 +50,7 @@ class Gate {
 
   // Decides one request as of `now`, or if that is empty, as of the store's clock, which is faster.
   // From the call of `done` until the context is used again, context.verdict is the verdict, and
-  // context.now the moment of the decision.
+  // context.now the moment of the decision. The request need not last until then.
   void admit(const policy::Request& request, std::optional<Instant> now, DryRun dry_run,
              DecisionContext& context, store::Completion done = {}) const noexcept;
 
@@ -58,37 +64,51 @@ class Gate {
   // Decides checks of named policies as of `now`: enforced ones all or none, each shadow one as if
   // alone. `op` is spend, peek or refund (for concurrency: release). A spend under a policy whose
   // cost is late is admitted if anything is left, and is then charged its full cost.
-  // Returns std::nullopt on success: context.results has the checks' results in their order, and
-  // context.verdict is as after admit(), without dues. Otherwise nothing was decided. Completes
-  // before it returns, and needs a store that does.
+  // Returns std::nullopt on success: from the call of `done`, context.results has the checks'
+  // results in their order, and context.verdict is as after admit(), without dues. Otherwise
+  // nothing was decided, and `done` is not called. The checks need not last until then.
   [[nodiscard]] std::optional<CheckFault> decide(std::span<const Check> checks, limit::Op op,
-                                                 Instant now,
-                                                 DecisionContext& context) const noexcept;
+                                                 std::optional<Instant> now,
+                                                 DecisionContext& context,
+                                                 store::Completion done = {}) const noexcept;
 
   // Decides the descriptors of one request of Envoy's rate limit protocol as of `now`, each
   // separately: if one is denied, the others still charge their limits, as with Envoy's own
   // service. `ops` has spend or refund for each descriptor; a spend of 0 checks whether the limit
   // is exceeded. At most policies_max. The results are those of decide() above; a result without a
   // policy has no limit. Limits in quota mode deny only if all of them do. Returns false if memory
-  // is short; then nothing was decided.
+  // is short; then nothing was decided, and `done` is not called. Of the arguments, only the limits
+  // that descriptors bring have to last until `done` is called.
   [[nodiscard]] bool decide(std::string_view domain,
                             std::span<const policy::Descriptor> descriptors,
-                            std::span<const limit::Op> ops, Instant now,
-                            DecisionContext& context) const noexcept;
+                            std::span<const limit::Op> ops, std::optional<Instant> now,
+                            DecisionContext& context, store::Completion done = {}) const noexcept;
 
   // Settles the dues of a request that was admitted at `taken`. Call it once per request, when the
   // response has ended or failed. A slot that is never released is free again when its lease ends.
+  // No argument has to last longer than the call, and the caller need not wait for the store: if
+  // that answers later, the charges are copied first. (If there is no memory for the copy, nothing
+  // is settled, as if the process had died.)
   void settle(std::span<const Due> dues, Instant taken, const policy::Response& response,
-              Instant now) const noexcept;
+              std::optional<Instant> now) const noexcept;
 
  private:
+  template <void (Gate::*next)(DecisionContext&) const noexcept>
+  void take(DecisionContext& context) const noexcept;
+  static void note_outages(DecisionContext& context) noexcept;
   void charge(std::span<const policy::Match> matches, DryRun dry_run, limit::Op op,
               DecisionContext& context) const noexcept;
   std::optional<CheckFault> match_checks(std::span<const Check> checks,
                                          DecisionContext& context) const noexcept;
-  void debit_late(std::span<const Check> checks, DecisionContext& context) const noexcept;
+  void merge(DecisionContext& context) const noexcept;
+  void merge_checks(DecisionContext& context) const noexcept;
+  void merge_debits(DecisionContext& context) const noexcept;
+  static bool bundle_debits(DecisionContext& context) noexcept;
+  static void write_result(const DecisionContext& context, std::size_t charge,
+                           CheckResult& result) noexcept;
+  static void answer_checks(DecisionContext& context) noexcept;
   void find_waits(DecisionContext& context) const noexcept;
-  static void merge(DecisionContext& context) noexcept;
+  void merge_descriptors(DecisionContext& context) const noexcept;
   void conclude(DecisionContext& context) const noexcept;
   void list_dues(DecisionContext& context) const noexcept;
   void itemise(DecisionContext& context, std::uint64_t jitter) const noexcept;
@@ -97,6 +117,8 @@ class Gate {
   [[nodiscard]] std::span<PolicyCounts> shard() const noexcept;
   using Counter = decltype(&PolicyCounts::admitted);
   void add(Counter counter, const policy::Policy& policy) const noexcept;
+  [[nodiscard]] std::optional<store::Charge> charge_of(
+      const Due& due, Instant taken, const policy::Response& response) const noexcept;
   [[nodiscard]] Item item(DecisionContext& context, std::size_t charge) const noexcept;
   [[nodiscard]] std::uint64_t jitter(Nanos wait, const DecisionContext& context) const noexcept;
 
@@ -108,5 +130,17 @@ class Gate {
   std::size_t shards_;  // in counts_
   FieldWriter field_writer_;
 };
+
+// Passes the context's bundles to the store. `next` continues when they are decided.
+template <void (Gate::*next)(DecisionContext&) const noexcept>
+void Gate::take(DecisionContext& context) const noexcept {
+  store_.take(std::span(context.bundles_).first(context.bundle_count_), context.moment_,
+              {[](void* of) noexcept {
+                 auto& decided = *static_cast<DecisionContext*>(of);
+                 note_outages(decided);
+                 (decided.gate_->*next)(decided);
+               },
+               &context, context.done_.home});
+}
 
 }  // namespace headgate::gate

@@ -15,8 +15,8 @@
 
 #include "headgate/base/testing/allocations.h"
 #include "headgate/gate/table_options.h"
+#include "headgate/gate/testing/test_store.h"
 #include "headgate/policy/file/load.h"
-#include "headgate/store/table.h"
 
 namespace headgate::gate {
 namespace {
@@ -40,19 +40,14 @@ class FakeHeaders final : public policy::Headers {
 // A gate over a policy file, which decides as of instants that the test chooses.
 class TestGate {
  public:
-  explicit TestGate(const std::string& yaml) {
-    auto loaded = policy::load_text("version: 1\n" + yaml, "test.yaml");
-    if (!loaded) {
-      for (const auto& fault : loaded.error()) ADD_FAILURE() << fault.text();
-      std::abort();
-    }
-    policies_ = *loaded;
+  TestGate(Completes when, const std::string& yaml) {
+    load(yaml);
     auto options = table_options(*policies_);
     options.memory = 1 << 20;
-    table_ = store::Table::open(options).value();
+    store_.emplace(when, options);
     counts_ = std::vector<PolicyCounts>(shards * policies_->policies().size());
-    gate_ = std::make_unique<Gate>(policies_, *table_, table_->secret(), counts_);
-    now = table_->now();
+    make_gate();
+    now = store_->table().now();
   }
 
   const Verdict& send(const std::string& path = "/", DryRun dry_run = DryRun::no) {
@@ -62,10 +57,9 @@ class TestGate {
     request.path = path;
     request.peer = policy::Address::parse(peer);
     request.headers = &headers;
-    bool done = false;
-    gate_->admit(request, now, dry_run, context_,
-                 {[](void* flag) noexcept { *static_cast<bool*>(flag) = true; }, &done});
-    EXPECT_TRUE(done);
+    TestStore::Answer answer;
+    gate_->admit(request, now, dry_run, context_, answer.done());
+    store_->complete(answer);
     return context_.verdict;
   }
 
@@ -79,6 +73,7 @@ class TestGate {
   }
   const Verdict& admit() {
     gate_->admit(context_);
+    store_->complete_all();
     return context_.verdict;
   }
 
@@ -105,7 +100,15 @@ class TestGate {
   void end(unsigned status = 200, const std::string& tokens = "") {
     FakeHeaders response;
     if (!tokens.empty()) response.lines["tokens"] = tokens;
-    gate_->settle(context_.verdict.dues, now, {status, 10, &response}, now);
+    // The memory of the request and its response ends before the store has to answer.
+    std::vector<Due> dues(context_.verdict.dues.begin(), context_.verdict.dues.end());
+    std::vector<std::string> keys;
+    for (const Due& due : dues) keys.emplace_back(due.key);
+    for (std::size_t i = 0; i < dues.size(); ++i) dues[i].key = keys[i];
+    gate_->settle(dues, now, {status, 10, &response}, now);
+    keys.clear();
+    dues.clear();
+    store_->complete_all();
   }
 
   PolicyTotals counts(std::size_t policy) const {
@@ -116,6 +119,25 @@ class TestGate {
     return sum;
   }
   const Gate& gate() const { return *gate_; }
+  TestStore& store() { return *store_; }
+  std::span<const Due> dues() const { return context_.verdict.dues; }
+
+  // The policies end, as a server's do some time after a reload; and the next ones come.
+  void forget_policies() {
+    gate_.reset();
+    policies_.reset();
+  }
+  void load(const std::string& yaml) {
+    auto loaded = policy::load_text("version: 1\n" + yaml, "test.yaml");
+    if (!loaded) {
+      for (const auto& fault : loaded.error()) ADD_FAILURE() << fault.text();
+      std::abort();
+    }
+    policies_ = *loaded;
+  }
+  void make_gate() {
+    gate_ = std::make_unique<Gate>(policies_, store_->store(), store_->table().secret(), counts_);
+  }
 
   Instant now;
   std::string peer = "192.0.2.1";
@@ -125,11 +147,14 @@ class TestGate {
   static constexpr std::size_t shards = 3;
 
   std::shared_ptr<const policy::PolicySet> policies_;
-  std::unique_ptr<store::Table> table_;
+  std::optional<TestStore> store_;
   std::vector<PolicyCounts> counts_;
   std::unique_ptr<Gate> gate_;
   DecisionContext context_;
 };
+
+class GateTest : public testing::TestWithParam<Completes> {};
+HEADGATE_WITH_EACH_STORE(GateTest);
 
 constexpr const char* burst_and_daily = R"(
 policies:
@@ -137,8 +162,8 @@ policies:
   - {name: daily, quota: 5000, window: 1d}
 )";
 
-TEST(Gate, FieldsReportTheDecision) {
-  TestGate gate(burst_and_daily);
+TEST_P(GateTest, FieldsReportTheDecision) {
+  TestGate gate(GetParam(), burst_and_daily);
   EXPECT_EQ(gate.send().outcome, Outcome::admitted);
   EXPECT_EQ(gate.ratelimit_policy(), R"("burst";q=3;w=60, "daily";q=5000;w=86400)");
   EXPECT_EQ(gate.ratelimit(), R"("burst";r=2;t=40, "daily";r=4999;t=86383)");
@@ -156,8 +181,8 @@ TEST(Gate, FieldsReportTheDecision) {
   EXPECT_EQ(gate.send().outcome, Outcome::admitted) << "as announced";
 }
 
-TEST(Gate, WithoutAMatchingPolicyTheOutcomeIsOff) {
-  TestGate gate(R"(
+TEST_P(GateTest, WithoutAMatchingPolicyTheOutcomeIsOff) {
+  TestGate gate(GetParam(), R"(
 policies:
   - {name: api, quota: 3, window: 60s, match: [{path: "/api/*"}]}
 )");
@@ -166,8 +191,8 @@ policies:
   EXPECT_EQ(gate.send("/api/x").outcome, Outcome::admitted);
 }
 
-TEST(Gate, APrefetchAloneChargesNothing) {
-  TestGate gate(R"(policies:
+TEST_P(GateTest, APrefetchAloneChargesNothing) {
+  TestGate gate(GetParam(), R"(policies:
   - {name: burst, quota: 1, window: 60s, match: [{path: "/limited"}], key: [address]}
 )");
   EXPECT_FALSE(gate.prefetch("/free"));
@@ -178,8 +203,8 @@ TEST(Gate, APrefetchAloneChargesNothing) {
   EXPECT_EQ(gate.counts(0).admitted, 1u);
 }
 
-TEST(Gate, TheLongestWaitIsReported) {
-  TestGate gate(R"(
+TEST_P(GateTest, TheLongestWaitIsReported) {
+  TestGate gate(GetParam(), R"(
 policies:
   - {name: short, quota: 1, window: 10s, status: 503}
   - {name: long, quota: 1, window: 100s, status: 403}
@@ -197,8 +222,8 @@ policies:
   EXPECT_EQ(problem["status"], 403);
 }
 
-TEST(Gate, ACostAboveTheQuotaHasNoRetryAfter) {
-  TestGate gate(R"(
+TEST_P(GateTest, ACostAboveTheQuotaHasNoRetryAfter) {
+  TestGate gate(GetParam(), R"(
 policies:
   - {name: closed, quota: 0, window: 60s}
   - {name: burst, quota: 1, window: 60s}
@@ -210,8 +235,8 @@ policies:
   EXPECT_EQ(gate.ratelimit(), R"("closed";r=0, "burst";r=1;t=60)");
 }
 
-TEST(Gate, ShadowPoliciesNeverDenyAndAreNotReported) {
-  TestGate gate(R"(
+TEST_P(GateTest, ShadowPoliciesNeverDenyAndAreNotReported) {
+  TestGate gate(GetParam(), R"(
 policies:
   - {name: trial, quota: 1, window: 60s, mode: shadow}
   - {name: burst, quota: 3, window: 60s}
@@ -228,8 +253,8 @@ policies:
   EXPECT_EQ(gate.counts(1).admitted, 2u);
 }
 
-TEST(Gate, AShadowPolicySpendsAsIfAlone) {
-  TestGate gate(R"(
+TEST_P(GateTest, AShadowPolicySpendsAsIfAlone) {
+  TestGate gate(GetParam(), R"(
 policies:
   - {name: trial, quota: 2, window: 60s, mode: shadow}
   - {name: burst, quota: 1, window: 60s}
@@ -240,8 +265,8 @@ policies:
   EXPECT_EQ(gate.send().shadow_violated, 1u);
 }
 
-TEST(Gate, ADryRunMakesEveryPolicyAShadowPolicy) {
-  TestGate gate(burst_and_daily);
+TEST_P(GateTest, ADryRunMakesEveryPolicyAShadowPolicy) {
+  TestGate gate(GetParam(), burst_and_daily);
   for (int i = 0; i < 3; ++i) EXPECT_EQ(gate.send("/", DryRun::yes).outcome, Outcome::admitted);
   EXPECT_EQ(gate.send("/", DryRun::yes).outcome, Outcome::shadow_denied);
   EXPECT_EQ(gate.ratelimit(), "");
@@ -249,8 +274,8 @@ TEST(Gate, ADryRunMakesEveryPolicyAShadowPolicy) {
   EXPECT_EQ(gate.counts(0).denied, 0u);
 }
 
-TEST(Gate, ARefundGivesBackWhatWasCharged) {
-  TestGate gate(R"(
+TEST_P(GateTest, ARefundGivesBackWhatWasCharged) {
+  TestGate gate(GetParam(), R"(
 policies:
   - {name: kind, quota: 2, window: 60s, refund-on: [5xx]}
   - {name: strict, quota: 10, window: 60s}
@@ -266,8 +291,8 @@ policies:
   EXPECT_EQ(gate.send().dues.size(), 0u) << "a denied request was not charged";
 }
 
-TEST(Gate, ALateCostIsChargedWhenItIsKnown) {
-  TestGate gate(R"(
+TEST_P(GateTest, ALateCostIsChargedWhenItIsKnown) {
+  TestGate gate(GetParam(), R"(
 policies:
   - {name: tokens, quota: 100, window: 100s, cost: {response-header: tokens}, refund-on: [5xx]}
   - {name: bytes, quota: 1000, window: 1000s, unit: content-bytes, cost: response-bytes}
@@ -300,8 +325,8 @@ policies:
   }
 }
 
-TEST(Gate, ASlotIsHeldUntilTheResponseHasEnded) {
-  TestGate gate(R"(
+TEST_P(GateTest, ASlotIsHeldUntilTheResponseHasEnded) {
+  TestGate gate(GetParam(), R"(
 policies:
   - {name: slots, quota: 2, algorithm: concurrency}
   - {name: four, quota: 4, window: 1h}
@@ -325,12 +350,12 @@ policies:
   gate.end();
 }
 
-TEST(Gate, FieldsCanBeSwitchedOffOrHeldBack) {
-  TestGate none(std::string("fields: none\n") + burst_and_daily);
+TEST_P(GateTest, FieldsCanBeSwitchedOffOrHeldBack) {
+  TestGate none(GetParam(), std::string("fields: none\n") + burst_and_daily);
   none.send();
   EXPECT_EQ(none.ratelimit(), "");
 
-  TestGate on_denial(std::string("report-when: denied\n") + burst_and_daily);
+  TestGate on_denial(GetParam(), std::string("report-when: denied\n") + burst_and_daily);
   for (int i = 0; i < 3; ++i) {
     on_denial.send();
     EXPECT_EQ(on_denial.ratelimit(), "");
@@ -338,7 +363,7 @@ TEST(Gate, FieldsCanBeSwitchedOffOrHeldBack) {
   on_denial.send();
   EXPECT_THAT(on_denial.ratelimit(), HasSubstr(R"("burst";r=0;t=20)"));
 
-  TestGate below(std::string("report-when: below 40%\n") + burst_and_daily);
+  TestGate below(GetParam(), std::string("report-when: below 40%\n") + burst_and_daily);
   below.send();
   EXPECT_EQ(below.ratelimit(), "") << "2 of 3 are left";
   below.send();
@@ -348,16 +373,16 @@ TEST(Gate, FieldsCanBeSwitchedOffOrHeldBack) {
   EXPECT_THAT(below.ratelimit(), HasSubstr(R"("burst";r=0;t=20)")) << "a denial is always reported";
 }
 
-TEST(Gate, TheClosestToExhaustionCanBeReportedAlone) {
-  TestGate gate(std::string("report: closest\n") + burst_and_daily);
+TEST_P(GateTest, TheClosestToExhaustionCanBeReportedAlone) {
+  TestGate gate(GetParam(), std::string("report: closest\n") + burst_and_daily);
   gate.send();
   EXPECT_EQ(gate.ratelimit(), R"("burst";r=2;t=40)");
   EXPECT_EQ(gate.ratelimit_policy(), R"("burst";q=3;w=60)");
 }
 
-TEST(Gate, TheClosestOfADenialIsAPolicyThatDenied) {
+TEST_P(GateTest, TheClosestOfADenialIsAPolicyThatDenied) {
   // A request of 4 is more than what `fine` has left, and `few` has still less but enough.
-  TestGate gate(R"(
+  TestGate gate(GetParam(), R"(
 report: closest
 fields: [ratelimit, draft-03]
 policies:
@@ -376,8 +401,8 @@ policies:
   EXPECT_EQ(gate.field("RateLimit-Reset"), "10") << "the moment that Retry-After names";
 }
 
-TEST(Gate, TheClosestOfSeveralDenialsIsTheOneOfRetryAfter) {
-  TestGate gate(R"(
+TEST_P(GateTest, TheClosestOfSeveralDenialsIsTheOneOfRetryAfter) {
+  TestGate gate(GetParam(), R"(
 report: closest
 policies:
   - {name: short, quota: 1, window: 10s}
@@ -389,8 +414,8 @@ policies:
   EXPECT_EQ(gate.ratelimit(), R"("long";r=0;t=100)");
 }
 
-TEST(Gate, TheClosestIsComparedWithPoliciesOfItsUnitOnly) {
-  TestGate gate(R"(
+TEST_P(GateTest, TheClosestIsComparedWithPoliciesOfItsUnitOnly) {
+  TestGate gate(GetParam(), R"(
 report: closest
 policies:
   - {name: requests, quota: 100, window: 60s}
@@ -402,8 +427,9 @@ policies:
       << "99 requests are neither more nor less than 6 credits";
 }
 
-TEST(Gate, EveryFormReportsTheSameDecision) {
-  TestGate current(std::string("fields: [x-ratelimit, ratelimit, draft-03]\n") + burst_and_daily);
+TEST_P(GateTest, EveryFormReportsTheSameDecision) {
+  TestGate current(GetParam(),
+                   std::string("fields: [x-ratelimit, ratelimit, draft-03]\n") + burst_and_daily);
   current.send();
   EXPECT_EQ(current.ratelimit(), R"("burst";r=2;t=40, "daily";r=4999;t=86383)");
   EXPECT_EQ(current.field("RateLimit-Limit"), "3, 3;w=60, 5000;w=86400");
@@ -412,11 +438,11 @@ TEST(Gate, EveryFormReportsTheSameDecision) {
   EXPECT_EQ(current.field("X-RateLimit-Limit"), "3");
   EXPECT_EQ(current.field("X-RateLimit-Remaining"), "2");
   EXPECT_EQ(current.field("X-RateLimit-Reset"), "40");
-  TestGate draft_07(std::string("fields: draft-07\n") + burst_and_daily);
+  TestGate draft_07(GetParam(), std::string("fields: draft-07\n") + burst_and_daily);
   draft_07.send();
   EXPECT_EQ(draft_07.ratelimit(), "limit=3, remaining=2, reset=40");
   EXPECT_EQ(draft_07.ratelimit_policy(), "3;w=60, 5000;w=86400");
-  TestGate draft_06(std::string("fields: draft-06\n") + burst_and_daily);
+  TestGate draft_06(GetParam(), std::string("fields: draft-06\n") + burst_and_daily);
   for (int i = 0; i < 4; ++i) draft_06.send();
   EXPECT_EQ(draft_06.ratelimit(), "");
   EXPECT_EQ(draft_06.ratelimit_policy(), "3;w=60, 5000;w=86400");
@@ -425,8 +451,8 @@ TEST(Gate, EveryFormReportsTheSameDecision) {
   EXPECT_EQ(draft_06.field("RateLimit-Reset"), "20");
 }
 
-TEST(Gate, OverridesAreReportedWithTheirOwnQuota) {
-  TestGate gate(R"(
+TEST_P(GateTest, OverridesAreReportedWithTheirOwnQuota) {
+  TestGate gate(GetParam(), R"(
 policies:
   - name: burst
     quota: 3
@@ -443,14 +469,14 @@ policies:
   EXPECT_EQ(gate.send().outcome, Outcome::off);
 }
 
-TEST(Gate, PartitionKeysAreShownAsConfigured) {
-  TestGate plain(std::string("partition-key: plain\n") + burst_and_daily);
+TEST_P(GateTest, PartitionKeysAreShownAsConfigured) {
+  TestGate plain(GetParam(), std::string("partition-key: plain\n") + burst_and_daily);
   plain.send();
   EXPECT_THAT(plain.ratelimit(), HasSubstr(R"("burst";r=2;t=40;pk=:MTkyLjAuMi4x:,)"));
   EXPECT_THAT(plain.ratelimit_policy(), HasSubstr(R"("burst";q=3;w=60;pk=:MTkyLjAuMi4x:,)"));
 
-  TestGate one(std::string("partition-key: opaque\n") + burst_and_daily);
-  TestGate other(std::string("partition-key: opaque\n") + burst_and_daily);
+  TestGate one(GetParam(), std::string("partition-key: opaque\n") + burst_and_daily);
+  TestGate other(GetParam(), std::string("partition-key: opaque\n") + burst_and_daily);
   one.send();
   other.send();
   EXPECT_THAT(one.ratelimit(), testing::MatchesRegex(R"("burst";r=2;t=40;pk=:.{24}:, .*)"));
@@ -463,8 +489,8 @@ TEST(Gate, PartitionKeysAreShownAsConfigured) {
   EXPECT_NE(one.ratelimit_policy(), first_policy);
 }
 
-TEST(Gate, JitterOnlyAddsAndAddsTheSameToBoth) {
-  TestGate gate(R"(
+TEST_P(GateTest, JitterOnlyAddsAndAddsTheSameToBoth) {
+  TestGate gate(GetParam(), R"(
 retry-after-jitter: 50%
 policies:
   - {name: a, quota: 1, window: 100s}
@@ -489,8 +515,8 @@ policies:
   EXPECT_GE(most, 148u);
 }
 
-TEST(Gate, CostsComeFromTheRequest) {
-  TestGate gate(R"(
+TEST_P(GateTest, CostsComeFromTheRequest) {
+  TestGate gate(GetParam(), R"(
 policies:
   - {name: credit, quota: 10, window: 60s, unit: credits, cost: {request-header: X-Cost}}
 )");
@@ -504,9 +530,91 @@ policies:
   EXPECT_EQ(gate.counts(0).cost_defaulted, 1u);
 }
 
+// ---- requests whose decisions come later
+
+policy::Request request_of(const policy::Headers& headers) {
+  policy::Request request;
+  request.method = "GET";
+  request.path = "/";
+  request.peer = policy::Address::parse("192.0.2.1");
+  request.headers = &headers;
+  return request;
+}
+
+TEST(GateLater, RequestsAreDecidedInAnyOrder) {
+  TestGate gate(Completes::later, burst_and_daily);
+  std::array<DecisionContext, 5> contexts;
+  TestStore::Answer answers;
+  {
+    const FakeHeaders headers;  // gone when the answers come
+    for (DecisionContext& context : contexts) {
+      gate.gate().admit(request_of(headers), gate.now, DryRun::no, context, answers.done());
+    }
+  }
+  store::DeferredStore& store = gate.store().deferred();
+  for (const std::size_t nth : {4, 2, 0, 1, 0}) store.complete(nth);
+  EXPECT_EQ(answers.count(), 5);
+  // Decided in the order 4, 2, 0, 3, 1, by a quota of 3.
+  std::vector<bool> admitted;
+  for (const DecisionContext& context : contexts) {
+    admitted.push_back(context.verdict.outcome == Outcome::admitted);
+  }
+  EXPECT_THAT(admitted, ElementsAre(true, false, true, false, true));
+  EXPECT_EQ(contexts[4].verdict.remaining, 2u);
+  EXPECT_EQ(contexts[0].verdict.remaining, 0u);
+  EXPECT_EQ(gate.counts(0).admitted, 3u);
+  EXPECT_EQ(gate.counts(0).denied, 2u);
+}
+
+TEST(GateLater, NothingIsDecidedBeforeTheAnswer) {
+  TestGate gate(Completes::later, burst_and_daily);
+  DecisionContext context;
+  TestStore::Answer answer;
+  const FakeHeaders headers;
+  gate.gate().admit(request_of(headers), std::nullopt, DryRun::no, context, answer.done());
+  EXPECT_EQ(answer.count(), 0);
+  EXPECT_EQ(context.verdict.outcome, Outcome::off);
+  EXPECT_TRUE(context.verdict.items.empty());
+  EXPECT_EQ(gate.counts(0).admitted, 0u);
+  const Instant before = gate.store().table().now();
+  gate.store().complete_all();
+  EXPECT_EQ(context.verdict.outcome, Outcome::admitted);
+  EXPECT_GE(context.now, before) << "the time of the decision, not of the question";
+}
+
+TEST(GateLater, WhatIsSettledOutlivesRequestAndPolicies) {
+  const std::string yaml = R"(
+policies:
+  - {name: slots, quota: 1, algorithm: concurrency}
+  - {name: tokens, quota: 100, window: 100s, cost: {response-header: tokens}}
+  - {name: kind, quota: 9, window: 60s, refund-on: [200]}
+)";
+  auto gate = std::make_unique<TestGate>(Completes::later, yaml);
+  gate->send();
+  std::vector<Due> dues(gate->dues().begin(), gate->dues().end());
+  std::vector<std::string> keys;
+  for (const Due& due : dues) keys.emplace_back(due.key);
+  for (std::size_t i = 0; i < dues.size(); ++i) dues[i].key = keys[i];
+  FakeHeaders response;
+  response.lines["tokens"] = "70";
+  gate->gate().settle(dues, gate->now, {200, 10, &response}, gate->now);
+  keys.clear();
+  dues.clear();
+  response.lines.clear();
+  EXPECT_EQ(gate->store().deferred().outstanding(), 1u) << "one call for all";
+  gate->forget_policies();
+  gate->store().complete_all();
+  gate->load(yaml);
+  gate->make_gate();
+  EXPECT_EQ(gate->send().outcome, Outcome::admitted) << "the slot was released";
+  EXPECT_THAT(gate->ratelimit(), HasSubstr(R"("tokens";r=29;)"));
+  EXPECT_THAT(gate->ratelimit(), HasSubstr(R"("kind";r=8;)"));
+}
+
 TEST(Gate, TheRequestPathDoesNotAllocate) {
-  TestGate gate(std::string("partition-key: opaque\nfields: [ratelimit, draft-03, x-ratelimit]\n") +
-                burst_and_daily);
+  TestGate gate(Completes::at_once,
+                std::string("partition-key: opaque\nfields: [ratelimit, draft-03, x-ratelimit]\n") +
+                    burst_and_daily);
   std::array<char, 1024> room;
   for (int i = 0; i < 4; ++i) gate.send();  // admitted and denied once, with the longest keys
   const std::size_t before = allocations();
@@ -521,7 +629,7 @@ TEST(Gate, TheRequestPathDoesNotAllocate) {
 }
 
 TEST(Gate, ThreadsAdmitExactlyTheSmallestQuota) {
-  TestGate gate(R"(
+  TestGate gate(Completes::at_once, R"(
 policies:
   - {name: a, quota: 500, window: 1h}
   - {name: b, quota: 300, window: 1h}
@@ -530,12 +638,8 @@ policies:
   std::atomic<int> admitted{0};
   const auto work = [&] {
     DecisionContext context;
-    FakeHeaders headers;
-    policy::Request request;
-    request.method = "GET";
-    request.path = "/";
-    request.peer = policy::Address::parse("192.0.2.1");
-    request.headers = &headers;
+    const FakeHeaders headers;
+    const policy::Request request = request_of(headers);
     for (int i = 0; i < 200; ++i) {
       gate.gate().admit(request, gate.now, DryRun::no, context);
       if (context.verdict.outcome != Outcome::denied) admitted.fetch_add(1);

@@ -39,6 +39,7 @@ struct Due {
   const policy::Grant* grant = nullptr;  // of this policy
   std::string_view key;                  // store key; in the DecisionContext
   std::uint64_t cost = 0;  // what admit() charged [units]; meaningless if the policy's cost is late
+  bool in_outage = false;  // as store::Charge::in_outage
 };
 
 struct Verdict {
@@ -48,12 +49,14 @@ struct Verdict {
   std::optional<std::uint64_t> retry_after;  // [s], with jitter; absent: waiting never helps
   PolicyBits violated;                       // enforced policies that denied
   PolicyBits shadow_violated;
-  std::optional<std::uint64_t> remaining;  // least r of all enforced policies
+  bool is_outage = false;  // of a denial: `denier` denied because the shared store is away
+  std::optional<std::uint64_t> remaining;  // least r of all enforced policies that know it
   std::span<const Item> items;             // to report, in file order; in the DecisionContext
   std::span<const Due> dues;               // for Gate::settle(); in the DecisionContext
 
   // HTTP status of the denial.
   [[nodiscard]] unsigned status() const noexcept {
+    if (is_outage) return 503;
     return denier == nullptr ? 429 : denier->status;
   }
 };

@@ -72,6 +72,11 @@ class Linear {
 
   [[nodiscard]] constexpr std::uint64_t quota() const noexcept { return quota_; }
   [[nodiscard]] constexpr Ticks scale() const noexcept { return scale_; }
+  // What a store needs that does this arithmetic elsewhere: w/q, w, and how far beyond w a key may
+  // owe.
+  [[nodiscard]] constexpr Ticks interval() const noexcept { return interval_; }
+  [[nodiscard]] constexpr Ticks window() const noexcept { return window_; }
+  [[nodiscard]] constexpr Ticks debt() const noexcept { return debt_; }
   [[nodiscard]] constexpr bool denial_costs() const noexcept { return denied_ != Denied::free; }
   [[nodiscard]] constexpr SpanClass window_class() const noexcept { return window_class_; }
   // The same law for keys that share a state.

@@ -14,6 +14,9 @@ void expose_policies(std::span<const NamedTotals> policies, Exposition& out) {
     decided("denied", totals.denied);
     decided("shadow-denied", totals.shadow_denied);
   }
+  out.begin("headgate_decisions_without_redis_total", Type::counter,
+            "Decisions of each policy that were made while Redis was away, as on-outage says.");
+  for (const auto& [policy, totals] : policies) out.sample({{"policy", policy}}, totals.outage);
   out.begin("headgate_refunds_total", Type::counter, "Charges given back because of refund-on.");
   for (const auto& [policy, totals] : policies) out.sample({{"policy", policy}}, totals.refunded);
   out.begin("headgate_cost_defaulted_total", Type::counter,
@@ -36,6 +39,14 @@ void expose_table(const store::TableStats& stats, Exposition& out) {
   out.one("headgate_table_file_lost", Type::gauge,
           "1 if the table's file was truncated while in use and quotas are in memory since.",
           stats.file_lost ? 1 : 0);
+}
+
+void expose_redis(const RedisTotals& redis, Exposition& out) {
+  out.one("headgate_redis_up", Type::gauge, "1 if Redis answers this process.", redis.up ? 1 : 0);
+  out.one("headgate_redis_round_trips_total", Type::counter,
+          "Replies of Redis to what was asked for decisions.", redis.round_trips);
+  out.one("headgate_redis_timeouts_total", Type::counter,
+          "Requests for decisions that Redis did not answer in time.", redis.timeouts);
 }
 
 void expose_reloads(std::uint64_t loaded, std::uint64_t refused, Exposition& out) {

@@ -21,6 +21,7 @@ class RespWriter {
 
   // The version of the replies from here on.
   void set_version(RespVersion version) noexcept { version_ = version; }
+  [[nodiscard]] RespVersion version() const noexcept { return version_; }
 
   // CR and LF inside the text become spaces.
   void simple(std::string_view text);  // +OK

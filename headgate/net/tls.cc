@@ -2,18 +2,20 @@
 
 #include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <openssl/x509v3.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <new>
+#include <optional>
 #include <utility>
 
 namespace headgate::net {
 namespace {
 
 // The reason of the first error, which is the cause of the others.
-Failure<std::string> cannot(const std::string& path, std::string_view expected) {
+std::string cannot(const std::string& path, std::string_view expected) {
   const unsigned long error = ERR_peek_error();
   std::string why = "cannot be used";
   if (ERR_SYSTEM_ERROR(error)) {
@@ -22,8 +24,10 @@ Failure<std::string> cannot(const std::string& path, std::string_view expected) 
     why = reason;
   }
   ERR_clear_error();
-  return Failure<std::string>(path + ": " + why + "; expected " + std::string(expected));
+  return path + ": " + why + "; expected " + std::string(expected);
 }
+
+constexpr std::string_view authorities = "certificates of authorities in PEM format";
 
 // The key must not need a password: a server has no terminal to ask for it.
 int no_password(char*, int, int, void*) { return -1; }
@@ -96,38 +100,46 @@ bool TlsStream::has_more() const noexcept { return SSL_pending(ssl_) > 0; }
 
 TlsContext::~TlsContext() { SSL_CTX_free(context_); }
 
+TlsContext::TlsContext(const ssl_method_st* method) : context_(SSL_CTX_new(method)) {
+  if (context_ == nullptr) throw std::bad_alloc();
+  SSL_CTX_set_min_proto_version(context_, TLS1_2_VERSION);  // older ones are broken (RFC 8996)
+  // The rest of a message is sent from another buffer; idle connections keep no buffers.
+  SSL_CTX_set_mode(context_, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
+                                 SSL_MODE_RELEASE_BUFFERS);
+  SSL_CTX_set_default_passwd_cb(context_, no_password);
+}
+
+std::optional<std::string> TlsContext::use(const std::string& cert, const std::string& key) const {
+  if (SSL_CTX_use_certificate_chain_file(context_, cert.c_str()) != 1) {
+    return cannot(cert, "a certificate in PEM format, followed by the ones that lead to its root");
+  }
+  if (SSL_CTX_use_PrivateKey_file(context_, key.c_str(), SSL_FILETYPE_PEM) != 1 ||
+      SSL_CTX_check_private_key(context_) != 1) {
+    return cannot(key, "the private key of " + cert + " in PEM format, without a password");
+  }
+  return std::nullopt;
+}
+
 Result<std::shared_ptr<const TlsContext>, std::string> TlsContext::load(
     const std::string& cert, const std::string& key, const std::string& client_ca) {
   ERR_clear_error();
-  SSL_CTX* context = SSL_CTX_new(TLS_server_method());
-  if (context == nullptr) throw std::bad_alloc();
-  const std::shared_ptr<const TlsContext> owner(new TlsContext(context));
-  SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);  // older ones are broken (RFC 8996)
+  const std::shared_ptr<const TlsContext> owner(new TlsContext(TLS_server_method()));
+  SSL_CTX* const context = owner->context_;
   // A client cannot make us repeat the costly handshake. Clients that close without an alert, as
   // many do, have ended all the same: HTTP and RESP know where a message ends.
   SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_IGNORE_UNEXPECTED_EOF |
                                    SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_PRIORITIZE_CHACHA);
-  // The rest of a reply is sent from another buffer; idle connections keep no buffers.
-  SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
-                                SSL_MODE_RELEASE_BUFFERS);
   // One call of receive() reads one record. Otherwise a client that sends only KeyUpdate would keep
   // the thread as long as its socket has input: half a million of them fit there.
   SSL_CTX_clear_mode(context, SSL_MODE_AUTO_RETRY);
-  SSL_CTX_set_default_passwd_cb(context, no_password);
   SSL_CTX_set_alpn_select_cb(context, choose_protocol, nullptr);
-  if (SSL_CTX_use_certificate_chain_file(context, cert.c_str()) != 1) {
-    return cannot(cert, "a certificate in PEM format, followed by the ones that lead to its root");
-  }
-  if (SSL_CTX_use_PrivateKey_file(context, key.c_str(), SSL_FILETYPE_PEM) != 1 ||
-      SSL_CTX_check_private_key(context) != 1) {
-    return cannot(key, "the private key of " + cert + " in PEM format, without a password");
-  }
+  if (auto fault = owner->use(cert, key)) return Failure<std::string>(*std::move(fault));
   if (!client_ca.empty()) {
     STACK_OF(X509_NAME)* names = SSL_load_client_CA_file(client_ca.c_str());
     if (names == nullptr ||
         SSL_CTX_load_verify_locations(context, client_ca.c_str(), nullptr) != 1) {
       sk_X509_NAME_pop_free(names, X509_NAME_free);
-      return cannot(client_ca, "certificates of authorities in PEM format");
+      return Failure<std::string>(cannot(client_ca, authorities));
     }
     SSL_CTX_set_client_CA_list(context, names);
     SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
@@ -139,6 +151,21 @@ Result<std::shared_ptr<const TlsContext>, std::string> TlsContext::load(
   return owner;
 }
 
+Result<std::shared_ptr<const TlsContext>, std::string> TlsContext::load_for_client(
+    const std::string& ca, const std::string& cert, const std::string& key) {
+  ERR_clear_error();
+  const std::shared_ptr<const TlsContext> owner(new TlsContext(TLS_client_method()));
+  SSL_CTX* const context = owner->context_;
+  SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
+  const int trusts = ca.empty() ? SSL_CTX_set_default_verify_paths(context)
+                                : SSL_CTX_load_verify_locations(context, ca.c_str(), nullptr);
+  if (trusts != 1) return Failure<std::string>(cannot(ca, authorities));
+  if (!cert.empty()) {
+    if (auto fault = owner->use(cert, key)) return Failure<std::string>(*std::move(fault));
+  }
+  return owner;
+}
+
 TlsStream TlsContext::accept(int fd, const char* protocol) const {
   SSL* ssl = SSL_new(context_);
   if (ssl == nullptr) throw std::bad_alloc();
@@ -146,6 +173,22 @@ TlsStream TlsContext::accept(int fd, const char* protocol) const {
   if (SSL_set_fd(ssl, fd) != 1) throw std::bad_alloc();
   SSL_set_app_data(ssl, const_cast<char*>(protocol));
   SSL_set_accept_state(ssl);
+  return stream;
+}
+
+TlsStream TlsContext::connect(int fd, const std::string& name) const {
+  SSL* ssl = SSL_new(context_);
+  if (ssl == nullptr) throw std::bad_alloc();
+  TlsStream stream(ssl);
+  if (SSL_set_fd(ssl, fd) != 1) throw std::bad_alloc();
+  // An address is compared as one, and is not sent: SNI has names only (RFC 6066, section 3).
+  if (X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), name.c_str()) != 1) {
+    if (SSL_set1_host(ssl, name.c_str()) != 1 || SSL_set_tlsext_host_name(ssl, name.c_str()) != 1) {
+      throw std::bad_alloc();
+    }
+  }
+  ERR_clear_error();
+  SSL_set_connect_state(ssl);
   return stream;
 }
 

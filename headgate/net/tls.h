@@ -1,9 +1,10 @@
-// TLS for the connections that a server accepts, with OpenSSL.
+// TLS for the connections that a server accepts, and for those that a client makes, with OpenSSL.
 #pragma once
 
 #include <sys/types.h>
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 #include "headgate/base/result.h"
 
 struct ssl_ctx_st;
+struct ssl_method_st;
 struct ssl_st;
 
 namespace headgate::net {
@@ -47,13 +49,18 @@ class TlsStream {
   bool failed_ = false;
 };
 
-// A certificate with its key, and whose certificates clients must show. Immutable, thread-safe.
+// What one side shows and requires: a certificate with its key, and whose certificates the other
+// side must show. Immutable, thread-safe.
 class TlsContext {
  public:
   // Reads PEM files. An empty `client_ca`: clients need no certificate. Errors: a sentence that
   // names the file.
   [[nodiscard]] static Result<std::shared_ptr<const TlsContext>, std::string> load(
       const std::string& cert, const std::string& key, const std::string& client_ca);
+  // For a client. Reads PEM files. An empty `ca`: those that the system trusts. `cert` and `key`
+  // are both empty if the server requires no certificate. Errors as load().
+  [[nodiscard]] static Result<std::shared_ptr<const TlsContext>, std::string> load_for_client(
+      const std::string& ca, const std::string& cert, const std::string& key);
   TlsContext(const TlsContext&) = delete;
   TlsContext& operator=(const TlsContext&) = delete;
   ~TlsContext();
@@ -62,8 +69,16 @@ class TlsContext {
   // `protocol`, unless that is null; static storage. Throws std::bad_alloc.
   [[nodiscard]] TlsStream accept(int fd, const char* protocol) const;
 
+  // The client's side of a new connection, whose server must show a certificate for `name`, a host
+  // name or an IP address. REQUIRES: load_for_client(). Throws std::bad_alloc.
+  [[nodiscard]] TlsStream connect(int fd, const std::string& name) const;
+
  private:
-  explicit TlsContext(ssl_ctx_st* context) noexcept : context_(context) {}
+  explicit TlsContext(const ssl_method_st* method);
+
+  // Returns what is wrong with the files, if anything is.
+  [[nodiscard]] std::optional<std::string> use(const std::string& cert,
+                                               const std::string& key) const;
 
   ssl_ctx_st* context_;
 };

@@ -71,6 +71,27 @@ bool open_table(ngx_conf_t* cf, MainConf& conf, const MainConf* old) {
   return true;
 }
 
+// Both at the level of errors, which nginx logs by default: who sees the first line waits for the
+// second one.
+void log_outage(bool, const std::string& line) {
+  ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0, "headgate: %s", line.c_str());
+}
+
+// Opens the store of a policy file with Redis. Returns false after logging the reason.
+bool open_redis(ngx_conf_t* cf, MainConf& conf) {
+  const auto& settings = conf.policies->settings().redis;
+  if (!settings) return true;
+  auto opened =
+      redis::PolicyStore::open(*settings, *conf.table, conf.counters->module().redis, log_outage);
+  if (!opened) {
+    count_refused(cf->cycle);
+    fault(cf, opened.error());
+    return false;
+  }
+  conf.redis = *std::move(opened);
+  return true;
+}
+
 }  // namespace
 
 MainConf* conf_of(const ngx_cycle_t* cycle) noexcept {
@@ -89,7 +110,10 @@ bool open(ngx_conf_t* cf, MainConf& conf) noexcept {
     std::vector<std::string> names;
     for (const policy::Policy& policy : conf.policies->policies()) names.push_back(policy.name);
     conf.counters = Counters::open(std::move(names), old == nullptr ? nullptr : old->counters);
-    conf.gate.emplace(conf.policies, *conf.table, conf.table->secret(), conf.counters->shards());
+    if (!open_redis(cf, conf)) return false;
+    conf.store = deciding_store(conf);
+    conf.waits = !conf.store->completes_at_once();
+    conf.gate.emplace(conf.policies, *conf.store, conf.table->secret(), conf.counters->shards());
     conf.reads_bodies = conf.policies->needs_body_bytes();
     return true;
   } catch (const std::exception& e) {

@@ -11,6 +11,8 @@
 #include "headgate/nginx/counters.h"
 #include "headgate/nginx/ngx.h"
 #include "headgate/policy/policy_set.h"
+#include "headgate/redis/policy_store.h"
+#include "headgate/store/store.h"
 #include "headgate/store/table.h"
 
 // Named by the list of modules that nginx's configure generates for this library.
@@ -31,6 +33,10 @@ struct MainConf {
   store::TableOptions table_options;  // with which `table` was opened
   std::shared_ptr<store::Table> table;
   std::shared_ptr<Counters> counters;
+  // Of a policy file with Redis; ends before what it uses.
+  std::shared_ptr<redis::PolicyStore> redis;
+  std::shared_ptr<store::Store> store;  // with which `gate` decides
+  bool waits = false;                   // ... and which does not always complete at once
   std::optional<gate::Gate> gate;
   bool reads_bodies = false;  // a policy's cost is the length of the request's body
   std::optional<std::uint32_t> connections_per_address;  // at each worker; 0 or absent: any
@@ -53,6 +59,11 @@ struct LocConf {
 // To be called when all directives have been read: opens the table and the counters, or takes over
 // those of the previous configuration. Returns false after logging the reason.
 [[nodiscard]] bool open(ngx_conf_t* cf, MainConf& conf) noexcept;
+
+// Returns the store with which the gate decides: of those that are open.
+[[nodiscard]] std::shared_ptr<store::Store> deciding_store(const MainConf& conf);
+// How long a request waits for that store [ms].
+[[nodiscard]] ngx_msec_t patience() noexcept;
 
 // Returns this module's part of a configuration. nullptr if there is none, or if it belongs to
 // another build of the module, which has other types.

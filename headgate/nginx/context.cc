@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "headgate/nginx/conf.h"
+#include "headgate/nginx/ticket.h"
 
 namespace headgate::nginx {
 namespace {
@@ -58,7 +59,11 @@ RequestContext unmatched{};
 
 // Runs at the end of a request, after its log line. find_context() recognises the pool cleanup that
 // has the context by this handler.
-extern "C" void context_cleanup(void* data) noexcept { free_slots.give(static_cast<Slot*>(data)); }
+extern "C" void context_cleanup(void* data) noexcept {
+  auto* slot = static_cast<Slot*>(data);
+  if (slot->ticket != nullptr) slot->ticket->request = nullptr;
+  free_slots.give(slot);
+}
 
 }  // namespace
 

@@ -14,15 +14,17 @@
 
 namespace headgate::nginx {
 
+struct Ticket;
+
 struct RequestContext {
-  const gate::Gate* gate;
+  const gate::Gate* gate;    // nullptr: no policy matched
   gate::Verdict verdict;     // its items and dues are in this context's memory
   Instant taken;             // when its charges were taken
   std::uint64_t body_bytes;  // of the response, as passed to the connection
   bool enforceable;          // decided before nginx responded, so that it can be denied
+  Ticket* ticket;            // while the decision is outstanding; `verdict` is empty until then
 
-  // Whether a policy matched.
-  [[nodiscard]] bool matched() const noexcept { return verdict.outcome != gate::Outcome::off; }
+  [[nodiscard]] bool matched() const noexcept { return gate != nullptr; }
 };
 
 // Returns the request's context, also after an internal redirect, when nginx has cleared its

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "headgate/gate/counters.h"
+#include "headgate/redis/counts.h"
 
 namespace headgate::nginx {
 
@@ -21,6 +22,7 @@ struct ModuleCounts {
   std::atomic<std::uint64_t> refused_connections{0};  // headgate_connections_per_address
   std::atomic<std::uint64_t> fields_left_out{0};      // headgate's fields that could not be written
   std::atomic<std::uint64_t> upstream_fields_dropped{0};  // malformed, or from a cache and stale
+  redis::RedisCounts redis;
 };
 
 // open() is for the process that forks the workers; everything else is thread-safe.

@@ -6,10 +6,10 @@
 
 namespace headgate::nginx {
 
-std::string metrics_text(const policy::PolicySet& policies, const Counters& counters,
-                         const store::Table& table) {
+std::string metrics_text(const MainConf& conf) {
+  const Counters& counters = *conf.counters;
   std::vector<metrics::NamedTotals> totals;
-  for (const policy::Policy& policy : policies.policies()) {
+  for (const policy::Policy& policy : conf.policies->policies()) {
     totals.push_back({policy.name, counters.totals(policy.name)});
   }
   const ModuleCounts& module = counters.module();
@@ -18,7 +18,12 @@ std::string metrics_text(const policy::PolicySet& policies, const Counters& coun
   std::string text;
   metrics::Exposition out(text);
   metrics::expose_policies(totals, out);
-  metrics::expose_table(table.stats(), out);
+  metrics::expose_table(conf.table->stats(), out);
+  if (conf.redis != nullptr) {
+    metrics::expose_redis({conf.redis->status().up, module.redis.round_trips.load(relaxed),
+                           module.redis.timeouts.load(relaxed)},
+                          out);
+  }
   metrics::expose_reloads(module.reloads.load(relaxed), module.refused_reloads.load(relaxed), out);
   out.one("headgate_tables_changed_total", metrics::Exposition::Type::counter,
           "Reloads that changed the table's size or file: all quotas were full again.",

@@ -2,6 +2,7 @@
 #pragma once
 
 extern "C" {
+#include <ngx_channel.h>
 #include <ngx_config.h>
 #include <ngx_core.h>
 #include <ngx_http.h>

@@ -22,6 +22,7 @@
 #include "headgate/nginx/conf.h"
 #include "headgate/nginx/connections.h"
 #include "headgate/nginx/context.h"
+#include "headgate/nginx/decide.h"
 #include "headgate/nginx/metrics.h"
 #include "headgate/nginx/nginx_request.h"
 #include "headgate/nginx/ngx.h"
@@ -129,19 +130,14 @@ ngx_http_output_header_filter_pt next_header_filter;
 ngx_http_output_body_filter_pt next_body_filter;
 ngx_http_request_body_filter_pt next_request_body_filter;
 
-// One of each per worker: it decides one request at a time, because the table decides
-// synchronously.
-gate::DecisionContext decision_context;
+// A worker writes one response at a time.
 std::array<char, 16384> problem_buffer;  // for the names of 128 denying policies
 
 ngx_str_t problem_type = ngx_string("application/problem+json");
 ngx_str_t metrics_type = ngx_string("text/plain; version=0.0.4; charset=utf-8");
 ngx_str_t no_type = ngx_null_string;
 
-std::optional<std::uint64_t> body_bytes_wanted(ngx_http_request_t* r) noexcept;
 bool body_is_too_long(ngx_http_request_t* r) noexcept;
-RequestContext* decide(ngx_http_request_t* r, bool enforceable) noexcept;
-void settle(ngx_http_request_t* r, const RequestContext& context) noexcept;
 ngx_int_t deny(ngx_http_request_t* r, const RequestContext& context) noexcept;
 void forward_events(ngx_http_request_t* r) noexcept;
 
@@ -176,6 +172,16 @@ extern "C" ngx_int_t request_body_filter(ngx_http_request_t* r, ngx_chain_t* in)
   return ngx_http_post_request(r, nullptr) == NGX_OK ? NGX_OK : NGX_HTTP_INTERNAL_SERVER_ERROR;
 }
 
+// Continues a request for whose decision rewrite_handler() has waited.
+extern "C" void resume(ngx_http_request_t* r) noexcept {
+  const RequestContext& context = *find_context(r);
+  if (context.verdict.outcome == gate::Outcome::denied) {
+    ngx_http_finalize_request(r, deny(r, context));
+  } else {
+    ngx_http_core_run_phases(r);
+  }
+}
+
 // Rewrite phase, before the rewrite module: the location is known, and no `return` has been
 // executed. Runs again after each rewrite and internal redirect; a request that has a context is
 // decided.
@@ -193,12 +199,14 @@ extern "C" ngx_int_t rewrite_handler(ngx_http_request_t* r) noexcept {
 
   const RequestContext* context = decide(r, true);
   if (context == nullptr) return NGX_HTTP_INTERNAL_SERVER_ERROR;
+  if (context->ticket != nullptr) return wait_for_decision(r, resume);
   if (context->verdict.outcome != gate::Outcome::denied) return NGX_DECLINED;
   return deny(r, *context);
 }
 
 // Called for each response. A request that did not reach a location (a `return` in server{}, a
-// malformed request) is decided here: too late to be denied, but charged and with fields.
+// malformed request) is decided here: too late to be denied, but charged, and with fields if the
+// store answers at once.
 extern "C" ngx_int_t header_filter(ngx_http_request_t* r) noexcept {
   if (r != r->main) return next_header_filter(r);
   if (loc_conf(r).unbuffered_events) forward_events(r);
@@ -227,11 +235,11 @@ extern "C" ngx_int_t body_filter(ngx_http_request_t* r, ngx_chain_t* in) noexcep
 // Log phase: runs once per request, also if it was aborted.
 extern "C" ngx_int_t log_handler(ngx_http_request_t* r) noexcept {
   if (r != r->main) return NGX_OK;
-  const RequestContext* context = find_context(r);
+  RequestContext* context = find_context(r);
   if (context == nullptr && r->request_body != nullptr && loc_conf(r).on && body_bytes_wanted(r)) {
     context = decide(r, false);  // aborted in the middle of its body: what was read is charged
   }
-  if (context != nullptr && !context->verdict.dues.empty()) settle(r, *context);
+  if (context != nullptr) settle(r, *context);
   return NGX_OK;
 }
 
@@ -240,7 +248,7 @@ extern "C" ngx_int_t metrics_handler(ngx_http_request_t* r) noexcept {
   const MainConf& conf = main_conf(r);
   if (!conf.gate) return NGX_HTTP_NOT_FOUND;
   try {
-    const std::string text = metrics_text(*conf.policies, *conf.counters, *conf.table);
+    const std::string text = metrics_text(conf);
     auto* copy = static_cast<u_char*>(ngx_pnalloc(r->pool, text.size()));
     if (copy == nullptr) return NGX_HTTP_INTERNAL_SERVER_ERROR;
     std::memcpy(copy, text.data(), text.size());
@@ -254,90 +262,12 @@ extern "C" ngx_int_t metrics_handler(ngx_http_request_t* r) noexcept {
 
 // --- Helpers ----------------------------------------------------------------------------------
 
-// PolicySet::body_bytes_wanted() for this request; std::nullopt also if memory is exhausted.
-std::optional<std::uint64_t> body_bytes_wanted(ngx_http_request_t* r) noexcept {
-  const MainConf& conf = main_conf(r);
-  if (!conf.reads_bodies) return std::nullopt;
-  const NginxHeaders headers{r->headers_in.headers};
-  try {
-    return conf.policies->body_bytes_wanted(client_request(r, headers), decision_context.scratch());
-  } catch (const std::bad_alloc&) {
-    return std::nullopt;
-  }
-}
-
 // Whether the part of the body read so far is already too long to be admitted.
 bool body_is_too_long(ngx_http_request_t* r) noexcept {
   if (loc_conf(r).dry_run) return false;
   const std::optional<std::uint64_t> bytes = body_bytes(r);
   const std::optional<std::uint64_t> wanted = body_bytes_wanted(r);
   return bytes && wanted && *bytes > *wanted;
-}
-
-// Copies the dues, which settle() needs later. false: out of memory.
-bool keep_dues(ngx_http_request_t* r, RequestContext& context) noexcept {
-  const std::span<const gate::Due> dues = decision_context.verdict.dues;
-  if (dues.empty()) return true;
-  auto* kept = static_cast<gate::Due*>(room_for(r, dues.size_bytes(), alignof(gate::Due)));
-  if (kept == nullptr) return false;
-  std::uninitialized_copy(dues.begin(), dues.end(), kept);
-  for (gate::Due* due = kept; due != kept + dues.size(); ++due) {
-    if (!keep(r, due->key)) return false;
-  }
-  context.verdict.dues = {kept, dues.size()};
-  return true;
-}
-
-// To be called when the response is complete or aborted.
-void settle(ngx_http_request_t* r, const RequestContext& context) noexcept {
-  policy::Response response;
-  response.status =
-      static_cast<unsigned>(r->err_status != 0 ? r->err_status : r->headers_out.status);
-  // The bytes of the body that the connection has sent. `sent` also has framing, so the number of
-  // bytes passed to the connection bounds it.
-  const off_t sent = r->connection->sent - static_cast<off_t>(r->header_size);
-  response.body_bytes =
-      std::min(context.body_bytes, static_cast<std::uint64_t>(std::max<off_t>(sent, 0)));
-  std::optional<NginxHeaders> headers;
-  if (r->upstream != nullptr && !r->cached) {
-    response.headers = &headers.emplace(r->upstream->headers_in.headers);
-  }
-  context.gate->settle(context.verdict.dues, context.taken, response, context.gate->store().now());
-}
-
-// Settles the decision that was just made, because there is no memory to settle it later.
-RequestContext* settle_now(const gate::Gate& gate, Instant taken) noexcept {
-  gate.settle(decision_context.verdict.dues, taken, {.status = NGX_HTTP_INTERNAL_SERVER_ERROR},
-              taken);
-  return nullptr;
-}
-
-// Has the gate decide, and stores the verdict in the request's context. nullptr: out of memory.
-RequestContext* decide(ngx_http_request_t* r, bool enforceable) noexcept {
-  const gate::Gate& gate = *main_conf(r).gate;
-  const NginxHeaders headers{r->headers_in.headers};
-  if (!gate.prefetch(client_request(r, headers), std::nullopt,
-                     loc_conf(r).dry_run ? gate::DryRun::yes : gate::DryRun::no,
-                     decision_context)) {
-    return add_unmatched(r);
-  }
-  RequestContext* context = add_context(r);  // while the table's cells are prefetched
-  if (context == nullptr) return nullptr;
-  gate.admit(decision_context);
-
-  const Instant now = decision_context.now;
-  const std::span<const gate::Item> items = decision_context.verdict.items;
-  *context = {&gate, decision_context.verdict, now, 0, enforceable};
-  context->verdict.items = {};  // until they are kept
-  context->verdict.dues = {};
-  auto* kept = static_cast<gate::Item*>(room_for(r, items.size_bytes(), alignof(gate::Item)));
-  if (kept == nullptr) return settle_now(gate, now);
-  std::uninitialized_copy(items.begin(), items.end(), kept);
-  for (gate::Item* item = kept; item != kept + items.size(); ++item) {
-    if (!item->pk.empty() && !keep(r, item->pk)) return settle_now(gate, now);
-  }
-  context->verdict.items = {kept, items.size()};
-  return keep_dues(r, *context) ? context : settle_now(gate, now);
 }
 
 // Whether nginx's configuration has an error_page for this status.

@@ -3,12 +3,14 @@
 
 #include <bitset>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "headgate/limit/law.h"
 #include "headgate/limit/quota.h"
+#include "headgate/limit/shared.h"
 
 namespace headgate::policy {
 
@@ -28,6 +30,8 @@ struct Grant {
   // The name in response fields if it is not the policy's name, else empty. Lives as long as the
   // grant.
   std::string_view title{};
+  // Of a policy that machines share; nullptr: this machine alone, or unlimited.
+  std::shared_ptr<const limit::Shared> shared{};
 };
 
 enum class Mode : std::uint8_t {
@@ -54,6 +58,9 @@ struct Policy {
   Mode mode = Mode::enforce;
   unsigned status = 429;  // of a denial
   CostTime cost_time = CostTime::request;
+  limit::Sharing sharing = limit::Sharing::none;
+  limit::OnOutage on_outage = limit::OnOutage::local;  // of a policy that machines share
+  unsigned outage_percent = 100;  // of OnOutage::local: its share of the quota, 1..100
   StatusSet refund_on;        // response statuses whose cost is given back, or not charged if late
   std::vector<Grant> grants;  // [0] is the policy's own; the others are overrides
 
@@ -65,6 +72,9 @@ struct Policy {
   std::string cost_text = "1";
 
   [[nodiscard]] bool is_late() const noexcept { return cost_time == CostTime::response; }
+  [[nodiscard]] bool holds_slots() const noexcept {
+    return terms.algorithm == limit::Algorithm::concurrency;
+  }
 };
 
 }  // namespace headgate::policy

@@ -5,6 +5,7 @@
 #include "headgate/limit/law.h"
 #include "headgate/policy/match/rule.h"
 #include "headgate/policy/policy_set.h"
+#include "headgate/policy/shared_of.h"
 
 namespace headgate::policy {
 
@@ -38,6 +39,7 @@ Result<std::shared_ptr<const PolicySet>, std::string> PolicySet::with(std::size_
                          : "has a cost for denials, which this algorithm does not offer");
     }
     grant.law = *law;
+    grant.shared = shared_of(policy, grant);
   }
   return std::make_shared<const PolicySet>(settings_, std::move(rules));
 }

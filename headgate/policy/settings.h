@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "headgate/base/instant.h"
+#include "headgate/base/server_address.h"
 #include "headgate/field/form.h"
 #include "headgate/policy/address/address.h"
 
@@ -27,6 +29,27 @@ struct TableSettings {
   std::string file;                            // path of its file; empty: no file
 };
 
+struct RedisTls {
+  std::string ca;           // path; empty: the authorities that the system trusts
+  std::string cert;         // path; empty: none
+  std::string key;          // path; empty as `cert`
+  std::string server_name;  // whom the certificate must name; empty: the host of the address
+
+  friend bool operator==(const RedisTls&, const RedisTls&) = default;
+};
+
+struct RedisSettings {
+  std::vector<ServerAddress> nodes;  // one; with `cluster` at least one
+  bool cluster = false;
+  std::string user;           // empty: the default user
+  std::string password_file;  // path; empty: no password
+  std::optional<RedisTls> tls;
+  Nanos timeout = 50'000'000;  // how long a request waits for Redis at most [ns], >= 1 ms
+  std::string prefix = "hg:";  // of every key
+
+  friend bool operator==(const RedisSettings&, const RedisSettings&) = default;
+};
+
 struct Settings {
   ClientAddress client_address;
   std::vector<field::Form> fields{field::Form::ratelimit};  // no two of them share a field name
@@ -41,6 +64,7 @@ struct Settings {
   std::string upstream_prefix = "gateway-";  // put before the name of a policy that the upstream's
                                              // fields already contain
   TableSettings table;
+  std::optional<RedisSettings> redis;  // std::nullopt: the table alone
 };
 
 }  // namespace headgate::policy

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <cstdint>
@@ -21,6 +22,7 @@
 
 #include "headgate/server/door.h"
 #include "headgate/server/ready_set.h"
+#include "headgate/server/ticket.h"
 #include "headgate/server/turn.h"
 #include "headgate/server/worker_context.h"
 
@@ -29,7 +31,8 @@ namespace headgate::server {
 // Waits for the sockets of its connections, counts them in the worker's statistics, and closes the
 // ones that exceed a timeout of DoorOptions. Everything happens on the worker's thread.
 //
-// Connection(int fd, Context&) owns the non-blocking socket `fd`, and has
+// Connection(int fd, Context&, Resume) owns the non-blocking socket `fd`, may call Resume to be
+// served soon although its socket is not ready, and has
 //
 //   int fd() const          the socket
 //   bool is_trusted() const whether it has shown the token, or needs none
@@ -62,14 +65,23 @@ class ConnectionList {
   class Client {
    public:
     template <class Context>
-    Client(int fd, Context& context) : connection(fd, context) {}
+    Client(int fd, Context& context, ConnectionList& list)
+        : connection(fd, context,
+                     {[](void* self) noexcept {
+                        Client& client = *static_cast<Client*>(self);
+                        client.list_.resume(client);
+                      },
+                      this}),
+          list_(list) {}
 
     Connection connection;
 
    private:
     friend class ConnectionList;
 
+    ConnectionList& list_;
     ReadySet::Place place_{this};
+    ReadySet::Place resumed_{this};  // in the list of those that are served soon
     // Where it waits when it is ready; std::nullopt: it is served at once.
     std::optional<ReadySet::Queue> queue_ = ReadySet::Queue::newcomers;
     // The average of its last turns. A single one counts for little, because it is long also if the
@@ -119,7 +131,7 @@ class ConnectionList {
       close(strangers.front());
     }
     try {
-      strangers.emplace_back(socket.native_handle(), context);
+      strangers.emplace_back(socket.native_handle(), context, *this);
     } catch (const std::exception&) {
       return;
     }
@@ -138,6 +150,7 @@ class ConnectionList {
   void served(Client& client, Need need, Turn::Clock::duration worked = {}) noexcept {
     if (need == Need::nothing || (stopping_ && client.connection.is_idle())) return close(client);
     if (client.pause_) pauses_.erase(*std::exchange(client.pause_, std::nullopt));
+    if (client.resumed_.is_linked()) client.resumed_.unlink();
     if (need != client.need_) ready_.watch(client.connection.fd(), &client, need);
     client.need_ = need;
     update_timeout(client);
@@ -211,13 +224,42 @@ class ConnectionList {
     return std::nullopt;
   }
 
+  // Answers often come together, some of them for the same connection.
+  void resume(Client& client) noexcept {
+    if (client.resumed_.is_linked()) return;
+    const bool is_first = resumed_.empty();
+    resumed_.push_back(client.resumed_);
+    if (!is_first) return;
+    try {
+      boost::asio::post(timer_.get_executor(), [this] { serve_resumed(); });
+    } catch (const std::exception&) {  // memory is short: the next tick serves it
+    }
+  }
+
+  void serve_resumed() {
+    ReadySet::Places resumed;
+    resumed.swap(resumed_);
+    while (!resumed.empty()) {
+      std::array<void*, ReadySet::together_max> some;
+      std::size_t count = 0;
+      while (count < some.size() && !resumed.empty()) {
+        Client& client = *static_cast<Client*>(resumed.front().who);
+        resumed.pop_front();
+        if (!client.pause_) some[count++] = &client;  // otherwise it is served after the pause
+      }
+      if (count > 0) serve_(std::span(some).first(count));
+    }
+  }
+
   // Serves those of them that are served at once, and queues the others.
   void take_arrived(ReadySet::Ready ready) {
     std::array<void*, ReadySet::together_max> at_once;
     std::size_t count = 0;
     for (void* const each : ready) {
       Client& client = *static_cast<Client*>(each);
-      if (stopping_ || (!client.queue_ && !client.place_.is_linked())) {
+      if (client.need_ == Need::answer) {  // only the end is watched
+        close(client);
+      } else if (stopping_ || (!client.queue_ && !client.place_.is_linked())) {
         at_once[count++] = each;
       } else if (!client.place_.is_linked()) {  // otherwise it is queued, and its end has arrived
         client.need_ = Need::turn;
@@ -279,6 +321,7 @@ class ConnectionList {
       if (error) return;
       ++now_;
       if (on_tick_) on_tick_();
+      serve_resumed();
       close_overdue(list(Standing::stranger), std::min(idle_max_, patience_));
       close_overdue(list(Standing::idle), idle_max_);
       close_overdue(list(Standing::busy), patience_);
@@ -315,6 +358,7 @@ class ConnectionList {
   std::uint64_t now_ = 0;         // [ticks]
   std::array<Clients, 3> lists_;  // by Standing
   Pauses pauses_;
+  ReadySet::Places resumed_;
 };
 
 }  // namespace headgate::server

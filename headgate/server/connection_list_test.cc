@@ -22,7 +22,7 @@ struct Shared {};
 // Takes what it is sent.
 class Taking {
  public:
-  Taking(int fd, Shared&) : fd_(fd) {}
+  Taking(int fd, Shared&, Resume resume) : fd_(fd), resume_(resume) {}
   Taking(const Taking&) = delete;
   Taking& operator=(const Taking&) = delete;
   ~Taking() { close(fd_); }
@@ -34,6 +34,9 @@ class Taking {
     return {room, count > 0 ? static_cast<std::size_t>(count) : 0};
   }
   void trust() { trusted_ = true; }
+  void wait(bool waits) { waits_ = waits; }
+  [[nodiscard]] bool waits() const { return waits_; }
+  void resume() const { resume_(); }
 
   [[nodiscard]] int fd() const { return fd_; }
   [[nodiscard]] bool is_trusted() const { return trusted_; }
@@ -43,10 +46,13 @@ class Taking {
 
  private:
   int fd_;
+  Resume resume_;
   bool trusted_ = false;
+  bool waits_ = false;
 };
 
-// Clients are known by the texts that they send: "L..." takes long, "S..." stays a stranger.
+// Clients are known by the texts that they send: "L..." takes long, "S..." stays a stranger, "W..."
+// waits for an answer.
 class ConnectionListTest : public ::testing::Test {
  protected:
   using Connections = ConnectionList<Taking>;
@@ -94,9 +100,22 @@ class ConnectionListTest : public ::testing::Test {
     std::string together;
     for (void* const each : ready) {
       auto& client = *static_cast<Connections::Client*>(each);
-      const std::string text = client.connection.take();
+      std::string text = client.connection.take();
+      if (text.empty() && client.connection.waits()) {
+        client.connection.wait(false);
+        together += (together.empty() ? "" : " ") + std::string("answered");
+        connections_.served(client, Need::input);
+        continue;
+      }
       if (text.empty()) {
         connections_.served(client, Need::nothing);
+        continue;
+      }
+      if (text.starts_with('W')) {
+        client.connection.trust();
+        client.connection.wait(true);
+        waiting_.push_back(&client.connection);
+        connections_.served(client, Need::answer);
         continue;
       }
       if (!text.starts_with('S')) client.connection.trust();
@@ -116,6 +135,7 @@ class ConnectionListTest : public ::testing::Test {
   DoorOptions options_;
   Shared shared_;
   std::vector<std::string> served_;
+  std::vector<Taking*> waiting_;
   std::function<void(const std::string&)> on_served_;
   Connections connections_{
       DoorKind::http, worker_, io_, options_, "", [this](ReadySet::Ready ready) { serve(ready); }};
@@ -191,6 +211,41 @@ TEST_F(ConnectionListTest, NewcomersDoNotWaitForABacklog) {
   Peer newcomer(*this);
   newcomer.send("new");
   EXPECT_THAT(run(), ElementsAre("L1", "new", "L2", "L3"));
+}
+
+TEST_F(ConnectionListTest, ThoseWhoseAnswersComeTogetherAreServedTogetherAndOnce) {
+  Peer& first = known("a");
+  Peer& second = known("b");
+  first.send("W1");
+  second.send("W2");
+  EXPECT_THAT(run(), IsEmpty());
+  ASSERT_EQ(waiting_.size(), 2u);
+  first.send("more");  // is not read while it waits
+  EXPECT_THAT(run(), IsEmpty());
+  for (const int i : {1, 0, 1}) waiting_[static_cast<std::size_t>(i)]->resume();
+  EXPECT_THAT(served_, IsEmpty()) << "not in the middle of whatever has brought the answer";
+  EXPECT_THAT(run(), ElementsAre("answered more"));
+}
+
+TEST_F(ConnectionListTest, AClientThatLeavesWhileItWaitsIsClosed) {
+  auto peer = std::make_unique<Peer>(*this);
+  peer->send("W");
+  EXPECT_THAT(run(), IsEmpty());
+  ASSERT_EQ(waiting_.size(), 1u);
+  peer.reset();
+  EXPECT_THAT(run(), IsEmpty());
+  connections_.stop();
+  io_.run();  // returns: nothing is left
+}
+
+TEST_F(ConnectionListTest, AClientThatWasClosedMeanwhileIsNotServed) {
+  Peer& peer = known("a");
+  peer.send("W");
+  run();
+  waiting_[0]->resume();
+  connections_.stop();
+  EXPECT_TRUE(peer.is_cut_off());
+  EXPECT_THAT(run(), IsEmpty());
 }
 
 TEST_F(ConnectionListTest, AStopServesWhatHasArrived) {

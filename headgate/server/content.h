@@ -1,11 +1,13 @@
 // A whole response of the HTTP door, and the functions that make one.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
 namespace headgate::server {
 
+class DecisionTicket;
 class Engine;
 class WorkerContext;
 
@@ -20,8 +22,14 @@ struct Content {
 // may throw exceptions of the standard library.
 using ContentMaker = Content (*)(Engine& engine, WorkerContext& worker, std::string_view query);
 
-// Makes the response to a POST with this body.
-using FormHandler = Content (*)(Engine& engine, WorkerContext& worker, std::string_view query,
-                                std::string_view body);
+// Makes the response to a POST, whose decision may come later. Called on the worker's thread; may
+// throw exceptions of the standard library.
+struct FormHandler {
+  // `ticket`: of WorkerContext::begin(). std::nullopt: the decision is outstanding.
+  std::optional<Content> (*begin)(WorkerContext& worker, std::string_view body,
+                                  DecisionTicket& ticket) = nullptr;
+  // Makes the response of a decision that is there.
+  Content (*finish)(WorkerContext& worker, const DecisionTicket& ticket) = nullptr;
+};
 
 }  // namespace headgate::server

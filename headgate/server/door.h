@@ -33,7 +33,7 @@ struct DoorOptions {
   std::chrono::seconds patience{10};
   // The number of workers; 0: one per usable processor.
   unsigned threads = 0;
-  FormHandler envoy_json = nullptr;  // answers POST /json of the HTTP door
+  FormHandler envoy_json;  // answers POST /json of the HTTP door
   // Per worker and door; further connections are closed at once. Each idle one takes less than
   // 1 KiB, so that all take at most 20 MiB.
   std::size_t connections_max = 20000;

@@ -1,5 +1,7 @@
 #include "headgate/server/engine.h"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -29,25 +31,27 @@ std::string other_table(const std::string& config, const policy::TableSettings& 
               : "");
 }
 
-std::shared_ptr<const PolicySnapshot> snapshot(std::shared_ptr<const policy::PolicySet> policies,
-                                               store::Table& table, std::uint64_t number,
-                                               const std::shared_ptr<gate::Counters>& before) {
-  std::vector<std::string> names;
-  for (const policy::Policy& policy : policies->policies()) names.push_back(policy.name);
-  return std::make_shared<const PolicySnapshot>(std::move(policies), table, number,
-                                                gate::Counters::open(std::move(names), before));
+void log_outage(bool is_fault, const std::string& line) {
+  if (is_fault) {
+    spdlog::error("{}", line);
+  } else {
+    spdlog::info("{}", line);
+  }
 }
 
 }  // namespace
 
-Engine::Engine(std::string config, std::unique_ptr<store::Table> table,
-               std::shared_ptr<const policy::PolicySet> policies)
-    : config_(std::move(config)),
-      table_(std::move(table)),
-      in_force_(snapshot(policies, *table_, 1, nullptr)),
-      table_settings_(policies->settings().table) {}
+void Engine::put_in_force(std::shared_ptr<const policy::PolicySet> policies, std::uint64_t number,
+                          const std::shared_ptr<gate::Counters>& before) {
+  std::vector<std::string> names;
+  for (const policy::Policy& policy : policies->policies()) names.push_back(policy.name);
+  in_force_ =
+      std::make_shared<const PolicySnapshot>(std::move(policies), store(), table_->secret(), number,
+                                             gate::Counters::open(std::move(names), before));
+}
 
-Result<std::unique_ptr<Engine>, std::vector<std::string>> Engine::open(const std::string& config) {
+Result<std::unique_ptr<Engine>, std::vector<std::string>> Engine::open(
+    const std::string& config, const MakeStore& make_store) {
   using Faults = Failure<std::vector<std::string>>;
   auto policies = policy::load_file(config);
   if (!policies) return Faults(texts(policies.error()));
@@ -56,7 +60,21 @@ Result<std::unique_ptr<Engine>, std::vector<std::string>> Engine::open(const std
   auto table = store::Table::open(options);
   if (!table) return Faults({table.error()});
   if (!options.file.empty()) store::FileGuard::watch();
-  return std::unique_ptr<Engine>(new Engine(config, std::move(*table), std::move(*policies)));
+  std::unique_ptr<Engine> engine(new Engine(config, std::move(*table)));
+  const policy::Settings& settings = (*policies)->settings();
+  if (make_store) {
+    engine->store_ = make_store(*engine->table_);
+  } else if (settings.redis) {
+    auto redis = redis::PolicyStore::open(*settings.redis, *engine->table_, engine->redis_counts_,
+                                          log_outage);
+    if (!redis) return Faults({config + ": " + redis.error()});
+    engine->redis_ = redis->get();
+    engine->store_ = std::move(*redis);
+  }
+  engine->table_settings_ = settings.table;
+  engine->redis_settings_ = settings.redis;
+  engine->put_in_force(std::move(*policies), 1, nullptr);
+  return engine;
 }
 
 std::shared_ptr<const PolicySnapshot> Engine::in_force() const {
@@ -73,6 +91,11 @@ Result<std::shared_ptr<const policy::PolicySet>, std::vector<std::string>> Engin
   const policy::TableSettings& wanted = (*policies)->settings().table;
   if (wanted.memory < table_settings_.memory || wanted.file != table_settings_.file) {
     return Faults({other_table(config_, wanted, table_settings_)});
+  }
+  if ((*policies)->settings().redis != redis_settings_) {
+    return Faults({config_ +
+                   ": store: redis is not as this server has it; to change it, restart the "
+                   "server"});
   }
   // Not if the size is the former one: another process may have made the table larger meanwhile.
   if (wanted.memory > table_settings_.memory) {
@@ -91,7 +114,7 @@ Result<void, std::vector<std::string>> Engine::reload() {
   }
   const std::lock_guard lock(mutex_);
   const std::uint64_t next = number() + 1;
-  in_force_ = snapshot(std::move(*policies), *table_, next, in_force_->counters());
+  put_in_force(std::move(*policies), next, in_force_->counters());
   number_.store(next, std::memory_order_release);
   return {};
 }

@@ -1,4 +1,4 @@
-// The state that all doors of one decision server share: the table, the policies in force, the
+// The state that all doors of one decision server share: the store, the policies in force, the
 // workers' contexts.
 #pragma once
 
@@ -7,11 +7,14 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "headgate/base/result.h"
 #include "headgate/policy/file/load.h"
+#include "headgate/redis/policy_store.h"
 #include "headgate/server/policy_snapshot.h"
 #include "headgate/store/table.h"
 
@@ -19,14 +22,23 @@ namespace headgate::server {
 
 class WorkerContext;
 
+// Makes the store that decides, over the table. Returns nullptr if that is the table itself.
+using MakeStore = std::function<std::unique_ptr<store::Store>(store::Table& table)>;
+
 // Thread-safe. Outlives every WorkerContext.
 class Engine {
  public:
-  // Loads the policy file and opens the table that it describes. Errors: sentences for people.
+  // Loads the policy file and opens the store that it describes. `make_store`: for tests. Errors:
+  // sentences for people.
   [[nodiscard]] static Result<std::unique_ptr<Engine>, std::vector<std::string>> open(
-      const std::string& config);
+      const std::string& config, const MakeStore& make_store = nullptr);
 
   [[nodiscard]] store::Table& table() noexcept { return *table_; }
+  // The store that decides.
+  [[nodiscard]] store::Store& store() noexcept { return store_ ? *store_ : *table_; }
+  // nullptr: the policy file has no Redis.
+  [[nodiscard]] redis::PolicyStore* redis() noexcept { return redis_; }
+  [[nodiscard]] const redis::RedisCounts& redis_counts() const noexcept { return redis_counts_; }
   [[nodiscard]] const std::string& config() const noexcept { return config_; }
 
   // The policies in force. A worker keeps its pointer and calls this again when number() changes.
@@ -35,8 +47,8 @@ class Engine {
     return number_.load(std::memory_order_acquire);
   }
 
-  // Reads the policy file again. Errors: the file's faults, or that it asks for another table than
-  // the one in use; then the policies in force stay. The table stays in any case.
+  // Reads the policy file again. Errors: the file's faults, or that it asks for another table or
+  // Redis than those in use; then the policies in force stay. The store stays in any case.
   [[nodiscard]] Result<void, std::vector<std::string>> reload();
   [[nodiscard]] std::uint64_t reloads() const noexcept { return number() - 1; }
   // Of the policy file, and those that were counted by count_refused_reload().
@@ -53,21 +65,27 @@ class Engine {
  private:
   friend class WorkerContext;
 
-  Engine(std::string config, std::unique_ptr<store::Table> table,
-         std::shared_ptr<const policy::PolicySet> policies);
+  Engine(std::string config, std::unique_ptr<store::Table> table)
+      : config_(std::move(config)), table_(std::move(table)) {}
+  void put_in_force(std::shared_ptr<const policy::PolicySet> policies, std::uint64_t number,
+                    const std::shared_ptr<gate::Counters>& before);
   [[nodiscard]] Result<std::shared_ptr<const policy::PolicySet>, std::vector<std::string>> load();
   void add(const WorkerContext& worker);
   void remove(const WorkerContext& worker) noexcept;
 
   std::string config_;
   std::unique_ptr<store::Table> table_;
+  redis::RedisCounts redis_counts_;
+  std::unique_ptr<store::Store> store_;  // null: the table
+  redis::PolicyStore* redis_ = nullptr;  // `store_`, if it is one
   mutable std::mutex mutex_;
   std::shared_ptr<const PolicySnapshot> in_force_;
   std::atomic<std::uint64_t> number_{1};
   std::atomic<std::uint64_t> refused_reloads_{0};
   mutable std::mutex workers_mutex_;
   std::vector<const WorkerContext*> workers_;
-  policy::TableSettings table_settings_;  // with which the table was opened
+  policy::TableSettings table_settings_;                 // with which the table was opened
+  std::optional<policy::RedisSettings> redis_settings_;  // with which `redis_` was opened
 };
 
 }  // namespace headgate::server

@@ -28,10 +28,12 @@ class EngineTest : public testing::Test {
 
 std::uint64_t left_after_one(WorkerContext& worker) {
   const gate::Check check{"burst", "a"};
-  EXPECT_EQ(worker.in_force().gate().decide({&check, 1}, limit::Op::spend, worker.now(),
-                                            worker.decision_context()),
+  DecisionTicket& ticket = *worker.begin();
+  EXPECT_EQ(ticket.snapshot->gate().decide({&check, 1}, limit::Op::spend, worker.moment(ticket),
+                                           ticket.decision, ticket.begin()),
             std::nullopt);
-  return worker.decision_context().results[0].decision.remaining;
+  EXPECT_TRUE(ticket.is_decided());
+  return ticket.decision.results[0].decision.remaining;
 }
 
 TEST_F(EngineTest, AReloadChangesThePoliciesAndKeepsTheState) {

@@ -7,7 +7,7 @@
 #include "headgate/gate/counters.h"
 #include "headgate/gate/gate.h"
 #include "headgate/policy/policy_set.h"
-#include "headgate/store/table.h"
+#include "headgate/store/store.h"
 
 namespace headgate::server {
 
@@ -15,12 +15,13 @@ namespace headgate::server {
 class PolicySnapshot {
  public:
   // `number` is 1 for the first snapshot of a server and grows by 1 with each reload. `counters`
-  // has all names of `policies`.
-  PolicySnapshot(std::shared_ptr<const policy::PolicySet> policies, store::Table& table,
-                 std::uint64_t number, std::shared_ptr<gate::Counters> counters)
+  // has all names of `policies`. `store` and `secret` as Gate takes them.
+  PolicySnapshot(std::shared_ptr<const policy::PolicySet> policies, store::Store& store,
+                 const HashSecret& secret, std::uint64_t number,
+                 std::shared_ptr<gate::Counters> counters)
       : number_(number),
         counters_(std::move(counters)),
-        gate_(std::move(policies), table, table.secret(), counters_->shards()) {}
+        gate_(std::move(policies), store, secret, counters_->shards()) {}
   PolicySnapshot(const PolicySnapshot&) = delete;
   PolicySnapshot& operator=(const PolicySnapshot&) = delete;
 

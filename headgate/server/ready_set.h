@@ -18,6 +18,7 @@ enum class Need : std::uint8_t {
   output,
   turn,     // none: it has input left, and lets the others go first
   pause,    // the time at which its reply may be sent
+  answer,   // the store's answer, and of the socket only its end
   end,      // the end of the connection in both directions
   nothing,  // none: the connection is to be closed
 };
@@ -37,6 +38,8 @@ class ReadySet {
     explicit Place(void* its_who) noexcept : who(its_who) {}
     void* who;
   };
+
+  using Places = boost::intrusive::list<Place, boost::intrusive::constant_time_size<false>>;
 
   // The most sockets in one call of `serve`, which batches their decisions. Bounds how long the
   // first reply waits for the last request.
@@ -64,8 +67,6 @@ class ReadySet {
   void close() noexcept;
 
  private:
-  using Places = boost::intrusive::list<Place, boost::intrusive::constant_time_size<false>>;
-
   void watch();
   void go_on();
   std::size_t take_arrived();

@@ -33,7 +33,8 @@ struct Worker::Listener {
   std::unique_ptr<Door> door;
 };
 
-Worker::Worker(Engine& engine, const DoorOptions& options) : options_(options), context_(engine) {}
+Worker::Worker(Engine& engine, const DoorOptions& options)
+    : options_(options), context_(engine), answers_(io_, context_.answers()) {}
 
 Worker::~Worker() = default;
 

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "headgate/server/answer_loop.h"
 #include "headgate/server/door.h"
 #include "headgate/server/listening.h"
 #include "headgate/server/worker_context.h"
@@ -45,6 +46,7 @@ class Worker {
   const DoorOptions& options_;
   boost::asio::io_context io_{1};
   WorkerContext context_;
+  AnswerLoop answers_;
   std::vector<std::unique_ptr<Listener>> listeners_;
   std::atomic<bool> ended_{false};
   std::thread thread_;

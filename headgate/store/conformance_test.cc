@@ -1,8 +1,12 @@
 #include "headgate/store/testing/conformance.h"
 
 #include <cstdlib>
+#include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
+#include "headgate/store/shared_store.h"
 #include "headgate/store/table.h"
 
 namespace headgate::store {
@@ -41,6 +45,42 @@ std::unique_ptr<Store> grown() {
   return table;
 }
 
+// Two tables as one store: keys of an even length are in one, the others in the other.
+class TwoTables final : public Store {
+ public:
+  [[nodiscard]] Instant now() const noexcept override { return store_.now(); }
+  using Store::take;
+  void take(std::span<Bundle> bundles, std::optional<Instant>& now,
+            Completion done) noexcept override {
+    std::vector<std::vector<Charge>> charges;
+    std::vector<Bundle> mixed;
+    for (const Bundle& bundle : bundles) {
+      auto& copies = charges.emplace_back(bundle.charges.begin(), bundle.charges.end());
+      for (Charge& charge : copies) {
+        if (charge.key.size() % 2 == 0) charge.shared = &shared_;
+      }
+      mixed.push_back({copies, bundle.decisions});
+    }
+    store_.take(mixed, now, {});
+    for (std::size_t i = 0; i < mixed.size(); ++i) bundles[i].admitted = mixed[i].admitted;
+    done.call(done.context);
+  }
+
+ private:
+  static std::unique_ptr<Store> table() {
+    return make({.memory = room,
+                 .sharing = Sharing::threads,
+                 .wide_share = 16,
+                 .ledger_share = 32,
+                 .clock = &ClockSource::still()});
+  }
+
+  const limit::Shared shared_;
+  const std::unique_ptr<Store> remote_ = table();
+  const std::unique_ptr<Store> table_ = table();
+  SharedStore store_{*remote_, *table_, [](bool) {}};
+};
+
 INSTANTIATE_TEST_SUITE_P(
     Table, StoreConformance,
     testing::Values(StoreUnderTest{"threads",
@@ -59,7 +99,10 @@ INSTANTIATE_TEST_SUITE_P(
                                                   .ledger_share = 32,
                                                   .clock = &ClockSource::still()});
                                    }},
-                    StoreUnderTest{"file", in_file}, StoreUnderTest{"grown", grown}),
+                    StoreUnderTest{"file", in_file}, StoreUnderTest{"grown", grown},
+                    StoreUnderTest{
+                        "two_tables",
+                        []() -> std::unique_ptr<Store> { return std::make_unique<TwoTables>(); }}),
     [](const auto& the) { return the.param.name; });
 
 }  // namespace

@@ -78,9 +78,11 @@ class Table final : public Store {
   // Nanoseconds since an origin that each table chooses; continues over restarts and reboots.
   [[nodiscard]] Instant now() const noexcept override { return clock_.now(); }
 
+  [[nodiscard]] bool completes_at_once() const noexcept override { return true; }
+
   void prefetch(std::span<Charge> charges) noexcept override;
 
-  // Calls `done` before it returns. Lock-free for linear laws: of concurrent calls at least one
+  // Lock-free for linear laws: of concurrent calls at least one
   // makes progress.
   using Store::take;
   void take(std::span<Bundle> bundles, std::optional<Instant>& now,

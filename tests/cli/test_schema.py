@@ -18,7 +18,8 @@ BEYOND = re.compile('|'.join((
     'beyond exact 128-bit arithmetic', 'is not within the window', "can't be read",
     'prefix that is out of range', 'out of range; expected 1ns',
     "memory '.*' is out of range", 'fe80::1', 'more policies', 'has no meaning here',
-    "path 'v1'$",
+    "path 'v1'$", 'out of range; expected 1ms to 5s', "nodes '.*' is there twice",
+    'tls has no meaning with a Unix socket',
 )))
 
 
@@ -140,13 +141,18 @@ fields: [ratelimit, x-ratelimit]
 retry-after-jitter: 10%
 report-when: below 20%
 problem-details: true
-store: {table: {memory: 64MiB}}
+store:
+  table: {memory: 64MiB}
+  redis: {nodes: ["a:1", "[::1]:2"], cluster: true, user: u, password-file: /p, timeout: 50ms,
+          tls: {ca: /ca, cert: /c, key: /k, server-name: n}, prefix: "x:"}
 policies:
 - {name: a, quota: 1, window: 1s, algorithm: fixed-window, aligned: true, offset: 0, reset: next}
 - {name: b, rate: 1/s, key: [path], cost: {request-header: x}, denied: {penalty: 5s},
    overrides: [{ids: [/a], quota: 3}]}
 - {name: c, quota: 5, algorithm: concurrency, lease: 5s, status: 503, mode: shadow}
-- {name: d, rate: 1/s, match: [{path: /x, header: {x-a: y}, host: h, method: GET}], refund-on: 5xx}
+- {name: d, rate: 1/s, match: [{path: /x, header: {x-a: y}, host: h, method: GET}], refund-on: 5xx,
+   sharing: exact, on-outage: {local: 25%}}
+- {name: e, rate: 1/s, sharing: none}
 '''
     good = yaml.load(text, Loader)
     assert validator.is_valid(good)

@@ -42,6 +42,16 @@ policy "daily": 0 partitions, 0 admitted, 0 denied, at most 0 units in one windo
 """
 
 
+def test_redis_is_not_used(headgate, simulate, trace, tmp_path):
+    (tmp_path / 'p.yaml').write_text(POLICIES.replace(
+        'policies:', 'store: {redis: {nodes: [a:1]}}\npolicies:'))
+    result = simulate(trace(spend(0), spend(0), spend(0)))
+    assert result.returncode == 0
+    assert result.stderr == ('headgate: warning: store: redis is not used: the table decides, as if all '
+                             'requests came to one machine\n')
+    assert result.stdout.startswith('3 requests in 0 s: 2 admitted, 1 denied')
+
+
 def test_the_summary_as_json(simulate, trace):
     result = simulate('--json', trace(spend(0), spend(0), spend(SECOND // 2), spend(5 * SECOND),
                                       spend(5 * SECOND, 'b')))

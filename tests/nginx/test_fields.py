@@ -50,6 +50,7 @@ def test_return_is_limited_like_everything_else(nginx):
     assert server.request().status == 429
 
 
+@pytest.mark.at_once
 def test_return_outside_of_locations_is_told_but_cannot_be_denied(nginx):
     server = nginx(policies(policy(quota=1)), server='return 301 https://example.com/;')
     for _ in range(2):
@@ -60,6 +61,7 @@ def test_return_outside_of_locations_is_told_but_cannot_be_denied(nginx):
     assert [line[2] for line in server.access(2)] == ['admitted', 'denied']
 
 
+@pytest.mark.at_once
 def test_errors_in_the_request_itself(nginx):
     server = nginx(ONE, server='client_max_body_size 10; large_client_header_buffers 2 1k;')
     with Connection(server.port) as connection:
@@ -73,6 +75,7 @@ def test_errors_in_the_request_itself(nginx):
     assert server.request('/none').r == 996
 
 
+@pytest.mark.at_once
 def test_requests_whose_path_is_not_to_be_made_out(nginx):
     server = nginx(policies(policy(quota=1000, name='all'),
                             policy(quota=1000, name='paths', match='[{path: "/*"}]'),
@@ -94,6 +97,7 @@ def test_requests_whose_path_is_not_to_be_made_out(nginx):
     assert server.request().r == 1000 - len(lines) - 1
 
 
+@pytest.mark.at_once
 def test_chunked_body_beyond_the_limit(nginx, upstream):
     origin = upstream()
     server = nginx(policies(policy(quota=1000, cost='request-bytes', unit='content-bytes')),

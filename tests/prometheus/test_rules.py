@@ -27,6 +27,7 @@ QUIET = {
     'headgate_refused_reloads_total': '2x120',
     'headgate_tables_changed_total': '1x120',
     'headgate_table_file_lost': '0x120',
+    'headgate_decisions_without_redis_total{policy="burst"}': '4x120',
     'headgate_table_unkept_total': '0+30x120',
     'headgate_table_live_cells': '60x120',
     'headgate_table_cells': '100x120',
@@ -44,6 +45,7 @@ FIRES = {
     'HeadgateReloadRefused': {'headgate_refused_reloads_total': '2x100 3x20'},
     'HeadgateQuotasLost': {'headgate_tables_changed_total': '1x100 2x20'},
     'HeadgateTableFileLost': {'headgate_table_file_lost': '0x100 1x20'},
+    'HeadgateRedisAway': {'headgate_decisions_without_redis_total{policy="burst"}': '4+1x120'},
     'HeadgateKeysWithoutPlace': {'headgate_table_unkept_total': '0+90x120'},
     'HeadgateTableNearlyFull': {'headgate_table_live_cells': '60x100 71x20'},
     'HeadgateRecordsMerged': {'headgate_table_merged_total': '5x100 6x20'},
@@ -56,7 +58,8 @@ FIRES = {
         'headgate_decisions_total{policy="burst",outcome="denied"}': '0+110x120'},
 }
 # An alert has the labels of its expression.
-LABELS = {'HeadgateDown': {'job': 'headgate'}, 'HeadgateManyDenials': {'policy': 'burst'},
+LABELS = {'HeadgateDown': {'job': 'headgate'},
+          **dict.fromkeys(('HeadgateManyDenials', 'HeadgateRedisAway'), {'policy': 'burst'}),
           **dict.fromkeys(('HeadgateDecisionsLate', 'HeadgateConnectionsRefused', 'HeadgateStrangersCrowdOut',
                            'HeadgateWrongTokens'), {'door': 'http'})}
 AT = '118m'

@@ -10,6 +10,7 @@ VARIABLES = {
     'HEADGATE': 'HEADGATE',  # the command
     'BUILD': 'HEADGATE_BUILD',  # the build directory
     'MODULE': 'HEADGATE_MODULE',  # the module of nginx
+    'LATE_MODULE': 'HEADGATE_LATE_MODULE',  # the same with nginx/testing/late_store.cc
     'LIBRARY': 'HEADGATE_LIBRARY',  # libheadgate.so
 }
 

@@ -40,7 +40,7 @@ load_module {self.module};
 {user} daemon off; pid nginx.pid; error_log error.log info;
 worker_processes {self.workers}; worker_rlimit_nofile 4096;
 {self.parts['main']}
-events {{ worker_connections 1024; }}
+events {{ worker_connections 2048; }}
 http {{
   {temp}
   log_format headgate escape=default

@@ -70,6 +70,7 @@ Result<Plan, Stop> make_plan(const SimulateOptions& options) {
     plan.variants.push_back({config, std::move(policies)});
   }
   plan.base = plan.variants.front().policies;
+  warn_of_redis(*plan.base);
   const auto policy = find_policy(options, *plan.base);
   if (!policy) return Failure<Stop>(policy.error());
   if (!options.policy.empty()) plan.policy = *policy;

@@ -36,6 +36,7 @@ int simulate_traces(const SimulateOptions& options, sim::Lines first) {
   }
   const auto policies = load_or_complain(options.configs.front());
   if (policies == nullptr) return input_fault;
+  warn_of_redis(*policies);
   store::TableOptions table_options;
   table_options.memory = options.memory;
   table_options.sharing = store::Sharing::threads;

@@ -18,6 +18,11 @@ void warn_of_unkept(std::uint64_t decisions, const SimulateOptions& options) {
        options.memory_text);
 }
 
+void warn_of_redis(const policy::PolicySet& policies) {
+  if (!policies.settings().redis) return;
+  warn("store: redis is not used: the table decides, as if all requests came to one machine");
+}
+
 void warn_of_missing(const sim::Traffic& traffic, const policy::PolicySet& policies) {
   if (traffic.requests() == 0) return;
   for (const std::string& what : traffic.missing_fields()) {

@@ -20,21 +20,26 @@ inline constexpr Key file_keys[] = {{"version"},       {"client-address"},     {
                                     {"store"},         {"policies"},           {"boulder"},
                                     {"envoy"}};
 inline constexpr Key client_address_keys[] = {{"trusted-proxies"}, {"ipv6-prefix"}};
-inline constexpr Key store_keys[] = {{"table"}, {"redis", false}};
+inline constexpr Key store_keys[] = {{"table"}, {"redis"}};
 inline constexpr Key table_keys[] = {{"memory"}, {"file"}};
+inline constexpr Key redis_keys[] = {{"nodes"},   {"cluster"},       {"sentinel", false},
+                                     {"user"},    {"password-file"}, {"tls"},
+                                     {"timeout"}, {"prefix"}};
+inline constexpr Key redis_tls_keys[] = {{"ca"}, {"cert"}, {"key"}, {"server-name"}};
 inline constexpr Key boulder_keys[] = {{"defaults"}, {"overrides"}};
 inline constexpr Key envoy_keys[] = {{"file"},   {"algorithm"}, {"aligned"}, {"offset"},
                                      {"denied"}, {"reset"},     {"log"}};
 inline constexpr Key policy_keys[] = {
-    {"name"},      {"quota"},     {"window"},  {"rate"},     {"burst"},  {"count"},
-    {"period"},    {"algorithm"}, {"aligned"}, {"offset"},   {"log"},    {"lease"},
-    {"key"},       {"match"},     {"unit"},    {"cost"},     {"denied"}, {"reset"},
-    {"refund-on"}, {"mode"},      {"status"},  {"overrides"}};
+    {"name"},      {"quota"},     {"window"},  {"rate"},      {"burst"},   {"count"},
+    {"period"},    {"algorithm"}, {"aligned"}, {"offset"},    {"log"},     {"lease"},
+    {"key"},       {"match"},     {"unit"},    {"cost"},      {"denied"},  {"reset"},
+    {"refund-on"}, {"mode"},      {"status"},  {"overrides"}, {"sharing"}, {"on-outage"}};
 inline constexpr Key match_keys[] = {{"path"}, {"exact-path"}, {"method"}, {"host"}, {"header"}};
 inline constexpr Key override_keys[] = {{"ids"},   {"quota"}, {"window"}, {"rate"},
                                         {"burst"}, {"count"}, {"period"}};
 inline constexpr Key cost_keys[] = {{"request-header"}, {"response-header"}};
 inline constexpr Key denied_keys[] = {{"penalty"}};
+inline constexpr Key on_outage_keys[] = {{"local"}};
 
 // The keys that give a quota or a window, in any spelling.
 inline constexpr std::string_view quota_keys[] = {"quota", "rate",   "burst",
@@ -64,7 +69,7 @@ inline constexpr Choice<Report> report_words[] = {{"all", Report::all},
 inline constexpr Choice<ReportWhen> report_when_words[] = {{"always", ReportWhen::always},
                                                            {"denied", ReportWhen::denied},
                                                            {"below N%", ReportWhen::below}};
-inline constexpr Choice<bool> store_words[] = {{"table", true}, {"redis", std::nullopt}};
+inline constexpr Choice<bool> store_words[] = {{"table", true}};
 
 inline constexpr Choice<limit::Algorithm> algorithm_words[] = {
     {"linear", limit::Algorithm::linear},
@@ -85,6 +90,13 @@ inline constexpr Choice<limit::Reset> reset_words[] = {
     {"pace", limit::Reset::pace}, {"next", limit::Reset::next}, {"full", limit::Reset::full}};
 inline constexpr Choice<Mode> mode_words[] = {
     {"enforce", Mode::enforce}, {"shadow", Mode::shadow}, {"off", Mode::off}};
+inline constexpr Choice<limit::Sharing> sharing_words[] = {
+    {"exact", limit::Sharing::exact}, {"leased", std::nullopt}, {"none", limit::Sharing::none}};
+// "{local: 100%}" is in the list for the text of faults; a map is read apart.
+inline constexpr Choice<limit::OnOutage> on_outage_words[] = {
+    {"{local: 100%}", limit::OnOutage::local},
+    {"allow", limit::OnOutage::allow},
+    {"deny", limit::OnOutage::deny}};
 // An integer and the two maps are in the list for the text of faults, and are read apart.
 inline constexpr Choice<CostRule::Source> cost_words[] = {
     {"an integer", CostRule::Source::fixed},

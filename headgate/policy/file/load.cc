@@ -13,7 +13,9 @@
 #include "headgate/policy/file/map_reader.h"
 #include "headgate/policy/file/read_policy.h"
 #include "headgate/policy/file/read_settings.h"
+#include "headgate/policy/file/read_sharing.h"
 #include "headgate/policy/file/yaml.h"
+#include "headgate/policy/shared_of.h"
 
 namespace headgate::policy {
 namespace {
@@ -31,6 +33,22 @@ void read_version(const MapReader& file, Faults& faults) {
 std::string resolve_path(const std::string& policy_file, const std::string& path) {
   if (path.empty()) return path;
   return (std::filesystem::path(policy_file).parent_path() / path).string();
+}
+
+void resolve_paths(const std::string& policy_file, RedisSettings& redis) {
+  redis.password_file = resolve_path(policy_file, redis.password_file);
+  if (!redis.tls) return;
+  for (std::string* path : {&redis.tls->ca, &redis.tls->cert, &redis.tls->key}) {
+    *path = resolve_path(policy_file, *path);
+  }
+}
+
+// Completes the policies with what they need if machines share them.
+void share(const Settings& settings, PolicySet::Rules& rules) {
+  for (Policy& policy : rules.policies) {
+    if (rules.rules[policy.index].by_name_alone()) policy.sharing = default_sharing(settings);
+    for (Grant& grant : policy.grants) grant.shared = shared_of(policy, grant);
+  }
 }
 
 // Returns the text of a file that a policy file names, or adds a fault if it can't be read. `path`
@@ -120,15 +138,17 @@ std::shared_ptr<const PolicySet> read(std::string_view text, const std::string& 
   read_version(file, faults);
   Settings settings = read_settings(file, faults);
   settings.table.file = resolve_path(name, settings.table.file);
+  if (settings.redis) resolve_paths(name, *settings.redis);
   const yaml::Node* policies = file.has("boulder") || file.has("envoy")
                                    ? file.find("policies")
                                    : file.require("policies", "a list of policies");
-  auto rules = policies != nullptr ? read_policies(*policies, settings.client_address, faults)
+  auto rules = policies != nullptr ? read_policies(*policies, settings, faults)
                                    : std::make_unique<PolicySet::Rules>();
   read_boulder(file, name, *rules, faults, others);
   read_envoy(file, name, *rules, faults, others);
   if (!faults.empty() || !others.faults.empty()) return nullptr;
   rules->warnings = std::move(others.warnings);
+  share(settings, *rules);
   return std::make_shared<const PolicySet>(std::move(settings), std::move(rules));
 }
 

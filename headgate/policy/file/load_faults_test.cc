@@ -109,6 +109,14 @@ constexpr Bad in_a_policy[] = {
     {"cost: requestbytes", "3:43: cost 'requestbytes' is unknown; did you mean 'request-bytes'?"},
     {"cost: 1000000000000000",
      "3:43: cost '1000000000000000' is out of range; expected an integer, 0 to 999999999999999"},
+    {"sharing: leased",
+     "3:46: sharing 'leased' is not available in this version; expected exact or none"},
+    {"sharing: shared", "3:46: sharing 'shared' is unknown; expected exact or none"},
+    {"sharing: exact",
+     "3:46: sharing 'exact' needs a store for several machines; expected store: {redis: ...}, or "
+     "sharing: none"},
+    {"on-outage: deny",
+     "3:48: on-outage has no meaning without store: {redis: ...}; expected no such key"},
     {"denied: maybe", "3:45: denied 'maybe' is unknown; expected free, spend or {penalty: 30s}"},
     {"denied: {penalty: 0}", "3:55: penalty '0' is out of range; expected 1ns to 999999999999999s"},
     {"denied: {}", "3:45: denied has no 'penalty'; expected a duration like 30s"},
@@ -274,9 +282,45 @@ constexpr Bad in_the_settings[] = {
     {"upstream-prefix: \"\"",
      "3:18: upstream-prefix '' can't be part of a policy's name; expected 1 to 64 printable ASCII "
      "characters"},
-    {"store: redis", "3:8: store 'redis' is not available in this version; expected table"},
+    {"store: redis", "3:8: store 'redis' is unknown; expected table, or a map with table or redis"},
     {"store: {redis: {}}",
-     "3:9: key 'redis' in store is not available in this version; expected table"},
+     "3:16: redis has no 'nodes'; expected a list of HOST:PORT, [ADDRESS]:PORT or unix:PATH"},
+    {"store: {redis: {nodes: []}}",
+     "3:24: nodes is an empty list; expected a list of HOST:PORT, [ADDRESS]:PORT or unix:PATH"},
+    {"store: {redis: {nodes: [redis]}}",
+     "3:25: nodes 'redis' is no server; expected HOST:PORT, [ADDRESS]:PORT or unix:PATH"},
+    {"store: {redis: {nodes: \"a:0\"}}",
+     "3:24: nodes 'a:0' is no server; expected a port from 1 to 65535 behind the last colon"},
+    {"store: {redis: {nodes: [a:1, b:1]}}",
+     "3:24: nodes are 2 servers; expected one, or 'cluster: true'"},
+    {"store: {redis: {nodes: [a:1, a:1], cluster: true}}",
+     "3:30: nodes 'a:1' is there twice; expected it once"},
+    {"store: {redis: {nodes: [a:1], sentinel: m}}",
+     "3:31: key 'sentinel' in redis is not available in this version; expected nodes, cluster, "
+     "user, password-file, tls, timeout or prefix"},
+    {"store: {redis: {nodes: [a:1], cluster: maybe}}",
+     "3:40: cluster 'maybe' is unknown; expected true or false"},
+    {"store: {redis: {nodes: [a:1], user: \"a b\"}}",
+     "3:37: user 'a b' has no or other characters; expected the name of an ACL user, without "
+     "spaces"},
+    {"store: {redis: {nodes: [a:1], password-file: \"\"}}",
+     "3:46: password-file is empty; expected a path"},
+    {"store: {redis: {nodes: [a:1], password: x}}",
+     "3:31: unknown key 'password' in redis; expected nodes, cluster, user, password-file, tls, "
+     "timeout or prefix"},
+    {"store: {redis: {nodes: [a:1], tls: {cert: c}}}",
+     "3:36: tls has a cert and no key; expected both or none"},
+    {"store: {redis: {nodes: [a:1], tls: {key: c}}}",
+     "3:36: tls has a key and no cert; expected both or none"},
+    {"store: {redis: {nodes: [\"unix:/s\"], tls: {}}}",
+     "3:42: tls has no meaning with a Unix socket; expected no such key"},
+    {"store: {redis: {nodes: [a:1], timeout: 1us}}",
+     "3:40: timeout '1us' is out of range; expected 1ms to 5s"},
+    {"store: {redis: {nodes: [a:1], timeout: 6s}}",
+     "3:40: timeout '6s' is out of range; expected 1ms to 5s"},
+    {"store: {redis: {nodes: [a:1], prefix: \"{a}\"}}",
+     "3:39: prefix '{a}' can't be the beginning of a key; expected 1 to 64 printable ASCII "
+     "characters without { and }"},
     {"store: {tabel: {}}", "3:9: unknown key 'tabel' in store; did you mean 'table'?"},
     {"store: {table: {memory: 63KiB}}",
      "3:25: memory '63KiB' is out of range; expected 64KiB to 1024GiB"},
@@ -305,6 +349,22 @@ constexpr Bad in_the_settings[] = {
      "policies, boulder or envoy"},
 };
 constexpr Bad whole[] = {
+    {"version: 1\nstore: {redis: {nodes: [a:1]}}\npolicies:\n  - {name: a, quota: 1, window: 1s, "
+     "sharing: none, on-outage: deny}\n",
+     "4:63: on-outage has no meaning with sharing 'none', which needs no other machine; expected "
+     "no such key"},
+    {"version: 1\nstore: {redis: {nodes: [a:1]}}\npolicies:\n  - {name: a, quota: 1, window: 1s, "
+     "on-outage: {local: 0%}}\n",
+     "4:56: local '0%' leaves nothing; expected 1% to 100%, or on-outage: deny"},
+    {"version: 1\nstore: {redis: {nodes: [a:1]}}\npolicies:\n  - {name: a, quota: 1, window: 1s, "
+     "on-outage: {local: 101%}}\n",
+     "4:56: local '101%' is out of range; expected 0% to 100%"},
+    {"version: 1\nstore: {redis: {nodes: [a:1]}}\npolicies:\n  - {name: a, quota: 1, window: 1s, "
+     "on-outage: {}}\n",
+     "4:48: on-outage has no 'local'; expected a share of the quota like 25%"},
+    {"version: 1\nstore: {redis: {nodes: [a:1]}}\npolicies:\n  - {name: a, quota: 1, window: 1s, "
+     "on-outage: never}\n",
+     "4:48: on-outage 'never' is unknown; expected {local: 100%}, allow or deny"},
     {"version: 1\n"
      "policies:\n"
      "  - {name: a, quota: 1, window: 1s, key: [\"query:\303\251\"], mode: x}\n",
@@ -440,7 +500,7 @@ constexpr Bad whole[] = {
      "2:12: a policy is a single value; expected a map with name, quota, window, rate, burst, "
      "count, period, algorithm, aligned, offset, log, lease, key, match, unit, cost, denied, "
      "reset, "
-     "refund-on, mode, status or overrides"},
+     "refund-on, mode, status, overrides, sharing or on-outage"},
     {"hello\n",
      "1:1: the file is a single value; expected a map with version, client-address, fields, "
      "partition-key, retry-after-jitter, report, report-when, problem-details, upstream-prefix, "

@@ -104,6 +104,63 @@ TEST(Load, Defaults) {
   EXPECT_EQ(p.grants.size(), 1U);
 }
 
+TEST(Load, RedisWithEveryKey) {
+  const auto set = load(R"(version: 1
+store:
+  table: {memory: 1MiB}
+  redis: {nodes: ["redis-1:6379", "[::1]:6380"], cluster: true, user: headgate,
+          password-file: /etc/headgate/redis, timeout: 20ms, prefix: "limits:",
+          tls: {ca: ca.pem, cert: c.pem, key: k.pem, server-name: redis.example}}
+policies:
+  - {name: shared, burst: 20, count: 40, period: 1s, on-outage: {local: 25%},
+     overrides: [{ids: [10.0.0.1], quota: unlimited}, {ids: [10.0.0.2], rate: 3/s}]}
+  - {name: alone, quota: 1, window: 1s, sharing: none}
+  - {name: login, quota: 5, window: 1m, sharing: exact, on-outage: deny}
+)");
+  const Settings& s = set->settings();
+  EXPECT_EQ(s.table.memory, std::size_t{1} << 20);
+  ASSERT_TRUE(s.redis);
+  EXPECT_EQ(*s.redis, (RedisSettings{{{"redis-1", "6379"}, {"::1", "6380"}},
+                                     true,
+                                     "headgate",
+                                     "/etc/headgate/redis",
+                                     RedisTls{"ca.pem", "c.pem", "k.pem", "redis.example"},
+                                     20'000'000,
+                                     "limits:"}));
+  const auto policies = set->policies();
+  EXPECT_EQ(policies[0].sharing, limit::Sharing::exact);
+  EXPECT_EQ(policies[0].outage_percent, 25U);
+  const auto& grants = policies[0].grants;
+  EXPECT_EQ(grants[0].shared->on_outage, limit::OnOutage::local);
+  const auto& alone = std::get<limit::LinearWhole>(grants[0].shared->outage_law);
+  EXPECT_EQ(alone.quota(), 5U);
+  EXPECT_EQ(alone.interval(), nanos_per_second / 10);
+  EXPECT_EQ(grants[1].shared, nullptr) << "unlimited";
+  EXPECT_NE(grants[2].shared, nullptr);
+  EXPECT_EQ(policies[1].sharing, limit::Sharing::none);
+  EXPECT_EQ(policies[1].grants[0].shared, nullptr);
+  EXPECT_EQ(policies[2].on_outage, limit::OnOutage::deny);
+  EXPECT_EQ(policies[2].grants[0].shared->on_outage, limit::OnOutage::deny);
+}
+
+TEST(Load, WithoutRedisNothingIsShared) {
+  const auto set = load("version: 1\npolicies: [{name: p, quota: 1, window: 1, sharing: none}]\n");
+  EXPECT_FALSE(set->settings().redis);
+  EXPECT_EQ(only(set).grants[0].shared, nullptr);
+}
+
+TEST(Load, RedisWithDefaults) {
+  const auto set = load(
+      "version: 1\nstore: {redis: {nodes: \"unix:/run/redis\"}}\n"
+      "policies: [{name: p, quota: 1, window: 1}]\n");
+  RedisSettings defaults;
+  defaults.nodes = {{"", "/run/redis"}};
+  EXPECT_EQ(*set->settings().redis, defaults);
+  EXPECT_EQ(only(set).on_outage, limit::OnOutage::local);
+  EXPECT_EQ(only(set).outage_percent, 100U);
+  EXPECT_EQ(only(set).grants[0].shared->outage_law.index(), only(set).grants[0].law.index());
+}
+
 TEST(Load, AResetMayBeAUnixTime) {
   const auto reset_of = [](const std::string& fields) {
     return load("version: 1\nfields: " + fields + "\npolicies: []\n")->settings();

@@ -11,6 +11,7 @@
 #include "headgate/policy/file/map_reader.h"
 #include "headgate/policy/file/read_cost.h"
 #include "headgate/policy/file/read_quota.h"
+#include "headgate/policy/file/read_sharing.h"
 #include "headgate/policy/file/read_terms.h"
 #include "headgate/policy/quantity.h"
 #include "headgate/policy/text.h"
@@ -466,15 +467,16 @@ void read_grants(const MapReader& map, Policy& policy, Rule& rule, Faults& fault
   }
 }
 
-void read_policy(const Node& node, const ClientAddress& settings,
-                 std::map<std::string, Position>& names, PolicySet::Rules& rules, Faults& faults) {
+void read_policy(const Node& node, const Settings& settings, std::map<std::string, Position>& names,
+                 PolicySet::Rules& rules, Faults& faults) {
   const MapReader map(node, "a policy", policy_keys, faults);
   Policy policy;
   policy.index = rules.policies.size();
   policy.name = read_name(map, names, faults);
   policy.refund_on = read_refund_on(map, faults);
   read_mode_and_status(map, policy, faults);
-  Rule rule = read_rule(map, settings, policy, faults);
+  read_sharing(map, settings, policy, faults);
+  Rule rule = read_rule(map, settings.client_address, policy, faults);
   read_grants(map, policy, rule, faults);
 
   rules.by_name.emplace(policy.name, policy.index);
@@ -487,7 +489,7 @@ void read_policy(const Node& node, const ClientAddress& settings,
 
 }  // namespace
 
-std::unique_ptr<PolicySet::Rules> read_policies(const Node& node, const ClientAddress& settings,
+std::unique_ptr<PolicySet::Rules> read_policies(const Node& node, const Settings& settings,
                                                 Faults& faults) {
   auto rules = std::make_unique<PolicySet::Rules>();
   std::map<std::string, Position> names;

@@ -13,7 +13,7 @@ namespace headgate::policy {
 
 // Reads and validates `policies`. The result is complete only if no fault was added.
 [[nodiscard]] std::unique_ptr<PolicySet::Rules> read_policies(const yaml::Node& node,
-                                                              const ClientAddress& settings,
+                                                              const Settings& settings,
                                                               Faults& faults);
 
 }  // namespace headgate::policy

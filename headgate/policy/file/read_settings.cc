@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "headgate/policy/file/keys.h"
+#include "headgate/policy/file/read_redis.h"
 #include "headgate/policy/quantity.h"
 #include "headgate/policy/text.h"
 
@@ -118,15 +119,16 @@ void read_table(const Node& node, TableSettings& table, Faults& faults) {
   }
 }
 
-TableSettings read_store(const Node& node, Faults& faults) {
-  TableSettings table;
+void read_store(const Node& node, Settings& settings, Faults& faults) {
   if (node.kind == yaml::Kind::scalar) {
-    static_cast<void>(read_choice<bool>(node, "store", store_words, faults));
-    return table;
+    if (node.text == store_words[0].word) return;
+    faults.add(node.at, "store " + in_quotes(node.text) +
+                            " is unknown; expected table, or a map with table or redis");
+    return;
   }
   const MapReader map(node, "store", store_keys, faults);
-  if (const Node* found = map.find("table")) read_table(*found, table, faults);
-  return table;
+  if (const Node* found = map.find("table")) read_table(*found, settings.table, faults);
+  if (const Node* found = map.find("redis")) settings.redis = read_redis(*found, faults);
 }
 
 // Sets `target` to the word that a key has, if the key is present.
@@ -173,7 +175,7 @@ Settings read_settings(const MapReader& file, Faults& faults) {
   if (const Node* node = file.find("upstream-prefix")) {
     read_upstream_prefix(*node, settings, faults);
   }
-  if (const Node* node = file.find("store")) settings.table = read_store(*node, faults);
+  if (const Node* node = file.find("store")) read_store(*node, settings, faults);
   return settings;
 }
 

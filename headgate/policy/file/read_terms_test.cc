@@ -19,7 +19,9 @@ Policy read(const std::string& keys) {
   const Loaded loaded = load_text("version: 1\npolicies: [{name: p, " + keys + "}]\n", "test.yaml");
   if (loaded) return (*loaded)->policies().front();
   ADD_FAILURE() << loaded.error().front().text() << "\n" << keys;
-  return {"", 0, {}, {}, {}, {}, {}, {Grant{}}, {}, {}, {}, {}};
+  Policy policy;
+  policy.grants = {Grant{}};
+  return policy;
 }
 
 template <class L>

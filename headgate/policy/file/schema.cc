@@ -102,6 +102,8 @@ Json word(const Choice<T> (&choices)[n]) {
   return one_of(words<T>(choices));
 }
 
+Json yes() { return object({{"enum", list(std::vector<Json>{"true", text("true")})}}); }
+
 Json truth() {
   return object({{"enum", list(std::vector<Json>{"true", "false", text("true"), text("false")})}});
 }
@@ -275,6 +277,13 @@ Json denied() {
   return any_of({word(denied_words), penalty});
 }
 
+Json on_outage() {
+  const Json local =
+      map(on_outage_keys, {{"local", "The share of the quota", pattern("^0*([1-9][0-9]?|100)%$")}},
+          {{"required", list(Names{"local"})}});
+  return any_of({word(on_outage_words), local});
+}
+
 Json override_entry() {
   const Json ids = list_of(any_of({any_text, list_of(any_text)}), 1);
   const Json unlimited = one_of({"unlimited"});
@@ -311,9 +320,9 @@ std::vector<Json> policy_conditions() {
       object({{"if", concurrency}, {"then", slots()}, {"else", spellings}}),
       if_then(has("unit", one_of({"concurrent-requests"})), concurrency),
       if_then(has("cost", late), if_there("denied", one_of({"free"}))),
-      if_then(required({"offset"}),
-              has("aligned", object({{"enum", list(std::vector<Json>{"true", text("true")})}}))),
-      if_then(has("key", no_key), if_there("overrides", no_key))};
+      if_then(required({"offset"}), has("aligned", yes())),
+      if_then(has("key", no_key), if_there("overrides", no_key)),
+      if_then(has("sharing", one_of({"none"})), absent({"on-outage"}))};
   add_own_keys(conditions);
   add_denials(conditions);
   return conditions;
@@ -348,7 +357,9 @@ Json policy_entry() {
             {"refund-on", "Responses that give the cost back", one_or_list_of(status)},
             {"mode", "Whether the policy denies", word(mode_words)},
             {"status", "The status of denials", number(400, 599)},
-            {"overrides", "Other quotas for some keys", list_of(override_entry())}}),
+            {"overrides", "Other quotas for some keys", list_of(override_entry())},
+            {"sharing", "Whether machines share the limit", word(sharing_words)},
+            {"on-outage", "What happens while Redis is away", on_outage()}}),
       {{"required", list(Names{"name"})}, {"allOf", list(policy_conditions())}});
 }
 
@@ -376,6 +387,33 @@ Json fields() {
                                              {"allOf", list(conditions)}})});
 }
 
+Json redis() {
+  const Json node = pattern(
+      "^(unix:.+|([^:]+|\\[[^\\]]+\\]):0*([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]"
+      "{2}|"
+      "655[0-2][0-9]|6553[0-5]))$");
+  const Json word = token_or_integer("[!-~]+");
+  const Json tls =
+      map(redis_tls_keys,
+          {{"ca", "Who may certify the server; default: whom the system trusts", some_text},
+           {"cert", "Our certificate", some_text},
+           {"key", "The key of our certificate", some_text},
+           {"server-name", "Whom the server's certificate must name", word}},
+          {{"dependencies", R"({"cert": ["key"], "key": ["cert"]})"}});
+  const Json one = object({{"type", text("array")}, {"maxItems", "1"}});
+  return map(redis_keys,
+             {{"nodes", "The server, or nodes of the cluster", one_or_list_of(node, 1)},
+              {"cluster", "Whether the servers are a cluster", truth()},
+              {"user", "The ACL user", word},
+              {"password-file", "The file with the password", some_text},
+              {"tls", "Encrypts, and requires a certificate of the server", tls},
+              {"timeout", "How long a request waits for Redis at most", duration()},
+              {"prefix", "The beginning of every key", token_or_integer("[ -z|~]{1,64}")}},
+             {{"required", list(Names{"nodes"})},
+              {"if", object({{"not", has("cluster", yes())}})},
+              {"then", if_there("nodes", any_of({node, one}))}});
+}
+
 Json store() {
   constexpr std::uint64_t memory_max = std::uint64_t{1024} << 30;
   const Json table =
@@ -383,7 +421,8 @@ Json store() {
                         number(std::uint64_t{64} << 10, memory_max, "^[0-9]+(KiB|MiB|GiB)?$")},
                        {"file", "The file that keeps the table over a restart", some_text}});
   return any_of({word(store_words),
-                 map(store_keys, {{"table", "A table in shared memory or in a file", table}})});
+                 map(store_keys, {{"table", "A table in shared memory or in a file", table},
+                                  {"redis", "Redis, for limits that machines share", redis()}})});
 }
 
 Json envoy() {
@@ -412,6 +451,8 @@ std::string schema() {
                             {"overrides", "Boulder's file of overrides", any_text}},
                            {{"minProperties", "1"}});
   const Json version = object({{"enum", list(std::vector<Json>{"1", text("1")})}});
+  const Json unshared =
+      object({{"properties", object({{"on-outage", "false"}, {"sharing", one_of({"none"})}})}});
   const Json policies = object({{"type", text("array")},
                                 {"items", policy_entry()},
                                 {"maxItems", std::to_string(policies_max)}});
@@ -435,7 +476,9 @@ std::string schema() {
            {"envoy", "The limits of envoyproxy/ratelimit from its own files", envoy()}},
           {{"required", list(Names{"version"})},
            {"anyOf", list(std::vector<Json>{required({"policies"}), required({"boulder"}),
-                                            required({"envoy"})})}});
+                                            required({"envoy"})})},
+           {"if", object({{"not", has("store", has("redis", "true"))}})},
+           {"then", if_there("policies", object({{"items", unshared}}))}});
   out.insert(1, R"("$schema": "http://json-schema.org/draft-07/schema#", )"
                 R"("$id": "https://json.schemastore.org/headgate.json", )"
                 R"("title": "headgate's policy file", )");

@@ -6,6 +6,7 @@
 
 #include "headgate/policy/envoy/read_envoy.h"
 #include "headgate/policy/file/spelling.h"
+#include "headgate/policy/shared_of.h"
 
 namespace headgate::server {
 namespace {
@@ -71,17 +72,15 @@ void add_header(std::string_view name, std::string_view value, pb::RateLimitResp
 
 }  // namespace
 
-std::optional<EnvoyFault> EnvoyDecider::decide(const Request& request, Response& response) {
-  decided_by_ = &worker_.in_force();
-  const gate::Gate& gate = decided_by_->gate();
+std::optional<EnvoyFault> EnvoyDecider::decide(const Request& request, DecisionTicket& ticket) {
+  const gate::Gate& gate = ticket.snapshot->gate();
   if (auto fault = read(request, gate.policies())) return fault;
-  if (request.domain() == policy::reserved_domain) {
-    if (auto fault = decide_named(gate)) return fault;
-  } else if (!gate.decide(request.domain(), descriptors_, ops_, worker_.now(),
-                          worker_.decision_context())) {
+  if (request.domain() == policy::reserved_domain) return decide_named(ticket);
+  if (!gate.decide(request.domain(), descriptors_, ops_, worker_.moment(ticket), ticket.decision,
+                   ticket.begin())) {
     return EnvoyFault{Kind::unavailable, "out of memory"};
   }
-  answer(response);
+  if (has_own_limits_ && !ticket.is_decided()) ticket.limits = std::move(own_limits_);
   return std::nullopt;
 }
 
@@ -106,6 +105,7 @@ std::optional<EnvoyFault> EnvoyDecider::read(const Request& request,
   entries_.reserve(count);  // descriptors point into it
   descriptors_.clear();
   ops_.clear();
+  has_own_limits_ = false;
   const policy::Policy* domain = policies.domain(request.domain());
   for (const pb::RateLimitDescriptor& descriptor : request.descriptors()) {
     const std::size_t first = entries_.size();
@@ -118,8 +118,9 @@ std::optional<EnvoyFault> EnvoyDecider::read(const Request& request,
     const std::size_t index = descriptors_.size();
     const policy::Grant* grant = nullptr;
     if (descriptor.has_limit() && domain != nullptr) {
-      if (auto fault = read_limit(descriptor.limit(), domain->terms, index)) return fault;
-      grant = &grants_[index];
+      if (auto fault = read_limit(descriptor.limit(), *domain, index)) return fault;
+      grant = &own_limits_->grants[index];
+      has_own_limits_ = true;
     }
     descriptors_.push_back({std::span(entries_).subspan(first), cost, grant});
     ops_.push_back(descriptor.is_negative_hits() ? limit::Op::refund : limit::Op::spend);
@@ -128,25 +129,28 @@ std::optional<EnvoyFault> EnvoyDecider::read(const Request& request,
 }
 
 std::optional<EnvoyFault> EnvoyDecider::read_limit(
-    const pb::RateLimitDescriptor::RateLimitOverride& limit, const limit::Terms& terms,
+    const pb::RateLimitDescriptor::RateLimitOverride& limit, const policy::Policy& domain,
     std::size_t index) {
   if (limit.unit() < pb::SECOND || limit.unit() > pb::YEAR) {
     return malformed("the limit of descriptor " + std::to_string(index) +
                      " has no known unit; expected SECOND, MINUTE, HOUR, DAY, MONTH or YEAR");
   }
-  limits_[index].requests_per_unit = limit.requests_per_unit();
-  limits_[index].unit = static_cast<EnvoyUnit>(limit.unit());
-  const auto grant = policy::envoy_grant(limits_[index], terms);
+  if (own_limits_ == nullptr) own_limits_ = std::make_shared<OwnLimits>();
+  policy::EnvoyLimit& own = own_limits_->limits[index];
+  own.requests_per_unit = limit.requests_per_unit();
+  own.unit = static_cast<EnvoyUnit>(limit.unit());
+  const auto grant = policy::envoy_grant(own, domain.terms);
   if (!grant) {
     return malformed("the limit of descriptor " + std::to_string(index) +
                      " is beyond exact 128-bit arithmetic");
   }
-  grants_[index] = *grant;
+  own_limits_->grants[index] = *grant;
+  own_limits_->grants[index].shared = policy::shared_of(domain, *grant);
   return std::nullopt;
 }
 
 // Decides policies of the policy file by name: spends all charges or none, as all doors do.
-std::optional<EnvoyFault> EnvoyDecider::decide_named(const gate::Gate& gate) {
+std::optional<EnvoyFault> EnvoyDecider::decide_named(DecisionTicket& ticket) {
   checks_.clear();
   for (const policy::Descriptor& descriptor : descriptors_) {
     const auto& entries = descriptor.entries;
@@ -164,7 +168,8 @@ std::optional<EnvoyFault> EnvoyDecider::decide_named(const gate::Gate& gate) {
                                             [](const auto& check) { return check.cost == 0; })) {
     op = limit::Op::peek;
   }
-  const auto fault = gate.decide(checks_, op, worker_.now(), worker_.decision_context());
+  const auto fault = ticket.snapshot->gate().decide(checks_, op, worker_.moment(ticket),
+                                                    ticket.decision, ticket.begin());
   if (!fault) return std::nullopt;
   const gate::Check& check = checks_[std::min(fault->check, checks_.size() - 1)];
   switch (fault->reason) {
@@ -181,8 +186,8 @@ std::optional<EnvoyFault> EnvoyDecider::decide_named(const gate::Gate& gate) {
   return EnvoyFault{Kind::unavailable, "out of memory"};
 }
 
-void EnvoyDecider::answer(Response& response) {
-  const gate::DecisionContext& context = worker_.decision_context();
+void write_response(const DecisionTicket& ticket, pb::RateLimitResponse& response) {
+  const gate::DecisionContext& context = ticket.decision;
   const bool denied = context.verdict.outcome == gate::Outcome::denied;
   response.set_overall_code(denied ? pb::RateLimitResponse::OVER_LIMIT : pb::RateLimitResponse::OK);
   // Not Clear(), which frees the memory in each status.
@@ -193,9 +198,10 @@ void EnvoyDecider::answer(Response& response) {
     write_status(context.results[i], statuses[static_cast<int>(i)]);
   }
   response.clear_response_headers_to_add();
-  Writer out(fields_);
+  std::array<char, 16 * 1024> fields;  // as HttpDoorContext::fields
+  Writer out(fields);
   for (const gate::Line& line :
-       decided_by_->gate().field_writer().write(context.verdict.items, out)) {
+       ticket.snapshot->gate().field_writer().write(context.verdict.items, out)) {
     add_header(line.name, line.value, response);
   }
   if (denied && context.verdict.retry_after) {

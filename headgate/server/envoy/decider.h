@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,41 +36,41 @@ class EnvoyDecider {
 
   explicit EnvoyDecider(WorkerContext& worker) : worker_(worker) {}
 
-  // Replaces the content of `response` and reuses its memory. If a fault is returned, nothing was
-  // decided.
+  // Decides with a ticket of WorkerContext::begin(). If that is outstanding then, nothing has to
+  // last until its answer; if not, this decider lasts until the response is written. If a fault is
+  // returned, nothing was decided.
   [[nodiscard]] std::optional<EnvoyFault> decide(
-      const envoy::service::ratelimit::v3::RateLimitRequest& request,
-      envoy::service::ratelimit::v3::RateLimitResponse& response);
-
-  // Records the last decision in the worker's statistics, after its reply. `took` is the time from
-  // the request to the reply [ns].
-  void record(DoorKind door, Nanos took) noexcept {
-    worker_.stats().decided(door, *decided_by_, worker_.decision_context(), took);
-  }
+      const envoy::service::ratelimit::v3::RateLimitRequest& request, DecisionTicket& ticket);
 
  private:
   using Request = envoy::service::ratelimit::v3::RateLimitRequest;
-  using Response = envoy::service::ratelimit::v3::RateLimitResponse;
+
+  // Limits that a request contains, by descriptor.
+  struct OwnLimits {
+    std::array<policy::EnvoyLimit, policy::policies_max> limits;
+    std::array<policy::Grant, policy::policies_max> grants;
+  };
 
   std::optional<EnvoyFault> read(const Request& request, const policy::PolicySet& policies);
   std::optional<EnvoyFault> read_limit(
       const envoy::service::ratelimit::v3::RateLimitDescriptor::RateLimitOverride& limit,
-      const limit::Terms& terms, std::size_t index);
-  std::optional<EnvoyFault> decide_named(const gate::Gate& gate);
-  void answer(Response& response);
+      const policy::Policy& domain, std::size_t index);
+  std::optional<EnvoyFault> decide_named(DecisionTicket& ticket);
 
   WorkerContext& worker_;
-  const PolicySnapshot* decided_by_ = nullptr;  // valid until the next call of in_force()
 
   // The content of one request. Members, so that the next request reuses their memory.
   std::vector<policy::DescriptorEntry> entries_;
   std::vector<policy::Descriptor> descriptors_;
   std::vector<limit::Op> ops_;
   std::vector<gate::Check> checks_;
-  // Limits that the request contains.
-  std::array<policy::EnvoyLimit, policy::policies_max> limits_;
-  std::array<policy::Grant, policy::policies_max> grants_;
-  std::array<char, 16 * 1024> fields_;  // as HttpDoorContext::fields
+  bool has_own_limits_ = false;
+  std::shared_ptr<OwnLimits> own_limits_;
 };
+
+// Writes the response of a decision that is there. Replaces the content of `response` and reuses
+// its memory.
+void write_response(const DecisionTicket& ticket,
+                    envoy::service::ratelimit::v3::RateLimitResponse& response);
 
 }  // namespace headgate::server

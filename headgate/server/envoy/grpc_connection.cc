@@ -22,9 +22,10 @@ constexpr std::uint64_t pings_per_timeout = 3;
 
 }  // namespace
 
-GrpcConnection::GrpcConnection(int fd, GrpcDoorContext& door)
+GrpcConnection::GrpcConnection(int fd, GrpcDoorContext& door, Resume resume)
     : channel_(fd, door.credentials.now().tls.get(), door.unsent, "h2"),
       door_(door),
+      resume_(resume),
       needs_no_token_(!door.credentials.now().wants_token()) {}
 
 GrpcConnection::~GrpcConnection() {
@@ -103,7 +104,7 @@ Need GrpcConnection::read(Turn& turn) {
     discarded_ += size;
     return discarded_ <= discarded_max ? channel_.need() : Need::nothing;
   }
-  if (!session_) session_.emplace(door_);
+  if (!session_) session_.emplace(door_, resume_);
   return take_input({room.data(), size}, turn);
 }
 

@@ -20,15 +20,15 @@ namespace headgate::server {
 class GrpcConnection {
  public:
   // Owns `fd`, a non-blocking stream socket. The door outlives this. Throws std::bad_alloc, and
-  // then does not own `fd`.
-  GrpcConnection(int fd, GrpcDoorContext& door);
+  // then does not own `fd`. `resume` as ConnectionList passes it.
+  GrpcConnection(int fd, GrpcDoorContext& door, Resume resume);
   ~GrpcConnection();
   GrpcConnection(const GrpcConnection&) = delete;
   GrpcConnection& operator=(const GrpcConnection&) = delete;
 
-  // Called when the socket is ready for what was needed: reads or sends what it can without
-  // waiting, until the turn is over, and returns what it needs next. Need::nothing: close the
-  // connection.
+  // Called when the socket is ready for what was needed, or after `resume`: reads or sends what it
+  // can without waiting, until the turn is over, and returns what it needs next. Need::nothing:
+  // close the connection.
   [[nodiscard]] Need serve(Turn& turn) noexcept;
 
   // Called once per second: ends calls that take too long, and pings clients that only watch.
@@ -61,6 +61,7 @@ class GrpcConnection {
 
   Channel channel_;
   GrpcDoorContext& door_;
+  const Resume resume_;
   const bool needs_no_token_;
   std::optional<GrpcSession> session_;                 // since the first byte
   InputBuffer input_;                                  // what is left for another turn

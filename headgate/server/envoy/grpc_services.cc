@@ -1,7 +1,6 @@
 #include "headgate/server/envoy/grpc_services.h"
 
 #include <algorithm>
-#include <chrono>
 #include <exception>
 
 #include "headgate/server/envoy/big_endian.h"
@@ -10,7 +9,6 @@
 namespace headgate::server {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using Health = grpc::health::v1::HealthCheckResponse;
 
 GrpcStatus status_of(const EnvoyFault& fault) {
@@ -48,10 +46,11 @@ void put(const Message& message, Http2String& answer) {
 }  // namespace
 
 GrpcServices::GrpcServices(WorkerContext& worker)
-    : decider_(worker), name_("envoy.service.ratelimit.v3.RateLimitService") {}
+    : worker_(worker), decider_(worker), name_("envoy.service.ratelimit.v3.RateLimitService") {}
 
-GrpcStatus GrpcServices::answer(GrpcMethod method, std::string_view request, Http2String& answer) {
-  if (method == GrpcMethod::should_rate_limit) return decide(request, answer);
+GrpcStatus GrpcServices::answer(GrpcMethod method, std::string_view request, Http2String& answer,
+                                Ticket::Held<DecisionTicket>& pending, Resume then) {
+  if (method == GrpcMethod::should_rate_limit) return decide(request, answer, pending, then);
   if (!read(request, health_request_)) return unreadable();
   if (knows_service()) {
     put_health(answer);
@@ -70,17 +69,30 @@ void GrpcServices::put_health(Http2String& answer) {
   put(health_response_, answer);
 }
 
-GrpcStatus GrpcServices::decide(std::string_view request, Http2String& answer) {
-  const auto begin = Clock::now();
+GrpcStatus GrpcServices::decide(std::string_view request, Http2String& answer,
+                                Ticket::Held<DecisionTicket>& pending, Resume then) {
+  DecisionTicket* const ticket = worker_.begin();
+  if (ticket == nullptr) {
+    return {GrpcCode::unavailable, std::string(WorkerContext::too_many_wait)};
+  }
   if (!read(request, request_)) return unreadable();
   try {
-    if (const auto fault = decider_.decide(request_, response_)) return status_of(*fault);
+    if (const auto fault = decider_.decide(request_, *ticket)) return status_of(*fault);
   } catch (const std::exception& error) {
     return {GrpcCode::unavailable, error.what()};
   }
-  put(response_, answer);
-  decider_.record(DoorKind::grpc, (Clock::now() - begin).count());
+  if (ticket->is_decided()) {
+    put_decision(*ticket, answer);
+  } else {
+    pending = worker_.lend(then);
+  }
   return {};
+}
+
+void GrpcServices::put_decision(const DecisionTicket& ticket, Http2String& answer) {
+  write_response(ticket, response_);
+  put(response_, answer);
+  worker_.record(DoorKind::grpc, ticket);
 }
 
 }  // namespace headgate::server

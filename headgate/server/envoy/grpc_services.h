@@ -20,9 +20,13 @@ class GrpcServices {
  public:
   explicit GrpcServices(WorkerContext& worker);
 
-  // Appends the framed answer to a request, in protobuf, if the status is ok. Throws
+  // Appends the framed answer to a request, in protobuf, if the status is ok; or sets `pending`, if
+  // its decision is outstanding: `then` is called when put_decision() may be. Throws
   // std::bad_alloc.
-  [[nodiscard]] GrpcStatus answer(GrpcMethod method, std::string_view request, Http2String& answer);
+  [[nodiscard]] GrpcStatus answer(GrpcMethod method, std::string_view request, Http2String& answer,
+                                  Ticket::Held<DecisionTicket>& pending, Resume then);
+  // Appends the framed answer that a decision makes. Throws std::bad_alloc.
+  void put_decision(const DecisionTicket& ticket, Http2String& answer);
 
   // Health is NOT_SERVING from now on.
   void stop() noexcept { stopped_ = true; }
@@ -31,11 +35,13 @@ class GrpcServices {
   void put_health(Http2String& answer);
 
  private:
-  GrpcStatus decide(std::string_view request, Http2String& answer);
+  GrpcStatus decide(std::string_view request, Http2String& answer,
+                    Ticket::Held<DecisionTicket>& pending, Resume then);
   [[nodiscard]] bool knows_service() const {
     return health_request_.service().empty() || health_request_.service() == name_;
   }
 
+  WorkerContext& worker_;
   EnvoyDecider decider_;
   const std::string name_;  // of the only service that has a health of its own
   bool stopped_ = false;

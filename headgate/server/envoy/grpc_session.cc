@@ -119,8 +119,9 @@ Http2Callbacks::Http2Callbacks()
   nghttp2_option_set_stream_reset_rate_limit(option.get(), any, any);
 }
 
-GrpcSession::GrpcSession(GrpcDoorContext& door)
+GrpcSession::GrpcSession(GrpcDoorContext& door, Resume resume)
     : door_(door),
+      resume_(resume),
       memory_(door.memory),
       calls_(Http2Allocator<Call>(memory_)),
       watches_(Http2Allocator<Call>(memory_)),
@@ -256,7 +257,7 @@ void GrpcSession::frame_begins() noexcept {
 void GrpcSession::block_begins(const nghttp2_frame& frame) {
   block_size_ = 0;
   if (frame.headers.cat != NGHTTP2_HCAT_REQUEST) return;
-  Call& call = calls_.emplace_back(frame.hd.stream_id, memory_, door_.now);
+  Call& call = calls_.emplace_back(*this, frame.hd.stream_id);
   call.self = std::prev(calls_.end());
   nghttp2_session_set_stream_user_data(session_, call.stream, &call);
 }
@@ -297,7 +298,7 @@ void GrpcSession::frame_ends(const nghttp2_frame& frame) {
   if (frame.hd.type == NGHTTP2_HEADERS && frame.headers.cat == NGHTTP2_HCAT_REQUEST) {
     head_ends(*call);
   }
-  if (call->has_ended && !call->has_response) finish(*call);
+  if (call->has_ended && !call->has_response && !call->pending) finish(*call);
 }
 
 void GrpcSession::ping_returns(const std::uint8_t* content) noexcept {
@@ -346,13 +347,33 @@ void GrpcSession::finish(Call& call) {
                   {GrpcCode::resource_exhausted, "expected at most " + std::to_string(watches_max) +
                                                      " streams of Watch in one connection"});
   }
-  const GrpcStatus status = door_.services.answer(method, call.message.body(), call.answer);
+  const Resume then{[](void* of) noexcept {
+                      auto& decided = *static_cast<Call*>(of);
+                      decided.session.finish_decision(decided);
+                    },
+                    &call};
+  const GrpcStatus status =
+      door_.services.answer(method, call.message.body(), call.answer, call.pending, then);
   if (!status.ok()) return refuse(call, status);
+  if (call.pending) {
+    call.message.clear();
+    return consume(call);
+  }
   if (watches && !stops_) {
     call.stays_open = call.is_watch = true;
     watches_.splice(watches_.end(), calls_, call.self);
   }
   submit(call);
+}
+
+// The store has answered.
+void GrpcSession::finish_decision(Call& call) noexcept {
+  const auto ticket = std::move(call.pending);
+  attempt([&] {
+    door_.services.put_decision(*ticket, call.answer);
+    submit(call);
+  });
+  resume_();
 }
 
 // Submits the answer.

@@ -30,8 +30,9 @@ class GrpcSession {
   // Open streams of Watch at once: a client needs one.
   static constexpr std::size_t watches_max = 16;
 
-  // Throws std::bad_alloc. The door outlives this.
-  explicit GrpcSession(GrpcDoorContext& door);
+  // Throws std::bad_alloc. The door outlives this. `resume` is called when an answer is there to be
+  // written that was not when receive() returned.
+  explicit GrpcSession(GrpcDoorContext& door, Resume resume = {});
   ~GrpcSession();
   GrpcSession(const GrpcSession&) = delete;
   GrpcSession& operator=(const GrpcSession&) = delete;
@@ -82,20 +83,26 @@ class GrpcSession {
   using Calls = std::list<Call, Http2Allocator<Call>>;
 
   struct Call {
-    Call(std::int32_t its_stream, Http2Memory& memory, std::uint64_t now)
-        : stream(its_stream), message(memory), answer(Http2Allocator<char>(memory)), since(now) {}
+    Call(GrpcSession& its_session, std::int32_t its_stream)
+        : session(its_session),
+          stream(its_stream),
+          message(session.memory_),
+          answer(Http2Allocator<char>(session.memory_)),
+          since(session.door_.now) {}
 
+    GrpcSession& session;
     std::int32_t stream;
     GrpcHead head;
     GrpcMessage message;
-    Http2String answer;          // framed
-    std::size_t sent = 0;        // of the answer
-    std::uint64_t since;         // [s]
-    std::size_t unconsumed = 0;  // bytes that count against the connection's window
-    bool has_ended = false;      // the client has sent all
-    bool has_response = false;   // a response was submitted; further input is ignored
-    bool is_watch = false;       // in watches_
-    bool stays_open = false;     // more messages may follow the answer
+    Http2String answer;                    // framed
+    std::size_t sent = 0;                  // of the answer
+    std::uint64_t since;                   // [s]
+    std::size_t unconsumed = 0;            // bytes that count against the connection's window
+    bool has_ended = false;                // the client has sent all
+    bool has_response = false;             // a response was submitted; further input is ignored
+    bool is_watch = false;                 // in watches_
+    bool stays_open = false;               // more messages may follow the answer
+    Ticket::Held<DecisionTicket> pending;  // while its decision is outstanding
     Calls::iterator self;
   };
 
@@ -118,6 +125,7 @@ class GrpcSession {
 
   void head_ends(Call& call);
   void finish(Call& call);
+  void finish_decision(Call& call) noexcept;
   void submit(Call& call);
   void refuse(Call& call, const GrpcStatus& status);
   void refuse(Call& call, unsigned http_status);
@@ -126,6 +134,7 @@ class GrpcSession {
   void break_off(std::uint32_t code) noexcept;
 
   GrpcDoorContext& door_;
+  const Resume resume_;
   Http2Memory memory_;
   nghttp2_session* session_ = nullptr;
   Calls calls_;    // in the order of their beginning

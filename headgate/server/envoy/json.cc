@@ -2,8 +2,7 @@
 
 #include <google/protobuf/util/json_util.h>
 
-#include <chrono>
-#include <memory>
+#include <optional>
 
 #include "headgate/server/envoy/decider.h"
 
@@ -17,9 +16,19 @@ Content refusal(unsigned status, std::string what) {
   return {"text/plain", std::move(what), status};
 }
 
-}  // namespace
+Content finish(WorkerContext& worker, const DecisionTicket& ticket) {
+  pb::RateLimitResponse response;
+  write_response(ticket, response);
+  worker.record(DoorKind::http, ticket);
+  std::string text;
+  if (!google::protobuf::util::MessageToJsonString(response, &text).ok()) {
+    return refusal(500, "the answer can't be told as JSON");
+  }
+  const bool denied = response.overall_code() == pb::RateLimitResponse::OVER_LIMIT;
+  return {"application/json", std::move(text), denied ? 429u : 200u};
+}
 
-Content envoy_json(Engine&, WorkerContext& worker, std::string_view, std::string_view body) {
+std::optional<Content> begin(WorkerContext& worker, std::string_view body, DecisionTicket& ticket) {
   using google::protobuf::StringPiece;
   pb::RateLimitRequest request;
   google::protobuf::util::JsonParseOptions lenient;
@@ -29,20 +38,16 @@ Content envoy_json(Engine&, WorkerContext& worker, std::string_view, std::string
   if (!read.ok()) {
     return refusal(400, "expected a RateLimitRequest as JSON: " + read.message().ToString());
   }
-  pb::RateLimitResponse response;
-  const auto begin = std::chrono::steady_clock::now();
-  const auto decider = std::make_unique<EnvoyDecider>(worker);
-  if (auto fault = decider->decide(request, response)) {
+  EnvoyDecider decider(worker);
+  if (auto fault = decider.decide(request, ticket)) {
     return refusal(fault->kind == EnvoyFault::Kind::unavailable ? 503 : 400,
                    std::move(fault->what));
   }
-  decider->record(DoorKind::http, (std::chrono::steady_clock::now() - begin).count());
-  std::string text;
-  if (!google::protobuf::util::MessageToJsonString(response, &text).ok()) {
-    return refusal(500, "the answer can't be told as JSON");
-  }
-  const bool denied = response.overall_code() == pb::RateLimitResponse::OVER_LIMIT;
-  return {"application/json", std::move(text), denied ? 429u : 200u};
+  return ticket.is_decided() ? std::optional(finish(worker, ticket)) : std::nullopt;
 }
+
+}  // namespace
+
+FormHandler envoy_json() { return {begin, finish}; }
 
 }  // namespace headgate::server

@@ -7,7 +7,6 @@ namespace headgate::server {
 
 // Reads a RateLimitRequest in protobuf's JSON and answers with a RateLimitResponse in the same
 // format. Status: 200 admitted, 429 denied, 400 the request is at fault, 503 memory is short.
-[[nodiscard]] Content envoy_json(Engine& engine, WorkerContext& worker, std::string_view query,
-                                 std::string_view body);
+[[nodiscard]] FormHandler envoy_json();
 
 }  // namespace headgate::server

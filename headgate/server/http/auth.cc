@@ -7,7 +7,6 @@
 #include "headgate/field/accept.h"
 #include "headgate/field/problem.h"
 #include "headgate/field/retry_after.h"
-#include "headgate/server/http/original_request.h"
 #include "headgate/server/http/problem.h"
 
 namespace headgate::server {
@@ -70,6 +69,29 @@ void write_verdict(const gate::Verdict& verdict, HttpReply& reply) {
   if (verdict.remaining) reply.field("X-Headgate-Remaining", *verdict.remaining);
 }
 
+void write_answer(const DecisionTicket& ticket, const AuthTerms& terms, HttpDoorContext& door,
+                  HttpReply& reply) {
+  const gate::FieldWriter& field_writer = ticket.snapshot->gate().field_writer();
+  const gate::Verdict& verdict = ticket.decision.verdict;
+  const bool denied = verdict.outcome == gate::Outcome::denied;
+  reply.begin(!denied ? 200 : terms.deny_status.value_or(verdict.status()));
+  if (verdict.retry_after) reply.field(field::retry_after_name, *verdict.retry_after);
+  Writer out(door.fields);
+  for (const gate::Line& line : field_writer.write(verdict.items, out)) {
+    reply.field(line.name, line.value);
+  }
+  if (terms.deny_status) write_verdict(verdict, reply);
+  if (terms.guess != Guess::none) reply.field("X-Headgate-Note", word(terms.guess));
+  door.worker.record(DoorKind::http, ticket);
+
+  Writer body(door.fields);  // the reply has copied the fields that were written there
+  if (denied && terms.wants_problem && field_writer.write_problem(verdict, body)) {
+    reply.end(field::problem_media_type, body.text());
+  } else {
+    reply.end();
+  }
+}
+
 }  // namespace
 
 void answer_auth(Exchange& exchange) {
@@ -80,37 +102,29 @@ void answer_auth(Exchange& exchange) {
     return answer_problem(exchange, 400, "deny: expected a status from 400 to 599");
   }
   WorkerContext& worker = exchange.door.worker;
-  const PolicySnapshot& snapshot = worker.in_force();
-  const policy::Settings& settings = snapshot.policies().settings();
+  DecisionTicket* const ticket = worker.begin();
+  if (ticket == nullptr) return answer_problem(exchange, 503, WorkerContext::too_many_wait);
+  const policy::Settings& settings = ticket->snapshot->policies().settings();
   const bool by_field = exchange.door.credentials.now().wants_token() &&
                         !request.first("x-headgate-token").has_value();
   const auto original = OriginalRequest::read(
       {request, request.method(), exchange.caller.peer, by_field}, settings.client_address);
   if (!original) return answer_problem(exchange, 400, original.error());
 
-  gate::DecisionContext& context = worker.decision_context();
-  const Instant now = worker.now();
-  snapshot.gate().admit(original->request(), now, gate::DryRun::no, context);
-  const gate::Verdict& verdict = context.verdict;
-  const bool denied = verdict.outcome == gate::Outcome::denied;
-
-  HttpReply& reply = exchange.reply;
-  reply.begin(!denied ? 200 : deny_status.value_or(verdict.status()));
-  if (verdict.retry_after) reply.field(field::retry_after_name, *verdict.retry_after);
-  Writer out(exchange.door.fields);
-  for (const gate::Line& line : snapshot.gate().field_writer().write(verdict.items, out)) {
-    reply.field(line.name, line.value);
-  }
-  if (deny_status) write_verdict(verdict, reply);
-  if (original->guess() != Guess::none) reply.field("X-Headgate-Note", word(original->guess()));
-  worker.stats().decided(DoorKind::http, snapshot, context, worker.now().ns - now.ns);
-
-  Writer body(exchange.door.fields);  // the reply has copied the fields that were written there
-  if (denied && settings.problem_details && accepts_problem(request) &&
-      snapshot.gate().field_writer().write_problem(verdict, body)) {
-    reply.end(field::problem_media_type, body.text());
+  const gate::Verdict& verdict = ticket->decision.verdict;
+  ticket->snapshot->gate().admit(original->request(), worker.moment(*ticket), gate::DryRun::no,
+                                 ticket->decision, ticket->begin());
+  AuthTerms terms{deny_status, original->guess()};
+  const bool may_be_denied = !ticket->is_decided() || verdict.outcome == gate::Outcome::denied;
+  terms.wants_problem = may_be_denied && settings.problem_details && accepts_problem(request);
+  if (ticket->is_decided()) {
+    write_answer(*ticket, terms, exchange.door, exchange.reply);
   } else {
-    reply.end();
+    exchange.wait(
+        [](const HttpPending& pending, HttpDoorContext& door, HttpReply& reply) {
+          write_answer(*pending.ticket, pending.auth, door, reply);
+        },
+        terms);
   }
 }
 

@@ -85,6 +85,24 @@ void append_fields(std::string& out, const gate::FieldWriter& field_writer,
   append_json(out, std::to_string(*verdict.retry_after));
 }
 
+void write_answer(const DecisionTicket& ticket, HttpDoorContext& door, HttpReply& reply) {
+  const gate::DecisionContext& decision = ticket.decision;
+  std::string& out = door.text;
+  out.assign(R"({"admitted":)");
+  append_json(out, decision.verdict.outcome != gate::Outcome::denied);
+  out.append(R"(,"results":[)");
+  for (const gate::CheckResult& result : decision.results) {
+    if (&result != decision.results.data()) out.push_back(',');
+    append_result(out, result);
+  }
+  out.append(R"(],"fields":{)");
+  append_fields(out, ticket.snapshot->gate().field_writer(), decision.verdict, door.fields);
+  out.append("}}\n");
+  door.worker.record(DoorKind::http, ticket);
+  reply.begin(200);
+  reply.end("application/json", out);
+}
+
 }  // namespace
 
 void answer_decide(Exchange& exchange) {
@@ -96,27 +114,21 @@ void answer_decide(Exchange& exchange) {
                           "byte " + std::to_string(fault.at) + ": " + fault.what, fault.at);
   }
   WorkerContext& worker = door.worker;
-  const PolicySnapshot& snapshot = worker.in_force();
-  gate::DecisionContext& context = worker.decision_context();
-  const Instant now = worker.now();
-  if (const auto fault = snapshot.gate().decide(request->checks, request->op, now, context)) {
+  DecisionTicket* const ticket = worker.begin();
+  if (ticket == nullptr) return answer_problem(exchange, 503, WorkerContext::too_many_wait);
+  const PolicySnapshot& snapshot = *ticket->snapshot;
+  if (const auto fault =
+          snapshot.gate().decide(request->checks, request->op, worker.moment(*ticket),
+                                 ticket->decision, ticket->begin())) {
     return answer_fault(exchange, *fault, request->checks[fault->check], snapshot.policies());
   }
-
-  std::string& out = door.text;
-  out.assign(R"({"admitted":)");
-  append_json(out, context.verdict.outcome != gate::Outcome::denied);
-  out.append(R"(,"results":[)");
-  for (const gate::CheckResult& result : context.results) {
-    if (&result != context.results.data()) out.push_back(',');
-    append_result(out, result);
+  if (ticket->is_decided()) {
+    write_answer(*ticket, door, exchange.reply);
+  } else {
+    exchange.wait([](const HttpPending& pending, HttpDoorContext& its_door, HttpReply& reply) {
+      write_answer(*pending.ticket, its_door, reply);
+    });
   }
-  out.append(R"(],"fields":{)");
-  append_fields(out, snapshot.gate().field_writer(), context.verdict, door.fields);
-  out.append("}}\n");
-  worker.stats().decided(DoorKind::http, snapshot, context, worker.now().ns - now.ns);
-  exchange.reply.begin(200);
-  exchange.reply.end("application/json", out);
 }
 
 }  // namespace headgate::server

@@ -34,6 +34,9 @@ std::shared_ptr<Credentials> credentials(const std::string& token) {
 
 class HttpDoorTest : public ::testing::Test {
  protected:
+  explicit HttpDoorTest(std::unique_ptr<Engine> engine = open_engine())
+      : engine_(std::move(engine)) {}
+
   // One end of a connection to the door.
   class Client {
    public:
@@ -46,6 +49,8 @@ class HttpDoorTest : public ::testing::Test {
       test.door_->open(std::move(socket));
     }
     ~Client() { close(fd_); }
+    // Closes the client's own direction.
+    void finish() const { shutdown(fd_, SHUT_WR); }
 
     void send(std::string_view text) const {
       EXPECT_EQ(::send(fd_, text.data(), text.size(), 0), static_cast<ssize_t>(text.size()));
@@ -62,6 +67,11 @@ class HttpDoorTest : public ::testing::Test {
         all += static_cast<std::size_t>(count);
       }
       return all;
+    }
+    // The same, but returns them.
+    std::string_view receive_text() {
+      const ssize_t count = recv(fd_, room_, sizeof room_, 0);
+      return {room_, static_cast<std::size_t>(std::max<ssize_t>(count, 0))};
     }
     // Waits for bytes and returns them; empty at the end. Runs the door meanwhile.
     std::string_view receive() {
@@ -81,7 +91,7 @@ class HttpDoorTest : public ::testing::Test {
 
   void make_door() { door_ = make_http_door(worker_, io_, options_); }
 
-  std::unique_ptr<Engine> engine_ = open_engine();
+  std::unique_ptr<Engine> engine_;
   WorkerContext worker_{*engine_};
   boost::asio::io_context io_;
   DoorOptions options_;
@@ -252,6 +262,240 @@ TEST_F(HttpDoorTest, ARequestAllocatesNothing) {
     }
     EXPECT_EQ(allocations(), before);
   }
+}
+
+// ---- a store that answers later
+
+constexpr std::string_view several =
+    "policies:\n"
+    "- {name: burst, quota: 5, window: 1d, key: [header:x-key]}\n"
+    "- {name: watched, quota: 1, window: 1d, mode: shadow, key: [header:x-key]}\n"
+    "- {name: slots, quota: 2, algorithm: concurrency, key: []}\n";
+
+std::string decide(std::string_view policy, std::string_view key, int cost = 1) {
+  const std::string body = R"({"checks":[{"policy":")" + std::string(policy) + R"(","key":")" +
+                           std::string(key) + R"(","cost":)" + std::to_string(cost) + "}]}";
+  return "POST /v1/decide HTTP/1.1\r\nHost: h\r\nContent-Length: " + std::to_string(body.size()) +
+         "\r\n\r\n" + body;
+}
+
+std::string auth(std::string_view key, const std::string& query = "",
+                 const std::string& fields = "") {
+  return "GET /auth" + query + " HTTP/1.1\r\nHost: h\r\nX-Key: " + std::string(key) +
+         "\r\nX-Forwarded-Uri: /\r\nX-Forwarded-Method: GET\r\nX-Forwarded-Host: api\r\n"
+         "X-Forwarded-For: 192.0.2.1\r\n" +
+         fields + "\r\n";
+}
+
+constexpr std::string_view health = "GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n";
+
+class LateHttpDoorTest : public HttpDoorTest {
+ protected:
+  explicit LateHttpDoorTest(std::string_view policies = several)
+      : HttpDoorTest(open_late_engine(policies)), store_(late_store(*engine_)) {
+    make_door();
+  }
+  ~LateHttpDoorTest() override { store_.complete_all(); }
+
+  void run() {
+    io_.restart();
+    io_.poll();
+  }
+  // Lets the store answer everything, also what is asked only then.
+  void complete_all() {
+    run();
+    while (store_.outstanding() > 0) {
+      store_.complete();
+      run();
+    }
+  }
+  // All that has come by now.
+  static std::string all_of(Client& client) {
+    std::string all;
+    while (true) {
+      const std::size_t before = all.size();
+      all += client.receive_text();
+      if (all.size() == before) return all;
+    }
+  }
+
+  store::DeferredStore& store_;
+};
+
+TEST_F(LateHttpDoorTest, ARequestWaitsAndOthersDoNot) {
+  Client first(*this);
+  Client other(*this);
+  first.send(decide("burst", "a"));
+  run();
+  EXPECT_EQ(store_.outstanding(), 1u);
+  EXPECT_EQ(first.receive_now(), 0u);
+  other.send(health);
+  EXPECT_THAT(std::string(other.receive()), HasSubstr("ok"));
+  EXPECT_EQ(first.receive_now(), 0u);
+  store_.complete();
+  const std::string answer(first.receive());
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 200 OK\r\n"));
+  EXPECT_THAT(answer, HasSubstr(R"("r":4)"));
+  EXPECT_EQ(worker_.answers().outstanding(), 0u);
+  first.send(decide("burst", "a"));  // kept alive
+  complete_all();
+  EXPECT_THAT(std::string(first.receive()), HasSubstr(R"("r":3)"));
+}
+
+TEST_F(LateHttpDoorTest, AnswersOfAPipelineKeepTheirOrder) {
+  Client client(*this);
+  client.send(decide("burst", "a") + std::string(health) + decide("burst", "a", 2) +
+              auth("a", "?deny=403") + "GET /healthz HTTP/1.1\r\nHo");
+  complete_all();
+  client.send("st: h\r\n\r\n");
+  run();
+  const std::string all = all_of(client);
+  std::size_t at = 0;
+  for (const char* const part :
+       {R"("r":4)", "ok", R"("r":2)", "X-Headgate-Verdict: admitted", "ok"}) {
+    at = all.find(part, at);
+    ASSERT_NE(at, std::string::npos) << part << " in " << all;
+  }
+}
+
+// Every answer is the same as if the store had completed at once.
+TEST_F(LateHttpDoorTest, AnswersAreThoseOfAStoreThatCompletesAtOnce) {
+  const auto engine = open_engine(several);
+  WorkerContext worker(*engine);
+  std::unique_ptr<Door> at_once = make_http_door(worker, io_, options_);
+  Client late(*this);
+  std::swap(door_, at_once);
+  Client direct(*this);
+  std::swap(door_, at_once);
+  const auto without_times = [](std::string text) {
+    for (std::size_t at; (at = text.find("Date: ")) != std::string::npos;) {
+      text.erase(at, text.find('\n', at) - at + 1);
+    }
+    for (std::size_t at; (at = text.find("\"wait_ns\":")) != std::string::npos;) {
+      text.erase(at, text.find('}', at) - at);
+    }
+    return text;
+  };
+  const std::string problem = "Accept: application/problem+json\r\n";
+  for (const std::string& request :
+       {decide("burst", "a", 3), decide("burst", "a", 3), decide("watched", "a", 2),
+        decide("slots", ""), decide("unknown", ""), decide("burst", "b", 0), auth("c"),
+        auth("c", "?deny=403"), auth("c", "", problem), auth("a", "", problem),
+        auth("a", "?deny=403", problem), auth("c", "?deny=200"),
+        std::string("HEAD /auth HTTP/1.1\r\nHost: h\r\nX-Key: k\r\n\r\n"),
+        std::string("GET /auth HTTP/1.0\r\nX-Key: k\r\nConnection: keep-alive\r\n\r\n"),
+        std::string("GET /auth HTTP/1.1\r\nHost: h\r\nX-Key: k\r\nConnection: close\r\n\r\n")}) {
+    late.send(request);
+    direct.send(request);
+    complete_all();
+    const std::string expected = without_times(all_of(direct));
+    EXPECT_THAT(expected, StartsWith("HTTP/1.1 "));
+    EXPECT_EQ(without_times(all_of(late)), expected) << request;
+  }
+  EXPECT_TRUE(late.is_cut_off() && direct.is_cut_off()) << "after Connection: close";
+}
+
+TEST_F(LateHttpDoorTest, AClientThatLeavesIsChargedAndReleasesItsSlot) {
+  auto leaving = std::make_unique<Client>(*this);
+  auto waiting = std::make_unique<Client>(*this);
+  leaving->send(auth("a"));
+  run();
+  ASSERT_EQ(store_.outstanding(), 1u);
+  leaving.reset();
+  run();
+  EXPECT_EQ(store_.outstanding(), 1u) << "the call cannot be cancelled";
+  store_.complete();
+  EXPECT_EQ(store_.outstanding(), 1u) << "the slot is released";
+  complete_all();
+  EXPECT_EQ(worker_.answers().outstanding(), 0u);
+  waiting->send(decide("slots", "", 2) + decide("burst", "a"));
+  complete_all();
+  const std::string answers = all_of(*waiting);
+  EXPECT_THAT(answers, HasSubstr(R"("policy":"slots","admitted":true)"));
+  EXPECT_THAT(answers, HasSubstr(R"("r":3)")) << "the request was counted";
+}
+
+TEST_F(LateHttpDoorTest, AClientThatOnlyStopsSendingGetsItsAnswer) {
+  Client client(*this);
+  client.send(decide("burst", "a"));
+  client.finish();
+  run();
+  EXPECT_EQ(client.receive_now(), 0u);
+  store_.complete();
+  EXPECT_THAT(std::string(client.receive()), HasSubstr(R"("r":4)"));
+  EXPECT_EQ(client.receive(), "");
+}
+
+TEST_F(LateHttpDoorTest, AStopWaitsForAnswers) {
+  Client waiting(*this);
+  Client idle(*this);
+  waiting.send(decide("burst", "a"));
+  run();
+  door_->stop();
+  EXPECT_EQ(idle.receive(), "");
+  EXPECT_EQ(waiting.receive_now(), 0u);
+  store_.complete();
+  EXPECT_THAT(std::string(waiting.receive()), HasSubstr("Connection: close\r\n"));
+  EXPECT_EQ(waiting.receive(), "");
+  io_.restart();
+  io_.run();  // returns
+}
+
+TEST_F(LateHttpDoorTest, AReloadWhileARequestWaitsLeavesItsPolicies) {
+  Client client(*this);
+  client.send(decide("burst", "a"));
+  run();
+  std::ofstream(engine_->config()) << "version: 1\nstore: {table: {memory: 1MiB}}\n" << plenty;
+  ASSERT_TRUE(engine_->reload());
+  std::filesystem::remove(engine_->config());
+  Client other(*this);
+  other.send(decide("burst", "b"));
+  run();
+  complete_all();
+  EXPECT_THAT(std::string(client.receive()), HasSubstr(R"("r":4)"));
+  EXPECT_THAT(std::string(other.receive()), HasSubstr(R"("r":999999)"));
+}
+
+TEST_F(LateHttpDoorTest, TheDoorMayEndWhileARequestWaits) {
+  Client client(*this);
+  client.send(auth("a"));
+  run();
+  door_.reset();
+  EXPECT_TRUE(client.is_cut_off());
+  store_.complete_all();
+  EXPECT_EQ(worker_.answers().outstanding(), 0u);
+}
+
+TEST_F(LateHttpDoorTest, NoMoreDecisionsWaitThanThereIsRoomFor) {
+  const gate::Check check{"burst", "other"};
+  std::list<Ticket::Held<DecisionTicket>> others;
+  while (DecisionTicket* const ticket = worker_.begin()) {
+    ASSERT_FALSE(ticket->snapshot->gate().decide(
+        {&check, 1}, limit::Op::spend, worker_.moment(*ticket), ticket->decision, ticket->begin()));
+    others.push_back(worker_.lend({}));
+  }
+  EXPECT_EQ(others.size(), Answers::most);
+  Client client(*this);
+  for (const std::string& request : {decide("burst", "a"), auth("a")}) {
+    client.send(request);
+    const std::string answer(client.receive());
+    EXPECT_THAT(answer, StartsWith("HTTP/1.1 503 "));
+    EXPECT_THAT(answer, HasSubstr("too many decisions wait for the store"));
+  }
+  store_.complete_all();
+  others.clear();
+  client.send(decide("burst", "a"));
+  complete_all();
+  EXPECT_THAT(std::string(client.receive()), HasSubstr(R"("r":4)"));
+}
+
+TEST_F(LateHttpDoorTest, ADecisionThatDoesNotComeEndsTheConnection) {
+  options_.patience = std::chrono::seconds(0);
+  make_door();
+  Client client(*this);
+  client.send(decide("burst", "a"));
+  EXPECT_EQ(client.receive(), "");
+  EXPECT_EQ(store_.outstanding(), 1u);
 }
 
 }  // namespace

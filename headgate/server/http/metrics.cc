@@ -92,6 +92,12 @@ Content metrics_page(Engine& engine, WorkerContext& worker, std::string_view) {
   out.sample({{"outcome", "denied"}}, totals.throttle.denied);
   expose_doors(totals, out);
   metrics::expose_table(engine.table().stats(), out);
+  if (redis::PolicyStore* const redis = engine.redis()) {
+    const redis::RedisCounts& counts = engine.redis_counts();
+    constexpr auto relaxed = std::memory_order_relaxed;
+    metrics::expose_redis(
+        {redis->status().up, counts.round_trips.load(relaxed), counts.timeouts.load(relaxed)}, out);
+  }
   metrics::expose_reloads(engine.reloads(), engine.refused_reloads(), out);
   return page;
 }

@@ -58,6 +58,7 @@ class HttpReply {
   // The connection will not be used again.
   void close() noexcept { connection_.keeps_alive = false; }
   [[nodiscard]] bool keeps_alive() const noexcept { return connection_.keeps_alive; }
+  [[nodiscard]] const Connection& connection() const noexcept { return connection_; }
 
  private:
   std::string& out_;

@@ -36,23 +36,32 @@ struct Route {
   } sender = Sender::program;
 };
 
-void send(Exchange& exchange, const Content& page) {
-  exchange.reply.begin(page.status);
-  exchange.reply.lines(page.fields);
-  exchange.reply.end(page.type, page.body);
+void send(HttpReply& reply, const Content& page) {
+  reply.begin(page.status);
+  reply.lines(page.fields);
+  reply.end(page.type, page.body);
 }
 
 template <ContentMaker make>
 void page(Exchange& exchange) {
   WorkerContext& worker = exchange.door.worker;
-  send(exchange, make(worker.engine(), worker, exchange.request.query()));
+  send(exchange.reply, make(worker.engine(), worker, exchange.request.query()));
 }
 
 void answer_json(Exchange& exchange) {
-  const FormHandler make = exchange.door.options.envoy_json;
-  if (make == nullptr) return answer_problem(exchange, 404, "this server has no Envoy door");
+  const FormHandler& handler = exchange.door.options.envoy_json;
+  if (handler.begin == nullptr) {
+    return answer_problem(exchange, 404, "this server has no Envoy door");
+  }
   WorkerContext& worker = exchange.door.worker;
-  send(exchange, make(worker.engine(), worker, exchange.request.query(), exchange.request.body()));
+  DecisionTicket* const ticket = worker.begin();
+  if (ticket == nullptr) return answer_problem(exchange, 503, WorkerContext::too_many_wait);
+  if (const auto page = handler.begin(worker, exchange.request.body(), *ticket)) {
+    return send(exchange.reply, *page);
+  }
+  exchange.wait([](const HttpPending& pending, HttpDoorContext& door, HttpReply& reply) {
+    send(reply, door.options.envoy_json.finish(door.worker, *pending.ticket));
+  });
 }
 
 Content healthz(Engine&, WorkerContext&, std::string_view) { return {"text/plain", "ok\n"}; }

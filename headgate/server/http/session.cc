@@ -9,8 +9,11 @@
 #include "headgate/server/peer.h"
 
 namespace headgate::server {
-HttpSession::HttpSession(int fd, HttpDoorContext& door)
-    : channel_(fd, door.credentials.now().tls.get(), door.unsent), door_(door), caller_{.fd = fd} {
+HttpSession::HttpSession(int fd, HttpDoorContext& door, Resume resume)
+    : channel_(fd, door.credentials.now().tls.get(), door.unsent),
+      door_(door),
+      caller_{.fd = fd},
+      resume_(resume) {
   caller_.peer = peer_of(fd);
   if (caller_.peer) caller_.local_port = local_port_of(fd);
   caller_.trusted = !door.credentials.now().wants_token();
@@ -21,7 +24,8 @@ Need HttpSession::serve(Turn& turn) noexcept {
   try {
     caller_.answers_at.reset();
     if (channel_.has_unsent()) return channel_.flush() ? go_on() : Need::nothing;
-    return paused_ ? take_input(input_.pending(), turn) : read(turn);
+    if (pending_ && !pending_->ticket->is_decided()) return Need::answer;
+    return paused_ || pending_ ? take_input(input_.pending(), turn) : read(turn);
   } catch (const std::exception&) {  // on bad_alloc, closes only this connection
     return Need::nothing;
   }
@@ -46,6 +50,7 @@ Need HttpSession::read(Turn& turn) {
 // Answers whole requests in `bytes`, which are all bytes received and not answered yet.
 Need HttpSession::take_input(std::string_view bytes, Turn& turn) {
   door_.output.clear();
+  if (pending_) finish_pending();
   input_.keep(bytes.substr(answer_all(bytes, turn)));
   turn.end_work();
   if (caller_.is_cut_off) return Need::nothing;
@@ -61,7 +66,7 @@ Need HttpSession::take_input(std::string_view bytes, Turn& turn) {
 std::size_t HttpSession::answer_all(std::string_view bytes, const Turn& turn) {
   std::size_t done = 0;
   paused_ = false;
-  while (done < bytes.size() && !ends_) {
+  while (done < bytes.size() && !ends_ && !pending_) {
     // At least one request is answered in each turn.
     paused_ = done > 0 && (caller_.answers_at || caller_.is_cut_off ||
                            door_.output.size() >= Channel::together || turn.is_over());
@@ -91,7 +96,7 @@ bool HttpSession::answer_one(std::string_view bytes) {
   if (state == State::body && !head_checked_) {
     head_checked_ = true;
     HttpReply closing = reply(false);
-    Exchange exchange{door_, parser_->request(), closing, caller_};
+    Exchange exchange = this->exchange(closing);
     if (refuse(exchange)) {
       ends_ = unread_ = true;
       return false;
@@ -107,7 +112,7 @@ bool HttpSession::answer_one(std::string_view bytes) {
   }
   if (state != State::done) return false;
   HttpReply whole = reply(parser_->keeps_alive() && !stops_);
-  Exchange exchange{door_, parser_->request(), whole, caller_};
+  Exchange exchange = this->exchange(whole);
   if (head_checked_ || !refuse(exchange)) answer(exchange);
   head_checked_ = false;
   ends_ = !whole.keeps_alive();
@@ -116,7 +121,7 @@ bool HttpSession::answer_one(std::string_view bytes) {
 
 void HttpSession::refuse_malformed() {
   HttpReply closing = reply(false);
-  Exchange exchange{door_, parser_->request(), closing, caller_};
+  Exchange exchange = this->exchange(closing);
   answer_problem(exchange, parser_->fault().status, parser_->fault().detail);
   ends_ = unread_ = true;
 }
@@ -126,11 +131,30 @@ HttpReply HttpSession::reply(bool keeps_alive) {
   return {door_.output, door_.date, {keeps_alive, request.is_http_1_0(), request.is_head()}};
 }
 
+Exchange HttpSession::exchange(HttpReply& reply) {
+  return {door_, parser_->request(), reply, caller_, resume_, pending_};
+}
+
+void HttpSession::finish_pending() {
+  const HttpPending pending = std::move(*pending_);
+  pending_.reset();
+  HttpReply::Connection connection = pending.connection;
+  connection.keeps_alive = connection.keeps_alive && !stops_;
+  HttpReply reply(door_.output, door_.date, connection);
+  pending.finish(pending, door_, reply);
+  ends_ = !reply.keeps_alive();
+  moved_ = true;
+}
+
 // Returns what is needed after what was possible in this turn.
 Need HttpSession::go_on() {
   if (channel_.has_unsent()) {
     enter(Phase::writing);
     return Need::output;
+  }
+  if (pending_) {
+    enter(Phase::deciding);
+    return pending_->ticket->is_decided() ? Need::turn : channel_.need();
   }
   if (paused_) {
     enter(Phase::reading);

@@ -11,6 +11,7 @@
 #include "headgate/server/channel.h"
 #include "headgate/server/http/caller.h"
 #include "headgate/server/http/door_context.h"
+#include "headgate/server/http/exchange.h"
 #include "headgate/server/http/reply.h"
 #include "headgate/server/input_buffer.h"
 #include "headgate/server/ready_set.h"
@@ -23,12 +24,12 @@ namespace headgate::server {
 class HttpSession {
  public:
   // Owns `fd`, a non-blocking stream socket. The door outlives this. Throws std::bad_alloc, and
-  // then does not own `fd`.
-  HttpSession(int fd, HttpDoorContext& door);
+  // then does not own `fd`. `resume` as ConnectionList passes it.
+  HttpSession(int fd, HttpDoorContext& door, Resume resume);
 
-  // Called when the socket is ready for what was needed: until the turn is over, reads or sends
-  // what it can without waiting, and returns what it needs next. Need::nothing: close the
-  // connection.
+  // Called when the socket is ready for what was needed, or after `resume`: until the turn is over,
+  // reads or sends what it can without waiting, and returns what it needs next. Need::nothing:
+  // close the connection.
   [[nodiscard]] Need serve(Turn& turn) noexcept;
 
   // From now on answers only requests that have begun to arrive, then returns Need::nothing.
@@ -47,6 +48,7 @@ class HttpSession {
   enum class Phase : std::uint8_t {
     idle,       // waits for a request
     reading,    // waits for the rest of one
+    deciding,   // waits for the store
     writing,    // waits until the client reads its answers
     lingering,  // all is sent; discards input, so that the close does not reset the connection
   };
@@ -57,12 +59,15 @@ class HttpSession {
   std::size_t answer_all(std::string_view bytes, const Turn& turn);
   bool answer_one(std::string_view bytes);
   void refuse_malformed();
+  void finish_pending();
   [[nodiscard]] Need go_on();
   [[nodiscard]] HttpReply reply(bool keeps_alive);
+  [[nodiscard]] Exchange exchange(HttpReply& reply);
 
   Channel channel_;
   HttpDoorContext& door_;
   HttpCaller caller_;
+  const Resume resume_;
   Phase phase_ = Phase::idle;
   bool moved_ = false;         // the last serve() ended a phase or answered a request
   bool stops_ = false;         // answers no request that has not begun
@@ -73,6 +78,7 @@ class HttpSession {
 
   std::unique_ptr<HttpParser> parser_;  // of a request that has begun
   InputBuffer input_;                   // the bytes that are not answered yet
+  std::optional<HttpPending> pending_;  // the request before them
 };
 
 }  // namespace headgate::server

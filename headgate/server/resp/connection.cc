@@ -18,7 +18,9 @@ constexpr std::size_t stranger_max = std::size_t{16} << 10;
 void RespConnection::receive(std::span<char> shared, std::string& replies, const Turn& turn) {
   moved_ = false;
   answers_at_.reset();
-  if (channel_.has_unsent()) return;
+  if (channel_.has_unsent() || phase_ == Phase::closing) return;
+  take_ready(replies);
+  if (waiting_.is_full()) return;
   if (more_) return answer(input_.pending(), replies, turn);
   const std::span<char> room = input_.room(shared);
   const ssize_t got = channel_.receive(room);
@@ -26,6 +28,8 @@ void RespConnection::receive(std::span<char> shared, std::string& replies, const
     if (phase_ == Phase::serving) {
       answer(input_.received(static_cast<std::size_t>(got), shared), replies, turn);
     }
+  } else if (got == 0 && phase_ == Phase::serving && !waiting_.is_empty()) {
+    phase_ = Phase::closing;  // it may still read
   } else if (got == 0 || !is_momentary(errno)) {
     phase_ = Phase::gone;
   }
@@ -40,12 +44,20 @@ Need RespConnection::reply(std::string& replies) {
   if (channel_.has_unsent()) {
     if (!channel_.flush()) return Need::nothing;
     moved_ = !channel_.has_unsent();
-  } else if (!channel_.send(replies)) {
-    return Need::nothing;
+  } else {
+    take_ready(replies);
+    if (!channel_.send(replies)) return Need::nothing;
   }
   if (channel_.has_unsent()) return Need::output;
-  if (phase_ == Phase::closing) return linger();
+  if (waiting_.has_ready()) return Need::turn;
+  if (phase_ == Phase::closing) return waiting_.is_empty() ? linger() : Need::answer;
+  if (waiting_.is_full()) return Need::answer;
   return more_ ? Need::turn : channel_.need();
+}
+
+void RespConnection::take_ready(std::string& replies) {
+  if (waiting_.has_ready()) moved_ = true;
+  waiting_.take_ready(door_.worker, replies);
 }
 
 // Answers whole commands until the turn is over or the replies are long enough to be sent, and
@@ -57,17 +69,18 @@ void RespConnection::answer(std::string_view bytes, std::string& replies, const 
   more_ = true;
   for (unsigned count = 1; more_; ++count) {
     const Found found = reader_.read(bytes);
-    if (found == Found::fault) session_.fail("ERR " + reader_.fault(), replies);
-    const Next next =
-        found == Found::command ? session_.answer(reader_.arguments(), replies) : Next::command;
+    std::string& end = waiting_.end(replies);
+    if (found == Found::fault) session_.fail("ERR " + reader_.fault(), end);
+    const Next next = found == Found::command ? session_.answer(reader_.arguments(), end, waiting_)
+                                              : Next::command;
     bytes.remove_prefix(reader_.used());
     const bool is_too_long =
         found == Found::more && bytes.size() > stranger_max && !session_.is_trusted();
-    if (is_too_long) session_.fail("ERR Protocol error: unauthenticated bulk length", replies);
+    if (is_too_long) session_.fail("ERR Protocol error: unauthenticated bulk length", end);
     if (found == Found::fault || is_too_long || next == Next::close) phase_ = Phase::closing;
     if (next == Next::wrong_token) delay();
     if (phase_ != Phase::serving || found == Found::more) more_ = false;
-    if (next == Next::wrong_token || replies.size() >= Channel::together ||
+    if (next == Next::wrong_token || replies.size() >= Channel::together || waiting_.is_full() ||
         (count % unwatched == 0 && turn.is_over())) {
       break;
     }

@@ -23,16 +23,20 @@ namespace headgate::server {
 class RespConnection {
  public:
   // Owns `fd`, a non-blocking stream socket. The door outlives this. Throws std::bad_alloc, and
-  // then does not own `fd`.
-  RespConnection(int fd, RespDoorContext& door)
-      : channel_(fd, door.credentials.now().tls.get(), door.unsent), door_(door), session_(door) {}
+  // then does not own `fd`. `resume` as ConnectionList passes it.
+  RespConnection(int fd, RespDoorContext& door, Resume resume)
+      : channel_(fd, door.credentials.now().tls.get(), door.unsent),
+        door_(door),
+        session_(door),
+        waiting_(resume) {}
 
   // Reads at most once, into `shared` or its own memory, and answers whole commands until the turn
   // is over. Appends to `replies`, at the latest when the door's throttles are flushed.
   void receive(std::span<char> shared, std::string& replies, const Turn& turn);
 
   // Sends `replies`, or the ones that were left unsent before. Returns what it needs next: output
-  // if the client does not read its replies; until it does, its input is not read.
+  // if the client does not read its replies; until it does, its input is not read. An answer if
+  // many of them wait for the store.
   Need reply(std::string& replies);
 
   // For ConnectionList:
@@ -41,7 +45,8 @@ class RespConnection {
     return session_.is_trusted() && channel_.is_established();
   }
   [[nodiscard]] bool is_idle() const noexcept {
-    return phase_ == Phase::serving && !channel_.has_unsent() && input_.pending().empty();
+    return phase_ == Phase::serving && !channel_.has_unsent() && input_.pending().empty() &&
+           waiting_.is_empty();
   }
   [[nodiscard]] bool moved() const noexcept { return moved_; }
   [[nodiscard]] Turn::Clock::time_point answers_at() const noexcept { return *answers_at_; }
@@ -49,18 +54,20 @@ class RespConnection {
  private:
   enum class Phase : std::uint8_t {
     serving,
-    closing,    // sends the last replies
+    closing,    // sends the last replies; no more commands follow
     lingering,  // all is sent; discards input, so that the close does not reset the connection
     gone,       // the client has closed
   };
 
   void answer(std::string_view bytes, std::string& replies, const Turn& turn);
+  void take_ready(std::string& replies);
   void delay();
   Need linger();
 
   Channel channel_;
   RespDoorContext& door_;
   RespSession session_;
+  WaitingReplies waiting_;
   net::RespReader reader_;
   InputBuffer input_;
   unsigned wrong_tokens_ = 0;

@@ -35,25 +35,11 @@ std::string words(gate::CheckFault::Reason reason, std::string_view policy) {
   return "ERR no policy is named \"" + std::string(policy.substr(0, shown_max)) + '"';
 }
 
-}  // namespace
-
-void answer_decide(limit::Op op, std::span<const std::string_view> call, WorkerContext& worker,
-                   net::RespWriter& out) {
-  gate::Check check{call[1], call[2], op == limit::Op::peek ? 0u : 1u};
-  if (call.size() > 3) {
-    const auto cost = parse_cost(call[3]);
-    if (!cost) return out.error("ERR cost must be an integer from 0 to 999999999999999");
-    check.cost = *cost;
-  }
-  const PolicySnapshot& snapshot = worker.in_force();
-  const Instant now = worker.now();
-  gate::DecisionContext& context = worker.decision_context();
-  if (const auto fault = snapshot.gate().decide({&check, 1}, op, now, context)) {
-    return out.error(words(fault->reason, check.policy));
-  }
-  const gate::CheckResult& result = context.results[0];
+void write_reply(const Ticket& of, WorkerContext& worker, net::RespWriter& out) {
+  const auto& ticket = static_cast<const DecisionTicket&>(of);
+  const gate::CheckResult& result = ticket.decision.results[0];
   if (result.limited) {
-    const bool admitted = context.verdict.outcome != gate::Outcome::denied;
+    const bool admitted = ticket.decision.verdict.outcome != gate::Outcome::denied;
     const limit::Decision& decision = result.decision;
     out.integers(std::array<std::int64_t, 5>{admitted ? 1 : 0,
                                              static_cast<std::int64_t>(result.grant->quota.units),
@@ -62,7 +48,27 @@ void answer_decide(limit::Op op, std::span<const std::string_view> call, WorkerC
   } else {
     out.integers(std::array<std::int64_t, 5>{1, -1, -1, -1, 0});
   }
-  worker.stats().decided(DoorKind::resp, snapshot, context, worker.now().ns - now.ns);
+  worker.record(DoorKind::resp, ticket);
+}
+
+}  // namespace
+
+void answer_decide(limit::Op op, std::span<const std::string_view> call, WorkerContext& worker,
+                   net::RespWriter& out, WaitingReplies& waiting) {
+  gate::Check check{call[1], call[2], op == limit::Op::peek ? 0u : 1u};
+  if (call.size() > 3) {
+    const auto cost = parse_cost(call[3]);
+    if (!cost) return out.error("ERR cost must be an integer from 0 to 999999999999999");
+    check.cost = *cost;
+  }
+  DecisionTicket* const ticket = worker.begin();
+  if (ticket == nullptr) return out.error("ERR " + std::string(WorkerContext::too_many_wait));
+  if (const auto fault = ticket->snapshot->gate().decide({&check, 1}, op, worker.moment(*ticket),
+                                                         ticket->decision, ticket->begin())) {
+    return out.error(words(fault->reason, check.policy));
+  }
+  if (ticket->is_decided()) return write_reply(*ticket, worker, out);
+  waiting.push(worker.lend(waiting.resume()), write_reply, out.version());
 }
 
 }  // namespace headgate::server

@@ -11,12 +11,14 @@
 
 #include "headgate/limit/law.h"
 #include "headgate/net/resp_writer.h"
+#include "headgate/server/resp/waiting_replies.h"
 #include "headgate/server/worker_context.h"
 
 namespace headgate::server {
 
-// Decides a call of three or four words, the command's name first, and writes the reply.
+// Decides a call of three or four words, the command's name first, and writes the reply to `out`.
+// If the decision is outstanding, adds the reply to `waiting` instead, whose end `out` writes to.
 void answer_decide(limit::Op op, std::span<const std::string_view> call, WorkerContext& worker,
-                   net::RespWriter& out);
+                   net::RespWriter& out, WaitingReplies& waiting);
 
 }  // namespace headgate::server

@@ -11,8 +11,10 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "headgate/base/testing/allocations.h"
+#include "headgate/server/resp/waiting_replies.h"
 #include "headgate/server/testing/open_engine.h"
 #include "headgate/server/worker_context.h"
 
@@ -21,7 +23,8 @@ namespace {
 
 class RespDoorTest : public testing::Test {
  protected:
-  RespDoorTest() : engine_(open_engine()), worker_(*engine_) {}
+  explicit RespDoorTest(std::unique_ptr<Engine> engine = open_engine())
+      : engine_(std::move(engine)), worker_(*engine_) {}
 
   void make() { door_ = make_resp_door(worker_, io_, options_); }
 
@@ -38,6 +41,9 @@ class RespDoorTest : public testing::Test {
     Client(const Client&) = delete;
     Client& operator=(const Client&) = delete;
 
+    // Closes the client's own direction.
+    void finish() const { shutdown(fd_, SHUT_WR); }
+
     void send(std::string_view text) const {
       EXPECT_EQ(::send(fd_, text.data(), text.size(), 0), static_cast<ssize_t>(text.size()));
     }
@@ -46,6 +52,14 @@ class RespDoorTest : public testing::Test {
       std::size_t all = 0;
       for (ssize_t got; (got = recv(fd_, room_.data(), room_.size(), 0)) > 0;) {
         all += static_cast<std::size_t>(got);
+      }
+      return all;
+    }
+    // Returns what has come, and takes it.
+    [[nodiscard]] std::string all_now() {
+      std::string all;
+      for (ssize_t got; (got = recv(fd_, room_.data(), room_.size(), 0)) > 0;) {
+        all.append(room_.data(), static_cast<std::size_t>(got));
       }
       return all;
     }
@@ -171,6 +185,238 @@ TEST_F(RespDoorTest, EndsWhenEverythingThatHasBegunIsDone) {
   EXPECT_EQ(busy.receive(), "+PONG\r\n");
   EXPECT_EQ(busy.receive(), "the end");
   io_.run();  // returns: the door waits for nothing any more
+}
+
+// ---- a store that answers later
+
+class LateRespDoorTest : public RespDoorTest {
+ protected:
+  LateRespDoorTest() : RespDoorTest(open_late_engine()), store_(late_store(*engine_)) { make(); }
+  ~LateRespDoorTest() override { store_.complete_all(); }
+
+  void run() {
+    io_.restart();
+    io_.poll();
+  }
+  void complete(std::size_t nth = 0) {
+    store_.complete(nth);
+    run();
+  }
+  // Lets the store answer everything, also what is asked only then.
+  void complete_all() {
+    run();
+    while (store_.outstanding() > 0) complete();
+  }
+
+  store::DeferredStore& store_;
+};
+
+// The reply to HG.DECIDE that leaves so many units.
+std::string admitted(std::int64_t left) {
+  return "*5\r\n:1\r\n:1000000\r\n:" + std::to_string(left) +
+         "\r\n:" + std::to_string(left * 86'400 / 1'000'000 * 1000) + "\r\n:0\r\n";
+}
+
+TEST_F(LateRespDoorTest, RepliesKeepTheOrderOfTheCommands) {
+  Client client(*this);
+  client.send(
+      "PING a\r\nHG.DECIDE burst k 500000\r\nPING b\r\nCL.THROTTLE k 4 1 60\r\n"
+      "HG.PEEK burst k\r\nPING c\r\n");
+  run();
+  EXPECT_EQ(client.all_now(), "$1\r\na\r\n");
+  ASSERT_EQ(store_.outstanding(), 3u);
+  complete(2);
+  complete(1);
+  EXPECT_EQ(client.all_now(), "");
+  complete(0);
+  EXPECT_EQ(client.all_now(), admitted(500'000) + "$1\r\nb\r\n" +
+                                  "*5\r\n:0\r\n:5\r\n:4\r\n:-1\r\n:60\r\n" + admitted(1'000'000) +
+                                  "$1\r\nc\r\n");
+}
+
+TEST_F(LateRespDoorTest, OtherConnectionsDoNotWait) {
+  Client waiting(*this);
+  Client other(*this);
+  waiting.send("HG.DECIDE burst k\r\n");
+  run();
+  other.send("PING\r\n");
+  run();
+  EXPECT_EQ(other.all_now(), "+PONG\r\n");
+  waiting.send("PING\r\n");
+  run();
+  EXPECT_EQ(waiting.all_now(), "");
+  complete();
+  EXPECT_TRUE(waiting.all_now().ends_with(":0\r\n+PONG\r\n"));
+  EXPECT_EQ(worker_.answers().outstanding(), 0u);
+}
+
+TEST_F(LateRespDoorTest, RepliesAreThoseOfAStoreThatCompletesAtOnce) {
+  const auto engine = open_engine();
+  WorkerContext worker(*engine);
+  std::unique_ptr<Door> at_once = make_resp_door(worker, io_, options_);
+  Client late(*this);
+  std::swap(door_, at_once);
+  Client direct(*this);
+  std::swap(door_, at_once);
+  std::string all;
+  for (const std::string command :
+       {"HG.DECIDE burst k 600000", "HG.DECIDE burst k 600000", "HG.PEEK burst k 5",
+        "HG.REFUND burst k 100000", "HG.DECIDE other k", "HG.DECIDE burst k x",
+        "CL.THROTTLE k 4 1 60 3", "CL.THROTTLE k 4 1 60 3", "CL.THROTTLE k 4 1 60 x",
+        "THROTTLE k 4 1 60 1", "CL.THROTTLE k 4 1 60 0", "HG.DECIDE burst k 0", "NONSENSE",
+        "CLIENT GETNAME", "HG.DECIDE burst j 500000"}) {
+    late.send(command + "\r\n");
+    direct.send(command + "\r\n");
+    complete_all();
+    all += command + "\r\n";
+    const std::string expected = direct.all_now();
+    EXPECT_NE(expected, "");
+    EXPECT_EQ(late.all_now(), expected) << command;
+  }
+  for (Client* const client : {&late, &direct}) {
+    client->send("HELLO 3\r\n");
+    static_cast<void>(client->receive());
+  }
+  late.send(all);  // the same at once
+  direct.send(all);
+  complete_all();
+  EXPECT_EQ(late.all_now(), direct.all_now());
+}
+
+TEST_F(LateRespDoorTest, ALongPipelineTakesABoundedPlace) {
+  constexpr int count = 1000;
+  Client client(*this);
+  Client other(*this);
+  std::string calls;
+  std::string expected;
+  for (int i = 1; i <= count; ++i) {
+    const std::string n = std::to_string(i);
+    calls +=
+        i % 2 == 0 ? "HG.DECIDE burst k" + n + " " + n : "CL.THROTTLE k" + n + " 9999 1 9 " + n;
+    calls += "\r\n";
+    expected += ":" + std::to_string((i % 2 == 0 ? 1'000'000 : 10'000) - i) + "\r\n";
+  }
+  client.send(calls);
+  run();
+  EXPECT_EQ(store_.outstanding(), WaitingReplies::most);
+  for (int i = 0; i < 100; ++i) client.send("PING\r\n");
+  run();
+  EXPECT_EQ(store_.outstanding(), WaitingReplies::most);
+  other.send("PING\r\n");
+  run();
+  EXPECT_EQ(other.all_now(), "+PONG\r\n");
+  std::string replies;
+  while (store_.outstanding() > 0) {
+    complete();
+    ASSERT_LE(store_.outstanding(), WaitingReplies::most);
+    replies += client.all_now();
+  }
+  std::size_t at = 0;
+  for (std::size_t line = 0; line < expected.size(); line = expected.find('\n', line) + 1) {
+    const std::string left = expected.substr(line, expected.find('\n', line) + 1 - line);
+    at = replies.find(left, at);
+    ASSERT_NE(at, std::string::npos) << left;
+  }
+  std::string pongs;
+  for (int i = 0; i < 100; ++i) pongs += "+PONG\r\n";
+  EXPECT_TRUE(replies.ends_with(pongs));
+}
+
+TEST_F(LateRespDoorTest, RepliesThatWaitTakeABoundedPlace) {
+  Client client(*this);
+  client.send("HG.DECIDE burst k\r\n");
+  run();
+  const std::string echo = "*2\r\n$4\r\nECHO\r\n$4000\r\n" + std::string(4000, 'x') + "\r\n";
+  for (int i = 0; i < 10; ++i) {
+    client.send(echo);
+    run();
+  }
+  client.send("HG.DECIDE burst k\r\n");
+  run();
+  EXPECT_EQ(client.all_now(), "");
+  EXPECT_EQ(store_.outstanding(), 1u) << "the rest is not read";
+  complete();
+  EXPECT_EQ(store_.outstanding(), 1u);
+  complete();
+  EXPECT_GT(client.all_now().size(), 40'000u);
+}
+
+TEST_F(LateRespDoorTest, AClientThatLeavesLeavesItsTickets) {
+  {
+    Client leaving(*this);
+    leaving.send("HG.DECIDE burst k 10\r\nCL.THROTTLE k 4 1 60\r\nHG.DECIDE burst k 10\r\n");
+    run();
+    ASSERT_EQ(store_.outstanding(), 3u);
+    complete(1);
+  }
+  run();
+  EXPECT_EQ(worker_.answers().outstanding(), 2u);
+  complete_all();
+  EXPECT_EQ(worker_.answers().outstanding(), 0u);
+  Client other(*this);
+  other.send("HG.PEEK burst k\r\n");
+  complete_all();
+  EXPECT_TRUE(other.all_now().starts_with("*5\r\n:1\r\n:1000000\r\n:999980\r\n"));
+}
+
+TEST_F(LateRespDoorTest, AClientThatOnlyStopsSendingGetsItsReplies) {
+  Client client(*this);
+  client.send("HG.DECIDE burst k 500000\r\nPING\r\n");
+  client.finish();
+  run();
+  complete_all();
+  EXPECT_EQ(client.receive(), admitted(500'000) + "+PONG\r\n");
+  EXPECT_EQ(client.receive(), "the end");
+}
+
+TEST_F(LateRespDoorTest, QuitWaitsForTheRepliesBeforeIt) {
+  Client client(*this);
+  client.send("HG.DECIDE burst k 500000\r\nQUIT\r\nPING\r\n");
+  run();
+  EXPECT_EQ(client.all_now(), "");
+  complete_all();
+  EXPECT_EQ(client.receive(), admitted(500'000) + "+OK\r\n");
+  EXPECT_EQ(client.receive(), "the end");
+}
+
+TEST_F(LateRespDoorTest, AStopWaitsForAnswers) {
+  Client waiting(*this);
+  Client idle(*this);
+  waiting.send("HG.DECIDE burst k 500000\r\n");
+  run();
+  door_->stop();
+  EXPECT_EQ(idle.receive(), "the end");
+  complete_all();
+  EXPECT_EQ(waiting.receive(), admitted(500'000));
+  EXPECT_EQ(waiting.receive(), "the end");
+  io_.restart();
+  io_.run();  // returns
+}
+
+TEST_F(LateRespDoorTest, TheDoorMayEndWhileRepliesWait) {
+  Client client(*this);
+  client.send("HG.DECIDE burst k\r\nCL.THROTTLE k 4 1 60\r\n");
+  run();
+  door_.reset();
+  EXPECT_EQ(worker_.answers().outstanding(), 2u);
+  store_.complete_all();
+  EXPECT_EQ(worker_.answers().outstanding(), 0u);
+}
+
+TEST_F(LateRespDoorTest, NoMoreDecisionsWaitThanThereIsRoomFor) {
+  std::vector<std::unique_ptr<Client>> clients;
+  std::string pipeline;
+  for (std::size_t i = 0; i < WaitingReplies::most; ++i) pipeline += "HG.DECIDE burst k\r\n";
+  for (std::size_t i = 0; i < Answers::most / WaitingReplies::most; ++i) {
+    clients.push_back(std::make_unique<Client>(*this));
+    clients.back()->send(pipeline);
+  }
+  run();
+  ASSERT_EQ(worker_.answers().outstanding(), Answers::most);
+  Client client(*this);
+  client.send("HG.DECIDE burst k\r\nCL.THROTTLE k 4 1 60\r\n");
+  const std::string refused = "-ERR too many decisions wait for the store\r\n";
+  EXPECT_EQ(client.receive(), refused + refused);
 }
 
 }  // namespace

@@ -35,22 +35,22 @@ bool is_http(std::string_view name) noexcept {
 
 RespSession::RespSession(RespDoorContext& door) noexcept : door_(door), id_(next_id()) {}
 
-RespSession::Next RespSession::answer(Words call, std::string& replies) {
+RespSession::Next RespSession::answer(Words call, std::string& replies, WaitingReplies& waiting) {
   using Id = RespCommand::Id;
   const RespCommand* command = find_command(call.front());
   const bool allowed =
       command != nullptr && command->takes(call.size()) && (is_trusted() || command->before_auth);
   if (allowed && command->id == Id::cl_throttle) {
-    door_.throttles.add(ThrottleDialect::redis_cell, call, replies);
+    door_.throttles.add(ThrottleDialect::redis_cell, call, replies, waiting);
     return Next::command;
   }
   if (allowed && command->id == Id::throttle) {
-    door_.throttles.add(ThrottleDialect::throttlecrab, call, replies);
+    door_.throttles.add(ThrottleDialect::throttlecrab, call, replies, waiting);
     return Next::command;
   }
   door_.throttles.flush();
   net::RespWriter out(replies, version_);
-  return allowed ? answer_other(*command, call, out) : refuse(command, call, out);
+  return allowed ? answer_other(*command, call, out, waiting) : refuse(command, call, out);
 }
 
 void RespSession::fail(std::string_view error, std::string& replies) {
@@ -59,20 +59,20 @@ void RespSession::fail(std::string_view error, std::string& replies) {
 }
 
 RespSession::Next RespSession::answer_other(const RespCommand& command, Words call,
-                                            net::RespWriter& out) {
+                                            net::RespWriter& out, WaitingReplies& waiting) {
   using Id = RespCommand::Id;
   switch (command.id) {
     case Id::cl_throttle:
     case Id::throttle:
       break;
     case Id::hg_decide:
-      answer_decide(limit::Op::spend, call, door_.worker, out);
+      answer_decide(limit::Op::spend, call, door_.worker, out, waiting);
       break;
     case Id::hg_peek:
-      answer_decide(limit::Op::peek, call, door_.worker, out);
+      answer_decide(limit::Op::peek, call, door_.worker, out, waiting);
       break;
     case Id::hg_refund:
-      answer_decide(limit::Op::refund, call, door_.worker, out);
+      answer_decide(limit::Op::refund, call, door_.worker, out, waiting);
       break;
     case Id::ping:
       call.size() == 1 ? out.simple("PONG") : out.bulk(call[1]);

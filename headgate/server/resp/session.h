@@ -9,6 +9,7 @@
 #include "headgate/net/resp_writer.h"
 #include "headgate/server/resp/command.h"
 #include "headgate/server/resp/door_context.h"
+#include "headgate/server/resp/waiting_replies.h"
 
 namespace headgate::server {
 
@@ -24,8 +25,10 @@ class RespSession {
   };
 
   // Answers one command, its name first. Appends replies to `replies` in the order of the commands,
-  // some of them only when the door's throttles are flushed; `replies` must stay until then.
-  Next answer(std::span<const std::string_view> call, std::string& replies);
+  // some of them only when the door's throttles are flushed; `replies` must stay until then. Or
+  // adds one to `waiting`, whose end `replies` is.
+  Next answer(std::span<const std::string_view> call, std::string& replies,
+              WaitingReplies& waiting);
 
   // Whether the client has sent the token in force, or there is none.
   [[nodiscard]] bool is_trusted() const noexcept {
@@ -39,7 +42,8 @@ class RespSession {
  private:
   using Words = std::span<const std::string_view>;
 
-  Next answer_other(const RespCommand& command, Words call, net::RespWriter& out);
+  Next answer_other(const RespCommand& command, Words call, net::RespWriter& out,
+                    WaitingReplies& waiting);
   Next refuse(const RespCommand* command, Words call, net::RespWriter& out) const;
   void hello(Words call, net::RespWriter& out);
   void auth(Words call, net::RespWriter& out);

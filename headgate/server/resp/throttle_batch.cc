@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "headgate/net/resp_writer.h"
+#include "headgate/server/resp/throttle_ticket.h"
 
 namespace headgate::server {
 namespace {
@@ -14,6 +15,21 @@ constexpr char no_policy = '\0';
 // Name of these decisions in the lists of /v1/top, where others have their policy's name.
 constexpr std::string_view listed_as = "throttle";
 
+// Records a decision in the statistics. `key`: as the store takes it.
+void record(WorkerContext& worker, const PolicySnapshot& snapshot, const ThrottleCall& call,
+            const limit::Decision& decision, std::string_view key, Instant now, Instant began) {
+  if (call.quantity <= 0) return;
+  worker.stats().decided_alone(DoorKind::resp, snapshot, listed_as, key.substr(1), call.cost(),
+                               call.admitted(decision), now, now.ns - began.ns);
+}
+
+void write_reply(const Ticket& of, WorkerContext& worker, net::RespWriter& out) {
+  const auto& ticket = static_cast<const ThrottleTicket&>(of);
+  out.integers(ticket.call.reply(ticket.limit, ticket.decision));
+  record(worker, worker.in_force(), ticket.call, ticket.decision, ticket.key, worker.now(),
+         ticket.began);
+}
+
 }  // namespace
 
 ThrottleBatch::ThrottleBatch(WorkerContext& worker) : worker_(worker) {
@@ -23,7 +39,7 @@ ThrottleBatch::ThrottleBatch(WorkerContext& worker) : worker_(worker) {
 }
 
 void ThrottleBatch::add(ThrottleDialect dialect, std::span<const std::string_view> words,
-                        std::string& replies) {
+                        std::string& replies, WaitingReplies& waiting) {
   const auto refuse = [&](std::string_view error) {
     flush();
     net::RespWriter(replies).error(error);
@@ -36,6 +52,9 @@ void ThrottleBatch::add(ThrottleDialect dialect, std::span<const std::string_vie
     const auto made = limits_.make(call->rate);
     if (!made) return refuse("ERR " + std::string(made.error()));
     limit = *made;
+  }
+  if (worker_.answers().come_later()) {
+    return decide_alone(*call, *limit, words[1], replies, waiting);
   }
   if (waiting_ == 0) keys_.clear();
   const std::size_t key_begin = keys_.size();
@@ -54,20 +73,32 @@ void ThrottleBatch::decide() {
   for (std::size_t i = 0; i < count; ++i) {
     charges_[i].key = std::string_view(keys_).substr(calls_[i].key_begin, calls_[i].key_size);
   }
-  const Instant now = worker_.now();
-  worker_.engine().table().take(std::span(bundles_).first(count), now, {});
+  const Instant began = worker_.now();
+  worker_.engine().store().take(std::span(bundles_).first(count), began, {});
   for (std::size_t i = 0; i < count; ++i) {
     const Waiting& waiting = calls_[i];
     net::RespWriter(*waiting.replies).integers(waiting.call.reply(*waiting.limit, decisions_[i]));
   }
   const PolicySnapshot& snapshot = worker_.in_force();
-  const Nanos took = worker_.now().ns - now.ns;
+  const Instant now = worker_.now();
   for (std::size_t i = 0; i < count; ++i) {
-    const ThrottleCall& call = calls_[i].call;
-    if (call.quantity <= 0) continue;
-    worker_.stats().decided_alone(DoorKind::resp, snapshot, listed_as, charges_[i].key.substr(1),
-                                  charges_[i].cost, call.admitted(decisions_[i]), now, took);
+    record(worker_, snapshot, calls_[i].call, decisions_[i], charges_[i].key, now, began);
   }
+}
+
+void ThrottleBatch::decide_alone(const ThrottleCall& call, const ThrottleLimit& limit,
+                                 std::string_view key, std::string& replies,
+                                 WaitingReplies& waiting) {
+  net::RespWriter out(replies);
+  if (worker_.answers().is_full()) {
+    return out.error("ERR " + std::string(WorkerContext::too_many_wait));
+  }
+  Ticket::Held<ThrottleTicket> ticket(new ThrottleTicket(
+      worker_.answers(), call, limit, no_policy + std::string(key), worker_.now()));
+  ticket->take(worker_.engine().store());
+  if (ticket->is_decided()) return write_reply(*ticket, worker_, out);
+  ticket->await(waiting.resume());
+  waiting.push(std::move(ticket), write_reply, net::RespVersion::resp2);
 }
 
 }  // namespace headgate::server

@@ -9,20 +9,25 @@
 
 #include "headgate/server/resp/throttle_call.h"
 #include "headgate/server/resp/throttle_limits.h"
+#include "headgate/server/resp/waiting_replies.h"
 #include "headgate/server/worker_context.h"
 #include "headgate/store/store.h"
 
 namespace headgate::server {
 
 // Collects calls and decides them together: the table prefetches the memory of all of them before
-// it decides the first one. Not thread-safe. Does not allocate once its buffers have grown.
+// it decides the first one. If the store's answers come later, each call is taken by itself; the
+// store can send them together. Not thread-safe. With a store that completes at once, does not
+// allocate once its buffers have grown.
 class ThrottleBatch {
  public:
   explicit ThrottleBatch(WorkerContext& worker);
 
   // Adds one call of five or six words, the command's name first. Appends its reply to `replies`,
-  // in the order of the calls, at the latest in flush(); `replies` must stay until then.
-  void add(ThrottleDialect dialect, std::span<const std::string_view> words, std::string& replies);
+  // in the order of the calls, at the latest in flush(); `replies` must stay until then. Or adds it
+  // to `waiting`, whose end `replies` is.
+  void add(ThrottleDialect dialect, std::span<const std::string_view> words, std::string& replies,
+           WaitingReplies& waiting);
 
   // Decides the waiting calls and appends their replies.
   void flush() {
@@ -42,6 +47,8 @@ class ThrottleBatch {
   };
 
   void decide();
+  void decide_alone(const ThrottleCall& call, const ThrottleLimit& limit, std::string_view key,
+                    std::string& replies, WaitingReplies& waiting);
 
   WorkerContext& worker_;
   ThrottleLimits limits_;

@@ -42,13 +42,13 @@ class DecisionStats {
 
   DecisionStats();
 
-  // Records the decision in `context`; `took` is the time from its request's last byte to its
-  // reply [ns].
+  // Records the decision in `context`. `now`: by the clock of recent(), which need not be that of
+  // the store. `took` is the time from its request's last byte to its reply [ns].
   void decided(DoorKind door, const PolicySnapshot& snapshot, const gate::DecisionContext& context,
-               Nanos took) noexcept {
+               Instant now, Nanos took) noexcept {
     at(door).latency.add(static_cast<std::uint64_t>(took));
     if (context.decided() == 0 || context.op() != limit::Op::spend) return;
-    begin(context.now);
+    begin(now);
     const gate::Verdict& verdict = context.verdict;
     if (verdict.outcome != gate::Outcome::admitted) note_denials(snapshot, context);
     if (--until_look_ == 0) look(snapshot, context);

@@ -45,7 +45,7 @@ class DecisionStatsTest : public testing::Test {
     std::vector<std::string> names;
     for (const auto& policy : policies->policies()) names.push_back(policy.name);
     ++number;
-    snapshot = std::make_unique<PolicySnapshot>(policies, *table, number,
+    snapshot = std::make_unique<PolicySnapshot>(policies, *table, table->secret(), number,
                                                 gate::Counters::open(std::move(names), nullptr));
   }
 
@@ -53,7 +53,7 @@ class DecisionStatsTest : public testing::Test {
               limit::Op op = limit::Op::spend) {
     const gate::Check check{policy, key, cost};
     ASSERT_FALSE(snapshot->gate().decide({&check, 1}, op, now, context));
-    stats.decided(DoorKind::http, *snapshot, context, 1000);
+    stats.decided(DoorKind::http, *snapshot, context, now, 1000);
   }
 
   // Reads after time has passed without decisions.
@@ -222,7 +222,7 @@ TEST_F(DecisionStatsTest, AllocatesNothing) {
   decide("burst", "a");
   const std::size_t before = allocations();
   for (int i = 0; i < 1000; ++i) {
-    stats.decided(DoorKind::http, *snapshot, context, 1000);
+    stats.decided(DoorKind::http, *snapshot, context, now, 1000);
     stats.decided_alone(DoorKind::resp, *snapshot, "throttle",
                         std::string_view("0123456789").substr(static_cast<std::size_t>(i % 10)), 1,
                         i % 2 == 0, now, 500);

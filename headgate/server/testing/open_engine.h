@@ -8,21 +8,35 @@
 #include <fstream>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "headgate/server/engine.h"
+#include "headgate/store/testing/deferred_store.h"
 
 namespace headgate::server {
 
-// Returns an engine with one policy, `burst`, whose quota no test uses up.
-inline std::unique_ptr<Engine> open_engine() {
+// One policy whose quota no test uses up.
+constexpr std::string_view plenty = "policies: [{name: burst, quota: 1000000, window: 1d}]";
+
+inline std::unique_ptr<Engine> open_engine(std::string_view policies = plenty,
+                                           const MakeStore& make_store = nullptr) {
   const std::string file =
       testing::TempDir() + "headgate_engine_" + std::to_string(getpid()) + ".yaml";
-  std::ofstream(file) << "version: 1\nstore: {table: {memory: 1MiB}}\n"
-                         "policies: [{name: burst, quota: 1000000, window: 1d}]\n";
-  auto engine = Engine::open(file);
+  std::ofstream(file) << "version: 1\nstore: {table: {memory: 1MiB}}\n" << policies << '\n';
+  auto engine = Engine::open(file, make_store);
   std::filesystem::remove(file);
   return std::move(engine.value());
+}
+
+// Returns an engine whose store answers when the test says so.
+inline std::unique_ptr<Engine> open_late_engine(std::string_view policies = plenty) {
+  return open_engine(
+      policies, [](store::Table& table) { return std::make_unique<store::DeferredStore>(table); });
+}
+// REQUIRES: of open_late_engine().
+inline store::DeferredStore& late_store(Engine& engine) {
+  return static_cast<store::DeferredStore&>(engine.store());
 }
 
 }  // namespace headgate::server

@@ -35,7 +35,8 @@ StoreConformance::Answer StoreConformance::take(const std::vector<Charge>& charg
   answer.decisions.resize(charges.size());
   Bundle bundle{charges, answer.decisions};
   std::atomic<int> completions{0};
-  store_->take({&bundle, 1}, now,
+  std::optional<Instant> at = now;
+  store_->take({&bundle, 1}, at,
                {[](void* context) noexcept {
                   auto* count = static_cast<std::atomic<int>*>(context);
                   count->fetch_add(1);
@@ -248,7 +249,8 @@ TEST_P(StoreConformance, BundlesOfOneCallAreDecidedInOrder) {
   std::vector<Bundle> bundles;
   for (std::size_t i = 0; i < count; ++i) bundles.push_back({{&charges[i], 1}, {&decisions[i], 1}});
   std::atomic<bool> done{false};
-  store_->take(bundles, noon,
+  std::optional<Instant> at = noon;
+  store_->take(bundles, at,
                {[](void* flag) noexcept {
                   static_cast<std::atomic<bool>*>(flag)->store(true);
                   static_cast<std::atomic<bool>*>(flag)->notify_all();

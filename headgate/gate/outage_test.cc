@@ -1,0 +1,155 @@
+// What a request and its response show while the store that machines share is away.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "headgate/gate/gate.h"
+#include "headgate/gate/table_options.h"
+#include "headgate/policy/file/load.h"
+#include "headgate/store/shared_store.h"
+#include "headgate/store/table.h"
+#include "headgate/store/testing/remote_store.h"
+
+namespace headgate::gate {
+namespace {
+
+using testing::HasSubstr;
+
+std::unique_ptr<store::Table> table() { return store::Table::open({.memory = 1 << 20}).value(); }
+
+class Outage : public testing::Test {
+ protected:
+  void load(const std::string& policies) {
+    const auto loaded = policy::load_text(
+        "version: 1\nstore: {redis: {nodes: [a:1]}}\npolicies:\n" + policies, "test.yaml");
+    ASSERT_TRUE(loaded) << loaded.error().front().text();
+    policies_ = *loaded;
+    counts_ = std::vector<PolicyCounts>(policies_->policies().size());
+    gate_.emplace(policies_, store_, HashSecret{}, counts_);
+  }
+
+  const Verdict& send() {
+    policy::Request request;
+    request.path = "/";
+    gate_->admit(request, std::nullopt, DryRun::no, context_);
+    return context_.verdict;
+  }
+  void end(unsigned status = 200) {
+    gate_->settle(context_.verdict.dues, context_.now, {.status = status}, std::nullopt);
+  }
+  std::string field(std::string_view name) {
+    std::array<char, 4096> room;
+    Writer out(room);
+    for (const Line& line : gate_->field_writer().write(context_.verdict.items, out)) {
+      if (line.name == name) return std::string(line.value);
+    }
+    return "";
+  }
+  std::string problem() {
+    std::array<char, 4096> room;
+    Writer out(room);
+    EXPECT_TRUE(gate_->field_writer().write_problem(context_.verdict, out));
+    return std::string(out.text());
+  }
+
+  const std::unique_ptr<store::Table> remote_table_ = table();
+  store::RemoteStore remote_{*remote_table_};
+  const std::unique_ptr<store::Table> table_ = table();
+  store::SharedStore store_{remote_, *table_, [](bool) {}};
+  std::shared_ptr<const policy::PolicySet> policies_;
+  std::vector<PolicyCounts> counts_;
+  std::optional<Gate> gate_;
+  DecisionContext context_;
+};
+
+TEST_F(Outage, NoFieldIsInvented) {
+  load("- {name: a, rate: 10/h}\n- {name: b, rate: 5/h, sharing: none}\n");
+  EXPECT_EQ(send().outcome, Outcome::admitted);
+  EXPECT_THAT(field("RateLimit"), HasSubstr("\"a\";r=9"));
+  remote_.away = true;
+  const Verdict& verdict = send();
+  EXPECT_EQ(verdict.outcome, Outcome::admitted);
+  EXPECT_EQ(field("RateLimit").substr(0, 7), "\"b\";r=3");
+  EXPECT_EQ(field("RateLimit-Policy"), "\"b\";q=5;w=3600");
+  EXPECT_EQ(verdict.remaining, 3U);
+  EXPECT_EQ(counts_[0].outage, 1U);
+  EXPECT_EQ(counts_[1].outage, 0U);
+}
+
+TEST_F(Outage, ALocalDenialSaysHowLongToWait) {
+  load("- {name: a, rate: 4/h, on-outage: {local: 25%}}\n");
+  remote_.away = true;
+  EXPECT_EQ(send().outcome, Outcome::admitted);
+  const Verdict& verdict = send();
+  EXPECT_EQ(verdict.outcome, Outcome::denied);
+  EXPECT_EQ(verdict.status(), 429U);
+  EXPECT_EQ(verdict.retry_after, 3600U);
+  EXPECT_THAT(problem(), HasSubstr("quota-exceeded"));
+  EXPECT_EQ(field("RateLimit"), "");
+}
+
+TEST_F(Outage, DenyIsAFaultOfTheServer) {
+  load("- {name: a, rate: 10/h, on-outage: deny, status: 403}\n- {name: b, rate: 1/h}\n");
+  remote_.away = true;
+  const Verdict& verdict = send();
+  EXPECT_EQ(verdict.outcome, Outcome::denied);
+  EXPECT_EQ(verdict.status(), 503U);
+  EXPECT_EQ(verdict.retry_after, 1U);
+  EXPECT_THAT(problem(), HasSubstr("temporary-reduced-capacity"));
+  EXPECT_THAT(problem(), HasSubstr(R"("violated-policies":["a"])"));
+}
+
+TEST_F(Outage, ALongerWaitIsTheQuotas) {
+  load(
+      "- {name: a, rate: 10/h, on-outage: deny}\n- {name: b, rate: 1/h, sharing: none, status: "
+      "420}\n");
+  EXPECT_EQ(send().outcome, Outcome::admitted);
+  remote_.away = true;
+  const Verdict& verdict = send();
+  EXPECT_EQ(verdict.status(), 420U);
+  EXPECT_GT(verdict.retry_after, 3000U);
+  EXPECT_THAT(problem(), HasSubstr(R"("violated-policies":["a","b"])"));
+}
+
+TEST_F(Outage, ASlotIsReleasedWhereItWasTaken) {
+  load("- {name: a, quota: 1, algorithm: concurrency}\n");
+  EXPECT_EQ(send().outcome, Outcome::admitted);
+  remote_.away = true;
+  EXPECT_EQ(send().outcome, Outcome::admitted) << "counted alone";
+  remote_.away = false;
+  end();  // of the second one
+  EXPECT_EQ(send().outcome, Outcome::denied) << "the first one is still in flight";
+  remote_.away = true;
+  EXPECT_EQ(send().outcome, Outcome::admitted);
+}
+
+TEST_F(Outage, WhatAllowAdmitsIsNotGivenBack) {
+  load("- {name: a, rate: 3/h, on-outage: allow, refund-on: 5xx}\n");
+  for (int i = 0; i < 3; ++i) send();
+  EXPECT_EQ(send().outcome, Outcome::denied);
+  remote_.away = true;
+  EXPECT_EQ(send().outcome, Outcome::admitted);
+  remote_.away = false;
+  end(500);
+  EXPECT_EQ(send().outcome, Outcome::denied);
+}
+
+TEST_F(Outage, ChecksShowWhatWasDecidedWithoutTheStore) {
+  load("- {name: a, rate: 3/h}\n- {name: b, rate: 3/h, on-outage: allow}\n");
+  remote_.away = true;
+  const Check checks[] = {{"a", "k", 1}, {"b", "k", 5}};
+  ASSERT_FALSE(gate_->decide(checks, limit::Op::spend, std::nullopt, context_));
+  for (const CheckResult& result : context_.results) {
+    EXPECT_TRUE(result.decision.admitted);
+    EXPECT_TRUE(result.outage);
+    EXPECT_EQ(result.decision.remaining, 0U);
+    EXPECT_EQ(result.decision.reset, limit::Decision::no_reset);
+  }
+}
+
+}  // namespace
+}  // namespace headgate::gate

@@ -1,0 +1,229 @@
+#include "headgate/nginx/decide.h"
+
+#include <algorithm>
+#include <memory>
+#include <new>
+#include <span>
+
+#include "headgate/gate/gate.h"
+#include "headgate/nginx/conf.h"
+#include "headgate/nginx/mailbox.h"
+#include "headgate/nginx/nginx_request.h"
+#include "headgate/nginx/ticket.h"
+#include "headgate/policy/request.h"
+
+namespace headgate::nginx {
+namespace {
+
+Tickets tickets;
+
+// What a request that waits does with the decision. A worker has one handler that decides.
+ngx_http_event_handler_pt resume_request = nullptr;
+
+// Copies the items, which the fields report. false: out of memory.
+bool keep_items(ngx_http_request_t* r, RequestContext& context,
+                std::span<const gate::Item> items) noexcept {
+  auto* kept = static_cast<gate::Item*>(room_for(r, items.size_bytes(), alignof(gate::Item)));
+  if (kept == nullptr) return false;
+  std::uninitialized_copy(items.begin(), items.end(), kept);
+  for (gate::Item* item = kept; item != kept + items.size(); ++item) {
+    if (!item->pk.empty() && !keep(r, item->pk)) return false;
+  }
+  context.verdict.items = {kept, items.size()};
+  return true;
+}
+
+// Copies the dues, which settle() needs later. false: out of memory.
+bool keep_dues(ngx_http_request_t* r, RequestContext& context,
+               std::span<const gate::Due> dues) noexcept {
+  if (dues.empty()) return true;
+  auto* kept = static_cast<gate::Due*>(room_for(r, dues.size_bytes(), alignof(gate::Due)));
+  if (kept == nullptr) return false;
+  std::uninitialized_copy(dues.begin(), dues.end(), kept);
+  for (gate::Due* due = kept; due != kept + dues.size(); ++due) {
+    if (!keep(r, due->key)) return false;
+  }
+  context.verdict.dues = {kept, dues.size()};
+  return true;
+}
+
+// Copies the verdict to the request's context. If there is no memory to settle it later, settles it
+// now and returns false.
+bool keep_verdict(ngx_http_request_t* r, RequestContext& context,
+                  const gate::DecisionContext& decision) noexcept {
+  context.verdict = decision.verdict;
+  context.verdict.items = {};  // until they are kept
+  context.verdict.dues = {};
+  context.taken = decision.now;
+  if (keep_items(r, context, decision.verdict.items) &&
+      keep_dues(r, context, decision.verdict.dues)) {
+    return true;
+  }
+  context.verdict.dues = {};
+  context.gate->settle(decision.verdict.dues, decision.now,
+                       {.status = NGX_HTTP_INTERNAL_SERVER_ERROR}, decision.now);
+  return false;
+}
+
+// The write handler of a request that is suspended: there is nothing to write. Whether a request
+// has this handler shows whether it is still suspended: nginx replaces it when it ends the request
+// or redirects it.
+extern "C" void while_waiting(ngx_http_request_t* r) noexcept {
+  if (ngx_handle_write_event(r->connection->write, 0) != NGX_OK) {
+    ngx_http_finalize_request(r, NGX_HTTP_INTERNAL_SERVER_ERROR);
+  }
+}
+
+bool is_suspended(const ngx_http_request_t* r) noexcept {
+  return r->write_event_handler == while_waiting;
+}
+
+// Ends the suspension of a request: with `error`, or if that is NGX_OK, with its decision.
+void end_wait(ngx_http_request_t* r, ngx_int_t error) noexcept {
+  ngx_connection_t* const connection = r->connection;
+  ngx_http_set_log_request(connection->log, r);
+  if (ngx_handle_read_event(connection->read, 0) != NGX_OK) {
+    error = NGX_HTTP_INTERNAL_SERVER_ERROR;
+  }
+  r->read_event_handler = ngx_http_block_reading;
+  r->write_event_handler = ngx_http_core_run_phases;
+  if (error == NGX_OK) {
+    resume_request(r);
+  } else {
+    ngx_http_finalize_request(r, error);
+  }
+  ngx_http_run_posted_requests(connection);
+}
+
+void give_up(const Ticket& ticket) noexcept {
+  ngx_http_request_t* const r = ticket.request;
+  const bool waits = r != nullptr && is_suspended(r);
+  ngx_log_error(NGX_LOG_ERR, waits ? r->connection->log : ngx_cycle->log, 0,
+                "the store has not answered for %M ms", patience());
+  if (!waits) return;
+  find_context(r)->enforceable = false;  // in case the answer comes while the response is sent
+  end_wait(r, NGX_HTTP_SERVICE_UNAVAILABLE);
+}
+
+// The answer has come, or patience has ended.
+extern "C" void ticket_event(ngx_event_t* event) noexcept {
+  auto* const ticket = static_cast<Ticket*>(event->data);
+  if (!ticket->decided) return give_up(*ticket);
+
+  const gate::DecisionContext& decision = ticket->decision;
+  ngx_http_request_t* const r = ticket->request;
+  if (r == nullptr) {
+    decision.gate().settle(decision.verdict.dues, decision.now, ticket->response, std::nullopt);
+    return tickets.give_back(ticket);
+  }
+  RequestContext& context = *find_context(r);
+  context.ticket = nullptr;
+  const bool kept = keep_verdict(r, context, decision);
+  tickets.give_back(ticket);
+  if (is_suspended(r)) end_wait(r, kept ? NGX_OK : NGX_HTTP_INTERNAL_SERVER_ERROR);
+}
+
+// Called by the gate. A decision that was outstanding is processed by the event loop, because
+// another request may be in the middle of its own.
+void on_decision(void* of) noexcept {
+  auto* const ticket = static_cast<Ticket*>(of);
+  ticket->decided = true;
+  if (!ticket->outstanding) return;
+  if (ticket->event.timer_set) ngx_del_timer(&ticket->event);
+  ngx_post_event(&ticket->event, &ngx_posted_events);
+}
+
+// The decision is outstanding: the ticket waits for it.
+void lend(Ticket& ticket, ngx_http_request_t* r, RequestContext& context) noexcept {
+  tickets.lend();
+  ticket.outstanding = true;
+  ticket.request = r;
+  ticket.response = {};
+  ticket.event = {};
+  ticket.event.data = &ticket;
+  ticket.event.handler = ticket_event;
+  ticket.event.log = ngx_cycle->log;
+  ngx_add_timer(&ticket.event, patience());  // it also keeps a worker that is to exit
+  context.ticket = &ticket;
+}
+
+// What settle() reports of the response.
+policy::Response response_of(const ngx_http_request_t* r, const RequestContext& context) noexcept {
+  policy::Response response;
+  response.status =
+      static_cast<unsigned>(r->err_status != 0 ? r->err_status : r->headers_out.status);
+  // The bytes of the body that the connection has sent. `sent` also has framing, so the number of
+  // bytes passed to the connection bounds it.
+  const off_t sent = r->connection->sent - static_cast<off_t>(r->header_size);
+  response.body_bytes =
+      std::min(context.body_bytes, static_cast<std::uint64_t>(std::max<off_t>(sent, 0)));
+  return response;
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> body_bytes_wanted(ngx_http_request_t* r) noexcept {
+  const MainConf& conf = main_conf(r);
+  if (!conf.reads_bodies) return std::nullopt;
+  Ticket* const ticket = tickets.spare();
+  if (ticket == nullptr) return std::nullopt;
+  const NginxHeaders headers{r->headers_in.headers};
+  try {
+    return conf.policies->body_bytes_wanted(client_request(r, headers), ticket->decision.scratch());
+  } catch (const std::bad_alloc&) {
+    return std::nullopt;
+  }
+}
+
+RequestContext* decide(ngx_http_request_t* r, bool enforceable) noexcept {
+  const MainConf& conf = main_conf(r);
+  const gate::Gate& gate = *conf.gate;
+  Ticket* const ticket = tickets.spare();
+  store::Mailbox* const home = conf.waits ? mailbox() : nullptr;
+  if (ticket == nullptr || (conf.waits && home == nullptr)) return nullptr;
+  const NginxHeaders headers{r->headers_in.headers};
+  if (!gate.prefetch(client_request(r, headers), std::nullopt,
+                     loc_conf(r).dry_run ? gate::DryRun::yes : gate::DryRun::no,
+                     ticket->decision)) {
+    return add_unmatched(r);
+  }
+  RequestContext* const context = add_context(r);  // while the table's cells are prefetched
+  if (context == nullptr) return nullptr;
+  context->gate = &gate;
+  context->enforceable = enforceable;
+  ticket->decided = ticket->outstanding = false;
+  gate.admit(ticket->decision, {on_decision, ticket, home});
+  if (!ticket->decided) {
+    lend(*ticket, r, *context);
+    return context;
+  }
+  return keep_verdict(r, *context, ticket->decision) ? context : nullptr;
+}
+
+ngx_int_t wait_for_decision(ngx_http_request_t* r, ngx_http_event_handler_pt resume) noexcept {
+  if (ngx_handle_read_event(r->connection->read, 0) != NGX_OK) {
+    return NGX_HTTP_INTERNAL_SERVER_ERROR;
+  }
+  resume_request = resume;
+  r->read_event_handler = ngx_http_test_reading;  // a client that leaves ends the request
+  r->write_event_handler = while_waiting;
+  return NGX_DONE;
+}
+
+void settle(ngx_http_request_t* r, RequestContext& context) noexcept {
+  if (context.ticket != nullptr) {
+    context.ticket->response = response_of(r, context);
+    context.ticket->request = nullptr;
+    context.ticket = nullptr;
+    return;
+  }
+  if (context.verdict.dues.empty()) return;
+  policy::Response response = response_of(r, context);
+  std::optional<NginxHeaders> headers;
+  if (r->upstream != nullptr && !r->cached) {
+    response.headers = &headers.emplace(r->upstream->headers_in.headers);
+  }
+  context.gate->settle(context.verdict.dues, context.taken, response, std::nullopt);
+}
+
+}  // namespace headgate::nginx

@@ -1,0 +1,44 @@
+// A decision under way: its working memory, and the request that it is for.
+//
+// Not thread-safe: each worker has its own.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "headgate/gate/decision_context.h"
+#include "headgate/nginx/ngx.h"
+#include "headgate/policy/request.h"
+
+namespace headgate::nginx {
+
+struct Ticket {
+  gate::DecisionContext decision;
+  bool decided = false;      // the store has answered
+  bool outstanding = false;  // the store did not answer at once
+  // While the decision is outstanding:
+  ngx_http_request_t* request = nullptr;  // nullptr: it has ended
+  policy::Response response;              // of a request that has ended
+  ngx_event_t event{};                    // the answer, or the end of patience
+  std::unique_ptr<Ticket> next;           // among those that are free
+};
+
+// The tickets of a worker. With a store that completes at once there is only one.
+class Tickets {
+ public:
+  // Returns a ticket that is free until it is lent. nullptr: out of memory.
+  [[nodiscard]] Ticket* spare() noexcept;
+
+  // The spare ticket is in use until it is given back.
+  void lend() noexcept;
+  void give_back(Ticket* ticket) noexcept;
+
+ private:
+  // Kept after a peak of requests that waited. A ticket has tens of KiB, so this is a few MiB.
+  static constexpr std::size_t free_max = 64;
+
+  std::unique_ptr<Ticket> free_;
+  std::size_t free_count_ = 0;
+};
+
+}  // namespace headgate::nginx

@@ -1,0 +1,17 @@
+// Which policies machines share, and what one machine does alone.
+#pragma once
+
+#include "headgate/policy/file/fault.h"
+#include "headgate/policy/file/map_reader.h"
+#include "headgate/policy/policy.h"
+#include "headgate/policy/settings.h"
+
+namespace headgate::policy {
+
+// Reads `sharing` and `on-outage` of a policy.
+void read_sharing(const MapReader& map, const Settings& settings, Policy& policy, Faults& faults);
+
+// What a policy that says nothing has.
+[[nodiscard]] limit::Sharing default_sharing(const Settings& settings) noexcept;
+
+}  // namespace headgate::policy

@@ -1,0 +1,323 @@
+#include "headgate/redis/exact.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "headgate/net/resp_writer.h"
+#include "headgate/redis/all_or_none.h"
+#include "headgate/redis/script_call.h"
+
+namespace headgate::redis {
+namespace {
+
+using Way = Part::Way;
+
+// The most parts that are decided together: they need some 100 us, in which no reply is read.
+constexpr std::size_t together_max = 1024;
+
+void end(const std::shared_ptr<Part>& part, Part::Outcome outcome) {
+  part->outcome = outcome;
+  std::exchange(part->done, {})();
+}
+
+bool denied_here(const Part& part) {
+  for (std::size_t i = 0; i < part.charges.size(); ++i) {
+    if (part.ways[i] != Way::here) continue;
+    KeyState state(*part.charges[i].law, {});
+    if (!state.apply(part.charges[i], Instant{}).admitted) return true;
+  }
+  return false;
+}
+
+// The states of all charges. `scripted` and `swapped`: what Redis has, in the order of the charges.
+std::vector<KeyState> states_of(const Part& part, const std::vector<std::string_view>& scripted,
+                                const std::vector<std::string>& swapped) {
+  std::vector<KeyState> states;
+  states.reserve(part.charges.size());
+  auto next_scripted = scripted.begin();
+  auto next_swapped = swapped.begin();
+  for (std::size_t i = 0; i < part.charges.size(); ++i) {
+    std::string_view bytes;
+    if (part.ways[i] == Way::scripted && next_scripted != scripted.end()) bytes = *next_scripted++;
+    if (part.ways[i] == Way::swapped && next_swapped != swapped.end()) bytes = *next_swapped++;
+    states.emplace_back(*part.charges[i].law, bytes);
+  }
+  return states;
+}
+
+const std::string unexpected = "Redis sent a reply of an unexpected form";
+
+}  // namespace
+
+void Exact::decide(std::shared_ptr<Part> part) {
+  if (part->count(Way::here) == part->charges.size()) {
+    std::vector<KeyState> states = states_of(*part, {}, {});
+    part->decide(states, part->given.value_or(clock_.now()));
+    return end(part, part->outcome);
+  }
+  const auto swapped = std::find(part->ways.begin(), part->ways.end(), Way::swapped);
+  if (swapped == part->ways.end()) return decide_scripted(part);
+  const std::string key = part->keys[static_cast<std::size_t>(swapped - part->ways.begin())];
+  const auto [queue, is_first] = queues_.try_emplace(key);
+  queue->second.push_back(std::move(part));
+  if (is_first) next(key);
+}
+
+// ---- in the script
+
+class Exact::ScriptedCall : public Call {
+ public:
+  ScriptedCall(Exact& exact, std::shared_ptr<Part> part) : exact_(exact), part_(std::move(part)) {}
+
+  void answer(std::size_t, const net::RespReply& reply) override {
+    const auto read = ScriptReply::parse(reply);
+    const std::optional<Instant> now = part_->given ? part_->given
+                                       : read       ? read->now
+                                                    : std::nullopt;
+    if (!now) return fail(unexpected);
+    if (read->now) exact_.clock_.note(*read->now);
+    if (!part_->is_awaited()) return end(part_, Part::Outcome::undecided);
+    std::vector<KeyState> states = states_of(*part_, read->values, {});
+    part_->decide(states, *now);
+    const bool admitted = read->outcome == ScriptReply::Outcome::admitted;
+    end(part_, admitted ? Part::Outcome::admitted : Part::Outcome::denied);
+  }
+  void fail(const std::string& why) override {
+    exact_.note_fault(why);
+    end(part_, Part::Outcome::undecided);
+  }
+
+ private:
+  Exact& exact_;
+  const std::shared_ptr<Part> part_;
+};
+
+void Exact::decide_scripted(const std::shared_ptr<Part>& part) {
+  auto call = std::make_shared<ScriptedCall>(*this, part);
+  ScriptArguments arguments =
+      script_arguments(part.get(), part->given, options_.clock, denied_here(*part), {});
+  call->slot = part->slot;
+  call->bytes = std::move(arguments.bytes);
+  call->count = arguments.count;
+  router_.send(std::move(call));
+}
+
+// ---- read, decided here, written
+
+// Parts that are decided together: one, or several that have only one and the same key.
+class Exact::Exchange : public std::enable_shared_from_this<Exchange> {
+ public:
+  Exchange(Exact& exact, std::string queue, std::vector<std::shared_ptr<Part>> parts)
+      : exact_(exact), queue_(std::move(queue)), parts_(std::move(parts)), slot_(parts_[0]->slot) {
+    for (std::size_t i = 0; i < parts_[0]->keys.size(); ++i) {
+      if (parts_[0]->ways[i] == Way::swapped) keys_.push_back(parts_[0]->keys[i]);
+    }
+  }
+
+  void read();
+  void has_read(std::vector<std::string> values, Instant now);
+  void has_written(const net::RespReply& reply);
+  void fail(const std::string& why) {
+    exact_.note_fault(why);
+    finish([](Part&) { return Part::Outcome::undecided; });
+  }
+
+ private:
+  void attempt();
+  [[nodiscard]] std::vector<Swap> decide_several();
+  [[nodiscard]] std::vector<Swap> decide_one(bool& denied);
+  // Decides all charges of the only part. `scripted`: the states that the script has found.
+  void decide_all(Part& part, const std::vector<std::string_view>& scripted) const {
+    std::vector<KeyState> states = states_of(part, scripted, values_);
+    part.decide(states, moment(part));
+  }
+  void write(const std::vector<Swap>& swaps, bool denied);
+  template <class OutcomeOf>
+  void finish(const OutcomeOf& outcome_of);
+
+  [[nodiscard]] Instant moment(const Part& part) const { return part.given.value_or(now_); }
+  [[nodiscard]] bool is_one() const { return !parts_[0]->has_one_swapped_key(); }
+
+  Exact& exact_;
+  const std::string queue_;
+  std::vector<std::shared_ptr<Part>> parts_;
+  const std::uint16_t slot_;
+  std::vector<std::string> keys_;    // the swapped ones
+  std::vector<std::string> values_;  // what Redis had when it was read last
+  Instant now_;                      // and when that was
+};
+
+class Exact::ReadCall : public Call {
+ public:
+  explicit ReadCall(std::shared_ptr<Exchange> exchange) : exchange_(std::move(exchange)) {}
+
+  void answer(std::size_t i, const net::RespReply& reply) override {
+    if (i == 0) {
+      reply.for_each([&](const net::RespReply& value) {
+        values_.emplace_back(value->is_text() ? value->text : std::string_view());
+      });
+      return;
+    }
+    const auto now = redis_time(reply);
+    if (!now) return fail(unexpected);
+    exchange_->has_read(std::move(values_), *now);
+  }
+  void fail(const std::string& why) override { exchange_->fail(why); }
+
+ private:
+  const std::shared_ptr<Exchange> exchange_;
+  std::vector<std::string> values_;
+};
+
+class Exact::SwapCall : public Call {
+ public:
+  explicit SwapCall(std::shared_ptr<Exchange> exchange) : exchange_(std::move(exchange)) {}
+  void answer(std::size_t, const net::RespReply& reply) override { exchange_->has_written(reply); }
+  void fail(const std::string& why) override { exchange_->fail(why); }
+
+ private:
+  const std::shared_ptr<Exchange> exchange_;
+};
+
+void Exact::next(const std::string& key) {
+  const auto queue = queues_.find(key);
+  std::deque<std::shared_ptr<Part>>& waiting = queue->second;
+  std::vector<std::shared_ptr<Part>> parts;
+  while (!waiting.empty() && parts.size() < together_max) {
+    const bool alone = !waiting.front()->has_one_swapped_key();
+    if (alone && !parts.empty()) break;
+    parts.push_back(std::move(waiting.front()));
+    waiting.pop_front();
+    if (alone) break;
+  }
+  if (parts.empty()) {
+    queues_.erase(queue);
+    return;
+  }
+  std::make_shared<Exchange>(*this, key, std::move(parts))->read();
+}
+
+// The time is read after the states, so that no state is of a later time.
+void Exact::Exchange::read() {
+  auto call = std::make_shared<ReadCall>(shared_from_this());
+  call->slot = slot_;
+  call->replies = 2;
+  net::RespWriter out(call->bytes);
+  out.array(1 + keys_.size());
+  out.bulk("MGET");
+  for (const std::string& key : keys_) out.bulk(key);
+  out.array(1);
+  out.bulk("TIME");
+  exact_.router_.send(std::move(call));
+}
+
+void Exact::Exchange::has_read(std::vector<std::string> values, Instant now) {
+  if (values.size() != keys_.size()) return fail(unexpected);
+  values_ = std::move(values);
+  now_ = now;
+  exact_.clock_.note(now);
+  attempt();
+}
+
+void Exact::Exchange::attempt() {
+  std::erase_if(parts_, [](const std::shared_ptr<Part>& part) {
+    if (part->is_awaited()) return false;
+    end(part, Part::Outcome::undecided);
+    return true;
+  });
+  if (parts_.empty()) return exact_.next(queue_);
+  bool denied = false;
+  const std::vector<Swap> swaps = is_one() ? decide_one(denied) : decide_several();
+  const bool writes = std::any_of(swaps.begin(), swaps.end(), [&](const Swap& swap) {
+    return (denied ? swap.denied : swap.admitted).ttl > 0;
+  });
+  if (writes || parts_[0]->count(Way::scripted) > 0) return write(swaps, denied);
+  finish([&](Part& part) {
+    if (is_one()) decide_all(part, {});
+    return part.outcome;
+  });
+}
+
+// Decides one part after the other, each over the state that the one before leaves.
+std::vector<Swap> Exact::Exchange::decide_several() {
+  Swap swap{keys_[0], values_[0], {}, {}};
+  swap.admitted.bytes = values_[0];
+  for (const std::shared_ptr<Part>& part : parts_) {
+    std::vector<KeyState> states;
+    states.emplace_back(*part->charges[0].law, swap.admitted.bytes);
+    part->decide(states, moment(*part));
+    std::string bytes = states[0].bytes();
+    if (bytes == swap.admitted.bytes) continue;
+    swap.admitted.bytes = std::move(bytes);
+    swap.admitted.ttl = time_to_live(states[0].full_at(), moment(*part), exact_.options_.clock);
+  }
+  if (swap.admitted.bytes == swap.before) swap.admitted.ttl = 0;
+  return {std::move(swap)};
+}
+
+// What the swapped charges of the only part write, if all others are admitted and if one is denied.
+std::vector<Swap> Exact::Exchange::decide_one(bool& denied) {
+  const Part& part = *parts_[0];
+  const Instant now = moment(part);
+  std::vector<store::Charge> charges;
+  std::vector<KeyState> before;
+  for (std::size_t i = 0; i < part.charges.size(); ++i) {
+    if (part.ways[i] != Way::swapped) continue;
+    before.emplace_back(*part.charges[i].law, values_[charges.size()]);
+    charges.push_back(part.charges[i]);
+  }
+  std::vector<limit::Decision> decisions(charges.size());
+  std::vector<KeyState> admitted = before;
+  denied = denied_here(part) || !decide_all_or_none(charges, admitted, now, decisions);
+  std::vector<KeyState> otherwise = before;
+  decide_denied(charges, otherwise, now, decisions);
+
+  const auto value = [&](const KeyState& state, const std::string& bytes) {
+    Swap::Value changed{state.bytes(), 0};
+    if (changed.bytes == bytes) return Swap::Value{};
+    changed.ttl = time_to_live(state.full_at(), now, exact_.options_.clock);
+    return changed;
+  };
+  std::vector<Swap> swaps;
+  for (std::size_t i = 0; i < charges.size(); ++i) {
+    swaps.push_back(
+        {keys_[i], values_[i], value(admitted[i], values_[i]), value(otherwise[i], values_[i])});
+  }
+  return swaps;
+}
+
+void Exact::Exchange::write(const std::vector<Swap>& swaps, bool denied) {
+  auto call = std::make_shared<SwapCall>(shared_from_this());
+  const Part& part = *parts_[0];
+  ScriptArguments arguments = script_arguments(is_one() ? &part : nullptr, moment(part),
+                                               exact_.options_.clock, denied, swaps);
+  call->slot = slot_;
+  call->bytes = std::move(arguments.bytes);
+  call->count = arguments.count;
+  exact_.router_.send(std::move(call));
+}
+
+void Exact::Exchange::has_written(const net::RespReply& reply) {
+  const auto read = ScriptReply::parse(reply);
+  if (!read) return fail(unexpected);
+  if (read->outcome == ScriptReply::Outcome::changed) {
+    if (!read->now) return fail(unexpected);
+    return has_read({read->values.begin(), read->values.end()}, *read->now);
+  }
+  const bool admitted = read->outcome == ScriptReply::Outcome::admitted;
+  finish([&](Part& part) {
+    if (part.has_one_swapped_key()) return part.outcome;
+    if (!part.is_awaited()) return Part::Outcome::undecided;
+    decide_all(part, read->values);
+    return admitted ? Part::Outcome::admitted : Part::Outcome::denied;
+  });
+}
+
+template <class OutcomeOf>
+void Exact::Exchange::finish(const OutcomeOf& outcome_of) {
+  for (const std::shared_ptr<Part>& part : parts_) end(part, outcome_of(*part));
+  exact_.next(queue_);
+}
+
+}  // namespace headgate::redis

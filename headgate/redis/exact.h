@@ -1,0 +1,54 @@
+// Decides parts exactly: on Redis, by Redis' clock, whoever else decides there.
+//
+// A part with linear charges only is one call of take.lua. If a charge is under another law, its
+// state is read, decided here and written if it has not changed meanwhile; the linear charges of
+// the part are decided in that step. Parts that have only one and the same key wait for each other,
+// and those that wait are decided together and written at once.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "headgate/base/text_map.h"
+#include "headgate/redis/clock.h"
+#include "headgate/redis/options.h"
+#include "headgate/redis/part.h"
+#include "headgate/redis/router.h"
+
+namespace headgate::redis {
+
+// Used by one thread. May throw std::bad_alloc.
+class Exact {
+ public:
+  // All outlive this.
+  Exact(Router& router, KnownClock& clock, const Options& options)
+      : router_(router), clock_(clock), options_(options) {}
+
+  // Decides the part and calls its done(), perhaps before it returns.
+  void decide(std::shared_ptr<Part> part);
+
+  // Why the last part that was not decided was not; empty: there was none.
+  [[nodiscard]] const std::string& fault() const noexcept { return fault_; }
+  void note_fault(const std::string& why) { fault_ = why; }
+
+ private:
+  class ScriptedCall;
+  class Exchange;
+  class ReadCall;
+  class SwapCall;
+
+  void decide_scripted(const std::shared_ptr<Part>& part);
+  // Begins the next exchange of this key, or forgets the key if no part waits.
+  void next(const std::string& key);
+
+  Router& router_;
+  KnownClock& clock_;
+  const Options& options_;
+  // By the first swapped key: the parts that wait for the current exchange to end.
+  TextMap<std::deque<std::shared_ptr<Part>>> queues_;
+  std::string fault_;
+};
+
+}  // namespace headgate::redis

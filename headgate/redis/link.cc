@@ -1,0 +1,378 @@
+#include "headgate/redis/link.h"
+
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/post.hpp>
+#include <cerrno>
+#include <cstring>
+#include <new>
+#include <utility>
+#include <vector>
+
+#include "headgate/base/random.h"
+#include "headgate/net/resp_writer.h"
+
+namespace headgate::redis {
+namespace {
+
+using boost::asio::generic::stream_protocol;
+using boost::system::error_code;
+using std::chrono::milliseconds;
+using Steady = std::chrono::steady_clock;
+
+constexpr milliseconds rest_first{20};
+constexpr milliseconds rest_longest{1000};
+// A server that has not answered for so long is connected to anew: after a failover the packets of
+// the old connection may go nowhere. Also the longest attempt to connect.
+constexpr milliseconds patience{1000};
+// More than this is not kept for a server that does not read [bytes]: a second of 100,000
+// decisions.
+constexpr std::size_t unsent_max = std::size_t{32} << 20;
+// Received at once, at least [bytes]: the replies to some hundred decisions.
+constexpr std::size_t room_least = std::size_t{16} << 10;
+
+// Reports a peer that is gone though no request waits, within half a minute.
+void keep_alive(int fd) noexcept {
+  const auto set = [fd](int level, int option, int value) {
+    setsockopt(fd, level, option, &value, sizeof value);
+  };
+  set(IPPROTO_TCP, TCP_NODELAY, 1);
+  set(SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(IPPROTO_TCP, TCP_KEEPIDLE, 10);
+  set(IPPROTO_TCP, TCP_KEEPINTVL, 5);
+  set(IPPROTO_TCP, TCP_KEEPCNT, 3);
+}
+
+}  // namespace
+
+// Receives the replies to AUTH, ROLE and SCRIPT LOAD.
+class Link::Greeting : public Receiver {
+ public:
+  Greeting(Link& link, std::vector<std::string_view> commands)
+      : link_(link), commands_(std::move(commands)) {}
+
+  void receive(std::size_t i, const net::RespReply& reply) override {
+    if (reply->is_error()) {
+      return link_.fail(std::string(commands_[i]) + ": " + std::string(reply->text));
+    }
+    if (commands_[i] == "ROLE" && !is_primary(reply)) {
+      return link_.fail("it is a replica; expected the primary");
+    }
+    if (i + 1 == commands_.size()) link_.greeted(std::string(reply->text));
+  }
+  void lost(const std::string&) override {}
+
+ private:
+  static bool is_primary(const net::RespReply& reply) {
+    bool primary = false;
+    reply.for_each([&](const net::RespReply& part) { primary |= part->text == "master"; });
+    return primary;
+  }
+
+  Link& link_;  // keeps this in waiting_
+  std::vector<std::string_view> commands_;
+};
+
+template <class Act>
+auto Link::handler(Act act) {
+  return [self = shared_from_this(), attempt = attempt_, act = std::move(act)](auto&&... results) {
+    if (attempt != self->attempt_) return;
+    try {
+      act(results...);
+    } catch (const std::bad_alloc&) {
+      self->fail("there is no memory");
+    }
+  };
+}
+
+Link::Link(boost::asio::io_context& io, const Options& options, ServerAddress address,
+           std::string_view script)
+    : io_(io),
+      options_(options),
+      address_(std::move(address)),
+      script_(script),
+      resolver_(io),
+      timer_(io),
+      watch_timer_(io) {}
+
+void Link::close() {
+  fail("the link is closed");
+  state_ = State::closed;
+  timer_.cancel();
+}
+
+const std::string* Link::fault() const noexcept {
+  if (state_ == State::closed || (tried_ && state_ != State::ready)) return &why_;
+  if (!waiting_.empty() && Steady::now() - waiting_.front().since > options_.timeout) {
+    static const std::string stalled = "it does not answer in time";
+    return &stalled;
+  }
+  return nullptr;
+}
+
+// ---- connecting
+
+void Link::connect() {
+  ++attempt_;
+  state_ = State::connecting;
+  timer_.expires_after(patience);
+  timer_.async_wait(handler([this](const error_code& error) {
+    if (!error && state_ == State::connecting) fail("no connection within a second");
+  }));
+  if (address_.is_unix()) {
+    return connect_to({boost::asio::local::stream_protocol::endpoint(address_.port)}, 0);
+  }
+  resolver_.async_resolve(
+      address_.host, address_.port,
+      handler([this](const error_code& error,
+                     const boost::asio::ip::tcp::resolver::results_type& found) {
+        if (error) return fail("its name cannot be resolved: " + error.message());
+        std::vector<stream_protocol::endpoint> endpoints;
+        for (const auto& entry : found) endpoints.emplace_back(entry.endpoint());
+        connect_to(std::move(endpoints), 0);
+      }));
+}
+
+// Tries the endpoints from the one at `next` on.
+void Link::connect_to(std::vector<stream_protocol::endpoint> endpoints, std::size_t next) {
+  socket_.emplace(io_);
+  const stream_protocol::endpoint endpoint = endpoints[next++];
+  socket_->async_connect(
+      endpoint, handler([this, endpoints = std::move(endpoints), next](const error_code& error) {
+        if (!error) return begin();
+        if (next < endpoints.size()) return connect_to(endpoints, next);
+        fail("it cannot be reached: " + error.message());
+      }));
+}
+
+void Link::begin() {
+  error_code error;
+  socket_->non_blocking(true, error);
+  if (!address_.is_unix()) {
+    keep_alive(socket_->native_handle());
+    if (options_.tls) {
+      const std::string& name = options_.server_name.empty() ? address_.host : options_.server_name;
+      tls_.emplace(options_.tls->connect(socket_->native_handle(), name));
+    }
+  }
+  is_open_ = true;
+  greet();
+  wait_to_read();
+  flush();
+}
+
+void Link::greet() {
+  std::string bytes;
+  net::RespWriter out(bytes);
+  std::vector<std::string_view> commands;
+  if (!options_.password.empty()) {
+    commands.emplace_back("AUTH");
+    out.array(options_.user.empty() ? 2 : 3);
+    out.bulk("AUTH");
+    if (!options_.user.empty()) out.bulk(options_.user);
+    out.bulk(options_.password);
+  }
+  // In a cluster, a replica redirects to its primary.
+  if (!options_.cluster) {
+    commands.emplace_back("ROLE");
+    out.array(1);
+    out.bulk("ROLE");
+  }
+  commands.emplace_back("SCRIPT LOAD");
+  out.array(3);
+  out.bulk("SCRIPT");
+  out.bulk("LOAD");
+  out.bulk(script_);
+  unsent_.insert(0, bytes);
+  const std::size_t replies = commands.size();
+  waiting_.push_front(
+      {std::make_shared<Greeting>(*this, std::move(commands)), 0, replies, Steady::now()});
+}
+
+void Link::greeted(std::string sha) {
+  sha_ = std::move(sha);
+  state_ = State::ready;
+  tried_ = true;
+  failures_ = 0;
+  timer_.cancel();
+}
+
+void Link::fail(std::string why) {
+  if (state_ == State::resting || state_ == State::closed) return;
+  ++attempt_;
+  state_ = State::resting;
+  tried_ = true;
+  why_ = address_.text() + ": " + why;
+  tls_.reset();
+  socket_.reset();
+  reader_ = net::RespReplyReader();
+  unsent_.clear();
+  sent_ = received_begin_ = received_end_ = 0;
+  is_open_ = is_flush_posted_ = is_watching_ = is_waiting_to_write_ = false;
+  resolver_.cancel();
+  watch_timer_.cancel();
+  const milliseconds rest = std::min(rest_first * (1 << std::min(failures_, 10u)), rest_longest);
+  ++failures_;
+  timer_.expires_after(rest / 2 +
+                       milliseconds(random_secret().k0 % static_cast<std::uint64_t>(rest.count())));
+  timer_.async_wait(handler([this](const error_code& error) {
+    if (!error && state_ == State::resting) connect();
+  }));
+  lose_all();
+}
+
+void Link::lose_all() {
+  const auto lost = std::exchange(waiting_, {});
+  const std::string why = why_;
+  for (const Waiting& request : lost) request.receiver->lost(why);
+}
+
+// ---- requests
+
+void Link::send(std::string_view commands, std::size_t ignored, std::size_t replies,
+                std::shared_ptr<Receiver> receiver) {
+  if (unsent_.size() - sent_ + commands.size() > unsent_max) {
+    return receiver->lost(address_.text() + ": it does not read");
+  }
+  unsent_ += commands;
+  waiting_.push_back({std::move(receiver), ignored, replies, Steady::now()});
+  watch();
+  flush_soon();
+}
+
+void Link::send_script(std::string_view arguments, std::size_t count, bool whole, bool asking,
+                       std::shared_ptr<Receiver> receiver) {
+  std::string command;
+  command.reserve(arguments.size() + 128);
+  net::RespWriter out(command);
+  if (asking) {
+    out.array(1);
+    out.bulk("ASKING");
+  }
+  out.array(count + 2);
+  const bool known = !whole && !sha_.empty();
+  out.bulk(known ? "EVALSHA" : "EVAL");
+  out.bulk(known ? std::string_view(sha_) : script_);
+  command += arguments;
+  send(command, asking ? 1 : 0, 1, std::move(receiver));
+}
+
+// While requests wait, looks from time to time how long the oldest one has waited.
+void Link::watch() {
+  if (is_watching_) return;
+  is_watching_ = true;
+  watch_timer_.expires_after(patience / 2);
+  watch_timer_.async_wait(handler([this](const error_code& error) {
+    if (error) return;
+    is_watching_ = false;
+    if (waiting_.empty()) return;
+    if (Steady::now() - waiting_.front().since > patience) return fail("it does not answer");
+    watch();
+  }));
+}
+
+void Link::flush_soon() {
+  if (is_flush_posted_ || !is_open_) return;
+  is_flush_posted_ = true;
+  boost::asio::post(io_, handler([this] {
+                      is_flush_posted_ = false;
+                      flush();
+                    }));
+}
+
+void Link::flush() {
+  if (is_waiting_to_write_) return;
+  while (sent_ < unsent_.size()) {
+    const std::string_view bytes = std::string_view(unsent_).substr(sent_);
+    const ssize_t sent =
+        tls_ ? tls_->send(bytes)
+             : ::send(socket_->native_handle(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (sent < 0) {
+      if (errno == EINTR) continue;
+      if (errno != EAGAIN) return fail(std::string("the connection is lost: ") + strerror(errno));
+      if (!tls_ || tls_->waits_to_write()) wait_to_write();
+      return;
+    }
+    sent_ += static_cast<std::size_t>(sent);
+  }
+  unsent_.clear();
+  sent_ = 0;
+}
+
+void Link::wait_to_write() {
+  is_waiting_to_write_ = true;
+  socket_->async_wait(Socket::wait_write, handler([this](const error_code& error) {
+                        if (error) return fail("the connection is lost: " + error.message());
+                        is_waiting_to_write_ = false;
+                        flush();
+                      }));
+}
+
+void Link::wait_to_read() {
+  socket_->async_wait(Socket::wait_read, handler([this](const error_code& error) {
+                        if (error) return fail("the connection is lost: " + error.message());
+                        receive();
+                      }));
+}
+
+void Link::receive() {
+  for (;;) {
+    if (received_.size() - received_end_ < room_least) {
+      received_.erase(0, received_begin_);
+      received_end_ -= std::exchange(received_begin_, 0);
+      received_.resize(std::max(received_end_ + room_least, 2 * received_end_));
+    }
+    const std::span<char> room(received_.data() + received_end_, received_.size() - received_end_);
+    const ssize_t got =
+        tls_ ? tls_->receive(room) : ::recv(socket_->native_handle(), room.data(), room.size(), 0);
+    if (got < 0) {
+      if (errno == EINTR) continue;
+      if (errno != EAGAIN) return fail(std::string("the connection is lost: ") + strerror(errno));
+      break;
+    }
+    if (got == 0) return fail("it closed the connection");
+    received_end_ += static_cast<std::size_t>(got);
+    if (!dispatch()) return;
+    if (!tls_ && static_cast<std::size_t>(got) < room.size()) break;
+  }
+  wait_to_read();
+  flush();  // TLS may have waited for what was received
+}
+
+bool Link::dispatch() {
+  const std::uint64_t attempt = attempt_;
+  for (;;) {
+    const std::string_view bytes(received_.data() + received_begin_,
+                                 received_end_ - received_begin_);
+    switch (reader_.read(bytes)) {
+      case net::RespReplyReader::Found::more:
+        return true;
+      case net::RespReplyReader::Found::fault:
+        fail(reader_.fault());
+        return false;
+      case net::RespReplyReader::Found::reply:
+        break;
+    }
+    if (waiting_.empty()) {
+      fail("it sent a reply to no request");
+      return false;
+    }
+    Waiting& first = waiting_.front();
+    if (first.ignored > 0) {
+      --first.ignored;
+    } else {
+      const std::shared_ptr<Receiver> receiver = first.receiver;
+      const std::size_t i = first.next++;
+      const bool is_last = first.next == first.replies;
+      if (is_last) waiting_.pop_front();
+      receiver->receive(i, reader_.reply());
+      if (attempt != attempt_) return false;
+    }
+    received_begin_ += reader_.used();
+  }
+}
+
+}  // namespace headgate::redis

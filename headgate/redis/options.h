@@ -1,0 +1,38 @@
+// How to reach Redis, and what its keys are called.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "headgate/base/server_address.h"
+#include "headgate/net/tls.h"
+#include "headgate/redis/counts.h"
+
+namespace headgate::redis {
+
+// Whose clock decides.
+enum class Clock : std::uint8_t {
+  redis,   // that of the Redis server, always
+  caller,  // the time that the caller of take() gives, and Redis' if it gives none: for tests
+};
+
+struct Options {
+  // One server; or, with `cluster`, some nodes of a cluster: any one of them is enough to begin.
+  std::vector<ServerAddress> nodes;
+  bool cluster = false;
+  std::string user;      // empty: the default user
+  std::string password;  // empty: none
+  // Null: without TLS. Unix sockets are always without.
+  std::shared_ptr<const net::TlsContext> tls;
+  std::string server_name;  // whom the certificate must name; empty: the host of the address
+  // No take() lasts longer.
+  std::chrono::milliseconds timeout{50};
+  std::string prefix = "hg:";  // of every key
+  Clock clock = Clock::redis;
+  RedisCounts* counts = nullptr;  // outlives the store; null: nothing is counted
+};
+
+}  // namespace headgate::redis

@@ -1,0 +1,34 @@
+#include "headgate/redis/part.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "headgate/redis/all_or_none.h"
+#include "headgate/redis/linear_args.h"
+
+namespace headgate::redis {
+
+void Part::add(const store::Charge& charge, std::string key) {
+  charges.push_back(charge);
+  ways.push_back(key.empty()                        ? Way::here
+                 : decided_by_script(charge, given) ? Way::scripted
+                                                    : Way::swapped);
+  keys.push_back(std::move(key));
+}
+
+std::size_t Part::count(Way way) const noexcept {
+  return static_cast<std::size_t>(std::count(ways.begin(), ways.end(), way));
+}
+
+bool Part::has_one_swapped_key() const noexcept {
+  return ways.size() == 1 && ways[0] == Way::swapped;
+}
+
+void Part::decide(std::vector<KeyState>& states, Instant at) {
+  now = at;
+  decisions.resize(charges.size());
+  const bool admitted = decide_all_or_none(charges, states, now, decisions);
+  outcome = admitted ? Outcome::admitted : Outcome::denied;
+}
+
+}  // namespace headgate::redis

@@ -1,0 +1,59 @@
+// The Store contract over Redis: limits that many machines share.
+//
+// Redis decides by its own clock, and its keys expire by themselves. docs/decisions/0017-redis.md
+// describes the keys, the arithmetic and what is promised.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "headgate/base/result.h"
+#include "headgate/redis/clock.h"
+#include "headgate/redis/options.h"
+#include "headgate/store/store.h"
+
+namespace headgate::redis {
+
+class Worker;
+
+struct RedisStatus {
+  bool up = false;    // a server answers, or the first attempt to connect has not ended
+  std::string fault;  // why the last undecided bundle was undecided; empty: there was none
+};
+
+// Thread-safe. One thread of its own does the work; completions are called by the mailbox that they
+// name, or without one by that thread. It starts with the first call of take() or status(), so that
+// a process may open the store and then fork. Redis need not be reachable when the store is opened.
+class RedisStore : public store::Store {
+ public:
+  // The error is a sentence.
+  [[nodiscard]] static Result<std::unique_ptr<RedisStore>, std::string> open(Options options);
+  // Completes what is unfinished, as undecided. REQUIRES: all other calls have returned.
+  ~RedisStore() override;
+
+  using Store::take;
+  // Redis' clock as far as it is known; before the first reply, this machine's.
+  [[nodiscard]] Instant now() const noexcept override { return clock_.now(); }
+  // Completes within Options::timeout (and a little: until the thread is scheduled). What is not
+  // decided by then stays undecided, and may still be charged.
+  void take(std::span<store::Bundle> bundles, std::optional<Instant>& now,
+            store::Completion done) noexcept override;
+
+  // Waits until the thread has done what it is doing: about a millisecond. Throws if no thread can
+  // be started.
+  [[nodiscard]] RedisStatus status();
+
+ private:
+  explicit RedisStore(Options options);
+
+  // Starts the thread if it does not run. Throws std::bad_alloc or std::system_error.
+  [[nodiscard]] Worker& worker();
+
+  const Options options_;
+  KnownClock clock_;
+  std::once_flag started_;
+  std::unique_ptr<Worker> worker_;  // null before
+};
+
+}  // namespace headgate::redis

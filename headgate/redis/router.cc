@@ -1,0 +1,261 @@
+#include "headgate/redis/router.h"
+
+#include <algorithm>
+#include <boost/asio/post.hpp>
+#include <charconv>
+#include <optional>
+#include <utility>
+
+#include "headgate/net/resp_writer.h"
+#include "headgate/redis/key.h"
+
+namespace headgate::redis {
+namespace {
+
+using std::chrono::milliseconds;
+
+// How often the slots are asked for, at most: many calls are redirected when one slot moves.
+constexpr milliseconds refresh_pause{100};
+// After TRYAGAIN: the keys of a slot are moved one after the other.
+constexpr milliseconds try_again_pause{5};
+// More redirections mean that the nodes disagree.
+constexpr unsigned tries_max = 16;
+
+// The address in "MOVED 3999 127.0.0.1:6381", which has no brackets around an IPv6 address. An
+// empty host is that of the node that sent it.
+std::optional<ServerAddress> redirected(std::string_view error, const ServerAddress& from) {
+  const std::size_t space = error.rfind(' ');
+  const std::size_t colon = error.rfind(':');
+  if (space == std::string_view::npos || colon == std::string_view::npos || colon < space) {
+    return std::nullopt;
+  }
+  ServerAddress address{std::string(error.substr(space + 1, colon - space - 1)),
+                        std::string(error.substr(colon + 1))};
+  if (address.host.empty()) address.host = from.host;
+  return address;
+}
+
+}  // namespace
+
+// One sending of a call to one server.
+class Router::Attempt : public Receiver {
+ public:
+  Attempt(Router& router, std::shared_ptr<Call> call, Link& link, Way way)
+      : router_(router), call_(std::move(call)), link_(link), way_(way) {}
+
+  void receive(std::size_t i, const net::RespReply& reply) override {
+    if (reply->is_error() && error_.empty()) error_ = reply->text;
+    if (i + 1 == call_->replies && router_.options_.counts != nullptr) {
+      router_.options_.counts->round_trips.fetch_add(1, std::memory_order_relaxed);
+    }
+    if (error_.empty()) return call_->answer(i, reply);
+    if (i + 1 == call_->replies) router_.refused(std::move(call_), link_, way_, error_);
+  }
+  void lost(const std::string& why) override {
+    if (router_.options_.cluster) router_.refresh_soon();
+    call_->fail(why);
+  }
+
+ private:
+  Router& router_;
+  std::shared_ptr<Call> call_;
+  Link& link_;  // calls this
+  const Way way_;
+  std::string error_;
+};
+
+class Router::SlotsReply : public Receiver {
+ public:
+  SlotsReply(Router& router, const Link& from) : router_(router), from_(from) {}
+  void receive(std::size_t, const net::RespReply& reply) override {
+    router_.is_refreshing_ = false;
+    router_.read_slots(from_, reply);
+  }
+  void lost(const std::string&) override {
+    router_.is_refreshing_ = false;
+    router_.refresh_soon();
+  }
+
+ private:
+  Router& router_;
+  const Link& from_;
+};
+
+Router::Router(boost::asio::io_context& io, const Options& options, std::string_view script)
+    : io_(io), options_(options), script_(script), refresh_timer_(io) {}
+
+void Router::start() {
+  for (const ServerAddress& address : options_.nodes) link_to(address);
+  if (!options_.cluster) return;
+  slots_.resize(slots);
+  refresh();
+}
+
+void Router::close() {
+  is_closed_ = true;
+  refresh_timer_.cancel();
+  for (const auto& link : links_) link->close();
+}
+
+bool Router::is_up() const noexcept {
+  return std::any_of(links_.begin(), links_.end(),
+                     [](const auto& link) { return link->fault() == nullptr; });
+}
+
+Link& Router::link_to(const ServerAddress& address) {
+  for (const auto& link : links_) {
+    if (link->address() == address) return *link;
+  }
+  links_.push_back(std::make_shared<Link>(io_, options_, address, script_));
+  links_.back()->start();
+  return *links_.back();
+}
+
+Link& Router::link_of(std::uint16_t slot) {
+  if (options_.cluster && slots_[slot] != nullptr) return *slots_[slot];
+  for (const auto& link : links_) {
+    if (link->fault() == nullptr) return *link;
+  }
+  return *links_.front();
+}
+
+void Router::send(std::shared_ptr<Call> call) {
+  Link& link = link_of(call->slot);
+  send(std::move(call), link, {});
+}
+
+void Router::send(std::shared_ptr<Call> call, Link& link, Way way) {
+  if (const std::string* fault = link.fault()) {
+    if (options_.cluster) refresh_soon();
+    return boost::asio::post(io_, [call = std::move(call), why = *fault] { call->fail(why); });
+  }
+  auto attempt = std::make_shared<Attempt>(*this, call, link, way);
+  if (call->count > 0) {
+    return link.send_script(call->bytes, call->count, way.whole, way.asking, std::move(attempt));
+  }
+  if (!way.asking) return link.send(call->bytes, 0, call->replies, std::move(attempt));
+  std::string commands;
+  net::RespWriter out(commands);
+  out.array(1);
+  out.bulk("ASKING");
+  link.send(commands + call->bytes, 1, call->replies, std::move(attempt));
+}
+
+// Nothing was executed, so the call may be sent again.
+void Router::refused(std::shared_ptr<Call> call, Link& link, Way way, const std::string& error) {
+  const auto is = [&](std::string_view code) { return error.starts_with(code); };
+  ++way.tries;
+  if (way.tries > tries_max || is_closed_) return call->fail(link.address().text() + ": " + error);
+  if (is("NOSCRIPT")) {
+    way.whole = true;
+    return send(std::move(call), link, way);
+  }
+  if (options_.cluster && (is("MOVED ") || is("ASK "))) {
+    if (const auto address = redirected(error, link.address())) {
+      Link& other = link_to(*address);
+      way.asking = is("ASK ");
+      way.whole = false;
+      if (!way.asking) {
+        slots_[call->slot] = &other;
+        refresh_soon();
+      }
+      return send(std::move(call), other, way);
+    }
+  }
+  if (is("TRYAGAIN")) {
+    way.asking = false;
+    const auto timer = std::make_shared<boost::asio::steady_timer>(io_, try_again_pause);
+    return timer->async_wait([this, timer, call = std::move(call), way](const auto&) {
+      send(call, link_of(call->slot), way);
+    });
+  }
+  call->fail(link.address().text() + ": " + error);
+}
+
+// ---- the cluster's slots
+
+void Router::refresh_soon() {
+  if (is_refreshing_ || is_closed_) return;
+  is_refreshing_ = true;
+  refresh_timer_.expires_after(refresh_pause);
+  refresh_timer_.async_wait([this](const boost::system::error_code& error) {
+    if (!error) refresh();
+  });
+}
+
+void Router::refresh() {
+  is_refreshing_ = false;
+  if (is_closed_) return;
+  // Another one than the last time, because the last one may be cut off from the others.
+  Link* link = nullptr;
+  for (std::size_t i = 0; i < links_.size() && link == nullptr; ++i) {
+    asked_ = (asked_ + 1) % links_.size();
+    if (links_[asked_]->fault() == nullptr) link = links_[asked_].get();
+  }
+  if (link == nullptr) return refresh_soon();
+  is_refreshing_ = true;
+  std::string command;
+  net::RespWriter out(command);
+  out.array(2);
+  out.bulk("CLUSTER");
+  out.bulk("SLOTS");
+  link->send(command, 0, 1, std::make_shared<SlotsReply>(*this, *link));
+}
+
+// Elements: the first slot, the last slot, the primary, its replicas. A node: its host, its port
+// and more.
+void Router::read_slots(const Link& from, const net::RespReply& reply) {
+  if (!reply->is_array()) return refresh_soon();
+  std::vector<Link*> found(slots);
+  bool complete = true;
+  reply.for_each([&](const net::RespReply& range) {
+    std::size_t at = 0;
+    std::int64_t first = 0;
+    std::int64_t last = -1;
+    std::optional<ServerAddress> primary;
+    range.for_each([&](const net::RespReply& part) {
+      if (at == 0) first = part->number;
+      if (at == 1) last = part->number;
+      if (at == 2) {
+        ServerAddress address;
+        std::size_t field = 0;
+        part.for_each([&](const net::RespReply& value) {
+          if (field == 0) address.host = value->text;
+          if (field == 1) address.port = std::to_string(value->number);
+          ++field;
+        });
+        // A node that does not know its own address, or hides it.
+        if (address.host.empty() || address.host == "?") address.host = from.address().host;
+        if (field >= 2) primary = address;
+      }
+      ++at;
+    });
+    if (!primary || first < 0 || last >= slots) {
+      complete = false;
+      return;
+    }
+    Link& link = link_to(*primary);
+    for (std::int64_t slot = first; slot <= last; ++slot) {
+      found[static_cast<std::size_t>(slot)] = &link;
+    }
+  });
+  slots_ = std::move(found);
+  remove_gone();
+  if (!complete) refresh_soon();
+}
+
+// Closes the links to nodes that have left: they have no slot and cannot be reached.
+void Router::remove_gone() {
+  for (std::size_t i = options_.nodes.size(); i < links_.size();) {
+    const std::shared_ptr<Link> link = links_[i];
+    const bool has_slots = std::find(slots_.begin(), slots_.end(), link.get()) != slots_.end();
+    if (has_slots || link->fault() == nullptr) {
+      ++i;
+      continue;
+    }
+    links_.erase(links_.begin() + static_cast<std::ptrdiff_t>(i));
+    link->close();
+  }
+}
+
+}  // namespace headgate::redis

@@ -1,0 +1,82 @@
+// Sends calls to the server that has their slot, and follows a cluster whose slots move.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headgate/net/resp_reply_reader.h"
+#include "headgate/redis/link.h"
+#include "headgate/redis/options.h"
+
+namespace headgate::redis {
+
+// What is sent for keys of one slot.
+class Call {
+ public:
+  virtual ~Call() = default;
+
+  std::uint16_t slot = 0;
+  // Arguments for the script, `count` in number; or with `count` 0 whole commands, of which only
+  // the first has keys. As RespWriter writes them.
+  std::string bytes;
+  std::size_t count = 0;
+  std::size_t replies = 1;
+
+  // Called with each reply, if none of them is an error; otherwise, or if Redis cannot be reached,
+  // fail() ends the call. `why`: a sentence.
+  virtual void answer(std::size_t i, const net::RespReply& reply) = 0;
+  virtual void fail(const std::string& why) = 0;
+};
+
+// Everything happens in the thread that runs `io`. May throw std::bad_alloc.
+class Router {
+ public:
+  // `io` and `options` outlive the router.
+  Router(boost::asio::io_context& io, const Options& options, std::string_view script);
+
+  void start();
+  // Calls that wait fail.
+  void close();
+
+  // Never calls the functions of `call` before it returns.
+  void send(std::shared_ptr<Call> call);
+
+  // Whether some server answers.
+  [[nodiscard]] bool is_up() const noexcept;
+
+ private:
+  class Attempt;
+  class SlotsReply;
+  struct Way {
+    bool whole = false;   // EVAL instead of EVALSHA
+    bool asking = false;  // after ASK
+    unsigned tries = 0;
+  };
+
+  Link& link_to(const ServerAddress& address);
+  // The server of the slot, or while that is unknown any server that answers.
+  Link& link_of(std::uint16_t slot);
+  void send(std::shared_ptr<Call> call, Link& link, Way way);
+  void refused(std::shared_ptr<Call> call, Link& link, Way way, const std::string& error);
+  void refresh_soon();
+  void refresh();
+  void read_slots(const Link& from, const net::RespReply& reply);
+  void remove_gone();
+
+  boost::asio::io_context& io_;
+  const Options& options_;
+  const std::string_view script_;
+  std::vector<std::shared_ptr<Link>> links_;  // at first those of Options::nodes
+  std::vector<Link*> slots_;                  // of a cluster: one per slot, null: unknown
+  boost::asio::steady_timer refresh_timer_;
+  std::size_t asked_ = 0;  // the link that was asked last
+  bool is_refreshing_ = false;
+  bool is_closed_ = false;
+};
+
+}  // namespace headgate::redis

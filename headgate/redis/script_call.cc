@@ -1,0 +1,104 @@
+#include "headgate/redis/script_call.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "headgate/net/resp_writer.h"
+#include "headgate/redis/linear_args.h"
+
+namespace headgate::redis {
+namespace {
+
+constexpr Nanos nanos_per_milli = 1'000'000;
+// The longest time to live [ms], 142,000 years: Redis adds it to its time in 64 bits.
+constexpr Nanos ttl_max = Nanos{1} << 52;
+
+std::string_view text_of(const net::RespReply& value) noexcept {
+  return value->is_text() ? value->text : std::string_view();
+}
+
+std::optional<Nanos> number(std::string_view text) noexcept {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+void put_value(const Swap::Value& value, net::RespWriter& out) {
+  out.bulk(value.bytes);
+  out.bulk(std::to_string(value.ttl));
+}
+
+}  // namespace
+
+std::uint64_t kept_beyond(Clock clock) noexcept {
+  return clock == Clock::redis ? 1000 : 24 * 3600 * 1000;
+}
+
+std::uint64_t time_to_live(Nanos full_at, Instant now, Clock clock) noexcept {
+  const Nanos span = ceil_div(full_at - now.ns, nanos_per_milli);
+  return static_cast<std::uint64_t>(std::clamp<Nanos>(span, 0, ttl_max)) + kept_beyond(clock);
+}
+
+ScriptArguments script_arguments(const Part* part, const std::optional<Instant>& now, Clock clock,
+                                 bool denied, const std::vector<Swap>& swaps) {
+  const std::size_t scripted = part == nullptr ? 0 : part->count(Part::Way::scripted);
+  ScriptArguments arguments;
+  net::RespWriter out(arguments.bytes);
+  out.bulk(std::to_string(scripted + swaps.size()));
+  std::string linear;
+  for (std::size_t i = 0; scripted > 0 && i < part->charges.size(); ++i) {
+    if (part->ways[i] != Part::Way::scripted) continue;
+    out.bulk(part->keys[i]);
+    append_linear_args(part->charges[i], linear);
+  }
+  for (const Swap& swap : swaps) out.bulk(swap.key);
+  std::string time = denied ? "D" : "";
+  if (now) {
+    time.clear();
+    append_time(*now, static_cast<double>(kept_beyond(clock)), denied, time);
+  }
+  out.bulk(time);
+  out.bulk(linear);
+  for (const Swap& swap : swaps) {
+    out.bulk(swap.before);
+    put_value(swap.admitted, out);
+    put_value(swap.denied, out);
+  }
+  arguments.count = 3 + scripted + 6 * swaps.size();
+  return arguments;
+}
+
+std::optional<ScriptReply> ScriptReply::parse(const net::RespReply& reply) {
+  if (reply.size() < 3) return std::nullopt;
+  ScriptReply read;
+  read.now = redis_time(reply);
+  read.values.reserve(reply.size() - 3);
+  std::size_t at = 0;
+  reply.for_each([&](const net::RespReply& value) {
+    if (at == 2) {
+      read.outcome = value->number < 0    ? Outcome::changed
+                     : value->number == 0 ? Outcome::denied
+                                          : Outcome::admitted;
+    } else if (at > 2) {
+      read.values.push_back(text_of(value));
+    }
+    ++at;
+  });
+  return read;
+}
+
+std::optional<Instant> redis_time(const net::RespReply& reply) {
+  std::optional<Nanos> seconds;
+  std::optional<Nanos> micros;
+  std::size_t at = 0;
+  reply.for_each([&](const net::RespReply& value) {
+    if (at == 0) seconds = number(text_of(value));
+    if (at == 1) micros = number(text_of(value));
+    ++at;
+  });
+  if (!seconds || !micros) return std::nullopt;
+  return Instant{*seconds * nanos_per_second + *micros * 1000};
+}
+
+}  // namespace headgate::redis

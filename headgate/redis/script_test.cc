@@ -1,0 +1,137 @@
+// take.lua computes what limit/linear.h computes, to the last bit.
+
+#include "headgate/redis/script.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "headgate/redis/all_or_none.h"
+#include "headgate/redis/key.h"
+#include "headgate/redis/key_state.h"
+#include "headgate/redis/linear_args.h"
+#include "headgate/redis/redis_store.h"
+#include "headgate/redis/testing/blocking.h"
+#include "headgate/redis/testing/redis_server.h"
+
+namespace headgate::redis {
+namespace {
+
+using limit::Denied;
+using limit::Op;
+
+constexpr Nanos second = nanos_per_second;
+
+class Dice {
+ public:
+  std::uint64_t below(std::uint64_t end) { return engine_() % end; }
+  std::uint64_t up_to_bits(unsigned bits) { return 1 + (engine_() >> (64 - 1 - below(bits))); }
+
+  limit::Law law() {
+    for (;;) {
+      const std::uint64_t quota = up_to_bits(below(4) == 0 ? 40 : 12);
+      limit::Quota shape{quota, static_cast<Nanos>(up_to_bits(62))};
+      if (below(3) == 0) {
+        shape.count = up_to_bits(22);
+        shape.period = static_cast<Nanos>(up_to_bits(40));
+        shape.window =
+            ceil_div(static_cast<Nanos>(quota) * shape.period, static_cast<Nanos>(shape.count));
+        if (shape.window > limit::Quota::window_max) continue;
+      }
+      limit::Terms terms;
+      terms.denied = static_cast<Denied>(below(3));
+      if (terms.denied == Denied::penalty) terms.penalty = static_cast<Nanos>(up_to_bits(50));
+      terms.late = below(2) == 0;
+      const auto law = limit::make_law(shape, terms);
+      if (law && decided_by_script({&*law, ""}, {})) return *law;
+    }
+  }
+
+ private:
+  std::mt19937_64 engine_{19};
+};
+
+TEST(TakeScript, WritesTheStatesOfTheLaw) {
+  const RedisServer server;
+  Options options;
+  options.nodes = {server.address()};
+  options.timeout = std::chrono::seconds(60);
+  options.clock = Clock::caller;
+  const auto store = RedisStore::open(options).value();
+  Dice dice;
+  for (int history = 0; history < 150; ++history) {
+    // One to three keys, whose laws change now and then.
+    const std::size_t keys = 1 + dice.below(3);
+    std::vector<std::string> names;
+    std::vector<std::string> states(keys);
+    std::vector<limit::Law> laws;
+    for (std::size_t i = 0; i < keys; ++i) {
+      names.push_back("\1" + std::string(1, static_cast<char>('a' + i)) + std::to_string(history));
+      laws.push_back(dice.law());
+    }
+    Instant now{1'700'000'000 * second + static_cast<Nanos>(dice.below(1'000'000'000))};
+    for (int step = 0; step < 12; ++step) {
+      if (dice.below(8) == 0) laws[0] = dice.law();
+      const Nanos span = static_cast<Nanos>(dice.up_to_bits(60));
+      now.ns += dice.below(10) == 0 ? -span / 1024 : dice.below(3) == 0 ? 0 : span / 16;
+      std::vector<store::Charge> charges;
+      for (std::size_t i = 0; i < keys; ++i) {
+        const std::uint64_t quota = std::visit(
+            []<class L>(const L& law) -> std::uint64_t {
+              if constexpr (requires { law.quota(); }) return law.quota();
+              return 0;
+            },
+            laws[i]);
+        const std::uint64_t cost = dice.below(6) == 0   ? 0
+                                   : dice.below(3) == 0 ? quota
+                                   : dice.below(9) == 0 ? quota + 1
+                                                        : 1 + dice.below(quota);
+        const Op op = dice.below(3) > 0 ? Op::spend : static_cast<Op>(dice.below(4));
+        charges.push_back({&laws[i], names[i], cost, op});
+      }
+      std::vector<KeyState> model;
+      for (std::size_t i = 0; i < keys; ++i) model.emplace_back(laws[i], states[i]);
+      std::vector<limit::Decision> decisions(keys);
+      const bool admitted = decide_all_or_none(charges, model, now, decisions);
+      const Taken taken = take(*store, charges, now);
+      ASSERT_FALSE(taken.undecided) << store->status().fault;
+      ASSERT_EQ(taken.admitted, admitted) << "history " << history << ", step " << step;
+      ASSERT_EQ(taken.decisions, decisions) << "history " << history << ", step " << step;
+      for (std::size_t i = 0; i < keys; ++i) {
+        // A state of another scale is only rewritten when it changes.
+        const bool changed = model[i].bytes() != KeyState(laws[i], states[i]).bytes();
+        if (changed) states[i] = model[i].bytes();
+        const std::string name = redis_key("hg:", laws[i], names[i]);
+        const std::string kept = server.command({"GET", name});
+        ASSERT_EQ(kept, states[i].empty() ? "(nil)" : states[i])
+            << "history " << history << ", step " << step << ", op "
+            << static_cast<int>(charges[i].op) << ", cost " << charges[i].cost;
+      }
+    }
+  }
+}
+
+// Redis keeps an integer in 16 bytes; a fraction is rounded up by a law of another scale.
+TEST(TakeScript, KeepsTimesAsPeopleReadThem) {
+  const RedisServer server;
+  Options options;
+  options.nodes = {server.address()};
+  options.timeout = std::chrono::seconds(60);
+  options.clock = Clock::caller;
+  const auto store = RedisStore::open(options).value();
+  const limit::Law whole = limit::make_law({10, 10 * second}, {}).value();
+  const limit::Law sevenths = limit::make_law({7, 10 * second}, {}).value();
+  const Instant now{1'700'000'000 * second};
+  EXPECT_TRUE(take(*store, {{&whole, "\1a", 3}}, now).admitted);
+  EXPECT_EQ(server.command({"GET", "hg:\1a{}"}), "1700000003000000000");
+  EXPECT_EQ(server.command({"OBJECT", "ENCODING", "hg:\1a{}"}), "int");
+  EXPECT_TRUE(take(*store, {{&sevenths, "\1a", 1}}, now).admitted);
+  EXPECT_EQ(server.command({"GET", "hg:\1a{}"}), "1700000004428571428+4/7");
+  EXPECT_TRUE(take(*store, {{&whole, "\1a", 1}}, now).admitted);
+  EXPECT_EQ(server.command({"GET", "hg:\1a{}"}), "1700000005428571429");
+}
+
+}  // namespace
+}  // namespace headgate::redis

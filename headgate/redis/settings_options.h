@@ -1,0 +1,15 @@
+// Reads what a policy file says about Redis, and the files that it names.
+#pragma once
+
+#include <string>
+
+#include "headgate/base/result.h"
+#include "headgate/policy/settings.h"
+#include "headgate/redis/options.h"
+
+namespace headgate::redis {
+
+// Reads the password and the certificates. The error is a sentence that names the file.
+[[nodiscard]] Result<Options, std::string> options_of(const policy::RedisSettings& settings);
+
+}  // namespace headgate::redis

@@ -1,0 +1,82 @@
+// One call of Store::take, until it is completed.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "headgate/redis/exact.h"
+#include "headgate/redis/options.h"
+#include "headgate/redis/part.h"
+#include "headgate/store/mailbox.h"
+#include "headgate/store/store.h"
+
+namespace headgate::redis {
+
+// Used by one thread, until it is complete and goes to the mailbox of the caller. May throw
+// std::bad_alloc.
+//
+// A bundle whose keys are in several slots is taken slot by slot at the same time. If one slot
+// denies, or cannot be reached, what the others took is given back.
+class Taking final : public std::enable_shared_from_this<Taking>, private store::Mailbox::Letter {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+
+  // `now`: as Store::take() takes it. All are kept until complete(); `clock` outlives this.
+  Taking(std::span<store::Bundle> bundles, std::optional<Instant>& now, store::Completion done,
+         Time deadline, const KnownClock& clock) noexcept
+      : Letter([](Letter& self) noexcept { static_cast<Taking&>(self).open(); }),
+        bundles_(bundles),
+        given_(now),
+        now_(now ? nullptr : &now),
+        done_(done),
+        deadline_(deadline),
+        known_(clock) {
+    for (store::Bundle& bundle : bundles_) bundle.undecided = true;
+  }
+
+  // Begins to decide every bundle.
+  void begin(Exact& exact, const Options& options);
+
+  // Completes the call; bundles that are not decided stay undecided. Does nothing if that was done
+  // before.
+  void complete() noexcept;
+
+  [[nodiscard]] bool is_complete() const noexcept { return is_complete_; }
+  [[nodiscard]] Time deadline() const noexcept { return deadline_; }
+
+ private:
+  struct Split {
+    std::vector<std::shared_ptr<Part>> parts;
+    std::vector<std::size_t> part_of;  // per charge, its part
+    std::size_t open = 0;              // parts that are not decided
+  };
+
+  void split(std::size_t bundle, const Options& options);
+  [[nodiscard]] std::shared_ptr<Part> new_part(std::uint16_t slot) const;
+  void decide(std::size_t bundle, const std::vector<std::shared_ptr<Part>>& parts,
+              void (Taking::*then)(std::size_t bundle));
+  void decided(std::size_t bundle);
+  void give_back(std::size_t bundle);
+  void given_back(std::size_t bundle);
+  void write(std::size_t bundle, bool admitted);
+  void close(std::size_t bundle);
+  void open() noexcept;
+
+  std::span<store::Bundle> bundles_;
+  const std::optional<Instant> given_;
+  std::optional<Instant>* now_;  // to be set; null: the caller gave a time
+  store::Completion done_;
+  const Time deadline_;
+  const KnownClock& known_;
+  Exact* exact_ = nullptr;
+  Clock clock_ = Clock::redis;
+  std::vector<Split> splits_;  // one per bundle
+  std::size_t open_ = 0;       // bundles that are not decided
+  bool is_complete_ = false;
+  std::shared_ptr<Taking> kept_;  // itself, while it is in the mailbox
+};
+
+}  // namespace headgate::redis

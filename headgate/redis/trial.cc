@@ -1,0 +1,345 @@
+#include "headgate/redis/trial.h"
+
+#include <netdb.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "headgate/net/resp_reply_reader.h"
+#include "headgate/net/resp_writer.h"
+#include "headgate/redis/key.h"
+#include "headgate/redis/script.h"
+
+namespace headgate::redis {
+namespace {
+
+using Steady = std::chrono::steady_clock;
+using Words = std::vector<std::string_view>;
+
+constexpr std::string_view rights = "; docs/redis.md has the rights that the user needs";
+// The oldest version that is supported.
+constexpr unsigned least_major = 6;
+constexpr unsigned least_minor = 2;
+
+// A connection on which one command after the other is sent and answered.
+class Conversation {
+ public:
+  Conversation() = default;
+  Conversation(const Conversation&) = delete;
+  Conversation& operator=(const Conversation&) = delete;
+  ~Conversation() {
+    tls_.reset();
+    if (fd_ >= 0) close(fd_);
+  }
+
+  // Returns what went wrong.
+  std::optional<std::string> open(const ServerAddress& address, const Options& options) {
+    if (auto fault = address.is_unix() ? connect_unix(address) : connect_tcp(address)) return fault;
+    if (options.tls && !address.is_unix()) {
+      tls_.emplace(options.tls->connect(
+          fd_, options.server_name.empty() ? address.host : options.server_name));
+    }
+    return std::nullopt;
+  }
+
+  // Sends a command and calls `use` with its reply, unless that is an error. Returns the error, or
+  // what went wrong; then is_lost() is true.
+  template <class Use>
+  std::optional<std::string> ask(const Words& words, const Use& use) {
+    std::string bytes;
+    net::RespWriter out(bytes);
+    out.array(words.size());
+    for (const std::string_view word : words) out.bulk(word);
+    for (std::string_view unsent = bytes; !unsent.empty();) {
+      const ssize_t sent =
+          tls_ ? tls_->send(unsent) : ::send(fd_, unsent.data(), unsent.size(), MSG_NOSIGNAL);
+      if (sent <= 0) return lost();
+      unsent.remove_prefix(static_cast<std::size_t>(sent));
+    }
+    received_.clear();
+    for (;;) {
+      const auto found = reader_.read(received_);
+      if (found == net::RespReplyReader::Found::reply) break;
+      if (found == net::RespReplyReader::Found::fault) {
+        is_lost_ = true;
+        return "it is no Redis: " + reader_.fault();
+      }
+      std::array<char, 16384> room;
+      const ssize_t got = tls_ ? tls_->receive(room) : recv(fd_, room.data(), room.size(), 0);
+      if (got <= 0) return lost(got == 0);
+      received_.append(room.data(), static_cast<std::size_t>(got));
+    }
+    const net::RespReply reply = reader_.reply();
+    if (reply->is_error()) return std::string(reply->text);
+    use(reply);
+    return std::nullopt;
+  }
+  std::optional<std::string> ask(const Words& words) {
+    return ask(words, [](const net::RespReply&) {});
+  }
+
+  [[nodiscard]] bool is_lost() const noexcept { return is_lost_; }
+
+ private:
+  std::optional<std::string> connect_unix(const ServerAddress& address) {
+    sockaddr_un at{};
+    at.sun_family = AF_UNIX;
+    std::strncpy(at.sun_path, address.port.c_str(), sizeof at.sun_path - 1);
+    return connect(AF_UNIX, reinterpret_cast<const sockaddr*>(&at), sizeof at);
+  }
+
+  std::optional<std::string> connect_tcp(const ServerAddress& address) {
+    addrinfo hints{};
+    hints.ai_socktype = SOCK_STREAM;
+    addrinfo* found = nullptr;
+    const int error = getaddrinfo(address.host.c_str(), address.port.c_str(), &hints, &found);
+    if (error != 0) return std::string("its name cannot be resolved: ") + gai_strerror(error);
+    const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(found, freeaddrinfo);
+    std::optional<std::string> fault;
+    for (const addrinfo* one = found; one != nullptr; one = one->ai_next) {
+      fault = connect(one->ai_family, one->ai_addr, one->ai_addrlen);
+      if (!fault) break;
+    }
+    return fault;
+  }
+
+  std::optional<std::string> connect(int family, const sockaddr* address, socklen_t size) {
+    if (fd_ >= 0) close(fd_);
+    fd_ = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const timeval patience{3, 0};
+    setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    setsockopt(fd_, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);  // of connect(), too
+    if (::connect(fd_, address, size) == 0) return std::nullopt;
+    return std::string("it cannot be reached: ") +
+           (errno == EINPROGRESS ? "no answer in 3 s" : strerror(errno));
+  }
+
+  std::string lost(bool is_end = false) {
+    is_lost_ = true;
+    if (is_end || errno == 0) return "it closed the connection";
+    if (errno == EAGAIN) return "no answer in 3 s";
+    const bool handshake = tls_ && !tls_->established();
+    return (handshake ? "the TLS handshake failed: " : "the connection is lost: ") +
+           std::string(strerror(errno));
+  }
+
+  int fd_ = -1;
+  std::optional<net::TlsStream> tls_;
+  net::RespReplyReader reader_;
+  std::string received_;
+  bool is_lost_ = false;
+};
+
+std::string milliseconds(double seconds) {
+  std::array<char, 32> text;
+  std::snprintf(text.data(), text.size(), "%.2f ms", seconds * 1000);
+  return text.data();
+}
+
+double seconds_since(Steady::time_point begin) {
+  return std::chrono::duration<double>(Steady::now() - begin).count();
+}
+
+// Tries one server.
+class ServerTrial {
+ public:
+  ServerTrial(const ServerAddress& address, const Options& options, Trial& trial)
+      : address_(address), options_(options), trial_(trial) {}
+
+  void run() {
+    if (const auto fault = redis_.open(address_, options_)) return add_fault(*fault);
+    if (!greets()) return;
+    see_version();
+    see_time();
+    use_script();
+    if (options_.cluster && !redis_.is_lost()) see_slots();
+  }
+
+  // Of the cluster, as this server sees it.
+  [[nodiscard]] const std::vector<ServerAddress>& primaries() const noexcept { return primaries_; }
+
+ private:
+  void add(const std::string& what) { trial_.findings.push_back(address_.text() + ": " + what); }
+  void add_fault(const std::string& what) {
+    trial_.faults.push_back(address_.text() + ": " + what);
+  }
+
+  // Returns whether the command may be executed. In a cluster, another server may have the key; a
+  // redirection comes after the check of rights.
+  template <class Use>
+  bool may(const Words& words, const Use& use) {
+    if (redis_.is_lost()) return false;
+    const auto error = redis_.ask(words, use);
+    if (!error || (options_.cluster && error->starts_with("MOVED "))) return true;
+    add_fault(std::string(words[0]) + ": " + *error +
+              std::string(error->starts_with("NOPERM") ? rights : ""));
+    return false;
+  }
+  bool may(const Words& words) {
+    return may(words, [](const net::RespReply&) {});
+  }
+
+  bool greets() {
+    if (!options_.password.empty()) {
+      Words words{"AUTH", options_.user, options_.password};
+      if (options_.user.empty()) words.erase(words.begin() + 1);
+      if (!may(words)) return false;
+    }
+    if (options_.cluster) return true;
+    bool is_primary = false;
+    const bool done = may({"ROLE"}, [&](const net::RespReply& reply) {
+      reply.for_each([&](const net::RespReply& part) { is_primary |= part->text == "master"; });
+    });
+    if (done && !is_primary) add_fault("it is a replica; expected the primary");
+    return done && is_primary;
+  }
+
+  void see_version() {
+    std::string version;
+    const auto error = redis_.ask({"INFO", "server"}, [&](const net::RespReply& reply) {
+      constexpr std::string_view key = "redis_version:";
+      const std::size_t at = reply->text.find(key);
+      if (at == std::string_view::npos) return;
+      version = reply->text.substr(at + key.size());
+      version.resize(std::min(version.size(), version.find_first_of("\r\n")));
+    });
+    if (version.empty()) {
+      return add("its version is not known" + (error ? ": " + *error : std::string()));
+    }
+    unsigned major = 0;
+    unsigned minor = 0;
+    const char* const end = version.data() + version.size();
+    const auto [dot, fault] = std::from_chars(version.data(), end, major);
+    if (fault == std::errc{} && dot != end) std::from_chars(dot + 1, end, minor);
+    if (major < least_major || (major == least_major && minor < least_minor)) {
+      add_fault("it has version " + version + "; expected 6.2 or newer");
+    } else {
+      add("version " + version);
+    }
+  }
+
+  void see_time() {
+    constexpr int rounds = 20;
+    double fastest = 1e9;
+    double ahead = 0;
+    for (int i = 0; i < rounds; ++i) {
+      const auto begin = Steady::now();
+      const bool done = may({"TIME"}, [&](const net::RespReply& reply) {
+        double time = 0;
+        double unit = 1;
+        reply.for_each([&](const net::RespReply& part) {
+          std::int64_t number = 0;
+          std::from_chars(part->text.data(), part->text.data() + part->text.size(), number);
+          time += static_cast<double>(number) * unit;
+          unit = 1e-6;
+        });
+        const double took = seconds_since(begin);
+        if (took >= fastest) return;
+        fastest = took;
+        const auto now = std::chrono::system_clock::now().time_since_epoch();
+        ahead = time - (std::chrono::duration<double>(now).count() - took / 2);
+      });
+      if (!done) return;
+    }
+    const auto timeout = std::chrono::duration<double>(options_.timeout).count();
+    if (fastest > timeout) {
+      add_fault("a round trip takes " + milliseconds(fastest) + ", more than the timeout of " +
+                milliseconds(timeout));
+    } else {
+      add("a round trip takes " + milliseconds(fastest));
+    }
+    add("its clock, which decides, is " + milliseconds(std::abs(ahead)) +
+        (ahead < 0 ? " behind ours" : " ahead of ours"));
+  }
+
+  // Loads the script, and has a small one write a key that expires, in every way that a store uses.
+  void use_script() {
+    const std::string key = options_.prefix + "{headgate check}";
+    constexpr std::string_view write = "return redis.call('SET', KEYS[1], '1', 'PX', 1000)";
+    std::string sha;
+    bool good = may({"SCRIPT", "LOAD", take_script()});
+    good &= may({"SCRIPT", "LOAD", write}, [&](const net::RespReply& reply) { sha = reply->text; });
+    good &= may({"EVALSHA", sha, "1", key});
+    good &= may({"EVAL", write, "1", key});
+    good &= may({"GET", key});
+    good &= may({"MGET", key});
+    if (options_.cluster) good &= may({"ASKING"});
+    if (good) add("scripts run, and keys that begin with " + options_.prefix + " can be written");
+  }
+
+  void see_slots() {
+    std::int64_t covered = 0;
+    const bool done = may({"CLUSTER", "SLOTS"}, [&](const net::RespReply& reply) {
+      reply.for_each([&](const net::RespReply& range) {
+        std::int64_t bounds[2] = {0, -1};
+        std::size_t at = 0;
+        range.for_each([&](const net::RespReply& part) {
+          if (at < 2) bounds[at] = part->number;
+          if (at == 2) add_primary(part);
+          ++at;
+        });
+        covered += bounds[1] - bounds[0] + 1;
+      });
+    });
+    if (!done) return;
+    if (covered != slots) {
+      add_fault(std::to_string(covered) + " of the cluster's " + std::to_string(slots) +
+                " slots have a server; expected all");
+    } else {
+      add("the cluster has " + std::to_string(primaries_.size()) + " primaries for all slots");
+    }
+  }
+
+  void add_primary(const net::RespReply& node) {
+    ServerAddress primary;
+    std::size_t at = 0;
+    node.for_each([&](const net::RespReply& part) {
+      if (at == 0) primary.host = part->text;
+      if (at == 1) primary.port = std::to_string(part->number);
+      ++at;
+    });
+    if (primary.host.empty() || primary.host == "?") primary.host = address_.host;
+    if (std::find(primaries_.begin(), primaries_.end(), primary) == primaries_.end()) {
+      primaries_.push_back(std::move(primary));
+    }
+  }
+
+  const ServerAddress& address_;
+  const Options& options_;
+  Trial& trial_;
+  Conversation redis_;
+  std::vector<ServerAddress> primaries_;
+};
+
+}  // namespace
+
+Trial try_redis(const Options& options) {
+  Trial trial;
+  std::vector<ServerAddress> servers = options.nodes;
+  for (std::size_t i = 0; i < servers.size(); ++i) {
+    const ServerAddress server = servers[i];
+    ServerTrial one(server, options, trial);
+    one.run();
+    for (const ServerAddress& primary : one.primaries()) {
+      if (std::find(servers.begin(), servers.end(), primary) == servers.end()) {
+        servers.push_back(primary);
+      }
+    }
+  }
+  return trial;
+}
+
+}  // namespace headgate::redis

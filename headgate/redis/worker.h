@@ -1,0 +1,62 @@
+// The thread that talks to Redis, and what other threads hand over to it.
+#pragma once
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "headgate/redis/clock.h"
+#include "headgate/redis/exact.h"
+#include "headgate/redis/options.h"
+#include "headgate/redis/redis_store.h"
+#include "headgate/redis/router.h"
+#include "headgate/redis/taking.h"
+
+namespace headgate::redis {
+
+// Thread-safe.
+class Worker {
+ public:
+  // Starts the thread. Both outlive this. Throws std::bad_alloc or std::system_error.
+  Worker(const Options& options, KnownClock& clock);
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+  // Completes what is unfinished. REQUIRES: all other calls have returned.
+  ~Worker();
+
+  // As RedisStore::take(). Throws std::bad_alloc; then nothing was taken.
+  void take(std::span<store::Bundle> bundles, std::optional<Instant>& now, store::Completion done);
+  // As RedisStore::status().
+  [[nodiscard]] RedisStatus status();
+
+ private:
+  void run();
+  void begin_new();
+  void watch_deadlines();
+
+  const Options& options_;
+  KnownClock& clock_;
+  boost::asio::io_context io_{1};
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
+  Router router_;
+  Exact exact_;
+
+  std::mutex inbox_lock_;
+  std::vector<std::shared_ptr<Taking>> inbox_;  // from take() to begin_new()
+
+  // Of the thread. In the order of their deadlines.
+  std::deque<std::shared_ptr<Taking>> begun_;
+  boost::asio::steady_timer deadline_timer_;
+  bool is_watching_ = false;
+
+  std::thread thread_;
+};
+
+}  // namespace headgate::redis

@@ -1,0 +1,57 @@
+// The answers that the store owes to one worker.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "headgate/store/mailbox.h"
+
+namespace headgate::server {
+
+// Not thread-safe.
+class Answers {
+ public:
+  // A decision that waits has a context of 60 KiB, so that all take 60 MiB. Redis that answers
+  // within a millisecond decides a million per second by then, more than a worker can.
+  static constexpr std::size_t most = 1024;
+  // How long the end of a worker waits for answers. Every store has a time-out of its own, which is
+  // far shorter.
+  static constexpr std::chrono::milliseconds patience{1000};
+
+  // `come_later`: the store does not always complete at once. Throws std::system_error if there is
+  // no descriptor for the mailbox.
+  explicit Answers(bool come_later)
+      : home_(come_later ? std::make_unique<store::Mailbox>() : nullptr) {}
+  // Waits for what is outstanding, at most for `patience`. After that, tickets without an answer
+  // and the mailbox stay in memory: the store may still write there.
+  ~Answers();
+  Answers(const Answers&) = delete;
+  Answers& operator=(const Answers&) = delete;
+
+  [[nodiscard]] bool come_later() const noexcept { return home_ != nullptr; }
+  // The mailbox; null if no answer comes later.
+  [[nodiscard]] store::Mailbox* home() const noexcept { return home_.get(); }
+  [[nodiscard]] std::size_t outstanding() const noexcept { return outstanding_; }
+  // Whether no further call of the store may be made now.
+  [[nodiscard]] bool is_full() const noexcept { return outstanding_ >= most; }
+
+  // `begin` is called when an answer is outstanding and none was before. Whoever sets it delivers
+  // the mailbox from then on until none is.
+  void on_first(std::function<void()> begin) { on_first_ = std::move(begin); }
+
+  // For Ticket:
+  void add() noexcept {
+    if (outstanding_++ == 0 && on_first_) on_first_();
+  }
+  void remove() noexcept { --outstanding_; }
+
+ private:
+  std::unique_ptr<store::Mailbox> home_;
+  std::size_t outstanding_ = 0;
+  std::function<void()> on_first_;
+};
+
+}  // namespace headgate::server

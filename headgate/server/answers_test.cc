@@ -1,0 +1,154 @@
+#include "headgate/server/answers.h"
+
+#include <gtest/gtest.h>
+
+#include <boost/asio/io_context.hpp>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "headgate/server/answer_loop.h"
+#include "headgate/server/testing/open_engine.h"
+#include "headgate/server/worker_context.h"
+#include "headgate/store/mailbox.h"
+
+namespace headgate::server {
+namespace {
+
+// Answers from a thread of its own, as a store over a network does.
+class ThreadedStore final : public store::Store {
+ public:
+  explicit ThreadedStore(store::Store& store) : store_(store), thread_([this] { answer(); }) {}
+  ~ThreadedStore() override {
+    {
+      const std::lock_guard lock(lock_);
+      ends_ = true;
+    }
+    changed_.notify_one();
+    thread_.join();
+  }
+
+  [[nodiscard]] Instant now() const noexcept override { return store_.now(); }
+  void take(std::span<store::Bundle> bundles, std::optional<Instant>& now,
+            store::Completion done) noexcept override {
+    const std::lock_guard lock(lock_);
+    calls_.push_back(new Call(bundles, now, done));
+    changed_.notify_one();
+  }
+  // Answers nothing until it is called again.
+  void hold(bool holds) {
+    const std::lock_guard lock(lock_);
+    holds_ = holds;
+    changed_.notify_one();
+  }
+
+ private:
+  struct Call : store::Mailbox::Letter {
+    Call(std::span<store::Bundle> its_bundles, std::optional<Instant>& its_now,
+         store::Completion its_done)
+        : Letter([](Letter& self) noexcept {
+            auto& call = static_cast<Call&>(self);
+            call.done.call(call.done.context);
+            delete &call;
+          }),
+          bundles(its_bundles),
+          now(its_now),
+          done(its_done) {}
+    std::span<store::Bundle> bundles;
+    std::optional<Instant>& now;
+    store::Completion done;
+  };
+
+  void answer() {
+    std::unique_lock lock(lock_);
+    while (!ends_ || !calls_.empty()) {
+      changed_.wait(lock, [this] { return ends_ || (!holds_ && !calls_.empty()); });
+      if (holds_) return;
+      for (Call* const call : std::exchange(calls_, {})) {
+        store_.take(call->bundles, call->now, {});
+        call->done.home->post(*call);
+      }
+    }
+  }
+
+  store::Store& store_;
+  std::mutex lock_;
+  std::condition_variable changed_;
+  std::vector<Call*> calls_;
+  bool holds_ = false;
+  bool ends_ = false;
+  std::thread thread_;
+};
+
+class AnswersTest : public testing::Test {
+ protected:
+  AnswersTest()
+      : engine_(open_engine(
+            plenty, [](store::Table& table) { return std::make_unique<ThreadedStore>(table); })) {}
+
+  ThreadedStore& store() { return static_cast<ThreadedStore&>(engine_->store()); }
+
+  // Asks for a decision.
+  static Ticket::Held<DecisionTicket> ask(WorkerContext& worker, Resume then = {}) {
+    const gate::Check check{"burst", "k"};
+    DecisionTicket& ticket = *worker.begin();
+    EXPECT_FALSE(ticket.snapshot->gate().decide(
+        {&check, 1}, limit::Op::spend, worker.moment(ticket), ticket.decision, ticket.begin()));
+    return worker.lend(then);
+  }
+
+  std::unique_ptr<Engine> engine_;
+};
+
+TEST_F(AnswersTest, TheLoopHasWorkUntilAllAnswersAreThere) {
+  WorkerContext worker(*engine_);
+  boost::asio::io_context io;
+  const AnswerLoop loop(io, worker.answers());
+  EXPECT_EQ(io.run(), 0u) << "nothing is outstanding";
+  for (int round = 0; round < 100; ++round) {
+    std::vector<std::thread::id> answered;
+    const Resume then{
+        [](void* to) noexcept {
+          static_cast<std::vector<std::thread::id>*>(to)->push_back(std::this_thread::get_id());
+        },
+        &answered};
+    std::vector<Ticket::Held<DecisionTicket>> tickets;
+    for (int i = 0; i < 20; ++i) tickets.push_back(ask(worker, then));
+    for (int i = 0; i < 5; ++i) tickets.pop_back();  // nobody waits for these
+    EXPECT_EQ(worker.answers().outstanding(), 20u);
+    io.restart();
+    io.run();
+    EXPECT_EQ(worker.answers().outstanding(), 0u);
+    EXPECT_EQ(answered, std::vector(15, std::this_thread::get_id()));
+    for (const auto& ticket : tickets) {
+      EXPECT_TRUE(ticket->is_decided());
+      EXPECT_TRUE(ticket->decision.results[0].decision.admitted);
+    }
+  }
+}
+
+TEST_F(AnswersTest, AWorkerEndsWhenItsAnswersAreThere) {
+  std::optional<WorkerContext> worker(std::in_place, *engine_);
+  store().hold(true);
+  static_cast<void>(ask(*worker));
+  std::thread later([this] { store().hold(false); });
+  worker.reset();
+  later.join();
+}
+
+TEST_F(AnswersTest, AWorkerWaitsForAStoreThatDoesNotAnswerForABoundedTime) {
+  static auto& left = *new std::vector<store::Mailbox*>;  // in memory for ever, not by mistake
+  store().hold(true);
+  {
+    WorkerContext worker(*engine_);
+    left.push_back(worker.answers().home());
+    static_cast<void>(ask(worker));
+  }
+  store().hold(false);  // its memory is still there to be written
+}
+
+}  // namespace
+}  // namespace headgate::server

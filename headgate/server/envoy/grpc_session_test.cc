@@ -1,0 +1,278 @@
+// A client's HTTP/2, made by nghttp2, against the session, without sockets.
+#include "headgate/server/envoy/grpc_session.h"
+
+#include <gtest/gtest.h>
+#include <nghttp2/nghttp2.h>
+#include <ratelimit.pb.h>
+
+#include <array>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headgate/server/testing/open_engine.h"
+
+namespace headgate::server {
+namespace {
+
+namespace pb = envoy::service::ratelimit::v3;
+
+struct Reply {
+  std::string message;  // framed
+  std::string status;   // grpc-status
+  bool is_closed = false;
+  std::uint32_t reset = NGHTTP2_NO_ERROR;
+
+  [[nodiscard]] pb::RateLimitResponse read() const {
+    pb::RateLimitResponse response;
+    EXPECT_GE(message.size(), 5u);
+    EXPECT_TRUE(response.ParseFromString(message.substr(5)));
+    return response;
+  }
+};
+
+class Client {
+ public:
+  Client() {
+    nghttp2_session_callbacks* callbacks = nullptr;
+    nghttp2_session_callbacks_new(&callbacks);
+    nghttp2_session_callbacks_set_on_header_callback(
+        callbacks, [](nghttp2_session*, const nghttp2_frame* frame, const std::uint8_t* name,
+                      std::size_t name_size, const std::uint8_t* value, std::size_t value_size,
+                      std::uint8_t, void* self) {
+          if (text(name, name_size) == "grpc-status") {
+            of(self).replies_[frame->hd.stream_id].status = text(value, value_size);
+          }
+          return 0;
+        });
+    nghttp2_session_callbacks_set_on_data_chunk_recv_callback(
+        callbacks, [](nghttp2_session*, std::uint8_t, std::int32_t stream,
+                      const std::uint8_t* bytes, std::size_t size, void* self) {
+          of(self).replies_[stream].message += text(bytes, size);
+          return 0;
+        });
+    nghttp2_session_callbacks_set_on_stream_close_callback(
+        callbacks, [](nghttp2_session*, std::int32_t stream, std::uint32_t code, void* self) {
+          of(self).replies_[stream].is_closed = true;
+          of(self).replies_[stream].reset = code;
+          of(self).closed_.push_back(stream);
+          return 0;
+        });
+    nghttp2_session_client_new(&session_, callbacks, this);
+    nghttp2_session_callbacks_del(callbacks);
+    nghttp2_submit_settings(session_, NGHTTP2_FLAG_NONE, nullptr, 0);
+  }
+  ~Client() { nghttp2_session_del(session_); }
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+
+  // Calls ShouldRateLimit for policy `burst`; returns the stream.
+  std::int32_t call(std::string_view key, std::uint32_t cost = 1) {
+    pb::RateLimitRequest request;
+    request.set_domain("headgate");
+    request.set_hits_addend(cost);
+    auto& descriptor = *request.add_descriptors();
+    for (const auto& [name, value] :
+         {std::pair("policy", std::string_view("burst")), {"key", key}}) {
+      auto& entry = *descriptor.add_entries();
+      entry.set_key(name);
+      entry.set_value(value.data(), value.size());
+    }
+    return call(request);
+  }
+  std::int32_t call(const pb::RateLimitRequest& request) {
+    const std::string body = request.SerializeAsString();
+    std::string framed(5, '\0');
+    framed[4] = static_cast<char>(body.size());
+    framed += body;
+    EXPECT_LT(body.size(), 128u);
+    const auto field = [](std::string_view name, std::string_view value) {
+      const auto bytes = [](std::string_view of) {
+        return reinterpret_cast<std::uint8_t*>(const_cast<char*>(of.data()));
+      };
+      return nghttp2_nv{bytes(name), bytes(value), name.size(), value.size(), NGHTTP2_NV_FLAG_NONE};
+    };
+    const std::array fields = {
+        field(":method", "POST"),
+        field(":scheme", "http"),
+        field(":path", "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit"),
+        field(":authority", "h"),
+        field("te", "trailers"),
+        field("content-type", "application/grpc")};
+    nghttp2_data_provider provider{};
+    provider.source.ptr = this;
+    provider.read_callback = [](nghttp2_session*, std::int32_t stream, std::uint8_t* to,
+                                std::size_t room, std::uint32_t* flags, nghttp2_data_source* source,
+                                void*) -> ssize_t {
+      const std::string& all = of(source->ptr).bodies_[stream];
+      EXPECT_LE(all.size(), room);
+      std::memcpy(to, all.data(), all.size());
+      *flags |= NGHTTP2_DATA_FLAG_EOF;
+      return static_cast<ssize_t>(all.size());
+    };
+    const std::int32_t stream =
+        nghttp2_submit_request(session_, nullptr, fields.data(), fields.size(), &provider, nullptr);
+    EXPECT_GT(stream, 0);
+    bodies_[stream] = framed;
+    return stream;
+  }
+  void reset(std::int32_t stream) {
+    nghttp2_submit_rst_stream(session_, NGHTTP2_FLAG_NONE, stream, NGHTTP2_CANCEL);
+  }
+
+  // Exchanges all bytes with the server.
+  void talk(GrpcSession& server) {
+    for (bool moves = true; moves;) {
+      moves = false;
+      const std::uint8_t* bytes = nullptr;
+      for (ssize_t size; (size = nghttp2_session_mem_send(session_, &bytes)) > 0;) {
+        server.receive(text(bytes, static_cast<std::size_t>(size)));
+        moves = true;
+      }
+      std::string output;
+      server.write(output, std::size_t{1} << 20);
+      if (output.empty()) continue;
+      moves = true;
+      EXPECT_EQ(nghttp2_session_mem_recv(
+                    session_, reinterpret_cast<const std::uint8_t*>(output.data()), output.size()),
+                static_cast<ssize_t>(output.size()));
+    }
+  }
+
+  [[nodiscard]] const Reply& reply(std::int32_t stream) { return replies_[stream]; }
+  // The streams that have ended, in their order.
+  [[nodiscard]] const std::vector<std::int32_t>& closed() const { return closed_; }
+
+ private:
+  static std::string text(const std::uint8_t* bytes, std::size_t size) {
+    return {reinterpret_cast<const char*>(bytes), size};
+  }
+  static Client& of(void* self) { return *static_cast<Client*>(self); }
+
+  nghttp2_session* session_ = nullptr;
+  std::map<std::int32_t, Reply> replies_;
+  std::map<std::int32_t, std::string> bodies_;
+  std::vector<std::int32_t> closed_;
+};
+
+class LateGrpcTest : public testing::Test {
+ protected:
+  LateGrpcTest()
+      : engine_(open_late_engine(plenty)),
+        store_(late_store(*engine_)),
+        worker_(*engine_),
+        door_(worker_, options()) {
+    session_.emplace(door_,
+                     Resume{[](void* count) noexcept { ++*static_cast<int*>(count); }, &resumed_});
+  }
+  ~LateGrpcTest() override { store_.complete_all(); }
+
+  static DoorOptions options() {
+    DoorOptions made;
+    made.threads = 1;
+    return made;
+  }
+
+  std::unique_ptr<Engine> engine_;
+  store::DeferredStore& store_;
+  WorkerContext worker_;
+  GrpcDoorContext door_;
+  std::optional<GrpcSession> session_;
+  int resumed_ = 0;
+  Client client_;
+};
+
+TEST_F(LateGrpcTest, CallsAreAnsweredInTheOrderOfTheirDecisions) {
+  const std::int32_t first = client_.call("a", 10);
+  const std::int32_t second = client_.call("a", 20);
+  const std::int32_t third = client_.call("b", 1);
+  client_.talk(*session_);
+  ASSERT_EQ(store_.outstanding(), 3u);
+  EXPECT_TRUE(client_.closed().empty());
+  EXPECT_FALSE(session_->is_idle());
+  EXPECT_EQ(resumed_, 0);
+  store_.complete(2);
+  EXPECT_EQ(resumed_, 1);
+  EXPECT_TRUE(session_->wants_write());
+  client_.talk(*session_);
+  EXPECT_EQ(client_.closed(), std::vector{third});
+  store_.complete(1);
+  store_.complete(0);
+  client_.talk(*session_);
+  EXPECT_EQ(client_.closed().size(), 3u);
+  for (const std::int32_t stream : {first, second, third}) {
+    EXPECT_EQ(client_.reply(stream).status, "0");
+    EXPECT_EQ(client_.reply(stream).read().overall_code(), pb::RateLimitResponse::OK);
+  }
+  EXPECT_EQ(client_.reply(second).read().statuses(0).limit_remaining(), 999'980u);
+  EXPECT_EQ(client_.reply(first).read().statuses(0).limit_remaining(), 999'970u);
+  EXPECT_TRUE(session_->is_idle());
+  EXPECT_EQ(worker_.answers().outstanding(), 0u);
+}
+
+TEST_F(LateGrpcTest, ACallThatIsCancelledLeavesItsTicket) {
+  const std::int32_t cancelled = client_.call("a", 10);
+  const std::int32_t stays = client_.call("a", 5);
+  client_.talk(*session_);
+  client_.reset(cancelled);
+  client_.talk(*session_);
+  EXPECT_EQ(store_.outstanding(), 2u);
+  store_.complete_all();
+  EXPECT_EQ(resumed_, 1);
+  client_.talk(*session_);
+  EXPECT_EQ(client_.reply(stays).read().statuses(0).limit_remaining(), 999'985u) << "it is charged";
+  EXPECT_EQ(worker_.answers().outstanding(), 0u);
+}
+
+TEST_F(LateGrpcTest, ACallThatTakesTooLongIsReset) {
+  const std::int32_t stream = client_.call("a");
+  client_.talk(*session_);
+  EXPECT_TRUE(session_->expire(door_.now + 1));
+  client_.talk(*session_);
+  EXPECT_EQ(client_.reply(stream).reset, static_cast<std::uint32_t>(NGHTTP2_CANCEL));
+  store_.complete_all();
+  EXPECT_EQ(resumed_, 0);
+}
+
+TEST_F(LateGrpcTest, TheSessionMayEndWhileCallsWait) {
+  client_.call("a");
+  client_.call("b");
+  client_.talk(*session_);
+  session_.reset();
+  EXPECT_EQ(worker_.answers().outstanding(), 2u);
+  store_.complete_all();
+  EXPECT_EQ(worker_.answers().outstanding(), 0u);
+}
+
+TEST_F(LateGrpcTest, AStopWaitsForAnswers) {
+  const std::int32_t stream = client_.call("a");
+  client_.talk(*session_);
+  session_->stop();
+  client_.talk(*session_);
+  EXPECT_FALSE(session_->has_ended());
+  store_.complete();
+  client_.talk(*session_);
+  EXPECT_EQ(client_.reply(stream).status, "0");
+  EXPECT_TRUE(session_->has_ended());
+}
+
+TEST_F(LateGrpcTest, NoMoreCallsWaitThanThereIsRoomFor) {
+  std::vector<std::unique_ptr<Client>> clients;
+  std::vector<std::unique_ptr<GrpcSession>> sessions;
+  while (worker_.answers().outstanding() < Answers::most) {
+    clients.push_back(std::make_unique<Client>());
+    sessions.push_back(std::make_unique<GrpcSession>(door_));
+    for (int i = 0; i < 64; ++i) clients.back()->call("a");
+    clients.back()->talk(*sessions.back());
+  }
+  const std::int32_t stream = client_.call("a");
+  client_.talk(*session_);
+  EXPECT_EQ(client_.reply(stream).status, "14") << "unavailable";
+  EXPECT_EQ(store_.outstanding(), Answers::most);
+}
+
+}  // namespace
+}  // namespace headgate::server

@@ -1,0 +1,44 @@
+// One call of CL.THROTTLE or THROTTLE whose decision may come later.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "headgate/server/resp/throttle_call.h"
+#include "headgate/server/resp/throttle_limits.h"
+#include "headgate/server/ticket.h"
+#include "headgate/store/store.h"
+
+namespace headgate::server {
+
+// Made by new.
+class ThrottleTicket final : public Ticket {
+ public:
+  // `key`: as the store takes it. Throws std::bad_alloc.
+  ThrottleTicket(Answers& answers, const ThrottleCall& the_call, const ThrottleLimit& its_limit,
+                 std::string its_key, Instant now)
+      : Ticket(answers),
+        call(the_call),
+        limit(its_limit),
+        key(std::move(its_key)),
+        began(now),
+        charge_{&limit.law, key, call.cost(), call.op()} {}
+
+  void take(store::Store& store) noexcept { store.take({&bundle_, 1}, moment_, begin()); }
+
+  const ThrottleCall call;
+  const ThrottleLimit limit;  // a copy: the cache may replace its own
+  const std::string key;
+  const Instant began;  // by the clock of WorkerContext::now()
+  limit::Decision decision;
+
+ private:
+  void end() noexcept override { delete this; }
+
+  const store::Charge charge_;
+  store::Bundle bundle_{{&charge_, 1}, {&decision, 1}};
+  std::optional<Instant> moment_;
+};
+
+}  // namespace headgate::server

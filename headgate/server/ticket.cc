@@ -1,0 +1,38 @@
+#include "headgate/server/ticket.h"
+
+#include "headgate/server/answers.h"
+
+namespace headgate::server {
+
+store::Completion Ticket::begin() noexcept {
+  decided_ = false;
+  return {[](void* self) noexcept { static_cast<Ticket*>(self)->answered(); }, this,
+          answers_.home()};
+}
+
+void Ticket::await(Resume then) noexcept {
+  outstanding_ = true;
+  then_ = then;
+  answers_.add();
+}
+
+void Ticket::answered() noexcept {
+  decided_ = true;
+  if (!outstanding_) return;
+  outstanding_ = false;
+  answers_.remove();
+  if (!left_) return then_();
+  left_ = false;
+  undo();
+  end();
+}
+
+void Ticket::leave() noexcept {
+  if (outstanding_) {
+    left_ = true;
+  } else {
+    end();
+  }
+}
+
+}  // namespace headgate::server

@@ -1,0 +1,62 @@
+// A call of the store that may be answered later.
+#pragma once
+
+#include <memory>
+
+#include "headgate/store/store.h"
+
+namespace headgate::server {
+
+class Answers;
+
+// How whoever waits is called.
+struct Resume {
+  void (*call)(void* who) noexcept = [](void*) noexcept {};
+  void* who = nullptr;
+
+  void operator()() const noexcept { call(who); }
+};
+
+// The store uses the memory of a ticket until it answers, whether or not the connection is still
+// there. So a ticket belongs to the connection that waits for it, and if that ends first, to itself
+// until the answer. Not thread-safe: one worker.
+class Ticket {
+ public:
+  // Of a pointer that owns a ticket: it may be left alone at any time.
+  struct Leave {
+    void operator()(Ticket* ticket) const noexcept { ticket->leave(); }
+  };
+  template <class Kind>
+  using Held = std::unique_ptr<Kind, Leave>;
+
+  Ticket(const Ticket&) = delete;
+  Ticket& operator=(const Ticket&) = delete;
+
+  // The completion for the one call that begins now.
+  [[nodiscard]] store::Completion begin() noexcept;
+  // Whether that call was answered.
+  [[nodiscard]] bool is_decided() const noexcept { return decided_; }
+  // To be called if the call returned without an answer: `then` is called when that comes.
+  void await(Resume then) noexcept;
+
+ protected:
+  explicit Ticket(Answers& answers) noexcept : answers_(answers) {}
+  ~Ticket() = default;
+
+ private:
+  // Nobody has waited for this answer.
+  virtual void undo() noexcept {}
+  // Nobody uses the ticket any more.
+  virtual void end() noexcept = 0;
+
+  void leave() noexcept;
+  void answered() noexcept;
+
+  Answers& answers_;
+  bool decided_ = false;
+  bool outstanding_ = false;
+  bool left_ = false;  // nobody waits
+  Resume then_;
+};
+
+}  // namespace headgate::server

@@ -1,0 +1,122 @@
+"""One quota for several decision servers and nginx."""
+import pytest
+
+from load import Load, Nginx, Server, ask
+from support.http_client import read_metrics
+from support.policies import YEAR
+from support.processes import until
+from support.resp import Client, encode
+
+PAGE = 'location / { return 200 "page"; } location = /metrics { headgate off; headgate_metrics; }'
+
+
+def policies(redis, *each, options=''):
+    return (f'version: 1\nstore: {{table: {{memory: 1MiB}}, redis: {{nodes: ["{redis.node}"], '
+            f'timeout: 5s{options}}}}}\npolicies:\n' + ''.join(f'  - {{{one}}}\n' for one in each))
+
+
+@pytest.mark.parametrize('algorithm', ('linear', 'fixed-window', 'moving-window',
+                                       'sliding-window-counter'))
+def test_two_servers_and_nginx_admit_one_quota_exactly(redis, serve, nginx, algorithm):
+    text = policies(redis(), f'name: p, quota: 500, window: {YEAR}s, key: [], algorithm: {algorithm}')
+    servers = [serve(text), serve(text)]
+    gate = nginx(text, server='location / { return 200 "page"; }', workers=2)
+    doors = [Server(server, key='') for server in servers] + [Nginx(gate)]
+    before = Load([Nginx(gate)], threads=1, requests=1).join()  # that nginx is asked at all
+    load = Load(doors, threads=3, requests=100).join()
+    assert before.admitted + load.admitted == 500
+    assert load.denied == 401
+
+
+def test_the_fields_are_those_of_all_servers(redis, serve):
+    text = policies(redis(), f'name: p, quota: 10, window: {YEAR}s')
+    servers = [serve(text), serve(text)]
+    left = [ask(servers[i % 2]).r for i in range(4)]
+    assert left == [9, 8, 7, 6]
+
+
+def test_sharing_none_counts_at_each_server_and_all_or_none_over_both(redis, serve):
+    server = redis()
+    text = policies(server, f'name: shared, quota: 6, window: {YEAR}s',
+                    f'name: own, quota: 4, window: {YEAR}s, sharing: none')
+    one, other = serve(text), serve(text)
+    assert [ask(one).status for _ in range(5)] == [200] * 4 + [429]
+    assert [ask(other).status for _ in range(3)] == [200, 200, 429]
+    fields = ask(other).one('RateLimit')
+    assert 'shared";r=0' in fields and 'own";r=2' in fields
+
+
+def test_slots_are_shared_and_released(redis, serve):
+    """The decision server has no end of a request: a slot is given back by name."""
+    text = policies(redis(), 'name: p, quota: 1, algorithm: concurrency, key: [path], '
+                             'match: [{path: /x}]')
+    one, other = serve(text), serve(text)
+
+    def decide(server, op='spend'):
+        body = f'{{"checks": [{{"policy": "p", "key": "k"}}], "op": "{op}"}}'
+        answer = ask(server, '/v1/decide', 'POST', [('Content-Type', 'application/json')],
+                     body.encode())
+        return answer.body.startswith(b'{"admitted":true')
+
+    assert decide(one)
+    assert not decide(other)
+    decide(other, 'refund')
+    assert decide(other)
+
+
+def test_nginx_releases_slots_in_redis(redis, nginx):
+    """The next request may come before the slot is free again, since nobody waits for the release."""
+    gate = nginx(policies(redis(), 'name: p, quota: 1, algorithm: concurrency, lease: 1h'), server=PAGE)
+    for _ in range(20):
+        until(lambda: gate.request('/').status == 200, 'the slot is free')
+
+
+def test_every_door_of_the_decision_server_shares(redis, serve):
+    text = policies(redis(), f'name: p, quota: 10, window: {YEAR}s')
+    one = serve(text, doors={'http': '127.0.0.1:0', 'resp': '127.0.0.1:0'})
+    other = serve(text)
+    assert Load([Server(other)], threads=1, requests=1).join().admitted == 1
+    with Client(one.ports['resp']) as client:
+        client.send(encode('HG.DECIDE', 'p', 'k', 2) + encode('PING') + encode('HG.DECIDE', 'p', 'k'))
+        assert client.reply()[:3] == [1, 10, 7]
+        assert client.reply() == 'PONG'
+        assert client.reply()[:3] == [1, 10, 6]
+    assert Load([Server(one)], threads=2, requests=5).join().admitted == 6
+
+
+def test_the_metrics_show_the_link(redis, serve, nginx):
+    text = policies(redis(), f'name: p, quota: 10, window: {YEAR}s')
+    server = serve(text)
+    gate = nginx(text, server=PAGE)
+    assert ask(server).status == gate.request('/').status == 200
+    for metrics in (read_metrics(server.port), gate.metrics()):
+        assert metrics['headgate_redis_up'] == 1
+        assert metrics['headgate_redis_round_trips_total'] >= 1
+        assert metrics['headgate_redis_timeouts_total'] == 0
+        assert metrics['headgate_decisions_without_redis_total{policy="p"}'] == 0
+
+
+def test_a_reload_changes_policies_and_not_redis(redis, serve):
+    first = redis()
+    server = serve(policies(first, f'name: p, quota: 10, window: {YEAR}s'))
+    assert ask(server).r == 9
+    assert 'in force' in server.reload(policies(first, f'name: p, quota: 20, window: {YEAR}s'))
+    assert ask(server).r == 17, 'one of ten units is two of twenty'
+    assert 'refused' in server.reload(policies(redis(), 'name: p, rate: 1/s'))
+    assert any('store: redis is not as this server has it' in line for line in server.seen)
+    assert ask(server).r == 16
+
+
+def test_a_reload_of_nginx_may_change_redis(redis, nginx):
+    gate = nginx(policies(redis(), f'name: p, quota: 10, window: {YEAR}s'), server=PAGE)
+    assert gate.request('/').r == 9
+    gate.write(policies=policies(redis(), f'name: p, quota: 10, window: {YEAR}s'))
+    gate.reload()
+    assert gate.request('/').r == 9
+
+
+def test_a_password_file_that_is_missing_is_an_error_at_start(redis, nginx, tmp_path):
+    gate = nginx(policies(redis(), 'name: p, rate: 1/s', options=', password-file: none'), run=False)
+    accepted, says = gate.test()
+    assert not accepted
+    assert 'store: redis: password-file' in says and 'No such file' in says
