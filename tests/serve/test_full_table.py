@@ -9,7 +9,7 @@ from support.environment import PATIENCE
 from support.http_client import request
 
 OPERATIONS = pathlib.Path(__file__).resolve().parents[2] / 'docs' / 'operations.md'
-ALERT = re.compile(r'^\| `rate\((\w+)\[(\d+)m\]\) > (\d+)` \|.*table', re.MULTILINE)
+ALERT = re.compile(r'^\| `Headgate\w+`: `rate\((\w+)\[(\d+)m\]\) > (\d+)` \|.*table', re.MULTILINE)
 POLICIES = '''
 version: 1
 store: {table: {memory: 1MiB}}
