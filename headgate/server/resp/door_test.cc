@@ -214,7 +214,7 @@ class LateRespDoorTest : public RespDoorTest {
 // The reply to HG.DECIDE that leaves so many units.
 std::string admitted(std::int64_t left) {
   return "*5\r\n:1\r\n:1000000\r\n:" + std::to_string(left) +
-         "\r\n:" + std::to_string(left * 86'400 / 1'000'000 * 1000) + "\r\n:0\r\n";
+         "\r\n:" + std::to_string(left * 86'400'000 / 1'000'000 * 1000) + "\r\n:0\r\n";
 }
 
 TEST_F(LateRespDoorTest, RepliesKeepTheOrderOfTheCommands) {
@@ -260,7 +260,7 @@ TEST_F(LateRespDoorTest, RepliesAreThoseOfAStoreThatCompletesAtOnce) {
   std::swap(door_, at_once);
   std::string all;
   for (const std::string command :
-       {"HG.DECIDE burst k 600000", "HG.DECIDE burst k 600000", "HG.PEEK burst k 5",
+       {"HG.DECIDE burst k 400000", "HG.DECIDE burst k 2000000", "HG.PEEK burst k 5",
         "HG.REFUND burst k 100000", "HG.DECIDE other k", "HG.DECIDE burst k x",
         "CL.THROTTLE k 4 1 60 3", "CL.THROTTLE k 4 1 60 3", "CL.THROTTLE k 4 1 60 x",
         "THROTTLE k 4 1 60 1", "CL.THROTTLE k 4 1 60 0", "HG.DECIDE burst k 0", "NONSENSE",
