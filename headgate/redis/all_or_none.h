@@ -1,4 +1,4 @@
-// Decides the charges of a bundle over states that nobody else changes.
+// Decides the charges of a bundle over states that do not change meanwhile.
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-// Decides parts exactly: on Redis, by Redis' clock, whoever else decides there.
+// Decides parts exactly: on Redis, by Redis' clock, whatever other machines decide there.
 //
 // A part with linear charges only is one call of take.lua. If a charge is under another law, its
 // state is read, decided here and written if it has not changed meanwhile; the linear charges of

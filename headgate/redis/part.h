@@ -32,7 +32,7 @@ struct Part {
   Outcome outcome = Outcome::undecided;    // out
   Instant now;                             // out; the moment of the decision
 
-  // Whether somebody still waits: if not, the charges may be gone.
+  // Whether its caller still waits: if not, the charges may be gone.
   std::function<bool()> is_awaited;
   // Called once, when the part is decided or cannot be.
   std::function<void()> done;

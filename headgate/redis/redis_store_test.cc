@@ -300,7 +300,7 @@ TEST(RedisStore, GoesOnWhenScriptsAreFlushed) {
   EXPECT_FALSE(take(*store, {{&linear, "\1a", 1}}).admitted);
 }
 
-// Also if the first address of the name is one at which nobody listens, as ::1 often is.
+// Also if the first address of the name is one at which no server listens, as ::1 often is.
 TEST(RedisStore, ConnectsToAName) {
   const std::string port = std::to_string(free_port());
   const RedisServer server({"--port", port, "--bind", "127.0.0.1"});

@@ -117,7 +117,7 @@ TEST_F(AnswersTest, TheLoopHasWorkUntilAllAnswersAreThere) {
         &answered};
     std::vector<Ticket::Held<DecisionTicket>> tickets;
     for (int i = 0; i < 20; ++i) tickets.push_back(ask(worker, then));
-    for (int i = 0; i < 5; ++i) tickets.pop_back();  // nobody waits for these
+    for (int i = 0; i < 5; ++i) tickets.pop_back();  // these are not waited for
     EXPECT_EQ(worker.answers().outstanding(), 20u);
     io.restart();
     io.run();

@@ -9,7 +9,7 @@ namespace headgate::server {
 
 class Answers;
 
-// How whoever waits is called.
+// How the one that waits is called.
 struct Resume {
   void (*call)(void* who) noexcept = [](void*) noexcept {};
   void* who = nullptr;
@@ -44,9 +44,9 @@ class Ticket {
   ~Ticket() = default;
 
  private:
-  // Nobody has waited for this answer.
+  // This answer was not waited for.
   virtual void undo() noexcept {}
-  // Nobody uses the ticket any more.
+  // The ticket is not used any more.
   virtual void end() noexcept = 0;
 
   void leave() noexcept;
@@ -55,7 +55,7 @@ class Ticket {
   Answers& answers_;
   bool decided_ = false;
   bool outstanding_ = false;
-  bool left_ = false;  // nobody waits
+  bool left_ = false;  // not waited for
   Resume then_;
 };
 

@@ -24,7 +24,7 @@ Mailbox::Mailbox() : fd_(new_event()) {}
 Mailbox::~Mailbox() { close(fd_); }
 
 void Mailbox::post(Letter& letter) noexcept {
-  // Under the lock, so that the owner, who may end when it has this letter, finds nobody inside.
+  // Under the lock, so that the owner, who may end when it has this letter, finds no thread inside.
   const std::lock_guard lock(lock_);
   const bool is_first = first_ == nullptr;
   letter.next_ = nullptr;

@@ -65,7 +65,7 @@ def test_slots_are_shared_and_released(redis, serve):
 
 
 def test_nginx_releases_slots_in_redis(redis, nginx):
-    """The next request may come before the slot is free again, since nobody waits for the release."""
+    """The next request may come before the slot is free again, since the release is not waited for."""
     gate = nginx(policies(redis(), 'name: p, quota: 1, algorithm: concurrency, lease: 1h'), server=PAGE)
     for _ in range(20):
         until(lambda: gate.request('/').status == 200, 'the slot is free')
