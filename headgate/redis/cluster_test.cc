@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -90,8 +91,7 @@ class Cluster {
 
   // Moves the slot from its primary to the next one, as redis-cli does, but slot by slot.
   void move(std::uint16_t slot) {
-    std::size_t from = 0;
-    while (!has(from, slot)) from = (from + 1) % 3;
+    const std::size_t from = primary_of(slot);
     const std::size_t to = (from + 1) % 3;
     const std::string number = std::to_string(slot);
     const auto set = [&](std::size_t i, std::string_view state, std::size_t other) {
@@ -127,6 +127,24 @@ class Cluster {
     return replicas == 3;
   }
 
+  // The slot's primary, once the three agree, also on the epoch: the next primary then takes a
+  // higher one, so that a message of the former primary that arrives late does not undo the move.
+  [[nodiscard]] std::size_t primary_of(std::uint16_t slot) const {
+    std::size_t primary = 0;
+    EXPECT_TRUE(soon([&] {
+      std::size_t claims = 0;
+      std::set<std::string> epochs;
+      for (std::size_t i = 0; i < 3; ++i) {
+        if (has(i, slot)) primary = i, ++claims;
+        const std::string info = nodes_[i]->command({"CLUSTER", "INFO"});
+        const std::size_t at = info.find("cluster_current_epoch");
+        epochs.insert(info.substr(at, info.find('\n', at) - at));
+      }
+      return claims == 1 && epochs.size() == 1;
+    })) << "slot "
+        << slot;
+    return primary;
+  }
   // Whether the node is the slot's primary.
   [[nodiscard]] bool has(std::size_t i, std::uint16_t slot) const {
     const std::string reply = nodes_[i]->command({"GET", "{" + tag_of(slot) + "}"});

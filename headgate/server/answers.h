@@ -38,8 +38,8 @@ class Answers {
   // Whether no further call of the store may be made now.
   [[nodiscard]] bool is_full() const noexcept { return outstanding_ >= most; }
 
-  // `begin` is called when an answer is outstanding and none was before. The one that sets it delivers
-  // the mailbox from then on until none is.
+  // `begin` is called when an answer is outstanding and none was before. The one that sets it
+  // delivers the mailbox from then on until none is.
   void on_first(std::function<void()> begin) { on_first_ = std::move(begin); }
 
   // For Ticket:
