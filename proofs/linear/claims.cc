@@ -231,9 +231,13 @@ struct Claims {
       const Instant now = any_time("now", law);
       const auto first = law.spend(tat, cost, now);
       given(first.decision.admitted);
+      given(first.decision.reset < field_integer_max);  // a field has no room for a larger t
       const Nanos span = static_cast<Nanos>(first.decision.reset) * second;
       if (law.reset_ == Reset::pace) {
-        claim(static_cast<Nanos>(first.decision.remaining) * law.interval_ <= span * law.scale_,
+        path.trusting = true;  // this product is not the law's
+        const Ticks passed = static_cast<Ticks>(span) * law.scale_;
+        path.trusting = false;
+        claim(static_cast<Ticks>(first.decision.remaining) * law.interval_ <= passed,
               "r units take at least t to come back");
       }
       given(first.decision.remaining < law.quota_);
