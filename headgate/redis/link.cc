@@ -14,6 +14,7 @@
 
 #include "headgate/base/random.h"
 #include "headgate/net/resp_writer.h"
+#include "headgate/redis/replies.h"
 
 namespace headgate::redis {
 namespace {
@@ -66,12 +67,6 @@ class Link::Greeting : public Receiver {
   void lost(const std::string&) override {}
 
  private:
-  static bool is_primary(const net::RespReply& reply) {
-    bool primary = false;
-    reply.for_each([&](const net::RespReply& part) { primary |= part->text == "master"; });
-    return primary;
-  }
-
   Link& link_;  // keeps this in waiting_
   std::vector<std::string_view> commands_;
 };

@@ -8,6 +8,7 @@
 
 #include "headgate/net/resp_writer.h"
 #include "headgate/redis/key.h"
+#include "headgate/redis/replies.h"
 
 namespace headgate::redis {
 namespace {
@@ -202,43 +203,20 @@ void Router::refresh() {
   link->send(command, 0, 1, std::make_shared<SlotsReply>(*this, *link));
 }
 
-// Elements: the first slot, the last slot, the primary, its replicas. A node: its host, its port
-// and more.
 void Router::read_slots(const Link& from, const net::RespReply& reply) {
   if (!reply->is_array()) return refresh_soon();
   std::vector<Link*> found(slots);
   bool complete = true;
-  reply.for_each([&](const net::RespReply& range) {
-    std::size_t at = 0;
-    std::int64_t first = 0;
-    std::int64_t last = -1;
-    std::optional<ServerAddress> primary;
-    range.for_each([&](const net::RespReply& part) {
-      if (at == 0) first = part->number;
-      if (at == 1) last = part->number;
-      if (at == 2) {
-        ServerAddress address;
-        std::size_t field = 0;
-        part.for_each([&](const net::RespReply& value) {
-          if (field == 0) address.host = value->text;
-          if (field == 1) address.port = std::to_string(value->number);
-          ++field;
-        });
-        // A node that does not know its own address, or hides it.
-        if (address.host.empty() || address.host == "?") address.host = from.address().host;
-        if (field >= 2) primary = address;
-      }
-      ++at;
-    });
-    if (!primary || first < 0 || last >= slots) {
+  for (const SlotRange& range : slot_ranges(reply, from.address())) {
+    if (!range.primary || range.first < 0 || range.last >= slots) {
       complete = false;
-      return;
+      continue;
     }
-    Link& link = link_to(*primary);
-    for (std::int64_t slot = first; slot <= last; ++slot) {
+    Link& link = link_to(*range.primary);
+    for (std::int64_t slot = range.first; slot <= range.last; ++slot) {
       found[static_cast<std::size_t>(slot)] = &link;
     }
-  });
+  }
   slots_ = std::move(found);
   remove_gone();
   if (!complete) refresh_soon();

@@ -53,13 +53,18 @@ class Dice {
   std::mt19937_64 engine_{19};
 };
 
-TEST(TakeScript, WritesTheStatesOfTheLaw) {
-  const RedisServer server;
+// A store that decides by the times that are passed.
+std::unique_ptr<RedisStore> store_at(const RedisServer& server) {
   Options options;
   options.nodes = {server.address()};
   options.timeout = std::chrono::seconds(60);
   options.clock = Clock::caller;
-  const auto store = RedisStore::open(options).value();
+  return RedisStore::open(options).value();
+}
+
+TEST(TakeScript, WritesTheStatesOfTheLaw) {
+  const RedisServer server;
+  const auto store = store_at(server);
   Dice dice;
   for (int history = 0; history < 150; ++history) {
     // One to three keys, whose laws change now and then.
@@ -116,11 +121,7 @@ TEST(TakeScript, WritesTheStatesOfTheLaw) {
 // Redis keeps an integer in 16 bytes; a fraction is rounded up by a law of another scale.
 TEST(TakeScript, KeepsTimesAsPeopleReadThem) {
   const RedisServer server;
-  Options options;
-  options.nodes = {server.address()};
-  options.timeout = std::chrono::seconds(60);
-  options.clock = Clock::caller;
-  const auto store = RedisStore::open(options).value();
+  const auto store = store_at(server);
   const limit::Law whole = limit::make_law({10, 10 * second}, {}).value();
   const limit::Law sevenths = limit::make_law({7, 10 * second}, {}).value();
   const Instant now{1'700'000'000 * second};

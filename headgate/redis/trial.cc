@@ -21,7 +21,9 @@
 #include "headgate/net/resp_reply_reader.h"
 #include "headgate/net/resp_writer.h"
 #include "headgate/redis/key.h"
+#include "headgate/redis/replies.h"
 #include "headgate/redis/script.h"
+#include "headgate/redis/script_call.h"
 
 namespace headgate::redis {
 namespace {
@@ -199,12 +201,11 @@ class ServerTrial {
       if (!may(words)) return false;
     }
     if (options_.cluster) return true;
-    bool is_primary = false;
-    const bool done = may({"ROLE"}, [&](const net::RespReply& reply) {
-      reply.for_each([&](const net::RespReply& part) { is_primary |= part->text == "master"; });
-    });
-    if (done && !is_primary) add_fault("it is a replica; expected the primary");
-    return done && is_primary;
+    bool primary = false;
+    const bool done =
+        may({"ROLE"}, [&](const net::RespReply& reply) { primary = is_primary(reply); });
+    if (done && !primary) add_fault("it is a replica; expected the primary");
+    return done && primary;
   }
 
   void see_version() {
@@ -238,18 +239,11 @@ class ServerTrial {
     for (int i = 0; i < rounds; ++i) {
       const auto begin = Steady::now();
       const bool done = may({"TIME"}, [&](const net::RespReply& reply) {
-        double time = 0;
-        double unit = 1;
-        reply.for_each([&](const net::RespReply& part) {
-          std::int64_t number = 0;
-          std::from_chars(part->text.data(), part->text.data() + part->text.size(), number);
-          time += static_cast<double>(number) * unit;
-          unit = 1e-6;
-        });
         const double took = seconds_since(begin);
         if (took >= fastest) return;
         fastest = took;
         const auto now = std::chrono::system_clock::now().time_since_epoch();
+        const double time = static_cast<double>(redis_time(reply).value_or(Instant{}).ns) * 1e-9;
         ahead = time - (std::chrono::duration<double>(now).count() - took / 2);
       });
       if (!done) return;
@@ -283,16 +277,10 @@ class ServerTrial {
   void see_slots() {
     std::int64_t covered = 0;
     const bool done = may({"CLUSTER", "SLOTS"}, [&](const net::RespReply& reply) {
-      reply.for_each([&](const net::RespReply& range) {
-        std::int64_t bounds[2] = {0, -1};
-        std::size_t at = 0;
-        range.for_each([&](const net::RespReply& part) {
-          if (at < 2) bounds[at] = part->number;
-          if (at == 2) add_primary(part);
-          ++at;
-        });
-        covered += bounds[1] - bounds[0] + 1;
-      });
+      for (const SlotRange& range : slot_ranges(reply, address_)) {
+        if (range.primary) add_primary(*range.primary);
+        covered += range.last - range.first + 1;
+      }
     });
     if (!done) return;
     if (covered != slots) {
@@ -303,17 +291,9 @@ class ServerTrial {
     }
   }
 
-  void add_primary(const net::RespReply& node) {
-    ServerAddress primary;
-    std::size_t at = 0;
-    node.for_each([&](const net::RespReply& part) {
-      if (at == 0) primary.host = part->text;
-      if (at == 1) primary.port = std::to_string(part->number);
-      ++at;
-    });
-    if (primary.host.empty() || primary.host == "?") primary.host = address_.host;
+  void add_primary(const ServerAddress& primary) {
     if (std::find(primaries_.begin(), primaries_.end(), primary) == primaries_.end()) {
-      primaries_.push_back(std::move(primary));
+      primaries_.push_back(primary);
     }
   }
 

@@ -44,16 +44,10 @@ std::string shown(const net::RespReply& reply) {
 }  // namespace
 
 RedisServer::RedisServer(std::vector<std::string> options) : options_(std::move(options)) {
-  std::string directory = testing::TempDir() + "headgate-redis-XXXXXX";
-  if (mkdtemp(directory.data()) == nullptr) give_up("cannot make " + directory);
-  directory_ = directory;
   start();
 }
 
-RedisServer::~RedisServer() {
-  kill();
-  std::filesystem::remove_all(directory_);
-}
+RedisServer::~RedisServer() { kill(); }
 
 void RedisServer::start() {
   int log[2];
@@ -64,7 +58,7 @@ void RedisServer::start() {
                                      "--unixsocket",
                                      socket().string(),
                                      "--dir",
-                                     directory_.string(),
+                                     directory_.path().string(),
                                      "--save",
                                      "",
                                      "--appendonly",

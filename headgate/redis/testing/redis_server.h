@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "headgate/base/server_address.h"
+#include "headgate/base/testing/temporary_directory.h"
 
 namespace headgate::redis {
 
@@ -23,7 +24,7 @@ class RedisServer {
   ~RedisServer();
 
   [[nodiscard]] ServerAddress address() const { return {"", socket().string()}; }
-  [[nodiscard]] std::filesystem::path directory() const { return directory_; }
+  [[nodiscard]] std::filesystem::path directory() const { return directory_.path(); }
 
   // Sends one command and returns the reply as text: of an array its elements, each followed by a
   // line end; of nothing "(nil)".
@@ -36,9 +37,9 @@ class RedisServer {
   void go_on() const;
 
  private:
-  [[nodiscard]] std::filesystem::path socket() const { return directory_ / "s"; }
+  [[nodiscard]] std::filesystem::path socket() const { return directory_.file("s"); }
 
-  std::filesystem::path directory_;
+  TemporaryDirectory directory_;
   std::vector<std::string> options_;
   pid_t pid_ = -1;
   int connection_ = -1;

@@ -1,0 +1,28 @@
+// What Redis' replies about a server and its cluster say.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "headgate/base/server_address.h"
+#include "headgate/net/resp_reply_reader.h"
+
+namespace headgate::redis {
+
+// Whether the reply to ROLE is that of a primary.
+[[nodiscard]] bool is_primary(const net::RespReply& role);
+
+// Slots of a cluster that follow each other.
+struct SlotRange {
+  std::int64_t first = 0;
+  std::int64_t last = -1;
+  std::optional<ServerAddress> primary;
+};
+
+// Reads the reply to CLUSTER SLOTS of the server `from`, whose host is that of a primary without
+// one. Empty if the reply has another form.
+[[nodiscard]] std::vector<SlotRange> slot_ranges(const net::RespReply& reply,
+                                                 const ServerAddress& from);
+
+}  // namespace headgate::redis
