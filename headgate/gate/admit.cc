@@ -143,10 +143,10 @@ void Gate::list_dues(DecisionContext& context) const noexcept {
     const policy::Match& match = context.match(i);
     if (!settled_.test(match.policy->index)) continue;
     if (!context.taken(i)) continue;
-    const bool outage = context.outages_.test(i);
-    const bool counted = !outage || match.policy->on_outage == limit::OnOutage::local;
+    const bool alone = context.counted_alone(i);
+    const bool counted = alone || !context.outages_.test(i);
     if (!counted && !match.policy->is_late()) continue;
-    context.dues_[dues++] = {match.policy, match.grant, match.key, match.cost, outage && counted};
+    context.dues_[dues++] = {match.policy, match.grant, match.key, match.cost, alone};
   }
   context.verdict.dues = std::span(context.dues_).first(dues);
 }

@@ -84,8 +84,7 @@ bool Gate::bundle_debits(DecisionContext& context) noexcept {
     store::Charge& charge = context.charges_[i];
     charge.op = limit::Op::debit;
     charge.cost = match.cost;
-    charge.in_outage =
-        context.outages_.test(i) && match.policy->on_outage == limit::OnOutage::local;
+    charge.in_outage = context.counted_alone(i);
     context.bundles_[context.bundle_count_++] = {{&charge, 1}, {&context.decisions_[i], 1}};
   }
   return context.bundle_count_ > 0;

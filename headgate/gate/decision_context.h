@@ -66,6 +66,10 @@ class DecisionContext {
     return outages_.test(i) && !decisions_[i].admitted &&
            match(i).policy->on_outage == limit::OnOutage::deny;
   }
+  // Whether this machine counted the i-th charge alone, because the shared store is away.
+  [[nodiscard]] bool counted_alone(std::size_t i) const noexcept {
+    return outages_.test(i) && match(i).policy->on_outage == limit::OnOutage::local;
+  }
   [[nodiscard]] bool is_enforced(std::size_t i) const noexcept { return i < enforced_; }
   [[nodiscard]] const policy::Match& match(std::size_t i) const noexcept {
     return scratch_.matches[match_of_[i]];

@@ -11,7 +11,7 @@ namespace headgate::policy {
 // Reads `sharing` and `on-outage` of a policy.
 void read_sharing(const MapReader& map, const Settings& settings, Policy& policy, Faults& faults);
 
-// What a policy that says nothing has.
+// The sharing of a policy without the key `sharing`.
 [[nodiscard]] limit::Sharing default_sharing(const Settings& settings) noexcept;
 
 }  // namespace headgate::policy
