@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "headgate/limit/law.h"
+#include "headgate/policy/law_of.h"
 #include "headgate/policy/match/rule.h"
 #include "headgate/policy/policy_set.h"
 #include "headgate/policy/shared_of.h"
@@ -30,11 +31,9 @@ Result<std::shared_ptr<const PolicySet>, std::string> PolicySet::with(std::size_
       }
     }
     if (grant.unlimited) continue;
-    limit::Terms terms = policy.terms;
-    if (grant.quota.window > 0) terms.offset %= grant.quota.window;
-    const auto law = limit::make_law(grant.quota, terms);
+    const auto law = law_of(grant.quota, policy.terms);
     if (!law) {
-      return failure(limit::offers(terms.algorithm, terms.denied)
+      return failure(limit::offers(policy.terms.algorithm, policy.terms.denied)
                          ? "would have a quota and a window beyond exact arithmetic"
                          : "has a cost for denials, which this algorithm does not offer");
     }

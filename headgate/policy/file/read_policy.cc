@@ -13,6 +13,7 @@
 #include "headgate/policy/file/read_quota.h"
 #include "headgate/policy/file/read_sharing.h"
 #include "headgate/policy/file/read_terms.h"
+#include "headgate/policy/law_of.h"
 #include "headgate/policy/quantity.h"
 #include "headgate/policy/text.h"
 
@@ -22,10 +23,9 @@ namespace {
 using yaml::Kind;
 using yaml::Node;
 
-std::optional<Grant> make_grant(const limit::Quota& quota, limit::Terms terms, Position at,
+std::optional<Grant> make_grant(const limit::Quota& quota, const limit::Terms& terms, Position at,
                                 Faults& faults) {
-  if (quota.window > 0) terms.offset %= quota.window;  // an override's window may be shorter
-  const auto law = limit::make_law(quota, terms);
+  const auto law = law_of(quota, terms);
   if (law) return Grant{quota, false, *law};
   faults.add(at, "quota " + std::to_string(quota.units) + " over this window" +
                      (terms.penalty > 0 ? " and penalty" : "") +
