@@ -207,8 +207,7 @@ void Exact::Exchange::read() {
   out.array(1 + keys_.size());
   out.bulk("MGET");
   for (const std::string& key : keys_) out.bulk(key);
-  out.array(1);
-  out.bulk("TIME");
+  out.command({"TIME"});
   exact_.router_.send(std::move(call));
 }
 

@@ -165,22 +165,15 @@ void Link::greet() {
   std::vector<std::string_view> commands;
   if (!options_.password.empty()) {
     commands.emplace_back("AUTH");
-    out.array(options_.user.empty() ? 2 : 3);
-    out.bulk("AUTH");
-    if (!options_.user.empty()) out.bulk(options_.user);
-    out.bulk(options_.password);
+    out.command(options_.auth());
   }
   // In a cluster, a replica redirects to its primary.
   if (!options_.cluster) {
     commands.emplace_back("ROLE");
-    out.array(1);
-    out.bulk("ROLE");
+    out.command({"ROLE"});
   }
   commands.emplace_back("SCRIPT LOAD");
-  out.array(3);
-  out.bulk("SCRIPT");
-  out.bulk("LOAD");
-  out.bulk(script_);
+  out.command({"SCRIPT", "LOAD", script_});
   unsent_.insert(0, bytes);
   const std::size_t replies = commands.size();
   waiting_.push_front(
@@ -243,10 +236,7 @@ void Link::send_script(std::string_view arguments, std::size_t count, bool whole
   std::string command;
   command.reserve(arguments.size() + 128);
   net::RespWriter out(command);
-  if (asking) {
-    out.array(1);
-    out.bulk("ASKING");
-  }
+  if (asking) out.command({"ASKING"});
   out.array(count + 2);
   const bool known = !whole && !sha_.empty();
   out.bulk(known ? "EVALSHA" : "EVAL");

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "headgate/base/server_address.h"
@@ -33,6 +34,12 @@ struct Options {
   std::string prefix = "hg:";  // of every key
   Clock clock = Clock::redis;
   RedisCounts* counts = nullptr;  // outlives the store; null: nothing is counted
+
+  // The words of AUTH, which refer to the members here. REQUIRES: a password.
+  [[nodiscard]] std::vector<std::string_view> auth() const {
+    if (user.empty()) return {"AUTH", password};
+    return {"AUTH", user, password};
+  }
 };
 
 }  // namespace headgate::redis

@@ -137,8 +137,7 @@ void Router::send(std::shared_ptr<Call> call, Link& link, Way way) {
   if (!way.asking) return link.send(call->bytes, 0, call->replies, std::move(attempt));
   std::string commands;
   net::RespWriter out(commands);
-  out.array(1);
-  out.bulk("ASKING");
+  out.command({"ASKING"});
   link.send(commands + call->bytes, 1, call->replies, std::move(attempt));
 }
 
@@ -197,9 +196,7 @@ void Router::refresh() {
   is_refreshing_ = true;
   std::string command;
   net::RespWriter out(command);
-  out.array(2);
-  out.bulk("CLUSTER");
-  out.bulk("SLOTS");
+  out.command({"CLUSTER", "SLOTS"});
   link->send(command, 0, 1, std::make_shared<SlotsReply>(*this, *link));
 }
 

@@ -1,8 +1,8 @@
 #include "headgate/redis/script_call.h"
 
 #include <algorithm>
-#include <charconv>
 
+#include "headgate/base/whole_number.h"
 #include "headgate/net/resp_writer.h"
 #include "headgate/redis/linear_args.h"
 
@@ -15,13 +15,6 @@ constexpr Nanos ttl_max = Nanos{1} << 52;
 
 std::string_view text_of(const net::RespReply& value) noexcept {
   return value->is_text() ? value->text : std::string_view();
-}
-
-std::optional<Nanos> number(std::string_view text) noexcept {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
 }
 
 void put_value(const Swap::Value& value, net::RespWriter& out) {
@@ -93,8 +86,8 @@ std::optional<Instant> redis_time(const net::RespReply& reply) {
   std::optional<Nanos> micros;
   std::size_t at = 0;
   reply.for_each([&](const net::RespReply& value) {
-    if (at == 0) seconds = number(text_of(value));
-    if (at == 1) micros = number(text_of(value));
+    if (at == 0) seconds = whole_number<std::int64_t>(text_of(value));
+    if (at == 1) micros = whole_number<std::int64_t>(text_of(value));
     ++at;
   });
   if (!seconds || !micros) return std::nullopt;

@@ -63,8 +63,7 @@ class Conversation {
   std::optional<std::string> ask(const Words& words, const Use& use) {
     std::string bytes;
     net::RespWriter out(bytes);
-    out.array(words.size());
-    for (const std::string_view word : words) out.bulk(word);
+    out.command(words);
     for (std::string_view unsent = bytes; !unsent.empty();) {
       const ssize_t sent =
           tls_ ? tls_->send(unsent) : ::send(fd_, unsent.data(), unsent.size(), MSG_NOSIGNAL);
@@ -196,9 +195,7 @@ class ServerTrial {
 
   bool greets() {
     if (!options_.password.empty()) {
-      Words words{"AUTH", options_.user, options_.password};
-      if (options_.user.empty()) words.erase(words.begin() + 1);
-      if (!may(words)) return false;
+      if (!may(options_.auth())) return false;
     }
     if (options_.cluster) return true;
     bool primary = false;

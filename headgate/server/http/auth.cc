@@ -1,9 +1,9 @@
 #include "headgate/server/http/auth.h"
 
 #include <array>
-#include <charconv>
 #include <string_view>
 
+#include "headgate/base/whole_number.h"
 #include "headgate/field/accept.h"
 #include "headgate/field/problem.h"
 #include "headgate/field/retry_after.h"
@@ -24,10 +24,8 @@ std::optional<std::string_view> deny_argument(std::string_view query) noexcept {
 }
 
 std::optional<unsigned> error_status(std::string_view text) noexcept {
-  unsigned status = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), status);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  if (status < 400 || status > 599) return std::nullopt;
+  const auto status = whole_number<unsigned>(text);
+  if (!status || *status < 400 || *status > 599) return std::nullopt;
   return status;
 }
 

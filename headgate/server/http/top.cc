@@ -1,13 +1,13 @@
 #include "headgate/server/http/top.h"
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
 #include <map>
 #include <tuple>
 #include <utility>
 
 #include "headgate/base/json_text.h"
+#include "headgate/base/whole_number.h"
 #include "headgate/server/worker_context.h"
 
 namespace headgate::server {
@@ -105,17 +105,12 @@ DecisionStats::Recent top(const Engine& engine, Instant now, const PolicySnapsho
 
 Result<std::size_t, std::string> parse_top_length(std::string_view query) {
   if (query.empty()) return top_length_default;
-  std::size_t length = 0;
-  if (query.starts_with("n=")) {
-    const char* end = query.data() + query.size();
-    const auto [at, error] = std::from_chars(query.data() + 2, end, length);
-    if (error != std::errc{} || at != end) length = 0;
-  }
-  if (length < 1 || length > top_length_max) {
+  const auto length = whole_number<std::size_t>(query.starts_with("n=") ? query.substr(2) : "");
+  if (!length || *length < 1 || *length > top_length_max) {
     return Failure<std::string>("expected the query n=N, with N from 1 to " +
                                 std::to_string(top_length_max));
   }
-  return length;
+  return *length;
 }
 
 Content top_page(Engine& engine, WorkerContext& worker, std::string_view query) {
