@@ -65,6 +65,7 @@ struct Settings {
                                              // fields already contain
   TableSettings table;
   std::optional<RedisSettings> redis;  // std::nullopt: the table alone
+  std::string allow_text;  // which requests no policy counts, for people; empty: there are none
 };
 
 }  // namespace headgate::policy

@@ -281,6 +281,25 @@ TEST(Load, EveryYamlSyntax) {
   EXPECT_EQ(set->policies()[1].index, 1U);
 }
 
+TEST(Load, MergeKeysAndKeysForPeople) {
+  const auto set = load(R"(version: 1
+x-plans:
+  - &slow {rate: 10/minute, key: "header:x-api-key"}
+  - &fast {rate: 600/minute, status: 503}
+policies:
+  - {name: a, <<: *slow, x-owner: [team, a]}
+  - {<<: [*fast, *slow], name: b}
+  - {name: c, <<: *slow, rate: 5/s}
+)");
+  ASSERT_EQ(set->policies().size(), 3U);
+  const auto units = [&](std::size_t i) { return set->policies()[i].grants[0].quota.units; };
+  EXPECT_EQ(units(0), 10U);
+  EXPECT_EQ(units(1), 600U);
+  EXPECT_EQ(set->policies()[1].status, 503U);
+  EXPECT_EQ(set->policies()[1].key_text, "header:x-api-key");
+  EXPECT_EQ(units(2), 5U);
+}
+
 TEST(Load, AHundredThousandOverrides) {
   std::string yaml = "version: 1\npolicies:\n  - name: p\n    rate: 1/s\n    overrides:\n";
   for (int i = 0; i < 100'000; ++i) {
