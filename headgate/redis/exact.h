@@ -8,6 +8,7 @@
 
 #include <deque>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -29,9 +30,15 @@ class Exact {
   // Decides the part and calls its done(), perhaps before it returns.
   void decide(std::shared_ptr<Part> part);
 
-  // Why the last part that was not decided was not; empty: there was none.
-  [[nodiscard]] const std::string& fault() const noexcept { return fault_; }
-  void note_fault(const std::string& why) { fault_ = why; }
+  // Why the last part that was not decided was not; empty: there was none. For any thread.
+  [[nodiscard]] std::string fault() const {
+    const std::lock_guard lock(fault_lock_);
+    return fault_;
+  }
+  void note_fault(const std::string& why) {
+    const std::lock_guard lock(fault_lock_);
+    fault_ = why;
+  }
 
  private:
   class ScriptedCall;
@@ -48,6 +55,7 @@ class Exact {
   const Options& options_;
   // By the first swapped key: the parts that wait for the current exchange to end.
   TextMap<std::deque<std::shared_ptr<Part>>> queues_;
+  mutable std::mutex fault_lock_;
   std::string fault_;
 };
 

@@ -100,12 +100,16 @@ void Link::close() {
 }
 
 const std::string* Link::fault() const noexcept {
-  if (state_ == State::closed || (tried_ && state_ != State::ready)) return &why_;
-  if (!waiting_.empty() && Steady::now() - waiting_.front().since > options_.timeout) {
-    static const std::string stalled = "it does not answer in time";
-    return &stalled;
-  }
-  return nullptr;
+  const Time until = good_until();
+  if (until == Time::max()) return nullptr;
+  if (until == Time::min()) return &why_;
+  static const std::string stalled = "it does not answer in time";
+  return Steady::now() > until ? &stalled : nullptr;
+}
+
+Link::Time Link::good_until() const noexcept {
+  if (state_ == State::closed || (tried_ && state_ != State::ready)) return Time::min();
+  return waiting_.empty() ? Time::max() : waiting_.front().since + options_.timeout;
 }
 
 // ---- connecting

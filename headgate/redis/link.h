@@ -38,6 +38,8 @@ class Receiver {
 // Everything happens in the thread that runs `io`, handlers included. May throw std::bad_alloc.
 class Link : public std::enable_shared_from_this<Link> {
  public:
+  using Time = std::chrono::steady_clock::time_point;
+
   // `io` and `options` outlive the link. `script` is loaded on every connection.
   Link(boost::asio::io_context& io, const Options& options, ServerAddress address,
        std::string_view script);
@@ -52,6 +54,9 @@ class Link : public std::enable_shared_from_this<Link> {
   // than a request may take. Null if something may be sent, which is also so during the first
   // attempt to connect.
   [[nodiscard]] const std::string* fault() const noexcept;
+  // Until when fault() stays null if nothing is sent and received meanwhile; Time::min(): it is
+  // not.
+  [[nodiscard]] Time good_until() const noexcept;
 
   // Sends commands, whose first `ignored` replies are not passed on. Sends nothing before the
   // current turn of the event loop ends, so that requests of the same turn share a system call.
@@ -64,7 +69,6 @@ class Link : public std::enable_shared_from_this<Link> {
 
  private:
   using Socket = boost::asio::generic::stream_protocol::socket;
-  using Time = std::chrono::steady_clock::time_point;
   class Greeting;
   struct Waiting {
     std::shared_ptr<Receiver> receiver;

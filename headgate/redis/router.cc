@@ -98,9 +98,10 @@ void Router::close() {
   for (const auto& link : links_) link->close();
 }
 
-bool Router::is_up() const noexcept {
-  return std::any_of(links_.begin(), links_.end(),
-                     [](const auto& link) { return link->fault() == nullptr; });
+Link::Time Router::good_until() const noexcept {
+  Link::Time latest = Link::Time::min();
+  for (const auto& link : links_) latest = std::max(latest, link->good_until());
+  return latest;
 }
 
 Link& Router::link_to(const ServerAddress& address) {

@@ -46,8 +46,8 @@ class Router {
   // Never calls the functions of `call` before it returns.
   void send(std::shared_ptr<Call> call);
 
-  // Whether some server answers.
-  [[nodiscard]] bool is_up() const noexcept;
+  // Until when some server can be used if nothing happens meanwhile; Link::Time::min(): none can.
+  [[nodiscard]] Link::Time good_until() const noexcept;
 
  private:
   class Attempt;
