@@ -49,14 +49,16 @@ void keep_alive(int fd) noexcept {
 
 }  // namespace
 
-// Receives the replies to AUTH, ROLE and SCRIPT LOAD.
+// Receives the replies to AUTH, ROLE and SCRIPT LOAD, or of a sentinel to AUTH and PING.
 class Link::Greeting : public Receiver {
  public:
   Greeting(Link& link, std::vector<std::string_view> commands)
       : link_(link), commands_(std::move(commands)) {}
 
   void receive(std::size_t i, const net::RespReply& reply) override {
-    if (reply->is_error()) {
+    // A sentinel often has no password, and then refuses every one.
+    const bool matters = link_.peer_ == Peer::store || commands_[i] != "AUTH";
+    if (reply->is_error() && matters) {
       return link_.fail(std::string(commands_[i]) + ": " + std::string(reply->text));
     }
     if (commands_[i] == "ROLE" && !is_primary(reply)) {
@@ -84,11 +86,12 @@ auto Link::handler(Act act) {
 }
 
 Link::Link(boost::asio::io_context& io, const Options& options, ServerAddress address,
-           std::string_view script)
+           std::string_view script, Peer peer)
     : io_(io),
       options_(options),
       address_(std::move(address)),
       script_(script),
+      peer_(peer),
       resolver_(io),
       timer_(io),
       watch_timer_(io) {}
@@ -174,17 +177,23 @@ void Link::greet() {
     if (!options_.user.empty()) out.bulk(options_.user);
     out.bulk(options_.password);
   }
-  // In a cluster, a replica redirects to its primary.
-  if (!options_.cluster) {
-    commands.emplace_back("ROLE");
+  if (peer_ == Peer::sentinel) {
+    commands.emplace_back("PING");
     out.array(1);
-    out.bulk("ROLE");
+    out.bulk("PING");
+  } else {
+    // In a cluster, a replica redirects to its primary.
+    if (!options_.cluster) {
+      commands.emplace_back("ROLE");
+      out.array(1);
+      out.bulk("ROLE");
+    }
+    commands.emplace_back("SCRIPT LOAD");
+    out.array(3);
+    out.bulk("SCRIPT");
+    out.bulk("LOAD");
+    out.bulk(script_);
   }
-  commands.emplace_back("SCRIPT LOAD");
-  out.array(3);
-  out.bulk("SCRIPT");
-  out.bulk("LOAD");
-  out.bulk(script_);
   unsent_.insert(0, bytes);
   const std::size_t replies = commands.size();
   waiting_.push_front(

@@ -39,10 +39,11 @@ class Receiver {
 class Link : public std::enable_shared_from_this<Link> {
  public:
   using Time = std::chrono::steady_clock::time_point;
+  enum class Peer : std::uint8_t { store, sentinel };
 
-  // `io` and `options` outlive the link. `script` is loaded on every connection.
+  // `io` and `options` outlive the link. `script` is loaded on every connection to a store.
   Link(boost::asio::io_context& io, const Options& options, ServerAddress address,
-       std::string_view script);
+       std::string_view script, Peer peer = Peer::store);
 
   void start() { connect(); }
   // Ends the connection for good. Requests that wait are lost.
@@ -112,6 +113,7 @@ class Link : public std::enable_shared_from_this<Link> {
   const Options& options_;
   const ServerAddress address_;
   const std::string_view script_;
+  const Peer peer_;
 
   State state_ = State::connecting;
   std::string why_;            // of the last failure, or of the stall

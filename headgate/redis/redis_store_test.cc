@@ -73,6 +73,9 @@ TEST(RedisStore, SaysWhatIsWrongWithItsOptions) {
   Options two;
   two.nodes = {ServerAddress{"a", "1"}, ServerAddress{"b", "1"}};
   EXPECT_THAT(RedisStore::open(two).error(), HasSubstr("expected one, or a cluster"));
+  two.cluster = true;
+  two.sentinel = "main";
+  EXPECT_THAT(RedisStore::open(two).error(), HasSubstr("a cluster has no sentinels"));
   Options hasty;
   hasty.nodes = {ServerAddress{"a", "1"}};
   hasty.timeout = std::chrono::milliseconds(0);
