@@ -108,6 +108,11 @@ void Worker::begin_new() {
       taking->complete();
     }
   }
+  try {
+    exact_.flush();
+  } catch (const std::bad_alloc&) {
+    // What was gathered is completed at its deadline.
+  }
   watch_deadlines();
 }
 
