@@ -22,8 +22,10 @@ enum class Clock : std::uint8_t {
 
 struct Options {
   // One server; or, with `cluster`, some nodes of a cluster: any one of them is enough to begin.
+  // With `sentinel` some sentinels, which know the primary under that name.
   std::vector<ServerAddress> nodes;
   bool cluster = false;
+  std::string sentinel;  // empty: the nodes are no sentinels
   std::string user;      // empty: the default user
   std::string password;  // empty: none
   // Null: without TLS. Unix sockets are always without.

@@ -33,17 +33,23 @@ std::uint64_t time_to_live(Nanos full_at, Instant now, Clock clock) noexcept {
   return static_cast<std::uint64_t>(std::clamp<Nanos>(span, 0, ttl_max)) + kept_beyond(clock);
 }
 
-ScriptArguments script_arguments(const Part* part, const std::optional<Instant>& now, Clock clock,
-                                 bool denied, const std::vector<Swap>& swaps) {
-  const std::size_t scripted = part == nullptr ? 0 : part->count(Part::Way::scripted);
+ScriptArguments script_arguments(std::span<const std::shared_ptr<Part>> parts,
+                                 const std::optional<Instant>& now, Clock clock, bool denied,
+                                 const std::vector<Swap>& swaps) {
+  std::size_t scripted = 0;
+  for (const auto& part : parts) scripted += part->count(Part::Way::scripted);
   ScriptArguments arguments;
   net::RespWriter out(arguments.bytes);
   out.bulk(std::to_string(scripted + swaps.size()));
   std::string linear;
-  for (std::size_t i = 0; scripted > 0 && i < part->charges.size(); ++i) {
-    if (part->ways[i] != Part::Way::scripted) continue;
-    out.bulk(part->keys[i]);
-    append_linear_args(part->charges[i], linear);
+  for (const auto& part : parts) {
+    const std::size_t before = linear.size();
+    for (std::size_t i = 0; i < part->charges.size(); ++i) {
+      if (part->ways[i] != Part::Way::scripted) continue;
+      out.bulk(part->keys[i]);
+      append_linear_args(part->charges[i], linear);
+    }
+    if (linear.size() > before) end_bundle(linear);
   }
   for (const Swap& swap : swaps) out.bulk(swap.key);
   std::string time = denied ? "D" : "";

@@ -31,9 +31,8 @@ inline constexpr Key file_keys[] = {{"version"},
 inline constexpr Key client_address_keys[] = {{"trusted-proxies"}, {"ipv6-prefix"}};
 inline constexpr Key store_keys[] = {{"table"}, {"redis"}};
 inline constexpr Key table_keys[] = {{"memory"}, {"file"}};
-inline constexpr Key redis_keys[] = {{"nodes"},   {"cluster"},       {"sentinel", false},
-                                     {"user"},    {"password-file"}, {"tls"},
-                                     {"timeout"}, {"prefix"}};
+inline constexpr Key redis_keys[] = {{"nodes"},         {"cluster"}, {"sentinel"}, {"user"},
+                                     {"password-file"}, {"tls"},     {"timeout"},  {"prefix"}};
 inline constexpr Key redis_tls_keys[] = {{"ca"}, {"cert"}, {"key"}, {"server-name"}};
 inline constexpr Key boulder_keys[] = {{"defaults"}, {"overrides"}};
 inline constexpr Key envoy_keys[] = {{"file"},   {"algorithm"}, {"aligned"}, {"offset"},

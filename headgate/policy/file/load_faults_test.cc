@@ -314,12 +314,14 @@ constexpr Bad in_the_settings[] = {
     {"store: {redis: {nodes: \"a:0\"}}",
      "3:24: nodes 'a:0' is no server; expected a port from 1 to 65535 behind the last colon"},
     {"store: {redis: {nodes: [a:1, b:1]}}",
-     "3:24: nodes are 2 servers; expected one, or 'cluster: true'"},
+     "3:24: nodes are 2 servers; expected one, or 'cluster: true', or 'sentinel: NAME'"},
     {"store: {redis: {nodes: [a:1, a:1], cluster: true}}",
      "3:30: nodes 'a:1' is there twice; expected it once"},
-    {"store: {redis: {nodes: [a:1], sentinel: m}}",
-     "3:31: key 'sentinel' in redis is not available in this version; expected nodes, cluster, "
-     "user, password-file, tls, timeout or prefix"},
+    {"store: {redis: {nodes: [a:1, b:1], sentinel: m m}}",
+     "3:46: sentinel 'm m' has no or other characters; expected the name by which sentinels know "
+     "the primary, without spaces"},
+    {"store: {redis: {nodes: [a:1], sentinel: m, cluster: true}}",
+     "3:41: sentinel has no meaning with 'cluster: true'; expected one of them"},
     {"store: {redis: {nodes: [a:1], cluster: maybe}}",
      "3:40: cluster 'maybe' is unknown; expected true or false"},
     {"store: {redis: {nodes: [a:1], user: \"a b\"}}",
@@ -328,8 +330,8 @@ constexpr Bad in_the_settings[] = {
     {"store: {redis: {nodes: [a:1], password-file: \"\"}}",
      "3:46: password-file is empty; expected a path"},
     {"store: {redis: {nodes: [a:1], password: x}}",
-     "3:31: unknown key 'password' in redis; expected nodes, cluster, user, password-file, tls, "
-     "timeout or prefix"},
+     "3:31: unknown key 'password' in redis; expected nodes, cluster, sentinel, user, "
+     "password-file, tls, timeout or prefix"},
     {"store: {redis: {nodes: [a:1], tls: {cert: c}}}",
      "3:36: tls has a cert and no key; expected both or none"},
     {"store: {redis: {nodes: [a:1], tls: {key: c}}}",

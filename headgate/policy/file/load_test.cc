@@ -122,6 +122,7 @@ policies:
   ASSERT_TRUE(s.redis);
   EXPECT_EQ(*s.redis, (RedisSettings{{{"redis-1", "6379"}, {"::1", "6380"}},
                                      true,
+                                     "",
                                      "headgate",
                                      "/etc/headgate/redis",
                                      RedisTls{"ca.pem", "c.pem", "k.pem", "redis.example"},

@@ -418,17 +418,22 @@ Json redis() {
            {"server-name", "Whom the server's certificate must name", word}},
           {{"dependencies", R"({"cert": ["key"], "key": ["cert"]})"}});
   const Json one = object({{"type", text("array")}, {"maxItems", "1"}});
-  return map(redis_keys,
-             {{"nodes", "The server, or nodes of the cluster", one_or_list_of(node, 1)},
-              {"cluster", "Whether the servers are a cluster", truth()},
-              {"user", "The ACL user", word},
-              {"password-file", "The file with the password", some_text},
-              {"tls", "Encrypts, and requires a certificate of the server", tls},
-              {"timeout", "How long a request waits for Redis at most", duration()},
-              {"prefix", "The beginning of every key", token_or_integer("[ -z|~]{1,64}")}},
-             {{"required", list(Names{"nodes"})},
-              {"if", object({{"not", has("cluster", yes())}})},
-              {"then", if_there("nodes", any_of({node, one}))}});
+  return map(
+      redis_keys,
+      {{"nodes", "The server, or nodes of the cluster, or sentinels", one_or_list_of(node, 1)},
+       {"cluster", "Whether the servers are a cluster", truth()},
+       {"sentinel", "By what name the nodes, which are sentinels, know the primary", word},
+       {"user", "The ACL user", word},
+       {"password-file", "The file with the password", some_text},
+       {"tls", "Encrypts, and requires a certificate of the server", tls},
+       {"timeout", "How long a request waits for Redis at most", duration()},
+       {"prefix", "The beginning of every key", token_or_integer("[ -z|~]{1,64}")}},
+      {{"required", list(Names{"nodes"})},
+       {"allOf",
+        list(std::vector<Json>{
+            if_then(object({{"not", any_of({has("cluster", yes()), required({"sentinel"})})}}),
+                    if_there("nodes", any_of({node, one}))),
+            if_then(has("cluster", yes()), absent({"sentinel"}))})}});
 }
 
 Json store() {

@@ -41,27 +41,13 @@ bool accepts_problem(const HttpRequest& request) noexcept {
   return field::accepts_problem_json(std::span(lines).first(count));
 }
 
-std::string_view word(gate::Outcome outcome) noexcept {
-  switch (outcome) {
-    case gate::Outcome::off:
-      return "off";
-    case gate::Outcome::admitted:
-      return "admitted";
-    case gate::Outcome::shadow_denied:
-      return "shadow-denied";
-    case gate::Outcome::denied:
-      return "denied";
-  }
-  return "";
-}
-
 std::string_view word(Guess guess) noexcept {
   return guess == Guess::no_uri ? "no-uri" : "malformed-uri";
 }
 
 // Writes the verdict as fields, for proxies that do not forward the status or the body.
 void write_verdict(const gate::Verdict& verdict, HttpReply& reply) {
-  reply.field("X-Headgate-Verdict", word(verdict.outcome));
+  reply.field("X-Headgate-Verdict", verdict.word());
   if (verdict.outcome == gate::Outcome::denied) reply.field("X-Headgate-Status", verdict.status());
   if (verdict.denier != nullptr) reply.field("X-Headgate-Policy", verdict.denier->name);
   if (verdict.remaining) reply.field("X-Headgate-Remaining", *verdict.remaining);

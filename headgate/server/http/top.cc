@@ -95,6 +95,7 @@ DecisionStats::Recent top(const Engine& engine, Instant now, const PolicySnapsho
     sum.requests += recent.requests;
     sum.denied += recent.denied;
     sum.shadow_denied += recent.shadow_denied;
+    sum.outage += recent.outage;
     append(sum.busiest, recent.busiest);
     append(sum.most_denied, recent.most_denied);
   });
@@ -127,6 +128,12 @@ Content top_page(Engine& engine, WorkerContext& worker, std::string_view query) 
   member(out, "decisions_per_second", recent.requests);
   member(out, "denied_per_second", recent.denied);
   member(out, "shadow_denied_per_second", recent.shadow_denied);
+  if (redis::PolicyStore* const redis = engine.redis()) {
+    out.append(R"(,"redis":{"up":)");
+    out.append(redis->status().up ? "true" : "false");
+    member(out, "decisions_without_it_per_second", recent.outage);
+    out.push_back('}');
+  }
   append_list(out, "busiest", "units_per_second", recent.busiest);
   append_list(out, "most_denied", "shadow_per_second", recent.most_denied);
   out.append("}\n");
