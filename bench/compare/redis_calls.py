@@ -60,11 +60,11 @@ def encoded(*words):
     return b'*%d\r\n' % len(words) + b''.join(b'$%d\r\n%s\r\n' % (len(word), word) for word in words)
 
 
-def linear(cost=1):
-    """One charge, as headgate/redis/linear_args.cc writes it."""
+def linear(ends=True, cost=1):
+    """One charge, as headgate/redis/linear_args.cc writes it; `ends`: the last one of its bundle."""
     window = QUOTA * INTERVAL
     spans = [part for span in (cost * INTERVAL, window, window) for part in divmod(span, 10**9)]
-    return struct.pack('<Bddddddd', 1, 1, *spans)
+    return struct.pack('<Bddddddd', 17 if ends else 1, 1, *spans)
 
 
 def key(policy, number):
@@ -89,6 +89,13 @@ class Variants:
     def policies(self, count):
         def calls(number):
             keys = [key(f'p{i}', number) for i in range(count)]
+            return [encoded('EVALSHA', self.take, count, *keys, '', linear(False) * (count - 1) + linear())]
+        return calls
+
+    def bundles(self, count):
+        """So many clients' requests, which came together."""
+        def calls(number):
+            keys = [key('p0', (number + i * 7919) % KEYS) for i in range(count)]
             return [encoded('EVALSHA', self.take, count, *keys, '', linear() * count)]
         return calls
 
@@ -155,6 +162,7 @@ def compare(rounds, calls, say):
                 'gcra.lua, by hand': variants.hand_written,
                 'take.lua, one linear policy': variants.policies(1),
                 'take.lua, two': variants.policies(2), 'take.lua, ten': variants.policies(10),
+                'take.lua, 32 requests of one linear policy': variants.bundles(32),
                 'a swapped law': variants.swapped,
                 'INCRBY and EXPIRE, as envoyproxy/ratelimit': variants.envoy(1),
                 'the same for ten limits': variants.envoy(10)}
