@@ -36,8 +36,8 @@ std::string linear_bytes(const L& law, typename L::State tat) {
   return LinearText{ns, static_cast<Nanos>(tat) - ns * scale, scale}.text();
 }
 
-// Whether a step writes no more than that the count of a window is above this machine's quota. Another
-// machine, whose file has a larger one, has counted that.
+// Whether a step writes no more than that the count of a window is above this machine's quota.
+// Another machine, whose file has a larger one, has counted that.
 template <class State>
 bool only_forgets(const std::optional<State>& before, const State& after, limit::Op op) {
   if constexpr (std::is_same_v<State, limit::FixedWindow::State>) {
