@@ -94,7 +94,10 @@ void Gate::note_outages(DecisionContext& context) noexcept {
     for (const store::Charge& charge : bundle.charges) {
       if (charge.shared == nullptr) continue;
       const auto i = static_cast<std::size_t>(&charge - context.charges_.data());
-      if (bundle.outage) context.outages_.set(i);
+      if (bundle.outage) {
+        context.outages_.set(i);
+        context.verdict.in_outage = true;
+      }
       if (bundle.remembered && context.decisions_[i].admitted) context.undecided_.set(i);
     }
   }

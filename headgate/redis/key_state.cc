@@ -36,6 +36,17 @@ std::string linear_bytes(const L& law, typename L::State tat) {
   return LinearText{ns, static_cast<Nanos>(tat) - ns * scale, scale}.text();
 }
 
+// Whether a step writes no more than that the count of a window is above this machine's quota. Another
+// machine, whose file has a larger one, has counted that.
+template <class State>
+bool only_forgets(const std::optional<State>& before, const State& after, limit::Op op) {
+  if constexpr (std::is_same_v<State, limit::FixedWindow::State>) {
+    return before && op != limit::Op::refund && after.start() == before->start() &&
+           after.used < before->used;
+  }
+  return false;
+}
+
 }  // namespace
 
 KeyState::KeyState(const limit::Law& law, std::string_view bytes) : law_(&law) {
@@ -70,7 +81,7 @@ limit::Decision KeyState::apply(const store::Charge& charge, limit::Op op, std::
         } else {
           auto& words = std::get<Words<L>>(state_);
           const auto step = store::apply_op(one, words, op, cost, now);
-          if (step.changed) words = step.state;
+          if (step.changed && !only_forgets(words, step.state, op)) words = step.state;
           return step.decision;
         }
       },

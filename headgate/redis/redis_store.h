@@ -50,8 +50,8 @@ class RedisStore : public store::Store {
   // Returns false if Redis has to decide.
   [[nodiscard]] bool take_at_once(store::Bundle& bundle) noexcept;
 
-  // Waits until the thread has done what it is doing: about a millisecond. Throws if no thread can
-  // be started.
+  // Does not wait for the thread. Throws std::bad_alloc, or std::system_error if no thread can be
+  // started.
   [[nodiscard]] RedisStatus status();
 
  private:

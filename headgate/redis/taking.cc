@@ -35,6 +35,7 @@ void Taking::begin(const Deciders& deciders, const Options& options) {
   splits_.resize(bundles_.size());
   for (const std::size_t i : open) split(i, options);
   if (open_ == 0) return complete();
+  is_beginning_ = true;
   for (const std::size_t i : open) {
     std::vector<std::shared_ptr<Part>> leased;
     for (const auto& part : splits_[i].parts) {
@@ -42,6 +43,7 @@ void Taking::begin(const Deciders& deciders, const Options& options) {
     }
     decide(i, leased, &Taking::decided_leased);
   }
+  is_beginning_ = false;
 }
 
 std::shared_ptr<Part> Taking::new_part(std::uint16_t slot) const {
@@ -92,14 +94,17 @@ void Taking::decide(std::size_t bundle, const std::vector<std::shared_ptr<Part>>
       if (--self->splits_[bundle].open == 0) (self.get()->*then)(bundle);
     };
   }
+  const bool flushes = !is_beginning_;
+  const Deciders& deciders = *deciders_;
   // A copy: the last decision replaces `parts`.
   for (const std::shared_ptr<Part>& part : std::vector(parts)) {
     if (part->is_leased) {
-      deciders_->leasing.decide(part);
+      deciders.leasing.decide(part);
     } else {
-      deciders_->exact.decide(part);
+      deciders.exact.decide(part);
     }
   }
+  if (flushes) deciders.exact.flush();
 }
 
 // If a leased charge is denied, the others take nothing.

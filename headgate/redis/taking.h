@@ -45,7 +45,7 @@ class Taking final : public std::enable_shared_from_this<Taking>, private store:
     Leasing& leasing;
     Denials& denials;
   };
-  // Begins to decide the bundles.
+  // Begins to decide the bundles. What Exact has gathered is still to be flushed.
   void begin(const Deciders& deciders, const Options& options);
 
   // Completes the call; bundles that are not decided stay undecided. Does nothing if that was done
@@ -85,6 +85,7 @@ class Taking final : public std::enable_shared_from_this<Taking>, private store:
   Clock clock_ = Clock::redis;
   std::vector<Split> splits_;  // one per bundle
   std::size_t open_ = 0;       // bundles that are not decided
+  bool is_beginning_ = false;
   bool is_complete_ = false;
   std::shared_ptr<Taking> kept_;  // itself, while it is in the mailbox
 };

@@ -1,6 +1,7 @@
 // The thread that talks to Redis, and what other threads hand over to it.
 #pragma once
 
+#include <atomic>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -39,10 +40,11 @@ class Worker {
   // Takes more units of a leased key. Throws std::bad_alloc.
   void ask_ahead(std::string_view key);
   // As RedisStore::status().
-  [[nodiscard]] RedisStatus status();
+  [[nodiscard]] RedisStatus status() const;
 
  private:
   void run();
+  void publish() noexcept;
   void begin_new();
   void watch_deadlines();
 
@@ -54,6 +56,9 @@ class Worker {
   Exact exact_;
   Leasing leasing_;
   const Taking::Deciders deciders_;
+
+  // Router::good_until(), as of the last event.
+  std::atomic<Link::Time> good_until_{Link::Time::max()};
 
   std::mutex inbox_lock_;
   std::vector<std::shared_ptr<Taking>> inbox_;  // from take() to begin_new()

@@ -5,16 +5,18 @@ import signal
 import subprocess
 
 from support.processes import find_program, stop, until
-from support.resp import Client, encode
+from support.resp import Client
 
 
 class RedisServer:
-    """redis-server, which answers once this is made. `options` are arguments, as '--appendonly', 'yes'."""
+    """redis-server, which answers once this is made. `options` are arguments, as '--appendonly', 'yes';
+    `prefix` is a command that runs it, `environment` adds variables, `password` is that of options."""
 
-    def __init__(self, directory, *options):
+    def __init__(self, directory, *options, prefix=(), environment=None, password=None):
         self.directory = pathlib.Path(directory)
         self.socket = self.directory / 'redis.sock'
-        self.options = options
+        self.options, self.prefix, self.password = options, prefix, password
+        self.environment = {**os.environ, **(environment or {})}
         self.process = None
         self.start()
 
@@ -25,8 +27,9 @@ class RedisServer:
 
     def start(self):
         self.process = subprocess.Popen(
-            [find_program('redis-server'), '--port', '0', '--unixsocket', str(self.socket), '--dir',
-             str(self.directory), '--save', '', *self.options], stdout=subprocess.DEVNULL)
+            [*self.prefix, find_program('redis-server'), '--port', '0', '--unixsocket', str(self.socket), '--dir',
+             str(self.directory), '--save', '', *self.options],
+            env=self.environment, stdout=subprocess.DEVNULL)
         until(self.answers, 'redis-server answers')
 
     def answers(self):
@@ -37,10 +40,11 @@ class RedisServer:
             return False
         return True
 
-    def command(self, *words):
+    def command(self, *words, password=None):
         with Client(self.node) as client:
-            client.send(encode(*words))
-            return client.reply()
+            if password or self.password:
+                assert client.command('AUTH', password or self.password) == 'OK'
+            return client.command(*words)
 
     def kill(self):
         self.process.kill()

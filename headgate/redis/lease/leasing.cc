@@ -50,13 +50,14 @@ class Leasing::AskCall : public Call {
 };
 
 Leasing::Leasing(boost::asio::io_context& io, Router& router, KnownClock& clock, LeaseTable& table,
-                 const Options& options)
+                 const Options& options, std::function<void(const std::string&)> note_fault)
     : router_(router),
       clock_(clock),
       table_(table),
       options_(options),
       id_(std::to_string(random_secret().k0)),
-      timer_(io) {}
+      timer_(io),
+      note_fault_(std::move(note_fault)) {}
 
 void Leasing::decide(std::shared_ptr<Part> part) {
   if (decide_here(*part)) return;
@@ -215,7 +216,7 @@ void Leasing::answered(const std::string& key, const LeaseReply& reply) {
 }
 
 void Leasing::failed(const std::string& key, const std::string& why) {
-  fault_ = why;
+  note_fault_(why);
   table_.with(key, [&](LeaseTable::Entry& entry) {
     entry.lease.fail(BootClock::now());
     idle_.push_back({key, entry.lease.number(), BootClock::now() + Lease::idle_after});

@@ -8,6 +8,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -26,9 +27,9 @@ namespace headgate::redis {
 // Used by one thread, apart from the table. May throw std::bad_alloc.
 class Leasing {
  public:
-  // All outlive this.
+  // `note_fault`: called with why an ask failed. All outlive this.
   Leasing(boost::asio::io_context& io, Router& router, KnownClock& clock, LeaseTable& table,
-          const Options& options);
+          const Options& options, std::function<void(const std::string&)> note_fault);
 
   // Decides the part, which has one charge, and calls its done(), perhaps before it returns.
   void decide(std::shared_ptr<Part> part);
@@ -41,9 +42,6 @@ class Leasing {
     is_closed_ = true;
     timer_.cancel();
   }
-
-  // Why the last ask that failed did; empty: there was none.
-  [[nodiscard]] const std::string& fault() const noexcept { return fault_; }
 
  private:
   class AskCall;
@@ -83,7 +81,7 @@ class Leasing {
   boost::asio::steady_timer timer_;
   bool is_watching_ = false;
   bool is_closed_ = false;
-  std::string fault_;
+  const std::function<void(const std::string&)> note_fault_;
 };
 
 }  // namespace headgate::redis
