@@ -7,6 +7,7 @@
 #include "headgate/net/resp_writer.h"
 #include "headgate/redis/all_or_none.h"
 #include "headgate/redis/script_call.h"
+#include "headgate/redis/time_to_live.h"
 
 namespace headgate::redis {
 namespace {
@@ -271,7 +272,7 @@ std::vector<Swap> Exact::Exchange::decide_one(bool& denied) {
   std::vector<KeyState> admitted = before;
   denied = denied_here(part) || !decide_all_or_none(charges, admitted, now, decisions);
   std::vector<KeyState> otherwise = before;
-  decide_denied(charges, otherwise, now, decisions);
+  decide_denied<KeyState>(charges, otherwise, now, decisions);
 
   const auto value = [&](const KeyState& state, const std::string& bytes) {
     Swap::Value changed{state.bytes(), 0};
