@@ -5,13 +5,13 @@ from support.redis_server import RedisServer
 
 @pytest.fixture
 def redis(tmp_path):
-    """Starts servers: redis('--requirepass', 'secret')."""
+    """Starts servers: redis('--requirepass', 'secret'), redis(module=True)."""
     started = []
 
-    def start(*options):
+    def start(*options, module=False):
         directory = tmp_path / f'r{len(started)}'
         directory.mkdir()
-        started.append(RedisServer(directory, *options))
+        started.append(RedisServer(directory, *options, module=module))
         return started[-1]
 
     yield start

@@ -4,17 +4,23 @@ import pathlib
 import signal
 import subprocess
 
+from support import environment
 from support.processes import find_program, stop, until
 from support.resp import Client, encode
 
 
 class RedisServer:
-    """redis-server, which answers once this is made. `options` are arguments, as '--appendonly', 'yes'."""
+    """redis-server, which answers once this is made. `options` are arguments, as '--appendonly', 'yes'. With
+    `module`, it loads headgate's module."""
 
-    def __init__(self, directory, *options):
+    def __init__(self, directory, *options, module=False):
         self.directory = pathlib.Path(directory)
         self.socket = self.directory / 'redis.sock'
-        self.options = options
+        self.options = ('--loadmodule', environment.REDIS_MODULE, *options) if module else options
+        # A module with AddressSanitizer needs its library before all others.
+        self.environment = dict(os.environ)
+        if module and os.environ.get('HEADGATE_PRELOAD'):
+            self.environment.update(LD_PRELOAD=os.environ['HEADGATE_PRELOAD'], ASAN_OPTIONS='detect_leaks=0')
         self.process = None
         self.start()
 
@@ -26,7 +32,8 @@ class RedisServer:
     def start(self):
         self.process = subprocess.Popen(
             [find_program('redis-server'), '--port', '0', '--unixsocket', str(self.socket), '--dir',
-             str(self.directory), '--save', '', *self.options], stdout=subprocess.DEVNULL)
+             str(self.directory), '--save', '', *self.options], stdout=subprocess.DEVNULL,
+            env=self.environment)
         until(self.answers, 'redis-server answers')
 
     def answers(self):
