@@ -57,6 +57,31 @@ def nginx(tmp_path):
             assert not lines or getattr(server, 'expect_death', False), lines
 
 
+@pytest.fixture
+def redis(tmp_path):
+    """Starts servers: redis('--requirepass', 'secret')."""
+    from support.redis_server import RedisServer
+    started = []
+
+    def start(*options, **more):
+        directory = tmp_path / f'r{len(started)}'
+        directory.mkdir()
+        started.append(RedisServer(directory, *options, **more))
+        return started[-1]
+
+    yield start
+    for server in started:
+        server.stop()
+
+
+@pytest.fixture
+def redis_cluster(tmp_path):
+    from support.redis_cluster import RedisCluster
+    cluster = RedisCluster(tmp_path)
+    yield cluster
+    cluster.stop()
+
+
 @pytest.fixture(scope='session')
 def envoy_client_home():
     from support import envoy, npm

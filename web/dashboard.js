@@ -29,7 +29,16 @@ function setText(id, text) {
   if (target.textContent !== text) target.textContent = text;
 }
 
+/** Shows [name, value, whether it is bad]. */
+function showFacts(id, facts) {
+  byId(id).replaceChildren(...facts.map(([name, value, bad]) =>
+      element('div', {class: bad ? 'bad' : undefined}, element('dt', {}, name),
+              element('dd', {}, value))));
+}
+
 const decisionName = (policy, outcome) => JSON.stringify([policy, outcome]);
+const withoutRedisName = policy => JSON.stringify(['without Redis', policy]);
+const ROUND_TRIPS = 'headgate_redis_round_trips_total';
 const bucketName = (door, bound) => JSON.stringify(['took', door, bound]);
 
 class Dashboard {
@@ -93,6 +102,10 @@ class Dashboard {
       counters.set(decisionName(THROTTLE, labels.outcome), value);
       this.throttles ||= value > 0;
     }
+    for (const {labels, value} of metrics.get('headgate_decisions_without_redis_total') ?? []) {
+      counters.set(withoutRedisName(labels.policy), value);
+    }
+    if (metrics.has(ROUND_TRIPS)) counters.set(ROUND_TRIPS, single(metrics, ROUND_TRIPS));
     this.doors.clear();
     const below = new Map();
     for (const {labels, value} of metrics.get('headgate_decision_duration_seconds_bucket') ?? []) {
@@ -137,6 +150,7 @@ class Dashboard {
   show(top) {
     this.showTiles();
     this.showFlow();
+    this.showRedis();
     this.showPolicies();
     this.showDoors();
     this.showTable();
@@ -306,15 +320,31 @@ class Dashboard {
     meter.setAttribute('aria-valuetext', `${format.percent(part)} %`);
     meter.firstElementChild.style.width = `${(part * 100).toFixed(2)}%`;
     setText('table-memory', `${format.bytes(of('memory_bytes'))}, everything included`);
-    const rows = [
+    const full = of('unkept_total') > 0;
+    showFacts('table-facts', [
       ['Keys with a place', format.count(of('live_cells'))],
       ['Room for', `${format.number(of('cells'))} keys`],
-      ['Decisions without a place', format.count(of('unkept_total')), of('unkept_total') > 0],
-    ];
-    byId('table-facts').replaceChildren(...rows.map(([name, value, bad]) =>
-        element('div', {class: bad ? 'bad' : undefined},
-                element('dt', {}, name),
-                element('dd', {}, value, bad ? ' – give it more memory' : ''))));
+      ['Decisions without a place',
+       format.count(of('unkept_total')) + (full ? ' – give it more memory' : ''), full],
+    ]);
+  }
+
+  showRedis() {
+    const metrics = this.metrics;
+    byId('redis').hidden = !metrics.has('headgate_redis_up');
+    if (byId('redis').hidden) return;
+    const up = single(metrics, 'headgate_redis_up') === 1;
+    const rates = this.history.now(seconds());
+    const without = this.policies.map(({name}) => [name, rates.get(withoutRedisName(name)) ?? NaN]);
+    const all = without.reduce((sum, [, rate]) => sum + rate, 0);
+    const some = without.filter(([, rate]) => rate > 0);
+    showFacts('redis-facts', [
+      ['Link', up ? 'answers' : 'away – policies are decided as their on-outage says', !up],
+      ['Decided without it', format.rate(all), all > 0],
+      ...some.map(([name, rate]) => [`of ${name}`, format.rate(rate), true]),
+      ['Round trips', format.rate(rates.get(ROUND_TRIPS) ?? NaN)],
+      ['Not answered in time', format.count(single(metrics, 'headgate_redis_timeouts_total'))],
+    ]);
   }
 
   showRanks(id, partitions, ifEmpty) {

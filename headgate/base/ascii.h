@@ -30,7 +30,7 @@ namespace headgate {
 
 [[nodiscard]] constexpr bool equal_ignoring_case(std::string_view a, std::string_view b) noexcept {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](char x, char y) { return lower(x) == lower(y); });
+                    [](char x, char y) { return x == y || ((x ^ y) == 0x20 && is_letter(x)); });
 }
 
 [[nodiscard]] inline std::string lowered(std::string_view text) {

@@ -2,7 +2,7 @@
 
 #include <sys/un.h>
 
-#include <charconv>
+#include "headgate/base/whole_number.h"
 
 namespace headgate {
 namespace {
@@ -11,9 +11,7 @@ constexpr std::string_view unix_prefix = "unix:";
 constexpr std::size_t path_max = sizeof(sockaddr_un::sun_path) - 1;
 
 bool is_port(std::string_view text) noexcept {
-  unsigned port = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
-  return error == std::errc{} && end == text.data() + text.size() && port >= 1 && port <= 65535;
+  return whole_number<std::uint16_t>(text).value_or(0) > 0;
 }
 
 }  // namespace

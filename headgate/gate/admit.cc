@@ -93,6 +93,7 @@ void Gate::note_outages(DecisionContext& context) noexcept {
     for (const store::Charge& charge : bundle.charges) {
       if (charge.shared == nullptr) continue;
       context.outages_.set(static_cast<std::size_t>(&charge - context.charges_.data()));
+      context.verdict.in_outage = true;
     }
   }
 }

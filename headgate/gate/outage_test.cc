@@ -32,9 +32,9 @@ class Outage : public testing::Test {
     gate_.emplace(policies_, store_, HashSecret{}, counts_);
   }
 
-  const Verdict& send() {
+  const Verdict& send(std::string_view path = "/") {
     policy::Request request;
-    request.path = "/";
+    request.path = path;
     gate_->admit(request, std::nullopt, DryRun::no, context_);
     return context_.verdict;
   }
@@ -78,6 +78,25 @@ TEST_F(Outage, NoFieldIsInvented) {
   EXPECT_EQ(verdict.remaining, 3U);
   EXPECT_EQ(counts_[0].outage, 1U);
   EXPECT_EQ(counts_[1].outage, 0U);
+}
+
+TEST_F(Outage, TheVerdictSaysIt) {
+  load(
+      "- {name: a, quota: 2, window: 1h, match: [{path: /}]}\n"
+      "- {name: own, quota: 5, window: 1h, sharing: none}\n"
+      "- {name: trial, quota: 1, window: 1h, mode: shadow, sharing: none}\n");
+  EXPECT_EQ(send().word(), "admitted");
+  EXPECT_EQ(send().word(), "shadow-denied");
+  EXPECT_EQ(send().word(), "denied");
+  remote_.away = true;
+  EXPECT_EQ(send("/elsewhere").word(), "shadow-denied") << "no policy needs the remote store";
+  EXPECT_EQ(send().word(), "outage-shadow-denied");
+  EXPECT_EQ(send().word(), "outage-shadow-denied");
+  EXPECT_EQ(send().word(), "outage-denied");
+  load("- {name: b, rate: 1/h, match: [{path: /}]}\n- {name: trial, rate: 9/h, mode: shadow}\n");
+  EXPECT_EQ(send("/elsewhere").word(), "outage-admitted") << "a shadow policy counts, too";
+  remote_.away = false;
+  EXPECT_EQ(send().word(), "admitted");
 }
 
 TEST_F(Outage, ALocalDenialSaysHowLongToWait) {

@@ -50,10 +50,13 @@ struct Verdict {
   PolicyBits violated;                       // enforced policies that denied
   PolicyBits shadow_violated;
   bool is_outage = false;  // of a denial: `denier` denied because the shared store is away
+  bool in_outage = false;  // a policy decided without the store that machines share
   std::optional<std::uint64_t> remaining;  // least r of all enforced policies that know it
   std::span<const Item> items;             // to report, in file order; in the DecisionContext
   std::span<const Due> dues;               // for Gate::settle(); in the DecisionContext
 
+  // The verdict as doors show it: the outcome, after "outage-" if in_outage.
+  [[nodiscard]] std::string_view word() const noexcept;
   // HTTP status of the denial.
   [[nodiscard]] unsigned status() const noexcept {
     if (is_outage) return 503;

@@ -52,6 +52,12 @@ RespReader::Line RespReader::read_header(std::string_view bytes, std::size_t& at
                                          std::int64_t& number) noexcept {
   const char* p = bytes.data() + at + 1;
   const char* const end = bytes.data() + bytes.size();
+  // Most lengths have one digit. Measured by `./dev bench`, figure CL.THROTTLE.
+  if (end - p >= 3 && is_digit(p[0]) && p[1] == '\r' && p[2] == '\n') {
+    number = p[0] - '0';
+    at = static_cast<std::size_t>(p + 3 - bytes.data());
+    return Line::number;
+  }
   const bool negative = p != end && *p == '-';
   if (negative) ++p;
   const char* const digits = p;

@@ -1,21 +1,15 @@
 #include "headgate/net/resp_reply_reader.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
+
+#include "headgate/base/whole_number.h"
 
 namespace headgate::net {
 namespace {
 
 // The longest line: errors of scripts quote a line of the script.
 constexpr std::size_t line_max = std::size_t{64} << 10;
-
-std::optional<std::int64_t> integer(std::string_view text) noexcept {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 }  // namespace
 
@@ -73,7 +67,7 @@ RespReplyReader::Found RespReplyReader::read_value(std::string_view bytes) {
   if (type == '+' || type == '-') {
     value.type = type == '+' ? RespValue::Type::text : RespValue::Type::error;
     slice.size = line.size();
-  } else if (const auto number = integer(line); !number) {
+  } else if (const auto number = whole_number<std::int64_t>(line); !number) {
     return fail("expected a number");
   } else if (type == ':') {
     value.type = RespValue::Type::integer;

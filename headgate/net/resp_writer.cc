@@ -54,6 +54,11 @@ void RespWriter::integers(std::span<const std::int64_t> values) {
   }
 }
 
+void RespWriter::command(std::span<const std::string_view> words) {
+  array(words.size());
+  for (const std::string_view word : words) bulk(word);
+}
+
 void RespWriter::bulk(std::string_view text) {
   number('$', static_cast<std::int64_t>(text.size()));
   out_ += text;

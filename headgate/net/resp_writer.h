@@ -1,8 +1,9 @@
-// Writes replies in the forms of RESP2 or RESP3.
+// Writes commands, and replies in the forms of RESP2 or RESP3.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
@@ -38,6 +39,12 @@ class RespWriter {
   void map(std::size_t pairs) {
     aggregate('%', pairs, 2);
   }  // RESP2: an array of keys and values in turn
+
+  // A command as clients send it: an array of its words.
+  void command(std::initializer_list<std::string_view> words) {
+    command(std::span(words.begin(), words.size()));
+  }
+  void command(std::span<const std::string_view> words);
 
  private:
   void number(char type, std::int64_t value);

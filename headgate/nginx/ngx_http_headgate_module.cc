@@ -115,7 +115,7 @@ namespace {
 constexpr std::string_view header_prefix = "headgate_http_";
 
 ngx_http_variable_t variables[] = {
-    // admitted, denied, shadow-denied or off
+    // admitted, denied, shadow-denied or off; outage-... if Redis was away
     {ngx_string("headgate_verdict"), nullptr, get_verdict, 0, NGX_HTTP_VAR_NOCACHEABLE, 0},
     // the policy that denied, or would have in enforce mode
     {ngx_string("headgate_policy"), nullptr, get_policy, 0, NGX_HTTP_VAR_NOCACHEABLE, 0},
@@ -341,20 +341,7 @@ void set_value(ngx_http_variable_value_t* v, std::string_view text) noexcept {
 extern "C" ngx_int_t get_verdict(ngx_http_request_t* r, ngx_http_variable_value_t* v,
                                  uintptr_t) noexcept {
   const RequestContext* context = find_context(r->main);
-  switch (context == nullptr ? gate::Outcome::off : context->verdict.outcome) {
-    case gate::Outcome::off:
-      set_value(v, "off");
-      break;
-    case gate::Outcome::admitted:
-      set_value(v, "admitted");
-      break;
-    case gate::Outcome::shadow_denied:
-      set_value(v, "shadow-denied");
-      break;
-    case gate::Outcome::denied:
-      set_value(v, "denied");
-      break;
-  }
+  set_value(v, context == nullptr ? gate::Verdict().word() : context->verdict.word());
   return NGX_OK;
 }
 

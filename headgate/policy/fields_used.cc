@@ -11,15 +11,16 @@ FieldsUsed PolicySet::fields_used() const {
   if (!client.trusted_proxies.empty() || client.trust_unix) {
     fields_used.request_headers = {"forwarded", "x-forwarded-for"};
   }
+  for (const Condition& condition : rules_->allow) condition.add_to(fields_used);
   for (std::size_t i = 0; i < rules_->rules.size(); ++i) {
     if (rules_->policies[i].mode == Mode::off) continue;
     const Rule& rule = rules_->rules[i];
     for (const Component& component : rule.key) component.add_to(fields_used);
-    for (const Condition& condition : rule.conditions) {
-      fields_used.path |= condition.path.has_value() || condition.exact_path.has_value();
-      fields_used.method |= !condition.methods.empty();
-      fields_used.host |= condition.host.has_value();
-      for (const auto& header : condition.headers) fields_used.request_headers.insert(header.name);
+    for (const Condition& condition : rule.conditions) condition.add_to(fields_used);
+    for (const std::size_t other : rule.unless) {
+      for (const Condition& condition : rules_->rules[other].conditions) {
+        condition.add_to(fields_used);
+      }
     }
     if (rule.cost.source == CostRule::Source::request_header) {
       fields_used.request_headers.insert(rule.cost.header);

@@ -21,10 +21,28 @@ struct Extent {
   std::size_t key_end;
 };
 
-bool applies(const Rule& rule, LazyRequest& request) {
-  return rule.conditions.empty() ||
-         std::any_of(rule.conditions.begin(), rule.conditions.end(),
-                     [&](const Condition& condition) { return condition.holds(request); });
+bool applies(const PolicySet::Rules& rules, const Rule& rule, LazyRequest& request) {
+  return (rule.conditions.empty() || any_holds(rule.conditions, request, Effect::limits)) &&
+         std::none_of(rule.unless.begin(), rule.unless.end(), [&](std::size_t other) {
+           return any_holds(rules.rules[other].conditions, request, Effect::exempts);
+         });
+}
+
+// Returns the override for the smallest block that the address lies in, which is the only part of
+// the key, or the policy's own grant.
+const Grant& grant_of_block(const Policy& policy, const Rule& rule, std::string_view parts) {
+  if (rule.v4_prefixes.empty() && rule.v6_prefixes.empty()) return policy.grants.front();
+  const auto partition = AddressBlock::parse(parts.substr(1));  // behind its length
+  if (!partition) return policy.grants.front();
+  const Address& address = partition->lowest;
+  for (const unsigned prefix : address.is_v4() ? rule.v4_prefixes : rule.v6_prefixes) {
+    char block[1 + Address::text_max];
+    const std::size_t size = address.masked(prefix).write(block + 1, prefix);
+    block[0] = static_cast<char>(size);
+    const auto found = rule.overrides.find(std::string_view(block, 1 + size));
+    if (found != rule.overrides.end()) return policy.grants[found->second.grant];
+  }
+  return policy.grants.front();
 }
 
 // Returns the override for these length-prefixed parts, or the policy's own grant. `path` is the
@@ -33,7 +51,7 @@ const Grant& grant_for(const Policy& policy, const Rule& rule, std::string_view 
                        std::string_view path) {
   if (rule.overrides.empty()) return policy.grants.front();
   const auto found = rule.overrides.find(parts);
-  if (found == rule.overrides.end()) return policy.grants.front();
+  if (found == rule.overrides.end()) return grant_of_block(policy, rule, parts);
   const Override& own = found->second;
   return policy.grants[!own.exact_path || *own.exact_path == path ? own.grant : 0];
 }
@@ -191,6 +209,7 @@ std::optional<std::uint64_t> PolicySet::body_bytes_wanted(const Request& request
 
 std::span<const Match> PolicySet::match(const Request& request, Scratch& scratch) const {
   LazyRequest lazy_request(request, settings_.client_address, scratch.host, scratch.path);
+  if (any_holds(rules_->allow, lazy_request, Effect::exempts)) return {};
   std::string& text = scratch.text;
   text.clear();
   Extent extents[policies_max];
@@ -204,7 +223,9 @@ std::span<const Match> PolicySet::match(const Request& request, Scratch& scratch
   for (std::size_t i = 0; i < rules_->rules.size(); ++i) {
     const Policy& policy = rules_->policies[i];
     const Rule& rule = rules_->rules[i];
-    if (rule.by_name_alone() || policy.mode == Mode::off || !applies(rule, lazy_request)) continue;
+    if (rule.by_name_alone() || policy.mode == Mode::off || !applies(*rules_, rule, lazy_request)) {
+      continue;
+    }
 
     const std::size_t key = text.size();
     text.append(rule.key_head);

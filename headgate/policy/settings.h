@@ -39,8 +39,9 @@ struct RedisTls {
 };
 
 struct RedisSettings {
-  std::vector<ServerAddress> nodes;  // one; with `cluster` at least one
+  std::vector<ServerAddress> nodes;  // one; with `cluster` or `sentinel` at least one
   bool cluster = false;
+  std::string sentinel;       // by what name the nodes, which are sentinels, know the primary
   std::string user;           // empty: the default user
   std::string password_file;  // path; empty: no password
   std::optional<RedisTls> tls;
@@ -65,6 +66,7 @@ struct Settings {
                                              // fields already contain
   TableSettings table;
   std::optional<RedisSettings> redis;  // std::nullopt: the table alone
+  std::string allow_text;  // which requests no policy counts, for people; empty: there are none
 };
 
 }  // namespace headgate::policy

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "headgate/net/resp_writer.h"
@@ -16,6 +17,9 @@ using Way = Part::Way;
 
 // The most parts that are decided together: they need some 100 us, in which no reply is read.
 constexpr std::size_t together_max = 1024;
+// The most charges in a call of the script. It takes Redis some 4 us for each, in which nobody else
+// is answered, and saves 5 us for each but the first.
+constexpr std::size_t gathered_max = 32;
 
 void end(const std::shared_ptr<Part>& part, Part::Outcome outcome) {
   part->outcome = outcome;
@@ -32,7 +36,7 @@ bool denied_here(const Part& part) {
 }
 
 // The states of all charges. `scripted` and `swapped`: what Redis has, in the order of the charges.
-std::vector<KeyState> states_of(const Part& part, const std::vector<std::string_view>& scripted,
+std::vector<KeyState> states_of(const Part& part, std::span<const std::string_view> scripted,
                                 const std::vector<std::string>& swapped) {
   std::vector<KeyState> states;
   states.reserve(part.charges.size());
@@ -58,7 +62,7 @@ void Exact::decide(std::shared_ptr<Part> part) {
     return end(part, part->outcome);
   }
   const auto swapped = std::find(part->ways.begin(), part->ways.end(), Way::swapped);
-  if (swapped == part->ways.end()) return decide_scripted(part);
+  if (swapped == part->ways.end()) return decide_scripted(std::move(part));
   const std::string key = part->keys[static_cast<std::size_t>(swapped - part->ways.begin())];
   const auto [queue, is_first] = queues_.try_emplace(key);
   queue->second.push_back(std::move(part));
@@ -69,36 +73,60 @@ void Exact::decide(std::shared_ptr<Part> part) {
 
 class Exact::ScriptedCall : public Call {
  public:
-  ScriptedCall(Exact& exact, std::shared_ptr<Part> part) : exact_(exact), part_(std::move(part)) {}
+  ScriptedCall(Exact& exact, std::vector<std::shared_ptr<Part>> parts)
+      : exact_(exact), parts_(std::move(parts)) {}
 
   void answer(std::size_t, const net::RespReply& reply) override {
     const auto read = ScriptReply::parse(reply);
-    const std::optional<Instant> now = part_->given ? part_->given
-                                       : read       ? read->now
-                                                    : std::nullopt;
-    if (!now) return fail(unexpected);
+    const std::optional<Instant>& given = parts_[0]->given;
+    const std::optional<Instant> now = given ? given : read ? read->now : std::nullopt;
+    if (!read || !now) return fail(unexpected);
     if (read->now) exact_.clock_.note(*read->now);
-    if (!part_->is_awaited()) return end(part_, Part::Outcome::undecided);
-    std::vector<KeyState> states = states_of(*part_, read->values, {});
-    part_->decide(states, *now);
-    const bool admitted = read->outcome == ScriptReply::Outcome::admitted;
-    end(part_, admitted ? Part::Outcome::admitted : Part::Outcome::denied);
+    std::span<const std::string_view> values = read->values;
+    for (const std::shared_ptr<Part>& part : parts_) {
+      const std::size_t mine = std::min(part->count(Way::scripted), values.size());
+      if (part->is_awaited()) {
+        std::vector<KeyState> states = states_of(*part, values.first(mine), {});
+        part->decide(states, *now);
+      }
+      values = values.subspan(mine);
+      end(part, part->outcome);
+    }
   }
   void fail(const std::string& why) override {
     exact_.note_fault(why);
-    end(part_, Part::Outcome::undecided);
+    for (const std::shared_ptr<Part>& part : parts_) end(part, Part::Outcome::undecided);
   }
 
  private:
   Exact& exact_;
-  const std::shared_ptr<Part> part_;
+  const std::vector<std::shared_ptr<Part>> parts_;
 };
 
-void Exact::decide_scripted(const std::shared_ptr<Part>& part) {
-  auto call = std::make_shared<ScriptedCall>(*this, part);
-  ScriptArguments arguments =
-      script_arguments(part.get(), part->given, options_.clock, denied_here(*part), {});
-  call->slot = part->slot;
+// In a cluster, bundles are seldom in the same slot; and one whose slot moves must not delay
+// others.
+void Exact::decide_scripted(std::shared_ptr<Part> part) {
+  const bool denied = denied_here(*part);
+  if (options_.cluster || denied) return send_scripted({std::move(part)}, denied);
+  const std::size_t charges = part->count(Way::scripted);
+  const bool fits = gathered_charges_ + charges <= gathered_max &&
+                    (gathered_.empty() || gathered_[0]->given == part->given);
+  if (!fits) flush();
+  gathered_.push_back(std::move(part));
+  gathered_charges_ += charges;
+}
+
+void Exact::flush() {
+  if (gathered_.empty()) return;
+  gathered_charges_ = 0;
+  send_scripted(std::exchange(gathered_, {}), false);
+}
+
+void Exact::send_scripted(std::vector<std::shared_ptr<Part>> parts, bool denied) {
+  ScriptArguments arguments = script_arguments(parts, parts[0]->given, options_.clock, denied, {});
+  const std::uint16_t slot = parts[0]->slot;
+  auto call = std::make_shared<ScriptedCall>(*this, std::move(parts));
+  call->slot = slot;
   call->bytes = std::move(arguments.bytes);
   call->count = arguments.count;
   router_.send(std::move(call));
@@ -129,7 +157,7 @@ class Exact::Exchange : public std::enable_shared_from_this<Exchange> {
   [[nodiscard]] std::vector<Swap> decide_several();
   [[nodiscard]] std::vector<Swap> decide_one(bool& denied);
   // Decides all charges of the only part. `scripted`: the states that the script has found.
-  void decide_all(Part& part, const std::vector<std::string_view>& scripted) const {
+  void decide_all(Part& part, std::span<const std::string_view> scripted) const {
     std::vector<KeyState> states = states_of(part, scripted, values_);
     part.decide(states, moment(part));
   }
@@ -208,8 +236,7 @@ void Exact::Exchange::read() {
   out.array(1 + keys_.size());
   out.bulk("MGET");
   for (const std::string& key : keys_) out.bulk(key);
-  out.array(1);
-  out.bulk("TIME");
+  out.command({"TIME"});
   exact_.router_.send(std::move(call));
 }
 
@@ -290,8 +317,8 @@ std::vector<Swap> Exact::Exchange::decide_one(bool& denied) {
 
 void Exact::Exchange::write(const std::vector<Swap>& swaps, bool denied) {
   auto call = std::make_shared<SwapCall>(shared_from_this());
-  const Part& part = *parts_[0];
-  ScriptArguments arguments = script_arguments(is_one() ? &part : nullptr, moment(part),
+  const std::span<const std::shared_ptr<Part>> scripted = parts_;
+  ScriptArguments arguments = script_arguments(scripted.first(is_one() ? 1 : 0), moment(*parts_[0]),
                                                exact_.options_.clock, denied, swaps);
   call->slot = slot_;
   call->bytes = std::move(arguments.bytes);

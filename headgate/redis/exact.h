@@ -1,6 +1,7 @@
 // Decides parts exactly: on Redis, by Redis' clock, whatever other machines decide there.
 //
-// A part with linear charges only is one call of take.lua. If a charge is under another law, its
+// A part with linear charges only is one call of take.lua; those that are decided at the same time
+// share calls, because a call costs Redis more than a charge. If a charge is under another law, its
 // state is read, decided here and written if it has not changed meanwhile; the linear charges of
 // the part are decided in that step. Parts that have only one and the same key wait for each other,
 // and those that wait are decided together and written at once.
@@ -8,6 +9,7 @@
 
 #include <deque>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -26,12 +28,20 @@ class Exact {
   Exact(Router& router, KnownClock& clock, const Options& options)
       : router_(router), clock_(clock), options_(options) {}
 
-  // Decides the part and calls its done(), perhaps before it returns.
+  // Decides the part and calls its done(), perhaps before it returns. Some parts are sent by
+  // flush().
   void decide(std::shared_ptr<Part> part);
+  void flush();
 
-  // Why the last part that was not decided was not; empty: there was none.
-  [[nodiscard]] const std::string& fault() const noexcept { return fault_; }
-  void note_fault(const std::string& why) { fault_ = why; }
+  // Why the last part that was not decided was not; empty: there was none. For any thread.
+  [[nodiscard]] std::string fault() const {
+    const std::lock_guard lock(fault_lock_);
+    return fault_;
+  }
+  void note_fault(const std::string& why) {
+    const std::lock_guard lock(fault_lock_);
+    fault_ = why;
+  }
 
  private:
   class ScriptedCall;
@@ -39,15 +49,19 @@ class Exact {
   class ReadCall;
   class SwapCall;
 
-  void decide_scripted(const std::shared_ptr<Part>& part);
+  void decide_scripted(std::shared_ptr<Part> part);
+  void send_scripted(std::vector<std::shared_ptr<Part>> parts, bool denied);
   // Begins the next exchange of this key, or forgets the key if no part waits.
   void next(const std::string& key);
 
   Router& router_;
   KnownClock& clock_;
   const Options& options_;
+  std::vector<std::shared_ptr<Part>> gathered_;  // until flush()
+  std::size_t gathered_charges_ = 0;
   // By the first swapped key: the parts that wait for the current exchange to end.
   TextMap<std::deque<std::shared_ptr<Part>>> queues_;
+  mutable std::mutex fault_lock_;
   std::string fault_;
 };
 

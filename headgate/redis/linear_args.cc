@@ -20,6 +20,10 @@ constexpr double endless = 4503599627370496;  // 2^52
 // The numbers of `op` in take.lua.
 enum class ScriptOp : char { spend = 1, spend_always, peek, look, never, refund, debit };
 
+// Is added to the number of `op` of a bundle's last charge.
+constexpr char last_of_bundle = 16;
+constexpr std::size_t charge_bytes = 57;
+
 // A span of ticks as two numbers.
 void append_span(Nanos ticks, Nanos scale, std::string& out) {
   const Nanos second = nanos_per_second * scale;
@@ -101,6 +105,11 @@ void append_linear_args(const store::Charge& charge, std::string& out) {
         if constexpr (is_linear<L>) append(law, charge, out);
       },
       *charge.law);
+}
+
+void end_bundle(std::string& args) noexcept {
+  char& op = args[args.size() - charge_bytes];
+  op = static_cast<char>(op + last_of_bundle);
 }
 
 void append_time(Instant now, double kept, bool denied, std::string& out) {

@@ -49,14 +49,16 @@ void keep_alive(int fd) noexcept {
 
 }  // namespace
 
-// Receives the replies to AUTH, ROLE and SCRIPT LOAD.
+// Receives the replies to AUTH, ROLE and SCRIPT LOAD, or of a sentinel to AUTH and PING.
 class Link::Greeting : public Receiver {
  public:
   Greeting(Link& link, std::vector<std::string_view> commands)
       : link_(link), commands_(std::move(commands)) {}
 
   void receive(std::size_t i, const net::RespReply& reply) override {
-    if (reply->is_error()) {
+    // A sentinel often has no password, and then refuses every one.
+    const bool matters = link_.peer_ == Peer::store || commands_[i] != "AUTH";
+    if (reply->is_error() && matters) {
       return link_.fail(std::string(commands_[i]) + ": " + std::string(reply->text));
     }
     if (commands_[i] == "ROLE" && !is_primary(reply)) {
@@ -84,11 +86,12 @@ auto Link::handler(Act act) {
 }
 
 Link::Link(boost::asio::io_context& io, const Options& options, ServerAddress address,
-           std::string_view script)
+           std::string_view script, Peer peer)
     : io_(io),
       options_(options),
       address_(std::move(address)),
       script_(script),
+      peer_(peer),
       resolver_(io),
       timer_(io),
       watch_timer_(io) {}
@@ -100,12 +103,16 @@ void Link::close() {
 }
 
 const std::string* Link::fault() const noexcept {
-  if (state_ == State::closed || (tried_ && state_ != State::ready)) return &why_;
-  if (!waiting_.empty() && Steady::now() - waiting_.front().since > options_.timeout) {
-    static const std::string stalled = "it does not answer in time";
-    return &stalled;
-  }
-  return nullptr;
+  const Time until = good_until();
+  if (until == Time::max()) return nullptr;
+  if (until == Time::min()) return &why_;
+  static const std::string stalled = "it does not answer in time";
+  return Steady::now() > until ? &stalled : nullptr;
+}
+
+Link::Time Link::good_until() const noexcept {
+  if (state_ == State::closed || (tried_ && state_ != State::ready)) return Time::min();
+  return waiting_.empty() ? Time::max() : waiting_.front().since + options_.timeout;
 }
 
 // ---- connecting
@@ -165,22 +172,20 @@ void Link::greet() {
   std::vector<std::string_view> commands;
   if (!options_.password.empty()) {
     commands.emplace_back("AUTH");
-    out.array(options_.user.empty() ? 2 : 3);
-    out.bulk("AUTH");
-    if (!options_.user.empty()) out.bulk(options_.user);
-    out.bulk(options_.password);
+    out.command(options_.auth());
   }
-  // In a cluster, a replica redirects to its primary.
-  if (!options_.cluster) {
-    commands.emplace_back("ROLE");
-    out.array(1);
-    out.bulk("ROLE");
+  if (peer_ == Peer::sentinel) {
+    commands.emplace_back("PING");
+    out.command({"PING"});
+  } else {
+    // In a cluster, a replica redirects to its primary.
+    if (!options_.cluster) {
+      commands.emplace_back("ROLE");
+      out.command({"ROLE"});
+    }
+    commands.emplace_back("SCRIPT LOAD");
+    out.command({"SCRIPT", "LOAD", script_});
   }
-  commands.emplace_back("SCRIPT LOAD");
-  out.array(3);
-  out.bulk("SCRIPT");
-  out.bulk("LOAD");
-  out.bulk(script_);
   unsent_.insert(0, bytes);
   const std::size_t replies = commands.size();
   waiting_.push_front(
@@ -243,10 +248,7 @@ void Link::send_script(std::string_view arguments, std::size_t count, bool whole
   std::string command;
   command.reserve(arguments.size() + 128);
   net::RespWriter out(command);
-  if (asking) {
-    out.array(1);
-    out.bulk("ASKING");
-  }
+  if (asking) out.command({"ASKING"});
   out.array(count + 2);
   const bool known = !whole && !sha_.empty();
   out.bulk(known ? "EVALSHA" : "EVAL");

@@ -38,9 +38,12 @@ class Receiver {
 // Everything happens in the thread that runs `io`, handlers included. May throw std::bad_alloc.
 class Link : public std::enable_shared_from_this<Link> {
  public:
-  // `io` and `options` outlive the link. `script` is loaded on every connection.
+  using Time = std::chrono::steady_clock::time_point;
+  enum class Peer : std::uint8_t { store, sentinel };
+
+  // `io` and `options` outlive the link. `script` is loaded on every connection to a store.
   Link(boost::asio::io_context& io, const Options& options, ServerAddress address,
-       std::string_view script);
+       std::string_view script, Peer peer = Peer::store);
 
   void start() { connect(); }
   // Ends the connection for good. Requests that wait are lost.
@@ -52,6 +55,9 @@ class Link : public std::enable_shared_from_this<Link> {
   // than a request may take. Null if something may be sent, which is also so during the first
   // attempt to connect.
   [[nodiscard]] const std::string* fault() const noexcept;
+  // Until when fault() stays null if nothing is sent and received meanwhile; Time::min(): it is
+  // not.
+  [[nodiscard]] Time good_until() const noexcept;
 
   // Sends commands, whose first `ignored` replies are not passed on. Sends nothing before the
   // current turn of the event loop ends, so that requests of the same turn share a system call.
@@ -64,7 +70,6 @@ class Link : public std::enable_shared_from_this<Link> {
 
  private:
   using Socket = boost::asio::generic::stream_protocol::socket;
-  using Time = std::chrono::steady_clock::time_point;
   class Greeting;
   struct Waiting {
     std::shared_ptr<Receiver> receiver;
@@ -108,6 +113,7 @@ class Link : public std::enable_shared_from_this<Link> {
   const Options& options_;
   const ServerAddress address_;
   const std::string_view script_;
+  const Peer peer_;
 
   State state_ = State::connecting;
   std::string why_;            // of the last failure, or of the stall

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "headgate/base/server_address.h"
@@ -15,8 +16,10 @@ namespace headgate::redis {
 
 struct Options {
   // One server; or, with `cluster`, some nodes of a cluster: any one of them is enough to begin.
+  // With `sentinel` some sentinels, which know the primary under that name.
   std::vector<ServerAddress> nodes;
   bool cluster = false;
+  std::string sentinel;  // empty: the nodes are no sentinels
   std::string user;      // empty: the default user
   std::string password;  // empty: none
   // Null: without TLS. Unix sockets are always without.
@@ -27,6 +30,12 @@ struct Options {
   std::string prefix = "hg:";  // of every key
   Clock clock = Clock::redis;
   RedisCounts* counts = nullptr;  // outlives the store; null: nothing is counted
+
+  // The words of AUTH, which refer to the members here. REQUIRES: a password.
+  [[nodiscard]] std::vector<std::string_view> auth() const {
+    if (user.empty()) return {"AUTH", password};
+    return {"AUTH", user, password};
+  }
 };
 
 }  // namespace headgate::redis

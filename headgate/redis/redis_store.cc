@@ -9,8 +9,12 @@ namespace headgate::redis {
 
 Result<std::unique_ptr<RedisStore>, std::string> RedisStore::open(Options options) {
   if (options.nodes.empty()) return Failure<std::string>("no Redis server is named");
-  if (!options.cluster && options.nodes.size() > 1) {
-    return Failure<std::string>("several Redis servers are named; expected one, or a cluster");
+  if (options.cluster && !options.sentinel.empty()) {
+    return Failure<std::string>("a cluster has no sentinels; expected one of the two");
+  }
+  if (!options.cluster && options.sentinel.empty() && options.nodes.size() > 1) {
+    return Failure<std::string>(
+        "several Redis servers are named; expected one, or a cluster, or sentinels");
   }
   if (options.timeout.count() < 1) {
     return Failure<std::string>("the timeout for Redis is not positive");

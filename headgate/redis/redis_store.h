@@ -40,8 +40,8 @@ class RedisStore : public store::Store {
   void take(std::span<store::Bundle> bundles, std::optional<Instant>& now,
             store::Completion done) noexcept override;
 
-  // Waits until the thread has done what it is doing: about a millisecond. Throws if no thread can
-  // be started.
+  // Does not wait for the thread. Throws std::bad_alloc, or std::system_error if no thread can be
+  // started.
   [[nodiscard]] RedisStatus status();
 
  private:

@@ -13,6 +13,7 @@
 #include <charconv>
 #include <chrono>
 #include <cstdlib>
+#include <future>
 #include <string>
 #include <thread>
 #include <vector>
@@ -72,6 +73,9 @@ TEST(RedisStore, SaysWhatIsWrongWithItsOptions) {
   Options two;
   two.nodes = {ServerAddress{"a", "1"}, ServerAddress{"b", "1"}};
   EXPECT_THAT(RedisStore::open(two).error(), HasSubstr("expected one, or a cluster"));
+  two.cluster = true;
+  two.sentinel = "main";
+  EXPECT_THAT(RedisStore::open(two).error(), HasSubstr("a cluster has no sentinels"));
   Options hasty;
   hasty.nodes = {ServerAddress{"a", "1"}};
   hasty.timeout = std::chrono::milliseconds(0);
@@ -324,6 +328,35 @@ TEST(RedisStore, IsUndecidedInTimeIfRedisIsStopped) {
   EXPECT_THAT(store->status().fault, HasSubstr("answer"));
   server.go_on();
   EXPECT_TRUE(soon([&] { return !take(*store, {{&linear, "\1a", 1}}).undecided; }));
+}
+
+// An event loop asks for it.
+TEST(RedisStore, SaysHowItIsWithoutWaitingForItsThread) {
+  const RedisServer server;
+  const auto store = open(server);
+  EXPECT_TRUE(store->status().up) << "not tried yet";
+  struct {
+    std::atomic<bool> is_held{false};
+    std::atomic<bool> may_go_on{false};
+  } thread;
+  std::optional<Instant> now;
+  limit::Decision decision;
+  const Charge charge{&linear, "\1a", 1};
+  store::Bundle bundle{{&charge, 1}, {&decision, 1}};
+  store->take({&bundle, 1}, now,
+              {[](void* of) noexcept {
+                 auto& held = *static_cast<decltype(thread)*>(of);
+                 held.is_held = true;
+                 held.is_held.notify_all();
+                 held.may_go_on.wait(false);
+               },
+               &thread});
+  thread.is_held.wait(false);
+  std::future<RedisStatus> status = std::async(std::launch::async, [&] { return store->status(); });
+  EXPECT_EQ(status.wait_for(patience), std::future_status::ready);
+  thread.may_go_on = true;
+  thread.may_go_on.notify_all();
+  EXPECT_TRUE(status.get().up);
 }
 
 TEST(RedisStore, ConnectsAgainWhenRedisWasKilled) {

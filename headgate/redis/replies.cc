@@ -29,6 +29,20 @@ bool is_primary(const net::RespReply& role) {
   return primary;
 }
 
+Result<ServerAddress, std::string> named_primary(const net::RespReply& reply,
+                                                 std::string_view name) {
+  if (reply->is_error()) return Failure<std::string>(std::string(reply->text));
+  ServerAddress address;
+  std::size_t at = 0;
+  reply.for_each([&](const net::RespReply& part) {
+    if (at == 0) address.host = part->text;
+    if (at == 1) address.port = part->text;
+    ++at;
+  });
+  if (at == 2 && !address.host.empty() && !address.port.empty()) return address;
+  return Failure<std::string>("this sentinel knows no primary " + std::string(name));
+}
+
 // Elements of a range: the first slot, the last slot, the primary, its replicas.
 std::vector<SlotRange> slot_ranges(const net::RespReply& reply, const ServerAddress& from) {
   std::vector<SlotRange> ranges;

@@ -3,8 +3,11 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
+#include "headgate/base/result.h"
 #include "headgate/base/server_address.h"
 #include "headgate/net/resp_reply_reader.h"
 
@@ -12,6 +15,11 @@ namespace headgate::redis {
 
 // Whether the reply to ROLE is that of a primary.
 [[nodiscard]] bool is_primary(const net::RespReply& role);
+
+// The primary in a sentinel's reply to SENTINEL GET-MASTER-ADDR-BY-NAME with this name. The error
+// is a sentence.
+[[nodiscard]] Result<ServerAddress, std::string> named_primary(const net::RespReply& reply,
+                                                               std::string_view name);
 
 // Slots of a cluster that follow each other.
 struct SlotRange {

@@ -53,7 +53,7 @@ class Router::Attempt : public Receiver {
     if (i + 1 == call_->replies) router_.refused(std::move(call_), link_, way_, error_);
   }
   void lost(const std::string& why) override {
-    if (router_.options_.cluster) router_.refresh_soon();
+    router_.look_again();
     call_->fail(why);
   }
 
@@ -86,6 +86,13 @@ Router::Router(boost::asio::io_context& io, const Options& options, std::string_
     : io_(io), options_(options), script_(script), refresh_timer_(io) {}
 
 void Router::start() {
+  if (!options_.sentinel.empty()) {
+    sentinels_.emplace(
+        io_, options_,
+        Sentinels::Observer{[this](const ServerAddress& primary) { follow(primary); },
+                            [this](const std::string& why) { has_no_primary(why); }});
+    return sentinels_->start();
+  }
   for (const ServerAddress& address : options_.nodes) link_to(address);
   if (!options_.cluster) return;
   slots_.resize(slots);
@@ -95,12 +102,16 @@ void Router::start() {
 void Router::close() {
   is_closed_ = true;
   refresh_timer_.cancel();
+  if (sentinels_) sentinels_->close();
+  has_no_primary("the store is closed");
   for (const auto& link : links_) link->close();
 }
 
-bool Router::is_up() const noexcept {
-  return std::any_of(links_.begin(), links_.end(),
-                     [](const auto& link) { return link->fault() == nullptr; });
+Link::Time Router::good_until() const noexcept {
+  if (sentinels_ && links_.empty() && no_primary_.empty()) return Link::Time::max();
+  Link::Time latest = Link::Time::min();
+  for (const auto& link : links_) latest = std::max(latest, link->good_until());
+  return latest;
 }
 
 Link& Router::link_to(const ServerAddress& address) {
@@ -112,22 +123,23 @@ Link& Router::link_to(const ServerAddress& address) {
   return *links_.back();
 }
 
-Link& Router::link_of(std::uint16_t slot) {
-  if (options_.cluster && slots_[slot] != nullptr) return *slots_[slot];
+Link* Router::link_of(std::uint16_t slot) {
+  if (options_.cluster && slots_[slot] != nullptr) return slots_[slot];
   for (const auto& link : links_) {
-    if (link->fault() == nullptr) return *link;
+    if (link->fault() == nullptr) return link.get();
   }
-  return *links_.front();
+  return links_.empty() ? nullptr : links_.front().get();
 }
 
 void Router::send(std::shared_ptr<Call> call) {
-  Link& link = link_of(call->slot);
-  send(std::move(call), link, {});
+  if (Link* const link = link_of(call->slot)) return send(std::move(call), *link, {});
+  if (no_primary_.empty()) return early_.push_back(std::move(call));
+  boost::asio::post(io_, [call = std::move(call), why = no_primary_] { call->fail(why); });
 }
 
 void Router::send(std::shared_ptr<Call> call, Link& link, Way way) {
   if (const std::string* fault = link.fault()) {
-    if (options_.cluster) refresh_soon();
+    look_again();
     return boost::asio::post(io_, [call = std::move(call), why = *fault] { call->fail(why); });
   }
   auto attempt = std::make_shared<Attempt>(*this, call, link, way);
@@ -137,8 +149,7 @@ void Router::send(std::shared_ptr<Call> call, Link& link, Way way) {
   if (!way.asking) return link.send(call->bytes, 0, call->replies, std::move(attempt));
   std::string commands;
   net::RespWriter out(commands);
-  out.array(1);
-  out.bulk("ASKING");
+  out.command({"ASKING"});
   link.send(commands + call->bytes, 1, call->replies, std::move(attempt));
 }
 
@@ -167,10 +178,33 @@ void Router::refused(std::shared_ptr<Call> call, Link& link, Way way, const std:
     way.asking = false;
     const auto timer = std::make_shared<boost::asio::steady_timer>(io_, try_again_pause);
     return timer->async_wait([this, timer, call = std::move(call), way](const auto&) {
-      send(call, link_of(call->slot), way);
+      if (Link* const other = link_of(call->slot)) send(call, *other, way);
     });
   }
+  if (is("READONLY")) look_again();  // a failover
   call->fail(link.address().text() + ": " + error);
+}
+
+void Router::look_again() {
+  if (options_.cluster) refresh_soon();
+  if (sentinels_) sentinels_->ask_soon();
+}
+
+// ---- the primary that sentinels name
+
+void Router::follow(const ServerAddress& primary) {
+  no_primary_.clear();
+  if (links_.empty() || links_.front()->address() != primary) {
+    const auto former = std::exchange(links_, {});
+    link_to(primary);
+    for (const auto& link : former) link->close();
+  }
+  for (std::shared_ptr<Call>& call : std::exchange(early_, {})) send(std::move(call));
+}
+
+void Router::has_no_primary(const std::string& why) {
+  if (links_.empty()) no_primary_ = why;
+  for (const std::shared_ptr<Call>& call : std::exchange(early_, {})) call->fail(why);
 }
 
 // ---- the cluster's slots
@@ -197,9 +231,7 @@ void Router::refresh() {
   is_refreshing_ = true;
   std::string command;
   net::RespWriter out(command);
-  out.array(2);
-  out.bulk("CLUSTER");
-  out.bulk("SLOTS");
+  out.command({"CLUSTER", "SLOTS"});
   link->send(command, 0, 1, std::make_shared<SlotsReply>(*this, *link));
 }
 

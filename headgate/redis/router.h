@@ -1,10 +1,12 @@
-// Sends calls to the server that has their slot, and follows a cluster whose slots move.
+// Sends calls to the server that has their slot, and follows a cluster whose slots move, or the
+// primary that sentinels name.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +14,7 @@
 #include "headgate/net/resp_reply_reader.h"
 #include "headgate/redis/link.h"
 #include "headgate/redis/options.h"
+#include "headgate/redis/sentinels.h"
 
 namespace headgate::redis {
 
@@ -46,8 +49,8 @@ class Router {
   // Never calls the functions of `call` before it returns.
   void send(std::shared_ptr<Call> call);
 
-  // Whether some server answers.
-  [[nodiscard]] bool is_up() const noexcept;
+  // Until when some server can be used if nothing happens meanwhile; Link::Time::min(): none can.
+  [[nodiscard]] Link::Time good_until() const noexcept;
 
  private:
   class Attempt;
@@ -59,10 +62,15 @@ class Router {
   };
 
   Link& link_to(const ServerAddress& address);
-  // The server of the slot, or while that is unknown any server that answers.
-  Link& link_of(std::uint16_t slot);
+  // The server of the slot, or while that is unknown any server that answers. nullptr: no sentinel
+  // has named one yet.
+  Link* link_of(std::uint16_t slot);
   void send(std::shared_ptr<Call> call, Link& link, Way way);
   void refused(std::shared_ptr<Call> call, Link& link, Way way, const std::string& error);
+  // A server cannot be used: looks where the keys are now.
+  void look_again();
+  void follow(const ServerAddress& primary);
+  void has_no_primary(const std::string& why);
   void refresh_soon();
   void refresh();
   void read_slots(const Link& from, const net::RespReply& reply);
@@ -73,6 +81,9 @@ class Router {
   const std::string_view script_;
   std::vector<std::shared_ptr<Link>> links_;  // at first those of Options::nodes
   std::vector<Link*> slots_;                  // of a cluster: one per slot, null: unknown
+  std::optional<Sentinels> sentinels_;        // then links_ has at most one, to the primary
+  std::vector<std::shared_ptr<Call>> early_;  // until the sentinels have answered once
+  std::string no_primary_;                    // why links_ is empty, if they have
   boost::asio::steady_timer refresh_timer_;
   std::size_t asked_ = 0;  // the link that was asked last
   bool is_refreshing_ = false;

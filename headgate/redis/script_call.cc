@@ -1,7 +1,6 @@
 #include "headgate/redis/script_call.h"
 
-#include <charconv>
-
+#include "headgate/base/whole_number.h"
 #include "headgate/net/resp_writer.h"
 #include "headgate/redis/linear_args.h"
 #include "headgate/redis/time_to_live.h"
@@ -13,13 +12,6 @@ std::string_view text_of(const net::RespReply& value) noexcept {
   return value->is_text() ? value->text : std::string_view();
 }
 
-std::optional<Nanos> number(std::string_view text) noexcept {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 void put_value(const Swap::Value& value, net::RespWriter& out) {
   out.bulk(value.bytes);
   out.bulk(std::to_string(value.ttl));
@@ -27,17 +19,23 @@ void put_value(const Swap::Value& value, net::RespWriter& out) {
 
 }  // namespace
 
-ScriptArguments script_arguments(const Part* part, const std::optional<Instant>& now, Clock clock,
-                                 bool denied, const std::vector<Swap>& swaps) {
-  const std::size_t scripted = part == nullptr ? 0 : part->count(Part::Way::scripted);
+ScriptArguments script_arguments(std::span<const std::shared_ptr<Part>> parts,
+                                 const std::optional<Instant>& now, Clock clock, bool denied,
+                                 const std::vector<Swap>& swaps) {
+  std::size_t scripted = 0;
+  for (const auto& part : parts) scripted += part->count(Part::Way::scripted);
   ScriptArguments arguments;
   net::RespWriter out(arguments.bytes);
   out.bulk(std::to_string(scripted + swaps.size()));
   std::string linear;
-  for (std::size_t i = 0; scripted > 0 && i < part->charges.size(); ++i) {
-    if (part->ways[i] != Part::Way::scripted) continue;
-    out.bulk(part->keys[i]);
-    append_linear_args(part->charges[i], linear);
+  for (const auto& part : parts) {
+    const std::size_t before = linear.size();
+    for (std::size_t i = 0; i < part->charges.size(); ++i) {
+      if (part->ways[i] != Part::Way::scripted) continue;
+      out.bulk(part->keys[i]);
+      append_linear_args(part->charges[i], linear);
+    }
+    if (linear.size() > before) end_bundle(linear);
   }
   for (const Swap& swap : swaps) out.bulk(swap.key);
   std::string time = denied ? "D" : "";
@@ -80,8 +78,8 @@ std::optional<Instant> redis_time(const net::RespReply& reply) {
   std::optional<Nanos> micros;
   std::size_t at = 0;
   reply.for_each([&](const net::RespReply& value) {
-    if (at == 0) seconds = number(text_of(value));
-    if (at == 1) micros = number(text_of(value));
+    if (at == 0) seconds = whole_number<std::int64_t>(text_of(value));
+    if (at == 1) micros = whole_number<std::int64_t>(text_of(value));
     ++at;
   });
   if (!seconds || !micros) return std::nullopt;

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,19 +33,19 @@ struct ScriptArguments {
   std::size_t count = 0;  // of arguments
 };
 
-// For the scripted charges of `part`, if there is one, and the swaps. `now`: the moment of the
-// decision; std::nullopt: Redis' own. `denied`: a charge that is not decided by the script is
-// denied.
-[[nodiscard]] ScriptArguments script_arguments(const Part* part, const std::optional<Instant>& now,
-                                               Clock clock, bool denied,
-                                               const std::vector<Swap>& swaps);
+// For the scripted charges of `parts`, and the swaps; several parts are taken one after the other.
+// `now`: the moment of the decision; std::nullopt: Redis' own. `denied`: a charge that is not
+// decided by the script is denied. REQUIRES: at most one part if `denied`, or if there are swaps.
+[[nodiscard]] ScriptArguments script_arguments(std::span<const std::shared_ptr<Part>> parts,
+                                               const std::optional<Instant>& now, Clock clock,
+                                               bool denied, const std::vector<Swap>& swaps);
 
 // What the script returned. Views into the reply.
 struct ScriptReply {
   enum class Outcome : std::uint8_t { denied, admitted, changed };
 
-  std::optional<Instant> now;  // Redis' time, if the script has read it
-  Outcome outcome = Outcome::denied;
+  std::optional<Instant> now;            // Redis' time, if the script has read it
+  Outcome outcome = Outcome::denied;     // of the last part
   std::vector<std::string_view> values;  // empty: none
 
   // std::nullopt if the reply has another form.

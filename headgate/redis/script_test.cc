@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <random>
 #include <string>
 #include <vector>
@@ -49,6 +50,21 @@ class Dice {
     }
   }
 
+  store::Charge charge(const limit::Law& law, const std::string& key) {
+    const std::uint64_t quota = std::visit(
+        []<class L>(const L& some) -> std::uint64_t {
+          if constexpr (requires { some.quota(); }) return some.quota();
+          return 0;
+        },
+        law);
+    const std::uint64_t cost = below(6) == 0   ? 0
+                               : below(3) == 0 ? quota
+                               : below(9) == 0 ? quota + 1
+                                               : 1 + below(quota);
+    const Op op = below(3) > 0 ? Op::spend : static_cast<Op>(below(4));
+    return {&law, key, cost, op};
+  }
+
  private:
   std::mt19937_64 engine_{19};
 };
@@ -81,38 +97,30 @@ TEST(TakeScript, WritesTheStatesOfTheLaw) {
       if (dice.below(8) == 0) laws[0] = dice.law();
       const Nanos span = static_cast<Nanos>(dice.up_to_bits(60));
       now.ns += dice.below(10) == 0 ? -span / 1024 : dice.below(3) == 0 ? 0 : span / 16;
-      std::vector<store::Charge> charges;
-      for (std::size_t i = 0; i < keys; ++i) {
-        const std::uint64_t quota = std::visit(
-            []<class L>(const L& law) -> std::uint64_t {
-              if constexpr (requires { law.quota(); }) return law.quota();
-              return 0;
-            },
-            laws[i]);
-        const std::uint64_t cost = dice.below(6) == 0   ? 0
-                                   : dice.below(3) == 0 ? quota
-                                   : dice.below(9) == 0 ? quota + 1
-                                                        : 1 + dice.below(quota);
-        const Op op = dice.below(3) > 0 ? Op::spend : static_cast<Op>(dice.below(4));
-        charges.push_back({&laws[i], names[i], cost, op});
+      // Bundles that are taken together, one after the other.
+      std::vector<std::vector<store::Charge>> bundles(1 + dice.below(3));
+      for (std::vector<store::Charge>& charges : bundles) {
+        for (std::size_t i = 0; i < keys; ++i) charges.push_back(dice.charge(laws[i], names[i]));
       }
-      std::vector<KeyState> model;
-      for (std::size_t i = 0; i < keys; ++i) model.emplace_back(laws[i], states[i]);
-      std::vector<limit::Decision> decisions(keys);
-      const bool admitted = decide_all_or_none(charges, model, now, decisions);
-      const Taken taken = take(*store, charges, now);
-      ASSERT_FALSE(taken.undecided) << store->status().fault;
-      ASSERT_EQ(taken.admitted, admitted) << "history " << history << ", step " << step;
-      ASSERT_EQ(taken.decisions, decisions) << "history " << history << ", step " << step;
+      const std::vector<Taken> taken = take_together(*store, bundles, now);
+      for (std::size_t b = 0; b < bundles.size(); ++b) {
+        std::vector<KeyState> model;
+        for (std::size_t i = 0; i < keys; ++i) model.emplace_back(laws[i], states[i]);
+        std::vector<limit::Decision> decisions(keys);
+        const bool admitted = decide_all_or_none(bundles[b], model, now, decisions);
+        ASSERT_FALSE(taken[b].undecided) << store->status().fault;
+        ASSERT_EQ(taken[b].admitted, admitted) << "history " << history << ", step " << step;
+        ASSERT_EQ(taken[b].decisions, decisions) << "history " << history << ", step " << step;
+        for (std::size_t i = 0; i < keys; ++i) {
+          // A state of another scale is only rewritten when it changes.
+          const bool changed = model[i].bytes() != KeyState(laws[i], states[i]).bytes();
+          if (changed) states[i] = model[i].bytes();
+        }
+      }
       for (std::size_t i = 0; i < keys; ++i) {
-        // A state of another scale is only rewritten when it changes.
-        const bool changed = model[i].bytes() != KeyState(laws[i], states[i]).bytes();
-        if (changed) states[i] = model[i].bytes();
-        const std::string name = redis_key("hg:", laws[i], names[i]);
-        const std::string kept = server.command({"GET", name});
+        const std::string kept = server.command({"GET", redis_key("hg:", laws[i], names[i])});
         ASSERT_EQ(kept, states[i].empty() ? "(nil)" : states[i])
-            << "history " << history << ", step " << step << ", op "
-            << static_cast<int>(charges[i].op) << ", cost " << charges[i].cost;
+            << "history " << history << ", step " << step << ", key " << i;
       }
     }
   }
@@ -132,6 +140,53 @@ TEST(TakeScript, KeepsTimesAsPeopleReadThem) {
   EXPECT_EQ(server.command({"GET", "hg:\1a{}"}), "1700000004428571428+4/7");
   EXPECT_TRUE(take(*store, {{&whole, "\1a", 1}}, now).admitted);
   EXPECT_EQ(server.command({"GET", "hg:\1a{}"}), "1700000005428571429");
+}
+
+TEST(TakeScript, DecidesWhatComesTogetherInFewCalls) {
+  const RedisServer server;
+  Options options;
+  options.nodes = {server.address()};
+  options.timeout = std::chrono::seconds(60);
+  const auto store = RedisStore::open(options).value();
+  const limit::Law law = limit::make_law({60, 86400 * second}, {}).value();
+  ASSERT_FALSE(take(*store, {{&law, "\1a", 0}}).undecided);
+  server.command({"CONFIG", "RESETSTAT"});
+  // 99 bundles for three keys; every third one also needs a key that is used up first.
+  const limit::Law ten = limit::make_law({10, 86400 * second}, {}).value();
+  std::vector<std::vector<store::Charge>> bundles;
+  const std::array<std::string, 3> keys{"\1a", "\1b", "\1c"};
+  for (std::size_t i = 0; i < 99; ++i) {
+    bundles.push_back({{&law, keys[i % 3], 1}});
+    if (i % 3 == 2) bundles.back().push_back({&ten, "\1d", 1});
+  }
+  std::array<int, 3> admitted{};
+  const std::vector<Taken> taken = take_together(*store, bundles);
+  for (std::size_t i = 0; i < taken.size(); ++i) {
+    ASSERT_FALSE(taken[i].undecided) << store->status().fault;
+    admitted[i % 3] += taken[i].admitted ? 1 : 0;
+  }
+  EXPECT_EQ(admitted, (std::array<int, 3>{33, 33, 10}));
+  EXPECT_EQ(take(*store, {{&law, "\1c", 0}}).decisions[0].remaining, 50u);
+  const std::string stats = server.command({"INFO", "commandstats"});
+  const std::size_t at = stats.find("cmdstat_evalsha:calls=");
+  ASSERT_NE(at, std::string::npos) << stats;
+  EXPECT_LE(std::stoi(stats.substr(at + 22)), 6);
+}
+
+TEST(TakeScript, AForeignKeyHurtsNoOtherBundle) {
+  const RedisServer server;
+  Options options;
+  options.nodes = {server.address()};
+  options.timeout = std::chrono::seconds(60);
+  const auto store = RedisStore::open(options).value();
+  const limit::Law law = limit::make_law({5, 86400 * second}, {}).value();
+  server.command({"LPUSH", "hg:\1b{}", "no limit"});
+  for (const Taken& taken :
+       take_together(*store, {{{&law, "\1a", 1}}, {{&law, "\1b", 1}}, {{&law, "\1a", 1}}})) {
+    EXPECT_FALSE(taken.undecided) << store->status().fault;
+    EXPECT_TRUE(taken.admitted);
+  }
+  EXPECT_EQ(take(*store, {{&law, "\1a", 0}}).decisions[0].remaining, 3u);
 }
 
 }  // namespace

@@ -33,6 +33,7 @@ Result<Options, std::string> options_of(const policy::RedisSettings& settings) {
   Options options;
   options.nodes = settings.nodes;
   options.cluster = settings.cluster;
+  options.sentinel = settings.sentinel;
   options.user = settings.user;
   options.timeout =
       std::chrono::milliseconds(static_cast<std::int64_t>(settings.timeout / 1'000'000));

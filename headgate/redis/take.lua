@@ -1,5 +1,6 @@
--- Takes the charges of one bundle, all or none, in one step. The arithmetic is that of
--- limit/linear.h; every other law was decided before the call, and is only compared and written here.
+-- Takes the charges of one bundle, all or none, in one step; or those of several linear bundles, one after
+-- the other. The arithmetic is that of limit/linear.h; every other law was decided before the call, and is
+-- only compared and written here.
 --
 -- A time is two numbers: seconds, and ticks of 1/scale nanoseconds within the second. Each number,
 -- and each sum of two, is below 2^53, so that Lua's doubles are exact.
@@ -8,12 +9,13 @@
 -- ARGV[1]: empty: the time is Redis' own. 'D': the same, and a charge that is not here is denied. Or
 --          the time, how long keys are kept beyond their need [ms], and whether such a charge, or a
 --          swapped one, is denied: struct '<dddB'
--- ARGV[2]: the linear charges, 57 bytes each: struct '<Bddddddd'
+-- ARGV[2]: the linear charges, 57 bytes each: struct '<Bddddddd'. The last one of a bundle has 16 more in
+--          its first byte.
 -- ARGV[3...]: five per swapped key: the value that it must have (empty: none), the value and the time
 --          to live [ms, 0: not written] if all charges are admitted, the same if one is denied.
--- Returns Redis' time, 1 or 0 (admitted, denied) and the former values of the linear keys; or, if a
+-- Returns Redis' time, 1 or 0 (the last bundle is admitted, denied) and the former values of the linear keys; or, if a
 -- swapped key has another value, Redis' time, -1 and the values of the swapped keys.
-local call, unpack, sub, tonumber = redis.call, struct.unpack, string.sub, tonumber
+local call, pcall, unpack, sub, tonumber = redis.call, redis.pcall, struct.unpack, string.sub, tonumber
 local format = string.format  -- with %d: %.0f, and the conversion of a number by call(), are slow
 local spend, spend_always, peek, look, never, refund = 1, 2, 3, 4, 5, 6  -- and 7: debit
 
@@ -46,8 +48,11 @@ local later  -- key, value and time to live of what is written if all others are
 for i = 1, linear do
   local op, scale, need_s, need_t, window_s, window_t, most_s, most_t =
     unpack('<Bddddddd', ARGV[2], 57 * i - 56)
-  local second = 1e9 * scale
-  local old = call('GET', KEYS[i])
+  local second, ends = 1e9 * scale, op > 16
+  if ends then op = op - 16 end
+  local old = pcall('GET', KEYS[i])
+  -- A key that is no text is none of ours; an error now could come after another bundle was taken.
+  if type(old) == 'table' then old = false end
   answer[i + 3] = old
   local s, t = -1, 0
   if old then
@@ -123,18 +128,21 @@ for i = 1, linear do
       value = format('%d%09d', next_s, (next_t - part) / scale)
       if part > 0 then value = value .. format('+%d/%d', part, scale) end
     end
-    if writes == 2 or i == linear then
+    if writes == 2 or ends then
       call('SET', KEYS[i], value, 'PX', ms)
     else
       later = later or {}
       later[#later + 1], later[#later + 2], later[#later + 3] = KEYS[i], value, ms
     end
   end
+  if ends then
+    if admitted and later then
+      for j = 1, #later, 3 do call('SET', later[j], later[j + 1], 'PX', later[j + 2]) end
+    end
+    if i < linear then admitted, later = true, nil end
+  end
 end
 
-if admitted and later then
-  for i = 1, #later, 3 do call('SET', later[i], later[i + 1], 'PX', later[i + 2]) end
-end
 for i = linear + 1, #KEYS do
   local at = 5 * (i - linear) + (admitted and -1 or 1)
   if ARGV[at + 1] ~= '0' then call('SET', KEYS[i], ARGV[at], 'PX', ARGV[at + 1]) end

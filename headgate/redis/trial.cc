@@ -63,8 +63,7 @@ class Conversation {
   std::optional<std::string> ask(const Words& words, const Use& use) {
     std::string bytes;
     net::RespWriter out(bytes);
-    out.array(words.size());
-    for (const std::string_view word : words) out.bulk(word);
+    out.command(words);
     for (std::string_view unsent = bytes; !unsent.empty();) {
       const ssize_t sent =
           tls_ ? tls_->send(unsent) : ::send(fd_, unsent.data(), unsent.size(), MSG_NOSIGNAL);
@@ -155,6 +154,10 @@ double seconds_since(Steady::time_point begin) {
   return std::chrono::duration<double>(Steady::now() - begin).count();
 }
 
+void add_once(std::vector<ServerAddress>& servers, const ServerAddress& server) {
+  if (std::find(servers.begin(), servers.end(), server) == servers.end()) servers.push_back(server);
+}
+
 // Tries one server.
 class ServerTrial {
  public:
@@ -196,9 +199,7 @@ class ServerTrial {
 
   bool greets() {
     if (!options_.password.empty()) {
-      Words words{"AUTH", options_.user, options_.password};
-      if (options_.user.empty()) words.erase(words.begin() + 1);
-      if (!may(words)) return false;
+      if (!may(options_.auth())) return false;
     }
     if (options_.cluster) return true;
     bool primary = false;
@@ -278,7 +279,7 @@ class ServerTrial {
     std::int64_t covered = 0;
     const bool done = may({"CLUSTER", "SLOTS"}, [&](const net::RespReply& reply) {
       for (const SlotRange& range : slot_ranges(reply, address_)) {
-        if (range.primary) add_primary(*range.primary);
+        if (range.primary) add_once(primaries_, *range.primary);
         covered += range.last - range.first + 1;
       }
     });
@@ -291,12 +292,6 @@ class ServerTrial {
     }
   }
 
-  void add_primary(const ServerAddress& primary) {
-    if (std::find(primaries_.begin(), primaries_.end(), primary) == primaries_.end()) {
-      primaries_.push_back(primary);
-    }
-  }
-
   const ServerAddress& address_;
   const Options& options_;
   Trial& trial_;
@@ -304,20 +299,61 @@ class ServerTrial {
   std::vector<ServerAddress> primaries_;
 };
 
+// Tries one sentinel. Returns the primary that it names.
+std::optional<ServerAddress> try_sentinel(const ServerAddress& address, const Options& options,
+                                          Trial& trial) {
+  const auto fault = [&](const std::string& what) {
+    trial.faults.push_back(address.text() + ": " + what);
+    return std::nullopt;
+  };
+  Conversation sentinel;
+  if (const auto why = sentinel.open(address, options)) return fault(*why);
+  if (!options.password.empty()) {
+    Words words{"AUTH", options.user, options.password};
+    if (options.user.empty()) words.erase(words.begin() + 1);
+    // It may have no password, and then refuses every one.
+    const auto why = sentinel.ask(words);
+    if (sentinel.is_lost()) return fault(*why);
+  }
+  std::optional<ServerAddress> named;
+  std::string missing;
+  const auto why = sentinel.ask({"SENTINEL", "GET-MASTER-ADDR-BY-NAME", options.sentinel},
+                                [&](const net::RespReply& reply) {
+                                  auto primary = named_primary(reply, options.sentinel);
+                                  if (primary) named = std::move(*primary);
+                                  if (!named) missing = primary.error();
+                                });
+  if (why) return fault("SENTINEL: " + *why + "; expected a sentinel");
+  if (!named) return fault(missing);
+  trial.findings.push_back(address.text() + ": the primary of " + options.sentinel + " is " +
+                           named->text());
+  return named;
+}
+
+// The primaries that the sentinels name: one, if they agree.
+std::vector<ServerAddress> try_sentinels(const Options& options, Trial& trial) {
+  std::vector<ServerAddress> primaries;
+  for (const ServerAddress& address : options.nodes) {
+    if (const auto primary = try_sentinel(address, options, trial)) add_once(primaries, *primary);
+  }
+  if (primaries.size() > 1) {
+    trial.faults.push_back("the sentinels name " + std::to_string(primaries.size()) +
+                           " servers as the primary of " + options.sentinel + "; expected one");
+  }
+  return primaries;
+}
+
 }  // namespace
 
 Trial try_redis(const Options& options) {
   Trial trial;
-  std::vector<ServerAddress> servers = options.nodes;
+  std::vector<ServerAddress> servers =
+      options.sentinel.empty() ? options.nodes : try_sentinels(options, trial);
   for (std::size_t i = 0; i < servers.size(); ++i) {
     const ServerAddress server = servers[i];
     ServerTrial one(server, options, trial);
     one.run();
-    for (const ServerAddress& primary : one.primaries()) {
-      if (std::find(servers.begin(), servers.end(), primary) == servers.end()) {
-        servers.push_back(primary);
-      }
-    }
+    for (const ServerAddress& primary : one.primaries()) add_once(servers, primary);
   }
   return trial;
 }

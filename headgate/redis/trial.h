@@ -13,8 +13,9 @@ struct Trial {
   std::vector<std::string> faults;    // the same; what keeps the store from working
 };
 
-// Connects to every node and, in a cluster, to every primary. Writes one key that expires after a
-// second. Waits for each server for some seconds at most. May throw std::bad_alloc.
+// Connects to every node and, in a cluster, to every primary; with sentinels, to each of them and
+// to the primary that they name. Writes one key that expires after a second. Waits for each server
+// for some seconds at most. May throw std::bad_alloc.
 [[nodiscard]] Trial try_redis(const Options& options);
 
 }  // namespace headgate::redis

@@ -1,9 +1,7 @@
 #include "headgate/redis/worker.h"
 
-#include <boost/asio/dispatch.hpp>
 #include <boost/asio/post.hpp>
 #include <csignal>
-#include <future>
 #include <new>
 #include <utility>
 
@@ -63,7 +61,7 @@ void Worker::run() {
   router_.start();
   for (;;) {
     try {
-      io_.run();
+      while (io_.run_one() > 0) publish();
       return;
     } catch (const std::bad_alloc&) {
       // What the handler worked on is completed at its deadline.
@@ -87,11 +85,12 @@ void Worker::take(std::span<store::Bundle> bundles, std::optional<Instant>& now,
   }
 }
 
-RedisStatus Worker::status() {
-  std::promise<RedisStatus> status;
-  // At once if the thread itself asks, as a completion may.
-  boost::asio::dispatch(io_, [&] { status.set_value({router_.is_up(), exact_.fault()}); });
-  return status.get_future().get();
+void Worker::publish() noexcept {
+  good_until_.store(router_.good_until(), std::memory_order_relaxed);
+}
+
+RedisStatus Worker::status() const {
+  return {Steady::now() <= good_until_.load(std::memory_order_relaxed), exact_.fault()};
 }
 
 // All that were handed over since the last time: their commands are sent together.
@@ -108,6 +107,11 @@ void Worker::begin_new() {
     } catch (const std::bad_alloc&) {
       taking->complete();
     }
+  }
+  try {
+    exact_.flush();
+  } catch (const std::bad_alloc&) {
+    // What was gathered is completed at its deadline.
   }
   watch_deadlines();
 }

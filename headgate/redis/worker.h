@@ -1,6 +1,7 @@
 // The thread that talks to Redis, and what other threads hand over to it.
 #pragma once
 
+#include <atomic>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -34,10 +35,11 @@ class Worker {
   // As RedisStore::take(). Throws std::bad_alloc; then nothing was taken.
   void take(std::span<store::Bundle> bundles, std::optional<Instant>& now, store::Completion done);
   // As RedisStore::status().
-  [[nodiscard]] RedisStatus status();
+  [[nodiscard]] RedisStatus status() const;
 
  private:
   void run();
+  void publish() noexcept;
   void begin_new();
   void watch_deadlines();
 
@@ -47,6 +49,9 @@ class Worker {
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
   Router router_;
   Exact exact_;
+
+  // Router::good_until(), as of the last event.
+  std::atomic<Link::Time> good_until_{Link::Time::max()};
 
   std::mutex inbox_lock_;
   std::vector<std::shared_ptr<Taking>> inbox_;  // from take() to begin_new()

@@ -1,5 +1,6 @@
 """Redis is killed, stands still, refuses us, or is a replica."""
 import json
+import re
 
 from load import Load, Nginx, Server, ask
 from support.http_client import read_metrics
@@ -80,7 +81,8 @@ def test_deny_is_503_and_allow_has_no_fields(redis, serve, nginx):
         for response in (ask(allows), gates[1].request('/')):
             assert response.status == 200
             assert response.one('RateLimit') is None
-    assert gates[0].access(1)[0][1:4] == ['503', 'denied', 'p']
+    assert gates[0].access(1)[0][1:4] == ['503', 'outage-denied', 'p']
+    assert [line[1:4] for line in gates[1].access(3)] == [['200', 'outage-admitted', '-']] * 3
     for metrics in (read_metrics(allows.port), gates[1].metrics()):
         assert metrics[WITHOUT] == 3
 
@@ -129,6 +131,19 @@ def test_a_server_without_memory_is_an_outage(redis, serve):
     one = serve(policies(server.node, 'quota: 5, on-outage: deny'))
     assert ask(one).status == 503
     assert 'OOM' in one.until('Redis is away.*')[0]
+
+
+def test_top_shows_the_link(redis, serve, headgate):
+    server = redis()
+    one = serve(policies(server.node, 'quota: 1000000, key: []'))
+    url = f'http://127.0.0.1:{one.port}'
+    assert ask(one).status == 200
+    assert 'Redis answers   decided without it 0/s' in headgate('top', '--url', url).stdout
+    server.kill()
+    until(lambda: ask(one).status == 200 and read_metrics(one.port)[WITHOUT] > 2, 'it decides alone')
+    assert re.search('Redis IS AWAY   decided without it 0?[.]?0*[1-9]', headgate('top', '--url', url).stdout)
+    own = serve()
+    assert 'Redis' not in headgate('top', '--url', f'http://127.0.0.1:{own.port}').stdout
 
 
 def test_nothing_listens_there(serve, tmp_path):

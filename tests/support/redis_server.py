@@ -4,23 +4,25 @@ import pathlib
 import signal
 import subprocess
 
-from support import environment
 from support.processes import find_program, stop, until
-from support.resp import Client, encode
+from support.resp import Client
 
 
 class RedisServer:
-    """redis-server, which answers once this is made. `options` are arguments, as '--appendonly', 'yes'. With
-    `module`, it loads headgate's module."""
+    """redis-server, which answers once this is made. `options` are arguments, as '--appendonly', 'yes'; with
+    `module` it loads headgate's module; `prefix` is a command that runs it, `environment` adds variables, `password`
+    is that of options."""
 
-    def __init__(self, directory, *options, module=False):
+    def __init__(self, directory, *options, module=False, prefix=(), environment=None, password=None):
         self.directory = pathlib.Path(directory)
         self.socket = self.directory / 'redis.sock'
-        self.options = ('--loadmodule', environment.REDIS_MODULE, *options) if module else options
-        # A module with AddressSanitizer needs its library before all others.
-        self.environment = dict(os.environ)
-        if module and os.environ.get('HEADGATE_PRELOAD'):
-            self.environment.update(LD_PRELOAD=os.environ['HEADGATE_PRELOAD'], ASAN_OPTIONS='detect_leaks=0')
+        self.options, self.prefix, self.password = options, prefix, password
+        self.environment = {**os.environ, **(environment or {})}
+        if module:
+            self.options = ('--loadmodule', os.environ['HEADGATE_REDIS_MODULE'], *options)
+            # A module with AddressSanitizer needs its library before all others.
+            if preload := os.environ.get('HEADGATE_PRELOAD'):
+                self.environment.update(LD_PRELOAD=preload, ASAN_OPTIONS='detect_leaks=0')
         self.process = None
         self.start()
 
@@ -31,9 +33,9 @@ class RedisServer:
 
     def start(self):
         self.process = subprocess.Popen(
-            [find_program('redis-server'), '--port', '0', '--unixsocket', str(self.socket), '--dir',
-             str(self.directory), '--save', '', *self.options], stdout=subprocess.DEVNULL,
-            env=self.environment)
+            [*self.prefix, find_program('redis-server'), '--port', '0', '--unixsocket', str(self.socket), '--dir',
+             str(self.directory), '--save', '', *self.options],
+            env=self.environment, stdout=subprocess.DEVNULL)
         until(self.answers, 'redis-server answers')
 
     def answers(self):
@@ -44,10 +46,11 @@ class RedisServer:
             return False
         return True
 
-    def command(self, *words):
+    def command(self, *words, password=None):
         with Client(self.node) as client:
-            client.send(encode(*words))
-            return client.reply()
+            if password or self.password:
+                assert client.command('AUTH', password or self.password) == 'OK'
+            return client.command(*words)
 
     def kill(self):
         self.process.kill()

@@ -191,6 +191,34 @@ def test_a_server_that_does_not_answer_is_reported(serve, load, browser):
     browser.until(lambda: (shown(browser, '#decisions') or 0) > 0)
 
 
+def test_an_outage_of_redis_is_shown(redis, serve, load, browser):
+    server = redis()
+    policy = '{name: shared, quota: 1000000, window: 1h}'
+    one = serve(f'version: 1\nstore: {{redis: {{nodes: "{server.node}"}}}}\npolicies: [{policy}]\n')
+    load(one.port, [('shared', 'a')])
+    browser.open(one.port)
+    browser.until_live()
+    browser.until('document.querySelector("#redis-facts").innerText.includes("answers")')
+    browser.until(r'/Round trips\s+[\d.]*[1-9]/.test(document.querySelector("#redis-facts").innerText)')
+    server.kill()
+    browser.until('document.querySelector("#redis-facts").innerText.includes("away")')
+    browser.until(r'/of shared\s+[\d.]*[1-9]/.test(document.querySelector("#redis-facts").innerText)')
+    assert browser.js('document.querySelectorAll("#redis-facts .bad").length') == 3
+    for scheme in ('light', 'dark'):
+        browser.look_like(360, scheme)
+        assert browser.js(CONTRAST) == [], scheme
+        assert browser.js('document.documentElement.scrollWidth <= '
+                          'document.documentElement.clientWidth')
+    browser.look_like(1280)
+    server.start()
+    browser.until('document.querySelector("#redis-facts").innerText.includes("answers")')
+    # Without Redis in the policy file there is nothing to show.
+    other = serve(POLICIES)
+    browser.open(other.port)
+    browser.until_live()
+    assert not browser.js('document.querySelector("#redis").checkVisibility()')
+
+
 def test_the_page_requests_the_token(serve, browser, tmp_path):
     secret = tmp_path / 'token'
     secret.write_text('correct-horse-battery\n')

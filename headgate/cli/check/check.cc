@@ -46,6 +46,8 @@ ExitStatus check_store(const std::string& file, const policy::Settings& settings
 ExitStatus check_policies(const std::string& file, bool connect) {
   const auto policies = load_or_complain(file);
   if (policies == nullptr) return input_fault;
+  const std::string& allowed = policies->settings().allow_text;
+  if (!allowed.empty()) std::cout << "allow: no policy counts " << allowed << '\n';
   for (const policy::Policy& policy : policies->policies()) std::cout << describe(policy);
   const std::size_t count = policies->policies().size();
   std::cout << file << ": " << count << (count == 1 ? " policy" : " policies") << ", no faults\n";

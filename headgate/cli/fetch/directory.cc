@@ -7,7 +7,6 @@
 
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -15,6 +14,7 @@
 #include <string_view>
 #include <utility>
 
+#include "headgate/base/whole_number.h"
 #include "headgate/cli/fetch/name.h"
 
 namespace headgate::cli {
@@ -57,9 +57,9 @@ std::optional<Entry> entry_of(std::string_view line) {
   const auto first = line.find('\t');
   const auto second = line.find('\t', first == line.npos ? first : first + 1);
   if (second == line.npos) return {};
-  Entry entry{0, line.substr(first + 1, second - first - 1), line.substr(second + 1)};
-  const auto [at, error] = std::from_chars(line.data(), line.data() + first, entry.bytes);
-  if (error != std::errc{} || at != line.data() + first) return {};
+  const auto bytes = whole_number<std::uint64_t>(line.substr(0, first));
+  if (!bytes) return {};
+  const Entry entry{*bytes, line.substr(first + 1, second - first - 1), line.substr(second + 1)};
   if (entry.name.empty() || entry.name.find('/') != entry.name.npos) return {};
   return entry;
 }

@@ -3,9 +3,9 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "headgate/base/ascii.h"
+#include "headgate/base/whole_number.h"
 
 namespace headgate::cli {
 namespace {
@@ -73,9 +73,8 @@ std::string_view read_authority(std::string_view authority, Upstream& upstream) 
     }
   }
   if (port.empty()) return "";
-  const char* end = port.data() + port.size();
-  const auto [at, error] = std::from_chars(port.data() + 1, end, upstream.port);
-  if (port[0] != ':' || error != std::errc{} || at != end || upstream.port == 0) {
+  upstream.port = whole_number<std::uint16_t>(port.substr(1)).value_or(0);
+  if (port[0] != ':' || upstream.port == 0) {
     return "expected a port from 1 to 65535 behind the host";
   }
   return "";

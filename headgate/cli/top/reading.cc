@@ -19,6 +19,13 @@ std::vector<TopReading::Row> rows(const json& list, const char* also) {
   return all;
 }
 
+std::optional<TopReading::Redis> redis(const json& body) {
+  const auto found = body.find("redis");
+  if (found == body.end()) return std::nullopt;
+  return TopReading::Redis{found->at("up").get<bool>(),
+                           found->at("decisions_without_it_per_second").get<double>()};
+}
+
 }  // namespace
 
 Result<TopReading, std::string> TopReading::parse(std::string_view text) {
@@ -28,6 +35,7 @@ Result<TopReading, std::string> TopReading::parse(std::string_view text) {
                       body.at("decisions_per_second").get<double>(),
                       body.at("denied_per_second").get<double>(),
                       body.at("shadow_denied_per_second").get<double>(),
+                      redis(body),
                       rows(body.at("busiest"), "units_per_second"),
                       rows(body.at("most_denied"), "shadow_per_second")};
   } catch (const json::exception& error) {

@@ -1,6 +1,7 @@
 // A response of a server's /v1/top.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,10 +19,16 @@ struct TopReading {
     double also = 0;  // [1/s] busiest: units; most denied: denials in shadow mode
   };
 
+  struct Redis {
+    bool up = false;
+    double decisions_without_it_per_second = 0;
+  };
+
   bool plain_keys = false;
   double decisions_per_second = 0;
   double denied_per_second = 0;
   double shadow_denied_per_second = 0;
+  std::optional<Redis> redis;  // of a server whose limits are shared
   std::vector<Row> busiest;
   std::vector<Row> most_denied;
 

@@ -30,6 +30,16 @@ TEST(TopReading, ReadsAResponse) {
   EXPECT_EQ(reading->most_denied[0].also, 1);
 }
 
+TEST(TopReading, ReadsTheStateOfRedis) {
+  EXPECT_FALSE(TopReading::parse(whole)->redis);
+  std::string shared = whole;
+  shared.insert(1, R"("redis":{"up":false,"decisions_without_it_per_second":2.5},)");
+  const auto reading = TopReading::parse(shared);
+  ASSERT_TRUE(reading && reading->redis) << reading.error();
+  EXPECT_FALSE(reading->redis->up);
+  EXPECT_EQ(reading->redis->decisions_without_it_per_second, 2.5);
+}
+
 // The program at that address may not be headgate: it must not control the terminal.
 TEST(TopReading, EscapesControlCharacters) {
   std::string hostile = whole;

@@ -49,6 +49,11 @@ std::string totals(const TopReading& reading) {
   return text;
 }
 
+std::string redis_state(const TopReading::Redis& redis) {
+  return std::string("Redis ") + (redis.up ? "answers" : "IS AWAY") + "   decided without it " +
+         short_number(redis.decisions_without_it_per_second) + "/s";
+}
+
 struct List {
   const char* title;
   const char* also;
@@ -107,11 +112,13 @@ std::string short_number(double value) {
 }
 
 Lines top_lines(const TopReading& reading, const Screen& screen) {
-  Lines lines = {fitted(totals(reading), screen.width), ""};
+  Lines lines = {fitted(totals(reading), screen.width)};
+  if (reading.redis) lines.push_back(fitted(redis_state(*reading.redis), screen.width));
+  lines.emplace_back();
   const List busiest{"Busiest", "units/s", "No requests lately.", reading.busiest};
   const List denied{"Most denied", "in shadow", "No client was denied lately.",
                     reading.most_denied};
-  const std::size_t left = screen.height < 2 ? 0 : screen.height - 2;
+  const std::size_t left = screen.height - std::min(screen.height, lines.size());
   if (screen.width != no_limit && screen.width >= wide) {
     const std::size_t half = (screen.width - 3) / 2;
     const Lines first = list_lines(busiest, {half, left});

@@ -10,7 +10,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 TopReading reading(int rows) {
-  TopReading made{true, 1234, 12.34, 0, {}, {}};
+  TopReading made{true, 1234, 12.34, 0, {}, {}, {}};
   for (int i = 0; i < rows; ++i) {
     made.busiest.push_back({"burst", "key-" + std::to_string(i), 100.0 / (i + 1), 100, 250});
     made.most_denied.push_back({"a-policy-with-a-long-name", std::string(300, 'k'), 5, 5, 0});
@@ -30,11 +30,21 @@ TEST(TopView, ShowsATablePerList) {
                                            "", "Most denied", "No client was denied lately."));
 }
 
+TEST(TopView, ShowsWhetherRedisAnswers) {
+  TopReading made = reading(0);
+  made.redis = {true, 0};
+  EXPECT_EQ(top_lines(made)[1], "Redis answers   decided without it 0/s");
+  made.redis = {false, 12.34};
+  EXPECT_EQ(top_lines(made)[1], "Redis IS AWAY   decided without it 12.3/s");
+}
+
 TEST(TopView, FitsEveryScreen) {
   for (const int rows : {0, 1, 50}) {
+    TopReading made = reading(rows);
+    if (rows > 0) made.redis = {false, 1};
     for (std::size_t width = 1; width < 200; width += 7) {
       for (std::size_t height = 0; height < 60; height += 3) {
-        const auto lines = top_lines(reading(rows), {width, height});
+        const auto lines = top_lines(made, {width, height});
         ASSERT_LE(lines.size(), height);
         for (const std::string& line : lines) ASSERT_LE(line.size(), width) << line;
       }

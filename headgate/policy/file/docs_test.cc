@@ -33,7 +33,7 @@ TEST(Docs, ExamplesAreGood) {
     inside = line == "```yaml";
     example.clear();
   }
-  EXPECT_EQ(examples, 9);
+  EXPECT_EQ(examples, 11);
 }
 
 }  // namespace

@@ -14,27 +14,37 @@
 
 namespace headgate::policy {
 
-inline constexpr Key file_keys[] = {{"version"},       {"client-address"},     {"fields"},
-                                    {"partition-key"}, {"retry-after-jitter"}, {"report"},
-                                    {"report-when"},   {"problem-details"},    {"upstream-prefix"},
-                                    {"store"},         {"policies"},           {"boulder"},
+inline constexpr Key file_keys[] = {{"version"},
+                                    {"client-address"},
+                                    {"fields"},
+                                    {"partition-key"},
+                                    {"retry-after-jitter"},
+                                    {"report"},
+                                    {"report-when"},
+                                    {"problem-details"},
+                                    {"upstream-prefix"},
+                                    {"store"},
+                                    {"allow"},
+                                    {"policies"},
+                                    {"boulder"},
                                     {"envoy"}};
 inline constexpr Key client_address_keys[] = {{"trusted-proxies"}, {"ipv6-prefix"}};
 inline constexpr Key store_keys[] = {{"table"}, {"redis"}};
 inline constexpr Key table_keys[] = {{"memory"}, {"file"}};
-inline constexpr Key redis_keys[] = {{"nodes"},   {"cluster"},       {"sentinel", false},
-                                     {"user"},    {"password-file"}, {"tls"},
-                                     {"timeout"}, {"prefix"}};
+inline constexpr Key redis_keys[] = {{"nodes"},         {"cluster"}, {"sentinel"}, {"user"},
+                                     {"password-file"}, {"tls"},     {"timeout"},  {"prefix"}};
 inline constexpr Key redis_tls_keys[] = {{"ca"}, {"cert"}, {"key"}, {"server-name"}};
 inline constexpr Key boulder_keys[] = {{"defaults"}, {"overrides"}};
 inline constexpr Key envoy_keys[] = {{"file"},   {"algorithm"}, {"aligned"}, {"offset"},
                                      {"denied"}, {"reset"},     {"log"}};
 inline constexpr Key policy_keys[] = {
-    {"name"},      {"quota"},     {"window"},  {"rate"},      {"burst"},   {"count"},
-    {"period"},    {"algorithm"}, {"aligned"}, {"offset"},    {"log"},     {"lease"},
-    {"key"},       {"match"},     {"unit"},    {"cost"},      {"denied"},  {"reset"},
-    {"refund-on"}, {"mode"},      {"status"},  {"overrides"}, {"sharing"}, {"on-outage"}};
-inline constexpr Key match_keys[] = {{"path"}, {"exact-path"}, {"method"}, {"host"}, {"header"}};
+    {"name"},      {"quota"},   {"window"},    {"rate"},  {"burst"},     {"count"}, {"period"},
+    {"algorithm"}, {"aligned"}, {"offset"},    {"log"},   {"lease"},     {"key"},   {"match"},
+    {"unit"},      {"cost"},    {"denied"},    {"reset"}, {"refund-on"}, {"mode"},  {"status"},
+    {"overrides"}, {"sharing"}, {"on-outage"}, {"unless"}};
+inline constexpr Key match_keys[] = {{"path"},   {"exact-path"}, {"method"}, {"host"},
+                                     {"header"}, {"address"},    {"has"},    {"not"}};
+inline constexpr std::span<const Key> not_keys = std::span(match_keys).first<7>();  // all but `not`
 inline constexpr Key override_keys[] = {{"ids"},   {"quota"}, {"window"}, {"rate"},
                                         {"burst"}, {"count"}, {"period"}};
 inline constexpr Key cost_keys[] = {{"request-header"}, {"response-header"}};

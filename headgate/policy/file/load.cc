@@ -9,8 +9,10 @@
 #include "headgate/policy/boulder/read_boulder.h"
 #include "headgate/policy/envoy/read_envoy.h"
 #include "headgate/policy/file/fault.h"
+#include "headgate/policy/file/flow_text.h"
 #include "headgate/policy/file/keys.h"
 #include "headgate/policy/file/map_reader.h"
+#include "headgate/policy/file/read_match.h"
 #include "headgate/policy/file/read_policy.h"
 #include "headgate/policy/file/read_settings.h"
 #include "headgate/policy/file/read_sharing.h"
@@ -144,6 +146,10 @@ std::shared_ptr<const PolicySet> read(std::string_view text, const std::string& 
                                    : file.require("policies", "a list of policies");
   auto rules = policies != nullptr ? read_policies(*policies, settings, faults)
                                    : std::make_unique<PolicySet::Rules>();
+  if (const yaml::Node* allow = file.find("allow")) {
+    rules->allow = read_conditions(*allow, "allow", faults);
+    settings.allow_text = flow_text(*allow);
+  }
   read_boulder(file, name, *rules, faults, others);
   read_envoy(file, name, *rules, faults, others);
   if (!faults.empty() || !others.faults.empty()) return nullptr;

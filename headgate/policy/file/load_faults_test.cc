@@ -50,17 +50,39 @@ constexpr Bad in_a_policy[] = {
      "3:43: key component 'user' is unknown; expected address, address/N, header:NAME, "
      "cookie:NAME, query:NAME, host, path, method or registered-domain:header:NAME"},
     {"match: []",
-     "3:44: match is an empty list, which no request matches; expected an entry, or no such key "
-     "for every request"},
-    {"match: {path: /}",
-     "3:44: match is a map; expected a list of maps with path, exact-path, method, host or header"},
+     "3:44: match is an empty list, which no request matches; expected an entry, or no such key"},
+    {"match: x",
+     "3:44: an entry of match is a single value; expected a map with path, exact-path, method, "
+     "host, header, address, has or not"},
     {"match: [{}]",
-     "3:45: an entry of match is empty; expected path, exact-path, method, host or header"},
+     "3:45: an entry of match is empty; expected path, exact-path, method, host, header, address, "
+     "has or not"},
+    {"match: {path: []}",
+     "3:51: path is an empty list, which no request matches; expected an entry, or no such key"},
+    {"match: {address: x}",
+     "3:54: address 'x' is not an address; expected an address like 10.0.0.1 or a block like "
+     "10.0.0.0/8"},
+    {"match: {has: address}",
+     "3:50: has 'address' is a part that every request has; expected header:NAME, cookie:NAME or "
+     "query:NAME"},
+    {"match: {has: \"header:\"}",
+     "3:50: has 'header:' does not name a header; expected header:NAME"},
+    {"match: {not: {}}",
+     "3:50: an entry of not is empty; expected path, exact-path, method, host, header, address, "
+     "has or not"},
+    {"match: {not: {not: {path: /}}}",
+     "3:51: unknown key 'not' in an entry of not; expected path, exact-path, method, host, "
+     "header, address or has"},
+    {"unless: a", "3:45: unless names the policy itself; expected another policy"},
+    {"unless: [b]",
+     "3:46: unless 'b' names no policy of this file; expected the name of another policy of this "
+     "file"},
     {"match: [{path: v1}]", "3:52: path 'v1' matches no path; expected '/' or '*' first"},
     {"match: [{method: get}]",
      "3:54: method 'get' has lower case, and methods are case-sensitive; expected one like GET"},
     {"match: [{method: []}]",
-     "3:54: method is an empty list, which no request matches; expected a method"},
+     "3:54: method is an empty list, which no request matches; expected an entry, or no "
+     "such key"},
     {"match: [{hots: x}]", "3:46: unknown key 'hots' in an entry of match; did you mean 'host'?"},
     {"match: [{header: x}]",
      "3:54: header is a single value; expected a map of header names and their values"},
@@ -198,8 +220,8 @@ constexpr Bad in_a_policy[] = {
     {"overrides: [{ids: [alice], quota: 3}]",
      "3:56: id 'alice' is not an address; expected one like 10.0.0.2 or 2001:db8::1, as the key "
      "has it"},
-    {"overrides: [{ids: [10.0.0.0/8], quota: 3}]",
-     "3:56: id '10.0.0.0/8' is a block of /8; expected an address, or a /32 as the key counts "
+    {"key: [address, method], overrides: [{ids: [[10.0.0.0/8, GET]], quota: 3}]",
+     "3:81: id '10.0.0.0/8' is a block of /8; expected an address, or a /32 as the key counts "
      "them"},
     {"overrides: [{ids: [\"::ffff:10.0.0.1\"], quota: 3}, {ids: [10.0.0.1], quota: 2}]",
      "3:94: duplicate id '10.0.0.1'; expected it in one override, and line 3 has it already"},
@@ -292,12 +314,14 @@ constexpr Bad in_the_settings[] = {
     {"store: {redis: {nodes: \"a:0\"}}",
      "3:24: nodes 'a:0' is no server; expected a port from 1 to 65535 behind the last colon"},
     {"store: {redis: {nodes: [a:1, b:1]}}",
-     "3:24: nodes are 2 servers; expected one, or 'cluster: true'"},
+     "3:24: nodes are 2 servers; expected one, or 'cluster: true', or 'sentinel: NAME'"},
     {"store: {redis: {nodes: [a:1, a:1], cluster: true}}",
      "3:30: nodes 'a:1' is there twice; expected it once"},
-    {"store: {redis: {nodes: [a:1], sentinel: m}}",
-     "3:31: key 'sentinel' in redis is not available in this version; expected nodes, cluster, "
-     "user, password-file, tls, timeout or prefix"},
+    {"store: {redis: {nodes: [a:1, b:1], sentinel: m m}}",
+     "3:46: sentinel 'm m' has no or other characters; expected the name by which sentinels know "
+     "the primary, without spaces"},
+    {"store: {redis: {nodes: [a:1], sentinel: m, cluster: true}}",
+     "3:41: sentinel has no meaning with 'cluster: true'; expected one of them"},
     {"store: {redis: {nodes: [a:1], cluster: maybe}}",
      "3:40: cluster 'maybe' is unknown; expected true or false"},
     {"store: {redis: {nodes: [a:1], user: \"a b\"}}",
@@ -306,8 +330,8 @@ constexpr Bad in_the_settings[] = {
     {"store: {redis: {nodes: [a:1], password-file: \"\"}}",
      "3:46: password-file is empty; expected a path"},
     {"store: {redis: {nodes: [a:1], password: x}}",
-     "3:31: unknown key 'password' in redis; expected nodes, cluster, user, password-file, tls, "
-     "timeout or prefix"},
+     "3:31: unknown key 'password' in redis; expected nodes, cluster, sentinel, user, "
+     "password-file, tls, timeout or prefix"},
     {"store: {redis: {nodes: [a:1], tls: {cert: c}}}",
      "3:36: tls has a cert and no key; expected both or none"},
     {"store: {redis: {nodes: [a:1], tls: {key: c}}}",
@@ -341,12 +365,10 @@ constexpr Bad in_the_settings[] = {
     {"polices: []", "3:1: unknown key 'polices' in the file; did you mean 'policies'?"},
     {"zzz: 1",
      "3:1: unknown key 'zzz' in the file; expected version, client-address, fields, partition-key, "
-     "retry-after-jitter, report, report-when, problem-details, upstream-prefix, store, "
+     "retry-after-jitter, report, report-when, problem-details, upstream-prefix, store, allow, "
      "policies, boulder or envoy"},
-    {"<<: {}",
-     "3:1: unknown key '<<' in the file; expected version, client-address, fields, partition-key, "
-     "retry-after-jitter, report, report-when, problem-details, upstream-prefix, store, "
-     "policies, boulder or envoy"},
+    {"<<: x", "3:5: '<<' with a single value; expected a map, or a list of maps"},
+    {"<<: [{}, []]", "3:10: '<<' with a list; expected a map, or a list of maps"},
 };
 constexpr Bad whole[] = {
     {"version: 1\nstore: {redis: {nodes: [a:1]}}\npolicies:\n  - {name: a, quota: 1, window: 1s, "
@@ -423,7 +445,7 @@ constexpr Bad whole[] = {
      "3:15: byte '\\xe9' is not UTF-8; expected text in UTF-8"},
     {"- a\n",
      "1:1: the file is a list; expected a map with version, client-address, fields, partition-key, "
-     "retry-after-jitter, report, report-when, problem-details, upstream-prefix, store, "
+     "retry-after-jitter, report, report-when, problem-details, upstream-prefix, store, allow, "
      "policies, boulder or envoy"},
     {"version: 1\n"
      "policies:\n"
@@ -455,7 +477,7 @@ constexpr Bad whole[] = {
      ": b\n"
      "policies: []\n",
      "2:3: a key of the file is a list; expected version, client-address, fields, partition-key, "
-     "retry-after-jitter, report, report-when, problem-details, upstream-prefix, store, "
+     "retry-after-jitter, report, report-when, problem-details, upstream-prefix, store, allow, "
      "policies, boulder or envoy"},
     {"version: 1\n"
      "policies:\n"
@@ -500,11 +522,11 @@ constexpr Bad whole[] = {
      "2:12: a policy is a single value; expected a map with name, quota, window, rate, burst, "
      "count, period, algorithm, aligned, offset, log, lease, key, match, unit, cost, denied, "
      "reset, "
-     "refund-on, mode, status, overrides, sharing or on-outage"},
+     "refund-on, mode, status, overrides, sharing, on-outage or unless"},
     {"hello\n",
      "1:1: the file is a single value; expected a map with version, client-address, fields, "
      "partition-key, retry-after-jitter, report, report-when, problem-details, upstream-prefix, "
-     "store, policies, boulder or envoy"},
+     "store, allow, policies, boulder or envoy"},
     {"version: 1\n"
      "policies: &x [*x]\n",
      "2:15: an alias inside the value of its own anchor; expected it after the end of that value"},

@@ -122,6 +122,7 @@ policies:
   ASSERT_TRUE(s.redis);
   EXPECT_EQ(*s.redis, (RedisSettings{{{"redis-1", "6379"}, {"::1", "6380"}},
                                      true,
+                                     "",
                                      "headgate",
                                      "/etc/headgate/redis",
                                      RedisTls{"ca.pem", "c.pem", "k.pem", "redis.example"},
@@ -279,6 +280,25 @@ TEST(Load, EveryYamlSyntax) {
   ASSERT_EQ(set->policies().size(), 2U);
   EXPECT_EQ(set->policies()[1].name, "q");
   EXPECT_EQ(set->policies()[1].index, 1U);
+}
+
+TEST(Load, MergeKeysAndKeysForPeople) {
+  const auto set = load(R"(version: 1
+x-plans:
+  - &slow {rate: 10/minute, key: "header:x-api-key"}
+  - &fast {rate: 600/minute, status: 503}
+policies:
+  - {name: a, <<: *slow, x-owner: [team, a]}
+  - {<<: [*fast, *slow], name: b}
+  - {name: c, <<: *slow, rate: 5/s}
+)");
+  ASSERT_EQ(set->policies().size(), 3U);
+  const auto units = [&](std::size_t i) { return set->policies()[i].grants[0].quota.units; };
+  EXPECT_EQ(units(0), 10U);
+  EXPECT_EQ(units(1), 600U);
+  EXPECT_EQ(set->policies()[1].status, 503U);
+  EXPECT_EQ(set->policies()[1].key_text, "header:x-api-key");
+  EXPECT_EQ(units(2), 5U);
 }
 
 TEST(Load, AHundredThousandOverrides) {

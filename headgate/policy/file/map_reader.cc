@@ -49,6 +49,7 @@ MapReader::MapReader(const yaml::Node& node, std::string_view what, std::span<co
                              alternatives(names(keys, Names::offered)));
       continue;
     }
+    if (key.text.starts_with(ignored_prefix)) continue;
     const auto known =
         std::find_if(keys.begin(), keys.end(), [&](const Key& k) { return k.name == key.text; });
     const bool is_known = known != keys.end();

@@ -30,8 +30,11 @@ struct Key {
   bool available = true;  // false: known, but not in this version
 };
 
-// A map with checked keys. Faults are: unknown keys (with the most similar known one), duplicates,
-// and keys that this version does not offer.
+// Keys that begin so are for people and their anchors.
+inline constexpr std::string_view ignored_prefix = "x-";
+
+// A map with checked keys, of which those with ignored_prefix are passed over. Faults are: unknown
+// keys (with the most similar known one), duplicates, and keys that this version does not offer.
 class MapReader {
  public:
   // `what` names the map in faults, for example "a policy". A node that is not a map adds a fault

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <map>
 #include <utility>
 
@@ -10,9 +11,11 @@
 #include "headgate/policy/file/keys.h"
 #include "headgate/policy/file/map_reader.h"
 #include "headgate/policy/file/read_cost.h"
+#include "headgate/policy/file/read_match.h"
 #include "headgate/policy/file/read_quota.h"
 #include "headgate/policy/file/read_sharing.h"
 #include "headgate/policy/file/read_terms.h"
+#include "headgate/policy/file/spelling.h"
 #include "headgate/policy/law_of.h"
 #include "headgate/policy/quantity.h"
 #include "headgate/policy/text.h"
@@ -78,141 +81,6 @@ std::vector<Component> read_key(const MapReader& map, const ClientAddress& setti
     }
   }
   return key;
-}
-
-// Returns the text of a `path` or `exact-path`, as `name` says.
-std::optional<std::string_view> read_path(const Node& node, std::string_view name, Faults& faults) {
-  const auto text = read_text(node, name, "a path, with '*' for any characters", faults);
-  if (!text) return std::nullopt;
-  const std::string subject = std::string(name) + ' ' + in_quotes(*text);
-  if (!text->starts_with('/') && !text->starts_with('*')) {
-    faults.add(node.at, subject + " matches no path; expected '/' or '*' first");
-    return std::nullopt;
-  }
-  if (text->find('?') != std::string_view::npos) {
-    faults.add(node.at, subject +
-                            " has a '?', but paths are matched without their query; expected "
-                            "the path alone");
-    return std::nullopt;
-  }
-  return text;
-}
-
-std::optional<PathPattern> read_path_pattern(const Node& node, Faults& faults) {
-  const auto text = read_path(node, "path", faults);
-  if (!text) return std::nullopt;
-  if (text->find(';') != std::string_view::npos) {
-    faults.add(node.at, "path " + in_quotes(*text) +
-                            " has a ';', but paths are matched without their parameters; expected "
-                            "the path alone, or exact-path");
-    return std::nullopt;
-  }
-  return PathPattern(*text);
-}
-
-std::optional<Glob> read_exact_path(const Node& node, Faults& faults) {
-  const auto text = read_path(node, "exact-path", faults);
-  return text ? std::optional(Glob(*text)) : std::nullopt;
-}
-
-std::vector<std::string> read_methods(const Node& node, Faults& faults) {
-  std::vector<std::string> methods;
-  const std::vector<const Node*> items = one_or_list(node);
-  if (items.empty()) {
-    faults.add(node.at, "method is an empty list, which no request matches; expected a method");
-  }
-  for (const Node* item : items) {
-    const auto text = read_text(*item, "method", "a method like GET", faults);
-    if (!text) continue;
-    if (!is_token(*text)) {
-      faults.add(item->at,
-                 "method " + in_quotes(*text) + " is not a method; expected one like GET");
-    } else if (std::any_of(text->begin(), text->end(), [](char c) { return c != upper(c); })) {
-      faults.add(item->at, "method " + in_quotes(*text) +
-                               " has lower case, and methods are case-sensitive; expected one "
-                               "like GET");
-    } else {
-      methods.emplace_back(*text);
-    }
-  }
-  return methods;
-}
-
-std::vector<Condition::HeaderGlob> read_header_globs(const Node& node, Faults& faults) {
-  std::vector<Condition::HeaderGlob> headers;
-  if (node.kind != Kind::map || node.children.empty()) {
-    faults.add(node.at, "header is " +
-                            std::string(node.kind == Kind::map ? "an empty map"
-                                                               : yaml::kind_name(node.kind)) +
-                            "; expected a map of header names and their values");
-    return headers;
-  }
-  std::map<std::string, Position> seen;
-  for (std::size_t i = 0; i + 1 < node.children.size(); i += 2) {
-    const Node& name = *node.children[i];
-    const Node& value = *node.children[i + 1];
-    const auto text = read_text(name, "header", "the name of a header", faults);
-    if (!text) continue;
-    if (!is_token(*text)) {
-      faults.add(name.at, "header " + in_quotes(*text) +
-                              " is not a header name; expected one like "
-                              "x-plan");
-      continue;
-    }
-    const auto [first, is_new] = seen.emplace(lowered(*text), name.at);
-    if (!is_new) {
-      faults.add(name.at, "duplicate header " + in_quotes(*text) + "; expected it once, and line " +
-                              std::to_string(first->second.line) + " has it already");
-    }
-    const auto glob = read_text(value, *text, "a value, with '*' for any characters", faults);
-    if (glob) headers.push_back({first->first, Glob(*glob)});
-  }
-  return headers;
-}
-
-std::optional<Glob> read_host_glob(const Node& node, Faults& faults) {
-  constexpr std::string_view expected = "a host name, with '*' for any characters";
-  const auto text = read_text(node, "host", expected, faults);
-  if (!text) return std::nullopt;
-  if (text->empty()) {
-    faults.add(node.at, "host is empty; expected " + std::string(expected));
-    return std::nullopt;
-  }
-  return Glob(lowered(*text));
-}
-
-Condition read_condition(const Node& node, Faults& faults) {
-  const MapReader map(node, "an entry of match", match_keys, faults);
-  if (map.valid() && node.children.empty()) {
-    faults.add(node.at,
-               "an entry of match is empty; expected path, exact-path, method, host or header");
-  }
-  Condition condition;
-  if (const Node* path = map.find("path")) condition.path = read_path_pattern(*path, faults);
-  if (const Node* path = map.find("exact-path")) {
-    condition.exact_path = read_exact_path(*path, faults);
-  }
-  if (const Node* method = map.find("method")) condition.methods = read_methods(*method, faults);
-  if (const Node* host = map.find("host")) condition.host = read_host_glob(*host, faults);
-  if (const Node* header = map.find("header")) {
-    condition.headers = read_header_globs(*header, faults);
-  }
-  return condition;
-}
-
-std::vector<Condition> read_match(const MapReader& map, Faults& faults) {
-  std::vector<Condition> conditions;
-  const Node* node = map.find("match");
-  if (node == nullptr) return conditions;
-  const auto entries = read_list(
-      *node, "match", "a list of maps with path, exact-path, method, host or header", faults);
-  if (node->kind == Kind::list && entries.empty()) {
-    faults.add(node->at,
-               "match is an empty list, which no request matches; expected an entry, or no such "
-               "key for every request");
-  }
-  for (const Node* entry : entries) conditions.push_back(read_condition(*entry, faults));
-  return conditions;
 }
 
 StatusSet read_refund_on(const MapReader& map, Faults& faults) {
@@ -322,7 +190,8 @@ class OverrideReader {
       return;
     }
     const std::vector<const Node*> values = one_or_list(node);
-    auto parts = read_parts(values);
+    auto parts = read_block(node);
+    if (!parts) parts = read_parts(values);
     if (!parts) return;
     const auto [it, is_new] =
         rule_.overrides.emplace(*std::move(parts), Override{grant, exact_path(values, grant)});
@@ -335,6 +204,24 @@ class OverrideReader {
     faults_.add(node.at, "duplicate id " + in_quotes(readable) +
                              "; expected it in one override, and " + "line " +
                              std::to_string(lines_.at(&it->first)) + " has it already");
+  }
+
+  // Returns the part of an id that is a block of more than one partition, where the key is an
+  // address, or std::nullopt for any other id.
+  std::optional<std::string> read_block(const Node& node) {
+    if (rule_.key.size() != 1 || !rule_.key[0].is_address()) return std::nullopt;
+    const auto block = AddressBlock::parse(node.text);
+    if (!block || rule_.key[0].is_in_one_partition(*block)) return std::nullopt;
+    auto& prefixes = block->lowest.is_v4() ? rule_.v4_prefixes : rule_.v6_prefixes;
+    const auto place =
+        std::lower_bound(prefixes.begin(), prefixes.end(), block->prefix, std::greater<>());
+    if (place == prefixes.end() || *place != block->prefix) prefixes.insert(place, block->prefix);
+    std::string part;
+    append_counted(part, [&](std::string& out) {
+      char text[Address::text_max];
+      out.append(text, block->lowest.write(text, block->prefix));
+    });
+    return part;
   }
 
   // Returns the length-prefixed parts of an id, or std::nullopt if any of them is a fault.
@@ -382,6 +269,35 @@ class OverrideReader {
   std::unordered_map<const std::string*, std::uint32_t> lines_;
 };
 
+// Reads the `unless` of one policy, which may name any policy of the file.
+std::vector<std::size_t> read_unless(const Node& node, const Policy& policy,
+                                     const PolicySet::Rules& rules, Faults& faults) {
+  constexpr std::string_view expected = "the name of another policy of this file";
+  std::vector<std::size_t> unless;
+  for (const Node* item : one_or_list(node)) {
+    const auto name = read_text(*item, "unless", expected, faults);
+    if (!name) continue;
+    const auto found = rules.by_name.find(*name);
+    if (found == rules.by_name.end()) {
+      std::vector<std::string_view> known;
+      for (const Policy& other : rules.policies) known.push_back(other.name);
+      const auto near = nearest(*name, known);
+      faults.add(item->at, "unless " + in_quotes(*name) + " names no policy of this file; " +
+                               (near ? "did you mean " + in_quotes(*near) + "?"
+                                     : "expected " + std::string(expected)));
+    } else if (found->second == policy.index) {
+      faults.add(item->at, "unless names the policy itself; expected another policy");
+    } else if (rules.rules[found->second].conditions.empty()) {
+      faults.add(item->at, "unless " + in_quotes(*name) +
+                               " names a policy without match, which every request matches; "
+                               "expected one with match");
+    } else {
+      unless.push_back(found->second);
+    }
+  }
+  return unless;
+}
+
 // Adds faults for keys that make no sense with algorithm 'concurrency', which returns all slots of
 // a request when it ends.
 void refuse_for_slots(const MapReader& map, CostTime cost_time, Faults& faults) {
@@ -419,8 +335,8 @@ std::string path_text(const Rule& rule) {
                                 [](const Component& component) { return component.is_path(); });
   bool has_exact = false;
   for (const Condition& condition : rule.conditions) {
-    has_folded |= condition.path.has_value();
-    has_exact |= condition.exact_path.has_value();
+    has_folded |= !condition.paths.empty();
+    has_exact |= !condition.exact_paths.empty();
   }
   std::string text(has_folded ? folded : has_exact ? exact : "");
   if (has_folded && has_exact) text += "; exact-path " + std::string(exact);
@@ -432,7 +348,9 @@ Rule read_rule(const MapReader& map, const ClientAddress& settings, Policy& poli
                Faults& faults) {
   Rule rule;
   append_counted(rule.key_head, [&](std::string& out) { out.append(policy.name); });
-  rule.conditions = read_match(map, faults);
+  if (const Node* match = map.find("match")) {
+    rule.conditions = read_conditions(*match, "match", faults);
+  }
   rule.key = read_key(map, settings, faults);
   rule.cost = read_cost(map, faults);
   policy.cost_time = rule.cost.time();
@@ -467,8 +385,10 @@ void read_grants(const MapReader& map, Policy& policy, Rule& rule, Faults& fault
   }
 }
 
-void read_policy(const Node& node, const Settings& settings, std::map<std::string, Position>& names,
-                 PolicySet::Rules& rules, Faults& faults) {
+// Returns the value of `unless`, or nullptr.
+const Node* read_policy(const Node& node, const Settings& settings,
+                        std::map<std::string, Position>& names, PolicySet::Rules& rules,
+                        Faults& faults) {
   const MapReader map(node, "a policy", policy_keys, faults);
   Policy policy;
   policy.index = rules.policies.size();
@@ -485,6 +405,7 @@ void read_policy(const Node& node, const Settings& settings, std::map<std::strin
                                      [&](const Rule& other) { return other.key == rule.key; });
   rule.key_group = static_cast<std::size_t>(same_key - rules.rules.begin());
   rules.rules.push_back(std::move(rule));
+  return map.find("unless");
 }
 
 }  // namespace
@@ -494,13 +415,22 @@ std::unique_ptr<PolicySet::Rules> read_policies(const Node& node, const Settings
   auto rules = std::make_unique<PolicySet::Rules>();
   std::map<std::string, Position> names;
   const auto nodes = read_list(node, "policies", "a list of policies", faults);
+  std::vector<const Node*> unless;  // of the policy with the same index
   for (const Node* policy : nodes.first(std::min(nodes.size(), policies_max))) {
-    read_policy(*policy, settings, names, *rules, faults);
+    unless.push_back(read_policy(*policy, settings, names, *rules, faults));
   }
   if (nodes.size() > policies_max) {
     faults.add(nodes[policies_max]->at, "policy " + std::to_string(policies_max + 1) + " of " +
                                             std::to_string(nodes.size()) + "; expected at most " +
                                             std::to_string(policies_max));
+  }
+  // A policy may name one that comes after it.
+  for (Policy& policy : rules->policies) {
+    const Node* others = unless[policy.index];
+    if (others == nullptr) continue;
+    rules->rules[policy.index].unless = read_unless(*others, policy, *rules, faults);
+    if (policy.match_text.empty()) policy.match_text = "every request";
+    policy.match_text += ", unless " + flow_text(*others);
   }
   return rules;
 }

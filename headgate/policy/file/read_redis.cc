@@ -33,9 +33,9 @@ void read_nodes(const MapReader& map, RedisSettings& redis, Faults& faults) {
       redis.nodes.push_back(*std::move(address));
     }
   }
-  if (!redis.cluster && redis.nodes.size() > 1) {
+  if (!redis.cluster && !map.has("sentinel") && redis.nodes.size() > 1) {
     faults.add(node->at, "nodes are " + std::to_string(redis.nodes.size()) +
-                             " servers; expected one, or 'cluster: true'");
+                             " servers; expected one, or 'cluster: true', or 'sentinel: NAME'");
   }
 }
 
@@ -107,6 +107,12 @@ RedisSettings read_redis(const Node& node, Faults& faults) {
   RedisSettings redis;
   if (const Node* cluster = map.find("cluster")) {
     redis.cluster = read_choice<bool>(*cluster, "cluster", truths, faults).value_or(true);
+  }
+  read_word(map, "sentinel", "the name by which sentinels know the primary, without spaces",
+            redis.sentinel, faults);
+  if (redis.cluster && map.has("sentinel")) {
+    faults.add(map.find("sentinel")->at,
+               "sentinel has no meaning with 'cluster: true'; expected one of them");
   }
   read_nodes(map, redis, faults);
   read_word(map, "user", "the name of an ACL user, without spaces", redis.user, faults);

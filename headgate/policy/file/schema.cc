@@ -126,6 +126,7 @@ struct Shape {
 // A map with these keys, of which each that is available needs a shape.
 Json map(std::span<const Key> keys, const std::vector<Shape>& shapes,
          std::vector<std::pair<std::string_view, Json>> more = {}) {
+  const std::string ignored = '^' + std::string(ignored_prefix);
   std::vector<std::pair<std::string_view, Json>> properties;
   for (const Key& key : keys) {
     if (!key.available) continue;
@@ -138,6 +139,7 @@ Json map(std::span<const Key> keys, const std::vector<Shape>& shapes,
   }
   more.insert(more.begin(), {{"type", text("object")},
                              {"properties", object(properties)},
+                             {"patternProperties", object({{ignored, "true"}})},
                              {"additionalProperties", "false"}});
   return object(more);
 }
@@ -240,20 +242,35 @@ std::vector<Shape> with(std::vector<Shape> shapes, const std::vector<Shape>& mor
 
 // ---- The maps of the file
 
-Json match_entry() {
+// The parts of a condition, without `not`.
+std::vector<Shape> condition_shapes() {
   const Json headers = object({{"type", text("object")},
                                {"propertyNames", header_name()},
                                {"additionalProperties", any_text},
                                {"minProperties", "1"}});
-  return map(
-      match_keys,
-      {{"path", "A path as upstreams route it, with * for any characters", pattern("^[/*][^?;]*$")},
-       {"exact-path", "A path as sent, byte by byte", pattern("^[/*][^?]*$")},
-       {"method", "Methods, one of which the request has",
-        one_or_list_of(token_or_integer("[0-9A-Z!#$%&'*+.^_`|~-]+"), 1)},
-       {"host", "The host, with * for any characters", some_text},
-       {"header", "Headers and their values, with * for any characters", headers}},
-      {{"minProperties", "1"}});
+  const std::string name(token);
+  return {{"path", "Paths as upstreams route them, with * for any characters",
+           one_or_list_of(pattern("^[/*][^?;]*$"), 1)},
+          {"exact-path", "Paths as sent, byte by byte", one_or_list_of(pattern("^[/*][^?]*$"), 1)},
+          {"method", "Methods, one of which the request has",
+           one_or_list_of(token_or_integer("[0-9A-Z!#$%&'*+.^_`|~-]+"), 1)},
+          {"host", "The host, with * for any characters", some_text},
+          {"header", "Headers and their values, with * for any characters", headers},
+          {"address", "Addresses or blocks, in one of which the client is",
+           one_or_list_of(pattern("^[0-9A-Fa-f.:]+(/[0-9]{1,3})?$"), 1)},
+          {"has", "Headers, cookies and arguments that the request has",
+           one_or_list_of(pattern("^(query:.+|(cookie|header):" + name + ")$"), 1)}};
+}
+
+// `match` and `allow`.
+Json conditions() {
+  const Json refuted = map(not_keys, condition_shapes(), {{"minProperties", "1"}});
+  const Json entry =
+      map(match_keys,
+          with(condition_shapes(),
+               {{"not", "Conditions of which none holds", one_or_list_of(refuted, 1)}}),
+          {{"minProperties", "1"}});
+  return one_or_list_of(entry, 1);
 }
 
 Json key_component() {
@@ -350,8 +367,8 @@ Json policy_entry() {
              any_of({key_component(), object({{"type", text("array")},
                                               {"items", key_component()},
                                               {"maxItems", std::to_string(components_max)}})})},
-            {"match", "The requests that the policy applies to: any of these",
-             list_of(match_entry(), 1)},
+            {"match", "The requests that the policy applies to: any of these", conditions()},
+            {"unless", "The policies with a match that must not hold", one_or_list_of(any_text)},
             {"unit", "What is counted", name},
             {"cost", "The units that a request takes", cost()},
             {"refund-on", "Responses that give the cost back", one_or_list_of(status)},
@@ -401,17 +418,22 @@ Json redis() {
            {"server-name", "Whom the server's certificate must name", word}},
           {{"dependencies", R"({"cert": ["key"], "key": ["cert"]})"}});
   const Json one = object({{"type", text("array")}, {"maxItems", "1"}});
-  return map(redis_keys,
-             {{"nodes", "The server, or nodes of the cluster", one_or_list_of(node, 1)},
-              {"cluster", "Whether the servers are a cluster", truth()},
-              {"user", "The ACL user", word},
-              {"password-file", "The file with the password", some_text},
-              {"tls", "Encrypts, and requires a certificate of the server", tls},
-              {"timeout", "How long a request waits for Redis at most", duration()},
-              {"prefix", "The beginning of every key", token_or_integer("[ -z|~]{1,64}")}},
-             {{"required", list(Names{"nodes"})},
-              {"if", object({{"not", has("cluster", yes())}})},
-              {"then", if_there("nodes", any_of({node, one}))}});
+  return map(
+      redis_keys,
+      {{"nodes", "The server, or nodes of the cluster, or sentinels", one_or_list_of(node, 1)},
+       {"cluster", "Whether the servers are a cluster", truth()},
+       {"sentinel", "By what name the nodes, which are sentinels, know the primary", word},
+       {"user", "The ACL user", word},
+       {"password-file", "The file with the password", some_text},
+       {"tls", "Encrypts, and requires a certificate of the server", tls},
+       {"timeout", "How long a request waits for Redis at most", duration()},
+       {"prefix", "The beginning of every key", token_or_integer("[ -z|~]{1,64}")}},
+      {{"required", list(Names{"nodes"})},
+       {"allOf",
+        list(std::vector<Json>{
+            if_then(object({{"not", any_of({has("cluster", yes()), required({"sentinel"})})}}),
+                    if_there("nodes", any_of({node, one}))),
+            if_then(has("cluster", yes()), absent({"sentinel"}))})}});
 }
 
 Json store() {
@@ -471,6 +493,7 @@ std::string schema() {
            {"upstream-prefix", "What is put before the names of an upstream's policies",
             pattern("^[ -~]{1,64}$")},
            {"store", "Where states are kept", store()},
+           {"allow", "The requests that no policy counts: any of these", conditions()},
            {"policies", "What to limit", policies},
            {"boulder", "Boulder's limits from its own files", boulder},
            {"envoy", "The limits of envoyproxy/ratelimit from its own files", envoy()}},

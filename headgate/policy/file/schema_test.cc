@@ -42,7 +42,13 @@ TEST(Schema, HasEveryKeyOfTheReadersTables) {
   EXPECT_EQ(keys_of(store), offered(store_keys));
   EXPECT_EQ(keys_of(store.at("properties").at("table")), offered(table_keys));
   EXPECT_EQ(keys_of(policy), offered(policy_keys));
-  EXPECT_EQ(keys_of(in_a_policy.at("match").at("items")), offered(match_keys));
+  for (const auto& conditions : {in_a_policy.at("match"), top.at("allow")}) {
+    const auto& entry = conditions.at("anyOf")[0];
+    EXPECT_EQ(keys_of(entry), offered(match_keys));
+    std::set<std::string> refuted = offered(match_keys);
+    refuted.erase("not");
+    EXPECT_EQ(keys_of(entry.at("properties").at("not").at("anyOf")[0]), refuted);
+  }
   EXPECT_EQ(keys_of(in_a_policy.at("overrides").at("items")), offered(override_keys));
   EXPECT_EQ(keys_of(in_a_policy.at("cost").at("anyOf")[2]), offered(cost_keys));
   EXPECT_EQ(keys_of(in_a_policy.at("denied").at("anyOf")[1]), offered(denied_keys));

@@ -4,6 +4,7 @@
 
 #include <new>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "headgate/policy/file/spelling.h"
@@ -153,8 +154,46 @@ class Builder {
   void end() {
     Node& node = *open_.back();
     open_.pop_back();
+    if (node.kind == Kind::map) merge(node);
     node.complete = true;
     attach(node);
+  }
+
+  // Replaces the merge keys of a map, "<<", by the keys of the maps that they name. The map's own
+  // keys come before theirs, and those of an earlier map before those of a later one, as
+  // https://yaml.org/type/merge.html says.
+  void merge(Node& node) {
+    const auto is_merge = [](const Node* key) {
+      return key->kind == Kind::scalar && key->text == "<<";
+    };
+    std::vector<const Node*> own;
+    std::vector<const Node*> merged;
+    for (std::size_t i = 0; i + 1 < node.children.size(); i += 2) {
+      auto& to = is_merge(node.children[i]) ? merged : own;
+      to.insert(to.end(), {node.children[i], node.children[i + 1]});
+    }
+    if (merged.empty()) return;
+    std::unordered_set<std::string_view> taken;
+    for (std::size_t i = 0; i < own.size(); i += 2) taken.insert(own[i]->text);
+    const auto add = [&](const Node& from) {
+      if (from.kind != Kind::map) {
+        throw Refused{from.at, "'<<' with " + std::string(kind_name(from.kind)) +
+                                   "; expected a map, or a list of maps"};
+      }
+      for (std::size_t i = 0; i + 1 < from.children.size(); i += 2) {
+        if (!taken.insert(from.children[i]->text).second) continue;
+        own.insert(own.end(), {from.children[i], from.children[i + 1]});
+      }
+    };
+    for (std::size_t i = 0; i < merged.size(); i += 2) {
+      const Node& value = *merged[i + 1];
+      if (value.kind == Kind::list) {
+        for (const Node* item : value.children) add(*item);
+      } else {
+        add(value);
+      }
+    }
+    node.children = std::move(own);
   }
 
   void attach(Node& node) {

@@ -103,6 +103,12 @@ void Component::append(LazyRequest& request, std::string& out) const {
   }
 }
 
+Presence Component::presence(const Request& request) const noexcept {
+  if (kind_ == Kind::query) return presence_of_argument(request.query, name_);
+  return kind_ == Kind::cookie ? presence_of_cookie(*request.headers, name_)
+                               : presence_of_header(*request.headers, name_);
+}
+
 void Component::append_given(std::string_view text, std::string& out) const {
   switch (kind_) {
     case Kind::address:
@@ -185,7 +191,7 @@ void Component::append_address(const Address& address, std::string& out) const {
 // Returns the address of a text, or the lowest address of a block that lies within one partition.
 std::optional<Address> Component::given_address(std::string_view text) const noexcept {
   const auto block = AddressBlock::parse(text);
-  if (!block || block->prefix < prefix_for(block->lowest)) return std::nullopt;
+  if (!block || !is_in_one_partition(*block)) return std::nullopt;
   return block->lowest;
 }
 

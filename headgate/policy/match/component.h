@@ -20,6 +20,7 @@
 #include "headgate/base/result.h"
 #include "headgate/policy/fields_used.h"
 #include "headgate/policy/match/lazy_request.h"
+#include "headgate/policy/match/request_value.h"
 #include "headgate/policy/settings.h"
 
 namespace headgate::policy {
@@ -59,7 +60,15 @@ class Component {
   // and the client 10.0.0.2 are the same part, as are the texts "/Login/" and "/login" of a path.
   void append_given(std::string_view text, std::string& out) const;
 
+  [[nodiscard]] bool is_address() const noexcept { return kind_ == Kind::address; }
   [[nodiscard]] bool is_path() const noexcept { return kind_ == Kind::path; }
+
+  // Whether requests have this part only if the client sends it: a header, cookie or argument.
+  [[nodiscard]] bool is_optional() const noexcept {
+    return kind_ == Kind::header || kind_ == Kind::cookie || kind_ == Kind::query;
+  }
+  // REQUIRES: is_optional().
+  [[nodiscard]] Presence presence(const Request& request) const noexcept;
 
   // Adds the request fields that append() reads.
   void add_to(FieldsUsed& fields_used) const;
@@ -67,6 +76,11 @@ class Component {
   // Returns what is wrong with the part of an override's id, or "". Only an address can be wrong.
   // The text completes "id 'TEXT' ...".
   [[nodiscard]] std::string complaint(std::string_view text) const;
+
+  // Of an address: whether all addresses of the block are the same part.
+  [[nodiscard]] bool is_in_one_partition(const AddressBlock& block) const noexcept {
+    return block.prefix >= prefix_for(block.lowest);
+  }
 
   // Equal components append the same.
   friend bool operator==(const Component&, const Component&) = default;

@@ -5,32 +5,92 @@
 namespace headgate::policy {
 namespace {
 
-bool any_line_matches(const Headers& headers, const Condition::HeaderGlob& header) {
-  for (std::size_t nth = 0; const auto line = headers.value(header.name, nth); ++nth) {
-    if (header.value.matches(*line)) return true;
-  }
-  return false;
+template <class Range, class Holds>
+bool any(const Range& range, const Holds& holds) {
+  return std::any_of(range.begin(), range.end(), holds);
 }
 
-bool any_reading_matches(FoldedPath& path, const PathPattern& pattern) {
-  const auto readings = path.readings();
-  return std::any_of(readings.begin(), readings.end(),
-                     [&](std::string_view reading) { return pattern.matches(reading); });
+template <class Range, class Holds>
+bool all(const Range& range, const Holds& holds) {
+  return std::all_of(range.begin(), range.end(), holds);
+}
+
+bool header_matches(const Headers& headers, const Condition::HeaderGlob& header, Effect effect) {
+  bool matches = false;
+  for (std::size_t nth = 0; const auto line = headers.value(header.name, nth); ++nth) {
+    matches = header.value.matches(*line);
+    if (matches == (effect == Effect::limits)) return matches;
+  }
+  return matches;
+}
+
+// Whether the path is surely one that the pattern means, however the upstream reads it.
+bool is_surely(const Condition::Path& pattern, LazyRequest& request) {
+  return pattern.exact.matches(request.raw().path) &&
+         all(request.path().readings(),
+             [&](std::string_view reading) { return pattern.routed.matches(reading); });
+}
+
+bool path_matches(const std::vector<Condition::Path>& patterns, LazyRequest& request,
+                  Effect effect) {
+  return patterns.empty() || any(patterns, [&](const Condition::Path& pattern) {
+           if (effect == Effect::exempts) return is_surely(pattern, request);
+           return any(request.path().readings(),
+                      [&](std::string_view reading) { return pattern.routed.matches(reading); });
+         });
+}
+
+bool exact_path_matches(const std::vector<Condition::Path>& patterns, LazyRequest& request,
+                        Effect effect) {
+  return patterns.empty() || any(patterns, [&](const Condition::Path& pattern) {
+           if (effect == Effect::exempts) return is_surely(pattern, request);
+           return pattern.exact.matches(request.raw().path);
+         });
+}
+
+bool address_matches(const std::vector<AddressBlock>& blocks, LazyRequest& request) {
+  if (blocks.empty()) return true;
+  const auto& client = request.client();
+  return client && any(blocks, [&](const AddressBlock& block) { return block.contains(*client); });
+}
+
+bool is_present(const Component& component, const Request& request, Effect effect) {
+  const Presence presence = component.presence(request);
+  return effect == Effect::limits ? presence != Presence::absent : presence == Presence::present;
 }
 
 }  // namespace
 
-bool Condition::holds(LazyRequest& request) const {
-  if (!methods.empty() &&
-      std::find(methods.begin(), methods.end(), request.raw().method) == methods.end()) {
+bool Condition::holds(LazyRequest& request, Effect effect) const {
+  const Request& raw = request.raw();
+  if (!methods.empty() && std::find(methods.begin(), methods.end(), raw.method) == methods.end()) {
     return false;
   }
-  if (exact_path && !exact_path->matches(request.raw().path)) return false;
-  if (path && !any_reading_matches(request.path(), *path)) return false;
-  if (host && !host->matches(request.host())) return false;
-  return std::all_of(headers.begin(), headers.end(), [&](const HeaderGlob& header) {
-    return any_line_matches(*request.raw().headers, header);
-  });
+  const Effect opposite = effect == Effect::limits ? Effect::exempts : Effect::limits;
+  return exact_path_matches(exact_paths, request, effect) && path_matches(paths, request, effect) &&
+         (!host || host->matches(request.host())) &&
+         all(headers,
+             [&](const HeaderGlob& header) {
+               return header_matches(*raw.headers, header, effect);
+             }) &&
+         address_matches(addresses, request) &&
+         all(present,
+             [&](const Component& component) { return is_present(component, raw, effect); }) &&
+         !any_holds(refuted, request, opposite);
+}
+
+void Condition::add_to(FieldsUsed& fields_used) const {
+  fields_used.path |= !paths.empty() || !exact_paths.empty();
+  fields_used.method |= !methods.empty();
+  fields_used.host |= host.has_value();
+  for (const HeaderGlob& header : headers) fields_used.request_headers.insert(header.name);
+  for (const Component& component : present) component.add_to(fields_used);
+  for (const Condition& other : refuted) other.add_to(fields_used);
+}
+
+bool any_holds(const std::vector<Condition>& conditions, LazyRequest& request, Effect effect) {
+  return any(conditions,
+             [&](const Condition& condition) { return condition.holds(request, effect); });
 }
 
 }  // namespace headgate::policy

@@ -1,30 +1,58 @@
 // A condition on requests: one entry of a policy's `match`.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "headgate/policy/address/address.h"
+#include "headgate/policy/fields_used.h"
+#include "headgate/policy/match/component.h"
 #include "headgate/policy/match/glob.h"
 #include "headgate/policy/match/lazy_request.h"
 #include "headgate/policy/match/path.h"
 
 namespace headgate::policy {
 
+// What a request gets if a condition holds. What can be read in several ways is read in the
+// client's disfavour: no spelling escapes a limit, and none is exempted.
+enum class Effect : std::uint8_t {
+  limits,   // holds if any reading of the request does
+  exempts,  // holds if all readings do, and a path also byte by byte
+};
+
 // Holds if all of its parts hold. An absent part always holds.
 struct Condition {
+  // A pattern of `path` or of `exact-path`.
+  struct Path {
+    explicit Path(std::string_view pattern) : routed(pattern), exact(pattern) {}
+
+    PathPattern routed;
+    Glob exact;
+  };
   struct HeaderGlob {
     std::string name;  // lower case
-    Glob value;        // holds if any line with that name matches; without such a line, it does not
+    Glob value;
   };
 
-  std::optional<PathPattern> path;   // holds if any reading of the path matches
-  std::optional<Glob> exact_path;    // the path as the client sent it, byte by byte
-  std::vector<std::string> methods;  // holds for any of them; empty: for every method
+  std::vector<Path> paths;           // holds for any of them; empty: for every path
+  std::vector<Path> exact_paths;     // the same, of the path as the client sent it
+  std::vector<std::string> methods;  // the same
   std::optional<Glob> host;          // lower case
-  std::vector<HeaderGlob> headers;
+  std::vector<HeaderGlob> headers;   // Effect::limits: any line; exempts: all, and there is one
+  std::vector<AddressBlock>
+      addresses;                   // of the client; holds for any of them; empty: for every one
+  std::vector<Component> present;  // the request has all of them
+  std::vector<Condition> refuted;  // none of them holds
 
-  [[nodiscard]] bool holds(LazyRequest& request) const;
+  [[nodiscard]] bool holds(LazyRequest& request, Effect effect) const;
+
+  // Adds the request fields that holds() reads.
+  void add_to(FieldsUsed& fields_used) const;
 };
+
+[[nodiscard]] bool any_holds(const std::vector<Condition>& conditions, LazyRequest& request,
+                             Effect effect);
 
 }  // namespace headgate::policy

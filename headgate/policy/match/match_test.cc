@@ -62,7 +62,9 @@ struct FirstMatch {
   std::uint64_t quota = 0;
 };
 
-FirstMatch first_match(const PolicySet& set, const TestRequest& request) {
+// Calls use(matches) with the policies that the request must pass.
+template <class Use>
+auto with_matches(const PolicySet& set, const TestRequest& request, const Use& use) {
   const TestHeaders headers(request.headers);
   const Request view{request.method,
                      request.host,
@@ -72,17 +74,31 @@ FirstMatch first_match(const PolicySet& set, const TestRequest& request) {
                      &headers,
                      request.body_bytes};
   Scratch scratch;
-  const auto matches = set.match(view, scratch);
-  if (matches.empty()) return {};
-  const Match& m = matches.front();
-  return {true,   std::string(m.key), std::string(m.partition),
-          m.cost, m.cost_defaulted,   m.grant->quota.units};
+  return use(set.match(view, scratch));
+}
+
+FirstMatch first_match(const PolicySet& set, const TestRequest& request) {
+  return with_matches(set, request, [](std::span<const Match> matches) -> FirstMatch {
+    if (matches.empty()) return {};
+    const Match& m = matches.front();
+    return {true,   std::string(m.key), std::string(m.partition),
+            m.cost, m.cost_defaulted,   m.grant->quota.units};
+  });
 }
 
 std::string partition(const std::string& key, const TestRequest& request,
                       const std::string& settings = "") {
   const auto set = one("key: " + key, settings);
   return set ? first_match(*set, request).partition : "";
+}
+
+// The names of the policies that a request must pass, in order.
+std::string names_of(const PolicySet& set, const TestRequest& request) {
+  return with_matches(set, request, [](std::span<const Match> matches) {
+    std::string names;
+    for (const Match& match : matches) names += (names.empty() ? "" : " ") + match.policy->name;
+    return names;
+  });
 }
 
 TEST(Match, Conditions) {
@@ -133,12 +149,85 @@ TEST(Match, Conditions) {
       {R"([{path: "/v1/*", method: [GET, POST], host: api.example, header: {x-plan: "free*"}}])",
        {.method = "PUT", .headers = {{"x-plan", "free"}}},
        false},
-      {R"([{path: "/v1/*", method: POST}, {path: "/v2/*", method: GET}])", {}, false}};
+      {R"([{path: "/v1/*", method: POST}, {path: "/v2/*", method: GET}])", {}, false},
+      {R"({path: ["/v2/*", "/v1/*"]})", {}, true},
+      {R"({exact-path: [/a, /b]})", {.path = "/b"}, true},
+      {R"({address: 192.0.2.0/24})", {}, true},
+      {R"({address: [10.0.0.0/8, "2001:db8::/32"]})", {.peer = "2001:db8::1"}, true},
+      {R"({address: [10.0.0.0/8, "2001:db8::/32"]})", {}, false},
+      {R"({address: 0.0.0.0/0})", {.peer = ""}, false},
+      {R"({has: header:x-api-key})", {}, false},
+      {R"({has: header:x-api-key})", {.headers = {{"x-api-key", "k"}}}, true},
+      {R"({has: [header:x-api-key, cookie:sid]})", {.headers = {{"x-api-key", "k"}}}, false},
+      {R"({has: "query:q"})", {.query = "p=1&%71=2"}, true},
+      // What is there but unclear limits, and does not exempt.
+      {R"({has: header:x-api-key})", {.headers = {{"x-api-key", ""}}}, true},
+      {R"({not: {has: header:x-api-key}})", {.headers = {{"x-api-key", " , "}}}, true},
+      {R"({has: cookie:sid})", {.headers = {{"cookie", "sid=a; sid=b"}}}, true},
+      {R"({not: {has: cookie:sid}})", {.headers = {{"cookie", "sid=a; sid=b"}}}, true},
+      {R"({not: {has: cookie:sid}})", {.headers = {{"cookie", "sid=a; sid=a"}}}, false},
+      {R"({not: {has: cookie:sid}})", {.headers = {{"cookie", "sid=\"\""}}}, true},
+      {R"({not: {has: "query:q"}})", {.query = "q="}, true},
+      {R"({not: {header: {x-plan: "free*"}}})", {}, true},
+      {R"({not: {header: {x-plan: "free*"}}})", {.headers = {{"x-plan", "free-tier"}}}, false},
+      {R"({not: {header: {x-plan: pro}}})",
+       {.headers = {{"x-plan", "pro"}, {"x-plan", "free"}}},
+       true},
+      {R"({not: {path: "/static/*"}})", {.path = "/static/logo"}, false},
+      {R"({not: {path: "/static/*"}})", {.path = "/Static/logo"}, true},
+      {R"({not: {path: "/static/*"}})", {.path = "/static/../login"}, true},
+      {R"({not: {path: "/static/*"}})", {.path = "/static/%2e%2e%2flogin"}, true},
+      {R"({not: {exact-path: "/static/*"}})", {.path = "/static/../login"}, true},
+      {R"({not: {exact-path: "/static/*"}})", {.path = "/static/logo"}, false},
+      {R"({not: [{method: GET}, {address: 10.0.0.0/8}]})", {.peer = "10.1.2.3"}, false},
+      {R"({not: [{method: PUT}, {address: 10.0.0.0/8}]})", {}, true}};
   for (const Case& c : cases) {
     const auto set = one("match: "s + c.match);
     ASSERT_NE(set, nullptr);
     EXPECT_EQ(first_match(*set, c.request).matched, c.matches) << c.match;
   }
+}
+
+TEST(Match, UnlessLeavesOutWhoSurelyMatchesAnother) {
+  const auto set = load(R"(version: 1
+policies:
+  - {name: anonymous, rate: 10/minute, unless: [pro, team]}
+  - {name: pro, rate: 600/minute, match: {header: {x-plan: pro}}}
+  - {name: team, rate: 60/minute, mode: "off", match: {path: "/team/*"}}
+)");
+  ASSERT_NE(set, nullptr);
+  const auto names = [&](const TestRequest& request) { return names_of(*set, request); };
+  EXPECT_EQ(names({}), "anonymous");
+  EXPECT_EQ(names({.headers = {{"x-plan", "pro"}}}), "pro");
+  EXPECT_EQ(names({.headers = {{"x-plan", "pro"}, {"x-plan", "free"}}}), "anonymous pro");
+  EXPECT_EQ(names({.path = "/team/x"}), "");
+  EXPECT_EQ(names({.path = "/Team/x"}), "anonymous");
+  EXPECT_EQ(names_of(*set->only(0), {.headers = {{"x-plan", "pro"}}}), "");
+}
+
+TEST(Match, AllowedRequestsAreCountedByNoPolicy) {
+  const auto set = load(R"(version: 1
+allow:
+  - {address: [10.0.0.0/8, "fd00::/8"]}
+  - {header: {x-probe: kube}}
+  - {path: "/health/*", method: GET}
+policies:
+  - {name: a, rate: 10/minute}
+)");
+  ASSERT_NE(set, nullptr);
+  const auto counted = [&](const TestRequest& request) { return names_of(*set, request) == "a"; };
+  EXPECT_TRUE(counted({}));
+  EXPECT_FALSE(counted({.peer = "10.1.2.3"}));
+  EXPECT_FALSE(counted({.peer = "fd00::1"}));
+  EXPECT_TRUE(counted({.peer = ""}));
+  EXPECT_FALSE(counted({.headers = {{"x-probe", "kube"}}}));
+  EXPECT_FALSE(counted({.path = "/health/live"}));
+  for (const char* const path : {"/health/../login", "/health/..%2flogin", "/HEALTH/live"}) {
+    EXPECT_TRUE(counted({.path = path})) << path;
+  }
+  const FieldsUsed used = set->fields_used();
+  EXPECT_TRUE(used.path && used.method);
+  EXPECT_EQ(used.request_headers.count("x-probe"), 1U);
 }
 
 TEST(Match, AllLinesOfAHeader) {
@@ -478,6 +567,24 @@ TEST(Override, ByAddressBits) {
   const auto longer = set->named("p", "2001:db8:1::1", 1, *std::make_unique<std::string>());
   EXPECT_EQ(longer->grant->quota.units, 10U);
   EXPECT_TRUE(longer->grant->quota.window == 120 * nanos_per_second);
+}
+
+TEST(Override, OfBlocksTheSmallestBlockCounts) {
+  const auto set =
+      one("overrides: [{ids: [10.0.0.0/8, \"2001:db8::/32\"], quota: 20}, "
+          "{ids: [10.1.0.0/16, 10.2.0.0/16], quota: 30}, {ids: [10.1.0.7], quota: 40}]");
+  const auto quota = [&](const char* peer) { return first_match(*set, {.peer = peer}).quota; };
+  EXPECT_EQ(quota("10.200.0.1"), 20U);
+  EXPECT_EQ(quota("10.1.2.3"), 30U);
+  EXPECT_EQ(quota("10.2.2.3"), 30U);
+  EXPECT_EQ(quota("10.1.0.7"), 40U);
+  EXPECT_EQ(quota("11.0.0.1"), 10U);
+  EXPECT_EQ(quota("2001:db8:5::1"), 20U);
+  EXPECT_EQ(quota("2001:db9::1"), 10U);
+  EXPECT_EQ(quota(""), 10U);
+  std::string text;
+  EXPECT_EQ(set->named("p", "10.1.2.3", 1, text)->grant->quota.units, 30U);
+  EXPECT_EQ(set->named("p", "no address", 1, text)->grant->quota.units, 10U);
 }
 
 // What an override gives beyond the policy's own quota is for its path alone; what it takes is for

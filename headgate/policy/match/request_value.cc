@@ -175,6 +175,10 @@ class OnlyValue {
   void append_to(std::string& out) const {
     if (value_ && !differs_) append(Decoder(*value_), out);
   }
+  [[nodiscard]] Presence presence() const noexcept {
+    if (!value_) return Presence::absent;
+    return differs_ || Decoder(*value_).ended() ? Presence::unclear : Presence::present;
+  }
 
  private:
   std::optional<std::string_view> value_;
@@ -198,6 +202,35 @@ bool decodes_to(std::string_view encoded, std::string_view plain) noexcept {
     if (decoder.ended() || decoder.take() != c) return false;
   }
   return decoder.ended();
+}
+
+// RFC 6265, section 4.2.1. A value ends at white space, and another cookie may follow it, as
+// Python's http.cookies reads them.
+OnlyValue<CookieDecoder> find_cookie(const Headers& headers, std::string_view name) noexcept {
+  OnlyValue<CookieDecoder> only;
+  for (std::size_t nth = 0; const auto line = headers.value("cookie", nth); ++nth) {
+    each_part(*line, ';', [&](std::string_view part) {
+      for (auto equals = part.find('='); equals != part.npos; equals = part.find('=')) {
+        const std::string_view found = without_space(part.substr(0, equals));
+        part = without_space(part.substr(equals + 1));
+        const std::string_view value = take_cookie_value(part);
+        if (found == name) only.add(value);
+      }
+    });
+  }
+  return only;
+}
+
+OnlyValue<FormDecoder> find_argument(std::string_view query, std::string_view name) noexcept {
+  const bool encoded = is_encoded(query);
+  OnlyValue<FormDecoder> only;
+  each_part(query, '&', [&](std::string_view pair) {
+    const std::size_t equals = pair.find('=');
+    const std::string_view argument = pair.substr(0, equals);
+    if (encoded ? !decodes_to(argument, name) : argument != name) return;
+    only.add(equals == pair.npos ? std::string_view{} : pair.substr(equals + 1));
+  });
+  return only;
 }
 
 }  // namespace
@@ -226,21 +259,8 @@ void append_header_value(std::string_view name, std::string_view value, std::str
   lower_scheme(name, out, begin);
 }
 
-// RFC 6265, section 4.2.1. A value ends at white space, and another cookie may follow it, as
-// Python's http.cookies reads them.
 void append_cookie(const Headers& headers, std::string_view name, std::string& out) {
-  OnlyValue<CookieDecoder> only;
-  for (std::size_t nth = 0; const auto line = headers.value("cookie", nth); ++nth) {
-    each_part(*line, ';', [&](std::string_view part) {
-      for (auto equals = part.find('='); equals != part.npos; equals = part.find('=')) {
-        const std::string_view found = without_space(part.substr(0, equals));
-        part = without_space(part.substr(equals + 1));
-        const std::string_view value = take_cookie_value(part);
-        if (found == name) only.add(value);
-      }
-    });
-  }
-  only.append_to(out);
+  find_cookie(headers, name).append_to(out);
 }
 
 void append_cookie_value(std::string_view value, std::string& out) {
@@ -248,15 +268,24 @@ void append_cookie_value(std::string_view value, std::string& out) {
 }
 
 void append_argument(std::string_view query, std::string_view name, std::string& out) {
-  const bool encoded = is_encoded(query);
-  OnlyValue<FormDecoder> only;
-  each_part(query, '&', [&](std::string_view pair) {
-    const std::size_t equals = pair.find('=');
-    const std::string_view argument = pair.substr(0, equals);
-    if (encoded ? !decodes_to(argument, name) : argument != name) return;
-    only.add(equals == pair.npos ? std::string_view{} : pair.substr(equals + 1));
-  });
-  only.append_to(out);
+  find_argument(query, name).append_to(out);
+}
+
+Presence presence_of_header(const Headers& headers, std::string_view name) noexcept {
+  Presence found = Presence::absent;
+  for (std::size_t nth = 0; const auto line = headers.value(name, nth); ++nth) {
+    if (line->find_first_not_of(", \t") != line->npos) return Presence::present;
+    found = Presence::unclear;
+  }
+  return found;
+}
+
+Presence presence_of_cookie(const Headers& headers, std::string_view name) noexcept {
+  return find_cookie(headers, name).presence();
+}
+
+Presence presence_of_argument(std::string_view query, std::string_view name) noexcept {
+  return find_argument(query, name).presence();
 }
 
 }  // namespace headgate::policy

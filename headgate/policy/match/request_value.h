@@ -3,6 +3,7 @@
 // Each appends nothing if the request lacks the part.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -25,6 +26,17 @@ void append_cookie(const Headers& headers, std::string_view name, std::string& o
 // Appends the argument with this name, decoded: %XX is a byte, '+' a space. Names are decoded
 // before they are compared. An argument that occurs with different values counts as absent.
 void append_argument(std::string_view query, std::string_view name, std::string& out);
+
+// Whether a request has a value.
+enum class Presence : std::uint8_t {
+  absent,
+  unclear,  // it is there, but empty, or with values that differ: keys count it as absent
+  present,
+};
+
+[[nodiscard]] Presence presence_of_header(const Headers& headers, std::string_view name) noexcept;
+[[nodiscard]] Presence presence_of_cookie(const Headers& headers, std::string_view name) noexcept;
+[[nodiscard]] Presence presence_of_argument(std::string_view query, std::string_view name) noexcept;
 
 // Append a value that is given as text, and not by a request, in the same form.
 void append_header_value(std::string_view name, std::string_view value, std::string& out);

@@ -29,10 +29,16 @@ struct Override {
 struct Rule {
   std::string key_head;               // the policy's name, length-prefixed
   std::vector<Condition> conditions;  // one of them must hold; empty: every request matches
+  // Indices of rules: no request matches that surely meets one of their conditions.
+  std::vector<std::size_t> unless;
   std::vector<Component> key;
   std::size_t key_group = 0;  // index of the first rule with the same key
   CostRule cost;
   TextMap<Override> overrides;  // by length-prefixed parts
+  // Of a key that is one address: the prefixes of the overrides that are for more than one
+  // partition, longest first. Those overrides have the block as their part.
+  std::vector<unsigned> v4_prefixes;
+  std::vector<unsigned> v6_prefixes;
   // If set, the policy is one of Boulder's limits: no request matches it, its key is one part in
   // the normal form of the limit's ids, and overrides are found by that form.
   const BoulderName* boulder = nullptr;
@@ -48,7 +54,8 @@ struct Rule {
 
 struct PolicySet::Rules {
   std::vector<Policy> policies;
-  std::vector<Rule> rules;  // of the policy with the same index
+  std::vector<Rule> rules;       // of the policy with the same index
+  std::vector<Condition> allow;  // no policy counts a request that surely meets one of them
   TextMap<std::size_t> by_name;
   std::vector<Fault> warnings;  // about parts of the files that have no effect
 };

@@ -16,24 +16,36 @@ struct Taken {
   std::optional<Instant> now;
 };
 
-// Takes the charges as one bundle. `now`: empty for the store's own time.
-inline Taken take(store::Store& store, const std::vector<store::Charge>& charges,
-                  std::optional<Instant> now = std::nullopt) {
-  Taken taken;
-  taken.now = now;
-  taken.decisions.resize(charges.size());
-  store::Bundle bundle{charges, taken.decisions};
+// Takes the charges of each bundle in one call. `now`: empty for the store's own time.
+inline std::vector<Taken> take_together(store::Store& store,
+                                        const std::vector<std::vector<store::Charge>>& bundles,
+                                        std::optional<Instant> now = std::nullopt) {
+  std::vector<Taken> taken(bundles.size());
+  std::vector<store::Bundle> asked;
+  for (std::size_t i = 0; i < bundles.size(); ++i) {
+    taken[i].decisions.resize(bundles[i].size());
+    asked.push_back({bundles[i], taken[i].decisions});
+  }
   std::atomic<bool> done{false};
-  store.take({&bundle, 1}, taken.now,
+  store.take(asked, now,
              {[](void* flag) noexcept {
                 static_cast<std::atomic<bool>*>(flag)->store(true);
                 static_cast<std::atomic<bool>*>(flag)->notify_all();
               },
               &done});
   done.wait(false);
-  taken.admitted = bundle.admitted;
-  taken.undecided = bundle.undecided;
+  for (std::size_t i = 0; i < bundles.size(); ++i) {
+    taken[i].admitted = asked[i].admitted;
+    taken[i].undecided = asked[i].undecided;
+    taken[i].now = now;
+  }
   return taken;
+}
+
+// The same for one bundle.
+inline Taken take(store::Store& store, const std::vector<store::Charge>& charges,
+                  std::optional<Instant> now = std::nullopt) {
+  return take_together(store, {charges}, now)[0];
 }
 
 }  // namespace headgate::redis

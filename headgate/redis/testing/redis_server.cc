@@ -114,8 +114,7 @@ void RedisServer::go_on() const { ::kill(pid_, SIGCONT); }
 std::string RedisServer::command(const std::vector<std::string_view>& arguments) const {
   std::string bytes;
   net::RespWriter out(bytes);
-  out.array(arguments.size());
-  for (const std::string_view argument : arguments) out.bulk(argument);
+  out.command(arguments);
   if (send(connection_, bytes.data(), bytes.size(), MSG_NOSIGNAL) !=
       static_cast<ssize_t>(bytes.size())) {
     give_up("cannot send to redis-server");

@@ -1,8 +1,9 @@
 #include "headgate/redis/throttle/throttle_call.h"
 
-#include <charconv>
 #include <limits>
 #include <optional>
+
+#include "headgate/base/whole_number.h"
 
 namespace headgate::redis {
 namespace {
@@ -11,12 +12,8 @@ namespace {
 constexpr std::size_t shown_max = 64;
 
 std::optional<std::int64_t> parse(std::string_view text) noexcept {
-  std::int64_t value = 0;
   const bool plus = text.size() > 1 && text[0] == '+' && text[1] != '-';
-  const char* const begin = text.data() + (plus ? 1 : 0);
-  const auto [end, error] = std::from_chars(begin, text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
+  return whole_number<std::int64_t>(text.substr(plus ? 1 : 0));
 }
 
 // Returns the error of the dialect's own program: throttlecrab names the argument, redis-cell

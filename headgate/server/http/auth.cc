@@ -1,9 +1,9 @@
 #include "headgate/server/http/auth.h"
 
 #include <array>
-#include <charconv>
 #include <string_view>
 
+#include "headgate/base/whole_number.h"
 #include "headgate/field/accept.h"
 #include "headgate/field/problem.h"
 #include "headgate/field/retry_after.h"
@@ -24,10 +24,8 @@ std::optional<std::string_view> deny_argument(std::string_view query) noexcept {
 }
 
 std::optional<unsigned> error_status(std::string_view text) noexcept {
-  unsigned status = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), status);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  if (status < 400 || status > 599) return std::nullopt;
+  const auto status = whole_number<unsigned>(text);
+  if (!status || *status < 400 || *status > 599) return std::nullopt;
   return status;
 }
 
@@ -43,27 +41,13 @@ bool accepts_problem(const HttpRequest& request) noexcept {
   return field::accepts_problem_json(std::span(lines).first(count));
 }
 
-std::string_view word(gate::Outcome outcome) noexcept {
-  switch (outcome) {
-    case gate::Outcome::off:
-      return "off";
-    case gate::Outcome::admitted:
-      return "admitted";
-    case gate::Outcome::shadow_denied:
-      return "shadow-denied";
-    case gate::Outcome::denied:
-      return "denied";
-  }
-  return "";
-}
-
 std::string_view word(Guess guess) noexcept {
   return guess == Guess::no_uri ? "no-uri" : "malformed-uri";
 }
 
 // Writes the verdict as fields, for proxies that do not forward the status or the body.
 void write_verdict(const gate::Verdict& verdict, HttpReply& reply) {
-  reply.field("X-Headgate-Verdict", word(verdict.outcome));
+  reply.field("X-Headgate-Verdict", verdict.word());
   if (verdict.outcome == gate::Outcome::denied) reply.field("X-Headgate-Status", verdict.status());
   if (verdict.denier != nullptr) reply.field("X-Headgate-Policy", verdict.denier->name);
   if (verdict.remaining) reply.field("X-Headgate-Remaining", *verdict.remaining);

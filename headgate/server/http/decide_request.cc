@@ -1,9 +1,9 @@
 #include "headgate/server/http/decide_request.h"
 
-#include <charconv>
 #include <optional>
 
 #include "headgate/base/json_scanner.h"
+#include "headgate/base/whole_number.h"
 #include "headgate/policy/file/spelling.h"
 
 namespace headgate::server {
@@ -135,9 +135,9 @@ class DecideReader::Reading {
   void cost(gate::Check& check) {
     const auto number = in_.number();
     if (!number) return;
-    const char* end = number->data() + number->size();
-    const auto [stop, error] = std::from_chars(number->data(), end, check.cost);
-    if (stop != end || error != std::errc{} || check.cost > cost_max) {
+    const auto cost = whole_number<std::uint64_t>(*number);
+    check.cost = cost.value_or(0);
+    if (!cost || *cost > cost_max) {
       fail(in_.last(),
            "cost " + policy::in_quotes(*number) +
                ": expected a whole number of quota units, 0 to " + std::to_string(cost_max),

@@ -1,13 +1,13 @@
 #include "headgate/server/http/top.h"
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
 #include <map>
 #include <tuple>
 #include <utility>
 
 #include "headgate/base/json_text.h"
+#include "headgate/base/whole_number.h"
 #include "headgate/server/worker_context.h"
 
 namespace headgate::server {
@@ -95,6 +95,7 @@ DecisionStats::Recent top(const Engine& engine, Instant now, const PolicySnapsho
     sum.requests += recent.requests;
     sum.denied += recent.denied;
     sum.shadow_denied += recent.shadow_denied;
+    sum.outage += recent.outage;
     append(sum.busiest, recent.busiest);
     append(sum.most_denied, recent.most_denied);
   });
@@ -105,17 +106,12 @@ DecisionStats::Recent top(const Engine& engine, Instant now, const PolicySnapsho
 
 Result<std::size_t, std::string> parse_top_length(std::string_view query) {
   if (query.empty()) return top_length_default;
-  std::size_t length = 0;
-  if (query.starts_with("n=")) {
-    const char* end = query.data() + query.size();
-    const auto [at, error] = std::from_chars(query.data() + 2, end, length);
-    if (error != std::errc{} || at != end) length = 0;
-  }
-  if (length < 1 || length > top_length_max) {
+  const auto length = whole_number<std::size_t>(query.starts_with("n=") ? query.substr(2) : "");
+  if (!length || *length < 1 || *length > top_length_max) {
     return Failure<std::string>("expected the query n=N, with N from 1 to " +
                                 std::to_string(top_length_max));
   }
-  return length;
+  return *length;
 }
 
 Content top_page(Engine& engine, WorkerContext& worker, std::string_view query) {
@@ -132,6 +128,12 @@ Content top_page(Engine& engine, WorkerContext& worker, std::string_view query) 
   member(out, "decisions_per_second", recent.requests);
   member(out, "denied_per_second", recent.denied);
   member(out, "shadow_denied_per_second", recent.shadow_denied);
+  if (redis::PolicyStore* const redis = engine.redis()) {
+    out.append(R"(,"redis":{"up":)");
+    out.append(redis->status().up ? "true" : "false");
+    member(out, "decisions_without_it_per_second", recent.outage);
+    out.push_back('}');
+  }
   append_list(out, "busiest", "units_per_second", recent.busiest);
   append_list(out, "most_denied", "shadow_per_second", recent.most_denied);
   out.append("}\n");

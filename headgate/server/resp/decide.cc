@@ -1,21 +1,19 @@
 #include "headgate/server/resp/decide.h"
 
 #include <array>
-#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <string>
 
 #include "headgate/base/instant.h"
+#include "headgate/base/whole_number.h"
 
 namespace headgate::server {
 namespace {
 
 std::optional<std::uint64_t> parse_cost(std::string_view text) noexcept {
-  std::uint64_t cost = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), cost);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  if (cost > limit::Quota::units_max) return std::nullopt;
+  const auto cost = whole_number<std::uint64_t>(text);
+  if (cost && *cost > limit::Quota::units_max) return std::nullopt;
   return cost;
 }
 

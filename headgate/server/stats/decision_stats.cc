@@ -60,6 +60,7 @@ void DecisionStats::halve() noexcept {
   server::halve(requests_);
   server::halve(denied_);
   server::halve(shadow_denied_);
+  server::halve(outage_);
   busiest_.halve();
   most_denied_.halve();
 }
@@ -164,8 +165,12 @@ DecisionStats::Recent DecisionStats::read(Instant now, const PolicySnapshot& in_
     }
     return all;
   };
-  return {rate(requests_.load(acquire)), rate(denied_.load(acquire)),
-          rate(shadow_denied_.load(acquire)), partitions(busiest_), partitions(most_denied_)};
+  return {rate(requests_.load(acquire)),
+          rate(denied_.load(acquire)),
+          rate(shadow_denied_.load(acquire)),
+          rate(outage_.load(acquire)),
+          partitions(busiest_),
+          partitions(most_denied_)};
 }
 
 }  // namespace headgate::server

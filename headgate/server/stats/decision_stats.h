@@ -50,6 +50,7 @@ class DecisionStats {
     if (context.decided() == 0 || context.op() != limit::Op::spend) return;
     begin(now);
     const gate::Verdict& verdict = context.verdict;
+    if (verdict.in_outage) increase(outage_, 1);
     if (verdict.outcome != gate::Outcome::admitted) note_denials(snapshot, context);
     if (--until_look_ == 0) look(snapshot, context);
   }
@@ -97,6 +98,7 @@ class DecisionStats {
     double requests = 0;  // [1/s]
     double denied = 0;
     double shadow_denied = 0;
+    double outage = 0;                   // decided without the store that machines share
     std::vector<Partition> busiest;      // in no order
     std::vector<Partition> most_denied;  // in no order
   };
@@ -148,6 +150,7 @@ class DecisionStats {
   Count requests_{0};
   Count denied_{0};
   Count shadow_denied_{0};
+  Count outage_{0};
   TopSketch busiest_;
   TopSketch most_denied_;
 

@@ -1,0 +1,52 @@
+"""Three sentinels, which watch a primary and its replica."""
+import pathlib
+import subprocess
+
+from support.processes import find_program, free_port, stop, until
+from support.resp import Client
+
+
+class Sentinels:
+    """They know the primary as `main`, and notice within a second that it is gone."""
+
+    def __init__(self, directory, port, more=''):
+        self.ports = []
+        self.processes = []
+        for i in range(3):
+            place = pathlib.Path(directory) / f's{i}'
+            place.mkdir()
+            self.ports.append(free_port())
+            (place / 'sentinel.conf').write_text(
+                f'port {self.ports[i]}\nbind 127.0.0.1\ndir {place}\n'
+                f'sentinel monitor main 127.0.0.1 {port} 2\n'
+                'sentinel down-after-milliseconds main 700\n'
+                f'sentinel failover-timeout main 5000\n{more}')
+            self.processes.append(subprocess.Popen(
+                [find_program('redis-server'), str(place / 'sentinel.conf'), '--sentinel'],
+                stdout=subprocess.DEVNULL))
+        until(self.know_all, 'the sentinels know each other and the replica')
+
+    def command(self, i, *words):
+        with Client(self.ports[i]) as client:
+            return client.command(*words)
+
+    def state(self, i):
+        try:
+            words = self.command(i, 'SENTINEL', 'MASTER', 'main')
+        except OSError:
+            return {}
+        return dict(zip(words[::2], words[1::2]))
+
+    def know_all(self):
+        assert all(process.poll() is None for process in self.processes), 'a sentinel did not start'
+        states = [self.state(i) for i in range(3)]
+        return all(state.get('num-other-sentinels') == '2' and state.get('num-slaves') == '1' and
+                   state['flags'] == 'master' for state in states)
+
+    def primary(self, i):
+        """The port that sentinel i names."""
+        return int(self.command(i, 'SENTINEL', 'GET-MASTER-ADDR-BY-NAME', 'main')[1])
+
+    def stop(self):
+        for process in self.processes:
+            stop(process)
