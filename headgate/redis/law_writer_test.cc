@@ -39,7 +39,7 @@ TEST(LawText, IsWhatPeopleWrite) {
   };
   using limit::Algorithm;
   EXPECT_EQ(text({100, 60 * second}, {}), "100/1m");
-  EXPECT_EQ(text({20, second / 2, 40, second}, {}), "20/1s,refill=40/1s");
+  EXPECT_EQ(text({20, second / 2, 40, second}, {}), "20/1s,refill=1/25ms") << "the same rate";
   EXPECT_EQ(
       text({5000, 86'400 * second},
            {.algorithm = Algorithm::fixed_window, .aligned = true, .offset = 6 * 3600 * second}),
@@ -49,7 +49,7 @@ TEST(LawText, IsWhatPeopleWrite) {
   EXPECT_EQ(text({0, 3 * second}, {}), "0/1s") << "a quota of 0 has no window to keep";
   const auto bucket = read_law("20/500ms,refill=40/1s");
   ASSERT_TRUE(bucket);
-  EXPECT_EQ(law_text(*bucket), "20/1s,refill=40/1s") << "clients see whole seconds";
+  EXPECT_EQ(law_text(*bucket), "20/1s,refill=1/25ms") << "clients see whole seconds";
 }
 
 TEST(LawText, SaysWhatIsWrong) {
