@@ -1,4 +1,4 @@
-# What `cmake --install` puts where: the command and the nginx module, and, as component `library`,
+# What `cmake --install` puts where: the command and the modules for nginx and Redis, and, as component `library`,
 # the CMake package headgate (target headgate::headgate), libheadgate.so and headgate.pc for C.
 
 include(GNUInstallDirs)
@@ -56,6 +56,10 @@ install(FILES ${CMAKE_BINARY_DIR}/package/headgate.pc
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT library)
 
 install(TARGETS headgate RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT command)
+# Redis refuses to load a file that is not executable.
+install(TARGETS redis_headgate_module
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/redis/modules COMPONENT command
+  PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
 if(HEADGATE_NGINX)
   install(TARGETS ngx_http_headgate_module
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/nginx/modules COMPONENT command)

@@ -34,6 +34,7 @@ class Answer {
 
   [[nodiscard]] constexpr std::uint64_t quota() const noexcept { return quota_; }
   [[nodiscard]] constexpr Nanos window() const noexcept { return window_; }
+  [[nodiscard]] constexpr Reset reset() const noexcept { return reset_; }
 
   // The decision on an admitted request. `wait(units)` returns the least time until that many
   // units, 1..quota, can be spent at once [ns].
@@ -75,6 +76,12 @@ class Answer {
     if (span >> 63 != 0) return ceil_seconds(span);
     return static_cast<std::uint64_t>(
         ceil_div(static_cast<std::int64_t>(span), static_cast<std::int64_t>(nanos_per_second)));
+  }
+
+  // Whether a state that some law has written may have this time: even with a window of the
+  // greatest length added, sums stay within 128 bits.
+  [[nodiscard]] static constexpr bool is_sane(Nanos time) noexcept {
+    return time >= -2 * latest && time <= 2 * latest;
   }
 
   // `now` within -latest..latest [ns].

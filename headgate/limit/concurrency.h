@@ -41,6 +41,12 @@ class Concurrency {
   }
 
   [[nodiscard]] constexpr std::uint64_t quota() const noexcept { return quota_; }
+  [[nodiscard]] constexpr Parameters parameters() const noexcept {
+    return {{.units = quota_},
+            {.algorithm = Algorithm::concurrency,
+             .log = static_cast<std::uint32_t>(log_max_),
+             .lease = lease_}};
+  }
   [[nodiscard]] static constexpr bool denial_costs() noexcept { return false; }
   // The linear law for keys that share a state.
   [[nodiscard]] constexpr Coarse coarse() const noexcept {

@@ -42,6 +42,13 @@ class Exponential {
                                                        const Terms& terms) noexcept;
 
   [[nodiscard]] std::uint64_t quota() const noexcept { return answer_.quota(); }
+  [[nodiscard]] Parameters parameters() const noexcept {
+    return {{answer_.quota(), answer_.window()},
+            {.denied = denied_,
+             .reset = reset_,
+             .algorithm = Algorithm::exponential,
+             .late = most_ > quota_}};
+  }
   [[nodiscard]] bool denial_costs() const noexcept { return denied_ != Denied::free; }
   // The linear law for keys that share a state.
   [[nodiscard]] Coarse coarse() const noexcept {

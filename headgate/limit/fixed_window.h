@@ -59,6 +59,15 @@ class FixedWindow {
   }
 
   [[nodiscard]] constexpr std::uint64_t quota() const noexcept { return answer_.quota(); }
+  [[nodiscard]] constexpr Parameters parameters() const noexcept {
+    return {{answer_.quota(), answer_.window()},
+            {.denied = counts_denied_ ? Denied::spend : Denied::free,
+             .reset = answer_.reset(),
+             .algorithm = Algorithm::fixed_window,
+             .late = late_,
+             .aligned = aligned_,
+             .offset = offset_}};
+  }
   // Whether windows follow the calendar. If so, `now` must be wall time [ns since 1970].
   [[nodiscard]] constexpr bool aligned() const noexcept { return aligned_; }
   // What a store needs that counts elsewhere: w, and after which time aligned windows begin [ns].

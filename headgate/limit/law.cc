@@ -46,6 +46,10 @@ std::optional<Law> make_law(const Quota& quota, const Terms& terms) noexcept {
   return make_as<Concurrency>(quota, terms);
 }
 
+Parameters parameters_of(const Law& law) noexcept {
+  return std::visit([](const auto& alternative) { return alternative.parameters(); }, law);
+}
+
 bool denial_costs(const Law& law) noexcept {
   return std::visit([](const auto& alternative) { return alternative.denial_costs(); }, law);
 }

@@ -18,6 +18,9 @@ namespace headgate::limit {
 
 // A quota of 0: admits costs of 0 and denies all others for good. Keeps no state.
 struct Closed {
+  [[nodiscard]] static constexpr Parameters parameters() noexcept {
+    return {{.units = 0, .window = nanos_per_second}, {}};
+  }
   [[nodiscard]] static constexpr bool denial_costs() noexcept { return false; }
   [[nodiscard]] constexpr Decision decide(std::uint64_t cost) const noexcept {
     return cost == 0 ? Decision{.admitted = true} : Decision{.wait = Decision::never};
@@ -41,6 +44,9 @@ using Law = std::variant<Closed, LinearWhole, LinearExact, Exponential, FixedWin
 // term is out of range, if quota times window needs more than 128 bits, or if the algorithm does
 // not offer() terms.denied.
 [[nodiscard]] std::optional<Law> make_law(const Quota& quota, const Terms& terms) noexcept;
+
+// Parameters from which make_law() makes a law that decides the same.
+[[nodiscard]] Parameters parameters_of(const Law& law) noexcept;
 
 // Whether a denial changes what the key has left.
 [[nodiscard]] bool denial_costs(const Law& law) noexcept;

@@ -77,6 +77,23 @@ class Linear {
   [[nodiscard]] constexpr Ticks interval() const noexcept { return interval_; }
   [[nodiscard]] constexpr Ticks window() const noexcept { return window_; }
   [[nodiscard]] constexpr Ticks debt() const noexcept { return debt_; }
+  [[nodiscard]] constexpr Parameters parameters() const noexcept {
+    Parameters made{{quota_, nanos(window_)}, {.denied = denied_, .reset = reset_}};
+    if (shown_window_ != 0) {
+      made.quota = {quota_, static_cast<Nanos>(shown_window_) * nanos_per_second,
+                    static_cast<std::uint64_t>(scale_), interval_};
+    }
+    if (denied_ != Denied::penalty) {
+      made.terms.late = debt_ > 0;
+    } else if (debt_ % scale_ == 0) {
+      made.terms.penalty = nanos(debt_);
+    } else {
+      // The debt of late costs, one window, which is longer than the penalty.
+      made.terms.penalty = 1;
+      made.terms.late = true;
+    }
+    return made;
+  }
   [[nodiscard]] constexpr bool denial_costs() const noexcept { return denied_ != Denied::free; }
   [[nodiscard]] constexpr SpanClass window_class() const noexcept { return window_class_; }
   // The same law for keys that share a state.

@@ -42,6 +42,13 @@ class MovingWindow {
   }
 
   [[nodiscard]] constexpr std::uint64_t quota() const noexcept { return answer_.quota(); }
+  [[nodiscard]] constexpr Parameters parameters() const noexcept {
+    return {{answer_.quota(), answer_.window()},
+            {.reset = answer_.reset(),
+             .algorithm = Algorithm::moving_window,
+             .late = most_ > quota(),
+             .log = static_cast<std::uint32_t>(log_max_)}};
+  }
   [[nodiscard]] static constexpr bool denial_costs() noexcept { return false; }
   // The linear law for keys that share a state.
   [[nodiscard]] constexpr Coarse coarse() const noexcept {

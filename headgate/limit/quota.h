@@ -69,6 +69,17 @@ struct Terms {
   Nanos offset = 0;          // ... plus this [ns], 0..window
   std::uint32_t log = 4096;  // moving window: most records per key, 1..log_max
   Nanos lease = 60 * nanos_per_second;  // concurrency: a slot counts for at most this long [ns]
+
+  friend constexpr bool operator==(const Terms&, const Terms&) = default;
+};
+
+// What a law is made from. A law's own parameters() may be other ones than those that it was made
+// from, but the law that is made from them decides the same.
+struct Parameters {
+  Quota quota;
+  Terms terms;
+
+  friend constexpr bool operator==(const Parameters&, const Parameters&) = default;
 };
 
 }  // namespace headgate::limit

@@ -48,6 +48,14 @@ class SlidingWindowCounter {
   }
 
   [[nodiscard]] constexpr std::uint64_t quota() const noexcept { return answer_.quota(); }
+  [[nodiscard]] constexpr Parameters parameters() const noexcept {
+    return {{answer_.quota(), answer_.window()},
+            {.reset = answer_.reset(),
+             .algorithm = Algorithm::sliding_window_counter,
+             .late = most_ > quota(),
+             .aligned = aligned_,
+             .offset = offset_}};
+  }
   // Whether windows follow the calendar. If so, `now` must be wall time [ns since 1970].
   [[nodiscard]] constexpr bool aligned() const noexcept { return aligned_; }
   [[nodiscard]] static constexpr bool denial_costs() noexcept { return false; }

@@ -5,48 +5,31 @@
 #include <optional>
 
 #include "headgate/base/ascii.h"
+#include "headgate/base/duration.h"
 
 namespace headgate::policy {
 namespace {
 
-struct Unit {
-  std::string_view symbol;
-  std::string_view word;
-  Nanos ns;
-};
-
-constexpr Nanos day = 86'400 * nanos_per_second;
-
 // Months and years are as long as in python's limits; they have no symbol.
-constexpr std::array<Unit, 10> units{{{"ns", "nanosecond", 1},
-                                      {"us", "microsecond", 1'000},
-                                      {"ms", "millisecond", 1'000'000},
-                                      {"s", "second", nanos_per_second},
-                                      {"m", "minute", 60 * nanos_per_second},
-                                      {"h", "hour", 3600 * nanos_per_second},
-                                      {"d", "day", day},
-                                      {"w", "week", 7 * day},
-                                      {"", "month", 30 * day},
-                                      {"", "year", 360 * day}}};
+constexpr std::array<DurationUnit, 2> long_units{
+    {{"", "month", 30 * 86'400 * nanos_per_second}, {"", "year", 360 * 86'400 * nanos_per_second}}};
 
 // Whether `word` is this unit's symbol, or its name in the singular or plural and in any case.
-bool names(std::string_view word, const Unit& unit) {
+bool names(std::string_view word, const DurationUnit& unit) {
   if (!unit.symbol.empty() && word == unit.symbol) return true;
   const std::string lower = lowered(word);
   return lower == unit.word || lower == std::string(unit.word) + 's';
 }
 
-// Removes the leading digits of `text` and returns their value, at most `max`. Returns std::nullopt
-// if there is no digit.
-std::optional<u128> take_digits(std::string_view& text, u128 max) {
-  if (text.empty() || !is_digit(text[0])) return std::nullopt;
-  u128 value = 0;
-  while (!text.empty() && is_digit(text[0])) {
-    const auto digit = static_cast<u128>(text[0] - '0');
-    value = value > (max - digit) / 10 ? max : value * 10 + digit;
-    text.remove_prefix(1);
+// The unit that `word` names [ns], months and years included.
+std::optional<Nanos> named_unit(std::string_view word) {
+  for (const DurationUnit& unit : duration_units) {
+    if (names(word, unit)) return unit.ns;
   }
-  return value;
+  for (const DurationUnit& unit : long_units) {
+    if (names(word, unit)) return unit.ns;
+  }
+  return std::nullopt;
 }
 
 // Returns value x unit, or std::nullopt if that is not a valid window.
@@ -76,15 +59,12 @@ Parsed<std::uint64_t> parse_units(std::string_view text) {
 
 Parsed<Nanos> parse_duration(std::string_view text, Nanos min) {
   const auto value = take_digits(text, huge);
-  if (value) {
-    const std::string_view symbol = text.empty() ? "s" : text;
-    for (const Unit& unit : units) {
-      if (unit.symbol.empty() || unit.symbol != symbol) continue;
-      if (*value == 0 && min == 0) return 0;
-      if (const auto window = window_of(*value, unit.ns)) return *window;
-      return failure("is out of range; expected " + std::to_string(static_cast<int>(min)) +
-                     "ns to 999999999999999s");
-    }
+  const auto unit = duration_unit(text);
+  if (value && unit) {
+    if (*value == 0 && min == 0) return 0;
+    if (const auto window = window_of(*value, *unit)) return *window;
+    return failure("is out of range; expected " + std::to_string(static_cast<int>(min)) +
+                   "ns to 999999999999999s");
   }
   return failure("is not a duration; expected " + std::string(duration_words));
 }
@@ -104,16 +84,14 @@ Parsed<limit::Quota> parse_rate(std::string_view text) {
   text = trimmed(text);
   const auto times = take_digits(text, huge);
   text = trimmed(text);
-  for (const Unit& unit : units) {
-    if (!names(text, unit)) continue;
-    const auto window = window_of(times.value_or(1), unit.ns);
-    if (*count > limit::Quota::units_max || !window) {
-      return failure(
-          "is out of range; expected 0 to 999999999999999 units per 1ns to 999999999999999s");
-    }
-    return limit::Quota{static_cast<std::uint64_t>(*count), *window};
+  const auto unit = named_unit(text);
+  if (!unit) return bad;
+  const auto window = window_of(times.value_or(1), *unit);
+  if (*count > limit::Quota::units_max || !window) {
+    return failure(
+        "is out of range; expected 0 to 999999999999999 units per 1ns to 999999999999999s");
   }
-  return bad;
+  return limit::Quota{static_cast<std::uint64_t>(*count), *window};
 }
 
 Parsed<std::uint64_t> parse_size(std::string_view text, std::uint64_t min, std::uint64_t max) {

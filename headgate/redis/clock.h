@@ -1,4 +1,4 @@
-// What this process knows of Redis' clock.
+// Whose clock decides, and what this process knows of Redis' clock.
 #pragma once
 
 #include <atomic>
@@ -8,6 +8,11 @@
 #include "headgate/base/instant.h"
 
 namespace headgate::redis {
+
+enum class Clock : std::uint8_t {
+  redis,   // that of the Redis server, always
+  caller,  // the time that the caller of take() gives, and Redis' if it gives none: for tests
+};
 
 // Between replies it goes on by the monotonic clock. Thread-safe.
 class KnownClock {

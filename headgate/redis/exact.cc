@@ -7,7 +7,9 @@
 
 #include "headgate/net/resp_writer.h"
 #include "headgate/redis/all_or_none.h"
+#include "headgate/redis/module_call.h"
 #include "headgate/redis/script_call.h"
+#include "headgate/redis/time_to_live.h"
 
 namespace headgate::redis {
 namespace {
@@ -60,12 +62,57 @@ void Exact::decide(std::shared_ptr<Part> part) {
     part->decide(states, part->given.value_or(clock_.now()));
     return end(part, part->outcome);
   }
+  // A charge without a state that denies is no part of the call, nor is a time that the caller
+  // gives.
+  const bool fits = !part->given && !denied_here(*part);
+  if (fits && router_.has_module(part->slot)) return decide_in_module(std::move(part));
+  decide_by_scripts(std::move(part));
+}
+
+void Exact::decide_by_scripts(std::shared_ptr<Part> part) {
   const auto swapped = std::find(part->ways.begin(), part->ways.end(), Way::swapped);
   if (swapped == part->ways.end()) return decide_scripted(std::move(part));
   const std::string key = part->keys[static_cast<std::size_t>(swapped - part->ways.begin())];
   const auto [queue, is_first] = queues_.try_emplace(key);
   queue->second.push_back(std::move(part));
   if (is_first) next(key);
+}
+
+// ---- in the module
+
+class Exact::ModuleCall : public Call {
+ public:
+  ModuleCall(Exact& exact, std::shared_ptr<Part> part) : exact_(exact), part_(std::move(part)) {}
+
+  void answer(std::size_t, const net::RespReply& reply) override {
+    if (!part_->is_awaited()) return end(part_, Part::Outcome::undecided);
+    if (!read_module_reply(reply, *part_)) return fail(unexpected);
+    exact_.clock_.note(part_->now);
+    end(part_, part_->outcome);
+  }
+  // The module was unloaded, or the slot has moved to a server without it.
+  void fail(const std::string& why) override {
+    if (!lacks_module(why) || !part_->is_awaited()) {
+      exact_.note_fault(why);
+      return end(part_, Part::Outcome::undecided);
+    }
+    exact_.router_.forget_module(part_->slot);
+    exact_.decide_by_scripts(part_);
+    exact_.flush();
+  }
+
+ private:
+  Exact& exact_;
+  const std::shared_ptr<Part> part_;
+};
+
+void Exact::decide_in_module(std::shared_ptr<Part> part) {
+  std::string command = module_command(*part);
+  const std::uint16_t slot = part->slot;
+  auto call = std::make_shared<ModuleCall>(*this, std::move(part));
+  call->slot = slot;
+  call->bytes = std::move(command);
+  router_.send(std::move(call));
 }
 
 // ---- in the script
@@ -298,7 +345,7 @@ std::vector<Swap> Exact::Exchange::decide_one(bool& denied) {
   std::vector<KeyState> admitted = before;
   denied = denied_here(part) || !decide_all_or_none(charges, admitted, now, decisions);
   std::vector<KeyState> otherwise = before;
-  decide_denied(charges, otherwise, now, decisions);
+  decide_denied<KeyState>(charges, otherwise, now, decisions);
 
   const auto value = [&](const KeyState& state, const std::string& bytes) {
     Swap::Value changed{state.bytes(), 0};

@@ -5,6 +5,8 @@
 // state is read, decided here and written if it has not changed meanwhile; the linear charges of
 // the part are decided in that step. Parts that have only one and the same key wait for each other,
 // and those that wait are decided together and written at once.
+//
+// Where the server has headgate's module, each part is one HG.TAKE instead.
 #pragma once
 
 #include <deque>
@@ -44,11 +46,14 @@ class Exact {
   }
 
  private:
+  class ModuleCall;
   class ScriptedCall;
   class Exchange;
   class ReadCall;
   class SwapCall;
 
+  void decide_in_module(std::shared_ptr<Part> part);
+  void decide_by_scripts(std::shared_ptr<Part> part);
   void decide_scripted(std::shared_ptr<Part> part);
   void send_scripted(std::vector<std::shared_ptr<Part>> parts, bool denied);
   // Begins the next exchange of this key, or forgets the key if no part waits.

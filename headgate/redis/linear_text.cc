@@ -1,38 +1,50 @@
 #include "headgate/redis/linear_text.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include "headgate/base/ascii.h"
 
 namespace headgate::redis {
 namespace {
 
-constexpr int digits_max = 30;  // below 2^100
-constexpr std::size_t digits_least = 10;
+// The latest time that is read: 30 digits, below 2^100.
+constexpr Nanos most = Nanos{1'000'000'000'000'000} * 1'000'000'000'000'000 - 1;
+constexpr int digits_least = 10;
 
 // Reads digits, at least one, and removes them.
 std::optional<Nanos> take_digits(std::string_view& text) noexcept {
-  Nanos value = 0;
+  std::uint64_t first = 0;
   int digits = 0;
-  for (; !text.empty() && is_digit(text.front()); text.remove_prefix(1)) {
-    if (digits == digits_max && value == 0) digits = 0;  // leading zeros
-    if (digits < digits_max) {
-      value = value * 10 + (text.front() - '0');
-    } else {
-      for (int i = 0; i < digits_max; ++i) value = i == 0 ? 9 : value * 10 + 9;
-    }
+  // As many as fit into 64 bits.
+  for (; digits < 18 && !text.empty() && is_digit(text.front()); text.remove_prefix(1)) {
+    first = first * 10 + static_cast<std::uint64_t>(text.front() - '0');
     ++digits;
   }
   if (digits == 0) return std::nullopt;
+  Nanos value = first;
+  for (; !text.empty() && is_digit(text.front()); text.remove_prefix(1)) {
+    const bool fits = value < most / 10;
+    value = fits ? value * 10 + (text.front() - '0') : most;
+  }
   return value;
 }
 
-std::string decimal(Nanos value, std::size_t least) {
-  std::string digits;
-  for (; value > 0; value /= 10) digits += static_cast<char>('0' + static_cast<int>(value % 10));
-  if (digits.size() < least) digits.append(least - digits.size(), '0');
-  std::reverse(digits.begin(), digits.end());
-  return digits;
+// Writes `value`, not negative, with at least so many digits, and returns the end.
+char* write_digits(char* at, u128 value, int least) noexcept {
+  // Digits that a division by this leaves fit into 64 bits.
+  constexpr u128 parts = 1'000'000'000'000'000'000;
+  constexpr int part_digits = 18;
+  if (value >= parts) {
+    at = write_digits(at, value / parts, least - part_digits);
+    return write_digits(at, value % parts, part_digits);
+  }
+  std::array<char, 20> digits;
+  const auto number = static_cast<std::uint64_t>(value);
+  const auto written = std::to_chars(digits.data(), digits.data() + digits.size(), number);
+  const auto count = static_cast<int>(written.ptr - digits.data());
+  for (int i = count; i < least; ++i) *at++ = '0';
+  return std::copy(digits.data(), written.ptr, at);
 }
 
 }  // namespace
@@ -57,10 +69,18 @@ std::optional<LinearText> LinearText::parse(std::string_view text) noexcept {
   return read;
 }
 
-std::string LinearText::text() const {
-  std::string text = ns < 0 ? "-" + decimal(-ns, digits_least) : decimal(ns, digits_least);
-  if (part > 0) text += '+' + decimal(part, 1) + '/' + decimal(scale, 1);
-  return text;
+std::string_view LinearText::write(Room& room) const noexcept {
+  char* at = room.data();
+  if (ns < 0) *at++ = '-';
+  const auto magnitude = ns < 0 ? u128{0} - static_cast<u128>(ns) : static_cast<u128>(ns);
+  at = write_digits(at, magnitude, digits_least);
+  if (part > 0) {
+    *at++ = '+';
+    at = write_digits(at, static_cast<u128>(part), 1);
+    *at++ = '/';
+    at = write_digits(at, static_cast<u128>(scale), 1);
+  }
+  return {room.data(), static_cast<std::size_t>(at - room.data())};
 }
 
 }  // namespace headgate::redis

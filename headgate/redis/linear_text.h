@@ -5,6 +5,7 @@
 //   1700000000123456789+3/7    3/7 ns later
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -15,6 +16,9 @@
 namespace headgate::redis {
 
 struct LinearText {
+  // Holds the longest text: a sign, three numbers of 39 digits, and what is between them.
+  using Room = std::array<char, 128>;
+
   Nanos ns = 0;  // rounded down
   Nanos part = 0;
   Nanos scale = 1;  // `part` counts 1/scale ns
@@ -23,7 +27,11 @@ struct LinearText {
   // the latest that has 30.
   [[nodiscard]] static std::optional<LinearText> parse(std::string_view text) noexcept;
   // At least ten digits, so that the last nine and those before can be read apart.
-  [[nodiscard]] std::string text() const;
+  [[nodiscard]] std::string_view write(Room& room) const noexcept;
+  [[nodiscard]] std::string text() const {
+    Room room;
+    return std::string(write(room));
+  }
 };
 
 }  // namespace headgate::redis

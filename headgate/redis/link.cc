@@ -14,6 +14,7 @@
 
 #include "headgate/base/random.h"
 #include "headgate/net/resp_writer.h"
+#include "headgate/redis/module_call.h"
 #include "headgate/redis/replies.h"
 
 namespace headgate::redis {
@@ -49,6 +50,10 @@ void keep_alive(int fd) noexcept {
 
 }  // namespace
 
+// What only a server with headgate's module executes. Another one has no such command, and a user
+// without the right to it uses scripts.
+constexpr std::string_view probe = "HG.TAKE";
+
 // Receives the replies to AUTH, ROLE and SCRIPT LOAD, or of a sentinel to AUTH and PING.
 class Link::Greeting : public Receiver {
  public:
@@ -57,6 +62,10 @@ class Link::Greeting : public Receiver {
 
   void receive(std::size_t i, const net::RespReply& reply) override {
     // A sentinel often has no password, and then refuses every one.
+    if (commands_[i] == probe) {
+      link_.has_module_ = !reply->is_error() || !lacks_module(reply->text);
+      return;
+    }
     const bool matters = link_.peer_ == Peer::store || commands_[i] != "AUTH";
     if (reply->is_error() && matters) {
       return link_.fail(std::string(commands_[i]) + ": " + std::string(reply->text));
@@ -183,6 +192,9 @@ void Link::greet() {
       commands.emplace_back("ROLE");
       out.command({"ROLE"});
     }
+    // Under a quota of 0 a cost of 0 reads and writes nothing.
+    commands.emplace_back(probe);
+    out.command({probe, options_.prefix, "0/1s", "0"});
     commands.emplace_back("SCRIPT LOAD");
     out.command({"SCRIPT", "LOAD", script_});
   }
@@ -211,7 +223,7 @@ void Link::fail(std::string why) {
   reader_ = net::RespReplyReader();
   unsent_.clear();
   sent_ = received_begin_ = received_end_ = 0;
-  is_open_ = is_flush_posted_ = is_watching_ = is_waiting_to_write_ = false;
+  has_module_ = is_open_ = is_flush_posted_ = is_watching_ = is_waiting_to_write_ = false;
   resolver_.cancel();
   watch_timer_.cancel();
   const milliseconds rest = std::min(rest_first * (1 << std::min(failures_, 10u)), rest_longest);

@@ -51,6 +51,10 @@ class Link : public std::enable_shared_from_this<Link> {
 
   [[nodiscard]] const ServerAddress& address() const noexcept { return address_; }
 
+  // Whether the server of this connection has headgate's module, as far as is known.
+  [[nodiscard]] bool has_module() const noexcept { return has_module_; }
+  void forget_module() noexcept { has_module_ = false; }
+
   // Why nothing should be sent now: the server cannot be reached, or it owes a reply for longer
   // than a request may take. Null if something may be sent, which is also so during the first
   // attempt to connect.
@@ -135,6 +139,7 @@ class Link : public std::enable_shared_from_this<Link> {
   std::string received_;  // its size is the room; the bytes are from received_begin_
   std::size_t received_begin_ = 0;
   std::size_t received_end_ = 0;
+  bool has_module_ = false;
   bool is_open_ = false;  // the socket is connected
   bool is_watching_ = false;
   bool is_flush_posted_ = false;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <chrono>
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -10,15 +9,10 @@
 
 #include "headgate/base/server_address.h"
 #include "headgate/net/tls.h"
+#include "headgate/redis/clock.h"
 #include "headgate/redis/counts.h"
 
 namespace headgate::redis {
-
-// Whose clock decides.
-enum class Clock : std::uint8_t {
-  redis,   // that of the Redis server, always
-  caller,  // the time that the caller of take() gives, and Redis' if it gives none: for tests
-};
 
 struct Options {
   // One server; or, with `cluster`, some nodes of a cluster: any one of them is enough to begin.

@@ -49,6 +49,15 @@ class Router {
   // Never calls the functions of `call` before it returns.
   void send(std::shared_ptr<Call> call);
 
+  // Whether the server that has the slot has headgate's module, and the user may use it.
+  [[nodiscard]] bool has_module(std::uint16_t slot) {
+    const Link* const link = link_of(slot);
+    return link != nullptr && link->has_module();
+  }
+  void forget_module(std::uint16_t slot) {
+    if (Link* const link = link_of(slot)) link->forget_module();
+  }
+
   // Until when some server can be used if nothing happens meanwhile; Link::Time::min(): none can.
   [[nodiscard]] Link::Time good_until() const noexcept;
 

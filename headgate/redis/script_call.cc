@@ -1,17 +1,12 @@
 #include "headgate/redis/script_call.h"
 
-#include <algorithm>
-
 #include "headgate/base/whole_number.h"
 #include "headgate/net/resp_writer.h"
 #include "headgate/redis/linear_args.h"
+#include "headgate/redis/time_to_live.h"
 
 namespace headgate::redis {
 namespace {
-
-constexpr Nanos nanos_per_milli = 1'000'000;
-// The longest time to live [ms], 142,000 years: Redis adds it to its time in 64 bits.
-constexpr Nanos ttl_max = Nanos{1} << 52;
 
 std::string_view text_of(const net::RespReply& value) noexcept {
   return value->is_text() ? value->text : std::string_view();
@@ -23,15 +18,6 @@ void put_value(const Swap::Value& value, net::RespWriter& out) {
 }
 
 }  // namespace
-
-std::uint64_t kept_beyond(Clock clock) noexcept {
-  return clock == Clock::redis ? 1000 : 24 * 3600 * 1000;
-}
-
-std::uint64_t time_to_live(Nanos full_at, Instant now, Clock clock) noexcept {
-  const Nanos span = ceil_div(full_at - now.ns, nanos_per_milli);
-  return static_cast<std::uint64_t>(std::clamp<Nanos>(span, 0, ttl_max)) + kept_beyond(clock);
-}
 
 ScriptArguments script_arguments(std::span<const std::shared_ptr<Part>> parts,
                                  const std::optional<Instant>& now, Clock clock, bool denied,

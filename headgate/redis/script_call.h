@@ -40,13 +40,6 @@ struct ScriptArguments {
                                                const std::optional<Instant>& now, Clock clock,
                                                bool denied, const std::vector<Swap>& swaps);
 
-// How long a state is kept beyond its need [ms]. With Redis' clock: the replicas' clocks may be
-// ahead by that, and its cached time may be behind the one that decides. With the caller's: a day,
-// because that clock may stand.
-[[nodiscard]] std::uint64_t kept_beyond(Clock clock) noexcept;
-// The time to live of a state [ms].
-[[nodiscard]] std::uint64_t time_to_live(Nanos full_at, Instant now, Clock clock) noexcept;
-
 // What the script returned. Views into the reply.
 struct ScriptReply {
   enum class Outcome : std::uint8_t { denied, admitted, changed };

@@ -21,6 +21,7 @@
 #include "headgate/net/resp_reply_reader.h"
 #include "headgate/net/resp_writer.h"
 #include "headgate/redis/key.h"
+#include "headgate/redis/module_call.h"
 #include "headgate/redis/replies.h"
 #include "headgate/redis/script.h"
 #include "headgate/redis/script_call.h"
@@ -170,6 +171,7 @@ class ServerTrial {
     see_version();
     see_time();
     use_script();
+    see_module();
     if (options_.cluster && !redis_.is_lost()) see_slots();
   }
 
@@ -273,6 +275,15 @@ class ServerTrial {
     good &= may({"MGET", key});
     if (options_.cluster) good &= may({"ASKING"});
     if (good) add("scripts run, and keys that begin with " + options_.prefix + " can be written");
+  }
+
+  // Scripts do without it.
+  void see_module() {
+    const std::string key = options_.prefix + "{headgate check}";
+    if (redis_.is_lost()) return;
+    const auto error = redis_.ask({"HG.TAKE", key, "0/1s", "0"});
+    if (redis_.is_lost() || (error && lacks_module(*error))) return;
+    add("it has headgate's module, which decides instead of scripts");
   }
 
   void see_slots() {

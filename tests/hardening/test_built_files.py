@@ -6,10 +6,10 @@ import subprocess
 
 import pytest
 
-from support.environment import BUILD, HEADGATE, LIBRARY, MODULE
+from support.environment import BUILD, HEADGATE, LIBRARY, MODULE, REDIS_MODULE
 from support.processes import find_program
 
-BUILT = {'command': HEADGATE, 'module': MODULE, 'library': LIBRARY}
+BUILT = {'command': HEADGATE, 'module': MODULE, 'module of Redis': REDIS_MODULE, 'library': LIBRARY}
 
 
 def readelf(*arguments):

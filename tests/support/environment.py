@@ -11,6 +11,7 @@ VARIABLES = {
     'BUILD': 'HEADGATE_BUILD',  # the build directory
     'MODULE': 'HEADGATE_MODULE',  # the module of nginx
     'LATE_MODULE': 'HEADGATE_LATE_MODULE',  # the same with nginx/testing/late_store.cc
+    'REDIS_MODULE': 'HEADGATE_REDIS_MODULE',  # the module of Redis
     'LIBRARY': 'HEADGATE_LIBRARY',  # libheadgate.so
 }
 

@@ -9,14 +9,20 @@ from support.resp import Client
 
 
 class RedisServer:
-    """redis-server, which answers once this is made. `options` are arguments, as '--appendonly', 'yes';
-    `prefix` is a command that runs it, `environment` adds variables, `password` is that of options."""
+    """redis-server, which answers once this is made. `options` are arguments, as '--appendonly', 'yes'; with
+    `module` it loads headgate's module; `prefix` is a command that runs it, `environment` adds variables, `password`
+    is that of options."""
 
-    def __init__(self, directory, *options, prefix=(), environment=None, password=None):
+    def __init__(self, directory, *options, module=False, prefix=(), environment=None, password=None):
         self.directory = pathlib.Path(directory)
         self.socket = self.directory / 'redis.sock'
         self.options, self.prefix, self.password = options, prefix, password
         self.environment = {**os.environ, **(environment or {})}
+        if module:
+            self.options = ('--loadmodule', os.environ['HEADGATE_REDIS_MODULE'], *options)
+            # A module with AddressSanitizer needs its library before all others.
+            if preload := os.environ.get('HEADGATE_PRELOAD'):
+                self.environment.update(LD_PRELOAD=preload, ASAN_OPTIONS='detect_leaks=0')
         self.process = None
         self.start()
 

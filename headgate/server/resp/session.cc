@@ -41,11 +41,11 @@ RespSession::Next RespSession::answer(Words call, std::string& replies, WaitingR
   const bool allowed =
       command != nullptr && command->takes(call.size()) && (is_trusted() || command->before_auth);
   if (allowed && command->id == Id::cl_throttle) {
-    door_.throttles.add(ThrottleDialect::redis_cell, call, replies, waiting);
+    door_.throttles.add(redis::ThrottleDialect::redis_cell, call, replies, waiting);
     return Next::command;
   }
   if (allowed && command->id == Id::throttle) {
-    door_.throttles.add(ThrottleDialect::throttlecrab, call, replies, waiting);
+    door_.throttles.add(redis::ThrottleDialect::throttlecrab, call, replies, waiting);
     return Next::command;
   }
   door_.throttles.flush();

@@ -16,7 +16,7 @@ constexpr char no_policy = '\0';
 constexpr std::string_view listed_as = "throttle";
 
 // Records a decision in the statistics. `key`: as the store takes it.
-void record(WorkerContext& worker, const PolicySnapshot& snapshot, const ThrottleCall& call,
+void record(WorkerContext& worker, const PolicySnapshot& snapshot, const redis::ThrottleCall& call,
             const limit::Decision& decision, std::string_view key, Instant now, Instant began) {
   if (call.quantity <= 0) return;
   worker.stats().decided_alone(DoorKind::resp, snapshot, listed_as, key.substr(1), call.cost(),
@@ -38,15 +38,15 @@ ThrottleBatch::ThrottleBatch(WorkerContext& worker) : worker_(worker) {
   }
 }
 
-void ThrottleBatch::add(ThrottleDialect dialect, std::span<const std::string_view> words,
+void ThrottleBatch::add(redis::ThrottleDialect dialect, std::span<const std::string_view> words,
                         std::string& replies, WaitingReplies& waiting) {
   const auto refuse = [&](std::string_view error) {
     flush();
     net::RespWriter(replies).error(error);
   };
-  const auto call = ThrottleCall::read(dialect, words);
-  if (!call) return refuse(call.error());
-  const ThrottleLimit* limit = limits_.find(call->rate);
+  const auto call = redis::ThrottleCall::read(dialect, words);
+  if (!call) return refuse(std::string(call.error().text) + std::string(call.error().shown));
+  const redis::ThrottleLimit* limit = limits_.find(call->rate);
   if (limit == nullptr) {
     flush();  // a waiting call may point to the limit that make() replaces
     const auto made = limits_.make(call->rate);
@@ -86,7 +86,7 @@ void ThrottleBatch::decide() {
   }
 }
 
-void ThrottleBatch::decide_alone(const ThrottleCall& call, const ThrottleLimit& limit,
+void ThrottleBatch::decide_alone(const redis::ThrottleCall& call, const redis::ThrottleLimit& limit,
                                  std::string_view key, std::string& replies,
                                  WaitingReplies& waiting) {
   net::RespWriter out(replies);

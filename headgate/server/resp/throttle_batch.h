@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "headgate/server/resp/throttle_call.h"
-#include "headgate/server/resp/throttle_limits.h"
+#include "headgate/redis/throttle/throttle_call.h"
+#include "headgate/redis/throttle/throttle_limits.h"
 #include "headgate/server/resp/waiting_replies.h"
 #include "headgate/server/worker_context.h"
 #include "headgate/store/store.h"
@@ -26,8 +26,8 @@ class ThrottleBatch {
   // Adds one call of five or six words, the command's name first. Appends its reply to `replies`,
   // in the order of the calls, at the latest in flush(); `replies` must stay until then. Or adds it
   // to `waiting`, whose end `replies` is.
-  void add(ThrottleDialect dialect, std::span<const std::string_view> words, std::string& replies,
-           WaitingReplies& waiting);
+  void add(redis::ThrottleDialect dialect, std::span<const std::string_view> words,
+           std::string& replies, WaitingReplies& waiting);
 
   // Decides the waiting calls and appends their replies.
   void flush() {
@@ -39,19 +39,19 @@ class ThrottleBatch {
   static constexpr std::size_t calls_max = 16;
 
   struct Waiting {
-    ThrottleCall call;
-    const ThrottleLimit* limit;
+    redis::ThrottleCall call;
+    const redis::ThrottleLimit* limit;
     std::string* replies;
     std::size_t key_begin;  // in keys_
     std::size_t key_size;
   };
 
   void decide();
-  void decide_alone(const ThrottleCall& call, const ThrottleLimit& limit, std::string_view key,
-                    std::string& replies, WaitingReplies& waiting);
+  void decide_alone(const redis::ThrottleCall& call, const redis::ThrottleLimit& limit,
+                    std::string_view key, std::string& replies, WaitingReplies& waiting);
 
   WorkerContext& worker_;
-  ThrottleLimits limits_;
+  redis::ThrottleLimits limits_;
   std::size_t waiting_ = 0;
   std::array<Waiting, calls_max> calls_;
   std::array<store::Charge, calls_max> charges_;

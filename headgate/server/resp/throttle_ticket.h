@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "headgate/server/resp/throttle_call.h"
-#include "headgate/server/resp/throttle_limits.h"
+#include "headgate/redis/throttle/throttle_call.h"
+#include "headgate/redis/throttle/throttle_limits.h"
 #include "headgate/server/ticket.h"
 #include "headgate/store/store.h"
 
@@ -16,8 +16,8 @@ namespace headgate::server {
 class ThrottleTicket final : public Ticket {
  public:
   // `key`: as the store takes it. Throws std::bad_alloc.
-  ThrottleTicket(Answers& answers, const ThrottleCall& the_call, const ThrottleLimit& its_limit,
-                 std::string its_key, Instant now)
+  ThrottleTicket(Answers& answers, const redis::ThrottleCall& the_call,
+                 const redis::ThrottleLimit& its_limit, std::string its_key, Instant now)
       : Ticket(answers),
         call(the_call),
         limit(its_limit),
@@ -27,8 +27,8 @@ class ThrottleTicket final : public Ticket {
 
   void take(store::Store& store) noexcept { store.take({&bundle_, 1}, moment_, begin()); }
 
-  const ThrottleCall call;
-  const ThrottleLimit limit;  // a copy: the cache may replace its own
+  const redis::ThrottleCall call;
+  const redis::ThrottleLimit limit;  // a copy: the cache may replace its own
   const std::string key;
   const Instant began;  // by the clock of WorkerContext::now()
   limit::Decision decision;

@@ -11,25 +11,30 @@
 #include <array>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <string_view>
 
 #include "headgate/base/result.h"
 #include "headgate/limit/law.h"
-#include "headgate/server/resp/throttle_limits.h"
+#include "headgate/redis/throttle/throttle_limits.h"
 
-namespace headgate::server {
+namespace headgate::redis {
 
 enum class ThrottleDialect : std::uint8_t { redis_cell, throttlecrab };
+
+// A RESP error: a text, and behind it what it repeats of the call.
+struct ThrottleFault {
+  std::string_view text;
+  std::string_view shown;
+};
 
 struct ThrottleCall {
   ThrottleDialect dialect = ThrottleDialect::redis_cell;
   ThrottleRate rate;
   std::int64_t quantity = 1;
 
-  // Reads five or six words, the command's name first. Errors: a RESP error.
-  [[nodiscard]] static Result<ThrottleCall, std::string> read(
-      ThrottleDialect dialect, std::span<const std::string_view> words);
+  // Reads five or six words, the command's name first.
+  [[nodiscard]] static Result<ThrottleCall, ThrottleFault> read(
+      ThrottleDialect dialect, std::span<const std::string_view> words) noexcept;
 
   // The quantity is above the capacity, so it is never admitted. The store then is only read, for
   // the units that remain.
@@ -49,4 +54,4 @@ struct ThrottleCall {
                                                   const limit::Decision& decision) const noexcept;
 };
 
-}  // namespace headgate::server
+}  // namespace headgate::redis

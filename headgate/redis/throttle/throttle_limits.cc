@@ -1,6 +1,6 @@
-#include "headgate/server/resp/throttle_limits.h"
+#include "headgate/redis/throttle/throttle_limits.h"
 
-namespace headgate::server {
+namespace headgate::redis {
 
 std::size_t ThrottleLimits::home(const ThrottleRate& rate) noexcept {
   constexpr std::uint64_t odd = 0x9e3779b97f4a7c15;  // 2^64 / golden ratio: spreads close numbers
@@ -38,4 +38,4 @@ Result<const ThrottleLimit*, std::string_view> ThrottleLimits::make(
   return &limit;
 }
 
-}  // namespace headgate::server
+}  // namespace headgate::redis

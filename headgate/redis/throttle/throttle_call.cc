@@ -1,11 +1,11 @@
-#include "headgate/server/resp/throttle_call.h"
+#include "headgate/redis/throttle/throttle_call.h"
 
 #include <limits>
 #include <optional>
 
 #include "headgate/base/whole_number.h"
 
-namespace headgate::server {
+namespace headgate::redis {
 namespace {
 
 // The most bytes of an argument that an error repeats: longer than every integer, short in a log.
@@ -18,28 +18,29 @@ std::optional<std::int64_t> parse(std::string_view text) noexcept {
 
 // Returns the error of the dialect's own program: throttlecrab names the argument, redis-cell
 // repeats its text.
-std::string not_an_integer(ThrottleDialect dialect, std::size_t index, std::string_view text) {
+ThrottleFault not_an_integer(ThrottleDialect dialect, std::size_t index,
+                             std::string_view text) noexcept {
   constexpr std::array<std::string_view, 4> names = {"max_burst", "count_per_period", "period",
                                                      "quantity"};
-  if (dialect == ThrottleDialect::throttlecrab) return "ERR invalid " + std::string(names[index]);
-  return "ERR Couldn't parse as integer: " + std::string(text.substr(0, shown_max));
+  if (dialect == ThrottleDialect::throttlecrab) return {"ERR invalid ", names[index]};
+  return {"ERR Couldn't parse as integer: ", text.substr(0, shown_max)};
 }
 
 std::int64_t seconds(Nanos span) noexcept { return static_cast<std::int64_t>(ceil_seconds(span)); }
 
 }  // namespace
 
-Result<ThrottleCall, std::string> ThrottleCall::read(ThrottleDialect dialect,
-                                                     std::span<const std::string_view> words) {
+Result<ThrottleCall, ThrottleFault> ThrottleCall::read(
+    ThrottleDialect dialect, std::span<const std::string_view> words) noexcept {
   std::array<std::int64_t, 4> numbers = {0, 0, 0, 1};
   for (std::size_t i = 0; i + 2 < words.size(); ++i) {
     const auto number = parse(words[i + 2]);
-    if (!number) return Failure<std::string>(not_an_integer(dialect, i, words[i + 2]));
+    if (!number) return Failure<ThrottleFault>(not_an_integer(dialect, i, words[i + 2]));
     numbers[i] = *number;
   }
   ThrottleCall call{dialect, {numbers[0], numbers[1], numbers[2]}, numbers[3]};
   if (dialect == ThrottleDialect::throttlecrab) {
-    if (call.quantity < 0) return Failure<std::string>("ERR invalid quantity");
+    if (call.quantity < 0) return Failure<ThrottleFault>({"ERR invalid ", "quantity"});
   } else if (call.rate.capacity < std::numeric_limits<std::int64_t>::max()) {
     ++call.rate.capacity;  // a burst of 0 is one unit at once
   }
@@ -72,4 +73,4 @@ std::array<std::int64_t, 5> ThrottleCall::reply(const ThrottleLimit& limit,
   return {passes ? 0 : 1, rate.capacity, remaining, passes ? not_limited : wait, reset};
 }
 
-}  // namespace headgate::server
+}  // namespace headgate::redis

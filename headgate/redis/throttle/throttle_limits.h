@@ -10,7 +10,7 @@
 #include "headgate/base/result.h"
 #include "headgate/limit/law.h"
 
-namespace headgate::server {
+namespace headgate::redis {
 
 // `count` units return per `period` seconds, up to `capacity` units.
 struct ThrottleRate {
@@ -54,4 +54,4 @@ class ThrottleLimits {
   std::array<ThrottleLimit, kept_max> limits_;
 };
 
-}  // namespace headgate::server
+}  // namespace headgate::redis

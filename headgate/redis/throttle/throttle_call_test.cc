@@ -1,6 +1,6 @@
 // The replies of redis-cell and throttlecrab, and where those of headgate differ.
 
-#include "headgate/server/resp/throttle_call.h"
+#include "headgate/redis/throttle/throttle_call.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 
 #include "headgate/store/table.h"
 
-namespace headgate::server {
+namespace headgate::redis {
 namespace {
 
 using testing::ElementsAre;
@@ -40,7 +40,7 @@ class Throttles {
     words.insert(words.end(), arguments.begin(), arguments.end());
     const auto call = ThrottleCall::read(dialect, words);
     if (!call) {
-      error = call.error();
+      error = std::string(call.error().text) + std::string(call.error().shown);
       return {};
     }
     const auto limit = limits_.make(call->rate);
@@ -233,4 +233,4 @@ TEST(Throttle, NamesTheFault) {
 }
 
 }  // namespace
-}  // namespace headgate::server
+}  // namespace headgate::redis
