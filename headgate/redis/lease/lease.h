@@ -107,6 +107,10 @@ class Lease {
   }
   // Begins to ask. `is_short`: requests wait that cost more than is here. REQUIRES: !is_asking().
   [[nodiscard]] LeaseAsk ask(std::uint64_t number, Time now, bool is_short = false) noexcept;
+  // The same, for what takes nothing.
+  [[nodiscard]] LeaseAsk look(std::uint64_t number, Time now) noexcept {
+    return begin(number, now);
+  }
   // The same, to give back all that is idle.
   [[nodiscard]] LeaseAsk ask_nothing(std::uint64_t number, Time now) noexcept;
   // REQUIRES: !reply.is_old

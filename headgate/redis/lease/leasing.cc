@@ -128,7 +128,10 @@ void Leasing::ask(const std::string& key) {
   }
   send(key, [&](Lease& lease) {
     lease.refund(refunds);
-    return lease.ask(++number_, BootClock::now(), !queue.groups.empty());
+    const BootClock::time_point now = BootClock::now();
+    const bool takes = queue.asked.empty() || !queue.groups.empty();
+    if (!takes) return lease.look(++number_, now);
+    return lease.ask(++number_, now, !queue.groups.empty());
   });
 }
 

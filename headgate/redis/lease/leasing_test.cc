@@ -158,6 +158,23 @@ TEST(Leasing, TheFieldsAreSoundForAClientOfOneProcess) {
   }
 }
 
+// About two asks per 100 ms, in which a lump gathers.
+TEST(Leasing, AKeyThatIsDeniedCostsABoundedRateOfCommands) {
+  const RedisServer server;
+  const auto store = open(server);
+  const Policy policy(1000, second);
+  ASSERT_EQ(admitted(*store, policy, 900), 900U);
+  const std::uint64_t before = calls(server);
+  const auto begin = BootClock::now();
+  std::uint64_t requests = 0;
+  while (requests < 10'000 || BootClock::now() - begin < milliseconds(1500)) {
+    admitted(*store, policy, 1);
+    ++requests;
+  }
+  const double seconds = Seconds(BootClock::now() - begin).count();
+  EXPECT_LE(static_cast<double>(calls(server) - before), 40 * (seconds + 1));
+}
+
 // ---- all or none
 
 TEST(Leasing, ABundleWithExactAndLeasedChargesIsTakenAllOrNone) {
