@@ -16,6 +16,7 @@ import http_door  # noqa: E402
 import machine  # noqa: E402
 import nginx  # noqa: E402
 import redis_calls  # noqa: E402
+import redis_module  # noqa: E402
 import resp  # noqa: E402
 from programs import PATIENCE, Programs, answers, built, free_ports, program, wait_until  # noqa: E402
 from samples import Turns, alternating  # noqa: E402
@@ -165,6 +166,7 @@ def compare(build, rounds, seconds, say):
     """Yields (met, what, reached, needed)."""
     say(machine.settle_network())
     yield from redis_calls.compare(rounds, 20_000 * seconds, say)
+    yield from redis_module.compare(built(build / 'modules/headgate_redis.so'), rounds, 20_000 * seconds, say)
     yield from through_resp(build, rounds, seconds, say)
     yield from behind_nginx(build, rounds, seconds, say)
 
