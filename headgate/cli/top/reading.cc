@@ -19,7 +19,7 @@ std::vector<TopReading::Row> rows(const json& list, const char* also) {
   return all;
 }
 
-std::optional<TopReading::Redis> redis(const json& body) {
+std::optional<TopReading::Redis> redis_of(const json& body) {
   const auto found = body.find("redis");
   if (found == body.end()) return std::nullopt;
   return TopReading::Redis{found->at("up").get<bool>(),
@@ -35,7 +35,7 @@ Result<TopReading, std::string> TopReading::parse(std::string_view text) {
                       body.at("decisions_per_second").get<double>(),
                       body.at("denied_per_second").get<double>(),
                       body.at("shadow_denied_per_second").get<double>(),
-                      redis(body),
+                      redis_of(body),
                       rows(body.at("busiest"), "units_per_second"),
                       rows(body.at("most_denied"), "shadow_per_second")};
   } catch (const json::exception& error) {
