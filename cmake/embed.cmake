@@ -1,7 +1,7 @@
 # Writes files into a C++ source that defines a function. headgate_embed() runs it:
 #   cmake -D OUT=FILE.cc -D FUNCTION=a::b::name -D HEADER=header -D FILES="a.html;b.css" -P embed.cmake
 #
-# With a HEADER the function returns the one file's text. Otherwise it returns web assets: a file is
+# With a HEADER the function returns the files' text, one after the other. Otherwise it returns web assets: a file is
 # served at /NAME, index.html at /. Its tag is the beginning of its SHA-256.
 
 set(type_html "text/html; charset=utf-8")
@@ -11,6 +11,8 @@ set(type_svg "image/svg+xml")
 
 set(arrays "")
 set(assets "")
+set(all_bytes "")
+set(all_size 0)
 foreach(file ${FILES})
   get_filename_component(name ${file} NAME)
   get_filename_component(extension ${file} LAST_EXT)
@@ -22,6 +24,8 @@ foreach(file ${FILES})
   file(READ ${file} bytes HEX)
   string(REGEX REPLACE "(..)" "'\\\\x\\1'," bytes "${bytes}")
   string(REPLACE "'\\x0a'," "'\\x0a',\n" bytes "${bytes}")  # a line of C++ per line of the file
+  string(APPEND all_bytes "${bytes}\n")
+  math(EXPR all_size "${all_size} + ${size}")
   set(path /${name})
   if(name STREQUAL index.html)
     set(path /)
@@ -33,7 +37,8 @@ endforeach()
 string(REGEX REPLACE "::[^:]*$" "" namespace ${FUNCTION})
 string(REGEX REPLACE ".*::" "" name ${FUNCTION})
 if(HEADER)
-  set(signature "std::string_view ${name}() noexcept { return {${id}, ${size}}; }")
+  set(arrays "constexpr char text[] = {\n${all_bytes}};\n")
+  set(signature "std::string_view ${name}() noexcept { return {text, ${all_size}}; }")
 else()
   set(HEADER headgate/server/http/asset.h)
   string(APPEND arrays "constexpr Asset embedded[] = {\n${assets}};\n")

@@ -1,7 +1,7 @@
 # headgate_embed(TARGET FUNCTION FILES file... [HEADER header])
 #
 # Adds to TARGET a generated source that defines FUNCTION, such as headgate::cli::nginx_conf_template.
-# With HEADER, which declares it, FUNCTION returns the text of the one file as std::string_view.
+# With HEADER, which declares it, FUNCTION returns the text of the files, one after the other, as std::string_view.
 # Otherwise FUNCTION returns web assets: see headgate/server/http/asset.h.
 function(headgate_embed target function)
   cmake_parse_arguments(EMBED "" "HEADER" "FILES" ${ARGN})

@@ -60,11 +60,11 @@ def encoded(*words):
     return b'*%d\r\n' % len(words) + b''.join(b'$%d\r\n%s\r\n' % (len(word), word) for word in words)
 
 
-def linear(cost=1):
-    """One charge, as headgate/redis/linear_args.cc writes it."""
+def linear(ends=True, cost=1):
+    """One charge, as headgate/redis/linear_args.cc writes it; `ends`: the last one of its bundle."""
     window = QUOTA * INTERVAL
     spans = [part for span in (cost * INTERVAL, window, window) for part in divmod(span, 10**9)]
-    return struct.pack('<Bddddddd', 1, 1, *spans)
+    return struct.pack('<Bddddddd', 17 if ends else 1, 1, *spans)
 
 
 def key(policy, number):
@@ -89,6 +89,13 @@ class Variants:
     def policies(self, count):
         def calls(number):
             keys = [key(f'p{i}', number) for i in range(count)]
+            return [encoded('EVALSHA', self.take, count, *keys, '', linear(False) * (count - 1) + linear())]
+        return calls
+
+    def bundles(self, count):
+        """So many clients' requests, which came together."""
+        def calls(number):
+            keys = [key('p0', (number + i * 7919) % KEYS) for i in range(count)]
             return [encoded('EVALSHA', self.take, count, *keys, '', linear() * count)]
         return calls
 
@@ -151,22 +158,24 @@ def compare(rounds, calls, say):
         wait_until(path.exists, process)
         redis = Redis(path)
         variants = Variants(redis)
-        rows = {'GET': variants.get, 'a script that does nothing': variants.none,
-                'gcra.lua, by hand': variants.hand_written,
-                'take.lua, one linear policy': variants.policies(1),
-                'take.lua, two': variants.policies(2), 'take.lua, ten': variants.policies(10),
-                'a swapped law': variants.swapped,
-                'INCRBY and EXPIRE, as envoyproxy/ratelimit': variants.envoy(1),
-                'the same for ten limits': variants.envoy(10)}
+        # What is sent, and as how much it counts, so that rows take about as long.
+        rows = {'GET': (variants.get, 1), 'a script that does nothing': (variants.none, 1),
+                'gcra.lua, by hand': (variants.hand_written, 1),
+                'take.lua, one linear policy': (variants.policies(1), 1),
+                'take.lua, two': (variants.policies(2), 1), 'take.lua, ten': (variants.policies(10), 5),
+                'take.lua, 32 requests of one linear policy': (variants.bundles(32), 16),
+                'a swapped law': (variants.swapped, 1),
+                'INCRBY and EXPIRE, as envoyproxy/ratelimit': (variants.envoy(1), 1),
+                'the same for ten limits': (variants.envoy(10), 5)}
         # Every key exists, and a swap finds the state that it expects.
         for number in range(KEYS):
             redis.call('SET', key('fixed', number), b'x' * 24, 'PX', 3_600_000)
-        for calls_of in rows.values():
-            measure(redis, process.pid, calls_of, calls // 10)
+        for calls_of, weight in rows.values():
+            measure(redis, process.pid, calls_of, calls // 10 // weight)
         taken = {name: [] for name in rows}
         for _ in range(rounds):
-            for name, calls_of in rows.items():
-                taken[name].append(measure(redis, process.pid, calls_of, calls))
+            for name, (calls_of, weight) in rows.items():
+                taken[name].append(measure(redis, process.pid, calls_of, calls // weight))
         say('| call | us, median | least | most |\n| --- | --- | --- | --- |')
         for name, times in taken.items():
             say(f'| {name} | {statistics.median(times):.2f} | {min(times):.2f} | {max(times):.2f} |')

@@ -120,6 +120,13 @@ std::string log_text(const policy::Policy& policy) {
   return "at most " + std::to_string(records) + " records a partition, of 16 bytes each";
 }
 
+std::string sharing_text(const policy::Policy& policy) {
+  if (policy.sharing == limit::Sharing::exact) return "exactly";
+  const std::uint64_t units = limit::leasable(policy.grants.front().law);
+  if (units == 0) return "exactly, because no tenth of the quota can be leased";
+  return "in leases of " + std::to_string(units) + " units together";
+}
+
 // What happens while the store that machines share is away.
 std::string outage_text(const policy::Policy& policy) {
   const std::string when = "while Redis is away ";
@@ -160,7 +167,9 @@ std::string describe(const policy::Policy& policy) {
   if (policy.terms.reset != limit::Reset::pace) put("reset", reset_text(policy.terms.reset));
   if (policy.refund_on.any()) put("refund on", statuses_text(policy.refund_on));
   if (policy.status != 429) put("status", std::to_string(policy.status));
-  if (policy.sharing == limit::Sharing::exact) put("shared", "exactly; " + outage_text(policy));
+  if (policy.sharing != limit::Sharing::none) {
+    put("shared", sharing_text(policy) + "; " + outage_text(policy));
+  }
   constexpr std::size_t shown_max = 20;  // overrides; with them a policy still fits on a screen
   for (std::size_t i = 1; i < policy.grants.size(); ++i) {
     if (i > shown_max) {

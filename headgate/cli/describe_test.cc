@@ -39,9 +39,9 @@ TEST(Describe, ShowsEverySetting) {
 }
 
 TEST(Describe, WhatMachinesShare) {
-  const auto shared = [](const std::string& keys) {
+  const auto shared = [](const std::string& keys, const std::string& rate = "1/s") {
     const auto loaded = policy::load_text(
-        "version: 1\nstore: {redis: {nodes: [a:1]}}\npolicies: [{name: a, rate: 1/s" + keys +
+        "version: 1\nstore: {redis: {nodes: [a:1]}}\npolicies: [{name: a, rate: " + rate + keys +
             "}]\n",
         "test.yaml");
     const std::string text = describe((*loaded)->policies().front());
@@ -55,6 +55,12 @@ TEST(Describe, WhatMachinesShare) {
   EXPECT_EQ(shared(", on-outage: allow"),
             "  shared    exactly; while Redis is away all is admitted\n");
   EXPECT_EQ(shared(", sharing: none"), "");
+  EXPECT_EQ(shared(", sharing: leased, on-outage: allow"),
+            "  shared    exactly, because no tenth of the quota can be leased; while Redis is away "
+            "all is admitted\n");
+  EXPECT_EQ(shared(", sharing: leased", "300/s"),
+            "  shared    in leases of 30 units together; while Redis is away each machine counts "
+            "alone, with 100% of the quota\n");
 }
 
 TEST(Describe, HowPathsAreCompared) {

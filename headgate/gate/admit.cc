@@ -40,6 +40,7 @@ bool Gate::prefetch(const policy::Request& request, std::optional<Instant> now, 
   context.gate_ = this;
   context.moment_ = now;
   context.outages_.reset();
+  context.undecided_.reset();
   const std::span<const policy::Match> matches = match(*policies_, request, context.scratch_);
   context.matched_ = matches.size();
   if (matches.empty()) return false;
@@ -86,14 +87,18 @@ void Gate::charge(std::span<const policy::Match> matches, DryRun dry_run, limit:
   for (std::size_t i = context.enforced_; i < charges; ++i) bundle(i, 1);
 }
 
-// Notes which charges the store has decided without the store that machines share.
+// Notes which charges the store has decided without the store that machines share, or not at all.
 void Gate::note_outages(DecisionContext& context) noexcept {
   for (const store::Bundle& bundle : std::span(context.bundles_).first(context.bundle_count_)) {
-    if (!bundle.outage) continue;
+    if (!bundle.outage && !bundle.remembered) continue;
     for (const store::Charge& charge : bundle.charges) {
       if (charge.shared == nullptr) continue;
-      context.outages_.set(static_cast<std::size_t>(&charge - context.charges_.data()));
-      context.verdict.in_outage = true;
+      const auto i = static_cast<std::size_t>(&charge - context.charges_.data());
+      if (bundle.outage) {
+        context.outages_.set(i);
+        context.verdict.in_outage = true;
+      }
+      if (bundle.remembered && context.decisions_[i].admitted) context.undecided_.set(i);
     }
   }
 }
@@ -111,7 +116,7 @@ void Gate::conclude(DecisionContext& context) const noexcept {
     const limit::Decision& decision = context.decisions_[i];
     const policy::Policy& policy = *context.match(i).policy;
     const bool enforced = context.is_enforced(i);
-    if (enforced && !context.outages_.test(i)) {
+    if (enforced && !context.is_hidden(i)) {
       verdict.remaining =
           std::min(verdict.remaining.value_or(decision.remaining), decision.remaining);
     }
@@ -165,7 +170,7 @@ void Gate::itemise(DecisionContext& context, std::uint64_t extra) const noexcept
   for (std::size_t i = 0; i < context.enforced_; ++i) {
     const limit::Decision& decision = context.decisions_[i];
     const policy::Grant& grant = *context.match(i).grant;
-    if (!grant.reported || context.outages_.test(i)) continue;
+    if (!grant.reported || context.is_hidden(i)) continue;
     if (decision.remaining * 100 < grant.quota.units * settings.report_below_percent) below = true;
     Item& item = context.items_[count++] = this->item(context, i);
     if (item.denied && item.reset != limit::Decision::no_reset) item.reset += extra;

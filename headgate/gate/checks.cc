@@ -15,6 +15,7 @@ std::optional<CheckFault> Gate::decide(std::span<const Check> checks, limit::Op 
   context.gate_ = this;
   context.moment_ = now;
   context.outages_.reset();
+  context.undecided_.reset();
   context.now = now.value_or(Instant{});
   context.done_ = done;
   if (const auto fault = match_checks(checks, context)) return fault;
@@ -95,13 +96,13 @@ void Gate::merge_debits(DecisionContext& context) const noexcept {
   answer_checks(context);
 }
 
-// Writes what a charge decided. During an outage nothing is promised: r is 0.
+// Writes what a charge decided. Where nothing is promised, r is 0.
 void Gate::write_result(const DecisionContext& context, std::size_t charge,
                         CheckResult& result) noexcept {
   result.decision = context.decisions_[charge];
   result.taken = context.taken(charge);
   result.outage = context.outages_.test(charge);
-  if (!result.outage) return;
+  if (!context.is_hidden(charge)) return;
   result.decision.remaining = 0;
   result.decision.reset = limit::Decision::no_reset;
 }

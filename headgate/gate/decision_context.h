@@ -66,6 +66,10 @@ class DecisionContext {
     return outages_.test(i) && !decisions_[i].admitted &&
            match(i).policy->on_outage == limit::OnOutage::deny;
   }
+  // Whether the i-th decision promises nothing.
+  [[nodiscard]] bool is_hidden(std::size_t i) const noexcept {
+    return outages_.test(i) || undecided_.test(i);
+  }
   // Whether this machine counted the i-th charge alone, because the shared store is away.
   [[nodiscard]] bool counted_alone(std::size_t i) const noexcept {
     return outages_.test(i) && match(i).policy->on_outage == limit::OnOutage::local;
@@ -85,6 +89,8 @@ class DecisionContext {
   std::size_t quota_end_ = 0;    // and those from there to quota_end_ are in quota mode
 
   std::bitset<policy::policies_max> outages_;  // charges decided without the shared store
+  // Charges that were not decided, because another one of the bundle is known to be denied.
+  std::bitset<policy::policies_max> undecided_;
   std::array<std::uint8_t, policy::policies_max> match_of_;  // charge -> match
   std::array<store::Charge, policy::policies_max> charges_;
   std::array<limit::Decision, policy::policies_max> decisions_;

@@ -30,6 +30,7 @@ bool Gate::decide(std::string_view domain, std::span<const policy::Descriptor> d
   context.gate_ = this;
   context.moment_ = now;
   context.outages_.reset();
+  context.undecided_.reset();
   context.now = now.value_or(Instant{});
   context.done_ = done;
   context.op_ = std::find(ops.begin(), ops.end(), limit::Op::spend) != ops.end()

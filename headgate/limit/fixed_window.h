@@ -70,6 +70,9 @@ class FixedWindow {
   }
   // Whether windows follow the calendar. If so, `now` must be wall time [ns since 1970].
   [[nodiscard]] constexpr bool aligned() const noexcept { return aligned_; }
+  // What a store needs that counts elsewhere: w, and after which time aligned windows begin [ns].
+  [[nodiscard]] constexpr Nanos window() const noexcept { return answer_.window(); }
+  [[nodiscard]] constexpr Nanos offset() const noexcept { return offset_; }
   [[nodiscard]] constexpr bool denial_costs() const noexcept { return counts_denied_; }
   // The linear law for keys that share a state.
   [[nodiscard]] constexpr Coarse coarse() const noexcept {

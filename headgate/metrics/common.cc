@@ -47,6 +47,10 @@ void expose_redis(const RedisTotals& redis, Exposition& out) {
           "Replies of Redis to what was asked for decisions.", redis.round_trips);
   out.one("headgate_redis_timeouts_total", Type::counter,
           "Requests for decisions that Redis did not answer in time.", redis.timeouts);
+  out.one("headgate_redis_remembered_denials_total", Type::counter,
+          "Requests denied without asking Redis, whose last denial still holds.", redis.remembered);
+  out.one("headgate_redis_leased_decisions_total", Type::counter,
+          "Requests decided from what was taken from Redis ahead.", redis.leased);
 }
 
 void expose_reloads(std::uint64_t loaded, std::uint64_t refused, Exposition& out) {

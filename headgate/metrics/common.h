@@ -24,6 +24,8 @@ struct RedisTotals {
   bool up = false;  // a server answers, or the first attempt to connect has not ended
   std::uint64_t round_trips = 0;
   std::uint64_t timeouts = 0;
+  std::uint64_t remembered = 0;
+  std::uint64_t leased = 0;
 };
 void expose_redis(const RedisTotals& redis, Exposition& out);
 void expose_reloads(std::uint64_t loaded, std::uint64_t refused, Exposition& out);

@@ -20,9 +20,11 @@ std::string metrics_text(const MainConf& conf) {
   metrics::expose_policies(totals, out);
   metrics::expose_table(conf.table->stats(), out);
   if (conf.redis != nullptr) {
-    metrics::expose_redis({conf.redis->status().up, module.redis.round_trips.load(relaxed),
-                           module.redis.timeouts.load(relaxed)},
-                          out);
+    metrics::expose_redis(
+        {conf.redis->status().up, module.redis.round_trips.load(relaxed),
+         module.redis.timeouts.load(relaxed), module.redis.remembered.load(relaxed),
+         module.redis.leased.load(relaxed)},
+        out);
   }
   metrics::expose_reloads(module.reloads.load(relaxed), module.refused_reloads.load(relaxed), out);
   out.one("headgate_tables_changed_total", metrics::Exposition::Type::counter,

@@ -7,8 +7,11 @@ namespace headgate::policy {
 std::shared_ptr<const limit::Shared> shared_of(const Policy& policy, const Grant& grant) {
   if (policy.sharing == limit::Sharing::none || grant.unlimited) return nullptr;
   const auto law = law_of(limit::share_of(grant.quota, policy.outage_percent), policy.terms);
-  return std::make_shared<const limit::Shared>(
-      limit::Shared{policy.on_outage, law.value_or(grant.law)});
+  limit::Shared shared{policy.on_outage, law.value_or(grant.law)};
+  shared.denials_last = policy.terms.denied == limit::Denied::free && policy.refund_on.none() &&
+                        !policy.is_late() && !policy.holds_slots();
+  if (policy.sharing == limit::Sharing::leased) shared.leased = limit::leasable(grant.law);
+  return std::make_shared<const limit::Shared>(shared);
 }
 
 }  // namespace headgate::policy

@@ -1,4 +1,4 @@
-// What a grant of a policy needs while the store that machines share is away.
+// What a grant of a policy needs where machines share it.
 #pragma once
 
 #include <memory>

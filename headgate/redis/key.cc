@@ -15,21 +15,32 @@ bool is_linear(const limit::Law& law) noexcept {
          std::holds_alternative<limit::LinearExact>(law);
 }
 
-}  // namespace
-
-std::string redis_key(std::string_view prefix, const limit::Law& law, std::string_view key) {
+// `kind`: '\0' for none.
+std::string name_of(std::string_view prefix, char kind, std::string_view key) {
   std::string name;
-  if (std::holds_alternative<limit::Closed>(law)) return name;
   const std::size_t head =
       key.empty() ? 0 : std::min<std::size_t>(1 + static_cast<unsigned char>(key[0]), key.size());
   name.reserve(prefix.size() + key.size() + 3);
   name += prefix;
-  if (!is_linear(law)) name += kind_of(law);
+  if (kind != '\0') name += kind;
   name += key.substr(0, head);
   name += '{';
   name += key.substr(head);
   name += '}';
   return name;
+}
+
+}  // namespace
+
+std::string redis_key(std::string_view prefix, const limit::Law& law, std::string_view key) {
+  if (std::holds_alternative<limit::Closed>(law)) return {};
+  return name_of(prefix, is_linear(law) ? '\0' : kind_of(law), key);
+}
+
+std::string leased_key(std::string_view prefix, const limit::Law& law, std::string_view key) {
+  constexpr char linear = 'b';  // of both forms
+  return name_of(prefix, is_linear(law) ? linear : static_cast<char>(kind_of(law) - 'A' + 'a'),
+                 key);
 }
 
 std::uint16_t slot_of(std::string_view redis_key) noexcept {

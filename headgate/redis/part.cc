@@ -16,6 +16,11 @@ void Part::add(const store::Charge& charge, std::string key) {
   keys.push_back(std::move(key));
 }
 
+void Part::deny() {
+  static const limit::Law closed = limit::Closed{};
+  add({&closed, {}, 1}, {});
+}
+
 std::size_t Part::count(Way way) const noexcept {
   return static_cast<std::size_t>(std::count(ways.begin(), ways.end(), way));
 }
@@ -29,6 +34,11 @@ void Part::decide(std::vector<KeyState>& states, Instant at) {
   decisions.resize(charges.size());
   const bool admitted = decide_all_or_none(charges, states, now, decisions);
   outcome = admitted ? Outcome::admitted : Outcome::denied;
+  denying.assign(charges.size(), {});
+  for (std::size_t i = 0; i < charges.size(); ++i) {
+    const bool lasts = charges[i].shared != nullptr && charges[i].shared->denials_last;
+    if (lasts && !decisions[i].admitted) denying[i] = states[i].bytes();
+  }
 }
 
 }  // namespace headgate::redis

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "headgate/redis/boot_clock.h"
 #include "headgate/redis/key_state.h"
 #include "headgate/store/charge.h"
 
@@ -27,10 +28,15 @@ struct Part {
   std::vector<Way> ways;          // one per charge
   std::uint16_t slot = 0;
   std::optional<Instant> given;  // the caller's time, if it decides
+  // Whether the only charge is decided by Leasing.
+  bool is_leased = false;
+  BootClock::time_point asked = BootClock::now();  // before Redis was asked
 
   std::vector<limit::Decision> decisions;  // out; without meaning if the outcome is `undecided`
   Outcome outcome = Outcome::undecided;    // out
   Instant now;                             // out; the moment of the decision
+  // out; of each charge whose denial lasts, the state that denies it; otherwise empty
+  std::vector<std::string> denying;
 
   // Whether its caller still waits: if not, the charges may be gone.
   std::function<bool()> is_awaited;
@@ -38,6 +44,8 @@ struct Part {
   std::function<void()> done;
 
   void add(const store::Charge& charge, std::string key);
+  // Adds a charge that is always denied, so that nothing is taken and what is left is shown.
+  void deny();
 
   [[nodiscard]] std::size_t count(Way way) const noexcept;
   // Whether the only key is swapped.

@@ -35,9 +35,7 @@ class PolicyStore final : public store::Store {
   [[nodiscard]] Instant now() const noexcept override { return shared_.now(); }
   void prefetch(std::span<store::Charge> charges) noexcept override { shared_.prefetch(charges); }
   void take(std::span<store::Bundle> bundles, std::optional<Instant>& now,
-            store::Completion done) noexcept override {
-    shared_.take(bundles, now, done);
-  }
+            store::Completion done) noexcept override;
 
   // As RedisStore::status().
   [[nodiscard]] RedisStatus status() { return redis_->status(); }

@@ -27,19 +27,96 @@ RedisStore::RedisStore(Options options) : options_(std::move(options)) {}
 RedisStore::~RedisStore() = default;
 
 Worker& RedisStore::worker() {
-  std::call_once(started_, [this] { worker_ = std::make_unique<Worker>(options_, clock_); });
+  std::call_once(started_, [this] {
+    worker_ = std::make_unique<Worker>(options_, clock_, denials_, leases_);
+  });
   return *worker_;
 }
 
 void RedisStore::take(std::span<store::Bundle> bundles, std::optional<Instant>& now,
                       store::Completion done) noexcept {
   try {
-    return worker().take(bundles, now, done);
+    bool open = false;
+    for (store::Bundle& bundle : bundles) {
+      bundle.undecided = !take_at_once(bundle) && !deny_from_memory(bundle);
+      open |= bundle.undecided;
+    }
+    if (open) return worker().take(bundles, now, done);
+    if (!now) now = clock_.now();
+    return done.call(done.context);
   } catch (const std::exception&) {  // no memory, or no thread
   }
   for (store::Bundle& bundle : bundles) bundle.undecided = true;
   if (!now) now = clock_.now();
   done.call(done.context);
+}
+
+bool RedisStore::take_at_once(store::Bundle& bundle) noexcept {
+  if (options_.clock != Clock::redis || bundle.charges.empty()) return false;
+  for (const store::Charge& charge : bundle.charges) {
+    if (charge.shared == nullptr || charge.shared->leased == 0) return false;
+  }
+  bundle.admitted = true;
+  for (std::size_t i = 0; i < bundle.charges.size(); ++i) {
+    const store::Charge& charge = bundle.charges[i];
+    const auto [found, becomes_low] = leases_.decide(charge, bundle.decisions[i]);
+    if (becomes_low) ask_ahead(charge.key);
+    const bool denies_alone = found == Lease::Found::denied && bundle.charges.size() == 1;
+    if (found == Lease::Found::admitted || denies_alone) {
+      bundle.admitted = bundle.admitted && found == Lease::Found::admitted;
+      continue;
+    }
+    for (const store::Charge& taken : bundle.charges.first(i)) leases_.give_back(taken);
+    return false;
+  }
+  count(bundle.admitted ? &RedisCounts::leased : &RedisCounts::remembered);
+  return true;
+}
+
+// A bundle with a charge of which Redis has said that it is denied. What a denial costs has to be
+// charged, and refunds and debits are made also if the rest is denied.
+bool RedisStore::deny_from_memory(store::Bundle& bundle) {
+  if (options_.clock != Clock::redis) return false;
+  for (const store::Charge& charge : bundle.charges) {
+    const bool takes = charge.op == limit::Op::spend || charge.op == limit::Op::peek;
+    if (!takes) {
+      if (charge.op == limit::Op::refund) denials_.forget(charge.key);
+      return false;
+    }
+    if (limit::denial_costs(*charge.law)) return false;
+  }
+  const BootClock::time_point now = BootClock::now();
+  bool denied = false;
+  for (std::size_t i = 0; i < bundle.charges.size(); ++i) {
+    const store::Charge& charge = bundle.charges[i];
+    bundle.decisions[i] = {.admitted = true};
+    if (charge.shared == nullptr) continue;
+    const auto known = charge.shared->leased > 0     ? leases_.denial(charge)
+                       : charge.shared->denials_last ? denials_.find(charge, now)
+                                                     : std::nullopt;
+    if (!known) continue;
+    bundle.decisions[i] = *known;
+    denied = true;
+  }
+  if (!denied) return false;
+  bundle.admitted = false;
+  bundle.remembered = true;
+  count(&RedisCounts::remembered);
+  return true;
+}
+
+void RedisStore::ask_ahead(std::string_view key) noexcept {
+  try {
+    worker().ask_ahead(key);
+  } catch (const std::exception&) {
+    // The next request that needs a unit asks for it.
+  }
+}
+
+void RedisStore::count(std::atomic<std::uint64_t> RedisCounts::*counter) const noexcept {
+  if (options_.counts != nullptr) {
+    (options_.counts->*counter).fetch_add(1, std::memory_order_relaxed);
+  }
 }
 
 RedisStatus RedisStore::status() { return worker().status(); }

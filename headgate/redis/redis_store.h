@@ -4,12 +4,18 @@
 // describes the keys, the arithmetic and what is promised.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 
 #include "headgate/base/result.h"
 #include "headgate/redis/clock.h"
+#include "headgate/redis/counts.h"
+#include "headgate/redis/denials.h"
+#include "headgate/redis/lease/lease_table.h"
 #include "headgate/redis/options.h"
 #include "headgate/store/store.h"
 
@@ -40,6 +46,10 @@ class RedisStore : public store::Store {
   void take(std::span<store::Bundle> bundles, std::optional<Instant>& now,
             store::Completion done) noexcept override;
 
+  // Decides a bundle whose charges are all leased, if the units are here or its denial is known.
+  // Returns false if Redis has to decide.
+  [[nodiscard]] bool take_at_once(store::Bundle& bundle) noexcept;
+
   // Does not wait for the thread. Throws std::bad_alloc, or std::system_error if no thread can be
   // started.
   [[nodiscard]] RedisStatus status();
@@ -49,9 +59,14 @@ class RedisStore : public store::Store {
 
   // Starts the thread if it does not run. Throws std::bad_alloc or std::system_error.
   [[nodiscard]] Worker& worker();
+  [[nodiscard]] bool deny_from_memory(store::Bundle& bundle);
+  void ask_ahead(std::string_view key) noexcept;
+  void count(std::atomic<std::uint64_t> RedisCounts::*counter) const noexcept;
 
   const Options options_;
   KnownClock clock_;
+  Denials denials_;
+  LeaseTable leases_;
   std::once_flag started_;
   std::unique_ptr<Worker> worker_;  // null before
 };

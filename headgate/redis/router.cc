@@ -178,7 +178,8 @@ void Router::refused(std::shared_ptr<Call> call, Link& link, Way way, const std:
     way.asking = false;
     const auto timer = std::make_shared<boost::asio::steady_timer>(io_, try_again_pause);
     return timer->async_wait([this, timer, call = std::move(call), way](const auto&) {
-      if (Link* const other = link_of(call->slot)) send(call, *other, way);
+      if (Link* const other = link_of(call->slot)) return send(call, *other, way);
+      call->fail(no_primary_);
     });
   }
   if (is("READONLY")) look_again();  // a failover

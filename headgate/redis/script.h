@@ -1,4 +1,4 @@
-// The script that Redis runs: take.lua, embedded by CMake.
+// The script that Redis runs: lease/lease.lua and take.lua as one, embedded by CMake.
 #pragma once
 
 #include <string_view>

@@ -16,10 +16,7 @@ constexpr milliseconds hurried_pause{100};
 std::string question(const std::string& name) {
   std::string command;
   net::RespWriter out(command);
-  out.array(3);
-  out.bulk("SENTINEL");
-  out.bulk("GET-MASTER-ADDR-BY-NAME");
-  out.bulk(name);
+  out.command({"SENTINEL", "GET-MASTER-ADDR-BY-NAME", name});
   return command;
 }
 

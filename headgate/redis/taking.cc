@@ -2,19 +2,48 @@
 
 #include <algorithm>
 #include <utility>
+#include <variant>
 
 #include "headgate/redis/key.h"
 
 namespace headgate::redis {
+namespace {
 
-void Taking::begin(Exact& exact, const Options& options) {
-  exact_ = &exact;
+// Under a clock of the caller nothing is taken ahead: a lease needs that of Redis.
+bool is_leased(const store::Charge& charge, const Options& options) noexcept {
+  return charge.shared != nullptr && charge.shared->leased > 0 && options.clock == Clock::redis;
+}
+
+// Whether a law without a state denies.
+bool is_denied_for_good(std::span<const store::Charge> charges) noexcept {
+  return std::any_of(charges.begin(), charges.end(), [](const store::Charge& charge) {
+    return std::holds_alternative<limit::Closed>(*charge.law) && charge.op == limit::Op::spend &&
+           charge.cost > 0;
+  });
+}
+
+}  // namespace
+
+void Taking::begin(const Deciders& deciders, const Options& options) {
+  deciders_ = &deciders;
   clock_ = options.clock;
-  open_ = bundles_.size();
+  std::vector<std::size_t> open;  // a copy: bundles that are decided at once are not undecided
+  for (std::size_t i = 0; i < bundles_.size(); ++i) {
+    if (bundles_[i].undecided) open.push_back(i);
+  }
+  open_ = open.size();
   splits_.resize(bundles_.size());
-  for (std::size_t i = 0; i < bundles_.size(); ++i) split(i, options);
+  for (const std::size_t i : open) split(i, options);
   if (open_ == 0) return complete();
-  for (std::size_t i = 0; i < bundles_.size(); ++i) decide(i, splits_[i].parts, &Taking::decided);
+  is_beginning_ = true;
+  for (const std::size_t i : open) {
+    std::vector<std::shared_ptr<Part>> leased;
+    for (const auto& part : splits_[i].parts) {
+      if (part->is_leased) leased.push_back(part);
+    }
+    decide(i, leased, &Taking::decided_leased);
+  }
+  is_beginning_ = false;
 }
 
 std::shared_ptr<Part> Taking::new_part(std::uint16_t slot) const {
@@ -25,15 +54,28 @@ std::shared_ptr<Part> Taking::new_part(std::uint16_t slot) const {
   return part;
 }
 
-// One part per slot. Charges without a state are in the first one.
+// One part per leased charge, and one per slot for the others. Charges without a state are in the
+// first one.
 void Taking::split(std::size_t bundle, const Options& options) {
   Split& split = splits_[bundle];
+  const bool denied = is_denied_for_good(bundles_[bundle].charges);
   for (const store::Charge& charge : bundles_[bundle].charges) {
+    if (is_leased(charge, options)) {
+      std::string key = leased_key(options.prefix, *charge.law, charge.key);
+      auto part = new_part(options.cluster ? slot_of(key) : std::uint16_t{0});
+      part->is_leased = true;
+      part->add(charge, std::move(key));
+      if (denied && charge.op == limit::Op::spend) part->charges[0].op = limit::Op::peek;
+      split.part_of.push_back(split.parts.size());
+      split.parts.push_back(std::move(part));
+      continue;
+    }
     std::string key = redis_key(options.prefix, *charge.law, charge.key);
     const bool anywhere = key.empty() || !options.cluster;
     const std::uint16_t slot = anywhere ? 0 : slot_of(key);
-    auto part = std::find_if(split.parts.begin(), split.parts.end(),
-                             [&](const auto& other) { return anywhere || other->slot == slot; });
+    auto part = std::find_if(split.parts.begin(), split.parts.end(), [&](const auto& other) {
+      return !other->is_leased && (anywhere || other->slot == slot);
+    });
     if (part == split.parts.end()) {
       part = split.parts.insert(part, new_part(slot));
     }
@@ -52,11 +94,41 @@ void Taking::decide(std::size_t bundle, const std::vector<std::shared_ptr<Part>>
       if (--self->splits_[bundle].open == 0) (self.get()->*then)(bundle);
     };
   }
+  const bool flushes = !is_beginning_;
+  const Deciders& deciders = *deciders_;
   // A copy: the last decision replaces `parts`.
-  for (const std::shared_ptr<Part>& part : std::vector(parts)) exact_->decide(part);
+  for (const std::shared_ptr<Part>& part : std::vector(parts)) {
+    if (part->is_leased) {
+      deciders.leasing.decide(part);
+    } else {
+      deciders.exact.decide(part);
+    }
+  }
+  if (flushes) deciders.exact.flush();
+}
+
+// If a leased charge is denied, the others take nothing.
+void Taking::decided_leased(std::size_t bundle) {
+  std::vector<std::shared_ptr<Part>> others;
+  bool denied = false;
+  bool undecided = false;
+  for (const auto& part : splits_[bundle].parts) {
+    if (!part->is_leased) {
+      others.push_back(part);
+      continue;
+    }
+    denied |= part->outcome == Part::Outcome::denied;
+    undecided |= part->outcome == Part::Outcome::undecided;
+  }
+  if (undecided) return decided(bundle);
+  for (const auto& part : others) {
+    if (denied) part->deny();
+  }
+  decide(bundle, others, &Taking::decided);
 }
 
 void Taking::decided(std::size_t bundle) {
+  remember(bundle);
   const auto& parts = splits_[bundle].parts;
   const auto all = [&](Part::Outcome outcome) {
     return std::all_of(parts.begin(), parts.end(),
@@ -75,6 +147,10 @@ void Taking::give_back(std::size_t bundle) {
   std::vector<std::shared_ptr<Part>> parts;
   for (std::shared_ptr<Part>& part : split.parts) {
     if (part->outcome != Part::Outcome::admitted) continue;
+    if (part->is_leased) {
+      deciders_->leasing.give_back(*part);
+      continue;
+    }
     auto back = new_part(part->slot);
     for (std::size_t i = 0; i < part->charges.size(); ++i) {
       store::Charge charge = part->charges[i];
@@ -94,7 +170,22 @@ void Taking::give_back(std::size_t bundle) {
   decide(bundle, parts, &Taking::given_back);
 }
 
+// What later calls need not ask for.
+void Taking::remember(std::size_t bundle) {
+  for (const auto& part : splits_[bundle].parts) {
+    for (std::size_t i = 0; i < part->charges.size(); ++i) {
+      const store::Charge& charge = part->charges[i];
+      if (charge.op == limit::Op::refund) deciders_->denials.forget(charge.key);
+      if (part->outcome != Part::Outcome::denied || i >= part->denying.size()) continue;
+      if (part->denying[i].empty()) continue;
+      deciders_->denials.remember(
+          charge, {std::move(part->denying[i]), part->now, part->asked, BootClock::now()});
+    }
+  }
+}
+
 void Taking::given_back(std::size_t bundle) {
+  remember(bundle);
   const auto& parts = splits_[bundle].parts;
   const bool denied = std::none_of(parts.begin(), parts.end(), [](const auto& part) {
     return part->outcome == Part::Outcome::undecided;

@@ -7,7 +7,9 @@
 #include <span>
 #include <vector>
 
+#include "headgate/redis/denials.h"
 #include "headgate/redis/exact.h"
+#include "headgate/redis/lease/leasing.h"
 #include "headgate/redis/options.h"
 #include "headgate/redis/part.h"
 #include "headgate/store/mailbox.h"
@@ -18,13 +20,15 @@ namespace headgate::redis {
 // Used by one thread, until it is complete and goes to the mailbox of the caller. May throw
 // std::bad_alloc.
 //
-// A bundle whose keys are in several slots is taken slot by slot at the same time. If one slot
-// denies, or cannot be reached, what the others took is given back.
+// Leased charges are decided first, because they are seldom asked for. A bundle whose other keys
+// are in several slots is taken slot by slot at the same time. If one slot denies, or cannot be
+// reached, what was taken is given back.
 class Taking final : public std::enable_shared_from_this<Taking>, private store::Mailbox::Letter {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
-  // `now`: as Store::take() takes it. All are kept until complete(); `clock` outlives this.
+  // Decides the bundles that are undecided. `now`: as Store::take() takes it. All are kept until
+  // complete(); `clock` outlives this.
   Taking(std::span<store::Bundle> bundles, std::optional<Instant>& now, store::Completion done,
          Time deadline, const KnownClock& clock) noexcept
       : Letter([](Letter& self) noexcept { static_cast<Taking&>(self).open(); }),
@@ -33,12 +37,16 @@ class Taking final : public std::enable_shared_from_this<Taking>, private store:
         now_(now ? nullptr : &now),
         done_(done),
         deadline_(deadline),
-        known_(clock) {
-    for (store::Bundle& bundle : bundles_) bundle.undecided = true;
-  }
+        known_(clock) {}
 
-  // Begins to decide every bundle.
-  void begin(Exact& exact, const Options& options);
+  // Who decides the parts. All outlive the call.
+  struct Deciders {
+    Exact& exact;
+    Leasing& leasing;
+    Denials& denials;
+  };
+  // Begins to decide the bundles. What Exact has gathered is still to be flushed.
+  void begin(const Deciders& deciders, const Options& options);
 
   // Completes the call; bundles that are not decided stay undecided. Does nothing if that was done
   // before.
@@ -58,7 +66,9 @@ class Taking final : public std::enable_shared_from_this<Taking>, private store:
   [[nodiscard]] std::shared_ptr<Part> new_part(std::uint16_t slot) const;
   void decide(std::size_t bundle, const std::vector<std::shared_ptr<Part>>& parts,
               void (Taking::*then)(std::size_t bundle));
+  void decided_leased(std::size_t bundle);
   void decided(std::size_t bundle);
+  void remember(std::size_t bundle);
   void give_back(std::size_t bundle);
   void given_back(std::size_t bundle);
   void write(std::size_t bundle, bool admitted);
@@ -71,10 +81,11 @@ class Taking final : public std::enable_shared_from_this<Taking>, private store:
   store::Completion done_;
   const Time deadline_;
   const KnownClock& known_;
-  Exact* exact_ = nullptr;
+  const Deciders* deciders_ = nullptr;
   Clock clock_ = Clock::redis;
   std::vector<Split> splits_;  // one per bundle
   std::size_t open_ = 0;       // bundles that are not decided
+  bool is_beginning_ = false;
   bool is_complete_ = false;
   std::shared_ptr<Taking> kept_;  // itself, while it is in the mailbox
 };

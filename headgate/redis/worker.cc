@@ -37,18 +37,22 @@ std::thread start(Run run) {
 
 }  // namespace
 
-Worker::Worker(const Options& options, KnownClock& clock)
+Worker::Worker(const Options& options, KnownClock& clock, Denials& denials, LeaseTable& leases)
     : options_(options),
       clock_(clock),
       work_(io_.get_executor()),
       router_(io_, options_, take_script()),
       exact_(router_, clock_, options_),
+      leasing_(io_, router_, clock_, leases, options_,
+               [this](const std::string& why) { exact_.note_fault(why); }),
+      deciders_{exact_, leasing_, denials},
       deadline_timer_(io_),
       thread_(start([this] { run(); })) {}
 
 Worker::~Worker() {
   boost::asio::post(io_, [this] {
     begin_new();
+    leasing_.close();
     router_.close();
     deadline_timer_.cancel();
     for (const auto& taking : begun_) taking->complete();
@@ -85,6 +89,10 @@ void Worker::take(std::span<store::Bundle> bundles, std::optional<Instant>& now,
   }
 }
 
+void Worker::ask_ahead(std::string_view key) {
+  boost::asio::post(io_, [this, key = std::string(key)] { leasing_.ask_ahead(key); });
+}
+
 void Worker::publish() noexcept {
   good_until_.store(router_.good_until(), std::memory_order_relaxed);
 }
@@ -103,7 +111,7 @@ void Worker::begin_new() {
   for (const std::shared_ptr<Taking>& taking : taken) {
     try {
       begun_.push_back(taking);
-      taking->begin(exact_, options_);
+      taking->begin(deciders_, options_);
     } catch (const std::bad_alloc&) {
       taking->complete();
     }

@@ -10,11 +10,14 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <thread>
 #include <vector>
 
 #include "headgate/redis/clock.h"
+#include "headgate/redis/denials.h"
 #include "headgate/redis/exact.h"
+#include "headgate/redis/lease/leasing.h"
 #include "headgate/redis/options.h"
 #include "headgate/redis/redis_store.h"
 #include "headgate/redis/router.h"
@@ -25,8 +28,8 @@ namespace headgate::redis {
 // Thread-safe.
 class Worker {
  public:
-  // Starts the thread. Both outlive this. Throws std::bad_alloc or std::system_error.
-  Worker(const Options& options, KnownClock& clock);
+  // Starts the thread. All outlive this. Throws std::bad_alloc or std::system_error.
+  Worker(const Options& options, KnownClock& clock, Denials& denials, LeaseTable& leases);
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
   // Completes what is unfinished. REQUIRES: all other calls have returned.
@@ -34,6 +37,8 @@ class Worker {
 
   // As RedisStore::take(). Throws std::bad_alloc; then nothing was taken.
   void take(std::span<store::Bundle> bundles, std::optional<Instant>& now, store::Completion done);
+  // Takes more units of a leased key. Throws std::bad_alloc.
+  void ask_ahead(std::string_view key);
   // As RedisStore::status().
   [[nodiscard]] RedisStatus status() const;
 
@@ -49,6 +54,8 @@ class Worker {
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
   Router router_;
   Exact exact_;
+  Leasing leasing_;
+  const Taking::Deciders deciders_;
 
   // Router::good_until(), as of the last event.
   std::atomic<Link::Time> good_until_{Link::Time::max()};

@@ -183,7 +183,7 @@ class SharedStore::Taking {
       try {
         if (remote.undecided) {
           decide_alone(split);
-        } else if (!join(split, remote.admitted)) {
+        } else if (!join(split, remote)) {
           lost.push_back(&split);
         }
       } catch (const std::bad_alloc&) {
@@ -195,7 +195,9 @@ class SharedStore::Taking {
   }
 
   // Writes the decisions of both stores. Returns false if the remote store has to give back.
-  bool join(Split& split, bool admitted) noexcept {
+  bool join(Split& split, const Bundle& remote) noexcept {
+    const bool admitted = remote.admitted;
+    const bool remembered = remote.remembered;
     bool admitted_here = true;
     if (!split.here.empty()) {
       if (!admitted) split.here.deny();
@@ -204,6 +206,7 @@ class SharedStore::Taking {
     }
     split.remote.write_to(split.bundle);
     split.bundle.admitted = admitted && admitted_here;
+    split.bundle.remembered = remembered;
     return !admitted || admitted_here;
   }
 

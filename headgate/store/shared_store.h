@@ -42,6 +42,11 @@ class SharedStore final : public Store {
   [[nodiscard]] Instant now() const noexcept override { return table_.now(); }
   void prefetch(std::span<Charge> charges) noexcept override;
 
+  // Whether the remote store left something undecided a moment ago.
+  [[nodiscard]] bool is_outage() const noexcept {
+    return is_outage_.load(std::memory_order_relaxed);
+  }
+
   using Store::take;
   // Calls `done` before it returns if no charge is shared. If memory is short, nothing is limited.
   void take(std::span<Bundle> bundles, std::optional<Instant>& now,

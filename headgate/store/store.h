@@ -24,6 +24,10 @@ struct Bundle {
   // What was spent may be charged, or not. Only stores over a network set it; SharedStore decides
   // such a bundle in another way.
   bool undecided = false;
+  // out: a charge that machines share was denied before, which still holds, so that the store was
+  // not asked. Those that this one shares and that are not denied have not been decided: their
+  // decisions have r 0. Only stores over a network set it.
+  bool remembered = false;
   // out: the charges that machines share were decided without the store that they share, as
   // Shared::on_outage says. Only SharedStore sets it.
   bool outage = false;

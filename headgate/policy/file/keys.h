@@ -100,8 +100,9 @@ inline constexpr Choice<limit::Reset> reset_words[] = {
     {"pace", limit::Reset::pace}, {"next", limit::Reset::next}, {"full", limit::Reset::full}};
 inline constexpr Choice<Mode> mode_words[] = {
     {"enforce", Mode::enforce}, {"shadow", Mode::shadow}, {"off", Mode::off}};
-inline constexpr Choice<limit::Sharing> sharing_words[] = {
-    {"exact", limit::Sharing::exact}, {"leased", std::nullopt}, {"none", limit::Sharing::none}};
+inline constexpr Choice<limit::Sharing> sharing_words[] = {{"exact", limit::Sharing::exact},
+                                                           {"leased", limit::Sharing::leased},
+                                                           {"none", limit::Sharing::none}};
 // "{local: 100%}" is in the list for the text of faults; a map is read apart.
 inline constexpr Choice<limit::OnOutage> on_outage_words[] = {
     {"{local: 100%}", limit::OnOutage::local},

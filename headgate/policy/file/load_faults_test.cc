@@ -132,8 +132,9 @@ constexpr Bad in_a_policy[] = {
     {"cost: 1000000000000000",
      "3:43: cost '1000000000000000' is out of range; expected an integer, 0 to 999999999999999"},
     {"sharing: leased",
-     "3:46: sharing 'leased' is not available in this version; expected exact or none"},
-    {"sharing: shared", "3:46: sharing 'shared' is unknown; expected exact or none"},
+     "3:46: sharing 'leased' needs a store for several machines; expected store: {redis: ...}, or "
+     "sharing: none"},
+    {"sharing: shared", "3:46: sharing 'shared' is unknown; expected exact, leased or none"},
     {"sharing: exact",
      "3:46: sharing 'exact' needs a store for several machines; expected store: {redis: ...}, or "
      "sharing: none"},
@@ -375,6 +376,18 @@ constexpr Bad whole[] = {
      "sharing: none, on-outage: deny}\n",
      "4:63: on-outage has no meaning with sharing 'none', which needs no other machine; expected "
      "no such key"},
+    {"version: 1\nstore: {redis: {nodes: [a:1]}}\npolicies:\n  - {name: a, quota: 1, window: 1s, "
+     "sharing: leased, algorithm: moving-window}\n",
+     "4:46: sharing 'leased' needs a law under which units can be taken ahead, which only linear "
+     "and fixed-window are; expected one of them, or sharing: exact"},
+    {"version: 1\nstore: {redis: {nodes: [a:1]}}\npolicies:\n  - {name: a, quota: 1, window: 1s, "
+     "sharing: leased, denied: spend}\n",
+     "4:46: sharing 'leased' decides denials without Redis, so that they cannot cost anything; "
+     "expected denied: free, or sharing: exact"},
+    {"version: 1\nstore: {redis: {nodes: [a:1]}}\npolicies:\n  - {name: a, quota: 1, window: 1s, "
+     "sharing: leased, cost: response-bytes}\n",
+     "4:46: sharing 'leased' needs costs that are known before the response; expected another "
+     "cost, or sharing: exact"},
     {"version: 1\nstore: {redis: {nodes: [a:1]}}\npolicies:\n  - {name: a, quota: 1, window: 1s, "
      "on-outage: {local: 0%}}\n",
      "4:56: local '0%' leaves nothing; expected 1% to 100%, or on-outage: deny"},

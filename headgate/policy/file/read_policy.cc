@@ -398,6 +398,7 @@ const Node* read_policy(const Node& node, const Settings& settings,
   read_sharing(map, settings, policy, faults);
   Rule rule = read_rule(map, settings.client_address, policy, faults);
   read_grants(map, policy, rule, faults);
+  refuse_leases(map, policy, faults);
 
   rules.by_name.emplace(policy.name, policy.index);
   rules.policies.push_back(std::move(policy));

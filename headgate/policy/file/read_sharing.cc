@@ -42,10 +42,10 @@ void read_sharing(const MapReader& map, const Settings& settings, Policy& policy
   policy.sharing = default_sharing(settings);
   if (const Node* node = map.find("sharing")) {
     const auto sharing = read_choice<Sharing>(*node, "sharing", sharing_words, faults);
-    if (sharing == Sharing::exact && !settings.redis) {
-      faults.add(node->at,
-                 "sharing 'exact' needs a store for several machines; expected store: {redis: "
-                 "...}, or sharing: none");
+    if (sharing && *sharing != Sharing::none && !settings.redis) {
+      faults.add(node->at, "sharing " + in_quotes(node->text) +
+                               " needs a store for several machines; expected store: {redis: "
+                               "...}, or sharing: none");
     } else if (sharing) {
       policy.sharing = *sharing;
     }
@@ -60,6 +60,29 @@ void read_sharing(const MapReader& map, const Settings& settings, Policy& policy
                  "on-outage has no meaning with sharing 'none', which needs no other machine; "
                  "expected no such key");
     }
+  }
+}
+
+void refuse_leases(const MapReader& map, const Policy& policy, Faults& faults) {
+  if (policy.sharing != Sharing::leased) return;
+  using limit::Algorithm;
+  const Position at = map.find("sharing")->at;
+  const auto refuse = [&](const std::string& why) {
+    faults.add(at, "sharing 'leased' " + why + ", or sharing: exact");
+  };
+  const Algorithm algorithm = policy.terms.algorithm;
+  if (algorithm != Algorithm::linear && algorithm != Algorithm::fixed_window) {
+    refuse(
+        "needs a law under which units can be taken ahead, which only linear and fixed-window "
+        "are; expected one of them");
+  }
+  if (policy.terms.denied != limit::Denied::free) {
+    refuse(
+        "decides denials without Redis, so that they cannot cost anything; expected denied: "
+        "free");
+  }
+  if (policy.is_late()) {
+    refuse("needs costs that are known before the response; expected another cost");
   }
 }
 

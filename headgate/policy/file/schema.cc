@@ -339,7 +339,12 @@ std::vector<Json> policy_conditions() {
       if_then(has("cost", late), if_there("denied", one_of({"free"}))),
       if_then(required({"offset"}), has("aligned", yes())),
       if_then(has("key", no_key), if_there("overrides", no_key)),
-      if_then(has("sharing", one_of({"none"})), absent({"on-outage"}))};
+      if_then(has("sharing", one_of({"none"})), absent({"on-outage"})),
+      if_then(has("sharing", one_of({"leased"})),
+              all_of({if_there("algorithm", one_of({"linear", "gcra", "token-bucket",
+                                                    "leaky-bucket", "fixed-window"})),
+                      if_there("denied", one_of({"free"})),
+                      if_there("cost", object({{"not", late}}))}))};
   add_own_keys(conditions);
   add_denials(conditions);
   return conditions;

@@ -96,7 +96,9 @@ Content metrics_page(Engine& engine, WorkerContext& worker, std::string_view) {
     const redis::RedisCounts& counts = engine.redis_counts();
     constexpr auto relaxed = std::memory_order_relaxed;
     metrics::expose_redis(
-        {redis->status().up, counts.round_trips.load(relaxed), counts.timeouts.load(relaxed)}, out);
+        {redis->status().up, counts.round_trips.load(relaxed), counts.timeouts.load(relaxed),
+         counts.remembered.load(relaxed), counts.leased.load(relaxed)},
+        out);
   }
   metrics::expose_reloads(engine.reloads(), engine.refused_reloads(), out);
   return page;

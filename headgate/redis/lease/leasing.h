@@ -1,0 +1,87 @@
+// Takes units of leased keys ahead from Redis, and decides what waits for them.
+//
+// One ask of a key is under way at a time. The requests that wait for it are decided by Redis in
+// the same step, so that none is denied because another process holds units. What is not used lies
+// idle for half a second, and is then given back.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headgate/base/text_map.h"
+#include "headgate/redis/clock.h"
+#include "headgate/redis/lease/lease_call.h"
+#include "headgate/redis/lease/lease_table.h"
+#include "headgate/redis/options.h"
+#include "headgate/redis/part.h"
+#include "headgate/redis/router.h"
+
+namespace headgate::redis {
+
+// Used by one thread, apart from the table. May throw std::bad_alloc.
+class Leasing {
+ public:
+  // `note_fault`: called with why an ask failed. All outlive this.
+  Leasing(boost::asio::io_context& io, Router& router, KnownClock& clock, LeaseTable& table,
+          const Options& options, std::function<void(const std::string&)> note_fault);
+
+  // Decides the part, which has one charge, and calls its done(), perhaps before it returns.
+  void decide(std::shared_ptr<Part> part);
+  // The part was admitted, and has to be denied after all. Its decision then shows what is left.
+  void give_back(Part& part);
+  // Takes more units of a key that has become low.
+  void ask_ahead(const std::string& key);
+  // Gives back nothing more.
+  void close() {
+    is_closed_ = true;
+    timer_.cancel();
+  }
+
+ private:
+  class AskCall;
+  // What waits for one key.
+  struct Queue {
+    LeaseAsk ask;                              // under way
+    std::vector<std::shared_ptr<Part>> asked;  // wait for it
+    std::vector<LeaseGroup> groups;            // the spends of `asked`, in their order
+    std::vector<std::shared_ptr<Part>> next;   // wait for the one after it
+  };
+  // A lease of which something may be idle at that time.
+  struct Idle {
+    std::string key;
+    std::uint64_t number;  // of its last ask
+    BootClock::time_point at;
+  };
+
+  [[nodiscard]] bool decide_here(Part& part);
+  void prepare(const Part& part);
+  // Asks for what waits. REQUIRES: no ask of the key is under way.
+  void ask(const std::string& key);
+  template <class Begin>
+  void send(const std::string& key, const Begin& begin);
+  void answered(const std::string& key, const LeaseReply& reply);
+  void failed(const std::string& key, const std::string& why);
+  void go_on(const std::string& key);
+  void watch_idle();
+
+  Router& router_;
+  KnownClock& clock_;
+  LeaseTable& table_;
+  const Options& options_;
+  const std::string id_;      // of this process
+  std::uint64_t number_ = 0;  // of the last ask
+  TextMap<Queue> queues_;     // of the keys of which an ask is under way
+  std::deque<Idle> idle_;     // in the order of their times
+  boost::asio::steady_timer timer_;
+  bool is_watching_ = false;
+  bool is_closed_ = false;
+  const std::function<void(const std::string&)> note_fault_;
+};
+
+}  // namespace headgate::redis

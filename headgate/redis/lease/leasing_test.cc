@@ -1,0 +1,360 @@
+// Leases of several processes at one real Redis.
+
+#include "headgate/redis/lease/leasing.h"
+
+#include <gtest/gtest.h>
+#include <poll.h>
+
+#include <cmath>
+#include <deque>
+#include <functional>
+#include <iostream>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "headgate/redis/redis_store.h"
+#include "headgate/redis/testing/blocking.h"
+#include "headgate/redis/testing/redis_server.h"
+#include "headgate/store/mailbox.h"
+
+namespace headgate::redis {
+namespace {
+
+using limit::Algorithm;
+using limit::Op;
+using std::chrono::duration;
+using std::chrono::milliseconds;
+using store::Charge;
+using Seconds = duration<double>;
+
+constexpr Nanos second = nanos_per_second;
+
+struct Policy {
+  explicit Policy(std::uint64_t quota, Nanos window, Algorithm algorithm = Algorithm::linear)
+      : law(limit::make_law({quota, window}, {.algorithm = algorithm}).value()) {
+    shared.outage_law = law;
+    shared.denials_last = true;
+    shared.leased = limit::leasable(law);
+  }
+  [[nodiscard]] Charge charge(std::uint64_t cost = 1, Op op = Op::spend) const {
+    Charge charge{&law, "\1k", cost, op};
+    charge.shared = &shared;
+    return charge;
+  }
+
+  limit::Law law;
+  limit::Shared shared;
+};
+
+std::unique_ptr<RedisStore> open(const RedisServer& server, RedisCounts* counts = nullptr) {
+  Options options;
+  options.nodes = {server.address()};
+  options.timeout = std::chrono::seconds(60);
+  options.counts = counts;
+  return RedisStore::open(options).value();
+}
+
+// Commands that clients have sent, apart from those that open connections.
+std::uint64_t calls(const RedisServer& server) {
+  const std::string stats = server.command({"INFO", "commandstats"});
+  std::uint64_t calls = 0;
+  for (const std::string name : {"evalsha", "eval", "mget"}) {
+    const std::string begin = "cmdstat_" + name + ":calls=";
+    const std::size_t at = stats.find(begin);
+    if (at != std::string::npos) calls += std::stoull(stats.substr(at + begin.size()));
+  }
+  return calls;
+}
+
+std::uint64_t admitted(RedisStore& store, const Policy& policy, int requests) {
+  std::uint64_t admitted = 0;
+  for (int i = 0; i < requests; ++i) admitted += take(store, {policy.charge()}).admitted ? 1 : 0;
+  return admitted;
+}
+
+TEST(Leasing, OneProcessMayTakeAllThatRedisGives) {
+  const RedisServer server;
+  const auto store = open(server);
+  // Of a linear quota a tenth is kept back, because it may be out.
+  EXPECT_EQ(admitted(*store, Policy(1000, 30 * 86400 * second), 2000), 900U);
+  EXPECT_EQ(admitted(*store, Policy(1000, 30 * 86400 * second, Algorithm::fixed_window), 2000),
+            1000U);
+}
+
+TEST(Leasing, ProcessesTogetherTakeOneQuota) {
+  const RedisServer server;
+  const std::unique_ptr<RedisStore> stores[] = {open(server), open(server), open(server)};
+  for (const Algorithm algorithm : {Algorithm::linear, Algorithm::fixed_window}) {
+    const Policy policy(1000, 30 * 86400 * second, algorithm);
+    std::uint64_t sum = 0;
+    for (int i = 0; i < 200; ++i) {
+      for (const auto& store : stores) sum += admitted(*store, policy, 10);
+    }
+    const std::uint64_t most = algorithm == Algorithm::linear ? 900 : 1000;
+    EXPECT_LE(sum, most);
+    EXPECT_GE(sum, most - 100) << "no more than what is out is not used";
+  }
+}
+
+TEST(Leasing, ACostLargerThanALumpIsDecidedByRedis) {
+  const RedisServer server;
+  const auto store = open(server);
+  const Policy policy(100, 30 * 86400 * second);
+  EXPECT_TRUE(take(*store, {policy.charge(60)}).admitted);
+  const Taken denied = take(*store, {policy.charge(40)});
+  EXPECT_FALSE(denied.admitted);
+  EXPECT_TRUE(take(*store, {policy.charge(30)}).admitted);
+  EXPECT_FALSE(take(*store, {policy.charge(1)}).admitted);
+  EXPECT_EQ(take(*store, {policy.charge(91)}).decisions[0].wait, limit::Decision::never);
+}
+
+TEST(Leasing, ARefundIsThereForAll) {
+  const RedisServer server;
+  const auto one = open(server);
+  const auto other = open(server);
+  for (const Algorithm algorithm : {Algorithm::linear, Algorithm::fixed_window}) {
+    const Policy policy(100, 30 * 86400 * second, algorithm);
+    const std::uint64_t all = algorithm == Algorithm::linear ? 90 : 100;
+    EXPECT_TRUE(take(*one, {policy.charge(all)}).admitted);
+    EXPECT_TRUE(take(*one, {policy.charge(10, Op::refund)}).admitted);
+    EXPECT_EQ(take(*other, {policy.charge(0, Op::peek)}).decisions[0].remaining, 10U);
+  }
+}
+
+TEST(Leasing, IdleUnitsComeBack) {
+  const RedisServer server;
+  const auto one = open(server);
+  const auto other = open(server);
+  const Policy policy(1000, 30 * 86400 * second);
+  const std::uint64_t spent = admitted(*one, policy, 100);
+  EXPECT_EQ(spent, 100U);
+  const auto left = [&] {
+    return take(*other, {policy.charge(0, Op::peek)}).decisions[0].remaining;
+  };
+  while (left() < 800) {
+  }
+  EXPECT_EQ(left(), 800U);
+}
+
+// A client that stays with one process and sends what the fields promise is never denied.
+TEST(Leasing, TheFieldsAreSoundForAClientOfOneProcess) {
+  const RedisServer server;
+  const auto store = open(server);
+  for (const Algorithm algorithm : {Algorithm::linear, Algorithm::fixed_window}) {
+    const Policy policy(200, 36'000 * second, algorithm);
+    std::uint64_t promised = take(*store, {policy.charge(0, Op::peek)}).decisions[0].remaining;
+    EXPECT_GE(promised, 180U);
+    while (promised > 0) {
+      const Taken taken = take(*store, {policy.charge()});
+      ASSERT_TRUE(taken.admitted) << promised;
+      ASSERT_GE(taken.decisions[0].remaining, promised - 1);
+      promised = taken.decisions[0].remaining;
+    }
+    const Taken denied = take(*store, {policy.charge()});
+    EXPECT_FALSE(denied.admitted);
+    EXPECT_GE(denied.decisions[0].wait, second);
+  }
+}
+
+// About two asks per 100 ms, in which a lump gathers.
+TEST(Leasing, AKeyThatIsDeniedCostsABoundedRateOfCommands) {
+  const RedisServer server;
+  const auto store = open(server);
+  const Policy policy(1000, second);
+  ASSERT_EQ(admitted(*store, policy, 900), 900U);
+  const std::uint64_t before = calls(server);
+  const auto begin = BootClock::now();
+  std::uint64_t requests = 0;
+  while (requests < 10'000 || BootClock::now() - begin < milliseconds(1500)) {
+    admitted(*store, policy, 1);
+    ++requests;
+  }
+  const double seconds = Seconds(BootClock::now() - begin).count();
+  EXPECT_LE(static_cast<double>(calls(server) - before), 40 * (seconds + 1));
+}
+
+// ---- all or none
+
+TEST(Leasing, ABundleWithExactAndLeasedChargesIsTakenAllOrNone) {
+  const RedisServer server;
+  const auto store = open(server);
+  const Policy leased(100, 30 * 86400 * second);
+  const limit::Law exact_law = limit::make_law({20, 30 * 86400 * second}, {}).value();
+  const Charge exact{&exact_law, "\1e", 1};
+  for (int i = 0; i < 20; ++i) EXPECT_TRUE(take(*store, {exact, leased.charge()}).admitted);
+  const Taken denied = take(*store, {leased.charge(), exact});
+  EXPECT_FALSE(denied.admitted);
+  EXPECT_TRUE(denied.decisions[0].admitted);
+  EXPECT_FALSE(denied.decisions[1].admitted);
+  EXPECT_EQ(admitted(*store, leased, 200), 70U) << "nothing of it was taken";
+
+  const limit::Law large_law = limit::make_law({50, 30 * 86400 * second}, {}).value();
+  const Charge large{&large_law, "\1l", 1};
+  const Taken other = take(*store, {large, leased.charge()});
+  EXPECT_FALSE(other.admitted);
+  EXPECT_EQ(take(*store, {{&large_law, "\1l", 0}}).decisions[0].remaining, 50U);
+}
+
+TEST(Leasing, WithoutRedisItIsUndecidedWhenTheLeaseIsUsedUp) {
+  RedisServer server;
+  const auto store = open(server);
+  const Policy policy(1000, 30 * 86400 * second);
+  EXPECT_EQ(admitted(*store, policy, 50), 50U);
+  server.kill();
+  int more = 0;
+  Taken taken;
+  while (!taken.undecided) {
+    taken = take(*store, {policy.charge()});
+    more += taken.admitted ? 1 : 0;
+    ASSERT_LE(more, 100);
+  }
+  server.start();
+  while (take(*store, {policy.charge(0, Op::peek)}).undecided) {
+  }
+  EXPECT_TRUE(take(*store, {policy.charge()}).admitted);
+}
+
+// ---- load
+
+// What a run of several processes did.
+struct Figures {
+  double used = 0;      // of what the quota's rate allows, after its burst is gone
+  double over = 0;      // units beyond the promise
+  double commands = 0;  // of Redis per decision
+};
+
+struct Scene {
+  std::uint64_t quota;  // units per second
+  std::size_t processes;
+  double offered;  // requests per second
+  Seconds warm_up;
+  Seconds lasts;
+  std::function<double(std::size_t process, double time)> weight = [](std::size_t, double) {
+    return 1.0;
+  };
+};
+
+Figures run(const Scene& scene) {
+  const RedisServer server;
+  const Policy policy(scene.quota, second);
+  const std::vector<Charge> charges{policy.charge()};
+  store::Mailbox home;
+  std::vector<std::unique_ptr<RedisStore>> stores;
+  for (std::size_t i = 0; i < scene.processes; ++i) stores.push_back(open(server));
+
+  struct Request {
+    limit::Decision decision;
+    store::Bundle bundle;
+    std::optional<Instant> now;
+    BootClock::time_point decided;
+    bool is_done = false;
+  };
+  std::deque<std::unique_ptr<Request>> waiting;
+  Figures figures;
+  double level = 0;
+  double last = 0;
+  std::uint64_t decisions = 0;
+  std::uint64_t admitted = 0;
+  std::uint64_t calls_before = 0;
+  const auto begin = BootClock::now();
+  const auto seconds = [&](BootClock::time_point time) { return Seconds(time - begin).count(); };
+  const auto count = [&](const Request& request) {
+    const double at = seconds(request.decided);
+    if (at >= scene.warm_up.count()) ++decisions;
+    if (!request.bundle.admitted) return;
+    if (at >= scene.warm_up.count()) ++admitted;
+    level = std::max(0.0, level - std::max(at - last, 0.0) * static_cast<double>(scene.quota)) + 1;
+    last = std::max(at, last);
+    figures.over = std::max(figures.over, level - static_cast<double>(scene.quota));
+  };
+
+  std::mt19937 random(1);
+  std::exponential_distribution<double> gap(scene.offered);
+  double next = 0;
+  bool is_warm = false;
+  const double end = (scene.warm_up + scene.lasts).count();
+  while (next < end) {
+    const double time = seconds(BootClock::now());
+    if (!is_warm && time >= scene.warm_up.count()) {
+      is_warm = true;
+      calls_before = calls(server);
+    }
+    while (next <= time && next < end) {
+      std::vector<double> weights;
+      for (std::size_t i = 0; i < stores.size(); ++i) weights.push_back(scene.weight(i, next));
+      std::discrete_distribution<std::size_t> pick(weights.begin(), weights.end());
+      auto request = std::make_unique<Request>();
+      request->bundle = {charges, {&request->decision, 1}};
+      stores[pick(random)]->take({&request->bundle, 1}, request->now,
+                                 {[](void* of) noexcept {
+                                    auto& done = *static_cast<Request*>(of);
+                                    done.decided = BootClock::now();
+                                    done.is_done = true;
+                                  },
+                                  request.get(), &home});
+      waiting.push_back(std::move(request));
+      next += gap(random);
+    }
+    pollfd answers{home.fd(), POLLIN, 0};
+    if (poll(&answers, 1, 1) == 1) home.deliver();
+    // In the order of their beginnings; those that wait are few.
+    while (!waiting.empty() && waiting.front()->is_done) {
+      EXPECT_FALSE(waiting.front()->bundle.undecided);
+      count(*waiting.front());
+      waiting.pop_front();
+    }
+  }
+  figures.commands =
+      static_cast<double>(calls(server) - calls_before) / static_cast<double>(decisions);
+  const double possible = std::min(static_cast<double>(scene.quota) * scene.lasts.count(),
+                                   static_cast<double>(decisions));
+  figures.used = static_cast<double>(admitted) / possible;
+  stores.clear();
+  home.deliver();
+  std::cout << "used " << figures.used << ", over " << figures.over << ", commands per decision "
+            << figures.commands << '\n';
+  return figures;
+}
+
+TEST(Leasing, TwoProcessesAdmitWhatWasPromisedAndNoMore) {
+  const Figures figures = run({500, 2, 800, Seconds(2), Seconds(3)});
+  EXPECT_LE(figures.over, 0);
+  EXPECT_GE(figures.used, 485.0 / 500);
+}
+
+TEST(Leasing, EightProcessesEven) {
+  const Figures figures = run({10'000, 8, 16'000, Seconds(2), Seconds(3)});
+  EXPECT_LE(figures.over, 0);
+  EXPECT_GE(figures.used, 0.97);
+  EXPECT_LE(figures.commands, 0.02);
+}
+
+TEST(Leasing, EightProcessesSkewed) {
+  const Figures figures =
+      run({10'000, 8, 16'000, Seconds(2), Seconds(3),
+           [](std::size_t i, double) { return 1 / std::pow(static_cast<double>(i + 1), 1.2); }});
+  EXPECT_LE(figures.over, 0);
+  EXPECT_GE(figures.used, 0.97);
+  EXPECT_LE(figures.commands, 0.02);
+}
+
+TEST(Leasing, EightProcessesWithLoadThatWanders) {
+  const Figures figures =
+      run({10'000, 8, 16'000, Seconds(2), Seconds(3), [](std::size_t i, double time) {
+             return static_cast<std::size_t>(time * 2) % 8 == i ? 20.0 : 1.0;
+           }});
+  EXPECT_LE(figures.over, 0);
+  EXPECT_GE(figures.used, 0.97);
+  EXPECT_LE(figures.commands, 0.02);
+}
+
+TEST(Leasing, EightProcessesBelowTheLimit) {
+  const Figures figures = run({10'000, 8, 5'000, Seconds(2), Seconds(3)});
+  EXPECT_EQ(figures.used, 1) << "nothing is denied";
+  EXPECT_LE(figures.commands, 0.01);
+}
+
+}  // namespace
+}  // namespace headgate::redis
