@@ -24,7 +24,9 @@ const Wanted wanted[] = {
     {"RedisModule_KeyType", &api.key_type},
     {"RedisModule_StringDMA", &api.key_bytes},
     {"RedisModule_GetExpire", &api.expires_in},
-    {"RedisModule_SetAbsExpire", &api.set_expiry},
+    {"RedisModule_SetExpire", &api.set_expiry_in},
+    {"RedisModule_Milliseconds", &api.milliseconds},
+    {"RedisModule_SetAbsExpire", &api.set_expiry, true},
     {"RedisModule_StringTruncate", &api.resize},
     {"RedisModule_Replicate", &api.replicate},
     {"RedisModule_NotifyKeyspaceEvent", &api.notify},
@@ -48,7 +50,7 @@ bool find_api(Context* context) noexcept {
   for (const Wanted& function : wanted) {
     if (get(function.name, function.slot) == ok || function.optional) continue;
     api.log(context, "warning",
-            "headgate: this server has no %s; expected Redis 6.2.2 or newer, or "
+            "headgate: this server has no %s; expected Redis 6.2 or newer, or "
             "Valkey",
             function.name);
     return false;

@@ -104,9 +104,10 @@ struct Api {
   void (*close_key)(Key*);
   int (*key_type)(Key*);
   char* (*key_bytes)(Key*, std::size_t* size, int mode);
-  std::int64_t (*expires_in)(Key*);          // [ms]; -1: never
-  int (*set_expiry)(Key*, std::int64_t at);  // [ms since 1970]
-  int (*resize)(Key*, std::size_t size);     // of a string, which it makes if there is no key
+  std::int64_t (*expires_in)(Key*);               // [ms]; -1: never
+  int (*set_expiry_in)(Key*, std::int64_t span);  // [ms]
+  std::int64_t (*milliseconds)();                 // since 1970
+  int (*resize)(Key*, std::size_t size);          // of a string, which it makes if there is no key
   int (*replicate)(Context*, const char* command, const char* format, ...);
   int (*notify)(Context*, int kind, const char* event, Text* key);
   int (*wrong_arity)(Context*);
@@ -114,6 +115,8 @@ struct Api {
   int (*reply_array)(Context*, long size);
   int (*reply_integer)(Context*, long long value);
   int (*reply_bytes)(Context*, const char* bytes, std::size_t size);
+  // Null in the first releases of Redis 6.2.
+  int (*set_expiry)(Key*, std::int64_t at);  // [ms since 1970]
   // Null in Redis 6.2; the last one before 7.2, too.
   Command* (*get_command)(Context*, const char* name);
   int (*set_command_info)(Command*, const CommandInfo*);

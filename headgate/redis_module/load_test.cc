@@ -35,7 +35,8 @@ TEST(Load, NamesTheFunctionThatIsMissing) {
                            "KeyType",
                            "StringDMA",
                            "GetExpire",
-                           "SetAbsExpire",
+                           "SetExpire",
+                           "Milliseconds",
                            "StringTruncate",
                            "Replicate",
                            "NotifyKeyspaceEvent",
@@ -54,6 +55,14 @@ TEST(Load, NamesTheFunctionThatIsMissing) {
 TEST(Load, WithoutALogThereIsNothingToSay) {
   FakeRedis redis("Log");
   EXPECT_FALSE(redis.load());
+}
+
+// FakeRedis compares the time at which a key expires with what is replicated.
+TEST(Load, AKeyExpiresAtTheSameTimeByASpan) {
+  FakeRedis redis("SetAbsExpire");
+  EXPECT_TRUE(redis.load());
+  redis.command({"cl.throttle", "k", "15", "30", "60"});
+  EXPECT_THAT(redis.writes, ElementsAre("SET k"));
 }
 
 TEST(Load, DescriptionsAreNotNeeded) {

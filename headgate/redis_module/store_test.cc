@@ -16,13 +16,16 @@
 #include "headgate/redis/testing/blocking.h"
 #include "headgate/redis/testing/redis_cluster.h"
 #include "headgate/redis/testing/redis_server.h"
+#include "headgate/redis/trial.h"
 
 namespace headgate::redis {
 namespace {
 
 using limit::Op;
 using store::Charge;
+using testing::Contains;
 using testing::HasSubstr;
+using testing::IsEmpty;
 using testing::Not;
 
 constexpr Nanos second = nanos_per_second;
@@ -117,6 +120,21 @@ TEST(RedisStoreWithModule, DeniedByALawWithoutAStateIsDecidedByScripts) {
   EXPECT_FALSE(taken.admitted);
   EXPECT_FALSE(taken.undecided);
   EXPECT_EQ(taken.decisions[1].remaining, 10u) << "nothing was taken";
+}
+
+TEST(RedisStoreWithModule, ACheckSaysThatTheModuleIsThere) {
+  const std::string found = "it has headgate's module, which decides instead of scripts";
+  const auto with = server();
+  const RedisServer without;
+  const std::array<const RedisServer*, 2> both{with.get(), &without};
+  for (const RedisServer* one : both) {
+    Options options;
+    options.nodes = {one->address()};
+    options.timeout = patience;
+    const Trial trial = try_redis(options);
+    EXPECT_THAT(trial.faults, IsEmpty());
+    EXPECT_THAT(trial.findings, Contains(HasSubstr(found)).Times(one == with.get() ? 1 : 0));
+  }
 }
 
 TEST(RedisStoreWithModule, AUserWithoutTheRightUsesScripts) {

@@ -93,6 +93,8 @@ int set_expiry(Key* key, std::int64_t at) {
   key->value->expires_at = at;
   return ok;
 }
+std::int64_t milliseconds() { return 1000; }
+int set_expiry_in(Key* key, std::int64_t span) { return set_expiry(key, milliseconds() + span); }
 int resize(Key* key, std::size_t size) {
   if (key->value == nullptr) key->value = &fake->keys[key->name];
   require(key->value->is_string);
@@ -177,6 +179,8 @@ int get_api(const char* name, void* slot) {
       {"StringDMA", pointer(key_bytes)},
       {"GetExpire", pointer(expires_in)},
       {"SetAbsExpire", pointer(set_expiry)},
+      {"SetExpire", pointer(set_expiry_in)},
+      {"Milliseconds", pointer(milliseconds)},
       {"StringTruncate", pointer(resize)},
       {"Replicate", pointer(replicate)},
       {"NotifyKeyspaceEvent", pointer(notify)},
