@@ -74,8 +74,8 @@ std::optional<ScriptReply> ScriptReply::parse(const net::RespReply& reply) {
 }
 
 std::optional<Instant> redis_time(const net::RespReply& reply) {
-  std::optional<Nanos> seconds;
-  std::optional<Nanos> micros;
+  std::optional<std::int64_t> seconds;
+  std::optional<std::int64_t> micros;
   std::size_t at = 0;
   reply.for_each([&](const net::RespReply& value) {
     if (at == 0) seconds = whole_number<std::int64_t>(text_of(value));
@@ -83,7 +83,7 @@ std::optional<Instant> redis_time(const net::RespReply& reply) {
     ++at;
   });
   if (!seconds || !micros) return std::nullopt;
-  return Instant{*seconds * nanos_per_second + *micros * 1000};
+  return Instant{*seconds * nanos_per_second + Nanos{*micros} * 1000};
 }
 
 }  // namespace headgate::redis
