@@ -29,7 +29,7 @@ class Offered:
     """A thread that sends so many requests per second to a server, in pipelines of those that are due."""
 
     def __init__(self, server, rate):
-        self.address = f'127.0.0.1:{server.ports["resp"]}'
+        self.address = server.ports['resp']
         self.rate = rate
         self.admitted = []  # when
         self.asked = 0
@@ -141,7 +141,7 @@ def test_servers_that_are_killed_take_nothing_along(redis, serve):
 
 
 def decide(server, policy='p', op='spend'):
-    with Client(f'127.0.0.1:{server.ports["resp"]}') as client:
+    with Client(server.ports['resp']) as client:
         client.send(encode({'spend': 'HG.DECIDE', 'peek': 'HG.PEEK', 'refund': 'HG.REFUND'}[op],
                            policy, ''))
         return client.reply()
