@@ -12,6 +12,7 @@
 #include <iostream>
 #include <utility>
 
+#include "headgate/cli/errors.h"
 #include "headgate/cli/exit_status.h"
 #include "headgate/cli/gateway/nginx_log.h"
 #include "headgate/policy/file/load.h"
@@ -168,7 +169,7 @@ void Supervisor::reload() {
   if (!policies) {
     for (const policy::Fault& fault : policies.error()) {
       shown_.push_back(fault.text());
-      std::cerr << fault.text() + '\n' << std::flush;
+      print_error(fault.text());
     }
     say(refused);
     // nginx refuses the file, too, and counts that for headgate_refused_reloads_total.
