@@ -12,6 +12,7 @@
 #include <string>
 
 #include "headgate/cli/check/check.h"
+#include "headgate/cli/errors.h"
 #include "headgate/cli/exit_status.h"
 #include "headgate/cli/explain/explain.h"
 #include "headgate/cli/fetch/fetch.h"
@@ -30,7 +31,7 @@ namespace {
 // Whether the command exists. Otherwise prints which do; CLI11's message would not.
 bool is_command(CLI::App& app, const std::string& word) {
   if (word.starts_with('-') || find_command(app, word) != nullptr) return true;
-  std::cerr << app.get_name() << ": " << no_such_command(app, word) << '\n';
+  print_error(app.get_name() + ": " + no_such_command(app, word));
   return false;
 }
 
@@ -58,8 +59,8 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     std::string command;
     for (const CLI::App* parsed : app.get_subcommands()) command = ' ' + parsed->get_name();
-    std::cerr << "headgate" << command << ": " << error.what() << "\nTry 'headgate" << command
-              << " --help'.\n";
+    print_error("headgate" + command + ": " + error.what());
+    std::cerr << "Try 'headgate" << command << " --help'.\n";
     return wrong_usage;
   }
   return commands.at(app.get_subcommands().front()->get_name())();
@@ -87,7 +88,7 @@ int main(int argc, char** argv) {
   try {
     return headgate::cli::run(argc, argv);
   } catch (const std::exception& error) {
-    std::cerr << "headgate: " << error.what() << '\n';
+    headgate::cli::print_error(std::string("headgate: ") + error.what());
     return headgate::cli::input_fault;
   }
 }

@@ -1,7 +1,6 @@
 #include "headgate/cli/policy_file.h"
 
-#include <iostream>
-
+#include "headgate/cli/errors.h"
 #include "headgate/policy/file/load.h"
 
 namespace headgate::cli {
@@ -10,11 +9,11 @@ std::shared_ptr<const policy::PolicySet> load_or_complain(const std::string& pat
   const policy::Loaded loaded = policy::load_file(path);
   if (loaded) {
     for (const policy::Fault& warning : (*loaded)->warnings()) {
-      std::cerr << "warning: " << warning.text() << '\n';
+      print_warning("warning: " + warning.text());
     }
     return *loaded;
   }
-  for (const policy::Fault& fault : loaded.error()) std::cerr << fault.text() << '\n';
+  for (const policy::Fault& fault : loaded.error()) print_error(fault.text());
   return nullptr;
 }
 

@@ -1,12 +1,12 @@
 #include "headgate/cli/serve.h"
 
 #include <chrono>
-#include <iostream>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "headgate/cli/errors.h"
 #include "headgate/cli/exit_status.h"
 #include "headgate/cli/help/command_text.h"
 #include "headgate/net/endpoint.h"
@@ -54,7 +54,7 @@ struct Options {
 };
 
 int fail(ExitStatus status, const std::string& words) {
-  std::cerr << "headgate: " << words << '\n';
+  print_error("headgate: " + words);
   return status;
 }
 
@@ -87,7 +87,7 @@ int run(const Options& options) {
   serving.door.credentials = std::move(*credentials);
   const auto engine = server::Engine::open(options.config);
   if (!engine) {
-    for (const std::string& fault : engine.error()) std::cerr << fault << '\n';
+    for (const std::string& fault : engine.error()) print_error(fault);
     return input_fault;
   }
   server::start_log(options.log == "json" ? server::LogFormat::json : server::LogFormat::text);

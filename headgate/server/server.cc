@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <spdlog/spdlog.h>
 #include <sys/resource.h>
-#include <systemd/sd-daemon.h>
 
 #include <algorithm>
 #include <csignal>
@@ -11,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "headgate/server/service_manager.h"
 #include "headgate/server/worker.h"
 
 namespace headgate::server {
@@ -56,12 +56,6 @@ class Signals {
   sigset_t set_{};
   sigset_t before_{};
 };
-
-std::uint64_t monotonic_micros() {
-  return static_cast<std::uint64_t>(
-      std::chrono::duration_cast<std::chrono::microseconds>(Clock::now().time_since_epoch())
-          .count());
-}
 
 // Raises the limit of open files, since each connection is one, to the maximum. If that is less
 // than all listeners may use, lowers connections_max to an equal share, so that no listener can use
@@ -137,8 +131,7 @@ class WrongTokenLog {
 };
 
 void reload(Engine& engine) {
-  sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%llu",
-             static_cast<unsigned long long>(monotonic_micros()));
+  notify_reloading();
   if (const auto reloaded = engine.reload()) {
     log_warnings(engine);
     spdlog::info("{} is in force now: {}", engine.config(), policies_of(engine));
@@ -146,7 +139,7 @@ void reload(Engine& engine) {
     for (const std::string& fault : reloaded.error()) spdlog::error("{}", fault);
     spdlog::error("{} is refused; the policies before it stay in force", engine.config());
   }
-  sd_notify(0, "READY=1");
+  notify_ready();
 }
 
 // The workers of a server.
@@ -225,7 +218,7 @@ Result<void, std::string> run_server(Engine& engine, ServerOptions options) {
   warn_of_exposed_secrets(*options.door.credentials);
   log_warnings(engine);
   spdlog::info("serving {} of {}", policies_of(engine), engine.config());
-  sd_notify(0, "READY=1");
+  notify_ready();
 
   WrongTokenLog wrong_tokens(*options.door.credentials);
   while (true) {
@@ -237,7 +230,7 @@ Result<void, std::string> run_server(Engine& engine, ServerOptions options) {
     reload(engine);
   }
 
-  sd_notify(0, "STOPPING=1");
+  notify_stopping();
   spdlog::info("stopping");
   workers.stop(signals);
   leave();

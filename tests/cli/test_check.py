@@ -1,6 +1,9 @@
 """headgate check, and what all commands have in common."""
 import pytest
 
+from support.environment import HEADGATE
+from support.terminal import shown_on_a_terminal
+
 GOOD = """version: 1
 policies:
   - {name: burst, quota: 100, window: 1m}
@@ -42,6 +45,17 @@ def test_every_fault_of_a_bad_file_is_reported_with_its_place(headgate, tmp_path
     lines = result.stderr.splitlines()
     assert any(line.startswith('p.yaml:3:') and 'quoat' in line and 'quota' in line for line in lines)
     assert any(line.startswith('p.yaml:4:') and 'soon' in line for line in lines)
+
+
+@pytest.mark.parametrize('environment, place', (
+    ({'TERM': 'xterm', 'NO_COLOR': ''}, b'\x1b[1;31mp.yaml:3:35\x1b[0m: '),
+    ({'TERM': 'xterm', 'NO_COLOR': '1'}, b'p.yaml:3:35: '),
+    ({'TERM': 'dumb', 'NO_COLOR': ''}, b'p.yaml:3:35: ')), ids=str)
+def test_places_have_a_colour_on_a_terminal_unless_it_is_unwanted(tmp_path, environment, place):
+    (tmp_path / 'p.yaml').write_text('version: 1\npolicies:\n  - {name: a, quota: 1, window: 1, key: no}\n')
+    shown = shown_on_a_terminal([HEADGATE, 'check', 'p.yaml'], tmp_path, status=1, **environment)
+    assert shown.startswith(place)
+    assert (b'\x1b' in shown) == (b'\x1b' in place)
 
 
 def test_a_warning_is_no_fault(headgate, tmp_path):

@@ -69,6 +69,15 @@ def good_files():
                 yield f'{page}, example {number}', text
 
 
+@pytest.mark.parametrize('file', sorted([*(ROOT / 'examples').rglob('headgate.yaml'), ROOT / 'packaging/headgate.yaml']),
+                         ids=lambda file: file.parent.name)
+def test_editors_find_the_schema_of_every_example(file):
+    """As docs/install.md tells."""
+    first = file.read_text().splitlines()[0]
+    assert first == '# yaml-language-server: $schema=/usr/share/headgate/headgate.schema.json'
+    assert first in (ROOT / 'docs/install.md').read_text().splitlines()
+
+
 @pytest.mark.parametrize('name, text', good_files(), ids=lambda value: str(value)[:40])
 def test_every_example_is_valid(validator, name, text):
     assert complaints(validator, text) == []

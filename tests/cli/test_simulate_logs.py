@@ -14,6 +14,7 @@ import pytest
 import recount
 from support.access_log import large
 from support.environment import HEADGATE, ROOT
+from support.terminal import read_to_the_end, shown_on_a_terminal
 
 SMALL = ROOT / 'tests/cli/logs/small.log'
 KEYS = ['requests', 'skipped', 'span_s', 'policies', 'admitted', 'denied']
@@ -262,26 +263,6 @@ def test_an_empty_log_is_no_fault(simulate, tmp_path):
     (tmp_path / 'e').write_text('')
     assert counts(simulate('--json', 'e'))['requests'] == 0
     assert simulate('e', '--report', 'r.html').returncode == 0
-
-
-def read_to_the_end(terminal):
-    text = b''
-    try:
-        while block := os.read(terminal, 65536):
-            text += block
-    except OSError:
-        pass  # the terminal's other end is closed
-    os.close(terminal)
-    return text
-
-
-def shown_on_a_terminal(command, cwd):
-    ours, theirs = pty.openpty()
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=theirs, cwd=cwd) as process:
-        os.close(theirs)
-        shown = read_to_the_end(ours)
-    assert process.returncode == 0
-    return shown
 
 
 def test_progress_is_for_terminals_only(simulate, tmp_path):

@@ -10,6 +10,7 @@
 #include "headgate/cli/check/nginx_conf_reader.h"
 #include "headgate/cli/check/upgrades.h"
 #include "headgate/cli/describe.h"
+#include "headgate/cli/errors.h"
 #include "headgate/cli/exit_status.h"
 #include "headgate/cli/policy_file.h"
 #include "headgate/cli/printable.h"
@@ -33,13 +34,13 @@ ExitStatus check_store(const std::string& file, const policy::Settings& settings
   }
   const auto options = redis::options_of(*settings.redis);
   if (!options) {
-    std::cerr << file << ": store: redis: " << options.error() << '\n';
+    print_error(file + ": store: redis: " + options.error());
     return input_fault;
   }
   std::signal(SIGPIPE, SIG_IGN);  // of a server that closes a TLS connection
   const redis::Trial trial = redis::try_redis(*options);
   for (const std::string& finding : trial.findings) std::cout << printable(finding) << '\n';
-  for (const std::string& fault : trial.faults) std::cerr << printable(fault) << '\n';
+  for (const std::string& fault : trial.faults) print_error(printable(fault));
   return trial.faults.empty() ? done : input_fault;
 }
 
@@ -57,11 +58,11 @@ ExitStatus check_policies(const std::string& file, bool connect) {
 ExitStatus check_nginx(const std::string& file) {
   const auto conf = read_nginx_conf(file);
   if (!conf) {
-    std::cerr << conf.error() << '\n';
+    print_error(conf.error());
     return input_fault;
   }
   const std::vector<std::string> faults = open_upgrades(*conf);
-  for (const std::string& fault : faults) std::cerr << fault << '\n';
+  for (const std::string& fault : faults) print_error(fault);
   if (!faults.empty()) return input_fault;
   std::cout << file << ": no upgrade but WebSocket's is passed on\n";
   return done;

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 
+#include "headgate/cli/errors.h"
 #include "headgate/cli/exit_status.h"
 #include "headgate/cli/explain/explanation.h"
 #include "headgate/cli/explain/header_section.h"
@@ -39,7 +40,7 @@ int run(const Options& options) {
   }
   const auto section = read_header_section(std::cin);
   if (!section) {
-    std::cerr << "headgate explain: " << section.error() << '\n';
+    print_error("headgate explain: " + section.error());
     return input_fault;
   }
   const std::int64_t now = options.now.value_or(std::time(nullptr));
@@ -49,7 +50,7 @@ int run(const Options& options) {
     std::cout << explanation(*section, now) << std::flush;
   }
   if (!std::cout) {
-    std::cerr << "headgate explain: standard output cannot be written\n";
+    print_error("headgate explain: standard output cannot be written");
     return input_fault;
   }
   drain(std::cin);

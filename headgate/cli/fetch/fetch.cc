@@ -13,6 +13,7 @@
 #include "headgate/base/ascii.h"
 #include "headgate/base/random.h"
 #include "headgate/base/result.h"
+#include "headgate/cli/errors.h"
 #include "headgate/cli/exit_status.h"
 #include "headgate/cli/fetch/directory.h"
 #include "headgate/cli/fetch/fetcher.h"
@@ -46,7 +47,7 @@ struct Options {
 };
 
 ExitStatus fail(ExitStatus status, const std::string& words) {
-  std::cerr << "headgate fetch: " << words << '\n';
+  print_error("headgate fetch: " + words);
   return status;
 }
 

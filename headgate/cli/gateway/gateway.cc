@@ -10,13 +10,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <iostream>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "headgate/cli/errors.h"
 #include "headgate/cli/exit_status.h"
 #include "headgate/cli/gateway/nginx_conf.h"
 #include "headgate/cli/gateway/nginx_process.h"
@@ -288,7 +288,7 @@ Result<int, Stop> start_and_supervise(const Options& options) {
 int run(const Options& options) {
   const auto ended = start_and_supervise(options);
   if (ended) return *ended;
-  if (!ended.error().message.empty()) say(ended.error().message);
+  if (!ended.error().message.empty()) print_error("headgate: " + ended.error().message);
   return ended.error().status;
 }
 

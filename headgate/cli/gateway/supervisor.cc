@@ -12,9 +12,11 @@
 #include <iostream>
 #include <utility>
 
+#include "headgate/cli/errors.h"
 #include "headgate/cli/exit_status.h"
 #include "headgate/cli/gateway/nginx_log.h"
 #include "headgate/policy/file/load.h"
+#include "headgate/server/service_manager.h"
 
 namespace headgate::cli {
 namespace {
@@ -118,13 +120,18 @@ void Supervisor::on_refused(const std::string& words) {
     shown_.clear();
   }
   const bool ended = phase_ == Phase::reloading || phase_ == Phase::refusing;
-  if (ended && shown_.empty()) phase_ = Phase::running;
+  if (ended && shown_.empty()) on_running();
+}
+
+void Supervisor::on_running() {
+  phase_ = Phase::running;
+  server::notify_ready();
 }
 
 void Supervisor::on_started() {
   if (phase_ == Phase::starting) {
     say(ready_);
-    phase_ = Phase::running;
+    on_running();
   } else if (phase_ == Phase::reloading || phase_ == Phase::refusing) {
     // If it was refused here: the file was corrected before nginx read it. What else depends on it
     // is read by another reload.
@@ -140,7 +147,7 @@ void Supervisor::on_worker_leave(int worker) {
   leaving_.erase(worker);
   if (phase_ == Phase::replacing && leaving_.empty()) {
     say("reloaded " + config_);
-    phase_ = Phase::running;
+    on_running();
   }
 }
 
@@ -157,11 +164,12 @@ void Supervisor::on_signal(int signal) {
 }
 
 void Supervisor::reload() {
+  server::notify_reloading();
   const policy::Loaded policies = policy::load_file(plan_.policy_file);
   if (!policies) {
     for (const policy::Fault& fault : policies.error()) {
       shown_.push_back(fault.text());
-      std::cerr << fault.text() + '\n' << std::flush;
+      print_error(fault.text());
     }
     say(refused);
     // nginx refuses the file, too, and counts that for headgate_refused_reloads_total.
@@ -172,6 +180,7 @@ void Supervisor::reload() {
   plan_.follow(**policies);
   if (!directory_.write("nginx.conf", nginx_conf(plan_))) {
     say("reload refused: can't write " + directory_.path() + "/nginx.conf");
+    server::notify_ready();
     return;
   }
   phase_ = Phase::reloading;
@@ -182,6 +191,7 @@ void Supervisor::reload() {
 void Supervisor::stop() {
   const bool again = phase_ == Phase::stopping;
   phase_ = Phase::stopping;
+  server::notify_stopping();
   nginx_.send(again ? SIGTERM : SIGQUIT);
   next_signal_ = again ? SIGKILL : SIGTERM;
   deadline_ = Clock::now();

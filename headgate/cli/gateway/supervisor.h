@@ -63,6 +63,7 @@ class Supervisor {
   void on_signal(int signal);
   void on_deadline();
   void on_refused(const std::string& words);
+  void on_running();
   void on_started();
   void on_worker_leave(int worker);
   void reload();

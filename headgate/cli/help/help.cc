@@ -1,9 +1,9 @@
 #include "headgate/cli/help/help.h"
 
-#include <iostream>
 #include <memory>
 #include <string>
 
+#include "headgate/cli/errors.h"
 #include "headgate/cli/exit_status.h"
 #include "headgate/cli/help/command_text.h"
 #include "headgate/cli/help/completion.h"
@@ -27,7 +27,7 @@ int run_help(CLI::App& headgate, const HelpOptions& options) {
   }
   CLI::App* command = find_command(headgate, options.command);
   if (command == nullptr) {
-    std::cerr << "headgate help: " << no_such_command(headgate, options.command) << '\n';
+    print_error("headgate help: " + no_such_command(headgate, options.command));
     return wrong_usage;
   }
   return print(options.man ? man_page(command_text(*command), HEADGATE_VERSION)

@@ -4,6 +4,7 @@
 #include <iostream>
 #include <string>
 
+#include "headgate/cli/errors.h"
 #include "headgate/cli/exit_status.h"
 
 namespace headgate::cli {
@@ -12,7 +13,7 @@ namespace headgate::cli {
 inline ExitStatus print(const std::string& text) {
   std::cout << text << std::flush;
   if (std::cout) return done;
-  std::cerr << "headgate: standard output cannot be written\n";
+  print_error("headgate: standard output cannot be written");
   return input_fault;
 }
 

@@ -5,13 +5,13 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <iostream>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "headgate/cli/errors.h"
 #include "headgate/cli/exit_status.h"
 #include "headgate/cli/policy_file.h"
 #include "headgate/cli/printable.h"
@@ -111,7 +111,7 @@ Step read_log(sim::Simulation& simulation, sim::Lines& lines, const std::string&
   const auto reader = sim::make_reader(format, names, simulation.wanted_headers());
   const auto complain = [&](const std::string& what) {
     progress.clear();
-    std::cerr << what << '\n';
+    print_error(what);
   };
   if (auto read = simulation.read(lines, *reader, log, complain); !read) {
     return stop(input_fault, log + ": " + read.error());
@@ -215,7 +215,7 @@ Step run(const SimulateOptions& options, const sim::FieldNames& names, sim::Line
 int simulate_logs(const SimulateOptions& options, const sim::FieldNames& names, sim::Lines first) {
   const Step ran = run(options, names, std::move(first));
   if (ran) return done;
-  if (!ran.error().message.empty()) std::cerr << "headgate: " << ran.error().message << '\n';
+  if (!ran.error().message.empty()) print_error("headgate: " + ran.error().message);
   return ran.error().status;
 }
 

@@ -1,10 +1,10 @@
 #include "headgate/cli/simulate/simulate.h"
 
-#include <iostream>
 #include <memory>
 #include <string>
 #include <utility>
 
+#include "headgate/cli/errors.h"
 #include "headgate/cli/exit_status.h"
 #include "headgate/cli/help/command_text.h"
 #include "headgate/cli/simulate/logs.h"
@@ -21,7 +21,7 @@ namespace {
 constexpr std::uint64_t memory_max = std::uint64_t{1} << 46;  // half of a process' address space
 
 int fail(ExitStatus status, const std::string& words) {
-  std::cerr << "headgate: " << words << '\n';
+  print_error("headgate: " + words);
   return status;
 }
 

@@ -1,8 +1,8 @@
 #include "headgate/cli/simulate/traces.h"
 
-#include <iostream>
 #include <utility>
 
+#include "headgate/cli/errors.h"
 #include "headgate/cli/exit_status.h"
 #include "headgate/cli/policy_file.h"
 #include "headgate/cli/simulate/decisions_file.h"
@@ -15,7 +15,7 @@ namespace headgate::cli {
 namespace {
 
 int fail(ExitStatus status, const std::string& words) {
-  std::cerr << "headgate: " << words << '\n';
+  print_error("headgate: " + words);
   return status;
 }
 
@@ -52,7 +52,7 @@ int simulate_traces(const SimulateOptions& options, sim::Lines first) {
   }
 
   sim::Simulator simulator(policies, **table);
-  const auto complain = [](const std::string& what) { std::cerr << what << '\n'; };
+  const auto complain = [](const std::string& what) { print_error(what); };
   for (std::size_t i = 0; i < options.logs.size(); ++i) {
     const std::string& log = options.logs[i];
     auto lines = i == 0 ? Result<sim::Lines, std::string>(std::move(first)) : sim::Lines::open(log);

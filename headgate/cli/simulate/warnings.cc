@@ -1,12 +1,13 @@
 #include "headgate/cli/simulate/warnings.h"
 
 #include <algorithm>
-#include <iostream>
+
+#include "headgate/cli/errors.h"
 
 namespace headgate::cli {
 namespace {
 
-void warn(const std::string& what) { std::cerr << "headgate: warning: " << what << '\n'; }
+void warn(const std::string& what) { print_warning("headgate: warning: " + what); }
 
 }  // namespace
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "headgate/cli/errors.h"
 #include "headgate/cli/exit_status.h"
 #include "headgate/cli/printable.h"
 #include "headgate/cli/terminal.h"
@@ -24,7 +25,7 @@ struct Options {
 };
 
 int fail(const std::string& words) {
-  std::cerr << "headgate: " << words << '\n';
+  print_error("headgate: " + words);
   return input_fault;
 }
 
