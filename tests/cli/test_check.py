@@ -48,9 +48,9 @@ def test_every_fault_of_a_bad_file_is_reported_with_its_place(headgate, tmp_path
 
 
 @pytest.mark.parametrize('environment, place', (
-    ({'TERM': 'xterm', 'NO_COLOR': ''}, b'\x1b[1;31mp.yaml:3:35\x1b[0m: '),
-    ({'TERM': 'xterm', 'NO_COLOR': '1'}, b'p.yaml:3:35: '),
-    ({'TERM': 'dumb', 'NO_COLOR': ''}, b'p.yaml:3:35: ')), ids=str)
+    ({'TERM': 'xterm', 'NO_COLOR': ''}, b'\x1b[1;31mp.yaml:3:41\x1b[0m: '),
+    ({'TERM': 'xterm', 'NO_COLOR': '1'}, b'p.yaml:3:41: '),
+    ({'TERM': 'dumb', 'NO_COLOR': ''}, b'p.yaml:3:41: ')), ids=str)
 def test_places_have_a_colour_on_a_terminal_unless_it_is_unwanted(tmp_path, environment, place):
     (tmp_path / 'p.yaml').write_text('version: 1\npolicies:\n  - {name: a, quota: 1, window: 1, key: no}\n')
     shown = shown_on_a_terminal([HEADGATE, 'check', 'p.yaml'], tmp_path, status=1, **environment)
