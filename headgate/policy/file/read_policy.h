@@ -1,9 +1,12 @@
-// Reads the list of policies of a policy file.
+// Reads the lists of policies of policy files.
 #pragma once
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "headgate/policy/file/fault.h"
+#include "headgate/policy/file/map_reader.h"
 #include "headgate/policy/file/yaml.h"
 #include "headgate/policy/match/rule.h"
 #include "headgate/policy/policy_set.h"
@@ -11,9 +14,34 @@
 
 namespace headgate::policy {
 
-// Reads and validates `policies`. The result is complete only if no fault was added.
-[[nodiscard]] std::unique_ptr<PolicySet::Rules> read_policies(const yaml::Node& node,
-                                                              const Settings& settings,
-                                                              Faults& faults);
+// Reads and validates the `policies` of a policy file, and of the files that it includes.
+class PolicyReader {
+ public:
+  // `settings` outlive this.
+  explicit PolicyReader(const Settings& settings) : settings_(settings) {}
+
+  // Reads a list of policies of the file that `faults` are of. `list` and `faults` live until
+  // finish().
+  void read(const yaml::Node& list, Faults& faults);
+
+  // Reads what policies say of others. The result is complete only if no fault was added.
+  [[nodiscard]] std::unique_ptr<PolicySet::Rules> finish();
+
+ private:
+  // The place of a policy in its file.
+  struct Source {
+    Faults* faults;
+    Position name;
+    const yaml::Node* unless;  // or nullptr
+  };
+
+  void read_policy(const yaml::Node& node, Faults& faults);
+  [[nodiscard]] std::string read_name(const MapReader& map, Faults& faults) const;
+  [[nodiscard]] std::vector<std::size_t> read_unless(const Policy& policy) const;
+
+  const Settings& settings_;
+  std::unique_ptr<PolicySet::Rules> rules_ = std::make_unique<PolicySet::Rules>();
+  std::vector<Source> sources_;  // of the policy with the same index
+};
 
 }  // namespace headgate::policy
