@@ -1,5 +1,6 @@
 #include "headgate/server/decision_ticket.h"
 
+#include <algorithm>
 #include <optional>
 #include <span>
 #include <utility>
@@ -31,7 +32,7 @@ Ticket::Held<DecisionTicket> DecisionTickets::lend(std::shared_ptr<const PolicyS
                                                    Resume then) noexcept {
   Ticket::Held<DecisionTicket> lent(free_.release());
   free_ = std::move(lent->next_);
-  --free_count_;
+  free_least_ = std::min(free_least_, --free_count_);
   lent->keeps_ = std::move(snapshot);
   lent->await(then);
   return lent;
@@ -39,12 +40,21 @@ Ticket::Held<DecisionTicket> DecisionTickets::lend(std::shared_ptr<const PolicyS
 
 void DecisionTickets::give_back(DecisionTicket* ticket) noexcept {
   std::unique_ptr<DecisionTicket> owned(ticket);
-  if (free_count_ == free_max) return;
   owned->keeps_.reset();
   owned->limits.reset();
   owned->next_ = std::move(free_);
   free_ = std::move(owned);
   ++free_count_;
+  if (++answered_ == period) release_unused();
+}
+
+void DecisionTickets::release_unused() noexcept {
+  for (std::size_t unused = free_least_ / 2; unused > 0; --unused) {
+    free_ = std::move(free_->next_);
+    --free_count_;
+  }
+  free_least_ = free_count_;
+  answered_ = 0;
 }
 
 }  // namespace headgate::server

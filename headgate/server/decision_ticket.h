@@ -51,12 +51,17 @@ class DecisionTickets {
   void give_back(DecisionTicket* ticket) noexcept;
 
  private:
-  // Kept after a peak: 4 MiB. More wait only under high load, which can pay for their memory.
-  static constexpr std::size_t free_max = 64;
+  // After so many answers, half of the tickets that were free all the time are released. A ticket
+  // takes 64 KiB, and to make one takes longer than to decide: as many are kept as the load needs.
+  static constexpr std::size_t period = 4096;
+
+  void release_unused() noexcept;
 
   Answers& answers_;
   std::unique_ptr<DecisionTicket> free_;
   std::size_t free_count_ = 1;
+  std::size_t free_least_ = 1;  // in this period
+  std::size_t answered_ = 0;    // in this period
 };
 
 }  // namespace headgate::server

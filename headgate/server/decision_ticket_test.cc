@@ -1,0 +1,54 @@
+// Tickets are made as the load needs them, used again, and released after it.
+
+#include "headgate/server/decision_ticket.h"
+
+#include <gtest/gtest.h>
+
+#include <utility>
+#include <vector>
+
+#include "headgate/base/testing/allocations.h"
+
+namespace headgate::server {
+namespace {
+
+class Load {
+ public:
+  // So many decisions are outstanding at the same time, and then answered.
+  void burst(std::size_t count) {
+    std::vector<std::pair<Ticket::Held<DecisionTicket>, store::Completion>> waiting;
+    waiting.reserve(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      const store::Completion done = tickets_.spare()->begin();
+      waiting.emplace_back(tickets_.lend(nullptr, {}), done);
+    }
+    for (auto& [ticket, done] : waiting) done.call(done.context);
+  }
+  // The allocations of a burst, besides that of its list.
+  std::size_t allocations_of(std::size_t count) {
+    const std::size_t before = allocations();
+    burst(count);
+    return allocations() - before - 1;
+  }
+
+ private:
+  Answers answers_{true};
+  DecisionTickets tickets_{answers_};
+};
+
+TEST(DecisionTickets, APeakThatComesAgainAllocatesNothing) {
+  Load load;
+  EXPECT_GE(load.allocations_of(Answers::most), Answers::most - 1);
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(load.allocations_of(Answers::most), 0u);
+}
+
+TEST(DecisionTickets, WhatAPeakNeededIsReleasedAfterIt) {
+  Load load;
+  load.burst(Answers::most);
+  for (int i = 0; i < 20'000; ++i) load.burst(5);
+  EXPECT_EQ(load.allocations_of(5), 0u);
+  EXPECT_GE(load.allocations_of(Answers::most), Answers::most / 2);
+}
+
+}  // namespace
+}  // namespace headgate::server
