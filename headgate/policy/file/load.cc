@@ -144,16 +144,17 @@ std::shared_ptr<const PolicySet> read(std::string_view text, const std::string& 
   const yaml::Node* policies = file.has("boulder") || file.has("envoy")
                                    ? file.find("policies")
                                    : file.require("policies", "a list of policies");
-  auto rules = policies != nullptr ? read_policies(*policies, settings, faults)
-                                   : std::make_unique<PolicySet::Rules>();
+  auto rules = std::make_unique<PolicySet::Rules>();
   if (const yaml::Node* allow = file.find("allow")) {
-    rules->allow = read_conditions(*allow, "allow", faults);
+    rules->allow = read_conditions(*allow, "allow", Effect::exempts, faults);
     settings.allow_text = flow_text(*allow);
   }
+  if (policies != nullptr) read_policies(*policies, settings, *rules, faults);
   read_boulder(file, name, *rules, faults, others);
   read_envoy(file, name, *rules, faults, others);
   if (!faults.empty() || !others.faults.empty()) return nullptr;
-  rules->warnings = std::move(others.warnings);
+  rules->warnings = faults.take_warnings();
+  std::move(others.warnings.begin(), others.warnings.end(), std::back_inserter(rules->warnings));
   share(settings, *rules);
   return std::make_shared<const PolicySet>(std::move(settings), std::move(rules));
 }

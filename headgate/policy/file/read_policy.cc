@@ -9,6 +9,7 @@
 #include "headgate/limit/law.h"
 #include "headgate/policy/file/flow_text.h"
 #include "headgate/policy/file/keys.h"
+#include "headgate/policy/file/lint.h"
 #include "headgate/policy/file/map_reader.h"
 #include "headgate/policy/file/read_cost.h"
 #include "headgate/policy/file/read_match.h"
@@ -107,6 +108,26 @@ StatusSet read_refund_on(const MapReader& map, Faults& faults) {
   return statuses;
 }
 
+// The cost of every request, or 0 if requests have their own.
+std::uint64_t fixed_cost(const Rule& rule) {
+  return rule.cost.source == CostRule::Source::fixed ? rule.cost.units : 0;
+}
+
+std::string above_quota(std::uint64_t cost, const limit::Quota& quota) {
+  return "quota " + std::to_string(quota.units) + " is below the cost " + std::to_string(cost);
+}
+
+// Adds a warning if the policy denies every request whose key has no override. A quota of 0 says
+// that it is meant to.
+void lint_cost(const MapReader& map, const limit::Quota& quota, const Rule& rule, Faults& faults) {
+  const std::uint64_t cost = fixed_cost(rule);
+  if (quota.units == 0 || cost <= quota.units) return;
+  faults.warn(map.find("cost")->at,
+              above_quota(cost, quota) + ", so every request" +
+                  (rule.overrides.empty() ? "" : " without an override") +
+                  " is denied; expected a cost of at most the quota, or quota 0 to say so");
+}
+
 // The most ids in the overrides of one policy: more than files have that people maintain, and they
 // load in less than a second.
 constexpr std::size_t ids_max = 250'000;
@@ -114,9 +135,9 @@ constexpr std::size_t ids_max = 250'000;
 // Reads the overrides of one policy.
 class OverrideReader {
  public:
-  OverrideReader(const limit::Quota& base, const limit::Terms& terms, Policy& policy, Rule& rule,
-                 Faults& faults)
-      : base_(base), terms_(terms), policy_(policy), rule_(rule), faults_(faults) {}
+  OverrideReader(const limit::Quota& base, const limit::Terms& terms,
+                 const std::vector<Condition>& allow, Policy& policy, Rule& rule, Faults& faults)
+      : base_(base), terms_(terms), allow_(allow), policy_(policy), rule_(rule), faults_(faults) {}
 
   void read(const Node& node) {
     const auto entries = read_list(node, "overrides", "a list of maps with ids and quota", faults_);
@@ -170,6 +191,12 @@ class OverrideReader {
                          ? read_slots(map, faults_)
                          : read_quota(map, &base_, faults_);
     if (!own) return std::nullopt;
+    const std::uint64_t cost = fixed_cost(rule_);
+    if (own->units > 0 && cost > own->units) {
+      faults_.warn(quota_position(map), above_quota(cost, *own) +
+                                            ", so every request of these ids is "
+                                            "denied; expected at least the cost, or 0 to say so");
+    }
     return make_grant(*own, terms_, quota_position(map), faults_);
   }
 
@@ -197,6 +224,7 @@ class OverrideReader {
         rule_.overrides.emplace(*std::move(parts), Override{grant, exact_path(values, grant)});
     if (is_new) {
       lines_.emplace(&it->first, node.at.line);
+      lint(node, values);
       return;
     }
     std::string readable;
@@ -204,6 +232,13 @@ class OverrideReader {
     faults_.add(node.at, "duplicate id " + in_quotes(readable) +
                              "; expected it in one override, and " + "line " +
                              std::to_string(lines_.at(&it->first)) + " has it already");
+  }
+
+  void lint(const Node& node, const std::vector<const Node*>& values) {
+    std::vector<std::string_view> parts;
+    for (const Node* value : values) parts.push_back(value->text);
+    const auto lint = lint_id(rule_.key, parts, rule_.conditions, allow_);
+    if (lint) faults_.warn(node.at, "id " + in_quotes(flow_text(node)) + ' ' + *lint);
   }
 
   // Returns the part of an id that is a block of more than one partition, where the key is an
@@ -262,6 +297,7 @@ class OverrideReader {
 
   const limit::Quota& base_;
   const limit::Terms& terms_;
+  const std::vector<Condition>& allow_;
   Policy& policy_;
   Rule& rule_;
   Faults& faults_;
@@ -349,7 +385,7 @@ Rule read_rule(const MapReader& map, const ClientAddress& settings, Policy& poli
   Rule rule;
   append_counted(rule.key_head, [&](std::string& out) { out.append(policy.name); });
   if (const Node* match = map.find("match")) {
-    rule.conditions = read_conditions(*match, "match", faults);
+    rule.conditions = read_conditions(*match, "match", Effect::limits, faults);
   }
   rule.key = read_key(map, settings, faults);
   rule.cost = read_cost(map, faults);
@@ -362,7 +398,8 @@ Rule read_rule(const MapReader& map, const ClientAddress& settings, Policy& poli
 }
 
 // Reads the terms, the quota and the overrides: what a policy grants.
-void read_grants(const MapReader& map, Policy& policy, Rule& rule, Faults& faults) {
+void read_grants(const MapReader& map, const std::vector<Condition>& allow, Policy& policy,
+                 Rule& rule, Faults& faults) {
   policy.terms = read_terms(map, policy.cost_time, faults);
   const limit::Terms& terms = policy.terms;
   policy.unit = read_unit(map, terms.algorithm, faults);
@@ -381,8 +418,9 @@ void read_grants(const MapReader& map, Policy& policy, Rule& rule, Faults& fault
     // If the policy has no valid quota, the file is refused anyway. Any base then serves to find
     // the faults of the overrides.
     const limit::Quota base = quota.value_or(limit::Quota{1, nanos_per_second});
-    OverrideReader(base, terms, policy, rule, faults).read(*overrides);
+    OverrideReader(base, terms, allow, policy, rule, faults).read(*overrides);
   }
+  if (quota) lint_cost(map, *quota, rule, faults);
 }
 
 // Returns the value of `unless`, or nullptr.
@@ -397,7 +435,7 @@ const Node* read_policy(const Node& node, const Settings& settings,
   read_mode_and_status(map, policy, faults);
   read_sharing(map, settings, policy, faults);
   Rule rule = read_rule(map, settings.client_address, policy, faults);
-  read_grants(map, policy, rule, faults);
+  read_grants(map, rules.allow, policy, rule, faults);
   refuse_leases(map, policy, faults);
 
   rules.by_name.emplace(policy.name, policy.index);
@@ -411,14 +449,13 @@ const Node* read_policy(const Node& node, const Settings& settings,
 
 }  // namespace
 
-std::unique_ptr<PolicySet::Rules> read_policies(const Node& node, const Settings& settings,
-                                                Faults& faults) {
-  auto rules = std::make_unique<PolicySet::Rules>();
+void read_policies(const Node& node, const Settings& settings, PolicySet::Rules& rules,
+                   Faults& faults) {
   std::map<std::string, Position> names;
   const auto nodes = read_list(node, "policies", "a list of policies", faults);
   std::vector<const Node*> unless;  // of the policy with the same index
   for (const Node* policy : nodes.first(std::min(nodes.size(), policies_max))) {
-    unless.push_back(read_policy(*policy, settings, names, *rules, faults));
+    unless.push_back(read_policy(*policy, settings, names, rules, faults));
   }
   if (nodes.size() > policies_max) {
     faults.add(nodes[policies_max]->at, "policy " + std::to_string(policies_max + 1) + " of " +
@@ -426,14 +463,13 @@ std::unique_ptr<PolicySet::Rules> read_policies(const Node& node, const Settings
                                             std::to_string(policies_max));
   }
   // A policy may name one that comes after it.
-  for (Policy& policy : rules->policies) {
+  for (Policy& policy : rules.policies) {
     const Node* others = unless[policy.index];
     if (others == nullptr) continue;
-    rules->rules[policy.index].unless = read_unless(*others, policy, *rules, faults);
+    rules.rules[policy.index].unless = read_unless(*others, policy, rules, faults);
     if (policy.match_text.empty()) policy.match_text = "every request";
     policy.match_text += ", unless " + flow_text(*others);
   }
-  return rules;
 }
 
 }  // namespace headgate::policy

@@ -1,8 +1,6 @@
 // Reads the list of policies of a policy file.
 #pragma once
 
-#include <memory>
-
 #include "headgate/policy/file/fault.h"
 #include "headgate/policy/file/yaml.h"
 #include "headgate/policy/match/rule.h"
@@ -11,9 +9,9 @@
 
 namespace headgate::policy {
 
-// Reads and validates `policies`. The result is complete only if no fault was added.
-[[nodiscard]] std::unique_ptr<PolicySet::Rules> read_policies(const yaml::Node& node,
-                                                              const Settings& settings,
-                                                              Faults& faults);
+// Reads and validates `policies`, and adds them to `rules`, which have the conditions of `allow`.
+// They are complete only if no fault was added.
+void read_policies(const yaml::Node& node, const Settings& settings, PolicySet::Rules& rules,
+                   Faults& faults);
 
 }  // namespace headgate::policy

@@ -164,6 +164,13 @@ void Component::append_given(std::string_view text, std::string& out) const {
   }
 }
 
+std::optional<AddressBlock> Component::block(std::string_view text) const noexcept {
+  const auto block = AddressBlock::parse(text);
+  if (!block) return std::nullopt;
+  const unsigned prefix = std::min(block->prefix, prefix_for(block->lowest));
+  return AddressBlock{block->lowest.masked(prefix), prefix};
+}
+
 void Component::add_to(FieldsUsed& fields_used) const {
   switch (kind_) {
     case Kind::address:
