@@ -58,8 +58,13 @@ int run(int argc, char** argv) {
     return app.exit(success);  // --help and --version
   } catch (const CLI::ParseError& error) {
     std::string command;
-    for (const CLI::App* parsed : app.get_subcommands()) command = ' ' + parsed->get_name();
-    print_error("headgate" + command + ": " + error.what());
+    std::string what = error.what();
+    for (CLI::App* parsed : app.get_subcommands()) {
+      command = ' ' + parsed->get_name();
+      // CLI11 says first what is missing. Usually that is what the unknown option was meant to be.
+      if (const auto unknown = no_such_option(*parsed)) what = *unknown;
+    }
+    print_error("headgate" + command + ": " + what);
     std::cerr << "Try 'headgate" << command << " --help'.\n";
     return wrong_usage;
   }

@@ -113,6 +113,18 @@ def test_an_unknown_command_names_the_known_ones(headgate):
             in result.stderr)
 
 
+@pytest.mark.parametrize('arguments, hint', (
+    (['sreve'], 'there is no command "sreve"; did you mean serve? The commands are '),
+    (['serve', '--confg', 'a'], 'there is no option --confg; did you mean --config?\n'),
+    (['gateway', '--confg=a', '--upstream', 'http://b'], 'there is no option --confg; did you mean --config?\n'),
+    (['check', '--conect', 'a'], 'there is no option --conect; did you mean --connect?\n'),
+    (['check', '--frobnicate', 'a'], 'there is no option --frobnicate\n')), ids=str)
+def test_a_misspelt_word_is_told_what_it_may_have_meant(headgate, arguments, hint):
+    result = headgate(*arguments)
+    assert (result.returncode, result.stdout) == (2, '')
+    assert hint in result.stderr, result.stderr
+
+
 @pytest.mark.parametrize('command', [[], ['gateway'], ['check'], ['simulate'], ['explain']])
 def test_help_and_version_are_everywhere(headgate, command):
     result = headgate(*command, '--help')
