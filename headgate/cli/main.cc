@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <exception>
 #include <functional>
@@ -35,6 +37,15 @@ bool is_command(CLI::App& app, const std::string& word) {
   return false;
 }
 
+// Returns the exit status of a command that has ended, and says so if its output is lost.
+int finished(int status) {
+  if (std::cout) errno = 0;  // otherwise it is that of the write that failed
+  if (std::cout.flush()) return status;
+  const std::string why = errno == 0 ? "" : std::string(": ") + std::strerror(errno);
+  print_error("headgate: standard output cannot be written" + why);
+  return std::max<int>(status, input_fault);
+}
+
 int run(int argc, char** argv) {
   CLI::App app("A rate limiter for HTTP whose RateLimit fields are exact.", "headgate");
   app.require_subcommand(1);
@@ -55,7 +66,7 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {
-    return app.exit(success);  // --help and --version
+    return finished(app.exit(success));  // --help and --version
   } catch (const CLI::ParseError& error) {
     std::string command;
     std::string what = error.what();
@@ -68,7 +79,7 @@ int run(int argc, char** argv) {
     std::cerr << "Try 'headgate" << command << " --help'.\n";
     return wrong_usage;
   }
-  return commands.at(app.get_subcommands().front()->get_name())();
+  return finished(commands.at(app.get_subcommands().front()->get_name())());
 }
 
 }  // namespace

@@ -49,10 +49,6 @@ int run(const Options& options) {
   } else {
     std::cout << explanation(*section, now) << std::flush;
   }
-  if (!std::cout) {
-    print_error("headgate explain: standard output cannot be written");
-    return input_fault;
-  }
   drain(std::cin);
   return done;
 }
