@@ -46,7 +46,7 @@ class NoHeaders final : public policy::Headers {
 // A gate with its own table, and one client's request.
 class Bench {
  public:
-  explicit Bench(const char* policies, const std::string& fields = "ratelimit") {
+  explicit Bench(const std::string& policies, const std::string& fields = "ratelimit") {
     auto loaded =
         policy::load_text("version: 1\nfields: " + fields + "\npolicies:" + policies, "bench");
     if (!loaded) {
@@ -121,6 +121,20 @@ void match_finds(benchmark::State& state, const char* policies) {
 }
 BENCHMARK_CAPTURE(match_finds, one_policy, one_policy);
 BENCHMARK_CAPTURE(match_finds, three_policies, three_policies);
+
+// How long does it take in a file of many routes, of which one is the request's?
+void match_finds_route(benchmark::State& state) {
+  std::string routes;
+  for (std::int64_t i = 1; i < state.range(0); ++i) {
+    const std::string n = std::to_string(i);
+    routes +=
+        "\n  - {name: r" + n + ", quota: 1000000, window: 100w, match: {path: /v" + n + "/*}}";
+  }
+  Bench bench(routes +
+              "\n  - {name: one, quota: 1000000, window: 100w, match: {path: /v1/things}}\n");
+  for (auto _ : state) benchmark::DoNotOptimize(bench.match());
+}
+BENCHMARK(match_finds_route)->Name("match_finds/routes")->Arg(4)->Arg(5)->Arg(10)->Arg(10'000);
 
 // How long does a decision take, from the request to the verdict?
 void gate_admits(benchmark::State& state, const char* policies) {

@@ -7,7 +7,6 @@ The method is described in docs/benchmarks.md.
 """
 import json
 import pathlib
-import statistics
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -62,7 +61,7 @@ class Bench(Programs):
         with Meter(self) as meter:
             result = self.run_load(name, *what)
         return Sample(rate=result['rate'], disturbance=meter.disturbance,
-                      cpu=meter.servers[name] / result['calls'] * 1e6)
+                      cpu=meter.servers[name] / result['calls'] * 1e6, p99=result['p99'])
 
 
 def compare(build, rounds, seconds, say):
@@ -94,12 +93,16 @@ def compare(build, rounds, seconds, say):
         rate, ratio, channels, doubtful = best
         targets.append((ratio >= TARGET, 'ShouldRateLimit beside an empty grpc++ service',
                         f'{ratio:.3f}{" (busy)" if doubtful else ""}', f'>= {TARGET}'))
-        p99 = statistics.median(bench.run_load('headgate', seconds, 0, channels, rate / 2)['p99']
-                                for _ in range(rounds))
-        say(f'\nat half of the highest load, {rate / 2:,.0f}/s: 99 % within {p99:,.0f} us of when '
-            'they were due')
-        targets.append((p99 <= P99_MAX, 'ShouldRateLimit at half the load, 99 % within',
-                        f'{p99:,.0f} us', f'<= {P99_MAX:,.0f} us'))
+        late = Turns(bench.servers)
+        for number in range(rounds):
+            late.round(alternating(bench.servers, number),
+                       lambda name: bench.measure(name, seconds, 0, channels, rate / 2))
+        empty, own = late.median('empty', 'p99'), late.median('headgate', 'p99')
+        say(f'\nat half of the highest load, {rate / 2:,.0f}/s: 99 % within {own:,.0f} us of when they were due, '
+            f'of the empty service {empty:,.0f} us{"  BUSY" if late.doubtful else ""}')
+        # On a machine that stands still for milliseconds, the empty service is late, too.
+        targets.append((own <= max(P99_MAX, empty), 'ShouldRateLimit at half the load, 99 % within',
+                        f'{own:,.0f} us', f'<= {P99_MAX:,.0f} us, or as the empty one'))
     return targets
 
 

@@ -206,7 +206,7 @@ void headgate_decision_free(headgate_decision* decision) { delete decision; }
 headgate_outcome headgate_decide(headgate_gate* gate, headgate_decision* decision,
                                  const headgate_check* checks, size_t count, headgate_op op,
                                  headgate_result* results) {
-  std::array<hg::gate::Check, hg::policy::policies_max> all;
+  std::array<hg::gate::Check, hg::policy::policies_per_request_max> all;
   if (count > all.size()) return HEADGATE_TOO_MANY;
   for (std::size_t i = 0; i < count; ++i) {
     all[i] = {checks[i].policy, view(checks[i].key, checks[i].key_size), checks[i].cost};

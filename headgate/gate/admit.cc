@@ -112,6 +112,8 @@ void Gate::merge(DecisionContext& context) const noexcept {
 void Gate::conclude(DecisionContext& context) const noexcept {
   Verdict& verdict = context.verdict;
   const limit::Decision* strictest = nullptr;
+  std::size_t violated = 0;
+  bool shadow_violated = false;
   for (std::size_t i = 0; i < context.matched_; ++i) {
     const limit::Decision& decision = context.decisions_[i];
     const policy::Policy& policy = *context.match(i).policy;
@@ -121,20 +123,25 @@ void Gate::conclude(DecisionContext& context) const noexcept {
           std::min(verdict.remaining.value_or(decision.remaining), decision.remaining);
     }
     if (decision.admitted) continue;
-    (enforced ? verdict.violated : verdict.shadow_violated).set(policy.index);
-    if (!enforced && verdict.violated.any()) continue;
+    if (!enforced) {
+      shadow_violated = true;
+      if (violated > 0) continue;
+    } else if (violated == 0 || context.violated_[violated - 1] != &policy) {
+      context.violated_[violated++] = &policy;  // a domain's descriptors are one policy
+    }
     if (strictest == nullptr || stricter(decision, *strictest)) {
       strictest = &decision;
       verdict.denier = &policy;
       verdict.is_outage = context.denied_by_outage(i);
     }
   }
-  verdict.outcome = verdict.violated.any()          ? Outcome::denied
-                    : verdict.shadow_violated.any() ? Outcome::shadow_denied
-                                                    : Outcome::admitted;
-  if (settled_.any()) list_dues(context);
+  verdict.violated = std::span(context.violated_).first(violated);
+  verdict.outcome = violated > 0      ? Outcome::denied
+                    : shadow_violated ? Outcome::shadow_denied
+                                      : Outcome::admitted;
+  if (settles_) list_dues(context);
   std::uint64_t extra = 0;
-  if (verdict.violated.any() && strictest->wait != limit::Decision::never) {
+  if (violated > 0 && strictest->wait != limit::Decision::never) {
     extra = jitter(strictest->wait, context);
     verdict.retry_after = std::min(strictest->retry_after() + extra, field_integer_max);
   }
@@ -147,7 +154,7 @@ void Gate::list_dues(DecisionContext& context) const noexcept {
   std::size_t dues = 0;
   for (std::size_t i = 0; i < context.matched_; ++i) {
     const policy::Match& match = context.match(i);
-    if (!settled_.test(match.policy->index)) continue;
+    if (!match.policy->is_settled()) continue;
     if (!context.taken(i)) continue;
     const bool alone = context.counted_alone(i);
     const bool counted = alone || !context.outages_.test(i);
@@ -178,7 +185,8 @@ void Gate::itemise(DecisionContext& context, std::uint64_t extra) const noexcept
   if (settings.report_when == policy::ReportWhen::below && !denied && !below) return;
 
   std::span<Item> items = std::span(context.items_).first(count);
-  if (settings.report == policy::Report::closest) {
+  const bool few = settings.report == policy::Report::few && count <= policy::report_few_max;
+  if (settings.report != policy::Report::all && !few) {
     items = items.first(field_writer_.keep_closest(items));
   }
   context.verdict.items = items;

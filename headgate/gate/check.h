@@ -36,7 +36,7 @@ struct CheckFault {
   enum class Reason : std::uint8_t {
     unknown_policy,
     asked_twice,  // an earlier check has the same policy and key
-    too_many,     // more checks than policy::policies_max
+    too_many,     // more checks than policy::policies_per_request_max
     out_of_memory,
   };
   std::size_t check = 0;  // index of the first check at fault

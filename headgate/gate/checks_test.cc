@@ -196,7 +196,7 @@ TEST_P(Decide, ReportsTheFaultyCheckAndChangesNothing) {
   ASSERT_TRUE(fault);
   EXPECT_EQ(fault->check, 2u);
   EXPECT_EQ(fault->reason, Reason::asked_twice);
-  fault = gate.decide(std::vector<Check>(policy::policies_max + 1));
+  fault = gate.decide(std::vector<Check>(policy::policies_per_request_max + 1));
   ASSERT_TRUE(fault);
   EXPECT_EQ(fault->reason, Reason::too_many);
   ASSERT_EQ(gate.decide({{"burst", "a", 0}}, Op::peek), std::nullopt);

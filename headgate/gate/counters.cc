@@ -4,6 +4,7 @@
 #include <memory>
 #include <new>
 #include <thread>
+#include <unordered_map>
 #include <utility>
 
 #include "headgate/store/region.h"
@@ -20,9 +21,10 @@ void add(PolicyCounts& sum, const PolicyTotals& counts) noexcept {
   sum.cost_defaulted.fetch_add(counts.cost_defaulted, relaxed);
 }
 
-// With more processors than this, processors share shards. At 128 policies the shards take 512 KiB
-// per generation.
+// With more processors than this, processors share shards; also if there are so many policies that
+// a generation would have more counts than this, which take 4 MiB.
 constexpr std::size_t shards_max = 64;
+constexpr std::size_t counts_max = 65536;
 
 store::Region share(std::size_t bytes) {
   auto region = store::Region::anonymous(bytes, store::Sharing::processes);
@@ -40,22 +42,24 @@ struct Counters::Generation {
     auto* first = reinterpret_cast<PolicyCounts*>(region.bytes().data());
     std::uninitialized_value_construct_n(first, names.size() * shards());
     counts = {first, names.size() * shards()};
+    for (std::size_t i = 0; i < names.size(); ++i) indices.emplace(names[i], i);
   }
 
-  static std::size_t shards() noexcept {
+  [[nodiscard]] std::size_t shards() const noexcept {
     static const std::size_t processors =
         std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, shards_max);
-    return processors;
+    const std::size_t most = counts_max / std::max<std::size_t>(names.size(), 1);
+    return std::clamp<std::size_t>(most, 1, processors);
   }
 
   void add_totals(std::string_view name, PolicyTotals& sum) const noexcept {
-    const auto index =
-        static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
-    if (index == names.size()) return;
-    for (std::size_t i = index; i < counts.size(); i += names.size()) sum += counts[i];
+    const auto index = indices.find(name);
+    if (index == indices.end()) return;
+    for (std::size_t i = index->second; i < counts.size(); i += names.size()) sum += counts[i];
   }
 
   std::vector<std::string> names;
+  std::unordered_map<std::string_view, std::size_t> indices;  // of names
   store::Region region;
   std::span<PolicyCounts> counts;
 };

@@ -14,7 +14,7 @@
 
 namespace headgate::gate {
 
-static_assert(policy::policies_max <= store::Bundle::charges_max);
+static_assert(policy::policies_per_request_max <= store::Bundle::charges_max);
 
 class Gate;
 
@@ -88,19 +88,21 @@ class DecisionContext {
   std::size_t denying_end_ = 0;  // of descriptors: charges [0, denying_end_) always deny,
   std::size_t quota_end_ = 0;    // and those from there to quota_end_ are in quota mode
 
-  std::bitset<policy::policies_max> outages_;  // charges decided without the shared store
+  std::bitset<policy::policies_per_request_max>
+      outages_;  // charges decided without the shared store
   // Charges that were not decided, because another one of the bundle is known to be denied.
-  std::bitset<policy::policies_max> undecided_;
-  std::array<std::uint8_t, policy::policies_max> match_of_;  // charge -> match
-  std::array<store::Charge, policy::policies_max> charges_;
-  std::array<limit::Decision, policy::policies_max> decisions_;
-  std::array<store::Bundle, policy::policies_max> bundles_;
-  std::array<Item, policy::policies_max> items_;
-  std::array<Due, policy::policies_max> dues_;
-  std::array<std::array<char, 16>, policy::policies_max> opaque_pks_;
-  std::array<std::string, policy::policies_max> names_;  // store keys of checks
-  std::array<CheckResult, policy::policies_max> results_;
-  std::array<std::uint8_t, policy::policies_max> check_of_;  // match -> check
+  std::bitset<policy::policies_per_request_max> undecided_;
+  std::array<std::uint8_t, policy::policies_per_request_max> match_of_;  // charge -> match
+  std::array<store::Charge, policy::policies_per_request_max> charges_;
+  std::array<limit::Decision, policy::policies_per_request_max> decisions_;
+  std::array<store::Bundle, policy::policies_per_request_max> bundles_;
+  std::array<Item, policy::policies_per_request_max> items_;
+  std::array<Due, policy::policies_per_request_max> dues_;
+  std::array<const policy::Policy*, policy::policies_per_request_max> violated_;
+  std::array<std::array<char, 16>, policy::policies_per_request_max> opaque_pks_;
+  std::array<std::string, policy::policies_per_request_max> names_;  // store keys of checks
+  std::array<CheckResult, policy::policies_per_request_max> results_;
+  std::array<std::uint8_t, policy::policies_per_request_max> check_of_;  // match -> check
 
   const Gate* gate_ = nullptr;
   std::optional<Instant> moment_;  // as the caller gave it, then as the store decided

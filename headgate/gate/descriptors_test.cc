@@ -271,9 +271,9 @@ TEST_P(DecideDescriptors, NamesReachTheSameBucket) {
 
 TEST_P(DecideDescriptors, AsManyDescriptorsAsAllowed) {
   TestGate gate(GetParam());
-  const std::vector<Request> all(policy::policies_max, Request{"b"});
+  const std::vector<Request> all(policy::policies_per_request_max, Request{"b"});
   const auto left = gate.send(all);
-  ASSERT_EQ(left.size(), policy::policies_max);
+  ASSERT_EQ(left.size(), policy::policies_per_request_max);
   EXPECT_EQ(left[9], 0);
   EXPECT_EQ(left[10], -1);
 }

@@ -101,11 +101,11 @@ FieldWriter::FieldWriter(const policy::PolicySet& policies)
   std::vector<std::string_view> units{field::default_unit};
   for (const policy::Policy& policy : policies.policies()) {
     PolicyTexts& mine = policies_.emplace_back();
-    mine.name = policy.name;
+    names_.emplace_back(policy.name);
     const std::string_view unit =
         field::is_default_unit(policy.unit) ? field::default_unit : policy.unit;
     const auto known = std::find(units.begin(), units.end(), unit);
-    mine.unit = static_cast<std::uint8_t>(known - units.begin());
+    mine.unit = static_cast<std::uint16_t>(known - units.begin());
     if (known == units.end()) units.push_back(unit);
     for (const policy::Grant& grant : policy.grants) {
       GrantTexts& made = mine.grants.emplace_back(GrantTexts{&policy, &grant.quota, {}, {}, {}});
@@ -164,18 +164,15 @@ Lines FieldWriter::write_beside(const field::Upstream& upstream, std::span<const
 // name.
 void FieldWriter::add_beside(const field::Upstream& upstream, std::span<const Item> items,
                              LineWriter& writer) const noexcept {
-  std::array<std::string_view, policy::policies_max> own_names;
-  for (std::size_t i = 0; i < policies_.size(); ++i) own_names[i] = policies_[i].name;
-
-  std::array<Item, policy::policies_max> shown;
-  std::array<std::string, policy::policies_max> new_names;
-  std::array<std::string_view, policy::policies_max> renames;
+  std::array<Item, policy::policies_per_request_max> shown;
+  std::array<std::string, policy::policies_per_request_max> new_names;
+  std::array<std::string_view, policy::policies_per_request_max> renames;
   std::size_t count = 0;
   for (const Item& item : items) {
-    const std::string_view name = own_names[item.policy];
+    const std::string_view name = names_[item.policy];
     if (upstream.has(name, pk(item))) {
-      std::optional<std::string> free = upstream.free_name(
-          name, pk(item), upstream_prefix_, std::span(own_names).first(policies_.size()));
+      std::optional<std::string> free =
+          upstream.free_name(name, pk(item), upstream_prefix_, names_);
       if (!free) {
         writer.leave_out();
         continue;
@@ -337,11 +334,9 @@ void FieldWriter::add_remaining_and_reset(const field::LimitFields& names, const
 }
 
 bool FieldWriter::write_problem(const Verdict& verdict, Writer& out) const noexcept {
-  std::array<std::string_view, policy::policies_max> names;
+  std::array<std::string_view, policy::policies_per_request_max> names;
   std::size_t count = 0;
-  for (std::size_t i = 0; i < policies_.size(); ++i) {
-    if (verdict.violated.test(i)) names[count++] = policies_[i].name;
-  }
+  for (const policy::Policy* policy : verdict.violated) names[count++] = policy->name;
   return field::write_problem(out,
                               verdict.is_outage ? field::Problem::temporary_reduced_capacity
                                                 : field::Problem::quota_exceeded,
@@ -349,19 +344,21 @@ bool FieldWriter::write_problem(const Verdict& verdict, Writer& out) const noexc
 }
 
 std::size_t FieldWriter::keep_closest(std::span<Item> items) const noexcept {
-  constexpr std::uint8_t none = 255;
-  static_assert(policy::policies_max < none);
-  std::array<std::uint8_t, policy::policies_max + 1> closest;  // unit -> item
-  closest.fill(none);
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    std::uint8_t& best = closest[policies_[items[i].policy].unit];
-    if (best == none || precedes(items[i], items[best])) best = static_cast<std::uint8_t>(i);
+  const auto unit_of = [&](const Item& item) { return policies_[item.policy].unit; };
+  std::array<const Item*, policy::policies_per_request_max> closest;  // of each unit
+  std::size_t units = 0;
+  for (const Item& item : items) {
+    std::size_t i = 0;
+    while (i < units && unit_of(*closest[i]) != unit_of(item)) ++i;
+    if (i == units)
+      ++units;
+    else if (!precedes(item, *closest[i]))
+      continue;
+    closest[i] = &item;
   }
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    if (closest[policies_[items[i].policy].unit] == i) items[kept++] = items[i];
-  }
-  return kept;
+  std::sort(closest.begin(), closest.begin() + static_cast<std::ptrdiff_t>(units));
+  for (std::size_t i = 0; i < units; ++i) items[i] = *closest[i];
+  return units;
 }
 
 std::optional<std::string_view> FieldWriter::pk(const Item& item) const noexcept {

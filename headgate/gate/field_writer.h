@@ -107,8 +107,7 @@ class FieldWriter {
     }
   };
   struct PolicyTexts {
-    std::string_view name;
-    std::uint8_t unit = 0;  // equal for equal units; 0: requests
+    std::uint16_t unit = 0;  // equal for equal units; 0: requests
     std::vector<GrantTexts> grants;
     std::size_t member_begin = 0;  // where its own grant's member begins in own_members_
   };
@@ -149,6 +148,7 @@ class FieldWriter {
   bool unix_reset_;
   std::string_view upstream_prefix_;
   std::vector<PolicyTexts> policies_;
+  std::vector<std::string_view> names_;  // of policies_
   // The members of all policies' own grants: `"burst";q=100;w=60, "daily";q=5000;w=86400`. For
   // policies that are neighbours in the file, RateLimit-Policy is a part of it.
   std::string own_members_;

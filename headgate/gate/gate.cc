@@ -24,10 +24,7 @@ Gate::Gate(std::shared_ptr<const policy::PolicySet> policies, store::Store& stor
       counts_(counts),
       shards_(counts.empty() ? 0 : counts.size() / policies_->policies().size()),
       field_writer_(*policies_) {
-  for (const policy::Policy& policy : policies_->policies()) {
-    const bool is_settled = policy.refund_on.any() || policy.is_late() || policy.holds_slots();
-    if (is_settled) settled_.set(policy.index);
-  }
+  settles_ = std::ranges::any_of(policies_->policies(), &policy::Policy::is_settled);
 }
 
 std::span<PolicyCounts> Gate::shard() const noexcept {

@@ -75,10 +75,10 @@ class Gate {
   // Decides the descriptors of one request of Envoy's rate limit protocol as of `now`, each
   // separately: if one is denied, the others still charge their limits, as with Envoy's own
   // service. `ops` has spend or refund for each descriptor; a spend of 0 checks whether the limit
-  // is exceeded. At most policies_max. The results are those of decide() above; a result without a
-  // policy has no limit. Limits in quota mode deny only if all of them do. Returns false if memory
-  // is short; then nothing was decided, and `done` is not called. Of the arguments, only the limits
-  // that descriptors bring have to last until `done` is called.
+  // is exceeded. At most policies_per_request_max. The results are those of decide() above; a
+  // result without a policy has no limit. Limits in quota mode deny only if all of them do. Returns
+  // false if memory is short; then nothing was decided, and `done` is not called. Of the arguments,
+  // only the limits that descriptors bring have to last until `done` is called.
   [[nodiscard]] bool decide(std::string_view domain,
                             std::span<const policy::Descriptor> descriptors,
                             std::span<const limit::Op> ops, std::optional<Instant> now,
@@ -125,7 +125,7 @@ class Gate {
   std::shared_ptr<const policy::PolicySet> policies_;
   store::Store& store_;
   HashSecret pk_secret_;
-  PolicyBits settled_;  // policies whose charges leave dues
+  bool settles_ = false;  // whether the charges of any policy leave dues
   std::span<PolicyCounts> counts_;
   std::size_t shards_;  // in counts_
   FieldWriter field_writer_;

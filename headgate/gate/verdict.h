@@ -1,7 +1,6 @@
 // The gate's verdict on one request.
 #pragma once
 
-#include <bitset>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -17,9 +16,6 @@ enum class Outcome : std::uint8_t {
   shadow_denied,  // admitted, but a shadow policy would have denied
   denied,
 };
-
-// One bit per policy, by its index in the file.
-using PolicyBits = std::bitset<policy::policies_max>;
 
 // What the response fields report of one policy. Small, so that a door can keep it until the
 // response.
@@ -47,8 +43,8 @@ struct Verdict {
   // The policy that denied with the longest wait; a shadow policy only if no enforced one denied.
   const policy::Policy* denier = nullptr;
   std::optional<std::uint64_t> retry_after;  // [s], with jitter; absent: waiting never helps
-  PolicyBits violated;                       // enforced policies that denied
-  PolicyBits shadow_violated;
+  // The enforced policies that denied, in file order; in the DecisionContext.
+  std::span<const policy::Policy* const> violated;
   bool is_outage = false;  // of a denial: `denier` denied because the shared store is away
   bool in_outage = false;  // a policy decided without the store that machines share
   std::optional<std::uint64_t> remaining;  // least r of all enforced policies that know it

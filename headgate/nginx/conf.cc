@@ -107,9 +107,8 @@ bool open(ngx_conf_t* cf, MainConf& conf) noexcept {
   try {
     const MainConf* old = previous_conf(cf->cycle);
     if (!open_table(cf, conf, old)) return false;
-    std::vector<std::string> names;
-    for (const policy::Policy& policy : conf.policies->policies()) names.push_back(policy.name);
-    conf.counters = Counters::open(std::move(names), old == nullptr ? nullptr : old->counters);
+    conf.counters =
+        Counters::open(conf.policies->names(), old == nullptr ? nullptr : old->counters);
     if (!open_redis(cf, conf)) return false;
     conf.store = deciding_store(conf);
     conf.waits = !conf.store->completes_at_once();

@@ -75,6 +75,10 @@ struct Policy {
   [[nodiscard]] bool holds_slots() const noexcept {
     return terms.algorithm == limit::Algorithm::concurrency;
   }
+  // Whether there may be something to do when the response has ended.
+  [[nodiscard]] bool is_settled() const noexcept {
+    return is_late() || holds_slots() || refund_on.any();
+  }
 };
 
 }  // namespace headgate::policy

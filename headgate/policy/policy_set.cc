@@ -98,7 +98,7 @@ void drop_replaced(std::span<Match> matches) {
     });
   };
   // Finds all before it clears any: a limit that is replaced itself still replaces others.
-  std::bitset<policies_max> dropped;
+  std::bitset<policies_per_request_max> dropped;
   for (std::size_t i = 0; i < matches.size(); ++i) {
     if (matches[i].policy == nullptr || matches[i].grant->unlimited) continue;
     const EnvoyLimit::NameId name = matches[i].grant->envoy->name_id;
@@ -183,6 +183,12 @@ PolicySet::~PolicySet() = default;
 
 std::span<const Policy> PolicySet::policies() const noexcept { return rules_->policies; }
 
+std::vector<std::string> PolicySet::names() const {
+  std::vector<std::string> names;
+  for (const Policy& policy : rules_->policies) names.push_back(policy.name);
+  return names;
+}
+
 std::span<const Fault> PolicySet::warnings() const noexcept { return rules_->warnings; }
 
 bool PolicySet::needs_body_bytes() const noexcept {
@@ -212,27 +218,30 @@ std::span<const Match> PolicySet::match(const Request& request, Scratch& scratch
   if (any_holds(rules_->allow, lazy_request, Effect::exempts)) return {};
   std::string& text = scratch.text;
   text.clear();
-  Extent extents[policies_max];
-  // Policies often share a key: only the first of them that matches reads it from the request, and
-  // the others copy its parts. Measured by `./dev bench`, figure headgate-3.
-  constexpr std::uint8_t none = 255;
-  static_assert(policies_max < none);
-  std::array<std::uint8_t, policies_max> first_of_group;  // key_group -> index of a match
-  first_of_group.fill(none);
-  std::size_t count = 0;
-  for (std::size_t i = 0; i < rules_->rules.size(); ++i) {
-    const Policy& policy = rules_->policies[i];
-    const Rule& rule = rules_->rules[i];
-    if (rule.by_name_alone() || policy.mode == Mode::off || !applies(*rules_, rule, lazy_request)) {
-      continue;
+  Extent extents[policies_per_request_max];
+  const auto first_with_key = [&](std::size_t key_group, std::size_t count) {
+    std::size_t first = 0;
+    while (first < count &&
+           rules_->rules[scratch.matches[first].policy->index].key_group != key_group) {
+      ++first;
     }
+    return first;
+  };
+  std::size_t count = 0;
+  for (const std::uint32_t index : rules_->index.find(lazy_request, scratch.found)) {
+    const Policy& policy = rules_->policies[index];
+    const Rule& rule = rules_->rules[index];
+    if (policy.mode == Mode::off || !applies(*rules_, rule, lazy_request)) continue;
+    if (count == policies_per_request_max) break;
 
     const std::size_t key = text.size();
     text.append(rule.key_head);
     const std::size_t parts = text.size();
     std::size_t last_part = parts;
-    std::uint8_t& first = first_of_group[rule.key_group];
-    if (first == none) {
+    // Policies often share a key: only the first of them that matches reads it from the request,
+    // and the others copy its parts. Measured by `./dev bench`, figure headgate-3.
+    const std::size_t first = first_with_key(rule.key_group, count);
+    if (first == count) {
       last_part = append_parts(rule.key, lazy_request, text);
     } else {
       const Rule& other = rules_->rules[scratch.matches[first].policy->index];
@@ -245,9 +254,8 @@ std::span<const Match> PolicySet::match(const Request& request, Scratch& scratch
       text.resize(key);
       continue;
     }
-    if (first == none) {
+    if (first == count) {
       extents[count] = append_partition(key, parts, last_part, rule.key.size(), text);
-      first = static_cast<std::uint8_t>(count);
     } else {
       extents[count] = {key, extents[first].partition, extents[first].partition_size, text.size()};
     }
@@ -270,7 +278,7 @@ std::span<const Match> PolicySet::match(std::string_view domain,
   const Policy* policy = this->domain(domain);
   std::string& text = scratch.text;
   text.clear();
-  Extent extents[policies_max];
+  Extent extents[policies_per_request_max];
   for (std::size_t i = 0; i < descriptors.size(); ++i) {
     const Descriptor& descriptor = descriptors[i];
     Match& match = scratch.matches[i] = {};

@@ -10,11 +10,13 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "headgate/base/result.h"
 #include "headgate/policy/fields_used.h"
 #include "headgate/policy/file/fault.h"
 #include "headgate/policy/match/cost.h"
+#include "headgate/policy/match/rule_index.h"
 #include "headgate/policy/policy.h"
 #include "headgate/policy/policy_change.h"
 #include "headgate/policy/request.h"
@@ -22,9 +24,13 @@
 
 namespace headgate::policy {
 
-// The most policies in one file. One request may have to pass all of them, so this bounds the work
-// and the memory per request. 128 is far more than services use, and 128 matches take only 8 KiB.
-inline constexpr std::size_t policies_max = 128;
+// The most policies in one file and the files that it includes: more than the routes of a large
+// gateway. They load in less than a second.
+inline constexpr std::size_t policies_max = 10'000;
+
+// The most policies that apply to one request; further ones do not. This bounds the work and the
+// memory per request. 128 is far more than services use, and 128 matches take only 8 KiB.
+inline constexpr std::size_t policies_per_request_max = 128;
 
 // The domain that reaches the policies of the policy file by Envoy's rate limit protocol: its
 // descriptor [(policy, NAME), (key, KEY)] stands for named(NAME, KEY).
@@ -65,7 +71,8 @@ struct Scratch {
   std::string text;
   std::string host;  // in lower case
   std::string path;  // folded
-  std::array<Match, policies_max> matches;
+  FoundRules found;
+  std::array<Match, policies_per_request_max> matches;
 };
 
 class PolicySet {
@@ -79,6 +86,8 @@ class PolicySet {
 
   [[nodiscard]] const Settings& settings() const noexcept { return settings_; }
   [[nodiscard]] std::span<const Policy> policies() const noexcept;
+  // The names of policies(), in the same order.
+  [[nodiscard]] std::vector<std::string> names() const;
   // What the files contain without effect, for people.
   [[nodiscard]] std::span<const Fault> warnings() const noexcept;
 
@@ -104,13 +113,15 @@ class PolicySet {
                                                                Scratch& scratch) const;
 
   // Returns the policies that this request must pass, in file order, without those that are `off`
-  // or unlimited for its partition. Never fails: a part or cost that the request lacks has its
+  // or unlimited for its partition. If there are more than policies_per_request_max, returns the
+  // first. Never fails: a part or cost that the request lacks has its
   // documented default. The result is valid until `scratch` is used again.
   [[nodiscard]] std::span<const Match> match(const Request& request, Scratch& scratch) const;
 
   // Returns one Match for each descriptor of a request to this domain of Envoy's configuration, in
-  // the same order. At most policies_max descriptors. The Match has no policy if the descriptor has
-  // no limit, or if another descriptor's limit replaces its limit. An unlimited one has its grant.
+  // the same order. At most policies_per_request_max descriptors. The Match has no policy if the
+  // descriptor has no limit, or if another descriptor's limit replaces its limit. An unlimited one
+  // has its grant.
   [[nodiscard]] std::span<const Match> match(std::string_view domain,
                                              std::span<const Descriptor> descriptors,
                                              Scratch& scratch) const;

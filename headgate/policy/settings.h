@@ -1,6 +1,7 @@
 // The settings of a policy file: everything but its policies.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -21,7 +22,13 @@ struct ClientAddress {
 };
 
 enum class PartitionKey : std::uint8_t { omit, opaque, plain };
-enum class Report : std::uint8_t { all, closest };
+enum class Report : std::uint8_t {
+  few,  // all of them if they are at most report_few_max, else the closest
+  all,
+  closest,
+};
+// The fields of so many policies take less than half a KiB.
+inline constexpr std::size_t report_few_max = 8;
 enum class ReportWhen : std::uint8_t { always, denied, below };
 
 struct TableSettings {
@@ -57,7 +64,7 @@ struct Settings {
   bool unix_reset = false;  // X-RateLimit-Reset is a Unix time [s], not seconds from now
   PartitionKey partition_key = PartitionKey::omit;
   unsigned jitter_percent = 0;  // 0..50, added to Retry-After and t on denials
-  Report report = Report::all;
+  Report report = Report::few;
   ReportWhen report_when = ReportWhen::always;
   unsigned report_below_percent = 0;  // of ReportWhen::below: fields are written if less than this
                                       // share of some policy's quota remains

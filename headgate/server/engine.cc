@@ -43,11 +43,9 @@ void log_outage(bool is_fault, const std::string& line) {
 
 void Engine::put_in_force(std::shared_ptr<const policy::PolicySet> policies, std::uint64_t number,
                           const std::shared_ptr<gate::Counters>& before) {
-  std::vector<std::string> names;
-  for (const policy::Policy& policy : policies->policies()) names.push_back(policy.name);
-  in_force_ =
-      std::make_shared<const PolicySnapshot>(std::move(policies), store(), table_->secret(), number,
-                                             gate::Counters::open(std::move(names), before));
+  auto counters = gate::Counters::open(policies->names(), before);
+  in_force_ = std::make_shared<const PolicySnapshot>(std::move(policies), store(), table_->secret(),
+                                                     number, std::move(counters));
 }
 
 Result<std::unique_ptr<Engine>, std::vector<std::string>> Engine::open(

@@ -30,7 +30,7 @@ std::string text_of(const gate::CheckFault& fault, const TraceLine& line) {
       return "policy \"" + line.questions[fault.check].policy +
              "\" is asked twice for the same key; expected once a line";
     case Reason::too_many:
-      return "expected at most " + std::to_string(policy::policies_max) + " policies";
+      return "expected at most " + std::to_string(policy::policies_per_request_max) + " policies";
     case Reason::out_of_memory:
       break;
   }

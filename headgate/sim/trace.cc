@@ -145,7 +145,7 @@ bool Reader::string(string_t& value) {
   }
   Member<std::string>* member = name_ == "policy" ? &policy_ : name_ == "key" ? &key_ : nullptr;
   if (member == nullptr) return refuse("a string");
-  if (member->values.size() == policy::policies_max) return refuse("a longer list");
+  if (member->values.size() == policy::policies_per_request_max) return refuse("a longer list");
   member->values.push_back(std::move(value));
   return true;
 }
@@ -158,7 +158,7 @@ bool Reader::number(i128 value) {
   constexpr i128 cost_max = std::numeric_limits<std::uint64_t>::max();
   if (!in_object_ || name_ != "cost") return refuse("a number");
   if (value < 0 || value > cost_max) return refuse("a number out of range");
-  if (cost_.values.size() == policy::policies_max) return refuse("a longer list");
+  if (cost_.values.size() == policy::policies_per_request_max) return refuse("a longer list");
   cost_.values.push_back(static_cast<std::uint64_t>(value));
   return true;
 }
@@ -169,7 +169,7 @@ bool Reader::refuse(const std::string& found) {
     std::string fault = "expected one object with ";
     return fail(fault.append(members).append(", found ").append(found));
   }
-  const std::string most = std::to_string(policy::policies_max);
+  const std::string most = std::to_string(policy::policies_per_request_max);
   std::string wants = "a string, or a list of at most " + most;
   if (name_ == "t") wants = "a whole number of nanoseconds since the epoch";
   if (name_ == "op") wants = "spend, peek, refund or release";

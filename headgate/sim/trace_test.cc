@@ -96,10 +96,11 @@ TEST(Trace, ErrorsSayWhatIsWrongAndWhatWasExpected) {
 
 TEST(Trace, ListsAreBounded) {
   std::string names = "\"p0\"";
-  for (std::size_t i = 1; i < policy::policies_max; ++i) names += ",\"p" + std::to_string(i) + '"';
+  for (std::size_t i = 1; i < policy::policies_per_request_max; ++i)
+    names += ",\"p" + std::to_string(i) + '"';
   EXPECT_EQ(fault(R"({"t":1,"policy":[)" + names + "]}"), "accepted");
   EXPECT_THAT(fault(R"({"t":1,"policy":[)" + names + ",\"q\"]}"),
-              HasSubstr("at most " + std::to_string(policy::policies_max)));
+              HasSubstr("at most " + std::to_string(policy::policies_per_request_max)));
 }
 
 }  // namespace

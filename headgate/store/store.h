@@ -14,7 +14,7 @@ namespace headgate::store {
 // denied charge still costs what its own law says). Peeks never take anything; refunds and debits
 // are always made. A key occurs at most once in a bundle.
 struct Bundle {
-  // As many as policies can match one request (policy::policies_max, checked by gate).
+  // As many as policies can match one request (policy::policies_per_request_max, checked by gate).
   static constexpr std::size_t charges_max = 128;
 
   std::span<const Charge> charges;

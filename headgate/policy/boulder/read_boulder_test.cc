@@ -325,10 +325,13 @@ TEST_F(BoulderTest, FaultsOfThePolicyFile) {
       ElementsAre("headgate.yaml:3:10: boulder brings a policy 'NewOrdersPerAccount', and "
                   "there is one of that name; expected another name for yours"));
   std::string many = "policies:\n";
-  for (int i = 0; i < 120; ++i) many += "  - {name: p" + std::to_string(i) + ", rate: 1/s}\n";
+  for (std::size_t i = 0; i < policies_max - 8; ++i) {
+    const std::string n = std::to_string(i);
+    many += "  - {name: p" + n + ", rate: 1/s, match: {path: /" + n + "}}\n";
+  }
   EXPECT_THAT(
       faults(load("{defaults: d.yml}", many)),
-      ElementsAre(HasSubstr("boulder brings 9 policies, with which there are more than 128")));
+      ElementsAre(HasSubstr("boulder brings 9 policies, with which there are more than 10000")));
 }
 
 }  // namespace

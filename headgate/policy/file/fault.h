@@ -33,6 +33,7 @@ class Faults {
   // `what`: what is wrong, and what was expected. Position {} stands for the file as a whole.
   void add(Position at, std::string what);
   [[nodiscard]] bool empty() const noexcept { return faults_.empty(); }
+  [[nodiscard]] const std::string& file() const noexcept { return file_; }
 
   // A warning is no fault: the file is read, and a part of it has no effect.
   void warn(Position at, std::string what);

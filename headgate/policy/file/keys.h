@@ -25,9 +25,11 @@ inline constexpr Key file_keys[] = {{"version"},
                                     {"upstream-prefix"},
                                     {"store"},
                                     {"allow"},
+                                    {"include"},
                                     {"policies"},
                                     {"boulder"},
                                     {"envoy"}};
+inline constexpr Key included_keys[] = {{"version"}, {"policies"}};
 inline constexpr Key client_address_keys[] = {{"trusted-proxies"}, {"ipv6-prefix"}};
 inline constexpr Key store_keys[] = {{"table"}, {"redis"}};
 inline constexpr Key table_keys[] = {{"memory"}, {"file"}};

@@ -1,5 +1,6 @@
 #include "headgate/policy/file/load.h"
 
+#include <deque>
 #include <exception>
 #include <filesystem>
 #include <memory>
@@ -10,6 +11,7 @@
 #include "headgate/policy/envoy/read_envoy.h"
 #include "headgate/policy/file/fault.h"
 #include "headgate/policy/file/flow_text.h"
+#include "headgate/policy/file/include.h"
 #include "headgate/policy/file/keys.h"
 #include "headgate/policy/file/map_reader.h"
 #include "headgate/policy/file/read_match.h"
@@ -53,6 +55,19 @@ void share(const Settings& settings, PolicySet::Rules& rules) {
   }
 }
 
+// Indexes the policies that requests match.
+void make_index(PolicySet::Rules& rules) {
+  // To look at so few takes less time than to look them up (`./dev bench`, steps_bench).
+  constexpr std::size_t few = 4;
+  const bool all = rules.rules.size() <= few;
+  for (std::size_t i = 0; i < rules.rules.size(); ++i) {
+    const Rule& rule = rules.rules[i];
+    if (rule.by_name_alone()) continue;
+    rules.index.add(static_cast<std::uint32_t>(i),
+                    all ? std::vector<Condition>() : rule.conditions);
+  }
+}
+
 // Returns the text of a file that a policy file names, or adds a fault if it can't be read. `path`
 // is that of the policy file, and then of the other.
 std::optional<std::string> read_named(const yaml::Node* node, std::string_view key,
@@ -71,6 +86,11 @@ std::optional<std::string> read_named(const yaml::Node* node, std::string_view k
 
 // What is to be said about the files that a policy file names.
 struct Others {
+  void take(Faults& own) {
+    for (Fault& fault : own.take()) faults.push_back(std::move(fault));
+    for (Fault& warning : own.take_warnings()) warnings.push_back(std::move(warning));
+  }
+
   std::vector<Fault> faults;
   std::vector<Fault> warnings;
 };
@@ -85,8 +105,50 @@ void read_other(const yaml::Node* node, std::string_view key, std::string_view e
   if (!text) return;
   Faults own(path);
   take(*text, own);
-  for (Fault& fault : own.take()) others.faults.push_back(std::move(fault));
-  for (Fault& warning : own.take_warnings()) others.warnings.push_back(std::move(warning));
+  others.take(own);
+}
+
+// An included file. Its nodes are needed until all policies have been read.
+struct Included {
+  explicit Included(std::string path) : faults(std::move(path)) {}
+
+  Faults faults;
+  std::optional<yaml::Document> document;
+};
+
+// Reads the policies of the file, and then those of the files that it includes.
+std::unique_ptr<PolicySet::Rules> read_policies(const MapReader& file, const std::string& name,
+                                                const Settings& settings,
+                                                std::vector<Condition> allow, Faults& faults,
+                                                Others& others) {
+  constexpr std::string_view expected = "a list of policies";
+  const bool has_other = file.has("include") || file.has("boulder") || file.has("envoy");
+  PolicyReader reader(settings, std::move(allow));
+  const yaml::Node* policies =
+      has_other ? file.find("policies") : file.require("policies", expected);
+  if (policies != nullptr) reader.read(*policies, faults);
+  std::deque<Included> all;
+  if (const yaml::Node* include = file.find("include")) {
+    for (const std::string& path : included_files(*include, name, faults)) {
+      const auto text = read_regular_file(path, yaml::bytes_max);
+      if (!text) {
+        faults.add(include->at, "include " + in_quotes(path) + ' ' + text.error() +
+                                    "; expected a file with policies");
+        continue;
+      }
+      Included& one = all.emplace_back(path);
+      one.document = yaml::Document::parse(*text, "'policies:'", one.faults);
+      if (!one.document) continue;
+      const MapReader map(one.document->root(), "an included file", included_keys, one.faults);
+      if (map.has("version")) read_version(map, one.faults);
+      if (const yaml::Node* list = map.require("policies", expected)) {
+        reader.read(*list, one.faults);
+      }
+    }
+  }
+  auto rules = reader.finish();
+  for (Included& one : all) others.take(one.faults);
+  return rules;
 }
 
 // Reads the key `boulder`. Boulder's limits become policies after those of the file.
@@ -141,18 +203,22 @@ std::shared_ptr<const PolicySet> read(std::string_view text, const std::string& 
   Settings settings = read_settings(file, faults);
   settings.table.file = resolve_path(name, settings.table.file);
   if (settings.redis) resolve_paths(name, *settings.redis);
-  const yaml::Node* policies = file.has("boulder") || file.has("envoy")
-                                   ? file.find("policies")
-                                   : file.require("policies", "a list of policies");
-  auto rules = std::make_unique<PolicySet::Rules>();
-  if (const yaml::Node* allow = file.find("allow")) {
-    rules->allow = read_conditions(*allow, "allow", Effect::exempts, faults);
-    settings.allow_text = flow_text(*allow);
+  std::vector<Condition> allow;
+  if (const yaml::Node* node = file.find("allow")) {
+    allow = read_conditions(*node, "allow", Effect::exempts, faults);
+    settings.allow_text = flow_text(*node);
   }
-  if (policies != nullptr) read_policies(*policies, settings, *rules, faults);
+  auto rules = read_policies(file, name, settings, std::move(allow), faults, others);
   read_boulder(file, name, *rules, faults, others);
   read_envoy(file, name, *rules, faults, others);
   if (!faults.empty() || !others.faults.empty()) return nullptr;
+  make_index(*rules);
+  if (rules->index.most() > policies_per_request_max) {
+    faults.warn({}, std::to_string(rules->index.most()) +
+                        " policies may apply to one request; expected at most " +
+                        std::to_string(policies_per_request_max) +
+                        ": of more, only the first ones of the file are used");
+  }
   rules->warnings = faults.take_warnings();
   std::move(others.warnings.begin(), others.warnings.end(), std::back_inserter(rules->warnings));
   share(settings, *rules);

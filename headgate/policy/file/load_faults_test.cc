@@ -100,9 +100,7 @@ constexpr Bad in_a_policy[] = {
      "3:51: unknown key 'not' in an entry of not; expected path, exact-path, method, host, "
      "header, address or has"},
     {"unless: a", "3:45: unless names the policy itself; expected another policy"},
-    {"unless: [b]",
-     "3:46: unless 'b' names no policy of this file; expected the name of another policy of this "
-     "file"},
+    {"unless: [b]", "3:46: unless 'b' names no policy; expected the name of another policy"},
     {"match: [{path: v1}]", "3:52: path 'v1' matches no path; expected '/' or '*' first"},
     {"match: [{method: get}]",
      "3:54: method 'get' has lower case, and methods are case-sensitive; expected one like GET"},
@@ -396,7 +394,7 @@ constexpr Bad in_the_settings[] = {
     {"zzz: 1",
      "3:1: unknown key 'zzz' in the file; expected version, client-address, fields, partition-key, "
      "retry-after-jitter, report, report-when, problem-details, upstream-prefix, store, allow, "
-     "policies, boulder or envoy"},
+     "include, policies, boulder or envoy"},
     {"<<: x", "3:5: '<<' with a single value; expected a map, or a list of maps"},
     {"<<: [{}, []]", "3:10: '<<' with a list; expected a map, or a list of maps"},
 };
@@ -490,7 +488,7 @@ constexpr Bad whole[] = {
     {"- a\n",
      "1:1: the file is a list; expected a map with version, client-address, fields, partition-key, "
      "retry-after-jitter, report, report-when, problem-details, upstream-prefix, store, allow, "
-     "policies, boulder or envoy"},
+     "include, policies, boulder or envoy"},
     {"version: 1\n"
      "policies:\n"
      "  - nmae: x\n"
@@ -522,7 +520,7 @@ constexpr Bad whole[] = {
      "policies: []\n",
      "2:3: a key of the file is a list; expected version, client-address, fields, partition-key, "
      "retry-after-jitter, report, report-when, problem-details, upstream-prefix, store, allow, "
-     "policies, boulder or envoy"},
+     "include, policies, boulder or envoy"},
     {"version: 1\n"
      "policies:\n"
      "  - {quota: 1}\n"
@@ -570,7 +568,7 @@ constexpr Bad whole[] = {
     {"hello\n",
      "1:1: the file is a single value; expected a map with version, client-address, fields, "
      "partition-key, retry-after-jitter, report, report-when, problem-details, upstream-prefix, "
-     "store, allow, policies, boulder or envoy"},
+     "store, allow, include, policies, boulder or envoy"},
     {"version: 1\n"
      "policies: &x [*x]\n",
      "2:15: an alias inside the value of its own anchor; expected it after the end of that value"},
@@ -701,7 +699,8 @@ TEST(Faults, MorePoliciesThanARequestMayPass) {
   for (int i = 0; i < 130; ++i) {
     yaml += "  - {name: p" + std::to_string(i) + ", quota: 1, window: 1}\n";
   }
-  EXPECT_EQ(faults_of(yaml), "131:5: policy 129 of 130; expected at most 128");
+  EXPECT_EQ(faults_of(yaml),
+            "131:12: policy 129 that applies to every request; expected at most 128 without match");
 }
 
 TEST(Faults, AliasesDoNotMultiply) {

@@ -90,7 +90,7 @@ TEST(Load, Defaults) {
   EXPECT_THAT(s.fields, testing::ElementsAre(field::Form::ratelimit));
   EXPECT_EQ(s.partition_key, PartitionKey::omit);
   EXPECT_EQ(s.jitter_percent, 0U);
-  EXPECT_EQ(s.report, Report::all);
+  EXPECT_EQ(s.report, Report::few);
   EXPECT_EQ(s.report_when, ReportWhen::always);
   EXPECT_TRUE(s.problem_details);
   EXPECT_EQ(s.upstream_prefix, "gateway-");

@@ -38,28 +38,6 @@ std::optional<Grant> make_grant(const limit::Quota& quota, const limit::Terms& t
   return std::nullopt;
 }
 
-// Reads the name of a policy, which no other policy in `names` may have.
-std::string read_name(const MapReader& map, std::map<std::string, Position>& names,
-                      Faults& faults) {
-  const Node* node = map.require("name", name_words);
-  if (node == nullptr) return {};
-  const auto name = read_text(*node, "name", name_words, faults);
-  if (!name) return {};
-  if (!is_name(*name)) {
-    faults.add(node->at, "name " + in_quotes(*name) +
-                             " can't stand in a RateLimit field; expected " +
-                             std::string(name_words));
-    return {};
-  }
-  const auto [first, is_new] = names.emplace(*name, node->at);
-  if (!is_new) {
-    faults.add(node->at, "duplicate policy name " + in_quotes(*name) +
-                             "; expected a unique one, and " + "line " +
-                             std::to_string(first->second.line) + " has it already");
-  }
-  return std::string(*name);
-}
-
 std::vector<Component> read_key(const MapReader& map, const ClientAddress& settings,
                                 Faults& faults) {
   const Node* node = map.find("key");
@@ -305,35 +283,6 @@ class OverrideReader {
   std::unordered_map<const std::string*, std::uint32_t> lines_;
 };
 
-// Reads the `unless` of one policy, which may name any policy of the file.
-std::vector<std::size_t> read_unless(const Node& node, const Policy& policy,
-                                     const PolicySet::Rules& rules, Faults& faults) {
-  constexpr std::string_view expected = "the name of another policy of this file";
-  std::vector<std::size_t> unless;
-  for (const Node* item : one_or_list(node)) {
-    const auto name = read_text(*item, "unless", expected, faults);
-    if (!name) continue;
-    const auto found = rules.by_name.find(*name);
-    if (found == rules.by_name.end()) {
-      std::vector<std::string_view> known;
-      for (const Policy& other : rules.policies) known.push_back(other.name);
-      const auto near = nearest(*name, known);
-      faults.add(item->at, "unless " + in_quotes(*name) + " names no policy of this file; " +
-                               (near ? "did you mean " + in_quotes(*near) + "?"
-                                     : "expected " + std::string(expected)));
-    } else if (found->second == policy.index) {
-      faults.add(item->at, "unless names the policy itself; expected another policy");
-    } else if (rules.rules[found->second].conditions.empty()) {
-      faults.add(item->at, "unless " + in_quotes(*name) +
-                               " names a policy without match, which every request matches; "
-                               "expected one with match");
-    } else {
-      unless.push_back(found->second);
-    }
-  }
-  return unless;
-}
-
 // Adds faults for keys that make no sense with algorithm 'concurrency', which returns all slots of
 // a request when it ends.
 void refuse_for_slots(const MapReader& map, CostTime cost_time, Faults& faults) {
@@ -423,53 +372,112 @@ void read_grants(const MapReader& map, const std::vector<Condition>& allow, Poli
   if (quota) lint_cost(map, *quota, rule, faults);
 }
 
-// Returns the value of `unless`, or nullptr.
-const Node* read_policy(const Node& node, const Settings& settings,
-                        std::map<std::string, Position>& names, PolicySet::Rules& rules,
-                        Faults& faults) {
-  const MapReader map(node, "a policy", policy_keys, faults);
-  Policy policy;
-  policy.index = rules.policies.size();
-  policy.name = read_name(map, names, faults);
-  policy.refund_on = read_refund_on(map, faults);
-  read_mode_and_status(map, policy, faults);
-  read_sharing(map, settings, policy, faults);
-  Rule rule = read_rule(map, settings.client_address, policy, faults);
-  read_grants(map, rules.allow, policy, rule, faults);
-  refuse_leases(map, policy, faults);
-
-  rules.by_name.emplace(policy.name, policy.index);
-  rules.policies.push_back(std::move(policy));
-  const auto same_key = std::find_if(rules.rules.begin(), rules.rules.end(),
-                                     [&](const Rule& other) { return other.key == rule.key; });
-  rule.key_group = static_cast<std::size_t>(same_key - rules.rules.begin());
-  rules.rules.push_back(std::move(rule));
-  return map.find("unless");
-}
-
 }  // namespace
 
-void read_policies(const Node& node, const Settings& settings, PolicySet::Rules& rules,
-                   Faults& faults) {
-  std::map<std::string, Position> names;
-  const auto nodes = read_list(node, "policies", "a list of policies", faults);
-  std::vector<const Node*> unless;  // of the policy with the same index
-  for (const Node* policy : nodes.first(std::min(nodes.size(), policies_max))) {
-    unless.push_back(read_policy(*policy, settings, names, rules, faults));
+// Reads the name of a policy, which none read before may have.
+std::string PolicyReader::read_name(const MapReader& map, Faults& faults) const {
+  const Node* node = map.require("name", name_words);
+  if (node == nullptr) return {};
+  const auto name = read_text(*node, "name", name_words, faults);
+  if (!name) return {};
+  if (!is_name(*name)) {
+    faults.add(node->at, "name " + in_quotes(*name) +
+                             " can't stand in a RateLimit field; expected " +
+                             std::string(name_words));
+    return {};
   }
-  if (nodes.size() > policies_max) {
-    faults.add(nodes[policies_max]->at, "policy " + std::to_string(policies_max + 1) + " of " +
-                                            std::to_string(nodes.size()) + "; expected at most " +
-                                            std::to_string(policies_max));
+  const auto first = rules_->by_name.find(*name);
+  if (first != rules_->by_name.end()) {
+    const Source& source = sources_[first->second];
+    const bool is_here = source.faults->file() == faults.file();
+    faults.add(node->at, "duplicate policy name " + in_quotes(*name) +
+                             "; expected a unique one, and " +
+                             (is_here ? "line " : source.faults->file() + ':') +
+                             std::to_string(source.name.line) + " has it already");
   }
-  // A policy may name one that comes after it.
-  for (Policy& policy : rules.policies) {
-    const Node* others = unless[policy.index];
+  return std::string(*name);
+}
+
+// Reads the `unless` of one policy, which may name any other.
+std::vector<std::size_t> PolicyReader::read_unless(const Policy& policy) const {
+  constexpr std::string_view expected = "the name of another policy";
+  const Source& source = sources_[policy.index];
+  Faults& faults = *source.faults;
+  std::vector<std::size_t> unless;
+  for (const Node* item : one_or_list(*source.unless)) {
+    const auto name = read_text(*item, "unless", expected, faults);
+    if (!name) continue;
+    const auto found = rules_->by_name.find(*name);
+    if (found == rules_->by_name.end()) {
+      std::vector<std::string_view> known;
+      for (const Policy& other : rules_->policies) known.push_back(other.name);
+      const auto near = nearest(*name, known);
+      faults.add(item->at, "unless " + in_quotes(*name) + " names no policy; " +
+                               (near ? "did you mean " + in_quotes(*near) + "?"
+                                     : "expected " + std::string(expected)));
+    } else if (found->second == policy.index) {
+      faults.add(item->at, "unless names the policy itself; expected another policy");
+    } else if (rules_->rules[found->second].conditions.empty()) {
+      faults.add(item->at, "unless " + in_quotes(*name) +
+                               " names a policy without match, which every request matches; "
+                               "expected one with match");
+    } else {
+      unless.push_back(found->second);
+    }
+  }
+  return unless;
+}
+
+void PolicyReader::read_policy(const Node& node, Faults& faults) {
+  const MapReader map(node, "a policy", policy_keys, faults);
+  Policy policy;
+  policy.index = rules_->policies.size();
+  policy.name = read_name(map, faults);
+  policy.refund_on = read_refund_on(map, faults);
+  read_mode_and_status(map, policy, faults);
+  read_sharing(map, settings_, policy, faults);
+  Rule rule = read_rule(map, settings_.client_address, policy, faults);
+  read_grants(map, rules_->allow, policy, rule, faults);
+  refuse_leases(map, policy, faults);
+
+  if (!policy.name.empty()) rules_->by_name.emplace(policy.name, policy.index);
+  const Node* name = map.find("name");
+  sources_.push_back({&faults, name != nullptr ? name->at : node.at, map.find("unless")});
+  rules_->policies.push_back(std::move(policy));
+  const auto same_key = std::find_if(rules_->rules.begin(), rules_->rules.end(),
+                                     [&](const Rule& other) { return other.key == rule.key; });
+  rule.key_group = static_cast<std::size_t>(same_key - rules_->rules.begin());
+  rules_->rules.push_back(std::move(rule));
+}
+
+void PolicyReader::read(const Node& list, Faults& faults) {
+  for (const Node* policy : read_list(list, "policies", "a list of policies", faults)) {
+    if (rules_->policies.size() == policies_max) {
+      faults.add(policy->at, "one more policy after " + std::to_string(policies_max) +
+                                 "; expected at most so many");
+      return;
+    }
+    read_policy(*policy, faults);
+  }
+}
+
+std::unique_ptr<PolicySet::Rules> PolicyReader::finish() {
+  std::size_t for_all = 0;
+  for (Policy& policy : rules_->policies) {
+    const Source& source = sources_[policy.index];
+    const Node* others = source.unless;
+    const bool is_for_all = others == nullptr && rules_->rules[policy.index].conditions.empty();
+    if (is_for_all && ++for_all == policies_per_request_max + 1) {
+      source.faults->add(source.name, "policy " + std::to_string(for_all) +
+                                          " that applies to every request; expected at most " +
+                                          std::to_string(for_all - 1) + " without match");
+    }
     if (others == nullptr) continue;
-    rules.rules[policy.index].unless = read_unless(*others, policy, rules, faults);
+    rules_->rules[policy.index].unless = read_unless(policy);
     if (policy.match_text.empty()) policy.match_text = "every request";
     policy.match_text += ", unless " + flow_text(*others);
   }
+  return std::move(rules_);
 }
 
 }  // namespace headgate::policy

@@ -18,6 +18,11 @@ class Glob {
   // allocate.
   [[nodiscard]] bool matches(std::string_view text) const noexcept;
 
+  // Whether there is no '*', so that only head() matches.
+  [[nodiscard]] bool is_literal() const noexcept { return literal_; }
+  // What every matching text begins with: the pattern up to its first '*'.
+  [[nodiscard]] std::string_view head() const noexcept { return head_; }
+
  private:
   std::string head_;                 // before the first '*'
   std::vector<std::string> middle_;  // between two '*', none empty

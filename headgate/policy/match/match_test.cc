@@ -260,7 +260,7 @@ policies:
 
 TEST(Match, ManyLongKeysOfOneRequestStayApart) {
   std::string yaml = "version: 1\npolicies:\n";
-  for (std::size_t i = 0; i < policies_max; ++i) {
+  for (std::size_t i = 0; i < policies_per_request_max; ++i) {
     yaml += "  - {name: p" + std::to_string(i) +
             ", quota: 1, window: 1s, key: [header:long, method, path]}\n";
   }
@@ -270,7 +270,7 @@ TEST(Match, ManyLongKeysOfOneRequestStayApart) {
   const Request request{"GET", "h", "/p", "", std::nullopt, &headers, 0};
   Scratch scratch;
   const auto matches = set->match(request, scratch);
-  ASSERT_EQ(matches.size(), policies_max);
+  ASSERT_EQ(matches.size(), policies_per_request_max);
   std::string escaped;
   for (std::size_t i = 0; i < text.size(); ++i) escaped += "\\\\";
   for (std::size_t i = 0; i < matches.size(); ++i) {

@@ -35,6 +35,8 @@ class PathPattern {
   [[nodiscard]] bool matches(std::string_view folded) const noexcept {
     return glob_.matches(folded) || (parent_ && parent_->matches(folded));
   }
+  // The folded pattern itself.
+  [[nodiscard]] const Glob& glob() const noexcept { return glob_; }
 
  private:
   Glob glob_;

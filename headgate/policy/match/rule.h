@@ -12,6 +12,7 @@
 #include "headgate/policy/match/component.h"
 #include "headgate/policy/match/condition.h"
 #include "headgate/policy/match/cost.h"
+#include "headgate/policy/match/rule_index.h"
 #include "headgate/policy/policy.h"
 #include "headgate/policy/policy_set.h"
 
@@ -56,6 +57,7 @@ struct PolicySet::Rules {
   std::vector<Policy> policies;
   std::vector<Rule> rules;       // of the policy with the same index
   std::vector<Condition> allow;  // no policy counts a request that surely meets one of them
+  RuleIndex index;               // of the policies that requests match
   TextMap<std::size_t> by_name;
   std::vector<Fault> warnings;  // about parts of the files that have no effect
 };

@@ -90,8 +90,9 @@ std::optional<EnvoyFault> EnvoyDecider::read(const Request& request,
   if (request.descriptors().empty()) {
     return malformed("rate limit descriptor list must not be empty");
   }
-  if (static_cast<std::size_t>(request.descriptors_size()) > policy::policies_max) {
-    return malformed("expected at most " + std::to_string(policy::policies_max) + " descriptors");
+  if (static_cast<std::size_t>(request.descriptors_size()) > policy::policies_per_request_max) {
+    return malformed("expected at most " + std::to_string(policy::policies_per_request_max) +
+                     " descriptors");
   }
   std::size_t count = 0;
   for (const pb::RateLimitDescriptor& descriptor : request.descriptors()) {

@@ -47,8 +47,8 @@ class EnvoyDecider {
 
   // Limits that a request contains, by descriptor.
   struct OwnLimits {
-    std::array<policy::EnvoyLimit, policy::policies_max> limits;
-    std::array<policy::Grant, policy::policies_max> grants;
+    std::array<policy::EnvoyLimit, policy::policies_per_request_max> limits;
+    std::array<policy::Grant, policy::policies_per_request_max> grants;
   };
 
   std::optional<EnvoyFault> read(const Request& request, const policy::PolicySet& policies);

@@ -41,8 +41,8 @@ class DecideReader {
   class Reading;
 
   std::string strings_;
-  std::array<gate::Check, policy::policies_max> checks_;
-  std::array<bool, policy::policies_max> has_cost_;
+  std::array<gate::Check, policy::policies_per_request_max> checks_;
+  std::array<bool, policy::policies_per_request_max> has_cost_;
 };
 
 }  // namespace headgate::server

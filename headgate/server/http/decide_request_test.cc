@@ -131,8 +131,8 @@ TEST(DecideRequestTest, ABatchHasAsManyChecksAsAFileHasPolicies) {
     body.back() = ']';
     return body + '}';
   };
-  EXPECT_FALSE(refusal(batch(policy::policies_max)));
-  const auto refused = refusal(batch(policy::policies_max + 1));
+  EXPECT_FALSE(refusal(batch(policy::policies_per_request_max)));
+  const auto refused = refusal(batch(policy::policies_per_request_max + 1));
   ASSERT_TRUE(refused);
   EXPECT_THAT(refused->what, HasSubstr("at most 128 checks"));
 }

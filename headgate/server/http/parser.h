@@ -24,7 +24,7 @@ class HttpParser {
  public:
   // Twice the 8 KiB that common proxies accept, because a proxy adds its own fields.
   static constexpr std::size_t head_max = 16 * 1024;
-  // 128 checks (policy::policies_max) of 512 bytes each.
+  // 128 checks (policy::policies_per_request_max) of 512 bytes each.
   static constexpr std::size_t body_max = 64 * 1024;
   // All bytes of a request. The framing of chunks may be as long as their content.
   static constexpr std::size_t request_max = head_max + 2 * body_max;

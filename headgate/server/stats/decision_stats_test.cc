@@ -42,11 +42,9 @@ class DecisionStatsTest : public testing::Test {
       table = store::Table::open(options).value();
       now = table->now();
     }
-    std::vector<std::string> names;
-    for (const auto& policy : policies->policies()) names.push_back(policy.name);
     ++number;
     snapshot = std::make_unique<PolicySnapshot>(policies, *table, table->secret(), number,
-                                                gate::Counters::open(std::move(names), nullptr));
+                                                gate::Counters::open(policies->names(), nullptr));
   }
 
   void decide(std::string_view policy, std::string_view key, std::uint64_t cost = 1,
