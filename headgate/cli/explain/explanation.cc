@@ -150,9 +150,7 @@ class Explanation {
       case Kind::policy:
         return members_of_field(field, i);
       case Kind::resources:
-        for (const Member& member : *field::parse_resources(line.value)) {
-          say(name_in_words(member) + ": " + left_in_words(member));
-        }
+        resources(line.value);
         break;
       case Kind::suffixed:
         if (i != seen_.at(lowered(line.name)).first) {
@@ -254,6 +252,13 @@ class Explanation {
                                          : amount_in_words(number->floor(), unit) + " left"));
       case field::SuffixedName::Part::reset:
         return reset(value);
+    }
+  }
+
+  void resources(std::string_view value) {
+    const auto members = field::parse_resources(value);
+    for (const Member& member : *members) {
+      say(name_in_words(member) + ": " + left_in_words(member));
     }
   }
 
