@@ -239,7 +239,7 @@ class Dashboard {
       }
       const quota = element('td', {'data-label': 'Quota'}, format.quota(policy),
                             element('span', {class: 'aside'}, policy.algorithm +
-                                (policy.overrides > 0 ? `, ${format.count(policy.overrides)} overrides` : '')));
+                                (policy.overrides > 0 ? `, ${format.counted(policy.overrides, 'override')}` : '')));
       return element('tr', {}, name, quota,
                      element('td', {class: 'key', 'data-label': 'Key'}, policy.key),
                      element('td', {class: 'key', 'data-label': 'Applies to'},
@@ -247,8 +247,7 @@ class Dashboard {
                      shown.admitted, shown.denied, element('td', {class: 'trend'}, shown.spark));
     });
     byId('policies').tBodies[0].replaceChildren(...rows);
-    setText('policies-note', `${format.count(this.policies.length)} ` +
-                             (this.policies.length === 1 ? 'policy' : 'policies'));
+    setText('policies-note', format.counted(this.policies.length, 'policy', 'policies'));
   }
 
   showPolicies() {

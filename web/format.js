@@ -24,6 +24,11 @@ export function count(value) {
   return Number.isFinite(value) ? digits(value, 0) : '–';
 }
 
+/** counted(1, 'key') is "1 key", counted(2, 'key') is "2 keys". */
+export function counted(value, noun, nouns = `${noun}s`) {
+  return `${count(value)} ${value === 1 ? noun : nouns}`;
+}
+
 export function rate(value) {
   return Number.isFinite(value) ? `${number(value)} /s` : '–';
 }

@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <exception>
 #include <functional>
@@ -35,6 +37,15 @@ bool is_command(CLI::App& app, const std::string& word) {
   return false;
 }
 
+// Returns the exit status of a command that has ended, and says so if its output is lost.
+int finished(int status) {
+  if (std::cout) errno = 0;  // otherwise it is that of the write that failed
+  if (std::cout.flush()) return status;
+  const std::string why = errno == 0 ? "" : std::string(": ") + std::strerror(errno);
+  print_error("headgate: standard output cannot be written" + why);
+  return std::max<int>(status, input_fault);
+}
+
 int run(int argc, char** argv) {
   CLI::App app("A rate limiter for HTTP whose RateLimit fields are exact.", "headgate");
   app.require_subcommand(1);
@@ -55,15 +66,20 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {
-    return app.exit(success);  // --help and --version
+    return finished(app.exit(success));  // --help and --version
   } catch (const CLI::ParseError& error) {
     std::string command;
-    for (const CLI::App* parsed : app.get_subcommands()) command = ' ' + parsed->get_name();
-    print_error("headgate" + command + ": " + error.what());
+    std::string what = error.what();
+    for (CLI::App* parsed : app.get_subcommands()) {
+      command = ' ' + parsed->get_name();
+      // CLI11 says first what is missing. Usually that is what the unknown option was meant to be.
+      if (const auto unknown = no_such_option(*parsed)) what = *unknown;
+    }
+    print_error("headgate" + command + ": " + what);
     std::cerr << "Try 'headgate" << command << " --help'.\n";
     return wrong_usage;
   }
-  return commands.at(app.get_subcommands().front()->get_name())();
+  return finished(commands.at(app.get_subcommands().front()->get_name())());
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "headgate/base/ascii.h"
 #include "headgate/base/instant.h"
 #include "headgate/field/date/http_date.h"
+#include "headgate/field/read/plain_number.h"
 
 namespace headgate::field {
 namespace {
@@ -30,6 +31,18 @@ std::optional<std::uint64_t> parse_retry_after(std::string_view value,
   if (!date) return {};
   const i128 wait = i128{*date} - *base;
   return static_cast<std::uint64_t>(std::clamp<i128>(wait, 0, field_integer_max));
+}
+
+bool is_retry_after_ms(std::string_view name) noexcept {
+  return equal_ignoring_case(name, "retry-after-ms") ||
+         equal_ignoring_case(name, "x-ms-retry-after-ms");
+}
+
+std::optional<std::uint64_t> parse_retry_after_ms(std::string_view value) noexcept {
+  const auto milliseconds = parse_plain_number(value);
+  if (!milliseconds) return {};
+  constexpr i128 second = 1'000'000'000'000;  // [billionths of a millisecond]
+  return static_cast<std::uint64_t>(ceil_div<i128>(milliseconds->billionths, second));
 }
 
 bool write_retry_after(Writer& out, std::uint64_t seconds) noexcept {

@@ -17,6 +17,14 @@ inline constexpr std::string_view retry_after_name = "Retry-After";
 [[nodiscard]] std::optional<std::uint64_t> parse_retry_after(
     std::string_view value, std::optional<std::int64_t> base) noexcept;
 
+// Whether the field is Retry-After in milliseconds: Retry-After-Ms or X-MS-Retry-After-Ms, which no
+// standard defines. `name` may be in any case.
+[[nodiscard]] bool is_retry_after_ms(std::string_view name) noexcept;
+
+// Returns the milliseconds of such a field as seconds, rounded up: a number >= 0, which may have a
+// fraction. Returns std::nullopt for any other value. No allocation.
+[[nodiscard]] std::optional<std::uint64_t> parse_retry_after_ms(std::string_view value) noexcept;
+
 // Writes delay-seconds. Returns false and writes nothing if they do not fit.
 [[nodiscard]] bool write_retry_after(Writer& out, std::uint64_t seconds) noexcept;
 

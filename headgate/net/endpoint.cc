@@ -1,10 +1,12 @@
 #include "headgate/net/endpoint.h"
 
+#include <grp.h>
 #include <netdb.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <memory>
 
@@ -15,6 +17,7 @@ namespace {
 // lowers greater values.
 constexpr int backlog = 4096;
 
+constexpr std::string_view unix_prefix = "unix:";
 constexpr std::string_view tcp_form = "ADDRESS:PORT, such as 127.0.0.1:8081 or [::1]:8081";
 
 Failure<std::string> cannot(const std::string& text, bool is_unix, int error) {
@@ -45,6 +48,21 @@ std::string numeric(const sockaddr* address, socklen_t size) {
   return (v6 ? '[' + std::string(host) + ']' : std::string(host)) + ':' + port;
 }
 
+// Reads octal digits. The owner has to read and write, so that a restarted server finds out whether
+// the socket is abandoned.
+std::optional<mode_t> parse_mode(std::string_view text) {
+  mode_t mode = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), mode, 8);
+  const bool whole = read.ec == std::errc{} && read.ptr == text.data() + text.size();
+  if (!whole || mode > 0777 || (mode & 0600) != 0600) return std::nullopt;
+  return mode;
+}
+
+std::optional<gid_t> find_group(const std::string& name) {
+  const group* found = getgrnam(name.c_str());
+  return found == nullptr ? std::nullopt : std::optional(found->gr_gid);
+}
+
 // Whether the socket's file was left behind by a killed server: it exists, and no process listens.
 bool abandoned(const sockaddr* address, socklen_t size) {
   const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -62,17 +80,46 @@ Endpoint::Endpoint(const sockaddr* address, socklen_t size) : size_(size) {
 }
 
 Result<Endpoint, std::string> Endpoint::parse(std::string_view text) {
-  constexpr std::string_view unix_prefix = "unix:";
-  if (!text.starts_with(unix_prefix)) return tcp(text, std::string(tcp_form) + ", or unix:PATH");
-  const std::string_view path = text.substr(unix_prefix.size());
+  if (text.starts_with(unix_prefix)) return unix_socket(text);
+  return tcp(text, std::string(tcp_form) + ", or unix:PATH");
+}
+
+Result<Endpoint, std::string> Endpoint::unix_socket(std::string_view text) {
+  const auto refuse = [&](const std::string& expected) {
+    return Failure<std::string>('"' + std::string(text) + "\": expected " + expected);
+  };
+  std::string_view path = text.substr(unix_prefix.size());
+  std::optional<mode_t> mode;
+  std::optional<gid_t> group;
+  // Options are what follows the last commas and has a '='; other commas belong to the path.
+  for (std::size_t comma; (comma = path.rfind(',')) != path.npos;) {
+    const std::string_view option = path.substr(comma + 1);
+    const std::size_t equals = option.find('=');
+    if (equals == option.npos) break;
+    const std::string_view name = option.substr(0, equals);
+    const std::string_view value = option.substr(equals + 1);
+    if (name == "mode" && !mode) {
+      mode = parse_mode(value);
+      if (!mode) return refuse("a mode from 0600 to 0777, such as mode=0660");
+    } else if (name == "group" && !group) {
+      group = find_group(std::string(value));
+      if (!group) return refuse("a group of this system after group=");
+    } else {
+      return refuse("unix:PATH and perhaps ,mode=0660 and ,group=NAME, each once");
+    }
+    path = path.substr(0, comma);
+  }
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.empty() || path.size() >= sizeof address.sun_path) {
-    return Failure<std::string>('"' + std::string(text) + "\": expected unix:PATH with at most " +
-                                std::to_string(sizeof address.sun_path - 1) + " bytes of path");
+    return refuse("unix:PATH with at most " + std::to_string(sizeof address.sun_path - 1) +
+                  " bytes of path");
   }
   std::memcpy(address.sun_path, path.data(), path.size());
-  return Endpoint(reinterpret_cast<const sockaddr*>(&address), sizeof address);
+  Endpoint endpoint(reinterpret_cast<const sockaddr*>(&address), sizeof address);
+  endpoint.mode_ = mode.value_or(endpoint.mode_);
+  endpoint.group_ = group;
+  return endpoint;
 }
 
 Result<Endpoint, std::string> Endpoint::parse_tcp(std::string_view text) {
@@ -130,6 +177,8 @@ Result<int, std::string> Endpoint::open(Sharing sharing) const {
       setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on);
     }
     if (family() == AF_INET6) setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
+  } else {
+    fchmod(fd, 0);  // the file begins with this mode, so that nobody connects before set_access()
   }
   if (bind(fd, address(), size_) != 0 || ::listen(fd, backlog) != 0) {
     const int error = errno;
@@ -152,12 +201,33 @@ Result<int, std::string> Endpoint::listen() {
   const auto fd = open(Sharing::none);
   if (!fd) return fd;
   ours_ = true;
+  if (is_unix()) {
+    const auto set = set_access(reinterpret_cast<const sockaddr_un*>(&address_)->sun_path);
+    if (!set) {
+      close(*fd);
+      remove();
+      return Failure<std::string>(set.error());
+    }
+  }
   if (!is_unix()) {
     socklen_t size = sizeof address_;
     getsockname(*fd, reinterpret_cast<sockaddr*>(&address_), &size);
     text_ = numeric(address(), size_);
   }
   return fd;
+}
+
+Result<void, std::string> Endpoint::set_access(const char* path) const {
+  // First the group, so that the mode is never that of another group.
+  if (group_ && chown(path, static_cast<uid_t>(-1), *group_) != 0) {
+    const int error = errno;
+    return Failure<std::string>("can't give " + text_ + " its group: " + std::strerror(error) +
+                                (error == EPERM ? "; expected a group of this user" : ""));
+  }
+  if (chmod(path, mode_) != 0) {
+    return Failure<std::string>("can't give " + text_ + " its mode: " + std::strerror(errno));
+  }
+  return {};
 }
 
 Result<int, std::string> Endpoint::listen_shared() {

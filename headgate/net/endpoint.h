@@ -3,8 +3,10 @@
 
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/types.h>
 #include <sys/un.h>
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -14,14 +16,16 @@ namespace headgate::net {
 
 class Endpoint {
  public:
-  // Reads ADDR:PORT, [ADDR]:PORT, *:PORT (every IPv4 address) or unix:PATH. The error is a sentence
-  // that quotes `text`. May resolve a host name.
+  // Reads ADDR:PORT, [ADDR]:PORT, *:PORT (every IPv4 address) or unix:PATH, which may be followed
+  // by
+  // ",mode=0660" and ",group=NAME". The error is a sentence that quotes `text`. May resolve a host
+  // name.
   [[nodiscard]] static Result<Endpoint, std::string> parse(std::string_view text);
   // The same without unix:PATH.
   [[nodiscard]] static Result<Endpoint, std::string> parse_tcp(std::string_view text);
 
-  // The text that parse() reads as this endpoint: "127.0.0.1:8081", "[::1]:8081",
-  // "unix:/run/headgate.sock".
+  // The text that parse() reads as this endpoint, without mode and group: "127.0.0.1:8081",
+  // "[::1]:8081", "unix:/run/headgate.sock".
   [[nodiscard]] const std::string& text() const noexcept { return text_; }
 
   [[nodiscard]] bool is_unix() const noexcept { return address_.ss_family == AF_UNIX; }
@@ -44,6 +48,10 @@ class Endpoint {
   Endpoint(const sockaddr* address, socklen_t size);
 
   static Result<Endpoint, std::string> tcp(std::string_view text, std::string_view form);
+  static Result<Endpoint, std::string> unix_socket(std::string_view text);
+
+  // Gives the file of a Unix socket its group and its mode, or returns what is wrong.
+  [[nodiscard]] Result<void, std::string> set_access(const char* path) const;
 
   enum class Sharing { none, in_this_process };
 
@@ -56,6 +64,9 @@ class Endpoint {
   socklen_t size_ = 0;
   std::string text_;
   bool ours_ = false;  // listen() succeeded before
+  // Of a Unix socket. Whoever may write may connect.
+  mode_t mode_ = 0660;
+  std::optional<gid_t> group_;  // absent: that of this process
 };
 
 }  // namespace headgate::net

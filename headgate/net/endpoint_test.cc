@@ -2,12 +2,15 @@
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
+#include <grp.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <utility>
 
 #include "headgate/base/testing/temporary_directory.h"
 
@@ -70,6 +73,54 @@ TEST(Endpoint, SaysWhyAnAddressCannotBeBound) {
   EXPECT_THAT(Endpoint::parse("192.0.2.1:0")->listen().error(),
               HasSubstr("does not have that address"));
   EXPECT_FALSE(Endpoint::parse_tcp("unix:/tmp/a.sock"));
+}
+
+TEST(Endpoint, AUnixSocketHasModeAndGroup) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.file("a,b.sock");
+  const auto access_of = [&](const std::string& options) {
+    auto endpoint = Endpoint::parse("unix:" + path + options).value();
+    EXPECT_EQ(endpoint.text(), "unix:" + path);
+    const int fd = endpoint.listen().value();
+    struct stat found = {};
+    EXPECT_EQ(stat(path.c_str(), &found), 0);
+    close(fd);
+    endpoint.remove();
+    return std::pair(found.st_mode & 07777, found.st_gid);
+  };
+  const mode_t before = umask(0077);
+  EXPECT_EQ(access_of(""), std::pair(mode_t{0660}, getegid())) << "whatever the umask";
+  EXPECT_EQ(access_of(",mode=0600"), std::pair(mode_t{0600}, getegid()));
+  EXPECT_EQ(access_of(",mode=777").first, mode_t{0777});
+  const struct group* own = getgrgid(getegid());
+  ASSERT_NE(own, nullptr);
+  const std::string group = std::string(",group=") + own->gr_name;
+  EXPECT_EQ(access_of(group + ",mode=0640"), std::pair(mode_t{0640}, getegid()));
+  if (geteuid() == 0) {
+    EXPECT_EQ(access_of(",mode=0660,group=www-data").second, getgrnam("www-data")->gr_gid);
+  }
+  umask(before);
+}
+
+TEST(Endpoint, SaysWhatIsWrongWithModeAndGroup) {
+  const std::string mode = "a mode from 0600 to 0777, such as mode=0660";
+  const std::string form = "unix:PATH and perhaps ,mode=0660 and ,group=NAME, each once";
+  const std::pair<const char*, std::string> cases[] = {
+      {"unix:/a,mode=", mode},
+      {"unix:/a,mode=rw", mode},
+      {"unix:/a,mode=0880", mode},
+      {"unix:/a,mode=01777", mode},
+      {"unix:/a,mode=0444", mode},
+      {"unix:/a,group=no such", "a group of this system after group="},
+      {"unix:/a,user=root", form},
+      {"unix:/a,mode=0660,mode=0600", form},
+      {"unix:,mode=0660", "unix:PATH with at most"},
+  };
+  for (const auto& [text, expected] : cases) {
+    const auto endpoint = Endpoint::parse(text);
+    ASSERT_FALSE(endpoint) << text;
+    EXPECT_THAT(endpoint.error(), HasSubstr(std::string(text) + "\": expected " + expected));
+  }
 }
 
 TEST(Endpoint, TakesOverASocketWithoutAServer) {

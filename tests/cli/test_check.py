@@ -1,7 +1,10 @@
 """headgate check, and what all commands have in common."""
+import json
+import subprocess
+
 import pytest
 
-from support.environment import HEADGATE
+from support.environment import HEADGATE, PATIENCE
 from support.terminal import shown_on_a_terminal
 
 GOOD = """version: 1
@@ -71,6 +74,90 @@ def test_a_warning_is_no_fault(headgate, tmp_path):
         "by registered domains; expected le.wtf\n")
 
 
+def test_a_part_without_effect_is_a_warning_with_its_place(headgate, tmp_path):
+    (tmp_path / 'p.yaml').write_text('version: 1\npolicies:\n'
+                                     '  - {name: a, quota: 3, window: 1m, cost: 5}\n'
+                                     '  - {name: b, rate: 1/s, match: {host: "a.example:80"}}\n')
+    result = headgate('check', 'p.yaml')
+    assert result.returncode == 0, result
+    assert result.stdout.endswith('p.yaml: 2 policies, no faults\n')
+    cost, host = result.stderr.splitlines()
+    assert cost.startswith('warning: p.yaml:3:43: quota 3 is below the cost 5, so every request is denied')
+    assert host.startswith("warning: p.yaml:4:40: host 'a.example:80' matches no request")
+
+
+def run(tmp_path, *arguments, stdin='', **more):
+    return subprocess.run([HEADGATE, *arguments], cwd=tmp_path, input=stdin, text=True, timeout=PATIENCE,
+                          **({'capture_output': True} | more))
+
+
+def test_standard_input_is_a_file_named_dash(tmp_path):
+    result = run(tmp_path, 'check', '-', stdin=GOOD)
+    assert (result.returncode, result.stderr) == (0, '')
+    assert result.stdout.endswith('-: 2 policies, no faults\n')
+    result = run(tmp_path, 'check', '-', stdin='version: 1\npolicies: [{name: a, rate: often}]\n')
+    assert (result.returncode, result.stdout) == (1, '')
+    assert result.stderr.startswith('-:2:28: rate \'often\' is not a rate')
+    result = run(tmp_path, 'check', '-', '-', stdin=GOOD)
+    assert result.returncode == 2 and 'standard input can be read only once' in result.stderr
+
+
+def test_several_files_are_checked_and_one_fault_is_enough(headgate, tmp_path):
+    (tmp_path / 'good.yaml').write_text(GOOD)
+    (tmp_path / 'bad.yaml').write_text('version: 1\n')
+    result = headgate('check', 'bad.yaml', 'good.yaml')
+    assert result.returncode == 1
+    assert result.stdout.endswith('good.yaml: 2 policies, no faults\n')
+    assert result.stderr == "bad.yaml:1:1: the file has no 'policies'; expected a list of policies\n"
+    assert headgate('check', 'good.yaml', 'good.yaml').stdout.count('good.yaml: 2 policies, no faults\n') == 2
+
+
+def test_quiet_prints_only_what_is_wrong(headgate, tmp_path):
+    (tmp_path / 'good.yaml').write_text(GOOD)
+    (tmp_path / 'nginx.conf').write_text('events {}\n')
+    result = headgate('check', '--quiet', '--nginx', 'nginx.conf', 'good.yaml')
+    assert (result.returncode, result.stdout, result.stderr) == (0, '', '')
+    (tmp_path / 'bad.yaml').write_text('version: 1\n')
+    result = headgate('check', '--quiet', 'bad.yaml')
+    assert (result.returncode, result.stdout) == (1, '')
+    assert result.stderr.startswith('bad.yaml:1:1: ')
+
+
+def test_json_has_every_fault_and_warning(headgate, tmp_path):
+    (tmp_path / 'good.yaml').write_text(GOOD)
+    (tmp_path / 'warned.yaml').write_text('version: 1\npolicies: [{name: "a\\"b", rate: 1/s, cost: 2}]\n')
+    (tmp_path / 'bad.yaml').write_text('version: 1\n')
+    result = headgate('check', '--json', 'good.yaml', 'warned.yaml', 'bad.yaml', 'nowhere.yaml')
+    assert (result.returncode, result.stderr) == (1, '')
+    good, warned, bad, nowhere = json.loads(result.stdout)['files']
+    assert good == {'file': 'good.yaml', 'good': True, 'policies': ['burst', 'daily'], 'faults': [], 'warnings': []}
+    assert (warned['good'], warned['policies'], warned['faults']) == (True, ['a"b'], [])
+    (warning,) = warned['warnings']
+    assert (warning['file'], warning['line'], warning['column']) == ('warned.yaml', 2, 44)
+    assert warning['what'].startswith('quota 1 is below the cost 2')
+    assert bad == {'file': 'bad.yaml', 'good': False, 'policies': [], 'warnings': [], 'faults': [
+        {'file': 'bad.yaml', 'line': 1, 'column': 1,
+         'what': "the file has no 'policies'; expected a list of policies"}]}
+    assert nowhere['faults'][0]['line'] is None and 'No such file' in nowhere['faults'][0]['what']
+    result = headgate('check', '--json', '--connect', 'good.yaml')
+    assert json.loads(result.stdout)['files'][0]['store'] == {
+        'findings': ['good.yaml: store: the table, which needs no connection'], 'faults': []}
+    assert headgate('check', '--json', '--quiet', 'good.yaml').returncode == 2
+
+
+@pytest.mark.parametrize('arguments', (
+    ['check', 'p.yaml'], ['check', '--json', 'p.yaml'], ['schema'], ['completion', 'bash'], ['help', 'check'],
+    ['check', '--help'], ['--version'], ['simulate', '--config', 'p.yaml', 'log'], ['explain']), ids=' '.join)
+def test_lost_output_is_a_failure(tmp_path, arguments):
+    (tmp_path / 'p.yaml').write_text(GOOD)
+    (tmp_path / 'log').write_text('10.0.0.1 - - [10/Oct/2023:13:55:36 +0000] "GET / HTTP/1.1" 200 1\n')
+    with open('/dev/full', 'w') as full:
+        result = run(tmp_path, *arguments, stdin='RateLimit: "a";r=1\n', capture_output=False, stdout=full,
+                     stderr=subprocess.PIPE)
+    assert result.returncode == 1
+    assert 'headgate: standard output cannot be written: No space left on device\n' in result.stderr
+
+
 def test_a_missing_file_is_a_fault(headgate):
     result = headgate('check', 'nowhere.yaml')
     assert (result.returncode, result.stdout) == (1, '')
@@ -93,7 +180,7 @@ def test_an_nginx_conf_is_searched_for_open_upgrades(headgate, tmp_path):
 
 
 @pytest.mark.parametrize('arguments', [
-    [], ['check'], ['check', 'a', 'b'], ['check', '--frobnicate', 'a'], ['gateway'], ['simulate'],
+    [], ['check'], ['check', '--frobnicate', 'a'], ['gateway'], ['simulate'],
     ['gateway', '--config', 'a'], ['simulate', '--config', 'a'], ['frobnicate'], ['--frobnicate'],
     ['simulate', '--config', 'a', '--format', 'xml', 'b'],
     ['simulate', '--config', 'a', '--memory', 'much', 'b'],
@@ -111,6 +198,18 @@ def test_an_unknown_command_names_the_known_ones(headgate):
     assert '"sreve"' in result.stderr
     assert ('check, completion, explain, fetch, gateway, help, schema, serve, simulate, top'
             in result.stderr)
+
+
+@pytest.mark.parametrize('arguments, hint', (
+    (['sreve'], 'there is no command "sreve"; did you mean serve? The commands are '),
+    (['serve', '--confg', 'a'], 'there is no option --confg; did you mean --config?\n'),
+    (['gateway', '--confg=a', '--upstream', 'http://b'], 'there is no option --confg; did you mean --config?\n'),
+    (['check', '--conect', 'a'], 'there is no option --conect; did you mean --connect?\n'),
+    (['check', '--frobnicate', 'a'], 'there is no option --frobnicate\n')), ids=str)
+def test_a_misspelt_word_is_told_what_it_may_have_meant(headgate, arguments, hint):
+    result = headgate(*arguments)
+    assert (result.returncode, result.stdout) == (2, '')
+    assert hint in result.stderr, result.stderr
 
 
 @pytest.mark.parametrize('command', [[], ['gateway'], ['check'], ['simulate'], ['explain']])

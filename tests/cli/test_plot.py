@@ -1,5 +1,6 @@
 """headgate simulate --plot: which plots it draws. docs/plots compares their content."""
 import json
+import resource
 import xml.etree.ElementTree as xml
 
 import pytest
@@ -20,9 +21,9 @@ policies:
   - {name: shadow, quota: 1, window: 1d, mode: shadow}
 """)
 
-    def run(*lines, log='t.jsonl'):
+    def run(*lines, log='t.jsonl', **options):
         (tmp_path / 't.jsonl').write_text(''.join(each + '\n' for each in lines))
-        return headgate('simulate', '--config', 'p.yaml', '--format', 'trace', '--plot', 'p.svg', log)
+        return headgate('simulate', '--config', 'p.yaml', '--format', 'trace', '--plot', 'p.svg', log, **options)
     return run
 
 
@@ -76,3 +77,9 @@ def test_only_traces(headgate, tmp_path):
     result = headgate('simulate', '--config', 'p.yaml', '--plot', 'p.svg', 'access.log')
     assert result.returncode == 2
     assert '--plot: expected a trace, not access logs' in result.stderr
+
+
+def test_a_plot_that_is_not_whole_is_removed(plot, tmp_path):
+    result = plot(line(0, key='a'), preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (512, 512)))
+    assert (result.returncode, result.stderr) == (1, 'headgate: p.svg: File too large\n')
+    assert not (tmp_path / 'p.svg').exists()

@@ -2,9 +2,11 @@
 import gzip
 import json
 import os
+import pathlib
 import pty
 import random
 import re
+import resource
 import select
 import shutil
 import subprocess
@@ -236,6 +238,21 @@ def test_a_report_that_cannot_be_written_is_reported_before_the_work(simulate, t
     assert (tmp_path / 'r.html').read_text() == 'older'
     assert simulate('--report', 'new.html', SMALL, 'missing.log').returncode == 1
     assert not (tmp_path / 'new.html').exists()
+
+
+def small_files():
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+
+
+def test_a_report_that_is_not_whole_is_removed(simulate, tmp_path):
+    (tmp_path / 'r.html').write_text('older')
+    result = simulate('--report', 'r.html', SMALL, preexec_fn=small_files)
+    assert result.returncode == 1, result
+    assert result.stderr == 'headgate: r.html: File too large\n'
+    assert not (tmp_path / 'r.html').exists()
+    result = simulate('--report', '/dev/full', SMALL)
+    assert (result.returncode, result.stderr) == (1, 'headgate: /dev/full: No space left on device\n')
+    assert pathlib.Path('/dev/full').exists(), 'a device is not removed'
 
 
 def test_an_axis_has_both_dates_around_midnight(simulate, tmp_path):

@@ -2,14 +2,16 @@
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
+import tempfile
 import threading
 
 import pytest
 
 from conftest import SUMMARY
-from support.environment import HEADGATE
+from support.environment import HEADGATE, ROOT
 from support.raw_server import RawServer, response
 
 OPEN = [('RateLimit', '"p";r=1000;t=1')]
@@ -69,6 +71,14 @@ def test_files_are_named_safely_and_never_overwritten(fetch, tmp_path):
     assert files['q_x=1_y=_z'] == '/q?x=1&y=/z'
     assert len(files) == len(paths) and max(map(len, files)) <= 200
     assert sorted(os.listdir(tmp_path)) == ['out']
+
+
+def test_the_manual_names_files_as_they_are_named(fetch, tmp_path):
+    with RawServer(echo) as server:
+        assert fetch('--output', 'pages', f'{server.url}/items?page=2', f'{server.url}/x/a.json').code == 0
+    named = re.search(r'\*\*Files\*\* are named after .*?, `(.*?)` or `(.*?)`\.',
+                      (ROOT / 'docs/client.md').read_text())
+    assert sorted(named.groups()) == sorted(file.name for file in (tmp_path / 'pages').glob('[!.]*'))
 
 
 def test_an_interrupted_list_goes_on_where_it_was(tmp_path, fetch):
@@ -373,6 +383,22 @@ def test_wrong_usage(fetch, tmp_path):
     done = subprocess.run(f'{HEADGATE} fetch --input - < .', shell=True, cwd=tmp_path,
                           capture_output=True, timeout=60)
     assert done.returncode == 1 and b'-: cannot be read: Is a directory' in done.stderr, done
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason='only root can become another user, who may not write')
+@pytest.mark.parametrize('below', ('', 'new', 'new/er'))
+def test_a_directory_without_permission_is_named(below):
+    with tempfile.TemporaryDirectory() as folder:  # pytest's own are closed to other users
+        os.chmod(folder, 0o755)
+        closed = os.path.join(folder, 'closed')
+        os.mkdir(closed, 0o700)
+        done = subprocess.run([HEADGATE, 'fetch', '--output', os.path.join(closed, below), 'http://127.0.0.1:1/'],
+                              capture_output=True, text=True, timeout=60, user=65534, group=65534,
+                              extra_groups=[], cwd='/')
+    assert done.returncode == 1, done
+    assert done.stderr.startswith(f'headgate fetch: {closed}'), done.stderr
+    assert 'Permission denied; expected a directory that can be written' in done.stderr
+    assert 'filesystem error' not in done.stderr
 
 
 def test_a_closed_standard_output_is_a_failure(tmp_path):

@@ -277,6 +277,12 @@ def normalise(headers, trailers=(), now=None):
     ra, bad = retry_after(lines(headers, 'retry-after'), base)
     if bad:
         ignored.append('retry-after')
+    ms = [(n.lower(), number(v)) for n, v in headers if n.lower() in ('retry-after-ms', 'x-ms-retry-after-ms')]
+    unread = [n for n, v in ms if v is None]
+    if unread:
+        ignored.append(unread[0])
+    elif ms:
+        ra = max([ra or 0] + [ceil(v / 1000) for _, v in ms])
     age = lines(headers, 'age')
     cached = bool(age) and re.fullmatch(r'\s*\d+\s*', age[0]) is not None and int(age[0]) > 0
 
@@ -317,11 +323,15 @@ def normalise(headers, trailers=(), now=None):
         ('ratelimit-', 'draft-03'),
         ('x-ratelimit-', 'x-ratelimit'),
         ('x-rate-limit-', 'x-ratelimit'),
+        ('anthropic-ratelimit-', 'x-ratelimit'),
+        ('x-ms-ratelimit-', 'x-ratelimit'),
     ):
         hs = headers + ([list(t) for t in trailers] if source == 'draft-03' else [])
         ms = limit_fields(hs, prefix, source, base, legacy if source == 'draft-03' else [], ignored)
         if source == 'x-ratelimit':
             ms += families(headers, prefix, base, ignored)
+            if prefix == 'x-ms-ratelimit-':
+                ms += resources(headers, ignored)
         if ms:
             return result(source, ms)
     if legacy:
@@ -427,21 +437,32 @@ def limit_fields(headers, prefix, source, base, legacy, ignored):
 
 def families(headers, prefix, base, ignored):
     found = {}
+    names = {}
     for n, v in headers:
-        m = re.fullmatch(re.escape(prefix) + r'(limit|remaining|reset)-([a-z_]+)', n.lower())
-        if m and not (m[1] == 'reset' and m[2] == 'after'):
-            found.setdefault(m[2], {}).setdefault(m[1], v)
+        n = n.lower()
+        if n in (prefix + 'reset-after', RESOURCES):
+            continue
+        word, part = r'([a-z][-a-z0-9_.]*)', '(limit|remaining|reset)'
+        if m := re.fullmatch(re.escape(prefix) + part + '-' + word, n):
+            kind, fam = m[1], m[2]
+        elif m := re.fullmatch(re.escape(prefix) + word + '-' + part, n):
+            kind, fam = m[2], m[1]
+        else:
+            continue
+        if kind not in found.setdefault(fam, {}):
+            found[fam][kind] = v
+            names[fam, kind] = n
     out = []
     for fam, d in sorted(found.items(), key=lambda x: (WINDOWS.get(x[0], 0), x[0])):
         val = {}
         for k in ('limit', 'remaining'):
             n = number(d[k]) if k in d else None
             if k in d and n is None:
-                ignored.append(f'{prefix}{k}-{fam}')
+                ignored.append(names[fam, k])
             val[k] = None if n is None else int(n)
         t = reset_seconds(d['reset'], base) if 'reset' in d else None
         if 'reset' in d and t is None:
-            ignored.append(f'{prefix}reset-{fam}')
+            ignored.append(names[fam, 'reset'])
         if val['limit'] is None and val['remaining'] is None:
             continue
         out.append(
@@ -455,6 +476,24 @@ def families(headers, prefix, base, ignored):
                 pk=None,
             )
         )
+    return out
+
+
+RESOURCES = 'x-ms-ratelimit-remaining-resource'
+
+
+def resources(headers, ignored):
+    out = []
+    for n, v in headers:
+        if n.lower() != RESOURCES:
+            continue
+        for entry in v.split(','):
+            m = re.fullmatch(r'\s*([^,]*[^,\s])\s*;([^;]*)', entry)
+            left = m and number(m[2])
+            if left is None:
+                ignored.append(RESOURCES)
+                return []
+            out.append(dict(policy=m[1], q=None, qu='requests', w=None, r=int(left), t=None, pk=None))
     return out
 
 

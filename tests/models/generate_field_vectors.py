@@ -958,6 +958,103 @@ X(
     [],
     ignored=['x-ratelimit-limit-tokens', 'x-ratelimit-remaining-tokens'],
 )
+X(
+    'names after the unit, dates (Anthropic)',
+    [
+        'anthropic-ratelimit-requests-limit: 4000',
+        'anthropic-ratelimit-requests-remaining: 3201',
+        'anthropic-ratelimit-tokens-limit: 400000',
+        'anthropic-ratelimit-tokens-remaining: 312000',
+        'anthropic-ratelimit-requests-reset: 2025-01-15T14:24:00Z',
+        'anthropic-ratelimit-tokens-reset: 2025-01-15T14:23:15Z',
+    ],
+    [
+        Q('requests', 4000, r=3201, t=60),
+        Q('tokens', 400000, qu='tokens', r=312000, t=15),
+    ],
+    now=1736950980,
+)
+X(
+    'a denial with four limits (Anthropic)',
+    [
+        'Date: Wed, 01 May 2024 13:29:00 GMT',
+        'retry-after: 17',
+        'anthropic-ratelimit-requests-limit: 3000',
+        'anthropic-ratelimit-requests-remaining: 2999',
+        'anthropic-ratelimit-requests-reset: 2024-05-01T13:29:17Z',
+        'anthropic-ratelimit-input-tokens-limit: 20000',
+        'anthropic-ratelimit-input-tokens-remaining: 0',
+        'anthropic-ratelimit-input-tokens-reset: 2024-05-01T13:29:17Z',
+        'anthropic-ratelimit-output-tokens-limit: 5000',
+        'anthropic-ratelimit-output-tokens-remaining: 4900',
+        'anthropic-ratelimit-output-tokens-reset: 2024-05-01T13:29:17Z',
+        'anthropic-ratelimit-unified-status: allowed',
+    ],
+    [
+        Q('input-tokens', 20000, qu='input-tokens', r=0, t=17),
+        Q('output-tokens', 5000, qu='output-tokens', r=4900, t=17),
+        Q('requests', 3000, r=2999, t=17),
+    ],
+    retry_after=17,
+)
+X(
+    'names after the unit (RapidAPI)',
+    [
+        'X-RateLimit-Requests-Limit: 500',
+        'X-RateLimit-Requests-Remaining: 499',
+        'X-RateLimit-Requests-Reset: 2591999',
+        'X-RateLimit-rapid-free-plans-hard-limit-Limit: 500000',
+        'X-RateLimit-rapid-free-plans-hard-limit-Remaining: 499998',
+        'X-RateLimit-rapid-free-plans-hard-limit-Reset: 2591999',
+    ],
+    [
+        Q('rapid-free-plans-hard-limit', 500000, qu='rapid-free-plans-hard-limit', r=499998, t=2591999),
+        Q('requests', 500, r=499, t=2591999),
+    ],
+)
+X(
+    'reads that are left (Azure Resource Manager)',
+    [
+        'retry-after: 5',
+        'x-ms-ratelimit-remaining-subscription-reads: 11998',
+        'date: Tue, 29 Jun 2021 05:23:36 GMT',
+    ],
+    [Q('subscription-reads', None, qu='subscription-reads', r=11998)],
+    retry_after=5,
+)
+X(
+    'a list of what is left (Azure Compute)',
+    [
+        'x-ms-ratelimit-remaining-resource: Microsoft.Compute/GetVMScaleSet3Min;197,'
+        'Microsoft.Compute/GetVMScaleSet30Min;1297',
+        'x-ms-ratelimit-remaining-subscription-reads: 11999',
+    ],
+    [
+        Q('subscription-reads', None, qu='subscription-reads', r=11999),
+        Q('Microsoft.Compute/GetVMScaleSet3Min', None, r=197),
+        Q('Microsoft.Compute/GetVMScaleSet30Min', None, r=1297),
+    ],
+)
+X(
+    'a list of what is left that is none',
+    ['x-ms-ratelimit-remaining-resource: Microsoft.Compute/GetVM3Min'],
+    [],
+    ignored=['x-ms-ratelimit-remaining-resource'],
+)
+X(
+    'milliseconds to wait (Azure OpenAI)',
+    [
+        'retry-after: 1',
+        'retry-after-ms: 1250',
+        'x-ratelimit-remaining-requests: 12',
+        'x-ratelimit-remaining-tokens: 0',
+    ],
+    [Q('requests', None, r=12), Q('tokens', None, qu='tokens', r=0)],
+    retry_after=2,
+)
+X('milliseconds alone', ['x-ms-retry-after-ms: 250.5'], [], retry_after=1)
+X('milliseconds that are none', ['Retry-After: 3', 'Retry-After-Ms: soon'], [], retry_after=3, ignored=['retry-after-ms'])
+X('no milliseconds', ['retry-after-ms: 0'], [], retry_after=0)
 X('remaining only', 'X-RateLimit-Remaining: 3', [Q(None, None, r=3)])
 X(
     'not numbers',

@@ -3,9 +3,13 @@ import contextlib
 import json
 import os
 import pathlib
+import pwd
 import re
 import resource
 import socket
+import subprocess
+import sys
+import tempfile
 import threading
 
 import pytest
@@ -247,6 +251,22 @@ def test_a_unix_socket(serve, tmp_path):
         assert response.r == 99
         assert connection.request('/auth', headers=[('X-Forwarded-For', '192.0.2.2')]).r == 99
         assert connection.request('/auth', headers=[('X-Forwarded-For', '192.0.2.1')]).r == 98
+
+
+CONNECT = 'import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])'
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason='only root can choose the group, and become another user')
+@pytest.mark.parametrize('options, may', (('', False), (',group=www-data', True), (',group=www-data,mode=0600', False)))
+def test_a_unix_socket_lets_its_group_in(serve, options, may):
+    with tempfile.TemporaryDirectory() as folder:  # pytest's own are closed to other users
+        os.chmod(folder, 0o755)
+        path = f'{folder}/http.sock'
+        serve(doors={'http': f'unix:{path}{options}'})
+        user = pwd.getpwnam('www-data')
+        done = subprocess.run([sys.executable, '-c', CONNECT, path], capture_output=True, text=True, timeout=30,
+                              user=user.pw_uid, group=user.pw_gid, extra_groups=[], cwd='/')
+        assert ('PermissionError' in done.stderr) != may, done
 
 
 def test_a_stop_finishes_what_has_begun(server):

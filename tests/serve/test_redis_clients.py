@@ -132,6 +132,23 @@ def test_example():
     assert said[:len(shown)] == shown
 
 
+STUB = """
+const client = {connect() {}, sendCommand: async () => [1, 5, 4, 8000, 0], close() {}};
+export const createClient = () => client;
+"""
+
+
+@pytest.mark.skipif(shutil.which('node') is None, reason='there is no node')
+def test_example_finds_what_npm_put_into_its_folder(tmp_path):
+    example = shutil.copytree(environment.ROOT / 'examples/redis-clients', tmp_path / 'example')
+    package = example / 'node_modules/redis'
+    package.mkdir(parents=True)
+    (package / 'package.json').write_text('{"name": "redis", "type": "module", "exports": "./index.js"}')
+    (package / 'index.js').write_text(STUB)
+    said = run(example / 'run', environment.HEADGATE, cwd=tmp_path).splitlines()
+    assert said[-7:] == [f'request {n}: admitted, 4 left' for n in range(1, 8)]
+
+
 def test_example_in_node(node, serve):
     example = environment.ROOT / 'examples/redis-clients'
     shutil.copy2(example / 'limit.mjs', BUILD / 'tests/redis_clients')

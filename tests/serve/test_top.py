@@ -208,9 +208,13 @@ def test_a_unix_socket(serve, tmp_path):
     (b'HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n', 'answered with status 404'),
     (b'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}', 'not what headgate answers'),
     (b'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n\x1b[2J', 'not what headgate answers'),
+    (b'HTTP/1.1 200 OK\r\nContent-Length: 15\r\n\r\n<html>Hi</html>',
+     'not what headgate answers; expected the --http address of a headgate serve\n'),
+    (b'HTTP/1.1 200 OK\r\nContent-Length: 19\r\n\r\n{"keys": ["plain"]}',
+     'not what headgate answers; expected the --http address of a headgate serve\n'),
     (b'HTTP/1.1 200 OK\r\nContent-Length: 9999999\r\n\r\n' + b'x' * 9999999, 'too long'),
     (b'\x1b]0;gotcha\x07', ''),
-], ids=['absent', 'empty', 'garbage', 'endless', 'not HTTP'])
+], ids=['absent', 'empty', 'garbage', 'a page', 'other JSON', 'endless', 'not HTTP'])
 def test_whoever_else_answers(answer, complaint):
 
     with socket.create_server(('127.0.0.1', 0)) as listener:

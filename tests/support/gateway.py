@@ -23,13 +23,15 @@ class Gateway:
 
     def __init__(self, directory, policies, upstream, *arguments, prefix=(), program=HEADGATE,
                  wait=True):
+        """`upstream`: a URL, or a list of them."""
         self.policy_file = pathlib.Path(directory) / 'policies.yaml'
         self.policy_file.write_text(policies)
         self.temporary = pathlib.Path(directory) / 'tmp'
         self.temporary.mkdir(exist_ok=True)
         self.temporary.chmod(0o1777)
-        command = [*prefix, str(program), 'gateway', '--config', str(self.policy_file), '--upstream',
-                   upstream, *arguments]
+        command = [*prefix, str(program), 'gateway', '--config', str(self.policy_file), *map(str, arguments)]
+        for url in [upstream] if isinstance(upstream, str) else upstream:
+            command += ['--upstream', url]
         if '--listen' not in arguments:
             command += ['--listen', '127.0.0.1:0']
         self.process = subprocess.Popen(
@@ -39,7 +41,7 @@ class Gateway:
         self.output = Lines(self.process.stdout)
         if wait:
             listening = self.errors.until(
-                r'^headgate: listening on http://127\.0\.0\.1:(\d+) -> (\S+?),?( |$)')
+                r'^headgate: listening on https?://127\.0\.0\.1:(\d+) -> (\S+?),?( |$)')
             self.port = int(listening[1])
             metrics = re.search(r', metrics on http://127\.0\.0\.1:(\d+)/metrics$', listening.string)
             self.metrics_port = metrics and int(metrics[1])
@@ -90,7 +92,8 @@ class Echo:
     A request for /hold/ sets `held`, and is answered once `release` is set.
     """
 
-    def __init__(self):
+    def __init__(self, tls=None):
+        """`tls`: an ssl.SSLContext with the certificate that it shows."""
         held, release = self.held, self.release = threading.Event(), threading.Event()
         paths = self.paths = []  # of the requests whose head has arrived
 
@@ -138,7 +141,9 @@ class Echo:
                 pass
 
         self.server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Handler)
-        self.url = f'http://127.0.0.1:{self.server.server_port}'
+        if tls:
+            self.server.socket = tls.wrap_socket(self.server.socket, server_side=True)
+        self.url = f'http{"s" if tls else ""}://127.0.0.1:{self.server.server_port}'
         threading.Thread(target=self.server.serve_forever, kwargs={'poll_interval': 0.02},
                          daemon=True).start()
 

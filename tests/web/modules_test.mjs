@@ -91,6 +91,9 @@ test('numbers are short', () => {
   assert.deepEqual([0, 0.123, 9.87, 12.34, 1234, 45678, 1.2e6, 3e12, NaN].map(format.number),
                    ['0', '0.12', '9.87', '12.3', '1,234', '45.7 k', '1.2 M', '3 T', '–']);
   assert.equal(format.rate(12.34), '12.3 /s');
+  assert.deepEqual([0, 1, 2000].map(value => format.counted(value, 'override')),
+                   ['0 overrides', '1 override', '2,000 overrides']);
+  assert.equal(format.counted(2, 'policy', 'policies'), '2 policies');
 });
 
 test('shares, times and sizes have their units', () => {

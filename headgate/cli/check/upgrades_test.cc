@@ -92,7 +92,7 @@ TEST_F(UpgradesTest, FollowsIncludes) {
 
 TEST_F(UpgradesTest, TheGatewaysOwnConfIsClosed) {
   NginxPlan plan;
-  plan.upstream = *parse_upstream("http://api");
+  plan.upstreams = {*parse_upstream("http://api")};
   const auto conf = read_nginx_conf(write("nginx.conf", nginx_conf(plan)));
   ASSERT_TRUE(conf) << conf.error();
   EXPECT_THAT(open_upgrades(*conf), IsEmpty());

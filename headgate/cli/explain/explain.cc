@@ -49,10 +49,6 @@ int run(const Options& options) {
   } else {
     std::cout << explanation(*section, now) << std::flush;
   }
-  if (!std::cout) {
-    print_error("headgate explain: standard output cannot be written");
-    return input_fault;
-  }
   drain(std::cin);
   return done;
 }
@@ -75,7 +71,7 @@ std::function<int()> add_explain(CLI::App& headgate) {
       "If there are several sections (a redirect, 100 Continue, CONNECT), reads the last. Ignores "
       "a body.\n"
       "Reads RateLimit and RateLimit-Policy, their forms in drafts 00 to 07, all kinds of\n"
-      "X-RateLimit-..., and Retry-After.\n"
+      "X-RateLimit-..., those of Anthropic and Azure, and Retry-After.\n"
       "Exit status: 0 done, 1 the input is not a header section, 2 wrong usage.");
   return [options] { return run(*options); };
 }

@@ -19,6 +19,7 @@
 #include "headgate/field/read/plain_number.h"
 #include "headgate/field/read/quota_list_reader.h"
 #include "headgate/field/read/reset.h"
+#include "headgate/field/read/resources.h"
 #include "headgate/field/read/response.h"
 #include "headgate/field/read/suffixed_reader.h"
 #include "headgate/field/retry_after.h"
@@ -48,10 +49,11 @@ field::IgnoredList faults_of(const std::vector<field::HeaderLine>& headers, std:
     if (reading.shape == Shape::malformed) ignore(faults, name, value, reading.error);
   }
   static_cast<void>(read_limit_fields(headers, "ratelimit-", field::Grammar::draft, base, faults));
-  for (const std::string_view prefix : {"x-ratelimit-", "x-rate-limit-"}) {
+  for (const std::string_view prefix : field::vendor_prefixes) {
     static_cast<void>(read_limit_fields(headers, prefix, field::Grammar::wild, base, faults));
     static_cast<void>(read_suffixed(headers, prefix, base, faults));
   }
+  static_cast<void>(field::read_resources(headers, faults));
   return faults;
 }
 
@@ -65,7 +67,9 @@ class Explanation {
         dated_(field::time_base(headers_, {}).has_value()),
         faults_(faults_of(headers_, base_)) {
     for (const field::Ignored& ignored : view_.ignored) {
-      if (ignored.name == "retry-after") faults_.push_back(ignored);
+      if (ignored.name == "retry-after" || field::is_retry_after_ms(ignored.name)) {
+        faults_.push_back(ignored);
+      }
     }
     for (std::size_t i = 0; i < headers_.size(); ++i) {
       seen_.try_emplace(lowered(headers_[i].name), Seen{i, i, nullptr}).first->second.last = i;
@@ -139,9 +143,15 @@ class Explanation {
       case Kind::retry_after:
         return say("wait " + seconds_in_words(*field::parse_retry_after(line.value, base_)) +
                    " before the next request");
+      case Kind::retry_after_ms:
+        return say("wait " + seconds_in_words(*field::parse_retry_after_ms(line.value)) +
+                   " before the next request");
       case Kind::ratelimit:
       case Kind::policy:
         return members_of_field(field, i);
+      case Kind::resources:
+        resources(line.value);
+        break;
       case Kind::suffixed:
         if (i != seen_.at(lowered(line.name)).first) {
           return say("not used: the first line of this field counts");
@@ -242,6 +252,13 @@ class Explanation {
                                          : amount_in_words(number->floor(), unit) + " left"));
       case field::SuffixedName::Part::reset:
         return reset(value);
+    }
+  }
+
+  void resources(std::string_view value) {
+    const auto members = field::parse_resources(value);
+    for (const Member& member : *members) {
+      say(name_in_words(member) + ": " + left_in_words(member));
     }
   }
 

@@ -146,6 +146,25 @@ TEST(Explanation, ReadsOlderDraftsAndSuffixes) {
                           HasSubstr("    not used: the first line of this field counts\n")));
 }
 
+TEST(Explanation, ReadsAnthropicsAndAzuresFields) {
+  EXPECT_THAT(explained({{"anthropic-ratelimit-tokens-limit", "400000"},
+                         {"anthropic-ratelimit-tokens-remaining", "312000"},
+                         {"anthropic-ratelimit-tokens-reset", "2023-11-14T22:13:35Z"}}),
+              AllOf(HasSubstr("    \"tokens\": the quota is 400000 tokens\n"),
+                    HasSubstr("    \"tokens\": 312000 tokens left\n"),
+                    HasSubstr("    a date: 15 s from now\n"),
+                    HasSubstr("What counts: Anthropic-RateLimit-...")));
+  EXPECT_THAT(explained({{"x-ms-ratelimit-remaining-resource", "Microsoft.Compute/GetVM3Min;0"},
+                         {"retry-after-ms", "1500"}},
+                        429),
+              AllOf(HasSubstr("    \"Microsoft.Compute/GetVM3Min\": nothing left"),
+                    HasSubstr("    wait 2 s before the next request\n"),
+                    HasSubstr("What counts: X-MS-RateLimit-..."),
+                    HasSubstr("Wait 2 s: Retry-After says so")));
+  EXPECT_THAT(explained({{"Retry-After-Ms", "soon"}}),
+              HasSubstr("    malformed at byte 1 of the value: expected milliseconds >= 0\n"));
+}
+
 TEST(Explanation, NoLimitOfACachedResponseCounts) {
   const std::string text =
       explained({{"Age", "5"}, {"RateLimit", R"("p";r=0;t=9)"}, {"Retry-After", "3"}});

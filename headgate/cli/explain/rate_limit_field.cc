@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <utility>
 
 #include "headgate/base/ascii.h"
-#include "headgate/field/header_line.h"
+#include "headgate/field/read/resources.h"
+#include "headgate/field/read/response.h"
 #include "headgate/field/read/suffixed_reader.h"
+#include "headgate/field/retry_after.h"
 
 namespace headgate::cli {
 namespace {
@@ -22,8 +25,7 @@ constexpr std::array<std::pair<std::string_view, RateLimitField>, 6> whole_names
     {"beta-ratelimit-policy", {Kind::policy, "beta-ratelimit"}},
 }};
 
-constexpr std::array<std::string_view, 3> prefixes = {"ratelimit-", "x-ratelimit-",
-                                                      "x-rate-limit-"};
+constexpr std::string_view draft_prefix = "ratelimit-";
 
 constexpr std::array<std::pair<std::string_view, Kind>, 6> parts = {{
     {"limit", Kind::limit},
@@ -34,6 +36,15 @@ constexpr std::array<std::pair<std::string_view, Kind>, 6> parts = {{
     {"reset-after", Kind::reset_after},
 }};
 
+// The part of a name that is the prefix and a part.
+std::optional<Kind> part_of(std::string_view lower, std::string_view prefix) {
+  if (!lower.starts_with(prefix)) return std::nullopt;
+  for (const auto& [word, kind] : parts) {
+    if (lower.substr(prefix.size()) == word) return kind;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 RateLimitField rate_limit_field(std::string_view name) {
@@ -41,15 +52,14 @@ RateLimitField rate_limit_field(std::string_view name) {
   for (const auto& [whole, field] : whole_names) {
     if (lower == whole) return field;
   }
-  for (const std::string_view prefix : prefixes) {
-    if (!lower.starts_with(prefix)) continue;
-    const std::string_view part = std::string_view(lower).substr(prefix.size());
-    for (const auto& [word, kind] : parts) {
-      if (part == word) return {kind, prefix};
+  if (field::is_retry_after_ms(name)) return {Kind::retry_after_ms, {}};
+  if (const auto kind = part_of(lower, draft_prefix)) return {*kind, draft_prefix};
+  for (const std::string_view prefix : field::vendor_prefixes) {
+    if (lower == field::resources_name && lower.starts_with(prefix)) {
+      return {Kind::resources, prefix};
     }
-    if (prefix != "ratelimit-" && field::suffixed_name(name, prefix)) {
-      return {Kind::suffixed, prefix};
-    }
+    if (const auto kind = part_of(lower, prefix)) return {*kind, prefix};
+    if (field::suffixed_name(name, prefix)) return {Kind::suffixed, prefix};
   }
   const bool alike =
       lower.find("ratelimit") != std::string::npos || lower.find("rate-limit") != std::string::npos;
@@ -61,6 +71,8 @@ std::string_view fields_of_prefix(std::string_view prefix) {
   if (prefix == "beta-ratelimit") return "Beta-RateLimit";
   if (prefix == "ratelimit-") return "RateLimit-...";
   if (prefix == "x-ratelimit-") return "X-RateLimit-...";
+  if (prefix == "anthropic-ratelimit-") return "Anthropic-RateLimit-...";
+  if (prefix == "x-ms-ratelimit-") return "X-MS-RateLimit-...";
   return "X-Rate-Limit-...";
 }
 

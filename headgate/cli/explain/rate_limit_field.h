@@ -13,6 +13,7 @@ struct RateLimitField {
     unread,  // its name contains "ratelimit", but no dialect has it
     age,
     retry_after,
+    retry_after_ms,
     ratelimit,
     policy,
     limit,
@@ -21,6 +22,7 @@ struct RateLimitField {
     reset,
     reset_after,
     suffixed,
+    resources,
   };
   Kind kind = Kind::other;
   std::string_view prefix;  // of the dialect's fields, as in field::ResponseView

@@ -22,6 +22,8 @@ namespace {
 
 constexpr const char* journal_name = ".headgate-fetch";
 constexpr std::string_view part_start = ".headgate-part-";
+constexpr std::string_view expected_directory =
+    "; expected a directory that can be written, or the name of a new one";
 
 std::string fault(const std::string& what) { return what + ": " + std::strerror(errno); }
 
@@ -70,8 +72,9 @@ Result<std::unique_ptr<FetchDirectory>, std::string> FetchDirectory::open(
     const std::string& path, const std::vector<FetchUrl>& urls) {
   std::error_code error;
   std::filesystem::create_directories(path, error);
-  if (error && !std::filesystem::is_directory(path)) {
-    return Failure<std::string>(path + ": " + error.message());
+  std::error_code ignored;
+  if (error && !std::filesystem::is_directory(path, ignored)) {
+    return Failure<std::string>(path + ": " + error.message() + std::string(expected_directory));
   }
   std::unique_ptr<FetchDirectory> directory(new FetchDirectory(path));
   if (auto opened = directory->open_journal(); !opened) {
@@ -91,7 +94,7 @@ Result<void, std::string> FetchDirectory::open_journal() {
   const std::string path = path_of(journal_name);
   journal_ =
       ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
-  if (journal_ < 0) return Failure<std::string>(fault(path));
+  if (journal_ < 0) return Failure<std::string>(fault(path) + std::string(expected_directory));
   // A pipe, for example, would never end.
   if (struct stat seen{}; fstat(journal_, &seen) != 0 || !S_ISREG(seen.st_mode)) {
     return Failure<std::string>(path +

@@ -20,11 +20,13 @@
 #include "headgate/cli/exit_status.h"
 #include "headgate/cli/gateway/nginx_conf.h"
 #include "headgate/cli/gateway/nginx_process.h"
+#include "headgate/cli/gateway/nginx_version.h"
 #include "headgate/cli/gateway/private_directory.h"
 #include "headgate/cli/gateway/supervisor.h"
 #include "headgate/cli/gateway/upstream.h"
 #include "headgate/cli/policy_file.h"
 #include "headgate/net/endpoint.h"
+#include "headgate/net/tls.h"
 #include "headgate/policy/quantity.h"
 
 namespace headgate::cli {
@@ -43,8 +45,11 @@ constexpr std::uint64_t body_most = std::uint64_t{1} << 50;  // of a body that i
 
 struct Options {
   std::string config;
-  std::string upstream;
+  std::vector<std::string> upstreams;
+  std::string upstream_ca = authorities_file;
   std::string listen = "127.0.0.1:8080";
+  std::string tls_cert;
+  std::string tls_key;
   std::string metrics;
   std::string workers = "auto";
   std::string access_log;
@@ -71,19 +76,22 @@ std::string absolute(const std::string& path) {
   return error ? path : whole.lexically_normal().string();
 }
 
-// The module that was named, or that of this program's build, or that of Debian's package. If it is
-// found nowhere, the path in the build.
+// The module that was named, or that of this program's build or installation, or that of Debian's
+// package. If it is found nowhere, the path in the build.
 std::string find_module(const std::string& named) {
   if (!named.empty()) return absolute(named);
   const char* variable = std::getenv("HEADGATE_MODULE");
   if (variable != nullptr && *variable != '\0') return absolute(variable);
   std::error_code error;
-  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
-  const std::filesystem::path built = self.parent_path().parent_path() / "modules" / module_file;
-  if (std::filesystem::exists(built, error)) return built.string();
-  const std::filesystem::path packaged =
-      std::filesystem::path("/usr/lib/nginx/modules") / module_file;
-  return std::filesystem::exists(packaged, error) ? packaged.string() : built.string();
+  const std::filesystem::path folder =
+      std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
+  const std::filesystem::path built = folder.parent_path() / "modules" / module_file;
+  for (const std::filesystem::path& path :
+       {built, folder / HEADGATE_MODULES_FROM_BIN / module_file,
+        std::filesystem::path("/usr/lib/nginx/modules") / module_file}) {
+    if (std::filesystem::exists(path, error)) return path.lexically_normal().string();
+  }
+  return built.string();
 }
 
 // The unprivileged user of nginx's workers.
@@ -147,7 +155,7 @@ Result<void, Stop> parse_quantities(const Options& options, NginxPlan& plan) {
 
 // What the options name, parsed.
 struct Addresses {
-  Upstream upstream;
+  Upstreams upstreams;
   net::Endpoint listen;
   std::optional<net::Endpoint> metrics;
 };
@@ -163,36 +171,43 @@ Result<net::Endpoint, Stop> parse_endpoint(const std::string& option, const std:
   return std::move(*endpoint);
 }
 
+Result<void, Stop> refuse_variables(const std::string& option, const std::string& path) {
+  if (path.find('$') == std::string::npos) return {};
+  return stop(wrong_usage, option + " \"" + path +
+                               "\": nginx takes what follows a $ for a variable; choose "
+                               "another name");
+}
+
 Result<Addresses, Stop> parse_addresses(const Options& options) {
-  auto upstream = parse_upstream(options.upstream);
-  if (!upstream) return stop(wrong_usage, "--upstream " + upstream.error());
+  auto upstreams = parse_upstreams(options.upstreams);
+  if (!upstreams) return stop(wrong_usage, "--upstream " + upstreams.error());
   auto listen = parse_endpoint("--listen", options.listen);
   if (!listen) return Failure<Stop>(listen.error());
-  Addresses addresses{std::move(*upstream), std::move(*listen), std::nullopt};
+  Addresses addresses{std::move(*upstreams), std::move(*listen), std::nullopt};
   if (!options.metrics.empty()) {
     auto metrics = parse_endpoint("--metrics", options.metrics);
     if (!metrics) return Failure<Stop>(metrics.error());
     addresses.metrics = std::move(*metrics);
   }
-  if (options.access_log.find('$') != std::string::npos) {
-    return stop(wrong_usage, "--access-log \"" + options.access_log +
-                                 "\": nginx takes what follows a $ for a variable; choose "
-                                 "another name");
+  if (auto safe = refuse_variables("--access-log", options.access_log); !safe) {
+    return Failure<Stop>(safe.error());
   }
   return addresses;
 }
 
 // Checks that the module, nginx and the authorities' certificates are there; returns nginx's path.
-Result<std::string, Stop> find_programs(const std::string& module, const Upstream& upstream) {
+Result<std::string, Stop> find_programs(const std::string& module, const NginxPlan& plan) {
   if (access(module.c_str(), R_OK) != 0) {
     return stop(input_fault, "the nginx module is missing: " + module + ": " +
                                  std::strerror(errno) +
-                                 "; build it with ./dev build, or name it with --module");
+                                 "; install Debian's package libnginx-mod-http-headgate, build it "
+                                 "with ./dev build, or name it with --module");
   }
-  if (upstream.tls && access(authorities_file, R_OK) != 0) {
+  if (plan.upstreams.front().tls && access(plan.authorities.c_str(), R_OK) != 0) {
     return stop(input_fault, "an https upstream needs the certificates that it is held against: " +
-                                 std::string(authorities_file) + ": " + std::strerror(errno) +
-                                 "; install Debian's package ca-certificates");
+                                 plan.authorities + ": " + std::strerror(errno) +
+                                 "; install Debian's package ca-certificates, or name them with "
+                                 "--upstream-ca");
   }
   std::string nginx = find_nginx();
   if (nginx.empty()) {
@@ -201,6 +216,20 @@ Result<std::string, Stop> find_programs(const std::string& module, const Upstrea
                 "install Debian's package nginx");
   }
   return nginx;
+}
+
+// Checks certificate and key, if there are, and adds them to the plan.
+Result<void, Stop> read_tls(const Options& options, const std::string& nginx, NginxPlan& plan) {
+  if (options.tls_cert.empty()) return {};
+  for (const std::string& path : {options.tls_cert, options.tls_key}) {
+    if (auto safe = refuse_variables("--tls-cert or --tls-key", path); !safe) return safe;
+  }
+  const auto loaded = net::TlsContext::load(options.tls_cert, options.tls_key, "");
+  if (!loaded) return stop(input_fault, loaded.error());
+  plan.tls_cert = absolute(options.tls_cert);
+  plan.tls_key = absolute(options.tls_key);
+  plan.http2_directive = nginx_version(nginx) >= NginxVersion{1, 25, 1};
+  return {};
 }
 
 // Opens the listening sockets, which nginx inherits and keeps across reloads, and writes their
@@ -226,7 +255,12 @@ std::string access_log_path(const std::string& option) {
 }
 
 std::string banner(const NginxPlan& plan) {
-  std::string text = "listening on http://" + plan.listen + " -> " + plan.upstream.url();
+  std::string text = std::string("listening on ") + (plan.tls_cert.empty() ? "http" : "https") +
+                     "://" + plan.listen;
+  const char* before = " -> ";
+  for (const Upstream& upstream : plan.upstreams) {
+    text += std::exchange(before, ", ") + upstream.url();
+  }
   if (!plan.metrics.empty()) text += ", metrics on http://" + plan.metrics + "/metrics";
   return text;
 }
@@ -257,20 +291,21 @@ Result<int, Stop> start_and_supervise(const Options& options) {
 
   NginxPlan plan;
   plan.module = find_module(options.module);
-  const auto nginx = find_programs(plan.module, addresses->upstream);
+  plan.upstreams = std::move(addresses->upstreams);
+  plan.authorities = absolute(options.upstream_ca);
+  const auto nginx = find_programs(plan.module, plan);
   if (!nginx) return Failure<Stop>(nginx.error());
+  if (auto read = read_tls(options, *nginx, plan); !read) return Failure<Stop>(read.error());
   const auto sockets = listen(*addresses, plan);
   if (!sockets) return Failure<Stop>(sockets.error());
   const std::optional<WorkerUser> worker = find_worker_user();
   if (worker) plan.user = worker->names;
   plan.policy_file = absolute(options.config);
-  plan.upstream = std::move(addresses->upstream);
   plan.workers = options.workers;
   plan.connections = connections();
   plan.connections_per_address = options.connections_per_address.value_or(plan.connections / 4);
   if (auto parsed = parse_quantities(options, plan); !parsed) return Failure<Stop>(parsed.error());
   plan.access_log = access_log_path(options.access_log);
-  plan.authorities = authorities_file;
   plan.follow(*policies);
 
   // First the signals: from here on none ends this process before it has removed the directory.
@@ -301,13 +336,28 @@ std::function<int()> add_gateway(CLI::App& headgate) {
   command->add_option("--config", options->config, "The policy file")
       ->required()
       ->type_name("FILE");
-  command->add_option("--upstream", options->upstream, "The server behind the gateway")
+  command
+      ->add_option("--upstream", options->upstreams,
+                   "The server behind the gateway; if repeated, they take turns")
       ->required()
+      ->allow_extra_args(false)
       ->type_name("URL");
+  command
+      ->add_option("--upstream-ca", options->upstream_ca,
+                   "The certificates of authorities for https upstreams")
+      ->capture_default_str()
+      ->type_name("FILE");
   command
       ->add_option("--listen", options->listen, "The address for clients; port 0 is any free port")
       ->capture_default_str()
       ->type_name("ADDR:PORT");
+  CLI::Option* cert = command->add_option(
+      "--tls-cert", options->tls_cert,
+      "Serve clients with TLS, HTTP/1.1 and HTTP/2, with the certificate chain in this PEM file");
+  CLI::Option* key =
+      command->add_option("--tls-key", options->tls_key, "The certificate's private key");
+  cert->type_name("FILE")->needs(key);
+  key->type_name("FILE")->needs(cert);
   command
       ->add_option("--metrics", options->metrics,
                    "Serve Prometheus text at /metrics of this address")
@@ -353,8 +403,9 @@ std::function<int()> add_gateway(CLI::App& headgate) {
       ->type_name("FILE");
   command->footer(
       "Runs in the foreground. SIGINT and SIGTERM finish the open requests within --drain, then\n"
-      "stop; a second one stops at once. SIGHUP reloads the policy file, and cuts no request\n"
-      "without --drain; a file with faults is refused and the old one stays in force.\n"
+      "stop; a second one stops at once. SIGHUP reloads the policy file and the certificate, and\n"
+      "cuts no request without --drain; a file with faults is refused and the old one stays in\n"
+      "force.\n"
       "Exit status: 0 stopped, 1 could not run, 2 wrong usage.");
   return [options] { return run(*options); };
 }

@@ -24,14 +24,15 @@ std::string block_text(const policy::AddressBlock& block) {
   return {text, block.lowest.write(text, block.prefix)};
 }
 
-// The name in the upstream's certificate.
-std::string tls_name(const Upstream& upstream) {
-  const std::string& host = upstream.host;
+// The name in the upstreams' certificate.
+std::string tls_name(const Upstreams& upstreams) {
+  const std::string& host = upstreams.front().host;
   return host.starts_with('[') ? host.substr(1, host.size() - 2) : host;
 }
 
 // With a path, nginx would normalise the request's URI; appended as a variable it stays untouched.
-std::string proxy_pass(const Upstream& upstream) {
+std::string proxy_pass(const Upstreams& upstreams) {
+  const Upstream& upstream = upstreams.front();
   return std::string(upstream.tls ? "https" : "http") + "://headgate_upstream" +
          (upstream.path.empty() ? "" : upstream.path + "$request_uri");
 }
@@ -39,6 +40,12 @@ std::string proxy_pass(const Upstream& upstream) {
 // No value for an empty text, so that the template leaves out the block.
 std::vector<std::string> optional(const std::string& text) {
   return text.empty() ? std::vector<std::string>{} : std::vector<std::string>{text};
+}
+
+// The parameters of `listen`.
+std::string listen(const NginxPlan& plan) {
+  if (plan.tls_cert.empty()) return plan.listen;
+  return plan.listen + (plan.http2_directive ? " ssl" : " ssl http2");
 }
 
 std::string milliseconds(Nanos time) { return std::to_string(ceil_milliseconds(time)) + "ms"; }
@@ -76,7 +83,8 @@ void NginxPlan::follow(const policy::PolicySet& policies) {
 // Paths are put in quotes. Everything else is safe without: parse_upstream() admits only characters
 // that mean nothing to nginx, addresses are numeric, and users and workers are checked words.
 std::string nginx_conf(const NginxPlan& plan) {
-  const Upstream& upstream = plan.upstream;
+  const bool tls = !plan.tls_cert.empty();
+  const bool upstream_tls = plan.upstreams.front().tls;
   TemplateValues values = {
       {"module", {quoted(plan.module)}},
       {"user", optional(plan.user)},
@@ -91,14 +99,21 @@ std::string nginx_conf(const NginxPlan& plan) {
       {"access_log", {plan.access_log.empty() ? "off" : quoted(plan.access_log) + " headgate"}},
       {"trusted_proxy", {}},
       {"counted_header", {}},
-      {"listen", {plan.listen}},
+      {"listen", {listen(plan)}},
+      {"http2", optional(tls && plan.http2_directive ? "on" : "")},
+      {"tls_cert", optional(tls ? quoted(plan.tls_cert) : "")},
+      {"tls_key", optional(tls ? quoted(plan.tls_key) : "")},
       {"metrics", optional(plan.metrics)},
-      {"upstream_authority", {upstream.authority()}},
-      {"upstream_server", {upstream.host + ':' + std::to_string(upstream.port)}},
-      {"upstream_url", {proxy_pass(upstream)}},
-      {"tls_name", optional(upstream.tls ? quoted(tls_name(upstream)) : "")},
+      {"upstream_authority", {plan.upstreams.front().authority()}},
+      {"upstream_zone", optional(plan.upstreams.size() > 1 ? "256k" : "")},
+      {"upstream_server", {}},
+      {"upstream_url", {proxy_pass(plan.upstreams)}},
+      {"tls_name", optional(upstream_tls ? quoted(tls_name(plan.upstreams)) : "")},
       {"authorities", {quoted(plan.authorities)}},
   };
+  for (const Upstream& upstream : plan.upstreams) {
+    values["upstream_server"].push_back(upstream.host + ':' + std::to_string(upstream.port));
+  }
   for (const auto& block : plan.trusted_proxies) {
     values["trusted_proxy"].push_back(block_text(block));
   }

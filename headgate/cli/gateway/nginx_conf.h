@@ -18,8 +18,12 @@ struct NginxPlan {
   std::string module;       // path of the nginx module
   std::string policy_file;  // absolute
   std::string listen;       // numeric ADDR:PORT
-  std::string metrics;      // numeric ADDR:PORT; empty: no metrics
-  Upstream upstream;
+  std::string tls_cert;  // certificate chain and key with which clients are served; empty: no TLS
+  std::string tls_key;
+  // Whether `http2` is a directive of its own, since nginx 1.25.1; before, a parameter of `listen`.
+  bool http2_directive = false;
+  std::string metrics;  // numeric ADDR:PORT; empty: no metrics
+  Upstreams upstreams;
   std::string workers = "auto";
   unsigned connections = 1024;             // at most, per worker
   unsigned connections_per_address = 256;  // the most of them from one address; 0: any number

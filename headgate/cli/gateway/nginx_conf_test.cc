@@ -16,7 +16,7 @@ NginxPlan plan(const char* url) {
   plan.module = "/opt/it's \"here\"\\m.so";
   plan.policy_file = "/etc/policy.yaml";
   plan.listen = "127.0.0.1:8080";
-  plan.upstream = *parse_upstream(url);
+  plan.upstreams = {*parse_upstream(url)};
   plan.authorities = "/ca.crt";
   return plan;
 }
@@ -40,6 +40,30 @@ TEST(NginxConf, ATlsUpstreamIsVerifiedByItsName) {
   EXPECT_THAT(tls, HasSubstr("proxy_ssl_server_name on;"));
   EXPECT_THAT(tls, HasSubstr("proxy_ssl_name \"api.example\";"));
   EXPECT_THAT(tls, HasSubstr("proxy_ssl_verify on;"));
+}
+
+TEST(NginxConf, SeveralUpstreamsTakeTurnsForAllWorkers) {
+  EXPECT_THAT(nginx_conf(plan("http://api")), Not(HasSubstr("zone headgate_upstream")));
+  NginxPlan with = plan("http://a:1");
+  with.upstreams = *parse_upstreams({"http://a:1/v1", "http://[::1]:2/v1/"});
+  const std::string text = nginx_conf(with);
+  EXPECT_THAT(text, HasSubstr("zone headgate_upstream 256k;"));
+  EXPECT_THAT(text, HasSubstr("    server a:1;\n    server [::1]:2;\n"));
+  EXPECT_THAT(text, HasSubstr("proxy_pass http://headgate_upstream/v1$request_uri;"));
+}
+
+TEST(NginxConf, ServesTlsAndHttp2InTheWordsOfThatNginx) {
+  NginxPlan with = plan("http://api");
+  EXPECT_THAT(nginx_conf(with), HasSubstr("    listen 127.0.0.1:8080;\n"));
+  EXPECT_THAT(nginx_conf(with), Not(HasSubstr("http2")));
+  EXPECT_THAT(nginx_conf(with), Not(HasSubstr("ssl_certificate")));
+  with.tls_cert = "/etc/my certs/a.pem";
+  with.tls_key = "/etc/my certs/a.key";
+  EXPECT_THAT(nginx_conf(with), HasSubstr("listen 127.0.0.1:8080 ssl http2;"));
+  EXPECT_THAT(nginx_conf(with), HasSubstr("ssl_certificate \"/etc/my certs/a.pem\";"));
+  EXPECT_THAT(nginx_conf(with), HasSubstr("ssl_certificate_key \"/etc/my certs/a.key\";"));
+  with.http2_directive = true;
+  EXPECT_THAT(nginx_conf(with), HasSubstr("listen 127.0.0.1:8080 ssl;\n    http2 on;"));
 }
 
 TEST(NginxConf, OldWorkersFinishTheirRequestsUnlessDrainIsSet) {

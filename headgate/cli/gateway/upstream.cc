@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "headgate/base/ascii.h"
 #include "headgate/base/whole_number.h"
@@ -88,6 +89,26 @@ std::string Upstream::authority() const {
 }
 
 std::string Upstream::url() const { return (tls ? "https://" : "http://") + authority() + path; }
+
+Result<Upstreams, std::string> parse_upstreams(const std::vector<std::string>& urls) {
+  Upstreams upstreams;
+  for (const std::string& url : urls) {
+    auto upstream = parse_upstream(url);
+    if (!upstream) return Failure<std::string>(upstream.error());
+    const Upstream& first = upstreams.empty() ? *upstream : upstreams.front();
+    const char* differs = upstream->tls != first.tls                      ? "scheme"
+                          : upstream->path != first.path                  ? "path"
+                          : upstream->tls && upstream->host != first.host ? "host"
+                                                                          : nullptr;
+    if (differs != nullptr) {
+      return Failure<std::string>('"' + url + "\": expected the " + differs +
+                                  " of the first upstream, " + first.url() +
+                                  (upstream->tls ? ", as their certificates have one name" : ""));
+    }
+    upstreams.push_back(std::move(*upstream));
+  }
+  return upstreams;
+}
 
 Result<Upstream, std::string> parse_upstream(std::string_view url) {
   const auto refuse = [&](std::string_view what) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "headgate/base/result.h"
 
@@ -20,6 +21,14 @@ struct Upstream {
   // The URL in canonical form.
   [[nodiscard]] std::string url() const;
 };
+
+// Several servers of which any may answer a request; at least one. They have scheme and path in
+// common and, with TLS, the host, against which nginx holds the certificates of all.
+using Upstreams = std::vector<Upstream>;
+
+// Parses the URLs of a gateway's upstreams. The error says which URL is wrong, and what was
+// expected.
+[[nodiscard]] Result<Upstreams, std::string> parse_upstreams(const std::vector<std::string>& urls);
 
 // Parses http://HOST[:PORT][/PATH] or https://... The error says what is wrong and what was
 // expected.

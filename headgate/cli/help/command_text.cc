@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <sstream>
+#include <string_view>
+
+#include "headgate/policy/file/spelling.h"
 
 namespace headgate::cli {
 namespace {
@@ -34,6 +37,12 @@ OptionText option_text(CLI::Option& option) {
   text.required = option.get_required();
   text.repeated = option.get_items_expected_max() > 1;
   return text;
+}
+
+std::optional<std::string> nearest(const std::string& word, const std::vector<std::string>& known) {
+  const std::vector<std::string_view> words(known.begin(), known.end());
+  const auto near = policy::nearest(word, words);
+  return near ? std::optional<std::string>(*near) : std::nullopt;
 }
 
 }  // namespace
@@ -75,7 +84,25 @@ std::string no_such_command(CLI::App& headgate, const std::string& word) {
   std::sort(names.begin(), names.end());
   std::string list;
   for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
-  return "there is no command \"" + word + "\"; the commands are " + list;
+  const auto near = nearest(word, names);
+  return "there is no command \"" + word + "\"; " +
+         (near ? "did you mean " + *near + "? The" : "the") + " commands are " + list;
+}
+
+std::optional<std::string> no_such_option(CLI::App& command) {
+  for (const std::string& argument : command.remaining()) {
+    const std::string word = argument.substr(0, argument.find('='));
+    if (!word.starts_with('-') || word == "-" || word == "--") continue;
+    std::vector<std::string> known;
+    for (const OptionText& option : command_text(command).options) {
+      if (!option.positional()) {
+        known.insert(known.end(), option.names.begin(), option.names.end());
+      }
+    }
+    const auto near = nearest(word, known);
+    return "there is no option " + word + (near ? "; did you mean " + *near + "?" : "");
+  }
+  return std::nullopt;
 }
 
 }  // namespace headgate::cli

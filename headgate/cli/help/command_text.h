@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,5 +42,9 @@ struct CommandText {
 
 // A sentence for a word that is the name of no command.
 [[nodiscard]] std::string no_such_command(CLI::App& headgate, const std::string& word);
+
+// After a failed parse: a sentence for the first option that the command does not have, or
+// std::nullopt if there is none.
+[[nodiscard]] std::optional<std::string> no_such_option(CLI::App& command);
 
 }  // namespace headgate::cli

@@ -17,6 +17,7 @@
 #include "headgate/cli/printable.h"
 #include "headgate/cli/progress.h"
 #include "headgate/cli/simulate/decisions_file.h"
+#include "headgate/cli/simulate/output_file.h"
 #include "headgate/cli/simulate/warnings.h"
 #include "headgate/sim/log/format.h"
 #include "headgate/sim/simulation.h"
@@ -138,10 +139,8 @@ Step write_report(sim::Simulation& simulation, const SimulateOptions& options) {
   for (const std::string& log : options.logs) logs += (logs.empty() ? "" : ", ") + log;
   const auto html = simulation.report(std::move(logs), options.configs.front());
   if (!html) return stop(input_fault, html.error());
-  std::ofstream file(options.report, std::ios::trunc | std::ios::binary);
-  if (!(file << *html) || !file.flush()) {
-    return stop(input_fault, options.report + ": " + std::strerror(errno));
-  }
+  const auto written = write_output(options.report, *html);
+  if (!written) return stop(input_fault, written.error());
   return {};
 }
 

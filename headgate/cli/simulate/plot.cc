@@ -1,10 +1,8 @@
 #include "headgate/cli/simulate/plot.h"
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <utility>
 
+#include "headgate/cli/simulate/output_file.h"
 #include "headgate/sim/log/lines.h"
 #include "headgate/sim/report/trace_plot.h"
 #include "headgate/store/table.h"
@@ -35,10 +33,7 @@ Result<void, std::string> write_plot(const std::string& path,
   if (!table) return Failure<std::string>(table.error());
   auto figure = sim::plot_trace(policies, **table, trace);
   if (!figure) return Failure<std::string>("the trace cannot be plotted: " + figure.error());
-  std::ofstream file(path, std::ios::trunc | std::ios::binary);
-  file << sim::svg(*figure);
-  if (!file.flush()) return Failure<std::string>(path + ": " + std::strerror(errno));
-  return {};
+  return write_output(path, sim::svg(*figure));
 }
 
 }  // namespace headgate::cli

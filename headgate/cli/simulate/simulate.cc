@@ -1,5 +1,6 @@
 #include "headgate/cli/simulate/simulate.h"
 
+#include <csignal>
 #include <memory>
 #include <string>
 #include <utility>
@@ -26,6 +27,8 @@ int fail(ExitStatus status, const std::string& words) {
 }
 
 int run(SimulateOptions& options) {
+  // A file that grows beyond the limit of its size is a failed write with a message.
+  std::signal(SIGXFSZ, SIG_IGN);
   const auto memory =
       policy::parse_size(options.memory_text, store::TableOptions::memory_min, memory_max);
   if (!memory) {

@@ -77,7 +77,9 @@ Result<TopReading, std::string> TopSource::read() {
                 "; expected the --http address of a headgate serve");
   }
   auto reading = TopReading::parse(body_);
-  if (!reading) return fail("not what headgate answers: " + reading.error());
+  if (!reading) {
+    return fail(reading.error() + "; expected the --http address of a headgate serve");
+  }
   return reading;
 }
 

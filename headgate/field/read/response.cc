@@ -12,6 +12,7 @@
 #include "headgate/field/read/limit_fields_reader.h"
 #include "headgate/field/read/member_reader.h"
 #include "headgate/field/read/policy_index.h"
+#include "headgate/field/read/resources.h"
 #include "headgate/field/read/suffixed_reader.h"
 #include "headgate/field/retry_after.h"
 
@@ -61,10 +62,10 @@ class ResponseReader {
     const FieldValue age(headers_, "age");
     view_.cached = age.lines() > 0 && is_positive_age(age.first());
     retry_after();
+    retry_after_ms();
     if (!view_.cached) {
       const bool found = current("ratelimit", "ratelimit-policy") || draft_07() || draft_03() ||
-                         current("beta-ratelimit", "beta-ratelimit-policy") ||
-                         x_ratelimit("x-ratelimit-") || x_ratelimit("x-rate-limit-");
+                         current("beta-ratelimit", "beta-ratelimit-policy") || vendors();
       if (!found) policies_alone();
     }
     std::sort(view_.ignored.begin(), view_.ignored.end(),
@@ -86,6 +87,21 @@ class ResponseReader {
       }
       view_.retry_after = std::max(view_.retry_after.value_or(0), *wait);
     }
+  }
+
+  void retry_after_ms() {
+    std::optional<std::uint64_t> longest;
+    for (const HeaderLine& line : headers_) {
+      if (!is_retry_after_ms(line.name)) continue;
+      const auto wait = parse_retry_after_ms(line.value);
+      if (!wait) {
+        const auto index = static_cast<std::size_t>(&line - headers_.data());
+        view_.ignored.push_back({lowered(line.name), "expected milliseconds >= 0", index, 0});
+        return;
+      }
+      longest = std::max(longest.value_or(0), *wait);
+    }
+    if (longest) view_.retry_after = std::max(view_.retry_after.value_or(0), *longest);
   }
 
   Reading read_field(FieldKind kind, std::string_view name, const FieldValue& field) {
@@ -134,13 +150,21 @@ class ResponseReader {
     return set_members(Source::draft_03, "ratelimit-", members_of(limit_fields));
   }
 
-  bool x_ratelimit(std::string_view prefix) {
+  bool vendors() {
+    return std::any_of(std::begin(vendor_prefixes), std::end(vendor_prefixes),
+                       [&](std::string_view prefix) { return vendor(prefix); });
+  }
+
+  bool vendor(std::string_view prefix) {
     const LimitFieldsReading limit_fields =
         read_limit_fields(headers_, prefix, Grammar::wild, base_, view_.ignored);
     std::vector<Member> members;
     if (limit_fields.has_limit()) members = members_of(limit_fields);
-    std::vector<Member> suffixed = read_suffixed(headers_, prefix, base_, view_.ignored);
-    std::move(suffixed.begin(), suffixed.end(), std::back_inserter(members));
+    const auto append = [&](std::vector<Member> more) {
+      std::move(more.begin(), more.end(), std::back_inserter(members));
+    };
+    append(read_suffixed(headers_, prefix, base_, view_.ignored));
+    if (resources_name.starts_with(prefix)) append(read_resources(headers_, view_.ignored));
     return !members.empty() && set_members(Source::x_ratelimit, prefix, std::move(members));
   }
 

@@ -20,12 +20,16 @@ enum class Source : std::uint8_t {
   ratelimit,    // RateLimit and RateLimit-Policy as they are now; then Beta-RateLimit, the same
   draft_07,     // RateLimit as a Dictionary, RateLimit-Policy as a List of Integers
   draft_03,     // RateLimit-Limit, -Remaining and -Reset: drafts 00 to 06
-  x_ratelimit,  // X-RateLimit-..., then X-Rate-Limit-...
+  x_ratelimit,  // fields that no standard defines, in the order of vendor_prefixes
   none,
 };
 
 // "ratelimit", "draft-07", "draft-03", "x-ratelimit", "none".
 [[nodiscard]] std::string_view name_of(Source source) noexcept;
+
+// How the names of the fields that no standard defines begin, in order of preference.
+inline constexpr std::string_view vendor_prefixes[] = {"x-ratelimit-", "x-rate-limit-",
+                                                       "anthropic-ratelimit-", "x-ms-ratelimit-"};
 
 struct ResponseView {
   Source source = Source::none;
@@ -34,7 +38,7 @@ struct ResponseView {
   // name and partition key; then the policies without a limit. In older dialects: the limit in
   // force, then the other policies.
   std::vector<Member> members;
-  std::optional<std::uint64_t> retry_after;  // [s]
+  std::optional<std::uint64_t> retry_after;  // [s] the longest of Retry-After and in milliseconds
   IgnoredList ignored;                       // sorted by name
   bool cached = false;  // Age > 0: the limits are another request's, so `members` is empty
 };

@@ -10,6 +10,7 @@
 #include "headgate/field/ratelimit.h"
 #include "headgate/field/read/plain_number.h"
 #include "headgate/field/read/reset.h"
+#include "headgate/field/read/resources.h"
 
 namespace headgate::field {
 namespace {
@@ -31,14 +32,33 @@ struct Part {
   std::string_view word;
   SuffixedName::Part part;
 };
-constexpr std::array<Part, 3> parts = {{{"limit-", SuffixedName::Part::limit},
-                                        {"remaining-", SuffixedName::Part::remaining},
-                                        {"reset-", SuffixedName::Part::reset}}};
+constexpr std::array<Part, 3> parts = {{{"limit", SuffixedName::Part::limit},
+                                        {"remaining", SuffixedName::Part::remaining},
+                                        {"reset", SuffixedName::Part::reset}}};
 
 bool take(std::string_view& text, std::string_view lower_prefix) noexcept {
-  if (!is_named({text.substr(0, lower_prefix.size()), {}}, lower_prefix)) return false;
+  if (!equal_ignoring_case(text.substr(0, lower_prefix.size()), lower_prefix)) return false;
   text.remove_prefix(lower_prefix.size());
   return true;
+}
+
+// "limit-tokens" without "limit-", or "" if it does not begin so.
+std::string_view behind(std::string_view text, std::string_view word) noexcept {
+  return take(text, word) && text.starts_with('-') ? text.substr(1) : std::string_view();
+}
+
+// "tokens-limit" without "-limit", or "" if it does not end so.
+std::string_view before(std::string_view text, std::string_view word) noexcept {
+  if (text.size() <= word.size() + 1) return {};
+  const std::size_t end = text.size() - word.size() - 1;
+  const bool fits = text[end] == '-' && equal_ignoring_case(text.substr(end + 1), word);
+  return fits ? text.substr(0, end) : std::string_view();
+}
+
+bool is_suffix(std::string_view text) noexcept {
+  return !text.empty() && is_letter(text[0]) && std::all_of(text.begin(), text.end(), [](char c) {
+    return is_letter(c) || is_digit(c) || c == '_' || c == '-' || c == '.';
+  });
 }
 
 // The lines of one suffix, indexed by Part.
@@ -98,15 +118,13 @@ std::optional<std::uint64_t> window_of_suffix(std::string_view suffix) noexcept 
 }
 
 std::optional<SuffixedName> suffixed_name(std::string_view name, std::string_view prefix) noexcept {
-  if (!take(name, prefix)) return {};
-  for (const Part& part : parts) {
-    std::string_view suffix = name;
-    if (!take(suffix, part.word) || suffix.empty()) continue;
-    const bool letters =
-        std::all_of(suffix.begin(), suffix.end(), [](char c) { return is_letter(c) || c == '_'; });
-    const bool reset_after =
-        part.part == SuffixedName::Part::reset && is_named({suffix, {}}, "after");
-    if (letters && !reset_after) return SuffixedName{part.part, suffix};
+  if (equal_ignoring_case(name, resources_name)) return {};
+  if (!take(name, prefix) || equal_ignoring_case(name, "reset-after")) return {};
+  for (const auto split : {behind, before}) {
+    for (const Part& part : parts) {
+      const std::string_view suffix = split(name, part.word);
+      if (is_suffix(suffix)) return SuffixedName{part.part, suffix};
+    }
   }
   return {};
 }

@@ -4,6 +4,10 @@
 //   X-RateLimit-Limit-Minute: 5             x-ratelimit-limit-tokens: 160000
 //   X-RateLimit-Remaining-Minute: 4         x-ratelimit-remaining-tokens: 159976
 //                                           x-ratelimit-reset-tokens: 6m0s
+//
+//   anthropic-ratelimit-tokens-limit: 400000
+//   anthropic-ratelimit-tokens-remaining: 312000
+//   anthropic-ratelimit-tokens-reset: 2025-01-15T14:23:15Z
 #pragma once
 
 #include <cstdint>
@@ -21,11 +25,12 @@ namespace headgate::field {
 // The window that a suffix of these fields names [s]: second to year.
 [[nodiscard]] std::optional<std::uint64_t> window_of_suffix(std::string_view suffix) noexcept;
 
-// The parts of such a name: x-ratelimit-limit-tokens has the part limit and the suffix tokens.
+// The parts of such a name: x-ratelimit-limit-tokens has the part limit and the suffix tokens, and
+// so has x-ratelimit-tokens-limit.
 struct SuffixedName {
   enum class Part : std::uint8_t { limit, remaining, reset };
   Part part;
-  std::string_view suffix;  // letters and underscores, in their original case
+  std::string_view suffix;  // letters, digits, '_', '-' and '.', in their original case
 };
 // std::nullopt if `name` is no such name. `prefix` is in lower case.
 [[nodiscard]] std::optional<SuffixedName> suffixed_name(std::string_view name,

@@ -23,7 +23,15 @@ void Faults::add(Position at, std::string what) {
 
 void Faults::warn(Position at, std::string what) {
   if (warnings_.size() == shown_max) return;
-  warnings_.push_back({file_, at.line, at.column, std::move(what)});
+  // In order of position. A node that aliases repeat is warned of once.
+  const auto before = [](const Fault& a, const Fault& b) {
+    return std::tie(a.line, a.column) < std::tie(b.line, b.column);
+  };
+  Fault warning{file_, at.line, at.column, std::move(what)};
+  const auto [first, end] = std::equal_range(warnings_.begin(), warnings_.end(), warning, before);
+  const bool known =
+      std::any_of(first, end, [&](const Fault& f) { return f.what == warning.what; });
+  if (!known) warnings_.insert(end, std::move(warning));
 }
 
 std::vector<Fault> Faults::take() {

@@ -53,6 +53,19 @@ inline constexpr Key cost_keys[] = {{"request-header"}, {"response-header"}};
 inline constexpr Key denied_keys[] = {{"penalty"}};
 inline constexpr Key on_outage_keys[] = {{"local"}};
 
+// The maps that usually stand on lines of their own, where a key with a wrong indentation is read
+// as a key of another map.
+struct KeyHome {
+  std::string_view what;
+  std::span<const Key> keys;
+};
+inline constexpr KeyHome key_homes[] = {
+    {"the file", file_keys},       {"client-address", client_address_keys},
+    {"store", store_keys},         {"table", table_keys},
+    {"redis", redis_keys},         {"tls", redis_tls_keys},
+    {"a policy", policy_keys},     {"an entry of match", match_keys},
+    {"an override", override_keys}};
+
 // The keys that give a quota or a window, in any spelling.
 inline constexpr std::string_view quota_keys[] = {"quota", "rate",   "burst",
                                                   "count", "period", "window"};

@@ -118,11 +118,12 @@ struct Included {
 
 // Reads the policies of the file, and then those of the files that it includes.
 std::unique_ptr<PolicySet::Rules> read_policies(const MapReader& file, const std::string& name,
-                                                const Settings& settings, Faults& faults,
+                                                const Settings& settings,
+                                                std::vector<Condition> allow, Faults& faults,
                                                 Others& others) {
   constexpr std::string_view expected = "a list of policies";
   const bool has_other = file.has("include") || file.has("boulder") || file.has("envoy");
-  PolicyReader reader(settings);
+  PolicyReader reader(settings, std::move(allow));
   const yaml::Node* policies =
       has_other ? file.find("policies") : file.require("policies", expected);
   if (policies != nullptr) reader.read(*policies, faults);
@@ -202,11 +203,12 @@ std::shared_ptr<const PolicySet> read(std::string_view text, const std::string& 
   Settings settings = read_settings(file, faults);
   settings.table.file = resolve_path(name, settings.table.file);
   if (settings.redis) resolve_paths(name, *settings.redis);
-  auto rules = read_policies(file, name, settings, faults, others);
-  if (const yaml::Node* allow = file.find("allow")) {
-    rules->allow = read_conditions(*allow, "allow", faults);
-    settings.allow_text = flow_text(*allow);
+  std::vector<Condition> allow;
+  if (const yaml::Node* node = file.find("allow")) {
+    allow = read_conditions(*node, "allow", Effect::exempts, faults);
+    settings.allow_text = flow_text(*node);
   }
+  auto rules = read_policies(file, name, settings, std::move(allow), faults, others);
   read_boulder(file, name, *rules, faults, others);
   read_envoy(file, name, *rules, faults, others);
   if (!faults.empty() || !others.faults.empty()) return nullptr;
@@ -217,8 +219,8 @@ std::shared_ptr<const PolicySet> read(std::string_view text, const std::string& 
                         std::to_string(policies_per_request_max) +
                         ": of more, only the first ones of the file are used");
   }
-  others.take(faults);
-  rules->warnings = std::move(others.warnings);
+  rules->warnings = faults.take_warnings();
+  std::move(others.warnings.begin(), others.warnings.end(), std::back_inserter(rules->warnings));
   share(settings, *rules);
   return std::make_shared<const PolicySet>(std::move(settings), std::move(rules));
 }

@@ -28,6 +28,32 @@ constexpr Bad in_a_policy[] = {
      "3:48: algorithm 'fixed_window' is unknown; did you mean 'fixed-window'?"},
     {"algorithm: LINEAR", "3:48: algorithm 'LINEAR' is unknown; did you mean 'linear'?"},
     {"key: [adress]", "3:43: key component 'adress' is unknown; did you mean 'address'?"},
+    {"key: [headr:x-key]",
+     "3:43: key component 'headr:x-key' is unknown; did you mean 'header:x-key'?"},
+    {"key: [header]", "3:43: key component 'header' is not complete; expected header:NAME"},
+    {"key: [\"host:a\"]", "3:43: key component 'host:a' is not complete; expected host alone"},
+    {"match: {has: [header]}", "3:51: has 'header' is not complete; expected header:NAME"},
+    {"match: {path: *}",
+     "3:51: a text that begins with '*' or '&', which have a meaning in YAML; expected quotes "
+     "around "
+     "it"},
+    {"match: {host: *.example}",
+     "3:51: a text that begins with '*' or '&', which have a meaning in YAML; expected quotes "
+     "around "
+     "it"},
+    {"match: {host: *example}",
+     "3:51: an alias without an anchor; expected an anchor of that name before it, or quotes "
+     "around "
+     "a text that begins with '*'"},
+    {"match: {path: %2f}",
+     "3:51: a text that begins with a character that has a meaning in YAML; expected quotes around "
+     "it"},
+    {"method: GET",
+     "3:37: unknown key 'method' in a policy; expected it in an entry of match, so look at its "
+     "indentation"},
+    {"match: {cost: 2}",
+     "3:45: unknown key 'cost' in an entry of match; expected it in a policy, so look at its "
+     "indentation"},
     {"key: [address/0]",
      "3:43: key component 'address/0' has a prefix that is out of range; expected an integer, 1 to "
      "128"},
@@ -264,7 +290,10 @@ constexpr Bad in_the_settings[] = {
      "like 10.0.0.0/8, or unix:"},
     {"client-address: {ipv6-prefix: 0}",
      "3:31: ipv6-prefix '0' is out of range; expected an integer, 1 to 128"},
-    {"fields: [draft-08]", "3:10: fields 'draft-08' is unknown; did you mean 'draft-07'?"},
+    {"fields: [draft-08]",
+     "3:10: fields 'draft-08' is unknown; expected ratelimit, the form of the drafts from 08 on"},
+    {"fields: [draft-10]",
+     "3:10: fields 'draft-10' is unknown; expected ratelimit, the form of the drafts from 08 on"},
     {"fields: [polli]",
      "3:10: fields 'polli' is unknown; expected ratelimit, draft-07, draft-06, draft-03, "
      "x-ratelimit, x-ratelimit-unix or none"},
@@ -404,7 +433,9 @@ constexpr Bad whole[] = {
      "3:62: mode 'x' is unknown; expected enforce, shadow or off"},
     {"version: 1\n"
      "policies: *x\n",
-     "2:11: an alias without an anchor; expected an anchor of that name before it"},
+     "2:11: an alias without an anchor; expected an anchor of that name before it, or quotes "
+     "around "
+     "a text that begins with '*'"},
     {"!2", "1:1: tag '!2' has no meaning here; expected a plain value"},
     {"version: 1\n"
      "policies: [{name:}]\n",
@@ -449,7 +480,7 @@ constexpr Bad whole[] = {
      "policies:\n"
      "  - name: a\n"
      "   quota: 1\n",
-     "4:4: a line that continues no list; expected '- item', in the column of the items above"},
+     "4:4: 'quota' is indented by 3 spaces; expected 4, like 'name' in line 3"},
     {"version: 1\n"
      "policies:\n"
      "  - {name: caf\351}\n",

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "headgate/policy/file/keys.h"
 #include "headgate/policy/text.h"
 
 namespace headgate::policy {
@@ -12,6 +13,22 @@ std::string hint(std::string_view word, std::span<const std::string_view> known,
                  std::span<const std::string_view> offered) {
   if (const auto near = nearest(word, known)) return "; did you mean " + in_quotes(*near) + "?";
   return "; expected " + alternatives(offered);
+}
+
+// Returns the map that a key belongs to which is unknown in a map with `keys`, if both are among
+// those on lines of their own.
+std::optional<std::string_view> home_of(std::string_view key, std::span<const Key> keys) {
+  const auto has_lines =
+      std::any_of(std::begin(key_homes), std::end(key_homes), [&](const KeyHome& home) {
+        return home.keys.data() == keys.data() && home.keys.size() == keys.size();
+      });
+  if (!has_lines) return std::nullopt;
+  for (const KeyHome& home : key_homes) {
+    for (const Key& known : home.keys) {
+      if (known.name == key) return home.what;
+    }
+  }
+  return std::nullopt;
 }
 
 // Whether to list every known key, or only those that this version offers.
@@ -84,6 +101,9 @@ void MapReader::refuse(const yaml::Node& key, bool is_known, std::span<const Key
   if (is_known) {
     faults_.add(key.at, "key " + where + " is not available in this version; expected " +
                             alternatives(offered));
+  } else if (const auto home = home_of(key.text, keys)) {
+    faults_.add(key.at, "unknown key " + where + "; expected it in " + std::string(*home) +
+                            ", so look at its indentation");
   } else {
     faults_.add(key.at, "unknown key " + where + hint(key.text, names(keys, Names::all), offered));
   }

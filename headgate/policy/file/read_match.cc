@@ -6,6 +6,7 @@
 #include <string>
 
 #include "headgate/policy/file/keys.h"
+#include "headgate/policy/file/lint.h"
 #include "headgate/policy/file/map_reader.h"
 #include "headgate/policy/text.h"
 
@@ -47,7 +48,8 @@ std::optional<std::string_view> read_path(const Node& node, std::string_view nam
   return text;
 }
 
-void read_paths(const Node& node, std::vector<Condition::Path>& paths, Faults& faults) {
+void read_paths(const Node& node, Effect effect, std::vector<Condition::Path>& paths,
+                Faults& faults) {
   for (const Node* item : some(node, "path", faults)) {
     const auto text = read_path(*item, "path", faults);
     if (!text) continue;
@@ -58,13 +60,22 @@ void read_paths(const Node& node, std::vector<Condition::Path>& paths, Faults& f
                      "the path alone, or exact-path");
       continue;
     }
+    if (const auto lint = lint_path(*text, effect)) {
+      faults.warn(item->at, "path " + in_quotes(*text) + ' ' + *lint);
+    }
     paths.emplace_back(*text);
   }
 }
 
-void read_exact_paths(const Node& node, std::vector<Condition::Path>& paths, Faults& faults) {
+void read_exact_paths(const Node& node, Effect effect, std::vector<Condition::Path>& paths,
+                      Faults& faults) {
   for (const Node* item : some(node, "exact-path", faults)) {
-    if (const auto text = read_path(*item, "exact-path", faults)) paths.emplace_back(*text);
+    const auto text = read_path(*item, "exact-path", faults);
+    if (!text) continue;
+    if (const auto lint = lint_exact_path(*text, effect)) {
+      faults.warn(item->at, "exact-path " + in_quotes(*text) + ' ' + *lint);
+    }
+    paths.emplace_back(*text);
   }
 }
 
@@ -127,6 +138,9 @@ std::optional<Glob> read_host_glob(const Node& node, Faults& faults) {
     faults.add(node.at, "host is empty; expected " + std::string(expected));
     return std::nullopt;
   }
+  if (const auto lint = lint_host(*text)) {
+    faults.warn(node.at, "host " + in_quotes(*text) + ' ' + *lint);
+  }
   return Glob(lowered(*text));
 }
 
@@ -167,15 +181,15 @@ std::vector<Component> read_present(const Node& node, Faults& faults) {
 }
 
 Condition read_condition(const Node& node, std::string_view what, std::span<const Key> keys,
-                         Faults& faults) {
+                         Effect effect, Faults& faults) {
   const MapReader map(node, what, keys, faults);
   if (map.valid() && node.children.empty()) {
     faults.add(node.at, std::string(what) + " is empty; expected " + std::string(condition_words));
   }
   Condition condition;
-  if (const Node* path = map.find("path")) read_paths(*path, condition.paths, faults);
+  if (const Node* path = map.find("path")) read_paths(*path, effect, condition.paths, faults);
   if (const Node* path = map.find("exact-path")) {
-    read_exact_paths(*path, condition.exact_paths, faults);
+    read_exact_paths(*path, effect, condition.exact_paths, faults);
   }
   if (const Node* method = map.find("method")) condition.methods = read_methods(*method, faults);
   if (const Node* host = map.find("host")) condition.host = read_host_glob(*host, faults);
@@ -187,8 +201,10 @@ Condition read_condition(const Node& node, std::string_view what, std::span<cons
   }
   if (const Node* present = map.find("has")) condition.present = read_present(*present, faults);
   if (const Node* refuted = map.find("not")) {
+    const Effect opposite = effect == Effect::limits ? Effect::exempts : Effect::limits;
     for (const Node* item : some(*refuted, "not", faults)) {
-      condition.refuted.push_back(read_condition(*item, "an entry of not", not_keys, faults));
+      condition.refuted.push_back(
+          read_condition(*item, "an entry of not", not_keys, opposite, faults));
     }
   }
   return condition;
@@ -196,11 +212,12 @@ Condition read_condition(const Node& node, std::string_view what, std::span<cons
 
 }  // namespace
 
-std::vector<Condition> read_conditions(const Node& node, std::string_view name, Faults& faults) {
+std::vector<Condition> read_conditions(const Node& node, std::string_view name, Effect effect,
+                                       Faults& faults) {
   const std::string what = "an entry of " + std::string(name);
   std::vector<Condition> conditions;
   for (const Node* entry : some(node, name, faults)) {
-    conditions.push_back(read_condition(*entry, what, match_keys, faults));
+    conditions.push_back(read_condition(*entry, what, match_keys, effect, faults));
   }
   return conditions;
 }

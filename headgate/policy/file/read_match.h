@@ -10,8 +10,9 @@
 
 namespace headgate::policy {
 
-// Reads the value of the key `name`: a condition, or a list of them.
+// Reads the value of the key `name`: a condition, or a list of them. `effect`: what a request gets
+// that meets one, for warnings.
 [[nodiscard]] std::vector<Condition> read_conditions(const yaml::Node& node, std::string_view name,
-                                                     Faults& faults);
+                                                     Effect effect, Faults& faults);
 
 }  // namespace headgate::policy

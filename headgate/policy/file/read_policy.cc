@@ -9,6 +9,7 @@
 #include "headgate/limit/law.h"
 #include "headgate/policy/file/flow_text.h"
 #include "headgate/policy/file/keys.h"
+#include "headgate/policy/file/lint.h"
 #include "headgate/policy/file/map_reader.h"
 #include "headgate/policy/file/read_cost.h"
 #include "headgate/policy/file/read_match.h"
@@ -85,6 +86,26 @@ StatusSet read_refund_on(const MapReader& map, Faults& faults) {
   return statuses;
 }
 
+// The cost of every request, or 0 if requests have their own.
+std::uint64_t fixed_cost(const Rule& rule) {
+  return rule.cost.source == CostRule::Source::fixed ? rule.cost.units : 0;
+}
+
+std::string above_quota(std::uint64_t cost, const limit::Quota& quota) {
+  return "quota " + std::to_string(quota.units) + " is below the cost " + std::to_string(cost);
+}
+
+// Adds a warning if the policy denies every request whose key has no override. A quota of 0 says
+// that it is meant to.
+void lint_cost(const MapReader& map, const limit::Quota& quota, const Rule& rule, Faults& faults) {
+  const std::uint64_t cost = fixed_cost(rule);
+  if (quota.units == 0 || cost <= quota.units) return;
+  faults.warn(map.find("cost")->at,
+              above_quota(cost, quota) + ", so every request" +
+                  (rule.overrides.empty() ? "" : " without an override") +
+                  " is denied; expected a cost of at most the quota, or quota 0 to say so");
+}
+
 // The most ids in the overrides of one policy: more than files have that people maintain, and they
 // load in less than a second.
 constexpr std::size_t ids_max = 250'000;
@@ -92,9 +113,9 @@ constexpr std::size_t ids_max = 250'000;
 // Reads the overrides of one policy.
 class OverrideReader {
  public:
-  OverrideReader(const limit::Quota& base, const limit::Terms& terms, Policy& policy, Rule& rule,
-                 Faults& faults)
-      : base_(base), terms_(terms), policy_(policy), rule_(rule), faults_(faults) {}
+  OverrideReader(const limit::Quota& base, const limit::Terms& terms,
+                 const std::vector<Condition>& allow, Policy& policy, Rule& rule, Faults& faults)
+      : base_(base), terms_(terms), allow_(allow), policy_(policy), rule_(rule), faults_(faults) {}
 
   void read(const Node& node) {
     const auto entries = read_list(node, "overrides", "a list of maps with ids and quota", faults_);
@@ -148,6 +169,12 @@ class OverrideReader {
                          ? read_slots(map, faults_)
                          : read_quota(map, &base_, faults_);
     if (!own) return std::nullopt;
+    const std::uint64_t cost = fixed_cost(rule_);
+    if (own->units > 0 && cost > own->units) {
+      faults_.warn(quota_position(map), above_quota(cost, *own) +
+                                            ", so every request of these ids is "
+                                            "denied; expected at least the cost, or 0 to say so");
+    }
     return make_grant(*own, terms_, quota_position(map), faults_);
   }
 
@@ -175,6 +202,7 @@ class OverrideReader {
         rule_.overrides.emplace(*std::move(parts), Override{grant, exact_path(values, grant)});
     if (is_new) {
       lines_.emplace(&it->first, node.at.line);
+      lint(node, values);
       return;
     }
     std::string readable;
@@ -182,6 +210,13 @@ class OverrideReader {
     faults_.add(node.at, "duplicate id " + in_quotes(readable) +
                              "; expected it in one override, and " + "line " +
                              std::to_string(lines_.at(&it->first)) + " has it already");
+  }
+
+  void lint(const Node& node, const std::vector<const Node*>& values) {
+    std::vector<std::string_view> parts;
+    for (const Node* value : values) parts.push_back(value->text);
+    const auto lint = lint_id(rule_.key, parts, rule_.conditions, allow_);
+    if (lint) faults_.warn(node.at, "id " + in_quotes(flow_text(node)) + ' ' + *lint);
   }
 
   // Returns the part of an id that is a block of more than one partition, where the key is an
@@ -240,6 +275,7 @@ class OverrideReader {
 
   const limit::Quota& base_;
   const limit::Terms& terms_;
+  const std::vector<Condition>& allow_;
   Policy& policy_;
   Rule& rule_;
   Faults& faults_;
@@ -298,7 +334,7 @@ Rule read_rule(const MapReader& map, const ClientAddress& settings, Policy& poli
   Rule rule;
   append_counted(rule.key_head, [&](std::string& out) { out.append(policy.name); });
   if (const Node* match = map.find("match")) {
-    rule.conditions = read_conditions(*match, "match", faults);
+    rule.conditions = read_conditions(*match, "match", Effect::limits, faults);
   }
   rule.key = read_key(map, settings, faults);
   rule.cost = read_cost(map, faults);
@@ -311,7 +347,8 @@ Rule read_rule(const MapReader& map, const ClientAddress& settings, Policy& poli
 }
 
 // Reads the terms, the quota and the overrides: what a policy grants.
-void read_grants(const MapReader& map, Policy& policy, Rule& rule, Faults& faults) {
+void read_grants(const MapReader& map, const std::vector<Condition>& allow, Policy& policy,
+                 Rule& rule, Faults& faults) {
   policy.terms = read_terms(map, policy.cost_time, faults);
   const limit::Terms& terms = policy.terms;
   policy.unit = read_unit(map, terms.algorithm, faults);
@@ -330,8 +367,9 @@ void read_grants(const MapReader& map, Policy& policy, Rule& rule, Faults& fault
     // If the policy has no valid quota, the file is refused anyway. Any base then serves to find
     // the faults of the overrides.
     const limit::Quota base = quota.value_or(limit::Quota{1, nanos_per_second});
-    OverrideReader(base, terms, policy, rule, faults).read(*overrides);
+    OverrideReader(base, terms, allow, policy, rule, faults).read(*overrides);
   }
+  if (quota) lint_cost(map, *quota, rule, faults);
 }
 
 }  // namespace
@@ -399,7 +437,7 @@ void PolicyReader::read_policy(const Node& node, Faults& faults) {
   read_mode_and_status(map, policy, faults);
   read_sharing(map, settings_, policy, faults);
   Rule rule = read_rule(map, settings_.client_address, policy, faults);
-  read_grants(map, policy, rule, faults);
+  read_grants(map, rules_->allow, policy, rule, faults);
   refuse_leases(map, policy, faults);
 
   if (!policy.name.empty()) rules_->by_name.emplace(policy.name, policy.index);

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "headgate/policy/file/fault.h"
@@ -17,8 +18,10 @@ namespace headgate::policy {
 // Reads and validates the `policies` of a policy file, and of the files that it includes.
 class PolicyReader {
  public:
-  // `settings` outlive this.
-  explicit PolicyReader(const Settings& settings) : settings_(settings) {}
+  // `settings` outlive this. `allow`: the conditions of that key.
+  PolicyReader(const Settings& settings, std::vector<Condition> allow) : settings_(settings) {
+    rules_->allow = std::move(allow);
+  }
 
   // Reads a list of policies of the file that `faults` are of. `list` and `faults` live until
   // finish().

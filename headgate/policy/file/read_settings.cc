@@ -53,12 +53,26 @@ void refuse_rival(const Node& word, std::string_view other, std::string_view sha
                                                std::string(shared) + "; expected one of them");
 }
 
+// Whether the word names a draft in which RateLimit has the form that it has now.
+bool is_current_draft(std::string_view word) {
+  constexpr std::string_view draft = "draft-";
+  if (!word.starts_with(draft)) return false;
+  word.remove_prefix(draft.size());
+  return parse_integer(word.starts_with('0') ? word.substr(1) : word, 8, 99).has_value();
+}
+
 void read_fields(const Node& node, Settings& settings, Faults& faults) {
   std::vector<field::Form>& forms = settings.fields;
   forms.clear();
   std::vector<const Node*> words;  // of the forms with the same index
   const std::vector<const Node*> items = one_or_list(node);
   for (const Node* item : items) {
+    if (item->kind == yaml::Kind::scalar && is_current_draft(item->text)) {
+      faults.add(item->at,
+                 "fields " + in_quotes(item->text) +
+                     " is unknown; expected ratelimit, the form of the drafts from 08 on");
+      continue;
+    }
     const auto word = read_choice<FieldsWord>(*item, "fields", fields_words, faults);
     if (!word) continue;
     if (word->none) {

@@ -44,7 +44,7 @@ std::optional<std::string_view> nearest(std::string_view word,
   std::optional<std::string_view> best;
   std::size_t least = word_max;
   for (const std::string_view candidate : known) {
-    if (candidate.size() > word_max) continue;
+    if (candidate.size() > word_max || candidate == word) continue;
     const std::size_t distance = edits(word, candidate);
     if (distance * 3 <= std::max(word.size(), candidate.size()) && distance < least) {
       best = candidate;

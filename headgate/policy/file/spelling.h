@@ -10,7 +10,8 @@ namespace headgate::policy {
 
 // Returns the word of `known` that is most similar to a misspelt `word`, ignoring case, or
 // std::nullopt if none is similar. Similar means: at most one edit (a letter added, removed,
-// changed or swapped with its neighbour) per three letters.
+// changed or swapped with its neighbour) per three letters. An equal word is not misspelt, and is
+// no answer.
 [[nodiscard]] std::optional<std::string_view> nearest(std::string_view word,
                                                       std::span<const std::string_view> known);
 

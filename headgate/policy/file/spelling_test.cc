@@ -19,6 +19,7 @@ TEST(Nearest, OneEditPerThreeLetters) {
   EXPECT_EQ(nearest("mtch", keys), "match");
   EXPECT_EQ(nearest("win", keys), std::nullopt);
   EXPECT_EQ(nearest("limit", keys), std::nullopt);
+  EXPECT_EQ(nearest("window", keys), std::nullopt) << "it is not misspelt";
   EXPECT_EQ(nearest("", keys), std::nullopt);
   EXPECT_EQ(nearest("c", keys), std::nullopt);
   EXPECT_EQ(nearest(std::string(100'000, 'q'), keys), std::nullopt);

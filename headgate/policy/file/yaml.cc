@@ -7,6 +7,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "headgate/policy/file/indentation.h"
 #include "headgate/policy/file/spelling.h"
 
 namespace headgate::policy::yaml {
@@ -123,7 +124,9 @@ class Builder {
   void alias(std::string_view name, Position at) {
     const auto found = anchors_.find(std::string(name));
     if (found == anchors_.end()) {
-      throw Refused{at, "an alias without an anchor; expected an anchor of that name before it"};
+      throw Refused{at,
+                    "an alias without an anchor; expected an anchor of that name before it, or "
+                    "quotes around a text that begins with '*'"};
     }
     Node& node = *found->second;
     if (!node.complete) {
@@ -242,6 +245,8 @@ class Parser {
   }
 
   [[nodiscard]] const yaml_mark_t& fault_mark() const { return parser_.problem_mark; }
+  // Where the library began to read what has the fault. Only some faults set it.
+  [[nodiscard]] const yaml_mark_t& context_mark() const { return parser_.context_mark; }
   [[nodiscard]] std::string fault_words() const {
     return parser_.problem == nullptr ? "unreadable" : parser_.problem;
   }
@@ -313,9 +318,21 @@ std::optional<Position> tab_indent(std::string_view text, std::uint32_t last_lin
   return std::nullopt;
 }
 
+// Whether the library reports so a line whose indentation fits no block, and how.
+enum class Indentation { unrelated, between_blocks, continues_value };
+
+Indentation indentation_in(std::string_view words) {
+  if (words.starts_with("did not find expected key") ||
+      words.starts_with("did not find expected '-' indicator")) {
+    return Indentation::between_blocks;
+  }
+  return words.starts_with("mapping values are not allowed") ? Indentation::continues_value
+                                                             : Indentation::unrelated;
+}
+
 // Returns the fault for a syntax error of the library, in words about this file format for the
 // common mistakes.
-std::string syntax_fault(const std::string& words) {
+std::string syntax_words(const std::string& words) {
   constexpr std::pair<std::string_view, std::string_view> known[] = {
       {"mapping values are not allowed",
        "a ':' that starts no value; expected 'key: value' alone on its line, or "
@@ -335,11 +352,34 @@ std::string syntax_fault(const std::string& words) {
       {"found unexpected end of stream", "a quoted text that is not closed; expected its quote"},
       {"did not find expected <document start>",
        "something after the end of the file's map; expected nothing"},
-      {"did not find expected node content", "a mark that belongs to no value; expected a value"}};
+      {"did not find expected node content", "a mark that belongs to no value; expected a value"},
+      {"did not find expected alphabetic or numeric character",
+       "a text that begins with '*' or '&', which have a meaning in YAML; expected quotes around "
+       "it"},
+      {"found character that cannot start any token",
+       "a text that begins with a character that has a meaning in YAML; expected quotes around "
+       "it"}};
   for (const auto& [library_words, our_words] : known) {
     if (words.starts_with(library_words)) return std::string(our_words);
   }
   return "not well-formed YAML (" + words + ")";
+}
+
+// Returns the fault for a syntax error that the library found at `at`. `start`: where it began to
+// read what it could not end, if it says that.
+Refused syntax_fault(std::string_view text, Position at, Position start, const std::string& words) {
+  if (const auto tab = tab_indent(text, at.line)) {
+    return {*tab, "a tab in the indentation; expected spaces"};
+  }
+  const Indentation indentation = indentation_in(words);
+  if (indentation != Indentation::unrelated) {
+    const bool continues = indentation == Indentation::continues_value;
+    if (auto wrong = misindented(text, at.line, continues)) {
+      return {wrong->at, std::move(wrong->what)};
+    }
+  }
+  if (words.starts_with("did not find expected alphabetic")) at = start;
+  return {at, syntax_words(words)};
 }
 
 }  // namespace
@@ -375,10 +415,8 @@ std::optional<Document> Document::parse(std::string_view text, std::string_view 
     for (int documents = 0;;) {
       const yaml_event_t* event = parser.next();
       if (event == nullptr) {
-        const Position at = columns.position(parser.fault_mark());
-        const auto tab = tab_indent(text, at.line);
-        throw tab ? Refused{*tab, "a tab in the indentation; expected spaces"}
-                  : Refused{at, syntax_fault(parser.fault_words())};
+        throw syntax_fault(text, columns.position(parser.fault_mark()),
+                           columns.position(parser.context_mark()), parser.fault_words());
       }
       if (event->type == YAML_STREAM_END_EVENT) break;
       if (event->type == YAML_DOCUMENT_START_EVENT && ++documents == 2) {

@@ -1,5 +1,7 @@
 #include "headgate/policy/match/component.h"
 
+#include <algorithm>
+
 #include "headgate/policy/file/spelling.h"
 #include "headgate/policy/match/path.h"
 #include "headgate/policy/match/registered_domain.h"
@@ -12,10 +14,29 @@ namespace {
 
 // The error of Component::parse() for a text that is no kind of component.
 std::string unknown_component(std::string_view text) {
-  constexpr std::string_view known[] = {"address", "header", "cookie", "query",
-                                        "host",    "path",   "method", "registered-domain"};
-  const auto near = nearest(text.substr(0, text.find_first_of(":/")), known);
-  if (near) return "is unknown; did you mean " + in_quotes(*near) + "?";
+  struct Kind {
+    std::string_view word;
+    std::string_view form;
+  };
+  constexpr Kind kinds[] = {{"address", "address or address/N"},
+                            {"header", "header:NAME"},
+                            {"cookie", "cookie:NAME"},
+                            {"query", "query:NAME"},
+                            {"host", "host alone"},
+                            {"path", "path alone"},
+                            {"method", "method alone"},
+                            {"registered-domain", "registered-domain:header:NAME"}};
+  const std::size_t end = std::min(text.find_first_of(":/"), text.size());
+  const std::string_view word = text.substr(0, end);
+  std::vector<std::string_view> known;
+  for (const Kind& kind : kinds) {
+    if (kind.word == word) return "is not complete; expected " + std::string(kind.form);
+    known.push_back(kind.word);
+  }
+  if (const auto near = nearest(word, known)) {
+    return "is unknown; did you mean " + in_quotes(std::string(*near).append(text.substr(end))) +
+           "?";
+  }
   return "is unknown; expected address, address/N, header:NAME, cookie:NAME, query:NAME, host, "
          "path, method or registered-domain:header:NAME";
 }
@@ -141,6 +162,13 @@ void Component::append_given(std::string_view text, std::string& out) const {
       out.append(text);
       return;
   }
+}
+
+std::optional<AddressBlock> Component::block(std::string_view text) const noexcept {
+  const auto block = AddressBlock::parse(text);
+  if (!block) return std::nullopt;
+  const unsigned prefix = std::min(block->prefix, prefix_for(block->lowest));
+  return AddressBlock{block->lowest.masked(prefix), prefix};
 }
 
 void Component::add_to(FieldsUsed& fields_used) const {

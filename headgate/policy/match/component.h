@@ -48,6 +48,17 @@ std::size_t append_counted(std::string& out, const Write& write) {
 
 class Component {
  public:
+  enum class Kind : std::uint8_t {
+    address,
+    header,
+    cookie,
+    query,
+    host,
+    path,
+    method,
+    registered_domain,  // of the host name in a header
+  };
+
   // Reads "address/24", "header:x-api-key" and so on. An address without a prefix of its own uses
   // the one of `settings`. The error completes "key component 'TEXT' ...".
   [[nodiscard]] static Result<Component, std::string> parse(std::string_view text,
@@ -59,6 +70,13 @@ class Component {
   // Appends a part that is given as text, in the form that append() produces: the text "10.0.0.2"
   // and the client 10.0.0.2 are the same part, as are the texts "/Login/" and "/login" of a path.
   void append_given(std::string_view text, std::string& out) const;
+
+  [[nodiscard]] Kind kind() const noexcept { return kind_; }
+  // Of the header, cookie or query argument; otherwise empty.
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  // Of an address: the addresses whose part is that of the text, which is an address or a block; or
+  // std::nullopt if it is neither.
+  [[nodiscard]] std::optional<AddressBlock> block(std::string_view text) const noexcept;
 
   [[nodiscard]] bool is_address() const noexcept { return kind_ == Kind::address; }
   [[nodiscard]] bool is_path() const noexcept { return kind_ == Kind::path; }
@@ -86,17 +104,6 @@ class Component {
   friend bool operator==(const Component&, const Component&) = default;
 
  private:
-  enum class Kind : std::uint8_t {
-    address,
-    header,
-    cookie,
-    query,
-    host,
-    path,
-    method,
-    registered_domain,  // of the host name in a header
-  };
-
   [[nodiscard]] unsigned prefix_for(const Address& address) const noexcept;
   void append_address(const Address& address, std::string& out) const;
   [[nodiscard]] std::optional<Address> given_address(std::string_view text) const noexcept;

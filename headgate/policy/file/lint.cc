@@ -1,0 +1,220 @@
+#include "headgate/policy/file/lint.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "headgate/base/ascii.h"
+#include "headgate/policy/file/spelling.h"
+#include "headgate/policy/match/path.h"
+#include "headgate/policy/text.h"
+
+namespace headgate::policy {
+namespace {
+
+template <class Range, class Holds>
+bool any(const Range& range, const Holds& holds) {
+  return std::any_of(range.begin(), range.end(), holds);
+}
+
+// The host as requests are compared: without scheme, path, port and final dot.
+std::string bare_host(std::string_view host) {
+  if (const std::size_t scheme = host.find("://"); scheme != host.npos) {
+    host.remove_prefix(scheme + 3);
+  }
+  host = host.substr(0, host.find('/'));
+  const std::size_t colon = host.find(':');
+  const bool bare_ipv6 =
+      colon != host.npos && host[0] != '[' && host.find(':', colon + 1) != host.npos;
+  if (bare_ipv6) return '[' + std::string(host) + ']';
+  host = without_port(host);
+  if (host.ends_with('.')) host.remove_suffix(1);
+  return std::string(host);
+}
+
+std::string folded(std::string_view path) {
+  std::string out;
+  append_folded_path(path, out);
+  return out;
+}
+
+// What is known of all requests whose key has these parts.
+class Known {
+ public:
+  Known(std::span<const Component> key, std::span<const std::string_view> parts)
+      : key_(key), parts_(parts) {}
+
+  // Whether no such request meets the condition.
+  [[nodiscard]] bool refutes(const Condition& condition) const {
+    for (std::size_t i = 0; i < key_.size(); ++i) {
+      if (refutes(condition, key_[i], parts_[i])) return true;
+    }
+    return any(condition.refuted, [&](const Condition& other) { return proves(other); });
+  }
+
+  // Whether all such requests surely meet the condition.
+  [[nodiscard]] bool proves(const Condition& condition) const {
+    const bool only_known = condition.paths.empty() && condition.exact_paths.empty() &&
+                            condition.headers.empty() && condition.present.empty() &&
+                            condition.refuted.empty();
+    return only_known && (condition.addresses.empty() || proves_address(condition.addresses)) &&
+           (condition.methods.empty() || proves_method(condition.methods)) &&
+           (!condition.host || proves_host(*condition.host));
+  }
+
+ private:
+  [[nodiscard]] static bool refutes(const Condition& condition, const Component& component,
+                                    std::string_view part) {
+    switch (component.kind()) {
+      case Component::Kind::address: {
+        const auto block = component.block(part);
+        return block && !condition.addresses.empty() &&
+               !any(condition.addresses, [&](const AddressBlock& other) {
+                 return other.contains(block->lowest) || block->contains(other.lowest);
+               });
+      }
+      case Component::Kind::method:
+        return !condition.methods.empty() &&
+               !any(condition.methods, [&](const std::string& method) { return method == part; });
+      case Component::Kind::host:
+        return condition.host && !condition.host->matches(lowered(part));
+      case Component::Kind::path: {
+        const std::string path = folded(part);
+        return !condition.paths.empty() && !any(condition.paths, [&](const Condition::Path& other) {
+          return other.routed.matches(path);
+        });
+      }
+      case Component::Kind::header:
+        // Several lines of a header are one part, and the scheme of credentials is folded.
+        return part.find(',') == part.npos && !component.name().ends_with("authorization") &&
+               any(condition.headers, [&](const Condition::HeaderGlob& header) {
+                 return header.name == component.name() && !header.value.matches(part);
+               });
+      case Component::Kind::cookie:
+      case Component::Kind::query:
+      case Component::Kind::registered_domain:
+        return false;
+    }
+    return false;
+  }
+
+  [[nodiscard]] bool proves_address(const std::vector<AddressBlock>& blocks) const {
+    return any_part(
+        Component::Kind::address, [&](const Component& component, std::string_view part) {
+          const auto block = component.block(part);
+          return block && any(blocks, [&](const AddressBlock& other) {
+                   return other.prefix <= block->prefix && other.contains(block->lowest);
+                 });
+        });
+  }
+
+  [[nodiscard]] bool proves_method(const std::vector<std::string>& methods) const {
+    return any_part(Component::Kind::method, [&](const Component&, std::string_view part) {
+      return any(methods, [&](const std::string& method) { return method == part; });
+    });
+  }
+
+  [[nodiscard]] bool proves_host(const Glob& host) const {
+    return any_part(Component::Kind::host, [&](const Component&, std::string_view part) {
+      return host.matches(lowered(part));
+    });
+  }
+
+  template <class Holds>
+  [[nodiscard]] bool any_part(Component::Kind kind, const Holds& holds) const {
+    for (std::size_t i = 0; i < key_.size(); ++i) {
+      if (key_[i].kind() == kind && holds(key_[i], parts_[i])) return true;
+    }
+    return false;
+  }
+
+  std::span<const Component> key_;
+  std::span<const std::string_view> parts_;
+};
+
+// What is wrong with one part of an id.
+std::optional<std::string> lint_part(const Component& component, std::string_view part) {
+  if (part.empty()) return std::nullopt;  // of requests that lack it
+  switch (component.kind()) {
+    case Component::Kind::host:
+      return lint_host(part);
+    case Component::Kind::path:
+      if (part.starts_with('/')) return std::nullopt;
+      return "is the path of no request; expected '/' first";
+    case Component::Kind::method:
+      if (lowered(part) != part || !is_token(part)) return std::nullopt;
+      return "is the method of no request, because methods are case-sensitive; expected one like "
+             "GET";
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace
+
+std::optional<std::string> lint_host(std::string_view host) {
+  const std::string bare = bare_host(host);
+  if (bare != host) {
+    return "matches no request, because hosts are compared without scheme, port, path and final "
+           "dot; expected " +
+           (bare.empty() ? "a host name" : in_quotes(bare));
+  }
+  if (any(host, [](char c) {
+        return c <= ' ' || c >= 0x7f || std::string_view("?#@,").find(c) != std::string_view::npos;
+      })) {
+    return "matches no request, because it has a character that hosts do not have; expected a host "
+           "name";
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> lint_path(std::string_view pattern, Effect effect) {
+  if (effect == Effect::exempts) return lint_exact_path(pattern, effect);
+  const std::string compared = folded(pattern);
+  std::string plain = lowered(pattern);
+  if (plain.size() > 1 && plain.ends_with('/')) plain.pop_back();
+  if (compared == plain) return std::nullopt;
+  if (!compared.starts_with('/') && !compared.starts_with('*')) {
+    return "matches no request, because it is compared without dots and escapes, as " +
+           in_quotes(compared) + "; expected a path that begins with '/' or '*' then";
+  }
+  return "is compared without dots, escapes and double slashes, as " + in_quotes(compared) +
+         "; expected it so, or exact-path";
+}
+
+std::optional<std::string> lint_exact_path(std::string_view pattern, Effect effect) {
+  if (const std::size_t at = pattern.find_first_of(" #"); at != pattern.npos) {
+    return std::string("matches no request, because clients send ") +
+           (pattern[at] == ' ' ? "a space as %20" : "a '#' as %23") + "; expected it so";
+  }
+  if (effect == Effect::limits) return std::nullopt;
+  const PathPattern routed(pattern);
+  std::string buffer;
+  FoldedPath path(pattern, buffer);
+  if (!any(path.readings(), [&](std::string_view reading) { return !routed.matches(reading); })) {
+    return std::nullopt;
+  }
+  return "exempts no request, because upstreams read such a path in several ways; expected one "
+         "without '..'";
+}
+
+std::optional<std::string> lint_id(std::span<const Component> key,
+                                   std::span<const std::string_view> parts,
+                                   const std::vector<Condition>& conditions,
+                                   const std::vector<Condition>& allow) {
+  for (std::size_t i = 0; i < key.size(); ++i) {
+    if (auto wrong = lint_part(key[i], parts[i])) return wrong;
+  }
+  const Known known(key, parts);
+  if (any(allow, [&](const Condition& condition) { return known.proves(condition); })) {
+    return "is never used, because 'allow' lets all its requests pass; expected another id, or no "
+           "override";
+  }
+  if (conditions.empty() ||
+      any(conditions, [&](const Condition& condition) { return !known.refutes(condition); })) {
+    return std::nullopt;
+  }
+  return "is never used, because none of its requests matches this policy; expected an id that "
+         "'match' lets in";
+}
+
+}  // namespace headgate::policy

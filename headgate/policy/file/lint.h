@@ -1,0 +1,34 @@
+// Parts of a policy file that are well-formed and have no effect, for warnings.
+//
+// Each function returns the end of a sentence that begins with the part, as "host 'a:80' ...", or
+// std::nullopt if it finds nothing.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headgate/policy/match/component.h"
+#include "headgate/policy/match/condition.h"
+
+namespace headgate::policy {
+
+// For the pattern of a `host`, or the host of an override's id.
+[[nodiscard]] std::optional<std::string> lint_host(std::string_view host);
+
+// For the pattern of a `path`, in a condition of this effect.
+[[nodiscard]] std::optional<std::string> lint_path(std::string_view pattern, Effect effect);
+
+// The same for an `exact-path`.
+[[nodiscard]] std::optional<std::string> lint_exact_path(std::string_view pattern, Effect effect);
+
+// For the id of an override: whether no request has these parts of the key and meets one of the
+// conditions (no conditions: every request does), or all that do are allowed.
+[[nodiscard]] std::optional<std::string> lint_id(std::span<const Component> key,
+                                                 std::span<const std::string_view> parts,
+                                                 const std::vector<Condition>& conditions,
+                                                 const std::vector<Condition>& allow);
+
+}  // namespace headgate::policy

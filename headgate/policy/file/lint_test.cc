@@ -1,0 +1,192 @@
+#include "headgate/policy/file/lint.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "headgate/policy/file/load.h"
+
+namespace headgate::policy {
+namespace {
+
+// Returns the warnings of a policy file, one per line, without its name.
+std::string warnings_of(const std::string& yaml) {
+  const Loaded loaded = load_text(yaml, "f");
+  std::string out;
+  if (!loaded) {
+    for (const Fault& fault : loaded.error()) out += "fault " + fault.text() + '\n';
+    return out;
+  }
+  for (const Fault& warning : (*loaded)->warnings()) {
+    if (!out.empty()) out += '\n';
+    out += warning.text().substr(2);
+  }
+  return out;
+}
+
+// Returns the warnings of a file with one policy, which has these keys besides.
+std::string in_a_policy(const std::string& keys) {
+  return warnings_of("version: 1\npolicies:\n  - {name: a, window: 1s, " + keys + "}\n");
+}
+
+std::string in_match(const std::string& condition) {
+  return in_a_policy("quota: 3, match: {" + condition + "}");
+}
+
+TEST(Lint, HostsThatNoRequestHas) {
+  const std::string matches_none =
+      " matches no request, because hosts are compared without scheme, port, path and final dot; "
+      "expected ";
+  EXPECT_EQ(in_match("host: \"api.example:8080\""),
+            "3:51: host 'api.example:8080'" + matches_none + "'api.example'");
+  EXPECT_EQ(in_match("host: \"https://*.example/x\""),
+            "3:51: host 'https://*.example/x'" + matches_none + "'*.example'");
+  EXPECT_EQ(in_match("host: api.example."),
+            "3:51: host 'api.example.'" + matches_none + "'api.example'");
+  EXPECT_EQ(in_match("host: \"[::1]:80\""), "3:51: host '[::1]:80'" + matches_none + "'[::1]'");
+  EXPECT_EQ(in_match("host: \"::1\""), "3:51: host '::1'" + matches_none + "'[::1]'");
+  EXPECT_EQ(in_match("host: \"http://\""), "3:51: host 'http://'" + matches_none + "a host name");
+  EXPECT_EQ(in_match("host: \"a b\""),
+            "3:51: host 'a b' matches no request, because it has a character that hosts do not "
+            "have; expected a host name");
+  for (const char* good :
+       {"API.example", "\"*\"", "\"*.example\"", "\"[::1]\"", "127.0.0.1", "a_b"}) {
+    EXPECT_EQ(in_match(std::string("host: ") + good), "") << good;
+  }
+}
+
+TEST(Lint, PathsThatAreComparedInAnotherForm) {
+  const std::string compared = " is compared without dots, escapes and double slashes, as ";
+  EXPECT_EQ(in_match("path: /v1/../admin"),
+            "3:51: path '/v1/../admin'" + compared + "'/admin'; expected it so, or exact-path");
+  EXPECT_EQ(in_match("path: [/a, /b/./c]"),
+            "3:56: path '/b/./c'" + compared + "'/b/c'; expected it so, or exact-path");
+  EXPECT_EQ(in_match("path: /caf%C3%A9"), "3:51: path '/caf%C3%A9'" + compared +
+                                              "'/caf\\xc3\\xa9'; expected it so, or exact-path");
+  EXPECT_EQ(in_match("path: /a%2ab"),
+            "3:51: path '/a%2ab'" + compared + "'/a*b'; expected it so, or exact-path");
+  EXPECT_EQ(in_match("path: /a//b"),
+            "3:51: path '/a//b'" + compared + "'/a/b'; expected it so, or exact-path");
+  EXPECT_EQ(in_match("path: \"*/../x\""),
+            "3:51: path '*/../x' matches no request, because it is compared without dots and "
+            "escapes, as 'x'; expected a path that begins with '/' or '*' then");
+  for (const char* good :
+       {"/", "/V1/", "/v1/*", "\"*.css\"", "\"*\"", "/.well-known/*", "/100%", "/a..b"}) {
+    EXPECT_EQ(in_match(std::string("path: ") + good), "") << good;
+  }
+}
+
+TEST(Lint, ExactPathsThatNoClientSends) {
+  EXPECT_EQ(in_match("exact-path: /a b"),
+            "3:57: exact-path '/a b' matches no request, because clients send a space as %20; "
+            "expected it so");
+  EXPECT_EQ(in_match("exact-path: [/a/../b, /%41, //]"), "") << "clients can send them";
+}
+
+TEST(Lint, PathsThatExemptNoRequest) {
+  const auto allow = [](const std::string& condition) {
+    return warnings_of("version: 1\npolicies: []\nallow: {" + condition + "}\n");
+  };
+  EXPECT_EQ(
+      allow("path: /a/../b"),
+      "3:15: path '/a/../b' exempts no request, because upstreams read such a path in several "
+      "ways; expected one without '..'");
+  EXPECT_EQ(allow("exact-path: /a/../b"),
+            "3:21: exact-path '/a/../b' exempts no request, because upstreams read such a path in "
+            "several ways; expected one without '..'");
+  EXPECT_EQ(
+      allow("path: /a b"),
+      "3:15: path '/a b' matches no request, because clients send a space as %20; expected it "
+      "so");
+  EXPECT_EQ(allow("path: [/a%20b, /v1/*, //x, /Health/]"), "") << "it is compared as sent, too";
+  EXPECT_EQ(in_match("not: {path: /a%20b}"), "");
+  EXPECT_NE(in_match("not: {path: /a/../b}"), "");
+  EXPECT_NE(allow("method: GET, not: {path: /a%20b}"), "") << "what it exempts from the exemption";
+}
+
+TEST(Lint, CostsAboveTheQuota) {
+  EXPECT_EQ(in_a_policy("quota: 3, cost: 5"),
+            "3:43: quota 3 is below the cost 5, so every request is denied; expected a cost of at "
+            "most the quota, or quota 0 to say so");
+  EXPECT_EQ(in_a_policy("quota: 3, cost: 5, overrides: [{ids: [10.0.0.1], quota: 9}]"),
+            "3:43: quota 3 is below the cost 5, so every request without an override is denied; "
+            "expected a cost of at most the quota, or quota 0 to say so");
+  EXPECT_EQ(
+      in_a_policy("quota: 9, cost: 5, overrides: [{ids: [10.0.0.1], quota: 3}]"),
+      "3:83: quota 3 is below the cost 5, so every request of these ids is denied; expected at "
+      "least the cost, or 0 to say so");
+  EXPECT_EQ(in_a_policy("quota: 5, cost: 5"), "");
+  EXPECT_EQ(in_a_policy("quota: 0, overrides: [{ids: [10.0.0.1], quota: 1}]"), "") << "it blocks";
+  EXPECT_EQ(in_a_policy("quota: 3, cost: {request-header: x}"), "");
+}
+
+std::string override_of(const std::string& rest, const std::string& id) {
+  return in_a_policy("quota: 3, " + rest + ", overrides: [{ids: [" + id + "], quota: 5}]");
+}
+
+TEST(Lint, OverridesThatMatchKeepsOut) {
+  const std::string kept_out =
+      " is never used, because none of its requests matches this policy; expected an id that "
+      "'match' lets in";
+  EXPECT_EQ(override_of("match: {address: 10.0.0.0/8}", "192.0.2.1"),
+            "3:86: id '192.0.2.1'" + kept_out);
+  EXPECT_EQ(override_of("match: {address: 10.0.0.0/8}", "10.1.0.0/16"), "");
+  EXPECT_EQ(override_of("match: {address: 10.1.0.0/16}", "10.0.0.0/8"), "") << "some of them";
+  EXPECT_EQ(override_of("match: {not: {address: 10.0.0.0/8}}", "10.0.0.1"),
+            "3:93: id '10.0.0.1'" + kept_out);
+  EXPECT_EQ(override_of("match: {not: {address: 10.0.0.0/8, path: /x}}", "10.0.0.1"), "");
+  EXPECT_EQ(override_of("key: method, match: {method: GET}", "POST"), "3:91: id 'POST'" + kept_out);
+  EXPECT_EQ(override_of("key: host, match: {host: \"*.example\"}", "API.example"), "");
+  EXPECT_EQ(override_of("key: host, match: {host: \"*.example\"}", "api.test"),
+            "3:95: id 'api.test'" + kept_out);
+  EXPECT_EQ(override_of("key: path, match: {path: /v1/*}", "/V1/a/"), "");
+  EXPECT_EQ(override_of("key: path, match: {path: /v1/*}", "/v2"), "3:89: id '/v2'" + kept_out);
+  EXPECT_EQ(override_of("key: header:x-plan, match: {header: {X-Plan: \"free*\"}}", "free-1"), "");
+  EXPECT_EQ(override_of("key: header:x-plan, match: {header: {X-Plan: \"free*\"}}", "pro"),
+            "3:112: id 'pro'" + kept_out);
+  EXPECT_EQ(override_of("key: [address, method], match: [{method: GET}, {address: 10.0.0.1}]",
+                        "[192.0.2.1, POST]"),
+            "3:125: id '[192.0.2.1, POST]'" + kept_out);
+  EXPECT_EQ(override_of("key: [address, method], match: [{method: GET}, {address: 10.0.0.1}]",
+                        "[10.0.0.1, POST]"),
+            "");
+}
+
+TEST(Lint, OverridesOfWhatIsAllowed) {
+  const auto allowed = [](const std::string& allow) {
+    return warnings_of(
+        "version: 1\npolicies:\n  - {name: a, window: 1s, quota: 3, overrides: [{ids: [10.0.0.1], "
+        "quota: "
+        "5}]}\nallow: " +
+        allow + "\n");
+  };
+  EXPECT_EQ(
+      allowed("{address: 10.0.0.0/8}"),
+      "3:56: id '10.0.0.1' is never used, because 'allow' lets all its requests pass; expected "
+      "another id, or no override");
+  EXPECT_EQ(allowed("{address: 10.0.0.0/8, method: GET}"), "");
+  EXPECT_EQ(allowed("{address: 10.0.0.2}"), "");
+}
+
+TEST(Lint, IdsThatAreInNoRequest) {
+  EXPECT_EQ(override_of("key: host", "\"api.example:80\""),
+            "3:67: id 'api.example:80' matches no request, because hosts are compared without "
+            "scheme, port, path and final dot; expected 'api.example'");
+  EXPECT_EQ(override_of("key: path", "v1"),
+            "3:67: id 'v1' is the path of no request; expected '/' first");
+  EXPECT_EQ(
+      override_of("key: method", "get"),
+      "3:69: id 'get' is the method of no request, because methods are case-sensitive; expected "
+      "one like GET");
+  EXPECT_EQ(override_of("key: [host, path]", "[\"\", \"\"]"), "") << "of requests without";
+}
+
+TEST(Lint, AWarningThatAliasesRepeatIsListedOnce) {
+  EXPECT_EQ(warnings_of("version: 1\npolicies:\n  - {name: a, rate: 1/s, match: &m {host: a.}}\n"
+                        "  - {name: b, rate: 1/s, match: *m}\n"),
+            "3:43: host 'a.' matches no request, because hosts are compared without scheme, port, "
+            "path and final dot; expected 'a'");
+}
+
+}  // namespace
+}  // namespace headgate::policy
