@@ -16,6 +16,7 @@
 #include "headgate/server/log.h"
 #include "headgate/server/resp/door.h"
 #include "headgate/server/server.h"
+#include "headgate/server/spoe/door.h"
 
 namespace headgate::cli {
 namespace {
@@ -47,6 +48,11 @@ struct Options {
        "Answer Envoy's rate limit requests at this address",
        server::make_grpc_door,
        {}},
+      {server::DoorKind::spoe,
+       "--spoe",
+       "Answer HAProxy (SPOE) at this address",
+       server::make_spoe_door,
+       {}},
   };
   server::CredentialFiles credentials;
   std::string log = "text";
@@ -58,6 +64,23 @@ int fail(ExitStatus status, const std::string& words) {
   return status;
 }
 
+// Returns why callers of this address cannot be told from others, if that is so.
+std::optional<std::string> exposure_of(const Doors& doors, const net::Endpoint& endpoint,
+                                       const server::CredentialFiles& credentials) {
+  const std::string where = doors.option + (' ' + endpoint.text());
+  if (doors.kind != server::DoorKind::spoe) {
+    if (endpoint.is_local() || !credentials.token.empty()) return std::nullopt;
+    return where +
+           ": other machines could reach it, so it needs --token-file FILE with the token that "
+           "callers must show; or listen on 127.0.0.1";
+  }
+  const bool needs_proof = !endpoint.is_local() || !credentials.token.empty();
+  if (endpoint.is_unix() || !needs_proof || !credentials.tls.client_ca.empty()) return std::nullopt;
+  return where +
+         ": SPOE has no token, so with --token-file, or where other machines could reach it, it "
+         "needs --client-ca FILE; or listen on unix:PATH";
+}
+
 int run(const Options& options) {
   server::ServerOptions serving;
   serving.door = options.door;
@@ -66,11 +89,8 @@ int run(const Options& options) {
     for (const std::string& text : doors.at) {
       auto endpoint = net::Endpoint::parse(text);
       if (!endpoint) return fail(wrong_usage, doors.option + (' ' + endpoint.error()));
-      if (!endpoint->is_local() && options.credentials.token.empty()) {
-        return fail(wrong_usage,
-                    doors.option + (' ' + endpoint->text()) +
-                        ": other machines could reach it, so it needs --token-file FILE with the "
-                        "token that callers must show; or listen on 127.0.0.1");
+      if (const auto fault = exposure_of(doors, *endpoint, options.credentials)) {
+        return fail(wrong_usage, *fault);
       }
       serving.listening.push_back({doors.kind, std::move(*endpoint), doors.make_door});
     }

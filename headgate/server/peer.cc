@@ -25,6 +25,13 @@ std::optional<policy::Address> peer_of(int fd) noexcept {
   return std::nullopt;
 }
 
+std::string peer_text(int fd) {
+  const auto peer = peer_of(fd);
+  if (!peer) return "a Unix socket";
+  char text[policy::Address::text_max];
+  return {text, peer->write(text, peer->bits())};
+}
+
 unsigned local_port_of(int fd) noexcept {
   sockaddr_in6 address{};  // both families have the port at the same place
   socklen_t size = sizeof address;

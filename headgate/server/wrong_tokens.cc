@@ -1,22 +1,10 @@
 #include "headgate/server/wrong_tokens.h"
 
 #include <algorithm>
-#include <string>
 
 #include "headgate/server/peer.h"
 
 namespace headgate::server {
-namespace {
-
-std::string peer_text(int fd) {
-  const auto peer = peer_of(fd);
-  if (!peer) return "a Unix socket";
-  char text[policy::Address::text_max];
-  return {text, peer->write(text, peer->bits())};
-}
-
-}  // namespace
-
 std::optional<WrongTokens::Answer> WrongTokens::count(unsigned nth, int fd, Clock::time_point now) {
   stats_.wrong_token(kind_);
   credentials_.count_wrong_token(peer_text(fd));

@@ -5,12 +5,13 @@ import json
 
 import pytest
 
+from support import spoe
 from support.environment import LIBRARY, PATIENCE
 from support.nginx import Nginx
 from support.resp import Client as RespClient
 
 CLIENT = '127.0.0.1'
-QUOTA = 18  # per week: no unit comes back while the test runs
+QUOTA = 21  # per week: no unit comes back while the test runs
 POLICIES = '''
 version: 1
 store: {{table: {{memory: 1MiB, file: {table}}}}}
@@ -57,7 +58,7 @@ class Library:
 def doors(serve, envoy_client, tmp_path, request):
     """The doors by name: each a function that spends a unit and returns (admitted, r)."""
     policies = POLICIES.format(table=tmp_path / 'table', quota=QUOTA)
-    server = serve(policies, doors={kind: '127.0.0.1:0' for kind in ('http', 'resp', 'grpc')})
+    server = serve(policies, doors={kind: '127.0.0.1:0' for kind in ('http', 'resp', 'grpc', 'spoe')})
     (tmp_path / 'nginx').mkdir()
     nginx = Nginx(tmp_path / 'nginx', policies, 'location / { return 200; }').start()
     request.addfinalizer(nginx.stop)
@@ -66,6 +67,8 @@ def doors(serve, envoy_client, tmp_path, request):
     envoy = envoy_client(server.addresses['grpc'])
     resp = RespClient(server.ports['resp'])
     request.addfinalizer(resp.close)
+    engine = spoe.Engine(server.ports['spoe'])
+    request.addfinalizer(engine.socket.close)
     web = http.client.HTTPConnection('127.0.0.1', server.port, timeout=PATIENCE)
     request.addfinalizer(web.close)
 
@@ -98,8 +101,12 @@ def doors(serve, envoy_client, tmp_path, request):
         status = response['statuses'][0]
         return status['code'] == 'OK', status.get('limit_remaining', 0)
 
+    def by_spoe():
+        answer = engine.ask(spoe.request(src=CLIENT))
+        return answer.verdict == 'admitted', r_of(answer.ratelimit)
+
     return {'nginx': by_nginx, '/auth': by_auth, '/v1/decide': by_decide, 'RESP': by_resp,
-            'gRPC': by_grpc, 'library': library.spend}
+            'gRPC': by_grpc, 'SPOE': by_spoe, 'library': library.spend}
 
 
 def test_a_unit_spent_through_one_door_is_spent_for_all(doors):

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from support import http2
+from support import http2, spoe
 from support.environment import PATIENCE
 from support.http_client import Connection
 from support.nginx import Nginx
@@ -61,6 +61,8 @@ def doors(serve, tmp_path, request):
     request.addfinalizer(server.stop)
     auth = http.client.HTTPConnection('127.0.0.1', serve(POLICIES).port, timeout=PATIENCE)
     request.addfinalizer(auth.close)
+    engine = spoe.Engine(serve(POLICIES, doors={'spoe': '127.0.0.1:0'}).ports['spoe'])
+    request.addfinalizer(engine.socket.close)
 
     def by_auth(path, headers):
         auth.putrequest('GET', '/auth')
@@ -74,7 +76,9 @@ def doors(serve, tmp_path, request):
 
     return {'HTTP/1.1': lambda path, headers: server.request(path, headers=headers).status,
             'HTTP/2': lambda path, headers: http2.status(server.other_port, path, headers=headers),
-            '/auth': by_auth}
+            '/auth': by_auth,
+            'SPOE': lambda path, headers: engine.ask(
+                spoe.request(path, lines=[('host', 'localhost'), *headers])).status or 200}
 
 
 @pytest.mark.parametrize('kind', SPELLINGS)

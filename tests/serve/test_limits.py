@@ -9,9 +9,10 @@ import pytest
 from support.environment import HEADGATE, PATIENCE
 from support.frames import HEADERS, PREFACE, frame, settings
 from support.http_client import Connection
+from support.spoe import hello
 
 GET = b'GET /metrics HTTP/1.1\r\nHost: h\r\n\r\n'
-DOORS = {'http': '127.0.0.1:0', 'resp': '127.0.0.1:0', 'grpc': '127.0.0.1:0'}
+DOORS = {door: '127.0.0.1:0' for door in ('http', 'resp', 'grpc', 'spoe')}
 # What a client has to send to receive bytes.
 TO_SEND = {'resp': b'PING\r\n', 'grpc': PREFACE + settings()}
 REFUSAL = {'http': b'HTTP/1.1 503 ', 'resp': b'-ERR max number of clients reached\r\n', 'grpc': b''}
@@ -92,7 +93,9 @@ def test_an_idle_connection_is_closed(serve, connect, door):
 
 @pytest.mark.parametrize('door, half', [('http', b'GET / HT'), ('resp', b'*2\r\n$4\r\nEC'),
                                         ('grpc', b''), ('grpc', b'PRI * HT'),
-                                        ('grpc', PREFACE + frame(HEADERS, 0, 1))])
+                                        ('grpc', PREFACE + frame(HEADERS, 0, 1)),
+                                        ('spoe', b''), ('spoe', hello()[:9]),
+                                        ('spoe', hello() + hello()[:9])])
 def test_a_connection_with_half_a_request_is_closed(serve, connect, door, half):
     server = serve(doors={door: '127.0.0.1:0'}, arguments=('--request-timeout', '1'))
     slow = connect(server, door)

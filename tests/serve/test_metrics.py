@@ -107,7 +107,7 @@ def test_histograms_are_cumulative_and_by_door(serve):
     decide(server, 'burst', times=7)
     redis(server, 'HG.DECIDE burst a', 'CL.THROTTLE user 0 1 3600', 'CL.THROTTLE user 0 1 3600')
     samples = metrics(server)
-    for door, count in (('http', 7), ('resp', 3), ('grpc', 0)):
+    for door, count in (('http', 7), ('resp', 3), ('grpc', 0), ('spoe', 0)):
         buckets = sorted((float(dict(labels)['le']), number) for (name, labels), number
                          in samples.items() if name == 'headgate_decision_duration_seconds_bucket'
                          and dict(labels)['door'] == door)

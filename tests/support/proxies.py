@@ -1,4 +1,4 @@
-"""Real proxies in front of a decision server: nginx without the module, and Caddy."""
+"""Real proxies in front of a decision server: nginx without the module, Caddy, and HAProxy."""
 import os
 import pathlib
 import subprocess
@@ -67,6 +67,14 @@ def caddy(directory, configuration, port):
     home = {name: str(directory / 'home') for name in ('HOME', 'XDG_DATA_HOME', 'XDG_CONFIG_HOME')}
     return Proxy(directory, [program('caddy'), 'run', '--config', 'Caddyfile', '--adapter',
                              'caddyfile'], port, home)
+
+
+def haproxy(directory, configuration, spoe, port):
+    """A master and its worker; SIGUSR2 reloads both files."""
+    directory = pathlib.Path(directory)
+    (directory / 'haproxy.cfg').write_text(configuration)
+    (directory / 'spoe.conf').write_text(spoe)
+    return Proxy(directory, [program('haproxy'), '-W', '-db', '-f', 'haproxy.cfg'], port)
 
 
 def spend_all_of_ten(request, path, body):

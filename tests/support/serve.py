@@ -34,7 +34,7 @@ class Serve:
         self.log = Lines(self.process.stderr)
         self.addresses = {}
         while len(self.addresses) < len(self.doors):
-            found = self.until(r'\b(http|resp|grpc) on (\S+?)["}]*$')
+            found = self.until(r'\b(http|resp|grpc|spoe) on (\S+?)["}]*$')
             self.addresses[found[1]] = found[2]
         self.until(r'\bserving \d+ polic')
         self.ports = {kind: int(address.rpartition(':')[2])

@@ -1,12 +1,11 @@
 #include "headgate/server/http/auth.h"
 
-#include <array>
 #include <string_view>
 
 #include "headgate/base/whole_number.h"
-#include "headgate/field/accept.h"
 #include "headgate/field/problem.h"
 #include "headgate/field/retry_after.h"
+#include "headgate/server/accepts_problem.h"
 #include "headgate/server/http/problem.h"
 
 namespace headgate::server {
@@ -27,18 +26,6 @@ std::optional<unsigned> error_status(std::string_view text) noexcept {
   const auto status = whole_number<unsigned>(text);
   if (!status || *status < 400 || *status > 599) return std::nullopt;
   return status;
-}
-
-bool accepts_problem(const HttpRequest& request) noexcept {
-  // Clients send one Accept line, rarely two; further lines than 16 are ignored.
-  std::array<std::string_view, 16> lines;
-  std::size_t count = 0;
-  while (count < lines.size()) {
-    const auto line = request.line("accept", count);
-    if (!line) break;
-    lines[count++] = *line;
-  }
-  return field::accepts_problem_json(std::span(lines).first(count));
 }
 
 std::string_view word(Guess guess) noexcept {

@@ -7,9 +7,9 @@
 
 namespace headgate::server {
 
-enum class DoorKind : std::uint8_t { http, resp, grpc };
+enum class DoorKind : std::uint8_t { http, resp, grpc, spoe };
 
-inline constexpr std::array<std::string_view, 3> door_names = {"http", "resp", "grpc"};
+inline constexpr std::array<std::string_view, 4> door_names = {"http", "resp", "grpc", "spoe"};
 
 [[nodiscard]] constexpr std::string_view name(DoorKind kind) noexcept {
   return door_names[static_cast<std::size_t>(kind)];

@@ -1,0 +1,66 @@
+#include "headgate/server/spoe/ack.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "headgate/base/ascii.h"
+#include "headgate/net/spoe_writer.h"
+#include "headgate/server/spoe/receipt.h"
+
+namespace headgate::server {
+namespace {
+
+constexpr std::string_view verdict_name = "verdict";
+constexpr std::string_view receipt_name = "receipt";
+
+net::SpoeWriter begin(const SpoeAckTerms& terms, SpoeDoorContext& door) {
+  net::SpoeWriter out(door.output, terms.frame_max);
+  out.begin_ack(terms.stream_id, terms.frame_id);
+  if (terms.forgets_receipt) out.unset_variable(receipt_name);
+  return out;
+}
+
+// The name of the variable that has a field: "ratelimit_policy" has RateLimit-Policy.
+std::string_view variable_of(std::string_view field, std::string& text) {
+  text.assign(field);
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](char c) { return c == '-' ? '_' : lower(c); });
+  return text;
+}
+
+}  // namespace
+
+void write_ack(const SpoeAckTerms& terms, SpoeDoorContext& door) {
+  net::SpoeWriter out = begin(terms, door);
+  // The first releases of HAProxy 3.1 wait for an action.
+  if (!terms.forgets_receipt) out.unset_variable(verdict_name);
+  out.end_ack();
+}
+
+void write_ack(const SpoeAckTerms& terms, const DecisionTicket& ticket, SpoeDoorContext& door) {
+  const gate::Verdict& verdict = ticket.decision.verdict;
+  const gate::FieldWriter& field_writer = ticket.snapshot->gate().field_writer();
+  const bool denied = verdict.outcome == gate::Outcome::denied;
+  net::SpoeWriter out = begin(terms, door);
+  out.set_variable(verdict_name, verdict.word());
+  if (denied) out.set_variable("status", verdict.status());
+  if (verdict.retry_after) out.set_variable("retry_after", *verdict.retry_after);
+  if (verdict.denier != nullptr) out.set_variable("policy", verdict.denier->name);
+  if (!verdict.dues.empty()) {
+    door.text.clear();
+    append_receipt(verdict.dues, ticket.decision.now, door.text);
+    out.set_variable(receipt_name, {net::SpoeType::binary, 0, door.text});
+  }
+  Writer fields(door.fields);
+  for (const gate::Line& line : field_writer.write(verdict.items, fields)) {
+    out.set_variable(variable_of(line.name, door.text), line.value);
+  }
+  Writer problem(door.fields);  // the frame has copies of the fields that were written there
+  if (denied && terms.wants_problem && field_writer.write_problem(verdict, problem)) {
+    out.set_variable("problem", problem.text());
+  }
+  out.end_ack();
+  door.worker.record(DoorKind::spoe, ticket);
+}
+
+}  // namespace headgate::server

@@ -1,0 +1,30 @@
+#include "headgate/server/spoe/headers.h"
+
+#include "headgate/base/ascii.h"
+#include "headgate/net/spoe_data.h"
+
+namespace headgate::server {
+
+std::optional<SpoeHeaders> SpoeHeaders::read(std::string_view bytes) noexcept {
+  for (net::SpoeCursor cursor(bytes);;) {
+    const std::size_t left = cursor.rest().size();
+    const auto name = cursor.text();
+    const auto value = name ? cursor.text() : std::nullopt;
+    if (!value) return std::nullopt;
+    if (!name->empty()) continue;
+    if (!value->empty() || !cursor.at_end()) return std::nullopt;
+    return SpoeHeaders(bytes.substr(0, bytes.size() - left));
+  }
+}
+
+std::optional<std::string_view> SpoeHeaders::line(std::string_view name,
+                                                  std::size_t nth) const noexcept {
+  for (net::SpoeCursor cursor(lines_); !cursor.at_end();) {
+    const auto its_name = cursor.text();
+    const auto value = cursor.text();
+    if (equal_ignoring_case(*its_name, name) && nth-- == 0) return value;
+  }
+  return std::nullopt;
+}
+
+}  // namespace headgate::server

@@ -1,0 +1,42 @@
+// What remains to be settled of a request, as bytes that the proxy keeps until its response.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "headgate/base/instant.h"
+#include "headgate/gate/verdict.h"
+#include "headgate/policy/policy_set.h"
+
+namespace headgate::server {
+
+// Appends the receipt of a request that was decided at `taken`. Throws std::bad_alloc.
+void append_receipt(std::span<const gate::Due> dues, Instant taken, std::string& out);
+
+// A receipt that was read. All that is needed is in the bytes, so any worker and any server that
+// has the same policies can settle it, also after a reload or a restart.
+class Receipt {
+ public:
+  // Views of `bytes` and of the policies. What belongs to a policy that is not there any more is
+  // left out. Returns std::nullopt if the bytes are no receipt.
+  [[nodiscard]] static std::optional<Receipt> read(std::string_view bytes,
+                                                   const policy::PolicySet& policies) noexcept;
+
+  [[nodiscard]] Instant taken() const noexcept { return taken_; }
+  [[nodiscard]] std::span<const gate::Due> dues() const noexcept {
+    return std::span(dues_).first(count_);
+  }
+
+ private:
+  Receipt() = default;
+
+  Instant taken_;
+  std::size_t count_ = 0;
+  std::array<gate::Due, policy::policies_max> dues_;
+};
+
+}  // namespace headgate::server

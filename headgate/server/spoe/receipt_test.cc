@@ -1,0 +1,88 @@
+#include "headgate/server/spoe/receipt.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <memory>
+#include <string>
+
+#include "headgate/policy/file/load.h"
+
+namespace headgate::server {
+namespace {
+
+std::shared_ptr<const policy::PolicySet> load(std::string_view policies) {
+  return policy::load_text("version: 1\npolicies: [" + std::string(policies) + "]", "f").value();
+}
+
+const auto two = load(
+    "{name: slots, algorithm: concurrency, quota: 2, overrides: [{ids: [vip], quota: 9}], "
+    "key: [\"header:x\"]}, {name: bytes, quota: 100, window: 1h, cost: response-bytes}");
+
+std::string receipt_of(std::span<const gate::Due> dues, Instant taken) {
+  std::string bytes;
+  append_receipt(dues, taken, bytes);
+  return bytes;
+}
+
+const std::string slots_key = "\x05slots\x03vip";
+const std::string bytes_key = std::string(
+                                  "\x05"
+                                  "bytes") +
+                              std::string(200, 'k');
+
+std::string both(Instant taken = {123456789}) {
+  const auto policies = two->policies();
+  const gate::Due dues[] = {
+      {&policies[0], &policies[0].grants[1], slots_key, 1, false},
+      {&policies[1], &policies[1].grants[0], bytes_key, limit::Quota::cost_max, true}};
+  return receipt_of(dues, taken);
+}
+
+TEST(Receipt, ReadsWhatWasWritten) {
+  for (const Nanos ns : {Nanos{0}, Nanos{123456789}, Nanos{-5}, Nanos{1} << 100}) {
+    const std::string bytes = both({ns});
+    const auto receipt = Receipt::read(bytes, *two);
+    ASSERT_TRUE(receipt);
+    EXPECT_EQ(receipt->taken(), Instant{ns});
+    ASSERT_EQ(receipt->dues().size(), 2u);
+    const gate::Due& slots = receipt->dues()[0];
+    EXPECT_EQ(slots.policy->name, "slots");
+    EXPECT_EQ(slots.grant->quota.units, 9u);
+    EXPECT_EQ(slots.key, slots_key);
+    EXPECT_FALSE(slots.in_outage);
+    const gate::Due& late = receipt->dues()[1];
+    EXPECT_EQ(late.policy->name, "bytes");
+    EXPECT_EQ(late.key, bytes_key);
+    EXPECT_EQ(late.cost, limit::Quota::cost_max);
+    EXPECT_TRUE(late.in_outage);
+  }
+}
+
+TEST(Receipt, LeavesOutPoliciesThatAReloadRemoved) {
+  const auto other = load("{name: slots, algorithm: concurrency, quota: 2, key: [\"header:x\"]}");
+  const auto receipt = Receipt::read(both(), *other);
+  ASSERT_TRUE(receipt);
+  EXPECT_TRUE(receipt->dues().empty());  // the override is gone, too
+}
+
+TEST(Receipt, RefusesOtherBytes) {
+  EXPECT_FALSE(Receipt::read("", *two));
+  EXPECT_FALSE(Receipt::read("\x02\x01\x01", *two));
+  const std::string whole = both();
+  const std::size_t head = receipt_of({}, {123456789}).size();
+  for (std::size_t size = 1; size < whole.size(); ++size) {
+    const auto receipt = Receipt::read(whole.substr(0, size), *two);
+    EXPECT_TRUE(!receipt || size == head || receipt->dues().size() == 1) << size;
+  }
+  std::string many = receipt_of({}, {});
+  for (unsigned i = 0; i <= policy::policies_max; ++i) many += std::string(3, '\0');
+  EXPECT_FALSE(Receipt::read(many, *two));
+  rc::check([](const std::string& bytes) {
+    const std::string any = '\x01' + bytes;
+    static_cast<void>(Receipt::read(any, *two));
+  });
+}
+
+}  // namespace
+}  // namespace headgate::server
