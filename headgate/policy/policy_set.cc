@@ -183,6 +183,11 @@ PolicySet::~PolicySet() = default;
 
 std::span<const Policy> PolicySet::policies() const noexcept { return rules_->policies; }
 
+const Policy* PolicySet::find(std::string_view name) const noexcept {
+  const auto found = rules_->by_name.find(name);
+  return found == rules_->by_name.end() ? nullptr : &rules_->policies[found->second];
+}
+
 std::vector<std::string> PolicySet::names() const {
   std::vector<std::string> names;
   for (const Policy& policy : rules_->policies) names.push_back(policy.name);
@@ -267,9 +272,8 @@ std::span<const Match> PolicySet::match(const Request& request, Scratch& scratch
 }
 
 const Policy* PolicySet::domain(std::string_view name) const noexcept {
-  const auto found = rules_->by_name.find(name);
-  if (found == rules_->by_name.end()) return nullptr;
-  return rules_->rules[found->second].envoy == nullptr ? nullptr : &rules_->policies[found->second];
+  const Policy* policy = find(name);
+  return policy == nullptr || rules_->rules[policy->index].envoy == nullptr ? nullptr : policy;
 }
 
 std::span<const Match> PolicySet::match(std::string_view domain,
@@ -318,10 +322,10 @@ Cost PolicySet::late_cost(const Policy& policy, const Response& response) const 
 
 std::optional<Match> PolicySet::named(std::string_view policy_name, std::string_view partition,
                                       std::uint64_t cost, std::string& text) const {
-  const auto found = rules_->by_name.find(policy_name);
-  if (found == rules_->by_name.end()) return std::nullopt;
-  const Policy& policy = rules_->policies[found->second];
-  const Rule& rule = rules_->rules[found->second];
+  const Policy* found = find(policy_name);
+  if (found == nullptr) return std::nullopt;
+  const Policy& policy = *found;
+  const Rule& rule = rules_->rules[policy.index];
 
   const std::uint64_t units = std::min(cost, limit::Quota::cost_max);
   text.assign(rule.key_head);

@@ -86,6 +86,8 @@ class PolicySet {
 
   [[nodiscard]] const Settings& settings() const noexcept { return settings_; }
   [[nodiscard]] std::span<const Policy> policies() const noexcept;
+  // Returns the policy of this name, or nullptr.
+  [[nodiscard]] const Policy* find(std::string_view name) const noexcept;
   // The names of policies(), in the same order.
   [[nodiscard]] std::vector<std::string> names() const;
   // What the files contain without effect, for people.

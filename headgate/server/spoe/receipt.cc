@@ -19,11 +19,7 @@ constexpr std::uint8_t form = 1;
 // because names are short.
 const policy::Policy* policy_of(std::string_view key, const policy::PolicySet& policies) noexcept {
   if (key.empty()) return nullptr;
-  const std::string_view name = key.substr(1, static_cast<std::uint8_t>(key.front()));
-  const auto all = policies.policies();
-  const auto found = std::find_if(all.begin(), all.end(),
-                                  [&](const policy::Policy& each) { return each.name == name; });
-  return found == all.end() ? nullptr : &*found;
+  return policies.find(key.substr(1, static_cast<std::uint8_t>(key.front())));
 }
 
 }  // namespace

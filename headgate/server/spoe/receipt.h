@@ -36,7 +36,7 @@ class Receipt {
 
   Instant taken_;
   std::size_t count_ = 0;
-  std::array<gate::Due, policy::policies_max> dues_;
+  std::array<gate::Due, policy::policies_per_request_max> dues_;
 };
 
 }  // namespace headgate::server

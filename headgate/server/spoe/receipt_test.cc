@@ -76,7 +76,7 @@ TEST(Receipt, RefusesOtherBytes) {
     EXPECT_TRUE(!receipt || size == head || receipt->dues().size() == 1) << size;
   }
   std::string many = receipt_of({}, {});
-  for (unsigned i = 0; i <= policy::policies_max; ++i) many += std::string(3, '\0');
+  for (unsigned i = 0; i <= policy::policies_per_request_max; ++i) many += std::string(3, '\0');
   EXPECT_FALSE(Receipt::read(many, *two));
   rc::check([](const std::string& bytes) {
     const std::string any = '\x01' + bytes;
