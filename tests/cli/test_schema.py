@@ -90,7 +90,7 @@ def test_every_example_is_valid(validator, name, text):
     '{name: a, quota: 1, algorithm: concurrency, lease: 1m, cost: {request-header: x}}',
     '{name: a, quota: 1, window: 1, denied: {penalty: 1}, refund-on: [304, 5xx], reset: next}',
     '{name: a, quota: 1, window: 1, algorithm: fixed-window, aligned: true, offset: 0}',
-    '{name: a, quota: 1, window: 1, key: [path, host], overrides: [{ids: [[1, true]], quota: 2}, '
+    '{name: a, quota: 1, window: 1, key: ["header:x", host], overrides: [{ids: [[1, true]], quota: 2}, '
     '{ids: [[a, b], [c, d]], window: 5}, {ids: [[e, f]], quota: unlimited}]}',
     '{name: a, quota: 1, window: 1, denied: spend, cost: request-bytes}',
     '{name: a, quota: 1, window: 1, denied: spend, cost: {request-header: 7}}',

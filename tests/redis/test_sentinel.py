@@ -100,7 +100,7 @@ def test_sentinels_that_do_not_know_the_name_are_an_outage(sentinels, serve):
     one = serve(policies(settings(sentinels, 'other'), 'quota: 10, on-outage: deny'))
     assert ask(one).status == 503
     assert 'this sentinel knows no primary other' in one.until('Redis is away.*')[0]
-    assert read_metrics(one.port)['headgate_redis_up'] == 0
+    until(lambda: not is_up(one), 'the metrics say it')
 
 
 def test_check_connect(pair, sentinels, headgate, tmp_path):
