@@ -39,9 +39,10 @@ bool is_command(CLI::App& app, const std::string& word) {
 
 // Returns the exit status of a command that has ended, and says so if its output is lost.
 int finished(int status) {
-  if (std::cout) errno = 0;  // otherwise it is that of the write that failed
+  const bool good = std::cout.good();
   if (std::cout.flush()) return status;
-  const std::string why = errno == 0 ? "" : std::string(": ") + std::strerror(errno);
+  // The reason of a write that failed earlier is not known any more.
+  const std::string why = good ? std::string(": ") + std::strerror(errno) : "";
   print_error("headgate: standard output cannot be written" + why);
   return std::max<int>(status, input_fault);
 }
