@@ -18,7 +18,7 @@ struct Ticket;
 
 struct RequestContext {
   const gate::Gate* gate;    // nullptr: no policy matched
-  gate::Verdict verdict;     // its items and dues are in this context's memory
+  gate::Verdict verdict;     // what it points to is in this context's memory
   Instant taken;             // when its charges were taken
   std::uint64_t body_bytes;  // of the response, as passed to the connection
   bool enforceable;          // decided before nginx responded, so that it can be denied

@@ -47,6 +47,18 @@ bool keep_dues(ngx_http_request_t* r, RequestContext& context,
   return true;
 }
 
+// Copies the list of policies that denied. false: out of memory.
+bool keep_violated(ngx_http_request_t* r, RequestContext& context,
+                   std::span<const policy::Policy* const> violated) noexcept {
+  if (violated.empty()) return true;
+  auto* kept = static_cast<const policy::Policy**>(
+      room_for(r, violated.size_bytes(), alignof(const policy::Policy*)));
+  if (kept == nullptr) return false;
+  std::uninitialized_copy(violated.begin(), violated.end(), kept);
+  context.verdict.violated = {kept, violated.size()};
+  return true;
+}
+
 // Copies the verdict to the request's context. If there is no memory to settle it later, settles it
 // now and returns false.
 bool keep_verdict(ngx_http_request_t* r, RequestContext& context,
@@ -54,8 +66,10 @@ bool keep_verdict(ngx_http_request_t* r, RequestContext& context,
   context.verdict = decision.verdict;
   context.verdict.items = {};  // until they are kept
   context.verdict.dues = {};
+  context.verdict.violated = {};
   context.taken = decision.now;
   if (keep_items(r, context, decision.verdict.items) &&
+      keep_violated(r, context, decision.verdict.violated) &&
       keep_dues(r, context, decision.verdict.dues)) {
     return true;
   }

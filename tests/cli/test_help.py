@@ -21,7 +21,7 @@ def test_help_of_a_command_is_its_help_option(headgate):
 def test_help_of_an_unknown_command_lists_the_commands(headgate):
     result = headgate('help', 'sreve')
     assert (result.returncode, result.stdout) == (2, '')
-    assert result.stderr == ('headgate help: there is no command "sreve"; the commands are '
+    assert result.stderr == ('headgate help: there is no command "sreve"; did you mean serve? The commands are '
                              + ', '.join(sorted(COMMANDS)) + '\n')
 
 

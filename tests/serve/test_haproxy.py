@@ -198,7 +198,8 @@ def test_many_agents_and_connections_share_one_quota(haproxy, serve, tmp_path):
     assert sorted(statuses) == [200] * 100 + [429] * 100
     decided = [read_metrics(agent.port)['headgate_decision_duration_seconds_count{door="spoe"}']
                for agent in agents]
-    assert sum(decided) >= 200 and all(decided), decided
+    # HAProxy may use two connections to agents for all of these requests.
+    assert sum(decided) >= 200 and sum(map(bool, decided)) >= 2, decided
 
 
 # ---- settling

@@ -33,7 +33,7 @@ TEST(Docs, ExamplesAreGood) {
     inside = line == "```yaml";
     example.clear();
   }
-  EXPECT_EQ(examples, 11);
+  EXPECT_EQ(examples, 12);
 }
 
 }  // namespace
