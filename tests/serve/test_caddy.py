@@ -16,10 +16,10 @@ ME = [('X-API-Key', 'me')]
 def example(serve, tmp_path):
     """The example's Caddy with other ports; short_port is that of the short form."""
     server = serve((EXAMPLE / 'headgate.yaml').read_text())
-    port, short = free_port(), free_port()
+    port, short, api = free_port(), free_port(), free_port()
     proxy = proxies.caddy(tmp_path, proxies.with_ports(
         (EXAMPLE / 'Caddyfile').read_text(),
-        {8080: port, 8081: server.port, 8082: free_port(), 8083: short}), port)
+        {8080: port, 8081: server.port, 8082: api, 8083: short}), port, short, api)
     proxy.short_port, proxy.decides = short, server
     yield proxy
     proxy.stop()

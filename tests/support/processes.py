@@ -87,7 +87,7 @@ def runs(pid):
     """Whether there is such a process, and it is not a zombie."""
     try:
         state = pathlib.Path(f'/proc/{pid}/stat').read_text().rpartition(')')[2].split()[0]
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):  # it ended before the file was opened or read
         return False
     return state not in 'ZX'
 

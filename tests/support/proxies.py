@@ -19,9 +19,10 @@ def program(name):
 class Proxy:
     """A real proxy that runs an example's configuration, with other ports."""
 
-    def __init__(self, directory, command, port, environment=None):
+    def __init__(self, directory, command, port, environment=None, more_ports=()):
         self.log_file = pathlib.Path(directory) / 'proxy.log'
         self.port = port
+        self.ports = [port, *more_ports]
         with self.log_file.open('wb') as log:
             self.process = subprocess.Popen(command, cwd=directory, stdin=subprocess.DEVNULL,
                                             stdout=log, stderr=log,
@@ -30,7 +31,7 @@ class Proxy:
 
     def ready(self):
         assert self.process.poll() is None, self.log
-        return answers(self.port)
+        return all(answers(port) for port in self.ports)
 
     @property
     def log(self):
@@ -61,12 +62,13 @@ def nginx(directory, configuration, port):
                              'nginx.conf', '-g', f'{user}daemon off;'], port)
 
 
-def caddy(directory, configuration, port):
+def caddy(directory, configuration, port, *more_ports):
+    """Caddy opens its ports one by one: all that the test needs are waited for."""
     directory = pathlib.Path(directory)
     (directory / 'Caddyfile').write_text(configuration)
     home = {name: str(directory / 'home') for name in ('HOME', 'XDG_DATA_HOME', 'XDG_CONFIG_HOME')}
     return Proxy(directory, [program('caddy'), 'run', '--config', 'Caddyfile', '--adapter',
-                             'caddyfile'], port, home)
+                             'caddyfile'], port, home, more_ports)
 
 
 def haproxy(directory, configuration, spoe, port):
