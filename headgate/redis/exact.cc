@@ -22,11 +22,6 @@ constexpr std::size_t together_max = 1024;
 // is answered, and saves 5 us for each but the first.
 constexpr std::size_t gathered_max = 32;
 
-void end(const std::shared_ptr<Part>& part, Part::Outcome outcome) {
-  part->outcome = outcome;
-  std::exchange(part->done, {})();
-}
-
 bool denied_here(const Part& part) {
   for (std::size_t i = 0; i < part.charges.size(); ++i) {
     if (part.ways[i] != Way::here) continue;
@@ -60,7 +55,7 @@ void Exact::decide(std::shared_ptr<Part> part) {
   if (part->count(Way::here) == part->charges.size()) {
     std::vector<KeyState> states = states_of(*part, {}, {});
     part->decide(states, part->given.value_or(clock_.now()));
-    return end(part, part->outcome);
+    return part->end(part->outcome);
   }
   // A charge without a state that denies is no part of the call, nor is a time that the caller
   // gives.
@@ -85,16 +80,16 @@ class Exact::ModuleCall : public Call {
   ModuleCall(Exact& exact, std::shared_ptr<Part> part) : exact_(exact), part_(std::move(part)) {}
 
   void answer(std::size_t, const net::RespReply& reply) override {
-    if (!part_->is_awaited()) return end(part_, Part::Outcome::undecided);
+    if (!part_->is_awaited()) return part_->end(Part::Outcome::undecided);
     if (!read_module_reply(reply, *part_)) return fail(unexpected);
     exact_.clock_.note(part_->now);
-    end(part_, part_->outcome);
+    part_->end(part_->outcome);
   }
   // The module was unloaded, or the slot has moved to a server without it.
   void fail(const std::string& why) override {
     if (!lacks_module(why) || !part_->is_awaited()) {
       exact_.note_fault(why);
-      return end(part_, Part::Outcome::undecided);
+      return part_->end(Part::Outcome::undecided);
     }
     exact_.router_.forget_module(part_->slot);
     exact_.decide_by_scripts(part_);
@@ -136,12 +131,12 @@ class Exact::ScriptedCall : public Call {
         part->decide(states, *now);
       }
       values = values.subspan(mine);
-      end(part, part->outcome);
+      part->end(part->outcome);
     }
   }
   void fail(const std::string& why) override {
     exact_.note_fault(why);
-    for (const std::shared_ptr<Part>& part : parts_) end(part, Part::Outcome::undecided);
+    for (const std::shared_ptr<Part>& part : parts_) part->end(Part::Outcome::undecided);
   }
 
  private:
@@ -297,7 +292,7 @@ void Exact::Exchange::has_read(std::vector<std::string> values, Instant now) {
 void Exact::Exchange::attempt() {
   std::erase_if(parts_, [](const std::shared_ptr<Part>& part) {
     if (part->is_awaited()) return false;
-    end(part, Part::Outcome::undecided);
+    part->end(Part::Outcome::undecided);
     return true;
   });
   if (parts_.empty()) return exact_.next(queue_);
@@ -390,7 +385,7 @@ void Exact::Exchange::has_written(const net::RespReply& reply) {
 
 template <class OutcomeOf>
 void Exact::Exchange::finish(const OutcomeOf& outcome_of) {
-  for (const std::shared_ptr<Part>& part : parts_) end(part, outcome_of(*part));
+  for (const std::shared_ptr<Part>& part : parts_) part->end(outcome_of(*part));
   exact_.next(queue_);
 }
 

@@ -30,7 +30,7 @@ class Exact {
   Exact(Router& router, KnownClock& clock, const Options& options)
       : router_(router), clock_(clock), options_(options) {}
 
-  // Decides the part and calls its done(), perhaps before it returns. Some parts are sent by
+  // Decides the part and ends it, perhaps before it returns. Some parts are sent by
   // flush().
   void decide(std::shared_ptr<Part> part);
   void flush();

@@ -29,7 +29,7 @@ bool Part::has_one_swapped_key() const noexcept {
   return ways.size() == 1 && ways[0] == Way::swapped;
 }
 
-void Part::decide(std::vector<KeyState>& states, Instant at) {
+void Part::decide(std::span<KeyState> states, Instant at) {
   now = at;
   decisions.resize(charges.size());
   const bool admitted = decide_all_or_none(charges, states, now, decisions);

@@ -1,11 +1,12 @@
 // The charges of one bundle whose keys are in one slot, while they are decided.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <functional>
+#include <memory_resource>
 #include <optional>
+#include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "headgate/redis/boot_clock.h"
@@ -15,6 +16,18 @@
 namespace headgate::redis {
 
 struct Part {
+  // Who waits for parts.
+  class Owner {
+   public:
+    // Whether it still waits: if not, the charges may be gone.
+    [[nodiscard]] virtual bool is_awaiting() const noexcept = 0;
+    // The part is decided, or cannot be. May throw std::bad_alloc.
+    virtual void ended(const Part& part) = 0;
+
+   protected:
+    ~Owner() = default;
+  };
+
   // Where a charge is decided.
   enum class Way : std::uint8_t {
     here,      // the law keeps no state
@@ -23,25 +36,39 @@ struct Part {
   };
   enum class Outcome : std::uint8_t { undecided, admitted, denied };
 
-  std::vector<store::Charge> charges;
-  std::vector<std::string> keys;  // one per charge, as redis_key() returns them
-  std::vector<Way> ways;          // one per charge
+  // `number`: of the bundle, to the owner. `waiting` and `memory` outlive this.
+  Part(Owner& waiting, std::size_t number, std::pmr::memory_resource* memory)
+      : owner(waiting),
+        bundle(number),
+        charges(memory),
+        keys(memory),
+        ways(memory),
+        decisions(memory),
+        denying(memory) {}
+
+  Owner& owner;
+  const std::size_t bundle;
+  std::pmr::vector<store::Charge> charges;
+  std::pmr::vector<std::string> keys;  // one per charge, as redis_key() returns them
+  std::pmr::vector<Way> ways;          // one per charge
   std::uint16_t slot = 0;
   std::optional<Instant> given;  // the caller's time, if it decides
   // Whether the only charge is decided by Leasing.
   bool is_leased = false;
   BootClock::time_point asked = BootClock::now();  // before Redis was asked
 
-  std::vector<limit::Decision> decisions;  // out; without meaning if the outcome is `undecided`
-  Outcome outcome = Outcome::undecided;    // out
-  Instant now;                             // out; the moment of the decision
+  std::pmr::vector<limit::Decision> decisions;  // out; no meaning if the outcome is `undecided`
+  Outcome outcome = Outcome::undecided;         // out
+  Instant now;                                  // out; the moment of the decision
   // out; of each charge whose denial lasts, the state that denies it; otherwise empty
-  std::vector<std::string> denying;
+  std::pmr::vector<std::string> denying;
 
-  // Whether its caller still waits: if not, the charges may be gone.
-  std::function<bool()> is_awaited;
-  // Called once, when the part is decided or cannot be.
-  std::function<void()> done;
+  [[nodiscard]] bool is_awaited() const noexcept { return owner.is_awaiting(); }
+  // To be called once.
+  void end(Outcome as) {
+    outcome = as;
+    owner.ended(*this);
+  }
 
   void add(const store::Charge& charge, std::string key);
   // Adds a charge that is always denied, so that nothing is taken and what is left is shown.
@@ -51,8 +78,8 @@ struct Part {
   // Whether the only key is swapped.
   [[nodiscard]] bool has_one_swapped_key() const noexcept;
 
-  // Decides over states, one per charge, as of `now`, which is noted. Does not call done().
-  void decide(std::vector<KeyState>& states, Instant at);
+  // Decides over states, one per charge, as of `at`, which is noted. Does not end it.
+  void decide(std::span<KeyState> states, Instant at);
 };
 
 }  // namespace headgate::redis

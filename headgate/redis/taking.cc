@@ -27,31 +27,33 @@ bool is_denied_for_good(std::span<const store::Charge> charges) noexcept {
 void Taking::begin(const Deciders& deciders, const Options& options) {
   deciders_ = &deciders;
   clock_ = options.clock;
-  std::vector<std::size_t> open;  // a copy: bundles that are decided at once are not undecided
+  // A copy: bundles that are decided at once are not undecided.
+  std::pmr::vector<std::size_t> open(&memory_);
   for (std::size_t i = 0; i < bundles_.size(); ++i) {
     if (bundles_[i].undecided) open.push_back(i);
   }
   open_ = open.size();
-  splits_.resize(bundles_.size());
+  splits_.reserve(bundles_.size());
+  for (std::size_t i = 0; i < bundles_.size(); ++i) splits_.emplace_back(&memory_);
   for (const std::size_t i : open) split(i, options);
   if (open_ == 0) return complete();
   is_beginning_ = true;
   for (const std::size_t i : open) {
-    std::vector<std::shared_ptr<Part>> leased;
-    for (const auto& part : splits_[i].parts) {
+    Parts leased(&memory_);
+    for (Part* part : splits_[i].parts) {
       if (part->is_leased) leased.push_back(part);
     }
-    decide(i, leased, &Taking::decided_leased);
+    decide(i, std::move(leased), &Taking::decided_leased);
   }
   is_beginning_ = false;
 }
 
-std::shared_ptr<Part> Taking::new_part(std::uint16_t slot) const {
-  auto part = std::make_shared<Part>();
-  part->slot = slot;
-  if (clock_ == Clock::caller) part->given = given_;
-  part->is_awaited = [self = shared_from_this()] { return !self->is_complete(); };
-  return part;
+Part* Taking::new_part(std::size_t bundle, std::uint16_t slot) {
+  Owner& owner = *this;  // emplace_front() has no access to the base
+  Part& part = parts_.emplace_front(owner, bundle, &memory_);
+  part.slot = slot;
+  if (clock_ == Clock::caller) part.given = given_;
+  return &part;
 }
 
 // One part per leased charge, and one per slot for the others. Charges without a state are in the
@@ -62,57 +64,58 @@ void Taking::split(std::size_t bundle, const Options& options) {
   for (const store::Charge& charge : bundles_[bundle].charges) {
     if (is_leased(charge, options)) {
       std::string key = leased_key(options.prefix, *charge.law, charge.key);
-      auto part = new_part(options.cluster ? slot_of(key) : std::uint16_t{0});
+      Part* part = new_part(bundle, options.cluster ? slot_of(key) : std::uint16_t{0});
       part->is_leased = true;
       part->add(charge, std::move(key));
       if (denied && charge.op == limit::Op::spend) part->charges[0].op = limit::Op::peek;
       split.part_of.push_back(split.parts.size());
-      split.parts.push_back(std::move(part));
+      split.parts.push_back(part);
       continue;
     }
     std::string key = redis_key(options.prefix, *charge.law, charge.key);
     const bool anywhere = key.empty() || !options.cluster;
     const std::uint16_t slot = anywhere ? 0 : slot_of(key);
-    auto part = std::find_if(split.parts.begin(), split.parts.end(), [&](const auto& other) {
+    auto part = std::find_if(split.parts.begin(), split.parts.end(), [&](const Part* other) {
       return !other->is_leased && (anywhere || other->slot == slot);
     });
     if (part == split.parts.end()) {
-      part = split.parts.insert(part, new_part(slot));
+      part = split.parts.insert(part, new_part(bundle, slot));
     }
     split.part_of.push_back(static_cast<std::size_t>(part - split.parts.begin()));
     (*part)->add(charge, std::move(key));
   }
 }
 
-void Taking::decide(std::size_t bundle, const std::vector<std::shared_ptr<Part>>& parts,
-                    void (Taking::*then)(std::size_t bundle)) {
+void Taking::decide(std::size_t bundle, Parts parts, void (Taking::*then)(std::size_t bundle)) {
   if (parts.empty()) return (this->*then)(bundle);
   splits_[bundle].open = parts.size();
-  for (const std::shared_ptr<Part>& part : parts) {
-    part->done = [self = shared_from_this(), bundle, then] {
-      if (self->is_complete_) return;
-      if (--self->splits_[bundle].open == 0) (self.get()->*then)(bundle);
-    };
-  }
+  splits_[bundle].then = then;
   const bool flushes = !is_beginning_;
   const Deciders& deciders = *deciders_;
-  // A copy: the last decision replaces `parts`.
-  for (const std::shared_ptr<Part>& part : std::vector(parts)) {
+  const std::shared_ptr<Taking> self = shared_from_this();
+  for (Part* part : parts) {
+    std::shared_ptr<Part> shared(self, part);  // whoever decides a part keeps this
     if (part->is_leased) {
-      deciders.leasing.decide(part);
+      deciders.leasing.decide(std::move(shared));
     } else {
-      deciders.exact.decide(part);
+      deciders.exact.decide(std::move(shared));
     }
   }
   if (flushes) deciders.exact.flush();
 }
 
+void Taking::ended(const Part& part) {
+  if (is_complete_) return;
+  Split& split = splits_[part.bundle];
+  if (--split.open == 0) (this->*split.then)(part.bundle);
+}
+
 // If a leased charge is denied, the others take nothing.
 void Taking::decided_leased(std::size_t bundle) {
-  std::vector<std::shared_ptr<Part>> others;
+  Parts others(&memory_);
   bool denied = false;
   bool undecided = false;
-  for (const auto& part : splits_[bundle].parts) {
+  for (Part* part : splits_[bundle].parts) {
     if (!part->is_leased) {
       others.push_back(part);
       continue;
@@ -121,22 +124,22 @@ void Taking::decided_leased(std::size_t bundle) {
     undecided |= part->outcome == Part::Outcome::undecided;
   }
   if (undecided) return decided(bundle);
-  for (const auto& part : others) {
+  for (Part* part : others) {
     if (denied) part->deny();
   }
-  decide(bundle, others, &Taking::decided);
+  decide(bundle, std::move(others), &Taking::decided);
 }
 
 void Taking::decided(std::size_t bundle) {
   remember(bundle);
-  const auto& parts = splits_[bundle].parts;
+  const Parts& parts = splits_[bundle].parts;
   const auto all = [&](Part::Outcome outcome) {
     return std::all_of(parts.begin(), parts.end(),
-                       [&](const auto& part) { return part->outcome == outcome; });
+                       [&](const Part* part) { return part->outcome == outcome; });
   };
   if (all(Part::Outcome::admitted)) return write(bundle, true);
   if (all(Part::Outcome::denied)) return write(bundle, false);
-  if (all(Part::Outcome::undecided)) return close(bundle);
+  if (all(Part::Outcome::undecided)) return close();
   give_back(bundle);
 }
 
@@ -144,14 +147,14 @@ void Taking::decided(std::size_t bundle) {
 // and shows what is left there.
 void Taking::give_back(std::size_t bundle) {
   Split& split = splits_[bundle];
-  std::vector<std::shared_ptr<Part>> parts;
-  for (std::shared_ptr<Part>& part : split.parts) {
+  Parts parts(&memory_);
+  for (Part*& part : split.parts) {
     if (part->outcome != Part::Outcome::admitted) continue;
     if (part->is_leased) {
       deciders_->leasing.give_back(*part);
       continue;
     }
-    auto back = new_part(part->slot);
+    Part* back = new_part(bundle, part->slot);
     for (std::size_t i = 0; i < part->charges.size(); ++i) {
       store::Charge charge = part->charges[i];
       if (charge.op == limit::Op::spend) {
@@ -165,14 +168,14 @@ void Taking::give_back(std::size_t bundle) {
       back->add(charge, part->keys[i]);
     }
     part = back;
-    parts.push_back(std::move(back));
+    parts.push_back(back);
   }
-  decide(bundle, parts, &Taking::given_back);
+  decide(bundle, std::move(parts), &Taking::given_back);
 }
 
 // What later calls need not ask for.
 void Taking::remember(std::size_t bundle) {
-  for (const auto& part : splits_[bundle].parts) {
+  for (Part* part : splits_[bundle].parts) {
     for (std::size_t i = 0; i < part->charges.size(); ++i) {
       const store::Charge& charge = part->charges[i];
       if (charge.op == limit::Op::refund) deciders_->denials.forget(charge.key);
@@ -186,17 +189,17 @@ void Taking::remember(std::size_t bundle) {
 
 void Taking::given_back(std::size_t bundle) {
   remember(bundle);
-  const auto& parts = splits_[bundle].parts;
-  const bool denied = std::none_of(parts.begin(), parts.end(), [](const auto& part) {
+  const Parts& parts = splits_[bundle].parts;
+  const bool denied = std::none_of(parts.begin(), parts.end(), [](const Part* part) {
     return part->outcome == Part::Outcome::undecided;
   });
   if (denied) return write(bundle, false);
-  close(bundle);
+  close();
 }
 
 void Taking::write(std::size_t bundle, bool admitted) {
   const Split& split = splits_[bundle];
-  std::vector<std::size_t> next(split.parts.size());
+  std::pmr::vector<std::size_t> next(split.parts.size(), &memory_);
   for (std::size_t i = 0; i < split.part_of.size(); ++i) {
     const std::size_t part = split.part_of[i];
     bundles_[bundle].decisions[i] = split.parts[part]->decisions[next[part]++];
@@ -204,20 +207,18 @@ void Taking::write(std::size_t bundle, bool admitted) {
   bundles_[bundle].admitted = admitted;
   bundles_[bundle].undecided = false;
   if (now_ != nullptr) {
-    for (const auto& part : split.parts) *now_ = std::max(now_->value_or(part->now), part->now);
+    for (const Part* part : split.parts) *now_ = std::max(now_->value_or(part->now), part->now);
   }
-  close(bundle);
+  close();
 }
 
-void Taking::close(std::size_t bundle) {
-  splits_[bundle] = {};
+void Taking::close() {
   if (--open_ == 0) complete();
 }
 
 void Taking::complete() noexcept {
   if (is_complete_) return;
   is_complete_ = true;
-  splits_.clear();
   if (now_ != nullptr && !*now_) *now_ = known_.now();
   if (done_.home == nullptr) return done_.call(done_.context);
   kept_ = shared_from_this();

@@ -1,10 +1,15 @@
 // One call of Store::take, until it is completed.
 #pragma once
 
+#include <array>
 #include <chrono>
+#include <cstddef>
+#include <forward_list>
 #include <memory>
+#include <memory_resource>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "headgate/redis/denials.h"
@@ -23,7 +28,9 @@ namespace headgate::redis {
 // Leased charges are decided first, because they are seldom asked for. A bundle whose other keys
 // are in several slots is taken slot by slot at the same time. If one slot denies, or cannot be
 // reached, what was taken is given back.
-class Taking final : public std::enable_shared_from_this<Taking>, private store::Mailbox::Letter {
+class Taking final : public std::enable_shared_from_this<Taking>,
+                     private Part::Owner,
+                     private store::Mailbox::Letter {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
@@ -56,23 +63,29 @@ class Taking final : public std::enable_shared_from_this<Taking>, private store:
   [[nodiscard]] Time deadline() const noexcept { return deadline_; }
 
  private:
+  using Parts = std::pmr::vector<Part*>;
   struct Split {
-    std::vector<std::shared_ptr<Part>> parts;
-    std::vector<std::size_t> part_of;  // per charge, its part
-    std::size_t open = 0;              // parts that are not decided
+    explicit Split(std::pmr::memory_resource* memory) : parts(memory), part_of(memory) {}
+
+    Parts parts;
+    std::pmr::vector<std::size_t> part_of;               // per charge, its part
+    std::size_t open = 0;                                // parts that are not decided
+    void (Taking::*then)(std::size_t bundle) = nullptr;  // when none is open
   };
 
+  [[nodiscard]] bool is_awaiting() const noexcept override { return !is_complete_; }
+  void ended(const Part& part) override;
+
   void split(std::size_t bundle, const Options& options);
-  [[nodiscard]] std::shared_ptr<Part> new_part(std::uint16_t slot) const;
-  void decide(std::size_t bundle, const std::vector<std::shared_ptr<Part>>& parts,
-              void (Taking::*then)(std::size_t bundle));
+  [[nodiscard]] Part* new_part(std::size_t bundle, std::uint16_t slot);
+  void decide(std::size_t bundle, Parts parts, void (Taking::*then)(std::size_t bundle));
   void decided_leased(std::size_t bundle);
   void decided(std::size_t bundle);
   void remember(std::size_t bundle);
   void give_back(std::size_t bundle);
   void given_back(std::size_t bundle);
   void write(std::size_t bundle, bool admitted);
-  void close(std::size_t bundle);
+  void close();
   void open() noexcept;
 
   std::span<store::Bundle> bundles_;
@@ -83,8 +96,12 @@ class Taking final : public std::enable_shared_from_this<Taking>, private store:
   const KnownClock& known_;
   const Deciders* deciders_ = nullptr;
   Clock clock_ = Clock::redis;
-  std::vector<Split> splits_;  // one per bundle
-  std::size_t open_ = 0;       // bundles that are not decided
+  // What a bundle of three charges needs: one piece of memory in place of twenty.
+  alignas(std::max_align_t) std::array<std::byte, 2560> room_;
+  std::pmr::monotonic_buffer_resource memory_{room_.data(), room_.size()};
+  std::pmr::forward_list<Part> parts_{&memory_};  // all that were made
+  std::pmr::vector<Split> splits_{&memory_};      // one per bundle
+  std::size_t open_ = 0;                          // bundles that are not decided
   bool is_beginning_ = false;
   bool is_complete_ = false;
   std::shared_ptr<Taking> kept_;  // itself, while it is in the mailbox

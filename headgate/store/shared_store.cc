@@ -1,8 +1,11 @@
 #include "headgate/store/shared_store.h"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <forward_list>
 #include <memory>
+#include <memory_resource>
 #include <new>
 #include <string>
 #include <utility>
@@ -38,8 +41,10 @@ void limit_nothing(Bundle& bundle) noexcept {
 // Some charges of a bundle, which are taken together.
 class SubBundle {
  public:
-  // Room for `charges` charges and deny().
-  explicit SubBundle(std::size_t charges) {
+  // Room for `charges` charges and deny(), in `memory`. Copies are on the heap.
+  SubBundle(std::size_t charges, std::pmr::memory_resource* memory)
+      : charges_(memory), decisions_(memory), places_(memory) {
+    if (charges == 0) return;
     charges_.reserve(charges + 1);
     decisions_.reserve(charges + 1);
     places_.reserve(charges);
@@ -68,9 +73,9 @@ class SubBundle {
   }
 
  private:
-  std::vector<Charge> charges_;
-  std::vector<Decision> decisions_;
-  std::vector<std::size_t> places_;
+  std::pmr::vector<Charge> charges_;
+  std::pmr::vector<Decision> decisions_;
+  std::pmr::vector<std::size_t> places_;
 };
 
 }  // namespace
@@ -111,7 +116,10 @@ class SharedStore::Taking {
 
   void add(Bundle& bundle) {
     const std::size_t count = bundle.charges.size();
-    Split& split = splits_.emplace_back(Split{bundle, SubBundle(count), SubBundle(count)});
+    const auto remote = static_cast<std::size_t>(
+        std::count_if(bundle.charges.begin(), bundle.charges.end(), is_remote));
+    Split& split = splits_.emplace_back(
+        Split{bundle, SubBundle(count - remote, &memory_), SubBundle(remote, &memory_)});
     for (std::size_t i = 0; i < count; ++i) {
       const Charge& charge = bundle.charges[i];
       if (is_remote(charge)) {
@@ -171,7 +179,8 @@ class SharedStore::Taking {
 
   // The remote store has decided, or not.
   void answered() noexcept {
-    std::vector<Split*> lost;  // the table denies what the remote store has taken
+    // The table denies what the remote store has taken. On the heap: it outlives this.
+    std::vector<Split*> lost;
     std::size_t next = 0;
     bool decides = false;
     bool undecided = false;
@@ -246,7 +255,7 @@ class SharedStore::Taking {
   // Decides without the remote store. May throw std::bad_alloc, before anything is taken.
   void decide_alone(Split& split) {
     Bundle& bundle = split.bundle;
-    SubBundle here(bundle.charges.size());
+    SubBundle here(bundle.charges.size(), &memory_);
     bool denied = false;
     for (std::size_t i = 0; i < bundle.charges.size(); ++i) {
       const Charge& charge = bundle.charges[i];
@@ -280,10 +289,13 @@ class SharedStore::Taking {
   // of their own ignore.
   std::optional<Instant> remote_now_;
   const Completion done_;
-  std::forward_list<std::string> keys_;  // of alone()
-  std::vector<Split> splits_;            // one per bundle
-  std::vector<Bundle> remote_bundles_;   // those that the remote store takes
-  std::vector<Split*> given_back_;       // of remote_bundles_
+  // What a bundle of three charges needs: one piece of memory in place of nine.
+  alignas(std::max_align_t) std::array<std::byte, 1536> room_;
+  std::pmr::monotonic_buffer_resource memory_{room_.data(), room_.size()};
+  std::forward_list<std::string> keys_;                // of alone()
+  std::pmr::vector<Split> splits_{&memory_};           // one per bundle
+  std::pmr::vector<Bundle> remote_bundles_{&memory_};  // those that the remote store takes
+  std::pmr::vector<Split*> given_back_{&memory_};      // of remote_bundles_
 };
 
 void SharedStore::prefetch(std::span<Charge> charges) noexcept {

@@ -15,15 +15,10 @@ bool spends(const store::Charge& charge) noexcept {
   return charge.op == Op::spend && charge.cost > 0;
 }
 
-void end(Part& part, Part::Outcome outcome) {
-  part.outcome = outcome;
-  std::exchange(part.done, {})();
-}
-
 void end(Part& part, Found found, const limit::Decision& decision, Instant now) {
   part.now = now;
   part.decisions = {decision};
-  end(part, found == Found::admitted ? Part::Outcome::admitted : Part::Outcome::denied);
+  part.end(found == Found::admitted ? Part::Outcome::admitted : Part::Outcome::denied);
 }
 
 void add(std::vector<LeaseGroup>& groups, std::uint64_t cost) {
@@ -66,7 +61,7 @@ void Leasing::decide(std::shared_ptr<Part> part) {
   const auto [queue, is_first] = queues_.try_emplace(key);
   const bool is_stalled = !is_first && BootClock::now() - queue->second.ask.at > options_.timeout;
   // Nothing piles up behind a server that does not answer.
-  if (is_stalled) return end(*part, Part::Outcome::undecided);
+  if (is_stalled) return part->end(Part::Outcome::undecided);
   queue->second.next.push_back(std::move(part));
   if (is_first) ask(key);
 }
@@ -118,7 +113,7 @@ void Leasing::ask(const std::string& key) {
   for (std::shared_ptr<Part>& part : std::exchange(queue.next, {})) {
     const store::Charge& charge = part->charges[0];
     if (!part->is_awaited()) {
-      end(*part, Part::Outcome::undecided);
+      part->end(Part::Outcome::undecided);
       continue;
     }
     if (queue.asked.empty()) prepare(*part);
@@ -225,7 +220,7 @@ void Leasing::failed(const std::string& key, const std::string& why) {
     idle_.push_back({key, entry.lease.number(), BootClock::now() + Lease::idle_after});
   });
   for (const std::shared_ptr<Part>& part : std::exchange(queues_.find(key)->second.asked, {})) {
-    end(*part, Part::Outcome::undecided);
+    part->end(Part::Outcome::undecided);
   }
   go_on(key);
   watch_idle();
@@ -237,7 +232,7 @@ void Leasing::go_on(const std::string& key) {
   queue.groups.clear();
   for (std::shared_ptr<Part>& part : std::exchange(queue.next, {})) {
     if (!part->is_awaited()) {
-      end(*part, Part::Outcome::undecided);
+      part->end(Part::Outcome::undecided);
     } else if (!decide_here(*part)) {
       queue.next.push_back(std::move(part));
     }

@@ -31,7 +31,7 @@ class Leasing {
   Leasing(boost::asio::io_context& io, Router& router, KnownClock& clock, LeaseTable& table,
           const Options& options, std::function<void(const std::string&)> note_fault);
 
-  // Decides the part, which has one charge, and calls its done(), perhaps before it returns.
+  // Decides the part, which has one charge, and ends it, perhaps before it returns.
   void decide(std::shared_ptr<Part> part);
   // The part was admitted, and has to be denied after all. Its decision then shows what is left.
   void give_back(Part& part);
