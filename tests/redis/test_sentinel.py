@@ -2,6 +2,7 @@
 import pytest
 
 from load import Load, Nginx, Server, ask
+from support.certificates import Authority
 from support.http_client import read_metrics
 from support.policies import YEAR
 from support.processes import free_port, until
@@ -134,5 +135,33 @@ def test_a_password_of_the_primary_is_no_fault_of_the_sentinels(redis, serve, tm
         (tmp_path / 'password').write_text('secret\n')
         one = serve(policies(settings(made) + f', password-file: {tmp_path}/password', 'quota: 10'))
         assert ask(one).r == 9
+    finally:
+        made.stop()
+
+
+def test_a_failover_with_tls_and_a_password_everywhere(redis, serve, tmp_path):
+    authority = Authority(tmp_path)
+    certificate, key = authority.sign('redis')
+    tls = {'tls-cert-file': certificate, 'tls-key-file': key, 'tls-ca-cert-file': authority.file,
+           'tls-auth-clients': 'no', 'tls-replication': 'yes'}
+    options = [word for name, value in tls.items() for word in (f'--{name}', str(value))]
+    options += ['--bind', '127.0.0.1', '--requirepass', 'secret', '--masterauth', 'secret']
+    port, other = free_port(), free_port()
+    primary = redis('--tls-port', str(port), *options, password='secret')
+    replica = redis('--tls-port', str(other), '--replicaof', f'127.0.0.1 {port}', *options, password='secret')
+    until(lambda: replica.command('ROLE')[3] == 'connected', 'the replica is connected')
+    more = ''.join(f'{name} {value}\n' for name, value in tls.items())
+    made = Sentinels(tmp_path, port, listen='tls-port', password='secret', more=more + (
+        'sentinel auth-pass main secret\nrequirepass secret\nsentinel sentinel-pass secret\n'))
+    try:
+        (tmp_path / 'password').write_text('secret\n')
+        one = serve(policies(settings(made) + f', password-file: {tmp_path}/password, tls: {{ca: {authority.file}}}',
+                             'quota: 10, on-outage: deny'))
+        assert ask(one).r == 9
+        until(lambda: primary.command('WAIT', 1, 1000) == 1, 'the replica has got it')
+        primary.kill()
+        until(lambda: ask(one).status == 200, 'the new primary is asked')
+        assert [made.primary(i) for i in range(3)] == [other] * 3
+        assert ask(one).r == 7
     finally:
         made.stop()

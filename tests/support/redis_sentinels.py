@@ -7,17 +7,19 @@ from support.resp import Client
 
 
 class Sentinels:
-    """They know the primary as `main`, and notice within a second that it is gone."""
+    """They know the primary as `main`, and notice within a second that it is gone. `more` lines configure them;
+    `listen` may be tls-port, `password` is that of `more`."""
 
-    def __init__(self, directory, port, more=''):
+    def __init__(self, directory, port, more='', listen='port', password=None):
+        self.directory, self.password = pathlib.Path(directory), password
         self.ports = []
         self.processes = []
         for i in range(3):
-            place = pathlib.Path(directory) / f's{i}'
+            place = self.directory / f's{i}'
             place.mkdir()
             self.ports.append(free_port())
             (place / 'sentinel.conf').write_text(
-                f'port {self.ports[i]}\nbind 127.0.0.1\ndir {place}\n'
+                f'port 0\n{listen} {self.ports[i]}\nbind 127.0.0.1\nunixsocket {place}/socket\ndir {place}\n'
                 f'sentinel monitor main 127.0.0.1 {port} 2\n'
                 'sentinel down-after-milliseconds main 700\n'
                 f'sentinel failover-timeout main 5000\n{more}')
@@ -27,7 +29,9 @@ class Sentinels:
         until(self.know_all, 'the sentinels know each other and the replica')
 
     def command(self, i, *words):
-        with Client(self.ports[i]) as client:
+        with Client(f'unix:{self.directory}/s{i}/socket') as client:
+            if self.password:
+                assert client.command('AUTH', self.password) == 'OK'
             return client.command(*words)
 
     def state(self, i):
