@@ -1,6 +1,5 @@
 // What the linear law promises, claimed about the code itself: headgate/limit/linear.h is compiled
-// here with integers of unknown values (integer.h), and run on every path. Prints a script of
-// SMT-LIB for each claim. `prove` gives them to Z3.
+// here with integers of unknown values (integer.h), and run on every path.
 //
 // The laws' numbers, states, costs and times are any values that the code can meet:
 //   - a law is whatever make() returns (`made`), and then anything that make() was proved to
@@ -18,10 +17,6 @@
 
 #include "proofs/linear/integer.h"
 
-namespace headgate::proofs {
-Uint64 last_divisor;  // that make() computed
-}
-
 // The law's own words, from here on: std::int64_t and std::uint64_t are unknown, too.
 namespace std {
 using unknown_int64 = headgate::proofs::Int64;
@@ -31,7 +26,7 @@ struct numeric_limits<unknown_uint64> {
   static constexpr unknown_uint64 max() { return {UINT64_MAX}; }
 };
 inline unknown_uint64 gcd(const unknown_uint64& a, const unknown_uint64& b) {
-  return headgate::proofs::last_divisor = headgate::proofs::some_common_divisor(a, b);
+  return headgate::proofs::some_common_divisor(a, b);
 }
 }  // namespace std
 #define int64_t unknown_int64
@@ -106,15 +101,8 @@ struct Claims {
           if (denied == Denied::penalty) terms.penalty = Int128::unknown("penalty");
           const std::optional<Law> law = Law::make(quota, terms);
           if (!law) return;
-          // A hint: the divisor of the count and of period % count divides the period.
           const auto count = static_cast<Nanos>(bucket ? quota.count : quota.units);
           const Nanos period = bucket ? quota.period : quota.window;
-          const auto divisor = static_cast<Nanos>(last_divisor);
-          const Nanos rest = period % count;
-          const Nanos times = count / divisor * (period / count) +
-                              static_cast<Nanos>(static_cast<Uint64>(rest)) / divisor;
-          claim(times * divisor == period, "the divisor divides the period");
-          claim(period / divisor == times, "the period is divided without a rest");
           invariant(*law, claim);
           claim(law->interval_ * static_cast<Ticks>(count) ==
                     static_cast<Ticks>(period) * law->scale_,
@@ -122,13 +110,6 @@ struct Claims {
         });
       }
     }
-  }
-
-  // Introduces a product, so that it is compared with the others.
-  static void hint(const Uint64& units, const Law& law) {
-    path.trusting = true;
-    static_cast<void>(static_cast<Ticks>(units) * law.interval_);
-    path.trusting = false;
   }
 
   // ---- any law, state and time
@@ -139,13 +120,13 @@ struct Claims {
     Law law;
     law.scale_ = narrow ? Ticks(1) : any_ticks("scale");
     law.interval_ = any_ticks("interval");
-    law.window_ = any_ticks("window");
     law.debt_ = any_ticks("debt");
     law.latest_ = any_ticks("latest");
     law.quota_ = Uint64::unknown("quota");
     law.denied_ = denied;
     law.reset_ = reset;
     path.trusting = true;
+    law.window_ = static_cast<Ticks>(law.quota_) * law.interval_;
     invariant(law, [](bool condition, const char*) { given(condition); });
     path.trusting = false;
     return law;
@@ -155,17 +136,15 @@ struct Claims {
   // the origin do not occur in a table.
   static Instant any_time(const char* name, const Law& law) {
     const Instant now{Int128::unknown(name)};
-    path.fact("(and (<= 0 " + now.ns.text() + ") (<= " + now.ns.text() + " " + law.latest_.text() +
-              "))");
+    given(now.ns >= 0 && now.ns <= law.latest_);
     return now;
   }
 
   static std::optional<Ticks> any_state() {
-    if (path.less("0", Path::name(path.unknown("the key is new")))) return std::nullopt;
+    if (Uint64::unknown("the key is new") > 0) return std::nullopt;
     const Ticks tat = any_ticks("tat");
-    const std::string most = Ticks(Law::time_max).text();
-    path.fact("(and (<= (- " + most + ") " + tat.text() + ") (<= " + tat.text() + " " + most +
-              "))");
+    const Ticks most(Law::time_max);
+    given(tat >= -most && tat <= most);
     return tat;
   }
 
@@ -186,7 +165,7 @@ struct Claims {
   // The second of two requests is not earlier than the first, and the clock's end is not reached.
   static Instant later(const Instant& now, const Law& law) {
     const Instant then = any_time("then", law);
-    path.fact("(<= " + now.ns.text() + " " + then.ns.text() + ")");
+    given(now.ns <= then.ns);
     return then;
   }
 
@@ -205,7 +184,6 @@ struct Claims {
       if (!first.decision.admitted) given(next >= 1);
       const auto second = law.spend(after(tat, first), next, later(now, law));
       claim(second.decision.admitted, "a cost of at most r is admitted");
-      hint(second.decision.remaining + next, law);
       claim(second.decision.remaining >= first.decision.remaining - next, "the rest of r remains");
     });
   }
@@ -352,17 +330,19 @@ struct Claims {
   }
 
   // What else changes a state: no result leaves the bounds in which all of this is proved.
-  static void others() {
-    for_laws("refund and debit", {Reset::full}, [](const Law& law) {
+  template <class Change>
+  static void in_range(const char* name, Change change) {
+    for_laws(name, {Reset::full}, [&](const Law& law) {
       const auto tat = any_state();
       const Uint64 cost = Uint64::unknown("cost");
-      const Instant now = any_time("now", law);
-      for (const auto& step : {law.refund(tat, cost, now), law.debit(tat, cost, now)}) {
-        if (!step.changed) continue;
-        claim(step.state <= Law::time_max && step.state >= -Law::time_max,
-              "a state stays in range");
-      }
+      const auto step = change(law, tat, cost, any_time("now", law));
+      if (!step.changed) return;
+      claim(step.state <= Law::time_max && step.state >= -Law::time_max, "a state stays in range");
     });
+  }
+  static void others() {
+    in_range("refund", [](const Law& law, auto... request) { return law.refund(request...); });
+    in_range("debit", [](const Law& law, auto... request) { return law.debit(request...); });
   }
 
   static void all() {
@@ -386,6 +366,7 @@ struct Claims {
 
 // claims [NAME...]: all claims, or those whose names contain a NAME.
 int main(int count, char** arguments) {
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);
   using namespace headgate::proofs;
   only.assign(arguments + 1, arguments + count);
   Claims<Int64>::all();
