@@ -66,50 +66,34 @@ byte cells = 1;     /* the number of cells: Segments::count */
 #endif
 byte now;           /* the clock that all processes read */
 byte survivor;      /* the only process that takes steps; 0: all do */
-/* Granted requests of the first key, by when they began and when they ended. */
-byte granted[(LATEST + 1) * (LATEST + 1)];
+/* One span of time is watched, which may begin at any tick: `granted` counts the requests of the
+   first key that began and ended in it. */
+#define NOT_YET (LATEST + 1)
+byte since = NOT_YET;
+byte granted;
 byte begun;         /* processes begin in their order: they differ in nothing but their number */
 byte owed[KEYS];    /* the sketch: what keys without a cell owe */
 byte late;          /* ticks: how long claimers of the first key took, if longer than a window */
-hidden byte from, to, b, e, sum, tat;
+hidden byte tat;
 
 inline one_cell() {
   assert(!(tag_word[0] == tag_word[1] && tag_word[0] != EMPTY && (tag_word[0] & CLAIM) == 0))
 }
 
-/* Called in the step that grants. */
+/* Called in the step that grants. Spans that end before now were checked when they ended, and those
+   that end later may contain more. */
 inline no_unit_twice() {
   if
-  :: key == 0 ->
-     granted[at * (LATEST + 1) + now]++;
-     from = 0;
-     do
-     :: from <= LATEST ->
-        to = from;
-        do
-        :: to <= LATEST ->
-           sum = 0; b = from;
-           do
-           :: b <= to ->
-              e = b;
-              do
-              :: e <= to -> sum = sum + granted[b * (LATEST + 1) + e]; e++
-              :: else -> break
-              od;
-              b++
-           :: else -> break
-           od;
-           assert(sum <= QUOTA + (to - from) + late);
-           to++
-        :: else -> break
-        od;
-        from++
-     :: else -> break
-     od;
-     from = 0; to = 0; b = 0; e = 0; sum = 0
+  :: key == 0 && at >= since -> granted++; assert(granted <= QUOTA + (now - since) + late)
   :: else -> skip
   fi
 }
+
+#ifdef SURVIVOR  /* which is about other promises */
+#define MAY_WATCH skip
+#else
+#define MAY_WATCH if :: since == NOT_YET -> since = now :: skip fi
+#endif
 
 /* Whether this process' claim still stands. */
 #ifdef NO_NONCE
@@ -138,6 +122,14 @@ inline no_unit_twice() {
 #define PATIENT true
 #define MUST_WAIT false
 #endif
+
+/* In the search for other cells of a key. */
+inline pass_mine() {
+  if
+  :: cell == victim -> cell++
+  :: else -> skip
+  fi
+}
 
 proctype process(byte me) MAY_HAVE_DIED {
   byte key, requests, at, cell, victim, owes, state;
@@ -171,17 +163,19 @@ again:
     :: survivor != 0 -> rounds++; assert(rounds <= 3)
     :: else -> skip
     fi;
-#else
-    skip
 #endif
+    PRESENT
   }
 
   /* find() */
-  atomic { PRESENT };
   do
-  :: atomic { cell < present && tag_word[cell] == TAG(key) -> goto held }
-  :: atomic { cell < present && tag_word[cell] != TAG(key) -> cell++ }
-  :: atomic { cell == present -> cell = 0; goto insert }
+  :: atomic { tag_word[cell] == TAG(key) -> goto held }
+  :: atomic { tag_word[cell] != TAG(key) ->
+       cell++;
+       if
+       :: cell == present -> cell = 0; goto insert
+       :: else -> skip
+       fi }
   od;
 
 held:  /* read(), step(), update() */
@@ -220,17 +214,16 @@ insert:
 
 #ifndef NO_SECOND_SEARCH
   /* alone() */
-  atomic { PRESENT_AGAIN };
+  atomic { PRESENT_AGAIN; pass_mine() };
   do
-  :: atomic { cell == present -> cell = 0; break }
-  :: atomic { cell < present && cell == victim -> cell++ }
-  :: atomic { cell < present && cell != victim && (tag_word[cell] & ~CLAIM) != TAG(key) -> cell++ }
+  :: atomic { cell >= present -> cell = 0; break }
+  :: atomic { cell < present && (tag_word[cell] & ~CLAIM) != TAG(key) -> cell++; pass_mine() }
 #ifdef CONFIRMED_IS_OVERLOOKED
-  :: atomic { cell < present && cell != victim && tag_word[cell] == TAG(key) -> cell++ }
+  :: atomic { cell < present && tag_word[cell] == TAG(key) -> cell++; pass_mine() }
 #else
-  :: atomic { cell < present && cell != victim && tag_word[cell] == TAG(key) -> goto withdraw }
+  :: atomic { cell < present && tag_word[cell] == TAG(key) -> goto withdraw }
 #endif
-  :: atomic { cell < present && cell != victim && tag_word[cell] == (TAG(key) | CLAIM) ->
+  :: atomic { cell < present && tag_word[cell] == (TAG(key) | CLAIM) ->
        if
        :: cell < victim && PATIENT -> goto withdraw
        :: !(cell < victim && MUST_WAIT) -> skip
@@ -238,10 +231,11 @@ insert:
      atomic {  /* clear() */
        if
 #ifdef CLEARS_BLINDLY
-       :: true -> tag_word[cell] = EMPTY; value[cell] = 0; cell++
+       :: true ->
 #else
-       :: tag_word[cell] == (TAG(key) | CLAIM) -> tag_word[cell] = EMPTY; value[cell] = 0; cell++
+       :: tag_word[cell] == (TAG(key) | CLAIM) ->
 #endif
+          tag_word[cell] = EMPTY; value[cell] = 0; cell++; pass_mine()
        :: tag_word[cell] != (TAG(key) | CLAIM) || INTERFERENCE -> goto withdraw
        fi
      }
@@ -327,13 +321,14 @@ proctype growth() {
 proctype clock() {
 end:
   do
-  :: atomic { now < LATEST -> now++ }
+  :: atomic { now < LATEST -> now++; MAY_WATCH }
   od
 }
 
 init {
   byte i;
   atomic {
+    MAY_WATCH;
     run clock();
 #ifdef GROWS
     run growth();

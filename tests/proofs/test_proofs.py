@@ -11,8 +11,8 @@ VARIANTS = {
     'NO_SECOND_SEARCH': 'tag_word[0]==tag_word[1]',
     'CONFIRMED_IS_OVERLOOKED': 'tag_word[0]==tag_word[1]',
     'NO_NONCE': 'tag_word[0]==tag_word[1]',
-    'EVICT_LIVE': 'sum<=',
-    'CLEARS_BLINDLY': 'sum<=',
+    'EVICT_LIVE': 'granted<=',
+    'CLEARS_BLINDLY': 'granted<=',
     'STALE_SEGMENTS': 'tag_word[0]==tag_word[1]',
 }
 # Changes of headgate/limit/linear.h, and the claim of the narrow law that each one breaks.
