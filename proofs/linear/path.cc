@@ -26,9 +26,12 @@ Tally& tally_of(const std::string& name) {
 }
 
 // A branch that Z3 cannot exclude with this effort is taken, and a claim there costs more. Z3
-// counts its steps, so the outcome does not depend on how busy the machine is.
-constexpr const char* branch_effort = "(set-option :rlimit 1000000)\n";
-constexpr const char* claim_effort = "(set-option :rlimit 20000000)\n";
+// counts its steps, so the outcome does not depend on how busy the machine is. Only a check is
+// bounded: a push that is given up would be an error.
+constexpr const char* check_branch =
+    "(set-option :rlimit 1000000)(check-sat)(set-option :rlimit 0)";
+constexpr const char* check_claim =
+    "(set-option :rlimit 20000000)(check-sat)(set-option :rlimit 0)";
 
 Polynomial of(Unknown unknown) { return Polynomial::of({unknown}); }
 
@@ -207,6 +210,7 @@ bool Path::decide(const Condition& condition) {
   if (const std::optional<bool> decided = condition.decided()) return *decided;
   const auto [entry, added] = decided_.try_emplace(condition, true);
   if (!added) return entry->second;
+  declare(condition.sum);
   if (position_ == script_.size()) {
     const bool can_be = any_possible({condition});
     const bool forks = can_be && any_possible({condition.negated()});
@@ -215,11 +219,17 @@ bool Path::decide(const Condition& condition) {
   }
   const bool outcome = script_[position_++].outcome;
   entry->second = outcome;
-  fact(outcome ? condition : condition.negated());
+  if (outcome && condition.kind == Condition::Kind::zero) {
+    equate(condition.sum, static_cast<Unknown>(unknowns_.size()));
+  } else {
+    fact(outcome ? condition : condition.negated());
+  }
   return outcome;
 }
 
 bool Path::known(const std::vector<Condition>& conditions) {
+  // Also where the outcome is known from a former run: Z3 continues after that run's text.
+  for (const Condition& condition : conditions) declare(condition.sum);
   if (position_ == script_.size()) {
     std::vector<Condition> exceptions;
     for (const Condition& condition : conditions) exceptions.push_back(condition.negated());
@@ -231,7 +241,6 @@ bool Path::known(const std::vector<Condition>& conditions) {
 bool Path::any_possible(const std::vector<Condition>& conditions) {
   std::string any;
   for (const Condition& condition : conditions) {
-    declare(condition.sum);
     std::string all = condition.text();
     for (const Condition& multiple : multiples(condition)) {
       if (declared(multiple.sum)) all += " " + multiple.text();
@@ -239,7 +248,7 @@ bool Path::any_possible(const std::vector<Condition>& conditions) {
     any += " (and " + all + ")";
   }
   solver_->read(text_);
-  return solver_->answer("(push)(assert (or" + any + "))(check-sat)(pop)") != "unsat";
+  return solver_->answer("(push)(assert (or" + any + "))" + check_branch + "(pop)") != "unsat";
 }
 
 // What Z3 says about this path with a condition: "unsat" if it is excluded, "sat" if it is not, and
@@ -252,7 +261,7 @@ std::string Path::refute(const Condition& condition) const {
     all.assert_that(multiple);
   }
   for (const auto numbers : {Solver::Numbers::rational, Solver::Numbers::whole}) {
-    if (Solver(numbers).answer(claim_effort + all.text_ + "(check-sat)") == "unsat") return "unsat";
+    if (Solver(numbers).answer(all.text_ + check_claim) == "unsat") return "unsat";
   }
   Path exact = *this;
   exact.fact(condition);
@@ -262,7 +271,7 @@ std::string Path::refute(const Condition& condition) const {
     return "sat";
   }
   return Solver(Solver::Numbers::whole)
-      .answer(claim_effort + exact.text_ + exact.definitions() + "(check-sat)");
+      .answer(exact.text_ + exact.definitions() + check_claim);
 }
 
 std::string Path::definitions() const {
@@ -310,7 +319,7 @@ std::string Path::counterexample() const {
     }
     if (rest != 0) break;
     Solver solver(Solver::Numbers::whole);
-    if (solver.answer(branch_effort + text_ + text + definitions() + "(check-sat)") != "sat") {
+    if (solver.answer(text_ + text + definitions() + check_branch) != "sat") {
       continue;
     }
     std::string example;
@@ -373,7 +382,6 @@ void Path::holds(const std::string& what) const {
 
 void explore(const std::string& name, const std::function<void()>& body) {
   Solver solver(Solver::Numbers::rational);
-  solver.answer(branch_effort);
   std::vector<Path::Choice> script;
   for (;;) {
     path = Path();
