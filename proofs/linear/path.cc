@@ -33,6 +33,9 @@ constexpr const char* check_branch =
 constexpr const char* check_claim =
     "(set-option :rlimit 20000000)(check-sat)(set-option :rlimit 0)";
 
+// Thrown when a claim is not proved.
+struct Refuted {};
+
 Polynomial of(Unknown unknown) { return Polynomial::of({unknown}); }
 
 }  // namespace
@@ -363,16 +366,18 @@ void Path::must(const std::vector<Condition>& claims, const std::string& what) {
   }
 }
 
-// Counts whether a claim is proved, after the quick way has failed.
+// Counts whether a claim is proved, after the quick way has failed. If it is not, the other paths are
+// not visited.
 void Path::judge(const Condition& claim, const std::string& what) {
   Tally& tally = tally_of(prefix_ + ": " + what);
   const Condition negated = claim.negated();
   const std::string verdict = refute(negated);
   ++(verdict == "unsat" ? tally.proved : tally.failed);
-  if (verdict == "unsat" || tally.failed > 1) return;
+  if (verdict == "unsat") return;
   std::printf("%s: %s\n%s(assert %s)\n", tally.name.c_str(),
               verdict == "sat" ? "not true" : verdict.c_str(), text_.c_str(),
               negated.text().c_str());
+  throw Refuted();
 }
 
 // Z3 has excluded the other outcome of each comparison of the claim, or it has failed there.
@@ -392,6 +397,8 @@ void explore(const std::string& name, const std::function<void()>& body) {
     try {
       body();
     } catch (const Ended&) {
+    } catch (const Refuted&) {
+      return;
     }
     path.solver_ = nullptr;
     script = path.script_;

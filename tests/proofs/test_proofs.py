@@ -15,21 +15,24 @@ VARIANTS = {
     'CLEARS_BLINDLY': 'granted<=',
     'STALE_SEGMENTS': 'tag_word[0]==tag_word[1]',
 }
+QUICK = ('narrow make', 'narrow charge', 'narrow tightness', 'narrow denial', 'narrow never', 'narrow earlier',
+         'narrow admits', 'narrow clock', 'narrow fast path', 'narrow refund', 'narrow debit', 'wide make',
+         'wide never', 'wide admits', 'wide clock')
 # Changes of headgate/limit/linear.h, and the claim that each one breaks.
 MUTATIONS = {
     'a window more': ('if (next <= full) return', 'if (next <= full + 1) return', 'narrow charge'),
     'a wait too short': ('return tat + static_cast<Ticks>(units) * interval_ - at - window_;',
                          'return tat + static_cast<Ticks>(units) * interval_ - at - window_ - 1;',
-                         'wide denial'),
-    'a unit too many in r': ('return static_cast<std::uint64_t>(credit / interval_);',
-                             'return static_cast<std::uint64_t>(credit / interval_) + 1;',
-                             'wide soundness'),
+                         'narrow denial'),
+    'a unit too many in r': ('return static_cast<std::uint64_t>(credit) / static_cast<std::uint64_t>(interval_);',
+                             'return static_cast<std::uint64_t>(credit) / static_cast<std::uint64_t>(interval_) + 1;',
+                             'narrow soundness'),
     'r from a tick less': ('const Ticks credit = at + window_ - tat;',
                            'const Ticks credit = at + window_ - tat - 1;', 'narrow tightness'),
     't without the pace': ('reset = std::max(reset, static_cast<Ticks>(remaining) * interval_);',
-                           '{}', 'wide progress'),
+                           '{}', 'narrow progress'),
     'time that goes back': ('if (ns > latest_) ns = latest_;', 'if (ns > latest_) ns = 0;',
-                            'wide clock'),
+                            'narrow clock'),
     'debts without bound': ('if (next > most) next = most;', '', 'narrow debit'),
     'a window that is too long': (
         'if (interval > longest / static_cast<Nanos>(quota.units)) return std::nullopt;', '',
@@ -54,7 +57,8 @@ def test_a_fault_in_the_protocol_is_found(variant):
 
 
 def test_the_law_keeps_its_promises_for_all_values():
-    result = prove('linear')
+    """The claims that take seconds; `./dev prove` makes all."""
+    result = prove('linear', *QUICK)
     assert result.returncode == 0, result.stdout + result.stderr
     assert 'NOT PROVED' not in result.stdout
 
