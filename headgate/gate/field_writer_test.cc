@@ -147,7 +147,7 @@ TEST(FieldWriter, VectorsOfMerging) {
     EXPECT_EQ(merged(vector.at("upstream"), own), vector.at("expect"));
     ++ran;
   }
-  EXPECT_EQ(ran, 9);
+  EXPECT_EQ(ran, 10);
 }
 
 const json burst_and_daily = json::parse(R"([
