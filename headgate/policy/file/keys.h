@@ -14,23 +14,14 @@
 
 namespace headgate::policy {
 
-inline constexpr Key file_keys[] = {{"version"},
-                                    {"client-address"},
-                                    {"fields"},
-                                    {"partition-key"},
-                                    {"retry-after-jitter"},
-                                    {"report"},
-                                    {"report-when"},
-                                    {"problem-details"},
-                                    {"upstream-prefix"},
-                                    {"store"},
-                                    {"allow"},
-                                    {"include"},
-                                    {"policies"},
-                                    {"boulder"},
-                                    {"envoy"}};
+inline constexpr Key file_keys[] = {
+    {"version"}, {"client-address"}, {"fields"},          {"partition-key"}, {"retry-after-jitter"},
+    {"report"},  {"report-when"},    {"problem-details"}, {"cors"},          {"upstream-prefix"},
+    {"store"},   {"allow"},          {"include"},         {"policies"},      {"boulder"},
+    {"envoy"}};
 inline constexpr Key included_keys[] = {{"version"}, {"policies"}};
 inline constexpr Key client_address_keys[] = {{"trusted-proxies"}, {"ipv6-prefix"}};
+inline constexpr Key cors_keys[] = {{"expose-headers"}, {"preflights"}};
 inline constexpr Key store_keys[] = {{"table"}, {"redis"}};
 inline constexpr Key table_keys[] = {{"memory"}, {"file"}};
 inline constexpr Key redis_keys[] = {{"nodes"},         {"cluster"}, {"sentinel"}, {"user"},
@@ -59,12 +50,16 @@ struct KeyHome {
   std::string_view what;
   std::span<const Key> keys;
 };
-inline constexpr KeyHome key_homes[] = {
-    {"the file", file_keys},       {"client-address", client_address_keys},
-    {"store", store_keys},         {"table", table_keys},
-    {"redis", redis_keys},         {"tls", redis_tls_keys},
-    {"a policy", policy_keys},     {"an entry of match", match_keys},
-    {"an override", override_keys}};
+inline constexpr KeyHome key_homes[] = {{"the file", file_keys},
+                                        {"client-address", client_address_keys},
+                                        {"cors", cors_keys},
+                                        {"store", store_keys},
+                                        {"table", table_keys},
+                                        {"redis", redis_keys},
+                                        {"tls", redis_tls_keys},
+                                        {"a policy", policy_keys},
+                                        {"an entry of match", match_keys},
+                                        {"an override", override_keys}};
 
 // The keys that give a quota or a window, in any spelling.
 inline constexpr std::string_view quota_keys[] = {"quota", "rate",   "burst",
@@ -94,6 +89,8 @@ inline constexpr Choice<Report> report_words[] = {{"all", Report::all},
 inline constexpr Choice<ReportWhen> report_when_words[] = {{"always", ReportWhen::always},
                                                            {"denied", ReportWhen::denied},
                                                            {"below N%", ReportWhen::below}};
+// Whether policies count them.
+inline constexpr Choice<bool> preflight_words[] = {{"counted", true}, {"free", false}};
 inline constexpr Choice<bool> store_words[] = {{"table", true}};
 
 inline constexpr Choice<limit::Algorithm> algorithm_words[] = {

@@ -329,6 +329,12 @@ constexpr Bad in_the_settings[] = {
     {"report-when: never",
      "3:14: report-when 'never' is unknown; expected always, denied or below N%"},
     {"problem-details: yes", "3:18: problem-details 'yes' is unknown; expected true or false"},
+    {"cors: true", "3:7: cors is a single value; expected a map with expose-headers or preflights"},
+    {"cors: {}", "3:7: cors is an empty map; expected 'expose-headers', 'preflights' or both"},
+    {"cors: {expose-headers: RateLimit, preflights: true, origin: \"*\"}",
+     "3:24: expose-headers 'RateLimit' is unknown; expected true or false\n"
+     "3:47: preflights 'true' is unknown; expected counted or free\n"
+     "3:53: unknown key 'origin' in cors; expected expose-headers or preflights"},
     {"upstream-prefix: \"\"",
      "3:18: upstream-prefix '' can't be part of a policy's name; expected 1 to 64 printable ASCII "
      "characters"},
@@ -393,8 +399,8 @@ constexpr Bad in_the_settings[] = {
     {"polices: []", "3:1: unknown key 'polices' in the file; did you mean 'policies'?"},
     {"zzz: 1",
      "3:1: unknown key 'zzz' in the file; expected version, client-address, fields, partition-key, "
-     "retry-after-jitter, report, report-when, problem-details, upstream-prefix, store, allow, "
-     "include, policies, boulder or envoy"},
+     "retry-after-jitter, report, report-when, problem-details, cors, upstream-prefix, store, "
+     "allow, include, policies, boulder or envoy"},
     {"<<: x", "3:5: '<<' with a single value; expected a map, or a list of maps"},
     {"<<: [{}, []]", "3:10: '<<' with a list; expected a map, or a list of maps"},
 };
@@ -487,8 +493,8 @@ constexpr Bad whole[] = {
      "3:15: byte '\\xe9' is not UTF-8; expected text in UTF-8"},
     {"- a\n",
      "1:1: the file is a list; expected a map with version, client-address, fields, partition-key, "
-     "retry-after-jitter, report, report-when, problem-details, upstream-prefix, store, allow, "
-     "include, policies, boulder or envoy"},
+     "retry-after-jitter, report, report-when, problem-details, cors, upstream-prefix, store, "
+     "allow, include, policies, boulder or envoy"},
     {"version: 1\n"
      "policies:\n"
      "  - nmae: x\n"
@@ -519,8 +525,8 @@ constexpr Bad whole[] = {
      ": b\n"
      "policies: []\n",
      "2:3: a key of the file is a list; expected version, client-address, fields, partition-key, "
-     "retry-after-jitter, report, report-when, problem-details, upstream-prefix, store, allow, "
-     "include, policies, boulder or envoy"},
+     "retry-after-jitter, report, report-when, problem-details, cors, upstream-prefix, store, "
+     "allow, include, policies, boulder or envoy"},
     {"version: 1\n"
      "policies:\n"
      "  - {quota: 1}\n"
@@ -567,8 +573,8 @@ constexpr Bad whole[] = {
      "refund-on, mode, status, overrides, sharing, on-outage or unless"},
     {"hello\n",
      "1:1: the file is a single value; expected a map with version, client-address, fields, "
-     "partition-key, retry-after-jitter, report, report-when, problem-details, upstream-prefix, "
-     "store, allow, include, policies, boulder or envoy"},
+     "partition-key, retry-after-jitter, report, report-when, problem-details, cors, "
+     "upstream-prefix, store, allow, include, policies, boulder or envoy"},
     {"version: 1\n"
      "policies: &x [*x]\n",
      "2:15: an alias inside the value of its own anchor; expected it after the end of that value"},

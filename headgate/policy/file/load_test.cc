@@ -30,6 +30,7 @@ retry-after-jitter: 10%
 report: closest
 report-when: below 20%
 problem-details: false
+cors: {expose-headers: true, preflights: free}
 upstream-prefix: edge-
 store: {table: {memory: 64KiB, file: /var/lib/headgate/table}}
 policies:
@@ -63,6 +64,8 @@ policies:
   EXPECT_EQ(s.report_when, ReportWhen::below);
   EXPECT_EQ(s.report_below_percent, 20U);
   EXPECT_FALSE(s.problem_details);
+  EXPECT_TRUE(s.expose_headers);
+  EXPECT_FALSE(s.count_preflights);
   EXPECT_EQ(s.upstream_prefix, "edge-");
   EXPECT_EQ(s.table.memory, 65536U);
   EXPECT_EQ(s.table.file, "/var/lib/headgate/table");
@@ -93,6 +96,8 @@ TEST(Load, Defaults) {
   EXPECT_EQ(s.report, Report::few);
   EXPECT_EQ(s.report_when, ReportWhen::always);
   EXPECT_TRUE(s.problem_details);
+  EXPECT_FALSE(s.expose_headers);
+  EXPECT_TRUE(s.count_preflights);
   EXPECT_EQ(s.upstream_prefix, "gateway-");
   EXPECT_EQ(s.table.memory, std::size_t{64} << 20);
   EXPECT_TRUE(s.table.file.empty());
@@ -262,8 +267,8 @@ TEST(Load, EverySpellingOfTheRest) {
        {"fields: []", "fields: none", "fields: [none]", "fields: ratelimit",
         "fields: [draft-07, draft-03]", "fields: [x-ratelimit, draft-06]", "store: table",
         "store: {}", "store: {table: {}}", "client-address: {}", "report-when: denied",
-        "report-when: below 0%", "problem-details: true", "partition-key: plain",
-        "retry-after-jitter: 50%"}) {
+        "report-when: below 0%", "problem-details: true", "cors: {expose-headers: true}",
+        "cors: {preflights: counted}", "partition-key: plain", "retry-after-jitter: 50%"}) {
     load("version: 1\n" + std::string(settings) + "\npolicies: []\n");
   }
   EXPECT_TRUE(load("version: 1\nfields: none\npolicies: []\n")->settings().fields.empty());

@@ -473,6 +473,11 @@ std::string schema() {
           {{"trusted-proxies", "Peers whose Forwarded and X-Forwarded-For are believed",
             list_of(any_text)},
            {"ipv6-prefix", "IPv6 clients count as one per block of this length", number(1, 128)}});
+  const Json cors =
+      map(cors_keys,
+          {{"expose-headers", "Whether pages of other origins may read the fields", truth()},
+           {"preflights", "Whether policies count preflight requests", word(preflight_words)}},
+          {{"minProperties", "1"}});
   const Json boulder = map(boulder_keys,
                            {{"defaults", "Boulder's file of default limits", any_text},
                             {"overrides", "Boulder's file of overrides", any_text}},
@@ -495,6 +500,7 @@ std::string schema() {
        {"report-when", "On which responses the fields are sent",
         any_of({word(report_when_words), percent("^below ", 10)})},
        {"problem-details", "Whether denials have a body that explains them", truth()},
+       {"cors", "Requests of pages of other origins", cors},
        {"upstream-prefix", "What is put before the names of an upstream's policies",
         pattern("^[ -~]{1,64}$")},
        {"store", "Where states are kept", store()},
