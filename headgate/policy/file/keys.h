@@ -31,10 +31,10 @@ inline constexpr Key boulder_keys[] = {{"defaults"}, {"overrides"}};
 inline constexpr Key envoy_keys[] = {{"file"},   {"algorithm"}, {"aligned"}, {"offset"},
                                      {"denied"}, {"reset"},     {"log"}};
 inline constexpr Key policy_keys[] = {
-    {"name"},      {"quota"},   {"window"},    {"rate"},  {"burst"},     {"count"}, {"period"},
-    {"algorithm"}, {"aligned"}, {"offset"},    {"log"},   {"lease"},     {"key"},   {"match"},
-    {"unit"},      {"cost"},    {"denied"},    {"reset"}, {"refund-on"}, {"mode"},  {"status"},
-    {"overrides"}, {"sharing"}, {"on-outage"}, {"unless"}};
+    {"name"},      {"quota"},   {"window"},    {"rate"},   {"burst"},     {"count"}, {"period"},
+    {"algorithm"}, {"aligned"}, {"offset"},    {"log"},    {"lease"},     {"key"},   {"match"},
+    {"unit"},      {"cost"},    {"denied"},    {"reset"},  {"refund-on"}, {"mode"},  {"status"},
+    {"overrides"}, {"sharing"}, {"on-outage"}, {"unless"}, {"time-zone"}};
 inline constexpr Key match_keys[] = {{"path"},   {"exact-path"}, {"method"}, {"host"},
                                      {"header"}, {"address"},    {"has"},    {"not"}};
 inline constexpr std::span<const Key> not_keys = std::span(match_keys).first<7>();  // all but `not`
@@ -132,9 +132,11 @@ inline constexpr Choice<CostRule::Source> cost_words[] = {
 struct OwnKey {
   std::string_view key;
   std::span<const limit::Algorithm> owners;
+  bool chooses = false;  // a policy with this key and without `algorithm` has the first of them
 };
 inline constexpr limit::Algorithm aligned_algorithms[] = {limit::Algorithm::fixed_window,
                                                           limit::Algorithm::sliding_window_counter};
+inline constexpr limit::Algorithm calendar_algorithms[] = {limit::Algorithm::fixed_window};
 inline constexpr limit::Algorithm reset_algorithms[] = {
     limit::Algorithm::linear, limit::Algorithm::exponential, limit::Algorithm::fixed_window,
     limit::Algorithm::moving_window, limit::Algorithm::sliding_window_counter};
@@ -142,6 +144,7 @@ inline constexpr limit::Algorithm log_algorithms[] = {limit::Algorithm::moving_w
 inline constexpr limit::Algorithm lease_algorithms[] = {limit::Algorithm::concurrency};
 inline constexpr OwnKey own_keys[] = {{"aligned", aligned_algorithms},
                                       {"offset", aligned_algorithms},
+                                      {"time-zone", calendar_algorithms, true},
                                       {"reset", reset_algorithms},
                                       {"log", log_algorithms},
                                       {"lease", lease_algorithms}};

@@ -413,6 +413,10 @@ constexpr Bad whole[] = {
      "sharing: leased, algorithm: moving-window}\n",
      "4:46: sharing 'leased' needs a law under which units can be taken ahead, which only linear "
      "and fixed-window are; expected one of them, or sharing: exact"},
+    {"version: 1\nstore: {redis: {nodes: [a:1]}}\npolicies:\n  - {name: a, rate: 1/day, "
+     "time-zone: UTC, sharing: leased}\n",
+     "4:53: sharing 'leased' needs windows of one length, which those of a calendar are not; "
+     "expected no time-zone, or sharing: exact"},
     {"version: 1\nstore: {redis: {nodes: [a:1]}}\npolicies:\n  - {name: a, quota: 1, window: 1s, "
      "sharing: leased, denied: spend}\n",
      "4:46: sharing 'leased' decides denials without Redis, so that they cannot cost anything; "
@@ -570,7 +574,7 @@ constexpr Bad whole[] = {
      "2:12: a policy is a single value; expected a map with name, quota, window, rate, burst, "
      "count, period, algorithm, aligned, offset, log, lease, key, match, unit, cost, denied, "
      "reset, "
-     "refund-on, mode, status, overrides, sharing, on-outage or unless"},
+     "refund-on, mode, status, overrides, sharing, on-outage, unless or time-zone"},
     {"hello\n",
      "1:1: the file is a single value; expected a map with version, client-address, fields, "
      "partition-key, retry-after-jitter, report, report-when, problem-details, cors, "
@@ -650,6 +654,55 @@ TEST(Faults, WhereSlotsAreCounted) {
   for (const Bad& bad : cases) {
     const std::string yaml = "version: 1\npolicies:\n  - {name: a, algorithm: concurrency, " +
                              std::string(bad.yaml) + "}\n";
+    EXPECT_EQ(faults_of(yaml), bad.faults) << bad.yaml;
+  }
+}
+
+TEST(Faults, WhereWindowsFollowACalendar) {
+  constexpr Bad calendars[] = {
+      {"rate: 5/month, time-zone: Europe/Berlim",
+       "3:41: time-zone 'Europe/Berlim' is not in the system's time zone database; expected a name "
+       "like Europe/Berlin, or UTC"},
+      {"rate: 5/month, time-zone: ../../etc/localtime",
+       "3:41: time-zone '../../etc/localtime' is not in the system's time zone database; expected "
+       "a name like Europe/Berlin, or UTC"},
+      {"rate: 5/month, time-zone: [UTC]",
+       "3:41: time-zone is a list; expected a name like Europe/Berlin, or UTC"},
+      {"rate: 5/hour, time-zone: UTC",
+       "3:21: rate '5/hour' is not a rate per day, week or month; expected one like 5000/month"},
+      {"rate: 5 per 2 months, time-zone: UTC",
+       "3:21: rate '5 per 2 months' is not a rate per day, week or month; expected one like "
+       "5000/month"},
+      {"quota: 5, window: 1d, time-zone: UTC",
+       "3:22: quota has no meaning with time-zone; expected a rate per day, week or month, like "
+       "rate: 5000/month\n"
+       "3:33: window has no meaning with time-zone; expected a rate per day, week or month, like "
+       "rate: 5000/month"},
+      {"time-zone: UTC", "3:26: time-zone without a rate; expected one like rate: 5000/month"},
+      {"rate: 5/day, time-zone: UTC, algorithm: linear",
+       "3:39: time-zone has no meaning with algorithm 'linear'; expected it only with "
+       "fixed-window"},
+      {"rate: 5/day, time-zone: UTC, aligned: true, offset: 6h",
+       "3:53: aligned has no meaning with time-zone, whose days, weeks and months are the windows; "
+       "expected no such key\n"
+       "3:67: offset has no meaning with time-zone, whose days, weeks and months are the windows; "
+       "expected no such key"},
+      {"rate: 5/day, time-zone: UTC, denied: {penalty: 1s}",
+       "3:52: denied {penalty: ...} is not offered by algorithm 'fixed-window'; expected free or "
+       "spend"},
+      {"rate: 5/day, time-zone: UTC, overrides: [{ids: [10.0.0.1], window: 1h}]",
+       "3:82: window has no meaning with time-zone; expected a rate per day, week or month, like "
+       "rate: 5000/month"},
+      {"rate: 5/day, time-zone: UTC, overrides: [{ids: [10.0.0.1], quota: 1, rate: 5/day}]",
+       "3:81: quota has no meaning with time-zone; expected a rate per day, week or month, like "
+       "rate: 5000/month"},
+      {"rate: 5/day, time-zone: UTC, overrides: [{ids: [10.0.0.1], rate: 9/month}]",
+       "3:80: rate '9/month' has another time than the policy's rate; expected the same, or quota "
+       "alone"},
+  };
+  for (const Bad& bad : calendars) {
+    const std::string yaml =
+        "version: 1\npolicies:\n  - {name: a, " + std::string(bad.yaml) + "}\n";
     EXPECT_EQ(faults_of(yaml), bad.faults) << bad.yaml;
   }
 }
