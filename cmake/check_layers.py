@@ -18,6 +18,7 @@ THIRD_PARTIES = {
     'tl::expected': ('tl/',),
     'libyaml': ('yaml.h',),
     'libpsl': ('libpsl.h',),
+    'abseil': ('absl/',),
     'nlohmann-json': ('nlohmann/',),
     'zlib': ('zlib.h',),
     'zstd': ('zstd.h',),

@@ -81,10 +81,24 @@ const char* reset_text(limit::Reset reset) {
   return "";
 }
 
+const char* unit_text(const limit::Calendar& calendar) {
+  switch (calendar.unit()) {
+    case limit::CalendarUnit::day:
+      return "day";
+    case limit::CalendarUnit::week:
+      return "week, from Monday";
+    case limit::CalendarUnit::month:
+      return "month";
+  }
+  return "";
+}
+
 // The algorithm in words.
 std::string algorithm_text(const limit::Terms& terms) {
   std::string out(policy::algorithm_name(terms.algorithm));
-  if (terms.aligned) {
+  if (terms.calendar != nullptr) {
+    out += " by the clocks of " + terms.calendar->place();
+  } else if (terms.aligned) {
     out += ", aligned to the clock";
     if (terms.offset > 0) out += " plus " + duration_text(terms.offset);
   }
@@ -99,6 +113,7 @@ std::string quota_text(const policy::Policy& policy, const limit::Quota& quota) 
     return units + " at once, and " + std::to_string(quota.count) + " per " +
            duration_text(quota.period);
   }
+  if (policy.terms.calendar != nullptr) return units + " per " + unit_text(*policy.terms.calendar);
   return units + " per " + duration_text(quota.window);
 }
 

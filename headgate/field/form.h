@@ -21,6 +21,10 @@ enum class Form : std::uint8_t {
 // x_ratelimit.
 inline constexpr std::size_t fields_max = 8;
 
+// Names the fields that pages of other origins may read
+// (https://fetch.spec.whatwg.org/#http-access-control-expose-headers).
+inline constexpr std::string_view expose_headers_name = "Access-Control-Expose-Headers";
+
 // The fields of a form, in the order in which they are written.
 [[nodiscard]] std::span<const std::string_view> field_names(Form form) noexcept;
 

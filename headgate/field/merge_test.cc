@@ -71,7 +71,7 @@ TEST(Merge, Vectors) {
     EXPECT_EQ(merged(vector.at("upstream"), vector.at("own")), vector.at("expect"));
     ++ran;
   }
-  EXPECT_EQ(ran, 9);
+  EXPECT_EQ(ran, 10);
 }
 
 TEST(Merge, TreatsEachFieldByItsForm) {

@@ -9,6 +9,7 @@
 #include "headgate/field/limit_fields.h"
 #include "headgate/field/problem.h"
 #include "headgate/field/quota_policy.h"
+#include "headgate/field/retry_after.h"
 
 namespace headgate::gate {
 namespace {
@@ -38,6 +39,18 @@ std::optional<std::uint64_t> t_of(const Item& item) noexcept {
 std::uint64_t unix_now() noexcept {
   const auto since = std::chrono::system_clock::now().time_since_epoch();
   return static_cast<std::uint64_t>(std::chrono::ceil<std::chrono::seconds>(since).count());
+}
+
+// The names of all fields that responses may have.
+std::string exposed_names(std::span<const field::Form> forms) {
+  std::string names;
+  for (const field::Form form : forms) {
+    for (const std::string_view name : field::field_names(form)) {
+      names += name;
+      names += ", ";
+    }
+  }
+  return names += field::retry_after_name;
 }
 
 // Whether `a` is reported rather than `b` if only one of them can be. Denials come first, the one
@@ -98,6 +111,7 @@ FieldWriter::FieldWriter(const policy::PolicySet& policies)
       forms_(policies.settings().fields),
       unix_reset_(policies.settings().unix_reset),
       upstream_prefix_(policies.settings().upstream_prefix) {
+  if (policies.settings().expose_headers) exposed_ = exposed_names(forms_);
   std::vector<std::string_view> units{field::default_unit};
   for (const policy::Policy& policy : policies.policies()) {
     PolicyTexts& mine = policies_.emplace_back();
@@ -142,6 +156,7 @@ Lines FieldWriter::write(std::span<const Item> items, Writer& out) const noexcep
       add_ratelimit(items, {}, writer);
     });
   }
+  add_exposure(writer);
   return lines;
 }
 
@@ -157,7 +172,13 @@ Lines FieldWriter::write_beside(const field::Upstream& upstream, std::span<const
       add_beside(upstream, items, writer);
     });
   }
+  add_exposure(writer);
   return lines;
+}
+
+// An upstream's line of this name stays: browsers join the lines.
+void FieldWriter::add_exposure(LineWriter& writer) const noexcept {
+  if (!exposed_.empty()) writer.add_constant(field::expose_headers_name, exposed_);
 }
 
 // Adds the members next to the upstream's. A member whose name the upstream uses, too, gets a new

@@ -50,7 +50,7 @@ class Lines {
   friend class FieldWriter;
 
   union {
-    std::array<Line, field::fields_max> lines_;
+    std::array<Line, field::fields_max + 1> lines_;  // those of the forms, and what exposes them
   };
   std::size_t count_ = 0;
   std::size_t left_out_ = 0;
@@ -126,6 +126,7 @@ class FieldWriter {
   void add_ratelimit_policy(std::span<const Item> items, Renames renames,
                             LineWriter& writer) const noexcept;
   [[nodiscard]] std::string_view known_policies(std::span<const Item> items) const noexcept;
+  void add_exposure(LineWriter& writer) const noexcept;
   void add_beside(const field::Upstream& upstream, std::span<const Item> items,
                   LineWriter& writer) const noexcept;
   [[nodiscard]] OlderChoice choose_older(std::span<const Item> items) const noexcept;
@@ -146,6 +147,7 @@ class FieldWriter {
   policy::PartitionKey partition_key_;
   std::span<const field::Form> forms_;
   bool unix_reset_;
+  std::string exposed_;  // the value of Access-Control-Expose-Headers; empty: it is not sent
   std::string_view upstream_prefix_;
   std::vector<PolicyTexts> policies_;
   std::vector<std::string_view> names_;  // of policies_

@@ -147,7 +147,7 @@ TEST(FieldWriter, VectorsOfMerging) {
     EXPECT_EQ(merged(vector.at("upstream"), own), vector.at("expect"));
     ++ran;
   }
-  EXPECT_EQ(ran, 9);
+  EXPECT_EQ(ran, 10);
 }
 
 const json burst_and_daily = json::parse(R"([
@@ -167,6 +167,30 @@ TEST(FieldWriter, AResetOfDecadesIsNotReadAsAUnixTime) {
     ASSERT_NE(reset, lines.end()) << form;
     EXPECT_EQ(reset->value, "999999999") << form;
   }
+}
+
+TEST(FieldWriter, PagesOfOtherOriginsMayReadWhatIsSent) {
+  const Members members(burst_and_daily,
+                        "cors: {expose-headers: true}\nfields: [ratelimit, draft-03, x-ratelimit]");
+  std::array<char, 400> room;
+  const json line = {"Access-Control-Expose-Headers",
+                     "RateLimit-Policy, RateLimit, RateLimit-Limit, RateLimit-Remaining, "
+                     "RateLimit-Reset, X-RateLimit-Limit, X-RateLimit-Remaining, "
+                     "X-RateLimit-Reset, Retry-After"};
+  Writer out(room);
+  const json alone = as_json(members.field_writer().write(members.items(), out));
+  ASSERT_EQ(alone.size(), 9U);
+  EXPECT_EQ(alone.back(), line);
+
+  const std::string_view theirs[] = {R"("o";r=1)"};
+  const auto upstream = field::Upstream::read(theirs, {}, {});
+  Writer other_out(room);
+  const json beside =
+      as_json(members.field_writer().write_beside(upstream, members.items(), other_out));
+  EXPECT_EQ(beside.back(), line);
+
+  Writer none_out(room);
+  EXPECT_EQ(members.field_writer().write({}, none_out).size(), 0U);
 }
 
 TEST(FieldWriter, AUnixResetIsNeverTooEarlyAndLessThanASecondLate) {

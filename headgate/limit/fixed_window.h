@@ -1,9 +1,9 @@
 // The fixed window: a count that is reset to 0 at the end of its window.
 //
 // The first admitted request opens a window, which lasts [start, start + w). Aligned windows start
-// at multiples of w, plus an offset, since 1970. A key may spend a whole quota at the end of one
-// window and another one at the start of the next; the fields tell clients so. Debts (Op::debit)
-// are added to the next window.
+// at multiples of w, plus an offset, since 1970, or are those of a calendar. A key may spend a
+// whole quota at the end of one window and another one at the start of the next; the fields tell
+// clients so. Debts (Op::debit) are added to the next window.
 //
 // Pure and exact: no clock, no allocation, no rounding, no failure after construction. All
 // functions are thread-safe. Derivation: docs/algorithms.md#fixed-window.
@@ -16,6 +16,7 @@
 
 #include "headgate/base/instant.h"
 #include "headgate/limit/answer.h"
+#include "headgate/limit/calendar.h"
 #include "headgate/limit/coarse.h"
 #include "headgate/limit/decision.h"
 #include "headgate/limit/quota.h"
@@ -45,6 +46,7 @@ class FixedWindow {
     if (!Answer::servable(least)) return std::nullopt;
     if (terms.denied == Denied::penalty || terms.penalty != 0) return std::nullopt;
     if (terms.aligned && (terms.offset < 0 || terms.offset > quota.window)) return std::nullopt;
+    if (terms.calendar != nullptr && (!terms.aligned || terms.offset != 0)) return std::nullopt;
     FixedWindow law;
     law.answer_ = Answer(quota, terms);
     law.counts_denied_ = counts_denied;
@@ -55,6 +57,7 @@ class FixedWindow {
     law.names_end_ = terms.reset == Reset::window;
     law.offset_ = terms.offset;
     law.aligned_ = terms.aligned;
+    law.calendar_ = terms.calendar;
     return law;
   }
 
@@ -66,10 +69,13 @@ class FixedWindow {
              .algorithm = Algorithm::fixed_window,
              .late = late_,
              .aligned = aligned_,
-             .offset = offset_}};
+             .offset = offset_,
+             .calendar = calendar_}};
   }
-  // Whether windows follow the calendar. If so, `now` must be wall time [ns since 1970].
+  // Whether windows follow the clock. If so, `now` must be wall time [ns since 1970].
   [[nodiscard]] constexpr bool aligned() const noexcept { return aligned_; }
+  // Whose windows these are; nullptr: all windows are equally long.
+  [[nodiscard]] constexpr const Calendar* calendar() const noexcept { return calendar_; }
   // What a store needs that counts elsewhere: w, and after which time aligned windows begin [ns].
   [[nodiscard]] constexpr Nanos window() const noexcept { return answer_.window(); }
   [[nodiscard]] constexpr Nanos offset() const noexcept { return offset_; }
@@ -137,13 +143,15 @@ class FixedWindow {
   // When the quota is full again [ns]. From then on the state is not needed.
   [[nodiscard]] constexpr Nanos full_at(const State& state) const noexcept {
     if (state.used == 0) return state.start();
-    return state.start() + answer_.window() * (debt(state.used) > 0 ? 2 : 1);
+    const Nanos end = window_end(state.start());
+    return debt(state.used) > 0 ? window_end(end) : end;
   }
 
  private:
   // The state at the time of a request.
   struct Seen {
     Nanos start = 0;
+    Nanos end = 0;  // of the window
     std::uint64_t used = 0;
     bool moved = false;  // differs from the stored state
 
@@ -152,23 +160,34 @@ class FixedWindow {
     }
   };
 
-  [[nodiscard]] constexpr Nanos window_start(Nanos at) const noexcept {
-    if (!aligned_) return at;
-    return offset_ + floor_div(at - offset_, answer_.window()) * answer_.window();
+  // The window at a time at which no window is open.
+  [[nodiscard]] constexpr Seen window_at(Nanos at, std::uint64_t used, bool moved) const noexcept {
+    if (calendar_ != nullptr) {
+      const Calendar::Window window = calendar_->window_at(at);
+      return {window.begin, window.end, used, moved};
+    }
+    const Nanos w = answer_.window();
+    const Nanos start = aligned_ ? offset_ + floor_div(at - offset_, w) * w : at;
+    return {start, start + w, used, moved};
+  }
+
+  [[nodiscard]] constexpr Nanos window_end(Nanos start) const noexcept {
+    return calendar_ != nullptr ? calendar_->window_at(start).end : start + answer_.window();
   }
 
   [[nodiscard]] constexpr Seen state_at(const std::optional<State>& state,
                                         Nanos at) const noexcept {
-    if (!state || state->used == 0) return {window_start(at), 0, false};
+    if (!state || state->used == 0) return window_at(at, 0, false);
     const Nanos start = state->start();
     const std::uint64_t used = std::min(state->used, most_);
-    if (start > at) return {window_start(at), used, true};
-    const Nanos age = at - start;
-    if (age < answer_.window()) return {start, used, used != state->used};
-    if (debt(used) > 0 && age < 2 * answer_.window()) {
-      return {start + answer_.window(), debt(used), true};
+    if (start > at) return window_at(at, used, true);
+    const Nanos end = window_end(start);
+    if (at < end) return {start, end, used, used != state->used};
+    if (debt(used) > 0) {
+      const Nanos next_end = window_end(end);
+      if (at < next_end) return {end, next_end, debt(used), true};
     }
-    return {window_start(at), 0, true};
+    return window_at(at, 0, true);
   }
 
   [[nodiscard]] constexpr std::uint64_t available(const Seen& seen) const noexcept {
@@ -187,14 +206,13 @@ class FixedWindow {
   [[nodiscard]] constexpr Nanos wait(const Seen& seen, Nanos at,
                                      std::uint64_t units) const noexcept {
     if (seen.used + units <= quota()) return 0;
-    const Nanos next = seen.start + answer_.window() - at;
-    return debt(seen.used) + units <= quota() ? next : next + answer_.window();
+    return (debt(seen.used) + units <= quota() ? seen.end : window_end(seen.end)) - at;
   }
 
   [[nodiscard]] constexpr Decision admission(const Seen& seen, Nanos at) const noexcept {
     Decision d = answer_.admission(available(seen),
                                    [&](std::uint64_t units) { return wait(seen, at, units); });
-    if (names_end_ && quota() > 0) d.reset = Answer::seconds(seen.start + answer_.window() - at);
+    if (names_end_ && quota() > 0) d.reset = Answer::seconds(seen.end - at);
     return d;
   }
 
@@ -203,7 +221,7 @@ class FixedWindow {
     Decision d = answer_.denial(available(seen), cost,
                                 [&](std::uint64_t units) { return wait(seen, at, units); });
     if (names_end_ && cost > quota() && quota() > 0) {
-      const Nanos end = seen.start + answer_.window() - at;
+      const Nanos end = seen.end - at;
       d.reset = Answer::seconds(end);
       if (counts_denied_) d.wait = end;
     }
@@ -213,6 +231,7 @@ class FixedWindow {
   Answer answer_;
   std::uint64_t most_ = 0;  // the largest `used`, with debts and denials
   Nanos offset_ = 0;
+  const Calendar* calendar_ = nullptr;
   bool aligned_ = false;
   bool late_ = false;
   bool counts_denied_ = false;

@@ -157,6 +157,10 @@ class Trial {
       }
       terms_.late = terms_.algorithm != Algorithm::concurrency && dice_.once_in(4);
       if (timeless()) terms_.lease = quota_.window;
+      if (terms_.calendar != nullptr) {
+        terms_.offset = 0;
+        quota_.window = usual_length(terms_.calendar->unit());
+      }
       made_ = make_law(quota_, terms_);
     } while (!made_);
     law_ = *made_;
@@ -379,6 +383,25 @@ class Trial {
   std::uint64_t loose_ = 0;
 };
 
+// Clocks that are changed every few days, also over midnight, where most histories begin.
+std::vector<Calendar::Change> changed_clocks() {
+  std::vector<Calendar::Change> changes{{0, 3600}};
+  for (std::int64_t i = 1; i < 100; ++i) {
+    changes.push_back({i * 400'000, static_cast<std::int32_t>(7200 * (i % 5) - 10'000)});
+  }
+  for (std::int64_t i = 0; i < 100; ++i) {
+    changes.push_back({1'699'900'000 + i * 350'000, static_cast<std::int32_t>(3600 * (i % 3))});
+  }
+  return changes;
+}
+const Calendar days(CalendarUnit::day, "", changed_clocks());
+const Calendar weeks(CalendarUnit::week, "", changed_clocks());
+const Calendar months(CalendarUnit::month, "", changed_clocks());
+
+constexpr Terms terms_of(const Calendar* calendar) {
+  return {.algorithm = Algorithm::fixed_window, .aligned = true, .calendar = calendar};
+}
+
 class Honesty : public testing::TestWithParam<Kind> {};
 
 void PrintTo(const Kind& kind, std::ostream* out) { *out << kind.name; }
@@ -435,6 +458,8 @@ INSTANTIATE_TEST_SUITE_P(
         Kind{"fixed_window_aligned", {.algorithm = Algorithm::fixed_window, .aligned = true}},
         Kind{"fixed_window_aligned_spend",
              {.denied = Denied::spend, .algorithm = Algorithm::fixed_window, .aligned = true}},
+        Kind{"fixed_window_days", terms_of(&days)}, Kind{"fixed_window_weeks", terms_of(&weeks)},
+        Kind{"fixed_window_months", terms_of(&months)},
         Kind{"sliding_window_counter", {.algorithm = Algorithm::sliding_window_counter}},
         Kind{"sliding_window_counter_aligned",
              {.algorithm = Algorithm::sliding_window_counter, .aligned = true}},

@@ -7,6 +7,8 @@
 
 namespace headgate::limit {
 
+class Calendar;
+
 struct Quota {
   static constexpr std::uint64_t units_max = field_integer_max;
   // No quota admits this cost; larger costs are reduced to it.
@@ -65,9 +67,12 @@ struct Terms {
   // Costs are charged when they are known (Op::debit), so a key may owe up to one quota beyond its
   // own.
   bool late = false;
-  bool aligned = false;      // windows start at multiples of their length since 1970, ...
-  Nanos offset = 0;          // ... plus this [ns], 0..window
-  std::uint32_t log = 4096;  // moving window: most records per key, 1..log_max
+  bool aligned = false;  // windows start at multiples of their length since 1970, ...
+  Nanos offset = 0;      // ... plus this [ns], 0..window
+  // Aligned fixed windows: they are those of this calendar, which outlives the law. Quota::window
+  // is then the calendar's usual_length(), which clients are shown; nullptr: no calendar.
+  const Calendar* calendar = nullptr;
+  std::uint32_t log = 4096;             // moving window: most records per key, 1..log_max
   Nanos lease = 60 * nanos_per_second;  // concurrency: a slot counts for at most this long [ns]
 
   friend constexpr bool operator==(const Terms&, const Terms&) = default;

@@ -17,8 +17,8 @@ bool fits(const L& law) noexcept {
                leased_window_max &&
            static_cast<Nanos>(law.interval()) <= interval_max;
   } else if constexpr (std::is_same_v<L, FixedWindow>) {
-    return law.window() <= leased_window_max && law.window() % 1000 == 0 &&
-           law.offset() % 1000 == 0;
+    return law.calendar() == nullptr && law.window() <= leased_window_max &&
+           law.window() % 1000 == 0 && law.offset() % 1000 == 0;
   } else {
     return false;
   }

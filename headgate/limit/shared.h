@@ -34,7 +34,7 @@ struct Shared {
 
 // Returns how many units of this law machines may take ahead: a tenth of the quota. 0 if that is
 // less than two units, or if the law does not allow it: it is neither linear nor a fixed window of
-// whole microseconds, or its window is longer than 71 years.
+// whole microseconds, its window is longer than 71 years, or its windows are those of a calendar.
 [[nodiscard]] std::uint64_t leasable(const Law& law) noexcept;
 
 // Returns this share of a quota and of its rate, 1..100 percent. Of a quota that is not 0 at least

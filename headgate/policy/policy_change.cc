@@ -23,6 +23,9 @@ Result<std::shared_ptr<const PolicySet>, std::string> PolicySet::with(std::size_
     return failure("counts over a window and not what is in flight; expected another algorithm");
   }
   if (change.algorithm) policy.terms.algorithm = *change.algorithm;
+  if (change.window || policy.terms.algorithm != limit::Algorithm::fixed_window) {
+    policy.terms.calendar = nullptr;
+  }
   for (Grant& grant : policy.grants) {
     if (&grant == policy.grants.data()) {
       if (change.quota || change.window) {

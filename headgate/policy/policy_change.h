@@ -11,7 +11,8 @@
 namespace headgate::policy {
 
 // An absent member changes nothing. Quota and window replace the policy's own and leave those of
-// its overrides; the algorithm replaces that of the overrides, too.
+// its overrides; the algorithm replaces that of the overrides, too. Windows of another length,
+// and other algorithms than fixed windows, follow no calendar.
 struct Change {
   std::optional<std::uint64_t> quota{};
   std::optional<Nanos> window{};

@@ -41,6 +41,31 @@ std::optional<Nanos> window_of(u128 value, Nanos unit) {
 // Beyond every range, and small enough that a multiplication by ten does not overflow.
 constexpr u128 huge = u128{1} << 100;
 
+// "10 per 2 hours" in its parts.
+struct RateText {
+  u128 count;
+  u128 times;  // of the unit
+  Nanos unit;  // [ns]
+};
+
+std::optional<RateText> split_rate(std::string_view text) {
+  const auto count = take_digits(text, huge);
+  if (!count) return std::nullopt;
+  text = trimmed(text);
+  if (text.starts_with('/')) {
+    text.remove_prefix(1);
+  } else if (lowered(text.substr(0, 3)) == "per") {
+    text.remove_prefix(3);
+  } else {
+    return std::nullopt;
+  }
+  text = trimmed(text);
+  const auto times = take_digits(text, huge);
+  const auto unit = named_unit(trimmed(text));
+  if (!unit) return std::nullopt;
+  return RateText{*count, times.value_or(1), *unit};
+}
+
 Failure<std::string> failure(std::string text) { return Failure<std::string>(std::move(text)); }
 
 }  // namespace
@@ -70,28 +95,31 @@ Parsed<Nanos> parse_duration(std::string_view text, Nanos min) {
 }
 
 Parsed<limit::Quota> parse_rate(std::string_view text) {
-  const auto bad = failure("is not a rate; expected UNITS/TIME, like 100/minute or 10 per 2 hours");
-  const auto count = take_digits(text, huge);
-  if (!count) return bad;
-  text = trimmed(text);
-  if (text.starts_with('/')) {
-    text.remove_prefix(1);
-  } else if (lowered(text.substr(0, 3)) == "per") {
-    text.remove_prefix(3);
-  } else {
-    return bad;
+  const auto rate = split_rate(text);
+  if (!rate) {
+    return failure("is not a rate; expected UNITS/TIME, like 100/minute or 10 per 2 hours");
   }
-  text = trimmed(text);
-  const auto times = take_digits(text, huge);
-  text = trimmed(text);
-  const auto unit = named_unit(text);
-  if (!unit) return bad;
-  const auto window = window_of(times.value_or(1), *unit);
-  if (*count > limit::Quota::units_max || !window) {
+  const auto window = window_of(rate->times, rate->unit);
+  if (rate->count > limit::Quota::units_max || !window) {
     return failure(
         "is out of range; expected 0 to 999999999999999 units per 1ns to 999999999999999s");
   }
-  return limit::Quota{static_cast<std::uint64_t>(*count), *window};
+  return limit::Quota{static_cast<std::uint64_t>(rate->count), *window};
+}
+
+Parsed<CalendarRate> parse_calendar_rate(std::string_view text) {
+  using limit::CalendarUnit;
+  constexpr std::array<std::pair<std::string_view, CalendarUnit>, 3> units{
+      {{"day", CalendarUnit::day}, {"week", CalendarUnit::week}, {"month", CalendarUnit::month}}};
+  const auto rate = split_rate(text);
+  for (const auto& [word, per] : units) {
+    if (!rate || rate->times != 1 || rate->unit != named_unit(word)) continue;
+    if (rate->count <= limit::Quota::units_max) {
+      return CalendarRate{static_cast<std::uint64_t>(rate->count), per};
+    }
+    return failure("is out of range; expected 0 to 999999999999999 units");
+  }
+  return failure("is not a rate per day, week or month; expected one like 5000/month");
 }
 
 Parsed<std::uint64_t> parse_size(std::string_view text, std::uint64_t min, std::uint64_t max) {

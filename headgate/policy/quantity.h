@@ -10,6 +10,7 @@
 
 #include "headgate/base/instant.h"
 #include "headgate/base/result.h"
+#include "headgate/limit/calendar.h"
 #include "headgate/limit/quota.h"
 
 namespace headgate::policy {
@@ -34,6 +35,14 @@ inline constexpr std::string_view duration_words =
 // Reads "100/minute", "10 per 2 hours", "1 / Second" or "5/250ms": units and their window. A month
 // has 30 days, and a year 12 months, as in python's limits.
 [[nodiscard]] Parsed<limit::Quota> parse_rate(std::string_view text);
+
+struct CalendarRate {
+  std::uint64_t units = 0;  // 0..limit::Quota::units_max
+  limit::CalendarUnit per{};
+};
+
+// Reads "5000/month" or "100 per day": units, and one day, week or month.
+[[nodiscard]] Parsed<CalendarRate> parse_calendar_rate(std::string_view text);
 
 // Reads "65536", "64KiB", "64MiB" or "1GiB". Returns min..max [bytes].
 [[nodiscard]] Parsed<std::uint64_t> parse_size(std::string_view text, std::uint64_t min,

@@ -103,6 +103,34 @@ TEST(Rate, Refused) {
   }
 }
 
+TEST(CalendarRate, OneDayWeekOrMonth) {
+  using limit::CalendarUnit;
+  struct Case {
+    std::string_view text;
+    std::uint64_t units;
+    CalendarUnit per;
+  };
+  const Case cases[] = {{"5000/month", 5000, CalendarUnit::month},
+                        {"1 per 1 Month", 1, CalendarUnit::month},
+                        {"0/day", 0, CalendarUnit::day},
+                        {"7 / d", 7, CalendarUnit::day},
+                        {"999999999999999 per weeks", 999'999'999'999'999, CalendarUnit::week}};
+  for (const Case& c : cases) {
+    const auto parsed = parse_calendar_rate(c.text);
+    ASSERT_TRUE(parsed) << c.text << " " << parsed.error();
+    EXPECT_EQ(parsed->units, c.units) << c.text;
+    EXPECT_EQ(parsed->per, c.per) << c.text;
+  }
+  for (const std::string_view text :
+       {"", "5000", "5/hour", "5/2 days", "5/0day", "5/24h", "5/year", "5 day"}) {
+    EXPECT_EQ(parse_calendar_rate(text).error(),
+              "is not a rate per day, week or month; expected one like 5000/month")
+        << text;
+  }
+  EXPECT_EQ(parse_calendar_rate("1000000000000000/day").error(),
+            "is out of range; expected 0 to 999999999999999 units");
+}
+
 TEST(Size, UnitsAndRange) {
   constexpr std::uint64_t min = 64 << 10;
   constexpr std::uint64_t max = std::uint64_t{1} << 40;

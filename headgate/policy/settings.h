@@ -69,6 +69,8 @@ struct Settings {
   unsigned report_below_percent = 0;  // of ReportWhen::below: fields are written if less than this
                                       // share of some policy's quota remains
   bool problem_details = true;
+  bool expose_headers = false;   // pages of other origins may read the fields (CORS)
+  bool count_preflights = true;  // requests by which browsers ask whether a page may send another
   std::string upstream_prefix = "gateway-";  // put before the name of a policy that the upstream's
                                              // fields already contain
   TableSettings table;

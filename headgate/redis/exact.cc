@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 #include <utility>
+#include <variant>
 
 #include "headgate/net/resp_writer.h"
 #include "headgate/redis/all_or_none.h"
@@ -29,6 +30,13 @@ bool denied_here(const Part& part) {
     if (!state.apply(part.charges[i], Instant{}).admitted) return true;
   }
   return false;
+}
+
+bool follows_calendar(const Part& part) {
+  return std::any_of(part.charges.begin(), part.charges.end(), [](const store::Charge& charge) {
+    const auto* law = std::get_if<limit::FixedWindow>(charge.law);
+    return law != nullptr && law->calendar() != nullptr;
+  });
 }
 
 // The states of all charges. `scripted` and `swapped`: what Redis has, in the order of the charges.
@@ -58,8 +66,8 @@ void Exact::decide(std::shared_ptr<Part> part) {
     return part->end(part->outcome);
   }
   // A charge without a state that denies is no part of the call, nor is a time that the caller
-  // gives.
-  const bool fits = !part->given && !denied_here(*part);
+  // gives; and the module knows no calendar.
+  const bool fits = !part->given && !denied_here(*part) && !follows_calendar(*part);
   if (fits && router_.has_module(part->slot)) return decide_in_module(std::move(part));
   decide_by_scripts(std::move(part));
 }

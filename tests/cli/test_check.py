@@ -35,6 +35,26 @@ p.yaml: 2 policies, no faults
 """
 
 
+def test_calendars_and_preflights_are_printed(headgate, tmp_path):
+    (tmp_path / 'p.yaml').write_text('''version: 1
+cors: {preflights: free}
+policies:
+  - {name: monthly, rate: 5000/month, time-zone: Europe/Berlin, overrides: [{ids: [10.0.0.1], quota: 9}]}
+  - {name: weekly, rate: 1 per week, time-zone: UTC, reset: next}
+''')
+    assert headgate('check', 'p.yaml').stdout == '''cors: no policy counts preflights
+monthly: 5000 requests per month, fixed-window by the clocks of Europe/Berlin
+  key       [address]
+  match     every request
+  overrides 9 requests per month
+weekly: 1 requests per week, from Monday, fixed-window by the clocks of UTC
+  key       [address]
+  match     every request
+  reset     next
+p.yaml: 2 policies, no faults
+'''
+
+
 def test_one_policy_is_one_policy(headgate, tmp_path):
     (tmp_path / 'p.yaml').write_text('{version: 1, policies: [{name: a, rate: 1/s}]}')
     assert headgate('check', 'p.yaml').stdout.endswith('\np.yaml: 1 policy, no faults\n')

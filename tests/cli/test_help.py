@@ -28,7 +28,7 @@ def test_help_of_an_unknown_command_lists_the_commands(headgate):
 def test_the_version_names_commit_and_libraries(headgate):
     first, second = headgate('--version').stdout.splitlines()
     assert re.fullmatch(r'headgate \d+\.\d+\.\d+( \(commit [0-9a-f]{12}\+?\))?', first)
-    assert re.match(r'built with GNU \d+\.\d+\.\d+, Boost 1\.\d+\.\d+, libcurl \d+\.\d+', second)
+    assert re.match(r'built with GNU \d+\.\d+\.\d+, Boost 1\.\d+\.\d+, absl_time \d+, libcurl \d+\.\d+', second)
 
 
 def options_of(headgate, command):

@@ -19,7 +19,7 @@ BEYOND = re.compile('|'.join((
     'prefix that is out of range', 'out of range; expected 1ns',
     "memory '.*' is out of range", 'fe80::1', 'more policies', 'has no meaning here',
     "path 'v1'$", 'out of range; expected 1ms to 5s', "nodes '.*' is there twice",
-    'tls has no meaning with a Unix socket', 'unless ',
+    'tls has no meaning with a Unix socket', 'unless ', 'time zone database', 'has another time',
 )))
 
 
@@ -94,6 +94,9 @@ def test_every_example_is_valid(validator, name, text):
     '{ids: [[a, b], [c, d]], window: 5}, {ids: [[e, f]], quota: unlimited}]}',
     '{name: a, quota: 1, window: 1, denied: spend, cost: request-bytes}',
     '{name: a, quota: 1, window: 1, denied: spend, cost: {request-header: 7}}',
+    '{name: a, rate: 5/month, time-zone: UTC, denied: spend}',
+    '{name: a, rate: 5 per 1 Weeks, time-zone: Etc/GMT+5, algorithm: fixed-window, reset: next, '
+    'overrides: [{ids: [10.0.0.1], rate: 9/w}, {ids: [10.0.0.2], quota: 7}]}',
     '{name: a, quota: 1, window: 1, match: [{method: GET}, {header: {X-A: 1, B: "*"}, path: "*"}]}'))
 def test_spellings_that_the_reader_accepts_are_valid(validator, headgate, tmp_path, text):
     text = 'version: 1\npolicies:\n  - ' + text + '\n'
@@ -108,6 +111,7 @@ def bad_files():
     source = FAULTS.read_text()
     wholes = {'in_a_policy': 'version: 1\npolicies:\n  - {{name: a, quota: 1, window: 1s, {}}}\n',
               'cases': 'version: 1\npolicies:\n  - {{name: a, algorithm: concurrency, {}}}\n',
+              'calendars': 'version: 1\npolicies:\n  - {{name: a, {}}}\n',
               'in_the_settings': 'version: 1\npolicies: []\n{}\n', 'whole': '{}'}
     files = []
     for name, whole in wholes.items():
@@ -150,6 +154,7 @@ fields: [ratelimit, x-ratelimit]
 retry-after-jitter: 10%
 report-when: below 20%
 problem-details: true
+cors: {expose-headers: true, preflights: free}
 store:
   table: {memory: 64MiB}
   redis: {nodes: ["a:1", "[::1]:2"], cluster: true, user: u, password-file: /p, timeout: 50ms,
@@ -162,6 +167,7 @@ policies:
 - {name: d, rate: 1/s, match: [{path: /x, header: {x-a: y}, host: h, method: GET}], refund-on: 5xx,
    sharing: exact, on-outage: {local: 25%}}
 - {name: e, rate: 1/s, sharing: none}
+- {name: f, rate: 1/month, time-zone: UTC, sharing: none, overrides: [{ids: [10.0.0.1], quota: 3}]}
 '''
     good = yaml.load(text, Loader)
     assert validator.is_valid(good)

@@ -147,3 +147,15 @@ def test_lost_state_is_reported(simulate, trace):
     assert result.returncode == 0
     assert 'found no room' in result.stderr
     assert simulate(trace(*lines)).stderr == ''
+
+
+@pytest.mark.parametrize('zone, denied', (('Europe/Berlin', 1), ('UTC', 2)))
+def test_windows_of_a_calendar_end_when_its_days_do(headgate, trace, tmp_path, zone, denied):
+    """The last second of 31 March 2024 in Berlin, where this day has 23 hours, and the second after it."""
+    (tmp_path / 'p.yaml').write_text('version: 1\npolicies:\n'
+                                     f'  - {{name: daily, rate: 2/day, time-zone: {zone}}}\n')
+    midnight = 1711922400 * SECOND
+    t = trace(*[spend(midnight - 1, policy='daily')] * 3, spend(midnight, policy='daily'))
+    result = headgate('simulate', '--config', 'p.yaml', '--json', t)
+    assert (result.returncode, result.stderr) == (0, '')
+    assert json.loads(result.stdout)['denied'] == denied

@@ -12,7 +12,7 @@ import re
 from fractions import Fraction as F
 
 from models import structured_fields as sf
-from models.structured_fields import SFError, Str
+from models.structured_fields import SFError, Str, Token
 
 MAX = 999_999_999_999_999
 WINDOWS = {
@@ -68,8 +68,8 @@ def parse_policy(ls):
         return 'legacy', [legacy_policy(m) for m in ms]
     out = []
     for v, params in ms:
-        if not isinstance(v, Str):
-            raise Malformed('member is not a String')
+        if not isinstance(v, (Str, Token)):
+            raise Malformed('member is neither a String nor a Token')
         p = dict(params)
         if 'q' not in p:
             raise Malformed('q missing')
@@ -113,8 +113,8 @@ def parse_ratelimit(ls):
         return 'draft-07', vals
     out = []
     for v, params in ms:
-        if not isinstance(v, Str):
-            raise Malformed('member is not a String')
+        if not isinstance(v, (Str, Token)):
+            raise Malformed('member is neither a String nor a Token')
         p = dict(params)
         if 'r' not in p:
             raise Malformed('r missing')

@@ -236,7 +236,7 @@ bad('pk with base64url alphabet', RL + '"a";r=1;pk=:_-Ah:')
 bad('pk with a space', RL + '"a";r=1;pk=:A Q==:')
 bad('pk with padding in the middle', RL + '"a";r=1;pk=:A=Q=:')
 bad('pk with an impossible length', RL + '"a";r=1;pk=:AAAAA:')
-bad('name is a Token', RL + 'default;r=50;t=30')
+C('name is a Token', RL + 'default;r=50;t=30', [L('default', 50, 30)], tags=['choice'])
 bad('name is an Integer', RL + '10;r=50;t=30')
 bad('name is a Byte Sequence', RL + ':AQ==:;r=50')
 bad('name is an inner list', RL + '("a" "b");r=50')
@@ -449,7 +449,12 @@ badp('w negative', RP + '"a";q=1;w=-60')
 badp('w Decimal', RP + '"a";q=1;w=0.5')
 badp('w String', RP + '"a";q=1;w="60"')
 badp('pk String', RP + '"a";q=1;pk="x"')
-badp('Token name (draft example B.3.1)', RP + 'quota;q=100;w=1')
+C(
+    'Token name (draft example B.3.1)',
+    RP + 'quota;q=100;w=1',
+    [Q('quota', 100, 1)],
+    tags=['choice'],
+)
 badp('mixed String and Integer members', RP + '"a";q=1;w=1, 100;w=60')
 badp(
     'unescaped quote in the name (express-rate-limit identifier with a quote)',
@@ -1086,6 +1091,18 @@ C(
     [RL + '"a";r=9;t=2', 'X-RateLimit-Limit: 1', 'X-RateLimit-Remaining: 0'],
     [L('a', 9, 2)],
 )
+C(
+    'parameters that may come: a, w and c in RateLimit',
+    [RL + '"a";a=3;r=9;t=2;w=60;c=1.5, b;c;r=1;w="m";a=?0', RP + '"a";q=10;w=60;a;c=:AQ==:'],
+    [Q('a', 10, 60, r=9, t=2), L('b', 1)],
+    tags=['unknown'],
+)
+C(
+    'a Token and a String are the same name',
+    [RL + 'burst;r=9;t=2, "daily";r=5, a/b:c*;r=1', RP + '"burst";q=10;w=60, daily;q=50;w=70'],
+    [Q('burst', 10, 60, r=9, t=2), Q('daily', 50, 70, r=5), L('a/b:c*', 1)],
+    tags=['choice'],
+)
 FILES['parse.json'] = (
     '{"format": 1,\n "notes": "see README.md",\n "cases": [\n'
     + ',\n'.join('  ' + json.dumps(c) for c in cases)
@@ -1362,6 +1379,12 @@ G(
     [RL + '"edge";r=1;t=5'],
     me,
     [RL + '"edge";r=1;t=5', RP + '"gw-edge";q=10;w=1', RL + '"gw-edge";r=3;t=1'],
+)
+G(
+    'name already used upstream, as a Token',
+    [RL + 'edge;r=1;t=5'],
+    me,
+    [RL + 'edge;r=1;t=5', RP + '"gw-edge";q=10;w=1', RL + '"gw-edge";r=3;t=1'],
 )
 G(
     'same name, other partition key: no clash',

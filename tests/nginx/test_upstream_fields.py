@@ -207,3 +207,13 @@ def test_an_operator_can_hide_fields_of_upstream(nginx, upstream):
         location / {{ proxy_pass http://127.0.0.1:{origin.port}; }}''')
     assert of_limits(server.request()) == [('RateLimit-Policy', '"burst";q=10;w=1000'),
                                        ('RateLimit', '"burst";r=9;t=900')]
+
+
+def test_pages_of_other_origins_may_read_both_ours_and_what_upstream_exposes(gateway):
+    get = gateway(policies(policy(quota=1), cors='{expose-headers: true}'))
+    ours = 'RateLimit-Policy, RateLimit, Retry-After'
+    for _ in range(2):  # the second is denied
+        response = get([('access-control-expose-headers', 'X-Own')])
+        exposed = response.all('Access-Control-Expose-Headers')
+        assert exposed == (['X-Own', ours] if response.status == 200 else [ours])
+    assert response.status == 429

@@ -1,4 +1,7 @@
 """One quota for several decision servers and nginx."""
+import datetime
+import zoneinfo
+
 import pytest
 
 from load import Load, Nginx, Server, ask
@@ -33,6 +36,19 @@ def test_the_fields_are_those_of_all_servers(redis, serve):
     servers = [serve(text), serve(text)]
     left = [ask(servers[i % 2]).r for i in range(4)]
     assert left == [9, 8, 7, 6]
+
+
+@pytest.mark.parametrize('module', (False, True), ids=('scripts', 'module'))
+def test_windows_of_a_calendar_are_shared(redis, serve, module):
+    text = policies(redis(module=module), 'name: p, rate: 5/month, time-zone: Europe/Berlin')
+    servers = [serve(text), serve(text)]
+    assert [ask(servers[i % 2]).r for i in range(5)] == [4, 3, 2, 1, 0]
+    now = datetime.datetime.now(zoneinfo.ZoneInfo('Europe/Berlin'))
+    month = (now.replace(day=1) + datetime.timedelta(days=32)).replace(day=1, hour=0, minute=0, second=0,
+                                                                       microsecond=0)
+    denied = ask(servers[1])
+    assert denied.status == 429
+    assert 0 <= month.timestamp() - now.timestamp() - int(denied.one('Retry-After')) + 1 < 30
 
 
 def test_sharing_none_counts_at_each_server_and_all_or_none_over_both(redis, serve):

@@ -158,3 +158,21 @@ policies: [{name: burst, quota: 1, window: 60s}]
         denied = connection.request('/auth')
         assert (denied.status, denied.body) == (429, b'')
         assert denied.one('RateLimit-Reset') == denied.one('Retry-After')
+
+
+def test_pages_of_other_origins_may_read_the_fields(serve):
+    cors = POLICIES + 'cors: {expose-headers: true, preflights: free}\nfields: [ratelimit, x-ratelimit]\n'
+    with Connection(serve(cors).port) as connection:
+        def auth(method, uri, *headers):
+            return connection.request('/auth', 'GET', [('X-Forwarded-Uri', uri), ('X-Forwarded-Method', method),
+                                                       ('X-Forwarded-Host', 'api.example'), *headers])
+        asked = ('Origin', 'https://app.example'), ('Access-Control-Request-Method', 'PUT')
+        preflight = auth('OPTIONS', '/v1/a', *asked)
+        assert (preflight.status, preflight.all('RateLimit')) == (200, [])
+        assert preflight.all('Access-Control-Expose-Headers') == []
+        response = auth('PUT', '/v1/a', *asked)
+        assert response.r == 1
+        assert response.all('Access-Control-Expose-Headers') == [
+            'RateLimit-Policy, RateLimit, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, '
+            'Retry-After']
+        assert auth('OPTIONS', '/v1/a').r == 0

@@ -126,8 +126,11 @@ void print_in_words(const CheckedFile& file, bool quiet) {
     print_warning("warning: " + warning.text());
   }
   if (file.policies != nullptr && !quiet) {
-    const std::string& allowed = file.policies->settings().allow_text;
-    if (!allowed.empty()) std::cout << "allow: no policy counts " << allowed << '\n';
+    const policy::Settings& settings = file.policies->settings();
+    if (!settings.allow_text.empty()) {
+      std::cout << "allow: no policy counts " << settings.allow_text << '\n';
+    }
+    if (!settings.count_preflights) std::cout << "cors: no policy counts preflights\n";
     const auto policies = file.policies->policies();
     for (const policy::Policy& policy : policies) std::cout << describe(policy);
     std::cout << file.name << ": " << policies.size()

@@ -92,12 +92,13 @@ bool MemberReader::next(RawMember& member) noexcept {
   started_ = true;
   if (!more) return false;
 
+  constexpr const char* no_name = "expected a policy name, which is a string or a token";
   const std::size_t start = reader_.offset();
-  if (reader_.at_inner_list()) return fault("expected a policy name, which is a string", start);
+  if (reader_.at_inner_list()) return fault(no_name, start);
   member = {};
   if (!reader_.bare_item(member.name)) return false;
-  if (member.name.type != Type::string) {
-    return fault("expected a policy name, which is a string", start);
+  if (member.name.type != Type::string && member.name.type != Type::token) {
+    return fault(no_name, start);
   }
   return kind_ == FieldKind::ratelimit ? limit_parameters(member, start)
                                        : policy_parameters(member, start);

@@ -1,8 +1,9 @@
 // Reading RateLimit and RateLimit-Policy (draft-ietf-httpapi-ratelimit-headers).
 //
-// A field that is not a List of Strings with the right parameters is malformed, and HTTP requires
-// that all of it is ignored. Parameters that the draft does not define are ignored, whatever their
-// type; if a parameter is repeated, the last one counts.
+// A field that is not a List of names with the right parameters is malformed, and HTTP requires
+// that all of it is ignored. A name is a String, and may be a Token, as the examples of some drafts
+// have it: "burst" and burst are the same. Parameters that the draft does not define are ignored,
+// whatever their type; if a parameter is repeated, the last one counts.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +23,7 @@ enum class FieldKind : std::uint8_t { ratelimit, policy };
 // A member as views of the input. A member of RateLimit has r, t and pk; one of RateLimit-Policy
 // has q, unit, w and pk.
 struct RawMember {
-  sf::RawItem name;  // a String
+  sf::RawItem name;  // a String or a Token
   std::optional<std::uint64_t> q;
   std::optional<sf::RawItem> unit;  // a String
   std::optional<std::uint64_t> w;   // 0, which a draft of 2024 allowed, is read as absent
@@ -58,7 +59,7 @@ class MemberReader {
 
 enum class Shape : std::uint8_t {
   empty,    // no member, which means the same as no field
-  current,  // a List of Strings
+  current,  // a List of names
   legacy,   // RateLimit as draft-07's Dictionary, RateLimit-Policy as a List of Integers
   malformed,
 };

@@ -14,23 +14,14 @@
 
 namespace headgate::policy {
 
-inline constexpr Key file_keys[] = {{"version"},
-                                    {"client-address"},
-                                    {"fields"},
-                                    {"partition-key"},
-                                    {"retry-after-jitter"},
-                                    {"report"},
-                                    {"report-when"},
-                                    {"problem-details"},
-                                    {"upstream-prefix"},
-                                    {"store"},
-                                    {"allow"},
-                                    {"include"},
-                                    {"policies"},
-                                    {"boulder"},
-                                    {"envoy"}};
+inline constexpr Key file_keys[] = {
+    {"version"}, {"client-address"}, {"fields"},          {"partition-key"}, {"retry-after-jitter"},
+    {"report"},  {"report-when"},    {"problem-details"}, {"cors"},          {"upstream-prefix"},
+    {"store"},   {"allow"},          {"include"},         {"policies"},      {"boulder"},
+    {"envoy"}};
 inline constexpr Key included_keys[] = {{"version"}, {"policies"}};
 inline constexpr Key client_address_keys[] = {{"trusted-proxies"}, {"ipv6-prefix"}};
+inline constexpr Key cors_keys[] = {{"expose-headers"}, {"preflights"}};
 inline constexpr Key store_keys[] = {{"table"}, {"redis"}};
 inline constexpr Key table_keys[] = {{"memory"}, {"file"}};
 inline constexpr Key redis_keys[] = {{"nodes"},         {"cluster"}, {"sentinel"}, {"user"},
@@ -40,10 +31,10 @@ inline constexpr Key boulder_keys[] = {{"defaults"}, {"overrides"}};
 inline constexpr Key envoy_keys[] = {{"file"},   {"algorithm"}, {"aligned"}, {"offset"},
                                      {"denied"}, {"reset"},     {"log"}};
 inline constexpr Key policy_keys[] = {
-    {"name"},      {"quota"},   {"window"},    {"rate"},  {"burst"},     {"count"}, {"period"},
-    {"algorithm"}, {"aligned"}, {"offset"},    {"log"},   {"lease"},     {"key"},   {"match"},
-    {"unit"},      {"cost"},    {"denied"},    {"reset"}, {"refund-on"}, {"mode"},  {"status"},
-    {"overrides"}, {"sharing"}, {"on-outage"}, {"unless"}};
+    {"name"},      {"quota"},   {"window"},    {"rate"},   {"burst"},     {"count"}, {"period"},
+    {"algorithm"}, {"aligned"}, {"offset"},    {"log"},    {"lease"},     {"key"},   {"match"},
+    {"unit"},      {"cost"},    {"denied"},    {"reset"},  {"refund-on"}, {"mode"},  {"status"},
+    {"overrides"}, {"sharing"}, {"on-outage"}, {"unless"}, {"time-zone"}};
 inline constexpr Key match_keys[] = {{"path"},   {"exact-path"}, {"method"}, {"host"},
                                      {"header"}, {"address"},    {"has"},    {"not"}};
 inline constexpr std::span<const Key> not_keys = std::span(match_keys).first<7>();  // all but `not`
@@ -59,12 +50,16 @@ struct KeyHome {
   std::string_view what;
   std::span<const Key> keys;
 };
-inline constexpr KeyHome key_homes[] = {
-    {"the file", file_keys},       {"client-address", client_address_keys},
-    {"store", store_keys},         {"table", table_keys},
-    {"redis", redis_keys},         {"tls", redis_tls_keys},
-    {"a policy", policy_keys},     {"an entry of match", match_keys},
-    {"an override", override_keys}};
+inline constexpr KeyHome key_homes[] = {{"the file", file_keys},
+                                        {"client-address", client_address_keys},
+                                        {"cors", cors_keys},
+                                        {"store", store_keys},
+                                        {"table", table_keys},
+                                        {"redis", redis_keys},
+                                        {"tls", redis_tls_keys},
+                                        {"a policy", policy_keys},
+                                        {"an entry of match", match_keys},
+                                        {"an override", override_keys}};
 
 // The keys that give a quota or a window, in any spelling.
 inline constexpr std::string_view quota_keys[] = {"quota", "rate",   "burst",
@@ -94,6 +89,8 @@ inline constexpr Choice<Report> report_words[] = {{"all", Report::all},
 inline constexpr Choice<ReportWhen> report_when_words[] = {{"always", ReportWhen::always},
                                                            {"denied", ReportWhen::denied},
                                                            {"below N%", ReportWhen::below}};
+// Whether policies count them.
+inline constexpr Choice<bool> preflight_words[] = {{"counted", true}, {"free", false}};
 inline constexpr Choice<bool> store_words[] = {{"table", true}};
 
 inline constexpr Choice<limit::Algorithm> algorithm_words[] = {
@@ -135,9 +132,11 @@ inline constexpr Choice<CostRule::Source> cost_words[] = {
 struct OwnKey {
   std::string_view key;
   std::span<const limit::Algorithm> owners;
+  bool chooses = false;  // a policy with this key and without `algorithm` has the first of them
 };
 inline constexpr limit::Algorithm aligned_algorithms[] = {limit::Algorithm::fixed_window,
                                                           limit::Algorithm::sliding_window_counter};
+inline constexpr limit::Algorithm calendar_algorithms[] = {limit::Algorithm::fixed_window};
 inline constexpr limit::Algorithm reset_algorithms[] = {
     limit::Algorithm::linear, limit::Algorithm::exponential, limit::Algorithm::fixed_window,
     limit::Algorithm::moving_window, limit::Algorithm::sliding_window_counter};
@@ -145,6 +144,7 @@ inline constexpr limit::Algorithm log_algorithms[] = {limit::Algorithm::moving_w
 inline constexpr limit::Algorithm lease_algorithms[] = {limit::Algorithm::concurrency};
 inline constexpr OwnKey own_keys[] = {{"aligned", aligned_algorithms},
                                       {"offset", aligned_algorithms},
+                                      {"time-zone", calendar_algorithms, true},
                                       {"reset", reset_algorithms},
                                       {"log", log_algorithms},
                                       {"lease", lease_algorithms}};

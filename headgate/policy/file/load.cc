@@ -208,6 +208,7 @@ std::shared_ptr<const PolicySet> read(std::string_view text, const std::string& 
     allow = read_conditions(*node, "allow", Effect::exempts, faults);
     settings.allow_text = flow_text(*node);
   }
+  if (!settings.count_preflights) allow.push_back(preflight());
   auto rules = read_policies(file, name, settings, std::move(allow), faults, others);
   read_boulder(file, name, *rules, faults, others);
   read_envoy(file, name, *rules, faults, others);

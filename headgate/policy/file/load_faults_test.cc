@@ -329,6 +329,12 @@ constexpr Bad in_the_settings[] = {
     {"report-when: never",
      "3:14: report-when 'never' is unknown; expected always, denied or below N%"},
     {"problem-details: yes", "3:18: problem-details 'yes' is unknown; expected true or false"},
+    {"cors: true", "3:7: cors is a single value; expected a map with expose-headers or preflights"},
+    {"cors: {}", "3:7: cors is an empty map; expected 'expose-headers', 'preflights' or both"},
+    {"cors: {expose-headers: RateLimit, preflights: true, origin: \"*\"}",
+     "3:24: expose-headers 'RateLimit' is unknown; expected true or false\n"
+     "3:47: preflights 'true' is unknown; expected counted or free\n"
+     "3:53: unknown key 'origin' in cors; expected expose-headers or preflights"},
     {"upstream-prefix: \"\"",
      "3:18: upstream-prefix '' can't be part of a policy's name; expected 1 to 64 printable ASCII "
      "characters"},
@@ -393,8 +399,8 @@ constexpr Bad in_the_settings[] = {
     {"polices: []", "3:1: unknown key 'polices' in the file; did you mean 'policies'?"},
     {"zzz: 1",
      "3:1: unknown key 'zzz' in the file; expected version, client-address, fields, partition-key, "
-     "retry-after-jitter, report, report-when, problem-details, upstream-prefix, store, allow, "
-     "include, policies, boulder or envoy"},
+     "retry-after-jitter, report, report-when, problem-details, cors, upstream-prefix, store, "
+     "allow, include, policies, boulder or envoy"},
     {"<<: x", "3:5: '<<' with a single value; expected a map, or a list of maps"},
     {"<<: [{}, []]", "3:10: '<<' with a list; expected a map, or a list of maps"},
 };
@@ -407,6 +413,10 @@ constexpr Bad whole[] = {
      "sharing: leased, algorithm: moving-window}\n",
      "4:46: sharing 'leased' needs a law under which units can be taken ahead, which only linear "
      "and fixed-window are; expected one of them, or sharing: exact"},
+    {"version: 1\nstore: {redis: {nodes: [a:1]}}\npolicies:\n  - {name: a, rate: 1/day, "
+     "time-zone: UTC, sharing: leased}\n",
+     "4:53: sharing 'leased' needs windows of one length, which those of a calendar are not; "
+     "expected no time-zone, or sharing: exact"},
     {"version: 1\nstore: {redis: {nodes: [a:1]}}\npolicies:\n  - {name: a, quota: 1, window: 1s, "
      "sharing: leased, denied: spend}\n",
      "4:46: sharing 'leased' decides denials without Redis, so that they cannot cost anything; "
@@ -487,8 +497,8 @@ constexpr Bad whole[] = {
      "3:15: byte '\\xe9' is not UTF-8; expected text in UTF-8"},
     {"- a\n",
      "1:1: the file is a list; expected a map with version, client-address, fields, partition-key, "
-     "retry-after-jitter, report, report-when, problem-details, upstream-prefix, store, allow, "
-     "include, policies, boulder or envoy"},
+     "retry-after-jitter, report, report-when, problem-details, cors, upstream-prefix, store, "
+     "allow, include, policies, boulder or envoy"},
     {"version: 1\n"
      "policies:\n"
      "  - nmae: x\n"
@@ -519,8 +529,8 @@ constexpr Bad whole[] = {
      ": b\n"
      "policies: []\n",
      "2:3: a key of the file is a list; expected version, client-address, fields, partition-key, "
-     "retry-after-jitter, report, report-when, problem-details, upstream-prefix, store, allow, "
-     "include, policies, boulder or envoy"},
+     "retry-after-jitter, report, report-when, problem-details, cors, upstream-prefix, store, "
+     "allow, include, policies, boulder or envoy"},
     {"version: 1\n"
      "policies:\n"
      "  - {quota: 1}\n"
@@ -564,11 +574,11 @@ constexpr Bad whole[] = {
      "2:12: a policy is a single value; expected a map with name, quota, window, rate, burst, "
      "count, period, algorithm, aligned, offset, log, lease, key, match, unit, cost, denied, "
      "reset, "
-     "refund-on, mode, status, overrides, sharing, on-outage or unless"},
+     "refund-on, mode, status, overrides, sharing, on-outage, unless or time-zone"},
     {"hello\n",
      "1:1: the file is a single value; expected a map with version, client-address, fields, "
-     "partition-key, retry-after-jitter, report, report-when, problem-details, upstream-prefix, "
-     "store, allow, include, policies, boulder or envoy"},
+     "partition-key, retry-after-jitter, report, report-when, problem-details, cors, "
+     "upstream-prefix, store, allow, include, policies, boulder or envoy"},
     {"version: 1\n"
      "policies: &x [*x]\n",
      "2:15: an alias inside the value of its own anchor; expected it after the end of that value"},
@@ -644,6 +654,55 @@ TEST(Faults, WhereSlotsAreCounted) {
   for (const Bad& bad : cases) {
     const std::string yaml = "version: 1\npolicies:\n  - {name: a, algorithm: concurrency, " +
                              std::string(bad.yaml) + "}\n";
+    EXPECT_EQ(faults_of(yaml), bad.faults) << bad.yaml;
+  }
+}
+
+TEST(Faults, WhereWindowsFollowACalendar) {
+  constexpr Bad calendars[] = {
+      {"rate: 5/month, time-zone: Europe/Berlim",
+       "3:41: time-zone 'Europe/Berlim' is not in the system's time zone database; expected a name "
+       "like Europe/Berlin, or UTC"},
+      {"rate: 5/month, time-zone: ../../etc/localtime",
+       "3:41: time-zone '../../etc/localtime' is not in the system's time zone database; expected "
+       "a name like Europe/Berlin, or UTC"},
+      {"rate: 5/month, time-zone: [UTC]",
+       "3:41: time-zone is a list; expected a name like Europe/Berlin, or UTC"},
+      {"rate: 5/hour, time-zone: UTC",
+       "3:21: rate '5/hour' is not a rate per day, week or month; expected one like 5000/month"},
+      {"rate: 5 per 2 months, time-zone: UTC",
+       "3:21: rate '5 per 2 months' is not a rate per day, week or month; expected one like "
+       "5000/month"},
+      {"quota: 5, window: 1d, time-zone: UTC",
+       "3:22: quota has no meaning with time-zone; expected a rate per day, week or month, like "
+       "rate: 5000/month\n"
+       "3:33: window has no meaning with time-zone; expected a rate per day, week or month, like "
+       "rate: 5000/month"},
+      {"time-zone: UTC", "3:26: time-zone without a rate; expected one like rate: 5000/month"},
+      {"rate: 5/day, time-zone: UTC, algorithm: linear",
+       "3:39: time-zone has no meaning with algorithm 'linear'; expected it only with "
+       "fixed-window"},
+      {"rate: 5/day, time-zone: UTC, aligned: true, offset: 6h",
+       "3:53: aligned has no meaning with time-zone, whose days, weeks and months are the windows; "
+       "expected no such key\n"
+       "3:67: offset has no meaning with time-zone, whose days, weeks and months are the windows; "
+       "expected no such key"},
+      {"rate: 5/day, time-zone: UTC, denied: {penalty: 1s}",
+       "3:52: denied {penalty: ...} is not offered by algorithm 'fixed-window'; expected free or "
+       "spend"},
+      {"rate: 5/day, time-zone: UTC, overrides: [{ids: [10.0.0.1], window: 1h}]",
+       "3:82: window has no meaning with time-zone; expected a rate per day, week or month, like "
+       "rate: 5000/month"},
+      {"rate: 5/day, time-zone: UTC, overrides: [{ids: [10.0.0.1], quota: 1, rate: 5/day}]",
+       "3:81: quota has no meaning with time-zone; expected a rate per day, week or month, like "
+       "rate: 5000/month"},
+      {"rate: 5/day, time-zone: UTC, overrides: [{ids: [10.0.0.1], rate: 9/month}]",
+       "3:80: rate '9/month' has another time than the policy's rate; expected the same, or quota "
+       "alone"},
+  };
+  for (const Bad& bad : calendars) {
+    const std::string yaml =
+        "version: 1\npolicies:\n  - {name: a, " + std::string(bad.yaml) + "}\n";
     EXPECT_EQ(faults_of(yaml), bad.faults) << bad.yaml;
   }
 }

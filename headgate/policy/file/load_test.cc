@@ -30,6 +30,7 @@ retry-after-jitter: 10%
 report: closest
 report-when: below 20%
 problem-details: false
+cors: {expose-headers: true, preflights: free}
 upstream-prefix: edge-
 store: {table: {memory: 64KiB, file: /var/lib/headgate/table}}
 policies:
@@ -63,6 +64,8 @@ policies:
   EXPECT_EQ(s.report_when, ReportWhen::below);
   EXPECT_EQ(s.report_below_percent, 20U);
   EXPECT_FALSE(s.problem_details);
+  EXPECT_TRUE(s.expose_headers);
+  EXPECT_FALSE(s.count_preflights);
   EXPECT_EQ(s.upstream_prefix, "edge-");
   EXPECT_EQ(s.table.memory, 65536U);
   EXPECT_EQ(s.table.file, "/var/lib/headgate/table");
@@ -81,6 +84,49 @@ policies:
   EXPECT_FALSE(p.grants[0].unlimited || p.grants[1].unlimited);
 }
 
+TEST(Load, WindowsThatFollowACalendar) {
+  const auto set = load(R"(version: 1
+store: {redis: {nodes: [a:1]}}
+policies:
+  - name: monthly
+    rate: 5000/month
+    time-zone: Europe/Berlin
+    overrides:
+      - {ids: [10.0.0.1], quota: 9000}
+      - {ids: [10.0.0.2], rate: 7000 per month}
+      - {ids: [10.0.0.3], quota: unlimited}
+  - {name: daily, rate: 100/day, time-zone: UTC, algorithm: fixed-window, denied: spend}
+)");
+  const Policy& monthly = set->policies()[0];
+  EXPECT_EQ(monthly.terms.algorithm, limit::Algorithm::fixed_window);
+  EXPECT_TRUE(monthly.terms.aligned);
+  ASSERT_NE(monthly.terms.calendar, nullptr);
+  EXPECT_EQ(monthly.terms.calendar->place(), "Europe/Berlin");
+  EXPECT_EQ(monthly.terms.calendar->unit(), limit::CalendarUnit::month);
+  constexpr Nanos longest = 31 * 86'400 * nanos_per_second;
+  EXPECT_TRUE((monthly.grants[0].quota == limit::Quota{5000, longest}));
+  EXPECT_TRUE((monthly.grants[1].quota == limit::Quota{9000, longest}));
+  EXPECT_TRUE((monthly.grants[2].quota == limit::Quota{7000, longest}));
+  EXPECT_TRUE(monthly.grants[3].unlimited);
+  for (const std::size_t grant : {0U, 1U, 2U}) {
+    const auto* law = std::get_if<limit::FixedWindow>(&monthly.grants[grant].law);
+    ASSERT_NE(law, nullptr);
+    EXPECT_EQ(law->calendar(), monthly.terms.calendar);
+  }
+  // Exactly alone: what is taken ahead would be of a window of a fixed length.
+  EXPECT_EQ(monthly.sharing, limit::Sharing::exact);
+  EXPECT_EQ(monthly.grants[0].shared->leased, 0U);
+  EXPECT_EQ(set->policies()[1].terms.calendar->unit(), limit::CalendarUnit::day);
+  EXPECT_NE(set->policies()[1].terms.calendar, monthly.terms.calendar);
+
+  const auto changed = set->with(0, {.window = 3600 * nanos_per_second}).value();
+  EXPECT_EQ(changed->policies()[0].terms.calendar, nullptr);
+  const auto linear = set->with(0, {.algorithm = limit::Algorithm::linear}).value();
+  EXPECT_EQ(linear->policies()[0].terms.calendar, nullptr);
+  const auto more = set->with(0, {.quota = 9}).value();
+  EXPECT_EQ(more->policies()[0].terms.calendar, monthly.terms.calendar);
+}
+
 TEST(Load, Defaults) {
   const auto set = load("version: 1\npolicies: [{name: p, quota: 1, window: 1}]\n");
   const Settings& s = set->settings();
@@ -93,6 +139,8 @@ TEST(Load, Defaults) {
   EXPECT_EQ(s.report, Report::few);
   EXPECT_EQ(s.report_when, ReportWhen::always);
   EXPECT_TRUE(s.problem_details);
+  EXPECT_FALSE(s.expose_headers);
+  EXPECT_TRUE(s.count_preflights);
   EXPECT_EQ(s.upstream_prefix, "gateway-");
   EXPECT_EQ(s.table.memory, std::size_t{64} << 20);
   EXPECT_TRUE(s.table.file.empty());
@@ -262,8 +310,8 @@ TEST(Load, EverySpellingOfTheRest) {
        {"fields: []", "fields: none", "fields: [none]", "fields: ratelimit",
         "fields: [draft-07, draft-03]", "fields: [x-ratelimit, draft-06]", "store: table",
         "store: {}", "store: {table: {}}", "client-address: {}", "report-when: denied",
-        "report-when: below 0%", "problem-details: true", "partition-key: plain",
-        "retry-after-jitter: 50%"}) {
+        "report-when: below 0%", "problem-details: true", "cors: {expose-headers: true}",
+        "cors: {preflights: counted}", "partition-key: plain", "retry-after-jitter: 50%"}) {
     load("version: 1\n" + std::string(settings) + "\npolicies: []\n");
   }
   EXPECT_TRUE(load("version: 1\nfields: none\npolicies: []\n")->settings().fields.empty());

@@ -11,6 +11,7 @@
 #include "headgate/policy/file/keys.h"
 #include "headgate/policy/file/lint.h"
 #include "headgate/policy/file/map_reader.h"
+#include "headgate/policy/file/read_calendar.h"
 #include "headgate/policy/file/read_cost.h"
 #include "headgate/policy/file/read_match.h"
 #include "headgate/policy/file/read_quota.h"
@@ -165,8 +166,9 @@ class OverrideReader {
                                ", or 'quota: unlimited'");
       return std::nullopt;
     }
-    const auto own = terms_.algorithm == limit::Algorithm::concurrency
-                         ? read_slots(map, faults_)
+    const auto own = terms_.algorithm == limit::Algorithm::concurrency ? read_slots(map, faults_)
+                     : terms_.calendar != nullptr
+                         ? read_calendar_override(map, *terms_.calendar, faults_)
                          : read_quota(map, &base_, faults_);
     if (!own) return std::nullopt;
     const std::uint64_t cost = fixed_cost(rule_);
@@ -349,12 +351,16 @@ Rule read_rule(const MapReader& map, const ClientAddress& settings, Policy& poli
 // Reads the terms, the quota and the overrides: what a policy grants.
 void read_grants(const MapReader& map, const std::vector<Condition>& allow, Policy& policy,
                  Rule& rule, Faults& faults) {
-  policy.terms = read_terms(map, policy.cost_time, faults);
-  const limit::Terms& terms = policy.terms;
+  limit::Terms& terms = policy.terms;
+  terms = read_terms(map, policy.cost_time, faults);
   policy.unit = read_unit(map, terms.algorithm, faults);
   const bool counts_slots = terms.algorithm == limit::Algorithm::concurrency;
   if (counts_slots) refuse_for_slots(map, policy.cost_time, faults);
-  const auto quota = counts_slots ? read_slots(map, faults) : read_quota(map, nullptr, faults);
+  const bool has_calendar =
+      terms.algorithm == limit::Algorithm::fixed_window && map.has("time-zone");
+  const auto quota = counts_slots   ? read_slots(map, faults)
+                     : has_calendar ? read_calendar_quota(map, terms, faults)
+                                    : read_quota(map, nullptr, faults);
   if (quota) {
     if (const Node* offset = map.find("offset"); offset && terms.offset >= quota->window) {
       faults.add(offset->at, "offset " + in_quotes(offset->text) +

@@ -160,6 +160,15 @@ void read_jitter(const Node& node, Settings& settings, Faults& faults) {
   if (percent) settings.jitter_percent = *percent;
 }
 
+void read_cors(const Node& node, Settings& settings, Faults& faults) {
+  const MapReader map(node, "cors", cors_keys, faults);
+  if (map.valid() && node.children.empty()) {
+    faults.add(node.at, "cors is an empty map; expected 'expose-headers', 'preflights' or both");
+  }
+  read_into<bool>(settings.expose_headers, map, "expose-headers", truths, faults);
+  read_into<bool>(settings.count_preflights, map, "preflights", preflight_words, faults);
+}
+
 void read_upstream_prefix(const Node& node, Settings& settings, Faults& faults) {
   const auto prefix = read_text(node, "upstream-prefix", name_words, faults);
   if (!prefix) return;
@@ -186,6 +195,7 @@ Settings read_settings(const MapReader& file, Faults& faults) {
   read_into<Report>(settings.report, file, "report", report_words, faults);
   if (const Node* node = file.find("report-when")) read_report_when(*node, settings, faults);
   read_into<bool>(settings.problem_details, file, "problem-details", truths, faults);
+  if (const Node* node = file.find("cors")) read_cors(*node, settings, faults);
   if (const Node* node = file.find("upstream-prefix")) {
     read_upstream_prefix(*node, settings, faults);
   }

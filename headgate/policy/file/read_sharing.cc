@@ -76,6 +76,9 @@ void refuse_leases(const MapReader& map, const Policy& policy, Faults& faults) {
         "needs a law under which units can be taken ahead, which only linear and fixed-window "
         "are; expected one of them");
   }
+  if (policy.terms.calendar != nullptr) {
+    refuse("needs windows of one length, which those of a calendar are not; expected no time-zone");
+  }
   if (policy.terms.denied != limit::Denied::free) {
     refuse(
         "decides denials without Redis, so that they cannot cost anything; expected denied: "

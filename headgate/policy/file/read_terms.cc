@@ -91,11 +91,27 @@ void read_alignment(const MapReader& policy, limit::Terms& terms, Faults& faults
   }
 }
 
+// Adds faults for keys that say when windows begin, beside a time zone, which says that, too.
+void check_time_zone(const MapReader& policy, limit::Terms& terms, Faults& faults) {
+  if (find_own(policy, "time-zone", terms.algorithm, faults) == nullptr) return;
+  terms.offset = 0;
+  for (const std::string_view key : {"aligned", "offset"}) {
+    if (const Node* node = policy.find(key)) {
+      faults.add(node->at, std::string(key) +
+                               " has no meaning with time-zone, whose days, weeks and months are "
+                               "the windows; expected no such key");
+    }
+  }
+}
+
 }  // namespace
 
 limit::Terms read_terms(const MapReader& policy, CostTime cost_time, Faults& faults,
                         Algorithm unnamed) {
   limit::Terms terms;
+  for (const OwnKey& own : own_keys) {
+    if (own.chooses && policy.has(own.key)) unnamed = own.owners.front();
+  }
   terms.algorithm = read_algorithm(policy, unnamed, faults);
   terms.late = cost_time == CostTime::response && terms.algorithm != Algorithm::concurrency;
   if (const Node* node = policy.find("denied")) {
@@ -108,6 +124,7 @@ limit::Terms read_terms(const MapReader& policy, CostTime cost_time, Faults& fau
     }
   }
   read_alignment(policy, terms, faults);
+  check_time_zone(policy, terms, faults);
   if (const Node* node = find_own(policy, "log", terms.algorithm, faults)) {
     const auto parse = [](std::string_view text) {
       return parse_integer(text, 1, limit::Terms::log_max);

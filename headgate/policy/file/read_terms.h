@@ -11,7 +11,9 @@
 namespace headgate::policy {
 
 // Reads `algorithm`, `denied`, `reset`, `aligned`, `offset`, `log` and `lease`. A key that the
-// algorithm does not use is a fault. `unnamed` is the algorithm if the key `algorithm` is absent.
+// algorithm does not use is a fault. `unnamed` is the algorithm if there is neither the key
+// `algorithm` nor one that chooses it. Terms::calendar is not set: it depends on the quota
+// (read_calendar.h).
 [[nodiscard]] limit::Terms read_terms(const MapReader& policy, CostTime cost_time, Faults& faults,
                                       limit::Algorithm unnamed = limit::Algorithm::linear);
 

@@ -196,8 +196,8 @@ Names words_for(std::span<const limit::Algorithm> algorithms) {
 void add_own_keys(std::vector<Json>& conditions) {
   for (const OwnKey& own : own_keys) {
     const Json algorithm = one_of(words_for(own.owners));
-    const bool by_default = std::find(own.owners.begin(), own.owners.end(),
-                                      limit::Algorithm::linear) != own.owners.end();
+    const bool by_default = own.chooses || std::find(own.owners.begin(), own.owners.end(),
+                                                     limit::Algorithm::linear) != own.owners.end();
     conditions.push_back(if_then(required({own.key}), by_default ? if_there("algorithm", algorithm)
                                                                  : has("algorithm", algorithm)));
   }
@@ -224,6 +224,12 @@ Json rate() {
       "([Nn][Aa][Nn][Oo]|[Mm][Ii][Cc][Rr][Oo]|[Mm][Ii][Ll][Ll][Ii])?[Ss][Ee][Cc][Oo][Nn][Dd][Ss]?|"
       "[Mm][Ii][Nn][Uu][Tt][Ee][Ss]?|[Hh][Oo][Uu][Rr][Ss]?|[Dd][Aa][Yy][Ss]?|[Ww][Ee][Ee][Kk][Ss]?|"
       "[Mm][Oo][Nn][Tt][Hh][Ss]?|[Yy][Ee][Aa][Rr][Ss]?)$");
+}
+
+Json calendar_rate() {
+  return pattern(
+      "^[0-9]+[ \\t]*(/|[Pp][Ee][Rr])[ \\t]*(0*1)?[ \\t]*(d|w|[Dd][Aa][Yy][Ss]?|"
+      "[Ww][Ee][Ee][Kk][Ss]?|[Mm][Oo][Nn][Tt][Hh][Ss]?)$");
 }
 
 const std::vector<Shape> quota_shapes(const Json& quota) {
@@ -325,6 +331,15 @@ Json slots() {
                  if_there("overrides", object({{"items", spelled({"quota"})}}))});
 }
 
+// What a policy has whose windows are those of a calendar.
+Json calendar() {
+  const Json rate = all_of({spelled({"rate"}), if_there("rate", calendar_rate())});
+  return all_of({required({"rate"}), rate, absent({"aligned", "offset"}),
+                 if_there("denied", one_of({"free", "spend"})),
+                 if_there("sharing", one_of({"exact", "none"})),
+                 if_there("overrides", object({{"items", any_of({spelled({"quota"}), rate})}}))});
+}
+
 std::vector<Json> policy_conditions() {
   const Json spellings = any_of(
       {all_of({required({"quota", "window"}), spelled({"quota", "window"})}),
@@ -338,6 +353,7 @@ std::vector<Json> policy_conditions() {
       if_then(has("unit", one_of({"concurrent-requests"})), concurrency),
       if_then(has("cost", late), if_there("denied", one_of({"free"}))),
       if_then(required({"offset"}), has("aligned", yes())),
+      if_then(required({"time-zone"}), calendar()),
       if_then(has("key", no_key), if_there("overrides", no_key)),
       if_then(has("sharing", one_of({"none"})), absent({"on-outage"})),
       if_then(has("sharing", one_of({"leased"})),
@@ -362,11 +378,13 @@ std::vector<Shape> term_shapes() {
 
 Json policy_entry() {
   const Json name = R"({"type": ["string", "number", "boolean"], "pattern": "^[ -~]{1,64}$"})";
+  const Json time_zone = pattern("^[0-9A-Za-z_+-][0-9A-Za-z_+/-]*$");
   const Json status = any_of({number(100, 599, "^[1-5][0-9][0-9]$"), pattern("^[1-5]xx$")});
   return map(
       policy_keys,
       with(with(quota_shapes(units(0)), term_shapes()),
            {{"name", "The policy's name, which the fields show", name},
+            {"time-zone", "Where the days, weeks or months are the windows", time_zone},
             {"lease", "The time after which a slot that was not released is free", duration()},
             {"key", "What separates one client's quota from another's",
              any_of({key_component(), object({{"type", text("array")},
@@ -473,6 +491,11 @@ std::string schema() {
           {{"trusted-proxies", "Peers whose Forwarded and X-Forwarded-For are believed",
             list_of(any_text)},
            {"ipv6-prefix", "IPv6 clients count as one per block of this length", number(1, 128)}});
+  const Json cors =
+      map(cors_keys,
+          {{"expose-headers", "Whether pages of other origins may read the fields", truth()},
+           {"preflights", "Whether policies count preflight requests", word(preflight_words)}},
+          {{"minProperties", "1"}});
   const Json boulder = map(boulder_keys,
                            {{"defaults", "Boulder's file of default limits", any_text},
                             {"overrides", "Boulder's file of overrides", any_text}},
@@ -495,6 +518,7 @@ std::string schema() {
        {"report-when", "On which responses the fields are sent",
         any_of({word(report_when_words), percent("^below ", 10)})},
        {"problem-details", "Whether denials have a body that explains them", truth()},
+       {"cors", "Requests of pages of other origins", cors},
        {"upstream-prefix", "What is put before the names of an upstream's policies",
         pattern("^[ -~]{1,64}$")},
        {"store", "Where states are kept", store()},

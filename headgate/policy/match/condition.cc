@@ -88,6 +88,15 @@ void Condition::add_to(FieldsUsed& fields_used) const {
   for (const Condition& other : refuted) other.add_to(fields_used);
 }
 
+Condition preflight() {
+  Condition condition;
+  condition.methods = {"OPTIONS"};
+  for (const std::string_view header : {"header:origin", "header:access-control-request-method"}) {
+    condition.present.push_back(*Component::parse(header, {}));
+  }
+  return condition;
+}
+
 bool any_holds(const std::vector<Condition>& conditions, LazyRequest& request, Effect effect) {
   return any(conditions,
              [&](const Condition& condition) { return condition.holds(request, effect); });

@@ -52,6 +52,10 @@ struct Condition {
   void add_to(FieldsUsed& fields_used) const;
 };
 
+// Returns the condition that holds for requests by which browsers ask whether a page of another
+// origin may send a request (https://fetch.spec.whatwg.org/#cors-preflight-request).
+[[nodiscard]] Condition preflight();
+
 [[nodiscard]] bool any_holds(const std::vector<Condition>& conditions, LazyRequest& request,
                              Effect effect);
 

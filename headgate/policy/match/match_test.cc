@@ -230,6 +230,32 @@ policies:
   EXPECT_EQ(used.request_headers.count("x-probe"), 1U);
 }
 
+TEST(Match, PreflightsThatAreFreeAreCountedByNoPolicy) {
+  const auto set = load(R"(version: 1
+cors: {preflights: free}
+allow: {path: /health}
+policies:
+  - {name: a, rate: 10/minute}
+)");
+  ASSERT_NE(set, nullptr);
+  const auto counted = [&](const TestRequest& request) { return names_of(*set, request) == "a"; };
+  const TestHeaders::Lines whole{{"origin", "https://a.example"},
+                                 {"access-control-request-method", "PUT"}};
+  EXPECT_FALSE(counted({.method = "OPTIONS", .headers = whole}));
+  EXPECT_FALSE(counted({.path = "/health"}));
+  EXPECT_TRUE(counted({.method = "GET", .headers = whole}));
+  EXPECT_TRUE(counted({.method = "options", .headers = whole}));
+  EXPECT_TRUE(counted({.method = "OPTIONS"}));
+  for (const std::size_t missing : {0U, 1U}) {
+    TestHeaders::Lines lines = whole;
+    lines[missing].second.clear();
+    EXPECT_TRUE(counted({.method = "OPTIONS", .headers = lines})) << missing;
+    lines.erase(lines.begin() + static_cast<std::ptrdiff_t>(missing));
+    EXPECT_TRUE(counted({.method = "OPTIONS", .headers = lines})) << missing;
+  }
+  EXPECT_EQ(set->fields_used().request_headers.count("origin"), 1U);
+}
+
 TEST(Match, AllLinesOfAHeader) {
   TestHeaders::Lines lines(1000, {"x-plan", "gold"});
   const auto set = one(R"(match: [{header: {x-plan: "free"}}])");

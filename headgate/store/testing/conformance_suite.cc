@@ -4,6 +4,7 @@
 #include <random>
 #include <thread>
 
+#include "headgate/limit/calendar.h"
 #include "headgate/limit/testing/vectors.h"
 #include "headgate/store/testing/conformance.h"
 
@@ -261,6 +262,25 @@ TEST_P(StoreConformance, BundlesOfOneCallAreDecidedInOrder) {
     EXPECT_EQ(bundles[i].admitted, i < 10) << i;
     EXPECT_EQ(decisions[i].remaining, i < 10 ? 9 - i : 0) << i;
   }
+}
+
+TEST_P(StoreConformance, WindowsOfACalendarEndWithItsDays) {
+  constexpr Nanos hour = 3600 * second;
+  constexpr std::int64_t midnight = 20'000 * 86'400;
+  // Clocks are put forward at three, so the day has 23 hours.
+  const limit::Calendar days(limit::CalendarUnit::day, "", {{0, 0}, {midnight + 3 * 3600, 3600}});
+  const Law daily =
+      law(5, 24 * hour,
+          {.algorithm = limit::Algorithm::fixed_window, .aligned = true, .calendar = &days});
+  const Instant at{midnight * second + hour};
+  const Instant end{midnight * second + 23 * hour};
+  EXPECT_EQ(spend(daily, "k", 5, at).reset, 22u * 3600);
+  const Decision denied = spend(daily, "k", 1, at);
+  EXPECT_FALSE(denied.admitted);
+  EXPECT_EQ(denied.wait, 22 * hour);
+  EXPECT_FALSE(spend(daily, "k", 1, Instant{end.ns - 1}).admitted);
+  EXPECT_TRUE(spend(daily, "k", 4, end).admitted);
+  EXPECT_EQ(spend(daily, "k", 2, end).wait, 24 * hour);
 }
 
 TEST_P(StoreConformance, AChangedQuotaKeepsTheTimeThatWasSpent) {
