@@ -64,6 +64,9 @@ TEST(Indentation, OfAKeyThatFitsAnotherMap) {
   EXPECT_EQ(fault_of(text + "mode: shadow\n"),
             "4:1: unknown key 'mode' in the file; expected it in a policy, so look at its "
             "indentation");
+  EXPECT_EQ(fault_of(text + "key: [address]\n"),  // and not in tls
+            "4:1: unknown key 'key' in the file; expected it in a policy, so look at its "
+            "indentation");
   EXPECT_EQ(fault_of(text + "store: {memory: 64MiB}\n"),
             "4:9: unknown key 'memory' in store; expected it in table, so look at its indentation");
 }

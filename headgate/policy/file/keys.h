@@ -50,14 +50,15 @@ struct KeyHome {
   std::string_view what;
   std::span<const Key> keys;
 };
-inline constexpr KeyHome key_homes[] = {{"the file", file_keys},
+// Of several homes of a key, the first is named: a policy is the most likely.
+inline constexpr KeyHome key_homes[] = {{"a policy", policy_keys},
+                                        {"the file", file_keys},
                                         {"client-address", client_address_keys},
                                         {"cors", cors_keys},
                                         {"store", store_keys},
                                         {"table", table_keys},
                                         {"redis", redis_keys},
                                         {"tls", redis_tls_keys},
-                                        {"a policy", policy_keys},
                                         {"an entry of match", match_keys},
                                         {"an override", override_keys}};
 
