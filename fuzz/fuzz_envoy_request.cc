@@ -59,13 +59,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
   pb::RateLimitRequest request;
   if (!request.ParseFromArray(data, static_cast<int>(size))) return 0;
-  server::DecisionTicket& ticket = *worker.begin();
-  if (const auto fault = decider.decide(request, ticket)) {
+  server::DecisionJob& job = *worker.begin();
+  if (const auto fault = decider.decide(request, job)) {
     require(!fault->what.empty());
     return 0;
   }
   pb::RateLimitResponse response;
-  server::write_response(ticket, response);
+  server::write_response(job, response);
   require(response.statuses_size() == request.descriptors_size());
   require(response.overall_code() != pb::RateLimitResponse::UNKNOWN);
   for (const auto& one : response.statuses()) require(one.code() != pb::RateLimitResponse::UNKNOWN);

@@ -5,7 +5,7 @@
 #include <type_traits>
 
 #include "headgate/nginx/conf.h"
-#include "headgate/nginx/ticket.h"
+#include "headgate/nginx/job.h"
 
 namespace headgate::nginx {
 namespace {
@@ -61,7 +61,7 @@ RequestContext unmatched{};
 // has the context by this handler.
 extern "C" void context_cleanup(void* data) noexcept {
   auto* slot = static_cast<Slot*>(data);
-  if (slot->ticket != nullptr) slot->ticket->request = nullptr;
+  if (slot->job != nullptr) slot->job->request = nullptr;
   free_slots.give(slot);
 }
 

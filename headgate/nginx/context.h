@@ -14,7 +14,7 @@
 
 namespace headgate::nginx {
 
-struct Ticket;
+struct Job;
 
 struct RequestContext {
   const gate::Gate* gate;    // nullptr: no policy matched
@@ -22,7 +22,7 @@ struct RequestContext {
   Instant taken;             // when its charges were taken
   std::uint64_t body_bytes;  // of the response, as passed to the connection
   bool enforceable;          // decided before nginx responded, so that it can be denied
-  Ticket* ticket;            // while the decision is outstanding; `verdict` is empty until then
+  Job* job;                  // while the decision is outstanding; `verdict` is empty until then
 
   [[nodiscard]] bool matched() const noexcept { return gate != nullptr; }
 };

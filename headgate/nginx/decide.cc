@@ -7,15 +7,15 @@
 
 #include "headgate/gate/gate.h"
 #include "headgate/nginx/conf.h"
+#include "headgate/nginx/job.h"
 #include "headgate/nginx/mailbox.h"
 #include "headgate/nginx/nginx_request.h"
-#include "headgate/nginx/ticket.h"
 #include "headgate/policy/request.h"
 
 namespace headgate::nginx {
 namespace {
 
-Tickets tickets;
+Jobs jobs;
 
 // What a request that waits does with the decision. A worker has one handler that decides.
 ngx_http_event_handler_pt resume_request = nullptr;
@@ -109,8 +109,8 @@ void end_wait(ngx_http_request_t* r, ngx_int_t error) noexcept {
   ngx_http_run_posted_requests(connection);
 }
 
-void give_up(const Ticket& ticket) noexcept {
-  ngx_http_request_t* const r = ticket.request;
+void give_up(const Job& job) noexcept {
+  ngx_http_request_t* const r = job.request;
   const bool waits = r != nullptr && is_suspended(r);
   ngx_log_error(NGX_LOG_ERR, waits ? r->connection->log : ngx_cycle->log, 0,
                 "the store has not answered for %M ms", patience());
@@ -120,45 +120,45 @@ void give_up(const Ticket& ticket) noexcept {
 }
 
 // The answer has come, or patience has ended.
-extern "C" void ticket_event(ngx_event_t* event) noexcept {
-  auto* const ticket = static_cast<Ticket*>(event->data);
-  if (!ticket->decided) return give_up(*ticket);
+extern "C" void job_event(ngx_event_t* event) noexcept {
+  auto* const job = static_cast<Job*>(event->data);
+  if (!job->decided) return give_up(*job);
 
-  const gate::DecisionContext& decision = ticket->decision;
-  ngx_http_request_t* const r = ticket->request;
+  const gate::DecisionContext& decision = job->decision;
+  ngx_http_request_t* const r = job->request;
   if (r == nullptr) {
-    decision.gate().settle(decision.verdict.dues, decision.now, ticket->response, std::nullopt);
-    return tickets.give_back(ticket);
+    decision.gate().settle(decision.verdict.dues, decision.now, job->response, std::nullopt);
+    return jobs.give_back(job);
   }
   RequestContext& context = *find_context(r);
-  context.ticket = nullptr;
+  context.job = nullptr;
   const bool kept = keep_verdict(r, context, decision);
-  tickets.give_back(ticket);
+  jobs.give_back(job);
   if (is_suspended(r)) end_wait(r, kept ? NGX_OK : NGX_HTTP_INTERNAL_SERVER_ERROR);
 }
 
 // Called by the gate. A decision that was outstanding is processed by the event loop, because
 // another request may be in the middle of its own.
 void on_decision(void* of) noexcept {
-  auto* const ticket = static_cast<Ticket*>(of);
-  ticket->decided = true;
-  if (!ticket->outstanding) return;
-  if (ticket->event.timer_set) ngx_del_timer(&ticket->event);
-  ngx_post_event(&ticket->event, &ngx_posted_events);
+  auto* const job = static_cast<Job*>(of);
+  job->decided = true;
+  if (!job->outstanding) return;
+  if (job->event.timer_set) ngx_del_timer(&job->event);
+  ngx_post_event(&job->event, &ngx_posted_events);
 }
 
-// The decision is outstanding: the ticket waits for it.
-void lend(Ticket& ticket, ngx_http_request_t* r, RequestContext& context) noexcept {
-  tickets.lend();
-  ticket.outstanding = true;
-  ticket.request = r;
-  ticket.response = {};
-  ticket.event = {};
-  ticket.event.data = &ticket;
-  ticket.event.handler = ticket_event;
-  ticket.event.log = ngx_cycle->log;
-  ngx_add_timer(&ticket.event, patience());  // it also keeps a worker that is to exit
-  context.ticket = &ticket;
+// The decision is outstanding: the job waits for it.
+void lend(Job& job, ngx_http_request_t* r, RequestContext& context) noexcept {
+  jobs.lend();
+  job.outstanding = true;
+  job.request = r;
+  job.response = {};
+  job.event = {};
+  job.event.data = &job;
+  job.event.handler = job_event;
+  job.event.log = ngx_cycle->log;
+  ngx_add_timer(&job.event, patience());  // it also keeps a worker that is to exit
+  context.job = &job;
 }
 
 // What settle() reports of the response.
@@ -179,11 +179,11 @@ policy::Response response_of(const ngx_http_request_t* r, const RequestContext& 
 std::optional<std::uint64_t> body_bytes_wanted(ngx_http_request_t* r) noexcept {
   const MainConf& conf = main_conf(r);
   if (!conf.reads_bodies) return std::nullopt;
-  Ticket* const ticket = tickets.spare();
-  if (ticket == nullptr) return std::nullopt;
+  Job* const job = jobs.spare();
+  if (job == nullptr) return std::nullopt;
   const NginxHeaders headers{r->headers_in.headers};
   try {
-    return conf.policies->body_bytes_wanted(client_request(r, headers), ticket->decision.scratch());
+    return conf.policies->body_bytes_wanted(client_request(r, headers), job->decision.scratch());
   } catch (const std::bad_alloc&) {
     return std::nullopt;
   }
@@ -192,26 +192,25 @@ std::optional<std::uint64_t> body_bytes_wanted(ngx_http_request_t* r) noexcept {
 RequestContext* decide(ngx_http_request_t* r, bool enforceable) noexcept {
   const MainConf& conf = main_conf(r);
   const gate::Gate& gate = *conf.gate;
-  Ticket* const ticket = tickets.spare();
+  Job* const job = jobs.spare();
   store::Mailbox* const home = conf.waits ? mailbox() : nullptr;
-  if (ticket == nullptr || (conf.waits && home == nullptr)) return nullptr;
+  if (job == nullptr || (conf.waits && home == nullptr)) return nullptr;
   const NginxHeaders headers{r->headers_in.headers};
   if (!gate.prefetch(client_request(r, headers), std::nullopt,
-                     loc_conf(r).dry_run ? gate::DryRun::yes : gate::DryRun::no,
-                     ticket->decision)) {
+                     loc_conf(r).dry_run ? gate::DryRun::yes : gate::DryRun::no, job->decision)) {
     return add_unmatched(r);
   }
   RequestContext* const context = add_context(r);  // while the table's cells are prefetched
   if (context == nullptr) return nullptr;
   context->gate = &gate;
   context->enforceable = enforceable;
-  ticket->decided = ticket->outstanding = false;
-  gate.admit(ticket->decision, {on_decision, ticket, home});
-  if (!ticket->decided) {
-    lend(*ticket, r, *context);
+  job->decided = job->outstanding = false;
+  gate.admit(job->decision, {on_decision, job, home});
+  if (!job->decided) {
+    lend(*job, r, *context);
     return context;
   }
-  return keep_verdict(r, *context, ticket->decision) ? context : nullptr;
+  return keep_verdict(r, *context, job->decision) ? context : nullptr;
 }
 
 ngx_int_t wait_for_decision(ngx_http_request_t* r, ngx_http_event_handler_pt resume) noexcept {
@@ -225,10 +224,10 @@ ngx_int_t wait_for_decision(ngx_http_request_t* r, ngx_http_event_handler_pt res
 }
 
 void settle(ngx_http_request_t* r, RequestContext& context) noexcept {
-  if (context.ticket != nullptr) {
-    context.ticket->response = response_of(r, context);
-    context.ticket->request = nullptr;
-    context.ticket = nullptr;
+  if (context.job != nullptr) {
+    context.job->response = response_of(r, context);
+    context.job->request = nullptr;
+    context.job = nullptr;
     return;
   }
   if (context.verdict.dues.empty()) return;

@@ -199,7 +199,7 @@ extern "C" ngx_int_t rewrite_handler(ngx_http_request_t* r) noexcept {
 
   const RequestContext* context = decide(r, true);
   if (context == nullptr) return NGX_HTTP_INTERNAL_SERVER_ERROR;
-  if (context->ticket != nullptr) return wait_for_decision(r, resume);
+  if (context->job != nullptr) return wait_for_decision(r, resume);
   if (context->verdict.outcome != gate::Outcome::denied) return NGX_DECLINED;
   return deny(r, *context);
 }

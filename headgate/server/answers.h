@@ -25,7 +25,7 @@ class Answers {
   // no descriptor for the mailbox.
   explicit Answers(bool come_later)
       : home_(come_later ? std::make_unique<store::Mailbox>() : nullptr) {}
-  // Waits for what is outstanding, at most for `patience`. After that, tickets without an answer
+  // Waits for what is outstanding, at most for `patience`. After that, jobs without an answer
   // and the mailbox stay in memory: the store may still write there.
   ~Answers();
   Answers(const Answers&) = delete;
@@ -42,7 +42,7 @@ class Answers {
   // delivers the mailbox from then on until none is.
   void on_first(std::function<void()> begin) { on_first_ = std::move(begin); }
 
-  // For Ticket:
+  // For Job:
   void add() noexcept {
     if (outstanding_++ == 0 && on_first_) on_first_();
   }

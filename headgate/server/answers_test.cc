@@ -92,11 +92,11 @@ class AnswersTest : public testing::Test {
   ThreadedStore& store() { return static_cast<ThreadedStore&>(engine_->store()); }
 
   // Asks for a decision.
-  static Ticket::Held<DecisionTicket> ask(WorkerContext& worker, Resume then = {}) {
+  static Job::Held<DecisionJob> ask(WorkerContext& worker, Resume then = {}) {
     const gate::Check check{"burst", "k"};
-    DecisionTicket& ticket = *worker.begin();
-    EXPECT_FALSE(ticket.snapshot->gate().decide(
-        {&check, 1}, limit::Op::spend, worker.moment(ticket), ticket.decision, ticket.begin()));
+    DecisionJob& job = *worker.begin();
+    EXPECT_FALSE(job.snapshot->gate().decide({&check, 1}, limit::Op::spend, worker.moment(job),
+                                             job.decision, job.begin()));
     return worker.lend(then);
   }
 
@@ -115,17 +115,17 @@ TEST_F(AnswersTest, TheLoopHasWorkUntilAllAnswersAreThere) {
           static_cast<std::vector<std::thread::id>*>(to)->push_back(std::this_thread::get_id());
         },
         &answered};
-    std::vector<Ticket::Held<DecisionTicket>> tickets;
-    for (int i = 0; i < 20; ++i) tickets.push_back(ask(worker, then));
-    for (int i = 0; i < 5; ++i) tickets.pop_back();  // these are not waited for
+    std::vector<Job::Held<DecisionJob>> jobs;
+    for (int i = 0; i < 20; ++i) jobs.push_back(ask(worker, then));
+    for (int i = 0; i < 5; ++i) jobs.pop_back();  // these are not waited for
     EXPECT_EQ(worker.answers().outstanding(), 20u);
     io.restart();
     io.run();
     EXPECT_EQ(worker.answers().outstanding(), 0u);
     EXPECT_EQ(answered, std::vector(15, std::this_thread::get_id()));
-    for (const auto& ticket : tickets) {
-      EXPECT_TRUE(ticket->is_decided());
-      EXPECT_TRUE(ticket->decision.results[0].decision.admitted);
+    for (const auto& job : jobs) {
+      EXPECT_TRUE(job->is_decided());
+      EXPECT_TRUE(job->decision.results[0].decision.admitted);
     }
   }
 }

@@ -21,8 +21,8 @@
 #include <utility>
 
 #include "headgate/server/door.h"
+#include "headgate/server/job.h"
 #include "headgate/server/ready_set.h"
-#include "headgate/server/ticket.h"
 #include "headgate/server/turn.h"
 #include "headgate/server/worker_context.h"
 

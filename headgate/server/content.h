@@ -7,7 +7,7 @@
 
 namespace headgate::server {
 
-class DecisionTicket;
+class DecisionJob;
 class Engine;
 class WorkerContext;
 
@@ -25,11 +25,11 @@ using ContentMaker = Content (*)(Engine& engine, WorkerContext& worker, std::str
 // Makes the response to a POST, whose decision may come later. Called on the worker's thread; may
 // throw exceptions of the standard library.
 struct FormHandler {
-  // `ticket`: of WorkerContext::begin(). std::nullopt: the decision is outstanding.
+  // `job`: of WorkerContext::begin(). std::nullopt: the decision is outstanding.
   std::optional<Content> (*begin)(WorkerContext& worker, std::string_view body,
-                                  DecisionTicket& ticket) = nullptr;
+                                  DecisionJob& job) = nullptr;
   // Makes the response of a decision that is there.
-  Content (*finish)(WorkerContext& worker, const DecisionTicket& ticket) = nullptr;
+  Content (*finish)(WorkerContext& worker, const DecisionJob& job) = nullptr;
 };
 
 }  // namespace headgate::server

@@ -28,12 +28,12 @@ class EngineTest : public testing::Test {
 
 std::uint64_t left_after_one(WorkerContext& worker) {
   const gate::Check check{"burst", "a"};
-  DecisionTicket& ticket = *worker.begin();
-  EXPECT_EQ(ticket.snapshot->gate().decide({&check, 1}, limit::Op::spend, worker.moment(ticket),
-                                           ticket.decision, ticket.begin()),
+  DecisionJob& job = *worker.begin();
+  EXPECT_EQ(job.snapshot->gate().decide({&check, 1}, limit::Op::spend, worker.moment(job),
+                                        job.decision, job.begin()),
             std::nullopt);
-  EXPECT_TRUE(ticket.is_decided());
-  return ticket.decision.results[0].decision.remaining;
+  EXPECT_TRUE(job.is_decided());
+  return job.decision.results[0].decision.remaining;
 }
 
 TEST_F(EngineTest, AReloadChangesThePoliciesAndKeepsTheState) {

@@ -5,7 +5,7 @@ namespace headgate::server {
 WorkerContext::WorkerContext(Engine& engine)
     : engine_(engine),
       in_force_(engine.in_force()),
-      tickets_(answers_),
+      jobs_(answers_),
       answers_(!engine.store().completes_at_once()) {
   engine_.add(*this);
 }
@@ -17,12 +17,12 @@ const PolicySnapshot& WorkerContext::in_force() {
   return *in_force_;
 }
 
-DecisionTicket* WorkerContext::begin() {
-  DecisionTicket* const ticket = tickets_.spare();
-  if (ticket == nullptr) return nullptr;
-  ticket->snapshot = &in_force();
-  ticket->began = now();
-  return ticket;
+DecisionJob* WorkerContext::begin() {
+  DecisionJob* const job = jobs_.spare();
+  if (job == nullptr) return nullptr;
+  job->snapshot = &in_force();
+  job->began = now();
+  return job;
 }
 
 }  // namespace headgate::server

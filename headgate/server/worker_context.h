@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "headgate/server/answers.h"
-#include "headgate/server/decision_ticket.h"
+#include "headgate/server/decision_job.h"
 #include "headgate/server/engine.h"
 #include "headgate/server/stats/decision_stats.h"
 
@@ -26,26 +26,26 @@ class WorkerContext {
   // another one is in force, and of decisions that point into it and were not lent.
   [[nodiscard]] const PolicySnapshot& in_force();
 
-  // A decision of a door goes like this: begin(); a function of ticket->snapshot's gate, with
-  // moment() as its time and ticket->begin() as its completion; if the ticket is not decided then,
+  // A decision of a door goes like this: begin(); a function of job->snapshot's gate, with
+  // moment() as its time and job->begin() as its completion; if the job is not decided then,
   // lend(), and the rest when `then` is called; record().
 
-  // Begins a decision, of the policies in force now. The ticket is free until it is lent. nullptr:
+  // Begins a decision, of the policies in force now. The job is free until it is lent. nullptr:
   // too many decisions wait for the store, see too_many_wait. Throws std::bad_alloc.
-  [[nodiscard]] DecisionTicket* begin();
+  [[nodiscard]] DecisionJob* begin();
   static constexpr std::string_view too_many_wait = "too many decisions wait for the store";
   // The time as of which the store decides, if that is not its own.
-  [[nodiscard]] std::optional<Instant> moment(const DecisionTicket& ticket) const noexcept {
-    return answers_.come_later() ? std::nullopt : std::optional(ticket.began);
+  [[nodiscard]] std::optional<Instant> moment(const DecisionJob& job) const noexcept {
+    return answers_.come_later() ? std::nullopt : std::optional(job.began);
   }
   // The decision of begin() is outstanding.
-  [[nodiscard]] Ticket::Held<DecisionTicket> lend(Resume then) noexcept {
-    return tickets_.lend(in_force_, then);
+  [[nodiscard]] Job::Held<DecisionJob> lend(Resume then) noexcept {
+    return jobs_.lend(in_force_, then);
   }
   // Records a decision in the statistics, with the time from begin() until now.
-  void record(DoorKind door, const DecisionTicket& ticket) noexcept {
+  void record(DoorKind door, const DecisionJob& job) noexcept {
     const Instant now = this->now();
-    stats_.decided(door, *ticket.snapshot, ticket.decision, now, now.ns - ticket.began.ns);
+    stats_.decided(door, *job.snapshot, job.decision, now, now.ns - job.began.ns);
   }
 
   [[nodiscard]] Answers& answers() noexcept { return answers_; }
@@ -61,8 +61,8 @@ class WorkerContext {
   Engine& engine_;
   std::shared_ptr<const PolicySnapshot> in_force_;
   DecisionStats stats_;
-  DecisionTickets tickets_;
-  Answers answers_;  // ends first: then no ticket is lent any more
+  DecisionJobs jobs_;
+  Answers answers_;  // ends first: then no job is lent any more
 };
 
 }  // namespace headgate::server

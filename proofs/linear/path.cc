@@ -273,8 +273,7 @@ std::string Path::refute(const Condition& condition) const {
     std::printf("%s", example.c_str());
     return "sat";
   }
-  return Solver(Solver::Numbers::whole)
-      .answer(exact.text_ + exact.definitions() + check_claim);
+  return Solver(Solver::Numbers::whole).answer(exact.text_ + exact.definitions() + check_claim);
 }
 
 std::string Path::definitions() const {
@@ -366,8 +365,8 @@ void Path::must(const std::vector<Condition>& claims, const std::string& what) {
   }
 }
 
-// Counts whether a claim is proved, after the quick way has failed. If it is not, the other paths are
-// not visited.
+// Counts whether a claim is proved, after the quick way has failed. If it is not, the other paths
+// are not visited.
 void Path::judge(const Condition& claim, const std::string& what) {
   Tally& tally = tally_of(prefix_ + ": " + what);
   const Condition negated = claim.negated();

@@ -149,19 +149,19 @@ void Fetcher::start_allowed() {
 // The most requests that each origin may have under way now.
 std::size_t Fetcher::share() const noexcept {
   const auto active = std::count_if(origins_.begin(), origins_.end(), [](const auto& named) {
-    return named.second->jobs() > 0 || named.second->under_way > 0;
+    return named.second->tasks() > 0 || named.second->under_way > 0;
   });
   return std::max<std::size_t>(
       options_.parallel / static_cast<std::size_t>(std::max<std::ptrdiff_t>(active, 1)), 1);
 }
 
 bool Fetcher::start_one(Origin& origin, std::size_t share) {
-  if (origin.jobs() == 0 || origin.under_way >= share) return false;
+  if (origin.tasks() == 0 || origin.under_way >= share) return false;
   if (under_way_.size() >= options_.parallel) return false;
   const std::size_t index =
       origin.again.empty() ? origin.fresh.front() : origin.again.front().index;
   if (!sink_.has_room(index)) return false;
-  origin.pacer.set_backlog(origin.jobs());
+  origin.pacer.set_backlog(origin.tasks());
   const Next next = next_of(origin);
   if (next.why == Why::answer) return false;
   if (next.why != Why::nothing) {
@@ -181,30 +181,30 @@ bool Fetcher::start_one(Origin& origin, std::size_t share) {
     idle_.pop_back();
   }
   UnderWay& started = *under_way;
-  started.job = take_job(origin);
+  started.task = take_task(origin);
   started.origin = &origin;
   ++origin.under_way;
   started.fault.clear();
   started.request = origin.pacer.begin(now_);
   ++report_.requests;
-  started.transfer.prepare(started.job.url, started.job.trusted,
+  started.transfer.prepare(started.task.url, started.task.trusted,
                            [this, &started] { on_head(started); });
   under_way_.push_back(std::move(under_way));
   if (curl_multi_add_handle(multi_, started.transfer.handle()) != CURLM_OK) throw std::bad_alloc();
   return true;
 }
 
-Fetcher::Job Fetcher::take_job(Origin& origin) {
+Fetcher::Task Fetcher::take_task(Origin& origin) {
   if (!origin.again.empty()) {
-    Job job = std::move(origin.again.front());
+    Task task = std::move(origin.again.front());
     origin.again.pop_front();
-    return job;
+    return task;
   }
-  Job job;
-  job.index = origin.fresh.front();
-  job.url = urls_[job.index];
+  Task task;
+  task.index = origin.fresh.front();
+  task.url = urls_[task.index];
   origin.fresh.pop_front();
-  return job;
+  return task;
 }
 
 Next Fetcher::next_of(const Origin& origin) const noexcept {
@@ -217,15 +217,15 @@ void Fetcher::give_up(Origin& origin) {
   const std::string why =
       "the server asks for a longer wait than --max-wait allows (" +
       (origin.wait_text.empty() ? "without saying how long" : origin.wait_text) + ')';
-  const std::size_t jobs = origin.jobs();
-  const Job first = take_job(origin);
+  const std::size_t tasks = origin.tasks();
+  const Task first = take_task(origin);
   say(shown(first.url) + ": " + why +
-      (jobs > 1 ? "; so are " + std::to_string(jobs - 1) + " more URLs given up" : ""));
-  for (Job job = first;; job = take_job(origin)) {
-    report_.failures.push_back({shown(urls_[job.index]), why});
-    sink_.drop(job.index);
+      (tasks > 1 ? "; so are " + std::to_string(tasks - 1) + " more URLs given up" : ""));
+  for (Task task = first;; task = take_task(origin)) {
+    report_.failures.push_back({shown(urls_[task.index]), why});
+    sink_.drop(task.index);
     --left_;
-    if (origin.jobs() == 0) return;
+    if (origin.tasks() == 0) return;
   }
 }
 
@@ -241,7 +241,7 @@ void Fetcher::on_head(UnderWay& under_way) {
   origin.broken = 0;
   if (client::denies(status)) ++report_.denied;
   if (status / 100 != 2) return;
-  auto body = sink_.begin(under_way.job.index);
+  auto body = sink_.begin(under_way.task.index);
   if (body) {
     under_way.transfer.body = *std::move(body);
   } else {
@@ -271,7 +271,7 @@ void Fetcher::finish_ended() {
 void Fetcher::on_end(UnderWay& under_way, CURLcode code) {
   under_way.origin->pacer.end(under_way.request);
   --under_way.origin->under_way;
-  if (!under_way.fault.empty()) return fail(under_way.job, under_way.fault);
+  if (!under_way.fault.empty()) return fail(under_way.task, under_way.fault);
   if (code == CURLE_OK || under_way.transfer.cut()) return on_answer(under_way);
   on_broken(under_way, code);
 }
@@ -282,14 +282,14 @@ void Fetcher::on_answer(UnderWay& under_way) {
   if (client::denies(status)) return retry(under_way, "denied: " + std::to_string(status));
   const std::string_view location = under_way.transfer.value_of("location");
   if (is_redirect(status) && !location.empty()) return redirect(under_way, location);
-  fail(under_way.job, "the server answers " + std::to_string(status));
+  fail(under_way.task, "the server answers " + std::to_string(status));
 }
 
 void Fetcher::on_broken(UnderWay& under_way, CURLcode code) {
   const std::string why = under_way.transfer.error(code);
   // Another try would take as long.
   if (!is_temporary(code) || under_way.transfer.took_too_long(code)) {
-    return fail(under_way.job, why);
+    return fail(under_way.task, why);
   }
   Origin& origin = *under_way.origin;
   if (now_ >= origin.broken_until) {  // several that break at the same moment count once
@@ -300,40 +300,40 @@ void Fetcher::on_broken(UnderWay& under_way, CURLcode code) {
 }
 
 void Fetcher::redirect(UnderWay& under_way, std::string_view location) {
-  Job& job = under_way.job;
-  auto target = resolve_fetch_url(job.url.text, location);
+  Task& task = under_way.task;
+  auto target = resolve_fetch_url(task.url.text, location);
   if (!target) {
-    return fail(job, "redirected to \"" + excerpt(location).text + "\": " + target.error());
+    return fail(task, "redirected to \"" + excerpt(location).text + "\": " + target.error());
   }
-  if (++job.redirects > redirects_max) {
-    return fail(job, "more than " + std::to_string(redirects_max) + " redirects");
+  if (++task.redirects > redirects_max) {
+    return fail(task, "more than " + std::to_string(redirects_max) + " redirects");
   }
-  job.trusted = target->origin == urls_[job.index].origin;
-  job.url = *std::move(target);
-  origin_of(job.url).again.push_back(std::move(job));
+  task.trusted = target->origin == urls_[task.index].origin;
+  task.url = *std::move(target);
+  origin_of(task.url).again.push_back(std::move(task));
 }
 
 void Fetcher::retry(UnderWay& under_way, const std::string& why) {
-  Job& job = under_way.job;
-  if (++job.tries > options_.retries) {
-    return fail(job, why + (job.tries > 1 ? ", " + std::to_string(job.tries) + " times" : ""));
+  Task& task = under_way.task;
+  if (++task.tries > options_.retries) {
+    return fail(task, why + (task.tries > 1 ? ", " + std::to_string(task.tries) + " times" : ""));
   }
-  under_way.origin->again.push_back(std::move(job));
+  under_way.origin->again.push_back(std::move(task));
 }
 
 void Fetcher::on_fetched(UnderWay& under_way) {
   const std::size_t bytes = under_way.transfer.body->bytes();
-  const auto kept = sink_.keep(under_way.job.index, std::move(under_way.transfer.body));
-  if (!kept) return fail(under_way.job, kept.error());
+  const auto kept = sink_.keep(under_way.task.index, std::move(under_way.transfer.body));
+  if (!kept) return fail(under_way.task, kept.error());
   ++report_.fetched;
   report_.bytes += bytes;
   --left_;
 }
 
-void Fetcher::fail(const Job& job, const std::string& why) {
-  say(shown(job.url) + ": " + why);
-  report_.failures.push_back({shown(urls_[job.index]), why});
-  sink_.drop(job.index);
+void Fetcher::fail(const Task& task, const std::string& why) {
+  say(shown(task.url) + ": " + why);
+  report_.failures.push_back({shown(urls_[task.index]), why});
+  sink_.drop(task.index);
   --left_;
 }
 

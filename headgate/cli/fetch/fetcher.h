@@ -49,7 +49,7 @@ class Fetcher {
   static constexpr unsigned redirects_max = 10;  // more than any honest site; a loop ends here
 
   // One URL of the list, on its way through redirects and retries.
-  struct Job {
+  struct Task {
     std::size_t index = 0;
     FetchUrl url;  // changes with each redirect
     unsigned redirects = 0;
@@ -58,12 +58,12 @@ class Fetcher {
   };
   struct Origin {
     explicit Origin(const client::Options& options, Instant now) : pacer(options, now) {}
-    [[nodiscard]] std::size_t jobs() const noexcept { return again.size() + fresh.size(); }
+    [[nodiscard]] std::size_t tasks() const noexcept { return again.size() + fresh.size(); }
 
     client::Pacer pacer;
     std::size_t under_way = 0;      // requests
     std::deque<std::size_t> fresh;  // indices of URLs not tried yet
-    std::deque<Job> again;          // redirects and retries; they go first
+    std::deque<Task> again;         // redirects and retries; they go first
     std::string wait_text;          // the wait that its last response required, for messages
     unsigned broken = 0;            // connections in a row that broke
     Instant broken_until{};         // no new request before, because of broken connections
@@ -72,7 +72,7 @@ class Fetcher {
   struct UnderWay {
     UnderWay(const FetchTransport& transport) : transfer(transport) {}
     FetchTransfer transfer;
-    Job job;
+    Task task;
     Origin* origin = nullptr;
     client::Request request;
     std::string fault;  // why the sink does not take the body
@@ -82,7 +82,7 @@ class Fetcher {
   void start_allowed();
   [[nodiscard]] std::size_t share() const noexcept;
   bool start_one(Origin& origin, std::size_t share);
-  [[nodiscard]] Job take_job(Origin& origin);
+  [[nodiscard]] Task take_task(Origin& origin);
   void give_up(Origin& origin);
   [[nodiscard]] client::Next next_of(const Origin& origin) const noexcept;
   void on_head(UnderWay& under_way);
@@ -93,7 +93,7 @@ class Fetcher {
   void redirect(UnderWay& under_way, std::string_view location);
   void retry(UnderWay& under_way, const std::string& why);
   void on_fetched(UnderWay& under_way);
-  void fail(const Job& job, const std::string& why);
+  void fail(const Task& task, const std::string& why);
   void wait();
   void show_progress();
   void say(const std::string& words);

@@ -51,16 +51,11 @@ struct KeyHome {
   std::span<const Key> keys;
 };
 // Of several homes of a key, the first is named: a policy is the most likely.
-inline constexpr KeyHome key_homes[] = {{"a policy", policy_keys},
-                                        {"the file", file_keys},
-                                        {"client-address", client_address_keys},
-                                        {"cors", cors_keys},
-                                        {"store", store_keys},
-                                        {"table", table_keys},
-                                        {"redis", redis_keys},
-                                        {"tls", redis_tls_keys},
-                                        {"an entry of match", match_keys},
-                                        {"an override", override_keys}};
+inline constexpr KeyHome key_homes[] = {
+    {"a policy", policy_keys},     {"the file", file_keys}, {"client-address", client_address_keys},
+    {"cors", cors_keys},           {"store", store_keys},   {"table", table_keys},
+    {"redis", redis_keys},         {"tls", redis_tls_keys}, {"an entry of match", match_keys},
+    {"an override", override_keys}};
 
 // The keys that give a quota or a window, in any spelling.
 inline constexpr std::string_view quota_keys[] = {"quota", "rate",   "burst",

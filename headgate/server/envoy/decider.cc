@@ -72,15 +72,15 @@ void add_header(std::string_view name, std::string_view value, pb::RateLimitResp
 
 }  // namespace
 
-std::optional<EnvoyFault> EnvoyDecider::decide(const Request& request, DecisionTicket& ticket) {
-  const gate::Gate& gate = ticket.snapshot->gate();
+std::optional<EnvoyFault> EnvoyDecider::decide(const Request& request, DecisionJob& job) {
+  const gate::Gate& gate = job.snapshot->gate();
   if (auto fault = read(request, gate.policies())) return fault;
-  if (request.domain() == policy::reserved_domain) return decide_named(ticket);
-  if (!gate.decide(request.domain(), descriptors_, ops_, worker_.moment(ticket), ticket.decision,
-                   ticket.begin())) {
+  if (request.domain() == policy::reserved_domain) return decide_named(job);
+  if (!gate.decide(request.domain(), descriptors_, ops_, worker_.moment(job), job.decision,
+                   job.begin())) {
     return EnvoyFault{Kind::unavailable, "out of memory"};
   }
-  if (has_own_limits_ && !ticket.is_decided()) ticket.limits = std::move(own_limits_);
+  if (has_own_limits_ && !job.is_decided()) job.limits = std::move(own_limits_);
   return std::nullopt;
 }
 
@@ -151,7 +151,7 @@ std::optional<EnvoyFault> EnvoyDecider::read_limit(
 }
 
 // Decides policies of the policy file by name: spends all charges or none, as all doors do.
-std::optional<EnvoyFault> EnvoyDecider::decide_named(DecisionTicket& ticket) {
+std::optional<EnvoyFault> EnvoyDecider::decide_named(DecisionJob& job) {
   checks_.clear();
   for (const policy::Descriptor& descriptor : descriptors_) {
     const auto& entries = descriptor.entries;
@@ -169,8 +169,8 @@ std::optional<EnvoyFault> EnvoyDecider::decide_named(DecisionTicket& ticket) {
                                             [](const auto& check) { return check.cost == 0; })) {
     op = limit::Op::peek;
   }
-  const auto fault = ticket.snapshot->gate().decide(checks_, op, worker_.moment(ticket),
-                                                    ticket.decision, ticket.begin());
+  const auto fault =
+      job.snapshot->gate().decide(checks_, op, worker_.moment(job), job.decision, job.begin());
   if (!fault) return std::nullopt;
   const gate::Check& check = checks_[std::min(fault->check, checks_.size() - 1)];
   switch (fault->reason) {
@@ -187,8 +187,8 @@ std::optional<EnvoyFault> EnvoyDecider::decide_named(DecisionTicket& ticket) {
   return EnvoyFault{Kind::unavailable, "out of memory"};
 }
 
-void write_response(const DecisionTicket& ticket, pb::RateLimitResponse& response) {
-  const gate::DecisionContext& context = ticket.decision;
+void write_response(const DecisionJob& job, pb::RateLimitResponse& response) {
+  const gate::DecisionContext& context = job.decision;
   const bool denied = context.verdict.outcome == gate::Outcome::denied;
   response.set_overall_code(denied ? pb::RateLimitResponse::OVER_LIMIT : pb::RateLimitResponse::OK);
   // Not Clear(), which frees the memory in each status.
@@ -202,7 +202,7 @@ void write_response(const DecisionTicket& ticket, pb::RateLimitResponse& respons
   std::array<char, 16 * 1024> fields;  // as HttpDoorContext::fields
   Writer out(fields);
   for (const gate::Line& line :
-       ticket.snapshot->gate().field_writer().write(context.verdict.items, out)) {
+       job.snapshot->gate().field_writer().write(context.verdict.items, out)) {
     add_header(line.name, line.value, response);
   }
   if (denied && context.verdict.retry_after) {

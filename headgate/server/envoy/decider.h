@@ -36,11 +36,11 @@ class EnvoyDecider {
 
   explicit EnvoyDecider(WorkerContext& worker) : worker_(worker) {}
 
-  // Decides with a ticket of WorkerContext::begin(). If that is outstanding then, nothing has to
+  // Decides with a job of WorkerContext::begin(). If that is outstanding then, nothing has to
   // last until its answer; if not, this decider lasts until the response is written. If a fault is
   // returned, nothing was decided.
   [[nodiscard]] std::optional<EnvoyFault> decide(
-      const envoy::service::ratelimit::v3::RateLimitRequest& request, DecisionTicket& ticket);
+      const envoy::service::ratelimit::v3::RateLimitRequest& request, DecisionJob& job);
 
  private:
   using Request = envoy::service::ratelimit::v3::RateLimitRequest;
@@ -55,7 +55,7 @@ class EnvoyDecider {
   std::optional<EnvoyFault> read_limit(
       const envoy::service::ratelimit::v3::RateLimitDescriptor::RateLimitOverride& limit,
       const policy::Policy& domain, std::size_t index);
-  std::optional<EnvoyFault> decide_named(DecisionTicket& ticket);
+  std::optional<EnvoyFault> decide_named(DecisionJob& job);
 
   WorkerContext& worker_;
 
@@ -70,7 +70,7 @@ class EnvoyDecider {
 
 // Writes the response of a decision that is there. Replaces the content of `response` and reuses
 // its memory.
-void write_response(const DecisionTicket& ticket,
+void write_response(const DecisionJob& job,
                     envoy::service::ratelimit::v3::RateLimitResponse& response);
 
 }  // namespace headgate::server

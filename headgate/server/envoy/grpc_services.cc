@@ -49,7 +49,7 @@ GrpcServices::GrpcServices(WorkerContext& worker)
     : worker_(worker), decider_(worker), name_("envoy.service.ratelimit.v3.RateLimitService") {}
 
 GrpcStatus GrpcServices::answer(GrpcMethod method, std::string_view request, Http2String& answer,
-                                Ticket::Held<DecisionTicket>& pending, Resume then) {
+                                Job::Held<DecisionJob>& pending, Resume then) {
   if (method == GrpcMethod::should_rate_limit) return decide(request, answer, pending, then);
   if (!read(request, health_request_)) return unreadable();
   if (knows_service()) {
@@ -70,29 +70,29 @@ void GrpcServices::put_health(Http2String& answer) {
 }
 
 GrpcStatus GrpcServices::decide(std::string_view request, Http2String& answer,
-                                Ticket::Held<DecisionTicket>& pending, Resume then) {
-  DecisionTicket* const ticket = worker_.begin();
-  if (ticket == nullptr) {
+                                Job::Held<DecisionJob>& pending, Resume then) {
+  DecisionJob* const job = worker_.begin();
+  if (job == nullptr) {
     return {GrpcCode::unavailable, std::string(WorkerContext::too_many_wait)};
   }
   if (!read(request, request_)) return unreadable();
   try {
-    if (const auto fault = decider_.decide(request_, *ticket)) return status_of(*fault);
+    if (const auto fault = decider_.decide(request_, *job)) return status_of(*fault);
   } catch (const std::exception& error) {
     return {GrpcCode::unavailable, error.what()};
   }
-  if (ticket->is_decided()) {
-    put_decision(*ticket, answer);
+  if (job->is_decided()) {
+    put_decision(*job, answer);
   } else {
     pending = worker_.lend(then);
   }
   return {};
 }
 
-void GrpcServices::put_decision(const DecisionTicket& ticket, Http2String& answer) {
-  write_response(ticket, response_);
+void GrpcServices::put_decision(const DecisionJob& job, Http2String& answer) {
+  write_response(job, response_);
   put(response_, answer);
-  worker_.record(DoorKind::grpc, ticket);
+  worker_.record(DoorKind::grpc, job);
 }
 
 }  // namespace headgate::server

@@ -24,9 +24,9 @@ class GrpcServices {
   // its decision is outstanding: `then` is called when put_decision() may be. Throws
   // std::bad_alloc.
   [[nodiscard]] GrpcStatus answer(GrpcMethod method, std::string_view request, Http2String& answer,
-                                  Ticket::Held<DecisionTicket>& pending, Resume then);
+                                  Job::Held<DecisionJob>& pending, Resume then);
   // Appends the framed answer that a decision makes. Throws std::bad_alloc.
-  void put_decision(const DecisionTicket& ticket, Http2String& answer);
+  void put_decision(const DecisionJob& job, Http2String& answer);
 
   // Health is NOT_SERVING from now on.
   void stop() noexcept { stopped_ = true; }
@@ -35,8 +35,8 @@ class GrpcServices {
   void put_health(Http2String& answer);
 
  private:
-  GrpcStatus decide(std::string_view request, Http2String& answer,
-                    Ticket::Held<DecisionTicket>& pending, Resume then);
+  GrpcStatus decide(std::string_view request, Http2String& answer, Job::Held<DecisionJob>& pending,
+                    Resume then);
   [[nodiscard]] bool knows_service() const {
     return health_request_.service().empty() || health_request_.service() == name_;
   }

@@ -368,9 +368,9 @@ void GrpcSession::finish(Call& call) {
 
 // The store has answered.
 void GrpcSession::finish_decision(Call& call) noexcept {
-  const auto ticket = std::move(call.pending);
+  const auto job = std::move(call.pending);
   attempt([&] {
-    door_.services.put_decision(*ticket, call.answer);
+    door_.services.put_decision(*job, call.answer);
     submit(call);
   });
   resume_();

@@ -94,15 +94,15 @@ class GrpcSession {
     std::int32_t stream;
     GrpcHead head;
     GrpcMessage message;
-    Http2String answer;                    // framed
-    std::size_t sent = 0;                  // of the answer
-    std::uint64_t since;                   // [s]
-    std::size_t unconsumed = 0;            // bytes that count against the connection's window
-    bool has_ended = false;                // the client has sent all
-    bool has_response = false;             // a response was submitted; further input is ignored
-    bool is_watch = false;                 // in watches_
-    bool stays_open = false;               // more messages may follow the answer
-    Ticket::Held<DecisionTicket> pending;  // while its decision is outstanding
+    Http2String answer;              // framed
+    std::size_t sent = 0;            // of the answer
+    std::uint64_t since;             // [s]
+    std::size_t unconsumed = 0;      // bytes that count against the connection's window
+    bool has_ended = false;          // the client has sent all
+    bool has_response = false;       // a response was submitted; further input is ignored
+    bool is_watch = false;           // in watches_
+    bool stays_open = false;         // more messages may follow the answer
+    Job::Held<DecisionJob> pending;  // while its decision is outstanding
     Calls::iterator self;
   };
 

@@ -213,7 +213,7 @@ TEST_F(LateGrpcTest, CallsAreAnsweredInTheOrderOfTheirDecisions) {
   EXPECT_EQ(worker_.answers().outstanding(), 0u);
 }
 
-TEST_F(LateGrpcTest, ACallThatIsCancelledLeavesItsTicket) {
+TEST_F(LateGrpcTest, ACallThatIsCancelledLeavesItsJob) {
   const std::int32_t cancelled = client_.call("a", 10);
   const std::int32_t stays = client_.call("a", 5);
   client_.talk(*session_);

@@ -16,10 +16,10 @@ Content refusal(unsigned status, std::string what) {
   return {"text/plain", std::move(what), status};
 }
 
-Content finish(WorkerContext& worker, const DecisionTicket& ticket) {
+Content finish(WorkerContext& worker, const DecisionJob& job) {
   pb::RateLimitResponse response;
-  write_response(ticket, response);
-  worker.record(DoorKind::http, ticket);
+  write_response(job, response);
+  worker.record(DoorKind::http, job);
   std::string text;
   if (!google::protobuf::util::MessageToJsonString(response, &text).ok()) {
     return refusal(500, "the answer can't be told as JSON");
@@ -28,7 +28,7 @@ Content finish(WorkerContext& worker, const DecisionTicket& ticket) {
   return {"application/json", std::move(text), denied ? 429u : 200u};
 }
 
-std::optional<Content> begin(WorkerContext& worker, std::string_view body, DecisionTicket& ticket) {
+std::optional<Content> begin(WorkerContext& worker, std::string_view body, DecisionJob& job) {
   using google::protobuf::StringPiece;
   pb::RateLimitRequest request;
   google::protobuf::util::JsonParseOptions lenient;
@@ -39,11 +39,11 @@ std::optional<Content> begin(WorkerContext& worker, std::string_view body, Decis
     return refusal(400, "expected a RateLimitRequest as JSON: " + read.message().ToString());
   }
   EnvoyDecider decider(worker);
-  if (auto fault = decider.decide(request, ticket)) {
+  if (auto fault = decider.decide(request, job)) {
     return refusal(fault->kind == EnvoyFault::Kind::unavailable ? 503 : 400,
                    std::move(fault->what));
   }
-  return ticket.is_decided() ? std::optional(finish(worker, ticket)) : std::nullopt;
+  return job.is_decided() ? std::optional(finish(worker, job)) : std::nullopt;
 }
 
 }  // namespace

@@ -51,8 +51,8 @@ TEST_F(LateJsonTest, LimitsThatComeWithARequestLastUntilItsAnswer) {
   ASSERT_FALSE(ask("z"));
   const auto third = worker_->lend({});
   late_store(*engine_).complete_all();
-  const auto text = [&](const Ticket::Held<DecisionTicket>& ticket) {
-    const Content page = handler_.finish(*worker_, *ticket);
+  const auto text = [&](const Job::Held<DecisionJob>& job) {
+    const Content page = handler_.finish(*worker_, *job);
     EXPECT_EQ(page.status, 200u);
     return page.body;
   };

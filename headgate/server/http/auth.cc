@@ -40,10 +40,10 @@ void write_verdict(const gate::Verdict& verdict, HttpReply& reply) {
   if (verdict.remaining) reply.field("X-Headgate-Remaining", *verdict.remaining);
 }
 
-void write_answer(const DecisionTicket& ticket, const AuthTerms& terms, HttpDoorContext& door,
+void write_answer(const DecisionJob& job, const AuthTerms& terms, HttpDoorContext& door,
                   HttpReply& reply) {
-  const gate::FieldWriter& field_writer = ticket.snapshot->gate().field_writer();
-  const gate::Verdict& verdict = ticket.decision.verdict;
+  const gate::FieldWriter& field_writer = job.snapshot->gate().field_writer();
+  const gate::Verdict& verdict = job.decision.verdict;
   const bool denied = verdict.outcome == gate::Outcome::denied;
   reply.begin(!denied ? 200 : terms.deny_status.value_or(verdict.status()));
   if (verdict.retry_after) reply.field(field::retry_after_name, *verdict.retry_after);
@@ -53,7 +53,7 @@ void write_answer(const DecisionTicket& ticket, const AuthTerms& terms, HttpDoor
   }
   if (terms.deny_status) write_verdict(verdict, reply);
   if (terms.guess != Guess::none) reply.field("X-Headgate-Note", word(terms.guess));
-  door.worker.record(DoorKind::http, ticket);
+  door.worker.record(DoorKind::http, job);
 
   Writer body(door.fields);  // the reply has copied the fields that were written there
   if (denied && terms.wants_problem && field_writer.write_problem(verdict, body)) {
@@ -73,29 +73,27 @@ void answer_auth(Exchange& exchange) {
     return answer_problem(exchange, 400, "deny: expected a status from 400 to 599");
   }
   WorkerContext& worker = exchange.door.worker;
-  DecisionTicket* const ticket = worker.begin();
-  if (ticket == nullptr) return answer_problem(exchange, 503, WorkerContext::too_many_wait);
-  const policy::Settings& settings = ticket->snapshot->policies().settings();
+  DecisionJob* const job = worker.begin();
+  if (job == nullptr) return answer_problem(exchange, 503, WorkerContext::too_many_wait);
+  const policy::Settings& settings = job->snapshot->policies().settings();
   const bool by_field = exchange.door.credentials.now().wants_token() &&
                         !request.first("x-headgate-token").has_value();
   const auto original = OriginalRequest::read(
       {request, request.method(), exchange.caller.peer, by_field}, settings.client_address);
   if (!original) return answer_problem(exchange, 400, original.error());
 
-  const gate::Verdict& verdict = ticket->decision.verdict;
-  ticket->snapshot->gate().admit(original->request(), worker.moment(*ticket), gate::DryRun::no,
-                                 ticket->decision, ticket->begin());
+  const gate::Verdict& verdict = job->decision.verdict;
+  job->snapshot->gate().admit(original->request(), worker.moment(*job), gate::DryRun::no,
+                              job->decision, job->begin());
   AuthTerms terms{deny_status, original->guess()};
-  const bool may_be_denied = !ticket->is_decided() || verdict.outcome == gate::Outcome::denied;
+  const bool may_be_denied = !job->is_decided() || verdict.outcome == gate::Outcome::denied;
   terms.wants_problem = may_be_denied && settings.problem_details && accepts_problem(request);
-  if (ticket->is_decided()) {
-    write_answer(*ticket, terms, exchange.door, exchange.reply);
+  if (job->is_decided()) {
+    write_answer(*job, terms, exchange.door, exchange.reply);
   } else {
-    exchange.wait(
-        [](const HttpPending& pending, HttpDoorContext& door, HttpReply& reply) {
-          write_answer(*pending.ticket, pending.auth, door, reply);
-        },
-        terms);
+    exchange.wait([](const HttpPending& pending, HttpDoorContext& door,
+                     HttpReply& reply) { write_answer(*pending.job, pending.auth, door, reply); },
+                  terms);
   }
 }
 

@@ -85,8 +85,8 @@ void append_fields(std::string& out, const gate::FieldWriter& field_writer,
   append_json(out, std::to_string(*verdict.retry_after));
 }
 
-void write_answer(const DecisionTicket& ticket, HttpDoorContext& door, HttpReply& reply) {
-  const gate::DecisionContext& decision = ticket.decision;
+void write_answer(const DecisionJob& job, HttpDoorContext& door, HttpReply& reply) {
+  const gate::DecisionContext& decision = job.decision;
   std::string& out = door.text;
   out.assign(R"({"admitted":)");
   append_json(out, decision.verdict.outcome != gate::Outcome::denied);
@@ -96,9 +96,9 @@ void write_answer(const DecisionTicket& ticket, HttpDoorContext& door, HttpReply
     append_result(out, result);
   }
   out.append(R"(],"fields":{)");
-  append_fields(out, ticket.snapshot->gate().field_writer(), decision.verdict, door.fields);
+  append_fields(out, job.snapshot->gate().field_writer(), decision.verdict, door.fields);
   out.append("}}\n");
-  door.worker.record(DoorKind::http, ticket);
+  door.worker.record(DoorKind::http, job);
   reply.begin(200);
   reply.end("application/json", out);
 }
@@ -114,19 +114,18 @@ void answer_decide(Exchange& exchange) {
                           "byte " + std::to_string(fault.at) + ": " + fault.what, fault.at);
   }
   WorkerContext& worker = door.worker;
-  DecisionTicket* const ticket = worker.begin();
-  if (ticket == nullptr) return answer_problem(exchange, 503, WorkerContext::too_many_wait);
-  const PolicySnapshot& snapshot = *ticket->snapshot;
-  if (const auto fault =
-          snapshot.gate().decide(request->checks, request->op, worker.moment(*ticket),
-                                 ticket->decision, ticket->begin())) {
+  DecisionJob* const job = worker.begin();
+  if (job == nullptr) return answer_problem(exchange, 503, WorkerContext::too_many_wait);
+  const PolicySnapshot& snapshot = *job->snapshot;
+  if (const auto fault = snapshot.gate().decide(request->checks, request->op, worker.moment(*job),
+                                                job->decision, job->begin())) {
     return answer_fault(exchange, *fault, request->checks[fault->check], snapshot.policies());
   }
-  if (ticket->is_decided()) {
-    write_answer(*ticket, door, exchange.reply);
+  if (job->is_decided()) {
+    write_answer(*job, door, exchange.reply);
   } else {
     exchange.wait([](const HttpPending& pending, HttpDoorContext& its_door, HttpReply& reply) {
-      write_answer(*pending.ticket, its_door, reply);
+      write_answer(*pending.job, its_door, reply);
     });
   }
 }

@@ -468,10 +468,10 @@ TEST_F(LateHttpDoorTest, TheDoorMayEndWhileARequestWaits) {
 
 TEST_F(LateHttpDoorTest, NoMoreDecisionsWaitThanThereIsRoomFor) {
   const gate::Check check{"burst", "other"};
-  std::list<Ticket::Held<DecisionTicket>> others;
-  while (DecisionTicket* const ticket = worker_.begin()) {
-    ASSERT_FALSE(ticket->snapshot->gate().decide(
-        {&check, 1}, limit::Op::spend, worker_.moment(*ticket), ticket->decision, ticket->begin()));
+  std::list<Job::Held<DecisionJob>> others;
+  while (DecisionJob* const job = worker_.begin()) {
+    ASSERT_FALSE(job->snapshot->gate().decide({&check, 1}, limit::Op::spend, worker_.moment(*job),
+                                              job->decision, job->begin()));
     others.push_back(worker_.lend({}));
   }
   EXPECT_EQ(others.size(), Answers::most);

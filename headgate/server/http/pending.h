@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "headgate/server/decision_ticket.h"
+#include "headgate/server/decision_job.h"
 #include "headgate/server/http/original_request.h"
 #include "headgate/server/http/reply.h"
 
@@ -20,7 +20,7 @@ struct AuthTerms {
 
 // All that is needed of the request, whose bytes are discarded.
 struct HttpPending {
-  Ticket::Held<DecisionTicket> ticket;
+  Job::Held<DecisionJob> job;
   void (*finish)(const HttpPending& pending, HttpDoorContext& door, HttpReply& reply) = nullptr;
   HttpReply::Connection connection{};
   AuthTerms auth{};  // of /auth

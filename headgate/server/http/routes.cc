@@ -54,13 +54,13 @@ void answer_json(Exchange& exchange) {
     return answer_problem(exchange, 404, "this server has no Envoy door");
   }
   WorkerContext& worker = exchange.door.worker;
-  DecisionTicket* const ticket = worker.begin();
-  if (ticket == nullptr) return answer_problem(exchange, 503, WorkerContext::too_many_wait);
-  if (const auto page = handler.begin(worker, exchange.request.body(), *ticket)) {
+  DecisionJob* const job = worker.begin();
+  if (job == nullptr) return answer_problem(exchange, 503, WorkerContext::too_many_wait);
+  if (const auto page = handler.begin(worker, exchange.request.body(), *job)) {
     return send(exchange.reply, *page);
   }
   exchange.wait([](const HttpPending& pending, HttpDoorContext& door, HttpReply& reply) {
-    send(reply, door.options.envoy_json.finish(door.worker, *pending.ticket));
+    send(reply, door.options.envoy_json.finish(door.worker, *pending.job));
   });
 }
 

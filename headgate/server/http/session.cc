@@ -24,7 +24,7 @@ Need HttpSession::serve(Turn& turn) noexcept {
   try {
     caller_.answers_at.reset();
     if (channel_.has_unsent()) return channel_.flush() ? go_on() : Need::nothing;
-    if (pending_ && !pending_->ticket->is_decided()) return Need::answer;
+    if (pending_ && !pending_->job->is_decided()) return Need::answer;
     return paused_ || pending_ ? take_input(input_.pending(), turn) : read(turn);
   } catch (const std::exception&) {  // on bad_alloc, closes only this connection
     return Need::nothing;
@@ -154,7 +154,7 @@ Need HttpSession::go_on() {
   }
   if (pending_) {
     enter(Phase::deciding);
-    return pending_->ticket->is_decided() ? Need::turn : channel_.need();
+    return pending_->job->is_decided() ? Need::turn : channel_.need();
   }
   if (paused_) {
     enter(Phase::reading);

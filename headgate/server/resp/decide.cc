@@ -33,11 +33,11 @@ std::string words(gate::CheckFault::Reason reason, std::string_view policy) {
   return "ERR no policy is named \"" + std::string(policy.substr(0, shown_max)) + '"';
 }
 
-void write_reply(const Ticket& of, WorkerContext& worker, net::RespWriter& out) {
-  const auto& ticket = static_cast<const DecisionTicket&>(of);
-  const gate::CheckResult& result = ticket.decision.results[0];
+void write_reply(const Job& of, WorkerContext& worker, net::RespWriter& out) {
+  const auto& job = static_cast<const DecisionJob&>(of);
+  const gate::CheckResult& result = job.decision.results[0];
   if (result.limited) {
-    const bool admitted = ticket.decision.verdict.outcome != gate::Outcome::denied;
+    const bool admitted = job.decision.verdict.outcome != gate::Outcome::denied;
     const limit::Decision& decision = result.decision;
     out.integers(std::array<std::int64_t, 5>{admitted ? 1 : 0,
                                              static_cast<std::int64_t>(result.grant->quota.units),
@@ -46,7 +46,7 @@ void write_reply(const Ticket& of, WorkerContext& worker, net::RespWriter& out) 
   } else {
     out.integers(std::array<std::int64_t, 5>{1, -1, -1, -1, 0});
   }
-  worker.record(DoorKind::resp, ticket);
+  worker.record(DoorKind::resp, job);
 }
 
 }  // namespace
@@ -59,13 +59,13 @@ void answer_decide(limit::Op op, std::span<const std::string_view> call, WorkerC
     if (!cost) return out.error("ERR cost must be an integer from 0 to 999999999999999");
     check.cost = *cost;
   }
-  DecisionTicket* const ticket = worker.begin();
-  if (ticket == nullptr) return out.error("ERR " + std::string(WorkerContext::too_many_wait));
-  if (const auto fault = ticket->snapshot->gate().decide({&check, 1}, op, worker.moment(*ticket),
-                                                         ticket->decision, ticket->begin())) {
+  DecisionJob* const job = worker.begin();
+  if (job == nullptr) return out.error("ERR " + std::string(WorkerContext::too_many_wait));
+  if (const auto fault = job->snapshot->gate().decide({&check, 1}, op, worker.moment(*job),
+                                                      job->decision, job->begin())) {
     return out.error(words(fault->reason, check.policy));
   }
-  if (ticket->is_decided()) return write_reply(*ticket, worker, out);
+  if (job->is_decided()) return write_reply(*job, worker, out);
   waiting.push(worker.lend(waiting.resume()), write_reply, out.version());
 }
 

@@ -341,7 +341,7 @@ TEST_F(LateRespDoorTest, RepliesThatWaitTakeABoundedPlace) {
   EXPECT_GT(client.all_now().size(), 40'000u);
 }
 
-TEST_F(LateRespDoorTest, AClientThatLeavesLeavesItsTickets) {
+TEST_F(LateRespDoorTest, AClientThatLeavesLeavesItsJobs) {
   {
     Client leaving(*this);
     leaving.send("HG.DECIDE burst k 10\r\nCL.THROTTLE k 4 1 60\r\nHG.DECIDE burst k 10\r\n");

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "headgate/net/resp_writer.h"
-#include "headgate/server/resp/throttle_ticket.h"
+#include "headgate/server/resp/throttle_job.h"
 
 namespace headgate::server {
 namespace {
@@ -23,11 +23,10 @@ void record(WorkerContext& worker, const PolicySnapshot& snapshot, const redis::
                                call.admitted(decision), now, now.ns - began.ns);
 }
 
-void write_reply(const Ticket& of, WorkerContext& worker, net::RespWriter& out) {
-  const auto& ticket = static_cast<const ThrottleTicket&>(of);
-  out.integers(ticket.call.reply(ticket.limit, ticket.decision));
-  record(worker, worker.in_force(), ticket.call, ticket.decision, ticket.key, worker.now(),
-         ticket.began);
+void write_reply(const Job& of, WorkerContext& worker, net::RespWriter& out) {
+  const auto& job = static_cast<const ThrottleJob&>(of);
+  out.integers(job.call.reply(job.limit, job.decision));
+  record(worker, worker.in_force(), job.call, job.decision, job.key, worker.now(), job.began);
 }
 
 }  // namespace
@@ -93,12 +92,12 @@ void ThrottleBatch::decide_alone(const redis::ThrottleCall& call, const redis::T
   if (worker_.answers().is_full()) {
     return out.error("ERR " + std::string(WorkerContext::too_many_wait));
   }
-  Ticket::Held<ThrottleTicket> ticket(new ThrottleTicket(
-      worker_.answers(), call, limit, no_policy + std::string(key), worker_.now()));
-  ticket->take(worker_.engine().store());
-  if (ticket->is_decided()) return write_reply(*ticket, worker_, out);
-  ticket->await(waiting.resume());
-  waiting.push(std::move(ticket), write_reply, net::RespVersion::resp2);
+  Job::Held<ThrottleJob> job(
+      new ThrottleJob(worker_.answers(), call, limit, no_policy + std::string(key), worker_.now()));
+  job->take(worker_.engine().store());
+  if (job->is_decided()) return write_reply(*job, worker_, out);
+  job->await(waiting.resume());
+  waiting.push(std::move(job), write_reply, net::RespVersion::resp2);
 }
 
 }  // namespace headgate::server

@@ -8,7 +8,7 @@
 
 #include "headgate/net/resp_writer.h"
 #include "headgate/server/channel.h"
-#include "headgate/server/ticket.h"
+#include "headgate/server/job.h"
 #include "headgate/server/worker_context.h"
 
 namespace headgate::server {
@@ -18,8 +18,8 @@ namespace headgate::server {
 // thread-safe.
 class WaitingReplies {
  public:
-  // Writes the reply of a ticket that is decided.
-  using Write = void (*)(const Ticket& ticket, WorkerContext& worker, net::RespWriter& out);
+  // Writes the reply of a job that is decided.
+  using Write = void (*)(const Job& job, WorkerContext& worker, net::RespWriter& out);
 
   // The decisions of one connection that wait at the same time: a few long pipelines, and less than
   // a tenth of what a worker can have.
@@ -42,21 +42,21 @@ class WaitingReplies {
   [[nodiscard]] std::string& end(std::string& direct) noexcept {
     return replies_.empty() ? direct : replies_.back().after;
   }
-  // The next reply is that of a ticket, which is not decided yet. Throws std::bad_alloc.
-  void push(Ticket::Held<Ticket> ticket, Write write, net::RespVersion version) {
-    replies_.push_back({std::move(ticket), write, version, {}});
+  // The next reply is that of a job, which is not decided yet. Throws std::bad_alloc.
+  void push(Job::Held<Job> job, Write write, net::RespVersion version) {
+    replies_.push_back({std::move(job), write, version, {}});
   }
 
   // Whether the first reply can be sent.
   [[nodiscard]] bool has_ready() const noexcept {
-    return !replies_.empty() && replies_.front().ticket->is_decided();
+    return !replies_.empty() && replies_.front().job->is_decided();
   }
   // Moves all replies that can be sent to the end of `out`. Throws std::bad_alloc.
   void take_ready(WorkerContext& worker, std::string& out) {
     while (has_ready()) {
       Reply& reply = replies_.front();
       net::RespWriter writer(out, reply.version);
-      reply.write(*reply.ticket, worker, writer);
+      reply.write(*reply.job, worker, writer);
       out += reply.after;
       replies_.pop_front();
     }
@@ -64,7 +64,7 @@ class WaitingReplies {
 
  private:
   struct Reply {
-    Ticket::Held<Ticket> ticket;
+    Job::Held<Job> job;
     Write write;
     net::RespVersion version;
     std::string after;  // the replies to the commands that follow

@@ -37,9 +37,9 @@ void write_ack(const SpoeAckTerms& terms, SpoeDoorContext& door) {
   out.end_ack();
 }
 
-void write_ack(const SpoeAckTerms& terms, const DecisionTicket& ticket, SpoeDoorContext& door) {
-  const gate::Verdict& verdict = ticket.decision.verdict;
-  const gate::FieldWriter& field_writer = ticket.snapshot->gate().field_writer();
+void write_ack(const SpoeAckTerms& terms, const DecisionJob& job, SpoeDoorContext& door) {
+  const gate::Verdict& verdict = job.decision.verdict;
+  const gate::FieldWriter& field_writer = job.snapshot->gate().field_writer();
   const bool denied = verdict.outcome == gate::Outcome::denied;
   net::SpoeWriter out = begin(terms, door);
   out.set_variable(verdict_name, verdict.word());
@@ -48,7 +48,7 @@ void write_ack(const SpoeAckTerms& terms, const DecisionTicket& ticket, SpoeDoor
   if (verdict.denier != nullptr) out.set_variable("policy", verdict.denier->name);
   if (!verdict.dues.empty()) {
     door.text.clear();
-    append_receipt(verdict.dues, ticket.decision.now, door.text);
+    append_receipt(verdict.dues, job.decision.now, door.text);
     out.set_variable(receipt_name, {net::SpoeType::binary, 0, door.text});
   }
   Writer fields(door.fields);
@@ -60,7 +60,7 @@ void write_ack(const SpoeAckTerms& terms, const DecisionTicket& ticket, SpoeDoor
     out.set_variable("problem", problem.text());
   }
   out.end_ack();
-  door.worker.record(DoorKind::spoe, ticket);
+  door.worker.record(DoorKind::spoe, job);
 }
 
 }  // namespace headgate::server

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "headgate/net/spoe_frame.h"
-#include "headgate/server/decision_ticket.h"
+#include "headgate/server/decision_job.h"
 #include "headgate/server/spoe/door_context.h"
 
 namespace headgate::server {
@@ -21,6 +21,6 @@ struct SpoeAckTerms {
 // Append to the door's output. What does not fit into a frame is left out, the problem document
 // first. Throw std::bad_alloc.
 void write_ack(const SpoeAckTerms& terms, SpoeDoorContext& door);  // without a decision
-void write_ack(const SpoeAckTerms& terms, const DecisionTicket& ticket, SpoeDoorContext& door);
+void write_ack(const SpoeAckTerms& terms, const DecisionJob& job, SpoeDoorContext& door);
 
 }  // namespace headgate::server

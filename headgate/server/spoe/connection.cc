@@ -142,15 +142,15 @@ bool SpoeConnection::settle(const SpoeResponse& response) {
 
 void SpoeConnection::decide(const SpoeRequest& request, SpoeAckTerms terms) {
   WorkerContext& worker = door_.worker;
-  DecisionTicket* const ticket = worker.begin();
-  if (ticket == nullptr) return write_ack(terms, door_);  // too many decisions wait for the store
-  ticket->snapshot->gate().admit(request.request(), worker.moment(*ticket), gate::DryRun::no,
-                                 ticket->decision, ticket->begin());
+  DecisionJob* const job = worker.begin();
+  if (job == nullptr) return write_ack(terms, door_);  // too many decisions wait for the store
+  job->snapshot->gate().admit(request.request(), worker.moment(*job), gate::DryRun::no,
+                              job->decision, job->begin());
   const bool may_be_denied =
-      !ticket->is_decided() || ticket->decision.verdict.outcome == gate::Outcome::denied;
-  terms.wants_problem = may_be_denied && ticket->snapshot->policies().settings().problem_details &&
+      !job->is_decided() || job->decision.verdict.outcome == gate::Outcome::denied;
+  terms.wants_problem = may_be_denied && job->snapshot->policies().settings().problem_details &&
                         accepts_problem(request.headers());
-  if (ticket->is_decided()) return write_ack(terms, *ticket, door_);
+  if (job->is_decided()) return write_ack(terms, *job, door_);
   waiting_.push_back({worker.lend(resume_), terms});
 }
 
@@ -181,8 +181,8 @@ void SpoeConnection::end(const net::SpoeFault& fault) {
 void SpoeConnection::take_decided() {
   for (auto next = waiting_.begin(); next != waiting_.end();) {
     const auto each = next++;
-    if (!each->ticket->is_decided()) continue;
-    write_ack(each->terms, *each->ticket, door_);
+    if (!each->job->is_decided()) continue;
+    write_ack(each->terms, *each->job, door_);
     waiting_.erase(each);
     moved_ = true;
   }
@@ -190,7 +190,7 @@ void SpoeConnection::take_decided() {
 
 bool SpoeConnection::has_decided() const noexcept {
   return std::any_of(waiting_.begin(), waiting_.end(),
-                     [](const Waiting& each) { return each.ticket->is_decided(); });
+                     [](const Waiting& each) { return each.job->is_decided(); });
 }
 
 // Returns what is needed after what was possible in this turn.

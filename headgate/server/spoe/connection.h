@@ -8,7 +8,7 @@
 
 #include "headgate/net/spoe_reader.h"
 #include "headgate/server/channel.h"
-#include "headgate/server/decision_ticket.h"
+#include "headgate/server/decision_job.h"
 #include "headgate/server/input_buffer.h"
 #include "headgate/server/ready_set.h"
 #include "headgate/server/spoe/ack.h"
@@ -56,7 +56,7 @@ class SpoeConnection {
   static constexpr std::size_t waiting_most = 64;
 
   struct Waiting {
-    Ticket::Held<DecisionTicket> ticket;
+    Job::Held<DecisionJob> job;
     SpoeAckTerms terms;
   };
 

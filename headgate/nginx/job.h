@@ -12,7 +12,7 @@
 
 namespace headgate::nginx {
 
-struct Ticket {
+struct Job {
   gate::DecisionContext decision;
   bool decided = false;      // the store has answered
   bool outstanding = false;  // the store did not answer at once
@@ -20,24 +20,24 @@ struct Ticket {
   ngx_http_request_t* request = nullptr;  // nullptr: it has ended
   policy::Response response;              // of a request that has ended
   ngx_event_t event{};                    // the answer, or the end of patience
-  std::unique_ptr<Ticket> next;           // among those that are free
+  std::unique_ptr<Job> next;              // among those that are free
 };
 
-// The tickets of a worker. With a store that completes at once there is only one.
-class Tickets {
+// The jobs of a worker. With a store that completes at once there is only one.
+class Jobs {
  public:
-  // Returns a ticket that is free until it is lent. nullptr: out of memory.
-  [[nodiscard]] Ticket* spare() noexcept;
+  // Returns a job that is free until it is lent. nullptr: out of memory.
+  [[nodiscard]] Job* spare() noexcept;
 
-  // The spare ticket is in use until it is given back.
+  // The spare job is in use until it is given back.
   void lend() noexcept;
-  void give_back(Ticket* ticket) noexcept;
+  void give_back(Job* job) noexcept;
 
  private:
-  // Kept after a peak of requests that waited. A ticket has tens of KiB, so this is a few MiB.
+  // Kept after a peak of requests that waited. A job has tens of KiB, so this is a few MiB.
   static constexpr std::size_t free_max = 64;
 
-  std::unique_ptr<Ticket> free_;
+  std::unique_ptr<Job> free_;
   std::size_t free_count_ = 0;
 };
 

@@ -1,22 +1,21 @@
-#include "headgate/server/ticket.h"
+#include "headgate/server/job.h"
 
 #include "headgate/server/answers.h"
 
 namespace headgate::server {
 
-store::Completion Ticket::begin() noexcept {
+store::Completion Job::begin() noexcept {
   decided_ = false;
-  return {[](void* self) noexcept { static_cast<Ticket*>(self)->answered(); }, this,
-          answers_.home()};
+  return {[](void* self) noexcept { static_cast<Job*>(self)->answered(); }, this, answers_.home()};
 }
 
-void Ticket::await(Resume then) noexcept {
+void Job::await(Resume then) noexcept {
   outstanding_ = true;
   then_ = then;
   answers_.add();
 }
 
-void Ticket::answered() noexcept {
+void Job::answered() noexcept {
   decided_ = true;
   if (!outstanding_) return;
   outstanding_ = false;
@@ -27,7 +26,7 @@ void Ticket::answered() noexcept {
   end();
 }
 
-void Ticket::leave() noexcept {
+void Job::leave() noexcept {
   if (outstanding_) {
     left_ = true;
   } else {

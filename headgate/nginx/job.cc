@@ -1,26 +1,26 @@
-#include "headgate/nginx/ticket.h"
+#include "headgate/nginx/job.h"
 
 #include <new>
 #include <utility>
 
 namespace headgate::nginx {
 
-Ticket* Tickets::spare() noexcept {
+Job* Jobs::spare() noexcept {
   if (free_ == nullptr) {
-    free_.reset(new (std::nothrow) Ticket);
+    free_.reset(new (std::nothrow) Job);
     free_count_ = free_ == nullptr ? 0 : 1;
   }
   return free_.get();
 }
 
-void Tickets::lend() noexcept {
-  Ticket* lent = free_.release();
+void Jobs::lend() noexcept {
+  Job* lent = free_.release();
   free_ = std::move(lent->next);
   --free_count_;
 }
 
-void Tickets::give_back(Ticket* ticket) noexcept {
-  std::unique_ptr<Ticket> owned(ticket);
+void Jobs::give_back(Job* job) noexcept {
+  std::unique_ptr<Job> owned(job);
   if (free_count_ == free_max) return;
   owned->next = std::move(free_);
   free_ = std::move(owned);

@@ -7,16 +7,16 @@
 #include "headgate/base/instant.h"
 #include "headgate/gate/decision_context.h"
 #include "headgate/server/answers.h"
+#include "headgate/server/job.h"
 #include "headgate/server/policy_snapshot.h"
-#include "headgate/server/ticket.h"
 
 namespace headgate::server {
 
-class DecisionTickets;
+class DecisionJobs;
 
-class DecisionTicket final : public Ticket {
+class DecisionJob final : public Job {
  public:
-  DecisionTicket(Answers& answers, DecisionTickets& from) noexcept : Ticket(answers), from_(from) {}
+  DecisionJob(Answers& answers, DecisionJobs& from) noexcept : Job(answers), from_(from) {}
 
   gate::DecisionContext decision;
   const PolicySnapshot* snapshot = nullptr;  // that decides
@@ -24,41 +24,41 @@ class DecisionTicket final : public Ticket {
   std::shared_ptr<const void> limits;        // that came with the request: last until the answer
 
  private:
-  friend class DecisionTickets;
+  friend class DecisionJobs;
 
   // A slot that was taken for an auth query without a client would be taken until its lease ends.
   void undo() noexcept override;
   void end() noexcept override;
 
-  DecisionTickets& from_;
+  DecisionJobs& from_;
   std::shared_ptr<const PolicySnapshot> keeps_;  // `snapshot`, while it is lent
-  std::unique_ptr<DecisionTicket> next_;         // among those that are free
+  std::unique_ptr<DecisionJob> next_;            // among those that are free
 };
 
-// With a store that completes at once, there is one ticket. Not thread-safe.
-class DecisionTickets {
+// With a store that completes at once, there is one job. Not thread-safe.
+class DecisionJobs {
  public:
   // Throws std::bad_alloc.
-  explicit DecisionTickets(Answers& answers);
+  explicit DecisionJobs(Answers& answers);
 
-  // Returns a ticket that is free until it is lent, or nullptr if too many answers are outstanding.
+  // Returns a job that is free until it is lent, or nullptr if too many answers are outstanding.
   // Throws std::bad_alloc.
-  [[nodiscard]] DecisionTicket* spare();
+  [[nodiscard]] DecisionJob* spare();
 
-  // The spare ticket, whose decision is outstanding, waits; `snapshot` is the one that decides.
-  [[nodiscard]] Ticket::Held<DecisionTicket> lend(std::shared_ptr<const PolicySnapshot> snapshot,
-                                                  Resume then) noexcept;
-  void give_back(DecisionTicket* ticket) noexcept;
+  // The spare job, whose decision is outstanding, waits; `snapshot` is the one that decides.
+  [[nodiscard]] Job::Held<DecisionJob> lend(std::shared_ptr<const PolicySnapshot> snapshot,
+                                            Resume then) noexcept;
+  void give_back(DecisionJob* job) noexcept;
 
  private:
-  // After so many answers, half of the tickets that were free all the time are released. A ticket
+  // After so many answers, half of the jobs that were free all the time are released. A job
   // takes 64 KiB, and to make one takes longer than to decide: as many are kept as the load needs.
   static constexpr std::size_t period = 4096;
 
   void release_unused() noexcept;
 
   Answers& answers_;
-  std::unique_ptr<DecisionTicket> free_;
+  std::unique_ptr<DecisionJob> free_;
   std::size_t free_count_ = 1;
   std::size_t free_least_ = 1;  // in this period
   std::size_t answered_ = 0;    // in this period

@@ -7,18 +7,18 @@
 
 #include "headgate/redis/throttle/throttle_call.h"
 #include "headgate/redis/throttle/throttle_limits.h"
-#include "headgate/server/ticket.h"
+#include "headgate/server/job.h"
 #include "headgate/store/store.h"
 
 namespace headgate::server {
 
 // Made by new.
-class ThrottleTicket final : public Ticket {
+class ThrottleJob final : public Job {
  public:
   // `key`: as the store takes it. Throws std::bad_alloc.
-  ThrottleTicket(Answers& answers, const redis::ThrottleCall& the_call,
-                 const redis::ThrottleLimit& its_limit, std::string its_key, Instant now)
-      : Ticket(answers),
+  ThrottleJob(Answers& answers, const redis::ThrottleCall& the_call,
+              const redis::ThrottleLimit& its_limit, std::string its_key, Instant now)
+      : Job(answers),
         call(the_call),
         limit(its_limit),
         key(std::move(its_key)),

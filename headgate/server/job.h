@@ -17,20 +17,20 @@ struct Resume {
   void operator()() const noexcept { call(who); }
 };
 
-// The store uses the memory of a ticket until it answers, whether or not the connection is still
-// there. So a ticket belongs to the connection that waits for it, and if that ends first, to itself
+// The store uses the memory of a job until it answers, whether or not the connection is still
+// there. So a job belongs to the connection that waits for it, and if that ends first, to itself
 // until the answer. Not thread-safe: one worker.
-class Ticket {
+class Job {
  public:
-  // Of a pointer that owns a ticket: it may be left alone at any time.
+  // Of a pointer that owns a job: it may be left alone at any time.
   struct Leave {
-    void operator()(Ticket* ticket) const noexcept { ticket->leave(); }
+    void operator()(Job* job) const noexcept { job->leave(); }
   };
   template <class Kind>
   using Held = std::unique_ptr<Kind, Leave>;
 
-  Ticket(const Ticket&) = delete;
-  Ticket& operator=(const Ticket&) = delete;
+  Job(const Job&) = delete;
+  Job& operator=(const Job&) = delete;
 
   // The completion for the one call that begins now.
   [[nodiscard]] store::Completion begin() noexcept;
@@ -40,13 +40,13 @@ class Ticket {
   void await(Resume then) noexcept;
 
  protected:
-  explicit Ticket(Answers& answers) noexcept : answers_(answers) {}
-  ~Ticket() = default;
+  explicit Job(Answers& answers) noexcept : answers_(answers) {}
+  ~Job() = default;
 
  private:
   // This answer was not waited for.
   virtual void undo() noexcept {}
-  // The ticket is not used any more.
+  // The job is not used any more.
   virtual void end() noexcept = 0;
 
   void leave() noexcept;

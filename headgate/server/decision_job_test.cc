@@ -1,6 +1,6 @@
-// Tickets are made as the load needs them, used again, and released after it.
+// Jobs are made as the load needs them, used again, and released after it.
 
-#include "headgate/server/decision_ticket.h"
+#include "headgate/server/decision_job.h"
 
 #include <gtest/gtest.h>
 
@@ -16,13 +16,13 @@ class Load {
  public:
   // So many decisions are outstanding at the same time, and then answered.
   void burst(std::size_t count) {
-    std::vector<std::pair<Ticket::Held<DecisionTicket>, store::Completion>> waiting;
+    std::vector<std::pair<Job::Held<DecisionJob>, store::Completion>> waiting;
     waiting.reserve(count);
     for (std::size_t i = 0; i < count; ++i) {
-      const store::Completion done = tickets_.spare()->begin();
-      waiting.emplace_back(tickets_.lend(nullptr, {}), done);
+      const store::Completion done = jobs_.spare()->begin();
+      waiting.emplace_back(jobs_.lend(nullptr, {}), done);
     }
-    for (auto& [ticket, done] : waiting) done.call(done.context);
+    for (auto& [job, done] : waiting) done.call(done.context);
   }
   // The allocations of a burst, besides that of its list.
   std::size_t allocations_of(std::size_t count) {
@@ -33,16 +33,16 @@ class Load {
 
  private:
   Answers answers_{true};
-  DecisionTickets tickets_{answers_};
+  DecisionJobs jobs_{answers_};
 };
 
-TEST(DecisionTickets, APeakThatComesAgainAllocatesNothing) {
+TEST(DecisionJobs, APeakThatComesAgainAllocatesNothing) {
   Load load;
   EXPECT_GE(load.allocations_of(Answers::most), Answers::most - 1);
   for (int i = 0; i < 100; ++i) EXPECT_EQ(load.allocations_of(Answers::most), 0u);
 }
 
-TEST(DecisionTickets, WhatAPeakNeededIsReleasedAfterIt) {
+TEST(DecisionJobs, WhatAPeakNeededIsReleasedAfterIt) {
   Load load;
   load.burst(Answers::most);
   for (int i = 0; i < 20'000; ++i) load.burst(5);
