@@ -20,16 +20,23 @@ address='127\.0\.0\.1:[0-9]+'
 # The first address in a line, as URL.
 first_url() { sed -En "s/($address).*/\n\1/; s/.*\n/http:\/\//p"; }
 
-# start COMMAND...: in the background; sets `url` to the first address that it prints, as URL.
-start() {
+# start_until REGEX COMMAND...: in the background, until it prints a line that matches; sets `line` to it.
+start_until() {
+  local wanted=$1
+  shift
   output=$scratch/output.${#children[@]}
   : > "$output"
   "$@" >> "$output" 2>&1 &
   server=$!
   children+=("$server")
-  # tail ends when the server does, so this never waits for what does not come.
-  url=$(grep -Em1 "$address" < <(tail --pid="$server" -n +1 -f "$output" 2> /dev/null) | first_url) ||
+  # tail ends when the server does, or after a minute, so this never waits for what does not come.
+  line=$(grep -Em1 "$wanted" < <(timeout 60 tail --pid="$server" -n +1 -f "$output" 2> /dev/null)) ||
     { cat "$output" && false; }
+}
+# start COMMAND...: until it prints an address; sets `url` to the first, as URL.
+start() {
+  start_until "$address" "$@"
+  url=$(first_url <<< "$line")
 }
 stop() { kill "$server" && wait "$server"; }
 
@@ -37,6 +44,12 @@ stop() { kill "$server" && wait "$server"; }
 statuses() {
   local n
   for ((n = 0; n < $1; n++)); do curl -s -o /dev/null -w '%{http_code} ' "$2"; done
+}
+
+# throttled N SOCKET: the first figures of N replies of the Redis module there, in one line: 1 is a denial.
+throttled() {
+  local n
+  for ((n = 0; n < $1; n++)); do redis-cli -s "$2" CL.THROTTLE alice 2 1 3600 | head -n 1 | tr '\n' ' '; done
 }
 
 # expect WANTED GOT
