@@ -5,11 +5,11 @@
 
 namespace headgate::redis_module {
 
-int refuse(Context* context, std::string_view text, std::string_view shown) noexcept {
+int refuse(Context* context, std::string_view text, std::string_view more) noexcept {
   // A RESP error is one line.
   std::array<char, 320> line;
   std::size_t size = 0;
-  for (const std::string_view part : {text, shown.substr(0, shown_max)}) {
+  for (const std::string_view part : {text, more}) {
     for (const char c : part.substr(0, line.size() - 1 - size)) {
       line[size++] = c == '\0' || c == '\r' || c == '\n' ? ' ' : c;
     }

@@ -30,11 +30,13 @@ int info(Context* context, Words words) noexcept;
   return {bytes, size};
 }
 
-// The most bytes of an argument that an error repeats.
-inline constexpr std::size_t shown_max = 64;
+// What an error repeats of an argument.
+[[nodiscard]] inline std::string_view shown(std::string_view argument) noexcept {
+  return argument.substr(0, 64);
+}
 
-// Replies with an error: a text, and behind it what it repeats of the call.
-int refuse(Context* context, std::string_view text, std::string_view shown = {}) noexcept;
+// Replies with an error in two parts, of 319 bytes at most.
+int refuse(Context* context, std::string_view text, std::string_view more = {}) noexcept;
 
 inline constexpr const char* wrong_type =
     "WRONGTYPE Operation against a key holding the wrong kind of value";

@@ -149,6 +149,9 @@ TEST_F(Module, SaysWhatIsWrong) {
       {{"cl.throttle", "k", "1", "0", "1"}, "-ERR Zero rates are not supported"},
       {{"hg.info", "k", "10/10s", "1"}, "-ERR wrong number of arguments"},
       {{"hg.info", "k", "10"}, "-ERR law: the window is no duration"},
+      {{"hg.take", "k", "10/zz", "1"},
+       "-ERR law: the window is no duration; expected QUOTA/WINDOW, as 100/60s, with a unit "
+       "ns us ms s m h d w"},
   };
   for (const auto& [words, says] : faults) EXPECT_THAT(ask(words), StartsWith(says));
   Words many{"hg.take"};

@@ -63,8 +63,8 @@ class TakeCall {
   void write() noexcept;
   void reply() noexcept;
 
-  bool fault(std::string_view text, std::string_view shown = {}) noexcept {
-    refuse(context_, text, shown);
+  bool fault(std::string_view text, std::string_view more = {}) noexcept {
+    refuse(context_, text, more);
     return false;
   }
 
@@ -86,11 +86,13 @@ bool TakeCall::read_charge(std::size_t at) noexcept {
   if (!law) return fault("ERR law: ", law.error());
   const std::string_view written = bytes_of(words_[at + 2]);
   const auto cost = Cost::read(written, usual_, usual_ == Op::spend);
-  if (!cost)
-    return fault("ERR the cost is no number of units; expected 0 to 999999999999999: ", written);
+  if (!cost) {
+    return fault("ERR the cost is no number of units; expected 0 to 999999999999999: ",
+                 shown(written));
+  }
   const std::string_view key = bytes_of(words_[at]);
   for (const store::Charge& other : charges_.span()) {
-    if (other.key == key) return fault("ERR a key occurs twice: ", key);
+    if (other.key == key) return fault("ERR a key occurs twice: ", shown(key));
   }
   denied_ = denied_ || cost->denied;
   charges_.add(store::Charge{.law = &laws_.add(*law),

@@ -22,7 +22,7 @@ int throttle(Context* context, Words words) noexcept {
   for (std::size_t i = 0; i < words.size(); ++i) texts[i] = bytes_of(words[i]);
   const auto call = redis::ThrottleCall::read(redis::ThrottleDialect::redis_cell,
                                               std::span(texts).first(words.size()));
-  if (!call) return refuse(context, call.error().text, call.error().shown);
+  if (!call) return refuse(context, call.error().text, shown(call.error().shown));
   const redis::ThrottleLimit* limit = limits.find(call->rate);
   if (limit == nullptr) {
     const auto made = limits.make(call->rate);
