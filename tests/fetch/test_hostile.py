@@ -61,7 +61,7 @@ def test_a_wait_beyond_max_wait_is_given_up_with_words(fetch, fields):
     [('RateLimit', f'"p";r=0;t={HUGE}9')],
     [('RateLimit', '"p";r=0;t=60,')],
     [('RateLimit', '"p;r=0;t=60')],
-    [('RateLimit', 'p;r=0;t=60')],
+    [('RateLimit', '5;r=0;t=60')],  # a name is a String, or a Token
     [('RateLimit', '"p";r=0;t=1.5')],
     [('RateLimit', '\x80\xff')],
     [('RateLimit', '"p";r=0;t=60'), ('Age', '3')],
