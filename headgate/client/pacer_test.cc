@@ -226,7 +226,7 @@ TEST_F(PacerTest, IgnoresWhatIsCachedOrMalformed) {
   exchange(200, {{"Age", "5"}, {"RateLimit", R"("p";r=0;t=60)"}});
   EXPECT_TRUE(may_go());
   for (const std::string_view bad :
-       {R"("p";r=0;t=-1)", R"("p";r=-1;t=60)", R"(p;r=0;t=60)", R"("p";t=60)", R"("p";r=0;t=60,)",
+       {R"("p";r=0;t=-1)", R"("p";r=-1;t=60)", R"(5;r=0;t=60)", R"("p";t=60)", R"("p";r=0;t=60,)",
         R"("p";r=1e9;t=60)", R"("p";r=0;t=9999999999999999)", R"("p";r;t=60)"}) {
     pass(second);
     exchange(200, {{"RateLimit", bad}});
