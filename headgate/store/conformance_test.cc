@@ -81,29 +81,30 @@ class TwoTables final : public Store {
   SharedStore store_{*remote_, *table_, [](bool) {}};
 };
 
-INSTANTIATE_TEST_SUITE_P(
-    Table, StoreConformance,
-    testing::Values(StoreUnderTest{"threads",
-                                   [] {
-                                     return make({.memory = room,
-                                                  .sharing = Sharing::threads,
-                                                  .wide_share = 16,
-                                                  .ledger_share = 32,
-                                                  .clock = &ClockSource::still()});
-                                   }},
-                    StoreUnderTest{"processes",
-                                   [] {
-                                     return make({.memory = room,
-                                                  .sharing = Sharing::processes,
-                                                  .wide_share = 16,
-                                                  .ledger_share = 32,
-                                                  .clock = &ClockSource::still()});
-                                   }},
-                    StoreUnderTest{"file", in_file}, StoreUnderTest{"grown", grown},
-                    StoreUnderTest{
-                        "two_tables",
-                        []() -> std::unique_ptr<Store> { return std::make_unique<TwoTables>(); }}),
-    [](const auto& the) { return the.param.name; });
+const auto stores = testing::Values(StoreUnderTest{"threads",
+                                                   [] {
+                                                     return make({.memory = room,
+                                                                  .sharing = Sharing::threads,
+                                                                  .wide_share = 16,
+                                                                  .ledger_share = 32,
+                                                                  .clock = &ClockSource::still()});
+                                                   }},
+                                    StoreUnderTest{"processes",
+                                                   [] {
+                                                     return make({.memory = room,
+                                                                  .sharing = Sharing::processes,
+                                                                  .wide_share = 16,
+                                                                  .ledger_share = 32,
+                                                                  .clock = &ClockSource::still()});
+                                                   }},
+                                    StoreUnderTest{"file", in_file}, StoreUnderTest{"grown", grown},
+                                    StoreUnderTest{"two_tables", []() -> std::unique_ptr<Store> {
+                                                     return std::make_unique<TwoTables>();
+                                                   }});
+constexpr auto name_of = [](const auto& the) { return the.param.name; };
+
+INSTANTIATE_TEST_SUITE_P(Table, StoreConformance, stores, name_of);
+INSTANTIATE_TEST_SUITE_P(Table, CalendarConformance, stores, name_of);
 
 }  // namespace
 }  // namespace headgate::store

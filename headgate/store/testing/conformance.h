@@ -1,6 +1,7 @@
 // The test suite of the Store contract. Each store's tests instantiate it:
 //
 //   INSTANTIATE_TEST_SUITE_P(Table, StoreConformance, testing::Values(StoreUnderTest{...}));
+//   INSTANTIATE_TEST_SUITE_P(Table, CalendarConformance, testing::Values(StoreUnderTest{...}));
 //
 // Linked into tests only.
 #pragma once
@@ -37,5 +38,8 @@ class StoreConformance : public testing::TestWithParam<StoreUnderTest> {
 
   std::unique_ptr<Store> store_ = GetParam().make();
 };
+
+// What Redis' module does not offer: windows of a calendar.
+class CalendarConformance : public StoreConformance {};
 
 }  // namespace headgate::store
