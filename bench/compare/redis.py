@@ -96,6 +96,10 @@ class Bench(resp.Bench):
         wait_until(lambda: answers(self.ports[name]), process)
         return http
 
+    def commands(self):
+        """How many commands Redis has processed."""
+        return int(self.redis('INFO', 'stats').split('total_commands_processed:')[1].split()[0])
+
 
 def through_resp(build, rounds, seconds, say):
     with Bench(build) as bench:
@@ -114,10 +118,8 @@ def through_resp(build, rounds, seconds, say):
         stage.run(rounds, seconds)
         say(stage.table())
         check_that_redis_decided(metrics)
-        ratio = stage.ratio(decide.name, lua.name)
-        busy = ' (busy)' if stage.doubtful else ''
-        yield (ratio >= 1.2, f'exact through RESP beside gcra.lua, pipelines of {PIPELINE}',
-               f'{ratio:.2f}x{busy}', '>= 1.2x')
+        yield stage.verdict(f'exact through RESP beside gcra.lua, pipelines of {PIPELINE}', decide.name,
+                            lua.name, 1.2)
 
 
 def leased_at_the_server(build, rounds, seconds, say):
@@ -130,16 +132,13 @@ def leased_at_the_server(build, rounds, seconds, say):
         bench.start_serve('table', 'version: 1\npolicies:\n' + BUSY.format(more=''), bench.server_core)
         leased, table = (resp.Variant(name, name, 'HG.DECIDE', 'busy', 'all') for name in ('leased', 'table'))
         stage = resp.Stage(bench, PIPELINE, [table, leased])
-        before = int(bench.redis('INFO', 'stats').split('total_commands_processed:')[1].split()[0])
+        before = bench.commands()
         stage.run(rounds, seconds)
-        after = int(bench.redis('INFO', 'stats').split('total_commands_processed:')[1].split()[0])
         say(stage.table())
-        say(f'  {after - before:,} commands at Redis')
+        say(f'  {bench.commands() - before:,} commands at Redis')
         check_that_redis_decided(metrics)
-        ratio = stage.ratio(leased.name, table.name)
-        busy = ' (busy)' if stage.doubtful else ''
-        yield (ratio >= 0.9, f'leased beside the table alone, pipelines of {PIPELINE}', f'{ratio:.2f}x{busy}',
-               '>= 0.9x')
+        yield stage.verdict(f'leased beside the table alone, pipelines of {PIPELINE}', leased.name,
+                            table.name, 0.9)
 
 
 def start_gate(programs, module, node, count):

@@ -125,6 +125,12 @@ class Stage(Turns):
         return Sample(rate=rate, disturbance=meter.disturbance, load=meter.load,
                       cpu=meter.servers[variant.server] / requests * 1e6)
 
+    def verdict(self, what, name, base, needed):
+        """(met, what, reached, needed) of a variant's rate beside another's; the last three are texts."""
+        reached = self.ratio(name, base)
+        busy = ' (busy)' if self.doubtful else ''
+        return reached >= needed, what, f'{reached:.2f}x{busy}', f'>= {needed}x'
+
     def table(self):
         base = next(iter(self.variants))
         lines = [f'\npipelines of {self.pipeline}',
@@ -164,11 +170,8 @@ def compare(build, rounds, seconds, say):
             say(made.table())
 
             def target(base, needed):
-                reached = made.ratio(throttle.name, base.name)
-                busy = ' (busy)' if made.doubtful else ''
-                targets.append((reached >= needed,
-                                f'CL.THROTTLE beside {base.name}, pipelines of {pipeline}',
-                                f'{reached:.2f}x{busy}', f'>= {needed}x'))
+                targets.append(made.verdict(f'CL.THROTTLE beside {base.name}, pipelines of {pipeline}',
+                                            throttle.name, base.name, needed))
             return made, target
 
         alone, target = stage(1, ping, throttle)

@@ -20,16 +20,24 @@ Jobs jobs;
 // What a request that waits does with the decision. A worker has one handler that decides.
 ngx_http_event_handler_pt resume_request = nullptr;
 
+// A copy of a list that lasts as long as the request. std::nullopt: out of memory.
+template <class T>
+std::optional<std::span<T>> copied(ngx_http_request_t* r, std::span<const T> list) noexcept {
+  auto* const copy = static_cast<T*>(room_for(r, list.size_bytes(), alignof(T)));
+  if (copy == nullptr) return std::nullopt;
+  std::uninitialized_copy(list.begin(), list.end(), copy);
+  return std::span(copy, list.size());
+}
+
 // Copies the items, which the fields report. false: out of memory.
 bool keep_items(ngx_http_request_t* r, RequestContext& context,
                 std::span<const gate::Item> items) noexcept {
-  auto* kept = static_cast<gate::Item*>(room_for(r, items.size_bytes(), alignof(gate::Item)));
-  if (kept == nullptr) return false;
-  std::uninitialized_copy(items.begin(), items.end(), kept);
-  for (gate::Item* item = kept; item != kept + items.size(); ++item) {
-    if (!item->pk.empty() && !keep(r, item->pk)) return false;
+  const auto kept = copied(r, items);
+  if (!kept) return false;
+  for (gate::Item& item : *kept) {
+    if (!item.pk.empty() && !keep(r, item.pk)) return false;
   }
-  context.verdict.items = {kept, items.size()};
+  context.verdict.items = *kept;
   return true;
 }
 
@@ -37,13 +45,12 @@ bool keep_items(ngx_http_request_t* r, RequestContext& context,
 bool keep_dues(ngx_http_request_t* r, RequestContext& context,
                std::span<const gate::Due> dues) noexcept {
   if (dues.empty()) return true;
-  auto* kept = static_cast<gate::Due*>(room_for(r, dues.size_bytes(), alignof(gate::Due)));
-  if (kept == nullptr) return false;
-  std::uninitialized_copy(dues.begin(), dues.end(), kept);
-  for (gate::Due* due = kept; due != kept + dues.size(); ++due) {
-    if (!keep(r, due->key)) return false;
+  const auto kept = copied(r, dues);
+  if (!kept) return false;
+  for (gate::Due& due : *kept) {
+    if (!keep(r, due.key)) return false;
   }
-  context.verdict.dues = {kept, dues.size()};
+  context.verdict.dues = *kept;
   return true;
 }
 
@@ -51,11 +58,9 @@ bool keep_dues(ngx_http_request_t* r, RequestContext& context,
 bool keep_violated(ngx_http_request_t* r, RequestContext& context,
                    std::span<const policy::Policy* const> violated) noexcept {
   if (violated.empty()) return true;
-  auto* kept = static_cast<const policy::Policy**>(
-      room_for(r, violated.size_bytes(), alignof(const policy::Policy*)));
-  if (kept == nullptr) return false;
-  std::uninitialized_copy(violated.begin(), violated.end(), kept);
-  context.verdict.violated = {kept, violated.size()};
+  const auto kept = copied(r, violated);
+  if (!kept) return false;
+  context.verdict.violated = *kept;
   return true;
 }
 

@@ -94,7 +94,7 @@ void Taking::decide(std::size_t bundle, Parts parts, void (Taking::*then)(std::s
   const Deciders& deciders = *deciders_;
   const std::shared_ptr<Taking> self = shared_from_this();
   for (Part* part : parts) {
-    std::shared_ptr<Part> shared(self, part);  // whoever decides a part keeps this
+    std::shared_ptr<Part> shared(self, part);  // while a part is being decided, this call lives
     if (part->is_leased) {
       deciders.leasing.decide(std::move(shared));
     } else {
