@@ -205,12 +205,18 @@ def test_many_agents_and_connections_share_one_quota(haproxy, serve, tmp_path):
 # ---- settling
 
 class Slow(Listener):
-    """Holds each response back until `go` is set."""
+    """Holds each response back while `go` is not set; it is at first."""
 
     def __init__(self):
         self.go = threading.Event()
+        self.go.set()
         self.begun = threading.Semaphore(0)
         super().__init__()
+
+    def hold(self):
+        self.go.clear()
+        while self.begun.acquire(blocking=False):
+            pass
 
     def serve(self, client):
         with client, client.makefile('rb') as lines, contextlib.suppress(OSError):
@@ -222,8 +228,8 @@ class Slow(Listener):
 
 def test_slots_are_held_until_the_response(haproxy, agent):
     with Slow() as upstream:
-        proxy = haproxy(agent.ports['spoe'], upstream=upstream.port)
-        until(lambda: read_metrics(agent.port)['headgate_open_connections{door="spoe"}'], 'HAProxy connects')
+        proxy = ready(haproxy(agent.ports['spoe'], upstream=upstream.port))
+        upstream.hold()
         with Connection(proxy.port) as one, Connection(proxy.port) as two:
             for connection in (one, two):
                 connection.send(b'GET /reports/a HTTP/1.1\r\nHost: h\r\nX-API-Key: me\r\n\r\n')

@@ -51,6 +51,10 @@ class Sentinels:
         """The port that sentinel i names."""
         return int(self.command(i, 'SENTINEL', 'GET-MASTER-ADDR-BY-NAME', 'main')[1])
 
+    def all_name(self, port):
+        """Two of them decide a failover; the third learns of it later."""
+        return all(self.primary(i) == port for i in range(3))
+
     def stop(self):
         for process in self.processes:
             stop(process)
