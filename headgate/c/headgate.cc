@@ -199,7 +199,11 @@ int headgate_reload(headgate_gate* gate, char* error, size_t error_size) try {
 
 void headgate_close(headgate_gate* gate) { delete gate; }
 
-headgate_decision* headgate_decision_new(void) { return new (std::nothrow) headgate_decision; }
+headgate_decision* headgate_decision_new(void) try {
+  return std::make_unique<headgate_decision>().release();
+} catch (const std::bad_alloc&) {
+  return nullptr;
+}
 
 void headgate_decision_free(headgate_decision* decision) { delete decision; }
 

@@ -10,17 +10,6 @@
 namespace headgate::gate {
 namespace {
 
-// Only memory can fail in matching. Then the request is not limited.
-std::span<const policy::Match> match(const policy::PolicySet& policies,
-                                     const policy::Request& request,
-                                     policy::Scratch& scratch) noexcept {
-  try {
-    return policies.match(request, scratch);
-  } catch (const std::bad_alloc&) {
-    return {};
-  }
-}
-
 // Whether denial `a` is the one to report: the longer wait, then fewer units left.
 bool stricter(const limit::Decision& a, const limit::Decision& b) noexcept {
   return a.wait != b.wait ? a.wait > b.wait : a.remaining < b.remaining;
@@ -41,7 +30,13 @@ bool Gate::prefetch(const policy::Request& request, std::optional<Instant> now, 
   context.moment_ = now;
   context.outages_.reset();
   context.undecided_.reset();
-  const std::span<const policy::Match> matches = match(*policies_, request, context.scratch_);
+  std::span<const policy::Match> matches;
+  try {
+    matches = policies_->match(request, context.scratch_);
+    context.make_room(matches.size());
+  } catch (const std::bad_alloc&) {
+    matches = {};  // the request is not limited
+  }
   context.matched_ = matches.size();
   if (matches.empty()) return false;
   charge(matches, dry_run, limit::Op::spend, context);

@@ -25,8 +25,7 @@ std::optional<CheckFault> Gate::decide(std::span<const Check> checks, limit::Op 
     answer_checks(context);
     return std::nullopt;
   }
-  charge(std::span<const policy::Match>(context.scratch_.matches).first(context.matched_),
-         DryRun::no, op, context);
+  charge(context.scratch_.matches, DryRun::no, op, context);
   take<&Gate::merge_checks>(context);
   return std::nullopt;
 }
@@ -36,10 +35,17 @@ std::optional<CheckFault> Gate::decide(std::span<const Check> checks, limit::Op 
 std::optional<CheckFault> Gate::match_checks(std::span<const Check> checks,
                                              DecisionContext& context) const noexcept {
   using Reason = CheckFault::Reason;
-  if (checks.size() > context.results_.size()) {
-    return CheckFault{context.results_.size(), Reason::too_many};
+  if (checks.size() > policy::policies_per_request_max) {
+    return CheckFault{policy::policies_per_request_max, Reason::too_many};
   }
-  context.matched_ = 0;
+  std::vector<policy::Match>& matches = context.scratch_.matches;
+  matches.clear();
+  try {
+    matches.reserve(checks.size());
+    context.make_room(checks.size());
+  } catch (const std::bad_alloc&) {
+    return CheckFault{0, Reason::out_of_memory};
+  }
   for (std::size_t i = 0; i < checks.size(); ++i) {
     const Check& check = checks[i];
     std::optional<policy::Match> match;
@@ -53,14 +59,14 @@ std::optional<CheckFault> Gate::match_checks(std::span<const Check> checks,
     context.results_[i] = {
         match->policy, match->grant, match->partition, limited, {.admitted = true}};
     if (!limited) continue;
-    const auto others = std::span(context.scratch_.matches).first(context.matched_);
-    if (std::any_of(others.begin(), others.end(),
+    if (std::any_of(matches.begin(), matches.end(),
                     [&](const policy::Match& other) { return other.key == match->key; })) {
       return CheckFault{i, Reason::asked_twice};
     }
-    context.check_of_[context.matched_] = static_cast<std::uint8_t>(i);
-    context.scratch_.matches[context.matched_++] = *match;
+    context.check_of_[matches.size()] = static_cast<std::uint8_t>(i);
+    matches.push_back(*match);
   }
+  context.matched_ = matches.size();
   return std::nullopt;
 }
 

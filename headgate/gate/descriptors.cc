@@ -39,6 +39,7 @@ bool Gate::decide(std::string_view domain, std::span<const policy::Descriptor> d
   std::span<const policy::Match> matches;
   try {
     matches = policies_->match(domain, descriptors, context.scratch_);
+    context.make_room(matches.size());
   } catch (const std::bad_alloc&) {
     return false;
   }
@@ -92,8 +93,7 @@ void Gate::find_waits(DecisionContext& context) const noexcept {
 }
 
 void Gate::merge_descriptors(DecisionContext& context) const noexcept {
-  const auto matches =
-      std::span<const policy::Match>(context.scratch_.matches).first(context.asked_);
+  const std::span<const policy::Match> matches = context.scratch_.matches;
   // Quota mode denies if all of its limits deny; one that is also in shadow mode never does.
   const auto quota_mode =
       std::span(context.decisions_)

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdlib>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string>
@@ -25,6 +26,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::SizeIs;
 
 std::vector<std::string> names(std::span<const policy::Policy* const> policies) {
   std::vector<std::string> names;
@@ -652,6 +654,26 @@ TEST(Gate, TheRequestPathDoesNotAllocate) {
     gate.now.ns += second;
   }
   EXPECT_EQ(allocations(), before);
+}
+
+// Thousands of decisions may wait for a store at once.
+TEST(Gate, AContextGrowsOnlyWhereManyPoliciesApply) {
+  const std::size_t before = allocated_bytes();
+  const auto context = std::make_unique<DecisionContext>();
+  EXPECT_LE(allocated_bytes() - before, 4096U);
+
+  std::string policies =
+      "report: all\npolicies:\n  - {name: everywhere, quota: 1000, window: 1h}\n";
+  for (std::size_t i = 1; i < policy::policies_per_request_max; ++i) {
+    policies +=
+        "  - {name: p" + std::to_string(i) + ", quota: 10, window: 1h, match: [{path: /many}]}\n";
+  }
+  TestGate gate(Completes::at_once, policies);
+  EXPECT_THAT(gate.send("/").items, SizeIs(1));
+  EXPECT_THAT(gate.send("/many").items, SizeIs(policy::policies_per_request_max));
+  const Verdict& verdict = gate.send("/");
+  ASSERT_THAT(verdict.items, SizeIs(1));
+  EXPECT_EQ(verdict.items[0].remaining, 997U);
 }
 
 TEST(Gate, ThreadsAdmitExactlyTheSmallestQuota) {

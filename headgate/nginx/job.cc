@@ -5,9 +5,21 @@
 
 namespace headgate::nginx {
 
+namespace {
+
+std::unique_ptr<Job> make() noexcept {
+  try {
+    return std::make_unique<Job>();
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+
+}  // namespace
+
 Job* Jobs::spare() noexcept {
   if (free_ == nullptr) {
-    free_.reset(new (std::nothrow) Job);
+    free_ = make();
     free_count_ = free_ == nullptr ? 0 : 1;
   }
   return free_.get();

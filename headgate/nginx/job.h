@@ -34,8 +34,9 @@ class Jobs {
   void give_back(Job* job) noexcept;
 
  private:
-  // Kept after a peak of requests that waited. A job has tens of KiB, so this is a few MiB.
-  static constexpr std::size_t free_max = 64;
+  // Kept after a peak of requests that waited. Most jobs have about 3 KiB, so this is 1 MiB or a
+  // few.
+  static constexpr std::size_t free_max = 256;
 
   std::unique_ptr<Job> free_;
   std::size_t free_count_ = 0;

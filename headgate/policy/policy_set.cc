@@ -13,14 +13,6 @@
 namespace headgate::policy {
 namespace {
 
-// Where a match lies in the text: offsets, because views would dangle while the text grows.
-struct Extent {
-  std::size_t key;  // begin of the store key
-  std::size_t partition;
-  std::size_t partition_size;
-  std::size_t key_end;
-};
-
 bool applies(const PolicySet::Rules& rules, const Rule& rule, LazyRequest& request) {
   return (rule.conditions.empty() || any_holds(rule.conditions, request, Effect::limits)) &&
          std::none_of(rule.unless.begin(), rule.unless.end(), [&](std::size_t other) {
@@ -114,6 +106,15 @@ void set_views(Match& match, const Extent& extent, const std::string& text) {
   const std::string_view all = text;
   match.key = all.substr(extent.key, extent.key_end - extent.key);
   match.partition = all.substr(extent.partition, extent.partition_size);
+}
+
+// The same for all matches that have a policy.
+std::span<Match> set_all_views(Scratch& scratch) {
+  for (std::size_t i = 0; i < scratch.matches.size(); ++i) {
+    Match& match = scratch.matches[i];
+    if (match.policy != nullptr) set_views(match, scratch.extents[i], scratch.text);
+  }
+  return scratch.matches;
 }
 
 // The three ways in which PolicySet::named() finds a match. `text` holds the rule's key_head.
@@ -223,21 +224,23 @@ std::span<const Match> PolicySet::match(const Request& request, Scratch& scratch
   if (any_holds(rules_->allow, lazy_request, Effect::exempts)) return {};
   std::string& text = scratch.text;
   text.clear();
-  Extent extents[policies_per_request_max];
-  const auto first_with_key = [&](std::size_t key_group, std::size_t count) {
+  std::vector<Match>& matches = scratch.matches;
+  std::vector<Extent>& extents = scratch.extents;
+  matches.clear();
+  extents.clear();
+  const auto first_with_key = [&](std::size_t key_group) {
     std::size_t first = 0;
-    while (first < count &&
-           rules_->rules[scratch.matches[first].policy->index].key_group != key_group) {
+    while (first < matches.size() &&
+           rules_->rules[matches[first].policy->index].key_group != key_group) {
       ++first;
     }
     return first;
   };
-  std::size_t count = 0;
   for (const std::uint32_t index : rules_->index.find(lazy_request, scratch.found)) {
     const Policy& policy = rules_->policies[index];
     const Rule& rule = rules_->rules[index];
     if (policy.mode == Mode::off || !applies(*rules_, rule, lazy_request)) continue;
-    if (count == policies_per_request_max) break;
+    if (matches.size() == policies_per_request_max) break;
 
     const std::size_t key = text.size();
     text.append(rule.key_head);
@@ -245,11 +248,12 @@ std::span<const Match> PolicySet::match(const Request& request, Scratch& scratch
     std::size_t last_part = parts;
     // Policies often share a key: only the first of them that matches reads it from the request,
     // and the others copy its parts. Measured by `./dev bench`, figure headgate-3.
-    const std::size_t first = first_with_key(rule.key_group, count);
-    if (first == count) {
+    const std::size_t first = first_with_key(rule.key_group);
+    const bool is_first = first == matches.size();
+    if (is_first) {
       last_part = append_parts(rule.key, lazy_request, text);
     } else {
-      const Rule& other = rules_->rules[scratch.matches[first].policy->index];
+      const Rule& other = rules_->rules[matches[first].policy->index];
       const std::size_t from = extents[first].key + other.key_head.size();
       text.append(text, from, extents[first].key_end - from);
     }
@@ -259,16 +263,13 @@ std::span<const Match> PolicySet::match(const Request& request, Scratch& scratch
       text.resize(key);
       continue;
     }
-    if (first == count) {
-      extents[count] = append_partition(key, parts, last_part, rule.key.size(), text);
-    } else {
-      extents[count] = {key, extents[first].partition, extents[first].partition_size, text.size()};
-    }
+    extents.push_back(is_first ? append_partition(key, parts, last_part, rule.key.size(), text)
+                               : Extent{key, extents[first].partition,
+                                        extents[first].partition_size, text.size()});
     const Cost cost = rule.cost.of(request);
-    scratch.matches[count++] = {&policy, &grant, {}, {}, cost.units, cost.defaulted};
+    matches.push_back({&policy, &grant, {}, {}, cost.units, cost.defaulted});
   }
-  for (std::size_t i = 0; i < count; ++i) set_views(scratch.matches[i], extents[i], text);
-  return std::span<const Match>(scratch.matches).first(count);
+  return set_all_views(scratch);
 }
 
 const Policy* PolicySet::domain(std::string_view name) const noexcept {
@@ -282,11 +283,10 @@ std::span<const Match> PolicySet::match(std::string_view domain,
   const Policy* policy = this->domain(domain);
   std::string& text = scratch.text;
   text.clear();
-  Extent extents[policies_per_request_max];
-  for (std::size_t i = 0; i < descriptors.size(); ++i) {
+  scratch.matches.assign(descriptors.size(), {});
+  scratch.extents.assign(descriptors.size(), {});
+  for (std::size_t i = 0; policy != nullptr && i < descriptors.size(); ++i) {
     const Descriptor& descriptor = descriptors[i];
-    Match& match = scratch.matches[i] = {};
-    if (policy == nullptr) continue;
     const Rule& rule = rules_->rules[policy->index];
     const std::size_t key = text.size();
     text.append(rule.key_head);
@@ -302,13 +302,11 @@ std::span<const Match> PolicySet::match(std::string_view domain,
     }
     const std::size_t end = text.size();
     append_readable(descriptor.entries, text);
-    extents[i] = {key, end, text.size() - end, end};
-    match = {policy, grant, {}, {}, std::min(descriptor.cost, limit::Quota::cost_max), false};
+    scratch.extents[i] = {key, end, text.size() - end, end};
+    scratch.matches[i] = {policy, grant, {}, {}, std::min(descriptor.cost, limit::Quota::cost_max),
+                          false};
   }
-  const auto matches = std::span(scratch.matches).first(descriptors.size());
-  for (std::size_t i = 0; i < matches.size(); ++i) {
-    if (matches[i].policy != nullptr) set_views(matches[i], extents[i], text);
-  }
+  const std::span<Match> matches = set_all_views(scratch);
   drop_replaced(matches);
   return matches;
 }

@@ -29,7 +29,7 @@ namespace headgate::policy {
 inline constexpr std::size_t policies_max = 10'000;
 
 // The most policies that apply to one request; further ones do not. This bounds the work and the
-// memory per request. 128 is far more than services use, and 128 matches take only 8 KiB.
+// memory per request. 128 is far more than services use.
 inline constexpr std::size_t policies_per_request_max = 128;
 
 // The domain that reaches the policies of the policy file by Envoy's rate limit protocol: its
@@ -65,14 +65,24 @@ struct Match {
   }
 };
 
+// Where a match lies in Scratch::text: offsets, because views would dangle while the text grows.
+struct Extent {
+  std::size_t key = 0;  // begin of the store key
+  std::size_t partition = 0;
+  std::size_t partition_size = 0;
+  std::size_t key_end = 0;
+};
+
 // Working memory for matches and their keys. Reuse it for the next request: it allocates only while
-// keys grow longer than any before. Not thread-safe: use one per thread or per request in flight.
+// keys grow longer, or matches become more, than ever before. Not thread-safe: use one per thread
+// or per request in flight.
 struct Scratch {
   std::string text;
   std::string host;  // in lower case
   std::string path;  // folded
   FoundRules found;
-  std::array<Match, policies_per_request_max> matches;
+  std::vector<Match> matches;
+  std::vector<Extent> extents;  // of `matches`
 };
 
 class PolicySet {

@@ -6,14 +6,17 @@
 namespace headgate {
 namespace {
 thread_local std::size_t count = 0;
-}
+thread_local std::size_t bytes = 0;
+}  // namespace
 
 std::size_t allocations() noexcept { return count; }
+std::size_t allocated_bytes() noexcept { return bytes; }
 
 }  // namespace headgate
 
 void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
   ++headgate::count;
+  headgate::bytes += size;
   return std::malloc(size == 0 ? 1 : size);
 }
 void* operator new(std::size_t size) {
