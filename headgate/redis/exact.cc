@@ -96,7 +96,7 @@ class Exact::ModuleCall : public Call {
   // The module was unloaded, or the slot has moved to a server without it.
   void fail(const std::string& why) override {
     if (!lacks_module(why) || !part_->is_awaited()) {
-      exact_.note_fault(why);
+      exact_.fault_.note(why);
       return part_->end(Part::Outcome::undecided);
     }
     exact_.router_.forget_module(part_->slot);
@@ -143,7 +143,7 @@ class Exact::ScriptedCall : public Call {
     }
   }
   void fail(const std::string& why) override {
-    exact_.note_fault(why);
+    exact_.fault_.note(why);
     for (const std::shared_ptr<Part>& part : parts_) part->end(Part::Outcome::undecided);
   }
 
@@ -197,7 +197,7 @@ class Exact::Exchange : public std::enable_shared_from_this<Exchange> {
   void has_read(std::vector<std::string> values, Instant now);
   void has_written(const net::RespReply& reply);
   void fail(const std::string& why) {
-    exact_.note_fault(why);
+    exact_.fault_.note(why);
     finish([](Part&) { return Part::Outcome::undecided; });
   }
 

@@ -11,12 +11,12 @@
 
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "headgate/base/text_map.h"
 #include "headgate/redis/clock.h"
+#include "headgate/redis/last_fault.h"
 #include "headgate/redis/options.h"
 #include "headgate/redis/part.h"
 #include "headgate/redis/router.h"
@@ -27,23 +27,13 @@ namespace headgate::redis {
 class Exact {
  public:
   // All outlive this.
-  Exact(Router& router, KnownClock& clock, const Options& options)
-      : router_(router), clock_(clock), options_(options) {}
+  Exact(Router& router, KnownClock& clock, const Options& options, LastFault& fault)
+      : router_(router), clock_(clock), options_(options), fault_(fault) {}
 
   // Decides the part and ends it, perhaps before it returns. Some parts are sent by
   // flush().
   void decide(std::shared_ptr<Part> part);
   void flush();
-
-  // Why the last part that was not decided was not; empty: there was none. For any thread.
-  [[nodiscard]] std::string fault() const {
-    const std::lock_guard lock(fault_lock_);
-    return fault_;
-  }
-  void note_fault(const std::string& why) {
-    const std::lock_guard lock(fault_lock_);
-    fault_ = why;
-  }
 
  private:
   class ModuleCall;
@@ -62,12 +52,11 @@ class Exact {
   Router& router_;
   KnownClock& clock_;
   const Options& options_;
+  LastFault& fault_;
   std::vector<std::shared_ptr<Part>> gathered_;  // until flush()
   std::size_t gathered_charges_ = 0;
   // By the first swapped key: the parts that wait for the current exchange to end.
   TextMap<std::deque<std::shared_ptr<Part>>> queues_;
-  mutable std::mutex fault_lock_;
-  std::string fault_;
 };
 
 }  // namespace headgate::redis

@@ -8,7 +8,6 @@
 #include <boost/asio/post.hpp>
 #include <cerrno>
 #include <cstring>
-#include <new>
 #include <utility>
 #include <vector>
 
@@ -85,12 +84,7 @@ class Link::Greeting : public Receiver {
 template <class Act>
 auto Link::handler(Act act) {
   return [self = shared_from_this(), attempt = attempt_, act = std::move(act)](auto&&... results) {
-    if (attempt != self->attempt_) return;
-    try {
-      act(results...);
-    } catch (const std::bad_alloc&) {
-      self->fail("there is no memory");
-    }
+    if (attempt == self->attempt_) act(results...);
   };
 }
 
@@ -247,7 +241,11 @@ void Link::lose_all() {
 void Link::send(std::string_view commands, std::size_t ignored, std::size_t replies,
                 std::shared_ptr<Receiver> receiver) {
   if (unsent_.size() - sent_ + commands.size() > unsent_max) {
-    return receiver->lost(address_.text() + ": it does not read");
+    // Not at once, because the caller is still sending.
+    return boost::asio::post(
+        io_, [receiver = std::move(receiver), why = address_.text() + ": it does not read"] {
+          receiver->lost(why);
+        });
   }
   unsent_ += commands;
   waiting_.push_back({std::move(receiver), ignored, replies, Steady::now()});

@@ -99,14 +99,6 @@ void Router::start() {
   refresh();
 }
 
-void Router::close() {
-  is_closed_ = true;
-  refresh_timer_.cancel();
-  if (sentinels_) sentinels_->close();
-  has_no_primary("the store is closed");
-  for (const auto& link : links_) link->close();
-}
-
 Link::Time Router::good_until() const noexcept {
   if (sentinels_ && links_.empty() && no_primary_.empty()) return Link::Time::max();
   Link::Time latest = Link::Time::min();
@@ -157,7 +149,7 @@ void Router::send(std::shared_ptr<Call> call, Link& link, Way way) {
 void Router::refused(std::shared_ptr<Call> call, Link& link, Way way, const std::string& error) {
   const auto is = [&](std::string_view code) { return error.starts_with(code); };
   ++way.tries;
-  if (way.tries > tries_max || is_closed_) return call->fail(link.address().text() + ": " + error);
+  if (way.tries > tries_max) return call->fail(link.address().text() + ": " + error);
   if (is("NOSCRIPT")) {
     way.whole = true;
     return send(std::move(call), link, way);
@@ -211,7 +203,7 @@ void Router::has_no_primary(const std::string& why) {
 // ---- the cluster's slots
 
 void Router::refresh_soon() {
-  if (is_refreshing_ || is_closed_) return;
+  if (is_refreshing_) return;
   is_refreshing_ = true;
   refresh_timer_.expires_after(refresh_pause);
   refresh_timer_.async_wait([this](const boost::system::error_code& error) {
@@ -221,7 +213,6 @@ void Router::refresh_soon() {
 
 void Router::refresh() {
   is_refreshing_ = false;
-  if (is_closed_) return;
   // Another one than the last time, because the last one may be cut off from the others.
   Link* link = nullptr;
   for (std::size_t i = 0; i < links_.size() && link == nullptr; ++i) {

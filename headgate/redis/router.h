@@ -43,9 +43,6 @@ class Router {
   Router(boost::asio::io_context& io, const Options& options, std::string_view script);
 
   void start();
-  // Calls that wait fail.
-  void close();
-
   // Never calls the functions of `call` before it returns.
   void send(std::shared_ptr<Call> call);
 
@@ -96,7 +93,6 @@ class Router {
   boost::asio::steady_timer refresh_timer_;
   std::size_t asked_ = 0;  // the link that was asked last
   bool is_refreshing_ = false;
-  bool is_closed_ = false;
 };
 
 }  // namespace headgate::redis

@@ -56,12 +56,6 @@ void Sentinels::start() {
   for (std::size_t i = 0; i < links_.size(); ++i) ask(i);
 }
 
-void Sentinels::close() {
-  ++round_;
-  timer_.cancel();
-  for (const auto& link : links_) link->close();
-}
-
 void Sentinels::ask_soon() {
   if (std::exchange(in_hurry_, true) || pending_ > 0) return;
   wait(hurried_pause);

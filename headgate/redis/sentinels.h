@@ -33,7 +33,6 @@ class Sentinels {
   Sentinels(boost::asio::io_context& io, const Options& options, Observer observer);
 
   void start();
-  void close();
 
   // The primary cannot be used.
   void ask_soon();

@@ -1,16 +1,19 @@
 #include "headgate/redis/worker.h"
 
-#include <boost/asio/post.hpp>
+#include <boost/system/system_error.hpp>
+#include <chrono>
 #include <csignal>
 #include <new>
+#include <string>
 #include <utility>
-
-#include "headgate/redis/script.h"
 
 namespace headgate::redis {
 namespace {
 
 using Steady = std::chrono::steady_clock;
+
+// Between attempts to make a loop while there is no memory.
+constexpr std::chrono::milliseconds rest{20};
 
 // Threads that are started meanwhile take no signals: those of the process are for the thread that
 // waits for them.
@@ -37,52 +40,75 @@ std::thread start(Run run) {
 
 }  // namespace
 
+// The time in which other threads may use the loop.
+class Worker::Use {
+ public:
+  Use(Worker& worker, WorkerLoop& loop) : worker_(worker) {
+    const std::lock_guard lock(worker_.lock_);
+    worker_.loop_ = &loop;
+    if (worker_.stops_) loop.stop();
+  }
+  ~Use() {
+    const std::lock_guard lock(worker_.lock_);
+    worker_.loop_ = nullptr;
+  }
+  Use(const Use&) = delete;
+  Use& operator=(const Use&) = delete;
+
+ private:
+  Worker& worker_;
+};
+
 Worker::Worker(const Options& options, KnownClock& clock, Denials& denials, LeaseTable& leases)
     : options_(options),
       clock_(clock),
-      work_(io_.get_executor()),
-      router_(io_, options_, take_script()),
-      exact_(router_, clock_, options_),
-      leasing_(io_, router_, clock_, leases, options_,
-               [this](const std::string& why) { exact_.note_fault(why); }),
-      deciders_{exact_, leasing_, denials},
-      deadline_timer_(io_),
+      shared_{options, clock, denials, leases, fault_},
       thread_(start([this] { run(); })) {}
 
 Worker::~Worker() {
-  boost::asio::post(io_, [this] {
-    begin_new();
-    leasing_.close();
-    router_.close();
-    deadline_timer_.cancel();
-    for (const auto& taking : begun_) taking->complete();
-    work_.reset();
-  });
+  {
+    const std::lock_guard lock(lock_);
+    stops_ = true;
+    if (loop_ != nullptr) loop_->stop();
+  }
   thread_.join();
+  complete_new();
 }
 
-void Worker::run() {
-  router_.start();
-  for (;;) {
-    try {
-      while (io_.run_one() > 0) publish();
-      return;
-    } catch (const std::bad_alloc&) {
-      // What the handler worked on is completed at its deadline.
-    }
+void Worker::run() noexcept {
+  while (!run_loop() && !stops()) {
+    complete_new();
+    std::this_thread::sleep_for(rest);
   }
+}
+
+bool Worker::run_loop() noexcept {
+  try {
+    WorkerLoop loop(shared_, [this] { return take_new(); });
+    const Use use(*this, loop);
+    loop.run([&] { good_until_.store(loop.good_until(), std::memory_order_relaxed); });
+    return true;
+  } catch (const std::bad_alloc&) {
+  } catch (const boost::system::system_error&) {  // no thread
+  }
+  return false;
+}
+
+bool Worker::stops() noexcept {
+  const std::lock_guard lock(lock_);
+  return stops_;
 }
 
 void Worker::take(std::span<store::Bundle> bundles, std::optional<Instant>& now,
                   store::Completion done) {
   auto taking =
       std::make_shared<Taking>(bundles, now, done, Steady::now() + options_.timeout, clock_);
-  const std::lock_guard lock(inbox_lock_);
+  const std::lock_guard lock(lock_);
   const bool is_first = inbox_.empty();
   inbox_.push_back(std::move(taking));
-  if (!is_first) return;
+  if (!is_first || loop_ == nullptr) return;  // a new loop begins with what is there
   try {
-    boost::asio::post(io_, [this] { begin_new(); });
+    loop_->begin_soon();
   } catch (const std::bad_alloc&) {
     inbox_.pop_back();
     throw;
@@ -90,61 +116,21 @@ void Worker::take(std::span<store::Bundle> bundles, std::optional<Instant>& now,
 }
 
 void Worker::ask_ahead(std::string_view key) {
-  boost::asio::post(io_, [this, key = std::string(key)] { leasing_.ask_ahead(key); });
-}
-
-void Worker::publish() noexcept {
-  good_until_.store(router_.good_until(), std::memory_order_relaxed);
+  const std::lock_guard lock(lock_);
+  if (loop_ != nullptr) loop_->ask_ahead_soon(std::string(key));
 }
 
 RedisStatus Worker::status() const {
-  return {Steady::now() <= good_until_.load(std::memory_order_relaxed), exact_.fault()};
+  return {Steady::now() <= good_until_.load(std::memory_order_relaxed), fault_.text()};
 }
 
-// All that were handed over since the last time: their commands are sent together.
-void Worker::begin_new() {
-  std::vector<std::shared_ptr<Taking>> taken;
-  {
-    const std::lock_guard lock(inbox_lock_);
-    taken.swap(inbox_);
-  }
-  for (const std::shared_ptr<Taking>& taking : taken) {
-    try {
-      begun_.push_back(taking);
-      taking->begin(deciders_, options_);
-    } catch (const std::bad_alloc&) {
-      taking->complete();
-    }
-  }
-  try {
-    exact_.flush();
-  } catch (const std::bad_alloc&) {
-    // What was gathered is completed at its deadline.
-  }
-  watch_deadlines();
+std::vector<std::shared_ptr<Taking>> Worker::take_new() noexcept {
+  const std::lock_guard lock(lock_);
+  return std::exchange(inbox_, {});
 }
 
-void Worker::watch_deadlines() {
-  while (!begun_.empty() && begun_.front()->is_complete()) begun_.pop_front();
-  if (is_watching_ || begun_.empty()) return;
-  is_watching_ = true;
-  deadline_timer_.expires_at(begun_.front()->deadline());
-  deadline_timer_.async_wait([this](const boost::system::error_code& error) {
-    is_watching_ = false;
-    if (error) return;
-    const auto now = Steady::now();
-    while (!begun_.empty() && begun_.front()->deadline() <= now) {
-      const std::shared_ptr<Taking> taking = std::move(begun_.front());
-      begun_.pop_front();
-      if (taking->is_complete()) continue;
-      exact_.note_fault("Redis did not answer in time");
-      if (options_.counts != nullptr) {
-        options_.counts->timeouts.fetch_add(1, std::memory_order_relaxed);
-      }
-      taking->complete();
-    }
-    watch_deadlines();
-  });
+void Worker::complete_new() noexcept {
+  for (const std::shared_ptr<Taking>& taking : take_new()) taking->complete();
 }
 
 }  // namespace headgate::redis

@@ -2,10 +2,6 @@
 #pragma once
 
 #include <atomic>
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -14,14 +10,9 @@
 #include <thread>
 #include <vector>
 
-#include "headgate/redis/clock.h"
-#include "headgate/redis/denials.h"
-#include "headgate/redis/exact.h"
-#include "headgate/redis/lease/leasing.h"
-#include "headgate/redis/options.h"
+#include "headgate/redis/last_fault.h"
 #include "headgate/redis/redis_store.h"
-#include "headgate/redis/router.h"
-#include "headgate/redis/taking.h"
+#include "headgate/redis/worker_loop.h"
 
 namespace headgate::redis {
 
@@ -43,30 +34,27 @@ class Worker {
   [[nodiscard]] RedisStatus status() const;
 
  private:
-  void run();
-  void publish() noexcept;
-  void begin_new();
-  void watch_deadlines();
+  class Use;
+
+  void run() noexcept;
+  // Returns false if there is no memory: then what is unfinished was completed.
+  [[nodiscard]] bool run_loop() noexcept;
+  [[nodiscard]] std::vector<std::shared_ptr<Taking>> take_new() noexcept;
+  void complete_new() noexcept;
+  [[nodiscard]] bool stops() noexcept;
 
   const Options& options_;
   KnownClock& clock_;
-  boost::asio::io_context io_{1};
-  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
-  Router router_;
-  Exact exact_;
-  Leasing leasing_;
-  const Taking::Deciders deciders_;
+  LastFault fault_;
+  const WorkerLoop::Shared shared_;
 
-  // Router::good_until(), as of the last event.
+  // WorkerLoop::good_until(), as of the last event.
   std::atomic<Link::Time> good_until_{Link::Time::max()};
 
-  std::mutex inbox_lock_;
-  std::vector<std::shared_ptr<Taking>> inbox_;  // from take() to begin_new()
-
-  // Of the thread. In the order of their deadlines.
-  std::deque<std::shared_ptr<Taking>> begun_;
-  boost::asio::steady_timer deadline_timer_;
-  bool is_watching_ = false;
+  std::mutex lock_;                             // of these
+  std::vector<std::shared_ptr<Taking>> inbox_;  // from take() to WorkerLoop::begin_new()
+  WorkerLoop* loop_ = nullptr;                  // null while there is none
+  bool stops_ = false;
 
   std::thread thread_;
 };

@@ -1,5 +1,7 @@
 #include "headgate/redis/lease/lease_table.h"
 
+#include "headgate/base/random.h"
+
 namespace headgate::redis {
 namespace {
 
@@ -9,6 +11,8 @@ bool fits(const LeaseTable::Entry& entry, const store::Charge& charge) noexcept 
 }
 
 }  // namespace
+
+LeaseTable::LeaseTable() : id_(std::to_string(random_secret().k0)) {}
 
 LeaseTable::Decided LeaseTable::decide(const store::Charge& charge,
                                        limit::Decision& decision) noexcept {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <mutex>
 #include <optional>
@@ -22,6 +23,16 @@ namespace headgate::redis {
 // Thread-safe.
 class LeaseTable {
  public:
+  // Throws std::bad_alloc.
+  LeaseTable();
+
+  // By which Redis knows this process.
+  [[nodiscard]] const std::string& id() const noexcept { return id_; }
+  // The number of an ask that begins: greater than that of every earlier one.
+  [[nodiscard]] std::uint64_t next_ask() noexcept {
+    return asks_.fetch_add(1, std::memory_order_relaxed) + 1;
+  }
+
   // A lease, and where the key is in Redis.
   struct Entry {
     Lease lease;
@@ -62,6 +73,14 @@ class LeaseTable {
     if (found == shard.entries.end()) found = shard.entries.emplace(key, make()).first;
     use(found->second);
   }
+  // Calls `use(const std::string& key, Entry&)` for each entry, while no other thread uses it.
+  template <class Use>
+  void for_each(const Use& use) {
+    for (Shard& shard : shards_) {
+      const std::lock_guard lock(shard.lock);
+      for (auto& [key, entry] : shard.entries) use(key, entry);
+    }
+  }
   // Removes the key if `unless_used(Entry&)` returns true.
   template <class If>
   void remove_if(std::string_view key, const If& is_unused) {
@@ -83,6 +102,8 @@ class LeaseTable {
     return shards_[TextHash{}(key) >> 32 & (shards - 1)];
   }
 
+  const std::string id_;
+  std::atomic<std::uint64_t> asks_{0};
   std::array<Shard, shards> shards_;
 };
 

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "headgate/base/random.h"
-
 namespace headgate::redis {
 namespace {
 
@@ -45,14 +43,15 @@ class Leasing::AskCall : public Call {
 };
 
 Leasing::Leasing(boost::asio::io_context& io, Router& router, KnownClock& clock, LeaseTable& table,
-                 const Options& options, std::function<void(const std::string&)> note_fault)
-    : router_(router),
-      clock_(clock),
-      table_(table),
-      options_(options),
-      id_(std::to_string(random_secret().k0)),
-      timer_(io),
-      note_fault_(std::move(note_fault)) {}
+                 const Options& options, LastFault& fault)
+    : router_(router), clock_(clock), table_(table), options_(options), fault_(fault), timer_(io) {
+  const BootClock::time_point now = BootClock::now();
+  table_.for_each([&](const std::string& key, LeaseTable::Entry& entry) {
+    if (entry.lease.is_asking()) entry.lease.fail(now);
+    idle_.push_back({key, entry.lease.number(), now + Lease::idle_after});
+  });
+  watch_idle();
+}
 
 void Leasing::decide(std::shared_ptr<Part> part) {
   if (decide_here(*part)) return;
@@ -125,8 +124,8 @@ void Leasing::ask(const std::string& key) {
     lease.refund(refunds);
     const BootClock::time_point now = BootClock::now();
     const bool takes = queue.asked.empty() || !queue.groups.empty();
-    if (!takes) return lease.look(++number_, now);
-    return lease.ask(++number_, now, !queue.groups.empty());
+    if (!takes) return lease.look(table_.next_ask(), now);
+    return lease.ask(table_.next_ask(), now, !queue.groups.empty());
   });
 }
 
@@ -139,7 +138,7 @@ void Leasing::send(const std::string& key, const Begin& begin) {
     queue.ask = begin(entry.lease);
     call = std::make_shared<AskCall>(*this, key);
     ScriptArguments arguments =
-        lease_arguments(entry.redis_key, id_, entry.lease.terms(), queue.ask, queue.groups);
+        lease_arguments(entry.redis_key, table_.id(), entry.lease.terms(), queue.ask, queue.groups);
     call->slot = entry.slot;
     call->bytes = std::move(arguments.bytes);
     call->count = arguments.count;
@@ -214,7 +213,7 @@ void Leasing::answered(const std::string& key, const LeaseReply& reply) {
 }
 
 void Leasing::failed(const std::string& key, const std::string& why) {
-  note_fault_(why);
+  fault_.note(why);
   table_.with(key, [&](LeaseTable::Entry& entry) {
     entry.lease.fail(BootClock::now());
     idle_.push_back({key, entry.lease.number(), BootClock::now() + Lease::idle_after});
@@ -243,7 +242,7 @@ void Leasing::go_on(const std::string& key) {
 
 // Gives back what is idle, and removes what is empty.
 void Leasing::watch_idle() {
-  if (is_watching_ || is_closed_ || idle_.empty()) return;
+  if (is_watching_ || idle_.empty()) return;
   is_watching_ = true;
   timer_.expires_after(std::max(idle_.front().at - BootClock::now(), BootClock::duration{0}));
   timer_.async_wait([this](const boost::system::error_code& error) {
@@ -261,7 +260,7 @@ void Leasing::watch_idle() {
         return false;
       });
       if (!gives_back || !queues_.try_emplace(idle.key).second) continue;
-      send(idle.key, [&](Lease& lease) { return lease.ask_nothing(++number_, now); });
+      send(idle.key, [&](Lease& lease) { return lease.ask_nothing(table_.next_ask(), now); });
     }
     watch_idle();
   });

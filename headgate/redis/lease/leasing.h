@@ -8,7 +8,6 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <deque>
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -16,6 +15,7 @@
 
 #include "headgate/base/text_map.h"
 #include "headgate/redis/clock.h"
+#include "headgate/redis/last_fault.h"
 #include "headgate/redis/lease/lease_call.h"
 #include "headgate/redis/lease/lease_table.h"
 #include "headgate/redis/options.h"
@@ -27,9 +27,9 @@ namespace headgate::redis {
 // Used by one thread, apart from the table. May throw std::bad_alloc.
 class Leasing {
  public:
-  // `note_fault`: called with why an ask failed. All outlive this.
+  // All outlive this. The table may have leases of a Leasing before, which ran out of memory.
   Leasing(boost::asio::io_context& io, Router& router, KnownClock& clock, LeaseTable& table,
-          const Options& options, std::function<void(const std::string&)> note_fault);
+          const Options& options, LastFault& fault);
 
   // Decides the part, which has one charge, and ends it, perhaps before it returns.
   void decide(std::shared_ptr<Part> part);
@@ -37,11 +37,6 @@ class Leasing {
   void give_back(Part& part);
   // Takes more units of a key that has become low.
   void ask_ahead(const std::string& key);
-  // Gives back nothing more.
-  void close() {
-    is_closed_ = true;
-    timer_.cancel();
-  }
 
  private:
   class AskCall;
@@ -74,14 +69,11 @@ class Leasing {
   KnownClock& clock_;
   LeaseTable& table_;
   const Options& options_;
-  const std::string id_;      // of this process
-  std::uint64_t number_ = 0;  // of the last ask
-  TextMap<Queue> queues_;     // of the keys of which an ask is under way
-  std::deque<Idle> idle_;     // in the order of their times
+  LastFault& fault_;
+  TextMap<Queue> queues_;  // of the keys of which an ask is under way
+  std::deque<Idle> idle_;  // in the order of their times
   boost::asio::steady_timer timer_;
   bool is_watching_ = false;
-  bool is_closed_ = false;
-  const std::function<void(const std::string&)> note_fault_;
 };
 
 }  // namespace headgate::redis
