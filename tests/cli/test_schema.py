@@ -55,8 +55,11 @@ def complaints(validator, text):
             for error in validator.iter_errors(yaml.load(text, Loader))]
 
 
+EXAMPLES = sorted([*(ROOT / 'examples').rglob('headgate.yaml'), *(ROOT / 'examples/cookbook').glob('*.yaml')])
+
+
 def good_files():
-    for file in sorted((ROOT / 'examples').rglob('headgate.yaml')):
+    for file in EXAMPLES:
         yield file.relative_to(ROOT).as_posix(), file.read_text()
     for page in ('README.md', 'docs/policy-file.md'):
         blocks = re.findall(r'^```yaml\n(.*?)^```', (ROOT / page).read_text(), re.M | re.S)
@@ -69,8 +72,8 @@ def good_files():
                 yield f'{page}, example {number}', text
 
 
-@pytest.mark.parametrize('file', sorted([*(ROOT / 'examples').rglob('headgate.yaml'), ROOT / 'packaging/headgate.yaml']),
-                         ids=lambda file: file.parent.name)
+@pytest.mark.parametrize('file', [*EXAMPLES, ROOT / 'packaging/headgate.yaml'],
+                         ids=lambda file: f'{file.parent.name}/{file.name}')
 def test_editors_find_the_schema_of_every_example(file):
     """As docs/install.md tells."""
     first = file.read_text().splitlines()[0]

@@ -14,7 +14,7 @@ from support.certificates import Authority
 from support.environment import HEADGATE, PATIENCE, ROOT
 from support.http_client import Connection, read_metrics
 from support.processes import Lines, children, free_port, runs, stop, until
-from support.raw_server import Listener, read_head
+from support.raw_server import Slow
 
 EXAMPLE = ROOT / 'examples/haproxy'
 POLICIES = (EXAMPLE / 'headgate.yaml').read_text()
@@ -203,28 +203,6 @@ def test_many_agents_and_connections_share_one_quota(haproxy, serve, tmp_path):
 
 
 # ---- settling
-
-class Slow(Listener):
-    """Holds each response back while `go` is not set; it is at first."""
-
-    def __init__(self):
-        self.go = threading.Event()
-        self.go.set()
-        self.begun = threading.Semaphore(0)
-        super().__init__()
-
-    def hold(self):
-        self.go.clear()
-        while self.begun.acquire(blocking=False):
-            pass
-
-    def serve(self, client):
-        with client, client.makefile('rb') as lines, contextlib.suppress(OSError):
-            while read_head(lines):
-                self.begun.release()
-                self.go.wait(PATIENCE)
-                client.sendall(b'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok')
-
 
 def test_slots_are_held_until_the_response(haproxy, agent):
     with Slow() as upstream:

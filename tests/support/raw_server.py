@@ -3,6 +3,8 @@ import contextlib
 import socket
 import threading
 
+from support.environment import PATIENCE
+
 
 class Listener:
     """A listener on a free port, with a thread for each connection that calls serve(client)."""
@@ -46,6 +48,28 @@ def read_head(lines):
         name, _, value = line.decode('latin-1').partition(':')
         headers.append((name.strip(), value.strip()))
     return method, path, headers
+
+
+class Slow(Listener):
+    """Holds each response back while `go` is not set; it is at first."""
+
+    def __init__(self):
+        self.go = threading.Event()
+        self.go.set()
+        self.begun = threading.Semaphore(0)
+        super().__init__()
+
+    def hold(self):
+        self.go.clear()
+        while self.begun.acquire(blocking=False):
+            pass
+
+    def serve(self, client):
+        with client, client.makefile('rb') as lines, contextlib.suppress(OSError):
+            while read_head(lines):
+                self.begun.release()
+                self.go.wait(PATIENCE)
+                client.sendall(b'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok')
 
 
 class RawServer(Listener):
