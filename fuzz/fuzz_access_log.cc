@@ -51,7 +51,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const Layout layout(all_fields());
   RecordWriter writer(layout);
   LoggedRequest record(layout);
-  for (const LogFormat format : {LogFormat::combined, LogFormat::common, LogFormat::json}) {
+  for (const LogFormat format : {LogFormat::combined, LogFormat::common, LogFormat::envoy,
+                                 LogFormat::haproxy, LogFormat::json}) {
     const auto reader = make_reader(format, names, layout.headers);
     LogEntry entry;
     for (std::string_view rest = input; !rest.empty();) {

@@ -66,10 +66,10 @@ void add_options(CLI::App& command, SimulateOptions& options) {
       ->type_name("FILE");
   command
       .add_option("--format", options.format,
-                  "auto, combined, common, json (one object per line) or trace")
+                  "auto, combined, common, envoy, haproxy, json (one object per line) or trace")
       ->capture_default_str()
       ->type_name("FORMAT")
-      ->check(one_of({"auto", "combined", "common", "json", "trace"}));
+      ->check(one_of({"auto", "combined", "common", "envoy", "haproxy", "json", "trace"}));
   command
       .add_option("--field", options.fields,
                   "The name of a member in a JSON log, such as time=ts or header:x-plan=plan")

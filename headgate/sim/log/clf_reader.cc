@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "headgate/base/ascii.h"
-#include "headgate/policy/text.h"
+#include "headgate/sim/log/line_parts.h"
 
 namespace headgate::sim {
 namespace {
@@ -22,28 +22,6 @@ constexpr std::string_view no_referer =
     "there is no Referer; expected a text in quotes behind the bytes, or --format common";
 constexpr std::string_view no_user_agent =
     "there is no User-Agent; expected a text in quotes at the end, or --format common";
-
-// Where the quotes that `text` begins with are closed. A backslash lets the next character be any.
-std::size_t closing_quote(std::string_view text) noexcept {
-  for (std::size_t from = 1;;) {
-    const std::size_t quote = text.find('"', from);
-    if (quote == text.npos) return quote;
-    std::size_t slash = quote;
-    while (text[slash - 1] == '\\') --slash;
-    if ((quote - slash) % 2 == 0) return quote;
-    from = quote + 1;
-  }
-}
-
-// Takes a text in quotes, which are not part of it.
-bool take_quoted(std::string_view& text, std::string_view& out) noexcept {
-  if (!text.starts_with('"')) return false;
-  const std::size_t end = closing_quote(text);
-  if (end == text.npos) return false;
-  out = text.substr(1, end - 1);
-  text.remove_prefix(end + 1);
-  return true;
-}
 
 char unescaped(char c) noexcept {
   switch (c) {
@@ -88,12 +66,6 @@ std::string_view without_escapes(std::string_view text, std::string& buffer) {
 Text header(std::string_view logged, std::string& buffer) {
   if (logged == "-") return std::nullopt;
   return without_escapes(logged, buffer);
-}
-
-bool take_space(std::string_view& text) noexcept {
-  if (!text.starts_with(' ')) return false;
-  text.remove_prefix(1);
-  return true;
 }
 
 }  // namespace
@@ -173,29 +145,6 @@ std::string_view ClfReader::read_rest(std::string_view rest, LogEntry& entry) {
   if (referer_ != unwanted) entry.headers[referer_] = header(referer, referer_text_);
   if (user_agent_ != unwanted) entry.headers[user_agent_] = header(user_agent, user_agent_text_);
   return {};
-}
-
-bool take_number(std::string_view& text, std::uint64_t& value) noexcept {
-  constexpr std::uint64_t most = std::uint64_t{1} << 63;
-  value = 0;
-  std::size_t digits = 0;
-  for (; digits < text.size() && is_digit(text[digits]); ++digits) {
-    const auto digit = static_cast<std::uint64_t>(text[digits] - '0');
-    value = value > (most - digit) / 10 ? most : value * 10 + digit;
-  }
-  text.remove_prefix(digits);
-  return digits > 0;
-}
-
-bool split_request(std::string_view request, LogEntry& entry) noexcept {
-  const std::size_t space = request.find(' ');
-  if (space == request.npos || !policy::is_token(request.substr(0, space))) return false;
-  entry.method = request.substr(0, space);
-  request.remove_prefix(space + 1);
-  const std::size_t version = request.rfind(" HTTP/");
-  entry.target = request.substr(0, version);  // HTTP/0.9 has no version
-  entry.query = std::nullopt;
-  return !entry.target.empty();
 }
 
 }  // namespace headgate::sim

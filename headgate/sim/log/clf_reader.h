@@ -39,10 +39,4 @@ class ClfReader final : public LineReader {
   std::string user_agent_text_;
 };
 
-// Takes the digits that `text` begins with; false if there are none. Saturates at 2^63.
-[[nodiscard]] bool take_number(std::string_view& text, std::uint64_t& value) noexcept;
-
-// Splits "GET /a HTTP/1.1". False unless it begins with a method and a space.
-[[nodiscard]] bool split_request(std::string_view request, LogEntry& entry) noexcept;
-
 }  // namespace headgate::sim

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "headgate/sim/log/clf_reader.h"
+#include "headgate/sim/log/envoy_reader.h"
+#include "headgate/sim/log/haproxy_reader.h"
 #include "headgate/sim/trace.h"
 
 namespace headgate::sim {
@@ -18,6 +20,8 @@ constexpr std::size_t line_tried_max = std::size_t{1} << 14;  // [bytes]
 std::optional<LogFormat> log_format_of(std::string_view name) noexcept {
   if (name == "combined") return LogFormat::combined;
   if (name == "common") return LogFormat::common;
+  if (name == "envoy") return LogFormat::envoy;
+  if (name == "haproxy") return LogFormat::haproxy;
   if (name == "json") return LogFormat::json;
   if (name == "trace") return LogFormat::trace;
   return std::nullopt;
@@ -26,6 +30,8 @@ std::optional<LogFormat> log_format_of(std::string_view name) noexcept {
 LogFormat detect(std::string_view head, const FieldNames& names) {
   ClfReader combined(ClfForm::combined, {});
   ClfReader common(ClfForm::common, {});
+  EnvoyReader envoy({});
+  HaproxyReader haproxy;
   JsonReader json(names, {});
   bool is_json = false;
   LogEntry entry;
@@ -43,6 +49,10 @@ LogFormat detect(std::string_view head, const FieldNames& names) {
       return LogFormat::combined;
     } else if (common.read(line, entry).empty()) {
       return LogFormat::common;
+    } else if (envoy.read(line, entry).empty()) {
+      return LogFormat::envoy;
+    } else if (haproxy.read(line, entry).empty()) {
+      return LogFormat::haproxy;
     }
   }
   return is_json ? LogFormat::json : LogFormat::combined;
@@ -51,6 +61,8 @@ LogFormat detect(std::string_view head, const FieldNames& names) {
 std::unique_ptr<LineReader> make_reader(LogFormat format, const FieldNames& names,
                                         std::span<const WantedHeader> wanted) {
   if (format == LogFormat::json) return std::make_unique<JsonReader>(names, wanted);
+  if (format == LogFormat::envoy) return std::make_unique<EnvoyReader>(wanted);
+  if (format == LogFormat::haproxy) return std::make_unique<HaproxyReader>();
   return std::make_unique<ClfReader>(
       format == LogFormat::common ? ClfForm::common : ClfForm::combined, wanted);
 }

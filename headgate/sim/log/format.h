@@ -12,9 +12,9 @@
 
 namespace headgate::sim {
 
-enum class LogFormat : std::uint8_t { combined, common, json, trace };
+enum class LogFormat : std::uint8_t { combined, common, envoy, haproxy, json, trace };
 
-// "combined", "common", "json" or "trace".
+// The names are those of the enumerators.
 [[nodiscard]] std::optional<LogFormat> log_format_of(std::string_view name) noexcept;
 
 // Returns the format of the first readable line of `head`, the beginning of the file. If no line is

@@ -6,7 +6,7 @@
 #include "headgate/base/ascii.h"
 #include "headgate/base/json_scanner.h"
 #include "headgate/policy/text.h"
-#include "headgate/sim/log/clf_reader.h"
+#include "headgate/sim/log/line_parts.h"
 
 namespace headgate::sim {
 namespace {
@@ -36,15 +36,17 @@ const struct {
   std::vector<std::string> names;
 } usual[] = {
     {"time", {"time", "time_iso8601", "msec", "time_local", "timestamp", "@timestamp", "ts"}},
-    {"address", {"remote_addr", "client_ip", "client", "remote_ip", "ip"}},
+    {"address",
+     {"remote_addr", "client_ip", "client", "remote_ip", "ip", "request.client_ip",
+      "request.remote_ip"}},
     {"request", {"request"}},
-    {"method", {"request_method", "method"}},
-    {"target", {"request_uri", "uri", "path", "url"}},
+    {"method", {"request_method", "method", "request.method"}},
+    {"target", {"request_uri", "uri", "path", "url", "request.uri"}},
     {"query", {"args", "query_string", "query"}},
-    {"host", {"host", "http_host", "server_name"}},
+    {"host", {"host", "http_host", "server_name", "request.host"}},
     {"status", {"status"}},
     {"bytes", {"body_bytes_sent", "bytes_sent", "bytes", "size"}},
-    {"request-bytes", {"content_length", "request_body_length"}},
+    {"request-bytes", {"content_length", "request_body_length", "bytes_read"}},
     {"duration", {}},
 };
 
@@ -90,9 +92,12 @@ Result<void, std::string> FieldNames::set(std::string_view assignment) {
 
 std::vector<std::string> FieldNames::of(const std::string& what) const {
   if (const auto found = names_.find(what); found != names_.end()) return found->second;
-  const std::string name = underscored(what.substr(what.find(':') + 1));
-  if (what.starts_with("response-header:")) return {"sent_http_" + name, "upstream_http_" + name};
-  return {"http_" + name, name};
+  const std::string header = what.substr(what.find(':') + 1);
+  const std::string name = underscored(header);
+  if (what.starts_with("response-header:")) {
+    return {"sent_http_" + name, "upstream_http_" + name, "resp_headers." + header};
+  }
+  return {"http_" + name, name, "request.headers." + header};
 }
 
 std::string FieldNames::known() const {
@@ -140,26 +145,66 @@ std::string_view JsonReader::read(std::string_view line, LogEntry& entry) {
 bool JsonReader::read_members(std::string_view line) {
   texts_.clear();
   texts_.reserve(line.size());
+  lists_.clear();
+  lists_.reserve(line.size());  // views of it are kept
+  path_.clear();
   std::fill(found_.begin(), found_.end(), Found{{}, nowhere});
   JsonScanner in(line, texts_, JsonScanner::Strings::any_bytes);
+  return read_object(in, 0) && in.end();
+}
+
+// Members of objects inside are named like request.headers.Host.
+bool JsonReader::read_object(JsonScanner& in, unsigned depth) {
   in.open('{');
+  const std::size_t outer = path_.size();
   while (in.more('}')) {
     const auto name = in.name();
     if (!name) break;
-    if (in.sees('{') || in.sees('[')) {
-      in.skip();
-      continue;
-    }
-    const bool is_string = in.sees('"');
-    const auto value = is_string ? in.string() : in.word();
-    if (!value || (!is_string && !is_literal(*value))) return false;
-    if (is_string || *value != "null") keep(*name, *value);
+    path_.append(*name);
+    if (!read_value(in, depth)) return false;
+    path_.resize(outer);
   }
-  return in.end();
+  return true;
 }
 
-void JsonReader::keep(std::string_view name, std::string_view value) {
-  const auto roles = roles_.find(name);
+bool JsonReader::read_value(JsonScanner& in, unsigned depth) {
+  if (in.sees('{')) {
+    if (depth == depth_max) return in.skip();
+    path_.push_back('.');
+    return read_object(in, depth + 1);
+  }
+  if (in.sees('[')) return read_list(in);
+  const bool is_string = in.sees('"');
+  const auto value = is_string ? in.string() : in.word();
+  if (!value || (!is_string && !is_literal(*value))) return false;
+  if (is_string || *value != "null") keep(*value);
+  return true;
+}
+
+// The lines of a header are a list of texts, and mean the same as one line with commas between.
+bool JsonReader::read_list(JsonScanner& in) {
+  const std::size_t begin = lists_.size();
+  bool has_texts = false;
+  in.open('[');
+  while (in.more(']')) {
+    if (!in.sees('"')) {
+      if (in.sees('{') || in.sees('[') ? !in.skip() : !in.word()) return false;
+      continue;
+    }
+    const auto text = in.string();
+    if (!text) return false;
+    lists_.append(has_texts ? ", " : "").append(*text);
+    has_texts = true;
+  }
+  if (has_texts) keep(std::string_view(lists_).substr(begin));
+  return true;
+}
+
+// The value of the member that `path_` names. Headers inside objects have their names as the client
+// wrote them.
+void JsonReader::keep(std::string_view value) {
+  auto roles = roles_.find(path_);
+  if (roles == roles_.end() && path_.find('.') != path_.npos) roles = roles_.find(lowered(path_));
   if (roles == roles_.end()) return;
   for (const Role& role : roles->second) {
     if (role.rank < found_[role.what].rank) found_[role.what] = {value, role.rank};

@@ -1,4 +1,5 @@
-// Access logs of one JSON object a line, such as nginx writes with `log_format ... escape=json`.
+// Access logs of one JSON object a line, such as nginx writes with `log_format ... escape=json`,
+// and Caddy by default.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "headgate/base/json_scanner.h"
 #include "headgate/base/result.h"
 #include "headgate/base/text_map.h"
 #include "headgate/sim/log/line_reader.h"
@@ -23,7 +25,8 @@ class FieldNames {
   FieldNames();
 
   // Sets a name: "time=ts" reads the time from the member `ts` alone, "header:x-plan=plan" a header
-  // field from `plan`. The error says what was expected.
+  // field from `plan`, "address=request.remote_ip" the address from a member of an object. The
+  // error says what was expected.
   [[nodiscard]] Result<void, std::string> set(std::string_view assignment);
 
   // The members that may have `what` ("time", "header:x-plan"), the preferred one first.
@@ -67,15 +70,23 @@ class JsonReader final : public LineReader {
     std::size_t rank;
   };
 
+  // Deeper objects are not read: Caddy's logs have two levels.
+  static constexpr unsigned depth_max = 4;
+
   bool read_members(std::string_view line);
-  void keep(std::string_view name, std::string_view value);
+  bool read_object(JsonScanner& in, unsigned depth);
+  bool read_value(JsonScanner& in, unsigned depth);
+  bool read_list(JsonScanner& in);
+  void keep(std::string_view value);
   [[nodiscard]] Text found(std::size_t what) const noexcept;
   std::string_view read_request(LogEntry& entry) const;
   std::string_view read_numbers(LogEntry& entry) const;
 
   TextMap<std::vector<Role>> roles_;
   std::vector<Found> found_;  // by what
+  std::string path_;          // of the member that is read
   std::string texts_;         // strings without their escapes
+  std::string lists_;         // lists of texts, each as one text
   ClfTime clf_time_;
 };
 

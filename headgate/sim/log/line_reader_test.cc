@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "headgate/sim/log/clf_reader.h"
+#include "headgate/sim/log/envoy_reader.h"
 #include "headgate/sim/log/format.h"
+#include "headgate/sim/log/haproxy_reader.h"
 #include "headgate/sim/log/json_reader.h"
 
 namespace headgate::sim {
@@ -180,6 +182,135 @@ TEST(DetectTest, TheFirstReadableLineDecides) {
   EXPECT_EQ(detect("{\"time\":1,\"ip\":\"::1\",\"path\":\"/\"}", names), LogFormat::json);
   EXPECT_EQ(detect("{\"broken", names), LogFormat::json);
   EXPECT_EQ(detect("", names), LogFormat::combined);
+}
+
+// As Caddy 2 writes it, shortened.
+constexpr const char* caddy_line =
+    R"({"level":"info","ts":1646861401.5241024,"logger":"http.log.access.log0","msg":"handled request",)"
+    R"("request":{"remote_ip":"192.0.2.7","remote_port":"41342","client_ip":"198.51.100.9",)"
+    R"("proto":"HTTP/2.0","method":"POST","host":"api.example:8443","uri":"/a?b",)"
+    R"("headers":{"User-Agent":["curl/7.82.0"],"Accept":["*/*","a"],"Referer":["x","y"]},)"
+    R"("tls":{"resumed":false,"version":772}},"bytes_read":17,"user_id":"","duration":0.000929675,)"
+    R"("size":10900,"status":200,"resp_headers":{"Server":["Caddy"],"X-Cost":["5"]}})";
+
+TEST_F(JsonReaderTest, ReadsMembersOfObjects) {
+  ASSERT_EQ(read(caddy_line), "");
+  EXPECT_EQ(entry_.at, 1646861401'524102400);
+  EXPECT_EQ(entry_.peer, policy::Address::parse("198.51.100.9"));
+  EXPECT_EQ(entry_.method, "POST");
+  EXPECT_EQ(entry_.target, "/a?b");
+  EXPECT_EQ(entry_.host, "api.example");
+  EXPECT_EQ(entry_.status, 200u);
+  EXPECT_EQ(entry_.response_bytes, 10900u);
+  EXPECT_EQ(entry_.request_bytes, 17u);
+  EXPECT_EQ(entry_.headers[0], "x, y") << "the lines of one header";
+  EXPECT_EQ(entry_.headers[1], "curl/7.82.0");
+  EXPECT_EQ(entry_.headers[2], "5");
+}
+
+TEST_F(JsonReaderTest, MembersOfObjectsCanBeNamed) {
+  FieldNames names;
+  ASSERT_TRUE(names.set("address=request.remote_ip"));
+  ASSERT_TRUE(names.set("header:user-agent=request.headers.accept"));
+  JsonReader reader(names, wanted);
+  ASSERT_EQ(reader.read(caddy_line, entry_), "");
+  EXPECT_EQ(entry_.peer, policy::Address::parse("192.0.2.7"));
+  EXPECT_EQ(entry_.headers[1], "*/*, a");
+}
+
+TEST_F(JsonReaderTest, DeepObjectsArePassedOver) {
+  const std::string deep = std::string(R"("x":)") + std::string(5000, '[') + std::string(5000, ']');
+  std::string objects = "1";
+  for (int i = 0; i < 5000; ++i) objects = R"({"remote_addr":)" + objects + "}";
+  EXPECT_EQ(read(R"({"time":1,"remote_addr":"192.0.2.7","request":"GET /",)" + deep + "}"), "");
+  EXPECT_EQ(read(R"({"time":1,"remote_addr":"192.0.2.7","request":"GET /","y":)" + objects + "}"),
+            "");
+  EXPECT_EQ(entry_.peer, policy::Address::parse("192.0.2.7"));
+  EXPECT_NE(read(R"({"time":1,"request":{"method":"GET")"), "");
+}
+
+// From Envoy's documentation of access logs, with a client.
+constexpr const char* envoy_line =
+    R"([2016-04-15T20:17:00.310Z] "POST /api/v1/locations?a HTTP/2" 204 - 154 7 226 100 )"
+    R"("10.0.35.28, 192.0.2.7" "nsq2http" "cc21d9b0-cf5c-432b-8c7e-98aeb7988cd2" "locations:80" )"
+    R"("tcp://10.0.2.1:80")";
+
+TEST(EnvoyReader, ReadsItsDefaultFormat) {
+  EnvoyReader reader(wanted);
+  LogEntry entry;
+  ASSERT_EQ(reader.read(envoy_line, entry), "");
+  EXPECT_EQ(entry.at, 1460751420'310000000 + 226'000'000) << "when the request had ended";
+  EXPECT_EQ(entry.took, 226'000'000);
+  EXPECT_EQ(entry.peer, policy::Address::parse("192.0.2.7"));
+  EXPECT_EQ(entry.method, "POST");
+  EXPECT_EQ(entry.target, "/api/v1/locations?a");
+  EXPECT_EQ(entry.status, 204u);
+  EXPECT_EQ(entry.request_bytes, 154u);
+  EXPECT_EQ(entry.response_bytes, 7u);
+  EXPECT_EQ(entry.host, "locations");
+  EXPECT_EQ(entry.headers[1], "nsq2http");
+}
+
+TEST(EnvoyReader, ErrorsSayWhatIsWrong) {
+  EnvoyReader reader(wanted);
+  LogEntry entry;
+  const std::string front = "[2016-04-15T20:17:00.310Z] \"GET / HTTP/1.1\" ";
+  const std::pair<std::string, const char*> cases[] = {
+      {"", "there is no time"},
+      {"[yesterday] \"GET / HTTP/1.1\"", "there is no time"},
+      {"[2016-04-15T20:17:00.310Z] \"- - HTTP/1.1\" 400 DPE 0 11 0 - \"-\" \"-\" \"-\" \"-\" \"-\"",
+       "there is no request"},
+      {front + "200 - 1 2 x 3", "expected status"},
+      {front + "200 - 1 2 3 - \"192.0.2.7\" \"-\"", "X-Request-Id"},
+      {front + "200 - 1 2 3 - \"-\" \"-\" \"-\" \"-\" \"-\"", "use_remote_address"},
+  };
+  for (const auto& [line, wrong] : cases) EXPECT_THAT(reader.read(line, entry), HasSubstr(wrong));
+}
+
+// From HAProxy's documentation of `option httplog`.
+constexpr const char* haproxy_line =
+    R"(Feb  6 12:14:14 localhost haproxy[14389]: 10.0.1.2:33317 [06/Feb/2009:12:14:14.655] http-in )"
+    R"(static/srv1 10/0/30/69/109 200 2750 - - ---- 1/1/1/1/0 0/0 {1wt.eu} {} "GET /index.html HTTP/1.1")";
+
+TEST(HaproxyReader, ReadsItsFormat) {
+  HaproxyReader reader;
+  LogEntry entry;
+  ASSERT_EQ(reader.read(haproxy_line, entry), "");
+  EXPECT_EQ(entry.at, 1233922454'655000000 + 109'000'000);
+  EXPECT_EQ(entry.took, 109'000'000);
+  EXPECT_EQ(entry.peer, policy::Address::parse("10.0.1.2"));
+  EXPECT_EQ(entry.method, "GET");
+  EXPECT_EQ(entry.target, "/index.html");
+  EXPECT_EQ(entry.status, 200u);
+  EXPECT_EQ(entry.response_bytes, 2750u);
+  ASSERT_EQ(reader.read("2001:db8::7:443 [06/Feb/2009:12:14:14.655] a~ b/<NOSRV> -1/-1/-1/-1/+7 -1 "
+                        "+0 - - CR-- 1/1/0/0/0 0/0 \"GET / HTTP/1.1\"",
+                        entry),
+            "");
+  EXPECT_EQ(entry.peer, policy::Address::parse("2001:db8::7"));
+  EXPECT_EQ(entry.status, 0u);
+}
+
+TEST(HaproxyReader, ErrorsSayWhatIsWrong) {
+  HaproxyReader reader;
+  LogEntry entry;
+  const std::string front = "192.0.2.7:1 [06/Feb/2009:12:14:14.655] a b/c ";
+  const std::pair<std::string, const char*> cases[] = {
+      {"haproxy[14389]: Proxy http-in started.", "there is no time"},
+      {"host:1 [06/Feb/2009:12:14:14.655] a b/c 1/2/3/4/5 200 1", "there is no client"},
+      {front + "200 1", "there are no times"},
+      {front + "1/2/3/4/5 x 1", "there is no status"},
+      {front + "1/2/3/4/5 200 -", "there is no number of bytes"},
+      {front + "1/2/3/4/5 400 187 - - PR-- 1/1/0/0/0 0/0 \"<BADREQ>\"", "there is no request"},
+  };
+  for (const auto& [line, wrong] : cases) EXPECT_THAT(reader.read(line, entry), HasSubstr(wrong));
+}
+
+TEST(DetectTest, KnowsTheFormatsOfProxies) {
+  const FieldNames names;
+  EXPECT_EQ(detect(caddy_line, names), LogFormat::json);
+  EXPECT_EQ(detect(envoy_line, names), LogFormat::envoy);
+  EXPECT_EQ(detect(haproxy_line, names), LogFormat::haproxy);
 }
 
 }  // namespace
