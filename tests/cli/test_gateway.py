@@ -172,6 +172,29 @@ def test_metrics_have_a_listener_of_their_own(gateway):
     assert one.request(path='/metrics').status == 200  # from the upstream
 
 
+def test_a_json_log_replays_what_was_decided(gateway, headgate, directory):
+    text = """version: 1
+policies:
+  - {name: keys, quota: 3, window: 1w, key: "header:x-api-key"}
+  - {name: plans, quota: 2, window: 1w, key: [], match: {header: {x-plan: 'fr"ee*'}}}
+"""
+    log = directory / 'access.json'
+    one = gateway(text, '--access-log', log, '--access-log-format', 'json')
+    for key, plan, requests in (('a', 'paid', 5), ('b', 'fr"ee\\', 4), ('c"\\', 'x', 1)):
+        for _ in range(requests):
+            one.request(headers={'X-API-Key': key, 'X-Plan': plan})
+    assert one.stop() == 0
+    for line in log.read_text().splitlines():
+        entry = json.loads(line)
+        assert entry['http_x_api_key'] in ('a', 'b', 'c"\\')
+        assert (entry['status'] == '429') == (entry['headgate_verdict'] == 'denied')
+    (directory / 'p.yaml').write_text(text)
+    result = headgate('simulate', '--config', f'{directory}/p.yaml', '--json', '--field', 'duration=request_time', str(log))
+    said = json.loads(result.stdout)
+    assert (said['requests'], said['skipped'], said['admitted'], said['denied']) == (10, 0, 3 + 2 + 1, 2 + 2)
+    assert {policy['name']: policy['partitions'] for policy in said['policies']} == {'keys': 3, 'plans': 1}
+
+
 def test_the_access_log_has_the_verdict(gateway):
     one = gateway(NARROW, '--access-log', '-')
     for _ in range(3):

@@ -24,6 +24,7 @@
 #include "headgate/cli/gateway/private_directory.h"
 #include "headgate/cli/gateway/supervisor.h"
 #include "headgate/cli/gateway/upstream.h"
+#include "headgate/cli/help/command_text.h"
 #include "headgate/cli/policy_file.h"
 #include "headgate/net/endpoint.h"
 #include "headgate/net/tls.h"
@@ -53,6 +54,7 @@ struct Options {
   std::string metrics;
   std::string workers = "auto";
   std::string access_log;
+  std::string access_log_format = "combined";
   std::string module;
   std::string drain;
   std::string unread_timeout;
@@ -306,6 +308,7 @@ Result<int, Stop> start_and_supervise(const Options& options) {
   plan.connections_per_address = options.connections_per_address.value_or(plan.connections / 4);
   if (auto parsed = parse_quantities(options, plan); !parsed) return Failure<Stop>(parsed.error());
   plan.access_log = access_log_path(options.access_log);
+  plan.logs_json = options.access_log_format == "json";
   plan.follow(*policies);
 
   // First the signals: from here on none ends this process before it has removed the directory.
@@ -374,6 +377,13 @@ std::function<int()> add_gateway(CLI::App& headgate) {
       ->add_option("--access-log", options->access_log,
                    "Log every request to this file; - is standard output")
       ->type_name("FILE");
+  command
+      ->add_option("--access-log-format", options->access_log_format,
+                   "combined, or json: one object per line with the headers that policies read")
+      ->capture_default_str()
+      ->needs("--access-log")
+      ->type_name("FORMAT")
+      ->check(one_of({"combined", "json"}));
   command
       ->add_option("--drain", options->drain,
                    "How long requests in progress may take after a reload or a stop (default: any "

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 
 #include "headgate/base/ascii.h"
 #include "headgate/cli/gateway/template.h"
@@ -48,26 +49,47 @@ std::string listen(const NginxPlan& plan) {
   return plan.listen + (plan.http2_directive ? " ssl" : " ssl http2");
 }
 
+// The parameters of `access_log`.
+std::string access_log(const NginxPlan& plan) {
+  if (plan.access_log.empty()) return "off";
+  return quoted(plan.access_log) + (plan.logs_json ? " headgate_json" : " headgate");
+}
+
 std::string milliseconds(Nanos time) { return std::to_string(ceil_milliseconds(time)) + "ms"; }
+
+// Names with other characters mean something else in nginx.conf.
+bool has_variable(const std::string& name) {
+  return std::all_of(name.begin(), name.end(),
+                     [](char c) { return is_letter(c) || is_digit(c) || c == '-'; });
+}
 
 // Whether the upstream can get this header as it was counted. The template sets some headers
 // itself, and nginx those about the body. Cookies have several values on one line by themselves.
-// Names with other characters mean something else in nginx.conf.
 bool can_be_set(const std::string& name) {
   constexpr std::string_view others[] = {
       "connection",        "content-length", "cookie",          "expect",
       "forwarded",         "host",           "http2-settings",  "te",
       "transfer-encoding", "upgrade",        "x-forwarded-for", "x-forwarded-proto"};
   return std::find(std::begin(others), std::end(others), name) == std::end(others) &&
-         std::all_of(name.begin(), name.end(),
-                     [](char c) { return is_letter(c) || is_digit(c) || c == '-'; });
+         has_variable(name);
+}
+
+// x-api-key is x_api_key in the names of variables.
+std::string underscored(std::string name) {
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
 }
 
 // The parameters of proxy_set_header: "x-api-key $headgate_http_x_api_key".
 std::string counted_header(const std::string& name) {
-  std::string variable = name;
-  std::replace(variable.begin(), variable.end(), '-', '_');
-  return name + " $headgate_http_" + variable;
+  return name + " $headgate_http_" + underscored(name);
+}
+
+// A member of a JSON log: "http_x_plan":"$headgate_http_x_plan", by the name that the simulator
+// reads.
+std::string logged_header(const std::string& prefix, const std::string& variable,
+                          const std::string& name) {
+  return '"' + prefix + underscored(name) + "\":\"$" + variable + underscored(name) + '"';
 }
 
 }  // namespace
@@ -75,8 +97,21 @@ std::string counted_header(const std::string& name) {
 void NginxPlan::follow(const policy::PolicySet& policies) {
   trusted_proxies = policies.settings().client_address.trusted_proxies;
   counted_headers.clear();
-  for (const std::string& name : policies.fields_used().request_headers) {
+  const policy::FieldsUsed used = policies.fields_used();
+  for (const std::string& name : used.request_headers) {
     if (can_be_set(name)) counted_headers.push_back(name);
+  }
+  logged_headers.clear();
+  std::set<std::string> logged = used.request_headers;
+  logged.insert({"referer", "user-agent"});  // as in the combined format
+  for (const std::string& name : logged) {
+    if (has_variable(name))
+      logged_headers.push_back(logged_header("http_", "headgate_http_", name));
+  }
+  for (const std::string& name : used.response_headers) {
+    if (has_variable(name)) {
+      logged_headers.push_back(logged_header("upstream_http_", "upstream_http_", name));
+    }
   }
 }
 
@@ -96,7 +131,8 @@ std::string nginx_conf(const NginxPlan& plan) {
       {"body_max", optional(plan.body_max ? std::to_string(*plan.body_max) : "")},
       {"streams", optional(plan.body_max ? "" : "1")},
       {"policy_file", {quoted(plan.policy_file)}},
-      {"access_log", {plan.access_log.empty() ? "off" : quoted(plan.access_log) + " headgate"}},
+      {"access_log", {access_log(plan)}},
+      {"logged_header", plan.logged_headers},
       {"trusted_proxy", {}},
       {"counted_header", {}},
       {"listen", {listen(plan)}},

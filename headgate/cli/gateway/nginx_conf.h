@@ -36,11 +36,15 @@ struct NginxPlan {
   std::optional<std::uint64_t> body_max;
   std::string user;         // "NAME GROUP" of the workers; empty: the master's
   std::string access_log;   // file; empty: none
+  bool logs_json = false;   // one JSON object per line, which `headgate simulate` reads
   std::string authorities;  // certificates against which an https upstream is verified
   std::vector<policy::AddressBlock> trusted_proxies;
   // The headers that policies read, in lower case. The upstream gets each as the one line that was
   // counted.
   std::vector<std::string> counted_headers;
+  // Members of a JSON log, in JSON: the headers that policies read, of requests and of responses,
+  // and those of the combined format.
+  std::vector<std::string> logged_headers;
 
   // Sets what depends on the policy file.
   void follow(const policy::PolicySet& policies);

@@ -129,10 +129,14 @@ TEST(NginxConf, OptionalPartsAppearOnlyIfSet) {
   EXPECT_THAT(bare, Not(HasSubstr("headgate_metrics")));
   NginxPlan full = plan("http://api");
   full.access_log = "/var/log/x";
+  full.logged_headers = {R"("http_x_plan":"$headgate_http_x_plan")"};
   full.user = "www-data www-data";
   full.metrics = "127.0.0.1:9090";
   const std::string text = nginx_conf(full);
   EXPECT_THAT(text, HasSubstr("access_log \"/var/log/x\" headgate;"));
+  EXPECT_THAT(text, HasSubstr("'\"http_x_plan\":\"$headgate_http_x_plan\",'\n"));
+  full.logs_json = true;
+  EXPECT_THAT(nginx_conf(full), HasSubstr("access_log \"/var/log/x\" headgate_json;"));
   EXPECT_THAT(text, HasSubstr("user www-data www-data;"));
   EXPECT_THAT(text, HasSubstr("listen 127.0.0.1:9090;"));
   EXPECT_THAT(text, HasSubstr("headgate_metrics;"));
