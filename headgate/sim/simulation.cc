@@ -102,7 +102,8 @@ std::string Simulation::json() const {
   return summaries_.size() > 1 ? comparison_json(compared()) : summaries_.front().json();
 }
 
-Result<std::string, std::string> Simulation::report(std::string logs, std::string config) {
+Result<std::string, std::string> Simulation::report(std::string logs, std::string config,
+                                                    std::vector<SuggestedQuotas> suggestions) {
   TrafficProfile profile(traffic_.first(), traffic_.last());
   const auto summary = profile_traffic(profile);
   if (!summary) return Failure<std::string>(summary.error());
@@ -111,7 +112,7 @@ Result<std::string, std::string> Simulation::report(std::string logs, std::strin
   auto traces = trace_most_denied(*summary);
   if (!traces) return Failure<std::string>(traces.error());
   return report_html({std::move(logs), std::move(config), &*summary, &profile,
-                      std::move(*algorithms), std::move(*traces)});
+                      std::move(*algorithms), std::move(*traces), std::move(suggestions)});
 }
 
 Result<Summary, std::string> Simulation::profile_traffic(TrafficProfile& profile) {

@@ -34,7 +34,7 @@ struct SimulationOptions {
 };
 
 // The order of calls: read() for each log, finish_reading(), replay(), then what is wanted of
-// report(), text() or json(), suggest() and write_decisions(). An error is a message for people
+// text() or json(), suggest(), report() and write_decisions(). An error is a message for people
 // that says what failed; after it only the destructor may be called. Not thread-safe.
 class Simulation {
  public:
@@ -69,7 +69,8 @@ class Simulation {
   // The page of `headgate simulate --report`. Replays the traffic again: once for the profile, once
   // for each policy under other algorithms, and once for the clients that were denied most. `logs`
   // and `config` name what was replayed.
-  [[nodiscard]] Result<std::string, std::string> report(std::string logs, std::string config);
+  [[nodiscard]] Result<std::string, std::string> report(std::string logs, std::string config,
+                                                        std::vector<SuggestedQuotas> suggestions);
 
   // Suggests quotas for one policy, or for all that are not off. Frees the summaries first, to have
   // the memory: text() and json() must not be called afterwards.

@@ -161,6 +161,11 @@ class Search {
   Bracket requests_;
 };
 
+// The number for the policy file; of bytes, also as people read them.
+std::string quota_text(std::uint64_t quota, const std::string& unit) {
+  return grouped(quota) + (is_bytes(unit) ? " (" + bytes_text(quota) + ")" : "");
+}
+
 }  // namespace
 
 std::optional<Share> Share::parse(std::string_view text) {
@@ -205,28 +210,35 @@ Result<Suggestion, std::string> suggest(const std::shared_ptr<const policy::Poli
   return suggestion;
 }
 
+std::vector<std::string> suggestion_lines(const Suggestion& suggestion, Share share) {
+  const std::string& unit = suggestion.policy->unit;
+  std::vector<std::string> lines;
+  using Count = decltype(&Outcome::requests);
+  const auto add = [&](const char* what, const std::optional<Outcome>& outcome, Count denied,
+                       Count all) {
+    if (!outcome) {
+      lines.push_back("no quota leaves " + share.text() + " of the " + what + " untouched");
+      return;
+    }
+    lines.push_back("quota " + quota_text(outcome->quota, unit) + " leaves " + share.text() +
+                    " of the " + grouped(*outcome.*all) + " " + what +
+                    " untouched: " + grouped(*outcome.*denied) + " would be denied");
+  };
+  add("partitions", suggestion.for_partitions, &Outcome::partitions_denied, &Outcome::partitions);
+  add("requests", suggestion.for_requests, &Outcome::requests_denied, &Outcome::requests);
+  lines.push_back("quota " + quota_text(suggestion.now.quota, unit) +
+                  " is what it has: " + grouped(suggestion.now.partitions_denied) +
+                  " partitions, " + grouped(suggestion.now.requests_denied) + " requests denied");
+  return lines;
+}
+
 std::string suggestion_text(const Suggestion& suggestion, Share share) {
   const policy::Policy& policy = *suggestion.policy;
   const limit::Quota& quota = policy.grants.front().quota;
   std::string out = "policy " + in_quotes(policy.name);
   if (quota.window > 0) out += ", in a window of " + duration_text(quota.window);
   out += ":\n";
-  using Count = decltype(&Outcome::requests);
-  const auto line = [&](const char* what, const std::optional<Outcome>& outcome, Count denied,
-                        Count all) {
-    if (!outcome) {
-      out += "  no quota leaves " + share.text() + " of the " + what + " untouched\n";
-      return;
-    }
-    out += "  quota " + grouped(outcome->quota) + " leaves " + share.text() + " of the " +
-           grouped(*outcome.*all) + " " + what + " untouched: " + grouped(*outcome.*denied) +
-           " would be denied\n";
-  };
-  line("partitions", suggestion.for_partitions, &Outcome::partitions_denied, &Outcome::partitions);
-  line("requests", suggestion.for_requests, &Outcome::requests_denied, &Outcome::requests);
-  out += "  quota " + grouped(suggestion.now.quota) +
-         " is what it has: " + grouped(suggestion.now.partitions_denied) + " partitions, " +
-         grouped(suggestion.now.requests_denied) + " requests denied\n";
+  for (const std::string& line : suggestion_lines(suggestion, share)) out += "  " + line + '\n';
   return out;
 }
 

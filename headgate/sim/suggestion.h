@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "headgate/base/result.h"
 #include "headgate/policy/policy_set.h"
@@ -54,7 +55,9 @@ struct Suggestion {
     const Traffic& traffic, std::size_t memory,
     const std::function<void(std::uint64_t requests)>& progress);
 
-// A few lines of text for people.
+// A line of text for each of the quotas: for partitions, for requests, and the one that it has.
+[[nodiscard]] std::vector<std::string> suggestion_lines(const Suggestion& suggestion, Share share);
+// The same for people, with the policy's name above.
 [[nodiscard]] std::string suggestion_text(const Suggestion& suggestion, Share share);
 // One JSON object, without a final newline.
 [[nodiscard]] std::string suggestion_json(const Suggestion& suggestion, Share share);

@@ -77,6 +77,42 @@ def test_it_reports_what_was_denied(browser, report):
         assert abs(100 * int(denied) / int(of) - float(share.split()[0])) < 0.06
 
 
+def bars(browser, table):
+    """(width of the bar, denied) of each row of the table, in their order."""
+    return browser.js("""[...arguments[0].querySelectorAll('tbody tr')].map(row => [
+        parseFloat(row.cells[0].style.getPropertyValue('--part')), +row.cells[1].innerText.replace(/,/g, '')])""", table)
+
+
+def test_what_the_tables_show_is_their_order(browser, tmp_path):
+    (tmp_path / 'p.yaml').write_text("""version: 1
+policies:
+  - {name: burst, quota: 5, window: 1m}
+  - {name: trial, quota: 2, window: 1m, mode: shadow}
+  - {name: bytes, quota: 3145728, window: 1h, unit: content-bytes, cost: response-bytes}
+""")
+    result = subprocess.run([HEADGATE, 'simulate', '--config', str(tmp_path / 'p.yaml'), '--suggest', '99%',
+                             '--report', 'r.html', str(LOG)], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert result.returncode == 0, result.stderr
+    assert str(tmp_path) not in (tmp_path / 'r.html').read_text(), 'who gets it need not know where the files are'
+    assert str(LOG.parent) not in (tmp_path / 'r.html').read_text()
+    browser.driver.get((tmp_path / 'r.html').as_uri())
+    text = browser.text('main')
+    assert 'p.yaml' in text and LOG.name in text
+    policies = browser.js('[...document.querySelectorAll("table")]')[0]
+    denied = bars(browser, policies)
+    assert denied == sorted(denied, reverse=True) and denied[0][0] == 100
+    for width, count in denied:
+        assert abs(width - 100 * count / denied[0][1]) < 0.06
+    assert {row.split()[-3] for row in policies.text.splitlines()[1:]} == {result.stdout.split()[0].replace(',', '')}
+    assert browser.texts('.shadow')[0] == 'shadow'
+    assert 'would have been denied at least once' in text
+    assert '3 MiB in 1 h' in text and 'quota 3 MiB' in browser.js(
+        '[...document.querySelectorAll("svg text")].map(e => e.textContent).join("|")')
+    for line in result.stdout.splitlines():
+        if line.strip().startswith('quota '):
+            assert line.strip() in text, 'the suggestion is in the report, too'
+
+
 def test_it_prints(browser, report):
     browser.driver.get(report.as_uri())
     browser.driver.execute_cdp_cmd('Emulation.setEmulatedMedia', {'media': 'print'})

@@ -134,10 +134,21 @@ Step read_logs(sim::Simulation& simulation, sim::Lines first, const SimulateOpti
   return {};
 }
 
-Step write_report(sim::Simulation& simulation, const SimulateOptions& options) {
+// The report is sent to others, who need not know where the files are.
+std::string file_name(const std::string& path) {
+  return std::filesystem::path(path).filename().string();
+}
+
+Step write_report(sim::Simulation& simulation, const SimulateOptions& options,
+                  const std::vector<sim::Suggestion>& suggestions, const Plan& plan) {
   std::string logs;
-  for (const std::string& log : options.logs) logs += (logs.empty() ? "" : ", ") + log;
-  const auto html = simulation.report(std::move(logs), options.configs.front());
+  for (const std::string& log : options.logs) logs += (logs.empty() ? "" : ", ") + file_name(log);
+  std::vector<sim::SuggestedQuotas> quotas;
+  for (const sim::Suggestion& one : suggestions) {
+    quotas.push_back({one.policy->index, sim::suggestion_lines(one, *plan.share)});
+  }
+  const auto html =
+      simulation.report(std::move(logs), file_name(options.configs.front()), std::move(quotas));
   if (!html) return stop(input_fault, html.error());
   const auto written = write_output(options.report, *html);
   if (!written) return stop(input_fault, written.error());
@@ -186,14 +197,18 @@ Step run(const SimulateOptions& options, const sim::FieldNames& names, sim::Line
     return read;
   }
   if (auto replayed = simulation.replay(); !replayed) return stop(input_fault, replayed.error());
-  if (!options.report.empty()) {
-    if (auto written = write_report(simulation, options); !written) return written;
-  }
   std::string text = options.json ? simulation.json() : simulation.text();
+  std::vector<sim::Suggestion> suggestions;
   if (plan->share) {
-    const auto suggestions = simulation.suggest(*plan->share, plan->policy);
-    if (!suggestions) return stop(input_fault, suggestions.error());
-    add_suggestions(text, *suggestions, *plan->share, options.json);
+    auto found = simulation.suggest(*plan->share, plan->policy);
+    if (!found) return stop(input_fault, found.error());
+    suggestions = std::move(*found);
+    add_suggestions(text, suggestions, *plan->share, options.json);
+  }
+  if (!options.report.empty()) {
+    if (auto written = write_report(simulation, options, suggestions, *plan); !written) {
+      return written;
+    }
   }
   progress.clear();
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
 #include <ctime>
 
@@ -29,6 +30,23 @@ std::string grouped(std::uint64_t number) {
   std::string digits = std::to_string(number);
   for (std::size_t at = digits.size(); at > 3;) digits.insert(at -= 3, 1, ',');
   return digits;
+}
+
+std::string bytes_text(std::uint64_t bytes) {
+  constexpr std::array<const char*, 6> names{"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  auto number = static_cast<double>(bytes);
+  std::size_t name = 0;
+  for (; number >= 1024 && name + 1 < names.size(); ++name) number /= 1024;
+  char text[32];
+  std::snprintf(text, sizeof text, "%.*f %s", number == std::floor(number) ? 0 : 1, number,
+                names[name]);
+  return text;
+}
+
+bool is_bytes(std::string_view unit) { return unit == "content-bytes"; }
+
+std::string amount(std::uint64_t units, const std::string& unit) {
+  return is_bytes(unit) ? bytes_text(units) : grouped(units) + ' ' + unit;
 }
 
 std::string percent(std::uint64_t part, std::uint64_t all) {

@@ -13,6 +13,15 @@ namespace headgate::sim {
 // "1,234,567".
 [[nodiscard]] std::string grouped(std::uint64_t number);
 
+// "512 B", "1.5 KiB", "10 MiB".
+[[nodiscard]] std::string bytes_text(std::uint64_t bytes);
+
+// Whether this unit of a policy is bytes.
+[[nodiscard]] bool is_bytes(std::string_view unit);
+
+// So many units of a policy: "20 requests"; of bytes as bytes_text().
+[[nodiscard]] std::string amount(std::uint64_t units, const std::string& unit);
+
 // `part` of `all` as "8.8 %"; "0 %" and "100 %" only if exact. If `all` is 0: "0 %".
 [[nodiscard]] std::string percent(std::uint64_t part, std::uint64_t all);
 

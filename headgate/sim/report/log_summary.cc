@@ -26,8 +26,7 @@ std::string left(const std::string& text, std::size_t width) {
 std::string terms(const policy::Policy& policy) {
   const limit::Quota& quota = policy.grants.front().quota;
   std::string text(policy::algorithm_name(policy.terms.algorithm));
-  text += ", " + grouped(quota.units) + ' ' + in_quotes(policy.unit).substr(1);
-  text.pop_back();
+  text += ", " + amount(quota.units, policy.unit);
   if (quota.window > 0) text += " in " + duration_text(quota.window);
   if (policy.mode == policy::Mode::shadow) text += ", shadow: it would have denied";
   if (policy.mode == policy::Mode::off) text += ", off";
@@ -76,7 +75,7 @@ std::string log_summary_text(const Summary& summary) {
            grouped(totals.partitions_denied) + " of " +
            counted(totals.partitions, "partition", "partitions") + " denied at least once (" +
            percent(totals.partitions_denied, totals.partitions) + ")\n  at most " +
-           counted(totals.peak, "unit", "units") + " admitted to one partition " +
+           amount(totals.peak, policy.unit) + " admitted to one partition " +
            (policy.terms.algorithm == limit::Algorithm::concurrency ? "at the same time\n"
                                                                     : "in one window\n");
     if (totals.partitions_denied > 0) add_partitions(totals, out);

@@ -41,6 +41,9 @@ td{border-bottom:1px solid var(--line);overflow-wrap:anywhere}
 padding-left:8px;padding-right:0}
 .t{white-space:nowrap}
 .share{background:linear-gradient(var(--bar),var(--bar)) left/var(--part) 100% no-repeat}
+.shadow{border:1px solid var(--line);border-radius:4px;padding:0 5px;font-size:12px;
+font-weight:400;color:var(--quiet)}
+li{color:var(--quiet)}
 code{font:13px/1.5 ui-monospace,monospace}
 svg.headgate-plot{display:block;max-width:100%;height:auto;margin:8px 0}
 .narrow{display:none}
@@ -69,37 +72,64 @@ std::string card(const std::string& value, const std::string& words, bool is_den
          "</b><span>" + text(words) + "</span></div>";
 }
 
-// A table of names with their requests and denials; a bar behind the name shows the share.
+// A table of names with their requests and denials. A bar behind the name shows the denials, beside
+// the most of the table.
 class DeniedTable {
  public:
-  explicit DeniedTable(const std::string& what)
-      : out_("<table><thead><tr><th>" + what +
-             "</th><th class=\"n\">denied</th><th class=\"n\">of</th><th class=\"n\">share"
-             "</th></tr></thead><tbody>\n") {}
+  // `share_of`: what the share is of.
+  DeniedTable(const std::string& what, const std::string& share_of)
+      : head_("<table><thead><tr><th>" + what +
+              "</th><th class=\"n\">denied</th><th class=\"n\">of " + share_of +
+              "</th><th class=\"n\">share</th></tr></thead><tbody>\n") {}
 
-  void add(const std::string& name, std::uint64_t denied, std::uint64_t all) {
-    const std::string share = percent(denied, all);
-    std::string part = share;
-    std::erase(part, ' ');
-    out_ += "<tr><td class=\"share\" style=\"--part:" + part + "\">" + name +
-            "</td><td class=\"n\">" + grouped(denied) + "</td><td class=\"n\">" + grouped(all) +
-            "</td><td class=\"n\">" + share + "</td></tr>\n";
+  void add(std::string name, std::uint64_t denied, std::uint64_t all) {
+    rows_.push_back({std::move(name), denied, all});
+  }
+  void sort() {
+    std::stable_sort(rows_.begin(), rows_.end(),
+                     [](const Row& a, const Row& b) { return a.denied > b.denied; });
   }
 
-  std::string done() && { return out_ + "</tbody></table>\n"; }
+  std::string done() && {
+    std::uint64_t most = 0;
+    for (const Row& row : rows_) most = std::max(most, row.denied);
+    std::string out = std::move(head_);
+    for (const Row& row : rows_) {
+      std::string part = percent(row.denied, most);
+      std::erase(part, ' ');
+      out += "<tr><td class=\"share\" style=\"--part:" + part + "\">" + row.name +
+             "</td><td class=\"n\">" + grouped(row.denied) + "</td><td class=\"n\">" +
+             grouped(row.all) + "</td><td class=\"n\">" + percent(row.denied, row.all) +
+             "</td></tr>\n";
+    }
+    return out + "</tbody></table>\n";
+  }
 
  private:
-  std::string out_;
+  struct Row {
+    std::string name;
+    std::uint64_t denied;
+    std::uint64_t all;
+  };
+  std::string head_;
+  std::vector<Row> rows_;
 };
+
+bool is_shadow(const policy::Policy& policy) { return policy.mode == policy::Mode::shadow; }
+
+std::string policy_name(const policy::Policy& policy) {
+  return "<code>" + text(policy.name) + "</code>" +
+         (is_shadow(policy) ? " <span class=\"shadow\">shadow</span>" : "");
+}
 
 std::string policy_words(const policy::Policy& policy) {
   const limit::Quota& quota = policy.grants.front().quota;
   std::string words(policy::algorithm_name(policy.terms.algorithm));
-  words += ", " + grouped(quota.units) + ' ' + policy.unit;
+  words += ", " + amount(quota.units, policy.unit);
   if (quota.window > 0) words += " in " + duration_text(quota.window);
   words += "; key " + policy.key_text;
   if (!policy.match_text.empty()) words += "; for " + policy.match_text;
-  if (policy.mode == policy::Mode::shadow) words += "; shadow: it would have denied";
+  if (is_shadow(policy)) words += "; in shadow mode, so it denies nothing";
   return words + '.';
 }
 
@@ -120,12 +150,11 @@ std::string overview(const Findings& findings) {
          card(grouped(all.skipped()), "lines could not be read") + "</div>\n";
   out += "<h3>All requests over time</h3>\n" +
          figure([&](double width) { return traffic_figure(findings.profile->timeline(), width); });
-  DeniedTable policies("policy");
+  DeniedTable policies("policy", "all requests");
   for (const policy::Policy& policy : all.policies()) {
-    const PolicyTotals totals = all.totals(policy.index);
-    policies.add("<code>" + text(policy.name) + "</code>", totals.denied,
-                 totals.admitted + totals.denied);
+    policies.add(policy_name(policy), all.totals(policy.index).denied, all.requests());
   }
+  policies.sort();
   return out + "<h3>By policy</h3>\n" + std::move(policies).done();
 }
 
@@ -133,7 +162,7 @@ std::string paths(const TrafficProfile& profile) {
   const auto denied = profile.denied_paths(paths_shown_max);
   std::string out = "<h2>By path</h2>\n";
   if (denied.empty()) return out + "<p>No path was denied.</p>\n";
-  DeniedTable table("path");
+  DeniedTable table("path", "its requests");
   for (const PathTally& path : denied) {
     table.add(shown_key(path.path), path.tally.denied, path.tally.admitted + path.tally.denied);
   }
@@ -146,12 +175,12 @@ std::string paths(const TrafficProfile& profile) {
 }
 
 std::string algorithms(const Findings& findings, const policy::Policy& policy) {
-  DeniedTable table("algorithm");
+  DeniedTable table("algorithm", "all requests");
   bool any = false;
   for (const UnderAlgorithm& one : findings.algorithms) {
     if (one.policy != policy.index) continue;
     any = true;
-    table.add("<code>" + text(one.algorithm) + "</code>", one.denied, one.admitted + one.denied);
+    table.add("<code>" + text(one.algorithm) + "</code>", one.denied, findings.summary->requests());
   }
   if (!any) return {};
   return "<h3>The busiest window under each algorithm</h3>\n" + figure([&](double width) {
@@ -160,25 +189,39 @@ std::string algorithms(const Findings& findings, const policy::Policy& policy) {
          std::move(table).done();
 }
 
+std::string suggestion(const Findings& findings, const policy::Policy& policy) {
+  for (const SuggestedQuotas& one : findings.suggestions) {
+    if (one.policy != policy.index) continue;
+    std::string out = "<h3>Quotas that would have denied almost nobody</h3>\n<ul>";
+    for (const std::string& line : one.lines) out += "<li>" + text(line) + "</li>";
+    return out + "</ul>\n";
+  }
+  return {};
+}
+
 std::string policy_section(const Findings& findings, const policy::Policy& policy) {
   const Summary& summary = *findings.summary;
   const PolicyTotals totals = summary.totals(policy.index);
-  std::string out = "<h2>Policy <code>" + text(policy.name) + "</code></h2>\n<p>" +
+  std::string out = "<h2>Policy " + policy_name(policy) + "</h2>\n<p>" +
                     text(printed(policy_words(policy), 600)) + "</p>\n";
   if (totals.partitions == 0) return out + "<p>No request came to it.</p>\n";
+  const bool enforced_denials = totals.partitions_denied > 0 && !is_shadow(policy);
   out += "<div class=\"cards\">" + card(grouped(totals.partitions), "partitions") +
-         card(grouped(totals.partitions_denied), "denied at least once",
-              totals.partitions_denied > 0) +
+         card(grouped(totals.partitions_denied),
+              is_shadow(policy) ? "would have been denied at least once" : "denied at least once",
+              enforced_denials) +
          card(percent(totals.partitions_denied, totals.partitions), "of all partitions",
-              totals.partitions_denied > 0) +
-         card(grouped(totals.peak), "units admitted in the busiest window") + "</div>\n";
+              enforced_denials) +
+         card(amount(totals.peak, policy.unit), "admitted to one in its busiest window") +
+         "</div>\n";
   if (policy.terms.algorithm != limit::Algorithm::concurrency) {
     out += "<h3>What partitions ask for in their busiest window</h3>\n" +
            figure([&](double width) { return demand_figure(summary, policy.index, width); });
     out += algorithms(findings, policy);
   }
+  out += suggestion(findings, policy);
   if (totals.partitions_denied == 0) return out + "<p>It denied nothing.</p>\n";
-  DeniedTable table("partition");
+  DeniedTable table("partition", "its requests");
   for (const PartitionTotals& one : totals.top_denied) {
     table.add(shown_key(one.key), one.denied, one.admitted + one.denied);
   }
@@ -192,7 +235,7 @@ std::string traces(const Findings& findings) {
       "that their times differ.</p>\n";
   for (const ClientTrace& trace : findings.traces) {
     const policy::Policy& policy = findings.summary->policies()[trace.policy];
-    out += "<p>" + shown_key(trace.key) + ", policy <code>" + text(policy.name) + "</code>";
+    out += "<p>" + shown_key(trace.key) + ", policy " + policy_name(policy);
     if (trace.cut) out += ", its first " + grouped(ClientTrace::events_max) + " requests";
     out += "</p>" + figure([&](double width) { return client_trace_figure(trace, width); });
   }

@@ -20,14 +20,21 @@ struct UnderAlgorithm {
   std::uint64_t peak = 0;  // units admitted to one partition in its busiest window
 };
 
+// Quotas that would have denied almost nobody.
+struct SuggestedQuotas {
+  std::size_t policy = 0;
+  std::vector<std::string> lines;
+};
+
 // All data of the page. The summary has measured Measure::all.
 struct Findings {
-  std::string logs;    // the replayed logs, for people
-  std::string config;  // the policy file
+  std::string logs;    // the names of the replayed logs, for people
+  std::string config;  // that of the policy file
   const Summary* summary = nullptr;
   const TrafficProfile* profile = nullptr;
   std::vector<UnderAlgorithm> algorithms;
   std::vector<ClientTrace> traces;  // of the most denied partitions, the most denied first
+  std::vector<SuggestedQuotas> suggestions;
 };
 
 // How many partitions have a timeline: what fits a page without scrolling far.

@@ -92,6 +92,10 @@ double log_place(std::uint64_t number) {
   return number <= 1 ? 0 : std::log10(static_cast<double>(number));
 }
 
+std::string quota_label(std::uint64_t units, const std::string& unit) {
+  return "quota " + (is_bytes(unit) ? bytes_text(units) : short_number(static_cast<double>(units)));
+}
+
 // "sliding" of "sliding-window-counter", "expon." of "exponential".
 std::string short_name(const std::string& algorithm) {
   const std::string first = algorithm.substr(0, algorithm.find('-'));
@@ -141,16 +145,15 @@ Figure demand_figure(const Summary& summary, std::size_t policy, double width) {
     curve.points.push_back({log_place(i + 1), log_place(offered[i])});
   }
   const limit::Quota& quota = summary.policies()[policy].grants.front().quota;
+  const std::string& unit = summary.policies()[policy].unit;
   const double most = std::max(offered.empty() ? 1.0 : static_cast<double>(offered.front()),
                                static_cast<double>(quota.units));
   Plot plot{"",
             log_axis("partitions, the busiest first", static_cast<double>(offered.size())),
-            log_axis("units in " + duration_text(quota.window), most),
+            log_axis(unit + " in " + duration_text(quota.window), most),
             200,
             {}};
-  plot.series = {
-      std::move(curve),
-      Level{log_place(quota.units), "quota " + short_number(static_cast<double>(quota.units))}};
+  plot.series = {std::move(curve), Level{log_place(quota.units), quota_label(quota.units, unit)}};
   Figure figure{"",
                 "the partitions by the units that they ask for in their busiest window, and the "
                 "quota; both axes are logarithmic",
@@ -177,12 +180,14 @@ Figure algorithms_figure(std::span<const UnderAlgorithm> all, const policy::Poli
     ++at;
   }
   x.to = std::max(at, 1.0);
-  Plot plot{"",
-            std::move(x),
-            count_axis("units in " + duration_text(policy.grants.front().quota.window), most),
-            160,
-            {}};
-  plot.series = {std::move(peaks), Level{quota, "quota " + short_number(quota)}};
+  Plot plot{
+      "",
+      std::move(x),
+      count_axis(policy.unit + " in " + duration_text(policy.grants.front().quota.window), most),
+      160,
+      {}};
+  plot.series = {std::move(peaks),
+                 Level{quota, quota_label(policy.grants.front().quota.units, policy.unit)}};
   Figure figure{
       "", "the most units that one partition is admitted in any window, by algorithm", {}, width};
   figure.plots.push_back(std::move(plot));
