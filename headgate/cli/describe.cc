@@ -9,33 +9,6 @@
 namespace headgate::cli {
 namespace {
 
-// 90 s is "90s", 3600 s is "1h": the largest unit that divides it.
-std::string duration_text(Nanos span) {
-  struct Unit {
-    Nanos ns;
-    const char* name;
-  };
-  constexpr Unit units[] = {{nanos_per_second * 604'800, "w"},
-                            {nanos_per_second * 86'400, "d"},
-                            {nanos_per_second * 3600, "h"},
-                            {nanos_per_second * 60, "m"},
-                            {nanos_per_second, "s"},
-                            {1'000'000, "ms"},
-                            {1'000, "us"},
-                            {1, "ns"}};
-  for (const Unit& unit : units) {
-    if (span % unit.ns != 0) continue;
-    const Nanos count = span / unit.ns;
-    // The longest windows are a little beyond 64 bits in nanoseconds: two parts of digits suffice.
-    constexpr Nanos half = 1'000'000'000'000'000;
-    const auto low = std::to_string(static_cast<std::uint64_t>(count % half));
-    if (count < half) return low + unit.name;
-    return std::to_string(static_cast<std::uint64_t>(count / half)) +
-           std::string(15 - low.size(), '0') + low + unit.name;
-  }
-  return "0s";
-}
-
 std::string statuses_text(const policy::StatusSet& set) {
   std::string out;
   for (std::size_t status = 100; status < set.size(); ++status) {
@@ -158,6 +131,32 @@ std::string outage_text(const policy::Policy& policy) {
 }
 
 }  // namespace
+
+std::string duration_text(Nanos span) {
+  struct Unit {
+    Nanos ns;
+    const char* name;
+  };
+  constexpr Unit units[] = {{nanos_per_second * 604'800, "w"},
+                            {nanos_per_second * 86'400, "d"},
+                            {nanos_per_second * 3600, "h"},
+                            {nanos_per_second * 60, "m"},
+                            {nanos_per_second, "s"},
+                            {1'000'000, "ms"},
+                            {1'000, "us"},
+                            {1, "ns"}};
+  for (const Unit& unit : units) {
+    if (span % unit.ns != 0) continue;
+    const Nanos count = span / unit.ns;
+    // The longest windows are a little beyond 64 bits in nanoseconds: two parts of digits suffice.
+    constexpr Nanos half = 1'000'000'000'000'000;
+    const auto low = std::to_string(static_cast<std::uint64_t>(count % half));
+    if (count < half) return low + unit.name;
+    return std::to_string(static_cast<std::uint64_t>(count / half)) +
+           std::string(15 - low.size(), '0') + low + unit.name;
+  }
+  return "0s";
+}
 
 std::string describe(const policy::Policy& policy) {
   std::string out = policy.name + ": " + law_text(policy);

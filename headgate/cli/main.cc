@@ -21,6 +21,7 @@
 #include "headgate/cli/gateway/gateway.h"
 #include "headgate/cli/help/command_text.h"
 #include "headgate/cli/help/help.h"
+#include "headgate/cli/partition/commands.h"
 #include "headgate/cli/schema.h"
 #include "headgate/cli/serve.h"
 #include "headgate/cli/simulate/simulate.h"
@@ -54,7 +55,8 @@ int run(int argc, char** argv) {
   std::map<std::string, std::function<int()>> commands = {
       {"gateway", add_gateway(app)},   {"serve", add_serve(app)},     {"check", add_check(app)},
       {"simulate", add_simulate(app)}, {"explain", add_explain(app)}, {"fetch", add_fetch(app)},
-      {"top", add_top(app)},           {"schema", add_schema(app)}};
+      {"top", add_top(app)},           {"peek", add_peek(app)},       {"reset", add_reset(app)},
+      {"why", add_why(app)},           {"schema", add_schema(app)}};
   commands["completion"] = add_completion(app);
   commands["help"] = add_help(app);  // after all others, which it offers to completions
   app.set_version_flag("--version", version_text(), "Print the version and exit");

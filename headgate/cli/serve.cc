@@ -136,6 +136,8 @@ void add_credentials(CLI::App& command, server::CredentialFiles& files) {
   add("--read-token-file", files.read_token,
       "The token in this file may only read metrics, lists and policies (HTTP)")
       ->needs(token);
+  add("--admin-token-file", files.admin_token,
+      "The token in this file may also give quotas back (HTTP); nobody may without it");
   CLI::Option* cert = add("--tls-cert", files.tls.cert,
                           "TLS at every TCP listener, with the certificate chain in this PEM file");
   CLI::Option* key = add("--tls-key", files.tls.key, "The certificate's private key");
