@@ -2,8 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "headgate/cli/describe.h"
 #include "headgate/cli/printable.h"
+#include "headgate/policy/quantity.h"
 
 namespace headgate::cli {
 namespace {
@@ -48,19 +48,22 @@ Result<PartitionState, std::string> PartitionState::parse(std::string_view text)
   }
 }
 
-std::string until_words(std::uint64_t seconds, std::time_t now) {
-  const std::string span = "for " + seconds_in_words(seconds) + " more";
+std::string time_words(std::uint64_t unix_time) {
   // Later than 9999, a calendar says nothing.
-  constexpr std::uint64_t sayable = 200'000'000'000;
-  if (seconds > sayable) return span;
-  const std::time_t end = now + static_cast<std::time_t>(seconds);
+  constexpr std::uint64_t sayable = 253'402'300'799;
+  const auto time = static_cast<std::time_t>(unix_time);
   std::tm parts{};
   char text[32];
-  if (gmtime_r(&end, &parts) == nullptr ||
+  if (unix_time > sayable || gmtime_r(&time, &parts) == nullptr ||
       std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &parts) == 0) {
-    return span;
+    return {};
   }
-  return span + ", until " + text;
+  return text;
+}
+
+std::string until_words(std::uint64_t seconds, std::time_t now) {
+  const std::string end = time_words(static_cast<std::uint64_t>(now) + seconds);
+  return "for " + seconds_in_words(seconds) + " more" + (end.empty() ? "" : ", until " + end);
 }
 
 std::string PartitionState::words(std::time_t now) const {
@@ -68,7 +71,7 @@ std::string PartitionState::words(std::time_t now) const {
   if (!limited) return out + "not limited; the policy is off, or this key is unlimited";
   const std::string units = std::to_string(quota) + ' ' + unit;
   const std::string quota_words =
-      window ? units + " per " + duration_text(*window) : units + " at the same time";
+      window ? units + " per " + policy::duration_text(*window) : units + " at the same time";
   if (in_outage) return out + "Redis is away, so what is left of " + quota_words + " is not known";
 
   if (admitted) {

@@ -36,6 +36,9 @@ struct PartitionState {
   [[nodiscard]] std::string words(std::time_t now) const;
 };
 
+// Returns "2026-01-31 12:00:12 UTC", or "" if that is in more than four digits of a year.
+[[nodiscard]] std::string time_words(std::uint64_t unix_time);
+
 // Returns "for 12 s more, until 2026-01-31 12:00:12 UTC".
 [[nodiscard]] std::string until_words(std::uint64_t seconds, std::time_t now);
 
