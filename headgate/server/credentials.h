@@ -20,7 +20,7 @@ enum class Access : std::uint8_t {
   none,
   read,   // see metrics, lists and policies
   all,    // decide, and see the state of partitions
-  admin,  // give quotas back
+  admin,  // give quotas back, and change them
 };
 
 struct CredentialFiles {

@@ -15,6 +15,7 @@
 #include "headgate/server/http/decide.h"
 #include "headgate/server/http/foreign_page.h"
 #include "headgate/server/http/metrics.h"
+#include "headgate/server/http/overrides.h"
 #include "headgate/server/http/policies_page.h"
 #include "headgate/server/http/problem.h"
 #include "headgate/server/http/state.h"
@@ -23,7 +24,7 @@
 namespace headgate::server {
 namespace {
 
-enum class Methods : std::uint8_t { any, get, post, remove };  // get: and HEAD
+enum class Methods : std::uint8_t { any, get, post, put, remove };  // get: and HEAD
 
 struct Route {
   std::string_view path;  // one that ends with '/' is the beginning of paths
@@ -73,6 +74,10 @@ constexpr Route routes[] = {
     {"/json", Methods::post, answer_json, Access::all, Route::Sender::sender_of_json},
     {"/v1/state/", Methods::get, answer_state, Access::all},
     {"/v1/state/", Methods::remove, answer_reset, Access::admin},
+    {"/v1/overrides", Methods::get, page<overrides_page>, Access::all},
+    {"/v1/overrides/", Methods::put, answer_set_override, Access::admin,
+     Route::Sender::sender_of_json},
+    {"/v1/overrides/", Methods::remove, answer_remove_override, Access::admin},
     {"/v1/policies", Methods::get, page<policies_page>, Access::read},
     {"/v1/top", Methods::get, page<top_page>, Access::read},
     {"/metrics", Methods::get, page<metrics_page>, Access::read},
@@ -95,6 +100,8 @@ bool allows(Methods methods, const HttpRequest& request) noexcept {
       return request.method() == "GET" || request.is_head();
     case Methods::post:
       return request.method() == "POST";
+    case Methods::put:
+      return request.method() == "PUT";
     case Methods::remove:
       return request.method() == "DELETE";
   }
@@ -208,6 +215,8 @@ std::string_view names(Methods methods) noexcept {
       return "GET, HEAD";
     case Methods::post:
       return "POST";
+    case Methods::put:
+      return "PUT";
     case Methods::remove:
       return "DELETE";
     case Methods::any:
