@@ -9,7 +9,7 @@ import pytest
 from support.environment import HEADGATE, PATIENCE
 
 COMMANDS = ('gateway', 'serve', 'check', 'simulate', 'explain', 'fetch', 'top', 'peek', 'reset', 'why',
-            'schema', 'help', 'completion')
+            'override', 'schema', 'help', 'completion')
 
 
 def test_help_of_a_command_is_its_help_option(headgate):

@@ -194,3 +194,22 @@ def test_their_errors_name_the_server_and_what_is_wrong(server, headgate):
     gone = headgate('peek', '--url', 'http://127.0.0.1:1', 'burst', 'a')
     assert (gone.returncode, gone.stdout) == (1, '')
     assert gone.stderr.startswith('headgate: http://127.0.0.1:1: nothing listens there')
+
+
+def test_why_takes_a_problem_document(server, tmp_path):
+    for _ in range(4):
+        denial = request(server.port, '/auth', headers={
+            'X-Forwarded-For': '10.0.0.2', 'X-Forwarded-Uri': '/', 'X-Forwarded-Method': 'GET',
+            'Accept': 'application/problem+json'})
+    assert denial.status == 429, denial.text
+    violated = json.loads(denial.text)['violated-policies']
+    (tmp_path / 'problem').write_text(denial.text)
+    first = run(server, 'why', '--problem', tmp_path / 'problem', '10.0.0.2').splitlines()[0]
+    assert re.fullmatch(rf'Denied by {", ".join(violated)}( for \d+ s more, until .* UTC)?\.', first)
+    (tmp_path / 'problem').write_text('{"violated-policies":["burst","users"]}')
+    assert 'policies burst and users count by different keys, [address] and [header:x-user, path]; ' \
+        'expected headgate why POLICY KEY' in run(server, 'why', '--problem', tmp_path / 'problem', 'a', status=1)
+    (tmp_path / 'problem').write_text('429')
+    assert 'is no problem document' in run(server, 'why', '--problem', tmp_path / 'problem', 'a', status=1)
+    assert 'expected only KEY' in run(server, 'why', '--problem', tmp_path / 'problem', 'burst', 'a', status=2)
+    assert 'expected headgate why POLICY KEY' in run(server, 'why', 'burst', status=2)

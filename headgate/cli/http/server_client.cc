@@ -11,8 +11,9 @@ namespace headgate::cli {
 namespace {
 
 constexpr std::string_view unix_scheme = "unix:";
-// /v1/policies with 10,000 policies has about 2.5 MB; all other answers are shorter.
-constexpr std::size_t body_max = std::size_t{4} << 20;
+// /v1/policies with 10,000 policies has about 2.5 MB, and /v1/overrides with 10,000 of the longest
+// keys and reasons 16 MB; all other answers are shorter.
+constexpr std::size_t body_max = std::size_t{32} << 20;
 // The server is near, and answers from memory: after these times it is considered stuck.
 constexpr long connect_ms = 3000;
 constexpr long response_ms = 5000;
@@ -40,10 +41,11 @@ ServerClient::ServerClient(const std::string& url, const std::string& token, Lea
   set(curl, CURLOPT_NOSIGNAL, 1L);
   set(curl, CURLOPT_PATH_AS_IS, 1L);
   if (!token.empty()) {
-    fields_.reset(curl_slist_append(nullptr, ("Authorization: Bearer " + token).c_str()));
-    if (fields_ == nullptr) throw std::bad_alloc();
-    set(curl, CURLOPT_HTTPHEADER, fields_.get());
+    for (Fields* fields : {&fields_, &json_fields_}) {
+      append(*fields, "Authorization: Bearer " + token);
+    }
   }
+  append(json_fields_, "Content-Type: application/json");
   set(curl, CURLOPT_WRITEFUNCTION, &ServerClient::take);
   set(curl, CURLOPT_WRITEDATA, this);
   set(curl, CURLOPT_NOPROGRESS, 0L);
@@ -55,9 +57,25 @@ std::string ServerClient::fault(const std::string& why) const {
   return printable(url_) + ": " + why;
 }
 
+void ServerClient::append(Fields& fields, const std::string& line) {
+  curl_slist* const longer = curl_slist_append(fields.get(), line.c_str());
+  if (longer == nullptr) throw std::bad_alloc();
+  static_cast<void>(fields.release());  // it is in the longer list
+  fields.reset(longer);
+}
+
 Result<ServerClient::Answer, std::string> ServerClient::request(const std::string& method,
-                                                                const std::string& path) {
+                                                                const std::string& path,
+                                                                const std::string& body) {
   const auto fail = [&](const std::string& why) { return Failure<std::string>(fault(why)); };
+  if (body.empty()) {
+    set(curl_.get(), CURLOPT_HTTPGET, 1L);
+    set(curl_.get(), CURLOPT_HTTPHEADER, fields_.get());
+  } else {
+    set(curl_.get(), CURLOPT_POSTFIELDSIZE, static_cast<long>(body.size()));
+    set(curl_.get(), CURLOPT_COPYPOSTFIELDS, body.c_str());
+    set(curl_.get(), CURLOPT_HTTPHEADER, json_fields_.get());
+  }
   set(curl_.get(), CURLOPT_CUSTOMREQUEST, method.c_str());
   set(curl_.get(), CURLOPT_URL, (base_ + path).c_str());
   body_.clear();

@@ -29,9 +29,11 @@ class ServerClient {
     long status = 0;
     std::string_view body;  // valid until the next request
   };
-  // `path` is sent as it is. Errors: a sentence for people that begins with the URL.
+  // `path` is sent as it is, and a `body` that is not empty as JSON. Errors: a sentence for people
+  // that begins with the URL.
   [[nodiscard]] Result<Answer, std::string> request(const std::string& method,
-                                                    const std::string& path);
+                                                    const std::string& path,
+                                                    const std::string& body = "");
 
   // Returns "URL: WHY".
   [[nodiscard]] std::string fault(const std::string& why) const;
@@ -48,7 +50,10 @@ class ServerClient {
   std::string base_;  // without a path
   Leave leave_;
   std::string body_;
-  std::unique_ptr<curl_slist, Free> fields_;
+  using Fields = std::unique_ptr<curl_slist, Free>;
+  static void append(Fields& fields, const std::string& line);
+  Fields fields_;       // of every request
+  Fields json_fields_;  // of those with a body
   std::unique_ptr<CURL, Free> curl_;
 };
 

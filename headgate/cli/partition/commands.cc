@@ -9,18 +9,18 @@
 
 #include "headgate/cli/errors.h"
 #include "headgate/cli/exit_status.h"
+#include "headgate/cli/partition/problem.h"
 #include "headgate/cli/partition/reader.h"
-#include "headgate/server/token_file.h"
+#include "headgate/cli/partition/server.h"
 
 namespace headgate::cli {
 namespace {
 
 struct Options {
-  std::string url = "http://127.0.0.1:8081";
-  std::string admin_token_file;
+  ServerOptions server;
   std::string policy;
   std::string key;
-  bool json = false;
+  std::string problem;  // of why: a file
 };
 
 int fail(const std::string& words) {
@@ -29,10 +29,9 @@ int fail(const std::string& words) {
 }
 
 Result<PartitionReader, std::string> open(const Options& options) {
-  if (options.admin_token_file.empty()) return PartitionReader(options.url, "");
-  const auto token = server::read_token(options.admin_token_file);
-  if (!token) return Failure<std::string>(token.error());
-  return PartitionReader(options.url, *token);
+  auto server = options.server.open();
+  if (!server) return Failure<std::string>(server.error());
+  return PartitionReader(*std::move(server));
 }
 
 void print(const PartitionReader::Answer& answer, bool json) {
@@ -44,7 +43,7 @@ int peek(const Options& options) {
   if (!reader) return fail(reader.error());
   const auto answer = reader->peek(options.policy, options.key);
   if (!answer) return fail(answer.error());
-  print(*answer, options.json);
+  print(*answer, options.server.json);
   return done;
 }
 
@@ -53,7 +52,7 @@ int reset(const Options& options) {
   if (!reader) return fail(reader.error());
   const auto answer = reader->reset(options.policy, options.key);
   if (!answer) return fail(answer.error());
-  print(*answer, options.json);
+  print(*answer, options.server.json);
   return done;
 }
 
@@ -72,10 +71,18 @@ std::string verdict_words(const std::vector<PartitionReader::Answer>& answers, s
   return "Denied by " + names + (is_known ? ' ' + until_words(longest, now) : "") + '.';
 }
 
+// The policies that the user asks about. Errors: a sentence about the problem document.
+Result<std::vector<std::string>, std::string> policies_of(const Options& options) {
+  if (options.problem.empty()) return std::vector{options.policy};
+  return read_violated_policies(options.problem);
+}
+
 int why(const Options& options) {
+  const auto asked = policies_of(options);
+  if (!asked) return fail(asked.error());
   auto reader = open(options);
   if (!reader) return fail(reader.error());
-  const auto policies = reader->with_key_of(options.policy);
+  const auto policies = reader->with_key_of(*asked);
   if (!policies) return fail(policies.error());
   std::vector<PartitionReader::Answer> answers;
   for (const std::string& policy : *policies) {
@@ -84,7 +91,7 @@ int why(const Options& options) {
     answers.push_back(*std::move(answer));
   }
   const auto denies = [](const PartitionReader::Answer& answer) { return answer.state.denies(); };
-  if (options.json) {
+  if (options.server.json) {
     const bool denied = std::any_of(answers.begin(), answers.end(), denies);
     std::cout << R"({"denied":)" << (denied ? "true" : "false") << R"(,"policies":[)";
     for (const PartitionReader::Answer& answer : answers) {
@@ -99,25 +106,24 @@ int why(const Options& options) {
   return done;
 }
 
+constexpr const char* key_about = "The partition key, such as 10.0.0.2";
+
+void add_rest(CLI::App& command, const std::shared_ptr<Options>& options, const char* footer) {
+  options->server.add_to(command);
+  command.footer(std::string(footer) +
+                 "A key of several components has commas between them; that of a policy with key: "
+                 "[] is ''.\n"
+                 "Exit status: 0 done, 1 the server refused or could not be reached, 2 wrong "
+                 "usage.");
+}
+
 std::function<int()> add(CLI::App& headgate, const char* name, const char* about,
                          const char* footer, int (*run)(const Options&)) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = headgate.add_subcommand(name, about);
   command->add_option("POLICY", options->policy, "The policy's name")->required();
-  command->add_option("KEY", options->key, "The partition key, such as 10.0.0.2")->required();
-  command->add_option("--url", options->url, "The server's HTTP address, or unix:PATH")
-      ->capture_default_str()
-      ->type_name("URL");
-  command
-      ->add_option("--admin-token-file", options->admin_token_file,
-                   "The server's admin token is on the first line of this file")
-      ->type_name("FILE");
-  command->add_flag("--json", options->json, "Print JSON");
-  command->footer(std::string(footer) +
-                  "A key of several components has commas between them; that of a policy with key: "
-                  "[] is ''.\n"
-                  "Exit status: 0 done, 1 the server refused or could not be reached, 2 wrong "
-                  "usage.");
+  command->add_option("KEY", options->key, key_about)->required();
+  add_rest(*command, options, footer);
   return [options, run] { return run(*options); };
 }
 
@@ -135,11 +141,30 @@ std::function<int()> add_reset(CLI::App& headgate) {
 }
 
 std::function<int()> add_why(CLI::App& headgate) {
-  return add(headgate, "why", "Say which policies deny a key, and until when",
-             "POLICY is one of violated-policies in the client's problem document, or the name in "
-             "its\n"
-             "RateLimit field. All policies with the same key are looked at. Takes nothing.\n",
-             why);
+  const auto options = std::make_shared<Options>();
+  CLI::App* command =
+      headgate.add_subcommand("why", "Say which policies deny a key, and until when");
+  command->add_option("POLICY", options->policy, "The policy's name; not with --problem")
+      ->required();
+  const CLI::Option* key = command->add_option("KEY", options->key, key_about);
+  command
+      ->add_option("--problem", options->problem,
+                   "The client's problem document, which names the policies; - is standard input")
+      ->type_name("FILE");
+  add_rest(*command, options,
+           "headgate why POLICY KEY, or headgate why --problem FILE KEY. POLICY is one of "
+           "violated-policies\nin the client's problem document, or the name in its RateLimit "
+           "field. All policies with the same\nkey are looked at. Takes nothing.\n");
+  return [options, key] {
+    const bool has_key = key->count() > 0;
+    if (has_key != options->problem.empty()) {
+      print_error(has_key ? "headgate: --problem names the policies; expected only KEY beside it"
+                          : "headgate: expected headgate why POLICY KEY");
+      return static_cast<int>(wrong_usage);
+    }
+    if (!has_key) options->key = options->policy;  // the only word
+    return why(*options);
+  };
 }
 
 }  // namespace headgate::cli

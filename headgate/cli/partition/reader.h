@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "headgate/base/result.h"
@@ -14,8 +15,7 @@ namespace headgate::cli {
 // Not thread-safe. Errors are sentences for people.
 class PartitionReader {
  public:
-  PartitionReader(const std::string& url, const std::string& admin_token)
-      : server_(std::make_unique<ServerClient>(url, admin_token)) {}
+  explicit PartitionReader(std::unique_ptr<ServerClient> server) : server_(std::move(server)) {}
 
   struct Answer {
     PartitionState state;
@@ -23,23 +23,23 @@ class PartitionReader {
   };
   [[nodiscard]] Result<Answer, std::string> peek(const std::string& policy,
                                                  const std::string& key) {
-    return ask("GET", policy, key);
+    return state("GET", policy, key);
   }
   // Gives the partition a full quota; returns its state after that.
   [[nodiscard]] Result<Answer, std::string> reset(const std::string& policy,
                                                   const std::string& key) {
-    return ask("DELETE", policy, key);
+    return state("DELETE", policy, key);
   }
 
-  // Returns the names of the policies in force, in their order, that have the same key as this one,
-  // which is among them.
+  // Returns the names of the policies in force, in their order, that have the same key as these,
+  // which are among them. Fails if these have different keys.
   [[nodiscard]] Result<std::vector<std::string>, std::string> with_key_of(
-      const std::string& policy);
+      const std::vector<std::string>& policies);
 
  private:
-  [[nodiscard]] Result<Answer, std::string> ask(const std::string& method,
-                                                const std::string& policy, const std::string& key);
-  [[nodiscard]] std::string fault_of(const ServerClient::Answer& answer) const;
+  [[nodiscard]] Result<Answer, std::string> state(const std::string& method,
+                                                  const std::string& policy,
+                                                  const std::string& key);
 
   std::unique_ptr<ServerClient> server_;
 };
