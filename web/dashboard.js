@@ -4,12 +4,13 @@ import {FlowChart, spark, svg} from './chart.js';
 import * as format from './format.js';
 import {History, SPAN, quantile} from './history.js';
 import {parse, single} from './prometheus.js';
-import {Unauthorised, getJson, getText, hasToken, keepToken} from './server.js';
+import {Forbidden, Unauthorised, getJson, getText, hasToken, keepToken} from './server.js';
 
 const OUTCOMES = ['admitted', 'denied', 'shadow-denied'];
 // The policy name of decisions whose limit was in the request: CL.THROTTLE.
 const THROTTLE = 'throttle';
 const LATENCY_SPAN = 60;
+const OVERRIDES_SHOWN = 100;
 
 const byId = id => document.getElementById(id);
 const seconds = () => performance.now() / 1000;
@@ -46,7 +47,7 @@ class Dashboard {
     this.history = new History();
     this.doors = new Map();     // name -> bounds of its histogram
     this.policies = [];         // of /v1/policies
-    this.reloads = undefined;   // number of reloads when `policies` were read
+    this.reading = undefined;   // which reloads and overrides `policies` were read with
     this.rows = new Map();      // policy -> parts of its table row
     this.seen = undefined;      // time of the last response [s]
     this.began = seconds();
@@ -67,11 +68,12 @@ class Dashboard {
     try {
       const [metrics, top] = await Promise.all([getText('/metrics'), getJson('/v1/top?n=10')]);
       this.take(parse(metrics));
-      if (this.reloads !== this.reloadsNow) {
+      if (this.reading !== this.readingNow) {
         this.inForce = await getJson('/v1/policies');
         this.policies = this.inForce.policies;
-        this.reloads = this.reloadsNow;
         this.layOutPolicies();
+        this.layOutOverrides(await this.overrides());
+        this.reading = this.readingNow;
       }
       this.seen = seconds();
       byId('token-form').hidden = true;
@@ -84,7 +86,7 @@ class Dashboard {
         this.showStatus('locked');
       } else {
         // A restarted server may have other policies.
-        this.reloads = undefined;
+        this.reading = undefined;
         this.showStatus('away', error);
       }
       this.showFlow();
@@ -117,7 +119,21 @@ class Dashboard {
     }
     this.history.add(seconds(), counters);
     this.metrics = metrics;
-    this.reloadsNow = single(metrics, 'headgate_reloads_total');
+    this.readingNow = `${single(metrics, 'headgate_reloads_total')} ` +
+                      `${single(metrics, 'headgate_override_changes_total')}`;
+  }
+
+  /** Returns the overrides; none if there are none, or if the token may not see them. */
+  async overrides() {
+    const count = (this.metrics.get('headgate_overrides') ?? [])
+        .reduce((sum, {value}) => sum + value, single(this.metrics, 'headgate_overrides_left_out'));
+    if (count === 0) return [];
+    try {
+      return (await getJson('/v1/overrides')).overrides;
+    } catch (error) {
+      if (error instanceof Forbidden) return [];
+      throw error;
+    }
   }
 
   /** Returns the points of one policy, or of all: [{from, to, values: [of each outcome]}]. */
@@ -248,6 +264,22 @@ class Dashboard {
     });
     byId('policies').tBodies[0].replaceChildren(...rows);
     setText('policies-note', format.counted(this.policies.length, 'policy', 'policies'));
+  }
+
+  layOutOverrides(overrides) {
+    byId('overrides').hidden = overrides.length === 0;
+    const shown = overrides.slice(0, OVERRIDES_SHOWN).map(({policy, key, quota, window, until, reason, fault}) => {
+      const limit = element('td', {'data-label': 'Quota'},
+                            window ? `${quota} per ${window}` : `${quota}`);
+      if (fault) limit.append(' ', element('span', {class: 'badge off', title: fault}, 'without effect'));
+      return element('tr', {}, element('th', {scope: 'row'}, element('span', {class: 'name'}, policy)), limit,
+                     element('td', {class: 'key', 'data-label': 'Key'}, key === '' ? 'everyone' : key),
+                     element('td', {'data-label': 'Until'}, until === null ? 'removed' : format.time(until)),
+                     element('td', {'data-label': 'Reason'}, reason));
+    });
+    byId('overrides-list').tBodies[0].replaceChildren(...shown);
+    const more = overrides.length - shown.length;
+    setText('overrides-note', 'made while the server runs' + (more > 0 ? `, and ${format.count(more)} more` : ''));
   }
 
   showPolicies() {

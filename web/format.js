@@ -84,3 +84,11 @@ export function ago(seconds) {
   if (whole < 5400) return `${Math.round(whole / 60)} min ago`;
   return `${Math.round(whole / 3600)} h ago`;
 }
+
+/** A Unix time [s]: "2026-01-31 12:00 UTC". */
+export function time(seconds) {
+  const date = new Date(seconds * 1000);
+  // A calendar that goes further says nothing.
+  if (Number.isNaN(date.getTime())) return 'never';
+  return `${date.toISOString().slice(0, -8).replace('T', ' ')} UTC`;
+}

@@ -7,6 +7,9 @@ const TOKEN_KEY = 'headgate-token';  // in the session storage: gone with the ta
 /** The server requires a token, or does not accept the one that was sent. */
 export class Unauthorised extends Error {}
 
+/** The token is right, and may not do this. */
+export class Forbidden extends Error {}
+
 export function keepToken(token) {
   sessionStorage.setItem(TOKEN_KEY, token);
 }
@@ -23,6 +26,7 @@ async function get(path) {
     signal: AbortSignal.timeout(TIMEOUT),
   });
   if (response.status === 401) throw new Unauthorised();
+  if (response.status === 403) throw new Forbidden();
   if (!response.ok) throw new Error(`${path}: ${response.status}`);
   return response;
 }

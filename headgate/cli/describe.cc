@@ -5,36 +5,10 @@
 
 #include "headgate/policy/algorithm.h"
 #include "headgate/policy/envoy/limit.h"
+#include "headgate/policy/quantity.h"
 
 namespace headgate::cli {
 namespace {
-
-// 90 s is "90s", 3600 s is "1h": the largest unit that divides it.
-std::string duration_text(Nanos span) {
-  struct Unit {
-    Nanos ns;
-    const char* name;
-  };
-  constexpr Unit units[] = {{nanos_per_second * 604'800, "w"},
-                            {nanos_per_second * 86'400, "d"},
-                            {nanos_per_second * 3600, "h"},
-                            {nanos_per_second * 60, "m"},
-                            {nanos_per_second, "s"},
-                            {1'000'000, "ms"},
-                            {1'000, "us"},
-                            {1, "ns"}};
-  for (const Unit& unit : units) {
-    if (span % unit.ns != 0) continue;
-    const Nanos count = span / unit.ns;
-    // The longest windows are a little beyond 64 bits in nanoseconds: two parts of digits suffice.
-    constexpr Nanos half = 1'000'000'000'000'000;
-    const auto low = std::to_string(static_cast<std::uint64_t>(count % half));
-    if (count < half) return low + unit.name;
-    return std::to_string(static_cast<std::uint64_t>(count / half)) +
-           std::string(15 - low.size(), '0') + low + unit.name;
-  }
-  return "0s";
-}
 
 std::string statuses_text(const policy::StatusSet& set) {
   std::string out;
@@ -62,7 +36,7 @@ std::string denied_text(const limit::Terms& terms) {
     case limit::Denied::spend:
       return "spends its cost";
     case limit::Denied::penalty:
-      return "penalty of up to " + duration_text(terms.penalty);
+      return "penalty of up to " + policy::duration_text(terms.penalty);
   }
   return "";
 }
@@ -100,7 +74,7 @@ std::string algorithm_text(const limit::Terms& terms) {
     out += " by the clocks of " + terms.calendar->place();
   } else if (terms.aligned) {
     out += ", aligned to the clock";
-    if (terms.offset > 0) out += " plus " + duration_text(terms.offset);
+    if (terms.offset > 0) out += " plus " + policy::duration_text(terms.offset);
   }
   return out;
 }
@@ -111,10 +85,10 @@ std::string quota_text(const policy::Policy& policy, const limit::Quota& quota) 
   if (policy.terms.algorithm == limit::Algorithm::concurrency) return units + " at the same time";
   if (quota.count != 0 && policy.terms.algorithm == limit::Algorithm::linear) {
     return units + " at once, and " + std::to_string(quota.count) + " per " +
-           duration_text(quota.period);
+           policy::duration_text(quota.period);
   }
   if (policy.terms.calendar != nullptr) return units + " per " + unit_text(*policy.terms.calendar);
-  return units + " per " + duration_text(quota.window);
+  return units + " per " + policy::duration_text(quota.window);
 }
 
 // The policy's own quota and algorithm, without overrides.
@@ -176,7 +150,7 @@ std::string describe(const policy::Policy& policy) {
   }
   if (policy.terms.algorithm == limit::Algorithm::moving_window) put("log", log_text(policy));
   if (policy.terms.algorithm == limit::Algorithm::concurrency) {
-    put("lease", duration_text(policy.terms.lease));
+    put("lease", policy::duration_text(policy.terms.lease));
   }
   if (policy.terms.denied != limit::Denied::free) put("denied", denied_text(policy.terms));
   if (policy.terms.reset != limit::Reset::pace) put("reset", reset_text(policy.terms.reset));

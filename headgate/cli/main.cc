@@ -21,6 +21,8 @@
 #include "headgate/cli/gateway/gateway.h"
 #include "headgate/cli/help/command_text.h"
 #include "headgate/cli/help/help.h"
+#include "headgate/cli/partition/commands.h"
+#include "headgate/cli/partition/override.h"
 #include "headgate/cli/schema.h"
 #include "headgate/cli/serve.h"
 #include "headgate/cli/simulate/simulate.h"
@@ -52,9 +54,12 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   app.get_formatter()->column_width(26);
   std::map<std::string, std::function<int()>> commands = {
-      {"gateway", add_gateway(app)},   {"serve", add_serve(app)},     {"check", add_check(app)},
-      {"simulate", add_simulate(app)}, {"explain", add_explain(app)}, {"fetch", add_fetch(app)},
-      {"top", add_top(app)},           {"schema", add_schema(app)}};
+      {"gateway", add_gateway(app)},   {"serve", add_serve(app)},
+      {"check", add_check(app)},       {"simulate", add_simulate(app)},
+      {"explain", add_explain(app)},   {"fetch", add_fetch(app)},
+      {"top", add_top(app)},           {"peek", add_peek(app)},
+      {"reset", add_reset(app)},       {"why", add_why(app)},
+      {"override", add_override(app)}, {"schema", add_schema(app)}};
   commands["completion"] = add_completion(app);
   commands["help"] = add_help(app);  // after all others, which it offers to completions
   app.set_version_flag("--version", version_text(), "Print the version and exit");

@@ -55,6 +55,7 @@ struct Options {
        {}},
   };
   server::CredentialFiles credentials;
+  std::string overrides_file;
   std::string log = "text";
   server::DoorOptions door;
 };
@@ -105,7 +106,8 @@ int run(const Options& options) {
   auto credentials = server::Credentials::open(options.credentials);
   if (!credentials) return fail(input_fault, credentials.error());
   serving.door.credentials = std::move(*credentials);
-  const auto engine = server::Engine::open(options.config);
+  const auto engine =
+      server::Engine::open(options.config, {.overrides_file = options.overrides_file});
   if (!engine) {
     for (const std::string& fault : engine.error()) print_error(fault);
     return input_fault;
@@ -136,6 +138,9 @@ void add_credentials(CLI::App& command, server::CredentialFiles& files) {
   add("--read-token-file", files.read_token,
       "The token in this file may only read metrics, lists and policies (HTTP)")
       ->needs(token);
+  add("--admin-token-file", files.admin_token,
+      "The token in this file may also give quotas back and override them (HTTP); nobody may "
+      "without it");
   CLI::Option* cert = add("--tls-cert", files.tls.cert,
                           "TLS at every TCP listener, with the certificate chain in this PEM file");
   CLI::Option* key = add("--tls-key", files.tls.key, "The certificate's private key");
@@ -160,6 +165,10 @@ std::function<int()> add_serve(CLI::App& headgate) {
         ->allow_extra_args(false);
   }
   add_credentials(*command, options->credentials);
+  command
+      ->add_option("--overrides-file", options->overrides_file,
+                   "Keep overrides in this file (default: FILE.overrides, with the table's file)")
+      ->type_name("FILE");
   command
       ->add_option("--threads", options->door.threads,
                    "Worker threads (default: one per processor)")

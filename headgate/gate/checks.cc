@@ -7,9 +7,8 @@
 
 namespace headgate::gate {
 
-std::optional<CheckFault> Gate::decide(std::span<const Check> checks, limit::Op op,
-                                       std::optional<Instant> now, DecisionContext& context,
-                                       store::Completion done) const noexcept {
+void Gate::begin(std::optional<Instant> now, store::Completion done,
+                 DecisionContext& context) const noexcept {
   context.verdict = {};
   context.results = {};
   context.gate_ = this;
@@ -18,6 +17,12 @@ std::optional<CheckFault> Gate::decide(std::span<const Check> checks, limit::Op 
   context.undecided_.reset();
   context.now = now.value_or(Instant{});
   context.done_ = done;
+}
+
+std::optional<CheckFault> Gate::decide(std::span<const Check> checks, limit::Op op,
+                                       std::optional<Instant> now, DecisionContext& context,
+                                       store::Completion done) const noexcept {
+  begin(now, done, context);
   if (const auto fault = match_checks(checks, context)) return fault;
 
   context.asked_ = checks.size();
@@ -55,7 +60,7 @@ std::optional<CheckFault> Gate::match_checks(std::span<const Check> checks,
       return CheckFault{i, Reason::out_of_memory};
     }
     if (!match) return CheckFault{i, Reason::unknown_policy};
-    const bool limited = match->policy->mode != policy::Mode::off && !match->grant->unlimited;
+    const bool limited = has_limit(*match);
     context.results_[i] = {
         match->policy, match->grant, match->partition, limited, {.admitted = true}};
     if (!limited) continue;

@@ -53,6 +53,14 @@ class TestGate {
     return fault;
   }
 
+  std::optional<CheckFault> inspect(std::string_view policy, std::string_view key,
+                                    Refill refill = Refill::no) {
+    TestStore::Answer answer;
+    const auto fault = gate_->inspect(policy, key, refill, now, context, answer.done());
+    if (!fault) store_->complete(answer);
+    return fault;
+  }
+
   // r of every check; -1 if it is denied.
   std::vector<int> left() const {
     std::vector<int> all;
@@ -201,6 +209,34 @@ TEST_P(Decide, ReportsTheFaultyCheckAndChangesNothing) {
   EXPECT_EQ(fault->reason, Reason::too_many);
   ASSERT_EQ(gate.decide({{"burst", "a", 0}}, Op::peek), std::nullopt);
   EXPECT_THAT(gate.left(), testing::ElementsAre(3)) << "nothing was spent by those";
+}
+
+TEST_P(Decide, InspectsAPartitionWithoutTakingAnything) {
+  TestGate gate(GetParam(), two);
+  ASSERT_EQ(gate.decide({{"burst", "a", 2}}), std::nullopt);
+  ASSERT_EQ(gate.inspect("burst", "a"), std::nullopt);
+  EXPECT_THAT(gate.left(), testing::ElementsAre(1, 0, -1));
+  EXPECT_EQ(gate.context.results[2].decision.wait, 40 * nanos_per_second) << "then it is full";
+  ASSERT_EQ(gate.decide({{"burst", "a"}}), std::nullopt);
+  ASSERT_EQ(gate.inspect("burst", "a"), std::nullopt);
+  EXPECT_THAT(gate.left(), testing::ElementsAre(0, -1, -1));
+  EXPECT_EQ(gate.context.results[1].decision.wait, 20 * nanos_per_second);
+  EXPECT_EQ(gate.context.results[2].decision.wait, 60 * nanos_per_second);
+  EXPECT_EQ(gate.counts[0].denied.load(), 0u) << "nobody was denied";
+  EXPECT_EQ(gate.inspect("brust", "a")->reason, CheckFault::Reason::unknown_policy);
+}
+
+TEST_P(Decide, RefillsAPartition) {
+  TestGate gate(GetParam(), R"(
+  - {name: strict, quota: 3, window: 60s, denied: {penalty: 1h}}
+)");
+  for (int i = 0; i < 5; ++i) ASSERT_EQ(gate.decide({{"strict", "a"}}), std::nullopt);
+  ASSERT_EQ(gate.inspect("strict", "a"), std::nullopt);
+  EXPECT_THAT(gate.left(), testing::ElementsAre(0, -1, -1));
+  ASSERT_EQ(gate.inspect("strict", "a", Refill::yes), std::nullopt);
+  EXPECT_THAT(gate.left(), testing::ElementsAre(3, 2, 0));
+  ASSERT_EQ(gate.decide({{"strict", "a", 3}}), std::nullopt);
+  EXPECT_THAT(gate.left(), testing::ElementsAre(0));
 }
 
 }  // namespace

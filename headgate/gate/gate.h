@@ -29,6 +29,9 @@ namespace headgate::gate {
 // yes: every policy decides and counts as if it were in shadow mode.
 enum class DryRun : std::uint8_t { no, yes };
 
+// yes: a partition gets back all that it has taken, and what it owes.
+enum class Refill : std::uint8_t { no, yes };
+
 class Gate {
  public:
   // `secret` is the key of the hash that makes opaque partition keys for clients; doors that share
@@ -72,6 +75,16 @@ class Gate {
                                                  DecisionContext& context,
                                                  store::Completion done = {}) const noexcept;
 
+  // Looks at one partition as of `now`, and takes nothing: from the call of `done`, context.results
+  // has what the check's policy would decide about three requests, each as if alone: one that costs
+  // nothing, one that costs one unit, and one that costs the whole quota, whose wait is the time
+  // until the quota is full. `refill`: gives the partition a full quota before. The rest is as for
+  // decide(); context.verdict has no meaning.
+  [[nodiscard]] std::optional<CheckFault> inspect(std::string_view policy, std::string_view key,
+                                                  Refill refill, std::optional<Instant> now,
+                                                  DecisionContext& context,
+                                                  store::Completion done = {}) const noexcept;
+
   // Decides the descriptors of one request of Envoy's rate limit protocol as of `now`, each
   // separately: if one is denied, the others still charge their limits, as with Envoy's own
   // service. `ops` has spend or refund for each descriptor; a spend of 0 checks whether the limit
@@ -95,6 +108,13 @@ class Gate {
  private:
   template <void (Gate::*next)(DecisionContext&) const noexcept>
   void take(DecisionContext& context) const noexcept;
+  // Whether a policy that was named can deny its partition at all.
+  [[nodiscard]] static bool has_limit(const policy::Match& match) noexcept {
+    return match.policy->mode != policy::Mode::off && !match.grant->unlimited;
+  }
+  // Begins a decision of what was named.
+  void begin(std::optional<Instant> now, store::Completion done,
+             DecisionContext& context) const noexcept;
   static void note_outages(DecisionContext& context) noexcept;
   void charge(std::span<const policy::Match> matches, DryRun dry_run, limit::Op op,
               DecisionContext& context) const noexcept;
@@ -102,6 +122,7 @@ class Gate {
                                          DecisionContext& context) const noexcept;
   void merge(DecisionContext& context) const noexcept;
   void merge_checks(DecisionContext& context) const noexcept;
+  void merge_inspection(DecisionContext& context) const noexcept;
   void merge_debits(DecisionContext& context) const noexcept;
   static bool bundle_debits(DecisionContext& context) noexcept;
   static void write_result(const DecisionContext& context, std::size_t charge,

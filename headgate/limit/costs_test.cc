@@ -87,12 +87,26 @@ TEST_P(Costs, ARefundGivesBackWhatDenialsCostFirst) {
   EXPECT_EQ(take(Op::refund, 100).remaining, 5u);
 }
 
+// Also what a key owes beyond its quota, by denials that have a cost.
+TEST_P(Costs, ARefundOfTheLargestCostGivesAllBack) {
+  take(Op::spend, 5);
+  for (int i = 0; i < 3; ++i) take(Op::spend, Quota::cost_max);
+  for (int i = 0; i < 3; ++i) take(Op::spend, 1);
+  EXPECT_EQ(take(Op::refund, Quota::cost_max).remaining, 5u);
+  EXPECT_TRUE(take(Op::spend, 5).admitted);
+}
+
 INSTANTIATE_TEST_SUITE_P(
     All, Costs,
     testing::Values(
         Case{"linear", {}}, Case{"linear_spend", {.denied = Denied::spend}, true, false, 0},
         Case{
             "linear_penalty", {.denied = Denied::penalty, .penalty = 30 * second}, false, false, 0},
+        Case{"linear_long_penalty",
+             {.denied = Denied::penalty, .penalty = 3600 * second},
+             false,
+             false,
+             0},
         Case{"exponential", {.algorithm = Algorithm::exponential}},
         Case{"exponential_spend",
              {.denied = Denied::spend, .algorithm = Algorithm::exponential},

@@ -123,7 +123,7 @@ class FixedWindow {
                                              Instant now) const noexcept {
     const Nanos at = Answer::clamped(now);
     Seen seen = state_at(state, at);
-    const std::uint64_t given = std::min(cost, seen.used);
+    const std::uint64_t given = cost >= Quota::cost_max ? seen.used : std::min(cost, seen.used);
     seen.used -= given;
     return {seen.state(), seen.moved || given > 0, admission(seen, at)};
   }

@@ -54,7 +54,7 @@ using Law = std::variant<Closed, LinearWhole, LinearExact, Exponential, FixedWin
 enum class Op : std::uint8_t {
   spend,   // takes `cost` units if they are available
   peek,    // decides as spend would, takes nothing
-  refund,  // gives units back; under concurrency: releases slots
+  refund,  // gives units back, Quota::cost_max of them: all. Under concurrency: releases slots
   debit,   // takes units that are already spent (a cost that became known late). Never denied
 };
 

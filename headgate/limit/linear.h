@@ -179,7 +179,8 @@ class Linear {
     return step;
   }
 
-  // Gives back `cost` units, at most up to a full quota.
+  // Gives back `cost` units, at most up to a full quota. Quota::cost_max of them: all, also a
+  // penalty that is longer than two windows.
   [[nodiscard]] constexpr Step<State> refund(const std::optional<State>& tat, std::uint64_t cost,
                                              Instant now) const noexcept {
     const Ticks at = ticks(now);
@@ -189,7 +190,8 @@ class Linear {
     const Ticks most = at + window_ + debt_ + (denied_ == Denied::free ? 0 : window_);
     const Ticks before = std::min(*tat, most);
     const Ticks given = static_cast<Ticks>(std::min(cost, 2 * quota_)) * interval_;
-    const Ticks next = before - at <= given ? at : before - given;
+    const bool all = cost >= Quota::cost_max || before - at <= given;
+    const Ticks next = all ? at : before - given;
     return {next, next != *tat, admission(next, at)};
   }
 

@@ -49,6 +49,9 @@ struct Descriptor {
                                  // one; nullptr: it brings none
 };
 
+struct LiveOverride;  // live/override.h
+struct Overridden;
+
 // A policy that applies to a request, with everything that a charge needs. `grant` belongs to the
 // policy; `key` and `partition` point into the Scratch that the caller passed.
 struct Match {
@@ -107,6 +110,13 @@ class PolicySet {
   // "policy NAME ...".
   [[nodiscard]] Result<std::shared_ptr<const PolicySet>, std::string> with(
       std::size_t policy, const Change& change) const;
+
+  // Returns a copy with these overrides, which take the place of those that the policy file has for
+  // the same keys; of two for the same key, the later one. Those that do not fit the policies are
+  // left out. Throws std::bad_alloc.
+  [[nodiscard]] Overridden with(std::span<const LiveOverride> overrides) const;
+  // Returns why this override would be left out, as a sentence, or "".
+  [[nodiscard]] std::string fault_of(const LiveOverride& override) const;
 
   // Returns a copy in which every policy but the one of this index is off.
   [[nodiscard]] std::shared_ptr<const PolicySet> only(std::size_t policy) const;

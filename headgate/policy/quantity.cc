@@ -171,4 +171,18 @@ Parsed<limit::Quota> bucket_quota(std::uint64_t burst, std::uint64_t count, Nano
       "999999999999999s");
 }
 
+std::string duration_text(Nanos span) {
+  const auto unit = std::find_if(duration_units.rbegin(), duration_units.rend(),
+                                 [&](const DurationUnit& one) { return span % one.ns == 0; });
+  const Nanos count = span / unit->ns;
+  // The longest windows are a little beyond 64 bits in nanoseconds: two parts of digits suffice.
+  constexpr Nanos half = 1'000'000'000'000'000;
+  std::string digits = std::to_string(static_cast<std::uint64_t>(count % half));
+  if (count >= half) {
+    digits = std::to_string(static_cast<std::uint64_t>(count / half)) +
+             std::string(15 - digits.size(), '0') + digits;
+  }
+  return digits + std::string(unit->symbol);
+}
+
 }  // namespace headgate::policy

@@ -32,6 +32,10 @@ inline constexpr std::string_view duration_words =
 // Reads "60", "60s" or "250ms". Returns min..limit::Quota::window_max [ns]; `min` is 0 or 1.
 [[nodiscard]] Parsed<Nanos> parse_duration(std::string_view text, Nanos min = 1);
 
+// Returns a span >= 0 [ns] as parse_duration() reads it, in the largest unit that divides it:
+// "90s", and "1h" for 3600 s.
+[[nodiscard]] std::string duration_text(Nanos span);
+
 // Reads "100/minute", "10 per 2 hours", "1 / Second" or "5/250ms": units and their window. A month
 // has 30 days, and a year 12 months, as in python's limits.
 [[nodiscard]] Parsed<limit::Quota> parse_rate(std::string_view text);

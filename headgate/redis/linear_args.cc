@@ -62,19 +62,21 @@ void append(const L& law, const store::Charge& charge, std::string& out) {
   const auto window = static_cast<Nanos>(law.window());
   const auto debt = static_cast<Nanos>(law.debt());
   const ScriptOp op = op_of(law, charge);
+  const bool owes_more = op == ScriptOp::refund && law.denial_costs();
+  const Nanos most = window + debt + (owes_more ? window : 0);
   // No law charges more than two quotas at once.
   const auto units = static_cast<Nanos>(std::min(charge.cost, 2 * law.quota()));
+  const bool gives_all = op == ScriptOp::refund && charge.cost >= limit::Quota::cost_max;
   out += static_cast<char>(op);
   append_number(static_cast<double>(scale), out);
-  append_span(units * static_cast<Nanos>(law.interval()), scale, out);
+  append_span(gives_all ? most : units * static_cast<Nanos>(law.interval()), scale, out);
   append_span(window, scale, out);
   const bool corrects = op == ScriptOp::peek || op == ScriptOp::look || op == ScriptOp::never;
   if (law.denial_costs() && corrects) {
     append_number(endless, out);
     append_number(0, out);
   } else {
-    const bool owes_more = op == ScriptOp::refund && law.denial_costs();
-    append_span(window + debt + (owes_more ? window : 0), scale, out);
+    append_span(most, scale, out);
   }
 }
 

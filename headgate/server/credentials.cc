@@ -18,15 +18,22 @@ Result<std::shared_ptr<Secrets>, std::string> read(const CredentialFiles& files)
     token = std::move(*read);
     return {};
   };
-  if (const auto done = read_into(secrets->token, files.token); !done) {
-    return Failure<std::string>(done.error());
-  }
-  if (const auto done = read_into(secrets->read_token, files.read_token); !done) {
-    return Failure<std::string>(done.error());
-  }
-  if (secrets->wants_token() && secrets->read_token == secrets->token) {
-    return Failure<std::string>(files.read_token + ": expected another token than in " +
-                                files.token + ", which may do everything");
+  struct Token {
+    std::string& text;
+    const std::string& file;
+  };
+  const Token tokens[] = {{secrets->admin_token, files.admin_token},
+                          {secrets->token, files.token},
+                          {secrets->read_token, files.read_token}};
+  for (const Token& token : tokens) {
+    if (const auto done = read_into(token.text, token.file); !done) {
+      return Failure<std::string>(done.error());
+    }
+    for (const Token* more = tokens; more != &token; ++more) {
+      if (token.text.empty() || token.text != more->text) continue;
+      return Failure<std::string>(token.file + ": expected another token than in " + more->file +
+                                  ", which may do more");
+    }
   }
   if (files.tls.used()) {
     auto tls = net::TlsContext::load(files.tls.cert, files.tls.key, files.tls.client_ca);
@@ -39,7 +46,8 @@ Result<std::shared_ptr<Secrets>, std::string> read(const CredentialFiles& files)
 }  // namespace
 
 Access Secrets::access_of(std::string_view shown) const noexcept {
-  if (!wants_token() || same_secret(shown, token)) return Access::all;
+  if (!admin_token.empty() && same_secret(shown, admin_token)) return Access::admin;
+  if (!token.empty() && same_secret(shown, token)) return Access::all;
   return !read_token.empty() && same_secret(shown, read_token) ? Access::read : Access::none;
 }
 
@@ -53,11 +61,12 @@ Result<std::shared_ptr<Credentials>, std::string> Credentials::open(CredentialFi
 }
 
 Result<bool, std::string> Credentials::reload() {
-  if (files_.token.empty() && !files_.tls.used()) return false;
+  if (files_.token.empty() && files_.admin_token.empty() && !files_.tls.used()) return false;
   auto secrets = read(files_);
   if (!secrets) return Failure<std::string>(secrets.error());
   const std::lock_guard lock(mutex_);
-  const bool replaced = (*secrets)->token != in_force_->token;
+  const bool replaced =
+      (*secrets)->token != in_force_->token || (*secrets)->admin_token != in_force_->admin_token;
   (*secrets)->token_number = in_force_->token_number + (replaced ? 1 : 0);
   in_force_ = std::move(*secrets);
   number_.fetch_add(1, std::memory_order_release);
@@ -82,7 +91,8 @@ Credentials::Wrong Credentials::take_wrong_tokens() {
 
 std::vector<std::string> Credentials::warnings() const {
   std::vector<std::string> all;
-  for (const std::string* path : {&files_.token, &files_.read_token, &files_.tls.key}) {
+  for (const std::string* path :
+       {&files_.token, &files_.read_token, &files_.admin_token, &files_.tls.key}) {
     if (path->empty()) continue;
     if (auto sentence = exposed_secret(*path)) all.push_back(std::move(*sentence));
   }

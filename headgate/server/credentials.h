@@ -18,13 +18,15 @@ namespace headgate::server {
 // What a caller may do, each more than the one before.
 enum class Access : std::uint8_t {
   none,
-  read,  // see metrics, lists and policies
-  all,
+  read,   // see metrics, lists and policies
+  all,    // decide, and see the state of partitions
+  admin,  // give quotas back, and change them
 };
 
 struct CredentialFiles {
-  std::string token;       // callers with this token may do everything; empty: all callers may
-  std::string read_token;  // callers with this token may only read
+  std::string token;        // what is not for administrators needs this token; empty: none
+  std::string read_token;   // callers with this token may only read
+  std::string admin_token;  // callers with this token may do everything; empty: nobody may
   TlsFiles tls;
 };
 
@@ -32,12 +34,17 @@ struct CredentialFiles {
 struct Secrets {
   std::string token;
   std::string read_token;
+  std::string admin_token;
   std::shared_ptr<const net::TlsContext> tls;  // nullptr: no TLS
-  std::uint64_t token_number = 1;              // grows when another token replaces `token`
+  std::uint64_t token_number = 1;              // grows when a token that may decide is replaced
 
-  // Whether callers must show a token.
+  // Whether callers must show a token, also for what is not for administrators.
   [[nodiscard]] bool wants_token() const noexcept { return !token.empty(); }
-  // What the caller may do that shows this token.
+  // What the caller may do without a token.
+  [[nodiscard]] Access access_of_all() const noexcept {
+    return wants_token() ? Access::none : Access::all;
+  }
+  // What the caller may do that shows this token; none if it is a wrong one.
   [[nodiscard]] Access access_of(std::string_view shown) const noexcept;
 };
 

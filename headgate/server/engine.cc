@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "headgate/gate/table_options.h"
+#include "headgate/server/unix_time.h"
 
 namespace headgate::server {
 namespace {
@@ -41,27 +42,48 @@ void log_outage(bool is_fault, const std::string& line) {
 
 }  // namespace
 
-void Engine::put_in_force(std::shared_ptr<const policy::PolicySet> policies, std::uint64_t number,
-                          const std::shared_ptr<gate::Counters>& before) {
-  auto counters = gate::Counters::open(policies->names(), before);
-  in_force_ = std::make_shared<const PolicySnapshot>(std::move(policies), store(), table_->secret(),
-                                                     number, std::move(counters));
+// Puts policies_ with overrides_ in force.
+void Engine::put_in_force(PolicySnapshot::Numbers numbers) {
+  policy::Overridden overridden{policies_, {}};
+  if (!overrides_.empty()) overridden = policies_->with(overrides_);
+  const auto before = in_force_ ? in_force_->counters() : nullptr;
+  auto counters = gate::Counters::open(policies_->names(), before);
+  auto next = std::make_shared<const PolicySnapshot>(
+      std::move(overridden.policies), Overrides{overrides_, std::move(overridden.faults)}, store(),
+      table_->secret(), numbers, std::move(counters));
+  {
+    const std::lock_guard lock(mutex_);
+    in_force_.swap(next);
+  }
+  number_.store(numbers.snapshot, std::memory_order_release);
+}
+
+// Puts those of the overrides in force that have not ended.
+void Engine::put_in_force(std::vector<policy::LiveOverride> overrides, std::uint64_t now) {
+  std::erase_if(overrides, [&](const auto& override) { return override.has_ended(now); });
+  if (overrides == overrides_) return;
+  overrides_ = std::move(overrides);
+  put_in_force({number() + 1, in_force_->reading()});
 }
 
 Result<std::unique_ptr<Engine>, std::vector<std::string>> Engine::open(
-    const std::string& config, const MakeStore& make_store) {
+    const std::string& config, const EngineOptions& options) {
   using Faults = Failure<std::vector<std::string>>;
   auto policies = policy::load_file(config);
   if (!policies) return Faults(texts(policies.error()));
-  store::TableOptions options = gate::table_options(**policies);
-  options.sharing = store::Sharing::threads;
-  auto table = store::Table::open(options);
+  store::TableOptions table_options = gate::table_options(**policies);
+  table_options.sharing = store::Sharing::threads;
+  auto table = store::Table::open(table_options);
   if (!table) return Faults({table.error()});
-  if (!options.file.empty()) store::FileGuard::watch();
-  std::unique_ptr<Engine> engine(new Engine(config, std::move(*table)));
+  std::string overrides_file = options.overrides_file;
+  if (!table_options.file.empty()) {
+    store::FileGuard::watch();
+    if (overrides_file.empty()) overrides_file = table_options.file + ".overrides";
+  }
+  std::unique_ptr<Engine> engine(new Engine(config, std::move(*table), std::move(overrides_file)));
   const policy::Settings& settings = (*policies)->settings();
-  if (make_store) {
-    engine->store_ = make_store(*engine->table_);
+  if (options.make_store) {
+    engine->store_ = options.make_store(*engine->table_);
   } else if (settings.redis) {
     auto redis = redis::PolicyStore::open(*settings.redis, *engine->table_, engine->redis_counts_,
                                           log_outage);
@@ -71,7 +93,15 @@ Result<std::unique_ptr<Engine>, std::vector<std::string>> Engine::open(
   }
   engine->table_settings_ = settings.table;
   engine->redis_settings_ = settings.redis;
-  engine->put_in_force(std::move(*policies), 1, nullptr);
+  if (!engine->overrides_file().empty()) {
+    auto overrides = engine->overrides_file_.read();
+    if (!overrides) return Faults({overrides.error()});
+    engine->overrides_ = *std::move(overrides);
+    std::erase_if(engine->overrides_,
+                  [now = unix_now()](const auto& override) { return override.has_ended(now); });
+  }
+  engine->policies_ = *std::move(policies);
+  engine->put_in_force({});
   return engine;
 }
 
@@ -105,15 +135,15 @@ Result<std::shared_ptr<const policy::PolicySet>, std::vector<std::string>> Engin
 }
 
 Result<void, std::vector<std::string>> Engine::reload() {
+  const std::lock_guard lock(change_mutex_);
   auto policies = load();
   if (!policies) {
     count_refused_reload();
     return Failure<std::vector<std::string>>(std::move(policies.error()));
   }
-  const std::lock_guard lock(mutex_);
-  const std::uint64_t next = number() + 1;
-  put_in_force(std::move(*policies), next, in_force_->counters());
-  number_.store(next, std::memory_order_release);
+  policies_ = *std::move(policies);
+  put_in_force({number() + 1, in_force_->reading() + 1});
+  reloads_.fetch_add(1, std::memory_order_relaxed);
   return {};
 }
 

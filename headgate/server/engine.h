@@ -14,6 +14,7 @@
 
 #include "headgate/base/result.h"
 #include "headgate/policy/file/load.h"
+#include "headgate/policy/live/override_file.h"
 #include "headgate/redis/policy_store.h"
 #include "headgate/server/policy_snapshot.h"
 #include "headgate/store/table.h"
@@ -25,13 +26,30 @@ class WorkerContext;
 // Makes the store that decides, over the table. Returns nullptr if that is the table itself.
 using MakeStore = std::function<std::unique_ptr<store::Store>(store::Table& table)>;
 
+struct EngineOptions {
+  // Keeps the overrides that are made while the server runs. Empty: FILE.overrides, where FILE is
+  // the table's; without a table's file, there is none, and no such override.
+  std::string overrides_file{};
+  MakeStore make_store{};  // for tests
+};
+
+// Why an override is not changed.
+struct OverrideRefusal {
+  enum class Reason : std::uint8_t {
+    no_file,
+    unfit,     // it does not fit the policies in force
+    too_many,  // there are policy::live_overrides_max already
+    failed,    // the file cannot be changed
+  } reason{};
+  std::string what;  // a sentence
+};
+
 // Thread-safe. Outlives every WorkerContext.
 class Engine {
  public:
-  // Loads the policy file and opens the store that it describes. `make_store`: for tests. Errors:
-  // sentences for people.
+  // Loads the policy file and opens the store that it describes. Errors: sentences for people.
   [[nodiscard]] static Result<std::unique_ptr<Engine>, std::vector<std::string>> open(
-      const std::string& config, const MakeStore& make_store = nullptr);
+      const std::string& config, const EngineOptions& options = {});
 
   [[nodiscard]] store::Table& table() noexcept { return *table_; }
   // The store that decides.
@@ -48,13 +66,33 @@ class Engine {
   }
 
   // Reads the policy file again. Errors: the file's faults, or that it asks for another table or
-  // Redis than those in use; then the policies in force stay. The store stays in any case.
+  // Redis than those in use; then the policies in force stay. The store and the overrides stay in
+  // any case.
   [[nodiscard]] Result<void, std::vector<std::string>> reload();
-  [[nodiscard]] std::uint64_t reloads() const noexcept { return number() - 1; }
+  [[nodiscard]] std::uint64_t reloads() const noexcept {
+    return reloads_.load(std::memory_order_relaxed);
+  }
   // Of the policy file, and those that were counted by count_refused_reload().
   [[nodiscard]] std::uint64_t refused_reloads() const noexcept {
     return refused_reloads_.load(std::memory_order_relaxed);
   }
+
+  // Overrides that are made while the server runs. `now` is the Unix time [s].
+
+  // The file that keeps them, or "".
+  [[nodiscard]] const std::string& overrides_file() const noexcept {
+    return overrides_file_.path();
+  }
+  // Makes an override, or replaces the one of the same partition. It is kept and in force when this
+  // returns. Blocks for the time of a write to the disk.
+  [[nodiscard]] Result<void, OverrideRefusal> set_override(const policy::LiveOverride& override,
+                                                           std::uint64_t now);
+  // Returns what was removed, or std::nullopt if there was none. Blocks like set_override().
+  [[nodiscard]] Result<std::optional<policy::LiveOverride>, OverrideRefusal> remove_override(
+      std::string_view policy, std::string_view key, std::uint64_t now);
+  // Follows what other processes have changed in the file, and ends the overrides whose time has
+  // come. Logs both. To be called about once per second.
+  void follow_overrides(std::uint64_t now);
 
   // For files that are not the engine's.
   void count_refused_reload() noexcept { refused_reloads_.fetch_add(1, std::memory_order_relaxed); }
@@ -65,10 +103,14 @@ class Engine {
  private:
   friend class WorkerContext;
 
-  Engine(std::string config, std::unique_ptr<store::Table> table)
-      : config_(std::move(config)), table_(std::move(table)) {}
-  void put_in_force(std::shared_ptr<const policy::PolicySet> policies, std::uint64_t number,
-                    const std::shared_ptr<gate::Counters>& before);
+  Engine(std::string config, std::unique_ptr<store::Table> table, std::string overrides_file)
+      : config_(std::move(config)),
+        table_(std::move(table)),
+        overrides_file_(std::move(overrides_file)) {}
+  void put_in_force(PolicySnapshot::Numbers numbers);
+  void put_in_force(std::vector<policy::LiveOverride> overrides, std::uint64_t now);
+  [[nodiscard]] Result<void, OverrideRefusal> change_overrides(
+      const policy::OverrideFile::Change& change, std::uint64_t now);
   [[nodiscard]] Result<std::shared_ptr<const policy::PolicySet>, std::vector<std::string>> load();
   void add(const WorkerContext& worker);
   void remove(const WorkerContext& worker) noexcept;
@@ -78,9 +120,15 @@ class Engine {
   redis::RedisCounts redis_counts_;
   std::unique_ptr<store::Store> store_;  // null: the table
   redis::PolicyStore* redis_ = nullptr;  // `store_`, if it is one
+  // Held while the policies or the overrides change; guards the members up to `mutex_`.
+  std::mutex change_mutex_;
+  std::shared_ptr<const policy::PolicySet> policies_;  // of the policy file alone
+  std::vector<policy::LiveOverride> overrides_;
+  policy::OverrideFile overrides_file_;
   mutable std::mutex mutex_;
   std::shared_ptr<const PolicySnapshot> in_force_;
   std::atomic<std::uint64_t> number_{1};
+  std::atomic<std::uint64_t> reloads_{0};
   std::atomic<std::uint64_t> refused_reloads_{0};
   mutable std::mutex workers_mutex_;
   std::vector<const WorkerContext*> workers_;

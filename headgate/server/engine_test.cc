@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
+#include <memory>
+#include <optional>
 #include <string>
 
 #include "headgate/base/testing/temporary_directory.h"
@@ -133,6 +136,74 @@ TEST_F(EngineTest, ListsItsWorkers) {
     EXPECT_EQ(count(), 2);
   }
   EXPECT_EQ(count(), 0);
+}
+
+std::uint64_t quota_of(WorkerContext& worker, const std::string& key) {
+  std::string text;
+  return worker.in_force().policies().named("burst", key, 1, text)->grant->quota.units;
+}
+
+class OverridesTest : public EngineTest {
+ protected:
+  std::unique_ptr<Engine> open() { return Engine::open(config, {.overrides_file = file}).value(); }
+
+  const std::string file = directory.file("overrides");
+  static constexpr std::uint64_t noon = 1'769'860'800;
+};
+
+TEST_F(OverridesTest, AnOverrideIsInForceAtOnceAndEndsInTime) {
+  write(3);
+  const auto engine = open();
+  WorkerContext worker(*engine);
+  const std::uint64_t reading = worker.in_force().reading();
+  ASSERT_TRUE(engine->set_override({"burst", "10.0.0.2", 50, {}, noon, noon + 60}, noon));
+  EXPECT_EQ(quota_of(worker, "10.0.0.2"), 50u);
+  EXPECT_EQ(quota_of(worker, "10.0.0.3"), 3u);
+  const std::uint64_t snapshot = worker.in_force().number();
+  engine->follow_overrides(noon + 59);
+  EXPECT_EQ(worker.in_force().number(), snapshot);
+  EXPECT_EQ(quota_of(worker, "10.0.0.2"), 50u);
+  engine->follow_overrides(noon + 60);
+  EXPECT_EQ(quota_of(worker, "10.0.0.2"), 3u);
+  EXPECT_EQ(worker.in_force().reading(), reading) << "the policy file was not read again";
+  EXPECT_EQ(engine->reloads(), 0u);
+}
+
+TEST_F(OverridesTest, AReloadKeepsThem) {
+  write(3);
+  const auto engine = open();
+  WorkerContext worker(*engine);
+  ASSERT_TRUE(engine->set_override({"burst", "10.0.0.2", 50, {}, noon}, noon));
+  write(5);
+  ASSERT_TRUE(engine->reload());
+  EXPECT_EQ(quota_of(worker, "10.0.0.2"), 50u);
+  EXPECT_EQ(quota_of(worker, "10.0.0.3"), 5u);
+  EXPECT_EQ(engine->reloads(), 1u);
+}
+
+TEST_F(OverridesTest, OtherEnginesFollow) {
+  write(3);
+  const auto engine = open();
+  const auto other = open();
+  WorkerContext worker(*other);
+  ASSERT_TRUE(engine->set_override({"burst", "10.0.0.2", 50, {}, noon}, noon));
+  other->follow_overrides(noon);
+  EXPECT_EQ(quota_of(worker, "10.0.0.2"), 50u);
+  const auto removed = other->remove_override("burst", "::ffff:10.0.0.2", noon);
+  ASSERT_TRUE(removed);
+  EXPECT_EQ((*removed)->key, "10.0.0.2");
+  EXPECT_EQ(quota_of(worker, "10.0.0.2"), 3u);
+  EXPECT_EQ(*other->remove_override("burst", "10.0.0.2", noon), std::nullopt);
+}
+
+TEST_F(OverridesTest, WithoutAFileOrAPolicyThereIsNone) {
+  write(3);
+  const auto engine = Engine::open(config).value();
+  EXPECT_EQ(engine->set_override({"burst", "10.0.0.2", 50}, noon).error().reason,
+            OverrideRefusal::Reason::no_file);
+  EXPECT_EQ(open()->set_override({"brust", "10.0.0.2", 50}, noon).error().reason,
+            OverrideRefusal::Reason::unfit);
+  EXPECT_FALSE(std::filesystem::exists(file));
 }
 
 }  // namespace

@@ -1,40 +1,62 @@
-// The policies of one reading of the policy file, with their gate and counters.
+// The policies of one reading of the policy file with the overrides in force, their gate and
+// counters.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "headgate/gate/counters.h"
 #include "headgate/gate/gate.h"
+#include "headgate/policy/live/override.h"
 #include "headgate/policy/policy_set.h"
 #include "headgate/store/store.h"
 
 namespace headgate::server {
 
+// Overrides that are made while the server runs, and why those without effect are left out (as
+// policy::Overridden has it).
+struct Overrides {
+  std::vector<policy::LiveOverride> all;
+  std::vector<std::string> faults;  // of the override with the same index
+};
+
 // Immutable except for its counters; thread-safe.
 class PolicySnapshot {
  public:
-  // `number` is 1 for the first snapshot of a server and grows by 1 with each reload. `counters`
-  // has all names of `policies`. `store` and `secret` as Gate takes them.
-  PolicySnapshot(std::shared_ptr<const policy::PolicySet> policies, store::Store& store,
-                 const HashSecret& secret, std::uint64_t number,
+  // Both are 1 for the first snapshot of a server.
+  struct Numbers {
+    std::uint64_t snapshot = 1;  // grows by 1 with each snapshot
+    std::uint64_t reading = 1;   // grows by 1 with each reading of the policy file
+  };
+
+  // `policies` has the overrides. `counters` has all names of `policies`. `store` and `secret` as
+  // Gate takes them.
+  PolicySnapshot(std::shared_ptr<const policy::PolicySet> policies, Overrides overrides,
+                 store::Store& store, const HashSecret& secret, Numbers numbers,
                  std::shared_ptr<gate::Counters> counters)
-      : number_(number),
+      : numbers_(numbers),
+        overrides_(std::move(overrides)),
         counters_(std::move(counters)),
         gate_(std::move(policies), store, secret, counters_->shards()) {}
   PolicySnapshot(const PolicySnapshot&) = delete;
   PolicySnapshot& operator=(const PolicySnapshot&) = delete;
 
-  [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
+  [[nodiscard]] std::uint64_t number() const noexcept { return numbers_.snapshot; }
+  [[nodiscard]] std::uint64_t reading() const noexcept { return numbers_.reading; }
   [[nodiscard]] const policy::PolicySet& policies() const noexcept { return gate_.policies(); }
   [[nodiscard]] const gate::Gate& gate() const noexcept { return gate_; }
+  [[nodiscard]] const Overrides& overrides() const noexcept { return overrides_; }
   // The counts per policy's name, those of former snapshots included.
   [[nodiscard]] const std::shared_ptr<gate::Counters>& counters() const noexcept {
     return counters_;
   }
 
  private:
-  std::uint64_t number_;
+  Numbers numbers_;
+  Overrides overrides_;
   std::shared_ptr<gate::Counters> counters_;
   gate::Gate gate_;
 };

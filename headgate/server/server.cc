@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "headgate/server/service_manager.h"
+#include "headgate/server/unix_time.h"
 #include "headgate/server/worker.h"
 
 namespace headgate::server {
@@ -22,7 +23,8 @@ using Clock = std::chrono::steady_clock;
 // noticed, and costs nothing.
 constexpr std::chrono::milliseconds check_interval{20};
 
-// The interval at which the main thread looks whether there is something to log.
+// The interval at which the main thread looks whether there is something to log, and whether
+// overrides were changed by another process or have ended.
 constexpr std::chrono::milliseconds look_interval{1000};
 
 // The signals that the server handles, blocked in this thread and in those that it starts.
@@ -224,6 +226,7 @@ Result<void, std::string> run_server(Engine& engine, ServerOptions options) {
   while (true) {
     const auto signal = signals.wait_for(look_interval);
     wrong_tokens.look();
+    engine.follow_overrides(unix_now());
     if (!signal) continue;
     if (*signal != SIGHUP) break;
     reload(*options.door.credentials, engine);

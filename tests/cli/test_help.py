@@ -8,8 +8,8 @@ import pytest
 
 from support.environment import HEADGATE, PATIENCE
 
-COMMANDS = ('gateway', 'serve', 'check', 'simulate', 'explain', 'fetch', 'top', 'schema', 'help',
-            'completion')
+COMMANDS = ('gateway', 'serve', 'check', 'simulate', 'explain', 'fetch', 'top', 'peek', 'reset', 'why',
+            'override', 'schema', 'help', 'completion')
 
 
 def test_help_of_a_command_is_its_help_option(headgate):

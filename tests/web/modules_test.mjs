@@ -114,3 +114,8 @@ test('quotas are sentences', () => {
   assert.equal(quota(null, null), 'unlimited');
   assert.equal(quota(1, 86400e9), '1 request per day');
 });
+
+test('times are in UTC', () => {
+  assert.equal(format.time(1769860800), '2026-01-31 12:00 UTC');
+  assert.equal(format.time(999999999999999), 'never');
+});

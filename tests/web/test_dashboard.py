@@ -1,4 +1,5 @@
 """The dashboard, which the HTTP door serves at /."""
+import json
 import re
 
 from support.http_client import request
@@ -93,6 +94,31 @@ def test_names_and_keys_are_text(serve, load, browser):
     requested = browser.requested()
     assert len(requested) > 10
     assert [url for url in requested if not url.startswith(browser.origin + '/')] == []
+
+
+def test_it_lists_overrides(serve, browser, tmp_path):
+    admin = tmp_path / 'admin'
+    admin.write_text('may-change-quotas-here\n')
+    admin.chmod(0o600)
+    server = serve(POLICIES, arguments=('--admin-token-file', admin, '--overrides-file', tmp_path / 'overrides'))
+    browser.open(server.port)
+    browser.until_live()
+    assert browser.js('document.querySelector("#overrides").hidden')
+
+    def put(path, body):
+        answer = request(server.port, f'/v1/overrides/{path}', 'PUT', json.dumps(body), headers={
+            'Authorization': 'Bearer may-change-quotas-here', 'Content-Type': 'application/json'})
+        assert answer.status == 200, answer.text
+    put('burst/10.0.0.2', {'quota': 50, 'window': '1m', 'for': '2h', 'reason': HOSTILE_KEY})
+    put('burst/10.0.0.3', {'quota': 'unlimited'})
+    browser.until(lambda: len(browser.texts('#overrides tbody tr')) == 2)
+    rows = browser.texts('#overrides tbody tr')
+    assert all(word in rows[0] for word in ('burst', '10.0.0.2', '50 per 1m', ' UTC', HOSTILE_KEY))
+    assert all(word in rows[1] for word in ('10.0.0.3', 'unlimited', 'removed'))
+    assert '2 overrides' in browser.texts('#policies tbody tr')[0]
+
+    server.reload('version: 1\npolicies: [{name: other, quota: 1, window: 1s}]')
+    browser.until(lambda: all('without effect' in row for row in browser.texts('#overrides tbody tr')))
 
 
 def test_it_fits(serve, load, browser):

@@ -18,6 +18,7 @@
 #include "headgate/policy/file/read_sharing.h"
 #include "headgate/policy/file/read_terms.h"
 #include "headgate/policy/file/spelling.h"
+#include "headgate/policy/gives_more.h"
 #include "headgate/policy/law_of.h"
 #include "headgate/policy/quantity.h"
 #include "headgate/policy/text.h"
@@ -262,17 +263,13 @@ class OverrideReader {
   // Returns the path of an id, if it has one and its grant gives more than the policy's own.
   [[nodiscard]] std::optional<std::string> exact_path(const std::vector<const Node*>& values,
                                                       std::uint32_t grant) const {
-    if (grant >= policy_.grants.size() || !gives_more(policy_.grants[grant])) return std::nullopt;
+    if (grant >= policy_.grants.size() || !gives_more(policy_.grants[grant], base_)) {
+      return std::nullopt;
+    }
     for (std::size_t i = 0; i < values.size(); ++i) {
       if (rule_.key[i].is_path()) return std::string(values[i]->text);
     }
     return std::nullopt;
-  }
-
-  [[nodiscard]] bool gives_more(const Grant& grant) const noexcept {
-    const limit::Quota& own = grant.quota;
-    if (grant.unlimited || own.units > base_.units) return true;
-    return own.units > 0 && own.window / own.units < base_.window / base_.units;
   }
 
   const limit::Quota& base_;

@@ -33,7 +33,7 @@ class GrpcHead {
 
   [[nodiscard]] std::optional<GrpcMethod> method() const noexcept { return method_; }
   // Whether the call shows the token.
-  [[nodiscard]] bool shows_token() const noexcept { return tokens_ == 1 && access_ == Access::all; }
+  [[nodiscard]] bool shows_token() const noexcept { return tokens_ == 1 && access_ >= Access::all; }
   // Whether the call shows a token that is none of the server's.
   [[nodiscard]] bool shows_wrong_token() const noexcept { return is_wrong_; }
 

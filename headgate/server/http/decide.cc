@@ -1,12 +1,12 @@
 #include "headgate/server/http/decide.h"
 
 #include <string>
-#include <vector>
 
 #include "headgate/base/json_text.h"
 #include "headgate/base/writer.h"
 #include "headgate/field/retry_after.h"
 #include "headgate/policy/file/spelling.h"
+#include "headgate/server/http/no_policy.h"
 #include "headgate/server/http/problem.h"
 
 namespace headgate::server {
@@ -18,15 +18,8 @@ void answer_fault(Exchange& exchange, const gate::CheckFault& fault, const gate:
                   const policy::PolicySet& policies) {
   const std::string where = "check " + std::to_string(fault.check) + ": ";
   switch (fault.reason) {
-    case Reason::unknown_policy: {
-      std::vector<std::string_view> known;
-      for (const policy::Policy& policy : policies.policies()) known.push_back(policy.name);
-      std::string what = where + "there is no policy " + policy::in_quotes(check.policy);
-      if (const auto meant = policy::nearest(check.policy, known)) {
-        what += "; did you mean " + policy::in_quotes(*meant) + '?';
-      }
-      return answer_problem(exchange, 404, what);
-    }
+    case Reason::unknown_policy:
+      return answer_problem(exchange, 404, where + no_policy(policies, check.policy));
     case Reason::asked_twice:
       return answer_problem(
           exchange, 400,

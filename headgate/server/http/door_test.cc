@@ -27,7 +27,8 @@ std::shared_ptr<Credentials> credentials(const std::string& token) {
       (std::filesystem::path(::testing::TempDir()) / ("http_token_" + std::to_string(getpid())))
           .string();
   std::ofstream(file) << token << '\n';
-  auto credentials = Credentials::open({.token = file, .read_token = {}, .tls = {}});
+  auto credentials =
+      Credentials::open({.token = file, .read_token = {}, .admin_token = {}, .tls = {}});
   std::filesystem::remove(file);
   return std::move(credentials.value());
 }

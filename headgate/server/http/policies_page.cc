@@ -64,7 +64,7 @@ Content policies_page(Engine& engine, WorkerContext& worker, std::string_view) {
   std::string& out = page.body;
   out.append(R"({"file":)");
   append_json(out, std::string_view(engine.config()));
-  member(out, "number", snapshot.number());
+  member(out, "number", snapshot.reading());
   out.append(R"(,"policies":[)");
   for (const policy::Policy& policy : snapshot.policies().policies()) {
     if (policy.index > 0) out.push_back(',');

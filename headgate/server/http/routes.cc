@@ -15,17 +15,19 @@
 #include "headgate/server/http/decide.h"
 #include "headgate/server/http/foreign_page.h"
 #include "headgate/server/http/metrics.h"
+#include "headgate/server/http/overrides.h"
 #include "headgate/server/http/policies_page.h"
 #include "headgate/server/http/problem.h"
+#include "headgate/server/http/state.h"
 #include "headgate/server/http/top.h"
 
 namespace headgate::server {
 namespace {
 
-enum class Methods : std::uint8_t { any, get, post };  // get: and HEAD
+enum class Methods : std::uint8_t { any, get, post, put, remove };  // get: and HEAD
 
 struct Route {
-  std::string_view path;
+  std::string_view path;  // one that ends with '/' is the beginning of paths
   Methods methods;
   void (*answer)(Exchange&);
   Access needs;
@@ -70,6 +72,12 @@ constexpr Route routes[] = {
     {"/auth", Methods::any, answer_auth, Access::all, Route::Sender::proxy},
     {"/v1/decide", Methods::post, answer_decide, Access::all, Route::Sender::sender_of_json},
     {"/json", Methods::post, answer_json, Access::all, Route::Sender::sender_of_json},
+    {"/v1/state/", Methods::get, answer_state, Access::all},
+    {"/v1/state/", Methods::remove, answer_reset, Access::admin},
+    {"/v1/overrides", Methods::get, page<overrides_page>, Access::all},
+    {"/v1/overrides/", Methods::put, answer_set_override, Access::admin,
+     Route::Sender::sender_of_json},
+    {"/v1/overrides/", Methods::remove, answer_remove_override, Access::admin},
     {"/v1/policies", Methods::get, page<policies_page>, Access::read},
     {"/v1/top", Methods::get, page<top_page>, Access::read},
     {"/metrics", Methods::get, page<metrics_page>, Access::read},
@@ -80,11 +88,8 @@ constexpr Route routes[] = {
 // token.
 constexpr Route asset_route = {"/", Methods::get, answer_asset, Access::none};
 
-const Route* route_of(std::string_view path) noexcept {
-  const auto* found = std::find_if(std::begin(routes), std::end(routes),
-                                   [&](const Route& route) { return route.path == path; });
-  if (found != std::end(routes)) return found;
-  return find_asset(path) == nullptr ? nullptr : &asset_route;
+bool is_at(const Route& route, std::string_view path) noexcept {
+  return route.path.ends_with('/') ? path.starts_with(route.path) : path == route.path;
 }
 
 bool allows(Methods methods, const HttpRequest& request) noexcept {
@@ -95,8 +100,25 @@ bool allows(Methods methods, const HttpRequest& request) noexcept {
       return request.method() == "GET" || request.is_head();
     case Methods::post:
       return request.method() == "POST";
+    case Methods::put:
+      return request.method() == "PUT";
+    case Methods::remove:
+      return request.method() == "DELETE";
   }
   return false;
+}
+
+// Returns the route of the request's path and method; if no route has both, the first one that has
+// the path; or nullptr.
+const Route* route_of(const HttpRequest& request) noexcept {
+  const Route* other = nullptr;
+  for (const Route& route : routes) {
+    if (!is_at(route, request.path())) continue;
+    if (allows(route.methods, request)) return &route;
+    if (other == nullptr) other = &route;
+  }
+  if (other != nullptr) return other;
+  return find_asset(request.path()) == nullptr ? nullptr : &asset_route;
 }
 
 // The token is in Authorization, or in a field of our own, so that a proxy can forward its client's
@@ -119,7 +141,7 @@ void refuse_path(Exchange& exchange) {
 }
 
 // Answers a request without the right token. Wrong tokens are answered late, which limits guesses.
-void refuse_caller(Exchange& exchange, bool token_is_wrong) {
+void refuse_caller(Exchange& exchange, bool token_is_wrong, Access needed) {
   HttpCaller& caller = exchange.caller;
   if (token_is_wrong) {
     const auto answer = exchange.door.wrong_tokens.count(++caller.wrong_tokens, caller.fd);
@@ -135,7 +157,40 @@ void refuse_caller(Exchange& exchange, bool token_is_wrong) {
   exchange.reply.end(
       field::problem_media_type,
       problem_text(exchange.door, 401,
-                   "expected Authorization: Bearer TOKEN, with this server's token"));
+                   needed == Access::admin
+                       ? "expected Authorization: Bearer TOKEN, with this server's admin token"
+                       : "expected Authorization: Bearer TOKEN, with this server's token"));
+}
+
+// Answers a request whose sender may do less than it needs.
+void refuse_access(Exchange& exchange, Access access) {
+  const bool has_admin = !exchange.door.credentials.now().admin_token.empty();
+  answer_problem(exchange, 403,
+                 access == Access::read ? "this token may only read: metrics, lists and policies"
+                 : has_admin            ? "this needs the server's admin token"
+                             : "this needs an admin token, which this server does not have; "
+                               "expected headgate serve --admin-token-file FILE");
+}
+
+// Returns whether the caller may not do what needs this access; then it has been answered.
+bool refuse_token(Exchange& exchange, Access needed) {
+  const Secrets& secrets = exchange.door.credentials.now();
+  const Access open_to_all = secrets.access_of_all();
+  if (needed <= open_to_all) return false;
+  // Without an admin token, no token helps, and there is nothing to guess.
+  if (open_to_all == Access::all && secrets.admin_token.empty()) {
+    refuse_access(exchange, open_to_all);
+    return true;
+  }
+  const auto token = shown_token(exchange.request);
+  const Access access = token ? secrets.access_of(*token) : Access::none;
+  if (access == Access::none) {
+    refuse_caller(exchange, token.has_value(), needed);
+    return true;
+  }
+  exchange.caller.trusted = true;
+  if (access < needed) refuse_access(exchange, access);
+  return access < needed;
 }
 
 // Returns why this request may be the work of a web page; std::nullopt if it is not.
@@ -154,40 +209,46 @@ bool is_other_than_json(const HttpRequest& request) noexcept {
          !equal_ignoring_case(trimmed(type->substr(0, type->find(';'))), "application/json");
 }
 
-void refuse_method(Exchange& exchange, Methods methods) {
-  const std::string_view allowed = methods == Methods::get ? "GET, HEAD" : "POST";
+std::string_view names(Methods methods) noexcept {
+  switch (methods) {
+    case Methods::get:
+      return "GET, HEAD";
+    case Methods::post:
+      return "POST";
+    case Methods::put:
+      return "PUT";
+    case Methods::remove:
+      return "DELETE";
+    case Methods::any:
+      break;
+  }
+  return "";
+}
+
+void refuse_method(Exchange& exchange) {
+  std::string allowed;
+  for (const Route& route : routes) {
+    if (!is_at(route, exchange.request.path())) continue;
+    allowed.append(allowed.empty() ? "" : ", ").append(names(route.methods));
+  }
+  if (allowed.empty()) allowed = names(asset_route.methods);
   exchange.reply.begin(405);
   exchange.reply.field("Allow", allowed);
-  exchange.reply.end(
-      field::problem_media_type,
-      problem_text(exchange.door, 405, "expected " + std::string(allowed) + " of this path"));
+  exchange.reply.end(field::problem_media_type,
+                     problem_text(exchange.door, 405, "expected " + allowed + " of this path"));
 }
 
 }  // namespace
 
 bool refuse(Exchange& exchange) {
-  const Route* route = route_of(exchange.request.path());
-  const Secrets& secrets = exchange.door.credentials.now();
-  const Access needed = route == nullptr ? Access::read : route->needs;
-  if (secrets.wants_token() && needed != Access::none) {
-    const auto token = shown_token(exchange.request);
-    const Access access = token ? secrets.access_of(*token) : Access::none;
-    if (access == Access::none) {
-      refuse_caller(exchange, token.has_value());
-      return true;
-    }
-    exchange.caller.trusted = true;
-    if (access < needed) {
-      answer_problem(exchange, 403, "this token may only read: metrics, lists and policies");
-      return true;
-    }
-  }
+  const Route* route = route_of(exchange.request);
+  if (refuse_token(exchange, route == nullptr ? Access::read : route->needs)) return true;
   if (route == nullptr) {
     refuse_path(exchange);
     return true;
   }
   if (!allows(route->methods, exchange.request)) {
-    refuse_method(exchange, route->methods);
+    refuse_method(exchange);
     return true;
   }
   if (const auto fault = fault_of_page(exchange, *route)) {
@@ -202,6 +263,6 @@ bool refuse(Exchange& exchange) {
   return false;
 }
 
-void answer(Exchange& exchange) { route_of(exchange.request.path())->answer(exchange); }
+void answer(Exchange& exchange) { route_of(exchange.request)->answer(exchange); }
 
 }  // namespace headgate::server

@@ -198,7 +198,7 @@ bool RespSession::shows_token(std::string_view user, std::string_view password,
         "sure your configuration is correct?");
     return false;
   }
-  if (secrets.access_of(password) != Access::all || user != only_user) {
+  if (secrets.access_of(password) < Access::all || user != only_user) {
     wrong_token_ = true;
     out.error("WRONGPASS invalid username-password pair or user is disabled.");
     return false;

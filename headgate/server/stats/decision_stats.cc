@@ -100,10 +100,10 @@ std::uint64_t DecisionStats::next_look() noexcept {
 
 void DecisionStats::list(TopSketch& sketch, const PolicySnapshot& snapshot, const Listed& entry,
                          std::uint64_t weight, std::uint64_t also) noexcept {
-  if (snapshot.number() != snapshot_.load(relaxed)) {
+  if (snapshot.reading() != snapshot_.load(relaxed)) {
     busiest_.clear();
     most_denied_.clear();
-    snapshot_.store(snapshot.number(), std::memory_order_release);
+    snapshot_.store(snapshot.reading(), std::memory_order_release);
   }
   sketch.add(table_hash(secret_, entry.key).lo, weight, also, [&](char* out) {
     const Hash128 opaque = snapshot.gate().opaque(entry.key);
@@ -155,7 +155,7 @@ DecisionStats::Recent DecisionStats::read(Instant now, const PolicySnapshot& in_
   const auto rate = [&](std::uint64_t count) { return static_cast<double>(count) * per_second; };
   const auto partitions = [&](const TopSketch& sketch) {
     std::vector<Partition> all;
-    if (snapshot_.load(acquire) != in_force.number()) return all;
+    if (snapshot_.load(acquire) != in_force.reading()) return all;
     for (std::size_t i = 0; i < TopSketch::capacity; ++i) {
       const auto entry = sketch.read(i);
       if (!entry || entry->at_least == 0) continue;

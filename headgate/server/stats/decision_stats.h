@@ -146,7 +146,7 @@ class DecisionStats {
   Count halvings_{0};   // twice the number of halvings; odd during a halving
   Count halved_at_{0};  // Instant [ns]; 0: no decision yet
   Count weight_{0};     // the time before halved_at_ [ns], halved like the counts
-  Count snapshot_{0};   // number of the PolicySnapshot whose keys are listed
+  Count snapshot_{0};   // reading() of the PolicySnapshot whose keys are listed
   Count requests_{0};
   Count denied_{0};
   Count shadow_denied_{0};

@@ -43,7 +43,8 @@ class DecisionStatsTest : public testing::Test {
       now = table->now();
     }
     ++number;
-    snapshot = std::make_unique<PolicySnapshot>(policies, *table, table->secret(), number,
+    snapshot = std::make_unique<PolicySnapshot>(policies, Overrides{}, *table, table->secret(),
+                                                PolicySnapshot::Numbers{number, number},
                                                 gate::Counters::open(policies->names(), nullptr));
   }
 

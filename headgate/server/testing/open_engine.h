@@ -24,7 +24,7 @@ inline std::unique_ptr<Engine> open_engine(std::string_view policies = plenty,
   const std::string file =
       testing::TempDir() + "headgate_engine_" + std::to_string(getpid()) + ".yaml";
   std::ofstream(file) << "version: 1\nstore: {table: {memory: 1MiB}}\n" << policies << '\n';
-  auto engine = Engine::open(file, make_store);
+  auto engine = Engine::open(file, {.overrides_file = {}, .make_store = make_store});
   std::filesystem::remove(file);
   return std::move(engine.value());
 }

@@ -103,6 +103,23 @@ TEST_P(StoreConformance, TakesAllOrNoneAsTheVectorsSay) {
   }
 }
 
+TEST_P(StoreConformance, ARefundOfTheLargestCostGivesAllBack) {
+  const limit::Terms long_penalty{.denied = Denied::penalty, .penalty = 3600 * second};
+  const Law laws[] = {narrow,
+                      wide,
+                      moving,
+                      law(10, 10 * second, long_penalty),
+                      law(7, 10 * second, long_penalty),
+                      law(7, 10 * second, {.algorithm = limit::Algorithm::fixed_window})};
+  for (const Law& the_law : laws) {
+    const std::string key = "all" + std::to_string(&the_law - laws);
+    for (int i = 0; i < 12; ++i) spend(the_law, key, 1, noon);
+    EXPECT_FALSE(spend(the_law, key, 1, noon).admitted) << key;
+    take({{&the_law, key, limit::Quota::cost_max, Op::refund}}, noon);
+    EXPECT_TRUE(spend(the_law, key, 7, noon).admitted) << key;
+  }
+}
+
 TEST_P(StoreConformance, KeysAreIndependent) {
   for (const Law* the_law : {&narrow, &wide}) {
     EXPECT_TRUE(spend(*the_law, "a", 7, noon).admitted);

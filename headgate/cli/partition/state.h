@@ -1,0 +1,45 @@
+// What one partition of a running server has, as its /v1/state says it.
+#pragma once
+
+#include <cstdint>
+#include <ctime>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "headgate/base/instant.h"
+#include "headgate/base/result.h"
+
+namespace headgate::cli {
+
+struct PartitionState {
+  std::string policy;  // printable ASCII, as all texts here
+  std::string key;
+  std::string unit;
+  bool limited = false;   // false: the policy is off, or the key is unlimited
+  bool enforced = false;  // whether a denial denies; false in shadow mode
+  bool has_override = false;
+  bool admitted = false;   // whether a request that costs one unit would be
+  bool in_outage = false;  // decided without Redis: what is left is not known
+  std::uint64_t quota = 0;
+  std::uint64_t left = 0;               // units
+  std::optional<Nanos> window{};        // std::nullopt: concurrency
+  std::optional<std::uint64_t> wait{};  // until one unit is admitted [s]
+  std::optional<std::uint64_t> full{};  // until the quota is full again [s]
+
+  [[nodiscard]] bool denies() const noexcept { return !admitted && enforced; }
+
+  // Reads the body of a response.
+  [[nodiscard]] static Result<PartitionState, std::string> parse(std::string_view json);
+
+  // Returns one line. `now`: since 1970 [s].
+  [[nodiscard]] std::string words(std::time_t now) const;
+};
+
+// Returns "2026-01-31 12:00:12 UTC", or "" if that is in more than four digits of a year.
+[[nodiscard]] std::string time_words(std::uint64_t unix_time);
+
+// Returns "for 12 s more, until 2026-01-31 12:00:12 UTC".
+[[nodiscard]] std::string until_words(std::uint64_t seconds, std::time_t now);
+
+}  // namespace headgate::cli

@@ -1,0 +1,50 @@
+// The file that keeps overrides: it outlives restarts, and all processes that use it have the same.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "headgate/base/result.h"
+#include "headgate/policy/live/override.h"
+
+namespace headgate::policy {
+
+// Not thread-safe. Errors are sentences that begin with the file's name.
+class OverrideFile {
+ public:
+  explicit OverrideFile(std::string path) : path_(std::move(path)) {}
+
+  [[nodiscard]] const std::string& path() const noexcept { return path_; }
+
+  // Returns its overrides; none if there is no file. Throws std::bad_alloc.
+  [[nodiscard]] Result<std::vector<LiveOverride>, std::string> read();
+
+  // Returns whether the file is another one than at the last read() or change().
+  [[nodiscard]] bool has_changed() const noexcept { return version_of(path_) != version_; }
+
+  // Calls `change` with the overrides of the file, and writes what it leaves if it returns true. No
+  // other process changes the file meanwhile; readers see it as it was before or after. Returns
+  // what it has then. Fails if another process keeps the file locked. Throws std::bad_alloc.
+  using Change = std::function<bool(std::vector<LiveOverride>&)>;
+  [[nodiscard]] Result<std::vector<LiveOverride>, std::string> change(const Change& change);
+
+ private:
+  // What tells one content from another, as each has a file of its own; all 0: no file.
+  struct Version {
+    std::uint64_t device = 0;
+    std::uint64_t inode = 0;
+    std::uint64_t size = 0;
+    std::int64_t seconds = 0;  // of the last change
+    std::int64_t nanoseconds = 0;
+    friend bool operator==(const Version&, const Version&) = default;
+  };
+  [[nodiscard]] static Version version_of(const std::string& path) noexcept;
+  [[nodiscard]] Result<void, std::string> write(int draft, const std::string& text);
+
+  std::string path_;
+  Version version_;
+};
+
+}  // namespace headgate::policy

@@ -1,0 +1,96 @@
+#include "headgate/policy/live/override_file.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <thread>
+
+#include "headgate/base/testing/temporary_directory.h"
+
+namespace headgate::policy {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+class OverrideFileTest : public testing::Test {
+ protected:
+  const TemporaryDirectory directory;
+  const std::string path = directory.file("overrides");
+};
+
+OverrideFile::Change adds(const std::string& key) {
+  return [key](std::vector<LiveOverride>& all) {
+    all.push_back({"burst", key, 1});
+    return true;
+  };
+}
+
+TEST_F(OverrideFileTest, KeepsWhatWasChanged) {
+  OverrideFile file(path);
+  EXPECT_TRUE(file.read()->empty());
+  EXPECT_FALSE(file.has_changed());
+  EXPECT_EQ(file.change(adds("a"))->size(), 1u);
+  EXPECT_FALSE(file.has_changed()) << "its own change is known";
+  OverrideFile again(path);
+  ASSERT_EQ(again.read()->size(), 1u);
+  EXPECT_EQ(again.read()->front(), (LiveOverride{"burst", "a", 1}));
+}
+
+TEST_F(OverrideFileTest, AnotherProcessSeesAChange) {
+  OverrideFile one(path);
+  OverrideFile other(path);
+  ASSERT_TRUE(one.read());
+  ASSERT_TRUE(other.change(adds("a")));
+  EXPECT_TRUE(one.has_changed());
+  EXPECT_EQ(one.change(adds("b"))->size(), 2u) << "changes what the file has now";
+  EXPECT_FALSE(one.has_changed());
+  EXPECT_TRUE(other.has_changed());
+  EXPECT_EQ(other.read()->size(), 2u);
+  EXPECT_EQ(other.change([](auto& all) { return all.clear(), false; })->size(), 2u);
+  EXPECT_EQ(other.read()->size(), 2u) << "a change that was not meant is not written";
+}
+
+TEST_F(OverrideFileTest, ChangesAtTheSameTimeAreAllKept) {
+  constexpr int each = 20;
+  std::vector<std::thread> threads;
+  for (const char* name : {"a", "b", "c", "d"}) {
+    threads.emplace_back([&, name] {
+      OverrideFile file(path);
+      for (int i = 0; i < each; ++i) {
+        while (!file.change(adds(name + std::to_string(i)))) {
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(OverrideFile(path).read()->size(), 4u * each);
+}
+
+TEST_F(OverrideFileTest, FaultsNameTheFileAndLeaveItAsItIs) {
+  std::ofstream(path) << "quota";
+  OverrideFile file(path);
+  EXPECT_THAT(file.read().error(), StartsWith(path + ": byte 0: expected "));
+  EXPECT_FALSE(file.change(adds("a")));
+  std::string text;
+  std::ifstream(path) >> text;
+  EXPECT_EQ(text, "quota");
+  EXPECT_THAT(OverrideFile(directory.file("none/overrides")).change(adds("a")).error(),
+              HasSubstr("cannot be changed: No such file or directory"));
+  EXPECT_THAT(OverrideFile(directory.path().string()).read().error(), HasSubstr("no regular file"));
+}
+
+TEST_F(OverrideFileTest, AProcessThatHangsDoesNotHoldUpOthersForEver) {
+  const int held = open((path + ".headgate-draft").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  ASSERT_EQ(flock(held, LOCK_EX), 0);
+  EXPECT_THAT(OverrideFile(path).change(adds("a")).error(), HasSubstr("locked"));
+  close(held);
+  EXPECT_TRUE(OverrideFile(path).change(adds("a"))) << "what a killed process left is used up";
+}
+
+}  // namespace
+}  // namespace headgate::policy
