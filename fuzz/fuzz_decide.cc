@@ -30,7 +30,7 @@ std::string text_of(const DecideRequest& request) {
     out += R"(,"key":)";
     append_json(out, check.key);
     out += R"(,"cost":)";
-    append_json(out, check.cost);
+    append_json(out, *check.cost);
     out += '}';
   }
   return out + "]}";

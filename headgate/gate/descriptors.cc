@@ -25,13 +25,7 @@ limit::Op op_of_check(const policy::Policy& policy) noexcept {
 bool Gate::decide(std::string_view domain, std::span<const policy::Descriptor> descriptors,
                   std::span<const limit::Op> ops, std::optional<Instant> now,
                   DecisionContext& context, store::Completion done) const noexcept {
-  context.verdict = {};
-  context.results = {};
-  context.gate_ = this;
-  context.moment_ = now;
-  context.outages_.reset();
-  context.undecided_.reset();
-  context.now = now.value_or(Instant{});
+  begin(now, context);
   context.done_ = done;
   context.op_ = std::find(ops.begin(), ops.end(), limit::Op::spend) != ops.end()
                     ? limit::Op::spend
