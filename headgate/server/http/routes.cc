@@ -17,6 +17,7 @@
 #include "headgate/server/http/metrics.h"
 #include "headgate/server/http/policies_page.h"
 #include "headgate/server/http/problem.h"
+#include "headgate/server/http/settle.h"
 #include "headgate/server/http/top.h"
 
 namespace headgate::server {
@@ -69,6 +70,8 @@ Content healthz(Engine&, WorkerContext&, std::string_view) { return {"text/plain
 constexpr Route routes[] = {
     {"/auth", Methods::any, answer_auth, Access::all, Route::Sender::proxy},
     {"/v1/decide", Methods::post, answer_decide, Access::all, Route::Sender::sender_of_json},
+    {"/v1/reserve", Methods::post, answer_reserve, Access::all, Route::Sender::sender_of_json},
+    {"/v1/settle", Methods::post, answer_settle, Access::all, Route::Sender::sender_of_json},
     {"/json", Methods::post, answer_json, Access::all, Route::Sender::sender_of_json},
     {"/v1/policies", Methods::get, page<policies_page>, Access::read},
     {"/v1/top", Methods::get, page<top_page>, Access::read},
