@@ -1,5 +1,5 @@
-// Any bytes as the body of POST /v1/decide are refused with an offset in them and printable words,
-// or are a list of checks. What was read is written, and then read as the same.
+// Any bytes as the body of POST /v1/decide or /v1/settle are refused with an offset in them and
+// printable words, or are read; a list of checks is written, and then read as the same.
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -7,6 +7,7 @@
 
 #include "headgate/base/json_text.h"
 #include "headgate/server/http/decide_request.h"
+#include "headgate/server/http/settle_request.h"
 
 namespace {
 
@@ -15,6 +16,13 @@ using namespace headgate::server;
 
 void require(bool holds) {
   if (!holds) std::abort();
+}
+
+void require_fault(const DecideFault& fault, std::size_t size) {
+  require(fault.status == 400 || fault.status == 422);
+  require(fault.at <= size);
+  require(!fault.what.empty());
+  for (const char c : fault.what) require(c >= 0x20 && c <= 0x7e);
 }
 
 std::string text_of(const DecideRequest& request) {
@@ -30,7 +38,7 @@ std::string text_of(const DecideRequest& request) {
     out += R"(,"key":)";
     append_json(out, check.key);
     out += R"(,"cost":)";
-    append_json(out, check.cost);
+    append_json(out, *check.cost);
     out += '}';
   }
   return out + "]}";
@@ -40,14 +48,16 @@ std::string text_of(const DecideRequest& request) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view input(reinterpret_cast<const char*>(data), size);
+  static SettleReader settle_reader;
+  if (const auto settle = settle_reader.read(input)) {
+    for (const NamedCost& cost : settle->costs) require(cost.cost <= DecideReader::cost_max);
+  } else {
+    require_fault(settle.error(), size);
+  }
   static DecideReader reader;
   const auto request = reader.read(input);
   if (!request) {
-    const DecideFault& fault = request.error();
-    require(fault.status == 400 || fault.status == 422);
-    require(fault.at <= size);
-    require(!fault.what.empty());
-    for (const char c : fault.what) require(c >= 0x20 && c <= 0x7e);
+    require_fault(request.error(), size);
     return 0;
   }
   require(!request->checks.empty());

@@ -9,8 +9,8 @@
 #include "headgate/net/spoe_hello.h"
 #include "headgate/net/spoe_reader.h"
 #include "headgate/policy/file/load.h"
+#include "headgate/server/receipt.h"
 #include "headgate/server/spoe/messages.h"
-#include "headgate/server/spoe/receipt.h"
 
 namespace {
 

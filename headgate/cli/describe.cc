@@ -145,8 +145,9 @@ std::string describe(const policy::Policy& policy) {
   put("match", policy.match_text.empty() ? "every request" : policy.match_text);
   if (!policy.path_text.empty()) put("paths", policy.path_text);
   if (policy.cost_text != "1") {
-    put("cost",
-        policy.cost_text + (policy.is_late() ? ", charged when the response has ended" : ""));
+    put("cost", policy.cost_text + (policy.is_late()    ? ", charged when the response has ended"
+                                    : policy.reserves() ? ", corrected when the response has ended"
+                                                        : ""));
   }
   if (policy.terms.algorithm == limit::Algorithm::moving_window) put("log", log_text(policy));
   if (policy.terms.algorithm == limit::Algorithm::concurrency) {

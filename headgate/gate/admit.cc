@@ -25,11 +25,7 @@ void Gate::admit(const policy::Request& request, std::optional<Instant> now, Dry
 
 bool Gate::prefetch(const policy::Request& request, std::optional<Instant> now, DryRun dry_run,
                     DecisionContext& context) const noexcept {
-  context.verdict = {};
-  context.gate_ = this;
-  context.moment_ = now;
-  context.outages_.reset();
-  context.undecided_.reset();
+  begin(now, context);
   std::span<const policy::Match> matches;
   try {
     matches = policies_->match(request, context.scratch_);
@@ -39,6 +35,11 @@ bool Gate::prefetch(const policy::Request& request, std::optional<Instant> now, 
   }
   context.matched_ = matches.size();
   if (matches.empty()) return false;
+  if (estimates_) {
+    for (policy::Match& match : context.scratch_.matches) {
+      if (match.policy->estimate_percent != 0) match.cost = reserved(*match.policy, *match.grant);
+    }
+  }
   charge(matches, dry_run, limit::Op::spend, context);
   return true;
 }
@@ -134,7 +135,7 @@ void Gate::conclude(DecisionContext& context) const noexcept {
   verdict.outcome = violated > 0      ? Outcome::denied
                     : shadow_violated ? Outcome::shadow_denied
                                       : Outcome::admitted;
-  if (settles_) list_dues(context);
+  if (settles_ || context.reserves_) list_dues(context);
   std::uint64_t extra = 0;
   if (violated > 0 && strictest->wait != limit::Decision::never) {
     extra = jitter(strictest->wait, context);
@@ -149,12 +150,14 @@ void Gate::list_dues(DecisionContext& context) const noexcept {
   std::size_t dues = 0;
   for (std::size_t i = 0; i < context.matched_; ++i) {
     const policy::Match& match = context.match(i);
-    if (!match.policy->is_settled()) continue;
+    if (!context.reserves_ && !match.policy->is_settled()) continue;
     if (!context.taken(i)) continue;
     const bool alone = context.counted_alone(i);
     const bool counted = alone || !context.outages_.test(i);
     if (!counted && !match.policy->is_late()) continue;
-    context.dues_[dues++] = {match.policy, match.grant, match.key, match.cost, alone};
+    // A late cost was not taken yet: what it will have left is not known, so nothing is assumed.
+    const std::uint64_t remaining = match.policy->is_late() ? 0 : context.decisions_[i].remaining;
+    context.dues_[dues++] = {match.policy, match.grant, match.key, match.cost, alone, remaining};
   }
   context.verdict.dues = std::span(context.dues_).first(dues);
 }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "headgate/limit/decision.h"
@@ -12,8 +13,10 @@ namespace headgate::gate {
 
 struct Check {
   std::string_view policy;
-  std::string_view key;    // as PolicySet::named() takes it
-  std::uint64_t cost = 1;  // quota units; above limit::Quota::cost_max the same as cost_max
+  std::string_view key;  // as PolicySet::named() takes it
+  // Quota units; above limit::Quota::cost_max the same as cost_max. std::nullopt: what the policy
+  // reserves.
+  std::optional<std::uint64_t> cost = 1;
 };
 
 struct CheckResult {

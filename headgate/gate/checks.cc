@@ -7,22 +7,25 @@
 
 namespace headgate::gate {
 
-void Gate::begin(std::optional<Instant> now, store::Completion done,
-                 DecisionContext& context) const noexcept {
-  context.verdict = {};
-  context.results = {};
-  context.gate_ = this;
-  context.moment_ = now;
-  context.outages_.reset();
-  context.undecided_.reset();
-  context.now = now.value_or(Instant{});
-  context.done_ = done;
-}
-
 std::optional<CheckFault> Gate::decide(std::span<const Check> checks, limit::Op op,
                                        std::optional<Instant> now, DecisionContext& context,
                                        store::Completion done) const noexcept {
-  begin(now, done, context);
+  begin(now, context);
+  return decide(checks, op, context, done);
+}
+
+std::optional<CheckFault> Gate::reserve(std::span<const Check> checks, std::optional<Instant> now,
+                                        DecisionContext& context,
+                                        store::Completion done) const noexcept {
+  begin(now, context);
+  context.reserves_ = true;
+  return decide(checks, limit::Op::spend, context, done);
+}
+
+std::optional<CheckFault> Gate::decide(std::span<const Check> checks, limit::Op op,
+                                       DecisionContext& context,
+                                       store::Completion done) const noexcept {
+  context.done_ = done;
   if (const auto fault = match_checks(checks, context)) return fault;
 
   context.asked_ = checks.size();
@@ -55,11 +58,12 @@ std::optional<CheckFault> Gate::match_checks(std::span<const Check> checks,
     const Check& check = checks[i];
     std::optional<policy::Match> match;
     try {
-      match = policies_->named(check.policy, check.key, check.cost, context.names_[i]);
+      match = policies_->named(check.policy, check.key, check.cost.value_or(0), context.names_[i]);
     } catch (const std::bad_alloc&) {
       return CheckFault{i, Reason::out_of_memory};
     }
     if (!match) return CheckFault{i, Reason::unknown_policy};
+    if (!check.cost) match->cost = reserved(*match->policy, *match->grant);
     const bool limited = has_limit(*match);
     context.results_[i] = {
         match->policy, match->grant, match->partition, limited, {.admitted = true}};
@@ -78,7 +82,7 @@ std::optional<CheckFault> Gate::match_checks(std::span<const Check> checks,
 void Gate::merge_checks(DecisionContext& context) const noexcept {
   context.now = *context.moment_;
   conclude(context);
-  context.verdict.dues = {};
+  if (!context.reserves_) context.verdict.dues = {};
   if (context.op_ == limit::Op::spend && bundle_debits(context)) {
     take<&Gate::merge_debits>(context);
   } else {

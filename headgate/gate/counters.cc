@@ -12,8 +12,9 @@
 namespace headgate::gate {
 namespace {
 
+constexpr auto relaxed = std::memory_order_relaxed;
+
 void add(PolicyCounts& sum, const PolicyTotals& counts) noexcept {
-  constexpr auto relaxed = std::memory_order_relaxed;
   sum.admitted.fetch_add(counts.admitted, relaxed);
   sum.denied.fetch_add(counts.denied, relaxed);
   sum.shadow_denied.fetch_add(counts.shadow_denied, relaxed);
@@ -58,6 +59,15 @@ struct Counters::Generation {
     for (std::size_t i = index->second; i < counts.size(); i += names.size()) sum += counts[i];
   }
 
+  // Takes over what another generation has learnt about policies of the same names.
+  void learn_from(const Generation& before) noexcept {
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      const auto index = before.indices.find(names[i]);
+      if (index == before.indices.end()) continue;
+      counts[i].estimate.store(before.counts[index->second].estimate.load(relaxed), relaxed);
+    }
+  }
+
   std::vector<std::string> names;
   std::unordered_map<std::string_view, std::size_t> indices;  // of names
   store::Region region;
@@ -70,6 +80,7 @@ std::shared_ptr<Counters> Counters::open(std::vector<std::string> names,
   auto fresh = std::make_shared<Counters>();
   fresh->generations_.push_back(std::make_shared<Generation>(std::move(names)));
   if (previous == nullptr) return fresh;
+  fresh->generations_.front()->learn_from(*previous->generations_.front());
   for (const std::shared_ptr<Generation>& old : previous->generations_) {
     if (fresh->generations_.size() < generations_max) {
       fresh->generations_.push_back(old);

@@ -44,6 +44,14 @@ TEST(Counters, LoseNothingOverManyReloads) {
   EXPECT_EQ(counters->totals("a").denied, 100u);
 }
 
+TEST(Counters, KeepWhatWasLearntAboutAPolicy) {
+  auto counters = Counters::open({"a", "b"}, nullptr);
+  counters->shards()[1].estimate = 77;
+  counters = Counters::open({"b", "c"}, counters);
+  EXPECT_EQ(counters->shards()[0].estimate, 77u);
+  EXPECT_EQ(counters->shards()[1].estimate, 0u);
+}
+
 TEST(Counters, MayBeEmpty) {
   const auto counters = Counters::open({}, nullptr);
   EXPECT_TRUE(counters->shards().empty());

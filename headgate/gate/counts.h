@@ -15,7 +15,8 @@ struct alignas(64) PolicyCounts {
       0};                                  // requests that it would have denied if it were enforced
   std::atomic<std::uint64_t> refunded{0};  // requests whose cost was given back
   std::atomic<std::uint64_t> cost_defaulted{0};  // requests whose cost was missing or malformed
-  std::atomic<std::uint64_t> outage{0};  // requests decided without the store that machines share
+  std::atomic<std::uint64_t> outage{0};    // requests decided without the store that machines share
+  std::atomic<std::uint64_t> estimate{0};  // in the first shard: the state of an Estimate
 };
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);

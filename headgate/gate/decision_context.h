@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "headgate/gate/check.h"
+#include "headgate/gate/reservation.h"
 #include "headgate/gate/verdict.h"
 #include "headgate/store/store.h"
 
@@ -38,7 +39,8 @@ class DecisionContext {
 
   Verdict verdict;
   std::span<const CheckResult> results;  // of decide(), in the order of its checks
-  Instant now;  // the moment of the decision; meaningless if no policy applied
+  Instant now;                    // the moment of the decision; meaningless if no policy applied
+  Settled settled = Settled::no;  // of settle() of a reservation
 
   // What was decided: of several operations on descriptors spend if there is one.
   [[nodiscard]] limit::Op op() const noexcept { return op_; }
@@ -119,7 +121,12 @@ class DecisionContext {
   std::vector<CheckResult> results_;
   std::vector<std::uint8_t> check_of_;  // match -> check
 
+  // Of a reservation that is settled: the charge that passes once.
+  store::Charge mark_;
+  limit::Decision marked_;
+
   const Gate* gate_ = nullptr;
+  bool reserves_ = false;          // every charge leaves a due
   std::optional<Instant> moment_;  // as the caller gave it, then as the store decided
   store::Completion done_;
 };

@@ -25,7 +25,8 @@ limit::Op op_of_check(const policy::Policy& policy) noexcept {
 bool Gate::decide(std::string_view domain, std::span<const policy::Descriptor> descriptors,
                   std::span<const limit::Op> ops, std::optional<Instant> now,
                   DecisionContext& context, store::Completion done) const noexcept {
-  begin(now, done, context);
+  begin(now, context);
+  context.done_ = done;
   context.op_ = std::find(ops.begin(), ops.end(), limit::Op::spend) != ops.end()
                     ? limit::Op::spend
                     : limit::Op::refund;

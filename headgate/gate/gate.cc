@@ -25,6 +25,20 @@ Gate::Gate(std::shared_ptr<const policy::PolicySet> policies, store::Store& stor
       shards_(counts.empty() ? 0 : counts.size() / policies_->policies().size()),
       field_writer_(*policies_) {
   settles_ = std::ranges::any_of(policies_->policies(), &policy::Policy::is_settled);
+  estimates_ = std::ranges::any_of(policies_->policies(), [](const policy::Policy& policy) {
+    return policy.estimate_percent != 0;
+  });
+}
+
+void Gate::begin(std::optional<Instant> now, DecisionContext& context) const noexcept {
+  context.verdict = {};
+  context.results = {};
+  context.gate_ = this;
+  context.moment_ = now;
+  context.now = now.value_or(Instant{});
+  context.reserves_ = false;
+  context.outages_.reset();
+  context.undecided_.reset();
 }
 
 std::span<PolicyCounts> Gate::shard() const noexcept {

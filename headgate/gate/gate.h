@@ -85,6 +85,23 @@ class Gate {
                                                   DecisionContext& context,
                                                   store::Completion done = {}) const noexcept;
 
+  // As decide() with limit::Op::spend. If the verdict is not a denial, its dues have every charge
+  // that was taken: what a Reservation needs.
+  [[nodiscard]] std::optional<CheckFault> reserve(std::span<const Check> checks,
+                                                  std::optional<Instant> now,
+                                                  DecisionContext& context,
+                                                  store::Completion done = {}) const noexcept;
+
+  // Corrects what a reservation has taken. `costs` has what each due really cost; std::nullopt: it
+  // stays charged as it is. Slots are released. What was taken too much is given back, unless it
+  // has come back by itself; what was taken too little is charged now. From the call of `done`,
+  // context.settled says whether that was done. No argument but the context has to last until then.
+  // Returns false if memory is short; then nothing was settled, and `done` is not called.
+  [[nodiscard]] bool settle(const Reservation& reservation,
+                            std::span<const std::optional<std::uint64_t>> costs,
+                            std::optional<Instant> now, DecisionContext& context,
+                            store::Completion done = {}) const noexcept;
+
   // Decides the descriptors of one request of Envoy's rate limit protocol as of `now`, each
   // separately: if one is denied, the others still charge their limits, as with Envoy's own
   // service. `ops` has spend or refund for each descriptor; a spend of 0 checks whether the limit
@@ -106,16 +123,16 @@ class Gate {
               std::optional<Instant> now) const noexcept;
 
  private:
+  void begin(std::optional<Instant> now, DecisionContext& context) const noexcept;
   template <void (Gate::*next)(DecisionContext&) const noexcept>
   void take(DecisionContext& context) const noexcept;
   // Whether a policy that was named can deny its partition at all.
   [[nodiscard]] static bool has_limit(const policy::Match& match) noexcept {
     return match.policy->mode != policy::Mode::off && !match.grant->unlimited;
   }
-  // Begins a decision of what was named.
-  void begin(std::optional<Instant> now, store::Completion done,
-             DecisionContext& context) const noexcept;
   static void note_outages(DecisionContext& context) noexcept;
+  std::optional<CheckFault> decide(std::span<const Check> checks, limit::Op op,
+                                   DecisionContext& context, store::Completion done) const noexcept;
   void charge(std::span<const policy::Match> matches, DryRun dry_run, limit::Op op,
               DecisionContext& context) const noexcept;
   std::optional<CheckFault> match_checks(std::span<const Check> checks,
@@ -132,21 +149,29 @@ class Gate {
   void merge_descriptors(DecisionContext& context) const noexcept;
   void conclude(DecisionContext& context) const noexcept;
   void list_dues(DecisionContext& context) const noexcept;
+  // Units that a request of this grant reserves.
+  [[nodiscard]] std::uint64_t reserved(const policy::Policy& policy,
+                                       const policy::Grant& grant) const noexcept;
+  void learn(const policy::Policy& policy, std::uint64_t cost) const noexcept;
+  void settle_marked(DecisionContext& context) const noexcept;
+  void end_settling(DecisionContext& context) const noexcept;
   void itemise(DecisionContext& context, std::uint64_t jitter) const noexcept;
   void count(const DecisionContext& context) const noexcept;
   // The counts of this processor's shard, one per policy.
   [[nodiscard]] std::span<PolicyCounts> shard() const noexcept;
   using Counter = decltype(&PolicyCounts::admitted);
   void add(Counter counter, const policy::Policy& policy) const noexcept;
-  [[nodiscard]] std::optional<store::Charge> charge_of(
-      const Due& due, Instant taken, const policy::Response& response) const noexcept;
+  [[nodiscard]] std::optional<store::Charge> charge_of(const Due& due, Instant taken,
+                                                       const policy::Response& response,
+                                                       Instant now) const noexcept;
   [[nodiscard]] Item item(DecisionContext& context, std::size_t charge) const noexcept;
   [[nodiscard]] std::uint64_t jitter(Nanos wait, const DecisionContext& context) const noexcept;
 
   std::shared_ptr<const policy::PolicySet> policies_;
   store::Store& store_;
   HashSecret pk_secret_;
-  bool settles_ = false;  // whether the charges of any policy leave dues
+  bool settles_ = false;    // whether the charges of any policy leave dues
+  bool estimates_ = false;  // whether any policy estimates what it reserves
   std::span<PolicyCounts> counts_;
   std::size_t shards_;  // in counts_
   FieldWriter field_writer_;

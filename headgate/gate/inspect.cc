@@ -11,32 +11,37 @@ std::optional<CheckFault> Gate::inspect(std::string_view policy, std::string_vie
                                         DecisionContext& context,
                                         store::Completion done) const noexcept {
   using Reason = CheckFault::Reason;
-  begin(now, done, context);
+  begin(now, context);
+  context.done_ = done;
+  constexpr std::size_t looks = 3;
+  std::vector<policy::Match>& matches = context.scratch_.matches;
   std::optional<policy::Match> match;
   try {
+    context.make_room(looks);
+    matches.reserve(looks);
     match = policies_->named(policy, key, 0, context.names_[0]);
   } catch (const std::bad_alloc&) {
     return CheckFault{0, Reason::out_of_memory};
   }
   if (!match) return CheckFault{0, Reason::unknown_policy};
   const bool limited = has_limit(*match);
-  const std::uint64_t costs[] = {0, 1, match->grant->quota.units};
-  context.asked_ = std::size(costs);
-  context.matched_ = 0;
-  for (std::size_t i = 0; i < std::size(costs); ++i) {
+  const std::uint64_t costs[looks] = {0, 1, match->grant->quota.units};
+  context.asked_ = looks;
+  matches.clear();
+  for (std::size_t i = 0; i < looks; ++i) {
     context.results_[i] = {
         match->policy, match->grant, match->partition, limited, {.admitted = true}};
     if (!limited) continue;
     match->cost = costs[i];
-    context.check_of_[context.matched_] = static_cast<std::uint8_t>(i);
-    context.scratch_.matches[context.matched_++] = *match;
+    context.check_of_[matches.size()] = static_cast<std::uint8_t>(i);
+    matches.push_back(*match);
   }
+  context.matched_ = matches.size();
   if (!limited) {
     answer_checks(context);
     return std::nullopt;
   }
-  charge(std::span<const policy::Match>(context.scratch_.matches).first(context.matched_),
-         DryRun::yes, limit::Op::peek, context);
+  charge(matches, DryRun::yes, limit::Op::peek, context);
   if (refill == Refill::yes) {
     context.op_ = limit::Op::refund;
     context.charges_[0].op = limit::Op::refund;

@@ -170,5 +170,36 @@ TEST_F(Outage, ChecksShowWhatWasDecidedWithoutTheStore) {
   }
 }
 
+// Whether it was settled by another machine is known again when the store is back.
+TEST_F(Outage, AReservationIsSettledAfterIt) {
+  load("- {name: a, quota: 100, window: 1h}\n");
+  const Check reserved{"a", "x", 60};
+  ASSERT_EQ(gate_->reserve({&reserved, 1}, std::nullopt, context_), std::nullopt);
+  ASSERT_EQ(context_.verdict.dues.size(), 1U);
+  Due due = context_.verdict.dues[0];
+  const std::string key(due.key);
+  due.key = key;
+  const Instant taken = context_.now;
+  const auto settle = [&] {
+    const std::optional<std::uint64_t> cost = 10;
+    EXPECT_TRUE(gate_->settle({"id", taken, {&due, 1}}, {&cost, 1}, std::nullopt, context_));
+    return context_.settled;
+  };
+  const auto left = [&] {
+    const Check look{"a", "x", 0};
+    EXPECT_EQ(gate_->decide({&look, 1}, limit::Op::peek, std::nullopt, context_), std::nullopt);
+    return context_.results[0].decision.remaining;
+  };
+  EXPECT_EQ(left(), 40U);
+  remote_.away = true;
+  EXPECT_EQ(settle(), Settled::unknown);
+  remote_.away = false;
+  EXPECT_EQ(left(), 40U);
+  EXPECT_EQ(settle(), Settled::yes);
+  EXPECT_EQ(left(), 90U);
+  EXPECT_EQ(settle(), Settled::no);
+  EXPECT_EQ(left(), 90U);
+}
+
 }  // namespace
 }  // namespace headgate::gate

@@ -1,11 +1,13 @@
 // What is done when the response has ended: late costs, refunds, and slots that are released.
 
+#include <algorithm>
 #include <memory>
 #include <new>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "headgate/gate/correction.h"
 #include "headgate/gate/gate.h"
 
 namespace headgate::gate {
@@ -45,9 +47,11 @@ std::unique_ptr<Settlement> settlement_of(std::vector<store::Charge> charges) {
 
 void Gate::settle(std::span<const Due> dues, Instant taken, const policy::Response& response,
                   std::optional<Instant> now) const noexcept {
+  if (dues.empty()) return;
+  const Instant ended = now ? *now : store_.now();
   if (store_.completes_at_once()) {
     for (const Due& due : dues) {
-      std::optional<store::Charge> charge = charge_of(due, taken, response);
+      std::optional<store::Charge> charge = charge_of(due, taken, response, ended);
       if (!charge) continue;
       limit::Decision decision;
       store::Bundle bundle{{&*charge, 1}, {&decision, 1}};
@@ -58,7 +62,7 @@ void Gate::settle(std::span<const Due> dues, Instant taken, const policy::Respon
   try {
     std::vector<store::Charge> charges;
     for (const Due& due : dues) {
-      if (const auto charge = charge_of(due, taken, response)) charges.push_back(*charge);
+      if (const auto charge = charge_of(due, taken, response, ended)) charges.push_back(*charge);
     }
     if (charges.empty()) return;
     std::unique_ptr<Settlement> settlement = settlement_of(std::move(charges));
@@ -73,25 +77,29 @@ void Gate::settle(std::span<const Due> dues, Instant taken, const policy::Respon
 
 // Returns what is to be charged or given back for one due. std::nullopt: nothing.
 std::optional<store::Charge> Gate::charge_of(const Due& due, Instant taken,
-                                             const policy::Response& response) const noexcept {
+                                             const policy::Response& response,
+                                             Instant now) const noexcept {
   const policy::Policy& policy = *due.policy;
-  store::Charge charge{&due.grant->law, due.key, due.cost, limit::Op::refund};
-  charge.since = taken;
-  charge.shared = due.grant->shared.get();
-  charge.in_outage = due.in_outage;
-  if (policy.is_late()) {
-    const policy::Cost cost = policies_->late_cost(policy, response);
-    if (cost.defaulted) add(&PolicyCounts::cost_defaulted, policy);
-    if (cost.units == 0) return std::nullopt;
-    charge.op = limit::Op::debit;
-    charge.cost = cost.units;
-  } else if (!policy.holds_slots()) {
-    if (response.status >= policy.refund_on.size() || !policy.refund_on[response.status]) {
-      return std::nullopt;
-    }
+  if (policy.holds_slots()) return refund_of(due, taken);
+  const bool is_refunded =
+      response.status < policy.refund_on.size() && policy.refund_on[response.status];
+  if (policy.cost_time == policy::CostTime::request) {
+    if (!is_refunded) return std::nullopt;
     add(&PolicyCounts::refunded, policy);
+    return refund_of(due, taken);
   }
-  return charge;
+  policy::Cost cost = policies_->late_cost(policy, response);
+  if (cost.defaulted) add(&PolicyCounts::cost_defaulted, policy);
+  if (policy.is_late()) return correction_of(due, taken, 0, cost.units, now);
+  if (cost.defaulted) return std::nullopt;
+  if (is_refunded) {
+    add(&PolicyCounts::refunded, policy);
+  } else if (!response.is_whole && !policies_->response_member(policy).empty()) {
+    cost.units = std::max(cost.units, due.cost);  // nobody knows what the rest cost
+  } else {
+    learn(policy, cost.units);
+  }
+  return correction_of(due, taken, due.cost, cost.units, now);
 }
 
 }  // namespace headgate::gate

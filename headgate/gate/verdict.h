@@ -29,13 +29,15 @@ struct Item {
 };
 
 // What remains to be done for one policy when the response has ended: to give its cost back, to
-// charge a cost that depends on the response, or to release a slot. Small for the same reason.
+// charge or correct a cost that depends on the response, or to release a slot. Small for the same
+// reason.
 struct Due {
   const policy::Policy* policy = nullptr;
   const policy::Grant* grant = nullptr;  // of this policy
   std::string_view key;                  // store key; in the DecisionContext
   std::uint64_t cost = 0;  // what admit() charged [units]; meaningless if the policy's cost is late
   bool in_outage = false;  // as store::Charge::in_outage
+  std::uint64_t remaining = 0;  // what the charge has left [units]
 };
 
 struct Verdict {

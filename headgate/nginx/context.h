@@ -15,12 +15,15 @@
 namespace headgate::nginx {
 
 struct Job;
+class PassingNumbers;
 
 struct RequestContext {
   const gate::Gate* gate;    // nullptr: no policy matched
   gate::Verdict verdict;     // what it points to is in this context's memory
   Instant taken;             // when its charges were taken
   std::uint64_t body_bytes;  // of the response, as passed to the connection
+  PassingNumbers* numbers;   // of its JSON; nullptr: it is not read
+  bool body_ended;           // its last byte has passed, if it is read
   bool enforceable;          // decided before nginx responded, so that it can be denied
   Job* job;                  // while the decision is outstanding; `verdict` is empty until then
 

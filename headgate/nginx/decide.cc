@@ -6,6 +6,7 @@
 #include <span>
 
 #include "headgate/gate/gate.h"
+#include "headgate/nginx/body_numbers.h"
 #include "headgate/nginx/conf.h"
 #include "headgate/nginx/job.h"
 #include "headgate/nginx/mailbox.h"
@@ -241,6 +242,8 @@ void settle(ngx_http_request_t* r, RequestContext& context) noexcept {
   if (r->upstream != nullptr && !r->cached) {
     response.headers = &headers.emplace(r->upstream->headers_in.headers);
   }
+  response.numbers = context.numbers;
+  response.is_whole = context.numbers == nullptr || context.body_ended;
   context.gate->settle(context.verdict.dues, context.taken, response, std::nullopt);
 }
 

@@ -422,7 +422,9 @@ extern "C" ngx_int_t init(ngx_conf_t* cf) noexcept {
   if (add_handler(cf, NGX_HTTP_LOG_PHASE, log_handler) != NGX_OK) return NGX_ERROR;
   next_header_filter = ngx_http_top_header_filter;
   ngx_http_top_header_filter = header_filter;
-  if (std::ranges::any_of(conf.policies->policies(), &policy::Policy::is_late)) {
+  if (std::ranges::any_of(conf.policies->policies(), [](const policy::Policy& policy) {
+        return policy.cost_time != policy::CostTime::request;
+      })) {
     next_body_filter = ngx_http_top_body_filter;
     ngx_http_top_body_filter = body_filter;
   }

@@ -22,11 +22,8 @@ FieldsUsed PolicySet::fields_used() const {
         condition.add_to(fields_used);
       }
     }
-    if (rule.cost.source == CostRule::Source::request_header) {
-      fields_used.request_headers.insert(rule.cost.header);
-    } else if (rule.cost.source == CostRule::Source::response_header) {
-      fields_used.response_headers.insert(rule.cost.header);
-    }
+    rule.cost.add_to(fields_used);
+    if (rule.settled) rule.settled->add_to(fields_used);
   }
   return fields_used;
 }

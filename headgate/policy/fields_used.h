@@ -14,6 +14,7 @@ struct FieldsUsed {
   bool query = false;
   std::set<std::string> request_headers;  // names in lower case
   std::set<std::string> response_headers;
+  std::set<std::string> response_members;  // of its JSON: names with dots between them
 
   // Adds the parts that `other` has.
   void add(const FieldsUsed& other) {
@@ -23,6 +24,7 @@ struct FieldsUsed {
     query |= other.query;
     request_headers.insert(other.request_headers.begin(), other.request_headers.end());
     response_headers.insert(other.response_headers.begin(), other.response_headers.end());
+    response_members.insert(other.response_members.begin(), other.response_members.end());
   }
 };
 

@@ -46,6 +46,8 @@ enum class CostTime : std::uint8_t {
   response,  // when its response has ended. The request is decided by a limit::Op::peek of
              // Match::cost, which is 1 (denied where nothing is left), and if it was admitted,
              // PolicySet::late_cost() then says what to charge (limit::Op::debit)
+  reserved,  // both: Match::cost is what to spend, and when the response has ended,
+             // PolicySet::late_cost() says what it should have been
 };
 
 // Response statuses, 100..599.
@@ -58,6 +60,9 @@ struct Policy {
   Mode mode = Mode::enforce;
   unsigned status = 429;  // of a denial
   CostTime cost_time = CostTime::request;
+  unsigned estimate_percent = 0;  // the share of settled costs that a reservation covers, 1..99; 0:
+                                  // what it takes is not estimated
+  std::uint64_t reserve = 1;      // what a reservation takes if nothing else says it [units]
   limit::Sharing sharing = limit::Sharing::none;
   limit::OnOutage on_outage = limit::OnOutage::local;  // of a policy that machines share
   unsigned outage_percent = 100;  // of OnOutage::local: its share of the quota, 1..100
@@ -72,12 +77,13 @@ struct Policy {
   std::string cost_text = "1";
 
   [[nodiscard]] bool is_late() const noexcept { return cost_time == CostTime::response; }
+  [[nodiscard]] bool reserves() const noexcept { return cost_time == CostTime::reserved; }
   [[nodiscard]] bool holds_slots() const noexcept {
     return terms.algorithm == limit::Algorithm::concurrency;
   }
   // Whether there may be something to do when the response has ended.
   [[nodiscard]] bool is_settled() const noexcept {
-    return is_late() || holds_slots() || refund_on.any();
+    return cost_time != CostTime::request || holds_slots() || refund_on.any();
   }
 };
 

@@ -311,11 +311,17 @@ std::span<const Match> PolicySet::match(std::string_view domain,
   return matches;
 }
 
+std::string_view PolicySet::response_member(const Policy& policy) const noexcept {
+  const Rule& rule = rules_->rules[policy.index];
+  return rule.settled ? std::string_view(rule.settled->path) : std::string_view();
+}
+
 Cost PolicySet::late_cost(const Policy& policy, const Response& response) const noexcept {
   if (response.status < policy.refund_on.size() && policy.refund_on.test(response.status)) {
     return {0, false};
   }
-  return rules_->rules[policy.index].cost.of_response(response);
+  const Rule& rule = rules_->rules[policy.index];
+  return (rule.settled ? *rule.settled : rule.cost).of_response(response);
 }
 
 std::optional<Match> PolicySet::named(std::string_view policy_name, std::string_view partition,

@@ -152,8 +152,13 @@ class PolicySet {
   [[nodiscard]] const Policy* domain(std::string_view name) const noexcept;
 
   // Returns the cost of a request that `policy` admitted and whose response has ended. For policies
-  // whose cost_time is CostTime::response. The cost is 0 if refund_on contains the status.
+  // whose cost_time is not CostTime::request. The cost is 0 if refund_on contains the status. If it
+  // is defaulted, a reservation stays as it is.
   [[nodiscard]] Cost late_cost(const Policy& policy, const Response& response) const noexcept;
+
+  // Returns the member of the response's JSON with the cost of `policy`: a path as of
+  // Response::numbers. Empty: none.
+  [[nodiscard]] std::string_view response_member(const Policy& policy) const noexcept;
 
   // Returns the match of the policy with this name and a ready-made partition key, as the decision
   // interfaces and traces give them. The policy's `match` and `key` are not evaluated. Returns

@@ -42,12 +42,25 @@ struct Request {
   std::optional<std::uint64_t> body_bytes;  // length of the content; std::nullopt: not known
 };
 
+// Numbers in the JSON of a response's body, for doors that read it as it passes.
+class BodyNumbers {
+ public:
+  // Returns the number at `path`, one of FieldsUsed::response_members; std::nullopt: it has none.
+  [[nodiscard]] virtual std::optional<std::uint64_t> number(
+      std::string_view path) const noexcept = 0;
+
+ protected:
+  ~BodyNumbers() = default;
+};
+
 // A response that has ended, either completely or because one side closed the connection.
 struct Response {
   unsigned status = 0;               // 0: no response was sent
   std::uint64_t body_bytes = 0;      // content bytes that were sent, counted as sent (for example
                                      // compressed), without header section and framing
   const Headers* headers = nullptr;  // of the upstream's response; nullptr: there was none
+  const BodyNumbers* numbers = nullptr;  // of its body; nullptr: it was not read
+  bool is_whole = true;  // false: it ended early, so that `numbers` may be less than in the end
 };
 
 }  // namespace headgate::policy

@@ -64,9 +64,11 @@ void Scenario::count(const LoggedRequest& record, Instant now) {
   summary_.saw(now);
   summary_.count_request(!denied());
   each_answer([&](const policy::Match& match, const limit::Decision& decision, bool taken) {
-    const std::uint64_t units = match.policy->is_late()
-                                    ? policies().late_cost(*match.policy, record.response()).units
-                                    : match.cost;
+    std::uint64_t units = match.cost;
+    if (match.policy->cost_time != policy::CostTime::request) {
+      const policy::Cost cost = policies().late_cost(*match.policy, record.response());
+      if (match.policy->is_late() || !cost.defaulted) units = cost.units;
+    }
     summary_.count(*match.policy, *match.grant, match.partition, units, now, taken,
                    decision.remaining);
   });

@@ -97,6 +97,10 @@ def test_every_example_is_valid(validator, name, text):
     '{ids: [[a, b], [c, d]], window: 5}, {ids: [[e, f]], quota: unlimited}]}',
     '{name: a, quota: 1, window: 1, denied: spend, cost: request-bytes}',
     '{name: a, quota: 1, window: 1, denied: spend, cost: {request-header: 7}}',
+    '{name: a, quota: 1, window: 1, cost: {reserve: "7", settle: response-bytes}}',
+    '{name: a, quota: 1, window: 1, cost: {reserve: {request-header: x}, settle: {response-header: 7}}}',
+    '{name: a, quota: 1, window: 1, cost: {reserve: {estimate: 9%}, settle: {response-json: a.b-c.$}}}',
+    '{name: a, quota: 1, window: 1, cost: {reserve: 0, settle: {response-json: 1.5}}}',
     '{name: a, rate: 5/month, time-zone: UTC, denied: spend}',
     '{name: a, rate: 5 per 1 Weeks, time-zone: Etc/GMT+5, algorithm: fixed-window, reset: next, '
     'overrides: [{ids: [10.0.0.1], rate: 9/w}, {ids: [10.0.0.2], quota: 7}]}',
@@ -169,7 +173,8 @@ policies:
 - {name: c, quota: 5, algorithm: concurrency, lease: 5s, status: 503, mode: shadow}
 - {name: d, rate: 1/s, match: [{path: /x, header: {x-a: y}, host: h, method: GET}], refund-on: 5xx,
    sharing: exact, on-outage: {local: 25%}}
-- {name: e, rate: 1/s, sharing: none}
+- {name: e, rate: 1/s, sharing: none, cost: {reserve: {estimate: 5%}, settle: {response-json: a.b}}}
+- {name: g, rate: 1/s, sharing: none, cost: {reserve: 5, settle: {response-header: x}}}
 - {name: f, rate: 1/month, time-zone: UTC, sharing: none, overrides: [{ids: [10.0.0.1], quota: 3}]}
 '''
     good = yaml.load(text, Loader)

@@ -40,7 +40,10 @@ inline constexpr Key match_keys[] = {{"path"},   {"exact-path"}, {"method"}, {"h
 inline constexpr std::span<const Key> not_keys = std::span(match_keys).first<7>();  // all but `not`
 inline constexpr Key override_keys[] = {{"ids"},   {"quota"}, {"window"}, {"rate"},
                                         {"burst"}, {"count"}, {"period"}};
-inline constexpr Key cost_keys[] = {{"request-header"}, {"response-header"}};
+inline constexpr Key cost_keys[] = {
+    {"request-header"}, {"response-header"}, {"reserve"}, {"settle"}};
+inline constexpr Key reserve_keys[] = {{"request-header"}, {"estimate"}};
+inline constexpr Key settle_keys[] = {{"response-header"}, {"response-json"}};
 inline constexpr Key denied_keys[] = {{"penalty"}};
 inline constexpr Key on_outage_keys[] = {{"local"}};
 
@@ -116,13 +119,18 @@ inline constexpr Choice<limit::OnOutage> on_outage_words[] = {
     {"{local: 100%}", limit::OnOutage::local},
     {"allow", limit::OnOutage::allow},
     {"deny", limit::OnOutage::deny}};
-// An integer and the two maps are in the list for the text of faults, and are read apart.
+// An integer and the maps are in the lists for the text of faults, and are read apart.
 inline constexpr Choice<CostRule::Source> cost_words[] = {
     {"an integer", CostRule::Source::fixed},
     {"request-bytes", CostRule::Source::request_bytes},
     {"response-bytes", CostRule::Source::response_bytes},
     {"{request-header: NAME}", CostRule::Source::request_header},
-    {"{response-header: NAME}", CostRule::Source::response_header}};
+    {"{response-header: NAME}", CostRule::Source::response_header},
+    {"{reserve: ..., settle: ...}", CostRule::Source::fixed}};
+inline constexpr Choice<CostRule::Source> settle_words[] = {
+    {"response-bytes", CostRule::Source::response_bytes},
+    {"{response-header: NAME}", CostRule::Source::response_header},
+    {"{response-json: PATH}", CostRule::Source::response_json}};
 
 // A key of a policy that only some algorithms use.
 struct OwnKey {

@@ -141,17 +141,52 @@ constexpr Bad in_a_policy[] = {
      "3:61: response-header '' is not a header name; expected one like x-cost"},
     {"cost: {response-header: a, request-header: b}",
      "3:43: cost is two headers at once; expected an integer, request-bytes, response-bytes, "
-     "{request-header: NAME} or {response-header: NAME}"},
+     "{request-header: NAME}, {response-header: NAME} or {reserve: ..., settle: ...}"},
+    {"cost: {response-header: a, reserve: 1}",
+     "3:43: cost is a header and a reservation at once; expected an integer, request-bytes, "
+     "response-bytes, {request-header: NAME}, {response-header: NAME} or {reserve: ..., settle: "
+     "...}"},
+    {"cost: {reserve: 10}",
+     "3:43: cost has no 'settle'; expected response-bytes, {response-header: NAME} or "
+     "{response-json: PATH}"},
+    {"cost: {settle: response-bytes}",
+     "3:43: cost has no 'reserve'; expected an integer, {request-header: NAME} or "
+     "{estimate: 95%}"},
+    {"cost: {reserve: -1, settle: response-bytes}",
+     "3:53: reserve '-1' is not an integer; expected an integer, 0 to 999999999999999"},
+    {"cost: {reserve: some, settle: response-bytes}",
+     "3:53: reserve 'some' is unknown; expected an integer, {request-header: NAME} or {estimate: "
+     "95%}"},
+    {"cost: {reserve: {estimate: 0%}, settle: response-bytes}",
+     "3:64: estimate '0%' covers no cost; expected 1% to 99%"},
+    {"cost: {reserve: {estimate: 100%}, settle: response-bytes}",
+     "3:64: estimate '100%' is out of range; expected 0% to 99%"},
+    {"cost: {reserve: {estimate: 9%, request-header: x}, settle: response-bytes}",
+     "3:53: reserve is two things at once; expected an integer, {request-header: NAME} or "
+     "{estimate: 95%}"},
+    {"cost: {reserve: {}, settle: response-bytes}",
+     "3:53: reserve is an empty map; expected an integer, {request-header: NAME} or {estimate: "
+     "95%}"},
+    {"cost: {reserve: 1, settle: request-bytes}",
+     "3:64: settle 'request-bytes' is unknown; expected response-bytes, {response-header: NAME} or "
+     "{response-json: PATH}"},
+    {"cost: {reserve: 1, settle: {response-json: usage..total}}",
+     "3:80: response-json 'usage..total' is not a path to a member; expected at most 8 names with "
+     "dots between them, like usage.total_tokens"},
+    {"cost: {reserve: 1, settle: {response-json: a.b.c.d.e.f.g.h.i}}",
+     "3:80: response-json 'a.b.c.d.e.f.g.h.i' is not a path to a member; expected at most 8 names "
+     "with dots between them, like usage.total_tokens"},
     {"cost: {header: b}",
-     "3:44: unknown key 'header' in cost; expected request-header or response-header"},
+     "3:44: unknown key 'header' in cost; expected request-header, response-header, reserve or "
+     "settle"},
     {"cost: [1]",
      "3:43: cost is a list; expected an integer, request-bytes, response-bytes, {request-header: "
-     "NAME} or {response-header: NAME}"},
+     "NAME}, {response-header: NAME} or {reserve: ..., settle: ...}"},
     {"cost: {request-header: \"a b\"}",
      "3:60: request-header 'a b' is not a header name; expected one like x-cost"},
     {"cost: {}",
      "3:43: cost is an empty map; expected an integer, request-bytes, response-bytes, "
-     "{request-header: NAME} or {response-header: NAME}"},
+     "{request-header: NAME}, {response-header: NAME} or {reserve: ..., settle: ...}"},
     {"cost: requestbytes", "3:43: cost 'requestbytes' is unknown; did you mean 'request-bytes'?"},
     {"cost: 1000000000000000",
      "3:43: cost '1000000000000000' is out of range; expected an integer, 0 to 999999999999999"},
@@ -200,6 +235,9 @@ constexpr Bad in_a_policy[] = {
      "3:67: denied 'spend' has no meaning with a cost that is known only from the response, which "
      "a denied "
      "request never gets; expected free"},
+    {"cost: {reserve: 1, settle: response-bytes}, denied: spend",
+     "3:89: denied 'spend' has no meaning with a cost that is known only from the response, which "
+     "a denied request never gets; expected free"},
     {"cost: {response-header: x}, denied: {penalty: 1s}",
      "3:73: denied {penalty: ...} has no meaning with a cost that is known only from the response, "
      "which a "
@@ -641,6 +679,9 @@ TEST(Faults, WhereSlotsAreCounted) {
        "3:60: refund-on has no meaning with algorithm 'concurrency', which gives every slot back; "
        "expected no such key"},
       {"quota: 1, cost: response-bytes",
+       "3:55: cost is known only from the response, when algorithm 'concurrency' gives its slots "
+       "back; expected an integer, request-bytes or {request-header: NAME}"},
+      {"quota: 1, cost: {reserve: 1, settle: response-bytes}",
        "3:55: cost is known only from the response, when algorithm 'concurrency' gives its slots "
        "back; expected an integer, request-bytes or {request-header: NAME}"},
       {"quota: 1, unit: requests",

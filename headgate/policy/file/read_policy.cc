@@ -291,7 +291,7 @@ void refuse_for_slots(const MapReader& map, CostTime cost_time, Faults& faults) 
         "refund-on has no meaning with algorithm 'concurrency', which gives every slot back; "
         "expected no such key");
   }
-  if (cost_time == CostTime::response) {
+  if (cost_time != CostTime::request) {
     faults.add(map.find("cost")->at,
                "cost is known only from the response, when algorithm 'concurrency' gives its slots "
                "back; expected an integer, request-bytes or {request-header: NAME}");
@@ -336,8 +336,7 @@ Rule read_rule(const MapReader& map, const ClientAddress& settings, Policy& poli
     rule.conditions = read_conditions(*match, "match", Effect::limits, faults);
   }
   rule.key = read_key(map, settings, faults);
-  rule.cost = read_cost(map, faults);
-  policy.cost_time = rule.cost.time();
+  read_cost(map, policy, rule, faults);
   if (const Node* key = map.find("key")) policy.key_text = flow_text(*key);
   if (const Node* match = map.find("match")) policy.match_text = flow_text(*match);
   policy.path_text = path_text(rule);
@@ -372,6 +371,7 @@ void read_grants(const MapReader& map, const std::vector<Condition>& allow, Poli
     const limit::Quota base = quota.value_or(limit::Quota{1, nanos_per_second});
     OverrideReader(base, terms, allow, policy, rule, faults).read(*overrides);
   }
+  set_reserve(policy, rule);
   if (quota) lint_cost(map, *quota, rule, faults);
 }
 

@@ -84,7 +84,7 @@ void refuse_leases(const MapReader& map, const Policy& policy, Faults& faults) {
         "decides denials without Redis, so that they cannot cost anything; expected denied: "
         "free");
   }
-  if (policy.is_late()) {
+  if (policy.cost_time != CostTime::request) {
     refuse("needs costs that are known before the response; expected another cost");
   }
 }

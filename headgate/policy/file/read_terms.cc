@@ -66,7 +66,7 @@ void check_denied(Position at, CostTime cost_time, limit::Terms& terms, Faults& 
     faults.add(at, subject + " is not offered by algorithm " +
                        in_quotes(algorithm_name(terms.algorithm)) + "; expected free" +
                        (spends ? " or spend" : ""));
-  } else if (terms.denied != Denied::free && cost_time == CostTime::response) {
+  } else if (terms.denied != Denied::free && cost_time != CostTime::request) {
     faults.add(
         at, subject +
                 " has no meaning with a cost that is known only from the response, which a denied "
@@ -113,7 +113,7 @@ limit::Terms read_terms(const MapReader& policy, CostTime cost_time, Faults& fau
     if (own.chooses && policy.has(own.key)) unnamed = own.owners.front();
   }
   terms.algorithm = read_algorithm(policy, unnamed, faults);
-  terms.late = cost_time == CostTime::response && terms.algorithm != Algorithm::concurrency;
+  terms.late = cost_time != CostTime::request && terms.algorithm != Algorithm::concurrency;
   if (const Node* node = policy.find("denied")) {
     read_denied(*node, terms, faults);
     check_denied(node->at, cost_time, terms, faults);

@@ -286,12 +286,39 @@ Json key_component() {
 }
 
 Json cost() {
-  const Json header =
+  const std::vector<std::pair<std::string_view, Json>> one = {{"minProperties", "1"},
+                                                              {"maxProperties", "1"}};
+  const Json reserve = any_of(
+      {units(0), map(reserve_keys,
+                     {{"request-header", "The header of the request with the units", header_name()},
+                      {"estimate", "The share of the settled costs that the units cover",
+                       pattern("^0*[1-9][0-9]?%$")}},
+                     one)});
+  // All printable characters but quotes, backslashes and dots.
+  const std::string name = R"([!#-\-/-\[\]-~]+)";
+  const Json settle =
+      any_of({word(settle_words),
+              map(settle_keys,
+                  {{"response-header", "The header of the response with the cost", header_name()},
+                   {"response-json", "The member of the response's JSON with the cost",
+                    object({{"type", list(Names{"string", "number", "boolean"})},
+                            {"maxLength", "128"},
+                            {"pattern", text('^' + name + "(\\." + name + "){0,7}$")}})}},
+                  one)});
+  const Json read =
       map(cost_keys,
           {{"request-header", "The header of the request with the cost", header_name()},
-           {"response-header", "The header of the response with the cost", header_name()}},
-          {{"minProperties", "1"}, {"maxProperties", "1"}});
-  return any_of({units(0), word(cost_words), header});
+           {"response-header", "The header of the response with the cost", header_name()},
+           {"reserve", "The units that are taken until the cost is known", reserve},
+           {"settle", "Where the response has the cost", settle}},
+          {{"anyOf",
+            list(std::vector<Json>{all_of({required({"request-header"}),
+                                           absent({"response-header", "reserve", "settle"})}),
+                                   all_of({required({"response-header"}),
+                                           absent({"request-header", "reserve", "settle"})}),
+                                   all_of({required({"reserve", "settle"}),
+                                           absent({"request-header", "response-header"})})})}});
+  return any_of({units(0), word(cost_words), read});
 }
 
 Json denied() {
@@ -346,7 +373,8 @@ std::vector<Json> policy_conditions() {
        all_of({required({"rate"}), spelled({"rate"})}),
        all_of({required({"burst", "count", "period"}), spelled({"burst", "count", "period"})})});
   const Json concurrency = has("algorithm", one_of({"concurrency"}));
-  const Json late = any_of({one_of({"response-bytes"}), has("response-header", "true")});
+  const Json late =
+      any_of({one_of({"response-bytes"}), has("response-header", "true"), has("reserve", "true")});
   const Json no_key = object({{"type", text("array")}, {"maxItems", "0"}});
   std::vector<Json> conditions = {
       object({{"if", concurrency}, {"then", slots()}, {"else", spellings}}),

@@ -52,6 +52,9 @@ TEST(Schema, HasEveryKeyOfTheReadersTables) {
   }
   EXPECT_EQ(keys_of(in_a_policy.at("overrides").at("items")), offered(override_keys));
   EXPECT_EQ(keys_of(in_a_policy.at("cost").at("anyOf")[2]), offered(cost_keys));
+  const auto& reserves = in_a_policy.at("cost").at("anyOf")[2].at("properties");
+  EXPECT_EQ(keys_of(reserves.at("reserve").at("anyOf")[1]), offered(reserve_keys));
+  EXPECT_EQ(keys_of(reserves.at("settle").at("anyOf")[1]), offered(settle_keys));
   EXPECT_EQ(keys_of(in_a_policy.at("denied").at("anyOf")[1]), offered(denied_keys));
 }
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr Cost unknown{1, true};
 
-Cost bytes(std::uint64_t count) noexcept {
+Cost whole(std::uint64_t count) noexcept {
   return {std::min(count, limit::Quota::cost_max), false};
 }
 
@@ -38,19 +38,30 @@ Cost CostRule::of(const Request& request) const noexcept {
     case Source::fixed:
       return {units, false};
     case Source::request_bytes:
-      return request.body_bytes ? bytes(*request.body_bytes) : unknown;
+      return request.body_bytes ? whole(*request.body_bytes) : unknown;
     case Source::request_header:
       return read(request.headers, header);
+    case Source::estimate:
+      return {units, false};
     case Source::response_bytes:
     case Source::response_header:
+    case Source::response_json:
       break;
   }
   return {1, false};
 }
 
 Cost CostRule::of_response(const Response& response) const noexcept {
-  return source == Source::response_bytes ? bytes(response.body_bytes)
-                                          : read(response.headers, header);
+  if (source == Source::response_bytes) return whole(response.body_bytes);
+  if (source == Source::response_header) return read(response.headers, header);
+  const auto number = response.numbers == nullptr ? std::nullopt : response.numbers->number(path);
+  return number ? whole(*number) : unknown;
+}
+
+void CostRule::add_to(FieldsUsed& fields_used) const {
+  if (source == Source::request_header) fields_used.request_headers.insert(header);
+  if (source == Source::response_header) fields_used.response_headers.insert(header);
+  if (source == Source::response_json) fields_used.response_members.insert(path);
 }
 
 }  // namespace headgate::policy

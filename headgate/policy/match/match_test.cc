@@ -547,6 +547,50 @@ TEST(Cost, OnlyTheResponsesOwnAreLate) {
   }
 }
 
+class OneNumber final : public BodyNumbers {
+ public:
+  [[nodiscard]] std::optional<std::uint64_t> number(std::string_view path) const noexcept override {
+    return path == "usage.total_tokens" ? std::optional<std::uint64_t>(312) : std::nullopt;
+  }
+};
+
+TEST(Cost, IsReservedAndThenSettled) {
+  struct Case {
+    const char* reserve;
+    const char* settle;
+    std::uint64_t reserved;
+    std::uint64_t settled;
+    bool defaulted;
+  };
+  const Case cases[] = {
+      {"1000", "response-bytes", 1000, 77, false},
+      {"1000", "{response-header: X-Tokens}", 1000, 812, false},
+      {"1000", "{response-header: X-None}", 1000, 1, true},
+      {"{request-header: X-Most}", "{response-json: usage.total_tokens}", 40, 312, false},
+      {"{estimate: 95%}", "{response-json: usage.input_tokens}", 50, 1, true}};
+  const OneNumber numbers;
+  for (const Case& c : cases) {
+    const auto set = load(
+        "version: 1\npolicies:\n  - {name: p, quota: 5000, window: 1m, refund-on: 5xx, cost: "
+        "{reserve: "s +
+        c.reserve + ", settle: " + c.settle + "}}\n");
+    ASSERT_NE(set, nullptr) << c.settle;
+    const Policy& policy = set->policies().front();
+    EXPECT_EQ(policy.cost_time, CostTime::reserved);
+    EXPECT_TRUE(policy.is_settled());
+    EXPECT_TRUE(policy.terms.late) << "an under-estimate is owed";
+    EXPECT_EQ(first_match(*set, {.headers = {{"x-most", "40"}}}).cost, c.reserved) << c.reserve;
+    const TestHeaders headers(TestHeaders::Lines{{"x-tokens", "812"}});
+    const Cost cost = set->late_cost(policy, {200, 77, &headers, &numbers});
+    EXPECT_EQ(cost.units, c.settled) << c.settle;
+    EXPECT_EQ(cost.defaulted, c.defaulted) << c.settle;
+    EXPECT_EQ(set->late_cost(policy, {503, 77, &headers, &numbers}).units, 0U) << "refund-on";
+    EXPECT_EQ(set->late_cost(policy, {200, 77, &headers}).defaulted,
+              c.defaulted || set->response_member(policy) == "usage.total_tokens")
+        << "no body was read";
+  }
+}
+
 TEST(Cost, DoorsLearnWhetherTheBodyCounts) {
   EXPECT_FALSE(one("")->needs_body_bytes());
   EXPECT_FALSE(one("cost: {request-header: content-length}")->needs_body_bytes());

@@ -35,7 +35,8 @@ struct Rule {
   std::vector<Component> key;
   std::size_t key_group = 0;  // index of the first rule with the same key
   CostRule cost;
-  TextMap<Override> overrides;  // by length-prefixed parts
+  std::optional<CostRule> settled;  // of a policy that reserves: the cost at the response's end
+  TextMap<Override> overrides;      // by length-prefixed parts
   // Of a key that is one address: the prefixes of the overrides that are for more than one
   // partition, longest first. Those overrides have the block as their part.
   std::vector<unsigned> v4_prefixes;

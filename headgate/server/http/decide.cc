@@ -8,6 +8,7 @@
 #include "headgate/policy/file/spelling.h"
 #include "headgate/server/http/no_policy.h"
 #include "headgate/server/http/problem.h"
+#include "headgate/server/reservation.h"
 
 namespace headgate::server {
 namespace {
@@ -78,11 +79,18 @@ void append_fields(std::string& out, const gate::FieldWriter& field_writer,
   append_json(out, std::to_string(*verdict.retry_after));
 }
 
+template <DecideKind kind>
 void write_answer(const DecisionJob& job, HttpDoorContext& door, HttpReply& reply) {
   const gate::DecisionContext& decision = job.decision;
   std::string& out = door.text;
   out.assign(R"({"admitted":)");
-  append_json(out, decision.verdict.outcome != gate::Outcome::denied);
+  const bool admitted = decision.verdict.outcome != gate::Outcome::denied;
+  append_json(out, admitted);
+  if (kind == DecideKind::reserve && admitted) {
+    out.append(R"(,"reservation":")");
+    append_reservation(decision, out);
+    out.push_back('"');
+  }
   out.append(R"(,"results":[)");
   for (const gate::CheckResult& result : decision.results) {
     if (&result != decision.results.data()) out.push_back(',');
@@ -96,31 +104,44 @@ void write_answer(const DecisionJob& job, HttpDoorContext& door, HttpReply& repl
   reply.end("application/json", out);
 }
 
-}  // namespace
+// Answers a decision that is not there yet.
+template <DecideKind kind>
+void finish(const HttpPending& pending, HttpDoorContext& door, HttpReply& reply) {
+  write_answer<kind>(*pending.job, door, reply);
+}
 
-void answer_decide(Exchange& exchange) {
+template <DecideKind kind>
+void answer(Exchange& exchange) {
   HttpDoorContext& door = exchange.door;
-  const auto request = door.decide.read(exchange.request.body());
-  if (!request) {
-    const DecideFault& fault = request.error();
-    return answer_problem(exchange, fault.status,
-                          "byte " + std::to_string(fault.at) + ": " + fault.what, fault.at);
+  if (kind == DecideKind::reserve && exchange.request.body().size() > reserved_size_max) {
+    return answer_problem(exchange, 413,
+                          "expected at most " + std::to_string(reserved_size_max) +
+                              " bytes, of which the reservation has the keys");
   }
+  const auto request = door.decide.read(exchange.request.body(), kind);
+  if (!request) return answer_fault(exchange, request.error());
   WorkerContext& worker = door.worker;
   DecisionJob* const job = worker.begin();
   if (job == nullptr) return answer_problem(exchange, 503, WorkerContext::too_many_wait);
-  const PolicySnapshot& snapshot = *job->snapshot;
-  if (const auto fault = snapshot.gate().decide(request->checks, request->op, worker.moment(*job),
-                                                job->decision, job->begin())) {
-    return answer_fault(exchange, *fault, request->checks[fault->check], snapshot.policies());
+  const gate::Gate& gate = job->snapshot->gate();
+  const auto moment = worker.moment(*job);
+  const auto fault =
+      kind == DecideKind::reserve
+          ? gate.reserve(request->checks, moment, job->decision, job->begin())
+          : gate.decide(request->checks, request->op, moment, job->decision, job->begin());
+  if (fault) {
+    return answer_fault(exchange, *fault, request->checks[fault->check], job->snapshot->policies());
   }
   if (job->is_decided()) {
-    write_answer(*job, door, exchange.reply);
+    write_answer<kind>(*job, door, exchange.reply);
   } else {
-    exchange.wait([](const HttpPending& pending, HttpDoorContext& its_door, HttpReply& reply) {
-      write_answer(*pending.job, its_door, reply);
-    });
+    exchange.wait(finish<kind>);
   }
 }
+
+}  // namespace
+
+void answer_decide(Exchange& exchange) { answer<DecideKind::decide>(exchange); }
+void answer_reserve(Exchange& exchange) { answer<DecideKind::reserve>(exchange); }
 
 }  // namespace headgate::server

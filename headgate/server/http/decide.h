@@ -1,4 +1,4 @@
-// POST /v1/decide: decisions of policies that the request names. docs/server.md.
+// POST /v1/decide and /v1/reserve: decisions of policies that the request names. docs/server.md.
 #pragma once
 
 #include "headgate/server/http/exchange.h"
@@ -6,5 +6,6 @@
 namespace headgate::server {
 
 void answer_decide(Exchange& exchange);
+void answer_reserve(Exchange& exchange);
 
 }  // namespace headgate::server

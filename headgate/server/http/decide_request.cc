@@ -9,7 +9,7 @@
 namespace headgate::server {
 namespace {
 
-constexpr std::string_view members[] = {"checks", "op"};
+constexpr std::string_view all_members[] = {"checks", "op"};
 constexpr std::string_view check_members[] = {"policy", "key", "cost"};
 constexpr std::string_view ops[] = {"spend", "peek", "refund", "release"};
 
@@ -34,7 +34,8 @@ std::string unknown(const char* what, std::string_view word,
 // The reading of one body.
 class DecideReader::Reading {
  public:
-  Reading(std::string_view body, DecideReader& to) : in_(body, to.strings_), to_(to) {}
+  Reading(std::string_view body, DecideKind kind, DecideReader& to)
+      : in_(body, to.strings_), kind_(kind), to_(to) {}
 
   Result<DecideRequest, DecideFault> read() {
     in_.open('{');
@@ -45,12 +46,12 @@ class DecideReader::Reading {
       if (*name == "checks") {
         once(count_ > 0, *name);
         checks();
-      } else if (*name == "op") {
+      } else if (*name == "op" && kind_ == DecideKind::decide) {
         once(has_op, *name);
         has_op = true;
         op();
       } else {
-        fail(in_.last(), unknown("member", *name, members));
+        fail(in_.last(), unknown("member", *name, members()));
       }
       if (fault_) break;
     }
@@ -63,12 +64,21 @@ class DecideReader::Reading {
     }
     if (fault_) return Failure<DecideFault>(*std::move(fault_));
     for (std::size_t i = 0; i < count_; ++i) {
-      if (!to_.has_cost_[i]) to_.checks_[i].cost = op_ == limit::Op::peek ? 0 : 1;
+      if (to_.has_cost_[i]) continue;
+      if (kind_ == DecideKind::reserve) {
+        to_.checks_[i].cost = std::nullopt;
+      } else {
+        to_.checks_[i].cost = op_ == limit::Op::peek ? 0 : 1;
+      }
     }
     return DecideRequest{op_, std::span(to_.checks_).first(count_)};
   }
 
  private:
+  [[nodiscard]] std::span<const std::string_view> members() const noexcept {
+    return std::span(all_members).first(kind_ == DecideKind::decide ? 2 : 1);
+  }
+
   void fail(std::size_t at, std::string what, unsigned status = 400) {
     // A fault of the scanner is at an earlier byte.
     if (!fault_ && !in_.fault()) fault_ = {status, at, std::move(what)};
@@ -146,16 +156,17 @@ class DecideReader::Reading {
   }
 
   JsonScanner in_;
+  const DecideKind kind_;
   DecideReader& to_;
   limit::Op op_ = limit::Op::spend;
   std::size_t count_ = 0;
   std::optional<DecideFault> fault_;
 };
 
-Result<DecideRequest, DecideFault> DecideReader::read(std::string_view body) {
+Result<DecideRequest, DecideFault> DecideReader::read(std::string_view body, DecideKind kind) {
   strings_.clear();
   strings_.reserve(body.size());  // no escape is shorter than the bytes that replace it
-  return Reading(body, *this).read();
+  return Reading(body, kind, *this).read();
 }
 
 }  // namespace headgate::server

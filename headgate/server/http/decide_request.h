@@ -1,10 +1,11 @@
-// The body of POST /v1/decide:
+// The body of POST /v1/decide and /v1/reserve:
 //
 //   {"checks": [{"policy": "burst", "key": "a", "cost": 1}], "op": "spend"}
 #pragma once
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,6 +22,11 @@ struct DecideRequest {
   std::span<const gate::Check> checks;  // at least one; views of the reader and of the body
 };
 
+enum class DecideKind : std::uint8_t {
+  decide,
+  reserve,  // without `op`; a check without `cost` takes what its policy reserves
+};
+
 struct DecideFault {
   unsigned status = 400;  // 422: the cost is a number, but not a possible cost
   std::size_t at = 0;     // byte of the body, from 0
@@ -35,7 +41,8 @@ class DecideReader {
 
   // The result is valid until the next call, and as long as `body`. Defaults: `key` "", `cost` 1 (0
   // for a peek), `op` spend. `op` is spend, peek, refund, or release, which means refund.
-  [[nodiscard]] Result<DecideRequest, DecideFault> read(std::string_view body);
+  [[nodiscard]] Result<DecideRequest, DecideFault> read(std::string_view body,
+                                                        DecideKind kind = DecideKind::decide);
 
  private:
   class Reading;

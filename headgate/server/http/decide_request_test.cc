@@ -47,6 +47,17 @@ TEST(DecideRequestTest, APeekCostsNothingByDefault) {
   EXPECT_EQ(request->checks[1].cost, 3u);
 }
 
+TEST(DecideRequestTest, AReservationHasNoOpAndTheCostsOfPolicies) {
+  DecideReader reader;
+  const auto request =
+      reader.read(R"({"checks":[{"policy":"a"},{"policy":"b","cost":3}]})", DecideKind::reserve);
+  ASSERT_TRUE(request);
+  EXPECT_EQ(request->checks[0].cost, std::nullopt);
+  EXPECT_EQ(request->checks[1].cost, 3u);
+  EXPECT_EQ(reader.read(R"({"op":"spend"})", DecideKind::reserve).error().what,
+            "unknown member 'op'; expected checks");
+}
+
 TEST(DecideRequestTest, ReleaseIsARefund) {
   DecideReader reader;
   for (const char* op : {"refund", "release"}) {

@@ -14,6 +14,7 @@
 #include "headgate/server/http/decide_request.h"
 #include "headgate/server/http/parser.h"
 #include "headgate/server/http/reply.h"
+#include "headgate/server/http/settle_request.h"
 #include "headgate/server/worker_context.h"
 #include "headgate/server/wrong_tokens.h"
 
@@ -41,6 +42,7 @@ struct HttpDoorContext {
   std::array<char, 16 * 1024> fields;  // as long as the longest head that common clients accept
   std::string text;
   DecideReader decide;
+  SettleReader settle;
 
   // Parsers that no connection uses at the moment.
   std::unique_ptr<HttpParser> take_parser() {

@@ -323,6 +323,58 @@ class LateHttpDoorTest : public HttpDoorTest {
   store::DeferredStore& store_;
 };
 
+std::string post(std::string_view path, const std::string& body) {
+  return "POST " + std::string(path) +
+         " HTTP/1.1\r\nHost: h\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" +
+         body;
+}
+
+std::string reservation_of(std::string_view answer) {
+  constexpr std::string_view member = R"("reservation":")";
+  const std::size_t at = answer.find(member);
+  if (at == std::string_view::npos) return {};
+  answer.remove_prefix(at + member.size());
+  return std::string(answer.substr(0, answer.find('"')));
+}
+
+TEST_F(LateHttpDoorTest, AReservationIsSettledOnce) {
+  Client client(*this);
+  client.send(post("/v1/reserve", R"({"checks":[{"policy":"burst","key":"a","cost":4}]})"));
+  run();
+  EXPECT_EQ(client.receive_now(), 0u);
+  complete_all();
+  const std::string text = reservation_of(client.receive());
+  ASSERT_FALSE(text.empty());
+  for (const char* const settled : {"true", "false", "false"}) {
+    client.send(post("/v1/settle", R"({"reservation":")" + text + R"(","costs":{"burst":1}})"));
+    run();
+    EXPECT_EQ(client.receive_now(), 0u);
+    complete_all();
+    EXPECT_THAT(std::string(client.receive()),
+                HasSubstr(R"({"settled":)" + std::string(settled) + "}"));
+  }
+  client.send(decide("burst", "a", 0));
+  complete_all();
+  EXPECT_THAT(std::string(client.receive()), HasSubstr(R"("r":4)"));
+}
+
+TEST_F(LateHttpDoorTest, ASettlementDoesNotNeedItsConnection) {
+  Client client(*this);
+  client.send(post("/v1/reserve", R"({"checks":[{"policy":"burst","key":"a","cost":4}]})"));
+  complete_all();
+  const std::string text = reservation_of(client.receive());
+  {
+    Client leaving(*this);
+    leaving.send(post("/v1/settle", R"({"reservation":")" + text + R"(","costs":{"burst":0}})"));
+    run();
+    ASSERT_EQ(store_.outstanding(), 1u);
+  }
+  complete_all();
+  client.send(decide("burst", "a", 0));
+  complete_all();
+  EXPECT_THAT(std::string(client.receive()), HasSubstr(R"("r":5)"));
+}
+
 TEST_F(LateHttpDoorTest, ARequestWaitsAndOthersDoNot) {
   Client first(*this);
   Client other(*this);

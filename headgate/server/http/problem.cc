@@ -29,4 +29,9 @@ void answer_problem(Exchange& exchange, unsigned status, std::string_view detail
                      problem_text(exchange.door, status, detail, offset));
 }
 
+void answer_fault(Exchange& exchange, const DecideFault& fault) {
+  answer_problem(exchange, fault.status, "byte " + std::to_string(fault.at) + ": " + fault.what,
+                 fault.at);
+}
+
 }  // namespace headgate::server

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string_view>
 
+#include "headgate/server/http/decide_request.h"
 #include "headgate/server/http/exchange.h"
 
 namespace headgate::server {
@@ -18,5 +19,8 @@ namespace headgate::server {
 // Answers with that document.
 void answer_problem(Exchange& exchange, unsigned status, std::string_view detail,
                     std::optional<std::size_t> offset = {});
+
+// Answers with the fault of a request's body.
+void answer_fault(Exchange& exchange, const DecideFault& fault);
 
 }  // namespace headgate::server

@@ -18,6 +18,7 @@
 #include "headgate/server/http/overrides.h"
 #include "headgate/server/http/policies_page.h"
 #include "headgate/server/http/problem.h"
+#include "headgate/server/http/settle.h"
 #include "headgate/server/http/state.h"
 #include "headgate/server/http/top.h"
 
@@ -71,6 +72,8 @@ Content healthz(Engine&, WorkerContext&, std::string_view) { return {"text/plain
 constexpr Route routes[] = {
     {"/auth", Methods::any, answer_auth, Access::all, Route::Sender::proxy},
     {"/v1/decide", Methods::post, answer_decide, Access::all, Route::Sender::sender_of_json},
+    {"/v1/reserve", Methods::post, answer_reserve, Access::all, Route::Sender::sender_of_json},
+    {"/v1/settle", Methods::post, answer_settle, Access::all, Route::Sender::sender_of_json},
     {"/json", Methods::post, answer_json, Access::all, Route::Sender::sender_of_json},
     {"/v1/state/", Methods::get, answer_state, Access::all},
     {"/v1/state/", Methods::remove, answer_reset, Access::admin},

@@ -18,6 +18,10 @@ constexpr std::array<RespArgument, 5> throttle_arguments = {{{"key", "key"},
                                                              {"quantity", "integer", true}}};
 constexpr std::array<RespArgument, 3> policy_arguments = {
     {{"policy", "string"}, {"key", "key"}, {"cost", "integer", true}}};
+constexpr std::array<RespArgument, 3> reserve_arguments = {
+    {{"policy", "string"}, {"key", "key"}, {"cost", "integer"}}};
+constexpr std::array<RespArgument, 2> settle_arguments = {
+    {{"reservation", "string"}, {"cost", "integer"}}};
 constexpr std::array<RespArgument, 1> message = {{{"message", "string"}}};
 constexpr std::array<RespArgument, 1> maybe_message = {{{"message", "string", true}}};
 constexpr std::array<RespArgument, 4> hello_arguments = {{{"protover", "integer", true},
@@ -31,7 +35,7 @@ constexpr std::array<RespArgument, 1> subcommand = {{{"subcommand", "string"}}};
 constexpr std::array<RespArgument, 1> section = {{{"section", "string", true}}};
 
 // The frequent commands come first, because find_command() searches from the beginning.
-constexpr std::array<RespCommand, 16> commands = {{
+constexpr std::array<RespCommand, 18> commands = {{
     {Id::cl_throttle, "cl.throttle", -5, 6, 1, true, false,
      "Decides by the limit it names; replies limited, limit, remaining, retry_after, reset_after",
      throttle_arguments},
@@ -44,6 +48,12 @@ constexpr std::array<RespCommand, 16> commands = {{
      "Answers as HG.DECIDE would, and spends nothing", policy_arguments},
     {Id::hg_refund, "hg.refund", -3, 4, 2, true, false,
      "Gives units back, or releases a slot of a concurrency policy", policy_arguments},
+    {Id::hg_reserve, "hg.reserve", 4, 0, 2, true, false,
+     "Spends as HG.DECIDE does; replies the same, and a reservation to settle, or null",
+     reserve_arguments},
+    {Id::hg_settle, "hg.settle", 3, 0, 0, true, false,
+     "Corrects what a reservation took to this cost; replies 1, or 0 if it was settled before",
+     settle_arguments},
     {Id::ping, "ping", -1, 2, 0, false, false, "Replies PONG, or the message", maybe_message},
     {Id::echo, "echo", 2, 0, 0, false, false, "Replies the message", message},
     {Id::hello, "hello", -1, 0, 0, false, true, "Chooses RESP2 or RESP3", hello_arguments},

@@ -22,6 +22,8 @@ struct RespCommand {
     hg_decide,
     hg_peek,
     hg_refund,
+    hg_reserve,
+    hg_settle,
     ping,
     echo,
     hello,

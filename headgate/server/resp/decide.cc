@@ -1,8 +1,5 @@
 #include "headgate/server/resp/decide.h"
 
-#include <array>
-#include <cstdint>
-#include <optional>
 #include <string>
 
 #include "headgate/base/instant.h"
@@ -10,12 +7,6 @@
 
 namespace headgate::server {
 namespace {
-
-std::optional<std::uint64_t> parse_cost(std::string_view text) noexcept {
-  const auto cost = whole_number<std::uint64_t>(text);
-  if (cost && *cost > limit::Quota::units_max) return std::nullopt;
-  return cost;
-}
 
 std::int64_t reset_ms(const limit::Decision& decision) noexcept {
   if (decision.reset == limit::Decision::no_reset) return -1;
@@ -27,43 +18,49 @@ std::int64_t wait_ms(const limit::Decision& decision) noexcept {
   return ceil_milliseconds(decision.wait);
 }
 
-std::string words(gate::CheckFault::Reason reason, std::string_view policy) {
-  if (reason != gate::CheckFault::Reason::unknown_policy) return "ERR out of memory";
-  constexpr std::size_t shown_max = 64;  // longer than the usual policy's name
-  return "ERR no policy is named \"" + std::string(policy.substr(0, shown_max)) + '"';
-}
-
 void write_reply(const Job& of, WorkerContext& worker, net::RespWriter& out) {
   const auto& job = static_cast<const DecisionJob&>(of);
-  const gate::CheckResult& result = job.decision.results[0];
-  if (result.limited) {
-    const bool admitted = job.decision.verdict.outcome != gate::Outcome::denied;
-    const limit::Decision& decision = result.decision;
-    out.integers(std::array<std::int64_t, 5>{admitted ? 1 : 0,
-                                             static_cast<std::int64_t>(result.grant->quota.units),
-                                             static_cast<std::int64_t>(decision.remaining),
-                                             reset_ms(decision), admitted ? 0 : wait_ms(decision)});
-  } else {
-    out.integers(std::array<std::int64_t, 5>{1, -1, -1, -1, 0});
-  }
+  out.integers(figures_of(job));
   worker.record(DoorKind::resp, job);
 }
 
 }  // namespace
 
+std::optional<std::uint64_t> read_cost(std::string_view text, net::RespWriter& out) {
+  const auto cost = whole_number<std::uint64_t>(text);
+  if (cost && *cost <= limit::Quota::units_max) return cost;
+  out.error("ERR cost must be an integer from 0 to 999999999999999");
+  return std::nullopt;
+}
+
+void write_fault(gate::CheckFault::Reason reason, std::string_view policy, net::RespWriter& out) {
+  if (reason != gate::CheckFault::Reason::unknown_policy) return out.error("ERR out of memory");
+  constexpr std::size_t shown_max = 64;  // longer than the usual policy's name
+  out.error("ERR no policy is named \"" + std::string(policy.substr(0, shown_max)) + '"');
+}
+
+std::array<std::int64_t, 5> figures_of(const DecisionJob& job) noexcept {
+  const gate::CheckResult& result = job.decision.results[0];
+  if (!result.limited) return {1, -1, -1, -1, 0};
+  const bool admitted = job.decision.verdict.outcome != gate::Outcome::denied;
+  const limit::Decision& decision = result.decision;
+  return {admitted ? 1 : 0, static_cast<std::int64_t>(result.grant->quota.units),
+          static_cast<std::int64_t>(decision.remaining), reset_ms(decision),
+          admitted ? 0 : wait_ms(decision)};
+}
+
 void answer_decide(limit::Op op, std::span<const std::string_view> call, WorkerContext& worker,
                    net::RespWriter& out, WaitingReplies& waiting) {
   gate::Check check{call[1], call[2], op == limit::Op::peek ? 0u : 1u};
   if (call.size() > 3) {
-    const auto cost = parse_cost(call[3]);
-    if (!cost) return out.error("ERR cost must be an integer from 0 to 999999999999999");
-    check.cost = *cost;
+    check.cost = read_cost(call[3], out);
+    if (!check.cost) return;
   }
   DecisionJob* const job = worker.begin();
   if (job == nullptr) return out.error("ERR " + std::string(WorkerContext::too_many_wait));
   if (const auto fault = job->snapshot->gate().decide({&check, 1}, op, worker.moment(*job),
                                                       job->decision, job->begin())) {
-    return out.error(words(fault->reason, check.policy));
+    return write_fault(fault->reason, check.policy, out);
   }
   if (job->is_decided()) return write_reply(*job, worker, out);
   waiting.push(worker.lend(waiting.resume()), write_reply, out.version());

@@ -8,6 +8,7 @@
 #include "headgate/base/ascii.h"
 #include "headgate/server/resp/decide.h"
 #include "headgate/server/resp/info.h"
+#include "headgate/server/resp/reserve.h"
 
 namespace headgate::server {
 namespace {
@@ -73,6 +74,12 @@ RespSession::Next RespSession::answer_other(const RespCommand& command, Words ca
       break;
     case Id::hg_refund:
       answer_decide(limit::Op::refund, call, door_.worker, out, waiting);
+      break;
+    case Id::hg_reserve:
+      answer_reserve(call, door_.worker, out, waiting);
+      break;
+    case Id::hg_settle:
+      answer_settle(call, door_.worker, out, waiting);
       break;
     case Id::ping:
       call.size() == 1 ? out.simple("PONG") : out.bulk(call[1]);

@@ -5,7 +5,7 @@
 
 #include "headgate/base/ascii.h"
 #include "headgate/net/spoe_writer.h"
-#include "headgate/server/spoe/receipt.h"
+#include "headgate/server/receipt.h"
 
 namespace headgate::server {
 namespace {

@@ -15,7 +15,7 @@
 #include "headgate/server/accepts_problem.h"
 #include "headgate/server/momentary.h"
 #include "headgate/server/peer.h"
-#include "headgate/server/spoe/receipt.h"
+#include "headgate/server/receipt.h"
 
 namespace headgate::server {
 namespace {

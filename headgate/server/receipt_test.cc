@@ -1,4 +1,4 @@
-#include "headgate/server/spoe/receipt.h"
+#include "headgate/server/receipt.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -34,7 +34,7 @@ const std::string bytes_key = std::string(
 std::string both(Instant taken = {123456789}) {
   const auto policies = two->policies();
   const gate::Due dues[] = {
-      {&policies[0], &policies[0].grants[1], slots_key, 1, false},
+      {&policies[0], &policies[0].grants[1], slots_key, 1, false, 8},
       {&policies[1], &policies[1].grants[0], bytes_key, limit::Quota::cost_max, true}};
   return receipt_of(dues, taken);
 }
@@ -51,6 +51,8 @@ TEST(Receipt, ReadsWhatWasWritten) {
     EXPECT_EQ(slots.grant->quota.units, 9u);
     EXPECT_EQ(slots.key, slots_key);
     EXPECT_FALSE(slots.in_outage);
+    EXPECT_EQ(slots.remaining, 8u);
+    EXPECT_TRUE(receipt->is_whole());
     const gate::Due& late = receipt->dues()[1];
     EXPECT_EQ(late.policy->name, "bytes");
     EXPECT_EQ(late.key, bytes_key);
@@ -63,12 +65,13 @@ TEST(Receipt, LeavesOutPoliciesThatAReloadRemoved) {
   const auto other = load("{name: slots, algorithm: concurrency, quota: 2, key: [\"header:x\"]}");
   const auto receipt = Receipt::read(both(), *other);
   ASSERT_TRUE(receipt);
+  EXPECT_FALSE(receipt->is_whole());
   EXPECT_TRUE(receipt->dues().empty());  // the override is gone, too
 }
 
 TEST(Receipt, RefusesOtherBytes) {
   EXPECT_FALSE(Receipt::read("", *two));
-  EXPECT_FALSE(Receipt::read("\x02\x01\x01", *two));
+  EXPECT_FALSE(Receipt::read("\x01\x01\x01", *two));
   const std::string whole = both();
   const std::size_t head = receipt_of({}, {123456789}).size();
   for (std::size_t size = 1; size < whole.size(); ++size) {
@@ -76,10 +79,10 @@ TEST(Receipt, RefusesOtherBytes) {
     EXPECT_TRUE(!receipt || size == head || receipt->dues().size() == 1) << size;
   }
   std::string many = receipt_of({}, {});
-  for (unsigned i = 0; i <= policy::policies_per_request_max; ++i) many += std::string(3, '\0');
+  for (unsigned i = 0; i <= policy::policies_per_request_max; ++i) many += std::string(4, '\0');
   EXPECT_FALSE(Receipt::read(many, *two));
   rc::check([](const std::string& bytes) {
-    const std::string any = '\x01' + bytes;
+    const std::string any = '\x02' + bytes;
     static_cast<void>(Receipt::read(any, *two));
   });
 }

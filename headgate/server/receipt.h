@@ -1,4 +1,4 @@
-// What remains to be settled of a request, as bytes that the proxy keeps until its response.
+// What remains to be settled of a request, as bytes that a proxy or a caller keeps until then.
 #pragma once
 
 #include <array>
@@ -30,12 +30,15 @@ class Receipt {
   [[nodiscard]] std::span<const gate::Due> dues() const noexcept {
     return std::span(dues_).first(count_);
   }
+  // Whether nothing was left out.
+  [[nodiscard]] bool is_whole() const noexcept { return is_whole_; }
 
  private:
   Receipt() = default;
 
   Instant taken_;
   std::size_t count_ = 0;
+  bool is_whole_ = true;
   std::array<gate::Due, policy::policies_per_request_max> dues_;
 };
 

@@ -1,4 +1,4 @@
-#include "headgate/server/spoe/receipt.h"
+#include "headgate/server/receipt.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -10,10 +10,11 @@ namespace {
 
 // The first byte, of this form:
 //
-//   form | taken, upper and lower 64 bits | grant * 2 + in_outage | cost | key | grant * 2 ...
+//   form | taken, upper and lower 64 bits | grant * 2 + in_outage | cost | remaining | key | grant
+//   ...
 //
 // Numbers are varints, the key follows its length. So a later form is not taken for this one.
-constexpr std::uint8_t form = 1;
+constexpr std::uint8_t form = 2;
 
 // Returns the policy whose name is at the beginning of a store key, after its length: one byte,
 // because names are short.
@@ -33,6 +34,7 @@ void append_receipt(std::span<const gate::Due> dues, Instant taken, std::string&
     const auto grant = static_cast<std::uint64_t>(due.grant - due.policy->grants.data());
     net::append_spoe_varint(out, grant * 2 + (due.in_outage ? 1 : 0));
     net::append_spoe_varint(out, due.cost);
+    net::append_spoe_varint(out, due.remaining);
     net::append_spoe_text(out, due.key);
   }
 }
@@ -49,14 +51,21 @@ std::optional<Receipt> Receipt::read(std::string_view bytes,
   for (std::size_t i = 0; !cursor.at_end(); ++i) {
     const auto mixed = cursor.varint();
     const auto cost = mixed ? cursor.varint() : std::nullopt;
-    const auto key = cost ? cursor.text() : std::nullopt;
+    const auto remaining = cost ? cursor.varint() : std::nullopt;
+    const auto key = remaining ? cursor.text() : std::nullopt;
     if (!key || i == receipt.dues_.size()) return std::nullopt;
     const policy::Policy* const policy = policy_of(*key, policies);
-    if (policy == nullptr) continue;
     const std::uint64_t grant = *mixed / 2;
-    if (grant >= policy->grants.size()) continue;
-    receipt.dues_[receipt.count_++] = {policy, &policy->grants[grant], *key,
-                                       std::min(*cost, limit::Quota::cost_max), *mixed % 2 == 1};
+    if (policy == nullptr || grant >= policy->grants.size()) {
+      receipt.is_whole_ = false;
+      continue;
+    }
+    receipt.dues_[receipt.count_++] = {policy,
+                                       &policy->grants[grant],
+                                       *key,
+                                       std::min(*cost, limit::Quota::cost_max),
+                                       *mixed % 2 == 1,
+                                       *remaining};
   }
   return receipt;
 }

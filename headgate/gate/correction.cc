@@ -1,0 +1,51 @@
+#include "headgate/gate/correction.h"
+
+#include <algorithm>
+
+namespace headgate::gate {
+namespace {
+
+// Returns how many of the `used` units of a quota cannot have come back by themselves within `span`
+// [ns]. Under the linear law units come back all the time; under the others this is known only
+// after a window.
+std::uint64_t still_used(const limit::Law& law, std::uint64_t used, Nanos span) noexcept {
+  const limit::Parameters parameters = limit::parameters_of(law);
+  const limit::Quota& quota = parameters.quota;
+  if (span >= quota.window) return 0;
+  if (parameters.terms.algorithm != limit::Algorithm::linear || span <= 0) return used;
+  const std::uint64_t count = quota.count != 0 ? quota.count : quota.units;
+  const Nanos period = quota.count != 0 ? quota.period : quota.window;
+  const Nanos returned = span * static_cast<Nanos>(count) / period;
+  return used - static_cast<std::uint64_t>(std::min(returned, static_cast<Nanos>(used)));
+}
+
+}  // namespace
+
+store::Charge refund_of(const Due& due, Instant taken) noexcept {
+  store::Charge charge{&due.grant->law, due.key, due.cost, limit::Op::refund};
+  charge.since = taken;
+  charge.shared = due.grant->shared.get();
+  charge.in_outage = due.in_outage;
+  return charge;
+}
+
+std::optional<store::Charge> correction_of(const Due& due, Instant taken, std::uint64_t charged,
+                                           std::uint64_t cost, Instant now) noexcept {
+  store::Charge charge = refund_of(due, taken);
+  if (cost >= charged) {
+    // Leases have no debts: there the difference is charged only if so much is left.
+    const bool is_leased = charge.shared != nullptr && charge.shared->leased > 0;
+    charge.op = is_leased ? limit::Op::spend : limit::Op::debit;
+    charge.cost = cost - charged;
+  } else {
+    const limit::Law& law =
+        due.in_outage && charge.shared != nullptr ? charge.shared->outage_law : *charge.law;
+    const std::uint64_t quota = limit::parameters_of(law).quota.units;
+    const std::uint64_t used = quota - std::min(due.remaining, quota);
+    charge.cost = std::min(charged - cost, still_used(law, used, now.ns - taken.ns));
+  }
+  if (charge.cost == 0) return std::nullopt;
+  return charge;
+}
+
+}  // namespace headgate::gate

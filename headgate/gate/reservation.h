@@ -1,0 +1,33 @@
+// Units of named policies that were taken ahead, until it is known what is needed.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "headgate/base/instant.h"
+#include "headgate/gate/verdict.h"
+
+namespace headgate::gate {
+
+// What settling needs of one call of Gate::reserve(). The caller keeps it; the gate keeps nothing.
+struct Reservation {
+  // Another one for each reservation, also of other machines: the store keeps for an hour which
+  // ones were settled.
+  std::string_view id;
+  Instant taken;  // DecisionContext::now of the call
+  std::span<const Due> dues;
+};
+
+// How long a reservation can be settled. Longer than any response takes; and not much longer,
+// because the table keeps 16 bytes of each that was settled, for twice this time.
+inline constexpr Nanos reservation_lifetime = 3600 * nanos_per_second;
+
+enum class Settled : std::uint8_t {
+  yes,
+  no,       // it was settled before, or is too old: nothing has changed
+  unknown,  // the store that machines share is away: nothing has changed, and a later call may
+            // settle
+};
+
+}  // namespace headgate::gate

@@ -1,0 +1,139 @@
+// Reservations: what is learnt of costs, and corrections that are made once.
+
+#include <algorithm>
+#include <new>
+#include <string>
+#include <utility>
+
+#include "headgate/gate/correction.h"
+#include "headgate/gate/estimate.h"
+#include "headgate/gate/gate.h"
+
+namespace headgate::gate {
+namespace {
+
+// The law of a key that says whether a reservation was settled: one charge passes, and no other one
+// before the reservation is too old.
+const limit::Law& mark_law() noexcept {
+  static const limit::Law law = *limit::make_law({1, reservation_lifetime}, {});
+  return law;
+}
+
+// Of a reservation with units in Redis. While that is away, nobody knows whether the reservation
+// was settled elsewhere.
+const limit::Shared& shared_mark() noexcept {
+  static const limit::Shared shared{limit::OnOutage::deny, mark_law(), true, 0};
+  return shared;
+}
+
+// Not the length of a policy's name, with which all other keys begin.
+constexpr char mark_head = '\0';
+
+}  // namespace
+
+std::uint64_t Gate::reserved(const policy::Policy& policy,
+                             const policy::Grant& grant) const noexcept {
+  if (policy.estimate_percent == 0) return policy.reserve;
+  std::uint64_t units = policy.reserve;
+  if (!counts_.empty()) {
+    const Estimate estimate(counts_[policy.index].estimate.load(std::memory_order_relaxed));
+    if (estimate.is_known()) units = estimate.units();
+  }
+  // More would never be admitted.
+  return std::min(units, std::max<std::uint64_t>(grant.quota.units, 1));
+}
+
+void Gate::learn(const policy::Policy& policy, std::uint64_t cost) const noexcept {
+  if (policy.estimate_percent == 0 || counts_.empty()) return;
+  std::atomic<std::uint64_t>& state = counts_[policy.index].estimate;
+  std::uint64_t seen = state.load(std::memory_order_relaxed);
+  while (!state.compare_exchange_weak(seen,
+                                      Estimate(seen).after(cost, policy.estimate_percent).state(),
+                                      std::memory_order_relaxed)) {
+  }
+}
+
+bool Gate::settle(const Reservation& reservation,
+                  std::span<const std::optional<std::uint64_t>> costs, std::optional<Instant> now,
+                  DecisionContext& context, store::Completion done) const noexcept {
+  begin(now, context);
+  context.done_ = done;
+  context.settled = Settled::no;
+  const Instant at = now ? *now : store_.now();
+  if (at.ns - reservation.taken.ns >= reservation_lifetime) {
+    done.call(done.context);
+    return true;
+  }
+  std::string& keys = context.scratch_.text;
+  std::size_t charges = 0;
+  std::size_t learnt = 0;
+  bool is_shared = false;
+  try {
+    std::size_t size = 1 + reservation.id.size();
+    for (const Due& due : reservation.dues) size += due.key.size();
+    context.make_room(reservation.dues.size());
+    keys.clear();
+    keys.reserve(size);  // it does not move
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+  const auto keep = [&](std::string_view head, std::string_view key) {
+    const std::size_t from = keys.size();
+    keys.append(head).append(key);
+    return std::string_view(keys).substr(from);
+  };
+  context.mark_ = {&mark_law(), keep({&mark_head, 1}, reservation.id)};
+  for (std::size_t i = 0; i < reservation.dues.size(); ++i) {
+    const Due& due = reservation.dues[i];
+    std::optional<store::Charge> charge;
+    if (due.policy->holds_slots()) {
+      charge = refund_of(due, reservation.taken);
+    } else if (costs[i]) {
+      charge = correction_of(due, reservation.taken, due.cost, *costs[i], at);
+    }
+    is_shared |= due.grant->shared != nullptr;
+    if (costs[i]) {
+      context.dues_[learnt] = due;
+      context.dues_[learnt++].cost = *costs[i];
+    }
+    if (!charge) continue;
+    charge->key = keep({}, due.key);
+    context.charges_[charges++] = *charge;
+  }
+  context.matched_ = charges;
+  context.asked_ = learnt;
+  context.mark_.shared = is_shared ? &shared_mark() : nullptr;
+  context.bundles_[0] = {{&context.mark_, 1}, {&context.marked_, 1}};
+  store_.take(std::span(context.bundles_).first(1), context.moment_,
+              {[](void* of) noexcept {
+                 auto& decided = *static_cast<DecisionContext*>(of);
+                 decided.gate_->settle_marked(decided);
+               },
+               &context, done.home});
+  return true;
+}
+
+// Makes the corrections if this is the first call for the reservation.
+void Gate::settle_marked(DecisionContext& context) const noexcept {
+  if (context.bundles_[0].outage) {
+    context.settled = Settled::unknown;
+  } else if (context.marked_.admitted) {
+    context.settled = Settled::yes;
+    for (const Due& due : std::span(context.dues_).first(context.asked_)) {
+      learn(*due.policy, due.cost);
+    }
+    context.bundle_count_ = context.matched_;
+    for (std::size_t i = 0; i < context.matched_; ++i) {
+      context.bundles_[i] = {{&context.charges_[i], 1}, {&context.decisions_[i], 1}};
+    }
+    if (context.matched_ > 0) return take<&Gate::end_settling>(context);
+  }
+  end_settling(context);
+}
+
+void Gate::end_settling(DecisionContext& context) const noexcept {
+  context.now = *context.moment_;
+  context.done_.call(context.done_.context);
+}
+
+}  // namespace headgate::gate

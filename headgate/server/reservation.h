@@ -1,0 +1,48 @@
+// A reservation as the text that its caller keeps, and sends back to settle it.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "headgate/gate/decision_context.h"
+#include "headgate/policy/policy_set.h"
+#include "headgate/server/receipt.h"
+
+namespace headgate::server {
+
+// The most bytes of policies and keys that one call may reserve for. The text is about twice as
+// long, and has to fit into a request that settles it.
+inline constexpr std::size_t reserved_size_max = 24 * 1024;
+
+// Appends the text of what Gate::reserve() has decided: hexadecimal digits. It has all that is
+// needed, so that any server with the same policies can settle it, also after a reload or a
+// restart. It is no secret and not signed: who may settle may call for a refund as well. Throws
+// std::bad_alloc.
+void append_reservation(const gate::DecisionContext& decision, std::string& out);
+
+// A reservation that was read. Points to the bytes and the policies.
+class ReadReservation {
+ public:
+  // `bytes` is memory for what the text stands for. Returns std::nullopt if it is no reservation.
+  // Throws std::bad_alloc.
+  [[nodiscard]] static std::optional<ReadReservation> read(std::string_view text,
+                                                           const policy::PolicySet& policies,
+                                                           std::string& bytes);
+
+  [[nodiscard]] gate::Reservation reservation() const noexcept {
+    return {id_, receipt_.taken(), receipt_.dues()};
+  }
+  // Whether a policy that it has units of is not there any more.
+  [[nodiscard]] bool is_whole() const noexcept { return receipt_.is_whole(); }
+
+ private:
+  ReadReservation(std::string_view id, const Receipt& receipt) noexcept
+      : id_(id), receipt_(receipt) {}
+
+  std::string_view id_;
+  Receipt receipt_;
+};
+
+}  // namespace headgate::server

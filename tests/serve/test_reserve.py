@@ -1,0 +1,156 @@
+"""Reservations: units that are taken ahead, and corrected when their need is known."""
+import json
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from support.http_client import Connection
+from support.policies import YEAR
+from support.resp import Client
+
+# A window of a year gives nothing back while a test runs.
+POLICIES = f'''
+version: 1
+policies:
+  - {{name: tokens, quota: 1000, window: {YEAR}s, unit: tokens,
+     cost: {{reserve: 100, settle: {{response-json: usage.total_tokens}}}}}}
+  - {{name: daily, quota: 5000, window: {YEAR}s, unit: tokens, key: []}}
+  - {{name: slots, quota: 1, algorithm: concurrency}}
+'''
+# The same, without some policies and costs.
+RELOADED = f'''
+version: 1
+policies:
+  - {{name: tokens, quota: 1000, window: {YEAR}s, unit: tokens}}
+'''
+
+
+class Api:
+    def __init__(self, connection):
+        self.connection = connection
+
+    def post(self, path, body, expect=200):
+        response = self.connection.request(path, 'POST', body=json.dumps(body).encode())
+        assert response.status == expect, response
+        return json.loads(response.body)
+
+    def reserve(self, *checks, expect=200, **members):
+        return self.post('/v1/reserve', {'checks': checks, **members}, expect)
+
+    def settle(self, reservation, expect=200, **costs):
+        return self.post('/v1/settle', {'reservation': reservation, 'costs': costs}, expect)
+
+    def left(self, policy, key=''):
+        answer = self.post('/v1/decide', {'checks': [{'policy': policy, 'key': key}], 'op': 'peek'})
+        return answer['results'][0]['r']
+
+
+@pytest.fixture
+def server(serve):
+    return serve(POLICIES)
+
+
+@pytest.fixture
+def api(server):
+    with Connection(server.port) as connection:
+        yield Api(connection)
+
+
+def check(policy, key='', **more):
+    return {'policy': policy, 'key': key, **more}
+
+
+def test_a_reservation_answers_as_a_decision_and_is_corrected_once(api):
+    answer = api.reserve(check('tokens', 'a', cost=600), check('daily', cost=600))
+    reservation = answer.pop('reservation')
+    assert answer == {
+        'admitted': True,
+        'results': [{'policy': 'tokens', 'admitted': True, 'r': 400, 'reset': 12614400, 'wait': 0,
+                     'wait_ns': 0},
+                    {'policy': 'daily', 'admitted': True, 'r': 4400, 'reset': 27751680, 'wait': 0,
+                     'wait_ns': 0}],
+        'fields': {
+            'RateLimit-Policy':
+                f'"tokens";q=1000;w={YEAR};qu="tokens", "daily";q=5000;w={YEAR};qu="tokens"',
+            'RateLimit': '"tokens";r=400;t=12614400, "daily";r=4400;t=27751680'}}
+    assert api.settle(reservation, tokens=300, daily=700) == {'settled': True}
+    assert (api.left('tokens', 'a'), api.left('daily')) == (700, 4300)
+    assert api.settle(reservation, tokens=0, daily=0) == {'settled': False}
+    assert (api.left('tokens', 'a'), api.left('daily')) == (700, 4300)
+
+
+def test_a_denial_takes_nothing_and_has_no_reservation(api):
+    answer = api.reserve(check('tokens', 'a', cost=1001), check('daily', cost=1))
+    assert not answer['admitted'] and 'reservation' not in answer
+    assert api.left('daily') == 5000
+
+
+def test_without_a_cost_the_policy_says_what_to_reserve(api):
+    api.reserve(check('tokens', 'a'), check('daily'))
+    assert (api.left('tokens', 'a'), api.left('daily')) == (900, 4999)
+
+
+def test_what_has_no_cost_stays_charged_and_slots_are_released(api):
+    reservation = api.reserve(check('tokens', 'a'), check('slots', 'a'))['reservation']
+    assert not api.reserve(check('slots', 'a'))['admitted']
+    assert api.settle(reservation) == {'settled': True}
+    assert api.left('tokens', 'a') == 900
+    assert api.reserve(check('slots', 'a'))['admitted']
+
+
+def test_faults_say_what_and_where(api):
+    reservation = api.reserve(check('tokens', 'a'))['reservation']
+    assert api.settle(reservation, expect=400, daily=1)['detail'] == (
+        f"byte {len(reservation) + 31}: the reservation has no units of policy 'daily'")
+    assert api.settle('00', expect=400) == {
+        'type': 'about:blank', 'title': 'Bad Request', 'status': 400, 'offset': 16,
+        'detail': 'byte 16: the reservation is not a text that /v1/reserve answered'}
+    assert api.reserve(check('tokens'), op='spend', expect=400)['detail'].endswith(
+        "unknown member 'op'; expected checks")
+    assert api.reserve(check('nothing'), expect=404)
+    assert api.reserve(check('tokens', 'k' * 25000), expect=413)
+    assert api.settle(reservation, tokens=-1, expect=422)
+    assert api.settle(reservation, tokens=1) == {'settled': True}, 'no fault has settled it'
+
+
+def test_the_longest_reservation_can_be_settled(api):
+    keys = [str(i) * (150 // len(str(i))) for i in range(10, 138)]
+    reservation = api.reserve(*(check('tokens', key, cost=1) for key in keys))['reservation']
+    assert api.settle(reservation, tokens=0) == {'settled': True}
+    assert api.left('tokens', keys[0]) == 1000
+
+
+def test_a_reload_between_changes_nothing(server, api):
+    reservation = api.reserve(check('tokens', 'a', cost=600), check('daily', cost=10))['reservation']
+    assert 'in force' in server.reload(RELOADED)
+    assert api.settle(reservation, tokens=100, daily=5) == {'settled': True}
+    assert api.left('tokens', 'a') == 900
+    assert api.settle(reservation, tokens=0) == {'settled': False}
+
+
+def test_many_at_the_same_time_never_reserve_more_than_there_is(server):
+    def one(_):
+        with Connection(server.port) as connection:
+            api = Api(connection)
+            answer = api.reserve(check('tokens', 'a', cost=90))
+            if answer['admitted']:
+                settled = [api.settle(answer['reservation'], tokens=80)['settled'] for _ in range(3)]
+                assert settled == [True, False, False]
+            return answer['admitted']
+
+    with ThreadPoolExecutor(64) as pool:
+        used = 80 * sum(pool.map(one, range(64)))
+    assert 11 * 80 <= used <= 1000
+    with Connection(server.port) as connection:
+        assert Api(connection).left('tokens', 'a') == 1000 - used
+
+
+def test_resp(serve):
+    server = serve(POLICIES, doors={'resp': '127.0.0.1:0'})
+    with Client(server.ports['resp']) as redis:
+        *figures, reservation = redis.command('HG.RESERVE', 'tokens', 'a', 600)
+        assert figures == [1, 1000, 400, 12614400000, 0]
+        assert redis.command('HG.RESERVE', 'tokens', 'a', 600)[5] is None
+        assert redis.command('HG.SETTLE', reservation, 100) == 1
+        assert redis.command('HG.SETTLE', reservation, 0) == 0
+        assert redis.command('HG.PEEK', 'tokens', 'a')[2] == 900
