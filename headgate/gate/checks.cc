@@ -18,6 +18,7 @@ std::optional<CheckFault> Gate::reserve(std::span<const Check> checks, std::opti
                                         DecisionContext& context,
                                         store::Completion done) const noexcept {
   begin(now, context);
+  if (!now) context.now = store_.now();  // in case no check is limited
   context.reserves_ = true;
   return decide(checks, limit::Op::spend, context, done);
 }

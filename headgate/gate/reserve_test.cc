@@ -355,6 +355,16 @@ TEST_P(ReserveTest, WithoutACostAReservationTakesWhatThePolicyReserves) {
   EXPECT_EQ(gate.left("day", "a"), 4999u);
 }
 
+TEST_P(ReserveTest, WhatIsNotLimitedIsSettled) {
+  TestGate gate(GetParam(), R"(
+  - {name: tokens, quota: 1000, window: 1h, overrides: [{ids: [192.0.2.9], quota: unlimited}]}
+)");
+  const auto kept = gate.reserve({{"tokens", "192.0.2.9", 600}});
+  EXPECT_TRUE(kept->dues.empty());
+  EXPECT_EQ(gate.settle(*kept, {}), Settled::yes);
+  EXPECT_EQ(gate.settle(*kept, {}), Settled::no);
+}
+
 TEST_P(ReserveTest, AReservationThatIsTooOldStaysCharged) {
   TestGate gate(GetParam(), two);
   const auto kept = gate.reserve({{"day", "a", 600}});
