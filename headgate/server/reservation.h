@@ -16,11 +16,14 @@ namespace headgate::server {
 // long, and has to fit into a request that settles it.
 inline constexpr std::size_t reserved_size_max = 24 * 1024;
 
+// Both functions take the time `now` of this server's table: the text has wall time, because the
+// tables of other machines have clocks of their own.
+
 // Appends the text of what Gate::reserve() has decided: hexadecimal digits. It has all that is
 // needed, so that any server with the same policies can settle it, also after a reload or a
 // restart. It is no secret and not signed: who may settle may call for a refund as well. Throws
 // std::bad_alloc.
-void append_reservation(const gate::DecisionContext& decision, std::string& out);
+void append_reservation(const gate::DecisionContext& decision, Instant now, std::string& out);
 
 // A reservation that was read. Points to the bytes and the policies.
 class ReadReservation {
@@ -29,19 +32,20 @@ class ReadReservation {
   // Throws std::bad_alloc.
   [[nodiscard]] static std::optional<ReadReservation> read(std::string_view text,
                                                            const policy::PolicySet& policies,
-                                                           std::string& bytes);
+                                                           Instant now, std::string& bytes);
 
   [[nodiscard]] gate::Reservation reservation() const noexcept {
-    return {id_, receipt_.taken(), receipt_.dues()};
+    return {id_, taken_, receipt_.dues()};
   }
   // Whether a policy that it has units of is not there any more.
   [[nodiscard]] bool is_whole() const noexcept { return receipt_.is_whole(); }
 
  private:
-  ReadReservation(std::string_view id, const Receipt& receipt) noexcept
-      : id_(id), receipt_(receipt) {}
+  ReadReservation(std::string_view id, Instant taken, const Receipt& receipt) noexcept
+      : id_(id), taken_(taken), receipt_(receipt) {}
 
   std::string_view id_;
+  Instant taken_;
   Receipt receipt_;
 };
 

@@ -62,6 +62,25 @@ def test_sharing_none_counts_at_each_server_and_all_or_none_over_both(redis, ser
     assert 'shared";r=0' in fields and 'own";r=2' in fields
 
 
+@pytest.mark.parametrize('module', (False, True), ids=('scripts', 'module'))
+@pytest.mark.parametrize('algorithm', ('linear', 'moving-window'))
+def test_a_reservation_is_settled_once_by_whichever_server(redis, serve, module, algorithm):
+    store = redis(module=module)
+    text = policies(store, f'name: p, quota: 1000, window: {YEAR}s, algorithm: {algorithm}')
+    servers = [serve(text, doors={'resp': '127.0.0.1:0'}) for _ in range(2)]
+    with Client(servers[0].ports['resp']) as one, Client(servers[1].ports['resp']) as other:
+        left = one.command('HG.RESERVE', 'p', 'k', 600)[2]
+        assert left == 400
+        reservation = one.command('HG.RESERVE', 'p', 'k', 300)[5]
+        assert other.command('HG.SETTLE', reservation, 200) == 1
+        assert [each.command('HG.SETTLE', reservation, 0) for each in (one, other)] == [0, 0]
+        assert one.command('HG.PEEK', 'p', 'k')[2] == 200
+        late = other.command('HG.RESERVE', 'p', 'k', 100)[5]
+        store.kill()
+        assert other.command('HG.SETTLE', late, 0).startswith('TRYAGAIN ')
+        store.start()
+
+
 def test_slots_are_shared_and_released(redis, serve):
     """The decision server has no end of a request: a slot is given back by name."""
     text = policies(redis(), 'name: p, quota: 1, algorithm: concurrency, key: [path], '

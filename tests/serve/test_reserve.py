@@ -128,6 +128,17 @@ def test_a_reload_between_changes_nothing(server, api):
     assert api.settle(reservation, tokens=0) == {'settled': False}
 
 
+def test_two_servers_with_one_table_settle_once(serve, tmp_path):
+    store = f'store: {{table: {{memory: 1MiB, file: {tmp_path}/table}}}}\npolicies:'
+    servers = [serve(POLICIES.replace('policies:', store)) for _ in range(2)]
+    with Connection(servers[0].port) as one, Connection(servers[1].port) as other:
+        one, other = Api(one), Api(other)
+        reservation = one.reserve(check('tokens', 'a', cost=600))['reservation']
+        assert other.settle(reservation, tokens=100) == {'settled': True}
+        assert [api.settle(reservation, tokens=0)['settled'] for api in (one, other)] == [False] * 2
+        assert one.left('tokens', 'a') == 900
+
+
 def test_many_at_the_same_time_never_reserve_more_than_there_is(server):
     def one(_):
         with Connection(server.port) as connection:

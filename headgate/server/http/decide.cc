@@ -88,7 +88,7 @@ void write_answer(const DecisionJob& job, HttpDoorContext& door, HttpReply& repl
   append_json(out, admitted);
   if (kind == DecideKind::reserve && admitted) {
     out.append(R"(,"reservation":")");
-    append_reservation(decision, out);
+    append_reservation(decision, door.worker.now(), out);
     out.push_back('"');
   }
   out.append(R"(,"results":[)");
