@@ -21,8 +21,8 @@ void append_receipt(std::span<const gate::Due> dues, Instant taken, std::string&
 // has the same policies can settle it, also after a reload or a restart.
 class Receipt {
  public:
-  // Views of `bytes` and of the policies. What belongs to a policy that is not there any more is
-  // left out. Returns std::nullopt if the bytes are no receipt.
+  // Views of `bytes` and of the policies. What belongs to a policy or a quota that is not there any
+  // more is left out. Returns std::nullopt if the bytes are no receipt.
   [[nodiscard]] static std::optional<Receipt> read(std::string_view bytes,
                                                    const policy::PolicySet& policies) noexcept;
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "headgate/policy/file/load.h"
+#include "headgate/policy/live/override.h"
 
 namespace headgate::server {
 namespace {
@@ -66,7 +67,37 @@ TEST(Receipt, LeavesOutPoliciesThatAReloadRemoved) {
   const auto receipt = Receipt::read(both(), *other);
   ASSERT_TRUE(receipt);
   EXPECT_FALSE(receipt->is_whole());
-  EXPECT_TRUE(receipt->dues().empty());  // the override is gone, too
+  ASSERT_EQ(receipt->dues().size(), 1u);
+  EXPECT_EQ(receipt->dues()[0].policy->name, "slots");
+  EXPECT_EQ(receipt->dues()[0].grant->quota.units, 2u)
+      << "the override is gone, too, but its slot is a slot";
+}
+
+TEST(Receipt, IsSettledUnderTheQuotaThatItWasTakenFrom) {
+  const auto file = load("{name: burst, quota: 10, window: 1h, refund-on: [5xx], key: [path]}");
+  const policy::LiveOverride overrides[] = {{"burst", "/a", 1000}, {"burst", "/b", 20}};
+  const auto before = file->with(overrides).policies;
+  const policy::Policy& burst = before->policies()[0];
+  const std::string key =
+      "\x05"
+      "burst"
+      "\x02/b";
+  const gate::Due due[] = {{&burst, &burst.grants[2], key, 5, false}};
+  const std::string bytes = receipt_of(due, {1});
+
+  // The override before it ends, so that others have other places.
+  const auto later = file->with(std::span(overrides).last(1)).policies;
+  const auto moved = Receipt::read(bytes, *later);
+  ASSERT_TRUE(moved);
+  ASSERT_EQ(moved->dues().size(), 1u);
+  EXPECT_EQ(moved->dues()[0].grant->quota.units, 20u);
+
+  // Its own one ends: five units of another quota would be another share of it.
+  const auto other = file->with(std::span(overrides).first(1)).policies;
+  const auto gone = Receipt::read(bytes, *other);
+  ASSERT_TRUE(gone);
+  EXPECT_TRUE(gone->dues().empty());
+  EXPECT_FALSE(gone->is_whole());
 }
 
 TEST(Receipt, RefusesOtherBytes) {
@@ -79,10 +110,10 @@ TEST(Receipt, RefusesOtherBytes) {
     EXPECT_TRUE(!receipt || size == head || receipt->dues().size() == 1) << size;
   }
   std::string many = receipt_of({}, {});
-  for (unsigned i = 0; i <= policy::policies_per_request_max; ++i) many += std::string(4, '\0');
+  for (unsigned i = 0; i <= policy::policies_per_request_max; ++i) many += std::string(7, '\0');
   EXPECT_FALSE(Receipt::read(many, *two));
   rc::check([](const std::string& bytes) {
-    const std::string any = '\x02' + bytes;
+    const std::string any = '\x03' + bytes;
     static_cast<void>(Receipt::read(any, *two));
   });
 }

@@ -217,7 +217,7 @@ def test_an_unknown_command_names_the_known_ones(headgate):
     result = headgate('sreve')
     assert result.returncode == 2
     assert '"sreve"' in result.stderr
-    assert ('check, completion, explain, fetch, gateway, help, schema, serve, simulate, top'
+    assert ('check, completion, explain, fetch, gateway, help, override, peek, reset, schema, serve, simulate, top, why'
             in result.stderr)
 
 
