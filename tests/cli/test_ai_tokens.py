@@ -28,7 +28,7 @@ def test_the_worked_example(gateway, api):
         return answer, int(answer.getheader('RateLimit').split(';r=')[1].split(';')[0])
 
     first, left = ask('me')
-    assert first.getheader('RateLimit-Policy') == '"tokens";q=10000;w=60;qu="tokens"'
+    assert first.getheader('RateLimit-Policy') == '"tokens";q=10000;qu="tokens";w=60'
     assert first.getheader('RateLimit') == '"tokens";r=9000;t=54'
     assert json.loads(first.text)['usage']['total_tokens'] == 16
     # 984 of the 1000 units were given back, and one comes back each 6 ms.

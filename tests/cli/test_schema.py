@@ -97,7 +97,7 @@ def test_every_example_is_valid(validator, name, text):
     '{ids: [[a, b], [c, d]], window: 5}, {ids: [[e, f]], quota: unlimited}]}',
     '{name: a, quota: 1, window: 1, denied: spend, cost: request-bytes}',
     '{name: a, quota: 1, window: 1, denied: spend, cost: {request-header: 7}}',
-    '{name: a, quota: 1, window: 1, cost: {reserve: "7", settle: response-bytes}}',
+    '{name: a, quota: 1, window: 1, cost: {reserve: "1", settle: response-bytes}}',
     '{name: a, quota: 1, window: 1, cost: {reserve: {request-header: x}, settle: {response-header: 7}}}',
     '{name: a, quota: 1, window: 1, cost: {reserve: {estimate: 9%}, settle: {response-json: a.b-c.$}}}',
     '{name: a, quota: 1, window: 1, cost: {reserve: 0, settle: {response-json: 1.5}}}',
