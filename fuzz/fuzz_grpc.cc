@@ -40,7 +40,9 @@ server::DoorOptions options(bool with_token) {
   if (!with_token) return made;
   const auto file = std::filesystem::temp_directory_path() / ("fuzz" + std::to_string(getpid()));
   std::ofstream(file) << "a-token-of-some-length\n";
-  auto credentials = server::Credentials::open({file.string(), {}, {}});
+  server::CredentialFiles files;
+  files.token = file.string();
+  auto credentials = server::Credentials::open(std::move(files));
   std::filesystem::remove(file);
   require(credentials.has_value());
   made.credentials = *std::move(credentials);
