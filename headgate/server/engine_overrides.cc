@@ -2,7 +2,10 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <iterator>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "headgate/policy/live/override_text.h"
 #include "headgate/server/engine.h"
@@ -115,23 +118,28 @@ Result<std::optional<policy::LiveOverride>, OverrideRefusal> Engine::remove_over
 void Engine::follow_overrides(std::uint64_t now) {
   const std::lock_guard lock(change_mutex_);
   if (overrides_file().empty()) return;
-  bool is_other = false;
-  for (const policy::LiveOverride& override : overrides_) {
-    if (!override.has_ended(now)) continue;
-    is_other = true;
-    spdlog::info("an override has ended: {}", words(override));
-  }
+  std::vector<policy::LiveOverride> ended;
+  std::copy_if(overrides_.begin(), overrides_.end(), std::back_inserter(ended),
+               [&](const policy::LiveOverride& override) { return override.has_ended(now); });
+  std::optional<std::vector<policy::LiveOverride>> next;
   if (overrides_file_.has_changed()) {
     auto changed = overrides_file_.read();
     if (changed) {
-      put_in_force(*std::move(changed), now);
-      spdlog::info("{} was changed by another process; overrides now: {}", overrides_file(),
-                   overrides_.size());
-      return;
+      next = *std::move(changed);
+    } else {
+      spdlog::error("{}; the overrides before it stay in force", changed.error());
     }
-    spdlog::error("{}; the overrides before it stay in force", changed.error());
   }
-  if (is_other) put_in_force(overrides_, now);
+  const bool was_changed = next.has_value();
+  if (was_changed || !ended.empty()) put_in_force(next ? *std::move(next) : overrides_, now);
+  // Now it is so.
+  for (const policy::LiveOverride& override : ended) {
+    spdlog::info("an override has ended: {}", words(override));
+  }
+  if (was_changed) {
+    spdlog::info("{} was changed by another process; overrides now: {}", overrides_file(),
+                 overrides_.size());
+  }
 }
 
 }  // namespace headgate::server

@@ -212,7 +212,7 @@ def test_a_unix_socket(serve, tmp_path):
      'not what headgate answers; expected the --http address of a headgate serve\n'),
     (b'HTTP/1.1 200 OK\r\nContent-Length: 19\r\n\r\n{"keys": ["plain"]}',
      'not what headgate answers; expected the --http address of a headgate serve\n'),
-    (b'HTTP/1.1 200 OK\r\nContent-Length: 9999999\r\n\r\n' + b'x' * 9999999, 'too long'),
+    (b'HTTP/1.1 200 OK\r\nContent-Length: 39999999\r\n\r\n' + b'x' * 39999999, 'too long'),
     (b'\x1b]0;gotcha\x07', ''),
 ], ids=['absent', 'empty', 'garbage', 'a page', 'other JSON', 'endless', 'not HTTP'])
 def test_whoever_else_answers(answer, complaint):
