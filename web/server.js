@@ -25,7 +25,10 @@ async function get(path) {
     cache: 'no-store',
     signal: AbortSignal.timeout(TIMEOUT),
   });
-  if (response.status === 401) throw new Unauthorised();
+  if (response.status === 401) {
+    if (sessionStorage.getItem(TOKEN_KEY) !== token) return get(path);  // another one was given meanwhile
+    throw new Unauthorised();
+  }
   if (response.status === 403) throw new Forbidden();
   if (!response.ok) throw new Error(`${path}: ${response.status}`);
   return response;

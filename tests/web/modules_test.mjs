@@ -6,6 +6,7 @@ import {areas, gaps, niceCeiling} from '../../web/chart.js';
 import * as format from '../../web/format.js';
 import {History, SPAN, quantile} from '../../web/history.js';
 import {parse, single} from '../../web/prometheus.js';
+import {Unauthorised, getText, keepToken} from '../../web/server.js';
 
 test('metrics are read, labels with everything in them', () => {
   const metrics = parse('# HELP a Text.\n# TYPE a counter\n' +
@@ -118,4 +119,18 @@ test('quotas are sentences', () => {
 test('times are in UTC', () => {
   assert.equal(format.time(1769860800), '2026-01-31 12:00 UTC');
   assert.equal(format.time(999999999999999), 'never');
+});
+
+test('a refusal of a former token is asked again with the present one', async () => {
+  const kept = new Map();
+  globalThis.sessionStorage = {getItem: name => kept.get(name) ?? null, setItem: (name, value) => kept.set(name, value)};
+  globalThis.fetch = async (path, {headers}) => {
+    const right = headers.Authorization === 'Bearer right';
+    if (!right) keepToken('right');  // while the server looks at the wrong one
+    return {status: right ? 200 : 401, ok: right, text: async () => 'metrics'};
+  };
+  keepToken('wrong');
+  assert.equal(await getText('/metrics'), 'metrics');
+  globalThis.fetch = async () => ({status: 401, ok: false});
+  await assert.rejects(getText('/metrics'), Unauthorised);
 });
