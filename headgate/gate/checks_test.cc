@@ -4,14 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <cstdlib>
 #include <string>
 #include <vector>
 
 #include "headgate/gate/gate.h"
 #include "headgate/gate/table_options.h"
+#include "headgate/gate/testing/policies.h"
 #include "headgate/gate/testing/test_store.h"
-#include "headgate/policy/file/load.h"
 
 namespace headgate::gate {
 namespace {
@@ -28,16 +27,12 @@ class NoHeaders final : public policy::Headers {
 class TestGate {
  public:
   TestGate(Completes when, const std::string& policies) {
-    auto loaded = policy::load_text("version: 1\npolicies:\n" + policies, "test.yaml");
-    if (!loaded) {
-      for (const auto& fault : loaded.error()) ADD_FAILURE() << fault.text();
-      std::abort();
-    }
-    auto options = table_options(**loaded);
+    const auto set = loaded("policies:\n" + policies);
+    auto options = table_options(*set);
     options.memory = 1 << 20;
     store_.emplace(when, options);
-    counts = std::vector<PolicyCounts>((*loaded)->policies().size());
-    gate_ = std::make_unique<Gate>(*loaded, store_->store(), store_->table().secret(), counts);
+    counts = std::vector<PolicyCounts>(set->policies().size());
+    gate_ = std::make_unique<Gate>(set, store_->store(), store_->table().secret(), counts);
     now = store_->table().now();
   }
 

@@ -6,8 +6,6 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <cstdlib>
-#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -17,8 +15,8 @@
 
 #include "headgate/base/testing/allocations.h"
 #include "headgate/gate/table_options.h"
+#include "headgate/gate/testing/policies.h"
 #include "headgate/gate/testing/test_store.h"
-#include "headgate/policy/file/load.h"
 
 namespace headgate::gate {
 namespace {
@@ -35,17 +33,6 @@ std::vector<std::string> names(std::span<const policy::Policy* const> policies) 
 }
 
 constexpr Nanos second = nanos_per_second;
-
-class FakeHeaders final : public policy::Headers {
- public:
-  std::optional<std::string_view> line(std::string_view name,
-                                       std::size_t nth) const noexcept override {
-    const auto found = lines.find(std::string(name));
-    if (found == lines.end() || nth > 0) return std::nullopt;
-    return found->second;
-  }
-  std::map<std::string, std::string> lines;
-};
 
 // A gate over a policy file, which decides as of instants that the test chooses.
 class TestGate {
@@ -137,14 +124,7 @@ class TestGate {
     gate_.reset();
     policies_.reset();
   }
-  void load(const std::string& yaml) {
-    auto loaded = policy::load_text("version: 1\n" + yaml, "test.yaml");
-    if (!loaded) {
-      for (const auto& fault : loaded.error()) ADD_FAILURE() << fault.text();
-      std::abort();
-    }
-    policies_ = *loaded;
-  }
+  void load(const std::string& yaml) { policies_ = loaded(yaml); }
   void make_gate() {
     gate_ = std::make_unique<Gate>(policies_, store_->store(), store_->table().secret(), counts_);
   }

@@ -3,8 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,8 +10,8 @@
 
 #include "headgate/gate/gate.h"
 #include "headgate/gate/table_options.h"
+#include "headgate/gate/testing/policies.h"
 #include "headgate/gate/testing/test_store.h"
-#include "headgate/policy/file/load.h"
 
 namespace headgate::gate {
 namespace {
@@ -22,17 +20,6 @@ using limit::Op;
 using testing::ElementsAre;
 
 constexpr Nanos second = nanos_per_second;
-
-class FakeHeaders final : public policy::Headers {
- public:
-  std::optional<std::string_view> line(std::string_view name,
-                                       std::size_t nth) const noexcept override {
-    const auto found = lines.find(std::string(name));
-    if (found == lines.end() || nth > 0) return std::nullopt;
-    return found->second;
-  }
-  std::map<std::string, std::string> lines;
-};
 
 using Costs = std::vector<std::optional<std::uint64_t>>;
 
@@ -54,16 +41,12 @@ struct Kept {
 class TestGate {
  public:
   TestGate(Completes when, const std::string& policies) {
-    auto loaded = policy::load_text("version: 1\npolicies:\n" + policies, "test.yaml");
-    if (!loaded) {
-      for (const auto& fault : loaded.error()) ADD_FAILURE() << fault.text();
-      std::abort();
-    }
-    auto options = table_options(**loaded);
+    const auto set = loaded("policies:\n" + policies);
+    auto options = table_options(*set);
     options.memory = 1 << 20;
     store_.emplace(when, options);
-    counts_ = std::vector<PolicyCounts>(2 * (*loaded)->policies().size());
-    gate_ = std::make_unique<Gate>(*loaded, store_->store(), store_->table().secret(), counts_);
+    counts_ = std::vector<PolicyCounts>(2 * set->policies().size());
+    gate_ = std::make_unique<Gate>(set, store_->store(), store_->table().secret(), counts_);
     now = store_->table().now();
   }
 

@@ -9,6 +9,7 @@
 #include "headgate/base/json_text.h"
 #include "headgate/field/problem.h"
 #include "headgate/policy/file/spelling.h"
+#include "headgate/server/http/json_members.h"
 #include "headgate/server/http/no_policy.h"
 #include "headgate/server/http/partition_path.h"
 #include "headgate/server/http/problem.h"
@@ -17,35 +18,12 @@
 namespace headgate::server {
 namespace {
 
-template <class Value>
-void member(std::string& out, std::string_view name, const Value& value) {
-  out.push_back(',');
-  append_json(out, name);
-  out.push_back(':');
-  append_json(out, value);
-}
-
-void null_member(std::string& out, std::string_view name) {
-  out.push_back(',');
-  append_json(out, name);
-  out.append(":null");
-}
-
-template <class Value>
-void member_if(bool known, std::string& out, std::string_view name, const Value& value) {
-  if (known) {
-    member(out, name, value);
-  } else {
-    null_member(out, name);
-  }
-}
-
 // A wait twice: in seconds under `name`, and in nanoseconds. null: waiting does not help, or nobody
 // can know how long.
 void append_wait(std::string& out, std::string_view name, const limit::Decision& decision) {
   const bool known = decision.wait != limit::Decision::never;
-  member_if(known, out, name, known ? ceil_seconds(decision.wait) : 0);
-  member_if(known, out, std::string(name) + "_ns", decision.wait);
+  append_member_if(known, out, name, known ? ceil_seconds(decision.wait) : 0);
+  append_member_if(known, out, std::string(name) + "_ns", decision.wait);
 }
 
 // The results are those of gate::Gate::inspect().
@@ -57,20 +35,20 @@ void append_state(std::string& out, std::span<const gate::CheckResult> results) 
   const limit::Quota& quota = now.grant->quota;
   out.append(R"({"policy":)");
   append_json(out, std::string_view(policy.name));
-  member(out, "key", now.partition);
-  member(out, "limited", now.limited);
-  member(out, "enforced", now.enforced());
-  member(out, "override", now.grant != policy.grants.data());
-  member_if(!now.grant->unlimited, out, "quota", quota.units);
-  member(out, "unit", std::string_view(policy.unit));
-  member_if(!now.grant->unlimited && !policy.holds_slots(), out, "window_ns", quota.window);
-  member(out, "admitted", one.admitted);
-  member_if(now.limited, out, "r", now.decision.remaining);
-  member_if(now.limited && now.decision.reset != limit::Decision::no_reset, out, "reset",
-            now.decision.reset);
+  append_member(out, "key", now.partition);
+  append_member(out, "limited", now.limited);
+  append_member(out, "enforced", now.enforced());
+  append_member(out, "override", now.grant != policy.grants.data());
+  append_member_if(!now.grant->unlimited, out, "quota", quota.units);
+  append_member(out, "unit", std::string_view(policy.unit));
+  append_member_if(!now.grant->unlimited && !policy.holds_slots(), out, "window_ns", quota.window);
+  append_member(out, "admitted", one.admitted);
+  append_member_if(now.limited, out, "r", now.decision.remaining);
+  append_member_if(now.limited && now.decision.reset != limit::Decision::no_reset, out, "reset",
+                   now.decision.reset);
   append_wait(out, "wait", one);
   append_wait(out, "full", whole);
-  member(out, "outage", now.outage);
+  append_member(out, "outage", now.outage);
   out.append("}\n");
 }
 

@@ -8,6 +8,7 @@
 
 #include "headgate/base/json_text.h"
 #include "headgate/base/whole_number.h"
+#include "headgate/server/http/json_members.h"
 #include "headgate/server/worker_context.h"
 
 namespace headgate::server {
@@ -48,17 +49,14 @@ void append_number(std::string& out, double value) {
 }
 
 void member(std::string& out, std::string_view name, double value) {
-  out.push_back(',');
-  append_json(out, name);
-  out.push_back(':');
+  append_name(out, name);
   append_number(out, value);
 }
 
 void append_list(std::string& out, std::string_view name, std::string_view also,
                  const std::vector<DecisionStats::Partition>& list) {
-  out.push_back(',');
-  append_json(out, name);
-  out.append(":[");
+  append_name(out, name);
+  out.push_back('[');
   for (const DecisionStats::Partition& partition : list) {
     if (&partition != list.data()) out.push_back(',');
     out.append(R"({"policy":)");

@@ -23,9 +23,6 @@ constexpr std::string_view no_client =
     "the last address of X-Forwarded-For is no IP address; expected that of the client, which "
     "Envoy adds with use_remote_address";
 
-constexpr std::int64_t ms_ns = 1'000'000;
-constexpr std::uint64_t day_ms = 86'400'000;
-
 // In the order of the line.
 constexpr std::array<std::string_view, 3> headers{"x-forwarded-for", "user-agent", "x-request-id"};
 
@@ -53,6 +50,7 @@ std::string_view EnvoyReader::read(std::string_view line, LogEntry& entry) {
   if (!line.starts_with('[') || bracket == line.npos) return no_time;
   const auto began = read_iso_time(line.substr(1, bracket - 1));
   if (!began) return no_time;
+  entry.at = *began;
 
   std::string_view rest = line.substr(bracket + 2);
   std::string_view request;
@@ -64,14 +62,12 @@ std::string_view EnvoyReader::read(std::string_view line, LogEntry& entry) {
   std::uint64_t received = 0;
   const bool has_status = take_space(rest) && take_count(rest, status) && status <= 999;
   if (!has_status || take_word(rest).empty() || !take_count(rest, received) ||
-      !take_count(rest, entry.response_bytes) || !take_count(rest, took) || took > day_ms ||
-      take_word(rest).empty()) {
+      !take_count(rest, entry.response_bytes) || !take_count(rest, took) ||
+      !end_after(took, entry) || take_word(rest).empty()) {
     return no_numbers;
   }
   entry.status = static_cast<unsigned>(status);
   entry.request_bytes = received;
-  entry.took = static_cast<std::int64_t>(took) * ms_ns;
-  entry.at = *began + entry.took;
 
   std::array<std::string_view, headers.size()> texts;
   for (std::string_view& text : texts) {

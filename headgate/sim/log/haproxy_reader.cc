@@ -21,7 +21,6 @@ constexpr std::string_view no_request =
     "there is no request; expected one such as \"GET / HTTP/1.1\" at the end";
 
 constexpr std::int64_t ms_ns = 1'000'000;
-constexpr std::uint64_t day_ms = 86'400'000;
 
 constexpr std::size_t date_length = 20;  // 06/Feb/2009:12:14:14
 constexpr std::string_view utc = " +0000";
@@ -63,9 +62,7 @@ std::string_view HaproxyReader::read_rest(std::string_view rest, LogEntry& entry
   times.remove_prefix(last + 1);
   if (times.starts_with('+')) times.remove_prefix(1);  // option logasap
   std::uint64_t took = 0;
-  if (!take_number(times, took) || took > day_ms) return no_duration;
-  entry.took = static_cast<std::int64_t>(took) * ms_ns;
-  entry.at += entry.took;
+  if (!take_number(times, took) || !end_after(took, entry)) return no_duration;
 
   std::uint64_t status = 0;
   std::string_view digits = take_word(rest);

@@ -27,7 +27,6 @@ constexpr std::string_view bad_duration =
     "the duration can't be read; expected seconds, at most a day";
 
 constexpr std::size_t nowhere = std::numeric_limits<std::size_t>::max();
-constexpr std::int64_t day_ns = 86'400'000'000'000;
 
 // In the order of JsonReader::What. A duration has no usual name: it moves a request to the time
 // when it began, so it is read only if --field names its member.
@@ -245,7 +244,7 @@ std::string_view JsonReader::read_numbers(LogEntry& entry) const {
   entry.took = 0;
   if (is_there(found(duration))) {
     const auto took = read_unix_time(*found(duration));
-    if (!took || *took > day_ns) return bad_duration;
+    if (!took || *took > took_max) return bad_duration;
     entry.took = *took;
   }
   return {};

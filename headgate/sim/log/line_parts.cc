@@ -55,6 +55,14 @@ bool take_number(std::string_view& text, std::uint64_t& value) noexcept {
   return digits > 0;
 }
 
+bool end_after(std::uint64_t milliseconds, LogEntry& entry) noexcept {
+  constexpr std::int64_t ms_ns = 1'000'000;
+  if (milliseconds > static_cast<std::uint64_t>(took_max / ms_ns)) return false;
+  entry.took = static_cast<std::int64_t>(milliseconds) * ms_ns;
+  entry.at += entry.took;
+  return true;
+}
+
 bool split_request(std::string_view request, LogEntry& entry) noexcept {
   const std::size_t space = request.find(' ');
   if (space == request.npos || !policy::is_token(request.substr(0, space))) return false;
