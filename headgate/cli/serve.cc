@@ -139,7 +139,7 @@ void add_credentials(CLI::App& command, server::CredentialFiles& files) {
       "The token in this file may only read metrics, lists and policies (HTTP)")
       ->needs(token);
   add("--admin-token-file", files.admin_token,
-      "The token in this file may also give quotas back and override them (HTTP); nobody may "
+      "The token in this file may also give quotas back and override them (HTTP); no caller may "
       "without it");
   CLI::Option* cert = add("--tls-cert", files.tls.cert,
                           "TLS at every TCP listener, with the certificate chain in this PEM file");

@@ -217,7 +217,7 @@ TEST_P(Decide, InspectsAPartitionWithoutTakingAnything) {
   EXPECT_THAT(gate.left(), testing::ElementsAre(0, -1, -1));
   EXPECT_EQ(gate.context.results[1].decision.wait, 20 * nanos_per_second);
   EXPECT_EQ(gate.context.results[2].decision.wait, 60 * nanos_per_second);
-  EXPECT_EQ(gate.counts[0].denied.load(), 0u) << "nobody was denied";
+  EXPECT_EQ(gate.counts[0].denied.load(), 0u) << "no request was denied";
   EXPECT_EQ(gate.inspect("brust", "a")->reason, CheckFault::Reason::unknown_policy);
 }
 

@@ -19,8 +19,8 @@ const limit::Law& mark_law() noexcept {
   return law;
 }
 
-// Of a reservation with units in Redis. While that is away, nobody knows whether the reservation
-// was settled elsewhere.
+// Of a reservation with units in Redis. While that is away, it cannot be known whether the
+// reservation was settled elsewhere.
 const limit::Shared& shared_mark() noexcept {
   static const limit::Shared shared{limit::OnOutage::deny, mark_law(), true, 0};
   return shared;

@@ -95,7 +95,7 @@ std::optional<store::Charge> Gate::charge_of(const Due& due, Instant taken,
   if (is_refunded) {
     add(&PolicyCounts::refunded, policy);
   } else if (!response.is_whole && !policies_->response_member(policy).empty()) {
-    cost.units = std::max(cost.units, due.cost);  // nobody knows what the rest cost
+    cost.units = std::max(cost.units, due.cost);  // the cost of the rest is not known
   } else {
     learn(policy, cost.units);
   }

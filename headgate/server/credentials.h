@@ -26,7 +26,7 @@ enum class Access : std::uint8_t {
 struct CredentialFiles {
   std::string token;        // what is not for administrators needs this token; empty: none
   std::string read_token;   // callers with this token may only read
-  std::string admin_token;  // callers with this token may do everything; empty: nobody may
+  std::string admin_token;  // callers with this token may do everything; empty: no caller may
   TlsFiles tls;
 };
 

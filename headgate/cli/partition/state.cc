@@ -49,7 +49,7 @@ Result<PartitionState, std::string> PartitionState::parse(std::string_view text)
 }
 
 std::string time_words(std::uint64_t unix_time) {
-  // Later than 9999, a calendar says nothing.
+  // After the year 9999 there is no date to show.
   constexpr std::uint64_t sayable = 253'402'300'799;
   const auto time = static_cast<std::time_t>(unix_time);
   std::tm parts{};

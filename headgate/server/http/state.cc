@@ -18,8 +18,8 @@
 namespace headgate::server {
 namespace {
 
-// A wait twice: in seconds under `name`, and in nanoseconds. null: waiting does not help, or nobody
-// can know how long.
+// A wait twice: in seconds under `name`, and in nanoseconds. null: waiting does not help, or
+// the time cannot be known.
 void append_wait(std::string& out, std::string_view name, const limit::Decision& decision) {
   const bool known = decision.wait != limit::Decision::never;
   append_member_if(known, out, name, known ? ceil_seconds(decision.wait) : 0);

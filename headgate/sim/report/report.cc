@@ -192,7 +192,7 @@ std::string algorithms(const Findings& findings, const policy::Policy& policy) {
 std::string suggestion(const Findings& findings, const policy::Policy& policy) {
   for (const SuggestedQuotas& one : findings.suggestions) {
     if (one.policy != policy.index) continue;
-    std::string out = "<h3>Quotas that would have denied almost nobody</h3>\n<ul>";
+    std::string out = "<h3>Quotas that would have denied almost no client</h3>\n<ul>";
     for (const std::string& line : one.lines) out += "<li>" + text(line) + "</li>";
     return out + "</ul>\n";
   }

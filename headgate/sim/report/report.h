@@ -20,7 +20,7 @@ struct UnderAlgorithm {
   std::uint64_t peak = 0;  // units admitted to one partition in its busiest window
 };
 
-// Quotas that would have denied almost nobody.
+// Quotas that would have denied almost no client.
 struct SuggestedQuotas {
   std::size_t policy = 0;
   std::vector<std::string> lines;
