@@ -88,7 +88,8 @@ typedef struct {
   uint64_t quota;     /* q [units] */
   uint64_t remaining; /* r [units] */
   int64_t reset_s;    /* t [s]; -1: none */
-  int64_t wait_ns;    /* [ns] until this cost is admitted, 0 if it was; -1: never, or unknown */
+  int64_t wait_ns;    /* [ns] until this cost is admitted, 0 if it was; -1: never, or unknown. If it
+                       * was, under a policy with a delay: how long the caller lets it wait */
 } headgate_result;
 
 /* Decides `count` checks of policies by name. Either all of them are charged, or none. `results` is

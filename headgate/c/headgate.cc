@@ -216,6 +216,7 @@ headgate_outcome headgate_decide(headgate_gate* gate, headgate_decision* decisio
     all[i] = {checks[i].policy, view(checks[i].key, checks[i].key_size), checks[i].cost};
   }
   decision->loaded = gate->current();
+  decision->context.waits = results != nullptr ? hg::gate::Waits::elsewhere : hg::gate::Waits::no;
   const auto fault = decision->loaded->gate.decide(std::span(all).first(count), op_of(op),
                                                    gate->table->now(), decision->context);
   if (fault) return outcome(*fault);

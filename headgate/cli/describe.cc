@@ -154,6 +154,10 @@ std::string describe(const policy::Policy& policy) {
     put("lease", policy::duration_text(policy.terms.lease));
   }
   if (policy.terms.denied != limit::Denied::free) put("denied", denied_text(policy.terms));
+  if (policy.terms.delay > 0) {
+    put("delay", "up to " + policy::duration_text(policy.terms.delay) + ", for at most " +
+                     std::to_string(policy.delay_waiting) + " requests at once");
+  }
   if (policy.terms.reset != limit::Reset::pace) put("reset", reset_text(policy.terms.reset));
   if (policy.refund_on.any()) put("refund on", statuses_text(policy.refund_on));
   if (policy.status != 429) put("status", std::to_string(policy.status));

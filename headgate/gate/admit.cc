@@ -100,6 +100,7 @@ void Gate::note_outages(DecisionContext& context) noexcept {
 }
 
 void Gate::merge(DecisionContext& context) const noexcept {
+  if (begin_wait(context)) return take<&Gate::merge>(context);
   context.now = *context.moment_;
   conclude(context);
   context.done_.call(context.done_.context);
@@ -135,6 +136,7 @@ void Gate::conclude(DecisionContext& context) const noexcept {
   verdict.outcome = violated > 0      ? Outcome::denied
                     : shadow_violated ? Outcome::shadow_denied
                                       : Outcome::admitted;
+  note_wait(context);
   if (settles_ || context.reserves_) list_dues(context);
   std::uint64_t extra = 0;
   if (violated > 0 && strictest->wait != limit::Decision::never) {
@@ -170,6 +172,8 @@ void Gate::itemise(DecisionContext& context, std::uint64_t extra) const noexcept
   const bool denied = context.verdict.outcome == Outcome::denied;
   if (settings.report_when == policy::ReportWhen::denied && !denied) return;
 
+  const auto waited = static_cast<std::uint64_t>(
+      context.waits == Waits::here ? context.verdict.hold / nanos_per_second : 0);
   bool below = false;
   std::size_t count = 0;
   for (std::size_t i = 0; i < context.enforced_; ++i) {
@@ -179,6 +183,10 @@ void Gate::itemise(DecisionContext& context, std::uint64_t extra) const noexcept
     if (decision.remaining * 100 < grant.quota.units * settings.report_below_percent) below = true;
     Item& item = context.items_[count++] = this->item(context, i);
     if (item.denied && item.reset != limit::Decision::no_reset) item.reset += extra;
+    // Of a request that waits here, the fields are sent after that.
+    if (item.remaining == 0 && item.reset != limit::Decision::no_reset) {
+      item.reset -= std::min(item.reset, waited);
+    }
   }
   if (settings.report_when == policy::ReportWhen::below && !denied && !below) return;
 
@@ -244,6 +252,9 @@ void Gate::count(const DecisionContext& context) const noexcept {
       continue;
     }
     if (context.outages_.test(i)) add(counts.outage);
+    if (context.verdict.hold > 0 && context.is_enforced(i) && context.decisions_[i].wait > 0) {
+      add(counts.delayed);
+    }
     if (match.cost_defaulted) add(counts.cost_defaulted);
     if (!context.decisions_[i].admitted) {
       add(context.is_enforced(i) ? counts.denied : counts.shadow_denied);

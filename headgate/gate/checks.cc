@@ -81,6 +81,7 @@ std::optional<CheckFault> Gate::match_checks(std::span<const Check> checks,
 }
 
 void Gate::merge_checks(DecisionContext& context) const noexcept {
+  if (begin_wait(context)) return take<&Gate::merge_checks>(context);
   context.now = *context.moment_;
   conclude(context);
   if (!context.reserves_) context.verdict.dues = {};

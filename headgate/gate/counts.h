@@ -16,6 +16,7 @@ struct alignas(64) PolicyCounts {
   std::atomic<std::uint64_t> refunded{0};  // requests whose cost was given back
   std::atomic<std::uint64_t> cost_defaulted{0};  // requests whose cost was missing or malformed
   std::atomic<std::uint64_t> outage{0};    // requests decided without the store that machines share
+  std::atomic<std::uint64_t> delayed{0};   // requests that it let wait
   std::atomic<std::uint64_t> estimate{0};  // in the first shard: the state of an Estimate
 };
 
@@ -29,6 +30,7 @@ struct PolicyTotals {
   std::uint64_t refunded = 0;
   std::uint64_t cost_defaulted = 0;
   std::uint64_t outage = 0;
+  std::uint64_t delayed = 0;
 
   PolicyTotals& operator+=(const PolicyCounts& counts) noexcept {
     constexpr auto relaxed = std::memory_order_relaxed;
@@ -38,6 +40,7 @@ struct PolicyTotals {
     refunded += counts.refunded.load(relaxed);
     cost_defaulted += counts.cost_defaulted.load(relaxed);
     outage += counts.outage.load(relaxed);
+    delayed += counts.delayed.load(relaxed);
     return *this;
   }
 };

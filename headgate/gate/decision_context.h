@@ -20,6 +20,13 @@ static_assert(policy::policies_per_request_max <= store::Bundle::charges_max);
 
 class Gate;
 
+// Whether a request may wait for units that come within a policy's delay.
+enum class Waits : std::uint8_t {
+  no,         // it is denied
+  here,       // at this door, which lets it pass and answers after that, and calls Gate::end_wait()
+  elsewhere,  // at the caller, who is told how long
+};
+
 // The decision of one policy on the request.
 struct PolicyDecision {
   const policy::Match& match;
@@ -37,6 +44,7 @@ class DecisionContext {
   // Throws std::bad_alloc.
   DecisionContext() { make_room(policies_at_first); }
 
+  Waits waits = Waits::no;  // in; of all decisions until it is changed
   Verdict verdict;
   std::span<const CheckResult> results;  // of decide(), in the order of its checks
   Instant now;                    // the moment of the decision; meaningless if no policy applied
@@ -126,6 +134,9 @@ class DecisionContext {
   limit::Decision marked_;
 
   const Gate* gate_ = nullptr;
+  // Of a request that was denied, and may wait: the policy that denied with the longest wait.
+  const policy::Policy* waits_for_ = nullptr;
+  std::optional<Instant> given_;   // the caller's moment
   bool reserves_ = false;          // every charge leaves a due
   std::optional<Instant> moment_;  // as the caller gave it, then as the store decided
   store::Completion done_;

@@ -24,6 +24,11 @@ Gate::Gate(std::shared_ptr<const policy::PolicySet> policies, store::Store& stor
       counts_(counts),
       shards_(counts.empty() ? 0 : counts.size() / policies_->policies().size()),
       field_writer_(*policies_) {
+  if (std::ranges::any_of(policies_->policies(), [](const policy::Policy& policy) {
+        return policy.terms.delay > 0 && policy.mode == policy::Mode::enforce;
+      })) {
+    waiting_ = std::make_unique<std::atomic<std::uint32_t>[]>(policies_->policies().size());
+  }
   settles_ = std::ranges::any_of(policies_->policies(), &policy::Policy::is_settled);
   estimates_ = std::ranges::any_of(policies_->policies(), [](const policy::Policy& policy) {
     return policy.estimate_percent != 0;
@@ -35,6 +40,8 @@ void Gate::begin(std::optional<Instant> now, DecisionContext& context) const noe
   context.results = {};
   context.gate_ = this;
   context.moment_ = now;
+  context.given_ = now;
+  context.waits_for_ = nullptr;
   context.now = now.value_or(Instant{});
   context.reserves_ = false;
   context.outages_.reset();

@@ -11,6 +11,7 @@
 // that pass no `done` need a store that completes at once.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <span>
@@ -63,6 +64,10 @@ class Gate {
   [[nodiscard]] bool prefetch(const policy::Request& request, std::optional<Instant> now,
                               DryRun dry_run, DecisionContext& context) const noexcept;
   void admit(DecisionContext& context, store::Completion done = {}) const noexcept;
+
+  // A request with Waits::here has waited for Verdict::hold, or has ended before. To be called once
+  // for each, by the thread that had it decided or another one.
+  void end_wait(const Verdict& verdict) const noexcept;
 
   // Decides checks of named policies as of `now`: enforced ones all or none, each shadow one as if
   // alone. `op` is spend, peek or refund (for concurrency: release). A spend under a policy whose
@@ -138,6 +143,9 @@ class Gate {
   std::optional<CheckFault> match_checks(std::span<const Check> checks,
                                          DecisionContext& context) const noexcept;
   void merge(DecisionContext& context) const noexcept;
+  [[nodiscard]] bool may_wait(DecisionContext& context) const noexcept;
+  [[nodiscard]] bool begin_wait(DecisionContext& context) const noexcept;
+  void note_wait(DecisionContext& context) const noexcept;
   void merge_checks(DecisionContext& context) const noexcept;
   void merge_inspection(DecisionContext& context) const noexcept;
   void merge_debits(DecisionContext& context) const noexcept;
@@ -172,6 +180,8 @@ class Gate {
   HashSecret pk_secret_;
   bool settles_ = false;    // whether the charges of any policy leave dues
   bool estimates_ = false;  // whether any policy estimates what it reserves
+  // Requests of each policy that wait here; empty if nothing waits.
+  std::unique_ptr<std::atomic<std::uint32_t>[]> waiting_;
   std::span<PolicyCounts> counts_;
   std::size_t shards_;  // in counts_
   FieldWriter field_writer_;

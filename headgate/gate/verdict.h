@@ -49,6 +49,10 @@ struct Verdict {
   std::span<const policy::Policy* const> violated;
   bool is_outage = false;  // of a denial: `denier` denied because the shared store is away
   bool in_outage = false;  // a policy decided without the store that machines share
+  // How long an admitted request has to wait before it passes [ns], though it is charged already;
+  // and the policy that makes it wait longest. 0 and nullptr unless the door lets requests wait.
+  Nanos hold = 0;
+  const policy::Policy* waits_for = nullptr;
   std::optional<std::uint64_t> remaining;  // least r of all enforced policies that know it
   std::span<const Item> items;             // to report, in file order; in the DecisionContext
   std::span<const Due> dues;               // for Gate::settle(); in the DecisionContext

@@ -19,7 +19,9 @@ struct Decision {
   bool admitted = false;
   std::uint64_t remaining = 0;     // r: units that a lone client can spend at this instant
   std::uint64_t reset = no_reset;  // t [s]; docs/algorithms.md says what it promises
-  Nanos wait = 0;                  // least wait until this cost is admitted [ns]; 0 if admitted
+  // Least wait until this cost is admitted [ns]. Admitted: how long the request has to wait, though
+  // it is charged already (Terms::waits), else 0.
+  Nanos wait = 0;
 
   // Retry-After [s], >= 1 on a denial. REQUIRES: wait != never.
   [[nodiscard]] constexpr std::uint64_t retry_after() const noexcept { return ceil_seconds(wait); }

@@ -46,12 +46,16 @@ class FixedWindow {
     if (!Answer::servable(least)) return std::nullopt;
     if (terms.denied == Denied::penalty || terms.penalty != 0) return std::nullopt;
     if (terms.aligned && (terms.offset < 0 || terms.offset > quota.window)) return std::nullopt;
+    if (terms.delay < 0 || (terms.delay > 0 && counts_denied)) return std::nullopt;
     if (terms.calendar != nullptr && (!terms.aligned || terms.offset != 0)) return std::nullopt;
     FixedWindow law;
     law.answer_ = Answer(quota, terms);
     law.counts_denied_ = counts_denied;
+    law.owes_ = terms.late || terms.delay > 0;
     law.late_ = terms.late;
-    law.most_ = terms.late           ? 2 * quota.units
+    law.delay_ = terms.delay;
+    law.waits_ = terms.waits;
+    law.most_ = law.owes_            ? 2 * quota.units
                 : law.counts_denied_ ? std::numeric_limits<std::uint64_t>::max()
                                      : quota.units;
     law.names_end_ = terms.reset == Reset::window;
@@ -68,6 +72,8 @@ class FixedWindow {
              .reset = answer_.reset(),
              .algorithm = Algorithm::fixed_window,
              .late = late_,
+             .delay = delay_,
+             .waits = waits_,
              .aligned = aligned_,
              .offset = offset_,
              .calendar = calendar_}};
@@ -80,12 +86,15 @@ class FixedWindow {
   [[nodiscard]] constexpr Nanos window() const noexcept { return answer_.window(); }
   [[nodiscard]] constexpr Nanos offset() const noexcept { return offset_; }
   [[nodiscard]] constexpr bool denial_costs() const noexcept { return counts_denied_; }
+  // How long a spend may wait [ns], and whether a key may owe anything for that.
+  [[nodiscard]] constexpr Nanos ahead() const noexcept { return waits_ ? delay_ : 0; }
   // The linear law for keys that share a state.
   [[nodiscard]] constexpr Coarse coarse() const noexcept {
-    return {answer_, counts_denied_ ? Denied::spend : Denied::free, late_ ? answer_.window() : 0};
+    return {answer_, counts_denied_ ? Denied::spend : Denied::free, owes_ ? answer_.window() : 0};
   }
 
-  // Takes `cost` units at `now` if they are available. If denials count, each adds its cost to the
+  // Takes `cost` units at `now` if they are available; with Terms::waits also those of the next
+  // window, if that begins within the delay. If denials count, each adds its cost to the
   // count (also a cost above the quota): until the window ends, or a refund has brought the count
   // back to the quota, everything is denied, also a cost of 0.
   [[nodiscard]] constexpr Step<State> spend(const std::optional<State>& state, std::uint64_t cost,
@@ -94,6 +103,13 @@ class FixedWindow {
     Seen seen = state_at(state, at);
     const bool admitted = passes(seen, cost);
     const std::uint64_t before = seen.used;
+    if (!admitted && comes_soon(seen, at, cost)) {
+      const Nanos waits = wait(seen, at, cost);
+      seen.used = std::max(seen.used, quota()) + cost;  // nobody passes before it
+      Step<State> step{seen.state(), true, admission(seen, at)};
+      step.decision.wait = waits;
+      return step;
+    }
     if (admitted) {
       seen.used += cost;
     } else if (counts_denied_) {
@@ -106,7 +122,9 @@ class FixedWindow {
   // Whether spend() would admit.
   [[nodiscard]] constexpr bool admits(const std::optional<State>& state, std::uint64_t cost,
                                       Instant now) const noexcept {
-    return passes(state_at(state, Answer::clamped(now)), cost);
+    const Nanos at = Answer::clamped(now);
+    const Seen seen = state_at(state, at);
+    return passes(seen, cost) || comes_soon(seen, at, cost);
   }
 
   // Decides as spend() would and takes nothing. A cost of 0 reads the state and is never denied.
@@ -129,12 +147,12 @@ class FixedWindow {
   }
 
   // Takes `cost` units that are already spent. Never denied. The debt is at most one quota; without
-  // Terms::late there is none.
+  // Terms::late and Terms::delay there is none.
   [[nodiscard]] constexpr Step<State> debit(const std::optional<State>& state, std::uint64_t cost,
                                             Instant now) const noexcept {
     const Nanos at = Answer::clamped(now);
     Seen seen = state_at(state, at);
-    const std::uint64_t most = late_ ? most_ : std::max(quota(), seen.used);
+    const std::uint64_t most = owes_ ? most_ : std::max(quota(), seen.used);
     const std::uint64_t taken = std::min(cost, most - seen.used);
     seen.used += taken;
     return {seen.state(), seen.moved || taken > 0, admission(seen, at)};
@@ -198,9 +216,16 @@ class FixedWindow {
     return cost <= available(seen) && !(counts_denied_ && seen.used > quota());
   }
 
+  // Whether the next window, which begins within the delay, has as many units left. REQUIRES: this
+  // one has not.
+  [[nodiscard]] constexpr bool comes_soon(const Seen& seen, Nanos at,
+                                          std::uint64_t cost) const noexcept {
+    return waits_ && seen.end - at <= delay_ && cost <= most_ - std::max(seen.used, quota());
+  }
+
   // The units with which the next window starts.
   [[nodiscard]] constexpr std::uint64_t debt(std::uint64_t used) const noexcept {
-    return late_ && used > quota() ? used - quota() : 0;
+    return owes_ && used > quota() ? used - quota() : 0;
   }
 
   [[nodiscard]] constexpr Nanos wait(const Seen& seen, Nanos at,
@@ -234,6 +259,9 @@ class FixedWindow {
   const Calendar* calendar_ = nullptr;
   bool aligned_ = false;
   bool late_ = false;
+  bool owes_ = false;   // debts are added to the next window
+  bool waits_ = false;  // Terms::waits
+  Nanos delay_ = 0;     // Terms::delay
   bool counts_denied_ = false;
   bool names_end_ = false;  // Reset::window
 };

@@ -20,6 +20,7 @@ std::optional<Law> make_as(const Quota& quota, const Terms& terms) noexcept {
 
 std::optional<Law> make_law(const Quota& quota, const Terms& terms) noexcept {
   if (!offers(terms.algorithm, terms.denied)) return std::nullopt;
+  if (terms.delay != 0 && !can_wait(terms.algorithm)) return std::nullopt;
   const bool counts_denied =
       terms.algorithm == Algorithm::fixed_window && terms.denied == Denied::spend;
   if (quota.units == 0 && !counts_denied) {

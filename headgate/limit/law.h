@@ -40,9 +40,15 @@ using Law = std::variant<Closed, LinearWhole, LinearExact, Exponential, FixedWin
          (algorithm == Algorithm::exponential || algorithm == Algorithm::fixed_window);
 }
 
+// Whether requests can wait under `algorithm` (Terms::delay): only where it is exactly known when
+// units come back, and where what is taken ahead stays in order.
+[[nodiscard]] constexpr bool can_wait(Algorithm algorithm) noexcept {
+  return algorithm == Algorithm::linear || algorithm == Algorithm::fixed_window;
+}
+
 // The law for this quota, in its narrowest exact form. std::nullopt if the quota, the window or a
 // term is out of range, if quota times window needs more than 128 bits, or if the algorithm does
-// not offer() terms.denied.
+// not offer() terms.denied, or has a delay but cannot wait.
 [[nodiscard]] std::optional<Law> make_law(const Quota& quota, const Terms& terms) noexcept;
 
 // Parameters from which make_law() makes a law that decides the same.

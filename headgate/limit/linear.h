@@ -55,14 +55,19 @@ class Linear {
     const Nanos longest = narrow ? Nanos{1} << 59 : time_max / 4;  // [ticks]
     if (interval > longest / static_cast<Nanos>(quota.units)) return std::nullopt;
     if (terms.penalty > longest / scale) return std::nullopt;
+    if (terms.delay < 0 || terms.delay > longest / scale) return std::nullopt;
+    if (terms.delay > 0 && terms.denied != Denied::free) return std::nullopt;
     Linear law;
     law.scale_ = static_cast<Ticks>(scale);
     law.interval_ = static_cast<Ticks>(interval);
     law.window_ = static_cast<Ticks>(interval * static_cast<Nanos>(quota.units));
     law.debt_ = static_cast<Ticks>(terms.penalty * scale);
     if (terms.late) law.debt_ = std::max(law.debt_, law.window_);
+    if (terms.delay > 0) law.debt_ = std::max(law.debt_, static_cast<Ticks>(terms.delay * scale));
+    if (terms.waits) law.ahead_ = static_cast<Ticks>(terms.delay * scale);
     law.latest_ = static_cast<Ticks>((time_max - 2 * law.window_ - law.debt_) / scale);
     law.quota_ = quota.units;
+    if (!terms.waits) law.at_once_ = quota.units;
     law.denied_ = terms.denied;
     law.reset_ = terms.reset;
     if (quota.count != 0) law.shown_window_ = ceil_seconds(quota.window);
@@ -83,8 +88,13 @@ class Linear {
       made.quota = {quota_, static_cast<Nanos>(shown_window_) * nanos_per_second,
                     static_cast<std::uint64_t>(scale_), interval_};
     }
-    if (denied_ != Denied::penalty) {
-      made.terms.late = debt_ > 0;
+    if (ahead_ > 0) {
+      made.terms.delay = nanos(ahead_);
+      made.terms.waits = true;
+      made.terms.late = debt_ > ahead_;
+    } else if (denied_ != Denied::penalty) {
+      made.terms.late = debt_ == window_;
+      if (!made.terms.late) made.terms.delay = nanos(debt_);
     } else if (debt_ % scale_ == 0) {
       made.terms.penalty = nanos(debt_);
     } else {
@@ -95,14 +105,17 @@ class Linear {
     return made;
   }
   [[nodiscard]] constexpr bool denial_costs() const noexcept { return denied_ != Denied::free; }
+  // How far beyond w a spend may go, which then waits (Terms::waits).
+  [[nodiscard]] constexpr Ticks ahead() const noexcept { return ahead_; }
   [[nodiscard]] constexpr SpanClass window_class() const noexcept { return window_class_; }
   // The same law for keys that share a state.
   [[nodiscard]] constexpr Coarse coarse() const noexcept {
     return {Answer({quota_, nanos(window_)}, {.reset = reset_}), denied_, nanos(debt_)};
   }
 
-  // Takes `cost` units at `now` if they are available. A cost of 0 is admitted (except during a
-  // penalty); a cost above the quota is never admitted and never charged.
+  // Takes `cost` units at `now` if they are available; with Terms::waits also if they will be
+  // within the delay, and then the decision's wait says when. A cost of 0 is admitted (except
+  // during a penalty); a cost above the quota is never admitted and never charged.
   [[nodiscard, gnu::always_inline]] constexpr Step<State> spend(const std::optional<State>& tat,
                                                                 std::uint64_t cost,
                                                                 Instant now) const noexcept {
@@ -113,7 +126,13 @@ class Linear {
     next += static_cast<Ticks>(cost) * interval_;
     if (next <= full) return {next, cost > 0 || (tat && *tat > next), admission(next, at)};
     if (denied_ == Denied::free) {
-      return unchanged(tat, at, cost == 0 ? Denial::no : Denial::yes, cost);
+      if (cost == 0) return unchanged(tat, at, Denial::no);
+      if (ahead_ > 0 && next <= full + ahead_) {
+        Step<State> step{next, true, admission(next, at)};
+        step.decision.wait = nanos(next - full);
+        return step;
+      }
+      return unchanged(tat, at, Denial::yes, cost);
     }
     Step<State> step{next, true, {}};
     step.decision = denial(next, at, cost);
@@ -124,10 +143,11 @@ class Linear {
   // it writes the state before it computes the decision's divisions, so that the time in which
   // another writer can interfere is short (`build/release/bin/steps_bench`). `at` is ticks(now).
   //
-  // Whether a spend is admitted and takes something. If so, changes `tat` to the state after it.
+  // Whether a spend is admitted at once and takes something. If so, changes `tat` to the state
+  // after it. Always false with Terms::waits.
   [[nodiscard, gnu::always_inline]] constexpr bool spends(State& tat, std::uint64_t cost,
                                                           Ticks at) const noexcept {
-    if (cost == 0 || cost > quota_) return false;
+    if (cost == 0 || cost > at_once_) return false;
     tat = clamped(tat, at) + static_cast<Ticks>(cost) * interval_;
     return tat <= at + window_;
   }
@@ -165,7 +185,7 @@ class Linear {
     if (cost > quota_) return false;
     if (cost == 0 && denied_ == Denied::free) return true;
     const Ticks at = ticks(now);
-    return clamped(tat, at) + static_cast<Ticks>(cost) * interval_ <= at + window_;
+    return clamped(tat, at) + static_cast<Ticks>(cost) * interval_ <= at + window_ + ahead_;
   }
 
   // Decides as spend() would and takes nothing. A cost of 0 reads the state and is never denied.
@@ -196,7 +216,7 @@ class Linear {
   }
 
   // Takes `cost` units that are already spent. Never denied. The debt is at most one quota (or the
-  // penalty, if that is longer); without Terms::late there is none.
+  // penalty or delay, if that is longer); without Terms::late and Terms::delay there is none.
   [[nodiscard]] constexpr Step<State> debit(const std::optional<State>& tat, std::uint64_t cost,
                                             Instant now) const noexcept {
     const Ticks at = ticks(now);
@@ -309,9 +329,11 @@ class Linear {
   Ticks scale_ = 1;     // ticks per nanosecond
   Ticks interval_ = 0;  // w/q [ticks], exact
   Ticks window_ = 0;    // w [ticks]
-  Ticks debt_ = 0;      // how far beyond the window a key may owe: penalty, late costs [ticks]
-  Ticks latest_ = 0;    // instants are clamped to -latest_..latest_ [ns]
+  Ticks debt_ = 0;    // how far beyond the window a key may owe: penalty, late costs, delay [ticks]
+  Ticks ahead_ = 0;   // how far beyond the window a spend may go that then waits [ticks]
+  Ticks latest_ = 0;  // instants are clamped to -latest_..latest_ [ns]
   std::uint64_t quota_ = 0;
+  std::uint64_t at_once_ = 0;       // the largest cost that spends() decides: the quota, or 0
   std::uint64_t shown_window_ = 0;  // w [s] of a quota with a rate of its own; 0: of no such quota
   Denied denied_ = Denied::free;
   Reset reset_ = Reset::pace;

@@ -15,7 +15,7 @@ TEST(Parameters, MakeTheSameLaw) {
   RandomParameters dice;
   std::vector<int> laws(std::variant_size_v<Law>);
   for (int round = 0; round < 4000; ++round) {
-    const Parameters given = dice.next();
+    const Parameters given = dice.next_with_delay();
     const auto law = make_law(given.quota, given.terms);
     if (!law) continue;
     ++laws[law->index()];

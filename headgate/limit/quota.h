@@ -67,6 +67,11 @@ struct Terms {
   // Costs are charged when they are known (Op::debit), so a key may owe up to one quota beyond its
   // own.
   bool late = false;
+  // Denials are free, and a key may owe what comes back within this time [ns]: spends for which
+  // requests wait. Only linear and fixed windows; 0: none.
+  Nanos delay = 0;
+  // A spend takes what comes back within `delay`, too; the decision's wait says when it may pass.
+  bool waits = false;
   bool aligned = false;  // windows start at multiples of their length since 1970, ...
   Nanos offset = 0;      // ... plus this [ns], 0..window
   // Aligned fixed windows: they are those of this calendar, which outlives the law. Quota::window

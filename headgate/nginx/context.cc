@@ -6,6 +6,7 @@
 
 #include "headgate/nginx/conf.h"
 #include "headgate/nginx/job.h"
+#include "headgate/nginx/turn.h"
 
 namespace headgate::nginx {
 namespace {
@@ -62,6 +63,7 @@ RequestContext unmatched{};
 extern "C" void context_cleanup(void* data) noexcept {
   auto* slot = static_cast<Slot*>(data);
   if (slot->job != nullptr) slot->job->request = nullptr;
+  leave_queue(*slot);
   free_slots.give(slot);
 }
 

@@ -26,6 +26,7 @@ struct RequestContext {
   bool body_ended;           // its last byte has passed, if it is read
   bool enforceable;          // decided before nginx responded, so that it can be denied
   Job* job;                  // while the decision is outstanding; `verdict` is empty until then
+  ngx_event_t* turn;         // the end of its wait for its turn; nullptr: it does not wait
 
   [[nodiscard]] bool matched() const noexcept { return gate != nullptr; }
 };

@@ -11,15 +11,14 @@
 #include "headgate/nginx/job.h"
 #include "headgate/nginx/mailbox.h"
 #include "headgate/nginx/nginx_request.h"
+#include "headgate/nginx/suspension.h"
+#include "headgate/nginx/turn.h"
 #include "headgate/policy/request.h"
 
 namespace headgate::nginx {
 namespace {
 
 Jobs jobs;
-
-// What a request that waits does with the decision. A worker has one handler that decides.
-ngx_http_event_handler_pt resume_request = nullptr;
 
 // A copy of a list that lasts as long as the request. std::nullopt: out of memory.
 template <class T>
@@ -80,39 +79,10 @@ bool keep_verdict(ngx_http_request_t* r, RequestContext& context,
     return true;
   }
   context.verdict.dues = {};
+  leave_queue(context);
   context.gate->settle(decision.verdict.dues, decision.now,
                        {.status = NGX_HTTP_INTERNAL_SERVER_ERROR}, decision.now);
   return false;
-}
-
-// The write handler of a request that is suspended: there is nothing to write. Whether a request
-// has this handler shows whether it is still suspended: nginx replaces it when it ends the request
-// or redirects it.
-extern "C" void while_waiting(ngx_http_request_t* r) noexcept {
-  if (ngx_handle_write_event(r->connection->write, 0) != NGX_OK) {
-    ngx_http_finalize_request(r, NGX_HTTP_INTERNAL_SERVER_ERROR);
-  }
-}
-
-bool is_suspended(const ngx_http_request_t* r) noexcept {
-  return r->write_event_handler == while_waiting;
-}
-
-// Ends the suspension of a request: with `error`, or if that is NGX_OK, with its decision.
-void end_wait(ngx_http_request_t* r, ngx_int_t error) noexcept {
-  ngx_connection_t* const connection = r->connection;
-  ngx_http_set_log_request(connection->log, r);
-  if (ngx_handle_read_event(connection->read, 0) != NGX_OK) {
-    error = NGX_HTTP_INTERNAL_SERVER_ERROR;
-  }
-  r->read_event_handler = ngx_http_block_reading;
-  r->write_event_handler = ngx_http_core_run_phases;
-  if (error == NGX_OK) {
-    resume_request(r);
-  } else {
-    ngx_http_finalize_request(r, error);
-  }
-  ngx_http_run_posted_requests(connection);
 }
 
 void give_up(const Job& job) noexcept {
@@ -122,7 +92,7 @@ void give_up(const Job& job) noexcept {
                 "the store has not answered for %M ms", patience());
   if (!waits) return;
   find_context(r)->enforceable = false;  // in case the answer comes while the response is sent
-  end_wait(r, NGX_HTTP_SERVICE_UNAVAILABLE);
+  end_suspension(r, NGX_HTTP_SERVICE_UNAVAILABLE);
 }
 
 // The answer has come, or patience has ended.
@@ -133,6 +103,7 @@ extern "C" void job_event(ngx_event_t* event) noexcept {
   const gate::DecisionContext& decision = job->decision;
   ngx_http_request_t* const r = job->request;
   if (r == nullptr) {
+    if (decision.verdict.hold > 0) decision.gate().end_wait(decision.verdict);
     decision.gate().settle(decision.verdict.dues, decision.now, job->response, std::nullopt);
     return jobs.give_back(job);
   }
@@ -140,7 +111,13 @@ extern "C" void job_event(ngx_event_t* event) noexcept {
   context.job = nullptr;
   const bool kept = keep_verdict(r, context, decision);
   jobs.give_back(job);
-  if (is_suspended(r)) end_wait(r, kept ? NGX_OK : NGX_HTTP_INTERNAL_SERVER_ERROR);
+  if (!is_suspended(r)) return leave_queue(context);
+  ngx_int_t end = kept ? NGX_OK : NGX_HTTP_INTERNAL_SERVER_ERROR;
+  if (context.verdict.hold > 0) {
+    end = await_turn(r, context);
+    if (end == NGX_OK) return;
+  }
+  end_suspension(r, end);
 }
 
 // Called by the gate. A decision that was outstanding is processed by the event loop, because
@@ -211,22 +188,13 @@ RequestContext* decide(ngx_http_request_t* r, bool enforceable) noexcept {
   context->gate = &gate;
   context->enforceable = enforceable;
   job->decided = job->outstanding = false;
+  job->decision.waits = enforceable ? gate::Waits::here : gate::Waits::no;
   gate.admit(job->decision, {on_decision, job, home});
   if (!job->decided) {
     lend(*job, r, *context);
     return context;
   }
   return keep_verdict(r, *context, job->decision) ? context : nullptr;
-}
-
-ngx_int_t wait_for_decision(ngx_http_request_t* r, ngx_http_event_handler_pt resume) noexcept {
-  if (ngx_handle_read_event(r->connection->read, 0) != NGX_OK) {
-    return NGX_HTTP_INTERNAL_SERVER_ERROR;
-  }
-  resume_request = resume;
-  r->read_event_handler = ngx_http_test_reading;  // a client that leaves ends the request
-  r->write_event_handler = while_waiting;
-  return NGX_DONE;
 }
 
 void settle(ngx_http_request_t* r, RequestContext& context) noexcept {

@@ -18,14 +18,10 @@ namespace headgate::nginx {
 [[nodiscard]] std::optional<std::uint64_t> body_bytes_wanted(ngx_http_request_t* r) noexcept;
 
 // Has the gate decide the request. Returns its context, which has the verdict, or a job if the
-// decision is outstanding. nullptr: out of memory.
+// decision is outstanding. nullptr: out of memory. A request in a phase where it can be denied
+// (`enforceable`) is to be suspended while it has a job, or is in a queue (await_turn()): then the
+// suspension ends when it may go on, or with 503 if no decision comes.
 [[nodiscard]] RequestContext* decide(ngx_http_request_t* r, bool enforceable) noexcept;
-
-// Suspends a request in the rewrite phase until its decision is there, and then calls `resume`. A
-// request whose decision does not come is answered with 503. Returns what the phase's handler has
-// to return. REQUIRES: context.job
-[[nodiscard]] ngx_int_t wait_for_decision(ngx_http_request_t* r,
-                                          ngx_http_event_handler_pt resume) noexcept;
 
 // To be called once, when the response is complete or aborted.
 void settle(ngx_http_request_t* r, RequestContext& context) noexcept;

@@ -27,6 +27,8 @@
 #include "headgate/nginx/nginx_request.h"
 #include "headgate/nginx/ngx.h"
 #include "headgate/nginx/response_fields.h"
+#include "headgate/nginx/suspension.h"
+#include "headgate/nginx/turn.h"
 
 namespace {
 
@@ -172,7 +174,7 @@ extern "C" ngx_int_t request_body_filter(ngx_http_request_t* r, ngx_chain_t* in)
   return ngx_http_post_request(r, nullptr) == NGX_OK ? NGX_OK : NGX_HTTP_INTERNAL_SERVER_ERROR;
 }
 
-// Continues a request for whose decision rewrite_handler() has waited.
+// Continues a request that rewrite_handler() has suspended.
 extern "C" void resume(ngx_http_request_t* r) noexcept {
   const RequestContext& context = *find_context(r);
   if (context.verdict.outcome == gate::Outcome::denied) {
@@ -197,9 +199,13 @@ extern "C" ngx_int_t rewrite_handler(ngx_http_request_t* r) noexcept {
     return NGX_DONE;
   }
 
-  const RequestContext* context = decide(r, true);
+  RequestContext* const context = decide(r, true);
   if (context == nullptr) return NGX_HTTP_INTERNAL_SERVER_ERROR;
-  if (context->job != nullptr) return wait_for_decision(r, resume);
+  if (context->verdict.hold > 0) {
+    if (const ngx_int_t rc = await_turn(r, *context); rc != NGX_OK) return rc;
+    return suspend(r, resume);
+  }
+  if (context->job != nullptr) return suspend(r, resume);
   if (context->verdict.outcome != gate::Outcome::denied) return NGX_DECLINED;
   return deny(r, *context);
 }

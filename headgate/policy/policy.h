@@ -30,6 +30,9 @@ struct Grant {
   // The name in response fields if it is not the policy's name, else empty. Lives as long as the
   // grant.
   std::string_view title{};
+  // As `law`, but a spend also takes what comes within the policy's delay (limit::Terms::waits).
+  // nullptr: nothing waits.
+  std::shared_ptr<const limit::Law> waiting_law{};
   // Of a policy that machines share; nullptr: this machine alone, or unlimited.
   std::shared_ptr<const limit::Shared> shared{};
 };
@@ -66,6 +69,8 @@ struct Policy {
   limit::Sharing sharing = limit::Sharing::none;
   limit::OnOutage on_outage = limit::OnOutage::local;  // of a policy that machines share
   unsigned outage_percent = 100;  // of OnOutage::local: its share of the quota, 1..100
+  std::uint32_t delay_waiting =
+      1000;                   // the most requests that wait at once, see limit::Terms::delay
   StatusSet refund_on;        // response statuses whose cost is given back, or not charged if late
   std::vector<Grant> grants;  // [0] is the policy's own; the others are overrides
 

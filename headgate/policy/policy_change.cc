@@ -26,6 +26,7 @@ Result<std::shared_ptr<const PolicySet>, std::string> PolicySet::with(std::size_
   if (change.window || policy.terms.algorithm != limit::Algorithm::fixed_window) {
     policy.terms.calendar = nullptr;
   }
+  if (!limit::can_wait(policy.terms.algorithm)) policy.terms.delay = 0;
   for (Grant& grant : policy.grants) {
     if (&grant == policy.grants.data()) {
       if (change.quota || change.window) {
@@ -34,13 +35,11 @@ Result<std::shared_ptr<const PolicySet>, std::string> PolicySet::with(std::size_
       }
     }
     if (grant.unlimited) continue;
-    const auto law = law_of(grant.quota, policy.terms);
-    if (!law) {
+    if (!make_laws(policy.terms, grant)) {
       return failure(limit::offers(policy.terms.algorithm, policy.terms.denied)
                          ? "would have a quota and a window beyond exact arithmetic"
                          : "has a cost for denials, which this algorithm does not offer");
     }
-    grant.law = *law;
     grant.shared = shared_of(policy, grant);
   }
   return std::make_shared<const PolicySet>(settings_, std::move(rules));

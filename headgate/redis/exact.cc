@@ -32,10 +32,11 @@ bool denied_here(const Part& part) {
   return false;
 }
 
-bool follows_calendar(const Part& part) {
+// Whether Redis' module has no name for the law of a charge: those with a calendar or a delay.
+bool has_unnamed_law(const Part& part) {
   return std::any_of(part.charges.begin(), part.charges.end(), [](const store::Charge& charge) {
-    const auto* law = std::get_if<limit::FixedWindow>(charge.law);
-    return law != nullptr && law->calendar() != nullptr;
+    const limit::Terms terms = limit::parameters_of(*charge.law).terms;
+    return terms.calendar != nullptr || terms.delay > 0;
   });
 }
 
@@ -66,8 +67,8 @@ void Exact::decide(std::shared_ptr<Part> part) {
     return part->end(part->outcome);
   }
   // A charge without a state that denies is no part of the call, nor is a time that the caller
-  // gives; and the module knows no calendar.
-  const bool fits = !part->given && !denied_here(*part) && !follows_calendar(*part);
+  // gives.
+  const bool fits = !part->given && !denied_here(*part) && !has_unnamed_law(*part);
   if (fits && router_.has_module(part->slot)) return decide_in_module(std::move(part));
   decide_by_scripts(std::move(part));
 }

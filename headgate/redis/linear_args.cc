@@ -70,7 +70,7 @@ void append(const L& law, const store::Charge& charge, std::string& out) {
   out += static_cast<char>(op);
   append_number(static_cast<double>(scale), out);
   append_span(gives_all ? most : units * static_cast<Nanos>(law.interval()), scale, out);
-  append_span(window, scale, out);
+  append_span(window + static_cast<Nanos>(law.ahead()), scale, out);
   const bool corrects = op == ScriptOp::peek || op == ScriptOp::look || op == ScriptOp::never;
   if (law.denial_costs() && corrects) {
     append_number(endless, out);

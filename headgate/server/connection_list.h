@@ -331,7 +331,15 @@ class ConnectionList {
 
   void close_overdue(Clients& clients, std::chrono::seconds allowed) noexcept {
     const auto ticks = static_cast<std::uint64_t>(allowed / tick);
-    while (!clients.empty() && now_ - clients.front().since_ > ticks) close(clients.front());
+    while (!clients.empty() && now_ - clients.front().since_ > ticks) {
+      Client& client = clients.front();
+      if (!client.pause_) {
+        close(client);
+        continue;
+      }
+      client.since_ = now_;  // it is the server that makes it wait
+      clients.splice(clients.end(), clients, client.self_);
+    }
   }
 
   void end_if_done() noexcept {

@@ -8,6 +8,9 @@
 namespace headgate::server {
 
 void DecisionJob::undo() noexcept {
+  if (decision.verdict.hold > 0 && decision.waits == gate::Waits::here) {
+    decision.gate().end_wait(decision.verdict);
+  }
   for (const gate::Due& due : decision.verdict.dues) {
     if (!due.policy->holds_slots()) continue;
     decision.gate().settle({&due, 1}, decision.now, {}, std::nullopt);

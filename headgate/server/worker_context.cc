@@ -22,6 +22,7 @@ DecisionJob* WorkerContext::begin() {
   if (job == nullptr) return nullptr;
   job->snapshot = &in_force();
   job->began = now();
+  job->decision.waits = gate::Waits::no;
   return job;
 }
 

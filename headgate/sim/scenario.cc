@@ -43,7 +43,9 @@ Scenario::Scenario(std::shared_ptr<const policy::PolicySet> policies,
                    std::unique_ptr<store::Table> table, Watch watch)
     : table_(std::move(table)),
       gate_(std::move(policies), *table_, table_->secret(), {}),
-      summary_(gate_.policies().policies(), Order::time, watch) {}
+      summary_(gate_.policies().policies(), Order::time, watch) {
+  context_.waits = gate::Waits::elsewhere;
+}
 
 std::uint64_t Scenario::unkept() const noexcept { return table_->stats().unkept; }
 
@@ -70,7 +72,7 @@ void Scenario::count(const LoggedRequest& record, Instant now) {
       if (match.policy->is_late() || !cost.defaulted) units = cost.units;
     }
     summary_.count(*match.policy, *match.grant, match.partition, units, now, taken,
-                   decision.remaining);
+                   decision.remaining, decision.wait);
   });
 }
 

@@ -41,7 +41,9 @@ std::string text_of(const gate::CheckFault& fault, const TraceLine& line) {
 
 // The secret is for keys that clients see; no client sees these.
 Simulator::Simulator(std::shared_ptr<const policy::PolicySet> policies, store::Store& store)
-    : gate_(std::move(policies), store, HashSecret{}, {}), summary_(gate_.policies().policies()) {}
+    : gate_(std::move(policies), store, HashSecret{}, {}), summary_(gate_.policies().policies()) {
+  context_.waits = gate::Waits::elsewhere;
+}
 
 Result<Answers, std::string> Simulator::apply(const TraceLine& line) {
   if (line.releases) {
@@ -90,7 +92,7 @@ void Simulator::count(const TraceLine& line, const Answers& answers) {
     if (result.policy->mode == policy::Mode::off) continue;
     if (answer.admitted && !answer.taken) continue;  // another policy denied the request
     summary_.count(*result.policy, *result.grant, result.partition, line.questions[i].cost, line.at,
-                   answer.taken, answer.remaining);
+                   answer.taken, answer.remaining, answer.wait.value_or(0));
   }
 }
 

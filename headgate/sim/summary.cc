@@ -33,7 +33,7 @@ void Summary::saw(Instant at) noexcept {
 
 void Summary::count(const policy::Policy& policy, const policy::Grant& grant, std::string_view key,
                     std::uint64_t units, Instant at, bool taken,
-                    std::optional<std::uint64_t> remaining) {
+                    std::optional<std::uint64_t> remaining, Nanos wait) {
   if (watch_.policy.value_or(policy.index) != policy.index) return;
   Partitions& partitions = partitions_[policy.index];
   auto found = partitions.find(key);
@@ -42,22 +42,23 @@ void Summary::count(const policy::Policy& policy, const policy::Grant& grant, st
   const Nanos window = grant.quota.window;
   partition.window = window;
   ++(taken ? partition.admitted : partition.denied);
+  if (taken && wait > 0) ++partition.delayed;
   if (counts_slots(policy)) {
     if (taken && remaining) {
       partition.in_flight = std::max(partition.in_flight, grant.quota.units - *remaining);
     }
     return;
   }
-  const auto measure = [&](std::unique_ptr<BusiestWindow>& busiest) {
+  const auto measure = [&](std::unique_ptr<BusiestWindow>& busiest, Nanos moment) {
     if (busiest == nullptr) busiest = std::make_unique<BusiestWindow>();
-    busiest->add(at, units, window, order_);
+    busiest->add({moment}, units, window, order_);
   };
-  if (watch_.measure == Measure::all) measure(partition.offered);
-  if (watch_.measure != Measure::nothing && taken) measure(partition.taken);
+  if (watch_.measure == Measure::all) measure(partition.offered, at.ns);
+  if (watch_.measure != Measure::nothing && taken) measure(partition.taken, at.ns + wait);
 }
 
 PartitionTotals Summary::totals(std::string_view key, const Partition& partition) const {
-  PartitionTotals totals{key, partition.admitted, partition.denied, 0, 0};
+  PartitionTotals totals{key, partition.admitted, partition.denied, partition.delayed};
   const auto units = [&](const std::unique_ptr<BusiestWindow>& busiest) {
     return busiest == nullptr ? 0 : busiest->units(partition.window, order_);
   };
@@ -74,6 +75,7 @@ PolicyTotals Summary::totals(std::size_t policy) const {
   each_partition(policy, [&](const PartitionTotals& partition) {
     totals.admitted += partition.admitted;
     totals.denied += partition.denied;
+    totals.delayed += partition.delayed;
     totals.peak = std::max(totals.peak, partition.peak);
     if (partition.denied == 0) return;
     ++totals.partitions_denied;
@@ -106,12 +108,14 @@ std::string Summary::json() const {
     for (const PartitionTotals& one : totals.top_denied) {
       top.push_back({{"key", one.key}, {"denied", one.denied}, {"admitted", one.admitted}});
     }
-    policies.push_back({{"name", policy.name},
-                        {"partitions", totals.partitions},
-                        {"admitted", totals.admitted},
-                        {"denied", totals.denied},
-                        {"peak_window_units", totals.peak},
-                        {"top_denied", std::move(top)}});
+    Json one = {{"name", policy.name},
+                {"partitions", totals.partitions},
+                {"admitted", totals.admitted},
+                {"denied", totals.denied},
+                {"peak_window_units", totals.peak},
+                {"top_denied", std::move(top)}};
+    if (policy.terms.delay > 0) one["delayed"] = totals.delayed;
+    policies.push_back(std::move(one));
   }
   const Json all = {{"requests", admitted_ + denied_}, {"skipped", skipped_},
                     {"span_s", span_seconds()},        {"policies", std::move(policies)},
@@ -131,8 +135,9 @@ std::string Summary::text() const {
     if (policy.mode == policy::Mode::shadow) out += " (shadow)";
     if (policy.mode == policy::Mode::off) out += " (off)";
     out += ": " + count(partitions_[policy.index].size()) + " partitions, " +
-           count(totals.admitted) + " admitted, " + count(totals.denied) + " denied, at most " +
-           count(totals.peak) + " units " +
+           count(totals.admitted) + " admitted" +
+           (totals.delayed > 0 ? " (" + count(totals.delayed) + " after a wait)" : "") + ", " +
+           count(totals.denied) + " denied, at most " + count(totals.peak) + " units " +
            (counts_slots(policy) ? "at the same time\n" : "in one window\n");
     for (const PartitionTotals& one : totals.top_denied) {
       out += "  " + quoted(std::string(one.key)) + ": " + count(one.denied) + " denied, " +

@@ -36,6 +36,7 @@ struct PartitionTotals {
   std::string_view key;  // readable; valid as long as the summary
   std::uint64_t admitted = 0;
   std::uint64_t denied = 0;
+  std::uint64_t delayed = 0;  // of those admitted: had to wait
   std::uint64_t peak = 0;     // units admitted in the busiest window, if measured
   std::uint64_t offered = 0;  // units requested in the busiest window, if measured
 };
@@ -46,6 +47,7 @@ struct PolicyTotals {
   std::uint64_t partitions_denied = 0;  // that were denied at least once
   std::uint64_t admitted = 0;
   std::uint64_t denied = 0;
+  std::uint64_t delayed = 0;                // of those admitted: had to wait
   std::uint64_t peak = 0;                   // if measured
   std::vector<PartitionTotals> top_denied;  // the most denied first
 };
@@ -64,9 +66,11 @@ class Summary {
   void saw(Instant at) noexcept;
   void count_request(bool admitted) noexcept { ++(admitted ? admitted_ : denied_); }
   // One request's decision by a policy, if that is watched: `units` were taken, or it was denied
-  // and took none of them; `remaining` units are left, if the policy limits this partition.
+  // and took none of them; `remaining` units are left, if the policy limits this partition. A
+  // request that was admitted passed `wait` after it came.
   void count(const policy::Policy& policy, const policy::Grant& grant, std::string_view partition,
-             std::uint64_t units, Instant at, bool taken, std::optional<std::uint64_t> remaining);
+             std::uint64_t units, Instant at, bool taken, std::optional<std::uint64_t> remaining,
+             Nanos wait);
 
   [[nodiscard]] std::uint64_t skipped() const noexcept { return skipped_; }
   [[nodiscard]] std::uint64_t applied() const noexcept { return applied_; }
@@ -91,6 +95,7 @@ class Summary {
   struct Partition {
     std::uint64_t admitted = 0;
     std::uint64_t denied = 0;
+    std::uint64_t delayed = 0;
     Nanos window = 0;
     std::uint64_t in_flight =
         0;  // most at the same time; for policies that count requests in flight

@@ -22,7 +22,7 @@ class SummaryTest : public ::testing::Test {
   void spend(std::string_view key, Nanos at, std::uint64_t cost, bool taken = true) {
     summary_.saw({at});
     summary_.count_request(taken);
-    summary_.count(policies_[0], grant_, key, cost, {at}, taken, {});
+    summary_.count(policies_[0], grant_, key, cost, {at}, taken, {}, 0);
   }
   std::uint64_t peak() const {
     return Json::parse(summary_.json())["policies"][0]["peak_window_units"].get<std::uint64_t>();

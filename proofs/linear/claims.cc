@@ -125,6 +125,7 @@ struct Claims {
     law.debt_ = any_ticks("debt");
     law.latest_ = any_ticks("latest");
     law.quota_ = Uint64::unknown("quota");
+    law.at_once_ = law.quota_;
     law.denied_ = denied;
     law.reset_ = reset;
     path.trusting = true;

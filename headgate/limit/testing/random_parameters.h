@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <random>
 
-#include "headgate/limit/quota.h"
+#include "headgate/limit/law.h"
 
 namespace headgate::limit {
 
@@ -32,6 +32,17 @@ class RandomParameters {
       made.quota.count = up_to_bits(20);
       made.quota.period = static_cast<Nanos>(up_to_bits(40));
     }
+    return made;
+  }
+
+  // The same, sometimes with a delay, if the algorithm has one.
+  Parameters next_with_delay() {
+    Parameters made = next();
+    if (!can_wait(made.terms.algorithm) || below(2) == 0) return made;
+    made.terms.denied = Denied::free;
+    made.terms.penalty = 0;
+    made.terms.delay = static_cast<Nanos>(up_to_bits(36));
+    made.terms.waits = below(2) == 0;
     return made;
   }
 

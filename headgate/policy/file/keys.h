@@ -31,10 +31,11 @@ inline constexpr Key boulder_keys[] = {{"defaults"}, {"overrides"}};
 inline constexpr Key envoy_keys[] = {{"file"},   {"algorithm"}, {"aligned"}, {"offset"},
                                      {"denied"}, {"reset"},     {"log"}};
 inline constexpr Key policy_keys[] = {
-    {"name"},      {"quota"},   {"window"},    {"rate"},   {"burst"},     {"count"}, {"period"},
-    {"algorithm"}, {"aligned"}, {"offset"},    {"log"},    {"lease"},     {"key"},   {"match"},
-    {"unit"},      {"cost"},    {"denied"},    {"reset"},  {"refund-on"}, {"mode"},  {"status"},
-    {"overrides"}, {"sharing"}, {"on-outage"}, {"unless"}, {"time-zone"}};
+    {"name"},      {"quota"},     {"window"},  {"rate"},         {"burst"},   {"count"},
+    {"period"},    {"algorithm"}, {"aligned"}, {"offset"},       {"log"},     {"lease"},
+    {"key"},       {"match"},     {"unit"},    {"cost"},         {"denied"},  {"reset"},
+    {"refund-on"}, {"mode"},      {"status"},  {"overrides"},    {"sharing"}, {"on-outage"},
+    {"unless"},    {"time-zone"}, {"delay"},   {"delay-waiting"}};
 inline constexpr Key match_keys[] = {{"path"},   {"exact-path"}, {"method"}, {"host"},
                                      {"header"}, {"address"},    {"has"},    {"not"}};
 inline constexpr std::span<const Key> not_keys = std::span(match_keys).first<7>();  // all but `not`
@@ -146,11 +147,15 @@ inline constexpr limit::Algorithm reset_algorithms[] = {
     limit::Algorithm::moving_window, limit::Algorithm::sliding_window_counter};
 inline constexpr limit::Algorithm log_algorithms[] = {limit::Algorithm::moving_window};
 inline constexpr limit::Algorithm lease_algorithms[] = {limit::Algorithm::concurrency};
+inline constexpr limit::Algorithm delay_algorithms[] = {limit::Algorithm::linear,
+                                                        limit::Algorithm::fixed_window};
 inline constexpr OwnKey own_keys[] = {{"aligned", aligned_algorithms},
                                       {"offset", aligned_algorithms},
                                       {"time-zone", calendar_algorithms, true},
                                       {"reset", reset_algorithms},
                                       {"log", log_algorithms},
-                                      {"lease", lease_algorithms}};
+                                      {"lease", lease_algorithms},
+                                      {"delay", delay_algorithms},
+                                      {"delay-waiting", delay_algorithms}};
 
 }  // namespace headgate::policy

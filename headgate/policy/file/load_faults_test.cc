@@ -99,6 +99,21 @@ constexpr Bad in_a_policy[] = {
     {"match: {not: {not: {path: /}}}",
      "3:51: unknown key 'not' in an entry of not; expected path, exact-path, method, host, "
      "header, address or has"},
+    {"delay: 2m", "3:44: delay '2m' is longer than clients wait; expected at most 60s"},
+    {"delay: soon",
+     "3:44: delay 'soon' is not a duration; expected an integer with a unit ns us ms s m h d w "
+     "(none: seconds), like 60s"},
+    {"delay: 2s, algorithm: moving-window",
+     "3:44: delay has no meaning with algorithm 'moving-window'; expected it only with linear or "
+     "fixed-window"},
+    {"delay: 2s, denied: spend",
+     "3:44: delay has no meaning where a denial costs something; expected denied: free"},
+    {"delay: 2s, cost: response-bytes",
+     "3:44: delay needs a cost that is known when the request comes; expected an integer, "
+     "request-bytes, {request-header: NAME} or {reserve: ..., settle: ...}"},
+    {"delay-waiting: 5", "3:52: delay-waiting has no meaning without delay; expected both"},
+    {"delay: 2s, delay-waiting: 0",
+     "3:63: delay-waiting '0' is out of range; expected an integer, 1 to 1000000"},
     {"unless: a", "3:45: unless names the policy itself; expected another policy"},
     {"unless: [b]", "3:46: unless 'b' names no policy; expected the name of another policy"},
     {"match: [{path: v1}]", "3:52: path 'v1' matches no path; expected '/' or '*' first"},
@@ -612,7 +627,8 @@ constexpr Bad whole[] = {
      "2:12: a policy is a single value; expected a map with name, quota, window, rate, burst, "
      "count, period, algorithm, aligned, offset, log, lease, key, match, unit, cost, denied, "
      "reset, "
-     "refund-on, mode, status, overrides, sharing, on-outage, unless or time-zone"},
+     "refund-on, mode, status, overrides, sharing, on-outage, unless, time-zone, delay or "
+     "delay-waiting"},
     {"hello\n",
      "1:1: the file is a single value; expected a map with version, client-address, fields, "
      "partition-key, retry-after-jitter, report, report-when, problem-details, cors, "

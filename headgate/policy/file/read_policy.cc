@@ -13,6 +13,7 @@
 #include "headgate/policy/file/map_reader.h"
 #include "headgate/policy/file/read_calendar.h"
 #include "headgate/policy/file/read_cost.h"
+#include "headgate/policy/file/read_delay.h"
 #include "headgate/policy/file/read_match.h"
 #include "headgate/policy/file/read_quota.h"
 #include "headgate/policy/file/read_sharing.h"
@@ -31,10 +32,11 @@ using yaml::Node;
 
 std::optional<Grant> make_grant(const limit::Quota& quota, const limit::Terms& terms, Position at,
                                 Faults& faults) {
-  const auto law = law_of(quota, terms);
-  if (law) return Grant{quota, false, *law};
+  Grant grant{quota, false, limit::Closed{}};
+  if (make_laws(terms, grant)) return grant;
   faults.add(at, "quota " + std::to_string(quota.units) + " over this window" +
                      (terms.penalty > 0 ? " and penalty" : "") +
+                     (terms.delay > 0 ? " and delay" : "") +
                      " is beyond exact 128-bit arithmetic; expected a smaller quota or shorter "
                      "times");
   return std::nullopt;
@@ -349,6 +351,7 @@ void read_grants(const MapReader& map, const std::vector<Condition>& allow, Poli
                  Rule& rule, Faults& faults) {
   limit::Terms& terms = policy.terms;
   terms = read_terms(map, policy.cost_time, faults);
+  read_delay(map, policy, faults);
   policy.unit = read_unit(map, terms.algorithm, faults);
   const bool counts_slots = terms.algorithm == limit::Algorithm::concurrency;
   if (counts_slots) refuse_for_slots(map, policy.cost_time, faults);

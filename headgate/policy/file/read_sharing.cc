@@ -84,6 +84,9 @@ void refuse_leases(const MapReader& map, const Policy& policy, Faults& faults) {
         "decides denials without Redis, so that they cannot cost anything; expected denied: "
         "free");
   }
+  if (policy.terms.delay > 0) {
+    refuse("decides without Redis, where the order of those who wait is; expected no delay");
+  }
   if (policy.cost_time != CostTime::request) {
     refuse("needs costs that are known before the response; expected another cost");
   }

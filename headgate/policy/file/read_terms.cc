@@ -125,6 +125,9 @@ limit::Terms read_terms(const MapReader& policy, CostTime cost_time, Faults& fau
   }
   read_alignment(policy, terms, faults);
   check_time_zone(policy, terms, faults);
+  for (const std::string_view key : {"delay", "delay-waiting"}) {
+    static_cast<void>(find_own(policy, key, terms.algorithm, faults));  // read_delay() reads them
+  }
   if (const Node* node = find_own(policy, "log", terms.algorithm, faults)) {
     const auto parse = [](std::string_view text) {
       return parse_integer(text, 1, limit::Terms::log_max);

@@ -10,6 +10,7 @@
 
 #include "headgate/base/json_text.h"
 #include "headgate/policy/file/keys.h"
+#include "headgate/policy/file/read_delay.h"
 #include "headgate/policy/match/component.h"
 #include "headgate/policy/policy_set.h"
 
@@ -410,24 +411,28 @@ Json policy_entry() {
   const Json status = any_of({number(100, 599, "^[1-5][0-9][0-9]$"), pattern("^[1-5]xx$")});
   return map(
       policy_keys,
-      with(with(quota_shapes(units(0)), term_shapes()),
-           {{"name", "The policy's name, which the fields show", name},
-            {"time-zone", "Where the days, weeks or months are the windows", time_zone},
-            {"lease", "The time after which a slot that was not released is free", duration()},
-            {"key", "What separates one client's quota from another's",
-             any_of({key_component(), object({{"type", text("array")},
-                                              {"items", key_component()},
-                                              {"maxItems", std::to_string(components_max)}})})},
-            {"match", "The requests that the policy applies to: any of these", conditions()},
-            {"unless", "The policies with a match that must not hold", one_or_list_of(any_text)},
-            {"unit", "What is counted", name},
-            {"cost", "The units that a request takes", cost()},
-            {"refund-on", "Responses that give the cost back", one_or_list_of(status)},
-            {"mode", "Whether the policy denies", word(mode_words)},
-            {"status", "The status of denials", number(400, 599)},
-            {"overrides", "Other quotas for some keys", list_of(override_entry())},
-            {"sharing", "Whether machines share the limit", word(sharing_words)},
-            {"on-outage", "What happens while Redis is away", on_outage()}}),
+      with(
+          with(quota_shapes(units(0)), term_shapes()),
+          {{"name", "The policy's name, which the fields show", name},
+           {"time-zone", "Where the days, weeks or months are the windows", time_zone},
+           {"lease", "The time after which a slot that was not released is free", duration()},
+           {"key", "What separates one client's quota from another's",
+            any_of({key_component(), object({{"type", text("array")},
+                                             {"items", key_component()},
+                                             {"maxItems", std::to_string(components_max)}})})},
+           {"match", "The requests that the policy applies to: any of these", conditions()},
+           {"unless", "The policies with a match that must not hold", one_or_list_of(any_text)},
+           {"unit", "What is counted", name},
+           {"cost", "The units that a request takes", cost()},
+           {"refund-on", "Responses that give the cost back", one_or_list_of(status)},
+           {"mode", "Whether the policy denies", word(mode_words)},
+           {"status", "The status of denials", number(400, 599)},
+           {"overrides", "Other quotas for some keys", list_of(override_entry())},
+           {"sharing", "Whether machines share the limit", word(sharing_words)},
+           {"on-outage", "What happens while Redis is away", on_outage()},
+           {"delay", "The longest wait after which a request passes that would be denied",
+            duration(0)},
+           {"delay-waiting", "The most requests that wait at once", number(1, delay_waiting_max)}}),
       {{"required", list(Names{"name"})}, {"allOf", list(policy_conditions())}});
 }
 

@@ -35,13 +35,12 @@ Result<Grant, std::string> grant_of(const LiveOverride& override, const Policy& 
     return failure("has no window of its own; expected one together with the quota");
   }
   const limit::Quota quota{*override.quota, override.window.value_or(own.quota.window)};
-  const auto law = law_of(quota, terms);
-  if (!law) {
+  Grant grant{quota, false, limit::Closed{}};
+  if (!make_laws(terms, grant)) {
     return failure(
         "would have a quota and a window beyond exact 128-bit arithmetic; expected a smaller quota "
         "or a shorter window");
   }
-  Grant grant{quota, false, *law};
   grant.shared = shared_of(policy, grant);
   return grant;
 }

@@ -53,6 +53,11 @@ void write_answer(const DecisionJob& job, const AuthTerms& terms, HttpDoorContex
   }
   if (terms.deny_status) write_verdict(verdict, reply);
   if (terms.guess != Guess::none) reply.field("X-Headgate-Note", word(terms.guess));
+  if (verdict.hold > 0) {
+    // The number of connections bounds how many wait.
+    job.snapshot->gate().end_wait(verdict);
+    reply.hold(verdict.hold);
+  }
   door.worker.record(DoorKind::http, job);
 
   Writer body(door.fields);  // the reply has copied the fields that were written there
@@ -83,6 +88,7 @@ void answer_auth(Exchange& exchange) {
   if (!original) return answer_problem(exchange, 400, original.error());
 
   const gate::Verdict& verdict = job->decision.verdict;
+  job->decision.waits = gate::Waits::here;
   job->snapshot->gate().admit(original->request(), worker.moment(*job), gate::DryRun::no,
                               job->decision, job->begin());
   AuthTerms terms{deny_status, original->guess()};

@@ -15,8 +15,8 @@ struct HttpCaller {
   bool trusted = false;                   // a request had a right token
   unsigned wrong_tokens = 0;              // requests that had a wrong one
 
-  // Set by the answer to a wrong token: when the answers may be sent, or that the connection is to
-  // be closed without them.
+  // When the answers may be sent: set by the answer to a wrong token, or to a request that has to
+  // wait. Or that the connection is to be closed without them.
   std::optional<std::chrono::steady_clock::time_point> answers_at{};
   bool is_cut_off = false;
 };

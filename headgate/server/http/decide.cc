@@ -125,6 +125,7 @@ void answer(Exchange& exchange) {
   if (job == nullptr) return answer_problem(exchange, 503, WorkerContext::too_many_wait);
   const gate::Gate& gate = job->snapshot->gate();
   const auto moment = worker.moment(*job);
+  job->decision.waits = gate::Waits::elsewhere;
   const auto fault =
       kind == DecideKind::reserve
           ? gate.reserve(request->checks, moment, job->decision, job->begin())

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "headgate/base/instant.h"
+
 namespace headgate::server {
 
 // The current second as a Date field.
@@ -55,6 +57,10 @@ class HttpReply {
   void end(std::string_view type, std::string_view body);
   void end() { end({}, {}); }
 
+  // The reply is to be sent after this time [ns].
+  void hold(Nanos span) noexcept { held_ = span; }
+  [[nodiscard]] Nanos held() const noexcept { return held_; }
+
   // The connection will not be used again.
   void close() noexcept { connection_.keeps_alive = false; }
   [[nodiscard]] bool keeps_alive() const noexcept { return connection_.keeps_alive; }
@@ -64,6 +70,7 @@ class HttpReply {
   std::string& out_;
   DateLine& date_;
   Connection connection_;
+  Nanos held_ = 0;
 };
 
 }  // namespace headgate::server

@@ -114,6 +114,7 @@ bool HttpSession::answer_one(std::string_view bytes) {
   HttpReply whole = reply(parser_->keeps_alive() && !stops_);
   Exchange exchange = this->exchange(whole);
   if (head_checked_ || !refuse(exchange)) answer(exchange);
+  hold(whole);
   head_checked_ = false;
   ends_ = !whole.keeps_alive();
   return true;
@@ -135,6 +136,13 @@ Exchange HttpSession::exchange(HttpReply& reply) {
   return {door_, parser_->request(), reply, caller_, resume_, pending_};
 }
 
+// Notes when the reply may be sent, if it is to wait.
+void HttpSession::hold(const HttpReply& reply) noexcept {
+  if (reply.held() == 0) return;
+  caller_.answers_at =
+      Turn::Clock::now() + std::chrono::nanoseconds(static_cast<std::int64_t>(reply.held()));
+}
+
 void HttpSession::finish_pending() {
   const HttpPending pending = std::move(*pending_);
   pending_.reset();
@@ -142,6 +150,7 @@ void HttpSession::finish_pending() {
   connection.keeps_alive = connection.keeps_alive && !stops_;
   HttpReply reply(door_.output, door_.date, connection);
   pending.finish(pending, door_, reply);
+  hold(reply);
   ends_ = !reply.keeps_alive();
   moved_ = true;
 }

@@ -62,6 +62,7 @@ class HttpSession {
   void finish_pending();
   [[nodiscard]] Need go_on();
   [[nodiscard]] HttpReply reply(bool keeps_alive);
+  void hold(const HttpReply& reply) noexcept;
   [[nodiscard]] Exchange exchange(HttpReply& reply);
 
   Channel channel_;

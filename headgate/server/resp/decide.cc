@@ -46,7 +46,7 @@ std::array<std::int64_t, 5> figures_of(const DecisionJob& job) noexcept {
   const limit::Decision& decision = result.decision;
   return {admitted ? 1 : 0, static_cast<std::int64_t>(result.grant->quota.units),
           static_cast<std::int64_t>(decision.remaining), reset_ms(decision),
-          admitted ? 0 : wait_ms(decision)};
+          admitted && !decision.admitted ? 0 : wait_ms(decision)};
 }
 
 void answer_decide(limit::Op op, std::span<const std::string_view> call, WorkerContext& worker,
@@ -58,6 +58,7 @@ void answer_decide(limit::Op op, std::span<const std::string_view> call, WorkerC
   }
   DecisionJob* const job = worker.begin();
   if (job == nullptr) return out.error("ERR " + std::string(WorkerContext::too_many_wait));
+  job->decision.waits = gate::Waits::elsewhere;
   if (const auto fault = job->snapshot->gate().decide({&check, 1}, op, worker.moment(*job),
                                                       job->decision, job->begin())) {
     return write_fault(fault->reason, check.policy, out);

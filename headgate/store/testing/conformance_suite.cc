@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "headgate/limit/calendar.h"
+#include "headgate/limit/testing/key_state.h"
 #include "headgate/limit/testing/vectors.h"
 #include "headgate/store/testing/conformance.h"
 
@@ -299,6 +300,36 @@ TEST_P(CalendarConformance, WindowsEndWithTheirDays) {
   EXPECT_FALSE(spend(daily, "k", 1, Instant{end.ns - 1}).admitted);
   EXPECT_TRUE(spend(daily, "k", 4, end).admitted);
   EXPECT_EQ(spend(daily, "k", 2, end).wait, 24 * hour);
+}
+
+TEST_P(StoreConformance, WhatComesSoonIsTakenAhead) {
+  const limit::Terms fixed{.algorithm = limit::Algorithm::fixed_window};
+  for (const auto& [quota, terms] :
+       {std::pair{10u, limit::Terms()}, {7u, limit::Terms()}, {5u, fixed}}) {
+    limit::Terms ahead = terms;
+    ahead.delay = 10 * second;
+    const Law denies = law(quota, 10 * second, ahead);
+    ahead.waits = true;
+    const Law waits = law(quota, 10 * second, ahead);
+    const std::string key = "ahead" + std::to_string(quota);
+    limit::KeyState model;
+    Instant now = noon;
+    for (int i = 0; i < 30; ++i) {
+      const Law& one = i % 3 == 2 ? denies : waits;
+      ASSERT_EQ(spend(one, key, 1 + i % 2, now), model.spend(one, 1 + i % 2, now))
+          << key << ", request " << i;
+      now.ns += second / 4;
+    }
+    // With another law that denies, nothing is taken ahead.
+    const Law closed = limit::Closed{};
+    const Answer denied = take({{&waits, key, 1}, {&closed, key + "c", 1}}, now);
+    EXPECT_FALSE(denied.admitted);
+    ASSERT_EQ(spend(waits, key, 1, now), model.spend(waits, 1, now));
+    const Answer both = take({{&waits, key, 1}, {&narrow, key + "n", 1}}, now);
+    const Decision alone = model.spend(waits, 1, now);
+    EXPECT_EQ(both.admitted, alone.admitted);
+    EXPECT_EQ(both.decisions[0].wait, alone.wait);
+  }
 }
 
 TEST_P(StoreConformance, AChangedQuotaKeepsTheTimeThatWasSpent) {
