@@ -24,6 +24,7 @@ Gate::Gate(std::shared_ptr<const policy::PolicySet> policies, store::Store& stor
       counts_(counts),
       shards_(counts.empty() ? 0 : counts.size() / policies_->policies().size()),
       field_writer_(*policies_) {
+  has_candidates_ = policies_->has_candidates();
   settles_ = std::ranges::any_of(policies_->policies(), &policy::Policy::is_settled);
   estimates_ = std::ranges::any_of(policies_->policies(), [](const policy::Policy& policy) {
     return policy.estimate_percent != 0;
