@@ -84,7 +84,7 @@ def test_both_count(server):
 
 def test_a_candidate_is_listed(server):
     listed = json.loads(request(server.port, '/v1/policies').text)['policies']
-    assert [(one['name'], one['candidate_of'], one['share'], one['quota']) for one in listed] == [
+    assert [(one['name'], one.get('candidate_of'), one.get('share'), one['quota']) for one in listed] == [
         ('burst', None, None, 2), ('burst (candidate)', 'burst', 50, 4), ('other', None, None, 9)]
     spend_all(server, 'a')
     top = json.loads(request(server.port, '/v1/top').text)
@@ -132,3 +132,29 @@ def test_one_client_is_looked_at_and_helped_under_the_policys_name(server, tmp_p
     refused = run(server, 'override', 'set', *token, 'burst (candidate)', 'b', '7')
     assert refused.returncode == 1
     assert "expected policy 'burst'" in refused.stderr
+
+
+def test_envoy_gets_the_numbers_in_force(server):
+    def ask(key):
+        with Connection(server.port) as connection:
+            answer = connection.request('/json', 'POST', body=json.dumps({
+                'domain': 'headgate', 'descriptors': [
+                    {'entries': [{'key': 'policy', 'value': 'burst'}, {'key': 'key', 'value': key}]}]}).encode())
+        return answer.status, json.loads(answer.body)['statuses'][0]
+
+    for key, quota in (('a', 2), ('b', 4)):
+        status, said = ask(key)
+        assert (status, said['limitRemaining']) == (200, quota - 1)
+        assert (said['currentLimit']['name'], said['currentLimit']['requestsPerUnit']) == ('burst', quota)
+        assert [ask(key)[0] for _ in range(quota)] == [200] * (quota - 1) + [429]
+
+
+def test_proxies_get_the_policys_name(server):
+    with Connection(server.port) as connection:
+        for key, quota in (('a', 2), ('b', 4)):
+            answers = [connection.request('/auth', headers=[('X-User', key)]) for _ in range(quota + 1)]
+            assert [answer.status for answer in answers] == [200] * quota + [429]
+            told = connection.request('/auth?deny=403', headers=[('X-User', key)])
+            assert (told.status, told.one('X-Headgate-Policy')) == (403, 'burst')
+            assert all('candidate' not in answer.head for answer in answers)
+            assert json.loads(answers[-1].body)['violated-policies'] == ['burst']
