@@ -45,7 +45,11 @@ void match_request(const PolicySet& set, std::string_view input) {
   for (const Match& match : set.match(request, scratch)) {
     std::string text;
     const auto named = set.named(match.policy->name, match.partition, match.cost, text);
-    require(named.has_value() && named->policy == match.policy);
+    require(named.has_value());
+    // The name of a policy stands for its numbers in force.
+    const bool is_beside = match.policy->has_candidate && match.shadow;
+    require(named->policy->index == (is_beside ? match.policy->twin() : match.policy->index));
+    require(named->shadow == (match.shadow && !is_beside));
     if (match.policy->is_late()) {
       require(set.late_cost(*match.policy, {200, input.size(), &headers}).units <=
               headgate::limit::Quota::cost_max);

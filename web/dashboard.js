@@ -246,12 +246,15 @@ class Dashboard {
         denied: element('td', {class: 'number', 'data-label': 'Denied'}),
         spark: svg('svg', {class: 'spark', viewBox: '0 0 160 28', preserveAspectRatio: 'none',
                            'aria-hidden': 'true'}),
-        shadow: policy.mode === 'shadow',
+        shadow: policy.mode === 'shadow' || policy.share === 0,
       };
       this.rows.set(policy.name, shown);
       const name = element('th', {scope: 'row'}, element('span', {class: 'name'}, policy.name));
       if (policy.mode !== 'enforce') {
         name.append(' ', element('span', {class: `badge ${policy.mode}`}, policy.mode));
+      }
+      if (typeof policy.share === 'number' && policy.mode === 'enforce') {
+        name.append(' ', element('span', {class: 'badge shadow'}, `in force for ${policy.share} %`));
       }
       const quota = element('td', {'data-label': 'Quota'}, format.quota(policy),
                             element('span', {class: 'aside'}, policy.algorithm +
@@ -287,8 +290,9 @@ class Dashboard {
     for (const [name, row] of this.rows) {
       const rates = this.ratesNow(name);
       row.admitted.textContent = format.rate(rates.admitted);
-      row.denied.textContent = row.shadow ? `${format.rate(rates['shadow-denied'])} in shadow`
-                                          : format.rate(rates.denied);
+      const shadow = `${format.rate(rates['shadow-denied'])} in shadow`;
+      row.denied.textContent = row.shadow ? shadow
+          : format.rate(rates.denied) + (rates['shadow-denied'] > 0 ? `, ${shadow}` : '');
       row.spark.replaceChildren(...spark(this.points(name), OUTCOMES, now, SPAN, 160, 28));
     }
   }

@@ -131,10 +131,18 @@ std::string outage_text(const policy::Policy& policy) {
   return "";
 }
 
+// For which keys a candidate is in force.
+std::string share_text(const policy::Policy& candidate) {
+  if (candidate.candidate_share == 0) return "in force for no key: counts beside the policy";
+  return "in force for " + std::to_string(candidate.candidate_share) + "% of the keys of " +
+         candidate.candidate_of;
+}
+
 }  // namespace
 
 std::string describe(const policy::Policy& policy) {
   std::string out = policy.name + ": " + law_text(policy);
+  if (policy.is_candidate()) return out + ", " + share_text(policy) + '\n';
   if (policy.mode == policy::Mode::shadow) out += ", shadow: decides and counts, never denies";
   if (policy.mode == policy::Mode::off) out += ", off";
   out += '\n';

@@ -38,6 +38,22 @@ TEST(Describe, ShowsEverySetting) {
             "            9 content-bytes per 1500ms\n");
 }
 
+TEST(Describe, ACandidateUnderItsPolicy) {
+  const auto candidate = [](const std::string& share) {
+    const auto loaded = policy::load_text(
+        "version: 1\npolicies: [{name: a, rate: 9/s, status: 503, "
+        "candidate: {quota: 5" +
+            share + "}}]\n",
+        "test.yaml");
+    return describe((*loaded)->policies()[1]);
+  };
+  EXPECT_EQ(candidate(""),
+            "a (candidate): 5 requests per 1s, linear, in force for no key: counts beside the "
+            "policy\n");
+  EXPECT_EQ(candidate(", share: 10%"),
+            "a (candidate): 5 requests per 1s, linear, in force for 10% of the keys of a\n");
+}
+
 TEST(Describe, WhatMachinesShare) {
   const auto shared = [](const std::string& keys, const std::string& rate = "1/s") {
     const auto loaded = policy::load_text(

@@ -20,17 +20,19 @@ struct Check {
 };
 
 struct CheckResult {
-  const policy::Policy* policy = nullptr;
-  const policy::Grant* grant = nullptr;  // of this policy
-  std::string_view partition;            // readable; in the DecisionContext
+  const policy::Policy* policy = nullptr;  // of several numbers, those that decided
+  const policy::Grant* grant = nullptr;    // of this policy
+  std::string_view partition;              // readable; in the DecisionContext
   bool limited = false;      // false: the policy is off or the partition is unlimited, and then
   limit::Decision decision;  // this is an admission without figures
   bool taken = false;        // of a spend: its cost was taken; see DecisionContext::taken()
   bool outage = false;       // decided without the store that machines share; then r is 0
+  bool shadow = false;       // as policy::Match::shadow
+  std::string_view name{};   // of the policy that was asked, whose candidate may have decided
 
   // Whether the policy may deny. REQUIRES: a policy.
   [[nodiscard]] bool enforced() const noexcept {
-    return policy->mode == policy::Mode::enforce && !grant->shadow;
+    return policy->mode == policy::Mode::enforce && !grant->shadow && !shadow;
   }
 };
 

@@ -6,6 +6,14 @@
 #include "headgate/gate/gate.h"
 
 namespace headgate::gate {
+namespace {
+
+bool is_among(const policy::Match& match, std::span<const policy::Match> matches) noexcept {
+  return std::any_of(matches.begin(), matches.end(),
+                     [&](const policy::Match& other) { return other.key == match.key; });
+}
+
+}  // namespace
 
 std::optional<CheckFault> Gate::decide(std::span<const Check> checks, limit::Op op,
                                        std::optional<Instant> now, DecisionContext& context,
@@ -27,7 +35,7 @@ std::optional<CheckFault> Gate::decide(std::span<const Check> checks, limit::Op 
                                        DecisionContext& context,
                                        store::Completion done) const noexcept {
   context.done_ = done;
-  if (const auto fault = match_checks(checks, context)) return fault;
+  if (const auto fault = match_checks(checks, op, context)) return fault;
 
   context.asked_ = checks.size();
   if (context.matched_ == 0) {
@@ -39,9 +47,21 @@ std::optional<CheckFault> Gate::decide(std::span<const Check> checks, limit::Op 
   return std::nullopt;
 }
 
+// Begins the result of a check.
+CheckResult Gate::result_of(const policy::Match& match, std::string_view asked) noexcept {
+  CheckResult result{
+      match.policy, match.grant, match.partition, has_limit(match), {.admitted = true}};
+  result.shadow = match.shadow;
+  const std::string& name = match.policy->name;
+  result.name = name == asked ? name : match.policy->title();
+  return result;
+}
+
 // Finds the policies and keys of the checks. Fills context.results_ for all checks, and the matches
-// for those that are limited.
-std::optional<CheckFault> Gate::match_checks(std::span<const Check> checks,
+// for those that are limited. Unless it is a look, matches of the numbers beside those of the
+// checks follow as far as there is room; their results follow those of the checks and are not
+// shown.
+std::optional<CheckFault> Gate::match_checks(std::span<const Check> checks, limit::Op op,
                                              DecisionContext& context) const noexcept {
   using Reason = CheckFault::Reason;
   if (checks.size() > policy::policies_per_request_max) {
@@ -49,9 +69,12 @@ std::optional<CheckFault> Gate::match_checks(std::span<const Check> checks,
   }
   std::vector<policy::Match>& matches = context.scratch_.matches;
   matches.clear();
+  const bool both = has_candidates_ && op != limit::Op::peek;
+  const std::size_t room =
+      std::min(checks.size() * (both ? 2 : 1), policy::policies_per_request_max);
   try {
-    matches.reserve(checks.size());
-    context.make_room(checks.size());
+    matches.reserve(room);
+    context.make_room(room);
   } catch (const std::bad_alloc&) {
     return CheckFault{0, Reason::out_of_memory};
   }
@@ -65,15 +88,25 @@ std::optional<CheckFault> Gate::match_checks(std::span<const Check> checks,
     }
     if (!match) return CheckFault{i, Reason::unknown_policy};
     if (!check.cost) match->cost = reserved(*match->policy, *match->grant);
-    const bool limited = has_limit(*match);
-    context.results_[i] = {
-        match->policy, match->grant, match->partition, limited, {.admitted = true}};
-    if (!limited) continue;
-    if (std::any_of(matches.begin(), matches.end(),
-                    [&](const policy::Match& other) { return other.key == match->key; })) {
-      return CheckFault{i, Reason::asked_twice};
-    }
+    context.results_[i] = result_of(*match, check.policy);
+    if (!has_limit(*match)) continue;
+    if (is_among(*match, matches)) return CheckFault{i, Reason::asked_twice};
     context.check_of_[matches.size()] = static_cast<std::uint8_t>(i);
+    matches.push_back(*match);
+  }
+  for (std::size_t i = 0, end = checks.size(); both && i < checks.size() && end < room; ++i) {
+    const Check& check = checks[i];
+    std::optional<policy::Match> match;
+    try {
+      match =
+          policies_->beside(check.policy, check.key, check.cost.value_or(0), context.names_[end]);
+    } catch (const std::bad_alloc&) {
+      return CheckFault{i, Reason::out_of_memory};
+    }
+    if (!match || !has_limit(*match)) continue;
+    if (!check.cost) match->cost = reserved(*match->policy, *match->grant);
+    if (is_among(*match, matches)) return CheckFault{i, Reason::asked_twice};
+    context.check_of_[matches.size()] = static_cast<std::uint8_t>(end++);
     matches.push_back(*match);
   }
   context.matched_ = matches.size();

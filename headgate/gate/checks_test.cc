@@ -162,6 +162,87 @@ TEST_P(Decide, ShadowPoliciesDecideWithoutDenying) {
   EXPECT_EQ(gate.ratelimit(), R"("burst";r=1;t=20)");
 }
 
+// For the key b the candidate is in force (from 20% on), for a it is not (from 90% on).
+constexpr const char* with_candidate = R"(
+  - {name: burst, quota: 2, window: 60s, candidate: {quota: 4, share: 50%}}
+  - {name: daily, quota: 10, window: 1d}
+)";
+
+TEST_P(Decide, ACheckIsAnsweredByTheNumbersInForce) {
+  TestGate gate(GetParam(), with_candidate);
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_EQ(gate.decide({{"burst", "a"}, {"daily", "a"}, {"burst", "b"}}), std::nullopt);
+  }
+  EXPECT_EQ(gate.context.verdict.outcome, Outcome::denied);
+  EXPECT_THAT(gate.left(), testing::ElementsAre(-1, 8, 2));
+  ASSERT_EQ(gate.context.results.size(), 3u);
+  EXPECT_EQ(gate.context.results[2].name, "burst");
+  EXPECT_EQ(gate.context.results[2].partition, "b");
+  EXPECT_TRUE(gate.context.results[2].enforced());
+  EXPECT_EQ(gate.ratelimit(), R"("burst";r=0;t=30, "daily";r=8;t=69120, "burst";r=2;t=30)");
+  EXPECT_EQ(gate.counts[0].admitted, 2u + 2u) << "of b as if alone";
+  EXPECT_EQ(gate.counts[0].shadow_denied, 1u);
+  EXPECT_EQ(gate.counts[1].admitted, 3u + 2u) << "of a as if alone";
+}
+
+TEST_P(Decide, TheNameOfACandidateStandsForItAlone) {
+  TestGate gate(GetParam(), with_candidate);
+  ASSERT_EQ(gate.decide({{"burst (candidate)", "a", 3}}), std::nullopt);
+  EXPECT_THAT(gate.left(), testing::ElementsAre(1));
+  EXPECT_EQ(gate.context.results[0].name, "burst (candidate)");
+  EXPECT_FALSE(gate.context.results[0].enforced());
+  EXPECT_EQ(gate.counts[0].admitted, 0u);
+  ASSERT_EQ(gate.decide({{"burst", "a", 0}}, Op::peek), std::nullopt);
+  EXPECT_THAT(gate.left(), testing::ElementsAre(2));
+  for (const char* key : {"a", "b"}) {
+    const auto fault = gate.decide({{"burst", key}, {"burst (candidate)", key}});
+    ASSERT_TRUE(fault) << "burst counts for both";
+    EXPECT_EQ(fault->reason, CheckFault::Reason::asked_twice);
+  }
+}
+
+TEST_P(Decide, BothNumbersGetARefundAndAFullQuota) {
+  TestGate gate(GetParam(), with_candidate);
+  const auto left = [&](const char* policy) {
+    EXPECT_EQ(gate.decide({{policy, "b", 0}}, Op::peek), std::nullopt);
+    return gate.left();
+  };
+  const char* const own = "burst";
+  const char* const candidate = "burst (candidate)";
+  ASSERT_EQ(gate.decide({{own, "b", 2}}), std::nullopt);
+  ASSERT_EQ(gate.decide({{own, "b"}}, Op::refund), std::nullopt);
+  EXPECT_THAT(gate.left(), testing::ElementsAre(3));
+  EXPECT_EQ(gate.counts[0].refunded, 1u);
+  EXPECT_EQ(gate.counts[1].refunded, 1u);
+  ASSERT_EQ(gate.decide({{own, "b"}}), std::nullopt);
+  ASSERT_EQ(gate.decide({{own, "b"}}), std::nullopt);
+  EXPECT_EQ(gate.context.verdict.outcome, Outcome::shadow_denied);
+  EXPECT_THAT(left(candidate), testing::ElementsAre(1));
+  ASSERT_EQ(gate.inspect(own, "b"), std::nullopt);
+  EXPECT_THAT(gate.left(), testing::ElementsAre(1, 0, -1)) << "the numbers in force";
+  EXPECT_EQ(gate.context.results[0].name, own);
+  ASSERT_EQ(gate.inspect(own, "b", Refill::yes), std::nullopt);
+  EXPECT_THAT(gate.left(), testing::ElementsAre(4, 3, 0));
+  ASSERT_EQ(gate.decide({{own, "b", 2}}), std::nullopt);
+  EXPECT_EQ(gate.context.verdict.outcome, Outcome::admitted) << "also by what is not in force";
+}
+
+TEST_P(Decide, OfTooManyChecksTheNumbersInForceDecide) {
+  TestGate gate(GetParam(), with_candidate);
+  std::vector<std::string> keys;
+  for (std::size_t i = 0; i < policy::policies_per_request_max; ++i) {
+    keys.push_back("k" + std::to_string(i));
+  }
+  std::vector<Check> checks;
+  for (const std::string& key : keys) checks.push_back({"burst", key});
+  ASSERT_EQ(gate.decide(checks), std::nullopt);
+  EXPECT_EQ(gate.context.verdict.outcome, Outcome::admitted);
+  EXPECT_EQ(gate.counts[0].admitted + gate.counts[1].admitted, checks.size());
+  checks.pop_back();
+  ASSERT_EQ(gate.decide(checks), std::nullopt);
+  EXPECT_EQ(gate.counts[0].admitted + gate.counts[1].admitted, 2 * checks.size() + 2);
+}
+
 TEST_P(Decide, UnlimitedChecksAreAdmittedAndMarked) {
   TestGate gate(GetParam(), R"(
   - {name: sleeping, quota: 1, window: 60s, mode: off}

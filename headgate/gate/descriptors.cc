@@ -105,6 +105,7 @@ void Gate::merge_descriptors(DecisionContext& context) const noexcept {
   for (std::size_t i = 0; i < matches.size(); ++i) {
     context.results_[i] = {
         matches[i].policy, matches[i].grant, matches[i].partition, false, {.admitted = true}};
+    if (matches[i].policy != nullptr) context.results_[i].name = matches[i].policy->name;
   }
   for (std::size_t i = 0; i < context.matched_; ++i) {
     CheckResult& result = context.results_[context.match_of_[i]];

@@ -115,7 +115,7 @@ FieldWriter::FieldWriter(const policy::PolicySet& policies)
   std::vector<std::string_view> units{field::default_unit};
   for (const policy::Policy& policy : policies.policies()) {
     PolicyTexts& mine = policies_.emplace_back();
-    names_.emplace_back(policy.name);
+    names_.emplace_back(policy.title());
     const std::string_view unit =
         field::is_default_unit(policy.unit) ? field::default_unit : policy.unit;
     const auto known = std::find(units.begin(), units.end(), unit);
@@ -124,7 +124,7 @@ FieldWriter::FieldWriter(const policy::PolicySet& policies)
     for (const policy::Grant& grant : policy.grants) {
       GrantTexts& made = mine.grants.emplace_back(GrantTexts{&policy, &grant.quota, {}, {}, {}});
       if (grant.unlimited) continue;  // never reported
-      const std::string name(grant.title.empty() ? policy.name : grant.title);
+      const std::string name(grant.title.empty() ? policy.title() : grant.title);
       made.quoted = text(name, [&](Writer& out) { return field::write_quoted_name(out, name); });
       const std::uint64_t q = grant.quota.units;
       const std::optional<std::uint64_t> w = window_of(policy, grant.quota);
@@ -357,7 +357,7 @@ void FieldWriter::add_remaining_and_reset(const field::LimitFields& names, const
 bool FieldWriter::write_problem(const Verdict& verdict, Writer& out) const noexcept {
   std::array<std::string_view, policy::policies_per_request_max> names;
   std::size_t count = 0;
-  for (const policy::Policy* policy : verdict.violated) names[count++] = policy->name;
+  for (const policy::Policy* policy : verdict.violated) names[count++] = policy->title();
   return field::write_problem(out,
                               verdict.is_outage ? field::Problem::temporary_reduced_capacity
                                                 : field::Problem::quota_exceeded,

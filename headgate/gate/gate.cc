@@ -29,6 +29,7 @@ Gate::Gate(std::shared_ptr<const policy::PolicySet> policies, store::Store& stor
       })) {
     waiting_ = std::make_unique<std::atomic<std::uint32_t>[]>(policies_->policies().size());
   }
+  has_candidates_ = policies_->has_candidates();
   settles_ = std::ranges::any_of(policies_->policies(), &policy::Policy::is_settled);
   estimates_ = std::ranges::any_of(policies_->policies(), [](const policy::Policy& policy) {
     return policy.estimate_percent != 0;

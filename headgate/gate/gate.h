@@ -71,7 +71,9 @@ class Gate {
 
   // Decides checks of named policies as of `now`: enforced ones all or none, each shadow one as if
   // alone. `op` is spend, peek or refund (for concurrency: release). A spend under a policy whose
-  // cost is late is admitted if anything is left, and is then charged its full cost.
+  // cost is late is admitted if anything is left, and is then charged its full cost. Of a policy
+  // with a candidate, the numbers in force for the key answer; the others are charged, too, as if
+  // alone, unless there are too many checks for that.
   // Returns std::nullopt on success: from the call of `done`, context.results has the checks'
   // results in their order, and context.verdict is as after admit(), without dues. Otherwise
   // nothing was decided, and `done` is not called. The checks need not last until then.
@@ -83,7 +85,8 @@ class Gate {
   // Looks at one partition as of `now`, and takes nothing: from the call of `done`, context.results
   // has what the check's policy would decide about three requests, each as if alone: one that costs
   // nothing, one that costs one unit, and one that costs the whole quota, whose wait is the time
-  // until the quota is full. `refill`: gives the partition a full quota before. The rest is as for
+  // until the quota is full. `refill`: gives the partition a full quota before, also under the
+  // numbers that are not in force. The rest is as for
   // decide(); context.verdict has no meaning.
   [[nodiscard]] std::optional<CheckFault> inspect(std::string_view policy, std::string_view key,
                                                   Refill refill, std::optional<Instant> now,
@@ -140,7 +143,8 @@ class Gate {
                                    DecisionContext& context, store::Completion done) const noexcept;
   void charge(std::span<const policy::Match> matches, DryRun dry_run, limit::Op op,
               DecisionContext& context) const noexcept;
-  std::optional<CheckFault> match_checks(std::span<const Check> checks,
+  static CheckResult result_of(const policy::Match& match, std::string_view asked) noexcept;
+  std::optional<CheckFault> match_checks(std::span<const Check> checks, limit::Op op,
                                          DecisionContext& context) const noexcept;
   void merge(DecisionContext& context) const noexcept;
   [[nodiscard]] bool may_wait(DecisionContext& context) const noexcept;
@@ -182,6 +186,7 @@ class Gate {
   bool estimates_ = false;  // whether any policy estimates what it reserves
   // Requests of each policy that wait here; empty if nothing waits.
   std::unique_ptr<std::atomic<std::uint32_t>[]> waiting_;
+  bool has_candidates_ = false;
   std::span<PolicyCounts> counts_;
   std::size_t shards_;  // in counts_
   FieldWriter field_writer_;

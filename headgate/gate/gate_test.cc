@@ -255,6 +255,85 @@ policies:
   EXPECT_EQ(gate.counts(0).shadow_denied, 1u);
 }
 
+// For 192.0.2.4 the candidate is in force (from 31% on), for 192.0.2.1 it is not (from 61% on).
+constexpr const char* burst_and_candidate = R"(
+policies:
+  - {name: burst, quota: 2, window: 60s, candidate: {quota: 3, share: 50%}}
+  - {name: daily, quota: 10, window: 1d}
+)";
+
+TEST_P(GateTest, OfTwoNumbersOneIsInForceForEachKey) {
+  TestGate gate(GetParam(), burst_and_candidate);
+  EXPECT_EQ(gate.send().outcome, Outcome::admitted);
+  EXPECT_EQ(gate.ratelimit_policy(), R"("burst";q=2;w=60, "daily";q=10;w=86400)");
+  EXPECT_EQ(gate.ratelimit(), R"("burst";r=1;t=30, "daily";r=9;t=77760)");
+  gate.send();
+  const Verdict& denied = gate.send();
+  EXPECT_EQ(denied.outcome, Outcome::denied);
+  EXPECT_THAT(nlohmann::json::parse(gate.problem())["violated-policies"], ElementsAre("burst"));
+
+  gate.peer = "192.0.2.4";
+  gate.send();
+  EXPECT_EQ(gate.ratelimit_policy(), R"("burst";q=3;w=60, "daily";q=10;w=86400)");
+  EXPECT_EQ(gate.ratelimit(), R"("burst";r=2;t=40, "daily";r=9;t=77760)");
+  gate.send();
+  EXPECT_EQ(gate.send().outcome, Outcome::shadow_denied) << "by the policy's own number";
+  EXPECT_EQ(gate.ratelimit(), R"("burst";r=0;t=20, "daily";r=7;t=60480)");
+  const Verdict& by_candidate = gate.send();
+  EXPECT_EQ(by_candidate.outcome, Outcome::denied);
+  EXPECT_EQ(by_candidate.denier->title(), "burst");
+  EXPECT_EQ(by_candidate.retry_after, 20u);
+  EXPECT_THAT(nlohmann::json::parse(gate.problem())["violated-policies"], ElementsAre("burst"));
+  EXPECT_EQ(gate.ratelimit(), R"("burst";r=0;t=20, "daily";r=7;t=60480)") << "all or none";
+}
+
+TEST_P(GateTest, BothNumbersCountAsIfAlone) {
+  TestGate gate(GetParam(), burst_and_candidate);
+  for (int i = 0; i < 4; ++i) gate.send();
+  EXPECT_EQ(gate.counts(0).admitted, 2u);
+  EXPECT_EQ(gate.counts(0).denied, 2u);
+  EXPECT_EQ(gate.counts(1).admitted, 3u) << "also of requests that were denied";
+  EXPECT_EQ(gate.counts(1).shadow_denied, 1u);
+  gate.peer = "192.0.2.4";
+  for (int i = 0; i < 4; ++i) gate.send();
+  EXPECT_EQ(gate.counts(0).admitted, 4u);
+  EXPECT_EQ(gate.counts(0).shadow_denied, 2u);
+  EXPECT_EQ(gate.counts(1).admitted, 6u);
+  EXPECT_EQ(gate.counts(1).denied, 1u);
+}
+
+TEST_P(GateTest, AShareOfNoneOnlyCounts) {
+  TestGate gate(GetParam(), R"(
+policies:
+  - {name: burst, quota: 5, window: 60s, candidate: {quota: 1}, refund-on: 5xx}
+)");
+  gate.send();
+  EXPECT_EQ(gate.send().outcome, Outcome::shadow_denied);
+  EXPECT_EQ(gate.ratelimit(), R"("burst";r=3;t=36)");
+  EXPECT_EQ(gate.dues().size(), 1u);
+  gate.now.ns += 60 * second;
+  gate.send();
+  EXPECT_EQ(gate.dues().size(), 2u);
+  gate.end(503);
+  EXPECT_EQ(gate.counts(0).refunded, 1u);
+  EXPECT_EQ(gate.counts(1).refunded, 1u);
+  EXPECT_EQ(gate.send().outcome, Outcome::admitted) << "the candidate got its unit back, too";
+}
+
+TEST_P(GateTest, ACandidateOfSlotsIsInForceForItsShare) {
+  TestGate gate(GetParam(), R"(
+policies:
+  - {name: burst, quota: 1, algorithm: concurrency, candidate: {quota: 2, share: 50%}}
+)");
+  gate.send();
+  EXPECT_EQ(gate.send().outcome, Outcome::denied);
+  gate.peer = "192.0.2.4";
+  gate.send();
+  EXPECT_EQ(gate.ratelimit_policy(), R"("burst";q=2;qu="concurrent-requests")");
+  EXPECT_EQ(gate.send().outcome, Outcome::shadow_denied);
+  EXPECT_EQ(gate.send().outcome, Outcome::denied);
+}
+
 TEST_P(GateTest, FieldsOfManyPoliciesReportTheClosest) {
   std::string yaml = "policies:\n";
   for (int i = 1; i <= 8; ++i) {

@@ -323,6 +323,20 @@ TEST_P(ReserveTest, AReservationIsSettledOnce) {
   EXPECT_EQ(gate.left("minute", "a"), 900u);
 }
 
+TEST_P(ReserveTest, BothNumbersAreReservedAndSettled) {
+  // For the key b the candidate is in force (from 28% on).
+  TestGate gate(GetParam(), R"(
+  - {name: tokens, quota: 1000, window: 1h, candidate: {quota: 500, share: 50%}}
+)");
+  const auto kept = gate.reserve({{"tokens", "b", 400}});
+  ASSERT_TRUE(kept);
+  EXPECT_EQ(kept->dues.size(), 2u);
+  EXPECT_EQ(gate.left("tokens", "b"), 100u);
+  EXPECT_EQ(gate.settle(*kept, {300, 300}), Settled::yes);
+  EXPECT_EQ(gate.left("tokens", "b"), 200u);
+  EXPECT_EQ(gate.left("tokens (candidate)", "b"), 200u);
+}
+
 TEST_P(ReserveTest, ADueWithoutACostStaysCharged) {
   TestGate gate(GetParam(), two);
   const auto kept = gate.reserve({{"minute", "a", 600}, {"day", "a", 600}});

@@ -303,7 +303,7 @@ bool accepts_problem(const ngx_http_request_t* r) noexcept {
 ngx_int_t deny(ngx_http_request_t* r, const RequestContext& context) noexcept {
   const gate::Verdict& verdict = context.verdict;
   const ngx_uint_t status = verdict.status();
-  const ngx_str_t name = as_ngx_str(verdict.denier->name);
+  const ngx_str_t name = as_ngx_str(verdict.denier->title());
   ngx_log_error(NGX_LOG_NOTICE, r->connection->log, 0, "denied by policy \"%V\"", &name);
 
   if (has_error_page(r, status)) return static_cast<ngx_int_t>(status);
@@ -356,7 +356,7 @@ extern "C" ngx_int_t get_policy(ngx_http_request_t* r, ngx_http_variable_value_t
   v->not_found = 1;
   const RequestContext* context = find_context(r->main);
   if (context == nullptr || context->verdict.denier == nullptr) return NGX_OK;
-  set_value(v, context->verdict.denier->name);
+  set_value(v, context->verdict.denier->title());
   return NGX_OK;
 }
 

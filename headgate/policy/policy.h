@@ -70,7 +70,12 @@ struct Policy {
   limit::OnOutage on_outage = limit::OnOutage::local;  // of a policy that machines share
   unsigned outage_percent = 100;  // of OnOutage::local: its share of the quota, 1..100
   std::uint32_t delay_waiting =
-      1000;                   // the most requests that wait at once, see limit::Terms::delay
+      1000;  // the most requests that wait at once, see limit::Terms::delay
+  // A policy with a candidate is followed by it: the same policy with other numbers.
+  bool has_candidate = false;
+  std::string candidate_of;      // of a candidate: the policy's name; otherwise empty
+  unsigned candidate_share = 0;  // of both, 0..100 [%]: the partitions for which the candidate is
+                                 // in force, and the policy's own numbers are not (is_in_share())
   StatusSet refund_on;        // response statuses whose cost is given back, or not charged if late
   std::vector<Grant> grants;  // [0] is the policy's own; the others are overrides
 
@@ -81,6 +86,19 @@ struct Policy {
   std::string path_text;   // how paths are compared; empty: they are not
   std::string cost_text = "1";
 
+  [[nodiscard]] bool is_candidate() const noexcept { return !candidate_of.empty(); }
+  // The name that clients are shown: that of the policy whose candidate this is, or its own.
+  [[nodiscard]] const std::string& title() const noexcept {
+    return is_candidate() ? candidate_of : name;
+  }
+  // Whether it denies no request: because of its mode, or because its other numbers are in force
+  // for all partitions.
+  [[nodiscard]] bool in_shadow() const noexcept {
+    return mode == Mode::shadow || (is_candidate() && candidate_share == 0) ||
+           (has_candidate && candidate_share == 100);
+  }
+  // The index of the other numbers. REQUIRES: has_candidate or is_candidate().
+  [[nodiscard]] std::size_t twin() const noexcept { return is_candidate() ? index - 1 : index + 1; }
   [[nodiscard]] bool is_late() const noexcept { return cost_time == CostTime::response; }
   [[nodiscard]] bool reserves() const noexcept { return cost_time == CostTime::reserved; }
   [[nodiscard]] bool holds_slots() const noexcept {

@@ -49,6 +49,7 @@ std::shared_ptr<const PolicySet> PolicySet::only(std::size_t index) const {
   auto rules = std::make_unique<Rules>(*rules_);
   for (Policy& policy : rules->policies) {
     if (policy.index != index) policy.mode = Mode::off;
+    policy.has_candidate = false;
   }
   return std::make_shared<const PolicySet>(settings_, std::move(rules));
 }

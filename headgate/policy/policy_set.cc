@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "headgate/limit/quota.h"
+#include "headgate/policy/candidate_share.h"
 #include "headgate/policy/envoy/domain.h"
 #include "headgate/policy/envoy/limit.h"
 #include "headgate/policy/match/lazy_request.h"
@@ -189,6 +190,10 @@ const Policy* PolicySet::find(std::string_view name) const noexcept {
   return found == rules_->by_name.end() ? nullptr : &rules_->policies[found->second];
 }
 
+bool PolicySet::has_candidates() const noexcept {
+  return std::ranges::any_of(rules_->policies, &Policy::has_candidate);
+}
+
 std::vector<std::string> PolicySet::names() const {
   std::vector<std::string> names;
   for (const Policy& policy : rules_->policies) names.push_back(policy.name);
@@ -212,8 +217,7 @@ std::optional<std::uint64_t> PolicySet::body_bytes_wanted(const Request& request
   std::optional<std::uint64_t> wanted;
   for (const Match& match : match(request, scratch)) {
     if (rules_->rules[match.policy->index].cost.source != CostRule::Source::request_bytes) continue;
-    const std::uint64_t most =
-        match.policy->mode == Mode::enforce ? match.grant->quota.units : limit::Quota::cost_max;
+    const std::uint64_t most = match.enforced() ? match.grant->quota.units : limit::Quota::cost_max;
     wanted = std::min(wanted.value_or(most), most);
   }
   return wanted;
@@ -240,7 +244,8 @@ std::span<const Match> PolicySet::match(const Request& request, Scratch& scratch
     const Policy& policy = rules_->policies[index];
     const Rule& rule = rules_->rules[index];
     if (policy.mode == Mode::off || !applies(*rules_, rule, lazy_request)) continue;
-    if (matches.size() == policies_per_request_max) break;
+    // A policy and its candidate apply together or not at all: one of them is in force.
+    if (matches.size() + (policy.has_candidate ? 1 : 0) >= policies_per_request_max) break;
 
     const std::size_t key = text.size();
     text.append(rule.key_head);
@@ -267,7 +272,15 @@ std::span<const Match> PolicySet::match(const Request& request, Scratch& scratch
                                : Extent{key, extents[first].partition,
                                         extents[first].partition_size, text.size()});
     const Cost cost = rule.cost.of(request);
-    matches.push_back({&policy, &grant, {}, {}, cost.units, cost.defaulted});
+    bool shadow = false;
+    if (policy.has_candidate) {
+      shadow = is_in_share(std::string_view(text).substr(key, extents.back().key_end - key),
+                           policy.candidate_share);
+    } else if (policy.is_candidate() && !matches.empty()) {
+      const Match& before = matches.back();
+      shadow = before.policy->index == policy.twin() && !before.shadow;
+    }
+    matches.push_back({&policy, &grant, {}, {}, cost.units, cost.defaulted, shadow});
   }
   return set_all_views(scratch);
 }
@@ -324,18 +337,42 @@ Cost PolicySet::late_cost(const Policy& policy, const Response& response) const 
   return (rule.settled ? *rule.settled : rule.cost).of_response(response);
 }
 
-std::optional<Match> PolicySet::named(std::string_view policy_name, std::string_view partition,
-                                      std::uint64_t cost, std::string& text) const {
-  const Policy* found = find(policy_name);
-  if (found == nullptr) return std::nullopt;
-  const Policy& policy = *found;
+Match PolicySet::named(const Policy& policy, std::string_view partition, std::uint64_t cost,
+                       std::string& text) const {
   const Rule& rule = rules_->rules[policy.index];
-
   const std::uint64_t units = std::min(cost, limit::Quota::cost_max);
   text.assign(rule.key_head);
   if (rule.boulder != nullptr) return named_boulder_limit(policy, rule, partition, units, text);
   if (rule.envoy != nullptr) return named_descriptor(policy, rule, partition, units, text);
   return named_partition(policy, rule, partition, units, text);
+}
+
+std::optional<Match> PolicySet::named(std::string_view policy_name, std::string_view partition,
+                                      std::uint64_t cost, std::string& text) const {
+  const Policy* policy = find(policy_name);
+  if (policy == nullptr) return std::nullopt;
+  if (policy->is_candidate()) {
+    const Match live = named(rules_->policies[policy->twin()], partition, cost, text);
+    const bool in_force = is_in_share(live.key, policy->candidate_share);
+    Match match = named(*policy, partition, cost, text);
+    match.shadow = !in_force;
+    return match;
+  }
+  const Match match = named(*policy, partition, cost, text);
+  if (!policy->has_candidate || !is_in_share(match.key, policy->candidate_share)) return match;
+  return named(rules_->policies[policy->twin()], partition, cost, text);
+}
+
+std::optional<Match> PolicySet::beside(std::string_view policy_name, std::string_view partition,
+                                       std::uint64_t cost, std::string& text) const {
+  const Policy* policy = find(policy_name);
+  if (policy == nullptr || !policy->has_candidate) return std::nullopt;
+  Match match = named(*policy, partition, cost, text);
+  if (!is_in_share(match.key, policy->candidate_share)) {
+    match = named(rules_->policies[policy->twin()], partition, cost, text);
+  }
+  match.shadow = true;
+  return match;
 }
 
 }  // namespace headgate::policy

@@ -61,10 +61,12 @@ struct Match {
   std::string_view partition;   // the key parts as one readable text, for pk=plain, logs and top
   std::uint64_t cost = 1;       // quota units, 0..limit::Quota::cost_max; see Policy::cost_time
   bool cost_defaulted = false;  // the header that gives the cost was absent or malformed
+  bool shadow = false;          // for this partition, the policy's other numbers are in force
 
-  // Whether a denial is enforced: neither the policy nor the grant is in shadow mode.
+  // Whether a denial is enforced: neither the policy, nor the grant, nor the match is in shadow
+  // mode.
   [[nodiscard]] bool enforced() const noexcept {
-    return policy->mode == Mode::enforce && !grant->shadow;
+    return policy->mode == Mode::enforce && !grant->shadow && !shadow;
   }
 };
 
@@ -101,6 +103,8 @@ class PolicySet {
   [[nodiscard]] std::span<const Policy> policies() const noexcept;
   // Returns the policy of this name, or nullptr.
   [[nodiscard]] const Policy* find(std::string_view name) const noexcept;
+  // Whether any policy has a candidate.
+  [[nodiscard]] bool has_candidates() const noexcept;
   // The names of policies(), in the same order.
   [[nodiscard]] std::vector<std::string> names() const;
   // What the files contain without effect, for people.
@@ -118,7 +122,8 @@ class PolicySet {
   // Returns why this override would be left out, as a sentence, or "".
   [[nodiscard]] std::string fault_of(const LiveOverride& override) const;
 
-  // Returns a copy in which every policy but the one of this index is off.
+  // Returns a copy in which every policy but the one of this index is off. It is then in force for
+  // all partitions, also if it is a candidate or has one.
   [[nodiscard]] std::shared_ptr<const PolicySet> only(std::size_t policy) const;
 
   // Returns the parts of requests and responses that match() and late_cost() read, in addition to
@@ -135,9 +140,9 @@ class PolicySet {
                                                                Scratch& scratch) const;
 
   // Returns the policies that this request must pass, in file order, without those that are `off`
-  // or unlimited for its partition. If there are more than policies_per_request_max, returns the
-  // first. Never fails: a part or cost that the request lacks has its
-  // documented default. The result is valid until `scratch` is used again.
+  // or unlimited for its partition; a policy's candidate is one more. If there are more than
+  // policies_per_request_max, returns the first. Never fails: a part or cost that the request lacks
+  // has its documented default. The result is valid until `scratch` is used again.
   [[nodiscard]] std::span<const Match> match(const Request& request, Scratch& scratch) const;
 
   // Returns one Match for each descriptor of a request to this domain of Envoy's configuration, in
@@ -170,11 +175,23 @@ class PolicySet {
   // number of parts is a key of its own. For a domain of Envoy's configuration, `partition` is a
   // descriptor, "key=value,key=value"; it is unlimited if no limit applies to it.
   //
+  // Of a policy with a candidate, the match is that of the numbers in force for the partition. The
+  // candidate's own name stands for the candidate, which is in shadow mode where it is not in
+  // force.
+  //
   // The views of the match point into `text`.
   [[nodiscard]] std::optional<Match> named(std::string_view policy, std::string_view partition,
                                            std::uint64_t cost, std::string& text) const;
 
+  // Returns the match that named() with the same arguments leaves out, in shadow mode: the one of
+  // the numbers that are not in force. Returns std::nullopt if the policy has no candidate.
+  [[nodiscard]] std::optional<Match> beside(std::string_view policy, std::string_view partition,
+                                            std::uint64_t cost, std::string& text) const;
+
  private:
+  [[nodiscard]] Match named(const Policy& policy, std::string_view partition, std::uint64_t cost,
+                            std::string& text) const;
+
   Settings settings_;
   std::unique_ptr<const Rules> rules_;
 };

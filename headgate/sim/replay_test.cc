@@ -73,6 +73,7 @@ policies:
     overrides: [{ids: [gold], quota: unlimited}]
   - {name: slots, quota: 3, algorithm: concurrency}
   - {name: tokens, quota: 100, window: 100s, cost: {response-header: x-tokens}}
+  - {name: p, quota: 2, window: 10s, candidate: {quota: 1, share: 50%}}
 )";
 
 class ReplayTest : public ::testing::Test {
@@ -170,6 +171,31 @@ TEST_F(ReplayTest, ShadowPoliciesDenyNothingAndSpendAsIfAlone) {
   const Json sum = summary();
   EXPECT_EQ(sum["denied"], 0);
   EXPECT_EQ(sum["policies"][2]["denied"], 2);
+}
+
+TEST_F(ReplayTest, ALineIsAnsweredByTheNumbersInForceAndCountsForBoth) {
+  // For the key a the candidate is in force (from 35% on), for b it is not (from 73% on).
+  EXPECT_THAT(
+      replay(R"({"t": 0, "policy": "p", "key": "a"}
+{"t": 0, "policy": "p", "key": "a"}
+{"t": 0, "policy": "p", "key": "b"}
+{"t": 0, "policy": "p", "key": "b"}
+)"),
+      ElementsAre(R"({"admitted": true, "r": 0, "reset": 10, "wait": 0, "wait_ns": 0})",
+                  R"({"admitted": false, "r": 0, "reset": 10, "wait": 10, "wait_ns": 10000000000})",
+                  R"({"admitted": true, "r": 1, "reset": 5, "wait": 0, "wait_ns": 0})",
+                  R"({"admitted": true, "r": 0, "reset": 5, "wait": 0, "wait_ns": 0})"));
+  const Json policies = summary()["policies"];
+  const auto of = [&](const std::string& name) {
+    for (const Json& one : policies) {
+      if (one["name"] == name) {
+        return std::vector<int>{one["partitions"], one["admitted"], one["denied"]};
+      }
+    }
+    return std::vector<int>{};
+  };
+  EXPECT_THAT(of("p"), ElementsAre(2, 4, 0));
+  EXPECT_THAT(of("p (candidate)"), ElementsAre(2, 2, 2));
 }
 
 TEST_F(ReplayTest, WithoutALimitThereAreNoFigures) {

@@ -194,7 +194,8 @@ Result<std::vector<Suggestion>, std::string> Simulation::suggest(
   summaries_.clear();
   std::vector<Suggestion> all;
   for (const policy::Policy& each : base_->policies()) {
-    if (each.mode == policy::Mode::off || (policy && each.index != *policy)) continue;
+    if (each.mode == policy::Mode::off) continue;
+    if (policy ? each.index != *policy : each.is_candidate()) continue;
     const std::string step = "trying quotas for " + each.name;
     const auto on_progress = [&](std::uint64_t requests) {
       if (requests % requests_between_progress == 0) {

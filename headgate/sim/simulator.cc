@@ -88,11 +88,17 @@ void Simulator::count(const TraceLine& line, const Answers& answers) {
   summary_.count_request(answers.verdict.admitted);
   for (std::size_t i = 0; i < context_.results.size(); ++i) {
     const gate::CheckResult& result = context_.results[i];
-    const Answer& answer = answers.results[i];
-    if (result.policy->mode == policy::Mode::off) continue;
-    if (answer.admitted && !answer.taken) continue;  // another policy denied the request
+    if (result.limited || result.policy->mode == policy::Mode::off) continue;
+    if (!answers.results[i].taken) continue;  // another policy denied the request
     summary_.count(*result.policy, *result.grant, result.partition, line.questions[i].cost, line.at,
-                   answer.taken, answer.remaining, answer.wait.value_or(0));
+                   true, answers.results[i].remaining, 0);
+  }
+  // What is limited, and the numbers beside it.
+  for (std::size_t i = 0; i < context_.decided(); ++i) {
+    const gate::PolicyDecision one = context_.decision(i);
+    if (one.decision.admitted && !one.taken) continue;
+    summary_.count(*one.match.policy, *one.match.grant, one.match.partition, one.match.cost,
+                   line.at, one.taken, one.decision.remaining, one.decision.wait);
   }
 }
 

@@ -132,7 +132,7 @@ std::string Summary::text() const {
   for (const policy::Policy& policy : policies_) {
     const PolicyTotals totals = this->totals(policy.index);
     out += "policy " + quoted(policy.name);
-    if (policy.mode == policy::Mode::shadow) out += " (shadow)";
+    if (policy.in_shadow()) out += " (shadow)";
     if (policy.mode == policy::Mode::off) out += " (off)";
     out += ": " + count(partitions_[policy.index].size()) + " partitions, " +
            count(totals.admitted) + " admitted" +

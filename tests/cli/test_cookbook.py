@@ -127,7 +127,13 @@ def test_concurrency(cook):
 
 def test_new_number(cook):
     one = cook('new-number', '--metrics', '127.0.0.1:0')
-    counted = 'headgate_decisions_total{policy="api at 50",outcome="shadow-denied"}'
-    for _ in range(51):
+    first = ask(one)
+    assert first.one('RateLimit-Policy') == '"api";q=100;w=60'
+    assert left(ask(one)) == {'api': 98}
+    of_the_tenth = ask(one, address='192.0.2.5')
+    assert of_the_tenth.one('RateLimit-Policy') == '"api";q=50;w=60'
+    assert left(of_the_tenth) == {'api': 49}
+    counted = 'headgate_decisions_total{policy="api (candidate)",outcome="shadow-denied"}'
+    for _ in range(49):
         assert ask(one).status == 200
     until(lambda: ask(one).status == 200 and one.metrics()[counted] > 0, 'the new number would have denied')

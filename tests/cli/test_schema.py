@@ -19,7 +19,7 @@ BEYOND = re.compile('|'.join((
     'prefix that is out of range', 'out of range; expected 1ns',
     "memory '.*' is out of range", 'fe80::1', 'more policies', 'has no meaning here',
     "path 'v1'$", 'out of range; expected 1ms to 5s', "nodes '.*' is there twice",
-    'tls has no meaning with a Unix socket', 'unless ', 'time zone database', 'has another time',
+    'tls has no meaning with a Unix socket', 'unless ', 'candidate of a policy whose name', 'time zone database', 'has another time',
 )))
 
 
@@ -102,6 +102,9 @@ def test_every_example_is_valid(validator, name, text):
     '{name: a, quota: 1, window: 1, cost: {reserve: {estimate: 9%}, settle: {response-json: a.b-c.$}}}',
     '{name: a, quota: 1, window: 1, cost: {reserve: 0, settle: {response-json: 1.5}}}',
     '{name: a, rate: 5/month, time-zone: UTC, denied: spend}',
+    '{name: a, rate: 5/month, time-zone: UTC, candidate: {rate: 4/month, share: 5%}}',
+    '{name: a, quota: 1, algorithm: concurrency, candidate: {quota: 4, share: 100%}}',
+    '{name: a, rate: 5/s, mode: shadow, candidate: {burst: 4, count: 1, period: 1s, share: 0%}}',
     '{name: a, rate: 5 per 1 Weeks, time-zone: Etc/GMT+5, algorithm: fixed-window, reset: next, '
     'overrides: [{ids: [10.0.0.1], rate: 9/w}, {ids: [10.0.0.2], quota: 7}]}',
     '{name: a, quota: 1, window: 1, match: [{method: GET}, {header: {X-A: 1, B: "*"}, path: "*"}]}'))
@@ -175,6 +178,7 @@ policies:
    sharing: exact, on-outage: {local: 25%}}
 - {name: e, rate: 1/s, sharing: none, cost: {reserve: {estimate: 5%}, settle: {response-json: a.b}}}
 - {name: g, rate: 1/s, sharing: none, cost: {reserve: 5, settle: {response-header: x}}}
+- {name: h, rate: 1/s, sharing: none, candidate: {quota: 3, window: 2s, share: 10%}}
 - {name: f, rate: 1/month, time-zone: UTC, sharing: none, overrides: [{ids: [10.0.0.1], quota: 3}]}
 '''
     good = yaml.load(text, Loader)

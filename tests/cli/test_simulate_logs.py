@@ -58,6 +58,21 @@ def test_the_counts_are_those_of_a_plain_computation(simulate, log, algorithm, q
     assert result == recount.summary(requests, skipped, algorithm, q, w)
 
 
+def test_a_candidate_is_counted_as_if_it_replaced_the_policy(simulate):
+    requests, skipped = recount.read(SMALL)
+    live, other = (recount.summary(requests, skipped, 'linear', q, 60) for q in (20, 5))
+    result = counts(simulate('--json', SMALL, policy='quota: 20, window: 1m, candidate: {quota: 5}'))
+    candidate = {**other['policies'][0], 'name': 'p (candidate)'}
+    assert result == {**live, 'policies': [*live['policies'], candidate]}
+    assert candidate['denied'] > live['denied']
+    in_force = counts(simulate('--json', SMALL, policy='quota: 20, window: 1m, candidate: {quota: 5, share: 100%}'))
+    assert in_force == {**other, 'policies': result['policies']}
+    suggested = simulate('--suggest', '99%', SMALL, policy='quota: 20, window: 1m, candidate: {quota: 5, share: 100%}')
+    assert suggested.stdout.count('is what it has') == 1, suggested
+    text = simulate(SMALL, policy='quota: 20, window: 1m, candidate: {quota: 5}').stdout
+    assert '5 requests in 1 min, shadow: it would have denied)' in text
+
+
 def test_the_order_of_lines_and_files_does_not_matter(simulate, tmp_path):
     whole = counts(simulate('--json', SMALL))
     lines = SMALL.read_text().splitlines(keepends=True)

@@ -38,6 +38,24 @@ def test_the_fields_are_those_of_all_servers(redis, serve):
     assert left == [9, 8, 7, 6]
 
 
+@pytest.mark.parametrize('algorithm', ('linear', 'moving-window'))
+def test_a_candidate_is_in_force_for_the_same_keys_on_all_machines(redis, serve, algorithm):
+    text = policies(redis(), f'name: p, quota: 20, window: {YEAR}s, algorithm: {algorithm}, '
+                             'candidate: {quota: 30, share: 50%}')
+    servers = [serve(text), serve(text)]
+    # The candidate is in force for a (from 35 % on), and not for b (from 73 % on).
+    for key, quota in (('a', 30), ('b', 20)):
+        load = Load([Server(server, key=key) for server in servers], threads=2, requests=10).join()
+        assert (load.admitted, load.denied) == (quota, 40 - quota)
+    metrics = [read_metrics(server.port) for server in servers]
+
+    def counted(policy, outcome):
+        return sum(one[f'headgate_decisions_total{{policy="{policy}",outcome="{outcome}"}}'] for one in metrics)
+
+    assert (counted('p', 'denied'), counted('p', 'shadow-denied')) == (20, 20)
+    assert (counted('p (candidate)', 'denied'), counted('p (candidate)', 'shadow-denied')) == (10, 10)
+
+
 @pytest.mark.parametrize('module', (False, True), ids=('scripts', 'module'))
 def test_windows_of_a_calendar_are_shared(redis, serve, module):
     text = policies(redis(module=module), 'name: p, rate: 5/month, time-zone: Europe/Berlin')

@@ -51,7 +51,10 @@ Result<std::vector<std::string>, std::string> PartitionReader::with_key_of(
     for (const json& one : in_force) {
       const auto name = one.at("name").get<std::string>();
       const bool is_named = std::find(policies.begin(), policies.end(), name) != policies.end();
-      if (one.at("mode").get<std::string>() == "off" && !is_named) continue;
+      // The server answers for a policy with the numbers in force, which may be its candidate's.
+      const bool counts = one.at("mode").get<std::string>() != "off" &&
+                          !one.value("candidate_of", json()).is_string();
+      if (!counts && !is_named) continue;
       if (one.at("key") == first->at("key")) names.push_back(name);
     }
     return names;

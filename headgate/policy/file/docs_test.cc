@@ -33,7 +33,7 @@ TEST(Docs, ExamplesAreGood) {
     inside = line == "```yaml";
     example.clear();
   }
-  EXPECT_EQ(examples, 14);
+  EXPECT_EQ(examples, 15);
 }
 
 }  // namespace

@@ -31,16 +31,18 @@ inline constexpr Key boulder_keys[] = {{"defaults"}, {"overrides"}};
 inline constexpr Key envoy_keys[] = {{"file"},   {"algorithm"}, {"aligned"}, {"offset"},
                                      {"denied"}, {"reset"},     {"log"}};
 inline constexpr Key policy_keys[] = {
-    {"name"},      {"quota"},     {"window"},  {"rate"},         {"burst"},   {"count"},
-    {"period"},    {"algorithm"}, {"aligned"}, {"offset"},       {"log"},     {"lease"},
-    {"key"},       {"match"},     {"unit"},    {"cost"},         {"denied"},  {"reset"},
-    {"refund-on"}, {"mode"},      {"status"},  {"overrides"},    {"sharing"}, {"on-outage"},
-    {"unless"},    {"time-zone"}, {"delay"},   {"delay-waiting"}};
+    {"name"},      {"quota"},     {"window"},  {"rate"},          {"burst"},    {"count"},
+    {"period"},    {"algorithm"}, {"aligned"}, {"offset"},        {"log"},      {"lease"},
+    {"key"},       {"match"},     {"unit"},    {"cost"},          {"denied"},   {"reset"},
+    {"refund-on"}, {"mode"},      {"status"},  {"overrides"},     {"sharing"},  {"on-outage"},
+    {"unless"},    {"time-zone"}, {"delay"},   {"delay-waiting"}, {"candidate"}};
 inline constexpr Key match_keys[] = {{"path"},   {"exact-path"}, {"method"}, {"host"},
                                      {"header"}, {"address"},    {"has"},    {"not"}};
 inline constexpr std::span<const Key> not_keys = std::span(match_keys).first<7>();  // all but `not`
 inline constexpr Key override_keys[] = {{"ids"},   {"quota"}, {"window"}, {"rate"},
                                         {"burst"}, {"count"}, {"period"}};
+inline constexpr Key candidate_keys[] = {{"quota"}, {"window"}, {"rate"}, {"burst"},
+                                         {"count"}, {"period"}, {"share"}};
 inline constexpr Key cost_keys[] = {
     {"request-header"}, {"response-header"}, {"reserve"}, {"settle"}};
 inline constexpr Key reserve_keys[] = {{"request-header"}, {"estimate"}};
@@ -55,11 +57,17 @@ struct KeyHome {
   std::span<const Key> keys;
 };
 // Of several homes of a key, the first is named: a policy is the most likely.
-inline constexpr KeyHome key_homes[] = {
-    {"a policy", policy_keys},     {"the file", file_keys}, {"client-address", client_address_keys},
-    {"cors", cors_keys},           {"store", store_keys},   {"table", table_keys},
-    {"redis", redis_keys},         {"tls", redis_tls_keys}, {"an entry of match", match_keys},
-    {"an override", override_keys}};
+inline constexpr KeyHome key_homes[] = {{"a policy", policy_keys},
+                                        {"the file", file_keys},
+                                        {"client-address", client_address_keys},
+                                        {"cors", cors_keys},
+                                        {"store", store_keys},
+                                        {"table", table_keys},
+                                        {"redis", redis_keys},
+                                        {"tls", redis_tls_keys},
+                                        {"an entry of match", match_keys},
+                                        {"an override", override_keys},
+                                        {"candidate", candidate_keys}};
 
 // The keys that give a quota or a window, in any spelling.
 inline constexpr std::string_view quota_keys[] = {"quota", "rate",   "burst",

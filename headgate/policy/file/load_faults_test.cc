@@ -114,6 +114,30 @@ constexpr Bad in_a_policy[] = {
     {"delay-waiting: 5", "3:52: delay-waiting has no meaning without delay; expected both"},
     {"delay: 2s, delay-waiting: 0",
      "3:63: delay-waiting '0' is out of range; expected an integer, 1 to 1000000"},
+    {"candidate: 5",
+     "3:48: candidate is a single value; expected a map with quota, window, rate, burst, count, "
+     "period or share"},
+    {"candidate: {}",
+     "3:48: a candidate changes nothing; expected 'quota' and 'window', or 'rate', or 'burst', "
+     "'count' and 'period'"},
+    {"candidate: {share: 10%}",
+     "3:48: a candidate changes nothing; expected 'quota' and 'window', or 'rate', or 'burst', "
+     "'count' and 'period'"},
+    {"candidate: {quota: 5, shar: 10%}",
+     "3:59: unknown key 'shar' in candidate; did you mean 'share'?"},
+    {"candidate: {quota: 5, rate: 1/s}",
+     "3:48: quota and window are spelled in several ways; expected 'quota' and 'window', or "
+     "'rate', or 'burst', 'count' and 'period'"},
+    {"candidate: {quota: unlimited}",
+     "3:56: quota 'unlimited' is not an integer; expected an integer, 0 to 999999999999999"},
+    {"candidate: {quota: 5, share: 101%}",
+     "3:66: share '101%' is out of range; expected 0% to 100%"},
+    {"candidate: {quota: 5, share: 10}",
+     "3:66: share '10' is not a percentage; expected 0% to 100%"},
+    {"mode: shadow, candidate: {quota: 5, share: 1%}",
+     "3:80: share '1%' of a policy that is not enforced; expected 0%, or mode: enforce"},
+    {"mode: \"off\", candidate: {quota: 5, share: 1%}",
+     "3:79: share '1%' of a policy that is not enforced; expected 0%, or mode: enforce"},
     {"unless: a", "3:45: unless names the policy itself; expected another policy"},
     {"unless: [b]", "3:46: unless 'b' names no policy; expected the name of another policy"},
     {"match: [{path: v1}]", "3:52: path 'v1' matches no path; expected '/' or '*' first"},
@@ -458,6 +482,21 @@ constexpr Bad in_the_settings[] = {
     {"<<: [{}, []]", "3:10: '<<' with a list; expected a map, or a list of maps"},
 };
 constexpr Bad whole[] = {
+    {"version: 1\npolicies:\n  - {name: a, rate: 1/s, candidate: {quota: 2}}\n"
+     "  - {name: a (candidate), rate: 1/s}\n",
+     "4:12: duplicate policy name 'a (candidate)'; expected a unique one, and line 3 has it "
+     "already"},
+    {"version: 1\npolicies:\n  - {name: a (candidate), rate: 1/s}\n"
+     "  - {name: a, rate: 1/s, candidate: {quota: 2}}\n",
+     "4:37: duplicate policy name 'a (candidate)'; expected a unique one, and line 3 has it "
+     "already"},
+    {"version: 1\npolicies:\n  - {name: a, rate: 1/s, match: {path: /a}, candidate: {quota: 2}}\n"
+     "  - {name: b, rate: 1/s, unless: a (candidate)}\n",
+     "4:34: unless 'a (candidate)' names a candidate; expected 'a', of which it is one"},
+    {"version: 1\npolicies:\n  - {rate: 1/s, candidate: {quota: 2},\n"
+     "     name: a2345678901234567890123456789012345678901234567890 53}\n",
+     "3:28: candidate of a policy whose name has 53 characters; expected at most 52, because ' "
+     "(candidate)' is put behind it"},
     {"version: 1\nstore: {redis: {nodes: [a:1]}}\npolicies:\n  - {name: a, quota: 1, window: 1s, "
      "sharing: none, on-outage: deny}\n",
      "4:63: on-outage has no meaning with sharing 'none', which needs no other machine; expected "
@@ -627,8 +666,8 @@ constexpr Bad whole[] = {
      "2:12: a policy is a single value; expected a map with name, quota, window, rate, burst, "
      "count, period, algorithm, aligned, offset, log, lease, key, match, unit, cost, denied, "
      "reset, "
-     "refund-on, mode, status, overrides, sharing, on-outage, unless, time-zone, delay or "
-     "delay-waiting"},
+     "refund-on, mode, status, overrides, sharing, on-outage, unless, time-zone, delay, "
+     "delay-waiting or candidate"},
     {"hello\n",
      "1:1: the file is a single value; expected a map with version, client-address, fields, "
      "partition-key, retry-after-jitter, report, report-when, problem-details, cors, "
@@ -681,6 +720,9 @@ TEST(Faults, InAPolicy) {
 
 TEST(Faults, WhereSlotsAreCounted) {
   constexpr Bad cases[] = {
+      {"quota: 1, candidate: {window: 1s}",
+       "3:69: window has no meaning with algorithm 'concurrency', which counts what is in flight; "
+       "expected 'quota' alone"},
       {"rate: 1/s",
        "3:45: rate has no meaning with algorithm 'concurrency', which counts what is in flight; "
        "expected 'quota' alone"},
@@ -717,6 +759,9 @@ TEST(Faults, WhereSlotsAreCounted) {
 
 TEST(Faults, WhereWindowsFollowACalendar) {
   constexpr Bad calendars[] = {
+      {"rate: 5/day, time-zone: UTC, candidate: {rate: 9/month}",
+       "3:62: rate '9/month' has another time than the policy's rate; expected the same, or quota "
+       "alone"},
       {"rate: 5/month, time-zone: Europe/Berlim",
        "3:41: time-zone 'Europe/Berlim' is not in the system's time zone database; expected a name "
        "like Europe/Berlin, or UTC"},

@@ -6,21 +6,21 @@
 #include <map>
 #include <utility>
 
-#include "headgate/limit/law.h"
 #include "headgate/policy/file/flow_text.h"
 #include "headgate/policy/file/keys.h"
 #include "headgate/policy/file/lint.h"
 #include "headgate/policy/file/map_reader.h"
 #include "headgate/policy/file/read_calendar.h"
+#include "headgate/policy/file/read_candidate.h"
 #include "headgate/policy/file/read_cost.h"
 #include "headgate/policy/file/read_delay.h"
+#include "headgate/policy/file/read_grant.h"
 #include "headgate/policy/file/read_match.h"
 #include "headgate/policy/file/read_quota.h"
 #include "headgate/policy/file/read_sharing.h"
 #include "headgate/policy/file/read_terms.h"
 #include "headgate/policy/file/spelling.h"
 #include "headgate/policy/gives_more.h"
-#include "headgate/policy/law_of.h"
 #include "headgate/policy/quantity.h"
 #include "headgate/policy/text.h"
 
@@ -29,18 +29,6 @@ namespace {
 
 using yaml::Kind;
 using yaml::Node;
-
-std::optional<Grant> make_grant(const limit::Quota& quota, const limit::Terms& terms, Position at,
-                                Faults& faults) {
-  Grant grant{quota, false, limit::Closed{}};
-  if (make_laws(terms, grant)) return grant;
-  faults.add(at, "quota " + std::to_string(quota.units) + " over this window" +
-                     (terms.penalty > 0 ? " and penalty" : "") +
-                     (terms.delay > 0 ? " and delay" : "") +
-                     " is beyond exact 128-bit arithmetic; expected a smaller quota or shorter "
-                     "times");
-  return std::nullopt;
-}
 
 std::vector<Component> read_key(const MapReader& map, const ClientAddress& settings,
                                 Faults& faults) {
@@ -169,10 +157,7 @@ class OverrideReader {
                                ", or 'quota: unlimited'");
       return std::nullopt;
     }
-    const auto own = terms_.algorithm == limit::Algorithm::concurrency ? read_slots(map, faults_)
-                     : terms_.calendar != nullptr
-                         ? read_calendar_override(map, *terms_.calendar, faults_)
-                         : read_quota(map, &base_, faults_);
+    const auto own = read_other_quota(map, base_, terms_, faults_);
     if (!own) return std::nullopt;
     const std::uint64_t cost = fixed_cost(rule_);
     if (own->units > 0 && cost > own->units) {
@@ -392,16 +377,19 @@ std::string PolicyReader::read_name(const MapReader& map, Faults& faults) const 
                              std::string(name_words));
     return {};
   }
-  const auto first = rules_->by_name.find(*name);
-  if (first != rules_->by_name.end()) {
-    const Source& source = sources_[first->second];
-    const bool is_here = source.faults->file() == faults.file();
-    faults.add(node->at, "duplicate policy name " + in_quotes(*name) +
-                             "; expected a unique one, and " +
-                             (is_here ? "line " : source.faults->file() + ':') +
-                             std::to_string(source.name.line) + " has it already");
-  }
+  refuse_taken(*name, *node, faults);
   return std::string(*name);
+}
+
+// Adds a fault if a policy before has this name.
+void PolicyReader::refuse_taken(std::string_view name, const Node& node, Faults& faults) const {
+  const auto first = rules_->by_name.find(name);
+  if (first == rules_->by_name.end()) return;
+  const Source& source = sources_[first->second];
+  const bool is_here = source.faults->file() == faults.file();
+  faults.add(node.at, "duplicate policy name " + in_quotes(name) + "; expected a unique one, and " +
+                          (is_here ? "line " : source.faults->file() + ':') +
+                          std::to_string(source.name.line) + " has it already");
 }
 
 // Reads the `unless` of one policy, which may name any other.
@@ -421,6 +409,10 @@ std::vector<std::size_t> PolicyReader::read_unless(const Policy& policy) const {
       faults.add(item->at, "unless " + in_quotes(*name) + " names no policy; " +
                                (near ? "did you mean " + in_quotes(*near) + "?"
                                      : "expected " + std::string(expected)));
+    } else if (rules_->policies[found->second].is_candidate()) {
+      faults.add(item->at, "unless " + in_quotes(*name) + " names a candidate; expected " +
+                               in_quotes(rules_->policies[found->second].candidate_of) +
+                               ", of which it is one");
     } else if (found->second == policy.index) {
       faults.add(item->at, "unless names the policy itself; expected another policy");
     } else if (rules_->rules[found->second].conditions.empty()) {
@@ -446,9 +438,15 @@ void PolicyReader::read_policy(const Node& node, Faults& faults) {
   read_grants(map, rules_->allow, policy, rule, faults);
   refuse_leases(map, policy, faults);
 
-  if (!policy.name.empty()) rules_->by_name.emplace(policy.name, policy.index);
   const Node* name = map.find("name");
-  sources_.push_back({&faults, name != nullptr ? name->at : node.at, map.find("unless")});
+  const Source source{&faults, name != nullptr ? name->at : node.at, map.find("unless")};
+  add(std::move(policy), std::move(rule), source);
+  if (const Node* candidate = map.find("candidate")) add_candidate(map, *candidate, source);
+}
+
+void PolicyReader::add(Policy policy, Rule rule, const Source& source) {
+  if (!policy.name.empty()) rules_->by_name.emplace(policy.name, policy.index);
+  sources_.push_back(source);
   rules_->policies.push_back(std::move(policy));
   const auto same_key = std::find_if(rules_->rules.begin(), rules_->rules.end(),
                                      [&](const Rule& other) { return other.key == rule.key; });
@@ -456,13 +454,52 @@ void PolicyReader::read_policy(const Node& node, Faults& faults) {
   rules_->rules.push_back(std::move(rule));
 }
 
+// Adds the candidate of the policy that was added last: a policy that differs from it only in its
+// name and numbers, as if the file had these.
+void PolicyReader::add_candidate(const MapReader& map, const Node& node, const Source& source) {
+  Faults& faults = *source.faults;
+  Policy& live = rules_->policies.back();
+  const auto read = read_candidate(node, live, faults);
+  if (!read || live.name.empty()) return;
+  if (rules_->policies.size() == policies_max) return refuse_more(node, faults);
+
+  Policy policy = live;
+  Rule rule = rules_->rules.back();
+  live.has_candidate = true;
+  live.candidate_share = policy.candidate_share = read->share;
+  policy.candidate_of = live.name;
+  policy.name = live.name + std::string(candidate_mark);
+  policy.index = live.index + 1;
+  policy.grants = {read->grant};
+  refuse_taken(policy.name, node, faults);
+  rule.key_head.clear();
+  append_counted(rule.key_head, [&](std::string& out) { out.append(policy.name); });
+  rule.overrides.clear();
+  rule.v4_prefixes.clear();
+  rule.v6_prefixes.clear();
+  if (const Node* overrides = map.find("overrides")) {
+    Faults known(faults.file());  // those of the policy
+    OverrideReader(read->grant.quota, policy.terms, rules_->allow, policy, rule, known)
+        .read(*overrides);
+  }
+  set_reserve(policy, rule);
+  const std::uint64_t cost = fixed_cost(rule);
+  if (read->grant.quota.units > 0 && cost > read->grant.quota.units) {
+    faults.warn(read->quota_at, above_quota(cost, read->grant.quota) +
+                                    ", so the candidate denies every request; expected at least "
+                                    "the cost, or 0 to say so");
+  }
+  add(std::move(policy), std::move(rule), {source.faults, node.at, source.unless});
+}
+
+void PolicyReader::refuse_more(const Node& node, Faults& faults) {
+  faults.add(node.at, "one more policy after " + std::to_string(policies_max) +
+                          "; expected at most so many");
+}
+
 void PolicyReader::read(const Node& list, Faults& faults) {
   for (const Node* policy : read_list(list, "policies", "a list of policies", faults)) {
-    if (rules_->policies.size() == policies_max) {
-      faults.add(policy->at, "one more policy after " + std::to_string(policies_max) +
-                                 "; expected at most so many");
-      return;
-    }
+    if (rules_->policies.size() == policies_max) return refuse_more(*policy, faults);
     read_policy(*policy, faults);
   }
 }
@@ -479,6 +516,11 @@ std::unique_ptr<PolicySet::Rules> PolicyReader::finish() {
                                           std::to_string(for_all - 1) + " without match");
     }
     if (others == nullptr) continue;
+    if (policy.is_candidate()) {
+      rules_->rules[policy.index].unless = rules_->rules[policy.twin()].unless;
+      policy.match_text = rules_->policies[policy.twin()].match_text;
+      continue;
+    }
     rules_->rules[policy.index].unless = read_unless(policy);
     if (policy.match_text.empty()) policy.match_text = "every request";
     policy.match_text += ", unless " + flow_text(*others);

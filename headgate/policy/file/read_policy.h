@@ -39,6 +39,10 @@ class PolicyReader {
   };
 
   void read_policy(const yaml::Node& node, Faults& faults);
+  void add(Policy policy, Rule rule, const Source& source);
+  void add_candidate(const MapReader& map, const yaml::Node& node, const Source& source);
+  void refuse_taken(std::string_view name, const yaml::Node& node, Faults& faults) const;
+  static void refuse_more(const yaml::Node& node, Faults& faults);
   [[nodiscard]] std::string read_name(const MapReader& map, Faults& faults) const;
   [[nodiscard]] std::vector<std::size_t> read_unless(const Policy& policy) const;
 

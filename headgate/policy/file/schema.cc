@@ -335,19 +335,30 @@ Json on_outage() {
   return any_of({word(on_outage_words), local});
 }
 
-Json override_entry() {
-  const Json ids = list_of(any_of({any_text, list_of(any_text)}), 1);
-  const Json unlimited = one_of({"unlimited"});
-  const Json spellings = any_of(
+// What takes the place of a policy's own quota, of which it may leave out a part.
+Json other_quota() {
+  return any_of(
       {all_of({any_of({required({"quota"}), required({"window"})}), spelled({"quota", "window"})}),
        all_of({required({"rate"}), spelled({"rate"})}),
        all_of({required({"burst", "count", "period"}), spelled({"burst", "count", "period"})})});
+}
+
+Json override_entry() {
+  const Json ids = list_of(any_of({any_text, list_of(any_text)}), 1);
+  const Json unlimited = one_of({"unlimited"});
   return map(override_keys,
              with(quota_shapes(any_of({units(0), unlimited})),
                   {{"ids", "The partition keys that get this quota", ids}}),
              {{"required", list(Names{"ids"})},
-              {"allOf", list(std::vector<Json>{
-                            spellings, if_then(has("quota", unlimited), spelled({"quota"}))})}});
+              {"allOf", list(std::vector<Json>{other_quota(), if_then(has("quota", unlimited),
+                                                                      spelled({"quota"}))})}});
+}
+
+Json candidate() {
+  return map(candidate_keys,
+             with(quota_shapes(units(0)), {{"share", "The part of the keys that it is in force for",
+                                            pattern("^0*([0-9]|[1-9][0-9]|100)%$")}}),
+             {{"allOf", list(std::vector<Json>{other_quota()})}});
 }
 
 // What a policy that counts requests in flight has in common with no other.
@@ -356,16 +367,18 @@ Json slots() {
                  if_there("cost", any_of({units(0), one_of({"request-bytes"}),
                                           has("request-header", "true")})),
                  if_there("unit", object({{"not", one_of({"requests", "content-bytes"})}})),
-                 if_there("overrides", object({{"items", spelled({"quota"})}}))});
+                 if_there("overrides", object({{"items", spelled({"quota"})}})),
+                 if_there("candidate", spelled({"quota"}))});
 }
 
 // What a policy has whose windows are those of a calendar.
 Json calendar() {
   const Json rate = all_of({spelled({"rate"}), if_there("rate", calendar_rate())});
+  const Json other = any_of({spelled({"quota"}), rate});
   return all_of({required({"rate"}), rate, absent({"aligned", "offset"}),
                  if_there("denied", one_of({"free", "spend"})),
                  if_there("sharing", one_of({"exact", "none"})),
-                 if_there("overrides", object({{"items", any_of({spelled({"quota"}), rate})}}))});
+                 if_there("overrides", object({{"items", other}})), if_there("candidate", other)});
 }
 
 std::vector<Json> policy_conditions() {
@@ -384,6 +397,8 @@ std::vector<Json> policy_conditions() {
       if_then(required({"offset"}), has("aligned", yes())),
       if_then(required({"time-zone"}), calendar()),
       if_then(has("key", no_key), if_there("overrides", no_key)),
+      if_then(has("mode", one_of({"shadow", "off"})),
+              if_there("candidate", if_there("share", pattern("^0+%$")))),
       if_then(has("sharing", one_of({"none"})), absent({"on-outage"})),
       if_then(has("sharing", one_of({"leased"})),
               all_of({if_there("algorithm", one_of({"linear", "gcra", "token-bucket",
@@ -428,6 +443,7 @@ Json policy_entry() {
            {"mode", "Whether the policy denies", word(mode_words)},
            {"status", "The status of denials", number(400, 599)},
            {"overrides", "Other quotas for some keys", list_of(override_entry())},
+           {"candidate", "Other numbers that are tried beside these", candidate()},
            {"sharing", "Whether machines share the limit", word(sharing_words)},
            {"on-outage", "What happens while Redis is away", on_outage()},
            {"delay", "The longest wait after which a request passes that would be denied",

@@ -83,7 +83,7 @@ std::string_view id_of(const Rule& rule, const Match& match) {
                                  : match.key.substr(rule.key_head.size());
 }
 
-// An override as the rules of its policy have it.
+// An override as the rules of its policy have it, or those of the policy's candidate.
 struct Fitting {
   std::size_t policy;  // index
   Grant grant;
@@ -91,15 +91,20 @@ struct Fitting {
   std::optional<std::string> exact_path;
 };
 
-// The error is a sentence.
-Result<Fitting, std::string> fit(const LiveOverride& override, const PolicySet& policies,
-                                 const std::vector<Rule>& rules) {
+// The policy's own, and then that of its candidate if it has one. The error is a sentence.
+Result<std::vector<Fitting>, std::string> fit(const LiveOverride& override,
+                                              const PolicySet& policies,
+                                              const std::vector<Rule>& rules) {
   const auto failure = [](std::string what) { return Failure<std::string>(std::move(what)); };
   std::string text;
   const auto match = policies.named(override.policy, override.key, 0, text);
   if (!match) return failure("there is no policy " + in_quotes(override.policy));
-  const Policy& policy = *match->policy;
+  const Policy& policy = *policies.find(override.policy);
   const Rule& rule = rules[policy.index];
+  if (policy.is_candidate()) {
+    return failure("policy " + in_quotes(policy.name) + " is a candidate; expected policy " +
+                   in_quotes(policy.candidate_of) + ", whose overrides are those of both");
+  }
   if (rule.envoy != nullptr) {
     return failure("policy " + in_quotes(policy.name) +
                    " is a domain of Envoy's configuration; expected a policy of the policy file");
@@ -108,19 +113,25 @@ Result<Fitting, std::string> fit(const LiveOverride& override, const PolicySet& 
     const std::string what = complaint(rule, override.key);
     if (!what.empty()) return failure("key " + in_quotes(override.key) + ' ' + what);
   }
-  auto grant = grant_of(override, policy);
-  if (!grant) return failure(std::move(grant.error()));
-  const Grant& base = policy.grants.front();
-  const bool is_more = !base.unlimited && gives_more(*grant, base.quota);
-  return Fitting{policy.index, *std::move(grant), std::string(id_of(rule, *match)),
-                 is_more ? path_in(rule, override.key) : std::nullopt};
+  const std::string id(id_of(rules[match->policy->index], *match));
+  std::vector<Fitting> fittings;
+  for (std::size_t i = policy.index; i <= policy.index + (policy.has_candidate ? 1 : 0); ++i) {
+    const Policy& numbers = policies.policies()[i];
+    auto grant = grant_of(override, numbers);
+    if (!grant) return failure(std::move(grant.error()));
+    const Grant& base = numbers.grants.front();
+    const bool is_more = !base.unlimited && gives_more(*grant, base.quota);
+    fittings.push_back(
+        {i, *std::move(grant), id, is_more ? path_in(rule, override.key) : std::nullopt});
+  }
+  return fittings;
 }
 
 }  // namespace
 
 std::string PolicySet::fault_of(const LiveOverride& override) const {
-  const auto fitting = fit(override, *this, rules_->rules);
-  return fitting ? std::string() : fitting.error();
+  const auto fittings = fit(override, *this, rules_->rules);
+  return fittings ? std::string() : fittings.error();
 }
 
 Overridden PolicySet::with(std::span<const LiveOverride> overrides) const {
@@ -128,14 +139,16 @@ Overridden PolicySet::with(std::span<const LiveOverride> overrides) const {
   Overridden made;
   made.faults.reserve(overrides.size());
   for (const LiveOverride& override : overrides) {
-    auto fitting = fit(override, *this, rules_->rules);
-    made.faults.push_back(fitting ? std::string() : std::move(fitting.error()));
-    if (!fitting) continue;
-    std::vector<Grant>& grants = rules->policies[fitting->policy].grants;
-    rules->rules[fitting->policy].overrides.insert_or_assign(
-        std::move(fitting->id),
-        Override{static_cast<std::uint32_t>(grants.size()), std::move(fitting->exact_path)});
-    grants.push_back(std::move(fitting->grant));
+    auto fittings = fit(override, *this, rules_->rules);
+    made.faults.push_back(fittings ? std::string() : std::move(fittings.error()));
+    if (!fittings) continue;
+    for (Fitting& fitting : *fittings) {
+      std::vector<Grant>& grants = rules->policies[fitting.policy].grants;
+      rules->rules[fitting.policy].overrides.insert_or_assign(
+          std::move(fitting.id),
+          Override{static_cast<std::uint32_t>(grants.size()), std::move(fitting.exact_path)});
+      grants.push_back(std::move(fitting.grant));
+    }
   }
   made.policies = std::make_shared<const PolicySet>(settings_, std::move(rules));
   return made;

@@ -52,7 +52,8 @@ void write_status(const gate::CheckResult& result,
   pb::RateLimitResponse::RateLimit& limit = *status.mutable_current_limit();
   limit.set_requests_per_unit(clamped(result.grant->quota.units));
   limit.set_unit(unit_of(result.grant->quota.window));
-  limit.set_name(result.grant->envoy != nullptr ? result.grant->envoy->name : result.policy->name);
+  limit.set_name(result.grant->envoy != nullptr ? result.grant->envoy->name
+                                                : std::string(result.name));
   status.set_limit_remaining(clamped(result.decision.remaining));
   if (result.decision.reset == limit::Decision::no_reset) {
     status.clear_duration_until_reset();

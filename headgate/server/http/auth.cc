@@ -36,7 +36,7 @@ std::string_view word(Guess guess) noexcept {
 void write_verdict(const gate::Verdict& verdict, HttpReply& reply) {
   reply.field("X-Headgate-Verdict", verdict.word());
   if (verdict.outcome == gate::Outcome::denied) reply.field("X-Headgate-Status", verdict.status());
-  if (verdict.denier != nullptr) reply.field("X-Headgate-Policy", verdict.denier->name);
+  if (verdict.denier != nullptr) reply.field("X-Headgate-Policy", verdict.denier->title());
   if (verdict.remaining) reply.field("X-Headgate-Remaining", *verdict.remaining);
 }
 

@@ -47,7 +47,7 @@ void append_result(std::string& out, const gate::CheckResult& result) {
   };
   const bool waits = decision.wait != limit::Decision::never;
   out.append(R"({"policy":)");
-  append_json(out, result.policy->name);
+  append_json(out, result.name);
   out.append(R"(,"admitted":)");
   append_json(out, decision.admitted);
   append_wait(out, R"(,"r":)", only_if(result.limited, decision.remaining));

@@ -20,12 +20,17 @@ std::string_view word(policy::Mode mode) noexcept {
   return "";
 }
 
-// Quota null: unlimited except for overrides. Window null: concurrency has no window.
+// Quota null: unlimited except for overrides. Window null: concurrency has no window. A candidate
+// has two members more.
 void append(std::string& out, const policy::Policy& policy) {
   const policy::Grant& own = policy.grants.front();
   const bool has_window = !own.unlimited && policy.terms.algorithm != limit::Algorithm::concurrency;
   out.append(R"({"name":)");
   append_json(out, std::string_view(policy.name));
+  if (policy.is_candidate()) {
+    append_member(out, "candidate_of", std::string_view(policy.candidate_of));
+    append_member(out, "share", policy.candidate_share);  // [%]
+  }
   append_member(out, "mode", word(policy.mode));
   append_member(out, "algorithm", policy::algorithm_name(policy.terms.algorithm));
   append_member_if(!own.unlimited, out, "quota", own.quota.units);

@@ -23,7 +23,8 @@ const NamedCost* find_costs(std::span<const NamedCost> named, std::span<const ga
   for (const NamedCost& one : named) {
     bool is_used = false;
     for (std::size_t i = 0; i < dues.size(); ++i) {
-      if (dues[i].policy->name != one.policy) continue;
+      const policy::Policy& policy = *dues[i].policy;
+      if (policy.name != one.policy && policy.title() != one.policy) continue;
       costs[i] = one.cost;
       is_used = true;
     }

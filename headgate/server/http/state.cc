@@ -34,7 +34,7 @@ void append_state(std::string& out, std::span<const gate::CheckResult> results) 
   const policy::Policy& policy = *now.policy;
   const limit::Quota& quota = now.grant->quota;
   out.append(R"({"policy":)");
-  append_json(out, std::string_view(policy.name));
+  append_json(out, now.name);
   append_member(out, "key", now.partition);
   append_member(out, "limited", now.limited);
   append_member(out, "enforced", now.enforced());

@@ -45,7 +45,7 @@ void write_ack(const SpoeAckTerms& terms, const DecisionJob& job, SpoeDoorContex
   out.set_variable(verdict_name, verdict.word());
   if (denied) out.set_variable("status", verdict.status());
   if (verdict.retry_after) out.set_variable("retry_after", *verdict.retry_after);
-  if (verdict.denier != nullptr) out.set_variable("policy", verdict.denier->name);
+  if (verdict.denier != nullptr) out.set_variable("policy", verdict.denier->title());
   if (!verdict.dues.empty()) {
     door.text.clear();
     append_receipt(verdict.dues, job.decision.now, door.text);

@@ -28,7 +28,7 @@ std::string terms(const policy::Policy& policy) {
   std::string text(policy::algorithm_name(policy.terms.algorithm));
   text += ", " + amount(quota.units, policy.unit);
   if (quota.window > 0) text += " in " + duration_text(quota.window);
-  if (policy.mode == policy::Mode::shadow) text += ", shadow: it would have denied";
+  if (policy.in_shadow()) text += ", shadow: it would have denied";
   if (policy.mode == policy::Mode::off) text += ", off";
   return text;
 }

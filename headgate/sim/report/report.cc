@@ -115,11 +115,9 @@ class DeniedTable {
   std::vector<Row> rows_;
 };
 
-bool is_shadow(const policy::Policy& policy) { return policy.mode == policy::Mode::shadow; }
-
 std::string policy_name(const policy::Policy& policy) {
   return "<code>" + text(policy.name) + "</code>" +
-         (is_shadow(policy) ? " <span class=\"shadow\">shadow</span>" : "");
+         (policy.in_shadow() ? " <span class=\"shadow\">shadow</span>" : "");
 }
 
 std::string policy_words(const policy::Policy& policy) {
@@ -129,7 +127,7 @@ std::string policy_words(const policy::Policy& policy) {
   if (quota.window > 0) words += " in " + duration_text(quota.window);
   words += "; key " + policy.key_text;
   if (!policy.match_text.empty()) words += "; for " + policy.match_text;
-  if (is_shadow(policy)) words += "; in shadow mode, so it denies nothing";
+  if (policy.in_shadow()) words += "; in shadow, so it denies nothing";
   return words + '.';
 }
 
@@ -205,10 +203,10 @@ std::string policy_section(const Findings& findings, const policy::Policy& polic
   std::string out = "<h2>Policy " + policy_name(policy) + "</h2>\n<p>" +
                     text(printed(policy_words(policy), 600)) + "</p>\n";
   if (totals.partitions == 0) return out + "<p>No request came to it.</p>\n";
-  const bool enforced_denials = totals.partitions_denied > 0 && !is_shadow(policy);
+  const bool enforced_denials = totals.partitions_denied > 0 && !policy.in_shadow();
   out += "<div class=\"cards\">" + card(grouped(totals.partitions), "partitions") +
          card(grouped(totals.partitions_denied),
-              is_shadow(policy) ? "would have been denied at least once" : "denied at least once",
+              policy.in_shadow() ? "would have been denied at least once" : "denied at least once",
               enforced_denials) +
          card(percent(totals.partitions_denied, totals.partitions), "of all partitions",
               enforced_denials) +
