@@ -207,7 +207,7 @@ void settle(ngx_http_request_t* r, RequestContext& context) noexcept {
   if (context.verdict.dues.empty()) return;
   policy::Response response = response_of(r, context);
   std::optional<NginxHeaders> headers;
-  if (r->upstream != nullptr && !r->cached) {
+  if (r->upstream != nullptr && !is_cached(r)) {
     response.headers = &headers.emplace(r->upstream->headers_in.headers);
   }
   response.numbers = context.numbers;

@@ -21,4 +21,21 @@ namespace headgate::nginx {
   return {s.size(), reinterpret_cast<u_char*>(const_cast<char*>(s.data()))};
 }
 
+// Lets nginx drop what arrives of the body from now on, if HTTP/2 brings it. An nginx without
+// HTTP/2 has no such member.
+inline void skip_http2_data([[maybe_unused]] ngx_http_request_t* r) noexcept {
+#if (NGX_HTTP_V2)
+  if (r->stream != nullptr) r->stream->skip_data = 1;
+#endif
+}
+
+// Whether the response comes from nginx's cache. An nginx without caches has no such member.
+[[nodiscard]] inline bool is_cached([[maybe_unused]] const ngx_http_request_t* r) noexcept {
+#if (NGX_HTTP_CACHE)
+  return r->cached;
+#else
+  return false;
+#endif
+}
+
 }  // namespace headgate::nginx

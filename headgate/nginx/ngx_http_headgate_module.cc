@@ -155,7 +155,7 @@ extern "C" void body_was_read(ngx_http_request_t* r) noexcept {
 extern "C" void give_up_body(ngx_http_request_t* r) noexcept {
   if (r->connection->read->timer_set) ngx_del_timer(r->connection->read);
   r->read_event_handler = ngx_http_block_reading;
-  if (r->stream != nullptr) r->stream->skip_data = 1;
+  skip_http2_data(r);
   r->keepalive = 0;
   r->lingering_close = 1;
   body_was_read(r);
@@ -222,7 +222,7 @@ extern "C" ngx_int_t header_filter(ngx_http_request_t* r) noexcept {
     context = decide(r, false);
     if (context == nullptr) return NGX_ERROR;
   }
-  if (r->cached) drop_stale_fields(r);
+  if (is_cached(r)) drop_stale_fields(r);
   if (context->matched() && write_fields(r, *context) != NGX_OK) return NGX_ERROR;
   return next_header_filter(r);
 }

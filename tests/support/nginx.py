@@ -17,10 +17,10 @@ class Nginx:
     of nginx's configuration."""
 
     def __init__(self, directory, policies, server='', http='', main='', workers=1,
-                 gate='headgate_config headgate.yaml; headgate on;', module=MODULE):
+                 gate='headgate_config headgate.yaml; headgate on;', module=MODULE, program=NGINX):
         self.directory = pathlib.Path(directory)
         self.port, self.other_port = free_port(), free_port()
-        self.workers, self.module = workers, module
+        self.workers, self.module, self.program = workers, module, program
         self.process = None
         (self.directory / 'html').mkdir(exist_ok=True)
         (self.directory / 'tmp').mkdir(exist_ok=True)
@@ -58,7 +58,7 @@ http {{
 ''')
 
     def command(self, *arguments):
-        return [NGINX, '-p', f'{self.directory}/', '-e', 'error.log', '-c', 'nginx.conf',
+        return [self.program, '-p', f'{self.directory}/', '-e', 'error.log', '-c', 'nginx.conf',
                 *arguments]
 
     @property
