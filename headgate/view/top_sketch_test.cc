@@ -1,6 +1,6 @@
 // Compares the bounds of Space-Saving with an exact count.
 
-#include "headgate/server/stats/top_sketch.h"
+#include "headgate/view/top_sketch.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@
 
 #include "headgate/base/siphash.h"
 
-namespace headgate::server {
+namespace headgate::view {
 namespace {
 
 std::uint64_t hash_of(const std::string& key) { return table_hash(HashSecret{1, 2}, key).lo; }
@@ -47,7 +47,7 @@ struct Pair {
   std::uint64_t all = 0;
 
   void add(const std::string& key, std::uint64_t weight) {
-    server::add(sketch, key, weight);
+    view::add(sketch, key, weight);
     weights[key] += weight;
     all += weight;
   }
@@ -191,4 +191,4 @@ TEST(TopSketch, IsReadWholeWhileItIsWritten) {
 }
 
 }  // namespace
-}  // namespace headgate::server
+}  // namespace headgate::view
