@@ -11,6 +11,7 @@
 #include "headgate/nginx/job.h"
 #include "headgate/nginx/mailbox.h"
 #include "headgate/nginx/nginx_request.h"
+#include "headgate/nginx/recording.h"
 #include "headgate/policy/request.h"
 
 namespace headgate::nginx {
@@ -131,6 +132,7 @@ extern "C" void job_event(ngx_event_t* event) noexcept {
   if (!job->decided) return give_up(*job);
 
   const gate::DecisionContext& decision = job->decision;
+  record(*job->conf, decision);
   ngx_http_request_t* const r = job->request;
   if (r == nullptr) {
     decision.gate().settle(decision.verdict.dues, decision.now, job->response, std::nullopt);
@@ -157,6 +159,7 @@ void on_decision(void* of) noexcept {
 void lend(Job& job, ngx_http_request_t* r, RequestContext& context) noexcept {
   jobs.lend();
   job.outstanding = true;
+  job.conf = &main_conf(r);
   job.request = r;
   job.response = {};
   job.event = {};
@@ -216,6 +219,7 @@ RequestContext* decide(ngx_http_request_t* r, bool enforceable) noexcept {
     lend(*job, r, *context);
     return context;
   }
+  record(conf, job->decision);
   return keep_verdict(r, *context, job->decision) ? context : nullptr;
 }
 
