@@ -127,7 +127,7 @@ class Dashboard {
   async overrides() {
     const count = (this.metrics.get('headgate_overrides') ?? [])
         .reduce((sum, {value}) => sum + value, single(this.metrics, 'headgate_overrides_left_out'));
-    if (count === 0) return [];
+    if (!(count > 0)) return [];  // NaN: nginx has none
     try {
       return (await getJson('v1/overrides')).overrides;
     } catch (error) {

@@ -125,9 +125,8 @@ def test_the_process_and_its_quotas(serve, headgate):
     server = serve('''
 version: 1
 policies:
-  - {name: burst, quota: 5, window: 90s, overrides: [{ids: [a], quota: 7}]}
+  - {name: burst, quota: 5, window: 90s, overrides: [{ids: [10.0.0.2], quota: 7}]}
   - {name: short, quota: 7, window: 250ms, unit: tokens}
-  - {name: free, quota: unlimited, window: 1h}
   - {name: slots, algorithm: concurrency, quota: 3, unit: concurrent-requests}
 ''')
     before = metrics(server)
