@@ -57,7 +57,7 @@ class Bench {
     auto options = gate::table_options(*policies_);
     options.memory = std::size_t{1} << 20;
     table_ = store::Table::open(options).value();
-    counts_ = std::vector<gate::PolicyCounts>(policies_->policies().size());
+    counts_ = std::vector<gate::PolicyCounts>(policies_->policies().size() + 1);
     gate_.emplace(policies_, *table_, table_->secret(), counts_);
     request_.method = "GET";
     request_.host = "api.example";

@@ -1,8 +1,8 @@
 # Writes files into a C++ source that defines a function. headgate_embed() runs it:
 #   cmake -D OUT=FILE.cc -D FUNCTION=a::b::name -D HEADER=header -D FILES="a.html;b.css" -P embed.cmake
 #
-# With a HEADER the function returns the files' text, one after the other. Otherwise it returns web assets: a file is
-# served at /NAME, index.html at /. Its tag is the beginning of its SHA-256.
+# With a HEADER the function returns the files' text, one after the other. Otherwise it returns web assets: the name
+# of index.html is empty. A file's tag is the beginning of its SHA-256.
 
 set(type_html "text/html; charset=utf-8")
 set(type_css "text/css; charset=utf-8")
@@ -26,12 +26,11 @@ foreach(file ${FILES})
   string(REPLACE "'\\x0a'," "'\\x0a',\n" bytes "${bytes}")  # a line of C++ per line of the file
   string(APPEND all_bytes "${bytes}\n")
   math(EXPR all_size "${all_size} + ${size}")
-  set(path /${name})
   if(name STREQUAL index.html)
-    set(path /)
+    set(name "")
   endif()
   string(APPEND arrays "constexpr char ${id}[] = {\n${bytes}\n};\n")
-  string(APPEND assets "    {\"${path}\", \"${type_${extension}}\", R\"(\"${tag}\")\", {${id}, ${size}}},\n")
+  string(APPEND assets "    {\"${name}\", \"${type_${extension}}\", R\"(\"${tag}\")\", {${id}, ${size}}},\n")
 endforeach()
 
 string(REGEX REPLACE "::[^:]*$" "" namespace ${FUNCTION})
@@ -40,7 +39,7 @@ if(HEADER)
   set(arrays "constexpr char text[] = {\n${all_bytes}};\n")
   set(signature "std::string_view ${name}() noexcept { return {text, ${all_size}}; }")
 else()
-  set(HEADER headgate/server/http/asset.h)
+  set(HEADER headgate/view/asset.h)
   string(APPEND arrays "constexpr Asset embedded[] = {\n${assets}};\n")
   set(signature "std::span<const Asset> ${name}() noexcept { return embedded; }")
 endif()

@@ -2,7 +2,7 @@
 #
 # Adds to TARGET a generated source that defines FUNCTION, such as headgate::cli::nginx_conf_template.
 # With HEADER, which declares it, FUNCTION returns the text of the files, one after the other, as std::string_view.
-# Otherwise FUNCTION returns web assets: see headgate/server/http/asset.h.
+# Otherwise FUNCTION returns web assets: see headgate/view/asset.h.
 function(headgate_embed target function)
   cmake_parse_arguments(EMBED "" "HEADER" "FILES" ${ARGN})
   string(REGEX REPLACE ".*::" "" name ${function})

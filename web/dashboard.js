@@ -66,10 +66,10 @@ class Dashboard {
 
   async read() {
     try {
-      const [metrics, top] = await Promise.all([getText('/metrics'), getJson('/v1/top?n=10')]);
+      const [metrics, top] = await Promise.all([getText('metrics'), getJson('v1/top?n=10')]);
       this.take(parse(metrics));
       if (this.reading !== this.readingNow) {
-        this.inForce = await getJson('/v1/policies');
+        this.inForce = await getJson('v1/policies');
         this.policies = this.inForce.policies;
         this.layOutPolicies();
         this.layOutOverrides(await this.overrides());
@@ -127,9 +127,9 @@ class Dashboard {
   async overrides() {
     const count = (this.metrics.get('headgate_overrides') ?? [])
         .reduce((sum, {value}) => sum + value, single(this.metrics, 'headgate_overrides_left_out'));
-    if (count === 0) return [];
+    if (!(count > 0)) return [];  // NaN: nginx has none
     try {
-      return (await getJson('/v1/overrides')).overrides;
+      return (await getJson('v1/overrides')).overrides;
     } catch (error) {
       if (error instanceof Forbidden) return [];
       throw error;

@@ -262,6 +262,18 @@ void Gate::count(const DecisionContext& context) const noexcept {
       add(counts.admitted);
     }
   }
+  if (context.op_ != limit::Op::spend) return;
+  PolicyCounts& requests = shard.back();
+  switch (context.verdict.outcome) {
+    case Outcome::off:
+      break;
+    case Outcome::admitted:
+      return add(requests.admitted);
+    case Outcome::shadow_denied:
+      return add(requests.shadow_denied);
+    case Outcome::denied:
+      return add(requests.denied);
+  }
 }
 
 }  // namespace headgate::gate

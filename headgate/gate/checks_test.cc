@@ -31,7 +31,7 @@ class TestGate {
     auto options = table_options(*set);
     options.memory = 1 << 20;
     store_.emplace(when, options);
-    counts = std::vector<PolicyCounts>(set->policies().size());
+    counts = std::vector<PolicyCounts>(set->policies().size() + 1);
     gate_ = std::make_unique<Gate>(set, store_->store(), store_->table().secret(), counts);
     now = store_->table().now();
   }
@@ -138,6 +138,7 @@ TEST_P(Decide, PeeksChargeAndCountNothing) {
   ASSERT_EQ(gate.decide({{"burst", "a", 0}}, Op::peek), std::nullopt);
   EXPECT_THAT(gate.left(), testing::ElementsAre(3));
   EXPECT_EQ(gate.counts[0].admitted + gate.counts[0].denied, 0u);
+  EXPECT_EQ(gate.counts.back().admitted + gate.counts.back().denied, 0u);
 }
 
 TEST_P(Decide, RefundsGiveBack) {
@@ -147,6 +148,8 @@ TEST_P(Decide, RefundsGiveBack) {
   EXPECT_THAT(gate.left(), testing::ElementsAre(2));
   EXPECT_EQ(gate.counts[0].admitted, 1u);
   EXPECT_EQ(gate.counts[0].refunded, 1u);
+  EXPECT_EQ(gate.counts.back().admitted, 1u) << "a refund is no request";
+  EXPECT_EQ(gate.counts.back().refunded, 0u);
 }
 
 TEST_P(Decide, ShadowPoliciesDecideWithoutDenying) {

@@ -38,25 +38,31 @@ store::Region share(std::size_t bytes) {
 struct Counters::Generation {
   explicit Generation(std::vector<std::string> policy_names)
       : names(std::move(policy_names)),
-        // One more, because a mapping cannot be empty.
-        region(share((names.size() * shards() + 1) * sizeof(PolicyCounts))) {
+        region(share(shard_size() * shards() * sizeof(PolicyCounts))) {
     auto* first = reinterpret_cast<PolicyCounts*>(region.bytes().data());
-    std::uninitialized_value_construct_n(first, names.size() * shards());
-    counts = {first, names.size() * shards()};
+    std::uninitialized_value_construct_n(first, shard_size() * shards());
+    counts = {first, shard_size() * shards()};
     for (std::size_t i = 0; i < names.size(); ++i) indices.emplace(names[i], i);
   }
+
+  // One per policy, then that of requests.
+  [[nodiscard]] std::size_t shard_size() const noexcept { return names.size() + 1; }
 
   [[nodiscard]] std::size_t shards() const noexcept {
     static const std::size_t processors =
         std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, shards_max);
-    const std::size_t most = counts_max / std::max<std::size_t>(names.size(), 1);
-    return std::clamp<std::size_t>(most, 1, processors);
+    return std::clamp<std::size_t>(counts_max / shard_size(), 1, processors);
   }
 
   void add_totals(std::string_view name, PolicyTotals& sum) const noexcept {
     const auto index = indices.find(name);
-    if (index == indices.end()) return;
-    for (std::size_t i = index->second; i < counts.size(); i += names.size()) sum += counts[i];
+    if (index != indices.end()) add_totals(index->second, sum);
+  }
+  void add_requests(PolicyTotals& sum) const noexcept { add_totals(names.size(), sum); }
+
+  // Adds the counts with this index in each shard.
+  void add_totals(std::size_t index, PolicyTotals& sum) const noexcept {
+    for (std::size_t i = index; i < counts.size(); i += shard_size()) sum += counts[i];
   }
 
   // Takes over what another generation has learnt about policies of the same names.
@@ -92,6 +98,9 @@ std::shared_ptr<Counters> Counters::open(std::vector<std::string> names,
       old->add_totals(newest.names[i], folded);
       add(newest.counts[i], folded);
     }
+    PolicyTotals requests;
+    old->add_requests(requests);
+    add(newest.counts[newest.names.size()], requests);
   }
   return fresh;
 }
@@ -103,6 +112,12 @@ PolicyTotals Counters::totals(std::string_view name) const noexcept {
   for (const std::shared_ptr<Generation>& generation : generations_) {
     generation->add_totals(name, sum);
   }
+  return sum;
+}
+
+PolicyTotals Counters::requests() const noexcept {
+  PolicyTotals sum;
+  for (const std::shared_ptr<Generation>& generation : generations_) generation->add_requests(sum);
   return sum;
 }
 

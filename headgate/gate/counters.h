@@ -1,4 +1,4 @@
-// Counts of policies, kept across reloads of the policy file.
+// Counts of policies and of requests, kept across reloads of the policy file.
 #pragma once
 
 #include <cstddef>
@@ -25,10 +25,13 @@ class Counters {
   [[nodiscard]] static std::shared_ptr<Counters> open(std::vector<std::string> names,
                                                       const std::shared_ptr<Counters>& previous);
 
-  // The shards for Gate: one per processor, each in the order of the names.
+  // The shards for Gate: one per processor, each in the order of the names and with one more
+  // element for requests.
   [[nodiscard]] std::span<PolicyCounts> shards() const noexcept;
 
   [[nodiscard]] PolicyTotals totals(std::string_view name) const noexcept;
+  // Requests to which a policy applied, by verdict.
+  [[nodiscard]] PolicyTotals requests() const noexcept;
 
  private:
   struct Generation;

@@ -28,11 +28,27 @@ TEST(Counters, AddUpUnderAName) {
 
 TEST(Counters, AddUpOverShards) {
   const auto counters = Counters::open({"a", "b"}, nullptr);
-  const std::size_t shards = counters->shards().size() / 2;
+  const std::size_t shards = counters->shards().size() / 3;
   ASSERT_GE(shards, 1u);
   for (PolicyCounts& each : counters->shards()) each.admitted = 3;
   EXPECT_EQ(counters->totals("a").admitted, 3 * shards);
   EXPECT_EQ(counters->totals("b").admitted, 3 * shards);
+  EXPECT_EQ(counters->requests().admitted, 3 * shards);
+}
+
+TEST(Counters, AddUpRequestsOverReloads) {
+  auto counters = Counters::open({"a"}, nullptr);
+  for (int i = 0; i < 100; ++i) {
+    counters->shards()[1].admitted.fetch_add(1);
+    counters->shards()[1].denied.fetch_add(2);
+    counters = Counters::open({"b", "a"}, counters);
+    counters->shards()[2].shadow_denied.fetch_add(3);
+    counters = Counters::open({"a"}, counters);
+  }
+  EXPECT_EQ(counters->requests().admitted, 100u);
+  EXPECT_EQ(counters->requests().denied, 200u);
+  EXPECT_EQ(counters->requests().shadow_denied, 300u);
+  EXPECT_EQ(counters->totals("a").admitted, 0u);
 }
 
 TEST(Counters, LoseNothingOverManyReloads) {
@@ -54,8 +70,8 @@ TEST(Counters, KeepWhatWasLearntAboutAPolicy) {
 
 TEST(Counters, MayBeEmpty) {
   const auto counters = Counters::open({}, nullptr);
-  EXPECT_TRUE(counters->shards().empty());
   EXPECT_EQ(counters->totals("a").denied, 0u);
+  EXPECT_EQ(counters->requests().denied, 0u);
 }
 
 TEST(PolicyTotals, AddUpWhatWasCounted) {

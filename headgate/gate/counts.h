@@ -1,4 +1,4 @@
-// Counts of the decisions of one policy.
+// Counts of the decisions of one policy, or of all requests.
 #pragma once
 
 #include <atomic>
@@ -7,7 +7,9 @@
 namespace headgate::gate {
 
 // The counters, which may lie in memory that processes share. One cache line, so that processors
-// that count other policies, or in other shards, do not contend for it.
+// that count other policies, or in other shards, do not contend for it. The same structure counts
+// requests by their verdict, however many policies decided each; then only the first three are
+// used.
 struct alignas(64) PolicyCounts {
   std::atomic<std::uint64_t> admitted{0};  // requests that it charged
   std::atomic<std::uint64_t> denied{0};    // requests that it denied

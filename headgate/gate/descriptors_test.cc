@@ -59,7 +59,7 @@ class TestGate {
     options.memory = 1 << 20;
     options.clock = &store::ClockSource::still();
     store_.emplace(when, options);
-    counts = std::vector<PolicyCounts>(policies->policies().size());
+    counts = std::vector<PolicyCounts>(policies->policies().size() + 1);
     gate_ = std::make_unique<Gate>(policies, store_->store(), store_->table().secret(), counts);
   }
 

@@ -22,7 +22,8 @@ Gate::Gate(std::shared_ptr<const policy::PolicySet> policies, store::Store& stor
       store_(store),
       pk_secret_(pk_secret(secret)),
       counts_(counts),
-      shards_(counts.empty() ? 0 : counts.size() / policies_->policies().size()),
+      shard_size_(policies_->policies().size() + 1),
+      shards_(counts.size() / shard_size_),
       field_writer_(*policies_) {
   if (std::ranges::any_of(policies_->policies(), [](const policy::Policy& policy) {
         return policy.terms.delay > 0 && policy.mode == policy::Mode::enforce;
@@ -52,7 +53,7 @@ void Gate::begin(std::optional<Instant> now, DecisionContext& context) const noe
 std::span<PolicyCounts> Gate::shard() const noexcept {
   auto shard = static_cast<std::size_t>(std::max(sched_getcpu(), 0));  // -1: unknown
   if (shard >= shards_) shard %= shards_;
-  return counts_.subspan(shard * policies_->policies().size());
+  return counts_.subspan(shard * shard_size_, shard_size_);
 }
 
 void Gate::add(Counter counter, const policy::Policy& policy) const noexcept {

@@ -36,9 +36,9 @@ enum class Refill : std::uint8_t { no, yes };
 class Gate {
  public:
   // `secret` is the key of the hash that makes opaque partition keys for clients; doors that share
-  // a table use the table's. `counts` is empty, or consists of shards with one element per policy:
-  // each processor counts in its own shard, so that processors do not contend. The caller owns it
-  // and may share it with other processes.
+  // a table use the table's. `counts` is empty, or consists of shards with one element per policy,
+  // and one more for requests: each processor counts in its own shard, so that processors do not
+  // contend. The caller owns it and may share it with other processes.
   Gate(std::shared_ptr<const policy::PolicySet> policies, store::Store& store,
        const HashSecret& secret, std::span<PolicyCounts> counts);
 
@@ -169,7 +169,7 @@ class Gate {
   void end_settling(DecisionContext& context) const noexcept;
   void itemise(DecisionContext& context, std::uint64_t jitter) const noexcept;
   void count(const DecisionContext& context) const noexcept;
-  // The counts of this processor's shard, one per policy.
+  // The counts of this processor's shard: one per policy, then that of requests.
   [[nodiscard]] std::span<PolicyCounts> shard() const noexcept;
   using Counter = decltype(&PolicyCounts::admitted);
   void add(Counter counter, const policy::Policy& policy) const noexcept;
@@ -188,7 +188,8 @@ class Gate {
   std::unique_ptr<std::atomic<std::uint32_t>[]> waiting_;
   bool has_candidates_ = false;
   std::span<PolicyCounts> counts_;
-  std::size_t shards_;  // in counts_
+  std::size_t shard_size_;  // elements of counts_
+  std::size_t shards_;      // in counts_
   FieldWriter field_writer_;
 };
 

@@ -42,7 +42,7 @@ class TestGate {
     auto options = table_options(*policies_);
     options.memory = 1 << 20;
     store_.emplace(when, options);
-    counts_ = std::vector<PolicyCounts>(shards * policies_->policies().size());
+    counts_ = std::vector<PolicyCounts>(shards * (policies_->policies().size() + 1));
     make_gate();
     now = store_->table().now();
   }
@@ -115,6 +115,8 @@ class TestGate {
     }
     return sum;
   }
+  // Of all requests.
+  PolicyTotals requests() const { return counts(counts_.size() / shards - 1); }
   const Gate& gate() const { return *gate_; }
   TestStore& store() { return *store_; }
   std::span<const Due> dues() const { return context_.verdict.dues; }
@@ -332,6 +334,23 @@ policies:
   EXPECT_EQ(gate.ratelimit_policy(), R"("burst";q=2;qu="concurrent-requests")");
   EXPECT_EQ(gate.send().outcome, Outcome::shadow_denied);
   EXPECT_EQ(gate.send().outcome, Outcome::denied);
+}
+
+TEST_P(GateTest, ARequestIsCountedOnceHoweverManyPoliciesDecide) {
+  TestGate gate(GetParam(), R"(
+policies:
+  - {name: trial, quota: 1, window: 60s, mode: shadow, match: [{path: "/api/*"}]}
+  - {name: burst, quota: 3, window: 60s, match: [{path: "/api/*"}]}
+  - {name: daily, quota: 3, window: 1d, match: [{path: "/api/*"}]}
+  - {name: gone, quota: 0, window: 60s, mode: off}
+)");
+  for (int i = 0; i < 5; ++i) {
+    gate.send("/api/x");
+    gate.send("/other");
+  }
+  EXPECT_EQ(gate.requests().admitted, 1u);
+  EXPECT_EQ(gate.requests().shadow_denied, 2u);
+  EXPECT_EQ(gate.requests().denied, 2u);
 }
 
 TEST_P(GateTest, FieldsOfManyPoliciesReportTheClosest) {

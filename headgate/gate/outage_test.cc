@@ -28,7 +28,7 @@ class Outage : public testing::Test {
         "version: 1\nstore: {redis: {nodes: [a:1]}}\npolicies:\n" + policies, "test.yaml");
     ASSERT_TRUE(loaded) << loaded.error().front().text();
     policies_ = *loaded;
-    counts_ = std::vector<PolicyCounts>(policies_->policies().size());
+    counts_ = std::vector<PolicyCounts>(policies_->policies().size() + 1);
     gate_.emplace(policies_, store_, HashSecret{}, counts_);
   }
 

@@ -41,7 +41,7 @@ TEST(RememberedDenial, OnlyThePolicyThatDeniesIsInTheFields) {
           "rate: 5/h}]\n",
           "test.yaml")
           .value();
-  std::vector<PolicyCounts> counts(2);
+  std::vector<PolicyCounts> counts(3);
   RememberingStore store;
   const Gate gate(policies, store, HashSecret{}, counts);
   DecisionContext context;

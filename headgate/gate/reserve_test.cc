@@ -45,7 +45,7 @@ class TestGate {
     auto options = table_options(*set);
     options.memory = 1 << 20;
     store_.emplace(when, options);
-    counts_ = std::vector<PolicyCounts>(2 * set->policies().size());
+    counts_ = std::vector<PolicyCounts>(2 * (set->policies().size() + 1));
     gate_ = std::make_unique<Gate>(set, store_->store(), store_->table().secret(), counts_);
     now = store_->table().now();
   }

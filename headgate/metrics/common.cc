@@ -4,6 +4,40 @@ namespace headgate::metrics {
 
 using Type = Exposition::Type;
 
+void expose_process(const ProcessTimes& times, Exposition& out) {
+  out.begin("headgate_build_info", Type::gauge, "1, with the version of this build.");
+  out.sample({{"version", HEADGATE_VERSION}}, 1);
+  out.one("headgate_start_time_seconds", Type::gauge, "Unix time of the start.", times.start);
+  out.one("headgate_last_reload_timestamp_seconds", Type::gauge,
+          "Unix time when the policy file in force was read; the start if there was no reload.",
+          times.last_reload);
+}
+
+void expose_requests(const gate::PolicyTotals& requests, Exposition& out) {
+  out.begin("headgate_requests_total", Type::counter,
+            "Requests to which a policy applied, by outcome, however many policies decided each.");
+  out.sample({{"outcome", "admitted"}}, requests.admitted);
+  out.sample({{"outcome", "denied"}}, requests.denied);
+  out.sample({{"outcome", "shadow-denied"}}, requests.shadow_denied);
+}
+
+void expose_quotas(const policy::PolicySet& policies, Exposition& out) {
+  out.begin("headgate_policy_quota", Type::gauge,
+            "Units of each policy's quota; none if it is unlimited.");
+  for (const policy::Policy& policy : policies.policies()) {
+    const policy::Grant& own = policy.grants.front();
+    if (own.unlimited) continue;
+    out.sample({{"policy", policy.name}, {"unit", policy.unit}}, own.quota.units);
+  }
+  out.begin("headgate_policy_window_seconds", Type::gauge,
+            "The window of each policy; none if it is unlimited, or counts requests at a time.");
+  for (const policy::Policy& policy : policies.policies()) {
+    if (policy.has_window()) {
+      out.sample_seconds({}, {{"policy", policy.name}}, policy.grants.front().quota.window);
+    }
+  }
+}
+
 void expose_policies(std::span<const NamedTotals> policies, Exposition& out) {
   out.begin("headgate_decisions_total", Type::counter, "Decisions of each policy, by outcome.");
   for (const auto& [policy, totals] : policies) {

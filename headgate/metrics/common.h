@@ -7,6 +7,7 @@
 
 #include "headgate/gate/counts.h"
 #include "headgate/metrics/exposition.h"
+#include "headgate/policy/policy_set.h"
 #include "headgate/store/table.h"
 
 namespace headgate::metrics {
@@ -17,6 +18,18 @@ struct NamedTotals {
 };
 
 // Each appends its metrics to `out`. Throws std::bad_alloc.
+
+// Unix times [s].
+struct ProcessTimes {
+  std::uint64_t start = 0;
+  std::uint64_t last_reload = 0;  // of the policy file in force; `start` if there was none
+};
+// Also the version of this build.
+void expose_process(const ProcessTimes& times, Exposition& out);
+// Requests to which a policy applied, by verdict.
+void expose_requests(const gate::PolicyTotals& requests, Exposition& out);
+// The quotas and windows of the policies in force, without their overrides.
+void expose_quotas(const policy::PolicySet& policies, Exposition& out);
 void expose_policies(std::span<const NamedTotals> policies, Exposition& out);
 void expose_table(const store::TableStats& stats, Exposition& out);
 

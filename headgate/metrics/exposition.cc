@@ -44,9 +44,9 @@ void Exposition::sample(std::string_view suffix, Labels labels, std::uint64_t va
   text_.append(std::to_string(value)).append("\n");
 }
 
-void Exposition::sample_seconds(std::string_view suffix, Labels labels, std::uint64_t nanoseconds) {
+void Exposition::sample_seconds(std::string_view suffix, Labels labels, Nanos time) {
   open(suffix, labels);
-  text_.append(decimal_seconds(nanoseconds)).append("\n");
+  text_.append(decimal_seconds(time)).append("\n");
 }
 
 void Exposition::one(std::string_view name, Type type, std::string_view help, std::uint64_t value) {
@@ -68,11 +68,11 @@ void Exposition::open(std::string_view suffix, Labels labels) {
   text_ += ' ';
 }
 
-std::string decimal_seconds(std::uint64_t nanoseconds) {
-  constexpr std::uint64_t second = 1'000'000'000;
-  std::string out = std::to_string(nanoseconds / second);
+std::string decimal_seconds(Nanos time) {
+  constexpr Nanos second = nanos_per_second;
+  std::string out = std::to_string(static_cast<std::uint64_t>(time / second));
   // The leading 1 keeps the zeros behind the point.
-  std::string fraction = std::to_string(second + nanoseconds % second);
+  std::string fraction = std::to_string(static_cast<std::uint64_t>(second + time % second));
   fraction.front() = '.';
   fraction.erase(fraction.find_last_not_of('0') + 1);
   if (fraction.size() > 1) out += fraction;

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "headgate/base/instant.h"
+
 namespace headgate::metrics {
 
 // Appends metrics to a text. Throws std::bad_alloc. Not thread-safe.
@@ -34,7 +36,7 @@ class Exposition {
   // A sample of a histogram: `suffix` is "_bucket", "_sum" or "_count".
   void sample(std::string_view suffix, Labels labels, std::uint64_t value);
   // The same for a time in nanoseconds, written exactly in seconds.
-  void sample_seconds(std::string_view suffix, Labels labels, std::uint64_t nanoseconds);
+  void sample_seconds(std::string_view suffix, Labels labels, Nanos time);
 
   // A metric with one sample.
   void one(std::string_view name, Type type, std::string_view help, std::uint64_t value);
@@ -47,6 +49,7 @@ class Exposition {
 };
 
 // The exact decimal text of a time in seconds, without trailing zeros: 1500000 gives "0.0015".
-[[nodiscard]] std::string decimal_seconds(std::uint64_t nanoseconds);
+// REQUIRES: 0 <= time, less than 2^64 seconds.
+[[nodiscard]] std::string decimal_seconds(Nanos time);
 
 }  // namespace headgate::metrics

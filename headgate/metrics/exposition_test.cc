@@ -46,6 +46,7 @@ TEST(Exposition, WritesSecondsExactly) {
   EXPECT_EQ(decimal_seconds(10'000'000'000), "10");
   EXPECT_EQ(decimal_seconds(10'020'000'000), "10.02");
   EXPECT_EQ(decimal_seconds(18446744073709551615u), "18446744073.709551615");
+  EXPECT_EQ(decimal_seconds(Nanos{999'999'999'999'999} * nanos_per_second), "999999999999999");
 }
 
 }  // namespace

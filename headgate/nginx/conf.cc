@@ -113,6 +113,7 @@ bool open(ngx_conf_t* cf, MainConf& conf) noexcept {
     conf.store = deciding_store(conf);
     conf.waits = !conf.store->completes_at_once();
     conf.gate.emplace(conf.policies, *conf.store, conf.table->secret(), conf.counters->shards());
+    conf.labels.emplace(*conf.gate);
     conf.reads_bodies = conf.policies->needs_body_bytes();
     return true;
   } catch (const std::exception& e) {
@@ -121,13 +122,15 @@ bool open(ngx_conf_t* cf, MainConf& conf) noexcept {
   }
 }
 
-void count_reload(const ngx_cycle_t* cycle) noexcept {
+void count_reload(const ngx_cycle_t* cycle, MainConf* conf) noexcept {
   const MainConf* old = previous_conf(cycle);
   if (old == nullptr || !old->gate) return;
   ModuleCounts& counts = old->counters->module();
-  counts.reloads.fetch_add(1, std::memory_order_relaxed);
-  const MainConf* fresh = conf_of(cycle);
-  if (fresh == nullptr || !fresh->gate || fresh->table == old->table) return;
+  const std::uint64_t reloads = 1 + counts.reloads.fetch_add(1, std::memory_order_relaxed);
+  counts.last_reload.store(static_cast<std::uint64_t>(ngx_time()), std::memory_order_relaxed);
+  if (conf == nullptr || !conf->gate) return;
+  conf->reading = 1 + reloads;
+  if (conf->table == old->table) return;
   counts.tables_changed.fetch_add(1, std::memory_order_relaxed);
   ngx_log_error(NGX_LOG_WARN, cycle->log, 0,
                 "the table has another size or file: quotas kept in the old one are lost");
@@ -170,7 +173,8 @@ char* set_config(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept {
   ngx_str_t path = static_cast<ngx_str_t*>(cf->args->elts)[1];
   if (ngx_conf_full_name(cf->cycle, &path, 1) != NGX_OK) return fault(cf, "out of memory");
   try {
-    policy::Loaded loaded = policy::load_file(std::string(view(path)));
+    main->policy_file = view(path);
+    policy::Loaded loaded = policy::load_file(main->policy_file);
     if (loaded) {
       main->policies = *std::move(loaded);
       for (const policy::Fault& each : main->policies->warnings()) {

@@ -10,10 +10,12 @@
 #include "headgate/gate/gate.h"
 #include "headgate/nginx/counters.h"
 #include "headgate/nginx/ngx.h"
+#include "headgate/nginx/worker_stats.h"
 #include "headgate/policy/policy_set.h"
 #include "headgate/redis/policy_store.h"
 #include "headgate/store/store.h"
 #include "headgate/store/table.h"
+#include "headgate/view/labels.h"
 
 // Named by the list of modules that nginx's configure generates for this library.
 extern "C" __attribute__((visibility("hidden"))) ngx_module_t ngx_http_headgate_module;
@@ -29,6 +31,8 @@ struct Memory {
 // http{}
 struct MainConf {
   std::shared_ptr<const policy::PolicySet> policies;  // null without headgate_config
+  std::string policy_file;
+  std::uint64_t reading = 1;  // grows by 1 with each reload
   std::optional<Memory> memory;
   store::TableOptions table_options;  // with which `table` was opened
   std::shared_ptr<store::Table> table;
@@ -38,7 +42,10 @@ struct MainConf {
   std::shared_ptr<store::Store> store;  // with which `gate` decides
   bool waits = false;                   // ... and which does not always complete at once
   std::optional<gate::Gate> gate;
-  bool reads_bodies = false;  // a policy's cost is the length of the request's body
+  std::optional<view::Labels> labels;         // of `gate`
+  bool has_dashboard = false;                 // headgate_dashboard
+  std::shared_ptr<WorkerStats> worker_stats;  // null without a dashboard
+  bool reads_bodies = false;                  // a policy's cost is the length of the request's body
   std::optional<std::uint32_t> connections_per_address;  // at each worker; 0 or absent: any
 };
 
@@ -69,8 +76,9 @@ struct LocConf {
 // another build of the module, which has other types.
 [[nodiscard]] MainConf* conf_of(const ngx_cycle_t* cycle) noexcept;
 
-// Counts a reload, when the new configuration is in force, and warns if it has another table.
-void count_reload(const ngx_cycle_t* cycle) noexcept;
+// Counts a reload, when the new configuration `conf` is in force, and warns if it has another
+// table. `conf` may be null.
+void count_reload(const ngx_cycle_t* cycle, MainConf* conf) noexcept;
 
 // Callbacks of ngx_http_module_t and ngx_command_t.
 extern "C" {

@@ -1,5 +1,6 @@
 #include "headgate/nginx/counters.h"
 
+#include <ctime>
 #include <new>
 #include <utility>
 
@@ -12,7 +13,8 @@ std::shared_ptr<ModuleCounts> share_module_counts() {
   auto region = store::Region::anonymous(sizeof(ModuleCounts), store::Sharing::processes);
   if (!region) throw std::bad_alloc();
   const auto owner = std::make_shared<store::Region>(std::move(*region));
-  return {owner, new (owner->bytes().data()) ModuleCounts};
+  return {owner,
+          new (owner->bytes().data()) ModuleCounts(static_cast<std::uint64_t>(std::time(nullptr)))};
 }
 
 }  // namespace

@@ -16,6 +16,10 @@ namespace headgate::nginx {
 
 // The counts that belong to no policy.
 struct ModuleCounts {
+  explicit ModuleCounts(std::uint64_t now) : started(now), last_reload(now) {}
+
+  std::uint64_t started;                              // Unix time [s]
+  std::atomic<std::uint64_t> last_reload;             // Unix time [s]; `started` if there was none
   std::atomic<std::uint64_t> reloads{0};              // new configurations since the start
   std::atomic<std::uint64_t> refused_reloads{0};      // because of a policy file or its table
   std::atomic<std::uint64_t> tables_changed{0};       // reloads after which all quotas were full
@@ -42,6 +46,7 @@ class Counters {
   [[nodiscard]] gate::PolicyTotals totals(std::string_view name) const noexcept {
     return policies_->totals(name);
   }
+  [[nodiscard]] gate::PolicyTotals requests() const noexcept { return policies_->requests(); }
 
  private:
   std::shared_ptr<gate::Counters> policies_;

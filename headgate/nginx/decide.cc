@@ -11,6 +11,7 @@
 #include "headgate/nginx/job.h"
 #include "headgate/nginx/mailbox.h"
 #include "headgate/nginx/nginx_request.h"
+#include "headgate/nginx/recording.h"
 #include "headgate/nginx/suspension.h"
 #include "headgate/nginx/turn.h"
 #include "headgate/policy/request.h"
@@ -101,6 +102,7 @@ extern "C" void job_event(ngx_event_t* event) noexcept {
   if (!job->decided) return give_up(*job);
 
   const gate::DecisionContext& decision = job->decision;
+  record(*job->conf, decision);
   ngx_http_request_t* const r = job->request;
   if (r == nullptr) {
     if (decision.verdict.hold > 0) decision.gate().end_wait(decision.verdict);
@@ -134,6 +136,7 @@ void on_decision(void* of) noexcept {
 void lend(Job& job, ngx_http_request_t* r, RequestContext& context) noexcept {
   jobs.lend();
   job.outstanding = true;
+  job.conf = &main_conf(r);
   job.request = r;
   job.response = {};
   job.event = {};
@@ -194,6 +197,7 @@ RequestContext* decide(ngx_http_request_t* r, bool enforceable) noexcept {
     lend(*job, r, *context);
     return context;
   }
+  record(conf, job->decision);
   return keep_verdict(r, *context, job->decision) ? context : nullptr;
 }
 

@@ -17,7 +17,10 @@ std::string metrics_text(const MainConf& conf) {
 
   std::string text;
   metrics::Exposition out(text);
+  metrics::expose_process({module.started, module.last_reload.load(relaxed)}, out);
+  metrics::expose_requests(counters.requests(), out);
   metrics::expose_policies(totals, out);
+  metrics::expose_quotas(*conf.policies, out);
   metrics::expose_table(conf.table->stats(), out);
   if (conf.redis != nullptr) {
     metrics::expose_redis(

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <cstring>
 #include <exception>
 #include <memory>
 #include <new>
@@ -19,13 +18,16 @@
 #include "headgate/base/writer.h"
 #include "headgate/field/accept.h"
 #include "headgate/gate/gate.h"
+#include "headgate/metrics/exposition.h"
 #include "headgate/nginx/conf.h"
 #include "headgate/nginx/connections.h"
 #include "headgate/nginx/context.h"
+#include "headgate/nginx/dashboard.h"
 #include "headgate/nginx/decide.h"
 #include "headgate/nginx/metrics.h"
 #include "headgate/nginx/nginx_request.h"
 #include "headgate/nginx/ngx.h"
+#include "headgate/nginx/recording.h"
 #include "headgate/nginx/response_fields.h"
 #include "headgate/nginx/suspension.h"
 #include "headgate/nginx/turn.h"
@@ -44,6 +46,8 @@ char* set_metrics(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
 ngx_int_t add_variables(ngx_conf_t* cf) noexcept;
 ngx_int_t init(ngx_conf_t* cf) noexcept;
 ngx_int_t init_module(ngx_cycle_t* cycle) noexcept;
+ngx_int_t init_process(ngx_cycle_t* cycle) noexcept;
+void exit_process(ngx_cycle_t* cycle) noexcept;
 ngx_int_t get_verdict(ngx_http_request_t* r, ngx_http_variable_value_t* v, uintptr_t data) noexcept;
 ngx_int_t get_policy(ngx_http_request_t* r, ngx_http_variable_value_t* v, uintptr_t data) noexcept;
 ngx_int_t get_remaining(ngx_http_request_t* r, ngx_http_variable_value_t* v,
@@ -84,6 +88,10 @@ ngx_command_t directives[] = {
     {ngx_string("headgate_metrics"), NGX_HTTP_LOC_CONF | NGX_CONF_NOARGS, set_metrics,
      NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
 
+    // headgate_dashboard;              the dashboard, metrics and /v1/top beneath the location
+    {ngx_string("headgate_dashboard"), NGX_HTTP_LOC_CONF | NGX_CONF_NOARGS, set_dashboard,
+     NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
+
     ngx_null_command};
 
 ngx_http_module_t http_module = {
@@ -105,11 +113,11 @@ ngx_module_t ngx_http_headgate_module = {NGX_MODULE_V1,
                                          NGX_HTTP_MODULE,
                                          nullptr,      // init master
                                          init_module,  // init module
-                                         nullptr,      // init process
-                                         nullptr,      // init thread
-                                         nullptr,      // exit thread
-                                         nullptr,      // exit process
-                                         nullptr,      // exit master
+                                         init_process,
+                                         nullptr,  // init thread
+                                         nullptr,  // exit thread
+                                         exit_process,
+                                         nullptr,  // exit master
                                          NGX_MODULE_V1_PADDING};
 
 namespace {
@@ -136,7 +144,6 @@ ngx_http_request_body_filter_pt next_request_body_filter;
 std::array<char, 16384> problem_buffer;  // for the names of 128 denying policies
 
 ngx_str_t problem_type = ngx_string("application/problem+json");
-ngx_str_t metrics_type = ngx_string("text/plain; version=0.0.4; charset=utf-8");
 ngx_str_t no_type = ngx_null_string;
 
 bool body_is_too_long(ngx_http_request_t* r) noexcept;
@@ -254,13 +261,7 @@ extern "C" ngx_int_t metrics_handler(ngx_http_request_t* r) noexcept {
   const MainConf& conf = main_conf(r);
   if (!conf.gate) return NGX_HTTP_NOT_FOUND;
   try {
-    const std::string text = metrics_text(conf);
-    auto* copy = static_cast<u_char*>(ngx_pnalloc(r->pool, text.size()));
-    if (copy == nullptr) return NGX_HTTP_INTERNAL_SERVER_ERROR;
-    std::memcpy(copy, text.data(), text.size());
-    ngx_http_complex_value_t body{};
-    body.value = {text.size(), copy};
-    return ngx_http_send_response(r, NGX_HTTP_OK, &metrics_type, &body);
+    return send_text(r, NGX_HTTP_OK, metrics::Exposition::content_type, metrics_text(conf));
   } catch (const std::exception&) {  // only std::bad_alloc
     return NGX_HTTP_INTERNAL_SERVER_ERROR;
   }
@@ -378,7 +379,7 @@ extern "C" ngx_int_t get_remaining(ngx_http_request_t* r, ngx_http_variable_valu
 extern "C" ngx_int_t get_header(ngx_http_request_t* r, ngx_http_variable_value_t* v,
                                 uintptr_t data) noexcept {
   v->not_found = 1;
-  std::string_view name = view(*reinterpret_cast<const ngx_str_t*>(data));
+  std::string_view name = nginx::view(*reinterpret_cast<const ngx_str_t*>(data));
   name.remove_prefix(header_prefix.size());
   std::array<char, 256> field{};
   if (name.size() > field.size()) return NGX_OK;
@@ -421,7 +422,12 @@ ngx_int_t add_handler(ngx_conf_t* cf, ngx_http_phases phase, ngx_http_handler_pt
 extern "C" ngx_int_t init(ngx_conf_t* cf) noexcept {
   auto& conf =
       *static_cast<MainConf*>(ngx_http_conf_get_module_main_conf(cf, ngx_http_headgate_module));
-  if (conf.policies == nullptr) return NGX_OK;
+  if (conf.policies == nullptr) {
+    if (!conf.has_dashboard) return NGX_OK;
+    ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                       "\"headgate_dashboard\" needs \"headgate_config FILE\"");
+    return NGX_ERROR;
+  }
   if (!open(cf, conf)) return NGX_ERROR;
   // The handlers of a phase run in reverse order, so this one runs before the rewrite module's.
   if (add_handler(cf, NGX_HTTP_REWRITE_PHASE, rewrite_handler) != NGX_OK) return NGX_ERROR;
@@ -443,9 +449,19 @@ extern "C" ngx_int_t init(ngx_conf_t* cf) noexcept {
 
 // Runs when the new configuration comes into force.
 extern "C" ngx_int_t init_module(ngx_cycle_t* cycle) noexcept {
-  count_reload(cycle);
-  if (const MainConf* conf = conf_of(cycle); conf != nullptr) bound_connections(cycle, *conf);
+  MainConf* conf = conf_of(cycle);
+  count_reload(cycle, conf);
+  if (conf == nullptr) return NGX_OK;
+  bound_connections(cycle, *conf);
+  open_recording(cycle, *conf);
   return NGX_OK;
 }
+
+extern "C" ngx_int_t init_process(ngx_cycle_t* cycle) noexcept {
+  if (const MainConf* conf = conf_of(cycle); conf != nullptr) begin_recording(*conf);
+  return NGX_OK;
+}
+
+extern "C" void exit_process(ngx_cycle_t*) noexcept { end_recording(); }
 
 }  // namespace

@@ -104,6 +104,10 @@ struct Policy {
   [[nodiscard]] bool holds_slots() const noexcept {
     return terms.algorithm == limit::Algorithm::concurrency;
   }
+  // Whether its own quota is counted per window.
+  [[nodiscard]] bool has_window() const noexcept {
+    return !grants.front().unlimited && !holds_slots();
+  }
   // Whether there may be something to do when the response has ended.
   [[nodiscard]] bool is_settled() const noexcept {
     return cost_time != CostTime::request || holds_slots() || refund_on.any();

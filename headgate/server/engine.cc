@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "headgate/gate/table_options.h"
-#include "headgate/server/unix_time.h"
 
 namespace headgate::server {
 namespace {
@@ -143,6 +142,7 @@ Result<void, std::vector<std::string>> Engine::reload() {
   }
   policies_ = *std::move(policies);
   put_in_force({number() + 1, in_force_->reading() + 1});
+  last_reload_.store(unix_now(), std::memory_order_relaxed);
   reloads_.fetch_add(1, std::memory_order_relaxed);
   return {};
 }

@@ -17,6 +17,7 @@
 #include "headgate/policy/live/override_file.h"
 #include "headgate/redis/policy_store.h"
 #include "headgate/server/policy_snapshot.h"
+#include "headgate/server/unix_time.h"
 #include "headgate/store/table.h"
 
 namespace headgate::server {
@@ -71,6 +72,11 @@ class Engine {
   [[nodiscard]] Result<void, std::vector<std::string>> reload();
   [[nodiscard]] std::uint64_t reloads() const noexcept {
     return reloads_.load(std::memory_order_relaxed);
+  }
+  // Unix times [s]; the last reload is the start if there was none.
+  [[nodiscard]] std::uint64_t started() const noexcept { return started_; }
+  [[nodiscard]] std::uint64_t last_reload() const noexcept {
+    return last_reload_.load(std::memory_order_relaxed);
   }
   // Of the policy file, and those that were counted by count_refused_reload().
   [[nodiscard]] std::uint64_t refused_reloads() const noexcept {
@@ -128,6 +134,8 @@ class Engine {
   mutable std::mutex mutex_;
   std::shared_ptr<const PolicySnapshot> in_force_;
   std::atomic<std::uint64_t> number_{1};
+  std::uint64_t started_ = unix_now();
+  std::atomic<std::uint64_t> last_reload_{started_};
   std::atomic<std::uint64_t> reloads_{0};
   std::atomic<std::uint64_t> refused_reloads_{0};
   mutable std::mutex workers_mutex_;

@@ -13,6 +13,7 @@
 #include "headgate/policy/live/override.h"
 #include "headgate/policy/policy_set.h"
 #include "headgate/store/store.h"
+#include "headgate/view/labels.h"
 
 namespace headgate::server {
 
@@ -40,7 +41,8 @@ class PolicySnapshot {
       : numbers_(numbers),
         overrides_(std::move(overrides)),
         counters_(std::move(counters)),
-        gate_(std::move(policies), store, secret, counters_->shards()) {}
+        gate_(std::move(policies), store, secret, counters_->shards()),
+        labels_(gate_) {}
   PolicySnapshot(const PolicySnapshot&) = delete;
   PolicySnapshot& operator=(const PolicySnapshot&) = delete;
 
@@ -48,6 +50,7 @@ class PolicySnapshot {
   [[nodiscard]] std::uint64_t reading() const noexcept { return numbers_.reading; }
   [[nodiscard]] const policy::PolicySet& policies() const noexcept { return gate_.policies(); }
   [[nodiscard]] const gate::Gate& gate() const noexcept { return gate_; }
+  [[nodiscard]] const view::Labels& labels() const noexcept { return labels_; }
   [[nodiscard]] const Overrides& overrides() const noexcept { return overrides_; }
   // The counts per policy's name, those of former snapshots included.
   [[nodiscard]] const std::shared_ptr<gate::Counters>& counters() const noexcept {
@@ -59,6 +62,7 @@ class PolicySnapshot {
   Overrides overrides_;
   std::shared_ptr<gate::Counters> counters_;
   gate::Gate gate_;
+  view::Labels labels_;
 };
 
 }  // namespace headgate::server

@@ -15,7 +15,7 @@ import pytest
 from conftest import WIDE
 from support.environment import HEADGATE, PATIENCE
 from support.gateway import Streaming
-from support.http_client import Connection
+from support.http_client import Connection, request
 from support.processes import runs, until
 from support.raw_server import RawServer, response
 
@@ -167,9 +167,51 @@ def test_metrics_have_a_listener_of_their_own(gateway):
                           check=True).stdout
     assert 'headgate' in text and 'wide' in text
     elsewhere = subprocess.run(['curl', '-s', '-o', '/dev/null', '-w', '%{http_code}',
-                                f'http://{address}/'], capture_output=True, text=True).stdout
+                                f'http://{address}/x'], capture_output=True, text=True).stdout
     assert elsewhere == '404'
     assert one.request(path='/metrics').status == 200  # from the upstream
+
+
+def test_top_and_the_dashboard_are_at_the_listener_of_the_metrics(gateway, headgate):
+    six = ''.join(f'  - {{name: p{n}, quota: {n + 10}, window: 1h}}\n' for n in range(6))
+    one = gateway('version: 1\npartition-key: plain\npolicies:\n' + six, '--metrics', '127.0.0.1:0')
+    for _ in range(20):
+        one.request()
+    counted = one.metrics()
+    assert [counted[f'headgate_requests_total{{outcome="{outcome}"}}']
+            for outcome in ('admitted', 'denied', 'shadow-denied')] == [10, 10, 0]
+    assert sum(value for name, value in counted.items() if name.startswith('headgate_decisions_total')) > 20
+    shown = headgate('top', '--url', f'http://127.0.0.1:{one.metrics_port}')
+    assert (shown.returncode, shown.stderr) == (0, '')
+    lines = shown.stdout.splitlines()
+    assert re.match(r'requests [\d.]+/s   denied [\d.]+/s \(50\.0 %\)$', lines[0]), lines
+    assert re.search(r'\nMost denied\n.*\n +[\d.]+ +0 +p0 +127\.0\.0\.1\n', shown.stdout + '\n')
+    page = request(one.metrics_port, '/')
+    assert (page.status, page.getheader('Content-Type')) == (200, 'text/html; charset=utf-8')
+    assert request(one.metrics_port, '/v1/policies').status == 200
+
+
+def test_the_dashboard_is_not_for_pages_whose_name_points_here(gateway):
+    one = gateway(WIDE, '--metrics', '127.0.0.1:0')
+
+    def status(path, host):
+        return request(one.metrics_port, path, headers={'Host': f'{host}:{one.metrics_port}'}).status
+
+    for host in ('127.0.0.1', 'localhost', 'LOCALHOST', 'a.localhost', 'metrics', '[::1]'):
+        assert status('/', host) == 200, host
+    for host in ('evil.example', '127.0.0.1.evil.example', 'localhost.evil.example', '10.0.0.1'):
+        for path in ('/', '/v1/top', '/dashboard.js'):
+            assert status(path, host) == 403, host
+        assert status('/metrics', host) == 200, host
+
+
+def test_keys_on_an_address_for_all_are_warned_of(gateway):
+    plain = 'partition-key: plain\n' + WIDE
+    one = gateway(plain, '--metrics', '0.0.0.0:0', wait=False)
+    one.errors.until('shows the keys of clients to everyone who can connect')
+    port = int(one.errors.until(r', metrics on http://0\.0\.0\.0:(\d+)/metrics$')[1])
+    assert request(port, '/', headers={'Host': 'gateway.example'}).status == 200
+    assert one.stop() == 0
 
 
 def test_a_json_log_replays_what_was_decided(gateway, headgate, directory):

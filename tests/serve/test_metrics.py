@@ -102,6 +102,49 @@ def test_decisions_are_counted_by_policy_and_outcome(serve):
     assert value(metrics(server), 'headgate_refused_reloads_total') == 1
 
 
+def test_requests_are_counted_once_however_many_policies_decide(serve):
+    names = [f'p{n}' for n in range(5)]
+    six = [f'  - {{name: {name}, quota: 100, window: 1h}}' for name in names]
+    server = serve('\n'.join(['version: 1', 'policies:', *six, '  - {name: least, quota: 5, window: 1h}']))
+    body = json.dumps({'checks': [{'policy': name, 'key': 'a'} for name in [*names, 'least']]})
+    for _ in range(10):
+        assert request(server.port, '/v1/decide', 'POST', body).status == 200
+    decide(server, 'p0', op='peek')
+    decide(server, 'p0', op='refund')
+    samples = metrics(server)
+    assert [value(samples, 'headgate_requests_total', outcome=outcome)
+            for outcome in ('admitted', 'denied', 'shadow-denied')] == [5, 5, 0]
+    seen = top(server)
+    assert seen['denied_per_second'] == pytest.approx(seen['requests_per_second'] / 2, abs=0.002)
+    server.reload('version: 1\npolicies: [{name: other, quota: 1, window: 1h}]\n')
+    decide(server, 'other')
+    assert value(metrics(server), 'headgate_requests_total', outcome='admitted') == 6
+
+
+def test_the_process_and_its_quotas(serve, headgate):
+    server = serve('''
+version: 1
+policies:
+  - {name: burst, quota: 5, window: 90s, overrides: [{ids: [10.0.0.2], quota: 7}]}
+  - {name: short, quota: 7, window: 250ms, unit: tokens}
+  - {name: slots, algorithm: concurrency, quota: 3, unit: concurrent-requests}
+''')
+    before = metrics(server)
+    version, = (dict(labels)['version'] for name, labels in before if name == 'headgate_build_info')
+    assert f'headgate {version}' in headgate('--version').stdout
+    start = value(before, 'headgate_start_time_seconds')
+    assert value(before, 'headgate_last_reload_timestamp_seconds') == start
+    assert {(dict(labels)['policy'], dict(labels)['unit']): quota for (name, labels), quota in before.items()
+            if name == 'headgate_policy_quota'} == {
+        ('burst', 'requests'): 5, ('short', 'tokens'): 7, ('slots', 'concurrent-requests'): 3}
+    assert {dict(labels)['policy']: window for (name, labels), window in before.items()
+            if name == 'headgate_policy_window_seconds'} == {'burst': 90, 'short': 0.25}
+    server.reload(POLICIES)
+    after = metrics(server)
+    assert value(after, 'headgate_start_time_seconds') == start
+    assert value(after, 'headgate_last_reload_timestamp_seconds') >= start
+
+
 def test_histograms_are_cumulative_and_by_door(serve):
     server = serve(POLICIES, doors=DOORS)
     decide(server, 'burst', times=7)
@@ -160,7 +203,7 @@ def top(server, query=''):
 
 def test_top_lists_busy_and_denied_keys(serve):
     server = serve(POLICIES, doors=DOORS)
-    assert top(server) == {'keys': 'plain', 'decisions_per_second': 0, 'denied_per_second': 0,
+    assert top(server) == {'keys': 'plain', 'requests_per_second': 0, 'denied_per_second': 0,
                            'shadow_denied_per_second': 0, 'busiest': [], 'most_denied': []}
     decide(server, 'burst', '10.0.0.2', times=8)
     decide(server, 'trial', 'x"\\\x1b<é>', times=3)

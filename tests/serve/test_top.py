@@ -114,7 +114,7 @@ def test_without_a_terminal_it_is_one_look(serve):
     assert (done.returncode, done.stderr) == (0, '')
     assert '\x1b' not in done.stdout
     lines = done.stdout.splitlines()
-    assert re.match(r'decisions [\d.]+/s   denied [\d.]+/s \(60\.0 %\)$', lines[0])
+    assert re.match(r'requests [\d.]+/s   denied [\d.]+/s \(60\.0 %\)$', lines[0])
     assert re.search(r'\nBusiest\n +/s +units/s +policy +key\n +[\d.]+ +[\d.]+ +burst +10\.0\.0\.2\n',
                      done.stdout)
     assert re.search(r'\nMost denied\n +/s +in shadow +policy +key\n +[\d.]+ +0 +burst +10\.0\.0\.2\n',

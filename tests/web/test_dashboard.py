@@ -273,7 +273,7 @@ def test_the_page_guards_itself(serve):
     policy = page.getheader('Content-Security-Policy')
     assert "default-src 'none'" in policy and 'unsafe' not in policy and '*' not in policy
     assert page.getheader('X-Content-Type-Options') == 'nosniff'
-    assert not re.search(r'(src|href)="(?!/)', page.text)
+    assert not re.search(r'(src|href)="(/|\w+:)', page.text), 'beneath any prefix'
     assert not re.search(r'<[^>]+ (on\w+|style)=', page.text)
 
     tag = page.getheader('ETag')
@@ -285,7 +285,7 @@ def test_the_page_guards_itself(serve):
     assert (head.status, head.text) == (200, '')
     assert int(head.getheader('Content-Length')) == len(page.text.encode())
 
-    for path in set(re.findall(r'(?:src|href)="(/[^"]+\.(?:js|css|svg))"', page.text)):
-        assert request(server.port, path).status == 200, path
+    for name in set(re.findall(r'(?:src|href)="([^"]+\.(?:js|css|svg))"', page.text)):
+        assert request(server.port, f'/{name}').status == 200, name
     assert request(server.port, '/nothing.js').status == 404
     assert request(server.port, '/', 'POST', '').status == 405

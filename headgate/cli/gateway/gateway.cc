@@ -247,6 +247,7 @@ Result<std::vector<int>, Stop> listen(Addresses& addresses, NginxPlan& plan) {
     if (!opened) return stop(input_fault, "--metrics " + opened.error());
     sockets.push_back(*opened);
     plan.metrics = addresses.metrics->text();
+    plan.metrics_is_local = addresses.metrics->is_local();
   }
   return sockets;
 }
@@ -265,6 +266,15 @@ std::string banner(const NginxPlan& plan) {
   }
   if (!plan.metrics.empty()) text += ", metrics on http://" + plan.metrics + "/metrics";
   return text;
+}
+
+// The dashboard is at the address of the metrics, and needs no token.
+void warn_of_shown_keys(const NginxPlan& plan, const policy::PolicySet& policies) {
+  const bool plain = policies.settings().partition_key == policy::PartitionKey::plain;
+  if (plan.metrics.empty() || plan.metrics_is_local || !plain) return;
+  print_error("headgate: --metrics " + plan.metrics +
+              " shows the keys of clients to everyone who can connect, because the policy file "
+              "says partition-key: plain");
 }
 
 // A private directory with nginx.conf, and with tmp, below which nginx makes directories for the
@@ -310,6 +320,7 @@ Result<int, Stop> start_and_supervise(const Options& options) {
   plan.access_log = access_log_path(options.access_log);
   plan.logs_json = options.access_log_format == "json";
   plan.follow(*policies);
+  warn_of_shown_keys(plan, *policies);
 
   // First the signals: from here on none ends this process before it has removed the directory.
   const Signals signals;
@@ -362,8 +373,10 @@ std::function<int()> add_gateway(CLI::App& headgate) {
   cert->type_name("FILE")->needs(key);
   key->type_name("FILE")->needs(cert);
   command
-      ->add_option("--metrics", options->metrics,
-                   "Serve Prometheus text at /metrics of this address")
+      ->add_option(
+          "--metrics", options->metrics,
+          "Serve Prometheus text at /metrics of this address, the dashboard at /, and what "
+          "`headgate top` reads")
       ->type_name("ADDR:PORT");
   command->add_option("--workers", options->workers, "Number of nginx worker processes, or auto")
       ->capture_default_str()

@@ -55,6 +55,12 @@ std::string access_log(const NginxPlan& plan) {
   return quoted(plan.access_log) + (plan.logs_json ? " headgate_json" : " headgate");
 }
 
+// The values of Host with which the dashboard is served.
+std::string metrics_names(const NginxPlan& plan) {
+  if (!plan.metrics_is_local) return "~^";  // any
+  return R"(localhost *.localhost ~^[^.]+$ ~^127\.[0-9.]+$)";
+}
+
 std::string milliseconds(Nanos time) { return std::to_string(ceil_milliseconds(time)) + "ms"; }
 
 // Names with other characters mean something else in nginx.conf.
@@ -140,6 +146,7 @@ std::string nginx_conf(const NginxPlan& plan) {
       {"tls_cert", optional(tls ? quoted(plan.tls_cert) : "")},
       {"tls_key", optional(tls ? quoted(plan.tls_key) : "")},
       {"metrics", optional(plan.metrics)},
+      {"metrics_names", {metrics_names(plan)}},
       {"upstream_authority", {plan.upstreams.front().authority()}},
       {"upstream_zone", optional(plan.upstreams.size() > 1 ? "256k" : "")},
       {"upstream_server", {}},

@@ -22,7 +22,8 @@ struct NginxPlan {
   std::string tls_key;
   // Whether `http2` is a directive of its own, since nginx 1.25.1; before, a parameter of `listen`.
   bool http2_directive = false;
-  std::string metrics;  // numeric ADDR:PORT; empty: no metrics
+  std::string metrics;            // numeric ADDR:PORT, for the dashboard, too; empty: neither
+  bool metrics_is_local = false;  // on a loopback address
   Upstreams upstreams;
   std::string workers = "auto";
   unsigned connections = 1024;             // at most, per worker

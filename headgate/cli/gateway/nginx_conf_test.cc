@@ -140,6 +140,17 @@ TEST(NginxConf, OptionalPartsAppearOnlyIfSet) {
   EXPECT_THAT(text, HasSubstr("user www-data www-data;"));
   EXPECT_THAT(text, HasSubstr("listen 127.0.0.1:9090;"));
   EXPECT_THAT(text, HasSubstr("headgate_metrics;"));
+  EXPECT_THAT(text, HasSubstr("headgate_dashboard;"));
+}
+
+TEST(NginxConf, ALoopbackAddressShowsTheDashboardUnderNamesOfThisMachine) {
+  NginxPlan with = plan("http://api");
+  with.metrics = "127.0.0.1:9090";
+  with.metrics_is_local = true;
+  EXPECT_THAT(nginx_conf(with), HasSubstr("server_name localhost "));
+  with.metrics = "10.0.0.1:9090";
+  with.metrics_is_local = false;
+  EXPECT_THAT(nginx_conf(with), HasSubstr("server_name ~^;"));
 }
 
 TEST(NginxConf, EveryPlaceholderIsFilled) {

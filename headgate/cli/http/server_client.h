@@ -19,8 +19,8 @@ class ServerClient {
   // server is silent.
   using Leave = std::function<bool()>;
 
-  // `url` is http://HOST:PORT, https://..., or unix:PATH. An empty token is not sent. Throws
-  // std::bad_alloc.
+  // `url` is http://HOST:PORT, perhaps with a path that precedes all others, https://..., or
+  // unix:PATH. An empty token is not sent. Throws std::bad_alloc.
   ServerClient(const std::string& url, const std::string& token, Leave leave = nullptr);
   ServerClient(const ServerClient&) = delete;
   ServerClient& operator=(const ServerClient&) = delete;
@@ -47,7 +47,7 @@ class ServerClient {
   static int progress(void* client, curl_off_t, curl_off_t, curl_off_t, curl_off_t);
 
   std::string url_;   // as the user wrote it
-  std::string base_;  // without a path
+  std::string base_;  // without a slash at the end
   Leave leave_;
   std::string body_;
   using Fields = std::unique_ptr<curl_slist, Free>;

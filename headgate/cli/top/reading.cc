@@ -32,7 +32,7 @@ Result<TopReading, std::string> TopReading::parse(std::string_view text) {
   try {
     const json body = json::parse(text);
     return TopReading{body.at("keys").get<std::string>() == "plain",
-                      body.at("decisions_per_second").get<double>(),
+                      body.at("requests_per_second").get<double>(),
                       body.at("denied_per_second").get<double>(),
                       body.at("shadow_denied_per_second").get<double>(),
                       redis_of(body),

@@ -25,7 +25,7 @@ struct TopReading {
   };
 
   bool plain_keys = false;
-  double decisions_per_second = 0;
+  double requests_per_second = 0;
   double denied_per_second = 0;
   double shadow_denied_per_second = 0;
   std::optional<Redis> redis;  // of a server whose limits are shared

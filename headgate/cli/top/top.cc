@@ -91,7 +91,10 @@ std::function<int()> add_top(CLI::App& headgate) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = headgate.add_subcommand(
       "top", "Watch the busiest and most denied partitions of a running server");
-  command->add_option("--url", options->url, "The server's HTTP address, or unix:PATH")
+  command
+      ->add_option("--url", options->url,
+                   "The server's HTTP address, the gateway's --metrics, nginx's location with "
+                   "headgate_dashboard, or unix:PATH")
       ->capture_default_str()
       ->type_name("URL");
   command

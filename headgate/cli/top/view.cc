@@ -35,12 +35,12 @@ std::string fitted(std::string text, std::size_t width) {
 }
 
 std::string totals(const TopReading& reading) {
-  std::string text = "decisions " + short_number(reading.decisions_per_second) + "/s   denied " +
+  std::string text = "requests " + short_number(reading.requests_per_second) + "/s   denied " +
                      short_number(reading.denied_per_second) + "/s";
-  if (reading.decisions_per_second > 0) {
+  if (reading.requests_per_second > 0) {
     std::array<char, 32> share{};
     std::snprintf(share.data(), share.size(), " (%.1f %%)",
-                  100 * reading.denied_per_second / reading.decisions_per_second);
+                  100 * reading.denied_per_second / reading.requests_per_second);
     text += share.data();
   }
   if (reading.shadow_denied_per_second > 0) {

@@ -22,7 +22,7 @@ TEST(TopView, ShowsATablePerList) {
   TopReading made = reading(0);
   made.busiest.push_back({"burst", "10.0.0.2", 45678, 45678, 1.5e6});
   made.busiest.push_back({"daily", "", 0.125, 9, 0});
-  EXPECT_THAT(top_lines(made), ElementsAre("decisions 1234/s   denied 12.3/s (1.0 %)", "",
+  EXPECT_THAT(top_lines(made), ElementsAre("requests 1234/s   denied 12.3/s (1.0 %)", "",
                                            "Busiest",                                  //
                                            "       /s   units/s  policy  key",         //
                                            "    45.7k     1.50M  burst   10.0.0.2",    //

@@ -105,7 +105,10 @@ Content metrics_page(Engine& engine, WorkerContext& worker, std::string_view) {
 
   Content page{Exposition::content_type, {}};
   Exposition out(page.body);
+  metrics::expose_process({engine.started(), engine.last_reload()}, out);
+  metrics::expose_requests(in_force.counters()->requests(), out);
   metrics::expose_policies(policies, out);
+  metrics::expose_quotas(in_force.policies(), out);
   out.begin("headgate_throttle_decisions_total", Type::counter,
             "Decisions whose limit came with the request (CL.THROTTLE, THROTTLE), by outcome.");
   out.sample({{"outcome", "admitted"}}, totals.throttle.admitted);

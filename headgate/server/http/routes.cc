@@ -10,17 +10,15 @@
 #include "headgate/policy/file/spelling.h"
 #include "headgate/server/bearer.h"
 #include "headgate/server/content.h"
-#include "headgate/server/http/asset.h"
 #include "headgate/server/http/auth.h"
+#include "headgate/server/http/dashboard.h"
 #include "headgate/server/http/decide.h"
 #include "headgate/server/http/foreign_page.h"
 #include "headgate/server/http/metrics.h"
 #include "headgate/server/http/overrides.h"
-#include "headgate/server/http/policies_page.h"
 #include "headgate/server/http/problem.h"
 #include "headgate/server/http/settle.h"
 #include "headgate/server/http/state.h"
-#include "headgate/server/http/top.h"
 
 namespace headgate::server {
 namespace {
@@ -121,7 +119,7 @@ const Route* route_of(const HttpRequest& request) noexcept {
     if (other == nullptr) other = &route;
   }
   if (other != nullptr) return other;
-  return find_asset(request.path()) == nullptr ? nullptr : &asset_route;
+  return is_asset(request.path()) ? &asset_route : nullptr;
 }
 
 // The token is in Authorization, or in a field of our own, so that a proxy can forward its client's

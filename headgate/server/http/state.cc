@@ -6,10 +6,10 @@
 #include <string>
 #include <string_view>
 
+#include "headgate/base/json_members.h"
 #include "headgate/base/json_text.h"
 #include "headgate/field/problem.h"
 #include "headgate/policy/file/spelling.h"
-#include "headgate/server/http/json_members.h"
 #include "headgate/server/http/no_policy.h"
 #include "headgate/server/http/partition_path.h"
 #include "headgate/server/http/problem.h"

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "headgate/server/stats/single_writer.h"
+#include "headgate/view/single_writer.h"
 
 namespace headgate::server {
 
@@ -29,8 +29,8 @@ class LatencyHistogram {
   static constexpr std::size_t buckets = bounds.size() + 1;
 
   void add(std::uint64_t nanoseconds) noexcept {
-    increase(counts_[bucket_of(nanoseconds)], 1);
-    increase(sum_, nanoseconds);
+    view::increase(counts_[bucket_of(nanoseconds)], 1);
+    view::increase(sum_, nanoseconds);
   }
 
   // Plain numbers that add up several histograms. A decision that is being added at this moment may

@@ -9,31 +9,32 @@
 // and every key heavier than total weight / capacity is stored. halve() halves all weights, so that
 // the present counts more than the past; the bounds then hold for weights halved and rounded down.
 //
-// One thread writes; any thread may read at the same time. Allocates in the constructor only.
+// One thread writes; any thread may read at the same time. Allocates nothing and has no pointers,
+// so that it can lie in memory that processes share. If the process that writes is killed, another
+// one may continue after repair().
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
-#include "headgate/server/stats/single_writer.h"
+#include "headgate/view/single_writer.h"
 
-namespace headgate::server {
+namespace headgate::view {
 
 class TopSketch {
  public:
   // At least twice top_length_max: the longest list that can be requested has no gaps, and the
-  // error of a key is at most 1/256 of the total weight. About 60 KiB per sketch.
+  // error of a key is at most 1/256 of the total weight. A sketch takes about 60 KiB.
   static constexpr std::size_t capacity = 256;
   // [bytes] A multiple of 8. Holds a policy's name (64) and an address or a session's token (126).
   static constexpr std::size_t label_max = 192;
 
-  TopSketch();
+  TopSketch() { clear(); }
 
   // Adds `weight` to the weight of a key, and `extra` to its second count, which starts at 0 when
   // the key is stored. `hash` stands for the key; it must be keyed with a secret, so that clients
@@ -56,6 +57,10 @@ class TopSketch {
 
   void halve() noexcept;
   void clear() noexcept;
+
+  // To be called by a new writer, before anything else: removes the key that the former one was
+  // changing when it was killed, if there is one.
+  void repair() noexcept;
 
   // Any thread:
 
@@ -92,6 +97,7 @@ class TopSketch {
     }
     return place;
   }
+  void empty(std::size_t slot) noexcept;
   void forget(Slot slot) noexcept;
   void replace(std::uint64_t hash, std::uint64_t weight, std::uint64_t extra,
                std::string_view label) noexcept;
@@ -104,7 +110,7 @@ class TopSketch {
   std::array<std::atomic<std::uint64_t>, capacity> counts_{};
   std::array<std::atomic<std::uint64_t>, capacity> errors_{};
   std::array<std::atomic<std::uint64_t>, capacity> extras_{};
-  std::unique_ptr<std::array<Label, capacity>> labels_;
+  std::array<Label, capacity> labels_{};
   // Used by the writer only:
   std::array<std::uint64_t, capacity> hashes_{};
   std::array<Slot, index_size> index_{};  // slots by hash; linear probing
@@ -112,4 +118,4 @@ class TopSketch {
   Slot hand_ = 0;                         // the slot that lightest() returned last
 };
 
-}  // namespace headgate::server
+}  // namespace headgate::view

@@ -1,22 +1,27 @@
 // Compares the bounds of Space-Saving with an exact count.
 
-#include "headgate/server/stats/top_sketch.h"
+#include "headgate/view/top_sketch.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <csignal>
 #include <cstring>
 #include <map>
+#include <new>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "headgate/base/siphash.h"
+#include "headgate/store/region.h"
 
-namespace headgate::server {
+namespace headgate::view {
 namespace {
 
 std::uint64_t hash_of(const std::string& key) { return table_hash(HashSecret{1, 2}, key).lo; }
@@ -47,7 +52,7 @@ struct Pair {
   std::uint64_t all = 0;
 
   void add(const std::string& key, std::uint64_t weight) {
-    server::add(sketch, key, weight);
+    view::add(sketch, key, weight);
     weights[key] += weight;
     all += weight;
   }
@@ -190,5 +195,47 @@ TEST(TopSketch, IsReadWholeWhileItIsWritten) {
   writer.join();
 }
 
+// A process that is killed at any instruction leaves a sketch that another one can repair: each
+// label still belongs to its hash, and no key is listed twice.
+TEST(TopSketch, AnotherProcessSucceedsAKilledOne) {
+  struct Shared {
+    TopSketch sketch;
+    std::atomic<int> added{0};
+  };
+  const auto region = store::Region::anonymous(sizeof(Shared), store::Sharing::processes);
+  ASSERT_TRUE(region);
+  auto* const shared = new (region->bytes().data()) Shared;
+  TopSketch* const sketch = &shared->sketch;
+  for (int round = 0; round < 200; ++round) {
+    shared->added = 0;
+    const pid_t writer = fork();
+    ASSERT_GE(writer, 0);
+    if (writer == 0) {
+      for (int i = round;; ++i) {
+        add(*sketch, std::to_string(i % 1000), 1);
+        ++shared->added;
+      }
+    }
+    while (shared->added < 500 + round) std::this_thread::yield();
+    ASSERT_EQ(kill(writer, SIGKILL), 0);
+    int status = 0;
+    ASSERT_EQ(waitpid(writer, &status, 0), writer);
+    ASSERT_TRUE(WIFSIGNALED(status));
+
+    sketch->repair();
+    const auto before = listed(*sketch);
+    for (const auto& [label, entry] : before) add(*sketch, label, 1);
+    const auto after = listed(*sketch);
+    ASSERT_EQ(after.size(), before.size());
+    for (const auto& [label, entry] : before) {
+      ASSERT_EQ(after.at(label).at_most, entry.at_most + 1) << label;
+    }
+  }
+  for (std::size_t i = 0; i < TopSketch::capacity; ++i) {
+    add(*sketch, "successor " + std::to_string(i), 1'000'000);
+  }
+  EXPECT_EQ(listed(*sketch).size(), TopSketch::capacity) << "no slot is lost";
+}
+
 }  // namespace
-}  // namespace headgate::server
+}  // namespace headgate::view

@@ -5,9 +5,9 @@
 #include <string_view>
 
 #include "headgate/base/siphash.h"
-#include "headgate/server/stats/top_sketch.h"
+#include "headgate/view/top_sketch.h"
 
-namespace headgate::server {
+namespace headgate::view {
 
 // Both functions write at most TopSketch::label_max bytes and return their number. Equal partitions
 // have equal labels, different ones have different labels. Both cut `policy` after 64 bytes.
@@ -28,4 +28,4 @@ struct PartitionLabel {
 // Reads a label that one of the functions above wrote. Throws std::bad_alloc.
 [[nodiscard]] PartitionLabel read_label(std::string_view label);
 
-}  // namespace headgate::server
+}  // namespace headgate::view

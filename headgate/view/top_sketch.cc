@@ -1,30 +1,43 @@
-#include "headgate/server/stats/top_sketch.h"
+#include "headgate/view/top_sketch.h"
 
 #include <algorithm>
 #include <cstring>
 #include <limits>
 #include <utility>
 
-namespace headgate::server {
+namespace headgate::view {
 namespace {
 
 constexpr auto relaxed = std::memory_order_relaxed;
 
 }  // namespace
 
-TopSketch::TopSketch() : labels_(std::make_unique<std::array<Label, capacity>>()) { clear(); }
-
 void TopSketch::clear() noexcept {
   index_.fill(no_slot);
   floor_ = 0;
+  for (std::size_t i = 0; i < capacity; ++i) empty(i);
+}
+
+void TopSketch::empty(std::size_t slot) noexcept {
+  constexpr auto release = std::memory_order_release;
+  Label& label = labels_[slot];
+  const std::uint32_t version = label.version.load(relaxed) | 1;
+  label.version.store(version, relaxed);
+  label.length.store(0, release);
+  counts_[slot].store(0, release);
+  errors_[slot].store(0, release);
+  extras_[slot].store(0, release);
+  label.version.store(version + 1, release);
+}
+
+void TopSketch::repair() noexcept {
+  index_.fill(no_slot);
+  floor_ = 0;
+  hand_ = 0;
   for (std::size_t i = 0; i < capacity; ++i) {
-    Label& label = (*labels_)[i];
-    label.version.fetch_add(1, relaxed);
-    label.length.store(0, std::memory_order_release);
-    counts_[i].store(0, std::memory_order_release);
-    errors_[i].store(0, std::memory_order_release);
-    extras_[i].store(0, std::memory_order_release);
-    label.version.fetch_add(1, std::memory_order_release);
+    if (labels_[i].version.load(relaxed) % 2 != 0) empty(i);
+    if (labels_[i].length.load(relaxed) == 0) continue;
+    index_[find(hashes_[i])] = static_cast<Slot>(i);
   }
 }
 
@@ -40,14 +53,15 @@ void TopSketch::halve() noexcept {
 void TopSketch::replace(std::uint64_t hash, std::uint64_t weight, std::uint64_t extra,
                         std::string_view text) noexcept {
   const Slot slot = lightest();
+  constexpr auto release = std::memory_order_release;
+  Label& label = labels_[slot];
+  const std::uint32_t version = label.version.load(relaxed);
+  label.version.store(version + 1, relaxed);
+  // For repair(), in case that the process is killed from here on.
+  std::atomic_signal_fence(std::memory_order_seq_cst);
   forget(slot);
   index_[find(hash)] = slot;
   hashes_[slot] = hash;
-
-  constexpr auto release = std::memory_order_release;
-  Label& label = (*labels_)[slot];
-  const std::uint32_t version = label.version.load(relaxed);
-  label.version.store(version + 1, relaxed);
   for (std::size_t i = 0; i * 8 < text.size(); ++i) {
     std::uint64_t word = 0;
     std::memcpy(&word, text.data() + i * 8, std::min<std::size_t>(8, text.size() - i * 8));
@@ -89,7 +103,7 @@ void TopSketch::forget(Slot slot) noexcept {
 std::optional<TopSketch::Entry> TopSketch::read(std::size_t slot) const {
   constexpr int attempts = 100;  // a change takes less than a microsecond
   constexpr auto acquire = std::memory_order_acquire;
-  const Label& label = (*labels_)[slot];
+  const Label& label = labels_[slot];
   std::array<char, label_max> text;
   for (int i = 0; i < attempts; ++i) {
     const std::uint32_t version = label.version.load(acquire);
@@ -109,4 +123,4 @@ std::optional<TopSketch::Entry> TopSketch::read(std::size_t slot) const {
   return std::nullopt;
 }
 
-}  // namespace headgate::server
+}  // namespace headgate::view

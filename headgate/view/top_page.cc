@@ -1,39 +1,38 @@
-#include "headgate/server/http/top.h"
+#include "headgate/view/top_page.h"
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <tuple>
 #include <utility>
+#include <vector>
 
+#include "headgate/base/json_members.h"
 #include "headgate/base/json_text.h"
 #include "headgate/base/whole_number.h"
-#include "headgate/server/http/json_members.h"
-#include "headgate/server/worker_context.h"
 
-namespace headgate::server {
+namespace headgate::view {
 namespace {
 
 // Adds up the entries of several workers for the same partition, and sorts.
-void merge(std::vector<DecisionStats::Partition>& list, std::size_t length) {
+void merge(std::vector<Partition>& list, std::size_t length) {
   using Name = std::pair<std::string_view, std::string_view>;
   std::map<Name, std::size_t> index_of;
-  std::vector<DecisionStats::Partition> merged;
+  std::vector<Partition> merged;
   merged.reserve(list.size());  // so that the names in index_of, which are views, stay valid
-  for (DecisionStats::Partition& partition : list) {
+  for (Partition& partition : list) {
     const auto found = index_of.find(Name(partition.policy, partition.key));
     if (found == index_of.end()) {
       merged.push_back(std::move(partition));
       index_of.emplace(Name(merged.back().policy, merged.back().key), merged.size() - 1);
       continue;
     }
-    DecisionStats::Partition& sum = merged[found->second];
+    Partition& sum = merged[found->second];
     sum.at_least += partition.at_least;
     sum.at_most += partition.at_most;
     sum.also += partition.also;
   }
   index_of.clear();
-  const auto heavier = [](const DecisionStats::Partition& a, const DecisionStats::Partition& b) {
+  const auto heavier = [](const Partition& a, const Partition& b) {
     return std::tie(b.at_least, a.policy, a.key) < std::tie(a.at_least, b.policy, b.key);
   };
   std::sort(merged.begin(), merged.end(), heavier);
@@ -54,10 +53,10 @@ void member(std::string& out, std::string_view name, double value) {
 }
 
 void append_list(std::string& out, std::string_view name, std::string_view also,
-                 const std::vector<DecisionStats::Partition>& list) {
+                 const std::vector<Partition>& list) {
   append_name(out, name);
   out.push_back('[');
-  for (const DecisionStats::Partition& partition : list) {
+  for (const Partition& partition : list) {
     if (&partition != list.data()) out.push_back(',');
     out.append(R"({"policy":)");
     append_json(out, std::string_view(partition.policy));
@@ -71,8 +70,8 @@ void append_list(std::string& out, std::string_view name, std::string_view also,
   out.push_back(']');
 }
 
-Content fault(const std::string& detail) {
-  Content page{"application/problem+json", R"({"type":"about:blank","title":"Bad Request",)", 400};
+Page fault(const std::string& detail) {
+  Page page{"application/problem+json", R"({"type":"about:blank","title":"Bad Request",)", 400};
   page.body.append(R"("status":400,"detail":)");
   append_json(page.body, std::string_view(detail));
   page.body.append("}\n");
@@ -80,27 +79,6 @@ Content fault(const std::string& detail) {
 }
 
 }  // namespace
-
-DecisionStats::Recent top(const Engine& engine, Instant now, const PolicySnapshot& in_force,
-                          std::size_t length) {
-  DecisionStats::Recent sum;
-  const auto append = [](std::vector<DecisionStats::Partition>& to,
-                         std::vector<DecisionStats::Partition>& from) {
-    std::move(from.begin(), from.end(), std::back_inserter(to));
-  };
-  engine.for_each_worker([&](const WorkerContext& worker) {
-    DecisionStats::Recent recent = worker.stats().recent(now, in_force);
-    sum.requests += recent.requests;
-    sum.denied += recent.denied;
-    sum.shadow_denied += recent.shadow_denied;
-    sum.outage += recent.outage;
-    append(sum.busiest, recent.busiest);
-    append(sum.most_denied, recent.most_denied);
-  });
-  merge(sum.busiest, length);
-  merge(sum.most_denied, length);
-  return sum;
-}
 
 Result<std::size_t, std::string> parse_top_length(std::string_view query) {
   if (query.empty()) return top_length_default;
@@ -112,23 +90,23 @@ Result<std::size_t, std::string> parse_top_length(std::string_view query) {
   return *length;
 }
 
-Content top_page(Engine& engine, WorkerContext& worker, std::string_view query) {
+Page top_page(std::string_view query, Recent recent, const Labels& in_force,
+              std::optional<bool> redis_up) {
   const auto length = parse_top_length(query);
   if (!length) return fault(length.error());
-  const PolicySnapshot& in_force = worker.in_force();
-  const DecisionStats::Recent recent = top(engine, worker.now(), in_force, *length);
+  merge(recent.busiest, *length);
+  merge(recent.most_denied, *length);
 
-  Content page{"application/json", {}};
+  Page page{"application/json", {}};
   std::string& out = page.body;
-  const bool plain = in_force.policies().settings().partition_key == policy::PartitionKey::plain;
   out.append(R"({"keys":)");
-  append_json(out, std::string_view(plain ? "plain" : "opaque"));
-  member(out, "decisions_per_second", recent.requests);
+  append_json(out, std::string_view(in_force.plain() ? "plain" : "opaque"));
+  member(out, "requests_per_second", recent.requests);
   member(out, "denied_per_second", recent.denied);
   member(out, "shadow_denied_per_second", recent.shadow_denied);
-  if (redis::PolicyStore* const redis = engine.redis()) {
+  if (redis_up) {
     out.append(R"(,"redis":{"up":)");
-    out.append(redis->status().up ? "true" : "false");
+    append_json(out, *redis_up);
     member(out, "decisions_without_it_per_second", recent.outage);
     out.push_back('}');
   }
@@ -138,4 +116,4 @@ Content top_page(Engine& engine, WorkerContext& worker, std::string_view query) 
   return page;
 }
 
-}  // namespace headgate::server
+}  // namespace headgate::view

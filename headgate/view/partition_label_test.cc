@@ -1,10 +1,10 @@
-#include "headgate/server/stats/partition_label.h"
+#include "headgate/view/partition_label.h"
 
 #include <gtest/gtest.h>
 
 #include <array>
 
-namespace headgate::server {
+namespace headgate::view {
 namespace {
 
 constexpr Hash128 hash{0x0807060504030201, 0x100f0e0d0c0b0a09};
@@ -54,4 +54,4 @@ TEST(PartitionLabel, CutsPoliciesThatAreTooLong) {
 }
 
 }  // namespace
-}  // namespace headgate::server
+}  // namespace headgate::view

@@ -1,11 +1,10 @@
-#include "headgate/server/http/policies_page.h"
+#include "headgate/view/policies_page.h"
 
+#include "headgate/base/json_members.h"
 #include "headgate/base/json_text.h"
 #include "headgate/policy/algorithm.h"
-#include "headgate/server/http/json_members.h"
-#include "headgate/server/worker_context.h"
 
-namespace headgate::server {
+namespace headgate::view {
 namespace {
 
 std::string_view word(policy::Mode mode) noexcept {
@@ -24,7 +23,6 @@ std::string_view word(policy::Mode mode) noexcept {
 // has two members more.
 void append(std::string& out, const policy::Policy& policy) {
   const policy::Grant& own = policy.grants.front();
-  const bool has_window = !own.unlimited && policy.terms.algorithm != limit::Algorithm::concurrency;
   out.append(R"({"name":)");
   append_json(out, std::string_view(policy.name));
   if (policy.is_candidate()) {
@@ -35,7 +33,7 @@ void append(std::string& out, const policy::Policy& policy) {
   append_member(out, "algorithm", policy::algorithm_name(policy.terms.algorithm));
   append_member_if(!own.unlimited, out, "quota", own.quota.units);
   append_member(out, "unit", std::string_view(policy.unit));
-  append_member_if(has_window, out, "window_ns", own.quota.window);
+  append_member_if(policy.has_window(), out, "window_ns", own.quota.window);
   append_member(out, "key", std::string_view(policy.key_text));
   append_member(out, "match", std::string_view(policy.match_text));
   append_member(out, "cost", std::string_view(policy.cost_text));
@@ -46,15 +44,15 @@ void append(std::string& out, const policy::Policy& policy) {
 
 }  // namespace
 
-Content policies_page(Engine& engine, WorkerContext& worker, std::string_view) {
-  const PolicySnapshot& snapshot = worker.in_force();
-  Content page{"application/json", {}};
+Page policies_page(std::string_view file, std::uint64_t reading,
+                   const policy::PolicySet& policies) {
+  Page page{"application/json", {}};
   std::string& out = page.body;
   out.append(R"({"file":)");
-  append_json(out, std::string_view(engine.config()));
-  append_member(out, "number", snapshot.reading());
+  append_json(out, file);
+  append_member(out, "number", reading);
   out.append(R"(,"policies":[)");
-  for (const policy::Policy& policy : snapshot.policies().policies()) {
+  for (const policy::Policy& policy : policies.policies()) {
     if (policy.index > 0) out.push_back(',');
     append(out, policy);
   }
@@ -62,4 +60,4 @@ Content policies_page(Engine& engine, WorkerContext& worker, std::string_view) {
   return page;
 }
 
-}  // namespace headgate::server
+}  // namespace headgate::view

@@ -1,4 +1,4 @@
-#include "headgate/server/stats/partition_label.h"
+#include "headgate/view/partition_label.h"
 
 #include <algorithm>
 #include <cstring>
@@ -6,7 +6,7 @@
 #include "headgate/base/hex.h"
 #include "headgate/field/sf/write.h"
 
-namespace headgate::server {
+namespace headgate::view {
 namespace {
 
 // A label:
@@ -88,4 +88,4 @@ PartitionLabel read_label(std::string_view label) {
   return read;
 }
 
-}  // namespace headgate::server
+}  // namespace headgate::view

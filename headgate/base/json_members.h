@@ -6,7 +6,7 @@
 
 #include "headgate/base/json_text.h"
 
-namespace headgate::server {
+namespace headgate {
 
 // Appends a comma, the name and a colon.
 inline void append_name(std::string& out, std::string_view name) {
@@ -29,4 +29,4 @@ void append_member_if(bool known, std::string& out, std::string_view name, const
   out.append("null");
 }
 
-}  // namespace headgate::server
+}  // namespace headgate

@@ -1,0 +1,56 @@
+#include "headgate/nginx/recording.h"
+
+#include <algorithm>
+#include <exception>
+
+namespace headgate::nginx {
+namespace {
+
+// Of this worker; nullptr: it records nothing.
+WorkerStats::Place* own_place = nullptr;
+
+void open(ngx_cycle_t* cycle, MainConf& conf) noexcept {
+  if (!conf.gate || !conf.has_dashboard) return;
+  const auto* core =
+      reinterpret_cast<const ngx_core_conf_t*>(ngx_get_conf(cycle->conf_ctx, ngx_core_module));
+  const MainConf* old = conf_of(cycle->old_cycle);
+  try {
+    conf.worker_stats =
+        WorkerStats::open(static_cast<std::size_t>(std::max<ngx_int_t>(core->worker_processes, 1)),
+                          old == nullptr ? nullptr : old->worker_stats);
+  } catch (const std::exception&) {  // only std::bad_alloc
+    ngx_log_error(NGX_LOG_ERR, cycle->log, 0,
+                  "no memory for the statistics of headgate_dashboard, which stay empty");
+  }
+}
+
+}  // namespace
+
+void open_recording(ngx_cycle_t* cycle, MainConf& conf) noexcept {
+  // Without a master, the one process goes from one configuration to the next.
+  const bool goes_on = own_place != nullptr;
+  end_recording();
+  open(cycle, conf);
+  if (goes_on) begin_recording(conf);
+}
+
+void begin_recording(const MainConf& conf) noexcept {
+  if (conf.worker_stats == nullptr) return;
+  if (ngx_process != NGX_PROCESS_WORKER && ngx_process != NGX_PROCESS_SINGLE) return;
+  own_place = conf.worker_stats->claim();
+  if (own_place == nullptr) {
+    ngx_log_error(NGX_LOG_WARN, ngx_cycle->log, 0,
+                  "no place in the statistics of headgate_dashboard for this worker");
+  }
+}
+
+void end_recording() noexcept {
+  if (own_place != nullptr) own_place->owner.store(0, std::memory_order_release);
+  own_place = nullptr;
+}
+
+void record(const MainConf& conf, const gate::DecisionContext& decision) noexcept {
+  if (own_place != nullptr) own_place->stats.decided(*conf.labels, decision, recording_time());
+}
+
+}  // namespace headgate::nginx
