@@ -8,7 +8,7 @@ namespace headgate::cli {
 namespace {
 
 const std::string whole =
-    R"({"keys":"plain","decisions_per_second":12.500,"denied_per_second":2,)"
+    R"({"keys":"plain","requests_per_second":12.500,"denied_per_second":2,)"
     R"("shadow_denied_per_second":0.5,"busiest":[{"policy":"burst","key":"a","per_second":3,)"
     R"("at_most_per_second":4,"units_per_second":5}],"most_denied":[{"policy":"p","key":"b",)"
     R"("per_second":1,"at_most_per_second":1,"shadow_per_second":1}]})";
@@ -17,7 +17,7 @@ TEST(TopReading, ReadsAResponse) {
   const auto reading = TopReading::parse(whole);
   ASSERT_TRUE(reading) << reading.error();
   EXPECT_TRUE(reading->plain_keys);
-  EXPECT_EQ(reading->decisions_per_second, 12.5);
+  EXPECT_EQ(reading->requests_per_second, 12.5);
   EXPECT_EQ(reading->denied_per_second, 2);
   EXPECT_EQ(reading->shadow_denied_per_second, 0.5);
   ASSERT_EQ(reading->busiest.size(), 1u);
@@ -28,6 +28,13 @@ TEST(TopReading, ReadsAResponse) {
   EXPECT_EQ(reading->busiest[0].also, 5);
   ASSERT_EQ(reading->most_denied.size(), 1u);
   EXPECT_EQ(reading->most_denied[0].also, 1);
+}
+
+TEST(TopReading, ReadsOlderServers) {
+  std::string old = whole;
+  old.replace(old.find("requests_per"), 8, "decisions");
+  ASSERT_TRUE(TopReading::parse(old));
+  EXPECT_EQ(TopReading::parse(old)->requests_per_second, 12.5);
 }
 
 TEST(TopReading, ReadsTheStateOfRedis) {

@@ -106,10 +106,10 @@ void DecisionStats::list(TopSketch& sketch, const PolicySnapshot& snapshot, cons
     snapshot_.store(snapshot.reading(), std::memory_order_release);
   }
   sketch.add(table_hash(secret_, entry.key).lo, weight, also, [&](char* out) {
-    const Hash128 opaque = snapshot.gate().opaque(entry.key);
+    const Hash128 client = snapshot.gate().opaque(entry.partition);
     const bool shown = snapshot.policies().settings().partition_key == policy::PartitionKey::plain;
-    return shown ? write_plain_label(entry.policy, entry.partition, opaque, out)
-                 : write_opaque_label(entry.policy, opaque, out);
+    return shown ? write_plain_label(entry.policy, entry.partition, client, out)
+                 : write_opaque_label(entry.policy, snapshot.gate().opaque(entry.key), client, out);
   });
 }
 
@@ -161,7 +161,7 @@ DecisionStats::Recent DecisionStats::read(Instant now, const PolicySnapshot& in_
       if (!entry || entry->at_least == 0) continue;
       PartitionLabel label = read_label(entry->label);
       all.push_back({std::move(label.policy), std::move(label.key), rate(entry->at_least),
-                     rate(entry->at_most), rate(entry->extra)});
+                     rate(entry->at_most), rate(entry->extra), std::move(label.client)});
     }
     return all;
   };
