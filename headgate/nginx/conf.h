@@ -38,7 +38,8 @@ struct MainConf {
   std::shared_ptr<store::Store> store;  // with which `gate` decides
   bool waits = false;                   // ... and which does not always complete at once
   std::optional<gate::Gate> gate;
-  bool reads_bodies = false;  // a policy's cost is the length of the request's body
+  ngx_open_file_t* decision_log = nullptr;  // in memory of nginx's cycle
+  bool reads_bodies = false;                // a policy's cost is the length of the request's body
   std::optional<std::uint32_t> connections_per_address;  // at each worker; 0 or absent: any
 };
 

@@ -23,6 +23,7 @@
 #include "headgate/nginx/connections.h"
 #include "headgate/nginx/context.h"
 #include "headgate/nginx/decide.h"
+#include "headgate/nginx/decision_log.h"
 #include "headgate/nginx/metrics.h"
 #include "headgate/nginx/nginx_request.h"
 #include "headgate/nginx/ngx.h"
@@ -42,6 +43,7 @@ char* set_metrics(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
 ngx_int_t add_variables(ngx_conf_t* cf) noexcept;
 ngx_int_t init(ngx_conf_t* cf) noexcept;
 ngx_int_t init_module(ngx_cycle_t* cycle) noexcept;
+void exit_process(ngx_cycle_t* cycle) noexcept;
 ngx_int_t get_verdict(ngx_http_request_t* r, ngx_http_variable_value_t* v, uintptr_t data) noexcept;
 ngx_int_t get_policy(ngx_http_request_t* r, ngx_http_variable_value_t* v, uintptr_t data) noexcept;
 ngx_int_t get_remaining(ngx_http_request_t* r, ngx_http_variable_value_t* v,
@@ -106,8 +108,8 @@ ngx_module_t ngx_http_headgate_module = {NGX_MODULE_V1,
                                          nullptr,      // init process
                                          nullptr,      // init thread
                                          nullptr,      // exit thread
-                                         nullptr,      // exit process
-                                         nullptr,      // exit master
+                                         exit_process,
+                                         nullptr,  // exit master
                                          NGX_MODULE_V1_PADDING};
 
 namespace {
@@ -416,7 +418,7 @@ extern "C" ngx_int_t init(ngx_conf_t* cf) noexcept {
   auto& conf =
       *static_cast<MainConf*>(ngx_http_conf_get_module_main_conf(cf, ngx_http_headgate_module));
   if (conf.policies == nullptr) return NGX_OK;
-  if (!open(cf, conf)) return NGX_ERROR;
+  if (!open(cf, conf) || !open_decision_log(cf, conf)) return NGX_ERROR;
   // The handlers of a phase run in reverse order, so this one runs before the rewrite module's.
   if (add_handler(cf, NGX_HTTP_REWRITE_PHASE, rewrite_handler) != NGX_OK) return NGX_ERROR;
   if (add_handler(cf, NGX_HTTP_LOG_PHASE, log_handler) != NGX_OK) return NGX_ERROR;
@@ -441,5 +443,8 @@ extern "C" ngx_int_t init_module(ngx_cycle_t* cycle) noexcept {
   if (const MainConf* conf = conf_of(cycle); conf != nullptr) bound_connections(cycle, *conf);
   return NGX_OK;
 }
+
+// Runs when a worker exits, but not if it is killed.
+extern "C" void exit_process(ngx_cycle_t*) noexcept { flush_decision_log(); }
 
 }  // namespace

@@ -83,6 +83,7 @@ void answer_auth(Exchange& exchange) {
   if (!original) return answer_problem(exchange, 400, original.error());
 
   const gate::Verdict& verdict = job->decision.verdict;
+  WorkerContext::note(*job, original->request());
   job->snapshot->gate().admit(original->request(), worker.moment(*job), gate::DryRun::no,
                               job->decision, job->begin());
   AuthTerms terms{deny_status, original->guess()};
