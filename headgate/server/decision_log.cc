@@ -26,10 +26,6 @@ constexpr std::chrono::milliseconds retry_interval{1000};
 // While a pipe is full, the thread looks at this interval whether it is to do something else.
 constexpr int look_interval = 100;  // [ms]
 
-std::uint64_t count_lines(std::string_view text) noexcept {
-  return static_cast<std::uint64_t>(std::count(text.begin(), text.end(), '\n'));
-}
-
 }  // namespace
 
 DecisionLog::~DecisionLog() {
@@ -46,6 +42,7 @@ void DecisionLog::open(const std::string& file) {
   {
     const std::lock_guard lock(mutex_);
     wanted_ = file;
+    former_ = waiting_.size();
     ++openings_;
     if (!file.empty() && !thread_.joinable()) start();
   }
@@ -99,22 +96,40 @@ void DecisionLog::run() noexcept {
       if (stops_ && !end) end = Clock::now() + patience;
       opens = openings_ != opened_;
       opened_ = openings_;
-      if (opens) file_ = wanted_;
-      if (lines_.empty()) lines_.swap(waiting_);
+      if (opens) {
+        take_former();
+        file_ = wanted_;
+      } else if (lines_.empty()) {
+        lines_.swap(waiting_);
+      }
     }
-    if (file_.empty()) {  // the log is not used any more
-      lines_.clear();
-      written_ = 0;
+    if (opens && fd_ >= 0) {
+      if (!lines_.empty()) write_some();
+      close_file();
     }
-    if (end && (lines_.empty() || Clock::now() >= *end)) break;
-    if (opens) close_file();
+    if (file_.empty()) drop_lines();  // the log is not used any more
+    if (end && !opens && (lines_.empty() || Clock::now() >= *end)) break;
     if (fd_ < 0 && !file_.empty()) open_file();
     if (fd_ >= 0 && !lines_.empty()) write_some();
     if (end && failed_) break;
   }
-  dropped_.fetch_add(count_lines(std::string_view(lines_).substr(written_)),
-                     std::memory_order_relaxed);
+  drop_lines();
   close_file();
+}
+
+// Takes the lines that are older than the last call of open(). To be called with the mutex.
+void DecisionLog::take_former() {
+  lines_.append(waiting_, 0, former_);
+  waiting_.erase(0, former_);
+  former_ = 0;
+}
+
+void DecisionLog::drop_lines() noexcept {
+  const std::string_view left = std::string_view(lines_).substr(written_);
+  dropped_.fetch_add(static_cast<std::uint64_t>(std::count(left.begin(), left.end(), '\n')),
+                     std::memory_order_relaxed);
+  lines_.clear();
+  written_ = 0;
 }
 
 void DecisionLog::open_file() {

@@ -50,12 +50,15 @@ class DecisionLog {
   void run() noexcept;
   void open_file();
   void close_file() noexcept;
+  void take_former();
   void write_some();
+  void drop_lines() noexcept;
   void fail(const char* what);
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::string waiting_;         // guarded by the mutex, as the next three
+  std::string waiting_;         // guarded by the mutex, as the next four
+  std::size_t former_ = 0;      // bytes of waiting_ that came before the last call of open()
   std::string wanted_;          // the file
   std::uint64_t openings_ = 0;  // calls of open()
   bool stops_ = false;

@@ -5,6 +5,7 @@ import re
 import signal
 
 from support.http_client import Connection
+from support.nginx import Nginx
 from support.processes import until
 
 POLICIES = '''
@@ -63,13 +64,17 @@ def test_a_dry_run_is_shadow_denied(nginx, tmp_path):
     assert json.loads(lines(tmp_path / 'log', 1)[0])['outcome'] == 'shadow-denied'
 
 
+def reopens(server):
+    server.process.send_signal(signal.SIGUSR1)
+
+
 def test_rotation_loses_no_line(nginx, tmp_path):
     server = logging(nginx, tmp_path, ', which: all', workers=2)
     total = 0
-    for turn, number in enumerate((signal.SIGUSR1, signal.SIGUSR1, signal.SIGHUP)):
+    for turn, reopen in enumerate((reopens, reopens, Nginx.reload)):
         ask(server, 100)
         (tmp_path / 'log').rename(tmp_path / f'log.{turn}')
-        server.process.send_signal(number)
+        reopen(server)
         ask(server, 100)
         total += 200
         until((tmp_path / 'log').exists, 'the log is open again')
