@@ -85,6 +85,19 @@ export function ago(seconds) {
   return `${Math.round(whole / 3600)} h ago`;
 }
 
+const LENGTHS = [[86400, 'd'], [3600, 'h'], [60, 'min'], [1, 's']];
+
+/** How long something lasts: "12 s", "5 min", "3 h 12 min", "4 d 2 h". */
+export function duration(seconds) {
+  const whole = Math.max(0, Math.floor(seconds));
+  const i = LENGTHS.findIndex(([size]) => whole >= size);
+  if (i < 0) return '0 s';
+  const [size, unit] = LENGTHS[i];
+  const [next, nextUnit] = LENGTHS[i + 1] ?? [];
+  const rest = next ? Math.floor(whole % size / next) : 0;
+  return `${Math.floor(whole / size)} ${unit}` + (rest > 0 ? ` ${rest} ${nextUnit}` : '');
+}
+
 /** A Unix time [s]: "2026-01-31 12:00 UTC". */
 export function time(seconds) {
   const date = new Date(seconds * 1000);

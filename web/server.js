@@ -1,4 +1,4 @@
-// Requests to the server.
+// Requests to the server. Paths are relative to the page, which may lie beneath any prefix.
 
 // [ms] Requests are due every second: a server that needs longer than this counts as down.
 const TIMEOUT = 4000;
@@ -9,6 +9,9 @@ export class Unauthorised extends Error {}
 
 /** The token is right, and may not do this. */
 export class Forbidden extends Error {}
+
+/** This server has no such page. */
+export class NotFound extends Error {}
 
 export function keepToken(token) {
   sessionStorage.setItem(TOKEN_KEY, token);
@@ -30,6 +33,7 @@ async function get(path) {
     throw new Unauthorised();
   }
   if (response.status === 403) throw new Forbidden();
+  if (response.status === 404) throw new NotFound(`${path}: ${response.status}`);
   if (!response.ok) throw new Error(`${path}: ${response.status}`);
   return response;
 }

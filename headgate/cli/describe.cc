@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "headgate/cli/printable.h"
 #include "headgate/policy/algorithm.h"
 #include "headgate/policy/envoy/limit.h"
 #include "headgate/policy/quantity.h"
@@ -189,6 +190,18 @@ std::string describe(const policy::Policy& policy) {
     }
   }
   return out;
+}
+
+std::string describe(const policy::DecisionLogSettings& log) {
+  using policy::PartitionKey;
+  std::string text = "decisions: ";
+  if (log.sample_percent < 100) text += std::to_string(log.sample_percent) + "% of ";
+  text += log.which == policy::LoggedDecisions::all ? "all" : "the denied ones";
+  text += log.format == policy::LogFormat::json ? ", as JSON" : ", as text";
+  text += log.key == PartitionKey::plain    ? ", keys plain"
+          : log.key == PartitionKey::opaque ? ", keys opaque"
+                                            : ", without keys";
+  return text + ", to " + (log.file == "-" ? "standard output" : printable(log.file)) + '\n';
 }
 
 }  // namespace headgate::cli

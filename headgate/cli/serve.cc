@@ -189,7 +189,8 @@ std::function<int()> add_serve(CLI::App& headgate) {
       ->type_name("FORMAT")
       ->check(one_of({"text", "json"}));
   command->footer(
-      "SIGHUP reads the policy file, tokens and certificates again; a file with faults is refused "
+      "SIGUSR1 opens the decision log again. SIGHUP does, too, and reads the policy file, tokens\n"
+      "and certificates again; a file with faults is refused "
       "and the old one stays in force.\nSIGINT and SIGTERM finish the requests that have begun, "
       "then stop; a second one "
       "stops "

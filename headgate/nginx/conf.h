@@ -45,6 +45,7 @@ struct MainConf {
   std::optional<view::Labels> labels;         // of `gate`
   bool has_dashboard = false;                 // headgate_dashboard
   std::shared_ptr<WorkerStats> worker_stats;  // null without a dashboard
+  ngx_open_file_t* decision_log = nullptr;    // in memory of nginx's cycle
   bool reads_bodies = false;                  // a policy's cost is the length of the request's body
   std::optional<std::uint32_t> connections_per_address;  // at each worker; 0 or absent: any
 };

@@ -8,6 +8,7 @@
 #include "headgate/gate/gate.h"
 #include "headgate/nginx/body_numbers.h"
 #include "headgate/nginx/conf.h"
+#include "headgate/nginx/decision_log.h"
 #include "headgate/nginx/job.h"
 #include "headgate/nginx/mailbox.h"
 #include "headgate/nginx/nginx_request.h"
@@ -74,6 +75,7 @@ bool keep_verdict(ngx_http_request_t* r, RequestContext& context,
   context.verdict.dues = {};
   context.verdict.violated = {};
   context.taken = decision.now;
+  log_decision(r, decision);
   if (keep_items(r, context, decision.verdict.items) &&
       keep_violated(r, context, decision.verdict.violated) &&
       keep_dues(r, context, decision.verdict.dues)) {
@@ -106,6 +108,7 @@ extern "C" void job_event(ngx_event_t* event) noexcept {
   ngx_http_request_t* const r = job->request;
   if (r == nullptr) {
     if (decision.verdict.hold > 0) decision.gate().end_wait(decision.verdict);
+    log_decision(nullptr, decision);
     decision.gate().settle(decision.verdict.dues, decision.now, job->response, std::nullopt);
     return jobs.give_back(job);
   }

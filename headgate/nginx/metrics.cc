@@ -36,6 +36,9 @@ std::string metrics_text(const MainConf& conf) {
   out.one("headgate_refused_connections_total", metrics::Exposition::Type::counter,
           "Connections closed because their address had too many.",
           module.refused_connections.load(relaxed));
+  out.one("headgate_decision_log_dropped_total", metrics::Exposition::Type::counter,
+          "Lines of the decision log that its file did not take.",
+          module.decision_lines_dropped.load(relaxed));
   metrics::expose_fields_left_out(module.fields_left_out.load(relaxed), out);
   out.one("headgate_upstream_fields_dropped_total", metrics::Exposition::Type::counter,
           "Rate limit fields of upstream that were malformed, or stale from a cache.",

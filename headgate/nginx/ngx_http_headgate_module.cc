@@ -24,6 +24,7 @@
 #include "headgate/nginx/context.h"
 #include "headgate/nginx/dashboard.h"
 #include "headgate/nginx/decide.h"
+#include "headgate/nginx/decision_log.h"
 #include "headgate/nginx/metrics.h"
 #include "headgate/nginx/nginx_request.h"
 #include "headgate/nginx/ngx.h"
@@ -428,7 +429,7 @@ extern "C" ngx_int_t init(ngx_conf_t* cf) noexcept {
                        "\"headgate_dashboard\" needs \"headgate_config FILE\"");
     return NGX_ERROR;
   }
-  if (!open(cf, conf)) return NGX_ERROR;
+  if (!open(cf, conf) || !open_decision_log(cf, conf)) return NGX_ERROR;
   // The handlers of a phase run in reverse order, so this one runs before the rewrite module's.
   if (add_handler(cf, NGX_HTTP_REWRITE_PHASE, rewrite_handler) != NGX_OK) return NGX_ERROR;
   if (add_handler(cf, NGX_HTTP_LOG_PHASE, log_handler) != NGX_OK) return NGX_ERROR;
@@ -462,6 +463,10 @@ extern "C" ngx_int_t init_process(ngx_cycle_t* cycle) noexcept {
   return NGX_OK;
 }
 
-extern "C" void exit_process(ngx_cycle_t*) noexcept { end_recording(); }
+// Runs when a worker exits, but not if it is killed.
+extern "C" void exit_process(ngx_cycle_t*) noexcept {
+  end_recording();
+  flush_decision_log();
+}
 
 }  // namespace

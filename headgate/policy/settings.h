@@ -58,6 +58,21 @@ struct RedisSettings {
   friend bool operator==(const RedisSettings&, const RedisSettings&) = default;
 };
 
+enum class LoggedDecisions : std::uint8_t {
+  denied,  // and those that a shadow policy would have denied
+  all,
+};
+enum class LogFormat : std::uint8_t { json, text };
+
+// The log of decisions that doors write.
+struct DecisionLogSettings {
+  std::string file;  // path, or "-": standard output
+  LoggedDecisions which = LoggedDecisions::denied;
+  unsigned sample_percent = 100;  // 1..100: so many of them, chosen at random
+  LogFormat format = LogFormat::json;
+  PartitionKey key = PartitionKey::opaque;  // plain: also the client's address
+};
+
 struct Settings {
   ClientAddress client_address;
   std::vector<field::Form> fields{field::Form::ratelimit};  // no two of them share a field name
@@ -74,7 +89,8 @@ struct Settings {
   std::string upstream_prefix = "gateway-";  // put before the name of a policy that the upstream's
                                              // fields already contain
   TableSettings table;
-  std::optional<RedisSettings> redis;  // std::nullopt: the table alone
+  std::optional<RedisSettings> redis;            // std::nullopt: the table alone
+  std::optional<DecisionLogSettings> decisions;  // std::nullopt: none
   std::string allow_text;  // which requests no policy counts, for people; empty: there are none
 };
 

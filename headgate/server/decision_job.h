@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <string>
 
 #include "headgate/base/instant.h"
 #include "headgate/gate/decision_context.h"
@@ -14,6 +15,15 @@ namespace headgate::server {
 
 class DecisionJobs;
 
+// What the decision log says of a request, which need not last until its decision.
+struct RequestNote {
+  bool known = false;  // false: the log is not used, or the door has no request of HTTP
+  std::string method;
+  std::string host;
+  std::string path;
+  std::string client;
+};
+
 class DecisionJob final : public Job {
  public:
   DecisionJob(Answers& answers, DecisionJobs& from) : Job(answers), from_(from) {}
@@ -21,7 +31,8 @@ class DecisionJob final : public Job {
   gate::DecisionContext decision;
   const PolicySnapshot* snapshot = nullptr;  // that decides
   Instant began;                             // by the clock of WorkerContext::now()
-  std::shared_ptr<const void> limits;        // that came with the request: last until the answer
+  RequestNote note;
+  std::shared_ptr<const void> limits;  // that came with the request: last until the answer
 
  private:
   friend class DecisionJobs;

@@ -31,6 +31,12 @@ std::string other_table(const std::string& config, const policy::TableSettings& 
               : "");
 }
 
+// The file of the decision log, or "".
+std::string decision_file(const policy::PolicySet& policies) {
+  const auto& log = policies.settings().decisions;
+  return log ? log->file : "";
+}
+
 void log_outage(bool is_fault, const std::string& line) {
   if (is_fault) {
     spdlog::error("{}", line);
@@ -141,11 +147,14 @@ Result<void, std::vector<std::string>> Engine::reload() {
     return Failure<std::vector<std::string>>(std::move(policies.error()));
   }
   policies_ = *std::move(policies);
+  decision_log_.open(decision_file(*policies_));  // before the first line
   put_in_force({number() + 1, in_force_->reading() + 1});
   last_reload_.store(unix_now(), std::memory_order_relaxed);
   reloads_.fetch_add(1, std::memory_order_relaxed);
   return {};
 }
+
+void Engine::open_decision_log() { decision_log_.open(decision_file(in_force()->policies())); }
 
 void Engine::for_each_worker(const std::function<void(const WorkerContext&)>& see) const {
   const std::lock_guard lock(workers_mutex_);

@@ -16,6 +16,7 @@
 #include "headgate/policy/file/load.h"
 #include "headgate/policy/live/override_file.h"
 #include "headgate/redis/policy_store.h"
+#include "headgate/server/decision_log.h"
 #include "headgate/server/policy_snapshot.h"
 #include "headgate/server/unix_time.h"
 #include "headgate/store/table.h"
@@ -59,6 +60,11 @@ class Engine {
   [[nodiscard]] redis::PolicyStore* redis() noexcept { return redis_; }
   [[nodiscard]] const redis::RedisCounts& redis_counts() const noexcept { return redis_counts_; }
   [[nodiscard]] const std::string& config() const noexcept { return config_; }
+
+  [[nodiscard]] DecisionLog& decision_log() noexcept { return decision_log_; }
+  [[nodiscard]] const DecisionLog& decision_log() const noexcept { return decision_log_; }
+  // Opens the decision log of the policies in force, again if it is open.
+  void open_decision_log();
 
   // The policies in force. A worker keeps its pointer and calls this again when number() changes.
   [[nodiscard]] std::shared_ptr<const PolicySnapshot> in_force() const;
@@ -122,6 +128,7 @@ class Engine {
   void remove(const WorkerContext& worker) noexcept;
 
   std::string config_;
+  DecisionLog decision_log_;
   std::unique_ptr<store::Table> table_;
   redis::RedisCounts redis_counts_;
   std::unique_ptr<store::Store> store_;  // null: the table

@@ -32,7 +32,7 @@ class Signals {
  public:
   Signals() {
     sigemptyset(&set_);
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set_, signal);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) sigaddset(&set_, signal);
     pthread_sigmask(SIG_BLOCK, &set_, &before_);
     std::signal(SIGPIPE, SIG_IGN);
   }
@@ -58,6 +58,9 @@ class Signals {
   sigset_t set_{};
   sigset_t before_{};
 };
+
+// Whether the signal stops the server.
+bool ends(int signal) noexcept { return signal == SIGINT || signal == SIGTERM; }
 
 // Raises the limit of open files, since each connection is one, to the maximum. If that is less
 // than all listeners may use, lowers connections_max to an equal share, so that no listener can use
@@ -186,7 +189,7 @@ class Workers {
     };
     while (!all_ended() && Clock::now() < deadline) {
       const auto signal = signals.wait_for(check_interval);
-      if (signal && *signal != SIGHUP) break;
+      if (signal && ends(*signal)) break;
     }
     for (const auto& worker : workers_) {
       worker->abort();
@@ -216,6 +219,7 @@ Result<void, std::string> run_server(Engine& engine, ServerOptions options) {
       return listens;
     }
   }
+  engine.open_decision_log();
   workers.start();
   warn_of_exposed_secrets(*options.door.credentials);
   log_warnings(engine);
@@ -228,9 +232,12 @@ Result<void, std::string> run_server(Engine& engine, ServerOptions options) {
     wrong_tokens.look();
     engine.follow_overrides(unix_now());
     if (!signal) continue;
-    if (*signal != SIGHUP) break;
-    reload(*options.door.credentials, engine);
-    reload(engine);
+    if (ends(*signal)) break;
+    if (*signal == SIGHUP) {
+      reload(*options.door.credentials, engine);
+      reload(engine);
+    }
+    engine.open_decision_log();
   }
 
   notify_stopping();

@@ -1,6 +1,21 @@
 #include "headgate/server/worker_context.h"
 
+#include <chrono>
+
 namespace headgate::server {
+namespace {
+
+// [bytes] The log cuts what is longer.
+constexpr std::size_t note_max = 512;
+
+gate::DecisionScene scene_of(DoorKind door) noexcept {
+  using namespace std::chrono;
+  gate::DecisionScene scene{.door = door_names[static_cast<std::size_t>(door)]};
+  scene.unix_ms = duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count();
+  return scene;
+}
+
+}  // namespace
 
 WorkerContext::WorkerContext(Engine& engine)
     : engine_(engine),
@@ -23,7 +38,42 @@ DecisionJob* WorkerContext::begin() {
   job->snapshot = &in_force();
   job->began = now();
   job->decision.waits = gate::Waits::no;
+  job->note.known = false;
   return job;
+}
+
+void WorkerContext::note(DecisionJob& job, const policy::Request& request) {
+  const policy::Settings& settings = job.snapshot->policies().settings();
+  if (!settings.decisions) return;
+  gate::AddressRoom address;
+  job.note.method = request.method.substr(0, note_max);
+  job.note.host = request.host.substr(0, note_max);
+  job.note.path = request.path.substr(0, note_max);
+  job.note.client = gate::client_text(request, settings, address);
+  job.note.known = true;
+}
+
+void WorkerContext::log(DoorKind door, const DecisionJob& job) noexcept {
+  const policy::DecisionLogSettings& log = *job.snapshot->policies().settings().decisions;
+  if (!gate::has_line(log, job.decision) || !sampler_.choose(log.sample_percent)) return;
+  gate::DecisionScene scene = scene_of(door);
+  if (job.note.known) {
+    scene.method = job.note.method;
+    scene.host = job.note.host;
+    scene.path = job.note.path;
+    scene.client = job.note.client;
+  }
+  gate::DecisionLineRoom room;
+  engine_.decision_log().add(gate::write_line(log, scene, job.decision, room));
+}
+
+void WorkerContext::log(DoorKind door, const PolicySnapshot& snapshot, gate::LoneDecision decision,
+                        std::string_view key) noexcept {
+  const auto& log = snapshot.policies().settings().decisions;
+  if (!log || !gate::has_line(*log, decision) || !sampler_.choose(log->sample_percent)) return;
+  decision.opaque = snapshot.gate().opaque(key);
+  gate::DecisionLineRoom room;
+  engine_.decision_log().add(gate::write_line(*log, scene_of(door), decision, room));
 }
 
 }  // namespace headgate::server

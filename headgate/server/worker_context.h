@@ -5,6 +5,9 @@
 #include <optional>
 #include <string_view>
 
+#include "headgate/gate/decision_line.h"
+#include "headgate/gate/decision_sampler.h"
+#include "headgate/policy/request.h"
 #include "headgate/server/answers.h"
 #include "headgate/server/decision_job.h"
 #include "headgate/server/engine.h"
@@ -38,15 +41,22 @@ class WorkerContext {
   [[nodiscard]] std::optional<Instant> moment(const DecisionJob& job) const noexcept {
     return answers_.come_later() ? std::nullopt : std::optional(job.began);
   }
+  // Notes what the decision log says of a request, if it is used. Throws std::bad_alloc.
+  static void note(DecisionJob& job, const policy::Request& request);
   // The decision of begin() is outstanding.
   [[nodiscard]] Job::Held<DecisionJob> lend(Resume then) noexcept {
     return jobs_.lend(in_force_, then);
   }
-  // Records a decision in the statistics, with the time from begin() until now.
+  // Records a decision in the statistics and the decision log, with the time from begin() until
+  // now.
   void record(DoorKind door, const DecisionJob& job) noexcept {
     const Instant now = this->now();
     stats_.decided(door, *job.snapshot, job.decision, now, now.ns - job.began.ns);
+    if (job.snapshot->policies().settings().decisions) log(door, job);
   }
+  // Logs a decision that no policy of the file made. `key`: as the store takes it.
+  void log(DoorKind door, const PolicySnapshot& snapshot, gate::LoneDecision decision,
+           std::string_view key) noexcept;
 
   [[nodiscard]] Answers& answers() noexcept { return answers_; }
 
@@ -58,9 +68,12 @@ class WorkerContext {
   [[nodiscard]] const DecisionStats& stats() const noexcept { return stats_; }
 
  private:
+  void log(DoorKind door, const DecisionJob& job) noexcept;
+
   Engine& engine_;
   std::shared_ptr<const PolicySnapshot> in_force_;
   DecisionStats stats_;
+  gate::DecisionSampler sampler_;
   DecisionJobs jobs_;
   Answers answers_;  // ends first: then no job is lent any more
 };

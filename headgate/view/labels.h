@@ -30,9 +30,9 @@ class Labels {
   // `key`: as stores take it; `partition`: what may be shown of it.
   std::size_t write(std::string_view policy, std::string_view key, std::string_view partition,
                     char* out) const noexcept {
-    const Hash128 opaque = gate_.opaque(key);
-    return plain_ ? write_plain_label(policy, partition, opaque, out)
-                  : write_opaque_label(policy, opaque, out);
+    const Hash128 client = gate_.opaque(partition);
+    return plain_ ? write_plain_label(policy, partition, client, out)
+                  : write_opaque_label(policy, gate_.opaque(key), client, out);
   }
 
  private:

@@ -12,7 +12,7 @@ namespace {
 // A label:
 //
 //   +------+--------+--------+--------------------------+-----
-//   | form | length | policy | Hash128, unless plain    | key, unless opaque
+//   | form | length | policy | Hash128, unless plain    | key, or of an opaque one another Hash128
 //   +------+--------+--------+--------------------------+-----
 enum Form : char { plain = 'p', cut = 'c', opaque_only = 'o' };
 
@@ -49,20 +49,22 @@ void append_key(std::string_view key, std::string& out) {
 
 }  // namespace
 
-std::size_t write_plain_label(std::string_view policy, std::string_view key, const Hash128& opaque,
+std::size_t write_plain_label(std::string_view policy, std::string_view key, const Hash128& client,
                               char* out) noexcept {
   char* at = out;
   if (key.size() <= plain_max) {
     at = put(key, put_head(plain, policy, at));
   } else {
-    at = put(bytes(opaque), put_head(cut, policy, at));
+    at = put(bytes(client), put_head(cut, policy, at));
     at = put(key.substr(0, cut_length), at);
   }
   return static_cast<std::size_t>(at - out);
 }
 
-std::size_t write_opaque_label(std::string_view policy, const Hash128& opaque, char* out) noexcept {
-  return static_cast<std::size_t>(put(bytes(opaque), put_head(opaque_only, policy, out)) - out);
+std::size_t write_opaque_label(std::string_view policy, const Hash128& opaque,
+                               const Hash128& client, char* out) noexcept {
+  char* const at = put(bytes(opaque), put_head(opaque_only, policy, out));
+  return static_cast<std::size_t>(put(bytes(client), at) - out);
 }
 
 PartitionLabel read_label(std::string_view label) {
@@ -73,17 +75,18 @@ PartitionLabel read_label(std::string_view label) {
   };
   const char form = take(1).front();
   const auto length = static_cast<unsigned char>(take(1).front());
-  PartitionLabel read{std::string(take(length)), {}};
-  const std::string_view opaque = form == plain ? "" : take(sizeof(Hash128));
+  PartitionLabel read{std::string(take(length)), {}, {}};
+  const std::string_view hash = form == plain ? "" : take(sizeof(Hash128));
   if (form == opaque_only) {
     Appender appender{read.key};
-    field::sf::write_bytes(appender, opaque);
+    field::sf::write_bytes(appender, hash);
+    append_hex(read.client, label);
     return read;
   }
   append_key(label, read.key);
   if (form == cut) {
     read.key += "...#";
-    append_hex(read.key, opaque.substr(0, 4));
+    append_hex(read.key, hash.substr(0, 4));
   }
   return read;
 }

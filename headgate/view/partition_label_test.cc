@@ -9,20 +9,21 @@ namespace {
 
 constexpr Hash128 hash{0x0807060504030201, 0x100f0e0d0c0b0a09};
 
-std::string plain(std::string_view policy, std::string_view key, const Hash128& opaque = hash) {
+std::string plain(std::string_view policy, std::string_view key, const Hash128& client = hash) {
   std::array<char, TopSketch::label_max> room;
-  return {room.data(), write_plain_label(policy, key, opaque, room.data())};
+  return {room.data(), write_plain_label(policy, key, client, room.data())};
 }
 
 std::string opaque(std::string_view policy) {
   std::array<char, TopSketch::label_max> room;
-  return {room.data(), write_opaque_label(policy, hash, room.data())};
+  return {room.data(), write_opaque_label(policy, hash, {0xab, 0}, room.data())};
 }
 
 TEST(PartitionLabel, ShowsAKey) {
   const PartitionLabel label = read_label(plain("burst", "10.0.0.2"));
   EXPECT_EQ(label.policy, "burst");
   EXPECT_EQ(label.key, "10.0.0.2");
+  EXPECT_EQ(label.client, "");
   EXPECT_EQ(read_label(plain("all", "")).key, "");
 }
 
@@ -30,6 +31,7 @@ TEST(PartitionLabel, ShowsWhatStandsForAKey) {
   const PartitionLabel label = read_label(opaque("burst"));
   EXPECT_EQ(label.policy, "burst");
   EXPECT_EQ(label.key, ":AQIDBAUGBwgJCgsMDQ4PEA==:");
+  EXPECT_EQ(label.client, "ab" + std::string(30, '0'));
 }
 
 TEST(PartitionLabel, MakesBytesHarmless) {

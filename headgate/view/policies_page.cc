@@ -38,6 +38,7 @@ void append(std::string& out, const policy::Policy& policy) {
   append_member(out, "match", std::string_view(policy.match_text));
   append_member(out, "cost", std::string_view(policy.cost_text));
   append_member(out, "status", policy.status);
+  append_member_if(policy.terms.penalty > 0, out, "penalty_ns", policy.terms.penalty);
   append_member(out, "overrides", policy.grants.size() - 1);
   out.push_back('}');
 }

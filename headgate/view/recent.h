@@ -9,10 +9,11 @@ namespace headgate::view {
 // One policy's partition.
 struct Partition {
   std::string policy;
-  std::string key;      // for people: printable ASCII
-  double at_least = 0;  // requests, or denials [1/s]
-  double at_most = 0;   // the same
-  double also = 0;      // busiest: admitted units; most_denied: denials in shadow mode [1/s]
+  std::string key;       // for people: printable ASCII
+  double at_least = 0;   // requests, or denials [1/s]
+  double at_most = 0;    // the same
+  double also = 0;       // busiest: admitted units; most_denied: denials in shadow mode [1/s]
+  std::string client{};  // stands for a key that is not shown, the same under all policies
 };
 
 struct Recent {

@@ -168,7 +168,7 @@ Recent RecentStats::read(Instant now, const Labels& in_force) const {
       if (!entry || entry->at_least == 0) continue;
       PartitionLabel label = read_label(entry->label);
       all.push_back({std::move(label.policy), std::move(label.key), rate(entry->at_least),
-                     rate(entry->at_most), rate(entry->extra)});
+                     rate(entry->at_most), rate(entry->extra), std::move(label.client)});
     }
     return all;
   };

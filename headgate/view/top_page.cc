@@ -65,6 +65,7 @@ void append_list(std::string& out, std::string_view name, std::string_view also,
     member(out, "per_second", partition.at_least);
     member(out, "at_most_per_second", partition.at_most);
     member(out, also, partition.also);
+    if (!partition.client.empty()) append_member(out, "client", std::string_view(partition.client));
     out.push_back('}');
   }
   out.push_back(']');

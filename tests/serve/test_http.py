@@ -304,7 +304,7 @@ policies:
         assert burst == {
             'name': 'burst', 'mode': 'enforce', 'algorithm': 'linear', 'quota': 100,
             'unit': 'requests', 'window_ns': 60_000_000_000, 'key': '[header:x-key]',
-            'match': '', 'cost': '1', 'status': 429, 'overrides': 0}
+            'match': '', 'cost': '1', 'status': 429, 'penalty_ns': None, 'overrides': 0}
         assert (quoted['name'], quoted['quota'], quoted['window_ns']) == ('a "quoted" one', 2, None)
         assert (some['quota'], some['mode'], some['overrides']) == (5, 'shadow', 1)
         server.reload('version: 1\npolicies: [{name: new, quota: 1, window: 1s}]')

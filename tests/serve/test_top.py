@@ -16,6 +16,7 @@ import threading
 import pytest
 
 from support.environment import HEADGATE, PATIENCE
+from support.http_client import request
 
 POLICIES = '''
 version: 1
@@ -117,7 +118,7 @@ def test_without_a_terminal_it_is_one_look(serve):
     assert re.match(r'requests [\d.]+/s   denied [\d.]+/s \(60\.0 %\)$', lines[0])
     assert re.search(r'\nBusiest\n +/s +units/s +policy +key\n +[\d.]+ +[\d.]+ +burst +10\.0\.0\.2\n',
                      done.stdout)
-    assert re.search(r'\nMost denied\n +/s +in shadow +policy +key\n +[\d.]+ +0 +burst +10\.0\.0\.2\n',
+    assert re.search(r'\nMost denied\n +/s +shadow +policy +key\n +[\d.]+ +0 +burst +10\.0\.0\.2\n',
                      done.stdout)
 
 
@@ -128,6 +129,40 @@ def test_n_limits_the_lists(serve):
     output = run('--url', url(server), '-n', '2').stdout
     assert sum(key in output for key in ('one', 'two', 'three')) == 2
     assert run('--url', url(server), '-n', '0').returncode == 2
+
+
+SEVERAL = '''
+version: 1
+partition-key: plain
+policies:
+  - {name: burst, quota: 2, window: 1h}
+  - {name: all, quota: 100, window: 1h, key: []}
+  - {name: users, quota: 100, window: 1h, key: ["header:x-user"]}
+'''
+
+
+def test_policies_are_selected(serve):
+    server = serve(SEVERAL)
+    request(server.port, '/auth')
+    every = run('--url', url(server)).stdout
+    assert re.search(r' burst +127\.0\.0\.1\n', every)
+    assert re.search(r' all +\(everyone\)\n', every) and re.search(r' users +\(no key\)\n', every)
+    two = run('--url', url(server), '--policy', 'burst', '--policy', 'users', '-n', '1').stdout
+    assert 'Busiest of burst, users\n' in two
+    assert two.count('127.0.0.1') + two.count('(no key)') == 1 and '(everyone)' not in two
+    unknown = run('--url', url(server), '--policy', 'brust')
+    assert (unknown.returncode, unknown.stdout) == (1, '')
+    assert unknown.stderr == (f"headgate: {url(server)}: has no policy 'brust'; "
+                              'expected --policy with one of its 3\n')
+
+
+def test_60_columns_are_enough(serve, screen):
+    server = serve(POLICIES.replace('plain', 'opaque'))
+    decide(server, '10.0.0.2', 5)
+    shown = screen('--url', url(server), size=(24, 60))
+    shown.until(r'burst +:[\w+/]{22}==:')
+    shown.press(b'q')
+    assert shown.end() == 0
 
 
 @pytest.mark.parametrize('leave', [b'q', b'\x03', signal.SIGTERM, signal.SIGINT])

@@ -16,6 +16,42 @@ FLAGS = ('--headless', '--host-resolver-rules=MAP evil.example 127.0.0.1', '--no
          '--disable-gpu', '--disable-quic', '--no-first-run',
          '--disable-background-networking', '--disable-component-update', '--disable-sync')
 
+# WCAG 2.1, 1.4.3: 4.5:1.
+CONTRAST = '''(() => {
+  const numbers = text => text.match(/[\\d.]+/g).map(Number);
+  const luminance = ([r, g, b]) => [[r, 0.2126], [g, 0.7152], [b, 0.0722]].reduce((sum, [v, part]) => {
+    const c = v / 255;
+    return sum + part * (c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
+  }, 0);
+  const ground = element => {
+    for (let e = element; e; e = e.parentElement) {
+      const color = numbers(getComputedStyle(e).backgroundColor);
+      if (color[3] !== 0) return color;
+    }
+    return [255, 255, 255];
+  };
+  const poor = [];
+  for (const e of document.querySelectorAll('body *')) {
+    const own = [...e.childNodes].some(n => n.nodeType === Node.TEXT_NODE && n.data.trim() !== '');
+    if (!own || e.closest('svg') || e.offsetParent === null) continue;
+    // Behind the ranks lie their bars.
+    const grounds = [ground(e), ...[...e.parentElement.querySelectorAll('.rank-bar')].map(ground)];
+    for (const behind of grounds) {
+      const [a, b] = [numbers(getComputedStyle(e).color), behind].map(luminance).sort((x, y) => y - x);
+      const ratio = (a + 0.05) / (b + 0.05);
+      if (ratio < 4.5) poor.push([e.outerHTML.slice(0, 100), ratio]);
+    }
+  }
+  return poor;
+})()'''
+
+# All that lies beyond the right edge.
+TOO_WIDE = '''[document.documentElement, ...document.querySelectorAll("body *")].filter(e => {
+  const box = e.getBoundingClientRect();
+  return box.width > 0 && Math.max(box.right, e === document.documentElement ? e.scrollWidth : 0) >
+         document.documentElement.clientWidth + 0.5;
+}).map(e => e.outerHTML.slice(0, 120))'''
+
 
 class Load:
     """Requests decisions until it ends, for each of `checks`, (policy, key), in turn."""
@@ -113,6 +149,12 @@ class Browser:
             'width': width, 'height': height, 'deviceScaleFactor': 1, 'mobile': False})
         self.driver.execute_cdp_cmd('Emulation.setEmulatedMedia', {
             'features': [{'name': 'prefers-color-scheme', 'value': scheme}]})
+
+    def poor_contrast(self):
+        return self.js(CONTRAST)
+
+    def too_wide(self):
+        return self.js(TOO_WIDE)
 
     def errors(self):
         return [entry['message'] for entry in self.driver.get_log('browser')]

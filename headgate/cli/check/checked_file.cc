@@ -130,6 +130,7 @@ void print_in_words(const CheckedFile& file, bool quiet) {
     if (!settings.allow_text.empty()) {
       std::cout << "allow: no policy counts " << settings.allow_text << '\n';
     }
+    if (settings.decisions) std::cout << describe(*settings.decisions);
     if (!settings.count_preflights) std::cout << "cors: no policy counts preflights\n";
     const auto policies = file.policies->policies();
     for (const policy::Policy& policy : policies) std::cout << describe(policy);

@@ -26,13 +26,19 @@ std::optional<TopReading::Redis> redis_of(const json& body) {
                            found->at("decisions_without_it_per_second").get<double>()};
 }
 
+// Older servers have another name for requests.
+double requests_of(const json& body) {
+  const auto found = body.find("requests_per_second");
+  return (found != body.end() ? *found : body.at("decisions_per_second")).get<double>();
+}
+
 }  // namespace
 
 Result<TopReading, std::string> TopReading::parse(std::string_view text) {
   try {
     const json body = json::parse(text);
     return TopReading{body.at("keys").get<std::string>() == "plain",
-                      body.at("requests_per_second").get<double>(),
+                      requests_of(body),
                       body.at("denied_per_second").get<double>(),
                       body.at("shadow_denied_per_second").get<double>(),
                       redis_of(body),

@@ -30,6 +30,13 @@ TEST(TopReading, ReadsAResponse) {
   EXPECT_EQ(reading->most_denied[0].also, 1);
 }
 
+TEST(TopReading, ReadsOlderServers) {
+  std::string old = whole;
+  old.replace(old.find("requests_per"), 8, "decisions");
+  ASSERT_TRUE(TopReading::parse(old));
+  EXPECT_EQ(TopReading::parse(old)->requests_per_second, 12.5);
+}
+
 TEST(TopReading, ReadsTheStateOfRedis) {
   EXPECT_FALSE(TopReading::parse(whole)->redis);
   std::string shared = whole;

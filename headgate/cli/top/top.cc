@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "headgate/cli/errors.h"
 #include "headgate/cli/exit_status.h"
@@ -20,6 +21,7 @@ namespace {
 struct Options {
   std::string url = "http://127.0.0.1:8081";
   std::string token_file;
+  std::vector<std::string> policies;
   unsigned length = 20;
   unsigned interval = 2;
 };
@@ -67,13 +69,14 @@ int run(const Options& options) {
   }
   Terminal* on_screen = nullptr;
   bool leave = false;
-  TopSource source(options.url, token, options.length, [&] {
+  TopSource source(options.url, token, {options.length, options.policies}, [&] {
     leave = leave || (on_screen != nullptr &&
                       on_screen->wait(std::chrono::milliseconds(0)) == Terminal::Event::leave);
     return leave;
   });
   auto reading = source.read();
   if (!reading) return fail(reading.error());
+  if (const std::string what = source.complaint(); !what.empty()) return fail(what);
   if (!Terminal::is_there()) {
     for (const std::string& line : top_lines(*reading)) std::cout << line << '\n';
     return done;
@@ -101,6 +104,11 @@ std::function<int()> add_top(CLI::App& headgate) {
       ->add_option("--token-file", options->token_file,
                    "The server's token is on the first line of this file")
       ->type_name("FILE");
+  command
+      ->add_option("--policy", options->policies,
+                   "List only partitions of this policy; may be given several times")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
   command->add_option("-n", options->length, "The most partitions per list")
       ->capture_default_str()
       ->type_name("N")

@@ -13,8 +13,11 @@ using Lines = std::vector<std::string>;
 
 constexpr std::size_t no_limit = std::numeric_limits<std::size_t>::max();
 constexpr std::size_t wide = 120;  // from this width on the lists are side by side, 60 columns each
-constexpr std::size_t number_width = 9;
-constexpr std::size_t policy_max = 20;  // leaves half of 60 columns for the key
+constexpr std::size_t rate_width = 7;  // of short_number() with a mark
+constexpr std::size_t also_width = 8;  // and of the column's head
+// A policy's name leaves so much for keys: an opaque one, or an IPv6 address with a prefix.
+constexpr std::size_t key_room = 26;
+constexpr std::size_t key_end = 9;  // what distinguishes long keys: "#1f0ac9d2"
 
 std::string padded_left(std::string text, std::size_t width) {
   if (text.size() < width) text.insert(0, width - text.size(), ' ');
@@ -34,44 +37,91 @@ std::string fitted(std::string text, std::size_t width) {
   return width == 0 ? "" : text.substr(0, width - 1) + '~';
 }
 
-std::string totals(const TopReading& reading) {
-  std::string text = "requests " + short_number(reading.requests_per_second) + "/s   denied " +
-                     short_number(reading.denied_per_second) + "/s";
+// Cuts a key that does not fit in the middle.
+std::string fitted_key(const std::string& key, std::size_t width) {
+  if (key.size() <= width) return key;
+  if (width < 2 * key_end) return fitted(key, width);
+  return key.substr(0, width - key_end - 1) + '~' + key.substr(key.size() - key_end);
+}
+
+// Joins the parts, on as many lines as they need.
+Lines wrapped(const std::vector<std::string>& parts, std::size_t width) {
+  Lines lines;
+  for (const std::string& part : parts) {
+    constexpr std::size_t gap = 3;
+    if (!lines.empty() && lines.back().size() + gap + part.size() <= width) {
+      lines.back() += std::string(gap, ' ') + part;
+    } else {
+      lines.push_back(part);
+    }
+  }
+  for (std::string& line : lines) line = fitted(line, width);
+  return lines;
+}
+
+std::vector<std::string> totals(const TopReading& reading) {
+  std::string denied = "denied " + short_number(reading.denied_per_second) + "/s";
   if (reading.requests_per_second > 0) {
     std::array<char, 32> share{};
     std::snprintf(share.data(), share.size(), " (%.1f %%)",
                   100 * reading.denied_per_second / reading.requests_per_second);
-    text += share.data();
+    denied += share.data();
   }
+  std::vector<std::string> parts = {"requests " + short_number(reading.requests_per_second) + "/s",
+                                    denied};
   if (reading.shadow_denied_per_second > 0) {
-    text += "   in shadow " + short_number(reading.shadow_denied_per_second) + "/s";
+    parts.push_back("in shadow " + short_number(reading.shadow_denied_per_second) + "/s");
   }
+  return parts;
+}
+
+std::vector<std::string> redis_state(const TopReading::Redis& redis) {
+  return {std::string("Redis ") + (redis.up ? "answers" : "IS AWAY"),
+          "decided without it " + short_number(redis.decisions_without_it_per_second) + "/s"};
+}
+
+// "", or whose rows these are.
+std::string of_policies(const std::vector<std::string>& policies) {
+  std::string text;
+  for (const std::string& policy : policies) text += (text.empty() ? " of " : ", ") + policy;
   return text;
 }
 
-std::string redis_state(const TopReading::Redis& redis) {
-  return std::string("Redis ") + (redis.up ? "answers" : "IS AWAY") + "   decided without it " +
-         short_number(redis.decisions_without_it_per_second) + "/s";
-}
-
 struct List {
-  const char* title;
+  std::string title;
   const char* also;
   const char* if_empty;
   const std::vector<TopReading::Row>& rows;
 };
 
-Lines list_lines(const List& list, const Screen& screen) {
-  std::size_t policy_width = 6;
+std::string key_of(const TopReading::Row& row) {
+  if (!row.key.empty()) return row.key;
+  return row.everyone ? "(everyone)" : "(no key)";
+}
+
+// The column of policies has all the room that keys do not need.
+std::size_t policy_width(const List& list, std::size_t width) {
+  std::size_t name = 6;  // "policy"
+  std::size_t key = 0;
   for (const TopReading::Row& row : list.rows) {
-    policy_width = std::max(policy_width, std::min(row.policy.size(), policy_max));
+    name = std::max(name, row.policy.size());
+    key = std::max(key, std::min(key_of(row).size(), key_room));
   }
+  if (width == no_limit) return name;
+  const std::size_t others = rate_width + also_width + 2 + 2 + key;
+  return std::min(name, std::max<std::size_t>(6, width - std::min(width, others)));
+}
+
+Lines list_lines(const List& list, const Screen& screen) {
+  const std::size_t names = policy_width(list, screen.width);
+  const std::size_t before_key = rate_width + also_width + 2 + names + 2;
   Lines lines;
   lines.push_back(fitted(list.title, screen.width));
   const auto line = [&](const std::string& rate, const std::string& also, const std::string& policy,
                         const std::string& key) {
-    lines.push_back(fitted(padded_left(rate, number_width) + padded_left(also, number_width + 1) +
-                               "  " + padded(policy, policy_width) + "  " + key,
+    const std::size_t left = screen.width - std::min(screen.width, before_key);
+    lines.push_back(fitted(padded_left(rate, rate_width) + padded_left(also, also_width) + "  " +
+                               padded(policy, names) + "  " + fitted_key(key, left),
                            screen.width));
   };
   if (list.rows.empty()) lines.push_back(fitted(list.if_empty, screen.width));
@@ -81,7 +131,7 @@ Lines list_lines(const List& list, const Screen& screen) {
     // Show the lower bound if the bounds differ.
     const bool exact = row.at_most_per_second <= row.per_second * 1.05;
     line((exact ? "" : ">") + short_number(row.per_second), short_number(row.also), row.policy,
-         row.key.empty() ? "(everyone)" : row.key);
+         key_of(row));
   }
   return lines;
 }
@@ -112,11 +162,16 @@ std::string short_number(double value) {
 }
 
 Lines top_lines(const TopReading& reading, const Screen& screen) {
-  Lines lines = {fitted(totals(reading), screen.width)};
-  if (reading.redis) lines.push_back(fitted(redis_state(*reading.redis), screen.width));
+  Lines lines = wrapped(totals(reading), screen.width);
+  if (reading.redis) {
+    for (std::string& line : wrapped(redis_state(*reading.redis), screen.width)) {
+      lines.push_back(std::move(line));
+    }
+  }
   lines.emplace_back();
-  const List busiest{"Busiest", "units/s", "No requests lately.", reading.busiest};
-  const List denied{"Most denied", "in shadow", "No client was denied lately.",
+  const std::string of = of_policies(reading.policies);
+  const List busiest{"Busiest" + of, "units/s", "No requests lately.", reading.busiest};
+  const List denied{"Most denied" + of, "shadow", "No client was denied lately.",
                     reading.most_denied};
   const std::size_t left = screen.height - std::min(screen.height, lines.size());
   if (screen.width != no_limit && screen.width >= wide) {

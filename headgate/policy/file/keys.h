@@ -14,14 +14,27 @@
 
 namespace headgate::policy {
 
-inline constexpr Key file_keys[] = {
-    {"version"}, {"client-address"}, {"fields"},          {"partition-key"}, {"retry-after-jitter"},
-    {"report"},  {"report-when"},    {"problem-details"}, {"cors"},          {"upstream-prefix"},
-    {"store"},   {"allow"},          {"include"},         {"policies"},      {"boulder"},
-    {"envoy"}};
+inline constexpr Key file_keys[] = {{"version"},
+                                    {"client-address"},
+                                    {"fields"},
+                                    {"partition-key"},
+                                    {"retry-after-jitter"},
+                                    {"report"},
+                                    {"report-when"},
+                                    {"problem-details"},
+                                    {"cors"},
+                                    {"decisions"},
+                                    {"upstream-prefix"},
+                                    {"store"},
+                                    {"allow"},
+                                    {"include"},
+                                    {"policies"},
+                                    {"boulder"},
+                                    {"envoy"}};
 inline constexpr Key included_keys[] = {{"version"}, {"policies"}};
 inline constexpr Key client_address_keys[] = {{"trusted-proxies"}, {"ipv6-prefix"}};
 inline constexpr Key cors_keys[] = {{"expose-headers"}, {"preflights"}};
+inline constexpr Key decisions_keys[] = {{"file"}, {"which"}, {"sample"}, {"format"}, {"key"}};
 inline constexpr Key store_keys[] = {{"table"}, {"redis"}};
 inline constexpr Key table_keys[] = {{"memory"}, {"file"}};
 inline constexpr Key redis_keys[] = {{"nodes"},         {"cluster"}, {"sentinel"}, {"user"},
@@ -67,7 +80,8 @@ inline constexpr KeyHome key_homes[] = {{"a policy", policy_keys},
                                         {"tls", redis_tls_keys},
                                         {"an entry of match", match_keys},
                                         {"an override", override_keys},
-                                        {"candidate", candidate_keys}};
+                                        {"candidate", candidate_keys},
+                                        {"decisions", decisions_keys}};
 
 // The keys that give a quota or a window, in any spelling.
 inline constexpr std::string_view quota_keys[] = {"quota", "rate",   "burst",
@@ -99,6 +113,10 @@ inline constexpr Choice<ReportWhen> report_when_words[] = {{"always", ReportWhen
                                                            {"below N%", ReportWhen::below}};
 // Whether policies count them.
 inline constexpr Choice<bool> preflight_words[] = {{"counted", true}, {"free", false}};
+inline constexpr Choice<LoggedDecisions> logged_words[] = {{"denied", LoggedDecisions::denied},
+                                                           {"all", LoggedDecisions::all}};
+inline constexpr Choice<LogFormat> log_format_words[] = {{"json", LogFormat::json},
+                                                         {"text", LogFormat::text}};
 inline constexpr Choice<bool> store_words[] = {{"table", true}};
 
 inline constexpr Choice<limit::Algorithm> algorithm_words[] = {

@@ -202,6 +202,9 @@ std::shared_ptr<const PolicySet> read(std::string_view text, const std::string& 
   read_version(file, faults);
   Settings settings = read_settings(file, faults);
   settings.table.file = resolve_path(name, settings.table.file);
+  if (settings.decisions && settings.decisions->file != "-") {
+    settings.decisions->file = resolve_path(name, settings.decisions->file);
+  }
   if (settings.redis) resolve_paths(name, *settings.redis);
   std::vector<Condition> allow;
   if (const yaml::Node* node = file.find("allow")) {

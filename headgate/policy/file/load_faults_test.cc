@@ -406,6 +406,14 @@ constexpr Bad in_the_settings[] = {
     {"report-when: never",
      "3:14: report-when 'never' is unknown; expected always, denied or below N%"},
     {"problem-details: yes", "3:18: problem-details 'yes' is unknown; expected true or false"},
+    {"decisions: {which: all}",
+     "3:12: decisions has no 'file'; expected a path, or - for standard output"},
+    {"decisions: {file: \"\"}", "3:19: file is empty; expected a path, or - for standard output"},
+    {"decisions: {file: a, which: some, sample: 0%, format: xml, key: clear}",
+     "3:29: which 'some' is unknown; expected denied or all\n"
+     "3:43: sample '0%' leaves nothing to log; expected 1% to 100%\n"
+     "3:55: format 'xml' is unknown; expected json or text\n"
+     "3:65: key 'clear' is unknown; expected omit, opaque or plain"},
     {"cors: true", "3:7: cors is a single value; expected a map with expose-headers or preflights"},
     {"cors: {}", "3:7: cors is an empty map; expected 'expose-headers', 'preflights' or both"},
     {"cors: {expose-headers: RateLimit, preflights: true, origin: \"*\"}",
@@ -476,7 +484,8 @@ constexpr Bad in_the_settings[] = {
     {"polices: []", "3:1: unknown key 'polices' in the file; did you mean 'policies'?"},
     {"zzz: 1",
      "3:1: unknown key 'zzz' in the file; expected version, client-address, fields, partition-key, "
-     "retry-after-jitter, report, report-when, problem-details, cors, upstream-prefix, store, "
+     "retry-after-jitter, report, report-when, problem-details, cors, decisions, upstream-prefix, "
+     "store, "
      "allow, include, policies, boulder or envoy"},
     {"<<: x", "3:5: '<<' with a single value; expected a map, or a list of maps"},
     {"<<: [{}, []]", "3:10: '<<' with a list; expected a map, or a list of maps"},
@@ -589,7 +598,8 @@ constexpr Bad whole[] = {
      "3:15: byte '\\xe9' is not UTF-8; expected text in UTF-8"},
     {"- a\n",
      "1:1: the file is a list; expected a map with version, client-address, fields, partition-key, "
-     "retry-after-jitter, report, report-when, problem-details, cors, upstream-prefix, store, "
+     "retry-after-jitter, report, report-when, problem-details, cors, decisions, upstream-prefix, "
+     "store, "
      "allow, include, policies, boulder or envoy"},
     {"version: 1\n"
      "policies:\n"
@@ -621,7 +631,8 @@ constexpr Bad whole[] = {
      ": b\n"
      "policies: []\n",
      "2:3: a key of the file is a list; expected version, client-address, fields, partition-key, "
-     "retry-after-jitter, report, report-when, problem-details, cors, upstream-prefix, store, "
+     "retry-after-jitter, report, report-when, problem-details, cors, decisions, upstream-prefix, "
+     "store, "
      "allow, include, policies, boulder or envoy"},
     {"version: 1\n"
      "policies:\n"
@@ -670,7 +681,7 @@ constexpr Bad whole[] = {
      "delay-waiting or candidate"},
     {"hello\n",
      "1:1: the file is a single value; expected a map with version, client-address, fields, "
-     "partition-key, retry-after-jitter, report, report-when, problem-details, cors, "
+     "partition-key, retry-after-jitter, report, report-when, problem-details, cors, decisions, "
      "upstream-prefix, store, allow, include, policies, boulder or envoy"},
     {"version: 1\n"
      "policies: &x [*x]\n",

@@ -31,6 +31,7 @@ report: closest
 report-when: below 20%
 problem-details: false
 cors: {expose-headers: true, preflights: free}
+decisions: {file: /var/log/d, which: all, sample: 10%, format: text, key: plain}
 upstream-prefix: edge-
 store: {table: {memory: 64KiB, file: /var/lib/headgate/table}}
 policies:
@@ -55,6 +56,12 @@ policies:
   const Settings& s = set->settings();
   EXPECT_EQ(s.client_address.trusted_proxies.size(), 3U);
   EXPECT_TRUE(s.client_address.trust_unix);
+  ASSERT_TRUE(s.decisions);
+  EXPECT_EQ(s.decisions->file, "/var/log/d");
+  EXPECT_EQ(s.decisions->which, LoggedDecisions::all);
+  EXPECT_EQ(s.decisions->sample_percent, 10U);
+  EXPECT_EQ(s.decisions->format, LogFormat::text);
+  EXPECT_EQ(s.decisions->key, PartitionKey::plain);
   EXPECT_EQ(s.client_address.ipv6_prefix, 56U);
   EXPECT_THAT(s.fields, testing::ElementsAre(field::Form::x_ratelimit, field::Form::ratelimit,
                                              field::Form::draft_03));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <optional>
 #include <utility>
 
 #include "headgate/policy/file/keys.h"
@@ -169,6 +170,35 @@ void read_cors(const Node& node, Settings& settings, Faults& faults) {
   read_into<bool>(settings.count_preflights, map, "preflights", preflight_words, faults);
 }
 
+std::optional<DecisionLogSettings> read_decisions(const Node& node, Faults& faults) {
+  constexpr std::string_view file_words = "a path, or - for standard output";
+  const MapReader map(node, "decisions", decisions_keys, faults);
+  DecisionLogSettings log;
+  if (const Node* file = map.require("file", file_words)) {
+    const auto path = read_text(*file, "file", file_words, faults);
+    if (path && path->empty()) {
+      faults.add(file->at, "file is empty; expected " + std::string(file_words));
+    } else if (path) {
+      log.file = *path;
+    }
+  }
+  read_into<LoggedDecisions>(log.which, map, "which", logged_words, faults);
+  if (const Node* sample = map.find("sample")) {
+    const auto parse = [](std::string_view text) -> Parsed<unsigned> {
+      const auto percent = parse_percent(text, 100);
+      if (percent && *percent == 0) {
+        return Failure<std::string>("leaves nothing to log; expected 1% to 100%");
+      }
+      return percent;
+    };
+    const auto percent = read_value<unsigned>(*sample, "sample", "1% to 100%", parse, faults);
+    if (percent) log.sample_percent = *percent;
+  }
+  read_into<LogFormat>(log.format, map, "format", log_format_words, faults);
+  read_into<PartitionKey>(log.key, map, "key", partition_key_words, faults);
+  return log;
+}
+
 void read_upstream_prefix(const Node& node, Settings& settings, Faults& faults) {
   const auto prefix = read_text(node, "upstream-prefix", name_words, faults);
   if (!prefix) return;
@@ -196,6 +226,9 @@ Settings read_settings(const MapReader& file, Faults& faults) {
   if (const Node* node = file.find("report-when")) read_report_when(*node, settings, faults);
   read_into<bool>(settings.problem_details, file, "problem-details", truths, faults);
   if (const Node* node = file.find("cors")) read_cors(*node, settings, faults);
+  if (const Node* node = file.find("decisions")) {
+    settings.decisions = read_decisions(*node, faults);
+  }
   if (const Node* node = file.find("upstream-prefix")) {
     read_upstream_prefix(*node, settings, faults);
   }

@@ -545,6 +545,14 @@ std::string schema() {
           {{"expose-headers", "Whether pages of other origins may read the fields", truth()},
            {"preflights", "Whether policies count preflight requests", word(preflight_words)}},
           {{"minProperties", "1"}});
+  const Json decisions =
+      map(decisions_keys,
+          {{"file", "Where lines go; -: standard output", some_text},
+           {"which", "Which decisions have a line", word(logged_words)},
+           {"sample", "How many of them, chosen at random", percent("^", 10)},
+           {"format", "The form of a line", word(log_format_words)},
+           {"key", "Whether lines show whose quota they are about", word(partition_key_words)}},
+          {{"required", list(Names{"file"})}});
   const Json boulder = map(boulder_keys,
                            {{"defaults", "Boulder's file of default limits", any_text},
                             {"overrides", "Boulder's file of overrides", any_text}},
@@ -568,6 +576,7 @@ std::string schema() {
         any_of({word(report_when_words), percent("^below ", 10)})},
        {"problem-details", "Whether denials have a body that explains them", truth()},
        {"cors", "Requests of pages of other origins", cors},
+       {"decisions", "A log of decisions", decisions},
        {"upstream-prefix", "What is put before the names of an upstream's policies",
         pattern("^[ -~]{1,64}$")},
        {"store", "Where states are kept", store()},

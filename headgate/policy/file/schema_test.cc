@@ -37,6 +37,7 @@ TEST(Schema, HasEveryKeyOfTheReadersTables) {
   EXPECT_EQ(keys_of(file), offered(file_keys));
   EXPECT_EQ(keys_of(top.at("client-address")), offered(client_address_keys));
   EXPECT_EQ(keys_of(top.at("cors")), offered(cors_keys));
+  EXPECT_EQ(keys_of(top.at("decisions")), offered(decisions_keys));
   EXPECT_EQ(keys_of(top.at("boulder")), offered(boulder_keys));
   EXPECT_EQ(keys_of(top.at("envoy").at("anyOf")[0].at("anyOf")[1]), offered(envoy_keys));
   const auto& store = top.at("store").at("anyOf")[1];

@@ -89,6 +89,7 @@ void answer_auth(Exchange& exchange) {
 
   const gate::Verdict& verdict = job->decision.verdict;
   job->decision.waits = gate::Waits::here;
+  WorkerContext::note(*job, original->request());
   job->snapshot->gate().admit(original->request(), worker.moment(*job), gate::DryRun::no,
                               job->decision, job->begin());
   AuthTerms terms{deny_status, original->guess()};

@@ -127,6 +127,9 @@ Content metrics_page(Engine& engine, WorkerContext& worker, std::string_view) {
          counts.remembered.load(relaxed), counts.leased.load(relaxed)},
         out);
   }
+  out.one("headgate_decision_log_dropped_total", Type::counter,
+          "Lines of the decision log that were not written because too many waited.",
+          engine.decision_log().dropped());
   metrics::expose_reloads(engine.reloads(), engine.refused_reloads(), out);
   return page;
 }

@@ -15,12 +15,21 @@ constexpr char no_policy = '\0';
 // Name of these decisions in the lists of /v1/top, where others have their policy's name.
 constexpr std::string_view listed_as = "throttle";
 
-// Records a decision in the statistics. `key`: as the store takes it.
+// Records a decision in the statistics and the decision log. `key`: as the store takes it.
 void record(WorkerContext& worker, const PolicySnapshot& snapshot, const redis::ThrottleCall& call,
             const limit::Decision& decision, std::string_view key, Instant now, Instant began) {
   if (call.quantity <= 0) return;
   worker.stats().decided_alone(DoorKind::resp, snapshot, listed_as, key.substr(1), call.cost(),
                                call.admitted(decision), now, now.ns - began.ns);
+  const bool helps = !decision.admitted && decision.wait != limit::Decision::never;
+  worker.log(DoorKind::resp, snapshot,
+             {.policy = listed_as,
+              .partition = key.substr(1),
+              .cost = call.cost(),
+              .admitted = call.admitted(decision),
+              .remaining = decision.remaining,
+              .wait = helps ? std::optional(decision.retry_after()) : std::nullopt},
+             key);
 }
 
 void write_reply(const Job& of, WorkerContext& worker, net::RespWriter& out) {

@@ -144,6 +144,7 @@ void SpoeConnection::decide(const SpoeRequest& request, SpoeAckTerms terms) {
   WorkerContext& worker = door_.worker;
   DecisionJob* const job = worker.begin();
   if (job == nullptr) return write_ack(terms, door_);  // too many decisions wait for the store
+  WorkerContext::note(*job, request.request());
   job->snapshot->gate().admit(request.request(), worker.moment(*job), gate::DryRun::no,
                               job->decision, job->begin());
   const bool may_be_denied =
