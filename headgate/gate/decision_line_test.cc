@@ -36,8 +36,7 @@ class DecisionLineTest : public testing::Test {
     options.memory = 1 << 20;
     store_.emplace(Completes::at_once, options);
     counts_ = std::vector<PolicyCounts>(set->policies().size() + 1);
-    gate_ = std::make_unique<Gate>(set, store_->store(), store_->table().secret(),
-                                   std::span(counts_).first(set->policies().size()));
+    gate_ = std::make_unique<Gate>(set, store_->store(), store_->table().secret(), counts_);
   }
 
   void admit() {

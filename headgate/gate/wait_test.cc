@@ -24,7 +24,7 @@ class Wait : public testing::Test {
     const auto loaded = policy::load_text("version: 1\npolicies:\n" + policies, "test.yaml");
     ASSERT_TRUE(loaded) << loaded.error().front().text();
     policies_ = *loaded;
-    counts_ = std::vector<PolicyCounts>(policies_->policies().size());
+    counts_ = std::vector<PolicyCounts>(policies_->policies().size() + 1);
     gate_.emplace(policies_, *table_, HashSecret{}, counts_);
   }
 

@@ -12,9 +12,14 @@ namespace headgate::metrics {
 namespace {
 
 TEST(CommonMetrics, CountEachOutcomeOfEachPolicy) {
-  const std::array<NamedTotals, 2> policies{
-      {{"a", {.admitted = 1, .denied = 2, .shadow_denied = 3, .refunded = 4, .cost_defaulted = 5}},
-       {"b", {}}}};
+  const std::array<NamedTotals, 2> policies{{{"a",
+                                              {.admitted = 1,
+                                               .denied = 2,
+                                               .shadow_denied = 3,
+                                               .refunded = 4,
+                                               .cost_defaulted = 5,
+                                               .delayed = 6}},
+                                             {"b", {}}}};
   std::string text;
   Exposition out(text);
   expose_policies(policies, out);
@@ -36,6 +41,11 @@ TEST(CommonMetrics, CountEachOutcomeOfEachPolicy) {
             "# TYPE headgate_refunds_total counter\n"
             "headgate_refunds_total{policy=\"a\"} 4\n"
             "headgate_refunds_total{policy=\"b\"} 0\n"
+            "# HELP headgate_delayed_total Requests of each policy that had to wait and then "
+            "passed, as delay says.\n"
+            "# TYPE headgate_delayed_total counter\n"
+            "headgate_delayed_total{policy=\"a\"} 6\n"
+            "headgate_delayed_total{policy=\"b\"} 0\n"
             "# HELP headgate_cost_defaulted_total Requests whose cost was not told, or not "
             "readably.\n"
             "# TYPE headgate_cost_defaulted_total counter\n"
