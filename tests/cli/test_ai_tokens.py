@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from support.processes import until
+
 EXAMPLE = pathlib.Path(__file__).parents[2] / 'examples/ai-tokens'
 
 
@@ -32,8 +34,11 @@ def test_the_worked_example(gateway, api):
     assert first.getheader('RateLimit') == '"tokens";r=9000;t=54'
     assert json.loads(first.text)['usage']['total_tokens'] == 16
     # 984 of the 1000 units were given back, and one comes back each 6 ms.
+    # An answer is complete a moment before it is settled.
     for stream in (True, False):
-        answer, left = ask('me', stream=stream)
-        assert answer.text.endswith('data: [DONE]\n\n') == stream
-        assert 8968 <= left <= 9000
+        def others_are_settled():
+            answer, left = ask('me', stream=stream)
+            assert answer.text.endswith('data: [DONE]\n\n') == stream
+            return 8800 <= left <= 9000
+        until(others_are_settled, 'what was reserved is given back')
     assert server.metrics()['headgate_cost_defaulted_total{policy="tokens"}'] == 0, 'all were settled'

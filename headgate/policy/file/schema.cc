@@ -387,13 +387,17 @@ std::vector<Json> policy_conditions() {
        all_of({required({"rate"}), spelled({"rate"})}),
        all_of({required({"burst", "count", "period"}), spelled({"burst", "count", "period"})})});
   const Json concurrency = has("algorithm", one_of({"concurrency"}));
-  const Json late =
-      any_of({one_of({"response-bytes"}), has("response-header", "true"), has("reserve", "true")});
+  const Json known_late = any_of({one_of({"response-bytes"}), has("response-header", "true")});
+  const Json late = any_of({known_late, has("reserve", "true")});
   const Json no_key = object({{"type", text("array")}, {"maxItems", "0"}});
   std::vector<Json> conditions = {
       object({{"if", concurrency}, {"then", slots()}, {"else", spellings}}),
       if_then(has("unit", one_of({"concurrent-requests"})), concurrency),
       if_then(has("cost", late), if_there("denied", one_of({"free"}))),
+      if_then(required({"delay"}),
+              all_of({if_there("denied", one_of({"free"})),
+                      if_there("cost", object({{"not", known_late}}))})),
+      if_then(required({"delay-waiting"}), required({"delay"})),
       if_then(required({"offset"}), has("aligned", yes())),
       if_then(required({"time-zone"}), calendar()),
       if_then(has("key", no_key), if_there("overrides", no_key)),
