@@ -24,7 +24,7 @@ std::unique_ptr<Store> on_one_server() {
 INSTANTIATE_TEST_SUITE_P(Redis, StoreConformance,
                          testing::Values(StoreUnderTest{"one_server", on_one_server}),
                          [](const auto& the) { return the.param.name; });
-INSTANTIATE_TEST_SUITE_P(Redis, CalendarConformance,
+INSTANTIATE_TEST_SUITE_P(Redis, LawConformance,
                          testing::Values(StoreUnderTest{"one_server", on_one_server}),
                          [](const auto& the) { return the.param.name; });
 

@@ -104,7 +104,7 @@ const auto stores = testing::Values(StoreUnderTest{"threads",
 constexpr auto name_of = [](const auto& the) { return the.param.name; };
 
 INSTANTIATE_TEST_SUITE_P(Table, StoreConformance, stores, name_of);
-INSTANTIATE_TEST_SUITE_P(Table, CalendarConformance, stores, name_of);
+INSTANTIATE_TEST_SUITE_P(Table, LawConformance, stores, name_of);
 
 }  // namespace
 }  // namespace headgate::store

@@ -1,7 +1,7 @@
 // The test suite of the Store contract. Each store's tests instantiate it:
 //
 //   INSTANTIATE_TEST_SUITE_P(Table, StoreConformance, testing::Values(StoreUnderTest{...}));
-//   INSTANTIATE_TEST_SUITE_P(Table, CalendarConformance, testing::Values(StoreUnderTest{...}));
+//   INSTANTIATE_TEST_SUITE_P(Table, LawConformance, testing::Values(StoreUnderTest{...}));
 //
 // Linked into tests only.
 #pragma once
@@ -39,7 +39,7 @@ class StoreConformance : public testing::TestWithParam<StoreUnderTest> {
   std::unique_ptr<Store> store_ = GetParam().make();
 };
 
-// What Redis' module does not offer: windows of a calendar.
-class CalendarConformance : public StoreConformance {};
+// What Redis' module does not offer: windows of a calendar, and requests that wait.
+class LawConformance : public StoreConformance {};
 
 }  // namespace headgate::store

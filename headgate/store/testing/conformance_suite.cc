@@ -282,8 +282,8 @@ TEST_P(StoreConformance, BundlesOfOneCallAreDecidedInOrder) {
   }
 }
 
-GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(CalendarConformance);
-TEST_P(CalendarConformance, WindowsEndWithTheirDays) {
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(LawConformance);
+TEST_P(LawConformance, WindowsEndWithTheirDays) {
   constexpr Nanos hour = 3600 * second;
   constexpr std::int64_t midnight = 20'000 * 86'400;
   // Clocks are put forward at three, so the day has 23 hours.
@@ -302,7 +302,7 @@ TEST_P(CalendarConformance, WindowsEndWithTheirDays) {
   EXPECT_EQ(spend(daily, "k", 2, end).wait, 24 * hour);
 }
 
-TEST_P(StoreConformance, WhatComesSoonIsTakenAhead) {
+TEST_P(LawConformance, WhatComesSoonIsTakenAhead) {
   const limit::Terms fixed{.algorithm = limit::Algorithm::fixed_window};
   for (const auto& [quota, terms] :
        {std::pair{10u, limit::Terms()}, {7u, limit::Terms()}, {5u, fixed}}) {
