@@ -45,7 +45,8 @@ void begin_recording(const MainConf& conf) noexcept {
 }
 
 void end_recording() noexcept {
-  if (own_place != nullptr) own_place->owner.store(0, std::memory_order_release);
+  if (own_place != nullptr)
+    own_place->owner.store(WorkerStats::Place::given_up, std::memory_order_release);
   own_place = nullptr;
 }
 

@@ -21,9 +21,12 @@ store::Region share(std::size_t bytes) {
   return std::move(*region);
 }
 
-// Whether no process has this id. It may be that of another program by now; then a place stays
-// unused until that ends.
-bool has_ended(pid_t process) noexcept { return kill(process, 0) != 0 && errno == ESRCH; }
+// Whether the owner has given its place up, or has ended. A process of its id may be that of
+// another program by now; then a place stays unused until that ends.
+bool is_gone(pid_t owner) noexcept {
+  return owner == WorkerStats::Place::given_up ||
+         (owner > 0 && kill(owner, 0) != 0 && errno == ESRCH);
+}
 
 }  // namespace
 
@@ -51,8 +54,8 @@ std::shared_ptr<WorkerStats> WorkerStats::open(std::size_t workers,
   if (previous != nullptr) fresh->blocks_ = previous->blocks_;
   std::size_t unused = 0;
   fresh->each([&](const Place& place) {
-    const pid_t owner = place.owner.load(std::memory_order_relaxed);
-    if (owner == 0 || has_ended(owner)) ++unused;
+    // A place without an owner is that of a worker which has only just been started.
+    if (is_gone(place.owner.load(std::memory_order_relaxed))) ++unused;
   });
   if (unused < workers) fresh->blocks_.push_back(std::make_shared<Block>(workers - unused));
   return fresh;
@@ -65,7 +68,7 @@ WorkerStats::Place* WorkerStats::claim() const noexcept {
     if (claimed != nullptr) return;
     pid_t owner = place.owner.load(std::memory_order_relaxed);
     // A process with the id of this one has ended.
-    if (owner != 0 && owner != self && !has_ended(owner)) return;
+    if (owner != 0 && owner != self && !is_gone(owner)) return;
     if (place.owner.compare_exchange_strong(owner, self, std::memory_order_acq_rel)) {
       claimed = &place;
     }

@@ -27,7 +27,8 @@ class WorkerStats {
       std::size_t workers, const std::shared_ptr<WorkerStats>& previous);
 
   struct alignas(64) Place {
-    std::atomic<pid_t> owner{0};  // 0: none
+    static constexpr pid_t given_up = -1;
+    std::atomic<pid_t> owner{0};  // 0: none yet; given_up: none any more
     view::RecentStats stats;
   };
 
