@@ -24,6 +24,8 @@ partition-key: plain
 policies:
   - {name: burst, quota: 2, window: 1h}
 '''
+EXPECTED = ('; expected the --http address of headgate serve, the --metrics address of headgate gateway, '
+            "or nginx' location with headgate_dashboard\n")
 
 
 def decide(server, key, times):
@@ -219,8 +221,7 @@ def test_nobody_there(serve):
     server.stop()
     done = run('--url', url(server))
     assert done.returncode == 1
-    assert done.stderr == (f'headgate: {url(server)}: nothing listens there; expected the --http '
-                           'address of a headgate serve\n')
+    assert done.stderr == f'headgate: {url(server)}: nothing listens there{EXPECTED}'
 
 
 def test_the_token(serve, tmp_path):
@@ -244,9 +245,9 @@ def test_a_unix_socket(serve, tmp_path):
     (b'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}', 'not what headgate answers'),
     (b'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n\x1b[2J', 'not what headgate answers'),
     (b'HTTP/1.1 200 OK\r\nContent-Length: 15\r\n\r\n<html>Hi</html>',
-     'not what headgate answers; expected the --http address of a headgate serve\n'),
+     f'not what headgate answers{EXPECTED}'),
     (b'HTTP/1.1 200 OK\r\nContent-Length: 19\r\n\r\n{"keys": ["plain"]}',
-     'not what headgate answers; expected the --http address of a headgate serve\n'),
+     f'not what headgate answers{EXPECTED}'),
     (b'HTTP/1.1 200 OK\r\nContent-Length: 39999999\r\n\r\n' + b'x' * 39999999, 'too long'),
     (b'\x1b]0;gotcha\x07', ''),
 ], ids=['absent', 'empty', 'garbage', 'a page', 'other JSON', 'endless', 'not HTTP'])

@@ -22,8 +22,8 @@ class Gateway:
     """headgate gateway, which listens on a free port once this is made (with wait=False: later)."""
 
     def __init__(self, directory, policies, upstream, *arguments, prefix=(), program=HEADGATE,
-                 wait=True):
-        """`upstream`: a URL, or a list of them."""
+                 wait=True, output=None):
+        """`upstream`: a URL, or a list of them. `output`: its standard output, if that is no pipe for `output`."""
         self.policy_file = pathlib.Path(directory) / 'policies.yaml'
         self.policy_file.write_text(policies)
         self.temporary = pathlib.Path(directory) / 'tmp'
@@ -35,10 +35,10 @@ class Gateway:
         if '--listen' not in arguments:
             command += ['--listen', '127.0.0.1:0']
         self.process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            text=True, env=os.environ | {'TMPDIR': str(self.temporary)})
+            command, stdin=subprocess.DEVNULL, stdout=output or subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True, env=os.environ | {'TMPDIR': str(self.temporary)})
         self.errors = Lines(self.process.stderr)
-        self.output = Lines(self.process.stdout)
+        self.output = output or Lines(self.process.stdout)
         if wait:
             listening = self.errors.until(
                 r'^headgate: listening on https?://127\.0\.0\.1:(\d+) -> (\S+?),?( |$)')

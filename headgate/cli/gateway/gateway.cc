@@ -21,6 +21,7 @@
 #include "headgate/cli/gateway/nginx_conf.h"
 #include "headgate/cli/gateway/nginx_process.h"
 #include "headgate/cli/gateway/nginx_version.h"
+#include "headgate/cli/gateway/output_relay.h"
 #include "headgate/cli/gateway/private_directory.h"
 #include "headgate/cli/gateway/supervisor.h"
 #include "headgate/cli/gateway/upstream.h"
@@ -326,8 +327,11 @@ Result<int, Stop> start_and_supervise(const Options& options) {
   const Signals signals;
   auto directory = make_directory(plan, worker);
   if (!directory) return Failure<Stop>(directory.error());
-  auto process = NginxProcess::start(*nginx, directory->path(), *sockets);
+  auto output = OutputRelay::make();
+  if (!output) return stop(input_fault, "can't relay standard output: " + output.error());
+  auto process = NginxProcess::start(*nginx, directory->path(), *sockets, output->write_end());
   if (!process) return stop(input_fault, "can't start " + *nginx + ": " + process.error());
+  output->start();
   std::string ready = banner(plan);
   return Supervisor(options.config, std::move(plan), std::move(*directory), signals,
                     std::move(*process), std::move(ready))
@@ -428,7 +432,7 @@ std::function<int()> add_gateway(CLI::App& headgate) {
       "Runs in the foreground. SIGINT and SIGTERM finish the open requests within --drain, then\n"
       "stop; a second one stops at once. SIGHUP reloads the policy file and the certificate, and\n"
       "cuts no request without --drain; a file with faults is refused and the old one stays in\n"
-      "force.\n"
+      "force. SIGUSR1 opens the logs again.\n"
       "Exit status: 0 stopped, 1 could not run, 2 wrong usage.");
   return [options] { return run(*options); };
 }

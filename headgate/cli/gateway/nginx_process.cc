@@ -20,7 +20,7 @@ constexpr std::size_t log_line_max = 64 * 1024;
 // In the child, between fork and exec.
 [[noreturn]] void become_nginx(const std::string& nginx, const std::string& prefix,
                                const std::vector<int>& sockets, const std::string& inherited,
-                               int log_fd, pid_t parent) {
+                               int log_fd, int output, pid_t parent) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != parent) _exit(1);  // the parent died before prctl()
@@ -28,6 +28,7 @@ constexpr std::size_t log_line_max = 64 * 1024;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
   signal(SIGPIPE, SIG_DFL);
+  if (output >= 0) dup2(output, STDOUT_FILENO);
   dup2(log_fd, STDERR_FILENO);
   for (const int fd : sockets) fcntl(fd, F_SETFD, 0);
   setenv("NGINX", inherited.c_str(), 1);  // nginx takes inherited sockets from this variable
@@ -54,7 +55,7 @@ std::string find_nginx() {
 
 Result<NginxProcess, std::string> NginxProcess::start(const std::string& nginx,
                                                       const std::string& prefix,
-                                                      const std::vector<int>& sockets) {
+                                                      const std::vector<int>& sockets, int output) {
   int log[2];
   if (pipe2(log, O_CLOEXEC) != 0) return Failure<std::string>(std::strerror(errno));
   std::string inherited;
@@ -63,7 +64,7 @@ Result<NginxProcess, std::string> NginxProcess::start(const std::string& nginx,
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   const pid_t parent = getpid();
   const pid_t master = fork();
-  if (master == 0) become_nginx(nginx, prefix, sockets, inherited, log[1], parent);
+  if (master == 0) become_nginx(nginx, prefix, sockets, inherited, log[1], output, parent);
   close(log[1]);
   if (master < 0) {
     close(log[0]);

@@ -20,10 +20,12 @@ namespace headgate::cli {
 // sends SIGTERM to the master. Not thread-safe.
 class NginxProcess {
  public:
-  // Runs `nginx -p PREFIX -c PREFIX/nginx.conf`, which inherits the listening `sockets`.
+  // Runs `nginx -p PREFIX -c PREFIX/nginx.conf`, which inherits the listening `sockets`, and writes
+  // to `output`; -1: to this process' standard output.
   [[nodiscard]] static Result<NginxProcess, std::string> start(const std::string& nginx,
                                                                const std::string& prefix,
-                                                               const std::vector<int>& sockets);
+                                                               const std::vector<int>& sockets,
+                                                               int output);
 
   NginxProcess(NginxProcess&& other) noexcept;
   NginxProcess& operator=(NginxProcess&&) = delete;

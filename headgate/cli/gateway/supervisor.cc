@@ -36,7 +36,7 @@ void say(const std::string& words) { std::cerr << "headgate: " + words + '\n' <<
 Signals::Signals() {
   sigset_t set;
   sigemptyset(&set);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) sigaddset(&set, signal);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGCHLD}) sigaddset(&set, signal);
   sigprocmask(SIG_BLOCK, &set, nullptr);
   // A closed standard error must not end this process before it has cleaned up.
   signal(SIGPIPE, SIG_IGN);
@@ -158,6 +158,9 @@ void Supervisor::on_signal(int signal) {
     } else {
       reload_again_ = true;
     }
+  } else if (signal == SIGUSR1) {
+    // Before nginx has started it has no logs to open again, and the signal would end it.
+    if (phase_ != Phase::starting) nginx_.send(SIGUSR1);
   } else if (signal == SIGINT || signal == SIGTERM) {
     stop();
   }

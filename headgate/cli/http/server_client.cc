@@ -83,7 +83,7 @@ Result<ServerClient::Answer, std::string> ServerClient::request(const std::strin
     case CURLE_OK:
       break;
     case CURLE_COULDNT_CONNECT:
-      return fail("nothing listens there; expected the --http address of a headgate serve");
+      return fail(std::string("nothing listens there") + expected_server);
     case CURLE_OPERATION_TIMEDOUT:
       return fail("no answer within " + std::to_string(response_ms / 1000) + " s");
     case CURLE_WRITE_ERROR:

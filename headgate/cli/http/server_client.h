@@ -12,6 +12,11 @@
 
 namespace headgate::cli {
 
+// Ends the faults of an address where no headgate answers.
+inline constexpr char expected_server[] =
+    "; expected the --http address of headgate serve, the --metrics address of headgate gateway, "
+    "or nginx' location with headgate_dashboard";
+
 // Not thread-safe.
 class ServerClient {
  public:

@@ -21,8 +21,7 @@ std::string words(const ServerClient::Answer& answer) {
     if (detail != problem.end() && detail->is_string())
       return printable(detail->get<std::string>());
   }
-  return "answered with status " + std::to_string(answer.status) +
-         "; expected the --http address of a headgate serve";
+  return "answered with status " + std::to_string(answer.status) + expected_server;
 }
 
 }  // namespace

@@ -37,8 +37,7 @@ Result<std::string_view, std::string> TopSource::get(const std::string& path) {
     return fail("the server wants its token; expected --token-file FILE with it");
   }
   if (answer->status != 200) {
-    return fail("answered with status " + std::to_string(answer->status) +
-                "; expected the --http address of a headgate serve");
+    return fail("answered with status " + std::to_string(answer->status) + expected_server);
   }
   return answer->body;
 }
@@ -48,8 +47,7 @@ Result<TopReading, std::string> TopSource::read() {
   if (!body) return Failure<std::string>(body.error());
   auto reading = TopReading::parse(*body);
   if (!reading) {
-    return Failure<std::string>(
-        server_.fault(reading.error() + "; expected the --http address of a headgate serve"));
+    return Failure<std::string>(server_.fault(reading.error() + expected_server));
   }
   reading->policies = selection_.policies;
   select(reading->busiest);
