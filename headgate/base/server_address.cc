@@ -2,6 +2,8 @@
 
 #include <sys/un.h>
 
+#include <cstdint>
+
 #include "headgate/base/whole_number.h"
 
 namespace headgate {

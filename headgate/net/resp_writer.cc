@@ -1,5 +1,6 @@
 #include "headgate/net/resp_writer.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>

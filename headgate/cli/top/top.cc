@@ -1,5 +1,6 @@
 #include "headgate/cli/top/top.h"
 
+#include <algorithm>
 #include <chrono>
 #include <iostream>
 #include <memory>
