@@ -14,6 +14,8 @@ VARIANTS = {
     'EVICT_LIVE': 'granted<=',
     'CLEARS_BLINDLY': 'granted<=',
     'STALE_SEGMENTS': 'tag_word[0]==tag_word[1]',
+    'CLAIM_IS_NO_BARRIER': 'tag_word[0]==tag_word[1]',
+    'CHARGE_IS_NO_BARRIER': 'granted<=',
 }
 QUICK = ('narrow make', 'narrow charge', 'narrow tightness', 'narrow denial', 'narrow never', 'narrow earlier',
          'narrow admits', 'narrow clock', 'narrow fast path', 'narrow refund', 'narrow debit', 'wide make',
@@ -54,6 +56,16 @@ def test_a_fault_in_the_protocol_is_found(variant):
     result = prove('table', '--variant', variant)
     assert result.returncode == 1, result.stdout + result.stderr
     assert VARIANTS[variant] in result.stdout.replace('(', '').replace(')', '')
+
+
+def test_a_reader_of_statistics_sees_no_half_of_a_halving():
+    assert prove('statistics').returncode == 0
+
+
+def test_a_halving_without_release_order_is_found():
+    result = prove('statistics', '--variant', 'RELAXED_HALVING')
+    assert result.returncode == 1, result.stdout + result.stderr
+    assert 'count_seen==error_seen' in result.stdout
 
 
 def test_the_law_keeps_its_promises_for_all_values():
