@@ -11,15 +11,20 @@ if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
 endif()
 add_compile_options(-ffile-prefix-map=${CMAKE_SOURCE_DIR}=.)  # the same bytes wherever it is built
 find_program(MOLD mold)
-if(MOLD)
+if(MOLD AND NOT CMAKE_CROSSCOMPILING)
   add_link_options(-fuse-ld=mold)
 endif()
 
-if(NOT CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
-  message(FATAL_ERROR "headgate's table needs the 128-bit compare-and-swap of x86-64; "
+# headgate/store/processor.h swaps 128 bits at once.
+if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
+  add_compile_options(-mcx16)  # cmpxchg16b
+  set(control_flow -fcf-protection)
+elseif(CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
+  set(control_flow -mbranch-protection=standard)
+else()
+  message(FATAL_ERROR "headgate's table needs the 128-bit compare-and-swap of x86-64 or arm64; "
                       "this machine is ${CMAKE_SYSTEM_PROCESSOR}")
 endif()
-add_compile_options(-mcx16)  # cmpxchg16b: the table's one atomic step
 
 add_compile_options(-Wall -Wextra -Wconversion -Wshadow)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
@@ -38,7 +43,7 @@ endif()
 if(HEADGATE_HARDEN AND NOT HEADGATE_SANITIZE)
   # What makes a fault in memory hard to exploit. `tests/hardening` reads the built files.
   # _FORTIFY_SOURCE needs an optimised build.
-  add_compile_options(-fstack-protector-strong -fstack-clash-protection -fcf-protection)
+  add_compile_options(-fstack-protector-strong -fstack-clash-protection ${control_flow})
   add_compile_options(
     "SHELL:$<$<CONFIG:Release,RelWithDebInfo,MinSizeRel>:-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3>")
   add_link_options(-Wl,-z,relro,-z,now)

@@ -7,9 +7,6 @@
 // complete or claimed, and any process may take a claimed cell.
 #pragma once
 
-#include <x86intrin.h>
-
-#include <atomic>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -17,6 +14,7 @@
 #include "headgate/base/instant.h"
 #include "headgate/limit/coarse.h"
 #include "headgate/limit/linear.h"
+#include "headgate/store/processor.h"
 
 namespace headgate::store {
 
@@ -33,15 +31,17 @@ class alignas(16) DoubleWord {
     return u128{high()} << 64 | first;
   }
 
-  // Returns false if the value is not `expected`. A full barrier in both cases: the insertion in
-  // cell_table.h depends on it.
+  // Returns false if the value is not `expected`. A full barrier if it returns true: the insertion
+  // in cell_table.h depends on it.
   bool replace(u128 expected, u128 desired) noexcept {
-    return __sync_bool_compare_and_swap(reinterpret_cast<u128*>(words_), expected, desired);
+    return swap_words(words_, expected, desired);
   }
 
  private:
+  // Not only with acquire order: the search of an insertion may not be before a charge to the
+  // sketch, which is no full barrier on every processor.
   static std::uint64_t load(const std::uint64_t& word) noexcept {
-    return __atomic_load_n(&word, __ATOMIC_ACQUIRE);
+    return __atomic_load_n(&word, __ATOMIC_SEQ_CST);
   }
 
   std::uint64_t words_[2];
@@ -66,14 +66,9 @@ inline constexpr Tag class_mask = claim_mark - 1;
   return u128{high} << 64 | low;
 }
 
-// A number that differs from every other nonce: no processor returns the same time stamp counter
-// twice. Because of it a slow claimer cannot confirm a later claim of the same cell. Linux stores
-// the processor's number in the low 12 bits of what rdtscp returns.
-[[nodiscard]] inline std::uint64_t claim_nonce() noexcept {
-  unsigned processor = 0;
-  const std::uint64_t ticks = __rdtscp(&processor);
-  return ticks << 12 | (processor & 0xfff);
-}
+// A number that differs from every other nonce. Because of it a slow claimer cannot confirm a later
+// claim of the same cell.
+[[nodiscard]] inline std::uint64_t claim_nonce() noexcept { return unique_number(); }
 
 // 16 bytes, {tag, tat}: the state of a linear law whose interval is a whole number of nanoseconds.
 class NarrowCell {

@@ -414,7 +414,7 @@ class CellTable {
         continue;
       }
       if (before_mine && patience > 0) {
-        _mm_pause();
+        pause();
         return false;
       }
       // If its claimer confirms it first, clear() fails and the claimer has won.

@@ -224,6 +224,7 @@ TEST_F(Growth, OfAFileLastsAndIsAskedForByOpening) {
 // Wherever a process is killed that makes a file grow, the next one opens the file with all states,
 // and can make it grow.
 TEST_F(Growth, SurvivesKills) {
+  if (!locks_heal()) GTEST_SKIP() << no_locks_heal;
   if (!swaps_between_processes) GTEST_SKIP() << no_swaps_between_processes;
   const std::vector<Law> laws = every_law(5);
   const Instant now{7200 * second};

@@ -6,8 +6,10 @@
 
 namespace headgate::view {
 
+// A release store: who reads it with acquire order sees what the thread has stored before, such as
+// that a list's key has changed.
 inline void increase(std::atomic<std::uint64_t>& counter, std::uint64_t by) noexcept {
-  counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
+  counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_release);
 }
 
 }  // namespace headgate::view

@@ -9,6 +9,7 @@ namespace headgate::view {
 namespace {
 
 constexpr auto relaxed = std::memory_order_relaxed;
+constexpr auto release = std::memory_order_release;
 
 }  // namespace
 
@@ -19,7 +20,6 @@ void TopSketch::clear() noexcept {
 }
 
 void TopSketch::empty(std::size_t slot) noexcept {
-  constexpr auto release = std::memory_order_release;
   Label& label = labels_[slot];
   const std::uint32_t version = label.version.load(relaxed) | 1;
   label.version.store(version, relaxed);
@@ -44,16 +44,15 @@ void TopSketch::repair() noexcept {
 void TopSketch::halve() noexcept {
   floor_ /= 2;
   for (std::size_t i = 0; i < capacity; ++i) {
-    counts_[i].store(counts_[i].load(relaxed) / 2, relaxed);
-    errors_[i].store((errors_[i].load(relaxed) + 1) / 2, relaxed);  // up: at_least stays true
-    extras_[i].store(extras_[i].load(relaxed) / 2, relaxed);
+    counts_[i].store(counts_[i].load(relaxed) / 2, release);
+    errors_[i].store((errors_[i].load(relaxed) + 1) / 2, release);  // up: at_least stays true
+    extras_[i].store(extras_[i].load(relaxed) / 2, release);
   }
 }
 
 void TopSketch::replace(std::uint64_t hash, std::uint64_t weight, std::uint64_t extra,
                         std::string_view text) noexcept {
   const Slot slot = lightest();
-  constexpr auto release = std::memory_order_release;
   Label& label = labels_[slot];
   const std::uint32_t version = label.version.load(relaxed);
   label.version.store(version + 1, relaxed);

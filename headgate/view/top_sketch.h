@@ -55,6 +55,7 @@ class TopSketch {
     increase(extras_[slot], extra);
   }
 
+  // Stores with release order: a reader that sees a halved count sees what was stored before.
   void halve() noexcept;
   void clear() noexcept;
 

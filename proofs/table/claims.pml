@@ -19,7 +19,10 @@
  *   - with -DGROWS: the same, while the table grows. At first only the first cell is there; each
  *     search reads how many there are when it begins;
  *   - with -DSURVIVOR: when all processes but one have died, wherever they were, that one's
- *     requests end after a few rounds.
+ *     requests end after a few rounds;
+ *   - with -DREORDERS: the same, on a processor that keeps loads in order only with regard to the
+ *     process' own swaps that succeed. Between two of them, a search loads the cells in any order,
+ *     and the sketch before or after them.
  *
  * The names of the code are kept. Where the code has a preference (which of the free cells, how
  * long a claimer waits), the model may choose anything, so it does more than the code can.
@@ -51,6 +54,28 @@
 #else
 #define PRESENT skip
 #define present CELLS
+#endif
+
+/* The cell that a search loads next, after `cell` others. */
+#ifdef REORDERS
+#define NEXT (flip -> present - 1 - cell : cell)
+#define MAY_FLIP if :: flip = 0 :: present > 1 -> flip = 1 fi
+#else
+#define NEXT cell
+#define MAY_FLIP skip
+#endif
+
+/* A processor without a barrier at a swap may do the loads of the search after it before it. */
+#ifdef CLAIM_IS_NO_BARRIER
+#define LOADS_EARLY
+#endif
+#ifdef CHARGE_IS_NO_BARRIER
+#define LOADS_EARLY
+#endif
+#ifdef LOADS_EARLY
+#define LOADED(cell) (early -> early_word[cell] : tag_word[cell])
+#else
+#define LOADED(cell) tag_word[cell]
 #endif
 
 #define EMPTY 0
@@ -123,10 +148,17 @@ inline no_unit_twice() {
 #define MUST_WAIT false
 #endif
 
+inline may_load_early() {
+  if
+  :: early = true; early_word[0] = tag_word[0]; early_word[1] = tag_word[1]
+  :: skip
+  fi
+}
+
 /* In the search for other cells of a key. */
 inline pass_mine() {
   if
-  :: cell == victim -> cell++
+  :: cell < present && NEXT == victim -> cell++
   :: else -> skip
   fi
 }
@@ -138,6 +170,13 @@ proctype process(byte me) MAY_HAVE_DIED {
 #endif
 #ifdef GROWS
   byte present;
+#endif
+#ifdef REORDERS
+  bit flip, has_owed, has_compared;
+#endif
+#ifdef LOADS_EARLY
+  bit early;
+  byte early_word[CELLS];
 #endif
 
 next_request:
@@ -164,13 +203,24 @@ again:
     :: else -> skip
     fi;
 #endif
-    PRESENT
+    PRESENT;
+    MAY_FLIP;
+#ifdef LOADS_EARLY
+    early = false; early_word[0] = 0; early_word[1] = 0;
+#endif
+#ifdef REORDERS
+    has_compared = false;
+    if
+    :: owes = owed[key]; has_owed = true
+    :: owes = 0; has_owed = false
+    fi
+#endif
   }
 
   /* find() */
   do
-  :: atomic { tag_word[cell] == TAG(key) -> goto held }
-  :: atomic { tag_word[cell] != TAG(key) ->
+  :: atomic { tag_word[NEXT] == TAG(key) -> cell = NEXT; goto held }
+  :: atomic { tag_word[NEXT] != TAG(key) ->
        cell++;
        if
        :: cell == present -> cell = 0; goto insert
@@ -194,13 +244,23 @@ held:  /* read(), step(), update() */
 
 insert:
   atomic {  /* owed_until(), step() */
+#ifdef REORDERS
+    if
+    :: !has_owed -> owes = owed[key]
+    :: else -> skip
+    fi;
+#else
     owes = owed[key];
+#endif
     tat = (owes > at -> owes : at) + 1;
     if
     :: tat > at + QUOTA -> owes = 0; tat = 0; goto answered  /* denied */
     :: else -> state = tat
     fi
   }
+#ifdef CLAIM_IS_NO_BARRIER
+  atomic { may_load_early() }
+#endif
   atomic {  /* choose() and claim(): a cell that is empty, claimed, or full for a window */
     do
     :: cell < present && CAN_BE_TAKEN(cell) -> victim = cell; cell = 0; break
@@ -213,30 +273,37 @@ insert:
   }
 
 #ifndef NO_SECOND_SEARCH
+#ifdef REORDERS
+  if  /* The sketch may be read before the search. */
+  :: atomic { owed[key] != owes -> goto withdraw }
+  :: atomic { owed[key] == owes -> has_compared = true }
+  :: skip
+  fi;
+#endif
   /* alone() */
-  atomic { PRESENT_AGAIN; pass_mine() };
+  atomic { PRESENT_AGAIN; MAY_FLIP; pass_mine() };
   do
   :: atomic { cell >= present -> cell = 0; break }
-  :: atomic { cell < present && (tag_word[cell] & ~CLAIM) != TAG(key) -> cell++; pass_mine() }
+  :: atomic { cell < present && (LOADED(NEXT) & ~CLAIM) != TAG(key) -> cell++; pass_mine() }
 #ifdef CONFIRMED_IS_OVERLOOKED
-  :: atomic { cell < present && tag_word[cell] == TAG(key) -> cell++; pass_mine() }
+  :: atomic { cell < present && LOADED(NEXT) == TAG(key) -> cell++; pass_mine() }
 #else
-  :: atomic { cell < present && tag_word[cell] == TAG(key) -> goto withdraw }
+  :: atomic { cell < present && LOADED(NEXT) == TAG(key) -> goto withdraw }
 #endif
-  :: atomic { cell < present && tag_word[cell] == (TAG(key) | CLAIM) ->
+  :: atomic { cell < present && LOADED(NEXT) == (TAG(key) | CLAIM) ->
        if
-       :: cell < victim && PATIENT -> goto withdraw
-       :: !(cell < victim && MUST_WAIT) -> skip
+       :: NEXT < victim && PATIENT -> goto withdraw
+       :: !(NEXT < victim && MUST_WAIT) -> skip
        fi }
      atomic {  /* clear() */
        if
 #ifdef CLEARS_BLINDLY
        :: true ->
 #else
-       :: tag_word[cell] == (TAG(key) | CLAIM) ->
+       :: tag_word[NEXT] == (TAG(key) | CLAIM) ->
 #endif
-          tag_word[cell] = EMPTY; value[cell] = 0; cell++; pass_mine()
-       :: tag_word[cell] != (TAG(key) | CLAIM) || INTERFERENCE -> goto withdraw
+          tag_word[NEXT] = EMPTY; value[NEXT] = 0; cell++; pass_mine()
+       :: tag_word[NEXT] != (TAG(key) | CLAIM) || INTERFERENCE -> goto withdraw
        fi
      }
   od;
@@ -245,7 +312,12 @@ insert:
 #ifndef FORGETS_THE_SKETCH
   atomic {
     if
+#ifdef REORDERS
+    :: has_compared -> skip
+    :: !has_compared && owed[key] != owes -> goto withdraw
+#else
     :: owed[key] != owes -> goto withdraw
+#endif
     :: else -> skip
     fi
   }
@@ -278,6 +350,9 @@ not_kept:
 #ifdef NO_SKETCH
   atomic { goto answered }
 #endif
+#ifdef CHARGE_IS_NO_BARRIER
+  atomic { may_load_early() }
+#endif
   atomic {  /* the sketch's law decides, and is charged */
     tat = (owed[key] > at -> owed[key] : at) + 1;
     if
@@ -286,11 +361,11 @@ not_kept:
     fi
   }
 #ifndef NO_THIRD_SEARCH
-  atomic { PRESENT };
+  atomic { PRESENT; MAY_FLIP };
   do  /* holds_or_claims() */
-  :: atomic { cell < present && (tag_word[cell] & ~CLAIM) == TAG(key) ->
+  :: atomic { cell < present && (LOADED(NEXT) & ~CLAIM) == TAG(key) ->
        cell = 0; goto again }  /* its charge stays: to take it back could take another's */
-  :: atomic { cell < present && (tag_word[cell] & ~CLAIM) != TAG(key) -> cell++ }
+  :: atomic { cell < present && (LOADED(NEXT) & ~CLAIM) != TAG(key) -> cell++ }
   :: atomic { cell == present -> break }
   od;
 #endif
@@ -304,6 +379,12 @@ answered:
 #endif
 #ifdef GROWS
     present = 0;
+#endif
+#ifdef REORDERS
+    flip = 0; has_owed = false; has_compared = false;
+#endif
+#ifdef LOADS_EARLY
+    early = false; early_word[0] = 0; early_word[1] = 0;
 #endif
     goto next_request
   }

@@ -17,6 +17,10 @@ def readelf(*arguments):
                           capture_output=True).stdout
 
 
+def is_for_arm():
+    return 'AArch64' in readelf('--file-header', LIBRARY)
+
+
 def protections(file):
     """The protections that a linked file shows."""
     text = readelf('--file-header', '--program-headers', '--dynamic', file)
@@ -60,18 +64,19 @@ def test_every_file_of_the_rooms_is_compiled_with_the_protections():
                          command['command'])]
     assert len(ours) > 100
     for wanted in ('-D_FORTIFY_SOURCE=3', '-fstack-protector-strong', '-fstack-clash-protection',
-                   '-fcf-protection'):
+                   '-mbranch-protection=standard' if is_for_arm() else '-fcf-protection'):
         assert [command for command in ours if wanted not in command] == []
 
 
 def test_every_object_of_the_rooms_is_marked_for_control_flow_enforcement():
     """The linked files are not: Debian's own start files have no mark."""
+    mark = 'AArch64 feature: BTI, PAC' if is_for_arm() else 'x86 feature: IBT, SHSTK'
     archives = sorted(pathlib.Path(BUILD, 'headgate').glob('*/lib*.a'))
     assert len(archives) >= 9
     for archive in archives:
         unmarked = []
         for member in readelf('--notes', archive).split('File: ')[1:]:
-            if 'x86 feature: IBT, SHSTK' not in member:
+            if mark not in member:
                 unmarked.append(member.splitlines()[0])
         assert unmarked == []
 

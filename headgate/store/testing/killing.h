@@ -4,6 +4,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -21,6 +22,21 @@ inline std::uint64_t next(std::uint64_t& state) {
   state ^= state >> 7;
   return state ^= state << 17;
 }
+
+// Whether the kernel reports to the next holder of a lock that the last one has died, and the
+// reason to skip a test if not.
+inline bool locks_heal() {
+  pthread_mutexattr_t attributes;
+  pthread_mutexattr_init(&attributes);
+  pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+  pthread_mutex_t lock;
+  const bool made = pthread_mutex_init(&lock, &attributes) == 0;
+  if (made) pthread_mutex_destroy(&lock);
+  pthread_mutexattr_destroy(&attributes);
+  return made;
+}
+inline constexpr const char* no_locks_heal =
+    "there are no robust locks here: qemu's emulation of Linux has none";
 
 // Keeps three processes running work(seed), which increments `progress` and never returns. Kills
 // one of them, and starts another one, `kills` times: each time after 1 to `stride` further steps
