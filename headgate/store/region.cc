@@ -162,6 +162,13 @@ Result<std::optional<Region>, std::string> Region::file(const std::string& path)
   return region;
 }
 
+Result<void, std::string> Region::replace_begin(std::span<const std::byte> bytes) const {
+  // The kernel copies a page in one step, which a signal does not interrupt.
+  const ssize_t written = pwrite(descriptor_, bytes.data(), bytes.size(), 0);
+  if (written == static_cast<ssize_t>(bytes.size()) && fsync(descriptor_) == 0) return {};
+  return Failure<std::string>(std::string("cannot be written: ") + std::strerror(errno));
+}
+
 Result<void, std::string> Region::reserve(std::size_t reach) {
   void* const at = mremap(bytes_.data(), reach_, reach, MREMAP_MAYMOVE);
   if (at == MAP_FAILED) {

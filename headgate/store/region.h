@@ -50,6 +50,10 @@ class Region {
   [[nodiscard]] std::span<std::byte> bytes() const noexcept { return bytes_; }
   [[nodiscard]] std::size_t reach() const noexcept { return reach_; }
 
+  // Writes the first bytes of a file, at most a page: all of them or, if the process is killed,
+  // none. Returns when they are on the disk.
+  [[nodiscard]] Result<void, std::string> replace_begin(std::span<const std::byte> bytes) const;
+
   // Reserves the address space of a file's region. The memory may get another address.
   Result<void, std::string> reserve(std::size_t reach);
 

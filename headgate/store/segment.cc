@@ -22,8 +22,12 @@ Segment Segment::divide(std::uint64_t begin, std::uint64_t end, const SegmentSha
   segment.narrow_buckets =
       (room - segment.ledger.bytes() - segment.wide_buckets * wide_bucket_bytes) /
       narrow_bucket_bytes;
-  segment.checksum = segment.computed_checksum();
-  return segment;
+  return of(segment);
+}
+
+Segment Segment::of(Segment parts) noexcept {
+  parts.checksum = parts.computed_checksum();
+  return parts;
 }
 
 bool Segment::plausible() const noexcept {

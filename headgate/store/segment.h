@@ -50,6 +50,8 @@ struct Segment {
   [[nodiscard]] static Segment divide(std::uint64_t begin, std::uint64_t end,
                                       const SegmentShares& shares,
                                       std::size_t sketch_cells) noexcept;
+  // The same with its checksum.
+  [[nodiscard]] static Segment of(Segment parts) noexcept;
 
   [[nodiscard]] PartRange narrow() const noexcept { return {begin, narrow_buckets}; }
   [[nodiscard]] PartRange wide() const noexcept {

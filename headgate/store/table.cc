@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "headgate/base/random.h"
+#include "headgate/store/former_header.h"
 
 namespace headgate::store {
 namespace {
@@ -19,6 +20,17 @@ constexpr std::size_t header_bytes = 4096;  // a memory page, so that the cells 
 // The part of the memory that the sketch gets. With more of it, more of the new keys of a flood are
 // admitted, but fewer keys have a place of their own (`build/release/bin/compare_table`).
 constexpr std::size_t sketch_share = 64;
+
+// How much a table can grow. Its sketch stays as large as it was made, so no more than this; and
+// a process has at most 128 TiB of address space.
+constexpr std::size_t growth_most = 64;
+constexpr std::size_t reach_max = std::size_t{1} << 44;
+
+std::size_t reach_of(std::size_t bytes) noexcept {
+  return std::max(bytes, std::min(bytes, reach_max / growth_most) * growth_most);
+}
+
+std::size_t in_whole_pages(std::size_t bytes) noexcept { return bytes / 4096 * 4096; }
 
 // Where a key that is new in one cell table may have its state: in the table of the other kind of
 // cell, if its policy's quota was changed.
@@ -102,24 +114,58 @@ struct Table::Header {
     return public_hash({}, {bytes, sizeof bytes}).lo;
   }
 
+  // Writes a header with this segment into zeroed memory.
+  static Header* begin_with(void* memory, const Segment& segment, const HashSecret& secret,
+                            std::size_t reach) noexcept {
+    auto* header = new (memory) Header{};
+    header->fixed = {magic, format_version, header_bytes, reach, secret};
+    header->checksum = checksum_of(header->fixed);
+    header->segments.publish(segment);
+    return header;
+  }
+
   // Writes a new table's header and locks into zeroed memory. REQUIRES: it is the caller's alone.
   static void make(std::span<std::byte> memory, const TableOptions& options,
                    std::size_t reach) noexcept {
-    auto* header = new (memory.data()) Header{};
-    Fixed& fixed = header->fixed;
-    fixed.magic = magic;
-    fixed.version = format_version;
-    fixed.header_bytes = header_bytes;
-    fixed.reach = reach;
-    fixed.secret = random_secret();
-    header->checksum = checksum_of(fixed);
     // A whole number of cache lines.
     const std::size_t sketch_cells =
         std::max((memory.size() - header_bytes) / sketch_share / 64 * 8, Sketch::cells_min);
-    header->segments.publish(
-        Segment::divide(header_bytes, memory.size(), shares(options), sketch_cells));
+    auto* header = begin_with(
+        memory.data(), Segment::divide(header_bytes, memory.size(), shares(options), sketch_cells),
+        random_secret(), reach);
     Clock::begin(header->anchor, *options.clock);
     header->take_over();
+  }
+
+  // Brings a file of the former format to this one: it gets another header. REQUIRES: it is one.
+  static Result<void, std::string> upgrade(const Region& region) {
+    const bool alone = region.join();  // waits while another process does this
+    const FormerHeader* former = FormerHeader::in(region.bytes());
+    if (former == nullptr) return {};
+    const std::string is_former =
+        "is a headgate table of format " + std::to_string(FormerHeader::format);
+    if (!alone) {
+      return Failure<std::string>(
+          is_former + ", and an older headgate uses it; this headgate brings it to format " +
+          std::to_string(format_version) + " when that one has ended");
+    }
+    if (!former->plausible(region.bytes().size())) {
+      return Failure<std::string>(is_former +
+                                  " with a damaged header or another size than that says; "
+                                  "remove the file to start with full quotas");
+    }
+    alignas(Header) std::array<std::byte, header_bytes> page{};
+    auto* header = begin_with(page.data(), former->segment(), former->fixed.secret,
+                              reach_of(former->fixed.total_bytes));
+    // Nobody changes these now.
+    std::memcpy(&header->anchor, &former->anchor, sizeof(Anchor));
+    header->narrow_inserts = former->narrow_inserts.load();
+    header->wide_inserts = former->wide_inserts.load();
+    header->merged = former->merged.load();
+    header->sketch.classes = former->sketch.classes.load();
+    header->sketch.busy_until = former->sketch.busy_until.load();
+    header->sketch.unkept = former->sketch.unkept.load();
+    return region.replace_begin(page);
   }
 
   [[nodiscard]] static SegmentShares shares(const TableOptions& options) noexcept {
@@ -178,21 +224,6 @@ struct Table::Header {
   }
 };
 
-namespace {
-
-// How much a table can grow. Its sketch stays as large as it was made, so no more than this; and
-// a process has at most 128 TiB of address space.
-constexpr std::size_t growth_most = 64;
-constexpr std::size_t reach_max = std::size_t{1} << 44;
-
-std::size_t reach_of(std::size_t bytes) noexcept {
-  return std::max(bytes, std::min(bytes, reach_max / growth_most) * growth_most);
-}
-
-std::size_t in_whole_pages(std::size_t bytes) noexcept { return bytes / 4096 * 4096; }
-
-}  // namespace
-
 Result<std::unique_ptr<Table>, std::string> Table::open(const TableOptions& options) {
   // The offsets of docs/table-format.md.
   static_assert(sizeof(Header) <= header_bytes && offsetof(Header, checksum) == 40 &&
@@ -230,6 +261,9 @@ Result<std::unique_ptr<Table>, std::string> Table::join(Region region,
   const auto failed = [&](const std::string& why) {
     return Failure<std::string>(options.file + ": " + why);
   };
+  if (FormerHeader::in(region.bytes()) != nullptr) {
+    if (const auto upgraded = Header::upgrade(region); !upgraded) return failed(upgraded.error());
+  }
   if (const std::string fault = Header::fault(region.bytes()); !fault.empty()) {
     return failed(fault);
   }

@@ -259,9 +259,9 @@ TEST_F(TableFile, AForeignFileIsRefused) {
 
 TEST_F(TableFile, AnotherVersionIsRefused) {
   ASSERT_TRUE(open());
-  poke(8, std::string("\x04\0\0\0", 4));
+  poke(8, std::string("\x03\0\0\0", 4));
   EXPECT_THAT(refusal(),
-              HasSubstr("is a headgate table of format 4, and this headgate reads format 5"));
+              HasSubstr("is a headgate table of format 3, and this headgate reads format 5"));
 }
 
 TEST_F(TableFile, ATruncatedFileIsRefused) {
