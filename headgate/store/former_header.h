@@ -1,5 +1,5 @@
-// The header of a table file of the format before the present one, 4. Behind the header, both are the
-// same. docs/table-format.md has its picture.
+// The header of a table file of the format before the present one, 4. Behind the header, both are
+// the same. docs/table-format.md has its picture.
 #pragma once
 
 #include <array>

@@ -32,6 +32,13 @@ std::size_t reach_of(std::size_t bytes) noexcept {
 
 std::size_t in_whole_pages(std::size_t bytes) noexcept { return bytes / 4096 * 4096; }
 
+// Why a file cannot be opened that is larger than what was asked for.
+std::string too_large(std::size_t total, std::size_t bytes) {
+  return "is a table of " + std::to_string(total) + " bytes, and " + std::to_string(bytes) +
+         " were asked for; a table cannot become smaller: ask for its size, or remove the file to "
+         "start with full quotas";
+}
+
 // Where a key that is new in one cell table may have its state: in the table of the other kind of
 // cell, if its policy's quota was changed.
 template <class CellTable>
@@ -137,8 +144,9 @@ struct Table::Header {
     header->take_over();
   }
 
-  // Brings a file of the former format to this one: it gets another header. REQUIRES: it is one.
-  static Result<void, std::string> upgrade(const Region& region) {
+  // Brings a file of the former format to this one: it gets another header. REQUIRES: it is one,
+  // and is to be opened with so many bytes.
+  static Result<void, std::string> upgrade(const Region& region, std::size_t bytes) {
     const bool alone = region.join();  // waits while another process does this
     const FormerHeader* former = FormerHeader::in(region.bytes());
     if (former == nullptr) return {};
@@ -153,6 +161,9 @@ struct Table::Header {
       return Failure<std::string>(is_former +
                                   " with a damaged header or another size than that says; "
                                   "remove the file to start with full quotas");
+    }
+    if (former->fixed.total_bytes > bytes) {
+      return Failure<std::string>(too_large(former->fixed.total_bytes, bytes));
     }
     alignas(Header) std::array<std::byte, header_bytes> page{};
     auto* header = begin_with(page.data(), former->segment(), former->fixed.secret,
@@ -261,20 +272,16 @@ Result<std::unique_ptr<Table>, std::string> Table::join(Region region,
   const auto failed = [&](const std::string& why) {
     return Failure<std::string>(options.file + ": " + why);
   };
+  const std::size_t bytes = in_whole_pages(options.memory);
   if (FormerHeader::in(region.bytes()) != nullptr) {
-    if (const auto upgraded = Header::upgrade(region); !upgraded) return failed(upgraded.error());
+    const auto upgraded = Header::upgrade(region, bytes);
+    if (!upgraded) return failed(upgraded.error());
   }
   if (const std::string fault = Header::fault(region.bytes()); !fault.empty()) {
     return failed(fault);
   }
   const auto* header = reinterpret_cast<const Header*>(region.bytes().data());
-  const std::size_t bytes = in_whole_pages(options.memory);
-  if (header->total_bytes() > bytes) {
-    return failed("is a table of " + std::to_string(header->total_bytes()) + " bytes, and " +
-                  std::to_string(bytes) +
-                  " were asked for; a table cannot become smaller: ask for its size, or remove "
-                  "the file to start with full quotas");
-  }
+  if (header->total_bytes() > bytes) return failed(too_large(header->total_bytes(), bytes));
   if (const auto reserved = region.reserve(header->fixed.reach); !reserved) {
     return failed(reserved.error());
   }

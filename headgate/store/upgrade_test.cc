@@ -56,9 +56,9 @@ class TableUpgrade : public testing::Test {
   Result<std::unique_ptr<Table>, std::string> open(std::size_t bytes = format_4_bytes) {
     return Table::open({.memory = bytes, .file = path_});
   }
-  std::string refusal() {
+  std::string refusal(std::size_t asked = format_4_bytes) {
     const std::string before = contents();
-    const auto table = open();
+    const auto table = open(asked);
     EXPECT_FALSE(table.has_value());
     EXPECT_TRUE(contents() == before) << "a refused file is not touched";
     return table ? "" : table.error();
@@ -114,10 +114,16 @@ TEST_F(TableUpgrade, MayGrowAtOnce) {
 TEST_F(TableUpgrade, WaitsForTheEndOfAnOlderProgram) {
   const int older = ::open(path_.c_str(), O_RDWR | O_CLOEXEC);
   ASSERT_EQ(flock(older, LOCK_SH), 0);
-  EXPECT_THAT(refusal(), HasSubstr("is a headgate table of format 4, and an older headgate uses it; this "
-                                   "headgate brings it to format 5 when that one has ended"));
+  EXPECT_THAT(refusal(),
+              HasSubstr("is a headgate table of format 4, and an older headgate uses it; this "
+                        "headgate brings it to format 5 when that one has ended"));
   close(older);
   EXPECT_TRUE(open());
+}
+
+TEST_F(TableUpgrade, ItDoesNotBecomeSmaller) {
+  EXPECT_THAT(refusal(format_4_bytes / 2),
+              HasSubstr("is a table of 65536 bytes, and 32768 were asked for"));
 }
 
 TEST_F(TableUpgrade, ADamagedHeaderIsRefused) {
@@ -126,10 +132,12 @@ TEST_F(TableUpgrade, ADamagedHeaderIsRefused) {
     std::string damaged = whole;
     damaged[at] = static_cast<char>(damaged[at] ^ 0x10);
     write(damaged);
-    EXPECT_THAT(refusal(), HasSubstr("is a headgate table of format 4 with a damaged header")) << at;
+    EXPECT_THAT(refusal(), HasSubstr("is a headgate table of format 4 with a damaged header"))
+        << at;
   }
   write(whole.substr(0, whole.size() - 4096));
-  EXPECT_THAT(refusal(), HasSubstr("is a headgate table of format 4 with a damaged header or another size"));
+  EXPECT_THAT(refusal(),
+              HasSubstr("is a headgate table of format 4 with a damaged header or another size"));
 }
 
 }  // namespace

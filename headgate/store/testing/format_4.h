@@ -7,8 +7,9 @@ namespace headgate::store {
 
 inline constexpr std::size_t format_4_bytes = 65536;
 
-// The places that are not 0: the offset, and 16 bytes in hex. Each key has the name of its law, with a quota of
-// 10 per 1000 days, of which 4 are used; but `narrow`, 10 of 1000, and `wide`, 3 of 7.
+// The places that are not 0: the offset, and 16 bytes in hex. Each key has the name of its law,
+// with a quota of 10 per 1000 days, of which 4 are used; but `narrow`, 10 of 1000, and `wide`, 3
+// of 7.
 inline constexpr std::string_view format_4 = R"(
 0 6865616467617465 0400000000100000
 16 0000010000000000 7c03000000000000
