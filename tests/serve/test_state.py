@@ -1,16 +1,14 @@
 """One partition of a running server: GET and DELETE /v1/state, and headgate peek, reset and why."""
 import json
 import re
-import subprocess
 
 import pytest
 
-from support.environment import HEADGATE, PATIENCE
+from support.admin import ADMIN, run, state
 from support.http_client import Connection, request
 
 TOKEN = 'correct-horse-battery'
 READ = 'may-look-but-not-touch'
-ADMIN = 'may-give-quotas-back'
 POLICIES = '''
 version: 1
 policies:
@@ -51,21 +49,6 @@ def spend(server, policy, key, times=1, token=None):
         return sum(json.loads(connection.request('/v1/decide', 'POST', [*bearer(token).items()],
                                                  body.encode()).body)['admitted']
                    for _ in range(times))
-
-
-def state(server, path, method='GET', token=None, status=200):
-    answer = request(server.port, f'/v1/state/{path}', method, headers=bearer(token))
-    assert answer.status == status, answer.text
-    return json.loads(answer.text)
-
-
-def run(server, command, *words, status=0, token_file=None):
-    arguments = ['--admin-token-file', token_file] if token_file else []
-    done = subprocess.run([HEADGATE, command, '--url', f'http://127.0.0.1:{server.port}', *arguments,
-                           *words], capture_output=True, text=True, timeout=PATIENCE)
-    assert done.returncode == status, done
-    assert bool(done.stderr) == (status != 0), done.stderr
-    return done.stdout or done.stderr
 
 
 def test_a_state_says_what_is_left_and_takes_nothing(server):
