@@ -40,7 +40,7 @@ void expose_quotas(const policy::PolicySet& policies, Exposition& out) {
   }
 }
 
-void expose_overrides(const policy::OverrideList& overrides, std::uint64_t refused_files,
+void expose_overrides(const policy::OverrideList& overrides, const OverrideTotals& totals,
                       Exposition& out) {
   std::map<std::string_view, std::uint64_t> in_force;
   std::uint64_t left_out = 0;
@@ -56,8 +56,10 @@ void expose_overrides(const policy::OverrideList& overrides, std::uint64_t refus
   for (const auto& [policy, count] : in_force) out.sample({{"policy", policy}}, count);
   out.one("headgate_overrides_left_out", Type::gauge,
           "Overrides without effect, because they do not fit the policies in force.", left_out);
+  out.one("headgate_override_changes_total", Type::counter,
+          "Times that those overrides were changed, or have ended.", totals.changes);
   out.one("headgate_overrides_refused_total", Type::counter,
-          "Times that the file of overrides had faults when it was read.", refused_files);
+          "Times that the file of overrides had faults when it was read.", totals.refused_files);
 }
 
 void expose_policies(std::span<const NamedTotals> policies, Exposition& out) {

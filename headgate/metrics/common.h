@@ -31,9 +31,12 @@ void expose_process(const ProcessTimes& times, Exposition& out);
 void expose_requests(const gate::PolicyTotals& requests, Exposition& out);
 // The quotas and windows of the policies in force, without their overrides.
 void expose_quotas(const policy::PolicySet& policies, Exposition& out);
-// Overrides that are made while the program runs; and how often their file had faults when it was
-// read.
-void expose_overrides(const policy::OverrideList& overrides, std::uint64_t refused_files,
+struct OverrideTotals {
+  std::uint64_t changes = 0;        // of the list, by people or because some have ended
+  std::uint64_t refused_files = 0;  // times that their file had faults when it was read
+};
+// Overrides that are made while the program runs.
+void expose_overrides(const policy::OverrideList& overrides, const OverrideTotals& totals,
                       Exposition& out);
 void expose_policies(std::span<const NamedTotals> policies, Exposition& out);
 void expose_table(const store::TableStats& stats, Exposition& out);

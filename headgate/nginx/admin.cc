@@ -47,7 +47,7 @@ std::string sender_of(const ngx_http_request_t* r) {
 
 // Who has changed what, at a level that nginx logs at `error_log ... notice`.
 void log_change(const ngx_http_request_t* r, const std::string& what) noexcept {
-  ngx_log_error(NGX_LOG_NOTICE, r->connection->log, 0, "%s", what.c_str());
+  ngx_log_error(NGX_LOG_NOTICE, r->connection->log, 0, "headgate: %s", what.c_str());
 }
 
 // Returns whether the request shows this token: in Authorization, or in a field of our own, so that
@@ -70,7 +70,8 @@ std::optional<view::Page> refuse_sender(ngx_http_request_t* r) {
         "FILE)");
   }
   if (shows(r, token)) return std::nullopt;
-  ngx_log_error(NGX_LOG_ERR, r->connection->log, 0, "a change without the right admin token");
+  ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
+                "headgate: a change without the right admin token");
   add_field(r, "WWW-Authenticate", "Bearer realm=\"headgate\"");
   return view::problem_page(
       401, "expected Authorization: Bearer TOKEN, with the token of headgate_admin_token_file");

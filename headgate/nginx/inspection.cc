@@ -6,6 +6,7 @@
 #include "headgate/gate/decision_context.h"
 #include "headgate/nginx/conf.h"
 #include "headgate/nginx/mailbox.h"
+#include "headgate/nginx/recording.h"
 #include "headgate/nginx/send.h"
 #include "headgate/nginx/snapshot.h"
 #include "headgate/view/problem_page.h"
@@ -24,9 +25,14 @@ struct Inspection {
   Inspection(const Inspection&) = delete;
   Inspection& operator=(const Inspection&) = delete;
 
-  [[nodiscard]] view::Page page() const {
-    return refill == gate::Refill::yes ? view::reset_page(decision.results)
-                                       : view::state_page(decision.results);
+  // `stats` may be null.
+  [[nodiscard]] view::Page page(const WorkerStats* stats) const {
+    const gate::CheckResult& looked_at = decision.results[0];
+    const auto id = snapshot->labels().id(looked_at.name, looked_at.partition);
+    const view::SeenDenial denial{stats == nullptr || !id ? std::nullopt : stats->last_denial(*id),
+                                  recording_time()};
+    return refill == gate::Refill::yes ? view::reset_page(decision.results, denial)
+                                       : view::state_page(decision.results, denial);
   }
 
   const Snapshot* snapshot;
@@ -55,7 +61,7 @@ void answer(Inspection& inspection) noexcept {
   r->read_event_handler = ngx_http_block_reading;
   ngx_int_t rc = NGX_HTTP_INTERNAL_SERVER_ERROR;
   try {
-    rc = send_page(r, inspection.decided ? inspection.page()
+    rc = send_page(r, inspection.decided ? inspection.page(main_conf(r).worker_stats.get())
                                          : view::problem_page(503, "the store has not answered"));
   } catch (const std::exception&) {  // only std::bad_alloc
   }
@@ -115,7 +121,7 @@ ngx_int_t inspect(ngx_http_request_t* r, const view::PartitionPath& partition,
   if (fault) {
     return send_page(r, view::inspect_fault_page(*fault, snapshot.policies(), partition.policy));
   }
-  if (inspection->decided) return send_page(r, inspection->page());
+  if (inspection->decided) return send_page(r, inspection->page(conf.worker_stats.get()));
   suspend(r, *inspection.release());
   return NGX_DONE;
 }

@@ -21,15 +21,15 @@ ngx_event_t timer{};
 
 std::uint64_t unix_now() noexcept { return static_cast<std::uint64_t>(ngx_time()); }
 
-// Of all workers, one logs and counts what each of them sees.
+// Of all workers, the first one logs and counts what each of them sees.
 void report(const policy::KeptOverrides::News& news, const MainConf& conf) noexcept {
   if (ngx_worker != 0) return;
   for (const std::string& line : news.lines) {
-    ngx_log_error(NGX_LOG_NOTICE, ngx_cycle->log, 0, "%s", line.c_str());
+    ngx_log_error(NGX_LOG_NOTICE, ngx_cycle->log, 0, "headgate: %s", line.c_str());
   }
   if (news.fault.empty()) return;
   conf.counters->module().refused_override_files.fetch_add(1, std::memory_order_relaxed);
-  ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0, "%s", news.fault.c_str());
+  ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0, "headgate: %s", news.fault.c_str());
 }
 
 extern "C" void follow_overrides(ngx_event_t*) noexcept {
@@ -58,11 +58,15 @@ Result<void, std::string> open_overrides(MainConf& conf) {
 void put_in_force(MainConf& conf) {
   const policy::KeptOverrides& kept = conf.overrides;
   if (conf.in_force != nullptr && conf.in_force->changes() == kept.changes()) return;
+  const bool is_change = conf.in_force != nullptr;
   policy::Overridden overridden{conf.policies, {}};
   if (!kept.all().empty()) overridden = conf.policies->with(kept.all());
   conf.in_force =
       Snapshot::make(std::move(overridden.policies), {kept.all(), std::move(overridden.faults)},
                      kept.changes(), *conf.store, conf.table->secret(), conf.counters->shards());
+  if (is_change && ngx_worker == 0) {
+    conf.counters->module().override_changes.fetch_add(1, std::memory_order_relaxed);
+  }
 }
 
 void begin_following(const MainConf& conf) noexcept {

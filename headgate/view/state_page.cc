@@ -1,5 +1,6 @@
 #include "headgate/view/state_page.h"
 
+#include <algorithm>
 #include <string>
 
 #include "headgate/base/json_members.h"
@@ -18,9 +19,28 @@ void append_wait(std::string& out, std::string_view name, const limit::Decision&
   append_member_if(known, out, std::string(name) + "_ns", decision.wait);
 }
 
+// What was denied, and how long ago in whole seconds; or null.
+void append_denial(std::string& out, const SeenDenial& seen) {
+  append_name(out, "last_denial");
+  if (!seen.last) {
+    out.append("null");
+    return;
+  }
+  const LastDenial& last = *seen.last;
+  const Nanos ago = std::max<Nanos>(seen.now.ns - last.at.ns, 0);
+  out.append(R"({"ago":)");
+  append_json(out, static_cast<std::uint64_t>(ago / nanos_per_second));
+  append_member(out, "enforced", last.enforced);
+  append_member(out, "cost", last.cost);
+  append_member(out, "r", last.left);
+  append_member(out, "quota", last.quota);
+  append_member_if(last.wait.has_value(), out, "wait", last.wait.value_or(0));
+  out.push_back('}');
+}
+
 }  // namespace
 
-Page state_page(std::span<const gate::CheckResult> results) {
+Page state_page(std::span<const gate::CheckResult> results, const SeenDenial& denial) {
   const gate::CheckResult& now = results[0];
   const limit::Decision& one = results[1].decision;
   const limit::Decision& whole = results[2].decision;
@@ -44,12 +64,13 @@ Page state_page(std::span<const gate::CheckResult> results) {
   append_wait(out, "wait", one);
   append_wait(out, "full", whole);
   append_member(out, "outage", now.outage);
+  append_denial(out, denial);
   out.append("}\n");
   return page;
 }
 
-Page reset_page(std::span<const gate::CheckResult> results) {
-  if (!results[0].outage) return state_page(results);
+Page reset_page(std::span<const gate::CheckResult> results, const SeenDenial& denial) {
+  if (!results[0].outage) return state_page(results, denial);
   return problem_page(503, "Redis is away, so that nothing could be given back");
 }
 

@@ -123,8 +123,7 @@ def test_requests_in_flight_keep_what_has_decided_them(start):
 
 def test_it_outlives_reloads_and_restarts(start):
     server = start(workers=2)
-    put(server, 'burst/a', quota=50, reason='launch')
-    made = listed(server)
+    made = [put(server, 'burst/a', quota=50, reason='launch') | {'fault': None}]
     server.reload()
     assert (quota(server, 'burst/a'), listed(server)) == (50, made)
     server.write(policies=policies(policy('other', 5)))
@@ -191,6 +190,24 @@ def test_a_state_says_what_is_left_and_a_reset_gives_it_back(spread):
     assert spend(server, 'a', 4) == [200, 200, 200, 429]
 
 
+def test_the_last_denial_is_remembered_over_workers_and_reloads(spread):
+    server = spread()
+    with each_worker(server) as workers:
+        assert [workers[0].request('/', headers=[('X-Key', 'a')]).status for _ in range(4)][-1] == 429
+        for one in workers:
+            last = json.loads(one.request('/headgate/v1/state/burst/a').body)['last_denial']
+            assert last.pop('ago') < 60 and last.pop('wait') in range(1100, 1201)
+            assert last == {'enforced': True, 'cost': 1, 'r': 0, 'quota': 3}
+            assert json.loads(one.request('/headgate/v1/state/everyone/').body)['last_denial'] is None
+    state(server, 'burst/a', 'DELETE', ADMIN)
+    put(server, 'burst/a', quota=50)
+    server.reload()
+    assert re.search(r'\(an override\).*; last denied \d+ s ago: cost 1, 0 of 3 requests left, a wait of ',
+                     run(server, 'peek', 'burst', 'a'))
+    assert re.match(r'No policy denies this key now\. Last denied by policy burst \d+ s ago\.\n',
+                    run(server, 'why', 'burst', 'a'))
+
+
 def test_the_commands_say_it_in_words(start, admin_token):
     server = start(workers=2)
     assert run(server, 'override', 'list') == 'There are no overrides.\n'
@@ -208,7 +225,7 @@ def test_the_commands_say_it_in_words(start, admin_token):
     assert re.match(r'Denied by burst for \d+ s .*more, until', run(server, 'why', 'burst', 'a'))
     assert run(server, 'reset', 'burst', 'a', token_file=admin_token).startswith(
         'burst, key a: admits; 3 of 3 requests per 1h left')
-    assert run(server, 'why', 'burst', 'a').startswith('No policy denies this key now.')
+    assert run(server, 'why', 'burst', 'a').startswith('No policy denies this key now. Last denied by policy burst ')
     server.base = '/headgate/'
     assert run(server, 'peek', 'burst', 'a').startswith('burst, key a: admits;')
 

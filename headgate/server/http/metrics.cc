@@ -94,10 +94,9 @@ Content metrics_page(Engine& engine, WorkerContext& worker, std::string_view) {
             "Decisions whose limit came with the request (CL.THROTTLE, THROTTLE), by outcome.");
   out.sample({{"outcome", "admitted"}}, totals.throttle.admitted);
   out.sample({{"outcome", "denied"}}, totals.throttle.denied);
-  metrics::expose_overrides(in_force.overrides(), engine.refused_override_files(), out);
-  out.one("headgate_override_changes_total", Type::counter,
-          "Times that those overrides were changed, or have ended.",
-          in_force.number() - in_force.reading());
+  metrics::expose_overrides(
+      in_force.overrides(),
+      {in_force.number() - in_force.reading(), engine.refused_override_files()}, out);
   expose_doors(totals, out);
   metrics::expose_table(engine.table().stats(), out);
   if (redis::PolicyStore* const redis = engine.redis()) {

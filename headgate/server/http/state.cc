@@ -12,7 +12,25 @@
 namespace headgate::server {
 namespace {
 
-using MakePage = view::Page (*)(std::span<const gate::CheckResult> results);
+using MakePage = view::Page (*)(std::span<const gate::CheckResult> results,
+                                const view::SeenDenial& denial);
+
+// The last denial by any worker of the partition that was looked at.
+view::SeenDenial last_denial(WorkerContext& worker, const DecisionJob& job) {
+  const gate::CheckResult& looked_at = job.decision.results[0];
+  view::SeenDenial seen{std::nullopt, worker.now()};
+  const auto id = job.snapshot->labels().id(looked_at.name, looked_at.partition);
+  if (!id) return seen;
+  worker.engine().for_each_worker([&](const WorkerContext& each) {
+    seen.last = view::later(seen.last, each.stats().recent().last_denials().find(*id));
+  });
+  return seen;
+}
+
+template <MakePage make>
+void write(const DecisionJob& job, WorkerContext& worker, HttpReply& reply) {
+  write_page(reply, make(job.decision.results, last_denial(worker, job)));
+}
 
 // Returns whether the answer is written or follows.
 template <MakePage make>
@@ -32,10 +50,10 @@ bool inspect(Exchange& exchange, const view::PartitionPath& partition, gate::Ref
     return false;
   }
   if (job->is_decided()) {
-    write_page(exchange.reply, make(job->decision.results));
+    write<make>(*job, worker, exchange.reply);
   } else {
-    exchange.wait([](const HttpPending& pending, HttpDoorContext&, HttpReply& reply) {
-      write_page(reply, make(pending.job->decision.results));
+    exchange.wait([](const HttpPending& pending, HttpDoorContext& door, HttpReply& reply) {
+      write<make>(*pending.job, door.worker, reply);
     });
   }
   return true;
