@@ -37,6 +37,16 @@ def serve(tmp_path):
 
 
 @pytest.fixture
+def admin_token(tmp_path):
+    """The file with the token support.admin.ADMIN."""
+    from support.admin import ADMIN
+    file = tmp_path / 'admin'
+    file.write_text(ADMIN + '\n')
+    file.chmod(0o600)
+    return file
+
+
+@pytest.fixture
 def nginx(tmp_path):
     """nginx(policies, server=..., ...) starts one. At the end all are stopped, and none may have logged a crash."""
     from support.nginx import Nginx

@@ -28,6 +28,7 @@ class Dashboard {
     this.history = new History();
     this.policies = [];         // of v1/policies
     this.keys = new Map();      // policy -> its key, as in the policy file
+    this.wasNew = false;        // whether the last read() has found other policies or overrides
     this.reading = undefined;   // which reloads and overrides `policies` were read with
     this.server = undefined;    // which run of the server the history is of
     this.seen = undefined;      // time of the last response [s]
@@ -58,14 +59,17 @@ class Dashboard {
     try {
       const [metrics, top] = await Promise.all([getText('metrics'), getJson(TOP)]);
       this.take(parse(metrics));
-      if (this.reading !== this.readingNow) {
+      const isNew = this.reading !== this.readingNow;
+      if (isNew) {
         this.inForce = await getJson('v1/policies');
         this.policies = this.inForce.policies;
         this.keys = new Map(this.policies.map(({name, key}) => [name, key]));
         this.table.layOut(this.policies);
-        this.layOutOverrides(await this.overrides());
         this.reading = this.readingNow;
       }
+      // Twice: the worker of nginx that has listed them may have been a moment behind the one that has counted them.
+      if (isNew || this.wasNew) this.layOutOverrides(await this.overrides());
+      this.wasNew = isNew;
       this.seen = seconds();
       byId('token-form').hidden = true;
       this.show(top);

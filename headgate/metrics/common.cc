@@ -1,5 +1,7 @@
 #include "headgate/metrics/common.h"
 
+#include <map>
+
 namespace headgate::metrics {
 
 using Type = Exposition::Type;
@@ -36,6 +38,28 @@ void expose_quotas(const policy::PolicySet& policies, Exposition& out) {
       out.sample_seconds({}, {{"policy", policy.name}}, policy.grants.front().quota.window);
     }
   }
+}
+
+void expose_overrides(const policy::OverrideList& overrides, const OverrideTotals& totals,
+                      Exposition& out) {
+  std::map<std::string_view, std::uint64_t> in_force;
+  std::uint64_t left_out = 0;
+  for (std::size_t i = 0; i < overrides.all.size(); ++i) {
+    if (overrides.faults[i].empty()) {
+      ++in_force[overrides.all[i].policy];
+    } else {
+      ++left_out;
+    }
+  }
+  out.begin("headgate_overrides", Type::gauge,
+            "Overrides in force that were made while the program runs, by policy.");
+  for (const auto& [policy, count] : in_force) out.sample({{"policy", policy}}, count);
+  out.one("headgate_overrides_left_out", Type::gauge,
+          "Overrides without effect, because they do not fit the policies in force.", left_out);
+  out.one("headgate_override_changes_total", Type::counter,
+          "Times that those overrides were changed, or have ended.", totals.changes);
+  out.one("headgate_overrides_refused_total", Type::counter,
+          "Times that the file of overrides had faults when it was read.", totals.refused_files);
 }
 
 void expose_policies(std::span<const NamedTotals> policies, Exposition& out) {

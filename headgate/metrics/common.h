@@ -7,6 +7,7 @@
 
 #include "headgate/gate/counts.h"
 #include "headgate/metrics/exposition.h"
+#include "headgate/policy/live/override.h"
 #include "headgate/policy/policy_set.h"
 #include "headgate/store/table.h"
 
@@ -30,6 +31,13 @@ void expose_process(const ProcessTimes& times, Exposition& out);
 void expose_requests(const gate::PolicyTotals& requests, Exposition& out);
 // The quotas and windows of the policies in force, without their overrides.
 void expose_quotas(const policy::PolicySet& policies, Exposition& out);
+struct OverrideTotals {
+  std::uint64_t changes = 0;        // of the list, by people or because some have ended
+  std::uint64_t refused_files = 0;  // times that their file had faults when it was read
+};
+// Overrides that are made while the program runs.
+void expose_overrides(const policy::OverrideList& overrides, const OverrideTotals& totals,
+                      Exposition& out);
 void expose_policies(std::span<const NamedTotals> policies, Exposition& out);
 void expose_table(const store::TableStats& stats, Exposition& out);
 

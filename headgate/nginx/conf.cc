@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "headgate/gate/table_options.h"
+#include "headgate/nginx/dashboard.h"
+#include "headgate/nginx/overrides.h"
 #include "headgate/policy/file/load.h"
 
 namespace headgate::nginx {
@@ -23,7 +25,7 @@ MainConf* previous_conf(const ngx_cycle_t* cycle) noexcept { return conf_of(cycl
 // Counts a reload that is refused. Nothing if this is the start.
 void count_refused(const ngx_cycle_t* cycle) noexcept {
   const MainConf* old = previous_conf(cycle);
-  if (old != nullptr && old->gate) {
+  if (old != nullptr && old->in_force != nullptr) {
     old->counters->module().refused_reloads.fetch_add(1, std::memory_order_relaxed);
   }
 }
@@ -112,8 +114,11 @@ bool open(ngx_conf_t* cf, MainConf& conf) noexcept {
     if (!open_redis(cf, conf)) return false;
     conf.store = deciding_store(conf);
     conf.waits = !conf.store->completes_at_once();
-    conf.gate.emplace(conf.policies, *conf.store, conf.table->secret(), conf.counters->shards());
-    conf.labels.emplace(*conf.gate);
+    if (const auto opened = open_overrides(conf); !opened) {
+      count_refused(cf->cycle);
+      fault(cf, opened.error());
+      return false;
+    }
     conf.reads_bodies = conf.policies->needs_body_bytes();
     return true;
   } catch (const std::exception& e) {
@@ -124,11 +129,11 @@ bool open(ngx_conf_t* cf, MainConf& conf) noexcept {
 
 void count_reload(const ngx_cycle_t* cycle, MainConf* conf) noexcept {
   const MainConf* old = previous_conf(cycle);
-  if (old == nullptr || !old->gate) return;
+  if (old == nullptr || old->in_force == nullptr) return;
   ModuleCounts& counts = old->counters->module();
   const std::uint64_t reloads = 1 + counts.reloads.fetch_add(1, std::memory_order_relaxed);
   counts.last_reload.store(static_cast<std::uint64_t>(ngx_time()), std::memory_order_relaxed);
-  if (conf == nullptr || !conf->gate) return;
+  if (conf == nullptr || conf->in_force == nullptr) return;
   conf->reading = 1 + reloads;
   if (conf->table == old->table) return;
   counts.tables_changed.fetch_add(1, std::memory_order_relaxed);
@@ -149,6 +154,7 @@ void* create_loc_conf(ngx_conf_t* cf) noexcept {
   conf->on = NGX_CONF_UNSET;
   conf->dry_run = NGX_CONF_UNSET;
   conf->unbuffered_events = NGX_CONF_UNSET;
+  conf->admin_token = {};
   return conf;
 }
 
@@ -158,6 +164,11 @@ char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept {
   ngx_conf_merge_value(conf->on, outer->on, 0);
   ngx_conf_merge_value(conf->dry_run, outer->dry_run, 0);
   ngx_conf_merge_value(conf->unbuffered_events, outer->unbuffered_events, 0);
+  const auto* core = static_cast<const ngx_http_core_loc_conf_t*>(
+      ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module));
+  if (conf->admin_token.len > 0 && !has_dashboard(core)) {
+    return fault(cf, "\"headgate_admin_token_file\" needs \"headgate_dashboard\" in its location");
+  }
   const auto* main =
       static_cast<MainConf*>(ngx_http_conf_get_module_main_conf(cf, ngx_http_headgate_module));
   if (conf->on && main->policies == nullptr) {

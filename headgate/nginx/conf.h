@@ -1,4 +1,4 @@
-// The module's configuration, with the table, the counters and the gate that workers share.
+// The module's configuration, with the table and the counters that workers share.
 #pragma once
 
 #include <cstddef>
@@ -7,15 +7,15 @@
 #include <optional>
 #include <string>
 
-#include "headgate/gate/gate.h"
 #include "headgate/nginx/counters.h"
 #include "headgate/nginx/ngx.h"
+#include "headgate/nginx/snapshot.h"
 #include "headgate/nginx/worker_stats.h"
+#include "headgate/policy/live/kept_overrides.h"
 #include "headgate/policy/policy_set.h"
 #include "headgate/redis/policy_store.h"
 #include "headgate/store/store.h"
 #include "headgate/store/table.h"
-#include "headgate/view/labels.h"
 
 // Named by the list of modules that nginx's configure generates for this library.
 extern "C" __attribute__((visibility("hidden"))) ngx_module_t ngx_http_headgate_module;
@@ -39,10 +39,11 @@ struct MainConf {
   std::shared_ptr<Counters> counters;
   // Of a policy file with Redis; ends before what it uses.
   std::shared_ptr<redis::PolicyStore> redis;
-  std::shared_ptr<store::Store> store;  // with which `gate` decides
+  std::shared_ptr<store::Store> store;  // that decides
   bool waits = false;                   // ... and which does not always complete at once
-  std::optional<gate::Gate> gate;
-  std::optional<view::Labels> labels;         // of `gate`
+  std::string overrides_file;           // headgate_overrides; empty: none
+  policy::KeptOverrides overrides{"", ""};
+  Snapshot::Held in_force;                    // null until all of the above is open
   bool has_dashboard = false;                 // headgate_dashboard
   std::shared_ptr<WorkerStats> worker_stats;  // null without a dashboard
   ngx_open_file_t* decision_log = nullptr;    // in memory of nginx's cycle
@@ -54,6 +55,7 @@ struct LocConf {
   ngx_flag_t on;
   ngx_flag_t dry_run;
   ngx_flag_t unbuffered_events;
+  ngx_str_t admin_token;  // empty: none
 };
 
 [[nodiscard]] inline MainConf& main_conf(ngx_http_request_t* r) noexcept {

@@ -58,7 +58,7 @@ extern "C" void init_connection(ngx_connection_t* connection) noexcept {
 
 void bound_connections(ngx_cycle_t* cycle, const MainConf& conf) noexcept {
   serving = nullptr;
-  if (!conf.gate || conf.connections_per_address.value_or(0) == 0) return;
+  if (conf.in_force == nullptr || conf.connections_per_address.value_or(0) == 0) return;
   serving = &conf;
   auto* listening = static_cast<ngx_listening_t*>(cycle->listening.elts);
   for (ngx_uint_t i = 0; i < cycle->listening.nelts; ++i) {

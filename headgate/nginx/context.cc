@@ -64,6 +64,7 @@ extern "C" void context_cleanup(void* data) noexcept {
   auto* slot = static_cast<Slot*>(data);
   if (slot->job != nullptr) slot->job->request = nullptr;
   leave_queue(*slot);
+  if (slot->matched()) slot->snapshot->release();
   free_slots.give(slot);
 }
 

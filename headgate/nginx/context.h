@@ -8,9 +8,9 @@
 #include <string_view>
 
 #include "headgate/base/instant.h"
-#include "headgate/gate/gate.h"
 #include "headgate/gate/verdict.h"
 #include "headgate/nginx/ngx.h"
+#include "headgate/nginx/snapshot.h"
 
 namespace headgate::nginx {
 
@@ -18,7 +18,7 @@ struct Job;
 class PassingNumbers;
 
 struct RequestContext {
-  const gate::Gate* gate;    // nullptr: no policy matched
+  const Snapshot* snapshot;  // that decides, held; nullptr: no policy matched
   gate::Verdict verdict;     // what it points to is in this context's memory
   Instant taken;             // when its charges were taken
   std::uint64_t body_bytes;  // of the response, as passed to the connection
@@ -28,7 +28,9 @@ struct RequestContext {
   Job* job;                  // while the decision is outstanding; `verdict` is empty until then
   ngx_event_t* turn;         // the end of its wait for its turn; nullptr: it does not wait
 
-  [[nodiscard]] bool matched() const noexcept { return gate != nullptr; }
+  [[nodiscard]] bool matched() const noexcept { return snapshot != nullptr; }
+  // REQUIRES: matched().
+  [[nodiscard]] const gate::Gate& gate() const noexcept { return snapshot->gate(); }
 };
 
 // Returns the request's context, also after an internal redirect, when nginx has cleared its

@@ -27,6 +27,8 @@ struct ModuleCounts {
   std::atomic<std::uint64_t> fields_left_out{0};      // headgate's fields that could not be written
   std::atomic<std::uint64_t> upstream_fields_dropped{0};  // malformed, or from a cache and stale
   std::atomic<std::uint64_t> decision_lines_dropped{0};   // the decision log did not take them
+  std::atomic<std::uint64_t> override_changes{0};         // those of one of the workers
+  std::atomic<std::uint64_t> refused_override_files{0};   // with faults, when they were read
   redis::RedisCounts redis;
 };
 

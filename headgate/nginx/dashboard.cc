@@ -1,14 +1,15 @@
 #include "headgate/nginx/dashboard.h"
 
-#include <cstring>
 #include <exception>
 #include <optional>
 #include <utility>
 
 #include "headgate/metrics/exposition.h"
+#include "headgate/nginx/admin.h"
 #include "headgate/nginx/conf.h"
 #include "headgate/nginx/metrics.h"
 #include "headgate/nginx/recording.h"
+#include "headgate/nginx/send.h"
 #include "headgate/view/asset.h"
 #include "headgate/view/page.h"
 #include "headgate/view/policies_page.h"
@@ -25,11 +26,11 @@ ngx_http_core_loc_conf_t& core_conf(ngx_http_request_t* r) noexcept {
 view::Page top_page(ngx_http_request_t* r, const MainConf& conf) {
   view::Recent recent;
   if (conf.worker_stats != nullptr) {
-    recent = conf.worker_stats->recent(recording_time(), *conf.labels);
+    recent = conf.worker_stats->recent(recording_time(), conf.in_force->labels());
   }
   const auto redis_up =
       conf.redis == nullptr ? std::nullopt : std::optional(conf.redis->status().up);
-  return view::top_page(view(r->args), std::move(recent), *conf.labels, redis_up);
+  return view::top_page(view(r->args), std::move(recent), conf.in_force->labels(), redis_up);
 }
 
 // The page with this name, beneath the location's prefix; std::nullopt: there is none.
@@ -38,22 +39,10 @@ std::optional<view::Page> page_of(ngx_http_request_t* r, std::string_view name) 
   if (name == "metrics") return view::Page{metrics::Exposition::content_type, metrics_text(conf)};
   if (name == "v1/top") return top_page(r, conf);
   if (name == "v1/policies") {
-    return view::policies_page(conf.policy_file, conf.reading, *conf.policies);
+    return view::policies_page(conf.policy_file, conf.reading, conf.in_force->policies());
   }
   if (name == "healthz") return view::Page{"text/plain", "ok\n"};
   return std::nullopt;
-}
-
-// nullptr: out of memory.
-ngx_table_elt_t* add_field(ngx_http_request_t* r, std::string_view name,
-                           std::string_view value) noexcept {
-  auto* field = static_cast<ngx_table_elt_t*>(ngx_list_push(&r->headers_out.headers));
-  if (field == nullptr) return nullptr;
-  *field = {};
-  field->hash = 1;
-  field->key = as_ngx_str(name);
-  field->value = as_ngx_str(value);
-  return field;
 }
 
 // nginx answers with 304 if the client has the file.
@@ -72,16 +61,17 @@ ngx_int_t send_asset(ngx_http_request_t* r, const view::Asset& asset) noexcept {
 extern "C" ngx_int_t dashboard_handler(ngx_http_request_t* r) noexcept {
   const std::string_view prefix = view(core_conf(r).name);
   std::string_view name = view(r->uri);
-  if (!main_conf(r).gate || !name.starts_with(prefix)) return NGX_HTTP_NOT_FOUND;
+  if (main_conf(r).in_force == nullptr || !name.starts_with(prefix)) return NGX_HTTP_NOT_FOUND;
   name.remove_prefix(prefix.size());
   const bool is_read = (r->method & (NGX_HTTP_GET | NGX_HTTP_HEAD)) != 0;
   try {
+    if (const auto answered = answer_admin(r, prefix)) return *answered;
     if (const view::Asset* asset = view::find_asset(name)) {
       return is_read ? send_asset(r, *asset) : NGX_HTTP_NOT_ALLOWED;
     }
     const auto page = page_of(r, name);
     if (!page) return NGX_HTTP_NOT_FOUND;
-    return is_read ? send_text(r, page->status, page->type, page->body) : NGX_HTTP_NOT_ALLOWED;
+    return is_read ? send_page(r, *page) : NGX_HTTP_NOT_ALLOWED;
   } catch (const std::exception&) {  // only std::bad_alloc
     return NGX_HTTP_INTERNAL_SERVER_ERROR;
   }
@@ -89,15 +79,8 @@ extern "C" ngx_int_t dashboard_handler(ngx_http_request_t* r) noexcept {
 
 }  // namespace
 
-ngx_int_t send_text(ngx_http_request_t* r, ngx_uint_t status, std::string_view type,
-                    std::string_view text) noexcept {
-  auto* copy = static_cast<u_char*>(ngx_pnalloc(r->pool, text.size()));
-  if (copy == nullptr) return NGX_HTTP_INTERNAL_SERVER_ERROR;
-  std::memcpy(copy, text.data(), text.size());
-  ngx_http_complex_value_t body{};
-  body.value = {text.size(), copy};
-  ngx_str_t content_type = as_ngx_str(type);
-  return ngx_http_send_response(r, status, &content_type, &body);
+bool has_dashboard(const ngx_http_core_loc_conf_t* location) noexcept {
+  return location->handler == dashboard_handler;
 }
 
 char* set_dashboard(ngx_conf_t* cf, ngx_command_t*, void*) noexcept {

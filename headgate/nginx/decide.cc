@@ -83,8 +83,8 @@ bool keep_verdict(ngx_http_request_t* r, RequestContext& context,
   }
   context.verdict.dues = {};
   leave_queue(context);
-  context.gate->settle(decision.verdict.dues, decision.now,
-                       {.status = NGX_HTTP_INTERNAL_SERVER_ERROR}, decision.now);
+  context.gate().settle(decision.verdict.dues, decision.now,
+                        {.status = NGX_HTTP_INTERNAL_SERVER_ERROR}, decision.now);
   return false;
 }
 
@@ -98,24 +98,30 @@ void give_up(const Job& job) noexcept {
   end_suspension(r, NGX_HTTP_SERVICE_UNAVAILABLE);
 }
 
+// The job has no more use for what has decided.
+void end(Job* job) noexcept {
+  job->snapshot->release();
+  jobs.give_back(job);
+}
+
 // The answer has come, or patience has ended.
 extern "C" void job_event(ngx_event_t* event) noexcept {
   auto* const job = static_cast<Job*>(event->data);
   if (!job->decided) return give_up(*job);
 
   const gate::DecisionContext& decision = job->decision;
-  record(*job->conf, decision);
+  record(*job->snapshot, decision);
   ngx_http_request_t* const r = job->request;
   if (r == nullptr) {
     if (decision.verdict.hold > 0) decision.gate().end_wait(decision.verdict);
     log_decision(nullptr, decision);
     decision.gate().settle(decision.verdict.dues, decision.now, job->response, std::nullopt);
-    return jobs.give_back(job);
+    return end(job);
   }
   RequestContext& context = *find_context(r);
   context.job = nullptr;
   const bool kept = keep_verdict(r, context, decision);
-  jobs.give_back(job);
+  end(job);
   if (!is_suspended(r)) return leave_queue(context);
   ngx_int_t end = kept ? NGX_OK : NGX_HTTP_INTERNAL_SERVER_ERROR;
   if (context.verdict.hold > 0) {
@@ -139,7 +145,8 @@ void on_decision(void* of) noexcept {
 void lend(Job& job, ngx_http_request_t* r, RequestContext& context) noexcept {
   jobs.lend();
   job.outstanding = true;
-  job.conf = &main_conf(r);
+  job.snapshot = context.snapshot;
+  job.snapshot->hold();
   job.request = r;
   job.response = {};
   job.event = {};
@@ -172,7 +179,8 @@ std::optional<std::uint64_t> body_bytes_wanted(ngx_http_request_t* r) noexcept {
   if (job == nullptr) return std::nullopt;
   const NginxHeaders headers{r->headers_in.headers};
   try {
-    return conf.policies->body_bytes_wanted(client_request(r, headers), job->decision.scratch());
+    return conf.in_force->policies().body_bytes_wanted(client_request(r, headers),
+                                                       job->decision.scratch());
   } catch (const std::bad_alloc&) {
     return std::nullopt;
   }
@@ -180,7 +188,8 @@ std::optional<std::uint64_t> body_bytes_wanted(ngx_http_request_t* r) noexcept {
 
 RequestContext* decide(ngx_http_request_t* r, bool enforceable) noexcept {
   const MainConf& conf = main_conf(r);
-  const gate::Gate& gate = *conf.gate;
+  const Snapshot& snapshot = *conf.in_force;
+  const gate::Gate& gate = snapshot.gate();
   Job* const job = jobs.spare();
   store::Mailbox* const home = conf.waits ? mailbox() : nullptr;
   if (job == nullptr || (conf.waits && home == nullptr)) return nullptr;
@@ -191,7 +200,8 @@ RequestContext* decide(ngx_http_request_t* r, bool enforceable) noexcept {
   }
   RequestContext* const context = add_context(r);  // while the table's cells are prefetched
   if (context == nullptr) return nullptr;
-  context->gate = &gate;
+  context->snapshot = &snapshot;
+  snapshot.hold();
   context->enforceable = enforceable;
   job->decided = job->outstanding = false;
   job->decision.waits = enforceable ? gate::Waits::here : gate::Waits::no;
@@ -200,7 +210,7 @@ RequestContext* decide(ngx_http_request_t* r, bool enforceable) noexcept {
     lend(*job, r, *context);
     return context;
   }
-  record(conf, job->decision);
+  record(snapshot, job->decision);
   return keep_verdict(r, *context, job->decision) ? context : nullptr;
 }
 
@@ -219,7 +229,7 @@ void settle(ngx_http_request_t* r, RequestContext& context) noexcept {
   }
   response.numbers = context.numbers;
   response.is_whole = context.numbers == nullptr || context.body_ended;
-  context.gate->settle(context.verdict.dues, context.taken, response, std::nullopt);
+  context.gate().settle(context.verdict.dues, context.taken, response, std::nullopt);
 }
 
 }  // namespace headgate::nginx

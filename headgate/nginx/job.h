@@ -12,14 +12,14 @@
 
 namespace headgate::nginx {
 
-struct MainConf;
+class Snapshot;
 
 struct Job {
   gate::DecisionContext decision;
   bool decided = false;      // the store has answered
   bool outstanding = false;  // the store did not answer at once
   // While the decision is outstanding:
-  const MainConf* conf = nullptr;         // with which it was asked for
+  const Snapshot* snapshot = nullptr;     // that decides, held
   ngx_http_request_t* request = nullptr;  // nullptr: it has ended
   policy::Response response;              // of a request that has ended
   ngx_event_t event{};                    // the answer, or the end of patience

@@ -21,6 +21,9 @@ std::string metrics_text(const MainConf& conf) {
   metrics::expose_requests(counters.requests(), out);
   metrics::expose_policies(totals, out);
   metrics::expose_quotas(*conf.policies, out);
+  metrics::expose_overrides(
+      conf.in_force->overrides(),
+      {module.override_changes.load(relaxed), module.refused_override_files.load(relaxed)}, out);
   metrics::expose_table(conf.table->stats(), out);
   if (conf.redis != nullptr) {
     metrics::expose_redis(

@@ -38,7 +38,7 @@ extern "C" ngx_int_t begin_reading(ngx_http_request_t* r) noexcept {
   if (context == nullptr || !context->matched() || context->numbers != nullptr) {
     return next_header_filter(r);
   }
-  context->numbers = PassingNumbers::make(r, *context->gate, context->verdict.dues);
+  context->numbers = PassingNumbers::make(r, context->gate(), context->verdict.dues);
   if (context->numbers != nullptr) r->filter_need_in_memory = 1;  // also what is in a file
   return next_header_filter(r);
 }

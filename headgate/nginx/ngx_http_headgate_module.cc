@@ -19,6 +19,7 @@
 #include "headgate/field/accept.h"
 #include "headgate/gate/gate.h"
 #include "headgate/metrics/exposition.h"
+#include "headgate/nginx/admin.h"
 #include "headgate/nginx/conf.h"
 #include "headgate/nginx/connections.h"
 #include "headgate/nginx/context.h"
@@ -28,8 +29,10 @@
 #include "headgate/nginx/metrics.h"
 #include "headgate/nginx/nginx_request.h"
 #include "headgate/nginx/ngx.h"
+#include "headgate/nginx/overrides.h"
 #include "headgate/nginx/recording.h"
 #include "headgate/nginx/response_fields.h"
+#include "headgate/nginx/send.h"
 #include "headgate/nginx/suspension.h"
 #include "headgate/nginx/turn.h"
 
@@ -65,6 +68,10 @@ ngx_command_t directives[] = {
     {ngx_string("headgate_memory"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE12, set_memory,
      NGX_HTTP_MAIN_CONF_OFFSET, 0, nullptr},
 
+    // headgate_overrides FILE;         keeps the overrides that are made while nginx runs
+    {ngx_string("headgate_overrides"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1, set_overrides,
+     NGX_HTTP_MAIN_CONF_OFFSET, 0, nullptr},
+
     // headgate_connections_per_address N;  at each worker; further ones are closed; default 0: any
     {ngx_string("headgate_connections_per_address"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1,
      set_connections_per_address, NGX_HTTP_MAIN_CONF_OFFSET, 0, nullptr},
@@ -92,6 +99,10 @@ ngx_command_t directives[] = {
     // headgate_dashboard;              the dashboard, metrics and /v1/top beneath the location
     {ngx_string("headgate_dashboard"), NGX_HTTP_LOC_CONF | NGX_CONF_NOARGS, set_dashboard,
      NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
+
+    // headgate_admin_token_file FILE;  lets those who show its token change quotas there
+    {ngx_string("headgate_admin_token_file"), NGX_HTTP_LOC_CONF | NGX_CONF_TAKE1,
+     set_admin_token_file, NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
 
     ngx_null_command};
 
@@ -260,7 +271,7 @@ extern "C" ngx_int_t log_handler(ngx_http_request_t* r) noexcept {
 extern "C" ngx_int_t metrics_handler(ngx_http_request_t* r) noexcept {
   if ((r->method & (NGX_HTTP_GET | NGX_HTTP_HEAD)) == 0) return NGX_HTTP_NOT_ALLOWED;
   const MainConf& conf = main_conf(r);
-  if (!conf.gate) return NGX_HTTP_NOT_FOUND;
+  if (conf.in_force == nullptr) return NGX_HTTP_NOT_FOUND;
   try {
     return send_text(r, NGX_HTTP_OK, metrics::Exposition::content_type, metrics_text(conf));
   } catch (const std::exception&) {  // only std::bad_alloc
@@ -311,9 +322,9 @@ ngx_int_t deny(ngx_http_request_t* r, const RequestContext& context) noexcept {
   if (has_error_page(r, status)) return static_cast<ngx_int_t>(status);
   ngx_http_complex_value_t body{};
   ngx_str_t* type = &no_type;
-  if (context.gate->policies().settings().problem_details) {
+  if (context.gate().policies().settings().problem_details) {
     Writer out(problem_buffer);
-    if (!accepts_problem(r) || !context.gate->field_writer().write_problem(verdict, out)) {
+    if (!accepts_problem(r) || !context.gate().field_writer().write_problem(verdict, out)) {
       return static_cast<ngx_int_t>(status);  // nginx's own page
     }
     std::string_view text = out.text();
@@ -424,9 +435,11 @@ extern "C" ngx_int_t init(ngx_conf_t* cf) noexcept {
   auto& conf =
       *static_cast<MainConf*>(ngx_http_conf_get_module_main_conf(cf, ngx_http_headgate_module));
   if (conf.policies == nullptr) {
-    if (!conf.has_dashboard) return NGX_OK;
-    ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                       "\"headgate_dashboard\" needs \"headgate_config FILE\"");
+    const char* const needing = conf.has_dashboard             ? "headgate_dashboard"
+                                : !conf.overrides_file.empty() ? "headgate_overrides"
+                                                               : nullptr;
+    if (needing == nullptr) return NGX_OK;
+    ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "\"%s\" needs \"headgate_config FILE\"", needing);
     return NGX_ERROR;
   }
   if (!open(cf, conf) || !open_decision_log(cf, conf)) return NGX_ERROR;
@@ -459,7 +472,10 @@ extern "C" ngx_int_t init_module(ngx_cycle_t* cycle) noexcept {
 }
 
 extern "C" ngx_int_t init_process(ngx_cycle_t* cycle) noexcept {
-  if (const MainConf* conf = conf_of(cycle); conf != nullptr) begin_recording(*conf);
+  const MainConf* conf = conf_of(cycle);
+  if (conf == nullptr) return NGX_OK;
+  begin_recording(*conf);
+  begin_following(*conf);
   return NGX_OK;
 }
 

@@ -10,7 +10,7 @@ namespace {
 WorkerStats::Place* own_place = nullptr;
 
 void open(ngx_cycle_t* cycle, MainConf& conf) noexcept {
-  if (!conf.gate || !conf.has_dashboard) return;
+  if (conf.in_force == nullptr || !conf.has_dashboard) return;
   const auto* core =
       reinterpret_cast<const ngx_core_conf_t*>(ngx_get_conf(cycle->conf_ctx, ngx_core_module));
   const MainConf* old = conf_of(cycle->old_cycle);
@@ -50,8 +50,8 @@ void end_recording() noexcept {
   own_place = nullptr;
 }
 
-void record(const MainConf& conf, const gate::DecisionContext& decision) noexcept {
-  if (own_place != nullptr) own_place->stats.decided(*conf.labels, decision, recording_time());
+void record(const Snapshot& snapshot, const gate::DecisionContext& decision) noexcept {
+  if (own_place != nullptr) own_place->stats.decided(snapshot.labels(), decision, recording_time());
 }
 
 }  // namespace headgate::nginx

@@ -17,8 +17,8 @@ void open_recording(ngx_cycle_t* cycle, MainConf& conf) noexcept;
 void begin_recording(const MainConf& conf) noexcept;
 void end_recording() noexcept;
 
-// Records a decision, if this worker records any.
-void record(const MainConf& conf, const gate::DecisionContext& decision) noexcept;
+// Records a decision of the snapshot's gate, if this worker records any.
+void record(const Snapshot& snapshot, const gate::DecisionContext& decision) noexcept;
 
 // The clock of the statistics: the same for all processes, and read once per turn of nginx's loop.
 [[nodiscard]] inline Instant recording_time() noexcept {

@@ -157,7 +157,7 @@ bool merge_fields(ngx_http_request_t* r, const RequestContext& context) noexcept
   const field::Upstream upstream = fields.read();
   Writer out(text_buffer);
   const gate::Lines ours =
-      context.gate->field_writer().write_beside(upstream, context.verdict.items, out);
+      context.gate().field_writer().write_beside(upstream, context.verdict.items, out);
   fields.drop_replaced(r, upstream, ours);
   return push_lines(r, ours);
 }
@@ -197,7 +197,8 @@ ngx_int_t write_fields(ngx_http_request_t* r, const RequestContext& context) noe
   });
   if (!alone) return merge_fields(r, context) ? NGX_OK : NGX_ERROR;
   Writer out(text_buffer);
-  return push_lines(r, context.gate->field_writer().write(verdict.items, out)) ? NGX_OK : NGX_ERROR;
+  return push_lines(r, context.gate().field_writer().write(verdict.items, out)) ? NGX_OK
+                                                                                : NGX_ERROR;
 }
 
 void drop_stale_fields(ngx_http_request_t* r) noexcept {

@@ -33,7 +33,7 @@ ngx_int_t await_turn(ngx_http_request_t* r, RequestContext& context) noexcept {
 void leave_queue(RequestContext& context) noexcept {
   if (context.turn != nullptr && context.turn->timer_set) ngx_del_timer(context.turn);
   context.turn = nullptr;
-  if (context.verdict.hold > 0) context.gate->end_wait(context.verdict);
+  if (context.verdict.hold > 0) context.gate().end_wait(context.verdict);
   context.verdict.hold = 0;
 }
 

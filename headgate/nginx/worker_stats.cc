@@ -77,6 +77,14 @@ WorkerStats::Place* WorkerStats::claim() const noexcept {
   return claimed;
 }
 
+std::optional<view::LastDenial> WorkerStats::last_denial(Hash128 partition) const noexcept {
+  std::optional<view::LastDenial> last;
+  each([&](const Place& place) {
+    last = view::later(last, place.stats.last_denials().find(partition));
+  });
+  return last;
+}
+
 view::Recent WorkerStats::recent(Instant now, const view::Labels& in_force) const {
   view::Recent sum;
   each([&](const Place& place) { sum.add(place.stats.recent(now, in_force)); });

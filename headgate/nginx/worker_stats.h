@@ -6,10 +6,13 @@
 #include <atomic>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "headgate/base/instant.h"
+#include "headgate/base/siphash.h"
 #include "headgate/view/labels.h"
+#include "headgate/view/last_denials.h"
 #include "headgate/view/recent.h"
 #include "headgate/view/recent_stats.h"
 
@@ -34,6 +37,9 @@ class WorkerStats {
 
   // Makes this process the owner of a place. nullptr: all are in use.
   [[nodiscard]] Place* claim() const noexcept;
+
+  // The last denial that is in any place.
+  [[nodiscard]] std::optional<view::LastDenial> last_denial(Hash128 partition) const noexcept;
 
   // The sum of all places, each part of a list for itself. Throws std::bad_alloc.
   [[nodiscard]] view::Recent recent(Instant now, const view::Labels& in_force) const;

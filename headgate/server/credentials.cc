@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "headgate/server/same_secret.h"
-#include "headgate/server/token_file.h"
+#include "headgate/net/same_secret.h"
+#include "headgate/net/token_file.h"
 
 namespace headgate::server {
 namespace {
@@ -13,7 +13,7 @@ Result<std::shared_ptr<Secrets>, std::string> read(const CredentialFiles& files)
   const auto read_into = [](std::string& token,
                             const std::string& path) -> Result<void, std::string> {
     if (path.empty()) return {};
-    auto read = read_token(path);
+    auto read = net::read_token(path);
     if (!read) return Failure<std::string>(read.error());
     token = std::move(*read);
     return {};
@@ -46,9 +46,9 @@ Result<std::shared_ptr<Secrets>, std::string> read(const CredentialFiles& files)
 }  // namespace
 
 Access Secrets::access_of(std::string_view shown) const noexcept {
-  if (!admin_token.empty() && same_secret(shown, admin_token)) return Access::admin;
-  if (!token.empty() && same_secret(shown, token)) return Access::all;
-  return !read_token.empty() && same_secret(shown, read_token) ? Access::read : Access::none;
+  if (!admin_token.empty() && net::same_secret(shown, admin_token)) return Access::admin;
+  if (!token.empty() && net::same_secret(shown, token)) return Access::all;
+  return !read_token.empty() && net::same_secret(shown, read_token) ? Access::read : Access::none;
 }
 
 Result<std::shared_ptr<Credentials>, std::string> Credentials::open(CredentialFiles files) {
@@ -94,7 +94,7 @@ std::vector<std::string> Credentials::warnings() const {
   for (const std::string* path :
        {&files_.token, &files_.read_token, &files_.admin_token, &files_.tls.key}) {
     if (path->empty()) continue;
-    if (auto sentence = exposed_secret(*path)) all.push_back(std::move(*sentence));
+    if (auto sentence = net::exposed_secret(*path)) all.push_back(std::move(*sentence));
   }
   return all;
 }

@@ -50,25 +50,19 @@ void log_outage(bool is_fault, const std::string& line) {
 // Puts policies_ with overrides_ in force.
 void Engine::put_in_force(PolicySnapshot::Numbers numbers) {
   policy::Overridden overridden{policies_, {}};
-  if (!overrides_.empty()) overridden = policies_->with(overrides_);
+  if (!overrides_.all().empty()) overridden = policies_->with(overrides_.all());
   const auto before = in_force_ ? in_force_->counters() : nullptr;
   auto counters = gate::Counters::open(policies_->names(), before);
   auto next = std::make_shared<const PolicySnapshot>(
-      std::move(overridden.policies), Overrides{overrides_, std::move(overridden.faults)}, store(),
+      std::move(overridden.policies),
+      policy::OverrideList{overrides_.all(), std::move(overridden.faults)}, store(),
       table_->secret(), numbers, std::move(counters));
   {
     const std::lock_guard lock(mutex_);
     in_force_.swap(next);
   }
   number_.store(numbers.snapshot, std::memory_order_release);
-}
-
-// Puts those of the overrides in force that have not ended.
-void Engine::put_in_force(std::vector<policy::LiveOverride> overrides, std::uint64_t now) {
-  std::erase_if(overrides, [&](const auto& override) { return override.has_ended(now); });
-  if (overrides == overrides_) return;
-  overrides_ = std::move(overrides);
-  put_in_force({number() + 1, in_force_->reading()});
+  changes_in_force_ = overrides_.changes();
 }
 
 Result<std::unique_ptr<Engine>, std::vector<std::string>> Engine::open(
@@ -98,12 +92,8 @@ Result<std::unique_ptr<Engine>, std::vector<std::string>> Engine::open(
   }
   engine->table_settings_ = settings.table;
   engine->redis_settings_ = settings.redis;
-  if (!engine->overrides_file().empty()) {
-    auto overrides = engine->overrides_file_.read();
-    if (!overrides) return Faults({overrides.error()});
-    engine->overrides_ = *std::move(overrides);
-    std::erase_if(engine->overrides_,
-                  [now = unix_now()](const auto& override) { return override.has_ended(now); });
+  if (const auto opened = engine->overrides_.open(unix_now()); !opened) {
+    return Faults({opened.error()});
   }
   engine->policies_ = *std::move(policies);
   engine->put_in_force({});

@@ -14,7 +14,7 @@
 
 #include "headgate/base/result.h"
 #include "headgate/policy/file/load.h"
-#include "headgate/policy/live/override_file.h"
+#include "headgate/policy/live/kept_overrides.h"
 #include "headgate/redis/policy_store.h"
 #include "headgate/server/decision_log.h"
 #include "headgate/server/policy_snapshot.h"
@@ -33,17 +33,6 @@ struct EngineOptions {
   // the table's; without a table's file, there is none, and no such override.
   std::string overrides_file{};
   MakeStore make_store{};  // for tests
-};
-
-// Why an override is not changed.
-struct OverrideRefusal {
-  enum class Reason : std::uint8_t {
-    no_file,
-    unfit,     // it does not fit the policies in force
-    too_many,  // there are policy::live_overrides_max already
-    failed,    // the file cannot be changed
-  } reason{};
-  std::string what;  // a sentence
 };
 
 // Thread-safe. Outlives every WorkerContext.
@@ -92,19 +81,21 @@ class Engine {
   // Overrides that are made while the server runs. `now` is the Unix time [s].
 
   // The file that keeps them, or "".
-  [[nodiscard]] const std::string& overrides_file() const noexcept {
-    return overrides_file_.path();
-  }
+  [[nodiscard]] const std::string& overrides_file() const noexcept { return overrides_.path(); }
   // Makes an override, or replaces the one of the same partition. It is kept and in force when this
   // returns. Blocks for the time of a write to the disk.
-  [[nodiscard]] Result<void, OverrideRefusal> set_override(const policy::LiveOverride& override,
-                                                           std::uint64_t now);
+  [[nodiscard]] Result<void, policy::OverrideRefusal> set_override(
+      const policy::LiveOverride& override, std::uint64_t now);
   // Returns what was removed, or std::nullopt if there was none. Blocks like set_override().
-  [[nodiscard]] Result<std::optional<policy::LiveOverride>, OverrideRefusal> remove_override(
-      std::string_view policy, std::string_view key, std::uint64_t now);
+  [[nodiscard]] Result<std::optional<policy::LiveOverride>, policy::OverrideRefusal>
+  remove_override(std::string_view policy, std::string_view key, std::uint64_t now);
   // Follows what other processes have changed in the file, and ends the overrides whose time has
   // come. Logs both. To be called about once per second.
   void follow_overrides(std::uint64_t now);
+  // How often that file had faults when it was read.
+  [[nodiscard]] std::uint64_t refused_override_files() const noexcept {
+    return refused_override_files_.load(std::memory_order_relaxed);
+  }
 
   // For files that are not the engine's.
   void count_refused_reload() noexcept { refused_reloads_.fetch_add(1, std::memory_order_relaxed); }
@@ -118,11 +109,11 @@ class Engine {
   Engine(std::string config, std::unique_ptr<store::Table> table, std::string overrides_file)
       : config_(std::move(config)),
         table_(std::move(table)),
-        overrides_file_(std::move(overrides_file)) {}
+        overrides_(std::move(overrides_file),
+                   "this server has no file that keeps overrides; expected headgate serve "
+                   "--overrides-file FILE, or a policy file with store: {table: {file: FILE}}") {}
   void put_in_force(PolicySnapshot::Numbers numbers);
-  void put_in_force(std::vector<policy::LiveOverride> overrides, std::uint64_t now);
-  [[nodiscard]] Result<void, OverrideRefusal> change_overrides(
-      const policy::OverrideFile::Change& change, std::uint64_t now);
+  void follow_changes();
   [[nodiscard]] Result<std::shared_ptr<const policy::PolicySet>, std::vector<std::string>> load();
   void add(const WorkerContext& worker);
   void remove(const WorkerContext& worker) noexcept;
@@ -136,8 +127,8 @@ class Engine {
   // Held while the policies or the overrides change; guards the members up to `mutex_`.
   std::mutex change_mutex_;
   std::shared_ptr<const policy::PolicySet> policies_;  // of the policy file alone
-  std::vector<policy::LiveOverride> overrides_;
-  policy::OverrideFile overrides_file_;
+  policy::KeptOverrides overrides_;
+  std::uint64_t changes_in_force_ = 0;  // overrides_.changes() of those in force
   mutable std::mutex mutex_;
   std::shared_ptr<const PolicySnapshot> in_force_;
   std::atomic<std::uint64_t> number_{1};
@@ -145,6 +136,7 @@ class Engine {
   std::atomic<std::uint64_t> last_reload_{started_};
   std::atomic<std::uint64_t> reloads_{0};
   std::atomic<std::uint64_t> refused_reloads_{0};
+  std::atomic<std::uint64_t> refused_override_files_{0};
   mutable std::mutex workers_mutex_;
   std::vector<const WorkerContext*> workers_;
   policy::TableSettings table_settings_;                 // with which the table was opened

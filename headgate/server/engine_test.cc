@@ -200,9 +200,9 @@ TEST_F(OverridesTest, WithoutAFileOrAPolicyThereIsNone) {
   write(3);
   const auto engine = Engine::open(config).value();
   EXPECT_EQ(engine->set_override({"burst", "10.0.0.2", 50}, noon).error().reason,
-            OverrideRefusal::Reason::no_file);
+            policy::OverrideRefusal::Reason::no_file);
   EXPECT_EQ(open()->set_override({"brust", "10.0.0.2", 50}, noon).error().reason,
-            OverrideRefusal::Reason::unfit);
+            policy::OverrideRefusal::Reason::unfit);
   EXPECT_FALSE(std::filesystem::exists(file));
 }
 

@@ -17,13 +17,6 @@
 
 namespace headgate::server {
 
-// Overrides that are made while the server runs, and why those without effect are left out (as
-// policy::Overridden has it).
-struct Overrides {
-  std::vector<policy::LiveOverride> all;
-  std::vector<std::string> faults;  // of the override with the same index
-};
-
 // Immutable except for its counters; thread-safe.
 class PolicySnapshot {
  public:
@@ -35,7 +28,7 @@ class PolicySnapshot {
 
   // `policies` has the overrides. `counters` has all names of `policies`. `store` and `secret` as
   // Gate takes them.
-  PolicySnapshot(std::shared_ptr<const policy::PolicySet> policies, Overrides overrides,
+  PolicySnapshot(std::shared_ptr<const policy::PolicySet> policies, policy::OverrideList overrides,
                  store::Store& store, const HashSecret& secret, Numbers numbers,
                  std::shared_ptr<gate::Counters> counters)
       : numbers_(numbers),
@@ -51,7 +44,7 @@ class PolicySnapshot {
   [[nodiscard]] const policy::PolicySet& policies() const noexcept { return gate_.policies(); }
   [[nodiscard]] const gate::Gate& gate() const noexcept { return gate_; }
   [[nodiscard]] const view::Labels& labels() const noexcept { return labels_; }
-  [[nodiscard]] const Overrides& overrides() const noexcept { return overrides_; }
+  [[nodiscard]] const policy::OverrideList& overrides() const noexcept { return overrides_; }
   // The counts per policy's name, those of former snapshots included.
   [[nodiscard]] const std::shared_ptr<gate::Counters>& counters() const noexcept {
     return counters_;
@@ -59,7 +52,7 @@ class PolicySnapshot {
 
  private:
   Numbers numbers_;
-  Overrides overrides_;
+  policy::OverrideList overrides_;
   std::shared_ptr<gate::Counters> counters_;
   gate::Gate gate_;
   view::Labels labels_;

@@ -41,6 +41,7 @@ void RecentStats::decided_alone(const Labels& labels, std::string_view name, std
 
 void RecentStats::adopt() noexcept {
   until_look_ = 1;
+  last_denials_.repair();
   if (halvings_.load(relaxed) % 2 == 0) {
     busiest_.repair();
     most_denied_.repair();
@@ -86,8 +87,8 @@ void RecentStats::halve() noexcept {
   most_denied_.halve();
 }
 
-void RecentStats::note_denials(const Labels& labels,
-                               const gate::DecisionContext& context) noexcept {
+void RecentStats::note_denials(const Labels& labels, const gate::DecisionContext& context,
+                               Instant now) noexcept {
   const bool enforced = context.verdict.outcome == gate::Outcome::denied;
   increase(enforced ? denied_ : shadow_denied_, 1);
   for (std::size_t i = 0; i < context.decided(); ++i) {
@@ -95,6 +96,12 @@ void RecentStats::note_denials(const Labels& labels,
     if (one.decision.admitted) continue;
     list(most_denied_, labels, {one.match.policy->name, one.match.key, one.match.partition}, 1,
          one.enforced ? 0 : 1);
+    const Nanos wait = one.decision.wait;
+    last_denials_.note(
+        labels.id(one.match.key),
+        {now, one.match.cost, one.decision.remaining, one.match.grant->quota.units,
+         wait == limit::Decision::never ? std::nullopt : std::optional(ceil_seconds(wait)),
+         one.enforced});
   }
 }
 

@@ -1,5 +1,5 @@
-// Statistics of one thread's recent decisions: their rates, and the busiest and most denied
-// partitions.
+// Statistics of one thread's recent decisions: their rates, the busiest and most denied partitions,
+// and each partition's last denial.
 //
 // Recording a decision costs a few nanoseconds (`./dev bench` measures the doors with it). Rates
 // and denials are exact. The busiest partitions are counted exactly at a moderate load, and from a
@@ -14,6 +14,7 @@
 #include "headgate/base/siphash.h"
 #include "headgate/gate/decision_context.h"
 #include "headgate/view/labels.h"
+#include "headgate/view/last_denials.h"
 #include "headgate/view/recent.h"
 #include "headgate/view/single_writer.h"
 #include "headgate/view/top_sketch.h"
@@ -21,7 +22,7 @@
 namespace headgate::view {
 
 // One thread writes, any thread may read. Has no pointers, so that it can lie in memory that
-// processes share: about 125 KiB. All instants are of one clock, which need not be the store's.
+// processes share: about 250 KiB. All instants are of one clock, which need not be the store's.
 class RecentStats {
  public:
   // After this time the past counts half as much, after twice this time a quarter, and so on.
@@ -48,7 +49,7 @@ class RecentStats {
     begin(now);
     const gate::Verdict& verdict = context.verdict;
     if (verdict.in_outage) increase(outage_, 1);
-    if (verdict.outcome != gate::Outcome::admitted) note_denials(labels, context);
+    if (verdict.outcome != gate::Outcome::admitted) note_denials(labels, context, now);
     if (--until_look_ == 0) look(labels, context);
   }
 
@@ -64,6 +65,7 @@ class RecentStats {
   // Any thread: the rates at `now`. The lists are empty if they were made in another form than that
   // of `in_force`. Throws std::bad_alloc.
   [[nodiscard]] Recent recent(Instant now, const Labels& in_force) const;
+  [[nodiscard]] const LastDenials& last_denials() const noexcept { return last_denials_; }
 
  private:
   using Count = std::atomic<std::uint64_t>;
@@ -82,7 +84,8 @@ class RecentStats {
   }
   void tick(std::uint64_t now) noexcept;
   void halve() noexcept;
-  void note_denials(const Labels& labels, const gate::DecisionContext& context) noexcept;
+  void note_denials(const Labels& labels, const gate::DecisionContext& context,
+                    Instant now) noexcept;
   void look(const Labels& labels, const gate::DecisionContext& context) noexcept;
   [[nodiscard]] std::uint64_t next_look() noexcept;
   [[nodiscard]] Recent read(Instant now, const Labels& in_force) const;
@@ -100,6 +103,7 @@ class RecentStats {
   Count outage_{0};
   TopSketch busiest_;
   TopSketch most_denied_;
+  LastDenials last_denials_;
 
   // Used by the writer only.
   HashSecret secret_;

@@ -9,6 +9,7 @@
 #include "headgate/base/json_members.h"
 #include "headgate/base/json_text.h"
 #include "headgate/base/whole_number.h"
+#include "headgate/view/problem_page.h"
 
 namespace headgate::view {
 namespace {
@@ -71,14 +72,6 @@ void append_list(std::string& out, std::string_view name, std::string_view also,
   out.push_back(']');
 }
 
-Page fault(const std::string& detail) {
-  Page page{"application/problem+json", R"({"type":"about:blank","title":"Bad Request",)", 400};
-  page.body.append(R"("status":400,"detail":)");
-  append_json(page.body, std::string_view(detail));
-  page.body.append("}\n");
-  return page;
-}
-
 }  // namespace
 
 Result<std::size_t, std::string> parse_top_length(std::string_view query) {
@@ -94,7 +87,7 @@ Result<std::size_t, std::string> parse_top_length(std::string_view query) {
 Page top_page(std::string_view query, Recent recent, const Labels& in_force,
               std::optional<bool> redis_up) {
   const auto length = parse_top_length(query);
-  if (!length) return fault(length.error());
+  if (!length) return problem_page(400, length.error());
   merge(recent.busiest, *length);
   merge(recent.most_denied, *length);
 

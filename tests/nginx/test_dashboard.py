@@ -79,7 +79,7 @@ def test_pages_for_programs(nginx):
     assert json.loads(refused.body)['detail'] == 'expected the query n=N, with N from 1 to 100'
 
 
-@pytest.mark.parametrize('path', ['v1', 'v1/', 'v1/top/', 'index.html', 'auth', 'v1/decide', 'v1/overrides',
+@pytest.mark.parametrize('path', ['v1', 'v1/', 'v1/top/', 'index.html', 'auth', 'v1/decide', 'v1/state',
                                   'metrics/x', 'metrics%2fx'])
 def test_nothing_else_is_there(nginx, path):
     assert nginx(ONE, server=SHOWN).request('/headgate/' + path).status == 404

@@ -1,15 +1,13 @@
 """Overrides that are made while the server runs: /v1/overrides, and headgate override."""
 import json
 import re
-import subprocess
 
 import pytest
 
-from support.environment import HEADGATE, PATIENCE
+from support.admin import change, listed, metric, put, quota, run
 from support.http_client import request
 from support.processes import until
 
-ADMIN = 'may-change-quotas-here'
 POLICIES = '''
 version: 1
 policies:
@@ -21,14 +19,6 @@ policies:
 
 
 @pytest.fixture
-def admin_token(tmp_path):
-    file = tmp_path / 'admin'
-    file.write_text(ADMIN + '\n')
-    file.chmod(0o600)
-    return file
-
-
-@pytest.fixture
 def start(serve, tmp_path, admin_token):
     """Starts a server; all have the same file of overrides."""
     def started(policies=POLICIES, *arguments):
@@ -37,44 +27,9 @@ def start(serve, tmp_path, admin_token):
     return started
 
 
-def change(server, method, path, body=None, status=200, token=ADMIN):
-    answer = request(server.port, f'/v1/overrides/{path}', method,
-                     None if body is None else body if isinstance(body, str) else json.dumps(body),
-                     headers={'Authorization': f'Bearer {token}', 'Content-Type': 'application/json'})
-    assert answer.status == status, answer.text
-    return json.loads(answer.text)
-
-
-def put(server, path, status=200, **override):
-    return change(server, 'PUT', path, override, status)
-
-
-def listed(server):
-    return json.loads(request(server.port, '/v1/overrides').text)['overrides']
-
-
-def quota(server, path):
-    return json.loads(request(server.port, f'/v1/state/{path}').text)['quota']
-
-
 def auth(server, address, path='/'):
     return request(server.port, '/auth', headers={'X-Forwarded-For': address, 'X-Forwarded-Uri': path,
                                                   'X-Forwarded-Method': 'GET'})
-
-
-def metric(server, name):
-    text = request(server.port, '/metrics').text
-    return {labels: int(value) for labels, value in
-            re.findall(rf'^{name}(?:{{(.*)}})? (\d+)$', text, re.M)}
-
-
-def run(server, *words, status=0, token_file=None):
-    arguments = ['--admin-token-file', token_file] if token_file else []
-    done = subprocess.run([HEADGATE, 'override', '--url', f'http://127.0.0.1:{server.port}', *arguments,
-                           *words], capture_output=True, text=True, timeout=PATIENCE)
-    assert done.returncode == status, done
-    assert bool(done.stderr) == (status != 0), done.stderr
-    return done.stdout or done.stderr
 
 
 def test_an_override_is_in_force_at_once_and_the_fields_stay_honest(start):
@@ -255,27 +210,30 @@ def test_ten_thousand_can_be_used(start, tmp_path):
 
 def test_the_command_says_it_in_words(start, admin_token):
     server = start()
-    assert run(server, 'list') == 'There are no overrides.\n'
-    line = run(server, 'set', 'burst', '10.0.0.2', '50', '--window', '1m', '--for', '2h', '--reason', 'demo',
-               token_file=admin_token)
+    assert run(server, 'override', 'list') == 'There are no overrides.\n'
+    line = run(server, 'override', 'set', 'burst', '10.0.0.2', '50', '--window', '1m', '--for', '2h', '--reason',
+               'demo', token_file=admin_token)
     assert re.fullmatch(r'burst, key 10\.0\.0\.2: 50 per 1m, until \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC \(demo\)\n',
                         line)
-    assert run(server, 'set', 'everyone', '', 'unlimited', token_file=admin_token) == \
+    assert run(server, 'override', 'set', 'everyone', '', 'unlimited', token_file=admin_token) == \
         'everyone, key (everyone): unlimited\n'
-    assert run(server, 'list') == line + 'everyone, key (everyone): unlimited\n'
-    assert [one['quota'] for one in json.loads(run(server, 'list', '--json'))['overrides']] == [50, 'unlimited']
-    assert run(server, 'remove', 'burst', '10.0.0.2', token_file=admin_token) == 'removed: ' + line
+    assert run(server, 'override', 'list') == line + 'everyone, key (everyone): unlimited\n'
+    as_json = json.loads(run(server, 'override', 'list', '--json'))
+    assert [one['quota'] for one in as_json['overrides']] == [50, 'unlimited']
+    assert run(server, 'override', 'remove', 'burst', '10.0.0.2', token_file=admin_token) == 'removed: ' + line
     server.reload('version: 1\npolicies: [{name: burst, quota: 4, window: 60s}]')
-    assert run(server, 'list') == \
+    assert run(server, 'override', 'list') == \
         "everyone, key (everyone): unlimited; without effect: there is no policy 'everyone'\n"
 
 
 def test_its_errors_say_what_was_expected(start, admin_token):
     server = start()
-    assert 'expected headgate override set POLICY KEY QUOTA' in run(server, 'set', 'burst', status=2)
-    assert 'expected headgate override list' in run(server, 'list', 'burst', status=2)
-    assert 'QUOTA "many" is not an integer' in run(server, 'set', 'burst', 'a', 'many', status=2)
-    assert '--for' in run(server, 'list', '--for', '1h', status=2)
-    assert '--admin-token-file' in run(server, 'set', 'burst', '10.0.0.2', '5', status=1)
-    assert "did you mean 'burst'?" in run(server, 'set', 'brust', 'a', '5', status=1, token_file=admin_token)
-    assert 'there is no override' in run(server, 'remove', 'burst', '10.0.0.2', status=1, token_file=admin_token)
+    assert 'expected headgate override set POLICY KEY QUOTA' in run(server, 'override', 'set', 'burst', status=2)
+    assert 'expected headgate override list' in run(server, 'override', 'list', 'burst', status=2)
+    assert 'QUOTA "many" is not an integer' in run(server, 'override', 'set', 'burst', 'a', 'many', status=2)
+    assert '--for' in run(server, 'override', 'list', '--for', '1h', status=2)
+    assert '--admin-token-file' in run(server, 'override', 'set', 'burst', '10.0.0.2', '5', status=1)
+    assert "did you mean 'burst'?" in run(server, 'override', 'set', 'brust', 'a', '5', status=1,
+                                          token_file=admin_token)
+    assert 'there is no override' in run(server, 'override', 'remove', 'burst', '10.0.0.2', status=1,
+                                         token_file=admin_token)

@@ -1,16 +1,14 @@
 """One partition of a running server: GET and DELETE /v1/state, and headgate peek, reset and why."""
 import json
 import re
-import subprocess
 
 import pytest
 
-from support.environment import HEADGATE, PATIENCE
+from support.admin import ADMIN, run, state
 from support.http_client import Connection, request
 
 TOKEN = 'correct-horse-battery'
 READ = 'may-look-but-not-touch'
-ADMIN = 'may-give-quotas-back'
 POLICIES = '''
 version: 1
 policies:
@@ -53,21 +51,6 @@ def spend(server, policy, key, times=1, token=None):
                    for _ in range(times))
 
 
-def state(server, path, method='GET', token=None, status=200):
-    answer = request(server.port, f'/v1/state/{path}', method, headers=bearer(token))
-    assert answer.status == status, answer.text
-    return json.loads(answer.text)
-
-
-def run(server, command, *words, status=0, token_file=None):
-    arguments = ['--admin-token-file', token_file] if token_file else []
-    done = subprocess.run([HEADGATE, command, '--url', f'http://127.0.0.1:{server.port}', *arguments,
-                           *words], capture_output=True, text=True, timeout=PATIENCE)
-    assert done.returncode == status, done
-    assert bool(done.stderr) == (status != 0), done.stderr
-    return done.stdout or done.stderr
-
-
 def test_a_state_says_what_is_left_and_takes_nothing(server):
     assert spend(server, 'burst', '10.0.0.2', 2) == 2
     for _ in range(3):
@@ -78,7 +61,7 @@ def test_a_state_says_what_is_left_and_takes_nothing(server):
         assert got == {'policy': 'burst', 'key': '10.0.0.2', 'limited': True, 'enforced': True,
                        'override': False, 'quota': 3, 'unit': 'requests',
                        'window_ns': 60_000_000_000, 'admitted': True, 'r': 1, 'wait': 0, 'wait_ns': 0,
-                       'outage': False}
+                       'outage': False, 'last_denial': None}
     assert spend(server, 'burst', '10.0.0.2', 2) == 1
     got = state(server, 'burst/10.0.0.2')
     assert (got['admitted'], got['r']) == (False, 0)
@@ -159,7 +142,8 @@ def test_peek_reset_and_why_say_it_in_words(server, token_files):
     assert spend(server, 'burst', '10.0.0.2', 4) == 3
     line = run(server, 'peek', 'burst', '10.0.0.2')
     assert re.fullmatch(r'burst, key 10\.0\.0\.2: denies for \d+ s more, until \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC; '
-                        r'0 of 3 requests per 1m left, full again in \d+ s\n', line)
+                        r'0 of 3 requests per 1m left, full again in \d+ s; '
+                        r'last denied 0 s ago: cost 1, 0 of 3 requests left, a wait of \d+ s\n', line)
     first, burst, *others = run(server, 'why', 'daily', '10.0.0.2').splitlines()
     assert re.fullmatch(r'Denied by burst for \d+ s more, until .* UTC\.', first)
     assert burst.startswith('burst, key 10.0.0.2: denies for ')
@@ -167,11 +151,31 @@ def test_peek_reset_and_why_say_it_in_words(server, token_files):
     assert all(': admits; ' in other for other in others)
 
     assert '--admin-token-file' in run(server, 'reset', 'burst', '10.0.0.2', status=1)
-    assert run(server, 'reset', 'burst', '10.0.0.2', token_file=token_files['admin']) == \
-        'burst, key 10.0.0.2: admits; 3 of 3 requests per 1m left\n'
-    assert run(server, 'why', 'burst', '10.0.0.2').startswith('No policy denies this key now.\n')
+    assert re.fullmatch(r'burst, key 10\.0\.0\.2: admits; 3 of 3 requests per 1m left; last denied \d+ s ago: .*\n',
+                        run(server, 'reset', 'burst', '10.0.0.2', token_file=token_files['admin']))
+    assert re.match(r'No policy denies this key now\. Last denied by policy burst \d+ s ago\.\n',
+                    run(server, 'why', 'burst', '10.0.0.2'))
+    assert run(server, 'why', 'burst', '10.0.0.3').startswith('No policy denies this key now.\n')
     assert run(server, 'peek', 'everyone', '') == \
         'everyone, key (everyone): admits; 10 of 10 requests per 1h left\n'
+
+
+def test_the_last_denial_is_remembered(server):
+    assert spend(server, 'burst', '10.0.0.2', 3) == 3
+    assert state(server, 'burst/10.0.0.2')['last_denial'] is None
+    body = json.dumps({'checks': [{'policy': 'burst', 'key': '10.0.0.2', 'cost': 2}]})
+    for _ in range(2):
+        assert not json.loads(request(server.port, '/v1/decide', 'POST', body).text)['admitted']
+    last = state(server, 'burst/10.0.0.2')['last_denial']
+    assert last.pop('ago') in range(60) and last.pop('wait') in range(10, 41)
+    assert last == {'enforced': True, 'cost': 2, 'r': 0, 'quota': 3}
+    assert state(server, 'daily/10.0.0.2')['last_denial'] is None
+    assert spend(server, 'shadow', 'a', 2) == 2
+    assert state(server, 'shadow/a')['last_denial']['enforced'] is False
+    assert '; last denied in shadow mode 0 s ago: ' in run(server, 'peek', 'shadow', 'a')
+    assert run(server, 'why', 'shadow', 'a').startswith('No policy denies this key now.\n')
+    assert spend(server, 'users', 'ann,/x', 3) == 2
+    assert state(server, 'users/ann%2C%2Fx')['last_denial']['r'] == 0
 
 
 def test_their_json_is_that_of_the_server(server, token_files):

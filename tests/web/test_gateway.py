@@ -7,6 +7,7 @@ import threading
 
 import pytest
 
+from support.admin import put
 from support.gateway import Echo, Gateway
 from support.http_client import Connection
 
@@ -86,3 +87,16 @@ def test_beneath_a_prefix(nginx, visitor, browser):
     browser.origin = f'http://127.0.0.1:{server.port}/private/limits/'
     browser.driver.get(browser.origin)
     check_what_it_shows(browser)
+
+
+def test_overrides_of_nginx_are_listed(nginx, admin_token, browser):
+    server = nginx(POLICIES, gate='headgate_config headgate.yaml; headgate on; headgate_overrides overrides;', server=f'''
+        location /headgate/ {{ headgate off; headgate_dashboard; headgate_admin_token_file {admin_token}; }}''')
+    server.base = '/headgate'
+    browser.origin = f'http://127.0.0.1:{server.port}/headgate/'
+    browser.driver.get(browser.origin)
+    browser.until_live()
+    put(server, 'burst/10.0.0.2', quota=50, reason='demo')
+    browser.until(lambda: len(browser.texts('#overrides tbody tr')) == 1)
+    assert all(word in browser.texts('#overrides tbody tr')[0] for word in ('burst', '10.0.0.2', '50', 'demo'))
+    assert browser.errors() == []

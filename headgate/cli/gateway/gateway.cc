@@ -29,6 +29,7 @@
 #include "headgate/cli/policy_file.h"
 #include "headgate/net/endpoint.h"
 #include "headgate/net/tls.h"
+#include "headgate/net/token_file.h"
 #include "headgate/policy/quantity.h"
 
 namespace headgate::cli {
@@ -53,6 +54,8 @@ struct Options {
   std::string tls_cert;
   std::string tls_key;
   std::string metrics;
+  std::string admin_token_file;
+  std::string overrides_file;
   std::string workers = "auto";
   std::string access_log;
   std::string access_log_format = "combined";
@@ -253,6 +256,18 @@ Result<std::vector<int>, Stop> listen(Addresses& addresses, NginxPlan& plan) {
   return sockets;
 }
 
+// Checks the admin token, which nginx reads again with each reload, and adds the files of
+// administrators to the plan.
+Result<void, Stop> read_admin(const Options& options, NginxPlan& plan) {
+  if (!options.overrides_file.empty()) plan.overrides_file = absolute(options.overrides_file);
+  if (options.admin_token_file.empty()) return {};
+  if (const auto token = net::read_token(options.admin_token_file); !token) {
+    return stop(input_fault, token.error());
+  }
+  plan.admin_token_file = absolute(options.admin_token_file);
+  return {};
+}
+
 std::string access_log_path(const std::string& option) {
   if (option == "-") return "/dev/stdout";
   return option.empty() ? "" : absolute(option);
@@ -309,6 +324,7 @@ Result<int, Stop> start_and_supervise(const Options& options) {
   const auto nginx = find_programs(plan.module, plan);
   if (!nginx) return Failure<Stop>(nginx.error());
   if (auto read = read_tls(options, *nginx, plan); !read) return Failure<Stop>(read.error());
+  if (auto read = read_admin(options, plan); !read) return Failure<Stop>(read.error());
   const auto sockets = listen(*addresses, plan);
   if (!sockets) return Failure<Stop>(sockets.error());
   const std::optional<WorkerUser> worker = find_worker_user();
@@ -376,12 +392,24 @@ std::function<int()> add_gateway(CLI::App& headgate) {
       command->add_option("--tls-key", options->tls_key, "The certificate's private key");
   cert->type_name("FILE")->needs(key);
   key->type_name("FILE")->needs(cert);
+  CLI::Option* metrics =
+      command
+          ->add_option(
+              "--metrics", options->metrics,
+              "Serve Prometheus text at /metrics of this address, the dashboard at /, and what "
+              "`headgate top` and `headgate peek` read")
+          ->type_name("ADDR:PORT");
   command
       ->add_option(
-          "--metrics", options->metrics,
-          "Serve Prometheus text at /metrics of this address, the dashboard at /, and what "
-          "`headgate top` reads")
-      ->type_name("ADDR:PORT");
+          "--admin-token-file", options->admin_token_file,
+          "Let `headgate reset` and `headgate override` change quotas at that address, with "
+          "the token on the first line of this file")
+      ->needs(metrics)
+      ->type_name("FILE");
+  command
+      ->add_option("--overrides-file", options->overrides_file,
+                   "Keep overrides in this file, whose folder nginx's workers can write")
+      ->type_name("FILE");
   command->add_option("--workers", options->workers, "Number of nginx worker processes, or auto")
       ->capture_default_str()
       ->type_name("N")

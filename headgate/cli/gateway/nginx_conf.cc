@@ -61,6 +61,12 @@ std::string metrics_names(const NginxPlan& plan) {
   return R"(localhost *.localhost ~^[^.]+$ ~^127\.[0-9.]+$)";
 }
 
+// The directives of the dashboard's location.
+std::string dashboard(const NginxPlan& plan) {
+  if (plan.admin_token_file.empty()) return "headgate_dashboard;";
+  return "headgate_dashboard; headgate_admin_token_file " + quoted(plan.admin_token_file) + ';';
+}
+
 std::string milliseconds(Nanos time) { return std::to_string(ceil_milliseconds(time)) + "ms"; }
 
 // Names with other characters mean something else in nginx.conf.
@@ -147,6 +153,8 @@ std::string nginx_conf(const NginxPlan& plan) {
       {"tls_key", optional(tls ? quoted(plan.tls_key) : "")},
       {"metrics", optional(plan.metrics)},
       {"metrics_names", {metrics_names(plan)}},
+      {"dashboard", {dashboard(plan)}},
+      {"overrides_file", optional(plan.overrides_file.empty() ? "" : quoted(plan.overrides_file))},
       {"upstream_authority", {plan.upstreams.front().authority()}},
       {"upstream_zone", optional(plan.upstreams.size() > 1 ? "256k" : "")},
       {"upstream_server", {}},

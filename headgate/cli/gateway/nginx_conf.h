@@ -24,6 +24,8 @@ struct NginxPlan {
   bool http2_directive = false;
   std::string metrics;            // numeric ADDR:PORT, for the dashboard, too; empty: neither
   bool metrics_is_local = false;  // on a loopback address
+  std::string admin_token_file;   // absolute, of who may change quotas there; empty: nobody may
+  std::string overrides_file;     // absolute; empty: no overrides beside those of the policy file
   Upstreams upstreams;
   std::string workers = "auto";
   unsigned connections = 1024;             // at most, per worker

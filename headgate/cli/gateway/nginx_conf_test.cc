@@ -127,6 +127,7 @@ TEST(NginxConf, OptionalPartsAppearOnlyIfSet) {
   EXPECT_THAT(bare, HasSubstr("access_log off;"));
   EXPECT_THAT(bare, Not(HasSubstr("\nuser ")));
   EXPECT_THAT(bare, Not(HasSubstr("headgate_metrics")));
+  EXPECT_THAT(bare, Not(HasSubstr("headgate_overrides")));
   NginxPlan full = plan("http://api");
   full.access_log = "/var/log/x";
   full.logged_headers = {R"("http_x_plan":"$headgate_http_x_plan")"};
@@ -141,6 +142,12 @@ TEST(NginxConf, OptionalPartsAppearOnlyIfSet) {
   EXPECT_THAT(text, HasSubstr("listen 127.0.0.1:9090;"));
   EXPECT_THAT(text, HasSubstr("headgate_metrics;"));
   EXPECT_THAT(text, HasSubstr("headgate_dashboard;"));
+  EXPECT_THAT(text, Not(HasSubstr("headgate_admin_token_file")));
+  full.admin_token_file = "/etc/a token";
+  full.overrides_file = "/var/lib/x";
+  EXPECT_THAT(nginx_conf(full),
+              HasSubstr("headgate_dashboard; headgate_admin_token_file \"/etc/a token\";\n"));
+  EXPECT_THAT(nginx_conf(full), HasSubstr("headgate_overrides \"/var/lib/x\";"));
 }
 
 TEST(NginxConf, ALoopbackAddressShowsTheDashboardUnderNamesOfThisMachine) {

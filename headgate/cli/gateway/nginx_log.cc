@@ -24,6 +24,11 @@ std::string version(const std::string& number) {
   return number.substr(0, 1) + '.' + part(1) + '.' + part(4);
 }
 
+// What is behind "*CONNECTION ", if that is in front of the message.
+std::string_view text_of(std::string_view message) {
+  return message.starts_with('*') ? message.substr(message.find(' ') + 1) : message;
+}
+
 std::string plain(std::string_view message, std::string_view policy_file) {
   // The position in nginx.conf does not help users: they did not write it.
   if (const std::size_t where = message.rfind(" in /");
@@ -70,7 +75,7 @@ NginxLog read_nginx_log(std::string_view line, std::string_view policy_file) {
   }
   const std::string_view level = line.substr(open + 1, close - open - 1);
   std::string_view message = line.substr(close + 2);
-  // "PID#TID: " and "*CONNECTION " in front of the message.
+  // "PID#TID: " in front of the message.
   int writer = 0;
   std::from_chars(message.data(), message.data() + message.size(), writer);
   const std::size_t ids = message.find_first_not_of("0123456789#");
@@ -88,6 +93,9 @@ NginxLog read_nginx_log(std::string_view line, std::string_view policy_file) {
     } else if (message == "gracefully shutting down") {
       log.event = NginxLog::Event::worker_leave;
       log.worker = writer;
+    } else if (text_of(message).starts_with("headgate: ")) {  // what people have changed
+      log.quiet = false;
+      log.words = line;
     }
     return log;
   }

@@ -35,6 +35,17 @@ TEST(NginxLog, WarningsAndErrorsOfARunningServerAreShownUnchanged) {
   }
 }
 
+TEST(NginxLog, WhatPeopleHaveChangedIsShown) {
+  for (const std::string message : {"*3 headgate: 127.0.0.1 removes the override {}, client: a",
+                                    "headgate: an override has ended: {}"}) {
+    const std::string line = at + "[notice] 8#8: " + message;
+    const auto log = read_nginx_log(line, policy_file);
+    EXPECT_FALSE(log.quiet);
+    EXPECT_EQ(log.words, line);
+  }
+  EXPECT_TRUE(read_nginx_log(at + "[notice] 8#8: *3 denied: headgate: ", policy_file).quiet);
+}
+
 TEST(NginxLog, AWorkerThatDiesIsShownAndLeaves) {
   const std::string line = at + "[alert] 7#7: worker process 8 exited on signal 11";
   const auto log = read_nginx_log(line, policy_file);

@@ -12,6 +12,7 @@
 #include "headgate/cli/partition/problem.h"
 #include "headgate/cli/partition/reader.h"
 #include "headgate/cli/partition/server.h"
+#include "headgate/cli/printable.h"
 
 namespace headgate::cli {
 namespace {
@@ -56,6 +57,19 @@ int reset(const Options& options) {
   return done;
 }
 
+// Which policy denied a key last, and when; "" if none is remembered.
+std::string last_denial_words(const std::vector<PartitionReader::Answer>& answers) {
+  const PartitionState* last = nullptr;
+  for (const PartitionReader::Answer& answer : answers) {
+    const PartitionState& state = answer.state;
+    if (!state.last_denial || !state.last_denial->enforced) continue;
+    if (last == nullptr || state.last_denial->ago < last->last_denial->ago) last = &state;
+  }
+  if (last == nullptr) return {};
+  return " Last denied by policy " + last->policy + ' ' + seconds_in_words(last->last_denial->ago) +
+         " ago.";
+}
+
 // Which policies deny a key now, and for how long.
 std::string verdict_words(const std::vector<PartitionReader::Answer>& answers, std::time_t now) {
   std::string names;
@@ -67,7 +81,7 @@ std::string verdict_words(const std::vector<PartitionReader::Answer>& answers, s
     longest = std::max(longest, answer.state.wait.value_or(0));
     is_known = is_known && answer.state.wait.has_value();
   }
-  if (names.empty()) return "No policy denies this key now.";
+  if (names.empty()) return "No policy denies this key now." + last_denial_words(answers);
   return "Denied by " + names + (is_known ? ' ' + until_words(longest, now) : "") + '.';
 }
 
@@ -136,7 +150,8 @@ std::function<int()> add_peek(CLI::App& headgate) {
 
 std::function<int()> add_reset(CLI::App& headgate) {
   return add(headgate, "reset", "Give one partition of a running server a full quota",
-             "Penalties end, too. The server needs --admin-token-file, and its log has a line.\n",
+             "Penalties end, too. The server or gateway needs --admin-token-file, nginx\n"
+             "headgate_admin_token_file, and its log has a line.\n",
              reset);
 }
 

@@ -169,9 +169,10 @@ std::function<int()> add_override(CLI::App& headgate) {
   add("--reason", options->reason, "Why, for the log and the list", "TEXT");
   options->server.add_to(*command);
   command->footer(
-      "An override is in force at once and outlives restarts. The server needs "
-      "--admin-token-file,\n"
-      "and its log has a line. A key of several components has commas between them; that of a "
+      "An override is in force at once and outlives restarts. The server or gateway needs "
+      "--admin-token-file\n"
+      "and a file that keeps overrides, nginx headgate_admin_token_file and headgate_overrides; "
+      "its log has\na line. A key of several components has commas between them; that of a "
       "policy\nwith key: [] is ''.\n"
       "Exit status: 0 done, 1 the server refused or could not be reached, 2 wrong usage.");
   return [options] { return run(*options); };

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "headgate/cli/printable.h"
-#include "headgate/server/token_file.h"
+#include "headgate/net/token_file.h"
 
 namespace headgate::cli {
 namespace {
@@ -39,7 +39,7 @@ void ServerOptions::add_to(CLI::App& command) {
 
 Result<std::unique_ptr<ServerClient>, std::string> ServerOptions::open() const {
   if (admin_token_file.empty()) return std::make_unique<ServerClient>(url, "");
-  const auto token = server::read_token(admin_token_file);
+  const auto token = net::read_token(admin_token_file);
   if (!token) return Failure<std::string>(token.error());
   return std::make_unique<ServerClient>(url, *token);
 }

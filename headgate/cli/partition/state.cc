@@ -15,6 +15,26 @@ std::optional<T> number_or_null(const json& value) {
   return value.is_null() ? std::nullopt : std::optional(value.get<T>());
 }
 
+// A server of an earlier version has no such member.
+std::optional<PartitionState::Denial> denial_of(const json& body) {
+  const json last = body.value("last_denial", json());
+  if (last.is_null()) return std::nullopt;
+  return PartitionState::Denial{
+      last.at("ago").get<std::uint64_t>(),   last.at("enforced").get<bool>(),
+      last.at("cost").get<std::uint64_t>(),  last.at("r").get<std::uint64_t>(),
+      last.at("quota").get<std::uint64_t>(), number_or_null<std::uint64_t>(last.at("wait"))};
+}
+
+// "; last denied 12 s ago: cost 5, 2 of 100 requests left, a wait of 3 s"
+std::string words_of(const PartitionState::Denial& denial, const std::string& unit) {
+  std::string out =
+      std::string("; last ") + (denial.enforced ? "denied " : "denied in shadow mode ") +
+      seconds_in_words(denial.ago) + " ago: cost " + std::to_string(denial.cost) + ", " +
+      std::to_string(denial.left) + " of " + std::to_string(denial.quota) + ' ' + unit + " left";
+  if (denial.wait) out += ", a wait of " + seconds_in_words(*denial.wait);
+  return out;
+}
+
 }  // namespace
 
 Result<PartitionState, std::string> PartitionState::parse(std::string_view text) {
@@ -41,6 +61,7 @@ Result<PartitionState, std::string> PartitionState::parse(std::string_view text)
     }
     state.wait = seconds("wait");
     state.full = seconds("full");
+    state.last_denial = denial_of(body);
     return state;
   } catch (const json::exception&) {
     // What the library says is about its own types.
@@ -87,6 +108,7 @@ std::string PartitionState::words(std::time_t now) const {
   out += "; " + std::to_string(left) + " of " + quota_words + " left";
   if (has_override) out += " (an override)";
   if (full && *full > 0) out += ", full again in " + seconds_in_words(*full);
+  if (last_denial) out += words_of(*last_denial, unit);
   return out;
 }
 

@@ -27,6 +27,17 @@ struct PartitionState {
   std::optional<std::uint64_t> wait{};  // until one unit is admitted [s]
   std::optional<std::uint64_t> full{};  // until the quota is full again [s]
 
+  // The last denial that the server remembers.
+  struct Denial {
+    std::uint64_t ago = 0;  // [s]
+    bool enforced = false;
+    std::uint64_t cost = 0;  // [units], as left and quota at that time
+    std::uint64_t left = 0;
+    std::uint64_t quota = 0;
+    std::optional<std::uint64_t> wait{};  // that it announced [s]
+  };
+  std::optional<Denial> last_denial{};
+
   [[nodiscard]] bool denies() const noexcept { return !admitted && enforced; }
 
   // Reads the body of a response.

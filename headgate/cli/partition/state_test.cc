@@ -37,6 +37,17 @@ TEST(PartitionState, SaysUntilWhenItDenies) {
             "at the same time left");
 }
 
+TEST(PartitionState, SaysWhatWasDeniedLast) {
+  EXPECT_EQ(words(R"(,"last_denial":null)").find("last"), std::string::npos);
+  EXPECT_EQ(
+      words(R"(,"last_denial":{"ago":12,"enforced":true,"cost":5,"r":2,"quota":50,"wait":3})"),
+      "burst, key 10.0.0.2: admits; 97 of 100 requests per 1m left, full again in 2 s; last denied "
+      "12 s ago: cost 5, 2 of 50 requests left, a wait of 3 s");
+  EXPECT_TRUE(
+      words(R"(,"last_denial":{"ago":0,"enforced":false,"cost":1,"r":0,"quota":0,"wait":null})")
+          .ends_with("; last denied in shadow mode 0 s ago: cost 1, 0 of 0 requests left"));
+}
+
 TEST(PartitionState, SaysWhatIsNotKnown) {
   EXPECT_EQ(words(R"(,"limited":false,"quota":null,"r":null,"window_ns":null)"),
             "burst, key 10.0.0.2: not limited; the policy is off, or this key is unlimited");

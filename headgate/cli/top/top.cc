@@ -14,7 +14,7 @@
 #include "headgate/cli/terminal.h"
 #include "headgate/cli/top/source.h"
 #include "headgate/cli/top/view.h"
-#include "headgate/server/token_file.h"
+#include "headgate/net/token_file.h"
 
 namespace headgate::cli {
 namespace {
@@ -64,7 +64,7 @@ void watch(TopSource& source, const Options& options, const bool& leave, Termina
 int run(const Options& options) {
   std::string token;
   if (!options.token_file.empty()) {
-    auto read = server::read_token(options.token_file);
+    auto read = net::read_token(options.token_file);
     if (!read) return fail(read.error());
     token = std::move(*read);
   }

@@ -32,6 +32,12 @@ struct LiveOverride {
 // The most overrides at a time: as many as policies, and a change of them takes milliseconds.
 inline constexpr std::size_t live_overrides_max = 10'000;
 
+// Overrides, and why those without effect are left out.
+struct OverrideList {
+  std::vector<LiveOverride> all;
+  std::vector<std::string> faults;  // of the override with the same index, as in Overridden
+};
+
 // The result of PolicySet::with().
 struct Overridden {
   std::shared_ptr<const PolicySet> policies;

@@ -30,7 +30,12 @@ Failure<std::string> failure(const std::string& path, const std::string& what) {
 }
 
 Failure<std::string> cannot_change(const std::string& path, int error) {
-  return failure(path, "cannot be changed: " + std::generic_category().message(error));
+  std::string what = "cannot be changed: " + std::generic_category().message(error);
+  if (error == EACCES || error == EROFS || error == EPERM) {
+    what += "; expected a folder that the user of this process, " + std::to_string(geteuid()) +
+            ", can write, and a file of this user";
+  }
+  return failure(path, what);
 }
 
 class Descriptor {

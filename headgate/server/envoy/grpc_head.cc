@@ -3,7 +3,7 @@
 #include <array>
 #include <utility>
 
-#include "headgate/server/bearer.h"
+#include "headgate/net/bearer.h"
 
 namespace headgate::server {
 namespace {
@@ -46,7 +46,7 @@ void GrpcHead::take(std::string_view name, std::string_view value,
     is_compressed_ = is_compressed_ || value != "identity";
   } else if (name == "authorization") {
     ++tokens_;
-    const auto token = bearer_token(value);
+    const auto token = net::bearer_token(value);
     access_ = token ? secrets.access_of(*token) : Access::none;
     is_wrong_ = is_wrong_ || (token && access_ == Access::none);
   }

@@ -3,14 +3,13 @@
 #include <optional>
 #include <utility>
 
+#include "headgate/server/http/page.h"
 #include "headgate/view/asset.h"
 #include "headgate/view/policies_page.h"
 #include "headgate/view/top_page.h"
 
 namespace headgate::server {
 namespace {
-
-Content content(view::Page page) { return {page.type, std::move(page.body), page.status}; }
 
 // RFC 9110, section 13.1.2. A search suffices because our own tags contain no comma.
 bool contains(std::string_view if_none_match, std::string_view tag) noexcept {

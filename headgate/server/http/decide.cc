@@ -6,7 +6,7 @@
 #include "headgate/base/writer.h"
 #include "headgate/field/retry_after.h"
 #include "headgate/policy/file/spelling.h"
-#include "headgate/server/http/no_policy.h"
+#include "headgate/policy/no_policy.h"
 #include "headgate/server/http/problem.h"
 #include "headgate/server/reservation.h"
 
@@ -20,7 +20,7 @@ void answer_fault(Exchange& exchange, const gate::CheckFault& fault, const gate:
   const std::string where = "check " + std::to_string(fault.check) + ": ";
   switch (fault.reason) {
     case Reason::unknown_policy:
-      return answer_problem(exchange, 404, where + no_policy(policies, check.policy));
+      return answer_problem(exchange, 404, where + policy::no_policy(policies, check.policy));
     case Reason::asked_twice:
       return answer_problem(
           exchange, 400,

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <string_view>
 #include <vector>
 
@@ -75,24 +74,6 @@ void expose_doors(const Totals& totals, Exposition& out) {
        [](const DecisionStats::DoorTotals& door) { return door.wrong_tokens; });
 }
 
-// Overrides that are made while the server runs.
-void expose_overrides(const Overrides& overrides, Exposition& out) {
-  std::map<std::string_view, std::uint64_t> in_force;
-  std::uint64_t left_out = 0;
-  for (std::size_t i = 0; i < overrides.all.size(); ++i) {
-    if (overrides.faults[i].empty()) {
-      ++in_force[overrides.all[i].policy];
-    } else {
-      ++left_out;
-    }
-  }
-  out.begin("headgate_overrides", Type::gauge,
-            "Overrides in force that were made while the server runs, by policy.");
-  for (const auto& [policy, count] : in_force) out.sample({{"policy", policy}}, count);
-  out.one("headgate_overrides_left_out", Type::gauge,
-          "Overrides without effect, because they do not fit the policies in force.", left_out);
-}
-
 }  // namespace
 
 Content metrics_page(Engine& engine, WorkerContext& worker, std::string_view) {
@@ -113,10 +94,9 @@ Content metrics_page(Engine& engine, WorkerContext& worker, std::string_view) {
             "Decisions whose limit came with the request (CL.THROTTLE, THROTTLE), by outcome.");
   out.sample({{"outcome", "admitted"}}, totals.throttle.admitted);
   out.sample({{"outcome", "denied"}}, totals.throttle.denied);
-  expose_overrides(in_force.overrides(), out);
-  out.one("headgate_override_changes_total", Type::counter,
-          "Times that those overrides were changed, or have ended.",
-          in_force.number() - in_force.reading());
+  metrics::expose_overrides(
+      in_force.overrides(),
+      {in_force.number() - in_force.reading(), engine.refused_override_files()}, out);
   expose_doors(totals, out);
   metrics::expose_table(engine.table().stats(), out);
   if (redis::PolicyStore* const redis = engine.redis()) {

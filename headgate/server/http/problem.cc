@@ -1,24 +1,15 @@
 #include "headgate/server/http/problem.h"
 
-#include "headgate/base/json_text.h"
 #include "headgate/field/problem.h"
+#include "headgate/view/problem_page.h"
 
 namespace headgate::server {
 
 std::string_view problem_text(HttpDoorContext& door, unsigned status, std::string_view detail,
                               std::optional<std::size_t> offset) {
   std::string& out = door.text;
-  out.assign(R"({"type":"about:blank","title":)");
-  append_json(out, reason_phrase(status));
-  out.append(R"(,"status":)");
-  append_json(out, status);
-  out.append(R"(,"detail":)");
-  append_json(out, detail);
-  if (offset) {
-    out.append(R"(,"offset":)");
-    append_json(out, *offset);
-  }
-  out.append("}\n");
+  out.clear();
+  view::append_problem(out, status, reason_phrase(status), detail, offset);
   return out;
 }
 

@@ -7,8 +7,8 @@
 
 #include "headgate/base/ascii.h"
 #include "headgate/field/problem.h"
+#include "headgate/net/bearer.h"
 #include "headgate/policy/file/spelling.h"
-#include "headgate/server/bearer.h"
 #include "headgate/server/content.h"
 #include "headgate/server/http/auth.h"
 #include "headgate/server/http/dashboard.h"
@@ -126,7 +126,7 @@ const Route* route_of(const HttpRequest& request) noexcept {
 // Authorization. Returns std::nullopt if there is none.
 std::optional<std::string_view> shown_token(const HttpRequest& request) noexcept {
   if (const auto own = request.first("x-headgate-token")) return own;
-  return bearer_token(request.first("authorization").value_or(""));
+  return net::bearer_token(request.first("authorization").value_or(""));
 }
 
 void refuse_path(Exchange& exchange) {

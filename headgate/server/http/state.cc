@@ -2,75 +2,39 @@
 
 #include <spdlog/spdlog.h>
 
-#include <span>
-#include <string>
-#include <string_view>
-
-#include "headgate/base/json_members.h"
-#include "headgate/base/json_text.h"
-#include "headgate/field/problem.h"
 #include "headgate/policy/file/spelling.h"
-#include "headgate/server/http/no_policy.h"
-#include "headgate/server/http/partition_path.h"
+#include "headgate/server/http/page.h"
 #include "headgate/server/http/problem.h"
 #include "headgate/server/peer.h"
+#include "headgate/view/partition_path.h"
+#include "headgate/view/state_page.h"
 
 namespace headgate::server {
 namespace {
 
-// A wait twice: in seconds under `name`, and in nanoseconds. null: waiting does not help, or
-// the time cannot be known.
-void append_wait(std::string& out, std::string_view name, const limit::Decision& decision) {
-  const bool known = decision.wait != limit::Decision::never;
-  append_member_if(known, out, name, known ? ceil_seconds(decision.wait) : 0);
-  append_member_if(known, out, std::string(name) + "_ns", decision.wait);
+using MakePage = view::Page (*)(std::span<const gate::CheckResult> results,
+                                const view::SeenDenial& denial);
+
+// The last denial by any worker of the partition that was looked at.
+view::SeenDenial last_denial(WorkerContext& worker, const DecisionJob& job) {
+  const gate::CheckResult& looked_at = job.decision.results[0];
+  view::SeenDenial seen{std::nullopt, worker.now()};
+  const auto id = job.snapshot->labels().id(looked_at.name, looked_at.partition);
+  if (!id) return seen;
+  worker.engine().for_each_worker([&](const WorkerContext& each) {
+    seen.last = view::later(seen.last, each.stats().recent().last_denials().find(*id));
+  });
+  return seen;
 }
 
-// The results are those of gate::Gate::inspect().
-void append_state(std::string& out, std::span<const gate::CheckResult> results) {
-  const gate::CheckResult& now = results[0];
-  const limit::Decision& one = results[1].decision;
-  const limit::Decision& whole = results[2].decision;
-  const policy::Policy& policy = *now.policy;
-  const limit::Quota& quota = now.grant->quota;
-  out.append(R"({"policy":)");
-  append_json(out, now.name);
-  append_member(out, "key", now.partition);
-  append_member(out, "limited", now.limited);
-  append_member(out, "enforced", now.enforced());
-  append_member(out, "override", now.grant != policy.grants.data());
-  append_member_if(!now.grant->unlimited, out, "quota", quota.units);
-  append_member(out, "unit", std::string_view(policy.unit));
-  append_member_if(!now.grant->unlimited && !policy.holds_slots(), out, "window_ns", quota.window);
-  append_member(out, "admitted", one.admitted);
-  append_member_if(now.limited, out, "r", now.decision.remaining);
-  append_member_if(now.limited && now.decision.reset != limit::Decision::no_reset, out, "reset",
-                   now.decision.reset);
-  append_wait(out, "wait", one);
-  append_wait(out, "full", whole);
-  append_member(out, "outage", now.outage);
-  out.append("}\n");
+template <MakePage make>
+void write(const DecisionJob& job, WorkerContext& worker, HttpReply& reply) {
+  write_page(reply, make(job.decision.results, last_denial(worker, job)));
 }
-
-void write_state(const DecisionJob& job, HttpDoorContext& door, HttpReply& reply) {
-  door.text.clear();
-  append_state(door.text, job.decision.results);
-  reply.begin(200);
-  reply.end("application/json", door.text);
-}
-
-void write_reset(const DecisionJob& job, HttpDoorContext& door, HttpReply& reply) {
-  if (!job.decision.results[0].outage) return write_state(job, door, reply);
-  reply.begin(503);
-  reply.end(field::problem_media_type,
-            problem_text(door, 503, "Redis is away, so that nothing could be given back"));
-}
-
-using Write = void (*)(const DecisionJob& job, HttpDoorContext& door, HttpReply& reply);
 
 // Returns whether the answer is written or follows.
-template <Write write>
-bool inspect(Exchange& exchange, const PartitionPath& partition, gate::Refill refill) {
+template <MakePage make>
+bool inspect(Exchange& exchange, const view::PartitionPath& partition, gate::Refill refill) {
   WorkerContext& worker = exchange.door.worker;
   DecisionJob* const job = worker.begin();
   if (job == nullptr) {
@@ -81,18 +45,15 @@ bool inspect(Exchange& exchange, const PartitionPath& partition, gate::Refill re
   const auto fault = snapshot.gate().inspect(partition.policy, partition.key, refill,
                                              worker.moment(*job), job->decision, job->begin());
   if (fault) {
-    if (fault->reason == gate::CheckFault::Reason::unknown_policy) {
-      answer_problem(exchange, 404, no_policy(snapshot.policies(), partition.policy));
-    } else {
-      answer_problem(exchange, 503, "there was no memory to look at it");
-    }
+    write_page(exchange.reply,
+               view::inspect_fault_page(*fault, snapshot.policies(), partition.policy));
     return false;
   }
   if (job->is_decided()) {
-    write(*job, exchange.door, exchange.reply);
+    write<make>(*job, worker, exchange.reply);
   } else {
     exchange.wait([](const HttpPending& pending, HttpDoorContext& door, HttpReply& reply) {
-      write(*pending.job, door, reply);
+      write<make>(*pending.job, door.worker, reply);
     });
   }
   return true;
@@ -101,15 +62,15 @@ bool inspect(Exchange& exchange, const PartitionPath& partition, gate::Refill re
 }  // namespace
 
 void answer_state(Exchange& exchange) {
-  const auto partition = PartitionPath::read(exchange.request.path(), "/v1/state/");
+  const auto partition = view::PartitionPath::read(exchange.request.path(), "/v1/state/");
   if (!partition) return answer_problem(exchange, 404, partition.error());
-  inspect<write_state>(exchange, *partition, gate::Refill::no);
+  inspect<view::state_page>(exchange, *partition, gate::Refill::no);
 }
 
 void answer_reset(Exchange& exchange) {
-  const auto partition = PartitionPath::read(exchange.request.path(), "/v1/state/");
+  const auto partition = view::PartitionPath::read(exchange.request.path(), "/v1/state/");
   if (!partition) return answer_problem(exchange, 404, partition.error());
-  if (!inspect<write_reset>(exchange, *partition, gate::Refill::yes)) return;
+  if (!inspect<view::reset_page>(exchange, *partition, gate::Refill::yes)) return;
   spdlog::info("{} asks for a full quota of policy {} for key {}", peer_text(exchange.caller.fd),
                policy::in_quotes(partition->policy), policy::in_quotes(partition->key));
 }

@@ -21,8 +21,8 @@ class DecisionStatsTest : public testing::Test {
     options.memory = 1 << 20;
     table = store::Table::open(options).value();
     now = table->now();
-    snapshot = std::make_unique<PolicySnapshot>(policies, Overrides{}, *table, table->secret(),
-                                                PolicySnapshot::Numbers{},
+    snapshot = std::make_unique<PolicySnapshot>(policies, policy::OverrideList{}, *table,
+                                                table->secret(), PolicySnapshot::Numbers{},
                                                 gate::Counters::open(policies->names(), nullptr));
   }
 

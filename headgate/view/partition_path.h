@@ -6,7 +6,7 @@
 
 #include "headgate/base/result.h"
 
-namespace headgate::server {
+namespace headgate::view {
 
 struct PartitionPath {
   std::string policy;
@@ -18,4 +18,4 @@ struct PartitionPath {
                                                                std::string_view head);
 };
 
-}  // namespace headgate::server
+}  // namespace headgate::view

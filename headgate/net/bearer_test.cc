@@ -1,8 +1,8 @@
-#include "headgate/server/bearer.h"
+#include "headgate/net/bearer.h"
 
 #include <gtest/gtest.h>
 
-namespace headgate::server {
+namespace headgate::net {
 namespace {
 
 TEST(Bearer, IsReadInAnyCaseAndWithoutSpaces) {
@@ -21,4 +21,4 @@ TEST(Bearer, IsTheOnlyScheme) {
 }
 
 }  // namespace
-}  // namespace headgate::server
+}  // namespace headgate::net

@@ -1,8 +1,8 @@
-#include "headgate/server/http/partition_path.h"
+#include "headgate/view/partition_path.h"
 
 #include <gtest/gtest.h>
 
-namespace headgate::server {
+namespace headgate::view {
 namespace {
 
 TEST(PartitionPath, IsDecodedOnce) {
@@ -31,4 +31,4 @@ TEST(PartitionPath, IsDecodedOnce) {
 }
 
 }  // namespace
-}  // namespace headgate::server
+}  // namespace headgate::view

@@ -1,4 +1,4 @@
-#include "headgate/server/token_file.h"
+#include "headgate/net/token_file.h"
 
 #include <sys/stat.h>
 
@@ -6,7 +6,7 @@
 #include <cstring>
 #include <fstream>
 
-namespace headgate::server {
+namespace headgate::net {
 
 Result<std::string, std::string> read_token(const std::string& path) {
   constexpr std::size_t token_min = 16;  // 64 bits if it is random hex: too many to guess
@@ -46,4 +46,4 @@ std::optional<std::string> exposed_secret(const std::string& path) {
          " can read this secret; expected chmod 600";
 }
 
-}  // namespace headgate::server
+}  // namespace headgate::net

@@ -6,7 +6,7 @@
 
 #include "headgate/base/ascii.h"
 
-namespace headgate::server {
+namespace headgate::net {
 
 // Returns the token of `Bearer TOKEN` (RFC 6750, section 2.1), the scheme in any case (RFC 9110,
 // section 11.1), or std::nullopt if the scheme is another one.
@@ -17,4 +17,4 @@ namespace headgate::server {
   return trimmed(authorization.substr(scheme.size()));
 }
 
-}  // namespace headgate::server
+}  // namespace headgate::net

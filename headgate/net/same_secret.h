@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-namespace headgate::server {
+namespace headgate::net {
 
 // Takes a time that depends on the lengths only, so that it does not reveal how many bytes are
 // right.
@@ -16,4 +16,4 @@ namespace headgate::server {
   return different == 0;
 }
 
-}  // namespace headgate::server
+}  // namespace headgate::net

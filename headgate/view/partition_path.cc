@@ -1,8 +1,8 @@
-#include "headgate/server/http/partition_path.h"
+#include "headgate/view/partition_path.h"
 
 #include "headgate/policy/match/decode.h"
 
-namespace headgate::server {
+namespace headgate::view {
 namespace {
 
 std::string decoded(std::string_view text) {
@@ -25,4 +25,4 @@ Result<PartitionPath, std::string> PartitionPath::read(std::string_view path,
   return PartitionPath{decoded(rest.substr(0, slash)), decoded(rest.substr(slash + 1))};
 }
 
-}  // namespace headgate::server
+}  // namespace headgate::view

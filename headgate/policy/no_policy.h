@@ -6,9 +6,9 @@
 
 #include "headgate/policy/policy_set.h"
 
-namespace headgate::server {
+namespace headgate::policy {
 
 // Returns "there is no policy 'brust'; did you mean 'burst'?"
-[[nodiscard]] std::string no_policy(const policy::PolicySet& policies, std::string_view name);
+[[nodiscard]] std::string no_policy(const PolicySet& policies, std::string_view name);
 
-}  // namespace headgate::server
+}  // namespace headgate::policy

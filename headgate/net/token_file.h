@@ -6,7 +6,7 @@
 
 #include "headgate/base/result.h"
 
-namespace headgate::server {
+namespace headgate::net {
 
 // Returns the first line of the file: at least 16 printable ASCII characters, without spaces. A
 // file that any user of the machine can write is an error. Errors: a sentence that names the file.
@@ -15,4 +15,4 @@ namespace headgate::server {
 // Returns a sentence if other users of the machine can read this secret.
 [[nodiscard]] std::optional<std::string> exposed_secret(const std::string& path);
 
-}  // namespace headgate::server
+}  // namespace headgate::net

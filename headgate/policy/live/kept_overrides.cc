@@ -1,0 +1,151 @@
+#include "headgate/policy/live/kept_overrides.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "headgate/policy/live/override_text.h"
+#include "headgate/policy/policy_set.h"
+
+namespace headgate::policy {
+namespace {
+
+using Reason = OverrideRefusal::Reason;
+
+Failure<OverrideRefusal> refusal(Reason reason, std::string what) {
+  return Failure<OverrideRefusal>({reason, std::move(what)});
+}
+
+// The store key of a partition; empty if there is no such policy.
+std::string key_of(const PolicySet& policies, std::string_view policy, std::string_view key) {
+  std::string text;
+  const auto match = policies.named(policy, key, 0, text);
+  return match ? std::string(match->key) : std::string();
+}
+
+// Tells which overrides are for one partition, however their keys are spelt.
+class SamePartition {
+ public:
+  SamePartition(const PolicySet& policies, std::string_view policy, std::string_view key)
+      : policies_(policies),
+        policy_(policy),
+        key_(key),
+        store_key_(key_of(policies, policy, key)) {}
+
+  [[nodiscard]] bool operator()(const LiveOverride& override) const {
+    if (override.policy != policy_) return false;
+    return override.key == key_ ||
+           (!store_key_.empty() && key_of(policies_, override.policy, override.key) == store_key_);
+  }
+
+ private:
+  const PolicySet& policies_;
+  std::string_view policy_;
+  std::string_view key_;
+  std::string store_key_;
+};
+
+void erase_ended(std::vector<LiveOverride>& overrides, std::uint64_t now) {
+  std::erase_if(overrides, [&](const LiveOverride& override) { return override.has_ended(now); });
+}
+
+}  // namespace
+
+Result<void, std::string> KeptOverrides::open(std::uint64_t now) {
+  if (path().empty()) return {};
+  auto overrides = file_.read();
+  if (!overrides) return Failure<std::string>(overrides.error());
+  replace(*std::move(overrides), now);
+  return {};
+}
+
+// Keeps those that have not ended.
+void KeptOverrides::replace(std::vector<LiveOverride> next, std::uint64_t now) {
+  erase_ended(next, now);
+  if (next == all_) return;
+  all_ = std::move(next);
+  ++changes_;
+}
+
+Result<void, OverrideRefusal> KeptOverrides::change(const OverrideFile::Change& change,
+                                                    std::uint64_t now) {
+  if (path().empty()) return refusal(Reason::no_file, without_file_);
+  auto changed = file_.change([&](std::vector<LiveOverride>& all) {
+    erase_ended(all, now);
+    return change(all);
+  });
+  if (!changed) return refusal(Reason::failed, changed.error());
+  replace(*std::move(changed), now);
+  return {};
+}
+
+Result<void, OverrideRefusal> KeptOverrides::set(const PolicySet& policies,
+                                                 const LiveOverride& override, std::uint64_t now) {
+  if (std::string fault = policies.fault_of(override); !fault.empty()) {
+    return refusal(Reason::unfit, std::move(fault));
+  }
+  const SamePartition same(policies, override.policy, override.key);
+  bool is_full = false;
+  const auto set = change(
+      [&](std::vector<LiveOverride>& all) {
+        std::erase_if(all, same);
+        is_full = all.size() >= live_overrides_max;
+        if (!is_full) all.push_back(override);
+        return !is_full;
+      },
+      now);
+  if (set && is_full) {
+    return refusal(Reason::too_many,
+                   "there are " + std::to_string(live_overrides_max) +
+                       " overrides already; expected one of them to be removed first");
+  }
+  return set;
+}
+
+Result<std::optional<LiveOverride>, OverrideRefusal> KeptOverrides::remove(
+    const PolicySet& policies, std::string_view policy, std::string_view key, std::uint64_t now) {
+  const SamePartition same(policies, policy, key);
+  std::optional<LiveOverride> removed;
+  const auto changed = change(
+      [&](std::vector<LiveOverride>& all) {
+        const auto found = std::find_if(all.begin(), all.end(), same);
+        if (found == all.end()) return false;
+        removed = *found;
+        std::erase_if(all, same);
+        return true;
+      },
+      now);
+  if (!changed) return Failure<OverrideRefusal>(changed.error());
+  return removed;
+}
+
+KeptOverrides::News KeptOverrides::follow(std::uint64_t now) {
+  News news;
+  if (path().empty()) return news;
+  for (const LiveOverride& override : all_) {
+    if (override.has_ended(now)) {
+      news.lines.push_back("an override has ended: " + json_of(override));
+    }
+  }
+  if (!file_.has_changed()) {
+    if (!news.lines.empty()) replace(all_, now);
+    return news;
+  }
+  auto changed = file_.read();
+  if (changed) {
+    replace(*std::move(changed), now);
+    news.lines.push_back(
+        path() + " was changed by another process; overrides now: " + std::to_string(all_.size()));
+  } else {
+    replace(all_, now);
+    news.fault = changed.error() + "; the overrides before it stay in force";
+  }
+  return news;
+}
+
+std::string json_of(const LiveOverride& override) {
+  std::string out = "{";
+  append_members(out, override);
+  return out + '}';
+}
+
+}  // namespace headgate::policy

@@ -1,0 +1,91 @@
+#include "headgate/policy/live/kept_overrides.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "headgate/base/testing/temporary_directory.h"
+#include "headgate/policy/file/load.h"
+#include "headgate/policy/policy_set.h"
+
+namespace headgate::policy {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr std::uint64_t noon = 1'769'860'800;
+
+class KeptOverridesTest : public testing::Test {
+ protected:
+  [[nodiscard]] KeptOverrides open(std::uint64_t now = noon) const {
+    KeptOverrides made(path, "there is no file");
+    EXPECT_TRUE(made.open(now));
+    return made;
+  }
+  void write(const std::string& text) const {
+    std::ofstream(path + ".next") << text;
+    std::rename((path + ".next").c_str(), path.c_str());
+  }
+
+  const TemporaryDirectory directory;
+  const std::string path = directory.file("overrides");
+  const std::shared_ptr<const PolicySet> policies =
+      load_text("version: 1\npolicies: [{name: burst, quota: 3, window: 60s}]\n", "p.yaml").value();
+};
+
+TEST_F(KeptOverridesTest, OthersFollowAndEachChangeCounts) {
+  KeptOverrides one = open();
+  KeptOverrides other = open();
+  EXPECT_EQ(other.changes(), 0u);
+  ASSERT_TRUE(one.set(*policies, {"burst", "10.0.0.2", 50}, noon));
+  EXPECT_EQ(one.changes(), 1u);
+  EXPECT_THAT(one.follow(noon).lines, IsEmpty()) << "its own change is no news";
+  EXPECT_THAT(other.follow(noon).lines,
+              ElementsAre(path + " was changed by another process; overrides now: 1"));
+  EXPECT_EQ(other.all(), one.all());
+  EXPECT_EQ(other.changes(), 1u);
+  EXPECT_THAT(other.follow(noon).lines, IsEmpty());
+  EXPECT_EQ(other.remove(*policies, "burst", "::ffff:10.0.0.2", noon).value()->quota, 50u);
+  EXPECT_EQ(other.remove(*policies, "burst", "10.0.0.2", noon).value(), std::nullopt);
+  EXPECT_EQ(other.changes(), 2u);
+}
+
+TEST_F(KeptOverridesTest, TheyEnd) {
+  KeptOverrides kept = open();
+  ASSERT_TRUE(kept.set(*policies, {"burst", "10.0.0.2", 50, {}, noon, noon + 2}, noon));
+  EXPECT_THAT(kept.follow(noon + 1).lines, IsEmpty());
+  EXPECT_THAT(kept.follow(noon + 2).lines,
+              ElementsAre(HasSubstr("an override has ended: {\"policy\":\"burst\"")));
+  EXPECT_THAT(kept.all(), IsEmpty());
+  EXPECT_THAT(open(noon + 2).all(), IsEmpty());
+}
+
+TEST_F(KeptOverridesTest, AFaultyFileChangesNothing) {
+  KeptOverrides kept = open();
+  ASSERT_TRUE(kept.set(*policies, {"burst", "10.0.0.2", 50, {}, noon, noon + 2}, noon));
+  write("nonsense");
+  EXPECT_THAT(kept.follow(noon).fault,
+              HasSubstr("byte 0: expected an object; the overrides before it stay in force"));
+  EXPECT_EQ(kept.all().size(), 1u);
+  EXPECT_EQ(kept.follow(noon).fault, "") << "it is said once";
+  EXPECT_FALSE(KeptOverrides(path, "").open(noon));
+  EXPECT_EQ(kept.set(*policies, {"burst", "10.0.0.3", 5}, noon).error().reason,
+            OverrideRefusal::Reason::failed);
+  EXPECT_EQ(kept.follow(noon + 2).lines.size(), 1u) << "those before it end in time";
+  EXPECT_THAT(kept.all(), IsEmpty());
+}
+
+TEST_F(KeptOverridesTest, WithoutAFileThereIsNone) {
+  KeptOverrides kept("", "expected a file");
+  ASSERT_TRUE(kept.open(noon));
+  const auto set = kept.set(*policies, {"burst", "10.0.0.2", 50}, noon);
+  EXPECT_EQ(set.error().reason, OverrideRefusal::Reason::no_file);
+  EXPECT_EQ(set.error().what, "expected a file");
+  EXPECT_THAT(kept.follow(noon).lines, IsEmpty());
+}
+
+}  // namespace
+}  // namespace headgate::policy
