@@ -130,6 +130,30 @@ HEADGATE_API headgate_outcome headgate_admit(headgate_gate* gate, headgate_decis
 HEADGATE_API void headgate_settle(headgate_gate* gate, headgate_decision* decision, unsigned status,
                                   uint64_t body_bytes, headgate_header header, void* context);
 
+/* ---- Costs that are known afterwards: reserve, then settle */
+
+/* As a check's cost: what the policy reserves. */
+#define HEADGATE_RESERVE UINT64_MAX
+
+/* As headgate_decide() with HEADGATE_SPEND. Use the decision for nothing else until it is settled.
+ * What is never settled stays charged. */
+HEADGATE_API headgate_outcome headgate_reserve(headgate_gate* gate, headgate_decision* decision,
+                                               const headgate_check* checks, size_t count,
+                                               headgate_result* results);
+
+typedef struct {
+  const char* policy;
+  uint64_t cost; /* what was really needed [quota units] */
+} headgate_cost;
+
+/* Corrects what headgate_reserve() has taken: what was too much is given back, unless it has come
+ * back by itself, and what was too little is charged. A policy without a cost stays charged as it
+ * is. Returns 1; or 0 if nothing was changed, because nothing was taken, an hour has passed, or it
+ * was settled before; or, also without a change, HEADGATE_UNKNOWN_POLICY if a cost is of a policy
+ * for which nothing was taken, or HEADGATE_NO_MEMORY. */
+HEADGATE_API int headgate_settle_reserved(headgate_gate* gate, headgate_decision* decision,
+                                          const headgate_cost* costs, size_t count);
+
 /* ---- The response to the client. Valid until the decision is used again. */
 
 /* Calls `add` for each header field of the response, in order: RateLimit and RateLimit-Policy, or

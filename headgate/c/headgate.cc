@@ -8,11 +8,15 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "headgate/base/random.h"
 #include "headgate/base/writer.h"
+#include "headgate/gate/counts.h"
 #include "headgate/gate/gate.h"
 #include "headgate/gate/table_options.h"
 #include "headgate/policy/file/load.h"
@@ -64,8 +68,18 @@ class Headers final : public hg::policy::Headers {
 // A gate with the policies of one load. Shared with the decisions that were made by it.
 struct LoadedPolicies {
   LoadedPolicies(std::shared_ptr<const hg::policy::PolicySet> policies, hg::store::Table& table)
-      : gate(std::move(policies), table, table.secret(), {}) {}
+      : counts(counts_for(*policies)), gate(std::move(policies), table, table.secret(), counts) {}
 
+  // Nobody reads counts here, but estimates are kept beside them.
+  [[nodiscard]] static std::vector<hg::gate::PolicyCounts> counts_for(
+      const hg::policy::PolicySet& policies) {
+    const auto& all = policies.policies();
+    const bool estimates = std::any_of(
+        all.begin(), all.end(), [](const auto& policy) { return policy.estimate_percent != 0; });
+    return std::vector<hg::gate::PolicyCounts>(estimates ? all.size() + 1 : 0);
+  }
+
+  std::vector<hg::gate::PolicyCounts> counts;
   hg::gate::Gate gate;
 };
 
@@ -84,6 +98,8 @@ struct headgate_gate {
 struct headgate_decision {
   std::shared_ptr<const LoadedPolicies> loaded;  // those that decided; null: none has
   hg::gate::DecisionContext context;
+  hg::gate::DecisionContext settling;
+  hg::HashSecret reservation;  // its id, other than those of all others; once it was reserved
   std::array<char, fields_bytes_max> field_bytes;
 };
 
@@ -163,6 +179,28 @@ hg::limit::Op op_of(headgate_op op) {
                                  : hg::limit::Op::spend;
 }
 
+// What decisions by name have in common. `act` takes the checks and the time, and returns the fault
+// of a check.
+template <class Act>
+headgate_outcome decide(headgate_gate* gate, headgate_decision* decision,
+                        const headgate_check* checks, size_t count, headgate_result* results,
+                        Act act) {
+  std::array<hg::gate::Check, hg::policy::policies_per_request_max> all;
+  if (count > all.size()) return HEADGATE_TOO_MANY;
+  for (std::size_t i = 0; i < count; ++i) {
+    all[i] = {checks[i].policy, view(checks[i].key, checks[i].key_size), checks[i].cost};
+    if (checks[i].cost == HEADGATE_RESERVE) all[i].cost.reset();
+  }
+  decision->loaded = gate->current();
+  decision->context.waits = results != nullptr ? hg::gate::Waits::elsewhere : hg::gate::Waits::no;
+  const auto fault = act(std::span(all).first(count), gate->table->now());
+  if (fault) return outcome(*fault);
+  for (std::size_t i = 0; i < count && results != nullptr; ++i) {
+    results[i] = result(decision->context.results[i]);
+  }
+  return outcome(*decision);
+}
+
 }  // namespace
 
 const char* headgate_version(void) { return HEADGATE_VERSION; }
@@ -210,20 +248,47 @@ void headgate_decision_free(headgate_decision* decision) { delete decision; }
 headgate_outcome headgate_decide(headgate_gate* gate, headgate_decision* decision,
                                  const headgate_check* checks, size_t count, headgate_op op,
                                  headgate_result* results) {
-  std::array<hg::gate::Check, hg::policy::policies_per_request_max> all;
-  if (count > all.size()) return HEADGATE_TOO_MANY;
-  for (std::size_t i = 0; i < count; ++i) {
-    all[i] = {checks[i].policy, view(checks[i].key, checks[i].key_size), checks[i].cost};
+  return decide(gate, decision, checks, count, results, [&](auto all, hg::Instant now) {
+    return decision->loaded->gate.decide(all, op_of(op), now, decision->context);
+  });
+}
+
+headgate_outcome headgate_reserve(headgate_gate* gate, headgate_decision* decision,
+                                  const headgate_check* checks, size_t count,
+                                  headgate_result* results) {
+  decision->reservation = hg::random_secret();
+  return decide(gate, decision, checks, count, results, [&](auto all, hg::Instant now) {
+    return decision->loaded->gate.reserve(all, now, decision->context);
+  });
+}
+
+int headgate_settle_reserved(headgate_gate* gate, headgate_decision* decision,
+                             const headgate_cost* costs, size_t count) {
+  if (decision->loaded == nullptr) return 0;
+  const auto dues = std::exchange(decision->context.verdict.dues, {});
+  if (dues.empty()) return 0;
+  const auto unchanged = [&](int error) {
+    decision->context.verdict.dues = dues;
+    return error;
+  };
+  std::array<std::optional<std::uint64_t>, hg::policy::policies_per_request_max> needed;
+  for (const headgate_cost& cost : std::span(costs, count)) {
+    bool is_used = false;
+    for (std::size_t i = 0; i < dues.size(); ++i) {
+      // A policy's candidate has a due of its own, and the same name.
+      if (dues[i].policy->name != cost.policy) continue;
+      needed[i] = cost.cost;
+      is_used = true;
+    }
+    if (!is_used) return unchanged(HEADGATE_UNKNOWN_POLICY);
   }
-  decision->loaded = gate->current();
-  decision->context.waits = results != nullptr ? hg::gate::Waits::elsewhere : hg::gate::Waits::no;
-  const auto fault = decision->loaded->gate.decide(std::span(all).first(count), op_of(op),
-                                                   gate->table->now(), decision->context);
-  if (fault) return outcome(*fault);
-  for (std::size_t i = 0; i < count && results != nullptr; ++i) {
-    results[i] = result(decision->context.results[i]);
+  const auto& id = decision->reservation;
+  const hg::gate::Reservation reservation{
+      {reinterpret_cast<const char*>(&id), sizeof id}, decision->context.now, dues};
+  if (!decision->loaded->gate.settle(reservation, needed, gate->table->now(), decision->settling)) {
+    return unchanged(HEADGATE_NO_MEMORY);
   }
-  return outcome(*decision);
+  return decision->settling.settled == hg::gate::Settled::yes ? 1 : 0;
 }
 
 headgate_outcome headgate_admit(headgate_gate* gate, headgate_decision* decision,

@@ -186,4 +186,77 @@ TEST_F(HeadgateC, ReportsErrors) {
   EXPECT_STRNE(headgate_version(), "");
 }
 
+class HeadgateCReserves : public HeadgateC {
+ protected:
+  headgate_outcome reserve(const char* policy, std::uint64_t cost = HEADGATE_RESERVE) {
+    const headgate_check check{policy, "alice", 5, cost};
+    return headgate_reserve(gate, decision, &check, 1, &result);
+  }
+  int settle(const char* policy, std::uint64_t cost) {
+    const headgate_cost needed{policy, cost};
+    return headgate_settle_reserved(gate, decision, &needed, 1);
+  }
+  std::uint64_t left(const char* policy) {
+    headgate_decision* another = headgate_decision_new();
+    const headgate_check check{policy, "alice", 5, 0};
+    headgate_decide(gate, another, &check, 1, HEADGATE_PEEK, &result);
+    headgate_decision_free(another);
+    return result.remaining;
+  }
+};
+
+TEST_F(HeadgateCReserves, WhatIsTakenIsCorrectedOnce) {
+  open(
+      "  - {name: tokens, quota: 1000, window: 1d, cost: {reserve: 100, settle: {response-header: "
+      "x}}}\n"
+      "  - {name: other, quota: 10, window: 1d}\n");
+  EXPECT_EQ(settle("tokens", 1), 0) << "nothing was reserved";
+  EXPECT_EQ(reserve("tokens"), HEADGATE_ADMITTED);
+  EXPECT_EQ(left("tokens"), 900u);
+  EXPECT_EQ(settle("other", 1), HEADGATE_UNKNOWN_POLICY);
+  EXPECT_EQ(settle("tokens", 30), 1);
+  EXPECT_EQ(left("tokens"), 970u);
+  EXPECT_EQ(settle("tokens", 0), 0) << "it was settled before";
+  EXPECT_EQ(left("tokens"), 970u);
+
+  EXPECT_EQ(reserve("tokens", 70), HEADGATE_ADMITTED);
+  EXPECT_EQ(settle("tokens", 200), 1) << "more than was reserved";
+  EXPECT_EQ(left("tokens"), 770u);
+
+  EXPECT_EQ(reserve("tokens"), HEADGATE_ADMITTED);
+  EXPECT_EQ(headgate_settle_reserved(gate, decision, nullptr, 0), 1);
+  EXPECT_EQ(left("tokens"), 670u) << "without a cost it stays charged";
+  EXPECT_EQ(reserve("tokens", 671), HEADGATE_DENIED);
+  EXPECT_EQ(settle("tokens", 0), 0);
+  EXPECT_EQ(left("tokens"), 670u);
+}
+
+TEST_F(HeadgateCReserves, AReloadMayComeBetween) {
+  const std::string policies = "  - {name: tokens, quota: 1000, window: 1d}\n";
+  open(policies);
+  EXPECT_EQ(reserve("tokens", 100), HEADGATE_ADMITTED);
+  write("  - {name: another, quota: 5, window: 1d}\n");
+  ASSERT_EQ(headgate_reload(gate, words, sizeof words), 0) << words;
+  EXPECT_EQ(settle("tokens", 10), 1);
+  write(policies);
+  ASSERT_EQ(headgate_reload(gate, words, sizeof words), 0) << words;
+  EXPECT_EQ(left("tokens"), 990u);
+}
+
+TEST_F(HeadgateCReserves, EstimatesLearn) {
+  open(
+      "  - {name: tokens, quota: 100000, window: 1d, cost: {reserve: {estimate: 90%}, "
+      "settle: {response-header: x}}}\n");
+  EXPECT_EQ(reserve("tokens"), HEADGATE_ADMITTED);
+  EXPECT_EQ(left("tokens"), 99'000u);
+  for (int i = 0; i < 200; ++i) {
+    EXPECT_EQ(settle("tokens", 10), 1);
+    EXPECT_EQ(reserve("tokens"), HEADGATE_ADMITTED);
+  }
+  EXPECT_EQ(settle("tokens", 0), 1);
+  const std::uint64_t before = left("tokens");
+  EXPECT_EQ(reserve("tokens"), HEADGATE_ADMITTED);
+  EXPECT_LT(before - left("tokens"), 20u);
+}
+
 }  // namespace
