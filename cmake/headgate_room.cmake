@@ -94,7 +94,11 @@ function(headgate_room name)
     if(NOT ROOM_HEADERS_CHECKED)
       headgate_compile_fast(${name}_test)
     endif()
+    set(cases 500)  # of each property that RapidCheck tests
+    if(CMAKE_CROSSCOMPILING)
+      set(cases 20)  # an imitated processor is slow
+    endif()
     gtest_discover_tests(${name}_test TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 60 DISCOVERY_MODE PRE_TEST
-                         PROPERTIES LABELS ${name} ENVIRONMENT RC_PARAMS=max_success=500)
+                         PROPERTIES LABELS ${name} ENVIRONMENT RC_PARAMS=max_success=${cases})
   endif()
 endfunction()

@@ -4,14 +4,15 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 namespace headgate::store {
@@ -26,14 +27,9 @@ inline std::uint64_t next(std::uint64_t& state) {
 // Whether the kernel reports to the next holder of a lock that the last one has died, and the
 // reason to skip a test if not.
 inline bool locks_heal() {
-  pthread_mutexattr_t attributes;
-  pthread_mutexattr_init(&attributes);
-  pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
-  pthread_mutex_t lock;
-  const bool made = pthread_mutex_init(&lock, &attributes) == 0;
-  if (made) pthread_mutex_destroy(&lock);
-  pthread_mutexattr_destroy(&attributes);
-  return made;
+  void* list = nullptr;
+  std::size_t bytes = 0;
+  return syscall(SYS_get_robust_list, 0, &list, &bytes) == 0;
 }
 inline constexpr const char* no_locks_heal =
     "there are no robust locks here: qemu's emulation of Linux has none";
