@@ -22,8 +22,7 @@ std::string words(const ServerClient::Answer& answer) {
       return printable(detail->get<std::string>());
   }
   return "answered with status " + std::to_string(answer.status) +
-         "; expected the --http address of a headgate serve, the --metrics address of a headgate "
-         "gateway, or an nginx location with headgate_dashboard";
+         "; expected the --http address of a headgate serve";
 }
 
 }  // namespace
