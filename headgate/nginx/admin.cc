@@ -1,11 +1,9 @@
 #include "headgate/nginx/admin.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <exception>
 #include <string>
-#include <utility>
 
 #include "headgate/net/bearer.h"
 #include "headgate/net/same_secret.h"
@@ -28,8 +26,6 @@ using view::PartitionPath;
 // Of a PUT's body [bytes]: an override with a reason of the longest kind, each byte as \u00xx, has
 // less than 2 KiB.
 constexpr std::size_t body_max = std::size_t{16} << 10;
-
-std::uint64_t unix_now() noexcept { return static_cast<std::uint64_t>(ngx_time()); }
 
 // The target's path as it was sent: policy and key are percent-encoded in it.
 std::string_view sent_path(const ngx_http_request_t* r) noexcept {
@@ -192,12 +188,18 @@ ngx_int_t answer_override(ngx_http_request_t* r, std::string_view prefix) {
 }  // namespace
 
 std::optional<ngx_int_t> answer_admin(ngx_http_request_t* r, std::string_view prefix) {
-  std::string_view name = sent_path(r);
-  if (!name.starts_with(prefix)) return std::nullopt;
-  name.remove_prefix(prefix.size());
-  if (name.starts_with(state_path)) return answer_state(r, prefix);
-  if (name == overrides_path) return answer_overrides(r);
-  if (name.starts_with(override_path)) return answer_override(r, prefix);
+  // As it was sent, and as nginx has understood it, by which its configuration says who may see it.
+  std::string_view sent = sent_path(r);
+  std::string_view understood = view(r->uri);
+  if (!sent.starts_with(prefix) || !understood.starts_with(prefix)) return std::nullopt;
+  sent.remove_prefix(prefix.size());
+  understood.remove_prefix(prefix.size());
+  const auto is_below = [&](std::string_view head) {
+    return sent.starts_with(head) && understood.starts_with(head);
+  };
+  if (is_below(state_path)) return answer_state(r, prefix);
+  if (sent == overrides_path && understood == sent) return answer_overrides(r);
+  if (is_below(override_path)) return answer_override(r, prefix);
   return std::nullopt;
 }
 

@@ -1,6 +1,5 @@
 #include "headgate/nginx/overrides.h"
 
-#include <cstdint>
 #include <exception>
 #include <utility>
 
@@ -18,8 +17,6 @@ constexpr char without_file[] =
     "(of headgate gateway: --overrides-file FILE)";
 
 ngx_event_t timer{};
-
-std::uint64_t unix_now() noexcept { return static_cast<std::uint64_t>(ngx_time()); }
 
 // Of all workers, the first one logs and counts what each of them sees.
 void report(const policy::KeptOverrides::News& news, const MainConf& conf) noexcept {

@@ -138,9 +138,9 @@ def test_it_outlives_reloads_and_restarts(start):
 
 def test_it_ends_in_every_worker(spread):
     server = spread()
-    made = put(server, 'burst/a', quota=50, **{'for': '1s'})
-    assert made['until'] == made['since'] + 1
     put(server, 'burst/b', quota=40, **{'for': '2h'})
+    made = put(server, 'burst/a', quota=50, **{'for': '3s'})
+    assert made['until'] == made['since'] + 3
     with each_worker(server) as workers:
         until(lambda: [limit(one, 'a') for one in workers] == [3] * 3, 'it has ended')
         until(lambda: [limit(one, 'b') for one in workers] == [40] * 3, 'the other has not')
@@ -230,8 +230,8 @@ def test_the_commands_say_it_in_words(start, admin_token):
     assert run(server, 'peek', 'burst', 'a').startswith('burst, key a: admits;')
 
 
-@pytest.mark.parametrize('key', ['a b', 'x/y', 'x%2Fy', '100%', '?&#', '"quoted\\"', 'ümlaut', '..', '../..',
-                                 '//', ';', "<b>'", 'a\x1bb', '\u2028', '+', 'x' * 500])
+@pytest.mark.parametrize('key', ['a b', 'x/y', 'x%2Fy', '100%', '?&#', '"quoted\\"', 'ümlaut', '..', 'a/../b', '//',
+                                 ';', "<b>'", 'a\x1bb', '\u2028', '+', 'x' * 500])
 def test_keys_may_have_any_characters(start, admin_token, key):
     server = start()
     run(server, 'override', 'set', 'burst', key, '50', token_file=admin_token)
@@ -240,6 +240,13 @@ def test_keys_may_have_any_characters(start, admin_token, key):
     assert json.loads(run(server, 'reset', '--json', 'burst', key, token_file=admin_token))['key'] == key
     run(server, 'override', 'remove', 'burst', key, token_file=admin_token)
     assert listed(server) == []
+
+
+def test_a_path_is_what_nginx_has_understood(start):
+    server = start()
+    for path in ('v1/state/burst/%2e%2e/..', 'v1/overrides/../state/burst/a', '../headgate/v1/state/burst/a'):
+        assert ask(server, '/' + path).status == 404, path
+    assert ask(server, '/v1/state/burst/a').status == 200
 
 
 def test_only_the_admin_token_changes_anything(start, nginx):
