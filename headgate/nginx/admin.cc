@@ -13,6 +13,7 @@
 #include "headgate/nginx/nginx_request.h"
 #include "headgate/nginx/overrides.h"
 #include "headgate/nginx/send.h"
+#include "headgate/nginx/wrong_token.h"
 #include "headgate/policy/file/spelling.h"
 #include "headgate/view/overrides_page.h"
 #include "headgate/view/partition_path.h"
@@ -46,31 +47,31 @@ void log_change(const ngx_http_request_t* r, const std::string& what) noexcept {
   ngx_log_error(NGX_LOG_NOTICE, r->connection->log, 0, "headgate: %s", what.c_str());
 }
 
-// Returns whether the request shows this token: in Authorization, or in a field of our own, so that
-// Authorization may be for nginx.
-bool shows(const ngx_http_request_t* r, std::string_view token) noexcept {
+// The token that a request shows: in Authorization, or in a field of our own, so that Authorization
+// may be for nginx.
+std::optional<std::string_view> token_of(const ngx_http_request_t* r) noexcept {
   const NginxHeaders headers{r->headers_in.headers};
-  auto shown = headers.line("x-headgate-token", 0);
-  if (!shown) shown = net::bearer_token(headers.line("authorization", 0).value_or(""));
-  return shown && net::same_secret(*shown, token);
+  const auto own = headers.line("x-headgate-token", 0);
+  return own ? own : net::bearer_token(headers.line("authorization", 0).value_or(""));
 }
 
-// Returns the answer to a request that may not change anything.
-std::optional<view::Page> refuse_sender(ngx_http_request_t* r) {
+// Answers a request that may not change anything. Returns std::nullopt if it may.
+std::optional<ngx_int_t> refuse_sender(ngx_http_request_t* r) {
   const std::string_view token = view(loc_conf(r).admin_token);
   if (token.empty()) {
-    return view::problem_page(
-        403,
-        "this needs an admin token, which this location does not have; expected "
-        "headgate_admin_token_file FILE in nginx.conf (of headgate gateway: --admin-token-file "
-        "FILE)");
+    return send_page(
+        r,
+        view::problem_page(403,
+                           "this needs an admin token, which this location does not have; expected "
+                           "headgate_admin_token_file FILE in nginx.conf (of headgate gateway: "
+                           "--admin-token-file FILE)"));
   }
-  if (shows(r, token)) return std::nullopt;
-  ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
-                "headgate: a change without the right admin token");
+  const auto shown = token_of(r);
+  if (shown && net::same_secret(*shown, token)) return std::nullopt;
   add_field(r, "WWW-Authenticate", "Bearer realm=\"headgate\"");
-  return view::problem_page(
+  const view::Page page = view::problem_page(
       401, "expected Authorization: Bearer TOKEN, with the token of headgate_admin_token_file");
+  return shown ? refuse_wrong_token(r, page) : send_page(r, page);
 }
 
 // The body of a request that was read. Throws std::bad_alloc; std::nullopt: it cannot be read, or
@@ -155,7 +156,7 @@ ngx_int_t answer_state(ngx_http_request_t* r, std::string_view prefix) {
   const bool resets = r->method == NGX_HTTP_DELETE;
   if (!resets && (r->method & (NGX_HTTP_GET | NGX_HTTP_HEAD)) == 0) return NGX_HTTP_NOT_ALLOWED;
   if (resets) {
-    if (const auto refusal = refuse_sender(r)) return send_page(r, *refusal);
+    if (const auto refused = refuse_sender(r)) return *refused;
   }
   const auto partition = partition_of(r, prefix, state_path);
   if (!partition) return send_page(r, view::problem_page(404, partition.error()));
@@ -175,7 +176,7 @@ ngx_int_t answer_overrides(ngx_http_request_t* r) {
 
 ngx_int_t answer_override(ngx_http_request_t* r, std::string_view prefix) {
   if ((r->method & (NGX_HTTP_PUT | NGX_HTTP_DELETE)) == 0) return NGX_HTTP_NOT_ALLOWED;
-  if (const auto refusal = refuse_sender(r)) return send_page(r, *refusal);
+  if (const auto refused = refuse_sender(r)) return *refused;
   if (r->method == NGX_HTTP_DELETE) {
     const auto partition = partition_of(r, prefix, override_path);
     return send_page(

@@ -29,6 +29,7 @@ struct ModuleCounts {
   std::atomic<std::uint64_t> decision_lines_dropped{0};   // the decision log did not take them
   std::atomic<std::uint64_t> override_changes{0};         // those of one of the workers
   std::atomic<std::uint64_t> refused_override_files{0};   // with faults, when they were read
+  std::atomic<std::uint64_t> wrong_tokens{0};             // of administrators
   redis::RedisCounts redis;
 };
 

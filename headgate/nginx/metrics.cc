@@ -42,6 +42,9 @@ std::string metrics_text(const MainConf& conf) {
   out.one("headgate_decision_log_dropped_total", metrics::Exposition::Type::counter,
           "Lines of the decision log that its file did not take.",
           module.decision_lines_dropped.load(relaxed));
+  out.begin("headgate_wrong_tokens_total", metrics::Exposition::Type::counter,
+            "Wrong tokens that callers have shown.");
+  out.sample({{"door", "nginx"}}, module.wrong_tokens.load(relaxed));
   metrics::expose_fields_left_out(module.fields_left_out.load(relaxed), out);
   out.one("headgate_upstream_fields_dropped_total", metrics::Exposition::Type::counter,
           "Rate limit fields of upstream that were malformed, or stale from a cache.",

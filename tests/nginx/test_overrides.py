@@ -257,7 +257,8 @@ def test_only_the_admin_token_changes_anything(start, nginx):
             assert refused.status == 401, refused.text
             assert refused.headers['WWW-Authenticate'] == 'Bearer realm="headgate"'
             assert 'headgate_admin_token_file' in json.loads(refused.text)['detail']
-    assert server.log.count('a change without the right admin token, client: 127.0.0.1') == 12
+    assert 'headgate: wrong admin tokens: 1, client: 127.0.0.1' in server.log
+    assert server.metrics('/headgate/metrics')['headgate_wrong_tokens_total{door="nginx"}'] == 9
     assert listed(server) == []
     own = [('X-Headgate-Token', ADMIN), ('Authorization', 'Basic xyz')]
     assert server.request('/headgate/v1/state/burst/a', 'DELETE', headers=own).status == 200
@@ -267,6 +268,26 @@ def test_only_the_admin_token_changes_anything(start, nginx):
     assert 'headgate_admin_token_file FILE' in put(without, 'burst/a', 403, quota=1)['detail']
     assert '--admin-token-file FILE' in state(without, 'burst/a', 'DELETE', ADMIN, 403)['detail']
     assert state(without, 'burst/a')['r'] == 3
+
+
+def test_guesses_of_the_token_are_slow_and_disturb_nobody(start):
+    """200 connections that guess at once: a worker answers one in 10 ms, and closes each of them."""
+    server = start()
+    guess = (b'DELETE /headgate/v1/state/burst/a HTTP/1.1\r\nHost: a\r\n'
+             b'Authorization: Bearer guess-guess-guess-guess\r\n\r\n')
+    with contextlib.ExitStack() as opened:
+        began = time.monotonic()
+        guessers = [opened.enter_context(Connection(server.port)) for _ in range(200)]
+        for one in guessers:
+            one.send(guess)
+        until(lambda: server.metrics('/headgate/metrics')['headgate_wrong_tokens_total{door="nginx"}'] == 200,
+              'all guesses are counted')
+        assert server.request().status == 200
+        for one in guessers:
+            refused = one.receive()
+            assert (refused.status, refused.one('Connection')) == (401, 'close')
+        assert time.monotonic() - began > 1.9
+    assert ask(server, '/v1/state/burst/a', 'DELETE', None, ADMIN).status == 200
 
 
 def test_without_a_file_there_is_none(start):

@@ -1,0 +1,83 @@
+#include "headgate/nginx/wrong_token.h"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "headgate/nginx/conf.h"
+#include "headgate/nginx/send.h"
+
+namespace headgate::nginx {
+namespace {
+
+// How long the answer waits at least: people hardly notice it.
+constexpr ngx_msec_int_t delay = 100;
+constexpr ngx_msec_int_t apart = 10;  // between two answers
+constexpr ngx_msec_int_t wait_max = 10'000;
+// Wrong tokens are logged at this interval [s] at most.
+constexpr time_t reports_apart = 10;
+
+// Of a worker.
+ngx_msec_t last_answer = 0;
+time_t next_report = 0;
+ngx_uint_t unreported = 0;
+
+struct LateAnswer {
+  ngx_http_request_t* request;
+  view::Page page;
+  ngx_event_t event{};
+};
+
+void report(const ngx_http_request_t* r) noexcept {
+  ++unreported;
+  if (ngx_time() < next_report) return;
+  next_report = ngx_time() + reports_apart;
+  ngx_log_error(NGX_LOG_ERR, r->connection->log, 0, "headgate: wrong admin tokens: %ui",
+                std::exchange(unreported, 0));
+}
+
+extern "C" void answer_late(ngx_event_t* event) noexcept {
+  auto* const late = static_cast<LateAnswer*>(event->data);
+  ngx_http_request_t* const r = late->request;
+  ngx_connection_t* const connection = r->connection;
+  ngx_http_set_log_request(connection->log, r);
+  r->read_event_handler = ngx_http_block_reading;
+  r->keepalive = 0;
+  ngx_http_finalize_request(r, send_page(r, late->page));
+  ngx_http_run_posted_requests(connection);
+}
+
+// The request ends, with its answer or before.
+extern "C" void forget(void* data) noexcept {
+  auto* const late = static_cast<LateAnswer*>(data);
+  if (late->event.timer_set) ngx_del_timer(&late->event);
+  late->~LateAnswer();
+}
+
+}  // namespace
+
+ngx_int_t refuse_wrong_token(ngx_http_request_t* r, view::Page page) {
+  main_conf(r).counters->module().wrong_tokens.fetch_add(1, std::memory_order_relaxed);
+  report(r);
+  const ngx_msec_int_t wait = std::max(
+      delay, static_cast<ngx_msec_int_t>(last_answer + apart - ngx_current_msec));
+  if (wait > wait_max) return NGX_HTTP_CLOSE;
+  last_answer = ngx_current_msec + static_cast<ngx_msec_t>(wait);
+  ngx_pool_cleanup_t* const cleanup = ngx_pool_cleanup_add(r->pool, sizeof(LateAnswer));
+  if (cleanup == nullptr || ngx_http_discard_request_body(r) != NGX_OK ||
+      ngx_handle_read_event(r->connection->read, 0) != NGX_OK) {
+    return NGX_HTTP_INTERNAL_SERVER_ERROR;
+  }
+  auto* const late = new (cleanup->data) LateAnswer{r, std::move(page)};
+  cleanup->handler = forget;
+  late->event.data = late;
+  late->event.handler = answer_late;
+  late->event.log = r->connection->log;
+  ngx_add_timer(&late->event, static_cast<ngx_msec_t>(wait));
+  ++r->main->count;
+  r->read_event_handler = ngx_http_test_reading;  // a client that leaves ends the request
+  r->write_event_handler = ngx_http_request_empty_handler;
+  return NGX_DONE;
+}
+
+}  // namespace headgate::nginx
