@@ -59,8 +59,8 @@ extern "C" void forget(void* data) noexcept {
 ngx_int_t refuse_wrong_token(ngx_http_request_t* r, view::Page page) {
   main_conf(r).counters->module().wrong_tokens.fetch_add(1, std::memory_order_relaxed);
   report(r);
-  const ngx_msec_int_t wait = std::max(
-      delay, static_cast<ngx_msec_int_t>(last_answer + apart - ngx_current_msec));
+  const ngx_msec_int_t wait =
+      std::max(delay, static_cast<ngx_msec_int_t>(last_answer + apart - ngx_current_msec));
   if (wait > wait_max) return NGX_HTTP_CLOSE;
   last_answer = ngx_current_msec + static_cast<ngx_msec_t>(wait);
   ngx_pool_cleanup_t* const cleanup = ngx_pool_cleanup_add(r->pool, sizeof(LateAnswer));
