@@ -24,8 +24,9 @@ class Bench {
     options.memory = 1 << 20;
     table_ = store::Table::open(options).value();
     counters_ = gate::Counters::open({"burst"}, nullptr);
-    snapshot = std::make_unique<PolicySnapshot>(*policies, Overrides{}, *table_, table_->secret(),
-                                                PolicySnapshot::Numbers{}, counters_);
+    snapshot =
+        std::make_unique<PolicySnapshot>(*policies, policy::OverrideList{}, *table_,
+                                         table_->secret(), PolicySnapshot::Numbers{}, counters_);
     now = table_->now();
   }
 
