@@ -346,6 +346,8 @@ def test_serve_and_nginx_share_overrides_and_a_table(start, serve, admin_token):
     put(other, 'burst/b', quota=40)
     for one in (server, other):
         until(lambda: [quota(one, f'burst/{key}') for key in 'ab'] == [50, 40], 'both are there')
+    until(lambda: re.search(r'\[notice\].*overrides was changed by another process; overrides now: ', server.log),
+          'nginx has logged it')
     assert spend(server, 'c', 4)[-1] == 429
     assert state(other, 'burst/c')['r'] == 0
     assert state(other, 'burst/c', 'DELETE', ADMIN)['r'] == 3
@@ -354,8 +356,6 @@ def test_serve_and_nginx_share_overrides_and_a_table(start, serve, admin_token):
     assert state(other, 'burst/c')['r'] == 3
     change(server, 'DELETE', 'burst/b')
     until(lambda: quota(other, 'burst/b') == 3, 'it is removed there, too')
-    until(lambda: re.search(r'\[notice\].*overrides was changed by another process; overrides now: ', server.log),
-          'nginx has logged it')
 
 
 def test_a_file_with_faults_changes_nothing(spread):
