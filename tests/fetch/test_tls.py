@@ -107,7 +107,7 @@ def test_a_certificate_for_another_name_is_refused(fetch, nginx, authority):
 
 
 def test_a_certificate_that_has_expired_is_refused(fetch, nginx, authority):
-    server = nginx(*authority.sign('late', days=-1))
+    server = nginx(*authority.sign('late', has_expired=True))
     refused(server, 'expired', fetch('--cacert', authority.file, *urls(server, 2)))
 
 

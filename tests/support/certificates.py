@@ -3,8 +3,8 @@ import pathlib
 import subprocess
 
 
-def openssl(*arguments):
-    done = subprocess.run(['openssl', *map(str, arguments)], capture_output=True, text=True)
+def openssl(*arguments, prefix=()):
+    done = subprocess.run([*prefix, 'openssl', *map(str, arguments)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
 
@@ -18,14 +18,15 @@ class Authority:
         openssl('req', '-x509', *self.new_key(self.key), '-subj', f'/CN={name}', '-days', 2,
                 '-addext', 'keyUsage=critical,keyCertSign', '-out', self.file)
 
-    def sign(self, name, subject='IP:127.0.0.1', days=2):
-        """The certificate and the key of a server; with negative `days` it has expired."""
+    def sign(self, name, subject='IP:127.0.0.1', has_expired=False):
+        """The certificate and the key of a server."""
         request, key, certificate = (self.directory / f'{name}.{kind}' for kind in ('csr', 'key', 'crt'))
         extensions = self.directory / f'{name}.ext'
         extensions.write_text(f'subjectAltName={subject}\n')
         openssl('req', '-new', *self.new_key(key), '-subj', f'/CN={name}', '-out', request)
-        openssl('x509', '-req', '-in', request, '-CA', self.file, '-CAkey', self.key, '-days', days,
-                '-extfile', extensions, '-out', certificate)
+        # openssl 3.5 makes none that has expired already.
+        openssl('x509', '-req', '-in', request, '-CA', self.file, '-CAkey', self.key, '-days', 2,
+                '-extfile', extensions, '-out', certificate, prefix=['faketime', '3 days ago'] if has_expired else [])
         return certificate, key
 
     @staticmethod

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 """Compares the C++ laws with the exact models in tests/models on random histories.
 
-usage: differential_test.py LAWS
+usage: differential_test.py LAWS...
 
-LAWS is the program built from differential_laws.cc. HEADGATE_SOAK=N compares N times as many histories.
+LAWS is the program built from differential_laws.cc, and what runs it before that. HEADGATE_SOAK=N compares N times as many histories.
 """
 
 import os
@@ -26,9 +26,9 @@ EXPONENTIAL_HISTORIES = 12
 class Laws:
     """The C++ laws, which decide one history at a time."""
 
-    def __init__(self, program):
+    def __init__(self, command):
         self.process = subprocess.Popen(
-            [program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
 
     def decide(self, law, requests):
@@ -172,9 +172,8 @@ def compare(laws, name, kind, histories):
 
 
 def main():
-    (program,) = sys.argv[1:]
     soak = int(os.environ.get("HEADGATE_SOAK", "1"))
-    laws = Laws(program)
+    laws = Laws(sys.argv[1:])
     total = 0
     for name, kind in kinds().items():
         few = name.startswith("exponential")
