@@ -17,6 +17,7 @@
 #include "headgate/redis/testing/redis_cluster.h"
 #include "headgate/redis/testing/redis_server.h"
 #include "headgate/redis/trial.h"
+#include "headgate/redis_module/testing/load_obstacle.h"
 
 namespace headgate::redis {
 namespace {
@@ -75,7 +76,15 @@ void connect(RedisStore& store) {
   EXPECT_FALSE(take(store, {{&any, "\1c", 0, Op::peek}}).undecided) << store.status().fault;
 }
 
-TEST(RedisStoreWithModule, DecidesEveryLawInOneCall) {
+class RedisStoreWithModule : public testing::Test {
+ protected:
+  void SetUp() override {
+    const std::string obstacle = redis_module::load_obstacle();
+    if (!obstacle.empty()) GTEST_SKIP() << obstacle;
+  }
+};
+
+TEST_F(RedisStoreWithModule, DecidesEveryLawInOneCall) {
   const auto redis = server();
   const auto store = store_of(*redis);
   connect(*store);
@@ -110,7 +119,7 @@ TEST(RedisStoreWithModule, DecidesEveryLawInOneCall) {
   EXPECT_THAT(commands, Not(HasSubstr("cmdstat_mget")));
 }
 
-TEST(RedisStoreWithModule, DeniedByALawWithoutAStateIsDecidedByScripts) {
+TEST_F(RedisStoreWithModule, DeniedByALawWithoutAStateIsDecidedByScripts) {
   const auto redis = server();
   const auto store = store_of(*redis);
   connect(*store);
@@ -122,7 +131,7 @@ TEST(RedisStoreWithModule, DeniedByALawWithoutAStateIsDecidedByScripts) {
   EXPECT_EQ(taken.decisions[1].remaining, 10u) << "nothing was taken";
 }
 
-TEST(RedisStoreWithModule, ACheckSaysThatTheModuleIsThere) {
+TEST_F(RedisStoreWithModule, ACheckSaysThatTheModuleIsThere) {
   const std::string found = "it has headgate's module, which decides instead of scripts";
   const auto with = server();
   const RedisServer without;
@@ -137,7 +146,7 @@ TEST(RedisStoreWithModule, ACheckSaysThatTheModuleIsThere) {
   }
 }
 
-TEST(RedisStoreWithModule, AUserWithoutTheRightUsesScripts) {
+TEST_F(RedisStoreWithModule, AUserWithoutTheRightUsesScripts) {
   const auto redis = server();
   redis->command({"ACL", "SETUSER", "headgate", "on", ">secret", "~hg:*", "+role", "+script|load",
                   "+eval", "+evalsha", "+get", "+set", "+mget", "+time"});
@@ -186,7 +195,7 @@ void expect_exactly_the_quotas(const std::function<std::unique_ptr<RedisStore>()
   }
 }
 
-TEST(RedisStoreWithModule, TheModuleIsUnloadedAndLoadedUnderLoad) {
+TEST_F(RedisStoreWithModule, TheModuleIsUnloadedAndLoadedUnderLoad) {
   const auto redis = server();
   // Waits until the callers use this command.
   const auto see = [&](const std::string& command) {
@@ -212,7 +221,7 @@ TEST(RedisStoreWithModule, TheModuleIsUnloadedAndLoadedUnderLoad) {
 
 // Nodes with the module and without it, while slots move between them, and while nodes get it and
 // lose it.
-TEST(RedisStoreWithModule, AMixedClusterGivesNoMoreThanTheQuotas) {
+TEST_F(RedisStoreWithModule, AMixedClusterGivesNoMoreThanTheQuotas) {
   std::unique_ptr<RedisCluster> cluster;
   {
     const Preloaded preloaded;
