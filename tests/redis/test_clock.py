@@ -1,14 +1,13 @@
 """The clock of Redis' machine is stepped, by the library of faketime."""
 import glob
 import pathlib
-import re
-import subprocess
 
 import pytest
 
 from load import Load, Server
 from support.http_client import Connection, read_metrics
-from support.processes import find_program, until
+from support.processes import until
+from support.redis_server import version
 
 LAWS = ('linear', 'fixed-window', 'moving-window', 'sliding-window-counter', 'exponential')
 QUOTA = 40
@@ -42,8 +41,7 @@ def clock(tmp_path):
     made = Clock(tmp_path)
     if made.library is None:
         pytest.skip('the package faketime is not installed')
-    version = subprocess.run([find_program('redis-server'), '--version'], capture_output=True, text=True).stdout
-    if int(re.search(r' v=(\d+)', version)[1]) >= 8:
+    if version() >= 8:
         pytest.skip('redis-server from 8 on ends at its start with the library of faketime')
     return made
 
