@@ -99,7 +99,8 @@ void DecisionLog::run() noexcept {
       if (opens) {
         take_former();
         file_ = wanted_;
-      } else if (lines_.empty()) {
+      } else if (fd_ >= 0 &&
+                 lines_.empty()) {  // until there is a file, they wait where they are counted
         lines_.swap(waiting_);
       }
     }
