@@ -56,17 +56,14 @@ void answer(Inspection& inspection) noexcept {
   if (r == nullptr) return;
   inspection.request = nullptr;
   inspection.cleanup->handler = nullptr;
-  ngx_connection_t* const connection = r->connection;
-  ngx_http_set_log_request(connection->log, r);
-  r->read_event_handler = ngx_http_block_reading;
+  ngx_http_set_log_request(r->connection->log, r);
   ngx_int_t rc = NGX_HTTP_INTERNAL_SERVER_ERROR;
   try {
     rc = send_page(r, inspection.decided ? inspection.page(main_conf(r).worker_stats.get())
                                          : view::problem_page(503, "the store has not answered"));
   } catch (const std::exception&) {  // only std::bad_alloc
   }
-  ngx_http_finalize_request(r, rc);
-  ngx_http_run_posted_requests(connection);
+  answer_awaited(r, rc);
 }
 
 // The answer has come, or patience has ended.
@@ -96,9 +93,7 @@ void suspend(ngx_http_request_t* r, Inspection& inspection) noexcept {
   inspection.event.handler = inspection_event;
   inspection.event.log = ngx_cycle->log;
   ngx_add_timer(&inspection.event, patience());  // it also keeps a worker that is to exit
-  ++r->main->count;
-  r->read_event_handler = ngx_http_test_reading;  // a client that leaves ends the request
-  r->write_event_handler = ngx_http_request_empty_handler;
+  await_answer(r);
 }
 
 }  // namespace
@@ -110,10 +105,7 @@ ngx_int_t inspect(ngx_http_request_t* r, const view::PartitionPath& partition,
   if (conf.waits && home == nullptr) return NGX_HTTP_INTERNAL_SERVER_ERROR;
   auto inspection = std::make_unique<Inspection>(*conf.in_force, refill);
   inspection->cleanup = ngx_http_cleanup_add(r, 0);
-  if (inspection->cleanup == nullptr || ngx_http_discard_request_body(r) != NGX_OK ||
-      ngx_handle_read_event(r->connection->read, 0) != NGX_OK) {
-    return NGX_HTTP_INTERNAL_SERVER_ERROR;
-  }
+  if (inspection->cleanup == nullptr || !may_wait(r)) return NGX_HTTP_INTERNAL_SERVER_ERROR;
   const Snapshot& snapshot = *inspection->snapshot;
   const auto fault =
       snapshot.gate().inspect(partition.policy, partition.key, refill, std::nullopt,

@@ -26,4 +26,22 @@ ngx_int_t send_text(ngx_http_request_t* r, ngx_uint_t status, std::string_view t
   return ngx_http_send_response(r, status, &content_type, &body);
 }
 
+bool may_wait(ngx_http_request_t* r) noexcept {
+  return ngx_http_discard_request_body(r) == NGX_OK &&
+         ngx_handle_read_event(r->connection->read, 0) == NGX_OK;
+}
+
+void await_answer(ngx_http_request_t* r) noexcept {
+  ++r->main->count;
+  r->read_event_handler = ngx_http_test_reading;  // a client that leaves ends the request
+  r->write_event_handler = ngx_http_request_empty_handler;
+}
+
+void answer_awaited(ngx_http_request_t* r, ngx_int_t rc) noexcept {
+  ngx_connection_t* const connection = r->connection;
+  r->read_event_handler = ngx_http_block_reading;
+  ngx_http_finalize_request(r, rc);
+  ngx_http_run_posted_requests(connection);
+}
+
 }  // namespace headgate::nginx

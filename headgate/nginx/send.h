@@ -20,4 +20,11 @@ ngx_table_elt_t* add_field(ngx_http_request_t* r, std::string_view name,
   return send_text(r, page.status, page.type, page.body);
 }
 
+// For a content handler that answers later and returns NGX_DONE. First may_wait(), which discards
+// the request's body; false: it failed. Then await_answer(), and answer_awaited() with what a
+// content handler would return, from the event loop, unless the request has ended before.
+[[nodiscard]] bool may_wait(ngx_http_request_t* r) noexcept;
+void await_answer(ngx_http_request_t* r) noexcept;
+void answer_awaited(ngx_http_request_t* r, ngx_int_t rc) noexcept;
+
 }  // namespace headgate::nginx

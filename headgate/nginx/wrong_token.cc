@@ -39,12 +39,9 @@ void report(const ngx_http_request_t* r) noexcept {
 extern "C" void answer_late(ngx_event_t* event) noexcept {
   auto* const late = static_cast<LateAnswer*>(event->data);
   ngx_http_request_t* const r = late->request;
-  ngx_connection_t* const connection = r->connection;
-  ngx_http_set_log_request(connection->log, r);
-  r->read_event_handler = ngx_http_block_reading;
+  ngx_http_set_log_request(r->connection->log, r);
   r->keepalive = 0;
-  ngx_http_finalize_request(r, send_page(r, late->page));
-  ngx_http_run_posted_requests(connection);
+  answer_awaited(r, send_page(r, late->page));
 }
 
 // The request ends, with its answer or before.
@@ -64,19 +61,14 @@ ngx_int_t refuse_wrong_token(ngx_http_request_t* r, view::Page page) {
   if (wait > wait_max) return NGX_HTTP_CLOSE;
   last_answer = ngx_current_msec + static_cast<ngx_msec_t>(wait);
   ngx_pool_cleanup_t* const cleanup = ngx_pool_cleanup_add(r->pool, sizeof(LateAnswer));
-  if (cleanup == nullptr || ngx_http_discard_request_body(r) != NGX_OK ||
-      ngx_handle_read_event(r->connection->read, 0) != NGX_OK) {
-    return NGX_HTTP_INTERNAL_SERVER_ERROR;
-  }
+  if (cleanup == nullptr || !may_wait(r)) return NGX_HTTP_INTERNAL_SERVER_ERROR;
   auto* const late = new (cleanup->data) LateAnswer{r, std::move(page)};
   cleanup->handler = forget;
   late->event.data = late;
   late->event.handler = answer_late;
   late->event.log = r->connection->log;
   ngx_add_timer(&late->event, static_cast<ngx_msec_t>(wait));
-  ++r->main->count;
-  r->read_event_handler = ngx_http_test_reading;  // a client that leaves ends the request
-  r->write_event_handler = ngx_http_request_empty_handler;
+  await_answer(r);
   return NGX_DONE;
 }
 
