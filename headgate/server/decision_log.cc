@@ -99,8 +99,8 @@ void DecisionLog::run() noexcept {
       if (opens) {
         take_former();
         file_ = wanted_;
-      } else if (fd_ >= 0 &&
-                 lines_.empty()) {  // until there is a file, they wait where they are counted
+      } else if (fd_ >= 0 && lines_.empty()) {
+        // Without a file they wait where they are counted.
         lines_.swap(waiting_);
       }
     }

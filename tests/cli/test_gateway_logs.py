@@ -48,7 +48,7 @@ def test_decisions_go_to_the_file_beside_the_policies(gateway, directory):
 def test_decisions_go_to_standard_output(gateway):
     one = gateway(POLICIES.format(file='"-"'))
     ask(one)
-    assert outcomes(one.output.until('^{')[0] and one.output.seen[-1] for _ in range(3)) == DECISIONS
+    assert outcomes(one.output.until('^{.*')[0] for _ in range(3)) == DECISIONS
 
 
 def test_standard_output_may_be_a_socket(gateway, journal):
