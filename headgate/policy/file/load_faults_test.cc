@@ -812,6 +812,12 @@ TEST(Faults, WhereWindowsFollowACalendar) {
       {"rate: 5/day, time-zone: UTC, overrides: [{ids: [10.0.0.1], rate: 9/month}]",
        "3:80: rate '9/month' has another time than the policy's rate; expected the same, or quota "
        "alone"},
+      {"rate: 5/day, time-zone: UTC, overrides: [3]",
+       "3:56: an override is a single value; expected a map with ids, quota, window, rate, burst, "
+       "count or period"},
+      {"rate: 5/day, time-zone: UTC, candidate: [3]",
+       "3:55: candidate is a list; expected a map with quota, window, rate, burst, count, period "
+       "or share"},
   };
   for (const Bad& bad : calendars) {
     const std::string yaml =

@@ -152,9 +152,11 @@ class OverrideReader {
       }
       return Grant{{}, true, limit::Closed{}};
     }
-    if (map.valid() && !has_quota(map)) {
-      faults_.add(node.at, "an override changes nothing; expected " + std::string(quota_spellings) +
-                               ", or 'quota: unlimited'");
+    if (!has_quota(map)) {
+      if (map.valid()) {
+        faults_.add(node.at, "an override changes nothing; expected " +
+                                 std::string(quota_spellings) + ", or 'quota: unlimited'");
+      }
       return std::nullopt;
     }
     const auto own = read_other_quota(map, base_, terms_, faults_);
