@@ -1,5 +1,7 @@
 #include "headgate/server/envoy/decider.h"
 
+#include <google/protobuf/stubs/logging.h>
+
 #include <algorithm>
 #include <limits>
 #include <new>
@@ -14,6 +16,10 @@ namespace {
 namespace pb = envoy::service::ratelimit::v3;
 using Kind = EnvoyFault::Kind;
 using policy::EnvoyUnit;
+
+// Protobuf would write to standard error about each message whose text is no UTF-8, and any caller
+// can send these. The caller is told what is wrong.
+[[maybe_unused]] auto* const silenced = google::protobuf::SetLogHandler(nullptr);
 
 constexpr std::uint32_t unlimited = std::numeric_limits<std::uint32_t>::max();
 

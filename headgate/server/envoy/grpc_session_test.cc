@@ -227,6 +227,14 @@ TEST_F(LateGrpcTest, ACallThatIsCancelledLeavesItsJob) {
   EXPECT_EQ(worker_.answers().outstanding(), 0u);
 }
 
+TEST_F(LateGrpcTest, AMessageWhoseTextIsNoUtf8IsAnsweredAndNotLogged) {
+  testing::internal::CaptureStderr();
+  const std::int32_t stream = client_.call("\xff");
+  client_.talk(*session_);
+  EXPECT_EQ(client_.reply(stream).status, "13");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
+
 TEST_F(LateGrpcTest, ACallThatTakesTooLongIsReset) {
   const std::int32_t stream = client_.call("a");
   client_.talk(*session_);
