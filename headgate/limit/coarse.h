@@ -37,6 +37,7 @@ class Coarse {
  public:
   // Longer windows count as one of 18 years [ns], so that a few of them fit into 64 bits.
   static constexpr Nanos window_max = Nanos{1} << 59;
+  static constexpr Nanos longest_max = 2 * window_max;
 
   // `owed`: how far beyond the window a key may owe [ns].
   constexpr Coarse(const Answer& answer, Denied denied, Nanos owed) noexcept

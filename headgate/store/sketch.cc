@@ -19,6 +19,13 @@ std::int64_t sum(std::int64_t time, Nanos span) noexcept {
   return static_cast<std::int64_t>(std::min(time + span, most));
 }
 
+// No debt is longer than twice the longest window of its class [ns].
+constexpr Nanos longest_of_class(const limit::Coarse& law) noexcept {
+  return 2 * limit::longest_span(limit::span_class(law.longest()));
+}
+constexpr Nanos longest_of_all =
+    2 * limit::longest_span(limit::span_class(limit::Coarse::longest_max));
+
 // How SketchHead::classes names the part of a charge; never 0.
 std::uint64_t name_of_part(const UnkeptCharge& charge, const limit::Coarse& law) noexcept {
   const unsigned span_class = limit::span_class(law.longest());
@@ -49,12 +56,12 @@ Sketch::Decided Sketch::decide(const UnkeptCharge& charge, const limit::Coarse& 
   const std::int64_t now = clamped(charge.now.ns);
   const unsigned part = part_for(name_of_part(charge, law));
   const Pair pair = cells_of(charge.key, part, law);
-  if (part < own_parts) {
-    heal(*pair.first, law, now);
-    heal(*pair.second, law, now);
-    if (charge.op == limit::Op::refund && law.slots() && charge.since != Instant{}) {
-      lower(*pair.first, law.left(charge.cost, charge.now.ns - charge.since.ns), now);
-    }
+  const bool own = part < own_parts;
+  const Nanos longest_debt = own ? longest_of_class(law) : longest_of_all;
+  heal(*pair.first, law, now, longest_debt);
+  heal(*pair.second, law, now, longest_debt);
+  if (own && charge.op == limit::Op::refund && law.slots() && charge.since != Instant{}) {
+    lower(*pair.first, law.left(charge.cost, charge.now.ns - charge.since.ns), now);
   }
   const Nanos longest = charge.now.ns + law.longest();
   const std::int64_t from = floor ? std::max(clamped(std::min(*floor, longest)), now) : now;
@@ -134,12 +141,13 @@ void Sketch::announce(std::int64_t until, const limit::Coarse& law) noexcept {
   }
 }
 
-// No debt of a class is longer than twice its longest window. If a cell is later than that, the
-// file is damaged or the clock went back. Such a cell denies for a window.
-void Sketch::heal(DebtCell& cell, const limit::Coarse& law, std::int64_t now) noexcept {
-  const Nanos latest = now + 2 * limit::longest_span(limit::span_class(law.longest()));
+// If a cell is later than the longest debt of its part, the file is damaged or the clock went back.
+// Such a cell denies for a window.
+void Sketch::heal(DebtCell& cell, const limit::Coarse& law, std::int64_t now,
+                  Nanos longest_debt) noexcept {
   std::uint64_t seen = cell.load();
-  if (time_of(seen) > latest) cell.compare_exchange_strong(seen, cell_of(sum(now, law.longest())));
+  if (time_of(seen) <= now + longest_debt) return;
+  cell.compare_exchange_strong(seen, cell_of(sum(now, law.longest())));
 }
 
 void Sketch::raise(DebtCell& cell, std::int64_t until) noexcept {

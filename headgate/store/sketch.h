@@ -118,7 +118,8 @@ class Sketch {
   [[nodiscard]] Pair cells_of(const Hash128& key, unsigned part,
                               const limit::Coarse& law) const noexcept;
   void announce(std::int64_t until, const limit::Coarse& law) noexcept;
-  static void heal(DebtCell& cell, const limit::Coarse& law, std::int64_t now) noexcept;
+  static void heal(DebtCell& cell, const limit::Coarse& law, std::int64_t now,
+                   Nanos longest_debt) noexcept;
   static void raise(DebtCell& cell, std::int64_t until) noexcept;
   static void lower(DebtCell& cell, Nanos by, std::int64_t now) noexcept;
 

@@ -185,6 +185,15 @@ TEST_F(SketchTest, DamagedCellsDenyForNoMoreThanAWindow) {
   }
 }
 
+TEST_F(SketchTest, DamagedNamesOfPartsDenyForNoLongerThanSomeDebtCanLast) {
+  const Coarse law = coarse(10, 60 * second);
+  head_.classes = ~std::uint64_t{0};  // so all laws share what is left
+  for (DebtCell& cell : cells_) cell = ~std::uint64_t{0};
+  const Decision decision = take(law, 0, 1).decision;
+  EXPECT_FALSE(decision.admitted);
+  EXPECT_LE(decision.wait, 60 * second);
+}
+
 TEST_F(SketchTest, AStateOfItsOwnIsTheLeastThatAKeyOwes) {
   const Coarse law = coarse(10, 100 * second);
   const UnkeptCharge charge{hash(1), Room::ledger, Op::spend, 1, {}, now_};
