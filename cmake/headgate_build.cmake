@@ -32,6 +32,10 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_compile_options(-Wno-restrict -Wno-array-bounds -Wno-stringop-overflow
                       -Wno-stringop-overread)
 endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  # g++ has the first only on demand, and takes a lambda's attributes in C++20.
+  add_compile_options(-Wno-sign-conversion -Wno-c++2b-extensions)
+endif()
 if(HEADGATE_WERROR)
   add_compile_options(-Werror)
 endif()

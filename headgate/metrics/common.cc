@@ -64,13 +64,13 @@ void expose_overrides(const policy::OverrideList& overrides, const OverrideTotal
 
 void expose_policies(std::span<const NamedTotals> policies, Exposition& out) {
   out.begin("headgate_decisions_total", Type::counter, "Decisions of each policy, by outcome.");
-  for (const auto& [policy, totals] : policies) {
+  for (const NamedTotals& one : policies) {
     const auto decided = [&](std::string_view outcome, std::uint64_t value) {
-      out.sample({{"policy", policy}, {"outcome", outcome}}, value);
+      out.sample({{"policy", one.policy}, {"outcome", outcome}}, value);
     };
-    decided("admitted", totals.admitted);
-    decided("denied", totals.denied);
-    decided("shadow-denied", totals.shadow_denied);
+    decided("admitted", one.totals.admitted);
+    decided("denied", one.totals.denied);
+    decided("shadow-denied", one.totals.shadow_denied);
   }
   out.begin("headgate_decisions_without_redis_total", Type::counter,
             "Decisions of each policy that were made while Redis was away, as on-outage says.");

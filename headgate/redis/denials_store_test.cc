@@ -127,7 +127,6 @@ TEST_F(RememberedDenials, AreAskedForAgainAfterASecond) {
 TEST_F(RememberedDenials, AreOnlyThoseThatLast) {
   const auto store = open();
   const limit::Law costly = law(10, 86400 * second, {.denied = limit::Denied::spend});
-  const limit::Law slots = law(1, second, {.algorithm = Algorithm::concurrency});
   const limit::Law ten = law(10, 86400 * second);
   EXPECT_TRUE(take(*store, {charge(costly, "\1c", 10)}).admitted);
   EXPECT_TRUE(take(*store, {charge(ten, "\1t", 10)}).admitted);

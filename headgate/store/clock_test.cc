@@ -103,7 +103,7 @@ TEST_F(ClockTest, TreatsAResetMonotonicClockAsAnotherBoot) {
 }
 
 // The year's start [ns since 1970].
-constexpr std::int64_t start_of(int year) { return (year - 1970) * 31'556'952 * second; }
+constexpr std::int64_t start_of(int year) { return (year - 1970) * (31'556'952 * second); }
 
 TEST_F(ClockTest, WallTimeHasNoEndInThisCentury) {
   const Clock clock(anchor_, Machine::source);

@@ -75,7 +75,7 @@ class TwoTables final : public Store {
                  .clock = &ClockSource::still()});
   }
 
-  const limit::Shared shared_;
+  const limit::Shared shared_{};
   const std::unique_ptr<Store> remote_ = table();
   const std::unique_ptr<Store> table_ = table();
   SharedStore store_{*remote_, *table_, [](bool) {}};

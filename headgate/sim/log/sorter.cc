@@ -174,7 +174,7 @@ class Sorter::Pass::Run {
   std::size_t end_ = 0;
 };
 
-Sorter::Pass::Pass(const Sorter& sorter) : sorter_(sorter) {
+Sorter::Pass::Pass(const Sorter& sorter) {
   const std::size_t count = std::max<std::size_t>(sorter.runs_.size(), 1);
   const std::size_t room = std::clamp(sorter.memory_ / count, read_bytes_min, read_bytes_max);
   for (const Extent& extent : sorter.runs_) {

@@ -54,7 +54,6 @@ class Sorter {
 
     void sift_down(std::size_t at) noexcept;
 
-    const Sorter& sorter_;
     std::vector<std::unique_ptr<Run>> runs_;
     std::vector<std::size_t> heap_;  // of runs that have a record, the first one on top
     std::string error_;

@@ -45,8 +45,8 @@ std::string bytes_text(std::uint64_t bytes) {
 
 bool is_bytes(std::string_view unit) { return unit == "content-bytes"; }
 
-std::string amount(std::uint64_t units, const std::string& unit) {
-  return is_bytes(unit) ? bytes_text(units) : grouped(units) + ' ' + unit;
+std::string amount(std::uint64_t number, const std::string& unit) {
+  return is_bytes(unit) ? bytes_text(number) : grouped(number) + ' ' + unit;
 }
 
 std::string percent(std::uint64_t part, std::uint64_t all) {
