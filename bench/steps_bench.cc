@@ -100,7 +100,7 @@ void law_decides(benchmark::State& state, const limit::Quota& quota) {
   Instant now{nanos_per_second};
   for (auto _ : state) {
     now.ns += nanos_per_second;
-    const auto step = law.spend(tat, 1, now);
+    auto step = law.spend(tat, 1, now);
     tat = step.state;
     benchmark::DoNotOptimize(step.decision);
   }
