@@ -73,7 +73,7 @@ class CellTable {
   // `begin`, the table's first byte, its `segments` and `inserts`, the number of keys that have got
   // a cell, are the caller's, shared with other processes. REQUIRES: at least one segment; the
   // buckets are zeroed or contain cells of this kind.
-  CellTable(std::byte* begin, const Segments& segments,
+  CellTable(std::byte* begin, const KnownSegments& segments,
             std::atomic<std::uint64_t>& inserts) noexcept
       : begin_(begin), segments_(&segments), inserts_(&inserts) {}
 
@@ -424,7 +424,7 @@ class CellTable {
   }
 
   std::byte* begin_ = nullptr;
-  const Segments* segments_ = nullptr;
+  const KnownSegments* segments_ = nullptr;
   std::atomic<std::uint64_t>* inserts_ = nullptr;
 };
 

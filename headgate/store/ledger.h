@@ -66,7 +66,8 @@ class Ledger {
   // `begin`, the table's first byte, its `segments` and `merged`, the number of records that were
   // merged because a log was full, are the caller's, shared with other processes. REQUIRES: the
   // memory is zeroed or contains ledgers.
-  Ledger(std::byte* begin, const Segments& segments, std::atomic<std::uint64_t>& merged) noexcept
+  Ledger(std::byte* begin, const KnownSegments& segments,
+         std::atomic<std::uint64_t>& merged) noexcept
       : begin_(begin), segments_(&segments), merged_(&merged) {}
 
   // Initialises the locks of a segment and undoes unfinished changes. REQUIRES: no other user of
@@ -229,7 +230,7 @@ class Ledger {
                             const UnkeptCharge& charge, Unkept<L> unkept) const noexcept;
 
   std::byte* begin_ = nullptr;
-  const Segments* segments_ = nullptr;
+  const KnownSegments* segments_ = nullptr;
   std::atomic<std::uint64_t>* merged_ = nullptr;
 };
 

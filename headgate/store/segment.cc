@@ -42,6 +42,24 @@ bool Segment::plausible() const noexcept {
          sketch().at + sketch_cells * 8 <= end;
 }
 
+KnownSegments::KnownSegments(const Segments& shared) noexcept : shared_(shared) {
+  static_cast<void>(learn(shared.count.load()));
+}
+
+// The shared number is smaller if memory with fewer segments has taken the place of a truncated
+// file, and any number if the file has lost its first page.
+std::span<const Segment> KnownSegments::learn(std::uint64_t count) const noexcept {
+  const std::lock_guard lock(learning_);
+  std::size_t known = known_.load(std::memory_order_relaxed);
+  for (; known < std::min<std::uint64_t>(count, Segments::most); ++known) {
+    const Segment copy = shared_.all[known];
+    if (!copy.plausible()) break;
+    copies_[known] = copy;
+  }
+  known_.store(known, std::memory_order_release);
+  return std::span(copies_).first(std::clamp<std::uint64_t>(count, 1, known));
+}
+
 std::uint64_t Segment::computed_checksum() const noexcept {
   char bytes[offsetof(Segment, checksum)];
   std::memcpy(bytes, this, sizeof bytes);

@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <span>
 
 #include "headgate/store/ledger_layout.h"
@@ -90,6 +91,33 @@ struct Segments {
     all[before] = segment;
     count.store(before + 1);
   }
+};
+
+// The segments as a process knows them: copies. So a file that is truncated within its first page,
+// where the rest becomes zero without a signal, cannot move its parts.
+//
+// Thread-safe.
+class KnownSegments {
+ public:
+  // `shared` is the caller's, shared with other processes, and has at least one plausible segment.
+  explicit KnownSegments(const Segments& shared) noexcept;
+
+  // The oldest first; never empty.
+  [[nodiscard]] std::span<const Segment> present() const noexcept {
+    const std::uint64_t count = shared_.count.load();
+    const std::size_t known = known_.load(std::memory_order_acquire);
+    if (count == known) return {copies_.data(), known};
+    return learn(count);
+  }
+  [[nodiscard]] const Segment& newest() const noexcept { return present().back(); }
+
+ private:
+  [[nodiscard]] std::span<const Segment> learn(std::uint64_t count) const noexcept;
+
+  const Segments& shared_;
+  mutable std::mutex learning_;
+  mutable std::atomic<std::size_t> known_{0};
+  mutable std::array<Segment, Segments::most> copies_{};
 };
 
 }  // namespace headgate::store

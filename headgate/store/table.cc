@@ -303,10 +303,11 @@ Table::Table(Region region, const TableOptions& options) noexcept
       file_(options.file),
       header_(reinterpret_cast<Header*>(region_.bytes().data())),
       clock_(header_->anchor, *options.clock),
-      narrow_(header_->begin(), header_->segments, header_->narrow_inserts),
-      wide_(header_->begin(), header_->segments, header_->wide_inserts),
-      ledger_(header_->begin(), header_->segments, header_->merged) {
-  const PartRange sketch = header_->segments.all[0].sketch();
+      segments_(header_->segments),
+      narrow_(header_->begin(), segments_, header_->narrow_inserts),
+      wide_(header_->begin(), segments_, header_->wide_inserts),
+      ledger_(header_->begin(), segments_, header_->merged) {
+  const PartRange sketch = segments_.present().front().sketch();
   sketch_ = {{reinterpret_cast<DebtCell*>(header_->begin() + sketch.at), sketch.count},
              header_->sketch};
 }
@@ -322,13 +323,13 @@ Result<void, std::string> Table::grow(const TableOptions& options) {
 
 // REQUIRES: header_->growth is locked.
 Result<void, std::string> Table::grow_to(std::size_t bytes, const SegmentShares& shares) {
-  const std::size_t total = header_->total_bytes();
+  const std::size_t total = segments_.newest().end;
   if (bytes == total) return {};
   const auto refused = [&](const std::string& why) {
     return Failure<std::string>("has " + std::to_string(total) + " bytes and cannot get " +
                                 std::to_string(bytes) + ": " + why);
   };
-  if (guard_ && guard_->lost()) return refused("its file was truncated");
+  if ((guard_ && guard_->lost()) || !header_->plausible()) return refused("its file was truncated");
   if (bytes < total) return refused("it cannot become smaller");
   if (bytes - total < growth_min) {
     return refused("it can grow by at least " + std::to_string(growth_min) + " bytes");
@@ -364,7 +365,7 @@ TableStats Table::stats() const noexcept {
   constexpr std::size_t sample = 8192;
   const Instant at = now();
   TableStats stats;
-  stats.memory = header_->total_bytes();
+  stats.memory = segments_.newest().end;
   stats.cells = narrow_.cells() + wide_.cells() + ledger_.entries();
   stats.live = narrow_.live(at, sample) + wide_.live(at, sample) + ledger_.live(at);
   stats.unkept = sketch_.unkept();

@@ -122,6 +122,7 @@ class Table final : public Store {
   std::string file_;  // empty: none
   Header* header_;
   Clock clock_;
+  KnownSegments segments_;
   CellTable<NarrowCell> narrow_;
   CellTable<WideCell> wide_;
   Ledger ledger_;

@@ -199,7 +199,8 @@ TEST_F(TableFile, ATruncatedFileIsReplacedByMemoryThatProcessesShare) {
   const Law wide = limit::make_law({7, 100'000 * second}, {}).value();
   const Law window =
       limit::make_law({9, 100'000 * second}, {.algorithm = limit::Algorithm::fixed_window}).value();
-  for (const std::size_t rest : {std::size_t{0}, std::size_t{4096}}) {
+  // Within a page that still has bytes of the file, what follows them is zero, without a signal.
+  for (const std::size_t rest : {0, 1, 65, 100, 128, 200, 700, 4096}) {
     for (const auto& [law, quota] : {std::pair(&narrow, 10u), {&wide, 7u}, {&window, 9u}}) {
       std::filesystem::remove(path_);
       const auto act = [&, law = law, quota = quota] {
