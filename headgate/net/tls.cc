@@ -3,6 +3,7 @@
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -25,6 +26,13 @@ std::string cannot(const std::string& path, std::string_view expected) {
   }
   ERR_clear_error();
   return path + ": " + why + "; expected " + std::string(expected);
+}
+
+// A named pipe or a device would be read without an end. Says nothing of a file that is not there.
+std::optional<std::string> find_other_kind(const std::string& path) {
+  struct stat found = {};
+  if (stat(path.c_str(), &found) != 0 || S_ISREG(found.st_mode)) return std::nullopt;
+  return path + ": is no regular file; expected one in PEM format";
 }
 
 constexpr std::string_view authorities = "certificates of authorities in PEM format";
@@ -110,6 +118,8 @@ TlsContext::TlsContext(const ssl_method_st* method) : context_(SSL_CTX_new(metho
 }
 
 std::optional<std::string> TlsContext::use(const std::string& cert, const std::string& key) const {
+  if (auto fault = find_other_kind(cert)) return fault;
+  if (auto fault = find_other_kind(key)) return fault;
   if (SSL_CTX_use_certificate_chain_file(context_, cert.c_str()) != 1) {
     return cannot(cert, "a certificate in PEM format, followed by the ones that lead to its root");
   }
@@ -135,6 +145,7 @@ Result<std::shared_ptr<const TlsContext>, std::string> TlsContext::load(
   SSL_CTX_set_alpn_select_cb(context, choose_protocol, nullptr);
   if (auto fault = owner->use(cert, key)) return Failure<std::string>(*std::move(fault));
   if (!client_ca.empty()) {
+    if (auto fault = find_other_kind(client_ca)) return Failure<std::string>(*std::move(fault));
     STACK_OF(X509_NAME)* names = SSL_load_client_CA_file(client_ca.c_str());
     if (names == nullptr ||
         SSL_CTX_load_verify_locations(context, client_ca.c_str(), nullptr) != 1) {
@@ -157,6 +168,7 @@ Result<std::shared_ptr<const TlsContext>, std::string> TlsContext::load_for_clie
   const std::shared_ptr<const TlsContext> owner(new TlsContext(TLS_client_method()));
   SSL_CTX* const context = owner->context_;
   SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
+  if (auto fault = find_other_kind(ca)) return Failure<std::string>(*std::move(fault));
   const int trusts = ca.empty() ? SSL_CTX_set_default_verify_paths(context)
                                 : SSL_CTX_load_verify_locations(context, ca.c_str(), nullptr);
   if (trusts != 1) return Failure<std::string>(cannot(ca, authorities));

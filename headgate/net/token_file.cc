@@ -2,21 +2,23 @@
 
 #include <sys/stat.h>
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
+#include <string_view>
+
+#include "headgate/base/regular_file.h"
 
 namespace headgate::net {
 
 Result<std::string, std::string> read_token(const std::string& path) {
   constexpr std::size_t token_min = 16;  // 64 bits if it is random hex: too many to guess
-  errno = 0;
-  std::ifstream file(path);
-  std::string token;
-  if (!file || !std::getline(file, token)) {
-    const std::string why = file.eof() ? "is empty" : std::strerror(errno);
-    return Failure<std::string>(path + ": " + why +
-                                "; expected a file whose first line is the token");
+  constexpr std::size_t token_max = 4096;
+  constexpr std::string_view expected = "; expected a file whose first line is the token";
+  auto text = read_regular_file(path, token_max);
+  if (!text) return Failure<std::string>(path + ": " + text.error() + std::string(expected));
+  if (text->empty()) return Failure<std::string>(path + ": is empty" + std::string(expected));
+  std::string token = text->substr(0, text->find('\n'));
+  if (token.size() > token_max) {
+    return Failure<std::string>(path + ": expected a token of at most " +
+                                std::to_string(token_max) + " characters on the first line");
   }
   struct stat found = {};
   if (stat(path.c_str(), &found) == 0 && S_ISREG(found.st_mode) && (found.st_mode & S_IWOTH) != 0) {

@@ -104,7 +104,9 @@ def test_faults_are_said_before_the_start(fails, gateway, directory, admin_token
     status, said = fails(POLICIES, '--admin-token-file', admin_token)
     assert status == 2 and '--admin-token-file requires --metrics' in said
     status, said = fails(POLICIES, '--metrics', '127.0.0.1:0', '--admin-token-file', directory / 'none')
-    assert status == 1 and 'none: No such file or directory; expected a file whose first line is the token' in said
+    assert status == 1
+    assert ("none: can't be read: No such file or directory; expected a file whose first line is the "
+            'token') in said
     (directory / 'bad').write_text('nonsense')
     status, said = fails(POLICIES, '--overrides-file', directory / 'bad')
     assert status == 1 and f'{directory}/bad: byte 0: expected an object' in said

@@ -407,7 +407,7 @@ def test_ten_thousand_can_be_used(start):
     (GATE, 'location /x/ { headgate_admin_token_file TOKEN; }',
      '"headgate_admin_token_file" needs "headgate_dashboard" in its location'),
     (GATE, 'location /x/ { headgate_dashboard; headgate_admin_token_file none; }',
-     'none: No such file or directory; expected a file whose first line is the token'),
+     "none: can't be read: No such file or directory; expected a file whose first line is the token"),
     (GATE, 'location /x/ { headgate_dashboard; headgate_admin_token_file headgate.yaml; }',
      'expected a token of at least 16 characters'),
 ])
