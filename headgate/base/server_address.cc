@@ -27,6 +27,7 @@ Result<ServerAddress, std::string> ServerAddress::parse(std::string_view text) {
     if (path.empty() || path.size() > path_max) {
       return fault("unix:PATH with at most " + std::to_string(path_max) + " bytes of path");
     }
+    if (path.find('\0') != std::string_view::npos) return fault("unix:PATH without a byte 0");
     return ServerAddress{"", std::string(path)};
   }
   constexpr std::string_view forms = "HOST:PORT, [ADDRESS]:PORT or unix:PATH";

@@ -28,6 +28,7 @@ TEST(ServerAddress, SaysWhatItExpected) {
   EXPECT_THAT(fault("[]:6379"), HasSubstr("[ADDRESS]:PORT"));
   EXPECT_THAT(fault("unix:"), HasSubstr("unix:PATH"));
   EXPECT_THAT(fault("unix:/" + std::string(200, 'x')), HasSubstr("107 bytes"));
+  EXPECT_THAT(fault(std::string("unix:/a\0b", 9)), HasSubstr("without a byte 0"));
 }
 
 }  // namespace

@@ -409,6 +409,8 @@ constexpr Bad in_the_settings[] = {
     {"decisions: {which: all}",
      "3:12: decisions has no 'file'; expected a path, or - for standard output"},
     {"decisions: {file: \"\"}", "3:19: file is empty; expected a path, or - for standard output"},
+    {"decisions: {file: \"a\\0\"}",
+     "3:19: file contains a byte 0; expected a path, or - for standard output"},
     {"decisions: {file: a, which: some, sample: 0%, format: xml, key: clear}",
      "3:29: which 'some' is unknown; expected denied or all\n"
      "3:43: sample '0%' leaves nothing to log; expected 1% to 100%\n"

@@ -135,6 +135,19 @@ std::optional<std::string_view> read_text(const yaml::Node& node, std::string_vi
   return std::nullopt;
 }
 
+std::optional<std::string_view> read_path(const yaml::Node& node, std::string_view key,
+                                          std::string_view expected, Faults& faults) {
+  const auto path = read_text(node, key, expected, faults);
+  if (!path) return std::nullopt;
+  // To the system a path ends at a byte 0: another file than the one that is written here.
+  const char* const why = path->empty()                                ? "is empty"
+                          : path->find('\0') != std::string_view::npos ? "contains a byte 0"
+                                                                       : nullptr;
+  if (why == nullptr) return path;
+  faults.add(node.at, std::string(key) + ' ' + why + "; expected " + std::string(expected));
+  return std::nullopt;
+}
+
 std::vector<const yaml::Node*> one_or_list(const yaml::Node& node) {
   if (node.kind == yaml::Kind::list) return node.children;
   return {&node};

@@ -82,6 +82,11 @@ class MapReader {
                                                         std::string_view key,
                                                         std::string_view expected, Faults& faults);
 
+// Returns a single value that names a file; otherwise adds a fault.
+[[nodiscard]] std::optional<std::string_view> read_path(const yaml::Node& node,
+                                                        std::string_view key,
+                                                        std::string_view expected, Faults& faults);
+
 // Returns the items of a list. Any other node counts as a list of one.
 [[nodiscard]] std::vector<const yaml::Node*> one_or_list(const yaml::Node& node);
 

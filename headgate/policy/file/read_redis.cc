@@ -43,13 +43,7 @@ void read_nodes(const MapReader& map, RedisSettings& redis, Faults& faults) {
 void read_path(const MapReader& map, std::string_view key, std::string& path, Faults& faults) {
   const Node* node = map.find(key);
   if (node == nullptr) return;
-  const auto text = read_text(*node, key, "a path", faults);
-  if (!text) return;
-  if (text->empty()) {
-    faults.add(node->at, std::string(key) + " is empty; expected a path");
-  } else {
-    path = *text;
-  }
+  if (const auto text = read_path(*node, key, "a path", faults)) path = *text;
 }
 
 // Sets `name` to the value of a key that is sent to the server.

@@ -125,12 +125,8 @@ void read_table(const Node& node, TableSettings& table, Faults& faults) {
     if (bytes) table.memory = *bytes;
   }
   if (const Node* file = map.find("file")) {
-    const auto path = read_text(*file, "file", "a path", faults);
-    if (path && path->empty()) {
-      faults.add(file->at, "file is empty; expected a path, or no such key for memory alone");
-    } else if (path) {
-      table.file = *path;
-    }
+    const auto path = read_path(*file, "file", "a path, or no such key for memory alone", faults);
+    if (path) table.file = *path;
   }
 }
 
@@ -175,12 +171,7 @@ std::optional<DecisionLogSettings> read_decisions(const Node& node, Faults& faul
   const MapReader map(node, "decisions", decisions_keys, faults);
   DecisionLogSettings log;
   if (const Node* file = map.require("file", file_words)) {
-    const auto path = read_text(*file, "file", file_words, faults);
-    if (path && path->empty()) {
-      faults.add(file->at, "file is empty; expected " + std::string(file_words));
-    } else if (path) {
-      log.file = *path;
-    }
+    if (const auto path = read_path(*file, "file", file_words, faults)) log.file = *path;
   }
   read_into<LoggedDecisions>(log.which, map, "which", logged_words, faults);
   if (const Node* sample = map.find("sample")) {
