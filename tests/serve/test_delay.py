@@ -49,6 +49,14 @@ def test_resp_says_how_long(server):
     assert [-(-reply[4] // 20_000) for reply in replies] == [0, 1, 2, 3, 4]
 
 
+def test_a_reservation_may_wait_as_well(server):
+    with Client(server.ports['resp']) as client:
+        client.send(encode('HG.RESERVE', 'pace', 'k', 1) * 5)
+        replies = [client.reply() for _ in range(5)]
+    assert [reply[0] for reply in replies] == [1, 1, 1, 1, 0]
+    assert [-(-reply[4] // 20_000) for reply in replies] == [0, 1, 2, 3, 4]
+
+
 def test_auth_answers_when_the_request_may_pass(server):
     began = time.monotonic()
     connections = [Connection(server.port) for _ in range(4)]
