@@ -1,5 +1,6 @@
 """The Debian packages of this tree, and container images of them that run."""
 import os
+import pathlib
 import re
 import subprocess
 
@@ -32,7 +33,12 @@ def test_the_package_is_built(built, package):
     assert re.search(rf'^-rw.*/build/package/\w+/{package}_[^/]*\.deb$', built, re.MULTILINE)
 
 
-@pytest.mark.skipif(os.geteuid() != 0 or not can_make_namespaces(), reason='containers need root and namespaces')
+def has_control_groups():
+    return ' - cgroup' in pathlib.Path('/proc/self/mountinfo').read_text()
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or not can_make_namespaces() or not has_control_groups(),
+                    reason='containers need root, namespaces and control groups')
 def test_the_images_run(built):
     said = dev('image')
     assert 'try_image: headgate: a 429, reloaded, healthy, stopped' in said
