@@ -386,7 +386,7 @@ def test_a_table_that_cannot_be_opened_is_refused_and_counted(gateway):
     one = with_another_table(gateway, 'memory: 128KiB, file: table', 'memory: 64KiB, file: table')
     assert 'is a table of 131072 bytes' in one.errors.until('/table').string
     one.errors.until('^headgate: reload refused; the policies in force stay')
-    assert one.metrics()['headgate_refused_reloads_total'] == 1
+    until(lambda: one.metrics()['headgate_refused_reloads_total'] == 1, 'it is counted')
     assert one.request().headers['RateLimit'].startswith('"narrow";r=0;')
 
 
