@@ -15,20 +15,16 @@
 namespace headgate::nginx {
 namespace {
 
-extern "C" void destroy_main_conf(void* conf) noexcept {
-  static_cast<MainConf*>(conf)->~MainConf();
+extern "C" void destroy_main_conf(void* of) noexcept {
+  auto* conf = static_cast<MainConf*>(of);
+  if (conf->replaces) {
+    conf->replaces->module().refused_reloads.fetch_add(1, std::memory_order_relaxed);
+  }
+  conf->~MainConf();
 }
 
 // That of the configuration that is being replaced.
 MainConf* previous_conf(const ngx_cycle_t* cycle) noexcept { return conf_of(cycle->old_cycle); }
-
-// Counts a reload that is refused. Nothing if this is the start.
-void count_refused(const ngx_cycle_t* cycle) noexcept {
-  const MainConf* old = previous_conf(cycle);
-  if (old != nullptr && old->in_force != nullptr) {
-    old->counters->module().refused_reloads.fetch_add(1, std::memory_order_relaxed);
-  }
-}
 
 char* fault(ngx_conf_t* cf, std::string_view text) noexcept {
   ngx_str_t shown = as_ngx_str(text);
@@ -55,7 +51,6 @@ bool open_table(ngx_conf_t* cf, MainConf& conf, const MainConf* old) {
                            ? old->table->grow(conf.table_options)
                            : Result<void, std::string>{};
     if (!grown) {
-      count_refused(cf->cycle);
       fault(cf, grown.error());
       return false;
     }
@@ -64,7 +59,6 @@ bool open_table(ngx_conf_t* cf, MainConf& conf, const MainConf* old) {
   }
   auto opened = store::Table::open(conf.table_options);
   if (!opened) {
-    count_refused(cf->cycle);
     fault(cf, opened.error());
     return false;
   }
@@ -86,7 +80,6 @@ bool open_redis(ngx_conf_t* cf, MainConf& conf) {
   auto opened =
       redis::PolicyStore::open(*settings, *conf.table, conf.counters->module().redis, log_outage);
   if (!opened) {
-    count_refused(cf->cycle);
     fault(cf, opened.error());
     return false;
   }
@@ -115,7 +108,6 @@ bool open(ngx_conf_t* cf, MainConf& conf) noexcept {
     conf.store = deciding_store(conf);
     conf.waits = !conf.store->completes_at_once();
     if (const auto opened = open_overrides(conf); !opened) {
-      count_refused(cf->cycle);
       fault(cf, opened.error());
       return false;
     }
@@ -133,7 +125,9 @@ void count_reload(const ngx_cycle_t* cycle, MainConf* conf) noexcept {
   ModuleCounts& counts = old->counters->module();
   const std::uint64_t reloads = 1 + counts.reloads.fetch_add(1, std::memory_order_relaxed);
   counts.last_reload.store(static_cast<std::uint64_t>(ngx_time()), std::memory_order_relaxed);
-  if (conf == nullptr || conf->in_force == nullptr) return;
+  if (conf == nullptr) return;
+  conf->replaces.reset();
+  if (conf->in_force == nullptr) return;
   conf->reading = 1 + reloads;
   if (conf->table == old->table) return;
   counts.tables_changed.fetch_add(1, std::memory_order_relaxed);
@@ -145,7 +139,10 @@ void* create_main_conf(ngx_conf_t* cf) noexcept {
   ngx_pool_cleanup_t* owner = ngx_pool_cleanup_add(cf->pool, sizeof(MainConf));
   if (owner == nullptr) return nullptr;
   owner->handler = destroy_main_conf;
-  return new (owner->data) MainConf;
+  auto* conf = new (owner->data) MainConf;
+  const MainConf* old = previous_conf(cf->cycle);
+  if (old != nullptr && old->in_force != nullptr) conf->replaces = old->counters;
+  return conf;
 }
 
 void* create_loc_conf(ngx_conf_t* cf) noexcept {
@@ -193,7 +190,6 @@ char* set_config(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept {
       }
       return NGX_CONF_OK;
     }
-    count_refused(cf->cycle);
     for (const policy::Fault& each : loaded.error()) fault(cf, each.text());
     return static_cast<char*>(NGX_CONF_ERROR);
   } catch (const std::exception& e) {

@@ -37,6 +37,9 @@ struct MainConf {
   store::TableOptions table_options;  // with which `table` was opened
   std::shared_ptr<store::Table> table;
   std::shared_ptr<Counters> counters;
+  // Of the configuration that this one is to replace, until it has. If this one ends before that,
+  // for a fault anywhere in nginx.conf or a file that it names, a refused reload is counted there.
+  std::shared_ptr<Counters> replaces;
   // Of a policy file with Redis; ends before what it uses.
   std::shared_ptr<redis::PolicyStore> redis;
   std::shared_ptr<store::Store> store;  // that decides

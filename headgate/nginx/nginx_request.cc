@@ -4,8 +4,24 @@
 #include <cstring>
 
 #include "headgate/policy/match/request_target.h"
+#include "headgate/policy/text.h"
 
 namespace headgate::nginx {
+namespace {
+
+// The host, without port, of an absolute request target, or else that of Host or :authority.
+// nginx's own view ends at the first colon, also if that is one of "user:password@host".
+std::string_view named_host(const ngx_http_request_t* r) noexcept {
+  ngx_str_t named = r->headers_in.server;
+  if (r->host_start != nullptr && r->host_end != nullptr) {
+    named = {static_cast<std::size_t>(r->host_end - r->host_start), r->host_start};
+  } else if (r->headers_in.host != nullptr) {
+    named = r->headers_in.host->value;
+  }
+  return policy::without_port(view(named));
+}
+
+}  // namespace
 
 std::optional<policy::Address> peer_of(const ngx_connection_t* connection) noexcept {
   const sockaddr* any = connection->sockaddr;
@@ -76,10 +92,12 @@ std::optional<std::uint64_t> body_bytes(const ngx_http_request_t* r) noexcept {
   return static_cast<std::uint64_t>(r->request_body->received);  // HTTP/2
 }
 
+bool has_good_host(const ngx_http_request_t* r) noexcept { return policy::is_host(named_host(r)); }
+
 policy::Request client_request(ngx_http_request_t* r, const NginxHeaders& headers) noexcept {
   policy::Request request;
   request.method = view(r->method_name);
-  request.host = view(r->headers_in.server);
+  if (has_good_host(r)) request.host = named_host(r);
   request.peer = peer_of(r->connection);
   request.headers = &headers;
   request.body_bytes = body_bytes(r);

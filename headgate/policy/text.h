@@ -22,11 +22,26 @@ namespace headgate::policy {
   return std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c <= 0x7e; });
 }
 
-// "api.example:8080" without its port. Brackets of an IPv6 address stay.
+// "api.example:8080" without its port (digits, or none). Brackets of an IPv6 address stay.
 [[nodiscard]] constexpr std::string_view without_port(std::string_view host) noexcept {
   const std::size_t colon = host.rfind(':');
-  if (colon == host.npos || host.find(']', colon) != host.npos) return host;
-  return host.substr(0, colon);
+  if (colon == host.npos) return host;
+  const std::string_view port = host.substr(colon + 1);
+  return std::all_of(port.begin(), port.end(), is_digit) ? host.substr(0, colon) : host;
+}
+
+// Whether a host without port has only characters of names and addresses: letters, digits, '.', '-'
+// and '_', or an IPv6 address in brackets. In others, such as "user@host", "%61pi.example" or bytes
+// beyond ASCII, upstreams that parse a URL read another host. An empty text, no host, is one.
+[[nodiscard]] constexpr bool is_host(std::string_view host) noexcept {
+  if (host.size() > 2 && host.front() == '[' && host.back() == ']') {
+    host = host.substr(1, host.size() - 2);
+    return std::all_of(host.begin(), host.end(),
+                       [](char c) { return hex_value(c) >= 0 || c == ':' || c == '.'; });
+  }
+  return std::all_of(host.begin(), host.end(), [](char c) {
+    return is_letter(c) || is_digit(c) || c == '.' || c == '-' || c == '_';
+  });
 }
 
 }  // namespace headgate::policy

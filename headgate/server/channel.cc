@@ -4,18 +4,9 @@
 #include <unistd.h>
 
 #include "headgate/server/momentary.h"
+#include "headgate/server/peer.h"
 
 namespace headgate::server {
-namespace {
-
-bool is_tcp(int fd) noexcept {
-  int domain = AF_UNIX;
-  socklen_t size = sizeof domain;
-  getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size);
-  return domain != AF_UNIX;
-}
-
-}  // namespace
 
 Channel::Channel(int fd, const net::TlsContext* tls, Unsent& unsent, const char* protocol)
     : fd_(fd), unsent_(unsent) {

@@ -25,9 +25,16 @@ std::optional<policy::Address> peer_of(int fd) noexcept {
   return std::nullopt;
 }
 
+bool is_tcp(int fd) noexcept {
+  int domain = AF_UNIX;
+  socklen_t size = sizeof domain;
+  getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size);
+  return domain != AF_UNIX;
+}
+
 std::string peer_text(int fd) {
   const auto peer = peer_of(fd);
-  if (!peer) return "a Unix socket";
+  if (!peer) return is_tcp(fd) ? "a TCP client that has gone" : "a Unix socket";
   char text[policy::Address::text_max];
   return {text, peer->write(text, peer->bits())};
 }

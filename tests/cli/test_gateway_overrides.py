@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shutil
+import signal
 
 import pytest
 
@@ -98,6 +99,24 @@ def test_a_folder_that_the_workers_cannot_write_is_named(gateway, directory, adm
     said = change(Door(one.metrics_port), 'PUT', 'burst/a', {'quota': 1}, 503, ADMIN)['detail']
     assert re.fullmatch(rf'{folder}/overrides: cannot be changed: Permission denied; expected a folder that the user '
                         r'of this process, \d+, can write, and a file of this user', said)
+
+
+def test_reloads_without_a_readable_token_are_refused_and_counted(start, admin_token):
+    one = start()
+    token = admin_token.read_text()
+    for count in 1, 2:
+        one.policy_file.write_text(POLICIES.replace('quota: 3', 'quota: 9'))
+        admin_token.write_text('')
+        one.send(signal.SIGHUP)
+        one.errors.until('^headgate: reload refused; the policies in force stay')
+        until(lambda: metric(one.admin, 'headgate_refused_reloads_total') == {'': count}, 'it is counted')
+        assert limit(one, 'a') == 3
+    admin_token.write_text(token)
+    one.send(signal.SIGHUP)
+    one.errors.until('^headgate: reloaded')
+    assert limit(one, 'a') == 9
+    assert metric(one.admin, 'headgate_refused_reloads_total') == {'': 2}
+    assert metric(one.admin, 'headgate_reloads_total') == {'': 1}
 
 
 def test_faults_are_said_before_the_start(fails, gateway, directory, admin_token):

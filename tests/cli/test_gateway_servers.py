@@ -12,6 +12,7 @@ from conftest import WIDE
 from support.certificates import Authority
 from support.environment import BUILD, PATIENCE
 from support.gateway import Echo
+from support.processes import until
 
 NARROW = 'version: 1\npolicies: [{name: narrow, quota: 3, window: 1h}]\n'
 
@@ -86,7 +87,7 @@ def test_old_versions_of_tls_are_refused(secure):
 
 
 def test_a_reload_reads_the_certificate_again(secure, authority, directory):
-    one = secure()
+    one = secure(WIDE, '--metrics', '127.0.0.1:0')
     before = ssl.get_server_certificate(('127.0.0.1', one.port))
     authority.sign('gateway')
     one.send(signal.SIGHUP)
@@ -96,6 +97,7 @@ def test_a_reload_reads_the_certificate_again(secure, authority, directory):
     (directory / 'gateway.crt').write_text('no certificate')
     one.send(signal.SIGHUP)
     one.errors.until('^headgate: reload refused')
+    until(lambda: one.metrics()['headgate_refused_reloads_total'] == 1, 'it is counted')
     assert ssl.get_server_certificate(('127.0.0.1', one.port)) == after
 
 

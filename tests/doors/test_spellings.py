@@ -97,6 +97,24 @@ def test_http2_shares_the_quota_of_http1(doors, kind):
         str(request): 429 for request in SPELLINGS[kind]}
 
 
+HOSTS = ('u0@api.example', 'u1:2@api.example', 'x:y@api.example', '%61pi.example', '\xaapi.example', 'h\\x?')
+HOST_POLICIES = policies(policy('match', QUOTA, key='[]', match='[{host: api.example, path: /match}]'),
+                         policy('host', QUOTA, key='[host]', match='[{path: /key}]'))
+
+
+@pytest.mark.parametrize('path', ['/match', '/key'])
+def test_a_malformed_host_passes_no_policy_of_a_host(serve, path):
+    engine = spoe.Engine(serve(HOST_POLICIES, doors={'spoe': '127.0.0.1:0'}).ports['spoe'])
+    connection = Connection(serve(HOST_POLICIES).port)
+    doors = {'/auth': lambda host: connection.request('/auth', headers=[
+                 ('X-Forwarded-Uri', path), ('X-Forwarded-Host', host)]).status,
+             'SPOE': lambda host: engine.ask(spoe.request(path, lines=[('host', host)])).status or 200}
+    for name, send in doors.items():
+        assert [send(host) for host in HOSTS] == [200] * QUOTA + [429] * (len(HOSTS) - QUOTA), name
+    connection.close()
+    engine.socket.close()
+
+
 def test_an_exact_path_is_compared_byte_by_byte(doors):
     for name, send in doors.items():
         for _ in range(QUOTA if name != 'HTTP/2' else 0):

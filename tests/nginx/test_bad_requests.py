@@ -1,4 +1,5 @@
 """Hostile input: every byte is escaped in the response and the log, and nginx does not crash."""
+from support import http2
 from support.http_client import Connection
 from support.policies import policies, policy
 
@@ -30,6 +31,28 @@ def test_long_and_odd_header_values(nginx):
     assert server.request().status == 200
     for line in server.access(len(odd) + 1):
         assert printable('|'.join(line))
+
+
+def test_a_malformed_host_is_refused(nginx):
+    server = nginx(policies(policy(quota=50, match='[{host: api.example}]')), server='location / { return 200; }')
+    server.write(server=f'listen 127.0.0.1:{server.other_port} http2; {HELLO}')
+    server.reload()
+    for host in ('u0@api.example', 'u:1@api.example', 'x:y@api.example', '%61pi.example', '\xaapi.example', 'h\\x?'):
+        with Connection(server.port) as connection:
+            assert connection.request(host=host).status == 400, host
+        assert http2.status(server.other_port, host=host) == 400, host
+    for host in ('api.example', 'API.example.:80'):
+        with Connection(server.port) as connection:
+            assert connection.request(host=host).one('RateLimit') is not None, host
+        assert http2.status(server.other_port, host=host) == 200, host
+    with Connection(server.port) as connection:
+        assert connection.request('http://API.example:80/', host='other').r == 45
+
+
+def test_a_dry_run_refuses_no_host(nginx):
+    server = nginx(policies(policy(quota=5)), server='headgate_dry_run on; ' + HELLO)
+    with Connection(server.port) as connection:
+        assert connection.request(host='u0@api.example').status == 200
 
 
 def test_missing_key_headers_share_one_partition(nginx):

@@ -374,7 +374,7 @@ def test_a_file_with_faults_changes_nothing(spread):
 
     server.reload_refused()
     assert re.search(r'\[emerg\].*overrides: byte 24: expected a string', server.log)
-    assert metric(server, 'headgate_refused_reloads_total') == {'': 1}
+    until(lambda: metric(server, 'headgate_refused_reloads_total') == {'': 1}, 'it is counted')
     assert quota(server, 'burst/a') == 50
     accepted, said = server.test()
     assert not accepted and 'byte 24: expected a string' in said

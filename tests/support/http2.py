@@ -8,9 +8,9 @@ HEADERS, SETTINGS, GOAWAY = 1, 4, 7
 END_STREAM, END_HEADERS = 1, 4
 
 
-def status(port, path='/', method='GET', headers=()):
+def status(port, path='/', method='GET', headers=(), host='example.org'):
     """The status of one request on a connection of its own."""
-    fields = [(':method', method), (':scheme', 'http'), (':authority', 'example.org'),
+    fields = [(':method', method), (':scheme', 'http'), (':authority', host),
               (':path', path), *((name.lower(), value) for name, value in headers)]
     # Literals without indexing and without Huffman codes (RFC 7541, section 6.2.2).
     block = b''.join(b'\0' + text(name) + text(value) for name, value in fields)

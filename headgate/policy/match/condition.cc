@@ -48,6 +48,11 @@ bool exact_path_matches(const std::vector<Condition::Path>& patterns, LazyReques
          });
 }
 
+bool host_matches(const Glob& pattern, LazyRequest& request, Effect effect) {
+  if (request.may_be_any_host()) return effect == Effect::limits;
+  return pattern.matches(request.host());
+}
+
 bool address_matches(const std::vector<AddressBlock>& blocks, LazyRequest& request) {
   if (blocks.empty()) return true;
   const auto& client = request.client();
@@ -68,7 +73,7 @@ bool Condition::holds(LazyRequest& request, Effect effect) const {
   }
   const Effect opposite = effect == Effect::limits ? Effect::exempts : Effect::limits;
   return exact_path_matches(exact_paths, request, effect) && path_matches(paths, request, effect) &&
-         (!host || host->matches(request.host())) &&
+         (!host || host_matches(*host, request, effect)) &&
          all(headers,
              [&](const HeaderGlob& header) {
                return header_matches(*raw.headers, header, effect);

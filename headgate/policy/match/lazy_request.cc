@@ -2,10 +2,15 @@
 
 #include "headgate/base/ascii.h"
 #include "headgate/policy/address/client_address.h"
+#include "headgate/policy/text.h"
 
 namespace headgate::policy {
 
 void append_host(std::string_view host, std::string& out) {
+  if (!is_host(host)) {
+    out.append(malformed_host);
+    return;
+  }
   if (host.ends_with('.')) host.remove_suffix(1);
   for (const char c : host) out.push_back(lower(c));
 }

@@ -13,8 +13,11 @@
 
 namespace headgate::policy {
 
-// Appends a host name in the form in which names are compared: lower case, without a final dot.
+// Appends a host name in the form in which names are compared: lower case, without a final dot. All
+// hosts that are malformed (is_host()) are "@", so that no spelling is a key of its own.
 void append_host(std::string_view host, std::string& out);
+
+inline constexpr std::string_view malformed_host = "@";  // no well-formed host
 
 class LazyRequest {
  public:
@@ -30,6 +33,8 @@ class LazyRequest {
   [[nodiscard]] const Request& raw() const noexcept { return request_; }
   [[nodiscard]] const std::optional<Address>& client();
   [[nodiscard]] std::string_view host();
+  // Whether the host is malformed (is_host()): which one an upstream reads in it is not known.
+  [[nodiscard]] bool may_be_any_host() { return host() == malformed_host; }
   [[nodiscard]] FoldedPath& path() noexcept { return path_; }
 
  private:

@@ -132,6 +132,13 @@ TEST(Match, Conditions) {
       {R"([{host: api.example}])", {.host = "API.Example."}, true},
       {R"([{host: "*.example"}])", {}, true},
       {R"([{host: "*.example"}])", {.host = "example"}, false},
+      {R"([{host: api.example}])", {.host = "u0@api.example"}, true},
+      {R"([{host: api.example}])", {.host = "%61pi.example"}, true},
+      {R"([{host: api.example}])", {.host = "\xaapi.example"}, true},
+      {R"([{host: api.example}])", {.host = "api.example\\b"}, true},
+      {R"([{host: api.example}])", {.host = "x:y@api.example"}, true},
+      {R"([{host: api.example, path: /a}])", {.host = "u0@api.example", .path = "/b"}, false},
+      {R"([{not: {host: api.example}}])", {.host = "u0@api.example"}, true},
       {R"([{header: {x-plan: "free*"}}])", {}, false},
       {R"([{header: {X-Plan: "free*"}}])", {.headers = {{"x-plan", "free-tier"}}}, true},
       {R"([{header: {x-plan: "free*"}}])", {.headers = {{"x-plan", "Free"}}}, false},
@@ -424,6 +431,11 @@ TEST(Partition, Query) {
 
 TEST(Partition, HostPathMethodAndDomain) {
   EXPECT_EQ(partition("[host]", {.host = "API.Example."}), "api.example");
+  EXPECT_EQ(partition("[host]", {.host = "[::FF]"}), "[::ff]");
+  for (const char* const malformed :
+       {"u0@api.example", "%61pi.example", "h\\x?", "[api]", "\xff"}) {
+    EXPECT_EQ(partition("[host]", {.host = malformed}), "@") << malformed;
+  }
   EXPECT_EQ(partition("[path]", {}), "/v1/things");
   EXPECT_EQ(partition("[path]", {.path = "/V1//x/../%74hings/;a"}), "/v1/things");
   EXPECT_EQ(partition("[method]", {}), "GET");

@@ -78,6 +78,12 @@ void RuleIndex::find_in(const Group& group, LazyRequest& request, FoundRules& fo
     if (known == group.paths.end()) return;
     found.indices.insert(found.indices.end(), known->second.begin(), known->second.end());
   };
+  if (group.by_host && request.may_be_any_host()) {
+    for (const auto& [key, indices] : group.paths) {
+      found.indices.insert(found.indices.end(), indices.begin(), indices.end());
+    }
+    return;
+  }
   std::string& text = found.text;
   text.clear();
   append_head(group, group.by_host ? request.host() : std::string_view(), request.raw().method,

@@ -36,8 +36,8 @@ class RuleIndex {
   // (Effect::limits), and perhaps of others. Valid until `found` is used again.
   [[nodiscard]] std::span<const std::uint32_t> find(LazyRequest& request, FoundRules& found) const;
 
-  // Returns a number of policies that find() does not exceed for requests whose path upstreams read
-  // in one way.
+  // Returns a number of policies that find() does not exceed for requests whose path and host
+  // upstreams read in one way.
   [[nodiscard]] std::size_t most() const;
 
  private:

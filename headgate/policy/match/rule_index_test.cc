@@ -67,6 +67,15 @@ TEST(RuleIndex, FindsByHostMethodAndTheBeginOfThePath) {
   EXPECT_EQ(index.most(), 2u + 2 + 1 + 1) << "of all groups of conditions";
 }
 
+TEST(RuleIndex, AMalformedHostHasThePoliciesOfAllHosts) {
+  RuleIndex index;
+  index.add(0, {condition({}, "api.example")});
+  index.add(1, {condition({"/v1/*"}, "other.example"), condition({}, "third.example", {"PUT"})});
+  index.add(2, {condition({}, "", {"PUT"})});
+  Asked request("GET", "u0@api.example", "/");
+  EXPECT_THAT(index.find(request.lazy, request.found), ElementsAre(0, 1));
+}
+
 TEST(RuleIndex, ALongPathTakesNoMoreStepsThanThePoliciesPaths) {
   RuleIndex index;
   index.add(0, {condition({"/a/b/c"})});
@@ -106,7 +115,7 @@ RC_GTEST_PROP(RuleIndexProperty, FindsEveryRuleThatApplies, ()) {
                                      "..", ".", ";x", "\\", "%2e"};
   std::vector<std::string> pattern = raw;
   pattern.insert(pattern.end(), {"*", "/*", "*"});
-  const auto hosts = rc::gen::elementOf(std::vector<std::string>{"", "h", "g", "*h"});
+  const auto hosts = rc::gen::elementOf(std::vector<std::string>{"", "h", "g", "*h", "u@h"});
   const auto methods =
       rc::gen::elementOf(std::vector<std::vector<std::string>>{{}, {"GET"}, {"PUT", "GET"}});
   RuleIndex index;
