@@ -476,7 +476,8 @@ constexpr Bad in_the_settings[] = {
      "3:25: memory '2048GiB' is out of range; expected 64KiB to 1024GiB"},
     {"store: {table: {file: \"\"}}",
      "3:23: file is empty; expected a path, or no such key for memory alone"},
-    {"store: {table: {file: [a]}}", "3:23: file is a list; expected a path, or no such key for memory alone"},
+    {"store: {table: {file: [a]}}",
+     "3:23: file is a list; expected a path, or no such key for memory alone"},
     {"boulder: {defaults: nowhere/x}",
      "3:21: defaults 'nowhere/x' can't be read: No such file or directory; expected Boulder's file "
      "of default limits"},
