@@ -160,6 +160,8 @@ TEST(Match, Conditions) {
       {R"({has: header:x-api-key})", {.headers = {{"x-api-key", "k"}}}, true},
       {R"({has: [header:x-api-key, cookie:sid]})", {.headers = {{"x-api-key", "k"}}}, false},
       {R"({has: "query:q"})", {.query = "p=1&%71=2"}, true},
+      {R"({has: "query:a_q"})", {.query = "p=1&+a.q%00x=2"}, true},
+      {R"({has: "query:q"})", {.query = "p=1;q]=2"}, true},
       // What is there but unclear limits, and does not exempt.
       {R"({has: header:x-api-key})", {.headers = {{"x-api-key", ""}}}, true},
       {R"({not: {has: header:x-api-key}})", {.headers = {{"x-api-key", " , "}}}, true},
@@ -418,8 +420,53 @@ TEST(Partition, Query) {
   EXPECT_EQ(of("api+key=%zz%-1%+1"), "%zz%-1% 1");
   EXPECT_EQ(of("api+key=%00"), "\0"s);
   EXPECT_EQ(of("api+keys=1&api+ke=2"), "");
-  EXPECT_EQ(of("&&=&api+key=1;x=2"), "1;x=2");
+  EXPECT_EQ(of("&&=&api+key=1"), "1");
   EXPECT_EQ(of(""), "");
+}
+
+TEST(Partition, QueryNamesAsLenientUpstreamsReadThem) {
+  const char* const spellings[] = {"api_key",     "+api_key",      "%20+api_key",  "api.key",
+                                   "api+key",     "api%2Ekey",     "api[key",      "api%5bkey",
+                                   "api_key%00x", "api_key%00",    "[api_key]",    "[api_key",
+                                   "api_key]",    "]api_key]]",    "api_key[]",    "api_key[0]",
+                                   "x=1;api_key", "x;+api.key%00", "%5Bapi_key%5D"};
+  for (const std::string spelling : spellings) {
+    const auto of = [](std::string query) {
+      return partition("[query:api_key]", {.query = std::move(query)});
+    };
+    EXPECT_EQ(of(spelling + "=secret"), "secret") << spelling;
+    EXPECT_EQ(of("api_key=secret&" + spelling + "=%73ecret"), "secret") << spelling;
+    EXPECT_EQ(of("api_key=random&" + spelling + "=secret"), "") << spelling;
+    EXPECT_EQ(of(spelling + "=secret&api_key=random"), "") << spelling;
+  }
+}
+
+TEST(Partition, QueryWithSemicolonsIsReadBothWays) {
+  const auto of = [](std::string query) {
+    return partition("[query:k]", {.query = std::move(query)});
+  };
+  EXPECT_EQ(of("k=random;k=secret"), "");
+  EXPECT_EQ(of("k=secret;x=random"), "");
+  EXPECT_EQ(of("k=secret;random"), "");
+  EXPECT_EQ(of("k=random&x=1;k=secret"), "");
+  EXPECT_EQ(of("k=secret&x=1;y=2"), "secret");
+  EXPECT_EQ(of("k=1%3bx=2"), "1;x=2");
+}
+
+TEST(Partition, QueryNamesOfOtherArguments) {
+  const auto of = [](const std::string& name, std::string query) {
+    return partition("[\"query:" + name + "\"]", {.query = std::move(query)});
+  };
+  for (const char* const other : {"k=", "apikey=", "api_keys=", "api__key=", "api-key=", "api_ke=",
+                                  "api_key+=", "api_key.=", "x[api_key]=", "api%00_key="}) {
+    EXPECT_EQ(of("api_key", other + "1"s), "") << other;
+  }
+  // A name that the policy writes so is that name, and no other.
+  EXPECT_EQ(of("api.key", "api.key=1&api_key=2&api+key=3"), "1");
+  EXPECT_EQ(of("a[b]", "a[b]=1&a[c]=2&a=3"), "1");
+  EXPECT_EQ(of("[b]", "[b]=1&b=2"), "1");
+  EXPECT_EQ(of(" b", "+b=1&b=2"), "1");
+  EXPECT_EQ(of("a;b", "a;b=1"), "1");
 }
 
 TEST(Partition, HostPathMethodAndDomain) {

@@ -204,6 +204,34 @@ bool decodes_to(std::string_view encoded, std::string_view plain) noexcept {
   return decoder.ended();
 }
 
+bool is_bracket(char c) noexcept { return c == '[' || c == ']'; }
+
+// Whether some upstream takes a form-encoded name for the plain one. PHP drops spaces before a name
+// and all from a NUL on, and ' ', '.' and '[' are '_' to it. "[k]", "k]" and "k[0]" are k for Rack
+// or for qs, of Node.
+bool is_read_as(std::string_view encoded, std::string_view plain) noexcept {
+  FormDecoder decoder(encoded);
+  char c = '\0';
+  const auto take = [&] {
+    if (decoder.ended()) return false;
+    c = decoder.take();
+    return c != '\0';
+  };
+  bool taken = take();
+  while (taken && (c == ' ' || is_bracket(c))) taken = take();
+  for (const char expected : plain) {
+    const bool same = c == expected || (expected == '_' && (c == ' ' || c == '.' || c == '['));
+    if (!taken || !same) return false;
+    taken = take();
+  }
+  return !taken || is_bracket(c);
+}
+
+// Whether the name in a request is the one of a policy.
+bool is_name(std::string_view encoded, std::string_view plain) noexcept {
+  return decodes_to(encoded, plain) || is_read_as(encoded, plain);
+}
+
 // RFC 6265, section 4.2.1. A value ends at white space, and another cookie may follow it, as
 // Python's http.cookies reads them.
 OnlyValue<CookieDecoder> find_cookie(const Headers& headers, std::string_view name) noexcept {
@@ -222,13 +250,17 @@ OnlyValue<CookieDecoder> find_cookie(const Headers& headers, std::string_view na
 }
 
 OnlyValue<FormDecoder> find_argument(std::string_view query, std::string_view name) noexcept {
-  const bool encoded = is_encoded(query);
   OnlyValue<FormDecoder> only;
-  each_part(query, '&', [&](std::string_view pair) {
+  const auto add_named = [&](std::string_view pair) {
     const std::size_t equals = pair.find('=');
-    const std::string_view argument = pair.substr(0, equals);
-    if (encoded ? !decodes_to(argument, name) : argument != name) return;
+    if (!is_name(pair.substr(0, equals), name)) return;
     only.add(equals == pair.npos ? std::string_view{} : pair.substr(equals + 1));
+  };
+  const bool has_semicolon = query.find(';') != query.npos;
+  each_part(query, '&', [&](std::string_view pair) {
+    add_named(pair);
+    // Rack up to 2.2 also separates arguments by ';'.
+    if (has_semicolon && pair.find(';') != pair.npos) each_part(pair, ';', add_named);
   });
   return only;
 }

@@ -23,8 +23,10 @@ void append_header(const Headers& headers, std::string_view name, std::string& o
 // the upstream may use either, so that one client could be counted as another.
 void append_cookie(const Headers& headers, std::string_view name, std::string& out);
 
-// Appends the argument with this name, decoded: %XX is a byte, '+' a space. Names are decoded
-// before they are compared. An argument that occurs with different values counts as absent.
+// Appends the argument with this name, decoded: %XX is a byte, '+' a space. Names are compared as
+// the most lenient upstreams read them: "+a.b", "a[b", "[a_b]" and "a_b%00x" are "a_b". Arguments
+// are separated by '&', and perhaps by ';'. An argument that has different values under these
+// readings counts as absent.
 void append_argument(std::string_view query, std::string_view name, std::string& out);
 
 // Whether a request has a value.
