@@ -169,6 +169,8 @@ TEST(Match, Conditions) {
       {R"({not: {has: cookie:sid}})", {.headers = {{"cookie", "sid=a; sid=b"}}}, true},
       {R"({not: {has: cookie:sid}})", {.headers = {{"cookie", "sid=a; sid=a"}}}, false},
       {R"({not: {has: cookie:sid}})", {.headers = {{"cookie", "sid=\"\""}}}, true},
+      {R"({has: cookie:a_b})", {.headers = {{"cookie", "a.b=1"}}}, true},
+      {R"({not: {has: cookie:sid}})", {.headers = {{"cookie", "sid=\"1"}}}, true},
       {R"({not: {has: "query:q"}})", {.query = "q="}, true},
       {R"({not: {header: {x-plan: "free*"}}})", {}, true},
       {R"({not: {header: {x-plan: "free*"}}})", {.headers = {{"x-plan", "free-tier"}}}, false},
@@ -388,7 +390,7 @@ TEST(Partition, Cookie) {
   EXPECT_EQ(of({{"cookie", "sid=\"session42\""}}), "session42");
   EXPECT_EQ(of({{"cookie", "sid=\"\\163ession\\42\""}}), "session42");
   EXPECT_EQ(of({{"cookie", "sid=a+b%2bc%20d"}}), "a b c d");
-  EXPECT_EQ(of({{"cookie", "sid=\""}}), "\"");
+  EXPECT_EQ(of({{"cookie", "sid=\""}}), "");
   EXPECT_EQ(of({{"cookie", "sid=100%"}}), "100%");
   EXPECT_EQ(of({{"cookie", "sid="}}), "");
   EXPECT_EQ(of({{"cookie", "xsid=1; sidx=2; SID=3; sid"}}), "");
@@ -397,12 +399,43 @@ TEST(Partition, Cookie) {
   EXPECT_EQ(of({{"cookie", "sid=1\va=b"}}), "1");
   EXPECT_EQ(of({{"cookie", "sid=\"1 2\" a=b"}}), "1 2");
   EXPECT_EQ(of({{"cookie", "sid=\"1 2\\\"\"x"}}), "1 2\"");
-  EXPECT_EQ(of({{"cookie", "sid=\"1 2"}}), "\"1");
+  EXPECT_EQ(of({{"cookie", "sid=\"1 2"}}), "");
   EXPECT_EQ(of({{"cookie", "a=b sid=1"}}), "1");
   EXPECT_EQ(of({{"cookie", "a=b\vsid\f=\v1"}}), "1");
   EXPECT_EQ(of({{"cookie", "sid=2; a=b sid=1"}}), "");
   EXPECT_EQ(of({{"cookie", "a=\"b sid=1\""}}), "");
   EXPECT_EQ(of({}), "");
+}
+
+TEST(Partition, CookieAsLenientUpstreamsReadIt) {
+  const auto of = [](std::string line) {
+    return partition("[cookie:my_sid]", {.headers = {{"cookie", std::move(line)}}});
+  };
+  // No quote ends: cookie 0.6 of Node drops any last character.
+  EXPECT_EQ(of("my_sid=\"secretX"), "");
+  EXPECT_EQ(of("my_sid=\"secret\\"), "");
+  EXPECT_EQ(of("a=b; my_sid=\"secretX; my_sid=secret"), "");
+  // Spaces beyond ASCII, in Latin-1 (Node, Starlette) and UTF-8 (Django).
+  for (const std::string space :
+       {"\xa0", "\x85", "\x1f", "\xc2\xa0", "\xe2\x80\x83", " \xa0\t\xa0"}) {
+    EXPECT_EQ(of("my_sid=secret" + space), "secret") << space;
+    EXPECT_EQ(of("a=b;" + space + "my_sid" + space + "=" + space + "secret" + space + ";c=d"),
+              "secret")
+        << space;
+    EXPECT_EQ(of(space + "my_sid=secret; my_sid=random"), "") << space;
+  }
+  EXPECT_EQ(of("my_sid=\"secret\"\xa0"), "secret");
+  EXPECT_EQ(of("my_sid=a\xc3\xa4"), "a\xc3\xa4");
+  for (const std::string name :
+       {"my.sid", "my sid", "my[sid", "[my_sid]", "my%5fsid", "my_sid%00"}) {
+    EXPECT_EQ(of(name + "=secret"), "secret") << name;
+    EXPECT_EQ(of("my_sid=random; " + name + "=secret"), "") << name;
+    EXPECT_EQ(of(name + "=secret; my_sid=secret"), "secret") << name;
+  }
+  EXPECT_EQ(of("my-sid=1; mysid=2; my__sid=3"), "");
+  const TestRequest plus{.headers = {{"cookie", "a+b=1; a.c=2"}}};
+  EXPECT_EQ(partition("[cookie:a+b]", plus), "1");
+  EXPECT_EQ(partition("[cookie:a.c]", plus), "2");
 }
 
 TEST(Partition, Query) {

@@ -66,10 +66,46 @@ bool is_octal(std::string_view text) noexcept {
 
 bool is_space(char c) noexcept { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
+// Further spaces that some upstreams trim around names and values of cookies, to which they are
+// Latin-1 (Node, Starlette) or UTF-8 (Django).
+constexpr std::string_view further_spaces[] = {
+    "\x1c",         "\x1d",         "\x1e",         "\x1f",         "\xc2\x85",     "\xc2\xa0",
+    "\xe1\x9a\x80", "\xe2\x80\x80", "\xe2\x80\x81", "\xe2\x80\x82", "\xe2\x80\x83", "\xe2\x80\x84",
+    "\xe2\x80\x85", "\xe2\x80\x86", "\xe2\x80\x87", "\xe2\x80\x88", "\xe2\x80\x89", "\xe2\x80\x8a",
+    "\xe2\x80\xa8", "\xe2\x80\xa9", "\xe2\x80\xaf", "\xe2\x81\x9f", "\xe3\x80\x80", "\xef\xbb\xbf",
+    "\x85",         "\xa0"};
+
+// Returns the size of the space at one edge of a text, or 0. `edge` is the character there, and
+// is_there(space) whether the text has such a space there.
+template <class IsThere>
+std::size_t space_size(char edge, const IsThere& is_there) noexcept {
+  if (is_space(edge)) return 1;
+  if (edge >= ' ' && edge <= '~') return 0;
+  for (const std::string_view space : further_spaces) {
+    if (is_there(space)) return space.size();
+  }
+  return 0;
+}
+
 std::string_view without_space(std::string_view text) noexcept {
-  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
+  const auto begins = [&text](std::string_view space) { return text.starts_with(space); };
+  const auto ends = [&text](std::string_view space) { return text.ends_with(space); };
+  while (!text.empty()) {
+    const std::size_t size = space_size(text.front(), begins);
+    if (size == 0) break;
+    text.remove_prefix(size);
+  }
+  while (!text.empty()) {
+    const std::size_t size = space_size(text.back(), ends);
+    if (size == 0) break;
+    text.remove_suffix(size);
+  }
   return text;
+}
+
+// Whether a cookie's value begins with a quote that does not end.
+bool is_unclosed(std::string_view value) noexcept {
+  return value.starts_with('"') && (value.size() == 1 || !value.ends_with('"'));
 }
 
 // Removes a cookie's value from the beginning of `rest`, which does not begin with white space, and
@@ -172,6 +208,11 @@ class OnlyValue {
     if (value_ && !equal(Decoder(*value_), Decoder(value))) differs_ = true;
     value_ = value;
   }
+  // Adds a value that upstreams read in different ways.
+  void add_unclear(std::string_view value) noexcept {
+    value_ = value;
+    differs_ = true;
+  }
   void append_to(std::string& out) const {
     if (value_ && !differs_) append(Decoder(*value_), out);
   }
@@ -242,7 +283,9 @@ OnlyValue<CookieDecoder> find_cookie(const Headers& headers, std::string_view na
         const std::string_view found = without_space(part.substr(0, equals));
         part = without_space(part.substr(equals + 1));
         const std::string_view value = take_cookie_value(part);
-        if (found == name) only.add(value);
+        if (found != name && !is_read_as(found, name)) continue;
+        // Node's cookie 0.6 drops the first and the last character behind any such quote.
+        is_unclosed(value) ? only.add_unclear(value) : only.add(value);
       }
     });
   }

@@ -19,8 +19,10 @@ void append_header(const Headers& headers, std::string_view name, std::string& o
 
 // Appends the cookie with this name, which all Cookie lines are searched for. %XX is decoded once,
 // quotes around the value are left out and '\' in them is resolved, and '+' is a space: each of
-// these is what some upstreams do. A cookie that occurs with different values counts as absent:
-// the upstream may use either, so that one client could be counted as another.
+// these is what some upstreams do. White space around names and values does not count, and names
+// are compared as those of arguments are. A cookie that occurs with different values counts as
+// absent: the upstream may use either, so that one client could be counted as another. So does a
+// value that begins with a quote that does not end.
 void append_cookie(const Headers& headers, std::string_view name, std::string& out);
 
 // Appends the argument with this name, decoded: %XX is a byte, '+' a space. Names are compared as
