@@ -35,6 +35,8 @@ SPELLINGS = {
     'empty lines': [('/header', [(KEY, 'secret')] + [(KEY, '')] * n) for n in range(6)],
     'schemes': [('/token', [('Authorization', value)]) for value in (
         'Bearer abc', 'bearer abc', 'BEARER abc', 'Bearer  abc', 'Bearer\tabc')],
+    'credentials': [('/token', [('Authorization', value)]) for value in (
+        'Basic YTpiYg==', 'basic YTpiYg', 'Basic YTpi.Yg=', 'Basic YTpiYh==', 'Basic YTpiYg==x')],
     'cookies': [('/cookie', [('Cookie', value)]) for value in (
         'sid=session42', 'sid=%73ession42', 'sid=session%34%32', 'sid="session42"', 'a=b;sid=session42',
         'sid =session42 ; a=b', '\tsid=session42\t', 'sid=session42; sid=%73ession42', 'sid=session42 a=b', 'sid="session42" a=b', 'a=b sid=session42',

@@ -407,6 +407,30 @@ TEST(Partition, Cookie) {
   EXPECT_EQ(of({}), "");
 }
 
+TEST(Partition, BasicCredentialsInOneForm) {
+  const auto of = [](std::string value) {
+    return partition("[header:authorization]", {.headers = {{"authorization", std::move(value)}}});
+  };
+  for (const char* const value :
+       {"Basic YTpiPj8/Yg==", "basic YTpiPj8/Yg",
+        "BASIC YTpiPj8_Yg=", "Basic YTpiPj8/Yh==", "Basic YT.pi!Pj8/Yg",
+        "Basic .YTpiPj8/Yg==random", "Basic  YTpiPj8/Yg===", "Basic YTpiPj8/Yg\xa0",
+        "Basic YTpiPj8/Yg== random", "Basic YTpiPj8/Yg==,"}) {
+    EXPECT_EQ(of(value), "basic YTpiPj8/Yg==") << value;
+  }
+  EXPECT_EQ(of("Basic YTpi"), "basic YTpi");
+  EXPECT_EQ(of("Basic YTpiY"), "basic YTpi");
+  EXPECT_EQ(of("Basic YTpiYmP"), "basic YTpiYmM=");
+  EXPECT_EQ(of("Basic -_-_"), "basic +/+/");
+  // Some programs read all words, others the first.
+  EXPECT_EQ(of("Basic YTpi YmM="), "");
+  EXPECT_EQ(of("Basic YTpi,YmM="), "");
+  EXPECT_EQ(of("Basic"), "basic");
+  EXPECT_EQ(of("Bearer a.b=c d"), "bearer a.b=c d");
+  EXPECT_EQ(of("Basically a.b="), "basically a.b=");
+  EXPECT_EQ(partition("[header:x]", {.headers = {{"x", "Basic a.b="}}}), "Basic a.b=");
+}
+
 TEST(Partition, CookieAsLenientUpstreamsReadIt) {
   const auto of = [](std::string line) {
     return partition("[cookie:my_sid]", {.headers = {{"cookie", std::move(line)}}});
@@ -809,6 +833,7 @@ TEST(Named, ReachesTheKeyOfTheSameClient) {
       {"[header:authorization]", {.headers = {{"authorization", "BEARER x"}}}, "Bearer  x"},
       {"[cookie:k]", {.headers = {{"cookie", "k=a+b"}}}, "a+b"},
       {"[path]", {.path = "/V1/./Things;x"}, "/v1/things/"},
+      {"[header:authorization]", {.headers = {{"authorization", "Basic YQ"}}}, "basic YR=="},
       {"[registered-domain:header:k]", {.headers = {{"k", "example.com"}}}, "www.example.com"},
       {"[]", {}, ""},
       {"[address, method]", {}, "::ffff:192.0.2.7,GET"},
