@@ -431,6 +431,20 @@ TEST(Partition, BasicCredentialsInOneForm) {
   EXPECT_EQ(partition("[header:x]", {.headers = {{"x", "Basic a.b="}}}), "Basic a.b=");
 }
 
+TEST(Partition, PathsThatUpstreamsReadInSeveralWays) {
+  const auto of = [](std::string path) { return partition("[path]", {.path = std::move(path)}); };
+  for (const char* const path : {"/path/login", "/path/login;%2f0", "/path/login;%2f1",
+                                 "/path/login;%5c2", "/path/login;\\3", "/path/login;x/"}) {
+    EXPECT_EQ(of(path), "/path/login") << path;
+  }
+  EXPECT_EQ(of("/path/login;%2f..%2flogin"), "/path/login");
+  // What is /path/login for the one and any path for the other is no key.
+  EXPECT_EQ(of("/random;%2f../path/login"), "");
+  EXPECT_EQ(of("/path/login;%2f..%2f..%2frandom"), "");
+  EXPECT_EQ(of("/path/login;%2f..%2f..%2fpath%2flogin2"), "");
+  EXPECT_EQ(of("/;%2fx"), "/");
+}
+
 TEST(Partition, CookieAsLenientUpstreamsReadIt) {
   const auto of = [](std::string line) {
     return partition("[cookie:my_sid]", {.headers = {{"cookie", std::move(line)}}});
@@ -833,6 +847,7 @@ TEST(Named, ReachesTheKeyOfTheSameClient) {
       {"[header:authorization]", {.headers = {{"authorization", "BEARER x"}}}, "Bearer  x"},
       {"[cookie:k]", {.headers = {{"cookie", "k=a+b"}}}, "a+b"},
       {"[path]", {.path = "/V1/./Things;x"}, "/v1/things/"},
+      {"[path]", {.path = "/v1/things"}, "/v1/things;%2fx"},
       {"[header:authorization]", {.headers = {{"authorization", "Basic YQ"}}}, "basic YR=="},
       {"[registered-domain:header:k]", {.headers = {{"k", "example.com"}}}, "www.example.com"},
       {"[]", {}, ""},

@@ -92,6 +92,12 @@ void resolve(std::string& out, std::size_t begin, Dots dots) {
   if (end > root) out.pop_back();
 }
 
+// Whether a folded path is the other one, or lies above it.
+bool is_parent(std::string_view path, std::string_view below) noexcept {
+  if (!below.starts_with(path)) return false;
+  return path.size() == below.size() || path == "/" || below[path.size()] == '/';
+}
+
 bool is_slash(char c) noexcept { return c == '/' || c == '\\'; }
 
 // The rest of a path that begins with two slashes, which URL parsers read as those before an
@@ -134,6 +140,14 @@ void FoldedPath::fold() {
   if (rest) add_readings(*rest);
 }
 
+std::string_view FoldedPath::key() {
+  const std::string_view first = text();
+  if (other_parameters_ == 0) return first;
+  const std::string_view other = readings_[other_parameters_];
+  if (is_parent(other, first)) return other;
+  return is_parent(first, other) ? first : std::string_view();
+}
+
 void FoldedPath::add_readings(std::string_view raw) {
   for (const Parameters parameters : {Parameters::to_any_slash, Parameters::to_raw_slash}) {
     bool parameters_differ = false;
@@ -146,6 +160,7 @@ void FoldedPath::add_readings(std::string_view raw) {
       if (!climbs) break;
     }
     if (!parameters_differ) break;
+    if (other_parameters_ == 0) other_parameters_ = count_;
   }
 }
 
