@@ -17,6 +17,7 @@ POLICIES = policies(
     policy('token', QUOTA, key='[header:authorization]', match='[{path: /token}]'),
     policy('cookie', QUOTA, key='[cookie:sid]', match='[{path: /cookie}]'),
     policy('query', QUOTA, key='[query:k]', match='[{path: /query}]'),
+    policy('argument', QUOTA, key='[query:api_key]', match='[{path: /argument}]'),
     policy('path', QUOTA, key='[path]', match='[{path: "/path/*"}]'),
     policy('match', QUOTA, key='[]', match='[{path: /match, header: {x-plan: free}}]'),
     policy('exact', QUOTA, key='[]', match='[{exact-path: /exact}]'),
@@ -34,13 +35,18 @@ SPELLINGS = {
     'empty lines': [('/header', [(KEY, 'secret')] + [(KEY, '')] * n) for n in range(6)],
     'schemes': [('/token', [('Authorization', value)]) for value in (
         'Bearer abc', 'bearer abc', 'BEARER abc', 'Bearer  abc', 'Bearer\tabc')],
+    'credentials': [('/token', [('Authorization', value)]) for value in (
+        'Basic YTpiYg==', 'basic YTpiYg', 'Basic YTpi.Yg=', 'Basic YTpiYh==', 'Basic YTpiYg==x')],
     'cookies': [('/cookie', [('Cookie', value)]) for value in (
         'sid=session42', 'sid=%73ession42', 'sid=session%34%32', 'sid="session42"', 'a=b;sid=session42',
-        'sid =session42 ; a=b', '\tsid=session42\t', 'sid=session42; sid=%73ession42', 'sid=session42 a=b', 'sid="session42" a=b', 'a=b sid=session42')],
+        'sid =session42 ; a=b', '\tsid=session42\t', 'sid=session42; sid=%73ession42', 'sid=session42 a=b', 'sid="session42" a=b', 'a=b sid=session42',
+        'sid=session42\xa0', '\xa0sid=session42', 'a=b; %73id=session42')],
     'a cookie behind others': [('/cookie', [('Cookie', 'a=b')] * n + [('Cookie', 'sid=1')])
                                for n in (0, 1, 63, 64, 80)],
     'arguments': [('/query?' + query, []) for query in (
         'k=a%20b', 'k=a+b', '%6b=a+b', 'k=%61%20b', 'x=1&k=a+b&y', 'k=a+b&k=a%20b', 'k=a+b#k=c')],
+    'names of arguments': [('/argument?' + name + '=secret', []) for name in (
+        'api_key', '+api_key', 'api.key', 'api[key', '[api_key]', 'api_key]', 'x=1;api_key')],
     'paths': [(path, []) for path in (
         '/path/login', '/path/Login', '/PATH/LOGIN/', '/path/login;x', '/path/login%2f', '//path//login',
         '/./path/login', '/path/x/../login', '/path/%6cogin', '/path;a=b/login;c', '/path/login/.',

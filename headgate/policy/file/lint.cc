@@ -194,7 +194,7 @@ std::optional<std::string> lint_exact_path(std::string_view pattern, Effect effe
     return std::nullopt;
   }
   return "exempts no request, because upstreams read such a path in several ways; expected one "
-         "without '..'";
+         "without '..', and with one '/' at its begin";
 }
 
 std::optional<std::string> lint_id(std::span<const Component> key,

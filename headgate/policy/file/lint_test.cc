@@ -90,15 +90,16 @@ TEST(Lint, PathsThatExemptNoRequest) {
   EXPECT_EQ(
       allow("path: /a/../b"),
       "3:15: path '/a/../b' exempts no request, because upstreams read such a path in several "
-      "ways; expected one without '..'");
+      "ways; expected one without '..', and with one '/' at its begin");
   EXPECT_EQ(allow("exact-path: /a/../b"),
             "3:21: exact-path '/a/../b' exempts no request, because upstreams read such a path in "
-            "several ways; expected one without '..'");
+            "several ways; expected one without '..', and with one '/' at its begin");
+  EXPECT_NE(allow("path: //x"), "");
   EXPECT_EQ(
       allow("path: /a b"),
       "3:15: path '/a b' matches no request, because clients send a space as %20; expected it "
       "so");
-  EXPECT_EQ(allow("path: [/a%20b, /v1/*, //x, /Health/]"), "") << "it is compared as sent, too";
+  EXPECT_EQ(allow("path: [/a%20b, /v1/*, /x//y, /Health/]"), "") << "it is compared as sent, too";
   EXPECT_EQ(in_match("not: {path: /a%20b}"), "");
   EXPECT_NE(in_match("not: {path: /a/../b}"), "");
   EXPECT_NE(allow("method: GET, not: {path: /a%20b}"), "") << "what it exempts from the exemption";

@@ -110,7 +110,7 @@ void Component::append(LazyRequest& request, std::string& out) const {
       append_host(request.raw().host, out);
       return;
     case Kind::path:
-      out.append(request.path().text());
+      out.append(request.path().key());
       return;
     case Kind::method:
       out.append(request.raw().method);
@@ -148,9 +148,11 @@ void Component::append_given(std::string_view text, std::string& out) const {
     case Kind::host:
       append_host(text, out);
       return;
-    case Kind::path:
-      append_folded_path(text, out);
+    case Kind::path: {
+      std::string buffer;
+      out.append(FoldedPath(text, buffer).key());
       return;
+    }
     case Kind::registered_domain: {
       const std::size_t begin = out.size();
       append_header_value(name_, text, out);

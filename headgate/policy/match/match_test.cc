@@ -167,6 +167,8 @@ TEST(Match, Conditions) {
       {R"({has: header:x-api-key})", {.headers = {{"x-api-key", "k"}}}, true},
       {R"({has: [header:x-api-key, cookie:sid]})", {.headers = {{"x-api-key", "k"}}}, false},
       {R"({has: "query:q"})", {.query = "p=1&%71=2"}, true},
+      {R"({has: "query:a_q"})", {.query = "p=1&+a.q%00x=2"}, true},
+      {R"({has: "query:q"})", {.query = "p=1;q]=2"}, true},
       // What is there but unclear limits, and does not exempt.
       {R"({has: header:x-api-key})", {.headers = {{"x-api-key", ""}}}, true},
       {R"({not: {has: header:x-api-key}})", {.headers = {{"x-api-key", " , "}}}, true},
@@ -174,6 +176,8 @@ TEST(Match, Conditions) {
       {R"({not: {has: cookie:sid}})", {.headers = {{"cookie", "sid=a; sid=b"}}}, true},
       {R"({not: {has: cookie:sid}})", {.headers = {{"cookie", "sid=a; sid=a"}}}, false},
       {R"({not: {has: cookie:sid}})", {.headers = {{"cookie", "sid=\"\""}}}, true},
+      {R"({has: cookie:a_b})", {.headers = {{"cookie", "a.b=1"}}}, true},
+      {R"({not: {has: cookie:sid}})", {.headers = {{"cookie", "sid=\"1"}}}, true},
       {R"({not: {has: "query:q"}})", {.query = "q="}, true},
       {R"({not: {header: {x-plan: "free*"}}})", {}, true},
       {R"({not: {header: {x-plan: "free*"}}})", {.headers = {{"x-plan", "free-tier"}}}, false},
@@ -393,7 +397,7 @@ TEST(Partition, Cookie) {
   EXPECT_EQ(of({{"cookie", "sid=\"session42\""}}), "session42");
   EXPECT_EQ(of({{"cookie", "sid=\"\\163ession\\42\""}}), "session42");
   EXPECT_EQ(of({{"cookie", "sid=a+b%2bc%20d"}}), "a b c d");
-  EXPECT_EQ(of({{"cookie", "sid=\""}}), "\"");
+  EXPECT_EQ(of({{"cookie", "sid=\""}}), "");
   EXPECT_EQ(of({{"cookie", "sid=100%"}}), "100%");
   EXPECT_EQ(of({{"cookie", "sid="}}), "");
   EXPECT_EQ(of({{"cookie", "xsid=1; sidx=2; SID=3; sid"}}), "");
@@ -402,12 +406,81 @@ TEST(Partition, Cookie) {
   EXPECT_EQ(of({{"cookie", "sid=1\va=b"}}), "1");
   EXPECT_EQ(of({{"cookie", "sid=\"1 2\" a=b"}}), "1 2");
   EXPECT_EQ(of({{"cookie", "sid=\"1 2\\\"\"x"}}), "1 2\"");
-  EXPECT_EQ(of({{"cookie", "sid=\"1 2"}}), "\"1");
+  EXPECT_EQ(of({{"cookie", "sid=\"1 2"}}), "");
   EXPECT_EQ(of({{"cookie", "a=b sid=1"}}), "1");
   EXPECT_EQ(of({{"cookie", "a=b\vsid\f=\v1"}}), "1");
   EXPECT_EQ(of({{"cookie", "sid=2; a=b sid=1"}}), "");
   EXPECT_EQ(of({{"cookie", "a=\"b sid=1\""}}), "");
   EXPECT_EQ(of({}), "");
+}
+
+TEST(Partition, BasicCredentialsInOneForm) {
+  const auto of = [](std::string value) {
+    return partition("[header:authorization]", {.headers = {{"authorization", std::move(value)}}});
+  };
+  for (const char* const value :
+       {"Basic YTpiPj8/Yg==", "basic YTpiPj8/Yg",
+        "BASIC YTpiPj8_Yg=", "Basic YTpiPj8/Yh==", "Basic YT.pi!Pj8/Yg",
+        "Basic .YTpiPj8/Yg==random", "Basic  YTpiPj8/Yg===", "Basic YTpiPj8/Yg\xa0",
+        "Basic YTpiPj8/Yg== random", "Basic YTpiPj8/Yg==,"}) {
+    EXPECT_EQ(of(value), "basic YTpiPj8/Yg==") << value;
+  }
+  EXPECT_EQ(of("Basic YTpi"), "basic YTpi");
+  EXPECT_EQ(of("Basic YTpiY"), "basic YTpi");
+  EXPECT_EQ(of("Basic YTpiYmP"), "basic YTpiYmM=");
+  EXPECT_EQ(of("Basic -_-_"), "basic +/+/");
+  // Some programs read all words, others the first.
+  EXPECT_EQ(of("Basic YTpi YmM="), "");
+  EXPECT_EQ(of("Basic YTpi,YmM="), "");
+  EXPECT_EQ(of("Basic"), "basic");
+  EXPECT_EQ(of("Bearer a.b=c d"), "bearer a.b=c d");
+  EXPECT_EQ(of("Basically a.b="), "basically a.b=");
+  EXPECT_EQ(partition("[header:x]", {.headers = {{"x", "Basic a.b="}}}), "Basic a.b=");
+}
+
+TEST(Partition, PathsThatUpstreamsReadInSeveralWays) {
+  const auto of = [](std::string path) { return partition("[path]", {.path = std::move(path)}); };
+  for (const char* const path : {"/path/login", "/path/login;%2f0", "/path/login;%2f1",
+                                 "/path/login;%5c2", "/path/login;\\3", "/path/login;x/"}) {
+    EXPECT_EQ(of(path), "/path/login") << path;
+  }
+  EXPECT_EQ(of("/path/login;%2f..%2flogin"), "/path/login");
+  // What is /path/login for the one and any path for the other is no key.
+  EXPECT_EQ(of("/random;%2f../path/login"), "");
+  EXPECT_EQ(of("/path/login;%2f..%2f..%2frandom"), "");
+  EXPECT_EQ(of("/path/login;%2f..%2f..%2fpath%2flogin2"), "");
+  EXPECT_EQ(of("/;%2fx"), "/");
+}
+
+TEST(Partition, CookieAsLenientUpstreamsReadIt) {
+  const auto of = [](std::string line) {
+    return partition("[cookie:my_sid]", {.headers = {{"cookie", std::move(line)}}});
+  };
+  // No quote ends: cookie 0.6 of Node drops any last character.
+  EXPECT_EQ(of("my_sid=\"secretX"), "");
+  EXPECT_EQ(of("my_sid=\"secret\\"), "");
+  EXPECT_EQ(of("a=b; my_sid=\"secretX; my_sid=secret"), "");
+  // Spaces beyond ASCII, in Latin-1 (Node, Starlette) and UTF-8 (Django).
+  for (const std::string space :
+       {"\xa0", "\x85", "\x1f", "\xc2\xa0", "\xe2\x80\x83", " \xa0\t\xa0"}) {
+    EXPECT_EQ(of("my_sid=secret" + space), "secret") << space;
+    EXPECT_EQ(of("a=b;" + space + "my_sid" + space + "=" + space + "secret" + space + ";c=d"),
+              "secret")
+        << space;
+    EXPECT_EQ(of(space + "my_sid=secret; my_sid=random"), "") << space;
+  }
+  EXPECT_EQ(of("my_sid=\"secret\"\xa0"), "secret");
+  EXPECT_EQ(of("my_sid=a\xc3\xa4"), "a\xc3\xa4");
+  for (const std::string name :
+       {"my.sid", "my sid", "my[sid", "[my_sid]", "my%5fsid", "my_sid%00"}) {
+    EXPECT_EQ(of(name + "=secret"), "secret") << name;
+    EXPECT_EQ(of("my_sid=random; " + name + "=secret"), "") << name;
+    EXPECT_EQ(of(name + "=secret; my_sid=secret"), "secret") << name;
+  }
+  EXPECT_EQ(of("my-sid=1; mysid=2; my__sid=3"), "");
+  const TestRequest plus{.headers = {{"cookie", "a+b=1; a.c=2"}}};
+  EXPECT_EQ(partition("[cookie:a+b]", plus), "1");
+  EXPECT_EQ(partition("[cookie:a.c]", plus), "2");
 }
 
 TEST(Partition, Query) {
@@ -425,8 +498,53 @@ TEST(Partition, Query) {
   EXPECT_EQ(of("api+key=%zz%-1%+1"), "%zz%-1% 1");
   EXPECT_EQ(of("api+key=%00"), "\0"s);
   EXPECT_EQ(of("api+keys=1&api+ke=2"), "");
-  EXPECT_EQ(of("&&=&api+key=1;x=2"), "1;x=2");
+  EXPECT_EQ(of("&&=&api+key=1"), "1");
   EXPECT_EQ(of(""), "");
+}
+
+TEST(Partition, QueryNamesAsLenientUpstreamsReadThem) {
+  const char* const spellings[] = {"api_key",     "+api_key",      "%20+api_key",  "api.key",
+                                   "api+key",     "api%2Ekey",     "api[key",      "api%5bkey",
+                                   "api_key%00x", "api_key%00",    "[api_key]",    "[api_key",
+                                   "api_key]",    "]api_key]]",    "api_key[]",    "api_key[0]",
+                                   "x=1;api_key", "x;+api.key%00", "%5Bapi_key%5D"};
+  for (const std::string spelling : spellings) {
+    const auto of = [](std::string query) {
+      return partition("[query:api_key]", {.query = std::move(query)});
+    };
+    EXPECT_EQ(of(spelling + "=secret"), "secret") << spelling;
+    EXPECT_EQ(of("api_key=secret&" + spelling + "=%73ecret"), "secret") << spelling;
+    EXPECT_EQ(of("api_key=random&" + spelling + "=secret"), "") << spelling;
+    EXPECT_EQ(of(spelling + "=secret&api_key=random"), "") << spelling;
+  }
+}
+
+TEST(Partition, QueryWithSemicolonsIsReadBothWays) {
+  const auto of = [](std::string query) {
+    return partition("[query:k]", {.query = std::move(query)});
+  };
+  EXPECT_EQ(of("k=random;k=secret"), "");
+  EXPECT_EQ(of("k=secret;x=random"), "");
+  EXPECT_EQ(of("k=secret;random"), "");
+  EXPECT_EQ(of("k=random&x=1;k=secret"), "");
+  EXPECT_EQ(of("k=secret&x=1;y=2"), "secret");
+  EXPECT_EQ(of("k=1%3bx=2"), "1;x=2");
+}
+
+TEST(Partition, QueryNamesOfOtherArguments) {
+  const auto of = [](const std::string& name, std::string query) {
+    return partition("[\"query:" + name + "\"]", {.query = std::move(query)});
+  };
+  for (const char* const other : {"k=", "apikey=", "api_keys=", "api__key=", "api-key=", "api_ke=",
+                                  "api_key+=", "api_key.=", "x[api_key]=", "api%00_key="}) {
+    EXPECT_EQ(of("api_key", other + "1"s), "") << other;
+  }
+  // A name that the policy writes so is that name, and no other.
+  EXPECT_EQ(of("api.key", "api.key=1&api_key=2&api+key=3"), "1");
+  EXPECT_EQ(of("a[b]", "a[b]=1&a[c]=2&a=3"), "1");
+  EXPECT_EQ(of("[b]", "[b]=1&b=2"), "1");
+  EXPECT_EQ(of(" b", "+b=1&b=2"), "1");
+  EXPECT_EQ(of("a;b", "a;b=1"), "1");
 }
 
 TEST(Partition, HostPathMethodAndDomain) {
@@ -741,6 +859,8 @@ TEST(Named, ReachesTheKeyOfTheSameClient) {
       {"[header:authorization]", {.headers = {{"authorization", "BEARER x"}}}, "Bearer  x"},
       {"[cookie:k]", {.headers = {{"cookie", "k=a+b"}}}, "a+b"},
       {"[path]", {.path = "/V1/./Things;x"}, "/v1/things/"},
+      {"[path]", {.path = "/v1/things"}, "/v1/things;%2fx"},
+      {"[header:authorization]", {.headers = {{"authorization", "Basic YQ"}}}, "basic YR=="},
       {"[registered-domain:header:k]", {.headers = {{"k", "example.com"}}}, "www.example.com"},
       {"[]", {}, ""},
       {"[address, method]", {}, "::ffff:192.0.2.7,GET"},

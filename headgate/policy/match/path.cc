@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "headgate/policy/match/decode.h"
 
@@ -12,7 +13,8 @@ namespace {
 enum class Dots {
   merged,    // removes a segment, after "//" has become one slash: most of them, and nginx
   kept,      // is a segment like any other: Express, which routes without resolving
-  unmerged,  // removes a segment, also the empty one in "//": RFC 3986, and URL parsers
+  unmerged,  // removes a segment, also the empty one in "//": RFC 3986, and URL parsers,
+             // which may also take the begin of a path for an authority: behind_authority()
 };
 
 // Where upstreams end a parameter that begins with ';'.
@@ -90,6 +92,23 @@ void resolve(std::string& out, std::size_t begin, Dots dots) {
   if (end > root) out.pop_back();
 }
 
+// Whether a folded path is the other one, or lies above it.
+bool is_parent(std::string_view path, std::string_view below) noexcept {
+  if (!below.starts_with(path)) return false;
+  return path.size() == below.size() || path == "/" || below[path.size()] == '/';
+}
+
+bool is_slash(char c) noexcept { return c == '/' || c == '\\'; }
+
+// The rest of a path that begins with two slashes, which URL parsers read as those before an
+// authority: `new URL("//host/login", base)` has the path "/login". std::nullopt for other paths.
+std::optional<std::string_view> behind_authority(std::string_view raw) noexcept {
+  if (raw.size() < 2 || !is_slash(raw[0]) || !is_slash(raw[1])) return std::nullopt;
+  const std::size_t authority = raw.find_first_not_of("/\\");
+  const std::size_t end = raw.find_first_of("/\\", std::min(authority, raw.size()));
+  return end == raw.npos ? "/" : raw.substr(end);
+}
+
 }  // namespace
 
 void append_folded_path(std::string_view raw, std::string& out) {
@@ -113,20 +132,35 @@ void FoldedPath::fold() {
     readings_[count_++] = raw_;
     return;
   }
+  const std::optional<std::string_view> rest = behind_authority(raw_);
   buffer_.clear();
   // The views into the buffer must stay valid. One more character is for the slash at the end.
-  buffer_.reserve(readings_.size() * (raw_.size() + 1));
+  buffer_.reserve((rest ? 2 : 1) * readings_per_path * (raw_.size() + 1));
+  add_readings(raw_);
+  if (rest) add_readings(*rest);
+}
+
+std::string_view FoldedPath::key() {
+  const std::string_view first = text();
+  if (other_parameters_ == 0) return first;
+  const std::string_view other = readings_[other_parameters_];
+  if (is_parent(other, first)) return other;
+  return is_parent(first, other) ? first : std::string_view();
+}
+
+void FoldedPath::add_readings(std::string_view raw) {
   for (const Parameters parameters : {Parameters::to_any_slash, Parameters::to_raw_slash}) {
     bool parameters_differ = false;
     for (const Dots dots : {Dots::merged, Dots::kept, Dots::unmerged}) {
       const std::size_t begin = buffer_.size();
-      parameters_differ = decode(raw_, parameters, buffer_);
+      parameters_differ = decode(raw, parameters, buffer_);
       const bool climbs = buffer_.find("..", begin) != std::string::npos;
       resolve(buffer_, begin, dots);
       readings_[count_++] = std::string_view(buffer_).substr(begin);
       if (!climbs) break;
     }
     if (!parameters_differ) break;
+    if (other_parameters_ == 0) other_parameters_ = count_;
   }
 }
 

@@ -53,20 +53,32 @@ class FoldedPath {
   // Returns the path as append_folded_path() does.
   [[nodiscard]] std::string_view text() { return readings().front(); }
 
+  // Returns the path for a key: as text() does, unless upstreams differ about where a parameter
+  // ends. If then one reading is the begin of the other, as "/login" is of "/login/0" for
+  // "/login;%2f0", returns that; else "". Otherwise clients could make up a key for each request.
+  [[nodiscard]] std::string_view key();
+
   // Returns the path as text() does, and then in the other ways in which upstreams may read it.
-  // There are others only if a segment is "..", or if an encoded slash follows a ';'.
+  // There are others only if a segment is "..", if an encoded slash follows a ';', or if the path
+  // begins with two slashes: "//host/login" is also "/login".
   [[nodiscard]] std::span<const std::string_view> readings() {
     if (count_ == 0) fold();
     return std::span<const std::string_view>(readings_).first(count_);
   }
 
  private:
+  // 3 ways with ".." x 2 with parameters.
+  static constexpr std::size_t readings_per_path = 6;
+
   void fold();
+  // Appends the readings of a path, the raw one or what follows its authority.
+  void add_readings(std::string_view raw);
 
   std::string_view raw_;
   std::string& buffer_;
-  std::array<std::string_view, 6> readings_;  // 3 ways with ".." x 2 with parameters
+  std::array<std::string_view, 2 * readings_per_path> readings_;
   std::size_t count_ = 0;
+  std::size_t other_parameters_ = 0;  // the first reading with other parameters than text(), or 0
 };
 
 }  // namespace headgate::policy

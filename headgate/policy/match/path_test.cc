@@ -120,6 +120,20 @@ TEST(PathPattern, HoldsForEachReading) {
   EXPECT_TRUE(matches("/login/x", "/login;%2fx"));  // behind a proxy that decodes
 }
 
+TEST(PathPattern, HoldsWithoutTheAuthorityThatUrlParsersRead) {
+  for (const char* const raw :
+       {"//anything/login", "/\\x/login", "\\/x/login", "\\\\x\\login", "///x/login",
+        "//a@b:1/x/../Login", "//x/login;y", "/\\/\\x//login"}) {
+    EXPECT_TRUE(matches("/login", raw)) << raw;
+  }
+  EXPECT_EQ(readings("//x/login"), (std::vector<std::string>{"/x/login", "/login"}));
+  EXPECT_EQ(readings("//login"), (std::vector<std::string>{"/login", "/"}));
+  EXPECT_EQ(readings("//").size(), 2U);
+  EXPECT_EQ(readings("//h/a;%2fx/../b").size(), 12U);
+  EXPECT_FALSE(matches("/login", "/x//y/login"));
+  EXPECT_FALSE(matches("/login", "/%2fx/login"));
+}
+
 // One step that leaves the path the same for an upstream that decodes, merges slashes, resolves
 // dots, drops parameters and ignores case.
 std::string respelled(const std::string& path) {

@@ -47,10 +47,50 @@ bool is_list(std::string_view line) noexcept {
   return last != ',';
 }
 
-// The scheme of credentials is compared without regard to case (RFC 9110, section 11.1).
-void lower_scheme(std::string_view name, std::string& out, std::size_t begin) {
+// 0 to 63 for a character of base64 or base64url, or -1.
+int base64_value(char c) noexcept {
+  if (c >= 'A' && c <= 'Z') return c - 'A';
+  if (c >= 'a' && c <= 'z') return c - 'a' + 26;
+  if (is_digit(c)) return c - '0' + 52;
+  if (c == '+' || c == '-') return 62;
+  return c == '/' || c == '_' ? 63 : -1;
+}
+
+constexpr std::string_view base64_alphabet =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+// Writes out[begin..], which is base64, as encoders do. Reads it as Node does: up to a '=', and
+// without characters of no meaning. Returns false if there are several words: some programs read
+// the first of them, others all.
+bool write_base64_canonically(std::string& out, std::size_t begin) {
+  std::size_t end = begin;
+  int last = 0;
+  bool after_space = false;
+  for (std::size_t i = begin; i < out.size() && out[i] != '='; ++i) {
+    const int value = base64_value(out[i]);
+    after_space |= out[i] == ' ';
+    if (value < 0) continue;
+    if (after_space) return false;
+    last = value;
+    out[end++] = base64_alphabet[static_cast<std::size_t>(value)];
+  }
+  const std::size_t over = (end - begin) % 4;
+  if (over == 1) --end;  // 6 bits, which are no byte
+  out.resize(end);
+  if (over < 2) return true;
+  out.back() = base64_alphabet[static_cast<std::size_t>(last & (over == 2 ? 0x30 : 0x3c))];
+  out.append(4 - over, '=');
+  return true;
+}
+
+// Writes the credentials in out[begin..] in one form. Their scheme is compared without regard to
+// case (RFC 9110, section 11.1). Those of "Basic" that are unclear are left out.
+void fold_credentials(std::string_view name, std::string& out, std::size_t begin) {
   if (name != "authorization" && name != "proxy-authorization") return;
   for (std::size_t i = begin; i < out.size() && out[i] != ' '; ++i) out[i] = lower(out[i]);
+  constexpr std::string_view basic = "basic ";
+  if (!std::string_view(out).substr(begin).starts_with(basic)) return;
+  if (!write_base64_canonically(out, begin + basic.size())) out.resize(begin);
 }
 
 bool is_encoded(std::string_view text) noexcept {
@@ -66,10 +106,46 @@ bool is_octal(std::string_view text) noexcept {
 
 bool is_space(char c) noexcept { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
+// Further spaces that some upstreams trim around names and values of cookies, to which they are
+// Latin-1 (Node, Starlette) or UTF-8 (Django).
+constexpr std::string_view further_spaces[] = {
+    "\x1c",         "\x1d",         "\x1e",         "\x1f",         "\xc2\x85",     "\xc2\xa0",
+    "\xe1\x9a\x80", "\xe2\x80\x80", "\xe2\x80\x81", "\xe2\x80\x82", "\xe2\x80\x83", "\xe2\x80\x84",
+    "\xe2\x80\x85", "\xe2\x80\x86", "\xe2\x80\x87", "\xe2\x80\x88", "\xe2\x80\x89", "\xe2\x80\x8a",
+    "\xe2\x80\xa8", "\xe2\x80\xa9", "\xe2\x80\xaf", "\xe2\x81\x9f", "\xe3\x80\x80", "\xef\xbb\xbf",
+    "\x85",         "\xa0"};
+
+// Returns the size of the space at one edge of a text, or 0. `edge` is the character there, and
+// is_there(space) whether the text has such a space there.
+template <class IsThere>
+std::size_t space_size(char edge, const IsThere& is_there) noexcept {
+  if (is_space(edge)) return 1;
+  if (edge >= ' ' && edge <= '~') return 0;
+  for (const std::string_view space : further_spaces) {
+    if (is_there(space)) return space.size();
+  }
+  return 0;
+}
+
 std::string_view without_space(std::string_view text) noexcept {
-  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
+  const auto begins = [&text](std::string_view space) { return text.starts_with(space); };
+  const auto ends = [&text](std::string_view space) { return text.ends_with(space); };
+  while (!text.empty()) {
+    const std::size_t size = space_size(text.front(), begins);
+    if (size == 0) break;
+    text.remove_prefix(size);
+  }
+  while (!text.empty()) {
+    const std::size_t size = space_size(text.back(), ends);
+    if (size == 0) break;
+    text.remove_suffix(size);
+  }
   return text;
+}
+
+// Whether a cookie's value begins with a quote that does not end.
+bool is_unclosed(std::string_view value) noexcept {
+  return value.starts_with('"') && (value.size() == 1 || !value.ends_with('"'));
 }
 
 // Removes a cookie's value from the beginning of `rest`, which does not begin with white space, and
@@ -172,6 +248,11 @@ class OnlyValue {
     if (value_ && !equal(Decoder(*value_), Decoder(value))) differs_ = true;
     value_ = value;
   }
+  // Adds a value that upstreams read in different ways.
+  void add_unclear(std::string_view value) noexcept {
+    value_ = value;
+    differs_ = true;
+  }
   void append_to(std::string& out) const {
     if (value_ && !differs_) append(Decoder(*value_), out);
   }
@@ -204,6 +285,34 @@ bool decodes_to(std::string_view encoded, std::string_view plain) noexcept {
   return decoder.ended();
 }
 
+bool is_bracket(char c) noexcept { return c == '[' || c == ']'; }
+
+// Whether some upstream takes a form-encoded name for the plain one. PHP drops spaces before a name
+// and all from a NUL on, and ' ', '.' and '[' are '_' to it. "[k]", "k]" and "k[0]" are k for Rack
+// or for qs, of Node.
+bool is_read_as(std::string_view encoded, std::string_view plain) noexcept {
+  FormDecoder decoder(encoded);
+  char c = '\0';
+  const auto take = [&] {
+    if (decoder.ended()) return false;
+    c = decoder.take();
+    return c != '\0';
+  };
+  bool taken = take();
+  while (taken && (c == ' ' || is_bracket(c))) taken = take();
+  for (const char expected : plain) {
+    const bool same = c == expected || (expected == '_' && (c == ' ' || c == '.' || c == '['));
+    if (!taken || !same) return false;
+    taken = take();
+  }
+  return !taken || is_bracket(c);
+}
+
+// Whether the name in a request is the one of a policy.
+bool is_name(std::string_view encoded, std::string_view plain) noexcept {
+  return decodes_to(encoded, plain) || is_read_as(encoded, plain);
+}
+
 // RFC 6265, section 4.2.1. A value ends at white space, and another cookie may follow it, as
 // Python's http.cookies reads them.
 OnlyValue<CookieDecoder> find_cookie(const Headers& headers, std::string_view name) noexcept {
@@ -214,7 +323,9 @@ OnlyValue<CookieDecoder> find_cookie(const Headers& headers, std::string_view na
         const std::string_view found = without_space(part.substr(0, equals));
         part = without_space(part.substr(equals + 1));
         const std::string_view value = take_cookie_value(part);
-        if (found == name) only.add(value);
+        if (found != name && !is_read_as(found, name)) continue;
+        // Node's cookie 0.6 drops the first and the last character behind any such quote.
+        is_unclosed(value) ? only.add_unclear(value) : only.add(value);
       }
     });
   }
@@ -222,13 +333,17 @@ OnlyValue<CookieDecoder> find_cookie(const Headers& headers, std::string_view na
 }
 
 OnlyValue<FormDecoder> find_argument(std::string_view query, std::string_view name) noexcept {
-  const bool encoded = is_encoded(query);
   OnlyValue<FormDecoder> only;
-  each_part(query, '&', [&](std::string_view pair) {
+  const auto add_named = [&](std::string_view pair) {
     const std::size_t equals = pair.find('=');
-    const std::string_view argument = pair.substr(0, equals);
-    if (encoded ? !decodes_to(argument, name) : argument != name) return;
+    if (!is_name(pair.substr(0, equals), name)) return;
     only.add(equals == pair.npos ? std::string_view{} : pair.substr(equals + 1));
+  };
+  const bool has_semicolon = query.find(';') != query.npos;
+  each_part(query, '&', [&](std::string_view pair) {
+    add_named(pair);
+    // Rack up to 2.2 also separates arguments by ';'.
+    if (has_semicolon && pair.find(';') != pair.npos) each_part(pair, ';', add_named);
   });
   return only;
 }
@@ -250,13 +365,13 @@ void append_header(const Headers& headers, std::string_view name, std::string& o
       next = headers.value(name, nth);
     }
   }
-  lower_scheme(name, out, begin);
+  fold_credentials(name, out, begin);
 }
 
 void append_header_value(std::string_view name, std::string_view value, std::string& out) {
   const std::size_t begin = out.size();
   ListWriter(out).add_line(value);
-  lower_scheme(name, out, begin);
+  fold_credentials(name, out, begin);
 }
 
 void append_cookie(const Headers& headers, std::string_view name, std::string& out) {

@@ -14,17 +14,22 @@ namespace headgate::policy {
 // Appends the header with this name, in lower case. Several lines are the same as one line with
 // their values separated by commas (RFC 9110, section 5.3): "a, b" stands for the lines "a" and
 // "b", and for "a,b". Empty elements are left out, and white space between words is one space. The
-// scheme of credentials ("Bearer") is in lower case.
+// scheme of credentials ("Bearer") is in lower case, and base64 of "Basic" as encoders write it;
+// with a space in that base64, the header counts as absent.
 void append_header(const Headers& headers, std::string_view name, std::string& out);
 
 // Appends the cookie with this name, which all Cookie lines are searched for. %XX is decoded once,
 // quotes around the value are left out and '\' in them is resolved, and '+' is a space: each of
-// these is what some upstreams do. A cookie that occurs with different values counts as absent:
-// the upstream may use either, so that one client could be counted as another.
+// these is what some upstreams do. White space around names and values does not count, and names
+// are compared as those of arguments are. A cookie that occurs with different values counts as
+// absent: the upstream may use either, so that one client could be counted as another. So does a
+// value that begins with a quote that does not end.
 void append_cookie(const Headers& headers, std::string_view name, std::string& out);
 
-// Appends the argument with this name, decoded: %XX is a byte, '+' a space. Names are decoded
-// before they are compared. An argument that occurs with different values counts as absent.
+// Appends the argument with this name, decoded: %XX is a byte, '+' a space. Names are compared as
+// the most lenient upstreams read them: "+a.b", "a[b", "[a_b]" and "a_b%00x" are "a_b". Arguments
+// are separated by '&', and perhaps by ';'. An argument that has different values under these
+// readings counts as absent.
 void append_argument(std::string_view query, std::string_view name, std::string& out);
 
 // Whether a request has a value.
