@@ -205,7 +205,10 @@ class Linear {
                                              Instant now) const noexcept {
     const Ticks at = ticks(now);
     if (!tat || *tat <= at) return unchanged(std::nullopt, at, Denial::no);
-    const Ticks before = std::min(*tat, latest_tat(at));
+    // A tat that is later than the largest debt allows (a denial can cost one quota more) means
+    // that the clock went back.
+    const Ticks most = at + window_ + debt_ + (denied_ == Denied::free ? 0 : window_);
+    const Ticks before = std::min(*tat, most);
     const Ticks given = static_cast<Ticks>(std::min(cost, 2 * quota_)) * interval_;
     const bool all = cost >= Quota::cost_max || before - at <= given;
     const Ticks next = all ? at : before - given;
@@ -250,21 +253,15 @@ class Linear {
     return *tat > most ? most : *tat;
   }
 
-  // The latest tat that a law with this window can have stored at this time: where denials cost,
-  // one can take one quota more than the largest debt.
-  [[nodiscard]] constexpr Ticks latest_tat(Ticks at) const noexcept {
-    return at + window_ + debt_ + (denied_ == Denied::free ? 0 : window_);
-  }
-
-  // A decision that takes nothing. A tat that is later than the latest means that the clock went
-  // back, or that the window was longer: it is corrected, and the correction is to be stored.
+  // A decision that takes nothing. If denials are free, a tat that is later than the largest debt
+  // allows means that the clock went back: it is corrected, and the correction is to be stored.
   [[nodiscard, gnu::always_inline]] constexpr Step<State> unchanged(
       const std::optional<State>& tat, Ticks at, Denial denied,
       std::uint64_t cost = 0) const noexcept {
     Step<State> step;
     Ticks seen = tat && *tat > at ? *tat : at;
-    if (seen > latest_tat(at)) {
-      seen = latest_tat(at);
+    if (denied_ == Denied::free && seen > at + window_ + debt_) {
+      seen = at + window_ + debt_;
       step = {seen, true, {}};
     }
     switch (denied) {

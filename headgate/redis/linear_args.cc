@@ -14,6 +14,8 @@ constexpr Nanos scale_max = (Nanos{1} << 52) / nanos_per_second;
 // A sum of three spans and a time [s] is below 2^53: the longest window has 10^15 s, which is less
 // than 2^50.
 constexpr Nanos seconds_max = Nanos{1} << 50;
+// Later than every debt [s].
+constexpr double endless = 4503599627370496;  // 2^52
 
 // The numbers of `op` in take.lua.
 enum class ScriptOp : char { spend = 1, spend_always, peek, look, never, refund, debit };
@@ -60,8 +62,7 @@ void append(const L& law, const store::Charge& charge, std::string& out) {
   const auto window = static_cast<Nanos>(law.window());
   const auto debt = static_cast<Nanos>(law.debt());
   const ScriptOp op = op_of(law, charge);
-  const bool keeps = op == ScriptOp::peek || op == ScriptOp::look || op == ScriptOp::never;
-  const bool owes_more = (keeps || op == ScriptOp::refund) && law.denial_costs();
+  const bool owes_more = op == ScriptOp::refund && law.denial_costs();
   const Nanos most = window + debt + (owes_more ? window : 0);
   // No law charges more than two quotas at once.
   const auto units = static_cast<Nanos>(std::min(charge.cost, 2 * law.quota()));
@@ -70,7 +71,13 @@ void append(const L& law, const store::Charge& charge, std::string& out) {
   append_number(static_cast<double>(scale), out);
   append_span(gives_all ? most : units * static_cast<Nanos>(law.interval()), scale, out);
   append_span(window + static_cast<Nanos>(law.ahead()), scale, out);
-  append_span(most, scale, out);
+  const bool corrects = op == ScriptOp::peek || op == ScriptOp::look || op == ScriptOp::never;
+  if (law.denial_costs() && corrects) {
+    append_number(endless, out);
+    append_number(0, out);
+  } else {
+    append_span(most, scale, out);
+  }
 }
 
 template <class L>
