@@ -53,6 +53,9 @@ Json list(const Names& names) {
 // YAML reads some words and numbers as what they are; the policy file's reader reads text.
 const Json any_text = R"({"type": ["string", "number", "boolean"]})";
 const Json some_text = R"({"type": ["string", "number", "boolean"], "minLength": 1})";
+// To the system a path ends at a byte 0.
+const Json some_path =
+    R"({"type": ["string", "number", "boolean"], "minLength": 1, "pattern": "^[^\\u0000]*$"})";
 
 Json pattern(std::string_view regex) {
   return object({{"type", text("string")}, {"pattern", text(regex)}});
@@ -487,9 +490,9 @@ Json redis() {
   const Json word = token_or_integer("[!-~]+");
   const Json tls =
       map(redis_tls_keys,
-          {{"ca", "Who may certify the server; default: whom the system trusts", some_text},
-           {"cert", "Our certificate", some_text},
-           {"key", "The key of our certificate", some_text},
+          {{"ca", "Who may certify the server; default: whom the system trusts", some_path},
+           {"cert", "Our certificate", some_path},
+           {"key", "The key of our certificate", some_path},
            {"server-name", "Whom the server's certificate must name", word}},
           {{"dependencies", R"({"cert": ["key"], "key": ["cert"]})"}});
   const Json one = object({{"type", text("array")}, {"maxItems", "1"}});
@@ -499,7 +502,7 @@ Json redis() {
        {"cluster", "Whether the servers are a cluster", truth()},
        {"sentinel", "By what name the nodes, which are sentinels, know the primary", word},
        {"user", "The ACL user", word},
-       {"password-file", "The file with the password", some_text},
+       {"password-file", "The file with the password", some_path},
        {"tls", "Encrypts, and requires a certificate of the server", tls},
        {"timeout", "How long a request waits for Redis at most", duration()},
        {"prefix", "The beginning of every key", token_or_integer("[ -z|~]{1,64}")}},
@@ -516,7 +519,7 @@ Json store() {
   const Json table =
       map(table_keys, {{"memory", "The size of the table",
                         number(std::uint64_t{64} << 10, memory_max, "^[0-9]+(KiB|MiB|GiB)?$")},
-                       {"file", "The file that keeps the table over a restart", some_text}});
+                       {"file", "The file that keeps the table over a restart", some_path}});
   return any_of({word(store_words),
                  map(store_keys, {{"table", "A table in shared memory or in a file", table},
                                   {"redis", "Redis, for limits that machines share", redis()}})});
@@ -550,7 +553,7 @@ std::string schema() {
           {{"minProperties", "1"}});
   const Json decisions =
       map(decisions_keys,
-          {{"file", "Where lines go; -: standard output", some_text},
+          {{"file", "Where lines go; -: standard output", some_path},
            {"which", "Which decisions have a line", word(logged_words)},
            {"sample", "How many of them, chosen at random", percent("^", 10)},
            {"format", "The form of a line", word(log_format_words)},
