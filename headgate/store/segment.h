@@ -106,7 +106,7 @@ class KnownSegments {
   [[nodiscard]] std::span<const Segment> present() const noexcept {
     const std::uint64_t count = shared_.count.load();
     const std::size_t known = known_.load(std::memory_order_acquire);
-    if (count == known) return {copies_.data(), known};
+    if (0 < count && count <= known) return {copies_.data(), static_cast<std::size_t>(count)};
     return learn(count);
   }
   [[nodiscard]] const Segment& newest() const noexcept { return present().back(); }
