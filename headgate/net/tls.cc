@@ -28,7 +28,8 @@ std::string cannot(const std::string& path, std::string_view expected) {
   return path + ": " + why + "; expected " + std::string(expected);
 }
 
-// A named pipe or a device would be read without an end. Says nothing of a file that is not there.
+// Returns what is wrong with a named pipe or a device: OpenSSL could wait for it or read it for
+// ever. A missing file gets OpenSSL's own message.
 std::optional<std::string> find_other_kind(const std::string& path) {
   struct stat found = {};
   if (stat(path.c_str(), &found) != 0 || S_ISREG(found.st_mode)) return std::nullopt;
