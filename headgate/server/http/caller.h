@@ -10,7 +10,8 @@ namespace headgate::server {
 
 struct HttpCaller {
   int fd;                                 // the connection's socket
-  std::optional<policy::Address> peer{};  // std::nullopt: a Unix socket
+  bool is_tcp = false;                    // and not a Unix socket
+  std::optional<policy::Address> peer{};  // of a TCP connection that was not reset at once
   unsigned local_port = 0;                // of this end of a TCP connection
   bool trusted = false;                   // a request had a right token
   unsigned wrong_tokens = 0;              // requests that had a wrong one

@@ -196,7 +196,7 @@ bool refuse_token(Exchange& exchange, Access needed) {
 
 // Returns why this request may be the work of a web page; std::nullopt if it is not.
 std::optional<std::string_view> fault_of_page(const Exchange& exchange, const Route& route) {
-  if (exchange.door.credentials.now().wants_token() || !exchange.caller.peer) return std::nullopt;
+  if (exchange.door.credentials.now().wants_token() || !exchange.caller.is_tcp) return std::nullopt;
   if (route.needs == Access::none) return std::nullopt;
   if (route.sender != Route::Sender::proxy) return fault_of_foreign_page(exchange.request);
   return fault_of_foreign_query(exchange.request, exchange.caller.local_port);

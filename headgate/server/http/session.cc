@@ -12,10 +12,10 @@ namespace headgate::server {
 HttpSession::HttpSession(int fd, HttpDoorContext& door, Resume resume)
     : channel_(fd, door.credentials.now().tls.get(), door.unsent),
       door_(door),
-      caller_{.fd = fd},
+      caller_{.fd = fd, .is_tcp = is_tcp(fd)},
       resume_(resume) {
   caller_.peer = peer_of(fd);
-  if (caller_.peer) caller_.local_port = local_port_of(fd);
+  if (caller_.is_tcp) caller_.local_port = local_port_of(fd);
   caller_.trusted = !door.credentials.now().wants_token();
 }
 
