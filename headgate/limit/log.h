@@ -21,12 +21,16 @@ struct Record {
 
 // One key's records, in ascending order of their times.
 template <class L>
-concept Log = requires(L& log, const L& read_only, std::size_t i, Record record) {
-  { read_only.size() } -> std::convertible_to<std::size_t>;
-  { read_only.units() } -> std::convertible_to<std::uint64_t>;  // sum of all costs
-  { read_only.get(i) } -> std::convertible_to<Record>;          // i < size(), 0 is the oldest
-  { log.append(record) } -> std::convertible_to<bool>;          // false: no memory, not appended
-  log.drop_oldest(i);                                           // removes i <= size() records
+concept ReadableLog = requires(const L& log, std::size_t i) {
+  { log.size() } -> std::convertible_to<std::size_t>;
+  { log.units() } -> std::convertible_to<std::uint64_t>;  // sum of all costs
+  { log.get(i) } -> std::convertible_to<Record>;          // i < size(), 0 is the oldest
+};
+
+template <class L>
+concept Log = ReadableLog<L> && requires(L& log, std::size_t i, Record record) {
+  { log.append(record) } -> std::convertible_to<bool>;  // false: no memory, not appended
+  log.drop_oldest(i);                                   // removes i <= size() records
   log.set(i, record);
   log.erase(i);
   log.merged();  // for the counters: called when two records are merged because the log is full
@@ -51,7 +55,7 @@ void expire(L& log, std::int64_t horizon, std::int64_t latest) noexcept {
 }
 
 // The sum of the costs of all records that are later than `horizon`.
-template <Log L>
+template <ReadableLog L>
 [[nodiscard]] std::uint64_t units_after(const L& log, std::int64_t horizon) noexcept {
   std::uint64_t units = log.units();
   for (std::size_t i = 0; i < log.size(); ++i) {
@@ -62,25 +66,11 @@ template <Log L>
   return units;
 }
 
-// Adds a record at the end; if the newest record is not earlier than it, adds to the newest one. If
-// there are already `records_max` records, or the store has no memory, merges two neighbours into
-// one with the later time, so that used units never count for less or for a shorter time; it merges
-// those whose units times distance is the least, and reads every record for that. Returns false if
-// the log is empty and the store has no memory: the record is lost.
-template <Log L>
-bool add(L& log, Record added, std::size_t records_max) noexcept {
+// Of the records and the added one behind them, the pair of neighbours whose units times distance
+// is the least: the index of the later one; size() means the added record. REQUIRES: size() > 0.
+template <ReadableLog L>
+[[nodiscard]] std::size_t closest_pair(const L& log, Record added) noexcept {
   const std::size_t count = log.size();
-  if (count > 0) {
-    const Record newest = log.get(count - 1);
-    if (newest.time >= added.time) {
-      log.set(count - 1, {newest.time, newest.cost + added.cost});
-      return true;
-    }
-  }
-  if (count < records_max && log.append(added)) return true;
-  if (count == 0) return false;
-  log.merged();
-  // Finds the later one of the closest pair; `count` means the added record.
   Record before = log.get(0);
   std::size_t closest = count;
   u128 least = ~u128{0};
@@ -95,6 +85,28 @@ bool add(L& log, Record added, std::size_t records_max) noexcept {
     }
     before = record;
   }
+  return closest;
+}
+
+// Adds a record at the end; if the newest record is not earlier than it, adds to the newest one. If
+// there are already `records_max` records, or the store has no memory, merges two neighbours into
+// one with the later time, so that used units never count for less or for a shorter time: the
+// closest pair, and reads every record for that. Returns false if the log is empty and the store
+// has no memory: the record is lost.
+template <Log L>
+bool add(L& log, Record added, std::size_t records_max) noexcept {
+  const std::size_t count = log.size();
+  if (count > 0) {
+    const Record newest = log.get(count - 1);
+    if (newest.time >= added.time) {
+      log.set(count - 1, {newest.time, newest.cost + added.cost});
+      return true;
+    }
+  }
+  if (count < records_max && log.append(added)) return true;
+  if (count == 0) return false;
+  log.merged();
+  const std::size_t closest = closest_pair(log, added);
   if (closest < count) {
     const Record earlier = log.get(closest - 1);
     const Record later = log.get(closest);
@@ -106,6 +118,43 @@ bool add(L& log, Record added, std::size_t records_max) noexcept {
   log.set(log.size() - 1, {added.time, newest.cost + added.cost});
   return true;
 }
+
+// What a log is after add(), if the store has memory: to be read, nothing is added. The log must
+// outlive it and not change. REQUIRES: records_max > 0.
+template <ReadableLog L>
+class Added {
+ public:
+  Added(const L& log, Record added, std::size_t records_max) noexcept
+      : log_(log), added_(added), later_(merges_at(log, added, records_max)) {}
+
+  [[nodiscard]] std::size_t size() const noexcept { return log_.size() + (merges() ? 0 : 1); }
+  [[nodiscard]] std::uint64_t units() const noexcept { return log_.units() + added_.cost; }
+  [[nodiscard]] Record get(std::size_t i) const noexcept {
+    if (!merges() || i + 1 < later_) return record(i);
+    const Record later = record(i + 1);
+    if (i + 1 > later_) return later;
+    const Record earlier = record(i);
+    return {std::max(earlier.time, later.time), earlier.cost + later.cost};
+  }
+
+ private:
+  static constexpr std::size_t nowhere = ~std::size_t{0};
+
+  static std::size_t merges_at(const L& log, Record added, std::size_t records_max) noexcept {
+    const std::size_t count = log.size();
+    if (count > 0 && log.get(count - 1).time >= added.time) return count;
+    return count < records_max ? nowhere : closest_pair(log, added);
+  }
+
+  [[nodiscard]] bool merges() const noexcept { return later_ != nowhere; }
+  [[nodiscard]] Record record(std::size_t i) const noexcept {
+    return i < log_.size() ? log_.get(i) : added_;
+  }
+
+  const L& log_;
+  Record added_;
+  std::size_t later_;  // the later one of two records that are merged; size() means the added one
+};
 
 // Removes up to `cost` units: from record i, then from the older ones, newest first, then from the
 // newer ones. Returns how many it removed.
@@ -127,7 +176,7 @@ std::uint64_t take_back(L& log, std::size_t i, std::uint64_t cost) noexcept {
 }
 
 // The index of the first record that is not earlier than `time`; size() if all are earlier.
-template <Log L>
+template <ReadableLog L>
 [[nodiscard]] std::size_t find(const L& log, std::int64_t time) noexcept {
   std::size_t first = 0;
   std::size_t last = log.size();

@@ -62,12 +62,13 @@ class MovingWindow {
   [[nodiscard]] Decision spend(L& log, std::uint64_t cost, Instant now) const noexcept {
     const Nanos at = expire(log, now);
     if (cost > available(log.units())) return denial(log, at, cost);
-    if (cost > 0 && !log::add(log, {stamp(at), cost}, log_max_)) return admission(log, at, cost);
-    return admission(log, at);
+    const Record spent{stamp(at), cost};
+    if (cost == 0 || log::add(log, spent, log_max_)) return admission(log, at);
+    return admission(log::Added(log, spent, log_max_), at);
   }
 
   // Whether spend() would admit. Does not change the log.
-  template <Log L>
+  template <ReadableLog L>
   [[nodiscard]] bool admits(const L& log, std::uint64_t cost, Instant now) const noexcept {
     return cost <= available(log::units_after(log, horizon(clamped(now))));
   }
@@ -77,7 +78,8 @@ class MovingWindow {
   [[nodiscard]] Decision peek(L& log, std::uint64_t cost, Instant now) const noexcept {
     const Nanos at = expire(log, now);
     if (cost > available(log.units())) return denial(log, at, cost);
-    return admission(log, at, cost);
+    if (cost == 0) return admission(log, at);
+    return admission(log::Added(log, {stamp(at), cost}, log_max_), at);
   }
 
   // Gives back up to `cost` units that were spent at `since`. If that moment is unknown ({}), gives
@@ -101,7 +103,7 @@ class MovingWindow {
   }
 
   // When the quota is full again [ns]. From then on the log is not needed.
-  template <Log L>
+  template <ReadableLog L>
   [[nodiscard]] Nanos full_at(const L& log) const noexcept {
     if (log.size() == 0) return -Answer::latest;
     return expiry(log.get(log.size() - 1));
@@ -140,28 +142,26 @@ class MovingWindow {
     return quota() - std::min(used, quota());
   }
 
-  // The least time until `units` can be spent at once [ns]. `more` units are counted as spent at
-  // `at`, though they are not in the log.
-  template <Log L>
-  [[nodiscard]] Nanos wait(const L& log, Nanos at, std::uint64_t units,
-                           std::uint64_t more = 0) const noexcept {
-    std::uint64_t used = log.units() + more;
-    if (used + units <= quota()) return 0;
-    for (std::size_t i = 0; i < log.size(); ++i) {
+  // The least time until `units` can be spent at once [ns].
+  template <ReadableLog L>
+  [[nodiscard]] Nanos wait(const L& log, Nanos at, std::uint64_t units) const noexcept {
+    std::uint64_t used = log.units();
+    Nanos span = 0;
+    for (std::size_t i = 0; used + units > quota() && i < log.size(); ++i) {
       const Record record = log.get(i);
       used -= record.cost;
-      if (used + units <= quota()) return expiry(record) - at;
+      span = expiry(record) - at;
     }
-    return stamp(at) * tick_ + answer_.window() - at;
+    return span;
   }
 
-  template <Log L>
-  [[nodiscard]] Decision admission(const L& log, Nanos at, std::uint64_t more = 0) const noexcept {
-    return answer_.admission(available(log.units() + more),
-                             [&](std::uint64_t units) { return wait(log, at, units, more); });
+  template <ReadableLog L>
+  [[nodiscard]] Decision admission(const L& log, Nanos at) const noexcept {
+    return answer_.admission(available(log.units()),
+                             [&](std::uint64_t units) { return wait(log, at, units); });
   }
 
-  template <Log L>
+  template <ReadableLog L>
   [[nodiscard]] Decision denial(const L& log, Nanos at, std::uint64_t cost) const noexcept {
     return answer_.denial(available(log.units()), cost,
                           [&](std::uint64_t units) { return wait(log, at, units); });

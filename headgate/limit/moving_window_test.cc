@@ -60,6 +60,24 @@ RC_GTEST_PROP(MovingWindow, NoWindowSeesMoreThanTheQuotaHoweverSmallTheLog, ()) 
   }
 }
 
+RC_GTEST_PROP(MovingWindow, APeekSaysWhatASpendWouldSayHoweverSmallTheLog, ()) {
+  const Quota quota{*rc::gen::inRange<std::uint64_t>(1, 30), 10 * second};
+  const auto log_max = *rc::gen::inRange<std::uint32_t>(1, 6);
+  const auto reset = *rc::gen::element(Reset::next, Reset::full, Reset::pace);
+  const auto law = MovingWindow::make(quota, {.reset = reset, .log = log_max}).value();
+  VectorLog log;
+  Instant now{0};
+  for (int i = 0; i < 40; ++i) {
+    now.ns +=
+        *rc::gen::inRange<std::int64_t>(0, 2) * *rc::gen::inRange<std::int64_t>(0, 2 * second);
+    const auto cost = *rc::gen::inRange<std::uint64_t>(1, 6);
+    const std::size_t records = log.size();
+    const Decision peeked = law.peek(log, cost, now);
+    RC_ASSERT(log.size() <= records);
+    RC_ASSERT(peeked == law.spend(log, cost, now));
+  }
+}
+
 TEST(MovingWindow, AFullLogMergesTheClosestIntoTheLater) {
   const auto law = MovingWindow::make({10, 60 * second}, {.log = 3}).value();
   VectorLog log;
