@@ -199,8 +199,8 @@ class Linear {
     return step;
   }
 
-  // Gives back `cost` units, at most up to a full quota. Quota::cost_max of them: all, also a
-  // penalty that is longer than two windows.
+  // Gives back `cost` units, at most up to a full quota. Quota::cost_max of them: all, also of the
+  // longest penalty.
   [[nodiscard]] constexpr Step<State> refund(const std::optional<State>& tat, std::uint64_t cost,
                                              Instant now) const noexcept {
     const Ticks at = ticks(now);
@@ -209,9 +209,9 @@ class Linear {
     // that the clock went back.
     const Ticks most = at + window_ + debt_ + (denied_ == Denied::free ? 0 : window_);
     const Ticks before = std::min(*tat, most);
-    const Ticks given = static_cast<Ticks>(std::min(cost, 2 * quota_)) * interval_;
-    const bool all = cost >= Quota::cost_max || before - at <= given;
-    const Ticks next = all ? at : before - given;
+    const Ticks owed = ceil_div(before - at, interval_);  // units
+    const bool all = cost >= Quota::cost_max || static_cast<Ticks>(cost) >= owed;
+    const Ticks next = all ? at : before - static_cast<Ticks>(cost) * interval_;
     return {next, next != *tat, admission(next, at)};
   }
 

@@ -262,6 +262,19 @@ RC_GTEST_PROP(Linear, ARefundGivesBackUnitsAlsoAfterTheClockWentBack, ()) {
   RC_ASSERT(key.law.peek(key.tat, 0, later).decision.remaining == s.quota.units);
 }
 
+// A debt of an hour is that of 360 units.
+TEST(Linear, ARefundGivesBackUnitsOfALongPenalty) {
+  Key key{
+      *LinearExact::make({5, 50 * second}, {.denied = Denied::penalty, .penalty = 3600 * second}),
+      {}};
+  const Instant now{};
+  for (int i = 0; i < 366; ++i) key.spend(1, now);
+  const auto step = key.law.refund(key.tat, 361, now);
+  EXPECT_EQ(step.decision.remaining, 0u);
+  EXPECT_EQ(step.decision.reset, 10u);
+  EXPECT_EQ(key.law.refund(key.tat, 362, now).decision.remaining, 1u);
+}
+
 RC_GTEST_PROP(Linear, BothWidthsAgree, ()) {
   Setting s = any_setting();
   s.quota.window -= s.quota.window % static_cast<Nanos>(s.quota.units);

@@ -64,12 +64,15 @@ void append(const L& law, const store::Charge& charge, std::string& out) {
   const ScriptOp op = op_of(law, charge);
   const bool owes_more = op == ScriptOp::refund && law.denial_costs();
   const Nanos most = window + debt + (owes_more ? window : 0);
-  // No law charges more than two quotas at once.
-  const auto units = static_cast<Nanos>(std::min(charge.cost, 2 * law.quota()));
+  const auto interval = static_cast<Nanos>(law.interval());
+  // A refund gives back the largest debt at most, and no other charge is more than two quotas.
+  const Nanos units_max =
+      op == ScriptOp::refund ? ceil_div(most, interval) : static_cast<Nanos>(2 * law.quota());
+  const auto units = std::min(static_cast<Nanos>(charge.cost), units_max);
   const bool gives_all = op == ScriptOp::refund && charge.cost >= limit::Quota::cost_max;
   out += static_cast<char>(op);
   append_number(static_cast<double>(scale), out);
-  append_span(gives_all ? most : units * static_cast<Nanos>(law.interval()), scale, out);
+  append_span(gives_all ? most : units * interval, scale, out);
   append_span(window + static_cast<Nanos>(law.ahead()), scale, out);
   const bool corrects = op == ScriptOp::peek || op == ScriptOp::look || op == ScriptOp::never;
   if (law.denial_costs() && corrects) {

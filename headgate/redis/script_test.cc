@@ -60,6 +60,7 @@ class Dice {
     const std::uint64_t cost = below(6) == 0   ? 0
                                : below(3) == 0 ? quota
                                : below(9) == 0 ? quota + 1
+                               : below(9) == 0 ? up_to_bits(54)
                                                : 1 + below(quota);
     const Op op = below(3) > 0 ? Op::spend : static_cast<Op>(below(4));
     return {&law, key, cost, op};

@@ -103,13 +103,14 @@ for i = 1, linear do
       if passes then
         writes = (far or need_s > 0 or need_t > 0) and 1 or nil
       else
-        admitted, writes = false, 2
+        admitted = false
+        if need_s > 0 or need_t > 0 then writes = 2 end
       end
     else
       if next_s > most_s or (next_s == most_s and next_t > most_t) then
         next_s, next_t = most_s, most_t
       end
-      if need_s > 0 or need_t > 0 then writes = 2 end
+      if next_s ~= s or next_t ~= t then writes = 2 end
     end
   elseif op == never then
     admitted = false
