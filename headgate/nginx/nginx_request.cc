@@ -21,6 +21,13 @@ std::string_view named_host(const ngx_http_request_t* r) noexcept {
   return policy::without_port(view(named));
 }
 
+// What nginx' $host is if a request of HTTP/1.0 names none.
+std::string_view host_of_server(ngx_http_request_t* r) noexcept {
+  const auto* const server = static_cast<const ngx_http_core_srv_conf_t*>(
+      ngx_http_get_module_srv_conf(r, ngx_http_core_module));
+  return view(server->server_name);
+}
+
 }  // namespace
 
 std::optional<policy::Address> peer_of(const ngx_connection_t* connection) noexcept {
@@ -92,12 +99,17 @@ std::optional<std::uint64_t> body_bytes(const ngx_http_request_t* r) noexcept {
   return static_cast<std::uint64_t>(r->request_body->received);  // HTTP/2
 }
 
-bool has_good_host(const ngx_http_request_t* r) noexcept { return policy::is_host(named_host(r)); }
+bool is_unambiguous(const ngx_http_request_t* r) noexcept {
+  return policy::is_host(named_host(r)) &&
+         view(r->unparsed_uri).find('#') == std::string_view::npos;
+}
 
 policy::Request client_request(ngx_http_request_t* r, const NginxHeaders& headers) noexcept {
   policy::Request request;
   request.method = view(r->method_name);
-  if (has_good_host(r)) request.host = named_host(r);
+  const std::string_view named = named_host(r);
+  const std::string_view host = named.empty() ? host_of_server(r) : named;
+  if (policy::is_host(host)) request.host = host;
   request.peer = peer_of(r->connection);
   request.headers = &headers;
   request.body_bytes = body_bytes(r);

@@ -208,7 +208,7 @@ extern "C" void resume(ngx_http_request_t* r) noexcept {
 // decided.
 extern "C" ngx_int_t rewrite_handler(ngx_http_request_t* r) noexcept {
   if (r != r->main || !loc_conf(r).on || find_context(r) != nullptr) return NGX_DECLINED;
-  if (!has_good_host(r) && !loc_conf(r).dry_run) return NGX_HTTP_BAD_REQUEST;
+  if (!is_unambiguous(r) && !loc_conf(r).dry_run) return NGX_HTTP_BAD_REQUEST;
 
   if (!body_bytes(r) && !r->discard_body && body_bytes_wanted(r)) {
     const ngx_int_t rc = ngx_http_read_client_request_body(r, body_was_read);

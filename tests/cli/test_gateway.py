@@ -133,6 +133,18 @@ def test_a_request_without_host_is_passed_on_with_the_upstreams(gateway, upstrea
     assert f'"host": ["{upstream.url[7:]}"]'.encode() in said
 
 
+def test_a_request_without_host_meets_the_policies_of_the_upstreams(gateway):
+    one = gateway('version: 1\npolicies: [{name: api, quota: 1, window: 1h, match: [{host: 127.0.0.1}]}]\n')
+    assert b'"api";r=0;' in exchange(one, b'GET / HTTP/1.0\r\n\r\n')
+    assert exchange(one, b'GET / HTTP/1.0\r\n\r\n').startswith(b'HTTP/1.1 429 ')
+
+
+@pytest.mark.parametrize('target', ['/x#/../login', '/login#', '/?#&k=1', 'http://h/#'])
+def test_a_target_with_a_fragment_reaches_no_upstream(gateway, target):
+    said = exchange(gateway(), f'GET {target} HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n'.encode())
+    assert said.startswith(b'HTTP/1.1 400 '), said
+
+
 def test_responses_of_nginx_itself_are_charged_and_have_fields(gateway):
     said = exchange(gateway(), b'GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n')
     assert said.startswith(b'HTTP/1.1 400 ')

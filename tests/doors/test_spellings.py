@@ -44,7 +44,7 @@ SPELLINGS = {
     'a cookie behind others': [('/cookie', [('Cookie', 'a=b')] * n + [('Cookie', 'sid=1')])
                                for n in (0, 1, 63, 64, 80)],
     'arguments': [('/query?' + query, []) for query in (
-        'k=a%20b', 'k=a+b', '%6b=a+b', 'k=%61%20b', 'x=1&k=a+b&y', 'k=a+b&k=a%20b', 'k=a+b#k=c')],
+        'k=a%20b', 'k=a+b', '%6b=a+b', 'k=%61%20b', 'x=1&k=a+b&y', 'k=a+b&k=a%20b')],
     'names of arguments': [('/argument?' + name + '=secret', []) for name in (
         'api_key', '+api_key', 'api.key', 'api[key', '[api_key]', 'api_key]', 'x=1;api_key')],
     'paths': [(path, []) for path in (
@@ -101,6 +101,20 @@ def test_http2_shares_the_quota_of_http1(doors, kind):
     assert [doors['HTTP/1.1'](*first) for _ in range(QUOTA)] == [200] * QUOTA
     assert {str(request): doors['HTTP/2'](*request) for request in SPELLINGS[kind]} == {
         str(request): 429 for request in SPELLINGS[kind]}
+
+
+FRAGMENTS = [f'{target}#{rest}' for target, rest in (
+    ('/match', '1'), ('/x', '/../match'), ('//h/Match', '//x'), ('/match', '/../../2'), ('/y', '\\..\\match'))]
+
+
+@pytest.mark.parametrize('targets', [
+    FRAGMENTS, [f'/path/login#{n}' for n in range(6)], [f'/query?k=a#{n}' for n in range(6)],
+    [f'/query?{n}#&k=a' for n in range(6)]])
+def test_a_fragment_passes_no_policy(doors, targets):
+    for name in ('/auth', 'SPOE'):
+        lines = [('X-Plan', 'free')]
+        assert [doors[name](target, lines) for target in targets] == [200] * QUOTA + [429] * (
+            len(targets) - QUOTA), name
 
 
 HOSTS = ('u0@api.example', 'u1:2@api.example', 'x:y@api.example', '%61pi.example', '\xaapi.example', 'h\\x?')

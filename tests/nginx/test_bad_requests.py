@@ -53,6 +53,7 @@ def test_a_dry_run_refuses_no_host(nginx):
     server = nginx(policies(policy(quota=5)), server='headgate_dry_run on; ' + HELLO)
     with Connection(server.port) as connection:
         assert connection.request(host='u0@api.example').status == 200
+        assert connection.request('/x#y').status == 200
 
 
 def test_missing_key_headers_share_one_partition(nginx):
@@ -88,14 +89,27 @@ def test_conditions_read_all_lines_of_a_header(nginx):
     assert server.request(headers=lines + [('X-Plan', 'free')]).r == 2
 
 
-def test_fragments_are_no_part_of_the_query(nginx):
-    server = nginx(policies(policy(quota=5, key='[path, query:k]')),
-                   server='rewrite ^/old /new; location / { return 200; }')
-    targets = ('/?k=a', '/?k=a#', '/?k=a#b', '/?k=a#?k=b', '/?k=a#&k=b')
-    for n, target in enumerate(targets):
-        assert server.request(target).r == 4 - n, target
-    assert (server.request('/old?k=a').r, server.request('/old?k=a#b').r) == (4, 3)
-    assert (server.request('/#?k=a').r, server.request('/').r) == (4, 3)
+def test_a_target_with_a_fragment_is_refused(nginx):
+    """Its upstream would read another path than nginx."""
+    server = nginx(policies(policy(quota=5, key='[path, query:k]')), server='location / { return 200; }')
+    server.write(server=f'listen 127.0.0.1:{server.other_port} http2; {HELLO}')
+    server.reload()
+    for target in ('/#', '/x#/../login', '/?k=a#', '/?#&k=a', '/%23#'):
+        assert server.request(target).status == 400, target
+        assert http2.status(server.other_port, target) == 400, target
+    assert server.request('/%23').status == 200
+
+
+def test_a_request_without_host_has_that_of_the_server(nginx):
+    server = nginx(policies(policy(quota=1, match='[{host: api.example}]')),
+                   server='server_name api.example b.example; location / { return 200; }')
+    with Connection(server.port) as connection:
+        connection.send(b'GET / HTTP/1.0\r\n\r\n')
+        assert connection.receive().status == 200
+    with Connection(server.port) as connection:
+        assert connection.request(host='api.example').status == 429
+    with Connection(server.port) as connection:
+        assert connection.request(host='b.example').status == 200
 
 
 def test_parts_of_keys_do_not_run_together(nginx):

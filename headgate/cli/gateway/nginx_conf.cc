@@ -155,6 +155,7 @@ std::string nginx_conf(const NginxPlan& plan) {
       {"metrics_names", {metrics_names(plan)}},
       {"dashboard", {dashboard(plan)}},
       {"overrides_file", optional(plan.overrides_file.empty() ? "" : quoted(plan.overrides_file))},
+      {"upstream_host", {plan.upstreams.front().host}},
       {"upstream_authority", {plan.upstreams.front().authority()}},
       {"upstream_zone", optional(plan.upstreams.size() > 1 ? "256k" : "")},
       {"upstream_server", {}},

@@ -44,7 +44,10 @@ bool exact_path_matches(const std::vector<Condition::Path>& patterns, LazyReques
                         Effect effect) {
   return patterns.empty() || any(patterns, [&](const Condition::Path& pattern) {
            if (effect == Effect::exempts) return is_surely(pattern, request);
-           return pattern.exact.matches(request.raw().path);
+           const std::string_view path = request.raw().path;
+           // Some upstreams end the path at a '#'.
+           return pattern.exact.matches(path) ||
+                  pattern.exact.matches(path.substr(0, path.find('#')));
          });
 }
 

@@ -29,8 +29,8 @@ constexpr std::array<bool, 256> is_plain = [] {
   std::array<bool, 256> plain{};
   for (int c = 0; c < 256; ++c) {
     const char text = static_cast<char>(c);
-    plain[static_cast<std::size_t>(c)] =
-        text != '/' && text != '%' && text != ';' && text != '\\' && text == lower(text);
+    plain[static_cast<std::size_t>(c)] = text != '/' && text != '%' && text != ';' &&
+                                         text != '\\' && text != '#' && text == lower(text);
   }
   return plain;
 }();
@@ -132,16 +132,19 @@ void FoldedPath::fold() {
     readings_[count_++] = raw_;
     return;
   }
-  const std::optional<std::string_view> rest = behind_authority(raw_);
+  const std::string_view cut = raw_.substr(0, raw_.find('#'));
+  has_fragment_ = cut.size() < raw_.size();
   buffer_.clear();
   // The views into the buffer must stay valid. One more character is for the slash at the end.
-  buffer_.reserve((rest ? 2 : 1) * readings_per_path * (raw_.size() + 1));
+  const std::size_t paths = (has_fragment_ ? 2U : 1U) * (behind_authority(raw_) ? 2U : 1U);
+  buffer_.reserve(paths * readings_per_path * (raw_.size() + 1));
   add_readings(raw_);
-  if (rest) add_readings(*rest);
+  if (has_fragment_) add_readings(cut.empty() ? "/" : cut);
 }
 
 std::string_view FoldedPath::key() {
   const std::string_view first = text();
+  if (has_fragment_) return {};
   if (other_parameters_ == 0) return first;
   const std::string_view other = readings_[other_parameters_];
   if (is_parent(other, first)) return other;
@@ -149,6 +152,11 @@ std::string_view FoldedPath::key() {
 }
 
 void FoldedPath::add_readings(std::string_view raw) {
+  add_readings_of_path(raw);
+  if (const auto rest = behind_authority(raw)) add_readings_of_path(*rest);
+}
+
+void FoldedPath::add_readings_of_path(std::string_view raw) {
   for (const Parameters parameters : {Parameters::to_any_slash, Parameters::to_raw_slash}) {
     bool parameters_differ = false;
     for (const Dots dots : {Dots::merged, Dots::kept, Dots::unmerged}) {

@@ -55,12 +55,14 @@ class FoldedPath {
 
   // Returns the path for a key: as text() does, unless upstreams differ about where a parameter
   // ends. If then one reading is the begin of the other, as "/login" is of "/login/0" for
-  // "/login;%2f0", returns that; else "". Otherwise clients could make up a key for each request.
+  // "/login;%2f0", returns that; else "", and also if the path has a '#'. Otherwise clients could
+  // make up a key for each request.
   [[nodiscard]] std::string_view key();
 
   // Returns the path as text() does, and then in the other ways in which upstreams may read it.
-  // There are others only if a segment is "..", if an encoded slash follows a ';', or if the path
-  // begins with two slashes: "//host/login" is also "/login".
+  // There are others only if a segment is "..", if an encoded slash follows a ';', if the path
+  // begins with two slashes ("//host/login" is also "/login"), or if it has a '#', where some end
+  // it: "/a#/../login" is "/login" and "/a".
   [[nodiscard]] std::span<const std::string_view> readings() {
     if (count_ == 0) fold();
     return std::span<const std::string_view>(readings_).first(count_);
@@ -69,15 +71,19 @@ class FoldedPath {
  private:
   // 3 ways with ".." x 2 with parameters.
   static constexpr std::size_t readings_per_path = 6;
+  // With and without the authority, up to the '#' and as a whole.
+  static constexpr std::size_t readings_max = 4 * readings_per_path;
 
   void fold();
-  // Appends the readings of a path, the raw one or what follows its authority.
+  // Appends the readings of a path, and of what follows its authority, if it may have one.
   void add_readings(std::string_view raw);
+  void add_readings_of_path(std::string_view raw);
 
   std::string_view raw_;
   std::string& buffer_;
-  std::array<std::string_view, 2 * readings_per_path> readings_;
+  std::array<std::string_view, readings_max> readings_;
   std::size_t count_ = 0;
+  bool has_fragment_ = false;
   std::size_t other_parameters_ = 0;  // the first reading with other parameters than text(), or 0
 };
 

@@ -88,6 +88,20 @@ TEST(FoldedPath, UpstreamsThatReadAPathInOtherWays) {
   EXPECT_EQ(readings("/a;%2fx/../b").size(), 6U);
 }
 
+// Go and those before a proxy that reads no fragment take the whole, Node's parsers what is before.
+TEST(FoldedPath, AFragmentIsReadOrNot) {
+  using All = std::vector<std::string>;
+  EXPECT_EQ(readings("/x#y"), (All{"/x#y", "/x"}));
+  EXPECT_EQ(readings("#"), (All{"#", "/"}));
+  EXPECT_EQ(readings("//h/x#//i/../Login").back(), "/x");
+  EXPECT_TRUE(matches("/login", "/x#/../login"));
+  EXPECT_TRUE(matches("/login", "/login#1"));
+  for (const char* const raw : {"/x#/../login", "/login#1", "/login#", "#"}) {
+    std::string buffer;
+    EXPECT_EQ(FoldedPath(raw, buffer).key(), "") << raw;
+  }
+}
+
 TEST(PathPattern, IsFoldedAsPathsAre) {
   EXPECT_TRUE(matches("/Login/", "/login"));
   EXPECT_TRUE(matches("/a%20b", "/a b"));

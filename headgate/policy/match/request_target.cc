@@ -37,7 +37,6 @@ bool is_well_formed(std::string_view path) noexcept {
 }  // namespace
 
 PathAndQuery split_path_and_query(std::string_view target) noexcept {
-  target = target.substr(0, target.find('#'));
   const std::size_t question = target.find('?');
   const std::string_view path = target.substr(0, question);
   return {path.empty() ? "/" : path, question == target.npos ? "" : target.substr(question + 1)};
@@ -55,7 +54,7 @@ std::optional<RequestTarget> read_request_target(std::string_view raw) noexcept 
     raw.remove_prefix(end);
   }
   const PathAndQuery parts = split_path_and_query(raw);
-  return RequestTarget{parts, host, is_well_formed(parts.path)};
+  return RequestTarget{parts, host, raw.find('#') == raw.npos && is_well_formed(parts.path)};
 }
 
 }  // namespace headgate::policy

@@ -13,11 +13,9 @@ TEST(RequestTarget, PathAndQueryStayAsTheyAre) {
   } cases[] = {
       {"/", "/", ""},
       {"/a//b/../c%2F", "/a//b/../c%2F", ""},
-      {"/a?x=%20//&y=?#z", "/a", "x=%20//&y=?"},
+      {"/a?x=%20//&y=?", "/a", "x=%20//&y=?"},
       {"/a?", "/a", ""},
-      {"/a#b?c", "/a", ""},
       {"http://h", "/", ""},
-      {"http://h#x", "/", ""},
       {"http://h?x", "/", "x"},
       {"http://h/a//b", "/a//b", ""},
   };
@@ -34,8 +32,8 @@ TEST(RequestTarget, PathAndQueryStayAsTheyAre) {
 }
 
 TEST(RequestTarget, KnowsWhatNginxRefuses) {
-  for (const char* const raw : {"/..", "/a/../../b", "/a/%2e%2E/..", "/a%", "/a%2", "/a%zz",
-                                "/a%00", "/a%2f../..", "//.."}) {
+  for (const char* const raw : {"/a#", "/a?b#c", "http://h#x", "/..", "/a/../../b", "/a/%2e%2E/..",
+                                "/a%", "/a%2", "/a%zz", "/a%00", "/a%2f../..", "//.."}) {
     EXPECT_FALSE(read_request_target(raw)->well_formed) << raw;
   }
   for (const char* const raw : {"/a/..", "/a/b/../..", "/...", "/..a", "/a/./..", "/a%2f..", "/.",

@@ -337,7 +337,10 @@ OnlyValue<FormDecoder> find_argument(std::string_view query, std::string_view na
   const auto add_named = [&](std::string_view pair) {
     const std::size_t equals = pair.find('=');
     if (!is_name(pair.substr(0, equals), name)) return;
-    only.add(equals == pair.npos ? std::string_view{} : pair.substr(equals + 1));
+    if (equals == pair.npos) return only.add({});
+    // Some upstreams end the query at a '#'.
+    const std::string_view value = pair.substr(equals + 1);
+    only.add(value.substr(0, value.find('#')));
   };
   const bool has_semicolon = query.find(';') != query.npos;
   each_part(query, '&', [&](std::string_view pair) {
