@@ -49,8 +49,10 @@ void expire(L& log, std::int64_t horizon, std::int64_t latest) noexcept {
     log.set(end, {latest, ahead});
     while (log.size() > end + 1) log.erase(log.size() - 1);
   }
+  // Of the others, only one that was damaged is later than `latest`.
+  const auto is_gone = [&](std::int64_t time) { return time <= horizon || time > latest; };
   std::size_t gone = 0;
-  while (gone < log.size() && log.get(gone).time <= horizon) ++gone;
+  while (gone < log.size() && is_gone(log.get(gone).time)) ++gone;
   if (gone > 0) log.drop_oldest(gone);
 }
 

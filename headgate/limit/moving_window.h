@@ -150,7 +150,8 @@ class MovingWindow {
     for (std::size_t i = 0; used + units > quota() && i < log.size(); ++i) {
       const Record record = log.get(i);
       used -= record.cost;
-      span = expiry(record) - at;
+      // A record that is later than now was damaged.
+      span = std::min(expiry(record), stamp(at) * tick_ + answer_.window()) - at;
     }
     return span;
   }

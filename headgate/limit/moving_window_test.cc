@@ -127,6 +127,17 @@ TEST(MovingWindow, ARefundGivesBackWhatWasSpentAtThatTime) {
   EXPECT_EQ(law.refund(log, 100, Instant{40 * second}).remaining, 10u) << "never more than all";
 }
 
+TEST(MovingWindow, ADamagedRecordDelaysForNoMoreThanAWindow) {
+  const auto law = MovingWindow::make({3, 10 * second}, {}).value();
+  VectorLog log;
+  for (const int at : {0, 1, 2}) EXPECT_TRUE(law.spend(log, 1, Instant{at * second}).admitted);
+  log.set(1, {std::int64_t{1} << 62, 1});
+  const Decision d = law.peek(log, 2, Instant{3 * second});
+  EXPECT_FALSE(d.admitted);
+  EXPECT_EQ(d.reset, 10u);
+  EXPECT_EQ(law.peek(log, 0, Instant{10 * second}).remaining, 2u) << "dropped as the oldest";
+}
+
 TEST(MovingWindow, RefusesWhatItDoesNotSupport) {
   EXPECT_FALSE(MovingWindow::make({0, second}, {}));
   EXPECT_FALSE(MovingWindow::make({1, 0}, {}));
