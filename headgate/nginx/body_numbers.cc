@@ -9,10 +9,17 @@
 namespace headgate::nginx {
 namespace {
 
-// The upstream's: nginx itself has not compressed the response yet.
+// The upstream's: nginx itself has not compressed the response yet. Empty: none.
 std::string_view coding_of(const ngx_http_request_t* r) noexcept {
   const ngx_table_elt_t* const encoding = r->headers_out.content_encoding;
-  return encoding == nullptr ? std::string_view() : trimmed(view(encoding->value));
+  const std::string_view coding =
+      encoding == nullptr ? std::string_view() : trimmed(view(encoding->value));
+  return equal_ignoring_case(coding, "identity") ? std::string_view() : coding;
+}
+
+// Also by its old name (RFC 9110, section 8.4.1.3).
+bool is_gzip(std::string_view coding) noexcept {
+  return equal_ignoring_case(coding, "gzip") || equal_ignoring_case(coding, "x-gzip");
 }
 
 }  // namespace
@@ -31,7 +38,7 @@ PassingNumbers* PassingNumbers::make(ngx_http_request_t* r, const gate::Gate& ga
   if (count == 0) return nullptr;
   const std::string_view coding = coding_of(r);
   Inflater* inflater = nullptr;
-  if (equal_ignoring_case(coding, "gzip")) {
+  if (is_gzip(coding)) {
     inflater = Inflater::make(r->pool);
     if (inflater == nullptr) return nullptr;
   } else if (!coding.empty()) {

@@ -20,7 +20,7 @@ namespace headgate::nginx {
 class PassingNumbers final : public policy::BodyNumbers {
  public:
   // Reads the members that these dues are settled by. nullptr: there are none, no memory, or the
-  // response has a coding other than gzip.
+  // response has a coding other than gzip, or several.
   [[nodiscard]] static PassingNumbers* make(ngx_http_request_t* r, const gate::Gate& gate,
                                             std::span<const gate::Due> dues) noexcept;
 

@@ -29,11 +29,10 @@ std::optional<Nanos> read_time(net::SpoeCursor& cursor) noexcept {
   return static_cast<Nanos>(static_cast<u128>(*upper) << 64 | *lower);
 }
 
-// Returns the policy whose name is at the beginning of a store key, after its length: one byte,
-// because names are short.
-const policy::Policy* policy_of(std::string_view key, const policy::PolicySet& policies) noexcept {
-  if (key.empty()) return nullptr;
-  return policies.find(key.substr(1, static_cast<std::uint8_t>(key.front())));
+// Returns the policy's name at the beginning of a store key, after its length: one byte, because
+// names are short.
+std::string_view name_of(std::string_view key) noexcept {
+  return key.empty() ? key : key.substr(1, static_cast<std::uint8_t>(key.front()));
 }
 
 // Returns the grant of this quota, which was at `index`: overrides come and go. A unit of another
@@ -82,11 +81,11 @@ std::optional<Receipt> Receipt::read(std::string_view bytes,
     const auto remaining = cost ? cursor.varint() : std::nullopt;
     const auto key = remaining ? cursor.text() : std::nullopt;
     if (!key || i == receipt.dues_.size()) return std::nullopt;
-    const policy::Policy* const policy = policy_of(*key, policies);
+    const policy::Policy* const policy = policies.find(name_of(*key));
     const policy::Grant* const grant =
         policy == nullptr ? nullptr : grant_of(*policy, *mixed / 2, {*units, *window});
     if (grant == nullptr) {
-      receipt.is_whole_ = false;
+      if (!receipt.gone_) receipt.gone_ = name_of(*key);
       continue;
     }
     receipt.dues_[receipt.count_++] = {

@@ -30,15 +30,16 @@ class Receipt {
   [[nodiscard]] std::span<const gate::Due> dues() const noexcept {
     return std::span(dues_).first(count_);
   }
-  // Whether nothing was left out.
-  [[nodiscard]] bool is_whole() const noexcept { return is_whole_; }
+  // The name of the first policy that was left out, in `bytes`: any characters if others wrote
+  // them. std::nullopt: nothing was.
+  [[nodiscard]] std::optional<std::string_view> gone() const noexcept { return gone_; }
 
  private:
   Receipt() = default;
 
   Instant taken_;
   std::size_t count_ = 0;
-  bool is_whole_ = true;
+  std::optional<std::string_view> gone_;
   std::array<gate::Due, policy::policies_per_request_max> dues_;
 };
 

@@ -53,4 +53,13 @@ std::optional<ReadReservation> ReadReservation::read(std::string_view text,
   return ReadReservation(all.substr(0, sizeof(Id)), taken, *receipt);
 }
 
+std::optional<std::string_view> ReadReservation::missing(
+    std::span<const std::optional<std::uint64_t>> costs) const noexcept {
+  const auto dues = receipt_.dues();
+  for (std::size_t i = 0; i < dues.size(); ++i) {
+    if (costs[i] || dues[i].policy->holds_slots()) return std::nullopt;
+  }
+  return gone();
+}
+
 }  // namespace headgate::server

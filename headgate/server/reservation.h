@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -37,8 +39,14 @@ class ReadReservation {
   [[nodiscard]] gate::Reservation reservation() const noexcept {
     return {id_, taken_, receipt_.dues()};
   }
-  // Whether a policy that it has units of is not there any more.
-  [[nodiscard]] bool is_whole() const noexcept { return receipt_.is_whole(); }
+  // The name of a policy that it has units of and that is not there any more, or not with this
+  // quota: any characters, as the text has them. std::nullopt: all are there.
+  [[nodiscard]] std::optional<std::string_view> gone() const noexcept { return receipt_.gone(); }
+  // The same if, with these costs of its dues, nothing could be corrected: then it is better not
+  // settled, because it is settled only once, and the policy may come back. std::nullopt: settle
+  // it.
+  [[nodiscard]] std::optional<std::string_view> missing(
+      std::span<const std::optional<std::uint64_t>> costs) const noexcept;
 
  private:
   ReadReservation(std::string_view id, Instant taken, const Receipt& receipt) noexcept

@@ -47,7 +47,7 @@ TEST_F(ReservationTest, ReadsWhatWasWritten) {
   std::string bytes;
   const auto read = ReadReservation::read(text, *policies_, table_->now(), bytes);
   ASSERT_TRUE(read);
-  EXPECT_TRUE(read->is_whole());
+  EXPECT_EQ(read->gone(), std::nullopt);
   const gate::Reservation reservation = read->reservation();
   EXPECT_TRUE(is_near(reservation.taken, context_.now));
   ASSERT_EQ(reservation.dues.size(), 1u);
@@ -80,12 +80,44 @@ TEST_F(ReservationTest, EachHasItsOwnId) {
 }
 
 TEST_F(ReservationTest, OutlivesTheReloadThatRemovesAPolicy) {
-  const auto other = load("{name: others, quota: 1000, window: 1h}");
-  std::string bytes;
-  const auto read = ReadReservation::read(reserve(1), *other, table_->now(), bytes);
-  ASSERT_TRUE(read);
-  EXPECT_FALSE(read->is_whole());
-  EXPECT_TRUE(read->reservation().dues.empty());
+  for (const char* const policies :
+       {"{name: others, quota: 1000, window: 1h}", "{name: tokens, quota: 2000, window: 1h}"}) {
+    const auto other = load(policies);
+    std::string bytes;
+    const auto read = ReadReservation::read(reserve(1), *other, table_->now(), bytes);
+    ASSERT_TRUE(read);
+    EXPECT_EQ(read->gone(), "tokens");
+    EXPECT_TRUE(read->reservation().dues.empty());
+    EXPECT_EQ(read->missing({}), "tokens") << policies;
+  }
+}
+
+TEST_F(ReservationTest, IsSettledIfThatCorrectsAnything) {
+  const auto all = load(
+      "{name: tokens, quota: 9, window: 1h}, {name: daily, quota: 9, window: 1d}, "
+      "{name: slots, quota: 1, algorithm: concurrency}");
+  const gate::Gate gate(all, *table_, table_->secret(), {});
+  const gate::Check checks[] = {{"tokens", "a", 1}, {"daily", "a", 1}, {"slots", "a", 1}};
+  const std::optional<std::uint64_t> none[3];
+  const std::optional<std::uint64_t> first[3] = {0};
+  const auto missing = [&](std::size_t from, std::size_t count, std::string_view policies,
+                           std::span<const std::optional<std::uint64_t>> costs) {
+    const auto asked = std::span(checks).subspan(from, count);
+    EXPECT_EQ(gate.reserve(asked, std::nullopt, context_), std::nullopt);
+    std::string text;
+    append_reservation(context_, table_->now(), text);
+    const auto in_force = load(policies);
+    std::string bytes;
+    const auto read = ReadReservation::read(text, *in_force, table_->now(), bytes);
+    const auto gone = read->missing(costs);
+    return gone ? std::string(*gone) : std::string();
+  };
+  const std::string tokens = "{name: tokens, quota: 9, window: 1h}";
+  const std::string slots = "{name: slots, quota: 1, algorithm: concurrency}";
+  EXPECT_EQ(missing(0, 1, tokens, none), "") << "all is there, and stays charged";
+  EXPECT_EQ(missing(0, 2, tokens, first), "") << "what is there is corrected";
+  EXPECT_EQ(missing(0, 2, tokens, none), "daily");
+  EXPECT_EQ(missing(1, 2, slots, none), "") << "a slot is released";
 }
 
 TEST_F(ReservationTest, RefusesOtherTexts) {

@@ -134,6 +134,17 @@ def test_a_compressed_response_of_the_upstream(model):
         assert left_after(server) == left, 'what is not read stays reserved'
 
 
+@pytest.mark.parametrize('coding, left', [
+    ('x-gzip', 970), ('GZip', 970), ('X-GZIP ', 970), ('identity', 970), ('Identity', 970), ('', 970),
+    ('gzip, identity', 900), ('deflate', 900)])
+def test_codings_by_all_their_names(model, coding, left):
+    body = COMPRESSED if 'zip' in coding.lower() else completion(30)
+    server = model(lambda path, *_: response(fields=[('Content-Encoding', coding)], body=body)
+                   if 'coded' in path else answer_of(path))
+    assert server.request('/v1/coded').body == body
+    assert left_after(server) == left
+
+
 def test_a_compressed_stream_in_any_pieces(model):
     packer = zlib.compressobj(wbits=31)
     packed = [packer.compress(event({'usage': None, 'text': 'x' * n})) +

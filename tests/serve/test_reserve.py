@@ -130,6 +130,20 @@ def test_a_reload_between_changes_nothing(server, api):
     assert api.settle(reservation, tokens=0) == {'settled': False}
 
 
+def test_what_no_policy_in_force_can_correct_is_not_settled(server, api):
+    reservation = api.reserve(check('daily', cost=10))['reservation']
+    assert 'in force' in server.reload(RELOADED)
+    for _ in range(2):
+        assert api.settle(reservation, expect=404, daily=4)['detail'] == "there is no policy 'daily'"
+    assert 'in force' in server.reload(POLICIES.replace('quota: 5000', 'quota: 6000'))
+    assert api.settle(reservation, expect=404, daily=4)['detail'] == (
+        "policy 'daily' has not the quota that was reserved from")
+    assert 'in force' in server.reload(POLICIES)
+    assert api.settle(reservation, daily=4) == {'settled': True}
+    assert api.left('daily') == 4996
+    assert api.settle(reservation, daily=4) == {'settled': False}
+
+
 def test_two_servers_with_one_table_settle_once(serve, tmp_path):
     store = f'store: {{table: {{memory: 1MiB, file: {tmp_path}/table}}}}\npolicies:'
     servers = [serve(POLICIES.replace('policies:', store)) for _ in range(2)]
@@ -167,3 +181,17 @@ def test_resp(serve):
         assert redis.command('HG.SETTLE', reservation, 100) == 1
         assert redis.command('HG.SETTLE', reservation, 0) == 0
         assert redis.command('HG.PEEK', 'tokens', 'a')[2] == 900
+
+
+def test_resp_does_not_settle_what_no_policy_in_force_can_correct(serve):
+    server = serve(POLICIES, doors={'resp': '127.0.0.1:0'})
+    with Client(server.ports['resp']) as redis:
+        reservation = redis.command('HG.RESERVE', 'daily', '', 10)[5]
+        assert 'in force' in server.reload(RELOADED)
+        assert str(redis.command('HG.SETTLE', reservation, 4)) == 'ERR no policy is named "daily"'
+        assert 'in force' in server.reload(POLICIES.replace('quota: 5000', 'quota: 6000'))
+        assert str(redis.command('HG.SETTLE', reservation, 4)) == (
+            'ERR policy "daily" has not the quota that was reserved from')
+        assert 'in force' in server.reload(POLICIES)
+        assert redis.command('HG.SETTLE', reservation, 4) == 1
+        assert redis.command('HG.PEEK', 'daily', '')[2] == 4996

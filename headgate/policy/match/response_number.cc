@@ -163,16 +163,14 @@ void ResponseNumber::end_word() noexcept {
 
 void ResponseNumber::open(bool object) noexcept {
   if (depth_ == depth_max) return fail();
-  // The outermost object is on the path, and the one that is the value of its name.
-  const bool goes_on = object && (depth_ == 0 || hit_);
-  if (goes_on && depth_ > 0) {
+  if (depth_ == 0 || (depth_ == 1 && object && !in_object())) {
+    ++on_path_;  // a text, or a list of them
+  } else if (object && hit_) {
     const std::size_t dot = path_.find('.', name_at_);
     if (dot != std::string_view::npos) {
       name_at_ = static_cast<std::uint8_t>(dot + 1);
       ++on_path_;
     }
-  } else if (goes_on) {
-    on_path_ = 1;
   }
   hit_ = false;
   objects_ &= ~(std::uint64_t{1} << depth_);

@@ -8,8 +8,9 @@
 namespace headgate::policy {
 
 // Reads a JSON text (RFC 8259), several of them one after the other, or the data of server-sent
-// events, each event a text of its own; the first byte tells which. The last text that has the
-// member counts, and within it the last member of that name.
+// events, each event a text of its own; the first byte tells which. The elements of an outermost
+// list are texts, too. The last text that has the member counts, and within it the last member of
+// that name.
 //
 // The number is a whole one, in digits: 312, and neither "312" nor 312.0. Names with escapes are
 // not found, and neither is anything in a text that is malformed before it or deeper than 64.
@@ -65,8 +66,9 @@ class ResponseNumber {
   std::optional<std::uint64_t> found_;
   std::uint64_t word_ = 0;     // the digits so far
   std::uint64_t objects_ = 0;  // bit d - 1: at depth d is an object, not a list
-  // How many of the open brackets, from the outermost on, are objects that the path goes through;
-  // `name_at_` is where the path's name for a member of the innermost of them begins.
+  // How many of the open brackets, from the outermost on, are an outermost list or objects that the
+  // path goes through; `name_at_` is where the path's name for a member of the innermost of them
+  // begins.
   std::uint8_t on_path_ = 0;
   std::uint8_t depth_ = 0;
   std::uint8_t name_at_ = 0;

@@ -43,7 +43,11 @@ TEST(ResponseNumber, IsFoundInJson) {
 
 TEST(ResponseNumber, IsThatOfThePathAlone) {
   const char* const bodies[] = {R"({"total_tokens":1})",
-                                R"([{"usage":{"total_tokens":1}}])",
+                                R"([[{"usage":{"total_tokens":1}}]])",
+                                R"(["usage",{"total_tokens":1}])",
+                                R"(["usage",[{"total_tokens":1}],"total_tokens",1])",
+                                R"([{"x":{"usage":{"total_tokens":1}}}])",
+                                R"([{"x":[{"usage":{"total_tokens":1}}]}])",
                                 R"({"usage":[{"total_tokens":1}]})",
                                 R"({"other":{"total_tokens":1}})",
                                 R"({"x":{"usage":{"total_tokens":1}}})",
@@ -106,6 +110,24 @@ TEST(ResponseNumber, IsFoundInTheLastEventThatHasIt) {
   EXPECT_EQ(number(last), 312u) << "the response ended after it";
 }
 
+TEST(ResponseNumber, IsFoundInTheLastElementThatHasIt) {
+  const std::string list =
+      R"([{"candidates":[{"content":{"parts":[{"text":"["}]}}],"usage":{"total_tokens":9}},)"
+      "\n"
+      R"({"candidates":[{}],"usage":{"x":[{"total_tokens":1}],"total_tokens":40}})"
+      "\r\n,\r\n"
+      R"({"usage":{"total_tokens":312}},{"candidates":[]},null,7,"usage",[{"total_tokens":5}])";
+  EXPECT_EQ(number(list), 312u) << "the response ended before the list";
+  EXPECT_EQ(number(list + "]\n"), 312u);
+  EXPECT_EQ(number(list + "]" + list + R"(,{"usage":{"total_tokens":313}}])"), 313u);
+  EXPECT_EQ(number(list + R"(] {"usage":{"total_tokens":314}})"), 314u);
+  EXPECT_EQ(number(R"([{"tokens":4},{"tokens":5}])", "tokens"), 5u);
+  EXPECT_EQ(number(R"([[],{},{"usage":{}},{"usage":{"total_tokens":6}}])"), 6u);
+  EXPECT_EQ(number("data: " + list.substr(0, list.find('\n')) + "{}]\n\ndata: []\n\n"), 9u);
+  EXPECT_EQ(number(R"([{"usage":{"total_tokens":1}},},{"usage":{"total_tokens":2}}])"), 1u)
+      << "nothing after a fault";
+}
+
 TEST(ResponseNumber, IsNotThatOfACutText) {
   const std::string body = R"({"usage":{"total_tokens":312}})";
   for (std::size_t size = 0; size < body.size(); ++size) {
@@ -127,6 +149,8 @@ TEST(ResponseNumber, IsFoundBehindTextsOfBoundedDepth) {
                              std::string(static_cast<std::size_t>(depth), ']');
     EXPECT_EQ(number("{\"x\":" + deep + ",\"usage\":{\"total_tokens\":1}}"),
               depth < 64 ? Found(1) : Found());
+    const std::string list = "[{\"x\":" + deep.substr(1, deep.size() - 2);
+    EXPECT_EQ(number(list + ",\"usage\":{\"total_tokens\":1}}]"), depth < 64 ? Found(1) : Found());
   }
 }
 
@@ -179,6 +203,12 @@ TEST(ResponseNumber, AgreesWithAParser) {
     reader.read(std::string_view(text).substr(0, middle));
     reader.read(std::string_view(text).substr(middle));
     EXPECT_EQ(reader.number(), expected) << text;
+    for (const char* const element : {"", "{\"usage\":[]},", "[{\"usage\":"}) {
+      const bool is_nested = element[0] == '[';
+      ResponseNumber list("usage.total_tokens");
+      list.read('[' + std::string(element) + text + (is_nested ? "}]]" : ",1]"));
+      EXPECT_EQ(list.number(), is_nested ? Found() : expected) << element << text;
+    }
   }
   EXPECT_GT(found, 100);
 }

@@ -419,6 +419,35 @@ TEST_F(LateHttpDoorTest, AReservationIsSettledOnce) {
   EXPECT_THAT(std::string(client.receive()), HasSubstr(R"("r":4)"));
 }
 
+TEST_F(LateHttpDoorTest, AReservationOfPoliciesThatAreGoneIsNotSettled) {
+  const auto put_in_force = [&](std::string_view policies) {
+    std::ofstream(engine_->config()) << "version: 1\nstore: {table: {memory: 1MiB}}\n" << policies;
+    ASSERT_TRUE(engine_->reload());
+    std::filesystem::remove(engine_->config());
+  };
+  put_in_force(plenty);
+  Client client(*this);
+  client.send(post("/v1/reserve", R"({"checks":[{"policy":"burst","key":"a","cost":4}]})"));
+  complete_all();
+  const std::string text = reservation_of(client.receive());
+  const std::string settle =
+      post("/v1/settle", R"({"reservation":")" + text + R"(","costs":{"burst":1}})");
+  const auto answer_to_settle = [&] {
+    client.send(settle);
+    complete_all();
+    return std::string(client.receive());
+  };
+  put_in_force("policies: [{name: brust, quota: 5, window: 1d}]");
+  EXPECT_THAT(answer_to_settle(), HasSubstr("there is no policy 'burst'; did you mean 'brust'?"));
+  put_in_force("policies: [{name: burst, quota: 7, window: 1d}]");
+  const std::string changed = answer_to_settle();
+  EXPECT_THAT(changed, StartsWith("HTTP/1.1 404 "));
+  EXPECT_THAT(changed, HasSubstr("policy 'burst' has not the quota that was reserved from"));
+  EXPECT_EQ(store_.outstanding(), 0u);
+  put_in_force(plenty);
+  EXPECT_THAT(answer_to_settle(), HasSubstr(R"({"settled":true})"));
+}
+
 TEST_F(LateHttpDoorTest, ASettlementDoesNotNeedItsConnection) {
   Client client(*this);
   client.send(post("/v1/reserve", R"({"checks":[{"policy":"burst","key":"a","cost":4}]})"));

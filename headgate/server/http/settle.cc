@@ -8,6 +8,7 @@
 #include "headgate/base/json_text.h"
 #include "headgate/field/problem.h"
 #include "headgate/policy/file/spelling.h"
+#include "headgate/policy/no_policy.h"
 #include "headgate/server/http/problem.h"
 #include "headgate/server/reservation.h"
 
@@ -31,6 +32,13 @@ const NamedCost* find_costs(std::span<const NamedCost> named, std::span<const ga
     if (!is_used && unused == nullptr) unused = &one;
   }
   return unused;
+}
+
+void answer_missing(Exchange& exchange, std::string_view name, const policy::PolicySet& policies) {
+  answer_problem(exchange, 404,
+                 policies.find(name) == nullptr ? policy::no_policy(policies, name)
+                                                : "policy " + policy::in_quotes(name) +
+                                                      " has not the quota that was reserved from");
 }
 
 void write_answer(const DecisionJob& job, HttpDoorContext& door, HttpReply& reply) {
@@ -64,10 +72,13 @@ void answer_settle(Exchange& exchange) {
   const gate::Reservation reservation = read->reservation();
   Costs costs{};
   const NamedCost* const unused = find_costs(request->costs, reservation.dues, costs);
-  if (unused != nullptr && read->is_whole()) {
+  if (unused != nullptr && !read->gone()) {
     return answer_fault(
         exchange, {400, unused->at,
                    "the reservation has no units of policy " + policy::in_quotes(unused->policy)});
+  }
+  if (const auto missing = read->missing(costs)) {
+    return answer_missing(exchange, *missing, job->snapshot->policies());
   }
   if (!job->snapshot->gate().settle(reservation, costs, worker.moment(*job), job->decision,
                                     job->begin())) {

@@ -66,6 +66,14 @@ void answer_settle(std::span<const std::string_view> call, WorkerContext& worker
   const gate::Reservation reservation = read->reservation();
   std::array<std::optional<std::uint64_t>, policy::policies_per_request_max> costs;
   costs.fill(cost);
+  if (const auto missing = read->missing(costs)) {
+    const policy::Policy* const policy = job->snapshot->policies().find(*missing);
+    if (policy == nullptr) {
+      return write_fault(gate::CheckFault::Reason::unknown_policy, *missing, out);
+    }
+    return out.error("ERR policy \"" + policy->name +
+                     "\" has not the quota that was reserved from");
+  }
   if (!job->snapshot->gate().settle(reservation, costs, worker.moment(*job), job->decision,
                                     job->begin())) {
     return out.error("ERR out of memory");
