@@ -61,6 +61,7 @@ RequestContext unmatched{};
 // Runs at the end of a request, after its log line. find_context() recognises the pool cleanup that
 // has the context by this handler.
 extern "C" void context_cleanup(void* data) noexcept {
+  if (data == &unmatched) return;
   auto* slot = static_cast<Slot*>(data);
   if (slot->job != nullptr) slot->job->request = nullptr;
   leave_queue(*slot);
@@ -95,6 +96,10 @@ RequestContext* add_context(ngx_http_request_t* r) noexcept {
 }
 
 RequestContext* add_unmatched(ngx_http_request_t* r) noexcept {
+  ngx_pool_cleanup_t* owner = ngx_pool_cleanup_add(r->pool, 0);
+  if (owner == nullptr) return nullptr;
+  owner->data = &unmatched;
+  owner->handler = context_cleanup;
   ngx_http_set_ctx(r, &unmatched, ngx_http_headgate_module);
   return &unmatched;
 }

@@ -41,8 +41,9 @@ struct RequestContext {
 // memory.
 [[nodiscard]] RequestContext* add_context(ngx_http_request_t* r) noexcept;
 
-// Gives the request the one context that all requests without a matching policy share.
-RequestContext* add_unmatched(ngx_http_request_t* r) noexcept;
+// Gives the request the one context that all requests without a matching policy share. nullptr: out
+// of memory.
+[[nodiscard]] RequestContext* add_unmatched(ngx_http_request_t* r) noexcept;
 
 // Returns memory that lasts until the end of the request: in its context if there is room.
 // nullptr: out of memory.

@@ -47,9 +47,9 @@ class NginxHeaders final : public policy::Headers {
 // Returns whether the client named a host that policy::is_host() accepts, or none.
 [[nodiscard]] bool has_good_host(const ngx_http_request_t* r) noexcept;
 
-// Returns the request as the client sent it: path and query are those of its request line, without
-// the changes of rewrites and internal redirects. Both are empty if nginx could not parse them. So
-// is a malformed host, which no upstream gets to see.
+// Returns the request as the client sent it: method, path and query are those of its request line,
+// without the changes of rewrites and internal redirects. They are empty if nginx could not parse
+// them. So is a malformed host, which no upstream gets to see.
 // Consists of views of the request; `headers` must outlive the result.
 [[nodiscard]] policy::Request client_request(ngx_http_request_t* r,
                                              const NginxHeaders& headers) noexcept;
