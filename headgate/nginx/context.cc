@@ -17,9 +17,9 @@ namespace {
 struct Slot : RequestContext {
   std::size_t used;
   Slot* next;                                // while it is free
-  alignas(std::max_align_t) char room[768];  // several policies' items; Slot stays below 1 KiB
+  alignas(std::max_align_t) char room[768];  // several policies' items
 };
-static_assert(std::is_trivially_destructible_v<Slot>);
+static_assert(std::is_trivially_destructible_v<Slot> && sizeof(Slot) < 1024);
 
 // The slots that no request uses. One list per worker process.
 class FreeSlots {

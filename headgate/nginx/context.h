@@ -27,6 +27,7 @@ struct RequestContext {
   bool enforceable;          // decided before nginx responded, so that it can be denied
   Job* job;                  // while the decision is outstanding; `verdict` is empty until then
   ngx_event_t* turn;         // the end of its wait for its turn; nullptr: it does not wait
+  const u_char* last_value;  // of the last field that was added; nullptr: none
 
   [[nodiscard]] bool matched() const noexcept { return snapshot != nullptr; }
   // REQUIRES: matched().

@@ -236,12 +236,14 @@ extern "C" ngx_int_t rewrite_handler(ngx_http_request_t* r) noexcept {
 extern "C" ngx_int_t header_filter(ngx_http_request_t* r) noexcept {
   if (r != r->main) return next_header_filter(r);
   if (loc_conf(r).unbuffered_events) forward_events(r);
-  const RequestContext* context = find_context(r);
+  RequestContext* context = find_context(r);
   if (context == nullptr) {
     if (!loc_conf(r).on) return next_header_filter(r);
     context = decide(r, false);
     if (context == nullptr) return NGX_ERROR;
   }
+  // A filter behind this one has refused the response (416), so that nginx makes another one.
+  if (has_fields(r, *context)) return next_header_filter(r);
   if (is_cached(r)) drop_stale_fields(r);
   if (context->matched() && write_fields(r, *context) != NGX_OK) return NGX_ERROR;
   return next_header_filter(r);

@@ -33,6 +33,22 @@ def test_static_head_conditional_and_missing_files(nginx):
     assert (refused.status, fields(refused)) == (405, (FIELD, 994))
 
 
+@pytest.mark.parametrize('form', ['ratelimit', 'draft-03', 'draft-07', 'x-ratelimit'])
+def test_a_range_that_the_file_does_not_have(nginx, form):
+    server = nginx(policies(policy(quota=1000), fields=form, cors='{expose-headers: true}'), server='''
+        location / { }
+        location /page/ { alias html/; error_page 416 /page.txt; }''')
+    (server.directory / 'html/file.txt').write_text('content')
+    (server.directory / 'html/page.txt').write_text('no such range')
+
+    def names(response):
+        return [k for k, _ in response.headers if 'ratelimit' in k.lower() or k.startswith('Access-Control')]
+    expected = names(server.request('/file.txt'))
+    for path in ('/file.txt', '/page/file.txt'):
+        refused = server.request(path, headers=[('Range', 'bytes=99999-')])
+        assert (refused.status, names(refused)) == (416, expected), path
+
+
 def test_members_have_the_window_of_the_policy(nginx):
     server = nginx(policies(policy('a', 100, '1m'), policy('b', 10, '250ms'),
                             policy('c', 7, '1h', unit='content-bytes')))
