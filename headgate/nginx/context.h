@@ -46,6 +46,15 @@ struct RequestContext {
 // of memory.
 [[nodiscard]] RequestContext* add_unmatched(ngx_http_request_t* r) noexcept;
 
+// To be called when a request without a context reaches a location that does not decide it. false:
+// out of memory.
+[[nodiscard]] bool pass_location(ngx_http_request_t* r) noexcept;
+
+// Returns whether a request without a context is for the error_page of an error that came before
+// any location: in the request itself, or of a `return` in server{}. Not if the page replaces the
+// status by its own (`error_page 418 = @other`): then it is an answer like others.
+[[nodiscard]] bool was_refused_early(const ngx_http_request_t* r) noexcept;
+
 // Returns memory that lasts until the end of the request: in its context if there is room.
 // nullptr: out of memory.
 [[nodiscard]] void* room_for(ngx_http_request_t* r, std::size_t bytes,

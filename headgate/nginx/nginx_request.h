@@ -49,7 +49,7 @@ class NginxHeaders final : public policy::Headers {
 
 // Returns the request as the client sent it: method, path and query are those of its request line,
 // without the changes of rewrites and internal redirects. They are empty if nginx could not parse
-// them. So is a malformed host, which no upstream gets to see.
+// them. So is a malformed host, which no upstream gets to see, but that of an error_page.
 // Consists of views of the request; `headers` must outlive the result.
 [[nodiscard]] policy::Request client_request(ngx_http_request_t* r,
                                              const NginxHeaders& headers) noexcept;
