@@ -17,9 +17,9 @@ namespace {
 struct Slot : RequestContext {
   std::size_t used;
   Slot* next;                                // while it is free
-  alignas(std::max_align_t) char room[768];  // several policies' items; Slot stays below 1 KiB
+  alignas(std::max_align_t) char room[768];  // several policies' items
 };
-static_assert(std::is_trivially_destructible_v<Slot>);
+static_assert(std::is_trivially_destructible_v<Slot> && sizeof(Slot) < 1024);
 
 // The slots that no request uses. One list per worker process.
 class FreeSlots {
@@ -61,11 +61,27 @@ RequestContext unmatched{};
 // Runs at the end of a request, after its log line. find_context() recognises the pool cleanup that
 // has the context by this handler.
 extern "C" void context_cleanup(void* data) noexcept {
+  if (data == &unmatched) return;
   auto* slot = static_cast<Slot*>(data);
   if (slot->job != nullptr) slot->job->request = nullptr;
   leave_queue(*slot);
   if (slot->matched()) slot->snapshot->release();
   free_slots.give(slot);
+}
+
+// nginx counts down with each redirect, internal or by a location's `rewrite`.
+bool is_redirected(const ngx_http_request_t* r) noexcept {
+  return r->uri_changes != NGX_HTTP_MAX_URI_CHANGES + 1;
+}
+
+// Marks a request that has reached a location. There is nothing to clean up.
+extern "C" void location_cleanup(void*) noexcept {}
+
+ngx_pool_cleanup_t* find_cleanup(const ngx_http_request_t* r,
+                                 ngx_pool_cleanup_pt handler) noexcept {
+  ngx_pool_cleanup_t* at = r->pool->cleanup;
+  while (at != nullptr && at->handler != handler) at = at->next;
+  return at;
 }
 
 }  // namespace
@@ -74,13 +90,11 @@ RequestContext* find_context(ngx_http_request_t* r) noexcept {
   auto* context =
       static_cast<RequestContext*>(ngx_http_get_module_ctx(r, ngx_http_headgate_module));
   if (context != nullptr || !(r->internal || r->filter_finalize)) return context;
-  for (ngx_pool_cleanup_t* at = r->pool->cleanup; at != nullptr; at = at->next) {
-    if (at->handler != context_cleanup) continue;
-    context = static_cast<RequestContext*>(at->data);
-    ngx_http_set_ctx(r, context, ngx_http_headgate_module);
-    return context;
-  }
-  return nullptr;
+  const ngx_pool_cleanup_t* const owner = find_cleanup(r, context_cleanup);
+  if (owner == nullptr) return nullptr;
+  context = static_cast<RequestContext*>(owner->data);
+  ngx_http_set_ctx(r, context, ngx_http_headgate_module);
+  return context;
 }
 
 RequestContext* add_context(ngx_http_request_t* r) noexcept {
@@ -95,8 +109,25 @@ RequestContext* add_context(ngx_http_request_t* r) noexcept {
 }
 
 RequestContext* add_unmatched(ngx_http_request_t* r) noexcept {
+  ngx_pool_cleanup_t* owner = ngx_pool_cleanup_add(r->pool, 0);
+  if (owner == nullptr) return nullptr;
+  owner->data = &unmatched;
+  owner->handler = context_cleanup;
   ngx_http_set_ctx(r, &unmatched, ngx_http_headgate_module);
   return &unmatched;
+}
+
+bool pass_location(ngx_http_request_t* r) noexcept {
+  if (is_redirected(r)) return true;
+  ngx_pool_cleanup_t* const mark = ngx_pool_cleanup_add(r->pool, 0);
+  if (mark == nullptr) return false;
+  mark->handler = location_cleanup;
+  return true;
+}
+
+bool was_refused_early(const ngx_http_request_t* r) noexcept {
+  return r->err_status >= NGX_HTTP_BAD_REQUEST && is_redirected(r) &&
+         find_cleanup(r, location_cleanup) == nullptr;
 }
 
 void* room_for(ngx_http_request_t* r, std::size_t bytes, std::size_t alignment) noexcept {

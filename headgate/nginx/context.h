@@ -27,6 +27,7 @@ struct RequestContext {
   bool enforceable;          // decided before nginx responded, so that it can be denied
   Job* job;                  // while the decision is outstanding; `verdict` is empty until then
   ngx_event_t* turn;         // the end of its wait for its turn; nullptr: it does not wait
+  const u_char* last_value;  // of the last field that was added; nullptr: none
 
   [[nodiscard]] bool matched() const noexcept { return snapshot != nullptr; }
   // REQUIRES: matched().
@@ -41,8 +42,18 @@ struct RequestContext {
 // memory.
 [[nodiscard]] RequestContext* add_context(ngx_http_request_t* r) noexcept;
 
-// Gives the request the one context that all requests without a matching policy share.
-RequestContext* add_unmatched(ngx_http_request_t* r) noexcept;
+// Gives the request the one context that all requests without a matching policy share. nullptr: out
+// of memory.
+[[nodiscard]] RequestContext* add_unmatched(ngx_http_request_t* r) noexcept;
+
+// To be called when a request without a context reaches a location that does not decide it. false:
+// out of memory.
+[[nodiscard]] bool pass_location(ngx_http_request_t* r) noexcept;
+
+// Returns whether a request without a context is for the error_page of an error that came before
+// any location: in the request itself, or of a `return` in server{}. Not if the page replaces the
+// status by its own (`error_page 418 = @other`): then it is an answer like others.
+[[nodiscard]] bool was_refused_early(const ngx_http_request_t* r) noexcept;
 
 // Returns memory that lasts until the end of the request: in its context if there is room.
 // nullptr: out of memory.

@@ -28,6 +28,17 @@ std::string_view host_of_server(ngx_http_request_t* r) noexcept {
   return view(server->server_name);
 }
 
+// The method of the request line, as the client sent it: nginx makes it GET when it redirects.
+// Empty if the line is malformed.
+std::string_view sent_method(const ngx_http_request_t* r) noexcept {
+  // nginx composes a line for HTTP/2. One without an end is malformed, and there for the log.
+  const bool is_whole = r->request_end != nullptr || r->http_version >= NGX_HTTP_VERSION_20;
+  const std::string_view line = view(r->request_line);
+  const std::size_t end = line.find(' ');
+  if (is_whole && end != std::string_view::npos) return line.substr(0, end);
+  return r->internal ? std::string_view() : view(r->method_name);
+}
+
 }  // namespace
 
 std::optional<policy::Address> peer_of(const ngx_connection_t* connection) noexcept {
@@ -106,7 +117,7 @@ bool is_unambiguous(const ngx_http_request_t* r) noexcept {
 
 policy::Request client_request(ngx_http_request_t* r, const NginxHeaders& headers) noexcept {
   policy::Request request;
-  request.method = view(r->method_name);
+  request.method = sent_method(r);
   const std::string_view named = named_host(r);
   const std::string_view host = named.empty() ? host_of_server(r) : named;
   if (policy::is_host(host)) request.host = host;

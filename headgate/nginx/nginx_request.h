@@ -48,10 +48,10 @@ class NginxHeaders final : public policy::Headers {
 // policy::is_host() accepts, or none, and no target with a '#', which nginx passes on.
 [[nodiscard]] bool is_unambiguous(const ngx_http_request_t* r) noexcept;
 
-// Returns the request as the client sent it: path and query are those of its request line, without
-// the changes of rewrites and internal redirects. Both are empty if nginx could not parse them. So
-// is a malformed host, which no upstream gets to see. Without a host, it is that of the server, as
-// in nginx' $host.
+// Returns the request as the client sent it: method, path and query are those of its request line,
+// without the changes of rewrites and internal redirects. They are empty if nginx could not parse
+// them. So is a malformed host, which no upstream gets to see, but that of an error_page. Without a
+// host, it is that of the server, as in nginx' $host.
 // Consists of views of the request; `headers` must outlive the result.
 [[nodiscard]] policy::Request client_request(ngx_http_request_t* r,
                                              const NginxHeaders& headers) noexcept;

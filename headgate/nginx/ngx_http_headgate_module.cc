@@ -207,8 +207,12 @@ extern "C" void resume(ngx_http_request_t* r) noexcept {
 // executed. Runs again after each rewrite and internal redirect; a request that has a context is
 // decided.
 extern "C" ngx_int_t rewrite_handler(ngx_http_request_t* r) noexcept {
-  if (r != r->main || !loc_conf(r).on || find_context(r) != nullptr) return NGX_DECLINED;
-  if (!is_unambiguous(r) && !loc_conf(r).dry_run) return NGX_HTTP_BAD_REQUEST;
+  if (r != r->main || find_context(r) != nullptr) return NGX_DECLINED;
+  if (!loc_conf(r).on) return pass_location(r) ? NGX_DECLINED : NGX_HTTP_INTERNAL_SERVER_ERROR;
+  if (was_refused_early(r)) return NGX_DECLINED;
+  if (!is_unambiguous(r) && !loc_conf(r).dry_run) {
+    return decide(r, false) == nullptr ? NGX_HTTP_INTERNAL_SERVER_ERROR : NGX_HTTP_BAD_REQUEST;
+  }
 
   if (!body_bytes(r) && !r->discard_body && body_bytes_wanted(r)) {
     const ngx_int_t rc = ngx_http_read_client_request_body(r, body_was_read);
@@ -230,18 +234,20 @@ extern "C" ngx_int_t rewrite_handler(ngx_http_request_t* r) noexcept {
   return deny(r, *context);
 }
 
-// Called for each response. A request that did not reach a location (a `return` in server{}, a
-// malformed request) is decided here: too late to be denied, but charged, and with fields if the
-// store answers at once.
+// Called for each response. A request that nginx has answered, or refused, before it reached a
+// location (a `return` in server{}, a malformed request) is decided here: too late to be denied,
+// but charged, and with fields if the store answers at once.
 extern "C" ngx_int_t header_filter(ngx_http_request_t* r) noexcept {
   if (r != r->main) return next_header_filter(r);
   if (loc_conf(r).unbuffered_events) forward_events(r);
-  const RequestContext* context = find_context(r);
+  RequestContext* context = find_context(r);
   if (context == nullptr) {
     if (!loc_conf(r).on) return next_header_filter(r);
     context = decide(r, false);
     if (context == nullptr) return NGX_ERROR;
   }
+  // A filter behind this one has refused the response (416), so that nginx makes another one.
+  if (has_fields(r, *context)) return next_header_filter(r);
   if (is_cached(r)) drop_stale_fields(r);
   if (context->matched() && write_fields(r, *context) != NGX_OK) return NGX_ERROR;
   return next_header_filter(r);

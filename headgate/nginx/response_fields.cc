@@ -34,10 +34,6 @@ bool push_kept(ngx_http_request_t* r, const ngx_str_t& key, std::string_view val
   return true;
 }
 
-bool push_field(ngx_http_request_t* r, const ngx_str_t& key, std::string_view value) noexcept {
-  return keep(r, value) && push_kept(r, key, value);
-}
-
 // Calls f(field) for each line of the response's header section that is not removed.
 template <class F>
 void each_field(ngx_http_request_t* r, F f) noexcept {
@@ -136,12 +132,12 @@ struct UpstreamFields {
 };
 
 // Adds headgate's fields and counts those left out. false: out of memory.
-bool push_lines(ngx_http_request_t* r, const gate::Lines& lines) noexcept {
+bool push_lines(ngx_http_request_t* r, RequestContext& context, const gate::Lines& lines) noexcept {
   for (const gate::Line& line : lines) {
-    const ngx_str_t key = as_ngx_str(line.name);
-    if (!(line.constant ? push_kept(r, key, line.value) : push_field(r, key, line.value))) {
-      return false;
-    }
+    std::string_view value = line.value;
+    if (!line.constant && !keep(r, value)) return false;
+    if (!push_kept(r, as_ngx_str(line.name), value)) return false;
+    context.last_value = as_ngx_str(value).data;
   }
   if (lines.left_out() > 0) {
     main_conf(r).counters->module().fields_left_out.fetch_add(lines.left_out(),
@@ -151,7 +147,7 @@ bool push_lines(ngx_http_request_t* r, const gate::Lines& lines) noexcept {
 }
 
 // Adds headgate's fields beside those of upstream. false: out of memory.
-bool merge_fields(ngx_http_request_t* r, const RequestContext& context) noexcept {
+bool merge_fields(ngx_http_request_t* r, RequestContext& context) noexcept {
   UpstreamFields fields;
   each_field(r, [&](ngx_table_elt_t& field) { fields.push(field); });
   const field::Upstream upstream = fields.read();
@@ -159,7 +155,7 @@ bool merge_fields(ngx_http_request_t* r, const RequestContext& context) noexcept
   const gate::Lines ours =
       context.gate().field_writer().write_beside(upstream, context.verdict.items, out);
   fields.drop_replaced(r, upstream, ours);
-  return push_lines(r, ours);
+  return push_lines(r, context, ours);
 }
 
 // Returns the value of a Retry-After line [s]; 0 if it is malformed.
@@ -178,12 +174,23 @@ bool push_retry_after(ngx_http_request_t* r, std::uint64_t seconds) noexcept {
     if (has_name(field, "Retry-After")) field.hash = 0;
   });
   Writer out(text_buffer);
-  return field::write_retry_after(out, seconds) && push_field(r, retry_after_key, out.text());
+  if (!field::write_retry_after(out, seconds)) return false;
+  std::string_view text = out.text();
+  return keep(r, text) && push_kept(r, retry_after_key, text);
 }
 
 }  // namespace
 
-ngx_int_t write_fields(ngx_http_request_t* r, const RequestContext& context) noexcept {
+bool has_fields(ngx_http_request_t* r, const RequestContext& context) noexcept {
+  bool found = false;
+  if (context.last_value == nullptr) return found;
+  each_field(r, [&](const ngx_table_elt_t& field) {
+    if (field.value.data == context.last_value) found = true;
+  });
+  return found;
+}
+
+ngx_int_t write_fields(ngx_http_request_t* r, RequestContext& context) noexcept {
   const gate::Verdict& verdict = context.verdict;
   if (verdict.retry_after && verdict.outcome == gate::Outcome::denied && context.enforceable &&
       !push_retry_after(r, *verdict.retry_after)) {
@@ -197,8 +204,8 @@ ngx_int_t write_fields(ngx_http_request_t* r, const RequestContext& context) noe
   });
   if (!alone) return merge_fields(r, context) ? NGX_OK : NGX_ERROR;
   Writer out(text_buffer);
-  return push_lines(r, context.gate().field_writer().write(verdict.items, out)) ? NGX_OK
-                                                                                : NGX_ERROR;
+  const gate::Lines lines = context.gate().field_writer().write(verdict.items, out);
+  return push_lines(r, context, lines) ? NGX_OK : NGX_ERROR;
 }
 
 void drop_stale_fields(ngx_http_request_t* r) noexcept {

@@ -18,7 +18,10 @@ extern "C" void while_waiting(ngx_http_request_t* r) noexcept {
 }  // namespace
 
 ngx_int_t suspend(ngx_http_request_t* r, ngx_http_event_handler_pt next) noexcept {
-  if (ngx_handle_read_event(r->connection->read, 0) != NGX_OK) {
+  ngx_event_t* const read = r->connection->read;
+  if (read->ready) {  // maybe the end, if it came with the request; it is not told twice
+    ngx_post_event(read, &ngx_posted_events);
+  } else if (ngx_handle_read_event(read, 0) != NGX_OK) {
     return NGX_HTTP_INTERNAL_SERVER_ERROR;
   }
   continue_request = next;

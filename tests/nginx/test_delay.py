@@ -88,6 +88,16 @@ def test_so_many_wait_at_once_and_who_leaves_makes_room(gate):
     connection.close()
 
 
+def test_who_leaves_with_the_request_makes_room(gate):
+    server = gate(policies(policy(quota=1, window='10s', delay='60s', delay_waiting=1)))
+    assert server.request().status == 200
+    for n in range(4):  # a place is free again long before its turn, but stays charged
+        with Connection(server.port) as connection:
+            connection.send(b'GET /left HTTP/1.1\r\nHost: a\r\n\r\n')
+        assert [line[1] for line in server.access(n + 2)[1:]] == ['499'] * (n + 1)
+    assert server.metrics()[DELAYED] == 4
+
+
 def has_answer(connection):
     connection.socket.setblocking(False)
     try:

@@ -33,6 +33,22 @@ def test_static_head_conditional_and_missing_files(nginx):
     assert (refused.status, fields(refused)) == (405, (FIELD, 994))
 
 
+@pytest.mark.parametrize('form', ['ratelimit', 'draft-03', 'draft-07', 'x-ratelimit'])
+def test_a_range_that_the_file_does_not_have(nginx, form):
+    server = nginx(policies(policy(quota=1000), fields=form, cors='{expose-headers: true}'), server='''
+        location / { }
+        location /page/ { alias html/; error_page 416 /page.txt; }''')
+    (server.directory / 'html/file.txt').write_text('content')
+    (server.directory / 'html/page.txt').write_text('no such range')
+
+    def names(response):
+        return [k for k, _ in response.headers if 'ratelimit' in k.lower() or k.startswith('Access-Control')]
+    expected = names(server.request('/file.txt'))
+    for path in ('/file.txt', '/page/file.txt'):
+        refused = server.request(path, headers=[('Range', 'bytes=99999-')])
+        assert (refused.status, names(refused)) == (416, expected), path
+
+
 def test_members_have_the_window_of_the_policy(nginx):
     server = nginx(policies(policy('a', 100, '1m'), policy('b', 10, '250ms'),
                             policy('c', 7, '1h', unit='content-bytes')))
@@ -73,6 +89,45 @@ def test_errors_in_the_request_itself(nginx):
     long_header = server.request('/', headers=[('X', 'x' * 2000)])
     assert (long_header.status, fields(long_header)) == (400, (FIELD, 997))
     assert server.request('/none').r == 996
+
+
+@pytest.mark.at_once
+@pytest.mark.parametrize('page', ['/page.txt', '@page'])
+def test_error_pages_of_what_has_no_location_are_no_denials(nginx, page):
+    server = nginx(policies(policy(quota=2)), server=f'''
+        error_page 400 403 413 414 {page}; client_max_body_size 10; large_client_header_buffers 2 1k;
+        if ($arg_refused) {{ return 403; }}
+        rewrite ^/changed /limited last;
+        location / {{ return 200; }}
+        location = /page.txt {{ return 200 "page"; }}
+        location @page {{ return 200 "page"; }}
+        location = /free {{ headgate off; error_page 404 /limited; return 404; }}
+        location = /rewritten {{ headgate off; rewrite ^ /limited last; }}''')
+    lines = [b'GET /?refused=1 HTTP/1.1\r\nHost: a\r\n\r\n',
+             b'GET / HTTP/1.1\r\n\r\n',
+             b'GET / HTTP/1.1\r\nHost: u@a\r\n\r\n',
+             b'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n']
+    if page == '/page.txt':  # nginx has no named location for a request without a path
+        lines += [b'GET /%zz HTTP/1.1\r\nHost: a\r\n\r\n',
+                  b'GET /' + b'x' * 3000 + b' HTTP/1.1\r\nHost: a\r\n\r\n']
+    for n, line in enumerate(lines):
+        with Connection(server.port) as connection:
+            connection.send(line)
+            response = connection.receive()
+        assert response.status in (400, 403, 413, 414) and response.body == b'page', line
+        assert (response.r, response.one('Retry-After')) == (max(1 - n, 0), None), line
+    for path in ('/', '/changed', '/free', '/rewritten'):  # as all others
+        assert server.request(path).status == 429, path
+
+
+@pytest.mark.parametrize('status', ['=', '=200'])
+def test_an_error_page_that_is_an_answer_of_its_own_is_limited(nginx, status):
+    server = nginx(policies(policy(quota=2)), server=f'''
+        error_page 418 {status} @other; if ($arg_other) {{ return 418; }}
+        location / {{ return 200 "page"; }} location @other {{ return 200 "other"; }}''')
+    answers = [server.request('/?other=1') for _ in range(3)]
+    assert [(answer.status, answer.r) for answer in answers] == [(200, 1), (200, 0), (429, 0)]
+    assert answers[0].body == b'other'
 
 
 @pytest.mark.at_once

@@ -2,6 +2,7 @@
 import base64
 import threading
 
+from support import http2
 from support.environment import PATIENCE
 from support.http_client import Connection
 from support.policies import ONE, policies, policy
@@ -154,6 +155,40 @@ def test_a_redirect_from_a_free_location_to_a_limited_one(nginx):
         location /limited { return 404 "not here"; }''')
     assert (server.request('/a').r, server.request('/missing').r) == (1, 0)
     assert [server.request(path).status for path in ('/a', '/missing')] == [429, 429]
+
+
+def test_a_request_that_no_policy_matched_is_not_decided_again(nginx, upstream):
+    origin = upstream(lambda m, path, *_: (200, [('X-Accel-Redirect', '/page')], b'')
+                      if path == '/accel' else (502, [], b''))
+    server = nginx(policies(policy('gets', 1, match='{method: GET}')), server=f'''
+        location / {{ proxy_pass http://127.0.0.1:{origin.port};
+                      proxy_intercept_errors on; error_page 502 /page; error_page 404 @page; }}
+        location = /missing {{ error_page 404 @page; return 404; }}
+        location = /page {{ internal; return 200 "page"; }}
+        location @page {{ return 200 "page"; }}
+        location = /probe {{ return 200; }}''')
+    for path, status in (('/failed', 502), ('/accel', 200), ('/missing', 404)):
+        for _ in range(2):
+            response = server.request(path, 'PUT', body=b'x')
+            assert (response.status, response.body, response.all('RateLimit')) == (status, b'page', []), path
+    assert [server.request('/probe').status for _ in range(2)] == [200, 429]
+    assert [line[2] for line in server.access(8)] == ['off'] * 6 + ['admitted', 'denied']
+
+
+def test_a_redirect_does_not_change_the_method(nginx, upstream):
+    origin = upstream(lambda *_: (200, [('X-Accel-Redirect', '/limited')], b''))
+    location = f'''
+        location / {{ headgate off; error_page 404 /limited; return 404; }}
+        location = /accel {{ headgate off; proxy_pass http://127.0.0.1:{origin.port}; }}
+        location = /limited {{ return 200 "limited"; }}'''
+    server = nginx(policies(policy('posts', 4, match='{method: POST}'), policy('gets', 9, match='{method: GET}')),
+                   server=location)
+    server.write(server=f'listen 127.0.0.1:{server.other_port} http2; {location}')
+    server.reload()
+    assert [server.request(path, 'POST', body=b'x').one('RateLimit').split(';t')[0]
+            for path in ('/missing', '/accel')] == ['"posts";r=3', '"posts";r=2']
+    assert server.request('/missing').one('RateLimit').startswith('"gets";r=8;')
+    assert [http2.status(server.other_port, '/missing', 'POST') for _ in range(3)] == [404, 404, 429]
 
 
 def test_costs_from_bodies(nginx, upstream):

@@ -199,6 +199,24 @@ def test_a_cached_response_has_fields_of_now(nginx, upstream):
     assert len(origin.requests) == 1
 
 
+def test_a_range_that_the_response_does_not_have(nginx, upstream):
+    said = [('RateLimit-Policy', '"burst";q=9;w=60'), ('RateLimit', '"burst";r=1;t=5')]
+    origin = upstream(lambda *_: (200, said, b'content'))
+    server = nginx(policies(policy(quota=10, window='1000s'), cors='{expose-headers: true}'),
+                   http='proxy_cache_path cache keys_zone=z:1m;', server=f'''
+        location / {{ proxy_force_ranges on; proxy_pass http://127.0.0.1:{origin.port};
+                      proxy_cache z; proxy_cache_valid 1h; }}
+        location /metrics {{ headgate off; headgate_metrics; }}''')
+    for theirs, name, r in ((said, 'gateway-burst', 9), ([], 'burst', 7)):  # a miss and a hit
+        refused = server.request(headers=[('Range', 'bytes=99999-')])
+        assert refused.status == 416
+        assert of_limits(refused) == theirs + [('RateLimit-Policy', f'"{name}";q=10;w=1000'),
+                                               ('RateLimit', f'"{name}";r={r};t={100 * r}')]
+        assert len(refused.all('Access-Control-Expose-Headers')) == 1
+        assert server.request().status == 200
+    assert server.metrics()['headgate_upstream_fields_dropped_total'] == 4  # two in each of the two hits
+
+
 def test_an_operator_can_hide_fields_of_upstream(nginx, upstream):
     origin = upstream(lambda *_: (200, [('RateLimit', '"burst";r=1;t=5'),
                                         ('X-RateLimit-Limit', '9')], b''))
