@@ -1,4 +1,5 @@
 """headgate gateway: a real nginx with the module, in front of a real upstream."""
+import base64
 import contextlib
 import json
 import os
@@ -73,6 +74,24 @@ def test_those_of_trusted_proxies_are_also_after_a_reload(gateway):
     headers = one.seen_upstream(headers=said)['headers']
     assert headers['x-forwarded-proto'] == ['https']
     assert headers['forwarded'] == ['for=192.0.2.7']
+
+
+TRUSTING = 'client-address: {trusted-proxies: [127.0.0.1]}\n' + WIDE
+
+
+def test_the_upstream_gets_all_lines_of_trusted_proxies(gateway):
+    """A proxy may add its own line behind the one that a client has forged: the last one counts."""
+    one = gateway('partition-key: plain\n' + TRUSTING, '--access-log', '-')
+    said = exchange(one, b'GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n'
+                    b'Forwarded: for=192.0.2.7\r\nForwarded: for=203.0.113.9\r\n'
+                    b'X-Forwarded-Proto: http\r\nX-Forwarded-Proto: https\r\n'
+                    b'User-Agent: a/1\r\nUser-Agent: b/1\r\n\r\n')
+    head, _, body = said.partition(b'\r\n\r\n')
+    assert b';pk=:%s:' % base64.b64encode(b'203.0.113.9') in head
+    headers = json.loads(body)['headers']
+    assert headers['forwarded'] == ['for=192.0.2.7, for=203.0.113.9']
+    assert headers['x-forwarded-proto'] == ['http, https']
+    assert one.output.until('"GET / ').string.endswith('"-" "a/1, b/1" admitted "-"')
 
 
 def test_large_bodies_pass_in_either_framing_and_nothing_is_written_to_disk(gateway):
@@ -161,6 +180,12 @@ def test_no_other_upgrade_is_passed_on(gateway, protocol):
     seen = gateway().seen_upstream(headers=headers)['headers']
     assert not {'upgrade', 'http2-settings'} & seen.keys(), seen
     assert seen.get('connection', ['']) in (['keep-alive'], ['']), seen
+
+
+def test_an_upgrade_to_one_of_two_protocols_is_not_passed_on(gateway):
+    said = exchange(gateway(), b'GET / HTTP/1.1\r\nHost: a\r\nConnection: upgrade, close\r\n'
+                    b'Upgrade: websocket\r\nUpgrade: h2c\r\n\r\n')
+    assert said.startswith(b'HTTP/1.1 200 ') and b'"upgrade"' not in said
 
 
 def test_the_upstream_gets_the_header_that_was_counted(gateway):
