@@ -287,6 +287,16 @@ def test_the_access_log_has_the_verdict(gateway):
     assert verdicts == ['admitted "-"', 'admitted "-"', 'denied "narrow"']
 
 
+def test_the_upstreams_orders_to_nginx_are_passed_on_and_not_obeyed(gateway):
+    orders = [('X-Accel-Redirect', '/other'), ('X-Accel-Expires', '5'), ('X-Accel-Limit-Rate', '1'),
+              ('X-Accel-Charset', 'koi8-r'), ('X-Accel-Buffering', 'no'), ('Content-Type', 'text/plain')]
+    with RawServer(lambda *_: response(fields=orders, body=b'body' * 10)) as server:
+        answer = gateway(url=server.url).request('POST', '/order', body=b'')
+        assert (answer.status, answer.text) == (200, 'body' * 10)
+        assert [(name, answer.headers[name]) for name, _ in orders] == orders
+        assert server.paths == ['/order']
+
+
 # ---- its life
 
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
