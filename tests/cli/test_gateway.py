@@ -1,4 +1,5 @@
 """headgate gateway: a real nginx with the module, in front of a real upstream."""
+import base64
 import contextlib
 import json
 import os
@@ -73,6 +74,24 @@ def test_those_of_trusted_proxies_are_also_after_a_reload(gateway):
     headers = one.seen_upstream(headers=said)['headers']
     assert headers['x-forwarded-proto'] == ['https']
     assert headers['forwarded'] == ['for=192.0.2.7']
+
+
+TRUSTING = 'client-address: {trusted-proxies: [127.0.0.1]}\n' + WIDE
+
+
+def test_the_upstream_gets_all_lines_of_trusted_proxies(gateway):
+    """A proxy may add its own line behind the one that a client has forged: the last one counts."""
+    one = gateway('partition-key: plain\n' + TRUSTING, '--access-log', '-')
+    said = exchange(one, b'GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n'
+                    b'Forwarded: for=192.0.2.7\r\nForwarded: for=203.0.113.9\r\n'
+                    b'X-Forwarded-Proto: http\r\nX-Forwarded-Proto: https\r\n'
+                    b'User-Agent: a/1\r\nUser-Agent: b/1\r\n\r\n')
+    head, _, body = said.partition(b'\r\n\r\n')
+    assert b';pk=:%s:' % base64.b64encode(b'203.0.113.9') in head
+    headers = json.loads(body)['headers']
+    assert headers['forwarded'] == ['for=192.0.2.7, for=203.0.113.9']
+    assert headers['x-forwarded-proto'] == ['http, https']
+    assert one.output.until('"GET / ').string.endswith('"-" "a/1, b/1" admitted "-"')
 
 
 def test_large_bodies_pass_in_either_framing_and_nothing_is_written_to_disk(gateway):
@@ -175,6 +194,12 @@ def test_no_other_upgrade_is_passed_on(gateway, protocol):
     assert seen.get('connection', ['']) in (['keep-alive'], ['']), seen
 
 
+def test_an_upgrade_to_one_of_two_protocols_is_not_passed_on(gateway):
+    said = exchange(gateway(), b'GET / HTTP/1.1\r\nHost: a\r\nConnection: upgrade, close\r\n'
+                    b'Upgrade: websocket\r\nUpgrade: h2c\r\n\r\n')
+    assert said.startswith(b'HTTP/1.1 200 ') and b'"upgrade"' not in said
+
+
 def test_the_upstream_gets_the_header_that_was_counted(gateway):
     one = gateway('version: 1\npolicies: [{name: k, quota: 9, window: 1w, key: ["header:x-api-key"]}]\n')
     for lines, seen in (([b'secret'], ['secret']), ([b'secret', b'junk'], ['secret, junk']),
@@ -272,6 +297,16 @@ def test_the_access_log_has_the_verdict(gateway):
     # Each worker writes its own lines: their order is not that of the requests.
     verdicts = sorted(' '.join(line.split()[-2:]) for line in lines)
     assert verdicts == ['admitted "-"', 'admitted "-"', 'denied "narrow"']
+
+
+def test_the_upstreams_orders_to_nginx_are_passed_on_and_not_obeyed(gateway):
+    orders = [('X-Accel-Redirect', '/other'), ('X-Accel-Expires', '5'), ('X-Accel-Limit-Rate', '1'),
+              ('X-Accel-Charset', 'koi8-r'), ('X-Accel-Buffering', 'no'), ('Content-Type', 'text/plain')]
+    with RawServer(lambda *_: response(fields=orders, body=b'body' * 10)) as server:
+        answer = gateway(url=server.url).request('POST', '/order', body=b'')
+        assert (answer.status, answer.text) == (200, 'body' * 10)
+        assert [(name, answer.headers[name]) for name, _ in orders] == orders
+        assert server.paths == ['/order']
 
 
 # ---- its life
