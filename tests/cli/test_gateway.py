@@ -18,7 +18,7 @@ from support.environment import HEADGATE, PATIENCE
 from support.gateway import Streaming
 from support.http_client import Connection, request
 from support.processes import runs, until
-from support.raw_server import RawServer, response
+from support.raw_server import RawServer, Slow, response
 
 NARROW = 'version: 1\npolicies: [{name: narrow, quota: 2, window: 1h}]\n'
 BAD = 'version: 1\npolicies: [{name: wide, quota: many, window: 1h}]\n'
@@ -58,15 +58,17 @@ def test_the_upstream_sees_the_request_as_the_client_sent_it(gateway, upstream):
 
 
 def test_forwarding_fields_of_untrusted_clients_are_not_passed_on(gateway):
-    said = {'X-Forwarded-For': '192.0.2.7', 'X-Forwarded-Proto': 'https', 'Forwarded': 'for=192.0.2.7'}
+    said = {'X-Forwarded-For': '192.0.2.7', 'X-Forwarded-Proto': 'https', 'X-Forwarded-Host': 'b',
+            'Forwarded': 'for=192.0.2.7', 'Host': 'a:99'}
     headers = gateway().seen_upstream(headers=said)['headers']
+    assert headers['x-forwarded-host'] == ['a:99']
     assert headers['x-forwarded-for'] == ['192.0.2.7, 127.0.0.1']
     assert headers['x-forwarded-proto'] == ['http']
     assert 'forwarded' not in headers
 
 
 def test_those_of_trusted_proxies_are_also_after_a_reload(gateway):
-    said = {'X-Forwarded-Proto': 'https', 'Forwarded': 'for=192.0.2.7'}
+    said = {'X-Forwarded-Proto': 'https', 'X-Forwarded-Host': 'b', 'Forwarded': 'for=192.0.2.7'}
     one = gateway()
     one.policy_file.write_text('client-address: {trusted-proxies: [127.0.0.0/8]}\n' + WIDE)
     one.send(signal.SIGHUP)
@@ -74,6 +76,7 @@ def test_those_of_trusted_proxies_are_also_after_a_reload(gateway):
     headers = one.seen_upstream(headers=said)['headers']
     assert headers['x-forwarded-proto'] == ['https']
     assert headers['forwarded'] == ['for=192.0.2.7']
+    assert headers['x-forwarded-host'] == ['b']
 
 
 TRUSTING = 'client-address: {trusted-proxies: [127.0.0.1]}\n' + WIDE
@@ -307,6 +310,20 @@ def test_the_upstreams_orders_to_nginx_are_passed_on_and_not_obeyed(gateway):
         assert (answer.status, answer.text) == (200, 'body' * 10)
         assert [(name, answer.headers[name]) for name, _ in orders] == orders
         assert server.paths == ['/order']
+
+
+@pytest.mark.parametrize('size, status', [(30_000, 200), (33_000, 502)])
+def test_the_header_of_a_response_is_bounded(gateway, size, status):
+    cookies = [('Set-Cookie', f'c{n}=' + 'x' * 2980) for n in range(size // 3000)]
+    with RawServer(lambda *_: response(fields=cookies, body=b'body')) as server:
+        assert gateway(url=server.url).request().status == status
+
+
+def test_a_silent_upstream_is_given_up(gateway):
+    with Slow() as server:
+        server.hold()
+        assert gateway(WIDE, '--response-timeout', '50ms', url=server.url).request().status == 504
+        server.go.set()
 
 
 # ---- its life
@@ -572,7 +589,7 @@ def test_a_client_that_does_not_read_is_bounded_and_closed(gateway):
         until(lambda: upstream.ended == count, 'the upstream is let go')
         until(lambda: all(map(has_ended, unread)), 'all are closed')
         assert upstream.paths.count('/endless') == count, 'no further request is read'
-        # Buffers of the response are 36 KiB; the rest is what nginx has for every request.
+        # Buffers of the response are 68 KiB; the rest is what nginx has for every request.
         assert peak_memory(worker) - before < count * (128 << 10)
         assert not [file for file in one.temporary.glob('*/tmp/**/*') if file.is_file()]
         for connection in unread:
@@ -581,7 +598,7 @@ def test_a_client_that_does_not_read_is_bounded_and_closed(gateway):
 
 @pytest.mark.parametrize('option, value, words', [
     ('--drain', '0', 'is out of range'), ('--unread-timeout', '0', 'is out of range'),
-    ('--drain', 'soon', 'is not a duration'),
+    ('--response-timeout', '0', 'is out of range'), ('--drain', 'soon', 'is not a duration'),
     ('--buffer-requests', '1 MB', 'is not a size'), ('--buffer-requests', '0', 'is out of range'),
 ])
 def test_a_quantity_that_is_none_is_wrong_usage(fails, option, value, words):

@@ -62,6 +62,7 @@ struct Options {
   std::string module;
   std::string drain;
   std::string unread_timeout;
+  std::string response_timeout;
   std::string buffer_requests;
   std::optional<unsigned> connections_per_address;
 };
@@ -145,6 +146,11 @@ Result<void, Stop> parse_time(const char* option, const std::string& text, Time&
 Result<void, Stop> parse_quantities(const Options& options, NginxPlan& plan) {
   if (auto parsed = parse_time("--drain", options.drain, plan.drain); !parsed) return parsed;
   if (auto parsed = parse_time("--unread-timeout", options.unread_timeout, plan.unread_timeout);
+      !parsed) {
+    return parsed;
+  }
+  if (auto parsed =
+          parse_time("--response-timeout", options.response_timeout, plan.response_timeout);
       !parsed) {
     return parsed;
   }
@@ -437,6 +443,10 @@ std::function<int()> add_gateway(CLI::App& headgate) {
   command
       ->add_option("--unread-timeout", options->unread_timeout,
                    "Close a client that reads nothing of its response for so long (default: 60s)")
+      ->type_name("TIME");
+  command
+      ->add_option("--response-timeout", options->response_timeout,
+                   "Give up an upstream that is silent for so long (default: 60s)")
       ->type_name("TIME");
   command
       ->add_option(

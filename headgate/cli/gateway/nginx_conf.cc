@@ -81,7 +81,8 @@ bool can_be_set(const std::string& name) {
   constexpr std::string_view others[] = {
       "connection",        "content-length", "cookie",          "expect",
       "forwarded",         "host",           "http2-settings",  "te",
-      "transfer-encoding", "upgrade",        "x-forwarded-for", "x-forwarded-proto"};
+      "transfer-encoding", "upgrade",        "x-forwarded-for", "x-forwarded-host",
+      "x-forwarded-proto"};
   return std::find(std::begin(others), std::end(others), name) == std::end(others) &&
          has_variable(name);
 }
@@ -138,6 +139,7 @@ std::string nginx_conf(const NginxPlan& plan) {
       {"workers", {plan.workers}},
       {"connections", {std::to_string(plan.connections)}},
       {"connections_per_address", {std::to_string(plan.connections_per_address)}},
+      {"response_timeout", {milliseconds(plan.response_timeout)}},
       {"unread_timeout", {milliseconds(plan.unread_timeout)}},
       {"drain", optional(plan.drain ? milliseconds(*plan.drain) : "")},
       {"body_max", optional(plan.body_max ? std::to_string(*plan.body_max) : "")},

@@ -33,6 +33,7 @@ struct NginxPlan {
   // A client that reads nothing of its response for so long is closed. nginx sees it read when a
   // third of the socket's buffer is free: 60 s let slow lines empty that.
   Nanos unread_timeout = 60 * nanos_per_second;
+  Nanos response_timeout = 60 * nanos_per_second;  // how long an upstream may be silent
   std::optional<Nanos> drain;  // for requests in progress at a reload or stop; absent: no limit
   // The longest request body, which is read whole before it is forwarded [bytes]; absent: bodies of
   // any length are forwarded while they arrive.

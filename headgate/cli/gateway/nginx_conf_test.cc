@@ -101,6 +101,14 @@ TEST(NginxConf, UnreadResponsesAreBounded) {
   EXPECT_THAT(nginx_conf(with), HasSubstr("send_timeout 1000ms;"));
 }
 
+TEST(NginxConf, ASilentUpstreamIsGivenUp) {
+  NginxPlan with = plan("http://api");
+  EXPECT_THAT(nginx_conf(with), HasSubstr("proxy_read_timeout 60000ms;"));
+  with.response_timeout = 3600 * nanos_per_second;
+  EXPECT_THAT(nginx_conf(with), HasSubstr("proxy_read_timeout 3600000ms;"));
+  EXPECT_THAT(nginx_conf(with), HasSubstr("proxy_send_timeout 3600000ms;"));
+}
+
 TEST(NginxConf, ListsTrustedProxies) {
   NginxPlan with = plan("http://api");
   with.trusted_proxies = {*policy::AddressBlock::parse("10.0.0.0/8"),
