@@ -181,6 +181,17 @@ def test_an_answer_that_is_none_is_a_failure_with_words(fetch, said):
     assert server.url in got.err.decode()
 
 
+@pytest.mark.parametrize('length', ['99999999999999999999', '9223372036854775808', 'abc', '3x', '-3', ''])
+def test_a_length_that_cannot_be_is_a_failure(fetch, tmp_path, length):
+    said = f'HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nConnection: close\r\n\r\nabc'.encode()
+    with RawServer(lambda *_: said) as server:
+        got = fetch('--output', 'o', f'{server.url}/a')
+        assert len(server.paths) == 1
+    assert got.code == 1 and (got.fetched, got.failed) == (0, 1), got
+    assert 'Content-Length' in got.err.decode(), got
+    assert not (tmp_path / 'o/a').exists()
+
+
 def test_words_of_a_server_cannot_steer_the_terminal(fetch):
     fields = [('RateLimit', '"\\"x";r=0;t=999')]
     got = twice(fetch, fields)
