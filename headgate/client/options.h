@@ -17,6 +17,9 @@ struct Options {
   // The longest wait that is obeyed [ns]; then one request is sent, and its answer is obeyed. Ten
   // minutes bound the harm of an absurd value, and one request per ten minutes harms no server.
   Nanos wait_max = 600 * nanos_per_second;
+  // The longest wait after a denial that sent none [ns], its jitter included. The initial value is
+  // that of wait_max and 5 %.
+  Nanos backoff_max = 630 * nanos_per_second;
   // The most units that are taken to be left; a greater r is lowered to this. A million is above
   // any useful limit for one client, and bounds the burst after an absurd value.
   std::uint64_t units_max = 1'000'000;

@@ -79,7 +79,7 @@ void Pacer::receive(Request& request, const Answer& answer, Instant now) {
   request.answered = true;
   ++totals_.answered;
   if (answer.view.retry_after) {
-    block(now, bounded(*answer.view.retry_after), Why::retry_after);
+    block(now, jittered(bounded(*answer.view.retry_after)), Why::retry_after);
   }
   receive_members(request, answer, now);
   if (denies(answer.status)) {
@@ -161,9 +161,9 @@ void Pacer::receive_denial(const Request& request, const field::ResponseView& vi
   // 2^40 s is beyond any wait_max, and does not overflow.
   const std::uint64_t doublings = std::min<std::uint64_t>(denials_ - 1, 40);
   if (!wait_sent) {
-    block(now, bounded(std::uint64_t{1} << doublings), Why::backoff);
+    back_off(now, std::uint64_t{1} << doublings);
   } else if (doublings > 0) {  // it denied again after the wait that it had sent
-    block(now, bounded(std::uint64_t{1} << (doublings - 1)), Why::backoff);
+    back_off(now, std::uint64_t{1} << (doublings - 1));
   }
   if (first && std::none_of(allowances_.begin(), allowances_.end(),
                             [](const Allowance& allowance) { return allowance.counts(); })) {
@@ -183,10 +183,16 @@ void Pacer::receive_admission(const Request& request, bool cached) noexcept {
   }
 }
 
+void Pacer::back_off(Instant now, std::uint64_t seconds) noexcept {
+  block(now, std::min(jittered(bounded(seconds)), options_.backoff_max), Why::backoff);
+}
+
 void Pacer::block(Instant now, Nanos wait, Why why) noexcept {
-  const Instant until{now.ns + wait + jitter_.of(wait)};
+  const Instant until{now.ns + wait};
   if (until > blocked_.at) blocked_ = {why, until};
 }
+
+Nanos Pacer::jittered(Nanos wait) noexcept { return wait + jitter_.of(wait); }
 
 Nanos Pacer::bounded(std::uint64_t seconds) const noexcept {
   return std::min(static_cast<Nanos>(seconds) * nanos_per_second, options_.wait_max);

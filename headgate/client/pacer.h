@@ -90,7 +90,9 @@ class Pacer {
   void forget_other_partitions(const field::ResponseView& view);
   void receive_denial(const Request& request, const field::ResponseView& view, Instant now);
   void receive_admission(const Request& request, bool cached) noexcept;
+  void back_off(Instant now, std::uint64_t seconds) noexcept;
   void block(Instant now, Nanos wait, Why why) noexcept;
+  [[nodiscard]] Nanos jittered(Nanos wait) noexcept;
   [[nodiscard]] Nanos bounded(std::uint64_t seconds) const noexcept;
 
   Options options_;

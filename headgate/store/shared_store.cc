@@ -153,7 +153,7 @@ class SharedStore::Taking {
   }
 
   // The charge as this machine counts it alone. A refund of what the remote store took only shows
-  // what is left.
+  // what is left. One that does not say when it was taken gives back what was taken here, if any.
   Charge alone(const Charge& charge) {
     std::string& key = keys_.emplace_front();
     key.reserve(1 + charge.key.size());
@@ -163,7 +163,7 @@ class SharedStore::Taking {
     own.law = &charge.shared->outage_law;
     own.key = key;
     own.key_hash = 0;
-    if (charge.op == Op::refund && !charge.in_outage) {
+    if (charge.op == Op::refund && !charge.in_outage && charge.since != Instant{}) {
       own.op = Op::peek;
       own.cost = 0;
     }

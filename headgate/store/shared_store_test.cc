@@ -177,13 +177,41 @@ TEST_F(SharedStoreTest, ASlotIsReleasedWhereItWasTaken) {
 }
 
 TEST_F(SharedStoreTest, WhatTheRemoteStoreTookIsNotGivenBackHere) {
-  EXPECT_TRUE(take({of(&local_, "\1k", 5)}).admitted);
+  const Answer there = take({of(&local_, "\1k", 5)});
+  EXPECT_TRUE(there.admitted);
   remote_.away = true;
   EXPECT_TRUE(take({of(&local_, "\1k", 3)}).admitted);
   Charge refund = of(&local_, "\1k", 3);
   refund.op = Op::refund;
+  refund.since = *there.now;
   EXPECT_TRUE(take({refund}).admitted);
   EXPECT_EQ(left(of(&local_, "\1k")), 0U);
+}
+
+TEST_F(SharedStoreTest, DuringAnOutageWhatIsGivenBackByNameIsGivenBackHere) {
+  const auto slot = [&](Op op) {
+    Charge charge{&slots_, "\1s", 1, op};
+    charge.shared = &local_slots_;
+    return charge;
+  };
+  Charge units = of(&local_, "\1u", 5);
+  EXPECT_TRUE(take({slot(Op::spend)}).admitted);
+  EXPECT_TRUE(take({units}).admitted);
+  remote_.away = true;
+  EXPECT_TRUE(take({slot(Op::spend)}).admitted);
+  EXPECT_TRUE(take({slot(Op::spend)}).admitted);
+  EXPECT_FALSE(take({slot(Op::spend)}).admitted);
+  EXPECT_TRUE(take({of(&local_, "\1u", 3)}).admitted);
+  for (const std::uint64_t free : {1, 2, 2}) {
+    take({slot(Op::refund)});
+    EXPECT_EQ(left(slot(Op::spend)), free) << "no more than was taken here";
+  }
+  units.op = Op::refund;
+  EXPECT_TRUE(take({units}).admitted);
+  EXPECT_EQ(left(of(&local_, "\1u")), 3U);
+  remote_.away = false;
+  EXPECT_EQ(left(slot(Op::spend)), 1U) << "the remote state is as before";
+  EXPECT_EQ(left(of(&local_, "\1u")), 5U);
 }
 
 TEST_F(SharedStoreTest, AnOutageIsReportedOnce) {

@@ -107,6 +107,23 @@ def test_a_damaged_packed_file_is_reported(simulate, tmp_path):
     assert 'is packed by xz' in simulate('log.xz').stderr
 
 
+def test_only_members_and_zeros_follow_a_gzip_member(simulate, tmp_path):
+    data = SMALL.read_bytes()
+    whole = counts(simulate('--json', SMALL))
+    first, second = gzip.compress(data[:9999]), gzip.compress(data[9999:])
+    for zeros in 1, 300_000:  # more than is read at once
+        padding = bytes(zeros)
+        (tmp_path / 'padded.gz').write_bytes(first + padding + second + padding)
+        assert counts(simulate('--json', 'padded.gz')) == whole
+    for between in b'', bytes(300_000):
+        for damaged in bytes([second[0] ^ 1]) + second[1:], b'\n':
+            (tmp_path / 'damaged.gz').write_bytes(first + between + damaged)
+            result = simulate('damaged.gz')
+            assert result.returncode == 1 and not result.stdout
+            place = len(first + between)
+            assert f'headgate: damaged.gz: is not what gzip packs: something else follows (byte {place})' in result.stderr
+
+
 def test_unreadable_lines_are_reported_with_their_place(simulate):
     result = simulate('--json', SMALL)
     broken = {i for i, line in enumerate(SMALL.read_bytes().split(b'\n')[:-1], 1)

@@ -82,24 +82,41 @@ def test_what_makes_no_sense_is_no_reason_to_wait(fetch, fields):
 @pytest.mark.parametrize('status', [429, 503])
 def test_a_denial_without_fields_backs_off(fetch, status):
     with RawServer(lambda *_: response(status)) as server:
-        got = fetch('--retry', 10, '--max-wait', '1500ms', server.url)
-        assert len(server.paths) == 2  # at once and a second later; then two would be too long
-    assert got.code == 1 and 'without saying how long' in got.err.decode(), got
-    assert 0.9 <= got.waiting < 4
+        got = fetch('--retry', 2, server.url)
+        assert len(server.paths) == 3  # at once, after one second, and after two more
+    assert got.code == 1 and f'denied: {status}, 3 times' in got.err.decode(), got
+    assert 2.9 <= got.waiting
+
+
+def test_a_back_off_is_no_longer_than_max_wait(fetch):
+    with RawServer(lambda *_: response(503)) as server:
+        got = fetch('--retry', 3, '--max-wait', '1s', server.url)
+        assert len(server.paths) == 4
+    assert got.code == 1 and 'denied: 503, 4 times' in got.err.decode(), got
+    assert 2.9 <= got.waiting < 6, 'without the limit: 7'
+
+
+def test_a_back_off_is_not_what_the_server_asks_for(fetch):
+    with RawServer(lambda *_: response(503)) as server:
+        got = fetch('--max-wait', '500ms', server.url)
+        assert len(server.paths) == 1
+    assert got.code == 1 and got.failed == 1, got
+    assert 'the next request may begin only after a longer wait than --max-wait allows' in got.err.decode()
 
 
 def test_a_denial_with_units_left_is_a_denial(fetch):
     fields = [('RateLimit', '"p";r=100;t=1')]
     with RawServer(lambda *_: response(429, fields)) as server:
-        got = fetch('--retry', 10, '--max-wait', '1500ms', server.url)
+        got = fetch('--retry', 1, server.url)
         assert len(server.paths) == 2, got
+    assert 0.9 <= got.waiting
 
 
 def test_a_server_that_denies_whoever_obeys_is_asked_ever_more_rarely(fetch):
     with RawServer(lambda *_: response(429, [('Retry-After', '0')])) as server:
-        got = fetch('--retry', 100, '--max-wait', '1500ms', server.url)
-        assert len(server.paths) <= 4, got
-    assert got.code == 1
+        got = fetch('--retry', 3, server.url)
+        assert len(server.paths) == 4, got
+    assert got.code == 1 and 2.9 <= got.waiting  # nothing, one second, two seconds
 
 
 def test_endless_headers_end(fetch):
@@ -179,6 +196,17 @@ def test_an_answer_that_is_none_is_a_failure_with_words(fetch, said):
         got = fetch('--retry', 0, server.url)
     assert got.code == 1 and got.failed == 1 and got.out == b'', got
     assert server.url in got.err.decode()
+
+
+@pytest.mark.parametrize('length', ['99999999999999999999', '9223372036854775808', 'abc', '3x', '-3', ''])
+def test_a_length_that_cannot_be_is_a_failure(fetch, tmp_path, length):
+    said = f'HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nConnection: close\r\n\r\nabc'.encode()
+    with RawServer(lambda *_: said) as server:
+        got = fetch('--output', 'o', f'{server.url}/a')
+        assert len(server.paths) == 1
+    assert got.code == 1 and (got.fetched, got.failed) == (0, 1), got
+    assert 'Content-Length' in got.err.decode(), got
+    assert not (tmp_path / 'o/a').exists()
 
 
 def test_words_of_a_server_cannot_steer_the_terminal(fetch):

@@ -105,6 +105,20 @@ def test_a_server_that_stands_still_delays_each_request_by_the_timeout(redis, se
     assert read_metrics(one.port)['headgate_redis_timeouts_total'] >= 1
 
 
+def test_slots_are_released_by_name_while_redis_is_away(serve, tmp_path):
+    one = serve(f'version: 1\nstore: {{table: {{memory: 1MiB}}, redis: {{nodes: ["unix:{tmp_path}/none"]}}}}\n'
+                'policies: [{name: p, quota: 2, key: [], algorithm: concurrency}]\n')
+
+    def call(**op):
+        body = json.dumps({'checks': [{'policy': 'p'}], **op}).encode()
+        response = ask(one, '/v1/decide', 'POST', [('Content-Type', 'application/json')], body)
+        return json.loads(response.body)['admitted']
+
+    assert [call(), call(), call()] == [True, True, False]
+    assert [call(op='release') for _ in range(3)] == [True] * 3
+    assert [call(), call(), call()] == [True, True, False]
+
+
 def test_a_wrong_password_is_an_outage_that_says_why(redis, serve, tmp_path):
     server = redis('--requirepass', 'right')
     password = tmp_path / 'password'

@@ -20,8 +20,8 @@ namespace {
 using client::Next;
 using client::Why;
 
-// After repeated broken connections: as long as the pacer's own longest backoff, 10 min.
-constexpr Nanos longest_backoff = 600 * nanos_per_second;
+// After a broken connection, doubled with each further one.
+constexpr Nanos first_backoff = nanos_per_second;
 constexpr std::int64_t idle_ms = 200;  // the progress line changes five times per second
 
 Instant monotonic_now() {
@@ -88,6 +88,11 @@ Fetcher::Fetcher(FetcherOptions options, std::vector<FetchUrl> urls, FetchSink& 
       now_(start_),
       progress_(start_) {
   if (multi_ == nullptr) throw std::bad_alloc();
+  // Waits that no server requires are no reason to give it up, but none is shorter than the first.
+  if (options_.wait_max) {
+    options_.client.backoff_max =
+        std::clamp(*options_.wait_max, first_backoff, options_.client.backoff_max);
+  }
   for (std::size_t index = 0; index < urls_.size(); ++index) {
     if (sink_.has(index)) {
       ++report_.skipped;
@@ -215,8 +220,9 @@ Next Fetcher::next_of(const Origin& origin) const noexcept {
 
 void Fetcher::give_up(Origin& origin) {
   const std::string why =
-      "the server asks for a longer wait than --max-wait allows (" +
-      (origin.wait_text.empty() ? "without saying how long" : origin.wait_text) + ')';
+      origin.wait_text.empty()
+          ? "the next request may begin only after a longer wait than --max-wait allows"
+          : "the server asks for a longer wait than --max-wait allows (" + origin.wait_text + ')';
   const std::size_t tasks = origin.tasks();
   const Task first = take_task(origin);
   say(shown(first.url) + ": " + why +
@@ -293,8 +299,9 @@ void Fetcher::on_broken(UnderWay& under_way, CURLcode code) {
   }
   Origin& origin = *under_way.origin;
   if (now_ >= origin.broken_until) {  // several that break at the same moment count once
-    const Nanos backoff = nanos_per_second << std::min(origin.broken++, 20U);
-    origin.broken_until = {now_.ns + std::min(backoff, longest_backoff)};
+    const Nanos backoff = first_backoff << std::min(origin.broken++, 20U);
+    origin.broken_until = {
+        now_.ns + std::min({backoff, options_.client.wait_max, options_.client.backoff_max})};
   }
   retry(under_way, why);
 }

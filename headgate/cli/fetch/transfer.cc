@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <exception>
+#include <limits>
 #include <new>
 
 #include "headgate/base/ascii.h"
@@ -15,6 +16,9 @@ namespace {
 constexpr long connect_seconds = 30;
 // As long as usual proxies wait for a server (nginx: proxy_read_timeout 60s).
 constexpr long silent_seconds = 60;
+
+// libcurl's largest length of a body.
+constexpr std::uint64_t length_max = std::numeric_limits<curl_off_t>::max();
 
 constexpr char too_large[] = "its body is larger than --max-size allows";
 
@@ -115,7 +119,12 @@ bool FetchTransfer::take_header(std::string_view line) {
   } else if (status_ >= 200) {
     headed_ = true;
     on_head_();
-    if (body != nullptr && announced_bytes() > transport_.body_bytes_max) {
+    const auto announced = announced_bytes();
+    if (!announced) {
+      fault_ = "its Content-Length is not a length";
+      return false;
+    }
+    if (body != nullptr && *announced > transport_.body_bytes_max) {
       fault_ = too_large;
       return false;
     }
@@ -123,11 +132,16 @@ bool FetchTransfer::take_header(std::string_view line) {
   return true;
 }
 
-// What Content-Length says of the body; 0 if nothing can be read there.
-std::uint64_t FetchTransfer::announced_bytes() const noexcept {
-  const std::string_view text = value_of("content-length");
+// What Content-Length says of the body; 0 without one, and std::nullopt if it is no length.
+std::optional<std::uint64_t> FetchTransfer::announced_bytes() const noexcept {
   std::uint64_t bytes = 0;
-  std::from_chars(text.data(), text.data() + text.size(), bytes);
+  for (const Line& line : lines_) {
+    if (!field::is_named({line.name, line.value}, "content-length")) continue;
+    const char* const end = line.value.data() + line.value.size();
+    const auto [read, error] = std::from_chars(line.value.data(), end, bytes);
+    // More than libcurl can count is a body without an end for it.
+    if (error != std::errc() || read != end || bytes > length_max) return std::nullopt;
+  }
   return bytes;
 }
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -73,7 +74,7 @@ class FetchTransfer {
   static std::size_t on_body(char* data, std::size_t, std::size_t size, void* self);
   bool take_header(std::string_view line);
   bool take_body(std::string_view bytes);
-  [[nodiscard]] std::uint64_t announced_bytes() const noexcept;
+  [[nodiscard]] std::optional<std::uint64_t> announced_bytes() const noexcept;
 
   const FetchTransport& transport_;
   std::unique_ptr<CURL, Free> curl_;

@@ -491,6 +491,7 @@ constexpr Bad in_the_settings[] = {
      "store, "
      "allow, include, policies, boulder or envoy"},
     {"<<: x", "3:5: '<<' with a single value; expected a map, or a list of maps"},
+    {"<<: {}\n<<: {}", "4:1: duplicate key '<<'; expected it once, with a list of maps"},
     {"<<: [{}, []]", "3:10: '<<' with a list; expected a map, or a list of maps"},
 };
 constexpr Bad whole[] = {

@@ -176,6 +176,9 @@ class Builder {
       to.insert(to.end(), {node.children[i], node.children[i + 1]});
     }
     if (merged.empty()) return;
+    if (merged.size() > 2) {
+      throw Refused{merged[2]->at, "duplicate key '<<'; expected it once, with a list of maps"};
+    }
     std::unordered_set<std::string_view> taken;
     for (std::size_t i = 0; i < own.size(); i += 2) taken.insert(own[i]->text);
     const auto add = [&](const Node& from) {

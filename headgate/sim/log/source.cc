@@ -30,6 +30,12 @@ constexpr struct {
                   {"PK\3\4"sv, "a zip archive"},
                   {"\x04\x22\x4d\x18"sv, "lz4"}};
 
+std::size_t leading_zeros(std::span<const char> bytes) noexcept {
+  return static_cast<std::size_t>(
+      std::find_if(bytes.begin(), bytes.end(), [](char byte) { return byte != 0; }) -
+      bytes.begin());
+}
+
 }  // namespace
 
 class Source::File {
@@ -104,6 +110,9 @@ class Source::Unpacker {
       const auto [taken, made] =
           unpack(std::span<const char>(packed_).subspan(at_, had), out, file_.error);
       at_ += taken;
+      if (!file_.error.empty()) {
+        file_.error += " (byte " + std::to_string(file_.position() - (end_ - at_)) + ')';
+      }
       if (made > 0) return made;
       if (!file_.error.empty()) return 0;
       if (at_end_ && taken == 0) {
@@ -118,7 +127,8 @@ class Source::Unpacker {
     std::size_t taken;
     std::size_t made;
   };
-  // Takes from `in`, which is empty at the end of the file, and writes to `out`.
+  // Takes from `in`, which is empty at the end of the file, and writes to `out`. read() adds the
+  // place to an error.
   virtual Done unpack(std::span<const char> in, std::span<char> out, std::string& error) = 0;
   [[nodiscard]] virtual bool between_members() const noexcept = 0;
 
@@ -143,8 +153,12 @@ class Source::Gzip final : public Unpacker {
   Done unpack(std::span<const char> in, std::span<char> out, std::string& error) override {
     if (!ok_) return error = "there is no memory to unpack it", Done{0, 0};
     if (between_ && !in.empty()) {
-      // Continue only with another member; padding and other bytes after the last one are not data.
-      if (in[0] != '\x1f') return {in.size(), 0};
+      const std::size_t zeros = leading_zeros(in);
+      if (zeros > 0) return {zeros, 0};  // padding
+      if (in[0] != '\x1f') {
+        error = "is not what gzip packs: something else follows";
+        return {0, 0};
+      }
       inflateReset(&stream_);
       between_ = false;
     }
