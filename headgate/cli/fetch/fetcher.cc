@@ -171,7 +171,7 @@ bool Fetcher::start_one(Origin& origin, std::size_t share) {
   if (next.why == Why::answer) return false;
   if (next.why != Why::nothing) {
     if (options_.wait_max && next.at.ns - now_.ns > *options_.wait_max) {
-      give_up(origin);
+      give_up(origin, next.why);
     } else if (!soonest_ || next.at < soonest_->at) {
       soonest_ = next;
     }
@@ -218,11 +218,13 @@ Next Fetcher::next_of(const Origin& origin) const noexcept {
   return next;
 }
 
-void Fetcher::give_up(Origin& origin) {
-  const std::string why =
-      origin.wait_text.empty()
-          ? "the next request may begin only after a longer wait than --max-wait allows"
-          : "the server asks for a longer wait than --max-wait allows (" + origin.wait_text + ')';
+void Fetcher::give_up(Origin& origin, Why waits_for) {
+  const bool is_asked_for = waits_for == Why::retry_after || waits_for == Why::spent;
+  std::string why = is_asked_for || !origin.wait_text.empty()
+                        ? "the server asks for a longer wait than --max-wait allows"
+                        : "the next request may begin only after a longer wait than --max-wait "
+                          "allows";
+  if (!origin.wait_text.empty()) why += " (" + origin.wait_text + ')';
   const std::size_t tasks = origin.tasks();
   const Task first = take_task(origin);
   say(shown(first.url) + ": " + why +

@@ -83,7 +83,7 @@ class Fetcher {
   [[nodiscard]] std::size_t share() const noexcept;
   bool start_one(Origin& origin, std::size_t share);
   [[nodiscard]] Task take_task(Origin& origin);
-  void give_up(Origin& origin);
+  void give_up(Origin& origin, client::Why waits_for);
   [[nodiscard]] client::Next next_of(const Origin& origin) const noexcept;
   void on_head(UnderWay& under_way);
   void finish_ended();
