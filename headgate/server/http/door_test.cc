@@ -1,9 +1,7 @@
 // Runs the door on one end of a pair of sockets and a client on the other.
 #include "headgate/server/http/door.h"
 
-#include <arpa/inet.h>
 #include <gmock/gmock.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -16,6 +14,7 @@
 
 #include "headgate/base/testing/allocations.h"
 #include "headgate/server/testing/open_engine.h"
+#include "headgate/server/testing/tcp_pair.h"
 #include "headgate/server/worker_context.h"
 
 namespace headgate::server {
@@ -150,35 +149,14 @@ TEST_F(HttpDoorTest, ConnectionsBeyondTheMaximumGet503) {
   EXPECT_THAT(std::string(first.receive()), StartsWith("HTTP/1.1 200 "));
 }
 
-// A connection over TCP whose client has sent `text` and then reset it.
-int reset_connection(std::string_view text) {
-  const int listener = socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  auto* const any = reinterpret_cast<sockaddr*>(&address);
-  EXPECT_EQ(bind(listener, any, size), 0);
-  EXPECT_EQ(listen(listener, 1), 0);
-  EXPECT_EQ(getsockname(listener, any, &size), 0);
-  const int client = socket(AF_INET, SOCK_STREAM, 0);
-  EXPECT_EQ(connect(client, any, size), 0);
-  const int server = accept4(listener, nullptr, nullptr, SOCK_NONBLOCK);
-  EXPECT_EQ(send(client, text.data(), text.size(), 0), static_cast<ssize_t>(text.size()));
-  const linger at_once{.l_onoff = 1, .l_linger = 0};  // close() resets the connection
-  setsockopt(client, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
-  close(client);
-  pollfd reset{server, POLLIN, 0};
-  while ((reset.revents & POLLHUP) == 0) EXPECT_EQ(poll(&reset, 1, 10'000), 1);
-  close(listener);
-  return server;
-}
-
 TEST_F(HttpDoorTest, APageThatResetsItsConnectionTakesNothing) {
   make_door();
-  Socket gone(io_, boost::asio::generic::stream_protocol(AF_INET, 0),
-              reset_connection("GET /auth HTTP/1.1\r\nHost: 127.0.0.1\r\n"
-                               "Origin: http://evil.example\r\n\r\n"));
+  const TcpPair ends = connect_tcp();
+  constexpr std::string_view request =
+      "GET /auth HTTP/1.1\r\nHost: 127.0.0.1\r\nOrigin: http://evil.example\r\n\r\n";
+  EXPECT_EQ(send(ends.client, request.data(), request.size(), 0), std::ssize(request));
+  reset_by_client(ends);
+  Socket gone(io_, boost::asio::generic::stream_protocol(AF_INET, 0), ends.server);
   door_->open(std::move(gone));
   io_.poll();
   Client client(*this);
