@@ -322,6 +322,7 @@ class ConnectionList {
       ++now_;
       if (on_tick_) on_tick_();
       serve_resumed();
+      ready_.wake();
       close_overdue(list(Standing::stranger), std::min(idle_max_, patience_));
       close_overdue(list(Standing::idle), idle_max_);
       close_overdue(list(Standing::busy), patience_);

@@ -6,6 +6,7 @@
 #include <array>
 #include <boost/asio/post.hpp>
 #include <cerrno>
+#include <exception>
 #include <system_error>
 #include <utility>
 
@@ -48,11 +49,30 @@ void ReadySet::close() noexcept {
   epoll_.close(ignored);
 }
 
+void ReadySet::wake() noexcept {
+  if (!watching_ || posted_ || none_queued()) return;
+  try {
+    go_on_later();
+  } catch (const std::exception&) {
+  }
+}
+
 void ReadySet::watch() {
   epoll_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
                     [this](boost::system::error_code error) {
-                      if (!error) go_on();
+                      if (error) return;
+                      watching_ = false;
+                      if (!posted_) go_on();
                     });
+  watching_ = true;
+}
+
+void ReadySet::go_on_later() {
+  boost::asio::post(epoll_.get_executor(), [this] {
+    posted_ = false;
+    go_on();
+  });
+  posted_ = true;
 }
 
 // Serves for about the time of one turn; then the other handlers of the io_context (timers,
@@ -68,8 +88,11 @@ void ReadySet::go_on() {
     if (turn.is_over()) break;
   }
   if (!epoll_.is_open()) return;
-  if (none_queued()) return watch();
-  boost::asio::post(epoll_.get_executor(), [this] { go_on(); });
+  if (none_queued()) {
+    if (!watching_) watch();
+  } else if (!posted_) {
+    go_on_later();
+  }
 }
 
 bool ReadySet::none_queued() const noexcept {

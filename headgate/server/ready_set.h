@@ -60,7 +60,11 @@ class ReadySet {
   // Serves it when those before it in the queue were served. Called for what needs Need::turn.
   void queue(Place& place, Queue queue) noexcept {
     if (!place.is_linked()) queues_[static_cast<std::size_t>(queue)].push_back(place);
+    wake();
   }
+  // Serves soon what is queued, although no socket is ready. queue() calls this, and does not fail
+  // if memory is short: to be called again later.
+  void wake() noexcept;
   // Serves what is queued or ready now, `most` sockets of each at most: each once before any twice.
   void serve_arrived(std::size_t most);
 
@@ -69,6 +73,7 @@ class ReadySet {
  private:
   void watch();
   void go_on();
+  void go_on_later();
   std::size_t take_arrived();
   void serve_next(Places& queue);
   [[nodiscard]] bool none_queued() const noexcept;
@@ -77,6 +82,9 @@ class ReadySet {
   std::function<void(Ready)> arrived_;
   std::function<void(void*)> serve_;
   std::array<Places, 2> queues_;  // by Queue
+  // What calls go_on() next; both if something was queued while no socket was ready.
+  bool watching_ = false;
+  bool posted_ = false;
 };
 
 }  // namespace headgate::server

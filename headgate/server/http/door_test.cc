@@ -483,6 +483,27 @@ TEST_F(LateHttpDoorTest, AnswersOfAPipelineKeepTheirOrder) {
   }
 }
 
+// The turn in which the store answers ends in the middle of what the client has sent.
+TEST_F(LateHttpDoorTest, ALongPipelineGoesOnBehindALateAnswer) {
+  constexpr std::size_t metrics = 100;
+  Client client(*this);
+  std::string pipeline = decide("burst", "a");
+  for (std::size_t i = 0; i < metrics; ++i) pipeline += "GET /metrics HTTP/1.1\r\nHost: h\r\n\r\n";
+  client.send(pipeline);
+  run();
+  EXPECT_EQ(client.receive_now(), 0u);
+  store_.complete();
+  std::size_t answers = 0;
+  for (std::string some = "begin"; !some.empty();) {
+    run();
+    some = all_of(client);
+    for (std::size_t at = 0; (at = some.find("HTTP/1.1 200 OK", at)) != std::string::npos; ++at) {
+      ++answers;
+    }
+  }
+  EXPECT_EQ(answers, 1 + metrics);
+}
+
 // Every answer is the same as if the store had completed at once.
 TEST_F(LateHttpDoorTest, AnswersAreThoseOfAStoreThatCompletesAtOnce) {
   const auto engine = open_engine(several);
