@@ -53,8 +53,10 @@ std::optional<RequestTarget> read_request_target(std::string_view raw) noexcept 
     if (host.empty()) return std::nullopt;
     raw.remove_prefix(end);
   }
+  const bool has_fragment = raw.find('#') != raw.npos;
+  if (raw.starts_with('#')) raw = {};  // right behind the host: there is no path
   const PathAndQuery parts = split_path_and_query(raw);
-  return RequestTarget{parts, host, raw.find('#') == raw.npos && is_well_formed(parts.path)};
+  return RequestTarget{parts, host, !has_fragment && is_well_formed(parts.path)};
 }
 
 }  // namespace headgate::policy

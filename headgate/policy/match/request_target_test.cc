@@ -31,6 +31,12 @@ TEST(RequestTarget, PathAndQueryStayAsTheyAre) {
   }
 }
 
+TEST(RequestTarget, APathBeginsWithASlash) {
+  EXPECT_EQ(read_request_target("http://h#x")->path, "/");
+  EXPECT_EQ(read_request_target("http://h#/x?y")->query, "");
+  EXPECT_EQ(read_request_target("http://h/#x")->path, "/#x");
+}
+
 TEST(RequestTarget, KnowsWhatNginxRefuses) {
   for (const char* const raw : {"/a#", "/a?b#c", "http://h#x", "/..", "/a/../../b", "/a/%2e%2E/..",
                                 "/a%", "/a%2", "/a%zz", "/a%00", "/a%2f../..", "//.."}) {
