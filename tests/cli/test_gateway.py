@@ -451,6 +451,23 @@ def test_refused_reloads_are_counted_and_told_once(gateway):
     assert len([line for line in said if 'refused' in line]) == 3, said
 
 
+def test_a_file_that_changes_while_it_is_refused(gateway):
+    """nginx reads it after the gateway has, and then has fewer faults to report than were shown."""
+    one = gateway(NARROW, '--metrics', '127.0.0.1:0')
+    master = one.nginx()[0]
+    os.kill(master, signal.SIGSTOP)
+    one.policy_file.write_text(BAD.replace('window: 1h', 'window: long'))
+    one.send(signal.SIGHUP)
+    one.errors.until('^headgate: reload refused')
+    one.policy_file.write_text(BAD)
+    os.kill(master, signal.SIGCONT)
+    until(lambda: one.metrics()['headgate_refused_reloads_total'] == 1, 'nginx has refused it')
+    one.policy_file.write_text(WIDE)
+    one.send(signal.SIGHUP)
+    one.errors.until('^headgate: reloaded')
+    assert one.stop() == 0
+
+
 def with_another_table(gateway, before, after):
     """A gateway that has used one unit and is told to reload with these settings of its table."""
     state = 'store: {table: {%s}}\n' + NARROW

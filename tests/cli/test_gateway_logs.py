@@ -103,3 +103,17 @@ def test_logs_are_rotated_without_a_reload(gateway, directory):
     assert one.stop() == 0
     for name in ('access.log', 'decisions.log'):
         assert sum(file.read_text().count('\n') for file in directory.glob(name + '*')) == 80
+
+
+@pytest.mark.parametrize('changed', [lambda policies: policies + 'unknown: 1\n',
+                                     lambda policies: policies + 'store: {table: {file: /}}\n'],
+                         ids=['by the gateway', 'by nginx'])
+def test_a_refused_reload_opens_the_logs_again(gateway, directory, changed):
+    log = directory / 'access.log'
+    one = gateway(POLICIES.format(file='decisions.log'), '--access-log', log)
+    log.rename(f'{log}.1')
+    one.policy_file.write_text(changed(one.policy_file.read_text()))
+    one.send(signal.SIGHUP)
+    one.errors.until('^headgate: reload refused')
+    until(log.exists, 'the log is open again')
+    assert one.stop() == 0

@@ -76,8 +76,7 @@ NginxLog read_nginx_log(std::string_view line, std::string_view policy_file) {
   const std::string_view level = line.substr(open + 1, close - open - 1);
   std::string_view message = line.substr(close + 2);
   // "PID#TID: " in front of the message.
-  int writer = 0;
-  std::from_chars(message.data(), message.data() + message.size(), writer);
+  std::from_chars(message.data(), message.data() + message.size(), log.writer);
   const std::size_t ids = message.find_first_not_of("0123456789#");
   if (ids > 0 && message.substr(ids).starts_with(": ")) message.remove_prefix(ids + 2);
 
@@ -92,7 +91,9 @@ NginxLog read_nginx_log(std::string_view line, std::string_view policy_file) {
       std::from_chars(message.data(), message.data() + message.size(), log.worker);
     } else if (message == "gracefully shutting down") {
       log.event = NginxLog::Event::worker_leave;
-      log.worker = writer;
+      log.worker = log.writer;
+    } else if (message == "reopening logs") {
+      log.event = NginxLog::Event::reopened;
     } else if (text_of(message).starts_with("headgate: ")) {  // what people have changed
       log.quiet = false;
       log.words = line;

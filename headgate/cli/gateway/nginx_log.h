@@ -14,9 +14,11 @@ struct NginxLog {
     worker_start,  // `worker` has started
     worker_leave,  // `worker` accepts no more connections
     refused,       // [emerg]: nginx rejects the configuration
+    reopened,      // the writer opens its logs again
   };
 
   Event event = Event::none;
+  int writer = 0;      // the process id of who has written the line; 0: not known
   int worker = 0;      // process id
   bool quiet = false;  // not to be shown
   std::string words;   // the text to show

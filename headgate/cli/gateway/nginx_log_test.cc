@@ -23,6 +23,10 @@ TEST(NginxLog, NoticesAreEventsAndNotShown) {
   EXPECT_EQ(leaving.event, Event::worker_leave);
   EXPECT_EQ(leaving.worker, 8);
   EXPECT_EQ(read_nginx_log(at + "[notice] 7#7: reconfiguring", policy_file).event, Event::none);
+  const auto reopened = read_nginx_log(at + "[notice] 7#7: reopening logs", policy_file);
+  EXPECT_EQ(reopened.event, Event::reopened);
+  EXPECT_EQ(reopened.writer, 7);
+  EXPECT_TRUE(reopened.quiet);
 }
 
 TEST(NginxLog, WarningsAndErrorsOfARunningServerAreShownUnchanged) {

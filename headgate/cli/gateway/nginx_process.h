@@ -32,6 +32,7 @@ class NginxProcess {
   ~NginxProcess();  // kills what still runs and waits for it
 
   void send(int signal) const noexcept;  // to the master
+  [[nodiscard]] bool is_master(pid_t pid) const noexcept { return pid == master_; }
 
   // Becomes readable when nginx has written something, or has ended.
   [[nodiscard]] int log_fd() const noexcept { return log_fd_; }

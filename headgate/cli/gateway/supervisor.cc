@@ -79,7 +79,11 @@ int Supervisor::run() {
 }
 
 void Supervisor::on_log(std::string_view line) {
-  const NginxLog log = read_nginx_log(line, plan_.policy_file);
+  NginxLog log = read_nginx_log(line, plan_.policy_file);
+  if (log.event == NginxLog::Event::refused && log.writer != 0 && !nginx_.is_master(log.writer)) {
+    log.event = NginxLog::Event::none;  // a worker's, of a log that it cannot open again
+    log.words = line;
+  }
   if (log.event != NginxLog::Event::refused && !log.quiet) {
     std::cerr << log.words + '\n' << std::flush;
   }
@@ -97,6 +101,9 @@ void Supervisor::on_log(std::string_view line) {
       break;
     case NginxLog::Event::refused:
       on_refused(log.words);
+      break;
+    case NginxLog::Event::reopened:
+      if (nginx_.is_master(log.writer)) on_reopened();
   }
   if (phase_ == Phase::running && reload_again_) {
     reload_again_ = false;
@@ -117,10 +124,19 @@ void Supervisor::on_refused(const std::string& words) {
   } else {
     say(words);
     if (phase_ == Phase::reloading) say(refused);
-    shown_.clear();
   }
-  const bool ended = phase_ == Phase::reloading || phase_ == Phase::refusing;
-  if (ended && shown_.empty()) on_running();
+  if (phase_ != Phase::reloading && phase_ != Phase::refusing) return;
+  phase_ = Phase::refusing;
+  // More faults may follow, and other ones than those shown if the file has changed meanwhile.
+  // nginx opens its logs again after the last one, which is wanted at any reload.
+  if (!std::exchange(reopens_, true)) nginx_.send(SIGUSR1);
+}
+
+void Supervisor::on_reopened() {
+  // Without reopens_ it is that of a signal before the reload.
+  if (phase_ != Phase::refusing || !std::exchange(reopens_, false)) return;
+  shown_.clear();
+  on_running();
 }
 
 void Supervisor::on_running() {
@@ -167,6 +183,7 @@ void Supervisor::on_signal(int signal) {
 }
 
 void Supervisor::reload() {
+  reopens_ = false;
   server::notify_reloading();
   const policy::Loaded policies = policy::load_file(plan_.policy_file);
   if (!policies) {
@@ -183,6 +200,7 @@ void Supervisor::reload() {
   plan_.follow(**policies);
   if (!directory_.write("nginx.conf", nginx_conf(plan_))) {
     say("reload refused: can't write " + directory_.path() + "/nginx.conf");
+    nginx_.send(SIGUSR1);
     server::notify_ready();
     return;
   }

@@ -36,6 +36,7 @@ class Signals {
 // Supervises one nginx from its start to its end. Not thread-safe.
 //
 //   starting -> running -> reloading -> replacing -> running -> stopping
+//               running -> reloading -> refusing -> running
 //               running -> refusing -> running
 class Supervisor {
  public:
@@ -55,7 +56,7 @@ class Supervisor {
     running,
     reloading,  // nginx reads the new configuration
     replacing,  // the new configuration is in force, but old workers still accept connections
-    refusing,   // nginx reads a policy file that was refused here, to count that (see reload())
+    refusing,   // nginx says why it refuses, or reads what was refused here, to count that
     stopping,
   };
 
@@ -63,6 +64,7 @@ class Supervisor {
   void on_signal(int signal);
   void on_deadline();
   void on_refused(const std::string& words);
+  void on_reopened();
   void on_running();
   void on_started();
   void on_worker_leave(int worker);
@@ -84,7 +86,8 @@ class Supervisor {
   std::set<int> leaving_;           // those of the old configuration, which should stop accepting
   bool reload_again_ = false;       // SIGHUP arrived during a reload
   std::vector<std::string> shown_;  // faults that nginx will report, too
-  int next_signal_;                 // for nginx, at the deadline
+  bool reopens_ = false;  // nginx was told to open its logs again when it has reported all faults
+  int next_signal_;       // for nginx, at the deadline
   std::optional<Clock::time_point> deadline_;
 };
 
