@@ -213,6 +213,13 @@ def test_the_upstream_gets_the_header_that_was_counted(gateway):
         assert headers.get('x-api-key') == seen, lines
 
 
+@pytest.mark.parametrize('size', [64, 256, 300])
+def test_names_of_headers_that_are_counted_may_be_long(gateway, size):
+    name = 'x-' + 'n' * (size - 2)
+    one = gateway(f'version: 1\npolicies: [{{name: each, quota: 9, window: 1h, key: ["header:{name}"]}}]\n')
+    assert one.seen_upstream(headers={name: 'v'})['headers'][name] == ['v']
+
+
 def test_metrics_have_a_listener_of_their_own(gateway):
     one = gateway(WIDE, '--metrics', '127.0.0.1:0')
     metrics = one.errors.seen[-1].partition(', metrics on http://')[2]

@@ -69,10 +69,13 @@ std::string dashboard(const NginxPlan& plan) {
 
 std::string milliseconds(Nanos time) { return std::to_string(ceil_milliseconds(time)) + "ms"; }
 
-// Names with other characters mean something else in nginx.conf.
+// Names with other characters mean something else in nginx.conf. Longer ones than the module has
+// variables for (get_header()) are passed on as they come.
 bool has_variable(const std::string& name) {
-  return std::all_of(name.begin(), name.end(),
-                     [](char c) { return is_letter(c) || is_digit(c) || c == '-'; });
+  constexpr std::size_t name_max = 256;
+  return name.size() <= name_max && std::all_of(name.begin(), name.end(), [](char c) {
+           return is_letter(c) || is_digit(c) || c == '-';
+         });
 }
 
 // Whether the upstream can get this header as it was counted. The template sets some headers
