@@ -213,6 +213,21 @@ def test_the_upstream_gets_the_header_that_was_counted(gateway):
         assert headers.get('x-api-key') == seen, lines
 
 
+def test_denials_do_not_wait_for_headgate(gateway):
+    """It reads what nginx logs, but not while it does something else."""
+    one = gateway(NARROW)
+    one.send(signal.SIGSTOP)
+    try:
+        statuses = []
+        for _ in range(4):
+            with Connection(one.port) as connection:
+                statuses += [connection.request().status for _ in range(500)]
+        assert statuses == [200] * 2 + [429] * 1998
+    finally:
+        one.send(signal.SIGCONT)
+    assert one.stop() == 0
+
+
 @pytest.mark.parametrize('size', [64, 256, 300])
 def test_names_of_headers_that_are_counted_may_be_long(gateway, size):
     name = 'x-' + 'n' * (size - 2)
