@@ -307,6 +307,13 @@ bool has_error_page(ngx_http_request_t* r, ngx_uint_t status) noexcept {
   });
 }
 
+// Whether nginx responds with this status and its page if a handler returns it. It takes some for
+// what has become of the connection (408, 444, 499), and some for reasons of a 400.
+bool has_page(ngx_uint_t status) noexcept {
+  return status != NGX_HTTP_REQUEST_TIME_OUT && status != NGX_HTTP_CLOSE &&
+         (status < NGX_HTTP_NGINX_CODES || status > NGX_HTTP_CLIENT_CLOSED_REQUEST);
+}
+
 bool accepts_problem(const ngx_http_request_t* r) noexcept {
   std::array<std::string_view, 16> lines;  // far more than any client sends
   std::size_t count = 0;
@@ -331,13 +338,14 @@ ngx_int_t deny(ngx_http_request_t* r, const RequestContext& context) noexcept {
   ngx_str_t* type = &no_type;
   if (context.gate().policies().settings().problem_details) {
     Writer out(problem_buffer);
-    if (!accepts_problem(r) || !context.gate().field_writer().write_problem(verdict, out)) {
-      return static_cast<ngx_int_t>(status);  // nginx's own page
+    if (accepts_problem(r) && context.gate().field_writer().write_problem(verdict, out)) {
+      std::string_view text = out.text();
+      if (!keep(r, text)) return NGX_HTTP_INTERNAL_SERVER_ERROR;
+      body.value = as_ngx_str(text);
+      type = &problem_type;
+    } else if (has_page(status)) {
+      return static_cast<ngx_int_t>(status);
     }
-    std::string_view text = out.text();
-    if (!keep(r, text)) return NGX_HTTP_INTERNAL_SERVER_ERROR;
-    body.value = as_ngx_str(text);
-    type = &problem_type;
   }
   r->expect_tested = 1;  // send no 100 Continue: the body is not read
   r->err_status = 0;     // in case the denied request is for an error page

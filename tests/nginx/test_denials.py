@@ -64,6 +64,17 @@ def test_status_of_the_policy(nginx):
     assert denied.status == json.loads(denied.body)['status'] == 503
 
 
+def test_every_status_is_sent_whatever_it_means_to_nginx(nginx):
+    statuses = (400, 408, 418, 444, 494, 495, 496, 497, 498, 499, 500, 599)
+    server = nginx(policies(*(policy(f'p{status}', 1, status=status, match=f'[{{path: /{status}}}]')
+                              for status in statuses)))
+    for status in statuses:
+        exhausted(server, path=f'/{status}')
+        for accept in ('*/*', 'text/html'):
+            denied = server.request(f'/{status}', headers=[('Accept', accept)])
+            assert (denied.status, denied.r) == (status, 0) and denied.one('Retry-After')
+
+
 def test_never_admissible(nginx):
     server = nginx(policies(policy(quota=0)))
     denied = server.request()
