@@ -168,8 +168,13 @@ std::string nginx_conf(const NginxPlan& plan) {
       {"tls_name", optional(upstream_tls ? quoted(tls_name(plan.upstreams)) : "")},
       {"authorities", {quoted(plan.authorities)}},
   };
+  // nginx takes the addresses of a name for servers, and leaves out those that it cannot reach, for
+  // 10 s. If all of them are one server, as those of localhost are, it is soon back after a
+  // restart.
+  const char* const left_out = plan.upstreams.size() == 1 ? " fail_timeout=1s" : "";
   for (const Upstream& upstream : plan.upstreams) {
-    values["upstream_server"].push_back(upstream.host + ':' + std::to_string(upstream.port));
+    values["upstream_server"].push_back(upstream.host + ':' + std::to_string(upstream.port) +
+                                        left_out);
   }
   for (const auto& block : plan.trusted_proxies) {
     values["trusted_proxy"].push_back(block_text(block));

@@ -35,7 +35,7 @@ TEST(NginxConf, PassesTheRequestLineUntouched) {
 TEST(NginxConf, ATlsUpstreamIsVerifiedByItsName) {
   EXPECT_THAT(nginx_conf(plan("http://api")), Not(HasSubstr("proxy_ssl")));
   const std::string tls = nginx_conf(plan("https://api.example:8443"));
-  EXPECT_THAT(tls, HasSubstr("server api.example:8443;"));
+  EXPECT_THAT(tls, HasSubstr("server api.example:8443 "));
   EXPECT_THAT(tls, HasSubstr("proxy_pass https://headgate_upstream;"));
   EXPECT_THAT(tls, HasSubstr("proxy_ssl_server_name on;"));
   EXPECT_THAT(tls, HasSubstr("proxy_ssl_name \"api.example\";"));
@@ -50,6 +50,11 @@ TEST(NginxConf, SeveralUpstreamsTakeTurnsForAllWorkers) {
   EXPECT_THAT(text, HasSubstr("zone headgate_upstream 256k;"));
   EXPECT_THAT(text, HasSubstr("    server a:1;\n    server [::1]:2;\n"));
   EXPECT_THAT(text, HasSubstr("proxy_pass http://headgate_upstream/v1$request_uri;"));
+}
+
+TEST(NginxConf, TheAddressesOfOneNameAreSoonBack) {
+  EXPECT_THAT(nginx_conf(plan("http://localhost:3000")),
+              HasSubstr("    server localhost:3000 fail_timeout=1s;\n"));
 }
 
 TEST(NginxConf, ServesTlsAndHttp2InTheWordsOfThatNginx) {
