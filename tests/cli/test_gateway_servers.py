@@ -9,6 +9,7 @@ import subprocess
 import pytest
 
 from conftest import WIDE
+from support import http2
 from support.certificates import Authority
 from support.environment import BUILD, PATIENCE
 from support.gateway import Echo
@@ -73,6 +74,13 @@ def test_clients_get_tls_and_http2(secure, authority):
     version, status, text = curl(one, authority)
     assert (version, status) == ('2', '429') and 'retry-after: ' in text
     assert one.stop() == 0
+
+
+def test_http2_has_no_upgrades(secure, authority):
+    one = secure()
+    assert http2.status(one.port, headers=[('Upgrade', 'websocket')], authority=authority.file) == 200
+    assert one.stop() == 0
+    assert not [line for line in one.errors.rest() if 'alert' in line]
 
 
 def test_old_versions_of_tls_are_refused(secure):

@@ -1,5 +1,7 @@
 """A client of HTTP/2 that sends header values as they are given, also those that other clients repair."""
+import contextlib
 import socket
+import ssl
 import struct
 
 from support.environment import PATIENCE
@@ -8,13 +10,18 @@ HEADERS, SETTINGS, GOAWAY = 1, 4, 7
 END_STREAM, END_HEADERS = 1, 4
 
 
-def status(port, path='/', method='GET', headers=(), host='example.org'):
-    """The status of one request on a connection of its own."""
+def status(port, path='/', method='GET', headers=(), host='example.org', authority=None):
+    """The status of one request on a connection of its own; with TLS if there is an authority's file."""
     fields = [(':method', method), (':scheme', 'http'), (':authority', host),
               (':path', path), *((name.lower(), value) for name, value in headers)]
     # Literals without indexing and without Huffman codes (RFC 7541, section 6.2.2).
     block = b''.join(b'\0' + text(name) + text(value) for name, value in fields)
-    with socket.create_connection(('127.0.0.1', port), timeout=PATIENCE) as client:
+    with contextlib.ExitStack() as stack:
+        client = stack.enter_context(socket.create_connection(('127.0.0.1', port), timeout=PATIENCE))
+        if authority:
+            context = ssl.create_default_context(cafile=authority)
+            context.set_alpn_protocols(['h2'])
+            client = stack.enter_context(context.wrap_socket(client, server_hostname='127.0.0.1'))
         client.sendall(b'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n' + frame(SETTINGS) +
                        frame(HEADERS, END_STREAM | END_HEADERS, 1, block))
         reader = client.makefile('rb')
