@@ -74,7 +74,9 @@ bool is_redirected(const ngx_http_request_t* r) noexcept {
   return r->uri_changes != NGX_HTTP_MAX_URI_CHANGES + 1;
 }
 
-// Marks a request that has reached a location. There is nothing to clean up.
+// Mark a request that has passed what is directly in server{}, and one that has reached a location.
+// There is nothing to clean up.
+extern "C" void server_cleanup(void*) noexcept {}
 extern "C" void location_cleanup(void*) noexcept {}
 
 ngx_pool_cleanup_t* find_cleanup(const ngx_http_request_t* r,
@@ -82,6 +84,15 @@ ngx_pool_cleanup_t* find_cleanup(const ngx_http_request_t* r,
   ngx_pool_cleanup_t* at = r->pool->cleanup;
   while (at != nullptr && at->handler != handler) at = at->next;
   return at;
+}
+
+// false: out of memory.
+bool mark(ngx_http_request_t* r, ngx_pool_cleanup_pt handler) noexcept {
+  if (is_redirected(r)) return true;
+  ngx_pool_cleanup_t* const added = ngx_pool_cleanup_add(r->pool, 0);
+  if (added == nullptr) return false;
+  added->handler = handler;
+  return true;
 }
 
 }  // namespace
@@ -117,17 +128,16 @@ RequestContext* add_unmatched(ngx_http_request_t* r) noexcept {
   return &unmatched;
 }
 
-bool pass_location(ngx_http_request_t* r) noexcept {
-  if (is_redirected(r)) return true;
-  ngx_pool_cleanup_t* const mark = ngx_pool_cleanup_add(r->pool, 0);
-  if (mark == nullptr) return false;
-  mark->handler = location_cleanup;
-  return true;
-}
+bool pass_server(ngx_http_request_t* r) noexcept { return mark(r, server_cleanup); }
+
+bool pass_location(ngx_http_request_t* r) noexcept { return mark(r, location_cleanup); }
 
 bool was_refused_early(const ngx_http_request_t* r) noexcept {
-  return r->err_status >= NGX_HTTP_BAD_REQUEST && is_redirected(r) &&
-         find_cleanup(r, location_cleanup) == nullptr;
+  if (r->err_status < NGX_HTTP_BAD_REQUEST || !is_redirected(r)) return false;
+  // nginx answers 404 for a location that is internal, before the location's handlers.
+  const bool is_hidden =
+      r->err_status == NGX_HTTP_NOT_FOUND && find_cleanup(r, server_cleanup) != nullptr;
+  return !is_hidden && find_cleanup(r, location_cleanup) == nullptr;
 }
 
 void* room_for(ngx_http_request_t* r, std::size_t bytes, std::size_t alignment) noexcept {

@@ -46,6 +46,10 @@ struct RequestContext {
 // of memory.
 [[nodiscard]] RequestContext* add_unmatched(ngx_http_request_t* r) noexcept;
 
+// To be called when a request has passed what is directly in server{}, before nginx looks for its
+// location. false: out of memory.
+[[nodiscard]] bool pass_server(ngx_http_request_t* r) noexcept;
+
 // To be called when a request without a context reaches a location that does not decide it. false:
 // out of memory.
 [[nodiscard]] bool pass_location(ngx_http_request_t* r) noexcept;

@@ -203,6 +203,11 @@ extern "C" void resume(ngx_http_request_t* r) noexcept {
   }
 }
 
+// Server rewrite phase, behind the rewrite module: no `return` was directly in server{}.
+extern "C" ngx_int_t server_handler(ngx_http_request_t* r) noexcept {
+  return r != r->main || pass_server(r) ? NGX_DECLINED : NGX_HTTP_INTERNAL_SERVER_ERROR;
+}
+
 // Rewrite phase, before the rewrite module: the location is known, and no `return` has been
 // executed. Runs again after each rewrite and internal redirect; a request that has a context is
 // decided.
@@ -446,6 +451,15 @@ ngx_int_t add_handler(ngx_conf_t* cf, ngx_http_phases phase, ngx_http_handler_pt
   return NGX_OK;
 }
 
+// The handler that was added last to a phase becomes the one that runs last.
+void put_last(ngx_conf_t* cf, ngx_http_phases phase) noexcept {
+  auto* core = static_cast<ngx_http_core_main_conf_t*>(
+      ngx_http_conf_get_module_main_conf(cf, ngx_http_core_module));
+  ngx_array_t& handlers = core->phases[phase].handlers;
+  auto* const first = static_cast<ngx_http_handler_pt*>(handlers.elts);
+  std::rotate(first, first + handlers.nelts - 1, first + handlers.nelts);
+}
+
 extern "C" ngx_int_t init(ngx_conf_t* cf) noexcept {
   auto& conf =
       *static_cast<MainConf*>(ngx_http_conf_get_module_main_conf(cf, ngx_http_headgate_module));
@@ -460,6 +474,8 @@ extern "C" ngx_int_t init(ngx_conf_t* cf) noexcept {
   if (!open(cf, conf) || !open_decision_log(cf, conf)) return NGX_ERROR;
   // The handlers of a phase run in reverse order, so this one runs before the rewrite module's.
   if (add_handler(cf, NGX_HTTP_REWRITE_PHASE, rewrite_handler) != NGX_OK) return NGX_ERROR;
+  if (add_handler(cf, NGX_HTTP_SERVER_REWRITE_PHASE, server_handler) != NGX_OK) return NGX_ERROR;
+  put_last(cf, NGX_HTTP_SERVER_REWRITE_PHASE);
   if (add_handler(cf, NGX_HTTP_LOG_PHASE, log_handler) != NGX_OK) return NGX_ERROR;
   next_header_filter = ngx_http_top_header_filter;
   ngx_http_top_header_filter = header_filter;

@@ -2,6 +2,8 @@
 import base64
 import threading
 
+import pytest
+
 from support import http2
 from support.environment import PATIENCE
 from support.http_client import Connection
@@ -173,6 +175,24 @@ def test_a_request_that_no_policy_matched_is_not_decided_again(nginx, upstream):
             assert (response.status, response.body, response.all('RateLimit')) == (status, b'page', []), path
     assert [server.request('/probe').status for _ in range(2)] == [200, 429]
     assert [line[2] for line in server.access(8)] == ['off'] * 6 + ['admitted', 'denied']
+
+
+@pytest.mark.at_once  # otherwise the first answer has no fields
+def test_the_page_of_an_internal_location_is_limited(nginx, upstream):
+    """nginx answers 404 before it calls the location's handlers, so the page is the first location."""
+    origin = upstream()
+    server = nginx(policies(policy(quota=3)), server=f'''
+        if ($arg_gone) {{ return 404; }}
+        rewrite ^/old/ /hidden/new;
+        error_page 404 /page;
+        location /hidden/ {{ internal; return 200 "hidden"; }}
+        location = /page {{ proxy_pass http://127.0.0.1:{origin.port}; }}''')
+    first = server.request('/?gone=1')  # directly in server{}: charged, and not denied
+    assert (first.status, first.r, first.body) == (404, 2, b'from upstream')
+    answers = [server.request('/hidden/') for _ in range(4)]
+    assert [(answer.status, answer.r) for answer in answers] == [(404, 1), (404, 0), (429, 0), (429, 0)]
+    assert len(origin.requests) == 3
+    assert [server.request(path).status for path in ('/?gone=1', '/old/', '/hidden/')] == [404, 429, 429]
 
 
 def test_a_redirect_does_not_change_the_method(nginx, upstream):
