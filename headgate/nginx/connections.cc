@@ -38,7 +38,7 @@ std::uint32_t* count_of(const ngx_connection_t* connection) noexcept {
 }
 
 extern "C" void init_connection(ngx_connection_t* connection) noexcept {
-  std::uint32_t* const count = count_of(connection);
+  std::uint32_t* const count = is_quic_stream(connection) ? nullptr : count_of(connection);
   if (count == nullptr) return ngx_http_init_connection(connection);
   ngx_pool_cleanup_t* closing = nullptr;
   if (*count < *serving->connections_per_address) {

@@ -38,4 +38,16 @@ inline void skip_http2_data([[maybe_unused]] ngx_http_request_t* r) noexcept {
 #endif
 }
 
+// Whether it is a stream of a QUIC connection, for which nginx calls the handlers of new
+// connections, too. nginx has the member since 1.25; a module that was built without QUIC may run
+// in one with it.
+[[nodiscard]] inline bool is_quic_stream(
+    [[maybe_unused]] const ngx_connection_t* connection) noexcept {
+#if (NGX_QUIC || (NGX_COMPAT && nginx_version >= 1025000))
+  return connection->quic != nullptr;
+#else
+  return false;
+#endif
+}
+
 }  // namespace headgate::nginx

@@ -87,7 +87,8 @@ def test_with_compat_threads_and_quic(nginx, quic):
 
 def test_requests_over_http3_are_limited(nginx, quic, tmp_path):
     certificate, key = Authority(tmp_path).sign('server')
-    server = nginx(FIVE, program=quic.program, module=quic.module, run=False)
+    gate = 'headgate_config headgate.yaml; headgate on; headgate_connections_per_address 2;'  # not streams
+    server = nginx(FIVE, program=quic.program, module=quic.module, gate=gate, run=False)
     server.write(http=f'''server {{ listen 127.0.0.1:{server.other_port} quic;
                                     ssl_certificate {certificate}; ssl_certificate_key {key};
                                     location / {{ return 200 "$http3"; }} }}''')
