@@ -1,5 +1,6 @@
 """The gateway's logs: that of decisions and that of requests, in files and on standard output."""
 import json
+import os
 import signal
 import socket
 
@@ -64,6 +65,23 @@ def test_standard_output_may_be_a_socket(gateway, journal):
     both = lines.rest()
     assert outcomes(line for line in both if line.startswith('{')) == DECISIONS[:2] + ['denied'] * 201
     assert len(both) == 2 * 203
+
+
+def test_a_terminal_stays_that_of_its_user(gateway, directory):
+    """nginx gives the logs that it opens again to the user of its workers."""
+    ours, theirs = os.openpty()
+    owner = os.fstat(theirs).st_uid
+    one = gateway(POLICIES.format(file='decisions.log'), '--access-log', '-', output=theirs)
+    log = directory / 'decisions.log'
+    log.rename(f'{log}.1')
+    one.send(signal.SIGUSR1)
+    until(log.exists, 'the logs are open again')
+    ask(one, 1)
+    assert one.stop() == 0
+    assert b'"GET /a?secret=1 HTTP/1.1" 200 ' in os.read(ours, 1000)
+    assert os.fstat(theirs).st_uid == owner
+    for each in (ours, theirs):
+        os.close(each)
 
 
 def test_a_reader_that_stalls_does_not_stop_the_end(gateway):

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -47,7 +48,9 @@ void copy(int from, int leave) noexcept {
 }  // namespace
 
 Result<OutputRelay, std::string> OutputRelay::make() {
-  const int opened = open("/dev/stdout", O_WRONLY | O_APPEND | O_CLOEXEC);
+  struct stat output {};
+  const bool is_device = fstat(STDOUT_FILENO, &output) == 0 && S_ISCHR(output.st_mode);
+  const int opened = is_device ? -1 : open("/dev/stdout", O_WRONLY | O_APPEND | O_CLOEXEC);
   if (opened >= 0) {
     close(opened);
     return OutputRelay(-1, -1, -1);

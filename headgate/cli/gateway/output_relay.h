@@ -1,4 +1,4 @@
-// Standard output of nginx, where it is not a file that nginx can open.
+// Standard output of nginx, where it is not a file that nginx may open.
 #pragma once
 
 #include <string>
@@ -9,9 +9,10 @@
 namespace headgate::cli {
 
 // nginx opens its logs by path, and "/dev/stdout" cannot be opened if it is a socket, as it is
-// under systemd, or if another user made it. nginx then writes to a pipe, and a thread of this
-// process copies that to its own standard output. What standard output does not take is lost, so
-// that nginx does not wait for a reader that is gone.
+// under systemd, or if another user made it. And a root's nginx gives what it opens again to the
+// user of its workers, which must not get a terminal or /dev/null. nginx then writes to a pipe, and
+// a thread of this process copies that to its own standard output. What standard output does not
+// take is lost, so that nginx does not wait for a reader that is gone.
 class OutputRelay {
  public:
   // Opens the pipe if there is a need for one. Fails if there can be none, and says why.
