@@ -163,10 +163,11 @@ policy::Response response_of(const ngx_http_request_t* r, const RequestContext& 
   response.status =
       static_cast<unsigned>(r->err_status != 0 ? r->err_status : r->headers_out.status);
   // The bytes of the body that the connection has sent. `sent` also has framing, so the number of
-  // bytes passed to the connection bounds it.
-  const off_t sent = r->connection->sent - static_cast<off_t>(r->header_size);
-  response.body_bytes =
-      std::min(context.body_bytes, static_cast<std::uint64_t>(std::max<off_t>(sent, 0)));
+  // bytes passed to the connection bounds it. What is behind a 101 passes no filter.
+  const auto sent = static_cast<std::uint64_t>(
+      std::max<off_t>(r->connection->sent - static_cast<off_t>(r->header_size), 0));
+  const bool is_tunnel = r->upstream != nullptr && r->upstream->upgrade != 0;
+  response.body_bytes = is_tunnel ? sent : std::min(context.body_bytes, sent);
   return response;
 }
 

@@ -96,6 +96,22 @@ def test_bytes_of_every_kind_of_response(nginx, upstream):
     assert spent(server) == total
 
 
+@pytest.mark.parametrize('reserved', [False, True])
+def test_bytes_of_a_websocket(nginx, upstream, reserved):
+    origin = upstream(lambda *_: (101, [('Connection', 'upgrade'), ('Upgrade', 'websocket')], b''))
+    settled = BYTES.replace('cost: response-bytes', 'cost: {reserve: 1000, settle: response-bytes}')
+    server = nginx(settled if reserved else BYTES, server=f'''
+        location / {{ proxy_pass http://127.0.0.1:{origin.port}; proxy_http_version 1.1;
+                      proxy_set_header Upgrade websocket; proxy_set_header Connection upgrade; }}
+        location /rest {{ return 204; }}''')
+    with Connection(server.port) as connection:
+        assert connection.request(headers=[('Connection', 'upgrade'), ('Upgrade', 'websocket')]).status == 101
+        connection.send(bytes(5000))
+        assert connection.take(5000) == bytes(5000)
+    server.access(1)
+    assert QUOTA - server.request('/rest').r == 5000 + (1000 if reserved else 1)
+
+
 def test_bytes_in_http2(nginx, upstream):
     text = b'many of the same words, ' * 4000
     origin = upstream(lambda *_: (200, [('Content-Type', 'text/html')], text))
