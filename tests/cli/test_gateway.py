@@ -82,6 +82,13 @@ def test_those_of_trusted_proxies_are_also_after_a_reload(gateway):
 TRUSTING = 'client-address: {trusted-proxies: [127.0.0.1]}\n' + WIDE
 
 
+def test_every_proxy_may_be_trusted(gateway):
+    one = gateway('client-address: {trusted-proxies: [0.0.0.0/0, "::/0", "::/0"]}\n' + WIDE)
+    assert one.seen_upstream(headers={'X-Forwarded-Proto': 'gopher'})['headers']['x-forwarded-proto'] == ['gopher']
+    assert one.stop() == 0
+    assert len(one.errors.rest()) == 1, 'nginx complains of its configuration'
+
+
 def test_the_upstream_gets_all_lines_of_trusted_proxies(gateway):
     """A proxy may add its own line behind the one that a client has forged: the last one counts."""
     one = gateway('partition-key: plain\n' + TRUSTING, '--access-log', '-')

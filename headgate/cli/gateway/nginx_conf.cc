@@ -176,9 +176,9 @@ std::string nginx_conf(const NginxPlan& plan) {
     values["upstream_server"].push_back(upstream.host + ':' + std::to_string(upstream.port) +
                                         left_out);
   }
-  for (const auto& block : plan.trusted_proxies) {
-    values["trusted_proxy"].push_back(block_text(block));
-  }
+  std::set<std::string> trusted;  // nginx warns of addresses that come twice
+  for (const auto& block : plan.trusted_proxies) trusted.insert(block_text(block));
+  values["trusted_proxy"].assign(trusted.begin(), trusted.end());
   for (const std::string& name : plan.counted_headers) {
     values["counted_header"].push_back(counted_header(name));
   }

@@ -117,8 +117,9 @@ TEST(NginxConf, ASilentUpstreamIsGivenUp) {
 TEST(NginxConf, ListsTrustedProxies) {
   NginxPlan with = plan("http://api");
   with.trusted_proxies = {*policy::AddressBlock::parse("10.0.0.0/8"),
-                          *policy::AddressBlock::parse("::1")};
-  EXPECT_THAT(nginx_conf(with), HasSubstr("default 0;\n    10.0.0.0/8 1;\n    ::1 1;\n"));
+                          *policy::AddressBlock::parse("::1"),
+                          *policy::AddressBlock::parse("10.1.0.0/8")};
+  EXPECT_THAT(nginx_conf(with), HasSubstr("trusted {\n    10.0.0.0/8 1;\n    ::1 1;\n  }"));
 }
 
 TEST(NginxConf, TheUpstreamGetsHeadersAsTheyWereCounted) {
