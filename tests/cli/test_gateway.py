@@ -480,6 +480,16 @@ def test_refused_reloads_are_counted_and_told_once(gateway):
     assert len([line for line in said if 'refused' in line]) == 3, said
 
 
+def test_warnings_are_told_once(gateway):
+    policies = 'version: 1\npolicies: [{name: each, quota: 9, window: 1h, match: {host: "a:80"}}]\n'
+    one = gateway(policies)
+    reload(one)
+    assert one.stop() == 0
+    place = f"warning: {one.policy_file}:2:61: host 'a:80' matches no request"
+    said = [line for line in one.errors.rest() if 'a:80' in line]
+    assert len(said) == 2 and all(line.startswith(place) and '/nginx.conf' not in line for line in said), said
+
+
 def test_a_file_that_changes_while_it_is_refused(gateway):
     """nginx reads it after the gateway has, and then has fewer faults to report than were shown."""
     one = gateway(NARROW, '--metrics', '127.0.0.1:0')

@@ -355,8 +355,10 @@ Result<int, Stop> start_and_supervise(const Options& options) {
   if (!process) return stop(input_fault, "can't start " + *nginx + ": " + process.error());
   output->start();
   std::string ready = banner(plan);
+  std::vector<std::string> shown;
+  for (const policy::Fault& warning : policies->warnings()) shown.push_back(warning.text());
   return Supervisor(options.config, std::move(plan), std::move(*directory), signals,
-                    std::move(*process), std::move(ready))
+                    std::move(*process), std::move(ready), std::move(shown))
       .run();
 }
 

@@ -29,13 +29,16 @@ std::string_view text_of(std::string_view message) {
   return message.starts_with('*') ? message.substr(message.find(' ') + 1) : message;
 }
 
+// Without the position in nginx.conf, which does not help users: they did not write it.
+std::string_view without_position(std::string_view message) {
+  const std::size_t where = message.rfind(" in /");
+  const bool has_one = where != std::string_view::npos &&
+                       message.find("/nginx.conf:", where) != std::string_view::npos;
+  return has_one ? message.substr(0, where) : message;
+}
+
 std::string plain(std::string_view message, std::string_view policy_file) {
-  // The position in nginx.conf does not help users: they did not write it.
-  if (const std::size_t where = message.rfind(" in /");
-      where != std::string_view::npos &&
-      message.find("/nginx.conf:", where) != std::string_view::npos) {
-    message = message.substr(0, where);
-  }
+  message = without_position(message);
   if (const std::size_t at = message.find(policy_file);
       !policy_file.empty() && at != std::string_view::npos &&
       message.substr(at + policy_file.size()).starts_with(":")) {
@@ -98,6 +101,12 @@ NginxLog read_nginx_log(std::string_view line, std::string_view policy_file) {
       log.quiet = false;
       log.words = line;
     }
+    return log;
+  }
+  if (const std::string_view bare = without_position(message);
+      level == "warn" && bare.size() < message.size()) {
+    log.event = NginxLog::Event::warned;
+    log.words = bare;
     return log;
   }
   if (level != "emerg") {

@@ -15,6 +15,7 @@ struct NginxLog {
     worker_leave,  // `worker` accepts no more connections
     refused,       // [emerg]: nginx rejects the configuration
     reopened,      // the writer opens its logs again
+    warned,        // of something in the configuration, which is accepted
   };
 
   Event event = Event::none;

@@ -39,6 +39,14 @@ TEST(NginxLog, WarningsAndErrorsOfARunningServerAreShownUnchanged) {
   }
 }
 
+TEST(NginxLog, WarningsOfTheConfigurationHaveTheirOwnPlaceAlone) {
+  const auto log = read_nginx_log(
+      at + "[warn] 7#7: /etc/headgate.yaml:3:5: host 'a:80' matches no request" + conf,
+      policy_file);
+  EXPECT_EQ(log.event, Event::warned);
+  EXPECT_EQ(log.words, "/etc/headgate.yaml:3:5: host 'a:80' matches no request");
+}
+
 TEST(NginxLog, WhatPeopleHaveChangedIsShown) {
   for (const std::string message : {"*3 headgate: 127.0.0.1 removes the override {}, client: a",
                                     "headgate: an override has ended: {}"}) {

@@ -51,13 +51,15 @@ int Signals::next() const noexcept {
 }
 
 Supervisor::Supervisor(std::string config, NginxPlan plan, PrivateDirectory directory,
-                       const Signals& signals, NginxProcess nginx, std::string ready)
+                       const Signals& signals, NginxProcess nginx, std::string ready,
+                       std::vector<std::string> shown)
     : config_(std::move(config)),
       plan_(std::move(plan)),
       directory_(std::move(directory)),
       signals_(signals),
       nginx_(std::move(nginx)),
       ready_(std::move(ready)),
+      shown_(std::move(shown)),
       next_signal_(SIGTERM) {}
 
 int Supervisor::run() {
@@ -84,7 +86,9 @@ void Supervisor::on_log(std::string_view line) {
     log.event = NginxLog::Event::none;  // a worker's, of a log that it cannot open again
     log.words = line;
   }
-  if (log.event != NginxLog::Event::refused && !log.quiet) {
+  const bool is_shown_elsewhere =
+      log.event == NginxLog::Event::refused || log.event == NginxLog::Event::warned;
+  if (!is_shown_elsewhere && !log.quiet) {
     std::cerr << log.words + '\n' << std::flush;
   }
   switch (log.event) {
@@ -104,6 +108,9 @@ void Supervisor::on_log(std::string_view line) {
       break;
     case NginxLog::Event::reopened:
       if (nginx_.is_master(log.writer)) on_reopened();
+      break;
+    case NginxLog::Event::warned:
+      if (!take_shown(log.words)) print_warning("warning: " + log.words);
   }
   if (phase_ == Phase::running && reload_again_) {
     reload_again_ = false;
@@ -111,7 +118,7 @@ void Supervisor::on_log(std::string_view line) {
   }
 }
 
-void Supervisor::on_refused(const std::string& words) {
+bool Supervisor::take_shown(const std::string& words) {
   // As nginx logs a fault: long lines are cut, and those of other files than the policy file have a
   // prefix (read_nginx_log()).
   constexpr std::string_view prefix = "nginx: ";
@@ -119,9 +126,13 @@ void Supervisor::on_refused(const std::string& words) {
       std::string_view(words).substr(words.starts_with(prefix) ? prefix.size() : 0);
   const auto shown = std::find_if(shown_.begin(), shown_.end(),
                                   [&](const auto& fault) { return fault.starts_with(bare); });
-  if (shown != shown_.end()) {
-    shown_.erase(shown);
-  } else {
+  if (shown == shown_.end()) return false;
+  shown_.erase(shown);
+  return true;
+}
+
+void Supervisor::on_refused(const std::string& words) {
+  if (!take_shown(words)) {
     say(words);
     if (phase_ == Phase::reloading) say(refused);
   }

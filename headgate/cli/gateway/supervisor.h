@@ -41,9 +41,10 @@ class Signals {
 class Supervisor {
  public:
   // `config` is the policy file as the user named it; `ready` is shown when nginx has started.
+  // `shown`: warnings that were shown, and that nginx will report, too.
   // `signals` must outlive the supervisor.
   Supervisor(std::string config, NginxPlan plan, PrivateDirectory directory, const Signals& signals,
-             NginxProcess nginx, std::string ready);
+             NginxProcess nginx, std::string ready, std::vector<std::string> shown);
 
   // Returns the exit status of the command, once nginx has ended.
   [[nodiscard]] int run();
@@ -65,6 +66,8 @@ class Supervisor {
   void on_deadline();
   void on_refused(const std::string& words);
   void on_reopened();
+  // Whether this line of nginx was shown before nginx logged it. If so, forgets it.
+  bool take_shown(const std::string& words);
   void on_running();
   void on_started();
   void on_worker_leave(int worker);
@@ -85,7 +88,7 @@ class Supervisor {
   std::set<int> workers_;           // process ids of the workers that accept connections
   std::set<int> leaving_;           // those of the old configuration, which should stop accepting
   bool reload_again_ = false;       // SIGHUP arrived during a reload
-  std::vector<std::string> shown_;  // faults that nginx will report, too
+  std::vector<std::string> shown_;  // faults and warnings that nginx will report, too
   bool reopens_ = false;  // nginx was told to open its logs again when it has reported all faults
   int next_signal_;       // for nginx, at the deadline
   std::optional<Clock::time_point> deadline_;
