@@ -101,6 +101,41 @@ TEST(Receipt, IsSettledUnderTheQuotaThatItWasTakenFrom) {
   EXPECT_EQ(gone->gone(), "burst");
 }
 
+TEST(Receipt, HasTheRateOfATokenBucket) {
+  const auto policies = load("{name: bucket, burst: 5, count: 120, period: 60s, key: []}");
+  const policy::Policy& bucket = policies->policies()[0];
+  ASSERT_NE(bucket.grants[0].quota.count, 0u);
+  const gate::Due due[] = {{&bucket, &bucket.grants[0],
+                            "\x06"
+                            "bucket",
+                            5, false}};
+  const std::string bytes = receipt_of(due, {1});
+  const auto receipt = Receipt::read(bytes, *policies);
+  ASSERT_TRUE(receipt);
+  EXPECT_EQ(receipt->gone(), std::nullopt);
+  ASSERT_EQ(receipt->dues().size(), 1u);
+  EXPECT_EQ(receipt->dues()[0].grant, &bucket.grants[0]);
+
+  // Five units of the same window that come back at another rate are another share of it.
+  const auto others = load("{name: bucket, quota: 5, window: 2500ms, key: []}");
+  EXPECT_EQ(Receipt::read(bytes, *others)->gone(), "bucket");
+}
+
+TEST(Receipt, IsNotSettledUnderAnotherAlgorithm) {
+  const auto before = load("{name: burst, quota: 10, window: 1h, key: []}");
+  const policy::Policy& burst = before->policies()[0];
+  const gate::Due due[] = {{&burst, &burst.grants[0],
+                            "\x05"
+                            "burst",
+                            5, false}};
+  const std::string bytes = receipt_of(due, {1});
+  const auto after = load("{name: burst, quota: 10, window: 1h, key: [], algorithm: fixed-window}");
+  const auto receipt = Receipt::read(bytes, *after);
+  ASSERT_TRUE(receipt);
+  EXPECT_TRUE(receipt->dues().empty());
+  EXPECT_EQ(receipt->gone(), "burst");
+}
+
 TEST(Receipt, RefusesOtherBytes) {
   EXPECT_FALSE(Receipt::read("", *two));
   EXPECT_FALSE(Receipt::read("\x01\x01\x01", *two));
@@ -111,10 +146,10 @@ TEST(Receipt, RefusesOtherBytes) {
     EXPECT_TRUE(!receipt || size == head || receipt->dues().size() == 1) << size;
   }
   std::string many = receipt_of({}, {});
-  for (unsigned i = 0; i <= policy::policies_per_request_max; ++i) many += std::string(7, '\0');
+  for (unsigned i = 0; i <= policy::policies_per_request_max; ++i) many += std::string(11, '\0');
   EXPECT_FALSE(Receipt::read(many, *two));
   rc::check([](const std::string& bytes) {
-    const std::string any = '\x03' + bytes;
+    const std::string any = '\x04' + bytes;
     static_cast<void>(Receipt::read(any, *two));
   });
 }

@@ -144,6 +144,29 @@ def test_what_no_policy_in_force_can_correct_is_not_settled(server, api):
     assert api.settle(reservation, daily=4) == {'settled': False}
 
 
+def test_a_token_bucket_is_settled(serve):
+    """Its rate is not one of units per window in whole seconds."""
+    bucket = '{name: bucket, burst: 5, count: 7, period: 1000h, key: []}'
+    server = serve(f'version: 1\npolicies: [{bucket}]', doors={'http': '127.0.0.1:0', 'resp': '127.0.0.1:0'})
+    with Connection(server.port) as connection, Client(server.ports['resp']) as redis:
+        api = Api(connection)
+        reservation = api.reserve(check('bucket', cost=5))['reservation']
+        assert api.settle(reservation, bucket=2) == {'settled': True}
+        assert api.left('bucket') == 3
+        reservation = redis.command('HG.RESERVE', 'bucket', '', 3)[5]
+        assert redis.command('HG.SETTLE', reservation, 1) == 1
+        assert api.left('bucket') == 2
+
+
+def test_units_of_another_algorithm_are_not_given_back(server, api):
+    reservation = api.reserve(check('tokens', 'a', cost=600))['reservation']
+    fixed = POLICIES.replace('name: tokens,', 'name: tokens, algorithm: fixed-window,')
+    assert 'in force' in server.reload(fixed)
+    assert api.post('/v1/decide', {'checks': [check('tokens', 'a', cost=600)]})['admitted']
+    assert api.settle(reservation, expect=404, tokens=0)
+    assert api.left('tokens', 'a') == 400
+
+
 def test_two_servers_with_one_table_settle_once(serve, tmp_path):
     store = f'store: {{table: {{memory: 1MiB, file: {tmp_path}/table}}}}\npolicies:'
     servers = [serve(POLICIES.replace('policies:', store)) for _ in range(2)]
