@@ -14,9 +14,17 @@
 
 namespace headgate::server {
 
-// The most bytes of policies and keys that one call may reserve for. The text is about twice as
-// long, and has to fit into a request that settles it.
+// The most bytes of policies and keys that one call may reserve for.
 inline constexpr std::size_t reserved_size_max = 24 * 1024;
+
+// A request of 64 KiB that settles has each key as hexadecimal digits, beside it up to 66 bytes of
+// numbers as such digits, and the policy's name (up to 64 bytes) with its cost (20). 256 bytes are
+// for the rest.
+inline constexpr gate::DueRoom reservation_room{(64 * 1024 - 256) / 2, 66 + (64 + 20) / 2};
+inline constexpr std::string_view too_long_for_reservation =
+    "the keys are too long for a reservation that could be settled; expected shorter ones (those "
+    "of "
+    "a policy with a candidate count twice)";
 
 // Both functions take the time `now` of this server's table: the text has wall time, because the
 // tables of other machines have clocks of their own.

@@ -46,8 +46,8 @@ void answer_reserve(std::span<const std::string_view> call, WorkerContext& worke
   DecisionJob* const job = worker.begin();
   if (job == nullptr) return out.error("ERR " + std::string(WorkerContext::too_many_wait));
   job->decision.waits = gate::Waits::elsewhere;
-  if (const auto fault = job->snapshot->gate().reserve({&check, 1}, worker.moment(*job),
-                                                       job->decision, job->begin())) {
+  if (const auto fault = job->snapshot->gate().reserve(
+          {&check, 1}, worker.moment(*job), job->decision, job->begin(), reservation_room)) {
     return write_fault(fault->reason, check.policy, out);
   }
   if (job->is_decided()) return write_reservation(*job, worker, out);
