@@ -160,6 +160,14 @@ def test_peek_reset_and_why_say_it_in_words(server, token_files):
         'everyone, key (everyone): admits; 10 of 10 requests per 1h left\n'
 
 
+def test_a_limit_of_an_envoy_domain_is_no_override(serve, tmp_path):
+    limits = tmp_path / 'shop.yaml'
+    limits.write_text('domain: shop\ndescriptors: [{key: b, rate_limit: {unit: year, requests_per_unit: 10}}]\n')
+    server = serve(f'version: 1\nenvoy: [{limits}]\n')
+    one = state(server, 'shop/b%3Dx')
+    assert (one['quota'], one['override']) == (10, False)
+
+
 def test_the_last_denial_is_remembered(server):
     assert spend(server, 'burst', '10.0.0.2', 3) == 3
     assert state(server, 'burst/10.0.0.2')['last_denial'] is None
