@@ -11,6 +11,7 @@
 #include "headgate/gate/decision_context.h"
 #include "headgate/policy/policy_set.h"
 #include "headgate/server/receipt.h"
+#include "headgate/store/table.h"
 
 namespace headgate::server {
 
@@ -26,14 +27,22 @@ inline constexpr std::string_view too_long_for_reservation =
     "of "
     "a policy with a candidate count twice)";
 
-// Both functions take the time `now` of this server's table: the text has wall time, because the
-// tables of other machines have clocks of their own.
+// The time of a table, and which table that is.
+struct TableTime {
+  std::uint64_t table;  // the same for all processes that share it, and other than that of others
+  Instant now;
+};
+[[nodiscard]] TableTime time_of(const store::Table& table) noexcept;
+
+// Both functions take the time of this server's table. The text has this time, of which no step of
+// the wall clock can make another one, and for other tables, whose clocks differ, wall time.
 
 // Appends the text of what Gate::reserve() has decided: hexadecimal digits. It has all that is
 // needed, so that any server with the same policies can settle it, also after a reload or a
 // restart. It is no secret and not signed: who may settle may call for a refund as well. Throws
 // std::bad_alloc.
-void append_reservation(const gate::DecisionContext& decision, Instant now, std::string& out);
+void append_reservation(const gate::DecisionContext& decision, const TableTime& time,
+                        std::string& out);
 
 // A reservation that was read. Points to the bytes and the policies.
 class ReadReservation {
@@ -42,7 +51,8 @@ class ReadReservation {
   // Throws std::bad_alloc.
   [[nodiscard]] static std::optional<ReadReservation> read(std::string_view text,
                                                            const policy::PolicySet& policies,
-                                                           Instant now, std::string& bytes);
+                                                           const TableTime& time,
+                                                           std::string& bytes);
 
   [[nodiscard]] gate::Reservation reservation() const noexcept {
     return {id_, taken_, receipt_.dues()};

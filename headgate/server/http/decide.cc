@@ -90,7 +90,7 @@ void write_answer(const DecisionJob& job, HttpDoorContext& door, HttpReply& repl
   append_json(out, admitted);
   if (kind == DecideKind::reserve && admitted) {
     out.append(R"(,"reservation":")");
-    append_reservation(decision, door.worker.now(), out);
+    append_reservation(decision, time_of(door.worker.engine().table()), out);
     out.push_back('"');
   }
   out.append(R"(,"results":[)");
