@@ -10,11 +10,12 @@ namespace {
 
 // The first byte, of this form:
 //
-//   form | taken | grant * 2 + in_outage | algorithm | quota | cost | remaining | key | grant ...
+//   form | table | to_wall | taken | grant * 2 + in_outage | algorithm | quota | cost | remaining
+//        | key | grant ...
 //
-// Numbers are varints, times are two of them (the upper and the lower 64 bits), and the key follows
-// its length. A quota has its units, window, count and period. So a later form is not taken for
-// this one.
+// The first two are those of TableTime. Numbers are varints, times are two of them (the upper and
+// the lower 64 bits), and the key follows its length. A quota has its units, window, count and
+// period. So a later form is not taken for this one.
 constexpr std::uint8_t form = 4;
 
 void append_time(Nanos time, std::string& out) {
@@ -76,8 +77,11 @@ const policy::Grant* grant_of(const policy::Policy& policy, const Source& source
 
 }  // namespace
 
-void append_receipt(std::span<const gate::Due> dues, Instant taken, std::string& out) {
+void append_receipt(std::span<const gate::Due> dues, Instant taken, const TableTime& time,
+                    std::string& out) {
   out.push_back(static_cast<char>(form));
+  net::append_spoe_varint(out, time.table);
+  append_time(time.to_wall, out);
   append_time(taken.ns, out);
   for (const gate::Due& due : dues) {
     const auto grant = static_cast<std::uint64_t>(due.grant - due.policy->grants.data());
@@ -90,14 +94,16 @@ void append_receipt(std::span<const gate::Due> dues, Instant taken, std::string&
   }
 }
 
-std::optional<Receipt> Receipt::read(std::string_view bytes,
-                                     const policy::PolicySet& policies) noexcept {
+std::optional<Receipt> Receipt::read(std::string_view bytes, const policy::PolicySet& policies,
+                                     const TableTime& time) noexcept {
   net::SpoeCursor cursor(bytes);
   if (cursor.byte() != form) return std::nullopt;
-  const auto taken = read_time(cursor);
+  const auto table = cursor.varint();
+  const auto to_wall = table ? read_time(cursor) : std::nullopt;
+  const auto taken = to_wall ? read_time(cursor) : std::nullopt;
   if (!taken) return std::nullopt;
   Receipt receipt;
-  receipt.taken_.ns = *taken;
+  receipt.taken_ = moment_of({*taken}, {*table, {}, *to_wall}, time);
   for (std::size_t i = 0; !cursor.at_end(); ++i) {
     const auto mixed = cursor.varint();
     const auto algorithm = mixed ? cursor.varint() : std::nullopt;

@@ -11,7 +11,7 @@
 #include "headgate/gate/decision_context.h"
 #include "headgate/policy/policy_set.h"
 #include "headgate/server/receipt.h"
-#include "headgate/store/table.h"
+#include "headgate/server/table_time.h"
 
 namespace headgate::server {
 
@@ -27,15 +27,7 @@ inline constexpr std::string_view too_long_for_reservation =
     "of "
     "a policy with a candidate count twice)";
 
-// The time of a table, and which table that is.
-struct TableTime {
-  std::uint64_t table;  // the same for all processes that share it, and other than that of others
-  Instant now;
-};
-[[nodiscard]] TableTime time_of(const store::Table& table) noexcept;
-
-// Both functions take the time of this server's table. The text has this time, of which no step of
-// the wall clock can make another one, and for other tables, whose clocks differ, wall time.
+// Both functions take the time of this server's table.
 
 // Appends the text of what Gate::reserve() has decided: hexadecimal digits. It has all that is
 // needed, so that any server with the same policies can settle it, also after a reload or a
@@ -55,7 +47,7 @@ class ReadReservation {
                                                            std::string& bytes);
 
   [[nodiscard]] gate::Reservation reservation() const noexcept {
-    return {id_, taken_, receipt_.dues()};
+    return {id_, receipt_.taken(), receipt_.dues()};
   }
   // The name of a policy that it has units of and that is not there any more, or not with this
   // quota: any characters, as the text has them. std::nullopt: all are there.
@@ -67,11 +59,10 @@ class ReadReservation {
       std::span<const std::optional<std::uint64_t>> costs) const noexcept;
 
  private:
-  ReadReservation(std::string_view id, Instant taken, const Receipt& receipt) noexcept
-      : id_(id), taken_(taken), receipt_(receipt) {}
+  ReadReservation(std::string_view id, const Receipt& receipt) noexcept
+      : id_(id), receipt_(receipt) {}
 
   std::string_view id_;
-  Instant taken_;
   Receipt receipt_;
 };
 

@@ -18,12 +18,6 @@ std::shared_ptr<const policy::PolicySet> load(std::string_view policies) {
   return policy::load_text("version: 1\npolicies: [" + std::string(policies) + "]", "f").value();
 }
 
-// Wall time may be set a little while the test runs.
-bool is_near(Instant a, Instant b) {
-  const Nanos apart = a.ns - b.ns;
-  return apart < 60 * nanos_per_second && apart > -60 * nanos_per_second;
-}
-
 class ReservationTest : public testing::Test {
  protected:
   std::string reserve(std::uint64_t cost) {
@@ -49,7 +43,7 @@ TEST_F(ReservationTest, ReadsWhatWasWritten) {
   ASSERT_TRUE(read);
   EXPECT_EQ(read->gone(), std::nullopt);
   const gate::Reservation reservation = read->reservation();
-  EXPECT_TRUE(is_near(reservation.taken, context_.now));
+  EXPECT_EQ(reservation.taken, context_.now);
   ASSERT_EQ(reservation.dues.size(), 1u);
   EXPECT_EQ(reservation.dues[0].policy->name, "tokens");
   EXPECT_EQ(reservation.dues[0].cost, 600u);
@@ -64,19 +58,23 @@ TEST_F(ReservationTest, IsReadWithAnotherTablesClock) {
   const std::string text = reserve(600);
   for (const Nanos ahead : {-3000 * nanos_per_second, 1'000'000 * nanos_per_second}) {
     std::string bytes;
-    const TableTime other{time_of(*table_).table + 1, {table_->now().ns + ahead}};
+    TableTime other = time_of(*table_);
+    ++other.table;
+    other.to_wall -= ahead;
     const auto read = ReadReservation::read(text, *policies_, other, bytes);
     ASSERT_TRUE(read);
-    EXPECT_TRUE(is_near(read->reservation().taken, {context_.now.ns + ahead}));
+    // Wall time may be set a little while the test runs.
+    const Nanos apart = read->reservation().taken.ns - context_.now.ns - ahead;
+    EXPECT_LT(apart < 0 ? -apart : apart, 60 * nanos_per_second);
   }
 }
 
-// A table's time that is ahead of wall time by more, or by less, than before.
 TEST_F(ReservationTest, AStepOfTheWallClockChangesNothing) {
   const std::string text = reserve(600);
-  for (const Nanos ahead : {-3000 * nanos_per_second, 1'000'000 * nanos_per_second}) {
+  for (const Nanos step : {-3000 * nanos_per_second, 1'000'000 * nanos_per_second}) {
     std::string bytes;
-    const TableTime later{time_of(*table_).table, {table_->now().ns + ahead}};
+    TableTime later = time_of(*table_);
+    later.to_wall += step;
     const auto read = ReadReservation::read(text, *policies_, later, bytes);
     ASSERT_TRUE(read);
     EXPECT_EQ(read->reservation().taken, context_.now);
