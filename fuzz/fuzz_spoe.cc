@@ -27,7 +27,7 @@ void read_payload(const net::SpoeFrame& frame) {
       policy::load_text("version: 1\npolicies: [{name: p, quota: 1, window: 1s, key: []}]\n", "f");
   static net::SpoeMessages messages;
   static_cast<void>(net::SpoeHello::read(frame));
-  static_cast<void>(server::Receipt::read(frame.payload, **policies));
+  static_cast<void>(server::Receipt::read(frame.payload, **policies, {}));
   const auto notice = server::SpoeNotice::read(frame.payload, messages);
   if (!notice) return require(!notice.error().empty());
   if (notice->request) {
@@ -36,7 +36,7 @@ void read_payload(const net::SpoeFrame& frame) {
     static_cast<void>(request.headers->value("host", 1));
   }
   if (notice->response) {
-    static_cast<void>(server::Receipt::read(notice->response->receipt(), **policies));
+    static_cast<void>(server::Receipt::read(notice->response->receipt(), **policies, {}));
   }
 }
 

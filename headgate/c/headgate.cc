@@ -150,6 +150,7 @@ headgate_outcome outcome(const hg::gate::CheckFault& fault) {
       return HEADGATE_ASKED_TWICE;
     case Reason::too_many:
       return HEADGATE_TOO_MANY;
+    case Reason::too_long:  // not without a DueRoom
     case Reason::out_of_memory:
       break;
   }

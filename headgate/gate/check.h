@@ -43,8 +43,9 @@ struct CheckFault {
     asked_twice,  // an earlier check has the same policy and key
     too_many,     // more checks than policy::policies_per_request_max
     out_of_memory,
+    too_long,  // of Gate::reserve(): the keys take more than its DueRoom
   };
-  std::size_t check = 0;  // index of the first check at fault
+  std::size_t check = 0;  // index of the first check at fault; 0 if the keys are too long together
   Reason reason{};
 };
 

@@ -8,6 +8,18 @@
 namespace headgate::gate {
 namespace {
 
+// Returns a fault if the keys do not fit.
+std::optional<CheckFault> fault_of_room(std::span<const policy::Match> matches,
+                                        const DueRoom& room) noexcept {
+  std::size_t left = room.bytes;
+  for (const policy::Match& match : matches) {
+    const std::size_t size = match.key.size() + room.each;
+    if (size > left) return CheckFault{0, CheckFault::Reason::too_long};
+    left -= size;
+  }
+  return std::nullopt;
+}
+
 bool is_among(const policy::Match& match, std::span<const policy::Match> matches) noexcept {
   return std::any_of(matches.begin(), matches.end(),
                      [&](const policy::Match& other) { return other.key == match.key; });
@@ -23,19 +35,20 @@ std::optional<CheckFault> Gate::decide(std::span<const Check> checks, limit::Op 
 }
 
 std::optional<CheckFault> Gate::reserve(std::span<const Check> checks, std::optional<Instant> now,
-                                        DecisionContext& context,
-                                        store::Completion done) const noexcept {
+                                        DecisionContext& context, store::Completion done,
+                                        const DueRoom& room) const noexcept {
   begin(now, context);
   if (!now) context.now = store_.now();  // in case no check is limited
   context.reserves_ = true;
-  return decide(checks, limit::Op::spend, context, done);
+  return decide(checks, limit::Op::spend, context, done, room);
 }
 
 std::optional<CheckFault> Gate::decide(std::span<const Check> checks, limit::Op op,
-                                       DecisionContext& context,
-                                       store::Completion done) const noexcept {
+                                       DecisionContext& context, store::Completion done,
+                                       const DueRoom& room) const noexcept {
   context.done_ = done;
   if (const auto fault = match_checks(checks, op, context)) return fault;
+  if (const auto fault = fault_of_room(context.scratch_.matches, room)) return fault;
 
   context.asked_ = checks.size();
   if (context.matched_ == 0) {

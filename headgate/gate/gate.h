@@ -94,11 +94,12 @@ class Gate {
                                                   store::Completion done = {}) const noexcept;
 
   // As decide() with limit::Op::spend. If the verdict is not a denial, its dues have every charge
-  // that was taken: what a Reservation needs.
+  // that was taken: what a Reservation needs. A policy with a candidate has two charges.
   [[nodiscard]] std::optional<CheckFault> reserve(std::span<const Check> checks,
                                                   std::optional<Instant> now,
                                                   DecisionContext& context,
-                                                  store::Completion done = {}) const noexcept;
+                                                  store::Completion done = {},
+                                                  const DueRoom& room = {}) const noexcept;
 
   // Corrects what a reservation has taken. `costs` has what each due really cost; std::nullopt: it
   // stays charged as it is. Slots are released. What was taken too much is given back, unless it
@@ -140,7 +141,8 @@ class Gate {
   }
   static void note_outages(DecisionContext& context) noexcept;
   std::optional<CheckFault> decide(std::span<const Check> checks, limit::Op op,
-                                   DecisionContext& context, store::Completion done) const noexcept;
+                                   DecisionContext& context, store::Completion done,
+                                   const DueRoom& room = {}) const noexcept;
   void charge(std::span<const policy::Match> matches, DryRun dry_run, limit::Op op,
               DecisionContext& context) const noexcept;
   static CheckResult result_of(const policy::Match& match, std::string_view asked) noexcept;

@@ -1,7 +1,9 @@
 // Units of named policies that were taken ahead, until it is known what is needed.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string_view>
 
@@ -22,6 +24,13 @@ struct Reservation {
 // How long a reservation can be settled. Longer than any response takes; and not much longer,
 // because the table keeps 16 bytes of each that was settled, for twice this time.
 inline constexpr Nanos reservation_lifetime = 3600 * nanos_per_second;
+
+// What a caller can keep of the dues of a reservation. The keys of all charges have to fit, with
+// `each` bytes more for every charge.
+struct DueRoom {
+  std::size_t bytes = std::numeric_limits<std::size_t>::max();
+  std::size_t each = 0;
+};
 
 enum class Settled : std::uint8_t {
   yes,

@@ -202,7 +202,9 @@ Result<int, std::string> Endpoint::listen() {
   if (!fd) return fd;
   ours_ = true;
   if (is_unix()) {
-    const auto set = set_access(reinterpret_cast<const sockaddr_un*>(&address_)->sun_path);
+    const char* path = reinterpret_cast<const sockaddr_un*>(&address_)->sun_path;
+    file_ = file_at(path);
+    const auto set = set_access(path);
     if (!set) {
       close(*fd);
       remove();
@@ -241,8 +243,17 @@ Result<int, std::string> Endpoint::listen_shared() {
   return open(Sharing::in_this_process);
 }
 
+std::optional<Endpoint::File> Endpoint::file_at(const char* path) noexcept {
+  struct stat found = {};
+  if (lstat(path, &found) != 0) return std::nullopt;
+  // Nothing but its creation sets this time of a socket.
+  return File{found.st_dev, found.st_ino, found.st_mtim.tv_sec, found.st_mtim.tv_nsec};
+}
+
 void Endpoint::remove() const noexcept {
-  if (is_unix() && ours_) unlink(reinterpret_cast<const sockaddr_un*>(&address_)->sun_path);
+  if (!is_unix() || !ours_) return;
+  const char* path = reinterpret_cast<const sockaddr_un*>(&address_)->sun_path;
+  if (file_ && file_at(path) == file_) unlink(path);
 }
 
 }  // namespace headgate::net

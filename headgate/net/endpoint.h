@@ -6,6 +6,7 @@
 #include <sys/types.h>
 #include <sys/un.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -41,7 +42,8 @@ class Endpoint {
   // connections (SO_REUSEPORT). The first call checks that no other process listens there.
   [[nodiscard]] Result<int, std::string> listen_shared();
 
-  // Deletes the file of a Unix socket if listen() created it.
+  // Deletes the file of a Unix socket if it is the one that listen() created, and not that of a
+  // server that has listened there since.
   void remove() const noexcept;
 
  private:
@@ -64,6 +66,16 @@ class Endpoint {
   socklen_t size_ = 0;
   std::string text_;
   bool ours_ = false;  // listen() succeeded before
+  // Of a Unix socket: which file listen() created. An inode's number is used again.
+  struct File {
+    dev_t device = 0;
+    ino_t inode = 0;
+    std::int64_t seconds = 0;  // when it was created
+    std::int64_t nanoseconds = 0;
+    friend bool operator==(const File&, const File&) = default;
+  };
+  [[nodiscard]] static std::optional<File> file_at(const char* path) noexcept;
+  std::optional<File> file_;
   // Of a Unix socket. Whoever may write may connect.
   mode_t mode_ = 0660;
   std::optional<gid_t> group_;  // absent: that of this process

@@ -123,6 +123,20 @@ TEST(Endpoint, SaysWhatIsWrongWithModeAndGroup) {
   }
 }
 
+TEST(Endpoint, RemovesNoSocketOfAServerThatListensThereSince) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.file("a.sock");
+  auto first = Endpoint::parse("unix:" + path).value();
+  close(first.listen().value());  // it stops, and finishes what has begun
+  auto second = Endpoint::parse("unix:" + path).value();
+  const int fd = second.listen().value();
+  first.remove();
+  EXPECT_TRUE(std::filesystem::exists(path));
+  second.remove();
+  EXPECT_FALSE(std::filesystem::exists(path));
+  close(fd);
+}
+
 TEST(Endpoint, TakesOverASocketWithoutAServer) {
   const TemporaryDirectory directory;
   const std::string path = directory.file("a.sock");

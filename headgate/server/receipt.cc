@@ -10,11 +10,13 @@ namespace {
 
 // The first byte, of this form:
 //
-//   form | taken | grant * 2 + in_outage | quota | window | cost | remaining | key | grant ...
+//   form | table | to_wall | taken | grant * 2 + in_outage | algorithm | quota | cost | remaining
+//        | key | grant ...
 //
-// Numbers are varints, times are two of them (the upper and the lower 64 bits), and the key follows
-// its length. So a later form is not taken for this one.
-constexpr std::uint8_t form = 3;
+// The first two are those of TableTime. Numbers are varints, times are two of them (the upper and
+// the lower 64 bits), and the key follows its length. A quota has its units, window, count and
+// period. So a later form is not taken for this one.
+constexpr std::uint8_t form = 4;
 
 void append_time(Nanos time, std::string& out) {
   const auto ns = static_cast<u128>(time);
@@ -29,21 +31,45 @@ std::optional<Nanos> read_time(net::SpoeCursor& cursor) noexcept {
   return static_cast<Nanos>(static_cast<u128>(*upper) << 64 | *lower);
 }
 
+void append_quota(const limit::Quota& quota, std::string& out) {
+  net::append_spoe_varint(out, quota.units);
+  append_time(quota.window, out);
+  net::append_spoe_varint(out, quota.count);
+  append_time(quota.period, out);
+}
+
+std::optional<limit::Quota> read_quota(net::SpoeCursor& cursor) noexcept {
+  const auto units = cursor.varint();
+  const auto window = units ? read_time(cursor) : std::nullopt;
+  const auto count = window ? cursor.varint() : std::nullopt;
+  const auto period = count ? read_time(cursor) : std::nullopt;
+  if (!period) return std::nullopt;
+  return limit::Quota{*units, *window, *count, *period};
+}
+
+// What a receipt says of the quota that its units were taken from.
+struct Source {
+  std::uint64_t index;  // of the grant
+  std::uint64_t algorithm;
+  limit::Quota quota;
+};
+
 // Returns the policy's name at the beginning of a store key, after its length: one byte, because
 // names are short.
 std::string_view name_of(std::string_view key) noexcept {
   return key.empty() ? key : key.substr(1, static_cast<std::uint8_t>(key.front()));
 }
 
-// Returns the grant of this quota, which was at `index`: overrides come and go. A unit of another
-// quota would be another share of it. A slot is a slot under every quota. nullptr: there is none.
-const policy::Grant* grant_of(const policy::Policy& policy, std::uint64_t index,
-                              const limit::Quota& quota) noexcept {
+// Returns the grant that the units were taken from: overrides come and go, and so change its index.
+// A unit of another quota would be another share of it, and under another algorithm the units were
+// never taken. A slot is a slot under every quota. nullptr: there is none.
+const policy::Grant* grant_of(const policy::Policy& policy, const Source& source) noexcept {
+  if (static_cast<std::uint64_t>(policy.terms.algorithm) != source.algorithm) return nullptr;
   const auto& grants = policy.grants;
   const auto is_it = [&](const policy::Grant& grant) {
-    return !grant.unlimited && grant.quota == quota;
+    return !grant.unlimited && grant.quota == source.quota;
   };
-  if (index < grants.size() && is_it(grants[index])) return &grants[index];
+  if (source.index < grants.size() && is_it(grants[source.index])) return &grants[source.index];
   const auto found = std::find_if(grants.begin(), grants.end(), is_it);
   if (found != grants.end()) return &*found;
   return policy.holds_slots() && !grants.front().unlimited ? &grants.front() : nullptr;
@@ -51,39 +77,44 @@ const policy::Grant* grant_of(const policy::Policy& policy, std::uint64_t index,
 
 }  // namespace
 
-void append_receipt(std::span<const gate::Due> dues, Instant taken, std::string& out) {
+void append_receipt(std::span<const gate::Due> dues, Instant taken, const TableTime& time,
+                    std::string& out) {
   out.push_back(static_cast<char>(form));
+  net::append_spoe_varint(out, time.table);
+  append_time(time.to_wall, out);
   append_time(taken.ns, out);
   for (const gate::Due& due : dues) {
     const auto grant = static_cast<std::uint64_t>(due.grant - due.policy->grants.data());
     net::append_spoe_varint(out, grant * 2 + (due.in_outage ? 1 : 0));
-    net::append_spoe_varint(out, due.grant->quota.units);
-    append_time(due.grant->quota.window, out);
+    net::append_spoe_varint(out, static_cast<std::uint64_t>(due.policy->terms.algorithm));
+    append_quota(due.grant->quota, out);
     net::append_spoe_varint(out, due.cost);
     net::append_spoe_varint(out, due.remaining);
     net::append_spoe_text(out, due.key);
   }
 }
 
-std::optional<Receipt> Receipt::read(std::string_view bytes,
-                                     const policy::PolicySet& policies) noexcept {
+std::optional<Receipt> Receipt::read(std::string_view bytes, const policy::PolicySet& policies,
+                                     const TableTime& time) noexcept {
   net::SpoeCursor cursor(bytes);
   if (cursor.byte() != form) return std::nullopt;
-  const auto taken = read_time(cursor);
+  const auto table = cursor.varint();
+  const auto to_wall = table ? read_time(cursor) : std::nullopt;
+  const auto taken = to_wall ? read_time(cursor) : std::nullopt;
   if (!taken) return std::nullopt;
   Receipt receipt;
-  receipt.taken_.ns = *taken;
+  receipt.taken_ = moment_of({*taken}, {*table, {}, *to_wall}, time);
   for (std::size_t i = 0; !cursor.at_end(); ++i) {
     const auto mixed = cursor.varint();
-    const auto units = mixed ? cursor.varint() : std::nullopt;
-    const auto window = units ? read_time(cursor) : std::nullopt;
-    const auto cost = window ? cursor.varint() : std::nullopt;
+    const auto algorithm = mixed ? cursor.varint() : std::nullopt;
+    const auto quota = algorithm ? read_quota(cursor) : std::nullopt;
+    const auto cost = quota ? cursor.varint() : std::nullopt;
     const auto remaining = cost ? cursor.varint() : std::nullopt;
     const auto key = remaining ? cursor.text() : std::nullopt;
     if (!key || i == receipt.dues_.size()) return std::nullopt;
     const policy::Policy* const policy = policies.find(name_of(*key));
     const policy::Grant* const grant =
-        policy == nullptr ? nullptr : grant_of(*policy, *mixed / 2, {*units, *window});
+        policy == nullptr ? nullptr : grant_of(*policy, {*mixed / 2, *algorithm, *quota});
     if (grant == nullptr) {
       if (!receipt.gone_) receipt.gone_ = name_of(*key);
       continue;

@@ -11,21 +11,27 @@
 #include "headgate/base/instant.h"
 #include "headgate/gate/verdict.h"
 #include "headgate/policy/policy_set.h"
+#include "headgate/server/table_time.h"
 
 namespace headgate::server {
 
-// Appends the receipt of a request that was decided at `taken`. Throws std::bad_alloc.
-void append_receipt(std::span<const gate::Due> dues, Instant taken, std::string& out);
+// Appends the receipt of a request that was decided at `taken`, by the clock of `time`. Throws
+// std::bad_alloc.
+void append_receipt(std::span<const gate::Due> dues, Instant taken, const TableTime& time,
+                    std::string& out);
 
 // A receipt that was read. All that is needed is in the bytes, so any worker and any server that
 // has the same policies can settle it, also after a reload or a restart.
 class Receipt {
  public:
   // Views of `bytes` and of the policies. What belongs to a policy or a quota that is not there any
-  // more is left out. Returns std::nullopt if the bytes are no receipt.
+  // more is left out. `time`: of this server's table. Returns std::nullopt if the bytes are no
+  // receipt.
   [[nodiscard]] static std::optional<Receipt> read(std::string_view bytes,
-                                                   const policy::PolicySet& policies) noexcept;
+                                                   const policy::PolicySet& policies,
+                                                   const TableTime& time) noexcept;
 
+  // By the clock of this server's table.
   [[nodiscard]] Instant taken() const noexcept { return taken_; }
   [[nodiscard]] std::span<const gate::Due> dues() const noexcept {
     return std::span(dues_).first(count_);

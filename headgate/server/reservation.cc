@@ -2,7 +2,6 @@
 
 #include <array>
 #include <bit>
-#include <chrono>
 
 #include "headgate/base/ascii.h"
 #include "headgate/base/hex.h"
@@ -27,30 +26,24 @@ bool from_hex(std::string_view text, std::string& bytes) {
   return true;
 }
 
-// What to add to a time of this server's table to get wall time.
-Nanos to_wall(Instant now) noexcept {
-  const auto wall = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(wall).count() - now.ns;
-}
-
 }  // namespace
 
-void append_reservation(const gate::DecisionContext& decision, Instant now, std::string& out) {
+void append_reservation(const gate::DecisionContext& decision, const TableTime& time,
+                        std::string& out) {
   const auto id = std::bit_cast<Id>(random_secret());
   std::string bytes(id.data(), id.size());
-  append_receipt(decision.verdict.dues, {decision.now.ns + to_wall(now)}, bytes);
+  append_receipt(decision.verdict.dues, decision.now, time, bytes);
   append_hex(out, bytes);
 }
 
 std::optional<ReadReservation> ReadReservation::read(std::string_view text,
-                                                     const policy::PolicySet& policies, Instant now,
-                                                     std::string& bytes) {
+                                                     const policy::PolicySet& policies,
+                                                     const TableTime& time, std::string& bytes) {
   if (!from_hex(text, bytes) || bytes.size() < sizeof(Id)) return std::nullopt;
   const std::string_view all = bytes;
-  const auto receipt = Receipt::read(all.substr(sizeof(Id)), policies);
+  const auto receipt = Receipt::read(all.substr(sizeof(Id)), policies, time);
   if (!receipt) return std::nullopt;
-  const Instant taken{receipt->taken().ns - to_wall(now)};
-  return ReadReservation(all.substr(0, sizeof(Id)), taken, *receipt);
+  return ReadReservation(all.substr(0, sizeof(Id)), *receipt);
 }
 
 std::optional<std::string_view> ReadReservation::missing(

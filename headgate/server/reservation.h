@@ -11,21 +11,30 @@
 #include "headgate/gate/decision_context.h"
 #include "headgate/policy/policy_set.h"
 #include "headgate/server/receipt.h"
+#include "headgate/server/table_time.h"
 
 namespace headgate::server {
 
-// The most bytes of policies and keys that one call may reserve for. The text is about twice as
-// long, and has to fit into a request that settles it.
+// The most bytes of policies and keys that one call may reserve for.
 inline constexpr std::size_t reserved_size_max = 24 * 1024;
 
-// Both functions take the time `now` of this server's table: the text has wall time, because the
-// tables of other machines have clocks of their own.
+// A request of 64 KiB that settles has each key as hexadecimal digits, beside it up to 66 bytes of
+// numbers as such digits, and the policy's name (up to 64 bytes) with its cost (20). 256 bytes are
+// for the rest.
+inline constexpr gate::DueRoom reservation_room{(64 * 1024 - 256) / 2, 66 + (64 + 20) / 2};
+inline constexpr std::string_view too_long_for_reservation =
+    "the keys are too long for a reservation that could be settled; expected shorter ones (those "
+    "of "
+    "a policy with a candidate count twice)";
+
+// Both functions take the time of this server's table.
 
 // Appends the text of what Gate::reserve() has decided: hexadecimal digits. It has all that is
 // needed, so that any server with the same policies can settle it, also after a reload or a
 // restart. It is no secret and not signed: who may settle may call for a refund as well. Throws
 // std::bad_alloc.
-void append_reservation(const gate::DecisionContext& decision, Instant now, std::string& out);
+void append_reservation(const gate::DecisionContext& decision, const TableTime& time,
+                        std::string& out);
 
 // A reservation that was read. Points to the bytes and the policies.
 class ReadReservation {
@@ -34,10 +43,11 @@ class ReadReservation {
   // Throws std::bad_alloc.
   [[nodiscard]] static std::optional<ReadReservation> read(std::string_view text,
                                                            const policy::PolicySet& policies,
-                                                           Instant now, std::string& bytes);
+                                                           const TableTime& time,
+                                                           std::string& bytes);
 
   [[nodiscard]] gate::Reservation reservation() const noexcept {
-    return {id_, taken_, receipt_.dues()};
+    return {id_, receipt_.taken(), receipt_.dues()};
   }
   // The name of a policy that it has units of and that is not there any more, or not with this
   // quota: any characters, as the text has them. std::nullopt: all are there.
@@ -49,11 +59,10 @@ class ReadReservation {
       std::span<const std::optional<std::uint64_t>> costs) const noexcept;
 
  private:
-  ReadReservation(std::string_view id, Instant taken, const Receipt& receipt) noexcept
-      : id_(id), taken_(taken), receipt_(receipt) {}
+  ReadReservation(std::string_view id, const Receipt& receipt) noexcept
+      : id_(id), receipt_(receipt) {}
 
   std::string_view id_;
-  Instant taken_;
   Receipt receipt_;
 };
 

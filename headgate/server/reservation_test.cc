@@ -18,19 +18,13 @@ std::shared_ptr<const policy::PolicySet> load(std::string_view policies) {
   return policy::load_text("version: 1\npolicies: [" + std::string(policies) + "]", "f").value();
 }
 
-// Wall time may be set a little while the test runs.
-bool is_near(Instant a, Instant b) {
-  const Nanos apart = a.ns - b.ns;
-  return apart < 60 * nanos_per_second && apart > -60 * nanos_per_second;
-}
-
 class ReservationTest : public testing::Test {
  protected:
   std::string reserve(std::uint64_t cost) {
     const gate::Check check{"tokens", "a", cost};
     EXPECT_EQ(gate_.reserve({&check, 1}, std::nullopt, context_), std::nullopt);
     std::string text;
-    append_reservation(context_, table_->now(), text);
+    append_reservation(context_, time_of(*table_), text);
     return text;
   }
 
@@ -45,11 +39,11 @@ TEST_F(ReservationTest, ReadsWhatWasWritten) {
   const std::string text = reserve(600);
   EXPECT_EQ(text.find_first_not_of("0123456789abcdef"), std::string::npos);
   std::string bytes;
-  const auto read = ReadReservation::read(text, *policies_, table_->now(), bytes);
+  const auto read = ReadReservation::read(text, *policies_, time_of(*table_), bytes);
   ASSERT_TRUE(read);
   EXPECT_EQ(read->gone(), std::nullopt);
   const gate::Reservation reservation = read->reservation();
-  EXPECT_TRUE(is_near(reservation.taken, context_.now));
+  EXPECT_EQ(reservation.taken, context_.now);
   ASSERT_EQ(reservation.dues.size(), 1u);
   EXPECT_EQ(reservation.dues[0].policy->name, "tokens");
   EXPECT_EQ(reservation.dues[0].cost, 600u);
@@ -64,18 +58,34 @@ TEST_F(ReservationTest, IsReadWithAnotherTablesClock) {
   const std::string text = reserve(600);
   for (const Nanos ahead : {-3000 * nanos_per_second, 1'000'000 * nanos_per_second}) {
     std::string bytes;
-    const Instant now{table_->now().ns + ahead};
-    const auto read = ReadReservation::read(text, *policies_, now, bytes);
+    TableTime other = time_of(*table_);
+    ++other.table;
+    other.to_wall -= ahead;
+    const auto read = ReadReservation::read(text, *policies_, other, bytes);
     ASSERT_TRUE(read);
-    EXPECT_TRUE(is_near(read->reservation().taken, {context_.now.ns + ahead}));
+    // Wall time may be set a little while the test runs.
+    const Nanos apart = read->reservation().taken.ns - context_.now.ns - ahead;
+    EXPECT_LT(apart < 0 ? -apart : apart, 60 * nanos_per_second);
+  }
+}
+
+TEST_F(ReservationTest, AStepOfTheWallClockChangesNothing) {
+  const std::string text = reserve(600);
+  for (const Nanos step : {-3000 * nanos_per_second, 1'000'000 * nanos_per_second}) {
+    std::string bytes;
+    TableTime later = time_of(*table_);
+    later.to_wall += step;
+    const auto read = ReadReservation::read(text, *policies_, later, bytes);
+    ASSERT_TRUE(read);
+    EXPECT_EQ(read->reservation().taken, context_.now);
   }
 }
 
 TEST_F(ReservationTest, EachHasItsOwnId) {
   std::string one;
   std::string two;
-  const auto first = ReadReservation::read(reserve(1), *policies_, table_->now(), one);
-  const auto second = ReadReservation::read(reserve(1), *policies_, table_->now(), two);
+  const auto first = ReadReservation::read(reserve(1), *policies_, time_of(*table_), one);
+  const auto second = ReadReservation::read(reserve(1), *policies_, time_of(*table_), two);
   EXPECT_NE(first->reservation().id, second->reservation().id);
 }
 
@@ -84,7 +94,7 @@ TEST_F(ReservationTest, OutlivesTheReloadThatRemovesAPolicy) {
        {"{name: others, quota: 1000, window: 1h}", "{name: tokens, quota: 2000, window: 1h}"}) {
     const auto other = load(policies);
     std::string bytes;
-    const auto read = ReadReservation::read(reserve(1), *other, table_->now(), bytes);
+    const auto read = ReadReservation::read(reserve(1), *other, time_of(*table_), bytes);
     ASSERT_TRUE(read);
     EXPECT_EQ(read->gone(), "tokens");
     EXPECT_TRUE(read->reservation().dues.empty());
@@ -105,10 +115,10 @@ TEST_F(ReservationTest, IsSettledIfThatCorrectsAnything) {
     const auto asked = std::span(checks).subspan(from, count);
     EXPECT_EQ(gate.reserve(asked, std::nullopt, context_), std::nullopt);
     std::string text;
-    append_reservation(context_, table_->now(), text);
+    append_reservation(context_, time_of(*table_), text);
     const auto in_force = load(policies);
     std::string bytes;
-    const auto read = ReadReservation::read(text, *in_force, table_->now(), bytes);
+    const auto read = ReadReservation::read(text, *in_force, time_of(*table_), bytes);
     const auto gone = read->missing(costs);
     return gone ? std::string(*gone) : std::string();
   };
@@ -124,12 +134,13 @@ TEST_F(ReservationTest, RefusesOtherTexts) {
   const std::string text = reserve(600);
   std::string bytes;
   for (std::size_t size = 0; size < text.size(); ++size) {
-    const auto read = ReadReservation::read(text.substr(0, size), *policies_, table_->now(), bytes);
+    const auto read =
+        ReadReservation::read(text.substr(0, size), *policies_, time_of(*table_), bytes);
     EXPECT_TRUE(!read || read->reservation().dues.empty()) << size;
   }
-  EXPECT_FALSE(ReadReservation::read(text + "0", *policies_, table_->now(), bytes));
-  EXPECT_FALSE(ReadReservation::read(text + "zz", *policies_, table_->now(), bytes));
-  EXPECT_FALSE(ReadReservation::read("never", *policies_, table_->now(), bytes));
+  EXPECT_FALSE(ReadReservation::read(text + "0", *policies_, time_of(*table_), bytes));
+  EXPECT_FALSE(ReadReservation::read(text + "zz", *policies_, time_of(*table_), bytes));
+  EXPECT_FALSE(ReadReservation::read("never", *policies_, time_of(*table_), bytes));
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "headgate/server/service_manager.h"
+#include "headgate/server/stop_time.h"
 #include "headgate/server/unix_time.h"
 #include "headgate/server/worker.h"
 
@@ -180,8 +181,9 @@ class Workers {
     for (const auto& worker : workers_) worker->start();
   }
 
-  void stop(const Signals& signals) {
-    const auto deadline = Clock::now() + options_.stop_within;
+  // Open requests have this time to end.
+  void stop(std::chrono::seconds time, const Signals& signals) {
+    const auto deadline = Clock::now() + time;
     for (const auto& worker : workers_) worker->stop();
     const auto all_ended = [&] {
       return std::all_of(workers_.begin(), workers_.end(),
@@ -242,7 +244,7 @@ Result<void, std::string> run_server(Engine& engine, ServerOptions options) {
 
   notify_stopping();
   spdlog::info("stopping");
-  workers.stop(signals);
+  workers.stop(stop_time(options.door, engine.in_force()->policies()), signals);
   leave();
   return {};
 }

@@ -31,6 +31,7 @@ std::string text_of(const gate::CheckFault& fault, const TraceLine& line) {
              "\" is asked twice for the same key; expected once a line";
     case Reason::too_many:
       return "expected at most " + std::to_string(policy::policies_per_request_max) + " policies";
+    case Reason::too_long:  // not without a DueRoom
     case Reason::out_of_memory:
       break;
   }

@@ -53,7 +53,8 @@ Page state_page(std::span<const gate::CheckResult> results, const SeenDenial& de
   append_member(out, "key", now.partition);
   append_member(out, "limited", now.limited);
   append_member(out, "enforced", now.enforced());
-  append_member(out, "override", now.grant != policy.grants.data());
+  // The limits of an Envoy domain are grants, too, and overrides of nothing.
+  append_member(out, "override", now.grant != policy.grants.data() && now.grant->envoy == nullptr);
   append_member_if(!now.grant->unlimited, out, "quota", quota.units);
   append_member(out, "unit", std::string_view(policy.unit));
   append_member_if(!now.grant->unlimited && !policy.holds_slots(), out, "window_ns", quota.window);

@@ -122,6 +122,30 @@ def test_the_longest_reservation_can_be_settled(api):
     assert api.left('tokens', keys[0]) == 1000
 
 
+def test_what_could_not_be_settled_is_not_reserved(serve):
+    """The reservation has the key of a policy with a candidate twice, and values of a list with spaces between."""
+    server = serve(f'''
+version: 1
+policies:
+  - {{name: two, quota: 10, window: {YEAR}s, key: ['header:x'], candidate: {{quota: 5}}}}
+  - {{name: slots, quota: 1, algorithm: concurrency, key: ['header:x']}}
+''', doors={'http': '127.0.0.1:0', 'resp': '127.0.0.1:0'})
+    long = [('two', 'k' * 20000), ('slots', 'a,' * 12000)]
+    with Connection(server.port) as connection, Client(server.ports['resp']) as redis:
+        api = Api(connection)
+        for policy, key in long:
+            left = api.left(policy, key)
+            assert 'too long for a reservation' in api.reserve(check(policy, key), expect=413)['detail']
+            assert 'too long for a reservation' in redis.command('HG.RESERVE', policy, key, 1)
+            assert api.left(policy, key) == left
+        for policy, key in [('two', 'k' * 16000), ('slots', 'a,' * 10000), ('slots', 'k' * 24000)]:
+            reservation = api.reserve(check(policy, key))['reservation']
+            assert api.settle(reservation, **{policy: 0}) == {'settled': True}
+            reservation = redis.command('HG.RESERVE', policy, key, 1)[5]
+            assert redis.command('HG.SETTLE', reservation, 0) == 1
+            assert api.left(policy, key) in (10, 1)
+
+
 def test_a_reload_between_changes_nothing(server, api):
     reservation = api.reserve(check('tokens', 'a', cost=600), check('daily', cost=10))['reservation']
     assert 'in force' in server.reload(RELOADED)
@@ -142,6 +166,29 @@ def test_what_no_policy_in_force_can_correct_is_not_settled(server, api):
     assert api.settle(reservation, daily=4) == {'settled': True}
     assert api.left('daily') == 4996
     assert api.settle(reservation, daily=4) == {'settled': False}
+
+
+def test_a_token_bucket_is_settled(serve):
+    """Its rate is not one of units per window in whole seconds."""
+    bucket = '{name: bucket, burst: 5, count: 7, period: 1000h, key: []}'
+    server = serve(f'version: 1\npolicies: [{bucket}]', doors={'http': '127.0.0.1:0', 'resp': '127.0.0.1:0'})
+    with Connection(server.port) as connection, Client(server.ports['resp']) as redis:
+        api = Api(connection)
+        reservation = api.reserve(check('bucket', cost=5))['reservation']
+        assert api.settle(reservation, bucket=2) == {'settled': True}
+        assert api.left('bucket') == 3
+        reservation = redis.command('HG.RESERVE', 'bucket', '', 3)[5]
+        assert redis.command('HG.SETTLE', reservation, 1) == 1
+        assert api.left('bucket') == 2
+
+
+def test_units_of_another_algorithm_are_not_given_back(server, api):
+    reservation = api.reserve(check('tokens', 'a', cost=600))['reservation']
+    fixed = POLICIES.replace('name: tokens,', 'name: tokens, algorithm: fixed-window,')
+    assert 'in force' in server.reload(fixed)
+    assert api.post('/v1/decide', {'checks': [check('tokens', 'a', cost=600)]})['admitted']
+    assert api.settle(reservation, expect=404, tokens=0)
+    assert api.left('tokens', 'a') == 400
 
 
 def test_two_servers_with_one_table_settle_once(serve, tmp_path):

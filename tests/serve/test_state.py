@@ -15,6 +15,7 @@ policies:
   - {name: burst, quota: 3, window: 60s, overrides: [{ids: [10.0.0.9], quota: unlimited}, {ids: [10.0.0.8], quota: 5}]}
   - {name: daily, quota: 10, window: 1d}
   - {name: users, quota: 2, window: 1h, key: ["header:x-user", path]}
+  - {name: hidden, quota: 2, window: 1h, key: ["header:x-key"]}
   - {name: everyone, quota: 10, window: 1h, key: []}
   - {name: slots, quota: 1, algorithm: concurrency, unit: concurrent-requests}
   - {name: strict, quota: 1, window: 10s, denied: {penalty: 15s}}
@@ -158,6 +159,15 @@ def test_peek_reset_and_why_say_it_in_words(server, token_files):
     assert run(server, 'why', 'burst', '10.0.0.3').startswith('No policy denies this key now.\n')
     assert run(server, 'peek', 'everyone', '') == \
         'everyone, key (everyone): admits; 10 of 10 requests per 1h left\n'
+    assert run(server, 'peek', 'hidden', '') == 'hidden, key (no key): admits; 2 of 2 requests per 1h left\n'
+
+
+def test_a_limit_of_an_envoy_domain_is_no_override(serve, tmp_path):
+    limits = tmp_path / 'shop.yaml'
+    limits.write_text('domain: shop\ndescriptors: [{key: b, rate_limit: {unit: year, requests_per_unit: 10}}]\n')
+    server = serve(f'version: 1\nenvoy: [{limits}]\n')
+    one = state(server, 'shop/b%3Dx')
+    assert (one['quota'], one['override']) == (10, False)
 
 
 def test_the_last_denial_is_remembered(server):

@@ -10,6 +10,7 @@
 #include "headgate/cli/errors.h"
 #include "headgate/cli/exit_status.h"
 #include "headgate/cli/help/command_text.h"
+#include "headgate/cli/partition/empty_key.h"
 #include "headgate/cli/partition/server.h"
 #include "headgate/cli/partition/state.h"
 #include "headgate/cli/printable.h"
@@ -38,13 +39,14 @@ int fail(ExitStatus status, const std::string& words) {
 
 // Returns "burst, key 10.0.0.2: 50 per 1m, until 2026-01-31 12:00:00 UTC (demo)" for an override as
 // the server has it.
-std::string words_of(const json& override) {
+std::string words_of(const json& override, EmptyKey& empty_key) {
   const auto text = [&](const char* name) {
     return printable(override.at(name).get<std::string>());
   };
   const std::string key = text("key");
   const json& quota = override.at("quota");
-  std::string out = text("policy") + ", key " + (key.empty() ? "(everyone)" : key) + ": " +
+  std::string out = text("policy") + ", key " +
+                    (key.empty() ? empty_key.words(text("policy")) : key) + ": " +
                     (quota.is_string() ? printable(quota.get<std::string>()) : quota.dump());
   if (!override.at("window").is_null()) out += " per " + text("window");
   if (const json& until = override.at("until"); !until.is_null()) {
@@ -100,24 +102,29 @@ int set(ServerClient& server, const Options& options) {
   }
   const auto body = ask(server, "PUT", path_of(options), override.dump());
   if (!body) return fail(input_fault, body.error());
-  return show(server, options, *body,
-              [](const json& made) { std::cout << words_of(made) << '\n'; });
+  return show(server, options, *body, [&](const json& made) {
+    EmptyKey empty_key(server);
+    std::cout << words_of(made, empty_key) << '\n';
+  });
 }
 
 int remove(ServerClient& server, const Options& options) {
   const auto body = ask(server, "DELETE", path_of(options));
   if (!body) return fail(input_fault, body.error());
-  return show(server, options, *body,
-              [](const json& was) { std::cout << "removed: " << words_of(was) << '\n'; });
+  return show(server, options, *body, [&](const json& was) {
+    EmptyKey empty_key(server);
+    std::cout << "removed: " << words_of(was, empty_key) << '\n';
+  });
 }
 
 int list(ServerClient& server, const Options& options) {
   const auto body = ask(server, "GET", overrides_path);
   if (!body) return fail(input_fault, body.error());
-  return show(server, options, *body, [](const json& answer) {
+  return show(server, options, *body, [&](const json& answer) {
+    EmptyKey empty_key(server);
     const json& all = answer.at("overrides");
     if (all.empty()) std::cout << "There are no overrides.\n";
-    for (const json& override : all) std::cout << words_of(override) << '\n';
+    for (const json& override : all) std::cout << words_of(override, empty_key) << '\n';
   });
 }
 

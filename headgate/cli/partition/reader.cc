@@ -20,6 +20,7 @@ Result<PartitionReader::Answer, std::string> PartitionReader::state(const std::s
   if (!state) return Failure<std::string>(server_->fault(state.error()));
   std::string sent(*body);
   while (sent.ends_with('\n')) sent.pop_back();
+  if (state->key.empty()) state->key = empty_key_.words(state->policy);
   return Answer{*std::move(state), std::move(sent)};
 }
 

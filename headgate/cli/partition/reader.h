@@ -8,6 +8,7 @@
 
 #include "headgate/base/result.h"
 #include "headgate/cli/http/server_client.h"
+#include "headgate/cli/partition/empty_key.h"
 #include "headgate/cli/partition/state.h"
 
 namespace headgate::cli {
@@ -15,7 +16,8 @@ namespace headgate::cli {
 // Not thread-safe. Errors are sentences for people.
 class PartitionReader {
  public:
-  explicit PartitionReader(std::unique_ptr<ServerClient> server) : server_(std::move(server)) {}
+  explicit PartitionReader(std::unique_ptr<ServerClient> server)
+      : server_(std::move(server)), empty_key_(*server_) {}
 
   struct Answer {
     PartitionState state;
@@ -42,6 +44,7 @@ class PartitionReader {
                                                   const std::string& key);
 
   std::unique_ptr<ServerClient> server_;
+  EmptyKey empty_key_;
 };
 
 }  // namespace headgate::cli

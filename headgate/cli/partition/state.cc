@@ -88,7 +88,7 @@ std::string until_words(std::uint64_t seconds, std::time_t now) {
 }
 
 std::string PartitionState::words(std::time_t now) const {
-  std::string out = policy + ", key " + (key.empty() ? "(everyone)" : key) + ": ";
+  std::string out = policy + ", key " + key + ": ";
   if (!limited) return out + "not limited; the policy is off, or this key is unlimited";
   const std::string units = std::to_string(quota) + ' ' + unit;
   const std::string quota_words =

@@ -14,7 +14,7 @@ namespace headgate::cli {
 
 struct PartitionState {
   std::string policy;  // printable ASCII, as all texts here
-  std::string key;
+  std::string key;     // an empty one is replaced by EmptyKey::words()
   std::string unit;
   bool limited = false;   // false: the policy is off, or the key is unlimited
   bool enforced = false;  // whether a denial denies; false in shadow mode

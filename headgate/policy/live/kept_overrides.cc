@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "headgate/policy/live/override_text.h"
 #include "headgate/policy/policy_set.h"
@@ -58,8 +59,11 @@ Result<void, std::string> KeptOverrides::open(std::uint64_t now) {
   return {};
 }
 
-// Keeps those that have not ended.
+// Keeps those that have not ended, and notes those that have.
 void KeptOverrides::replace(std::vector<LiveOverride> next, std::uint64_t now) {
+  for (const LiveOverride& override : all_) {
+    if (override.has_ended(now)) ended_.push_back(json_of(override));
+  }
   erase_ended(next, now);
   if (next == all_) return;
   all_ = std::move(next);
@@ -121,24 +125,21 @@ Result<std::optional<LiveOverride>, OverrideRefusal> KeptOverrides::remove(
 KeptOverrides::News KeptOverrides::follow(std::uint64_t now) {
   News news;
   if (path().empty()) return news;
-  for (const LiveOverride& override : all_) {
-    if (override.has_ended(now)) {
-      news.lines.push_back("an override has ended: " + json_of(override));
-    }
-  }
+  std::string changed;
   if (!file_.has_changed()) {
-    if (!news.lines.empty()) replace(all_, now);
-    return news;
-  }
-  auto changed = file_.read();
-  if (changed) {
-    replace(*std::move(changed), now);
-    news.lines.push_back(
-        path() + " was changed by another process; overrides now: " + std::to_string(all_.size()));
+    replace(all_, now);
+  } else if (auto read = file_.read()) {
+    replace(*std::move(read), now);
+    changed =
+        path() + " was changed by another process; overrides now: " + std::to_string(all_.size());
   } else {
     replace(all_, now);
-    news.fault = changed.error() + "; the overrides before it stay in force";
+    news.fault = read.error() + "; the overrides before it stay in force";
   }
+  for (const std::string& override : std::exchange(ended_, {})) {
+    news.lines.push_back("an override has ended: " + override);
+  }
+  if (!changed.empty()) news.lines.push_back(std::move(changed));
   return news;
 }
 

@@ -69,6 +69,7 @@ class KeptOverrides {
   OverrideFile file_;
   std::string without_file_;
   std::vector<LiveOverride> all_;
+  std::vector<std::string> ended_;  // since the last follow(), as JSON
   std::uint64_t changes_ = 0;
 };
 

@@ -63,6 +63,22 @@ TEST_F(KeptOverridesTest, TheyEnd) {
   EXPECT_THAT(open(noon + 2).all(), IsEmpty());
 }
 
+TEST_F(KeptOverridesTest, TheEndOfOneIsNewsAlsoIfAnotherOneIsSetInThatMoment) {
+  KeptOverrides kept = open();
+  ASSERT_TRUE(kept.set(*policies, {"burst", "10.0.0.2", 50, {}, noon, noon + 2}, noon));
+  ASSERT_TRUE(kept.set(*policies, {"burst", "10.0.0.3", 50}, noon + 2));
+  EXPECT_THAT(kept.follow(noon + 2).lines,
+              ElementsAre(HasSubstr("an override has ended: {\"policy\":\"burst\"")));
+  EXPECT_THAT(kept.follow(noon + 3).lines, IsEmpty()) << "it is said once";
+}
+
+TEST_F(KeptOverridesTest, AFaultOfTheFileIsNewsAlsoIfAChangeFoundItFirst) {
+  KeptOverrides kept = open();
+  write("nonsense");
+  EXPECT_FALSE(kept.set(*policies, {"burst", "10.0.0.3", 5}, noon));
+  EXPECT_THAT(kept.follow(noon).fault, HasSubstr("byte 0: expected an object"));
+}
+
 TEST_F(KeptOverridesTest, AFaultyFileChangesNothing) {
   KeptOverrides kept = open();
   ASSERT_TRUE(kept.set(*policies, {"burst", "10.0.0.2", 50, {}, noon, noon + 2}, noon));

@@ -107,11 +107,18 @@ Result<std::vector<LiveOverride>, std::string> OverrideFile::read() {
 Result<std::vector<LiveOverride>, std::string> OverrideFile::change(const Change& change) {
   const auto draft = lock(path_, path_ + ".headgate-draft");
   if (!draft) return Failure<std::string>(draft.error());
+  const Version known = version_;
   auto overrides = read();
-  if (!overrides) return overrides;
+  if (!overrides) {
+    version_ = known;
+    return overrides;
+  }
   auto changed = *overrides;
   if (!change(changed)) return overrides;
   if (const auto written = write(draft->get(), override_file_text(changed)); !written) {
+    version_ = known;
+    // A full disk gets its room back. If not, the next change does that.
+    [[maybe_unused]] const int emptied = ftruncate(draft->get(), 0);
     return Failure<std::string>(written.error());
   }
   return changed;

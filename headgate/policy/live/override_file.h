@@ -26,7 +26,8 @@ class OverrideFile {
 
   // Calls `change` with the overrides of the file, and writes what it leaves if it returns true. No
   // other process changes the file meanwhile; readers see it as it was before or after. Returns
-  // what it has then. Fails if another process keeps the file locked. Throws std::bad_alloc.
+  // what it has then. Fails if another process keeps the file locked. If it fails, has_changed()
+  // returns what it did before. Throws std::bad_alloc.
   using Change = std::function<bool(std::vector<LiveOverride>&)>;
   [[nodiscard]] Result<std::vector<LiveOverride>, std::string> change(const Change& change);
 

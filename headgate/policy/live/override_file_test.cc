@@ -4,8 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <thread>
 
@@ -82,6 +85,37 @@ TEST_F(OverrideFileTest, FaultsNameTheFileAndLeaveItAsItIs) {
   EXPECT_THAT(OverrideFile(directory.file("none/overrides")).change(adds("a")).error(),
               HasSubstr("cannot be changed: No such file or directory"));
   EXPECT_THAT(OverrideFile(directory.path().string()).read().error(), HasSubstr("no regular file"));
+}
+
+TEST_F(OverrideFileTest, AChangeThatFailsHidesNoneOfAnotherProcess) {
+  OverrideFile one(path);
+  ASSERT_TRUE(one.read());
+  ASSERT_TRUE(OverrideFile(path).change(adds("a")));
+  EXPECT_THAT(one.change([&](auto& all) {
+                   unlink((path + ".headgate-draft").c_str());
+                   return adds("b")(all);
+                 })
+                  .error(),
+              HasSubstr("cannot be changed"));
+  EXPECT_TRUE(one.has_changed());
+  ASSERT_EQ(one.read()->size(), 1u);
+
+  std::ofstream(path) << "quota";
+  EXPECT_FALSE(one.change(adds("b")));
+  EXPECT_TRUE(one.has_changed()) << "so that the fault is reported";
+}
+
+TEST_F(OverrideFileTest, AFailedChangeTakesNoRoomOnAFullDisk) {
+  const auto before = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit limit{};
+  getrlimit(RLIMIT_FSIZE, &limit);
+  const rlimit small{1024, limit.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &small);
+  const auto changed = OverrideFile(path).change(adds(std::string(5000, 'k')));
+  setrlimit(RLIMIT_FSIZE, &limit);
+  std::signal(SIGXFSZ, before);
+  EXPECT_THAT(changed.error(), HasSubstr("File too large"));
+  EXPECT_EQ(std::filesystem::file_size(path + ".headgate-draft"), 0u);
 }
 
 TEST_F(OverrideFileTest, AProcessThatHangsDoesNotHoldUpOthersForEver) {

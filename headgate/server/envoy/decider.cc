@@ -188,6 +188,7 @@ std::optional<EnvoyFault> EnvoyDecider::decide_named(DecisionJob& job) {
                        " is asked twice for the same key");
     case gate::CheckFault::Reason::too_many:
       return malformed("too many descriptors");
+    case gate::CheckFault::Reason::too_long:  // not without a DueRoom
     case gate::CheckFault::Reason::out_of_memory:
       break;
   }

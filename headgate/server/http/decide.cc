@@ -25,6 +25,8 @@ void answer_fault(Exchange& exchange, const gate::CheckFault& fault, const gate:
       return answer_problem(
           exchange, 400,
           where + "policy " + policy::in_quotes(check.policy) + " is asked twice for the same key");
+    case Reason::too_long:
+      return answer_problem(exchange, 413, too_long_for_reservation);
     case Reason::too_many:
     case Reason::out_of_memory:
       return answer_problem(exchange, 503, where + "there was no memory to judge it");
@@ -88,7 +90,7 @@ void write_answer(const DecisionJob& job, HttpDoorContext& door, HttpReply& repl
   append_json(out, admitted);
   if (kind == DecideKind::reserve && admitted) {
     out.append(R"(,"reservation":")");
-    append_reservation(decision, door.worker.now(), out);
+    append_reservation(decision, time_of(door.worker.engine().table()), out);
     out.push_back('"');
   }
   out.append(R"(,"results":[)");
@@ -128,7 +130,7 @@ void answer(Exchange& exchange) {
   job->decision.waits = gate::Waits::elsewhere;
   const auto fault =
       kind == DecideKind::reserve
-          ? gate.reserve(request->checks, moment, job->decision, job->begin())
+          ? gate.reserve(request->checks, moment, job->decision, job->begin(), reservation_room)
           : gate.decide(request->checks, request->op, moment, job->decision, job->begin());
   if (fault) {
     return answer_fault(exchange, *fault, request->checks[fault->check], job->snapshot->policies());

@@ -64,7 +64,7 @@ void answer_settle(Exchange& exchange) {
   DecisionJob* const job = worker.begin();
   if (job == nullptr) return answer_problem(exchange, 503, WorkerContext::too_many_wait);
   const auto read = ReadReservation::read(request->reservation, job->snapshot->policies(),
-                                          worker.now(), door.text);
+                                          time_of(worker.engine().table()), door.text);
   if (!read) {
     return answer_fault(
         exchange, {400, request->at, "the reservation is not a text that /v1/reserve answered"});

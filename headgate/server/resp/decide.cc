@@ -4,6 +4,7 @@
 
 #include "headgate/base/instant.h"
 #include "headgate/base/whole_number.h"
+#include "headgate/server/reservation.h"
 
 namespace headgate::server {
 namespace {
@@ -34,6 +35,9 @@ std::optional<std::uint64_t> read_cost(std::string_view text, net::RespWriter& o
 }
 
 void write_fault(gate::CheckFault::Reason reason, std::string_view policy, net::RespWriter& out) {
+  if (reason == gate::CheckFault::Reason::too_long) {
+    return out.error("ERR " + std::string(too_long_for_reservation));
+  }
   if (reason != gate::CheckFault::Reason::unknown_policy) return out.error("ERR out of memory");
   constexpr std::size_t shown_max = 64;  // longer than the usual policy's name
   out.error("ERR no policy is named \"" + std::string(policy.substr(0, shown_max)) + '"');

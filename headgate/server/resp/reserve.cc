@@ -19,7 +19,7 @@ void write_reservation(const Job& of, WorkerContext& worker, net::RespWriter& ou
     out.null();
   } else {
     std::string text;
-    append_reservation(job.decision, worker.now(), text);
+    append_reservation(job.decision, time_of(worker.engine().table()), text);
     out.bulk(text);
   }
   worker.record(DoorKind::resp, job);
@@ -46,8 +46,8 @@ void answer_reserve(std::span<const std::string_view> call, WorkerContext& worke
   DecisionJob* const job = worker.begin();
   if (job == nullptr) return out.error("ERR " + std::string(WorkerContext::too_many_wait));
   job->decision.waits = gate::Waits::elsewhere;
-  if (const auto fault = job->snapshot->gate().reserve({&check, 1}, worker.moment(*job),
-                                                       job->decision, job->begin())) {
+  if (const auto fault = job->snapshot->gate().reserve(
+          {&check, 1}, worker.moment(*job), job->decision, job->begin(), reservation_room)) {
     return write_fault(fault->reason, check.policy, out);
   }
   if (job->is_decided()) return write_reservation(*job, worker, out);
@@ -61,7 +61,8 @@ void answer_settle(std::span<const std::string_view> call, WorkerContext& worker
   DecisionJob* const job = worker.begin();
   if (job == nullptr) return out.error("ERR " + std::string(WorkerContext::too_many_wait));
   std::string bytes;
-  const auto read = ReadReservation::read(call[1], job->snapshot->policies(), worker.now(), bytes);
+  const auto read = ReadReservation::read(call[1], job->snapshot->policies(),
+                                          time_of(worker.engine().table()), bytes);
   if (!read) return out.error("ERR the reservation is not what HG.RESERVE replied");
   const gate::Reservation reservation = read->reservation();
   std::array<std::optional<std::uint64_t>, policy::policies_per_request_max> costs;

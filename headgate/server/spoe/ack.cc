@@ -48,7 +48,8 @@ void write_ack(const SpoeAckTerms& terms, const DecisionJob& job, SpoeDoorContex
   if (verdict.denier != nullptr) out.set_variable("policy", verdict.denier->title());
   if (!verdict.dues.empty()) {
     door.text.clear();
-    append_receipt(verdict.dues, job.decision.now, door.text);
+    append_receipt(verdict.dues, job.decision.now, time_of(door.worker.engine().table()),
+                   door.text);
     out.set_variable(receipt_name, {net::SpoeType::binary, 0, door.text});
   }
   Writer fields(door.fields);

@@ -132,7 +132,8 @@ bool SpoeConnection::settle(const SpoeResponse& response) {
   if (response.receipt().empty()) return true;
   WorkerContext& worker = door_.worker;
   const PolicySnapshot& snapshot = worker.in_force();
-  const auto receipt = Receipt::read(response.receipt(), snapshot.policies());
+  const auto receipt =
+      Receipt::read(response.receipt(), snapshot.policies(), time_of(worker.engine().table()));
   if (!receipt) return false;
   const bool at_once = !worker.answers().come_later();
   snapshot.gate().settle(receipt->dues(), receipt->taken(), response.response(),
