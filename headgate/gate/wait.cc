@@ -44,7 +44,13 @@ bool Gate::begin_wait(DecisionContext& context) const noexcept {
     const auto i = static_cast<std::size_t>(&charge - context.charges_.data());
     const policy::Grant& grant = *context.match(i).grant;
     if (grant.waiting_law != nullptr) charge.law = grant.waiting_law.get();
+    // They are decided anew, perhaps by another store than before.
+    context.outages_.reset(i);
+    context.undecided_.reset(i);
   }
+  context.verdict.in_outage = context.outages_.any();
+  const store::Bundle denied = context.bundles_[0];
+  context.bundles_[0] = {denied.charges, denied.decisions};
   context.bundle_count_ = 1;
   context.moment_ = context.given_;
   return true;
