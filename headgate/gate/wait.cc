@@ -9,9 +9,10 @@ namespace headgate::gate {
 // Whether every enforced policy that denied lets requests wait so long. Notes which of them denied
 // with the longest wait.
 bool Gate::may_wait(DecisionContext& context) const noexcept {
-  if (waiting_ == nullptr || context.waits == Waits::no || context.op_ != limit::Op::spend) {
-    return false;
-  }
+  // A peek answers as a spend would, and nothing of it waits here.
+  const bool decides = context.op_ == limit::Op::spend ||
+                       (context.op_ == limit::Op::peek && context.waits == Waits::elsewhere);
+  if (waiting_ == nullptr || context.waits == Waits::no || !decides) return false;
   const policy::Policy* waits_for = nullptr;
   Nanos longest = 0;
   for (std::size_t i = 0; i < context.enforced_; ++i) {
