@@ -119,7 +119,8 @@ typedef struct {
   void* context;          /* passed to `header` */
 } headgate_request;
 
-/* Decides an HTTP request by the policies that match it. */
+/* Decides an HTTP request by the policies that match it. One that would have to wait under a policy
+ * with a delay is denied. */
 HEADGATE_API headgate_outcome headgate_admit(headgate_gate* gate, headgate_decision* decision,
                                              const headgate_request* request);
 

@@ -309,6 +309,8 @@ headgate_outcome headgate_admit(headgate_gate* gate, headgate_decision* decision
     if (!matched.peer) return HEADGATE_BAD_ADDRESS;
   }
   decision->loaded = gate->current();
+  // The caller is not told how long to let it wait.
+  decision->context.waits = hg::gate::Waits::no;
   decision->loaded->gate.admit(matched, std::nullopt, hg::gate::DryRun::no, decision->context);
   return outcome(*decision);
 }

@@ -120,6 +120,27 @@ TEST_F(HeadgateC, DecidesRequests) {
   EXPECT_EQ(headgate_admit(gate, decision, &request), HEADGATE_BAD_ADDRESS);
 }
 
+// Also by a decision whose caller was told before how long to wait.
+TEST_F(HeadgateC, ARequestThatWouldHaveToWaitIsDenied) {
+  open("  - {name: pace, quota: 1, window: 20s, delay: 30s, key: [host]}\n");
+  const headgate_check check{"pace", "alice", 5, 1};
+  for (const bool waits : {false, true}) {
+    EXPECT_EQ(headgate_decide(gate, decision, &check, 1, HEADGATE_SPEND, &result),
+              HEADGATE_ADMITTED);
+    EXPECT_EQ(result.wait_ns > 0, waits);
+  }
+  headgate_request request{};
+  request.host = "alice";
+  request.host_size = 5;
+  request.body_bytes = -1;
+  EXPECT_EQ(headgate_admit(gate, decision, &request), HEADGATE_DENIED);
+  request.host = "b";
+  request.host_size = 1;
+  EXPECT_EQ(headgate_admit(gate, decision, &request), HEADGATE_ADMITTED);
+  EXPECT_EQ(headgate_admit(gate, decision, &request), HEADGATE_DENIED);
+  EXPECT_EQ(headgate_retry_after(decision), 20);
+}
+
 TEST_F(HeadgateC, SettlesOnce) {
   open("  - {name: slots, quota: 1, algorithm: concurrency, key: []}\n");
   headgate_request request{};

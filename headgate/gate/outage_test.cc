@@ -146,6 +146,26 @@ TEST_F(Outage, ASlotIsReleasedWhereItWasTaken) {
   EXPECT_EQ(send().outcome, Outcome::admitted);
 }
 
+// The request is denied while the store is away, and is charged all the same, because it may wait,
+// when it is back.
+TEST_F(Outage, ARequestThatWaitsHasItsSlotWhereItTookItLast) {
+  load(
+      "- {name: slots, quota: 1, algorithm: concurrency}\n"
+      "- {name: own, quota: 1, window: 1s, delay: 9s, sharing: none, match: [{path: /waits}]}\n");
+  context_.waits = Waits::elsewhere;
+  send("/waits");
+  end();
+  remote_.away = true;
+  remote_.before_answer = [&] { remote_.before_answer = [&] { remote_.away = false; }; };
+  const Verdict& verdict = send("/waits");
+  ASSERT_FALSE(remote_.away) << "it was asked twice";
+  EXPECT_GT(verdict.hold, 0);
+  EXPECT_EQ(verdict.word(), "admitted");
+  EXPECT_THAT(field("RateLimit"), HasSubstr("\"slots\";r=0"));
+  end();
+  EXPECT_EQ(send().outcome, Outcome::admitted) << "its slot is free";
+}
+
 TEST_F(Outage, WhatAllowAdmitsIsNotGivenBack) {
   load("- {name: a, rate: 3/h, on-outage: allow, refund-on: 5xx}\n");
   for (int i = 0; i < 3; ++i) send();

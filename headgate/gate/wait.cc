@@ -9,9 +9,10 @@ namespace headgate::gate {
 // Whether every enforced policy that denied lets requests wait so long. Notes which of them denied
 // with the longest wait.
 bool Gate::may_wait(DecisionContext& context) const noexcept {
-  if (waiting_ == nullptr || context.waits == Waits::no || context.op_ != limit::Op::spend) {
-    return false;
-  }
+  // A peek answers as a spend would, and nothing of it waits here.
+  const bool decides = context.op_ == limit::Op::spend ||
+                       (context.op_ == limit::Op::peek && context.waits == Waits::elsewhere);
+  if (waiting_ == nullptr || context.waits == Waits::no || !decides) return false;
   const policy::Policy* waits_for = nullptr;
   Nanos longest = 0;
   for (std::size_t i = 0; i < context.enforced_; ++i) {
@@ -44,7 +45,13 @@ bool Gate::begin_wait(DecisionContext& context) const noexcept {
     const auto i = static_cast<std::size_t>(&charge - context.charges_.data());
     const policy::Grant& grant = *context.match(i).grant;
     if (grant.waiting_law != nullptr) charge.law = grant.waiting_law.get();
+    // They are decided anew, perhaps by another store than before.
+    context.outages_.reset(i);
+    context.undecided_.reset(i);
   }
+  context.verdict.in_outage = context.outages_.any();
+  const store::Bundle denied = context.bundles_[0];
+  context.bundles_[0] = {denied.charges, denied.decisions};
   context.bundle_count_ = 1;
   context.moment_ = context.given_;
   return true;

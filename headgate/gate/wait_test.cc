@@ -130,6 +130,27 @@ TEST_F(Wait, ChecksSayHowLong) {
     EXPECT_EQ(context_.results[1].decision.wait, 0);
     EXPECT_EQ(context_.results[1].decision.remaining, 8U - static_cast<unsigned>(i));
   }
+}
+
+TEST_F(Wait, APeekAnswersAsASpendWould) {
+  load("- {name: a, quota: 2, window: 2s, delay: 3s}\n- {name: b, quota: 9, window: 1h}\n");
+  const std::array<Check, 2> checks{Check{"a", "k", 2}, Check{"b", "k", 1}};
+  context_.waits = Waits::elsewhere;
+  for (const Nanos wait : {0, 2}) {
+    for (const limit::Op op : {limit::Op::peek, limit::Op::peek, limit::Op::spend}) {
+      EXPECT_FALSE(gate_->decide(checks, op, noon, context_));
+      EXPECT_TRUE(context_.results[0].decision.admitted);
+      EXPECT_EQ(context_.results[0].decision.wait, wait * second);
+      EXPECT_TRUE(context_.results[1].decision.admitted);
+    }
+  }
+  EXPECT_EQ(counts_[0].delayed, 1U) << "only the spend";
+  for (const limit::Op op : {limit::Op::peek, limit::Op::spend}) {
+    EXPECT_FALSE(gate_->decide(checks, op, noon, context_));
+    EXPECT_FALSE(context_.results[0].decision.admitted) << "its wait is longer than the delay";
+    EXPECT_EQ(context_.results[0].decision.wait, 4 * second);
+  }
+  context_.waits = Waits::no;
   EXPECT_FALSE(gate_->decide(checks, limit::Op::peek, noon, context_));
   EXPECT_FALSE(context_.results[0].decision.admitted);
 }

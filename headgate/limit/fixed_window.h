@@ -141,8 +141,10 @@ class FixedWindow {
                                              Instant now) const noexcept {
     const Nanos at = Answer::clamped(now);
     Seen seen = state_at(state, at);
-    const std::uint64_t given = cost >= Quota::cost_max ? seen.used : std::min(cost, seen.used);
-    seen.used -= given;
+    const std::uint64_t counted = seen.used + seen.beyond;
+    const std::uint64_t given = cost >= Quota::cost_max ? counted : std::min(cost, counted);
+    seen.used = std::min(counted - given, most_);
+    seen.beyond = counted - given - seen.used;
     return {seen.state(), seen.moved || given > 0, admission(seen, at)};
   }
 
@@ -172,21 +174,26 @@ class FixedWindow {
     Nanos end = 0;  // of the window
     std::uint64_t used = 0;
     bool moved = false;  // differs from the stored state
+    // What the stored count has above `most_`, because it was counted under a larger quota. It has
+    // no effect here, and is kept for the case that the larger quota comes back.
+    std::uint64_t beyond = 0;
 
     [[nodiscard]] constexpr State state() const noexcept {
-      return {static_cast<std::int64_t>(start >> 64), static_cast<std::uint64_t>(start), used};
+      return {static_cast<std::int64_t>(start >> 64), static_cast<std::uint64_t>(start),
+              used + beyond};
     }
   };
 
   // The window at a time at which no window is open.
-  [[nodiscard]] constexpr Seen window_at(Nanos at, std::uint64_t used, bool moved) const noexcept {
+  [[nodiscard]] constexpr Seen window_at(Nanos at, std::uint64_t used, bool moved,
+                                         std::uint64_t beyond = 0) const noexcept {
     if (calendar_ != nullptr) {
       const Calendar::Window window = calendar_->window_at(at);
-      return {window.begin, window.end, used, moved};
+      return {window.begin, window.end, used, moved, beyond};
     }
     const Nanos w = answer_.window();
     const Nanos start = aligned_ ? offset_ + floor_div(at - offset_, w) * w : at;
-    return {start, start + w, used, moved};
+    return {start, start + w, used, moved, beyond};
   }
 
   [[nodiscard]] constexpr Nanos window_end(Nanos start) const noexcept {
@@ -198,9 +205,10 @@ class FixedWindow {
     if (!state || state->used == 0) return window_at(at, 0, false);
     const Nanos start = state->start();
     const std::uint64_t used = std::min(state->used, most_);
-    if (start > at) return window_at(at, used, true);
+    const std::uint64_t beyond = state->used - used;
+    if (start > at) return window_at(at, used, true, beyond);
     const Nanos end = window_end(start);
-    if (at < end) return {start, end, used, used != state->used};
+    if (at < end) return {start, end, used, false, beyond};
     if (debt(used) > 0) {
       const Nanos next_end = window_end(end);
       if (at < next_end) return {end, next_end, debt(used), true};
@@ -254,7 +262,7 @@ class FixedWindow {
   }
 
   Answer answer_;
-  std::uint64_t most_ = 0;  // the largest `used`, with debts and denials
+  std::uint64_t most_ = 0;  // the largest count that has an effect, with debts and denials
   Nanos offset_ = 0;
   const Calendar* calendar_ = nullptr;
   bool aligned_ = false;

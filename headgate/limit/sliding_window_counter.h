@@ -96,8 +96,9 @@ class SlidingWindowCounter {
                                              Instant now) const noexcept {
     const Nanos at = Answer::clamped(now);
     View view = state_at(state, at);
-    const std::uint64_t recent = std::min(cost, view.current);
-    const std::uint64_t earlier = std::min(cost - recent, view.previous);
+    const bool all = cost >= Quota::cost_max;
+    const std::uint64_t recent = all ? view.current : std::min(cost, view.current);
+    const std::uint64_t earlier = all ? view.previous : std::min(cost - recent, view.previous);
     view.current -= recent;
     view.previous -= earlier;
     view.moved = view.moved || recent + earlier > 0;
@@ -175,8 +176,6 @@ class SlidingWindowCounter {
     if (!state) return fresh;
     View view = View::of(*state);
     if (!view.open) return fresh;
-    view.current = std::min(view.current, most_);
-    view.previous = std::min(view.previous, most_);
     if (at < view.start) {
       view.start = bucket_start(at);
       view.moved = true;
@@ -197,13 +196,22 @@ class SlidingWindowCounter {
     return view;
   }
 
+  // The counts that have an effect. What a stored count has above `most_` was counted under a
+  // larger quota; it is kept for the case that this quota comes back.
+  [[nodiscard]] constexpr std::uint64_t current(const View& view) const noexcept {
+    return std::min(view.current, most_);
+  }
+  [[nodiscard]] constexpr std::uint64_t previous(const View& view) const noexcept {
+    return std::min(view.previous, most_);
+  }
+
   [[nodiscard]] constexpr std::uint64_t weighted(const View& view, Nanos at) const noexcept {
-    if (view.previous == 0) return view.current;
+    if (view.previous == 0) return current(view);
     const auto left = static_cast<u128>(view.start + answer_.window() - at);
-    const u128 share = left * view.previous;
+    const u128 share = left * previous(view);
     const auto window = static_cast<u128>(answer_.window());
     const bool narrow = (share | window) >> 64 == 0;
-    return view.current +
+    return current(view) +
            (narrow ? static_cast<std::uint64_t>(share) / static_cast<std::uint64_t>(window)
                    : static_cast<std::uint64_t>(share / window));
   }
@@ -217,16 +225,16 @@ class SlidingWindowCounter {
     if (weighted(view, at) + units <= quota()) return 0;
     const Nanos window = answer_.window();
     const Nanos left = view.start + window - at;  // until nothing of the previous bucket counts
-    if (view.current + units <= quota()) {
+    if (current(view) + units <= quota()) {
       // floor(previous * (left - x) / w) <= room if x > left - (room + 1) * w / previous
-      const auto room = static_cast<Nanos>(quota() - view.current - units);
-      const auto previous = static_cast<Nanos>(view.previous);
-      return (left * previous - (room + 1) * window) / previous + 1;
+      const auto room = static_cast<Nanos>(quota() - current(view) - units);
+      const auto fading = static_cast<Nanos>(previous(view));
+      return (left * fading - (room + 1) * window) / fading + 1;
     }
     // The current bucket has to become the previous one and to fade itself:
     // floor(current * (w - y) / w) + units <= quota if y > w * (1 - (quota - units + 1) / current).
-    const auto current = static_cast<Nanos>(view.current);
-    return left + window * (current - static_cast<Nanos>(quota() - units + 1)) / current + 1;
+    const auto fading = static_cast<Nanos>(current(view));
+    return left + window * (fading - static_cast<Nanos>(quota() - units + 1)) / fading + 1;
   }
 
   [[nodiscard]] constexpr Decision admission(const View& view, Nanos at) const noexcept {
@@ -244,7 +252,7 @@ class SlidingWindowCounter {
   }
 
   Answer answer_;
-  std::uint64_t most_ = 0;  // the largest count of used units, with debts
+  std::uint64_t most_ = 0;  // the largest count that has an effect, with debts
   Nanos offset_ = 0;
   bool aligned_ = false;
 };

@@ -69,18 +69,6 @@ class BasicKeyState {
   template <class L>
   [[nodiscard]] static Words<L> words_of(std::string_view bytes) noexcept;
 
-  // Whether a step writes no more than that the count of a window is above this machine's quota.
-  // Another machine, whose file has a larger one, has counted that.
-  template <class State>
-  [[nodiscard]] static bool only_forgets(const std::optional<State>& before, const State& after,
-                                         limit::Op op) noexcept {
-    if constexpr (std::is_same_v<State, limit::FixedWindow::State>) {
-      return before && op != limit::Op::refund && after.start() == before->start() &&
-             after.used < before->used;
-    }
-    return false;
-  }
-
   const limit::Law* law_;
   // Of a law with a log, the log; of a law without a state, std::monostate.
   std::variant<std::monostate, Words<limit::LinearWhole>, Words<limit::LinearExact>,
@@ -160,7 +148,7 @@ limit::Decision BasicKeyState<RecordLog>::apply(const store::Charge& charge, lim
         } else {
           auto& words = std::get<Words<L>>(state_);
           const auto step = store::apply_op(one, words, op, cost, now);
-          if (step.changed && !only_forgets(words, step.state, op)) {
+          if (step.changed) {
             words = step.state;
             is_changed_ = true;
           }

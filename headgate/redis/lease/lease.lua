@@ -82,7 +82,8 @@ if ARGV[1] == 'L' then
     else
       if first - length > now then first = start + length end  -- the clock went back
       if ARGV[16] + 0 == first then second = second - back end
-      second = math.max(second - refund, 0)
+      -- What is out is not spent, and will pass yet.
+      second = math.max(second - refund, math.min(second, others + have))
       if second == 0 then first = start + length end
     end
     there = math.max(quota - second, 0)

@@ -124,6 +124,19 @@ TEST(Leasing, ARefundIsThereForAll) {
   }
 }
 
+// A refund of more than was used, as of units that were used in an earlier window: what a process
+// holds still passes.
+TEST(Leasing, ARefundGivesBackNothingThatIsOut) {
+  const RedisServer server;
+  const std::unique_ptr<RedisStore> stores[] = {open(server), open(server)};
+  const Policy policy(100, 30 * 86400 * second, Algorithm::fixed_window);
+  EXPECT_EQ(admitted(*stores[0], policy, 20), 20U);
+  EXPECT_TRUE(take(*stores[1], {policy.charge(60, Op::refund)}).admitted);
+  const std::uint64_t after = admitted(*stores[1], policy, 200) + admitted(*stores[0], policy, 200);
+  EXPECT_LE(after, 100U);
+  EXPECT_GE(after, 90U) << "no more than what is out is not used";
+}
+
 TEST(Leasing, IdleUnitsComeBack) {
   const RedisServer server;
   const auto one = open(server);
