@@ -28,7 +28,7 @@ KEY = 'X-Api-Key'
 # Spellings of one client: the requests of a list share one quota.
 SPELLINGS = {
     'white space': [('/header', [(KEY, value)]) for value in (
-        'secret', 'secret\t', '\tsecret', ' secret', 'secret ', '\t \tsecret \t')],
+        'secret', 'secret\t', '\tsecret', ' secret', 'secret ', '\t \tsecret \t', 'secret\xa0', '\xa0 secret\xa0\xa0')],
     'several lines': [('/header', lines) for lines in (
         [(KEY, 'a'), (KEY, 'b')], [(KEY, 'a, b')], [(KEY, 'a,b')], [(KEY, 'a\t,\tb')],
         [(KEY, 'a,'), ('x-api-KEY', 'b')], [(KEY, 'a'), (KEY, ''), (KEY, 'b')])],

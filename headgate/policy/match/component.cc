@@ -160,6 +160,8 @@ void Component::append_given(std::string_view text, std::string& out) const {
       return;
     }
     case Kind::query:
+      append_argument_value(text, out);
+      return;
     case Kind::method:
       out.append(text);
       return;

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "headgate/base/ascii.h"
+#include "headgate/policy/match/space.h"
+
 namespace headgate::policy {
 namespace {
 
@@ -18,7 +21,8 @@ bool all(const Range& range, const Holds& holds) {
 bool header_matches(const Headers& headers, const Condition::HeaderGlob& header, Effect effect) {
   bool matches = false;
   for (std::size_t nth = 0; const auto line = headers.value(header.name, nth); ++nth) {
-    matches = header.value.matches(*line);
+    matches = header.value.matches(*line) ||
+              (effect == Effect::limits && header.value.matches(without_space(*line)));
     if (matches == (effect == Effect::limits)) return matches;
   }
   return matches;

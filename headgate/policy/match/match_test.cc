@@ -148,6 +148,8 @@ TEST(Match, Conditions) {
        {.headers = {{"x-plan", "gold"}, {"x-plan", "free"}}},
        true},
       {R"([{header: {x-plan: "free"}}])", {.headers = {{"x-plan", "\t free \t"}}}, true},
+      {R"([{header: {x-plan: "free"}}])", {.headers = {{"x-plan", "\vfree\xa0"}}}, true},
+      {R"([{not: {header: {x-plan: "free"}}}])", {.headers = {{"x-plan", "free\v"}}}, true},
       {R"([{header: {a: "1", b: "2"}}])", {.headers = {{"a", "1"}}}, false},
       {R"([{header: {a: "1", b: "2"}}])", {.headers = {{"a", "1"}, {"b", "2"}}}, true},
       {R"([{path: "/v1/*", method: [GET, POST], host: api.example, header: {x-plan: "free*"}}])",
@@ -371,6 +373,26 @@ TEST(Partition, AHeaderIsOneKeyHoweverItIsSpelled) {
   EXPECT_EQ(of({","}), "");
 }
 
+// More than HTTP's white space is dropped by programs: `auth.split()` in Python, `trim()` in
+// JavaScript.
+TEST(Partition, AHeaderIsOneKeyWithAnyWhiteSpace) {
+  const auto of = [](std::string value) {
+    return partition("[header:X]", {.headers = {{"x", std::move(value)}}});
+  };
+  for (const std::string space : {"\v", "\f", "\x1c", "\xa0", "\x85", "\xc2\xa0", "\xe2\x80\x83",
+                                  "\xef\xbb\xbf", " \v\xa0\t"}) {
+    EXPECT_EQ(of("secret" + space), "secret") << space;
+    EXPECT_EQ(of(space + "secret"), "secret") << space;
+    EXPECT_EQ(of("Token" + space + "abc" + space + ",b"), "Token abc, b") << space;
+  }
+  EXPECT_EQ(of("\v"), "");
+  // The end of another character is no space.
+  for (const char* const text :
+       {"voil\xc3\xa0", "\xd0\xa0\xd0\xbe\xd0\xa0", "\xf0\x9f\x98\x85 a", "\xc3"}) {
+    EXPECT_EQ(of(text), text);
+  }
+}
+
 TEST(Partition, TheSchemeOfCredentialsHasNoCase) {
   const auto of = [](std::string value) {
     return partition("[header:Authorization]", {.headers = {{"authorization", std::move(value)}}});
@@ -496,10 +518,30 @@ TEST(Partition, Query) {
   EXPECT_EQ(of("api+key=%"), "%");
   EXPECT_EQ(of("api+key=%4"), "%4");
   EXPECT_EQ(of("api+key=%zz%-1%+1"), "%zz%-1% 1");
-  EXPECT_EQ(of("api+key=%00"), "\0"s);
+  EXPECT_EQ(of("api+key=a%00b"), "a\0b"s);
   EXPECT_EQ(of("api+keys=1&api+ke=2"), "");
   EXPECT_EQ(of("&&=&api+key=1"), "1");
   EXPECT_EQ(of(""), "");
+}
+
+// Laravel trims arguments.
+TEST(Partition, WhiteSpaceAroundAnArgumentMakesNoKey) {
+  const auto of = [](std::string query) {
+    return partition("[query:k]", {.query = std::move(query)});
+  };
+  for (const std::string space :
+       {"+", "%20", "%0a", "%0B", "%00", "\xa0", "%A0", "\xc2%a0", "%C2\xa0", "%e2%80%83",
+        "%E2%80%8B", "%EF%BB%BF", "+%20%09\x85+"}) {
+    EXPECT_EQ(of("k=a+b" + space), "a b") << space;
+    EXPECT_EQ(of("k=" + space + "a%20b"), "a b") << space;
+    EXPECT_EQ(of("k=a+b&k=" + space + "a+b" + space + "&x"), "a b") << space;
+    EXPECT_EQ(of("k=" + space), "") << space;
+  }
+  EXPECT_EQ(of("k=voil%C3%A0"), "voil\xc3\xa0");
+  EXPECT_EQ(of("k=%%20"), "%");
+  EXPECT_EQ(of("k=%2%20"), "%2");
+  EXPECT_EQ(of("k=%"), "%");
+  EXPECT_EQ(of("k=%252"), "%2");
 }
 
 TEST(Partition, QueryNamesAsLenientUpstreamsReadThem) {
