@@ -142,7 +142,8 @@ std::optional<std::string> lint_part(const Component& component, std::string_vie
       return "is the path of no request; expected '/' first";
     case Component::Kind::method:
       if (lowered(part) != part || !is_token(part)) return std::nullopt;
-      return "is the method of no request, because methods are case-sensitive; expected one like "
+      return "is the method of no request, because keys have methods in capitals; expected one "
+             "like "
              "GET";
     default:
       return std::nullopt;

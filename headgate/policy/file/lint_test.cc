@@ -177,7 +177,7 @@ TEST(Lint, IdsThatAreInNoRequest) {
             "3:67: id 'v1' is the path of no request; expected '/' first");
   EXPECT_EQ(
       override_of("key: method", "get"),
-      "3:69: id 'get' is the method of no request, because methods are case-sensitive; expected "
+      "3:69: id 'get' is the method of no request, because keys have methods in capitals; expected "
       "one like GET");
   EXPECT_EQ(override_of("key: [host, path]", "[\"\", \"\"]"), "") << "of requests without";
 }

@@ -1,6 +1,7 @@
 #include "headgate/policy/match/component.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "headgate/policy/file/spelling.h"
 #include "headgate/policy/match/path.h"
@@ -39,6 +40,11 @@ std::string unknown_component(std::string_view text) {
   }
   return "is unknown; expected address, address/N, header:NAME, cookie:NAME, query:NAME, host, "
          "path, method or registered-domain:header:NAME";
+}
+
+// Upstreams that ignore the case of a method (Symfony, Werkzeug) must not see one client as many.
+void append_method(std::string_view method, std::string& out) {
+  std::transform(method.begin(), method.end(), std::back_inserter(out), upper);
 }
 
 }  // namespace
@@ -113,7 +119,7 @@ void Component::append(LazyRequest& request, std::string& out) const {
       out.append(request.path().key());
       return;
     case Kind::method:
-      out.append(request.raw().method);
+      append_method(request.raw().method, out);
       return;
     case Kind::registered_domain: {
       const std::size_t begin = out.size();

@@ -18,6 +18,14 @@ bool all(const Range& range, const Holds& holds) {
   return std::all_of(range.begin(), range.end(), holds);
 }
 
+// Some upstreams ignore the case of a method.
+bool method_matches(const std::vector<std::string>& methods, std::string_view method,
+                    Effect effect) {
+  return methods.empty() || any(methods, [&](const std::string& one) {
+           return effect == Effect::limits ? equal_ignoring_case(one, method) : one == method;
+         });
+}
+
 bool header_matches(const Headers& headers, const Condition::HeaderGlob& header, Effect effect) {
   bool matches = false;
   for (std::size_t nth = 0; const auto line = headers.value(header.name, nth); ++nth) {
@@ -75,9 +83,7 @@ bool is_present(const Component& component, const Request& request, Effect effec
 
 bool Condition::holds(LazyRequest& request, Effect effect) const {
   const Request& raw = request.raw();
-  if (!methods.empty() && std::find(methods.begin(), methods.end(), raw.method) == methods.end()) {
-    return false;
-  }
+  if (!method_matches(methods, raw.method, effect)) return false;
   const Effect opposite = effect == Effect::limits ? Effect::exempts : Effect::limits;
   return exact_path_matches(exact_paths, request, effect) && path_matches(paths, request, effect) &&
          (!host || host_matches(*host, request, effect)) &&

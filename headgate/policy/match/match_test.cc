@@ -127,7 +127,9 @@ TEST(Match, Conditions) {
       {R"([{method: GET}])", {}, true},
       {R"([{method: [POST, GET]}])", {}, true},
       {R"([{method: POST}])", {}, false},
-      {R"([{method: GET}])", {.method = "get"}, false},
+      {R"([{method: GET}])", {.method = "get"}, true},
+      {R"([{not: {method: GET}}])", {.method = "get"}, true},
+      {R"([{not: {method: GET}}])", {}, false},
       {R"([{host: API.example}])", {}, true},
       {R"([{host: api.example}])", {.host = "API.Example."}, true},
       {R"([{host: "*.example"}])", {}, true},
@@ -605,6 +607,10 @@ TEST(Partition, HostPathMethodAndDomain) {
   EXPECT_EQ(partition(domain, {}), "");
   EXPECT_EQ(partition(domain, {.headers = {{"x-site", "a.example"}, {"x-site", "B.example"}}}),
             "a.example, b.example");
+}
+
+TEST(Partition, AMethodIsOneKeyInAnyCase) {
+  EXPECT_EQ(partition("[method]", {.method = "Post"}), "POST");
 }
 
 TEST(Partition, OfSeveralPartsIsEscaped) {
