@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bitset>
+#include <optional>
 #include <utility>
 
 #include "headgate/limit/quota.h"
@@ -49,15 +50,43 @@ const Grant& grant_for(const Policy& policy, const Rule& rule, std::string_view 
   return policy.grants[!own.exact_path || *own.exact_path == path ? own.grant : 0];
 }
 
-// Appends the parts of a key, length-prefixed. Returns the offset of the last one, or the end of
-// `text` if the key has no component.
+// Appends the parts of a key, length-prefixed, with this path if one is given. Returns the offset
+// of the last one, or the end of `text` if the key has no component.
 std::size_t append_parts(const std::vector<Component>& key, LazyRequest& request,
-                         std::string& text) {
+                         std::optional<std::string_view> path, std::string& text) {
   std::size_t last_part = text.size();
   for (const Component& component : key) {
-    last_part = append_counted(text, [&](std::string& out) { component.append(request, out); });
+    last_part = append_counted(text, [&](std::string& out) {
+      if (path && component.is_path()) {
+        out.append(*path);
+      } else {
+        component.append(request, out);
+      }
+    });
   }
   return last_part;
+}
+
+// If there is an override for some reading of the request's path that gives no more than the
+// policy's own grant, replaces the parts that end `text` by those of that reading, and returns the
+// grant; otherwise nullptr. Such an override holds for a request that any upstream may read so.
+const Grant* limit_by_reading(const Policy& policy, const Rule& rule, LazyRequest& request,
+                              std::size_t parts, std::size_t& last_part, std::string& text) {
+  if (rule.overrides.empty() || std::ranges::none_of(rule.key, &Component::is_path)) return nullptr;
+  const auto readings = request.path().readings();
+  if (readings.size() == 1) return nullptr;
+  const std::size_t end = text.size();
+  for (const std::string_view reading : readings) {
+    const std::size_t last = append_parts(rule.key, request, reading, text);
+    const auto found = rule.overrides.find(std::string_view(text).substr(end));
+    if (found != rule.overrides.end() && !found->second.exact_path) {
+      text.erase(parts, end - parts);
+      last_part = last - (end - parts);
+      return &policy.grants[found->second.grant];
+    }
+    text.resize(end);
+  }
+  return nullptr;
 }
 
 // Appends the readable text of the `count` parts that end `text`, and returns where the match lies.
@@ -235,7 +264,8 @@ std::span<const Match> PolicySet::match(const Request& request, Scratch& scratch
   const auto first_with_key = [&](std::size_t key_group) {
     std::size_t first = 0;
     while (first < matches.size() &&
-           rules_->rules[matches[first].policy->index].key_group != key_group) {
+           (rules_->rules[matches[first].policy->index].key_group != key_group ||
+            extents[first].by_reading)) {
       ++first;
     }
     return first;
@@ -254,23 +284,32 @@ std::span<const Match> PolicySet::match(const Request& request, Scratch& scratch
     // Policies often share a key: only the first of them that matches reads it from the request,
     // and the others copy its parts. Measured by `./dev bench`, figure headgate-3.
     const std::size_t first = first_with_key(rule.key_group);
-    const bool is_first = first == matches.size();
+    bool is_first = first == matches.size();
     if (is_first) {
-      last_part = append_parts(rule.key, lazy_request, text);
+      last_part = append_parts(rule.key, lazy_request, std::nullopt, text);
     } else {
       const Rule& other = rules_->rules[matches[first].policy->index];
       const std::size_t from = extents[first].key + other.key_head.size();
       text.append(text, from, extents[first].key_end - from);
     }
-    const Grant& grant =
-        grant_for(policy, rule, std::string_view(text).substr(parts), request.path);
-    if (grant.unlimited) {
+    const Grant* grant =
+        &grant_for(policy, rule, std::string_view(text).substr(parts), request.path);
+    bool by_reading = false;
+    if (grant == &policy.grants.front()) {
+      if (const Grant* less =
+              limit_by_reading(policy, rule, lazy_request, parts, last_part, text)) {
+        grant = less;
+        is_first = by_reading = true;  // the key is its own
+      }
+    }
+    if (grant->unlimited) {
       text.resize(key);
       continue;
     }
     extents.push_back(is_first ? append_partition(key, parts, last_part, rule.key.size(), text)
                                : Extent{key, extents[first].partition,
                                         extents[first].partition_size, text.size()});
+    extents.back().by_reading = by_reading;
     const Cost cost = rule.cost.of(request);
     bool shadow = false;
     if (policy.has_candidate) {
@@ -280,7 +319,7 @@ std::span<const Match> PolicySet::match(const Request& request, Scratch& scratch
       const Match& before = matches.back();
       shadow = before.policy->index == policy.twin() && !before.shadow;
     }
-    matches.push_back({&policy, &grant, {}, {}, cost.units, cost.defaulted, shadow});
+    matches.push_back({&policy, grant, {}, {}, cost.units, cost.defaulted, shadow});
   }
   return set_all_views(scratch);
 }

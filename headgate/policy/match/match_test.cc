@@ -115,6 +115,8 @@ TEST(Match, Conditions) {
       {R"([{path: "/V1/*"}])", {}, true},
       {R"([{path: "/login"}])", {.path = "/%4cOGIN;x//"}, true},
       {R"([{path: "/api/*"}])", {.path = "/api/%2e%2e/x"}, true},
+      {R"([{path: "/login"}])", {.path = "/login%0a"}, true},
+      {R"([{path: "/x/login"}])", {.path = "/x/a%2fb/../login"}, true},
       {R"([{exact-path: "/login"}])", {.path = "/login"}, true},
       {R"([{exact-path: "/login"}])", {.path = "/Login"}, false},
       {R"([{exact-path: "/login"}])", {.path = "/login/"}, false},
@@ -192,6 +194,7 @@ TEST(Match, Conditions) {
       {R"({not: {path: "/static/*"}})", {.path = "/Static/logo"}, true},
       {R"({not: {path: "/static/*"}})", {.path = "/static/../login"}, true},
       {R"({not: {path: "/static/*"}})", {.path = "/static/%2e%2e%2flogin"}, true},
+      {R"({not: {path: "/static/*"}})", {.path = "/static/a%2fb/../../login"}, true},
       {R"({not: {exact-path: "/static/*"}})", {.path = "/static/../login"}, true},
       {R"({not: {exact-path: "/static/*"}})", {.path = "/static/logo"}, false},
       {R"({not: [{method: GET}, {address: 10.0.0.0/8}]})", {.peer = "10.1.2.3"}, false},
@@ -474,6 +477,11 @@ TEST(Partition, PathsThatUpstreamsReadInSeveralWays) {
   EXPECT_EQ(of("/path/login;%2f..%2f..%2frandom"), "");
   EXPECT_EQ(of("/path/login;%2f..%2f..%2fpath%2flogin2"), "");
   EXPECT_EQ(of("/;%2fx"), "/");
+  for (const char* const n : {"1", "2"}) {
+    EXPECT_EQ(of("//host" + std::string(n) + "/login"), "");
+    EXPECT_EQ(of("/x/" + std::string(n) + "%2fy/../login"), "");
+  }
+  EXPECT_EQ(of("/path/login%0a"), "/path/login");
 }
 
 TEST(Partition, CookieAsLenientUpstreamsReadIt) {
@@ -859,6 +867,39 @@ TEST(Override, OfAPathNeverExemptsByFolding) {
   EXPECT_TRUE(set->named("p", "/health,GET", 1, text)->grant->unlimited);
   EXPECT_FALSE(set->named("p", "/Health,GET", 1, text)->grant->unlimited);
   EXPECT_EQ(set->named("p", "/small/,GET", 1, text)->grant->quota.units, 5U);
+}
+
+// Overrides that give less hold in each reading of a path.
+TEST(Override, OfAPathThatGivesLessIsNotEscaped) {
+  const auto set = load(R"(version: 1
+policies:
+  - name: p
+    quota: 10
+    window: 1m
+    key: [method, path]
+    overrides:
+      - {ids: [[GET, /login]], quota: 5}
+      - {ids: [[GET, /x]], quota: 20}
+  - {name: q, quota: 7, window: 1m, key: [method, path]}
+)");
+  for (const char* const path :
+       {"/login", "/login/", "/login%0a", "//host/login", "//host/Login/", "/x;%2f..%2flogin",
+        "/login;%2f..%2fx", "/a/b%2fc/../../login", "/login#1"}) {
+    const bool matched = with_matches(*set, {.path = path}, [&](std::span<const Match> matches) {
+      EXPECT_EQ(matches.size(), 2U);
+      EXPECT_EQ(matches[0].partition, "GET,/login") << path;
+      EXPECT_EQ(matches[0].grant->quota.units, 5U) << path;
+      EXPECT_EQ(matches[1].grant->quota.units, 7U) << path;
+      return true;
+    });
+    EXPECT_TRUE(matched);
+  }
+  with_matches(*set, {.path = "//host/login"},
+               [](std::span<const Match> matches) { EXPECT_EQ(matches[1].partition, "GET,"); });
+  with_matches(*set, {.path = "//host/x"}, [](std::span<const Match> matches) {
+    EXPECT_EQ(matches[0].partition, "GET,");
+    EXPECT_EQ(matches[0].grant->quota.units, 10U);
+  });
 }
 
 TEST(Override, OfSeveralPartsAndNumbers) {
