@@ -182,6 +182,22 @@ TEST(Lint, IdsThatAreInNoRequest) {
   EXPECT_EQ(override_of("key: [host, path]", "[\"\", \"\"]"), "") << "of requests without";
 }
 
+// All of them with each other would be thousands of millions of comparisons.
+TEST(Lint, ManyIdsAndConditionsAreComparedUpToANumber) {
+  std::string ids;
+  std::string allowed;
+  for (int i = 0; i < 50'000; ++i) {
+    const std::string rest = std::to_string(i >> 8) + '.' + std::to_string(i & 255);
+    ids += "10.2." + rest + ',';
+    allowed += "{address: 10.1." + rest + "},";
+  }
+  EXPECT_EQ(warnings_of("version: 1\nallow: [" + allowed +
+                        "]\npolicies:\n  - {name: a, rate: 1/s, overrides: [{ids: [10.1.0.0," +
+                        ids + "10.1.0.1], quota: 2}]}\n"),
+            "4:45: id '10.1.0.0' is never used, because 'allow' lets all its requests pass; "
+            "expected another id, or no override");
+}
+
 TEST(Lint, AWarningThatAliasesRepeatIsListedOnce) {
   EXPECT_EQ(warnings_of("version: 1\npolicies:\n  - {name: a, rate: 1/s, match: &m {host: a.}}\n"
                         "  - {name: b, rate: 1/s, match: *m}\n"),
