@@ -67,26 +67,35 @@ std::size_t append_parts(const std::vector<Component>& key, LazyRequest& request
   return last_part;
 }
 
-// If there is an override for some reading of the request's path that gives no more than the
-// policy's own grant, replaces the parts that end `text` by those of that reading, and returns the
-// grant; otherwise nullptr. Such an override holds for a request that any upstream may read so.
-const Grant* limit_by_reading(const Policy& policy, const Rule& rule, LazyRequest& request,
-                              std::size_t parts, std::size_t& last_part, std::string& text) {
-  if (rule.overrides.empty() || std::ranges::none_of(rule.key, &Component::is_path)) return nullptr;
-  const auto readings = request.path().readings();
-  if (readings.size() == 1) return nullptr;
-  const std::size_t end = text.size();
-  for (const std::string_view reading : readings) {
-    const std::size_t last = append_parts(rule.key, request, reading, text);
-    const auto found = rule.overrides.find(std::string_view(text).substr(end));
-    if (found != rule.overrides.end() && !found->second.exact_path) {
-      text.erase(parts, end - parts);
-      last_part = last - (end - parts);
-      return &policy.grants[found->second.grant];
+// Whether the policy may be for a path that is read so.
+bool may_match(const Rule& rule, std::string_view path) {
+  return rule.conditions.empty() ||
+         std::ranges::any_of(rule.conditions, [&](const Condition& condition) {
+           return condition.paths.empty() ||
+                  std::ranges::any_of(condition.paths, [&](const Condition::Path& pattern) {
+                    return pattern.routed.matches(path);
+                  });
+         });
+}
+
+// Appends the parts of the key with the path of the request that the policy is for, where upstreams
+// read it in several ways. That of an override which gives no more than the policy comes first: it
+// holds for a request that any upstream may read so. Returns the offset of the last part.
+std::size_t append_parts_by_reading(const Rule& rule, LazyRequest& request, std::string& text) {
+  const std::size_t begin = text.size();
+  const auto append = [&](std::string_view path) {
+    text.resize(begin);
+    return append_parts(rule.key, request, path, text);
+  };
+  if (!rule.overrides.empty()) {
+    for (const std::string_view reading : request.path().readings()) {
+      const std::size_t last_part = append(reading);
+      const auto found = rule.overrides.find(std::string_view(text).substr(begin));
+      if (found != rule.overrides.end() && !found->second.exact_path) return last_part;
     }
-    text.resize(end);
   }
-  return nullptr;
+  return append(
+      request.path().key([&](std::string_view reading) { return may_match(rule, reading); }));
 }
 
 // Appends the readable text of the `count` parts that end `text`, and returns where the match lies.
@@ -264,8 +273,7 @@ std::span<const Match> PolicySet::match(const Request& request, Scratch& scratch
   const auto first_with_key = [&](std::size_t key_group) {
     std::size_t first = 0;
     while (first < matches.size() &&
-           (rules_->rules[matches[first].policy->index].key_group != key_group ||
-            extents[first].by_reading)) {
+           rules_->rules[matches[first].policy->index].key_group != key_group) {
       ++first;
     }
     return first;
@@ -283,9 +291,13 @@ std::span<const Match> PolicySet::match(const Request& request, Scratch& scratch
     std::size_t last_part = parts;
     // Policies often share a key: only the first of them that matches reads it from the request,
     // and the others copy its parts. Measured by `./dev bench`, figure headgate-3.
-    const std::size_t first = first_with_key(rule.key_group);
-    bool is_first = first == matches.size();
-    if (is_first) {
+    const bool by_reading = std::ranges::any_of(rule.key, &Component::is_path) &&
+                            lazy_request.path().readings().size() > 1;
+    const std::size_t first = by_reading ? matches.size() : first_with_key(rule.key_group);
+    const bool is_first = first == matches.size();
+    if (by_reading) {
+      last_part = append_parts_by_reading(rule, lazy_request, text);
+    } else if (is_first) {
       last_part = append_parts(rule.key, lazy_request, std::nullopt, text);
     } else {
       const Rule& other = rules_->rules[matches[first].policy->index];
@@ -294,14 +306,6 @@ std::span<const Match> PolicySet::match(const Request& request, Scratch& scratch
     }
     const Grant* grant =
         &grant_for(policy, rule, std::string_view(text).substr(parts), request.path);
-    bool by_reading = false;
-    if (grant == &policy.grants.front()) {
-      if (const Grant* less =
-              limit_by_reading(policy, rule, lazy_request, parts, last_part, text)) {
-        grant = less;
-        is_first = by_reading = true;  // the key is its own
-      }
-    }
     if (grant->unlimited) {
       text.resize(key);
       continue;
@@ -309,7 +313,6 @@ std::span<const Match> PolicySet::match(const Request& request, Scratch& scratch
     extents.push_back(is_first ? append_partition(key, parts, last_part, rule.key.size(), text)
                                : Extent{key, extents[first].partition,
                                         extents[first].partition_size, text.size()});
-    extents.back().by_reading = by_reading;
     const Cost cost = rule.cost.of(request);
     bool shadow = false;
     if (policy.has_candidate) {

@@ -76,7 +76,6 @@ struct Extent {
   std::size_t partition = 0;
   std::size_t partition_size = 0;
   std::size_t key_end = 0;
-  bool by_reading = false;  // the key is by another reading of the path than other policies use
 };
 
 // Working memory for matches and their keys. Reuse it for the next request: it allocates only while

@@ -843,6 +843,28 @@ TEST(Override, OfBlocksTheSmallestBlockCounts) {
   EXPECT_EQ(set->named("p", "no address", 1, text)->grant->quota.units, 10U);
 }
 
+// Of the readings of a path, a key regards those that the policy is for.
+TEST(Partition, OfAPathIsTheReadingThatThePolicyIsFor) {
+  const auto set = load(R"(version: 1
+policies:
+  - {name: v1, quota: 10, window: 1m, key: path, match: {path: "/v1/*"}}
+  - {name: all, quota: 10, window: 1m, key: path}
+  - {name: again, quota: 10, window: 1m, key: path}
+)");
+  const auto keys = [&](std::string path) {
+    return with_matches(*set, {.path = std::move(path)}, [](std::span<const Match> matches) {
+      std::string all;
+      for (const Match& match : matches) all += std::string(match.partition) + ' ';
+      return all;
+    });
+  };
+  EXPECT_EQ(keys("/V1/login/"), "/v1/login /v1/login /v1/login ");
+  EXPECT_EQ(keys("//v1//login"), "/v1/login   ");
+  EXPECT_EQ(keys("//host/v1/login"), "/v1/login   ");
+  EXPECT_EQ(keys("/v1/x%2fy/../login"), "   ");
+  EXPECT_EQ(keys("//v1"), "/v1 / / ");
+}
+
 // What an override gives beyond the policy's own quota is for its path alone; what it takes is for
 // every spelling.
 TEST(Override, OfAPathNeverExemptsByFolding) {

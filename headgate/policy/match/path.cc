@@ -169,18 +169,17 @@ void FoldedPath::fold() {
   if (has_fragment_) add_readings(cut.empty() ? "/" : cut);
 }
 
-std::string_view FoldedPath::key() {
-  std::string_view key = text();
-  if (has_fragment_) return {};
-  for (std::size_t i = 1; i < count_; ++i) {
-    if (!in_key_.test(i)) continue;
-    if (is_parent(readings_[i], key)) {
+std::string_view FoldedPath::key_of(const std::bitset<readings_max>& of) const noexcept {
+  std::optional<std::string_view> key;
+  for (std::size_t i = 0; i < count_; ++i) {
+    if (!of.test(i)) continue;
+    if (!key || is_parent(readings_[i], *key)) {
       key = readings_[i];
-    } else if (!is_parent(key, readings_[i])) {
+    } else if (!is_parent(*key, readings_[i])) {
       return {};
     }
   }
-  return key;
+  return key.value_or("");
 }
 
 void FoldedPath::add_readings(std::string_view raw) {
