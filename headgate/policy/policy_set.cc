@@ -9,6 +9,7 @@
 #include "headgate/policy/candidate_share.h"
 #include "headgate/policy/envoy/domain.h"
 #include "headgate/policy/envoy/limit.h"
+#include "headgate/policy/gives_more.h"
 #include "headgate/policy/match/lazy_request.h"
 #include "headgate/policy/match/rule.h"
 
@@ -96,6 +97,15 @@ std::size_t append_parts_by_reading(const Rule& rule, LazyRequest& request, std:
   }
   return append(
       request.path().key([&](std::string_view reading) { return may_match(rule, reading); }));
+}
+
+// Whether an override gives more than the policy to an address behind which another client may
+// hide.
+bool is_by_hidden_client(const Policy& policy, const Rule& rule, const Grant& grant,
+                         LazyRequest& request) {
+  const Grant& own = policy.grants.front();
+  return &grant != &own && gives_more(grant, own.quota) &&
+         std::ranges::any_of(rule.key, &Component::is_address) && !request.client().is_certain;
 }
 
 // Appends the readable text of the `count` parts that end `text`, and returns where the match lies.
@@ -306,6 +316,7 @@ std::span<const Match> PolicySet::match(const Request& request, Scratch& scratch
     }
     const Grant* grant =
         &grant_for(policy, rule, std::string_view(text).substr(parts), request.path);
+    if (is_by_hidden_client(policy, rule, *grant, lazy_request)) grant = &policy.grants.front();
     if (grant->unlimited) {
       text.resize(key);
       continue;

@@ -101,7 +101,7 @@ Result<Component, std::string> Component::parse(std::string_view text,
 void Component::append(LazyRequest& request, std::string& out) const {
   switch (kind_) {
     case Kind::address:
-      if (const auto& client = request.client()) append_address(*client, out);
+      if (const auto& client = request.client().address) append_address(*client, out);
       return;
     case Kind::header:
       append_header(*request.raw().headers, name_, out);

@@ -68,10 +68,17 @@ bool host_matches(const Glob& pattern, LazyRequest& request, Effect effect) {
   return pattern.matches(request.host());
 }
 
-bool address_matches(const std::vector<AddressBlock>& blocks, LazyRequest& request) {
+bool contains(const std::vector<AddressBlock>& blocks, const std::optional<Address>& address) {
+  return address &&
+         any(blocks, [&](const AddressBlock& block) { return block.contains(*address); });
+}
+
+bool address_matches(const std::vector<AddressBlock>& blocks, LazyRequest& request, Effect effect) {
   if (blocks.empty()) return true;
-  const auto& client = request.client();
-  return client && any(blocks, [&](const AddressBlock& block) { return block.contains(*client); });
+  const Client& client = request.client();
+  if (effect == Effect::exempts) return client.is_certain && contains(blocks, client.address);
+  return contains(blocks, client.address) ||
+         any(client.claimed, [&](const auto& claimed) { return contains(blocks, claimed); });
 }
 
 bool is_present(const Component& component, const Request& request, Effect effect) {
@@ -91,7 +98,7 @@ bool Condition::holds(LazyRequest& request, Effect effect) const {
              [&](const HeaderGlob& header) {
                return header_matches(*raw.headers, header, effect);
              }) &&
-         address_matches(addresses, request) &&
+         address_matches(addresses, request, effect) &&
          all(present,
              [&](const Component& component) { return is_present(component, raw, effect); }) &&
          !any_holds(refuted, request, opposite);

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "headgate/policy/address/client_address.h"
 #include "headgate/policy/file/load.h"
 #include "headgate/policy/policy_set.h"
 
@@ -246,6 +247,35 @@ policies:
   const FieldsUsed used = set->fields_used();
   EXPECT_TRUE(used.path && used.method);
   EXPECT_EQ(used.request_headers.count("x-probe"), 1U);
+}
+
+// A proxy passes on the header that it does not set, as the client wrote it.
+TEST(Match, NoClientHidesBehindTheAddressOfAProxy) {
+  const auto set = load(R"(version: 1
+client-address: {trusted-proxies: [10.0.0.1]}
+allow: {address: 10.0.0.0/8}
+policies:
+  - name: all
+    quota: 10
+    window: 1m
+    overrides: [{ids: [10.0.0.0/16], quota: unlimited}, {ids: [10.0.0.1], quota: 20}]
+  - {name: others, quota: 10, window: 1m, match: {not: {address: 10.0.0.0/8}}}
+  - {name: closed, quota: 0, window: 1m, match: {address: 203.0.113.0/24}}
+)");
+  using Lines = TestHeaders::Lines;
+  const auto names = [&](Lines headers) {
+    return names_of(*set, {.peer = "10.0.0.1", .headers = std::move(headers)});
+  };
+  EXPECT_EQ(names({}), "");
+  EXPECT_EQ(names({{"x-forwarded-for", "203.0.113.7"}}), "all others closed");
+  EXPECT_EQ(names({{"x-forwarded-for", "203.0.113.7"}, {"forwarded", "for=10.0.0.2"}}),
+            "all others closed");
+  EXPECT_EQ(names({{"x-forwarded-for", "203.0.113.7"}, {"forwarded", ""}}), "all others closed");
+  EXPECT_EQ(names({{"forwarded", "for=\"x, for=198.51.100.7"}}), "all others");
+  Lines many(hops_max + 1, {"forwarded", "for=10.0.0.2"});
+  many.emplace_back("x-forwarded-for", "198.51.100.7");
+  EXPECT_EQ(names(many), "all others");
+  EXPECT_EQ(first_match(*set, {.peer = "10.0.0.1", .headers = many}).quota, 10U);
 }
 
 TEST(Match, PreflightsThatAreFreeAreCountedByNoPolicy) {
