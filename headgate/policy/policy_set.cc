@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <bitset>
+#include <optional>
 #include <utility>
 
 #include "headgate/limit/quota.h"
 #include "headgate/policy/candidate_share.h"
 #include "headgate/policy/envoy/domain.h"
 #include "headgate/policy/envoy/limit.h"
+#include "headgate/policy/gives_more.h"
 #include "headgate/policy/match/lazy_request.h"
 #include "headgate/policy/match/rule.h"
 
@@ -49,15 +51,61 @@ const Grant& grant_for(const Policy& policy, const Rule& rule, std::string_view 
   return policy.grants[!own.exact_path || *own.exact_path == path ? own.grant : 0];
 }
 
-// Appends the parts of a key, length-prefixed. Returns the offset of the last one, or the end of
-// `text` if the key has no component.
+// Appends the parts of a key, length-prefixed, with this path if one is given. Returns the offset
+// of the last one, or the end of `text` if the key has no component.
 std::size_t append_parts(const std::vector<Component>& key, LazyRequest& request,
-                         std::string& text) {
+                         std::optional<std::string_view> path, std::string& text) {
   std::size_t last_part = text.size();
   for (const Component& component : key) {
-    last_part = append_counted(text, [&](std::string& out) { component.append(request, out); });
+    last_part = append_counted(text, [&](std::string& out) {
+      if (path && component.is_path()) {
+        out.append(*path);
+      } else {
+        component.append(request, out);
+      }
+    });
   }
   return last_part;
+}
+
+// Whether the policy may be for a path that is read so.
+bool may_match(const Rule& rule, std::string_view path) {
+  return rule.conditions.empty() ||
+         std::ranges::any_of(rule.conditions, [&](const Condition& condition) {
+           return condition.paths.empty() ||
+                  std::ranges::any_of(condition.paths, [&](const Condition::Path& pattern) {
+                    return pattern.routed.matches(path);
+                  });
+         });
+}
+
+// Appends the parts of the key with the path of the request that the policy is for, where upstreams
+// read it in several ways. That of an override which gives no more than the policy comes first: it
+// holds for a request that any upstream may read so. Returns the offset of the last part.
+std::size_t append_parts_by_reading(const Rule& rule, LazyRequest& request, std::string& text) {
+  const std::size_t begin = text.size();
+  const auto append = [&](std::string_view path) {
+    text.resize(begin);
+    return append_parts(rule.key, request, path, text);
+  };
+  if (!rule.overrides.empty()) {
+    for (const std::string_view reading : request.path().readings()) {
+      const std::size_t last_part = append(reading);
+      const auto found = rule.overrides.find(std::string_view(text).substr(begin));
+      if (found != rule.overrides.end() && !found->second.exact_path) return last_part;
+    }
+  }
+  return append(
+      request.path().key([&](std::string_view reading) { return may_match(rule, reading); }));
+}
+
+// Whether an override gives more than the policy to an address behind which another client may
+// hide.
+bool is_by_hidden_client(const Policy& policy, const Rule& rule, const Grant& grant,
+                         LazyRequest& request) {
+  const Grant& own = policy.grants.front();
+  return &grant != &own && gives_more(grant, own.quota) &&
+         std::ranges::any_of(rule.key, &Component::is_address) && !request.client().is_certain;
 }
 
 // Appends the readable text of the `count` parts that end `text`, and returns where the match lies.
@@ -253,18 +301,23 @@ std::span<const Match> PolicySet::match(const Request& request, Scratch& scratch
     std::size_t last_part = parts;
     // Policies often share a key: only the first of them that matches reads it from the request,
     // and the others copy its parts. Measured by `./dev bench`, figure headgate-3.
-    const std::size_t first = first_with_key(rule.key_group);
+    const bool by_reading = std::ranges::any_of(rule.key, &Component::is_path) &&
+                            lazy_request.path().readings().size() > 1;
+    const std::size_t first = by_reading ? matches.size() : first_with_key(rule.key_group);
     const bool is_first = first == matches.size();
-    if (is_first) {
-      last_part = append_parts(rule.key, lazy_request, text);
+    if (by_reading) {
+      last_part = append_parts_by_reading(rule, lazy_request, text);
+    } else if (is_first) {
+      last_part = append_parts(rule.key, lazy_request, std::nullopt, text);
     } else {
       const Rule& other = rules_->rules[matches[first].policy->index];
       const std::size_t from = extents[first].key + other.key_head.size();
       text.append(text, from, extents[first].key_end - from);
     }
-    const Grant& grant =
-        grant_for(policy, rule, std::string_view(text).substr(parts), request.path);
-    if (grant.unlimited) {
+    const Grant* grant =
+        &grant_for(policy, rule, std::string_view(text).substr(parts), request.path);
+    if (is_by_hidden_client(policy, rule, *grant, lazy_request)) grant = &policy.grants.front();
+    if (grant->unlimited) {
       text.resize(key);
       continue;
     }
@@ -280,7 +333,7 @@ std::span<const Match> PolicySet::match(const Request& request, Scratch& scratch
       const Match& before = matches.back();
       shadow = before.policy->index == policy.twin() && !before.shadow;
     }
-    matches.push_back({&policy, &grant, {}, {}, cost.units, cost.defaulted, shadow});
+    matches.push_back({&policy, grant, {}, {}, cost.units, cost.defaulted, shadow});
   }
   return set_all_views(scratch);
 }

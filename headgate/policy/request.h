@@ -40,6 +40,8 @@ struct Request {
   std::optional<Address> peer;              // std::nullopt: connected through a Unix socket
   const Headers* headers = nullptr;         // must not be null in a call of PolicySet
   std::optional<std::uint64_t> body_bytes;  // length of the content; std::nullopt: not known
+  bool peer_is_certain =
+      true;  // false: `peer` may stand for another one, which is hidden behind it
 };
 
 // Numbers in the JSON of a response's body, for doors that read it as it passes.

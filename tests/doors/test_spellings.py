@@ -28,7 +28,7 @@ KEY = 'X-Api-Key'
 # Spellings of one client: the requests of a list share one quota.
 SPELLINGS = {
     'white space': [('/header', [(KEY, value)]) for value in (
-        'secret', 'secret\t', '\tsecret', ' secret', 'secret ', '\t \tsecret \t')],
+        'secret', 'secret\t', '\tsecret', ' secret', 'secret ', '\t \tsecret \t', 'secret\xa0', '\xa0 secret\xa0\xa0')],
     'several lines': [('/header', lines) for lines in (
         [(KEY, 'a'), (KEY, 'b')], [(KEY, 'a, b')], [(KEY, 'a,b')], [(KEY, 'a\t,\tb')],
         [(KEY, 'a,'), ('x-api-KEY', 'b')], [(KEY, 'a'), (KEY, ''), (KEY, 'b')])],
@@ -44,13 +44,16 @@ SPELLINGS = {
     'a cookie behind others': [('/cookie', [('Cookie', 'a=b')] * n + [('Cookie', 'sid=1')])
                                for n in (0, 1, 63, 64, 80)],
     'arguments': [('/query?' + query, []) for query in (
-        'k=a%20b', 'k=a+b', '%6b=a+b', 'k=%61%20b', 'x=1&k=a+b&y', 'k=a+b&k=a%20b')],
+        'k=a%20b', 'k=a+b', '%6b=a+b', 'k=%61%20b', 'x=1&k=a+b&y', 'k=a+b&k=a%20b', 'k=a+b%20',
+        'k=%0aa+b+', 'k=a+b%C2%A0')],
     'names of arguments': [('/argument?' + name + '=secret', []) for name in (
         'api_key', '+api_key', 'api.key', 'api[key', '[api_key]', 'api_key]', 'x=1;api_key')],
     'paths': [(path, []) for path in (
         '/path/login', '/path/Login', '/PATH/LOGIN/', '/path/login;x', '/path/login%2f', '//path//login',
         '/./path/login', '/path/x/../login', '/path/%6cogin', '/path;a=b/login;c', '/path/login/.',
-        '/path/%2e/login', '/path/login%5c', '/path/login%3Bx')],
+        '/path/%2e/login', '/path/login%5c', '/path/login%3Bx', '/path/login%0a', '/path/login%20%0A')],
+    'paths that begin with a host to some': [(f'//{host}/path/login', []) for host in 'abcdefg'],
+    'paths with a slash that is none to some': [(f'/path/x{n}%2fy/../login', []) for n in range(6)],
     'lines of a condition': [('/match', lines) for lines in (
         [('X-Plan', 'free')], [('X-Plan', 'free\t')], [('X-Plan', ' free')],
         [('X-Plan', 'gold')] * 80 + [('X-Plan', 'free')], [('X-Plan', 'free'), ('X-Plan', 'gold')])],

@@ -198,7 +198,8 @@ def test_an_answer_that_is_none_is_a_failure_with_words(fetch, said):
     assert server.url in got.err.decode()
 
 
-@pytest.mark.parametrize('length', ['99999999999999999999', '9223372036854775808', 'abc', '3x', '-3', ''])
+@pytest.mark.parametrize('length', ['99999999999999999999', '9223372036854775808', 'abc', '3x', '-3', '',
+                                    '3\r\nContent-Length: 2'])
 def test_a_length_that_cannot_be_is_a_failure(fetch, tmp_path, length):
     said = f'HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nConnection: close\r\n\r\nabc'.encode()
     with RawServer(lambda *_: said) as server:

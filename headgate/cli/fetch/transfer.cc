@@ -132,17 +132,21 @@ bool FetchTransfer::take_header(std::string_view line) {
   return true;
 }
 
-// What Content-Length says of the body; 0 without one, and std::nullopt if it is no length.
+// What Content-Length says of the body; 0 without one, and std::nullopt if it is no length, or if
+// there are several (RFC 9112, section 6.3): libcurl would take the last one.
 std::optional<std::uint64_t> FetchTransfer::announced_bytes() const noexcept {
-  std::uint64_t bytes = 0;
+  std::optional<std::uint64_t> all;
   for (const Line& line : lines_) {
     if (!field::is_named({line.name, line.value}, "content-length")) continue;
+    std::uint64_t bytes = 0;
     const char* const end = line.value.data() + line.value.size();
     const auto [read, error] = std::from_chars(line.value.data(), end, bytes);
     // More than libcurl can count is a body without an end for it.
     if (error != std::errc() || read != end || bytes > length_max) return std::nullopt;
+    if (all.value_or(bytes) != bytes) return std::nullopt;
+    all = bytes;
   }
-  return bytes;
+  return all.value_or(0);
 }
 
 bool FetchTransfer::take_body(std::string_view bytes) {

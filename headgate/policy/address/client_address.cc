@@ -21,17 +21,19 @@ class Hops {
  public:
   void add(std::optional<Address> hop) noexcept { ring_[count_++ % hops_max] = hop; }
 
-  // Returns the first hop that is not trusted, starting with the nearest. `client` is the peer that
-  // sent the header.
-  [[nodiscard]] std::optional<Address> walk(std::optional<Address> client,
-                                            const ClientAddress& settings) const noexcept {
+  // Returns the first hop that is not trusted, starting with the nearest. `peer` sent the header.
+  [[nodiscard]] Client walk(std::optional<Address> peer,
+                            const ClientAddress& settings) const noexcept {
+    Client client{peer, true, {}};
     const std::size_t kept = std::min(count_, hops_max);
     for (std::size_t i = 1; i <= kept; ++i) {
       const std::optional<Address>& hop = ring_[(count_ - i) % hops_max];
-      if (!hop) break;
-      client = hop;
-      if (!is_trusted(client, settings)) break;
+      client.is_certain = hop.has_value();
+      if (!hop) return client;
+      client.address = hop;
+      if (!is_trusted(hop, settings)) return client;
     }
+    client.is_certain = kept == count_;
     return client;
   }
 
@@ -158,17 +160,17 @@ std::optional<Address> node_address(std::string_view node) noexcept {
   return Address::parse(node);
 }
 
-std::optional<Address> client_of(const Request& request, const ClientAddress& settings) noexcept {
-  const std::optional<Address>& peer = request.peer;
-  if (!is_trusted(peer, settings)) return peer;
+Client find_client(const Request& request, const ClientAddress& settings) noexcept {
+  const Client peer{request.peer, request.peer_is_certain, {}};
+  if (!is_trusted(request.peer, settings)) return peer;
 
-  std::optional<std::optional<Address>> found;  // the client by the headers that were read so far
+  std::optional<Client> found;  // by the headers that were read so far
   for (const std::string_view name :
        {std::string_view("forwarded"), std::string_view("x-forwarded-for")}) {
     Hops hops;
     std::size_t lines = 0;
     while (const auto line = request.headers->line(name, lines)) {
-      if (++lines > hops_max) return peer;
+      if (++lines > hops_max) return {request.peer, false, {}};
       if (name[0] == 'f') {
         ForwardedLine(*line).read(hops);
       } else {
@@ -176,11 +178,14 @@ std::optional<Address> client_of(const Request& request, const ClientAddress& se
       }
     }
     if (lines == 0) continue;
-    const std::optional<Address> client = hops.walk(peer, settings);
-    if (found && *found != client) return peer;
-    found = client;
+    const Client client = hops.walk(request.peer, settings);
+    if (found && found->address != client.address) {
+      return {request.peer, false, {found->address, client.address}};
+    }
+    const bool is_certain = client.is_certain && (!found || found->is_certain);
+    found = {client.address, is_certain && request.peer_is_certain, {}};
   }
-  return found ? *found : peer;
+  return found.value_or(peer);
 }
 
 }  // namespace headgate::policy

@@ -26,9 +26,9 @@ class TwoHeaders final : public Headers {
   std::vector<std::string> x_forwarded_for_;
 };
 
-// The client behind 10.0.0.1, where 10.0.0.0/8 and fd00::/8 are trusted; "" for none.
-std::string client(std::vector<std::string> forwarded, std::vector<std::string> x_forwarded_for,
-                   std::string_view peer = "10.0.0.1", bool trust_unix = true) {
+// The client behind 10.0.0.1, where 10.0.0.0/8 and fd00::/8 are trusted.
+Client found(std::vector<std::string> forwarded, std::vector<std::string> x_forwarded_for,
+             std::string_view peer = "10.0.0.1", bool trust_unix = true) {
   ClientAddress settings;
   settings.trusted_proxies = {*AddressBlock::parse("10.0.0.0/8"), *AddressBlock::parse("fd00::/8")};
   settings.trust_unix = trust_unix;
@@ -36,7 +36,14 @@ std::string client(std::vector<std::string> forwarded, std::vector<std::string> 
   Request request;
   request.peer = Address::parse(peer);
   request.headers = &headers;
-  const auto address = client_of(request, settings);
+  return find_client(request, settings);
+}
+
+// Its address; "" for none.
+std::string client(std::vector<std::string> forwarded, std::vector<std::string> x_forwarded_for,
+                   std::string_view peer = "10.0.0.1", bool trust_unix = true) {
+  const auto address =
+      found(std::move(forwarded), std::move(x_forwarded_for), peer, trust_unix).address;
   if (!address) return "";
   char text[Address::text_max];
   return std::string(text, address->write(text, 128));
@@ -127,6 +134,23 @@ TEST(ClientAddress, TwoHeadersThatDisagreeAreNotBelieved) {
   EXPECT_EQ(client({"for=unknown"}, {"203.0.113.5"}), "10.0.0.1");
   EXPECT_EQ(client({""}, {"203.0.113.5"}), "10.0.0.1");
   EXPECT_EQ(client({"for=203.0.113.6"}, {"203.0.113.5"}, ""), "");
+}
+
+TEST(ClientAddress, IsCertainWhereNoHeaderCanHideAnother) {
+  EXPECT_TRUE(found({}, {}).is_certain);
+  EXPECT_TRUE(found({}, {"203.0.113.5"}).is_certain);
+  EXPECT_TRUE(found({}, {"unknown, 203.0.113.5"}).is_certain);
+  EXPECT_TRUE(found({}, {"10.0.0.7, 10.0.0.6"}).is_certain);
+  EXPECT_TRUE(found({"for=203.0.113.5"}, {"203.0.113.5"}).is_certain);
+  EXPECT_TRUE(found({"for=1"}, {"x"}, "203.0.113.5").is_certain) << "the peer is not trusted";
+  EXPECT_FALSE(found({}, {"203.0.113.5, unknown"}).is_certain);
+  EXPECT_FALSE(found({"for=\"x, for=203.0.113.5"}, {}).is_certain);
+  EXPECT_FALSE(found({""}, {"203.0.113.5"}).is_certain);
+  EXPECT_FALSE(found({}, std::vector<std::string>(hops_max + 1, "203.0.113.5")).is_certain);
+  const Client disputed = found({"for=1.1.1.1"}, {"203.0.113.5"});
+  EXPECT_FALSE(disputed.is_certain);
+  EXPECT_EQ(disputed.claimed[0], Address::parse("1.1.1.1"));
+  EXPECT_EQ(disputed.claimed[1], Address::parse("203.0.113.5"));
 }
 
 TEST(ClientAddress, IsBounded) {

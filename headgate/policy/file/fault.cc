@@ -5,13 +5,6 @@
 #include <utility>
 
 namespace headgate::policy {
-namespace {
-
-// More than a person reads; bounds the output for a large file that is wrong in every line.
-constexpr std::size_t shown_max = 1000;
-
-}  // namespace
-
 std::string Fault::text() const {
   if (line == 0) return file + ": " + what;
   return file + ":" + std::to_string(line) + ":" + std::to_string(column) + ": " + what;
@@ -22,7 +15,7 @@ void Faults::add(Position at, std::string what) {
 }
 
 void Faults::warn(Position at, std::string what) {
-  if (warnings_.size() == shown_max) return;
+  if (warnings_.size() == listed_max) return;
   // In order of position. A node that aliases repeat is warned of once.
   const auto before = [](const Fault& a, const Fault& b) {
     return std::tie(a.line, a.column) < std::tie(b.line, b.column);
@@ -42,9 +35,9 @@ std::vector<Fault> Faults::take() {
     return a.line == b.line && a.column == b.column && a.what == b.what;
   };
   faults_.erase(std::unique(faults_.begin(), faults_.end(), same), faults_.end());
-  if (faults_.size() > shown_max) {
-    const std::size_t more = faults_.size() - shown_max;
-    faults_.resize(shown_max);
+  if (faults_.size() > listed_max) {
+    const std::size_t more = faults_.size() - listed_max;
+    faults_.resize(listed_max);
     faults_.push_back({file_, 0, 0, "and " + std::to_string(more) + " more faults"});
   }
   return std::move(faults_);

@@ -28,11 +28,17 @@ struct Position {
 
 class Faults {
  public:
+  // More than a person reads; bounds the output for a large file that is wrong in every line.
+  static constexpr std::size_t listed_max = 1000;
+
   explicit Faults(std::string file) : file_(std::move(file)) {}
 
   // `what`: what is wrong, and what was expected. Position {} stands for the file as a whole.
   void add(Position at, std::string what);
   [[nodiscard]] bool empty() const noexcept { return faults_.empty(); }
+  // Whether there are more than are listed: what takes time to find out for a fault can be left
+  // out.
+  [[nodiscard]] bool has_enough() const noexcept { return faults_.size() >= listed_max; }
   [[nodiscard]] const std::string& file() const noexcept { return file_; }
 
   // A warning is no fault: the file is read, and a part of it has no effect.
@@ -41,8 +47,8 @@ class Faults {
   [[nodiscard]] std::vector<Fault> take_warnings() noexcept { return std::move(warnings_); }
 
   // Returns the faults in order of position and without duplicates: a fault in a node that YAML
-  // aliases repeat is listed once. At most 1000 faults are listed; one more fault then states how
-  // many were left out. Call it once, at the end.
+  // aliases repeat is listed once. At most listed_max faults are listed; one more fault then states
+  // how many were left out. Call it once, at the end.
   [[nodiscard]] std::vector<Fault> take();
 
  private:

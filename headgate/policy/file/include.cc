@@ -48,7 +48,7 @@ std::vector<std::string> included_files(const yaml::Node& include, const std::st
   std::vector<std::string> files;
   std::unordered_set<std::string> known;
   for (const yaml::Node* item : items) {
-    const auto text = read_text(*item, "include", expected, faults);
+    const auto text = read_path(*item, "include", expected, faults);
     if (!text) continue;
     const std::string pattern = (folder / *text).string();
     std::vector<std::string> found{pattern};

@@ -87,6 +87,8 @@ TEST_F(Include, FaultsAreInTheirFile) {
           HasSubstr("b.yaml:2:1: unknown key 'store' in an included file; expected version"),
           HasSubstr("c.yaml:1:1: an included file has no 'policies'"), HasSubstr("d.yaml:2:1:")));
   EXPECT_THAT(read("include: []\n"), ElementsAre(HasSubstr("include is an empty list")));
+  EXPECT_THAT(read("include: \"*.yaml\\0\"\n"),
+              ElementsAre(HasSubstr("include contains a byte 0; expected the path of a file")));
 }
 
 TEST_F(Include, TenThousandPoliciesAtMost) {

@@ -4,6 +4,7 @@
 // std::nullopt if it finds nothing.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <span>
 #include <string>
@@ -24,11 +25,23 @@ namespace headgate::policy {
 // The same for an `exact-path`.
 [[nodiscard]] std::optional<std::string> lint_exact_path(std::string_view pattern, Effect effect);
 
-// For the id of an override: whether no request has these parts of the key and meets one of the
-// conditions (no conditions: every request does), or all that do are allowed.
-[[nodiscard]] std::optional<std::string> lint_id(std::span<const Component> key,
-                                                 std::span<const std::string_view> parts,
-                                                 const std::vector<Condition>& conditions,
-                                                 const std::vector<Condition>& allow);
+// Checks the ids of overrides.
+class IdLinter {
+ public:
+  // `allow`, the conditions of that key, outlives this.
+  explicit IdLinter(const std::vector<Condition>& allow);
+
+  // For the id of an override: whether no request has these parts of the key and meets one of the
+  // conditions (no conditions: every request does), or all that do are allowed. Finds nothing any
+  // more when it has compared millions of ids and conditions with each other.
+  [[nodiscard]] std::optional<std::string> lint(std::span<const Component> key,
+                                                std::span<const std::string_view> parts,
+                                                const std::vector<Condition>& conditions);
+
+ private:
+  const std::vector<Condition>& allow_;
+  std::size_t allow_weight_;
+  std::size_t left_;  // comparisons
+};
 
 }  // namespace headgate::policy

@@ -177,9 +177,25 @@ TEST(Lint, IdsThatAreInNoRequest) {
             "3:67: id 'v1' is the path of no request; expected '/' first");
   EXPECT_EQ(
       override_of("key: method", "get"),
-      "3:69: id 'get' is the method of no request, because methods are case-sensitive; expected "
+      "3:69: id 'get' is the method of no request, because keys have methods in capitals; expected "
       "one like GET");
   EXPECT_EQ(override_of("key: [host, path]", "[\"\", \"\"]"), "") << "of requests without";
+}
+
+// All of them with each other would be thousands of millions of comparisons.
+TEST(Lint, ManyIdsAndConditionsAreComparedUpToANumber) {
+  std::string ids;
+  std::string allowed;
+  for (int i = 0; i < 50'000; ++i) {
+    const std::string rest = std::to_string(i >> 8) + '.' + std::to_string(i & 255);
+    ids += "10.2." + rest + ',';
+    allowed += "{address: 10.1." + rest + "},";
+  }
+  EXPECT_EQ(warnings_of("version: 1\nallow: [" + allowed +
+                        "]\npolicies:\n  - {name: a, rate: 1/s, overrides: [{ids: [10.1.0.0," +
+                        ids + "10.1.0.1], quota: 2}]}\n"),
+            "4:45: id '10.1.0.0' is never used, because 'allow' lets all its requests pass; "
+            "expected another id, or no override");
 }
 
 TEST(Lint, AWarningThatAliasesRepeatIsListedOnce) {

@@ -876,6 +876,20 @@ TEST(Faults, AfterTheFirstThousandOnlyTheirNumber) {
   EXPECT_EQ(loaded.error().back().text(), "f: and 500 more faults");
 }
 
+// Beyond those that are listed, no similar name is searched: it would take minutes.
+TEST(Faults, ManyUnknownNamesAmongManyPolicies) {
+  std::string yaml = "version: 1\npolicies:\n";
+  for (int i = 0; i < 10'000; ++i) {
+    const std::string n = std::to_string(i);
+    yaml += "  - {name: p" + n + ", quota: 1, window: 1, match: {path: /" + n + "}, unless: [q" +
+            n + ", q, q, q, q, q, q, q, q, pp" + n + "]}\n";
+  }
+  const Loaded loaded = load_text(yaml, "f");
+  ASSERT_FALSE(loaded);
+  EXPECT_EQ(loaded.error()[9].what, "unless 'pp0' names no policy; did you mean 'p0'?");
+  EXPECT_EQ(loaded.error().back().text(), "f: and 99000 more faults");
+}
+
 TEST(Faults, MorePoliciesThanARequestMayPass) {
   std::string yaml = "version: 1\npolicies:\n";
   for (int i = 0; i < 130; ++i) {

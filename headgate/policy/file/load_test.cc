@@ -356,6 +356,16 @@ policies:
   EXPECT_EQ(units(2), 5U);
 }
 
+// Columns are counted from value to value: from the begin of the line it would take minutes.
+TEST(Load, ALongLineOfManyValuesBeyondAscii) {
+  std::string yaml = "version: 1\npolicies: []\nx-names: [";
+  for (int i = 0; i < 300'000; ++i) yaml += "\xc3\xa9,";
+  EXPECT_TRUE(load_text(yaml + "]\n", "f"));
+  const Loaded loaded = load_text(yaml + "*a]\n", "f");
+  ASSERT_FALSE(loaded);
+  EXPECT_EQ(loaded.error().front().column, 11U + 3U * 300'000U);
+}
+
 TEST(Load, AHundredThousandOverrides) {
   std::string yaml = "version: 1\npolicies:\n  - name: p\n    rate: 1/s\n    overrides:\n";
   for (int i = 0; i < 100'000; ++i) {

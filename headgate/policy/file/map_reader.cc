@@ -105,7 +105,9 @@ void MapReader::refuse(const yaml::Node& key, bool is_known, std::span<const Key
     faults_.add(key.at, "unknown key " + where + "; expected it in " + std::string(*home) +
                             ", so look at its indentation");
   } else {
-    faults_.add(key.at, "unknown key " + where + hint(key.text, names(keys, Names::all), offered));
+    const std::string end =
+        faults_.has_enough() ? "" : hint(key.text, names(keys, Names::all), offered);
+    faults_.add(key.at, "unknown key " + where + end);
   }
 }
 

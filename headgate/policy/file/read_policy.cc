@@ -105,9 +105,14 @@ constexpr std::size_t ids_max = 250'000;
 // Reads the overrides of one policy.
 class OverrideReader {
  public:
-  OverrideReader(const limit::Quota& base, const limit::Terms& terms,
-                 const std::vector<Condition>& allow, Policy& policy, Rule& rule, Faults& faults)
-      : base_(base), terms_(terms), allow_(allow), policy_(policy), rule_(rule), faults_(faults) {}
+  OverrideReader(const limit::Quota& base, const limit::Terms& terms, IdLinter& linter,
+                 Policy& policy, Rule& rule, Faults& faults)
+      : base_(base),
+        terms_(terms),
+        linter_(linter),
+        policy_(policy),
+        rule_(rule),
+        faults_(faults) {}
 
   void read(const Node& node) {
     const auto entries = read_list(node, "overrides", "a list of maps with ids and quota", faults_);
@@ -207,7 +212,7 @@ class OverrideReader {
   void lint(const Node& node, const std::vector<const Node*>& values) {
     std::vector<std::string_view> parts;
     for (const Node* value : values) parts.push_back(value->text);
-    const auto lint = lint_id(rule_.key, parts, rule_.conditions, allow_);
+    const auto lint = linter_.lint(rule_.key, parts, rule_.conditions);
     if (lint) faults_.warn(node.at, "id " + in_quotes(flow_text(node)) + ' ' + *lint);
   }
 
@@ -263,7 +268,7 @@ class OverrideReader {
 
   const limit::Quota& base_;
   const limit::Terms& terms_;
-  const std::vector<Condition>& allow_;
+  IdLinter& linter_;
   Policy& policy_;
   Rule& rule_;
   Faults& faults_;
@@ -334,8 +339,8 @@ Rule read_rule(const MapReader& map, const ClientAddress& settings, Policy& poli
 }
 
 // Reads the terms, the quota and the overrides: what a policy grants.
-void read_grants(const MapReader& map, const std::vector<Condition>& allow, Policy& policy,
-                 Rule& rule, Faults& faults) {
+void read_grants(const MapReader& map, IdLinter& linter, Policy& policy, Rule& rule,
+                 Faults& faults) {
   limit::Terms& terms = policy.terms;
   terms = read_terms(map, policy.cost_time, faults);
   read_delay(map, policy, faults);
@@ -359,7 +364,7 @@ void read_grants(const MapReader& map, const std::vector<Condition>& allow, Poli
     // If the policy has no valid quota, the file is refused anyway. Any base then serves to find
     // the faults of the overrides.
     const limit::Quota base = quota.value_or(limit::Quota{1, nanos_per_second});
-    OverrideReader(base, terms, allow, policy, rule, faults).read(*overrides);
+    OverrideReader(base, terms, linter, policy, rule, faults).read(*overrides);
   }
   set_reserve(policy, rule);
   if (quota) lint_cost(map, *quota, rule, faults);
@@ -405,9 +410,12 @@ std::vector<std::size_t> PolicyReader::read_unless(const Policy& policy) const {
     if (!name) continue;
     const auto found = rules_->by_name.find(*name);
     if (found == rules_->by_name.end()) {
-      std::vector<std::string_view> known;
-      for (const Policy& other : rules_->policies) known.push_back(other.name);
-      const auto near = nearest(*name, known);
+      std::optional<std::string_view> near;
+      if (!faults.has_enough()) {
+        std::vector<std::string_view> known;
+        for (const Policy& other : rules_->policies) known.push_back(other.name);
+        near = nearest(*name, known);
+      }
       faults.add(item->at, "unless " + in_quotes(*name) + " names no policy; " +
                                (near ? "did you mean " + in_quotes(*near) + "?"
                                      : "expected " + std::string(expected)));
@@ -437,7 +445,7 @@ void PolicyReader::read_policy(const Node& node, Faults& faults) {
   read_mode_and_status(map, policy, faults);
   read_sharing(map, settings_, policy, faults);
   Rule rule = read_rule(map, settings_.client_address, policy, faults);
-  read_grants(map, rules_->allow, policy, rule, faults);
+  read_grants(map, linter_, policy, rule, faults);
   refuse_leases(map, policy, faults);
 
   const Node* name = map.find("name");
@@ -481,8 +489,7 @@ void PolicyReader::add_candidate(const MapReader& map, const Node& node, const S
   rule.v6_prefixes.clear();
   if (const Node* overrides = map.find("overrides")) {
     Faults known(faults.file());  // those of the policy
-    OverrideReader(read->grant.quota, policy.terms, rules_->allow, policy, rule, known)
-        .read(*overrides);
+    OverrideReader(read->grant.quota, policy.terms, linter_, policy, rule, known).read(*overrides);
   }
   set_reserve(policy, rule);
   const std::uint64_t cost = fixed_cost(rule);

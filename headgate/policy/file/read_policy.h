@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "headgate/policy/file/fault.h"
+#include "headgate/policy/file/lint.h"
 #include "headgate/policy/file/map_reader.h"
 #include "headgate/policy/file/yaml.h"
 #include "headgate/policy/match/rule.h"
@@ -19,9 +20,8 @@ namespace headgate::policy {
 class PolicyReader {
  public:
   // `settings` outlive this. `allow`: the conditions of that key.
-  PolicyReader(const Settings& settings, std::vector<Condition> allow) : settings_(settings) {
-    rules_->allow = std::move(allow);
-  }
+  PolicyReader(const Settings& settings, std::vector<Condition> allow)
+      : settings_(settings), rules_(rules_with(std::move(allow))), linter_(rules_->allow) {}
 
   // Reads a list of policies of the file that `faults` are of. `list` and `faults` live until
   // finish().
@@ -46,8 +46,15 @@ class PolicyReader {
   [[nodiscard]] std::string read_name(const MapReader& map, Faults& faults) const;
   [[nodiscard]] std::vector<std::size_t> read_unless(const Policy& policy) const;
 
+  [[nodiscard]] static std::unique_ptr<PolicySet::Rules> rules_with(std::vector<Condition> allow) {
+    auto rules = std::make_unique<PolicySet::Rules>();
+    rules->allow = std::move(allow);
+    return rules;
+  }
+
   const Settings& settings_;
-  std::unique_ptr<PolicySet::Rules> rules_ = std::make_unique<PolicySet::Rules>();
+  std::unique_ptr<PolicySet::Rules> rules_;
+  IdLinter linter_;
   std::vector<Source> sources_;  // of the policy with the same index
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "headgate/base/ascii.h"
 #include "headgate/base/hex.h"
@@ -13,27 +14,33 @@ namespace {
 constexpr std::size_t word_max = 48;
 
 // Returns the optimal string alignment distance: the least number of letters to add, remove, change
-// or swap with a neighbour.
-std::size_t edits(std::string_view a, std::string_view b) {
+// or swap with a neighbour. If it is above `most`, returns any number above it.
+std::size_t edits(std::string_view a, std::string_view b, std::size_t most) {
   using Row = std::array<std::size_t, word_max + 1>;
-  Row before{};
-  Row above{};
-  Row row{};
-  for (std::size_t j = 0; j <= b.size(); ++j) above[j] = j;
+  std::array<Row, 3> rows;
+  Row* before = &rows[0];
+  Row* above = &rows[1];
+  Row* row = &rows[2];
+  for (std::size_t j = 0; j <= b.size(); ++j) (*above)[j] = j;
+  std::size_t least_above = 0;
   for (std::size_t i = 1; i <= a.size(); ++i) {
-    row[0] = i;
+    std::size_t least = (*row)[0] = i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
       const std::size_t other = lower(a[i - 1]) == lower(b[j - 1]) ? 0 : 1;
-      row[j] = std::min({above[j] + 1, row[j - 1] + 1, above[j - 1] + other});
+      std::size_t edited = std::min({(*above)[j] + 1, (*row)[j - 1] + 1, (*above)[j - 1] + other});
       if (i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) &&
           lower(a[i - 2]) == lower(b[j - 1])) {
-        row[j] = std::min(row[j], before[j - 2] + 1);
+        edited = std::min(edited, (*before)[j - 2] + 1);
       }
+      (*row)[j] = edited;
+      least = std::min(least, edited);
     }
-    before = above;
-    above = row;
+    if (least > most && least_above > most) return least;  // no later row has less
+    least_above = least;
+    std::swap(before, above);
+    std::swap(above, row);
   }
-  return above[b.size()];
+  return (*above)[b.size()];
 }
 
 }  // namespace
@@ -44,9 +51,13 @@ std::optional<std::string_view> nearest(std::string_view word,
   std::optional<std::string_view> best;
   std::size_t least = word_max;
   for (const std::string_view candidate : known) {
-    if (candidate.size() > word_max || candidate == word) continue;
-    const std::size_t distance = edits(word, candidate);
-    if (distance * 3 <= std::max(word.size(), candidate.size()) && distance < least) {
+    if (candidate.size() > word_max || candidate == word || least == 0) continue;
+    const std::size_t longer = std::max(word.size(), candidate.size());
+    const std::size_t shorter = std::min(word.size(), candidate.size());
+    const std::size_t most = std::min(longer / 3, least - 1);
+    if (longer - shorter > most) continue;
+    const std::size_t distance = edits(word, candidate, most);
+    if (distance <= most) {
       best = candidate;
       least = distance;
     }

@@ -23,6 +23,10 @@ TEST(Nearest, OneEditPerThreeLetters) {
   EXPECT_EQ(nearest("", keys), std::nullopt);
   EXPECT_EQ(nearest("c", keys), std::nullopt);
   EXPECT_EQ(nearest(std::string(100'000, 'q'), keys), std::nullopt);
+  constexpr std::string_view close[] = {"abcdefghi", "abcdefghij", "bacdefghij", "abcdefghijk"};
+  EXPECT_EQ(nearest("abcdefghjj", close), "abcdefghij");
+  EXPECT_EQ(nearest("abcdefgihj", close), "abcdefghij");
+  EXPECT_EQ(nearest("xbcdefghik", close), "abcdefghi");
 }
 
 TEST(Alternatives, ReadAsASentence) {

@@ -39,16 +39,22 @@ class Columns {
     }
   }
 
-  [[nodiscard]] Position position(const yaml_mark_t& mark) const {
+  [[nodiscard]] Position position(const yaml_mark_t& mark) {
     Position at{static_cast<std::uint32_t>(mark.line + 1),
                 static_cast<std::uint32_t>(mark.column + 1)};
     if (ascii_ || mark.line >= lines_.size()) return at;
-    std::size_t byte = lines_[mark.line];
-    for (std::size_t i = 0; i < mark.column && byte < text_.size(); ++i) {
-      do ++byte;
-      while (byte < text_.size() && (static_cast<unsigned char>(text_[byte]) & 0xc0) == 0x80);
+    // Marks come nearly in order: from the last one on, so that a long line is read once.
+    if (mark.line != last_line_ || mark.column < last_column_) {
+      last_line_ = mark.line;
+      last_column_ = 0;
+      last_byte_ = lines_[mark.line];
     }
-    at.column = static_cast<std::uint32_t>(byte - lines_[mark.line] + 1);
+    for (; last_column_ < mark.column && last_byte_ < text_.size(); ++last_column_) {
+      do ++last_byte_;
+      while (last_byte_ < text_.size() &&
+             (static_cast<unsigned char>(text_[last_byte_]) & 0xc0) == 0x80);
+    }
+    at.column = static_cast<std::uint32_t>(last_byte_ - lines_[mark.line] + 1);
     return at;
   }
 
@@ -64,12 +70,16 @@ class Columns {
   std::string_view text_;
   bool ascii_ = true;
   std::vector<std::size_t> lines_{0};  // where each line begins; filled only if not all is ASCII
+  // The last mark: its line and column, and the byte there.
+  std::size_t last_line_ = 0;
+  std::size_t last_column_ = 0;
+  std::size_t last_byte_ = 0;
 };
 
 // Builds the tree. An alias refers to the node of its anchor, which is not copied.
 class Builder {
  public:
-  Builder(std::deque<Node>& nodes, const Columns& columns) : nodes_(nodes), columns_(columns) {}
+  Builder(std::deque<Node>& nodes, Columns& columns) : nodes_(nodes), columns_(columns) {}
 
   // Adds one event of a document to the tree.
   void take(const yaml_event_t& event) {
@@ -216,7 +226,7 @@ class Builder {
   static constexpr std::size_t depth_max = 100;
 
   std::deque<Node>& nodes_;
-  const Columns& columns_;
+  Columns& columns_;
   std::vector<Node*> open_;
   std::unordered_map<std::string, Node*> anchors_;
   std::uint64_t total_ = 0;
@@ -411,7 +421,7 @@ std::optional<Document> Document::parse(std::string_view text, std::string_view 
   if (!is_text(text, faults)) return std::nullopt;
   if (text.starts_with("\ufeff")) text.remove_prefix(3);  // skip a byte order mark
   Document document;
-  const Columns columns(text);
+  Columns columns(text);
   try {
     Parser parser(text);
     Builder builder(document.nodes_, columns);

@@ -1,6 +1,7 @@
 #include "headgate/policy/match/component.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "headgate/policy/file/spelling.h"
 #include "headgate/policy/match/path.h"
@@ -39,6 +40,11 @@ std::string unknown_component(std::string_view text) {
   }
   return "is unknown; expected address, address/N, header:NAME, cookie:NAME, query:NAME, host, "
          "path, method or registered-domain:header:NAME";
+}
+
+// Upstreams that ignore the case of a method (Symfony, Werkzeug) must not see one client as many.
+void append_method(std::string_view method, std::string& out) {
+  std::transform(method.begin(), method.end(), std::back_inserter(out), upper);
 }
 
 }  // namespace
@@ -95,7 +101,7 @@ Result<Component, std::string> Component::parse(std::string_view text,
 void Component::append(LazyRequest& request, std::string& out) const {
   switch (kind_) {
     case Kind::address:
-      if (const auto& client = request.client()) append_address(*client, out);
+      if (const auto& client = request.client().address) append_address(*client, out);
       return;
     case Kind::header:
       append_header(*request.raw().headers, name_, out);
@@ -113,7 +119,7 @@ void Component::append(LazyRequest& request, std::string& out) const {
       out.append(request.path().key());
       return;
     case Kind::method:
-      out.append(request.raw().method);
+      append_method(request.raw().method, out);
       return;
     case Kind::registered_domain: {
       const std::size_t begin = out.size();
@@ -160,6 +166,8 @@ void Component::append_given(std::string_view text, std::string& out) const {
       return;
     }
     case Kind::query:
+      append_argument_value(text, out);
+      return;
     case Kind::method:
       out.append(text);
       return;

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "headgate/base/ascii.h"
+#include "headgate/policy/match/space.h"
+
 namespace headgate::policy {
 namespace {
 
@@ -15,10 +18,19 @@ bool all(const Range& range, const Holds& holds) {
   return std::all_of(range.begin(), range.end(), holds);
 }
 
+// Some upstreams ignore the case of a method.
+bool method_matches(const std::vector<std::string>& methods, std::string_view method,
+                    Effect effect) {
+  return methods.empty() || any(methods, [&](const std::string& one) {
+           return effect == Effect::limits ? equal_ignoring_case(one, method) : one == method;
+         });
+}
+
 bool header_matches(const Headers& headers, const Condition::HeaderGlob& header, Effect effect) {
   bool matches = false;
   for (std::size_t nth = 0; const auto line = headers.value(header.name, nth); ++nth) {
-    matches = header.value.matches(*line);
+    matches = header.value.matches(*line) ||
+              (effect == Effect::limits && header.value.matches(without_space(*line)));
     if (matches == (effect == Effect::limits)) return matches;
   }
   return matches;
@@ -56,10 +68,17 @@ bool host_matches(const Glob& pattern, LazyRequest& request, Effect effect) {
   return pattern.matches(request.host());
 }
 
-bool address_matches(const std::vector<AddressBlock>& blocks, LazyRequest& request) {
+bool contains(const std::vector<AddressBlock>& blocks, const std::optional<Address>& address) {
+  return address &&
+         any(blocks, [&](const AddressBlock& block) { return block.contains(*address); });
+}
+
+bool address_matches(const std::vector<AddressBlock>& blocks, LazyRequest& request, Effect effect) {
   if (blocks.empty()) return true;
-  const auto& client = request.client();
-  return client && any(blocks, [&](const AddressBlock& block) { return block.contains(*client); });
+  const Client& client = request.client();
+  if (effect == Effect::exempts) return client.is_certain && contains(blocks, client.address);
+  return contains(blocks, client.address) ||
+         any(client.claimed, [&](const auto& claimed) { return contains(blocks, claimed); });
 }
 
 bool is_present(const Component& component, const Request& request, Effect effect) {
@@ -71,9 +90,7 @@ bool is_present(const Component& component, const Request& request, Effect effec
 
 bool Condition::holds(LazyRequest& request, Effect effect) const {
   const Request& raw = request.raw();
-  if (!methods.empty() && std::find(methods.begin(), methods.end(), raw.method) == methods.end()) {
-    return false;
-  }
+  if (!method_matches(methods, raw.method, effect)) return false;
   const Effect opposite = effect == Effect::limits ? Effect::exempts : Effect::limits;
   return exact_path_matches(exact_paths, request, effect) && path_matches(paths, request, effect) &&
          (!host || host_matches(*host, request, effect)) &&
@@ -81,7 +98,7 @@ bool Condition::holds(LazyRequest& request, Effect effect) const {
              [&](const HeaderGlob& header) {
                return header_matches(*raw.headers, header, effect);
              }) &&
-         address_matches(addresses, request) &&
+         address_matches(addresses, request, effect) &&
          all(present,
              [&](const Component& component) { return is_present(component, raw, effect); }) &&
          !any_holds(refuted, request, opposite);

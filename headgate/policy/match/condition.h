@@ -36,15 +36,15 @@ struct Condition {
     Glob value;
   };
 
-  std::vector<Path> paths;           // holds for any of them; empty: for every path
-  std::vector<Path> exact_paths;     // the same, of the path as the client sent it
-  std::vector<std::string> methods;  // the same
-  std::optional<Glob> host;          // lower case; a malformed host limits, and exempts nothing
-  std::vector<HeaderGlob> headers;   // Effect::limits: any line; exempts: all, and there is one
-  std::vector<AddressBlock>
-      addresses;                   // of the client; holds for any of them; empty: for every one
-  std::vector<Component> present;  // the request has all of them
-  std::vector<Condition> refuted;  // none of them holds
+  std::vector<Path> paths;              // holds for any of them; empty: for every path
+  std::vector<Path> exact_paths;        // the same, of the path as the client sent it
+  std::vector<std::string> methods;     // the same
+  std::optional<Glob> host;             // lower case; a malformed host limits, and exempts nothing
+  std::vector<HeaderGlob> headers;      // Effect::limits: any line; exempts: all, and there is one
+  std::vector<AddressBlock> addresses;  // of the client; holds for any of them; empty: for every
+                                        // one Effect::exempts: only if the client is certain
+  std::vector<Component> present;       // the request has all of them
+  std::vector<Condition> refuted;       // none of them holds
 
   [[nodiscard]] bool holds(LazyRequest& request, Effect effect) const;
 

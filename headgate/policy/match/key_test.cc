@@ -59,7 +59,7 @@ rc::Gen<Parts> parts_gen() {
   const auto part =
       rc::gen::mapcat(rc::gen::element<std::size_t>(0, 1, 2, 3, 126, 130), [](auto n) {
         return rc::gen::container<std::string>(
-            n, rc::gen::element('a', 'b', ',', '\\', '\0', '\1', '\2'));
+            n, rc::gen::element('a', 'b', ',', '\\', '\3', '\1', '\2'));
       });
   return rc::gen::container<Parts>(3, part);
 }

@@ -1,7 +1,6 @@
 #include "headgate/policy/match/lazy_request.h"
 
 #include "headgate/base/ascii.h"
-#include "headgate/policy/address/client_address.h"
 #include "headgate/policy/text.h"
 
 namespace headgate::policy {
@@ -15,12 +14,9 @@ void append_host(std::string_view host, std::string& out) {
   for (const char c : host) out.push_back(lower(c));
 }
 
-const std::optional<Address>& LazyRequest::client() {
-  if (!has_client_) {
-    client_ = client_of(request_, settings_);
-    has_client_ = true;
-  }
-  return client_;
+const Client& LazyRequest::client() {
+  if (!client_) client_ = find_client(request_, settings_);
+  return *client_;
 }
 
 std::string_view LazyRequest::host() {

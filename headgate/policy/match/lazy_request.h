@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "headgate/policy/address/address.h"
+#include "headgate/policy/address/client_address.h"
 #include "headgate/policy/match/path.h"
 #include "headgate/policy/request.h"
 #include "headgate/policy/settings.h"
@@ -31,7 +31,7 @@ class LazyRequest {
         path_(request.path, path_buffer) {}
 
   [[nodiscard]] const Request& raw() const noexcept { return request_; }
-  [[nodiscard]] const std::optional<Address>& client();
+  [[nodiscard]] const Client& client();
   [[nodiscard]] std::string_view host();
   // Whether the host is malformed (is_host()): which one an upstream reads in it is not known.
   [[nodiscard]] bool may_be_any_host() { return host() == malformed_host; }
@@ -42,9 +42,8 @@ class LazyRequest {
   const ClientAddress& settings_;
   std::string& host_buffer_;
   FoldedPath path_;
-  bool has_client_ = false;
   bool has_host_ = false;
-  std::optional<Address> client_;
+  std::optional<Client> client_;
 };
 
 }  // namespace headgate::policy

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "headgate/policy/address/client_address.h"
 #include "headgate/policy/file/load.h"
 #include "headgate/policy/policy_set.h"
 
@@ -115,6 +116,8 @@ TEST(Match, Conditions) {
       {R"([{path: "/V1/*"}])", {}, true},
       {R"([{path: "/login"}])", {.path = "/%4cOGIN;x//"}, true},
       {R"([{path: "/api/*"}])", {.path = "/api/%2e%2e/x"}, true},
+      {R"([{path: "/login"}])", {.path = "/login%0a"}, true},
+      {R"([{path: "/x/login"}])", {.path = "/x/a%2fb/../login"}, true},
       {R"([{exact-path: "/login"}])", {.path = "/login"}, true},
       {R"([{exact-path: "/login"}])", {.path = "/Login"}, false},
       {R"([{exact-path: "/login"}])", {.path = "/login/"}, false},
@@ -127,7 +130,9 @@ TEST(Match, Conditions) {
       {R"([{method: GET}])", {}, true},
       {R"([{method: [POST, GET]}])", {}, true},
       {R"([{method: POST}])", {}, false},
-      {R"([{method: GET}])", {.method = "get"}, false},
+      {R"([{method: GET}])", {.method = "get"}, true},
+      {R"([{not: {method: GET}}])", {.method = "get"}, true},
+      {R"([{not: {method: GET}}])", {}, false},
       {R"([{host: API.example}])", {}, true},
       {R"([{host: api.example}])", {.host = "API.Example."}, true},
       {R"([{host: "*.example"}])", {}, true},
@@ -148,6 +153,8 @@ TEST(Match, Conditions) {
        {.headers = {{"x-plan", "gold"}, {"x-plan", "free"}}},
        true},
       {R"([{header: {x-plan: "free"}}])", {.headers = {{"x-plan", "\t free \t"}}}, true},
+      {R"([{header: {x-plan: "free"}}])", {.headers = {{"x-plan", "\vfree\xa0"}}}, true},
+      {R"([{not: {header: {x-plan: "free"}}}])", {.headers = {{"x-plan", "free\v"}}}, true},
       {R"([{header: {a: "1", b: "2"}}])", {.headers = {{"a", "1"}}}, false},
       {R"([{header: {a: "1", b: "2"}}])", {.headers = {{"a", "1"}, {"b", "2"}}}, true},
       {R"([{path: "/v1/*", method: [GET, POST], host: api.example, header: {x-plan: "free*"}}])",
@@ -188,6 +195,7 @@ TEST(Match, Conditions) {
       {R"({not: {path: "/static/*"}})", {.path = "/Static/logo"}, true},
       {R"({not: {path: "/static/*"}})", {.path = "/static/../login"}, true},
       {R"({not: {path: "/static/*"}})", {.path = "/static/%2e%2e%2flogin"}, true},
+      {R"({not: {path: "/static/*"}})", {.path = "/static/a%2fb/../../login"}, true},
       {R"({not: {exact-path: "/static/*"}})", {.path = "/static/../login"}, true},
       {R"({not: {exact-path: "/static/*"}})", {.path = "/static/logo"}, false},
       {R"({not: [{method: GET}, {address: 10.0.0.0/8}]})", {.peer = "10.1.2.3"}, false},
@@ -239,6 +247,35 @@ policies:
   const FieldsUsed used = set->fields_used();
   EXPECT_TRUE(used.path && used.method);
   EXPECT_EQ(used.request_headers.count("x-probe"), 1U);
+}
+
+// A proxy passes on the header that it does not set, as the client wrote it.
+TEST(Match, NoClientHidesBehindTheAddressOfAProxy) {
+  const auto set = load(R"(version: 1
+client-address: {trusted-proxies: [10.0.0.1]}
+allow: {address: 10.0.0.0/8}
+policies:
+  - name: all
+    quota: 10
+    window: 1m
+    overrides: [{ids: [10.0.0.0/16], quota: unlimited}, {ids: [10.0.0.1], quota: 20}]
+  - {name: others, quota: 10, window: 1m, match: {not: {address: 10.0.0.0/8}}}
+  - {name: closed, quota: 0, window: 1m, match: {address: 203.0.113.0/24}}
+)");
+  using Lines = TestHeaders::Lines;
+  const auto names = [&](Lines headers) {
+    return names_of(*set, {.peer = "10.0.0.1", .headers = std::move(headers)});
+  };
+  EXPECT_EQ(names({}), "");
+  EXPECT_EQ(names({{"x-forwarded-for", "203.0.113.7"}}), "all others closed");
+  EXPECT_EQ(names({{"x-forwarded-for", "203.0.113.7"}, {"forwarded", "for=10.0.0.2"}}),
+            "all others closed");
+  EXPECT_EQ(names({{"x-forwarded-for", "203.0.113.7"}, {"forwarded", ""}}), "all others closed");
+  EXPECT_EQ(names({{"forwarded", "for=\"x, for=198.51.100.7"}}), "all others");
+  Lines many(hops_max + 1, {"forwarded", "for=10.0.0.2"});
+  many.emplace_back("x-forwarded-for", "198.51.100.7");
+  EXPECT_EQ(names(many), "all others");
+  EXPECT_EQ(first_match(*set, {.peer = "10.0.0.1", .headers = many}).quota, 10U);
 }
 
 TEST(Match, PreflightsThatAreFreeAreCountedByNoPolicy) {
@@ -371,6 +408,26 @@ TEST(Partition, AHeaderIsOneKeyHoweverItIsSpelled) {
   EXPECT_EQ(of({","}), "");
 }
 
+// More than HTTP's white space is dropped by programs: `auth.split()` in Python, `trim()` in
+// JavaScript.
+TEST(Partition, AHeaderIsOneKeyWithAnyWhiteSpace) {
+  const auto of = [](std::string value) {
+    return partition("[header:X]", {.headers = {{"x", std::move(value)}}});
+  };
+  for (const std::string space : {"\v", "\f", "\x1c", "\xa0", "\x85", "\xc2\xa0", "\xe2\x80\x83",
+                                  "\xef\xbb\xbf", " \v\xa0\t"}) {
+    EXPECT_EQ(of("secret" + space), "secret") << space;
+    EXPECT_EQ(of(space + "secret"), "secret") << space;
+    EXPECT_EQ(of("Token" + space + "abc" + space + ",b"), "Token abc, b") << space;
+  }
+  EXPECT_EQ(of("\v"), "");
+  // The end of another character is no space.
+  for (const char* const text :
+       {"voil\xc3\xa0", "\xd0\xa0\xd0\xbe\xd0\xa0", "\xf0\x9f\x98\x85 a", "\xc3"}) {
+    EXPECT_EQ(of(text), text);
+  }
+}
+
 TEST(Partition, TheSchemeOfCredentialsHasNoCase) {
   const auto of = [](std::string value) {
     return partition("[header:Authorization]", {.headers = {{"authorization", std::move(value)}}});
@@ -450,6 +507,11 @@ TEST(Partition, PathsThatUpstreamsReadInSeveralWays) {
   EXPECT_EQ(of("/path/login;%2f..%2f..%2frandom"), "");
   EXPECT_EQ(of("/path/login;%2f..%2f..%2fpath%2flogin2"), "");
   EXPECT_EQ(of("/;%2fx"), "/");
+  for (const char* const n : {"1", "2"}) {
+    EXPECT_EQ(of("//host" + std::string(n) + "/login"), "");
+    EXPECT_EQ(of("/x/" + std::string(n) + "%2fy/../login"), "");
+  }
+  EXPECT_EQ(of("/path/login%0a"), "/path/login");
 }
 
 TEST(Partition, CookieAsLenientUpstreamsReadIt) {
@@ -496,10 +558,30 @@ TEST(Partition, Query) {
   EXPECT_EQ(of("api+key=%"), "%");
   EXPECT_EQ(of("api+key=%4"), "%4");
   EXPECT_EQ(of("api+key=%zz%-1%+1"), "%zz%-1% 1");
-  EXPECT_EQ(of("api+key=%00"), "\0"s);
+  EXPECT_EQ(of("api+key=a%00b"), "a\0b"s);
   EXPECT_EQ(of("api+keys=1&api+ke=2"), "");
   EXPECT_EQ(of("&&=&api+key=1"), "1");
   EXPECT_EQ(of(""), "");
+}
+
+// Laravel trims arguments.
+TEST(Partition, WhiteSpaceAroundAnArgumentMakesNoKey) {
+  const auto of = [](std::string query) {
+    return partition("[query:k]", {.query = std::move(query)});
+  };
+  for (const std::string space :
+       {"+", "%20", "%0a", "%0B", "%00", "\xa0", "%A0", "\xc2%a0", "%C2\xa0", "%e2%80%83",
+        "%E2%80%8B", "%EF%BB%BF", "+%20%09\x85+"}) {
+    EXPECT_EQ(of("k=a+b" + space), "a b") << space;
+    EXPECT_EQ(of("k=" + space + "a%20b"), "a b") << space;
+    EXPECT_EQ(of("k=a+b&k=" + space + "a+b" + space + "&x"), "a b") << space;
+    EXPECT_EQ(of("k=" + space), "") << space;
+  }
+  EXPECT_EQ(of("k=voil%C3%A0"), "voil\xc3\xa0");
+  EXPECT_EQ(of("k=%%20"), "%");
+  EXPECT_EQ(of("k=%2%20"), "%2");
+  EXPECT_EQ(of("k=%"), "%");
+  EXPECT_EQ(of("k=%252"), "%2");
 }
 
 TEST(Partition, QueryNamesAsLenientUpstreamsReadThem) {
@@ -563,6 +645,10 @@ TEST(Partition, HostPathMethodAndDomain) {
   EXPECT_EQ(partition(domain, {}), "");
   EXPECT_EQ(partition(domain, {.headers = {{"x-site", "a.example"}, {"x-site", "B.example"}}}),
             "a.example, b.example");
+}
+
+TEST(Partition, AMethodIsOneKeyInAnyCase) {
+  EXPECT_EQ(partition("[method]", {.method = "Post"}), "POST");
 }
 
 TEST(Partition, OfSeveralPartsIsEscaped) {
@@ -787,6 +873,28 @@ TEST(Override, OfBlocksTheSmallestBlockCounts) {
   EXPECT_EQ(set->named("p", "no address", 1, text)->grant->quota.units, 10U);
 }
 
+// Of the readings of a path, a key regards those that the policy is for.
+TEST(Partition, OfAPathIsTheReadingThatThePolicyIsFor) {
+  const auto set = load(R"(version: 1
+policies:
+  - {name: v1, quota: 10, window: 1m, key: path, match: {path: "/v1/*"}}
+  - {name: all, quota: 10, window: 1m, key: path}
+  - {name: again, quota: 10, window: 1m, key: path}
+)");
+  const auto keys = [&](std::string path) {
+    return with_matches(*set, {.path = std::move(path)}, [](std::span<const Match> matches) {
+      std::string all;
+      for (const Match& match : matches) all += std::string(match.partition) + ' ';
+      return all;
+    });
+  };
+  EXPECT_EQ(keys("/V1/login/"), "/v1/login /v1/login /v1/login ");
+  EXPECT_EQ(keys("//v1//login"), "/v1/login   ");
+  EXPECT_EQ(keys("//host/v1/login"), "/v1/login   ");
+  EXPECT_EQ(keys("/v1/x%2fy/../login"), "   ");
+  EXPECT_EQ(keys("//v1"), "/v1 / / ");
+}
+
 // What an override gives beyond the policy's own quota is for its path alone; what it takes is for
 // every spelling.
 TEST(Override, OfAPathNeverExemptsByFolding) {
@@ -811,6 +919,39 @@ TEST(Override, OfAPathNeverExemptsByFolding) {
   EXPECT_TRUE(set->named("p", "/health,GET", 1, text)->grant->unlimited);
   EXPECT_FALSE(set->named("p", "/Health,GET", 1, text)->grant->unlimited);
   EXPECT_EQ(set->named("p", "/small/,GET", 1, text)->grant->quota.units, 5U);
+}
+
+// Overrides that give less hold in each reading of a path.
+TEST(Override, OfAPathThatGivesLessIsNotEscaped) {
+  const auto set = load(R"(version: 1
+policies:
+  - name: p
+    quota: 10
+    window: 1m
+    key: [method, path]
+    overrides:
+      - {ids: [[GET, /login]], quota: 5}
+      - {ids: [[GET, /x]], quota: 20}
+  - {name: q, quota: 7, window: 1m, key: [method, path]}
+)");
+  for (const char* const path :
+       {"/login", "/login/", "/login%0a", "//host/login", "//host/Login/", "/x;%2f..%2flogin",
+        "/login;%2f..%2fx", "/a/b%2fc/../../login", "/login#1"}) {
+    const bool matched = with_matches(*set, {.path = path}, [&](std::span<const Match> matches) {
+      EXPECT_EQ(matches.size(), 2U);
+      EXPECT_EQ(matches[0].partition, "GET,/login") << path;
+      EXPECT_EQ(matches[0].grant->quota.units, 5U) << path;
+      EXPECT_EQ(matches[1].grant->quota.units, 7U) << path;
+      return true;
+    });
+    EXPECT_TRUE(matched);
+  }
+  with_matches(*set, {.path = "//host/login"},
+               [](std::span<const Match> matches) { EXPECT_EQ(matches[1].partition, "GET,"); });
+  with_matches(*set, {.path = "//host/x"}, [](std::span<const Match> matches) {
+    EXPECT_EQ(matches[0].partition, "GET,");
+    EXPECT_EQ(matches[0].grant->quota.units, 10U);
+  });
 }
 
 TEST(Override, OfSeveralPartsAndNumbers) {

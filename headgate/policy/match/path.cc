@@ -5,16 +5,18 @@
 #include <optional>
 
 #include "headgate/policy/match/decode.h"
+#include "headgate/policy/match/space.h"
 
 namespace headgate::policy {
 namespace {
 
 // What upstreams do with "..".
 enum class Dots {
-  merged,    // removes a segment, after "//" has become one slash: most of them, and nginx
-  kept,      // is a segment like any other: Express, which routes without resolving
-  unmerged,  // removes a segment, also the empty one in "//": RFC 3986, and URL parsers,
-             // which may also take the begin of a path for an authority: behind_authority()
+  merged,     // removes a segment, after "//" has become one slash: most of them, and nginx
+  kept,       // is a segment like any other: Express, which routes without resolving
+  unmerged,   // removes a segment, also the empty one in "//": RFC 3986, and URL parsers,
+              // which may also take the begin of a path for an authority: behind_authority()
+  undecoded,  // the same, before slashes are decoded: those to which "a%2fb" is one segment
 };
 
 // Where upstreams end a parameter that begins with ';'.
@@ -38,6 +40,7 @@ constexpr std::array<bool, 256> is_plain = [] {
 // Whether folding would not change the path. May return false for some such paths. Nearly all paths
 // are folded: this scan is what they cost.
 bool is_folded(std::string_view raw) noexcept {
+  if (trailing_space(raw) > 0) return false;
   for (std::size_t i = 0; i < raw.size(); ++i) {
     if (is_plain[static_cast<unsigned char>(raw[i])]) continue;
     if (raw[i] != '/') return false;
@@ -47,23 +50,42 @@ bool is_folded(std::string_view raw) noexcept {
   return true;
 }
 
-// Appends the path decoded, in lower case, with '/' for '\', without parameters. Returns whether a
-// parameter had a slash in it, so that `parameters` made a difference.
-bool decode(std::string_view raw, Parameters parameters, std::string& out) {
+// What decode() found in a path.
+struct Decoded {
+  bool slash_in_parameter = false;  // `parameters` made a difference
+  bool encoded_slash = false;       // outside of parameters
+};
+
+// Stands for an encoded slash until dot segments are resolved. A path that has this byte itself has
+// one more slash in this reading.
+constexpr char opaque_slash = '\x01';
+
+// Appends the path decoded, in lower case, with '/' for '\', without parameters and without white
+// space at its end. Of Dots::undecoded, encoded slashes are `opaque_slash`.
+Decoded decode(std::string_view raw, Parameters parameters, Dots dots, std::string& out) {
+  const std::size_t begin = out.size();
   bool in_parameter = false;
-  bool differs = false;
+  Decoded decoded;
   while (!raw.empty()) {
-    const bool raw_slash = raw[0] == '/';
+    const char first = raw[0];
     const char byte = take_percent_decoded(raw);
     const char c = byte == '\\' ? '/' : lower(byte);
     if (c == ';') in_parameter = true;
     if (in_parameter && c == '/') {
-      differs |= !raw_slash;
-      in_parameter = !raw_slash && parameters == Parameters::to_raw_slash;
+      decoded.slash_in_parameter |= first != '/';
+      in_parameter = first != '/' && parameters == Parameters::to_raw_slash;
     }
-    if (!in_parameter) out.push_back(c);
+    if (in_parameter) continue;
+    const bool encoded = c == '/' && first == '%';
+    decoded.encoded_slash |= encoded;
+    out.push_back(encoded && dots == Dots::undecoded ? opaque_slash : c);
   }
-  return differs;
+  // Starlette routes "/login%0a" to /login, as does whoever ends a regular expression with '$', and
+  // Python's HTTP server "/login\xa0".
+  while (const std::size_t size = trailing_space(std::string_view(out).substr(begin))) {
+    out.resize(out.size() - size);
+  }
+  return decoded;
 }
 
 // Resolves out[begin..] in place, segment by segment. "." is left out, ".." treated as `dots` says,
@@ -79,7 +101,7 @@ void resolve(std::string& out, std::size_t begin, Dots dots) {
     if (segment == ".." && dots != Dots::kept) {
       if (end > root) --end;
       while (end > root && out[end - 1] != '/') --end;
-    } else if (segment != "." && (!segment.empty() || dots == Dots::unmerged)) {
+    } else if (segment != "." && (!segment.empty() || dots >= Dots::unmerged)) {
       std::copy(out.begin() + static_cast<std::ptrdiff_t>(at),
                 out.begin() + static_cast<std::ptrdiff_t>(next),
                 out.begin() + static_cast<std::ptrdiff_t>(end));
@@ -88,7 +110,12 @@ void resolve(std::string& out, std::size_t begin, Dots dots) {
     at = next;
   }
   out.resize(end);
-  if (dots == Dots::unmerged) return resolve(out, begin, Dots::kept);  // now "//" is one slash
+  if (dots >= Dots::unmerged) {
+    if (dots == Dots::undecoded) {
+      std::replace(out.begin() + static_cast<std::ptrdiff_t>(begin), out.end(), opaque_slash, '/');
+    }
+    return resolve(out, begin, Dots::kept);  // now "//" is one slash
+  }
   if (end > root) out.pop_back();
 }
 
@@ -113,7 +140,7 @@ std::optional<std::string_view> behind_authority(std::string_view raw) noexcept 
 
 void append_folded_path(std::string_view raw, std::string& out) {
   const std::size_t begin = out.size();
-  decode(raw, Parameters::to_any_slash, out);
+  decode(raw, Parameters::to_any_slash, Dots::merged, out);
   resolve(out, begin, Dots::merged);
 }
 
@@ -142,13 +169,17 @@ void FoldedPath::fold() {
   if (has_fragment_) add_readings(cut.empty() ? "/" : cut);
 }
 
-std::string_view FoldedPath::key() {
-  const std::string_view first = text();
-  if (has_fragment_) return {};
-  if (other_parameters_ == 0) return first;
-  const std::string_view other = readings_[other_parameters_];
-  if (is_parent(other, first)) return other;
-  return is_parent(first, other) ? first : std::string_view();
+std::string_view FoldedPath::key_of(const std::bitset<readings_max>& of) const noexcept {
+  std::optional<std::string_view> key;
+  for (std::size_t i = 0; i < count_; ++i) {
+    if (!of.test(i)) continue;
+    if (!key || is_parent(readings_[i], *key)) {
+      key = readings_[i];
+    } else if (!is_parent(*key, readings_[i])) {
+      return {};
+    }
+  }
+  return key.value_or("");
 }
 
 void FoldedPath::add_readings(std::string_view raw) {
@@ -158,17 +189,18 @@ void FoldedPath::add_readings(std::string_view raw) {
 
 void FoldedPath::add_readings_of_path(std::string_view raw) {
   for (const Parameters parameters : {Parameters::to_any_slash, Parameters::to_raw_slash}) {
-    bool parameters_differ = false;
-    for (const Dots dots : {Dots::merged, Dots::kept, Dots::unmerged}) {
+    Decoded decoded;
+    for (const Dots dots : {Dots::merged, Dots::kept, Dots::unmerged, Dots::undecoded}) {
+      if (dots == Dots::undecoded && !decoded.encoded_slash) break;
       const std::size_t begin = buffer_.size();
-      parameters_differ = decode(raw, parameters, buffer_);
+      decoded = decode(raw, parameters, dots, buffer_);
       const bool climbs = buffer_.find("..", begin) != std::string::npos;
       resolve(buffer_, begin, dots);
+      in_key_.set(count_, dots == Dots::merged || dots == Dots::undecoded);
       readings_[count_++] = std::string_view(buffer_).substr(begin);
       if (!climbs) break;
     }
-    if (!parameters_differ) break;
-    if (other_parameters_ == 0) other_parameters_ = count_;
+    if (!decoded.slash_in_parameter) break;
   }
 }
 

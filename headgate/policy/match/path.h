@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <bitset>
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -20,6 +21,7 @@ namespace headgate::policy {
 //   - "." and ".." are resolved; a ".." above the root is left out
 //   - repeated slashes are one, and the last slash is left out, but not that of the root
 //   - letters of ASCII are in lower case
+//   - white space at the end, encoded or not, is left out
 //
 // Linear.
 void append_folded_path(std::string_view raw, std::string& out);
@@ -45,6 +47,11 @@ class PathPattern {
 
 // The path of one request, folded on first use.
 class FoldedPath {
+  // 4 ways with ".." x 2 with parameters.
+  static constexpr std::size_t readings_per_path = 8;
+  // With and without the authority, up to the '#' and as a whole.
+  static constexpr std::size_t readings_max = 4 * readings_per_path;
+
  public:
   // `buffer` holds the results; reuse it for the next request, so that only a path that is longer
   // than any before allocates.
@@ -53,28 +60,37 @@ class FoldedPath {
   // Returns the path as append_folded_path() does.
   [[nodiscard]] std::string_view text() { return readings().front(); }
 
-  // Returns the path for a key: as text() does, unless upstreams differ about where a parameter
-  // ends. If then one reading is the begin of the other, as "/login" is of "/login/0" for
-  // "/login;%2f0", returns that; else "", and also if the path has a '#'. Otherwise clients could
-  // make up a key for each request.
-  [[nodiscard]] std::string_view key();
+  // Returns the path for a key: as text() does, unless upstreams differ about where a parameter or
+  // a segment ends, or where the path begins. If then one reading is the begin of all others, as
+  // "/login" is of "/login/0" for "/login;%2f0", returns that; else "", and also if the path has a
+  // '#'. Otherwise clients could make up a key for each request.
+  [[nodiscard]] std::string_view key() {
+    return key([](std::string_view reading) { return !reading.empty(); });
+  }
+  // The same, but regards only the readings for which counts(reading) holds, unless it is none.
+  template <class Counts>
+  [[nodiscard]] std::string_view key(const Counts& counts) {
+    const auto all = readings();
+    if (all.size() == 1) return all.front();
+    if (has_fragment_) return {};
+    std::bitset<readings_max> counted;
+    for (std::size_t i = 0; i < all.size(); ++i) counted.set(i, in_key_.test(i) && counts(all[i]));
+    return key_of(counted.any() ? counted : in_key_);
+  }
 
   // Returns the path as text() does, and then in the other ways in which upstreams may read it.
   // There are others only if a segment is "..", if an encoded slash follows a ';', if the path
   // begins with two slashes ("//host/login" is also "/login"), or if it has a '#', where some end
-  // it: "/a#/../login" is "/login" and "/a".
+  // it: "/a#/../login" is "/login" and "/a". "/x/a%2fb/../login" is "/x/a/login" and "/x/login".
   [[nodiscard]] std::span<const std::string_view> readings() {
     if (count_ == 0) fold();
     return std::span<const std::string_view>(readings_).first(count_);
   }
 
  private:
-  // 3 ways with ".." x 2 with parameters.
-  static constexpr std::size_t readings_per_path = 6;
-  // With and without the authority, up to the '#' and as a whole.
-  static constexpr std::size_t readings_max = 4 * readings_per_path;
-
   void fold();
+  // Returns the one of these readings that is the begin of all of them, or "".
+  [[nodiscard]] std::string_view key_of(const std::bitset<readings_max>& of) const noexcept;
   // Appends the readings of a path, and of what follows its authority, if it may have one.
   void add_readings(std::string_view raw);
   void add_readings_of_path(std::string_view raw);
@@ -84,7 +100,7 @@ class FoldedPath {
   std::array<std::string_view, readings_max> readings_;
   std::size_t count_ = 0;
   bool has_fragment_ = false;
-  std::size_t other_parameters_ = 0;  // the first reading with other parameters than text(), or 0
+  std::bitset<readings_max> in_key_;  // the readings that key() regards
 };
 
 }  // namespace headgate::policy

@@ -46,7 +46,10 @@ TEST(FoldedPath, IsOneForAllSpellings) {
                                 "/\\login",        "/%5clogin",
                                 "/login\\",        "/login/;x/y/..",
                                 "/x;y/..;z/login", "/login/%2e%2e/login",
-                                "/login;%2f"}) {
+                                "/login;%2f",      "/login%0a",
+                                "/login%0A%20",    "/login%00",
+                                "/login\xa0",      "/login%c2%A0",
+                                "/login%09;x",     "/login/ "}) {
     EXPECT_EQ(folded(raw), "/login") << raw;
   }
 }
@@ -73,9 +76,11 @@ TEST(FoldedPath, OtherPathsStayApart) {
                {"/a+b", "/a+b"},
                {"/a%3Fb%23c", "/a?b#c"},
                {"/\xc3\x84", "/\xc3\x84"},
-               {"/%C3%84", "/\xc3\x84"}};
+               {"/%C3%84", "/\xc3\x84"},
+               {"/%C3%A0", "/\xc3\xa0"},
+               {"/%20a", "/ a"},
+               {"/a%0a/b", "/a\n/b"}};
   for (const auto& c : cases) EXPECT_EQ(folded(c.raw), c.path) << c.raw;
-  EXPECT_EQ(folded("/login%00"), std::string("/login\0", 7));
 }
 
 TEST(FoldedPath, UpstreamsThatReadAPathInOtherWays) {
@@ -85,7 +90,30 @@ TEST(FoldedPath, UpstreamsThatReadAPathInOtherWays) {
   EXPECT_EQ(readings("/api/../x"), (All{"/x", "/api/../x", "/x"}));
   EXPECT_EQ(readings("/a//../b"), (All{"/b", "/a/../b", "/a/b"}));
   EXPECT_EQ(readings("/login;%2fx"), (All{"/login/x", "/login"}));
-  EXPECT_EQ(readings("/a;%2fx/../b").size(), 6U);
+  EXPECT_EQ(readings("/a;%2fx/../b").size(), 7U);
+  // WHATWG's URL parsers and Kestrel resolve dots before they decode slashes, if they do at all.
+  EXPECT_EQ(readings("/x/a%2fb/../login"),
+            (All{"/x/a/login", "/x/a/b/../login", "/x/a/login", "/x/login"}));
+  EXPECT_EQ(readings("/a%5Cb/%2E./%2flogin").back(), "/login");
+  EXPECT_EQ(readings("/a%2f../../b").back(), "/b");
+}
+
+std::string key(std::string_view raw) {
+  std::string buffer;
+  return std::string(FoldedPath(raw, buffer).key());
+}
+
+TEST(FoldedPath, ClientsCannotMakeUpKeysForOnePath) {
+  EXPECT_EQ(key("/Login/"), "/login");
+  EXPECT_EQ(key("/x/../login"), "/login");
+  EXPECT_EQ(key("/login;%2f1"), "/login");
+  EXPECT_EQ(key("/x;%2f..%2flogin"), "");
+  for (const char* const n : {"1", "2", "3%2f4"}) {
+    EXPECT_EQ(key(std::string("//h") + n + "/login"), "") << n;  // /login to URL parsers
+    EXPECT_EQ(key(std::string("//h") + n), "/") << n;
+    EXPECT_EQ(key(std::string("/x/a") + n + "%2fb/../login"), "") << n;  // /x/login to them
+    EXPECT_EQ(key(std::string("/b/Z") + n + "%2fb/.."), "/b") << n;
+  }
 }
 
 // Go and those before a proxy that reads no fragment take the whole, Node's parsers what is before.
@@ -143,7 +171,7 @@ TEST(PathPattern, HoldsWithoutTheAuthorityThatUrlParsersRead) {
   EXPECT_EQ(readings("//x/login"), (std::vector<std::string>{"/x/login", "/login"}));
   EXPECT_EQ(readings("//login"), (std::vector<std::string>{"/login", "/"}));
   EXPECT_EQ(readings("//").size(), 2U);
-  EXPECT_EQ(readings("//h/a;%2fx/../b").size(), 12U);
+  EXPECT_EQ(readings("//h/a;%2fx/../b").size(), 14U);
   EXPECT_FALSE(matches("/login", "/x//y/login"));
   EXPECT_FALSE(matches("/login", "/%2fx/login"));
 }

@@ -46,6 +46,12 @@ void load_public_suffixes() { static_cast<void>(public_suffixes()); }
 void keep_registered_domain(std::string& text, std::size_t begin) {
   const auto first = text.begin() + static_cast<std::ptrdiff_t>(begin);
   std::transform(first, text.end(), first, lower);
+  // The port of a Host is the client's own choice.
+  const std::size_t colon = text.find(':', begin);
+  if (colon != text.npos &&
+      std::all_of(text.begin() + static_cast<std::ptrdiff_t>(colon) + 1, text.end(), is_digit)) {
+    text.resize(colon);
+  }
   if (text.size() > begin && text.back() == '.') text.pop_back();
   if (!is_host_name(std::string_view(text).substr(begin))) return;
   const char* const name = text.c_str() + begin;

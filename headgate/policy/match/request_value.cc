@@ -3,10 +3,19 @@
 #include <optional>
 
 #include "headgate/base/ascii.h"
+#include "headgate/base/utf8.h"
 #include "headgate/policy/match/decode.h"
+#include "headgate/policy/match/space.h"
 
 namespace headgate::policy {
 namespace {
+
+// Returns the size of the first character of a text that is not empty: of UTF-8, or one byte.
+std::size_t character_size(std::string_view text) noexcept {
+  const auto first = static_cast<unsigned char>(text[0]);
+  const std::size_t size = first < 0xc0 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+  return size <= text.size() && is_utf8(text.substr(0, size)) ? size : 1;
+}
 
 // Appends the lines of one header as one list.
 class ListWriter {
@@ -14,16 +23,21 @@ class ListWriter {
   explicit ListWriter(std::string& out) noexcept : out_(out), begin_(out.size()) {}
 
   void add_line(std::string_view line) {
-    for (const char c : line) {
-      if (c == ',') {
+    line = without_space(line);
+    while (!line.empty()) {
+      std::size_t size = 1;
+      if (line[0] == ',') {
         gap_ = ", ";
-      } else if (c == ' ' || c == '\t') {
+      } else if (const std::size_t space = leading_space(line)) {
+        size = space;
         if (gap_.empty()) gap_ = " ";
       } else {
         if (out_.size() > begin_) out_.append(gap_);
         gap_ = {};
-        out_.push_back(c);
+        size = character_size(line);
+        out_.append(line.substr(0, size));
       }
+      line.remove_prefix(size);
     }
     gap_ = ", ";
   }
@@ -39,7 +53,8 @@ bool is_list(std::string_view line) noexcept {
   char last = ' ';
   for (const char c : line) {
     const bool after_space = last == ' ';
-    if (c == '\t' || (after_space && (c == ' ' || c == ',')) || (last == ',' && c != ' ')) {
+    const bool is_printable = c >= ' ' && c <= '~';
+    if (!is_printable || (after_space && (c == ' ' || c == ',')) || (last == ',' && c != ' ')) {
       return false;
     }
     last = c;
@@ -106,43 +121,6 @@ bool is_octal(std::string_view text) noexcept {
 
 bool is_space(char c) noexcept { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
-// Further spaces that some upstreams trim around names and values of cookies, to which they are
-// Latin-1 (Node, Starlette) or UTF-8 (Django).
-constexpr std::string_view further_spaces[] = {
-    "\x1c",         "\x1d",         "\x1e",         "\x1f",         "\xc2\x85",     "\xc2\xa0",
-    "\xe1\x9a\x80", "\xe2\x80\x80", "\xe2\x80\x81", "\xe2\x80\x82", "\xe2\x80\x83", "\xe2\x80\x84",
-    "\xe2\x80\x85", "\xe2\x80\x86", "\xe2\x80\x87", "\xe2\x80\x88", "\xe2\x80\x89", "\xe2\x80\x8a",
-    "\xe2\x80\xa8", "\xe2\x80\xa9", "\xe2\x80\xaf", "\xe2\x81\x9f", "\xe3\x80\x80", "\xef\xbb\xbf",
-    "\x85",         "\xa0"};
-
-// Returns the size of the space at one edge of a text, or 0. `edge` is the character there, and
-// is_there(space) whether the text has such a space there.
-template <class IsThere>
-std::size_t space_size(char edge, const IsThere& is_there) noexcept {
-  if (is_space(edge)) return 1;
-  if (edge >= ' ' && edge <= '~') return 0;
-  for (const std::string_view space : further_spaces) {
-    if (is_there(space)) return space.size();
-  }
-  return 0;
-}
-
-std::string_view without_space(std::string_view text) noexcept {
-  const auto begins = [&text](std::string_view space) { return text.starts_with(space); };
-  const auto ends = [&text](std::string_view space) { return text.ends_with(space); };
-  while (!text.empty()) {
-    const std::size_t size = space_size(text.front(), begins);
-    if (size == 0) break;
-    text.remove_prefix(size);
-  }
-  while (!text.empty()) {
-    const std::size_t size = space_size(text.back(), ends);
-    if (size == 0) break;
-    text.remove_suffix(size);
-  }
-  return text;
-}
-
 // Whether a cookie's value begins with a quote that does not end.
 bool is_unclosed(std::string_view value) noexcept {
   return value.starts_with('"') && (value.size() == 1 || !value.ends_with('"'));
@@ -201,6 +179,60 @@ class CookieDecoder {
   std::string_view rest_;
   bool quoted_ = false;
 };
+
+// Returns the size of the encoded text for the first `count` decoded characters, if there are so
+// many.
+std::size_t encoded_prefix(std::string_view encoded, std::size_t count) noexcept {
+  std::string_view rest = encoded;
+  for (; count > 0 && !rest.empty(); --count) static_cast<void>(take_percent_decoded(rest));
+  return encoded.size() - rest.size();
+}
+
+// Removes and returns the last character of an encoded text that is not empty. A "%XX" at the end
+// is one: its '%' is no digit of another one.
+char take_last_percent_decoded(std::string_view& encoded) noexcept {
+  if (encoded.size() >= 3) {
+    std::string_view last = encoded.substr(encoded.size() - 3);
+    const char c = take_percent_decoded(last);
+    if (last.empty()) {
+      encoded.remove_suffix(3);
+      return c;
+    }
+  }
+  const char c = encoded.back();
+  encoded.remove_suffix(1);
+  return c;
+}
+
+// Returns a form-encoded text without the white space, encoded or not, at both ends of what it
+// stands for. Laravel, for one, trims each argument.
+std::string_view without_encoded_space(std::string_view encoded) noexcept {
+  constexpr std::size_t edge_max = 4;  // bytes of a character in UTF-8
+  for (;;) {
+    char edge[edge_max] = {};
+    std::size_t size = 0;
+    for (std::string_view rest = encoded; size < edge_max && !rest.empty(); ++size) {
+      edge[size] = take_percent_decoded(rest);
+    }
+    const bool plus = encoded.starts_with('+');
+    const std::size_t space = plus ? 1 : leading_space({edge, size});
+    if (space == 0) break;
+    encoded.remove_prefix(encoded_prefix(encoded, space));
+  }
+  for (;;) {
+    char edge[edge_max] = {};
+    std::size_t size = 0;
+    std::string_view rest = encoded;
+    for (; size < edge_max && !rest.empty(); ++size) {
+      edge[edge_max - 1 - size] = take_last_percent_decoded(rest);
+    }
+    const bool plus = encoded.ends_with('+');
+    const std::size_t space = plus ? 1 : trailing_space({edge + edge_max - size, size});
+    if (space == 0) break;
+    for (std::size_t i = 0; i < space; ++i) static_cast<void>(take_last_percent_decoded(encoded));
+  }
+  return encoded;
+}
 
 // A form-encoded name or value, character by character.
 class FormDecoder {
@@ -340,7 +372,7 @@ OnlyValue<FormDecoder> find_argument(std::string_view query, std::string_view na
     if (equals == pair.npos) return only.add({});
     // Some upstreams end the query at a '#'.
     const std::string_view value = pair.substr(equals + 1);
-    only.add(value.substr(0, value.find('#')));
+    only.add(without_encoded_space(value.substr(0, value.find('#'))));
   };
   const bool has_semicolon = query.find(';') != query.npos;
   each_part(query, '&', [&](std::string_view pair) {
@@ -387,6 +419,10 @@ void append_cookie_value(std::string_view value, std::string& out) {
 
 void append_argument(std::string_view query, std::string_view name, std::string& out) {
   find_argument(query, name).append_to(out);
+}
+
+void append_argument_value(std::string_view value, std::string& out) {
+  out.append(without_space(value));
 }
 
 Presence presence_of_header(const Headers& headers, std::string_view name) noexcept {

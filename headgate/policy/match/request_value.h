@@ -13,9 +13,10 @@ namespace headgate::policy {
 
 // Appends the header with this name, in lower case. Several lines are the same as one line with
 // their values separated by commas (RFC 9110, section 5.3): "a, b" stands for the lines "a" and
-// "b", and for "a,b". Empty elements are left out, and white space between words is one space. The
-// scheme of credentials ("Bearer") is in lower case, and base64 of "Basic" as encoders write it;
-// with a space in that base64, the header counts as absent.
+// "b", and for "a,b". Empty elements are left out, and white space between words is one space; that
+// is what upstreams and their programs take for it, more than HTTP's own (space.h). The scheme of
+// credentials ("Bearer") is in lower case, and base64 of "Basic" as encoders write it; with a space
+// in that base64, the header counts as absent.
 void append_header(const Headers& headers, std::string_view name, std::string& out);
 
 // Appends the cookie with this name, which all Cookie lines are searched for. %XX is decoded once,
@@ -26,7 +27,8 @@ void append_header(const Headers& headers, std::string_view name, std::string& o
 // value that begins with a quote that does not end.
 void append_cookie(const Headers& headers, std::string_view name, std::string& out);
 
-// Appends the argument with this name, decoded: %XX is a byte, '+' a space. Names are compared as
+// Appends the argument with this name, decoded: %XX is a byte, '+' a space. White space around the
+// value does not count, whether encoded or not. Names are compared as
 // the most lenient upstreams read them: "+a.b", "a[b", "[a_b]" and "a_b%00x" are "a_b". Arguments
 // are separated by '&', and perhaps by ';'. An argument that has different values under these
 // readings counts as absent.
@@ -46,5 +48,6 @@ enum class Presence : std::uint8_t {
 // Append a value that is given as text, and not by a request, in the same form.
 void append_header_value(std::string_view name, std::string_view value, std::string& out);
 void append_cookie_value(std::string_view value, std::string& out);
+void append_argument_value(std::string_view value, std::string& out);
 
 }  // namespace headgate::policy

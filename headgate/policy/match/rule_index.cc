@@ -1,6 +1,9 @@
 #include "headgate/policy/match/rule_index.h"
 
 #include <algorithm>
+#include <iterator>
+
+#include "headgate/base/ascii.h"
 
 namespace headgate::policy {
 namespace {
@@ -69,7 +72,9 @@ void RuleIndex::add_condition(std::uint32_t index, const Condition& condition) {
 void RuleIndex::append_head(const Group& group, std::string_view host, std::string_view method,
                             std::string& out) {
   if (group.by_host) out.append(host).push_back(separator);
-  if (group.by_method) out.append(method).push_back(separator);
+  if (!group.by_method) return;
+  std::transform(method.begin(), method.end(), std::back_inserter(out), upper);
+  out.push_back(separator);
 }
 
 void RuleIndex::find_in(const Group& group, LazyRequest& request, FoundRules& found) {

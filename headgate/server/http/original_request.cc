@@ -122,7 +122,10 @@ void OriginalRequest::read_peer(const std::optional<policy::Address>& sender,
   const auto real = auth_fields_->line("x-real-ip", 0);
   const std::string_view node = nearest.empty() ? real.value_or("") : nearest;
   const std::optional<policy::Address> address = policy::node_address(node);
-  if (!address && node != "unix:") return;  // the sender did not state it
+  if (!address && node != "unix:") {  // the sender did not state it
+    peer_is_certain_ = node.empty();
+    return;
+  }
   peer_ = address;
   if (nearest.empty()) return;
 
@@ -132,6 +135,7 @@ void OriginalRequest::read_peer(const std::optional<policy::Address>& sender,
   const std::optional<policy::Address> real_address = policy::node_address(*real);
   if (real_address == peer_ || real_address == policy::client_of(request(), settings)) return;
   peer_ = sender;
+  peer_is_certain_ = false;
   hides_hops_ = true;
 }
 
@@ -142,6 +146,7 @@ policy::Request OriginalRequest::request() const noexcept {
   request.path = path_;
   request.query = query_;
   request.peer = peer_;
+  request.peer_is_certain = peer_is_certain_;
   request.headers = this;
   return request;
 }

@@ -74,6 +74,7 @@ class OriginalRequest final : public policy::Headers {
   Guess guess_ = Guess::none;
   bool hides_authorization_ = false;
   bool hides_hops_ = false;  // the fields about them are not trusted
+  bool peer_is_certain_ = true;
 
   // If the peer was the last element of X-Forwarded-For: the number of lines without it, and the
   // last one of them.

@@ -141,6 +141,7 @@ TEST(OriginalRequestTest, ThePeerIsTheHopThatTheProxySaw) {
   const struct {
     Fields fields;
     const char* client;
+    bool is_certain = true;
   } cases[] = {
       {{{"x-forwarded-for", "192.0.2.1"}}, "192.0.2.1"},
       {{{"x-forwarded-for", "9.9.9.9, 192.0.2.1"}}, "192.0.2.1"},
@@ -157,15 +158,16 @@ TEST(OriginalRequestTest, ThePeerIsTheHopThatTheProxySaw) {
       {{{"x-forwarded-for", "10.0.0.1"}, {"forwarded", "for=192.0.2.1"}}, "192.0.2.1"},
       // No address, or contradicting ones: the sender is the peer.
       {{}, "127.0.0.1"},
-      {{{"x-forwarded-for", "9.9.9.9, unknown"}}, "127.0.0.1"},
-      {{{"x-forwarded-for", "9.9.9.9"}, {"x-real-ip", "192.0.2.1"}}, "127.0.0.1"},
-      {{{"x-forwarded-for", "192.0.2.1, 9.9.9.9"}, {"x-real-ip", "192.0.2.1"}}, "127.0.0.1"},
-      {{{"x-forwarded-for", "9.9.9.9, 10.0.0.1"}, {"x-real-ip", "192.0.2.1"}}, "127.0.0.1"},
+      {{{"x-forwarded-for", "9.9.9.9, unknown"}}, "127.0.0.1", false},
+      {{{"x-forwarded-for", "9.9.9.9"}, {"x-real-ip", "192.0.2.1"}}, "127.0.0.1", false},
+      {{{"x-forwarded-for", "192.0.2.1, 9.9.9.9"}, {"x-real-ip", "192.0.2.1"}}, "127.0.0.1", false},
+      {{{"x-forwarded-for", "9.9.9.9, 10.0.0.1"}, {"x-real-ip", "192.0.2.1"}}, "127.0.0.1", false},
   };
   for (const auto& c : cases) {
     const Reading reading(c.fields, trusting({"10.0.0.1"}));
     EXPECT_EQ(reading.client(), c.client) << c.fields.line("x-forwarded-for", 0).value_or("")
                                           << " | " << c.fields.line("x-real-ip", 0).value_or("");
+    EXPECT_EQ(reading.request().peer_is_certain, c.is_certain) << c.client;
   }
 }
 

@@ -108,7 +108,10 @@ std::string FieldNames::known() const {
 JsonReader::JsonReader(const FieldNames& names, std::span<const WantedHeader> wanted) {
   const auto add = [&](std::size_t what, const std::string& told_by) {
     const std::vector<std::string> all = names.of(told_by);
-    for (std::size_t rank = 0; rank < all.size(); ++rank) roles_[all[rank]].push_back({what, rank});
+    for (std::size_t rank = 0; rank < all.size(); ++rank) {
+      roles_[all[rank]].push_back({what, rank});
+      longest_ = std::max(longest_, all[rank].size());
+    }
   };
   for (std::size_t what = 0; what < headers; ++what) add(what, usual[what].what);
   for (std::size_t i = 0; i < wanted.size(); ++i) {
@@ -202,6 +205,8 @@ bool JsonReader::read_list(JsonScanner& in) {
 // The value of the member that `path_` names. Headers inside objects have their names as the client
 // wrote them.
 void JsonReader::keep(std::string_view value) {
+  if (path_.size() > longest_)
+    return;  // not to look at the name of an outer object again and again
   auto roles = roles_.find(path_);
   if (roles == roles_.end() && path_.find('.') != path_.npos) roles = roles_.find(lowered(path_));
   if (roles == roles_.end()) return;

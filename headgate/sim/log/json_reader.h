@@ -83,6 +83,7 @@ class JsonReader final : public LineReader {
   std::string_view read_numbers(LogEntry& entry) const;
 
   TextMap<std::vector<Role>> roles_;
+  std::size_t longest_ = 0;   // of the names in roles_
   std::vector<Found> found_;  // by what
   std::string path_;          // of the member that is read
   std::string texts_;         // strings without their escapes

@@ -218,6 +218,13 @@ TEST_F(JsonReaderTest, MembersOfObjectsCanBeNamed) {
   EXPECT_EQ(entry_.headers[1], "*/*, a");
 }
 
+// A look-up of the whole name for each member would take half a minute.
+TEST_F(JsonReaderTest, MembersOfAnObjectWithALongNameTakeLinearTime) {
+  std::string line = R"({"time":1,"ip":"::1","path":"/","})" + std::string(1 << 19, 'n') + "\":{";
+  for (int i = 0; i < 100'000; ++i) line += R"("":0,)";
+  EXPECT_EQ(read(line + R"("a":0}})"), "");
+}
+
 TEST_F(JsonReaderTest, DeepObjectsArePassedOver) {
   const std::string deep = std::string(R"("x":)") + std::string(5000, '[') + std::string(5000, ']');
   std::string objects = "1";
