@@ -42,6 +42,10 @@ class Gate {
   Gate(std::shared_ptr<const policy::PolicySet> policies, store::Store& store,
        const HashSecret& secret, std::span<PolicyCounts> counts);
 
+  // Counts the requests that wait at `before`, too. For a gate that takes its place with the same
+  // policies and other overrides. To be called before the first request.
+  void count_waiting_of(const Gate& before) noexcept { waiting_ = before.waiting_; }
+
   [[nodiscard]] const policy::PolicySet& policies() const noexcept { return *policies_; }
   [[nodiscard]] const FieldWriter& field_writer() const noexcept { return field_writer_; }
   [[nodiscard]] store::Store& store() const noexcept { return store_; }
@@ -187,7 +191,7 @@ class Gate {
   bool settles_ = false;    // whether the charges of any policy leave dues
   bool estimates_ = false;  // whether any policy estimates what it reserves
   // Requests of each policy that wait here; empty if nothing waits.
-  std::unique_ptr<std::atomic<std::uint32_t>[]> waiting_;
+  std::shared_ptr<std::atomic<std::uint32_t>[]> waiting_;
   bool has_candidates_ = false;
   std::span<PolicyCounts> counts_;
   std::size_t shard_size_;  // elements of counts_

@@ -82,6 +82,22 @@ TEST_F(Wait, SoManyAtOnceOnly) {
   EXPECT_EQ(send(Waits::here, second).outcome, Outcome::denied);
 }
 
+TEST_F(Wait, ThoseOfTheGateBeforeCount) {
+  load("- {name: a, quota: 1, window: 1s, delay: 60s, delay-waiting: 1}\n");
+  EXPECT_EQ(send(Waits::here).hold, 0);
+  const Verdict waiting = send(Waits::here);
+  EXPECT_EQ(waiting.hold, second);
+  Gate next(policies_, *table_, HashSecret{}, counts_);
+  next.count_waiting_of(*gate_);
+  policy::Request request;
+  request.path = "/";
+  next.admit(request, noon, DryRun::no, context_);
+  EXPECT_EQ(context_.verdict.outcome, Outcome::denied);
+  gate_->end_wait(waiting);
+  next.admit(request, noon, DryRun::no, context_);
+  EXPECT_EQ(context_.verdict.hold, 2 * second);
+}
+
 TEST_F(Wait, AllOfTheDenyingPoliciesHaveToAllowIt) {
   load(
       "- {name: a, quota: 1, window: 1s, delay: 5s}\n"

@@ -58,9 +58,9 @@ void put_in_force(MainConf& conf) {
   const bool is_change = conf.in_force != nullptr;
   policy::Overridden overridden{conf.policies, {}};
   if (!kept.all().empty()) overridden = conf.policies->with(kept.all());
-  conf.in_force =
-      Snapshot::make(std::move(overridden.policies), {kept.all(), std::move(overridden.faults)},
-                     kept.changes(), *conf.store, conf.table->secret(), conf.counters->shards());
+  conf.in_force = Snapshot::make(
+      std::move(overridden.policies), {kept.all(), std::move(overridden.faults)}, kept.changes(),
+      conf.in_force.get(), *conf.store, conf.table->secret(), conf.counters->shards());
   if (is_change && ngx_worker == 0) {
     conf.counters->module().override_changes.fetch_add(1, std::memory_order_relaxed);
   }

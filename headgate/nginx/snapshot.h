@@ -24,14 +24,17 @@ class Snapshot {
   };
   using Held = std::unique_ptr<const Snapshot, Release>;
 
-  // `changes`: policy::KeptOverrides::changes() of the overrides. The rest is as for Gate. Throws
+  // `changes`: policy::KeptOverrides::changes() of the overrides. `before`: of the same policies,
+  // with other overrides; nullptr: this is the first one. The rest is as for Gate. Throws
   // std::bad_alloc.
   [[nodiscard]] static Held make(std::shared_ptr<const policy::PolicySet> policies,
                                  policy::OverrideList overrides, std::uint64_t changes,
-                                 store::Store& store, const HashSecret& secret,
-                                 std::span<gate::PolicyCounts> counts) {
-    return Held(
-        new Snapshot(std::move(policies), std::move(overrides), changes, store, secret, counts));
+                                 const Snapshot* before, store::Store& store,
+                                 const HashSecret& secret, std::span<gate::PolicyCounts> counts) {
+    auto* const made =
+        new Snapshot(std::move(policies), std::move(overrides), changes, store, secret, counts);
+    if (before != nullptr) made->gate_.count_waiting_of(before->gate_);
+    return Held(made);
   }
   Snapshot(const Snapshot&) = delete;
   Snapshot& operator=(const Snapshot&) = delete;

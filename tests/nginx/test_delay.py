@@ -4,6 +4,7 @@ import time
 
 import pytest
 
+from support.admin import put
 from support.http_client import Connection
 from support.policies import policies, policy
 from support.processes import until
@@ -86,6 +87,20 @@ def test_so_many_wait_at_once_and_who_leaves_makes_room(gate):
         return not has_answer(connection)
     until(waits, 'there is room for another')
     connection.close()
+
+
+def test_those_who_wait_count_when_an_override_is_set(nginx, admin_token):
+    server = nginx(policies(policy(quota=1, window='20s', delay='60s', delay_waiting=1)),
+                   gate='headgate_config headgate.yaml; headgate_overrides overrides; headgate on;',
+                   server=PAGE + f''' location /admin/ {{ headgate off; headgate_dashboard;
+                                                        headgate_admin_token_file {admin_token}; }}''')
+    server.base = '/admin'
+    queue = Queue(server)
+    queue.add()
+    queue.add()
+    assert server.request().status == 429
+    put(server, 'burst/192.0.2.1', quota=5)
+    assert server.request().status == 429
 
 
 def test_who_leaves_with_the_request_makes_room(gate):
