@@ -6,6 +6,7 @@
 
 #include "headgate/policy/match/path.h"
 #include "headgate/policy/match/request_target.h"
+#include "headgate/policy/match/space.h"
 
 namespace {
 
@@ -31,7 +32,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     require(!target || reading.starts_with('/'));
     require(reading == raw || reading.find("//") == std::string_view::npos);
   }
-  if (target && folded.find_first_of("%;*") == std::string::npos) {
+  require(!target || path.key().empty() || path.key().starts_with('/'));
+  // White space before a slash that was left out is the end of this path only.
+  if (target && folded.find_first_of("%;*") == std::string::npos && trailing_space(folded) == 0) {
     require(PathPattern(folded).matches(folded));
     require(PathPattern(folded + "/*").matches(folded));
   }

@@ -303,9 +303,13 @@ std::span<const Match> PolicySet::match(const Request& request, Scratch& scratch
     // and the others copy its parts. Measured by `./dev bench`, figure headgate-3.
     const bool by_reading = std::ranges::any_of(rule.key, &Component::is_path) &&
                             lazy_request.path().readings().size() > 1;
-    const std::size_t first = by_reading ? matches.size() : first_with_key(rule.key_group);
+    const bool is_beside =
+        policy.is_candidate() && !matches.empty() && matches.back().policy->index == policy.twin();
+    const std::size_t first = is_beside    ? matches.size() - 1  // both have one key
+                              : by_reading ? matches.size()
+                                           : first_with_key(rule.key_group);
     const bool is_first = first == matches.size();
-    if (by_reading) {
+    if (by_reading && is_first) {
       last_part = append_parts_by_reading(rule, lazy_request, text);
     } else if (is_first) {
       last_part = append_parts(rule.key, lazy_request, std::nullopt, text);
@@ -329,9 +333,8 @@ std::span<const Match> PolicySet::match(const Request& request, Scratch& scratch
     if (policy.has_candidate) {
       shadow = is_in_share(std::string_view(text).substr(key, extents.back().key_end - key),
                            policy.candidate_share);
-    } else if (policy.is_candidate() && !matches.empty()) {
-      const Match& before = matches.back();
-      shadow = before.policy->index == policy.twin() && !before.shadow;
+    } else if (is_beside) {
+      shadow = !matches.back().shadow;
     }
     matches.push_back({&policy, grant, {}, {}, cost.units, cost.defaulted, shadow});
   }

@@ -895,6 +895,25 @@ policies:
   EXPECT_EQ(keys("//v1"), "/v1 / / ");
 }
 
+TEST(Partition, OfAPolicyAndItsCandidateIsOne) {
+  const auto set = load(R"(version: 1
+policies:
+  - name: p
+    quota: 10
+    window: 1m
+    key: path
+    candidate: {quota: 3}
+    overrides: [{ids: [/login], quota: 5}]
+)");
+  with_matches(*set, {.path = "//host/login"}, [](std::span<const Match> matches) {
+    ASSERT_EQ(matches.size(), 2U);
+    EXPECT_EQ(matches[0].partition, "/login");
+    EXPECT_EQ(matches[0].grant->quota.units, 5U);
+    EXPECT_EQ(matches[1].partition, "/login");
+    EXPECT_EQ(matches[1].grant->quota.units, 3U);
+  });
+}
+
 // What an override gives beyond the policy's own quota is for its path alone; what it takes is for
 // every spelling.
 TEST(Override, OfAPathNeverExemptsByFolding) {
