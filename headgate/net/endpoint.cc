@@ -156,6 +156,17 @@ Result<Endpoint, std::string> Endpoint::tcp(std::string_view text, std::string_v
   return Endpoint(found->ai_addr, found->ai_addrlen);
 }
 
+std::string Endpoint::text_of(int fd) {
+  sockaddr_storage bound{};
+  socklen_t size = sizeof bound - 1;  // so that a path ends with a 0
+  auto* const address = reinterpret_cast<sockaddr*>(&bound);
+  if (getsockname(fd, address, &size) != 0) return "";
+  const bool is_tcp = bound.ss_family == AF_INET || bound.ss_family == AF_INET6;
+  const bool has_path = bound.ss_family == AF_UNIX &&
+                        reinterpret_cast<const sockaddr_un*>(address)->sun_path[0] != '\0';
+  return is_tcp || has_path ? numeric(address, size) : "";
+}
+
 bool Endpoint::is_local() const noexcept {
   switch (family()) {
     case AF_UNIX:

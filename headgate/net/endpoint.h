@@ -29,6 +29,10 @@ class Endpoint {
   // "[::1]:8081", "unix:/run/headgate.sock".
   [[nodiscard]] const std::string& text() const noexcept { return text_; }
 
+  // The text() of the endpoint at which this socket was bound. Empty if that is neither TCP nor a
+  // path.
+  [[nodiscard]] static std::string text_of(int fd);
+
   [[nodiscard]] bool is_unix() const noexcept { return address_.ss_family == AF_UNIX; }
   [[nodiscard]] int family() const noexcept { return address_.ss_family; }
   // Whether only programs of this machine can connect: a Unix socket or a loopback address.

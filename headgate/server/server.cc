@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "headgate/server/passed_sockets.h"
 #include "headgate/server/service_manager.h"
 #include "headgate/server/stop_time.h"
 #include "headgate/server/unix_time.h"
@@ -157,8 +158,10 @@ class Workers {
     }
   }
 
-  Result<void, std::string> listen(Listening& listening) {
-    std::optional<int> shared;  // a Unix socket has one queue, which all workers share
+  Result<void, std::string> listen(Listening& listening, PassedSockets& passed) {
+    // A Unix socket and one that was passed have one queue, which all workers share.
+    std::optional<int> shared = passed.find(listening.endpoint);
+    const bool was_passed = shared.has_value();
     for (const auto& worker : workers_) {
       int fd = -1;
       if (shared) {
@@ -173,7 +176,8 @@ class Workers {
       }
       worker->listen(listening, fd);
     }
-    spdlog::info("{} on {}", name(listening.kind), listening.endpoint.text());
+    spdlog::info("{} on {}{}", name(listening.kind), listening.endpoint.text(),
+                 was_passed ? ", a socket of the service manager" : "");
     return {};
   }
 
@@ -208,6 +212,8 @@ class Workers {
 
 Result<void, std::string> run_server(Engine& engine, ServerOptions options) {
   const Signals signals;
+  auto passed = PassedSockets::take();
+  if (!passed) return Failure<std::string>(passed.error());
   unsigned& threads = options.door.threads;
   if (threads == 0) threads = std::max(1u, std::thread::hardware_concurrency());
   share_descriptors(options);
@@ -216,10 +222,14 @@ Result<void, std::string> run_server(Engine& engine, ServerOptions options) {
     for (const Listening& listening : options.listening) listening.endpoint.remove();
   };
   for (Listening& listening : options.listening) {
-    if (auto listens = workers.listen(listening); !listens) {
+    if (auto listens = workers.listen(listening, *passed); !listens) {
       leave();
       return listens;
     }
+  }
+  if (auto used = passed->expect_all_used(); !used) {
+    leave();
+    return used;
   }
   engine.open_decision_log();
   workers.start();

@@ -17,7 +17,7 @@ from conftest import WIDE
 from support.environment import HEADGATE, PATIENCE
 from support.gateway import Streaming
 from support.http_client import Connection, request
-from support.processes import runs, until
+from support.processes import free_port, runs, until
 from support.raw_server import RawServer, Slow, response
 
 NARROW = 'version: 1\npolicies: [{name: narrow, quota: 2, window: 1h}]\n'
@@ -47,6 +47,16 @@ def test_fields_then_429_with_retry_after(gateway):
     assert 1 <= int(response.headers['Retry-After']) <= 1800
     assert response.headers['RateLimit'] == f'"narrow";r=0;t={response.headers["Retry-After"]}'
     assert 'quota-exceeded' in response.text
+
+
+def test_the_first_connection_to_a_socket_of_systemd_starts_it(gateway):
+    port = free_port()
+    address = f'127.0.0.1:{port}'
+    one = gateway(NARROW, '--listen', address, prefix=['systemd-socket-activate', '-l', address], wait=False)
+    one.errors.until(f'Listening on {address}')
+    assert [request(port).status for _ in range(3)] == [200, 200, 429]
+    assert one.errors.until('^headgate: listening on ').string.startswith(f'headgate: listening on http://{address} ')
+    assert one.stop() == 0
 
 
 def test_the_upstream_sees_the_request_as_the_client_sent_it(gateway, upstream):

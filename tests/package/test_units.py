@@ -15,11 +15,12 @@ def analyze(*arguments):
                           text=True, timeout=PATIENCE)
 
 
-@pytest.mark.parametrize('name', UNITS)
+@pytest.mark.parametrize('name', (*UNITS, 'headgate.socket'))
 def test_systemd_understands_every_line(name, tmp_path):
+    # It looks for the program, too, and for the service of a socket.
+    for one, file in {**UNITS, 'headgate.socket': ROOT / 'debian/headgate.socket'}.items():
+        (tmp_path / one.replace('@', '@shop')).write_text(file.read_text().replace('/usr/bin/headgate', HEADGATE))
     unit = tmp_path / name.replace('@', '@shop')
-    # It looks for the program, too.
-    unit.write_text(UNITS[name].read_text().replace('/usr/bin/headgate', HEADGATE))
     done = analyze('verify', '--man=no', '--recursive-errors=no', unit)
     complaints = [line for line in (done.stdout + done.stderr).splitlines() if name in line or str(unit) in line]
     assert (done.returncode, complaints) == (0, []), done.stderr
@@ -34,6 +35,11 @@ def test_exposure(name, tmp_path):
     level = re.search(r'Overall exposure level for .*: ([0-9.]+) ', done.stdout)
     assert level, done.stderr
     assert float(level[1]) <= 2.0, done.stdout
+
+
+def test_the_socket_is_that_of_the_service():
+    address = re.search(r'^ListenStream=(.+)$', (ROOT / 'debian/headgate.socket').read_text(), re.MULTILINE)[1]
+    assert f' --http {address}\n' in UNITS['headgate.service'].read_text()
 
 
 @pytest.mark.parametrize('name, setting', (

@@ -31,6 +31,7 @@
 #include "headgate/net/tls.h"
 #include "headgate/net/token_file.h"
 #include "headgate/policy/quantity.h"
+#include "headgate/server/passed_sockets.h"
 
 namespace headgate::cli {
 namespace {
@@ -244,21 +245,33 @@ Result<void, Stop> read_tls(const Options& options, const std::string& nginx, Ng
   return {};
 }
 
+// Returns the socket that systemd passes for this endpoint, or a new one. `option` is the
+// endpoint's.
+Result<int, Stop> open(net::Endpoint& endpoint, const char* option, server::PassedSockets& passed) {
+  if (const auto found = passed.find(endpoint)) return *found;
+  const auto opened = endpoint.listen();
+  if (!opened) return stop(input_fault, std::string(option) + ' ' + opened.error());
+  return *opened;
+}
+
 // Opens the listening sockets, which nginx inherits and keeps across reloads, and writes their
 // addresses into the plan. The gateway opens them itself so that port 0 can be any free port, and
 // so that a failure has a clear message.
 Result<std::vector<int>, Stop> listen(Addresses& addresses, NginxPlan& plan) {
-  auto opened = addresses.listen.listen();
-  if (!opened) return stop(input_fault, "--listen " + opened.error());
+  auto passed = server::PassedSockets::take();
+  if (!passed) return stop(input_fault, passed.error());
+  auto opened = open(addresses.listen, "--listen", *passed);
+  if (!opened) return Failure<Stop>(opened.error());
   std::vector<int> sockets = {*opened};
   plan.listen = addresses.listen.text();
   if (addresses.metrics) {
-    opened = addresses.metrics->listen();
-    if (!opened) return stop(input_fault, "--metrics " + opened.error());
+    opened = open(*addresses.metrics, "--metrics", *passed);
+    if (!opened) return Failure<Stop>(opened.error());
     sockets.push_back(*opened);
     plan.metrics = addresses.metrics->text();
     plan.metrics_is_local = addresses.metrics->is_local();
   }
+  if (const auto used = passed->expect_all_used(); !used) return stop(input_fault, used.error());
   return sockets;
 }
 
