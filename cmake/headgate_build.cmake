@@ -3,9 +3,10 @@
 find_program(CCACHE ccache)
 if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   # A clone elsewhere finds the same objects; depend mode spares a second preprocessing.
-  # Precompiled headers are compared by content, not by the time of the files in them.
+  # Precompiled headers need these two liberties. Any about the times of files would store objects
+  # of headers that were edited while they were compiled, as those of the edited headers.
   set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_DEPEND=1
-      CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${CCACHE})
+      CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
   set(CMAKE_C_COMPILER_LAUNCHER ${launcher})
   set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
 endif()
