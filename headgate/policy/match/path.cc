@@ -80,8 +80,8 @@ Decoded decode(std::string_view raw, Parameters parameters, Dots dots, std::stri
     decoded.encoded_slash |= encoded;
     out.push_back(encoded && dots == Dots::undecoded ? opaque_slash : c);
   }
-  // Starlette routes "/login%0a" to /login, as does whoever ends a regular expression with '$', and
-  // Python's HTTP server "/login\xa0".
+  // Starlette routes "/login%0a" to /login, as do programs that end a regular expression with '$',
+  // and Python's HTTP server "/login\xa0".
   while (const std::size_t size = trailing_space(std::string_view(out).substr(begin))) {
     out.resize(out.size() - size);
   }
