@@ -205,8 +205,7 @@ bool JsonReader::read_list(JsonScanner& in) {
 // The value of the member that `path_` names. Headers inside objects have their names as the client
 // wrote them.
 void JsonReader::keep(std::string_view value) {
-  if (path_.size() > longest_)
-    return;  // not to look at the name of an outer object again and again
+  if (path_.size() > longest_) return;  // each member would read an outer name again
   auto roles = roles_.find(path_);
   if (roles == roles_.end() && path_.find('.') != path_.npos) roles = roles_.find(lowered(path_));
   if (roles == roles_.end()) return;
