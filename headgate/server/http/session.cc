@@ -23,6 +23,7 @@ Need HttpSession::serve(Turn& turn) noexcept {
   moved_ = false;
   try {
     caller_.answers_at.reset();
+    waiting_ = {};
     if (channel_.has_unsent()) return channel_.flush() ? go_on() : Need::nothing;
     if (pending_ && !pending_->job->is_decided()) return Need::answer;
     return paused_ || pending_ ? take_input(input_.pending(), turn) : read(turn);
@@ -137,8 +138,9 @@ Exchange HttpSession::exchange(HttpReply& reply) {
 }
 
 // Notes when the reply may be sent, if it is to wait.
-void HttpSession::hold(const HttpReply& reply) noexcept {
+void HttpSession::hold(HttpReply& reply) noexcept {
   if (reply.held() == 0) return;
+  waiting_ = reply.take_waiting();
   caller_.answers_at =
       Turn::Clock::now() + std::chrono::nanoseconds(static_cast<std::int64_t>(reply.held()));
 }
