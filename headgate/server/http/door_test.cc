@@ -707,6 +707,21 @@ TEST_F(LateDelayTest, AClientThatLeavesBeforeItsAnswerIsWrittenMakesRoom) {
   EXPECT_EQ(all_of(next), "") << "it waits";
 }
 
+TEST_F(LateDelayTest, NoAnswerBehindOneThatWaitsShortensItsWait) {
+  options_.credentials = credentials("correct-horse-battery");
+  make_door();
+  const std::string right = "X-Headgate-Token: correct-horse-battery\r\n";
+  Client client(*this);
+  client.send(auth("a", "", right));
+  complete_all();
+  EXPECT_THAT(all_of(client), StartsWith("HTTP/1.1 200 "));
+  client.send(auth("a", "", right) + auth("a", "", "X-Headgate-Token: wrong\r\n"));
+  complete_all();
+  DecisionStats::DoorTotals totals;
+  worker_.stats().add_to(totals, DoorKind::http);
+  EXPECT_EQ(totals.wrong_tokens, 0u) << "it would be answered in 100 ms, and the other one with it";
+}
+
 TEST_F(LateHttpDoorTest, ADecisionThatDoesNotComeEndsTheConnection) {
   options_.patience = std::chrono::seconds(0);
   make_door();

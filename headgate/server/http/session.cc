@@ -68,9 +68,10 @@ std::size_t HttpSession::answer_all(std::string_view bytes, const Turn& turn) {
   std::size_t done = 0;
   paused_ = false;
   while (done < bytes.size() && !ends_ && !pending_) {
-    // At least one request is answered in each turn.
-    paused_ = done > 0 && (caller_.answers_at || caller_.is_cut_off ||
-                           door_.output.size() >= Channel::together || turn.is_over());
+    // An answer that is held back holds those behind it back, too. Otherwise at least one request
+    // is answered in each turn.
+    paused_ = caller_.answers_at || caller_.is_cut_off ||
+              (done > 0 && (door_.output.size() >= Channel::together || turn.is_over()));
     if (paused_) break;
     if (!parser_) {
       // RFC 9112, section 2.2: an empty line before a request line is ignored.
