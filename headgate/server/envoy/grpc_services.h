@@ -46,7 +46,7 @@ class GrpcServices {
   const std::string name_;  // of the only service that has a health of its own
   bool stopped_ = false;
   // Members, so that the next call reuses their memory.
-  envoy::service::ratelimit::v3::RateLimitRequest request_;
+  envoy::service::ratelimit::v3::RawRateLimitRequest request_;
   envoy::service::ratelimit::v3::RateLimitResponse response_;
   grpc::health::v1::HealthCheckRequest health_request_;
   grpc::health::v1::HealthCheckResponse health_response_;
