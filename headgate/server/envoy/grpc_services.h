@@ -28,6 +28,9 @@ class GrpcServices {
   // Appends the framed answer that a decision makes. Throws std::bad_alloc.
   void put_decision(const DecisionJob& job, Http2String& answer);
 
+  // Appends the framed answer that denies a request which was not read. Throws std::bad_alloc.
+  void put_denial(Http2String& answer);
+
   // Health is NOT_SERVING from now on.
   void stop() noexcept { stopped_ = true; }
 
