@@ -57,7 +57,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const unsigned status = page.value().status;
   require(status == 200 || status == 429 || status == 400);
 
-  pb::RateLimitRequest request;
+  pb::RawRateLimitRequest request;
   if (!request.ParseFromArray(data, static_cast<int>(size))) return 0;
   server::DecisionJob& job = *worker.begin();
   if (const auto fault = decider.decide(request, job)) {

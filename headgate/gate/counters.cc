@@ -20,6 +20,8 @@ void add(PolicyCounts& sum, const PolicyTotals& counts) noexcept {
   sum.shadow_denied.fetch_add(counts.shadow_denied, relaxed);
   sum.refunded.fetch_add(counts.refunded, relaxed);
   sum.cost_defaulted.fetch_add(counts.cost_defaulted, relaxed);
+  sum.outage.fetch_add(counts.outage, relaxed);
+  sum.delayed.fetch_add(counts.delayed, relaxed);
 }
 
 // With more processors than this, processors share shards; also if there are so many policies that

@@ -54,10 +54,24 @@ TEST(Counters, AddUpRequestsOverReloads) {
 TEST(Counters, LoseNothingOverManyReloads) {
   auto counters = Counters::open({"a"}, nullptr);
   for (int i = 0; i < 100; ++i) {
-    counters->shards()[0].denied.fetch_add(1);
+    PolicyCounts& counts = counters->shards()[0];
+    counts.admitted.fetch_add(1);
+    counts.denied.fetch_add(2);
+    counts.shadow_denied.fetch_add(3);
+    counts.refunded.fetch_add(4);
+    counts.cost_defaulted.fetch_add(5);
+    counts.outage.fetch_add(6);
+    counts.delayed.fetch_add(7);
     counters = Counters::open({"a", std::to_string(i)}, counters);
   }
-  EXPECT_EQ(counters->totals("a").denied, 100u);
+  const PolicyTotals totals = counters->totals("a");
+  EXPECT_EQ(totals.admitted, 100u);
+  EXPECT_EQ(totals.denied, 200u);
+  EXPECT_EQ(totals.shadow_denied, 300u);
+  EXPECT_EQ(totals.refunded, 400u);
+  EXPECT_EQ(totals.cost_defaulted, 500u);
+  EXPECT_EQ(totals.outage, 600u);
+  EXPECT_EQ(totals.delayed, 700u);
 }
 
 TEST(Counters, KeepWhatWasLearntAboutAPolicy) {

@@ -25,16 +25,31 @@ Gate::Gate(std::shared_ptr<const policy::PolicySet> policies, store::Store& stor
       shard_size_(policies_->policies().size() + 1),
       shards_(counts.size() / shard_size_),
       field_writer_(*policies_) {
-  if (std::ranges::any_of(policies_->policies(), [](const policy::Policy& policy) {
-        return policy.terms.delay > 0 && policy.mode == policy::Mode::enforce;
+  const auto delays = [](const policy::Policy& policy) { return policy.terms.delay > 0; };
+  if (std::ranges::any_of(policies_->policies(), [&](const policy::Policy& policy) {
+        return delays(policy) && policy.mode == policy::Mode::enforce;
       })) {
-    waiting_ = std::make_unique<std::atomic<std::uint32_t>[]>(policies_->policies().size());
+    waiting_.resize(policies_->policies().size());
+    for (const policy::Policy& policy : policies_->policies()) {
+      if (delays(policy)) waiting_[policy.index] = std::make_shared<WaitingCount>(0);
+    }
   }
   has_candidates_ = policies_->has_candidates();
   settles_ = std::ranges::any_of(policies_->policies(), &policy::Policy::is_settled);
   estimates_ = std::ranges::any_of(policies_->policies(), [](const policy::Policy& policy) {
     return policy.estimate_percent != 0;
   });
+}
+
+void Gate::count_waiting_of(const Gate& before) noexcept {
+  if (before.waiting_.empty()) return;
+  for (std::size_t i = 0; i < waiting_.size(); ++i) {
+    if (waiting_[i] == nullptr) continue;
+    const policy::Policy* const same = before.policies_->find(policies_->policies()[i].name);
+    if (same != nullptr && before.waiting_[same->index] != nullptr) {
+      waiting_[i] = before.waiting_[same->index];
+    }
+  }
 }
 
 void Gate::begin(std::optional<Instant> now, DecisionContext& context) const noexcept {

@@ -11,10 +11,10 @@
 // that pass no `done` need a store that completes at once.
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "headgate/base/siphash.h"
 #include "headgate/gate/check.h"
@@ -22,6 +22,7 @@
 #include "headgate/gate/decision_context.h"
 #include "headgate/gate/field_writer.h"
 #include "headgate/gate/verdict.h"
+#include "headgate/gate/waiting.h"
 #include "headgate/policy/policy_set.h"
 #include "headgate/store/store.h"
 
@@ -42,9 +43,9 @@ class Gate {
   Gate(std::shared_ptr<const policy::PolicySet> policies, store::Store& store,
        const HashSecret& secret, std::span<PolicyCounts> counts);
 
-  // Counts the requests that wait at `before`, too. For a gate that takes its place with the same
-  // policies and other overrides. To be called before the first request.
-  void count_waiting_of(const Gate& before) noexcept { waiting_ = before.waiting_; }
+  // Counts the requests that wait at `before`, too, for policies of the same names. For a gate that
+  // takes its place. To be called before the first request.
+  void count_waiting_of(const Gate& before) noexcept;
 
   [[nodiscard]] const policy::PolicySet& policies() const noexcept { return *policies_; }
   [[nodiscard]] const FieldWriter& field_writer() const noexcept { return field_writer_; }
@@ -70,8 +71,12 @@ class Gate {
   void admit(DecisionContext& context, store::Completion done = {}) const noexcept;
 
   // A request with Waits::here has waited for Verdict::hold, or has ended before. To be called once
-  // for each, by the thread that had it decided or another one.
-  void end_wait(const Verdict& verdict) const noexcept;
+  // for each, by the thread that had it decided or another one; unless waiting() is.
+  void end_wait(const Verdict& verdict) const noexcept {
+    [[maybe_unused]] const Waiting ended = waiting(verdict);
+  }
+  // The same, but it waits until the result ends.
+  [[nodiscard]] Waiting waiting(const Verdict& verdict) const noexcept;
 
   // Decides checks of named policies as of `now`: enforced ones all or none, each shadow one as if
   // alone. `op` is spend, peek or refund (for concurrency: release). A spend under a policy whose
@@ -190,8 +195,8 @@ class Gate {
   HashSecret pk_secret_;
   bool settles_ = false;    // whether the charges of any policy leave dues
   bool estimates_ = false;  // whether any policy estimates what it reserves
-  // Requests of each policy that wait here; empty if nothing waits.
-  std::shared_ptr<std::atomic<std::uint32_t>[]> waiting_;
+  // How many requests wait here, for each policy with a delay; empty if none lets them wait.
+  std::vector<std::shared_ptr<WaitingCount>> waiting_;
   bool has_candidates_ = false;
   std::span<PolicyCounts> counts_;
   std::size_t shard_size_;  // elements of counts_

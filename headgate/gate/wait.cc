@@ -12,7 +12,7 @@ bool Gate::may_wait(DecisionContext& context) const noexcept {
   // A peek answers as a spend would, and nothing of it waits here.
   const bool decides = context.op_ == limit::Op::spend ||
                        (context.op_ == limit::Op::peek && context.waits == Waits::elsewhere);
-  if (waiting_ == nullptr || context.waits == Waits::no || !decides) return false;
+  if (waiting_.empty() || context.waits == Waits::no || !decides) return false;
   const policy::Policy* waits_for = nullptr;
   Nanos longest = 0;
   for (std::size_t i = 0; i < context.enforced_; ++i) {
@@ -34,7 +34,7 @@ bool Gate::may_wait(DecisionContext& context) const noexcept {
 bool Gate::begin_wait(DecisionContext& context) const noexcept {
   if (context.waits_for_ != nullptr || !may_wait(context)) return false;
   if (context.waits == Waits::here) {
-    auto& waiting = waiting_[context.waits_for_->index];
+    WaitingCount& waiting = *waiting_[context.waits_for_->index];
     if (waiting.fetch_add(1, std::memory_order_relaxed) >= context.waits_for_->delay_waiting) {
       waiting.fetch_sub(1, std::memory_order_relaxed);
       context.waits_for_ = nullptr;
@@ -72,8 +72,8 @@ void Gate::note_wait(DecisionContext& context) const noexcept {
   verdict.waits_for = nullptr;
 }
 
-void Gate::end_wait(const Verdict& verdict) const noexcept {
-  waiting_[verdict.waits_for->index].fetch_sub(1, std::memory_order_relaxed);
+Waiting Gate::waiting(const Verdict& verdict) const noexcept {
+  return Waiting(waiting_[verdict.waits_for->index]);
 }
 
 }  // namespace headgate::gate

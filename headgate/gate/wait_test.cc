@@ -98,6 +98,31 @@ TEST_F(Wait, ThoseOfTheGateBeforeCount) {
   EXPECT_EQ(context_.verdict.hold, 2 * second);
 }
 
+TEST_F(Wait, ThoseOfAPolicyOfTheSameNameCountUnderOtherPolicies) {
+  load("- {name: a, quota: 1, window: 1s, delay: 60s, delay-waiting: 1}\n");
+  EXPECT_EQ(send(Waits::here).hold, 0);
+  std::optional<Waiting> waiting = gate_->waiting(send(Waits::here));
+  const auto before = std::make_unique<Gate>(*gate_);
+  load(
+      "- {name: b, quota: 1, window: 1s, delay: 60s, delay-waiting: 1, match: [{path: /b}]}\n"
+      "- {name: a, quota: 1, window: 1s, delay: 60s, delay-waiting: 2}\n");
+  gate_->count_waiting_of(*before);
+  EXPECT_EQ(send(Waits::here).hold, 2 * second);
+  EXPECT_EQ(send(Waits::here).outcome, Outcome::denied);
+  waiting.reset();
+  EXPECT_EQ(send(Waits::here).hold, 3 * second);
+  EXPECT_EQ(send(Waits::here).outcome, Outcome::denied);
+}
+
+TEST_F(Wait, ARequestMayOutlastItsGate) {
+  load("- {name: a, quota: 1, window: 1s, delay: 60s, delay-waiting: 1}\n");
+  EXPECT_EQ(send(Waits::here).hold, 0);
+  Waiting waiting = gate_->waiting(send(Waits::here));
+  gate_.reset();
+  policies_.reset();
+  waiting = Waiting();
+}
+
 TEST_F(Wait, AllOfTheDenyingPoliciesHaveToAllowIt) {
   load(
       "- {name: a, quota: 1, window: 1s, delay: 5s}\n"

@@ -275,6 +275,10 @@ class ConnectionList {
     const Standing standing = standing_of(client.connection);
     const bool changed = standing != client.standing_;
     if (!changed && (!client.connection.moved() || client.since_ == now_)) return;
+    begin_timeout(client, standing);
+  }
+
+  void begin_timeout(Client& client, Standing standing) noexcept {
     Clients& to = list(standing);
     to.splice(to.end(), list(client.standing_), client.self_);
     client.standing_ = standing;
@@ -299,6 +303,7 @@ class ConnectionList {
         Client& client = *pauses_.begin()->second;
         pauses_.erase(pauses_.begin());
         client.pause_.reset();
+        begin_timeout(client, client.standing_);  // in which the client reads its answer
         client.need_ = Need::output;
         ready_.watch(client.connection.fd(), &client, Need::output);
       }
@@ -338,8 +343,7 @@ class ConnectionList {
         close(client);
         continue;
       }
-      client.since_ = now_;  // it is the server that makes it wait
-      clients.splice(clients.end(), clients, client.self_);
+      begin_timeout(client, client.standing_);  // it is the server that makes it wait
     }
   }
 

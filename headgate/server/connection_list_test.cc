@@ -5,8 +5,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <list>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "headgate/server/testing/open_engine.h"
@@ -37,25 +39,29 @@ class Taking {
   void wait(bool waits) { waits_ = waits; }
   [[nodiscard]] bool waits() const { return waits_; }
   void resume() const { resume_(); }
+  void answer_at(std::chrono::steady_clock::time_point at) { answers_at_ = at; }
 
   [[nodiscard]] int fd() const { return fd_; }
   [[nodiscard]] bool is_trusted() const { return trusted_; }
   [[nodiscard]] bool is_idle() const { return true; }
   [[nodiscard]] bool moved() const { return true; }
-  [[nodiscard]] std::chrono::steady_clock::time_point answers_at() const { return {}; }
+  [[nodiscard]] std::chrono::steady_clock::time_point answers_at() const { return answers_at_; }
 
  private:
   int fd_;
   Resume resume_;
   bool trusted_ = false;
   bool waits_ = false;
+  std::chrono::steady_clock::time_point answers_at_;
 };
 
 // Clients are known by the texts that they send: "L..." takes long, "S..." stays a stranger, "W..."
-// waits for an answer.
+// waits for an answer, "P..." pauses until pauses_until_.
 class ConnectionListTest : public ::testing::Test {
  protected:
   using Connections = ConnectionList<Taking>;
+
+  explicit ConnectionListTest(const DoorOptions& options = {}) : options_(options) {}
 
   // The other end of a connection.
   class Peer {
@@ -111,6 +117,13 @@ class ConnectionListTest : public ::testing::Test {
         connections_.served(client, Need::nothing);
         continue;
       }
+      if (text.starts_with('P')) {
+        client.connection.trust();
+        client.connection.wait(true);
+        client.connection.answer_at(pauses_until_);
+        connections_.served(client, Need::pause);
+        continue;
+      }
       if (text.starts_with('W')) {
         client.connection.trust();
         client.connection.wait(true);
@@ -136,6 +149,7 @@ class ConnectionListTest : public ::testing::Test {
   Shared shared_;
   std::vector<std::string> served_;
   std::vector<Taking*> waiting_;
+  std::chrono::steady_clock::time_point pauses_until_;
   std::function<void(const std::string&)> on_served_;
   Connections connections_{
       DoorKind::http, worker_, io_, options_, "", [this](ReadySet::Ready ready) { serve(ready); }};
@@ -246,6 +260,33 @@ TEST_F(ConnectionListTest, AClientThatWasClosedMeanwhileIsNotServed) {
   connections_.stop();
   EXPECT_TRUE(peer.is_cut_off());
   EXPECT_THAT(run(), IsEmpty());
+}
+
+class ShortTimeoutTest : public ConnectionListTest {
+ protected:
+  ShortTimeoutTest() : ConnectionListTest(one_second()) {}
+
+ private:
+  static DoorOptions one_second() {
+    DoorOptions options;
+    options.idle = std::chrono::seconds(1);
+    return options;
+  }
+};
+
+// The second tick is the first one in which the timeout is over that began with the pause.
+TEST_F(ShortTimeoutTest, APauseThatEndsWithATickLeavesTimeForTheAnswer) {
+  using std::chrono::milliseconds;
+  const auto begin = std::chrono::steady_clock::now();
+  Peer peer(*this);
+  pauses_until_ = begin + milliseconds(2000);
+  peer.send("P");
+  EXPECT_THAT(run(), IsEmpty());
+  io_.run_until(begin + milliseconds(1500));  // the first tick
+  // Now the list notices the end of the pause and the second tick together.
+  std::this_thread::sleep_until(begin + milliseconds(2050));
+  EXPECT_THAT(run(), ElementsAre("answered"));
+  EXPECT_FALSE(peer.is_cut_off());
 }
 
 TEST_F(ConnectionListTest, AStopServesWhatHasArrived) {

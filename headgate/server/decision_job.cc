@@ -7,17 +7,25 @@
 
 namespace headgate::server {
 
+gate::Waiting DecisionJob::take_waiting() noexcept {
+  if (decision.waits != gate::Waits::here || decision.verdict.waits_for == nullptr) return {};
+  gate::Waiting waiting = decision.gate().waiting(decision.verdict);
+  decision.verdict.waits_for = nullptr;
+  return waiting;
+}
+
 void DecisionJob::undo() noexcept {
-  if (decision.verdict.hold > 0 && decision.waits == gate::Waits::here) {
-    decision.gate().end_wait(decision.verdict);
-  }
   for (const gate::Due& due : decision.verdict.dues) {
     if (!due.policy->holds_slots()) continue;
     decision.gate().settle({&due, 1}, decision.now, {}, std::nullopt);
   }
 }
 
-void DecisionJob::end() noexcept { from_.give_back(this); }
+void DecisionJob::end() noexcept {
+  // Of a client that left when the decision was there and its answer was not written.
+  [[maybe_unused]] const gate::Waiting ended = take_waiting();
+  from_.give_back(this);
+}
 
 DecisionJobs::DecisionJobs(Answers& answers)
     : answers_(answers), free_(std::make_unique<DecisionJob>(answers, *this)) {}

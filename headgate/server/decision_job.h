@@ -7,6 +7,7 @@
 
 #include "headgate/base/instant.h"
 #include "headgate/gate/decision_context.h"
+#include "headgate/gate/waiting.h"
 #include "headgate/server/answers.h"
 #include "headgate/server/job.h"
 #include "headgate/server/policy_snapshot.h"
@@ -33,6 +34,10 @@ class DecisionJob final : public Job {
   Instant began;                             // by the clock of WorkerContext::now()
   RequestNote note;
   std::shared_ptr<const void> limits;  // that came with the request: last until the answer
+
+  // After the decision: its request if that waits here (gate::Waits::here), and none if it was
+  // taken before.
+  [[nodiscard]] gate::Waiting take_waiting() noexcept;
 
  private:
   friend class DecisionJobs;

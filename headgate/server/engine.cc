@@ -56,7 +56,7 @@ void Engine::put_in_force(PolicySnapshot::Numbers numbers) {
   auto next = std::make_shared<const PolicySnapshot>(
       std::move(overridden.policies),
       policy::OverrideList{overrides_.all(), std::move(overridden.faults)}, store(),
-      table_->secret(), numbers, std::move(counters));
+      table_->secret(), numbers, std::move(counters), in_force_.get());
   {
     const std::lock_guard lock(mutex_);
     in_force_.swap(next);

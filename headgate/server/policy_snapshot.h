@@ -27,15 +27,17 @@ class PolicySnapshot {
   };
 
   // `policies` has the overrides. `counters` has all names of `policies`. `store` and `secret` as
-  // Gate takes them.
+  // Gate takes them. `before` is the snapshot whose place this takes, or nullptr.
   PolicySnapshot(std::shared_ptr<const policy::PolicySet> policies, policy::OverrideList overrides,
                  store::Store& store, const HashSecret& secret, Numbers numbers,
-                 std::shared_ptr<gate::Counters> counters)
+                 std::shared_ptr<gate::Counters> counters, const PolicySnapshot* before = nullptr)
       : numbers_(numbers),
         overrides_(std::move(overrides)),
         counters_(std::move(counters)),
         gate_(std::move(policies), store, secret, counters_->shards()),
-        labels_(gate_) {}
+        labels_(gate_) {
+    if (before != nullptr) gate_.count_waiting_of(before->gate_);
+  }
   PolicySnapshot(const PolicySnapshot&) = delete;
   PolicySnapshot& operator=(const PolicySnapshot&) = delete;
 

@@ -239,6 +239,9 @@ Result<void, std::string> run_server(Engine& engine, ServerOptions options) {
   notify_ready();
 
   WrongTokenLog wrong_tokens(*options.door.credentials);
+  const auto time_of_stop = [&] { return stop_time(options.door, engine.in_force()->policies()); };
+  // The longest of all readings: requests may wait for policies that were in force before.
+  std::chrono::seconds longest = time_of_stop();
   while (true) {
     const auto signal = signals.wait_for(look_interval);
     wrong_tokens.look();
@@ -248,13 +251,14 @@ Result<void, std::string> run_server(Engine& engine, ServerOptions options) {
     if (*signal == SIGHUP) {
       reload(*options.door.credentials, engine);
       reload(engine);
+      longest = std::max(longest, time_of_stop());
     }
     engine.open_decision_log();
   }
 
   notify_stopping();
   spdlog::info("stopping");
-  workers.stop(stop_time(options.door, engine.in_force()->policies()), signals);
+  workers.stop(longest, signals);
   leave();
   return {};
 }

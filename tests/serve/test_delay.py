@@ -1,9 +1,11 @@
 """Requests that wait in place of being denied: callers are told how long, and /auth answers after it."""
 import json
+import signal
 import time
 
 import pytest
 
+from support.environment import PATIENCE
 from support.http_client import Connection, read_metrics
 from support.processes import until
 from support.resp import Client, encode
@@ -71,6 +73,19 @@ def test_auth_answers_when_the_request_may_pass(server):
         connection.close()
     assert time.monotonic() - began >= 3 * 0.3
     assert read_metrics(server.port)['headgate_delayed_total{policy="auth"}'] == 3
+
+
+def test_a_stop_lets_those_pass_who_wait_for_a_policy_of_before(serve):
+    pace = "version: 1\npolicies: [{name: pace, quota: 1, window: 3s, key: []%s}]\n"
+    server = serve(pace % ', delay: 60s', arguments=('--request-timeout', '1'))
+    with Connection(server.port) as first, Connection(server.port) as waiting:
+        assert first.request('/auth').status == 200
+        waiting.send(b'GET /auth HTTP/1.1\r\nHost: a\r\n\r\n')
+        until(lambda: read_metrics(server.port)['headgate_delayed_total{policy="pace"}'] == 1, 'it waits')
+        assert 'is in force now' in server.reload(pace % '')
+        server.process.send_signal(signal.SIGTERM)
+        assert waiting.receive().status == 200
+    assert server.process.wait(PATIENCE) == 0
 
 
 def test_who_leaves_while_it_waits_harms_nobody(server):

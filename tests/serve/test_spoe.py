@@ -122,6 +122,25 @@ def test_a_cost_is_given_back(engine):
     assert engine.ask(request('/failed')).verdict == 'admitted'
 
 
+def test_a_long_path_leaves_nobody_uncharged(serve):
+    """The receipt of both policies with the path in their keys is too long for a frame."""
+    server = serve('''
+version: 1
+policies:
+  - {name: failed, quota: 100, window: 1w, key: [path], refund-on: [5xx]}
+  - {name: slots, algorithm: concurrency, quota: 1, lease: 1h, key: [path]}
+  - {name: bytes, quota: 1000, window: 1w, key: [address], cost: response-bytes}
+''', doors=SPOE)
+    path = '/' + 'p' * 9000
+    with Engine(server.ports['spoe']) as engine:
+        for number in range(2):
+            taken = engine.ask(request(f'{path}{number}'))
+            assert taken.verdict == 'admitted'
+            engine.ask(response(taken.receipt, 503, bytes=500))
+        assert engine.ask(request('/other')).policy == 'bytes'
+        assert engine.ask(request(f'{path}0', src='127.0.0.2')).verdict == 'admitted', 'its slot is free'
+
+
 def test_the_bodys_length_if_haproxy_sends_it(engine):
     assert r_of(engine.ask(request('/upload', bytes=40))) == 60
     assert r_of(engine.ask(request('/upload'))) == 59

@@ -1,7 +1,7 @@
 // Overrides as JSON: of the file that keeps them, and of the server's /v1/overrides.
 //
 //   {"policy":"burst","key":"10.0.0.2","quota":50,"window":"1m","since":1769860800,
-//    "until":1769868000,"by":"127.0.0.1:4242","reason":"demo"}
+//    "until":1769868000,"by":"127.0.0.1","reason":"demo"}
 //
 // quota "unlimited": no limit. window null: the policy's own. until null: until it is removed.
 #pragma once

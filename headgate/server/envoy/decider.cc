@@ -102,7 +102,7 @@ std::optional<EnvoyFault> EnvoyDecider::read(const Request& request,
                      " descriptors");
   }
   std::size_t count = 0;
-  for (const pb::RateLimitDescriptor& descriptor : request.descriptors()) {
+  for (const pb::RawRateLimitDescriptor& descriptor : request.descriptors()) {
     if (descriptor.entries_size() > entries_max) {
       return malformed("expected at most " + std::to_string(entries_max) +
                        " entries in a descriptor");
@@ -115,9 +115,9 @@ std::optional<EnvoyFault> EnvoyDecider::read(const Request& request,
   ops_.clear();
   has_own_limits_ = false;
   const policy::Policy* domain = policies.domain(request.domain());
-  for (const pb::RateLimitDescriptor& descriptor : request.descriptors()) {
+  for (const pb::RawRateLimitDescriptor& descriptor : request.descriptors()) {
     const std::size_t first = entries_.size();
-    for (const pb::RateLimitDescriptor::Entry& entry : descriptor.entries()) {
+    for (const pb::RawRateLimitDescriptor::Entry& entry : descriptor.entries()) {
       entries_.push_back({entry.key(), entry.value()});
     }
     const std::uint64_t cost = descriptor.has_hits_addend()

@@ -40,10 +40,10 @@ class EnvoyDecider {
   // last until its answer; if not, this decider lasts until the response is written. If a fault is
   // returned, nothing was decided.
   [[nodiscard]] std::optional<EnvoyFault> decide(
-      const envoy::service::ratelimit::v3::RateLimitRequest& request, DecisionJob& job);
+      const envoy::service::ratelimit::v3::RawRateLimitRequest& request, DecisionJob& job);
 
  private:
-  using Request = envoy::service::ratelimit::v3::RateLimitRequest;
+  using Request = envoy::service::ratelimit::v3::RawRateLimitRequest;
 
   // Limits that a request contains, by descriptor.
   struct OwnLimits {

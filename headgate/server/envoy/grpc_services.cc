@@ -69,6 +69,12 @@ void GrpcServices::put_health(Http2String& answer) {
   put(health_response_, answer);
 }
 
+void GrpcServices::put_denial(Http2String& answer) {
+  response_.Clear();
+  response_.set_overall_code(envoy::service::ratelimit::v3::RateLimitResponse::OVER_LIMIT);
+  put(response_, answer);
+}
+
 GrpcStatus GrpcServices::decide(std::string_view request, Http2String& answer,
                                 Job::Held<DecisionJob>& pending, Resume then) {
   DecisionJob* const job = worker_.begin();

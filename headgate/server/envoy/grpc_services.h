@@ -28,6 +28,9 @@ class GrpcServices {
   // Appends the framed answer that a decision makes. Throws std::bad_alloc.
   void put_decision(const DecisionJob& job, Http2String& answer);
 
+  // Appends the framed answer that denies a request which was not read. Throws std::bad_alloc.
+  void put_denial(Http2String& answer);
+
   // Health is NOT_SERVING from now on.
   void stop() noexcept { stopped_ = true; }
 
@@ -46,7 +49,7 @@ class GrpcServices {
   const std::string name_;  // of the only service that has a health of its own
   bool stopped_ = false;
   // Members, so that the next call reuses their memory.
-  envoy::service::ratelimit::v3::RateLimitRequest request_;
+  envoy::service::ratelimit::v3::RawRateLimitRequest request_;
   envoy::service::ratelimit::v3::RateLimitResponse response_;
   grpc::health::v1::HealthCheckRequest health_request_;
   grpc::health::v1::HealthCheckResponse health_response_;

@@ -330,7 +330,19 @@ void GrpcSession::data(std::int32_t stream, std::string_view bytes) {
     return;
   }
   call->unconsumed += bytes.size();
-  if (const GrpcStatus status = call->message.take(bytes); !status.ok()) refuse(*call, status);
+  const GrpcStatus status = call->message.take(bytes);
+  if (status.ok()) return;
+  const bool is_too_long = status.code == GrpcCode::resource_exhausted;
+  if (is_too_long && call->head.method() == GrpcMethod::should_rate_limit) return deny(*call);
+  refuse(*call, status);
+}
+
+// Envoy's clients make a message too long, by a header field that several descriptors have, and
+// Envoy admits a request whose call fails.
+void GrpcSession::deny(Call& call) {
+  if (trusted_) frames_.answered();
+  door_.services.put_denial(call.answer);
+  submit(call);
 }
 
 void GrpcSession::consume(Call& call) noexcept {

@@ -227,11 +227,17 @@ TEST_F(LateGrpcTest, ACallThatIsCancelledLeavesItsJob) {
   EXPECT_EQ(worker_.answers().outstanding(), 0u);
 }
 
-TEST_F(LateGrpcTest, AMessageWhoseTextIsNoUtf8IsAnsweredAndNotLogged) {
+// Envoy sends what its clients have sent, and admits requests whose calls fail.
+TEST_F(LateGrpcTest, AMessageWhoseTextIsNoUtf8IsDecidedAndNotLogged) {
   testing::internal::CaptureStderr();
-  const std::int32_t stream = client_.call("\xff");
-  client_.talk(*session_);
-  EXPECT_EQ(client_.reply(stream).status, "13");
+  for (const std::uint32_t left : {999'999u, 999'998u}) {
+    const std::int32_t stream = client_.call("\xff");
+    client_.talk(*session_);
+    store_.complete_all();
+    client_.talk(*session_);
+    EXPECT_EQ(client_.reply(stream).status, "0");
+    EXPECT_EQ(client_.reply(stream).read().statuses(0).limit_remaining(), left);
+  }
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
 }
 

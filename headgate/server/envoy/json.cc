@@ -38,8 +38,10 @@ std::optional<Content> begin(WorkerContext& worker, std::string_view body, Decis
   if (!read.ok()) {
     return refusal(400, "expected a RateLimitRequest as JSON: " + read.message().ToString());
   }
+  pb::RawRateLimitRequest raw;
+  if (!raw.ParseFromString(request.SerializeAsString())) return refusal(503, "out of memory");
   EnvoyDecider decider(worker);
-  if (auto fault = decider.decide(request, job)) {
+  if (auto fault = decider.decide(raw, job)) {
     return refusal(fault->kind == EnvoyFault::Kind::unavailable ? 503 : 400,
                    std::move(fault->what));
   }

@@ -40,8 +40,9 @@ void write_verdict(const gate::Verdict& verdict, HttpReply& reply) {
   if (verdict.remaining) reply.field("X-Headgate-Remaining", *verdict.remaining);
 }
 
-void write_answer(const DecisionJob& job, const AuthTerms& terms, HttpDoorContext& door,
+void write_answer(DecisionJob& job, const AuthTerms& terms, HttpDoorContext& door,
                   HttpReply& reply) {
+  if (const Nanos hold = job.decision.verdict.hold; hold > 0) reply.hold(hold, job.take_waiting());
   const gate::FieldWriter& field_writer = job.snapshot->gate().field_writer();
   const gate::Verdict& verdict = job.decision.verdict;
   const bool denied = verdict.outcome == gate::Outcome::denied;
@@ -53,11 +54,6 @@ void write_answer(const DecisionJob& job, const AuthTerms& terms, HttpDoorContex
   }
   if (terms.deny_status) write_verdict(verdict, reply);
   if (terms.guess != Guess::none) reply.field("X-Headgate-Note", word(terms.guess));
-  if (verdict.hold > 0) {
-    // The number of connections bounds how many wait.
-    job.snapshot->gate().end_wait(verdict);
-    reply.hold(verdict.hold);
-  }
   door.worker.record(DoorKind::http, job);
 
   Writer body(door.fields);  // the reply has copied the fields that were written there

@@ -10,7 +10,9 @@
 #include <filesystem>
 #include <fstream>
 #include <list>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "headgate/base/testing/allocations.h"
 #include "headgate/server/testing/open_engine.h"
@@ -633,6 +635,91 @@ TEST_F(LateHttpDoorTest, NoMoreDecisionsWaitThanThereIsRoomFor) {
   client.send(decide("burst", "a"));
   complete_all();
   EXPECT_THAT(std::string(client.receive()), HasSubstr(R"("r":4)"));
+}
+
+// A unit comes back after 30 s, so that no answer comes while a test runs.
+constexpr std::string_view one_waits =
+    "policies: [{name: pace, quota: 1, window: 30s, key: [], delay: 60s, delay-waiting: 1}]";
+
+class DelayTest : public HttpDoorTest {
+ protected:
+  DelayTest() : HttpDoorTest(open_engine(one_waits)) { make_door(); }
+
+  // Sends a request, and returns whether its answer waits.
+  bool waits(Client& client) {
+    client.send(auth("a"));
+    io_.poll();
+    return client.receive_text().empty() && !client.is_cut_off();
+  }
+};
+
+TEST_F(DelayTest, NoMoreRequestsWaitThanThePolicyLets) {
+  Client first(*this);
+  std::optional<Client> waiting(std::in_place, *this);
+  Client other(*this);
+  EXPECT_FALSE(waits(first));
+  EXPECT_TRUE(waits(*waiting));
+  other.send(auth("a"));
+  EXPECT_THAT(std::string(other.receive()), StartsWith("HTTP/1.1 429 "));
+  waiting.reset();
+  io_.poll();
+  EXPECT_TRUE(waits(other)) << "who leaves makes room";
+  EXPECT_FALSE(waits(first));
+}
+
+TEST_F(DelayTest, ThoseThatWaitCountAlsoAfterAReload) {
+  Client first(*this);
+  std::optional<Client> waiting(std::in_place, *this);
+  EXPECT_FALSE(waits(first));
+  EXPECT_TRUE(waits(*waiting));
+  std::ofstream(engine_->config())
+      << "version: 1\nstore: {table: {memory: 1MiB}}\n"
+      << one_waits.substr(0, one_waits.size() - 1) << ", {name: other, quota: 9, window: 1h}]\n";
+  ASSERT_TRUE(engine_->reload());
+  std::filesystem::remove(engine_->config());
+  EXPECT_FALSE(waits(first));
+  waiting.reset();
+  io_.poll();
+  EXPECT_TRUE(waits(first));
+}
+
+class LateDelayTest : public LateHttpDoorTest {
+ protected:
+  LateDelayTest() : LateHttpDoorTest(one_waits) {}
+};
+
+TEST_F(LateDelayTest, AClientThatLeavesBeforeItsAnswerIsWrittenMakesRoom) {
+  auto first = std::make_unique<Client>(*this);
+  first->send(auth("a"));
+  complete_all();
+  EXPECT_THAT(all_of(*first), StartsWith("HTTP/1.1 200 "));
+  first->send(auth("a"));
+  run();
+  store_.complete();  // it is denied without a wait
+  store_.complete();  // and admitted after one
+  first.reset();
+  door_->stop();  // sees that the client has left before it sees the decision
+  run();
+  make_door();
+  Client next(*this);
+  next.send(auth("a"));
+  complete_all();
+  EXPECT_EQ(all_of(next), "") << "it waits";
+}
+
+TEST_F(LateDelayTest, NoAnswerBehindOneThatWaitsShortensItsWait) {
+  options_.credentials = credentials("correct-horse-battery");
+  make_door();
+  const std::string right = "X-Headgate-Token: correct-horse-battery\r\n";
+  Client client(*this);
+  client.send(auth("a", "", right));
+  complete_all();
+  EXPECT_THAT(all_of(client), StartsWith("HTTP/1.1 200 "));
+  client.send(auth("a", "", right) + auth("a", "", "X-Headgate-Token: wrong\r\n"));
+  complete_all();
+  DecisionStats::DoorTotals totals;
+  worker_.stats().add_to(totals, DoorKind::http);
+  EXPECT_EQ(totals.wrong_tokens, 0u) << "it would be answered in 100 ms, and the other one with it";
 }
 
 TEST_F(LateHttpDoorTest, ADecisionThatDoesNotComeEndsTheConnection) {

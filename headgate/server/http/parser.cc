@@ -16,12 +16,27 @@ std::string_view view(boost::beast::string_view text) noexcept {
   return {text.data(), text.size()};
 }
 
-// Returns path and query of an absolute target (RFC 9112, section 3.2.2); other targets unchanged.
-std::string_view without_origin(std::string_view target) noexcept {
+struct PathAndQuery {
+  std::string_view path;
+  std::string_view query;
+};
+
+PathAndQuery split(std::string_view target) noexcept {
+  const std::size_t question = target.find('?');
+  if (question == std::string_view::npos) return {target, {}};
+  return {target.substr(0, question), target.substr(question + 1)};
+}
+
+// Returns path and query of a target, which may be absolute (RFC 9112, section 3.2.2).
+PathAndQuery read_target(std::string_view target) noexcept {
   const std::size_t scheme = target.find("://");
-  if (target.starts_with('/') || scheme == std::string_view::npos) return target;
+  if (target.starts_with('/') || scheme == std::string_view::npos) return split(target);
   const std::size_t end = target.find_first_of("/?", scheme + 3);
-  return end == std::string_view::npos ? std::string_view() : target.substr(end);
+  PathAndQuery parts;
+  if (end != std::string_view::npos) parts = split(target.substr(end));
+  // An absent path is "/" (RFC 9110, section 4.2.3). Views must be of the request's bytes.
+  if (parts.path.empty()) parts.path = target.substr(scheme + 1, 1);
+  return parts;
 }
 
 }  // namespace
@@ -134,12 +149,11 @@ HttpRequest::Extent HttpParser::extent(std::string_view text) const noexcept {
 
 void HttpParser::Beast::on_request_impl(http::verb, Text method, Text target, int version, Error&) {
   HttpRequest& request = to_.request_;
-  const std::string_view text = without_origin(view(target));
-  const std::size_t question = text.find('?');
+  const PathAndQuery parts = read_target(view(target));
   request.version_ = version;
   request.method_ = to_.extent(view(method));
-  if (!text.empty()) request.path_ = to_.extent(text.substr(0, question));
-  if (question != std::string_view::npos) request.query_ = to_.extent(text.substr(question + 1));
+  request.path_ = to_.extent(parts.path);
+  if (!parts.query.empty()) request.query_ = to_.extent(parts.query);
 }
 
 void HttpParser::Beast::on_field_impl(http::field field, Text name, Text value, Error& error) {

@@ -46,6 +46,20 @@ TEST(HttpParserTest, AnAbsoluteTargetIsItsPath) {
   }
 }
 
+TEST(HttpParserTest, AnAbsoluteTargetWithoutAPathIsThatOfTheRoot) {
+  const struct {
+    const char* target;
+    const char* query;
+  } cases[] = {{"http://h", ""}, {"https://h:80", ""}, {"http://h?", ""}, {"http://h?x=/", "x=/"}};
+  for (const auto& c : cases) {
+    HttpParser parser;
+    const std::string text = "GET " + std::string(c.target) + " HTTP/1.1\r\nHost: h\r\n\r\n";
+    ASSERT_EQ(parse(parser, text), State::done) << c.target;
+    EXPECT_EQ(parser.request().path(), "/") << c.target;
+    EXPECT_EQ(parser.request().query(), c.query) << c.target;
+  }
+}
+
 TEST(HttpParserTest, KeepsAliveAsTheVersionSays) {
   const struct {
     const char* text;

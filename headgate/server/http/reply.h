@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "headgate/base/instant.h"
+#include "headgate/gate/waiting.h"
 
 namespace headgate::server {
 
@@ -57,9 +59,13 @@ class HttpReply {
   void end(std::string_view type, std::string_view body);
   void end() { end({}, {}); }
 
-  // The reply is to be sent after this time [ns].
-  void hold(Nanos span) noexcept { held_ = span; }
+  // The reply is to be sent after this time [ns], in which its request waits.
+  void hold(Nanos span, gate::Waiting waiting) noexcept {
+    held_ = span;
+    waiting_ = std::move(waiting);
+  }
   [[nodiscard]] Nanos held() const noexcept { return held_; }
+  [[nodiscard]] gate::Waiting take_waiting() noexcept { return std::move(waiting_); }
 
   // The connection will not be used again.
   void close() noexcept { connection_.keeps_alive = false; }
@@ -71,6 +77,7 @@ class HttpReply {
   DateLine& date_;
   Connection connection_;
   Nanos held_ = 0;
+  gate::Waiting waiting_;
 };
 
 }  // namespace headgate::server

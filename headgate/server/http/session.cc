@@ -23,6 +23,7 @@ Need HttpSession::serve(Turn& turn) noexcept {
   moved_ = false;
   try {
     caller_.answers_at.reset();
+    waiting_ = {};
     if (channel_.has_unsent()) return channel_.flush() ? go_on() : Need::nothing;
     if (pending_ && !pending_->job->is_decided()) return Need::answer;
     return paused_ || pending_ ? take_input(input_.pending(), turn) : read(turn);
@@ -67,9 +68,10 @@ std::size_t HttpSession::answer_all(std::string_view bytes, const Turn& turn) {
   std::size_t done = 0;
   paused_ = false;
   while (done < bytes.size() && !ends_ && !pending_) {
-    // At least one request is answered in each turn.
-    paused_ = done > 0 && (caller_.answers_at || caller_.is_cut_off ||
-                           door_.output.size() >= Channel::together || turn.is_over());
+    // An answer that is held back holds those behind it back, too. Otherwise at least one request
+    // is answered in each turn.
+    paused_ = caller_.answers_at || caller_.is_cut_off ||
+              (done > 0 && (door_.output.size() >= Channel::together || turn.is_over()));
     if (paused_) break;
     if (!parser_) {
       // RFC 9112, section 2.2: an empty line before a request line is ignored.
@@ -137,8 +139,9 @@ Exchange HttpSession::exchange(HttpReply& reply) {
 }
 
 // Notes when the reply may be sent, if it is to wait.
-void HttpSession::hold(const HttpReply& reply) noexcept {
+void HttpSession::hold(HttpReply& reply) noexcept {
   if (reply.held() == 0) return;
+  waiting_ = reply.take_waiting();
   caller_.answers_at =
       Turn::Clock::now() + std::chrono::nanoseconds(static_cast<std::int64_t>(reply.held()));
 }

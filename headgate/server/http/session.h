@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "headgate/gate/waiting.h"
 #include "headgate/server/channel.h"
 #include "headgate/server/http/caller.h"
 #include "headgate/server/http/door_context.h"
@@ -62,7 +63,7 @@ class HttpSession {
   void finish_pending();
   [[nodiscard]] Need go_on();
   [[nodiscard]] HttpReply reply(bool keeps_alive);
-  void hold(const HttpReply& reply) noexcept;
+  void hold(HttpReply& reply) noexcept;
   [[nodiscard]] Exchange exchange(HttpReply& reply);
 
   Channel channel_;
@@ -80,6 +81,7 @@ class HttpSession {
   std::unique_ptr<HttpParser> parser_;  // of a request that has begun
   InputBuffer input_;                   // the bytes that are not answered yet
   std::optional<HttpPending> pending_;  // the request before them
+  gate::Waiting waiting_;               // the request whose answer is held back
 };
 
 }  // namespace headgate::server

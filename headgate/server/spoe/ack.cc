@@ -1,7 +1,10 @@
 #include "headgate/server/spoe/ack.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <span>
 #include <string_view>
+#include <vector>
 
 #include "headgate/base/ascii.h"
 #include "headgate/net/spoe_writer.h"
@@ -18,6 +21,29 @@ net::SpoeWriter begin(const SpoeAckTerms& terms, SpoeDoorContext& door) {
   out.begin_ack(terms.stream_id, terms.frame_id);
   if (terms.forgets_receipt) out.unset_variable(receipt_name);
   return out;
+}
+
+// Sets the variable with the receipt, if there is something to settle. A client that sends a long
+// path could make it too long for the frame, and then would not be charged what depends on the
+// response. So dues with the longest keys are left out, which are those of that path.
+void set_receipt(const SpoeAckTerms& terms, const DecisionJob& job, SpoeDoorContext& door,
+                 net::SpoeWriter& out) {
+  const TableTime time = time_of(door.worker.engine().table());
+  const auto fits = [&](std::span<const gate::Due> dues) {
+    door.text.clear();
+    append_receipt(dues, job.decision.now, time, door.text);
+    return out.set_variable(receipt_name, {net::SpoeType::binary, 0, door.text});
+  };
+  const std::span<const gate::Due> all = job.decision.verdict.dues;
+  if (all.empty() || fits(all)) return;
+  std::vector<gate::Due> dues(all.begin(), all.end());
+  std::ranges::stable_sort(dues, {}, [](const gate::Due& due) { return due.key.size(); });
+  std::size_t keys = 0;
+  for (const gate::Due& due : dues) keys += due.key.size();
+  do {
+    keys -= dues.back().key.size();
+    dues.pop_back();
+  } while (!dues.empty() && (keys > terms.frame_max || !fits(dues)));
 }
 
 // The name of the variable that has a field: "ratelimit_policy" has RateLimit-Policy.
@@ -46,12 +72,7 @@ void write_ack(const SpoeAckTerms& terms, const DecisionJob& job, SpoeDoorContex
   if (denied) out.set_variable("status", verdict.status());
   if (verdict.retry_after) out.set_variable("retry_after", *verdict.retry_after);
   if (verdict.denier != nullptr) out.set_variable("policy", verdict.denier->title());
-  if (!verdict.dues.empty()) {
-    door.text.clear();
-    append_receipt(verdict.dues, job.decision.now, time_of(door.worker.engine().table()),
-                   door.text);
-    out.set_variable(receipt_name, {net::SpoeType::binary, 0, door.text});
-  }
+  set_receipt(terms, job, door, out);
   Writer fields(door.fields);
   for (const gate::Line& line : field_writer.write(verdict.items, fields)) {
     out.set_variable(variable_of(line.name, door.text), line.value);

@@ -19,7 +19,7 @@ struct SpoeAckTerms {
 };
 
 // Append to the door's output. What does not fit into a frame is left out, the problem document
-// first. Throw std::bad_alloc.
+// first, and of a receipt what has the longest keys. Throw std::bad_alloc.
 void write_ack(const SpoeAckTerms& terms, SpoeDoorContext& door);  // without a decision
 void write_ack(const SpoeAckTerms& terms, const DecisionJob& job, SpoeDoorContext& door);
 
