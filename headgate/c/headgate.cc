@@ -141,6 +141,13 @@ headgate_outcome outcome(const headgate_decision& decision) {
   return HEADGATE_DENIED;
 }
 
+// Of a call that decides nothing: the decision has no response, and nothing to settle.
+headgate_outcome undecided(headgate_decision& decision, headgate_outcome error) {
+  decision.loaded = nullptr;
+  decision.context.verdict = {};
+  return error;
+}
+
 headgate_outcome outcome(const hg::gate::CheckFault& fault) {
   using Reason = hg::gate::CheckFault::Reason;
   switch (fault.reason) {
@@ -187,7 +194,7 @@ headgate_outcome decide(headgate_gate* gate, headgate_decision* decision,
                         const headgate_check* checks, size_t count, headgate_result* results,
                         Act act) {
   std::array<hg::gate::Check, hg::policy::policies_per_request_max> all;
-  if (count > all.size()) return HEADGATE_TOO_MANY;
+  if (count > all.size()) return undecided(*decision, HEADGATE_TOO_MANY);
   for (std::size_t i = 0; i < count; ++i) {
     all[i] = {checks[i].policy, view(checks[i].key, checks[i].key_size), checks[i].cost};
     if (checks[i].cost == HEADGATE_RESERVE) all[i].cost.reset();
@@ -306,7 +313,7 @@ headgate_outcome headgate_admit(headgate_gate* gate, headgate_decision* decision
   }
   if (request->peer != nullptr) {
     matched.peer = hg::policy::Address::parse(request->peer);
-    if (!matched.peer) return HEADGATE_BAD_ADDRESS;
+    if (!matched.peer) return undecided(*decision, HEADGATE_BAD_ADDRESS);
   }
   decision->loaded = gate->current();
   // The caller is not told how long to let it wait.

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "headgate/base/testing/temporary_directory.h"
 
@@ -204,6 +205,21 @@ TEST_F(HeadgateC, ReportsErrors) {
   const headgate_check twice[2] = {{"burst", "a", 1, 1}, {"burst", "a", 1, 1}};
   EXPECT_EQ(headgate_decide(gate, decision, twice, 2, HEADGATE_SPEND, nullptr),
             HEADGATE_ASKED_TWICE);
+  const std::vector<headgate_check> many(129, {"burst", "a", 1, 1});
+  headgate_request request{};
+  request.peer = "nowhere";
+  for (const headgate_outcome error : {HEADGATE_TOO_MANY, HEADGATE_BAD_ADDRESS}) {
+    decide("burst");
+    EXPECT_EQ(decide("burst"), HEADGATE_DENIED);
+    EXPECT_FALSE(fields().empty());
+    EXPECT_EQ(error == HEADGATE_TOO_MANY ? headgate_decide(gate, decision, many.data(), many.size(),
+                                                           HEADGATE_SPEND, nullptr)
+                                         : headgate_admit(gate, decision, &request),
+              error);
+    EXPECT_TRUE(fields().empty()) << "not those of the request before";
+    EXPECT_EQ(problem(), "");
+    EXPECT_EQ(headgate_retry_after(decision), -1);
+  }
   EXPECT_STRNE(headgate_version(), "");
 }
 
