@@ -143,8 +143,8 @@ HEADGATE_API headgate_outcome headgate_reserve(headgate_gate* gate, headgate_dec
                                                headgate_result* results);
 
 typedef struct {
-  const char* policy;
-  uint64_t cost; /* what was really needed [quota units] */
+  const char* policy; /* also for its candidate */
+  uint64_t cost;      /* what was really needed [quota units] */
 } headgate_cost;
 
 /* Corrects what headgate_reserve() has taken: what was too much is given back, unless it has come

@@ -283,8 +283,9 @@ int headgate_settle_reserved(headgate_gate* gate, headgate_decision* decision,
   for (const headgate_cost& cost : std::span(costs, count)) {
     bool is_used = false;
     for (std::size_t i = 0; i < dues.size(); ++i) {
-      // A policy's candidate has a due of its own, and the same name.
-      if (dues[i].policy->name != cost.policy) continue;
+      // A policy's candidate has a due of its own, and that name is for both.
+      const hg::policy::Policy& policy = *dues[i].policy;
+      if (policy.name != cost.policy && policy.title() != cost.policy) continue;
       needed[i] = cost.cost;
       is_used = true;
     }

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "headgate/base/testing/temporary_directory.h"
@@ -278,6 +279,19 @@ TEST_F(HeadgateCReserves, AReloadMayComeBetween) {
   write(policies);
   ASSERT_EQ(headgate_reload(gate, words, sizeof words), 0) << words;
   EXPECT_EQ(left("tokens"), 990u);
+}
+
+TEST_F(HeadgateCReserves, ACandidateIsCorrectedWithItsPolicy) {
+  for (const char* share : {"0%", "100%"}) {
+    const std::string policy = "tokens" + std::string(share, 1);
+    open("  - {name: " + policy +
+         ", quota: 1000, window: 1d, candidate: {quota: 500, share: " + share + "}}\n");
+    EXPECT_EQ(reserve(policy.c_str(), 100), HEADGATE_ADMITTED);
+    EXPECT_EQ(settle(policy.c_str(), 30), 1);
+    EXPECT_EQ(left(policy.c_str()), *share == '0' ? 970u : 470u);
+    EXPECT_EQ(left((policy + " (candidate)").c_str()), 470u);
+    headgate_close(std::exchange(gate, nullptr));
+  }
 }
 
 TEST_F(HeadgateCReserves, EstimatesLearn) {
