@@ -37,8 +37,9 @@ typedef struct headgate_gate headgate_gate;
  * be NULL. */
 HEADGATE_API headgate_gate* headgate_open(const char* config, char* error, size_t error_size);
 
-/* Reads the policy file again and keeps the state. Returns 0, or -1 with `error` if nothing
- * changed. A decision that was made before the reload keeps the policies with which it was made. */
+/* Reads the policy file again and keeps the state; a table that is to have more `memory` grows.
+ * Returns 0, or -1 with `error` if nothing changed: the file has a fault, or names another table.
+ * A decision that was made before the reload keeps the policies with which it was made. */
 HEADGATE_API int headgate_reload(headgate_gate* gate, char* error, size_t error_size);
 
 /* Frees the gate. Its decisions must not be used afterwards, only freed. NULL is ignored. */

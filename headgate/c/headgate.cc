@@ -16,7 +16,7 @@
 
 #include "headgate/base/random.h"
 #include "headgate/base/writer.h"
-#include "headgate/gate/counts.h"
+#include "headgate/gate/counters.h"
 #include "headgate/gate/gate.h"
 #include "headgate/gate/table_options.h"
 #include "headgate/policy/file/load.h"
@@ -67,26 +67,32 @@ class Headers final : public hg::policy::Headers {
 
 // A gate with the policies of one load. Shared with the decisions that were made by it.
 struct LoadedPolicies {
-  LoadedPolicies(std::shared_ptr<const hg::policy::PolicySet> policies, hg::store::Table& table)
-      : counts(counts_for(*policies)), gate(std::move(policies), table, table.secret(), counts) {}
+  // `before`: the load that this one replaces; nullptr: none.
+  LoadedPolicies(const std::shared_ptr<const hg::policy::PolicySet>& policies,
+                 hg::store::Table& table, const LoadedPolicies* before)
+      : counters(counters_for(*policies, before)),
+        gate(policies, table, table.secret(),
+             counters ? counters->shards() : std::span<hg::gate::PolicyCounts>()) {}
 
-  // Nobody reads counts here, but estimates are kept beside them.
-  [[nodiscard]] static std::vector<hg::gate::PolicyCounts> counts_for(
-      const hg::policy::PolicySet& policies) {
-    const auto& all = policies.policies();
-    const bool estimates = std::any_of(
-        all.begin(), all.end(), [](const auto& policy) { return policy.estimate_percent != 0; });
-    return std::vector<hg::gate::PolicyCounts>(estimates ? all.size() + 1 : 0);
+  // Nobody reads counts here, but estimates are kept beside them. nullptr: no policy estimates.
+  [[nodiscard]] static std::shared_ptr<hg::gate::Counters> counters_for(
+      const hg::policy::PolicySet& policies, const LoadedPolicies* before) {
+    const bool estimates = std::ranges::any_of(
+        policies.policies(), [](const auto& policy) { return policy.estimate_percent != 0; });
+    if (!estimates) return nullptr;
+    return hg::gate::Counters::open(policies.names(), before ? before->counters : nullptr);
   }
 
-  std::vector<hg::gate::PolicyCounts> counts;
+  std::shared_ptr<hg::gate::Counters> counters;
   hg::gate::Gate gate;
 };
 
 struct headgate_gate {
   std::string config;
   std::unique_ptr<hg::store::Table> table;
-  std::mutex mutex;  // protects `loaded`
+  std::mutex reloads;                        // protects `table_settings`; of one reload at a time
+  hg::policy::TableSettings table_settings;  // as the policies in force say
+  std::mutex mutex;                          // protects `loaded`
   std::shared_ptr<const LoadedPolicies> loaded;
 
   [[nodiscard]] std::shared_ptr<const LoadedPolicies> current() {
@@ -125,6 +131,35 @@ std::shared_ptr<const hg::policy::PolicySet> load(const std::string& config, cha
   if (loaded) return *loaded;
   report(lines(loaded.error()), error, size);
   return nullptr;
+}
+
+// Makes the table as large as the policies say. If they want another one, or it cannot grow,
+// reports why and returns false.
+bool change_table(headgate_gate& gate, const hg::policy::PolicySet& policies, char* error,
+                  std::size_t size) {
+  const hg::policy::TableSettings& wanted = policies.settings().table;
+  const hg::policy::TableSettings& used = gate.table_settings;
+  const auto words = [](const hg::policy::TableSettings& table) {
+    return std::to_string(table.memory) + " bytes " +
+           (table.file.empty() ? "of memory" : "in the file " + table.file);
+  };
+  if (wanted.memory < used.memory || wanted.file != used.file) {
+    report(gate.config + ": store: the table is to have " + words(wanted) +
+               "; expected the table that this gate has, " + words(used) +
+               ". To change it, close the gate and open it again",
+           error, size);
+    return false;
+  }
+  // Not if the size is the former one: another process may have made the table larger meanwhile.
+  if (wanted.memory > used.memory) {
+    const auto grown = gate.table->grow(hg::gate::table_options(policies));
+    if (!grown) {
+      report(gate.config + ": store: " + grown.error(), error, size);
+      return false;
+    }
+  }
+  gate.table_settings = wanted;
+  return true;
 }
 
 headgate_outcome outcome(const headgate_decision& decision) {
@@ -224,7 +259,8 @@ headgate_gate* headgate_open(const char* config, char* error, size_t error_size)
   auto gate = std::make_unique<headgate_gate>();
   gate->config = config;
   gate->table = std::move(*table);
-  gate->loaded = std::make_shared<const LoadedPolicies>(std::move(policies), *gate->table);
+  gate->table_settings = policies->settings().table;
+  gate->loaded = std::make_shared<const LoadedPolicies>(policies, *gate->table, nullptr);
   return gate.release();
 } catch (const std::bad_alloc&) {
   report("out of memory", error, error_size);
@@ -232,9 +268,12 @@ headgate_gate* headgate_open(const char* config, char* error, size_t error_size)
 }
 
 int headgate_reload(headgate_gate* gate, char* error, size_t error_size) try {
+  const std::lock_guard alone(gate->reloads);
   auto policies = load(gate->config, error, error_size);
   if (policies == nullptr) return -1;
-  auto loaded = std::make_shared<const LoadedPolicies>(std::move(policies), *gate->table);
+  auto loaded =
+      std::make_shared<const LoadedPolicies>(policies, *gate->table, gate->current().get());
+  if (!change_table(*gate, *policies, error, error_size)) return -1;
   const std::lock_guard lock(gate->mutex);
   gate->loaded = std::move(loaded);
   return 0;

@@ -170,6 +170,30 @@ TEST_F(HeadgateC, AReloadKeepsTheStateAndAFailedOneChangesNothing) {
   EXPECT_EQ(decide("daily"), HEADGATE_ADMITTED);
 }
 
+TEST_F(HeadgateC, AReloadMakesTheTableGrowAndRefusesAnother) {
+  const std::string policies = "policies: [{name: burst, quota: 2, window: 60s}]\n";
+  const auto store = [&](const std::string& table) {
+    std::ofstream(config) << "version: 1\nstore: {table: {" << table << "}}\n" << policies;
+  };
+  store("memory: 1MiB");
+  gate = headgate_open(config.c_str(), words, sizeof words);
+  ASSERT_NE(gate, nullptr) << words;
+  EXPECT_EQ(decide("burst"), HEADGATE_ADMITTED);
+  store("memory: 2MiB");
+  EXPECT_EQ(headgate_reload(gate, words, sizeof words), 0) << words;
+  EXPECT_EQ(decide("burst"), HEADGATE_ADMITTED);
+  EXPECT_EQ(decide("burst"), HEADGATE_DENIED) << "the state was kept";
+  for (const char* table : {"memory: 1MiB", "memory: 2MiB, file: table"}) {
+    store(table);
+    EXPECT_EQ(headgate_reload(gate, words, sizeof words), -1) << table;
+    EXPECT_THAT(words, HasSubstr("expected the table that this gate has, 2097152 bytes of memory"));
+  }
+  store("memory: 65MiB");
+  EXPECT_EQ(headgate_reload(gate, words, sizeof words), -1);
+  EXPECT_THAT(words, HasSubstr("it can grow to at most 67108864 bytes"));
+  EXPECT_EQ(decide("burst"), HEADGATE_DENIED);
+}
+
 TEST_F(HeadgateC, RedisIsRefusedBecauseCallsDoNotWait) {
   std::ofstream(config) << "version: 1\nstore: {redis: {nodes: [a:1]}}\npolicies: []\n";
   EXPECT_EQ(headgate_open(config.c_str(), words, sizeof words), nullptr);
@@ -295,9 +319,10 @@ TEST_F(HeadgateCReserves, ACandidateIsCorrectedWithItsPolicy) {
 }
 
 TEST_F(HeadgateCReserves, EstimatesLearn) {
-  open(
+  const std::string policies =
       "  - {name: tokens, quota: 100000, window: 1d, cost: {reserve: {estimate: 90%}, "
-      "settle: {response-header: x}}}\n");
+      "settle: {response-header: x}}}\n";
+  open(policies);
   EXPECT_EQ(reserve("tokens"), HEADGATE_ADMITTED);
   EXPECT_EQ(left("tokens"), 99'000u);
   for (int i = 0; i < 200; ++i) {
@@ -307,7 +332,17 @@ TEST_F(HeadgateCReserves, EstimatesLearn) {
   EXPECT_EQ(settle("tokens", 0), 1);
   const std::uint64_t before = left("tokens");
   EXPECT_EQ(reserve("tokens"), HEADGATE_ADMITTED);
-  EXPECT_LT(before - left("tokens"), 20u);
+  const std::uint64_t learnt = before - left("tokens");
+  EXPECT_LT(learnt, 20u);
+
+  const std::string other = "  - {name: other, quota: 1, window: 1d}\n";
+  for (const std::string& reloaded : {policies + other, other + policies}) {
+    write(reloaded);
+    ASSERT_EQ(headgate_reload(gate, words, sizeof words), 0) << words;
+  }
+  const std::uint64_t then = left("tokens");
+  EXPECT_EQ(reserve("tokens"), HEADGATE_ADMITTED);
+  EXPECT_EQ(then - left("tokens"), learnt) << "also after a reload";
 }
 
 }  // namespace
