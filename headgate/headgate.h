@@ -125,10 +125,11 @@ typedef struct {
 HEADGATE_API headgate_outcome headgate_admit(headgate_gate* gate, headgate_decision* decision,
                                              const headgate_request* request);
 
-/* To be called when the response of an admitted request is complete or aborted: gives refunds by
- * status, charges costs that depend on the response, and releases slots. Only the first call for a
- * decision has an effect. Without it, slots come back when their lease ends. `status` 0: none was
- * sent. `header` looks up the response's header fields; NULL: none. */
+/* To be called when the response of a request is complete or aborted: gives refunds by status,
+ * charges costs that depend on the response, and releases slots. Also of a denied request, of which
+ * policies in shadow mode can have taken slots. Only the first call for a decision has an effect.
+ * Without it, slots come back when their lease ends. `status` 0: none was sent. `header` looks up
+ * the response's header fields; NULL: none. */
 HEADGATE_API void headgate_settle(headgate_gate* gate, headgate_decision* decision, unsigned status,
                                   uint64_t body_bytes, headgate_header header, void* context);
 
