@@ -101,6 +101,7 @@ std::optional<CheckFault> Gate::match_checks(std::span<const Check> checks, limi
     }
     if (!match) return CheckFault{i, Reason::unknown_policy};
     if (!check.cost) match->cost = reserved(*match->policy, *match->grant);
+    if (op == limit::Op::peek && match->policy->is_late()) match->cost = admission_cost(*match);
     context.results_[i] = result_of(*match, check.policy);
     if (!has_limit(*match)) continue;
     if (is_among(*match, matches)) return CheckFault{i, Reason::asked_twice};
