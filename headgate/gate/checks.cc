@@ -48,7 +48,9 @@ std::optional<CheckFault> Gate::decide(std::span<const Check> checks, limit::Op 
                                        const DueRoom& room) const noexcept {
   context.done_ = done;
   if (const auto fault = match_checks(checks, op, context)) return fault;
-  if (const auto fault = fault_of_room(context.scratch_.matches, room)) return fault;
+  if (context.reserves_) {
+    if (const auto fault = fault_of_room(context.scratch_.matches, room)) return fault;
+  }
 
   context.asked_ = checks.size();
   if (context.matched_ == 0) {
