@@ -37,8 +37,9 @@ typedef struct headgate_gate headgate_gate;
  * be NULL. */
 HEADGATE_API headgate_gate* headgate_open(const char* config, char* error, size_t error_size);
 
-/* Reads the policy file again and keeps the state. Returns 0, or -1 with `error` if nothing
- * changed. A decision that was made before the reload keeps the policies with which it was made. */
+/* Reads the policy file again and keeps the state; a table that is to have more `memory` grows.
+ * Returns 0, or -1 with `error` if nothing changed: the file has a fault, or names another table.
+ * A decision that was made before the reload keeps the policies with which it was made. */
 HEADGATE_API int headgate_reload(headgate_gate* gate, char* error, size_t error_size);
 
 /* Frees the gate. Its decisions must not be used afterwards, only freed. NULL is ignored. */
@@ -124,10 +125,11 @@ typedef struct {
 HEADGATE_API headgate_outcome headgate_admit(headgate_gate* gate, headgate_decision* decision,
                                              const headgate_request* request);
 
-/* To be called when the response of an admitted request is complete or aborted: gives refunds by
- * status, charges costs that depend on the response, and releases slots. Only the first call for a
- * decision has an effect. Without it, slots come back when their lease ends. `status` 0: none was
- * sent. `header` looks up the response's header fields; NULL: none. */
+/* To be called when the response of a request is complete or aborted: gives refunds by status,
+ * charges costs that depend on the response, and releases slots. Also of a denied request, of which
+ * policies in shadow mode can have taken slots. Only the first call for a decision has an effect.
+ * Without it, slots come back when their lease ends. `status` 0: none was sent. `header` looks up
+ * the response's header fields; NULL: none. */
 HEADGATE_API void headgate_settle(headgate_gate* gate, headgate_decision* decision, unsigned status,
                                   uint64_t body_bytes, headgate_header header, void* context);
 
@@ -143,8 +145,8 @@ HEADGATE_API headgate_outcome headgate_reserve(headgate_gate* gate, headgate_dec
                                                headgate_result* results);
 
 typedef struct {
-  const char* policy;
-  uint64_t cost; /* what was really needed [quota units] */
+  const char* policy; /* also for its candidate */
+  uint64_t cost;      /* what was really needed [quota units] */
 } headgate_cost;
 
 /* Corrects what headgate_reserve() has taken: what was too much is given back, unless it has come

@@ -16,7 +16,7 @@
 
 #include "headgate/base/random.h"
 #include "headgate/base/writer.h"
-#include "headgate/gate/counts.h"
+#include "headgate/gate/counters.h"
 #include "headgate/gate/gate.h"
 #include "headgate/gate/table_options.h"
 #include "headgate/policy/file/load.h"
@@ -67,26 +67,32 @@ class Headers final : public hg::policy::Headers {
 
 // A gate with the policies of one load. Shared with the decisions that were made by it.
 struct LoadedPolicies {
-  LoadedPolicies(std::shared_ptr<const hg::policy::PolicySet> policies, hg::store::Table& table)
-      : counts(counts_for(*policies)), gate(std::move(policies), table, table.secret(), counts) {}
+  // `before`: the load that this one replaces; nullptr: none.
+  LoadedPolicies(const std::shared_ptr<const hg::policy::PolicySet>& policies,
+                 hg::store::Table& table, const LoadedPolicies* before)
+      : counters(counters_for(*policies, before)),
+        gate(policies, table, table.secret(),
+             counters ? counters->shards() : std::span<hg::gate::PolicyCounts>()) {}
 
-  // Nobody reads counts here, but estimates are kept beside them.
-  [[nodiscard]] static std::vector<hg::gate::PolicyCounts> counts_for(
-      const hg::policy::PolicySet& policies) {
-    const auto& all = policies.policies();
-    const bool estimates = std::any_of(
-        all.begin(), all.end(), [](const auto& policy) { return policy.estimate_percent != 0; });
-    return std::vector<hg::gate::PolicyCounts>(estimates ? all.size() + 1 : 0);
+  // Nobody reads counts here, but estimates are kept beside them. nullptr: no policy estimates.
+  [[nodiscard]] static std::shared_ptr<hg::gate::Counters> counters_for(
+      const hg::policy::PolicySet& policies, const LoadedPolicies* before) {
+    const bool estimates = std::ranges::any_of(
+        policies.policies(), [](const auto& policy) { return policy.estimate_percent != 0; });
+    if (!estimates) return nullptr;
+    return hg::gate::Counters::open(policies.names(), before ? before->counters : nullptr);
   }
 
-  std::vector<hg::gate::PolicyCounts> counts;
+  std::shared_ptr<hg::gate::Counters> counters;
   hg::gate::Gate gate;
 };
 
 struct headgate_gate {
   std::string config;
   std::unique_ptr<hg::store::Table> table;
-  std::mutex mutex;  // protects `loaded`
+  std::mutex reloads;                        // protects `table_settings`; of one reload at a time
+  hg::policy::TableSettings table_settings;  // as the policies in force say
+  std::mutex mutex;                          // protects `loaded`
   std::shared_ptr<const LoadedPolicies> loaded;
 
   [[nodiscard]] std::shared_ptr<const LoadedPolicies> current() {
@@ -127,6 +133,35 @@ std::shared_ptr<const hg::policy::PolicySet> load(const std::string& config, cha
   return nullptr;
 }
 
+// Makes the table as large as the policies say. If they want another one, or it cannot grow,
+// reports why and returns false.
+bool change_table(headgate_gate& gate, const hg::policy::PolicySet& policies, char* error,
+                  std::size_t size) {
+  const hg::policy::TableSettings& wanted = policies.settings().table;
+  const hg::policy::TableSettings& used = gate.table_settings;
+  const auto words = [](const hg::policy::TableSettings& table) {
+    return std::to_string(table.memory) + " bytes " +
+           (table.file.empty() ? "of memory" : "in the file " + table.file);
+  };
+  if (wanted.memory < used.memory || wanted.file != used.file) {
+    report(gate.config + ": store: the table is to have " + words(wanted) +
+               "; expected the table that this gate has, " + words(used) +
+               ". To change it, close the gate and open it again",
+           error, size);
+    return false;
+  }
+  // Not if the size is the former one: another process may have made the table larger meanwhile.
+  if (wanted.memory > used.memory) {
+    const auto grown = gate.table->grow(hg::gate::table_options(policies));
+    if (!grown) {
+      report(gate.config + ": store: " + grown.error(), error, size);
+      return false;
+    }
+  }
+  gate.table_settings = wanted;
+  return true;
+}
+
 headgate_outcome outcome(const headgate_decision& decision) {
   switch (decision.context.verdict.outcome) {
     case hg::gate::Outcome::off:
@@ -139,6 +174,13 @@ headgate_outcome outcome(const headgate_decision& decision) {
       break;
   }
   return HEADGATE_DENIED;
+}
+
+// Of a call that decides nothing: the decision has no response, and nothing to settle.
+headgate_outcome undecided(headgate_decision& decision, headgate_outcome error) {
+  decision.loaded = nullptr;
+  decision.context.verdict = {};
+  return error;
 }
 
 headgate_outcome outcome(const hg::gate::CheckFault& fault) {
@@ -187,7 +229,7 @@ headgate_outcome decide(headgate_gate* gate, headgate_decision* decision,
                         const headgate_check* checks, size_t count, headgate_result* results,
                         Act act) {
   std::array<hg::gate::Check, hg::policy::policies_per_request_max> all;
-  if (count > all.size()) return HEADGATE_TOO_MANY;
+  if (count > all.size()) return undecided(*decision, HEADGATE_TOO_MANY);
   for (std::size_t i = 0; i < count; ++i) {
     all[i] = {checks[i].policy, view(checks[i].key, checks[i].key_size), checks[i].cost};
     if (checks[i].cost == HEADGATE_RESERVE) all[i].cost.reset();
@@ -217,7 +259,8 @@ headgate_gate* headgate_open(const char* config, char* error, size_t error_size)
   auto gate = std::make_unique<headgate_gate>();
   gate->config = config;
   gate->table = std::move(*table);
-  gate->loaded = std::make_shared<const LoadedPolicies>(std::move(policies), *gate->table);
+  gate->table_settings = policies->settings().table;
+  gate->loaded = std::make_shared<const LoadedPolicies>(policies, *gate->table, nullptr);
   return gate.release();
 } catch (const std::bad_alloc&) {
   report("out of memory", error, error_size);
@@ -225,9 +268,12 @@ headgate_gate* headgate_open(const char* config, char* error, size_t error_size)
 }
 
 int headgate_reload(headgate_gate* gate, char* error, size_t error_size) try {
+  const std::lock_guard alone(gate->reloads);
   auto policies = load(gate->config, error, error_size);
   if (policies == nullptr) return -1;
-  auto loaded = std::make_shared<const LoadedPolicies>(std::move(policies), *gate->table);
+  auto loaded =
+      std::make_shared<const LoadedPolicies>(policies, *gate->table, gate->current().get());
+  if (!change_table(*gate, *policies, error, error_size)) return -1;
   const std::lock_guard lock(gate->mutex);
   gate->loaded = std::move(loaded);
   return 0;
@@ -276,8 +322,9 @@ int headgate_settle_reserved(headgate_gate* gate, headgate_decision* decision,
   for (const headgate_cost& cost : std::span(costs, count)) {
     bool is_used = false;
     for (std::size_t i = 0; i < dues.size(); ++i) {
-      // A policy's candidate has a due of its own, and the same name.
-      if (dues[i].policy->name != cost.policy) continue;
+      // A policy's candidate has a due of its own, and that name is for both.
+      const hg::policy::Policy& policy = *dues[i].policy;
+      if (policy.name != cost.policy && policy.title() != cost.policy) continue;
       needed[i] = cost.cost;
       is_used = true;
     }
@@ -306,7 +353,7 @@ headgate_outcome headgate_admit(headgate_gate* gate, headgate_decision* decision
   }
   if (request->peer != nullptr) {
     matched.peer = hg::policy::Address::parse(request->peer);
-    if (!matched.peer) return HEADGATE_BAD_ADDRESS;
+    if (!matched.peer) return undecided(*decision, HEADGATE_BAD_ADDRESS);
   }
   decision->loaded = gate->current();
   // The caller is not told how long to let it wait.

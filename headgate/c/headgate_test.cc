@@ -8,6 +8,8 @@
 #include <fstream>
 #include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "headgate/base/testing/temporary_directory.h"
 
@@ -168,6 +170,30 @@ TEST_F(HeadgateC, AReloadKeepsTheStateAndAFailedOneChangesNothing) {
   EXPECT_EQ(decide("daily"), HEADGATE_ADMITTED);
 }
 
+TEST_F(HeadgateC, AReloadMakesTheTableGrowAndRefusesAnother) {
+  const std::string policies = "policies: [{name: burst, quota: 2, window: 60s}]\n";
+  const auto store = [&](const std::string& table) {
+    std::ofstream(config) << "version: 1\nstore: {table: {" << table << "}}\n" << policies;
+  };
+  store("memory: 1MiB");
+  gate = headgate_open(config.c_str(), words, sizeof words);
+  ASSERT_NE(gate, nullptr) << words;
+  EXPECT_EQ(decide("burst"), HEADGATE_ADMITTED);
+  store("memory: 2MiB");
+  EXPECT_EQ(headgate_reload(gate, words, sizeof words), 0) << words;
+  EXPECT_EQ(decide("burst"), HEADGATE_ADMITTED);
+  EXPECT_EQ(decide("burst"), HEADGATE_DENIED) << "the state was kept";
+  for (const char* table : {"memory: 1MiB", "memory: 2MiB, file: table"}) {
+    store(table);
+    EXPECT_EQ(headgate_reload(gate, words, sizeof words), -1) << table;
+    EXPECT_THAT(words, HasSubstr("expected the table that this gate has, 2097152 bytes of memory"));
+  }
+  store("memory: 65MiB");
+  EXPECT_EQ(headgate_reload(gate, words, sizeof words), -1);
+  EXPECT_THAT(words, HasSubstr("it can grow to at most 67108864 bytes"));
+  EXPECT_EQ(decide("burst"), HEADGATE_DENIED);
+}
+
 TEST_F(HeadgateC, RedisIsRefusedBecauseCallsDoNotWait) {
   std::ofstream(config) << "version: 1\nstore: {redis: {nodes: [a:1]}}\npolicies: []\n";
   EXPECT_EQ(headgate_open(config.c_str(), words, sizeof words), nullptr);
@@ -204,6 +230,21 @@ TEST_F(HeadgateC, ReportsErrors) {
   const headgate_check twice[2] = {{"burst", "a", 1, 1}, {"burst", "a", 1, 1}};
   EXPECT_EQ(headgate_decide(gate, decision, twice, 2, HEADGATE_SPEND, nullptr),
             HEADGATE_ASKED_TWICE);
+  const std::vector<headgate_check> many(129, {"burst", "a", 1, 1});
+  headgate_request request{};
+  request.peer = "nowhere";
+  for (const headgate_outcome error : {HEADGATE_TOO_MANY, HEADGATE_BAD_ADDRESS}) {
+    decide("burst");
+    EXPECT_EQ(decide("burst"), HEADGATE_DENIED);
+    EXPECT_FALSE(fields().empty());
+    EXPECT_EQ(error == HEADGATE_TOO_MANY ? headgate_decide(gate, decision, many.data(), many.size(),
+                                                           HEADGATE_SPEND, nullptr)
+                                         : headgate_admit(gate, decision, &request),
+              error);
+    EXPECT_TRUE(fields().empty()) << "not those of the request before";
+    EXPECT_EQ(problem(), "");
+    EXPECT_EQ(headgate_retry_after(decision), -1);
+  }
   EXPECT_STRNE(headgate_version(), "");
 }
 
@@ -264,10 +305,24 @@ TEST_F(HeadgateCReserves, AReloadMayComeBetween) {
   EXPECT_EQ(left("tokens"), 990u);
 }
 
+TEST_F(HeadgateCReserves, ACandidateIsCorrectedWithItsPolicy) {
+  for (const char* share : {"0%", "100%"}) {
+    const std::string policy = "tokens" + std::string(share, 1);
+    open("  - {name: " + policy +
+         ", quota: 1000, window: 1d, candidate: {quota: 500, share: " + share + "}}\n");
+    EXPECT_EQ(reserve(policy.c_str(), 100), HEADGATE_ADMITTED);
+    EXPECT_EQ(settle(policy.c_str(), 30), 1);
+    EXPECT_EQ(left(policy.c_str()), *share == '0' ? 970u : 470u);
+    EXPECT_EQ(left((policy + " (candidate)").c_str()), 470u);
+    headgate_close(std::exchange(gate, nullptr));
+  }
+}
+
 TEST_F(HeadgateCReserves, EstimatesLearn) {
-  open(
+  const std::string policies =
       "  - {name: tokens, quota: 100000, window: 1d, cost: {reserve: {estimate: 90%}, "
-      "settle: {response-header: x}}}\n");
+      "settle: {response-header: x}}}\n";
+  open(policies);
   EXPECT_EQ(reserve("tokens"), HEADGATE_ADMITTED);
   EXPECT_EQ(left("tokens"), 99'000u);
   for (int i = 0; i < 200; ++i) {
@@ -277,7 +332,17 @@ TEST_F(HeadgateCReserves, EstimatesLearn) {
   EXPECT_EQ(settle("tokens", 0), 1);
   const std::uint64_t before = left("tokens");
   EXPECT_EQ(reserve("tokens"), HEADGATE_ADMITTED);
-  EXPECT_LT(before - left("tokens"), 20u);
+  const std::uint64_t learnt = before - left("tokens");
+  EXPECT_LT(learnt, 20u);
+
+  const std::string other = "  - {name: other, quota: 1, window: 1d}\n";
+  for (const std::string& reloaded : {policies + other, other + policies}) {
+    write(reloaded);
+    ASSERT_EQ(headgate_reload(gate, words, sizeof words), 0) << words;
+  }
+  const std::uint64_t then = left("tokens");
+  EXPECT_EQ(reserve("tokens"), HEADGATE_ADMITTED);
+  EXPECT_EQ(then - left("tokens"), learnt) << "also after a reload";
 }
 
 }  // namespace

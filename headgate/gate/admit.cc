@@ -60,7 +60,7 @@ void Gate::charge(std::span<const policy::Match> matches, DryRun dry_run, limit:
   const auto charge = [&](std::size_t match) {
     const policy::Match& m = matches[match];
     const bool late = op == limit::Op::spend && m.policy->is_late();
-    context.charges_[charges] = {&m.grant->law, m.key, late ? 1 : m.cost,
+    context.charges_[charges] = {&m.grant->law, m.key, late ? admission_cost(m) : m.cost,
                                  late ? limit::Op::peek : op};
     context.charges_[charges].shared = m.grant->shared.get();
     context.match_of_[charges++] = static_cast<std::uint8_t>(match);

@@ -48,7 +48,9 @@ std::optional<CheckFault> Gate::decide(std::span<const Check> checks, limit::Op 
                                        const DueRoom& room) const noexcept {
   context.done_ = done;
   if (const auto fault = match_checks(checks, op, context)) return fault;
-  if (const auto fault = fault_of_room(context.scratch_.matches, room)) return fault;
+  if (context.reserves_) {
+    if (const auto fault = fault_of_room(context.scratch_.matches, room)) return fault;
+  }
 
   context.asked_ = checks.size();
   if (context.matched_ == 0) {
@@ -101,6 +103,7 @@ std::optional<CheckFault> Gate::match_checks(std::span<const Check> checks, limi
     }
     if (!match) return CheckFault{i, Reason::unknown_policy};
     if (!check.cost) match->cost = reserved(*match->policy, *match->grant);
+    if (op == limit::Op::peek && match->policy->is_late()) match->cost = admission_cost(*match);
     context.results_[i] = result_of(*match, check.policy);
     if (!has_limit(*match)) continue;
     if (is_among(*match, matches)) return CheckFault{i, Reason::asked_twice};

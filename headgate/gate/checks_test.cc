@@ -272,6 +272,26 @@ TEST_P(Decide, ALateCostMayExceedWhatIsLeft) {
   EXPECT_THAT(gate.left(), testing::ElementsAre(-1));
 }
 
+TEST_P(Decide, APeekUnderALateCostIsAdmittedAsASpendWouldBe) {
+  TestGate gate(GetParam(), R"(
+  - {name: tokens, quota: 10, window: 10s, cost: {response-header: x-tokens}, unit: tokens}
+)");
+  for (const int left : {10, 2, 0}) {
+    for (const std::uint64_t cost : {1, 5, 15}) {
+      ASSERT_EQ(gate.decide({{"tokens", "a", cost}}, Op::peek), std::nullopt);
+      EXPECT_THAT(gate.left(), testing::ElementsAre(left - 1)) << cost;
+    }
+    ASSERT_EQ(gate.decide({{"tokens", "a", 0}}, Op::peek), std::nullopt);
+    EXPECT_THAT(gate.left(), testing::ElementsAre(left));
+    ASSERT_EQ(gate.decide({{"tokens", "a", 0}}), std::nullopt) << "costs nothing";
+    EXPECT_THAT(gate.left(), testing::ElementsAre(left));
+    ASSERT_EQ(gate.decide({{"tokens", "a", 8}}), std::nullopt);
+    EXPECT_EQ(gate.context.results[0].decision.admitted, left > 0);
+  }
+  ASSERT_EQ(gate.inspect("tokens", "a"), std::nullopt);
+  EXPECT_EQ(gate.context.results[2].decision.wait, 16 * nanos_per_second) << "until it is full";
+}
+
 TEST_P(Decide, ReportsTheFaultyCheckAndChangesNothing) {
   TestGate gate(GetParam(), two);
   using Reason = CheckFault::Reason;

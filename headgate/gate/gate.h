@@ -80,12 +80,13 @@ class Gate {
 
   // Decides checks of named policies as of `now`: enforced ones all or none, each shadow one as if
   // alone. `op` is spend, peek or refund (for concurrency: release). A spend under a policy whose
-  // cost is late is admitted if anything is left, and is then charged its full cost. Of a policy
-  // with a candidate, the numbers in force for the key answer; the others are charged, too, as if
-  // alone, unless there are too many checks for that.
-  // Returns std::nullopt on success: from the call of `done`, context.results has the checks'
-  // results in their order, and context.verdict is as after admit(), without dues. Otherwise
-  // nothing was decided, and `done` is not called. The checks need not last until then.
+  // cost is late is admitted if anything is left, and is then charged its full cost; a peek is
+  // admitted as such a spend would be, and shows what it would leave if it cost one unit. Of a
+  // policy with a candidate, the numbers in force for the key answer; the others are charged, too,
+  // as if alone, unless there are too many checks for that. Returns std::nullopt on success: from
+  // the call of `done`, context.results has the checks' results in their order, and context.verdict
+  // is as after admit(), without dues. Otherwise nothing was decided, and `done` is not called. The
+  // checks need not last until then.
   [[nodiscard]] std::optional<CheckFault> decide(std::span<const Check> checks, limit::Op op,
                                                  std::optional<Instant> now,
                                                  DecisionContext& context,
@@ -147,6 +148,10 @@ class Gate {
   // Whether a policy that was named can deny its partition at all.
   [[nodiscard]] static bool has_limit(const policy::Match& match) noexcept {
     return match.policy->mode != policy::Mode::off && !match.grant->unlimited;
+  }
+  // Of a policy whose cost is late: the cost by which it is decided whether anything is left.
+  [[nodiscard]] static std::uint64_t admission_cost(const policy::Match& match) noexcept {
+    return match.cost == 0 ? 0 : 1;
   }
   static void note_outages(DecisionContext& context) noexcept;
   std::optional<CheckFault> decide(std::span<const Check> checks, limit::Op op,

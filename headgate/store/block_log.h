@@ -37,13 +37,16 @@ class BlockLog {
   bool append(const limit::Record& record) noexcept {
     const std::uint32_t end = state_.first + state_.size;
     if (state_.size == 0) {
-      const std::uint32_t name = page_.take_block(owner_, entry_, now_);
+      std::uint32_t name = state_.head;
+      if (name == 0) {
+        name = page_.take_block(owner_, entry_, now_);
+        fresh_ = name != 0;
+      }
       if (name == 0) {
         starved_ = true;
         return false;
       }
       state_ = {.head = name, .tail = name, .first = 0, .size = 0, .units = 0};
-      fresh_ = true;
     } else if (end % Block::records_max == 0) {
       std::uint32_t name = page_.next(state_.tail);  // kept by an earlier erase()
       if (name == 0) {
@@ -86,6 +89,8 @@ class BlockLog {
 
   void merged() noexcept { ++merges_; }
   [[nodiscard]] std::uint64_t merges() const noexcept { return merges_; }
+  // Frees the blocks that no entry contains yet. The log has no meaning any more.
+  void discard() noexcept { clear(); }
   // Whether a record is lost, because there was no free block for the first one.
   [[nodiscard]] bool starved() const noexcept { return starved_; }
 

@@ -211,6 +211,20 @@ class Ledger {
     std::memcpy(&state, entry.state, sizeof state);
     return state;
   }
+  // In `first` of a log without records: there was no block for one, so that the sketch has what
+  // the key took.
+  static constexpr std::uint32_t starved_mark = 1;
+  [[nodiscard]] static bool is_starved(const Spot& spot) noexcept {
+    const LogState log = state_of<LogState>(spot.page.entry(spot.at));
+    return log.size == 0 && log.first == starved_mark;
+  }
+  // The log of an entry. One that is not needed any more has no records, but its last block, if no
+  // other key has taken that.
+  [[nodiscard]] static LogState log_before(const std::optional<Spot>& spot, Instant now) noexcept {
+    if (!spot) return {};
+    const LogState log = state_of<LogState>(spot->page.entry(spot->at));
+    return is_live(spot, now) ? log : LogState{.head = log.tail, .tail = log.tail};
+  }
   // A key whose quota is full already (a slot was released) is kept as if it became full now.
   template <class L, class T>
   [[nodiscard]] static Entry entry_of(const L& law, const T& state, Nanos full_at,
@@ -280,10 +294,10 @@ limit::Decision Ledger::apply_log(const Hold& hold, const L& law, const LedgerAd
   const EntryTag tag = tag_of<L>(address);
   std::optional<Spot> spot = find<L>(hold, address);
   const bool is_new = !spot;
-  const bool busy = is_new && unkept.busy();
+  const bool is_shared = is_new || is_starved(*spot);
+  const bool busy = is_shared && unkept.busy();
   if (busy && unkept.refunds()) return unkept.decide().decision;
-  LogState before;
-  if (is_live(spot, now)) before = state_of<LogState>(spot->page.entry(spot->at));
+  const LogState before = log_before(spot, now);
   if (is_new) spot = choose(hold, address, now);
   if (!spot) return unkept.decide().decision;
   const auto& [page, at] = *spot;
@@ -293,12 +307,14 @@ limit::Decision Ledger::apply_log(const Hold& hold, const L& law, const LedgerAd
   if (owed > 0) static_cast<void>(law.debit(log, owed, now));
   const limit::Decision decision = apply_op(law, log, charge.op, charge.cost, now, charge.since);
   if (log.merges() > 0) merged_->fetch_add(log.merges(), std::memory_order_relaxed);
-  const bool takes = charge.op != limit::Op::peek && decision.admitted && log.size() > 0;
-  if (is_new && !takes) {
-    page.free_chain(tag, log.state().head, 0);
-  } else {
+  const bool admits = decision.admitted && !log.starved();
+  const bool takes = charge.op != limit::Op::peek && admits && log.size() > 0;
+  if (log.starved() || (is_shared && !takes)) log.discard();
+  if (!is_new || takes) {
     if (is_new) page.begin(at);
-    page.write(at, tag, entry_of(law, log.state(), law.full_at(log), now));
+    LogState after = log.state();
+    if (log.starved() || (busy && !takes)) after.first = starved_mark;
+    page.write(at, tag, entry_of(law, after, law.full_at(log), now));
     page.commit(at);
   }
   const bool shares = log.starved() || (owed > 0 && !decision.admitted);
@@ -310,16 +326,16 @@ bool Ledger::admits(const Hold& hold, const L& law, const LedgerAddress& address
                     std::uint64_t cost, Instant now, Nanos shift,
                     const Unkept<L>& unkept) const noexcept {
   const std::optional<Spot> spot = find<L>(hold, address);
-  if (!spot && unkept.busy()) return unkept.admits();
-  const bool known = is_live(spot, now);
   if constexpr (LogLaw<L>) {
     const Page page = spot ? spot->page : page_of(hold.segments().back(), address);
-    const LogState state = known ? state_of<LogState>(page.entry(spot->at)) : LogState{};
     const std::uint32_t at = spot ? spot->at : Page::none;
-    return law.admits(BlockLog(page, tag_of<L>(address), at, state, now), cost, now);
+    if ((!spot || is_starved(*spot)) && unkept.busy()) return unkept.admits();
+    return law.admits(BlockLog(page, tag_of<L>(address), at, log_before(spot, now), now), cost,
+                      now);
   } else {
+    if (!spot && unkept.busy()) return unkept.admits();
     std::optional<typename L::State> state;
-    if (known) state = state_of<typename L::State>(spot->page.entry(spot->at));
+    if (is_live(spot, now)) state = state_of<typename L::State>(spot->page.entry(spot->at));
     return law.admits(state, cost, Instant{now.ns + shift});
   }
 }

@@ -28,8 +28,8 @@ std::unique_ptr<Table> open(const TableOptions& options) {
 }
 
 Decision take(Table& table, const Law& law, const std::string& key, std::uint64_t cost, Instant now,
-              Op op = Op::spend) {
-  const Charge charge{&law, key, cost, op};
+              Op op = Op::spend, Instant since = {}) {
+  const Charge charge{&law, key, cost, op, false, since};
   Decision decision;
   Bundle bundle{{&charge, 1}, {&decision, 1}};
   table.take({&bundle, 1}, now, {});
@@ -166,6 +166,36 @@ TEST(Table, AKeyThatGetsItsPlaceLaterBeginsWithWhatItOwes) {
     int more = 0;
     while (more < 10 && take(*table, the_law, unkept, 1, now).admitted) ++more;
     EXPECT_LE(more, 2);
+  }
+}
+
+// It has an entry, but the block of its log went to others while its quota was full.
+TEST(Table, AKeyWhoseLogGetsABlockLaterBeginsWithWhatItOwes) {
+  for (const Law& the_law :
+       {law(10, 100 * second, {.algorithm = limit::Algorithm::moving_window}),
+        law(10, 1, {.algorithm = limit::Algorithm::concurrency, .lease = 100 * second})}) {
+    auto table = open({.memory = 64 * 1024, .ledger_share = 32, .log_share = 2});
+    Instant now = table->now();
+    ASSERT_TRUE(take(*table, the_law, "late", 1, now).admitted);
+    now.ns += 101 * second;
+    const Law slots =
+        law(10, 1, {.algorithm = limit::Algorithm::concurrency, .lease = 1000 * second});
+    int keys = 0;
+    while (table->stats().unkept == 0) {
+      ASSERT_TRUE(take(*table, slots, std::to_string(keys++), 1, now).admitted);
+    }
+    const auto admitted = [&] {
+      int count = 0;
+      while (count < 30 && take(*table, the_law, "late", 1, now).admitted) ++count;
+      return count;
+    };
+    EXPECT_EQ(admitted(), 10);
+    EXPECT_GT(table->stats().unkept, 10U) << "it had no block";
+    for (int i = 0; i < keys; ++i) take(*table, slots, std::to_string(i), 1, now, Op::refund, now);
+    EXPECT_EQ(admitted(), 0);
+    if (!std::holds_alternative<limit::Concurrency>(the_law)) continue;
+    take(*table, the_law, "late", 2, now, Op::refund, now);
+    EXPECT_EQ(admitted(), 2) << "slots are released where they were taken";
   }
 }
 

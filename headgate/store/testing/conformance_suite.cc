@@ -332,6 +332,34 @@ TEST_P(LawConformance, WhatComesSoonIsTakenAhead) {
   }
 }
 
+// A spend of 0 is denied while denials have put the key in debt, also beside another denial:
+// whoever comes back after the longest wait is admitted.
+TEST_P(StoreConformance, ADebtDeniesACostOfNothingBesideOtherDenials) {
+  const limit::Terms penalty{.denied = Denied::penalty, .penalty = 60 * second};
+  const limit::Terms counts{.denied = Denied::spend, .algorithm = limit::Algorithm::fixed_window};
+  const limit::Terms rate{.denied = Denied::spend, .algorithm = limit::Algorithm::exponential};
+  const Law once = law(1, 5 * second);
+  for (const auto& [quota, terms] :
+       {std::pair{1u, penalty}, {7u, penalty}, {3u, counts}, {3u, rate}}) {
+    const Law debt = law(quota, 10 * second, terms);
+    const std::string key =
+        "debt" + std::to_string(quota) + std::to_string(static_cast<int>(terms.algorithm));
+    for (unsigned i = 0; i < 2 * quota + 2; ++i) spend(debt, key, 1, noon);
+    const std::string other = key + "/once";
+    spend(once, other, 1, noon);
+    const Decision alone = spend(debt, key, 0, noon);
+    ASSERT_FALSE(alone.admitted) << key;
+    for (const bool first : {false, true}) {
+      std::vector<Charge> charges{{&once, other, 1}, {&debt, key, 0}};
+      if (first) std::swap(charges[0], charges[1]);
+      const Answer got = take(charges, noon);
+      EXPECT_FALSE(got.admitted);
+      EXPECT_EQ(got.decisions[first ? 0 : 1], alone) << key;
+      EXPECT_EQ(got.decisions[first ? 1 : 0].wait, 5 * second);
+    }
+  }
+}
+
 TEST_P(StoreConformance, AChangedQuotaKeepsTheTimeThatWasSpent) {
   // 6 of 10 s are spent; the cells count in whole nanoseconds, in sevenths and in thirteenths.
   const Law before = law(10, 10 * second);
