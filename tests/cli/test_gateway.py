@@ -380,6 +380,12 @@ def test_it_stops_cleanly_and_leaves_nothing_behind(gateway, number):
     assert one.errors.rest()[1:] == []
 
 
+def test_it_stops_also_if_its_parent_ignores_the_end_of_children(gateway):
+    one = gateway(prefix=['env', '--ignore-signal=CHLD'])
+    assert one.stop() == 0
+    assert one.left_behind() == []
+
+
 def test_a_stop_waits_for_requests(gateway, upstream):
     one = gateway()
     connection = one.connect()
