@@ -15,7 +15,7 @@ import pytest
 
 from conftest import WIDE
 from support.environment import HEADGATE, PATIENCE
-from support.gateway import Streaming
+from support.gateway import Gateway, Streaming
 from support.http_client import Connection, request
 from support.processes import free_port, runs, until
 from support.raw_server import RawServer, Slow, response
@@ -728,6 +728,17 @@ def test_the_table_of_the_policy_file_lies_beside_it(gateway, directory):
     (directory / 'state').mkdir()
     assert gateway('store: {table: {memory: 64KiB, file: state/table}}\n' + NARROW).stop() == 0
     assert (directory / 'state/table').exists()
+
+
+def test_a_path_through_a_link_is_that_of_the_system(directory, upstream):
+    (directory / 'releases/5').mkdir(parents=True)
+    (directory / 'current').symlink_to('releases/5')
+    (directory / 'policies.yaml').write_text(NARROW)
+    one = Gateway(directory / 'current/..', WIDE, upstream.url)  # that is in releases
+    try:
+        assert one.request().getheader('RateLimit').startswith('"wide"')
+    finally:
+        one.end()
 
 
 def test_it_runs_without_root(gateway, directory):

@@ -78,10 +78,11 @@ Failure<Stop> stop(ExitStatus status, std::string message = {}) {
   return Failure<Stop>(Stop{status, std::move(message)});
 }
 
+// With each `..` as it is: behind a symbolic link to a folder, it is the parent of that folder.
 std::string absolute(const std::string& path) {
   std::error_code error;
   const std::filesystem::path whole = std::filesystem::absolute(path, error);
-  return error ? path : whole.lexically_normal().string();
+  return error ? path : whole.string();
 }
 
 // The module that was named, or that of this program's build or installation, or that of Debian's
