@@ -841,3 +841,11 @@ def test_an_access_log_whose_name_nginx_would_take_apart(fails, directory):
     assert status == 2
     assert said.startswith(f'headgate: --access-log "{directory}/$host.log": nginx takes what '
                            'follows a $ for a variable')
+
+
+def test_a_folder_whose_name_nginx_would_take_apart(fails, directory):
+    place = directory / 'us$d'
+    place.mkdir()
+    for options, file in ((['--access-log', 'log'], 'log'), (['--tls-cert', 'cert', '--tls-key', 'key'], 'cert')):
+        status, said = fails(WIDE, *options, prefix=['env', '-C', place])
+        assert status == 2 and f'"{place}/{file}": nginx takes what follows a $ for a variable' in said
