@@ -168,8 +168,9 @@ char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept {
   }
   const auto* main =
       static_cast<MainConf*>(ngx_http_conf_get_module_main_conf(cf, ngx_http_headgate_module));
-  if (conf->on && main->policies == nullptr) {
-    ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "\"headgate on\" needs \"headgate_config FILE\"");
+  if (main->policies == nullptr && (conf->on || conf->unbuffered_events)) {
+    ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "\"%s on\" needs \"headgate_config FILE\"",
+                       conf->on ? "headgate" : "headgate_unbuffered_events");
     return static_cast<char*>(NGX_CONF_ERROR);
   }
   return NGX_CONF_OK;

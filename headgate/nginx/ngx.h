@@ -29,10 +29,11 @@ inline void skip_http2_data([[maybe_unused]] ngx_http_request_t* r) noexcept {
 #endif
 }
 
-// Whether the response comes from nginx's cache. An nginx without caches has no such member.
+// Whether the response comes from nginx's cache. An nginx without caches has no such members.
 [[nodiscard]] inline bool is_cached([[maybe_unused]] const ngx_http_request_t* r) noexcept {
 #if (NGX_HTTP_CACHE)
-  return r->cached;
+  // `cached` stays set where an error_page leads from a cached response to an upstream.
+  return r->cached && r->upstream != nullptr && r->upstream->cache_status >= NGX_HTTP_CACHE_STALE;
 #else
   return false;
 #endif

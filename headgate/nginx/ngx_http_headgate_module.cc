@@ -464,8 +464,10 @@ extern "C" ngx_int_t init(ngx_conf_t* cf) noexcept {
   auto& conf =
       *static_cast<MainConf*>(ngx_http_conf_get_module_main_conf(cf, ngx_http_headgate_module));
   if (conf.policies == nullptr) {
+    const bool bounds = conf.connections_per_address.value_or(0) > 0;
     const char* const needing = conf.has_dashboard             ? "headgate_dashboard"
                                 : !conf.overrides_file.empty() ? "headgate_overrides"
+                                : bounds                       ? "headgate_connections_per_address"
                                                                : nullptr;
     if (needing == nullptr) return NGX_OK;
     ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "\"%s\" needs \"headgate_config FILE\"", needing);

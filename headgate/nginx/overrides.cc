@@ -18,9 +18,12 @@ constexpr char without_file[] =
 
 ngx_event_t timer{};
 
-// Of all workers, the first one logs and counts what each of them sees.
+// Of all workers, the first one logs and counts what each of them sees. After a reload, that is not
+// one of those before, which may take long to finish their requests.
+bool is_reporter() noexcept { return ngx_worker == 0 && ngx_exiting == 0; }
+
 void report(const policy::KeptOverrides::News& news, const MainConf& conf) noexcept {
-  if (ngx_worker != 0) return;
+  if (!is_reporter()) return;
   for (const std::string& line : news.lines) {
     ngx_log_error(NGX_LOG_NOTICE, ngx_cycle->log, 0, "headgate: %s", line.c_str());
   }
@@ -61,7 +64,7 @@ void put_in_force(MainConf& conf) {
   conf.in_force = Snapshot::make(
       std::move(overridden.policies), {kept.all(), std::move(overridden.faults)}, kept.changes(),
       conf.in_force.get(), *conf.store, conf.table->secret(), conf.counters->shards());
-  if (is_change && ngx_worker == 0) {
+  if (is_change && is_reporter()) {
     conf.counters->module().override_changes.fetch_add(1, std::memory_order_relaxed);
   }
 }

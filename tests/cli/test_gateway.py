@@ -15,7 +15,7 @@ import pytest
 
 from conftest import WIDE
 from support.environment import HEADGATE, PATIENCE
-from support.gateway import Streaming
+from support.gateway import Gateway, Streaming
 from support.http_client import Connection, request
 from support.processes import free_port, runs, until
 from support.raw_server import RawServer, Slow, response
@@ -380,6 +380,12 @@ def test_it_stops_cleanly_and_leaves_nothing_behind(gateway, number):
     assert one.errors.rest()[1:] == []
 
 
+def test_it_stops_also_if_its_parent_ignores_the_end_of_children(gateway):
+    one = gateway(prefix=['env', '--ignore-signal=CHLD'])
+    assert one.stop() == 0
+    assert one.left_behind() == []
+
+
 def test_a_stop_waits_for_requests(gateway, upstream):
     one = gateway()
     connection = one.connect()
@@ -724,6 +730,17 @@ def test_the_table_of_the_policy_file_lies_beside_it(gateway, directory):
     assert (directory / 'state/table').exists()
 
 
+def test_a_path_through_a_link_is_that_of_the_system(directory, upstream):
+    (directory / 'releases/5').mkdir(parents=True)
+    (directory / 'current').symlink_to('releases/5')
+    (directory / 'policies.yaml').write_text(NARROW)
+    one = Gateway(directory / 'current/..', WIDE, upstream.url)  # that is in releases
+    try:
+        assert one.request().getheader('RateLimit').startswith('"wide"')
+    finally:
+        one.end()
+
+
 def test_it_runs_without_root(gateway, directory):
     prefix = ()
     if os.geteuid() == 0:
@@ -824,3 +841,11 @@ def test_an_access_log_whose_name_nginx_would_take_apart(fails, directory):
     assert status == 2
     assert said.startswith(f'headgate: --access-log "{directory}/$host.log": nginx takes what '
                            'follows a $ for a variable')
+
+
+def test_a_folder_whose_name_nginx_would_take_apart(fails, directory):
+    place = directory / 'us$d'
+    place.mkdir()
+    for options, file in ((['--access-log', 'log'], 'log'), (['--tls-cert', 'cert', '--tls-key', 'key'], 'cert')):
+        status, said = fails(WIDE, *options, prefix=['env', '-C', place])
+        assert status == 2 and f'"{place}/{file}": nginx takes what follows a $ for a variable' in said

@@ -14,6 +14,8 @@ def test_faults_of_the_policy_file_have_their_place(nginx):
 
 @pytest.mark.parametrize('gate, complaint', [
     ('headgate on;', '"headgate on" needs "headgate_config FILE"'),
+    ('headgate_unbuffered_events on;', '"headgate_unbuffered_events on" needs "headgate_config FILE"'),
+    ('headgate_connections_per_address 9;', '"headgate_connections_per_address" needs "headgate_config FILE"'),
     ('headgate_config none.yaml;', 'none.yaml'),
     ('headgate_config;', 'invalid number of arguments'),
     ('headgate_config headgate.yaml; headgate_config headgate.yaml;', 'is duplicate'),

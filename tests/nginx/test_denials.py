@@ -93,6 +93,21 @@ def test_connection_outlives_a_denial_with_a_body(nginx):
         assert connection.request().status == 429
 
 
+def test_nginx_closes_after_its_own_page_of_some_statuses(nginx):
+    statuses = {400: 'close', 403: 'keep-alive', 413: 'close', 414: 'close', 500: 'close', 501: 'close'}
+    server = nginx(policies(*(policy(f'p{status}', 1, status=status, match=f'[{{path: "*/{status}"}}]')
+                              for status in statuses)),
+                   server='location /page/ { error_page 400 403 413 414 500 501 @page; } '
+                          'location @page { return 429 "page"; }')
+    for status, connection in statuses.items():
+        exhausted(server, path=f'/{status}')
+        problem = server.request(f'/{status}')
+        page = server.request(f'/{status}', headers=[('Accept', 'text/html')])
+        assert (problem.one('Connection'), page.one('Connection')) == ('keep-alive', connection), status
+        other = server.request(f'/page/{status}')
+        assert (other.body, other.one('Connection')) == (b'page', connection), status
+
+
 def test_pipelined(nginx):
     server = nginx(policies(policy(quota=3)))
     with Connection(server.port) as connection:

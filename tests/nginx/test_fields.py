@@ -3,6 +3,8 @@ import subprocess
 
 import pytest
 
+from support import http2
+from support.environment import ROOT
 from support.http_client import Connection
 from support.policies import FIELD, ONE, YEAR, policies, policy
 from support.processes import until
@@ -220,6 +222,22 @@ def test_websocket(nginx, upstream):
         connection.send(b'over the upgraded connection')
         assert connection.take(28) == b'over the upgraded connection'
     assert server.access(1)[0][1:3] == ['101', 'admitted']
+
+
+def test_upgrades_as_in_the_manual(nginx, upstream):
+    origin = upstream(lambda m, path, headers, *_:
+                      (101, [('Connection', 'upgrade'), ('Upgrade', 'websocket')], b'')
+                      if any(name.lower() == 'upgrade' for name, _ in headers) else (200, [], b'page'))
+    manual = (ROOT / 'docs/nginx.md').read_text().split('### Upgrades')[1]
+    maps, location = manual.split('```nginx')[1].split('```')[0].split('server {')
+    location = location.rsplit('}', 1)[0].replace('...', f'proxy_pass http://127.0.0.1:{origin.port};')
+    server = nginx(ONE, http=maps, server=location)
+    server.write(server=f'listen 127.0.0.1:{server.other_port} http2; {location}')
+    server.reload()
+    for protocol, status in (('websocket', 101), ('WebSocket', 101), ('h2c', 200), ('websocket, h2c', 200)):
+        headers = [('Connection', 'upgrade, http2-settings'), ('Upgrade', protocol), ('HTTP2-Settings', 'AAMAAABk')]
+        assert server.request('/', headers=headers).status == status, protocol
+    assert http2.status(server.other_port, headers=[('Upgrade', 'websocket')]) == 200
 
 
 def test_http10(nginx):

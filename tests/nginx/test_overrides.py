@@ -11,9 +11,11 @@ import time
 import pytest
 
 from support.admin import ADMIN, ask, change, listed, metric, put, quota, run, state
+from support.environment import PATIENCE
 from support.http_client import Connection
 from support.policies import policies, policy
 from support.processes import until
+from support.raw_server import Slow
 
 BOTH = policies(policy('burst', 3, '1h', key="['header:x-key']"),
                 policy('slow', 100, '1h', key="['header:x-key', path]", match='[{path: /slow}]'),
@@ -382,6 +384,29 @@ def test_a_file_with_faults_changes_nothing(spread):
     assert not accepted and 'byte 24: expected a string' in said
     file.unlink()
     until(lambda: quota(server, 'burst/a') == 3, 'no file means no overrides')
+
+
+def test_workers_of_before_a_reload_report_nothing(start):
+    """One that still has a request in progress follows the file, too."""
+    with Slow() as origin:
+        server = start(server=f'location = /hold {{ headgate off; proxy_pass {origin.url}; }}')
+        origin.hold()
+        with Connection(server.port) as held:
+            held.send(b'GET /hold HTTP/1.1\r\nHost: a\r\n\r\n')
+            assert origin.begun.acquire(timeout=PATIENCE)
+            before, = server.children()
+            server.process.send_signal(signal.SIGHUP)
+            until(lambda: f'{before}#{before}: gracefully shutting down' in server.log, 'it is to exit')
+            for n in range(1, 9):  # each worker looks every quarter of a second, so the one of before, too
+                (server.directory / 'next').write_text('{' * n)
+                os.rename(server.directory / 'next', server.directory / 'overrides')
+                after, = set(server.children()) - {before}
+                until(lambda: len(re.findall(f'{after}#{after}: headgate: .* stay in force', server.log)) == n,
+                      'the new worker has seen it')
+            assert before in server.children()
+            assert server.log.count('stay in force') == 8
+            assert metric(server, 'headgate_overrides_refused_total') == {'': 8}
+        origin.go.set()
 
 
 def test_a_folder_that_workers_cannot_write_is_named(start):

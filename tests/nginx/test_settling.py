@@ -66,6 +66,18 @@ def test_an_answer_from_a_cache_costs_no_tokens_of_the_upstream(nginx, upstream)
     assert [server.request('/').r for _ in range(3)] == [999, 949, 948]
 
 
+def test_an_upstream_behind_a_cached_answer_is_no_cache(nginx, upstream):
+    """nginx refuses the range of a cached answer, and gets the page of this error from an upstream."""
+    fields = [('Cache-Control', 'max-age=99')]
+    origin = upstream(lambda m, path, *_: (200, fields + [('X-Tokens', '50')] * (path == '/page'), b'text'))
+    server = nginx(TOKENS, http='proxy_cache_path cache keys_zone=c:1m;', server=f'''
+        location / {{ proxy_pass http://127.0.0.1:{origin.port}; proxy_cache c; proxy_force_ranges on;
+                      error_page 416 = /page; }}
+        location = /page {{ proxy_pass http://127.0.0.1:{origin.port}; max_ranges 0; }}''')
+    outside = [('Range', 'bytes=99-')]
+    assert [server.request('/', headers=headers).r for headers in ((), (), outside, ())] == [999, 998, 997, 947]
+
+
 def test_bytes_of_every_kind_of_response(nginx, upstream):
     text = b'many of the same words, ' * 4000
     origin = upstream(lambda method, path, *_: (200, [('Content-Type', 'text/html')], text))

@@ -78,10 +78,11 @@ Failure<Stop> stop(ExitStatus status, std::string message = {}) {
   return Failure<Stop>(Stop{status, std::move(message)});
 }
 
+// With each `..` as it is: behind a symbolic link to a folder, it is the parent of that folder.
 std::string absolute(const std::string& path) {
   std::error_code error;
   const std::filesystem::path whole = std::filesystem::absolute(path, error);
-  return error ? path : whole.lexically_normal().string();
+  return error ? path : whole.string();
 }
 
 // The module that was named, or that of this program's build or installation, or that of Debian's
@@ -184,6 +185,11 @@ Result<net::Endpoint, Stop> parse_endpoint(const std::string& option, const std:
   return std::move(*endpoint);
 }
 
+std::string access_log_path(const std::string& option) {
+  if (option == "-") return "/dev/stdout";
+  return option.empty() ? "" : absolute(option);
+}
+
 Result<void, Stop> refuse_variables(const std::string& option, const std::string& path) {
   if (path.find('$') == std::string::npos) return {};
   return stop(wrong_usage, option + " \"" + path +
@@ -202,7 +208,7 @@ Result<Addresses, Stop> parse_addresses(const Options& options) {
     if (!metrics) return Failure<Stop>(metrics.error());
     addresses.metrics = std::move(*metrics);
   }
-  if (auto safe = refuse_variables("--access-log", options.access_log); !safe) {
+  if (auto safe = refuse_variables("--access-log", access_log_path(options.access_log)); !safe) {
     return Failure<Stop>(safe.error());
   }
   return addresses;
@@ -235,7 +241,9 @@ Result<std::string, Stop> find_programs(const std::string& module, const NginxPl
 Result<void, Stop> read_tls(const Options& options, const std::string& nginx, NginxPlan& plan) {
   if (options.tls_cert.empty()) return {};
   for (const std::string& path : {options.tls_cert, options.tls_key}) {
-    if (auto safe = refuse_variables("--tls-cert or --tls-key", path); !safe) return safe;
+    if (auto safe = refuse_variables("--tls-cert or --tls-key", absolute(path)); !safe) {
+      return safe;
+    }
   }
   const auto loaded = net::TlsContext::load(options.tls_cert, options.tls_key, "");
   if (!loaded) return stop(input_fault, loaded.error());
@@ -285,11 +293,6 @@ Result<void, Stop> read_admin(const Options& options, NginxPlan& plan) {
   }
   plan.admin_token_file = absolute(options.admin_token_file);
   return {};
-}
-
-std::string access_log_path(const std::string& option) {
-  if (option == "-") return "/dev/stdout";
-  return option.empty() ? "" : absolute(option);
 }
 
 std::string banner(const NginxPlan& plan) {

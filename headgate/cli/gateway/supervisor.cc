@@ -38,6 +38,8 @@ Signals::Signals() {
   sigemptyset(&set);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGCHLD}) sigaddset(&set, signal);
   sigprocmask(SIG_BLOCK, &set, nullptr);
+  // If it is ignored, as some parents leave it, nobody can wait for nginx.
+  signal(SIGCHLD, SIG_DFL);
   // A closed standard error must not end this process before it has cleaned up.
   signal(SIGPIPE, SIG_IGN);
   fd_ = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
