@@ -198,6 +198,30 @@ def test_an_answer_that_is_none_is_a_failure_with_words(fetch, said):
     assert server.url in got.err.decode()
 
 
+def broken_off(said):
+    """An answer that is closed after these bytes."""
+    def answer(*_):
+        yield said
+        raise ConnectionError
+    return answer
+
+
+@pytest.mark.parametrize('said', [
+    b'HTTP/1.1 200 OK\r\n', b'HTTP/1.1 200 OK\r\nX: y\r\n', b'HTTP/1.1 200 OK\r\nX: y\r\n\r',
+    b'HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\nX: y\r\n',
+    b'HTTP/1.1 404 Gone\r\nX: y\r\n', b'HTTP/1.1 429 Slow\r\nRetry-After: 60\r\n',
+    b'HTTP/1.1 302 Found\r\nLocation: /els',
+], ids=repr)
+def test_a_header_section_that_breaks_off_is_no_answer(fetch, said):
+    """libcurl takes it for a good one, without a body."""
+    with RawServer(broken_off(said)) as server:
+        got = fetch('--retry', 1, server.url)
+        assert server.paths == ['/', '/']
+    assert got.code == 1 and (got.fetched, got.denied, got.failed) == (0, 0, 1), got
+    assert 'the connection broke off in the header section, 2 times' in got.err.decode(), got
+    assert 0.9 <= got.waiting
+
+
 @pytest.mark.parametrize('length', ['99999999999999999999', '9223372036854775808', 'abc', '3x', '-3', '',
                                     '3\r\nContent-Length: 2'])
 def test_a_length_that_cannot_be_is_a_failure(fetch, tmp_path, length):

@@ -45,6 +45,7 @@ int watch_signals() {
 // Whether another try may succeed: the connection broke while the server worked on the request.
 bool is_temporary(CURLcode code) {
   switch (code) {
+    case CURLE_OK:  // in the header section
     case CURLE_GOT_NOTHING:
     case CURLE_RECV_ERROR:
     case CURLE_SEND_ERROR:
@@ -280,7 +281,8 @@ void Fetcher::on_end(UnderWay& under_way, CURLcode code) {
   under_way.origin->pacer.end(under_way.request);
   --under_way.origin->under_way;
   if (!under_way.fault.empty()) return fail(under_way.task, under_way.fault);
-  if (code == CURLE_OK || under_way.transfer.cut()) return on_answer(under_way);
+  const bool whole = code == CURLE_OK && !under_way.transfer.in_head();
+  if (whole || under_way.transfer.cut()) return on_answer(under_way);
   on_broken(under_way, code);
 }
 
