@@ -350,6 +350,23 @@ def test_a_connection_that_breaks_is_tried_again(fetch):
     assert got.code == 0 and got.out == b'whole', got
 
 
+def test_bodies_that_break_at_once_are_tried_again(fetch, tmp_path):
+    """One after the other: --rate keeps the second one from starting before the first has its head."""
+    both = threading.Barrier(2)
+
+    def answer(path, number, headers):
+        if path != '/first' and number == 0:
+            both.wait(20)
+            return response(200, [], b'whole', close=True)[:-2]
+        return response(200, [], b'whole')
+
+    with RawServer(answer) as server:
+        got = fetch('--rate', 5, '--output', 'out', *(f'{server.url}/{name}' for name in ('first', 'a', 'b')))
+    assert got.code == 0 and got.fetched == 3, got
+    files = {file.name: file.read_text() for file in (tmp_path / 'out').iterdir()}
+    assert files.pop('.headgate-fetch') and files == dict.fromkeys(('first', 'a', 'b'), 'whole')
+
+
 def test_the_summary_as_json(fetch):
     def answer(path, number, headers):
         return response(500) if path == '/bad' else echo(path, number, headers)

@@ -273,6 +273,7 @@ void Fetcher::finish_ended() {
     curl_multi_remove_handle(multi_, handle);
     now_ = monotonic_now();
     on_end(*under_way, code);
+    under_way->transfer.body.reset();  // its file has a name that another try of the URL needs
     idle_.push_back(std::move(under_way));
   }
 }
