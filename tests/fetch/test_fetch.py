@@ -3,6 +3,7 @@ import json
 import os
 import pty
 import re
+import select
 import signal
 import subprocess
 import tempfile
@@ -424,6 +425,22 @@ def test_a_closed_standard_output_is_a_failure(tmp_path):
         done = subprocess.run(f'{HEADGATE} fetch {server.url}/a >&-', shell=True, cwd=tmp_path,
                               stderr=subprocess.PIPE, text=True, timeout=60)
     assert done.returncode == 1 and 'standard output' in done.stderr, done
+
+
+@pytest.mark.parametrize('ends', [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_it_while_nothing_reads_its_output(ends):
+    with RawServer(lambda *_: response(200, [], b'x' * 1_000_000)) as server:
+        process = subprocess.Popen([HEADGATE, 'fetch', f'{server.url}/a', f'{server.url}/b'],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        try:
+            select.select([process.stdout], [], [], 20)  # the body is longer than a pipe
+            process.send_signal(ends)
+            assert process.wait(20) == 1
+        finally:
+            process.kill()
+            process.stdout.close()
+            said = process.stderr.read()
+    assert 'interrupted' in said and SUMMARY.match(said.splitlines()[-1]), said
 
 
 def test_progress_is_shown_on_a_terminal_only(tmp_path, fetch):
