@@ -1,4 +1,5 @@
 """headgate fetch as a user meets it."""
+import contextlib
 import json
 import os
 import pty
@@ -186,6 +187,17 @@ def test_origins_do_not_block_each_other(fetch):
                     *(f'{other.url}/{i}' for i in range(20)))
     assert (got.fetched, got.failed) == (21, 1), got
     assert len(one.paths) == 1 and len(other.paths) == 20
+
+
+def test_connections_to_many_servers_are_not_kept(fetch, tmp_path):
+    """At most one connection and one file per request under way, and what the program has itself."""
+    parallel = 32
+    with contextlib.ExitStack() as stack:
+        servers = [stack.enter_context(RawServer(echo)) for _ in range(90)]
+        done = subprocess.run(['prlimit', f'--nofile={2 * parallel + 12}', HEADGATE, 'fetch', '--parallel',
+                               str(parallel), '--output', 'out', *(server.url for server in servers)],
+                              cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0 and SUMMARY.match(done.stderr.splitlines()[-1])[1] == '90', done.stderr
 
 
 def test_a_server_that_drips_does_not_hold_up_the_others(fetch):

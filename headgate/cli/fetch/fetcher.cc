@@ -22,6 +22,9 @@ using client::Why;
 
 // After a broken connection, doubled with each further one.
 constexpr Nanos first_backoff = nanos_per_second;
+// Connections kept for the next requests, if --parallel is less: redirects lead to and fro between
+// a few servers.
+constexpr std::size_t connections_kept = 32;
 constexpr std::int64_t idle_ms = 200;  // the progress line changes five times per second
 
 Instant monotonic_now() {
@@ -89,6 +92,10 @@ Fetcher::Fetcher(FetcherOptions options, std::vector<FetchUrl> urls, FetchSink& 
       now_(start_),
       progress_(start_) {
   if (multi_ == nullptr) throw std::bad_alloc();
+  // libcurl would keep four connections per request, most of them to servers of which all URLs are
+  // fetched. A process usually has 1024 descriptors, and bodies take some, too.
+  const std::size_t kept = std::max(options_.parallel, connections_kept);
+  curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, static_cast<long>(kept));
   // Waits that no server requires are no reason to give it up, but none is shorter than the first.
   if (options_.wait_max) {
     options_.client.backoff_max =
