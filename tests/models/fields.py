@@ -277,12 +277,12 @@ def normalise(headers, trailers=(), now=None):
     ra, bad = retry_after(lines(headers, 'retry-after'), base)
     if bad:
         ignored.append('retry-after')
-    ms = [(n.lower(), number(v)) for n, v in headers if n.lower() in ('retry-after-ms', 'x-ms-retry-after-ms')]
-    unread = [n for n, v in ms if v is None]
-    if unread:
-        ignored.append(unread[0])
-    elif ms:
-        ra = max([ra or 0] + [ceil(v / 1000) for _, v in ms])
+    for name in 'retry-after-ms', 'x-ms-retry-after-ms':
+        ms = [number(v) for v in lines(headers, name)]
+        if None in ms:
+            ignored.append(name)
+        elif ms:
+            ra = max([ra or 0] + [ceil(v / 1000) for v in ms])
     age = lines(headers, 'age')
     cached = bool(age) and re.fullmatch(r'\s*\d+\s*', age[0]) is not None and int(age[0]) > 0
 

@@ -107,6 +107,19 @@ TEST(Response, TheLongestRetryAfterCountsInAnyOrder) {
   EXPECT_EQ(read_response(headers, {}).retry_after, 50u);
 }
 
+TEST(Response, AMalformedWaitLeavesTheOtherFieldsWait) {
+  const auto wait = [](const HeaderLine(&headers)[2]) {
+    const ResponseView view = read_response(headers, {});
+    EXPECT_EQ(names_of(view.ignored).size(), 1u);
+    return view.retry_after;
+  };
+  EXPECT_EQ(wait({{"Retry-After-Ms", "5000"}, {"X-MS-Retry-After-Ms", "soon"}}), 5u);
+  EXPECT_EQ(wait({{"Retry-After-Ms", "soon"}, {"X-MS-Retry-After-Ms", "5000"}}), 5u);
+  EXPECT_EQ(wait({{"Retry-After", "soon"}, {"Retry-After-Ms", "5000"}}), 5u);
+  EXPECT_EQ(wait({{"Retry-After", "7"}, {"Retry-After-Ms", "soon"}}), 7u);
+  EXPECT_EQ(wait({{"Retry-After-Ms", "5000"}, {"retry-after-ms", "soon"}}), std::nullopt);
+}
+
 // Each member could be held against each policy; 64 KiB of both must not take that long.
 TEST(Response, JoiningIsNotQuadratic) {
   std::string limits = "\"x\";r=0";
