@@ -435,6 +435,9 @@ def limit_fields(headers, prefix, source, base, legacy, ignored):
     return with_policies(q, r, t, pols)
 
 
+REPEATED = object()  # a field that is there twice
+
+
 def families(headers, prefix, base, ignored):
     found = {}
     names = {}
@@ -452,8 +455,12 @@ def families(headers, prefix, base, ignored):
         if kind not in found.setdefault(fam, {}):
             found[fam][kind] = v
             names[fam, kind] = n
+        elif n == names[fam, kind] and found[fam][kind] is not REPEATED:
+            found[fam][kind] = REPEATED
+            ignored.append(n)
     out = []
     for fam, d in sorted(found.items(), key=lambda x: (WINDOWS.get(x[0], 0), x[0])):
+        d = {kind: v for kind, v in d.items() if v is not REPEATED}
         val = {}
         for k in ('limit', 'remaining'):
             n = number(d[k]) if k in d else None
