@@ -93,6 +93,9 @@ def test_packed_files_and_standard_input(simulate, tmp_path):
     if shutil.which('zstd'):
         subprocess.run(['zstd', '-q', SMALL, '-o', tmp_path / 'b'], check=True)
         assert counts(simulate('--json', 'b')) == whole
+        # As pzstd does: before each frame one that says how long it is.
+        (tmp_path / 'c').write_bytes(b'\x50\x2a\x4d\x18\x04\0\0\0\x99\0\0\0' + (tmp_path / 'b').read_bytes())
+        assert counts(simulate('--json', 'c')) == whole
 
 
 def test_a_damaged_packed_file_is_reported(simulate, tmp_path):

@@ -30,6 +30,12 @@ constexpr struct {
                   {"PK\3\4"sv, "a zip archive"},
                   {"\x04\x22\x4d\x18"sv, "lz4"}};
 
+// Frames that hold no content, with which files of pzstd begin. Their magic numbers are 0x184D2A50
+// to 0x184D2A5F, in little-endian order.
+bool is_skippable_frame(std::string_view first) noexcept {
+  return first.size() >= 4 && (first[0] & 0xf0) == 0x50 && first.substr(1, 3) == "\x2a\x4d\x18"sv;
+}
+
 std::size_t leading_zeros(std::span<const char> bytes) noexcept {
   return static_cast<std::size_t>(
       std::find_if(bytes.begin(), bytes.end(), [](char byte) { return byte != 0; }) -
@@ -231,7 +237,7 @@ Result<Source, std::string> Source::open(const std::string& path) {
   std::unique_ptr<Unpacker> unpacker;
   if (first.starts_with("\x1f\x8b"sv)) {
     unpacker = std::make_unique<Gzip>(*file);
-  } else if (first.starts_with("\x28\xb5\x2f\xfd"sv)) {
+  } else if (first.starts_with("\x28\xb5\x2f\xfd"sv) || is_skippable_frame(first)) {
     unpacker = std::make_unique<Zstd>(*file);
   }
   return Source(std::move(file), std::move(unpacker));
