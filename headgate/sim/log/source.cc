@@ -103,8 +103,9 @@ class Source::Unpacker {
   explicit Unpacker(File& file) : file_(file), packed_(block_bytes) {}
   virtual ~Unpacker() = default;
 
+  // Once it has failed, it makes nothing more.
   std::size_t read(std::span<char> out) {
-    for (;;) {
+    while (file_.error.empty()) {
       if (at_ == end_ && !at_end_) {
         at_ = 0;
         end_ = file_.read(packed_);
@@ -116,16 +117,15 @@ class Source::Unpacker {
       const auto [taken, made] =
           unpack(std::span<const char>(packed_).subspan(at_, had), out, file_.error);
       at_ += taken;
+      if (at_end_ && taken == 0 && made == 0 && file_.error.empty()) {
+        file_.error = "ends in the middle of what is packed in it";
+      }
       if (!file_.error.empty()) {
         file_.error += " (byte " + std::to_string(file_.position() - (end_ - at_)) + ')';
       }
       if (made > 0) return made;
-      if (!file_.error.empty()) return 0;
-      if (at_end_ && taken == 0) {
-        file_.error = "ends in the middle of what is packed in it";
-        return 0;
-      }
     }
+    return 0;
   }
 
  protected:
