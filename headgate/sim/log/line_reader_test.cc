@@ -152,13 +152,20 @@ TEST_F(JsonReaderTest, TimesInEveryForm) {
                               "1431857103",
                               "1431857103000",
                               "1431857103000000",
+                              "1431857103000.000",
                               "\"1431857103000000000\""};
   for (const char* const time : same) {
     ASSERT_EQ(read(std::string(R"({"time":)") + time + R"(,"ip":"::1","path":"/"})"), "") << time;
     EXPECT_EQ(entry_.at, 1431857103 * second) << time;
   }
+  // Milliseconds with a fraction are Caddy's unix_milli_float.
   for (const char* const time :
-       {"\"yesterday\"", "-5", "99999999999", "\"2015-05-17T10:05:03\"", "1e9"}) {
+       {"1431857103.2501239999", "1431857103250.1239999", "1431857103250123.9999"}) {
+    ASSERT_EQ(read(std::string(R"({"ts":)") + time + R"(,"ip":"::1","path":"/"})"), "") << time;
+    EXPECT_EQ(entry_.at, 1431857103'250123999) << time;
+  }
+  for (const char* const time : {"\"yesterday\"", "-5", "99999999999", "\"2015-05-17T10:05:03\"",
+                                 "1e9", "1431857103250.1.2"}) {
     EXPECT_THAT(read(std::string(R"({"time":)") + time + R"(,"ip":"::1","path":"/"})"),
                 HasSubstr("no time"))
         << time;
