@@ -305,6 +305,23 @@ TEST(HaproxyReader, ReadsItsFormat) {
   EXPECT_EQ(entry.status, 0u);
 }
 
+// As `log stdout format short` and `format priority` write it, with a request that has escapes.
+TEST(HaproxyReader, ReadsPrioritiesAndEscapes) {
+  HaproxyReader reader;
+  LogEntry entry;
+  for (const char* const priority : {"<6>", "<134>", "<134>Feb  6 12:14:14 haproxy[14389]: "}) {
+    ASSERT_EQ(
+        reader.read(std::string(priority) +
+                        "192.0.2.7:443 [06/Feb/2009:12:14:14.655] a b/c 0/0/0/0/7 200 9 - - ---- "
+                        "1/1/0/0/0 0/0 {#22#7D} \"GET /a#22b#23c?d=#C3#a4#2 HTTP/1.1\"",
+                    entry),
+        "")
+        << priority;
+    EXPECT_EQ(entry.peer, policy::Address::parse("192.0.2.7"));
+    EXPECT_EQ(entry.target, "/a\"b#c?d=\xc3\xa4#2");
+  }
+}
+
 TEST(HaproxyReader, ErrorsSayWhatIsWrong) {
   HaproxyReader reader;
   LogEntry entry;
