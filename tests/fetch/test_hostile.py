@@ -104,6 +104,12 @@ def test_a_back_off_is_not_what_the_server_asks_for(fetch):
     assert 'the next request may begin only after a longer wait than --max-wait allows' in got.err.decode()
 
 
+def test_the_pauses_of_rate_are_not_what_the_server_asks_for(fetch):
+    with RawServer(lambda *_: response(200, [], b'body')) as server:
+        got = fetch('--max-wait', '100ms', '--rate', 4, *(f'{server.url}/{i}' for i in range(3)))
+    assert got.code == 0 and got.fetched == 3 and got.seconds >= 0.4, got
+
+
 def test_a_denial_with_units_left_is_a_denial(fetch):
     fields = [('RateLimit', '"p";r=100;t=1')]
     with RawServer(lambda *_: response(429, fields)) as server:

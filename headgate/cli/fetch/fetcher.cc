@@ -178,7 +178,7 @@ bool Fetcher::start_one(Origin& origin, std::size_t share) {
   const Next next = next_of(origin);
   if (next.why == Why::answer) return false;
   if (next.why != Why::nothing) {
-    if (options_.wait_max && next.at.ns - now_.ns > *options_.wait_max) {
+    if (options_.wait_max && next.at.ns - now_.ns > longest_wait(next.why)) {
       give_up(origin, next.why);
     } else if (!soonest_ || next.at < soonest_->at) {
       soonest_ = next;
@@ -205,6 +205,13 @@ bool Fetcher::start_one(Origin& origin, std::size_t share) {
   under_way_.push_back(std::move(under_way));
   if (curl_multi_add_handle(multi_, started.transfer.handle()) != CURLM_OK) throw std::bad_alloc();
   return true;
+}
+
+// The longest wait for which an origin is not given up, if there is one. The pauses of --rate are
+// no wait that a server requires.
+Nanos Fetcher::longest_wait(Why waits_for) const noexcept {
+  const Nanos own = ceil_div<Nanos>(nanos_per_second, static_cast<Nanos>(options_.client.rate_max));
+  return waits_for == Why::pace ? std::max(*options_.wait_max, own) : *options_.wait_max;
 }
 
 Fetcher::Task Fetcher::take_task(Origin& origin) {
