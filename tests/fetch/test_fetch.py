@@ -159,6 +159,18 @@ def test_a_changed_or_missing_file_is_fetched_again(fetch, tmp_path):
         assert fetch('--output', 'out', f'{server.url}/a').fetched == 0
 
 
+def test_a_name_that_another_url_has_now_is_not_the_first_ones(fetch, tmp_path):
+    with RawServer(lambda *_: response(200, [], b'one')) as one, RawServer(lambda *_: response(200, [], b'two')) as two:
+        fetch('--output', 'out', f'{one.url}/a')
+        (tmp_path / 'out/a').unlink()
+        fetch('--output', 'out', f'{two.url}/a')
+        got = fetch('--output', 'out', f'{one.url}/a', f'{two.url}/a')
+        assert (len(one.paths), len(two.paths)) == (2, 1)
+    assert got.code == 0 and got.fetched == 1, got
+    files = {file.name: file.read_text() for file in (tmp_path / 'out').iterdir() if file.name.startswith('a')}
+    assert files == {'a': 'two', 'a-2': 'one'}
+
+
 def test_one_run_at_a_time_has_the_directory(fetch, tmp_path):
     import fcntl
     (tmp_path / 'out').mkdir()
