@@ -1,6 +1,7 @@
 #include "headgate/field/retry_after.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "headgate/base/ascii.h"
 #include "headgate/base/instant.h"
@@ -34,8 +35,8 @@ std::optional<std::uint64_t> parse_retry_after(std::string_view value,
 }
 
 bool is_retry_after_ms(std::string_view name) noexcept {
-  return equal_ignoring_case(name, "retry-after-ms") ||
-         equal_ignoring_case(name, "x-ms-retry-after-ms");
+  return std::any_of(std::begin(retry_after_ms_names), std::end(retry_after_ms_names),
+                     [&](std::string_view known) { return equal_ignoring_case(name, known); });
 }
 
 std::optional<std::uint64_t> parse_retry_after_ms(std::string_view value) noexcept {

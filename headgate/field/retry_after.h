@@ -17,8 +17,11 @@ inline constexpr std::string_view retry_after_name = "Retry-After";
 [[nodiscard]] std::optional<std::uint64_t> parse_retry_after(
     std::string_view value, std::optional<std::int64_t> base) noexcept;
 
-// Whether the field is Retry-After in milliseconds: Retry-After-Ms or X-MS-Retry-After-Ms, which no
-// standard defines. `name` may be in any case.
+// The fields that are Retry-After in milliseconds, which no standard defines.
+inline constexpr std::string_view retry_after_ms_names[] = {"retry-after-ms",
+                                                            "x-ms-retry-after-ms"};
+
+// Whether the field is one of these. `name` may be in any case.
 [[nodiscard]] bool is_retry_after_ms(std::string_view name) noexcept;
 
 // Returns the milliseconds of such a field as seconds, rounded up: a number >= 0, which may have a

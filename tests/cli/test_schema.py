@@ -17,7 +17,7 @@ FAULTS = ROOT / 'headgate/policy/file/load_faults_test.cc'
 BEYOND = re.compile('|'.join((
     'duplicate', 'is not an address', 'is a block of', 'an id is', 'takes too long to fill',
     'beyond exact 128-bit arithmetic', 'is not within the window', "can't be read",
-    'prefix that is out of range', 'out of range; expected 1ns',
+    'out of range; expected 1ns',
     "memory '.*' is out of range", 'fe80::1', 'more policies', 'has no meaning here',
     "path 'v1'$", 'out of range; expected 1ms to 5s', "nodes '.*' is there twice",
     'tls has no meaning with a Unix socket', 'unless ', 'candidate of a policy whose name', 'time zone database', 'has another time',
@@ -97,7 +97,8 @@ def test_every_example_is_valid(validator, name, text):
     '{name: a, quota: 1, window: 1, algorithm: fixed-window, aligned: true, offset: 0}',
     '{name: a, quota: 1, window: 1, key: ["header:x", host], overrides: [{ids: [[1, true]], quota: 2}, '
     '{ids: [[a, b], [c, d]], window: 5}, {ids: [[e, f]], quota: unlimited}]}',
-    '{name: a, quota: 1, window: 1, denied: spend, cost: request-bytes}',
+    '{name: a, quota: 1, window: 1, denied: spend, cost: request-bytes, status: "0503"}',
+    '{name: a, rate: 1 per 01 s, key: [address/1, address/099], delay: 0s}',
     '{name: a, quota: 1, window: 1, denied: spend, cost: {request-header: 7}}',
     '{name: a, quota: 1, window: 1, cost: {reserve: "1", settle: response-bytes}}',
     '{name: a, quota: 1, window: 1, cost: {reserve: {request-header: x}, settle: {response-header: 7}}}',
@@ -156,6 +157,17 @@ def test_every_fault_that_a_schema_can_express_is_invalid(validator):
             accepted.append((text, faults))
     assert accepted == []
     assert refused > 100
+
+
+@pytest.mark.parametrize('text', (
+    'include: []', 'include: ""', 'include: [a.yaml, ""]', 'policies: [{name: a, rate: 1/s, key: address/0}]',
+    'policies: [{name: a, rate: 1/s, key: [address/129]}]', 'policies: [{name: a, rate: 1/0s}]',
+    'policies: [{name: a, rate: 1/s, status: "399"}]', 'policies: []\ndecisions: {file: x, sample: 0%}',
+    'store: {redis: {nodes: a:1}}\npolicies: [{name: a, rate: 1/s, sharing: leased, delay: 2s}]'))
+def test_what_the_reader_refuses_is_invalid(validator, headgate, tmp_path, text):
+    (tmp_path / 'p.yaml').write_text(f'version: 1\n{text}\n')
+    assert headgate('check', 'p.yaml').returncode == 1
+    assert not accepts(validator, f'version: 1\n{text}\n')
 
 
 def test_unknown_keys_and_wrong_types_are_invalid_at_every_place(validator, headgate, tmp_path):

@@ -93,14 +93,18 @@ def test_packed_files_and_standard_input(simulate, tmp_path):
     if shutil.which('zstd'):
         subprocess.run(['zstd', '-q', SMALL, '-o', tmp_path / 'b'], check=True)
         assert counts(simulate('--json', 'b')) == whole
+        # As pzstd does: before each frame one that says how long it is.
+        (tmp_path / 'c').write_bytes(b'\x50\x2a\x4d\x18\x04\0\0\0\x99\0\0\0' + (tmp_path / 'b').read_bytes())
+        assert counts(simulate('--json', 'c')) == whole
 
 
 def test_a_damaged_packed_file_is_reported(simulate, tmp_path):
     packed = gzip.compress(SMALL.read_bytes())
     (tmp_path / 'cut.gz').write_bytes(packed[:2000])
-    result = simulate('cut.gz')
-    assert result.returncode == 1
-    assert 'headgate: cut.gz: ends in the middle' in result.stderr
+    for format in 'auto', 'combined':
+        result = simulate('--format', format, 'cut.gz')
+        assert result.returncode == 1
+        assert 'headgate: cut.gz: ends in the middle of what is packed in it (byte 2000)\n' in result.stderr
     (tmp_path / 'bad.gz').write_bytes(packed[:2000] + b'\0' * 50 + packed[2050:])
     assert simulate('bad.gz').returncode == 1
     (tmp_path / 'log.xz').write_bytes(b'\xfd7zXZ\0....')

@@ -1,8 +1,10 @@
 """headgate fetch as a user meets it."""
+import contextlib
 import json
 import os
 import pty
 import re
+import select
 import signal
 import subprocess
 import tempfile
@@ -157,6 +159,18 @@ def test_a_changed_or_missing_file_is_fetched_again(fetch, tmp_path):
         assert fetch('--output', 'out', f'{server.url}/a').fetched == 0
 
 
+def test_a_name_that_another_url_has_now_is_not_the_first_ones(fetch, tmp_path):
+    with RawServer(lambda *_: response(200, [], b'one')) as one, RawServer(lambda *_: response(200, [], b'two')) as two:
+        fetch('--output', 'out', f'{one.url}/a')
+        (tmp_path / 'out/a').unlink()
+        fetch('--output', 'out', f'{two.url}/a')
+        got = fetch('--output', 'out', f'{one.url}/a', f'{two.url}/a')
+        assert (len(one.paths), len(two.paths)) == (2, 1)
+    assert got.code == 0 and got.fetched == 1, got
+    files = {file.name: file.read_text() for file in (tmp_path / 'out').iterdir() if file.name.startswith('a')}
+    assert files == {'a': 'two', 'a-2': 'one'}
+
+
 def test_one_run_at_a_time_has_the_directory(fetch, tmp_path):
     import fcntl
     (tmp_path / 'out').mkdir()
@@ -185,6 +199,17 @@ def test_origins_do_not_block_each_other(fetch):
                     *(f'{other.url}/{i}' for i in range(20)))
     assert (got.fetched, got.failed) == (21, 1), got
     assert len(one.paths) == 1 and len(other.paths) == 20
+
+
+def test_connections_to_many_servers_are_not_kept(fetch, tmp_path):
+    """At most one connection and one file per request under way, and what the program has itself."""
+    parallel = 32
+    with contextlib.ExitStack() as stack:
+        servers = [stack.enter_context(RawServer(echo)) for _ in range(90)]
+        done = subprocess.run(['prlimit', f'--nofile={2 * parallel + 12}', HEADGATE, 'fetch', '--parallel',
+                               str(parallel), '--output', 'out', *(server.url for server in servers)],
+                              cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0 and SUMMARY.match(done.stderr.splitlines()[-1])[1] == '90', done.stderr
 
 
 def test_a_server_that_drips_does_not_hold_up_the_others(fetch):
@@ -350,6 +375,23 @@ def test_a_connection_that_breaks_is_tried_again(fetch):
     assert got.code == 0 and got.out == b'whole', got
 
 
+def test_bodies_that_break_at_once_are_tried_again(fetch, tmp_path):
+    """One after the other: --rate keeps the second one from starting before the first has its head."""
+    both = threading.Barrier(2)
+
+    def answer(path, number, headers):
+        if path != '/first' and number == 0:
+            both.wait(20)
+            return response(200, [], b'whole', close=True)[:-2]
+        return response(200, [], b'whole')
+
+    with RawServer(answer) as server:
+        got = fetch('--rate', 5, '--output', 'out', *(f'{server.url}/{name}' for name in ('first', 'a', 'b')))
+    assert got.code == 0 and got.fetched == 3, got
+    files = {file.name: file.read_text() for file in (tmp_path / 'out').iterdir()}
+    assert files.pop('.headgate-fetch') and files == dict.fromkeys(('first', 'a', 'b'), 'whole')
+
+
 def test_the_summary_as_json(fetch):
     def answer(path, number, headers):
         return response(500) if path == '/bad' else echo(path, number, headers)
@@ -407,6 +449,22 @@ def test_a_closed_standard_output_is_a_failure(tmp_path):
         done = subprocess.run(f'{HEADGATE} fetch {server.url}/a >&-', shell=True, cwd=tmp_path,
                               stderr=subprocess.PIPE, text=True, timeout=60)
     assert done.returncode == 1 and 'standard output' in done.stderr, done
+
+
+@pytest.mark.parametrize('ends', [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_it_while_nothing_reads_its_output(ends):
+    with RawServer(lambda *_: response(200, [], b'x' * 1_000_000)) as server:
+        process = subprocess.Popen([HEADGATE, 'fetch', f'{server.url}/a', f'{server.url}/b'],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        try:
+            select.select([process.stdout], [], [], 20)  # the body is longer than a pipe
+            process.send_signal(ends)
+            assert process.wait(20) == 1
+        finally:
+            process.kill()
+            process.stdout.close()
+            said = process.stderr.read()
+    assert 'interrupted' in said and SUMMARY.match(said.splitlines()[-1]), said
 
 
 def test_progress_is_shown_on_a_terminal_only(tmp_path, fetch):

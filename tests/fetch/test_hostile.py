@@ -104,6 +104,12 @@ def test_a_back_off_is_not_what_the_server_asks_for(fetch):
     assert 'the next request may begin only after a longer wait than --max-wait allows' in got.err.decode()
 
 
+def test_the_pauses_of_rate_are_not_what_the_server_asks_for(fetch):
+    with RawServer(lambda *_: response(200, [], b'body')) as server:
+        got = fetch('--max-wait', '100ms', '--rate', 4, *(f'{server.url}/{i}' for i in range(3)))
+    assert got.code == 0 and got.fetched == 3 and got.seconds >= 0.4, got
+
+
 def test_a_denial_with_units_left_is_a_denial(fetch):
     fields = [('RateLimit', '"p";r=100;t=1')]
     with RawServer(lambda *_: response(429, fields)) as server:
@@ -196,6 +202,30 @@ def test_an_answer_that_is_none_is_a_failure_with_words(fetch, said):
         got = fetch('--retry', 0, server.url)
     assert got.code == 1 and got.failed == 1 and got.out == b'', got
     assert server.url in got.err.decode()
+
+
+def broken_off(said):
+    """An answer that is closed after these bytes."""
+    def answer(*_):
+        yield said
+        raise ConnectionError
+    return answer
+
+
+@pytest.mark.parametrize('said', [
+    b'HTTP/1.1 200 OK\r\n', b'HTTP/1.1 200 OK\r\nX: y\r\n', b'HTTP/1.1 200 OK\r\nX: y\r\n\r',
+    b'HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\nX: y\r\n',
+    b'HTTP/1.1 404 Gone\r\nX: y\r\n', b'HTTP/1.1 429 Slow\r\nRetry-After: 60\r\n',
+    b'HTTP/1.1 302 Found\r\nLocation: /els',
+], ids=repr)
+def test_a_header_section_that_breaks_off_is_no_answer(fetch, said):
+    """libcurl takes it for a good one, without a body."""
+    with RawServer(broken_off(said)) as server:
+        got = fetch('--retry', 1, server.url)
+        assert server.paths == ['/', '/']
+    assert got.code == 1 and (got.fetched, got.denied, got.failed) == (0, 0, 1), got
+    assert 'the connection broke off in the header section, 2 times' in got.err.decode(), got
+    assert 0.9 <= got.waiting
 
 
 @pytest.mark.parametrize('length', ['99999999999999999999', '9223372036854775808', 'abc', '3x', '-3', '',

@@ -277,12 +277,12 @@ def normalise(headers, trailers=(), now=None):
     ra, bad = retry_after(lines(headers, 'retry-after'), base)
     if bad:
         ignored.append('retry-after')
-    ms = [(n.lower(), number(v)) for n, v in headers if n.lower() in ('retry-after-ms', 'x-ms-retry-after-ms')]
-    unread = [n for n, v in ms if v is None]
-    if unread:
-        ignored.append(unread[0])
-    elif ms:
-        ra = max([ra or 0] + [ceil(v / 1000) for _, v in ms])
+    for name in 'retry-after-ms', 'x-ms-retry-after-ms':
+        ms = [number(v) for v in lines(headers, name)]
+        if None in ms:
+            ignored.append(name)
+        elif ms:
+            ra = max([ra or 0] + [ceil(v / 1000) for v in ms])
     age = lines(headers, 'age')
     cached = bool(age) and re.fullmatch(r'\s*\d+\s*', age[0]) is not None and int(age[0]) > 0
 
@@ -435,6 +435,9 @@ def limit_fields(headers, prefix, source, base, legacy, ignored):
     return with_policies(q, r, t, pols)
 
 
+REPEATED = object()  # a field that is there twice
+
+
 def families(headers, prefix, base, ignored):
     found = {}
     names = {}
@@ -452,8 +455,12 @@ def families(headers, prefix, base, ignored):
         if kind not in found.setdefault(fam, {}):
             found[fam][kind] = v
             names[fam, kind] = n
+        elif n == names[fam, kind] and found[fam][kind] is not REPEATED:
+            found[fam][kind] = REPEATED
+            ignored.append(n)
     out = []
     for fam, d in sorted(found.items(), key=lambda x: (WINDOWS.get(x[0], 0), x[0])):
+        d = {kind: v for kind, v in d.items() if v is not REPEATED}
         val = {}
         for k in ('limit', 'remaining'):
             n = number(d[k]) if k in d else None

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "headgate/base/ascii.h"
@@ -72,7 +73,9 @@ class Explanation {
       }
     }
     for (std::size_t i = 0; i < headers_.size(); ++i) {
-      seen_.try_emplace(lowered(headers_[i].name), Seen{i, i, nullptr}).first->second.last = i;
+      seen_.try_emplace(lowered(headers_[i].name), Seen{i, nullptr}).first->second.last = i;
+      const RateLimitField field = rate_limit_field(headers_[i].name);
+      if (field.kind == Kind::suffixed) suffixed_.try_emplace(part_of(field, i), i);
     }
     for (const field::Ignored& fault : faults_) seen_.at(fault.name).fault = &fault;
   }
@@ -86,12 +89,18 @@ class Explanation {
   }
 
  private:
-  // The lines of one field by their index, and the fault in them, if any.
+  // The index of the last line of one field, and the fault in its lines, if any.
   struct Seen {
-    std::size_t first;
     std::size_t last;
     const field::Ignored* fault;
   };
+
+  // What a field with a suffix is about: its prefix, its part and its suffix in lower case.
+  using SuffixedPart = std::tuple<std::string_view, field::SuffixedName::Part, std::string>;
+  SuffixedPart part_of(const RateLimitField& field, std::size_t i) const {
+    const auto name = *field::suffixed_name(headers_[i].name, field.prefix);
+    return {field.prefix, name.part, lowered(name.suffix)};
+  }
 
   void say(const std::string& words) { out_.append(indent).append(words).append(1, '\n'); }
 
@@ -153,8 +162,9 @@ class Explanation {
         resources(line.value);
         break;
       case Kind::suffixed:
-        if (i != seen_.at(lowered(line.name)).first) {
-          return say("not used: the first line of this field counts");
+        if (const std::string_view first = headers_[suffixed_.at(part_of(field, i))].name;
+            !equal_ignoring_case(line.name, first)) {
+          return say("not used: " + excerpt(first).text + " comes first");
         }
         suffixed(*field::suffixed_name(line.name, field.prefix), line.value);
         break;
@@ -307,7 +317,8 @@ class Explanation {
   std::int64_t base_;
   bool dated_;
   field::IgnoredList faults_;
-  std::map<std::string, Seen> seen_;  // by name in lower case
+  std::map<std::string, Seen> seen_;              // by name in lower case
+  std::map<SuffixedPart, std::size_t> suffixed_;  // the index of the first line
   std::string out_;
 };
 

@@ -140,10 +140,24 @@ TEST(Explanation, ReadsOlderDraftsAndSuffixes) {
             HasSubstr("the dialect \"draft-07\"\n")));
   const std::string text = explained({{"X-RateLimit-Limit-Tokens", "100"},
                                       {"X-RateLimit-Remaining-Tokens", "0"},
-                                      {"x-ratelimit-remaining-tokens", "7"}});
-  EXPECT_THAT(text, AllOf(HasSubstr("    \"tokens\": the quota is 100 tokens\n"),
-                          HasSubstr("    \"tokens\": nothing is left\n"),
-                          HasSubstr("    not used: the first line of this field counts\n")));
+                                      {"X-RateLimit-Reset-Tokens", "5"},
+                                      {"x-ratelimit-reset-tokens", "7"}});
+  EXPECT_THAT(text,
+              AllOf(HasSubstr("    \"tokens\": the quota is 100 tokens\n"),
+                    HasSubstr("    \"tokens\": nothing is left\n"),
+                    HasSubstr("    ignored, because another line of this field is malformed\n"),
+                    HasSubstr("expected one line of this field\n"),
+                    HasSubstr("\"tokens\": nothing left of 100 tokens; not told until when\n")));
+}
+
+TEST(Explanation, OfTwoNamesForOneThingTheFirstCounts) {
+  for (const char* second : {"7", "many"}) {
+    EXPECT_THAT(explained({{"X-RateLimit-Limit-Minute", "5"},
+                           {"X-RateLimit-Minute-Limit", second},
+                           {"X-RateLimit-Remaining-Minute", "4"}}),
+                AllOf(HasSubstr("    not used: X-RateLimit-Limit-Minute comes first\n"),
+                      HasSubstr("    \"minute\": 4 of 5 requests left")));
+  }
 }
 
 TEST(Explanation, ReadsAnthropicsAndAzuresFields) {

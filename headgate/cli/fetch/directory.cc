@@ -115,14 +115,22 @@ void FetchDirectory::read_journal(const std::vector<FetchUrl>& urls) {
 
   const std::string text = read_all(journal_);
   std::string_view rest = text;
+  std::vector<Entry> entries;
+  std::unordered_map<std::string_view, std::size_t> last;  // by name: its last entry
   for (auto end = rest.find('\n'); end != rest.npos; end = rest.find('\n')) {
     const auto entry = entry_of(rest.substr(0, end));
     rest.remove_prefix(end + 1);
     if (!entry) continue;
-    const auto url = missing.find(entry->url);
-    const std::string name(entry->name);
-    if (url == missing.end() || !is_file_of(path_of(name), entry->bytes)) continue;
-    if (!taken_.insert(name).second) continue;
+    last[entry->name] = entries.size();
+    entries.push_back(*entry);
+  }
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const Entry& entry = entries[i];
+    if (last[entry.name] != i) continue;  // the file was removed, and is another URL's now
+    const auto url = missing.find(entry.url);
+    const std::string name(entry.name);
+    if (url == missing.end() || !is_file_of(path_of(name), entry.bytes)) continue;
+    taken_.insert(name);
     files_[url->second].name = name;
     files_[url->second].complete = true;
     missing.erase(url);

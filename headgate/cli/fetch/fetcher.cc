@@ -22,6 +22,9 @@ using client::Why;
 
 // After a broken connection, doubled with each further one.
 constexpr Nanos first_backoff = nanos_per_second;
+// Connections kept for the next requests, if --parallel is less: redirects lead to and fro between
+// a few servers.
+constexpr std::size_t connections_kept = 32;
 constexpr std::int64_t idle_ms = 200;  // the progress line changes five times per second
 
 Instant monotonic_now() {
@@ -45,6 +48,7 @@ int watch_signals() {
 // Whether another try may succeed: the connection broke while the server worked on the request.
 bool is_temporary(CURLcode code) {
   switch (code) {
+    case CURLE_OK:  // in the header section
     case CURLE_GOT_NOTHING:
     case CURLE_RECV_ERROR:
     case CURLE_SEND_ERROR:
@@ -88,6 +92,10 @@ Fetcher::Fetcher(FetcherOptions options, std::vector<FetchUrl> urls, FetchSink& 
       now_(start_),
       progress_(start_) {
   if (multi_ == nullptr) throw std::bad_alloc();
+  // libcurl would keep four connections per request, most of them to servers of which all URLs are
+  // fetched. A process usually has 1024 descriptors, and bodies take some, too.
+  const std::size_t kept = std::max(options_.parallel, connections_kept);
+  curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, static_cast<long>(kept));
   // Waits that no server requires are no reason to give it up, but none is shorter than the first.
   if (options_.wait_max) {
     options_.client.backoff_max =
@@ -170,7 +178,7 @@ bool Fetcher::start_one(Origin& origin, std::size_t share) {
   const Next next = next_of(origin);
   if (next.why == Why::answer) return false;
   if (next.why != Why::nothing) {
-    if (options_.wait_max && next.at.ns - now_.ns > *options_.wait_max) {
+    if (options_.wait_max && next.at.ns - now_.ns > longest_wait(next.why)) {
       give_up(origin, next.why);
     } else if (!soonest_ || next.at < soonest_->at) {
       soonest_ = next;
@@ -197,6 +205,13 @@ bool Fetcher::start_one(Origin& origin, std::size_t share) {
   under_way_.push_back(std::move(under_way));
   if (curl_multi_add_handle(multi_, started.transfer.handle()) != CURLM_OK) throw std::bad_alloc();
   return true;
+}
+
+// The longest wait for which an origin is not given up, if there is one. The pauses of --rate are
+// no wait that a server requires.
+Nanos Fetcher::longest_wait(Why waits_for) const noexcept {
+  const Nanos own = ceil_div<Nanos>(nanos_per_second, static_cast<Nanos>(options_.client.rate_max));
+  return waits_for == Why::pace ? std::max(*options_.wait_max, own) : *options_.wait_max;
 }
 
 Fetcher::Task Fetcher::take_task(Origin& origin) {
@@ -272,6 +287,7 @@ void Fetcher::finish_ended() {
     curl_multi_remove_handle(multi_, handle);
     now_ = monotonic_now();
     on_end(*under_way, code);
+    under_way->transfer.body.reset();  // its file has a name that another try of the URL needs
     idle_.push_back(std::move(under_way));
   }
 }
@@ -280,7 +296,8 @@ void Fetcher::on_end(UnderWay& under_way, CURLcode code) {
   under_way.origin->pacer.end(under_way.request);
   --under_way.origin->under_way;
   if (!under_way.fault.empty()) return fail(under_way.task, under_way.fault);
-  if (code == CURLE_OK || under_way.transfer.cut()) return on_answer(under_way);
+  const bool whole = code == CURLE_OK && !under_way.transfer.in_head();
+  if (whole || under_way.transfer.cut()) return on_answer(under_way);
   on_broken(under_way, code);
 }
 

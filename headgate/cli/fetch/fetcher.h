@@ -82,6 +82,7 @@ class Fetcher {
   void start_allowed();
   [[nodiscard]] std::size_t share() const noexcept;
   bool start_one(Origin& origin, std::size_t share);
+  [[nodiscard]] Nanos longest_wait(client::Why waits_for) const noexcept;
   [[nodiscard]] Task take_task(Origin& origin);
   void give_up(Origin& origin, client::Why waits_for);
   [[nodiscard]] client::Next next_of(const Origin& origin) const noexcept;

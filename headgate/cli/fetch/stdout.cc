@@ -1,13 +1,18 @@
 #include "headgate/cli/fetch/stdout.h"
 
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <climits>
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <string_view>
 
 namespace headgate::cli {
 namespace {
@@ -20,19 +25,48 @@ int unnamed_file() {
   return fd;
 }
 
-bool print(int from) {
-  if (lseek(from, 0, SEEK_SET) < 0) return false;
+// Whether SIGINT or SIGTERM has come. The fetcher has blocked them, and takes them later.
+bool is_interrupted() {
+  sigset_t pending;
+  return sigpending(&pending) == 0 &&
+         (sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGTERM) == 1);
+}
+
+// Waits until standard output takes PIPE_BUF bytes at once, or cannot be written at all. Returns
+// false if it is interrupted before.
+bool wait_for_reader() {
+  constexpr int look_ms = 100;  // soon enough for who has pressed Ctrl-C
+  pollfd out{STDOUT_FILENO, POLLOUT, 0};
+  while (poll(&out, 1, look_ms) == 0) {
+    if (is_interrupted()) return false;
+  }
+  return true;
+}
+
+Result<void, std::string> fault() { return Failure<std::string>(std::strerror(errno)); }
+
+Result<void, std::string> write_out(std::string_view bytes) {
+  while (!bytes.empty()) {
+    if (!wait_for_reader()) return Failure<std::string>("interrupted before it was read");
+    // More than PIPE_BUF would block if nothing reads the rest.
+    const std::size_t most = std::min<std::size_t>(bytes.size(), PIPE_BUF);
+    const ssize_t put = write(STDOUT_FILENO, bytes.data(), most);
+    if (put < 0 && errno != EINTR && errno != EAGAIN) return fault();
+    if (put > 0) bytes.remove_prefix(static_cast<std::size_t>(put));
+  }
+  return {};
+}
+
+Result<void, std::string> print(int from) {
+  if (lseek(from, 0, SEEK_SET) < 0) return fault();
   std::array<char, 65'536> room;
   for (;;) {
     const ssize_t got = read(from, room.data(), room.size());
     if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return got == 0;
-    for (ssize_t done = 0; done < got;) {
-      const ssize_t put =
-          write(STDOUT_FILENO, room.data() + done, static_cast<std::size_t>(got - done));
-      if (put < 0 && errno != EINTR) return false;
-      if (put > 0) done += put;
-    }
+    if (got < 0) return fault();
+    if (got == 0) return {};
+    auto written = write_out({room.data(), static_cast<std::size_t>(got)});
+    if (!written) return written;
   }
 }
 
@@ -59,8 +93,9 @@ Result<void, std::string> FetchStdout::print_due() {
     const std::unique_ptr<FetchBody> body = std::move(early_.begin()->second);
     early_.erase(early_.begin());
     ++next_;
-    if (body != nullptr && !print(body->fd())) {
-      return Failure<std::string>(std::string("standard output: ") + std::strerror(errno));
+    if (body == nullptr) continue;
+    if (const auto printed = print(body->fd()); !printed) {
+      return Failure<std::string>("standard output: " + printed.error());
     }
   }
   return {};

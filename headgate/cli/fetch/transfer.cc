@@ -38,7 +38,7 @@ void FetchTransfer::prepare(const FetchUrl& url, bool trusted, std::function<voi
   on_head_ = std::move(on_head);
   body.reset();
   status_ = 0;
-  headed_ = cut_ = false;
+  in_head_ = headed_ = cut_ = false;
   head_bytes_ = unwanted_bytes_ = 0;
   fault_.clear();
   lines_.clear();
@@ -106,6 +106,7 @@ bool FetchTransfer::take_header(std::string_view line) {
     long status = 0;
     curl_easy_getinfo(curl_.get(), CURLINFO_RESPONSE_CODE, &status);
     status_ = static_cast<int>(status);
+    in_head_ = true;
     lines_.clear();
   } else if (line.starts_with(' ') || line.starts_with('\t')) {
     // RFC 9112, section 5.2. Other clients and proxies refuse it, too.
@@ -116,7 +117,9 @@ bool FetchTransfer::take_header(std::string_view line) {
     if (colon == line.npos) return true;
     lines_.push_back(
         {std::string(line.substr(0, colon)), std::string(trimmed(line.substr(colon + 1)))});
-  } else if (status_ >= 200) {
+  } else {
+    in_head_ = false;
+    if (status_ < 200) return true;
     headed_ = true;
     on_head_();
     const auto announced = announced_bytes();
@@ -189,6 +192,7 @@ bool FetchTransfer::took_too_long(CURLcode code) const noexcept {
 std::string FetchTransfer::error(CURLcode code) const {
   if (!fault_.empty()) return fault_;
   if (took_too_long(code)) return "it takes longer than --max-time allows";
+  if (code == CURLE_OK) return "the connection broke off in the header section";
   return printable(words_[0] != '\0' ? words_.data() : curl_easy_strerror(code));
 }
 

@@ -55,6 +55,9 @@ class FetchTransfer {
 
   // Why it failed: our own reason, or else libcurl's for `code`.
   [[nodiscard]] std::string error(CURLcode code) const;
+  // Whether a header section has begun and did not end. For libcurl a connection that is closed
+  // then is the end of a good response.
+  [[nodiscard]] bool in_head() const noexcept { return in_head_; }
   // Whether it ended only because the discarded body was longer than unwanted_bytes_max.
   [[nodiscard]] bool cut() const noexcept { return cut_; }
   // Whether it ended because it took longer than the transport's time_max.
@@ -84,6 +87,7 @@ class FetchTransfer {
   std::function<void()> on_head_;
 
   int status_ = 0;
+  bool in_head_ = false;
   bool headed_ = false;  // the header section of the final response is complete
   bool cut_ = false;
   std::size_t head_bytes_ = 0;

@@ -62,7 +62,7 @@ class ResponseReader {
     const FieldValue age(headers_, "age");
     view_.cached = age.lines() > 0 && is_positive_age(age.first());
     retry_after();
-    retry_after_ms();
+    for (const std::string_view name : retry_after_ms_names) retry_after_ms(name);
     if (!view_.cached) {
       const bool found = current("ratelimit", "ratelimit-policy") || draft_07() || draft_03() ||
                          current("beta-ratelimit", "beta-ratelimit-policy") || vendors();
@@ -89,14 +89,14 @@ class ResponseReader {
     }
   }
 
-  void retry_after_ms() {
+  void retry_after_ms(std::string_view name) {
     std::optional<std::uint64_t> longest;
     for (const HeaderLine& line : headers_) {
-      if (!is_retry_after_ms(line.name)) continue;
+      if (!is_named(line, name)) continue;
       const auto wait = parse_retry_after_ms(line.value);
       if (!wait) {
         const auto index = static_cast<std::size_t>(&line - headers_.data());
-        view_.ignored.push_back({lowered(line.name), "expected milliseconds >= 0", index, 0});
+        view_.ignored.push_back({std::string(name), "expected milliseconds >= 0", index, 0});
         return;
       }
       longest = std::max(longest.value_or(0), *wait);

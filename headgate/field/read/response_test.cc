@@ -107,6 +107,34 @@ TEST(Response, TheLongestRetryAfterCountsInAnyOrder) {
   EXPECT_EQ(read_response(headers, {}).retry_after, 50u);
 }
 
+TEST(Response, AMalformedWaitLeavesTheOtherFieldsWait) {
+  const auto wait = [](const HeaderLine(&headers)[2]) {
+    const ResponseView view = read_response(headers, {});
+    EXPECT_EQ(names_of(view.ignored).size(), 1u);
+    return view.retry_after;
+  };
+  EXPECT_EQ(wait({{"Retry-After-Ms", "5000"}, {"X-MS-Retry-After-Ms", "soon"}}), 5u);
+  EXPECT_EQ(wait({{"Retry-After-Ms", "soon"}, {"X-MS-Retry-After-Ms", "5000"}}), 5u);
+  EXPECT_EQ(wait({{"Retry-After", "soon"}, {"Retry-After-Ms", "5000"}}), 5u);
+  EXPECT_EQ(wait({{"Retry-After", "7"}, {"Retry-After-Ms", "soon"}}), 7u);
+  EXPECT_EQ(wait({{"Retry-After-Ms", "5000"}, {"retry-after-ms", "soon"}}), std::nullopt);
+}
+
+TEST(Response, AFieldWithASuffixThatIsThereTwiceIsIgnored) {
+  const HeaderLine headers[] = {
+      {"X-RateLimit-Limit-Minute", "5"},  {"x-ratelimit-limit-minute", "7"},
+      {"X-RateLimit-Limit-Minute", "9"},  {"X-RateLimit-Remaining-Minute", "4"},
+      {"X-RateLimit-Reset-Minute", "30"}, {"X-RateLimit-Reset-Minute", "30"}};
+  const ResponseView view = read_response(headers, {});
+  ASSERT_EQ(view.members.size(), 1u);
+  EXPECT_EQ(view.members[0].q, std::nullopt);
+  EXPECT_EQ(view.members[0].r, 4u);
+  EXPECT_EQ(view.members[0].t, std::nullopt);
+  EXPECT_EQ(names_of(view.ignored),
+            (std::vector<std::string>{"x-ratelimit-limit-minute", "x-ratelimit-reset-minute"}));
+  EXPECT_EQ(view.ignored[0].line, 1u);
+}
+
 // Each member could be held against each policy; 64 KiB of both must not take that long.
 TEST(Response, JoiningIsNotQuadratic) {
   std::string limits = "\"x\";r=0";

@@ -61,14 +61,29 @@ bool is_suffix(std::string_view text) noexcept {
   });
 }
 
-// The lines of one suffix, indexed by Part.
-using SuffixLines = std::array<const HeaderLine*, parts.size()>;
+struct SuffixLine {
+  const HeaderLine* line = nullptr;
+  bool repeated = false;  // and so ignored
+};
+// The fields of one suffix, indexed by Part.
+using SuffixLines = std::array<SuffixLine, parts.size()>;
 
 class SuffixReader {
  public:
   SuffixReader(std::span<const HeaderLine> headers, std::optional<std::int64_t> base,
                IgnoredList& ignored)
       : headers_(headers), base_(base), ignored_(ignored) {}
+
+  // Adds a line to the field of a part. Two lines of one name make the field ignored; of two names
+  // for the same part, the first one counts.
+  void add(SuffixLine& field, const HeaderLine& line) {
+    if (field.line == nullptr) {
+      field.line = &line;
+    } else if (!field.repeated && equal_ignoring_case(field.line->name, line.name)) {
+      field.repeated = true;
+      ignore_line(line, "expected one line of this field");
+    }
+  }
 
   // std::nullopt if neither limit nor remaining is known.
   std::optional<Member> read(const std::string& suffix, const SuffixLines& lines) {
@@ -84,23 +99,23 @@ class SuffixReader {
   }
 
  private:
-  std::optional<std::uint64_t> number(const HeaderLine* line) {
-    if (line == nullptr) return {};
-    if (const auto number = parse_plain_number(line->value)) return number->floor();
-    ignore_line(*line, "expected a number >= 0");
-    return {};
-  }
-
-  std::optional<std::uint64_t> reset(const HeaderLine* line) {
-    if (line == nullptr) return {};
-    const Reset reset = parse_reset(line->value, base_);
-    if (!reset.seconds) ignore_line(*line, expected_of(reset));
-    return reset.seconds;
-  }
-
   void ignore_line(const HeaderLine& line, const char* expected) {
     const auto index = static_cast<std::size_t>(&line - headers_.data());
     ignored_.push_back({lowered(line.name), expected, index, 0});
+  }
+
+  std::optional<std::uint64_t> number(const SuffixLine& field) {
+    if (field.line == nullptr || field.repeated) return {};
+    if (const auto number = parse_plain_number(field.line->value)) return number->floor();
+    ignore_line(*field.line, "expected a number >= 0");
+    return {};
+  }
+
+  std::optional<std::uint64_t> reset(const SuffixLine& field) {
+    if (field.line == nullptr || field.repeated) return {};
+    const Reset reset = parse_reset(field.line->value, base_);
+    if (!reset.seconds) ignore_line(*field.line, expected_of(reset));
+    return reset.seconds;
   }
 
   std::span<const HeaderLine> headers_;
@@ -133,17 +148,16 @@ std::vector<Member> read_suffixed(std::span<const HeaderLine> headers, std::stri
                                   std::optional<std::int64_t> base, IgnoredList& ignored) {
   // Sorted by window, then by name.
   std::map<std::pair<std::uint64_t, std::string>, SuffixLines> suffixes;
+  SuffixReader reader(headers, base, ignored);
   for (const HeaderLine& line : headers) {
     const auto name = suffixed_name(line.name, prefix);
     if (!name) continue;
     std::string suffix = lowered(name->suffix);
     const std::uint64_t window = window_of_suffix(suffix).value_or(0);
     SuffixLines& lines = suffixes.try_emplace({window, std::move(suffix)}).first->second;
-    const HeaderLine*& slot = lines[static_cast<std::size_t>(name->part)];
-    if (slot == nullptr) slot = &line;
+    reader.add(lines[static_cast<std::size_t>(name->part)], line);
   }
   std::vector<Member> members;
-  SuffixReader reader(headers, base, ignored);
   for (const auto& [key, lines] : suffixes) {
     if (auto member = reader.read(key.second, lines)) members.push_back(*std::move(member));
   }

@@ -37,9 +37,10 @@ struct SuffixedName {
                                                         std::string_view prefix) noexcept;
 
 // Returns one member per suffix that has a limit or remaining field, named as the suffix; units
-// come before windows, and short windows before long ones. If a field is repeated, the first one
-// counts; a malformed field is ignored and appended to `ignored`. `prefix` is in lower case; `base`
-// as for parse_reset(). May throw std::bad_alloc; linear time, except for sorting the suffixes.
+// come before windows, and short windows before long ones. A field that is malformed or repeated is
+// ignored and appended to `ignored`; if a part has both of its names, the first one counts.
+// `prefix` is in lower case; `base` as for parse_reset(). May throw std::bad_alloc; linear time,
+// except for sorting the suffixes.
 [[nodiscard]] std::vector<Member> read_suffixed(std::span<const HeaderLine> headers,
                                                 std::string_view prefix,
                                                 std::optional<std::int64_t> base,

@@ -224,7 +224,7 @@ void add_denials(std::vector<Json>& conditions) {
 
 Json rate() {
   return pattern(
-      "^[0-9]+[ \\t]*(/|[Pp][Ee][Rr])[ \\t]*[0-9]*[ \\t]*(ns|us|ms|s|m|h|d|w|"
+      "^[0-9]+[ \\t]*(/|[Pp][Ee][Rr])[ \\t]*(0*[1-9][0-9]*)?[ \\t]*(ns|us|ms|s|m|h|d|w|"
       "([Nn][Aa][Nn][Oo]|[Mm][Ii][Cc][Rr][Oo]|[Mm][Ii][Ll][Ll][Ii])?[Ss][Ee][Cc][Oo][Nn][Dd][Ss]?|"
       "[Mm][Ii][Nn][Uu][Tt][Ee][Ss]?|[Hh][Oo][Uu][Rr][Ss]?|[Dd][Aa][Yy][Ss]?|[Ww][Ee][Ee][Kk][Ss]?|"
       "[Mm][Oo][Nn][Tt][Hh][Ss]?|[Yy][Ee][Aa][Rr][Ss]?)$");
@@ -285,8 +285,9 @@ Json conditions() {
 
 Json key_component() {
   const std::string name(token);
-  return pattern("^(address(/[0-9]+)?|host|path|method|query:.+|cookie:" + name +
-                 "|(registered-domain:)?header:" + name + ")$");
+  return pattern(
+      "^(address(/0*([1-9][0-9]?|1[01][0-9]|12[0-8]))?|host|path|method|query:.+|cookie:" + name +
+      "|(registered-domain:)?header:" + name + ")$");
 }
 
 Json cost() {
@@ -393,6 +394,7 @@ std::vector<Json> policy_conditions() {
   const Json known_late = any_of({one_of({"response-bytes"}), has("response-header", "true")});
   const Json late = any_of({known_late, has("reserve", "true")});
   const Json no_key = object({{"type", text("array")}, {"maxItems", "0"}});
+  const Json no_duration = number(0, 0, "^0+(ns|us|ms|s|m|h|d|w)?$");
   std::vector<Json> conditions = {
       object({{"if", concurrency}, {"then", slots()}, {"else", spellings}}),
       if_then(has("unit", one_of({"concurrent-requests"})), concurrency),
@@ -409,7 +411,7 @@ std::vector<Json> policy_conditions() {
       if_then(has("sharing", one_of({"leased"})),
               all_of({if_there("algorithm", one_of({"linear", "gcra", "token-bucket",
                                                     "leaky-bucket", "fixed-window"})),
-                      if_there("denied", one_of({"free"})),
+                      if_there("denied", one_of({"free"})), if_there("delay", no_duration),
                       if_there("cost", object({{"not", late}}))}))};
   add_own_keys(conditions);
   add_denials(conditions);
@@ -447,7 +449,7 @@ Json policy_entry() {
            {"cost", "The units that a request takes", cost()},
            {"refund-on", "Responses that give the cost back", one_or_list_of(status)},
            {"mode", "Whether the policy denies", word(mode_words)},
-           {"status", "The status of denials", number(400, 599)},
+           {"status", "The status of denials", number(400, 599, "^0*[45][0-9][0-9]$")},
            {"overrides", "Other quotas for some keys", list_of(override_entry())},
            {"candidate", "Other numbers that are tried beside these", candidate()},
            {"sharing", "Whether machines share the limit", word(sharing_words)},
@@ -533,9 +535,10 @@ Json envoy() {
   return one_or_list_of(any_of({any_text, entry}), 1);
 }
 
-Json percent(std::string_view begin, unsigned tens) {
-  return pattern(std::string(begin) + "0*([0-9]|[1-" + std::to_string(tens - 1) + "][0-9]|" +
-                 std::to_string(tens) + "0)%[ \\t]*$");
+// From `least`, 0 or 1, to ten times `tens`.
+Json percent(std::string_view begin, unsigned tens, unsigned least = 0) {
+  return pattern(std::string(begin) + "0*([" + std::to_string(least) + "-9]|[1-" +
+                 std::to_string(tens - 1) + "][0-9]|" + std::to_string(tens) + "0)%[ \\t]*$");
 }
 
 }  // namespace
@@ -555,7 +558,7 @@ std::string schema() {
       map(decisions_keys,
           {{"file", "Where lines go; -: standard output", some_path},
            {"which", "Which decisions have a line", word(logged_words)},
-           {"sample", "How many of them, chosen at random", percent("^", 10)},
+           {"sample", "How many of them, chosen at random", percent("^", 10, 1)},
            {"format", "The form of a line", word(log_format_words)},
            {"key", "Whether lines show whose quota they are about", word(partition_key_words)}},
           {{"required", list(Names{"file"})}});
@@ -569,33 +572,34 @@ std::string schema() {
   const Json policies = object({{"type", text("array")},
                                 {"items", policy_entry()},
                                 {"maxItems", std::to_string(policies_max)}});
-  Json out = map(
-      file_keys,
-      {{"version", "The version of this format", version},
-       {"client-address", "Whose word about a client's address is believed", client_address},
-       {"fields", "The forms of the fields on responses", fields()},
-       {"partition-key", "Whether fields show whose quota they are about",
-        word(partition_key_words)},
-       {"retry-after-jitter", "Added to the waits of denials", percent("^", 5)},
-       {"report", "Which policies the fields list", word(report_words)},
-       {"report-when", "On which responses the fields are sent",
-        any_of({word(report_when_words), percent("^below ", 10)})},
-       {"problem-details", "Whether denials have a body that explains them", truth()},
-       {"cors", "Requests of pages of other origins", cors},
-       {"decisions", "A log of decisions", decisions},
-       {"upstream-prefix", "What is put before the names of an upstream's policies",
-        pattern("^[ -~]{1,64}$")},
-       {"store", "Where states are kept", store()},
-       {"allow", "The requests that no policy counts: any of these", conditions()},
-       {"include", "Files with further policies, '*' for any characters", one_or_list_of(any_text)},
-       {"policies", "What to limit", policies},
-       {"boulder", "Boulder's limits from its own files", boulder},
-       {"envoy", "The limits of envoyproxy/ratelimit from its own files", envoy()}},
-      {{"required", list(Names{"version"})},
-       {"anyOf", list(std::vector<Json>{required({"policies"}), required({"include"}),
-                                        required({"boulder"}), required({"envoy"})})},
-       {"if", object({{"not", has("store", has("redis", "true"))}})},
-       {"then", if_there("policies", object({{"items", unshared}}))}});
+  Json out =
+      map(file_keys,
+          {{"version", "The version of this format", version},
+           {"client-address", "Whose word about a client's address is believed", client_address},
+           {"fields", "The forms of the fields on responses", fields()},
+           {"partition-key", "Whether fields show whose quota they are about",
+            word(partition_key_words)},
+           {"retry-after-jitter", "Added to the waits of denials", percent("^", 5)},
+           {"report", "Which policies the fields list", word(report_words)},
+           {"report-when", "On which responses the fields are sent",
+            any_of({word(report_when_words), percent("^below ", 10)})},
+           {"problem-details", "Whether denials have a body that explains them", truth()},
+           {"cors", "Requests of pages of other origins", cors},
+           {"decisions", "A log of decisions", decisions},
+           {"upstream-prefix", "What is put before the names of an upstream's policies",
+            pattern("^[ -~]{1,64}$")},
+           {"store", "Where states are kept", store()},
+           {"allow", "The requests that no policy counts: any of these", conditions()},
+           {"include", "Files with further policies, '*' for any characters",
+            one_or_list_of(some_path, 1)},
+           {"policies", "What to limit", policies},
+           {"boulder", "Boulder's limits from its own files", boulder},
+           {"envoy", "The limits of envoyproxy/ratelimit from its own files", envoy()}},
+          {{"required", list(Names{"version"})},
+           {"anyOf", list(std::vector<Json>{required({"policies"}), required({"include"}),
+                                            required({"boulder"}), required({"envoy"})})},
+           {"if", object({{"not", has("store", has("redis", "true"))}})},
+           {"then", if_there("policies", object({{"items", unshared}}))}});
   out.insert(1, R"("$schema": "http://json-schema.org/draft-07/schema#", )"
                 R"("$id": "https://json.schemastore.org/headgate.json", )"
                 R"("title": "headgate's policy file", )");

@@ -4,6 +4,7 @@
 #include <array>
 #include <optional>
 
+#include "headgate/base/ascii.h"
 #include "headgate/sim/log/line_parts.h"
 
 namespace headgate::sim {
@@ -21,6 +22,23 @@ constexpr std::string_view no_request =
     "there is no request; expected one such as \"GET / HTTP/1.1\" at the end";
 
 constexpr std::int64_t ms_ns = 1'000'000;
+
+// What was received, before HAProxy wrote #22 for a quote.
+std::string_view without_escapes(std::string_view text, std::string& buffer) {
+  if (text.find('#') == text.npos) return text;
+  buffer.clear();
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const int high = text[i] == '#' && i + 2 < text.size() ? hex_value(text[i + 1]) : -1;
+    const int low = high >= 0 ? hex_value(text[i + 2]) : -1;
+    if (low < 0) {
+      buffer.push_back(text[i]);
+    } else {
+      buffer.push_back(static_cast<char>(high << 4 | low));
+      i += 2;
+    }
+  }
+  return buffer;
+}
 
 constexpr std::size_t date_length = 20;  // 06/Feb/2009:12:14:14
 constexpr std::string_view utc = " +0000";
@@ -45,7 +63,9 @@ std::string_view HaproxyReader::read(std::string_view line, LogEntry& entry) {
     std::string_view front = line.substr(0, bracket);
     if (!front.ends_with(' ')) return no_client;
     front.remove_suffix(1);
-    const std::string_view client = front.substr(front.rfind(' ') + 1);
+    std::string_view client = front.substr(front.rfind(' ') + 1);
+    // A priority, such as <134>, when nothing else of syslog's comes before it.
+    if (client.starts_with('<')) client.remove_prefix(client.find('>') + 1);
     entry.peer = policy::Address::parse(client.substr(0, client.rfind(':')));
     if (!entry.peer) return no_client;
     return read_rest(rest.substr(2), entry);
@@ -82,8 +102,9 @@ std::string_view HaproxyReader::read_rest(std::string_view rest, LogEntry& entry
   rest.remove_prefix(quote);
   entry.host = {};
   entry.request_bytes = std::nullopt;
-  return take_quoted(rest, request) && split_request(request, entry) ? std::string_view()
-                                                                     : no_request;
+  const bool good =
+      take_quoted(rest, request) && split_request(without_escapes(request, request_), entry);
+  return good ? std::string_view() : no_request;
 }
 
 }  // namespace headgate::sim

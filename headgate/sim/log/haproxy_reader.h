@@ -4,9 +4,12 @@
 //   1/1/1/1/0 0/0 {api.example} {} "GET /a?b HTTP/1.1"
 //
 // all in one line: client, begin by the clock of the machine, frontend, server, times [ms] of which
-// the last is the whole, status, bytes sent, and captured headers, which are not read.
+// the last is the whole, status, bytes sent, and captured headers, which are not read. In the
+// request,
+// '"', '#' and bytes that cannot be printed are '#' and two hexadecimal digits.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "headgate/sim/log/line_reader.h"
@@ -23,6 +26,7 @@ class HaproxyReader final : public LineReader {
   std::string_view read_rest(std::string_view rest, LogEntry& entry);
 
   ClfTime time_;
+  std::string request_;  // without its escapes
 };
 
 }  // namespace headgate::sim

@@ -152,13 +152,20 @@ TEST_F(JsonReaderTest, TimesInEveryForm) {
                               "1431857103",
                               "1431857103000",
                               "1431857103000000",
+                              "1431857103000.000",
                               "\"1431857103000000000\""};
   for (const char* const time : same) {
     ASSERT_EQ(read(std::string(R"({"time":)") + time + R"(,"ip":"::1","path":"/"})"), "") << time;
     EXPECT_EQ(entry_.at, 1431857103 * second) << time;
   }
+  // Milliseconds with a fraction are Caddy's unix_milli_float.
   for (const char* const time :
-       {"\"yesterday\"", "-5", "99999999999", "\"2015-05-17T10:05:03\"", "1e9"}) {
+       {"1431857103.2501239999", "1431857103250.1239999", "1431857103250123.9999"}) {
+    ASSERT_EQ(read(std::string(R"({"ts":)") + time + R"(,"ip":"::1","path":"/"})"), "") << time;
+    EXPECT_EQ(entry_.at, 1431857103'250123999) << time;
+  }
+  for (const char* const time : {"\"yesterday\"", "-5", "99999999999", "\"2015-05-17T10:05:03\"",
+                                 "1e9", "1431857103250.1.2"}) {
     EXPECT_THAT(read(std::string(R"({"time":)") + time + R"(,"ip":"::1","path":"/"})"),
                 HasSubstr("no time"))
         << time;
@@ -296,6 +303,23 @@ TEST(HaproxyReader, ReadsItsFormat) {
             "");
   EXPECT_EQ(entry.peer, policy::Address::parse("2001:db8::7"));
   EXPECT_EQ(entry.status, 0u);
+}
+
+// As `log stdout format short` and `format priority` write it, with a request that has escapes.
+TEST(HaproxyReader, ReadsPrioritiesAndEscapes) {
+  HaproxyReader reader;
+  LogEntry entry;
+  for (const char* const priority : {"<6>", "<134>", "<134>Feb  6 12:14:14 haproxy[14389]: "}) {
+    ASSERT_EQ(
+        reader.read(std::string(priority) +
+                        "192.0.2.7:443 [06/Feb/2009:12:14:14.655] a b/c 0/0/0/0/7 200 9 - - ---- "
+                        "1/1/0/0/0 0/0 {#22#7D} \"GET /a#22b#23c?d=#C3#a4#2 HTTP/1.1\"",
+                    entry),
+        "")
+        << priority;
+    EXPECT_EQ(entry.peer, policy::Address::parse("192.0.2.7"));
+    EXPECT_EQ(entry.target, "/a\"b#c?d=\xc3\xa4#2");
+  }
 }
 
 TEST(HaproxyReader, ErrorsSayWhatIsWrong) {

@@ -30,6 +30,12 @@ constexpr struct {
                   {"PK\3\4"sv, "a zip archive"},
                   {"\x04\x22\x4d\x18"sv, "lz4"}};
 
+// Frames that hold no content, with which files of pzstd begin. Their magic numbers are 0x184D2A50
+// to 0x184D2A5F, in little-endian order.
+bool is_skippable_frame(std::string_view first) noexcept {
+  return first.size() >= 4 && (first[0] & 0xf0) == 0x50 && first.substr(1, 3) == "\x2a\x4d\x18"sv;
+}
+
 std::size_t leading_zeros(std::span<const char> bytes) noexcept {
   return static_cast<std::size_t>(
       std::find_if(bytes.begin(), bytes.end(), [](char byte) { return byte != 0; }) -
@@ -97,8 +103,9 @@ class Source::Unpacker {
   explicit Unpacker(File& file) : file_(file), packed_(block_bytes) {}
   virtual ~Unpacker() = default;
 
+  // Once it has failed, it makes nothing more.
   std::size_t read(std::span<char> out) {
-    for (;;) {
+    while (file_.error.empty()) {
       if (at_ == end_ && !at_end_) {
         at_ = 0;
         end_ = file_.read(packed_);
@@ -110,16 +117,15 @@ class Source::Unpacker {
       const auto [taken, made] =
           unpack(std::span<const char>(packed_).subspan(at_, had), out, file_.error);
       at_ += taken;
+      if (at_end_ && taken == 0 && made == 0 && file_.error.empty()) {
+        file_.error = "ends in the middle of what is packed in it";
+      }
       if (!file_.error.empty()) {
         file_.error += " (byte " + std::to_string(file_.position() - (end_ - at_)) + ')';
       }
       if (made > 0) return made;
-      if (!file_.error.empty()) return 0;
-      if (at_end_ && taken == 0) {
-        file_.error = "ends in the middle of what is packed in it";
-        return 0;
-      }
     }
+    return 0;
   }
 
  protected:
@@ -231,7 +237,7 @@ Result<Source, std::string> Source::open(const std::string& path) {
   std::unique_ptr<Unpacker> unpacker;
   if (first.starts_with("\x1f\x8b"sv)) {
     unpacker = std::make_unique<Gzip>(*file);
-  } else if (first.starts_with("\x28\xb5\x2f\xfd"sv)) {
+  } else if (first.starts_with("\x28\xb5\x2f\xfd"sv) || is_skippable_frame(first)) {
     unpacker = std::make_unique<Zstd>(*file);
   }
   return Source(std::move(file), std::move(unpacker));

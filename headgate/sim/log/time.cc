@@ -18,12 +18,17 @@ std::optional<std::int64_t> nanoseconds(std::int64_t seconds, std::int64_t ns) n
   return seconds * second_ns + ns;
 }
 
-// Reads the digits after a decimal point as nanoseconds; further digits are dropped.
-std::int64_t fraction(field::DateScanner& scan) noexcept {
+// Reads digits that are behind whole seconds as nanoseconds; further digits are dropped. `unit`:
+// what the first digit counts [ns]; afterwards what the next one would.
+std::int64_t fraction(field::DateScanner& scan, std::int64_t& unit) noexcept {
   std::int64_t ns = 0;
-  std::int64_t unit = second_ns / 10;
   for (; scan.at_digit(); unit /= 10) ns += scan.digits(1) * unit;
   return ns;
+}
+
+std::int64_t fraction(field::DateScanner& scan) noexcept {
+  std::int64_t unit = second_ns / 10;
+  return fraction(scan, unit);
 }
 
 // Reads two digits; if they are not digits, returns a number above every limit.
@@ -103,7 +108,9 @@ std::optional<std::int64_t> read_unix_time(std::string_view text) noexcept {
     seconds = seconds * 10 + whole.digits(1);
   }
   field::DateScanner rest(text.substr(digits - finer));
-  const std::int64_t ns = finer > 0 || rest.take('.') ? fraction(rest) : 0;
+  std::int64_t unit = second_ns / 10;
+  std::int64_t ns = finer > 0 ? fraction(rest, unit) : 0;
+  if (rest.take('.')) ns += fraction(rest, unit);
   if (!whole.done() || !rest.done()) return std::nullopt;
   return nanoseconds(seconds, ns);
 }

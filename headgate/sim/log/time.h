@@ -27,8 +27,8 @@ class ClfTime {
 // "2015-05-17T10:05:03.250+02:00", also with a space for the T, "Z", or an offset without colon.
 [[nodiscard]] std::optional<std::int64_t> read_iso_time(std::string_view text) noexcept;
 
-// "1431857103.250", nginx's $msec: seconds since 1970; and the same as whole milli-, micro- or
-// nanoseconds, which have 13, 16 or 19 digits in our time.
+// "1431857103.250", nginx's $msec: seconds since 1970; and the same as milli-, micro- or
+// nanoseconds, which have 13, 16 or 19 digits before the point in our time.
 [[nodiscard]] std::optional<std::int64_t> read_unix_time(std::string_view text) noexcept;
 
 }  // namespace headgate::sim
