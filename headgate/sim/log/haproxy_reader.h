@@ -4,9 +4,8 @@
 //   1/1/1/1/0 0/0 {api.example} {} "GET /a?b HTTP/1.1"
 //
 // all in one line: client, begin by the clock of the machine, frontend, server, times [ms] of which
-// the last is the whole, status, bytes sent, and captured headers, which are not read. In the
-// request,
-// '"', '#' and bytes that cannot be printed are '#' and two hexadecimal digits.
+// the last is the whole, status, bytes sent, and captured headers, which are not read. '"', '#' and
+// bytes that cannot be printed are '#' and two hexadecimal digits in the request.
 #pragma once
 
 #include <string>
