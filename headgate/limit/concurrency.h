@@ -92,9 +92,10 @@ class Concurrency {
       std::size_t i = log::find(log, taken);
       const bool there = i < log.size() && log.get(i).time == taken;
       // No record of that very time is there if the log was full and the slot was merged into a
-      // later record, or if a request that had read the clock earlier set the slot to its own time.
+      // later record, if a request that had read the clock earlier set the slot to its own time, or
+      // if `since` was read from a clock whose distance to this one is known only nearly.
       const bool merged = i < log.size() && log_max_ < quota_;
-      if (!there && !merged && i > 0) --i;
+      if (!there && !merged && i > 0 && is_earlier_one(log, i, taken, cost)) --i;
       if (i < log.size() && taken > clamped(now) - lease_) {
         log::take_back(log, i, std::min(cost, log.get(i).cost));
       }
@@ -127,6 +128,18 @@ class Concurrency {
     const std::int64_t at = clamped(now);
     log::expire(log, at - lease_, at);
     return at;
+  }
+
+  // Of two neighbours, whether the slots that were taken at about `taken` are in the earlier one:
+  // that which has as many, or else the nearer one. `later`: the index of the other one, or size().
+  template <ReadableLog L>
+  [[nodiscard]] static bool is_earlier_one(const L& log, std::size_t later, std::int64_t taken,
+                                           std::uint64_t cost) noexcept {
+    if (later == log.size()) return true;
+    const Record before = log.get(later - 1);
+    const Record after = log.get(later);
+    if ((before.cost >= cost) != (after.cost >= cost)) return before.cost >= cost;
+    return Nanos{taken} - before.time <= Nanos{after.time} - taken;
   }
 
   [[nodiscard]] constexpr std::uint64_t available(std::uint64_t used) const noexcept {

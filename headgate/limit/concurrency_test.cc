@@ -55,6 +55,28 @@ RC_GTEST_PROP(Concurrency, CountsTheSlotsInUse, ()) {
   }
 }
 
+// A machine knows only nearly when the clock of the store took a slot.
+TEST(Concurrency, ASlotIsFoundNearTheTimeAtWhichItWasTaken) {
+  const Concurrency law = law_of(20, 3600 * second);
+  const Instant now{1000 * second};
+  const std::vector<Slot> slots{{now, 1},
+                                {{now.ns + second}, 10},
+                                {{now.ns + 2 * second}, 1},
+                                {{now.ns + 3 * second}, 1},
+                                {{now.ns + 4 * second}, 7}};
+  for (const Slot& slot : slots) {
+    for (const Nanos off : {-second / 10, Nanos{-1}, Nanos{0}, Nanos{1}, second / 10}) {
+      VectorLog log;
+      for (const Slot& taken : slots) {
+        ASSERT_TRUE(law.spend(log, taken.cost, taken.taken).admitted);
+      }
+      const Instant later{now.ns + 10 * second};
+      EXPECT_EQ(law.refund(log, slot.cost, later, {slot.taken.ns + off}).remaining, slot.cost);
+      for (std::size_t i = 0; i < log.size(); ++i) EXPECT_NE(log.get(i).time, slot.taken.ns);
+    }
+  }
+}
+
 TEST(Concurrency, ASlotThatIsNotReleasedIsFreeAfterItsLease) {
   const Concurrency law = law_of(2, 60 * second);
   VectorLog log;
