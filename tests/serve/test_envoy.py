@@ -193,7 +193,8 @@ def test_bad_requests(envoy):
     assert error(request())['details'] == 'rate limit descriptor list must not be empty'
     assert error(request(*['a=x'] * 129))['error'] == 'INVALID_ARGUMENT'
     assert error(request(','.join(['a=x'] * 65)))['error'] == 'INVALID_ARGUMENT'
-    assert error(request('a=' + 'x' * 70000))['error'] == 'RESOURCE_EXHAUSTED'
+    for size in 70_000, 1_000_000:  # of a client's header, and Envoy admits what ends with an error
+        assert envoy.call('ShouldRateLimit', request('a=' + 'x' * size)) == {'response': {'overall_code': 'OVER_LIMIT'}}
     assert codes(envoy.decide({'entries': []}, 'a=')) == ['OK', 'OK'], 'and it goes on'
     assert envoy.decide('a=x', domain='elsewhere')['statuses'] == [{'code': 'OK'}]
 

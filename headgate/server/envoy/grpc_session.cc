@@ -327,6 +327,8 @@ void GrpcSession::data(std::int32_t stream, std::string_view bytes) {
   Call* const call = call_of(stream);
   if (call == nullptr || call->has_response) {
     nghttp2_session_consume_connection(session_, bytes.size());
+    // Clients of gRPC take a response for whole only when they have sent their message.
+    if (call != nullptr) nghttp2_session_consume_stream(session_, stream, bytes.size());
     return;
   }
   call->unconsumed += bytes.size();
@@ -341,6 +343,7 @@ void GrpcSession::data(std::int32_t stream, std::string_view bytes) {
 // Envoy admits a request whose call fails.
 void GrpcSession::deny(Call& call) {
   if (trusted_) frames_.answered();
+  nghttp2_session_consume_stream(session_, call.stream, call.unconsumed);  // the rest is discarded
   door_.services.put_denial(call.answer);
   submit(call);
 }
