@@ -276,6 +276,19 @@ def test_a_report_that_cannot_be_written_is_reported_before_the_work(simulate, t
     assert not (tmp_path / 'new.html').exists()
 
 
+@pytest.mark.parametrize('option', ['--decisions', '--report', '--plot'])
+@pytest.mark.parametrize('name', ['log', 'p.yaml', 'link'])
+def test_a_file_that_is_read_is_not_replaced(simulate, tmp_path, option, name):
+    text = SMALL.read_text()
+    (tmp_path / 'log').write_text(text)
+    (tmp_path / 'link').symlink_to('log')
+    result = simulate(option, name, './log')
+    assert result.returncode == 2 and result.stdout == ''
+    read = 'p.yaml' if name == 'p.yaml' else './log'
+    assert result.stderr == f'headgate: {option} "{name}" would replace {read}, which is read; expected another file\n'
+    assert (tmp_path / 'log').read_text() == text
+
+
 def small_files():
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 

@@ -1,8 +1,10 @@
 #include "headgate/cli/simulate/simulate.h"
 
 #include <csignal>
+#include <filesystem>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include "headgate/cli/errors.h"
@@ -26,6 +28,27 @@ int fail(ExitStatus status, const std::string& words) {
   return status;
 }
 
+bool is_same_file(const std::string& a, const std::string& b) {
+  std::error_code missing;
+  return std::filesystem::is_regular_file(a, missing) && std::filesystem::equivalent(a, b, missing);
+}
+
+// What is read must not be replaced by what is written. Returns what is wrong, or "".
+std::string overwrites(const SimulateOptions& options) {
+  const std::pair<std::string, std::string> outputs[] = {
+      {"--decisions", options.decisions}, {"--report", options.report}, {"--plot", options.plot}};
+  for (const auto& [option, file] : outputs) {
+    for (const auto& inputs : {options.logs, options.configs}) {
+      for (const std::string& input : inputs) {
+        if (!is_same_file(file, input)) continue;
+        return option + " \"" + file + "\" would replace " + input +
+               ", which is read; expected another file";
+      }
+    }
+  }
+  return {};
+}
+
 int run(SimulateOptions& options) {
   // A file that grows beyond the limit of its size is a failed write with a message.
   std::signal(SIGXFSZ, SIG_IGN);
@@ -40,6 +63,9 @@ int run(SimulateOptions& options) {
     if (const auto set = names.set(field); !set) {
       return fail(wrong_usage, "--field \"" + field + "\": " + set.error());
     }
+  }
+  if (const std::string fault = overwrites(options); !fault.empty()) {
+    return fail(wrong_usage, fault);
   }
   const std::string& log = options.logs.front();
   auto first = sim::Lines::open(log);
