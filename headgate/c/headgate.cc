@@ -18,6 +18,7 @@
 #include "headgate/base/writer.h"
 #include "headgate/gate/counters.h"
 #include "headgate/gate/gate.h"
+#include "headgate/gate/table_change.h"
 #include "headgate/gate/table_options.h"
 #include "headgate/policy/file/load.h"
 #include "headgate/store/table.h"
@@ -74,7 +75,8 @@ struct LoadedPolicies {
         gate(policies, table, table.secret(),
              counters ? counters->shards() : std::span<hg::gate::PolicyCounts>()) {}
 
-  // Nobody reads counts here, but estimates are kept beside them. nullptr: no policy estimates.
+  // Nobody reads the counts here, but estimates are kept beside them. Returns nullptr if no policy
+  // estimates its cost.
   [[nodiscard]] static std::shared_ptr<hg::gate::Counters> counters_for(
       const hg::policy::PolicySet& policies, const LoadedPolicies* before) {
     const bool estimates = std::ranges::any_of(
@@ -138,25 +140,15 @@ std::shared_ptr<const hg::policy::PolicySet> load(const std::string& config, cha
 bool change_table(headgate_gate& gate, const hg::policy::PolicySet& policies, char* error,
                   std::size_t size) {
   const hg::policy::TableSettings& wanted = policies.settings().table;
-  const hg::policy::TableSettings& used = gate.table_settings;
-  const auto words = [](const hg::policy::TableSettings& table) {
-    return std::to_string(table.memory) + " bytes " +
-           (table.file.empty() ? "of memory" : "in the file " + table.file);
-  };
-  if (wanted.memory < used.memory || wanted.file != used.file) {
-    report(gate.config + ": store: the table is to have " + words(wanted) +
-               "; expected the table that this gate has, " + words(used) +
-               ". To change it, close the gate and open it again",
-           error, size);
-    return false;
+  std::string fault = hg::gate::refuse_table(wanted, gate.table_settings, "gate",
+                                             "close the gate and open it again");
+  if (fault.empty()) {
+    auto grown = hg::gate::grow_table(*gate.table, policies, gate.table_settings);
+    if (!grown) fault = std::move(grown.error());
   }
-  // Not if the size is the former one: another process may have made the table larger meanwhile.
-  if (wanted.memory > used.memory) {
-    const auto grown = gate.table->grow(hg::gate::table_options(policies));
-    if (!grown) {
-      report(gate.config + ": store: " + grown.error(), error, size);
-      return false;
-    }
+  if (!fault.empty()) {
+    report(gate.config + ": " + fault, error, size);
+    return false;
   }
   gate.table_settings = wanted;
   return true;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "headgate/gate/table_change.h"
 #include "headgate/gate/table_options.h"
 
 namespace headgate::server {
@@ -14,21 +15,6 @@ std::vector<std::string> texts(const std::vector<policy::Fault>& faults) {
   std::vector<std::string> all;
   for (const policy::Fault& fault : faults) all.push_back(fault.text());
   return all;
-}
-
-std::string words(const policy::TableSettings& table) {
-  return std::to_string(table.memory) + " bytes " +
-         (table.file.empty() ? "of memory" : "in the file " + table.file);
-}
-
-std::string other_table(const std::string& config, const policy::TableSettings& wanted,
-                        const policy::TableSettings& used) {
-  return config + ": store: the table is to have " + words(wanted) +
-         "; expected the table that this server has, " + words(used) +
-         ". To change it, restart the server" +
-         (!wanted.file.empty() && wanted.file == used.file
-              ? "; remove the file first, because a table cannot become smaller"
-              : "");
 }
 
 // The file of the decision log, or "".
@@ -112,19 +98,16 @@ Result<std::shared_ptr<const policy::PolicySet>, std::vector<std::string>> Engin
   auto policies = policy::load_file(config_);
   if (!policies) return Faults(texts(policies.error()));
   const policy::TableSettings& wanted = (*policies)->settings().table;
-  if (wanted.memory < table_settings_.memory || wanted.file != table_settings_.file) {
-    return Faults({other_table(config_, wanted, table_settings_)});
-  }
+  const std::string refused =
+      gate::refuse_table(wanted, table_settings_, "server", "restart the server");
+  if (!refused.empty()) return Faults({config_ + ": " + refused});
   if ((*policies)->settings().redis != redis_settings_) {
     return Faults({config_ +
                    ": store: redis is not as this server has it; to change it, restart the "
                    "server"});
   }
-  // Not if the size is the former one: another process may have made the table larger meanwhile.
-  if (wanted.memory > table_settings_.memory) {
-    const auto grown = table_->grow(gate::table_options(**policies));
-    if (!grown) return Faults({config_ + ": store: " + grown.error()});
-  }
+  const auto grown = gate::grow_table(*table_, **policies, table_settings_);
+  if (!grown) return Faults({config_ + ": " + grown.error()});
   table_settings_ = wanted;
   return std::move(*policies);
 }
