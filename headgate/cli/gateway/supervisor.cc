@@ -38,7 +38,7 @@ Signals::Signals() {
   sigemptyset(&set);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGCHLD}) sigaddset(&set, signal);
   sigprocmask(SIG_BLOCK, &set, nullptr);
-  // If it is ignored, as some parents leave it, nobody can wait for nginx.
+  // Some programs start others with this signal ignored: then nobody learns that nginx has ended.
   signal(SIGCHLD, SIG_DFL);
   // A closed standard error must not end this process before it has cleaned up.
   signal(SIGPIPE, SIG_IGN);

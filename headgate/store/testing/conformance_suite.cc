@@ -333,7 +333,7 @@ TEST_P(LawConformance, WhatComesSoonIsTakenAhead) {
 }
 
 // A spend of 0 is denied while denials have put the key in debt, also beside another denial:
-// whoever comes back after the longest wait is admitted.
+// a client that comes back after the longest wait is admitted.
 TEST_P(StoreConformance, ADebtDeniesACostOfNothingBesideOtherDenials) {
   const limit::Terms penalty{.denied = Denied::penalty, .penalty = 60 * second};
   const limit::Terms counts{.denied = Denied::spend, .algorithm = limit::Algorithm::fixed_window};
