@@ -113,12 +113,14 @@ Result<std::shared_ptr<const policy::PolicySet>, std::vector<std::string>> Engin
 }
 
 Result<void, std::vector<std::string>> Engine::reload() {
-  const std::lock_guard lock(change_mutex_);
+  const std::lock_guard reading(reload_mutex_);
   auto policies = load();
   if (!policies) {
     count_refused_reload();
     return Failure<std::vector<std::string>>(std::move(policies.error()));
   }
+  // Only now: an override that is made meanwhile does not wait for the file to be read.
+  const std::lock_guard lock(change_mutex_);
   policies_ = *std::move(policies);
   decision_log_.open(decision_file(*policies_));  // before the first line
   put_in_force({number() + 1, in_force_->reading() + 1});

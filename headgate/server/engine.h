@@ -124,6 +124,11 @@ class Engine {
   redis::RedisCounts redis_counts_;
   std::unique_ptr<store::Store> store_;  // null: the table
   redis::PolicyStore* redis_ = nullptr;  // `store_`, if it is one
+  // Held during a reload, so that of two the later one's file is in force; guards what the table
+  // and Redis were opened with. Before `change_mutex_`.
+  std::mutex reload_mutex_;
+  policy::TableSettings table_settings_;
+  std::optional<policy::RedisSettings> redis_settings_;
   // Held while the policies or the overrides change; guards the members up to `mutex_`.
   std::mutex change_mutex_;
   std::shared_ptr<const policy::PolicySet> policies_;  // of the policy file alone
@@ -139,8 +144,6 @@ class Engine {
   std::atomic<std::uint64_t> refused_override_files_{0};
   mutable std::mutex workers_mutex_;
   std::vector<const WorkerContext*> workers_;
-  policy::TableSettings table_settings_;                 // with which the table was opened
-  std::optional<policy::RedisSettings> redis_settings_;  // with which `redis_` was opened
 };
 
 }  // namespace headgate::server
