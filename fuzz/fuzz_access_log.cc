@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
+#include <vector>
 
 #include "headgate/sim/log/format.h"
 #include "headgate/sim/log/logged_request.h"
@@ -23,6 +24,15 @@ headgate::policy::FieldsUsed all_fields() {
   fields_used.request_headers = {"cookie", "referer", "user-agent", "x-plan"};
   fields_used.response_headers = {"x-cost"};
   return fields_used;
+}
+
+auto all_readers(const FieldNames& names, const Layout& layout) {
+  std::vector<decltype(make_reader(LogFormat::json, names, layout.headers))> readers;
+  for (const LogFormat format : {LogFormat::combined, LogFormat::common, LogFormat::envoy,
+                                 LogFormat::haproxy, LogFormat::json}) {
+    readers.push_back(make_reader(format, names, layout.headers));
+  }
+  return readers;
 }
 
 void check(const LogEntry& entry, const Layout& layout, RecordWriter& writer,
@@ -46,14 +56,13 @@ void check(const LogEntry& entry, const Layout& layout, RecordWriter& writer,
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view input(reinterpret_cast<const char*>(data), size);
-  const FieldNames names;
+  static const FieldNames names;
+  static const Layout layout(all_fields());
+  static const auto readers = all_readers(names, layout);
+  static RecordWriter writer(layout);
+  static LoggedRequest record(layout);
   static_cast<void>(detect(input, names));
-  const Layout layout(all_fields());
-  RecordWriter writer(layout);
-  LoggedRequest record(layout);
-  for (const LogFormat format : {LogFormat::combined, LogFormat::common, LogFormat::envoy,
-                                 LogFormat::haproxy, LogFormat::json}) {
-    const auto reader = make_reader(format, names, layout.headers);
+  for (const auto& reader : readers) {
     LogEntry entry;
     for (std::string_view rest = input; !rest.empty();) {
       const std::string_view line = rest.substr(0, rest.find('\n'));

@@ -71,8 +71,12 @@ void run(FakeRedis& redis, std::string_view line) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::string_view input(reinterpret_cast<const char*>(data), size);
   set_time("1700000000000000000");
-  FakeRedis redis;
-  require(redis.load());
+  static FakeRedis redis;
+  static const bool loaded = redis.load();
+  require(loaded);
+  redis.keys.clear();
+  redis.writes.clear();
+  redis.logged.clear();
   while (!input.empty()) run(redis, take_until(input, '\n'));
   return 0;
 }
