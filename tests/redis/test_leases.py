@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from load import ask
+from load import Load, Nginx, ask
 from support.http_client import read_metrics
 from support.policies import YEAR
 from support.processes import until
@@ -173,6 +173,14 @@ def test_nginx_and_a_server_share_and_their_fields_are_not_more_than_there_is(re
     assert all(r <= 180 - statuses[:i + 1].count(200) + 20 for i, r in enumerate(left))
     assert gate.request('/').status == 429
     assert gate.request('/').one('Retry-After')
+
+
+def test_each_worker_of_nginx_takes_units_for_itself(redis, nginx):
+    text = policies(redis(), f'name: p, quota: 2000, window: {YEAR}s, sharing: leased, key: []')
+    gate = nginx(text, server=PAGE, workers=4)
+    load = Load([Nginx(gate)], threads=8, requests=300).join()
+    assert 1600 <= load.admitted <= 1800
+    assert gate.metrics()['headgate_decisions_without_redis_total{policy="p"}'] == 0
 
 
 def test_an_outage_is_decided_as_the_policy_says_when_the_lease_is_over(redis, serve):

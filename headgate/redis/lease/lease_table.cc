@@ -12,7 +12,10 @@ bool fits(const LeaseTable::Entry& entry, const store::Charge& charge) noexcept 
 
 }  // namespace
 
-LeaseTable::LeaseTable() : id_(std::to_string(random_secret().k0)) {}
+const std::string& LeaseTable::id() {
+  std::call_once(id_chosen_, [this] { id_ = std::to_string(random_secret().k0); });
+  return id_;
+}
 
 LeaseTable::Decided LeaseTable::decide(const store::Charge& charge,
                                        limit::Decision& decision) noexcept {

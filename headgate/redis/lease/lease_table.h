@@ -23,11 +23,9 @@ namespace headgate::redis {
 // Thread-safe.
 class LeaseTable {
  public:
-  // Throws std::bad_alloc.
-  LeaseTable();
-
-  // By which Redis knows this process.
-  [[nodiscard]] const std::string& id() const noexcept { return id_; }
+  // By which Redis knows this process. Chosen at the first call, so that processes that were forked
+  // after the table was made have one each. Throws std::bad_alloc.
+  [[nodiscard]] const std::string& id();
   // The number of an ask that begins: greater than that of every earlier one.
   [[nodiscard]] std::uint64_t next_ask() noexcept {
     return asks_.fetch_add(1, std::memory_order_relaxed) + 1;
@@ -102,7 +100,8 @@ class LeaseTable {
     return shards_[TextHash{}(key) >> 32 & (shards - 1)];
   }
 
-  const std::string id_;
+  std::once_flag id_chosen_;
+  std::string id_;
   std::atomic<std::uint64_t> asks_{0};
   std::array<Shard, shards> shards_;
 };

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -96,6 +98,22 @@ TEST(Leasing, ProcessesTogetherTakeOneQuota) {
     const std::uint64_t most = algorithm == Algorithm::linear ? 900 : 1000;
     EXPECT_LE(sum, most);
     EXPECT_GE(sum, most - 100) << "no more than what is out is not used";
+  }
+}
+
+// As the workers of an nginx, whose master has opened the store.
+TEST(Leasing, ProcessesThatWereForkedTakeUnitsEachForItself) {
+  const RedisServer server;
+  const auto store = open(server);
+  const Policy policy(1000, 30 * 86400 * second);
+  for (int i = 0; i < 3; ++i) {
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) _exit(static_cast<int>(admitted(*store, policy, 20)));
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), 20) << "Redis has taken it for another one";
   }
 }
 
