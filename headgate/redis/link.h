@@ -16,6 +16,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "headgate/net/resp_reply_reader.h"
@@ -48,6 +49,9 @@ class Link : public std::enable_shared_from_this<Link> {
   void start() { connect(); }
   // Ends the connection for good. Requests that wait are lost.
   void close();
+  // The server can no longer be used: connects anew after a rest, since another one may have its
+  // address now. Requests that wait are lost.
+  void leave(std::string why) { fail(std::move(why)); }
 
   [[nodiscard]] const ServerAddress& address() const noexcept { return address_; }
 

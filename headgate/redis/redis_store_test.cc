@@ -13,11 +13,13 @@
 #include <charconv>
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <future>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "headgate/base/testing/temporary_directory.h"
 #include "headgate/redis/testing/blocking.h"
 #include "headgate/redis/testing/free_port.h"
 #include "headgate/redis/testing/redis_server.h"
@@ -370,6 +372,25 @@ TEST(RedisStore, ConnectsAgainWhenRedisWasKilled) {
   ASSERT_TRUE(soon([&] { return !take(*store, {{&fixed, "\1a", 1}}).undecided; }));
   EXPECT_EQ(take(*store, {{&linear, "\1a", 1}}).decisions[0].remaining, 9u)
       << "a Redis without persistence has forgotten";
+}
+
+// As a name or a virtual address that leads to the new primary after a failover, while the former
+// one goes on as a replica and keeps its connections.
+TEST(RedisStore, FollowsItsAddressIfThePrimaryHasBecomeAReplica) {
+  const RedisServer former;
+  const RedisServer next;
+  const TemporaryDirectory directory;
+  const std::string address = directory.file("primary");
+  std::filesystem::create_symlink(former.address().port, address);
+  Options options;
+  options.nodes = {ServerAddress{"", address}};
+  options.timeout = patience;
+  const auto store = RedisStore::open(options).value();
+  ASSERT_TRUE(take(*store, {{&linear, "\1a", 1}}).admitted);
+  former.command({"REPLICAOF", "127.0.0.1", "1"});
+  std::filesystem::remove(address);
+  std::filesystem::create_symlink(next.address().port, address);
+  EXPECT_TRUE(soon([&] { return take(*store, {{&linear, "\1a", 1}}).admitted; }));
 }
 
 TEST(RedisStore, MayBeOpenedBeforeRedis) {

@@ -174,7 +174,11 @@ void Router::refused(std::shared_ptr<Call> call, Link& link, Way way, const std:
       call->fail(no_primary_);
     });
   }
-  if (is("READONLY")) look_again();  // a failover
+  // A failover. Of a script, Redis 6.2 puts it behind other words.
+  if (error.find("READONLY ") != std::string::npos || is("MASTERDOWN ")) {
+    look_again();
+    link.leave("it has become a replica; expected the primary");
+  }
   call->fail(link.address().text() + ": " + error);
 }
 
