@@ -10,7 +10,9 @@ namespace {
 using limit::Op;
 
 // What an entry takes besides its key and its state: the node of the map, and two allocations.
-constexpr std::size_t overhead = 192;
+constexpr std::size_t overhead = 224;
+// And the law of one without a state, with its count of references.
+constexpr std::size_t law_size = sizeof(limit::Parameters) + 32;
 
 Nanos ns(BootClock::duration span) noexcept { return Nanos{span.count()}; }
 
@@ -22,7 +24,8 @@ Denials::Shard& Denials::shard(std::string_view key) noexcept {
 }
 
 void Denials::remember(const store::Charge& charge, Denial denial) {
-  const std::size_t size = overhead + charge.key.size() + denial.state.size();
+  const std::size_t law = denial.law == nullptr ? 0 : law_size;
+  const std::size_t size = overhead + charge.key.size() + denial.state.size() + law;
   if (size > room / shards / 2) return;
   Shard& shard = this->shard(charge.key);
   const std::lock_guard lock(shard.lock);
@@ -59,9 +62,18 @@ std::optional<limit::Decision> Denials::find(const store::Charge& charge, Time n
   if (kind != charge.law->index() || most > kept) return std::nullopt;
   // Redis' clock is between these two. The later one says whether the denial still holds, the
   // earlier one how long to wait.
-  const Instant latest{denial.decided.ns + ns(most + drift(most))};
+  const Nanos latest_after = ns(most + drift(most));
   const BootClock::duration least = now - denial.answered;
-  const Instant earliest{denial.decided.ns + ns(least - drift(least))};
+  const Nanos earliest_after = ns(least - drift(least));
+  if (denial.law != nullptr) {
+    const bool holds = latest_after < denial.wait && charge.cost == 1 &&
+                       *denial.law == limit::parameters_of(*charge.law);
+    if (!holds) return std::nullopt;
+    const Nanos wait = denial.wait - earliest_after;
+    return limit::Decision{.reset = ceil_seconds(wait), .wait = wait};
+  }
+  const Instant latest{denial.decided.ns + latest_after};
+  const Instant earliest{denial.decided.ns + earliest_after};
   KeyState state(*charge.law, denial.state);
   if (state.apply(charge, Op::peek, 1, latest).admitted) return std::nullopt;
   return state.apply(charge, Op::peek, charge.cost, earliest);

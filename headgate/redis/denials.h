@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -16,6 +17,7 @@
 #include "headgate/base/instant.h"
 #include "headgate/base/text_map.h"
 #include "headgate/limit/decision.h"
+#include "headgate/limit/quota.h"
 #include "headgate/redis/boot_clock.h"
 #include "headgate/store/charge.h"
 
@@ -33,10 +35,14 @@ class Denials {
 
   // What Redis answered for a key.
   struct Denial {
-    std::string state;  // as KeyState::bytes() returns it
+    std::string state;  // as KeyState::bytes() returns it; empty: only `wait` is known
     Instant decided;    // by Redis' clock
     Time asked;         // before that
     Time answered;      // after that
+    // Without a state, as Redis' module returns none: how long no unit comes back [ns], and under
+    // which law. Such a denial is found by charges of one unit.
+    Nanos wait = 0;
+    std::shared_ptr<const limit::Parameters> law = nullptr;
   };
 
   // Remembers that this charge was denied. Throws std::bad_alloc.

@@ -86,6 +86,30 @@ TEST(Denials, HoldUnderEveryLaw) {
   }
 }
 
+TEST(Denials, WithoutAStateHoldForOneUnitUnderTheSameLaw) {
+  const limit::Law ten_a_second = law(10, second);
+  const limit::Law twenty_a_second = law(20, second);
+  const Charge one{&ten_a_second, "\1k", 1};
+  Denials denials;
+  denials.remember(one, {{},
+                         decided,
+                         asked,
+                         asked + milliseconds(20),
+                         100'000'000,
+                         std::make_shared<limit::Parameters>(limit::parameters_of(ten_a_second))});
+  const auto found = denials.find(one, asked + milliseconds(50));
+  ASSERT_TRUE(found);
+  EXPECT_FALSE(found->admitted);
+  EXPECT_EQ(found->remaining, 0U);
+  EXPECT_EQ(found->reset, 1U);
+  EXPECT_GE(found->wait, 70'000'000);
+  EXPECT_LE(found->wait, 70'100'000);
+  EXPECT_TRUE(denials.find(one, asked + milliseconds(99)));
+  EXPECT_FALSE(denials.find(one, asked + milliseconds(100))) << "Redis may admit it";
+  EXPECT_FALSE(denials.find({&ten_a_second, "\1k", 2}, asked)) << "its wait is not known";
+  EXPECT_FALSE(denials.find({&twenty_a_second, "\1k", 1}, asked)) << "it may admit";
+}
+
 TEST(Denials, AreForgottenAfterASecondAndWhenUnitsComeBack) {
   const limit::Law hour = law(10, 3600 * second);
   const Charge one{&hour, "\1k", 1};

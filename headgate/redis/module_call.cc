@@ -81,6 +81,7 @@ bool read_module_reply(const net::RespReply& reply, Part& part) {
   });
   part.now = {first[1] * nanos_per_second + first[2] * 1000};
   part.outcome = first[0] == 1 ? Part::Outcome::admitted : Part::Outcome::denied;
+  part.in_module = true;
   return well_formed;
 }
 

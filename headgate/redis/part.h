@@ -62,6 +62,8 @@ struct Part {
   Instant now;                                  // out; the moment of the decision
   // out; of each charge whose denial lasts, the state that denies it; otherwise empty
   std::pmr::vector<std::string> denying;
+  // out; whether Redis' module has decided, which returns no states, so that `denying` is empty
+  bool in_module = false;
 
   [[nodiscard]] bool is_awaited() const noexcept { return owner.is_awaiting(); }
   // To be called once.

@@ -14,6 +14,14 @@ bool is_leased(const store::Charge& charge, const Options& options) noexcept {
   return charge.shared != nullptr && charge.shared->leased > 0 && options.clock == Clock::redis;
 }
 
+// Of a charge that Redis' module has decided: whether it is denied, and no unit comes back before
+// the wait is over. The waits of the exponential law are whole seconds, rounded up.
+bool is_known_to_last(const store::Charge& charge, const limit::Decision& decision) noexcept {
+  const bool lasts = charge.shared != nullptr && charge.shared->denials_last;
+  return lasts && !decision.admitted && charge.cost == 1 &&
+         !std::holds_alternative<limit::Exponential>(*charge.law);
+}
+
 // Whether a law without a state denies.
 bool is_denied_for_good(std::span<const store::Charge> charges) noexcept {
   return std::any_of(charges.begin(), charges.end(), [](const store::Charge& charge) {
@@ -179,10 +187,18 @@ void Taking::remember(std::size_t bundle) {
     for (std::size_t i = 0; i < part->charges.size(); ++i) {
       const store::Charge& charge = part->charges[i];
       if (charge.op == limit::Op::refund) deciders_->denials.forget(charge.key);
-      if (part->outcome != Part::Outcome::denied || i >= part->denying.size()) continue;
-      if (part->denying[i].empty()) continue;
-      deciders_->denials.remember(
-          charge, {std::move(part->denying[i]), part->now, part->asked, BootClock::now()});
+      if (part->outcome != Part::Outcome::denied) continue;
+      Denials::Denial denial{{}, part->now, part->asked, {}};
+      if (part->in_module) {
+        if (!is_known_to_last(charge, part->decisions[i])) continue;
+        denial.wait = part->decisions[i].wait;
+        denial.law = std::make_shared<const limit::Parameters>(limit::parameters_of(*charge.law));
+      } else {
+        if (i >= part->denying.size() || part->denying[i].empty()) continue;
+        denial.state = std::move(part->denying[i]);
+      }
+      denial.answered = BootClock::now();
+      deciders_->denials.remember(charge, std::move(denial));
     }
   }
 }

@@ -119,6 +119,45 @@ TEST_F(RedisStoreWithModule, DecidesEveryLawInOneCall) {
   EXPECT_THAT(commands, Not(HasSubstr("cmdstat_mget")));
 }
 
+TEST_F(RedisStoreWithModule, RemembersDenialsOfOneUnit) {
+  const auto redis = server();
+  RedisCounts counts;
+  Options options;
+  options.nodes = {redis->address()};
+  options.timeout = patience;
+  options.counts = &counts;
+  const auto store = RedisStore::open(options).value();
+  connect(*store);
+  const limit::Shared shared{limit::OnOutage::local, law(1), true};
+  // Whether the second denial of so many units was decided without Redis.
+  const auto is_remembered = [&](limit::Algorithm algorithm, std::uint64_t cost) {
+    const limit::Law ten = law(10, algorithm);
+    const std::string key = "\1" + std::to_string(static_cast<int>(algorithm));
+    Charge charge{&ten, key, cost};
+    charge.shared = &shared;
+    while (take(*store, {charge}).admitted) {
+    }
+    const std::uint64_t before = counts.remembered;
+    const Taken denied = take(*store, {charge});
+    EXPECT_FALSE(denied.admitted || denied.undecided);
+    EXPECT_EQ(denied.decisions[0].remaining, 0U);
+    EXPECT_GT(denied.decisions[0].wait, second);
+    return counts.remembered > before;
+  };
+  for (const limit::Algorithm algorithm :
+       {limit::Algorithm::linear, limit::Algorithm::fixed_window, limit::Algorithm::moving_window,
+        limit::Algorithm::sliding_window_counter}) {
+    EXPECT_TRUE(is_remembered(algorithm, 1)) << static_cast<int>(algorithm);
+  }
+  EXPECT_FALSE(is_remembered(limit::Algorithm::exponential, 1)) << "a unit may come back earlier";
+  // Under another quota, as that of an override, the denial may not hold.
+  const limit::Law twenty = law(20, limit::Algorithm::fixed_window);
+  const std::string fixed = "\1" + std::to_string(static_cast<int>(limit::Algorithm::fixed_window));
+  Charge more{&twenty, fixed, 1};
+  more.shared = &shared;
+  EXPECT_TRUE(take(*store, {more}).admitted);
+}
+
 TEST_F(RedisStoreWithModule, DeniedByALawWithoutAStateIsDecidedByScripts) {
   const auto redis = server();
   const auto store = store_of(*redis);
