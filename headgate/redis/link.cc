@@ -156,26 +156,27 @@ void Link::connect_to(std::vector<stream_protocol::endpoint> endpoints, std::siz
 void Link::begin() {
   error_code error;
   socket_->non_blocking(true, error);
+  const Login login = options_.login.get();
   if (!address_.is_unix()) {
     keep_alive(socket_->native_handle());
-    if (options_.tls) {
+    if (login.tls) {
       const std::string& name = options_.server_name.empty() ? address_.host : options_.server_name;
-      tls_.emplace(options_.tls->connect(socket_->native_handle(), name));
+      tls_.emplace(login.tls->connect(socket_->native_handle(), name));
     }
   }
   is_open_ = true;
-  greet();
+  greet(login.password);
   wait_to_read();
   flush();
 }
 
-void Link::greet() {
+void Link::greet(std::string_view password) {
   std::string bytes;
   net::RespWriter out(bytes);
   std::vector<std::string_view> commands;
-  if (!options_.password.empty()) {
+  if (!password.empty()) {
     commands.emplace_back("AUTH");
-    out.command(options_.auth());
+    out.command(options_.auth(password));
   }
   if (peer_ == Peer::sentinel) {
     commands.emplace_back("PING");

@@ -97,7 +97,7 @@ class Link : public std::enable_shared_from_this<Link> {
   void connect_to(std::vector<boost::asio::generic::stream_protocol::endpoint> endpoints,
                   std::size_t next);
   void begin();
-  void greet();
+  void greet(std::string_view password);
   void greeted(std::string sha);
   // Ends this connection; the next one is made after a rest.
   void fail(std::string why);

@@ -2,15 +2,14 @@
 #pragma once
 
 #include <chrono>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "headgate/base/server_address.h"
-#include "headgate/net/tls.h"
 #include "headgate/redis/clock.h"
 #include "headgate/redis/counts.h"
+#include "headgate/redis/login.h"
 
 namespace headgate::redis {
 
@@ -19,11 +18,9 @@ struct Options {
   // With `sentinel` some sentinels, which know the primary under that name.
   std::vector<ServerAddress> nodes;
   bool cluster = false;
-  std::string sentinel;  // empty: the nodes are no sentinels
-  std::string user;      // empty: the default user
-  std::string password;  // empty: none
-  // Null: without TLS. Unix sockets are always without.
-  std::shared_ptr<const net::TlsContext> tls;
+  std::string sentinel;     // empty: the nodes are no sentinels
+  std::string user;         // empty: the default user
+  CurrentLogin login;       // of connections that are opened from now on
   std::string server_name;  // whom the certificate must name; empty: the host of the address
   // No take() lasts longer.
   std::chrono::milliseconds timeout{50};
@@ -31,8 +28,8 @@ struct Options {
   Clock clock = Clock::redis;
   RedisCounts* counts = nullptr;  // outlives the store; null: nothing is counted
 
-  // The words of AUTH, which refer to the members here. REQUIRES: a password.
-  [[nodiscard]] std::vector<std::string_view> auth() const {
+  // The words of AUTH, which refer to the user here and to the password. REQUIRES: a password.
+  [[nodiscard]] std::vector<std::string_view> auth(std::string_view password) const {
     if (user.empty()) return {"AUTH", password};
     return {"AUTH", user, password};
   }

@@ -22,6 +22,13 @@ PolicyStore::PolicyStore(std::unique_ptr<RedisStore> redis, store::Store& table,
       shared_(*redis, table, [this](bool begins) { outage_changed(begins); }),
       redis_(std::move(redis)) {}
 
+Result<void, std::string> PolicyStore::renew_login(const policy::RedisSettings& settings) {
+  auto login = login_of(settings);
+  if (!login) return Failure<std::string>("store: redis: " + login.error());
+  redis_->use_login(std::move(*login));
+  return {};
+}
+
 // One leased policy is the most frequent case, and needs no other store. During an outage,
 // `shared_` has to see when it is over.
 void PolicyStore::take(std::span<store::Bundle> bundles, std::optional<Instant>& now,

@@ -37,6 +37,10 @@ class PolicyStore final : public store::Store {
   void take(std::span<store::Bundle> bundles, std::optional<Instant>& now,
             store::Completion done) noexcept override;
 
+  // Reads the password and the certificates again, for connections that are opened from now on. The
+  // error is a sentence; then nothing has changed. REQUIRES: the settings of open().
+  [[nodiscard]] Result<void, std::string> renew_login(const policy::RedisSettings& settings);
+
   // As RedisStore::status().
   [[nodiscard]] RedisStatus status() { return redis_->status(); }
 

@@ -102,7 +102,7 @@ TEST(RedisOptions, ReadTheFilesThatTheSettingsName) {
   std::ofstream(path) << std::string(2000, 'x');
   EXPECT_THAT(options_of(settings).error(), HasSubstr("has a longer line"));
   std::ofstream(path) << "secret\r\nnot\n";
-  EXPECT_EQ(options_of(settings)->password, "secret");
+  EXPECT_EQ(options_of(settings)->login.get().password, "secret");
   EXPECT_EQ(options_of(settings)->timeout.count(), 50);
   settings.tls.emplace().ca = path + ".pem";
   EXPECT_THAT(options_of(settings).error(), StartsWith("tls: "));

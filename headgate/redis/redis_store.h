@@ -50,6 +50,9 @@ class RedisStore : public store::Store {
   // Returns false if Redis has to decide.
   [[nodiscard]] bool take_at_once(store::Bundle& bundle) noexcept;
 
+  // Of connections that are opened from now on; those that are open stay.
+  void use_login(Login login) noexcept { options_.login.replace(std::move(login)); }
+
   // Does not wait for the thread. Throws std::bad_alloc, or std::system_error if no thread can be
   // started.
   [[nodiscard]] RedisStatus status();
@@ -63,7 +66,7 @@ class RedisStore : public store::Store {
   void ask_ahead(std::string_view key) noexcept;
   void count(std::atomic<std::uint64_t> RedisCounts::*counter) const noexcept;
 
-  const Options options_;
+  Options options_;  // never changes, but for the login
   KnownClock clock_;
   Denials denials_;
   LeaseTable leases_;

@@ -465,9 +465,9 @@ TEST(RedisStore, SpeaksTlsAndTrustsOnlyItsAuthority) {
   Options options;
   options.nodes = {ServerAddress{"127.0.0.1", port}};
   options.timeout = patience;
-  options.tls =
-      net::TlsContext::load_for_client(at + "server.crt", at + "other.crt", at + "other.key")
-          .value();
+  options.login.replace(
+      {"", net::TlsContext::load_for_client(at + "server.crt", at + "other.crt", at + "other.key")
+               .value()});
   const auto store = RedisStore::open(options).value();
   EXPECT_TRUE(take(*store, {{&linear, "\1a", 1}, {&fixed, "\1a", 1}}).admitted)
       << store->status().fault;
@@ -480,7 +480,7 @@ TEST(RedisStore, SpeaksTlsAndTrustsOnlyItsAuthority) {
   options.server_name = "redis.example";
   EXPECT_THAT(fault(), HasSubstr("127.0.0.1:" + port)) << "the certificate is another server's";
   options.server_name.clear();
-  options.tls = net::TlsContext::load_for_client(at + "other.crt", "", "").value();
+  options.login.replace({"", net::TlsContext::load_for_client(at + "other.crt", "", "").value()});
   EXPECT_THAT(fault(), HasSubstr("127.0.0.1:" + port)) << "another authority";
   EXPECT_THAT(net::TlsContext::load_for_client(at + "none.crt", "", "").error(),
               HasSubstr("none.crt"));
@@ -499,7 +499,7 @@ TEST(RedisStore, NeedsOnlyTheseRights) {
   options.nodes = {server.address()};
   options.timeout = patience;
   options.user = "headgate";
-  options.password = "secret";
+  options.login.replace({"secret", nullptr});
   const auto store = RedisStore::open(options).value();
   EXPECT_TRUE(take(*store, {{&linear, "\1a", 1}, {&fixed, "\1a", 1}}).admitted);
 
@@ -508,7 +508,7 @@ TEST(RedisStore, NeedsOnlyTheseRights) {
   EXPECT_TRUE(take(*elsewhere, {{&linear, "\1a", 1}}).undecided);
   EXPECT_THAT(elsewhere->status().fault, HasSubstr("NOPERM"));
 
-  options.password = "wrong";
+  options.login.replace({"wrong", nullptr});
   const auto stranger = RedisStore::open(options).value();
   EXPECT_TRUE(take(*stranger, {{&linear, "\1a", 1}}).undecided);
   EXPECT_THAT(stranger->status().fault, HasSubstr("AUTH: WRONGPASS"));

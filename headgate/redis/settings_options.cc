@@ -29,6 +29,22 @@ Result<std::string, std::string> read_password(const std::string& path) {
 
 }  // namespace
 
+Result<Login, std::string> login_of(const policy::RedisSettings& settings) {
+  Login login;
+  if (!settings.password_file.empty()) {
+    auto password = read_password(settings.password_file);
+    if (!password) return Failure<std::string>(std::move(password.error()));
+    login.password = std::move(*password);
+  }
+  if (settings.tls) {
+    auto tls =
+        net::TlsContext::load_for_client(settings.tls->ca, settings.tls->cert, settings.tls->key);
+    if (!tls) return Failure<std::string>("tls: " + tls.error());
+    login.tls = std::move(*tls);
+  }
+  return login;
+}
+
 Result<Options, std::string> options_of(const policy::RedisSettings& settings) {
   Options options;
   options.nodes = settings.nodes;
@@ -38,18 +54,10 @@ Result<Options, std::string> options_of(const policy::RedisSettings& settings) {
   options.timeout =
       std::chrono::milliseconds(static_cast<std::int64_t>(settings.timeout / 1'000'000));
   options.prefix = settings.prefix;
-  if (!settings.password_file.empty()) {
-    auto password = read_password(settings.password_file);
-    if (!password) return Failure<std::string>(std::move(password.error()));
-    options.password = std::move(*password);
-  }
-  if (settings.tls) {
-    auto tls =
-        net::TlsContext::load_for_client(settings.tls->ca, settings.tls->cert, settings.tls->key);
-    if (!tls) return Failure<std::string>("tls: " + tls.error());
-    options.tls = std::move(*tls);
-    options.server_name = settings.tls->server_name;
-  }
+  if (settings.tls) options.server_name = settings.tls->server_name;
+  auto login = login_of(settings);
+  if (!login) return Failure<std::string>(std::move(login.error()));
+  options.login.replace(std::move(*login));
   return options;
 }
 

@@ -51,8 +51,9 @@ class Conversation {
   // Returns what went wrong.
   std::optional<std::string> open(const ServerAddress& address, const Options& options) {
     if (auto fault = address.is_unix() ? connect_unix(address) : connect_tcp(address)) return fault;
-    if (options.tls && !address.is_unix()) {
-      tls_.emplace(options.tls->connect(
+    const Login login = options.login.get();
+    if (login.tls && !address.is_unix()) {
+      tls_.emplace(login.tls->connect(
           fd_, options.server_name.empty() ? address.host : options.server_name));
     }
     return std::nullopt;
@@ -200,8 +201,9 @@ class ServerTrial {
   }
 
   bool greets() {
-    if (!options_.password.empty()) {
-      if (!may(options_.auth())) return false;
+    const std::string password = options_.login.get().password;
+    if (!password.empty()) {
+      if (!may(options_.auth(password))) return false;
     }
     if (options_.cluster) return true;
     bool primary = false;
@@ -319,8 +321,9 @@ std::optional<ServerAddress> try_sentinel(const ServerAddress& address, const Op
   };
   Conversation sentinel;
   if (const auto why = sentinel.open(address, options)) return fault(*why);
-  if (!options.password.empty()) {
-    Words words{"AUTH", options.user, options.password};
+  const std::string password = options.login.get().password;
+  if (!password.empty()) {
+    Words words{"AUTH", options.user, password};
     if (options.user.empty()) words.erase(words.begin() + 1);
     // It may have no password, and then refuses every one.
     const auto why = sentinel.ask(words);

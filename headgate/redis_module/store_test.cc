@@ -58,7 +58,7 @@ std::unique_ptr<RedisStore> store_of(const RedisServer& server, const std::strin
   options.nodes = {server.address()};
   options.timeout = patience;
   options.user = user;
-  options.password = user.empty() ? "" : "secret";
+  if (!user.empty()) options.login.replace({"secret", nullptr});
   return RedisStore::open(std::move(options)).value();
 }
 

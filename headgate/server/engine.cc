@@ -106,6 +106,10 @@ Result<std::shared_ptr<const policy::PolicySet>, std::vector<std::string>> Engin
                    ": store: redis is not as this server has it; to change it, restart the "
                    "server"});
   }
+  if (redis_ != nullptr) {
+    const auto renewed = redis_->renew_login(*redis_settings_);
+    if (!renewed) return Faults({config_ + ": " + renewed.error()});
+  }
   const auto grown = gate::grow_table(*table_, **policies, table_settings_);
   if (!grown) return Faults({config_ + ": " + grown.error()});
   table_settings_ = wanted;

@@ -133,6 +133,23 @@ def test_a_wrong_password_is_an_outage_that_says_why(redis, serve, tmp_path):
     assert ask(other).r == 4
 
 
+def test_a_reload_reads_the_password_again(redis, serve, tmp_path):
+    server = redis('--requirepass', 'first')
+    password = tmp_path / 'password'
+    password.write_text('first\n')
+    text = policies(server.node, 'quota: 5', f', password-file: {password}')
+    one = serve(text)
+    assert ask(one).r == 4
+    server.command('CONFIG', 'SET', 'requirepass', 'second', password='first')
+    password.write_text('\n')
+    assert 'is refused' in one.reload(text)
+    password.write_text('second\n')
+    assert 'is in force now' in one.reload(text)
+    server.command('CLIENT', 'KILL', 'TYPE', 'normal', password='second')
+    until(lambda: ask(one).one('RateLimit'), 'it has connected anew')
+    assert not any('WRONGPASS' in line for line in one.seen)
+
+
 def test_a_replica_is_refused(redis, serve):
     server = redis('--replicaof', '127.0.0.1 1')
     one = serve(policies(server.node, 'quota: 5'))
