@@ -19,6 +19,16 @@ std::uint64_t still_used(const limit::Law& law, std::uint64_t used, Nanos span) 
   return used - static_cast<std::uint64_t>(std::min(returned, static_cast<Nanos>(used)));
 }
 
+// Returns how many units of the quota were in use when a due had been taken, as far as is known.
+std::uint64_t used_after(const limit::Law& law, const Due& due, bool is_leased) noexcept {
+  const limit::Parameters parameters = limit::parameters_of(law);
+  const std::uint64_t quota = parameters.quota.units;
+  const std::uint64_t used = quota - std::min(due.remaining, quota);
+  // What machines may take ahead of a linear law is not part of r, and need not be in use.
+  const bool is_linear = parameters.terms.algorithm == limit::Algorithm::linear;
+  return used - std::min(used, is_leased && is_linear ? due.grant->shared->leased : 0);
+}
+
 }  // namespace
 
 store::Charge refund_of(const Due& due, Instant taken) noexcept {
@@ -32,16 +42,15 @@ store::Charge refund_of(const Due& due, Instant taken) noexcept {
 std::optional<store::Charge> correction_of(const Due& due, Instant taken, std::uint64_t charged,
                                            std::uint64_t cost, Instant now) noexcept {
   store::Charge charge = refund_of(due, taken);
+  const bool is_leased = charge.shared != nullptr && charge.shared->leased > 0;
   if (cost >= charged) {
     // Leases have no debts: there the difference is charged only if so much is left.
-    const bool is_leased = charge.shared != nullptr && charge.shared->leased > 0;
     charge.op = is_leased ? limit::Op::spend : limit::Op::debit;
     charge.cost = cost - charged;
   } else {
-    const limit::Law& law =
-        due.in_outage && charge.shared != nullptr ? charge.shared->outage_law : *charge.law;
-    const std::uint64_t quota = limit::parameters_of(law).quota.units;
-    const std::uint64_t used = quota - std::min(due.remaining, quota);
+    const bool is_alone = due.in_outage && charge.shared != nullptr;
+    const limit::Law& law = is_alone ? charge.shared->outage_law : *charge.law;
+    const std::uint64_t used = used_after(law, due, is_leased && !is_alone);
     charge.cost = std::min(charged - cost, still_used(law, used, now.ns - taken.ns));
   }
   if (charge.cost == 0) return std::nullopt;
