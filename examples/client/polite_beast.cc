@@ -101,8 +101,9 @@ asio::awaitable<void> fetch(Work& work, Turnstile& turnstile) {
                        {line.value().data(), line.value().size()}});
     }
     const auto status = static_cast<int>(response.result_int());
-    turnstile.answered(request, {status, field::read_response(lines, std::time(nullptr))});
-    if (client::denies(status)) {
+    const field::ResponseView view = field::read_response(lines, std::time(nullptr));
+    turnstile.answered(request, {status, view});
+    if (client::denies({status, view})) {
       ++work.denied;
       ++work.left;  // to be tried again
     } else {

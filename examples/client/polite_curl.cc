@@ -82,7 +82,7 @@ int main(int argc, char** argv) {
     const field::ResponseView view = field::read_response(lines, std::time(nullptr));
     pacer.receive(request, {static_cast<int>(status), view}, now());
     pacer.end(request);
-    ++(client::denies(static_cast<int>(status)) ? denied : fetched);
+    ++(client::denies({static_cast<int>(status), view}) ? denied : fetched);
   }
   curl_easy_cleanup(curl);
   std::cout << fetched << " fetched, " << denied << " denied\n";

@@ -31,7 +31,22 @@ bool sends_wait(const field::Member& member) noexcept {
   return member.r == std::uint64_t{0} && (member.t || member.w);
 }
 
+bool counts_requests(const field::Member& member) noexcept {
+  return !member.unit || *member.unit == "requests";
+}
+
 }  // namespace
+
+bool denies(const Answer& answer) noexcept {
+  if (denies(answer.status)) return true;
+  if (answer.status != 403) return false;
+  if (answer.view.retry_after) return true;
+  const std::vector<field::Member>& members = answer.view.members;
+  return !answer.view.cached &&
+         std::any_of(members.begin(), members.end(), [](const field::Member& member) {
+           return counts_requests(member) && sends_wait(member);
+         });
+}
 
 Pacer::Pacer(const Options& options, Instant now)
     : options_(options),
@@ -82,7 +97,7 @@ void Pacer::receive(Request& request, const Answer& answer, Instant now) {
     block(now, jittered(bounded(*answer.view.retry_after)), Why::retry_after);
   }
   receive_members(request, answer, now);
-  if (denies(answer.status)) {
+  if (denies(answer)) {
     receive_denial(request, answer.view, now);
   } else {
     receive_admission(request, answer.view.cached);
@@ -103,7 +118,7 @@ void Pacer::receive_members(const Request& request, const Answer& answer, Instan
     const field::Member& member = members[i];
     if (counts_slots(member)) {
       slots = true;
-      if (member.r) slots_.update(*member.r, denies(answer.status), request, totals_);
+      if (member.r) slots_.update(*member.r, denies(answer), request, totals_);
       continue;
     }
     const auto at = members.begin() + static_cast<std::ptrdiff_t>(i);
@@ -131,7 +146,7 @@ void Pacer::receive_member(const field::Member& member, std::size_t ordinal, con
   std::uint64_t t = member.t.value_or(member.w.value_or(unknown_reset));
   if (member.r == std::uint64_t{0} && answer.view.retry_after) t = *answer.view.retry_after;
   const Nanos wait = bounded(t);
-  allowance.update({member, request, denies(answer.status), wait, jitter_.of(wait), totals_, now},
+  allowance.update({member, request, denies(answer), wait, jitter_.of(wait), totals_, now},
                    options_);
 }
 

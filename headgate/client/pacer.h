@@ -35,14 +35,17 @@
 
 namespace headgate::client {
 
-// Whether a response with this status denied the request: 429 and 503.
-[[nodiscard]] constexpr bool denies(int status) noexcept { return status == 429 || status == 503; }
-
 // What one answer says.
 struct Answer {
   int status = 200;
   const field::ResponseView& view;
 };
+
+// Whether a response with this status denied the request, whatever its fields: 429 and 503.
+[[nodiscard]] constexpr bool denies(int status) noexcept { return status == 429 || status == 503; }
+// The same for an answer with its fields: also 403, as GitHub's, if it has Retry-After or a limit
+// on requests of which nothing is left.
+[[nodiscard]] bool denies(const Answer& answer) noexcept;
 
 // The limit with the least left.
 struct Standing {

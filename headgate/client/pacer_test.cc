@@ -84,6 +84,31 @@ TEST_F(PacerTest, StartsWithOneRequestAndDoubles) {
   }
 }
 
+// As GitHub's, of its primary and of its secondary limit.
+TEST_F(PacerTest, A403ThatSaysHowLongToWaitIsADenial) {
+  const auto is_denial = [](int status, const Fields& fields) {
+    return denies({status, field::read_response(fields, unix_now)});
+  };
+  const std::string end = std::to_string(unix_now + 30);
+  const Fields spent{
+      {"X-RateLimit-Limit", "60"}, {"X-RateLimit-Remaining", "0"}, {"X-RateLimit-Reset", end}};
+  EXPECT_TRUE(is_denial(403, spent));
+  EXPECT_TRUE(is_denial(403, {{"Retry-After", "60"}}));
+  EXPECT_FALSE(is_denial(403, {}));
+  EXPECT_FALSE(is_denial(403, {{"RateLimit", R"("p";r=1;t=30)"}}));
+  EXPECT_FALSE(is_denial(404, spent));
+  Fields cached = spent;
+  cached.push_back({"Age", "5"});
+  EXPECT_FALSE(is_denial(403, cached)) << "what it says is old";
+  exchange(403, spent);
+  EXPECT_DOUBLE_EQ(wait(), 30);
+  pass(30 * second);
+  exchange(403, spent);
+  pass(30 * second);
+  exchange(403, spent);
+  EXPECT_GE(wait(), 30) << "denied again after its wait";
+}
+
 TEST_F(PacerTest, SpreadsWhatIsLeftOverItsTime) {
   exchange(200, {{"RateLimit", R"("p";r=10;t=5)"}});
   EXPECT_EQ(next().why, Why::pace);

@@ -357,6 +357,20 @@ def test_denials_are_waited_for_and_tried_again(fetch):
     assert (got.fetched, got.denied) == (1, 1) and 0.9 <= got.waiting <= 3, got
 
 
+@pytest.mark.parametrize('limited, fetched', [
+    ([('X-RateLimit-Limit', '60'), ('X-RateLimit-Remaining', '0'), ('X-RateLimit-Reset', '1')], 1),
+    ([('Retry-After', '1')], 1),
+    ([('X-RateLimit-Limit', '60'), ('X-RateLimit-Remaining', '59'), ('X-RateLimit-Reset', '1')], 0)])
+def test_a_403_that_says_how_long_to_wait_is_a_denial(fetch, limited, fetched):
+    def answer(path, number, headers):
+        return response(403, limited, b'no') if number == 0 else echo(path, number, headers)
+
+    with RawServer(answer) as server:
+        got = fetch(f'{server.url}/a')
+    assert (got.fetched, got.denied, got.failed) == (fetched, fetched, 1 - fetched), got
+    assert got.waiting >= 0.9 * fetched, got
+
+
 def test_tries_are_bounded(fetch):
     with RawServer(lambda *_: response(429, [('Retry-After', '0')])) as server:
         got = fetch('--retry', 1, server.url)

@@ -260,9 +260,10 @@ void Fetcher::on_head(UnderWay& under_way) {
   const int status = under_way.transfer.status();
   const field::ResponseView view = under_way.transfer.view(time(nullptr));
   origin.pacer.receive(under_way.request, {status, view}, now_);
+  under_way.denied = client::denies({status, view});
   origin.wait_text = required_wait(view);
   origin.broken = 0;
-  if (client::denies(status)) ++report_.denied;
+  if (under_way.denied) ++report_.denied;
   if (status / 100 != 2) return;
   auto body = sink_.begin(under_way.task.index);
   if (body) {
@@ -304,7 +305,7 @@ void Fetcher::on_end(UnderWay& under_way, CURLcode code) {
 void Fetcher::on_answer(UnderWay& under_way) {
   const int status = under_way.transfer.status();
   if (status / 100 == 2) return on_fetched(under_way);
-  if (client::denies(status)) return retry(under_way, "denied: " + std::to_string(status));
+  if (under_way.denied) return retry(under_way, "denied: " + std::to_string(status));
   const std::string_view location = under_way.transfer.value_of("location");
   if (is_redirect(status) && !location.empty()) return redirect(under_way, location);
   fail(under_way.task, "the server answers " + std::to_string(status));

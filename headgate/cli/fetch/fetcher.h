@@ -75,6 +75,7 @@ class Fetcher {
     Task task;
     Origin* origin = nullptr;
     client::Request request;
+    bool denied = false;
     std::string fault;  // why the sink does not take the body
   };
 
