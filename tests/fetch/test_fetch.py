@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import re
+import resource
 import select
 import signal
 import subprocess
@@ -147,6 +148,28 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path, fetch):
     assert {f.name: f.read_text() for f in (tmp_path / 'out').iterdir() if f.name.isdigit()} == {
         str(i): f'/{i}\n' for i in range(6)}
     assert sorted(os.listdir(tmp_path / 'out')) == ['.headgate-fetch', *map(str, range(6))]
+
+
+def test_a_full_disk_leaves_no_half_line_in_the_journal(fetch, tmp_path):
+    most, room = 4096, 100
+
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+
+    journal = tmp_path / 'out/.headgate-fetch'
+    journal.parent.mkdir()
+    journal.write_text('x' * (most - room - 1) + '\n')
+    with RawServer(echo) as server:
+        urls = [f'{server.url}/{"a" * room}', f'{server.url}/b']
+        # Python ignores SIGXFSZ, and the program has to inherit that.
+        said = subprocess.run([HEADGATE, 'fetch', '--parallel', '1', '--output', 'out', *urls],
+                              cwd=tmp_path, stderr=subprocess.PIPE, text=True, timeout=20,
+                              restore_signals=False, preexec_fn=limit).stderr
+        assert '.headgate-fetch: File too large' in said and ' 1 fetched, ' in f' {said.splitlines()[-1]}', said
+        assert journal.read_text().endswith('/b\n')
+        got = fetch('--output', 'out', *urls)
+        assert got.code == 0 and got.fetched == 1, got
+    assert sorted(os.listdir(tmp_path / 'out')) == ['.headgate-fetch', 'a' * room, 'b']
 
 
 def test_a_changed_or_missing_file_is_fetched_again(fetch, tmp_path):

@@ -174,6 +174,24 @@ Result<std::unique_ptr<FetchBody>, std::string> FetchDirectory::begin(std::size_
   return std::make_unique<FetchBody>(fd, std::move(path));
 }
 
+// Adds a line to the journal, or nothing: half a line would spoil the next one. Returns false and
+// sets errno if it cannot be written.
+bool FetchDirectory::append(std::string_view line) {
+  const off_t before = lseek(journal_, 0, SEEK_END);
+  while (!line.empty()) {
+    const ssize_t written = write(journal_, line.data(), line.size());
+    if (written < 0) {
+      const int why = errno;
+      // If this fails, too, the next run ends the line.
+      [[maybe_unused]] const int undone = ftruncate(journal_, before);
+      errno = why;
+      return false;
+    }
+    line.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
 // Writes the journal first. If the program is killed before the file has its name, the URL is
 // fetched again. In the other order the file would stay, and be fetched again under another name.
 Result<void, std::string> FetchDirectory::keep(std::size_t index, std::unique_ptr<FetchBody> body) {
@@ -181,9 +199,7 @@ Result<void, std::string> FetchDirectory::keep(std::size_t index, std::unique_pt
   for (;;) {
     const std::string line =
         std::to_string(body->bytes()) + '\t' + file.name + '\t' + *file.url + '\n';
-    if (write(journal_, line.data(), line.size()) != static_cast<ssize_t>(line.size())) {
-      return Failure<std::string>(fault(path_of(journal_name)));
-    }
+    if (!append(line)) return Failure<std::string>(fault(path_of(journal_name)));
     const std::string path = path_of(file.name);
     if (renameat2(AT_FDCWD, body->path().c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) == 0) {
       body->kept();

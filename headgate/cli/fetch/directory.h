@@ -42,6 +42,7 @@ class FetchDirectory final : public FetchSink {
   void read_journal(const std::vector<FetchUrl>& urls);
   void name_files();
   void remove_parts();
+  [[nodiscard]] bool append(std::string_view line);
   [[nodiscard]] std::string path_of(const std::string& name) const { return path_ + '/' + name; }
   [[nodiscard]] std::string free_name(const std::string& wanted);
 
