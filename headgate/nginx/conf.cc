@@ -32,6 +32,12 @@ char* fault(ngx_conf_t* cf, std::string_view text) noexcept {
   return static_cast<char*>(NGX_CONF_ERROR);
 }
 
+// Whether this process is to test the configuration (`nginx -t`) or to send a signal (`nginx -s`),
+// and serves nothing.
+bool only_reads_configuration() noexcept {
+  return ngx_test_config != 0 || ngx_process == NGX_PROCESS_SIGNALLER;
+}
+
 char* duplicate() noexcept { return const_cast<char*>("is duplicate"); }
 
 // Opens the table, or takes over that of the previous configuration, which grows if a larger one is
@@ -42,7 +48,10 @@ bool open_table(ngx_conf_t* cf, MainConf& conf, const MainConf* old) {
     conf.table_options.memory = conf.memory->bytes;
     conf.table_options.file = conf.memory->file;
   }
-  conf.table_options.grow = ngx_test_config == 0;  // a test changes nothing
+  if (only_reads_configuration()) {
+    conf.table_options.grow = false;
+    conf.table_options.sharing = store::Sharing::threads;  // whose memory is not allocated at once
+  }
   if (old != nullptr && old->table != nullptr &&
       old->table_options.memory <= conf.table_options.memory &&
       old->table_options.file == conf.table_options.file) {

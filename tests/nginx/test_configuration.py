@@ -1,4 +1,7 @@
-"""The output of nginx -t."""
+"""The output of nginx -t, and what it leaves alone."""
+import os
+import subprocess
+
 import pytest
 
 from support.policies import FIVE, ONE, policies, policy
@@ -46,6 +49,27 @@ def test_testing_does_not_disturb_the_running_table(nginx):
     assert server.request().r == 4
     assert server.test()[0]
     assert server.request().r == 3
+
+
+@pytest.mark.parametrize('arguments', [['-t'], ['-s', 'reopen']], ids=['a test', 'a signal'])
+def test_what_only_reads_the_configuration_allocates_no_table(nginx, arguments):
+    """The machine may have no room for a second one."""
+    server = nginx(ONE)
+    server.write(gate='headgate_config headgate.yaml; headgate on; headgate_memory 1g;')
+    process = subprocess.Popen(server.command(*arguments), env=server.environment, stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0
+    assert usage.ru_maxrss < 500_000  # [KiB]
+
+
+@pytest.mark.parametrize('arguments', [['-t'], ['-s', 'reopen']], ids=['a test', 'a signal'])
+def test_what_only_reads_the_configuration_changes_no_table(nginx, arguments):
+    gate = 'headgate_config headgate.yaml; headgate on; headgate_memory %s table;'
+    server = nginx(ONE, gate=gate % '1m')
+    server.write(gate=gate % '4m')
+    subprocess.run(server.command(*arguments), env=server.environment, stderr=subprocess.DEVNULL, check=True)
+    assert (server.directory / 'table').stat().st_size == 1 << 20
 
 
 def test_a_foreign_file_is_refused_and_left_alone(nginx):
