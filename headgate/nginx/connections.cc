@@ -11,20 +11,25 @@
 namespace headgate::nginx {
 namespace {
 
-// Open connections of the clients whose hash is the index: fixed memory, however many clients there
-// are. Clients with the same index share its number; 16 times as many indices as usual workers have
+// A number for each client, whose hash is the index: fixed memory, however many clients there are.
+// Clients with the same index share its number; 16 times as many indices as usual workers have
 // connections make that rare.
-std::array<std::uint32_t, 1 << 16> open_connections;
+using Numbers = std::array<std::uint32_t, 1 << 16>;
+Numbers open_connections;
+Numbers open_streams;  // requests in progress over HTTP/2 and HTTP/3
+
+// A client with one connection may use it fully: nginx lets it have so many streams, by default.
+constexpr std::uint32_t streams_min = 128;
 
 // Of the configuration that this process serves; null if there is no bound. The master sets it
 // before it forks the workers of a configuration.
 const MainConf* serving = nullptr;
 
-extern "C" void on_close(void* count) noexcept { --*static_cast<std::uint32_t*>(count); }
+extern "C" void count_down(void* number) noexcept { --*static_cast<std::uint32_t*>(number); }
 
-// The number of the client's connections. nullptr if it is not bounded: a proxy has the connections
-// of many clients, and the peer of a Unix socket has no address.
-std::uint32_t* count_of(const ngx_connection_t* connection) noexcept {
+// The client's number. nullptr if it is not bounded: a proxy has the connections of many clients,
+// and the peer of a Unix socket has no address.
+std::uint32_t* number_of(const ngx_connection_t* connection, Numbers& numbers) noexcept {
   const auto peer = peer_of(connection);
   if (!peer) return nullptr;
   const policy::ClientAddress& settings = serving->policies->settings().client_address;
@@ -34,27 +39,38 @@ std::uint32_t* count_of(const ngx_connection_t* connection) noexcept {
   const auto& bytes = client.bytes();
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   const std::uint64_t hash = public_hash(serving->table->secret(), text).lo;
-  return &open_connections[hash % open_connections.size()];
+  return &numbers[hash % numbers.size()];
+}
+
+// Counts one more until the pool ends. Returns false, and counts that, if there are as many as
+// there may be, or if memory runs out. `number` may be null.
+bool count(std::uint32_t* number, std::uint32_t most, ngx_pool_t* pool) noexcept {
+  if (number == nullptr) return true;
+  ngx_pool_cleanup_t* const end = *number < most ? ngx_pool_cleanup_add(pool, 0) : nullptr;
+  if (end == nullptr) {
+    serving->counters->module().refused_connections.fetch_add(1, std::memory_order_relaxed);
+    return false;
+  }
+  ++*number;
+  end->handler = count_down;
+  end->data = number;
+  return true;
 }
 
 extern "C" void init_connection(ngx_connection_t* connection) noexcept {
-  std::uint32_t* const count = is_quic_stream(connection) ? nullptr : count_of(connection);
-  if (count == nullptr) return ngx_http_init_connection(connection);
-  ngx_pool_cleanup_t* closing = nullptr;
-  if (*count < *serving->connections_per_address) {
-    closing = ngx_pool_cleanup_add(connection->pool, 0);  // nullptr: out of memory
-  }
-  if (closing == nullptr) {
-    serving->counters->module().refused_connections.fetch_add(1, std::memory_order_relaxed);
-    return ngx_http_close_connection(connection);
-  }
-  ++*count;
-  closing->handler = on_close;
-  closing->data = count;
-  ngx_http_init_connection(connection);
+  const bool is_admitted =
+      is_quic_stream(connection) || count(number_of(connection, open_connections),
+                                          *serving->connections_per_address, connection->pool);
+  return is_admitted ? ngx_http_init_connection(connection) : ngx_http_close_connection(connection);
 }
 
 }  // namespace
+
+bool count_stream(ngx_http_request_t* r) noexcept {
+  if (serving == nullptr || r->http_version < NGX_HTTP_VERSION_20 || r->internal) return true;
+  return count(number_of(r->connection, open_streams),
+               std::max(*serving->connections_per_address, streams_min), r->pool);
+}
 
 void bound_connections(ngx_cycle_t* cycle, const MainConf& conf) noexcept {
   serving = nullptr;

@@ -36,9 +36,11 @@ std::string metrics_text(const MainConf& conf) {
   out.one("headgate_tables_changed_total", metrics::Exposition::Type::counter,
           "Reloads that changed the table's size or file: all quotas were full again.",
           module.tables_changed.load(relaxed));
-  out.one("headgate_refused_connections_total", metrics::Exposition::Type::counter,
-          "Connections closed because their address had too many.",
-          module.refused_connections.load(relaxed));
+  out.one(
+      "headgate_refused_connections_total", metrics::Exposition::Type::counter,
+      "Connections closed, and requests over HTTP/2 and HTTP/3 refused, because their address had "
+      "too many.",
+      module.refused_connections.load(relaxed));
   out.one("headgate_decision_log_dropped_total", metrics::Exposition::Type::counter,
           "Lines of the decision log that its file did not take.",
           module.decision_lines_dropped.load(relaxed));

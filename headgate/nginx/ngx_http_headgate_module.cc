@@ -205,7 +205,9 @@ extern "C" void resume(ngx_http_request_t* r) noexcept {
 
 // Server rewrite phase, behind the rewrite module: no `return` was directly in server{}.
 extern "C" ngx_int_t server_handler(ngx_http_request_t* r) noexcept {
-  return r != r->main || pass_server(r) ? NGX_DECLINED : NGX_HTTP_INTERNAL_SERVER_ERROR;
+  if (r != r->main) return NGX_DECLINED;
+  if (!count_stream(r)) return NGX_HTTP_SERVICE_UNAVAILABLE;
+  return pass_server(r) ? NGX_DECLINED : NGX_HTTP_INTERNAL_SERVER_ERROR;
 }
 
 // Rewrite phase, before the rewrite module: the location is known, and no `return` has been

@@ -34,6 +34,33 @@ def status(port, path='/', method='GET', headers=(), host='example.org', authori
                 return status_of(payload)
 
 
+class Streams:
+    """A connection without TLS, with as many requests for a path as are given, all at the same time."""
+
+    def __init__(self, port, count, path='/', source='127.0.0.1'):
+        self.count = count
+        self.socket = socket.create_connection(('127.0.0.1', port), timeout=PATIENCE, source_address=(source, 0))
+        self.reader = self.socket.makefile('rb')
+        fields = [(':method', 'GET'), (':scheme', 'http'), (':authority', 'example.org'), (':path', path)]
+        block = b''.join(b'\0' + text(name) + text(value) for name, value in fields)
+        self.socket.sendall(b'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n' + frame(SETTINGS) + b''.join(
+            frame(HEADERS, END_STREAM | END_HEADERS, 2 * n + 1, block) for n in range(count)))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.reader.close()
+        self.socket.close()
+
+    def statuses(self):
+        """The status of each response, in the order of their arrival."""
+        for _ in range(self.count):
+            while (head := self.reader.read(9))[3] != HEADERS:
+                self.reader.read(int.from_bytes(head[:3], 'big'))
+            yield status_of(self.reader.read(int.from_bytes(head[:3], 'big')))
+
+
 def status_of(block):
     """The :status that begins a header block of nginx."""
     while block[0] & 0xe0 == 0x20:  # a new size of the dynamic table
