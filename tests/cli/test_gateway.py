@@ -409,6 +409,24 @@ def test_a_second_signal_does_not(gateway, upstream):
     assert one.left_behind() == []
 
 
+def test_a_stop_while_it_starts_makes_nginx_dump_no_memory(gateway, directory, monkeypatch):
+    """Until nginx handles SIGQUIT, with which it is stopped later, that would end it with a core dump."""
+    program = directory / 'nginx'
+    program.write_text("""#!/bin/sh
+trap 'echo SIGQUIT >&2; exit' QUIT
+trap 'echo SIGTERM >&2; exit' TERM
+echo reads its configuration >&2
+while :; do sleep 0.02; done
+""")
+    program.chmod(0o755)
+    monkeypatch.setenv('PATH', f'{directory}:{os.environ["PATH"]}')
+    one = gateway(wait=False)
+    one.errors.until('reads its configuration')
+    assert one.stop() == 0
+    assert one.errors.rest()[1:] == ['SIGTERM']
+    assert one.left_behind() == []
+
+
 def reload(one):
     one.send(signal.SIGHUP)
     one.errors.until('^headgate: reloaded')

@@ -221,21 +221,21 @@ void Supervisor::reload() {
   nginx_.send(SIGHUP);
 }
 
-// The first call lets requests finish; a second one stops at once.
+// The first call lets requests finish; a second one stops at once. So does the first while nginx
+// starts: it has no requests, and before it handles SIGQUIT, that would make it dump its memory.
 void Supervisor::stop() {
-  const bool again = phase_ == Phase::stopping;
+  const bool at_once = phase_ == Phase::stopping || phase_ == Phase::starting;
   phase_ = Phase::stopping;
-  server::notify_stopping();
-  nginx_.send(again ? SIGTERM : SIGQUIT);
-  next_signal_ = again ? SIGKILL : SIGTERM;
-  deadline_ = Clock::now();
-  if (again) {
-    *deadline_ += fast_stop_max;
+  Clock::duration time = stop_drain;
+  if (at_once) {
+    time = fast_stop_max;
   } else if (plan_.drain) {
-    *deadline_ += std::chrono::nanoseconds(static_cast<std::int64_t>(*plan_.drain));
-  } else {
-    *deadline_ += stop_drain;
+    time = std::chrono::nanoseconds(static_cast<std::int64_t>(*plan_.drain));
   }
+  deadline_ = Clock::now() + time;
+  server::notify_stopping();
+  nginx_.send(at_once ? SIGTERM : SIGQUIT);
+  next_signal_ = at_once ? SIGKILL : SIGTERM;
 }
 
 void Supervisor::on_deadline() {
