@@ -1,12 +1,16 @@
 """The gateway's logs: that of decisions and that of requests, in files and on standard output."""
 import json
 import os
+import re
+import select
 import signal
 import socket
 
 import pytest
 
-from support.processes import Lines, until
+from support.environment import PATIENCE
+from support.http_client import Connection
+from support.processes import Lines, free_port, until
 
 POLICIES = '''
 version: 1
@@ -96,6 +100,25 @@ def test_a_reader_that_stalls_does_not_stop_the_end(gateway):
         one = gateway(POLICIES.format(file='"-"'), output=theirs)
         ask(one)
         assert one.stop() == 0
+
+
+def test_a_reader_of_standard_error_that_stalls_stops_nothing(gateway, directory):
+    """As a pager is, on whose screen nobody goes on."""
+    errors = directory / 'errors'
+    os.mkfifo(errors)
+    reader = os.open(errors, os.O_RDONLY | os.O_NONBLOCK)
+    one = gateway(url=f'http://127.0.0.1:{free_port()}', wait=False,
+                  prefix=['sh', '-c', f'exec "$@" 2> {errors}', 'sh'])
+    poll = select.poll()
+    poll.register(reader, select.POLLIN)
+    poll.poll(PATIENCE * 1000)
+    one.port = int(re.match(rb'headgate: listening on http://127.0.0.1:(\d+) ', os.read(reader, 4096))[1])
+    with Connection(one.port) as client:
+        for _ in range(200):  # with a line of 2 KB about the upstream for each; a pipe has room for 64 KiB
+            assert client.request('/' + 2000 * 'x').status == 502
+    assert one.stop() == 0
+    assert one.left_behind() == []
+    os.close(reader)
 
 
 def test_a_reader_that_is_gone_stalls_nothing(gateway):

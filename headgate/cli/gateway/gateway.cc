@@ -22,6 +22,7 @@
 #include "headgate/cli/gateway/nginx_process.h"
 #include "headgate/cli/gateway/nginx_version.h"
 #include "headgate/cli/gateway/output_relay.h"
+#include "headgate/cli/gateway/patient_output.h"
 #include "headgate/cli/gateway/private_directory.h"
 #include "headgate/cli/gateway/supervisor.h"
 #include "headgate/cli/gateway/upstream.h"
@@ -363,6 +364,7 @@ Result<int, Stop> start_and_supervise(const Options& options) {
 
   // First the signals: from here on none ends this process before it has removed the directory.
   const Signals signals;
+  const PatientErrors errors;
   auto directory = make_directory(plan, worker);
   if (!directory) return Failure<Stop>(directory.error());
   auto output = OutputRelay::make();
