@@ -29,6 +29,10 @@ constexpr std::chrono::milliseconds check_interval{20};
 // overrides were changed by another process or have ended.
 constexpr std::chrono::milliseconds look_interval{1000};
 
+// How much longer than its requests the server takes to end, at most: logs are written, threads
+// end.
+constexpr std::chrono::seconds stop_margin{5};
+
 // The signals that the server handles, blocked in this thread and in those that it starts.
 class Signals {
  public:
@@ -256,7 +260,7 @@ Result<void, std::string> run_server(Engine& engine, ServerOptions options) {
     engine.open_decision_log();
   }
 
-  notify_stopping();
+  notify_stopping(longest + stop_margin);
   spdlog::info("stopping");
   workers.stop(longest, signals);
   leave();

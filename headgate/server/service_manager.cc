@@ -2,8 +2,6 @@
 
 #include <systemd/sd-daemon.h>
 
-#include <chrono>
-
 namespace headgate::server {
 
 void notify_ready() noexcept { sd_notify(0, "READY=1"); }
@@ -16,6 +14,9 @@ void notify_reloading() noexcept {
       static_cast<long long>(std::chrono::duration_cast<std::chrono::microseconds>(now).count()));
 }
 
-void notify_stopping() noexcept { sd_notify(0, "STOPPING=1"); }
+void notify_stopping(std::chrono::seconds most) noexcept {
+  sd_notifyf(0, "STOPPING=1\nEXTEND_TIMEOUT_USEC=%lld",
+             static_cast<long long>(std::chrono::microseconds(most).count()));
+}
 
 }  // namespace headgate::server

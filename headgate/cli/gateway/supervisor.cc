@@ -233,7 +233,7 @@ void Supervisor::stop() {
     time = std::chrono::nanoseconds(static_cast<std::int64_t>(*plan_.drain));
   }
   deadline_ = Clock::now() + time;
-  server::notify_stopping();
+  server::notify_stopping(std::chrono::ceil<std::chrono::seconds>(time) + 2 * fast_stop_max);
   nginx_.send(at_once ? SIGTERM : SIGQUIT);
   next_signal_ = at_once ? SIGKILL : SIGTERM;
 }
