@@ -168,6 +168,11 @@ def test_upstreams_take_turns(gateway, echoes):
     assert len(first.paths) == len(second.paths) == 4
 
 
+def test_there_may_be_hundreds_of_upstreams(gateway, upstream):
+    one = gateway(WIDE, url=[upstream.url, *(f'http://127.0.0.1:{port}' for port in range(1, 500))])
+    assert one.request().status == 200  # by the first one
+
+
 def test_an_upstream_that_is_gone_is_left_out_and_a_request_counted_once(gateway, echoes):
     here = echoes()
     with socket.create_server(('127.0.0.1', 0)) as gone:

@@ -67,6 +67,12 @@ std::string dashboard(const NginxPlan& plan) {
   return "headgate_dashboard; headgate_admin_token_file " + quoted(plan.admin_token_file) + ';';
 }
 
+// The size of the memory in which workers share what they know of several upstreams. An address
+// takes less than 1 KiB, and a name may have some.
+std::string upstream_zone(const Upstreams& upstreams) {
+  return upstreams.size() > 1 ? std::to_string(256 + 16 * upstreams.size()) + 'k' : "";
+}
+
 std::string milliseconds(Nanos time) { return std::to_string(ceil_milliseconds(time)) + "ms"; }
 
 // Names with other characters mean something else in nginx.conf. Longer ones than the module has
@@ -162,7 +168,7 @@ std::string nginx_conf(const NginxPlan& plan) {
       {"overrides_file", optional(plan.overrides_file.empty() ? "" : quoted(plan.overrides_file))},
       {"upstream_host", {plan.upstreams.front().host}},
       {"upstream_authority", {plan.upstreams.front().authority()}},
-      {"upstream_zone", optional(plan.upstreams.size() > 1 ? "256k" : "")},
+      {"upstream_zone", optional(upstream_zone(plan.upstreams))},
       {"upstream_server", {}},
       {"upstream_url", {proxy_pass(plan.upstreams)}},
       {"tls_name", optional(upstream_tls ? quoted(tls_name(plan.upstreams)) : "")},

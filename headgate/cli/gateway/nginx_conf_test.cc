@@ -47,7 +47,7 @@ TEST(NginxConf, SeveralUpstreamsTakeTurnsForAllWorkers) {
   NginxPlan with = plan("http://a:1");
   with.upstreams = *parse_upstreams({"http://a:1/v1", "http://[::1]:2/v1/"});
   const std::string text = nginx_conf(with);
-  EXPECT_THAT(text, HasSubstr("zone headgate_upstream 256k;"));
+  EXPECT_THAT(text, HasSubstr("zone headgate_upstream 288k;"));
   EXPECT_THAT(text, HasSubstr("    server a:1;\n    server [::1]:2;\n"));
   EXPECT_THAT(text, HasSubstr("proxy_pass http://headgate_upstream/v1$request_uri;"));
 }
