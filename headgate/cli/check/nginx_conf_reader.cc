@@ -3,6 +3,7 @@
 #include <glob.h>
 
 #include <filesystem>
+#include <optional>
 #include <utility>
 
 #include "headgate/base/regular_file.h"
@@ -27,6 +28,30 @@ class Tokens {
   // The word of Kind::word, or what is wrong.
   [[nodiscard]] const std::string& text() const noexcept { return word_; }
   [[nodiscard]] std::size_t line() const noexcept { return line_; }
+
+  // Skips a block of Lua up to its '}'. Returns false if it does not end.
+  bool skip_lua() {
+    for (std::size_t depth = 1; at_ < text_.size();) {
+      const char c = text_[at_];
+      if (text_.substr(at_).starts_with("--")) {
+        at_ += 2;
+        if (const auto level = long_bracket()) {
+          skip_past(*level);
+        } else {
+          while (at_ < text_.size() && text_[at_] != '\n') ++at_;
+        }
+      } else if (const auto level = long_bracket()) {
+        skip_past(*level);
+      } else if (c == '"' || c == '\'') {
+        if (quoted(c) == Kind::fault) return false;
+      } else {
+        take();
+        if (c == '{') ++depth;
+        if (c == '}' && --depth == 0) return true;
+      }
+    }
+    return false;
+  }
 
   Kind next() {
     skip_space();
@@ -73,6 +98,20 @@ class Tokens {
         return;
       }
     }
+  }
+
+  // The end of the long string of Lua that begins here, as "]=]" is of "[=[".
+  [[nodiscard]] std::optional<std::string> long_bracket() const {
+    if (at_ == text_.size() || text_[at_] != '[') return std::nullopt;
+    const std::size_t second = text_.find_first_not_of('=', at_ + 1);
+    if (second == text_.npos || text_[second] != '[') return std::nullopt;
+    return ']' + std::string(second - at_ - 1, '=') + ']';
+  }
+
+  void skip_past(std::string_view end) noexcept {
+    const std::size_t found = text_.find(end, at_);
+    const std::size_t to = found == text_.npos ? text_.size() : found + end.size();
+    while (at_ < to) take();
   }
 
   Kind quoted(char quote) {
@@ -153,7 +192,10 @@ class ConfReader {
       }
       if (ends) return true;
       if (directive.words.empty()) return fail(file, tokens.line(), "expected a directive");
-      if (kind == Tokens::Kind::open) {
+      if (kind == Tokens::Kind::open && directive.words.front().ends_with("_by_lua_block")) {
+        if (!tokens.skip_lua())
+          return fail(file, directive.line, "a block of Lua is not closed; expected '}'");
+      } else if (kind == Tokens::Kind::open) {
         if (!read_block(tokens, file, depth + 1, directive.block)) return false;
       } else if (directive.words.front() == "include" && directive.words.size() == 2) {
         if (!include(directive, out)) return false;

@@ -84,6 +84,22 @@ TEST_F(UpgradesTest, OtherDirectivesAreNoFault) {
               IsEmpty());
 }
 
+TEST_F(UpgradesTest, PassesOverLua) {
+  const std::string upgrade = "proxy_set_header Upgrade $http_upgrade;";
+  for (const char* const block :
+       {"access_by_lua_block { }", "content_by_lua_block { ngx.say('}') ngx.say(\"{\") }",
+        "rewrite_by_lua_block {\n  -- it's }\n  local t = { a = { 1 } }\n}",
+        "rewrite_by_lua_block { --[==[ it's } ]] ]==] local s = [[ } \" ]] t[t[1]] = a - -1 }",
+        "set_by_lua_block $x { return 'it\\'s }' }"}) {
+    EXPECT_THAT(found("", std::string(block) + upgrade), ::testing::SizeIs(1)) << block;
+    EXPECT_THAT(found("", std::string("access_by_lua_block { -- ") + upgrade + "\n}" + block),
+                IsEmpty())
+        << block;
+  }
+  EXPECT_EQ(fault("http {\n  init_by_lua_block { a = '}' \n"),
+            "nginx.conf:2: a block of Lua is not closed; expected '}'");
+}
+
 TEST_F(UpgradesTest, FollowsIncludes) {
   write("sites/a.conf", "\nproxy_set_header Upgrade $http_upgrade;");
   EXPECT_THAT(found("include none/*.conf;", "include sites/*.conf;"),
