@@ -75,6 +75,22 @@ TEST_F(EngineTest, AnotherTableIsRefused) {
   EXPECT_TRUE(engine->reload());
 }
 
+TEST_F(EngineTest, AnotherNameOfTheTablesFileIsTheSameTable) {
+  write(3, "file: table, memory: 1MiB");
+  const auto engine = Engine::open(config).value();
+  WorkerContext worker(*engine);
+  EXPECT_EQ(left_after_one(worker), 2u);
+  std::filesystem::create_symlink("table", directory.file("link"));
+  for (const char* const name : {"./table", "link"}) {
+    write(3, std::string("memory: 1MiB, file: ") + name);
+    EXPECT_TRUE(engine->reload()) << name;
+  }
+  write(3, "file: .//table, memory: 4MiB");
+  ASSERT_TRUE(engine->reload());
+  EXPECT_EQ(engine->table().stats().memory, std::size_t{4} << 20);
+  EXPECT_EQ(left_after_one(worker), 1u);
+}
+
 TEST_F(EngineTest, AReloadMakesTheTableLarger) {
   for (const std::string file : {"", "file: table, "}) {
     write(3, file + "memory: 1MiB");

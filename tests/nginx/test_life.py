@@ -133,6 +133,18 @@ def test_with_a_file_quotas_outlive_nginx(nginx):
     assert server.request().r == 0
 
 
+def test_another_name_of_the_tables_file_is_the_same_table(nginx):
+    server = nginx(FIVE, server=HELLO, gate=WITH_FILE)
+    assert server.request().r == 4
+    os.symlink('table', server.directory / 'link')
+    for name, left in ('./table', 3), ('link', 2), (server.directory / 'table', 1):
+        server.write(gate=WITH_FILE.replace(' table;', f' {name};'))
+        server.reload()
+        assert server.request().r == left
+    assert 'quotas kept in the old one are lost' not in server.log
+    assert server.metrics()['headgate_tables_changed_total'] == 0
+
+
 def test_a_truncated_table_is_replaced_by_memory_that_all_workers_share(nginx):
     server = nginx(policies(policy(quota=100)), server=HELLO, gate=WITH_FILE, workers=2)
     assert server.request().r == 99
