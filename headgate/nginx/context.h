@@ -25,9 +25,10 @@ struct RequestContext {
   PassingNumbers* numbers;   // of its JSON; nullptr: it is not read
   bool body_ended;           // its last byte has passed, if it is read
   bool enforceable;          // decided before nginx responded, so that it can be denied
+  std::uint8_t fields;       // that were added, one behind the other
   Job* job;                  // while the decision is outstanding; `verdict` is empty until then
   ngx_event_t* turn;         // the end of its wait for its turn; nullptr: it does not wait
-  const u_char* last_value;  // of the last field that was added; nullptr: none
+  const u_char* own_value;   // of the first field that was added; nullptr: none
 
   [[nodiscard]] bool matched() const noexcept { return snapshot != nullptr; }
   // REQUIRES: matched().

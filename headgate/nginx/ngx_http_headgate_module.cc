@@ -253,8 +253,7 @@ extern "C" ngx_int_t header_filter(ngx_http_request_t* r) noexcept {
     context = decide(r, false);
     if (context == nullptr) return NGX_ERROR;
   }
-  // A filter behind this one has refused the response (416), so that nginx makes another one.
-  if (has_fields(r, *context)) return next_header_filter(r);
+  remove_fields(r, *context);
   if (is_cached(r)) drop_stale_fields(r);
   if (context->matched() && write_fields(r, *context) != NGX_OK) return NGX_ERROR;
   return next_header_filter(r);

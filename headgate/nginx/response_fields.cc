@@ -137,7 +137,7 @@ bool push_lines(ngx_http_request_t* r, RequestContext& context, const gate::Line
     std::string_view value = line.value;
     if (!line.constant && !keep(r, value)) return false;
     if (!push_kept(r, as_ngx_str(line.name), value)) return false;
-    context.last_value = as_ngx_str(value).data;
+    if (context.fields++ == 0) context.own_value = as_ngx_str(value).data;
   }
   if (lines.left_out() > 0) {
     main_conf(r).counters->module().fields_left_out.fetch_add(lines.left_out(),
@@ -181,13 +181,16 @@ bool push_retry_after(ngx_http_request_t* r, std::uint64_t seconds) noexcept {
 
 }  // namespace
 
-bool has_fields(ngx_http_request_t* r, const RequestContext& context) noexcept {
-  bool found = false;
-  if (context.last_value == nullptr) return found;
-  each_field(r, [&](const ngx_table_elt_t& field) {
-    if (field.value.data == context.last_value) found = true;
+void remove_fields(ngx_http_request_t* r, RequestContext& context) noexcept {
+  std::size_t left = 0;
+  if (context.fields == 0) return;
+  each_field(r, [&](ngx_table_elt_t& field) {
+    if (field.value.data == context.own_value) left = context.fields;
+    if (left == 0) return;
+    field.hash = 0;
+    --left;
   });
-  return found;
+  context.fields = 0;
 }
 
 ngx_int_t write_fields(ngx_http_request_t* r, RequestContext& context) noexcept {

@@ -6,9 +6,10 @@
 
 namespace headgate::nginx {
 
-// Returns whether the response has the fields that write_fields() added: nginx may pass the same
-// header section through the filters again.
-[[nodiscard]] bool has_fields(ngx_http_request_t* r, const RequestContext& context) noexcept;
+// Removes the fields that write_fields() added, if the response has them: nginx passes the same
+// header section through the filters again, with what another response adds to it, if a filter
+// behind this one has refused the first response (416).
+void remove_fields(ngx_http_request_t* r, RequestContext& context) noexcept;
 
 // Adds headgate's fields to the response, beside the rate limit fields that upstream sent, or in
 // their place. NGX_ERROR: out of memory.

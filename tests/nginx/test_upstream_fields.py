@@ -217,6 +217,20 @@ def test_a_range_that_the_response_does_not_have(nginx, upstream):
     assert server.metrics()['headgate_upstream_fields_dropped_total'] == 4  # two in each of the two hits
 
 
+def test_the_page_of_such_a_range_may_come_from_an_upstream(nginx, upstream):
+    said = [('RateLimit-Policy', '"burst";q=9;w=60'), ('RateLimit', '"burst";r=1;t=5')]
+    origin = upstream(lambda *_: (200, said, b'page'))
+    server = nginx(policies(policy(quota=10, window='1000s'), cors='{expose-headers: true}'), server=f'''
+        location / {{ error_page 416 =200 /page; }}
+        location /page {{ max_ranges 0; proxy_pass http://127.0.0.1:{origin.port}; }}''')
+    (server.directory / 'html' / 'file').write_text('content')
+    page = server.request('/file', headers=[('Range', 'bytes=99999-')])
+    assert (page.status, page.body) == (200, b'page')
+    assert of_limits(page) == said + [('RateLimit-Policy', '"gateway-burst";q=10;w=1000'),
+                                      ('RateLimit', '"gateway-burst";r=9;t=900')]
+    assert len(page.all('Access-Control-Expose-Headers')) == 1
+
+
 def test_an_operator_can_hide_fields_of_upstream(nginx, upstream):
     origin = upstream(lambda *_: (200, [('RateLimit', '"burst";r=1;t=5'),
                                         ('X-RateLimit-Limit', '9')], b''))
