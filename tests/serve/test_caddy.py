@@ -7,6 +7,7 @@ from support import proxies
 from support.environment import ROOT
 from support.http_client import Connection
 from support.processes import free_port
+from support.raw_server import Upstream
 
 EXAMPLE = ROOT / 'examples/caddy'
 ME = [('X-API-Key', 'me')]
@@ -39,6 +40,25 @@ def test_the_short_form(example):
         denied = connection.request('/v1/things', headers=ME)
         assert denied.status == 429
         assert denied.one('RateLimit') == f'"burst";r=0;t={denied.one("Retry-After")}'
+
+
+def test_no_header_has_another_name_for_the_upstream(serve, tmp_path):
+    seen = []
+    with Upstream(lambda method, path, headers, body: (seen.append(headers), (200, [], b''))[1]) as upstream:
+        port, short, api = free_port(), free_port(), free_port()
+        ports = {8080: port, 8081: serve((EXAMPLE / 'headgate.yaml').read_text()).port, 8083: short}
+        text = (EXAMPLE / 'Caddyfile').read_text().replace('reverse_proxy 127.0.0.1:8082',
+                                                           f'reverse_proxy 127.0.0.1:{upstream.port}')
+        proxy = proxies.caddy(tmp_path, proxies.with_ports(text, {**ports, 8082: api}), port, short, api)
+        try:
+            for public in (port, short):
+                with Connection(public) as connection:
+                    connection.request('/v1/a', headers=[('X_API_Key', 'other'), *ME])
+        finally:
+            proxy.stop()
+    names = [[name.lower() for name, _ in headers] for headers in seen]
+    assert len(names) == 2
+    assert all('x-api-key' in some and 'x_api_key' not in some for some in names), names
 
 
 def test_requests_with_bodies(example):

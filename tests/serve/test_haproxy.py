@@ -14,7 +14,7 @@ from support.certificates import Authority
 from support.environment import HEADGATE, PATIENCE, ROOT
 from support.http_client import Connection, read_metrics
 from support.processes import Lines, children, free_port, runs, stop, until
-from support.raw_server import Slow
+from support.raw_server import Slow, Upstream
 
 EXAMPLE = ROOT / 'examples/haproxy'
 POLICIES = (EXAMPLE / 'headgate.yaml').read_text()
@@ -200,6 +200,15 @@ def test_many_agents_and_connections_share_one_quota(haproxy, serve, tmp_path):
                for agent in agents]
     # HAProxy may use two connections to agents for all of these requests.
     assert sum(decided) >= 200 and sum(map(bool, decided)) >= 2, decided
+
+
+def test_no_header_has_another_name_for_the_upstream(haproxy, agent):
+    seen = []
+    with Upstream(lambda method, path, headers, body: (seen.append(headers), (200, [], b''))[1]) as upstream:
+        proxy = ready(haproxy(agent.ports['spoe'], upstream=upstream.port))
+        proxy.request('/v1/a', headers=[('X_API_Key', 'other'), *ME])
+    names = [name.lower() for name, _ in seen[-1]]
+    assert 'x-api-key' in names and 'x_api_key' not in names
 
 
 # ---- settling
