@@ -33,8 +33,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     require(reading == raw || reading.find("//") == std::string_view::npos);
   }
   require(!target || path.key().empty() || path.key().starts_with('/'));
-  // White space before a slash that was left out is the end of this path only.
-  if (target && folded.find_first_of("%;*") == std::string::npos && trailing_space(folded) == 0) {
+  require(trailing_space(folded) == 0);
+  if (target && folded.find_first_of("%;*") == std::string::npos) {
     require(PathPattern(folded).matches(folded));
     require(PathPattern(folded + "/*").matches(folded));
   }

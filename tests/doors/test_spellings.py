@@ -50,8 +50,9 @@ SPELLINGS = {
         'api_key', '+api_key', 'api.key', 'api[key', '[api_key]', 'api_key]', 'x=1;api_key')],
     'paths': [(path, []) for path in (
         '/path/login', '/path/Login', '/PATH/LOGIN/', '/path/login;x', '/path/login%2f', '//path//login',
-        '/./path/login', '/path/x/../login', '/path/%6cogin', '/path;a=b/login;c', '/path/login/.',
-        '/path/%2e/login', '/path/login%5c', '/path/login%3Bx', '/path/login%0a', '/path/login%20%0A')],
+        '/./path/login', '/path/x/../login', '/path/%6cogin', '/path/login;c=d', '/path/login/.',
+        '/path/%2e/login', '/path/login%5c', '/path/login%3Bx', '/path/login%0a', '/path/login%20%0A', '/path/login%20/')],
+    'paths that end at a semicolon to some': [(f'/path/login;{n}/{n}', []) for n in range(6)],
     'paths that begin with a host to some': [(f'//{host}/path/login', []) for host in 'abcdefg'],
     'paths with a slash that is none to some': [(f'/path/x{n}%2fy/../login', []) for n in range(6)],
     'lines of a condition': [('/match', lines) for lines in (

@@ -23,4 +23,18 @@ namespace headgate::policy {
   return c;
 }
 
+// The same, and reads "%u0041", too: IIS and Perl's CGI.pm take it for "A". Only for ASCII.
+[[nodiscard]] inline char take_decoded(std::string_view& text) noexcept {
+  constexpr std::string_view prefix = "%u00";
+  if (text.size() >= prefix.size() + 2 && text.starts_with(prefix)) {
+    const int high = hex_value(text[prefix.size()]);
+    const int low = hex_value(text[prefix.size() + 1]);
+    if (high >= 0 && high < 8 && low >= 0) {
+      text.remove_prefix(prefix.size() + 2);
+      return static_cast<char>(high << 4 | low);
+    }
+  }
+  return take_percent_decoded(text);
+}
+
 }  // namespace headgate::policy

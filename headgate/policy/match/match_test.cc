@@ -497,8 +497,9 @@ TEST(Partition, BasicCredentialsInOneForm) {
 
 TEST(Partition, PathsThatUpstreamsReadInSeveralWays) {
   const auto of = [](std::string path) { return partition("[path]", {.path = std::move(path)}); };
-  for (const char* const path : {"/path/login", "/path/login;%2f0", "/path/login;%2f1",
-                                 "/path/login;%5c2", "/path/login;\\3", "/path/login;x/"}) {
+  for (const char* const path :
+       {"/path/login", "/path/login;%2f0", "/path/login;%2f1", "/path/login;/1", "/path/login;%5c2",
+        "/path/login;\\3", "/path/login;x/"}) {
     EXPECT_EQ(of(path), "/path/login") << path;
   }
   EXPECT_EQ(of("/path/login;%2f..%2flogin"), "/path/login");

@@ -68,7 +68,7 @@ Decoded decode(std::string_view raw, Parameters parameters, Dots dots, std::stri
   Decoded decoded;
   while (!raw.empty()) {
     const char first = raw[0];
-    const char byte = take_percent_decoded(raw);
+    const char byte = take_decoded(raw);
     const char c = byte == '\\' ? '/' : lower(byte);
     if (c == ';') in_parameter = true;
     if (in_parameter && c == '/') {
@@ -117,6 +117,11 @@ void resolve(std::string& out, std::size_t begin, Dots dots) {
     return resolve(out, begin, Dots::kept);  // now "//" is one slash
   }
   if (end > root) out.pop_back();
+  // "/login%20/" ends with white space, too.
+  while (const std::size_t size = trailing_space(std::string_view(out).substr(root))) {
+    out.resize(out.size() - size);
+    if (out.size() > root && out.back() == '/') out.pop_back();
+  }
 }
 
 // Whether a folded path is the other one, or lies above it.
@@ -164,9 +169,10 @@ void FoldedPath::fold() {
   buffer_.clear();
   // The views into the buffer must stay valid. One more character is for the slash at the end.
   const std::size_t paths = (has_fragment_ ? 2U : 1U) * (behind_authority(raw_) ? 2U : 1U);
-  buffer_.reserve(paths * readings_per_path * (raw_.size() + 1));
+  buffer_.reserve((paths * readings_per_path + 2) * (raw_.size() + 1));
   add_readings(raw_);
   if (has_fragment_) add_readings(cut.empty() ? "/" : cut);
+  add_readings_before_parameters();
 }
 
 std::string_view FoldedPath::key_of(const std::bitset<readings_max>& of) const noexcept {
@@ -201,6 +207,21 @@ void FoldedPath::add_readings_of_path(std::string_view raw) {
       if (!climbs) break;
     }
     if (!decoded.slash_in_parameter) break;
+  }
+}
+
+void FoldedPath::add_readings_before_parameters() {
+  const std::size_t end = raw_.find(';');
+  // Without a slash behind it, the path ends there in one of the other readings.
+  if (end == 0 || end == raw_.npos || raw_.find('/', end) == raw_.npos) return;
+  for (const Dots dots : {Dots::merged, Dots::kept}) {
+    const std::size_t begin = buffer_.size();
+    decode(raw_.substr(0, end), Parameters::to_any_slash, dots, buffer_);
+    const bool climbs = buffer_.find("..", begin) != std::string::npos;
+    resolve(buffer_, begin, dots);
+    in_key_.set(count_, dots == Dots::merged);
+    readings_[count_++] = std::string_view(buffer_).substr(begin);
+    if (!climbs) break;
   }
 }
 

@@ -49,8 +49,8 @@ class PathPattern {
 class FoldedPath {
   // 4 ways with ".." x 2 with parameters.
   static constexpr std::size_t readings_per_path = 8;
-  // With and without the authority, up to the '#' and as a whole.
-  static constexpr std::size_t readings_max = 4 * readings_per_path;
+  // With and without the authority, up to the '#' and as a whole; and 2 up to the ';'.
+  static constexpr std::size_t readings_max = 4 * readings_per_path + 2;
 
  public:
   // `buffer` holds the results; reuse it for the next request, so that only a path that is longer
@@ -79,9 +79,10 @@ class FoldedPath {
   }
 
   // Returns the path as text() does, and then in the other ways in which upstreams may read it.
-  // There are others only if a segment is "..", if an encoded slash follows a ';', if the path
-  // begins with two slashes ("//host/login" is also "/login"), or if it has a '#', where some end
-  // it: "/a#/../login" is "/login" and "/a". "/x/a%2fb/../login" is "/x/a/login" and "/x/login".
+  // There are others only if a segment is "..", if a slash follows a ';' ("/login;/x" is "/login/x"
+  // and, to Fastify up to 4, "/login"), if the path begins with two slashes ("//host/login" is also
+  // "/login"), or if it has a '#', where some end it: "/a#/../login" is "/login" and "/a".
+  // "/x/a%2fb/../login" is "/x/a/login" and "/x/login".
   [[nodiscard]] std::span<const std::string_view> readings() {
     if (count_ == 0) fold();
     return std::span<const std::string_view>(readings_).first(count_);
@@ -94,6 +95,8 @@ class FoldedPath {
   // Appends the readings of a path, and of what follows its authority, if it may have one.
   void add_readings(std::string_view raw);
   void add_readings_of_path(std::string_view raw);
+  // Appends the readings of those who end the path at the first ';'.
+  void add_readings_before_parameters();
 
   std::string_view raw_;
   std::string& buffer_;

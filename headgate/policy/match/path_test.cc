@@ -49,7 +49,9 @@ TEST(FoldedPath, IsOneForAllSpellings) {
                                 "/login;%2f",      "/login%0a",
                                 "/login%0A%20",    "/login%00",
                                 "/login\xa0",      "/login%c2%A0",
-                                "/login%09;x",     "/login/ "}) {
+                                "/login%09;x",     "/login/ ",
+                                "/login%20/",      "/login%20/%0a//",
+                                "/%u006cogin",     "/x%u002f..%u005Clogin"}) {
     EXPECT_EQ(folded(raw), "/login") << raw;
   }
 }
@@ -86,16 +88,33 @@ TEST(FoldedPath, OtherPathsStayApart) {
 TEST(FoldedPath, UpstreamsThatReadAPathInOtherWays) {
   using All = std::vector<std::string>;
   EXPECT_EQ(readings("/a/B/"), All{"/a/b"});
-  EXPECT_EQ(readings("/a;x/b"), All{"/a/b"});
+  EXPECT_EQ(readings("/a;x/b"), (All{"/a/b", "/a"}));
   EXPECT_EQ(readings("/api/../x"), (All{"/x", "/api/../x", "/x"}));
   EXPECT_EQ(readings("/a//../b"), (All{"/b", "/a/../b", "/a/b"}));
   EXPECT_EQ(readings("/login;%2fx"), (All{"/login/x", "/login"}));
-  EXPECT_EQ(readings("/a;%2fx/../b").size(), 7U);
+  EXPECT_EQ(readings("/a;%2fx/../b").size(), 8U);
   // WHATWG's URL parsers and Kestrel resolve dots before they decode slashes, if they do at all.
   EXPECT_EQ(readings("/x/a%2fb/../login"),
             (All{"/x/a/login", "/x/a/b/../login", "/x/a/login", "/x/login"}));
   EXPECT_EQ(readings("/a%5Cb/%2E./%2flogin").back(), "/login");
   EXPECT_EQ(readings("/a%2f../../b").back(), "/b");
+}
+
+// Fastify up to 4 ends the path at the first ';', as at a '?'.
+TEST(FoldedPath, ThePathMayEndAtASemicolon) {
+  using All = std::vector<std::string>;
+  EXPECT_EQ(readings("/Login/;/x"), (All{"/login/x", "/login"}));
+  EXPECT_EQ(readings("/x/../login;/y"),
+            (All{"/login/y", "/x/../login/y", "/login/y", "/login", "/x/../login"}));
+  EXPECT_EQ(readings("/login;a=b/"), (All{"/login", "/login"}));
+  EXPECT_EQ(readings("/;/x"), (All{"/x", "/"}));
+  EXPECT_EQ(readings("/login;x"), All{"/login"});
+  EXPECT_EQ(readings("/login%3b/x"), All{"/login/x"});
+  EXPECT_EQ(readings(";/x").size(), 1U);
+  for (const char* const raw :
+       {"/login;/x", "/login;/../x", "/%6cogin;/a;b/../../..", "/login;/x#"}) {
+    EXPECT_TRUE(matches("/login", raw)) << raw;
+  }
 }
 
 std::string key(std::string_view raw) {
@@ -108,6 +127,9 @@ TEST(FoldedPath, ClientsCannotMakeUpKeysForOnePath) {
   EXPECT_EQ(key("/x/../login"), "/login");
   EXPECT_EQ(key("/login;%2f1"), "/login");
   EXPECT_EQ(key("/x;%2f..%2flogin"), "");
+  EXPECT_EQ(key("/login;/1"), "/login");
+  EXPECT_EQ(key("/login;/2/3"), "/login");
+  EXPECT_EQ(key("/login;/../4"), "");
   for (const char* const n : {"1", "2", "3%2f4"}) {
     EXPECT_EQ(key(std::string("//h") + n + "/login"), "") << n;  // /login to URL parsers
     EXPECT_EQ(key(std::string("//h") + n), "/") << n;
@@ -171,7 +193,7 @@ TEST(PathPattern, HoldsWithoutTheAuthorityThatUrlParsersRead) {
   EXPECT_EQ(readings("//x/login"), (std::vector<std::string>{"/x/login", "/login"}));
   EXPECT_EQ(readings("//login"), (std::vector<std::string>{"/login", "/"}));
   EXPECT_EQ(readings("//").size(), 2U);
-  EXPECT_EQ(readings("//h/a;%2fx/../b").size(), 14U);
+  EXPECT_EQ(readings("//h/a;%2fx/../b").size(), 15U);
   EXPECT_FALSE(matches("/login", "/x//y/login"));
   EXPECT_FALSE(matches("/login", "/%2fx/login"));
 }
