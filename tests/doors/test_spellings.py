@@ -40,12 +40,17 @@ SPELLINGS = {
     'cookies': [('/cookie', [('Cookie', value)]) for value in (
         'sid=session42', 'sid=%73ession42', 'sid=session%34%32', 'sid="session42"', 'a=b;sid=session42',
         'sid =session42 ; a=b', '\tsid=session42\t', 'sid=session42; sid=%73ession42', 'sid=session42 a=b', 'sid="session42" a=b', 'a=b sid=session42',
-        'sid=session42\xa0', '\xa0sid=session42', 'a=b; %73id=session42')],
+        'sid=session42\xa0', '\xa0sid=session42', 'a=b; %73id=session42', 'SID=session42', '@sid=session42')],
+    'cookies that ASP.NET reads otherwise': [('/cookie', [('Cookie', value)]) for value in (
+        'sid=1; SID=session42', 'sid=2; a=b,sid=session42', 'sid=session42,3', 'sid=4; x@sid=session42')],
     'a cookie behind others': [('/cookie', [('Cookie', 'a=b')] * n + [('Cookie', 'sid=1')])
                                for n in (0, 1, 63, 64, 80)],
     'arguments': [('/query?' + query, []) for query in (
         'k=a%20b', 'k=a+b', '%6b=a+b', 'k=%61%20b', 'x=1&k=a+b&y', 'k=a+b&k=a%20b', 'k=a+b%20',
-        'k=%0aa+b+', 'k=a+b%C2%A0')],
+        'k=%0aa+b+', 'k=a+b%C2%A0', 'K=a+b', 'k=%u0061+b')],
+    'arguments in the path': [(path, []) for path in ('/query?k=a', '/query;k=a', '/query;x=1&K=a', '/query;x=1?k=a')],
+    'arguments that upstreams read differently': [(f'/query{rest}', []) for rest in (
+        '?K=a&k=1', '?k=2&K=a', ';k=a&x?k=3', '?k=4;k=a')],
     'names of arguments': [('/argument?' + name + '=secret', []) for name in (
         'api_key', '+api_key', 'api.key', 'api[key', '[api_key]', 'api_key]', 'x=1;api_key')],
     'paths': [(path, []) for path in (

@@ -110,7 +110,7 @@ void Component::append(LazyRequest& request, std::string& out) const {
       append_cookie(*request.raw().headers, name_, out);
       return;
     case Kind::query:
-      append_argument(request.raw().query, name_, out);
+      append_argument(request.raw(), name_, out);
       return;
     case Kind::host:
       append_host(request.raw().host, out);
@@ -131,7 +131,7 @@ void Component::append(LazyRequest& request, std::string& out) const {
 }
 
 Presence Component::presence(const Request& request) const noexcept {
-  if (kind_ == Kind::query) return presence_of_argument(request.query, name_);
+  if (kind_ == Kind::query) return presence_of_argument(request, name_);
   return kind_ == Kind::cookie ? presence_of_cookie(*request.headers, name_)
                                : presence_of_header(*request.headers, name_);
 }
@@ -149,7 +149,7 @@ void Component::append_given(std::string_view text, std::string& out) const {
       append_header_value(name_, text, out);
       return;
     case Kind::cookie:
-      append_cookie_value(text, out);
+      append_cookie_value(name_, text, out);
       return;
     case Kind::host:
       append_host(text, out);

@@ -457,7 +457,7 @@ TEST(Partition, Cookie) {
   EXPECT_EQ(of({{"cookie", "sid=\""}}), "");
   EXPECT_EQ(of({{"cookie", "sid=100%"}}), "100%");
   EXPECT_EQ(of({{"cookie", "sid="}}), "");
-  EXPECT_EQ(of({{"cookie", "xsid=1; sidx=2; SID=3; sid"}}), "");
+  EXPECT_EQ(of({{"cookie", "xsid=1; sidx=2; x.sid=3; sid"}}), "");
   EXPECT_EQ(of({{"cookie", " ; ;= ;sid = 1 "}}), "1");
   EXPECT_EQ(of({{"cookie", "sid=1 x"}}), "1");
   EXPECT_EQ(of({{"cookie", "sid=1\va=b"}}), "1");
@@ -468,7 +468,40 @@ TEST(Partition, Cookie) {
   EXPECT_EQ(of({{"cookie", "a=b\vsid\f=\v1"}}), "1");
   EXPECT_EQ(of({{"cookie", "sid=2; a=b sid=1"}}), "");
   EXPECT_EQ(of({{"cookie", "a=\"b sid=1\""}}), "");
+  EXPECT_EQ(of({{"cookie", "sid=%u0073ession%u34%u00e9"}}), "session%u34%u00e9");  // CGI.pm
   EXPECT_EQ(of({}), "");
+}
+
+TEST(Partition, CookiesAsAspNetReadsThem) {
+  const auto of = [](std::string line) {
+    return partition("[cookie:sid]", {.headers = {{"cookie", std::move(line)}}});
+  };
+  // It ignores the case of names, and passes over what is no name before one.
+  for (const char* const line : {"SID=1", "sid=1; Sid=1", "@sid=1", "a=b; \"x/sid=1"}) {
+    EXPECT_EQ(of(line), "1") << line;
+  }
+  // It ends values at commas and other characters, and looks for a cookie behind them. The last
+  // cookie of a name counts.
+  for (const char* const line :
+       {"sid=2; SID=1", "sid=1,2", "sid=1&2", "sid=2; a=b,sid=1", "sid=2; a=b\\sid=1",
+        "sid=2; a=b\xe9SID=1", "sid=2; a=\"b sid=1,\"", "sid=2; x@sid=1"}) {
+    EXPECT_EQ(of(line), "") << line;
+  }
+  for (const char* const line :
+       {"sid=2; a=b&sid=1", "sid=2; a=/x?sid=1", "sid=2; a=b,asid=1,sid"}) {
+    EXPECT_EQ(of(line), "2") << line;
+  }
+}
+
+TEST(Partition, TheServerInTheIdOfAJavaSessionDoesNotCount) {
+  const auto of = [](std::string key, std::string line) {
+    return partition("[\"cookie:"s + key + "\"]", {.headers = {{"cookie", std::move(line)}}});
+  };
+  for (const char* const value :
+       {"node0ab", "node0ab.node0", "node0ab.1", "node0ab!1!2", "node0ab:1"}) {
+    EXPECT_EQ(of("JSESSIONID", "JSESSIONID="s + value), "node0ab");
+  }
+  EXPECT_EQ(of("sid", "sid=a.1"), "a.1");
 }
 
 TEST(Partition, BasicCredentialsInOneForm) {
@@ -586,11 +619,11 @@ TEST(Partition, WhiteSpaceAroundAnArgumentMakesNoKey) {
 }
 
 TEST(Partition, QueryNamesAsLenientUpstreamsReadThem) {
-  const char* const spellings[] = {"api_key",     "+api_key",      "%20+api_key",  "api.key",
-                                   "api+key",     "api%2Ekey",     "api[key",      "api%5bkey",
-                                   "api_key%00x", "api_key%00",    "[api_key]",    "[api_key",
-                                   "api_key]",    "]api_key]]",    "api_key[]",    "api_key[0]",
-                                   "x=1;api_key", "x;+api.key%00", "%5Bapi_key%5D"};
+  const char* const spellings[] = {
+      "api_key",       "+api_key",   "%20+api_key", "api.key",     "api+key",     "api%2Ekey",
+      "api[key",       "api%5bkey",  "api_key%00x", "api_key%00",  "[api_key]",   "[api_key",
+      "api_key]",      "]api_key]]", "api_key[]",   "api_key[0]",  "x=1;api_key", "x;+api.key%00",
+      "%5Bapi_key%5D", "API_Key",    "%41pi.KEY",   "api%u005fkey"};
   for (const std::string spelling : spellings) {
     const auto of = [](std::string query) {
       return partition("[query:api_key]", {.query = std::move(query)});
@@ -612,6 +645,28 @@ TEST(Partition, QueryWithSemicolonsIsReadBothWays) {
   EXPECT_EQ(of("k=random&x=1;k=secret"), "");
   EXPECT_EQ(of("k=secret&x=1;y=2"), "secret");
   EXPECT_EQ(of("k=1%3bx=2"), "1;x=2");
+}
+
+// Fastify up to 4 begins the query at a ';' of the path.
+TEST(Partition, ArgumentsMayBeginInThePath) {
+  const auto of = [](std::string path, std::string query) {
+    return partition("[query:k]", {.path = std::move(path), .query = std::move(query)});
+  };
+  EXPECT_EQ(of("/x;k=secret", ""), "secret");
+  EXPECT_EQ(of("/x;a=1&K=%73ecret", ""), "secret");
+  EXPECT_EQ(of("/x;a=1/y;b=2", "k=secret"), "secret");
+  EXPECT_EQ(of("/x;k=secret&z", "k=random"), "");
+  EXPECT_EQ(of("/x;k=secret&z", "&k=secret"), "secret");
+  EXPECT_EQ(of("/x;z&k=secret", "&k=random"), "");
+  EXPECT_EQ(of("/x;k=random", "k=secret"), "");
+  EXPECT_EQ(of("/x;k=random", "1&k=secret"), "");
+}
+
+TEST(Partition, ArgumentsAsCgiPmDecodesThem) {
+  EXPECT_EQ(partition("[query:k]", {.query = "k=%u0073%65cret"}), "secret");
+  EXPECT_EQ(partition("[query:k]", {.query = "k=secret&k=%u0073ecret"}), "secret");
+  EXPECT_EQ(partition("[query:k]", {.query = "k=%u00e9%u0173%u007%U0073"}),
+            "%u00e9%u0173%u007%U0073");
 }
 
 TEST(Partition, QueryNamesOfOtherArguments) {

@@ -1,11 +1,13 @@
 #include "headgate/policy/match/request_value.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "headgate/base/ascii.h"
 #include "headgate/base/utf8.h"
 #include "headgate/policy/match/decode.h"
 #include "headgate/policy/match/space.h"
+#include "headgate/policy/text.h"
 
 namespace headgate::policy {
 namespace {
@@ -161,7 +163,7 @@ class CookieDecoder {
   // Removes and returns the next character. Not at the end.
   char take() noexcept {
     if (quoted_ && rest_[0] == '\\' && rest_.size() > 1) return take_escaped();
-    const char c = take_percent_decoded(rest_);
+    const char c = take_decoded(rest_);
     return c == '+' ? ' ' : c;
   }
 
@@ -245,7 +247,7 @@ class FormDecoder {
 
   // Removes and returns the next character. Not at the end.
   char take() noexcept {
-    if (rest_[0] != '+') return take_percent_decoded(rest_);
+    if (rest_[0] != '+') return take_decoded(rest_);
     rest_.remove_prefix(1);
     return ' ';
   }
@@ -308,11 +310,14 @@ void each_part(std::string_view text, char separator, const Visit& visit) {
   }
 }
 
+// Names are compared without regard to case, as ASP.NET does.
+bool is_same(char a, char b) noexcept { return lower(a) == lower(b); }
+
 // Whether a form-encoded text stands for a plain one.
 bool decodes_to(std::string_view encoded, std::string_view plain) noexcept {
   FormDecoder decoder(encoded);
   for (const char c : plain) {
-    if (decoder.ended() || decoder.take() != c) return false;
+    if (decoder.ended() || !is_same(decoder.take(), c)) return false;
   }
   return decoder.ended();
 }
@@ -333,7 +338,8 @@ bool is_read_as(std::string_view encoded, std::string_view plain) noexcept {
   bool taken = take();
   while (taken && (c == ' ' || is_bracket(c))) taken = take();
   for (const char expected : plain) {
-    const bool same = c == expected || (expected == '_' && (c == ' ' || c == '.' || c == '['));
+    const bool same =
+        is_same(c, expected) || (expected == '_' && (c == ' ' || c == '.' || c == '['));
     if (!taken || !same) return false;
     taken = take();
   }
@@ -343,6 +349,28 @@ bool is_read_as(std::string_view encoded, std::string_view plain) noexcept {
 // Whether the name in a request is the one of a policy.
 bool is_name(std::string_view encoded, std::string_view plain) noexcept {
   return decodes_to(encoded, plain) || is_read_as(encoded, plain);
+}
+
+// Returns the token that a text ends with. It may be empty.
+std::string_view last_token(std::string_view text) noexcept {
+  std::size_t begin = text.size();
+  while (begin > 0 && is_token(text.substr(begin - 1, 1))) --begin;
+  return text.substr(begin);
+}
+
+// Whether ASP.NET may find a cookie inside of the value of another one: it ends values at these
+// characters, and looks for a name behind each of them.
+bool has_inside(std::string_view value, std::string_view name) noexcept {
+  const auto ends_value = [](char c) {
+    return c <= ' ' || c >= '\x7f' || c == ',' || c == '"' || c == '\\';
+  };
+  for (auto equals = value.find('='); equals != value.npos; equals = value.find('=', equals + 1)) {
+    const std::string_view before = value.substr(0, equals);
+    const std::string_view found = last_token(before);
+    if (found.size() == before.size() || !equal_ignoring_case(found, name)) continue;
+    if (ends_value(before[before.size() - found.size() - 1])) return true;
+  }
+  return false;
 }
 
 // RFC 6265, section 4.2.1. A value ends at white space, and another cookie may follow it, as
@@ -355,16 +383,23 @@ OnlyValue<CookieDecoder> find_cookie(const Headers& headers, std::string_view na
         const std::string_view found = without_space(part.substr(0, equals));
         part = without_space(part.substr(equals + 1));
         const std::string_view value = take_cookie_value(part);
-        if (found != name && !is_read_as(found, name)) continue;
-        // Node's cookie 0.6 drops the first and the last character behind any such quote.
-        is_unclosed(value) ? only.add_unclear(value) : only.add(value);
+        if (has_inside(value, name)) only.add_unclear(value);
+        // ASP.NET skips what is no token before a name.
+        if (found != name && !is_read_as(found, name) &&
+            !equal_ignoring_case(last_token(found), name)) {
+          continue;
+        }
+        // Node's cookie 0.6 drops the first and the last character behind any such quote. ASP.NET
+        // ends a value at a ',', and Perl's CGI::Cookie at a '&', too.
+        const bool is_clear = !is_unclosed(value) && value.find_first_of(",&") == value.npos;
+        is_clear ? only.add(value) : only.add_unclear(value);
       }
     });
   }
   return only;
 }
 
-OnlyValue<FormDecoder> find_argument(std::string_view query, std::string_view name) noexcept {
+OnlyValue<FormDecoder> find_argument(const Request& request, std::string_view name) noexcept {
   OnlyValue<FormDecoder> only;
   const auto add_named = [&](std::string_view pair) {
     const std::size_t equals = pair.find('=');
@@ -374,13 +409,31 @@ OnlyValue<FormDecoder> find_argument(std::string_view query, std::string_view na
     const std::string_view value = pair.substr(equals + 1);
     only.add(without_encoded_space(value.substr(0, value.find('#'))));
   };
+  const std::string_view query = request.query;
   const bool has_semicolon = query.find(';') != query.npos;
   each_part(query, '&', [&](std::string_view pair) {
     add_named(pair);
     // Rack up to 2.2 also separates arguments by ';'.
     if (has_semicolon && pair.find(';') != pair.npos) each_part(pair, ';', add_named);
   });
+  // Fastify up to 4 begins the query at the first ';' of the path. Its last pair goes on behind the
+  // '?'.
+  const std::size_t begin = request.path.find(';');
+  if (begin == query.npos) return only;
+  const std::string_view in_path = request.path.substr(begin + 1);
+  each_part(in_path, '&', [&](std::string_view pair) {
+    const bool goes_on = !query.empty() && pair.end() == in_path.end();
+    if (!goes_on) return add_named(pair);
+    if (is_name(pair.substr(0, pair.find('=')), name)) only.add_unclear(pair);
+  });
   return only;
+}
+
+// What servers in Java append to the id of a session, such as the name of a server, and ignore: "."
+// Jetty and WildFly, "!" WebLogic, ":" WebSphere.
+void drop_route(std::string_view cookie, std::string& out, std::size_t begin) {
+  if (!equal_ignoring_case(cookie, "jsessionid")) return;
+  out.resize(std::min(out.find_first_of(".!:", begin), out.size()));
 }
 
 }  // namespace
@@ -410,15 +463,19 @@ void append_header_value(std::string_view name, std::string_view value, std::str
 }
 
 void append_cookie(const Headers& headers, std::string_view name, std::string& out) {
+  const std::size_t begin = out.size();
   find_cookie(headers, name).append_to(out);
+  drop_route(name, out, begin);
 }
 
-void append_cookie_value(std::string_view value, std::string& out) {
+void append_cookie_value(std::string_view name, std::string_view value, std::string& out) {
+  const std::size_t begin = out.size();
   for (const char c : value) out.push_back(c == '+' ? ' ' : c);
+  drop_route(name, out, begin);
 }
 
-void append_argument(std::string_view query, std::string_view name, std::string& out) {
-  find_argument(query, name).append_to(out);
+void append_argument(const Request& request, std::string_view name, std::string& out) {
+  find_argument(request, name).append_to(out);
 }
 
 void append_argument_value(std::string_view value, std::string& out) {
@@ -438,8 +495,8 @@ Presence presence_of_cookie(const Headers& headers, std::string_view name) noexc
   return find_cookie(headers, name).presence();
 }
 
-Presence presence_of_argument(std::string_view query, std::string_view name) noexcept {
-  return find_argument(query, name).presence();
+Presence presence_of_argument(const Request& request, std::string_view name) noexcept {
+  return find_argument(request, name).presence();
 }
 
 }  // namespace headgate::policy

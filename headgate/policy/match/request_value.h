@@ -24,15 +24,16 @@ void append_header(const Headers& headers, std::string_view name, std::string& o
 // these is what some upstreams do. White space around names and values does not count, and names
 // are compared as those of arguments are. A cookie that occurs with different values counts as
 // absent: the upstream may use either, so that one client could be counted as another. So does a
-// value that begins with a quote that does not end.
+// value with a ',' or '&', or that begins with a quote that does not end, and a cookie that ASP.NET
+// may find inside of another one's value. What servers append to JSESSIONID is left out.
 void append_cookie(const Headers& headers, std::string_view name, std::string& out);
 
 // Appends the argument with this name, decoded: %XX is a byte, '+' a space. White space around the
 // value does not count, whether encoded or not. Names are compared as
-// the most lenient upstreams read them: "+a.b", "a[b", "[a_b]" and "a_b%00x" are "a_b". Arguments
-// are separated by '&', and perhaps by ';'. An argument that has different values under these
-// readings counts as absent.
-void append_argument(std::string_view query, std::string_view name, std::string& out);
+// the most lenient upstreams read them: "+a.b", "a[b", "[a_b]", "A_B" and "a_b%00x" are "a_b".
+// Arguments are separated by '&', and perhaps by ';'; the first may follow a ';' of the path. An
+// argument that has different values under these readings counts as absent.
+void append_argument(const Request& request, std::string_view name, std::string& out);
 
 // Whether a request has a value.
 enum class Presence : std::uint8_t {
@@ -43,11 +44,11 @@ enum class Presence : std::uint8_t {
 
 [[nodiscard]] Presence presence_of_header(const Headers& headers, std::string_view name) noexcept;
 [[nodiscard]] Presence presence_of_cookie(const Headers& headers, std::string_view name) noexcept;
-[[nodiscard]] Presence presence_of_argument(std::string_view query, std::string_view name) noexcept;
+[[nodiscard]] Presence presence_of_argument(const Request& request, std::string_view name) noexcept;
 
 // Append a value that is given as text, and not by a request, in the same form.
 void append_header_value(std::string_view name, std::string_view value, std::string& out);
-void append_cookie_value(std::string_view value, std::string& out);
+void append_cookie_value(std::string_view name, std::string_view value, std::string& out);
 void append_argument_value(std::string_view value, std::string& out);
 
 }  // namespace headgate::policy
