@@ -34,9 +34,15 @@ SPELLINGS = {
         [(KEY, 'a,'), ('x-api-KEY', 'b')], [(KEY, 'a'), (KEY, ''), (KEY, 'b')])],
     'empty lines': [('/header', [(KEY, 'secret')] + [(KEY, '')] * n) for n in range(6)],
     'schemes': [('/token', [('Authorization', value)]) for value in (
-        'Bearer abc', 'bearer abc', 'BEARER abc', 'Bearer  abc', 'Bearer\tabc')],
+        'Bearer abc', 'bearer abc', 'BEARER abc', 'Bearer  abc', 'Bearer\tabc', 'x abc', 'Token token="abc", n="1"')],
     'credentials': [('/token', [('Authorization', value)]) for value in (
-        'Basic YTpiYg==', 'basic YTpiYg', 'Basic YTpi.Yg=', 'Basic YTpiYh==', 'Basic YTpiYg==x')],
+        'Basic YTpiYg==', 'basic YTpiYg', 'Basic YTpi.Yg=', 'Basic YTpiYh==')],
+    'credentials that programs read differently': [('/token', [('Authorization', value)]) for value in (
+        'Basic -YTpiYg==', 'Basic Y_TpiYg==', 'Basic =YTpiYg==', 'Basic YTpiYg==x', 'Bearer abc 1', 'Bearer abc,1',
+        'Bearer abc;1', '1 Bearer abc')],
+    'signatures': [('/token', [('Authorization', f'Bearer eyJh.eyJi.{value}')]) for value in (
+        'YTpiYg', 'YTpiYg==', 'YT!pi*Yg', '~~~~YTpiYg', 'YTpiYh')],
+    'signed cookies': [('/cookie', [('Cookie', f'sid=eyJh.YQ.{value}')]) for value in ('YTpiYg', '!!!!YTpiYg', 'YTpiYh')],
     'cookies': [('/cookie', [('Cookie', value)]) for value in (
         'sid=session42', 'sid=%73ession42', 'sid=session%34%32', 'sid="session42"', 'a=b;sid=session42',
         'sid =session42 ; a=b', '\tsid=session42\t', 'sid=session42; sid=%73ession42', 'sid=session42 a=b', 'sid="session42" a=b', 'a=b sid=session42',

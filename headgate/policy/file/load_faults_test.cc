@@ -322,6 +322,9 @@ constexpr Bad in_a_policy[] = {
     {"overrides: [{ids: [alice], quota: 3}]",
      "3:56: id 'alice' is not an address; expected one like 10.0.0.2 or 2001:db8::1, as the key "
      "has it"},
+    {"key: [header:authorization], overrides: [{ids: [Basic a b], quota: 3}]",
+     "3:85: id 'Basic a b' counts as missing; expected a value that all programs read in one way, "
+     "or \"\" for requests without one"},
     {"key: [address, method], overrides: [{ids: [[10.0.0.0/8, GET]], quota: 3}]",
      "3:81: id '10.0.0.0/8' is a block of /8; expected an address, or a /32 as the key counts "
      "them"},

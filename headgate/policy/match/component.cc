@@ -208,6 +208,13 @@ void Component::add_to(FieldsUsed& fields_used) const {
 }
 
 std::string Component::complaint(std::string_view text) const {
+  if (is_optional() && !text.empty()) {
+    std::string part;
+    append_given(text, part);
+    if (!part.empty()) return {};
+    return "counts as missing; expected a value that all programs read in one way, or \"\" for "
+           "requests without one";
+  }
   if (kind_ != Kind::address || text.empty() || given_address(text)) return {};
   if (const auto block = AddressBlock::parse(text)) {
     return "is a block of /" + std::to_string(block->prefix) + "; expected an address, or a /" +

@@ -5,6 +5,8 @@
 
 #include "headgate/base/ascii.h"
 #include "headgate/base/utf8.h"
+#include "headgate/policy/match/base64.h"
+#include "headgate/policy/match/credentials.h"
 #include "headgate/policy/match/decode.h"
 #include "headgate/policy/match/space.h"
 #include "headgate/policy/text.h"
@@ -64,50 +66,11 @@ bool is_list(std::string_view line) noexcept {
   return last != ',';
 }
 
-// 0 to 63 for a character of base64 or base64url, or -1.
-int base64_value(char c) noexcept {
-  if (c >= 'A' && c <= 'Z') return c - 'A';
-  if (c >= 'a' && c <= 'z') return c - 'a' + 26;
-  if (is_digit(c)) return c - '0' + 52;
-  if (c == '+' || c == '-') return 62;
-  return c == '/' || c == '_' ? 63 : -1;
-}
-
-constexpr std::string_view base64_alphabet =
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-// Writes out[begin..], which is base64, as encoders do. Reads it as Node does: up to a '=', and
-// without characters of no meaning. Returns false if there are several words: some programs read
-// the first of them, others all.
-bool write_base64_canonically(std::string& out, std::size_t begin) {
-  std::size_t end = begin;
-  int last = 0;
-  bool after_space = false;
-  for (std::size_t i = begin; i < out.size() && out[i] != '='; ++i) {
-    const int value = base64_value(out[i]);
-    after_space |= out[i] == ' ';
-    if (value < 0) continue;
-    if (after_space) return false;
-    last = value;
-    out[end++] = base64_alphabet[static_cast<std::size_t>(value)];
-  }
-  const std::size_t over = (end - begin) % 4;
-  if (over == 1) --end;  // 6 bits, which are no byte
-  out.resize(end);
-  if (over < 2) return true;
-  out.back() = base64_alphabet[static_cast<std::size_t>(last & (over == 2 ? 0x30 : 0x3c))];
-  out.append(4 - over, '=');
-  return true;
-}
-
-// Writes the credentials in out[begin..] in one form. Their scheme is compared without regard to
-// case (RFC 9110, section 11.1). Those of "Basic" that are unclear are left out.
-void fold_credentials(std::string_view name, std::string& out, std::size_t begin) {
-  if (name != "authorization" && name != "proxy-authorization") return;
-  for (std::size_t i = begin; i < out.size() && out[i] != ' '; ++i) out[i] = lower(out[i]);
-  constexpr std::string_view basic = "basic ";
-  if (!std::string_view(out).substr(begin).starts_with(basic)) return;
-  if (!write_base64_canonically(out, begin + basic.size())) out.resize(begin);
+// Writes the value in out[begin..] in the one form of credentials and tokens, or leaves it out if
+// upstreams differ about it.
+void fold_value(bool is_credentials, std::string& out, std::size_t begin) {
+  const bool is_clear = !is_credentials || fold_credentials(out, begin);
+  if (!is_clear || !fold_token(out, begin)) out.resize(begin);
 }
 
 bool is_encoded(std::string_view text) noexcept {
@@ -453,33 +416,39 @@ void append_header(const Headers& headers, std::string_view name, std::string& o
       next = headers.value(name, nth);
     }
   }
-  fold_credentials(name, out, begin);
+  fold_value(has_credentials(name), out, begin);
 }
 
 void append_header_value(std::string_view name, std::string_view value, std::string& out) {
   const std::size_t begin = out.size();
   ListWriter(out).add_line(value);
-  fold_credentials(name, out, begin);
+  fold_value(has_credentials(name), out, begin);
 }
 
 void append_cookie(const Headers& headers, std::string_view name, std::string& out) {
   const std::size_t begin = out.size();
   find_cookie(headers, name).append_to(out);
+  fold_value(false, out, begin);
   drop_route(name, out, begin);
 }
 
 void append_cookie_value(std::string_view name, std::string_view value, std::string& out) {
   const std::size_t begin = out.size();
   for (const char c : value) out.push_back(c == '+' ? ' ' : c);
+  fold_value(false, out, begin);
   drop_route(name, out, begin);
 }
 
 void append_argument(const Request& request, std::string_view name, std::string& out) {
+  const std::size_t begin = out.size();
   find_argument(request, name).append_to(out);
+  fold_value(false, out, begin);
 }
 
 void append_argument_value(std::string_view value, std::string& out) {
+  const std::size_t begin = out.size();
   out.append(without_space(value));
+  fold_value(false, out, begin);
 }
 
 Presence presence_of_header(const Headers& headers, std::string_view name) noexcept {

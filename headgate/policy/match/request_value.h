@@ -14,9 +14,9 @@ namespace headgate::policy {
 // Appends the header with this name, in lower case. Several lines are the same as one line with
 // their values separated by commas (RFC 9110, section 5.3): "a, b" stands for the lines "a" and
 // "b", and for "a,b". Empty elements are left out, and white space between words is one space; that
-// is what upstreams and their programs take for it, more than HTTP's own (space.h). The scheme of
-// credentials ("Bearer") is in lower case, and base64 of "Basic" as encoders write it; with a space
-// in that base64, the header counts as absent.
+// is what upstreams and their programs take for it, more than HTTP's own (space.h). Credentials
+// are in the form of fold_credentials(), and tokens, here as in cookies and arguments, in that of
+// fold_token(); those about which programs differ count as absent.
 void append_header(const Headers& headers, std::string_view name, std::string& out);
 
 // Appends the cookie with this name, which all Cookie lines are searched for. %XX is decoded once,

@@ -1,0 +1,70 @@
+#include "headgate/policy/match/base64.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "headgate/base/ascii.h"
+
+namespace headgate::policy {
+namespace {
+
+// 0 to 63 for a character of either alphabet, or -1.
+int base64_value(char c) noexcept {
+  if (c >= 'A' && c <= 'Z') return c - 'A';
+  if (c >= 'a' && c <= 'z') return c - 'a' + 26;
+  if (is_digit(c)) return c - '0' + 52;
+  if (c == '+' || c == '-') return 62;
+  return c == '/' || c == '_' ? 63 : -1;
+}
+
+char base64_character(int value, Base64Alphabet alphabet) noexcept {
+  constexpr std::string_view common =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+  if (value < 62) return common[static_cast<std::size_t>(value)];
+  const bool url = alphabet == Base64Alphabet::url;
+  return value == 62 ? (url ? '-' : '+') : (url ? '_' : '/');
+}
+
+}  // namespace
+
+std::optional<std::size_t> fold_base64(std::string& text, std::size_t from, std::size_t end,
+                                       std::size_t to, Base64Alphabet alphabet) {
+  const std::size_t begin = to;
+  int last = 0;
+  bool has_ended = false;
+  for (; from < end; ++from) {
+    const char c = text[from];
+    const int value = base64_value(c);
+    has_ended |= c == '=' || c == ' ';
+    if (value < 0) continue;
+    if (has_ended) return std::nullopt;
+    if (alphabet == Base64Alphabet::standard && (c == '-' || c == '_')) return std::nullopt;
+    last = value;
+    text[to++] = base64_character(value, alphabet);
+  }
+  const std::size_t over = (to - begin) % 4;
+  if (over == 1) return to - 1;  // 6 bits, which are no byte
+  if (over > 1) text[to - 1] = base64_character(last & (over == 2 ? 0x30 : 0x3c), alphabet);
+  return to;
+}
+
+bool fold_token(std::string& text, std::size_t begin) {
+  const std::string_view token = std::string_view(text).substr(begin);
+  // '{"', and a '.' and what zlib packs, which Flask puts before it.
+  if (!token.starts_with("eyJ") && !token.starts_with(".eJ")) return true;
+  std::size_t from = text.find('.', begin + 1);
+  if (from == std::string::npos) return true;
+  std::size_t to = from;
+  while (from < text.size()) {
+    text[to++] = '.';
+    const std::size_t end = std::min(text.find('.', from + 1), text.size());
+    const auto folded = fold_base64(text, from + 1, end, to, Base64Alphabet::url);
+    if (!folded) return false;
+    to = *folded;
+    from = end;
+  }
+  text.resize(to);
+  return true;
+}
+
+}  // namespace headgate::policy

@@ -1,0 +1,30 @@
+// Base64 in keys. Decoders accept many spellings of one text, and clients may choose among them.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+namespace headgate::policy {
+
+enum class Base64Alphabet { standard, url };  // RFC 4648, sections 4 and 5
+
+// Reads text[from..end], and writes it from text[to] on (to <= from) as encoders do, without
+// padding: characters of no meaning are left out, and so are bits that are no byte. Returns where
+// it ends then. Returns std::nullopt if decoders differ about what it stands for:
+//
+//   - something follows a '=' or a space: Node stops at a '=', PHP does not, and Python seldom
+//   - '-' or '_' in the standard alphabet: they mean something to Node, but not to PHP and Python
+//
+// In the alphabet for URLs, '+' and '/' are '-' and '_'.
+[[nodiscard]] std::optional<std::size_t> fold_base64(std::string& text, std::size_t from,
+                                                     std::size_t end, std::size_t to,
+                                                     Base64Alphabet alphabet);
+
+// Writes text[begin..] in one form if it is a token whose begin is JSON in base64 with signed or
+// encrypted parts behind it, separated by '.': JWT (RFC 7519), and what Flask and Starlette sign
+// sessions with. Their first part is signed as it is spelt, but libraries decode signatures
+// leniently. Other values stay as they are. Returns false if decoders differ about the token.
+[[nodiscard]] bool fold_token(std::string& text, std::size_t begin);
+
+}  // namespace headgate::policy

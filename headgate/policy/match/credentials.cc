@@ -1,0 +1,137 @@
+#include "headgate/policy/match/credentials.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "headgate/base/ascii.h"
+#include "headgate/policy/match/base64.h"
+
+namespace headgate::policy {
+namespace {
+
+// RFC 9110, section 11.4: name=value or name="value".
+struct Parameter {
+  std::string_view name;
+  std::string_view value;  // without quotes, but not decoded
+};
+
+// A narrower name than a token of HTTP, so that no JWT and no base64 is one.
+bool is_name(std::string_view text) noexcept {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+    return is_letter(c) || is_digit(c) || c == '-' || c == '_';
+  });
+}
+
+// Removes and returns the value at the beginning of a text, or returns std::nullopt.
+std::optional<std::string_view> take_value(std::string_view& text) noexcept {
+  const bool quoted = text.starts_with('"');
+  std::size_t end = quoted ? 1 : 0;
+  if (quoted) {
+    while (end < text.size() && text[end] != '"') end += text[end] == '\\' ? 2 : 1;
+    if (end >= text.size()) return std::nullopt;
+  } else {
+    // Base64 may end with '='.
+    end = std::min(text.find_first_of(", "), text.size());
+    if (end == 0 || text[0] == '=' || text[0] == ';') return std::nullopt;
+  }
+  const std::string_view value = quoted ? text.substr(1, end - 1) : text.substr(0, end);
+  text.remove_prefix(quoted ? end + 1 : end);
+  return value;
+}
+
+// Removes and returns the first parameter of a list, and the comma behind it, or returns
+// std::nullopt.
+std::optional<Parameter> take_parameter(std::string_view& list) noexcept {
+  constexpr std::string_view comma = ", ";  // as it is in a folded header
+  const std::size_t equals = list.find('=');
+  if (equals == list.npos || !is_name(list.substr(0, equals))) return std::nullopt;
+  const std::string_view name = list.substr(0, equals);
+  list.remove_prefix(equals + 1);
+  const auto value = take_value(list);
+  if (!value) return std::nullopt;
+  if (list.starts_with(comma)) {
+    list.remove_prefix(comma.size());
+  } else if (!list.empty()) {
+    return std::nullopt;
+  }
+  return Parameter{name, *value};
+}
+
+bool contains_ignoring_case(std::string_view text, std::string_view word) noexcept {
+  return std::search(text.begin(), text.end(), word.begin(), word.end(),
+                     [](char a, char b) { return lower(a) == lower(b); }) != text.end();
+}
+
+enum class Form {
+  one,         // a single text
+  token,       // parameters with a `token`: only this one counts
+  parameters,  // others
+  unclear,
+};
+
+// Returns the form of credentials, and the token among their parameters.
+Form form_of(std::string_view credentials, std::string_view& token) noexcept {
+  // Laravel looks for "Bearer " anywhere in the header, Rails ends a token at a ';'.
+  bool is_clear = !contains_ignoring_case(credentials, "bearer ");
+  std::size_t tokens = 0;
+  std::string_view rest = credentials;
+  std::optional<Parameter> parameter;
+  while (!rest.empty() && (parameter = take_parameter(rest))) {
+    if (!equal_ignoring_case(parameter->name, "token")) continue;
+    token = parameter->value;
+    is_clear &= token.find_first_of(" ,;") == token.npos;
+    ++tokens;
+  }
+  if (parameter && tokens > 0) return is_clear && tokens == 1 ? Form::token : Form::unclear;
+  if (credentials.find_first_of(" ;") == credentials.npos) return Form::one;
+  const bool is_list = parameter && credentials.find(' ') != credentials.npos;
+  return is_list && is_clear ? Form::parameters : Form::unclear;
+}
+
+bool fold_basic(std::string& text, std::size_t begin) {
+  const auto end = fold_base64(text, begin, text.size(), begin, Base64Alphabet::standard);
+  if (!end) return false;
+  text.resize(*end);
+  if (const std::size_t over = (*end - begin) % 4; over > 0) text.append(4 - over, '=');
+  return true;
+}
+
+}  // namespace
+
+bool has_credentials(std::string_view header) noexcept {
+  return header == "authorization" || header == "proxy-authorization";
+}
+
+bool fold_credentials(std::string& text, std::size_t begin) {
+  const std::size_t space = text.find(' ', begin);
+  if (space == std::string::npos) return true;
+  const auto at = [&text](std::size_t i) {
+    return text.begin() + static_cast<std::string::difference_type>(i);
+  };
+  std::transform(at(begin), at(space), at(begin), lower);
+  const std::string_view scheme = std::string_view(text).substr(begin, space - begin);
+  if (scheme == "basic") {
+    text.erase(begin, space + 1 - begin);
+    return fold_basic(text, begin);
+  }
+  std::string_view token;
+  const std::string_view credentials = std::string_view(text).substr(space + 1);
+  switch (form_of(credentials, token)) {
+    case Form::one:
+      text.erase(begin, space + 1 - begin);
+      return true;
+    case Form::token: {
+      const auto from = static_cast<std::size_t>(token.data() - text.data());
+      text.resize(from + token.size());
+      text.erase(begin, from - begin);
+      return true;
+    }
+    case Form::parameters:
+      return true;
+    case Form::unclear:
+      break;
+  }
+  return false;
+}
+
+}  // namespace headgate::policy
