@@ -108,6 +108,29 @@ bool is_by_hidden_client(const Policy& policy, const Rule& rule, const Grant& gr
          std::ranges::any_of(rule.key, &Component::is_address) && !request.client().is_certain;
 }
 
+// Returns the grant for a request that is counted under `grant`, but whose headers name other
+// clients: an override that gives one of them less holds, whichever of them it is.
+const Grant& least_grant(const Policy& policy, const Rule& rule, const Grant& grant,
+                         LazyRequest& request, std::string& text) {
+  if (rule.overrides.empty() || std::ranges::none_of(rule.key, &Component::is_address)) {
+    return grant;
+  }
+  const Client client = request.client();
+  const Grant* least = &grant;
+  const std::size_t begin = text.size();
+  for (const std::optional<Address>& address : client.claimed) {
+    if (!address) continue;
+    request.assume({address, false, {}});
+    append_parts(rule.key, request, std::nullopt, text);
+    const Grant& other =
+        grant_for(policy, rule, std::string_view(text).substr(begin), request.raw().path);
+    if (&other != &policy.grants.front() && !gives_more(other, least->quota)) least = &other;
+    text.resize(begin);
+  }
+  request.assume(client);
+  return *least;
+}
+
 // Appends the readable text of the `count` parts that end `text`, and returns where the match lies.
 // Appends nothing for a single part, which is its own readable text.
 Extent append_partition(std::size_t key, std::size_t parts, std::size_t last_part,
@@ -321,6 +344,7 @@ std::span<const Match> PolicySet::match(const Request& request, Scratch& scratch
     const Grant* grant =
         &grant_for(policy, rule, std::string_view(text).substr(parts), request.path);
     if (is_by_hidden_client(policy, rule, *grant, lazy_request)) grant = &policy.grants.front();
+    grant = &least_grant(policy, rule, *grant, lazy_request, text);
     if (grant->unlimited) {
       text.resize(key);
       continue;

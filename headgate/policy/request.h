@@ -2,6 +2,7 @@
 // the data and must keep it while they are in use.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -42,6 +43,8 @@ struct Request {
   std::optional<std::uint64_t> body_bytes;  // length of the content; std::nullopt: not known
   bool peer_is_certain =
       true;  // false: `peer` may stand for another one, which is hidden behind it
+  // Where `peer` is not certain because the door was told different clients: each of them.
+  std::array<std::optional<Address>, 2> claimed = {};
 };
 
 // Numbers in the JSON of a response's body, for doors that read it as it passes.

@@ -161,7 +161,7 @@ std::optional<Address> node_address(std::string_view node) noexcept {
 }
 
 Client find_client(const Request& request, const ClientAddress& settings) noexcept {
-  const Client peer{request.peer, request.peer_is_certain, {}};
+  const Client peer{request.peer, request.peer_is_certain, request.claimed};
   if (!is_trusted(request.peer, settings)) return peer;
 
   std::optional<Client> found;  // by the headers that were read so far
@@ -170,7 +170,7 @@ Client find_client(const Request& request, const ClientAddress& settings) noexce
     Hops hops;
     std::size_t lines = 0;
     while (const auto line = request.headers->line(name, lines)) {
-      if (++lines > hops_max) return {request.peer, false, {}};
+      ++lines;
       if (name[0] == 'f') {
         ForwardedLine(*line).read(hops);
       } else {

@@ -11,9 +11,8 @@
 
 namespace headgate::policy {
 
-// The most hops, and the most lines of Forwarded or X-Forwarded-For, that are read. No real chain
-// of proxies is nearly as long; the maximum bounds the work for a header that an attacker has
-// filled.
+// The most hops that are read, the nearest ones. No real chain of proxies is nearly as long; the
+// maximum bounds the memory for a header that an attacker has filled.
 inline constexpr std::size_t hops_max = 64;
 
 // Who sent a request.
@@ -21,7 +20,7 @@ struct Client {
   std::optional<Address> address;  // std::nullopt: the peer of a Unix socket, which has none
   // false: another one may have sent it, and have written headers that hide it behind `address`.
   bool is_certain = true;
-  // Where the headers disagree: the client by each of them.
+  // Where headers disagree: the client by each of them.
   std::array<std::optional<Address>, 2> claimed;
 };
 
@@ -31,8 +30,8 @@ struct Client {
 // malformed) ends the walk; the client is then the hop that reported it, which is not certain.
 //
 // If both headers are present and name different clients, both are ignored and the peer is the
-// client: a proxy that maintains one of the headers forwards the other as the client wrote it. The
-// same holds for a header of more than hops_max lines. Neither is certain.
+// client, which is not certain: a proxy that maintains one of the headers forwards the other as the
+// client wrote it.
 //
 // Linear in the length of the headers; does not allocate.
 [[nodiscard]] Client find_client(const Request& request, const ClientAddress& settings) noexcept;

@@ -32,6 +32,8 @@ class LazyRequest {
 
   [[nodiscard]] const Request& raw() const noexcept { return request_; }
   [[nodiscard]] const Client& client();
+  // Makes client() return this one.
+  void assume(const Client& client) noexcept { client_ = client; }
   [[nodiscard]] std::string_view host();
   // Whether the host is malformed (is_host()): which one an upstream reads in it is not known.
   [[nodiscard]] bool may_be_any_host() { return host() == malformed_host; }

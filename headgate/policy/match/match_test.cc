@@ -278,6 +278,44 @@ policies:
   EXPECT_EQ(first_match(*set, {.peer = "10.0.0.1", .headers = many}).quota, 10U);
 }
 
+TEST(Match, AnOverrideThatGivesLessHoldsForEachClientThatAHeaderNames) {
+  const auto set = load(R"(version: 1
+client-address: {trusted-proxies: [10.0.0.1]}
+policies:
+  - name: p
+    quota: 10
+    window: 1m
+    key: [method, address]
+    overrides:
+      - {ids: [[GET, 203.0.113.5]], quota: 0}
+      - {ids: [[GET, 203.0.113.6]], quota: 5}
+      - {ids: [[GET, 203.0.113.7]], quota: 20}
+      - {ids: [[GET, 203.0.113.8]], quota: unlimited}
+)");
+  ASSERT_NE(set, nullptr);
+  const auto match = [&](const char* forwarded, const char* x_forwarded_for) {
+    return first_match(
+        *set, {.peer = "10.0.0.1",
+               .headers = {{"forwarded", forwarded}, {"x-forwarded-for", x_forwarded_for}}});
+  };
+  EXPECT_EQ(match("for=1.1.1.1", "203.0.113.5").quota, 0U);
+  EXPECT_EQ(match("for=203.0.113.5", "1.1.1.1").quota, 0U);
+  EXPECT_EQ(match("for=203.0.113.6", "203.0.113.5").quota, 0U);
+  EXPECT_EQ(match("for=203.0.113.6", "1.1.1.1").quota, 5U);
+  EXPECT_EQ(match("for=203.0.113.7", "203.0.113.8").quota, 10U);
+  EXPECT_EQ(match("for=203.0.113.5", "203.0.113.7").partition, "GET,10.0.0.1");
+  EXPECT_EQ(match("for=203.0.113.7", "203.0.113.7").quota, 20U);
+  const auto blocks = load(R"(version: 1
+client-address: {trusted-proxies: [10.0.0.1]}
+policies: [{name: p, quota: 10, window: 1m, overrides: [{ids: [203.0.113.0/24], quota: 0}]}]
+)");
+  EXPECT_EQ(first_match(*blocks, {.peer = "10.0.0.1",
+                                  .headers = {{"forwarded", "for=1.1.1.1"},
+                                              {"x-forwarded-for", "203.0.113.9"}}})
+                .quota,
+            0U);
+}
+
 TEST(Match, PreflightsThatAreFreeAreCountedByNoPolicy) {
   const auto set = load(R"(version: 1
 cors: {preflights: free}

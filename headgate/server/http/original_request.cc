@@ -133,7 +133,9 @@ void OriginalRequest::read_peer(const std::optional<policy::Address>& sender,
   hop_lines_ = last_hops_.empty() ? lines - 1 : lines;
   if (!real) return;
   const std::optional<policy::Address> real_address = policy::node_address(*real);
-  if (real_address == peer_ || real_address == policy::client_of(request(), settings)) return;
+  const std::optional<policy::Address> client = policy::client_of(request(), settings);
+  if (real_address == peer_ || real_address == client) return;
+  claimed_ = {client, real_address};
   peer_ = sender;
   peer_is_certain_ = false;
   hides_hops_ = true;
@@ -147,6 +149,7 @@ policy::Request OriginalRequest::request() const noexcept {
   request.query = query_;
   request.peer = peer_;
   request.peer_is_certain = peer_is_certain_;
+  request.claimed = claimed_;
   request.headers = this;
   return request;
 }

@@ -1,6 +1,7 @@
 // The request that a proxy describes in a forward-auth request.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -31,7 +32,8 @@ enum class Guess : std::uint8_t {
 // the proxy does not set may come from its client. So if two of these fields are present and
 // differ, neither is trusted. For the method, the URI and the host that is an error. X-Real-IP may
 // name the peer or the client that the peer forwards for; if it names another address, the peer is
-// the sender of the auth request, and all clients that try this share that peer's quota.
+// the sender of the auth request, and all clients that try this share that peer's quota. Policies
+// for the addresses that they name hold all the same.
 class OriginalRequest final : public policy::Headers {
  public:
   struct AuthRequest {
@@ -75,6 +77,7 @@ class OriginalRequest final : public policy::Headers {
   bool hides_authorization_ = false;
   bool hides_hops_ = false;  // the fields about them are not trusted
   bool peer_is_certain_ = true;
+  std::array<std::optional<policy::Address>, 2> claimed_;  // if the fields are not trusted
 
   // If the peer was the last element of X-Forwarded-For: the number of lines without it, and the
   // last one of them.

@@ -171,6 +171,16 @@ TEST(OriginalRequestTest, ThePeerIsTheHopThatTheProxySaw) {
   }
 }
 
+// So that policies for the address of either hold.
+TEST(OriginalRequestTest, ClientsThatContradictingFieldsNameAreKept) {
+  const Fields fields{{"x-forwarded-for", "9.9.9.9, 10.0.0.1"}, {"x-real-ip", "192.0.2.1"}};
+  const Reading reading(fields, trusting({"10.0.0.1", "127.0.0.1"}));
+  const policy::Client client = policy::find_client(reading.request(), trusting({"127.0.0.1"}));
+  EXPECT_EQ(client.address, policy::Address::parse("127.0.0.1"));
+  EXPECT_EQ(client.claimed[0], policy::Address::parse("9.9.9.9"));
+  EXPECT_EQ(client.claimed[1], policy::Address::parse("192.0.2.1"));
+}
+
 TEST(OriginalRequestTest, APeerMayBeAUnixSocket) {
   const Fields fields{{"x-forwarded-for", "192.0.2.1, unix:"}};
   EXPECT_EQ(Reading(fields).client(), "unix");
