@@ -14,6 +14,12 @@ bool is_space(char c) noexcept {
   return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\v' || c == '\f' || c == '\0';
 }
 
+// No word begins with such a byte. A handshake of TLS and a message of STUN do: web pages can make
+// a browser send them, with lines of their own in them.
+bool is_control(char c) noexcept {
+  return (c >= '\0' && c < ' ' && (c == '\0' || !is_space(c))) || c == '\x7f';
+}
+
 char unescaped(char c) noexcept {
   switch (c) {
     case 'n':
@@ -128,6 +134,7 @@ RespReader::Found RespReader::read_element(std::string_view bytes) {
 }
 
 RespReader::Found RespReader::read_inline(std::string_view bytes) {
+  if (is_control(bytes.front())) return fail("expected '*' or a word");
   const std::size_t end = bytes.find('\n', at_);
   if (end == std::string_view::npos || end >= limits_.command_max) {
     if (bytes.size() > limits_.command_max) return fail("too big inline request");

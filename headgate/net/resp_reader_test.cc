@@ -187,6 +187,23 @@ TEST(RespReader, SaysWhatIsWrong) {
   EXPECT_EQ(fault("echo 'a\\'\r\n"), "Protocol error: unbalanced quotes in request");
 }
 
+// Browsers send handshakes of TLS and messages of STUN to any port, and pages choose some of their
+// bytes.
+TEST(RespReader, RefusesOtherProtocolsBeforeTheirFirstLineEnds) {
+  const std::string tls("\x16\x03\x01\x02\0\r\nPING\r\n", 13);
+  const std::string stun("\0\x03\0\x08\r\nPING\r\n", 12);
+  for (const std::string& stream : {tls, stun}) {
+    for (const std::string& before : {std::string(), std::string("\r\n")}) {
+      const ReadStream read = read_whole(before + stream);
+      EXPECT_EQ(read.fault, "Protocol error: expected '*' or a word");
+      EXPECT_THAT(read.commands, IsEmpty());
+      EXPECT_EQ(read_byte_by_byte(before + stream), read);
+      EXPECT_EQ(read_whole(before + stream.substr(0, 1)), read);
+    }
+  }
+  EXPECT_EQ(read_whole("\t\v\f PING\r\n").commands.size(), 1U);
+}
+
 TEST(RespReader, KeepsNoMoreThanACommandMayHave) {
   const RespLimits limits{4, 100};
   EXPECT_EQ(read_byte_by_byte(std::string(1000, 'a'), limits).fault,

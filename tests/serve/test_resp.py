@@ -264,6 +264,8 @@ def test_no_token(client):
     (b'*1\r\n+PING\r\n', "expected '$', got '+'"),
     (b'ECHO "a\r\n', 'unbalanced quotes in request'),
     (b'x' * 70_000, 'too big inline request'),
+    (b'\x16\x03\x01\x02\0\x01\r\nPING\r\n', "expected '*' or a word"),  # TLS
+    (b'\0\x03\0\x08\x21\x12\xa4\x42\r\nPING\r\n', "expected '*' or a word"),  # STUN
 ])
 def test_protocol_errors(client, raw, error):
     client.send(b'PING\r\n' + raw)
