@@ -10,6 +10,11 @@ namespace {
 
 constexpr int digits_max = 18;  // any 18 digits fit in 64 bits
 
+// What is kept for the next command: more than any command of ours has, and little beside the
+// memory of a connection.
+constexpr std::size_t arguments_kept = 32;
+constexpr std::size_t text_kept = 512;  // [bytes]
+
 bool is_space(char c) noexcept {
   return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\v' || c == '\f' || c == '\0';
 }
@@ -18,6 +23,11 @@ bool is_space(char c) noexcept {
 // a browser send them, with lines of their own in them.
 bool is_control(char c) noexcept {
   return (c >= '\0' && c < ' ' && (c == '\0' || !is_space(c))) || c == '\x7f';
+}
+
+template <class Container>
+void release_if_larger(Container& container, std::size_t kept) noexcept {
+  if (container.capacity() > kept) Container().swap(container);
 }
 
 char unescaped(char c) noexcept {
@@ -42,6 +52,7 @@ char unescaped(char c) noexcept {
 RespReader::Found RespReader::read(std::string_view bytes) {
   used_ = 0;
   arguments_.clear();
+  if (at_ == 0) release();
   for (;;) {
     const std::string_view command = bytes.substr(used_);
     if (command.empty()) return Found::more;
@@ -50,6 +61,13 @@ RespReader::Found RespReader::read(std::string_view bytes) {
     used_ += std::exchange(at_, 0);
     if (!arguments_.empty()) return found;
   }
+}
+
+// Called between two commands.
+void RespReader::release() noexcept {
+  release_if_larger(arguments_, arguments_kept);
+  release_if_larger(elements_, arguments_kept);
+  release_if_larger(inline_text_, text_kept);
 }
 
 // Reads the number of a line such as "*3" or "$11", whose type is at `at`; moves `at` behind the

@@ -24,8 +24,9 @@ struct RespLimits {
   std::size_t command_max = std::size_t{64} << 10;
 };
 
-// One per connection. Scans each byte once, however the stream is cut into chunks. Its memory grows
-// up to the longest command so far, within the limits, and is then reused. Not thread-safe.
+// One per connection. Scans each byte once, however the stream is cut into chunks. Reuses its
+// memory; that of a command which is longer than usual is released before the next one. Not
+// thread-safe.
 class RespReader {
  public:
   explicit RespReader(const RespLimits& limits = {}) noexcept : limits_(limits) {}
@@ -58,6 +59,7 @@ class RespReader {
   };
   enum class Line : std::uint8_t { more, number, malformed };
 
+  void release() noexcept;
   static Line read_header(std::string_view bytes, std::size_t& at, std::int64_t& number) noexcept;
   Found read_array(std::string_view bytes);
   Found read_element(std::string_view bytes);

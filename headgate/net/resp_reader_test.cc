@@ -223,6 +223,21 @@ TEST(RespReader, RefusesALongStringWithoutWaitingForIt) {
             "Protocol error: invalid bulk length");
 }
 
+// Otherwise many clients that send one long command each would take much memory.
+TEST(RespReader, KeepsNothingOfALongCommand) {
+  const Command words(1000, "x");
+  for (const std::string& stream :
+       {"ECHO " + std::string(60'000, 'x') + "\r\n", as_inline(words), as_array(words)}) {
+    RespReader reader;
+    for (int i = 0; i < 2; ++i) {
+      const std::size_t before = allocated_bytes();
+      ASSERT_EQ(reader.read(stream), Found::command);
+      EXPECT_GT(allocated_bytes() - before, 8000U) << "else there were bytes from before";
+      ASSERT_EQ(reader.read(""), Found::more);
+    }
+  }
+}
+
 TEST(RespReader, AllocatesNothingOnceItIsWarm) {
   const std::string stream = as_array({"CL.THROTTLE", "user123", "15", "30", "60"}) +
                              as_inline({"CL.THROTTLE", "user123", "15", "30", "60"});
