@@ -196,6 +196,43 @@ TEST_F(HttpDoorTest, ALongPipelineLetsOthersGoFirst) {
   EXPECT_EQ(received, backlog * answer_size);
 }
 
+// Whatever the requests of these clients take on average.
+TEST_F(HttpDoorTest, ARequestThatTakesLongLetsOthersGoFirst) {
+  make_door();
+  const std::string head = " HTTP/1.1\r\nHost: h\r\n";
+  const std::string request = "GET /auth" + head + "\r\n";
+  const std::string longest =
+      R"({"checks":[{"policy":"burst","key":")" + std::string(9000, 'k') + "\"}]}";
+  const std::string long_ones[] = {
+      "GET /metrics" + head + "\r\n", "GET /v1/policies" + head + "\r\n",
+      "GET /v1/top" + head + "\r\n", "GET /v1/overrides" + head + "\r\n",
+      "POST /v1/decide" + head + "Content-Length: " + std::to_string(longest.size()) + "\r\n\r\n" +
+          longest};
+  std::list<Client> others;
+  for (int i = 0; i < 10; ++i) others.emplace_back(*this);
+  Client polite(*this);
+  std::size_t decided = 0;
+  const auto decide = [&](Client& client) {
+    client.send(request);
+    EXPECT_THAT(std::string(client.receive()),
+                HasSubstr(";r=" + std::to_string(999999 - decided++)));
+  };
+  for (int i = 0; i < 20; ++i) {
+    for (Client& other : others) decide(other);
+    decide(polite);
+  }
+  for (const std::string& long_one : long_ones) {
+    for (Client& other : others) other.send(long_one + request);
+    decide(polite);
+    for (Client& other : others) {
+      const std::string all = other.receive_until("Content-Length: 0\r\n\r\n");
+      EXPECT_THAT(all, StartsWith("HTTP/1.1 200 OK\r\n"));
+      EXPECT_THAT(all, HasSubstr("RateLimit: "));
+      ++decided;
+    }
+  }
+}
+
 TEST_F(HttpDoorTest, StrangersMakeRoomForOneAnotherAndNotForThoseWithTheToken) {
   const std::string token = "correct-horse-battery";
   const std::string trusted =

@@ -23,6 +23,9 @@
 namespace headgate::server {
 namespace {
 
+// The bytes of JSON that are read and decided in about Turn::short_max: some 60 checks.
+constexpr std::size_t short_body_max = std::size_t{8} << 10;
+
 enum class Methods : std::uint8_t { any, get, post, put, remove };  // get: and HEAD
 
 struct Route {
@@ -35,6 +38,7 @@ struct Route {
     sender_of_json,  // must say that it sends JSON
     proxy,           // sends its client's fields
   } sender = Sender::program;
+  bool takes_long = false;  // may list all policies or overrides, or make them anew
 };
 
 void send(HttpReply& reply, const Content& page) {
@@ -75,13 +79,15 @@ constexpr Route routes[] = {
     {"/json", Methods::post, answer_json, Access::all, Route::Sender::sender_of_json},
     {"/v1/state/", Methods::get, answer_state, Access::all},
     {"/v1/state/", Methods::remove, answer_reset, Access::admin},
-    {"/v1/overrides", Methods::get, page<overrides_page>, Access::all},
+    {"/v1/overrides", Methods::get, page<overrides_page>, Access::all, Route::Sender::program,
+     true},
     {"/v1/overrides/", Methods::put, answer_set_override, Access::admin,
-     Route::Sender::sender_of_json},
-    {"/v1/overrides/", Methods::remove, answer_remove_override, Access::admin},
-    {"/v1/policies", Methods::get, page<policies_page>, Access::read},
-    {"/v1/top", Methods::get, page<top_page>, Access::read},
-    {"/metrics", Methods::get, page<metrics_page>, Access::read},
+     Route::Sender::sender_of_json, true},
+    {"/v1/overrides/", Methods::remove, answer_remove_override, Access::admin,
+     Route::Sender::program, true},
+    {"/v1/policies", Methods::get, page<policies_page>, Access::read, Route::Sender::program, true},
+    {"/v1/top", Methods::get, page<top_page>, Access::read, Route::Sender::program, true},
+    {"/metrics", Methods::get, page<metrics_page>, Access::read, Route::Sender::program, true},
     {"/healthz", Methods::get, page<healthz>, Access::none},
 };
 
@@ -262,6 +268,12 @@ bool refuse(Exchange& exchange) {
     return true;
   }
   return false;
+}
+
+bool takes_long(const HttpRequest& request) noexcept {
+  if (request.body().size() > short_body_max) return true;
+  const Route* const route = route_of(request);
+  return route != nullptr && route->takes_long;
 }
 
 void answer(Exchange& exchange) { route_of(exchange.request)->answer(exchange); }

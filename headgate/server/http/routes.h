@@ -10,6 +10,9 @@ namespace headgate::server {
 // Returns whether it did; if not, the request's body is to be read and answer() called.
 [[nodiscard]] bool refuse(Exchange& exchange);
 
+// Whether the answer may take longer than Turn::short_max.
+[[nodiscard]] bool takes_long(const HttpRequest& request) noexcept;
+
 // Answers a request that refuse() did not answer.
 void answer(Exchange& exchange);
 

@@ -115,11 +115,26 @@ bool HttpSession::answer_one(std::string_view bytes) {
   if (state != State::done) return false;
   HttpReply whole = reply(parser_->keeps_alive() && !stops_);
   Exchange exchange = this->exchange(whole);
-  if (head_checked_ || !refuse(exchange)) answer(exchange);
+  const bool has_own_turn = std::exchange(alone_, false);
+  if (head_checked_ || !refuse(exchange)) {
+    // Whatever the client's other requests take, those of others come first.
+    if (!has_own_turn && takes_long(exchange.request)) {
+      wait_for_own_turn();
+      return false;
+    }
+    answer(exchange);
+  }
   hold(whole);
   head_checked_ = false;
   ends_ = !whole.keeps_alive();
   return true;
+}
+
+// The request is read again then.
+void HttpSession::wait_for_own_turn() {
+  alone_ = paused_ = true;
+  head_checked_ = false;
+  door_.give_parser(std::move(parser_));
 }
 
 void HttpSession::refuse_malformed() {

@@ -59,6 +59,7 @@ class HttpSession {
   [[nodiscard]] Need take_input(std::string_view bytes, Turn& turn);
   std::size_t answer_all(std::string_view bytes, const Turn& turn);
   bool answer_one(std::string_view bytes);
+  void wait_for_own_turn();
   void refuse_malformed();
   void finish_pending();
   [[nodiscard]] Need go_on();
@@ -76,6 +77,7 @@ class HttpSession {
   bool ends_ = false;          // the answers so far are the last ones
   bool unread_ = false;        // ... and the rest of the input is discarded
   bool paused_ = false;        // the rest of the input is answered in another turn
+  bool alone_ = false;         // ... which is for the first request of it, since that takes long
   bool head_checked_ = false;  // refuse() has seen the head of the request
 
   std::unique_ptr<HttpParser> parser_;  // of a request that has begun

@@ -60,10 +60,10 @@ constexpr std::array<RespCommand, 18> commands = {{
     {Id::auth, "auth", -2, 3, 0, false, true, "Shows the token", auth_arguments},
     {Id::select, "select", 2, 0, 0, false, false, "Takes 0, the only database", index},
     {Id::client, "client", -2, 0, 0, false, false, "Tells about this connection", subcommand},
-    {Id::command, "command", -1, 0, 0, false, false, "Tells about commands", {}},
+    {Id::command, "command", -1, 0, 0, false, false, "Tells about commands", {}, true},
     {Id::config, "config", -2, 0, 0, false, false, "GET tells what Redis clients ask for",
      subcommand},
-    {Id::info, "info", -1, 0, 0, false, false, "Tells about the server", section},
+    {Id::info, "info", -1, 0, 0, false, false, "Tells about the server", section, true},
     {Id::quit, "quit", -1, 0, 0, false, true, "Closes the connection", {}},
     {Id::reset, "reset", 1, 0, 0, false, true, "Forgets what this connection has set", {}},
 }};

@@ -46,6 +46,7 @@ struct RespCommand {
   bool before_auth;       // allowed without AUTH
   std::string_view summary;
   std::span<const RespArgument> arguments;
+  bool takes_long = false;  // perhaps more than Turn::short_max
 
   [[nodiscard]] constexpr bool takes(std::size_t words) const noexcept {
     const auto count = static_cast<int>(words);

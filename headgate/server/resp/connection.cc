@@ -6,7 +6,7 @@ namespace headgate::server {
 namespace {
 
 // The clock is read once per so many commands: reading it takes a tenth of the shortest one, and so
-// many of the longest ones take less than a turn.
+// many of the longest ones take less than a turn, apart from those that get one of their own.
 constexpr unsigned unwatched = 8;
 
 // The most bytes of a command that are kept for a client without the token until the rest arrives:
@@ -71,8 +71,11 @@ void RespConnection::answer(std::string_view bytes, std::string& replies, const 
     const Found found = reader_.read(bytes);
     std::string& end = waiting_.end(replies);
     if (found == Found::fault) session_.fail("ERR " + reader_.fault(), end);
-    const Next next = found == Found::command ? session_.answer(reader_.arguments(), end, waiting_)
-                                              : Next::command;
+    const Next next = found == Found::command
+                          ? session_.answer(reader_.arguments(), end, waiting_, alone_)
+                          : Next::command;
+    alone_ = next == Next::later;
+    if (alone_) break;
     bytes.remove_prefix(reader_.used());
     const bool is_too_long =
         found == Found::more && bytes.size() > stranger_max && !session_.is_trusted();

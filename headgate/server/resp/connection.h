@@ -75,6 +75,7 @@ class RespConnection {
   Phase phase_ = Phase::serving;
   bool moved_ = false;  // the last turn answered a command, or sent all unsent replies
   bool more_ = false;   // the pending input may contain whole commands, for another turn
+  bool alone_ = false;  // ... and that turn is for the first of them, which takes long
 };
 
 }  // namespace headgate::server

@@ -56,13 +56,16 @@ class RespDoor final : public Door {
 // closes only that connection.
 void RespDoor::serve(ReadySet::Ready ready) {
   std::array<bool, ReadySet::together_max> failed;
+  std::array<Turn::Clock::duration, ReadySet::together_max> worked;
   const auto client = [&](std::size_t i) -> Connections::Client& {
     return *static_cast<Connections::Client*>(ready[i]);
   };
   for (std::size_t i = 0; i < ready.size(); ++i) {
     replies_[i].clear();
-    failed[i] =
-        !attempt([&] { client(i).connection.receive(input_, replies_[i], Turn(ready.size())); });
+    Turn turn(ready.size());
+    failed[i] = !attempt([&] { client(i).connection.receive(input_, replies_[i], turn); });
+    turn.end_work();
+    worked[i] = turn.worked();
   }
   const bool flushed = attempt([&] { door_.throttles.flush(); });
   for (std::size_t i = 0; i < ready.size(); ++i) {
@@ -70,7 +73,7 @@ void RespDoor::serve(ReadySet::Ready ready) {
     if (flushed && !failed[i]) {
       failed[i] = !attempt([&] { need = client(i).connection.reply(replies_[i]); });
     }
-    connections_.served(client(i), failed[i] ? Need::nothing : need);
+    connections_.served(client(i), failed[i] ? Need::nothing : need, worked[i]);
   }
 }
 

@@ -155,6 +155,68 @@ TEST_F(RespDoorTest, ALongPipelineLetsOthersGoFirst) {
   EXPECT_EQ(replies, backlog);
 }
 
+// What is left of the quota tells who was decided first.
+std::uint64_t decided_before(std::string_view reply) {
+  constexpr std::string_view before = "*5\r\n:0\r\n:1000000\r\n:";
+  EXPECT_TRUE(reply.starts_with(before)) << reply;
+  return 999999 - std::stoul(std::string(reply.substr(before.size(), 6)));
+}
+
+TEST_F(RespDoorTest, ClientsWithLongTurnsLetOthersGoFirst) {
+  constexpr std::string_view command = "CL.THROTTLE k 999999 1 1000\r\n";
+  constexpr std::size_t many = 1800;  // as many as the door receives at once
+  std::string commands;
+  for (std::size_t i = 0; i < many; ++i) commands += command;
+  make();
+  Client polite(*this);
+  for (std::size_t i = 0; i < 20; ++i) {
+    polite.send(command);
+    ASSERT_EQ(decided_before(polite.receive()), i);
+  }
+  std::vector<std::unique_ptr<Client>> others(10);
+  for (auto& other : others) {
+    other = std::make_unique<Client>(*this);
+    other->send(commands);
+    for (std::size_t replies = 0; replies < many;) {
+      const std::string_view some = other->receive();
+      replies += static_cast<std::size_t>(std::count(some.begin(), some.end(), '*'));
+    }
+  }
+  for (auto& other : others) other->send(commands);
+  polite.send(command);
+  EXPECT_EQ(decided_before(polite.receive()), 20 + others.size() * many);
+}
+
+// Whatever the commands of these clients take on average.
+TEST_F(RespDoorTest, ACommandThatTakesLongLetsOthersGoFirst) {
+  constexpr std::string_view command = "CL.THROTTLE k 999999 1 1000\r\n";
+  make();
+  std::vector<std::unique_ptr<Client>> others(10);
+  for (auto& other : others) other = std::make_unique<Client>(*this);
+  Client polite(*this);
+  for (int i = 0; i < 20; ++i) {
+    for (const auto& other : others) {
+      other->send("PING\r\n");
+      ASSERT_EQ(other->receive(), "+PONG\r\n");
+    }
+    polite.send("PING\r\n");
+    ASSERT_EQ(polite.receive(), "+PONG\r\n");
+  }
+  std::size_t decided = 0;
+  for (const std::string long_one : {"INFO headgate\r\n", "COMMAND\r\n"}) {
+    const std::string pipeline = long_one + std::string(command) + long_one + "PING\r\n";
+    for (auto& other : others) other->send(pipeline);
+    polite.send(command);
+    EXPECT_EQ(decided_before(polite.receive()), decided);
+    decided += 1 + others.size();
+    for (auto& other : others) {
+      std::string all;
+      while (!all.ends_with("+PONG\r\n")) all += other->receive();
+      EXPECT_NE(all.find(":1000000\r\n"), std::string::npos) << all;
+    }
+  }
+}
+
 TEST_F(RespDoorTest, ClosesAnIdleConnection) {
   options_.idle = std::chrono::seconds(1);
   options_.patience = std::chrono::seconds(1000);

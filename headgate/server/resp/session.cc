@@ -36,7 +36,8 @@ bool is_http(std::string_view name) noexcept {
 
 RespSession::RespSession(RespDoorContext& door) noexcept : door_(door), id_(next_id()) {}
 
-RespSession::Next RespSession::answer(Words call, std::string& replies, WaitingReplies& waiting) {
+RespSession::Next RespSession::answer(Words call, std::string& replies, WaitingReplies& waiting,
+                                      bool alone) {
   using Id = RespCommand::Id;
   const RespCommand* command = find_command(call.front());
   const bool allowed =
@@ -49,6 +50,7 @@ RespSession::Next RespSession::answer(Words call, std::string& replies, WaitingR
     door_.throttles.add(redis::ThrottleDialect::throttlecrab, call, replies, waiting);
     return Next::command;
   }
+  if (allowed && command->takes_long && !alone) return Next::later;
   door_.throttles.flush();
   net::RespWriter out(replies, version_);
   return allowed ? answer_other(*command, call, out, waiting) : refuse(command, call, out);

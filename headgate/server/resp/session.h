@@ -20,15 +20,16 @@ class RespSession {
 
   enum class Next : std::uint8_t {
     command,      // the client may send further commands
+    later,        // the command takes long and was not answered: it needs a turn of its own
     close,        // close the connection after all replies are sent
     wrong_token,  // the reply says that the token is wrong, and is to be delayed
   };
 
   // Answers one command, its name first. Appends replies to `replies` in the order of the commands,
   // some of them only when the door's throttles are flushed; `replies` must stay until then. Or
-  // adds one to `waiting`, whose end `replies` is.
-  Next answer(std::span<const std::string_view> call, std::string& replies,
-              WaitingReplies& waiting);
+  // adds one to `waiting`, whose end `replies` is. `alone`: the turn is for this command.
+  Next answer(std::span<const std::string_view> call, std::string& replies, WaitingReplies& waiting,
+              bool alone);
 
   // Whether the client has sent the token in force, or there is none.
   [[nodiscard]] bool is_trusted() const noexcept {
