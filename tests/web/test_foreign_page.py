@@ -2,7 +2,9 @@
 import json
 
 import pytest
+from selenium.webdriver.support.wait import WebDriverWait
 
+from support.environment import PATIENCE
 from support.http_client import request
 from support.raw_server import RawServer, response
 
@@ -46,6 +48,15 @@ def test_it_cannot_spend(serve, browser, foreign, type):
     assert left(server) == 100
     for door in ('requests', 'busiest'):
         assert not json.loads(request(server.port, '/v1/top').text).get(door)
+
+
+def test_a_link_cannot_spend(serve, browser, foreign):
+    """A page can follow it without a person, again and again in a window of its own."""
+    server = serve(POLICIES)
+    browser.driver.get(foreign.url)
+    browser.driver.execute_script('location = arguments[0]', f'http://127.0.0.1:{server.port}/auth')
+    WebDriverWait(browser.driver, PATIENCE).until(lambda driver: 'a page of another site' in driver.page_source)
+    assert not json.loads(request(server.port, '/v1/top').text).get('busiest')
 
 
 def test_a_name_that_points_here_sees_nothing(serve, browser, foreign):

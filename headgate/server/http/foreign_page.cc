@@ -22,6 +22,11 @@ constexpr std::array<std::string_view, 10> fields_of_queries = {
     "x-real-ip",       "x-forwarded-method", "x-original-method", "x-forwarded-host",
     "x-original-host", "x-forwarded-proto"};
 
+// Names of loopback addresses in the /etc/hosts of Debian and others. Browsers send no
+// Sec-Fetch-Site to them, as they do to localhost.
+constexpr std::array<std::string_view, 4> names_without_site = {"ip6-localhost", "ip6-loopback",
+                                                                "localhost4", "localhost6"};
+
 struct Authority {
   std::string_view host;
   std::string_view port;
@@ -52,6 +57,20 @@ bool is_get(const HttpRequest& request) noexcept {
   return request.method() == "GET" || request.is_head();
 }
 
+// Whether a page of any site can make a browser send the request although the browser does not say
+// so, or says that a person did it: a link, or what is fetched before it is followed. The page does
+// not get the answer, so this matters only if the request spends.
+bool may_be_of_page(const HttpRequest& request, std::string_view host) noexcept {
+  if (host.ends_with('.')) host.remove_suffix(1);
+  if (std::ranges::any_of(names_without_site,
+                          [&](auto name) { return equal_ignoring_case(host, name); })) {
+    return true;
+  }
+  const auto site = request.first("sec-fetch-site");
+  return (site && *site != "same-origin" && *site != "none") ||
+         request.first("sec-purpose").has_value();
+}
+
 // Whether a browser says that a page of another origin made the request. A link that a person
 // follows is no such request: the other page does not get the answer.
 bool is_foreign(const HttpRequest& request, std::string_view host) noexcept {
@@ -80,11 +99,15 @@ std::optional<std::string_view> fault_of_foreign_query(const HttpRequest& reques
   const bool by_proxy =
       std::any_of(fields_of_queries.begin(), fields_of_queries.end(),
                   [&](std::string_view name) { return request.first(name).has_value(); });
-  if (!by_proxy) return fault_of_foreign_page(request);
-  // A page whose name points here can send any field. But its Host has the port of this server,
-  // and that of a proxy's client has the port of the proxy.
   const Authority authority = split(request.first("host").value_or(""));
-  if (is_own(authority.host) || authority.port != std::to_string(port)) return std::nullopt;
+  if (!by_proxy) {
+    if (const auto fault = fault_of_foreign_page(request)) return fault;
+    return may_be_of_page(request, authority.host) ? std::optional(foreign_origin) : std::nullopt;
+  }
+  // A page whose name points here can send any field. But its Host has the port of this server,
+  // which browsers leave out if it is 80, and that of a proxy's client has the port of the proxy.
+  const std::string_view its_port = authority.port.empty() ? "80" : authority.port;
+  if (is_own(authority.host) || its_port != std::to_string(port)) return std::nullopt;
   return foreign_host;
 }
 

@@ -96,5 +96,44 @@ TEST(ForeignPageTest, AProxyMaySendWhatItsClientSent) {
   }
 }
 
+TEST(ForeignPageTest, BrowsersLeavePort80OutOfTheHost) {
+  const std::string proxied = "X-Forwarded-For: 192.0.2.1\r\n";
+  EXPECT_NE(fault_of_foreign_query(*Request("Host: evil.example\r\n" + proxied), 80), std::nullopt);
+  EXPECT_NE(fault_of_foreign_query(*Request("Host: evil.example:80\r\n" + proxied), 80),
+            std::nullopt);
+  EXPECT_EQ(fault_of_foreign_query(*Request("Host: api.example:8080\r\n" + proxied), 80),
+            std::nullopt);
+  EXPECT_EQ(fault_of_foreign_query(*Request("Host: 127.0.0.1\r\n" + proxied), 80), std::nullopt);
+}
+
+// A query spends, though the page that made the browser send it does not get the answer.
+TEST(ForeignPageTest, ALinkIsNoQuery) {
+  const std::string line = "GET /auth HTTP/1.1";
+  const std::string navigates =
+      "Host: localhost\r\nSec-Fetch-Mode: navigate\r\nSec-Fetch-Dest: document\r\n";
+  for (const std::string& fields : {
+           navigates + "Sec-Fetch-Site: cross-site\r\n",
+           navigates + "Sec-Fetch-Site: same-site\r\n",
+           // Of a page's speculation rules. It is said to come from nobody.
+           navigates + "Sec-Fetch-Site: none\r\nSec-Purpose: prefetch\r\n",
+           navigates + "Sec-Fetch-Site: none\r\nSec-Purpose: prefetch;prerender\r\n",
+           // Browsers send no Sec-Fetch-Site to these.
+           std::string("Host: ip6-localhost:8081\r\n"),
+           std::string("Host: IP6-Loopback.\r\n"),
+           std::string("Host: localhost4:8081\r\n"),
+       }) {
+    EXPECT_NE(fault_of_foreign_query(*Request(fields, line), 8081), std::nullopt) << fields;
+    EXPECT_EQ(fault_of_foreign_page(*Request(fields, line)), std::nullopt) << fields;
+    EXPECT_EQ(fault_of_foreign_query(*Request(fields + "X-Original-URI: /\r\n", line), 8081),
+              std::nullopt)
+        << fields;
+  }
+  for (const char* const fields :
+       {"Host: localhost\r\nSec-Fetch-Site: none\r\nSec-Fetch-Mode: navigate\r\n",
+        "Host: localhost\r\nSec-Fetch-Site: same-origin\r\n", "Host: headgate\r\n"}) {
+    EXPECT_EQ(fault_of_foreign_query(*Request(fields, line), 8081), std::nullopt) << fields;
+  }
+}
+
 }  // namespace
 }  // namespace headgate::server
