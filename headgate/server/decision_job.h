@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "headgate/base/instant.h"
 #include "headgate/gate/decision_context.h"
@@ -34,6 +36,9 @@ class DecisionJob final : public Job {
   Instant began;                             // by the clock of WorkerContext::now()
   RequestNote note;
   std::shared_ptr<const void> limits;  // that came with the request: last until the answer
+  // Of a request of Envoy with several descriptors that were decided as one check: by descriptor,
+  // the index of its result. Otherwise empty: they are in the same order.
+  std::vector<std::uint8_t> result_of;
 
   // After the decision: its request if that waits here (gate::Waits::here), and none if it was
   // taken before.

@@ -36,6 +36,7 @@ POLICIES = '''
 version: 1
 policies:
   - {name: burst, quota: 10, window: 10s, key: ["header:x-user"]}
+  - {name: slow, quota: 10, window: 10d, key: ["header:x-user"]}
 envoy: [%s]
 '''
 
@@ -182,7 +183,22 @@ def test_policies_by_name(shop, envoy_client):
         return envoy.call('ShouldRateLimit', request(*descriptors, domain='headgate'))['error']
     assert error('policy=nothing,key=x') == 'NOT_FOUND'
     assert error('policy=burst') == 'INVALID_ARGUMENT'
-    assert error('policy=burst,key=x', 'policy=burst,key=x') == 'INVALID_ARGUMENT'
+
+
+def test_one_policy_and_key_in_several_descriptors(shop, envoy_client):
+    """Clients choose the values of descriptors, and Envoy admits a request whose call ends with an error."""
+    server = shop(doors={'grpc': '127.0.0.1:0'})
+    envoy = envoy_client(server.addresses['grpc'])
+
+    def decide(*keys, **fields):
+        descriptors = [f'policy=slow,key={key}' for key in keys]
+        response = envoy.decide(*descriptors, domain='headgate', **fields)
+        return codes(response), left(response)
+    assert decide('x', 'y', 'x', hits_addend=3) == (['OK'] * 3, [4, 7, 4])
+    assert decide('x', 'y', 'x', hits_addend=3) == (['OVER_LIMIT', 'OK', 'OVER_LIMIT'], [4, 7, 4]), 'all or none'
+    assert decide('x', 'x', hits_addend=2) == (['OK'] * 2, [0, 0])
+    huge = {'entries': entries('policy=slow,key=z'), 'hits_addend': {'value': 2 ** 52}}
+    assert codes(envoy.decide(huge, huge, domain='headgate')) == ['OVER_LIMIT'] * 2
 
 
 def test_bad_requests(envoy):

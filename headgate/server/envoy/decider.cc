@@ -81,6 +81,7 @@ void add_header(std::string_view name, std::string_view value, pb::RateLimitResp
 
 std::optional<EnvoyFault> EnvoyDecider::decide(const Request& request, DecisionJob& job) {
   const gate::Gate& gate = job.snapshot->gate();
+  job.result_of.clear();
   if (auto fault = read(request, gate.policies())) return fault;
   if (request.domain() == policy::reserved_domain) return decide_named(job);
   if (!gate.decide(request.domain(), descriptors_, ops_, worker_.moment(job), job.decision,
@@ -157,6 +158,28 @@ std::optional<EnvoyFault> EnvoyDecider::read_limit(
   return std::nullopt;
 }
 
+// Makes one check, with the costs of all, of those that have the same policy and key. Values of
+// descriptors come from clients, and Envoy admits a request whose call is refused.
+void EnvoyDecider::merge_checks(DecisionJob& job) {
+  std::vector<std::string> keys;  // of the checks that are left, as the store has them
+  std::string text;
+  for (const gate::Check& check : checks_) {
+    const auto match = job.snapshot->policies().named(check.policy, check.key, 0, text);
+    const std::string key(match ? match->key : std::string_view());
+    const auto found = match ? std::ranges::find(keys, key) : keys.end();
+    const auto index = static_cast<std::size_t>(found - keys.begin());
+    job.result_of.push_back(static_cast<std::uint8_t>(index));
+    if (found == keys.end()) {
+      keys.push_back(key);
+      checks_[index] = check;
+      continue;
+    }
+    std::uint64_t& cost = *checks_[index].cost;
+    if (__builtin_add_overflow(cost, *check.cost, &cost)) cost = limit::Quota::cost_max;
+  }
+  checks_.resize(keys.size());
+}
+
 // Decides policies of the policy file by name: spends all charges or none, as all doors do.
 std::optional<EnvoyFault> EnvoyDecider::decide_named(DecisionJob& job) {
   checks_.clear();
@@ -176,8 +199,14 @@ std::optional<EnvoyFault> EnvoyDecider::decide_named(DecisionJob& job) {
                                             [](const auto& check) { return check.cost == 0; })) {
     op = limit::Op::peek;
   }
-  const auto fault =
-      job.snapshot->gate().decide(checks_, op, worker_.moment(job), job.decision, job.begin());
+  const auto decide = [&] {
+    return job.snapshot->gate().decide(checks_, op, worker_.moment(job), job.decision, job.begin());
+  };
+  auto fault = decide();
+  if (fault && fault->reason == gate::CheckFault::Reason::asked_twice) {
+    merge_checks(job);
+    fault = decide();
+  }
   if (!fault) return std::nullopt;
   const gate::Check& check = checks_[std::min(fault->check, checks_.size() - 1)];
   switch (fault->reason) {
@@ -201,10 +230,13 @@ void write_response(const DecisionJob& job, pb::RateLimitResponse& response) {
   response.set_overall_code(denied ? pb::RateLimitResponse::OVER_LIMIT : pb::RateLimitResponse::OK);
   // Not Clear(), which frees the memory in each status.
   auto& statuses = *response.mutable_statuses();
-  while (static_cast<std::size_t>(statuses.size()) > context.results.size()) statuses.RemoveLast();
-  while (static_cast<std::size_t>(statuses.size()) < context.results.size()) statuses.Add();
-  for (std::size_t i = 0; i < context.results.size(); ++i) {
-    write_status(context.results[i], statuses[static_cast<int>(i)]);
+  const bool merged = !job.result_of.empty();
+  const std::size_t count = merged ? job.result_of.size() : context.results.size();
+  while (static_cast<std::size_t>(statuses.size()) > count) statuses.RemoveLast();
+  while (static_cast<std::size_t>(statuses.size()) < count) statuses.Add();
+  for (std::size_t i = 0; i < count; ++i) {
+    const gate::CheckResult& result = context.results[merged ? job.result_of[i] : i];
+    write_status(result, statuses[static_cast<int>(i)]);
   }
   response.clear_response_headers_to_add();
   std::array<char, 16 * 1024> fields;  // as HttpDoorContext::fields

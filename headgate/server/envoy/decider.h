@@ -56,6 +56,7 @@ class EnvoyDecider {
       const envoy::service::ratelimit::v3::RateLimitDescriptor::RateLimitOverride& limit,
       const policy::Policy& domain, std::size_t index);
   std::optional<EnvoyFault> decide_named(DecisionJob& job);
+  void merge_checks(DecisionJob& job);
 
   WorkerContext& worker_;
 

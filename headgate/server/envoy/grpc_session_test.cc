@@ -70,16 +70,20 @@ class Client {
   Client& operator=(const Client&) = delete;
 
   // Calls ShouldRateLimit for policy `burst`; returns the stream.
-  std::int32_t call(std::string_view key, std::uint32_t cost = 1) {
+  std::int32_t call(std::string_view key, std::uint32_t cost = 1) { return call_all({key}, cost); }
+  // The same with a descriptor for each of these keys.
+  std::int32_t call_all(const std::vector<std::string_view>& keys, std::uint32_t cost) {
     pb::RateLimitRequest request;
     request.set_domain("headgate");
     request.set_hits_addend(cost);
-    auto& descriptor = *request.add_descriptors();
-    for (const auto& [name, value] :
-         {std::pair("policy", std::string_view("burst")), {"key", key}}) {
-      auto& entry = *descriptor.add_entries();
-      entry.set_key(name);
-      entry.set_value(value.data(), value.size());
+    for (const std::string_view key : keys) {
+      auto& descriptor = *request.add_descriptors();
+      for (const auto& [name, value] :
+           {std::pair("policy", std::string_view("burst")), {"key", key}}) {
+        auto& entry = *descriptor.add_entries();
+        entry.set_key(name);
+        entry.set_value(value.data(), value.size());
+      }
     }
     return call(request);
   }
@@ -211,6 +215,24 @@ TEST_F(LateGrpcTest, CallsAreAnsweredInTheOrderOfTheirDecisions) {
   EXPECT_EQ(client_.reply(first).read().statuses(0).limit_remaining(), 999'970u);
   EXPECT_TRUE(session_->is_idle());
   EXPECT_EQ(worker_.answers().outstanding(), 0u);
+}
+
+TEST_F(LateGrpcTest, DescriptorsWithTheSamePolicyAndKeyAreOneCheck) {
+  const std::int32_t twice = client_.call_all({"a", "b", "a"}, 10);
+  const std::int32_t plain = client_.call_all({"b", "c"}, 1);
+  const std::int32_t thrice = client_.call_all({"c", "c", "c"}, 7);
+  client_.talk(*session_);
+  store_.complete_all();
+  client_.talk(*session_);
+  const auto left = [&](std::int32_t stream) {
+    std::vector<std::uint32_t> all;
+    const pb::RateLimitResponse response = client_.reply(stream).read();
+    for (const auto& status : response.statuses()) all.push_back(status.limit_remaining());
+    return all;
+  };
+  EXPECT_EQ(left(twice), (std::vector{999'980u, 999'990u, 999'980u}));
+  EXPECT_EQ(left(plain), (std::vector{999'989u, 999'999u}));
+  EXPECT_EQ(left(thrice), (std::vector{999'978u, 999'978u, 999'978u}));
 }
 
 TEST_F(LateGrpcTest, ACallThatIsCancelledLeavesItsJob) {
