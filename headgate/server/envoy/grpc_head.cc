@@ -60,10 +60,6 @@ std::optional<unsigned> GrpcHead::http_fault() const noexcept {
 }
 
 GrpcStatus GrpcHead::refusal(const Secrets& secrets) const {
-  if (size_ > size_max) {
-    return {GrpcCode::resource_exhausted,
-            "expected at most " + std::to_string(size_max) + " bytes of metadata"};
-  }
   if (!method_) return {GrpcCode::unimplemented, "there is no such method"};
   if (is_compressed_) {
     return {GrpcCode::unimplemented, "expected messages that are not compressed"};
@@ -71,6 +67,10 @@ GrpcStatus GrpcHead::refusal(const Secrets& secrets) const {
   if (secrets.wants_token() && *method_ == GrpcMethod::should_rate_limit && !shows_token()) {
     return {GrpcCode::unauthenticated,
             "expected authorization: Bearer TOKEN, with this server's token"};
+  }
+  if (size_ > size_max) {
+    return {GrpcCode::resource_exhausted,
+            "expected at most " + std::to_string(size_max) + " bytes of metadata"};
   }
   return {};
 }

@@ -314,12 +314,12 @@ void GrpcSession::head_ends(Call& call) {
   if (const auto status = call.head.http_fault()) return refuse(call, *status);
   const Secrets& secrets = door_.credentials.now();
   if (secrets.wants_token() && call.head.shows_wrong_token()) ++wrong_tokens_;
-  if (const GrpcStatus status = call.head.refusal(secrets); !status.ok()) {
-    return refuse(call, status);
-  }
   if (secrets.wants_token() && call.head.shows_token()) {
     trusted_ = true;
     memory_.trust();
+  }
+  if (const GrpcStatus status = call.head.refusal(secrets); !status.ok()) {
+    return refuse_or_deny(call, status);
   }
 }
 
@@ -332,16 +332,19 @@ void GrpcSession::data(std::int32_t stream, std::string_view bytes) {
     return;
   }
   call->unconsumed += bytes.size();
-  const GrpcStatus status = call->message.take(bytes);
-  if (status.ok()) return;
-  const bool is_too_long = status.code == GrpcCode::resource_exhausted;
-  if (is_too_long && call->head.method() == GrpcMethod::should_rate_limit) return deny(*call);
-  refuse(*call, status);
+  if (const GrpcStatus status = call->message.take(bytes); !status.ok()) {
+    refuse_or_deny(*call, status);
+  }
 }
 
-// Envoy's clients make a message too long, by a header field that several descriptors have, and
+// Refuses a call, or denies it if it is too long. Envoy's clients make a message too long, by a
+// header field that several descriptors have, and metadata, by a field that tracing passes on; and
 // Envoy admits a request whose call fails.
-void GrpcSession::deny(Call& call) {
+void GrpcSession::refuse_or_deny(Call& call, const GrpcStatus& status) {
+  const bool is_too_long = status.code == GrpcCode::resource_exhausted;
+  if (!is_too_long || call.head.method() != GrpcMethod::should_rate_limit) {
+    return refuse(call, status);
+  }
   if (trusted_) frames_.answered();
   nghttp2_session_consume_stream(session_, call.stream, call.unconsumed);  // the rest is discarded
   door_.services.put_denial(call.answer);

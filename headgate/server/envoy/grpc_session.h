@@ -126,7 +126,7 @@ class GrpcSession {
   void head_ends(Call& call);
   void finish(Call& call);
   void finish_decision(Call& call) noexcept;
-  void deny(Call& call);
+  void refuse_or_deny(Call& call, const GrpcStatus& status);
   void submit(Call& call);
   void refuse(Call& call, const GrpcStatus& status);
   void refuse(Call& call, unsigned http_status);
