@@ -17,6 +17,7 @@ namespace {
 // the lower 64 bits), and the key follows its length. A quota has its units, window, count and
 // period. So a later form is not taken for this one.
 constexpr std::uint8_t form = 4;
+constexpr std::uint8_t form_max = 31;  // no text begins with such a byte
 
 void append_time(Nanos time, std::string& out) {
   const auto ns = static_cast<u128>(time);
@@ -92,6 +93,12 @@ void append_receipt(std::span<const gate::Due> dues, Instant taken, const TableT
     net::append_spoe_varint(out, due.remaining);
     net::append_spoe_text(out, due.key);
   }
+}
+
+bool Receipt::is_of_other_version(std::string_view bytes) noexcept {
+  if (bytes.empty()) return false;
+  const auto its_form = static_cast<std::uint8_t>(bytes.front());
+  return its_form != form && its_form >= 1 && its_form <= form_max;
 }
 
 std::optional<Receipt> Receipt::read(std::string_view bytes, const policy::PolicySet& policies,

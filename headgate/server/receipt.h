@@ -31,6 +31,9 @@ class Receipt {
                                                    const policy::PolicySet& policies,
                                                    const TableTime& time) noexcept;
 
+  // Whether the bytes begin as a receipt in the form of another version of headgate does.
+  [[nodiscard]] static bool is_of_other_version(std::string_view bytes) noexcept;
+
   // By the clock of this server's table.
   [[nodiscard]] Instant taken() const noexcept { return taken_; }
   [[nodiscard]] std::span<const gate::Due> dues() const noexcept {

@@ -143,6 +143,14 @@ TEST(Receipt, IsReadByTheClockOfAnotherTable) {
   EXPECT_EQ(Receipt::read(both({1'000'000}), *two, there)->taken(), Instant{3'000'000});
 }
 
+TEST(Receipt, KnowsThoseOfOtherVersions) {
+  EXPECT_TRUE(Receipt::is_of_other_version("\x03 and more"));
+  EXPECT_TRUE(Receipt::is_of_other_version("\x05 and more"));
+  EXPECT_FALSE(Receipt::is_of_other_version(both()));
+  EXPECT_FALSE(Receipt::is_of_other_version("a text"));
+  EXPECT_FALSE(Receipt::is_of_other_version(""));
+}
+
 TEST(Receipt, RefusesOtherBytes) {
   EXPECT_FALSE(Receipt::read("", *two, here));
   EXPECT_FALSE(Receipt::read("\x01\x01\x01", *two, here));

@@ -127,9 +127,14 @@ void SpoeConnection::notice(const net::SpoeFrame& frame) {
   write_ack(terms, door_);
 }
 
-// Returns false if the receipt is malformed.
+// Returns false if the receipt is malformed. What another version of headgate has left open stays
+// as it is: a fault would take the verdicts from other requests on this connection.
 bool SpoeConnection::settle(const SpoeResponse& response) {
   if (response.receipt().empty()) return true;
+  if (Receipt::is_of_other_version(response.receipt())) {
+    warn("has sent a receipt of another version of headgate, which is not settled");
+    return true;
+  }
   WorkerContext& worker = door_.worker;
   const PolicySnapshot& snapshot = worker.in_force();
   const auto receipt =
@@ -163,12 +168,16 @@ void SpoeConnection::abort(const net::SpoeFrame& frame) {
   out.end_ack();
 }
 
-void SpoeConnection::fail(const net::SpoeFault& fault) {
+// Logs what the connection does, but not too often.
+void SpoeConnection::warn(std::string_view it_does) {
   const auto now = std::chrono::steady_clock::now();
-  if (now >= door_.next_log) {
-    door_.next_log = now + logs_apart;
-    spdlog::warn("spoe: a connection from {} is closed: {}", peer_text(fd()), fault.what);
-  }
+  if (now < door_.next_log) return;
+  door_.next_log = now + logs_apart;
+  spdlog::warn("spoe: a connection from {} {}", peer_text(fd()), it_does);
+}
+
+void SpoeConnection::fail(const net::SpoeFault& fault) {
+  warn("is closed: " + std::string(fault.what));
   end(fault);
 }
 

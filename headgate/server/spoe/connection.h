@@ -68,6 +68,7 @@ class SpoeConnection {
   [[nodiscard]] bool settle(const SpoeResponse& response);
   void decide(const SpoeRequest& request, SpoeAckTerms terms);
   void abort(const net::SpoeFrame& frame);
+  void warn(std::string_view it_does);
   void fail(const net::SpoeFault& fault);
   void end(const net::SpoeFault& fault);
   void take_decided();

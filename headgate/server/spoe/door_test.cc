@@ -350,6 +350,17 @@ TEST_F(SpoeDoorTest, AReceiptIsSettledOverAnyConnection) {
   EXPECT_EQ(first.ask(request("/slow")).value("verdict"), "denied");
 }
 
+TEST_F(SpoeDoorTest, AReceiptOfAnotherVersionClosesNoConnection) {
+  Haproxy haproxy(*this);
+  haproxy.greet();
+  for (const char* const receipt : {"\x03 of before", "\x05 of later"}) {
+    const Answer answer = haproxy.ask(response(receipt));
+    EXPECT_EQ(answer.type, SpoeFrameType::ack);
+    EXPECT_EQ(answer.unset, std::vector<std::string>{"receipt"});
+  }
+  EXPECT_EQ(haproxy.ask(request("/")).value("verdict"), "admitted");
+}
+
 TEST_F(SpoeDoorTest, LateCostsAreCharged) {
   Haproxy haproxy(*this);
   haproxy.greet();
