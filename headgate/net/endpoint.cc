@@ -65,7 +65,8 @@ std::optional<gid_t> find_group(const std::string& name) {
 
 // Whether the socket's file was left behind by a killed server: it exists, and no process listens.
 bool abandoned(const sockaddr* address, socklen_t size) {
-  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  // A process that listens and does not accept would make this wait for ever otherwise.
+  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) return false;
   const bool refused = connect(fd, address, size) != 0 && errno == ECONNREFUSED;
   close(fd);

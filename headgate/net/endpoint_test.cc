@@ -4,13 +4,17 @@
 #include <gmock/gmock.h>
 #include <grp.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "headgate/base/testing/temporary_directory.h"
 
@@ -135,6 +139,31 @@ TEST(Endpoint, RemovesNoSocketOfAServerThatListensThereSince) {
   second.remove();
   EXPECT_FALSE(std::filesystem::exists(path));
   close(fd);
+}
+
+// As one that was stopped by a debugger does.
+TEST(Endpoint, DoesNotWaitForAServerThatAcceptsNoConnections) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.file("a.sock");
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  path.copy(address.sun_path, sizeof address.sun_path - 1);
+  const auto* const to = reinterpret_cast<const sockaddr*>(&address);
+  const int server = socket(AF_UNIX, SOCK_STREAM, 0);
+  ASSERT_EQ(bind(server, to, sizeof address), 0);
+  ASSERT_EQ(listen(server, 0), 0);
+  std::vector<int> waiting;
+  do {
+    waiting.push_back(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0));
+  } while (connect(waiting.back(), to, sizeof address) == 0);
+  ASSERT_EQ(errno, EAGAIN) << "its queue is full";
+
+  auto other = Endpoint::parse("unix:" + path).value();
+  const auto listens = other.listen();
+  ASSERT_FALSE(listens);
+  EXPECT_THAT(listens.error(), HasSubstr("in use by another program"));
+  for (const int each : waiting) close(each);
+  close(server);
 }
 
 TEST(Endpoint, TakesOverASocketWithoutAServer) {
