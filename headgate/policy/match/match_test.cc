@@ -574,14 +574,16 @@ TEST(Partition, CookiesAsAspNetReadsThem) {
   // It ends values at commas and other characters, and looks for a cookie behind them. The last
   // cookie of a name counts.
   for (const char* const line :
-       {"sid=2; SID=1", "sid=1,2", "sid=1&2", "sid=2; a=b,sid=1", "sid=2; a=b\\sid=1",
-        "sid=2; a=b\xe9SID=1", "sid=2; a=\"b sid=1,\"", "sid=2; x@sid=1"}) {
+       {"sid=2; SID=1", "sid=1,2", "sid=2; a=b,sid=1", "sid=2; a=b\\sid=1", "sid=2; a=b\xe9SID=1",
+        "sid=2; a=\"b sid=1,\"", "sid=2; x@sid=1"}) {
     EXPECT_EQ(of(line), "") << line;
   }
   for (const char* const line :
        {"sid=2; a=b&sid=1", "sid=2; a=/x?sid=1", "sid=2; a=b,asid=1,sid"}) {
     EXPECT_EQ(of(line), "2") << line;
   }
+  // It is a character of cookies (RFC 6265), which classic ASP writes between several values.
+  EXPECT_EQ(of("sid=u=1&s=2"), "u=1&s=2");
 }
 
 TEST(Partition, TheServerInTheIdOfAJavaSessionDoesNotCount) {

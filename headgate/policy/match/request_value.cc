@@ -353,8 +353,8 @@ OnlyValue<CookieDecoder> find_cookie(const Headers& headers, std::string_view na
           continue;
         }
         // Node's cookie 0.6 drops the first and the last character behind any such quote. ASP.NET
-        // ends a value at a ',', and Perl's CGI::Cookie at a '&', too.
-        const bool is_clear = !is_unclosed(value) && value.find_first_of(",&") == value.npos;
+        // ends a value at a ','.
+        const bool is_clear = !is_unclosed(value) && value.find(',') == value.npos;
         is_clear ? only.add(value) : only.add_unclear(value);
       }
     });
