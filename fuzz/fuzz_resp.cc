@@ -14,6 +14,7 @@ namespace {
 using headgate::net::RespLimits;
 using headgate::net::RespReader;
 using headgate::net::RespVersion;
+using headgate::net::RespWords;
 using headgate::net::RespWriter;
 
 constexpr RespLimits limits{16, 4096};
@@ -24,7 +25,8 @@ void require(bool holds) {
 
 // Reads the chunks, and returns the commands as one text, which a fault ends.
 std::string read(const std::vector<std::string_view>& chunks) {
-  RespReader reader(limits);
+  RespWords words;
+  RespReader reader(words, limits);
   std::string commands;
   RespWriter writer(commands, RespVersion::resp2);
   std::string kept;

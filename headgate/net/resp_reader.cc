@@ -10,10 +10,9 @@ namespace {
 
 constexpr int digits_max = 18;  // any 18 digits fit in 64 bits
 
-// What is kept for the next command: more than any command of ours has, and little beside the
+// The elements for which memory is kept: more than any command of ours has, and little beside the
 // memory of a connection.
-constexpr std::size_t arguments_kept = 32;
-constexpr std::size_t text_kept = 512;  // [bytes]
+constexpr std::size_t elements_kept = 32;
 
 bool is_space(char c) noexcept {
   return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\v' || c == '\f' || c == '\0';
@@ -23,11 +22,6 @@ bool is_space(char c) noexcept {
 // a browser send them, with lines of their own in them.
 bool is_control(char c) noexcept {
   return (c >= '\0' && c < ' ' && (c == '\0' || !is_space(c))) || c == '\x7f';
-}
-
-template <class Container>
-void release_if_larger(Container& container, std::size_t kept) noexcept {
-  if (container.capacity() > kept) Container().swap(container);
 }
 
 char unescaped(char c) noexcept {
@@ -51,23 +45,16 @@ char unescaped(char c) noexcept {
 
 RespReader::Found RespReader::read(std::string_view bytes) {
   used_ = 0;
-  arguments_.clear();
-  if (at_ == 0) release();
+  words_.all.clear();
+  if (at_ == 0 && elements_.capacity() > elements_kept) std::vector<Slice>().swap(elements_);
   for (;;) {
     const std::string_view command = bytes.substr(used_);
     if (command.empty()) return Found::more;
     const Found found = command.front() == '*' ? read_array(command) : read_inline(command);
     if (found != Found::command) return found;
     used_ += std::exchange(at_, 0);
-    if (!arguments_.empty()) return found;
+    if (!words_.all.empty()) return found;
   }
-}
-
-// Called between two commands.
-void RespReader::release() noexcept {
-  release_if_larger(arguments_, arguments_kept);
-  release_if_larger(elements_, arguments_kept);
-  release_if_larger(inline_text_, text_kept);
 }
 
 // Reads the number of a line such as "*3" or "$11", whose type is at `at`; moves `at` behind the
@@ -114,7 +101,7 @@ RespReader::Found RespReader::read_array(std::string_view bytes) {
   for (; expected_ > 0; --expected_) {
     if (const Found found = read_element(bytes); found != Found::command) return found;
   }
-  for (const Slice& slice : elements_) arguments_.push_back(bytes.substr(slice.begin, slice.size));
+  for (const Slice& slice : elements_) words_.all.push_back(bytes.substr(slice.begin, slice.size));
   return Found::command;
 }
 
@@ -168,7 +155,7 @@ RespReader::Found RespReader::read_inline(std::string_view bytes) {
 // Splits at white space outside of "..." and '...'. Returns false after fail().
 bool RespReader::split(std::string_view line) {
   elements_.clear();
-  inline_text_.clear();
+  words_.inline_text.clear();
   std::size_t at = 0;
   for (;;) {
     while (at < line.size() && is_space(line[at])) ++at;
@@ -177,20 +164,20 @@ bool RespReader::split(std::string_view line) {
       fail("too many arguments in inline request");
       return false;
     }
-    const std::size_t begin = inline_text_.size();
+    const std::size_t begin = words_.inline_text.size();
     while (at < line.size() && !is_space(line[at])) {
       if (line[at] != '"' && line[at] != '\'') {
-        inline_text_.push_back(line[at++]);
+        words_.inline_text.push_back(line[at++]);
       } else if (!unquote(line, at)) {
         fail("unbalanced quotes in request");
         return false;
       }
     }
     elements_.push_back({static_cast<std::uint32_t>(begin),
-                         static_cast<std::uint32_t>(inline_text_.size() - begin)});
+                         static_cast<std::uint32_t>(words_.inline_text.size() - begin)});
   }
-  const std::string_view text = inline_text_;
-  for (const Slice& slice : elements_) arguments_.push_back(text.substr(slice.begin, slice.size));
+  const std::string_view text = words_.inline_text;
+  for (const Slice& slice : elements_) words_.all.push_back(text.substr(slice.begin, slice.size));
   return true;
 }
 
@@ -203,16 +190,17 @@ bool RespReader::unquote(std::string_view line, std::size_t& at) {
     const char c = line[at++];
     if (c == quote) return at == line.size() || is_space(line[at]);
     if (c != '\\' || at == line.size() || (quote == '\'' && line[at] != '\'')) {
-      inline_text_.push_back(c);
+      words_.inline_text.push_back(c);
       continue;
     }
     const char escaped = line[at++];
     if (quote == '"' && escaped == 'x' && at + 1 < line.size() && hex_value(line[at]) >= 0 &&
         hex_value(line[at + 1]) >= 0) {
-      inline_text_.push_back(static_cast<char>(hex_value(line[at]) << 4 | hex_value(line[at + 1])));
+      words_.inline_text.push_back(
+          static_cast<char>(hex_value(line[at]) << 4 | hex_value(line[at + 1])));
       at += 2;
     } else {
-      inline_text_.push_back(quote == '"' ? unescaped(escaped) : escaped);
+      words_.inline_text.push_back(quote == '"' ? unescaped(escaped) : escaped);
     }
   }
   return false;

@@ -1,6 +1,8 @@
 // Reads the commands of Redis clients (the same in RESP2 and RESP3): arrays of bulk strings, and
 // inline commands such as people type. No I/O: bytes in, commands out.
 //
+//   RespWords words;
+//   RespReader reader(words);
 //   while ((found = reader.read(bytes)) == RespReader::Found::command) {
 //     answer(reader.arguments());
 //     bytes.remove_prefix(reader.used());
@@ -24,12 +26,21 @@ struct RespLimits {
   std::size_t command_max = std::size_t{64} << 10;
 };
 
+// The words of a command: up to 1024 views, and up to 64 KiB of text if it was an inline command.
+// All readers of a thread can share it, so that connections do not keep that much each.
+struct RespWords {
+  std::vector<std::string_view> all;
+  std::string inline_text;
+};
+
 // One per connection. Scans each byte once, however the stream is cut into chunks. Reuses its
-// memory; that of a command which is longer than usual is released before the next one. Not
+// memory; that of a command with more words than usual is released before the next one. Not
 // thread-safe.
 class RespReader {
  public:
-  explicit RespReader(const RespLimits& limits = {}) noexcept : limits_(limits) {}
+  // `words` outlives this.
+  explicit RespReader(RespWords& words, const RespLimits& limits = {}) noexcept
+      : limits_(limits), words_(words) {}
 
   enum class Found : std::uint8_t {
     more,     // no complete command; used() bytes were empty commands
@@ -43,8 +54,8 @@ class RespReader {
   [[nodiscard]] Found read(std::string_view bytes);
 
   // The command, its name first; never empty. Views into `bytes` or, for an inline command, into
-  // the reader; valid until the next read().
-  [[nodiscard]] std::span<const std::string_view> arguments() const noexcept { return arguments_; }
+  // the words; valid until the next read() of any reader with the same words.
+  [[nodiscard]] std::span<const std::string_view> arguments() const noexcept { return words_.all; }
 
   // How many bytes at the beginning of `bytes` are consumed.
   [[nodiscard]] std::size_t used() const noexcept { return used_; }
@@ -59,7 +70,6 @@ class RespReader {
   };
   enum class Line : std::uint8_t { more, number, malformed };
 
-  void release() noexcept;
   static Line read_header(std::string_view bytes, std::size_t& at, std::int64_t& number) noexcept;
   Found read_array(std::string_view bytes);
   Found read_element(std::string_view bytes);
@@ -69,14 +79,13 @@ class RespReader {
   Found fail(std::string_view why);
 
   RespLimits limits_;
-  std::vector<std::string_view> arguments_;
+  RespWords& words_;
   std::size_t used_ = 0;
 
   // State of the command that is being read.
   std::size_t at_ = 0;         // bytes of it that were scanned
   std::int64_t expected_ = 0;  // elements of its array that are still missing
   std::vector<Slice> elements_;
-  std::string inline_text_;  // the arguments of an inline command, concatenated
 
   std::string fault_;
 };

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <memory>
 
+#include "headgate/net/resp_reader.h"
 #include "headgate/server/channel.h"
 #include "headgate/server/credentials.h"
 #include "headgate/server/door.h"
@@ -27,6 +28,7 @@ struct RespDoorContext {
   WrongTokens wrong_tokens;
   Channel::Unsent unsent;
   ThrottleBatch throttles;
+  net::RespWords words;  // of the command that is being answered
   std::chrono::steady_clock::time_point since = std::chrono::steady_clock::now();  // for INFO
 };
 
