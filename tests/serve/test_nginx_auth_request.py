@@ -6,6 +6,7 @@ import pytest
 from support import proxies
 from support.environment import ROOT
 from support.processes import free_port
+from support.raw_server import Upstream
 
 EXAMPLE = ROOT / 'examples/nginx-auth-request'
 ME = [('X-API-Key', 'me')]
@@ -29,6 +30,24 @@ def test_the_fields_reach_the_client(example):
                                       b'hello\n')
     assert json.loads(denied.body)['status'] == 429
     assert proxy.request('/v1/things', headers=[('X-API-Key', 'you')]).status == 200
+
+
+def test_the_upstream_finds_no_other_key_than_headgate(serve, tmp_path):
+    seen = []
+    text = (EXAMPLE / 'nginx.conf').read_text()
+    with Upstream(lambda method, path, headers, body: (seen.append(headers), (200, [], b''))[1]) as upstream:
+        port, server = free_port(), serve((EXAMPLE / 'headgate.yaml').read_text())
+        text = text.replace('proxy_pass http://127.0.0.1:8082', f'proxy_pass http://127.0.0.1:{upstream.port}')
+        proxy = proxies.nginx(tmp_path, proxies.with_ports(
+            text, {8080: port, 8081: server.port, 8082: free_port()}), port)
+        try:
+            for n in range(11):
+                proxy.request('/v1/things', headers=[('X-API-Key', 'me'), ('X-API-Key', f'{n}')])
+        finally:
+            proxy.stop()
+    keys = [[value for name, value in headers if name.lower() == 'x-api-key'] for headers in seen]
+    assert all(len(key) == 1 for key in keys), keys
+    assert all(keys.count(key) <= 10 for key in keys), keys
 
 
 def test_requests_with_bodies(example):
