@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <string_view>
+#include <utility>
 
 #include "headgate/base/siphash.h"
 #include "headgate/nginx/nginx_request.h"
@@ -20,6 +21,11 @@ Numbers open_streams;  // requests in progress over HTTP/2 and HTTP/3
 
 // A client with one connection may use it fully: nginx lets it have so many streams, by default.
 constexpr std::uint32_t streams_min = 128;
+
+// Refusals are logged at this interval [s] at most.
+constexpr time_t reports_apart = 10;
+time_t next_report = 0;
+ngx_uint_t unreported = 0;
 
 // Of the configuration that this process serves; null if there is no bound. The master sets it
 // before it forks the workers of a configuration.
@@ -42,13 +48,26 @@ std::uint32_t* number_of(const ngx_connection_t* connection, Numbers& numbers) n
   return &numbers[hash % numbers.size()];
 }
 
-// Counts one more until the pool ends. Returns false, and counts that, if there are as many as
-// there may be, or if memory runs out. `number` may be null.
-bool count(std::uint32_t* number, std::uint32_t most, ngx_pool_t* pool) noexcept {
+// Counts and logs that a connection, or a request on it, is refused.
+void report(const ngx_connection_t* connection) noexcept {
+  serving->counters->module().refused_connections.fetch_add(1, std::memory_order_relaxed);
+  ++unreported;
+  if (ngx_time() < next_report) return;
+  next_report = ngx_time() + reports_apart;
+  ngx_log_error(NGX_LOG_ERR, connection->log, 0,
+                "headgate: refused because one address has too many connections: %ui, the last one "
+                "from %V",
+                std::exchange(unreported, 0), &connection->addr_text);
+}
+
+// Counts one more in `number`, which may be null, until the pool ends. Returns false if there are
+// as many as there may be, or if memory runs out.
+bool count(std::uint32_t* number, std::uint32_t most, ngx_pool_t* pool,
+           const ngx_connection_t* connection) noexcept {
   if (number == nullptr) return true;
   ngx_pool_cleanup_t* const end = *number < most ? ngx_pool_cleanup_add(pool, 0) : nullptr;
   if (end == nullptr) {
-    serving->counters->module().refused_connections.fetch_add(1, std::memory_order_relaxed);
+    report(connection);
     return false;
   }
   ++*number;
@@ -58,9 +77,9 @@ bool count(std::uint32_t* number, std::uint32_t most, ngx_pool_t* pool) noexcept
 }
 
 extern "C" void init_connection(ngx_connection_t* connection) noexcept {
-  const bool is_admitted =
-      is_quic_stream(connection) || count(number_of(connection, open_connections),
-                                          *serving->connections_per_address, connection->pool);
+  const bool is_admitted = is_quic_stream(connection) ||
+                           count(number_of(connection, open_connections),
+                                 *serving->connections_per_address, connection->pool, connection);
   return is_admitted ? ngx_http_init_connection(connection) : ngx_http_close_connection(connection);
 }
 
@@ -69,7 +88,7 @@ extern "C" void init_connection(ngx_connection_t* connection) noexcept {
 bool count_stream(ngx_http_request_t* r) noexcept {
   if (serving == nullptr || r->http_version < NGX_HTTP_VERSION_20 || r->internal) return true;
   return count(number_of(r->connection, open_streams),
-               std::max(*serving->connections_per_address, streams_min), r->pool);
+               std::max(*serving->connections_per_address, streams_min), r->pool, r->connection);
 }
 
 void bound_connections(ngx_cycle_t* cycle, const MainConf& conf) noexcept {

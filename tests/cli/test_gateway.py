@@ -597,6 +597,7 @@ def test_one_address_cannot_use_up_the_connections(gateway):
     with Connection(one.port, source='127.0.0.3') as other:
         assert other.request('/').status == 200
     assert one.metrics()['headgate_refused_connections_total'] == 30
+    one.errors.until('refused because one address has too many connections: 1, the last one from 127.0.0.2$')
     assert sum(half.is_closed() for half in halves) == 30
     for half in halves:
         half.close()

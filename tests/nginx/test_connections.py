@@ -34,6 +34,7 @@ def test_requests_over_http2_count_like_connections(nginx):
                 assert list(other.statuses()) == [200]
             assert list(first.statuses()) == [200] * 128
         assert server.metrics('/m')['headgate_refused_connections_total'] == 3
+        assert server.log.count('refused because one address has too many connections') == 1
 
         def is_served():
             with ask(1) as again:
