@@ -250,7 +250,9 @@ Result<void, Stop> read_tls(const Options& options, const std::string& nginx, Ng
   if (!loaded) return stop(input_fault, loaded.error());
   plan.tls_cert = absolute(options.tls_cert);
   plan.tls_key = absolute(options.tls_key);
-  plan.http2_directive = nginx_version(nginx) >= NginxVersion{1, 25, 1};
+  const NginxVersion version = nginx_version(nginx);
+  plan.http2_directive = version >= NginxVersion{1, 25, 1};
+  plan.keeps_certificates = version >= NginxVersion{1, 28, 0};
   return {};
 }
 

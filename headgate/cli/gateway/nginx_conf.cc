@@ -159,6 +159,7 @@ std::string nginx_conf(const NginxPlan& plan) {
       {"trusted_proxy", {}},
       {"counted_header", {}},
       {"listen", {listen(plan)}},
+      {"keeps_certificates", optional(tls && plan.keeps_certificates ? "1" : "")},
       {"http2", optional(tls && plan.http2_directive ? "on" : "")},
       {"tls_cert", optional(tls ? quoted(plan.tls_cert) : "")},
       {"tls_key", optional(tls ? quoted(plan.tls_key) : "")},

@@ -22,6 +22,8 @@ struct NginxPlan {
   std::string tls_key;
   // Whether `http2` is a directive of its own, since nginx 1.25.1; before, a parameter of `listen`.
   bool http2_directive = false;
+  // Whether nginx can keep certificates over reloads, if their files look the same.
+  bool keeps_certificates = false;
   std::string metrics;            // numeric ADDR:PORT, for the dashboard, too; empty: neither
   bool metrics_is_local = false;  // on a loopback address
   std::string admin_token_file;   // absolute, of who may change quotas there; empty: nobody may

@@ -69,6 +69,9 @@ TEST(NginxConf, ServesTlsAndHttp2InTheWordsOfThatNginx) {
   EXPECT_THAT(nginx_conf(with), HasSubstr("ssl_certificate_key \"/etc/my certs/a.key\";"));
   with.http2_directive = true;
   EXPECT_THAT(nginx_conf(with), HasSubstr("listen 127.0.0.1:8080 ssl;\n    http2 on;"));
+  EXPECT_THAT(nginx_conf(with), Not(HasSubstr("ssl_object_cache_inheritable")));
+  with.keeps_certificates = true;
+  EXPECT_THAT(nginx_conf(with), HasSubstr("\nssl_object_cache_inheritable off;"));
 }
 
 TEST(NginxConf, OldWorkersFinishTheirRequestsUnlessDrainIsSet) {
