@@ -321,6 +321,18 @@ def test_a_redirect_to_another_origin_counts_there(fetch):
     assert (got.fetched, got.failed) == (1, 1) and other.url in got.err.decode(), got
 
 
+def test_a_redirect_to_another_origin_waits_as_it_is_told(fetch):
+    with RawServer(echo) as there:
+        to = [('Location', f'{there.url}/there'), ('Retry-After', '1')]
+        with RawServer(lambda *_: response(302, to)) as here:
+            got = fetch('--parallel', 2, f'{here.url}/a', f'{there.url}/b')
+            assert got.code == 0 and got.out == b'/there\n/b\n', got
+            assert there.paths == ['/b', '/there'], 'no other request waits'
+            assert got.waiting >= 0.9, got
+            refused = fetch('--max-wait', '500ms', f'{here.url}/a')
+    assert refused.code == 1 and b'(Retry-After: 1)' in refused.err, refused
+
+
 def test_fields_of_the_command_line_do_not_follow_to_another_origin(fetch):
     with RawServer(echo) as other:
         def answer(path, number, headers):

@@ -152,6 +152,7 @@ Fetcher::Origin& Fetcher::origin_of(const FetchUrl& url) {
 
 void Fetcher::start_allowed() {
   soonest_.reset();
+  take_postponed();
   const std::size_t most = share();
   for (const auto& [name, origin] : origins_) {
     while (start_one(*origin, most)) {
@@ -261,6 +262,7 @@ void Fetcher::on_head(UnderWay& under_way) {
   const field::ResponseView view = under_way.transfer.view(time(nullptr));
   origin.pacer.receive(under_way.request, {status, view}, now_);
   under_way.denied = client::denies({status, view});
+  under_way.retry_after = view.retry_after;
   origin.wait_text = required_wait(view);
   origin.broken = 0;
   if (under_way.denied) ++report_.denied;
@@ -335,9 +337,41 @@ void Fetcher::redirect(UnderWay& under_way, std::string_view location) {
   if (++task.redirects > redirects_max) {
     return fail(task, "more than " + std::to_string(redirects_max) + " redirects");
   }
+  const bool is_elsewhere = target->origin != task.url.origin;
   task.trusted = target->origin == urls_[task.index].origin;
   task.url = *std::move(target);
+  // At the same origin, the pacer waits.
+  if (is_elsewhere && under_way.retry_after.value_or(0) > 0) {
+    return postpone(std::move(task), *under_way.retry_after);
+  }
   origin_of(task.url).again.push_back(std::move(task));
+}
+
+// A Retry-After in a redirect is for the request to which it leads, not for others to that origin.
+void Fetcher::postpone(Task task, std::uint64_t seconds) {
+  const Nanos wait =
+      std::min(static_cast<Nanos>(seconds) * nanos_per_second, options_.client.wait_max);
+  if (options_.wait_max && wait > *options_.wait_max) {
+    return fail(task, "the server asks for a longer wait than --max-wait allows (Retry-After: " +
+                          std::to_string(seconds) + ')');
+  }
+  postponed_.push_back({{now_.ns + wait}, std::move(task)});
+}
+
+void Fetcher::take_postponed() {
+  for (std::size_t i = 0; i < postponed_.size();) {
+    Postponed& postponed = postponed_[i];
+    if (postponed.until > now_) {
+      if (!soonest_ || postponed.until < soonest_->at) {
+        soonest_ = Next{Why::retry_after, postponed.until};
+      }
+      ++i;
+      continue;
+    }
+    origin_of(postponed.task.url).again.push_back(std::move(postponed.task));
+    std::swap(postponed, postponed_.back());
+    postponed_.pop_back();
+  }
 }
 
 void Fetcher::retry(UnderWay& under_way, const std::string& why) {

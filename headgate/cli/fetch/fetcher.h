@@ -56,6 +56,11 @@ class Fetcher {
     unsigned tries = 0;
     bool trusted = true;  // `url` is at the origin that the list names for it
   };
+  // A redirect to another origin that is to be followed later.
+  struct Postponed {
+    Instant until;
+    Task task;
+  };
   struct Origin {
     explicit Origin(const client::Options& options, Instant now) : pacer(options, now) {}
     [[nodiscard]] std::size_t tasks() const noexcept { return again.size() + fresh.size(); }
@@ -76,7 +81,8 @@ class Fetcher {
     Origin* origin = nullptr;
     client::Request request;
     bool denied = false;
-    std::string fault;  // why the sink does not take the body
+    std::optional<std::uint64_t> retry_after;  // of the response [s]
+    std::string fault;                         // why the sink does not take the body
   };
 
   [[nodiscard]] Origin& origin_of(const FetchUrl& url);
@@ -93,6 +99,8 @@ class Fetcher {
   void on_answer(UnderWay& under_way);
   void on_broken(UnderWay& under_way, CURLcode code);
   void redirect(UnderWay& under_way, std::string_view location);
+  void postpone(Task task, std::uint64_t seconds);
+  void take_postponed();
   void retry(UnderWay& under_way, const std::string& why);
   void on_fetched(UnderWay& under_way);
   void fail(const Task& task, const std::string& why);
@@ -111,6 +119,7 @@ class Fetcher {
   std::map<std::string, std::unique_ptr<Origin>> origins_;
   std::vector<std::unique_ptr<UnderWay>> idle_;
   std::vector<std::unique_ptr<UnderWay>> under_way_;
+  std::vector<Postponed> postponed_;
   std::size_t left_ = 0;  // URLs neither fetched nor given up
   Instant start_;
   Instant now_;
