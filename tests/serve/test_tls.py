@@ -1,4 +1,5 @@
 """TLS at the HTTP and RESP doors, with the clients that people use."""
+import contextlib
 import json
 import shutil
 import signal
@@ -108,6 +109,21 @@ def test_a_client_needs_a_certificate(secure, authority, tmp_path):
                     client.sendall(ask)
                     assert client.recv(4096)
                     raise AssertionError('served without a certificate')
+
+
+@pytest.mark.parametrize('certificates, works', [(10, True), (80, False)])
+def test_a_clients_chain_is_bounded(secure, authority, tmp_path, certificates, works):
+    """Memory for it is taken before the client is known."""
+    server = secure('--client-ca', authority.file)
+    cert, key = authority.sign('client')
+    chain = tmp_path / 'chain.crt'
+    chain.write_text(cert.read_text() + authority.file.read_text() * certificates)
+    answer = b''
+    with contextlib.suppress(ssl.SSLError, ConnectionError):
+        with wrapped(authority, server.port, certfile=chain, keyfile=key) as client:
+            client.sendall(b'GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n')
+            answer = client.recv(4096)
+    assert answer.startswith(b'HTTP/1.1 200') == works
 
 
 def served_certificate(port):
