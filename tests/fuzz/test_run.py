@@ -12,7 +12,7 @@ case "$*" in
 esac
 echo "$*" >> {home}/calls
 case "$*" in
---blind*) echo "3 inputs"; echo "5000 runs"; exit {status};;
+--blind*) [ {status} = 0 ] && echo "5000 runs"; exit {status};;
 esac
 for word; do case $word in */corpus/*) folder=$word; break;; esac; done
 echo new > "$folder/new"
@@ -76,6 +76,12 @@ def test_a_failing_target_fails_the_run_and_the_others_still_run(fuzz, tmp_path)
     assert result.returncode == 1
     assert 'a FAILED' in result.stdout
     assert len((tmp_path / 'calls').read_text().splitlines()) == 2
+
+
+def test_a_blind_search_that_ends_without_a_word_has_failed(fuzz, tmp_path):
+    result = fuzz({'a': 134}, 1, '--blind', '--programs', tmp_path / 'build/bin')
+    assert result.returncode == 1
+    assert 'a FAILED' in result.stdout
 
 
 def test_what_grows_the_corpus_is_kept(fuzz, tmp_path):

@@ -118,10 +118,13 @@ void resolve(std::string& out, std::size_t begin, Dots dots) {
   }
   if (end > root) out.pop_back();
   // "/login%20/" ends with white space, too.
+  bool trimmed = false;
   while (const std::size_t size = trailing_space(std::string_view(out).substr(root))) {
     out.resize(out.size() - size);
     if (out.size() > root && out.back() == '/') out.pop_back();
+    trimmed = true;
   }
+  if (trimmed && out.size() > begin) resolve(out, begin, dots);  // "/x/..%20/" ends with ".." now
 }
 
 // Whether a folded path is the other one, or lies above it.
