@@ -10,6 +10,7 @@
 #include <string>
 
 namespace headgate::cli {
+
 std::streamsize PatientOutput::xsputn(const char* text, std::streamsize size) {
   const std::string_view lines(text, static_cast<std::size_t>(size));
   if (lost_ == 0 || write_gap()) {
