@@ -3,6 +3,7 @@
 #include <google/protobuf/util/json_util.h>
 
 #include <optional>
+#include <string>
 
 #include "headgate/server/envoy/decider.h"
 
@@ -29,12 +30,13 @@ Content finish(WorkerContext& worker, const DecisionJob& job) {
 }
 
 std::optional<Content> begin(WorkerContext& worker, std::string_view body, DecisionJob& job) {
-  using google::protobuf::StringPiece;
+  // protobuf throws if the address behind its input is that of memory which it allocates itself, as
+  // an allocator without headers may place it. Behind a string's bytes there is always its NUL.
+  const std::string text(body);
   pb::RateLimitRequest request;
   google::protobuf::util::JsonParseOptions lenient;
   lenient.ignore_unknown_fields = true;  // of later versions of the protocol
-  const auto read = google::protobuf::util::JsonStringToMessage(
-      StringPiece(body.data(), body.size()), &request, lenient);
+  const auto read = google::protobuf::util::JsonStringToMessage(text, &request, lenient);
   if (!read.ok()) {
     return refusal(400, "expected a RateLimitRequest as JSON: " + read.message().ToString());
   }
