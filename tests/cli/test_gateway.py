@@ -463,6 +463,8 @@ def test_drain_bounds_a_stop(gateway, streaming):
     events = streaming.open_events(one)
     assert one.stop() == 0
     assert events.ended()
+    assert 'headgate: requests still in progress are cut off: the time of --drain, or 10 s, is over' \
+        in one.errors.rest()
 
 
 def test_a_reload_puts_a_good_file_in_force_and_keeps_what_was_spent(gateway):
@@ -549,6 +551,20 @@ def with_another_table(gateway, before, after):
     one.policy_file.write_text(state % after)
     one.send(signal.SIGHUP)
     return one
+
+
+def test_a_configuration_that_cannot_be_written_leaves_the_old_one_whole(gateway):
+    one = gateway()
+    [conf] = one.temporary.glob('*/nginx.conf')
+    before = conf.read_text()
+    draft = conf.with_name('nginx.conf.draft')
+    draft.mkdir()
+    one.send(signal.SIGHUP)
+    one.errors.until(f"^headgate: can't write {re.escape(str(conf))}: Is a directory$")
+    one.errors.until('^headgate: reload refused')
+    assert conf.read_text() == before
+    draft.rmdir()
+    reload(one)
 
 
 def test_a_table_that_cannot_be_opened_is_refused_and_counted(gateway):

@@ -328,9 +328,11 @@ Result<PrivateDirectory, Stop> make_directory(const NginxPlan& plan,
   const std::string temporary = directory->path() + "/tmp";
   std::filesystem::create_directory(temporary, error);
   if (!error) std::filesystem::permissions(temporary, std::filesystem::perms{0755}, error);
-  if (error || (worker && !directory->let_through(worker->group)) ||
-      !directory->write("nginx.conf", nginx_conf(plan))) {
+  if (error || (worker && !directory->let_through(worker->group))) {
     return stop(input_fault, "can't write to " + directory->path());
+  }
+  if (const auto written = directory->write("nginx.conf", nginx_conf(plan)); !written) {
+    return stop(input_fault, written.error());
   }
   return std::move(*directory);
 }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -82,11 +83,17 @@ bool PrivateDirectory::let_through(gid_t group) const {
   return chown(path_.c_str(), same_owner, group) == 0 && chmod(path_.c_str(), 0710) == 0;
 }
 
-bool PrivateDirectory::write(const std::string& name, std::string_view text) const {
-  std::ofstream file(path_ + '/' + name, std::ios::trunc | std::ios::binary);
+Result<void, std::string> PrivateDirectory::write(const std::string& name,
+                                                  std::string_view text) const {
+  const std::string path = path_ + '/' + name;
+  const std::string draft = path + ".draft";
+  std::ofstream file(draft, std::ios::trunc | std::ios::binary);
   file << text;
   file.close();
-  return !file.fail();
+  if (!file.fail() && rename(draft.c_str(), path.c_str()) == 0) return {};
+  const int error = errno;
+  unlink(draft.c_str());  // a full disk gets its room back
+  return Failure<std::string>("can't write " + path + ": " + std::strerror(error));
 }
 
 }  // namespace headgate::cli

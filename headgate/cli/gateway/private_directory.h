@@ -27,8 +27,9 @@ class PrivateDirectory {
   // fails.
   [[nodiscard]] bool let_through(gid_t group) const;
 
-  // Replaces a file in it. False if that fails.
-  [[nodiscard]] bool write(const std::string& name, std::string_view text) const;
+  // Replaces a file in it. If that fails, it stays as it was, and the error says why.
+  [[nodiscard]] Result<void, std::string> write(const std::string& name,
+                                                std::string_view text) const;
 
  private:
   PrivateDirectory(std::string path, int lock) noexcept : path_(std::move(path)), lock_(lock) {}

@@ -211,8 +211,9 @@ void Supervisor::reload() {
     return;
   }
   plan_.follow(**policies);
-  if (!directory_.write("nginx.conf", nginx_conf(plan_))) {
-    say("reload refused: can't write " + directory_.path() + "/nginx.conf");
+  if (const auto written = directory_.write("nginx.conf", nginx_conf(plan_)); !written) {
+    say(written.error());
+    say(refused);
     nginx_.send(SIGUSR1);
     server::notify_ready();
     return;
@@ -239,6 +240,9 @@ void Supervisor::stop() {
 }
 
 void Supervisor::on_deadline() {
+  if (next_signal_ == SIGTERM) {
+    say("requests still in progress are cut off: the time of --drain, or 10 s, is over");
+  }
   nginx_.send(next_signal_);
   next_signal_ = SIGKILL;
   deadline_ = Clock::now() + fast_stop_max;
