@@ -19,9 +19,10 @@ std::optional<int> status_of(std::string_view line) {
   if (line.empty() || !is_digit(line[0])) return {};
   line.remove_prefix(1);
   if (line.size() > 1 && line[0] == '.' && is_digit(line[1])) line.remove_prefix(2);
-  if (line.size() < 4 || line[0] != ' ' || !std::all_of(&line[1], &line[4], is_digit)) return {};
-  if (line.size() > 4 && line[4] != ' ') return {};
-  return (line[1] - '0') * 100 + (line[2] - '0') * 10 + (line[3] - '0');
+  if (line.size() < 4 || line[0] != ' ' || (line.size() > 4 && line[4] != ' ')) return {};
+  const std::string_view digits = line.substr(1, 3);
+  if (!std::all_of(digits.begin(), digits.end(), is_digit)) return {};
+  return (digits[0] - '0') * 100 + (digits[1] - '0') * 10 + (digits[2] - '0');
 }
 
 // RFC 9110, section 5.6.2: a field's name is a token.
