@@ -9,6 +9,7 @@
 #include "headgate/cli/errors.h"
 #include "headgate/cli/exit_status.h"
 #include "headgate/cli/help/command_text.h"
+#include "headgate/cli/reload_signals.h"
 #include "headgate/net/endpoint.h"
 #include "headgate/server/envoy/grpc_door.h"
 #include "headgate/server/envoy/json.h"
@@ -83,6 +84,7 @@ std::optional<std::string> exposure_of(const Doors& doors, const net::Endpoint& 
 }
 
 int run(const Options& options) {
+  hold_reload_signals();
   server::ServerOptions serving;
   serving.door = options.door;
   serving.door.envoy_json = server::envoy_json();

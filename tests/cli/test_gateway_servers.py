@@ -13,7 +13,7 @@ from support import http2
 from support.certificates import Authority
 from support.environment import BUILD, PATIENCE
 from support.gateway import Echo
-from support.processes import until
+from support.processes import find_program, until
 
 NARROW = 'version: 1\npolicies: [{name: narrow, quota: 3, window: 1h}]\n'
 
@@ -107,6 +107,20 @@ def test_a_reload_reads_the_certificate_again(secure, authority, directory):
     one.errors.until('^headgate: reload refused')
     until(lambda: one.metrics()['headgate_refused_reloads_total'] == 1, 'it is counted')
     assert ssl.get_server_certificate(('127.0.0.1', one.port)) == after
+
+
+def test_signals_for_a_reload_may_come_while_it_starts(secure, directory, monkeypatch):
+    """As from a program that watches the policy file, or rotates logs: here when nginx' version is asked for."""
+    program = directory / 'nginx'
+    program.write_text(f"""#!/bin/sh
+if [ "$1" = -v ]; then kill -HUP $PPID; kill -USR1 $PPID; fi
+exec {find_program('nginx')} "$@"
+""")
+    program.chmod(0o755)
+    monkeypatch.setenv('PATH', f'{directory}:{os.environ["PATH"]}')
+    one = secure()
+    one.errors.until('^headgate: reloaded')
+    assert one.stop() == 0
 
 
 def test_tls_needs_files_that_fit(fails, authority, directory):

@@ -28,6 +28,7 @@
 #include "headgate/cli/gateway/upstream.h"
 #include "headgate/cli/help/command_text.h"
 #include "headgate/cli/policy_file.h"
+#include "headgate/cli/reload_signals.h"
 #include "headgate/net/endpoint.h"
 #include "headgate/net/tls.h"
 #include "headgate/net/token_file.h"
@@ -385,6 +386,7 @@ Result<int, Stop> start_and_supervise(const Options& options) {
 }
 
 int run(const Options& options) {
+  hold_reload_signals();
   const auto ended = start_and_supervise(options);
   if (ended) return *ended;
   if (!ended.error().message.empty()) print_error("headgate: " + ended.error().message);

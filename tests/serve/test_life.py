@@ -1,0 +1,49 @@
+"""The decision server when it is disturbed."""
+import contextlib
+import fcntl
+import os
+import signal
+import subprocess
+
+import pytest
+
+from support.environment import HEADGATE, PATIENCE
+from support.processes import Lines, stop, until
+
+IN_FILE = 'version: 1\nstore: {table: {memory: 128KiB, file: table}}\npolicies: [{name: burst, quota: 3, window: 1h}]\n'
+
+
+@pytest.fixture
+def start(tmp_path):
+    """start(policies) starts a server without waiting for it."""
+    with contextlib.ExitStack() as running:
+        def start(policies):
+            (tmp_path / 'policies.yaml').write_text(policies)
+            one = subprocess.Popen([HEADGATE, 'serve', '--config', tmp_path / 'policies.yaml', '--http', '127.0.0.1:0'],
+                                   stderr=subprocess.PIPE)
+            running.callback(stop, one, signal.SIGKILL)
+            return one
+        yield start
+
+
+def opened(process, path):
+    """Whether the process has opened this file."""
+    with contextlib.suppress(FileNotFoundError):
+        return str(path) in {os.readlink(one) for one in os.scandir(f'/proc/{process.pid}/fd')}
+    return False
+
+
+def test_signals_for_a_reload_may_come_before_it_serves(start, tmp_path):
+    """As from a program that watches the policy file, or rotates logs."""
+    draft = tmp_path / 'table.headgate-draft'
+    with open(draft, 'w') as held:
+        fcntl.flock(held, fcntl.LOCK_EX)  # as another process does that makes the table
+        server = start(IN_FILE)
+        until(lambda: opened(server, draft), 'it waits for the table')
+        server.send_signal(signal.SIGUSR1)
+        server.send_signal(signal.SIGHUP)
+        draft.unlink()
+    log = Lines(open(server.stderr.fileno(), closefd=False))
+    log.until(r'serving 1 policy')
+    log.until(r'policies\.yaml is in force now')
+    assert stop(server) == 0
