@@ -9,6 +9,7 @@
 #include "headgate/cli/errors.h"
 #include "headgate/cli/exit_status.h"
 #include "headgate/cli/help/command_text.h"
+#include "headgate/cli/patient_output.h"
 #include "headgate/cli/reload_signals.h"
 #include "headgate/net/endpoint.h"
 #include "headgate/server/envoy/grpc_door.h"
@@ -85,6 +86,7 @@ std::optional<std::string> exposure_of(const Doors& doors, const net::Endpoint& 
 
 int run(const Options& options) {
   hold_reload_signals();
+  const PatientErrors errors;
   server::ServerOptions serving;
   serving.door = options.door;
   serving.door.envoy_json = server::envoy_json();

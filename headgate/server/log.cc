@@ -1,9 +1,10 @@
 #include "headgate/server/log.h"
 
 #include <spdlog/pattern_formatter.h>
-#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/sinks/ostream_sink.h>
 #include <spdlog/spdlog.h>
 
+#include <iostream>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -31,8 +32,8 @@ class JsonText final : public spdlog::custom_flag_formatter {
 }  // namespace
 
 void start_log(LogFormat format) {
-  auto logger = std::make_shared<spdlog::logger>("headgate",
-                                                 std::make_shared<spdlog::sinks::stderr_sink_mt>());
+  auto logger = std::make_shared<spdlog::logger>(
+      "headgate", std::make_shared<spdlog::sinks::ostream_sink_mt>(std::cerr));
   auto formatter = std::make_unique<spdlog::pattern_formatter>(spdlog::pattern_time_type::utc);
   formatter->add_flag<JsonText>('J').set_pattern(
       format == LogFormat::json ? R"({"time":"%Y-%m-%dT%H:%M:%S.%eZ","level":"%l","message":%J})"

@@ -1,4 +1,4 @@
-// The server's log: one line per event, on standard error.
+// The server's log: one line per event, on std::cerr.
 #pragma once
 
 #include <cstdint>

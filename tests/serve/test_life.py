@@ -1,13 +1,15 @@
-"""The decision server when it is disturbed."""
+"""The decision server when it is disturbed: signals before it serves, and a log that nobody reads."""
 import contextlib
 import fcntl
 import os
+import re
 import signal
 import subprocess
 
 import pytest
 
 from support.environment import HEADGATE, PATIENCE
+from support.http_client import read_metrics
 from support.processes import Lines, stop, until
 
 IN_FILE = 'version: 1\nstore: {table: {memory: 128KiB, file: table}}\npolicies: [{name: burst, quota: 3, window: 1h}]\n'
@@ -47,3 +49,18 @@ def test_signals_for_a_reload_may_come_before_it_serves(start, tmp_path):
     log.until(r'serving 1 policy')
     log.until(r'policies\.yaml is in force now')
     assert stop(server) == 0
+
+
+def test_a_log_that_nobody_reads_stops_nothing(start, tmp_path):
+    """As of a pager on whose screen nobody goes on."""
+    server = start(IN_FILE)
+    port = int(re.search(rb'http on 127\.0\.0\.1:(\d+)\n', server.stderr.readline() + server.stderr.readline())[1])
+    policies = tmp_path / 'policies.yaml'
+    policies.write_text('version: 1\npolicies:\n' + 2000 * '  - {nmae: x}\n')  # a pipe has room for 64 KiB of faults
+    server.send_signal(signal.SIGHUP)
+    until(lambda: read_metrics(port)['headgate_refused_reloads_total'] == 1, 'that is refused')
+    policies.write_text(IN_FILE)
+    server.send_signal(signal.SIGHUP)
+    until(lambda: read_metrics(port)['headgate_reloads_total'] == 1, 'it goes on')
+    assert stop(server) == 0
+

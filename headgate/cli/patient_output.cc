@@ -1,4 +1,4 @@
-#include "headgate/cli/gateway/patient_output.h"
+#include "headgate/cli/patient_output.h"
 
 #include <poll.h>
 #include <unistd.h>
