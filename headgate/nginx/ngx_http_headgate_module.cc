@@ -160,6 +160,7 @@ ngx_str_t no_type = ngx_null_string;
 
 bool body_is_too_long(ngx_http_request_t* r) noexcept;
 ngx_int_t deny(ngx_http_request_t* r, const RequestContext& context) noexcept;
+ngx_int_t refuse(ngx_http_request_t* r) noexcept;
 void forward_events(ngx_http_request_t* r) noexcept;
 
 // --- Handlers ---------------------------------------------------------------------------------
@@ -206,7 +207,7 @@ extern "C" void resume(ngx_http_request_t* r) noexcept {
 // Server rewrite phase, behind the rewrite module: no `return` was directly in server{}.
 extern "C" ngx_int_t server_handler(ngx_http_request_t* r) noexcept {
   if (r != r->main) return NGX_DECLINED;
-  if (!count_stream(r)) return NGX_HTTP_SERVICE_UNAVAILABLE;
+  if (!count_stream(r)) return refuse(r);
   return pass_server(r) ? NGX_DECLINED : NGX_HTTP_INTERNAL_SERVER_ERROR;
 }
 
@@ -356,6 +357,13 @@ ngx_int_t deny(ngx_http_request_t* r, const RequestContext& context) noexcept {
   r->expect_tested = 1;  // send no 100 Continue: the body is not read
   r->err_status = 0;     // in case the denied request is for an error page
   return ngx_http_send_response(r, status, type, &body);
+}
+
+// Responds to a request beyond those that its address may have in progress. Without a body, also of
+// an error_page: until the client reads that, nginx would keep the request.
+ngx_int_t refuse(ngx_http_request_t* r) noexcept {
+  ngx_http_complex_value_t no_body{};
+  return ngx_http_send_response(r, NGX_HTTP_SERVICE_UNAVAILABLE, &no_type, &no_body);
 }
 
 // As the upstream's field `X-Accel-Buffering: no` does: nginx keeps short events until a buffer is

@@ -16,18 +16,20 @@ def test_requests_over_http2_count_like_connections(nginx):
         server.write(http=f"""server {{ listen 127.0.0.1:{server.other_port} http2;
                                        error_page 503 /busy;
                                        location / {{ proxy_pass {upstream.url}; }}
-                                       location /busy {{ return 200; }} }}""")
+                                       location /busy {{ return 200 page; }} }}""")
         server.start()
 
-        def ask(count, source='127.0.0.2'):
-            return http2.Streams(server.other_port, count, source=source)
+        def ask(count, source='127.0.0.2', **options):
+            return http2.Streams(server.other_port, count, source=source, **options)
 
         upstream.hold()
         with ask(128) as first:
             for _ in range(128):
                 assert upstream.begun.acquire(timeout=PATIENCE)
-            with ask(3) as second:
+            with ask(3, window=0) as second:
                 assert list(second.statuses()) == [503] * 3
+                # They have ended: nothing is kept for a client that reads no body.
+                assert [line[1] for line in server.access(3)] == ['503'] * 3
             with ask(1, '127.0.0.3') as other:
                 assert upstream.begun.acquire(timeout=PATIENCE)
                 upstream.go.set()

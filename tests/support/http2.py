@@ -8,6 +8,7 @@ from support.environment import PATIENCE
 
 HEADERS, SETTINGS, GOAWAY = 1, 4, 7
 END_STREAM, END_HEADERS = 1, 4
+INITIAL_WINDOW_SIZE = 4
 
 
 def status(port, path='/', method='GET', headers=(), host='example.org', authority=None):
@@ -35,15 +36,18 @@ def status(port, path='/', method='GET', headers=(), host='example.org', authori
 
 
 class Streams:
-    """A connection without TLS, with as many requests for a path as are given, all at the same time."""
+    """A connection without TLS, with as many requests for a path as are given, all at the same time.
 
-    def __init__(self, port, count, path='/', source='127.0.0.1'):
+    `window`: so many bytes of each response's body are accepted."""
+
+    def __init__(self, port, count, path='/', source='127.0.0.1', window=65535):
         self.count = count
+        settings = struct.pack('>HI', INITIAL_WINDOW_SIZE, window)
         self.socket = socket.create_connection(('127.0.0.1', port), timeout=PATIENCE, source_address=(source, 0))
         self.reader = self.socket.makefile('rb')
         fields = [(':method', 'GET'), (':scheme', 'http'), (':authority', 'example.org'), (':path', path)]
         block = b''.join(b'\0' + text(name) + text(value) for name, value in fields)
-        self.socket.sendall(b'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n' + frame(SETTINGS) + b''.join(
+        self.socket.sendall(b'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n' + frame(SETTINGS, payload=settings) + b''.join(
             frame(HEADERS, END_STREAM | END_HEADERS, 2 * n + 1, block) for n in range(count)))
 
     def __enter__(self):
