@@ -45,6 +45,7 @@ def test_the_socket_is_that_of_the_service():
 @pytest.mark.parametrize('name, setting', (
     ('headgate.service', 'Type=notify'), ('headgate-gateway@.service', 'Type=notify'),
     ('headgate.service', 'DynamicUser=yes'), ('headgate-gateway@.service', 'DynamicUser=yes'),
-    ('headgate.service', 'StateDirectory=headgate')))
+    ('headgate.service', 'StateDirectory=headgate'), ('headgate.service', 'LogsDirectory=headgate'),
+    ('headgate-gateway@.service', 'LogsDirectory=headgate-gateway/%i')))
 def test_settings_that_the_manual_promises(name, setting):
     assert setting in UNITS[name].read_text().splitlines()
