@@ -134,6 +134,8 @@ TEST_F(Module, SaysWhatIsWrong) {
       {{"hg.take", "k", "10/10s"}, "-ERR wrong number of arguments"},
       {{"hg.take", "k", "10/10s", "1", "l"}, "-ERR wrong number of arguments"},
       {{"hg.take", "k", "x", "1"}, "-ERR law: the quota is out of range"},
+      {{"hg.take", "k", "", "1"}, "-ERR law: the quota is out of range"},
+      {{"hg.take", "k", "/10s", "1"}, "-ERR law: the quota is out of range"},
       {{"hg.take", "k", "10/10s", "x\r\n"},
        "-ERR the cost is no number of units; expected 0 to "
        "999999999999999: x   "},

@@ -21,7 +21,8 @@ class LawCache {
   // The law of this text, by value: a later call may replace it here. Error: as read_law().
   [[nodiscard]] Result<limit::Law, std::string_view> find(std::string_view text) noexcept {
     Entry& entry = entries_[std::hash<std::string_view>()(text) % entries_.size()];
-    if (text.size() == entry.size && std::memcmp(text.data(), entry.text, text.size()) == 0) {
+    if (entry.size != 0 && text.size() == entry.size &&
+        std::memcmp(text.data(), entry.text, text.size()) == 0) {
       return entry.law;
     }
     auto law = redis::read_law(text);
@@ -35,7 +36,7 @@ class LawCache {
 
  private:
   struct Entry {
-    std::size_t size = 0;  // no law has an empty text
+    std::size_t size = 0;  // 0: unused; no law has an empty text
     char text[120];        // longer than what most policies need; a longer text is not cached
     limit::Law law;
   };
