@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <exception>
 #include <functional>
@@ -50,6 +51,8 @@ int finished(int status) {
 }
 
 int run(int argc, char** argv) {
+  // A file that grows beyond the limit of its size (ulimit -f) is a failed write with a message.
+  std::signal(SIGXFSZ, SIG_IGN);
   CLI::App app("A rate limiter for HTTP whose RateLimit fields are exact.", "headgate");
   app.require_subcommand(1);
   app.get_formatter()->column_width(26);

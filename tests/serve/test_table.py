@@ -1,6 +1,7 @@
 """The table of a decision server: what a reload may not change, and what can happen to its file."""
 import json
 import os
+import resource
 import signal
 import subprocess
 
@@ -31,11 +32,11 @@ def left(server, policy='burst'):
     return json.loads(response.text)['results'][0]['r']
 
 
-def start_refused(directory, text):
+def start_refused(directory, text, **options):
     """What `headgate serve` says that does not start."""
     (directory / 'policies.yaml').write_text(text)
     done = subprocess.run([HEADGATE, 'serve', '--config', directory / 'policies.yaml', '--http',
-                           '127.0.0.1:0'], capture_output=True, text=True, timeout=PATIENCE)
+                           '127.0.0.1:0'], capture_output=True, text=True, timeout=PATIENCE, **options)
     assert done.returncode == 1, done
     return done.stderr
 
@@ -59,6 +60,22 @@ def test_a_reload_that_makes_the_table_larger_keeps_all_quotas(serve):
     assert read_metrics(server.port)['headgate_table_memory_bytes'] == 4 << 20
     assert left(server) == left(server, 'window') == 1
     assert (server.policy_file.parent / 'table').stat().st_size == 4 << 20
+
+
+def test_a_table_beyond_the_limit_of_file_sizes_is_refused(serve, tmp_path):
+    server = serve(policies(IN_FILE))
+    assert left(server) == 2
+    most = 1 << 20
+    resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (most, most))
+    assert 'refused' in server.reload(policies(IN_FILE.replace('128KiB', '4MiB')))
+    assert any('table: has 131072 bytes and cannot get 4194304' in line for line in server.seen), server.seen
+    assert left(server) == 1
+    folder = tmp_path / 'new'
+    folder.mkdir()
+    said = start_refused(folder, policies('{memory: 4MiB, file: table}'),
+                         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most)))
+    assert 'table: cannot reserve disk space: File too large' in said
+    assert os.listdir(folder) == ['policies.yaml'], 'no draft is left'
 
 
 def test_a_truncated_file_is_replaced_by_memory_and_announced(serve):

@@ -1,6 +1,5 @@
 #include "headgate/cli/simulate/simulate.h"
 
-#include <csignal>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -50,8 +49,6 @@ std::string overwrites(const SimulateOptions& options) {
 }
 
 int run(SimulateOptions& options) {
-  // A file that grows beyond the limit of its size is a failed write with a message.
-  std::signal(SIGXFSZ, SIG_IGN);
   const auto memory =
       policy::parse_size(options.memory_text, store::TableOptions::memory_min, memory_max);
   if (!memory) {
