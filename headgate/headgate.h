@@ -34,7 +34,8 @@ typedef struct headgate_gate headgate_gate;
 
 /* Loads the policy file. Returns NULL if it can't be used; `error` then has one line per fault,
  * FILE:LINE:COLUMN: what is wrong, cut to `error_size` bytes with the zero at its end. `error` may
- * be NULL. */
+ * be NULL. The gate has a file descriptor until headgate_close(): a program that closes all of its
+ * descriptors when it becomes a daemon opens the gate after that. */
 HEADGATE_API headgate_gate* headgate_open(const char* config, char* error, size_t error_size);
 
 /* Reads the policy file again and keeps the state; a table that is to have more `memory` grows.
