@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <string>
@@ -242,35 +243,37 @@ TEST_P(ReserveTest, AllPoliciesAreTakenOrNone) {
   EXPECT_EQ(gate.left("day"), 980u);
 }
 
+// Requests that take 50 units, which a status of 500 and a header of 0 give back.
+constexpr std::array costs_that_come_back{
+    "cost: {reserve: 50, settle: {response-header: x-tokens}}", "cost: 50, refund-on: 5xx"};
+
 // A law gives each unit back once: what has come back by itself is not given back again.
 TEST_P(ReserveTest, ALateSettlementGivesNothingTwice) {
-  for (const char* const algorithm :
-       {"linear", "fixed-window", "moving-window", "sliding-window-counter", "exponential"}) {
-    TestGate gate(GetParam(), R"(
-  - {name: tokens, quota: 100, window: 100s, algorithm: )" +
-                                  std::string(algorithm) + R"(,
-     cost: {reserve: 50, settle: {response-header: x-tokens}}}
-)");
-    const auto request = gate.send();
-    gate.now.ns += 201 * second;
-    ASSERT_TRUE(gate.send()) << algorithm;
-    const std::uint64_t left = gate.left("tokens");
-    gate.end(*request, "0");
-    EXPECT_EQ(gate.left("tokens"), left) << algorithm;
+  for (const std::string cost : costs_that_come_back) {
+    for (const std::string algorithm :
+         {"linear", "fixed-window", "moving-window", "sliding-window-counter", "exponential"}) {
+      TestGate gate(GetParam(), "  - {name: tokens, quota: 100, window: 100s, algorithm: " +
+                                    algorithm + ", " + cost + "}\n");
+      const auto request = gate.send();
+      gate.now.ns += 201 * second;
+      ASSERT_TRUE(gate.send()) << algorithm;
+      const std::uint64_t left = gate.left("tokens");
+      gate.end(*request, "0", 500);
+      EXPECT_EQ(gate.left("tokens"), left) << algorithm << ", " << cost;
+    }
   }
 }
 
 TEST_P(ReserveTest, UnderTheLinearLawWhatHasComeBackSinceIsNotGivenBack) {
-  TestGate gate(GetParam(), R"(
-  - {name: tokens, quota: 100, window: 100s,
-     cost: {reserve: 50, settle: {response-header: x-tokens}}}
-)");
-  const auto slow = gate.send();
-  gate.now.ns += 40 * second;  // 40 of the 50 units are back
-  ASSERT_TRUE(gate.send());
-  EXPECT_EQ(gate.left("tokens"), 40u);
-  gate.end(*slow, "0");
-  EXPECT_EQ(gate.left("tokens"), 50u) << "the last 10 of the first request";
+  for (const std::string cost : costs_that_come_back) {
+    TestGate gate(GetParam(), "  - {name: tokens, quota: 100, window: 100s, " + cost + "}\n");
+    const auto slow = gate.send();
+    gate.now.ns += 40 * second;  // 40 of the 50 units are back
+    ASSERT_TRUE(gate.send());
+    EXPECT_EQ(gate.left("tokens"), 40u);
+    gate.end(*slow, "0", 500);
+    EXPECT_EQ(gate.left("tokens"), 50u) << "the last 10 of the first request; " << cost;
+  }
 }
 
 TEST_P(ReserveTest, AnEstimateIsLearntFromSettledCosts) {

@@ -86,7 +86,7 @@ std::optional<store::Charge> Gate::charge_of(const Due& due, Instant taken,
   if (policy.cost_time == policy::CostTime::request) {
     if (!is_refunded) return std::nullopt;
     add(&PolicyCounts::refunded, policy);
-    return refund_of(due, taken);
+    return correction_of(due, taken, due.cost, 0, now);
   }
   policy::Cost cost = policies_->late_cost(policy, response);
   if (cost.defaulted) add(&PolicyCounts::cost_defaulted, policy);
