@@ -122,6 +122,14 @@ def test_requests_without_a_path(example):
         assert connection.receive().status == 200
 
 
+@pytest.mark.parametrize('target', ['*/../login', '*\\..\\login', '*/../login?x=1'])
+def test_what_is_no_path_reaches_no_upstream(example, target):
+    """Node's new URL(target, base) finds /login in it."""
+    with Connection(example.port) as connection:
+        connection.send(f'POST {target} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n'.encode())
+        assert connection.receive().status == 400
+
+
 def test_the_example_runs_as_its_readme_says(tmp_path):
     """On the ports that its files name, if they are free."""
     with contextlib.ExitStack() as held:
