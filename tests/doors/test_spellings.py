@@ -39,7 +39,8 @@ SPELLINGS = {
         'Basic YTpiYg==', 'basic YTpiYg', 'Basic YTpi.Yg=', 'Basic YTpiYh==')],
     'credentials that programs read differently': [('/token', [('Authorization', value)]) for value in (
         'Basic -YTpiYg==', 'Basic Y_TpiYg==', 'Basic =YTpiYg==', 'Basic YTpiYg==x', 'Bearer abc 1', 'Bearer abc,1',
-        'Bearer abc;1', '1 Bearer abc')],
+        'Bearer abc;1', '1 Bearer abc', 'aBearer bc', 'abBearer c', 'Bearer abcBearer', 'aBearerbc', 'Bearer "abc"',
+        'Bearer abc"')],
     'signatures': [('/token', [('Authorization', f'Bearer eyJh.eyJi.{value}')]) for value in (
         'YTpiYg', 'YTpiYg==', 'YT!pi*Yg', '~~~~YTpiYg', 'YTpiYh')],
     'signed cookies': [('/cookie', [('Cookie', f'sid=eyJh.YQ.{value}')]) for value in ('YTpiYg', '!!!!YTpiYg', 'YTpiYh')],

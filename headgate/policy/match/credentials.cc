@@ -9,6 +9,10 @@
 namespace headgate::policy {
 namespace {
 
+// The scheme that many programs take out of the header wherever it is: replace("Bearer ", "").
+// Laravel reads what follows the last one.
+constexpr std::string_view bearer = "bearer";
+
 // RFC 9110, section 11.4: name=value or name="value".
 struct Parameter {
   std::string_view name;
@@ -71,19 +75,21 @@ enum class Form {
 
 // Returns the form of credentials, and the token among their parameters.
 Form form_of(std::string_view credentials, std::string_view& token) noexcept {
-  // Laravel looks for "Bearer " anywhere in the header, Rails ends a token at a ';'.
-  bool is_clear = !contains_ignoring_case(credentials, "bearer ");
+  if (contains_ignoring_case(credentials, bearer)) return Form::unclear;
+  // Rails ends a token at a ';', and leaves out a quote at either end.
+  bool is_clear = true;
   std::size_t tokens = 0;
   std::string_view rest = credentials;
   std::optional<Parameter> parameter;
   while (!rest.empty() && (parameter = take_parameter(rest))) {
     if (!equal_ignoring_case(parameter->name, "token")) continue;
     token = parameter->value;
-    is_clear &= token.find_first_of(" ,;") == token.npos;
+    is_clear &= token.find_first_of(" ,;\"") == token.npos;
     ++tokens;
   }
   if (parameter && tokens > 0) return is_clear && tokens == 1 ? Form::token : Form::unclear;
-  if (credentials.find_first_of(" ;") == credentials.npos) return Form::one;
+  const std::string_view ends = parameter ? " ;" : " ;\"";
+  if (credentials.find_first_of(ends) == credentials.npos) return Form::one;
   const bool is_list = parameter && credentials.find(' ') != credentials.npos;
   return is_list && is_clear ? Form::parameters : Form::unclear;
 }
@@ -104,12 +110,14 @@ bool has_credentials(std::string_view header) noexcept {
 
 bool fold_credentials(std::string& text, std::size_t begin) {
   const std::size_t space = text.find(' ', begin);
+  // Up to the space, or all there is.
+  const std::string_view scheme = std::string_view(text).substr(begin, space - begin);
+  if (scheme.size() > bearer.size() && contains_ignoring_case(scheme, bearer)) return false;
   if (space == std::string::npos) return true;
   const auto at = [&text](std::size_t i) {
     return text.begin() + static_cast<std::string::difference_type>(i);
   };
   std::transform(at(begin), at(space), at(begin), lower);
-  const std::string_view scheme = std::string_view(text).substr(begin, space - begin);
   if (scheme == "basic") {
     text.erase(begin, space + 1 - begin);
     return fold_basic(text, begin);

@@ -499,6 +499,17 @@ TEST(Partition, CredentialsOfSeveralWordsAreUnclear) {
         "Token token=a, token=b", "Token token=a, b", "Bearer a.b=c, d=1", "Bearer a=b c"}) {
     EXPECT_EQ(authorized(value), "") << value;
   }
+  // header.replace("Bearer ", "") takes it out wherever it is, and so does one without the space.
+  for (const char* const value : {"aBearer bc", "abcBearer ", "Bearerabc", "aBEARERbc",
+                                  "Bearer abcBearer", "x aBearerbc", "x a=\"Bearer\", b=1"}) {
+    EXPECT_EQ(authorized(value), "") << value;
+  }
+  // Rails leaves out a quote at either end.
+  for (const char* const value : {"Bearer \"abc\"", "Bearer \"abc", "Bearer abc\"",
+                                  "Token token=\"abc", "Token token=abc\""}) {
+    EXPECT_EQ(authorized(value), "") << value;
+  }
+  EXPECT_EQ(authorized("OAuth a=\"1\""), "a=\"1\"");
   EXPECT_EQ(partition("[header:authorization]",
                       {.headers = {{"authorization", "Bearer a"}, {"authorization", "Bearer b"}}}),
             "");
