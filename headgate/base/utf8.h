@@ -1,7 +1,9 @@
-// Checks whether bytes are UTF-8, one byte at a time (RFC 3629: no overlong forms, no surrogates,
-// nothing above U+10FFFF).
+// UTF-8 (RFC 3629: no overlong forms, no surrogates, nothing above U+10FFFF): a check, one byte at
+// a time, and characters of texts that may have other bytes, too.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -40,6 +42,32 @@ class Utf8Check {
   Utf8Check check;
   for (const char c : text) check.feed(static_cast<std::uint8_t>(c));
   return check.complete();
+}
+
+inline constexpr std::size_t utf8_max = 4;  // bytes of a character
+
+// Returns the size of the first (last) character of a text that is not empty: 1 for a byte that
+// belongs to none.
+[[nodiscard]] constexpr std::size_t first_character(std::string_view text) noexcept {
+  const auto first = static_cast<std::uint8_t>(text[0]);
+  const std::size_t size = first < 0xc0 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+  return size <= text.size() && is_utf8(text.substr(0, size)) ? size : 1;
+}
+[[nodiscard]] constexpr std::size_t last_character(std::string_view text) noexcept {
+  for (std::size_t size = 2; size <= std::min(utf8_max, text.size()); ++size) {
+    const std::string_view last = text.substr(text.size() - size);
+    if (static_cast<std::uint8_t>(last.front()) >= 0xc0) return is_utf8(last) ? size : 1;
+  }
+  return 1;
+}
+
+// Returns the code point of one character beyond ASCII.
+[[nodiscard]] constexpr std::uint32_t code_point(std::string_view character) noexcept {
+  // The first byte of N has N ones in front, the others 6 bits each.
+  std::uint32_t point = static_cast<std::uint8_t>(character[0]) & (0x7fU >> character.size());
+  for (const char c : character.substr(1))
+    point = point << 6 | (static_cast<std::uint8_t>(c) & 0x3fU);
+  return point;
 }
 
 }  // namespace headgate

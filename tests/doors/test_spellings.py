@@ -54,7 +54,7 @@ SPELLINGS = {
                                for n in (0, 1, 63, 64, 80)],
     'arguments': [('/query?' + query, []) for query in (
         'k=a%20b', 'k=a+b', '%6b=a+b', 'k=%61%20b', 'x=1&k=a+b&y', 'k=a+b&k=a%20b', 'k=a+b%20',
-        'k=%0aa+b+', 'k=a+b%C2%A0', 'K=a+b', 'k=%u0061+b')],
+        'k=%0aa+b+', 'k=a+b%C2%A0', 'k=a+b%C2%AD%E2%A0%80', 'K=a+b', 'k=%u0061+b')],
     'arguments in the path': [(path, []) for path in ('/query?k=a', '/query;k=a', '/query;x=1&K=a', '/query;x=1?k=a')],
     'arguments that upstreams read differently': [(f'/query{rest}', []) for rest in (
         '?K=a&k=1', '?k=2&K=a', ';k=a&x?k=3', '?k=4;k=a')],

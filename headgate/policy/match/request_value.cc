@@ -14,13 +14,6 @@
 namespace headgate::policy {
 namespace {
 
-// Returns the size of the first character of a text that is not empty: of UTF-8, or one byte.
-std::size_t character_size(std::string_view text) noexcept {
-  const auto first = static_cast<unsigned char>(text[0]);
-  const std::size_t size = first < 0xc0 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-  return size <= text.size() && is_utf8(text.substr(0, size)) ? size : 1;
-}
-
 // Appends the lines of one header as one list.
 class ListWriter {
  public:
@@ -38,7 +31,7 @@ class ListWriter {
       } else {
         if (out_.size() > begin_) out_.append(gap_);
         gap_ = {};
-        size = character_size(line);
+        size = first_character(line);
         out_.append(line.substr(0, size));
       }
       line.remove_prefix(size);
@@ -172,11 +165,10 @@ char take_last_percent_decoded(std::string_view& encoded) noexcept {
 // Returns a form-encoded text without the white space, encoded or not, at both ends of what it
 // stands for. Laravel, for one, trims each argument.
 std::string_view without_encoded_space(std::string_view encoded) noexcept {
-  constexpr std::size_t edge_max = 4;  // bytes of a character in UTF-8
   for (;;) {
-    char edge[edge_max] = {};
+    char edge[utf8_max] = {};
     std::size_t size = 0;
-    for (std::string_view rest = encoded; size < edge_max && !rest.empty(); ++size) {
+    for (std::string_view rest = encoded; size < utf8_max && !rest.empty(); ++size) {
       edge[size] = take_percent_decoded(rest);
     }
     const bool plus = encoded.starts_with('+');
@@ -185,14 +177,14 @@ std::string_view without_encoded_space(std::string_view encoded) noexcept {
     encoded.remove_prefix(encoded_prefix(encoded, space));
   }
   for (;;) {
-    char edge[edge_max] = {};
+    char edge[utf8_max] = {};
     std::size_t size = 0;
     std::string_view rest = encoded;
-    for (; size < edge_max && !rest.empty(); ++size) {
-      edge[edge_max - 1 - size] = take_last_percent_decoded(rest);
+    for (; size < utf8_max && !rest.empty(); ++size) {
+      edge[utf8_max - 1 - size] = take_last_percent_decoded(rest);
     }
     const bool plus = encoded.ends_with('+');
-    const std::size_t space = plus ? 1 : trailing_space({edge + edge_max - size, size});
+    const std::size_t space = plus ? 1 : trailing_space({edge + utf8_max - size, size});
     if (space == 0) break;
     for (std::size_t i = 0; i < space; ++i) static_cast<void>(take_last_percent_decoded(encoded));
   }
