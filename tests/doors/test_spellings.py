@@ -44,6 +44,9 @@ SPELLINGS = {
     'signatures': [('/token', [('Authorization', f'Bearer eyJh.eyJi.{value}')]) for value in (
         'YTpiYg', 'YTpiYg==', 'YT!pi*Yg', '~~~~YTpiYg', 'YTpiYh')],
     'signed cookies': [('/cookie', [('Cookie', f'sid=eyJh.YQ.{value}')]) for value in ('YTpiYg', '!!!!YTpiYg', 'YTpiYh')],
+    'cookies that Remix has signed': [('/cookie', [('Cookie', f'sid=ImFiYyI%3D.LZd{value}')]) for value in (
+        '%2Bbxrd5y4G/XwkVb4nkZoMzYA', '%2Bbxrd5y4G%2FXwkVb4nkZoMzYA', '-bxr%20d5y4G_XwkVb4nkZoMzYA', '+bxrd%0A5y4G/XwkVb4nkZoMzYA=')],
+    'cookies in JSON': [('/cookie', [('Cookie', f'sid=j:{value}')]) for value in ('"abc"', '%20"abc"', '%0a"a%5Cu0062c"', '42')],
     'cookies': [('/cookie', [('Cookie', value)]) for value in (
         'sid=session42', 'sid=%73ession42', 'sid=session%34%32', 'sid="session42"', 'a=b;sid=session42',
         'sid =session42 ; a=b', '\tsid=session42\t', 'sid=session42; sid=%73ession42', 'sid=session42 a=b', 'sid="session42" a=b', 'a=b sid=session42',

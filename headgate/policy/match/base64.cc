@@ -25,6 +25,22 @@ char base64_character(int value, Base64Alphabet alphabet) noexcept {
   return value == 62 ? (url ? '-' : '+') : (url ? '_' : '/');
 }
 
+// Whether a token begins with a string of JSON, and ends with a signature.
+bool is_signed_string(std::string_view token) noexcept {
+  constexpr std::size_t signature_min = 16;  // SHA-1 has 27, of which a cookie is without some
+  // A quote in base64, as the first character, and as the last one by the number of characters.
+  constexpr char first_quote = 'I';
+  constexpr char last_quote[] = {'i', '\0', 'g', 'I'};
+  if (!token.starts_with(first_quote)) return false;
+  const std::size_t dot = token.rfind('.');
+  if (dot == token.npos || token.size() - dot <= signature_min) return false;
+  std::string_view text = token.substr(0, token.find('.'));
+  while (text.ends_with('=')) text.remove_suffix(1);
+  // The second character has two bits of the quote.
+  return text.size() > 2 && base64_value(text[1]) >> 4 == 2 &&
+         text.back() == last_quote[text.size() % 4];
+}
+
 }  // namespace
 
 std::optional<std::size_t> fold_base64(std::string& text, std::size_t from, std::size_t end,
@@ -48,12 +64,15 @@ std::optional<std::size_t> fold_base64(std::string& text, std::size_t from, std:
   return to;
 }
 
-bool fold_token(std::string& text, std::size_t begin) {
-  const std::string_view token = std::string_view(text).substr(begin);
+bool is_signed(std::string_view text) noexcept {
   // '{"', and a '.' and what zlib packs, which Flask puts before it.
-  if (!token.starts_with("eyJ") && !token.starts_with(".eJ")) return true;
+  const bool is_object = text.starts_with("eyJ") || text.starts_with(".eJ");
+  return is_object ? text.find('.', 1) != text.npos : is_signed_string(text);
+}
+
+bool fold_token(std::string& text, std::size_t begin) {
+  if (!is_signed(std::string_view(text).substr(begin))) return true;
   std::size_t from = text.find('.', begin + 1);
-  if (from == std::string::npos) return true;
   std::size_t to = from;
   while (from < text.size()) {
     text[to++] = '.';

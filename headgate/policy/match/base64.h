@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace headgate::policy {
 
@@ -21,10 +22,13 @@ enum class Base64Alphabet { standard, url };  // RFC 4648, sections 4 and 5
                                                      std::size_t end, std::size_t to,
                                                      Base64Alphabet alphabet);
 
-// Writes text[begin..] in one form if it is a token whose begin is JSON in base64 with signed or
-// encrypted parts behind it, separated by '.': JWT (RFC 7519), and what Flask and Starlette sign
-// sessions with. Their first part is signed as it is spelt, but libraries decode signatures
-// leniently. Other values stay as they are. Returns false if decoders differ about the token.
+// Whether a text is a token: JSON in base64, and signed or encrypted parts behind it, separated by
+// '.'. That are JWT (RFC 7519), and what Flask, Starlette and Remix sign sessions with.
+[[nodiscard]] bool is_signed(std::string_view text) noexcept;
+
+// Writes text[begin..] in one form if it is such a token. Its first part is signed as it is spelt,
+// but libraries decode signatures leniently. Other values stay as they are. Returns false if
+// decoders differ about the token.
 [[nodiscard]] bool fold_token(std::string& text, std::size_t begin);
 
 }  // namespace headgate::policy

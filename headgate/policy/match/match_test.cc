@@ -539,6 +539,44 @@ TEST(Partition, TokensHaveTheirSignatureInOneForm) {
   }
 }
 
+// What Remix and itsdangerous sign is a text in JSON, if it is no object: the id of a session.
+TEST(Partition, SignedTextsHaveTheirSignatureInOneForm) {
+  const std::string signature = "LZd-bxrd5y4G_XwkVb4nkZoMzY_GwWP4NdrfYzVJIJ0";
+  for (const std::string text : {"ImFiIg==", "ImFiYyI", "ImFiYyI=", "ImFiYWJjIg", "ImFiY2Qi"}) {
+    const auto of = [&](const std::string& value) {
+      return partition("[header:x]", {.headers = {{"x", value}}});
+    };
+    const std::string form = text + '.' + signature;
+    EXPECT_EQ(of(form), form);
+    EXPECT_EQ(of(text + ".!LZd+bxrd5y4G/XwkVb4nkZoMzY/GwWP4NdrfYzVJIJ2="), form);
+    EXPECT_EQ(of(text + ".aX8eQx." + signature), text + ".aX8eQw." + signature);
+  }
+  for (const char* const other :
+       {"Illinois.us!", "Ij.LZd-bxrd5y4G_XwkVb4nkZoMzY_GwWP4NdrfYzVJIJ1", "Ih.!", "ImFiYyI.us!"}) {
+    EXPECT_EQ(partition("[header:x]", {.headers = {{"x", other}}}), other);
+  }
+}
+
+// Remix' signatures have a '+', which in cookies is a space. atob() passes over white space.
+TEST(Partition, SignedCookiesHaveTheirSignatureInOneForm) {
+  const auto of = [](const std::string& signature) {
+    return partition("[cookie:sid]",
+                     {.headers = {{"cookie", "sid=eyJhIjoxfQ%3D%3D." + signature}}});
+  };
+  const std::string form = "eyJhIjoxfQ==.LZdbxrd5y4G_XwkVb4nkZoMzY_GwWP4NdrfYzVJIJw";
+  for (const char* const signature : {"LZd%2Bbxrd5y4G%2FXwkVb4nkZoMzY%2FGwWP4NdrfYzVJIJ0",
+                                      "LZd+bxrd5y4G/XwkVb4nkZoMzY/GwWP4NdrfYzVJIJ2",
+                                      "LZd-bxrd5y4G_XwkVb4nkZoMzY_GwWP4NdrfYzVJIJ0",
+                                      "LZd%2B%20bx%0Ard5y4G/XwkVb4nkZoMzY/GwWP4NdrfYzVJIJ1="}) {
+    EXPECT_EQ(of(signature), form) << signature;
+  }
+  EXPECT_EQ(of("LZd=+bxrd"), "");
+  // SHA-1, as itsdangerous signs texts, with nine '-'.
+  EXPECT_EQ(partition("[cookie:sid]",
+                      {.headers = {{"cookie", "sid=ImFiYyI.L-Z-d-b-x-r-d-5-y-4GXwkVb4n"}}}),
+            "ImFiYyI.LZdbxrd5y4GXwkVb4g");
+}
+
 TEST(Partition, Cookie) {
   const auto of = [](TestHeaders::Lines lines) {
     return partition("[cookie:sid]", {.headers = std::move(lines)});
@@ -561,6 +599,7 @@ TEST(Partition, Cookie) {
   EXPECT_EQ(of({{"cookie", "sid="}}), "");
   EXPECT_EQ(of({{"cookie", "xsid=1; sidx=2; x.sid=3; sid"}}), "");
   EXPECT_EQ(of({{"cookie", " ; ;= ;sid = 1 "}}), "1");
+  EXPECT_EQ(of({{"cookie", "sid=%201%0a"}}), "1");
   EXPECT_EQ(of({{"cookie", "sid=1 x"}}), "1");
   EXPECT_EQ(of({{"cookie", "sid=1\va=b"}}), "1");
   EXPECT_EQ(of({{"cookie", "sid=\"1 2\" a=b"}}), "1 2");
@@ -572,6 +611,19 @@ TEST(Partition, Cookie) {
   EXPECT_EQ(of({{"cookie", "a=\"b sid=1\""}}), "");
   EXPECT_EQ(of({{"cookie", "sid=%u0073ession%u34%u00e9"}}), "session%u34%u00e9");  // CGI.pm
   EXPECT_EQ(of({}), "");
+}
+
+// Express' cookie-parser reads JSON behind "j:", of which a text has many forms.
+TEST(Partition, CookiesInJson) {
+  const auto of = [](std::string line) {
+    return partition("[cookie:sid]", {.headers = {{"cookie", std::move(line)}}});
+  };
+  for (const char* const value : {"j:\"abc\"", "j%3A%22abc%22", "j:%20\"a\\u0062c\"", "j: \"abc\"",
+                                  "j:42", "j:[\"abc\"]", "j:"}) {
+    EXPECT_EQ(of("sid="s + value), "") << value;
+  }
+  EXPECT_EQ(of("sid=j:{\"a\":1}"), "j:{\"a\":1}");
+  EXPECT_EQ(of("sid=aj:1"), "aj:1");
 }
 
 TEST(Partition, CookiesAsAspNetReadsThem) {

@@ -391,6 +391,33 @@ void drop_route(std::string_view cookie, std::string& out, std::size_t begin) {
   out.resize(std::min(out.find_first_of(".!:", begin), out.size()));
 }
 
+// Whether a cookie's value is JSON to Express' cookie-parser, and no object: a text has many forms
+// in JSON.
+bool is_json_text(std::string_view value) noexcept {
+  constexpr std::string_view prefix = "j:";
+  if (!value.starts_with(prefix)) return false;
+  const std::size_t begin = value.find_first_not_of(" \t\r\n", prefix.size());
+  return begin == value.npos || value[begin] != '{';
+}
+
+// Writes a cookie's decoded value in out[begin..] in one form.
+void fold_cookie(std::string_view name, std::string& out, std::size_t begin) {
+  const std::string_view value = without_space(std::string_view(out).substr(begin));
+  if (is_json_text(value)) return out.resize(begin);
+  const auto before = static_cast<std::size_t>(value.data() - out.data()) - begin;
+  out.resize(begin + before + value.size());
+  out.erase(begin, before);
+  // A '+' is a space here. In a signature it is what '-' is in the alphabet for URLs, and a space
+  // is nothing: without all of them the token is one.
+  if (is_signed(std::string_view(out).substr(begin))) {
+    const auto from = out.begin() + static_cast<std::string::difference_type>(begin);
+    out.erase(std::remove_if(from, out.end(), [](char c) { return c == ' ' || c == '-'; }),
+              out.end());
+  }
+  fold_value(false, out, begin);
+  drop_route(name, out, begin);
+}
+
 }  // namespace
 
 void append_header(const Headers& headers, std::string_view name, std::string& out) {
@@ -420,15 +447,13 @@ void append_header_value(std::string_view name, std::string_view value, std::str
 void append_cookie(const Headers& headers, std::string_view name, std::string& out) {
   const std::size_t begin = out.size();
   find_cookie(headers, name).append_to(out);
-  fold_value(false, out, begin);
-  drop_route(name, out, begin);
+  fold_cookie(name, out, begin);
 }
 
 void append_cookie_value(std::string_view name, std::string_view value, std::string& out) {
   const std::size_t begin = out.size();
   for (const char c : value) out.push_back(c == '+' ? ' ' : c);
-  fold_value(false, out, begin);
-  drop_route(name, out, begin);
+  fold_cookie(name, out, begin);
 }
 
 void append_argument(const Request& request, std::string_view name, std::string& out) {
