@@ -62,7 +62,7 @@ SPELLINGS = {
     'arguments that upstreams read differently': [(f'/query{rest}', []) for rest in (
         '?K=a&k=1', '?k=2&K=a', ';k=a&x?k=3', '?k=4;k=a')],
     'names of arguments': [('/argument?' + name + '=secret', []) for name in (
-        'api_key', '+api_key', 'api.key', 'api[key', '[api_key]', 'api_key]', 'x=1;api_key')],
+        'api_key', 'nxtPapi_key', '+api_key', 'api.key', 'api[key', '[api_key]', 'api_key]', 'x=1;api_key')],
     'paths': [(path, []) for path in (
         '/path/login', '/path/Login', '/PATH/LOGIN/', '/path/login;x', '/path/login%2f', '//path//login',
         '/./path/login', '/path/x/../login', '/path/%6cogin', '/path/login;c=d', '/path/login/.',

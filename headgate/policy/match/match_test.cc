@@ -795,6 +795,18 @@ TEST(Partition, QueryNamesAsLenientUpstreamsReadThem) {
   }
 }
 
+// Its middleware and edge functions take off these words, in which it hands parameters of paths on.
+TEST(Partition, QueryNamesAsNextReadsThem) {
+  const auto of = [](std::string query) {
+    return partition("[query:k]", {.query = std::move(query)});
+  };
+  for (const std::string name : {"nxtPk", "nxtIk", "%6extPk", "nxtP%6b"}) {
+    EXPECT_EQ(of(name + "=secret"), "secret") << name;
+    EXPECT_EQ(of("k=random&" + name + "=secret"), "") << name;
+  }
+  EXPECT_EQ(of("k=1&nxtpk=2&nxtXk=2&nxtP=2&nxt=2&nxtPnxtPk=2"), "1");
+}
+
 TEST(Partition, QueryWithSemicolonsIsReadBothWays) {
   const auto of = [](std::string query) {
     return partition("[query:k]", {.query = std::move(query)});

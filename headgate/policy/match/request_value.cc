@@ -301,9 +301,21 @@ bool is_read_as(std::string_view encoded, std::string_view plain) noexcept {
   return !taken || is_bracket(c);
 }
 
+// Whether Next.js takes a form-encoded name for the plain one: in its middleware and edge functions
+// it takes off the words with which it hands on the parameters of a path.
+bool is_handed_on(std::string_view encoded, std::string_view plain) noexcept {
+  FormDecoder decoder(encoded);
+  for (const char c : std::string_view("nxt")) {
+    if (decoder.ended() || decoder.take() != c) return false;
+  }
+  if (decoder.ended()) return false;
+  const char kind = decoder.take();
+  return (kind == 'P' || kind == 'I') && decodes_to(decoder.rest(), plain);
+}
+
 // Whether the name in a request is the one of a policy.
 bool is_name(std::string_view encoded, std::string_view plain) noexcept {
-  return decodes_to(encoded, plain) || is_read_as(encoded, plain);
+  return decodes_to(encoded, plain) || is_read_as(encoded, plain) || is_handed_on(encoded, plain);
 }
 
 // Returns the token that a text ends with. It may be empty.
