@@ -49,6 +49,9 @@ const struct {
     {"duration", {}},
 };
 
+// What Caddy and Traefik write in place of a header that they hide.
+constexpr std::string_view hidden = "REDACTED";
+
 // Names of variables as nginx makes them: x-plan is x_plan.
 std::string underscored(std::string name) {
   std::replace(name.begin(), name.end(), '-', '_');
@@ -139,7 +142,8 @@ std::string_view JsonReader::read(std::string_view line, LogEntry& entry) {
   if (const auto wrong = read_numbers(entry); !wrong.empty()) return wrong;
   if (const Text named = found(host)) entry.host = policy::without_port(*named);
   for (std::size_t i = headers; i < found_.size(); ++i) {
-    entry.headers[i - headers] = is_there(found(i)) ? found(i) : std::nullopt;
+    const Text value = found(i);
+    entry.headers[i - headers] = is_there(value) && *value != hidden ? value : std::nullopt;
   }
   return {};
 }

@@ -215,6 +215,16 @@ TEST_F(JsonReaderTest, ReadsMembersOfObjects) {
   EXPECT_EQ(entry_.headers[2], "5");
 }
 
+// Caddy hides credentials, and Traefik what it is told to hide. All clients would be one.
+TEST_F(JsonReaderTest, HiddenHeadersAreAbsent) {
+  std::string line = caddy_line;
+  const std::string_view shown = "[\"x\",\"y\"]";
+  line.replace(line.find(shown), shown.size(), "[\"REDACTED\"]");
+  ASSERT_EQ(read(line), "");
+  EXPECT_EQ(entry_.headers[0], std::nullopt);
+  EXPECT_EQ(entry_.headers[1], "curl/7.82.0");
+}
+
 TEST_F(JsonReaderTest, MembersOfObjectsCanBeNamed) {
   FieldNames names;
   ASSERT_TRUE(names.set("address=request.remote_ip"));
