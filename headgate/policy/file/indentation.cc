@@ -6,15 +6,18 @@
 
 #include "headgate/base/ascii.h"
 #include "headgate/policy/file/spelling.h"
+#include "headgate/policy/text.h"
 
 namespace headgate::policy {
 namespace {
 
 // What a line shows before its value. Columns count from 0.
 struct Line {
-  std::uint32_t number = 0;           // from 1
-  std::size_t indent = 0;             // of the first character
-  bool has_dash = false;              // the first character is the '-' of a list
+  std::uint32_t number = 0;  // from 1
+  std::size_t indent = 0;    // of the first character
+  bool has_dash = false;     // the first character is the '-' of a list
+  std::size_t text_at = 0;   // the column of what follows the '-'
+  std::string_view text;
   std::optional<std::size_t> key_at;  // the column of its key, which may follow a '-'
   std::string_view key;
   bool has_value = false;  // behind the key
@@ -34,6 +37,8 @@ Line read_line(std::string_view text, std::uint32_t number) {
     at = std::min(text.find_first_not_of(' ', at + 1), text.size());
   }
   const std::string_view rest = trimmed(text.substr(at));
+  line.text_at = at;
+  line.text = rest;
   const std::size_t colon =
       std::min(rest.find(": "), rest.ends_with(':') ? rest.size() - 1 : rest.npos);
   if (colon == rest.npos || colon == 0 || rest.find_first_of("{[\"'#") < colon) return line;
@@ -98,6 +103,17 @@ std::optional<Misindented> misindented(std::string_view text, std::uint32_t line
                          "; expected " + std::to_string(expected) + ", like " +
                          name_of(*like, wrong.has_dash) + " in line " +
                          std::to_string(like->number)};
+}
+
+std::optional<Position> unspaced_colon(std::string_view text, std::uint32_t line) {
+  const std::vector<Line> lines = read_lines(text, line);
+  if (lines.size() < 2 || lines.back().number != line) return std::nullopt;
+  const Line& before = lines[lines.size() - 2];
+  if (lines.back().key_at != before.text_at) return std::nullopt;
+  const std::size_t colon = before.text.find(':');
+  const bool is_key = colon != before.text.npos && is_token(before.text.substr(0, colon));
+  if (before.key_at || !is_key) return std::nullopt;
+  return Position{before.number, static_cast<std::uint32_t>(before.text_at + colon + 1)};
 }
 
 }  // namespace headgate::policy

@@ -1,4 +1,4 @@
-// The indentation of YAML lines, for faults about it.
+// The indentation of YAML lines and their keys, for faults about them.
 #pragma once
 
 #include <optional>
@@ -20,5 +20,9 @@ struct Misindented {
 // it has a key and a value, which a deeper line continues.
 [[nodiscard]] std::optional<Misindented> misindented(std::string_view text, std::uint32_t line,
                                                      bool continues);
+
+// Returns the place of a ':' without the space behind it, as in "name:a", if the line before this
+// one begins so and this one has a key in the same column, so that both are read as one text.
+[[nodiscard]] std::optional<Position> unspaced_colon(std::string_view text, std::uint32_t line);
 
 }  // namespace headgate::policy

@@ -59,6 +59,19 @@ TEST(Indentation, IsRightWhereSomethingElseIsWrong) {
   EXPECT_FALSE(misindented("", 1, true));
 }
 
+TEST(Indentation, OfAKeyBehindOneWithoutASpace) {
+  const std::string text = head;
+  const std::string without_space = "a ':' without a space behind it; expected 'key: value'";
+  EXPECT_EQ(fault_of(text + "  - name:a\n\n    quota: 1\n"), "3:9: " + without_space);
+  EXPECT_EQ(fault_of("version:1\npolicies: []\n"), "1:8: " + without_space);
+  for (const char* const other :
+       {"name: a\nrate: 1/s\n", "name\nrate: 1/s\n", "x: >\n  http://x\nrate: 1/s\n",
+        "\"name:a\nrate: 1/s\n", "name:a\n  rate: 1/s\n"}) {
+    EXPECT_FALSE(unspaced_colon(other, 2)) << other;
+    EXPECT_FALSE(unspaced_colon(other, 3)) << other;
+  }
+}
+
 TEST(Indentation, OfAKeyThatFitsAnotherMap) {
   const std::string text = std::string(head) + "- {name: a, quota: 1, window: 1}\n";
   EXPECT_EQ(fault_of(text + "mode: shadow\n"),

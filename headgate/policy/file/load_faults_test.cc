@@ -560,11 +560,32 @@ constexpr Bad whole[] = {
      "2:17: a ':' with nothing behind it; expected 'key: value', or quotes around the text"},
     {"version: 1\n"
      "policies: \"\n",
-     "3:1: a quoted text that is not closed; expected its quote"},
+     "2:11: a quoted text that is not closed; expected its quote"},
     {"version: 1\n"
      "policies: []\n"
      "fields\n",
-     "4:1: a line that is no 'key: value'; expected one, in the column of the keys above"},
+     "3:1: a line that is no 'key: value'; expected one, with a space behind the ':' and in the "
+     "column of the keys above"},
+    {"version: 1\n"
+     "policies:\n"
+     "  - name: a\n"
+     "    rate:5/m\n"
+     "    key: address\n",
+     "4:5: a line that is no 'key: value'; expected one, with a space behind the ':' and in the "
+     "column of the keys above"},
+    {"version: 1\n"
+     "policies:\n"
+     "  - name:a\n"
+     "    rate: 5/m\n",
+     "3:9: a ':' without a space behind it; expected 'key: value'"},
+    {"version: 1\n"
+     "policies:\n"
+     "  - name: a\n"
+     "    rate:5/m\n"
+     "\n"
+     "    key: address\n",
+     "4:5: a line that is no 'key: value'; expected one, with a space behind the ':' and in the "
+     "column of the keys above"},
     {"[]\n"
      "a\n",
      "2:1: something after the end of the file's map; expected nothing"},

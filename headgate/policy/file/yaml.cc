@@ -343,6 +343,14 @@ Indentation indentation_in(std::string_view words) {
                                                              : Indentation::unrelated;
 }
 
+// Whether the library notices a mistake behind its place: where the next line or the file ends, and
+// not where a key without a value or a quoted text begins.
+bool is_reported_late(std::string_view words) {
+  return words.starts_with("could not find expected ':'") ||
+         words.starts_with("found unexpected end of stream") ||
+         words.starts_with("did not find expected alphabetic");
+}
+
 // Returns the fault for a syntax error of the library, in words about this file format for the
 // common mistakes.
 std::string syntax_words(const std::string& words) {
@@ -353,7 +361,9 @@ std::string syntax_words(const std::string& words) {
       {"found unexpected ':'",
        "a ':' with nothing behind it; expected 'key: value', or quotes around the text"},
       {"could not find expected ':'",
-       "a line that is no 'key: value'; expected one, in the column of the keys above"},
+       "a line that is no 'key: value'; expected one, with a space behind the ':' and in the "
+       "column "
+       "of the keys above"},
       {"did not find expected key",
        "a line that continues no map; expected 'key: value', in the column of the keys above"},
       {"did not find expected '-' indicator",
@@ -390,9 +400,11 @@ Refused syntax_fault(std::string_view text, Position at, Position start, const s
     if (auto wrong = misindented(text, at.line, continues)) {
       return {wrong->at, std::move(wrong->what)};
     }
+    if (const auto colon = unspaced_colon(text, at.line); colon && continues) {
+      return {*colon, "a ':' without a space behind it; expected 'key: value'"};
+    }
   }
-  if (words.starts_with("did not find expected alphabetic")) at = start;
-  return {at, syntax_words(words)};
+  return {is_reported_late(words) ? start : at, syntax_words(words)};
 }
 
 }  // namespace
