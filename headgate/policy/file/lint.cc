@@ -163,7 +163,31 @@ std::optional<std::string> lint_part(const Component& component, std::string_vie
   }
 }
 
+// Whether a segment of a path is what frameworks write for a parameter: {id}, <id> or :id.
+bool has_parameter(std::string_view path) {
+  while (!path.empty()) {
+    const std::string_view segment = path.substr(0, path.find('/'));
+    const bool is_bracketed = (segment.starts_with('{') && segment.ends_with('}')) ||
+                              (segment.starts_with('<') && segment.ends_with('>'));
+    if (is_bracketed || (segment.size() > 1 && segment.starts_with(':'))) return true;
+    path.remove_prefix(std::min(segment.size() + 1, path.size()));
+  }
+  return false;
+}
+
+constexpr std::string_view no_parameter =
+    "is compared letter by letter, also what looks like a parameter; expected '*' for any "
+    "characters";
+
 }  // namespace
+
+std::optional<std::string> lint_method(std::string_view method) {
+  const bool is_usual =
+      !any(method, [](char c) { return !is_letter(c) && !is_digit(c) && c != '-' && c != '_'; });
+  if (is_usual) return std::nullopt;
+  return "matches no request, because it has a character that methods do not have; expected one "
+         "like GET, a list of them, or no 'method' for all";
+}
 
 std::optional<std::string> lint_host(std::string_view host) {
   const std::string bare = bare_host(host);
@@ -183,6 +207,7 @@ std::optional<std::string> lint_host(std::string_view host) {
 
 std::optional<std::string> lint_path(std::string_view pattern, Effect effect) {
   if (effect == Effect::exempts) return lint_exact_path(pattern, effect);
+  if (has_parameter(pattern)) return std::string(no_parameter);
   const std::string compared = folded(pattern);
   std::string plain = lowered(pattern);
   if (plain.size() > 1 && plain.ends_with('/')) plain.pop_back();
@@ -196,6 +221,7 @@ std::optional<std::string> lint_path(std::string_view pattern, Effect effect) {
 }
 
 std::optional<std::string> lint_exact_path(std::string_view pattern, Effect effect) {
+  if (has_parameter(pattern)) return std::string(no_parameter);
   if (const std::size_t at = pattern.find_first_of(" #"); at != pattern.npos) {
     return std::string("matches no request, because clients send ") +
            (pattern[at] == ' ' ? "a space as %20" : "a '#' as %23") + "; expected it so";

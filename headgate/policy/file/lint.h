@@ -19,6 +19,9 @@ namespace headgate::policy {
 // For the pattern of a `host`, or the host of an override's id.
 [[nodiscard]] std::optional<std::string> lint_host(std::string_view host);
 
+// For a `method`.
+[[nodiscard]] std::optional<std::string> lint_method(std::string_view method);
+
 // For the pattern of a `path`, in a condition of this effect.
 [[nodiscard]] std::optional<std::string> lint_path(std::string_view pattern, Effect effect);
 

@@ -9,6 +9,8 @@
 namespace headgate::policy {
 namespace {
 
+using namespace std::string_literals;
+
 // Returns the warnings of a policy file, one per line, without its name.
 std::string warnings_of(const std::string& yaml) {
   const Loaded loaded = load_text(yaml, "f");
@@ -74,6 +76,30 @@ TEST(Lint, PathsThatAreComparedInAnotherForm) {
        {"/", "/V1/", "/v1/*", "\"*.css\"", "\"*\"", "/.well-known/*", "/100%", "/a..b"}) {
     EXPECT_EQ(in_match(std::string("path: ") + good), "") << good;
   }
+}
+
+TEST(Lint, PathsWithTheParametersOfAFramework) {
+  for (const std::string path : {"/users/{id}", "/users/:id/x", "/users/<int:id>", "/{a}/b"}) {
+    const std::string literal = " '" + path +
+                                "' is compared letter by letter, also what looks like a "
+                                "parameter; expected '*' for any characters";
+    EXPECT_EQ(in_match("path: \"" + path + '"'), "3:51: path" + literal);
+    EXPECT_EQ(in_match("exact-path: \"" + path + '"'), "3:57: exact-path" + literal);
+  }
+  for (const char* const good : {"/v1/books:batch", "/a{b}c", "/:", "/{", "/$metadata", "/<"}) {
+    EXPECT_EQ(in_match("path: \""s + good + '"'), "") << good;
+  }
+}
+
+TEST(Lint, MethodsThatNoRequestHas) {
+  for (const std::string method : {"*", "GET|POST", "P*"}) {
+    EXPECT_EQ(
+        in_match("method: \"" + method + '"'),
+        "3:53: method '" + method +
+            "' matches no request, because it has a character that "
+            "methods do not have; expected one like GET, a list of them, or no 'method' for all");
+  }
+  EXPECT_EQ(in_match("method: [GET, M-SEARCH, X_1]"), "");
 }
 
 TEST(Lint, ExactPathsThatNoClientSends) {

@@ -92,6 +92,9 @@ std::vector<std::string> read_methods(const Node& node, Faults& faults) {
                                " has lower case, and methods are case-sensitive; expected one "
                                "like GET");
     } else {
+      if (const auto lint = lint_method(*text)) {
+        faults.warn(item->at, "method " + in_quotes(*text) + ' ' + *lint);
+      }
       methods.emplace_back(*text);
     }
   }

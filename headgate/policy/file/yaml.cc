@@ -362,8 +362,7 @@ std::string syntax_words(const std::string& words) {
        "a ':' with nothing behind it; expected 'key: value', or quotes around the text"},
       {"could not find expected ':'",
        "a line that is no 'key: value'; expected one, with a space behind the ':' and in the "
-       "column "
-       "of the keys above"},
+       "column of the keys above"},
       {"did not find expected key",
        "a line that continues no map; expected 'key: value', in the column of the keys above"},
       {"did not find expected '-' indicator",
