@@ -25,6 +25,9 @@ char base64_character(int value, Base64Alphabet alphabet) noexcept {
   return value == 62 ? (url ? '-' : '+') : (url ? '_' : '/');
 }
 
+// Whether a token is what ASP.NET Core encrypts (Data Protection): base64 with this begin.
+bool is_protected(std::string_view token) noexcept { return token.starts_with("CfDJ8"); }
+
 // Whether a token begins with a string of JSON, and ends with a signature.
 bool is_signed_string(std::string_view token) noexcept {
   constexpr std::size_t signature_min = 16;  // SHA-1 has 27, of which a cookie is without some
@@ -65,13 +68,20 @@ std::optional<std::size_t> fold_base64(std::string& text, std::size_t from, std:
 }
 
 bool is_signed(std::string_view text) noexcept {
+  if (is_protected(text)) return true;
   // '{"', and a '.' and what zlib packs, which Flask puts before it.
   const bool is_object = text.starts_with("eyJ") || text.starts_with(".eJ");
   return is_object ? text.find('.', 1) != text.npos : is_signed_string(text);
 }
 
 bool fold_token(std::string& text, std::size_t begin) {
-  if (!is_signed(std::string_view(text).substr(begin))) return true;
+  const std::string_view token = std::string_view(text).substr(begin);
+  if (!is_signed(token)) return true;
+  if (is_protected(token)) {
+    const auto end = fold_base64(text, begin, text.size(), begin, Base64Alphabet::url);
+    if (end) text.resize(*end);
+    return end.has_value();
+  }
   std::size_t from = text.find('.', begin + 1);
   std::size_t to = from;
   while (from < text.size()) {

@@ -23,12 +23,13 @@ enum class Base64Alphabet { standard, url };  // RFC 4648, sections 4 and 5
                                                      Base64Alphabet alphabet);
 
 // Whether a text is a token: JSON in base64, and signed or encrypted parts behind it, separated by
-// '.'. That are JWT (RFC 7519), and what Flask, Starlette and Remix sign sessions with.
+// '.', or an encrypted text. That are JWT (RFC 7519), what Flask, Starlette and Remix sign sessions
+// with, and what ASP.NET Core encrypts them with.
 [[nodiscard]] bool is_signed(std::string_view text) noexcept;
 
-// Writes text[begin..] in one form if it is such a token. Its first part is signed as it is spelt,
-// but libraries decode signatures leniently. Other values stay as they are. Returns false if
-// decoders differ about the token.
+// Writes text[begin..] in one form if it is such a token. JSON is signed as it is spelt, but
+// libraries decode signatures and what is encrypted leniently. Other values stay as they are.
+// Returns false if decoders differ about the token.
 [[nodiscard]] bool fold_token(std::string& text, std::size_t begin);
 
 }  // namespace headgate::policy

@@ -577,6 +577,21 @@ TEST(Partition, SignedCookiesHaveTheirSignatureInOneForm) {
             "ImFiYyI.LZdbxrd5y4GXwkVb4g");
 }
 
+// .NET passes over white space in base64.
+TEST(Partition, WhatAspNetCoreEncryptsHasOneForm) {
+  const auto of = [](const std::string& value) {
+    return partition("[cookie:.AspNetCore.Session]",
+                     {.headers = {{"cookie", ".AspNetCore.Session=" + value}}});
+  };
+  for (const char* const value :
+       {"CfDJ8N+xYzAb_Qw", "CfDJ8N%2BxYzAb%2FQw", "CfDJ8N-x%20Yz%0aAb_Qx==", "CfDJ8%20N+xYzAb/Qw",
+        "CfDJ8NxYzAb_Qw"}) {
+    EXPECT_EQ(of(value), "CfDJ8NxYzAb_Qw") << value;
+  }
+  EXPECT_EQ(of("CfDJ8N=xY"), "");
+  EXPECT_EQ(of("CfDJ9N%0Ax"), "CfDJ9N\nx");
+}
+
 TEST(Partition, Cookie) {
   const auto of = [](TestHeaders::Lines lines) {
     return partition("[cookie:sid]", {.headers = std::move(lines)});
