@@ -122,12 +122,22 @@ def test_requests_without_a_path(example):
         assert connection.receive().status == 200
 
 
-@pytest.mark.parametrize('target', ['*/../login', '*\\..\\login', '*/../login?x=1'])
-def test_what_is_no_path_reaches_no_upstream(example, target):
-    """Node's new URL(target, base) finds /login in it."""
+@pytest.mark.parametrize('target, host', [
+    ('*/../login', 'localhost'), ('*\\..\\login', 'localhost'), ('*/../login?x=1', 'localhost'), ('http:///x/login', 'localhost'),
+    ('HTTPS:////x/login', 'localhost'), ('/', 'x/login?'), ('/', 'x\\login#')])
+def test_what_url_parsers_take_for_another_path_reaches_no_upstream(example, target, host):
+    """Node's new URL(target, base), or new URL(`http://${host}${target}`), finds /login in it."""
     with Connection(example.port) as connection:
-        connection.send(f'POST {target} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n'.encode())
+        connection.send(f'POST {target} HTTP/1.1\r\nHost: {host}\r\nContent-Length: 0\r\n\r\n'.encode())
         assert connection.receive().status == 400
+
+
+@pytest.mark.parametrize('target, host', [
+    ('/a:///b', 'localhost'), ('http://api.example:80/', 'api.example:80'), ('/', '[::1]:80'), ('/', 'a_b-c.example.')])
+def test_other_targets_and_hosts_are_passed_on(example, target, host):
+    with Connection(example.port) as connection:
+        connection.send(f'GET {target} HTTP/1.1\r\nHost: {host}\r\n\r\n'.encode())
+        assert connection.receive().status == 200
 
 
 def test_the_example_runs_as_its_readme_says(tmp_path):
