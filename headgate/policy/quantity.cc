@@ -78,6 +78,16 @@ Parsed<std::uint64_t> parse_integer(std::string_view text, std::uint64_t min, st
                  "; expected an integer, " + std::to_string(min) + " to " + std::to_string(max));
 }
 
+Parsed<std::uint64_t> parse_go_integer(std::string_view text, std::uint64_t min,
+                                       std::uint64_t max) {
+  const auto value = parse_integer(text, min, max);
+  if (value && text.size() > 1 && text.starts_with('0')) {
+    return failure("has a 0 in front, and is octal in Go; expected " + std::to_string(*value) +
+                   " without it, if that is meant");
+  }
+  return value;
+}
+
 Parsed<std::uint64_t> parse_units(std::string_view text) {
   return parse_integer(text, 0, limit::Quota::units_max);
 }

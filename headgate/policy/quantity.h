@@ -26,6 +26,11 @@ inline constexpr std::string_view duration_words =
 [[nodiscard]] Parsed<std::uint64_t> parse_integer(std::string_view text, std::uint64_t min,
                                                   std::uint64_t max);
 
+// The same for files that programs in Go read, too: a number with a 0 in front is octal there, so
+// it is an error.
+[[nodiscard]] Parsed<std::uint64_t> parse_go_integer(std::string_view text, std::uint64_t min,
+                                                     std::uint64_t max);
+
 // Reads an integer, 0..limit::Quota::units_max.
 [[nodiscard]] Parsed<std::uint64_t> parse_units(std::string_view text);
 

@@ -59,7 +59,7 @@ std::optional<BoulderParameters> read_parameters(const MapReader& map, Faults& f
     const Node* node = map.require(key, expected);
     if (node == nullptr) return std::nullopt;
     const auto parse = [](std::string_view text) {
-      return parse_integer(text, 1, limit::Quota::units_max);
+      return parse_go_integer(text, 1, limit::Quota::units_max);
     };
     return read_value<std::uint64_t>(*node, key, expected, parse, faults);
   };

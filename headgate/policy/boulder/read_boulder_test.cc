@@ -259,6 +259,10 @@ TEST_F(BoulderTest, FaultsOfDefaults) {
           "d.yml:4:11: period '5d' is not a duration of Go; expected numbers with a unit ns us ms "
           "s m h, like 1h30m",
           "d.yml:5:3: unknown key 'cost' in a default; expected burst, count or period"));
+  EXPECT_THAT(
+      faults_of_defaults("NewOrdersPerAccount: {burst: 010, count: 1, period: 1s}\n"),
+      ElementsAre("d.yml:1:30: burst '010' has a 0 in front, and is octal in Go; expected 10 "
+                  "without it, if that is meant"));
   EXPECT_THAT(faults_of_defaults("NewOrdersPerAccount: {burst: 1}\n"),
               ElementsAre("d.yml:1:22: a default has no 'count'; expected an integer of at least 1",
                           "d.yml:1:22: a default has no 'period'; expected a duration like 180m"));

@@ -254,7 +254,7 @@ class EnvoyReader::Tree {
         unlimited ? map.find("requests_per_unit") : map.require("requests_per_unit", expected);
     if (node == nullptr) return std::nullopt;
     const auto parse = [](std::string_view text) {
-      return parse_integer(text, 0, std::numeric_limits<std::uint32_t>::max());
+      return parse_go_integer(text, 0, std::numeric_limits<std::uint32_t>::max());
     };
     const auto quota =
         read_value<std::uint64_t>(*node, "requests_per_unit", expected, parse, faults_);

@@ -348,6 +348,8 @@ TEST_F(EnvoyTest, EveryFaultHasItsPosition) {
               ElementsAre(HasSubstr("rate_limit has no 'requests_per_unit'")));
   EXPECT_THAT(one("{key: a, rate_limit: {unit: day, requests_per_unit: 4294967296}}"),
               ElementsAre(HasSubstr("requests_per_unit '4294967296'")));
+  EXPECT_THAT(one("{key: a, rate_limit: {unit: day, requests_per_unit: 010}}"),
+              ElementsAre(HasSubstr("'010' has a 0 in front, and is octal in Go; expected 10")));
   EXPECT_THAT(one("{key: a, rate_limit: {unit: day, unlimited: true}}"),
               ElementsAre(HasSubstr("should not specify rate limit unit when unlimited")));
   EXPECT_THAT(one("{key: a, rate_limit: {unlimited: true, replaces: [{name: ''}]}}"),
