@@ -162,6 +162,11 @@ Result<std::optional<Region>, std::string> Region::file(const std::string& path)
   return region;
 }
 
+bool Region::is_deleted() const noexcept {
+  struct stat status = {};
+  return on_disk_ && fstat(descriptor_, &status) == 0 && status.st_nlink == 0;
+}
+
 Result<void, std::string> Region::replace_begin(std::span<const std::byte> bytes) const {
   // The kernel copies a page in one step, which a signal does not interrupt.
   const ssize_t written = pwrite(descriptor_, bytes.data(), bytes.size(), 0);

@@ -50,6 +50,9 @@ class Region {
   [[nodiscard]] std::span<std::byte> bytes() const noexcept { return bytes_; }
   [[nodiscard]] std::size_t reach() const noexcept { return reach_; }
 
+  // Whether it was a file that has no name any more: nobody else can open it.
+  [[nodiscard]] bool is_deleted() const noexcept;
+
   // Writes the first bytes of a file, at most a page: all of them or, if the process is killed,
   // none. Returns when they are on the disk.
   [[nodiscard]] Result<void, std::string> replace_begin(std::span<const std::byte> bytes) const;

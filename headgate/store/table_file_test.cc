@@ -232,6 +232,14 @@ TEST_F(TableFile, ATruncatedFileIsReplacedByMemoryThatProcessesShare) {
   }
 }
 
+TEST_F(TableFile, ADeletedFileIsLost) {
+  const auto table = open();
+  ASSERT_TRUE(table) << table.error();
+  EXPECT_FALSE((*table)->stats().file_lost);
+  std::filesystem::remove(path_);
+  EXPECT_TRUE((*table)->stats().file_lost);
+}
+
 TEST_F(TableFile, AnotherCauseOfSigbusEndsTheProcess) {
   const auto act = [&] {
     FileGuard::watch();

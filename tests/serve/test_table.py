@@ -94,6 +94,19 @@ def test_a_truncated_file_is_replaced_by_memory_and_announced(serve):
     assert left(serve(policies(IN_FILE))) == 2
 
 
+def test_a_deleted_file_is_in_the_metrics(serve):
+    """Nothing is lost until a restart. Then nobody would have heard of it."""
+    server = serve(policies(IN_FILE))
+    table = server.policy_file.parent / 'table'
+    assert left(server) == 2
+    os.link(table, table.with_name('other'))
+    table.unlink()
+    assert read_metrics(server.port)['headgate_table_file_lost'] == 0
+    table.with_name('other').unlink()
+    assert read_metrics(server.port)['headgate_table_file_lost'] == 1
+    assert left(server) == 1
+
+
 def test_a_link_to_nothing_is_no_table(tmp_path):
     (tmp_path / 'table').symlink_to('nowhere')
     assert 'is a symbolic link to a file that does not exist' in start_refused(tmp_path, policies(IN_FILE))
