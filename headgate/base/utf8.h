@@ -65,8 +65,9 @@ inline constexpr std::size_t utf8_max = 4;  // bytes of a character
 [[nodiscard]] constexpr std::uint32_t code_point(std::string_view character) noexcept {
   // The first byte of N has N ones in front, the others 6 bits each.
   std::uint32_t point = static_cast<std::uint8_t>(character[0]) & (0x7fU >> character.size());
-  for (const char c : character.substr(1))
+  for (const char c : character.substr(1)) {
     point = point << 6 | (static_cast<std::uint8_t>(c) & 0x3fU);
+  }
   return point;
 }
 

@@ -50,7 +50,7 @@ class Region {
   [[nodiscard]] std::span<std::byte> bytes() const noexcept { return bytes_; }
   [[nodiscard]] std::size_t reach() const noexcept { return reach_; }
 
-  // Whether it was a file that has no name any more: nobody else can open it.
+  // Whether the file of this region was deleted: no other process can open it.
   [[nodiscard]] bool is_deleted() const noexcept;
 
   // Writes the first bytes of a file, at most a page: all of them or, if the process is killed,

@@ -23,7 +23,7 @@ enum class Base64Alphabet { standard, url };  // RFC 4648, sections 4 and 5
                                                      Base64Alphabet alphabet);
 
 // Whether a text is a token: JSON in base64, and signed or encrypted parts behind it, separated by
-// '.', or an encrypted text. That are JWT (RFC 7519), what Flask, Starlette and Remix sign sessions
+// '.', or an encrypted text. Such are JWT (RFC 7519), what Flask, Starlette and Remix sign sessions
 // with, and what ASP.NET Core encrypts them with.
 [[nodiscard]] bool is_signed(std::string_view text) noexcept;
 
