@@ -90,6 +90,7 @@ class ConnectionList {
     Need need_ = Need::input;
     Standing standing_ = Standing::stranger;
     std::uint64_t since_ = 0;  // the tick in which its timeout began
+    bool heard_ = false;       // some request of it has begun
     typename std::list<Client>::iterator self_;
     std::optional<typename Pauses::iterator> pause_;
   };
@@ -148,7 +149,8 @@ class ConnectionList {
 
   // Ends the turn of a client: closes it if it needs nothing any more, otherwise waits for `need`.
   void served(Client& client, Need need, Turn::Clock::duration worked = {}) noexcept {
-    if (need == Need::nothing || (stopping_ && client.connection.is_idle())) return close(client);
+    client.heard_ = client.heard_ || client.connection.moved() || !client.connection.is_idle();
+    if (need == Need::nothing || is_done(client)) return close(client);
     if (client.pause_) pauses_.erase(*std::exchange(client.pause_, std::nullopt));
     if (client.resumed_.is_linked()) client.resumed_.unlink();
     if (need != client.need_) ready_.watch(client.connection.fd(), &client, need);
@@ -183,13 +185,13 @@ class ConnectionList {
   }
 
   // Serves what has arrived by now, closes all idle connections, and each other one when it becomes
-  // idle. The io_context has no work of this list after the last one. open() is not called again.
+  // idle. Those that have just come have a second for their first request: it is on its way. The
+  // io_context has no work of this list after the last one. open() is not called again.
   void stop() noexcept {
     stopping_ = true;
+    hears_until_ = now_ + 1;
     ready_.serve_arrived(size());
-    for_each([this](Client& client) {
-      if (client.connection.is_idle()) close(client);
-    });
+    close_done();
     end_if_done();
   }
 
@@ -318,6 +320,16 @@ class ConnectionList {
     end_if_done();
   }
 
+  [[nodiscard]] bool is_done(const Client& client) const noexcept {
+    return stopping_ && client.connection.is_idle() && (client.heard_ || now_ > hears_until_);
+  }
+
+  void close_done() noexcept {
+    for_each([this](Client& client) {
+      if (is_done(client)) close(client);
+    });
+  }
+
   void start_ticking() {
     ticking_ = true;
     timer_.expires_after(tick);
@@ -331,6 +343,7 @@ class ConnectionList {
       close_overdue(list(Standing::stranger), std::min(idle_max_, patience_));
       close_overdue(list(Standing::idle), idle_max_);
       close_overdue(list(Standing::busy), patience_);
+      close_done();
       if (size() > 0) start_ticking();
     });
   }
@@ -368,8 +381,9 @@ class ConnectionList {
   boost::asio::steady_timer pause_timer_;
   bool ticking_ = false;
   bool stopping_ = false;
-  std::uint64_t now_ = 0;         // [ticks]
-  std::array<Clients, 3> lists_;  // by Standing
+  std::uint64_t now_ = 0;          // [ticks]
+  std::uint64_t hears_until_ = 0;  // [ticks] when it stops, newcomers' first requests
+  std::array<Clients, 3> lists_;   // by Standing
   Pauses pauses_;
   ReadySet::Places resumed_;
 };

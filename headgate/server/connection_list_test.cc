@@ -44,7 +44,8 @@ class Taking {
   [[nodiscard]] int fd() const { return fd_; }
   [[nodiscard]] bool is_trusted() const { return trusted_; }
   [[nodiscard]] bool is_idle() const { return true; }
-  [[nodiscard]] bool moved() const { return true; }
+  void move(bool moves) { moved_ = moves; }
+  [[nodiscard]] bool moved() const { return moved_; }
   [[nodiscard]] std::chrono::steady_clock::time_point answers_at() const { return answers_at_; }
 
  private:
@@ -52,11 +53,13 @@ class Taking {
   Resume resume_;
   bool trusted_ = false;
   bool waits_ = false;
+  bool moved_ = false;
   std::chrono::steady_clock::time_point answers_at_;
 };
 
 // Clients are known by the texts that they send: "L..." takes long, "S..." stays a stranger, "W..."
-// waits for an answer, "P..." pauses until pauses_until_.
+// waits for an answer, "P..." pauses until pauses_until_, "H..." is part of a handshake, and no
+// request.
 class ConnectionListTest : public ::testing::Test {
  protected:
   using Connections = ConnectionList<Taking>;
@@ -107,6 +110,7 @@ class ConnectionListTest : public ::testing::Test {
     for (void* const each : ready) {
       auto& client = *static_cast<Connections::Client*>(each);
       std::string text = client.connection.take();
+      client.connection.move(!text.starts_with('H'));
       if (text.empty() && client.connection.waits()) {
         client.connection.wait(false);
         together += (together.empty() ? "" : " ") + std::string("answered");
@@ -313,6 +317,28 @@ TEST_F(ConnectionListTest, AStopServesWhatIsQueued) {
   EXPECT_THAT(served_, ElementsAre("1"));
   connections_.stop();
   EXPECT_THAT(served_, ElementsAre("1", "2", "3"));
+}
+
+TEST_F(ConnectionListTest, AStopHearsThoseThatHaveJustCome) {
+  Peer& known_one = known("a");
+  Peer newcomer(*this);
+  connections_.stop();
+  EXPECT_TRUE(known_one.is_cut_off());
+  newcomer.send("H");
+  EXPECT_THAT(run(), ElementsAre("H"));
+  EXPECT_FALSE(newcomer.is_cut_off());
+  newcomer.send("new");
+  EXPECT_THAT(run(), ElementsAre("new"));
+  EXPECT_TRUE(newcomer.is_cut_off());
+  io_.run();  // returns: nothing is left
+}
+
+TEST_F(ConnectionListTest, AStopWaitsForNobodyWhoIsSilent) {
+  Peer newcomer(*this);
+  connections_.stop();
+  EXPECT_FALSE(newcomer.is_cut_off());
+  io_.run();  // returns
+  EXPECT_TRUE(newcomer.is_cut_off());
 }
 
 }  // namespace
