@@ -37,6 +37,10 @@ std::string folded(std::string_view path) {
   return out;
 }
 
+bool same(std::string_view method, std::string_view other) {
+  return lowered(method) == lowered(other);
+}
+
 // What is known of all requests whose key has these parts.
 class Known {
  public:
@@ -74,7 +78,8 @@ class Known {
       }
       case Component::Kind::method:
         return !condition.methods.empty() &&
-               !any(condition.methods, [&](const std::string& method) { return method == part; });
+               !any(condition.methods,
+                    [&](const std::string& method) { return same(method, part); });
       case Component::Kind::host:
         return condition.host && !condition.host->matches(lowered(part));
       case Component::Kind::path: {
@@ -109,7 +114,7 @@ class Known {
 
   [[nodiscard]] bool proves_method(const std::vector<std::string>& methods) const {
     return any_part(Component::Kind::method, [&](const Component&, std::string_view part) {
-      return any(methods, [&](const std::string& method) { return method == part; });
+      return any(methods, [&](const std::string& method) { return same(method, part); });
     });
   }
 
@@ -153,11 +158,6 @@ std::optional<std::string> lint_part(const Component& component, std::string_vie
     case Component::Kind::path:
       if (part.starts_with('/')) return std::nullopt;
       return "is the path of no request; expected '/' first";
-    case Component::Kind::method:
-      if (lowered(part) != part || !is_token(part)) return std::nullopt;
-      return "is the method of no request, because keys have methods in capitals; expected one "
-             "like "
-             "GET";
     default:
       return std::nullopt;
   }

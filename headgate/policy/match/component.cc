@@ -169,7 +169,7 @@ void Component::append_given(std::string_view text, std::string& out) const {
       append_argument_value(text, out);
       return;
     case Kind::method:
-      out.append(text);
+      append_method(text, out);
       return;
   }
 }

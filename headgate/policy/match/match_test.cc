@@ -393,6 +393,17 @@ TEST(Match, ManyLongKeysOfOneRequestStayApart) {
   }
 }
 
+TEST(Match, AGivenMethodIsThatOfRequestsInAnySpelling) {
+  const auto set = one("key: method, overrides: [{ids: [Put], quota: 7}]");
+  std::string text;
+  for (const char* const spelling : {"PUT", "put"}) {
+    const auto match = set->named("p", spelling, 1, text);
+    ASSERT_TRUE(match);
+    EXPECT_EQ(match->partition, "PUT");
+    EXPECT_EQ(match->grant->quota.units, 7u);
+  }
+}
+
 TEST(Partition, Address) {
   EXPECT_EQ(partition("[address]", {}), "192.0.2.7");
   EXPECT_EQ(partition("address", {}), "192.0.2.7");
