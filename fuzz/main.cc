@@ -1,7 +1,6 @@
 // Runs one fuzz target without libFuzzer, which has its own main().
 //
-//   fuzz_sf PATH...     replays files, or directories with all files below them, so that every
-//   build
+//   fuzz_sf PATH...     replays files, or directories with all files below them: so every build
 //                       runs every fuzz target on all inputs of its corpus
 //   fuzz_sf --blind SECONDS SEED FAILURE PATH...
 //                       then tries changes of these inputs for so long. It learns nothing from them

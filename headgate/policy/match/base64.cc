@@ -67,7 +67,7 @@ std::optional<std::size_t> fold_base64(std::string& text, std::size_t from, std:
   return to;
 }
 
-bool is_signed(std::string_view text) noexcept {
+bool is_sealed(std::string_view text) noexcept {
   if (is_protected(text)) return true;
   // '{"', and a '.' and what zlib packs, which Flask puts before it.
   const bool is_object = text.starts_with("eyJ") || text.starts_with(".eJ");
@@ -76,7 +76,7 @@ bool is_signed(std::string_view text) noexcept {
 
 bool fold_token(std::string& text, std::size_t begin) {
   const std::string_view token = std::string_view(text).substr(begin);
-  if (!is_signed(token)) return true;
+  if (!is_sealed(token)) return true;
   if (is_protected(token)) {
     const auto end = fold_base64(text, begin, text.size(), begin, Base64Alphabet::url);
     if (end) text.resize(*end);

@@ -22,10 +22,10 @@ enum class Base64Alphabet { standard, url };  // RFC 4648, sections 4 and 5
                                                      std::size_t end, std::size_t to,
                                                      Base64Alphabet alphabet);
 
-// Whether a text is a token: JSON in base64, and signed or encrypted parts behind it, separated by
-// '.', or an encrypted text. Such are JWT (RFC 7519), what Flask, Starlette and Remix sign sessions
-// with, and what ASP.NET Core encrypts them with.
-[[nodiscard]] bool is_signed(std::string_view text) noexcept;
+// Whether a text is a sealed token, that is, one that is signed or encrypted: JSON in base64, and
+// such parts behind it, separated by '.', or an encrypted text. Such are JWT (RFC 7519), what Flask,
+// Starlette and Remix sign sessions with, and what ASP.NET Core encrypts them with.
+[[nodiscard]] bool is_sealed(std::string_view text) noexcept;
 
 // Writes text[begin..] in one form if it is such a token. JSON is signed as it is spelt, but
 // libraries decode signatures and what is encrypted leniently. Other values stay as they are.

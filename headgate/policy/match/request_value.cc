@@ -421,7 +421,7 @@ void fold_cookie(std::string_view name, std::string& out, std::size_t begin) {
   out.erase(begin, before);
   // A '+' is a space here. In a signature it is what '-' is in the alphabet for URLs, and a space
   // is nothing: without all of them the token is one.
-  if (is_signed(std::string_view(out).substr(begin))) {
+  if (is_sealed(std::string_view(out).substr(begin))) {
     const auto from = out.begin() + static_cast<std::string::difference_type>(begin);
     out.erase(std::remove_if(from, out.end(), [](char c) { return c == ' ' || c == '-'; }),
               out.end());
