@@ -123,13 +123,11 @@ Link::Time Link::good_until() const noexcept {
 void Link::connect() {
   ++attempt_;
   state_ = State::connecting;
-  timer_.expires_after(patience);
-  timer_.async_wait(handler([this](const error_code& error) {
-    if (!error && state_ == State::connecting) fail("no connection within a second");
-  }));
   if (address_.is_unix()) {
-    return connect_to({boost::asio::local::stream_protocol::endpoint(address_.port)}, 0);
+    return connect_to_one_of({boost::asio::local::stream_protocol::endpoint(address_.port)});
   }
+  // Takes its time, as long as 5 s if the first name server is down: an attempt that gave it up
+  // would only be followed by another one that begins with the same.
   resolver_.async_resolve(
       address_.host, address_.port,
       handler([this](const error_code& error,
@@ -137,8 +135,19 @@ void Link::connect() {
         if (error) return fail("its name cannot be resolved: " + error.message());
         std::vector<stream_protocol::endpoint> endpoints;
         for (const auto& entry : found) endpoints.emplace_back(entry.endpoint());
-        connect_to(std::move(endpoints), 0);
+        // Each attempt begins with another one: the first may be silent, or a replica.
+        std::rotate(endpoints.begin(), endpoints.begin() + failures_ % endpoints.size(),
+                    endpoints.end());
+        connect_to_one_of(std::move(endpoints));
       }));
+}
+
+void Link::connect_to_one_of(std::vector<stream_protocol::endpoint> endpoints) {
+  timer_.expires_after(patience);
+  timer_.async_wait(handler([this](const error_code& error) {
+    if (!error && state_ == State::connecting) fail("no connection within a second");
+  }));
+  connect_to(std::move(endpoints), 0);
 }
 
 // Tries the endpoints from the one at `next` on.
@@ -211,12 +220,9 @@ void Link::fail(std::string why) {
   if (state_ == State::resting || state_ == State::closed) return;
   ++attempt_;
   state_ = State::resting;
-  tried_ = true;
-  why_ = address_.text() + ": " + why;
   tls_.reset();
   socket_.reset();
   reader_ = net::RespReplyReader();
-  unsent_.clear();
   sent_ = received_begin_ = received_end_ = 0;
   has_module_ = is_open_ = is_flush_posted_ = is_watching_ = is_waiting_to_write_ = false;
   resolver_.cancel();
@@ -228,13 +234,17 @@ void Link::fail(std::string why) {
   timer_.async_wait(handler([this](const error_code& error) {
     if (!error && state_ == State::resting) connect();
   }));
-  lose_all();
+  lose_all(why);
 }
 
-void Link::lose_all() {
+void Link::lose_all(std::string_view why) {
+  tried_ = true;
+  why_ = address_.text() + ": ";
+  why_ += why;
+  unsent_.clear();
   const auto lost = std::exchange(waiting_, {});
-  const std::string why = why_;
-  for (const Waiting& request : lost) request.receiver->lost(why);
+  const std::string words = why_;
+  for (const Waiting& request : lost) request.receiver->lost(words);
 }
 
 // ---- requests
@@ -277,7 +287,9 @@ void Link::watch() {
     if (error) return;
     is_watching_ = false;
     if (waiting_.empty()) return;
-    if (Steady::now() - waiting_.front().since > patience) return fail("it does not answer");
+    if (Steady::now() - waiting_.front().since > patience) {
+      return socket_ ? fail("it does not answer") : lose_all("its name is not resolved yet");
+    }
     watch();
   }));
 }

@@ -94,6 +94,7 @@ class Link : public std::enable_shared_from_this<Link> {
   };
 
   void connect();
+  void connect_to_one_of(std::vector<boost::asio::generic::stream_protocol::endpoint> endpoints);
   void connect_to(std::vector<boost::asio::generic::stream_protocol::endpoint> endpoints,
                   std::size_t next);
   void begin();
@@ -101,7 +102,8 @@ class Link : public std::enable_shared_from_this<Link> {
   void greeted(std::string sha);
   // Ends this connection; the next one is made after a rest.
   void fail(std::string why);
-  void lose_all();
+  // Nothing is sent until the attempt that goes on, or the next one, succeeds.
+  void lose_all(std::string_view why);
 
   void watch();
   void wait_to_read();
@@ -125,7 +127,7 @@ class Link : public std::enable_shared_from_this<Link> {
 
   State state_ = State::connecting;
   std::string why_;            // of the last failure, or of the stall
-  bool tried_ = false;         // the first attempt has ended
+  bool tried_ = false;         // the first attempt has ended, or takes too long
   std::uint64_t attempt_ = 0;  // the number of this connection
   unsigned failures_ = 0;      // since the link was ready
   std::string sha_;            // of the script
