@@ -15,17 +15,17 @@
 namespace headgate::net {
 namespace {
 
-// The reason of the first error, which is the cause of the others.
-std::string cannot(const std::string& path, std::string_view expected) {
+// Takes the reason of the first error, which is the cause of the others; `other` if there is none.
+std::string take_reason(const char* other) {
   const unsigned long error = ERR_peek_error();
-  std::string why = "cannot be used";
-  if (ERR_SYSTEM_ERROR(error)) {
-    why = std::strerror(ERR_GET_REASON(error));
-  } else if (const char* reason = ERR_reason_error_string(error)) {
-    why = reason;
-  }
+  const char* reason = ERR_reason_error_string(error);
+  if (ERR_SYSTEM_ERROR(error)) reason = std::strerror(ERR_GET_REASON(error));
   ERR_clear_error();
-  return path + ": " + why + "; expected " + std::string(expected);
+  return reason != nullptr ? reason : other;
+}
+
+std::string cannot(const std::string& path, std::string_view expected) {
+  return path + ": " + take_reason("cannot be used") + "; expected " + std::string(expected);
 }
 
 // Returns what is wrong with a named pipe or a device: OpenSSL could wait for it or read it for
@@ -105,6 +105,13 @@ void TlsStream::end() noexcept {
   if (failed_ || !established()) return;  // OpenSSL forbids it
   ERR_clear_error();
   SSL_shutdown(ssl_);
+}
+
+std::string TlsStream::fault() const {
+  const long verdict = SSL_get_verify_result(ssl_);
+  const std::string reason = take_reason("it broke off");
+  return std::string(established() ? "the connection is lost: " : "the TLS handshake failed: ") +
+         (verdict == X509_V_OK ? reason : X509_verify_cert_error_string(verdict));
 }
 
 bool TlsStream::established() const noexcept { return SSL_is_init_finished(ssl_) != 0; }

@@ -28,6 +28,9 @@ class TlsStream {
 
   [[nodiscard]] ssize_t receive(std::span<char> room) noexcept;
   [[nodiscard]] ssize_t send(std::string_view bytes) noexcept;
+  // Why the last call failed with EPROTO, in words. To be called before any other TLS call of this
+  // thread.
+  [[nodiscard]] std::string fault() const;
   // Sends that no more bytes follow.
   void end() noexcept;
 

@@ -478,10 +478,10 @@ TEST(RedisStore, SpeaksTlsAndTrustsOnlyItsAuthority) {
     return refused->status().fault;
   };
   options.server_name = "redis.example";
-  EXPECT_THAT(fault(), HasSubstr("127.0.0.1:" + port)) << "the certificate is another server's";
+  EXPECT_EQ(fault(), "127.0.0.1:" + port + ": the TLS handshake failed: hostname mismatch");
   options.server_name.clear();
   options.login.replace({"", net::TlsContext::load_for_client(at + "other.crt", "", "").value()});
-  EXPECT_THAT(fault(), HasSubstr("127.0.0.1:" + port)) << "another authority";
+  EXPECT_EQ(fault(), "127.0.0.1:" + port + ": the TLS handshake failed: self-signed certificate");
   EXPECT_THAT(net::TlsContext::load_for_client(at + "none.crt", "", "").error(),
               HasSubstr("none.crt"));
   EXPECT_THAT(

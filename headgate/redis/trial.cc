@@ -134,9 +134,7 @@ class Conversation {
     is_lost_ = true;
     if (is_end || errno == 0) return "it closed the connection";
     if (errno == EAGAIN) return "no answer in 3 s";
-    const bool handshake = tls_ && !tls_->established();
-    return (handshake ? "the TLS handshake failed: " : "the connection is lost: ") +
-           std::string(strerror(errno));
+    return tls_ ? tls_->fault() : std::string("the connection is lost: ") + strerror(errno);
   }
 
   int fd_ = -1;
