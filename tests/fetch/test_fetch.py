@@ -499,6 +499,17 @@ def test_a_closed_standard_output_is_a_failure(tmp_path):
     assert done.returncode == 1 and 'standard output' in done.stderr, done
 
 
+def test_a_full_standard_output_ends_it():
+    """More bodies than may wait for their turn: those behind the first one are not fetched, or not written."""
+    with RawServer(echo) as server, open('/dev/full', 'w') as full:
+        done = subprocess.run([HEADGATE, 'fetch', '--rate', '1000000', *(f'{server.url}/{i}' for i in range(400))],
+                              stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+    assert done.returncode == 1, done
+    fault, summary = done.stderr.splitlines()
+    assert fault == 'headgate fetch: standard output: No space left on device; 400 left'
+    assert summary.startswith('0 fetched, 0 denied, 0 failed, '), summary
+
+
 @pytest.mark.parametrize('ends', [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_it_while_nothing_reads_its_output(ends):
     with RawServer(lambda *_: response(200, [], b'x' * 1_000_000)) as server:

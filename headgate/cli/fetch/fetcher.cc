@@ -122,7 +122,7 @@ Fetcher::~Fetcher() {
 }
 
 FetchReport Fetcher::run() {
-  while (left_ > 0 && !interrupted_) {
+  while (left_ > 0 && !interrupted_ && sink_.lost().empty()) {
     now_ = monotonic_now();
     start_allowed();
     int running = 0;
@@ -133,7 +133,11 @@ FetchReport Fetcher::run() {
     if (under_way_.size() == before && left_ > 0) wait();
   }
   progress_.clear();
-  report_.unfinished = left_;
+  report_.fetched -= sink_.waiting();
+  report_.unfinished = left_ + sink_.waiting();
+  if (!sink_.lost().empty()) {
+    say(sink_.lost() + "; " + std::to_string(report_.unfinished) + " left");
+  }
   report_.seconds = static_cast<double>(monotonic_now().ns - start_.ns) / 1e9;
   return report_;
 }

@@ -19,7 +19,7 @@ struct FetchReport {
   std::uint64_t denied = 0;    // answers with 429 or 503
   std::uint64_t bytes = 0;     // of complete bodies
   std::vector<FetchFailure> failures;
-  std::uint64_t unfinished = 0;  // URLs left when it was interrupted
+  std::uint64_t unfinished = 0;  // URLs left when it ended early
   double seconds = 0;
   double waiting = 0;  // [s] without any request, because all servers required a wait
 

@@ -45,11 +45,15 @@ class FetchSink {
   [[nodiscard]] virtual bool has_room(std::size_t index) const = 0;
   [[nodiscard]] virtual Result<std::unique_ptr<FetchBody>, std::string> begin(
       std::size_t index) = 0;
-  // Stores a complete body. The error says why that failed.
+  // Stores a complete body, now or later. The error says why that failed.
   [[nodiscard]] virtual Result<void, std::string> keep(std::size_t index,
                                                        std::unique_ptr<FetchBody> body) = 0;
   // This URL gets no body.
   virtual void drop(std::size_t index) = 0;
+  // Why no further body can be stored; empty: some can.
+  [[nodiscard]] virtual const std::string& lost() const = 0;
+  // How many bodies keep() has taken and not stored yet.
+  [[nodiscard]] virtual std::size_t waiting() const = 0;
 };
 
 }  // namespace headgate::cli

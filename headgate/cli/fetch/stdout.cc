@@ -80,25 +80,32 @@ Result<std::unique_ptr<FetchBody>, std::string> FetchStdout::begin(std::size_t) 
 
 Result<void, std::string> FetchStdout::keep(std::size_t index, std::unique_ptr<FetchBody> body) {
   early_[index] = std::move(body);
-  return print_due();
+  print_due();
+  return {};
 }
 
 void FetchStdout::drop(std::size_t index) {
   early_[index] = nullptr;
-  static_cast<void>(print_due());  // the next keep() reports a failure, too
+  print_due();
 }
 
-Result<void, std::string> FetchStdout::print_due() {
-  while (!early_.empty() && early_.begin()->first == next_) {
-    const std::unique_ptr<FetchBody> body = std::move(early_.begin()->second);
+std::size_t FetchStdout::waiting() const {
+  return static_cast<std::size_t>(
+      std::count_if(early_.begin(), early_.end(),
+                    [](const auto& numbered) { return numbered.second != nullptr; }));
+}
+
+void FetchStdout::print_due() {
+  while (lost_.empty() && !early_.empty() && early_.begin()->first == next_) {
+    if (const auto& body = early_.begin()->second; body != nullptr) {
+      if (const auto printed = print(body->fd()); !printed) {
+        lost_ = "standard output: " + printed.error();
+        return;
+      }
+    }
     early_.erase(early_.begin());
     ++next_;
-    if (body == nullptr) continue;
-    if (const auto printed = print(body->fd()); !printed) {
-      return Failure<std::string>("standard output: " + printed.error());
-    }
   }
-  return {};
 }
 
 }  // namespace headgate::cli

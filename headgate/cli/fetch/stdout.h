@@ -19,16 +19,19 @@ class FetchStdout final : public FetchSink {
   [[nodiscard]] Result<void, std::string> keep(std::size_t index,
                                                std::unique_ptr<FetchBody> body) override;
   void drop(std::size_t index) override;
+  [[nodiscard]] const std::string& lost() const override { return lost_; }
+  [[nodiscard]] std::size_t waiting() const override;
 
  private:
   // Each takes an open file, of which a process usually has 1024. As many as --parallel allows.
   static constexpr std::size_t early_max = 256;
 
   // Prints the bodies whose turn it is.
-  Result<void, std::string> print_due();
+  void print_due();
 
   std::size_t next_ = 0;                                     // index of the next to print
   std::map<std::size_t, std::unique_ptr<FetchBody>> early_;  // null: dropped
+  std::string lost_;
 };
 
 }  // namespace headgate::cli
