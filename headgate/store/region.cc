@@ -62,6 +62,17 @@ void request_huge_pages(void* at, std::size_t bytes, Sharing sharing) noexcept {
   madvise(at, bytes / huge_page * huge_page, advice_collapse);
 }
 
+// Programs that have closed a standard descriptor go on writing to it. Returns the same open file
+// under a higher descriptor if it is one of these; -1 if there is none, as for -1.
+int above_standard(int descriptor) noexcept {
+  if (descriptor < 0 || descriptor > STDERR_FILENO) return descriptor;
+  const int higher = fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  const int error = errno;
+  close(descriptor);
+  errno = error;
+  return higher;
+}
+
 // Whether there is anything of this name, also a symbolic link to nothing. Keeps errno.
 bool exists(const std::string& path) noexcept {
   const int error = std::exchange(errno, 0);
@@ -113,7 +124,7 @@ std::optional<Region> Region::map(std::size_t bytes, Sharing sharing, std::size_
     mapped = map_at(at, used, sharing == Sharing::threads ? MAP_PRIVATE : MAP_SHARED);
   } else {
     // Shared memory that can grow is a file without a name, mapped behind its end, too.
-    region.descriptor_ = memfd_create("headgate-table", MFD_CLOEXEC);
+    region.descriptor_ = above_standard(memfd_create("headgate-table", MFD_CLOEXEC));
     mapped = region.descriptor_ >= 0 &&
              ftruncate(region.descriptor_, static_cast<off_t>(used)) == 0 &&
              map_at(at, reach, MAP_SHARED, region.descriptor_);
@@ -136,7 +147,8 @@ Result<Region, std::string> Region::anonymous(std::size_t bytes, Sharing sharing
 }
 
 Result<std::optional<Region>, std::string> Region::file(const std::string& path) {
-  const int descriptor = open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+  const int descriptor =
+      above_standard(open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
   if (descriptor < 0) {
     if (errno != ENOENT) return failed(path, "open");
     if (!is_link(path)) return std::nullopt;

@@ -1,12 +1,16 @@
 #include "headgate/store/region.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdint>
 #include <fstream>
 #include <sstream>
+
+#include "headgate/base/testing/temporary_directory.h"
 
 namespace headgate::store {
 namespace {
@@ -64,6 +68,23 @@ TEST(Region, IsZeroedAndWritableToItsLastByte) {
       }
     }
   }
+}
+
+// A program that has closed its standard output, and prints.
+TEST(Region, IsNoStandardOutput) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.file("table");
+  std::ofstream(path) << "table";
+  const int output = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  close(STDOUT_FILENO);
+  const auto file = Region::file(path);
+  const auto memory = Region::anonymous(4096, Sharing::processes, 2 * 4096);
+  const ssize_t printed = write(STDOUT_FILENO, "line", 4);
+  dup2(output, STDOUT_FILENO);
+  close(output);
+  ASSERT_TRUE(file && *file && memory);
+  EXPECT_EQ(printed, -1);
+  EXPECT_EQ((*file)->bytes()[0], std::byte{'t'});
 }
 
 TEST(Region, SaysHowMuchCouldNotBeMapped) {
