@@ -62,7 +62,7 @@ std::array<char, 16> boot_id() noexcept {
 
 const ClockSource& ClockSource::system() noexcept {
   static constexpr ClockSource source{
-      []() noexcept { return read_clock(CLOCK_MONOTONIC); },
+      []() noexcept { return read_clock(CLOCK_BOOTTIME); },
       []() noexcept { return read_clock(CLOCK_REALTIME); },
       boot_id,
   };

@@ -1,8 +1,9 @@
-// The table's clock: CLOCK_MONOTONIC plus an anchor that is shared by the processes and survives
+// The table's clock: CLOCK_BOOTTIME plus an anchor that is shared by the processes and survives
 // restarts.
 //
-// While the system runs, steps of the wall clock have no effect. After a reboot, when
-// CLOCK_MONOTONIC has been reset, the table's time continues from the last time in the anchor, plus
+// CLOCK_BOOTTIME is a monotonic clock that goes on while the machine sleeps, as time does for the
+// clients. While the system runs, steps of the wall clock have no effect. After a reboot, when
+// CLOCK_BOOTTIME has been reset, the table's time continues from the last time in the anchor, plus
 // the time that has passed since by the wall clock. If the wall clock went back, nothing is added:
 // a client then waits at most one window longer, and never gets a quota twice.
 #pragma once

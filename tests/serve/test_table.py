@@ -41,6 +41,20 @@ def start_refused(directory, text, **options):
     return done.stderr
 
 
+def test_time_goes_on_while_the_machine_sleeps(serve, tmp_path):
+    """CLOCK_BOOTTIME alone tells of it: here by an hour, which is the window."""
+    slept = ['unshare', '--map-root-user', '--time', '--boottime', '3600', '--kill-child']
+    if subprocess.run([*slept, 'true'], capture_output=True).returncode != 0:
+        pytest.skip('needs time namespaces')
+    text = policies(f'{{memory: 128KiB, file: {tmp_path}/table}}')
+    server = serve(text)
+    assert left(server) == left(server, 'window') == 2
+    server.kill()
+    server = serve(text, prefix=slept)
+    assert left(server) == left(server, 'window') == 2
+    server.kill()  # with its child, which a SIGTERM would not reach
+
+
 @pytest.mark.parametrize('other', ['{memory: 64KiB, file: table}', '{memory: 128KiB}',
                                    '{memory: 128KiB, file: other}'])
 def test_a_reload_that_changes_the_table_is_refused_and_counted(serve, other):
