@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <filesystem>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -24,6 +25,8 @@ constexpr std::size_t size_max =
 // How long to wait for another process that changes the file, which takes milliseconds.
 constexpr auto patience = std::chrono::milliseconds(200);
 constexpr auto retry_interval = std::chrono::milliseconds(5);
+
+constexpr int links_max = 40;  // that Linux follows
 
 Failure<std::string> failure(const std::string& path, const std::string& what) {
   return Failure<std::string>(path + ": " + what);
@@ -58,6 +61,18 @@ bool is_at(const std::string& path, int fd) noexcept {
   struct stat opened = {};
   return stat(path.c_str(), &named) == 0 && fstat(fd, &opened) == 0 &&
          named.st_dev == opened.st_dev && named.st_ino == opened.st_ino;
+}
+
+// What the name leads to. A symbolic link stays: other processes may use the file behind it.
+std::string target_of(const std::string& path) {
+  std::filesystem::path target = path;
+  std::error_code error;
+  for (int links = 0; links < links_max; ++links) {
+    const auto next = std::filesystem::read_symlink(target, error);
+    if (error) break;
+    target = target.parent_path() / next;
+  }
+  return target.string();
 }
 
 // Opens the draft and locks it, which one process at a time can. The file that is renamed is not
@@ -105,7 +120,9 @@ Result<std::vector<LiveOverride>, std::string> OverrideFile::read() {
 }
 
 Result<std::vector<LiveOverride>, std::string> OverrideFile::change(const Change& change) {
-  const auto draft = lock(path_, path_ + ".headgate-draft");
+  const std::string target = target_of(path_);
+  const std::string draft_path = target + ".headgate-draft";
+  const auto draft = lock(path_, draft_path);
   if (!draft) return Failure<std::string>(draft.error());
   const Version known = version_;
   auto overrides = read();
@@ -115,17 +132,22 @@ Result<std::vector<LiveOverride>, std::string> OverrideFile::change(const Change
   }
   auto changed = *overrides;
   if (!change(changed)) return overrides;
-  if (const auto written = write(draft->get(), override_file_text(changed)); !written) {
+  auto written = write(draft->get(), override_file_text(changed));
+  if (written && rename(draft_path.c_str(), target.c_str()) != 0) {
+    written = cannot_change(path_, errno);
+  }
+  if (!written) {
     version_ = known;
     // A full disk gets its room back. If not, the next change does that.
     [[maybe_unused]] const int emptied = ftruncate(draft->get(), 0);
     return Failure<std::string>(written.error());
   }
+  version_ = version_of(path_);
   return changed;
 }
 
 // The content must reach the disk before the name.
-Result<void, std::string> OverrideFile::write(int draft, const std::string& text) {
+Result<void, std::string> OverrideFile::write(int draft, const std::string& text) const {
   if (ftruncate(draft, 0) != 0) return cannot_change(path_, errno);
   for (std::size_t done = 0; done < text.size();) {
     const ssize_t count = ::write(draft, text.data() + done, text.size() - done);
@@ -134,10 +156,6 @@ Result<void, std::string> OverrideFile::write(int draft, const std::string& text
     done += static_cast<std::size_t>(count);
   }
   if (fsync(draft) != 0) return cannot_change(path_, errno);
-  if (rename((path_ + ".headgate-draft").c_str(), path_.c_str()) != 0) {
-    return cannot_change(path_, errno);
-  }
-  version_ = version_of(path_);
   return {};
 }
 

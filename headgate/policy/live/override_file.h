@@ -42,7 +42,7 @@ class OverrideFile {
     friend bool operator==(const Version&, const Version&) = default;
   };
   [[nodiscard]] static Version version_of(const std::string& path) noexcept;
-  [[nodiscard]] Result<void, std::string> write(int draft, const std::string& text);
+  [[nodiscard]] Result<void, std::string> write(int draft, const std::string& text) const;
 
   std::string path_;
   Version version_;

@@ -74,6 +74,18 @@ TEST_F(OverrideFileTest, ChangesAtTheSameTimeAreAllKept) {
   EXPECT_EQ(OverrideFile(path).read()->size(), 4u * each);
 }
 
+TEST_F(OverrideFileTest, ALinkLeadsToTheFileThatIsReplaced) {
+  const std::string link = directory.file("link");
+  const std::string further = directory.file("further");
+  std::filesystem::create_symlink("further", link);
+  std::filesystem::create_symlink(path, further);
+  ASSERT_TRUE(OverrideFile(link).change(adds("a"))) << "there is no file yet";
+  EXPECT_TRUE(OverrideFile(path).change(adds("b")));
+  EXPECT_TRUE(OverrideFile(link).change(adds("c")));
+  EXPECT_EQ(OverrideFile(path).read()->size(), 3u);
+  EXPECT_TRUE(std::filesystem::is_symlink(link) && std::filesystem::is_symlink(further));
+}
+
 TEST_F(OverrideFileTest, FaultsNameTheFileAndLeaveItAsItIs) {
   std::ofstream(path) << "quota";
   OverrideFile file(path);
