@@ -40,6 +40,19 @@ bool is_command(CLI::App& app, const std::string& word) {
   return false;
 }
 
+// An empty name is that of a variable that is not set. It must not switch off what its option
+// stands for, such as a token.
+void refuse_empty_names(CLI::App& command) {
+  for (CLI::Option* option : command.get_options()) {
+    const std::string type = option->get_type_name();
+    if (!type.starts_with("FILE") && !type.starts_with("DIR") && !type.starts_with("ADDR"))
+      continue;
+    option->check([](const std::string& name) {
+      return name.empty() ? "is empty; expected a name, or no such option" : std::string();
+    });
+  }
+}
+
 // Returns the exit status of a command that has ended, and says so if its output is lost.
 int finished(int status) {
   const bool good = std::cout.good();
@@ -70,6 +83,7 @@ int run(int argc, char** argv) {
   for (CLI::App* command : app.get_subcommands({})) {
     command->set_version_flag("--version", version_text(), "Print the version and exit");
     command->set_help_flag("-h,--help", "Print this help and exit");
+    refuse_empty_names(*command);
   }
   if (argc > 1 && !is_command(app, argv[1])) return wrong_usage;
   try {

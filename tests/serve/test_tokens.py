@@ -179,6 +179,14 @@ def test_options_that_make_no_sense(files, tmp_path):
     assert 'expected another token' in done.stderr
 
 
+@pytest.mark.parametrize('option', ('--token-file', '--admin-token-file', '--client-ca', '--overrides-file'))
+def test_an_empty_name_is_no_absent_option(option):
+    """As that of a variable that is not set."""
+    done = start(option, '')
+    assert done.returncode == 2
+    assert done.stderr.startswith(f'headgate serve: {option}: is empty; expected a name')
+
+
 def test_a_token_that_others_can_read_or_write(serve, tmp_path):
     done = start('--token-file', secret(tmp_path / 'open', TOKEN, 0o666))
     assert done.returncode == 1
