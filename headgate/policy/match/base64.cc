@@ -25,8 +25,39 @@ char base64_character(int value, Base64Alphabet alphabet) noexcept {
   return value == 62 ? (url ? '-' : '+') : (url ? '_' : '/');
 }
 
-// Whether a token is what ASP.NET Core encrypts (Data Protection): base64 with this begin.
-bool is_protected(std::string_view token) noexcept { return token.starts_with("CfDJ8"); }
+bool is_base64(char c) noexcept { return base64_value(c) >= 0; }
+
+// Whether a text begins so if all that is no base64 is left out.
+bool begins_with(std::string_view text, std::string_view base64) noexcept {
+  for (const char expected : base64) {
+    const auto c = std::find_if(text.begin(), text.end(), is_base64);
+    if (c == text.end() || *c != expected) return false;
+    text = {c + 1, text.end()};
+  }
+  return true;
+}
+
+// Whether a token is what ASP.NET Core (Data Protection) or Fernet encrypts: base64 with the begin
+// that its version has.
+bool is_encrypted(std::string_view token) noexcept {
+  return begins_with(token, "CfDJ8") || begins_with(token, "gAAAAA");
+}
+
+// Writes the last character of text[begin..] as encoders do, if it is padded base64. Go's decoder
+// ignores bits that are no byte, also in sessions of gorilla/securecookie.
+void fold_padded(std::string& text, std::size_t begin) {
+  constexpr std::size_t size_min = 24;  // no number or word that happens to end with a '='
+  const std::size_t end = text.find_last_not_of('=') + 1;
+  const std::size_t padding = text.size() - end;
+  if (padding == 0 || padding > 2) return;
+  if (text.size() - begin < size_min || (text.size() - begin) % 4 != 0) return;
+  const auto from = text.begin() + static_cast<std::string::difference_type>(begin);
+  const auto last = text.begin() + static_cast<std::string::difference_type>(end - 1);
+  if (!std::all_of(from, last + 1, is_base64)) return;
+  const bool url = *last == '-' || *last == '_';
+  *last = base64_character(base64_value(*last) & (padding == 2 ? 0x30 : 0x3c),
+                           url ? Base64Alphabet::url : Base64Alphabet::standard);
+}
 
 // Whether a token begins with a string of JSON, and ends with a signature.
 bool is_signed_string(std::string_view token) noexcept {
@@ -68,7 +99,7 @@ std::optional<std::size_t> fold_base64(std::string& text, std::size_t from, std:
 }
 
 bool is_sealed(std::string_view text) noexcept {
-  if (is_protected(text)) return true;
+  if (is_encrypted(text)) return true;
   // '{"', and a '.' and what zlib packs, which Flask puts before it.
   const bool is_object = text.starts_with("eyJ") || text.starts_with(".eJ");
   return is_object ? text.find('.', 1) != text.npos : is_signed_string(text);
@@ -76,8 +107,16 @@ bool is_sealed(std::string_view text) noexcept {
 
 bool fold_token(std::string& text, std::size_t begin) {
   const std::string_view token = std::string_view(text).substr(begin);
-  if (!is_sealed(token)) return true;
-  if (is_protected(token)) {
+  if (token.starts_with("Fe26.")) {
+    // iron-session reads a number behind the '~', and no further.
+    text.resize(std::min(text.find('~', begin), text.size()));
+    return true;
+  }
+  if (!is_sealed(token)) {
+    fold_padded(text, begin);
+    return true;
+  }
+  if (is_encrypted(token)) {
     const auto end = fold_base64(text, begin, text.size(), begin, Base64Alphabet::url);
     if (end) text.resize(*end);
     return end.has_value();

@@ -23,13 +23,15 @@ enum class Base64Alphabet { standard, url };  // RFC 4648, sections 4 and 5
                                                      Base64Alphabet alphabet);
 
 // Whether a text is a sealed token, that is, one that is signed or encrypted: JSON in base64, and
-// such parts behind it, separated by '.', or an encrypted text. Such are JWT (RFC 7519), what Flask,
-// Starlette and Remix sign sessions with, and what ASP.NET Core encrypts them with.
+// such parts behind it, separated by '.', or an encrypted text. Such are JWT (RFC 7519), what
+// Flask, Starlette and Remix sign sessions with, and what ASP.NET Core and Fernet (Python) encrypt
+// them with.
 [[nodiscard]] bool is_sealed(std::string_view text) noexcept;
 
-// Writes text[begin..] in one form if it is such a token. JSON is signed as it is spelt, but
-// libraries decode signatures and what is encrypted leniently. Other values stay as they are.
-// Returns false if decoders differ about the token.
+// Writes text[begin..] in one form if it is such a token, one that iron-session has sealed, or
+// padded base64. JSON is signed as it is spelt, but libraries decode signatures and what is
+// encrypted leniently. Other values stay as they are. Returns false if decoders differ about the
+// token.
 [[nodiscard]] bool fold_token(std::string& text, std::size_t begin);
 
 }  // namespace headgate::policy

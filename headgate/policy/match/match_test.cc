@@ -599,8 +599,52 @@ TEST(Partition, WhatAspNetCoreEncryptsHasOneForm) {
         "CfDJ8NxYzAb_Qw"}) {
     EXPECT_EQ(of(value), "CfDJ8NxYzAb_Qw") << value;
   }
+  for (const char* const value : {"C%20fDJ8NxYzAb_Qw", "%09Cf%0d%0aDJ8NxYzAb_Qw"}) {
+    EXPECT_EQ(of(value), "CfDJ8NxYzAb_Qw") << value;
+  }
   EXPECT_EQ(of("CfDJ8N=xY"), "");
   EXPECT_EQ(of("CfDJ9N%0Ax"), "CfDJ9N\nx");
+}
+
+TEST(Partition, WhatIronSessionHasSealedHasOneForm) {
+  const auto of = [](const std::string& version) {
+    return partition("[cookie:sid]",
+                     {.headers = {{"cookie", "sid=Fe26.2*1*a*b-_*c**d*e" + version}}});
+  };
+  for (const char* const version : {"~2", "~02", "~2x", "~2~a~b", "~%202", "%7E2", ""}) {
+    EXPECT_EQ(of(version), "Fe26.2*1*a*b-_*c**d*e") << version;
+  }
+}
+
+// Python's base64 passes over what is none.
+TEST(Partition, WhatFernetEncryptsHasOneForm) {
+  const std::string form = "gAAAAABrCPNKYTpiPj8_Yg";
+  for (const char* const value :
+       {"gAAAAABrCPNKYTpiPj8_Yg==", "gA!AAAABrCP~NKYTpiPj8/Yh==", "*gAAAAABrCPNKYTpiPj8_Yg==="}) {
+    EXPECT_EQ(partition("[header:x-auth-token]", {.headers = {{"x-auth-token", value}}}), form);
+    EXPECT_EQ(partition("[cookie:sid]", {.headers = {{"cookie", "sid="s + value}}}), form);
+    EXPECT_EQ(authorized("Bearer "s + value), form);
+  }
+  EXPECT_EQ(partition("[header:x]", {.headers = {{"x", "gAAAAABrCPNKYg==YTpi"}}}), "");
+}
+
+// Go's decoder takes any bits that are no byte: gorilla/sessions signs what is in them not.
+TEST(Partition, Base64WithPaddingHasOneForm) {
+  for (const char c : {'g', 'h', 'i', 'v'}) {
+    const std::string value = "MTc5NTc0OTY3M3xEWDhFQVFMY"s + c + "==";
+    EXPECT_EQ(partition("[cookie:sid]", {.headers = {{"cookie", "sid=" + value}}}),
+              "MTc5NTc0OTY3M3xEWDhFQVFMYg==");
+  }
+  for (const char c : {'M', 'N', 'O', 'P'}) {
+    EXPECT_EQ(authorized("Bearer MTc5NTc0OTY3M3xEWDhFQVFMY"s + c + "I="),
+              "MTc5NTc0OTY3M3xEWDhFQVFMY"s + c + "I=");
+    EXPECT_EQ(authorized("Bearer MTc5NTc0OTY3M3xEWDhFQVFMYm"s + c + "="),
+              "MTc5NTc0OTY3M3xEWDhFQVFMYmM=");
+  }
+  for (const char* const other : {"abZ=", "MTc5NTc0OTY3M3xEWDhFQVFMY.Z=",
+                                  "MTc5NTc0OTY3M3xEWDhFQVFMYmN", "MTc5NTc0OTY3M3xEWDhFQVFMYmN=="}) {
+    EXPECT_EQ(partition("[header:x]", {.headers = {{"x", other}}}), other);
+  }
 }
 
 TEST(Partition, Cookie) {
