@@ -606,6 +606,45 @@ TEST(Partition, WhatAspNetCoreEncryptsHasOneForm) {
   EXPECT_EQ(of("CfDJ9N%0Ax"), "CfDJ9N\nx");
 }
 
+// ASP.NET splits what does not fit into one cookie, and takes any session that is split.
+TEST(Partition, SessionsThatAspNetHasSplitAreOneKey) {
+  const auto of = [](std::string line) {
+    return partition("[cookie:.AspNetCore.Cookies]", {.headers = {{"cookie", std::move(line)}}});
+  };
+  const std::string name = ".AspNetCore.Cookies";
+  EXPECT_EQ(of(name + "=CfDJ8NxYzAb_Qw"), "CfDJ8NxYzAb_Qw");
+  for (const char* const count : {"chunks-2", "chunks-02", "chunks-0002", "chunks:2"}) {
+    EXPECT_EQ(of(name + '=' + count + "; " + name + "C2=Ab_Qw; " + name + "C1=CfDJ8NxYz"),
+              "CfDJ8NxYzAb_Qw")
+        << count;
+  }
+  EXPECT_EQ(of(name + "=chunks-1; " + name + "C1=CfDJ8NxYzAb_Qw"), "CfDJ8NxYzAb_Qw");
+  for (const char* const line : {"chunks-2; .AspNetCore.CookiesC1=CfDJ8NxYz", "chunks-0", "chunks-",
+                                 "chunks-x", "chunks-99999999999999999999", "chunks-9"}) {
+    EXPECT_EQ(of(name + '=' + line), "") << line;
+  }
+  EXPECT_EQ(of(name + "=chunky"), "chunky");
+}
+
+// Auth.js joins all cookies whose names begin so, wherever the session is split.
+TEST(Partition, SessionsThatAuthJsHasSplitAreOneKey) {
+  const std::string name = "__Secure-authjs.session-token";
+  const auto of = [&](std::string line) {
+    return partition("[cookie:" + name + ']', {.headers = {{"cookie", std::move(line)}}});
+  };
+  const std::string form = "eyJh..YWE.YWE.YWE";
+  EXPECT_EQ(of(name + '=' + form), form);
+  EXPECT_EQ(of(name + ".1=WE.YWE.YWE; x=y; " + name + ".0=eyJh..Y"), form);
+  for (const std::string& line :
+       {name + "=eyJh; " + name + ".1=..YWE.YWE.YWE",
+        name + ".0=eyJh; " + name + ".2=..YWE.YWE.YWE",
+        name + ".0=eyJh; " + name + "x.1=..YWE.YWE.YWE", name + ".1=eyJh..YWE.YWE.YWE"}) {
+    EXPECT_EQ(of(line), "") << line;
+  }
+  // Other programs have cookies with such names beside each other.
+  EXPECT_EQ(partition("[cookie:sid]", {.headers = {{"cookie", "sid=1; sid.sig=2; sid.0=3"}}}), "1");
+}
+
 TEST(Partition, WhatIronSessionHasSealedHasOneForm) {
   const auto of = [](const std::string& version) {
     return partition("[cookie:sid]",

@@ -9,6 +9,7 @@
 #include "headgate/policy/match/credentials.h"
 #include "headgate/policy/match/decode.h"
 #include "headgate/policy/match/space.h"
+#include "headgate/policy/quantity.h"
 #include "headgate/policy/text.h"
 
 namespace headgate::policy {
@@ -366,6 +367,47 @@ OnlyValue<CookieDecoder> find_cookie(const Headers& headers, std::string_view na
   return only;
 }
 
+// A session that is split has so many cookies at most: a cookie has 4 KiB, and the headers of a
+// request 32 (nginx, Kestrel). Each of them is searched for.
+constexpr std::size_t chunks_max = 8;
+
+// Appends the values of the cookies NAME1, NAME2 ..., or nothing if one of them is missing.
+void append_chunks(const Headers& headers, const std::string& name, std::size_t first,
+                   std::size_t count, std::string& out) {
+  const std::size_t begin = out.size();
+  for (std::size_t i = first; i < first + count; ++i) {
+    const std::size_t before = out.size();
+    find_cookie(headers, name + std::to_string(i)).append_to(out);
+    if (out.size() == before) return out.resize(begin);
+  }
+}
+
+// Returns into how many cookies ASP.NET has split a session, if a cookie says so; Katana writes a
+// ':'. A number that is out of bounds is 0.
+std::optional<std::size_t> chunk_count(std::string_view value) {
+  constexpr std::string_view prefix = "chunks";
+  if (!value.starts_with(prefix)) return std::nullopt;
+  value.remove_prefix(prefix.size());
+  if (!value.starts_with('-') && !value.starts_with(':')) return std::nullopt;
+  const auto count = parse_integer(value.substr(1), 1, chunks_max);
+  return count ? static_cast<std::size_t>(*count) : 0;
+}
+
+// How many cookies Auth.js joins to one of its own: all whose names go on behind its name.
+std::size_t joined_by_auth_js(const Headers& headers, std::string_view name) noexcept {
+  if (!name.ends_with("authjs.session-token") && !name.ends_with("next-auth.session-token")) {
+    return 0;
+  }
+  std::size_t count = 0;
+  for (std::size_t nth = 0; const auto line = headers.value("cookie", nth); ++nth) {
+    each_part(*line, ';', [&](std::string_view part) {
+      const std::string_view found = without_space(part.substr(0, part.find('=')));
+      if (found.starts_with(name) && found.size() > name.size()) ++count;
+    });
+  }
+  return count;
+}
+
 OnlyValue<FormDecoder> find_argument(const Request& request, std::string_view name) noexcept {
   OnlyValue<FormDecoder> only;
   const auto add_named = [&](std::string_view pair) {
@@ -458,7 +500,18 @@ void append_header_value(std::string_view name, std::string_view value, std::str
 
 void append_cookie(const Headers& headers, std::string_view name, std::string& out) {
   const std::size_t begin = out.size();
-  find_cookie(headers, name).append_to(out);
+  const OnlyValue<CookieDecoder> only = find_cookie(headers, name);
+  if (const std::size_t count = joined_by_auth_js(headers, name)) {
+    // Only as Auth.js itself splits: others could be split in another place by each request.
+    const bool is_whole = only.presence() == Presence::absent && count <= chunks_max;
+    if (is_whole) append_chunks(headers, std::string(name) + '.', 0, count, out);
+  } else {
+    only.append_to(out);
+    if (const auto chunks = chunk_count(std::string_view(out).substr(begin))) {
+      out.resize(begin);
+      append_chunks(headers, std::string(name) + 'C', 1, *chunks, out);
+    }
+  }
   fold_cookie(name, out, begin);
 }
 
@@ -490,7 +543,8 @@ Presence presence_of_header(const Headers& headers, std::string_view name) noexc
 }
 
 Presence presence_of_cookie(const Headers& headers, std::string_view name) noexcept {
-  return find_cookie(headers, name).presence();
+  const Presence presence = find_cookie(headers, name).presence();
+  return joined_by_auth_js(headers, name) > 0 ? Presence::unclear : presence;
 }
 
 Presence presence_of_argument(const Request& request, std::string_view name) noexcept {
