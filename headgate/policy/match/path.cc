@@ -25,6 +25,15 @@ enum class Parameters {
   to_raw_slash,  // at "/" alone: those that remove parameters before they decode, as Tomcat does
 };
 
+// A letter beyond ASCII whose lower case is one of ASCII in Unicode, and so in Go and JavaScript:
+// Caddy, and Fastify where it ignores case, route "/to<Kelvin sign>en" to /token.
+struct WideLetter {
+  std::string_view utf8;
+  char lower;
+};
+constexpr WideLetter wide_letters[] = {{"\xe2\x84\xaa", 'k'},  // U+212A, the Kelvin sign
+                                       {"\xc4\xb0", 'i'}};     // U+0130, I with a dot
+
 // By character: whether is_folded() may pass over it. It may not over a slash, which it looks
 // behind, nor over what folding changes.
 constexpr std::array<bool, 256> is_plain = [] {
@@ -33,6 +42,9 @@ constexpr std::array<bool, 256> is_plain = [] {
     const char text = static_cast<char>(c);
     plain[static_cast<std::size_t>(c)] = text != '/' && text != '%' && text != ';' &&
                                          text != '\\' && text != '#' && text == lower(text);
+  }
+  for (const WideLetter& wide : wide_letters) {
+    plain[static_cast<unsigned char>(wide.utf8.front())] = false;
   }
   return plain;
 }();
@@ -48,6 +60,17 @@ bool is_folded(std::string_view raw) noexcept {
     if (raw[i + 1] == '/' || raw[i + 1] == '.') return false;
   }
   return true;
+}
+
+// If out[begin..] ends with a letter of `wide_letters`, makes it lower case.
+void fold_wide_letter(std::string& out, std::size_t begin) {
+  if (static_cast<unsigned char>(out.back()) < 0x80) return;
+  for (const WideLetter& wide : wide_letters) {
+    if (!std::string_view(out).substr(begin).ends_with(wide.utf8)) continue;
+    out.resize(out.size() - wide.utf8.size());
+    out.push_back(wide.lower);
+    return;
+  }
 }
 
 // What decode() found in a path.
@@ -79,6 +102,7 @@ Decoded decode(std::string_view raw, Parameters parameters, Dots dots, std::stri
     const bool encoded = c == '/' && first == '%';
     decoded.encoded_slash |= encoded;
     out.push_back(encoded && dots == Dots::undecoded ? opaque_slash : c);
+    fold_wide_letter(out, begin);
   }
   // Starlette routes "/login%0a" to /login, as do programs that end a regular expression with '$',
   // and Python's HTTP server "/login\xa0".

@@ -32,6 +32,28 @@ bool matches(std::string_view pattern, std::string_view raw) {
                      [&](const std::string& reading) { return compiled.matches(reading); });
 }
 
+// Go's strings.ToLower() and JavaScript's toLowerCase() make them letters of ASCII.
+TEST(FoldedPath, HasNoLettersThatUnicodeMakesAscii) {
+  for (const char* const raw : {"/to%E2%84%AAen", "/TO%e2%84%aaEN",
+                                "/to\xe2\x84\xaa"
+                                "en",
+                                "/to%e2\x84%AAen/"}) {
+    EXPECT_EQ(folded(raw), "/token") << raw;
+  }
+  EXPECT_EQ(folded("/log%C4%B0n"), "/login");
+  EXPECT_EQ(folded("/log\xc4\xb0n"), "/login");
+  EXPECT_TRUE(matches("/token", "/to%E2%84%AAen"));
+  EXPECT_TRUE(
+      matches("/to\xe2\x84\xaa"
+              "en",
+              "/token"));
+  // Other letters of the same script, and parts of these.
+  for (const char* const raw :
+       {"/\xc4\xb1", "/\xe2\x84\xab", "/\x84\xaa", "/\xb0", "/\xe2/\x84\xaa"}) {
+    EXPECT_EQ(folded(raw), raw);
+  }
+}
+
 TEST(FoldedPath, IsOneForAllSpellings) {
   for (const char* const raw : {"/login",
                                 "/Login",
