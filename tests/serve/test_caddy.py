@@ -42,22 +42,48 @@ def test_the_short_form(example):
         assert denied.one('RateLimit') == f'"burst";r=0;t={denied.one("Retry-After")}'
 
 
-def test_the_upstream_finds_no_other_key_than_headgate(serve, tmp_path):
-    seen = []
-    with Upstream(lambda method, path, headers, body: (seen.append(headers), (200, [], b''))[1]) as upstream:
+@pytest.fixture
+def seen(serve, tmp_path):
+    """seen(HEADERS): the headers with which the upstream gets a request, in both forms."""
+    headers_seen = []
+
+    def respond(method, path, headers, body):
+        headers_seen.append(headers)
+        return 200, [], b''
+
+    with Upstream(respond) as upstream:
         port, short, api = free_port(), free_port(), free_port()
         ports = {8080: port, 8081: serve((EXAMPLE / 'headgate.yaml').read_text()).port, 8083: short}
         text = (EXAMPLE / 'Caddyfile').read_text().replace('reverse_proxy 127.0.0.1:8082',
                                                            f'reverse_proxy 127.0.0.1:{upstream.port}')
         proxy = proxies.caddy(tmp_path, proxies.with_ports(text, {**ports, 8082: api}), port, short, api)
-        try:
+
+        def ask(headers):
+            headers_seen.clear()
             for public in (port, short):
                 with Connection(public) as connection:
-                    connection.request('/v1/a', headers=[('X_API_Key', 'one'), ('X-API-Key', 'two'), *ME])
-        finally:
-            proxy.stop()
-    assert [[value for name, value in headers if name.lower().replace('_', '-') == 'x-api-key']
-            for headers in seen] == [['two,me']] * 2
+                    connection.request('/v1/a', headers=headers)
+            return headers_seen
+
+        yield ask
+        proxy.stop()
+
+
+def values(headers, name):
+    return [value for other, value in headers if other.lower().replace('_', '-') == name]
+
+
+def test_the_upstream_finds_no_other_key_than_headgate(seen):
+    both = seen([('X_API_Key', 'one'), ('X-API-Key', 'two'), *ME])
+    assert [values(headers, 'x-api-key') for headers in both] == [['two,me']] * 2
+
+
+def test_no_upgrade_but_websockets_is_passed_on(seen):
+    for lines, passed_on in ((['websocket'], ['websocket']), (['WebSocket'], ['websocket']), (['h2c'], []),
+                             (['websocket, h2c'], []), (['websocket', 'h2c'], [])):
+        both = seen([('Connection', 'Upgrade, HTTP2-Settings'), ('HTTP2-Settings', 'AAMAAABkAAQAoAAAAAIAAAAA'),
+                     *(('Upgrade', line) for line in lines)])
+        assert [values(headers, 'upgrade') for headers in both] == [passed_on] * 2, lines
 
 
 def test_requests_with_bodies(example):

@@ -220,14 +220,44 @@ def test_many_agents_and_connections_share_one_quota(haproxy, serve, tmp_path):
     assert sum(decided) >= 200 and sum(map(bool, decided)) >= 2, decided
 
 
-def test_the_upstream_finds_no_other_key_than_headgate(haproxy, agent):
-    seen = []
-    with Upstream(lambda method, path, headers, body: (seen.append(headers), (200, [], b''))[1]) as upstream:
+@pytest.fixture
+def seen(haproxy, agent):
+    """seen(HEADERS): the headers with which the upstream gets a request, or None if HAProxy refuses it."""
+    headers_seen = []
+
+    def respond(method, path, headers, body):
+        headers_seen.append([(name.lower(), value) for name, value in headers])
+        return 200, [], b''
+
+    with Upstream(respond) as upstream:
         proxy = ready(haproxy(agent.ports['spoe'], upstream=upstream.port))
-        proxy.request('/v1/a', headers=[('X_API_Key', 'other'), *ME])
-        names = [name.lower() for name, _ in seen[-1]]
-        assert 'x-api-key' in names and 'x_api_key' not in names
-        assert proxy.request('/v1/a', headers=[('X-API-Key', 'other'), *ME]).status == 400
+
+        def ask(headers):
+            return headers_seen[-1] if proxy.request('/v1/a', headers=headers).status == 200 else None
+
+        yield ask
+
+
+def test_the_upstream_finds_no_other_key_than_headgate(seen):
+    names = [name for name, _ in seen([('X_API_Key', 'other'), *ME])]
+    assert 'x-api-key' in names and 'x_api_key' not in names
+    assert seen([('X-API-Key', 'other'), *ME]) is None
+
+
+def test_no_upgrade_but_websockets_is_passed_on(seen):
+    key = ('Sec-WebSocket-Key', 'YWJjZGVmZ2hpamtsbW5vcA==')
+    for lines, passed_on in ((['websocket'], ['websocket']), (['WebSocket'], ['websocket']), (['h2c'], []),
+                             (['websocket, h2c'], []), (['websocket', 'h2c'], [])):
+        headers = seen([('Connection', 'Upgrade, HTTP2-Settings'), ('HTTP2-Settings', 'AAMAAABkAAQAoAAAAAIAAAAA'), key,
+                        *(('Upgrade', line) for line in lines)])
+        assert [value.lower() for name, value in headers if name == 'upgrade'] == passed_on, lines
+
+
+def test_no_tunnel_is_passed_on(example):
+    """HAProxy does not see what is sent behind a CONNECT."""
+    with Connection(example.port) as connection:
+        connection.send(b'CONNECT api.example:80 HTTP/1.1\r\nHost: api.example:80\r\n\r\n')
+        assert connection.receive().status == 405
 
 
 # ---- settling
