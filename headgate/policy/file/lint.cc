@@ -92,7 +92,7 @@ class Known {
         // Several lines of a header are one part, and the scheme of credentials is folded.
         return part.find(',') == part.npos && !component.name().ends_with("authorization") &&
                any(condition.headers, [&](const Condition::HeaderGlob& header) {
-                 return header.name == component.name() && !header.value.matches(part);
+                 return header.name == component.name() && !header.may_match(part);
                });
       case Component::Kind::cookie:
       case Component::Kind::query:

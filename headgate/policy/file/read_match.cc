@@ -128,7 +128,7 @@ std::vector<Condition::HeaderGlob> read_header_globs(const Node& node, Faults& f
                               std::to_string(first->second.line) + " has it already");
     }
     const auto glob = read_text(value, *text, "a value, with '*' for any characters", faults);
-    if (glob) headers.push_back({first->first, Glob(*glob)});
+    if (glob) headers.emplace_back(first->first, *glob);
   }
   return headers;
 }

@@ -1,9 +1,10 @@
 #include "headgate/policy/match/condition.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "headgate/base/ascii.h"
-#include "headgate/policy/match/space.h"
+#include "headgate/policy/match/request_value.h"
 
 namespace headgate::policy {
 namespace {
@@ -29,8 +30,7 @@ bool method_matches(const std::vector<std::string>& methods, std::string_view me
 bool header_matches(const Headers& headers, const Condition::HeaderGlob& header, Effect effect) {
   bool matches = false;
   for (std::size_t nth = 0; const auto line = headers.value(header.name, nth); ++nth) {
-    matches = header.value.matches(*line) ||
-              (effect == Effect::limits && header.value.matches(without_space(*line)));
+    matches = effect == Effect::limits ? header.may_match(*line) : header.exact.matches(*line);
     if (matches == (effect == Effect::limits)) return matches;
   }
   return matches;
@@ -87,6 +87,17 @@ bool is_present(const Component& component, const Request& request, Effect effec
 }
 
 }  // namespace
+
+Condition::HeaderGlob::HeaderGlob(std::string header, std::string_view pattern)
+    : name(std::move(header)), exact(pattern), folded("") {
+  std::string buffer;
+  folded = Glob(folded_line(pattern, buffer));
+}
+
+bool Condition::HeaderGlob::may_match(std::string_view line) const {
+  std::string buffer;
+  return exact.matches(line) || folded.matches_ignoring_case(folded_line(line, buffer));
+}
 
 bool Condition::holds(LazyRequest& request, Effect effect) const {
   const Request& raw = request.raw();

@@ -31,9 +31,17 @@ struct Condition {
     PathPattern routed;
     Glob exact;
   };
+  // A pattern of `header`.
   struct HeaderGlob {
+    HeaderGlob(std::string name, std::string_view pattern);
+
+    // Whether the pattern matches a line of the header in some reading: in any case, as types of
+    // content and schemes of credentials are compared, and with any white space.
+    [[nodiscard]] bool may_match(std::string_view line) const;
+
     std::string name;  // lower case
-    Glob value;
+    Glob exact;
+    Glob folded;  // of what folded_line() returns
   };
 
   std::vector<Path> paths;              // holds for any of them; empty: for every path

@@ -146,7 +146,7 @@ TEST(Match, Conditions) {
       {R"([{not: {host: api.example}}])", {.host = "u0@api.example"}, true},
       {R"([{header: {x-plan: "free*"}}])", {}, false},
       {R"([{header: {X-Plan: "free*"}}])", {.headers = {{"x-plan", "free-tier"}}}, true},
-      {R"([{header: {x-plan: "free*"}}])", {.headers = {{"x-plan", "Free"}}}, false},
+      {R"([{header: {x-plan: "free*"}}])", {.headers = {{"x-plan", "Free"}}}, true},
       {R"([{header: {x-plan: "*"}}])", {}, false},
       {R"([{header: {x-plan: "*"}}])", {.headers = {{"x-plan", ""}}}, true},
       {R"([{header: {x-plan: "free"}}])",
@@ -348,6 +348,36 @@ TEST(Match, AllLinesOfAHeader) {
   EXPECT_FALSE(first_match(*set, {.headers = lines}).matched);
   lines.emplace_back("x-plan", "free");
   EXPECT_TRUE(first_match(*set, {.headers = lines}).matched);
+}
+
+// Types of content and schemes of credentials have no case, and programs drop more white space than
+// HTTP does.
+TEST(Match, AHeaderIsComparedAsItsMostLenientReaderDoes) {
+  const auto matches = [](const std::string& part, const std::string& pattern,
+                          const std::string& value) {
+    const auto set = one("match: [{method: GET, " + part + ": " + pattern + "}]");
+    return set && first_match(*set, {.headers = {{"x", value}}}).matched;
+  };
+  for (const char* const value :
+       {"multipart/form-data; boundary=x", "Multipart/Form-Data;boundary=x", "MULTIPART/FORM-DATA",
+        "\tmultipart/form-data\xa0", "\vmultipart/form-data"}) {
+    EXPECT_TRUE(matches("header", R"({x: "multipart/form-data*"})", value)) << value;
+    EXPECT_TRUE(matches("header", R"({x: "*Form-Data*"})", value)) << value;
+  }
+  for (const char* const value : {"Basic YQ==", "BASIC YQ==", "basic\tYQ==", "Basic  YQ=="}) {
+    EXPECT_TRUE(matches("header", R"({x: "Basic *"})", value)) << value;
+  }
+  for (const char* const pattern : {"\"a, b\"", "\"a,b\"", "\" A,  b\\u200b\""}) {
+    EXPECT_TRUE(matches("header", "{x: "s + pattern + '}', "a ,b")) << pattern;
+  }
+  EXPECT_FALSE(matches("header", R"({x: "Basic *"})", "Basics YQ=="));
+  EXPECT_FALSE(matches("header", R"({x: "a*c*e"})", "aBdE"));
+  EXPECT_TRUE(matches("header", R"({x: "a*c*e"})", "aBCdE"));
+  // What exempts is compared byte by byte.
+  for (const char* const value : {"Pro", "pro\xa0", "pro,pro"}) {
+    EXPECT_TRUE(matches("not", R"({header: {x: pro}})", value)) << value;
+  }
+  EXPECT_FALSE(matches("not", R"({header: {x: pro}})", "pro"));
 }
 
 TEST(Match, InFileOrderWithoutOffAndUnlimited) {

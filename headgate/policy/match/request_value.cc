@@ -492,6 +492,14 @@ void append_header(const Headers& headers, std::string_view name, std::string& o
   fold_value(has_credentials(name), out, begin);
 }
 
+std::string_view folded_line(std::string_view line, std::string& buffer) {
+  line = without_space(line);
+  if (is_list(line)) return line;
+  buffer.clear();
+  ListWriter(buffer).add_line(line);
+  return buffer;
+}
+
 void append_header_value(std::string_view name, std::string_view value, std::string& out) {
   const std::size_t begin = out.size();
   ListWriter(out).add_line(value);
