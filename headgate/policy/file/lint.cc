@@ -149,15 +149,20 @@ std::size_t weight(const std::vector<Condition>& conditions) {
 // They take about a second. A hundred thousand ids and forty conditions are compared.
 constexpr std::size_t comparisons_max = 4'000'000;
 
+constexpr std::string_view no_pattern =
+    "is compared letter by letter, also its '*'; expected what one request has";
+
 // What is wrong with one part of an id.
 std::optional<std::string> lint_part(const Component& component, std::string_view part) {
   if (part.empty()) return std::nullopt;  // of requests that lack it
   switch (component.kind()) {
     case Component::Kind::host:
+      if (part.find('*') != part.npos) return std::string(no_pattern);
       return lint_host(part);
     case Component::Kind::path:
-      if (part.starts_with('/')) return std::nullopt;
-      return "is the path of no request; expected '/' first";
+      if (!part.starts_with('/')) return "is the path of no request; expected '/' first";
+      if (part.find('*') != part.npos) return std::string(no_pattern);
+      return std::nullopt;
     default:
       return std::nullopt;
   }
@@ -175,9 +180,23 @@ bool has_parameter(std::string_view path) {
   return false;
 }
 
-constexpr std::string_view no_parameter =
-    "is compared letter by letter, also what looks like a parameter; expected '*' for any "
-    "characters";
+// Whether a path begins anew behind what may stand between two of them, as in "/a, /b".
+bool has_several(std::string_view path) {
+  for (std::size_t at = path.find('/', 1); at != path.npos; at = path.find('/', at + 1)) {
+    if (std::string_view(" ,|").find(path[at - 1]) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
+// What is wrong with a path that is compared letter by letter.
+std::optional<std::string> lint_letters(std::string_view path) {
+  if (has_parameter(path)) {
+    return "is compared letter by letter, also what looks like a parameter; expected '*' for any "
+           "characters";
+  }
+  if (has_several(path)) return "is one path, not several; expected a list of them, like [/a, /b]";
+  return std::nullopt;
+}
 
 }  // namespace
 
@@ -187,6 +206,20 @@ std::optional<std::string> lint_method(std::string_view method) {
   if (is_usual) return std::nullopt;
   return "matches no request, because it has a character that methods do not have; expected one "
          "like GET, a list of them, or no 'method' for all";
+}
+
+std::optional<std::string> lint_header(std::string_view name) {
+  const bool is_usual =
+      !any(name, [](char c) { return !is_letter(c) && !is_digit(c) && c != '-'; });
+  if (is_usual) return std::nullopt;
+  return "has a character other than letters, digits and '-', so that nginx and the gateway drop "
+         "it; expected one like x-api-key";
+}
+
+std::optional<std::string> lint_component(const Component& component) {
+  const bool is_header = component.kind() == Component::Kind::header ||
+                         component.kind() == Component::Kind::registered_domain;
+  return is_header ? lint_header(component.name()) : std::nullopt;
 }
 
 std::optional<std::string> lint_host(std::string_view host) {
@@ -207,7 +240,7 @@ std::optional<std::string> lint_host(std::string_view host) {
 
 std::optional<std::string> lint_path(std::string_view pattern, Effect effect) {
   if (effect == Effect::exempts) return lint_exact_path(pattern, effect);
-  if (has_parameter(pattern)) return std::string(no_parameter);
+  if (auto wrong = lint_letters(pattern)) return wrong;
   const std::string compared = folded(pattern);
   std::string plain = lowered(pattern);
   if (plain.size() > 1 && plain.ends_with('/')) plain.pop_back();
@@ -221,7 +254,7 @@ std::optional<std::string> lint_path(std::string_view pattern, Effect effect) {
 }
 
 std::optional<std::string> lint_exact_path(std::string_view pattern, Effect effect) {
-  if (has_parameter(pattern)) return std::string(no_parameter);
+  if (auto wrong = lint_letters(pattern)) return wrong;
   if (const std::size_t at = pattern.find_first_of(" #"); at != pattern.npos) {
     return std::string("matches no request, because clients send ") +
            (pattern[at] == ' ' ? "a space as %20" : "a '#' as %23") + "; expected it so";

@@ -22,6 +22,12 @@ namespace headgate::policy {
 // For a `method`.
 [[nodiscard]] std::optional<std::string> lint_method(std::string_view method);
 
+// For the name of a header.
+[[nodiscard]] std::optional<std::string> lint_header(std::string_view name);
+
+// For a component of a `key` or of `has`: the same, if it is a header.
+[[nodiscard]] std::optional<std::string> lint_component(const Component& component);
+
 // For the pattern of a `path`, in a condition of this effect.
 [[nodiscard]] std::optional<std::string> lint_path(std::string_view pattern, Effect effect);
 

@@ -91,6 +91,29 @@ TEST(Lint, PathsWithTheParametersOfAFramework) {
   }
 }
 
+TEST(Lint, SeveralPathsInOneText) {
+  for (const std::string path : {"/a, /b", "/a /b", "/a,/b", "/a|/b", "/a/* /b"}) {
+    const std::string one =
+        " '" + path + "' is one path, not several; expected a list of them, like [/a, /b]";
+    EXPECT_EQ(in_match("path: \"" + path + '"'), "3:51: path" + one);
+    EXPECT_EQ(in_match("exact-path: \"" + path + '"'), "3:57: exact-path" + one);
+  }
+  EXPECT_EQ(in_match("path: \"/a, b\""), "");
+}
+
+TEST(Lint, HeadersThatNginxDrops) {
+  const std::string dropped =
+      " has a character other than letters, digits and '-', so that nginx and the gateway drop it; "
+      "expected one like x-api-key";
+  EXPECT_EQ(in_a_policy("quota: 3, key: [address, \"header:x_api_key\"]"),
+            "3:52: key component 'header:x_api_key'" + dropped);
+  EXPECT_EQ(in_a_policy("quota: 3, key: \"registered-domain:header:x.y\""),
+            "3:42: key component 'registered-domain:header:x.y'" + dropped);
+  EXPECT_EQ(in_match("header: {x_plan: free}"), "3:54: header 'x_plan'" + dropped);
+  EXPECT_EQ(in_match("has: \"header:x*\""), "3:50: has 'header:x*'" + dropped);
+  EXPECT_EQ(in_match("has: [\"header:X-Api-Key1\", \"cookie:a_b\", \"query:a_b\"]"), "");
+}
+
 TEST(Lint, MethodsThatNoRequestHas) {
   for (const std::string method : {"*", "GET|POST", "P*"}) {
     EXPECT_EQ(
@@ -202,6 +225,10 @@ TEST(Lint, IdsThatAreInNoRequest) {
             "scheme, port, path and final dot; expected 'api.example'");
   EXPECT_EQ(override_of("key: path", "v1"),
             "3:67: id 'v1' is the path of no request; expected '/' first");
+  const std::string no_pattern =
+      " is compared letter by letter, also its '*'; expected what one request has";
+  EXPECT_EQ(override_of("key: host", "\"*.example\""), "3:67: id '*.example'" + no_pattern);
+  EXPECT_EQ(override_of("key: path", "/v1/*"), "3:67: id '/v1/*'" + no_pattern);
   EXPECT_EQ(override_of("key: [host, path]", "[\"\", \"\"]"), "") << "of requests without";
 }
 

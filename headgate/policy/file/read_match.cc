@@ -122,6 +122,9 @@ std::vector<Condition::HeaderGlob> read_header_globs(const Node& node, Faults& f
                               "x-plan");
       continue;
     }
+    if (const auto lint = lint_header(*text)) {
+      faults.warn(name.at, "header " + in_quotes(*text) + ' ' + *lint);
+    }
     const auto [first, is_new] = seen.emplace(lowered(*text), name.at);
     if (!is_new) {
       faults.add(name.at, "duplicate header " + in_quotes(*text) + "; expected it once, and line " +
@@ -177,6 +180,9 @@ std::vector<Component> read_present(const Node& node, Faults& faults) {
                                " is a part that every request has; expected " +
                                std::string(expected));
     } else {
+      if (const auto lint = lint_component(*component)) {
+        faults.warn(item->at, "has " + in_quotes(*text) + ' ' + *lint);
+      }
       present.push_back(*component);
     }
   }

@@ -46,6 +46,9 @@ std::vector<Component> read_key(const MapReader& map, const ClientAddress& setti
     if (!text) continue;
     const auto component = Component::parse(*text, settings);
     if (component) {
+      if (const auto lint = lint_component(*component)) {
+        faults.warn(item->at, "key component " + in_quotes(*text) + ' ' + *lint);
+      }
       key.push_back(*component);
     } else {
       faults.add(item->at, "key component " + in_quotes(*text) + " " + component.error());
