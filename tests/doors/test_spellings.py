@@ -46,6 +46,12 @@ SPELLINGS = {
     'signed cookies': [('/cookie', [('Cookie', f'sid=eyJh.YQ.{value}')]) for value in ('YTpiYg', '!!!!YTpiYg', 'YTpiYh')],
     'cookies that Remix has signed': [('/cookie', [('Cookie', f'sid=ImFiYyI%3D.LZd{value}')]) for value in (
         '%2Bbxrd5y4G/XwkVb4nkZoMzYA', '%2Bbxrd5y4G%2FXwkVb4nkZoMzYA', '-bxr%20d5y4G_XwkVb4nkZoMzYA', '+bxrd%0A5y4G/XwkVb4nkZoMzYA=')],
+    'sessions that iron-session has sealed': [('/cookie', [('Cookie', f'sid=Fe26.2*1*a*b**c{version}')]) for version in (
+        '~2', '~02', '~2x', '%7E2~y', '')],
+    'tokens of Fernet': [('/token', [('Authorization', f'Bearer {value}')]) for value in (
+        'gAAAAABrCPNKYTpiPj8_Yg==', 'g!AAAA*ABrCPNKYTpiPj8/Yg==', '~gAAAAABrCPNKYTpiPj8_Yh==')],
+    'sessions that ASP.NET has split': [('/cookie', [('Cookie', value)]) for value in (
+        'sid=CfDJ8NxYzAb_Qw', 'sid=chunks-1; sidC1=CfDJ8NxYzAb_Qw', 'sid=chunks-02; sidC2=zAb_Qw; sidC1=CfDJ8NxY', 'sid=C%20fDJ8NxYzAb_Qw')],
     'cookies in JSON': [('/cookie', [('Cookie', f'sid=j:{value}')]) for value in ('"abc"', '%20"abc"', '%0a"a%5Cu0062c"', '42')],
     'cookies': [('/cookie', [('Cookie', value)]) for value in (
         'sid=session42', 'sid=%73ession42', 'sid=session%34%32', 'sid="session42"', 'a=b;sid=session42',
@@ -66,12 +72,12 @@ SPELLINGS = {
     'paths': [(path, []) for path in (
         '/path/login', '/path/Login', '/PATH/LOGIN/', '/path/login;x', '/path/login%2f', '//path//login',
         '/./path/login', '/path/x/../login', '/path/%6cogin', '/path/login;c=d', '/path/login/.',
-        '/path/%2e/login', '/path/login%5c', '/path/login%3Bx', '/path/login%0a', '/path/login%20%0A', '/path/login%20/')],
+        '/path/%2e/login', '/path/log%C4%B0n', '/path/login%5c', '/path/login%3Bx', '/path/login%0a', '/path/login%20%0A', '/path/login%20/')],
     'paths that end at a semicolon to some': [(f'/path/login;{n}/{n}', []) for n in range(6)],
     'paths that begin with a host to some': [(f'//{host}/path/login', []) for host in 'abcdefg'],
     'paths with a slash that is none to some': [(f'/path/x{n}%2fy/../login', []) for n in range(6)],
     'lines of a condition': [('/match', lines) for lines in (
-        [('X-Plan', 'free')], [('X-Plan', 'free\t')], [('X-Plan', ' free')],
+        [('X-Plan', 'free')], [('X-Plan', 'free\t')], [('X-Plan', ' free')], [('X-Plan', 'Free')], [('X-Plan', 'FREE\xa0')],
         [('X-Plan', 'gold')] * 80 + [('X-Plan', 'free')], [('X-Plan', 'free'), ('X-Plan', 'gold')])],
 }
 
