@@ -171,6 +171,13 @@ def test_missing_authorities_are_told(fails, directory):
                            f'{directory}/none: No such file')
 
 
+def test_authorities_in_a_pipe_are_not_waited_for(fails, directory):
+    os.mkfifo(directory / 'pipe')
+    status, said = fails(WIDE, '--upstream-ca', directory / 'pipe', url='https://127.0.0.1:1')
+    assert status == 1
+    assert f'{directory}/pipe: is no regular file' in said
+
+
 # ---- several upstreams
 
 def test_upstreams_take_turns(gateway, echoes):

@@ -224,11 +224,15 @@ Result<std::string, Stop> find_programs(const std::string& module, const NginxPl
                                  "; install Debian's package libnginx-mod-http-headgate, build it "
                                  "with ./dev build, or name it with --module");
   }
-  if (plan.upstreams.front().tls && access(plan.authorities.c_str(), R_OK) != 0) {
-    return stop(input_fault, "an https upstream needs the certificates that it is held against: " +
-                                 plan.authorities + ": " + std::strerror(errno) +
-                                 "; install Debian's package ca-certificates, or name them with "
-                                 "--upstream-ca");
+  if (plan.upstreams.front().tls) {
+    const auto authorities = net::TlsContext::load_for_client(plan.authorities, "", "");
+    if (!authorities) {
+      return stop(input_fault,
+                  "an https upstream needs the certificates that it is held against: " +
+                      authorities.error() +
+                      "; install Debian's package ca-certificates, or name them with "
+                      "--upstream-ca");
+    }
   }
   std::string nginx = find_nginx();
   if (nginx.empty()) {
