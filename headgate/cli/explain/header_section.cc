@@ -72,7 +72,9 @@ class SectionReader {
   }
 
   std::optional<std::string> add(HeaderSection& section, std::string_view line) {
+    const bool is_first = section.lines.empty() && section.status_line.empty();
     if (line[0] == ' ' || line[0] == '\t') {
+      if (is_first) return fault("indented, as wget -S prints it; expected what curl -si does");
       return fault(
           "a field on several lines, which clients and proxies refuse; expected each field on one "
           "line");
@@ -89,9 +91,8 @@ class SectionReader {
     if (colon != std::string_view::npos && (name.ends_with(' ') || name.ends_with('\t'))) {
       return fault("expected no space between a field's name and its colon");
     }
-    return fault(section.lines.empty() && section.status_line.empty()
-                     ? "expected a status line (HTTP/1.1 200 OK) or a field (Name: value)"
-                     : "expected a field (Name: value), or an empty line before the body");
+    return fault(is_first ? "expected a status line (HTTP/1.1 200 OK) or a field (Name: value)"
+                          : "expected a field (Name: value), or an empty line before the body");
   }
 
   [[nodiscard]] std::string fault(const char* what) const {
