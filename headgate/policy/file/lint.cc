@@ -16,16 +16,19 @@ bool any(const Range& range, const Holds& holds) {
   return std::any_of(range.begin(), range.end(), holds);
 }
 
+// Whether a host is an IPv6 address without its brackets.
+bool is_bare_ipv6(std::string_view host) {
+  const std::size_t colon = host.find(':');
+  return colon != host.npos && host[0] != '[' && host.find(':', colon + 1) != host.npos;
+}
+
 // The host as requests are compared: without scheme, path, port and final dot.
 std::string bare_host(std::string_view host) {
   if (const std::size_t scheme = host.find("://"); scheme != host.npos) {
     host.remove_prefix(scheme + 3);
   }
   host = host.substr(0, host.find('/'));
-  const std::size_t colon = host.find(':');
-  const bool bare_ipv6 =
-      colon != host.npos && host[0] != '[' && host.find(':', colon + 1) != host.npos;
-  if (bare_ipv6) return '[' + std::string(host) + ']';
+  if (is_bare_ipv6(host)) return '[' + std::string(host) + ']';
   host = without_port(host);
   if (host.ends_with('.')) host.remove_suffix(1);
   return std::string(host);
@@ -158,7 +161,8 @@ std::optional<std::string> lint_part(const Component& component, std::string_vie
   switch (component.kind()) {
     case Component::Kind::host:
       if (part.find('*') != part.npos) return std::string(no_pattern);
-      return lint_host(part);
+      // Its port is left out, as that of a request is.
+      return lint_host(is_bare_ipv6(part) ? part : without_port(part));
     case Component::Kind::path:
       if (!part.starts_with('/')) return "is the path of no request; expected '/' first";
       if (part.find('*') != part.npos) return std::string(no_pattern);

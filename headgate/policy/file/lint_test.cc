@@ -220,8 +220,9 @@ TEST(Lint, OverridesOfWhatIsAllowed) {
 }
 
 TEST(Lint, IdsThatAreInNoRequest) {
-  EXPECT_EQ(override_of("key: host", "\"api.example:80\""),
-            "3:67: id 'api.example:80' matches no request, because hosts are compared without "
+  EXPECT_EQ(override_of("key: host", "\"api.example:80\""), "");
+  EXPECT_EQ(override_of("key: host", "\"http://api.example\""),
+            "3:67: id 'http://api.example' matches no request, because hosts are compared without "
             "scheme, port, path and final dot; expected 'api.example'");
   EXPECT_EQ(override_of("key: path", "v1"),
             "3:67: id 'v1' is the path of no request; expected '/' first");

@@ -152,7 +152,7 @@ void Component::append_given(std::string_view text, std::string& out) const {
       append_cookie_value(name_, text, out);
       return;
     case Kind::host:
-      append_host(text, out);
+      append_host(without_port(text), out);
       return;
     case Kind::path: {
       std::string buffer;

@@ -423,6 +423,17 @@ TEST(Match, ManyLongKeysOfOneRequestStayApart) {
   }
 }
 
+TEST(Match, AGivenHostIsThatOfRequestsWithAnyPort) {
+  const auto set = one("key: host, overrides: [{ids: ['api.example:80'], quota: 7}]");
+  std::string text;
+  for (const char* const spelling : {"api.example", "API.example:8080", "api.example.:80"}) {
+    const auto match = set->named("p", spelling, 1, text);
+    ASSERT_TRUE(match);
+    EXPECT_EQ(match->partition, "api.example");
+    EXPECT_EQ(match->grant->quota.units, 7u);
+  }
+}
+
 TEST(Match, AGivenMethodIsThatOfRequestsInAnySpelling) {
   const auto set = one("key: method, overrides: [{ids: [Put], quota: 7}]");
   std::string text;
