@@ -37,7 +37,7 @@ TEST_PARTIES = ('gtest/', 'gmock/', 'rapidcheck', 'nlohmann/')
 
 # A header of C++ has no dot; those of C and of Linux that are in use are named.
 SYSTEM = re.compile(r'[a-z_]+|(sys|net|netinet|arpa|linux)/[a-z_]+\.h|'
-                    r'(fcntl|glob|grp|malloc|netdb|poll|pthread|pwd|sched|signal|stddef|stdint|'
+                    r'(dlfcn|fcntl|glob|grp|malloc|netdb|poll|pthread|pwd|sched|signal|stddef|stdint|'
                     r'termios|time|unistd|x86intrin)\.h')
 
 
