@@ -40,10 +40,6 @@ std::string folded(std::string_view path) {
   return out;
 }
 
-bool same(std::string_view method, std::string_view other) {
-  return lowered(method) == lowered(other);
-}
-
 // What is known of all requests whose key has these parts.
 class Known {
  public:
@@ -82,7 +78,7 @@ class Known {
       case Component::Kind::method:
         return !condition.methods.empty() &&
                !any(condition.methods,
-                    [&](const std::string& method) { return same(method, part); });
+                    [&](const std::string& method) { return equal_ignoring_case(method, part); });
       case Component::Kind::host:
         return condition.host && !condition.host->matches(lowered(part));
       case Component::Kind::path: {
@@ -117,7 +113,8 @@ class Known {
 
   [[nodiscard]] bool proves_method(const std::vector<std::string>& methods) const {
     return any_part(Component::Kind::method, [&](const Component&, std::string_view part) {
-      return any(methods, [&](const std::string& method) { return same(method, part); });
+      return any(methods,
+                 [&](const std::string& method) { return equal_ignoring_case(method, part); });
     });
   }
 

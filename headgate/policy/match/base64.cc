@@ -25,6 +25,12 @@ char base64_character(int value, Base64Alphabet alphabet) noexcept {
   return value == 62 ? (url ? '-' : '+') : (url ? '_' : '/');
 }
 
+// The last character of a text that has 2 or 3 (`over`) beyond its groups of four, without the bits
+// that are no byte. It is the same in both alphabets.
+char last_character(int value, std::size_t over) noexcept {
+  return base64_character(value & (over == 2 ? 0x30 : 0x3c), Base64Alphabet::standard);
+}
+
 bool is_base64(char c) noexcept { return base64_value(c) >= 0; }
 
 // Whether a text begins so if all that is no base64 is left out.
@@ -54,9 +60,7 @@ void fold_padded(std::string& text, std::size_t begin) {
   const auto from = text.begin() + static_cast<std::string::difference_type>(begin);
   const auto last = text.begin() + static_cast<std::string::difference_type>(end - 1);
   if (!std::all_of(from, last + 1, is_base64)) return;
-  const bool url = *last == '-' || *last == '_';
-  *last = base64_character(base64_value(*last) & (padding == 2 ? 0x30 : 0x3c),
-                           url ? Base64Alphabet::url : Base64Alphabet::standard);
+  *last = last_character(base64_value(*last), 4 - padding);
 }
 
 // Whether a token begins with a string of JSON, and ends with a signature.
@@ -94,7 +98,7 @@ std::optional<std::size_t> fold_base64(std::string& text, std::size_t from, std:
   }
   const std::size_t over = (to - begin) % 4;
   if (over == 1) return to - 1;  // 6 bits, which are no byte
-  if (over > 1) text[to - 1] = base64_character(last & (over == 2 ? 0x30 : 0x3c), alphabet);
+  if (over > 1) text[to - 1] = last_character(last, over);
   return to;
 }
 

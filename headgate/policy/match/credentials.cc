@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "headgate/base/ascii.h"
+#include "headgate/base/find_ignoring_case.h"
 #include "headgate/policy/match/base64.h"
 
 namespace headgate::policy {
@@ -61,9 +62,8 @@ std::optional<Parameter> take_parameter(std::string_view& list) noexcept {
   return Parameter{name, *value};
 }
 
-bool contains_ignoring_case(std::string_view text, std::string_view word) noexcept {
-  return std::search(text.begin(), text.end(), word.begin(), word.end(),
-                     [](char a, char b) { return lower(a) == lower(b); }) != text.end();
+bool has_bearer(std::string_view text) noexcept {
+  return find_ignoring_case(text, bearer) != text.npos;
 }
 
 enum class Form {
@@ -75,7 +75,7 @@ enum class Form {
 
 // Returns the form of credentials, and the token among their parameters.
 Form form_of(std::string_view credentials, std::string_view& token) noexcept {
-  if (contains_ignoring_case(credentials, bearer)) return Form::unclear;
+  if (has_bearer(credentials)) return Form::unclear;
   // Rails ends a token at a ';', and leaves out a quote at either end.
   bool is_clear = true;
   std::size_t tokens = 0;
@@ -112,7 +112,7 @@ bool fold_credentials(std::string& text, std::size_t begin) {
   const std::size_t space = text.find(' ', begin);
   // Up to the space, or all there is.
   const std::string_view scheme = std::string_view(text).substr(begin, space - begin);
-  if (scheme.size() > bearer.size() && contains_ignoring_case(scheme, bearer)) return false;
+  if (scheme.size() > bearer.size() && has_bearer(scheme)) return false;
   if (space == std::string::npos) return true;
   const auto at = [&text](std::size_t i) {
     return text.begin() + static_cast<std::string::difference_type>(i);

@@ -1,8 +1,7 @@
 #include "headgate/policy/match/glob.h"
 
-#include <algorithm>
-
 #include "headgate/base/ascii.h"
+#include "headgate/base/find_ignoring_case.h"
 
 namespace headgate::policy {
 namespace {
@@ -19,9 +18,7 @@ struct AnyCaseLetters {
     return equal_ignoring_case(a, b);
   }
   static std::size_t find(std::string_view text, std::string_view piece) noexcept {
-    const auto at = std::search(text.begin(), text.end(), piece.begin(), piece.end(),
-                                [](char a, char b) { return lower(a) == lower(b); });
-    return at == text.end() ? text.npos : static_cast<std::size_t>(at - text.begin());
+    return find_ignoring_case(text, piece);
   }
 };
 
