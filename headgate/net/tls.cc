@@ -114,6 +114,10 @@ std::string TlsStream::fault() const {
          (verdict == X509_V_OK ? reason : X509_verify_cert_error_string(verdict));
 }
 
+std::string connection_fault(const std::optional<TlsStream>& tls) {
+  return tls ? tls->fault() : std::string("the connection is lost: ") + std::strerror(errno);
+}
+
 bool TlsStream::established() const noexcept { return SSL_is_init_finished(ssl_) != 0; }
 
 bool TlsStream::has_more() const noexcept { return SSL_pending(ssl_) > 0; }

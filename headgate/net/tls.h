@@ -52,6 +52,10 @@ class TlsStream {
   bool failed_ = false;
 };
 
+// Why recv() or send(), or receive() or send() of the socket's TLS if it has one, has just failed,
+// in words. Reads errno.
+[[nodiscard]] std::string connection_fault(const std::optional<TlsStream>& tls);
+
 // What one side shows and requires: a certificate with its key, and whose certificates the other
 // side must show. Immutable, thread-safe.
 class TlsContext {

@@ -7,7 +7,6 @@
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/post.hpp>
 #include <cerrno>
-#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -294,10 +293,6 @@ void Link::watch() {
   }));
 }
 
-std::string Link::loss() const {
-  return tls_ ? tls_->fault() : std::string("the connection is lost: ") + strerror(errno);
-}
-
 void Link::flush_soon() {
   if (is_flush_posted_ || !is_open_) return;
   is_flush_posted_ = true;
@@ -316,7 +311,7 @@ void Link::flush() {
              : ::send(socket_->native_handle(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
     if (sent < 0) {
       if (errno == EINTR) continue;
-      if (errno != EAGAIN) return fail(loss());
+      if (errno != EAGAIN) return fail(net::connection_fault(tls_));
       if (!tls_ || tls_->waits_to_write()) wait_to_write();
       return;
     }
@@ -354,7 +349,7 @@ void Link::receive() {
         tls_ ? tls_->receive(room) : ::recv(socket_->native_handle(), room.data(), room.size(), 0);
     if (got < 0) {
       if (errno == EINTR) continue;
-      if (errno != EAGAIN) return fail(loss());
+      if (errno != EAGAIN) return fail(net::connection_fault(tls_));
       break;
     }
     if (got == 0) return fail("it closed the connection");

@@ -108,8 +108,6 @@ class Link : public std::enable_shared_from_this<Link> {
   void watch();
   void wait_to_read();
   void wait_to_write();
-  // Why sending or receiving has just failed.
-  [[nodiscard]] std::string loss() const;
   void flush_soon();
   void flush();
   void receive();

@@ -134,7 +134,7 @@ class Conversation {
     is_lost_ = true;
     if (is_end || errno == 0) return "it closed the connection";
     if (errno == EAGAIN) return "no answer in 3 s";
-    return tls_ ? tls_->fault() : std::string("the connection is lost: ") + strerror(errno);
+    return net::connection_fault(tls_);
   }
 
   int fd_ = -1;
