@@ -45,11 +45,11 @@ bool is_command(CLI::App& app, const std::string& word) {
 void refuse_empty_names(CLI::App& command) {
   for (CLI::Option* option : command.get_options()) {
     const std::string type = option->get_type_name();
-    if (!type.starts_with("FILE") && !type.starts_with("DIR") && !type.starts_with("ADDR"))
-      continue;
-    option->check([](const std::string& name) {
-      return name.empty() ? "is empty; expected a name, or no such option" : std::string();
-    });
+    if (type.starts_with("FILE") || type.starts_with("DIR") || type.starts_with("ADDR")) {
+      option->check([](const std::string& name) {
+        return name.empty() ? "is empty; expected a name, or no such option" : std::string();
+      });
+    }
   }
 }
 

@@ -29,7 +29,7 @@ class FetchDirectory final : public FetchSink {
   [[nodiscard]] Result<void, std::string> keep(std::size_t index,
                                                std::unique_ptr<FetchBody> body) override;
   void drop(std::size_t) override {}
-  [[nodiscard]] const std::string& lost() const override { return lost_; }
+  [[nodiscard]] std::string_view lost() const override { return {}; }  // another may still fit
   [[nodiscard]] std::size_t waiting() const override { return 0; }
 
  private:
@@ -48,7 +48,6 @@ class FetchDirectory final : public FetchSink {
   [[nodiscard]] std::string path_of(const std::string& name) const { return path_ + '/' + name; }
   [[nodiscard]] std::string free_name(const std::string& wanted);
 
-  const std::string lost_;  // none: another file may still fit
   std::string path_;
   int journal_ = -1;
   std::vector<File> files_;

@@ -136,7 +136,7 @@ FetchReport Fetcher::run() {
   report_.fetched -= sink_.waiting();
   report_.unfinished = left_ + sink_.waiting();
   if (!sink_.lost().empty()) {
-    say(sink_.lost() + "; " + std::to_string(report_.unfinished) + " left");
+    say(std::string(sink_.lost()) + "; " + std::to_string(report_.unfinished) + " left");
   }
   report_.seconds = static_cast<double>(monotonic_now().ns - start_.ns) / 1e9;
   return report_;

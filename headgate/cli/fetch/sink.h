@@ -51,7 +51,7 @@ class FetchSink {
   // This URL gets no body.
   virtual void drop(std::size_t index) = 0;
   // Why no further body can be stored; empty: some can.
-  [[nodiscard]] virtual const std::string& lost() const = 0;
+  [[nodiscard]] virtual std::string_view lost() const = 0;
   // How many bodies keep() has taken and not stored yet.
   [[nodiscard]] virtual std::size_t waiting() const = 0;
 };

@@ -19,7 +19,7 @@ class FetchStdout final : public FetchSink {
   [[nodiscard]] Result<void, std::string> keep(std::size_t index,
                                                std::unique_ptr<FetchBody> body) override;
   void drop(std::size_t index) override;
-  [[nodiscard]] const std::string& lost() const override { return lost_; }
+  [[nodiscard]] std::string_view lost() const override { return lost_; }
   [[nodiscard]] std::size_t waiting() const override;
 
  private:
