@@ -343,7 +343,7 @@ class ConnectionList {
       close_overdue(list(Standing::stranger), std::min(idle_max_, patience_));
       close_overdue(list(Standing::idle), idle_max_);
       close_overdue(list(Standing::busy), patience_);
-      close_done();
+      if (stopping_) close_done();
       if (size() > 0) start_ticking();
     });
   }
