@@ -1,5 +1,6 @@
 #include "headgate/policy/live/override.h"
 
+#include <map>
 #include <string_view>
 #include <utility>
 
@@ -138,10 +139,19 @@ Overridden PolicySet::with(std::span<const LiveOverride> overrides) const {
   auto rules = std::make_unique<Rules>(*rules_);
   Overridden made;
   made.faults.reserve(overrides.size());
+  // Those of each policy by id: a file that was edited by hand may have a partition twice.
+  std::map<std::pair<std::size_t, std::string>, std::size_t> seen;
   for (const LiveOverride& override : overrides) {
     auto fittings = fit(override, *this, rules_->rules);
     made.faults.push_back(fittings ? std::string() : std::move(fittings.error()));
     if (!fittings) continue;
+    const std::size_t index = made.faults.size() - 1;
+    const auto [known, is_first] =
+        seen.try_emplace({fittings->front().policy, fittings->front().id}, index);
+    if (!is_first) {
+      made.faults[std::exchange(known->second, index)] =
+          "key " + in_quotes(override.key) + ", which comes later, is the same partition";
+    }
     for (Fitting& fitting : *fittings) {
       std::vector<Grant>& grants = rules->policies[fitting.policy].grants;
       rules->rules[fitting.policy].overrides.insert_or_assign(

@@ -58,6 +58,18 @@ TEST(LiveOverride, MoreIsForOneSpellingOfAPathAlone) {
   EXPECT_EQ(grant_of(*made.policies, "pages", "/V1").quota.units, 10u);
 }
 
+TEST(LiveOverride, OfTwoOfOnePartitionTheLaterCountsAndTheOtherSaysSo) {
+  const auto base = load("  - {name: burst, quota: 100, window: 1m}\n");
+  const LiveOverride overrides[] = {{"burst", "10.0.0.1", 50, {}},
+                                    {"burst", "10.0.0.2", 60, {}},
+                                    {"burst", "::ffff:10.0.0.1", 70, {}}};
+  const Overridden made = base->with(overrides);
+  const std::vector<std::string> faults = {
+      "key '::ffff:10.0.0.1', which comes later, is the same partition", "", ""};
+  EXPECT_EQ(made.faults, faults);
+  EXPECT_EQ(grant_of(*made.policies, "burst", "10.0.0.1").quota.units, 70u);
+}
+
 TEST(LiveOverride, WhatDoesNotFitIsLeftOutAndSaysWhy) {
   const auto base = load(R"(
   - {name: burst, quota: 100, window: 1m}
