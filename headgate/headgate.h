@@ -28,7 +28,8 @@ extern "C" {
 HEADGATE_API const char* headgate_version(void);
 
 /* ---- The gate: a loaded policy file and the table that it names. Thread-safe. Processes whose
- * policy files name the same table file share their quotas. */
+ * policy files name the same table file share their quotas. So do a process and its children with
+ * the gate that it had opened before the fork; each of them reloads it for itself. */
 
 typedef struct headgate_gate headgate_gate;
 

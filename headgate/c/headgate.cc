@@ -16,6 +16,7 @@
 
 #include "headgate/base/random.h"
 #include "headgate/base/writer.h"
+#include "headgate/c/fork_mutex.h"
 #include "headgate/gate/counters.h"
 #include "headgate/gate/gate.h"
 #include "headgate/gate/table_change.h"
@@ -92,9 +93,9 @@ struct LoadedPolicies {
 struct headgate_gate {
   std::string config;
   std::unique_ptr<hg::store::Table> table;
-  std::mutex reloads;                        // protects `table_settings`; of one reload at a time
+  hg::ForkMutex reloads;                     // protects `table_settings`; of one reload at a time
   hg::policy::TableSettings table_settings;  // as the policies in force say
-  std::mutex mutex;                          // protects `loaded`
+  hg::ForkMutex mutex;                       // protects `loaded`
   std::shared_ptr<const LoadedPolicies> loaded;
 
   [[nodiscard]] std::shared_ptr<const LoadedPolicies> current() {

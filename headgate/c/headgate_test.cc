@@ -2,12 +2,16 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <fstream>
 #include <map>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -192,6 +196,34 @@ TEST_F(HeadgateC, AReloadMakesTheTableGrowAndRefusesAnother) {
   EXPECT_EQ(headgate_reload(gate, words, sizeof words), -1);
   EXPECT_THAT(words, HasSubstr("it can grow to at most 67108864 bytes"));
   EXPECT_EQ(decide("burst"), HEADGATE_DENIED);
+}
+
+// A thread that holds a lock during a fork is not in the child, where nobody would release it.
+TEST_F(HeadgateC, AChildThatIsForkedWhileAnotherThreadReloadsDecidesAndReloads) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "the sanitizers' own allocators cannot be used in such a child";
+#endif
+  open("  - {name: burst, quota: 30, window: 1d}\n");
+  std::atomic<bool> stop = false;
+  std::thread reloads([&] {
+    while (!stop) EXPECT_EQ(headgate_reload(gate, words, sizeof words), 0) << words;
+  });
+  for (int i = 0; i < 30; ++i) {
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      alarm(10);
+      const bool good =
+          decide("burst") == HEADGATE_ADMITTED && headgate_reload(gate, nullptr, 0) == 0;
+      _exit(good ? 0 : 1);
+    }
+    int status = -1;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0) << "of child " << i;
+  }
+  stop = true;
+  reloads.join();
+  EXPECT_EQ(decide("burst"), HEADGATE_DENIED) << "all of them share the table";
 }
 
 TEST_F(HeadgateC, RedisIsRefusedBecauseCallsDoNotWait) {
