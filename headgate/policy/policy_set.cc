@@ -295,7 +295,8 @@ std::optional<std::uint64_t> PolicySet::body_bytes_wanted(const Request& request
 }
 
 std::span<const Match> PolicySet::match(const Request& request, Scratch& scratch) const {
-  LazyRequest lazy_request(request, settings_.client_address, scratch.host, scratch.path);
+  LazyRequest lazy_request(request, settings_.client_address, scratch.host, scratch.path,
+                           scratch.headers);
   if (any_holds(rules_->allow, lazy_request, Effect::exempts)) return {};
   std::string& text = scratch.text;
   text.clear();

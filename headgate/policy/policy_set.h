@@ -16,6 +16,7 @@
 #include "headgate/policy/fields_used.h"
 #include "headgate/policy/file/fault.h"
 #include "headgate/policy/match/cost.h"
+#include "headgate/policy/match/folded_headers.h"
 #include "headgate/policy/match/rule_index.h"
 #include "headgate/policy/policy.h"
 #include "headgate/policy/policy_change.h"
@@ -85,6 +86,7 @@ struct Scratch {
   std::string text;
   std::string host;  // in lower case
   std::string path;  // folded
+  FoldedHeaders headers;
   FoundRules found;
   std::vector<Match> matches;
   std::vector<Extent> extents;  // of `matches`

@@ -6,6 +6,7 @@
 #include "headgate/base/ascii.h"
 #include "headgate/policy/file/spelling.h"
 #include "headgate/policy/match/path.h"
+#include "headgate/policy/match/request_value.h"
 #include "headgate/policy/text.h"
 
 namespace headgate::policy {
@@ -87,12 +88,15 @@ class Known {
           return other.routed.matches(path);
         });
       }
-      case Component::Kind::header:
+      case Component::Kind::header: {
         // Several lines of a header are one part, and the scheme of credentials is folded.
+        std::string line;
+        fold_line(part, line);
         return part.find(',') == part.npos && !component.name().ends_with("authorization") &&
                any(condition.headers, [&](const Condition::HeaderGlob& header) {
-                 return header.name == component.name() && !header.may_match(part);
+                 return header.name == component.name() && !header.may_match(part, line);
                });
+      }
       case Component::Kind::cookie:
       case Component::Kind::query:
       case Component::Kind::registered_domain:

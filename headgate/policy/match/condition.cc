@@ -27,11 +27,14 @@ bool method_matches(const std::vector<std::string>& methods, std::string_view me
          });
 }
 
-bool header_matches(const Headers& headers, const Condition::HeaderGlob& header, Effect effect) {
+bool header_matches(LazyRequest& request, const Condition::HeaderGlob& header, Effect effect) {
+  const bool limits = effect == Effect::limits;
+  const Headers& headers = *request.raw().headers;
   bool matches = false;
   for (std::size_t nth = 0; const auto line = headers.value(header.name, nth); ++nth) {
-    matches = effect == Effect::limits ? header.may_match(*line) : header.exact.matches(*line);
-    if (matches == (effect == Effect::limits)) return matches;
+    matches = limits ? header.may_match(*line, request.folded_lines(header.name)[nth])
+                     : header.exact.matches(*line);
+    if (matches == limits) return matches;
   }
   return matches;
 }
@@ -90,13 +93,9 @@ bool is_present(const Component& component, const Request& request, Effect effec
 
 Condition::HeaderGlob::HeaderGlob(std::string header, std::string_view pattern)
     : name(std::move(header)), exact(pattern), folded("") {
-  std::string buffer;
-  folded = Glob(folded_line(pattern, buffer));
-}
-
-bool Condition::HeaderGlob::may_match(std::string_view line) const {
-  std::string buffer;
-  return exact.matches(line) || folded.matches_ignoring_case(folded_line(line, buffer));
+  std::string text;
+  fold_line(pattern, text);
+  folded = Glob(text);
 }
 
 bool Condition::holds(LazyRequest& request, Effect effect) const {
@@ -106,9 +105,7 @@ bool Condition::holds(LazyRequest& request, Effect effect) const {
   return exact_path_matches(exact_paths, request, effect) && path_matches(paths, request, effect) &&
          (!host || host_matches(*host, request, effect)) &&
          all(headers,
-             [&](const HeaderGlob& header) {
-               return header_matches(*raw.headers, header, effect);
-             }) &&
+             [&](const HeaderGlob& header) { return header_matches(request, header, effect); }) &&
          address_matches(addresses, request, effect) &&
          all(present,
              [&](const Component& component) { return is_present(component, raw, effect); }) &&

@@ -17,8 +17,6 @@ class Glob {
   // Never backtracks past a '*'. Takes at most text length x pattern length steps. Does not
   // allocate.
   [[nodiscard]] bool matches(std::string_view text) const noexcept;
-  // The same, but letters of ASCII match in either case.
-  [[nodiscard]] bool matches_ignoring_case(std::string_view text) const noexcept;
 
   // Whether there is no '*', so that only head() matches.
   [[nodiscard]] bool is_literal() const noexcept { return literal_; }
@@ -26,10 +24,6 @@ class Glob {
   [[nodiscard]] std::string_view head() const noexcept { return head_; }
 
  private:
-  // matches(), with equal(TEXT, TEXT) and find(TEXT, PIECE) of a type.
-  template <class Letters>
-  [[nodiscard]] bool matches_by(std::string_view text) const noexcept;
-
   std::string head_;                 // before the first '*'
   std::vector<std::string> middle_;  // between two '*', none empty
   std::string tail_;                 // behind the last '*'

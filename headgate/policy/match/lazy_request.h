@@ -3,10 +3,12 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "headgate/policy/address/client_address.h"
+#include "headgate/policy/match/folded_headers.h"
 #include "headgate/policy/match/path.h"
 #include "headgate/policy/request.h"
 #include "headgate/policy/settings.h"
@@ -21,14 +23,17 @@ inline constexpr std::string_view malformed_host = "@";  // no well-formed host
 
 class LazyRequest {
  public:
-  // Keeps references to all arguments. The buffers hold the results of host() and path(); reuse
-  // them for the next request.
+  // Keeps references to all arguments. The last three hold the results of host(), path() and
+  // folded_lines(); reuse them for the next request.
   LazyRequest(const Request& request, const ClientAddress& settings, std::string& host_buffer,
-              std::string& path_buffer) noexcept
+              std::string& path_buffer, FoldedHeaders& headers) noexcept
       : request_(request),
         settings_(settings),
         host_buffer_(host_buffer),
-        path_(request.path, path_buffer) {}
+        path_(request.path, path_buffer),
+        headers_(headers) {
+    headers_.clear();
+  }
 
   [[nodiscard]] const Request& raw() const noexcept { return request_; }
   [[nodiscard]] const Client& client();
@@ -38,12 +43,17 @@ class LazyRequest {
   // Whether the host is malformed (is_host()): which one an upstream reads in it is not known.
   [[nodiscard]] bool may_be_any_host() { return host() == malformed_host; }
   [[nodiscard]] FoldedPath& path() noexcept { return path_; }
+  // The lines of a header (FoldedHeaders).
+  [[nodiscard]] std::span<const std::string> folded_lines(std::string_view name) {
+    return headers_.lines(*request_.headers, name);
+  }
 
  private:
   const Request& request_;
   const ClientAddress& settings_;
   std::string& host_buffer_;
   FoldedPath path_;
+  FoldedHeaders& headers_;
   bool has_host_ = false;
   std::optional<Client> client_;
 };

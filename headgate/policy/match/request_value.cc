@@ -492,12 +492,15 @@ void append_header(const Headers& headers, std::string_view name, std::string& o
   fold_value(has_credentials(name), out, begin);
 }
 
-std::string_view folded_line(std::string_view line, std::string& buffer) {
+void fold_line(std::string_view line, std::string& out) {
   line = without_space(line);
-  if (is_list(line)) return line;
-  buffer.clear();
-  ListWriter(buffer).add_line(line);
-  return buffer;
+  out.clear();
+  if (is_list(line)) {
+    out = line;
+  } else {
+    ListWriter(out).add_line(line);
+  }
+  std::transform(out.begin(), out.end(), out.begin(), lower);
 }
 
 void append_header_value(std::string_view name, std::string_view value, std::string& out) {

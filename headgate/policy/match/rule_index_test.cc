@@ -29,13 +29,14 @@ class NoHeaders final : public Headers {
 // A request, with what it takes to match it.
 struct Asked {
   Asked(std::string_view method, std::string_view host, std::string_view path)
-      : raw{method, host, path, "", std::nullopt, &headers, 0} {}
+      : raw{method, host, path, "", std::nullopt, &no_headers, 0} {}
 
-  NoHeaders headers;
+  NoHeaders no_headers;
   Request raw;
   ClientAddress settings;
   std::string host_buffer, path_buffer;
-  LazyRequest lazy{raw, settings, host_buffer, path_buffer};
+  FoldedHeaders headers;
+  LazyRequest lazy{raw, settings, host_buffer, path_buffer, headers};
   FoundRules found;
 };
 
