@@ -41,6 +41,13 @@ std::string folded(std::string_view path) {
   return out;
 }
 
+// The part in the form that requests have.
+std::string counted(const Component& component, std::string_view part) {
+  std::string out;
+  component.append_given(part, out);
+  return out;
+}
+
 // What is known of all requests whose key has these parts.
 class Known {
  public:
@@ -80,8 +87,10 @@ class Known {
         return !condition.methods.empty() &&
                !any(condition.methods,
                     [&](const std::string& method) { return equal_ignoring_case(method, part); });
-      case Component::Kind::host:
-        return condition.host && !condition.host->matches(lowered(part));
+      case Component::Kind::host: {
+        const std::string host = counted(component, part);
+        return condition.host && host != malformed_host && !condition.host->matches(host);
+      }
       case Component::Kind::path: {
         const std::string path = folded(part);
         return !condition.paths.empty() && !any(condition.paths, [&](const Condition::Path& other) {
@@ -94,7 +103,8 @@ class Known {
         fold_line(part, line);
         return part.find(',') == part.npos && !component.name().ends_with("authorization") &&
                any(condition.headers, [&](const Condition::HeaderGlob& header) {
-                 return header.name == component.name() && !header.may_match(part, line);
+                 return header.name == component.name() && !header.exact.matches(part) &&
+                        !header.folded.matches(line);
                });
       }
       case Component::Kind::cookie:
@@ -122,9 +132,10 @@ class Known {
     });
   }
 
-  [[nodiscard]] bool proves_host(const Glob& host) const {
-    return any_part(Component::Kind::host, [&](const Component&, std::string_view part) {
-      return host.matches(lowered(part));
+  [[nodiscard]] bool proves_host(const Glob& pattern) const {
+    return any_part(Component::Kind::host, [&](const Component& component, std::string_view part) {
+      const std::string host = counted(component, part);
+      return host != malformed_host && pattern.matches(host);
     });
   }
 
@@ -160,10 +171,13 @@ constexpr std::string_view no_pattern =
 std::optional<std::string> lint_part(const Component& component, std::string_view part) {
   if (part.empty()) return std::nullopt;  // of requests that lack it
   switch (component.kind()) {
-    case Component::Kind::host:
+    case Component::Kind::host: {
       if (part.find('*') != part.npos) return std::string(no_pattern);
-      // Its port is left out, as that of a request is.
-      return lint_host(is_bare_ipv6(part) ? part : without_port(part));
+      // Its port and final dot are left out, as those of a request are.
+      std::string_view host = is_bare_ipv6(part) ? part : without_port(part);
+      if (host.ends_with('.')) host.remove_suffix(1);
+      return lint_host(host);
+    }
     case Component::Kind::path:
       if (!part.starts_with('/')) return "is the path of no request; expected '/' first";
       if (part.find('*') != part.npos) return std::string(no_pattern);

@@ -110,6 +110,8 @@ TEST(Lint, HeadersThatNginxDrops) {
   EXPECT_EQ(in_a_policy("quota: 3, key: \"registered-domain:header:x.y\""),
             "3:42: key component 'registered-domain:header:x.y'" + dropped);
   EXPECT_EQ(in_match("header: {x_plan: free}"), "3:54: header 'x_plan'" + dropped);
+  EXPECT_EQ(in_a_policy("quota: 3, cost: {request-header: x_cost}"),
+            "3:60: request-header 'x_cost'" + dropped);
   EXPECT_EQ(in_match("has: \"header:x*\""), "3:50: has 'header:x*'" + dropped);
   EXPECT_EQ(in_match("has: [\"header:X-Api-Key1\", \"cookie:a_b\", \"query:a_b\"]"), "");
 }
@@ -168,6 +170,7 @@ TEST(Lint, CostsAboveTheQuota) {
   EXPECT_EQ(in_a_policy("quota: 5, cost: 5"), "");
   EXPECT_EQ(in_a_policy("quota: 0, overrides: [{ids: [10.0.0.1], quota: 1}]"), "") << "it blocks";
   EXPECT_EQ(in_a_policy("quota: 3, cost: {request-header: x}"), "");
+  EXPECT_EQ(in_a_policy("quota: 3, cost: {response-header: x_c}"), "");
 }
 
 std::string override_of(const std::string& rest, const std::string& id) {
@@ -221,6 +224,8 @@ TEST(Lint, OverridesOfWhatIsAllowed) {
 
 TEST(Lint, IdsThatAreInNoRequest) {
   EXPECT_EQ(override_of("key: host", "\"api.example:80\""), "");
+  EXPECT_EQ(override_of("key: host", "api.example."), "");
+  EXPECT_EQ(override_of("key: host, match: {host: \"*.example\"}", "\"API.example.:80\""), "");
   EXPECT_EQ(override_of("key: host", "\"http://api.example\""),
             "3:67: id 'http://api.example' matches no request, because hosts are compared without "
             "scheme, port, path and final dot; expected 'api.example'");

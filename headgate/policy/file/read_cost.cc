@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "headgate/policy/file/keys.h"
+#include "headgate/policy/file/lint.h"
 #include "headgate/policy/quantity.h"
 #include "headgate/policy/text.h"
 
@@ -73,6 +74,11 @@ void read_header(const Node& node, std::string_view key, Source source, CostRule
     faults.add(node.at, std::string(key) + " " + in_quotes(*name) +
                             " is not a header name; expected one like x-cost");
     return;
+  }
+  if (source == Source::request_header) {
+    if (const auto lint = lint_header(*name)) {
+      faults.warn(node.at, std::string(key) + " " + in_quotes(*name) + ' ' + *lint);
+    }
   }
   cost.source = source;
   cost.header = lowered(*name);

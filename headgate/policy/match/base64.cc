@@ -49,18 +49,18 @@ bool is_encrypted(std::string_view token) noexcept {
   return begins_with(token, "CfDJ8") || begins_with(token, "gAAAAA");
 }
 
-// Writes the last character of text[begin..] as encoders do, if it is padded base64. Go's decoder
-// ignores bits that are no byte, also in sessions of gorilla/securecookie.
+// Writes the last character of text[begin..] as encoders do, if it ends with padded base64. Go's
+// decoder ignores bits that are no byte, also in sessions of gorilla/securecookie, and in the
+// signature at the end of those of oauth2-proxy.
 void fold_padded(std::string& text, std::size_t begin) {
   constexpr std::size_t size_min = 24;  // no number or word that happens to end with a '='
   const std::size_t end = text.find_last_not_of('=') + 1;
   const std::size_t padding = text.size() - end;
-  if (padding == 0 || padding > 2) return;
-  if (text.size() - begin < size_min || (text.size() - begin) % 4 != 0) return;
-  const auto from = text.begin() + static_cast<std::string::difference_type>(begin);
-  const auto last = text.begin() + static_cast<std::string::difference_type>(end - 1);
-  if (!std::all_of(from, last + 1, is_base64)) return;
-  *last = last_character(base64_value(*last), 4 - padding);
+  if (padding == 0 || padding > 2 || end <= begin) return;
+  std::size_t from = end;
+  while (from > begin && is_base64(text[from - 1])) --from;
+  if (text.size() - from < size_min || (text.size() - from) % 4 != 0) return;
+  text[end - 1] = last_character(base64_value(text[end - 1]), 4 - padding);
 }
 
 // Whether a token begins with a string of JSON, and ends with a signature.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "headgate/policy/address/client_address.h"
 #include "headgate/policy/file/spelling.h"
 #include "headgate/policy/match/path.h"
 #include "headgate/policy/match/registered_domain.h"
@@ -138,13 +139,16 @@ Presence Component::presence(const Request& request) const noexcept {
 
 void Component::append_given(std::string_view text, std::string& out) const {
   switch (kind_) {
-    case Kind::address:
-      if (const auto address = given_address(text)) {
+    case Kind::address: {
+      auto address = given_address(text);
+      if (!address) address = node_address(text);  // with a port, as programs know their peers
+      if (address) {
         append_address(*address, out);
       } else {
         out.append(text);
       }
       return;
+    }
     case Kind::header:
       append_header_value(name_, text, out);
       return;

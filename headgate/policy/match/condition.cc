@@ -32,11 +32,12 @@ bool header_matches(LazyRequest& request, const Condition::HeaderGlob& header, E
   const Headers& headers = *request.raw().headers;
   bool matches = false;
   for (std::size_t nth = 0; const auto line = headers.value(header.name, nth); ++nth) {
-    matches = limits ? header.may_match(*line, request.folded_lines(header.name)[nth])
-                     : header.exact.matches(*line);
+    matches = header.exact.matches(*line);
     if (matches == limits) return matches;
   }
-  return matches;
+  return limits ? any(request.folded_header(header.name),
+                      [&](std::string_view line) { return header.folded.matches(line); })
+                : matches;
 }
 
 // Whether the path is surely one that the pattern means, however the upstream reads it.

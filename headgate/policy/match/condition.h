@@ -35,15 +35,10 @@ struct Condition {
   struct HeaderGlob {
     HeaderGlob(std::string name, std::string_view pattern);
 
-    // Whether the pattern matches a line of the header in some reading: in any case, as types of
-    // content and schemes of credentials are compared, and with any white space. `folded_line` is
-    // the same line (fold_line()).
-    [[nodiscard]] bool may_match(std::string_view line, std::string_view folded_line) const {
-      return exact.matches(line) || folded.matches(folded_line);
-    }
-
     std::string name;  // lower case
     Glob exact;
+    // Of what FoldedHeaders has: in any case, as types of content and schemes of credentials are
+    // compared, and with any white space.
     Glob folded;
   };
 

@@ -24,7 +24,7 @@ inline constexpr std::string_view malformed_host = "@";  // no well-formed host
 class LazyRequest {
  public:
   // Keeps references to all arguments. The last three hold the results of host(), path() and
-  // folded_lines(); reuse them for the next request.
+  // folded_header(); reuse them for the next request.
   LazyRequest(const Request& request, const ClientAddress& settings, std::string& host_buffer,
               std::string& path_buffer, FoldedHeaders& headers) noexcept
       : request_(request),
@@ -43,9 +43,9 @@ class LazyRequest {
   // Whether the host is malformed (is_host()): which one an upstream reads in it is not known.
   [[nodiscard]] bool may_be_any_host() { return host() == malformed_host; }
   [[nodiscard]] FoldedPath& path() noexcept { return path_; }
-  // The lines of a header (FoldedHeaders).
-  [[nodiscard]] std::span<const std::string> folded_lines(std::string_view name) {
-    return headers_.lines(*request_.headers, name);
+  // What a header has (FoldedHeaders).
+  [[nodiscard]] std::span<const std::string> folded_header(std::string_view name) {
+    return headers_.values(*request_.headers, name);
   }
 
  private:

@@ -348,6 +348,13 @@ TEST(Match, AllLinesOfAHeader) {
   EXPECT_FALSE(first_match(*set, {.headers = lines}).matched);
   lines.emplace_back("x-plan", "free");
   EXPECT_TRUE(first_match(*set, {.headers = lines}).matched);
+  // Several lines are the same as one with commas, which many upstreams make of them.
+  const auto both = one(R"(match: [{header: {x-role: "admin, write"}}])");
+  EXPECT_TRUE(first_match(*both, {.headers = {{"x-role", "admin,write"}}}).matched);
+  EXPECT_TRUE(
+      first_match(*both, {.headers = {{"x-role", "admin"}, {"x-role", ""}, {"x-role", "Write"}}})
+          .matched);
+  EXPECT_FALSE(first_match(*both, {.headers = {{"x-role", "write"}, {"x-role", "admin"}}}).matched);
 }
 
 // Types of content and schemes of credentials have no case, and programs drop more white space than
@@ -430,6 +437,17 @@ TEST(Match, AGivenHostIsThatOfRequestsWithAnyPort) {
     const auto match = set->named("p", spelling, 1, text);
     ASSERT_TRUE(match);
     EXPECT_EQ(match->partition, "api.example");
+    EXPECT_EQ(match->grant->quota.units, 7u);
+  }
+}
+
+TEST(Match, AGivenAddressIsThatOfRequestsFromAnyPort) {
+  const auto set = one("overrides: [{ids: [10.0.0.2], quota: 7}]");
+  std::string text;
+  for (const char* const spelling : {"10.0.0.2", "10.0.0.2:4711", "[::ffff:10.0.0.2]:80"}) {
+    const auto match = set->named("p", spelling, 1, text);
+    ASSERT_TRUE(match);
+    EXPECT_EQ(match->partition, "10.0.0.2");
     EXPECT_EQ(match->grant->quota.units, 7u);
   }
 }
@@ -720,6 +738,15 @@ TEST(Partition, Base64WithPaddingHasOneForm) {
               "MTc5NTc0OTY3M3xEWDhFQVFMY"s + c + "I=");
     EXPECT_EQ(authorized("Bearer MTc5NTc0OTY3M3xEWDhFQVFMYm"s + c + "="),
               "MTc5NTc0OTY3M3xEWDhFQVFMYmM=");
+  }
+  // oauth2-proxy: the data and the time are signed as they are spelt.
+  for (const char c : {'M', 'N', 'O', 'P'}) {
+    EXPECT_EQ(
+        partition(
+            "[cookie:_oauth2_proxy]",
+            {.headers = {{"cookie",
+                          "_oauth2_proxy=YWE=|1795749673|MTc5NTc0OTY3M3xEWDhFQVFMYm"s + c + "="}}}),
+        "YWE=|1795749673|MTc5NTc0OTY3M3xEWDhFQVFMYmM=");
   }
   for (const char* const other : {"abZ=", "MTc5NTc0OTY3M3xEWDhFQVFMY.Z=",
                                   "MTc5NTc0OTY3M3xEWDhFQVFMYmN", "MTc5NTc0OTY3M3xEWDhFQVFMYmN=="}) {
@@ -1419,7 +1446,8 @@ TEST(Named, ReachesTheKeyOfTheSameClient) {
 TEST(Named, AnyTextIsAKey) {
   std::string text;
   const auto by_address = one("");
-  for (const std::string_view partition : {"a", "", "10.0.0.0/8", "10.0.0.2:80", "2001:db8::/32"}) {
+  for (const std::string_view partition :
+       {"a", "", "10.0.0.0/8", "10.0.0.300:80", "2001:db8::/32"}) {
     const auto match = by_address->named("p", partition, 1, text);
     ASSERT_TRUE(match);
     EXPECT_EQ(match->partition, partition);
