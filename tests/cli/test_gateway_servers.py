@@ -111,6 +111,25 @@ def test_a_reload_reads_the_certificate_again(secure, authority, directory):
 
 def test_signals_for_a_reload_may_come_while_it_starts(secure, directory, monkeypatch):
     """As from a program that watches the policy file, or rotates logs: here when nginx' version is asked for."""
+@pytest.mark.parametrize('name', ('gateway.crt', 'gateway.key'))
+def test_a_reload_waits_for_no_pipe(secure, directory, name):
+    one = secure(WIDE, '--metrics', '127.0.0.1:0')
+    file = directory / name
+    text = file.read_text()
+    file.unlink()
+    os.mkfifo(file)
+    one.send(signal.SIGHUP)
+    one.errors.until(f'^headgate: {file}: is no regular file; expected one in PEM format$')
+    one.errors.until('^headgate: reload refused')
+    until(lambda: one.metrics()['headgate_refused_reloads_total'] == 1, 'it is counted')
+    file.unlink()
+    file.write_text(text)
+    one.send(signal.SIGHUP)
+    one.errors.until('^headgate: reloaded')
+    assert one.stop() == 0
+    assert not [line for line in one.errors.rest() if 'unexpected end' in line]
+
+
     program = directory / 'nginx'
     program.write_text(f"""#!/bin/sh
 if [ "$1" = -v ]; then kill -HUP $PPID; kill -USR1 $PPID; fi
@@ -179,6 +198,16 @@ def test_authorities_in_a_pipe_are_not_waited_for(fails, directory):
 
 
 # ---- several upstreams
+
+def test_a_reload_does_not_wait_for_them_either(gateway, authority):
+    one = gateway(WIDE, '--upstream-ca', authority.file, url='https://127.0.0.1:1')
+    authority.file.unlink()
+    os.mkfifo(authority.file)
+    one.send(signal.SIGHUP)
+    one.errors.until(f'{authority.file}: is no regular file')
+    one.errors.until('^headgate: reload refused')
+    assert one.stop() == 0
+
 
 def test_upstreams_take_turns(gateway, echoes):
     first, second = echoes(), echoes()

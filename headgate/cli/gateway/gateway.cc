@@ -18,6 +18,7 @@
 
 #include "headgate/cli/errors.h"
 #include "headgate/cli/exit_status.h"
+#include "headgate/cli/gateway/certificates.h"
 #include "headgate/cli/gateway/nginx_conf.h"
 #include "headgate/cli/gateway/nginx_process.h"
 #include "headgate/cli/gateway/nginx_version.h"
@@ -30,7 +31,6 @@
 #include "headgate/cli/policy_file.h"
 #include "headgate/cli/reload_signals.h"
 #include "headgate/net/endpoint.h"
-#include "headgate/net/tls.h"
 #include "headgate/net/token_file.h"
 #include "headgate/policy/quantity.h"
 #include "headgate/server/passed_sockets.h"
@@ -216,23 +216,13 @@ Result<Addresses, Stop> parse_addresses(const Options& options) {
   return addresses;
 }
 
-// Checks that the module, nginx and the authorities' certificates are there; returns nginx's path.
-Result<std::string, Stop> find_programs(const std::string& module, const NginxPlan& plan) {
+// Checks that the module and nginx are there; returns nginx's path.
+Result<std::string, Stop> find_programs(const std::string& module) {
   if (access(module.c_str(), R_OK) != 0) {
     return stop(input_fault, "the nginx module is missing: " + module + ": " +
                                  std::strerror(errno) +
                                  "; install Debian's package libnginx-mod-http-headgate, build it "
                                  "with ./dev build, or name it with --module");
-  }
-  if (plan.upstreams.front().tls) {
-    const auto authorities = net::TlsContext::load_for_client(plan.authorities, "", "");
-    if (!authorities) {
-      return stop(input_fault,
-                  "an https upstream needs the certificates that it is held against: " +
-                      authorities.error() +
-                      "; install Debian's package ca-certificates, or name them with "
-                      "--upstream-ca");
-    }
   }
   std::string nginx = find_nginx();
   if (nginx.empty()) {
@@ -243,16 +233,14 @@ Result<std::string, Stop> find_programs(const std::string& module, const NginxPl
   return nginx;
 }
 
-// Checks certificate and key, if there are, and adds them to the plan.
-Result<void, Stop> read_tls(const Options& options, const std::string& nginx, NginxPlan& plan) {
+// Adds certificate and key, if there are, to the plan.
+Result<void, Stop> plan_tls(const Options& options, const std::string& nginx, NginxPlan& plan) {
   if (options.tls_cert.empty()) return {};
   for (const std::string& path : {options.tls_cert, options.tls_key}) {
     if (auto safe = refuse_variables("--tls-cert or --tls-key", absolute(path)); !safe) {
       return safe;
     }
   }
-  const auto loaded = net::TlsContext::load(options.tls_cert, options.tls_key, "");
-  if (!loaded) return stop(input_fault, loaded.error());
   plan.tls_cert = absolute(options.tls_cert);
   plan.tls_key = absolute(options.tls_key);
   const NginxVersion version = nginx_version(nginx);
@@ -353,9 +341,10 @@ Result<int, Stop> start_and_supervise(const Options& options) {
   plan.module = find_module(options.module);
   plan.upstreams = std::move(addresses->upstreams);
   plan.authorities = absolute(options.upstream_ca);
-  const auto nginx = find_programs(plan.module, plan);
+  const auto nginx = find_programs(plan.module);
   if (!nginx) return Failure<Stop>(nginx.error());
-  if (auto read = read_tls(options, *nginx, plan); !read) return Failure<Stop>(read.error());
+  if (auto added = plan_tls(options, *nginx, plan); !added) return Failure<Stop>(added.error());
+  if (auto checked = check_certificates(plan); !checked) return stop(input_fault, checked.error());
   if (auto read = read_admin(options, plan); !read) return Failure<Stop>(read.error());
   const auto sockets = listen(*addresses, plan);
   if (!sockets) return Failure<Stop>(sockets.error());

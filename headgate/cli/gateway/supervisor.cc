@@ -14,6 +14,7 @@
 
 #include "headgate/cli/errors.h"
 #include "headgate/cli/exit_status.h"
+#include "headgate/cli/gateway/certificates.h"
 #include "headgate/cli/gateway/nginx_log.h"
 #include "headgate/policy/file/load.h"
 #include "headgate/server/service_manager.h"
@@ -204,21 +205,32 @@ void Supervisor::reload() {
       shown_.push_back(fault.text());
       print_error(fault.text());
     }
-    say(refused);
-    // nginx refuses the file, too, and counts that for headgate_refused_reloads_total.
-    phase_ = Phase::refusing;
-    nginx_.send(SIGHUP);
-    return;
+    return refuse();
   }
   plan_.follow(**policies);
-  if (const auto written = directory_.write("nginx.conf", nginx_conf(plan_)); !written) {
+  std::string conf = nginx_conf(plan_);
+  const auto certificates = check_certificates(plan_);
+  if (!certificates) {
+    say(certificates.error());
+    conf.erase(conf.rfind('}'));  // nginx does not read the certificates of such a file
+    shown_.push_back("unexpected end of file, expecting \"}\"");
+  }
+  if (const auto written = directory_.write("nginx.conf", conf); !written) {
     say(written.error());
     say(refused);
     nginx_.send(SIGUSR1);
     server::notify_ready();
     return;
   }
+  if (!certificates) return refuse();
   phase_ = Phase::reloading;
+  nginx_.send(SIGHUP);
+}
+
+// nginx refuses what it reads, too, and counts that for headgate_refused_reloads_total.
+void Supervisor::refuse() {
+  say(refused);
+  phase_ = Phase::refusing;
   nginx_.send(SIGHUP);
 }
 

@@ -72,6 +72,7 @@ class Supervisor {
   void on_started();
   void on_worker_leave(int worker);
   void reload();
+  void refuse();
   void stop();
   // Until the deadline, as poll() takes it.
   [[nodiscard]] int wait_ms() const;
