@@ -1,4 +1,5 @@
 """headgate gateway with TLS towards clients, with TLS towards upstreams, with several upstreams, and installed."""
+import contextlib
 import os
 import shutil
 import signal
@@ -258,5 +259,25 @@ def test_an_installed_gateway_finds_its_module(gateway, directory):
     (place / 'modules').mkdir()
     shutil.move(next(place.glob('lib*/**/ngx_http_headgate_module.so')), place / 'modules')
     one = gateway(WIDE, prefix=without, program=place / 'bin/headgate')
+@pytest.fixture
+def silent():
+    """The URL of a server that accepts no connection, as that of a machine that is gone: its backlog is full."""
+    with contextlib.ExitStack() as open_ones:
+        server = open_ones.enter_context(socket.create_server(('127.0.0.1', 0), backlog=0))
+        for _ in range(4):
+            client = open_ones.enter_context(socket.socket())
+            client.setblocking(False)
+            client.connect_ex(server.getsockname())
+        yield f'http://127.0.0.1:{server.getsockname()[1]}'
+
+
+def test_an_upstream_that_accepts_no_connection_is_given_up(gateway, silent, upstream):
+    one = gateway(WIDE, '--response-timeout', '500ms', url=silent)
+    assert one.request().status == 504
+    one.end()
+    one = gateway(WIDE, '--response-timeout', '500ms', url=[silent, upstream.url])
+    assert [one.request().status for _ in range(4)] == [200] * 4
+
+
     assert one.request().status == 200
     assert os.path.realpath(f'/proc/{one.process.pid}/exe') == str(place / 'bin/headgate')

@@ -69,6 +69,12 @@ std::string dashboard(const NginxPlan& plan) {
 
 // The size of the memory in which workers share what they know of several upstreams. An address
 // takes less than 1 KiB, and a name may have some.
+// How long a connection to an upstream may take: enough for a SYN that is lost twice (it is sent
+// again after 1 s and 3 s), and no longer than the upstream may be silent.
+Nanos connect_timeout(const NginxPlan& plan) {
+  return std::min(plan.response_timeout, 5 * nanos_per_second);
+}
+
 std::string upstream_zone(const Upstreams& upstreams) {
   return upstreams.size() > 1 ? std::to_string(256 + 16 * upstreams.size()) + 'k' : "";
 }
@@ -143,6 +149,7 @@ std::string nginx_conf(const NginxPlan& plan) {
   const bool tls = !plan.tls_cert.empty();
   const bool upstream_tls = plan.upstreams.front().tls;
   TemplateValues values = {
+      {"connect_timeout", {milliseconds(connect_timeout(plan))}},
       {"module", {quoted(plan.module)}},
       {"user", optional(plan.user)},
       {"workers", {plan.workers}},

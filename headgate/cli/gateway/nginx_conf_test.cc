@@ -121,10 +121,13 @@ TEST(NginxConf, ListsTrustedProxies) {
   NginxPlan with = plan("http://api");
   with.trusted_proxies = {*policy::AddressBlock::parse("10.0.0.0/8"),
                           *policy::AddressBlock::parse("::1"),
+  EXPECT_THAT(nginx_conf(with), HasSubstr("proxy_connect_timeout 5000ms;"));
                           *policy::AddressBlock::parse("10.1.0.0/8")};
   EXPECT_THAT(nginx_conf(with), HasSubstr("trusted {\n    10.0.0.0/8 1;\n    ::1 1;\n  }"));
 }
 
+  with.response_timeout = 2 * nanos_per_second;
+  EXPECT_THAT(nginx_conf(with), HasSubstr("proxy_connect_timeout 2000ms;"));
 TEST(NginxConf, TheUpstreamGetsHeadersAsTheyWereCounted) {
   const auto policies = policy::load_text(
       "version: 1\npolicies: [{name: a, rate: 1/s, key: ['header:X-Api-Key', 'header:host', "
