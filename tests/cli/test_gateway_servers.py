@@ -15,6 +15,7 @@ from support.certificates import Authority
 from support.environment import BUILD, PATIENCE
 from support.gateway import Echo
 from support.processes import find_program, until
+from support.raw_server import RawServer, response
 
 NARROW = 'version: 1\npolicies: [{name: narrow, quota: 3, window: 1h}]\n'
 
@@ -110,8 +111,6 @@ def test_a_reload_reads_the_certificate_again(secure, authority, directory):
     assert ssl.get_server_certificate(('127.0.0.1', one.port)) == after
 
 
-def test_signals_for_a_reload_may_come_while_it_starts(secure, directory, monkeypatch):
-    """As from a program that watches the policy file, or rotates logs: here when nginx' version is asked for."""
 @pytest.mark.parametrize('name', ('gateway.crt', 'gateway.key'))
 def test_a_reload_waits_for_no_pipe(secure, directory, name):
     one = secure(WIDE, '--metrics', '127.0.0.1:0')
@@ -131,6 +130,8 @@ def test_a_reload_waits_for_no_pipe(secure, directory, name):
     assert not [line for line in one.errors.rest() if 'unexpected end' in line]
 
 
+def test_signals_for_a_reload_may_come_while_it_starts(secure, directory, monkeypatch):
+    """As from a program that watches the policy file, or rotates logs: here when nginx' version is asked for."""
     program = directory / 'nginx'
     program.write_text(f"""#!/bin/sh
 if [ "$1" = -v ]; then kill -HUP $PPID; kill -USR1 $PPID; fi
@@ -198,8 +199,6 @@ def test_authorities_in_a_pipe_are_not_waited_for(fails, directory):
     assert f'{directory}/pipe: is no regular file' in said
 
 
-# ---- several upstreams
-
 def test_a_reload_does_not_wait_for_them_either(gateway, authority):
     one = gateway(WIDE, '--upstream-ca', authority.file, url='https://127.0.0.1:1')
     authority.file.unlink()
@@ -209,6 +208,8 @@ def test_a_reload_does_not_wait_for_them_either(gateway, authority):
     one.errors.until('^headgate: reload refused')
     assert one.stop() == 0
 
+
+# ---- several upstreams
 
 def test_upstreams_take_turns(gateway, echoes):
     first, second = echoes(), echoes()
@@ -233,6 +234,20 @@ def test_an_upstream_that_is_gone_is_left_out_and_a_request_counted_once(gateway
     assert len(here.paths) == 3
 
 
+@pytest.mark.parametrize('bad, tries', (
+    (None, 2), (response(fields=[('A', 'x' * 33_000)]), 1)), ids=('no answer', 'too long a head'))
+def test_a_request_that_upstreams_do_not_answer_takes_them_from_nobody(gateway, bad, tries):
+    def answer(path, *_):
+        return bad if path == '/bad' else response()
+    with RawServer(answer) as first, RawServer(answer) as second:
+        one = gateway(url=[first.url, second.url])
+        assert one.request(path='/bad').status == 502
+        assert len(first.paths + second.paths) == tries
+        for _ in range(4):
+            assert one.request().status == 200
+            assert one.request('POST', '/bad', body=b'x').status == 502
+
+
 @pytest.mark.parametrize('url, words', (
     (['http://a', 'https://a'], 'expected the scheme of the first upstream, http://a'),
     (['http://a/v1', 'http://b/v2'], 'expected the path of the first upstream, http://a/v1'),
@@ -244,21 +259,6 @@ def test_upstreams_that_do_not_fit_together(fails, url, words):
     assert said.startswith(f'headgate: --upstream "{url[1]}": ') and words in said
 
 
-# ---- installed
-
-def test_an_installed_gateway_finds_its_module(gateway, directory):
-    place = directory / 'installed'
-    done = subprocess.run(['cmake', '--install', BUILD, '--prefix', place, '--component', 'command'],
-                          capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    without = ('env', '-u', 'HEADGATE_MODULE')
-    one = gateway(WIDE, prefix=without, program=place / 'bin/headgate')
-    assert one.request().headers['RateLimit'].startswith('"wide";r=999')
-    one.end()
-    # Also where it lies beside the program's folder, as in a build.
-    (place / 'modules').mkdir()
-    shutil.move(next(place.glob('lib*/**/ngx_http_headgate_module.so')), place / 'modules')
-    one = gateway(WIDE, prefix=without, program=place / 'bin/headgate')
 @pytest.fixture
 def silent():
     """The URL of a server that accepts no connection, as that of a machine that is gone: its backlog is full."""
@@ -279,5 +279,20 @@ def test_an_upstream_that_accepts_no_connection_is_given_up(gateway, silent, ups
     assert [one.request().status for _ in range(4)] == [200] * 4
 
 
+# ---- installed
+
+def test_an_installed_gateway_finds_its_module(gateway, directory):
+    place = directory / 'installed'
+    done = subprocess.run(['cmake', '--install', BUILD, '--prefix', place, '--component', 'command'],
+                          capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    without = ('env', '-u', 'HEADGATE_MODULE')
+    one = gateway(WIDE, prefix=without, program=place / 'bin/headgate')
+    assert one.request().headers['RateLimit'].startswith('"wide";r=999')
+    one.end()
+    # Also where it lies beside the program's folder, as in a build.
+    (place / 'modules').mkdir()
+    shutil.move(next(place.glob('lib*/**/ngx_http_headgate_module.so')), place / 'modules')
+    one = gateway(WIDE, prefix=without, program=place / 'bin/headgate')
     assert one.request().status == 200
     assert os.path.realpath(f'/proc/{one.process.pid}/exe') == str(place / 'bin/headgate')

@@ -340,6 +340,7 @@ Result<int, Stop> start_and_supervise(const Options& options) {
   NginxPlan plan;
   plan.module = find_module(options.module);
   plan.upstreams = std::move(addresses->upstreams);
+  plan.upstream_addresses = count_addresses(plan.upstreams);
   plan.authorities = absolute(options.upstream_ca);
   const auto nginx = find_programs(plan.module);
   if (!nginx) return Failure<Stop>(nginx.error());

@@ -25,12 +25,6 @@ std::string block_text(const policy::AddressBlock& block) {
   return {text, block.lowest.write(text, block.prefix)};
 }
 
-// The name in the upstreams' certificate.
-std::string tls_name(const Upstreams& upstreams) {
-  const std::string& host = upstreams.front().host;
-  return host.starts_with('[') ? host.substr(1, host.size() - 2) : host;
-}
-
 // With a path, nginx would normalise the request's URI; appended as a variable it stays untouched.
 std::string proxy_pass(const Upstreams& upstreams) {
   const Upstream& upstream = upstreams.front();
@@ -67,19 +61,19 @@ std::string dashboard(const NginxPlan& plan) {
   return "headgate_dashboard; headgate_admin_token_file " + quoted(plan.admin_token_file) + ';';
 }
 
-// The size of the memory in which workers share what they know of several upstreams. An address
-// takes less than 1 KiB, and a name may have some.
+// The size of the memory in which workers share what they know of several addresses. Each has two
+// entries of less than 1 KiB.
+std::string upstream_zone(std::size_t addresses) {
+  return std::to_string(256 + 16 * addresses) + 'k';
+}
+
+std::string milliseconds(Nanos time) { return std::to_string(ceil_milliseconds(time)) + "ms"; }
+
 // How long a connection to an upstream may take: enough for a SYN that is lost twice (it is sent
 // again after 1 s and 3 s), and no longer than the upstream may be silent.
 Nanos connect_timeout(const NginxPlan& plan) {
   return std::min(plan.response_timeout, 5 * nanos_per_second);
 }
-
-std::string upstream_zone(const Upstreams& upstreams) {
-  return upstreams.size() > 1 ? std::to_string(256 + 16 * upstreams.size()) + 'k' : "";
-}
-
-std::string milliseconds(Nanos time) { return std::to_string(ceil_milliseconds(time)) + "ms"; }
 
 // Names with other characters mean something else in nginx.conf. Longer ones than the module has
 // variables for (get_header()) are passed on as they come.
@@ -148,13 +142,14 @@ void NginxPlan::follow(const policy::PolicySet& policies) {
 std::string nginx_conf(const NginxPlan& plan) {
   const bool tls = !plan.tls_cert.empty();
   const bool upstream_tls = plan.upstreams.front().tls;
+  const std::size_t addresses = plan.upstream_addresses;
   TemplateValues values = {
-      {"connect_timeout", {milliseconds(connect_timeout(plan))}},
       {"module", {quoted(plan.module)}},
       {"user", optional(plan.user)},
       {"workers", {plan.workers}},
       {"connections", {std::to_string(plan.connections)}},
       {"connections_per_address", {std::to_string(plan.connections_per_address)}},
+      {"connect_timeout", {milliseconds(connect_timeout(plan))}},
       {"response_timeout", {milliseconds(plan.response_timeout)}},
       {"unread_timeout", {milliseconds(plan.unread_timeout)}},
       {"drain", optional(plan.drain ? milliseconds(*plan.drain) : "")},
@@ -176,20 +171,18 @@ std::string nginx_conf(const NginxPlan& plan) {
       {"overrides_file", optional(plan.overrides_file.empty() ? "" : quoted(plan.overrides_file))},
       {"upstream_host", {plan.upstreams.front().host}},
       {"upstream_authority", {plan.upstreams.front().authority()}},
-      {"upstream_zone", optional(upstream_zone(plan.upstreams))},
+      {"upstream_zone", optional(addresses > 1 ? upstream_zone(addresses) : "")},
       {"upstream_server", {}},
+      {"upstream_spare", {}},
+      {"upstream_tries", optional(addresses > 1 ? std::to_string(addresses) : "")},
       {"upstream_url", {proxy_pass(plan.upstreams)}},
-      {"tls_name", optional(upstream_tls ? quoted(tls_name(plan.upstreams)) : "")},
+      {"tls_name", optional(upstream_tls ? quoted(plan.upstreams.front().bare_host()) : "")},
       {"authorities", {quoted(plan.authorities)}},
   };
-  // nginx takes the addresses of a name for servers, and leaves out those that it cannot reach, for
-  // 10 s. If all of them are one server, as those of localhost are, it is soon back after a
-  // restart.
-  const char* const left_out = plan.upstreams.size() == 1 ? " fail_timeout=1s" : "";
   for (const Upstream& upstream : plan.upstreams) {
-    values["upstream_server"].push_back(upstream.host + ':' + std::to_string(upstream.port) +
-                                        left_out);
+    values["upstream_server"].push_back(upstream.host + ':' + std::to_string(upstream.port));
   }
+  if (addresses > 1) values["upstream_spare"] = values["upstream_server"];
   std::set<std::string> trusted;  // nginx warns of addresses that come twice
   for (const auto& block : plan.trusted_proxies) trusted.insert(block_text(block));
   values["trusted_proxy"].assign(trusted.begin(), trusted.end());

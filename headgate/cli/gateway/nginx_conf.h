@@ -1,6 +1,7 @@
 // The nginx configuration of a gateway.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -29,6 +30,7 @@ struct NginxPlan {
   std::string admin_token_file;   // absolute, of who may change quotas there; empty: nobody may
   std::string overrides_file;     // absolute; empty: no overrides beside those of the policy file
   Upstreams upstreams;
+  std::size_t upstream_addresses = 1;  // count_addresses(upstreams)
   std::string workers = "auto";
   unsigned connections = 1024;             // at most, per worker
   unsigned connections_per_address = 256;  // the most of them from one address; 0: any number

@@ -35,7 +35,7 @@ TEST(NginxConf, PassesTheRequestLineUntouched) {
 TEST(NginxConf, ATlsUpstreamIsVerifiedByItsName) {
   EXPECT_THAT(nginx_conf(plan("http://api")), Not(HasSubstr("proxy_ssl")));
   const std::string tls = nginx_conf(plan("https://api.example:8443"));
-  EXPECT_THAT(tls, HasSubstr("server api.example:8443 "));
+  EXPECT_THAT(tls, HasSubstr("server api.example:8443;"));
   EXPECT_THAT(tls, HasSubstr("proxy_pass https://headgate_upstream;"));
   EXPECT_THAT(tls, HasSubstr("proxy_ssl_server_name on;"));
   EXPECT_THAT(tls, HasSubstr("proxy_ssl_name \"api.example\";"));
@@ -46,15 +46,25 @@ TEST(NginxConf, SeveralUpstreamsTakeTurnsForAllWorkers) {
   EXPECT_THAT(nginx_conf(plan("http://api")), Not(HasSubstr("zone headgate_upstream")));
   NginxPlan with = plan("http://a:1");
   with.upstreams = *parse_upstreams({"http://a:1/v1", "http://[::1]:2/v1/"});
+  with.upstream_addresses = 2;
   const std::string text = nginx_conf(with);
   EXPECT_THAT(text, HasSubstr("zone headgate_upstream 288k;"));
   EXPECT_THAT(text, HasSubstr("    server a:1;\n    server [::1]:2;\n"));
   EXPECT_THAT(text, HasSubstr("proxy_pass http://headgate_upstream/v1$request_uri;"));
 }
 
-TEST(NginxConf, TheAddressesOfOneNameAreSoonBack) {
-  EXPECT_THAT(nginx_conf(plan("http://localhost:3000")),
-              HasSubstr("    server localhost:3000 fail_timeout=1s;\n"));
+TEST(NginxConf, SeveralAddressesHaveSparesForWhenAllAreLeftOut) {
+  NginxPlan with = plan("http://localhost:3000");
+  const std::string one = nginx_conf(with);  // which nginx never leaves out
+  EXPECT_THAT(one, HasSubstr("    server localhost:3000;\n"));
+  EXPECT_THAT(one, Not(HasSubstr("backup")));
+  EXPECT_THAT(one, Not(HasSubstr("proxy_next_upstream_tries")));
+  with.upstream_addresses = 3;
+  const std::string several = nginx_conf(with);
+  EXPECT_THAT(several, HasSubstr("    server localhost:3000;\n"));
+  EXPECT_THAT(several, HasSubstr("    server localhost:3000 backup max_fails=0;\n"));
+  EXPECT_THAT(several, HasSubstr("proxy_next_upstream_tries 3;"));
+  EXPECT_THAT(several, HasSubstr("zone headgate_upstream 304k;"));
 }
 
 TEST(NginxConf, ServesTlsAndHttp2InTheWordsOfThatNginx) {
@@ -111,23 +121,23 @@ TEST(NginxConf, UnreadResponsesAreBounded) {
 
 TEST(NginxConf, ASilentUpstreamIsGivenUp) {
   NginxPlan with = plan("http://api");
+  EXPECT_THAT(nginx_conf(with), HasSubstr("proxy_connect_timeout 5000ms;"));
   EXPECT_THAT(nginx_conf(with), HasSubstr("proxy_read_timeout 60000ms;"));
   with.response_timeout = 3600 * nanos_per_second;
   EXPECT_THAT(nginx_conf(with), HasSubstr("proxy_read_timeout 3600000ms;"));
   EXPECT_THAT(nginx_conf(with), HasSubstr("proxy_send_timeout 3600000ms;"));
+  with.response_timeout = 2 * nanos_per_second;
+  EXPECT_THAT(nginx_conf(with), HasSubstr("proxy_connect_timeout 2000ms;"));
 }
 
 TEST(NginxConf, ListsTrustedProxies) {
   NginxPlan with = plan("http://api");
   with.trusted_proxies = {*policy::AddressBlock::parse("10.0.0.0/8"),
                           *policy::AddressBlock::parse("::1"),
-  EXPECT_THAT(nginx_conf(with), HasSubstr("proxy_connect_timeout 5000ms;"));
                           *policy::AddressBlock::parse("10.1.0.0/8")};
   EXPECT_THAT(nginx_conf(with), HasSubstr("trusted {\n    10.0.0.0/8 1;\n    ::1 1;\n  }"));
 }
 
-  with.response_timeout = 2 * nanos_per_second;
-  EXPECT_THAT(nginx_conf(with), HasSubstr("proxy_connect_timeout 2000ms;"));
 TEST(NginxConf, TheUpstreamGetsHeadersAsTheyWereCounted) {
   const auto policies = policy::load_text(
       "version: 1\npolicies: [{name: a, rate: 1/s, key: ['header:X-Api-Key', 'header:host', "

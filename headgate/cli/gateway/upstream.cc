@@ -1,8 +1,11 @@
 #include "headgate/cli/gateway/upstream.h"
 
 #include <arpa/inet.h>
+#include <netdb.h>
+#include <sys/socket.h>
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "headgate/base/ascii.h"
@@ -88,6 +91,10 @@ std::string Upstream::authority() const {
   return host + (usual ? "" : ':' + std::to_string(port));
 }
 
+std::string Upstream::bare_host() const {
+  return host.starts_with('[') ? host.substr(1, host.size() - 2) : host;
+}
+
 std::string Upstream::url() const { return (tls ? "https://" : "http://") + authority() + path; }
 
 Result<Upstreams, std::string> parse_upstreams(const std::vector<std::string>& urls) {
@@ -108,6 +115,24 @@ Result<Upstreams, std::string> parse_upstreams(const std::vector<std::string>& u
     upstreams.push_back(std::move(*upstream));
   }
   return upstreams;
+}
+
+std::size_t count_addresses(const Upstreams& upstreams) {
+  addrinfo hints{};  // as nginx looks for them
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_ADDRCONFIG;
+  std::size_t count = 0;
+  for (const Upstream& upstream : upstreams) {
+    addrinfo* found = nullptr;
+    const int error = getaddrinfo(upstream.bare_host().c_str(), nullptr, &hints, &found);
+    if (error != 0) {
+      ++count;
+      continue;
+    }
+    const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(found, freeaddrinfo);
+    for (const addrinfo* one = found; one != nullptr; one = one->ai_next) ++count;
+  }
+  return count;
 }
 
 Result<Upstream, std::string> parse_upstream(std::string_view url) {

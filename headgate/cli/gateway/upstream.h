@@ -1,6 +1,7 @@
 // The server behind a gateway.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -18,6 +19,8 @@ struct Upstream {
 
   // HOST[:PORT]; without the port if it is the scheme's default.
   [[nodiscard]] std::string authority() const;
+  // The host without the brackets of an IPv6 address.
+  [[nodiscard]] std::string bare_host() const;
   // The URL in canonical form.
   [[nodiscard]] std::string url() const;
 };
@@ -29,6 +32,10 @@ using Upstreams = std::vector<Upstream>;
 // Parses the URLs of a gateway's upstreams. The error says which URL is wrong, and what was
 // expected.
 [[nodiscard]] Result<Upstreams, std::string> parse_upstreams(const std::vector<std::string>& urls);
+
+// Returns how many addresses the hosts have now, all together. One whose name is not found counts
+// as one address. Blocks while names are resolved.
+[[nodiscard]] std::size_t count_addresses(const Upstreams& upstreams);
 
 // Parses http://HOST[:PORT][/PATH] or https://... The error says what is wrong and what was
 // expected.

@@ -67,5 +67,12 @@ TEST(Upstream, ReportsErrors) {
   }
 }
 
+TEST(Upstreams, CountsAddressesOfAllHosts) {
+  EXPECT_EQ(count_addresses({*parse_upstream("http://127.0.0.1:1")}), 1);
+  EXPECT_EQ(count_addresses(*parse_upstreams({"http://127.0.0.1:1", "http://[::1]:2"})), 2);
+  EXPECT_GE(count_addresses({*parse_upstream("http://localhost")}), 1);
+  EXPECT_EQ(count_addresses({*parse_upstream("http://no..name")}), 1) << "nginx reports it";
+}
+
 }  // namespace
 }  // namespace headgate::cli
