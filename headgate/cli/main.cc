@@ -14,6 +14,7 @@
 #include <map>
 #include <string>
 
+#include "headgate/base/ascii.h"
 #include "headgate/cli/check/check.h"
 #include "headgate/cli/errors.h"
 #include "headgate/cli/exit_status.h"
@@ -40,16 +41,26 @@ bool is_command(CLI::App& app, const std::string& word) {
   return false;
 }
 
-// An empty name is that of a variable that is not set. It must not switch off what its option
-// stands for, such as a token.
-void refuse_empty_names(CLI::App& command) {
+std::string refuse_empty(const std::string& value) {
+  return value.empty() ? "is empty; expected a value, or no such option" : "";
+}
+
+// CLI11 takes what follows `--file` or `--file=` for its value, also if it is another option.
+std::string refuse_option(const std::string& value) {
+  const bool is_option =
+      value.size() > 1 && value[0] == '-' && (value[1] == '-' || is_letter(value[1]));
+  return is_option ? '"' + value + "\" looks like another option; expected a value" : "";
+}
+
+// A value is missing where a variable is not set. That must not switch off what its option stands
+// for, such as a token, nor what the next one does.
+void refuse_missing_values(CLI::App& command) {
   for (CLI::Option* option : command.get_options()) {
     const std::string type = option->get_type_name();
-    if (type.starts_with("FILE") || type.starts_with("DIR") || type.starts_with("ADDR")) {
-      option->check([](const std::string& name) {
-        return name.empty() ? "is empty; expected a name, or no such option" : std::string();
-      });
-    }
+    const bool is_named = option->nonpositional();
+    if (option->get_expected_max() == 0) continue;  // a flag
+    if (type == "FILE" || (is_named && type != "TEXT")) option->check(refuse_empty);
+    if (is_named) option->check(refuse_option);
   }
 }
 
@@ -83,7 +94,7 @@ int run(int argc, char** argv) {
   for (CLI::App* command : app.get_subcommands({})) {
     command->set_version_flag("--version", version_text(), "Print the version and exit");
     command->set_help_flag("-h,--help", "Print this help and exit");
-    refuse_empty_names(*command);
+    refuse_missing_values(*command);
   }
   if (argc > 1 && !is_command(app, argv[1])) return wrong_usage;
   try {

@@ -184,7 +184,16 @@ def test_an_empty_name_is_no_absent_option(option):
     """As that of a variable that is not set."""
     done = start(option, '')
     assert done.returncode == 2
-    assert done.stderr.startswith(f'headgate serve: {option}: is empty; expected a name')
+    assert done.stderr.startswith(f'headgate serve: {option}: is empty; expected a value')
+
+
+@pytest.mark.parametrize('arguments', (
+    ('--overrides-file', '--token-file=a'), ('--overrides-file=', '--token-file=a'), ('--token-file', '-h')), ids=str)
+def test_the_next_option_is_no_name(arguments):
+    """As where a variable is not set, without quotes."""
+    done = start(*arguments)
+    assert (done.returncode, done.stdout) == (2, '')
+    assert done.stderr.startswith(f'headgate serve: {arguments[0].strip("=")}: "{arguments[1]}" looks like another option')
 
 
 def test_a_token_that_others_can_read_or_write(serve, tmp_path):
