@@ -89,7 +89,7 @@ Next Allowance::next(Instant now, const RequestTotals& totals, Mode mode,
   if (probe_ != 0) return {Why::answer, {}};
   if (units == 0) {
     const Instant at{until_.ns + jitter_};
-    return now >= at ? Next{} : Next{Why::spent, at};
+    return now >= at ? Next{} : Next{Why::spent, at, jitter_};
   }
   const bool rest_is_covered = rest != 0 && rest <= units && counts() && !shared_;
   if (mode == Mode::greedy || rest_is_covered) return {};

@@ -22,6 +22,7 @@ enum class Why : std::uint8_t {
 struct Next {
   Why why = Why::nothing;
   Instant at;
+  Nanos jitter = 0;  // by which `at` is later than it has to be
 };
 
 // The one of the two that waits longer; Why::answer waits longest, Why::nothing least.

@@ -94,7 +94,8 @@ void Pacer::receive(Request& request, const Answer& answer, Instant now) {
   request.answered = true;
   ++totals_.answered;
   if (answer.view.retry_after) {
-    block(now, jittered(bounded(*answer.view.retry_after)), Why::retry_after);
+    const Nanos wait = bounded(*answer.view.retry_after);
+    block(now, wait, jitter_.of(wait), Why::retry_after);
   }
   receive_members(request, answer, now);
   if (denies(answer)) {
@@ -199,15 +200,14 @@ void Pacer::receive_admission(const Request& request, bool cached) noexcept {
 }
 
 void Pacer::back_off(Instant now, std::uint64_t seconds) noexcept {
-  block(now, std::min(jittered(bounded(seconds)), options_.backoff_max), Why::backoff);
+  const Nanos wait = std::min(bounded(seconds), options_.backoff_max);
+  block(now, wait, std::min(jitter_.of(wait), options_.backoff_max - wait), Why::backoff);
 }
 
-void Pacer::block(Instant now, Nanos wait, Why why) noexcept {
-  const Instant until{now.ns + wait};
-  if (until > blocked_.at) blocked_ = {why, until};
+void Pacer::block(Instant now, Nanos wait, Nanos jitter, Why why) noexcept {
+  const Instant until{now.ns + wait + jitter};
+  if (until > blocked_.at) blocked_ = {why, until, jitter};
 }
-
-Nanos Pacer::jittered(Nanos wait) noexcept { return wait + jitter_.of(wait); }
 
 Nanos Pacer::bounded(std::uint64_t seconds) const noexcept {
   return std::min(static_cast<Nanos>(seconds) * nanos_per_second, options_.wait_max);

@@ -94,8 +94,7 @@ class Pacer {
   void receive_denial(const Request& request, const field::ResponseView& view, Instant now);
   void receive_admission(const Request& request, bool cached) noexcept;
   void back_off(Instant now, std::uint64_t seconds) noexcept;
-  void block(Instant now, Nanos wait, Why why) noexcept;
-  [[nodiscard]] Nanos jittered(Nanos wait) noexcept;
+  void block(Instant now, Nanos wait, Nanos jitter, Why why) noexcept;
   [[nodiscard]] Nanos bounded(std::uint64_t seconds) const noexcept;
 
   Options options_;

@@ -84,6 +84,17 @@ TEST_F(PacerTest, StartsWithOneRequestAndDoubles) {
   }
 }
 
+TEST_F(PacerTest, SaysByHowMuchAWaitIsLongerThanItHasToBe) {
+  options.jitter_permille = 50;
+  const auto required = [&] { return next().at.ns - next().jitter - now.ns; };
+  exchange(200, {{"RateLimit", R"("p";r=0;t=30)"}});
+  EXPECT_GT(next().jitter, 0);
+  EXPECT_EQ(required(), 30 * second);
+  exchange(429, {{"Retry-After", "60"}});
+  EXPECT_GT(next().jitter, 0);
+  EXPECT_EQ(required(), 60 * second);
+}
+
 // As GitHub's, of its primary and of its secondary limit.
 TEST_F(PacerTest, A403ThatSaysHowLongToWaitIsADenial) {
   const auto is_denial = [](int status, const Fields& fields) {

@@ -55,6 +55,13 @@ def test_a_wait_beyond_max_wait_is_given_up_with_words(fetch, fields):
     assert got.seconds < 5
 
 
+@pytest.mark.parametrize('fields', [[('Retry-After', '1')], [('RateLimit', '"p";r=0;t=1')]], ids=str)
+def test_a_wait_of_max_wait_is_obeyed(fetch, fields):
+    with RawServer(lambda _, number, __: response(200 if number else 429, fields)) as server:
+        got = fetch('--max-wait', '1s', server.url)
+    assert (got.code, got.fetched, got.failed) == (0, 1, 0), got
+
+
 @pytest.mark.parametrize('fields', [
     [('RateLimit', '"p";r=0;t=-1')],
     [('RateLimit', '"p";r=-5;t=60')],

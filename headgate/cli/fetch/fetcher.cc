@@ -183,7 +183,7 @@ bool Fetcher::start_one(Origin& origin, std::size_t share) {
   const Next next = next_of(origin);
   if (next.why == Why::answer) return false;
   if (next.why != Why::nothing) {
-    if (options_.wait_max && next.at.ns - now_.ns > longest_wait(next.why)) {
+    if (options_.wait_max && next.at.ns - next.jitter - now_.ns > longest_wait(next.why)) {
       give_up(origin, next.why);
     } else if (!soonest_ || next.at < soonest_->at) {
       soonest_ = next;
