@@ -1,6 +1,7 @@
 // A name of Redis that takes long to resolve, or has several addresses.
 
 #include <dlfcn.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -18,6 +19,7 @@
 #include "headgate/redis/testing/blocking.h"
 #include "headgate/redis/testing/free_port.h"
 #include "headgate/redis/testing/redis_server.h"
+#include "headgate/redis/trial.h"
 
 namespace {
 
@@ -43,6 +45,8 @@ namespace headgate::redis {
 namespace {
 
 using store::Charge;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 const limit::Law law = limit::make_law({1000, 3600 * nanos_per_second}, {}).value();
 
@@ -69,6 +73,21 @@ TEST(RedisName, MayLeadToAReplicaFirst) {
   const RedisServer replica({"--port", port, "--bind", "127.0.0.2", "--replicaof", "127.0.0.1 1"});
   const RedisServer primary({"--port", port, "--bind", "127.0.0.1"});
   EXPECT_TRUE(is_used("two.test", port));
+}
+
+// As a store, which uses the primary.
+TEST(RedisName, IsTriedUpToThePrimary) {
+  const std::string port = std::to_string(free_port());
+  Options options;
+  options.nodes = {ServerAddress{"two.test", port}};
+  options.timeout = std::chrono::seconds(5);
+  const RedisServer replica({"--port", port, "--bind", "127.0.0.2", "--replicaof", "127.0.0.1 1"});
+  const Trial alone = try_redis(options);
+  ASSERT_EQ(alone.faults.size(), 2);
+  EXPECT_THAT(alone.faults[0], HasSubstr("it is a replica; expected the primary"));
+  EXPECT_THAT(alone.faults[1], HasSubstr("it cannot be reached"));
+  const RedisServer primary({"--port", port, "--bind", "127.0.0.1"});
+  EXPECT_THAT(try_redis(options).faults, IsEmpty());
 }
 
 // Listens and completes no connection, as an address whose packets are dropped.

@@ -37,6 +37,40 @@ constexpr std::string_view rights = "; docs/redis.md has the rights that the use
 constexpr unsigned least_major = 6;
 constexpr unsigned least_minor = 2;
 
+// Where a server may listen.
+struct SocketAddress {
+  sockaddr_storage bytes{};
+  socklen_t size = 0;
+};
+
+SocketAddress unix_address(const std::string& path) {
+  SocketAddress found;
+  found.size = sizeof(sockaddr_un);
+  auto* const at = reinterpret_cast<sockaddr_un*>(&found.bytes);
+  at->sun_family = AF_UNIX;
+  std::strncpy(at->sun_path, path.c_str(), sizeof at->sun_path - 1);
+  return found;
+}
+
+// Returns all addresses of the server, at least one, or why there are none.
+Result<std::vector<SocketAddress>, std::string> resolve(const ServerAddress& server) {
+  if (server.is_unix()) return std::vector<SocketAddress>{unix_address(server.port)};
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* first = nullptr;
+  const int error = getaddrinfo(server.host.c_str(), server.port.c_str(), &hints, &first);
+  if (error != 0) {
+    return Failure<std::string>(std::string("its name cannot be resolved: ") + gai_strerror(error));
+  }
+  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(first, freeaddrinfo);
+  std::vector<SocketAddress> found;
+  for (const addrinfo* one = first; one != nullptr; one = one->ai_next) {
+    found.emplace_back().size = one->ai_addrlen;
+    std::memcpy(&found.back().bytes, one->ai_addr, one->ai_addrlen);
+  }
+  return found;
+}
+
 // A connection on which one command after the other is sent and answered.
 class Conversation {
  public:
@@ -48,13 +82,21 @@ class Conversation {
     if (fd_ >= 0) close(fd_);
   }
 
-  // Returns what went wrong.
-  std::optional<std::string> open(const ServerAddress& address, const Options& options) {
-    if (auto fault = address.is_unix() ? connect_unix(address) : connect_tcp(address)) return fault;
+  // Connects to one of the server's addresses. At most once. Returns what went wrong.
+  std::optional<std::string> open(const SocketAddress& address, const ServerAddress& server,
+                                  const Options& options) {
+    fd_ = socket(address.bytes.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const timeval patience{3, 0};
+    setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    setsockopt(fd_, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);  // of connect(), too
+    if (connect(fd_, reinterpret_cast<const sockaddr*>(&address.bytes), address.size) != 0) {
+      return std::string("it cannot be reached: ") +
+             (errno == EINPROGRESS ? "no answer in 3 s" : strerror(errno));
+    }
     const Login login = options.login.get();
-    if (login.tls && !address.is_unix()) {
-      tls_.emplace(login.tls->connect(
-          fd_, options.server_name.empty() ? address.host : options.server_name));
+    if (login.tls && !server.is_unix()) {
+      tls_.emplace(
+          login.tls->connect(fd_, options.server_name.empty() ? server.host : options.server_name));
     }
     return std::nullopt;
   }
@@ -97,39 +139,6 @@ class Conversation {
   [[nodiscard]] bool is_lost() const noexcept { return is_lost_; }
 
  private:
-  std::optional<std::string> connect_unix(const ServerAddress& address) {
-    sockaddr_un at{};
-    at.sun_family = AF_UNIX;
-    std::strncpy(at.sun_path, address.port.c_str(), sizeof at.sun_path - 1);
-    return connect(AF_UNIX, reinterpret_cast<const sockaddr*>(&at), sizeof at);
-  }
-
-  std::optional<std::string> connect_tcp(const ServerAddress& address) {
-    addrinfo hints{};
-    hints.ai_socktype = SOCK_STREAM;
-    addrinfo* found = nullptr;
-    const int error = getaddrinfo(address.host.c_str(), address.port.c_str(), &hints, &found);
-    if (error != 0) return std::string("its name cannot be resolved: ") + gai_strerror(error);
-    const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(found, freeaddrinfo);
-    std::optional<std::string> fault;
-    for (const addrinfo* one = found; one != nullptr; one = one->ai_next) {
-      fault = connect(one->ai_family, one->ai_addr, one->ai_addrlen);
-      if (!fault) break;
-    }
-    return fault;
-  }
-
-  std::optional<std::string> connect(int family, const sockaddr* address, socklen_t size) {
-    if (fd_ >= 0) close(fd_);
-    fd_ = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    const timeval patience{3, 0};
-    setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    setsockopt(fd_, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);  // of connect(), too
-    if (::connect(fd_, address, size) == 0) return std::nullopt;
-    return std::string("it cannot be reached: ") +
-           (errno == EINPROGRESS ? "no answer in 3 s" : strerror(errno));
-  }
-
   std::string lost(bool is_end = false) {
     is_lost_ = true;
     if (is_end || errno == 0) return "it closed the connection";
@@ -143,6 +152,30 @@ class Conversation {
   std::string received_;
   bool is_lost_ = false;
 };
+
+// Connects to the first of the server's addresses at which `greet` finds no fault, as a Link does.
+// Otherwise returns what is wrong at each address.
+template <class Greet>
+Result<std::unique_ptr<Conversation>, std::vector<std::string>> converse(
+    const ServerAddress& server, const Options& options, const Greet& greet) {
+  using Faults = std::vector<std::string>;
+  const auto addresses = resolve(server);
+  if (!addresses) return Failure<Faults>({addresses.error()});
+  Faults faults;
+  for (const SocketAddress& address : *addresses) {
+    auto conversation = std::make_unique<Conversation>();
+    auto fault = conversation->open(address, server, options);
+    if (!fault) fault = greet(*conversation);
+    if (!fault) return conversation;
+    if (std::find(faults.begin(), faults.end(), *fault) == faults.end()) faults.push_back(*fault);
+  }
+  return Failure<Faults>(std::move(faults));
+}
+
+std::string refusal(std::string_view command, const std::string& error) {
+  return std::string(command) + ": " + error +
+         std::string(error.starts_with("NOPERM") ? rights : "");
+}
 
 std::string milliseconds(double seconds) {
   std::array<char, 32> text;
@@ -165,13 +198,18 @@ class ServerTrial {
       : address_(address), options_(options), trial_(trial) {}
 
   void run() {
-    if (const auto fault = redis_.open(address_, options_)) return add_fault(*fault);
-    if (!greets()) return;
+    auto opened =
+        converse(address_, options_, [this](Conversation& redis) { return greet(redis); });
+    if (!opened) {
+      for (const std::string& fault : opened.error()) add_fault(fault);
+      return;
+    }
+    redis_ = *std::move(opened);
     see_version();
     see_time();
     use_script();
     see_module();
-    if (options_.cluster && !redis_.is_lost()) see_slots();
+    if (options_.cluster && !redis_->is_lost()) see_slots();
   }
 
   // Of the cluster, as this server sees it.
@@ -187,33 +225,34 @@ class ServerTrial {
   // redirection comes after the check of rights.
   template <class Use>
   bool may(const Words& words, const Use& use) {
-    if (redis_.is_lost()) return false;
-    const auto error = redis_.ask(words, use);
+    if (redis_->is_lost()) return false;
+    const auto error = redis_->ask(words, use);
     if (!error || (options_.cluster && error->starts_with("MOVED "))) return true;
-    add_fault(std::string(words[0]) + ": " + *error +
-              std::string(error->starts_with("NOPERM") ? rights : ""));
+    add_fault(refusal(words[0], *error));
     return false;
   }
   bool may(const Words& words) {
     return may(words, [](const net::RespReply&) {});
   }
 
-  bool greets() {
+  // Returns why a store would not use this server.
+  [[nodiscard]] std::optional<std::string> greet(Conversation& redis) const {
     const std::string password = options_.login.get().password;
     if (!password.empty()) {
-      if (!may(options_.auth(password))) return false;
+      if (const auto error = redis.ask(options_.auth(password))) return refusal("AUTH", *error);
     }
-    if (options_.cluster) return true;
+    if (options_.cluster) return std::nullopt;
     bool primary = false;
-    const bool done =
-        may({"ROLE"}, [&](const net::RespReply& reply) { primary = is_primary(reply); });
-    if (done && !primary) add_fault("it is a replica; expected the primary");
-    return done && primary;
+    const auto error =
+        redis.ask({"ROLE"}, [&](const net::RespReply& reply) { primary = is_primary(reply); });
+    if (error) return refusal("ROLE", *error);
+    if (!primary) return "it is a replica; expected the primary";
+    return std::nullopt;
   }
 
   void see_version() {
     std::string version;
-    const auto error = redis_.ask({"INFO", "server"}, [&](const net::RespReply& reply) {
+    const auto error = redis_->ask({"INFO", "server"}, [&](const net::RespReply& reply) {
       constexpr std::string_view key = "redis_version:";
       const std::size_t at = reply->text.find(key);
       if (at == std::string_view::npos) return;
@@ -280,9 +319,9 @@ class ServerTrial {
   // Scripts do without it.
   void see_module() {
     const std::string key = options_.prefix + "{headgate check}";
-    if (redis_.is_lost()) return;
-    const auto error = redis_.ask({"HG.TAKE", key, "0/1s", "0"});
-    if (redis_.is_lost() || (error && lacks_module(*error))) return;
+    if (redis_->is_lost()) return;
+    const auto error = redis_->ask({"HG.TAKE", key, "0/1s", "0"});
+    if (redis_->is_lost() || (error && lacks_module(*error))) return;
     add("it has headgate's module, which decides instead of scripts");
   }
 
@@ -306,7 +345,7 @@ class ServerTrial {
   const ServerAddress& address_;
   const Options& options_;
   Trial& trial_;
-  Conversation redis_;
+  std::unique_ptr<Conversation> redis_;
   std::vector<ServerAddress> primaries_;
 };
 
@@ -317,16 +356,17 @@ std::optional<ServerAddress> try_sentinel(const ServerAddress& address, const Op
     trial.faults.push_back(address.text() + ": " + what);
     return std::nullopt;
   };
-  Conversation sentinel;
-  if (const auto why = sentinel.open(address, options)) return fault(*why);
-  const std::string password = options.login.get().password;
-  if (!password.empty()) {
-    Words words{"AUTH", options.user, password};
-    if (options.user.empty()) words.erase(words.begin() + 1);
+  const auto opened = converse(address, options, [&](Conversation& sentinel) {
+    const std::string password = options.login.get().password;
     // It may have no password, and then refuses every one.
-    const auto why = sentinel.ask(words);
-    if (sentinel.is_lost()) return fault(*why);
+    const auto why = password.empty() ? std::nullopt : sentinel.ask(options.auth(password));
+    return sentinel.is_lost() ? why : std::nullopt;
+  });
+  if (!opened) {
+    for (const std::string& why : opened.error()) fault(why);
+    return std::nullopt;
   }
+  Conversation& sentinel = **opened;
   std::optional<ServerAddress> named;
   std::string missing;
   const auto why = sentinel.ask({"SENTINEL", "GET-MASTER-ADDR-BY-NAME", options.sentinel},
