@@ -19,8 +19,10 @@ Channel::~Channel() {
 }
 
 ssize_t Channel::receive(std::span<char> room) noexcept {
-  if (tls_) return tls_->receive(room);
-  return recv(fd_, room.data(), room.size(), MSG_DONTWAIT);
+  const ssize_t count =
+      tls_ ? tls_->receive(room) : recv(fd_, room.data(), room.size(), MSG_DONTWAIT);
+  if (count > 0) has_received_ = true;
+  return count;
 }
 
 Need Channel::need() const noexcept {

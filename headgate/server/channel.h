@@ -47,6 +47,8 @@ class Channel {
   // As recv(): the number of bytes, 0 at the end, -1 with errno. The handshake of TLS is part of
   // it.
   [[nodiscard]] ssize_t receive(std::span<char> room) noexcept;
+  // Whether receive() has ever returned bytes.
+  [[nodiscard]] bool has_received() const noexcept { return has_received_; }
   // What the next receive() waits for.
   [[nodiscard]] Need need() const noexcept;
 
@@ -72,6 +74,7 @@ class Channel {
   Unsent& unsent_;
   std::string rest_;
   std::size_t rest_at_ = 0;  // how much of rest_ is sent
+  bool has_received_ = false;
 };
 
 }  // namespace headgate::server

@@ -34,20 +34,24 @@ namespace headgate::server {
 // Connection(int fd, Context&, Resume) owns the non-blocking socket `fd`, may call Resume to be
 // served soon although its socket is not ready, and has
 //
-//   int fd() const          the socket
-//   bool is_trusted() const whether it has shown the token, or needs none
-//   bool is_idle() const    whether no request has begun and no reply is left to send; if so, the
-//                           timeout is DoorOptions::idle, otherwise DoorOptions::patience
-//   bool moved() const      whether the last call completed something, so that the timeout restarts
-//   answers_at() const      the time until which it pauses, after Need::pause
+//   int fd() const             the socket
+//   bool is_trusted() const    whether it has shown the token, or needs none
+//   bool has_received() const  whether anything has come from the client but a handshake of TLS
+//   bool is_idle() const       whether no request has begun and no reply is left to send: the
+//                              timeout is DoorOptions::idle then, else DoorOptions::patience
+//   bool moved() const         whether the last call completed something: the timeout restarts
+//   answers_at() const         the time until which it pauses, after Need::pause
 //
 // Strangers, the connections that are not trusted, cannot lock out the others: they have patience
 // but no idle time, and a share of the connections. If that is used up, or if there are too many
 // connections, a newcomer takes the place of the stranger that did nothing for the longest time.
 //
+// `confirms_stop`: whether the protocol makes clients confirm that they know of a stop. Requests
+// may be on their way until then, and then the connection ends itself: it needs nothing any more.
+//
 // A client is served as soon as it is ready, except new ones and strangers, which wait in one
 // queue, and those whose turns are long or whose last one has left input, which wait in another.
-template <class Connection>
+template <class Connection, bool confirms_stop = false>
 class ConnectionList {
  private:
   using Clock = std::chrono::steady_clock;
@@ -90,7 +94,6 @@ class ConnectionList {
     Need need_ = Need::input;
     Standing standing_ = Standing::stranger;
     std::uint64_t since_ = 0;  // the tick in which its timeout began
-    bool heard_ = false;       // some request of it has begun
     typename std::list<Client>::iterator self_;
     std::optional<typename Pauses::iterator> pause_;
   };
@@ -149,7 +152,6 @@ class ConnectionList {
 
   // Ends the turn of a client: closes it if it needs nothing any more, otherwise waits for `need`.
   void served(Client& client, Need need, Turn::Clock::duration worked = {}) noexcept {
-    client.heard_ = client.heard_ || client.connection.moved() || !client.connection.is_idle();
     if (need == Need::nothing || is_done(client)) return close(client);
     if (client.pause_) pauses_.erase(*std::exchange(client.pause_, std::nullopt));
     if (client.resumed_.is_linked()) client.resumed_.unlink();
@@ -185,8 +187,9 @@ class ConnectionList {
   }
 
   // Serves what has arrived by now, closes all idle connections, and each other one when it becomes
-  // idle. Those that have just come have a second for their first request: it is on its way. The
-  // io_context has no work of this list after the last one. open() is not called again.
+  // idle. What is on its way has a second: the first request of those that have just come, and the
+  // confirmation of the others, if there is one. The io_context has no work of this list after the
+  // last one. open() is not called again.
   void stop() noexcept {
     stopping_ = true;
     hears_until_ = now_ + 1;
@@ -321,7 +324,9 @@ class ConnectionList {
   }
 
   [[nodiscard]] bool is_done(const Client& client) const noexcept {
-    return stopping_ && client.connection.is_idle() && (client.heard_ || now_ > hears_until_);
+    const bool is_silent = !client.connection.has_received();
+    const bool may_hear = now_ <= hears_until_ && (is_silent || confirms_stop);
+    return stopping_ && (is_silent || client.connection.is_idle()) && !may_hear;
   }
 
   void close_done() noexcept {
@@ -382,7 +387,7 @@ class ConnectionList {
   bool ticking_ = false;
   bool stopping_ = false;
   std::uint64_t now_ = 0;          // [ticks]
-  std::uint64_t hears_until_ = 0;  // [ticks] when it stops, newcomers' first requests
+  std::uint64_t hears_until_ = 0;  // [ticks] when it stops, what is on its way
   std::array<Clients, 3> lists_;   // by Standing
   Pauses pauses_;
   ReadySet::Places resumed_;

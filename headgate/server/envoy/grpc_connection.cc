@@ -85,8 +85,7 @@ std::optional<Need> GrpcConnection::tick() noexcept {
 
 std::optional<Need> GrpcConnection::stop() noexcept {
   return attempt([&]() -> std::optional<Need> {
-    if (!session_) return Need::nothing;
-    if (lingers_) return std::nullopt;
+    if (!session_ || lingers_) return std::nullopt;
     session_->stop();
     if (channel_.has_unsent()) return std::nullopt;
     Turn turn(1);

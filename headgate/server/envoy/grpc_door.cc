@@ -28,7 +28,7 @@ class GrpcDoor final : public Door {
   }
 
  private:
-  using Connections = ConnectionList<GrpcConnection>;
+  using Connections = ConnectionList<GrpcConnection, /*confirms_stop=*/true>;
 
   void tick() {
     ++door_.now;

@@ -33,6 +33,7 @@ class GrpcServices {
 
   // Health is NOT_SERVING from now on.
   void stop() noexcept { stopped_ = true; }
+  [[nodiscard]] bool is_stopped() const noexcept { return stopped_; }
 
   // Appends a framed message with the status of the server.
   void put_health(Http2String& answer);

@@ -144,6 +144,7 @@ GrpcSession::GrpcSession(GrpcDoorContext& door, Resume resume)
     nghttp2_session_del(session_);
     throw std::bad_alloc();
   }
+  if (door.services.is_stopped()) stop();
 }
 
 GrpcSession::~GrpcSession() { nghttp2_session_del(session_); }

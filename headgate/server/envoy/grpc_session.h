@@ -30,8 +30,8 @@ class GrpcSession {
   // Open streams of Watch at once: a client needs one.
   static constexpr std::size_t watches_max = 16;
 
-  // Throws std::bad_alloc. The door outlives this. `resume` is called when an answer is there to be
-  // written that was not when receive() returned.
+  // Throws std::bad_alloc. The door outlives this; if it has stopped, so has the session. `resume`
+  // is called when an answer is there to be written that was not when receive() returned.
   explicit GrpcSession(GrpcDoorContext& door, Resume resume = {});
   ~GrpcSession();
   GrpcSession(const GrpcSession&) = delete;
@@ -51,7 +51,7 @@ class GrpcSession {
   [[nodiscard]] bool is_broken() const noexcept { return has_ended() && !stops_ && !client_ends_; }
   // Whether the client has said hello and no call waits for anything but a change of health.
   [[nodiscard]] bool is_idle() const noexcept {
-    return said_hello_ && calls_.empty() && !stops_ && !has_ended();
+    return said_hello_ && calls_.empty() && !has_ended();
   }
   // Whether a call has shown the token, or none is needed.
   [[nodiscard]] bool is_trusted() const noexcept { return trusted_; }

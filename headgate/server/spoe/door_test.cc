@@ -427,6 +427,14 @@ TEST_F(SpoeDoorTest, AStopEndsIdleConnections) {
   io_.run();  // returns: the door waits for nothing any more
 }
 
+TEST_F(SpoeDoorTest, AStopWaitsForNobodyWhoIsSilent) {
+  Haproxy silent(*this);
+  door_->stop();
+  io_.run_for(std::chrono::seconds(5));  // less than the time for a handshake
+  ASSERT_TRUE(io_.stopped()) << "nothing is waited for";
+  EXPECT_TRUE(silent.ends());
+}
+
 // ---- a store that answers later
 
 class LateSpoeDoorTest : public SpoeDoorTest {
