@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <utility>
 
 namespace headgate::store {
@@ -87,11 +88,15 @@ bool is_link(const std::string& path) noexcept {
   return lstat(path.c_str(), &status) == 0 && S_ISLNK(status.st_mode);
 }
 
-bool is_named(int descriptor, const std::string& path) noexcept {
+// Whether `path` names this open file, as far as can be seen. `flags`: as those of fstatat().
+bool is_named(int descriptor, const std::string& path, int flags = 0) noexcept {
   struct stat open_file = {};
   struct stat named = {};
-  return fstat(descriptor, &open_file) == 0 && lstat(path.c_str(), &named) == 0 &&
-         open_file.st_dev == named.st_dev && open_file.st_ino == named.st_ino;
+  if (fstat(descriptor, &open_file) != 0 || open_file.st_nlink == 0) return false;
+  if (fstatat(AT_FDCWD, path.c_str(), &named, flags) != 0) {
+    return errno != ENOENT && errno != ENOTDIR;
+  }
+  return open_file.st_dev == named.st_dev && open_file.st_ino == named.st_ino;
 }
 
 // Opens the draft of the file `path` and locks it. Waits while another process makes the file.
@@ -103,7 +108,7 @@ int lock_draft(const std::string& draft, const std::string& path) noexcept {
     if (descriptor < 0) return -1;
     while (flock(descriptor, LOCK_EX) != 0 && errno == EINTR) {
     }
-    if (is_named(descriptor, draft)) return descriptor;
+    if (is_named(descriptor, draft, AT_SYMLINK_NOFOLLOW)) return descriptor;
     close(descriptor);
     if (exists(path)) return -1;
   }
@@ -160,6 +165,7 @@ Result<std::optional<Region>, std::string> Region::file(const std::string& path)
   Region region;
   region.descriptor_ = descriptor;
   region.on_disk_ = true;
+  region.path_ = std::filesystem::absolute(path);
   struct stat status = {};
   if (fstat(descriptor, &status) != 0) return failed(path, "stat");
   if (!S_ISREG(status.st_mode)) {
@@ -174,10 +180,7 @@ Result<std::optional<Region>, std::string> Region::file(const std::string& path)
   return region;
 }
 
-bool Region::is_deleted() const noexcept {
-  struct stat status = {};
-  return on_disk_ && fstat(descriptor_, &status) == 0 && status.st_nlink == 0;
-}
+bool Region::has_lost_name() const noexcept { return on_disk_ && !is_named(descriptor_, path_); }
 
 Result<void, std::string> Region::replace_begin(std::span<const std::byte> bytes) const {
   // The kernel copies a page in one step, which a signal does not interrupt.
@@ -264,7 +267,8 @@ Region::Region(Region&& other) noexcept
       reach_(std::exchange(other.reach_, 0)),
       sharing_(other.sharing_),
       descriptor_(std::exchange(other.descriptor_, -1)),
-      on_disk_(other.on_disk_) {}
+      on_disk_(other.on_disk_),
+      path_(std::move(other.path_)) {}
 
 Region::~Region() {
   if (reach_ > 0) munmap(bytes_.data(), reach_);

@@ -50,8 +50,9 @@ class Region {
   [[nodiscard]] std::span<std::byte> bytes() const noexcept { return bytes_; }
   [[nodiscard]] std::size_t reach() const noexcept { return reach_; }
 
-  // Whether the file of this region was deleted: no other process can open it.
-  [[nodiscard]] bool is_deleted() const noexcept;
+  // Whether the file of this region was deleted, moved away or replaced: no process that starts now
+  // finds it. false if that cannot be seen, in a folder that this process may not search.
+  [[nodiscard]] bool has_lost_name() const noexcept;
 
   // Writes the first bytes of a file, at most a page: all of them or, if the process is killed,
   // none. Returns when they are on the disk.
@@ -81,6 +82,7 @@ class Region {
   Sharing sharing_ = Sharing::processes;
   int descriptor_ = -1;  // of a file, or of memory that processes share and that can grow
   bool on_disk_ = false;
+  std::string path_;  // of a file: absolute, because programs change their folder
 };
 
 }  // namespace headgate::store

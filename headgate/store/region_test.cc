@@ -7,8 +7,12 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <filesystem>
 #include <fstream>
+#include <span>
 #include <sstream>
+#include <string>
+#include <utility>
 
 #include "headgate/base/testing/temporary_directory.h"
 
@@ -85,6 +89,55 @@ TEST(Region, IsNoStandardOutput) {
   ASSERT_TRUE(file && *file && memory);
   EXPECT_EQ(printed, -1);
   EXPECT_EQ((*file)->bytes()[0], std::byte{'t'});
+}
+
+class RegionNameTest : public ::testing::Test {
+ protected:
+  RegionNameTest() {
+    EXPECT_TRUE(Region::create(
+        path_, 4096, [](std::span<std::byte>, void*) {}, nullptr));
+    std::filesystem::create_symlink("table", link_);
+  }
+
+  [[nodiscard]] static Region open(const std::string& path) {
+    return std::move(Region::file(path).value().value());
+  }
+
+  const TemporaryDirectory directory_;
+  const std::string path_ = (directory_.path() / "table").string();
+  const std::string other_ = (directory_.path() / "other").string();
+  const std::string link_ = (directory_.path() / "link").string();
+};
+
+TEST_F(RegionNameTest, IsLostWhenTheFileIsDeletedAlsoIfAnotherNameIsLeft) {
+  const Region region = open(path_);
+  std::filesystem::create_hard_link(path_, other_);
+  EXPECT_FALSE(region.has_lost_name());
+  std::filesystem::remove(path_);
+  EXPECT_TRUE(region.has_lost_name());
+}
+
+TEST_F(RegionNameTest, IsLostWhenAnotherFileHasIt) {
+  const Region region = open(path_);
+  std::filesystem::rename(path_, other_);
+  std::filesystem::copy(other_, path_);
+  EXPECT_TRUE(region.has_lost_name());
+  std::filesystem::rename(other_, path_);
+  EXPECT_FALSE(region.has_lost_name());
+}
+
+TEST_F(RegionNameTest, IsFoundBehindASymbolicLinkAndFromAnotherFolder) {
+  const auto folder = std::filesystem::current_path();
+  std::filesystem::current_path(directory_.path());
+  const Region region = open("link");
+  std::filesystem::current_path(folder);
+  EXPECT_FALSE(region.has_lost_name());
+  std::filesystem::remove(link_);
+  EXPECT_TRUE(region.has_lost_name());
+}
+
+TEST(Region, WithoutAFileHasNoNameToLose) {
+  EXPECT_FALSE(Region::anonymous(4096, Sharing::processes, 8192).value().has_lost_name());
 }
 
 TEST(Region, SaysHowMuchCouldNotBeMapped) {

@@ -370,7 +370,7 @@ TableStats Table::stats() const noexcept {
   stats.live = narrow_.live(at, sample) + wide_.live(at, sample) + ledger_.live(at);
   stats.unkept = sketch_.unkept();
   stats.merged = header_->merged.load(std::memory_order_relaxed);
-  stats.file_lost = (guard_ && guard_->lost()) || region_.is_deleted();
+  stats.file_lost = (guard_ && guard_->lost()) || region_.has_lost_name();
   return stats;
 }
 

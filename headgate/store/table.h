@@ -54,7 +54,8 @@ struct TableStats {
   // Decisions on keys for which there was no place; the sketch counts what they take.
   std::uint64_t unkept = 0;
   std::uint64_t merged = 0;  // records of moving windows that were merged: a log was full
-  bool file_lost = false;    // the file was truncated or deleted; the table continues in memory
+  bool file_lost = false;    // the file was truncated or has lost its name; the table
+                             // continues in memory
 };
 
 class Table final : public Store {

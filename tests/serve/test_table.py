@@ -2,6 +2,7 @@
 import json
 import os
 import resource
+import shutil
 import signal
 import subprocess
 
@@ -114,11 +115,19 @@ def test_a_deleted_file_is_in_the_metrics(serve):
     table = server.policy_file.parent / 'table'
     assert left(server) == 2
     os.link(table, table.with_name('other'))
-    table.unlink()
     assert read_metrics(server.port)['headgate_table_file_lost'] == 0
-    table.with_name('other').unlink()
+    table.unlink()
     assert read_metrics(server.port)['headgate_table_file_lost'] == 1
     assert left(server) == 1
+
+
+def test_a_replaced_file_is_in_the_metrics(serve):
+    """As after mv and cp, for a backup: the next server counts in the other file."""
+    server = serve(policies(IN_FILE))
+    table = server.policy_file.parent / 'table'
+    table.rename(table.with_name('other'))
+    shutil.copy(table.with_name('other'), table)
+    assert read_metrics(server.port)['headgate_table_file_lost'] == 1
 
 
 def test_a_link_to_nothing_is_no_table(tmp_path):
