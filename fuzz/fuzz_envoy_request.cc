@@ -65,7 +65,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   pb::RateLimitResponse response;
-  server::write_response(job, response);
+  server::write_response(job, worker, response);
   require(response.statuses_size() == request.descriptors_size());
   require(response.overall_code() != pb::RateLimitResponse::UNKNOWN);
   for (const auto& one : response.statuses()) require(one.code() != pb::RateLimitResponse::UNKNOWN);

@@ -5,8 +5,10 @@
 #include <optional>
 #include <string_view>
 
+#include "headgate/base/writer.h"
 #include "headgate/gate/decision_line.h"
 #include "headgate/gate/decision_sampler.h"
+#include "headgate/gate/field_writer.h"
 #include "headgate/policy/request.h"
 #include "headgate/server/answers.h"
 #include "headgate/server/decision_job.h"
@@ -31,7 +33,7 @@ class WorkerContext {
 
   // A decision of a door goes like this: begin(); a function of job->snapshot's gate, with
   // moment() as its time and job->begin() as its completion; if the job is not decided then,
-  // lend(), and the rest when `then` is called; record().
+  // lend(), and the rest when `then` is called; write_fields(); record().
 
   // Begins a decision, of the policies in force now. The job is free until it is lent. nullptr:
   // too many decisions wait for the store, see too_many_wait. Throws std::bad_alloc.
@@ -46,6 +48,13 @@ class WorkerContext {
   // The decision of begin() is outstanding.
   [[nodiscard]] Job::Held<DecisionJob> lend(Resume then) noexcept {
     return jobs_.lend(in_force_, then);
+  }
+  // Writes the header fields of its answer, and counts those that do not fit.
+  [[nodiscard]] gate::Lines write_fields(const DecisionJob& job, Writer& out) noexcept {
+    const gate::Lines lines =
+        job.snapshot->gate().field_writer().write(job.decision.verdict.items, out);
+    stats_.left_out(lines.left_out());
+    return lines;
   }
   // Records a decision in the statistics and the decision log, with the time from begin() until
   // now.

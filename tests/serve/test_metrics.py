@@ -102,6 +102,25 @@ def test_decisions_are_counted_by_policy_and_outcome(serve):
     assert value(metrics(server), 'headgate_refused_reloads_total') == 1
 
 
+@pytest.mark.parametrize('ask', [
+    lambda server, key: request(server.port, '/auth', headers={'X-Forwarded-Uri': '/', 'X-Key': key}),
+    lambda server, key: request(server.port, '/v1/decide', 'POST',
+                                json.dumps({'checks': [{'policy': 'burst', 'key': key}]})),
+    lambda server, key: request(server.port, '/json', 'POST', json.dumps({'domain': 'headgate', 'descriptors': [
+        {'entries': [{'key': 'policy', 'value': 'burst'}, {'key': 'key', 'value': key}]}]}))])
+def test_fields_that_do_not_fit_are_counted(serve, ask):
+    server = serve("""
+version: 1
+partition-key: plain
+policies: [{name: burst, quota: 1000, window: 1h, key: header:x-key}]
+""")
+    for size, left_out in (5000, 0), (7000, 2):
+        response = ask(server, 'k' * size)
+        assert response.status == 200
+        assert ('RateLimit-Policy' in response.text + str(response.headers)) == (left_out == 0)
+        assert value(metrics(server), 'headgate_fields_left_out_total') == left_out
+
+
 def test_requests_are_counted_once_however_many_policies_decide(serve):
     names = [f'p{n}' for n in range(5)]
     six = [f'  - {{name: {name}, quota: 100, window: 1h}}' for name in names]

@@ -224,7 +224,8 @@ std::optional<EnvoyFault> EnvoyDecider::decide_named(DecisionJob& job) {
   return EnvoyFault{Kind::unavailable, "out of memory"};
 }
 
-void write_response(const DecisionJob& job, pb::RateLimitResponse& response) {
+void write_response(const DecisionJob& job, WorkerContext& worker,
+                    pb::RateLimitResponse& response) {
   const gate::DecisionContext& context = job.decision;
   const bool denied = context.verdict.outcome == gate::Outcome::denied;
   response.set_overall_code(denied ? pb::RateLimitResponse::OVER_LIMIT : pb::RateLimitResponse::OK);
@@ -241,8 +242,7 @@ void write_response(const DecisionJob& job, pb::RateLimitResponse& response) {
   response.clear_response_headers_to_add();
   std::array<char, 16 * 1024> fields;  // as HttpDoorContext::fields
   Writer out(fields);
-  for (const gate::Line& line :
-       job.snapshot->gate().field_writer().write(context.verdict.items, out)) {
+  for (const gate::Line& line : worker.write_fields(job, out)) {
     add_header(line.name, line.value, response);
   }
   if (denied && context.verdict.retry_after) {

@@ -71,7 +71,7 @@ class EnvoyDecider {
 
 // Writes the response of a decision that is there. Replaces the content of `response` and reuses
 // its memory.
-void write_response(const DecisionJob& job,
+void write_response(const DecisionJob& job, WorkerContext& worker,
                     envoy::service::ratelimit::v3::RateLimitResponse& response);
 
 }  // namespace headgate::server

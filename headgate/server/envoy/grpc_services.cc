@@ -96,7 +96,7 @@ GrpcStatus GrpcServices::decide(std::string_view request, Http2String& answer,
 }
 
 void GrpcServices::put_decision(const DecisionJob& job, Http2String& answer) {
-  write_response(job, response_);
+  write_response(job, worker_, response_);
   put(response_, answer);
   worker_.record(DoorKind::grpc, job);
 }

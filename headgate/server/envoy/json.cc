@@ -19,7 +19,7 @@ Content refusal(unsigned status, std::string what) {
 
 Content finish(WorkerContext& worker, const DecisionJob& job) {
   pb::RateLimitResponse response;
-  write_response(job, response);
+  write_response(job, worker, response);
   worker.record(DoorKind::http, job);
   std::string text;
   if (!google::protobuf::util::MessageToJsonString(response, &text).ok()) {

@@ -43,13 +43,12 @@ void write_verdict(const gate::Verdict& verdict, HttpReply& reply) {
 void write_answer(DecisionJob& job, const AuthTerms& terms, HttpDoorContext& door,
                   HttpReply& reply) {
   if (const Nanos hold = job.decision.verdict.hold; hold > 0) reply.hold(hold, job.take_waiting());
-  const gate::FieldWriter& field_writer = job.snapshot->gate().field_writer();
   const gate::Verdict& verdict = job.decision.verdict;
   const bool denied = verdict.outcome == gate::Outcome::denied;
   reply.begin(!denied ? 200 : terms.deny_status.value_or(verdict.status()));
   if (verdict.retry_after) reply.field(field::retry_after_name, *verdict.retry_after);
   Writer out(door.fields);
-  for (const gate::Line& line : field_writer.write(verdict.items, out)) {
+  for (const gate::Line& line : door.worker.write_fields(job, out)) {
     reply.field(line.name, line.value);
   }
   if (terms.deny_status) write_verdict(verdict, reply);
@@ -57,7 +56,8 @@ void write_answer(DecisionJob& job, const AuthTerms& terms, HttpDoorContext& doo
   door.worker.record(DoorKind::http, job);
 
   Writer body(door.fields);  // the reply has copied the fields that were written there
-  if (denied && terms.wants_problem && field_writer.write_problem(verdict, body)) {
+  if (denied && terms.wants_problem &&
+      job.snapshot->gate().field_writer().write_problem(verdict, body)) {
     reply.end(field::problem_media_type, body.text());
   } else {
     reply.end();

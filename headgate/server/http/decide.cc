@@ -62,9 +62,8 @@ void append_result(std::string& out, const gate::CheckResult& result) {
 }
 
 // Appends the header fields that a response to the client would have, with Retry-After.
-void append_fields(std::string& out, const gate::FieldWriter& field_writer,
-                   const gate::Verdict& verdict, std::span<char> room) {
-  Writer writer(room);
+void append_fields(std::string& out, const DecisionJob& job, HttpDoorContext& door) {
+  Writer writer(door.fields);
   const char* separator = "";
   const auto begin = [&](std::string_view name) {
     out.append(separator);
@@ -72,13 +71,14 @@ void append_fields(std::string& out, const gate::FieldWriter& field_writer,
     out.push_back(':');
     separator = ",";
   };
-  for (const gate::Line& line : field_writer.write(verdict.items, writer)) {
+  for (const gate::Line& line : door.worker.write_fields(job, writer)) {
     begin(line.name);
     append_json(out, line.value);
   }
-  if (!verdict.retry_after) return;
+  const auto& retry_after = job.decision.verdict.retry_after;
+  if (!retry_after) return;
   begin(field::retry_after_name);
-  append_json(out, std::to_string(*verdict.retry_after));
+  append_json(out, std::to_string(*retry_after));
 }
 
 template <DecideKind kind>
@@ -99,7 +99,7 @@ void write_answer(const DecisionJob& job, HttpDoorContext& door, HttpReply& repl
     append_result(out, result);
   }
   out.append(R"(],"fields":{)");
-  append_fields(out, job.snapshot->gate().field_writer(), decision.verdict, door.fields);
+  append_fields(out, job, door);
   out.append("}}\n");
   door.worker.record(DoorKind::http, job);
   reply.begin(200);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -18,6 +19,7 @@ using Type = Exposition::Type;
 struct Totals {
   std::array<DecisionStats::DoorTotals, door_names.size()> doors;
   gate::PolicyTotals throttle;  // of CL.THROTTLE and THROTTLE
+  std::uint64_t fields_left_out = 0;
 };
 
 Totals add_up(const Engine& engine) {
@@ -27,6 +29,7 @@ Totals add_up(const Engine& engine) {
       worker.stats().add_to(totals.doors[i], static_cast<DoorKind>(i));
     }
     worker.stats().add_to(totals.throttle);
+    totals.fields_left_out += worker.stats().fields_left_out();
   });
   return totals;
 }
@@ -98,6 +101,7 @@ Content metrics_page(Engine& engine, WorkerContext& worker, std::string_view) {
       in_force.overrides(),
       {in_force.number() - in_force.reading(), engine.refused_override_files()}, out);
   expose_doors(totals, out);
+  metrics::expose_fields_left_out(totals.fields_left_out, out);
   metrics::expose_table(engine.table().stats(), out);
   if (redis::PolicyStore* const redis = engine.redis()) {
     const redis::RedisCounts& counts = engine.redis_counts();

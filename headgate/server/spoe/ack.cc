@@ -65,7 +65,6 @@ void write_ack(const SpoeAckTerms& terms, SpoeDoorContext& door) {
 
 void write_ack(const SpoeAckTerms& terms, const DecisionJob& job, SpoeDoorContext& door) {
   const gate::Verdict& verdict = job.decision.verdict;
-  const gate::FieldWriter& field_writer = job.snapshot->gate().field_writer();
   const bool denied = verdict.outcome == gate::Outcome::denied;
   net::SpoeWriter out = begin(terms, door);
   out.set_variable(verdict_name, verdict.word());
@@ -74,11 +73,13 @@ void write_ack(const SpoeAckTerms& terms, const DecisionJob& job, SpoeDoorContex
   if (verdict.denier != nullptr) out.set_variable("policy", verdict.denier->title());
   set_receipt(terms, job, door, out);
   Writer fields(door.fields);
-  for (const gate::Line& line : field_writer.write(verdict.items, fields)) {
-    out.set_variable(variable_of(line.name, door.text), line.value);
+  for (const gate::Line& line : door.worker.write_fields(job, fields)) {
+    const bool fits = out.set_variable(variable_of(line.name, door.text), line.value);
+    if (!fits) door.worker.stats().left_out(1);
   }
   Writer problem(door.fields);  // the frame has copies of the fields that were written there
-  if (denied && terms.wants_problem && field_writer.write_problem(verdict, problem)) {
+  if (denied && terms.wants_problem &&
+      job.snapshot->gate().field_writer().write_problem(verdict, problem)) {
     out.set_variable("problem", problem.text());
   }
   out.end_ack();

@@ -336,6 +336,22 @@ TEST_F(SpoeDoorTest, AnAnswerFitsIntoTheSmallestFrame) {
   EXPECT_EQ(answer.value("problem"), "(none)");
 }
 
+class PlainSpoeDoorTest : public SpoeDoorTest {
+ protected:
+  PlainSpoeDoorTest()
+      : SpoeDoorTest(open_engine("partition-key: plain\n" + std::string(policies))) {}
+};
+
+TEST_F(PlainSpoeDoorTest, FieldsThatDoNotFitIntoTheFrameAreCounted) {
+  Haproxy haproxy(*this);
+  haproxy.ask(net::spoe_hello(1000));
+  const Answer answer = haproxy.ask(notify(request_message("/", std::string(740, 'k'))));
+  EXPECT_EQ(answer.value("verdict"), "admitted");
+  EXPECT_EQ(answer.value("ratelimit"), "(none)");
+  EXPECT_EQ(answer.value("ratelimit_policy"), "(none)");
+  EXPECT_EQ(worker_.stats().fields_left_out(), 2u);
+}
+
 TEST_F(SpoeDoorTest, AReceiptIsSettledOverAnyConnection) {
   Haproxy first(*this);
   Haproxy second(*this);

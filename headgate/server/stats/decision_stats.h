@@ -39,6 +39,11 @@ class DecisionStats {
     recent_.decided_alone(snapshot.labels(), name, key, cost, admitted, now);
   }
 
+  // Records fields of answers that could not be written.
+  void left_out(std::uint64_t fields) noexcept {
+    if (fields > 0) view::increase(fields_left_out_, fields);
+  }
+
   void connected(DoorKind door) noexcept { view::increase(at(door).opened, 1); }
   void disconnected(DoorKind door) noexcept { view::increase(at(door).closed, 1); }
   // Records a connection that was closed at once because there were too many.
@@ -63,6 +68,10 @@ class DecisionStats {
   // Adds the decisions of decided_alone() since the start, as a policy's are counted.
   void add_to(gate::PolicyTotals& totals) const noexcept { totals += alone_; }
 
+  [[nodiscard]] std::uint64_t fields_left_out() const noexcept {
+    return fields_left_out_.load(std::memory_order_relaxed);
+  }
+
   // Recent decisions.
   [[nodiscard]] const view::RecentStats& recent() const noexcept { return recent_; }
 
@@ -82,6 +91,7 @@ class DecisionStats {
 
   std::array<Door, door_names.size()> doors_;
   gate::PolicyCounts alone_;
+  Count fields_left_out_{0};
   view::RecentStats recent_;
 };
 
