@@ -100,7 +100,7 @@ class Known {
       case Component::Kind::header: {
         // Several lines of a header are one part, and the scheme of credentials is folded.
         std::string line;
-        fold_line(part, line);
+        append_line(part, line);
         return part.find(',') == part.npos && !component.name().ends_with("authorization") &&
                any(condition.headers, [&](const Condition::HeaderGlob& header) {
                  return header.name == component.name() && !header.exact.matches(part) &&

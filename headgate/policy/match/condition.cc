@@ -35,9 +35,7 @@ bool header_matches(LazyRequest& request, const Condition::HeaderGlob& header, E
     matches = header.exact.matches(*line);
     if (matches == limits) return matches;
   }
-  return limits ? any(request.folded_header(header.name),
-                      [&](std::string_view line) { return header.folded.matches(line); })
-                : matches;
+  return limits ? request.any_value(header.name, header.folded) : matches;
 }
 
 // Whether the path is surely one that the pattern means, however the upstream reads it.
@@ -95,7 +93,7 @@ bool is_present(const Component& component, const Request& request, Effect effec
 Condition::HeaderGlob::HeaderGlob(std::string header, std::string_view pattern)
     : name(std::move(header)), exact(pattern), folded("") {
   std::string text;
-  fold_line(pattern, text);
+  append_line(pattern, text);
   folded = Glob(text);
 }
 

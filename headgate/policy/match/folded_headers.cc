@@ -6,37 +6,41 @@
 
 namespace headgate::policy {
 
-std::span<const std::string> FoldedHeaders::values(const Headers& headers, std::string_view name) {
-  const auto end = headers_.begin() + static_cast<std::ptrdiff_t>(known_);
-  auto header =
-      std::find_if(headers_.begin(), end, [&](const Header& one) { return one.name == name; });
-  if (header == end) {
-    if (end == headers_.end()) headers_.emplace_back();
-    header = headers_.begin() + static_cast<std::ptrdiff_t>(known_);
-    header->name = name;
-    read(headers, *header);
-    ++known_;
+void FoldedHeaders::clear() noexcept {
+  constexpr std::size_t kept_max = 2048;  // [bytes] more than the values of usual requests
+  headers_.clear();
+  text_.clear();
+  ends_.clear();
+  if (text_.capacity() > kept_max) std::string().swap(text_);
+  if (ends_.capacity() * sizeof(std::size_t) > kept_max) std::vector<std::size_t>().swap(ends_);
+}
+
+FoldedHeaders::Header FoldedHeaders::find(const Headers& headers, std::string_view name) {
+  const auto known = std::find_if(headers_.begin(), headers_.end(),
+                                  [&](const Header& header) { return header.name == name; });
+  if (known != headers_.end()) return *known;
+  const std::size_t begin = ends_.size();
+  read(headers, name);
+  return headers_.emplace_back(Header{name, begin, ends_.size()});
+}
+
+void FoldedHeaders::read(const Headers& headers, std::string_view name) {
+  const std::size_t begin = text_.size();
+  const std::size_t first = ends_.size();
+  std::size_t lines = 0;
+  for (; const auto line = headers.value(name, lines); ++lines) {
+    append_line(*line, text_);
+    ends_.push_back(text_.size());
   }
-  return std::span(header->values).first(header->count);
-}
-
-std::string& FoldedHeaders::Header::add() {
-  if (count == values.size()) values.emplace_back();
-  return values[count++];
-}
-
-void FoldedHeaders::read(const Headers& headers, Header& header) {
-  header.count = 0;
-  while (const auto line = headers.value(header.name, header.count)) fold_line(*line, header.add());
-  const std::size_t lines = header.count;
   if (lines < 2) return;
-  std::string& all = header.add();
-  all.clear();
-  for (const std::string& line : std::span(header.values).first(lines)) {
-    if (line.empty()) continue;
-    if (!all.empty()) all += ", ";
-    all += line;
+  const std::size_t joined = text_.size();
+  for (std::size_t i = 0, from = begin; i < lines; from = ends_[first + i++]) {
+    const std::size_t size = ends_[first + i] - from;
+    if (size == 0) continue;
+    if (text_.size() > joined) text_ += ", ";
+    text_.append(text_, from, size);
   }
+  ends_.push_back(text_.size());
 }
 
 }  // namespace headgate::policy

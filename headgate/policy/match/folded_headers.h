@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,28 +14,35 @@ namespace headgate::policy {
 // of patterns, and the client chooses how long its lines are. Not thread-safe.
 class FoldedHeaders {
  public:
-  // Begins another request. The memory is used again.
-  void clear() noexcept { known_ = 0; }
+  // Ends the request. Keeps little memory: each worker, and each decision that waits, has one.
+  void clear() noexcept;
 
-  // The lines of a header, in their order (fold_line()), and behind several lines all of them
-  // joined with ", ", as many upstreams read them. Valid until clear(). `name` lives as long.
-  // Throws std::bad_alloc.
-  [[nodiscard]] std::span<const std::string> values(const Headers& headers, std::string_view name);
+  // Whether a value of the header holds. Its values are its lines (append_line()), and if there are
+  // several, also all of them joined with ", ", as many upstreams read them. `name` lives until
+  // clear(). Throws std::bad_alloc.
+  template <class Holds>
+  [[nodiscard]] bool any(const Headers& headers, std::string_view name, const Holds& holds) {
+    const Header header = find(headers, name);
+    for (std::size_t i = header.begin; i < header.end; ++i) {
+      const std::size_t begin = i == 0 ? 0 : ends_[i - 1];
+      if (holds(std::string_view(text_).substr(begin, ends_[i] - begin))) return true;
+    }
+    return false;
+  }
 
  private:
   struct Header {
     std::string_view name;
-    std::vector<std::string> values;
-    std::size_t count = 0;  // of `values`; those behind are of another request
-
-    // Returns another value, which has any text.
-    std::string& add();
+    std::size_t begin;  // of its values' indexes in ends_
+    std::size_t end;
   };
 
-  static void read(const Headers& headers, Header& header);
+  [[nodiscard]] Header find(const Headers& headers, std::string_view name);
+  void read(const Headers& headers, std::string_view name);
 
   std::vector<Header> headers_;
-  std::size_t known_ = 0;  // of headers_; those behind are of another request
+  std::string text_;               // all values, one behind the other
+  std::vector<std::size_t> ends_;  // of the values in text_
 };
 
 }  // namespace headgate::policy

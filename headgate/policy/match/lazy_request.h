@@ -3,12 +3,12 @@
 #pragma once
 
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 
 #include "headgate/policy/address/client_address.h"
 #include "headgate/policy/match/folded_headers.h"
+#include "headgate/policy/match/glob.h"
 #include "headgate/policy/match/path.h"
 #include "headgate/policy/request.h"
 #include "headgate/policy/settings.h"
@@ -23,17 +23,18 @@ inline constexpr std::string_view malformed_host = "@";  // no well-formed host
 
 class LazyRequest {
  public:
-  // Keeps references to all arguments. The last three hold the results of host(), path() and
-  // folded_header(); reuse them for the next request.
+  // Keeps references to all arguments. The last three hold what host(), path() and
+  // any_value() have computed; reuse them for the next request.
   LazyRequest(const Request& request, const ClientAddress& settings, std::string& host_buffer,
               std::string& path_buffer, FoldedHeaders& headers) noexcept
       : request_(request),
         settings_(settings),
         host_buffer_(host_buffer),
         path_(request.path, path_buffer),
-        headers_(headers) {
-    headers_.clear();
-  }
+        headers_(headers) {}
+  ~LazyRequest() { headers_.clear(); }
+  LazyRequest(const LazyRequest&) = delete;
+  LazyRequest& operator=(const LazyRequest&) = delete;
 
   [[nodiscard]] const Request& raw() const noexcept { return request_; }
   [[nodiscard]] const Client& client();
@@ -43,9 +44,10 @@ class LazyRequest {
   // Whether the host is malformed (is_host()): which one an upstream reads in it is not known.
   [[nodiscard]] bool may_be_any_host() { return host() == malformed_host; }
   [[nodiscard]] FoldedPath& path() noexcept { return path_; }
-  // What a header has (FoldedHeaders).
-  [[nodiscard]] std::span<const std::string> folded_header(std::string_view name) {
-    return headers_.values(*request_.headers, name);
+  // Whether a value of the header matches (FoldedHeaders).
+  [[nodiscard]] bool any_value(std::string_view name, const Glob& pattern) {
+    return headers_.any(*request_.headers, name,
+                        [&](std::string_view value) { return pattern.matches(value); });
   }
 
  private:

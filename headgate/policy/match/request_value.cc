@@ -492,15 +492,15 @@ void append_header(const Headers& headers, std::string_view name, std::string& o
   fold_value(has_credentials(name), out, begin);
 }
 
-void fold_line(std::string_view line, std::string& out) {
+void append_line(std::string_view line, std::string& out) {
   line = without_space(line);
-  out.clear();
+  const auto begin = static_cast<std::ptrdiff_t>(out.size());
   if (is_list(line)) {
-    out = line;
+    out.append(line);
   } else {
     ListWriter(out).add_line(line);
   }
-  std::transform(out.begin(), out.end(), out.begin(), lower);
+  std::transform(out.begin() + begin, out.end(), out.begin() + begin, lower);
 }
 
 void append_header_value(std::string_view name, std::string_view value, std::string& out) {

@@ -19,9 +19,9 @@ namespace headgate::policy {
 // fold_token(); those about which programs differ count as absent.
 void append_header(const Headers& headers, std::string_view name, std::string& out);
 
-// Makes `out` one line of a header as append_header() appends it, but in lower case, and not in the
-// form of credentials or tokens.
-void fold_line(std::string_view line, std::string& out);
+// Appends one line of a header as append_header() does, but in lower case, and not in the form of
+// credentials or tokens.
+void append_line(std::string_view line, std::string& out);
 
 // Appends the cookie with this name, which all Cookie lines are searched for. %XX is decoded once,
 // quotes around the value are left out and '\' in them is resolved, and '+' is a space: each of
