@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <iterator>
 
-#include "headgate/policy/address/client_address.h"
 #include "headgate/policy/file/spelling.h"
 #include "headgate/policy/match/path.h"
 #include "headgate/policy/match/registered_domain.h"
@@ -137,11 +136,25 @@ Presence Component::presence(const Request& request) const noexcept {
                                : presence_of_header(*request.headers, name_);
 }
 
+namespace {
+
+// The address of a text with a port, as programs know their peers: "10.0.0.2:4711" or
+// "[2001:db8::1]:443". The port may be missing.
+std::optional<Address> peer_address(std::string_view text) noexcept {
+  const std::string_view host = without_port(text);
+  if (host.starts_with('[') && host.ends_with(']')) {
+    return Address::parse(host.substr(1, host.size() - 2));
+  }
+  return host.find(':') == host.npos ? Address::parse(host) : std::nullopt;
+}
+
+}  // namespace
+
 void Component::append_given(std::string_view text, std::string& out) const {
   switch (kind_) {
     case Kind::address: {
       auto address = given_address(text);
-      if (!address) address = node_address(text);  // with a port, as programs know their peers
+      if (!address) address = peer_address(text);
       if (address) {
         append_address(*address, out);
       } else {

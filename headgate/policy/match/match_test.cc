@@ -1447,7 +1447,7 @@ TEST(Named, AnyTextIsAKey) {
   std::string text;
   const auto by_address = one("");
   for (const std::string_view partition :
-       {"a", "", "10.0.0.0/8", "10.0.0.300:80", "2001:db8::/32"}) {
+       {"a", "", "10.0.0.0/8", "10.0.0.300:80", "10.0.0.2:alice", "[::1]:x", "2001:db8::/32"}) {
     const auto match = by_address->named("p", partition, 1, text);
     ASSERT_TRUE(match);
     EXPECT_EQ(match->partition, partition);
