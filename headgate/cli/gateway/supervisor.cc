@@ -208,7 +208,6 @@ void Supervisor::reload() {
     return refuse();
   }
   plan_.follow(**policies);
-  plan_.upstream_addresses = count_addresses(plan_.upstreams);
   std::string conf = nginx_conf(plan_);
   const auto certificates = check_certificates(plan_);
   if (!certificates) {
