@@ -58,9 +58,10 @@ void refuse_missing_values(CLI::App& command) {
   for (CLI::Option* option : command.get_options()) {
     const std::string type = option->get_type_name();
     const bool is_named = option->nonpositional();
-    if (option->get_expected_max() == 0) continue;  // a flag
-    if (type == "FILE" || (is_named && type != "TEXT")) option->check(refuse_empty);
-    if (is_named) option->check(refuse_option);
+    if (option->get_expected_max() == 0) continue;    // a flag
+    const bool is_word = is_named && type != "TEXT";  // of what people write, all is allowed
+    if (type == "FILE" || is_word) option->check(refuse_empty);
+    if (is_word) option->check(refuse_option);
   }
 }
 
