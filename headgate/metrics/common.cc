@@ -98,7 +98,8 @@ void expose_table(const store::TableStats& stats, Exposition& out) {
   out.one("headgate_table_merged_total", Type::counter,
           "Records of moving windows that had to share a place in a full log.", stats.merged);
   out.one("headgate_table_file_lost", Type::gauge,
-          "1 if the table's file was truncated or deleted while in use.", stats.file_lost ? 1 : 0);
+          "1 if the table's file was truncated, deleted, moved or replaced while in use.",
+          stats.file_lost ? 1 : 0);
 }
 
 void expose_redis(const RedisTotals& redis, Exposition& out) {
