@@ -29,6 +29,7 @@ bool Glob::matches(std::string_view text) const noexcept {
   // The leftmost match of each piece leaves the most text for the next ones, so that no other match
   // needs to be tried.
   for (const std::string& piece : middle_) {
+    if (text.size() < piece.size()) return false;  // memmem() may not be given an empty text's null
     // string_view::find() is slow where a client repeats the first character of the piece.
     const void* const at = memmem(text.data(), text.size(), piece.data(), piece.size());
     if (at == nullptr) return false;

@@ -35,6 +35,8 @@ TEST(Glob, Table) {
                         {"*ab*ab*", "abab", true},
                         {"*ab*ab*", "aab", false},
                         {"*aab*b", "aabb", true},
+                        {"*a*", std::string_view(), false},
+                        {"**", std::string_view(), true},
                         {"a?c", "abc", false},
                         {"a?c", "a?c", true},
                         {"[a]", "a", false},
