@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "headgate/server/testing/client_end.h"
 #include "headgate/server/testing/open_engine.h"
 
 namespace headgate::server {
@@ -67,28 +68,12 @@ class ConnectionListTest : public ::testing::Test {
 
   explicit ConnectionListTest(const DoorOptions& options = {}) : options_(options) {}
 
-  // The other end of a connection.
-  class Peer {
+  // A client of the list.
+  class Peer : public ClientEnd {
    public:
-    explicit Peer(ConnectionListTest& test) {
-      int ends[2];
-      EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends), 0);
-      fd_ = ends[0];
-      test.connections_.open(
-          Socket(test.io_, boost::asio::generic::stream_protocol(AF_UNIX, 0), ends[1]),
-          test.shared_);
-    }
-    ~Peer() { close(fd_); }
-    void send(const std::string& text) const {
-      EXPECT_EQ(::send(fd_, text.data(), text.size(), 0), static_cast<ssize_t>(text.size()));
-    }
-    [[nodiscard]] bool is_cut_off() const {
-      char byte;
-      return recv(fd_, &byte, 1, MSG_PEEK) == 0;
-    }
-
-   private:
-    int fd_;
+    explicit Peer(ConnectionListTest& test)
+        : ClientEnd(test.io_,
+                    [&](Socket end) { test.connections_.open(std::move(end), test.shared_); }) {}
   };
 
   // Returns a client that has had its first turn, which was as its text says.

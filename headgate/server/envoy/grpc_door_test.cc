@@ -2,14 +2,13 @@
 #include "headgate/server/envoy/grpc_door.h"
 
 #include <gtest/gtest.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <memory>
 #include <string>
 #include <string_view>
 
+#include "headgate/server/testing/client_end.h"
 #include "headgate/server/testing/open_engine.h"
 #include "headgate/server/worker_context.h"
 
@@ -24,41 +23,9 @@ const std::string pong = "\0\0\x8\6\1\0\0\0\0question"s;
 
 class GrpcDoorTest : public ::testing::Test {
  protected:
-  class Client {
+  class Client : public ClientEnd {
    public:
-    explicit Client(GrpcDoorTest& test) {
-      int ends[2];
-      EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends), 0);
-      fd_ = ends[0];
-      test.door_->open(
-          Socket(test.io_, boost::asio::generic::stream_protocol(AF_UNIX, 0), ends[1]));
-    }
-    ~Client() { close(fd_); }
-    Client(const Client&) = delete;
-    Client& operator=(const Client&) = delete;
-
-    void send(std::string_view bytes) const {
-      EXPECT_EQ(::send(fd_, bytes.data(), bytes.size(), 0), static_cast<ssize_t>(bytes.size()));
-    }
-    // Returns what has come.
-    [[nodiscard]] std::string received() {
-      ssize_t count = 0;
-      char room[4096];
-      std::string all;
-      while ((count = recv(fd_, room, sizeof room, 0)) > 0) {
-        all.append(room, static_cast<std::size_t>(count));
-      }
-      is_cut_off_ = count == 0;
-      return all;
-    }
-    [[nodiscard]] bool is_cut_off() {
-      [[maybe_unused]] const std::string rest = received();
-      return is_cut_off_;
-    }
-
-   private:
-    int fd_;
-    bool is_cut_off_ = false;
+    explicit Client(GrpcDoorTest& test) : ClientEnd(test.io_, *test.door_) {}
   };
 
   std::unique_ptr<Engine> engine_ = open_engine();
@@ -75,7 +42,7 @@ TEST_F(GrpcDoorTest, AStopAnswersThoseThatHaveJustCome) {
   second.send(hello + ping);
   io_.poll();
   for (Client* const each : {&first, &second}) {
-    EXPECT_NE(each->received().find(pong), std::string::npos);
+    EXPECT_NE(each->take().find(pong), std::string::npos);
     EXPECT_FALSE(each->is_cut_off()) << "a call may be on its way";
   }
 }

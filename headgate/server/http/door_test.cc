@@ -2,9 +2,7 @@
 #include "headgate/server/http/door.h"
 
 #include <gmock/gmock.h>
-#include <poll.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -15,6 +13,7 @@
 #include <utility>
 
 #include "headgate/base/testing/allocations.h"
+#include "headgate/server/testing/client_end.h"
 #include "headgate/server/testing/open_engine.h"
 #include "headgate/server/testing/tcp_pair.h"
 #include "headgate/server/worker_context.h"
@@ -41,53 +40,11 @@ class HttpDoorTest : public ::testing::Test {
   explicit HttpDoorTest(std::unique_ptr<Engine> engine = open_engine())
       : engine_(std::move(engine)) {}
 
-  // One end of a connection to the door.
-  class Client {
+  class Client : public ClientEnd {
    public:
-    explicit Client(HttpDoorTest& test) : test_(test) {
-      int ends[2];
-      EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends), 0);
-      fd_ = ends[0];
-      Socket socket(test.io_, boost::asio::generic::stream_protocol(AF_UNIX, 0), ends[1]);
-      socket.non_blocking(true);
-      test.door_->open(std::move(socket));
-    }
-    ~Client() { close(fd_); }
-    // Closes the client's own direction.
-    void finish() const { shutdown(fd_, SHUT_WR); }
+    explicit Client(HttpDoorTest& test) : ClientEnd(test.io_, *test.door_) {}
 
-    void send(std::string_view text) const {
-      EXPECT_EQ(::send(fd_, text.data(), text.size(), 0), static_cast<ssize_t>(text.size()));
-    }
-    // Whether the door has closed its end.
-    [[nodiscard]] bool is_cut_off() const {
-      pollfd end{fd_, 0, 0};
-      return poll(&end, 1, 0) == 1 && (end.revents & POLLHUP) != 0;
-    }
-    // Returns how many bytes have come, and takes them.
-    std::size_t receive_now() {
-      std::size_t all = 0;
-      for (ssize_t count; (count = recv(fd_, room_, sizeof room_, 0)) > 0;) {
-        all += static_cast<std::size_t>(count);
-      }
-      return all;
-    }
-    // The same, but returns them.
-    std::string_view receive_text() {
-      const ssize_t count = recv(fd_, room_, sizeof room_, 0);
-      return {room_, static_cast<std::size_t>(std::max<ssize_t>(count, 0))};
-    }
-    // Waits for bytes and returns them; empty at the end. Runs the door meanwhile.
-    std::string_view receive() {
-      while (true) {
-        const ssize_t count = recv(fd_, room_, sizeof room_, 0);
-        if (count >= 0) return {room_, static_cast<std::size_t>(count)};
-        if (test_.io_.stopped()) test_.io_.restart();
-        EXPECT_GT(test_.io_.run_one(), 0u);
-      }
-    }
-
-    // The same until this text is among them.
+    // Receives until this text has come, or to the end.
     std::string receive_until(std::string_view text) {
       std::string all;
       while (all.find(text) == std::string::npos) {
@@ -97,11 +54,6 @@ class HttpDoorTest : public ::testing::Test {
       }
       return all;
     }
-
-   private:
-    HttpDoorTest& test_;
-    int fd_;
-    char room_[65536];
   };
 
   void make_door() { door_ = make_http_door(worker_, io_, options_); }
@@ -393,7 +345,7 @@ class LateHttpDoorTest : public HttpDoorTest {
     std::string all;
     while (true) {
       const std::size_t before = all.size();
-      all += client.receive_text();
+      all += client.take();
       if (all.size() == before) return all;
     }
   }
@@ -419,14 +371,14 @@ TEST_F(LateHttpDoorTest, AReservationIsSettledOnce) {
   Client client(*this);
   client.send(post("/v1/reserve", R"({"checks":[{"policy":"burst","key":"a","cost":4}]})"));
   run();
-  EXPECT_EQ(client.receive_now(), 0u);
+  EXPECT_EQ(client.take(), "");
   complete_all();
   const std::string text = reservation_of(client.receive());
   ASSERT_FALSE(text.empty());
   for (const char* const settled : {"true", "false", "false"}) {
     client.send(post("/v1/settle", R"({"reservation":")" + text + R"(","costs":{"burst":1}})"));
     run();
-    EXPECT_EQ(client.receive_now(), 0u);
+    EXPECT_EQ(client.take(), "");
     complete_all();
     EXPECT_THAT(std::string(client.receive()),
                 HasSubstr(R"({"settled":)" + std::string(settled) + "}"));
@@ -488,10 +440,10 @@ TEST_F(LateHttpDoorTest, ARequestWaitsAndOthersDoNot) {
   first.send(decide("burst", "a"));
   run();
   EXPECT_EQ(store_.outstanding(), 1u);
-  EXPECT_EQ(first.receive_now(), 0u);
+  EXPECT_EQ(first.take(), "");
   other.send(health);
   EXPECT_THAT(std::string(other.receive()), HasSubstr("ok"));
-  EXPECT_EQ(first.receive_now(), 0u);
+  EXPECT_EQ(first.take(), "");
   store_.complete();
   const std::string answer(first.receive());
   EXPECT_THAT(answer, StartsWith("HTTP/1.1 200 OK\r\n"));
@@ -530,7 +482,7 @@ TEST_F(LateHttpDoorTest, ALongPipelineGoesOnBehindALateAnswer) {
   for (std::size_t i = 0; i < metrics; ++i) pipeline += "GET /metrics HTTP/1.1\r\nHost: h\r\n\r\n";
   client.send(pipeline);
   run();
-  EXPECT_EQ(client.receive_now(), 0u);
+  EXPECT_EQ(client.take(), "");
   store_.complete();
   std::size_t answers = 0;
   for (std::string some = "begin"; !some.empty();) {
@@ -605,7 +557,7 @@ TEST_F(LateHttpDoorTest, AClientThatOnlyStopsSendingGetsItsAnswer) {
   client.send(decide("burst", "a"));
   client.finish();
   run();
-  EXPECT_EQ(client.receive_now(), 0u);
+  EXPECT_EQ(client.take(), "");
   store_.complete();
   EXPECT_THAT(std::string(client.receive()), HasSubstr(R"("r":4)"));
   EXPECT_EQ(client.receive(), "");
@@ -618,7 +570,7 @@ TEST_F(LateHttpDoorTest, AStopWaitsForAnswers) {
   run();
   door_->stop();
   EXPECT_EQ(idle.receive(), "");
-  EXPECT_EQ(waiting.receive_now(), 0u);
+  EXPECT_EQ(waiting.take(), "");
   store_.complete();
   EXPECT_THAT(std::string(waiting.receive()), HasSubstr("Connection: close\r\n"));
   EXPECT_EQ(waiting.receive(), "");
@@ -686,7 +638,7 @@ class DelayTest : public HttpDoorTest {
   bool waits(Client& client) {
     client.send(auth("a"));
     io_.poll();
-    return client.receive_text().empty() && !client.is_cut_off();
+    return client.take().empty() && !client.is_cut_off();
   }
 };
 

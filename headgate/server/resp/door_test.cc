@@ -4,8 +4,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -17,6 +15,7 @@
 
 #include "headgate/base/testing/allocations.h"
 #include "headgate/server/resp/waiting_replies.h"
+#include "headgate/server/testing/client_end.h"
 #include "headgate/server/testing/open_engine.h"
 #include "headgate/server/worker_context.h"
 
@@ -30,55 +29,9 @@ class RespDoorTest : public testing::Test {
 
   void make() { door_ = make_resp_door(worker_, io_, options_); }
 
-  class Client {
+  class Client : public ClientEnd {
    public:
-    explicit Client(RespDoorTest& test) : io_(test.io_) {
-      std::array<int, 2> ends{};
-      EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends.data()), 0);
-      fd_ = ends[0];
-      test.door_->open(
-          Socket(test.io_, boost::asio::generic::stream_protocol(AF_UNIX, 0), ends[1]));
-    }
-    ~Client() { close(fd_); }
-    Client(const Client&) = delete;
-    Client& operator=(const Client&) = delete;
-
-    // Closes the client's own direction.
-    void finish() const { shutdown(fd_, SHUT_WR); }
-
-    void send(std::string_view text) const {
-      EXPECT_EQ(::send(fd_, text.data(), text.size(), 0), static_cast<ssize_t>(text.size()));
-    }
-    // Returns how many bytes have come, and takes them.
-    [[nodiscard]] std::size_t receive_now() {
-      std::size_t all = 0;
-      for (ssize_t got; (got = recv(fd_, room_.data(), room_.size(), 0)) > 0;) {
-        all += static_cast<std::size_t>(got);
-      }
-      return all;
-    }
-    // Returns what has come, and takes it.
-    [[nodiscard]] std::string all_now() {
-      std::string all;
-      for (ssize_t got; (got = recv(fd_, room_.data(), room_.size(), 0)) > 0;) {
-        all.append(room_.data(), static_cast<std::size_t>(got));
-      }
-      return all;
-    }
-    // Waits for bytes and returns them; "the end" at the end. Runs the door meanwhile.
-    [[nodiscard]] std::string_view receive() {
-      for (;;) {
-        const ssize_t got = recv(fd_, room_.data(), room_.size(), 0);
-        if (got == 0) return "the end";
-        if (got > 0) return {room_.data(), static_cast<std::size_t>(got)};
-        EXPECT_EQ(io_.run_one(), 1u);
-      }
-    }
-
-   private:
-    boost::asio::io_context& io_;
-    int fd_ = -1;
-    std::array<char, 65536> room_{};
+    explicit Client(RespDoorTest& test) : ClientEnd(test.io_, *test.door_) {}
   };
 
   boost::asio::io_context io_{1};
@@ -230,7 +183,7 @@ TEST_F(RespDoorTest, ClosesAnIdleConnection) {
   Client idle(*this);
   Client waiting(*this);
   waiting.send("PI");
-  EXPECT_EQ(idle.receive(), "the end");
+  EXPECT_EQ(idle.receive(), "");
   waiting.send("NG\r\n");
   EXPECT_EQ(waiting.receive(), "+PONG\r\n");
 }
@@ -243,7 +196,7 @@ TEST_F(RespDoorTest, ClosesAConnectionThatDoesNotEndItsCommand) {
   Client slow(*this);
   slow.send("PING\r\nPI");
   EXPECT_EQ(slow.receive(), "+PONG\r\n");
-  EXPECT_EQ(slow.receive(), "the end");
+  EXPECT_EQ(slow.receive(), "");
   idle.send("PING\r\n");
   EXPECT_EQ(idle.receive(), "+PONG\r\n");
 }
@@ -254,7 +207,7 @@ TEST_F(RespDoorTest, TurnsAwayMoreConnectionsThanItMayHave) {
   Client first(*this);
   Client second(*this);
   EXPECT_EQ(second.receive(), "-ERR max number of clients reached\r\n");
-  EXPECT_EQ(second.receive(), "the end");
+  EXPECT_EQ(second.receive(), "");
   first.send("PING\r\n");
   EXPECT_EQ(first.receive(), "+PONG\r\n");
 }
@@ -266,10 +219,10 @@ TEST_F(RespDoorTest, EndsWhenEverythingThatHasBegunIsDone) {
   busy.send("PING\r\nPI");
   EXPECT_EQ(busy.receive(), "+PONG\r\n");
   door_->stop();
-  EXPECT_EQ(idle.receive(), "the end");
+  EXPECT_EQ(idle.receive(), "");
   busy.send("NG\r\n");
   EXPECT_EQ(busy.receive(), "+PONG\r\n");
-  EXPECT_EQ(busy.receive(), "the end");
+  EXPECT_EQ(busy.receive(), "");
   io_.run();  // returns: the door waits for nothing any more
 }
 
@@ -309,15 +262,15 @@ TEST_F(LateRespDoorTest, RepliesKeepTheOrderOfTheCommands) {
       "PING a\r\nHG.DECIDE burst k 500000\r\nPING b\r\nCL.THROTTLE k 4 1 60\r\n"
       "HG.PEEK burst k\r\nPING c\r\n");
   run();
-  EXPECT_EQ(client.all_now(), "$1\r\na\r\n");
+  EXPECT_EQ(client.take(), "$1\r\na\r\n");
   ASSERT_EQ(store_.outstanding(), 3u);
   complete(2);
   complete(1);
-  EXPECT_EQ(client.all_now(), "");
+  EXPECT_EQ(client.take(), "");
   complete(0);
-  EXPECT_EQ(client.all_now(), admitted(500'000) + "$1\r\nb\r\n" +
-                                  "*5\r\n:0\r\n:5\r\n:4\r\n:-1\r\n:60\r\n" + admitted(1'000'000) +
-                                  "$1\r\nc\r\n");
+  EXPECT_EQ(client.take(), admitted(500'000) + "$1\r\nb\r\n" +
+                               "*5\r\n:0\r\n:5\r\n:4\r\n:-1\r\n:60\r\n" + admitted(1'000'000) +
+                               "$1\r\nc\r\n");
 }
 
 TEST_F(LateRespDoorTest, OtherConnectionsDoNotWait) {
@@ -327,12 +280,12 @@ TEST_F(LateRespDoorTest, OtherConnectionsDoNotWait) {
   run();
   other.send("PING\r\n");
   run();
-  EXPECT_EQ(other.all_now(), "+PONG\r\n");
+  EXPECT_EQ(other.take(), "+PONG\r\n");
   waiting.send("PING\r\n");
   run();
-  EXPECT_EQ(waiting.all_now(), "");
+  EXPECT_EQ(waiting.take(), "");
   complete();
-  EXPECT_TRUE(waiting.all_now().ends_with(":0\r\n+PONG\r\n"));
+  EXPECT_TRUE(waiting.take().ends_with(":0\r\n+PONG\r\n"));
   EXPECT_EQ(worker_.answers().outstanding(), 0u);
 }
 
@@ -355,9 +308,9 @@ TEST_F(LateRespDoorTest, RepliesAreThoseOfAStoreThatCompletesAtOnce) {
     direct.send(command + "\r\n");
     complete_all();
     all += command + "\r\n";
-    const std::string expected = direct.all_now();
+    const std::string expected = direct.take();
     EXPECT_NE(expected, "");
-    EXPECT_EQ(late.all_now(), expected) << command;
+    EXPECT_EQ(late.take(), expected) << command;
   }
   for (Client* const client : {&late, &direct}) {
     client->send("HELLO 3\r\n");
@@ -366,7 +319,7 @@ TEST_F(LateRespDoorTest, RepliesAreThoseOfAStoreThatCompletesAtOnce) {
   late.send(all);  // the same at once
   direct.send(all);
   complete_all();
-  EXPECT_EQ(late.all_now(), direct.all_now());
+  EXPECT_EQ(late.take(), direct.take());
 }
 
 TEST_F(LateRespDoorTest, ALongPipelineTakesABoundedPlace) {
@@ -390,12 +343,12 @@ TEST_F(LateRespDoorTest, ALongPipelineTakesABoundedPlace) {
   EXPECT_EQ(store_.outstanding(), WaitingReplies::most);
   other.send("PING\r\n");
   run();
-  EXPECT_EQ(other.all_now(), "+PONG\r\n");
+  EXPECT_EQ(other.take(), "+PONG\r\n");
   std::string replies;
   while (store_.outstanding() > 0) {
     complete();
     ASSERT_LE(store_.outstanding(), WaitingReplies::most);
-    replies += client.all_now();
+    replies += client.take();
   }
   std::size_t at = 0;
   for (std::size_t line = 0; line < expected.size(); line = expected.find('\n', line) + 1) {
@@ -419,12 +372,12 @@ TEST_F(LateRespDoorTest, RepliesThatWaitTakeABoundedPlace) {
   }
   client.send("HG.DECIDE burst k\r\n");
   run();
-  EXPECT_EQ(client.all_now(), "");
+  EXPECT_EQ(client.take(), "");
   EXPECT_EQ(store_.outstanding(), 1u) << "the rest is not read";
   complete();
   EXPECT_EQ(store_.outstanding(), 1u);
   complete();
-  EXPECT_GT(client.all_now().size(), 40'000u);
+  EXPECT_GT(client.take().size(), 40'000u);
 }
 
 TEST_F(LateRespDoorTest, AClientThatLeavesLeavesItsJobs) {
@@ -442,7 +395,7 @@ TEST_F(LateRespDoorTest, AClientThatLeavesLeavesItsJobs) {
   Client other(*this);
   other.send("HG.PEEK burst k\r\n");
   complete_all();
-  EXPECT_TRUE(other.all_now().starts_with("*5\r\n:1\r\n:1000000\r\n:999980\r\n"));
+  EXPECT_TRUE(other.take().starts_with("*5\r\n:1\r\n:1000000\r\n:999980\r\n"));
 }
 
 TEST_F(LateRespDoorTest, AClientThatOnlyStopsSendingGetsItsReplies) {
@@ -452,17 +405,17 @@ TEST_F(LateRespDoorTest, AClientThatOnlyStopsSendingGetsItsReplies) {
   run();
   complete_all();
   EXPECT_EQ(client.receive(), admitted(500'000) + "+PONG\r\n");
-  EXPECT_EQ(client.receive(), "the end");
+  EXPECT_EQ(client.receive(), "");
 }
 
 TEST_F(LateRespDoorTest, QuitWaitsForTheRepliesBeforeIt) {
   Client client(*this);
   client.send("HG.DECIDE burst k 500000\r\nQUIT\r\nPING\r\n");
   run();
-  EXPECT_EQ(client.all_now(), "");
+  EXPECT_EQ(client.take(), "");
   complete_all();
   EXPECT_EQ(client.receive(), admitted(500'000) + "+OK\r\n");
-  EXPECT_EQ(client.receive(), "the end");
+  EXPECT_EQ(client.receive(), "");
 }
 
 TEST_F(LateRespDoorTest, AStopWaitsForAnswers) {
@@ -471,10 +424,10 @@ TEST_F(LateRespDoorTest, AStopWaitsForAnswers) {
   waiting.send("HG.DECIDE burst k 500000\r\n");
   run();
   door_->stop();
-  EXPECT_EQ(idle.receive(), "the end");
+  EXPECT_EQ(idle.receive(), "");
   complete_all();
   EXPECT_EQ(waiting.receive(), admitted(500'000));
-  EXPECT_EQ(waiting.receive(), "the end");
+  EXPECT_EQ(waiting.receive(), "");
   io_.restart();
   io_.run();  // returns
 }

@@ -5,10 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
-#include <array>
 #include <map>
 #include <memory>
 #include <optional>
@@ -20,6 +17,7 @@
 #include "headgate/base/testing/allocations.h"
 #include "headgate/net/spoe_reader.h"
 #include "headgate/net/testing/spoe_frames.h"
+#include "headgate/server/testing/client_end.h"
 #include "headgate/server/testing/open_engine.h"
 #include "headgate/server/worker_context.h"
 
@@ -122,36 +120,19 @@ class SpoeDoorTest : public testing::Test {
   }
   void make() { door_ = make_spoe_door(worker_, io_, options_); }
 
-  class Haproxy {
+  class Haproxy : public ClientEnd {
    public:
-    explicit Haproxy(SpoeDoorTest& test) : io_(test.io_) {
-      std::array<int, 2> ends{};
-      EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends.data()), 0);
-      fd_ = ends[0];
-      test.door_->open(
-          Socket(test.io_, boost::asio::generic::stream_protocol(AF_UNIX, 0), ends[1]));
-    }
-    ~Haproxy() { close(fd_); }
-    Haproxy(const Haproxy&) = delete;
-    Haproxy& operator=(const Haproxy&) = delete;
+    explicit Haproxy(SpoeDoorTest& test) : ClientEnd(test.io_, *test.door_) {}
 
-    void send(std::string_view bytes) const {
-      ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    }
     // What has come so far.
     std::string& received() {
-      std::array<char, 65536> room;
-      for (ssize_t got; (got = recv(fd_, room.data(), room.size(), 0)) > 0;) {
-        received_.append(room.data(), static_cast<std::size_t>(got));
-      }
+      take_into(received_);
       return received_;
     }
     // Waits for a frame. Runs the door meanwhile.
-    Answer receive() {
-      for (;;) {
-        if (const auto whole = frame_size(); whole) return take_frame(received_);
-        if (io_.run_one() == 0) ADD_FAILURE() << "the door waits for nothing";
-      }
+    Answer receive_frame() {
+      while (!frame_size()) received_ += receive();
+      return take_frame(received_);
     }
     // Whether so many whole frames have come. Allocates nothing.
     [[nodiscard]] bool has_received(int frames) {
@@ -163,20 +144,9 @@ class SpoeDoorTest : public testing::Test {
       }
       return true;
     }
-    // Waits for the end of the connection.
-    [[nodiscard]] bool ends() {
-      for (int i = 0; i < 1000; ++i) {
-        char byte = 0;
-        const ssize_t got = recv(fd_, &byte, 1, 0);
-        if (got == 0) return true;
-        if (got > 0) return false;
-        io_.run_one();
-      }
-      return false;
-    }
     Answer ask(std::string_view frame) {
       send(frame);
-      return receive();
+      return receive_frame();
     }
     Answer greet() { return ask(net::spoe_hello()); }
 
@@ -194,8 +164,6 @@ class SpoeDoorTest : public testing::Test {
       return head.rest().size() < size ? std::nullopt : std::optional(size);
     }
 
-    boost::asio::io_context& io_;
-    int fd_ = -1;
     std::string received_;
   };
 
@@ -244,7 +212,7 @@ TEST_F(SpoeDoorTest, HealthChecksEndWithTheHello) {
                                        {"healthcheck", {SpoeType::boolean, 1, {}}}})));
   EXPECT_EQ(hello.type, SpoeFrameType::agent_hello);
   EXPECT_EQ(hello.value("capabilities"), "fragmentation");
-  EXPECT_TRUE(haproxy.ends());
+  EXPECT_EQ(haproxy.receive(), "");
 }
 
 TEST_F(SpoeDoorTest, AnswersADisconnect) {
@@ -255,7 +223,7 @@ TEST_F(SpoeDoorTest, AnswersADisconnect) {
       net::spoe_items({{"status-code", spoe_integer(0)}, {"message", spoe_text("normal")}})));
   EXPECT_EQ(answer.type, SpoeFrameType::agent_disconnect);
   EXPECT_EQ(answer.value("status-code"), "0");
-  EXPECT_TRUE(haproxy.ends());
+  EXPECT_EQ(haproxy.receive(), "");
 }
 
 TEST_F(SpoeDoorTest, FaultsHaveTheProtocolsStatus) {
@@ -278,12 +246,12 @@ TEST_F(SpoeDoorTest, FaultsHaveTheProtocolsStatus) {
   for (const auto& [bytes, status] : faults) {
     Haproxy haproxy(*this);
     haproxy.send(bytes);
-    Answer answer = haproxy.receive();
-    if (answer.type == SpoeFrameType::agent_hello) answer = haproxy.receive();
+    Answer answer = haproxy.receive_frame();
+    if (answer.type == SpoeFrameType::agent_hello) answer = haproxy.receive_frame();
     EXPECT_EQ(answer.type, SpoeFrameType::agent_disconnect);
     EXPECT_EQ(answer.value("status-code"), std::to_string(static_cast<int>(status)));
     EXPECT_LT(answer.value("message").size(), 256u);
-    EXPECT_TRUE(haproxy.ends());
+    EXPECT_EQ(haproxy.receive(), "");
   }
 }
 
@@ -301,7 +269,7 @@ TEST_F(SpoeDoorTest, JoinsFragmentsHoweverTheyArrive) {
     haproxy.send(stream.substr(at, 777));
     io_.poll();
   }
-  const Answer answer = haproxy.receive();
+  const Answer answer = haproxy.receive_frame();
   EXPECT_EQ(answer.stream, 5u);
   EXPECT_EQ(answer.value("verdict"), "admitted");
 }
@@ -315,7 +283,7 @@ TEST_F(SpoeDoorTest, TooManyFragmentsAreAbortedAndTheNextFrameIsAnswered) {
     haproxy.send(net::spoe_frame(SpoeFrameType::unset, 0, 5, 1, part));
     io_.poll();
   }
-  const Answer aborted = haproxy.receive();
+  const Answer aborted = haproxy.receive_frame();
   EXPECT_EQ(aborted.type, SpoeFrameType::ack);
   EXPECT_EQ(aborted.flags, SpoeFrame::fin | SpoeFrame::abort);
   EXPECT_EQ(aborted.stream, 5u);
@@ -330,7 +298,7 @@ TEST_F(SpoeDoorTest, AnAnswerFitsIntoTheSmallestFrame) {
                net::spoe_frame(SpoeFrameType::unset, 1, 1, 1, payload.substr(20)));
   while (haproxy.received().empty()) io_.run_one();
   EXPECT_LE(haproxy.received().size(), 4u + 256u);
-  const Answer answer = haproxy.receive();
+  const Answer answer = haproxy.receive_frame();
   EXPECT_EQ(answer.value("verdict"), "denied");
   EXPECT_EQ(answer.value("status"), "429");
   EXPECT_EQ(answer.value("problem"), "(none)");
@@ -395,10 +363,10 @@ TEST_F(SpoeDoorTest, TurnsAwayMoreConnectionsThanItMayHave) {
     all.back()->greet();
   }
   Haproxy fifth(*this);
-  const Answer answer = fifth.receive();
+  const Answer answer = fifth.receive_frame();
   EXPECT_EQ(answer.type, SpoeFrameType::agent_disconnect);
   EXPECT_EQ(answer.value("message"), "too many connections");
-  EXPECT_TRUE(fifth.ends());
+  EXPECT_EQ(fifth.receive(), "");
 }
 
 TEST_F(SpoeDoorTest, AllocatesNothingOnceItIsWarm) {
@@ -437,9 +405,9 @@ TEST_F(SpoeDoorTest, AStopEndsIdleConnections) {
   busy.send(frame.substr(0, 10));
   io_.poll();
   door_->stop();
-  EXPECT_TRUE(idle.ends());
+  EXPECT_EQ(idle.receive(), "");
   EXPECT_EQ(busy.ask(frame.substr(10)).value("verdict"), "admitted");
-  EXPECT_TRUE(busy.ends());
+  EXPECT_EQ(busy.receive(), "");
   io_.run();  // returns: the door waits for nothing any more
 }
 
@@ -448,7 +416,7 @@ TEST_F(SpoeDoorTest, AStopWaitsForNobodyWhoIsSilent) {
   door_->stop();
   io_.run_for(std::chrono::seconds(5));  // less than the time for a handshake
   ASSERT_TRUE(io_.stopped()) << "nothing is waited for";
-  EXPECT_TRUE(silent.ends());
+  EXPECT_EQ(silent.receive(), "");
 }
 
 // ---- a store that answers later
@@ -478,11 +446,11 @@ TEST_F(LateSpoeDoorTest, WithPipeliningAcksComeInTheOrderOfTheAnswers) {
   ASSERT_EQ(store_.outstanding(), 3u);
   EXPECT_EQ(haproxy.received(), "");
   complete(1);
-  EXPECT_EQ(haproxy.receive().stream, 2u);
+  EXPECT_EQ(haproxy.receive_frame().stream, 2u);
   complete(1);
-  EXPECT_EQ(haproxy.receive().stream, 3u);
+  EXPECT_EQ(haproxy.receive_frame().stream, 3u);
   complete(0);
-  EXPECT_EQ(haproxy.receive().stream, 1u);
+  EXPECT_EQ(haproxy.receive_frame().stream, 1u);
 }
 
 TEST_F(LateSpoeDoorTest, WithoutPipeliningFramesWait) {
@@ -493,10 +461,10 @@ TEST_F(LateSpoeDoorTest, WithoutPipeliningFramesWait) {
   run();
   EXPECT_EQ(store_.outstanding(), 1u);
   complete();
-  EXPECT_EQ(haproxy.receive().stream, 1u);
+  EXPECT_EQ(haproxy.receive_frame().stream, 1u);
   EXPECT_EQ(store_.outstanding(), 1u);
   complete();
-  EXPECT_EQ(haproxy.receive().stream, 2u);
+  EXPECT_EQ(haproxy.receive_frame().stream, 2u);
 }
 
 TEST_F(LateSpoeDoorTest, ABoundedNumberOfFramesWaits) {
@@ -510,7 +478,7 @@ TEST_F(LateSpoeDoorTest, ABoundedNumberOfFramesWaits) {
   complete();
   EXPECT_EQ(store_.outstanding(), 64u);
   while (store_.outstanding() > 0) complete();
-  for (std::uint64_t i = 1; i <= 100; ++i) EXPECT_EQ(haproxy.receive().stream, i);
+  for (std::uint64_t i = 1; i <= 100; ++i) EXPECT_EQ(haproxy.receive_frame().stream, i);
 }
 
 TEST_F(LateSpoeDoorTest, SettlingDoesNotWait) {
@@ -519,9 +487,9 @@ TEST_F(LateSpoeDoorTest, SettlingDoesNotWait) {
   haproxy.send(request("/slow"));
   run();
   complete();
-  haproxy.send(response(haproxy.receive().value("receipt")));
+  haproxy.send(response(haproxy.receive_frame().value("receipt")));
   run();
-  EXPECT_EQ(haproxy.receive().unset, std::vector<std::string>{"receipt"});
+  EXPECT_EQ(haproxy.receive_frame().unset, std::vector<std::string>{"receipt"});
   EXPECT_EQ(store_.outstanding(), 1u);
 }
 
@@ -540,7 +508,7 @@ TEST_F(LateSpoeDoorTest, AConnectionThatEndsGivesItsSlotsBack) {
   other.send(request("/slow"));
   run();
   complete();
-  EXPECT_THAT(other.receive().value("ratelimit"), HasSubstr("\"slots\";r=1"));
+  EXPECT_THAT(other.receive_frame().value("ratelimit"), HasSubstr("\"slots\";r=1"));
 }
 
 TEST_F(LateSpoeDoorTest, TooManyDecisionsGetNoVerdict) {
