@@ -8,6 +8,7 @@
 #include <climits>
 #include <iostream>
 #include <string>
+#include <utility>
 
 namespace headgate::cli {
 
@@ -28,8 +29,8 @@ PatientOutput::int_type PatientOutput::overflow(int_type c) {
 }
 
 bool PatientOutput::write_gap() {
-  const std::string words = "headgate: log lines lost because nobody read standard error: ";
-  if (!write((is_torn_ ? "\n" : "") + words + std::to_string(lost_) + '\n')) return false;
+  const std::string words = "log lines lost because nobody read standard error: ";
+  if (!write((is_torn_ ? "\n" : "") + make_line_(words + std::to_string(lost_)))) return false;
   lost_ = 0;
   return true;
 }
@@ -57,7 +58,8 @@ bool PatientOutput::takes_more() noexcept {
   return ready > 0;
 }
 
-PatientErrors::PatientErrors() : output_(STDERR_FILENO), before_(std::cerr.rdbuf(&output_)) {}
+PatientErrors::PatientErrors(PatientOutput::MakeLine make_line)
+    : output_(STDERR_FILENO, std::move(make_line)), before_(std::cerr.rdbuf(&output_)) {}
 
 PatientErrors::~PatientErrors() { std::cerr.rdbuf(before_); }
 

@@ -3,8 +3,11 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <streambuf>
+#include <string>
 #include <string_view>
+#include <utility>
 
 namespace headgate::cli {
 
@@ -15,9 +18,14 @@ class PatientOutput : public std::streambuf {
   // Longer than usual readers pause. Meanwhile nginx waits, too, when the pipe of its log is full.
   static constexpr std::chrono::milliseconds usual_patience{1000};
 
-  // `fd` must stay open.
-  explicit PatientOutput(int fd, std::chrono::milliseconds patience = usual_patience) noexcept
-      : fd_(fd), patience_(patience) {}
+  // Makes a line, with its end, of words.
+  using MakeLine = std::function<std::string(const std::string& words)>;
+  static std::string plain_line(const std::string& words) { return "headgate: " + words + '\n'; }
+
+  // `fd` must stay open. `make_line` makes the line that says how many are lost.
+  explicit PatientOutput(int fd, MakeLine make_line = plain_line,
+                         std::chrono::milliseconds patience = usual_patience)
+      : fd_(fd), make_line_(std::move(make_line)), patience_(patience) {}
 
  protected:
   // Takes one or several whole lines.
@@ -32,6 +40,7 @@ class PatientOutput : public std::streambuf {
   [[nodiscard]] bool takes_more() noexcept;
 
   int fd_;
+  MakeLine make_line_;
   std::chrono::milliseconds patience_;
   bool stalls_ = false;   // the reader did not read for that long
   bool is_torn_ = false;  // a line was not written to its end
@@ -41,7 +50,7 @@ class PatientOutput : public std::streambuf {
 // While it exists, std::cerr is such an output.
 class PatientErrors {
  public:
-  PatientErrors();
+  explicit PatientErrors(PatientOutput::MakeLine make_line = PatientOutput::plain_line);
   PatientErrors(const PatientErrors&) = delete;
   PatientErrors& operator=(const PatientErrors&) = delete;
   ~PatientErrors();

@@ -1,6 +1,7 @@
 #include "headgate/cli/patient_output.h"
 
 #include <fcntl.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -11,8 +12,12 @@
 #include <string>
 #include <utility>
 
+#include "headgate/server/log.h"
+
 namespace headgate::cli {
 namespace {
+
+using ::testing::MatchesRegex;
 
 class PatientOutputTest : public ::testing::Test {
  protected:
@@ -49,7 +54,7 @@ TEST_F(PatientOutputTest, WritesWhatIsRead) {
 }
 
 TEST_F(PatientOutputTest, LosesWhatAReaderThatStallsDoesNotTake) {
-  PatientOutput output(ends_[1], soon);
+  PatientOutput output(ends_[1], PatientOutput::plain_line, soon);
   std::ostream out(&output);
   for (int i = 0; i < 1000; ++i) out << line + '\n';  // of which a pipe takes 64
   EXPECT_TRUE(out.good());
@@ -65,12 +70,27 @@ TEST_F(PatientOutputTest, LosesWhatAReaderThatStallsDoesNotTake) {
 }
 
 TEST_F(PatientOutputTest, ALineThatIsCutEndsThere) {
-  PatientOutput output(ends_[1], soon);
+  PatientOutput output(ends_[1], PatientOutput::plain_line, soon);
   std::ostream out(&output);
   out << std::string(200'000, 'x') + '\n';
   EXPECT_EQ(read().find('\n'), std::string::npos);
   out << "again\n";
   EXPECT_EQ(read(), "\nheadgate: log lines lost because nobody read standard error: 1\nagain\n");
+}
+
+TEST_F(PatientOutputTest, SaysInTheFormOfTheLogHowManyLinesAreLost) {
+  const auto make_line = [](const std::string& words) {
+    return server::warning_line(server::LogFormat::json, words);
+  };
+  PatientOutput output(ends_[1], make_line, soon);
+  std::ostream out(&output);
+  for (int i = 0; i < 1000; ++i) out << line + '\n';
+  read();
+  out << "again\n";
+  EXPECT_THAT(read(), MatchesRegex(R"(\{"time":"[-0-9]+T[:.0-9]+Z","level":"warning",)"
+                                   R"("message":"log lines lost because nobody read standard )"
+                                   R"(error: [0-9]+"\})"
+                                   "\nagain\n"));
 }
 
 TEST_F(PatientOutputTest, AReaderThatIsGoneIsNoFault) {

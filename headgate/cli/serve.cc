@@ -86,7 +86,9 @@ std::optional<std::string> exposure_of(const Doors& doors, const net::Endpoint& 
 
 int run(const Options& options) {
   hold_reload_signals();
-  const PatientErrors errors;
+  const auto log_format = options.log == "json" ? server::LogFormat::json : server::LogFormat::text;
+  const PatientErrors errors(
+      [&](const std::string& words) { return server::warning_line(log_format, words); });
   server::ServerOptions serving;
   serving.door = options.door;
   serving.door.envoy_json = server::envoy_json();
@@ -116,7 +118,7 @@ int run(const Options& options) {
     for (const std::string& fault : engine.error()) print_error(fault);
     return input_fault;
   }
-  server::start_log(options.log == "json" ? server::LogFormat::json : server::LogFormat::text);
+  server::start_log(log_format);
   const auto served = server::run_server(**engine, std::move(serving));
   if (!served) return fail(input_fault, served.error());
   return done;

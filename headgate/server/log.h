@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <string_view>
 
 namespace headgate::server {
 
@@ -12,5 +14,8 @@ enum class LogFormat : std::uint8_t {
 
 // Called once, before the first line is logged.
 void start_log(LogFormat format);
+
+// A line of that log, with its end: for what can't be logged because the log itself fails.
+std::string warning_line(LogFormat format, std::string_view words);
 
 }  // namespace headgate::server
