@@ -10,7 +10,7 @@ namespace headgate::server {
 // Frames take work and bring no request: pings, settings, resets, windows, frames of unknown types
 // or without content, calls that are refused or never end. A client may send so many of them at
 // once and per second, and some for each call that was answered. A KiB counts as one frame more,
-// whatever is in it.
+// whatever is in it; but not if it is the message of a call that will be answered.
 class FrameBudget {
  public:
   // Four for each call that may be open at once: heads and messages may come before the first
@@ -26,30 +26,33 @@ class FrameBudget {
   explicit FrameBudget(std::uint64_t now) noexcept : since_(now) {}
 
   // Counts one frame; `now` never goes back. Returns false if it was one too many.
-  [[nodiscard]] bool take_frame(std::uint64_t now) noexcept { return take(1, now); }
+  [[nodiscard]] bool take_frame(std::uint64_t now) noexcept { return take(frame, now); }
   // Counts received bytes.
   [[nodiscard]] bool take_bytes(std::size_t bytes, std::uint64_t now) noexcept {
-    return take(static_cast<std::uint32_t>((bytes + 1023) / 1024), now);
+    return take(bytes, now);
   }
+  // Counts received bytes, which take_bytes() has taken, as those of such a message. Calls whose
+  // messages are long come together and are answered late, so that answered() alone is too late.
+  void is_message(std::size_t bytes) noexcept { add(2 * bytes); }  // and a frame for each KiB
 
-  void answered() noexcept { add(per_call); }
+  void answered() noexcept { add(per_call * frame); }
 
  private:
-  bool take(std::uint32_t frames, std::uint64_t now) noexcept {
+  static constexpr std::uint64_t frame = 1024;  // [bytes]
+
+  bool take(std::uint64_t bytes, std::uint64_t now) noexcept {
     if (now != since_) {
-      add(std::min<std::uint64_t>(now - since_, most) * per_second);
+      add(std::min<std::uint64_t>(now - since_, most) * per_second * frame);
       since_ = now;
     }
-    if (left_ < frames) return false;
-    left_ -= frames;
+    if (left_ < bytes) return false;
+    left_ -= bytes;
     return true;
   }
 
-  void add(std::uint64_t frames) noexcept {
-    left_ = static_cast<std::uint32_t>(std::min<std::uint64_t>(left_ + frames, most));
-  }
+  void add(std::uint64_t bytes) noexcept { left_ = std::min(left_ + bytes, most * frame); }
 
-  std::uint32_t left_ = most;
+  std::uint64_t left_ = most * frame;  // [bytes]
   std::uint64_t since_;
 };
 

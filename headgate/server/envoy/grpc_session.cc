@@ -14,7 +14,10 @@ namespace {
 
 // Bytes of messages that a connection may have sent without being complete: a few of the longest.
 // Complete ones are taken at once.
-constexpr std::int32_t window = 256 * 1024;
+constexpr std::int32_t incomplete_max = 256 * 1024;
+// Twice as much: nghttp2 enlarges the window when half of it was consumed, so that no client can
+// use it up and wait for ever.
+constexpr std::int32_t window = 2 * incomplete_max;
 // A stream's window is never enlarged: it has room for the longest message.
 constexpr std::uint32_t stream_window = GrpcMessage::size_max + GrpcMessage::prefix_bytes;
 // The most bytes of a decoded header block. A head of more than GrpcHead::size_max is refused; one
@@ -326,6 +329,7 @@ void GrpcSession::head_ends(Call& call) {
 
 void GrpcSession::data(std::int32_t stream, std::string_view bytes) {
   Call* const call = call_of(stream);
+  if (call != nullptr && trusted_ && !call->is_refused()) frames_.is_message(bytes.size());
   if (call == nullptr || call->has_response) {
     nghttp2_session_consume_connection(session_, bytes.size());
     // Clients of gRPC take a response for whole only when they have sent their message.
@@ -333,9 +337,22 @@ void GrpcSession::data(std::int32_t stream, std::string_view bytes) {
     return;
   }
   call->unconsumed += bytes.size();
+  unconsumed_ += bytes.size();
   if (const GrpcStatus status = call->message.take(bytes); !status.ok()) {
-    refuse_or_deny(*call, status);
+    return refuse_or_deny(*call, status);
   }
+  if (unconsumed_ > incomplete_max) give_up_longest();
+}
+
+// Messages that come together must not wait for each other's end: then no call would be answered.
+void GrpcSession::give_up_longest() {
+  const auto longest = std::max_element(
+      calls_.begin(), calls_.end(),
+      [](const Call& one, const Call& other) { return one.unconsumed < other.unconsumed; });
+  refuse_or_deny(*longest,
+                 {GrpcCode::resource_exhausted,
+                  "the connection's messages that have not come whole have more than " +
+                      std::to_string(incomplete_max) + " bytes, and this is the longest"});
 }
 
 // Refuses a call, or denies it if it is too long. Envoy's clients make a message too long, by a
@@ -347,12 +364,12 @@ void GrpcSession::refuse_or_deny(Call& call, const GrpcStatus& status) {
     return refuse(call, status);
   }
   if (trusted_) frames_.answered();
-  nghttp2_session_consume_stream(session_, call.stream, call.unconsumed);  // the rest is discarded
   door_.services.put_denial(call.answer);
   submit(call);
 }
 
 void GrpcSession::consume(Call& call) noexcept {
+  unconsumed_ -= call.unconsumed;
   nghttp2_session_consume_connection(session_, std::exchange(call.unconsumed, 0));
 }
 
@@ -450,6 +467,7 @@ void GrpcSession::respond(Call& call, std::span<const nghttp2_nv> fields,
                           const nghttp2_data_provider* body) {
   call.has_response = true;
   call.message.clear();
+  if (!call.has_ended) nghttp2_session_consume_stream(session_, call.stream, call.unconsumed);
   consume(call);
   if (nghttp2_submit_response(session_, call.stream, fields.data(), fields.size(), body) != 0) {
     break_off(NGHTTP2_ENHANCE_YOUR_CALM);

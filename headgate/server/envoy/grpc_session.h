@@ -97,13 +97,15 @@ class GrpcSession {
     Http2String answer;              // framed
     std::size_t sent = 0;            // of the answer
     std::uint64_t since;             // [s]
-    std::size_t unconsumed = 0;      // bytes that count against the connection's window
+    std::size_t unconsumed = 0;      // bytes of the message that count against the windows
     bool has_ended = false;          // the client has sent all
     bool has_response = false;       // a response was submitted; further input is ignored
     bool is_watch = false;           // in watches_
     bool stays_open = false;         // more messages may follow the answer
     Job::Held<DecisionJob> pending;  // while its decision is outstanding
     Calls::iterator self;
+
+    [[nodiscard]] bool is_refused() const noexcept { return has_response && answer.empty(); }
   };
 
   // Runs what one of nghttp2's callbacks does, and returns its result.
@@ -127,6 +129,7 @@ class GrpcSession {
   void finish(Call& call);
   void finish_decision(Call& call) noexcept;
   void refuse_or_deny(Call& call, const GrpcStatus& status);
+  void give_up_longest();
   void submit(Call& call);
   void refuse(Call& call, const GrpcStatus& status);
   void refuse(Call& call, unsigned http_status);
@@ -138,8 +141,9 @@ class GrpcSession {
   const Resume resume_;
   Http2Memory memory_;
   nghttp2_session* session_ = nullptr;
-  Calls calls_;    // in the order of their beginning
-  Calls watches_;  // that are open and wait for a change
+  Calls calls_;                 // in the order of their beginning
+  Calls watches_;               // that are open and wait for a change
+  std::size_t unconsumed_ = 0;  // of all calls
   FrameBudget frames_;
   std::optional<std::uint32_t> fault_;  // the code of GOAWAY
   bool said_goodbye_ = false;
