@@ -1,5 +1,7 @@
 #include "headgate/net/spoe_reader.h"
 
+#include <utility>
+
 #include "headgate/net/spoe_data.h"
 
 namespace headgate::net {
@@ -82,20 +84,19 @@ SpoeReader::Found SpoeReader::join() {
   if (!frame_.is_same_as(first_)) {
     return fail(SpoeStatus::unknown_frame_id, "a fragment has another stream-id or frame-id");
   }
-  if (state_ == State::skipping || frame_.is_aborted()) {
-    if (frame_.is_final()) forget();
+  const bool is_last = frame_.is_final();
+  if (frame_.is_aborted()) {
+    if (is_last) forget();
     return Found::more;
   }
-  const bool is_last = frame_.is_final();
-  const bool fits = frame_.payload.size() <= fragments_most - joined_.size();
-  if (fits) joined_.append(frame_.payload);
-  if (fits && !is_last) return Found::more;
+  if (frame_.payload.size() > fragments_most - joined_.size()) state_ = State::skipping;
+  if (state_ == State::joining) joined_.append(frame_.payload);
+  if (!is_last) return Found::more;
   frame_ = first_;
   frame_.flags = SpoeFrame::fin;
-  frame_.payload = fits ? std::string_view(joined_) : std::string_view();
-  state_ = is_last ? State::whole : State::skipping;
-  if (!fits) std::string().swap(joined_);
-  return fits ? Found::frame : Found::too_long;
+  frame_.payload = joined_;
+  const bool is_whole = std::exchange(state_, State::whole) == State::joining;
+  return is_whole ? Found::frame : Found::too_long;
 }
 
 SpoeReader::Found SpoeReader::fail(SpoeStatus status, std::string_view what) noexcept {

@@ -31,8 +31,7 @@ class SpoeReader {
   enum class Found : std::uint8_t {
     more,      // no whole frame; used() bytes were fragments and frames of unknown types
     frame,     // frame() and used() are set
-    too_long,  // the fragments of frame(), which has no payload, are more than fragments_most. The
-               // rest of them is skipped
+    too_long,  // frame() had more than fragments_most, and its payload is only the beginning
     fault,     // fault() is set; the rest of the stream cannot be read
   };
 
@@ -59,7 +58,7 @@ class SpoeReader {
   enum class State : std::uint8_t {
     whole,    // the next frame begins a payload
     joining,  // ... is a fragment of first_
-    skipping  // ... may be a fragment of first_, which is not wanted any more
+    skipping  // ... may be a fragment of first_, which is too long
   };
 
   [[nodiscard]] Found read_one(std::string_view bytes);
@@ -73,7 +72,7 @@ class SpoeReader {
   State state_ = State::whole;
   SpoeFrame frame_;
   SpoeFrame first_;     // of the fragments
-  std::string joined_;  // their payloads
+  std::string joined_;  // the beginning of their payloads, or all
   std::size_t used_ = 0;
   SpoeFault fault_;
 };

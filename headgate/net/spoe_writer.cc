@@ -22,7 +22,7 @@ void append_action(std::string& out, Action action, char arguments, std::string_
 }  // namespace
 
 void SpoeWriter::hello(std::uint32_t frame_max, bool pipelining) {
-  begin(SpoeFrameType::agent_hello, SpoeFrame::fin, 0, 0);
+  begin(SpoeFrameType::agent_hello, 0, 0);
   item("version", {SpoeType::string, 0, "2.0"});
   item("max-frame-size", {SpoeType::uint32, frame_max, {}});
   item("capabilities",
@@ -31,7 +31,7 @@ void SpoeWriter::hello(std::uint32_t frame_max, bool pipelining) {
 }
 
 void SpoeWriter::disconnect(const SpoeFault& fault) {
-  begin(SpoeFrameType::agent_disconnect, SpoeFrame::fin, 0, 0);
+  begin(SpoeFrameType::agent_disconnect, 0, 0);
   item("status-code", {SpoeType::uint32, static_cast<std::uint64_t>(fault.status), {}});
   item("message", {SpoeType::string, 0, fault.what});
   end();
@@ -50,8 +50,8 @@ bool SpoeWriter::unset_variable(std::string_view name) {
   return keep_if_it_fits(from);
 }
 
-void SpoeWriter::begin(SpoeFrameType type, std::uint32_t flags, std::uint64_t stream_id,
-                       std::uint64_t frame_id) {
+void SpoeWriter::begin(SpoeFrameType type, std::uint64_t stream_id, std::uint64_t frame_id) {
+  constexpr std::uint32_t flags = SpoeFrame::fin;
   begin_ = out_.size() + length_bytes;
   out_.resize(begin_ + 1 + sizeof flags);
   out_[begin_] = static_cast<char>(type);

@@ -24,10 +24,9 @@ class SpoeWriter {
   // AGENT-DISCONNECT.
   void disconnect(const SpoeFault& fault);
 
-  // An ACK: begin_ack(), any actions, end_ack(). `flags` of SpoeFrame.
-  void begin_ack(std::uint64_t stream_id, std::uint64_t frame_id,
-                 std::uint32_t flags = SpoeFrame::fin) {
-    begin(SpoeFrameType::ack, flags, stream_id, frame_id);
+  // An ACK: begin_ack(), any actions, end_ack().
+  void begin_ack(std::uint64_t stream_id, std::uint64_t frame_id) {
+    begin(SpoeFrameType::ack, stream_id, frame_id);
   }
   void end_ack() { end(); }
   // Variables of the transaction. Return false, and write nothing, if the frame has no room left.
@@ -41,8 +40,7 @@ class SpoeWriter {
   bool unset_variable(std::string_view name);
 
  private:
-  void begin(SpoeFrameType type, std::uint32_t flags, std::uint64_t stream_id,
-             std::uint64_t frame_id);
+  void begin(SpoeFrameType type, std::uint64_t stream_id, std::uint64_t frame_id);
   void end();
   void item(std::string_view name, const SpoeValue& value);
   bool keep_if_it_fits(std::size_t from);

@@ -205,10 +205,13 @@ def test_fragments(engine):
 
 
 def test_more_fragments_than_are_kept(engine):
-    for number, kind in enumerate([NOTIFY] + [UNSET] * 9):
-        engine.send(frame(kind, b'x' * 8000, 9, 1, flags=FIN if number == 9 else 0))
+    payload = request('/v1/a', lines=[('cookie', 'x' * 70000)])
+    for at in range(0, len(payload), 8000):
+        engine.send(frame(UNSET if at else NOTIFY, payload[at:at + 8000], 9, 1,
+                          flags=FIN if at + 8000 >= len(payload) else 0))
     answer = engine.receive()
-    assert (answer.kind, answer.stream, answer.flags) == (ACK, 9, FIN | ABORT)
+    assert (answer.kind, answer.stream, answer.flags) == (ACK, 9, FIN)
+    assert (answer.verdict, answer.values['status']) == ('denied', 431)
     assert engine.ask(request('/v1/a')).verdict == 'admitted'
 
 

@@ -14,6 +14,7 @@ namespace headgate::server {
 namespace {
 
 constexpr std::string_view verdict_name = "verdict";
+constexpr std::string_view status_name = "status";
 constexpr std::string_view receipt_name = "receipt";
 
 net::SpoeWriter begin(const SpoeAckTerms& terms, SpoeDoorContext& door) {
@@ -63,12 +64,22 @@ void write_ack(const SpoeAckTerms& terms, SpoeDoorContext& door) {
   out.end_ack();
 }
 
+void write_denial(const SpoeAckTerms& terms, SpoeDoorContext& door) {
+  constexpr std::uint64_t header_fields_too_large = 431;
+  gate::Verdict denied;
+  denied.outcome = gate::Outcome::denied;
+  net::SpoeWriter out = begin(terms, door);
+  out.set_variable(verdict_name, denied.word());
+  out.set_variable(status_name, header_fields_too_large);
+  out.end_ack();
+}
+
 void write_ack(const SpoeAckTerms& terms, const DecisionJob& job, SpoeDoorContext& door) {
   const gate::Verdict& verdict = job.decision.verdict;
   const bool denied = verdict.outcome == gate::Outcome::denied;
   net::SpoeWriter out = begin(terms, door);
   out.set_variable(verdict_name, verdict.word());
-  if (denied) out.set_variable("status", verdict.status());
+  if (denied) out.set_variable(status_name, std::uint64_t{verdict.status()});
   if (verdict.retry_after) out.set_variable("retry_after", *verdict.retry_after);
   if (verdict.denier != nullptr) out.set_variable("policy", verdict.denier->title());
   set_receipt(terms, job, door, out);

@@ -22,5 +22,7 @@ struct SpoeAckTerms {
 // first, and of a receipt what has the longest keys. Throw std::bad_alloc.
 void write_ack(const SpoeAckTerms& terms, SpoeDoorContext& door);  // without a decision
 void write_ack(const SpoeAckTerms& terms, const DecisionJob& job, SpoeDoorContext& door);
+// The verdict on a request whose message is too long to be read: denied, with status 431.
+void write_denial(const SpoeAckTerms& terms, SpoeDoorContext& door);
 
 }  // namespace headgate::server

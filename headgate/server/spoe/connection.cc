@@ -74,7 +74,7 @@ void SpoeConnection::answer(std::string_view bytes, const Turn& turn) {
   while (more_) {
     const Found found = reader_.read(bytes);
     if (found == Found::frame) answer(reader_.frame());
-    if (found == Found::too_long) abort(reader_.frame());
+    if (found == Found::too_long) refuse(reader_.frame());
     if (found == Found::fault) fail(reader_.fault());
     bytes.remove_prefix(reader_.used());
     if (found == Found::more || phase_ == Phase::closing) more_ = false;
@@ -111,10 +111,7 @@ void SpoeConnection::greet(const net::SpoeFrame& frame) {
 void SpoeConnection::notice(const net::SpoeFrame& frame) {
   const auto notice = SpoeNotice::read(frame.payload, door_.messages);
   if (!notice) return fail({SpoeStatus::invalid, notice.error()});
-  SpoeAckTerms terms;
-  terms.stream_id = frame.stream_id;
-  terms.frame_id = frame.frame_id;
-  terms.frame_max = frame_max_;
+  SpoeAckTerms terms = terms_of(frame);
   if (notice->response) {
     if (!settle(*notice->response)) {
       return fail(
@@ -161,11 +158,23 @@ void SpoeConnection::decide(const SpoeRequest& request, SpoeAckTerms terms) {
   waiting_.push_back({worker.lend(resume_), terms});
 }
 
-// The fragments are too many: HAProxy goes on without an answer to this frame.
-void SpoeConnection::abort(const net::SpoeFrame& frame) {
-  net::SpoeWriter out(door_.output, frame_max_);
-  out.begin_ack(frame.stream_id, frame.frame_id, net::SpoeFrame::fin | net::SpoeFrame::abort);
-  out.end_ack();
+// Denies a request whose message is too long. A client makes it so, by its head, and HAProxy admits
+// a request without a verdict. Of a response that is too long nothing is settled.
+void SpoeConnection::refuse(const net::SpoeFrame& frame) {
+  warn("has sent a message of more than " + std::to_string(net::SpoeReader::fragments_most) +
+       " bytes");
+  SpoeAckTerms terms = terms_of(frame);
+  if (SpoeNotice::begins_with_request(frame.payload)) return write_denial(terms, door_);
+  terms.forgets_receipt = true;
+  write_ack(terms, door_);
+}
+
+SpoeAckTerms SpoeConnection::terms_of(const net::SpoeFrame& frame) const noexcept {
+  SpoeAckTerms terms;
+  terms.stream_id = frame.stream_id;
+  terms.frame_id = frame.frame_id;
+  terms.frame_max = frame_max_;
+  return terms;
 }
 
 // Logs what the connection does, but not too often.

@@ -68,7 +68,8 @@ class SpoeConnection {
   void notice(const net::SpoeFrame& frame);
   [[nodiscard]] bool settle(const SpoeResponse& response);
   void decide(const SpoeRequest& request, SpoeAckTerms terms);
-  void abort(const net::SpoeFrame& frame);
+  void refuse(const net::SpoeFrame& frame);
+  [[nodiscard]] SpoeAckTerms terms_of(const net::SpoeFrame& frame) const noexcept;
   void warn(std::string_view it_does);
   void fail(const net::SpoeFault& fault);
   void end(const net::SpoeFault& fault);

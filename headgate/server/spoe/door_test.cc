@@ -274,19 +274,28 @@ TEST_F(SpoeDoorTest, JoinsFragmentsHoweverTheyArrive) {
   EXPECT_EQ(answer.value("verdict"), "admitted");
 }
 
-TEST_F(SpoeDoorTest, TooManyFragmentsAreAbortedAndTheNextFrameIsAnswered) {
+// HAProxy admits a request without a verdict, so a client could choose not to be limited.
+TEST_F(SpoeDoorTest, TooManyFragmentsOfARequestAreDeniedAndTheNextFrameIsAnswered) {
   Haproxy haproxy(*this);
   haproxy.greet();
   const std::string part(10'000, 'x');
-  haproxy.send(net::spoe_frame(SpoeFrameType::notify, 0, 5, 1, part));
-  for (std::size_t i = 0; i < net::SpoeReader::fragments_most / part.size(); ++i) {
-    haproxy.send(net::spoe_frame(SpoeFrameType::unset, 0, 5, 1, part));
-    io_.poll();
-  }
-  const Answer aborted = haproxy.receive_frame();
-  EXPECT_EQ(aborted.type, SpoeFrameType::ack);
-  EXPECT_EQ(aborted.flags, SpoeFrame::fin | SpoeFrame::abort);
-  EXPECT_EQ(aborted.stream, 5u);
+  const auto answer_to = [&](std::string_view beginning) {
+    haproxy.send(net::spoe_frame(SpoeFrameType::notify, 0, 5, 1, beginning));
+    for (std::size_t i = 0; i < 7; ++i) {
+      haproxy.send(net::spoe_frame(SpoeFrameType::unset, 0, 5, 1, part));
+      io_.poll();
+    }
+    EXPECT_EQ(haproxy.received(), "") << "the client may send more";
+    return haproxy.ask(net::spoe_frame(SpoeFrameType::unset, SpoeFrame::fin, 5, 1, part));
+  };
+  const Answer denied = answer_to(request_message("/"));
+  EXPECT_EQ(denied.type, SpoeFrameType::ack);
+  EXPECT_EQ(denied.flags, SpoeFrame::fin);
+  EXPECT_EQ(denied.stream, 5u);
+  EXPECT_EQ(denied.value("verdict"), "denied");
+  EXPECT_EQ(denied.value("status"), "431");
+  EXPECT_EQ(haproxy.ask(request("/")).value("verdict"), "admitted");
+  EXPECT_EQ(answer_to(std::string(1, '\x11') + "headgate-response").value("verdict"), "(none)");
   EXPECT_EQ(haproxy.ask(request("/")).value("verdict"), "admitted");
 }
 

@@ -216,4 +216,8 @@ Result<SpoeNotice, std::string> SpoeNotice::read(std::string_view payload,
   return notice;
 }
 
+bool SpoeNotice::begins_with_request(std::string_view payload) noexcept {
+  return net::SpoeCursor(payload).text() == request_name;
+}
+
 }  // namespace headgate::server

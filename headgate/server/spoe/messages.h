@@ -55,6 +55,9 @@ struct SpoeNotice {
   // Reads them all. `reader` is working memory. Errors: what is wrong.
   [[nodiscard]] static Result<SpoeNotice, std::string> read(std::string_view payload,
                                                             net::SpoeMessages& reader);
+
+  // Whether the first message is of a request. The payload may end anywhere behind its name.
+  [[nodiscard]] static bool begins_with_request(std::string_view payload) noexcept;
 };
 
 }  // namespace headgate::server
