@@ -135,6 +135,11 @@ class Conversation {
   std::optional<std::string> ask(const Words& words) {
     return ask(words, [](const net::RespReply&) {});
   }
+  // Returns why no reply came, if none did, whatever a reply says.
+  std::optional<std::string> reach(const Words& words) {
+    auto why = ask(words);
+    return is_lost_ ? std::move(why) : std::nullopt;
+  }
 
   [[nodiscard]] bool is_lost() const noexcept { return is_lost_; }
 
@@ -241,7 +246,7 @@ class ServerTrial {
     if (!password.empty()) {
       if (const auto error = redis.ask(options_.auth(password))) return refusal("AUTH", *error);
     }
-    if (options_.cluster) return std::nullopt;
+    if (options_.cluster) return redis.reach({"PING"});
     bool primary = false;
     const auto error =
         redis.ask({"ROLE"}, [&](const net::RespReply& reply) { primary = is_primary(reply); });
@@ -359,8 +364,7 @@ std::optional<ServerAddress> try_sentinel(const ServerAddress& address, const Op
   const auto opened = converse(address, options, [&](Conversation& sentinel) {
     const std::string password = options.login.get().password;
     // It may have no password, and then refuses every one.
-    const auto why = password.empty() ? std::nullopt : sentinel.ask(options.auth(password));
-    return sentinel.is_lost() ? why : std::nullopt;
+    return sentinel.reach(password.empty() ? Words{"PING"} : options.auth(password));
   });
   if (!opened) {
     for (const std::string& why : opened.error()) fault(why);

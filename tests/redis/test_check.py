@@ -68,11 +68,14 @@ def test_a_cluster_without_slots(redis, check):
     assert "0 of the cluster's 16384 slots have a server; expected all" in result.stderr
 
 
-def test_tls_with_a_server_that_has_none(serve, check):
+@pytest.mark.parametrize('kind', ('', ', cluster: true', ', sentinel: mymaster'))
+@pytest.mark.parametrize('tls, says', ((', tls: {}', 'the TLS handshake failed'), ('', 'it is no Redis')))
+def test_a_server_that_is_no_redis(serve, check, kind, tls, says):
     server = serve()  # speaks HTTP
-    result = check(f'{{nodes: "127.0.0.1:{server.port}", tls: {{}}}}')
+    result = check(f'{{nodes: "127.0.0.1:{server.port}"{kind}{tls}}}')
     assert result.returncode == 1
-    assert f'127.0.0.1:{server.port}: ' in result.stderr
+    assert result.stderr.startswith(f'127.0.0.1:{server.port}: ') and says in result.stderr
+    assert result.stderr.count('\n') == 1
 
 
 def test_without_redis(headgate, tmp_path):
