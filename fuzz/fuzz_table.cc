@@ -100,7 +100,7 @@ void use(Table& table, Nanos longest_wait) {
       if (decision.remaining > 10) std::abort();
     }
   }
-  if (table.stats().live > table.stats().cells) std::abort();
+  if (table.stats().live() > table.stats().cells()) std::abort();
 }
 
 }  // namespace

@@ -340,7 +340,7 @@ void flood() {
       if (!table) std::abort();
       // A key keeps its place for at most about two windows: 2^36 ns after its quota is full.
       const Nanos kept = (Nanos{1} << 36) + minute * static_cast<Nanos>(cost) / quota;
-      const double room = static_cast<double>((*table)->stats().cells);
+      const double room = static_cast<double>((*table)->stats().cells());
       const auto flood_keys = static_cast<std::uint64_t>(
           load * room * static_cast<double>(3 * minute) / static_cast<double>(kept));
       std::uint64_t newcomers = 0;

@@ -1,13 +1,22 @@
 // The options of the table for a policy file.
 #pragma once
 
+#include <string>
+
 #include "headgate/policy/policy_set.h"
 #include "headgate/store/table.h"
 
 namespace headgate::gate {
 
-// Returns memory, file, and how the memory is divided between the kinds of cells. The division
-// assumes that every policy has the same number of keys.
+// Returns memory, file, and how the memory is divided between kinds of states: as if every policy
+// had the same number of keys, but at least an eighth for cells of each size and for the ledger.
+// Policies whose key is [] count only if there are no others.
 [[nodiscard]] store::TableOptions table_options(const policy::PolicySet& policies);
+
+// Returns what the operator should know of a table that was divided for other policies, or "": it
+// has less than half of the places for keys of these policies that one of this size would have if
+// it were divided for them.
+[[nodiscard]] std::string division_warning(const store::TableStats& table,
+                                           const policy::PolicySet& policies);
 
 }  // namespace headgate::gate

@@ -1,6 +1,8 @@
 #include "headgate/metrics/common.h"
 
+#include <array>
 #include <map>
+#include <utility>
 
 namespace headgate::metrics {
 
@@ -90,9 +92,15 @@ void expose_policies(std::span<const NamedTotals> policies, Exposition& out) {
 void expose_table(const store::TableStats& stats, Exposition& out) {
   out.one("headgate_table_memory_bytes", Type::gauge, "Memory of the table, everything included.",
           stats.memory);
-  out.one("headgate_table_cells", Type::gauge, "Keys that the table has room for.", stats.cells);
+  out.one("headgate_table_cells", Type::gauge, "Keys that the table has room for.", stats.cells());
   out.one("headgate_table_live_cells", Type::gauge,
-          "Keys that keep their place, estimated on large tables.", stats.live);
+          "Keys that keep their place, estimated on large tables.", stats.live());
+  const std::array kinds = {std::pair("narrow", stats.narrow), std::pair("wide", stats.wide),
+                            std::pair("ledger", stats.ledger)};
+  out.begin("headgate_table_kind_cells", Type::gauge, "The same for each kind of place.");
+  for (const auto& [kind, places] : kinds) out.sample({{"kind", kind}}, places.all);
+  out.begin("headgate_table_kind_live_cells", Type::gauge, "The same for each kind of place.");
+  for (const auto& [kind, places] : kinds) out.sample({{"kind", kind}}, places.live);
   out.one("headgate_table_unkept_total", Type::counter,
           "Decisions on keys for which the full table had no place.", stats.unkept);
   out.one("headgate_table_merged_total", Type::counter,

@@ -77,6 +77,14 @@ bool open_table(ngx_conf_t* cf, MainConf& conf, const MainConf* old) {
   return true;
 }
 
+// At the level of errors, which nginx logs by default.
+void warn_of_division(ngx_conf_t* cf, const MainConf& conf) {
+  const std::string warning = gate::division_warning(conf.table->stats(), *conf.policies);
+  if (warning.empty()) return;
+  ngx_str_t shown = as_ngx_str(warning);
+  ngx_conf_log_error(NGX_LOG_ERR, cf, 0, "headgate: %V", &shown);
+}
+
 // Both at the level of errors, which nginx logs by default: who sees the first line waits for the
 // second one.
 void log_outage(bool, const std::string& line) {
@@ -112,6 +120,7 @@ bool open(ngx_conf_t* cf, MainConf& conf) noexcept {
   try {
     const MainConf* old = previous_conf(cf->cycle);
     if (!open_table(cf, conf, old)) return false;
+    warn_of_division(cf, conf);
     conf.counters =
         Counters::open(conf.policies->names(), old == nullptr ? nullptr : old->counters);
     if (!open_redis(cf, conf)) return false;

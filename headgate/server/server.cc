@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "headgate/gate/table_options.h"
 #include "headgate/server/passed_sockets.h"
 #include "headgate/server/service_manager.h"
 #include "headgate/server/stop_time.h"
@@ -96,6 +97,8 @@ void log_warnings(Engine& engine) {
   for (const policy::Fault& warning : in_force->policies().warnings()) {
     spdlog::warn("{}", warning.text());
   }
+  const std::string division = gate::division_warning(engine.table().stats(), in_force->policies());
+  if (!division.empty()) spdlog::warn("{}: {}", engine.config(), division);
 }
 
 std::string policies_of(Engine& engine) {

@@ -134,7 +134,7 @@ class Flood : public testing::Test {
     };
     let_old_clients_send();
 
-    const std::uint64_t keys = 10 * flooded_->stats().cells;
+    const std::uint64_t keys = 10 * flooded_->stats().cells();
     std::uint64_t units_of_newcomer = 0;
     for (std::uint64_t i = 0; i < keys && !HasFailure(); ++i) {
       // Two windows in all. Some keys take everything that they can have.
@@ -184,12 +184,12 @@ class FloodIsCounted : public Flood {
   explicit FloodIsCounted(const Policy& policy)
       : Flood(std::size_t{128} << 10, {&policy}, few_blocks) {}
   void TestBody() override {
-    const std::uint64_t keys = 2 * flooded_->stats().cells;
+    const std::uint64_t keys = 2 * flooded_->stats().cells();
     for (std::uint64_t i = 0; i < keys; ++i) {
       take(*flooded_, laws_, "flood" + std::to_string(i), 1, now_);
     }
     const TableStats stats = flooded_->stats();
-    EXPECT_EQ(stats.live + stats.unkept, keys);
+    EXPECT_EQ(stats.live() + stats.unkept, keys);
     EXPECT_GT(stats.unkept, keys / 2 - keys / 10);
     EXPECT_EQ(stats.merged, 0u);
   }

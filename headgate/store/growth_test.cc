@@ -97,7 +97,7 @@ TEST_F(Growth, ChangesNoDecision) {
       }
     }
     EXPECT_EQ(grows->stats().unkept, 0u) << "else the comparison would say nothing";
-    EXPECT_EQ(grows->stats().live, large->stats().live);
+    EXPECT_EQ(grows->stats().live(), large->stats().live());
   }
 }
 

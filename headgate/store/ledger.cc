@@ -45,6 +45,14 @@ std::uint64_t Ledger::entries() const noexcept {
   return sum;
 }
 
+std::uint64_t Ledger::blocks() const noexcept {
+  std::uint64_t sum = 0;
+  for (const Segment& segment : segments_->present()) {
+    sum += std::uint64_t{segment.ledger.pages} * segment.ledger.blocks;
+  }
+  return sum;
+}
+
 std::uint64_t Ledger::live(Instant now) const noexcept {
   constexpr std::uint32_t sample = 32;  // pages of at most 256 KiB: less than a millisecond in all
   std::uint64_t live = 0;

@@ -138,6 +138,8 @@ class Ledger {
   }
 
   [[nodiscard]] std::uint64_t entries() const noexcept;
+  // How many blocks there are for logs.
+  [[nodiscard]] std::uint64_t blocks() const noexcept;
   // The number of live keys, counted in 32 pages of each segment and scaled up to all. Locks each
   // of those pages for some microseconds.
   [[nodiscard]] std::uint64_t live(Instant now) const noexcept;

@@ -366,8 +366,10 @@ TableStats Table::stats() const noexcept {
   const Instant at = now();
   TableStats stats;
   stats.memory = segments_.newest().end;
-  stats.cells = narrow_.cells() + wide_.cells() + ledger_.entries();
-  stats.live = narrow_.live(at, sample) + wide_.live(at, sample) + ledger_.live(at);
+  stats.narrow = {narrow_.cells(), narrow_.live(at, sample)};
+  stats.wide = {wide_.cells(), wide_.live(at, sample)};
+  stats.ledger = {ledger_.entries(), ledger_.live(at)};
+  stats.blocks = ledger_.blocks();
   stats.unkept = sketch_.unkept();
   stats.merged = header_->merged.load(std::memory_order_relaxed);
   stats.file_lost = (guard_ && guard_->lost()) || region_.has_lost_name();

@@ -48,14 +48,27 @@ struct TableOptions {
 };
 
 struct TableStats {
+  // Places of one kind. The law of a key decides in which kind it has its place.
+  struct Places {
+    std::uint64_t all = 0;
+    std::uint64_t live = 0;  // of keys that keep them; estimated in large tables
+  };
+
   std::uint64_t memory = 0;  // [bytes], everything included
-  std::uint64_t cells = 0;   // how many keys there is room for
-  std::uint64_t live = 0;    // keys that keep their place; estimated in large tables
+  Places narrow;             // cells of LinearWhole
+  Places wide;               // cells of LinearExact
+  Places ledger;             // entries of the other laws
+  std::uint64_t blocks = 0;  // of the logs of moving windows and concurrency
   // Decisions on keys for which there was no place; the sketch counts what they take.
   std::uint64_t unkept = 0;
   std::uint64_t merged = 0;  // records of moving windows that were merged: a log was full
   bool file_lost = false;    // the file was truncated or has lost its name; the table
                              // continues in memory
+
+  [[nodiscard]] std::uint64_t cells() const noexcept { return narrow.all + wide.all + ledger.all; }
+  [[nodiscard]] std::uint64_t live() const noexcept {
+    return narrow.live + wide.live + ledger.live;
+  }
 };
 
 class Table final : public Store {

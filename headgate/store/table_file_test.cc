@@ -161,7 +161,7 @@ TEST_F(TableFile, AKilledCreationLeavesNothingToTheNext) {
     ASSERT_TRUE(WIFSIGNALED(status));
     const auto table = open();
     ASSERT_TRUE(table) << table.error();
-    EXPECT_EQ((*table)->stats().live, 0u);
+    EXPECT_EQ((*table)->stats().live(), 0u);
     EXPECT_EQ(std::filesystem::file_size(path_), memory);
     const std::filesystem::directory_iterator files(directory_.path());
     EXPECT_EQ(std::distance(begin(files), end(files)), 1) << "only the table";
@@ -333,7 +333,7 @@ TEST_F(TableFile, GarbageInTheCellsLocksNoKeyOut) {
       EXPECT_TRUE(decision.admitted || decision.wait <= 10 * second);
     }
   }
-  EXPECT_LE((*table)->stats().live, (*table)->stats().cells);
+  EXPECT_LE((*table)->stats().live(), (*table)->stats().cells());
 }
 
 TEST_F(TableFile, OpensAtOnceWhateverItsSize) {

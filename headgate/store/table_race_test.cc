@@ -175,7 +175,7 @@ TEST(TableRace, AKeyThatGetsAPlaceTakesAlongWhatItOwes) {
     table->take({&bundle, 1}, now, {});
     return decision.admitted;
   };
-  for (std::uint64_t i = 0; i < 4 * table->stats().cells; ++i) {
+  for (std::uint64_t i = 0; i < 4 * table->stats().cells(); ++i) {
     admits(brief, "brief" + std::to_string(i), begin);
   }
   // Their quota is full after a second, and they are kept for 2^30 ns more.

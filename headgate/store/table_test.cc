@@ -53,7 +53,7 @@ TEST(Table, HoldsTenMillionKeysIn256MiB) {
   }
   const TableStats stats = table->stats();
   EXPECT_LT(stats.unkept, keys * 3 / 2000) << "0.1 % in a large table";
-  EXPECT_NEAR(static_cast<double>(stats.live), keys, keys * 0.02);
+  EXPECT_NEAR(static_cast<double>(stats.live()), keys, keys * 0.02);
   std::uint64_t less = 0;
   for (std::uint64_t i = 0; i < keys; ++i) {
     const std::uint64_t left = take(*table, hour, std::to_string(i), 0, now, Op::peek).remaining;
@@ -70,7 +70,7 @@ TEST_P(Penalty, LastsThroughAFloodOfNewKeys) {
   auto table = open({.memory = 64 * 1024, .wide_share = 32});
   const std::uint64_t quota = GetParam();
   const Law the_law = law(quota, 60 * second, {Denied::penalty, 60 * second});
-  const std::uint64_t keys = 10 * table->stats().cells;
+  const std::uint64_t keys = 10 * table->stats().cells();
   Instant now = table->now();
   for (std::uint64_t i = 0; i <= 200; ++i) take(*table, the_law, "offender", 1, now);
   ASSERT_FALSE(take(*table, the_law, "offender", 1, now).admitted);
@@ -83,7 +83,7 @@ TEST_P(Penalty, LastsThroughAFloodOfNewKeys) {
   }
   const TableStats stats = table->stats();
   EXPECT_GT(stats.unkept, 0u);
-  EXPECT_LE(stats.live, stats.cells);
+  EXPECT_LE(stats.live(), stats.cells());
 }
 
 INSTANTIATE_TEST_SUITE_P(Cells, Penalty, testing::Values(60, 59),
@@ -96,7 +96,7 @@ TEST(Table, AKeyKeepsItsPlaceForAWindowAfterItsQuotaIsFull) {
         law(100, 1, {.algorithm = limit::Algorithm::concurrency, .lease = 100 * second})}) {
     auto table = open({.memory = 64 * 1024, .wide_share = 16, .ledger_share = 32, .log_share = 56});
     Instant now = table->now();
-    const std::uint64_t keys = 4 * table->stats().cells;
+    const std::uint64_t keys = 4 * table->stats().cells();
     const auto flood = [&](const std::string& name) {
       for (std::uint64_t i = 0; i < keys; ++i)
         take(*table, the_law, name + std::to_string(i), 1, now);
@@ -149,7 +149,7 @@ TEST(Table, AKeyThatGetsItsPlaceLaterBeginsWithWhatItOwes) {
         : std::holds_alternative<limit::LinearExact>(the_law)
             ? law(9, second)
             : law(10, second, {.algorithm = limit::Algorithm::fixed_window});
-    for (std::uint64_t i = 0; i < 4 * table->stats().cells; ++i) {
+    for (std::uint64_t i = 0; i < 4 * table->stats().cells(); ++i) {
       take(*table, brief, std::to_string(i), 1, now);
     }
     std::string unkept;
@@ -208,8 +208,8 @@ TEST(Table, EveryCombinationOfSharesFits) {
           auto table = open(
               {.memory = memory, .wide_share = wide, .ledger_share = ledger, .log_share = log});
           const TableStats stats = table->stats();
-          ASSERT_LE(stats.cells, memory / 16) << wide << ' ' << ledger << ' ' << log;
-          ASSERT_GE(stats.cells, 16u) << wide << ' ' << ledger << ' ' << log;
+          ASSERT_LE(stats.cells(), memory / 16) << wide << ' ' << ledger << ' ' << log;
+          ASSERT_GE(stats.cells(), 16u) << wide << ' ' << ledger << ' ' << log;
         }
       }
     }

@@ -75,8 +75,8 @@ void answer_info(Words call, RespDoorContext& door, net::RespWriter& out) {
     const store::TableStats stats = door.worker.engine().table().stats();
     info.line("policies", door.worker.in_force().policies().policies().size());
     info.line("table_bytes", stats.memory);
-    info.line("table_cells", stats.cells);
-    info.line("table_live", stats.live);
+    info.line("table_cells", stats.cells());
+    info.line("table_live", stats.live());
     info.line("table_unkept", stats.unkept);
   }
   out.bulk(info.text());
