@@ -8,8 +8,9 @@
 namespace headgate::server {
 
 void* Http2Memory::resize(void* old, std::size_t size) noexcept {
+  constexpr std::size_t rounding = 24;  // glibc's allocator may give so much more than it is asked
   const std::size_t before = malloc_usable_size(old);
-  if (size > before && !may_have(used_ - before + size)) return nullptr;
+  if (size > before && !may_have(used_ - before + size + rounding)) return nullptr;
   void* const found = std::realloc(old, std::max<std::size_t>(size, 1));
   if (found != nullptr) set_used(used_ - before + malloc_usable_size(found));
   return found;

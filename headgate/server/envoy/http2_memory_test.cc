@@ -37,6 +37,16 @@ TEST(Http2Memory, IsCounted) {
   EXPECT_EQ(memory.used(), 0);
 }
 
+TEST(Http2Memory, TheBoundHoldsAlsoForWhatTheAllocatorRoundsUp) {
+  Http2MemoryPool pool(0);
+  for (std::size_t size = 1; size < 200; ++size) {
+    Http2Memory memory(pool);
+    std::vector<void*> blocks;
+    EXPECT_LE(fill(memory, blocks, size), Http2Memory::own) << size;
+    for (void* block : blocks) memory.release(block);
+  }
+}
+
 TEST(Http2Memory, EveryConnectionHasItsOwnAndOnlyTrustedOnesShareTheRest) {
   constexpr std::size_t shared = std::size_t{1} << 20;
   constexpr std::size_t block = 1000;
