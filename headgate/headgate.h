@@ -47,8 +47,8 @@ HEADGATE_API int headgate_reload(headgate_gate* gate, char* error, size_t error_
 /* Frees the gate. Its decisions must not be used afterwards, only freed. NULL is ignored. */
 HEADGATE_API void headgate_close(headgate_gate* gate);
 
-/* ---- Memory for the decision of one request at a time. Not thread-safe. It takes about 70 KiB:
- * reuse it for many requests. */
+/* ---- Memory for the decision of one request at a time. Not thread-safe. It takes about 70 KiB,
+ * and more after a request with very many policies and long keys: reuse it for many requests. */
 
 typedef struct headgate_decision headgate_decision;
 
@@ -63,7 +63,7 @@ typedef enum {
   HEADGATE_OFF = 0,           /* no policy applied */
   HEADGATE_ADMITTED = 1,      /* all policies that applied admitted */
   HEADGATE_SHADOW_DENIED = 2, /* admitted; a policy in shadow mode would have denied */
-  HEADGATE_DENIED = 3,        /* at least one policy denied; nothing was charged */
+  HEADGATE_DENIED = 3,        /* a policy denied; no policy was charged, but those in shadow mode */
   /* Errors; nothing was decided or charged: */
   HEADGATE_UNKNOWN_POLICY = -1, /* a check names a policy that does not exist */
   HEADGATE_ASKED_TWICE = -2,    /* two checks name the same policy and key */
@@ -95,8 +95,9 @@ typedef struct {
                        * was, under a policy with a delay: how long the caller lets it wait */
 } headgate_result;
 
-/* Decides `count` checks of policies by name. Either all of them are charged, or none. `results` is
- * an array of `count` results, in the order of the checks, or NULL. */
+/* Decides `count` checks of policies by name. Either all of them are charged, or none; those in
+ * shadow mode are charged in any case, if they admit. `results` is an array of `count` results, in
+ * the order of the checks, or NULL. */
 HEADGATE_API headgate_outcome headgate_decide(headgate_gate* gate, headgate_decision* decision,
                                               const headgate_check* checks, size_t count,
                                               headgate_op op, headgate_result* results);

@@ -459,6 +459,7 @@ def test_wrong_usage(fetch, tmp_path):
             (['ftp://a/'], 'expected http:// or https://'),
             (['--header', 'no colon', 'http://a/'], 'expected a field'),
             (['--header', 'a: b\r\nc: d', 'http://a/'], 'expected a field'),
+            (['--header', 'X-Api-Key: ', 'http://a/'], 'expected a field'),
             (['--max-wait', 'soon', 'http://a/'], 'is not a duration'),
             (['--max-time', '0', 'http://a/'], '--max-time "0" is out of range'),
             (['--max-size', '1 MB', 'http://a/'], '--max-size "1 MB" is not a size'),
