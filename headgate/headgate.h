@@ -63,7 +63,7 @@ typedef enum {
   HEADGATE_OFF = 0,           /* no policy applied */
   HEADGATE_ADMITTED = 1,      /* all policies that applied admitted */
   HEADGATE_SHADOW_DENIED = 2, /* admitted; a policy in shadow mode would have denied */
-  HEADGATE_DENIED = 3,        /* a policy denied; no policy was charged, but those in shadow mode */
+  HEADGATE_DENIED = 3,        /* a policy denied; only policies in shadow mode were charged */
   /* Errors; nothing was decided or charged: */
   HEADGATE_UNKNOWN_POLICY = -1, /* a check names a policy that does not exist */
   HEADGATE_ASKED_TWICE = -2,    /* two checks name the same policy and key */

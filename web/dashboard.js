@@ -23,6 +23,13 @@ const seconds = () => (performance.timeOrigin + performance.now()) / 1000;
 
 const write = (id, text) => setText(byId(id), text);
 
+/** The share of the places in the table that are taken, of the kind that is fullest; not finite if it is not known. */
+function tableUse(metrics) {
+  const of = name => metrics.get(`headgate_table_kind_${name}`) ?? [];
+  const all = new Map(of('cells').map(({labels, value}) => [labels.kind, value]));
+  return Math.max(...of('live_cells').map(({labels, value}) => value / all.get(labels.kind)));
+}
+
 class Dashboard {
   constructor() {
     this.history = new History();
@@ -191,7 +198,7 @@ class Dashboard {
     write('latency-note', slowest ? `${slowest.door}, the last minute` : 'nothing was asked');
 
     const cells = single(this.metrics, 'headgate_table_live_cells');
-    write('use', format.percent(cells / single(this.metrics, 'headgate_table_cells')));
+    write('use', format.percent(tableUse(this.metrics)));
     write('use-note', format.counted(cells, 'key'));
   }
 
@@ -250,7 +257,7 @@ class Dashboard {
 
   showTable() {
     const of = name => single(this.metrics, `headgate_table_${name}`);
-    const part = of('live_cells') / of('cells');
+    const part = tableUse(this.metrics);
     if (Number.isFinite(part)) {
       const meter = byId('table-meter');
       meter.setAttribute('aria-valuenow', (part * 100).toFixed(2));

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <string>
 #include <string_view>
 #include <variant>
 
@@ -19,6 +20,11 @@ const limit::Law& typical(const policy::Policy& policy) {
     if (!std::holds_alternative<limit::Closed>(grant.law)) return grant.law;
   }
   return policy.grants.front().law;
+}
+
+bool uses_log(const limit::Law& law) {
+  return std::holds_alternative<limit::MovingWindow>(law) ||
+         std::holds_alternative<limit::Concurrency>(law);
 }
 
 // Whether all requests that match it share one key.
@@ -40,10 +46,7 @@ void add(const limit::Law& law, Shares& needs) {
     needs[wide] += 32;
   } else if (!std::holds_alternative<limit::Closed>(law)) {
     needs[entries] += 40;
-    if (std::holds_alternative<limit::MovingWindow>(law) ||
-        std::holds_alternative<limit::Concurrency>(law)) {
-      needs[logs] += 128;  // for seven requests
-    }
+    if (uses_log(law)) needs[logs] += 128;  // for seven requests
   }
 }
 
@@ -88,6 +91,13 @@ store::TableOptions table_options(const policy::PolicySet& policies) {
   options.wide_share = shares[wide];
   options.ledger_share = shares[entries] + shares[logs];
   options.log_share = 64 * shares[logs] / options.ledger_share;
+  // Enough for a log of 4096 records in each page, also if only one key needs it.
+  constexpr unsigned log_share_min = 20;
+  const auto all = policies.policies();
+  if (std::any_of(all.begin(), all.end(),
+                  [](const policy::Policy& policy) { return uses_log(typical(policy)); })) {
+    options.log_share = std::max(options.log_share, log_share_min);
+  }
   return options;
 }
 
@@ -113,8 +123,8 @@ std::string division_warning(const store::TableStats& table, const policy::Polic
            std::to_string(places.present) + " keys of " + std::string(places.of) +
            ", and one that was made for these policies would have room for about " +
            std::to_string(wanted) +
-           "; if there are more keys, give the table more memory, which is divided for these "
-           "policies, or make a new one";
+           "; if there are more keys, increase the table's memory (what is added is divided for "
+           "these policies) or make a new table";
   }
   return {};
 }

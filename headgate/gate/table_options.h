@@ -9,13 +9,12 @@
 namespace headgate::gate {
 
 // Returns memory, file, and how the memory is divided between kinds of states: as if every policy
-// had the same number of keys, but at least an eighth for cells of each size and for the ledger.
-// Policies whose key is [] count only if there are no others.
+// had the same number of keys, but about an eighth at least for cells of each size and for the
+// ledger. Policies whose key is [] count only if there are no others.
 [[nodiscard]] store::TableOptions table_options(const policy::PolicySet& policies);
 
-// Returns what the operator should know of a table that was divided for other policies, or "": it
-// has less than half of the places for keys of these policies that one of this size would have if
-// it were divided for them.
+// Returns a warning if the table has less than half of the places for keys of these policies that
+// one of its size, divided for them, would have; otherwise "".
 [[nodiscard]] std::string division_warning(const store::TableStats& table,
                                            const policy::PolicySet& policies);
 

@@ -29,7 +29,7 @@ std::unique_ptr<store::Table> table_for(const Policies& set, std::size_t memory)
 // Makes requests of so many keys of the first policy. Returns the share of those that found no
 // place [%].
 double unkept(store::Table& table, const Policies& set, std::uint64_t keys, int requests = 1) {
-  const Instant now = table.now();
+  Instant now = table.now();
   const std::uint64_t before = table.stats().unkept;
   for (std::uint64_t i = 0; i < keys; ++i) {
     const std::string key = "key" + std::to_string(i);
@@ -42,6 +42,7 @@ double unkept(store::Table& table, const Policies& set, std::uint64_t keys, int 
       bundle.charges = {&charge, 1};
       bundle.decisions = {&decision, 1};
       table.take({&bundle, 1}, now, {});
+      ++now.ns;  // each request has a record of its own
     }
   }
   return 100 * static_cast<double>(table.stats().unkept - before) /
@@ -113,16 +114,26 @@ TEST(TableOptions, WarnsOfATableThatWasDividedForOtherPolicies) {
               "");
   }
   const auto table = table_for(policies(whole), memory);
-  EXPECT_EQ(
-      division_warning(table->stats(), *policies(exact)),
-      "the table was divided for other policies: it has room for 32240 keys of the other "
-      "linear policies, and one that was made for these policies would have room for about "
-      "196608; if there are more keys, give the table more memory, which is divided for these "
-      "policies, or make a new one");
+  EXPECT_EQ(division_warning(table->stats(), *policies(exact)),
+            "the table was divided for other policies: it has room for 32240 keys of the other "
+            "linear policies, and one that was made for these policies would have room for about "
+            "196608; if there are more keys, increase the table's memory (what is added is divided "
+            "for these policies) or make a new table");
   store::TableOptions more = table_options(*policies(exact));
   more.memory = 3 * memory;
   ASSERT_TRUE(table->grow(more));
   EXPECT_EQ(division_warning(table->stats(), *policies(exact)), "");
+}
+
+TEST(TableOptions, TheLogOfOneKeyIsWholeBesideAnyPolicies) {
+  for (const std::string& beside : {whole, exact, fixed}) {
+    const Policies set =
+        policies("- {name: all, quota: 4000, window: 1h, algorithm: moving-window, key: []}\n" +
+                 std::string(beside));
+    const auto table = table_for(set, 64 << 20);
+    unkept(*table, set, 1, 4000);
+    EXPECT_EQ(table->stats().merged, 0u) << beside;
+  }
 }
 
 TEST(TableOptions, OneKeyAloneHasTheTable) {

@@ -97,9 +97,11 @@ void expose_table(const store::TableStats& stats, Exposition& out) {
           "Keys that keep their place, estimated on large tables.", stats.live());
   const std::array kinds = {std::pair("narrow", stats.narrow), std::pair("wide", stats.wide),
                             std::pair("ledger", stats.ledger)};
-  out.begin("headgate_table_kind_cells", Type::gauge, "The same for each kind of place.");
+  out.begin("headgate_table_kind_cells", Type::gauge,
+            "Keys that the table has room for, by kind of place.");
   for (const auto& [kind, places] : kinds) out.sample({{"kind", kind}}, places.all);
-  out.begin("headgate_table_kind_live_cells", Type::gauge, "The same for each kind of place.");
+  out.begin("headgate_table_kind_live_cells", Type::gauge,
+            "Keys that keep their place, by kind of place, estimated on large tables.");
   for (const auto& [kind, places] : kinds) out.sample({{"kind", kind}}, places.live);
   out.one("headgate_table_unkept_total", Type::counter,
           "Decisions on keys for which the full table had no place.", stats.unkept);

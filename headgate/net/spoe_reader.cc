@@ -75,11 +75,7 @@ SpoeReader::Found SpoeReader::begin() {
 SpoeReader::Found SpoeReader::join() {
   if (frame_.type == SpoeFrameType::haproxy_disconnect) return Found::frame;
   if (frame_.type != SpoeFrameType::unset) {
-    if (state_ == State::joining) {
-      return fail(SpoeStatus::interlaced, "a frame came between the fragments of another one");
-    }
-    forget();
-    return begin();
+    return fail(SpoeStatus::interlaced, "a frame came between the fragments of another one");
   }
   if (!frame_.is_same_as(first_)) {
     return fail(SpoeStatus::unknown_frame_id, "a fragment has another stream-id or frame-id");

@@ -58,7 +58,7 @@ class SpoeReader {
   enum class State : std::uint8_t {
     whole,    // the next frame begins a payload
     joining,  // ... is a fragment of first_
-    skipping  // ... may be a fragment of first_, which is too long
+    skipping  // ... is a fragment of first_, which is too long
   };
 
   [[nodiscard]] Found read_one(std::string_view bytes);

@@ -79,6 +79,7 @@ bool open_table(ngx_conf_t* cf, MainConf& conf, const MainConf* old) {
 
 // At the level of errors, which nginx logs by default.
 void warn_of_division(ngx_conf_t* cf, const MainConf& conf) {
+  if (only_reads_configuration()) return;  // and has not made the table larger
   const std::string warning = gate::division_warning(conf.table->stats(), *conf.policies);
   if (warning.empty()) return;
   ngx_str_t shown = as_ngx_str(warning);

@@ -135,7 +135,7 @@ class Conversation {
   std::optional<std::string> ask(const Words& words) {
     return ask(words, [](const net::RespReply&) {});
   }
-  // Returns why no reply came, if none did, whatever a reply says.
+  // Returns why no reply came, or std::nullopt if one came, also if that is an error.
   std::optional<std::string> reach(const Words& words) {
     auto why = ask(words);
     return is_lost_ ? std::move(why) : std::nullopt;

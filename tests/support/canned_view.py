@@ -36,7 +36,11 @@ class CannedView(RawServer):
         self.prefix = prefix
         self.policies = list(policies)
         self.rates = dict(rates)
-        self.metrics = {'headgate_table_live_cells': 1234, 'headgate_table_cells': 1 << 21,
+        self.metrics = {'headgate_table_live_cells': 1234, 'headgate_table_cells': 1 << 22,
+                        'headgate_table_kind_live_cells{kind="narrow"}': 1234,
+                        'headgate_table_kind_cells{kind="narrow"}': 1 << 21,
+                        'headgate_table_kind_live_cells{kind="wide"}': 0,
+                        'headgate_table_kind_cells{kind="wide"}': 1 << 21,
                         'headgate_table_memory_bytes': 64 << 20, 'headgate_table_unkept_total': 0}
         self.busiest, self.most_denied, self.keys = [], [], 'plain'
         self.pages = {}

@@ -142,7 +142,8 @@ def test_the_meter_begins_empty(view, browser):
     server = view(rates=requests(1, 0))
     width = 'document.querySelector("#table-meter .fill").getBoundingClientRect().width'
     browser.until(f'{width} > 0')
-    del server.metrics['headgate_table_cells']
+    for kind in ('narrow', 'wide'):
+        del server.metrics[f'headgate_table_kind_cells{{kind="{kind}"}}']
     browser.driver.refresh()
     browser.until_live()
     assert browser.js(width) == 0

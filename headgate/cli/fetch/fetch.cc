@@ -92,7 +92,7 @@ ExitStatus read_list(const std::string& name, std::vector<FetchUrl>& urls) {
 
 bool is_header(const std::string& header) {
   const auto colon = header.find(':');
-  // libcurl leaves a field without a value out: that of an unset variable would be missing unseen.
+  // libcurl omits a field without a value: with an unset variable, all requests would lack it.
   return colon != header.npos && colon > 0 && header.find(' ') > colon &&
          !trimmed(std::string_view(header).substr(colon + 1)).empty() &&
          std::none_of(header.begin(), header.end(),

@@ -10,7 +10,7 @@ namespace headgate::server {
 // Frames take work and bring no request: pings, settings, resets, windows, frames of unknown types
 // or without content, calls that are refused or never end. A client may send so many of them at
 // once and per second, and some for each call that was answered. A KiB counts as one frame more,
-// whatever is in it; but not if it is the message of a call that will be answered.
+// whatever is in it; but what a caller with the token sends as messages costs nothing.
 class FrameBudget {
  public:
   // Four for each call that may be open at once: heads and messages may come before the first
@@ -31,9 +31,9 @@ class FrameBudget {
   [[nodiscard]] bool take_bytes(std::size_t bytes, std::uint64_t now) noexcept {
     return take(bytes, now);
   }
-  // Counts received bytes, which take_bytes() has taken, as those of such a message. Calls whose
-  // messages are long come together and are answered late, so that answered() alone is too late.
-  void is_message(std::size_t bytes) noexcept { add(2 * bytes); }  // and a frame for each KiB
+  // Gives back what take_bytes() has taken for bytes of such a message, and a frame for each KiB of
+  // it. Long messages come together and are answered late, so that answered() alone is too late.
+  void give_back_message(std::size_t bytes) noexcept { add(2 * bytes); }
 
   void answered() noexcept { add(per_call * frame); }
 

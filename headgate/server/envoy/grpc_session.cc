@@ -303,6 +303,7 @@ void GrpcSession::frame_ends(const nghttp2_frame& frame) {
     head_ends(*call);
   }
   if (call->has_ended && !call->has_response && !call->pending) finish(*call);
+  if (unconsumed_ > incomplete_max) give_up_longest();
 }
 
 void GrpcSession::ping_returns(const std::uint8_t* content) noexcept {
@@ -329,7 +330,7 @@ void GrpcSession::head_ends(Call& call) {
 
 void GrpcSession::data(std::int32_t stream, std::string_view bytes) {
   Call* const call = call_of(stream);
-  if (call != nullptr && trusted_ && !call->is_refused()) frames_.is_message(bytes.size());
+  if (call != nullptr && trusted_ && !call->is_refused()) frames_.give_back_message(bytes.size());
   if (call == nullptr || call->has_response) {
     nghttp2_session_consume_connection(session_, bytes.size());
     // Clients of gRPC take a response for whole only when they have sent their message.
@@ -339,9 +340,8 @@ void GrpcSession::data(std::int32_t stream, std::string_view bytes) {
   call->unconsumed += bytes.size();
   unconsumed_ += bytes.size();
   if (const GrpcStatus status = call->message.take(bytes); !status.ok()) {
-    return refuse_or_deny(*call, status);
+    refuse_or_deny(*call, status);
   }
-  if (unconsumed_ > incomplete_max) give_up_longest();
 }
 
 // Messages that come together must not wait for each other's end: then no call would be answered.

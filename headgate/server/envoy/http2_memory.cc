@@ -4,15 +4,27 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 
 namespace headgate::server {
 
 void* Http2Memory::resize(void* old, std::size_t size) noexcept {
-  constexpr std::size_t rounding = 24;  // glibc's allocator may give so much more than it is asked
   const std::size_t before = malloc_usable_size(old);
-  if (size > before && !may_have(used_ - before + size + rounding)) return nullptr;
-  void* const found = std::realloc(old, std::max<std::size_t>(size, 1));
-  if (found != nullptr) set_used(used_ - before + malloc_usable_size(found));
+  if (old != nullptr && size <= before) {
+    void* const found = std::realloc(old, std::max<std::size_t>(size, 1));
+    if (found != nullptr) set_used(used_ - before + malloc_usable_size(found));
+    return found;
+  }
+  // Not by realloc(): the allocator may give more than it is asked, which may be too much.
+  void* const found = std::malloc(std::max<std::size_t>(size, 1));
+  const std::size_t after = used_ - before + malloc_usable_size(found);
+  if (found == nullptr || !may_have(after)) {
+    std::free(found);
+    return nullptr;
+  }
+  if (old != nullptr) std::memcpy(found, old, before);
+  std::free(old);
+  set_used(after);
   return found;
 }
 

@@ -161,10 +161,11 @@ void SpoeConnection::decide(const SpoeRequest& request, SpoeAckTerms terms) {
 // Denies a request whose message is too long. A client makes it so, by its head, and HAProxy admits
 // a request without a verdict. Of a response that is too long nothing is settled.
 void SpoeConnection::refuse(const net::SpoeFrame& frame) {
+  const bool is_request = SpoeNotice::begins_with_request(frame.payload);
   warn("has sent a message of more than " + std::to_string(net::SpoeReader::fragments_most) +
-       " bytes");
+       " bytes: " + (is_request ? "the request is denied" : "nothing of the response is settled"));
   SpoeAckTerms terms = terms_of(frame);
-  if (SpoeNotice::begins_with_request(frame.payload)) return write_denial(terms, door_);
+  if (is_request) return write_denial(terms, door_);
   terms.forgets_receipt = true;
   write_ack(terms, door_);
 }

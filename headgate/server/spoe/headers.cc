@@ -20,14 +20,13 @@ std::optional<SpoeHeaders> SpoeHeaders::read(std::string_view bytes) noexcept {
 std::optional<std::string_view> SpoeHeaders::line(std::string_view name,
                                                   std::size_t nth) const noexcept {
   // A caller that reads all lines asks for one after the other: continue behind the last one.
-  const bool continues = nth > 0 && last_.found == nth && last_.name == name;
-  Position at = continues ? last_ : Position{name, lines_, 0};
+  const bool continues = nth > 0 && last_.found == nth && equal_ignoring_case(last_.name, name);
+  Position at = continues ? last_ : Position{{}, lines_, 0};
   for (net::SpoeCursor cursor(at.rest); !cursor.at_end();) {
     const auto its_name = cursor.text();
     const auto value = cursor.text();
     if (!equal_ignoring_case(*its_name, name) || at.found++ != nth) continue;
-    at.rest = cursor.rest();
-    last_ = at;
+    last_ = {*its_name, cursor.rest(), at.found};
     return value;
   }
   return std::nullopt;
