@@ -260,7 +260,7 @@ def test_state_that_a_suggestion_lost_is_reported(simulate, tmp_path):
     line = '10.0.{}.{} - - [29/Mar/2026:00:31:00 +0000] "GET / HTTP/1.1" 200 5 "-" "x"\n'
     (tmp_path / 'm').write_text(''.join(line.format(i // 250, i % 250) for i in range(3000)))
     # Enough memory for one quota, and not for several at the same time.
-    arguments = ['--memory', '128KiB', 'm']
+    arguments = ['--memory', '192KiB', 'm']
     assert simulate(*arguments).stderr == ''
     assert 'found no room' in simulate('--suggest', '99%', *arguments).stderr
 

@@ -61,6 +61,7 @@ FIRES = {
 }
 # An alert has the labels of its expression.
 LABELS = {'HeadgateDown': {'job': 'headgate'},
+          'HeadgateTableNearlyFull': {'kind': 'narrow'},
           **dict.fromkeys(('HeadgateManyDenials', 'HeadgateRedisAway'), {'policy': 'burst'}),
           **dict.fromkeys(('HeadgateDecisionsLate', 'HeadgateConnectionsRefused', 'HeadgateStrangersCrowdOut',
                            'HeadgateWrongTokens'), {'door': 'http'})}
