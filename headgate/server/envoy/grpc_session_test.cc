@@ -112,7 +112,9 @@ class Client {
                                 std::size_t room, std::uint32_t* flags, nghttp2_data_source* source,
                                 void*) -> ssize_t {
       std::string& rest = of(source->ptr).bodies_[stream];
-      const std::size_t size = std::min(rest.size(), room);
+      const std::size_t withheld = of(source->ptr).withheld_;
+      if (withheld > 0 && rest.size() <= withheld) return NGHTTP2_ERR_DEFERRED;
+      const std::size_t size = std::min(rest.size() - withheld, room);
       std::memcpy(to, rest.data(), size);
       rest.erase(0, size);
       if (rest.empty()) *flags |= NGHTTP2_DATA_FLAG_EOF;
@@ -124,6 +126,8 @@ class Client {
     bodies_[stream] = framed;
     return stream;
   }
+  // From now on, does not send the last bytes of messages.
+  void withhold(std::size_t bytes) { withheld_ = bytes; }
   void reset(std::int32_t stream) {
     nghttp2_submit_rst_stream(session_, NGHTTP2_FLAG_NONE, stream, NGHTTP2_CANCEL);
   }
@@ -160,6 +164,7 @@ class Client {
   nghttp2_session* session_ = nullptr;
   std::map<std::int32_t, Reply> replies_;
   std::map<std::int32_t, std::string> bodies_;
+  std::size_t withheld_ = 0;
   std::vector<std::int32_t> closed_;
 };
 
@@ -315,6 +320,18 @@ TEST_F(LateGrpcTest, LongMessagesThatComeTogetherDoNotWaitForEachOther) {
   }
   EXPECT_GT(denied, 0u);
   EXPECT_LT(denied, streams.size());
+}
+
+TEST_F(LateGrpcTest, AMessageThatHasComeWholeIsNotDeniedForOthersThatHaveNot) {
+  client_.withhold(9'000);
+  for (int i = 0; i < 4; ++i) client_.call(std::string(60'000, 'k'));
+  client_.talk(*session_);
+  client_.withhold(0);
+  const std::int32_t whole = client_.call(std::string(59'000, 'w'));
+  client_.talk(*session_);
+  store_.complete_all();
+  client_.talk(*session_);
+  EXPECT_EQ(client_.reply(whole).read().overall_code(), pb::RateLimitResponse::OK);
 }
 
 TEST_F(LateGrpcTest, MessagesThatAreTooLongAreDeniedHoweverManyComeTogether) {
