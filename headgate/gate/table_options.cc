@@ -62,7 +62,7 @@ Shares needs_of(const policy::PolicySet& policies) {
   return sum(many) > 0 ? many : one;
 }
 
-// Divides the memory [1/64ths].
+// Divides the memory [1/64ths]. What is left by rounding is narrow.
 Shares divide(const Shares& needs) {
   Shares shares{};
   unsigned left = 64;
@@ -77,6 +77,7 @@ Shares divide(const Shares& needs) {
   for (std::size_t i = 0; i < needs.size(); ++i) {
     if (shares[i] == 0) shares[i] = std::max(shares_min[i], left * needs[i] / needed);
   }
+  shares[narrow] = 64 - shares[wide] - shares[entries] - shares[logs];
   return shares;
 }
 
@@ -109,8 +110,7 @@ std::string division_warning(const store::TableStats& table, const policy::Polic
     std::string_view of;
   };
   const Shares needs = needs_of(policies);
-  Shares shares = divide(needs);
-  shares[narrow] = 64 - shares[wide] - shares[entries] - shares[logs];
+  const Shares shares = divide(needs);
   for (const Places& places :
        {Places{narrow, table.narrow.all, 16,
                "linear policies with a whole number of nanoseconds between two units"},
