@@ -1,6 +1,19 @@
 #include "headgate/store/ledger.h"
 
 namespace headgate::store {
+namespace {
+
+// How many entries or blocks all pages have.
+std::uint64_t total(std::span<const Segment> segments,
+                    std::uint32_t LedgerLayout::*of_a_page) noexcept {
+  std::uint64_t sum = 0;
+  for (const Segment& segment : segments) {
+    sum += std::uint64_t{segment.ledger.pages} * segment.ledger.*of_a_page;
+  }
+  return sum;
+}
+
+}  // namespace
 
 void Ledger::Hold::lock() noexcept {
   for (;;) {
@@ -38,19 +51,11 @@ void Ledger::take_over(std::byte* begin, const Segment& segment) noexcept {
 }
 
 std::uint64_t Ledger::entries() const noexcept {
-  std::uint64_t sum = 0;
-  for (const Segment& segment : segments_->present()) {
-    sum += std::uint64_t{segment.ledger.pages} * segment.ledger.entries;
-  }
-  return sum;
+  return total(segments_->present(), &LedgerLayout::entries);
 }
 
 std::uint64_t Ledger::blocks() const noexcept {
-  std::uint64_t sum = 0;
-  for (const Segment& segment : segments_->present()) {
-    sum += std::uint64_t{segment.ledger.pages} * segment.ledger.blocks;
-  }
-  return sum;
+  return total(segments_->present(), &LedgerLayout::blocks);
 }
 
 std::uint64_t Ledger::live(Instant now) const noexcept {
