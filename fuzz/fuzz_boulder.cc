@@ -45,13 +45,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Faults faults("fuzz");
   reader.read_defaults(input.substr(0, nul), faults);
   if (nul < size) reader.read_overrides(input.substr(nul + 1), faults);
-  auto rules = std::make_unique<PolicySet::Rules>();
-  reader.add_to(*rules, {1, 1}, faults);
   check_texts(faults.take_warnings());
   if (!faults.empty()) {
     check_texts(faults.take());
     return 0;
   }
+  auto rules = std::make_unique<PolicySet::Rules>();
+  reader.add_to(*rules, {1, 1}, faults);
+  require(faults.empty());  // there is nothing else in the rules, and names are few
   const PolicySet set({}, std::move(rules));
   match_id(set, input.substr(0, 300));
   match_id(set, input.substr(size - std::min<std::size_t>(size, 30)));
