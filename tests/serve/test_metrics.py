@@ -2,11 +2,14 @@
 import json
 import re
 import socket
+import struct
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from support import spoe
 from support.environment import PATIENCE
+from support.frames import DATA, END_STREAM, RATE_LIMIT, Http2, frame, head_of_call, message, rate_limit_request
 from support.http_client import request
 
 # A name with every character that a label has to escape.
@@ -119,6 +122,38 @@ policies: [{name: burst, quota: 1000, window: 1h, key: header:x-key}]
         assert response.status == 200
         assert ('RateLimit-Policy' in response.text + str(response.headers)) == (left_out == 0)
         assert value(metrics(server), 'headgate_fields_left_out_total') == left_out
+
+
+def test_requests_that_cannot_be_read_are_counted(serve):
+    server = serve(POLICIES, doors=DOORS | {'grpc': '127.0.0.1:0', 'spoe': '127.0.0.1:0'})
+
+    def unreadable():
+        samples = metrics(server)
+        return {door: value(samples, 'headgate_unreadable_requests_total', door=door)
+                for door in ('http', 'resp', 'grpc', 'spoe')}
+
+    assert request(server.port, '/auth', headers={'X-Long': 'x' * 17_000}).status == 431
+    assert request(server.port, '/auth', headers={'X-Forwarded-Uri': '/a', 'X-Original-URI': '/b'}).status == 400
+    assert request(server.port, '/v1/decide', 'POST', '{"checks":').status == 400
+    assert request(server.port, '/json', 'POST', '{"domain":').status == 400
+    decide(server, 'burst', times=4)
+    assert request(server.port, '/v1/decide', 'POST', '{"checks": [{"policy": "none"}]}').status == 404
+    assert unreadable() == {'http': 4, 'resp': 0, 'grpc': 0, 'spoe': 0}
+
+    assert b'unknown' in redis(server, 'HELO', 'PING') and unreadable()['resp'] == 0, 'it could be read'
+    with socket.create_connection(('127.0.0.1', server.ports['resp']), PATIENCE) as connection:
+        connection.sendall(b'*x\r\n')
+        assert connection.recv(100).startswith(b'-ERR Protocol error')
+    with Http2(server.addresses['grpc']) as client:
+        for payload in struct.pack('>BI', 0, 65537), message(b'\xff\xff'), b'':
+            stream = client.open(head_of_call(RATE_LIMIT))
+            client.send(frame(DATA, END_STREAM, stream, payload))
+            client.finish(stream)
+        client.call(RATE_LIMIT, rate_limit_request('headgate', 'policy=none,key=x'))
+    with spoe.Engine(server.ports['spoe']) as engine:
+        engine.send(spoe.frame(spoe.NOTIFY, b'a', 1, 1))
+        assert engine.receive().kind == spoe.AGENT_DISCONNECT
+    assert unreadable() == {'http': 4, 'resp': 1, 'grpc': 3, 'spoe': 1}
 
 
 def test_requests_are_counted_once_however_many_policies_decide(serve):

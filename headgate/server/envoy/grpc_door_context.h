@@ -40,6 +40,7 @@ struct GrpcDoorContext {
   GrpcDoorContext(WorkerContext& worker, const DoorOptions& its_options)
       : options(its_options),
         credentials(*options.credentials),
+        stats(worker.stats()),
         wrong_tokens(DoorKind::grpc, *options.credentials, worker.stats(), options.patience),
         services(worker),
         memory(memory_max / std::max(options.threads, 1u)) {}
@@ -50,6 +51,7 @@ struct GrpcDoorContext {
 
   const DoorOptions options;
   CredentialsView credentials;
+  DecisionStats& stats;
   WrongTokens wrong_tokens;
   GrpcServices services;
   Http2Callbacks http2;

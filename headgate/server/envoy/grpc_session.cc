@@ -359,6 +359,7 @@ void GrpcSession::give_up_longest() {
 // header field that several descriptors have, and metadata, by a field that tracing passes on; and
 // Envoy admits a request whose call fails.
 void GrpcSession::refuse_or_deny(Call& call, const GrpcStatus& status) {
+  count(status);
   const bool is_too_long = status.code == GrpcCode::resource_exhausted;
   if (!is_too_long || call.head.method() != GrpcMethod::should_rate_limit) {
     return refuse(call, status);
@@ -368,6 +369,21 @@ void GrpcSession::refuse_or_deny(Call& call, const GrpcStatus& status) {
   submit(call);
 }
 
+// Counts a call that cannot be read. Other codes tell of its caller, of what it names and of this
+// server.
+void GrpcSession::count(const GrpcStatus& status) noexcept {
+  switch (status.code) {
+    case GrpcCode::invalid_argument:
+    case GrpcCode::resource_exhausted:
+    case GrpcCode::unimplemented:
+    case GrpcCode::internal:
+      door_.stats.unreadable(DoorKind::grpc);
+      break;
+    default:
+      break;
+  }
+}
+
 void GrpcSession::consume(Call& call) noexcept {
   unconsumed_ -= call.unconsumed;
   nghttp2_session_consume_connection(session_, std::exchange(call.unconsumed, 0));
@@ -375,7 +391,10 @@ void GrpcSession::consume(Call& call) noexcept {
 
 void GrpcSession::finish(Call& call) {
   if (trusted_) frames_.answered();
-  if (const GrpcStatus status = call.message.end(); !status.ok()) return refuse(call, status);
+  if (const GrpcStatus status = call.message.end(); !status.ok()) {
+    count(status);
+    return refuse(call, status);
+  }
   const GrpcMethod method = *call.head.method();
   const bool watches = method == GrpcMethod::health_watch;
   if (watches && watches_.size() >= watches_max) {
@@ -390,7 +409,10 @@ void GrpcSession::finish(Call& call) {
                     &call};
   const GrpcStatus status =
       door_.services.answer(method, call.message.body(), call.answer, call.pending, then);
-  if (!status.ok()) return refuse(call, status);
+  if (!status.ok()) {
+    count(status);
+    return refuse(call, status);
+  }
   if (call.pending) {
     call.message.clear();
     return consume(call);

@@ -130,6 +130,7 @@ class GrpcSession {
   void finish_decision(Call& call) noexcept;
   void refuse_or_deny(Call& call, const GrpcStatus& status);
   void give_up_longest();
+  void count(const GrpcStatus& status) noexcept;
   void submit(Call& call);
   void refuse(Call& call, const GrpcStatus& status);
   void refuse(Call& call, unsigned http_status);

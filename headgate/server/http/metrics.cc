@@ -75,6 +75,9 @@ void expose_doors(const Totals& totals, Exposition& out) {
        [](const DecisionStats::DoorTotals& door) { return door.crowded_out; });
   each("headgate_wrong_tokens_total", Type::counter, "Wrong tokens that callers have shown.",
        [](const DecisionStats::DoorTotals& door) { return door.wrong_tokens; });
+  each("headgate_unreadable_requests_total", Type::counter,
+       "Requests that were malformed, or longer than the door takes.",
+       [](const DecisionStats::DoorTotals& door) { return door.unreadable; });
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ namespace headgate::server {
                                             std::string_view detail,
                                             std::optional<std::size_t> offset = {});
 
-// Answers with that document.
+// Answers with that document, and counts requests that could not be read.
 void answer_problem(Exchange& exchange, unsigned status, std::string_view detail,
                     std::optional<std::size_t> offset = {});
 

@@ -62,6 +62,7 @@ void answer_json(Exchange& exchange) {
   DecisionJob* const job = worker.begin();
   if (job == nullptr) return answer_problem(exchange, 503, WorkerContext::too_many_wait);
   if (const auto page = handler.begin(worker, exchange.request.body(), *job)) {
+    if (page->status == 400) worker.stats().unreadable(DoorKind::http);
     return send(exchange.reply, *page);
   }
   exchange.wait([](const HttpPending& pending, HttpDoorContext& door, HttpReply& reply) {

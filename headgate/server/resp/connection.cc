@@ -80,7 +80,9 @@ void RespConnection::answer(std::string_view bytes, std::string& replies, const 
     const bool is_too_long =
         found == Found::more && bytes.size() > stranger_max && !session_.is_trusted();
     if (is_too_long) session_.fail("ERR Protocol error: unauthenticated bulk length", end);
-    if (found == Found::fault || is_too_long || next == Next::close) phase_ = Phase::closing;
+    const bool is_unreadable = found == Found::fault || is_too_long;
+    if (is_unreadable) door_.worker.stats().unreadable(DoorKind::resp);
+    if (is_unreadable || next == Next::close) phase_ = Phase::closing;
     if (next == Next::wrong_token) delay();
     if (phase_ != Phase::serving || found == Found::more) more_ = false;
     if (next == Next::wrong_token || replies.size() >= Channel::together || waiting_.is_full() ||

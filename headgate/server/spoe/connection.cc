@@ -162,6 +162,7 @@ void SpoeConnection::decide(const SpoeRequest& request, SpoeAckTerms terms) {
 // a request without a verdict. Of a response that is too long nothing is settled.
 void SpoeConnection::refuse(const net::SpoeFrame& frame) {
   const bool is_request = SpoeNotice::begins_with_request(frame.payload);
+  door_.worker.stats().unreadable(DoorKind::spoe);
   warn("has sent a message of more than " + std::to_string(net::SpoeReader::fragments_most) +
        " bytes: " + (is_request ? "the request is denied" : "nothing of the response is settled"));
   SpoeAckTerms terms = terms_of(frame);
@@ -187,6 +188,7 @@ void SpoeConnection::warn(std::string_view it_does) {
 }
 
 void SpoeConnection::fail(const net::SpoeFault& fault) {
+  door_.worker.stats().unreadable(DoorKind::spoe);
   warn("is closed: " + std::string(fault.what));
   end(fault);
 }

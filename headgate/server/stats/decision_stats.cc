@@ -11,6 +11,7 @@ void DecisionStats::add_to(DoorTotals& totals, DoorKind door) const noexcept {
   totals.refused += seen.refused.load(relaxed);
   totals.crowded_out += seen.crowded_out.load(relaxed);
   totals.wrong_tokens += seen.wrong_tokens.load(relaxed);
+  totals.unreadable += seen.unreadable.load(relaxed);
 }
 
 }  // namespace headgate::server

@@ -51,6 +51,8 @@ class DecisionStats {
   // Records a connection without the token that was closed because newer ones came.
   void crowded_out(DoorKind door) noexcept { view::increase(at(door).crowded_out, 1); }
   void wrong_token(DoorKind door) noexcept { view::increase(at(door).wrong_tokens, 1); }
+  // Records a request that could not be read: malformed, or longer than the door takes.
+  void unreadable(DoorKind door) noexcept { view::increase(at(door).unreadable, 1); }
 
   // Any thread:
 
@@ -62,6 +64,7 @@ class DecisionStats {
     std::uint64_t refused = 0;
     std::uint64_t crowded_out = 0;
     std::uint64_t wrong_tokens = 0;
+    std::uint64_t unreadable = 0;
   };
   void add_to(DoorTotals& totals, DoorKind door) const noexcept;
 
@@ -85,6 +88,7 @@ class DecisionStats {
     Count refused{0};
     Count crowded_out{0};
     Count wrong_tokens{0};
+    Count unreadable{0};
   };
 
   [[nodiscard]] Door& at(DoorKind door) noexcept { return doors_[static_cast<std::size_t>(door)]; }
