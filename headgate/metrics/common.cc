@@ -80,7 +80,7 @@ void expose_policies(std::span<const NamedTotals> policies, Exposition& out) {
   out.begin("headgate_refunds_total", Type::counter, "Charges given back because of refund-on.");
   for (const auto& [policy, totals] : policies) out.sample({{"policy", policy}}, totals.refunded);
   out.begin("headgate_delayed_total", Type::counter,
-            "Requests of each policy that had to wait and then passed, as delay says.");
+            "Requests of each policy that had to wait, as delay says.");
   for (const auto& [policy, totals] : policies) out.sample({{"policy", policy}}, totals.delayed);
   out.begin("headgate_cost_defaulted_total", Type::counter,
             "Requests whose cost was not told, or not readably.");

@@ -185,6 +185,23 @@ TEST_F(HttpDoorTest, ARequestThatTakesLongLetsOthersGoFirst) {
   }
 }
 
+TEST_F(HttpDoorTest, ABodyThatNobodyReadsIsNotWaitedFor) {
+  make_door();
+  const std::string head = " HTTP/1.1\r\nHost: h\r\n";
+  for (const std::string path : {"/healthz", "/"}) {
+    for (const std::string body :
+         {"Content-Length: 65000\r\n\r\na", "Transfer-Encoding: chunked\r\n\r\nffff\r\na"}) {
+      Client stranger(*this);
+      stranger.send("GET " + path + head + body);
+      EXPECT_THAT(std::string(stranger.receive()), StartsWith("HTTP/1.1 413 ")) << path << body;
+      EXPECT_EQ(stranger.receive(), "");
+    }
+    Client client(*this);
+    client.send("GET " + path + head + "Content-Length: 0\r\n\r\n");
+    EXPECT_THAT(std::string(client.receive()), StartsWith("HTTP/1.1 200 ")) << path;
+  }
+}
+
 TEST_F(HttpDoorTest, StrangersMakeRoomForOneAnotherAndNotForThoseWithTheToken) {
   const std::string token = "correct-horse-battery";
   const std::string trusted =

@@ -271,6 +271,13 @@ bool refuse(Exchange& exchange) {
   return false;
 }
 
+bool refuse_body(Exchange& exchange) {
+  if (refuse(exchange)) return true;
+  if (route_of(exchange.request)->needs != Access::none) return false;
+  answer_problem(exchange, 413, "expected a request without a body");
+  return true;
+}
+
 bool takes_long(const HttpRequest& request) noexcept {
   if (request.body().size() > short_body_max) return true;
   const Route* const route = route_of(request);

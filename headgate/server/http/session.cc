@@ -99,7 +99,7 @@ bool HttpSession::answer_one(std::string_view bytes) {
     head_checked_ = true;
     HttpReply closing = reply(false);
     Exchange exchange = this->exchange(closing);
-    if (refuse(exchange)) {
+    if (refuse_body(exchange)) {
       ends_ = unread_ = true;
       return false;
     }
