@@ -51,16 +51,22 @@ bool is_encrypted(std::string_view token) noexcept {
 
 // Writes the last character of text[begin..] as encoders do, if it ends with padded base64. Go's
 // decoder ignores bits that are no byte, also in sessions of gorilla/securecookie, and in the
-// signature at the end of those of oauth2-proxy.
+// signature at the end of those of oauth2-proxy, and so does JavaScript's atob() in those of Hono.
 void fold_padded(std::string& text, std::size_t begin) {
   constexpr std::size_t size_min = 24;  // no number or word that happens to end with a '='
   const std::size_t end = text.find_last_not_of('=') + 1;
   const std::size_t padding = text.size() - end;
   if (padding == 0 || padding > 2 || end <= begin) return;
-  std::size_t from = end;
-  while (from > begin && is_base64(text[from - 1])) --from;
-  if (text.size() - from < size_min || (text.size() - from) % 4 != 0) return;
-  text[end - 1] = last_character(base64_value(text[end - 1]), 4 - padding);
+  const auto is_whole = [&](auto belongs) {
+    std::size_t from = end;
+    while (from > begin && belongs(text[from - 1])) --from;
+    return text.size() - from >= size_min && (text.size() - from) % 4 == 0;
+  };
+  // In cookies, a '+' is a space.
+  const auto is_base64_or_plus = [](char c) { return is_base64(c) || c == ' '; };
+  if (!is_whole(is_base64) && !is_whole(is_base64_or_plus)) return;
+  const char last = text[end - 1] == ' ' ? '+' : text[end - 1];
+  text[end - 1] = last_character(base64_value(last), 4 - padding);
 }
 
 // Whether a token begins with a string of JSON, and ends with a signature.

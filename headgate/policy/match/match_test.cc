@@ -748,6 +748,22 @@ TEST(Partition, Base64WithPaddingHasOneForm) {
                           "_oauth2_proxy=YWE=|1795749673|MTc5NTc0OTY3M3xEWDhFQVFMYm"s + c + "="}}}),
         "YWE=|1795749673|MTc5NTc0OTY3M3xEWDhFQVFMYmM=");
   }
+  // Hono and Better Auth: base64 that may have a '+', which in cookies is a space.
+  for (const char* const signature : {"LZd%2Bbxrd5y4G%2FXwkVb4nkZoMzY%2FGwWP4NdrfYzVJIJ0%3D",
+                                      "LZd+bxrd5y4G/XwkVb4nkZoMzY/GwWP4NdrfYzVJIJ0=",
+                                      "LZd+bxrd5y4G/XwkVb4nkZoMzY/GwWP4NdrfYzVJIJ3=",
+                                      "LZd%2Bbxrd5y4G/XwkVb4nkZoMzY/GwWP4NdrfYzVJIJ1="}) {
+    EXPECT_EQ(partition("[cookie:sid]", {.headers = {{"cookie", "sid=ann.smith."s + signature}}}),
+              "ann.smith.LZd bxrd5y4G/XwkVb4nkZoMzY/GwWP4NdrfYzVJIJ0=")
+        << signature;
+  }
+  for (const char* const last : {"8", "9", "+", "%2B", "/"}) {
+    const std::string value = "LZd+bxrd5y4G/XwkVb4nkZoMzY/GwWP4NdrfYzVJIJ"s + last + '=';
+    EXPECT_EQ(partition("[cookie:sid]", {.headers = {{"cookie", "sid=ann." + value}}}),
+              "ann.LZd bxrd5y4G/XwkVb4nkZoMzY/GwWP4NdrfYzVJIJ8=");
+  }
+  EXPECT_EQ(partition("[header:x]", {.headers = {{"x", "for ann: MTc5NTc0OTY3M3xEWDhFQVFMYmN="}}}),
+            "for ann: MTc5NTc0OTY3M3xEWDhFQVFMYmM=");
   for (const char* const other : {"abZ=", "MTc5NTc0OTY3M3xEWDhFQVFMY.Z=",
                                   "MTc5NTc0OTY3M3xEWDhFQVFMYmN", "MTc5NTc0OTY3M3xEWDhFQVFMYmN=="}) {
     EXPECT_EQ(partition("[header:x]", {.headers = {{"x", other}}}), other);
