@@ -1,6 +1,7 @@
 #include "headgate/policy/match/base64.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
 
 #include "headgate/base/ascii.h"
@@ -69,6 +70,14 @@ void fold_padded(std::string& text, std::size_t begin) {
   text[end - 1] = last_character(base64_value(last), 4 - padding);
 }
 
+// Whether a token is what Plug.Crypto signs or encrypts, as Phoenix does with sessions: the name of
+// the way, some in base64 (HS256 to HS512, A128GCM), and parts behind it.
+bool is_of_plug(std::string_view token) noexcept {
+  constexpr std::string_view names[] = {"SFMyNTY.", "SFMzODQ.", "SFM1MTI.", "QTEyOEdDTQ.", "XCP."};
+  return std::any_of(std::begin(names), std::end(names),
+                     [&](std::string_view name) { return token.starts_with(name); });
+}
+
 // Whether a token begins with a string of JSON, and ends with a signature.
 bool is_signed_string(std::string_view token) noexcept {
   constexpr std::size_t signature_min = 16;  // SHA-1 has 27, of which a cookie is without some
@@ -109,7 +118,7 @@ std::optional<std::size_t> fold_base64(std::string& text, std::size_t from, std:
 }
 
 bool is_sealed(std::string_view text) noexcept {
-  if (is_encrypted(text)) return true;
+  if (is_encrypted(text) || is_of_plug(text)) return true;
   // '{"', and a '.' and what zlib packs, which Flask puts before it.
   const bool is_object = text.starts_with("eyJ") || text.starts_with(".eJ");
   return is_object ? text.find('.', 1) != text.npos : is_signed_string(text);

@@ -25,7 +25,7 @@ enum class Base64Alphabet { standard, url };  // RFC 4648, sections 4 and 5
 // Whether a text is a sealed token, that is, one that is signed or encrypted: JSON in base64, and
 // such parts behind it, separated by '.', or an encrypted text. Such are JWT (RFC 7519), what
 // Flask, Starlette and Remix sign sessions with, and what ASP.NET Core and Fernet (Python) encrypt
-// them with.
+// them with. Plug (Elixir) does both, with the name of the way in place of the JSON.
 [[nodiscard]] bool is_sealed(std::string_view text) noexcept;
 
 // Writes text[begin..] in one form if it is such a token, one that iron-session has sealed, or

@@ -647,6 +647,19 @@ TEST(Partition, SignedCookiesHaveTheirSignatureInOneForm) {
             "ImFiYyI.LZdbxrd5y4GXwkVb4g");
 }
 
+// Elixir's decoder ignores bits that are no byte.
+TEST(Partition, SessionsOfPhoenixHaveOneForm) {
+  const auto of = [](const std::string& value) {
+    return partition("[cookie:_app_key]", {.headers = {{"cookie", "_app_key=" + value}}});
+  };
+  EXPECT_EQ(of("SFMyNTY.g3QAAAABbQAA.LZd-bxrd5y4G_XwkVb4nkZoMzYGwWP4NdrfYzVJIJ0"),
+            of("SFMyNTY.g3QAAAABbQAA.LZd-bxrd5y4G_XwkVb4nkZoMzYGwWP4NdrfYzVJIJ3"));
+  EXPECT_EQ(of("QTEyOEdDTQ.aX8eQw.bX8eQw.cX8eQw.dX8eQw"),
+            of("QTEyOEdDTQ.aX8eQx.bX8eQ_.cX8eQz.dX8eQy"));
+  EXPECT_EQ(of("XCP.aX8eQw"), of("XCP.aX8eQ_"));
+  EXPECT_NE(of("XCP.aX8eQw"), of("XCP.aX8eRw"));
+}
+
 // .NET passes over white space in base64.
 TEST(Partition, WhatAspNetCoreEncryptsHasOneForm) {
   const auto of = [](const std::string& value) {
