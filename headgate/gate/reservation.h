@@ -34,7 +34,9 @@ struct DueRoom {
 
 enum class Settled : std::uint8_t {
   yes,
-  no,       // it was settled before, or is too old: nothing has changed
+  no,       // it was settled before, or is too old: nothing has changed. Or the store is full, so
+            // that it cannot tell: slots were released and what was missing was charged, but no
+            // units were given back
   unknown,  // the store that machines share is away: nothing has changed, and a later call may
             // settle
 };

@@ -4,6 +4,7 @@
 #include <new>
 #include <string>
 #include <utility>
+#include <variant>
 
 #include "headgate/gate/correction.h"
 #include "headgate/gate/estimate.h"
@@ -24,6 +25,12 @@ const limit::Law& mark_law() noexcept {
 const limit::Shared& shared_mark() noexcept {
   static const limit::Shared shared{limit::OnOutage::deny, mark_law(), true, 0};
   return shared;
+}
+
+// Not of a slot, which is released all the same: otherwise honest clients would have none until
+// their leases end. So a caller that settles twice then may release another request's slot.
+bool gives_units_back(const store::Charge& charge) noexcept {
+  return charge.op == limit::Op::refund && !std::holds_alternative<limit::Concurrency>(*charge.law);
 }
 
 // Not the length of a policy's name, with which all other keys begin.
@@ -113,22 +120,32 @@ bool Gate::settle(const Reservation& reservation,
   return true;
 }
 
-// Makes the corrections if this is the first call for the reservation.
+// Makes the corrections if this is the first call for the reservation. If the store had no place to
+// note an earlier call, it makes only those that give no units back.
 void Gate::settle_marked(DecisionContext& context) const noexcept {
   if (context.bundles_[0].outage) {
     context.settled = Settled::unknown;
-  } else if (context.marked_.admitted) {
+    return end_settling(context);
+  }
+  if (context.marked_.admitted) {
     context.settled = Settled::yes;
     for (const Due& due : std::span(context.dues_).first(context.asked_)) {
       learn(*due.policy, due.cost);
     }
-    context.bundle_count_ = context.matched_;
-    for (std::size_t i = 0; i < context.matched_; ++i) {
-      context.bundles_[i] = {{&context.charges_[i], 1}, {&context.decisions_[i], 1}};
-    }
-    if (context.matched_ > 0) return take<&Gate::end_settling>(context);
+  } else if (context.marked_.unkept) {
+    const auto all = std::span(context.charges_).first(context.matched_);
+    const auto end = std::remove_if(all.begin(), all.end(), gives_units_back);
+    if (end == all.end()) context.settled = Settled::yes;
+    context.matched_ = static_cast<std::size_t>(end - all.begin());
+  } else {
+    context.matched_ = 0;
   }
-  end_settling(context);
+  if (context.matched_ == 0) return end_settling(context);
+  context.bundle_count_ = context.matched_;
+  for (std::size_t i = 0; i < context.matched_; ++i) {
+    context.bundles_[i] = {{&context.charges_[i], 1}, {&context.decisions_[i], 1}};
+  }
+  take<&Gate::end_settling>(context);
 }
 
 void Gate::end_settling(DecisionContext& context) const noexcept {

@@ -133,6 +133,16 @@ class TestGate {
     return context.results[0].decision.remaining;
   }
 
+  // Spends a unit for so many keys of a policy.
+  void flood(const std::string& policy, int keys) {
+    for (int i = 0; i < keys; ++i) {
+      const std::string key = std::to_string(i);
+      const Check check{policy, key, 1};
+      ASSERT_EQ(gate_->decide({&check, 1}, Op::spend, now, context), std::nullopt);
+      store_->complete_all();
+    }
+  }
+
   std::uint64_t defaulted() const {
     std::uint64_t sum = 0;
     for (const PolicyCounts& counts : counts_) sum += counts.cost_defaulted.load();
@@ -382,6 +392,28 @@ TEST_P(ReserveTest, WhatWasSettledStaysSettledAsLongAsItCouldBe) {
     gate.now.ns += 60 * second;
     EXPECT_EQ(gate.settle(*kept, {0}), Settled::no) << i;
   }
+}
+
+// The table has no place to note that a reservation was settled. What it cannot tell must not free
+// anybody, nor keep slots from those who have released them.
+TEST_P(ReserveTest, InAFullTableOnlyUnitsAreNotGivenBack) {
+  TestGate gate(GetParam(), R"(
+  - {name: tokens, quota: 1000, window: 1h,
+     cost: {reserve: 10, settle: {response-header: x-tokens}}}
+  - {name: slots, algorithm: concurrency, quota: 2}
+  - {name: flood, quota: 1, window: 1h}
+)");
+  const auto dear = gate.reserve({{"tokens", "a", std::nullopt}, {"slots", "a", 1}}, "dear");
+  const auto cheap = gate.reserve({{"tokens", "a", std::nullopt}, {"slots", "a", 1}}, "cheap");
+  ASSERT_TRUE(dear && cheap);
+  gate.flood("flood", 150000);
+  EXPECT_EQ(gate.left("slots", "a"), 0u);
+  EXPECT_EQ(gate.settle(*dear, {100, std::nullopt}), Settled::yes);
+  EXPECT_EQ(gate.left("tokens", "a"), 890u);
+  EXPECT_EQ(gate.left("slots", "a"), 1u);
+  EXPECT_EQ(gate.settle(*cheap, {3, std::nullopt}), Settled::no);
+  EXPECT_EQ(gate.left("tokens", "a"), 890u);
+  EXPECT_EQ(gate.left("slots", "a"), 2u);
 }
 
 TEST_P(ReserveTest, EstimatesLearnFromReservationsOnce) {

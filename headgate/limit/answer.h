@@ -41,7 +41,7 @@ class Answer {
   template <class Wait>
   [[nodiscard]] constexpr Decision admission(std::uint64_t available, Wait wait) const noexcept {
     if (quota_ == 0) return {.admitted = true};
-    Decision d{true, available, 0, 0};
+    Decision d{.admitted = true, .remaining = available, .reset = 0};
     if (reset_ == Reset::full) {
       d.reset = seconds(wait(quota_));
       return d;
@@ -54,9 +54,9 @@ class Answer {
   template <class Wait>
   [[nodiscard]] constexpr Decision denial(std::uint64_t available, std::uint64_t cost,
                                           Wait wait) const noexcept {
-    if (cost > quota_) return {false, available, Decision::no_reset, Decision::never};
+    if (cost > quota_) return {.remaining = available, .wait = Decision::never};
     const Nanos span = wait(cost);
-    return {false, available, seconds(span), span};
+    return {.remaining = available, .reset = seconds(span), .wait = span};
   }
 
   // The least t [s] for which r/t is at most q/w.

@@ -100,7 +100,7 @@ class Coarse {
   }
   // The answer to a request that takes nothing and is never denied.
   [[nodiscard]] constexpr Decision admission(Nanos debt) const noexcept {
-    if (slots_) return {true, available(debt), Decision::no_reset, 0};
+    if (slots_) return {.admitted = true, .remaining = available(debt)};
     return answer_.admission(available(debt),
                              [&](std::uint64_t units) { return wait(debt, units); });
   }
@@ -121,7 +121,7 @@ class Coarse {
     return std::max<Nanos>(debt + share(units) - window_, 0);
   }
   [[nodiscard]] constexpr Decision denial(Nanos debt, std::uint64_t cost) const noexcept {
-    if (slots_) return {false, available(debt), Decision::no_reset, Decision::never};
+    if (slots_) return {.remaining = available(debt), .wait = Decision::never};
     return answer_.denial(available(debt), cost,
                           [&](std::uint64_t units) { return wait(debt, units); });
   }

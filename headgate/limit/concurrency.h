@@ -147,7 +147,8 @@ class Concurrency {
   }
 
   [[nodiscard]] constexpr Decision answer(std::uint64_t used, bool admitted) const noexcept {
-    return {admitted, available(used), Decision::no_reset, admitted ? 0 : Decision::never};
+    return {
+        .admitted = admitted, .remaining = available(used), .wait = admitted ? 0 : Decision::never};
   }
 
   std::uint64_t quota_ = 0;

@@ -19,6 +19,9 @@ struct Decision {
   bool admitted = false;
   std::uint64_t remaining = 0;     // r: units that a lone client can spend at this instant
   std::uint64_t reset = no_reset;  // t [s]; docs/algorithms.md says what it promises
+  // The store had no place for the key, so that it decided by what the key has at most taken, or
+  // others with it (docs/algorithms.md, "A full table").
+  bool unkept = false;
   // Least wait until this cost is admitted [ns]. Admitted: how long the request has to wait, though
   // it is charged already (Terms::waits), else 0.
   Nanos wait = 0;

@@ -228,9 +228,10 @@ Decision Exponential::admission(const Seen& seen, Nanos at, const Decay& now) co
     // because a division takes as long as all the rest (`./dev bench --laws`).
     const double span = static_cast<double>(pace) * 1e9;
     if (now.windows == 0 && seen.rate * span > window_ + 4 * rounding_ * (window_ + span)) {
-      return {true, left, pace, 0};
+      return {.admitted = true, .remaining = left, .reset = pace};
     }
-    if (available_after(static_cast<Nanos>(pace)) > left) return {true, left, pace, 0};
+    if (available_after(static_cast<Nanos>(pace)) > left)
+      return {.admitted = true, .remaining = left, .reset = pace};
   }
   return answer_.admission(left, [&](std::uint64_t units) {
     const Nanos guess = estimate(seen, now, 1, quota_ - static_cast<double>(units - 1));

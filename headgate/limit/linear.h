@@ -169,6 +169,7 @@ class Linear {
     if (shown_window_ != 0 && reset_ == Reset::pace) {
       decision.reset = std::max(decision.reset, shown_pace(remaining));
     }
+    decision.unkept = false;
     decision.wait = 0;
   }
   [[nodiscard]] constexpr Ticks ticks(Instant now) const noexcept {
@@ -272,7 +273,7 @@ class Linear {
         step.decision = denial(seen, at, cost);
         break;
       case Denial::never:
-        step.decision = {false, available(seen, at), Decision::no_reset, Decision::never};
+        step.decision = {.remaining = available(seen, at), .wait = Decision::never};
     }
     return step;
   }
@@ -323,7 +324,7 @@ class Linear {
   [[nodiscard, gnu::always_inline]] constexpr Decision denial(Ticks tat, Ticks at,
                                                               std::uint64_t cost) const noexcept {
     const Nanos wait = nanos(until(cost, tat, at));
-    return {false, available(tat, at), ceil_seconds(wait), wait};
+    return {.remaining = available(tat, at), .reset = ceil_seconds(wait), .wait = wait};
   }
 
   Ticks scale_ = 1;     // ticks per nanosecond

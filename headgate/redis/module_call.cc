@@ -35,9 +35,10 @@ std::string cost_text(const store::Charge& charge) {
 
 Decision decision_of(const std::array<std::int64_t, numbers_each>& numbers) noexcept {
   const auto [admitted, quota, remaining, reset, wait, wait_ns] = numbers;
-  return {admitted == 1, static_cast<std::uint64_t>(remaining),
-          reset < 0 ? Decision::no_reset : static_cast<std::uint64_t>(reset),
-          wait < 0 ? Decision::never : wait * nanos_per_second + wait_ns};
+  return {.admitted = admitted == 1,
+          .remaining = static_cast<std::uint64_t>(remaining),
+          .reset = reset < 0 ? Decision::no_reset : static_cast<std::uint64_t>(reset),
+          .wait = wait < 0 ? Decision::never : wait * nanos_per_second + wait_ns};
 }
 
 }  // namespace

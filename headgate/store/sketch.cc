@@ -75,7 +75,8 @@ Sketch::Decided Sketch::decide(const UnkeptCharge& charge, const limit::Coarse& 
       std::swap(decides, other);
     }
     const std::int64_t begin = std::max(time_of(early), from);
-    const limit::Coarse::Step step = apply_op(law, charge, Nanos{begin} - now);
+    limit::Coarse::Step step = apply_op(law, charge, Nanos{begin} - now);
+    step.decision.unkept = true;
     if (step.added == 0) return {step.decision, false};
     const std::int64_t end = sum(begin, step.added);
     announce(end, law);
