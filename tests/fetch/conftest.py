@@ -24,9 +24,9 @@ class Result:
 
 @pytest.fixture
 def fetch(tmp_path):
-    """Runs headgate fetch to its end: fetch(*arguments) returns a Result."""
-    def run(*arguments, stdin=b'', timeout=60):
+    """Runs headgate fetch to its end: fetch(*arguments, environment={...}) returns a Result."""
+    def run(*arguments, stdin=b'', timeout=60, environment={'no_proxy': '*'}):
         return Result(subprocess.run([HEADGATE, 'fetch', *map(str, arguments)], input=stdin,
                                      capture_output=True, cwd=tmp_path, timeout=timeout,
-                                     env=os.environ | {'no_proxy': '*', 'TMPDIR': str(tmp_path)}))
+                                     env=os.environ | environment | {'TMPDIR': str(tmp_path)}))
     return run

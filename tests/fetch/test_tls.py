@@ -4,6 +4,7 @@ import pytest
 from support.certificates import Authority
 from support.nginx import Nginx
 from support.processes import free_port
+from support.raw_server import Tunnels
 
 POLICIES = '''
 version: 1
@@ -78,6 +79,15 @@ def test_a_server_that_ends_its_connections(fetch, nginx, authority):
     got = fetch('--cacert', authority.file, '--parallel', 16, *urls(server))
     assert got.code == 0 and (got.fetched, got.denied, got.failed) == (COUNT, 0, 0), got
     assert len({line[1] for line in seen(server)}) >= COUNT // 7
+
+
+def test_a_server_that_ends_its_connections_behind_a_proxy(fetch, nginx, authority):
+    """libcurl 7.88 fails requests that wait while another one's tunnel is made."""
+    server = nginx(*authority.sign('server'), server='keepalive_requests 7;')
+    with Tunnels() as proxy:
+        got = fetch('--cacert', authority.file, '--parallel', 4, *urls(server),
+                    environment={'https_proxy': proxy.url, 'no_proxy': ''})
+    assert got.code == 0 and (got.fetched, got.denied, got.failed) == (COUNT, 0, 0), got
 
 
 def test_bodies_over_http2(fetch, nginx, authority):

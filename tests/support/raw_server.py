@@ -37,6 +37,29 @@ class Listener:
         raise NotImplementedError
 
 
+class Tunnels(Listener):
+    """An HTTP proxy that makes tunnels (CONNECT)."""
+
+    def serve(self, client):
+        with contextlib.suppress(OSError), client, client.makefile('rb', 0) as lines:
+            _, target, _ = read_head(lines)
+            host, _, port = target.rpartition(':')
+            with socket.create_connection((host, int(port)), PATIENCE) as server:
+                client.sendall(b'HTTP/1.1 200 OK\r\n\r\n')
+                back = threading.Thread(target=copy, args=(server, client), daemon=True)
+                back.start()
+                copy(client, server)
+                back.join()
+
+
+def copy(source, target):
+    """Passes bytes on until the source ends."""
+    with contextlib.suppress(OSError):
+        while data := source.recv(65536):
+            target.sendall(data)
+        target.shutdown(socket.SHUT_WR)
+
+
 def read_head(lines):
     """(method, path, [(name, value)]) of the next request; None at the end of the connection."""
     first = lines.readline()

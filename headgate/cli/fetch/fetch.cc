@@ -239,8 +239,10 @@ std::function<int()> add_fetch(CLI::App& headgate) {
       ->capture_default_str()
       ->type_name("SIZE");
   command
-      ->add_option("--max-time", options->time_max,
-                   "Give up a URL if one request for it takes longer, its body included")
+      ->add_option(
+          "--max-time", options->time_max,
+          "Give up a URL if one request for it takes longer, its body included; a connection "
+          "on which nothing comes for 60 s has broken off")
       ->capture_default_str()
       ->type_name("TIME");
   command->add_option("--rate", options->rate, "The most requests per second to one server")

@@ -45,7 +45,9 @@ int watch_signals() {
   return fd;
 }
 
-// Whether another try may succeed: the connection broke while the server worked on the request.
+// Whether another try may succeed: the connection broke while the server worked on the request, or
+// while it was made by a proxy for several requests to one that speaks HTTP/2 (FAILED_INIT, with
+// libcurl 7.88).
 bool is_temporary(CURLcode code) {
   switch (code) {
     case CURLE_OK:  // in the header section
@@ -56,6 +58,7 @@ bool is_temporary(CURLcode code) {
     case CURLE_OPERATION_TIMEDOUT:
     case CURLE_HTTP2:
     case CURLE_HTTP2_STREAM:
+    case CURLE_FAILED_INIT:
       return true;
     default:
       return false;
