@@ -106,6 +106,16 @@ bool open_redis(ngx_conf_t* cf, MainConf& conf) {
   return true;
 }
 
+// Whether keys in one Redis may be in the other one, too.
+bool share_keys(const std::optional<policy::RedisSettings>& one,
+                const std::optional<policy::RedisSettings>& other) noexcept {
+  if (!one || !other) return one.has_value() == other.has_value();
+  return one->prefix == other->prefix && one->cluster == other->cluster &&
+         one->sentinel == other->sentinel &&
+         std::find_first_of(one->nodes.begin(), one->nodes.end(), other->nodes.begin(),
+                            other->nodes.end()) != one->nodes.end();
+}
+
 }  // namespace
 
 MainConf* conf_of(const ngx_cycle_t* cycle) noexcept {
@@ -149,10 +159,19 @@ void count_reload(const ngx_cycle_t* cycle, MainConf* conf) noexcept {
   conf->replaces.reset();
   if (conf->in_force == nullptr) return;
   conf->reading = 1 + reloads;
-  if (conf->table == old->table) return;
+  const bool has_table = conf->table == old->table;
+  const bool has_redis =
+      share_keys(old->policies->settings().redis, conf->policies->settings().redis);
+  if (has_table && has_redis) return;
   counts.tables_changed.fetch_add(1, std::memory_order_relaxed);
-  ngx_log_error(NGX_LOG_WARN, cycle->log, 0,
-                "the table has another size or file: quotas kept in the old one are lost");
+  if (!has_table) {
+    ngx_log_error(NGX_LOG_WARN, cycle->log, 0,
+                  "the table has another size or file: quotas kept in the old one are lost");
+  }
+  if (!has_redis) {
+    ngx_log_error(NGX_LOG_WARN, cycle->log, 0,
+                  "headgate: store: redis is another one: quotas kept in the old one are lost");
+  }
 }
 
 void* create_main_conf(ngx_conf_t* cf) noexcept {

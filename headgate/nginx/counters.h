@@ -22,7 +22,7 @@ struct ModuleCounts {
   std::atomic<std::uint64_t> last_reload;             // Unix time [s]; `started` if there was none
   std::atomic<std::uint64_t> reloads{0};              // new configurations since the start
   std::atomic<std::uint64_t> refused_reloads{0};      // whatever was at fault
-  std::atomic<std::uint64_t> tables_changed{0};       // reloads after which all quotas were full
+  std::atomic<std::uint64_t> tables_changed{0};       // reloads after which quotas were full
   std::atomic<std::uint64_t> refused_connections{0};  // headgate_connections_per_address
   std::atomic<std::uint64_t> fields_left_out{0};      // headgate's fields that could not be written
   std::atomic<std::uint64_t> upstream_fields_dropped{0};  // malformed, or from a cache and stale

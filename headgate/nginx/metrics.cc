@@ -34,7 +34,7 @@ std::string metrics_text(const MainConf& conf) {
   }
   metrics::expose_reloads(module.reloads.load(relaxed), module.refused_reloads.load(relaxed), out);
   out.one("headgate_tables_changed_total", metrics::Exposition::Type::counter,
-          "Reloads that changed the table's size or file: all quotas were full again.",
+          "Reloads to a smaller table, another file, or another Redis: quotas were full again.",
           module.tables_changed.load(relaxed));
   out.one(
       "headgate_refused_connections_total", metrics::Exposition::Type::counter,

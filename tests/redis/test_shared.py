@@ -166,6 +166,21 @@ def test_a_reload_of_nginx_may_change_redis(redis, nginx):
     gate.write(policies=policies(redis(), f'name: p, quota: 10, window: {YEAR}s'))
     gate.reload()
     assert gate.request('/').r == 9
+    assert 'store: redis is another one: quotas kept in the old one are lost' in gate.log
+    assert gate.metrics('/metrics')['headgate_tables_changed_total'] == 1
+
+
+def test_a_reload_of_nginx_says_that_shared_quotas_begin_anew(redis, nginx):
+    server = redis()
+    text = policies(server, f'name: p, quota: 10, window: {YEAR}s')
+    gate = nginx(text, server=PAGE)
+    alone = f'version: 1\nstore: {{table: {{memory: 1MiB}}}}\npolicies: [{{name: p, quota: 10, window: {YEAR}s}}]\n'
+    for changed, anew in ((policies(server, f'name: p, quota: 12, window: {YEAR}s'), 0),
+                          (policies(server, f'name: p, quota: 12, window: {YEAR}s', options=', prefix: "b:"'), 1),
+                          (alone, 2), (text, 3), (text, 3)):
+        gate.write(policies=changed)
+        gate.reload()
+        assert gate.metrics('/metrics')['headgate_tables_changed_total'] == anew
 
 
 def test_a_password_file_that_is_missing_is_an_error_at_start(redis, nginx, tmp_path):
