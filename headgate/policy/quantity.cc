@@ -49,6 +49,7 @@ struct RateText {
 };
 
 std::optional<RateText> split_rate(std::string_view text) {
+  text = trimmed(text);
   const auto count = take_digits(text, huge);
   if (!count) return std::nullopt;
   text = trimmed(text);

@@ -68,6 +68,7 @@ TEST(Rate, Spellings) {
                         {"10 per hour", 10, 3600 * second},
                         {"5/250ms", 5, 250'000'000},
                         {"5 / 250 ms", 5, 250'000'000},
+                        {" 5 / 3 minutes ", 5, 180 * second},
                         {"1/s", 1, second},
                         {"1/2w", 1, 2 * 604'800 * second},
                         {"0/day", 0, 86'400 * second},
