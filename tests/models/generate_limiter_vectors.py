@@ -1512,6 +1512,7 @@ def widest_spans():
     """What docs/algorithms.md says about the most units in any span as long as the window."""
     q, w = 5, 10 * S
     early_and_late = hits(T0, 1) + hits(T0 + w - 1, 1, q - 1)
+    one_then_late = hits(T0, 1) + hits(T0 + 2 * w - 1, 1, q)
     start = T0 // w * w
     late = hits(start + w - 1, 1, q)
     # A little slower than the rate: no decision is closer than 1e-9 to the limit.
@@ -1534,7 +1535,7 @@ def widest_spans():
     add('fixed_window_aligned', FixedWindowAligned,
         greedy_steps(FixedWindowAligned, q, w, late), 2 * q)
     add('sliding_window_counter', SlidingCounter,
-        greedy_steps(SlidingCounter, q, w, early_and_late), 2 * q - 1)
+        greedy_steps(SlidingCounter, q, w, one_then_late), 2 * q)
     add('sliding_window_counter_clock', SlidingCounterClock,
         greedy_steps(SlidingCounterClock, q, w, late), 2 * q)
     add('moving_window_log', MovingLog, greedy_steps(MovingLog, q, w, early_and_late), q)
