@@ -185,15 +185,17 @@ TEST_F(HttpDoorTest, ARequestThatTakesLongLetsOthersGoFirst) {
   }
 }
 
+// A health check, for one, may have an empty one that comes in chunks.
 TEST_F(HttpDoorTest, ABodyThatNobodyReadsIsNotWaitedFor) {
   make_door();
   const std::string head = " HTTP/1.1\r\nHost: h\r\n";
   for (const std::string path : {"/healthz", "/"}) {
-    for (const std::string body :
-         {"Content-Length: 65000\r\n\r\na", "Transfer-Encoding: chunked\r\n\r\nffff\r\na"}) {
+    for (const std::string body : {"Content-Length: 65000\r\n\r\na", "Content-Length: 2\r\n\r\n{}",
+                                   "Transfer-Encoding: chunked\r\n\r\nffff\r\na",
+                                   "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"}) {
       Client stranger(*this);
       stranger.send("GET " + path + head + body);
-      EXPECT_THAT(std::string(stranger.receive()), StartsWith("HTTP/1.1 413 ")) << path << body;
+      EXPECT_THAT(std::string(stranger.receive()), StartsWith("HTTP/1.1 200 ")) << path << body;
       EXPECT_EQ(stranger.receive(), "");
     }
     Client client(*this);

@@ -271,10 +271,10 @@ bool refuse(Exchange& exchange) {
   return false;
 }
 
-bool refuse_body(Exchange& exchange) {
+bool answer_head(Exchange& exchange) {
   if (refuse(exchange)) return true;
   if (route_of(exchange.request)->needs != Access::none) return false;
-  answer_problem(exchange, 413, "expected a request without a body");
+  answer(exchange);
   return true;
 }
 
