@@ -656,6 +656,9 @@ TEST(Partition, SessionsOfPhoenixHaveOneForm) {
             of("SFMyNTY.g3QAAAABbQAA.LZd-bxrd5y4G_XwkVb4nkZoMzYGwWP4NdrfYzVJIJ3"));
   EXPECT_EQ(of("QTEyOEdDTQ.aX8eQw.bX8eQw.cX8eQw.dX8eQw"),
             of("QTEyOEdDTQ.aX8eQx.bX8eQ_.cX8eQz.dX8eQy"));
+  EXPECT_EQ(of("QTEyOEdDTQ.aX8eQw.bX8eQw.cX8eQw.dX8eQw"),
+            of("QTEyOEdDTf==.aX8eQw.bX8eQw.cX8eQw.dX8eQw"));
+  EXPECT_EQ(of("QTEyOEdDTg.aX8eQx"), "QTEyOEdDTg.aX8eQx") << "another name";
   EXPECT_EQ(of("XCP.aX8eQw"), of("XCP.aX8eQ_"));
   EXPECT_NE(of("XCP.aX8eQw"), of("XCP.aX8eRw"));
 }
