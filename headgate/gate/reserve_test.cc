@@ -414,6 +414,8 @@ TEST_P(ReserveTest, InAFullTableOnlyUnitsAreNotGivenBack) {
   EXPECT_EQ(gate.settle(*cheap, {3, std::nullopt}), Settled::no);
   EXPECT_EQ(gate.left("tokens", "a"), 890u);
   EXPECT_EQ(gate.left("slots", "a"), 2u);
+  EXPECT_EQ(gate.settle(*dear, {100, std::nullopt}), Settled::yes) << "it cannot be known";
+  EXPECT_EQ(gate.left("tokens", "a"), 800u) << "rather twice than not at all";
 }
 
 TEST_P(ReserveTest, EstimatesLearnFromReservationsOnce) {

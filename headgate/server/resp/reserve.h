@@ -1,7 +1,8 @@
 // HG.RESERVE and HG.SETTLE: units that are taken ahead, and corrected when their need is known.
 //
 //   HG.RESERVE policy key cost    the integers of HG.DECIDE, and the reservation, or null if denied
-//   HG.SETTLE reservation cost    1; 0: it was settled before, or is too old;
+//   HG.SETTLE reservation cost    1; 0: it was settled before, or is too old, or the table is
+//                                 full and units were not given back;
 //                                 an error: its policy is not in force
 #pragma once
 
