@@ -169,8 +169,9 @@ void count_reload(const ngx_cycle_t* cycle, MainConf* conf) noexcept {
                   "the table has another size or file: quotas kept in the old one are lost");
   }
   if (!has_redis) {
-    ngx_log_error(NGX_LOG_WARN, cycle->log, 0,
-                  "headgate: store: redis is another one: quotas kept in the old one are lost");
+    ngx_log_error(
+        NGX_LOG_WARN, cycle->log, 0,
+        "store: redis is not the one of before: quotas that machines share are full again");
   }
 }
 

@@ -87,9 +87,11 @@ void take_by_module(store::Bundle& bundle, Instant now) {
   bundle.admitted = numbers[0] == 1;
   for (std::size_t i = 0; i < bundle.charges.size(); ++i) {
     const std::int64_t* const one = &numbers[3 + 6 * i];
-    bundle.decisions[i] = {one[0] == 1, static_cast<std::uint64_t>(one[2]),
-                           one[3] < 0 ? Decision::no_reset : static_cast<std::uint64_t>(one[3]),
-                           one[4] < 0 ? Decision::never : one[4] * second + one[5]};
+    bundle.decisions[i] = {
+        .admitted = one[0] == 1,
+        .remaining = static_cast<std::uint64_t>(one[2]),
+        .reset = one[3] < 0 ? Decision::no_reset : static_cast<std::uint64_t>(one[3]),
+        .wait = one[4] < 0 ? Decision::never : one[4] * second + one[5]};
   }
 }
 

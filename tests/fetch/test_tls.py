@@ -82,7 +82,7 @@ def test_a_server_that_ends_its_connections(fetch, nginx, authority):
 
 
 def test_a_server_that_ends_its_connections_behind_a_proxy(fetch, nginx, authority):
-    """libcurl 7.88 fails requests that wait while another one's tunnel is made."""
+    """libcurl 7.88 fails requests that wait while another one's tunnel is made; later ones may not."""
     server = nginx(*authority.sign('server'), server='keepalive_requests 7;')
     with Tunnels() as proxy:
         got = fetch('--cacert', authority.file, '--parallel', 4, *urls(server),

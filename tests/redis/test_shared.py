@@ -166,7 +166,7 @@ def test_a_reload_of_nginx_may_change_redis(redis, nginx):
     gate.write(policies=policies(redis(), f'name: p, quota: 10, window: {YEAR}s'))
     gate.reload()
     assert gate.request('/').r == 9
-    assert 'store: redis is another one: quotas kept in the old one are lost' in gate.log
+    assert 'store: redis is not the one of before: quotas that machines share are full again' in gate.log
     assert gate.metrics('/metrics')['headgate_tables_changed_total'] == 1
 
 

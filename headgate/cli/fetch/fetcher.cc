@@ -45,9 +45,9 @@ int watch_signals() {
   return fd;
 }
 
-// Whether another try may succeed: the connection broke while the server worked on the request, or
-// while it was made by a proxy for several requests to one that speaks HTTP/2 (FAILED_INIT, with
-// libcurl 7.88).
+// Whether another try may succeed: the connection broke while the server worked on the request. Or
+// the request waited for a connection that a proxy makes: libcurl 7.88 then fails with FAILED_INIT,
+// and knows hardly another reason for it.
 bool is_temporary(CURLcode code) {
   switch (code) {
     case CURLE_OK:  // in the header section

@@ -372,16 +372,10 @@ void GrpcSession::refuse_or_deny(Call& call, const GrpcStatus& status) {
 // Counts a call that cannot be read. Other codes tell of its caller, of what it names and of this
 // server.
 void GrpcSession::count(const GrpcStatus& status) noexcept {
-  switch (status.code) {
-    case GrpcCode::invalid_argument:
-    case GrpcCode::resource_exhausted:
-    case GrpcCode::unimplemented:
-    case GrpcCode::internal:
-      door_.stats.unreadable(DoorKind::grpc);
-      break;
-    default:
-      break;
-  }
+  const bool is_unreadable = status.code == GrpcCode::invalid_argument ||
+                             status.code == GrpcCode::resource_exhausted ||
+                             status.code == GrpcCode::internal;
+  if (is_unreadable) door_.stats.unreadable(DoorKind::grpc);
 }
 
 void GrpcSession::consume(Call& call) noexcept {
@@ -392,7 +386,7 @@ void GrpcSession::consume(Call& call) noexcept {
 void GrpcSession::finish(Call& call) {
   if (trusted_) frames_.answered();
   if (const GrpcStatus status = call.message.end(); !status.ok()) {
-    count(status);
+    door_.stats.unreadable(DoorKind::grpc);
     return refuse(call, status);
   }
   const GrpcMethod method = *call.head.method();
