@@ -47,8 +47,10 @@ std::string policy_yaml(const std::string& name, const limit::Quota& quota,
 }
 
 Decision decision(const Answer& answer) {
-  return {answer.admitted, answer.remaining.value_or(~std::uint64_t{0}),
-          answer.reset.value_or(Decision::no_reset), answer.wait.value_or(Decision::never)};
+  return {.admitted = answer.admitted,
+          .remaining = answer.remaining.value_or(~std::uint64_t{0}),
+          .reset = answer.reset.value_or(Decision::no_reset),
+          .wait = answer.wait.value_or(Decision::never)};
 }
 
 // A simulator over these policies.
