@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -15,11 +16,17 @@ namespace headgate::server {
 // in own memory, and the following bytes are received behind it.
 class InputBuffer {
  public:
-  // Returns where to receive to: `shared`, or at least room_min bytes of own memory.
-  [[nodiscard]] std::span<char> room(std::span<char> shared) {
-    if (size_ == 0) return shared;
-    if (capacity_ - size_ < room_min) grow(std::max(2 * capacity_, size_ + room_min));
-    return {own_.get() + size_, capacity_ - size_};
+  static constexpr std::size_t unlimited = std::numeric_limits<std::size_t>::max();
+
+  // Returns where to receive to: `shared`, or at least room_min bytes of own memory. While less
+  // than `most` bytes are kept, only so much of it that there will be no more.
+  [[nodiscard]] std::span<char> room(std::span<char> shared, std::size_t most = unlimited) {
+    std::span<char> room = shared;
+    if (size_ > 0) {
+      if (capacity_ - size_ < room_min) grow(std::max(2 * capacity_, size_ + room_min));
+      room = {own_.get() + size_, capacity_ - size_};
+    }
+    return size_ < most ? room.first(std::min(room.size(), most - size_)) : room;
   }
 
   // Returns all bytes that are kept or new, after `more` bytes were received into room(shared).

@@ -46,6 +46,16 @@ TEST(InputBuffer, ReceivesIntoSharedMemoryWhileItIsEmpty) {
   EXPECT_EQ(buffer.room(shared).data(), shared.data());
 }
 
+TEST(InputBuffer, ReceivesNoMoreThanMayBeKept) {
+  std::array<char, 16> shared{};
+  InputBuffer buffer;
+  EXPECT_EQ(buffer.room(shared, 20).size(), 16u);
+  EXPECT_EQ(buffer.room(shared, 10).size(), 10u);
+  buffer.keep(buffer.received(10, shared));
+  EXPECT_EQ(buffer.room(shared, 13).size(), 3u);
+  EXPECT_GT(buffer.room(shared, 10).size(), 3u) << "it is for the caller to end that";
+}
+
 TEST(InputBuffer, GrowsSoThatLongInputIsNotCopiedAgainAndAgain) {
   std::array<char, 16> shared{};
   InputBuffer buffer;

@@ -242,7 +242,7 @@ std::function<int()> add_fetch(CLI::App& headgate) {
       ->add_option(
           "--max-time", options->time_max,
           "Give up a URL if one request for it takes longer, its body included; a connection "
-          "on which nothing comes for 60 s has broken off")
+          "on which nothing comes for 60 s counts as broken")
       ->capture_default_str()
       ->type_name("TIME");
   command->add_option("--rate", options->rate, "The most requests per second to one server")

@@ -10,9 +10,9 @@ namespace headgate::server {
 // Returns whether it did; if not, the request's body is to be read and answer() called.
 [[nodiscard]] bool refuse(Exchange& exchange);
 
-// Answers a request of which only the head is there, if it is at fault, or needs no token: then
-// nobody reads its body, and memory for that would be a stranger's. Returns whether it did; if it
-// did, the rest of the input is to be discarded.
+// Answers a request of which only the head is there, if it is at fault or needs no token. Nobody
+// reads the body of one that needs no token, so strangers get no memory for it. Returns whether it
+// did; if so, the rest of the input is to be discarded.
 [[nodiscard]] bool answer_head(Exchange& exchange);
 
 // Whether the answer may take longer than Turn::short_max.

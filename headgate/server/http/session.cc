@@ -38,18 +38,12 @@ void HttpSession::enter(Phase phase) noexcept {
   moved_ = true;
 }
 
-// Where to receive to. Of a stranger, no more than a head is received before it was answered,
-// because it is kept while the answer is held back or not read.
-std::span<char> HttpSession::room() {
-  const std::span<char> room = input_.room(door_.input);
-  const std::size_t kept = input_.pending().size();
-  if (caller_.trusted || kept >= HttpParser::head_max) return room;
-  return room.first(std::min(room.size(), HttpParser::head_max - kept));
-}
-
 Need HttpSession::read(Turn& turn) {
   const bool discards = phase_ == Phase::lingering;
-  const std::span<char> room = discards ? std::span<char>(door_.input) : this->room();
+  // Of a stranger, no more than a head: it is kept while the answer is held back or not read.
+  const std::size_t most = caller_.trusted ? InputBuffer::unlimited : HttpParser::head_max;
+  const std::span<char> room =
+      discards ? std::span<char>(door_.input) : input_.room(door_.input, most);
   const ssize_t count = channel_.receive(room);
   if (count < 0) return is_momentary(errno) ? channel_.need() : Need::nothing;
   if (count == 0) return Need::nothing;

@@ -57,7 +57,6 @@ class HttpSession {
 
   void enter(Phase phase) noexcept;
   [[nodiscard]] Need read(Turn& turn);
-  [[nodiscard]] std::span<char> room();
   [[nodiscard]] Need take_input(std::string_view bytes, Turn& turn);
   std::size_t answer_all(std::string_view bytes, const Turn& turn);
   bool answer_one(std::string_view bytes);

@@ -22,7 +22,9 @@ void RespConnection::receive(std::span<char> shared, std::string& replies, const
   take_ready(replies);
   if (waiting_.is_full()) return;
   if (more_) return answer(input_.pending(), replies, turn);
-  const std::span<char> room = this->room(shared);
+  // Of a stranger, no more than a command: it is kept while a reply is held back, too.
+  const std::size_t most = session_.is_trusted() ? InputBuffer::unlimited : stranger_max + 1;
+  const std::span<char> room = input_.room(shared, most);
   const ssize_t got = channel_.receive(room);
   if (got > 0) {
     if (phase_ == Phase::serving) {
@@ -33,15 +35,6 @@ void RespConnection::receive(std::span<char> shared, std::string& replies, const
   } else if (got == 0 || !is_momentary(errno)) {
     phase_ = Phase::gone;
   }
-}
-
-// Where to receive to. Of a client without the token, no more is received than may be kept of it,
-// also while a reply is held back.
-std::span<char> RespConnection::room(std::span<char> shared) {
-  const std::span<char> room = input_.room(shared);
-  const std::size_t kept = input_.pending().size();
-  if (session_.is_trusted() || kept > stranger_max) return room;
-  return room.first(std::min(room.size(), stranger_max + 1 - kept));
 }
 
 Need RespConnection::reply(std::string& replies) {

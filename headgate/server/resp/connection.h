@@ -61,7 +61,6 @@ class RespConnection {
     gone,       // the client has closed
   };
 
-  [[nodiscard]] std::span<char> room(std::span<char> shared);
   void answer(std::string_view bytes, std::string& replies, const Turn& turn);
   void take_ready(std::string& replies);
   void delay();
