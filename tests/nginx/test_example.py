@@ -3,6 +3,7 @@ import pathlib
 
 import pytest
 
+from support import proxies
 from support.environment import MODULE
 from support.nginx import NGINX, Nginx
 from support.processes import free_port, until
@@ -18,7 +19,7 @@ def example(tmp_path):
     (tmp_path / 'nginx.conf').write_text(
         text.replace('127.0.0.1:8080', f'127.0.0.1:{port}')
             .replace('127.0.0.1:8081', f'127.0.0.1:{api_port}'))
-    (tmp_path / 'headgate.yaml').write_bytes((EXAMPLE / 'headgate.yaml').read_bytes())
+    (tmp_path / 'headgate.yaml').write_text(proxies.policies(EXAMPLE))
 
     class Example(Nginx):
         def __init__(self):
@@ -39,7 +40,7 @@ def test_readme(example):
     for n in range(10):
         response = example.request('/v1/things', headers=key)
         assert (response.status, response.body) == (200, b'hello\n')
-        assert response.one('RateLimit-Policy') == '"burst";q=10;w=60, "daily";q=1000;w=86400'
+        assert response.one('RateLimit-Policy') == '"burst";q=10;w=3600, "daily";q=1000;w=86400'
         assert response.one('RateLimit').startswith(f'"burst";r={9 - n};t=')
     denied = example.request('/v1/things', headers=key)
     assert denied.status == 429

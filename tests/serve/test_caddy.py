@@ -16,7 +16,7 @@ ME = [('X-API-Key', 'me')]
 @pytest.fixture
 def example(serve, tmp_path):
     """The example's Caddy with other ports; short_port is that of the short form."""
-    server = serve((EXAMPLE / 'headgate.yaml').read_text())
+    server = serve(proxies.policies(EXAMPLE))
     port, short, api = free_port(), free_port(), free_port()
     proxy = proxies.caddy(tmp_path, proxies.with_ports(
         (EXAMPLE / 'Caddyfile').read_text(),
@@ -53,7 +53,7 @@ def seen(serve, tmp_path):
 
     with Upstream(respond) as upstream:
         port, short, api = free_port(), free_port(), free_port()
-        ports = {8080: port, 8081: serve((EXAMPLE / 'headgate.yaml').read_text()).port, 8083: short}
+        ports = {8080: port, 8081: serve(proxies.policies(EXAMPLE)).port, 8083: short}
         text = (EXAMPLE / 'Caddyfile').read_text().replace('reverse_proxy 127.0.0.1:8082',
                                                            f'reverse_proxy 127.0.0.1:{upstream.port}')
         proxy = proxies.caddy(tmp_path, proxies.with_ports(text, {**ports, 8082: api}), port, short, api)

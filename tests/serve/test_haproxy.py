@@ -17,7 +17,7 @@ from support.processes import Lines, children, free_port, runs, stop, until
 from support.raw_server import Slow, Upstream
 
 EXAMPLE = ROOT / 'examples/haproxy'
-POLICIES = (EXAMPLE / 'headgate.yaml').read_text()
+POLICIES = proxies.policies(EXAMPLE)
 ME = [('X-API-Key', 'me')]
 
 

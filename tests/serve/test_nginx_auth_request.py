@@ -15,7 +15,7 @@ ME = [('X-API-Key', 'me')]
 @pytest.fixture
 def example(serve, tmp_path):
     """(the example's nginx with other ports, its decision server)"""
-    server = serve((EXAMPLE / 'headgate.yaml').read_text())
+    server = serve(proxies.policies(EXAMPLE))
     port = free_port()
     proxy = proxies.nginx(tmp_path, proxies.with_ports(
         (EXAMPLE / 'nginx.conf').read_text(),
@@ -36,7 +36,7 @@ def test_the_upstream_finds_no_other_key_than_headgate(serve, tmp_path):
     seen = []
     text = (EXAMPLE / 'nginx.conf').read_text()
     with Upstream(lambda method, path, headers, body: (seen.append(headers), (200, [], b''))[1]) as upstream:
-        port, server = free_port(), serve((EXAMPLE / 'headgate.yaml').read_text())
+        port, server = free_port(), serve(proxies.policies(EXAMPLE))
         text = text.replace('proxy_pass http://127.0.0.1:8082', f'proxy_pass http://127.0.0.1:{upstream.port}')
         proxy = proxies.nginx(tmp_path, proxies.with_ports(
             text, {8080: port, 8081: server.port, 8082: free_port()}), port)

@@ -1,4 +1,5 @@
 """Child processes: the lines that they write, their children, and waiting for them."""
+import collections
 import contextlib
 import os
 import pathlib
@@ -97,13 +98,21 @@ def find_program(name):
     return shutil.which(name, path=PATH)
 
 
+# Sockets whose names are the last ports that were given here. No test file needs more at a time.
+ports_given = collections.deque(maxlen=200)
+
+
 def free_port():
     """A port for a server that cannot choose one. It is below those that the system gives to clients: one
-    of them could take it before the server does."""
+    of them could take it before the server does. No test of any file is given the same, either."""
     with open('/proc/sys/net/ipv4/ip_local_port_range') as ports:
         above = int(ports.read().split()[0])
     while True:
         port = random.randrange(min(10000, above - 1000), above)
+        claim = socket.socket(socket.AF_UNIX)
         with contextlib.suppress(OSError), socket.socket() as s:
+            claim.bind(f'\0headgate port {port}')
             s.bind(('127.0.0.1', port))
+            ports_given.append(claim)
             return port
+        claim.close()
