@@ -192,6 +192,12 @@ def test_missing_authorities_are_told(fails, directory):
                            f'{directory}/none: No such file')
 
 
+def test_authorities_without_an_https_upstream_are_wrong_usage(fails, directory):
+    status, said = fails(WIDE, '--upstream-ca', directory / 'none', url='http://127.0.0.1:1')
+    assert status == 2
+    assert said.startswith('headgate: --upstream-ca is for https upstreams, but --upstream begins with http://')
+
+
 def test_authorities_in_a_pipe_are_not_waited_for(fails, directory):
     os.mkfifo(directory / 'pipe')
     status, said = fails(WIDE, '--upstream-ca', directory / 'pipe', url='https://127.0.0.1:1')
