@@ -73,6 +73,12 @@ bool abandoned(const sockaddr* address, socklen_t size) {
   return refused;
 }
 
+// Lets other sockets of this user listen on the same port, if they share it, too.
+void share(int fd) noexcept {
+  const int on = 1;
+  setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on);
+}
+
 }  // namespace
 
 Endpoint::Endpoint(const sockaddr* address, socklen_t size) : size_(size) {
@@ -185,9 +191,7 @@ Result<int, std::string> Endpoint::open(Sharing sharing) const {
   const int on = 1;
   if (!is_unix()) {
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    if (sharing == Sharing::in_this_process) {
-      setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on);
-    }
+    if (sharing == Sharing::in_this_process) share(fd);
     if (family() == AF_INET6) setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
   } else {
     fchmod(fd, 0);  // the file begins with this mode, so that nobody connects before set_access()
@@ -245,14 +249,13 @@ Result<void, std::string> Endpoint::set_access(const char* path) const {
 }
 
 Result<int, std::string> Endpoint::listen_shared() {
-  if (!ours_) {
-    // SO_REUSEPORT would also share the port with another server that sets it. A bind without it
-    // fails in that case.
-    const auto probe = listen();
-    if (!probe) return probe;
-    close(*probe);
-  }
-  return open(Sharing::in_this_process);
+  if (ours_) return open(Sharing::in_this_process);
+  // With SO_REUSEPORT from the start, the port would also be shared with another server that sets
+  // it. Without it, listening fails then; and it never lets go of the port, which another program
+  // could take.
+  const auto first = listen();
+  if (first) share(*first);
+  return first;
 }
 
 std::optional<Endpoint::File> Endpoint::file_at(const char* path) noexcept {

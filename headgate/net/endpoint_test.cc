@@ -59,11 +59,32 @@ TEST(Endpoint, PortZeroTakesAFreePortThatIsNotShared) {
   close(fd);
 }
 
+// How many connections wait there.
+int accept_all(int listener) {
+  for (int count = 0;; ++count) {
+    const int fd = accept(listener, nullptr, nullptr);
+    if (fd < 0) return count;
+    close(fd);
+  }
+}
+
 TEST(Endpoint, SharesItsPortWithItselfOnly) {
   auto first = Endpoint::parse("127.0.0.1:0").value();
   const int one = first.listen_shared().value();
   EXPECT_THAT(first.text(), testing::Not(testing::EndsWith(":0")));
   const int two = first.listen_shared().value();
+
+  sockaddr_storage address{};
+  socklen_t size = sizeof address;
+  getsockname(one, reinterpret_cast<sockaddr*>(&address), &size);
+  for (int i = 0; i < 64; ++i) {
+    const int fd = socket(AF_INET, SOCK_STREAM, 0);
+    EXPECT_EQ(connect(fd, reinterpret_cast<const sockaddr*>(&address), size), 0);
+    close(fd);
+  }
+  EXPECT_GT(accept_all(one), 0);
+  EXPECT_GT(accept_all(two), 0);
+
   auto second = Endpoint::parse(first.text()).value();
   for (const auto& refused : {second.listen(), second.listen_shared()}) {
     ASSERT_FALSE(refused);

@@ -14,7 +14,7 @@ from support import http2
 from support.certificates import Authority
 from support.environment import BUILD, PATIENCE
 from support.gateway import Echo
-from support.processes import find_program, until
+from support.processes import find_program, free_port, until
 from support.raw_server import RawServer, response
 
 NARROW = 'version: 1\npolicies: [{name: narrow, quota: 3, window: 1h}]\n'
@@ -233,9 +233,7 @@ def test_there_may_be_hundreds_of_upstreams(gateway, upstream):
 
 def test_an_upstream_that_is_gone_is_left_out_and_a_request_counted_once(gateway, echoes):
     here = echoes()
-    with socket.create_server(('127.0.0.1', 0)) as gone:
-        away = f'http://127.0.0.1:{gone.getsockname()[1]}'
-    one = gateway(NARROW, url=[away, here.url])
+    one = gateway(NARROW, url=[f'http://127.0.0.1:{free_port()}', here.url])
     assert [one.request().status for _ in range(4)] == [200, 200, 200, 429]
     assert len(here.paths) == 3
 

@@ -16,7 +16,8 @@ ME = [('X-API-Key', 'me')]
 @pytest.fixture
 def example(serve, tmp_path):
     """The example's Caddy with other ports; short_port is that of the short form."""
-    server = serve(proxies.policies(EXAMPLE))
+    # One test stops it: then the port is nobody's.
+    server = serve(proxies.policies(EXAMPLE), doors={'http': f'127.0.0.1:{free_port()}'})
     port, short, api = free_port(), free_port(), free_port()
     proxy = proxies.caddy(tmp_path, proxies.with_ports(
         (EXAMPLE / 'Caddyfile').read_text(),

@@ -15,7 +15,8 @@ ME = [('X-API-Key', 'me')]
 @pytest.fixture
 def example(serve, tmp_path):
     """(the example's nginx with other ports, its decision server)"""
-    server = serve(proxies.policies(EXAMPLE))
+    # One test stops it: then the port is nobody's.
+    server = serve(proxies.policies(EXAMPLE), doors={'http': f'127.0.0.1:{free_port()}'})
     port = free_port()
     proxy = proxies.nginx(tmp_path, proxies.with_ports(
         (EXAMPLE / 'nginx.conf').read_text(),

@@ -17,6 +17,7 @@ import pytest
 
 from support.environment import HEADGATE, PATIENCE
 from support.http_client import request
+from support.processes import free_port
 
 POLICIES = '''
 version: 1
@@ -202,14 +203,15 @@ def test_it_follows_the_size_of_the_terminal(serve, screen):
 
 
 def test_a_server_that_goes_away_is_reported_and_may_come_back(serve, screen):
-    server = serve(POLICIES)
+    doors = {'http': f'127.0.0.1:{free_port()}'}
+    server = serve(POLICIES, doors=doors)
     decide(server, 'someone', 3)
     shown = screen('--url', url(server))
     shown.until('someone')
     server.stop()
     shown.until('! http://127.0.0.1:.*nothing listens')
     place = len(shown.text)
-    again = serve(POLICIES, doors={'http': f'127.0.0.1:{server.port}'})
+    again = serve(POLICIES, doors=doors)
     decide(again, 'newcomer', 3)
     shown.until('newcomer', place)
     shown.press(b'q')
