@@ -108,7 +108,6 @@ struct headgate_decision {
   std::shared_ptr<const LoadedPolicies> loaded;  // those that decided; null: none has
   hg::gate::DecisionContext context;
   hg::gate::DecisionContext settling;
-  hg::HashSecret reservation;  // its id, other than those of all others; once it was reserved
   std::array<char, fields_bytes_max> field_bytes;
 };
 
@@ -296,7 +295,6 @@ headgate_outcome headgate_decide(headgate_gate* gate, headgate_decision* decisio
 headgate_outcome headgate_reserve(headgate_gate* gate, headgate_decision* decision,
                                   const headgate_check* checks, size_t count,
                                   headgate_result* results) {
-  decision->reservation = hg::random_secret();
   return decide(gate, decision, checks, count, results, [&](auto all, hg::Instant now) {
     return decision->loaded->gate.reserve(all, now, decision->context);
   });
@@ -323,9 +321,7 @@ int headgate_settle_reserved(headgate_gate* gate, headgate_decision* decision,
     }
     if (!is_used) return unchanged(HEADGATE_UNKNOWN_POLICY);
   }
-  const auto& id = decision->reservation;
-  const hg::gate::Reservation reservation{
-      {reinterpret_cast<const char*>(&id), sizeof id}, decision->context.now, dues};
+  const hg::gate::Reservation reservation{{}, decision->context.now, dues};
   if (!decision->loaded->gate.settle(reservation, needed, gate->table->now(), decision->settling)) {
     return unchanged(HEADGATE_NO_MEMORY);
   }

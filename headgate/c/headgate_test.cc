@@ -325,6 +325,16 @@ TEST_F(HeadgateCReserves, WhatIsTakenIsCorrectedOnce) {
   EXPECT_EQ(left("tokens"), 670u);
 }
 
+// More than the table has places.
+TEST_F(HeadgateCReserves, WhatIsSettledTakesNoPlaceOfATable) {
+  open("  - {name: tokens, quota: 1000, window: 1d}\n");
+  for (int i = 0; i < 70'000; ++i) {
+    ASSERT_EQ(reserve("tokens", 100), HEADGATE_ADMITTED) << i;
+    ASSERT_EQ(settle("tokens", 0), 1) << i;
+  }
+  EXPECT_EQ(left("tokens"), 1000u);
+}
+
 TEST_F(HeadgateCReserves, AReloadMayComeBetween) {
   const std::string policies = "  - {name: tokens, quota: 1000, window: 1d}\n";
   open(policies);

@@ -15,7 +15,7 @@ namespace headgate::gate {
 // What settling needs of one call of Gate::reserve(). The caller keeps it; the gate keeps nothing.
 struct Reservation {
   // Another one for each reservation, also of other machines: the store keeps for an hour which
-  // ones were settled.
+  // ones were settled. Empty: the caller settles it once, and the store keeps nothing.
   std::string_view id;
   Instant taken;  // DecisionContext::now of the call
   std::span<const Due> dues;

@@ -89,7 +89,8 @@ bool Gate::settle(const Reservation& reservation,
     keys.append(head).append(key);
     return std::string_view(keys).substr(from);
   };
-  context.mark_ = {&mark_law(), keep({&mark_head, 1}, reservation.id)};
+  const bool has_mark = !reservation.id.empty();
+  if (has_mark) context.mark_ = {&mark_law(), keep({&mark_head, 1}, reservation.id)};
   for (std::size_t i = 0; i < reservation.dues.size(); ++i) {
     const Due& due = reservation.dues[i];
     std::optional<store::Charge> charge;
@@ -109,6 +110,11 @@ bool Gate::settle(const Reservation& reservation,
   }
   context.matched_ = charges;
   context.asked_ = learnt;
+  if (!has_mark) {
+    context.moment_ = at;
+    settle_first(context);
+    return true;
+  }
   context.mark_.shared = is_shared ? &shared_mark() : nullptr;
   context.bundles_[0] = {{&context.mark_, 1}, {&context.marked_, 1}};
   store_.take(std::span(context.bundles_).first(1), context.moment_,
@@ -127,12 +133,8 @@ void Gate::settle_marked(DecisionContext& context) const noexcept {
     context.settled = Settled::unknown;
     return end_settling(context);
   }
-  if (context.marked_.admitted) {
-    context.settled = Settled::yes;
-    for (const Due& due : std::span(context.dues_).first(context.asked_)) {
-      learn(*due.policy, due.cost);
-    }
-  } else if (context.marked_.unkept) {
+  if (context.marked_.admitted) return settle_first(context);
+  if (context.marked_.unkept) {
     const auto all = std::span(context.charges_).first(context.matched_);
     const auto end = std::remove_if(all.begin(), all.end(), gives_units_back);
     if (end == all.end()) context.settled = Settled::yes;
@@ -140,6 +142,18 @@ void Gate::settle_marked(DecisionContext& context) const noexcept {
   } else {
     context.matched_ = 0;
   }
+  correct(context);
+}
+
+void Gate::settle_first(DecisionContext& context) const noexcept {
+  context.settled = Settled::yes;
+  for (const Due& due : std::span(context.dues_).first(context.asked_)) {
+    learn(*due.policy, due.cost);
+  }
+  correct(context);
+}
+
+void Gate::correct(DecisionContext& context) const noexcept {
   if (context.matched_ == 0) return end_settling(context);
   context.bundle_count_ = context.matched_;
   for (std::size_t i = 0; i < context.matched_; ++i) {

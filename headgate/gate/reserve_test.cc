@@ -418,6 +418,23 @@ TEST_P(ReserveTest, InAFullTableOnlyUnitsAreNotGivenBack) {
   EXPECT_EQ(gate.left("tokens", "a"), 800u) << "rather twice than not at all";
 }
 
+TEST_P(ReserveTest, ACallerThatSettlesOnceNeedsNoPlace) {
+  TestGate gate(GetParam(), R"(
+  - {name: tokens, quota: 1000, window: 1h,
+     cost: {reserve: 10, settle: {response-header: x-tokens}}}
+  - {name: slots, algorithm: concurrency, quota: 2}
+  - {name: flood, quota: 1, window: 1h}
+)");
+  const auto kept = gate.reserve({{"tokens", "a", std::nullopt}, {"slots", "a", 1}}, "");
+  ASSERT_TRUE(kept);
+  gate.flood("flood", 150000);
+  EXPECT_EQ(gate.settle(*kept, {3, std::nullopt}), Settled::yes);
+  EXPECT_EQ(gate.left("tokens", "a"), 997u);
+  EXPECT_EQ(gate.left("slots", "a"), 2u);
+  EXPECT_EQ(gate.settle(*gate.reserve({{"tokens", "a", 10}}, ""), {std::nullopt}), Settled::yes);
+  EXPECT_EQ(gate.left("tokens", "a"), 987u);
+}
+
 TEST_P(ReserveTest, EstimatesLearnFromReservationsOnce) {
   TestGate gate(GetParam(), R"(
   - {name: tokens, quota: 10000, window: 1h,
