@@ -20,9 +20,12 @@
 #include <string_view>
 #include <utility>
 
+#include "headgate/base/random.h"
+#include "headgate/server/crowd.h"
 #include "headgate/server/door.h"
 #include "headgate/server/job.h"
 #include "headgate/server/ready_set.h"
+#include "headgate/server/source.h"
 #include "headgate/server/turn.h"
 #include "headgate/server/worker_context.h"
 
@@ -44,13 +47,15 @@ namespace headgate::server {
 //
 // Strangers, the connections that are not trusted, cannot lock out the others: they have patience
 // but no idle time, and a share of the connections. If that is used up, or if there are too many
-// connections, a newcomer takes the place of the stranger that did nothing for the longest time.
+// connections, a newcomer takes the place of a stranger: of those of the source that has the most,
+// the one that did nothing for the longest time.
 //
 // `confirms_stop`: whether the protocol makes clients confirm that they know of a stop. Requests
 // may be on their way until then, and then the connection ends itself: it needs nothing any more.
 //
 // A client is served as soon as it is ready, except new ones and strangers, which wait in one
-// queue, and those whose turns are long or whose last one has left input, which wait in another.
+// queue, and those whose turns are long or whose last one has left input, which wait in another. In
+// each queue one source has its turn after the other.
 template <class Connection, bool confirms_stop = false>
 class ConnectionList {
  private:
@@ -85,7 +90,8 @@ class ConnectionList {
 
     ConnectionList& list_;
     ReadySet::Place place_{this};
-    ReadySet::Place resumed_{this};  // in the list of those that are served soon
+    ReadySet::Place resumed_{this};   // in the list of those that are served soon
+    Crowd::Place crowd_place_{this};  // while it is a stranger
     // Where it waits when it is ready; std::nullopt: it is served at once.
     std::optional<ReadySet::Queue> queue_ = ReadySet::Queue::newcomers;
     // The average of its last turns. A single one counts for little, because it is long also if the
@@ -132,7 +138,7 @@ class ConnectionList {
         return;
       }
       stats_.crowded_out(kind_);
-      close(strangers.front());
+      close(*static_cast<Client*>(crowd_.first_to_go()));
     }
     try {
       strangers.emplace_back(socket.native_handle(), context, *this);
@@ -144,6 +150,8 @@ class ConnectionList {
     Client& client = strangers.back();
     client.self_ = std::prev(strangers.end());
     client.since_ = now_;
+    client.place_.source = client.crowd_place_.source = source_of(client.connection.fd(), secret_);
+    crowd_.add(client.crowd_place_);
     stats_.connected(kind_);
     update_timeout(client);
     if (!ready_.add(client.connection.fd(), &client)) return close(client);
@@ -262,7 +270,7 @@ class ConnectionList {
     std::size_t count = 0;
     for (void* const each : ready) {
       Client& client = *static_cast<Client*>(each);
-      if (client.need_ == Need::answer) {  // only the end is watched
+      if (has_ended(client)) {
         close(client);
       } else if (stopping_ || (!client.queue_ && !client.place_.is_linked())) {
         at_once[count++] = each;
@@ -273,6 +281,13 @@ class ConnectionList {
       }
     }
     if (count > 0) serve_(std::span(at_once).first(count));
+  }
+
+  // Whether it has, if its socket is ready: nothing but the end is watched while it waits for an
+  // answer, or is queued. What others have sent before the end is still served.
+  [[nodiscard]] static bool has_ended(const Client& client) noexcept {
+    if (client.need_ == Need::answer) return true;
+    return client.standing_ == Standing::stranger && client.place_.is_linked();
   }
 
   // Keeps the lists in the order of since_.
@@ -286,6 +301,8 @@ class ConnectionList {
   void begin_timeout(Client& client, Standing standing) noexcept {
     Clients& to = list(standing);
     to.splice(to.end(), list(client.standing_), client.self_);
+    if (client.standing_ == Standing::stranger) crowd_.remove(client.crowd_place_);
+    if (standing == Standing::stranger) crowd_.add(client.crowd_place_);
     client.standing_ = standing;
     client.since_ = now_;
   }
@@ -318,6 +335,7 @@ class ConnectionList {
 
   void close(Client& client) noexcept {
     if (client.pause_) pauses_.erase(*client.pause_);
+    if (client.standing_ == Standing::stranger) crowd_.remove(client.crowd_place_);
     list(client.standing_).erase(client.self_);
     stats_.disconnected(kind_);
     end_if_done();
@@ -386,9 +404,11 @@ class ConnectionList {
   boost::asio::steady_timer pause_timer_;
   bool ticking_ = false;
   bool stopping_ = false;
-  std::uint64_t now_ = 0;          // [ticks]
-  std::uint64_t hears_until_ = 0;  // [ticks] when it stops, what is on its way
-  std::array<Clients, 3> lists_;   // by Standing
+  std::uint64_t now_ = 0;                      // [ticks]
+  std::uint64_t hears_until_ = 0;              // [ticks] when it stops, what is on its way
+  const HashSecret secret_ = random_secret();  // of sources
+  Crowd crowd_;                                // outlives its strangers
+  std::array<Clients, 3> lists_;               // by Standing
   Pauses pauses_;
   ReadySet::Places resumed_;
 };

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <list>
 #include <string>
@@ -13,6 +14,7 @@
 
 #include "headgate/server/testing/client_end.h"
 #include "headgate/server/testing/open_engine.h"
+#include "headgate/server/testing/tcp_pair.h"
 
 namespace headgate::server {
 namespace {
@@ -75,6 +77,13 @@ class ConnectionListTest : public ::testing::Test {
         : ClientEnd(test.io_,
                     [&](Socket end) { test.connections_.open(std::move(end), test.shared_); }) {}
   };
+
+  // The server's end of a TCP connection, as a worker accepts it.
+  Socket tcp(int fd) {
+    Socket socket(io_, boost::asio::generic::stream_protocol(AF_INET, 0), fd);
+    socket.non_blocking(true);
+    return socket;
+  }
 
   // Returns a client that has had its first turn, which was as its text says.
   Peer& known(const std::string& text) {
@@ -249,6 +258,56 @@ TEST_F(ConnectionListTest, AClientThatWasClosedMeanwhileIsNotServed) {
   connections_.stop();
   EXPECT_TRUE(peer.is_cut_off());
   EXPECT_THAT(run(), IsEmpty());
+}
+
+// What a stranger has asked for that has gone is done for nobody.
+TEST_F(ConnectionListTest, AStrangerThatResetsItsConnectionHasNoTurn) {
+  Peer first(*this);
+  first.send("S1");
+  const TcpPair gone = connect_tcp();
+  connections_.open(tcp(gone.server), shared_);
+  ASSERT_EQ(send(gone.client, "Sgone", 5, 0), 5);
+  on_served_ = [](const std::string&) {
+    for (const Turn turn(1); !turn.is_over();) {
+    }
+  };
+  while (served_.empty()) io_.poll_one();
+  reset_by_client(gone);
+  EXPECT_THAT(run(), ElementsAre("S1"));
+}
+
+class CrowdedTest : public ConnectionListTest {
+ protected:
+  static constexpr std::size_t strangers_max = 50;
+  CrowdedTest() : ConnectionListTest(few_connections()) {}
+
+ private:
+  static DoorOptions few_connections() {
+    DoorOptions options;
+    options.connections_max = 4 * strangers_max;
+    return options;
+  }
+};
+
+// Of the addresses, one in 256 is the same source as the Unix socket.
+TEST_F(CrowdedTest, AFloodFromOneSourceDrivesOutNobodyFromOthers) {
+  constexpr unsigned others = 16;
+  std::vector<int> clients;
+  for (unsigned i = 0; i < others; ++i) {
+    const TcpPair pair = connect_tcp(INADDR_LOOPBACK + 1 + i);
+    connections_.open(tcp(pair.server), shared_);
+    clients.push_back(pair.client);
+  }
+  for (std::size_t i = 0; i < 3 * strangers_max; ++i) peers_.emplace_back(*this).send("S");
+  EXPECT_TRUE(peers_.front().is_cut_off());
+  EXPECT_FALSE(peers_.back().is_cut_off());
+  unsigned left = 0;
+  for (const int client : clients) {
+    char byte = 0;
+    if (recv(client, &byte, 1, MSG_DONTWAIT) < 0 && errno == EAGAIN) ++left;
+    close(client);
+  }
+  EXPECT_GE(left, others - 4);
 }
 
 class ShortTimeoutTest : public ConnectionListTest {

@@ -84,7 +84,7 @@ void ReadySet::go_on() {
   const Turn turn(1);
   while (epoll_.is_open()) {
     if (take_arrived() == 0 && none_queued()) break;
-    for (Places& queue : queues_) serve_next(queue);
+    for (FairLine& queue : queues_) serve_next(queue);
     if (turn.is_over()) break;
   }
   if (!epoll_.is_open()) return;
@@ -97,14 +97,11 @@ void ReadySet::go_on() {
 
 bool ReadySet::none_queued() const noexcept {
   return std::all_of(queues_.begin(), queues_.end(),
-                     [](const Places& queue) { return queue.empty(); });
+                     [](const FairLine& queue) { return queue.empty(); });
 }
 
-void ReadySet::serve_next(Places& queue) {
-  if (queue.empty()) return;
-  void* const who = queue.front().who;
-  queue.pop_front();
-  serve_(who);
+void ReadySet::serve_next(FairLine& queue) {
+  if (const Place* const next = queue.pop()) serve_(next->who);
 }
 
 // Returns how many sockets were ready.
@@ -120,8 +117,19 @@ std::size_t ReadySet::take_arrived() {
 }
 
 void ReadySet::serve_arrived(std::size_t most) {
-  for (Places& queue : queues_) {
-    for (std::size_t left = std::min(queue.size(), most); left > 0; --left) serve_next(queue);
+  for (FairLine& queue : queues_) {
+    Places queued;
+    queue.take_all(queued);
+    for (std::size_t left = most; left > 0 && !queued.empty(); --left) {
+      void* const who = queued.front().who;
+      queued.pop_front();
+      serve_(who);
+    }
+    while (!queued.empty()) {
+      Place& place = queued.front();
+      queued.pop_front();
+      queue.push(place);
+    }
   }
   for (std::size_t served = 0; served < most && epoll_.is_open();) {
     const std::size_t ready = take_arrived();

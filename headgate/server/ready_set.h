@@ -4,11 +4,12 @@
 #include <array>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
-#include <boost/intrusive/list.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <span>
+
+#include "headgate/server/fair_line.h"
 
 namespace headgate::server {
 
@@ -27,19 +28,15 @@ enum class Need : std::uint8_t {
 // are ready, and no socket costs a system call to be waited for again.
 //
 // Sockets that have just become ready come first. After each wait for them, one connection of each
-// queue has its turn. So a client with one short request never waits for the backlog of others.
+// queue has its turn, in each queue of another source. So a client with one short request never
+// waits for the backlog of others, and a newcomer not for a flood from elsewhere.
 class ReadySet {
  public:
   enum class Queue : std::uint8_t { backlog, newcomers };
 
-  // A connection's place in a queue, which it leaves when this ends.
-  struct Place : boost::intrusive::list_base_hook<
-                     boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
-    explicit Place(void* its_who) noexcept : who(its_who) {}
-    void* who;
-  };
-
-  using Places = boost::intrusive::list<Place, boost::intrusive::constant_time_size<false>>;
+  // A connection's place in a queue.
+  using Place = FairLine::Place;
+  using Places = FairLine::Places;
 
   // The most sockets in one call of `serve`, which batches their decisions. Bounds how long the
   // first reply waits for the last request.
@@ -57,9 +54,10 @@ class ReadySet {
   [[nodiscard]] bool add(int fd, void* who) noexcept;
   // From now on waits for this event instead.
   void watch(int fd, void* who, Need need) noexcept;
-  // Serves it when those before it in the queue were served. Called for what needs Need::turn.
+  // Serves it when those of its source that are before it in the queue were served. Called for what
+  // needs Need::turn.
   void queue(Place& place, Queue queue) noexcept {
-    if (!place.is_linked()) queues_[static_cast<std::size_t>(queue)].push_back(place);
+    if (!place.is_linked()) queues_[static_cast<std::size_t>(queue)].push(place);
     wake();
   }
   // Serves soon what is queued, although no socket is ready. queue() calls this, and does not fail
@@ -75,13 +73,13 @@ class ReadySet {
   void go_on();
   void go_on_later();
   std::size_t take_arrived();
-  void serve_next(Places& queue);
+  void serve_next(FairLine& queue);
   [[nodiscard]] bool none_queued() const noexcept;
 
   boost::asio::posix::stream_descriptor epoll_;
   std::function<void(Ready)> arrived_;
   std::function<void(void*)> serve_;
-  std::array<Places, 2> queues_;  // by Queue
+  std::array<FairLine, 2> queues_;  // by Queue
   // What calls go_on() next; both if something was queued while no socket was ready.
   bool watching_ = false;
   bool posted_ = false;

@@ -12,10 +12,15 @@ namespace {
 
 using boost::asio::generic::stream_protocol;
 using boost::system::error_code;
+using Acceptor = boost::asio::basic_socket_acceptor<stream_protocol>;
 
 // After an accept() that failed because descriptors or memory are short: long enough not to spin,
 // short enough that a client hardly notices it.
 constexpr std::chrono::milliseconds pause{50};
+
+// So many connections are accepted together: a flood of them must not fill the kernel's queue,
+// where one waits for the other, while each turn of those that are there takes its time.
+constexpr unsigned together = 64;
 
 }  // namespace
 
@@ -25,10 +30,26 @@ struct Worker::Listener {
       : is_tcp(!listening.endpoint.is_unix()),
         acceptor(io, stream_protocol(listening.endpoint.family(), 0), fd),
         pausing(io),
-        door(listening.make_door(context, io, options)) {}
+        door(listening.make_door(context, io, options)) {
+    acceptor.non_blocking(true);
+  }
+
+  // Returns why there was none.
+  error_code accept_one() {
+    error_code error;
+    Socket socket = acceptor.accept(error);
+    if (error == boost::asio::error::connection_aborted) return {};
+    if (error) return error;
+    if (const int on = 1; is_tcp) {
+      setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    }
+    socket.non_blocking(true, error);
+    door->open(std::move(socket));
+    return {};
+  }
 
   bool is_tcp;
-  boost::asio::basic_socket_acceptor<stream_protocol> acceptor;
+  Acceptor acceptor;
   boost::asio::steady_timer pausing;
   std::unique_ptr<Door> door;
 };
@@ -43,19 +64,10 @@ void Worker::listen(const Listening& listening, int fd) {
 }
 
 void Worker::accept(Listener& listener) {
-  listener.acceptor.async_accept([this, &listener](error_code error, Socket socket) {
+  listener.acceptor.async_wait(Acceptor::wait_read, [this, &listener](error_code error) {
     if (!listener.acceptor.is_open()) return;
-    if (error == boost::asio::error::connection_aborted || !error) {
-      if (!error) {
-        const int on = 1;
-        if (listener.is_tcp) {
-          setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-        }
-        socket.non_blocking(true, error);
-        listener.door->open(std::move(socket));
-      }
-      return accept(listener);
-    }
+    for (unsigned left = together; left > 0 && !error; --left) error = listener.accept_one();
+    if (!error || error == boost::asio::error::would_block) return accept(listener);
     listener.pausing.expires_after(pause);
     listener.pausing.async_wait([this, &listener](error_code) {
       if (listener.acceptor.is_open()) accept(listener);

@@ -15,7 +15,8 @@ struct TcpPair {
   int server = -1;  // non-blocking
 };
 
-[[nodiscard]] inline TcpPair connect_tcp() {
+// The client has the address `from`, of loopback.
+[[nodiscard]] inline TcpPair connect_tcp(in_addr_t from = INADDR_LOOPBACK) {
   TcpPair pair;
   const int listener = socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address{};
@@ -27,6 +28,10 @@ struct TcpPair {
   EXPECT_EQ(listen(listener, 1), 0);
   EXPECT_EQ(getsockname(listener, any, &size), 0);
   pair.client = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in own{};
+  own.sin_family = AF_INET;
+  own.sin_addr.s_addr = htonl(from);
+  EXPECT_EQ(bind(pair.client, reinterpret_cast<const sockaddr*>(&own), sizeof own), 0);
   EXPECT_EQ(connect(pair.client, any, size), 0);
   pair.server = accept4(listener, nullptr, nullptr, SOCK_NONBLOCK);
   close(listener);

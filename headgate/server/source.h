@@ -1,0 +1,19 @@
+// Where a connection comes from: what strangers share is divided by it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "headgate/base/siphash.h"
+
+namespace headgate::server {
+
+// The same for all connections of one IPv4 address, and of one /64 network of IPv6, of which one
+// client may have all addresses. Unix sockets are one source.
+using Source = std::uint8_t;
+inline constexpr std::size_t source_count = 256;
+
+// Which addresses are the same source depends on the secret, so that nobody can choose whose.
+[[nodiscard]] Source source_of(int fd, const HashSecret& secret) noexcept;
+
+}  // namespace headgate::server
