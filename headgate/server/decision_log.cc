@@ -49,17 +49,20 @@ void DecisionLog::open(const std::string& file) {
   changed_.notify_one();
 }
 
-// The server's signals are for its own thread.
-void DecisionLog::start() {
+// The server's signals are for its own thread. To be called with the mutex.
+void DecisionLog::start() noexcept {
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   try {
     thread_ = std::thread([this] { run(); });
-  } catch (...) {
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    throw;
+  } catch (const std::exception& error) {
+    spdlog::error(
+        "the decision log {} has no thread: {}; SIGUSR1 tries again, until then lines wait, and "
+        "are "
+        "dropped if there are too many",
+        wanted_, error.what());
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }

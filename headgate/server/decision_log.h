@@ -33,8 +33,8 @@ class DecisionLog {
 
   // From now on lines go to this file, "-" for standard output; empty: the log is not used. If it
   // is the same as before, it is opened again: another program has renamed it. A file that cannot
-  // be opened or written is reported, and tried again each second. Throws std::bad_alloc or
-  // std::system_error.
+  // be opened or written is reported, and tried again each second; so is a missing thread, which
+  // the next call tries to start again. Throws std::bad_alloc.
   void open(const std::string& file);
 
   // Adds a line, with its newline.
@@ -46,7 +46,7 @@ class DecisionLog {
   }
 
  private:
-  void start();
+  void start() noexcept;
   void run() noexcept;
   void open_file();
   void close_file() noexcept;

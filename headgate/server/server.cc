@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <csignal>
 #include <optional>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -188,8 +189,17 @@ class Workers {
     return {};
   }
 
-  void start() {
-    for (const auto& worker : workers_) worker->start();
+  // Starts all threads, or none.
+  Result<void, std::string> start() {
+    try {
+      for (const auto& worker : workers_) worker->start();
+    } catch (const std::system_error& error) {
+      end();
+      return Failure<std::string>("can't start " + std::to_string(workers_.size()) +
+                                  " threads: " + error.code().message() +
+                                  "; lower --threads, or raise the limit of processes");
+    }
+    return {};
   }
 
   // Open requests have this time to end.
@@ -204,13 +214,14 @@ class Workers {
       const auto signal = signals.wait_for(check_interval);
       if (signal && ends(*signal)) break;
     }
-    for (const auto& worker : workers_) {
-      worker->abort();
-      worker->join();
-    }
+    end();
   }
 
  private:
+  void end() {
+    for (const auto& worker : workers_) worker->end();
+  }
+
   const ServerOptions& options_;
   std::vector<std::unique_ptr<Worker>> workers_;
 };
@@ -239,7 +250,10 @@ Result<void, std::string> run_server(Engine& engine, ServerOptions options) {
     return used;
   }
   engine.open_decision_log();
-  workers.start();
+  if (auto started = workers.start(); !started) {
+    leave();
+    return started;
+  }
   warn_of_exposed_secrets(*options.door.credentials);
   log_warnings(engine);
   spdlog::info("serving {} of {}", policies_of(engine), engine.config());

@@ -94,8 +94,9 @@ void Worker::stop() {
   });
 }
 
-void Worker::abort() { io_.stop(); }
-
-void Worker::join() { thread_.join(); }
+void Worker::end() {
+  io_.stop();
+  if (thread_.joinable()) thread_.join();
+}
 
 }  // namespace headgate::server

@@ -23,20 +23,19 @@ class Worker {
   Worker(Engine& engine, const DoorOptions& options);
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
-  ~Worker();  // after join()
+  ~Worker();  // after end()
 
   // Before start(): adds a listening socket, which the Worker then owns.
   void listen(const Listening& listening, int fd);
 
+  // Throws std::system_error if the system has no thread left.
   void start();
 
   // Stops accepting; the thread ends when its doors have answered the requests that have begun.
   void stop();
-  // The thread ends now.
-  void abort();
-
   [[nodiscard]] bool ended() const noexcept { return ended_.load(std::memory_order_acquire); }
-  void join();
+  // The thread ends now, if it was started.
+  void end();
 
  private:
   struct Listener;

@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from support.environment import HEADGATE, PATIENCE
-from support.http_client import read_metrics
+from support.http_client import read_metrics, request
 from support.processes import Lines, stop, until
 
 IN_FILE = 'version: 1\nstore: {table: {memory: 128KiB, file: table}}\npolicies: [{name: burst, quota: 3, window: 1h}]\n'
@@ -64,3 +64,37 @@ def test_a_log_that_nobody_reads_stops_nothing(start, tmp_path):
     until(lambda: read_metrics(port)['headgate_reloads_total'] == 1, 'it goes on')
     assert stop(server) == 0
 
+
+
+def few_threads(number):
+    """What a program is run with that may have so many threads: as a user who has no others."""
+    user = str(60_000 + os.getpid() % 5000)
+    prefix = ['setpriv', '--reuid', user, '--regid', user, '--clear-groups', '--inh-caps', '+dac_override',
+              '--ambient-caps', '+dac_override', 'prlimit', f'--nproc={number}:9']
+    if subprocess.run([*prefix, 'true'], capture_output=True).returncode != 0:
+        pytest.skip('needs root')
+    return prefix
+
+
+def test_more_threads_than_there_may_be(tmp_path):
+    (tmp_path / 'policies.yaml').write_text(IN_FILE)
+    for threads in 3, 9:
+        done = subprocess.run([*few_threads(3), HEADGATE, 'serve', '--config', tmp_path / 'policies.yaml', '--http',
+                               '127.0.0.1:0', '--threads', str(threads)],
+                              capture_output=True, text=True, timeout=PATIENCE)
+        assert done.returncode == 1
+        assert done.stderr.splitlines()[-1] == (
+            f"headgate: can't start {threads} threads: Resource temporarily unavailable; lower --threads, or raise the "
+            'limit of processes')
+
+
+def test_a_decision_log_that_has_no_thread_is_told(serve, tmp_path):
+    server = serve(IN_FILE, arguments=('--threads', '2'), prefix=few_threads(3))
+    file = tmp_path / 'log'
+    assert 'in force' in server.reload(IN_FILE + f'decisions: {{file: {file}}}\n')
+    server.until(f'the decision log {file} has no thread: Resource temporarily unavailable')
+    for _ in range(4):
+        request(server.port, '/auth')
+    subprocess.run([*few_threads(9), 'prlimit', '--nproc=4', f'--pid={server.process.pid}'], check=True)
+    server.process.send_signal(signal.SIGUSR1)
+    until(lambda: file.exists() and file.read_text().count('\n') == 1, 'the line of the denial is there')
