@@ -1,6 +1,7 @@
 #include "headgate/redis/redis_store.h"
 
 #include <exception>
+#include <system_error>
 #include <utility>
 
 #include "headgate/redis/worker.h"
@@ -119,6 +120,12 @@ void RedisStore::count(std::atomic<std::uint64_t> RedisCounts::*counter) const n
   }
 }
 
-RedisStatus RedisStore::status() { return worker().status(); }
+RedisStatus RedisStore::status() {
+  try {
+    return worker().status();
+  } catch (const std::system_error& error) {
+    return {false, no_thread(error.code().message())};
+  }
+}
 
 }  // namespace headgate::redis

@@ -1,6 +1,5 @@
 #include "headgate/redis/worker.h"
 
-#include <boost/system/system_error.hpp>
 #include <chrono>
 #include <csignal>
 #include <new>
@@ -12,7 +11,7 @@ namespace {
 
 using Steady = std::chrono::steady_clock;
 
-// Between attempts to make a loop while there is no memory.
+// Between attempts to make a loop while there is no memory, or no thread.
 constexpr std::chrono::milliseconds rest{20};
 
 // Threads that are started meanwhile take no signals: those of the process are for the thread that
@@ -39,6 +38,8 @@ std::thread start(Run run) {
 }
 
 }  // namespace
+
+std::string no_thread(const std::string& why) { return "a thread for it can't be started: " + why; }
 
 // The time in which other threads may use the loop.
 class Worker::Use {
@@ -89,9 +90,18 @@ bool Worker::run_loop() noexcept {
     loop.run([&] { good_until_.store(loop.good_until(), std::memory_order_relaxed); });
     return true;
   } catch (const std::bad_alloc&) {
-  } catch (const boost::system::system_error&) {  // no thread
+  } catch (const boost::system::system_error& error) {
+    note_no_thread(error);
   }
   return false;
+}
+
+void Worker::note_no_thread(const boost::system::system_error& error) noexcept {
+  good_until_.store(Link::Time::min(), std::memory_order_relaxed);
+  try {
+    fault_.note(no_thread(error.code().message()));
+  } catch (const std::bad_alloc&) {
+  }
 }
 
 bool Worker::stops() noexcept {

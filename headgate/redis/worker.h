@@ -2,10 +2,12 @@
 #pragma once
 
 #include <atomic>
+#include <boost/system/system_error.hpp>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
@@ -15,6 +17,9 @@
 #include "headgate/redis/worker_loop.h"
 
 namespace headgate::redis {
+
+// In words, that a thread cannot be started, and why.
+[[nodiscard]] std::string no_thread(const std::string& why);
 
 // Thread-safe.
 class Worker {
@@ -37,8 +42,9 @@ class Worker {
   class Use;
 
   void run() noexcept;
-  // Returns false if there is no memory: then what is unfinished was completed.
+  // Returns false if there is no memory, or no thread: then what is unfinished was completed.
   [[nodiscard]] bool run_loop() noexcept;
+  void note_no_thread(const boost::system::system_error& error) noexcept;
   [[nodiscard]] std::vector<std::shared_ptr<Taking>> take_new() noexcept;
   void complete_new() noexcept;
   [[nodiscard]] bool stops() noexcept;

@@ -2,10 +2,12 @@
 import json
 import re
 
+import pytest
+
 from load import Load, Nginx, Server, ask
 from support.http_client import read_metrics
 from support.policies import YEAR
-from support.processes import until
+from support.processes import few_threads, free_port, until
 
 # [s] that a request may take beyond the timeout of 100 ms, on a machine with much to do.
 SLACK = 2
@@ -182,3 +184,13 @@ def test_nothing_listens_there(serve, tmp_path):
     assert [ask(one).status for _ in range(4)] == [200] * 3 + [429]
     assert 'none' in one.until('Redis is away.*')[0]
     assert away(one.seen) == 1
+
+
+@pytest.mark.parametrize('threads', (3, 4), ids=('none', 'one of two'))
+def test_its_threads_cannot_be_started(redis, serve, threads):
+    port = free_port()
+    redis('--port', str(port))
+    one = serve(policies(f'127.0.0.1:{port}', 'quota: 3'), arguments=('--threads', '2'), prefix=few_threads(threads))
+    assert [ask(one).status for _ in range(4)] == [200] * 3 + [429]
+    assert "a thread for it can't be started: Resource temporarily unavailable" in one.until('Redis is away.*')[0]
+    assert read_metrics(one.port)['headgate_redis_up'] == 0

@@ -10,7 +10,7 @@ import pytest
 
 from support.environment import HEADGATE, PATIENCE
 from support.http_client import read_metrics, request
-from support.processes import Lines, stop, until
+from support.processes import Lines, few_threads, stop, until
 
 IN_FILE = 'version: 1\nstore: {table: {memory: 128KiB, file: table}}\npolicies: [{name: burst, quota: 3, window: 1h}]\n'
 
@@ -64,16 +64,6 @@ def test_a_log_that_nobody_reads_stops_nothing(start, tmp_path):
     until(lambda: read_metrics(port)['headgate_reloads_total'] == 1, 'it goes on')
     assert stop(server) == 0
 
-
-
-def few_threads(number):
-    """What a program is run with that may have so many threads: as a user who has no others."""
-    user = str(60_000 + os.getpid() % 5000)
-    prefix = ['setpriv', '--reuid', user, '--regid', user, '--clear-groups', '--inh-caps', '+dac_override',
-              '--ambient-caps', '+dac_override', 'prlimit', f'--nproc={number}:9']
-    if subprocess.run([*prefix, 'true'], capture_output=True).returncode != 0:
-        pytest.skip('needs root')
-    return prefix
 
 
 def test_more_threads_than_there_may_be(tmp_path):

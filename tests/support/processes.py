@@ -12,6 +12,8 @@ import subprocess
 import threading
 import time
 
+import pytest
+
 from support.environment import PATIENCE
 
 # Debian has nginx in /usr/sbin, which is not in every user's PATH.
@@ -96,6 +98,16 @@ def runs(pid):
 def find_program(name):
     """The path of an installed program; None if there is none."""
     return shutil.which(name, path=PATH)
+
+
+def few_threads(number):
+    """What a program is run with that may have so many threads: as a user who has no others."""
+    user = str(60_000 + os.getpid() % 5000)
+    prefix = ['setpriv', '--reuid', user, '--regid', user, '--clear-groups', '--inh-caps', '+dac_override',
+              '--ambient-caps', '+dac_override', 'prlimit', f'--nproc={number}:9']
+    if subprocess.run([*prefix, 'true'], capture_output=True).returncode != 0:
+        pytest.skip('needs root')
+    return prefix
 
 
 # Sockets whose names are the last ports that were given here. No test file needs more at a time.
