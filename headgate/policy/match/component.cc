@@ -139,13 +139,18 @@ Presence Component::presence(const Request& request) const noexcept {
 namespace {
 
 // The address of a text with a port, as programs know their peers: "10.0.0.2:4711" or
-// "[2001:db8::1]:443". The port may be missing.
+// "[2001:db8::1]:443"; that of a neighbour with its zone, "[fe80::1%eth0]:443". The port may be
+// missing.
 std::optional<Address> peer_address(std::string_view text) noexcept {
-  const std::string_view host = without_port(text);
-  if (host.starts_with('[') && host.ends_with(']')) {
-    return Address::parse(host.substr(1, host.size() - 2));
-  }
-  return host.find(':') == host.npos ? Address::parse(host) : std::nullopt;
+  std::string_view host = without_port(text);
+  const bool in_brackets = host.starts_with('[') && host.ends_with(']');
+  if (in_brackets) host = host.substr(1, host.size() - 2);
+  const std::size_t zone = host.find('%');
+  const bool has_zone = zone != host.npos;
+  host = host.substr(0, zone);
+  const bool looks_like_v6 = host.find(':') != host.npos;
+  if (has_zone ? !looks_like_v6 : looks_like_v6 && !in_brackets) return std::nullopt;
+  return Address::parse(host);
 }
 
 }  // namespace

@@ -452,6 +452,17 @@ TEST(Match, AGivenAddressIsThatOfRequestsFromAnyPort) {
   }
 }
 
+TEST(Match, AGivenNeighbourIsTheSameInEachZone) {
+  const auto set = one("");
+  std::string text;
+  for (const char* const spelling :
+       {"fe80::1", "[fe80::2]:4711", "fe80::3%eth0", "[fe80::4%2]", "[fe80::5%eth0]:4711"}) {
+    const auto match = set->named("p", spelling, 1, text);
+    ASSERT_TRUE(match);
+    EXPECT_EQ(match->partition, "fe80::/64") << spelling;
+  }
+}
+
 TEST(Match, AGivenMethodIsThatOfRequestsInAnySpelling) {
   const auto set = one("key: method, overrides: [{ids: [Put], quota: 7}]");
   std::string text;
@@ -1479,7 +1490,8 @@ TEST(Named, AnyTextIsAKey) {
   std::string text;
   const auto by_address = one("");
   for (const std::string_view partition :
-       {"a", "", "10.0.0.0/8", "10.0.0.300:80", "10.0.0.2:alice", "[::1]:x", "2001:db8::/32"}) {
+       {"a", "", "10.0.0.0/8", "10.0.0.300:80", "10.0.0.2:alice", "[::1]:x", "2001:db8::/32",
+        "10.0.0.2%eth0", "10.0.0.2%eth0:80", "[%eth0]"}) {
     const auto match = by_address->named("p", partition, 1, text);
     ASSERT_TRUE(match);
     EXPECT_EQ(match->partition, partition);
