@@ -83,6 +83,20 @@ class Arrangement:
         return found.pop('hostile', None), found
 
 
+    def newcomers(self, name, seconds):
+        """How long each of them took [ms], beside a load or None."""
+        load = strangers.loads(TOKEN)[strangers.FLOOD]
+        address = self.addresses(load)['http']
+        with contextlib.ExitStack() as stack:
+            hostile = name and stack.enter_context(
+                self.start(self.hostile_core, 'hostile', name, address, seconds + 2, TOKEN))
+            one = stack.enter_context(self.start(self.server_core, 'newcomer', 'https', address, seconds, TOKEN))
+            took = json.loads(one.communicate()[0])
+            if hostile:
+                hostile.communicate()
+            return took
+
+
 def pinned(core):
     return () if core is None else ('taskset', '-c', str(core))
 
@@ -115,6 +129,13 @@ def table(arrangement, names, rounds, seconds, say):
     return worst
 
 
+def newcomers(arrangement, seconds, say):
+    for name in None, strangers.FLOOD:
+        took = arrangement.newcomers(name, seconds)
+        say(f'  new clients with TLS, one after the other, beside {name or "nothing"}: {len(took) / seconds:.0f} per '
+            f'second, p50 {share(took, 0.5):.1f}, p99 {share(took, 0.99):.1f} ms')
+
+
 def compare(build, rounds, seconds, say, only=''):
     """Returns [(met, target, reached, needed)]; the last three are texts."""
     server_core, hostile_core = machine.two_cores()
@@ -122,7 +143,10 @@ def compare(build, rounds, seconds, say, only=''):
     with contextlib.ExitStack() as stack:
         say(f'\nA server of one thread and the polite clients on processor {server_core}, the hostile '
             f'client on {hostile_core}:\n')
-        worst = table(Arrangement(build, stack, server_core, hostile_core), names, rounds, seconds, say)
+        arrangement = Arrangement(build, stack, server_core, hostile_core)
+        worst = table(arrangement, names, rounds, seconds, say)
+        if strangers.FLOOD in names:
+            newcomers(arrangement, seconds, say)
         say('\nA server with a thread per processor, and all clients anywhere:\n')
         table(Arrangement(build, stack), names, rounds, seconds, say)
     del worst[None]

@@ -2,10 +2,12 @@
 hostile ones that send as much as they can.
 
     strangers.py polite DOOR ADDRESS SECONDS TOKEN       (DOOR: http, https, resp or grpc)
+    strangers.py newcomer https ADDRESS SECONDS TOKEN
     strangers.py hostile LOAD ADDRESS SECONDS TOKEN
 
 prints what it has seen as JSON.
 """
+import collections
 import contextlib
 import dataclasses
 import json
@@ -30,6 +32,8 @@ CHUNK = 1 << 20  # what a hostile connection sends together, about
 # ---- polite
 
 INTERVAL = 0.01  # seconds between the requests of a polite client
+ELSEWHERE = '127.0.0.2'  # the address of a flood, other than that of the polite
+RESET = b'\1\0\0\0\0\0\0\0'  # SO_LINGER, so that a closed connection is reset
 
 
 def connect(address):
@@ -82,10 +86,15 @@ def ask_grpc(address, token):
 ASK = {'http': ask_http, 'https': ask_https, 'resp': ask_resp, 'grpc': ask_grpc}
 
 
+def run_first():
+    """So that only the server is measured."""
+    with contextlib.suppress(PermissionError):
+        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
+
+
 def be_polite(door, address, seconds, token):
     """Asks at even intervals. Returns how long after it was due each answer came [ms]."""
-    with contextlib.suppress(PermissionError):  # so that only the server is measured
-        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
+    run_first()
     ask = ASK[door](address, token)
     ask()
     late = []
@@ -98,13 +107,29 @@ def be_polite(door, address, seconds, token):
     return late
 
 
+def be_newcomer(address, seconds, token):
+    """Asks over a new connection each time. Returns how long each took [ms]; without an end, as long as it
+    was waited for."""
+    run_first()
+    took = []
+    context = tls()
+    end = time.monotonic() + seconds
+    while (begin := time.monotonic()) < end:
+        with contextlib.suppress(OSError), contextlib.closing(connect(address)) as one:
+            one.settimeout(end - begin)
+            ask_http(address, token, context.wrap_socket(one))()
+        took.append((time.monotonic() - begin) * 1000)
+        time.sleep(INTERVAL)
+    return took
+
+
 # ---- hostile
 
 @dataclasses.dataclass
 class Load:
     """What each of `connections` sends: `data` again and again without waiting ('pipeline'), or
     again when an answer has come ('ask'), or once per connection, which is closed when an answer has
-    come ('once'). `first` is what it sends at its beginning."""
+    come ('once') or without waiting ('reset', from another address). `first` is what it sends at its beginning."""
     door: str
     connections: int
     data: bytes
@@ -132,6 +157,10 @@ def client_hello():
     with contextlib.suppress(ssl.SSLWantReadError):
         tls().wrap_bio(ssl.MemoryBIO(), out, server_hostname='localhost').do_handshake()
     return out.read()
+
+
+# The one beside which newcomers are measured.
+FLOOD = 'TLS, handshakes that are reset, 256 connections, another address'
 
 
 def loads(token):
@@ -165,6 +194,7 @@ def loads(token):
             Load('http', 256, http('/v1/decide', token, 'POST', many), 'ask'),
         'TLS, handshakes, 256 connections':
             Load('http', 256, client_hello(), 'once', tls=True),
+        FLOOD: Load('http', 256, client_hello(), 'reset', tls=True),
         'HTTP, connections': Load('http', 64, http('/healthz'), 'once'),
         'RESP, connections': Load('resp', 64, b'PING\r\n', 'once'),
         'gRPC, connections': Load('grpc', 64, PREFACE + settings(), 'once'),
@@ -188,7 +218,7 @@ class Hostile:
         one = connect(self.address)
         one.setblocking(False)
         # Closed at once and without TIME_WAIT, so that the ports last.
-        one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b'\1\0\0\0\0\0\0\0')
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
         self.open[one.fileno()] = [one, memoryview(self.load.first + self.load.data)]
         self.epoll.register(one, select.EPOLLIN | select.EPOLLOUT)
         self.connected += 1
@@ -219,7 +249,33 @@ class Hostile:
             state[1] = memoryview(self.load.data)
             self.epoll.modify(descriptor, select.EPOLLIN | select.EPOLLOUT)
 
+    def reset(self, seconds):
+        """Opens connections without waiting, and resets the oldest for each new one."""
+        host, _, port = self.address.rpartition(':')
+        end = time.monotonic() + seconds
+        opened = collections.deque()
+        while time.monotonic() < end:
+            one = socket.socket()
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+            one.bind((ELSEWHERE, 0))
+            one.setblocking(False)
+            with contextlib.suppress(OSError):
+                one.connect_ex((host, int(port)))
+                self.sent += one.send(self.load.data)
+                self.connected += 1
+            opened.append(one)
+            if len(opened) > self.load.connections:
+                opened.popleft().close()
+
     def run(self, seconds):
+        if self.load.mode == 'reset':
+            self.reset(seconds)
+        else:
+            self.keep(seconds)
+        return {'sent': self.sent / seconds, 'received': self.received / seconds,
+                'connected': self.connected / seconds}
+
+    def keep(self, seconds):
         room = bytearray(1 << 18)
         end = time.monotonic() + seconds
         while time.monotonic() < end:
@@ -238,14 +294,14 @@ class Hostile:
                     pass
                 except OSError:
                     self.close(descriptor)
-        return {'sent': self.sent / seconds, 'received': self.received / seconds,
-                'connected': self.connected / seconds}
 
 
 def main():
     role, what, address, seconds, token = sys.argv[1:]
     if role == 'polite':
         result = be_polite(what, address, float(seconds), token)
+    elif role == 'newcomer':
+        result = be_newcomer(address, float(seconds), token)
     else:
         result = Hostile(loads(token)[what], address).run(float(seconds))
     print(json.dumps(result))

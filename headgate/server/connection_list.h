@@ -156,6 +156,8 @@ class ConnectionList {
     update_timeout(client);
     if (!ready_.add(client.connection.fd(), &client)) return close(client);
     if (!ticking_) start_ticking();
+    // A worker accepts many together: those that are known do not wait for all of them.
+    if (++opened_ % opened_before_look == 0) ready_.look();
   }
 
   // Ends the turn of a client: closes it if it needs nothing any more, otherwise waits for `need`.
@@ -212,6 +214,9 @@ class ConnectionList {
   // Strangers get one of so many connections. A client with the token shows it as soon as it is
   // connected, so even a few places would do; thousands let it be slow during a flood.
   static constexpr std::size_t strangers_share = 4;
+
+  // So many take about as long as a turn: each is some system calls, and with TLS some memory.
+  static constexpr std::size_t opened_before_look = 8;
 
   // A timeout is late by at most one tick. Ticks of a second cost next to nothing, and timeouts are
   // whole seconds.
@@ -402,6 +407,7 @@ class ConnectionList {
   ReadySet ready_;
   boost::asio::steady_timer timer_;
   boost::asio::steady_timer pause_timer_;
+  std::size_t opened_ = 0;
   bool ticking_ = false;
   bool stopping_ = false;
   std::uint64_t now_ = 0;                      // [ticks]

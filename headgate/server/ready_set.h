@@ -63,6 +63,8 @@ class ReadySet {
   // Serves soon what is queued, although no socket is ready. queue() calls this, and does not fail
   // if memory is short: to be called again later.
   void wake() noexcept;
+  // Serves some of what is ready now, and nothing that is queued.
+  void look() { take_arrived(); }
   // Serves what is queued or ready now, `most` sockets of each at most: each once before any twice.
   void serve_arrived(std::size_t most);
 

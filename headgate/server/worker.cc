@@ -18,9 +18,10 @@ using Acceptor = boost::asio::basic_socket_acceptor<stream_protocol>;
 // short enough that a client hardly notices it.
 constexpr std::chrono::milliseconds pause{50};
 
-// So many connections are accepted together: a flood of them must not fill the kernel's queue,
-// where one waits for the other, while each turn of those that are there takes its time.
-constexpr unsigned together = 64;
+// So many connections are accepted together, about a turn's time: a flood of them must not fill the
+// kernel's queue, where one waits for the other, while each handshake takes its time; and the
+// clients of other doors must not wait for long.
+constexpr unsigned together = 24;
 
 }  // namespace
 
