@@ -732,6 +732,22 @@ def wait_for_the_end_of(watched):
             assert ended, 'an nginx process is still there'
 
 
+def without_right(*names):
+    """A prefix for a root who lacks these rights, as that of a container may."""
+    if os.geteuid() != 0:
+        pytest.skip('not root')
+    less = ','.join(f'-{name}' for name in names)
+    return ['setpriv', f'--bounding-set={less}', f'--inh-caps={less}', '--']
+
+
+def test_a_root_who_may_not_give_files_away_does_not_start(fails, directory):
+    status, said = fails(WIDE, prefix=without_right('chown'))
+    assert status == 1
+    assert re.fullmatch(f"headgate: can't give {directory}/tmp/headgate-gateway-[A-Za-z0-9]{{6}} to the group of "
+                        "nginx's workers, [0-9]+: Operation not permitted; run the gateway as a user who is not root",
+                        said)
+
+
 def test_nginx_does_not_outlive_a_killed_headgate(gateway):
     one = gateway()
     watched = [os.pidfd_open(pid) for pid in one.nginx()]

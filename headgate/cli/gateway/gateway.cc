@@ -316,19 +316,12 @@ void warn_of_shown_keys(const NginxPlan& plan, const policy::PolicySet& policies
               "says partition-key: plain");
 }
 
-// A private directory with nginx.conf, and with tmp, below which nginx makes directories for the
-// request bodies that its workers keep.
+// A private directory with nginx.conf. In its tmp, nginx makes directories for the request bodies
+// that its workers keep.
 Result<PrivateDirectory, Stop> make_directory(const NginxPlan& plan,
                                               const std::optional<WorkerUser>& worker) {
-  auto directory = PrivateDirectory::make();
+  auto directory = PrivateDirectory::make(worker ? std::optional(worker->group) : std::nullopt);
   if (!directory) return stop(input_fault, directory.error());
-  std::error_code error;
-  const std::string temporary = directory->path() + "/tmp";
-  std::filesystem::create_directory(temporary, error);
-  if (!error) std::filesystem::permissions(temporary, std::filesystem::perms{0755}, error);
-  if (error || (worker && !directory->let_through(worker->group))) {
-    return stop(input_fault, "can't write to " + directory->path());
-  }
   if (const auto written = directory->write("nginx.conf", nginx_conf(plan)); !written) {
     return stop(input_fault, written.error());
   }

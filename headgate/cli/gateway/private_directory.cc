@@ -47,7 +47,7 @@ void remove_abandoned(const std::filesystem::path& parent) {
 
 }  // namespace
 
-Result<PrivateDirectory, std::string> PrivateDirectory::make() {
+Result<PrivateDirectory, std::string> PrivateDirectory::make(std::optional<gid_t> group) {
   const char* parent = std::getenv("TMPDIR");
   std::error_code error;
   const std::filesystem::path whole =
@@ -61,7 +61,13 @@ Result<PrivateDirectory, std::string> PrivateDirectory::make() {
     }
     // Until it is locked, another start may remove it as an abandoned one.
     const int fd = lock(path);
-    if (fd >= 0 && access(path.c_str(), F_OK) == 0) return PrivateDirectory(std::move(path), fd);
+    if (fd >= 0 && access(path.c_str(), F_OK) == 0) {
+      PrivateDirectory made(std::move(path), fd, group);
+      if (const auto completed = made.complete(); !completed) {
+        return Failure<std::string>(completed.error());
+      }
+      return made;
+    }
     if (fd >= 0) close(fd);
     rmdir(path.c_str());
   }
@@ -69,7 +75,9 @@ Result<PrivateDirectory, std::string> PrivateDirectory::make() {
 }
 
 PrivateDirectory::PrivateDirectory(PrivateDirectory&& other) noexcept
-    : path_(std::exchange(other.path_, {})), lock_(std::exchange(other.lock_, -1)) {}
+    : path_(std::exchange(other.path_, {})),
+      lock_(std::exchange(other.lock_, -1)),
+      group_(other.group_) {}
 
 PrivateDirectory::~PrivateDirectory() {
   if (path_.empty()) return;
@@ -78,9 +86,21 @@ PrivateDirectory::~PrivateDirectory() {
   close(lock_);
 }
 
-bool PrivateDirectory::let_through(gid_t group) const {
+Result<void, std::string> PrivateDirectory::complete() const {
+  const std::string temporary = path_ + "/tmp";
+  if ((mkdir(temporary.c_str(), 0755) != 0 && errno != EEXIST) ||
+      chmod(temporary.c_str(), 0755) != 0) {  // whatever the umask is
+    return Failure<std::string>("can't make the directory " + temporary + ": " +
+                                std::strerror(errno));
+  }
   constexpr auto same_owner = static_cast<uid_t>(-1);
-  return chown(path_.c_str(), same_owner, group) == 0 && chmod(path_.c_str(), 0710) == 0;
+  if (group_ &&
+      (chown(path_.c_str(), same_owner, *group_) != 0 || chmod(path_.c_str(), 0710) != 0)) {
+    return Failure<std::string>("can't give " + path_ + " to the group of nginx's workers, " +
+                                std::to_string(*group_) + ": " + std::strerror(errno) +
+                                "; run the gateway as a user who is not root");
+  }
+  return {};
 }
 
 Result<void, std::string> PrivateDirectory::write(const std::string& name,

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -10,12 +11,14 @@
 
 namespace headgate::cli {
 
-// The process holds a lock on it. An unlocked one was left behind by a process that was killed.
+// The process holds a lock on it. An unlocked one was left behind by a process that was killed. It
+// has a directory `tmp`, which is not private.
 class PrivateDirectory {
  public:
-  // Creates it in $TMPDIR, or /tmp; mode 0700. Removes those that killed processes of the same user
-  // have left there.
-  [[nodiscard]] static Result<PrivateDirectory, std::string> make();
+  // Creates it in $TMPDIR, or /tmp. Members of `group`, if there is one, can access files below it
+  // by their paths, but not list it. Removes those that killed processes of the same user have left
+  // there.
+  [[nodiscard]] static Result<PrivateDirectory, std::string> make(std::optional<gid_t> group);
 
   PrivateDirectory(PrivateDirectory&& other) noexcept;
   PrivateDirectory& operator=(PrivateDirectory&&) = delete;
@@ -23,19 +26,20 @@ class PrivateDirectory {
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
-  // Lets members of `group` access files below it by their paths, but not list it. False if that
-  // fails.
-  [[nodiscard]] bool let_through(gid_t group) const;
-
   // Replaces a file in it. If that fails, it stays as it was, and the error says why.
   [[nodiscard]] Result<void, std::string> write(const std::string& name,
                                                 std::string_view text) const;
 
  private:
-  PrivateDirectory(std::string path, int lock) noexcept : path_(std::move(path)), lock_(lock) {}
+  PrivateDirectory(std::string path, int lock, std::optional<gid_t> group) noexcept
+      : path_(std::move(path)), lock_(lock), group_(group) {}
+
+  // Creates `tmp`, and lets the group through.
+  [[nodiscard]] Result<void, std::string> complete() const;
 
   std::string path_;
   int lock_;
+  std::optional<gid_t> group_;
 };
 
 }  // namespace headgate::cli
