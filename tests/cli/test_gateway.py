@@ -553,18 +553,30 @@ def with_another_table(gateway, before, after):
     return one
 
 
-def test_a_configuration_that_cannot_be_written_leaves_the_old_one_whole(gateway):
-    one = gateway()
+def test_a_configuration_that_cannot_be_written_is_refused_and_counted(gateway):
+    one = gateway(WIDE, '--metrics', '127.0.0.1:0')
     [conf] = one.temporary.glob('*/nginx.conf')
-    before = conf.read_text()
     draft = conf.with_name('nginx.conf.draft')
     draft.mkdir()
-    one.send(signal.SIGHUP)
-    one.errors.until(f"^headgate: can't write {re.escape(str(conf))}: Is a directory$")
-    one.errors.until('^headgate: reload refused')
-    assert conf.read_text() == before
+    for count in 1, 2:
+        one.send(signal.SIGHUP)
+        one.errors.until(f"^headgate: can't write {re.escape(str(conf))}: Is a directory$")
+        one.errors.until('^headgate: reload refused')
+        until(lambda: one.metrics()['headgate_refused_reloads_total'] == count, 'it is counted')
     draft.rmdir()
     reload(one)
+    assert not [line for line in one.errors.seen if 'unexpected end' in line]
+
+
+def test_a_reload_makes_the_private_directory_again(gateway):
+    one = gateway()
+    [private] = one.temporary.iterdir()
+    mode = private.stat().st_mode
+    shutil.rmtree(private)
+    reload(one)
+    assert private.stat().st_mode == mode
+    gateway()  # removes directories that no process has locked
+    assert (private / 'nginx.conf').exists()
 
 
 def test_a_table_that_cannot_be_opened_is_refused_and_counted(gateway):

@@ -86,7 +86,13 @@ PrivateDirectory::~PrivateDirectory() {
   close(lock_);
 }
 
-Result<void, std::string> PrivateDirectory::complete() const {
+Result<void, std::string> PrivateDirectory::complete() {
+  if (mkdir(path_.c_str(), 0700) == 0) {
+    close(std::exchange(lock_, lock(path_)));
+  } else if (errno != EEXIST) {
+    return Failure<std::string>("can't make the directory " + path_ +
+                                " again: " + std::strerror(errno));
+  }
   const std::string temporary = path_ + "/tmp";
   if ((mkdir(temporary.c_str(), 0755) != 0 && errno != EEXIST) ||
       chmod(temporary.c_str(), 0755) != 0) {  // whatever the umask is
@@ -103,8 +109,8 @@ Result<void, std::string> PrivateDirectory::complete() const {
   return {};
 }
 
-Result<void, std::string> PrivateDirectory::write(const std::string& name,
-                                                  std::string_view text) const {
+Result<void, std::string> PrivateDirectory::write(const std::string& name, std::string_view text) {
+  if (auto completed = complete(); !completed) return completed;
   const std::string path = path_ + '/' + name;
   const std::string draft = path + ".draft";
   std::ofstream file(draft, std::ios::trunc | std::ios::binary);
@@ -114,6 +120,15 @@ Result<void, std::string> PrivateDirectory::write(const std::string& name,
   const int error = errno;
   unlink(draft.c_str());  // a full disk gets its room back
   return Failure<std::string>("can't write " + path + ": " + std::strerror(error));
+}
+
+bool PrivateDirectory::blank_end(const std::string& name) const {
+  const int fd = open((path_ + '/' + name).c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+  if (fd < 0) return false;
+  const off_t size = lseek(fd, 0, SEEK_END);
+  const bool blank = size > 1 && pwrite(fd, " ", 1, size - 2) == 1;
+  close(fd);
+  return blank;
 }
 
 }  // namespace headgate::cli

@@ -26,16 +26,20 @@ class PrivateDirectory {
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
-  // Replaces a file in it. If that fails, it stays as it was, and the error says why.
-  [[nodiscard]] Result<void, std::string> write(const std::string& name,
-                                                std::string_view text) const;
+  // Replaces a file in it. If that fails, it stays as it was, and the error says why. Creates the
+  // directory again if it was removed, as by a program that cleans /tmp.
+  [[nodiscard]] Result<void, std::string> write(const std::string& name, std::string_view text);
+
+  // Overwrites the last character before the line end of a file in it, which needs no room on the
+  // disk. False if that fails.
+  [[nodiscard]] bool blank_end(const std::string& name) const;
 
  private:
   PrivateDirectory(std::string path, int lock, std::optional<gid_t> group) noexcept
       : path_(std::move(path)), lock_(lock), group_(group) {}
 
-  // Creates `tmp`, and lets the group through.
-  [[nodiscard]] Result<void, std::string> complete() const;
+  // Creates what is missing of the directory, without its files.
+  Result<void, std::string> complete();
 
   std::string path_;
   int lock_;

@@ -208,23 +208,26 @@ void Supervisor::reload() {
     return refuse();
   }
   plan_.follow(**policies);
-  std::string conf = nginx_conf(plan_);
-  const auto certificates = check_certificates(plan_);
-  if (!certificates) {
-    say(certificates.error());
-    conf.erase(conf.rfind('}'));  // nginx does not read the certificates of such a file
-    shown_.push_back("unexpected end of file, expecting \"}\"");
-  }
-  if (const auto written = directory_.write("nginx.conf", conf); !written) {
-    say(written.error());
+  if (const auto prepared = prepare_reload(); !prepared) {
+    say(prepared.error());
+    // Without its last "}", nginx refuses the file before it reads certificates.
+    if (directory_.blank_end("nginx.conf")) {
+      shown_.push_back("unexpected end of file, expecting \"}\"");
+      return refuse();
+    }
+    // It would accept what it finds there: this refusal is not counted.
     say(refused);
     nginx_.send(SIGUSR1);
     server::notify_ready();
     return;
   }
-  if (!certificates) return refuse();
   phase_ = Phase::reloading;
   nginx_.send(SIGHUP);
+}
+
+Result<void, std::string> Supervisor::prepare_reload() {
+  if (auto written = directory_.write("nginx.conf", nginx_conf(plan_)); !written) return written;
+  return check_certificates(plan_);
 }
 
 // nginx refuses what it reads, too, and counts that for headgate_refused_reloads_total.

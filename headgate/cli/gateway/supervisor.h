@@ -71,6 +71,8 @@ class Supervisor {
   void on_running();
   void on_started();
   void on_worker_leave(int worker);
+  // Puts the new policies into the files that nginx reads. Fails if nginx must not reload.
+  [[nodiscard]] Result<void, std::string> prepare_reload();
   void reload();
   void refuse();
   void stop();
