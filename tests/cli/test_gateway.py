@@ -1,6 +1,7 @@
 """headgate gateway: a real nginx with the module, in front of a real upstream."""
 import base64
 import contextlib
+import functools
 import json
 import os
 import pathlib
@@ -744,12 +745,49 @@ def wait_for_the_end_of(watched):
             assert ended, 'an nginx process is still there'
 
 
+def test_a_killed_worker_is_replaced(gateway):
+    one = gateway(WIDE, '--workers', '1')
+    for _ in range(3):
+        assert one.request().status == 200
+        _, worker = one.nginx()
+        os.kill(worker, signal.SIGKILL)
+        until(lambda: not runs(worker), 'it has ended')
+    assert one.request().status == 200
+    assert one.stop() == 0
+
+
+NO_WORKER = 'headgate: nginx could not start any worker, and serves nobody; its lines above say why'
+
+
+@pytest.mark.parametrize('happens', [lambda one: one.send(signal.SIGHUP),
+                                     lambda one: os.kill(one.nginx()[1], signal.SIGKILL)],
+                         ids=['a reload', 'a killed worker'])
+def test_a_gateway_that_can_start_no_worker_ends(without_root, happens):
+    one = without_root(WIDE, '--workers', '1')
+    one.request()  # the worker runs
+    of_its_user = without_root.keywords['prefix']
+    subprocess.run([*of_its_user, 'prlimit', f'--pid={one.nginx()[0]}', '--nproc=1'], check=True)
+    happens(one)
+    assert one.wait() == 1
+    said = one.errors.rest()
+    assert NO_WORKER in said
+    assert [line for line in said if 'fork() failed' in line] and not [line for line in said if 'reloaded' in line]
+    assert one.left_behind() == []
+
+
 def without_right(*names):
     """A prefix for a root who lacks these rights, as that of a container may."""
     if os.geteuid() != 0:
         pytest.skip('not root')
     less = ','.join(f'-{name}' for name in names)
     return ['setpriv', f'--bounding-set={less}', f'--inh-caps={less}', '--']
+
+
+def test_a_root_who_may_not_change_the_users_of_workers_ends(fails):
+    status, said = fails(WIDE, '--workers', '2', prefix=without_right('setuid', 'setgid'))
+    assert status == 1
+    assert NO_WORKER in said
+    assert 'setgid' in said
 
 
 def test_a_root_who_may_not_give_files_away_does_not_start(fails, directory):
@@ -804,7 +842,9 @@ def test_a_path_through_a_link_is_that_of_the_system(directory, upstream):
         one.end()
 
 
-def test_it_runs_without_root(gateway, directory):
+@pytest.fixture
+def without_root(gateway, directory):
+    """without_root(policies, ...) starts a gateway of another user than root."""
     prefix = ()
     if os.geteuid() == 0:
         prefix = ('setpriv', '--reuid', 'nobody', '--regid', 'nogroup', '--clear-groups', '--')
@@ -813,7 +853,11 @@ def test_it_runs_without_root(gateway, directory):
     for part in ('bin/headgate', 'modules/ngx_http_headgate_module.so'):
         (directory / part).parent.mkdir()
         shutil.copy(built.parents[1] / part, directory / part)
-    one = gateway(NARROW, prefix=prefix, program=directory / 'bin/headgate')
+    return functools.partial(gateway, prefix=prefix, program=directory / 'bin/headgate')
+
+
+def test_it_runs_without_root(without_root):
+    one = without_root(NARROW)
     assert one.request().headers['RateLimit'] == '"narrow";r=1;t=1800'
     assert one.stop() == 0
     assert one.left_behind() == []

@@ -112,8 +112,11 @@ NginxLog read_nginx_log(std::string_view line, std::string_view policy_file) {
   if (level != "emerg") {
     log.words = line;  // nginx is running: keep the time
     constexpr std::string_view process = "worker process ";
-    if (message.starts_with(process)) {  // "... exited on signal N"
-      log.event = NginxLog::Event::worker_leave;
+    if (message.find(" failed while spawning \"worker process\"") != std::string_view::npos) {
+      log.event = NginxLog::Event::no_worker;
+    } else if (message.starts_with(process)) {  // "... exited on signal N"
+      log.event = message.ends_with(" and cannot be respawned") ? NginxLog::Event::no_worker
+                                                                : NginxLog::Event::worker_leave;
       message.remove_prefix(process.size());
       std::from_chars(message.data(), message.data() + message.size(), log.worker);
     }

@@ -66,6 +66,27 @@ TEST(NginxLog, AWorkerThatDiesIsShownAndLeaves) {
   EXPECT_EQ(log.words, line);
 }
 
+TEST(NginxLog, AWorkerThatCannotRunIsShownAndNotReplaced) {
+  const std::string fork = at +
+                           "[alert] 7#7: fork() failed while spawning \"worker process\" (11: "
+                           "Resource temporarily unavailable)";
+  const auto failed = read_nginx_log(fork, policy_file);
+  EXPECT_EQ(failed.event, Event::no_worker);
+  EXPECT_EQ(failed.worker, 0);
+  EXPECT_EQ(failed.words, fork);
+  const auto fatal = read_nginx_log(
+      at + "[alert] 7#7: worker process 8 exited with fatal code 2 and cannot be respawned",
+      policy_file);
+  EXPECT_EQ(fatal.event, Event::no_worker);
+  EXPECT_EQ(fatal.worker, 8);
+  EXPECT_FALSE(fatal.quiet);
+  EXPECT_EQ(
+      read_nginx_log(at + "[alert] 7#7: fork() failed while spawning \"cache manager process\"",
+                     policy_file)
+          .event,
+      Event::none);
+}
+
 TEST(NginxLog, ReasonsForNotStartingAreReworded) {
   const struct {
     std::string message;

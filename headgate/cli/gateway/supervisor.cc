@@ -104,7 +104,11 @@ void Supervisor::on_log(std::string_view line) {
       workers_.insert(log.worker);
       break;
     case NginxLog::Event::worker_leave:
-      on_worker_leave(log.worker);
+      forget_worker(log.worker);
+      break;
+    case NginxLog::Event::no_worker:
+      could_not_start_ = true;
+      forget_worker(log.worker);
       break;
     case NginxLog::Event::refused:
       on_refused(log.words);
@@ -115,6 +119,7 @@ void Supervisor::on_log(std::string_view line) {
     case NginxLog::Event::warned:
       if (!take_shown(log.words)) print_warning("warning: " + log.words);
   }
+  check_workers();
   if (phase_ == Phase::running && reload_again_) {
     reload_again_ = false;
     reload();
@@ -147,10 +152,30 @@ void Supervisor::on_refused(const std::string& words) {
 }
 
 void Supervisor::on_reopened() {
+  if (is_without_workers()) return on_no_worker();
   // Without reopens_ it is that of a signal before the reload.
   if (phase_ != Phase::refusing || !std::exchange(reopens_, false)) return;
   shown_.clear();
   on_running();
+}
+
+bool Supervisor::is_without_workers() const {
+  return (phase_ == Phase::running || phase_ == Phase::replacing) && could_not_start_ &&
+         workers_.empty() && leaving_.empty();
+}
+
+void Supervisor::check_workers() {
+  if (phase_ == Phase::replacing && leaving_.empty() && !workers_.empty()) {
+    say("reloaded " + config_);
+    on_running();
+  }
+  if (is_without_workers()) nginx_.send(SIGUSR1);
+}
+
+void Supervisor::on_no_worker() {
+  say("nginx could not start any worker, and serves nobody; its lines above say why");
+  phase_ = Phase::failed;
+  end_nginx(SIGTERM, SIGKILL, fast_stop_max);
 }
 
 void Supervisor::on_running() {
@@ -168,17 +193,14 @@ void Supervisor::on_started() {
     if (phase_ == Phase::refusing) reload_again_ = true;
     shown_.clear();
     leaving_ = std::exchange(workers_, {});
+    could_not_start_ = false;
     phase_ = Phase::replacing;
   }
 }
 
-void Supervisor::on_worker_leave(int worker) {
+void Supervisor::forget_worker(int worker) {
   workers_.erase(worker);
   leaving_.erase(worker);
-  if (phase_ == Phase::replacing && leaving_.empty()) {
-    say("reloaded " + config_);
-    on_running();
-  }
 }
 
 void Supervisor::on_signal(int signal) {
@@ -240,6 +262,7 @@ void Supervisor::refuse() {
 // The first call lets requests finish; a second one stops at once. So does the first while nginx
 // starts: it has no requests, and before it handles SIGQUIT, that would make it dump its memory.
 void Supervisor::stop() {
+  if (phase_ == Phase::failed) return;  // nginx ends already
   const bool at_once = phase_ == Phase::stopping || phase_ == Phase::starting;
   phase_ = Phase::stopping;
   Clock::duration time = stop_drain;
@@ -248,19 +271,25 @@ void Supervisor::stop() {
   } else if (plan_.drain) {
     time = std::chrono::nanoseconds(static_cast<std::int64_t>(*plan_.drain));
   }
-  deadline_ = Clock::now() + time;
   server::notify_stopping(std::chrono::ceil<std::chrono::seconds>(time) + 2 * fast_stop_max);
-  nginx_.send(at_once ? SIGTERM : SIGQUIT);
-  next_signal_ = at_once ? SIGKILL : SIGTERM;
+  if (at_once) {
+    end_nginx(SIGTERM, SIGKILL, time);
+  } else {
+    end_nginx(SIGQUIT, SIGTERM, time);
+  }
+}
+
+void Supervisor::end_nginx(int signal, int next, Clock::duration time) {
+  nginx_.send(signal);
+  next_signal_ = next;
+  deadline_ = Clock::now() + time;
 }
 
 void Supervisor::on_deadline() {
   if (next_signal_ == SIGTERM) {
     say("requests still in progress are cut off: the time of --drain, or 10 s, is over");
   }
-  nginx_.send(next_signal_);
-  next_signal_ = SIGKILL;
-  deadline_ = Clock::now() + fast_stop_max;
+  end_nginx(next_signal_, SIGKILL, fast_stop_max);
 }
 
 int Supervisor::wait_ms() const {
@@ -271,6 +300,7 @@ int Supervisor::wait_ms() const {
 
 int Supervisor::ended(int status) const {
   if (phase_ == Phase::stopping) return done;
+  if (phase_ == Phase::failed) return input_fault;  // that was said
   if (phase_ == Phase::starting) {
     say("nginx did not start");
   } else if (WIFSIGNALED(status)) {

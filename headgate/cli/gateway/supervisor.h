@@ -38,6 +38,7 @@ class Signals {
 //   starting -> running -> reloading -> replacing -> running -> stopping
 //               running -> reloading -> refusing -> running
 //               running -> refusing -> running
+//               running or replacing -> failed
 class Supervisor {
  public:
   // `config` is the policy file as the user named it; `ready` is shown when nginx has started.
@@ -59,6 +60,7 @@ class Supervisor {
     replacing,  // the new configuration is in force, but old workers still accept connections
     refusing,   // nginx says why it refuses, or reads what was refused here, to count that
     stopping,
+    failed,  // nginx has no worker, and is made to end
   };
 
   void on_log(std::string_view line);
@@ -66,16 +68,24 @@ class Supervisor {
   void on_deadline();
   void on_refused(const std::string& words);
   void on_reopened();
+  void on_no_worker();
   // Whether this line of nginx was shown before nginx logged it. If so, forgets it.
   bool take_shown(const std::string& words);
   void on_running();
   void on_started();
-  void on_worker_leave(int worker);
+  void forget_worker(int worker);
+  // Whether nothing accepts connections, and nginx has said that it could not start a worker.
+  [[nodiscard]] bool is_without_workers() const;
+  // Ends a reload when the old workers have left. Without workers, makes nginx open its logs again:
+  // until it says so, it may be at work to start some.
+  void check_workers();
   // Puts the new policies into the files that nginx reads. Fails if nginx must not reload.
   [[nodiscard]] Result<void, std::string> prepare_reload();
   void reload();
   void refuse();
   void stop();
+  // Sends a signal, and `next` if nginx has not ended in time.
+  void end_nginx(int signal, int next, Clock::duration time);
   // Until the deadline, as poll() takes it.
   [[nodiscard]] int wait_ms() const;
   // Returns the exit status for nginx's wait status.
@@ -90,6 +100,7 @@ class Supervisor {
   Phase phase_ = Phase::starting;
   std::set<int> workers_;           // process ids of the workers that accept connections
   std::set<int> leaving_;           // those of the old configuration, which should stop accepting
+  bool could_not_start_ = false;    // a worker of the configuration in force
   bool reload_again_ = false;       // SIGHUP arrived during a reload
   std::vector<std::string> shown_;  // faults and warnings that nginx will report, too
   bool reopens_ = false;  // nginx was told to open its logs again when it has reported all faults
