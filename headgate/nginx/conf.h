@@ -9,6 +9,7 @@
 
 #include "headgate/nginx/counters.h"
 #include "headgate/nginx/ngx.h"
+#include "headgate/nginx/pipe_hold.h"
 #include "headgate/nginx/snapshot.h"
 #include "headgate/nginx/worker_stats.h"
 #include "headgate/policy/live/kept_overrides.h"
@@ -50,6 +51,7 @@ struct MainConf {
   bool has_dashboard = false;                 // headgate_dashboard
   std::shared_ptr<WorkerStats> worker_stats;  // null without a dashboard
   ngx_open_file_t* decision_log = nullptr;    // in memory of nginx's cycle
+  PipeHold decision_pipe;                     // if that is one
   bool reads_bodies = false;                  // a policy's cost is the length of the request's body
   std::optional<std::uint32_t> connections_per_address;  // at each worker; 0 or absent: any
 };

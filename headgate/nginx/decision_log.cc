@@ -85,8 +85,17 @@ void write_out() noexcept {
   }
 }
 
+// nginx opens its files so that it waits for a reader of a named pipe: as long as that takes, there
+// would be no reload and no new worker.
+void hold_pipe(MainConf& conf) noexcept {
+  conf.decision_pipe.hold(reinterpret_cast<const char*>(conf.decision_log->name.data));
+}
+
 extern "C" void flush_file(ngx_open_file_t* file, ngx_log_t*) noexcept {
   if (buffer.file == file) write_out();
+  // nginx opens it again now, and there may be another pipe at its path.
+  MainConf* conf = conf_of(const_cast<const ngx_cycle_t*>(ngx_cycle));
+  if (conf != nullptr && conf->decision_log == file) hold_pipe(*conf);
 }
 
 extern "C" void flush_in_time(ngx_event_t*) noexcept { write_out(); }
@@ -123,6 +132,7 @@ bool open_decision_log(ngx_conf_t* cf, MainConf& conf) noexcept {
     return false;
   }
   conf.decision_log->flush = flush_file;
+  hold_pipe(conf);
   return true;
 }
 

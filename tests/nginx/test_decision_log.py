@@ -94,6 +94,22 @@ def test_a_pipe_that_is_not_read_stalls_nothing(nginx, tmp_path):
     os.close(reader)
 
 
+def test_a_pipe_without_a_reader_stops_nothing(nginx, tmp_path):
+    log = tmp_path / 'log'
+    os.mkfifo(log)
+    server = logging(nginx, tmp_path, ', which: all')
+    log.rename(tmp_path / 'log.1')
+    os.mkfifo(log)
+    reopens(server)  # of another pipe at the same path
+    server.reload()
+    ask(server, 1500)  # 300 KB: the pipe has room for 64 KiB
+    until(lambda: server.metrics()['headgate_decision_log_dropped_total'] > 0, 'lines are dropped')
+    with open(log, 'rb') as reader:  # one that comes later
+        assert json.loads(reader.readline())['outcome'] == 'admitted'
+    reopens(server)
+    server.reload()
+
+
 def test_a_folder_that_is_missing_is_refused(nginx, tmp_path):
     server = nginx(POLICIES.format(file=tmp_path / 'no/log', more=''), run=False)
     accepted, said = server.test()
