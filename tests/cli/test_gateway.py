@@ -580,6 +580,25 @@ def test_a_reload_makes_the_private_directory_again(gateway):
     assert (private / 'nginx.conf').exists()
 
 
+def test_nothing_is_read_from_a_directory_that_another_has_put_in_its_place(gateway, directory):
+    one = gateway(WIDE)
+    [private] = one.temporary.iterdir()
+    shutil.rmtree(private)
+    other = directory / 'other'
+    other.mkdir()
+    (other / 'nginx.conf').write_text('not for headgate\n')
+    private.symlink_to(other)
+    for policies, words in (WIDE, "can't make the directory .* again: File exists"), (BAD, 'many'):
+        one.policy_file.write_text(policies)
+        one.send(signal.SIGHUP)
+        one.errors.until(words)
+        one.errors.until('^headgate: reload refused')
+    assert one.request().status == 200
+    assert one.stop() == 0
+    assert [file.name for file in other.iterdir()] == ['nginx.conf']
+    assert (other / 'nginx.conf').read_text() == 'not for headgate\n'
+
+
 def test_a_table_that_cannot_be_opened_is_refused_and_counted(gateway):
     one = with_another_table(gateway, 'memory: 128KiB, file: table', 'memory: 64KiB, file: table')
     assert 'is a table of 131072 bytes' in one.errors.until('/table').string

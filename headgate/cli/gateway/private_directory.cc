@@ -82,16 +82,18 @@ PrivateDirectory::PrivateDirectory(PrivateDirectory&& other) noexcept
 PrivateDirectory::~PrivateDirectory() {
   if (path_.empty()) return;
   std::error_code ignored;  // the process ends: there is no use in a message
-  std::filesystem::remove_all(path_, ignored);
+  if (is_ours()) std::filesystem::remove_all(path_, ignored);
   close(lock_);
 }
 
 Result<void, std::string> PrivateDirectory::complete() {
-  if (mkdir(path_.c_str(), 0700) == 0) {
-    close(std::exchange(lock_, lock(path_)));
-  } else if (errno != EEXIST) {
-    return Failure<std::string>("can't make the directory " + path_ +
-                                " again: " + std::strerror(errno));
+  if (!is_ours()) {
+    const int again = mkdir(path_.c_str(), 0700) == 0 ? lock(path_) : -1;
+    if (again < 0) {
+      return Failure<std::string>("can't make the directory " + path_ +
+                                  " again: " + std::strerror(errno));
+    }
+    close(std::exchange(lock_, again));
   }
   const std::string temporary = path_ + "/tmp";
   if ((mkdir(temporary.c_str(), 0755) != 0 && errno != EEXIST) ||
@@ -122,7 +124,15 @@ Result<void, std::string> PrivateDirectory::write(const std::string& name, std::
   return Failure<std::string>("can't write " + path + ": " + std::strerror(error));
 }
 
+bool PrivateDirectory::is_ours() const {
+  struct stat locked = {};
+  struct stat found = {};
+  return fstat(lock_, &locked) == 0 && lstat(path_.c_str(), &found) == 0 &&
+         locked.st_dev == found.st_dev && locked.st_ino == found.st_ino;
+}
+
 bool PrivateDirectory::blank_end(const std::string& name) const {
+  if (!is_ours()) return false;
   const int fd = open((path_ + '/' + name).c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0) return false;
   const off_t size = lseek(fd, 0, SEEK_END);

@@ -26,12 +26,15 @@ class PrivateDirectory {
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
+  // Whether it is still there. Otherwise another user may have put one of that name in its place.
+  [[nodiscard]] bool is_ours() const;
+
   // Replaces a file in it. If that fails, it stays as it was, and the error says why. Creates the
   // directory again if it was removed, as by a program that cleans /tmp.
   [[nodiscard]] Result<void, std::string> write(const std::string& name, std::string_view text);
 
   // Overwrites the last character before the line end of a file in it, which needs no room on the
-  // disk. False if that fails.
+  // disk. False if that fails, or if it is not ours.
   [[nodiscard]] bool blank_end(const std::string& name) const;
 
  private:

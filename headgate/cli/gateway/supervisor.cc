@@ -237,11 +237,7 @@ void Supervisor::reload() {
       shown_.push_back("unexpected end of file, expecting \"}\"");
       return refuse();
     }
-    // It would accept what it finds there: this refusal is not counted.
-    say(refused);
-    nginx_.send(SIGUSR1);
-    server::notify_ready();
-    return;
+    return refuse_alone();
   }
   phase_ = Phase::reloading;
   nginx_.send(SIGHUP);
@@ -254,9 +250,17 @@ Result<void, std::string> Supervisor::prepare_reload() {
 
 // nginx refuses what it reads, too, and counts that for headgate_refused_reloads_total.
 void Supervisor::refuse() {
+  if (!directory_.is_ours()) return refuse_alone();
   say(refused);
   phase_ = Phase::refusing;
   nginx_.send(SIGHUP);
+}
+
+// nginx would accept what it finds in the directory: this refusal is not counted.
+void Supervisor::refuse_alone() {
+  say(refused);
+  nginx_.send(SIGUSR1);
+  server::notify_ready();
 }
 
 // The first call lets requests finish; a second one stops at once. So does the first while nginx

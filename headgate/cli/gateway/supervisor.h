@@ -83,6 +83,7 @@ class Supervisor {
   [[nodiscard]] Result<void, std::string> prepare_reload();
   void reload();
   void refuse();
+  void refuse_alone();
   void stop();
   // Sends a signal, and `next` if nginx has not ended in time.
   void end_nginx(int signal, int next, Clock::duration time);
