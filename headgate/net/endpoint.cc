@@ -250,9 +250,8 @@ Result<void, std::string> Endpoint::set_access(const char* path) const {
 
 Result<int, std::string> Endpoint::listen_shared() {
   if (ours_) return open(Sharing::in_this_process);
-  // With SO_REUSEPORT from the start, the port would also be shared with another server that sets
-  // it. Without it, listening fails then; and it never lets go of the port, which another program
-  // could take.
+  // The first socket binds without SO_REUSEPORT, so that the port of another server is refused. It
+  // sets that afterwards, and stays open, so that no other program can take the port.
   const auto first = listen();
   if (first) share(*first);
   return first;

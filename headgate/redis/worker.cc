@@ -98,8 +98,10 @@ bool Worker::run_loop() noexcept {
 
 void Worker::note_no_thread(const boost::system::system_error& error) noexcept {
   good_until_.store(Link::Time::min(), std::memory_order_relaxed);
+  // A loop needs descriptors, too.
+  const bool no_thread_left = error.code() == std::errc::resource_unavailable_try_again;
   try {
-    fault_.note(no_thread(error.code().message()));
+    fault_.note(no_thread_left ? no_thread(error.code().message()) : error.what());
   } catch (const std::bad_alloc&) {
   }
 }

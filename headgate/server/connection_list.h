@@ -54,8 +54,8 @@ namespace headgate::server {
 // may be on their way until then, and then the connection ends itself: it needs nothing any more.
 //
 // A client is served as soon as it is ready, except new ones and strangers, which wait in one
-// queue, and those whose turns are long or whose last one has left input, which wait in another. In
-// each queue one source has its turn after the other.
+// queue, where their sources take turns, and those whose turns are long or whose last one has left
+// input, which wait in another.
 template <class Connection, bool confirms_stop = false>
 class ConnectionList {
  private:
@@ -116,7 +116,7 @@ class ConnectionList {
         idle_max_(options.idle),
         patience_(options.patience),
         connections_max_(options.connections_max),
-        strangers_max_(std::max<std::size_t>(options.connections_max / strangers_share, 1)),
+        strangers_max_(options.strangers_max()),
         refusal_(refusal),
         serve_(std::move(serve)),
         on_tick_(std::move(on_tick)),
@@ -211,11 +211,7 @@ class ConnectionList {
  private:
   using Clients = std::list<Client>;  // in the order of since_
 
-  // Strangers get one of so many connections. A client with the token shows it as soon as it is
-  // connected, so even a few places would do; thousands let it be slow during a flood.
-  static constexpr std::size_t strangers_share = 4;
-
-  // So many take about as long as a turn: each is some system calls, and with TLS some memory.
+  // So many take about 0.3 ms: each is some system calls, and with TLS some memory.
   static constexpr std::size_t opened_before_look = 8;
 
   // A timeout is late by at most one tick. Ticks of a second cost next to nothing, and timeouts are
@@ -275,24 +271,19 @@ class ConnectionList {
     std::size_t count = 0;
     for (void* const each : ready) {
       Client& client = *static_cast<Client*>(each);
-      if (has_ended(client)) {
+      if (client.need_ == Need::answer) {  // only the end is watched
         close(client);
       } else if (stopping_ || (!client.queue_ && !client.place_.is_linked())) {
         at_once[count++] = each;
-      } else if (!client.place_.is_linked()) {  // otherwise it is queued, and its end has arrived
+      } else if (client.place_.is_linked()) {  // it has ended, and what it has sent is served
+        ready_.ignore(client.connection.fd());
+      } else {
         client.need_ = Need::turn;
         ready_.watch(client.connection.fd(), &client, Need::turn);
         ready_.queue(client.place_, *client.queue_);
       }
     }
     if (count > 0) serve_(std::span(at_once).first(count));
-  }
-
-  // Whether it has, if its socket is ready: nothing but the end is watched while it waits for an
-  // answer, or is queued. What others have sent before the end is still served.
-  [[nodiscard]] static bool has_ended(const Client& client) noexcept {
-    if (client.need_ == Need::answer) return true;
-    return client.standing_ == Standing::stranger && client.place_.is_linked();
   }
 
   // Keeps the lists in the order of since_.

@@ -260,20 +260,36 @@ TEST_F(ConnectionListTest, AClientThatWasClosedMeanwhileIsNotServed) {
   EXPECT_THAT(run(), IsEmpty());
 }
 
-// What a stranger has asked for that has gone is done for nobody.
-TEST_F(ConnectionListTest, AStrangerThatResetsItsConnectionHasNoTurn) {
+// As who sends a command and does not wait for the reply.
+TEST_F(ConnectionListTest, WhatAClientHasSentBeforeItLeftIsServed) {
   Peer first(*this);
+  auto gone = std::make_unique<Peer>(*this);
   first.send("S1");
-  const TcpPair gone = connect_tcp();
-  connections_.open(tcp(gone.server), shared_);
-  ASSERT_EQ(send(gone.client, "Sgone", 5, 0), 5);
+  gone->send("S2");
   on_served_ = [](const std::string&) {
     for (const Turn turn(1); !turn.is_over();) {
     }
   };
   while (served_.empty()) io_.poll_one();
-  reset_by_client(gone);
-  EXPECT_THAT(run(), ElementsAre("S1"));
+  gone.reset();
+  EXPECT_THAT(run(), ElementsAre("S1", "S2"));
+  connections_.stop();
+  io_.run();  // returns: it is closed
+}
+
+// A load balancer has one address for all of its clients.
+TEST_F(ConnectionListTest, ThoseThatAreKnownDoNotShareByTheirSource) {
+  Peer& first = known("L1");
+  Peer& second = known("L2");
+  const TcpPair third = connect_tcp();
+  connections_.open(tcp(third.server), shared_);
+  ASSERT_EQ(send(third.client, "L3", 2, 0), 2);
+  run();
+  first.send("L1");
+  second.send("L2");
+  ASSERT_EQ(send(third.client, "L3", 2, 0), 2);
+  EXPECT_THAT(run(), ElementsAre("L1", "L2", "L3"));
+  close(third.client);
 }
 
 class CrowdedTest : public ConnectionListTest {

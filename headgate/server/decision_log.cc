@@ -59,9 +59,9 @@ void DecisionLog::start() noexcept {
     thread_ = std::thread([this] { run(); });
   } catch (const std::exception& error) {
     spdlog::error(
-        "the decision log {} has no thread: {}; SIGUSR1 tries again, until then lines wait, and "
-        "are "
-        "dropped if there are too many",
+        "the decision log {} has no thread: {}; SIGUSR1 tries again; lines wait, and are dropped "
+        "if "
+        "there are too many",
         wanted_, error.what());
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);

@@ -37,6 +37,13 @@ struct DoorOptions {
   // Per worker and door; further connections are closed at once. Each idle one takes less than
   // 1 KiB, so that all take at most 20 MiB.
   std::size_t connections_max = 20000;
+
+  // Strangers, the clients that have not shown the token, get so many of them. A client with the
+  // token shows it as soon as it is connected, so even a few places would do; thousands let it be
+  // slow during a flood.
+  [[nodiscard]] std::size_t strangers_max() const noexcept {
+    return connections_max < 8 ? 1 : connections_max / 4;
+  }
 };
 
 // There is one per worker and listening address. All methods run on the worker's thread.

@@ -1,4 +1,4 @@
-// A line in which one source has its turn after the other.
+// A line in which the sources take turns.
 #pragma once
 
 #include <algorithm>

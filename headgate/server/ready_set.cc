@@ -41,7 +41,22 @@ void ReadySet::watch(int fd, void* who, Need need) noexcept {
   if (need == Need::input) event.events = EPOLLIN;
   if (need == Need::output) event.events = EPOLLOUT;
   event.data.ptr = who;
-  epoll_ctl(epoll_.native_handle(), EPOLL_CTL_MOD, fd, &event);
+  const int changed = epoll_ctl(epoll_.native_handle(), EPOLL_CTL_MOD, fd, &event);
+  if (changed != 0 && errno == ENOENT) {
+    epoll_ctl(epoll_.native_handle(), EPOLL_CTL_ADD, fd, &event);
+  }
+}
+
+void ReadySet::ignore(int fd) noexcept {
+  epoll_ctl(epoll_.native_handle(), EPOLL_CTL_DEL, fd, nullptr);
+}
+
+void ReadySet::put(Place& place, Queue queue) noexcept {
+  if (queue == Queue::backlog) {
+    backlog_.push_back(place);
+  } else {
+    newcomers_.push(place);
+  }
 }
 
 void ReadySet::close() noexcept {
@@ -84,7 +99,8 @@ void ReadySet::go_on() {
   const Turn turn(1);
   while (epoll_.is_open()) {
     if (take_arrived() == 0 && none_queued()) break;
-    for (FairLine& queue : queues_) serve_next(queue);
+    serve_backlog();
+    serve_newcomer();
     if (turn.is_over()) break;
   }
   if (!epoll_.is_open()) return;
@@ -95,13 +111,15 @@ void ReadySet::go_on() {
   }
 }
 
-bool ReadySet::none_queued() const noexcept {
-  return std::all_of(queues_.begin(), queues_.end(),
-                     [](const FairLine& queue) { return queue.empty(); });
+void ReadySet::serve_backlog() {
+  if (backlog_.empty()) return;
+  void* const who = backlog_.front().who;
+  backlog_.pop_front();
+  serve_(who);
 }
 
-void ReadySet::serve_next(FairLine& queue) {
-  if (const Place* const next = queue.pop()) serve_(next->who);
+void ReadySet::serve_newcomer() {
+  if (const Place* const next = newcomers_.pop()) serve_(next->who);
 }
 
 // Returns how many sockets were ready.
@@ -116,21 +134,26 @@ std::size_t ReadySet::take_arrived() {
   return ready;
 }
 
-void ReadySet::serve_arrived(std::size_t most) {
-  for (FairLine& queue : queues_) {
-    Places queued;
-    queue.take_all(queued);
-    for (std::size_t left = most; left > 0 && !queued.empty(); --left) {
-      void* const who = queued.front().who;
-      queued.pop_front();
-      serve_(who);
-    }
-    while (!queued.empty()) {
-      Place& place = queued.front();
-      queued.pop_front();
-      queue.push(place);
-    }
+// Serves the first of them, and puts the others back.
+void ReadySet::serve_all(Places& places, std::size_t most, Queue queue) {
+  for (std::size_t left = most; left > 0 && !places.empty(); --left) {
+    void* const who = places.front().who;
+    places.pop_front();
+    serve_(who);
   }
+  while (!places.empty()) {
+    Place& place = places.front();
+    places.pop_front();
+    put(place, queue);
+  }
+}
+
+void ReadySet::serve_arrived(std::size_t most) {
+  Places queued;
+  queued.swap(backlog_);
+  serve_all(queued, most, Queue::backlog);
+  newcomers_.take_all(queued);
+  serve_all(queued, most, Queue::newcomers);
   for (std::size_t served = 0; served < most && epoll_.is_open();) {
     const std::size_t ready = take_arrived();
     if (ready == 0) return;

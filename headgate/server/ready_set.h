@@ -1,7 +1,6 @@
 // Waits until some of many sockets are ready.
 #pragma once
 
-#include <array>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <cstddef>
@@ -28,8 +27,9 @@ enum class Need : std::uint8_t {
 // are ready, and no socket costs a system call to be waited for again.
 //
 // Sockets that have just become ready come first. After each wait for them, one connection of each
-// queue has its turn, in each queue of another source. So a client with one short request never
-// waits for the backlog of others, and a newcomer not for a flood from elsewhere.
+// queue has its turn: in the backlog the first, of the newcomers one of each source in turn. So a
+// client with one short request never waits for the backlog of others, and a newcomer not for a
+// flood from elsewhere.
 class ReadySet {
  public:
   enum class Queue : std::uint8_t { backlog, newcomers };
@@ -54,10 +54,11 @@ class ReadySet {
   [[nodiscard]] bool add(int fd, void* who) noexcept;
   // From now on waits for this event instead.
   void watch(int fd, void* who, Need need) noexcept;
-  // Serves it when those of its source that are before it in the queue were served. Called for what
-  // needs Need::turn.
+  // Waits for nothing of this socket any more, until watch().
+  void ignore(int fd) noexcept;
+  // Serves it when those before it in the queue were served. Called for what needs Need::turn.
   void queue(Place& place, Queue queue) noexcept {
-    if (!place.is_linked()) queues_[static_cast<std::size_t>(queue)].push(place);
+    if (!place.is_linked()) put(place, queue);
     wake();
   }
   // Serves soon what is queued, although no socket is ready. queue() calls this, and does not fail
@@ -75,13 +76,17 @@ class ReadySet {
   void go_on();
   void go_on_later();
   std::size_t take_arrived();
-  void serve_next(FairLine& queue);
-  [[nodiscard]] bool none_queued() const noexcept;
+  void put(Place& place, Queue queue) noexcept;
+  void serve_backlog();
+  void serve_newcomer();
+  void serve_all(Places& places, std::size_t most, Queue queue);
+  [[nodiscard]] bool none_queued() const noexcept { return backlog_.empty() && newcomers_.empty(); }
 
   boost::asio::posix::stream_descriptor epoll_;
   std::function<void(Ready)> arrived_;
   std::function<void(void*)> serve_;
-  std::array<FairLine, 2> queues_;  // by Queue
+  Places backlog_;
+  FairLine newcomers_;
   // What calls go_on() next; both if something was queued while no socket was ready.
   bool watching_ = false;
   bool posted_ = false;

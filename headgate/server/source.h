@@ -9,7 +9,8 @@
 namespace headgate::server {
 
 // The same for all connections of one IPv4 address, and of one /64 network of IPv6, of which one
-// client may have all addresses. Unix sockets are one source.
+// client may have all addresses. Source 0 also has all Unix sockets, and the TCP connections whose
+// client has reset them already.
 using Source = std::uint8_t;
 inline constexpr std::size_t source_count = 256;
 

@@ -3,8 +3,10 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <cerrno>
 #include <utility>
 
 namespace headgate::server {
@@ -18,10 +20,16 @@ using Acceptor = boost::asio::basic_socket_acceptor<stream_protocol>;
 // short enough that a client hardly notices it.
 constexpr std::chrono::milliseconds pause{50};
 
-// So many connections are accepted together, about a turn's time: a flood of them must not fill the
-// kernel's queue, where one waits for the other, while each handshake takes its time; and the
-// clients of other doors must not wait for long.
-constexpr unsigned together = 24;
+// So many connections are accepted together, in about a millisecond. If it were one, a flood of
+// them would fill the kernel's queue while each handshake takes its time; if it were hundreds, the
+// clients of other doors would wait.
+constexpr std::size_t together_max = 24;
+
+// Fewer if strangers have few places, so that those of one burst do not drive out each other before
+// they have a turn.
+std::size_t together(const DoorOptions& options) noexcept {
+  return std::clamp<std::size_t>(options.strangers_max() / 2, 1, together_max);
+}
 
 }  // namespace
 
@@ -33,13 +41,15 @@ struct Worker::Listener {
         pausing(io),
         door(listening.make_door(context, io, options)) {
     acceptor.non_blocking(true);
+    // Otherwise accept() waits for the next connection if one was reset before.
+    acceptor.set_option(boost::asio::socket_base::enable_connection_aborted(true));
   }
 
   // Returns why there was none.
   error_code accept_one() {
     error_code error;
     Socket socket = acceptor.accept(error);
-    if (error == boost::asio::error::connection_aborted) return {};
+    if (error == boost::asio::error::connection_aborted || error.value() == EPROTO) return {};
     if (error) return error;
     if (const int on = 1; is_tcp) {
       setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -67,7 +77,9 @@ void Worker::listen(const Listening& listening, int fd) {
 void Worker::accept(Listener& listener) {
   listener.acceptor.async_wait(Acceptor::wait_read, [this, &listener](error_code error) {
     if (!listener.acceptor.is_open()) return;
-    for (unsigned left = together; left > 0 && !error; --left) error = listener.accept_one();
+    for (std::size_t left = together(options_); left > 0 && !error; --left) {
+      error = listener.accept_one();
+    }
     if (!error || error == boost::asio::error::would_block) return accept(listener);
     listener.pausing.expires_after(pause);
     listener.pausing.async_wait([this, &listener](error_code) {

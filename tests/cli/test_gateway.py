@@ -775,6 +775,18 @@ def test_a_killed_worker_is_replaced(gateway):
     assert one.stop() == 0
 
 
+def test_a_worker_that_ends_by_itself_stops_no_reload(gateway):
+    one = gateway(WIDE, '--workers', '1')
+    for _ in range(2):
+        until(lambda: len(one.nginx()) == 2, 'the one before the reload has ended')
+        assert one.request().status == 200  # it takes signals
+        _, worker = one.nginx()
+        os.kill(worker, signal.SIGTERM)
+        until(lambda: not runs(worker), 'it has ended')
+        reload(one)
+    assert one.stop() == 0
+
+
 NO_WORKER = 'headgate: nginx could not start any worker, and serves nobody; its lines above say why'
 
 

@@ -12,8 +12,6 @@ import subprocess
 import threading
 import time
 
-import pytest
-
 from support.environment import PATIENCE
 
 # Debian has nginx in /usr/sbin, which is not in every user's PATH.
@@ -102,6 +100,7 @@ def find_program(name):
 
 def few_threads(number):
     """What a program is run with that may have so many threads: as a user who has no others."""
+    import pytest  # benchmarks, which use this file, do without it
     user = str(60_000 + os.getpid() % 5000)
     prefix = ['setpriv', '--reuid', user, '--regid', user, '--clear-groups', '--inh-caps', '+dac_override',
               '--ambient-caps', '+dac_override', 'prlimit', f'--nproc={number}:9']

@@ -83,15 +83,22 @@ NginxLog read_nginx_log(std::string_view line, std::string_view policy_file) {
   const std::size_t ids = message.find_first_not_of("0123456789#");
   if (ids > 0 && message.substr(ids).starts_with(": ")) message.remove_prefix(ids + 2);
 
+  constexpr std::string_view start = "start worker process ";
+  constexpr std::string_view exit =
+      "worker process ";  // "... exited with code 0", "... on signal N"
+  const auto read_worker = [&](NginxLog::Event event, std::string_view words) {
+    log.event = event;
+    const char* const number = message.data() + words.size();
+    std::from_chars(number, message.data() + message.size(), log.worker);
+  };
   if (level == "notice" || level == "info" || level == "debug") {
     log.quiet = true;
-    constexpr std::string_view start = "start worker process ";
     if (message == "start worker processes") {
       log.event = NginxLog::Event::started;
     } else if (message.starts_with(start)) {
-      log.event = NginxLog::Event::worker_start;
-      message.remove_prefix(start.size());
-      std::from_chars(message.data(), message.data() + message.size(), log.worker);
+      read_worker(NginxLog::Event::worker_start, start);
+    } else if (message.starts_with(exit)) {
+      read_worker(NginxLog::Event::worker_leave, exit);
     } else if (message == "gracefully shutting down") {
       log.event = NginxLog::Event::worker_leave;
       log.worker = log.writer;
@@ -110,15 +117,15 @@ NginxLog read_nginx_log(std::string_view line, std::string_view policy_file) {
     return log;
   }
   if (level != "emerg") {
-    log.words = line;  // nginx is running: keep the time
-    constexpr std::string_view process = "worker process ";
-    if (message.find(" failed while spawning \"worker process\"") != std::string_view::npos) {
+    log.words = line;                                     // nginx is running: keep the time
+    const bool is_of_request = message.starts_with('*');  // may have words of its client
+    if (!is_of_request &&
+        message.find(" failed while spawning \"worker process\"") != std::string_view::npos) {
       log.event = NginxLog::Event::no_worker;
-    } else if (message.starts_with(process)) {  // "... exited on signal N"
-      log.event = message.ends_with(" and cannot be respawned") ? NginxLog::Event::no_worker
-                                                                : NginxLog::Event::worker_leave;
-      message.remove_prefix(process.size());
-      std::from_chars(message.data(), message.data() + message.size(), log.worker);
+    } else if (message.starts_with(exit)) {
+      read_worker(message.ends_with(" and cannot be respawned") ? NginxLog::Event::no_worker
+                                                                : NginxLog::Event::worker_leave,
+                  exit);
     }
     return log;
   }

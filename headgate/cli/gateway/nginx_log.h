@@ -13,7 +13,7 @@ struct NginxLog {
     started,       // workers that start from now on have the new configuration
     worker_start,  // `worker` has started
     worker_leave,  // `worker` accepts no more connections
-    no_worker,     // one could not be started, or could not run: then it is `worker`
+    no_worker,     // none could be started (`worker` is 0), or `worker` ended and is not replaced
     refused,       // [emerg]: nginx rejects the configuration
     reopened,      // the writer opens its logs again
     warned,        // of something in the configuration, which is accepted

@@ -66,6 +66,21 @@ TEST(NginxLog, AWorkerThatDiesIsShownAndLeaves) {
   EXPECT_EQ(log.words, line);
 }
 
+TEST(NginxLog, AWorkerThatEndsByItselfLeaves) {
+  const auto log =
+      read_nginx_log(at + "[notice] 7#7: worker process 8 exited with code 0", policy_file);
+  EXPECT_EQ(log.event, Event::worker_leave);
+  EXPECT_EQ(log.worker, 8);
+  EXPECT_TRUE(log.quiet);
+}
+
+TEST(NginxLog, ClientsCannotSayThatAWorkerIsMissing) {
+  const auto log = read_nginx_log(
+      at + "[error] 8#8: *1 no, referrer: \"x failed while spawning \"worker process\" y\"",
+      policy_file);
+  EXPECT_EQ(log.event, Event::none);
+}
+
 TEST(NginxLog, AWorkerThatCannotRunIsShownAndNotReplaced) {
   const std::string fork = at +
                            "[alert] 7#7: fork() failed while spawning \"worker process\" (11: "

@@ -88,10 +88,13 @@ PrivateDirectory::~PrivateDirectory() {
 
 Result<void, std::string> PrivateDirectory::complete() {
   if (!is_ours()) {
-    const int again = mkdir(path_.c_str(), 0700) == 0 ? lock(path_) : -1;
+    const bool made = mkdir(path_.c_str(), 0700) == 0;
+    const int again = made ? lock(path_) : -1;
     if (again < 0) {
+      const int error = errno;
+      if (made) rmdir(path_.c_str());
       return Failure<std::string>("can't make the directory " + path_ +
-                                  " again: " + std::strerror(errno));
+                                  " again: " + std::strerror(error));
     }
     close(std::exchange(lock_, again));
   }

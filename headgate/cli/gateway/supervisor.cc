@@ -227,6 +227,10 @@ void Supervisor::reload() {
       shown_.push_back(fault.text());
       print_error(fault.text());
     }
+    // It may have been removed; nginx counts nothing without it.
+    if (const auto there = directory_.write("nginx.conf", nginx_conf(plan_)); !there) {
+      say(there.error());
+    }
     return refuse();
   }
   plan_.follow(**policies);
