@@ -39,6 +39,7 @@ namespace headgate::server {
 //
 //   int fd() const             the socket
 //   bool is_trusted() const    whether it has shown the token, or needs none
+//   bool is_established() const  whether its handshake of TLS is done, or there is none
 //   bool has_received() const  whether anything has come from the client but a handshake of TLS
 //   bool is_idle() const       whether no request has begun and no reply is left to send: the
 //                              timeout is DoorOptions::idle then, else DoorOptions::patience
@@ -275,7 +276,9 @@ class ConnectionList {
         close(client);
       } else if (stopping_ || (!client.queue_ && !client.place_.is_linked())) {
         at_once[count++] = each;
-      } else if (client.place_.is_linked()) {  // it has ended, and what it has sent is served
+      } else if (client.place_.is_linked() && !client.connection.is_established()) {
+        close(client);                         // it has gone, and has asked for nothing
+      } else if (client.place_.is_linked()) {  // it has gone, and what it has sent is served
         ready_.ignore(client.connection.fd());
       } else {
         client.need_ = Need::turn;

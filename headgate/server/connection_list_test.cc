@@ -40,6 +40,7 @@ class Taking {
     return {room, count > 0 ? static_cast<std::size_t>(count) : 0};
   }
   void trust() { trusted_ = true; }
+  void shake_hands() { established_ = false; }
   void wait(bool waits) { waits_ = waits; }
   [[nodiscard]] bool waits() const { return waits_; }
   void resume() const { resume_(); }
@@ -47,6 +48,7 @@ class Taking {
 
   [[nodiscard]] int fd() const { return fd_; }
   [[nodiscard]] bool is_trusted() const { return trusted_; }
+  [[nodiscard]] bool is_established() const { return established_; }
   [[nodiscard]] bool has_received() const { return received_; }
   [[nodiscard]] bool is_idle() const { return true; }
   [[nodiscard]] static bool moved() { return true; }
@@ -58,12 +60,13 @@ class Taking {
   bool trusted_ = false;
   bool waits_ = false;
   bool received_ = false;
+  bool established_ = true;
   std::chrono::steady_clock::time_point answers_at_;
 };
 
-// Clients are known by the texts that they send: "L..." takes long, "S..." stays a stranger, "W..."
-// waits for an answer, "P..." pauses until pauses_until_, "H..." is part of a handshake, and no
-// request.
+// Clients are known by the texts that they send: "L..." takes long, "S..." stays a stranger, "T..."
+// does so in a handshake of TLS, "W..." waits for an answer, "P..." pauses until pauses_until_,
+// "H..." is part of a handshake, and no request.
 class ConnectionListTest : public ::testing::Test {
  protected:
   using Connections = ConnectionList<Taking>;
@@ -129,14 +132,15 @@ class ConnectionListTest : public ::testing::Test {
         connections_.served(client, Need::answer);
         continue;
       }
-      if (!text.starts_with('S')) client.connection.trust();
+      if (text.starts_with('T')) client.connection.shake_hands();
+      if (!text.starts_with('S') && !text.starts_with('T')) client.connection.trust();
       together += (together.empty() ? "" : " ") + text;
       connections_.served(
           client, Need::input,
           text.starts_with('L') ? 2 * Turn::short_max : std::chrono::microseconds(1));
     }
     if (together.empty()) return;
-    served_.push_back(together);
+    served_.push_back(last_ = together);
     if (on_served_) on_served_(together);
   }
 
@@ -146,6 +150,7 @@ class ConnectionListTest : public ::testing::Test {
   DoorOptions options_;
   Shared shared_;
   std::vector<std::string> served_;
+  std::string last_;  // of all that were served
   std::vector<Taking*> waiting_;
   std::chrono::steady_clock::time_point pauses_until_;
   std::function<void(const std::string&)> on_served_;
@@ -260,21 +265,28 @@ TEST_F(ConnectionListTest, AClientThatWasClosedMeanwhileIsNotServed) {
   EXPECT_THAT(run(), IsEmpty());
 }
 
-// As who sends a command and does not wait for the reply.
+// As who sends a command and does not wait for the reply. A client in the handshake of TLS cannot
+// have sent one.
 TEST_F(ConnectionListTest, WhatAClientHasSentBeforeItLeftIsServed) {
-  Peer first(*this);
-  auto gone = std::make_unique<Peer>(*this);
-  first.send("S1");
-  gone->send("S2");
-  on_served_ = [](const std::string&) {
-    for (const Turn turn(1); !turn.is_over();) {
-    }
-  };
-  while (served_.empty()) io_.poll_one();
-  gone.reset();
-  EXPECT_THAT(run(), ElementsAre("S1", "S2"));
+  for (const bool established : {true, false}) {
+    known("S0");
+    auto gone = std::make_unique<Peer>(*this);
+    gone->send(established ? "S1" : "T1");
+    run();
+    peers_.back().send("S0");
+    gone->send("S2");
+    on_served_ = [](const std::string&) {
+      for (const Turn turn(1); !turn.is_over();) {
+      }
+    };
+    while (served_.empty()) io_.poll_one();
+    gone.reset();
+    run();
+    EXPECT_EQ(last_ == "S2", established);
+  }
   connections_.stop();
-  io_.run();  // returns: it is closed
+  peers_.clear();
+  io_.run();  // returns: those that have gone are closed
 }
 
 // A load balancer has one address for all of its clients.

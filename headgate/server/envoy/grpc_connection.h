@@ -41,6 +41,7 @@ class GrpcConnection {
 
   // For ConnectionList:
   [[nodiscard]] int fd() const noexcept { return channel_.fd(); }
+  [[nodiscard]] bool is_established() const noexcept { return channel_.is_established(); }
   [[nodiscard]] bool has_received() const noexcept { return channel_.has_received(); }
   [[nodiscard]] bool is_trusted() const noexcept {
     return channel_.is_established() && (session_ ? session_->is_trusted() : needs_no_token_);

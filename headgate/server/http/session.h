@@ -38,6 +38,7 @@ class HttpSession {
 
   // For ConnectionList:
   [[nodiscard]] int fd() const noexcept { return channel_.fd(); }
+  [[nodiscard]] bool is_established() const noexcept { return channel_.is_established(); }
   [[nodiscard]] bool has_received() const noexcept { return channel_.has_received(); }
   [[nodiscard]] bool is_trusted() const noexcept {
     return caller_.trusted && channel_.is_established();

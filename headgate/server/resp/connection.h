@@ -42,6 +42,7 @@ class RespConnection {
 
   // For ConnectionList:
   [[nodiscard]] int fd() const noexcept { return channel_.fd(); }
+  [[nodiscard]] bool is_established() const noexcept { return channel_.is_established(); }
   [[nodiscard]] bool has_received() const noexcept { return channel_.has_received(); }
   [[nodiscard]] bool is_trusted() const noexcept {
     return session_.is_trusted() && channel_.is_established();

@@ -35,6 +35,7 @@ class SpoeConnection {
 
   // For ConnectionList. A stranger is one before its handshake.
   [[nodiscard]] int fd() const noexcept { return channel_.fd(); }
+  [[nodiscard]] bool is_established() const noexcept { return channel_.is_established(); }
   [[nodiscard]] bool has_received() const noexcept { return channel_.has_received(); }
   [[nodiscard]] bool is_trusted() const noexcept { return greeted_ && channel_.is_established(); }
   [[nodiscard]] bool is_idle() const noexcept {
