@@ -394,15 +394,17 @@ TEST_P(ReserveTest, WhatWasSettledStaysSettledAsLongAsItCouldBe) {
   }
 }
 
-// The table has no place to note that a reservation was settled. What it cannot tell must not free
-// anybody, nor keep slots from those who have released them.
-TEST_P(ReserveTest, InAFullTableOnlyUnitsAreNotGivenBack) {
-  TestGate gate(GetParam(), R"(
+constexpr char tokens_slots_and_flood[] = R"(
   - {name: tokens, quota: 1000, window: 1h,
      cost: {reserve: 10, settle: {response-header: x-tokens}}}
   - {name: slots, algorithm: concurrency, quota: 2}
   - {name: flood, quota: 1, window: 1h}
-)");
+)";
+
+// The table has no place to note that a reservation was settled. What it cannot tell must not free
+// anybody, nor keep slots from those who have released them.
+TEST_P(ReserveTest, InAFullTableOnlyUnitsAreNotGivenBack) {
+  TestGate gate(GetParam(), tokens_slots_and_flood);
   const auto dear = gate.reserve({{"tokens", "a", std::nullopt}, {"slots", "a", 1}}, "dear");
   const auto cheap = gate.reserve({{"tokens", "a", std::nullopt}, {"slots", "a", 1}}, "cheap");
   ASSERT_TRUE(dear && cheap);
@@ -419,12 +421,7 @@ TEST_P(ReserveTest, InAFullTableOnlyUnitsAreNotGivenBack) {
 }
 
 TEST_P(ReserveTest, ACallerThatSettlesOnceNeedsNoPlace) {
-  TestGate gate(GetParam(), R"(
-  - {name: tokens, quota: 1000, window: 1h,
-     cost: {reserve: 10, settle: {response-header: x-tokens}}}
-  - {name: slots, algorithm: concurrency, quota: 2}
-  - {name: flood, quota: 1, window: 1h}
-)");
+  TestGate gate(GetParam(), tokens_slots_and_flood);
   const auto kept = gate.reserve({{"tokens", "a", std::nullopt}, {"slots", "a", 1}}, "");
   ASSERT_TRUE(kept);
   gate.flood("flood", 150000);
