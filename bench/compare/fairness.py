@@ -82,7 +82,6 @@ class Arrangement:
             found = {who: json.loads(process.communicate()[0]) for who, process in running.items()}
         return found.pop('hostile', None), found
 
-
     def newcomers(self, name, seconds):
         """How long each of them took [ms], beside a load or None."""
         load = strangers.loads(TOKEN)[strangers.FLOOD]

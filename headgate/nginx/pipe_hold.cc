@@ -11,8 +11,8 @@
 namespace headgate::nginx {
 namespace {
 
-// Not a pipe without a name, to which a link such as /dev/stdout leads: to open that waits for
-// nobody, and other writers of it, which may block, have to notice that its reader is gone.
+// Pipes without a name, to which links such as /dev/stdout lead, are left alone: opening them never
+// waits, and their other writers, which may block, have to notice that the reader has gone.
 bool is_named_pipe(const char* path) noexcept {
   struct stat file {};
   struct statfs system {};

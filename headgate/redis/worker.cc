@@ -91,12 +91,12 @@ bool Worker::run_loop() noexcept {
     return true;
   } catch (const std::bad_alloc&) {
   } catch (const boost::system::system_error& error) {
-    note_no_thread(error);
+    note_failure(error);
   }
   return false;
 }
 
-void Worker::note_no_thread(const boost::system::system_error& error) noexcept {
+void Worker::note_failure(const boost::system::system_error& error) noexcept {
   good_until_.store(Link::Time::min(), std::memory_order_relaxed);
   // A loop needs descriptors, too.
   const bool no_thread_left = error.code() == std::errc::resource_unavailable_try_again;

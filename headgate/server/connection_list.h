@@ -272,14 +272,19 @@ class ConnectionList {
     std::size_t count = 0;
     for (void* const each : ready) {
       Client& client = *static_cast<Client*>(each);
-      if (client.need_ == Need::answer) {  // only the end is watched
+      // Of one that is queued, or waits for an answer, only the end is watched.
+      const bool is_queued = client.place_.is_linked();
+      if (client.need_ == Need::answer) {
         close(client);
-      } else if (stopping_ || (!client.queue_ && !client.place_.is_linked())) {
+      } else if (stopping_ || (!client.queue_ && !is_queued)) {
         at_once[count++] = each;
-      } else if (client.place_.is_linked() && !client.connection.is_established()) {
-        close(client);                         // it has gone, and has asked for nothing
-      } else if (client.place_.is_linked()) {  // it has gone, and what it has sent is served
-        ready_.ignore(client.connection.fd());
+      } else if (is_queued) {
+        // What it has sent is served; in the middle of a handshake it has asked for nothing.
+        if (client.connection.is_established()) {
+          ready_.ignore(client.connection.fd());
+        } else {
+          close(client);
+        }
       } else {
         client.need_ = Need::turn;
         ready_.watch(client.connection.fd(), &client, Need::turn);

@@ -60,8 +60,7 @@ void DecisionLog::start() noexcept {
   } catch (const std::exception& error) {
     spdlog::error(
         "the decision log {} has no thread: {}; SIGUSR1 tries again; lines wait, and are dropped "
-        "if "
-        "there are too many",
+        "if there are too many",
         wanted_, error.what());
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);

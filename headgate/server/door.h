@@ -1,6 +1,7 @@
 // A door turns the bytes of connections into requests for decisions, and decisions into bytes.
 #pragma once
 
+#include <algorithm>
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
 #include <chrono>
@@ -42,7 +43,7 @@ struct DoorOptions {
   // token shows it as soon as it is connected, so even a few places would do; thousands let it be
   // slow during a flood.
   [[nodiscard]] std::size_t strangers_max() const noexcept {
-    return connections_max < 8 ? 1 : connections_max / 4;
+    return std::max<std::size_t>(connections_max / 4, 1);
   }
 };
 

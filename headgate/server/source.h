@@ -14,7 +14,7 @@ namespace headgate::server {
 using Source = std::uint8_t;
 inline constexpr std::size_t source_count = 256;
 
-// Which addresses are the same source depends on the secret, so that nobody can choose whose.
+// The secret decides which addresses share a source, so that no client can choose with whom.
 [[nodiscard]] Source source_of(int fd, const HashSecret& secret) noexcept;
 
 }  // namespace headgate::server

@@ -65,7 +65,6 @@ def test_a_log_that_nobody_reads_stops_nothing(start, tmp_path):
     assert stop(server) == 0
 
 
-
 def test_more_threads_than_there_may_be(tmp_path):
     (tmp_path / 'policies.yaml').write_text(IN_FILE)
     for threads in 3, 9:

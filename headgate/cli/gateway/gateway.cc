@@ -204,8 +204,7 @@ Result<Addresses, Stop> parse_addresses(const Options& options) {
   if (!upstreams) return stop(wrong_usage, "--upstream " + upstreams.error());
   if (!upstreams->front().tls && options.upstream_ca != authorities_file) {
     return stop(wrong_usage,
-                "--upstream-ca is for https upstreams, but --upstream begins with "
-                "http://");
+                "--upstream-ca is for https upstreams, but --upstream begins with http://");
   }
   auto listen = parse_endpoint("--listen", options.listen);
   if (!listen) return Failure<Stop>(listen.error());

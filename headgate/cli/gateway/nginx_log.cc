@@ -84,8 +84,8 @@ NginxLog read_nginx_log(std::string_view line, std::string_view policy_file) {
   if (ids > 0 && message.substr(ids).starts_with(": ")) message.remove_prefix(ids + 2);
 
   constexpr std::string_view start = "start worker process ";
-  constexpr std::string_view exit =
-      "worker process ";  // "... exited with code 0", "... on signal N"
+  // "... exited with code 0", "... exited on signal N"
+  constexpr std::string_view exit = "worker process ";
   const auto read_worker = [&](NginxLog::Event event, std::string_view words) {
     log.event = event;
     const char* const number = message.data() + words.size();
@@ -117,8 +117,9 @@ NginxLog read_nginx_log(std::string_view line, std::string_view policy_file) {
     return log;
   }
   if (level != "emerg") {
-    log.words = line;                                     // nginx is running: keep the time
-    const bool is_of_request = message.starts_with('*');  // may have words of its client
+    log.words = line;  // nginx is running: keep the time
+    // Then it may have words of a client.
+    const bool is_of_request = message.starts_with('*');
     if (!is_of_request &&
         message.find(" failed while spawning \"worker process\"") != std::string_view::npos) {
       log.event = NginxLog::Event::no_worker;

@@ -260,7 +260,7 @@ void Supervisor::refuse() {
   nginx_.send(SIGHUP);
 }
 
-// nginx would accept what it finds in the directory: this refusal is not counted.
+// Without nginx, which would accept what it finds in the directory. So this refusal is not counted.
 void Supervisor::refuse_alone() {
   say(refused);
   nginx_.send(SIGUSR1);
