@@ -83,6 +83,7 @@ std::optional<BoulderParameters> read_parameters(const MapReader& map, Faults& f
 }  // namespace
 
 BoulderReader::BoulderReader() {
+  limits_.reserve(boulder_names().size());
   for (const BoulderName& name : boulder_names()) {
     Limit& limit = limits_.emplace_back();
     limit.policy.name = name.name;

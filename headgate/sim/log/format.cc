@@ -32,8 +32,7 @@ LogFormat detect(std::string_view head, const FieldNames& names) {
   ClfReader common(ClfForm::common, {});
   EnvoyReader envoy({});
   HaproxyReader haproxy;
-  JsonReader json(names, {});
-  bool is_json = false;
+  std::optional<JsonReader> json;  // also says whether there was a line of it
   LogEntry entry;
   for (std::size_t i = 0; i < lines_tried_max && !head.empty(); ++i) {
     std::string_view line = head.substr(0, head.find('\n'));
@@ -43,8 +42,8 @@ LogFormat detect(std::string_view head, const FieldNames& names) {
     const std::size_t text = line.find_first_not_of(" \t");
     if (text != line.npos && line[text] == '{') {
       if (parse_trace_line(line)) return LogFormat::trace;
-      if (json.read(line, entry).empty()) return LogFormat::json;
-      is_json = true;
+      if (!json) json.emplace(names, std::span<const WantedHeader>{});
+      if (json->read(line, entry).empty()) return LogFormat::json;
     } else if (combined.read(line, entry).empty()) {
       return LogFormat::combined;
     } else if (common.read(line, entry).empty()) {
@@ -55,7 +54,7 @@ LogFormat detect(std::string_view head, const FieldNames& names) {
       return LogFormat::haproxy;
     }
   }
-  return is_json ? LogFormat::json : LogFormat::combined;
+  return json ? LogFormat::json : LogFormat::combined;
 }
 
 std::unique_ptr<LineReader> make_reader(LogFormat format, const FieldNames& names,
