@@ -6,6 +6,7 @@ import pytest
 
 from support.http_client import Connection
 from support.policies import YEAR
+from support.processes import free_port
 from support.resp import Client
 
 # A window of a year gives nothing back while a test runs.
@@ -98,12 +99,39 @@ def test_what_has_no_cost_stays_charged_and_slots_are_released(api):
     assert api.reserve(check('slots', 'a'))['admitted']
 
 
+TAKES_NOTHING = {
+    'would have denied': 'quota: 5, mode: shadow',
+    'unlimited': 'quota: 5, overrides: [{ids: [a], quota: unlimited}]',
+    'off': 'quota: 5, mode: "off"',
+    'without Redis': 'quota: 5, sharing: exact, on-outage: allow',
+}
+
+
+@pytest.mark.parametrize('policy', TAKES_NOTHING.values(), ids=TAKES_NOTHING.keys())
+def test_the_cost_of_a_policy_that_took_nothing_is_ignored(serve, policy):
+    """Its caller cannot know that, and the slot of another policy has to be released."""
+    server = serve(f'''
+version: 1
+store: {{table: {{memory: 1MiB}}, redis: {{nodes: ["127.0.0.1:{free_port()}"]}}}}
+policies:
+  - {{name: nothing, window: {YEAR}s, key: ['header:x'], {policy}}}
+  - {{name: slots, quota: 1, algorithm: concurrency, key: ['header:x'], sharing: none}}
+''')
+    with Connection(server.port) as connection:
+        api = Api(connection)
+        checks = check('nothing', 'a', cost=6), check('slots', 'a')
+        for _ in range(2):
+            reservation = api.reserve(*checks)['reservation']
+            assert api.settle(reservation, nothing=4) == {'settled': True}
+            assert api.settle(reservation, nothing=4) == {'settled': False}
+
+
 def test_faults_say_what_and_where(api):
     reservation = api.reserve(check('tokens', 'a'))['reservation']
-    body = json.dumps({'reservation': reservation, 'costs': {'daily': 1}})
-    at = body.index('"daily"')
-    assert api.settle(reservation, expect=400, daily=1)['detail'] == (
-        f"byte {at}: the reservation has no units of policy 'daily'")
+    body = json.dumps({'reservation': reservation, 'costs': {'dayly': 1}})
+    at = body.index('"dayly"')
+    assert api.settle(reservation, expect=400, dayly=1)['detail'] == (
+        f"byte {at}: there is no policy 'dayly'; did you mean 'daily'?")
     assert api.settle('00', expect=400) == {
         'type': 'about:blank', 'title': 'Bad Request', 'status': 400, 'offset': 16,
         'detail': 'byte 16: the reservation is not a text that /v1/reserve answered'}

@@ -17,21 +17,18 @@ namespace {
 
 using Costs = std::array<std::optional<std::uint64_t>, policy::policies_per_request_max>;
 
-// Writes the cost of each due. Returns the first cost that belongs to none.
-const NamedCost* find_costs(std::span<const NamedCost> named, std::span<const gate::Due> dues,
-                            Costs& costs) noexcept {
-  const NamedCost* unused = nullptr;
-  for (const NamedCost& one : named) {
-    bool is_used = false;
-    for (std::size_t i = 0; i < dues.size(); ++i) {
-      const policy::Policy& policy = *dues[i].policy;
-      if (policy.name != one.policy && policy.title() != one.policy) continue;
-      costs[i] = one.cost;
-      is_used = true;
+// Returns the cost of each due. One of a policy without a due is ignored: the policy is off, does
+// not limit the key, would have denied in shadow mode, or was decided without Redis. Its caller
+// cannot know that, and has other policies to settle.
+Costs costs_of(std::span<const gate::Due> dues, std::span<const NamedCost> named) noexcept {
+  Costs costs{};
+  for (std::size_t i = 0; i < dues.size(); ++i) {
+    const policy::Policy& policy = *dues[i].policy;
+    for (const NamedCost& one : named) {
+      if (policy.name == one.policy || policy.title() == one.policy) costs[i] = one.cost;
     }
-    if (!is_used && unused == nullptr) unused = &one;
   }
-  return unused;
+  return costs;
 }
 
 void answer_missing(Exchange& exchange, std::string_view name, const policy::PolicySet& policies) {
@@ -70,15 +67,15 @@ void answer_settle(Exchange& exchange) {
         exchange, {400, request->at, "the reservation is not a text that /v1/reserve answered"});
   }
   const gate::Reservation reservation = read->reservation();
-  Costs costs{};
-  const NamedCost* const unused = find_costs(request->costs, reservation.dues, costs);
-  if (unused != nullptr && !read->gone()) {
-    return answer_fault(
-        exchange, {400, unused->at,
-                   "the reservation has no units of policy " + policy::in_quotes(unused->policy)});
+  const policy::PolicySet& policies = job->snapshot->policies();
+  const auto unknown = std::ranges::find_if(
+      request->costs, [&](const NamedCost& one) { return policies.find(one.policy) == nullptr; });
+  if (unknown != request->costs.end() && !read->gone()) {
+    return answer_fault(exchange, {400, unknown->at, policy::no_policy(policies, unknown->policy)});
   }
+  const Costs costs = costs_of(reservation.dues, request->costs);
   if (const auto missing = read->missing(costs)) {
-    return answer_missing(exchange, *missing, job->snapshot->policies());
+    return answer_missing(exchange, *missing, policies);
   }
   if (!job->snapshot->gate().settle(reservation, costs, worker.moment(*job), job->decision,
                                     job->begin())) {
