@@ -104,7 +104,7 @@ void Component::append(LazyRequest& request, std::string& out) const {
       if (const auto& client = request.client().address) append_address(*client, out);
       return;
     case Kind::header:
-      append_header(*request.raw().headers, name_, out);
+      append_request_header(request, out);
       return;
     case Kind::cookie:
       append_cookie(*request.raw().headers, name_, out);
@@ -123,10 +123,19 @@ void Component::append(LazyRequest& request, std::string& out) const {
       return;
     case Kind::registered_domain: {
       const std::size_t begin = out.size();
-      append_header(*request.raw().headers, name_, out);
+      append_request_header(request, out);
       keep_registered_domain(out, begin);
       return;
     }
+  }
+}
+
+// Of the Host that the client chose, with any port and in any case, only the name counts.
+void Component::append_request_header(LazyRequest& request, std::string& out) const {
+  if (name_ == "host" && !request.raw().host.empty()) {
+    out.append(request.host());
+  } else {
+    append_header(*request.raw().headers, name_, out);
   }
 }
 
@@ -168,7 +177,7 @@ void Component::append_given(std::string_view text, std::string& out) const {
       return;
     }
     case Kind::header:
-      append_header_value(name_, text, out);
+      append_given_header(text, out);
       return;
     case Kind::cookie:
       append_cookie_value(name_, text, out);
@@ -183,7 +192,7 @@ void Component::append_given(std::string_view text, std::string& out) const {
     }
     case Kind::registered_domain: {
       const std::size_t begin = out.size();
-      append_header_value(name_, text, out);
+      append_given_header(text, out);
       keep_registered_domain(out, begin);
       return;
     }
@@ -193,6 +202,14 @@ void Component::append_given(std::string_view text, std::string& out) const {
     case Kind::method:
       append_method(text, out);
       return;
+  }
+}
+
+void Component::append_given_header(std::string_view text, std::string& out) const {
+  if (name_ == "host" && !text.empty()) {
+    append_host(without_port(text), out);
+  } else {
+    append_header_value(name_, text, out);
   }
 }
 
@@ -209,6 +226,7 @@ void Component::add_to(FieldsUsed& fields_used) const {
       return;
     case Kind::header:
     case Kind::registered_domain:
+      fields_used.host |= name_ == "host";
       fields_used.request_headers.insert(name_);
       return;
     case Kind::cookie:

@@ -107,6 +107,8 @@ class Component {
  private:
   [[nodiscard]] unsigned prefix_for(const Address& address) const noexcept;
   void append_address(const Address& address, std::string& out) const;
+  void append_request_header(LazyRequest& request, std::string& out) const;
+  void append_given_header(std::string_view text, std::string& out) const;
   [[nodiscard]] std::optional<Address> given_address(std::string_view text) const noexcept;
 
   Kind kind_ = Kind::address;

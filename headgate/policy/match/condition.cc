@@ -27,6 +27,11 @@ bool method_matches(const std::vector<std::string>& methods, std::string_view me
          });
 }
 
+bool host_matches(const Glob& pattern, LazyRequest& request, Effect effect) {
+  if (request.may_be_any_host()) return effect == Effect::limits;
+  return pattern.matches(request.host());
+}
+
 bool header_matches(LazyRequest& request, const Condition::HeaderGlob& header, Effect effect) {
   const bool limits = effect == Effect::limits;
   const Headers& headers = *request.raw().headers;
@@ -35,7 +40,10 @@ bool header_matches(LazyRequest& request, const Condition::HeaderGlob& header, E
     matches = header.exact.matches(*line);
     if (matches == limits) return matches;
   }
-  return limits ? request.any_value(header.name, header.folded) : matches;
+  if (!limits) return matches;
+  // The client chooses the spelling of the name, and a port.
+  if (header.name == "host" && host_matches(header.folded, request, effect)) return true;
+  return request.any_value(header.name, header.folded);
 }
 
 // Whether the path is surely one that the pattern means, however the upstream reads it.
@@ -63,11 +71,6 @@ bool exact_path_matches(const std::vector<Condition::Path>& patterns, LazyReques
            return pattern.exact.matches(path) ||
                   pattern.exact.matches(path.substr(0, path.find('#')));
          });
-}
-
-bool host_matches(const Glob& pattern, LazyRequest& request, Effect effect) {
-  if (request.may_be_any_host()) return effect == Effect::limits;
-  return pattern.matches(request.host());
 }
 
 bool contains(const std::vector<AddressBlock>& blocks, const std::optional<Address>& address) {
@@ -115,7 +118,10 @@ void Condition::add_to(FieldsUsed& fields_used) const {
   fields_used.path |= !paths.empty() || !exact_paths.empty();
   fields_used.method |= !methods.empty();
   fields_used.host |= host.has_value();
-  for (const HeaderGlob& header : headers) fields_used.request_headers.insert(header.name);
+  for (const HeaderGlob& header : headers) {
+    fields_used.host |= header.name == "host";
+    fields_used.request_headers.insert(header.name);
+  }
   for (const Component& component : present) component.add_to(fields_used);
   for (const Condition& other : refuted) other.add_to(fields_used);
 }

@@ -137,6 +137,13 @@ TEST(Match, Conditions) {
       {R"([{host: api.example}])", {.host = "API.Example."}, true},
       {R"([{host: "*.example"}])", {}, true},
       {R"([{host: "*.example"}])", {.host = "example"}, false},
+      {R"([{header: {host: api.example}}])", {.headers = {{"host", "api.example"}}}, true},
+      {R"([{header: {host: api.example}}])", {.host = "API.Example."}, true},
+      {R"([{header: {host: "api.example:81"}}])", {.headers = {{"host", "api.example:81"}}}, true},
+      {R"([{header: {host: api.example}}])", {.host = "u0@api.example"}, true},
+      {R"([{header: {host: api.example}}])", {.host = "b.example"}, false},
+      {R"([{not: {header: {host: api.example}}}])", {.headers = {{"host", "api.example"}}}, false},
+      {R"([{not: {header: {host: api.example}}}])", {.headers = {{"host", "API.example"}}}, true},
       {R"([{host: api.example}])", {.host = "u0@api.example"}, true},
       {R"([{host: api.example}])", {.host = "%61pi.example"}, true},
       {R"([{host: api.example}])", {.host = "\xaapi.example"}, true},
@@ -1084,6 +1091,14 @@ TEST(Partition, HostPathMethodAndDomain) {
        {"u0@api.example", "%61pi.example", "h\\x?", "[api]", "\xff"}) {
     EXPECT_EQ(partition("[host]", {.host = malformed}), "@") << malformed;
   }
+  // The header is the same one, whatever port and case its line has.
+  EXPECT_EQ(partition("['header:host']",
+                      {.host = "API.Example.", .headers = {{"host", "API.Example.:80"}}}),
+            "api.example");
+  EXPECT_EQ(partition("['header:host']", {.host = "", .headers = {{"host", "h"}}}), "h");
+  EXPECT_EQ(partition("['registered-domain:header:host']",
+                      {.host = "WWW.b.example", .headers = {{"host", "WWW.b.example:81"}}}),
+            "b.example");
   EXPECT_EQ(partition("[path]", {}), "/v1/things");
   EXPECT_EQ(partition("[path]", {.path = "/V1//x/../%74hings/;a"}), "/v1/things");
   EXPECT_EQ(partition("[method]", {}), "GET");

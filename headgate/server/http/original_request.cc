@@ -165,6 +165,7 @@ std::optional<std::string_view> OriginalRequest::line(std::string_view name,
   }
   if (name == "forwarded" && hides_hops_) return std::nullopt;
   if (name == "authorization" && hides_authorization_) return std::nullopt;
+  if (name == "host") return nth == 0 && !host_.empty() ? std::optional(host_) : std::nullopt;
   return auth_fields_->line(name, nth);
 }
 

@@ -79,6 +79,8 @@ TEST(OriginalRequestTest, ReadsTheFieldsOfEachProxy) {
     EXPECT_EQ(request.path, "/a//b/../c%20d");
     EXPECT_EQ(request.query, "x=%20");
     EXPECT_EQ(request.host, "api.example");
+    EXPECT_EQ(request.headers->value("host", 0), "api.example");
+    EXPECT_EQ(request.headers->value("host", 1), std::nullopt);
     EXPECT_EQ(reading.original->guess(), Guess::none);
   }
 }
