@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <system_error>
 
@@ -40,6 +41,11 @@ Result<std::string, std::string> read_regular_file(const std::string& path, std:
     }
   }
   return text;
+}
+
+bool is_same_file(const std::string& one, const std::string& other) {
+  std::error_code error;  // such as of a file that does not exist: it is another one
+  return one == other || std::filesystem::equivalent(one, other, error);
 }
 
 }  // namespace headgate

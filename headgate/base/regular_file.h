@@ -1,4 +1,4 @@
-// Reads whole files.
+// Reads whole files, and tells files apart.
 #pragma once
 
 #include <cstddef>
@@ -13,5 +13,8 @@ namespace headgate {
 // starts with the file's name. Throws std::bad_alloc.
 [[nodiscard]] Result<std::string, std::string> read_regular_file(const std::string& path,
                                                                  std::size_t size_max);
+
+// Whether both names are equal, perhaps empty, or of one file, as `table` and `./table` are.
+[[nodiscard]] bool is_same_file(const std::string& one, const std::string& other);
 
 }  // namespace headgate

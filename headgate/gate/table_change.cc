@@ -1,8 +1,6 @@
 #include "headgate/gate/table_change.h"
 
-#include <filesystem>
-#include <system_error>
-
+#include "headgate/base/regular_file.h"
 #include "headgate/gate/table_options.h"
 
 namespace headgate::gate {
@@ -15,19 +13,14 @@ std::string words(const policy::TableSettings& table) {
 
 }  // namespace
 
-bool is_same_table_file(const std::string& one, const std::string& other) {
-  std::error_code error;  // such as of a file that does not exist: it is another one
-  return one == other || std::filesystem::equivalent(one, other, error);
-}
-
 std::string refuse_table(const policy::TableSettings& wanted, const policy::TableSettings& used,
                          std::string_view owner, std::string_view remedy) {
-  const bool is_same_file = is_same_table_file(wanted.file, used.file);
-  if (wanted.memory >= used.memory && is_same_file) return {};
+  const bool has_same_file = is_same_file(wanted.file, used.file);
+  if (wanted.memory >= used.memory && has_same_file) return {};
   std::string why =
       "store: the table is to have " + words(wanted) + "; expected the table that this ";
   why.append(owner).append(" has, ").append(words(used)).append(". To change it, ").append(remedy);
-  if (!wanted.file.empty() && is_same_file) {
+  if (!wanted.file.empty() && has_same_file) {
     why += "; remove the file first, because a table cannot become smaller";
   }
   return why;

@@ -11,9 +11,6 @@
 
 namespace headgate::gate {
 
-// Whether both names of files are empty, or of the same file, as `table` and `./table` are.
-[[nodiscard]] bool is_same_table_file(const std::string& one, const std::string& other);
-
 // Returns why a table that has the settings `used` cannot be that of `wanted`, or "": it has
 // another file, or would have to become smaller. `owner` has the table, such as "server"; `remedy`
 // is how users get another one, such as "restart the server".

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "headgate/base/regular_file.h"
 #include "headgate/gate/table_change.h"
 #include "headgate/gate/table_options.h"
 #include "headgate/nginx/dashboard.h"
@@ -55,7 +56,7 @@ bool open_table(ngx_conf_t* cf, MainConf& conf, const MainConf* old) {
   }
   if (old != nullptr && old->table != nullptr &&
       old->table_options.memory <= conf.table_options.memory &&
-      gate::is_same_table_file(old->table_options.file, conf.table_options.file)) {
+      is_same_file(old->table_options.file, conf.table_options.file)) {
     // Not if the size is the former one: another process may have made the table larger meanwhile.
     const auto grown = old->table_options.memory < conf.table_options.memory
                            ? old->table->grow(conf.table_options)

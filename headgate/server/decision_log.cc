@@ -100,6 +100,7 @@ void DecisionLog::run() noexcept {
       opened_ = openings_;
       if (opens) {
         take_former();
+        if (file_ != wanted_) failed_ = false;  // of this one, nothing is known
         file_ = wanted_;
       } else if (fd_ >= 0 && lines_.empty()) {
         // Without a file they wait where they are counted.
@@ -116,7 +117,13 @@ void DecisionLog::run() noexcept {
     if (fd_ >= 0 && !lines_.empty()) write_some();
     if (end && failed_) break;
   }
-  drop_lines();
+  std::size_t lost = drop_lines();
+  {
+    const std::lock_guard lock(mutex_);
+    lines_.swap(waiting_);
+  }
+  lost += drop_lines();
+  if (lost > 0) spdlog::warn("{} lines of the decision log {} were not written", lost, file_);
   close_file();
 }
 
@@ -127,12 +134,14 @@ void DecisionLog::take_former() {
   former_ = 0;
 }
 
-void DecisionLog::drop_lines() noexcept {
+// Returns how many.
+std::size_t DecisionLog::drop_lines() noexcept {
   const std::string_view left = std::string_view(lines_).substr(written_);
-  dropped_.fetch_add(static_cast<std::uint64_t>(std::count(left.begin(), left.end(), '\n')),
-                     std::memory_order_relaxed);
+  const auto count = static_cast<std::size_t>(std::count(left.begin(), left.end(), '\n'));
+  dropped_.fetch_add(count, std::memory_order_relaxed);
   lines_.clear();
   written_ = 0;
+  return count;
 }
 
 void DecisionLog::open_file() {

@@ -52,7 +52,7 @@ class DecisionLog {
   void close_file() noexcept;
   void take_former();
   void write_some();
-  void drop_lines() noexcept;
+  std::size_t drop_lines() noexcept;
   void fail(const char* what);
 
   std::mutex mutex_;

@@ -174,6 +174,19 @@ def test_decisions_do_not_wait_for_the_log(logging, tmp_path, kind):
         os.close(reader)
 
 
+def test_each_wrong_file_is_named_and_what_was_lost_at_the_end_is_said(logging, tmp_path):
+    server = logging(', which: all', tmp_path / 'no/one')
+    if not any('no/one cannot be opened' in line for line in server.seen):  # before it serves, or after
+        server.until('no/one cannot be opened')
+    decide(server, times=3)
+    server.policy_file.write_text(POLICIES.format(file=tmp_path / 'no/two', more=', which: all'))
+    server.process.send_signal(signal.SIGHUP)
+    server.until('no/two cannot be opened')
+    decide(server, times=2)
+    server.stop()
+    server.until(r'\b5 lines of the decision log .*no/two were not written')
+
+
 def test_check_describes_it(headgate, tmp_path):
     (tmp_path / 'p.yaml').write_text(POLICIES.format(file='d.log', more=', sample: 5%, which: all'))
     assert f'decisions: 5% of all, as JSON, keys opaque, to {tmp_path}/d.log\n' in headgate('check', tmp_path / 'p.yaml').stdout

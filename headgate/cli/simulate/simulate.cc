@@ -6,6 +6,7 @@
 #include <system_error>
 #include <utility>
 
+#include "headgate/base/regular_file.h"
 #include "headgate/cli/errors.h"
 #include "headgate/cli/exit_status.h"
 #include "headgate/cli/help/command_text.h"
@@ -27,9 +28,9 @@ int fail(ExitStatus status, const std::string& words) {
   return status;
 }
 
-bool is_same_file(const std::string& a, const std::string& b) {
+bool is_same_regular_file(const std::string& a, const std::string& b) {
   std::error_code missing;
-  return std::filesystem::is_regular_file(a, missing) && std::filesystem::equivalent(a, b, missing);
+  return std::filesystem::is_regular_file(a, missing) && is_same_file(a, b);
 }
 
 // What is read must not be replaced by what is written. Returns what is wrong, or "".
@@ -39,7 +40,7 @@ std::string overwrites(const SimulateOptions& options) {
   for (const auto& [option, file] : outputs) {
     for (const auto& inputs : {options.logs, options.configs}) {
       for (const std::string& input : inputs) {
-        if (!is_same_file(file, input)) continue;
+        if (!is_same_regular_file(file, input)) continue;
         return option + " \"" + file + "\" would replace " + input +
                ", which is read; expected another file";
       }

@@ -47,6 +47,22 @@ void resolve_paths(const std::string& policy_file, RedisSettings& redis) {
   }
 }
 
+// The log adds lines to its file, whatever that is.
+void resolve_path_of_log(const yaml::Node& node, const std::string& policy_file, Settings& settings,
+                         Faults& faults) {
+  std::string& log = settings.decisions->file;
+  if (log == "-") return;
+  log = resolve_path(policy_file, log);
+  const std::pair<std::string_view, const std::string&> others[] = {
+      {"the table", settings.table.file}, {"the policies", policy_file}};
+  for (const auto& [whose, other] : others) {
+    if (!log.empty() && is_same_file(log, other)) {
+      faults.add(node.at, "decisions has the file of " + std::string(whose) + ", " +
+                              in_quotes(log) + "; expected a file of its own");
+    }
+  }
+}
+
 // Completes the policies with what they need if machines share them.
 void share(const Settings& settings, PolicySet::Rules& rules) {
   for (Policy& policy : rules.policies) {
@@ -202,8 +218,8 @@ std::shared_ptr<const PolicySet> read(std::string_view text, const std::string& 
   read_version(file, faults);
   Settings settings = read_settings(file, faults);
   settings.table.file = resolve_path(name, settings.table.file);
-  if (settings.decisions && settings.decisions->file != "-") {
-    settings.decisions->file = resolve_path(name, settings.decisions->file);
+  if (const yaml::Node* node = file.find("decisions"); settings.decisions) {
+    resolve_path_of_log(*node, name, settings, faults);
   }
   if (settings.redis) resolve_paths(name, *settings.redis);
   std::vector<Condition> allow;
