@@ -221,6 +221,9 @@ def test_the_command_says_it_in_words(start, admin_token):
     as_json = json.loads(run(server, 'override', 'list', '--json'))
     assert [one['quota'] for one in as_json['overrides']] == [50, 'unlimited']
     assert run(server, 'override', 'remove', 'burst', '10.0.0.2', token_file=admin_token) == 'removed: ' + line
+    assert run(server, 'override', 'set', 'burst', '10.0.0.3', '7', '--for', '999999999999999s',
+               token_file=admin_token) == 'burst, key 10.0.0.3: 7\n'
+    run(server, 'override', 'remove', 'burst', '10.0.0.3', token_file=admin_token)
     server.reload('version: 1\npolicies: [{name: burst, quota: 4, window: 60s}]')
     assert run(server, 'override', 'list') == \
         "everyone, key (everyone): unlimited; without effect: there is no policy 'everyone'\n"

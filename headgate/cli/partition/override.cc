@@ -50,7 +50,8 @@ std::string words_of(const json& override, EmptyKey& empty_key) {
                     (quota.is_string() ? printable(quota.get<std::string>()) : quota.dump());
   if (!override.at("window").is_null()) out += " per " + text("window");
   if (const json& until = override.at("until"); !until.is_null()) {
-    out += ", until " + time_words(until.get<std::uint64_t>());
+    const std::string end = time_words(until.get<std::uint64_t>());
+    if (!end.empty()) out += ", until " + end;
   }
   if (const std::string reason = text("reason"); !reason.empty()) out += " (" + reason + ')';
   const auto fault = override.find("fault");
