@@ -71,8 +71,16 @@ Page state_page(std::span<const gate::CheckResult> results, const SeenDenial& de
 }
 
 Page reset_page(std::span<const gate::CheckResult> results, const SeenDenial& denial) {
-  if (!results[0].outage) return state_page(results, denial);
-  return problem_page(503, "Redis is away, so that nothing could be given back");
+  if (results[0].outage) {
+    return problem_page(503, "Redis is away, so that nothing could be given back");
+  }
+  const limit::Decision& whole = results[2].decision;
+  if (whole.unkept && !whole.admitted) {
+    return problem_page(503,
+                        "the table is full and has no place for this key, so that nothing could be "
+                        "given back; an override of unlimited ends its limit");
+  }
+  return state_page(results, denial);
 }
 
 Page inspect_fault_page(const gate::CheckFault& fault, const policy::PolicySet& policies,

@@ -5,6 +5,7 @@ import socket
 
 from prometheus_client.parser import text_string_to_metric_families
 
+from support.admin import ADMIN, put, state
 from support.environment import PATIENCE
 from support.http_client import request
 
@@ -75,4 +76,23 @@ def test_a_flood_frees_nobody_and_the_alert_of_the_documentation_fires(serve):
         assert client.admitted(policy, ['offender'] * 10) == 0
         assert client.admitted(policy, [f'early{i}' for i in range(100)] * 3) == 200
         assert client.admitted(policy, ['newcomer'] * 1000) <= 3
+    client.close()
+
+
+def test_a_key_without_a_place_cannot_be_reset_and_that_is_said(serve, tmp_path):
+    token = tmp_path / 'admin'
+    token.write_text(ADMIN + '\n')
+    token.chmod(0o600)
+    server = serve(POLICIES, doors=DOORS, arguments=('--admin-token-file', token, '--overrides-file',
+                                                     tmp_path / 'overrides'))
+    client = Client(server)
+    client.admitted('linear', ['early'] * 10)
+    client.admitted('linear', [f'flood{i}' for i in range(2 * int(sample(server, 'headgate_table_cells')))])
+    client.admitted('linear', ['192.0.2.9'] * 10)
+    assert state(server, 'linear/early', 'DELETE', ADMIN)['r'] == 3
+    refused = state(server, 'linear/192.0.2.9', 'DELETE', ADMIN, 503)
+    assert 'the table is full' in refused['detail'] and 'override' in refused['detail']
+    assert client.admitted('linear', ['192.0.2.9'] * 10) == 0
+    put(server, 'linear/192.0.2.9', quota='unlimited')
+    assert client.admitted('linear', ['192.0.2.9'] * 10) == 10
     client.close()
