@@ -28,7 +28,7 @@ class PolicyStore final : public store::Store {
   [[nodiscard]] static Result<std::unique_ptr<PolicyStore>, std::string> open(
       const policy::RedisSettings& settings, store::Store& table, RedisCounts& counts, Log log);
 
-  // What is unfinished is completed, as during an outage. REQUIRES: all other calls have returned.
+  // As ~RedisStore(). REQUIRES: all other calls have returned.
   ~PolicyStore() override { is_closing_.store(true); }
 
   using Store::take;

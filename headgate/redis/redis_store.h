@@ -35,7 +35,8 @@ class RedisStore : public store::Store {
  public:
   // The error is a sentence.
   [[nodiscard]] static Result<std::unique_ptr<RedisStore>, std::string> open(Options options);
-  // Completes what is unfinished, as undecided. REQUIRES: all other calls have returned.
+  // Finishes what was handed over, so that a process that ends still settles its last requests.
+  // Waits for Redis for Options::timeout at most. REQUIRES: all other calls have returned.
   ~RedisStore() override;
 
   using Store::take;

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <charconv>
 #include <chrono>
@@ -425,21 +426,53 @@ TEST(RedisStore, IsUndecidedIfRedisCannotWrite) {
   EXPECT_THAT(new_store->status().fault, HasSubstr("replica"));
 }
 
-TEST(RedisStore, CompletesWhatIsUnfinishedWhenItIsClosed) {
+// ---- its end
+
+// Calls of which nobody awaits the answer, as those that settle a request. Each spends one unit.
+class Unawaited {
+ public:
+  Unawaited(store::Store& store, std::size_t count)
+      : decisions_(count), moments_(count), bundles_(count) {
+    for (std::size_t i = 0; i < count; ++i) {
+      bundles_[i] = {{&charge_, 1}, {&decisions_[i], 1}};
+      store.take({&bundles_[i], 1}, moments_[i],
+                 {[](void* completed) noexcept { ++*static_cast<std::atomic<int>*>(completed); },
+                  &completed_});
+    }
+  }
+  [[nodiscard]] int completed() const { return completed_; }
+  // REQUIRES: all are completed.
+  [[nodiscard]] auto undecided() const {
+    return std::count_if(bundles_.begin(), bundles_.end(),
+                         [](const store::Bundle& bundle) { return bundle.undecided; });
+  }
+
+ private:
+  const Charge charge_{&fixed, "\1a", 1};
+  std::vector<limit::Decision> decisions_;
+  std::vector<std::optional<Instant>> moments_;
+  std::vector<store::Bundle> bundles_;
+  std::atomic<int> completed_{0};
+};
+
+TEST(RedisStore, FinishesWhatWasHandedOverWhenItIsClosed) {
   const RedisServer server;
-  server.stop();
   auto store = open(server);
-  const std::vector<Charge> charges{{&linear, "\1a", 1}};
-  limit::Decision decision;
-  store::Bundle bundle{charges, {&decision, 1}};
-  std::optional<Instant> now;
-  bool done = false;
-  store->take({&bundle, 1}, now,
-              {[](void* flag) noexcept { *static_cast<bool*>(flag) = true; }, &done});
+  const Unawaited calls(*store, 1000);
   store.reset();
-  EXPECT_TRUE(done);
-  EXPECT_TRUE(bundle.undecided);
-  EXPECT_TRUE(now.has_value());
+  EXPECT_EQ(calls.completed(), 1000);
+  EXPECT_EQ(calls.undecided(), 0);
+}
+
+TEST(RedisStore, IsClosedInTimeIfRedisIsStopped) {
+  const RedisServer server;
+  auto store = open(server, std::chrono::milliseconds(50));
+  ASSERT_TRUE(soon([&] { return !take(*store, {{&linear, "\1a", 0}}).undecided; }));
+  server.stop();
+  const Unawaited calls(*store, 10);
+  store.reset();
+  EXPECT_EQ(calls.completed(), 10);
+  EXPECT_EQ(calls.undecided(), 10);
   server.go_on();
 }
 

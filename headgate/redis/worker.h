@@ -28,7 +28,7 @@ class Worker {
   Worker(const Options& options, KnownClock& clock, Denials& denials, LeaseTable& leases);
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
-  // Completes what is unfinished. REQUIRES: all other calls have returned.
+  // As ~RedisStore().
   ~Worker();
 
   // As RedisStore::take(). Throws std::bad_alloc; then nothing was taken.

@@ -31,6 +31,13 @@ void WorkerLoop::ask_ahead_soon(std::string key) {
   boost::asio::post(io_, [this, key = std::move(key)] { leasing_.ask_ahead(key); });
 }
 
+// Each call ends with its answer, or at its deadline.
+void WorkerLoop::finish() {
+  io_.restart();
+  begin_new();
+  while (is_taking()) io_.run_one();
+}
+
 // Commands of all that were handed over since the last time are sent together.
 void WorkerLoop::begin_new() {
   const std::vector<std::shared_ptr<Taking>> taken = take_new_();
@@ -40,9 +47,13 @@ void WorkerLoop::begin_new() {
   watch_deadlines();
 }
 
-void WorkerLoop::watch_deadlines() {
+bool WorkerLoop::is_taking() {
   while (!begun_.empty() && begun_.front()->is_complete()) begun_.pop_front();
-  if (is_watching_ || begun_.empty()) return;
+  return !begun_.empty();
+}
+
+void WorkerLoop::watch_deadlines() {
+  if (is_watching_ || !is_taking()) return;
   is_watching_ = true;
   deadline_timer_.expires_at(begun_.front()->deadline());
   deadline_timer_.async_wait([this](const boost::system::error_code& error) {

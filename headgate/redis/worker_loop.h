@@ -41,7 +41,8 @@ class WorkerLoop {
   // Completes what is unfinished.
   ~WorkerLoop();
 
-  // Until stop(). Calls `after_each()` after each event. Throws std::bad_alloc, or
+  // Until stop(); then finishes what was handed over, which takes Options::timeout at most. Calls
+  // `after_each()` after each event before that. Throws std::bad_alloc, or
   // boost::system::system_error if no thread can be had that resolves names; then run() must not be
   // called again.
   template <class AfterEach>
@@ -49,6 +50,7 @@ class WorkerLoop {
     router_.start();
     begin_new();
     while (io_.run_one() > 0) after_each();
+    finish();
   }
 
   // As Router.
@@ -60,10 +62,13 @@ class WorkerLoop {
   void begin_soon();
   // Takes more units of a leased key.
   void ask_ahead_soon(std::string key);
-  void stop() noexcept { io_.stop(); }
+  void stop() noexcept { io_.stop(); }  // REQUIRES: it was not called before
 
  private:
+  void finish();
   void begin_new();
+  // Returns whether some call is not completed.
+  [[nodiscard]] bool is_taking();
   void watch_deadlines();
 
   Shared shared_;

@@ -1,4 +1,5 @@
 """Counts survive reloads, killed workers, restarts, and are shared by several workers."""
+import json
 import os
 import shutil
 import signal
@@ -276,6 +277,43 @@ def test_requests_in_flight_while_reloading_are_refunded(nginx, upstream):
     until(lambda: not set(old) & set(server.children()), 'the old worker has gone')
     assert server.request().r == 3
     assert server.metrics()['headgate_refunds_total{policy="burst"}'] == 1
+
+
+def test_an_old_worker_settles_its_last_request_in_redis(nginx, upstream, redis):
+    """No request waits for Redis' answer then, and the worker could end before its commands are sent."""
+    gate, arrived = threading.Event(), threading.Event()
+
+    def answer(*_):
+        arrived.set()
+        gate.wait(PATIENCE)
+        return 500, [], b'x' * 100
+
+    origin = upstream(answer)
+    text = policies('  - {name: slots, quota: 1, key: [], algorithm: concurrency, lease: 1h}',
+                    policy('calls', 10, refund_on='[5xx]'),
+                    policy('bytes', 10_000, unit='content-bytes', cost='response-bytes', match='[{path: /slow}]'),
+                    store=f'{{table: {{memory: 1MiB}}, redis: {{nodes: ["{redis().node}"], timeout: 5s}}}}')
+    server = nginx(text, server=f"""
+        location /slow {{ proxy_pass http://127.0.0.1:{origin.port}; }}
+        location /headgate/ {{ headgate off; headgate_dashboard; }}""" + METRICS)
+
+    def left():
+        return [json.loads(server.request(f'/headgate/v1/state/{name}').body)['r']
+                for name in ('slots/', 'calls/127.0.0.1', 'bytes/127.0.0.1')]
+
+    for n in range(1, 6):
+        gate.clear(), arrived.clear()
+        with Connection(server.port) as connection:
+            connection.send(b'GET /slow HTTP/1.1\r\nHost: a\r\n\r\n')
+            assert arrived.wait(PATIENCE)
+            assert left()[:2] == [0, 9]
+            old, = server.children()
+            server.process.send_signal(signal.SIGHUP)
+            until(lambda: f'{old}#{old}: gracefully shutting down' in server.log, 'it ends after this request')
+            gate.set()
+            assert connection.receive().status == 500
+        until(lambda: old not in server.children(), 'it has ended')
+        assert left() == [1, 10, 10_000 - 100 * n]
 
 
 def test_a_reload_with_the_same_size_succeeds_although_another_process_made_the_table_larger(nginx, serve):
