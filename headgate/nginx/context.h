@@ -57,7 +57,8 @@ struct RequestContext {
 
 // Returns whether a request without a context is for the error_page of an error that came before
 // any location: in the request itself, or of a `return` in server{}. Not if the page replaces the
-// status by its own (`error_page 418 = @other`): then it is an answer like others.
+// status by one below 400, or its location's (`error_page 418 = @other`): then it is an answer like
+// others. Whether a status from 400 on is the error's or the page's own does not show.
 [[nodiscard]] bool was_refused_early(const ngx_http_request_t* r) noexcept;
 
 // Returns memory that lasts until the end of the request: in its context if there is room.

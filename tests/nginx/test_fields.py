@@ -133,6 +133,16 @@ def test_an_error_page_that_is_an_answer_of_its_own_is_limited(nginx, status):
 
 
 @pytest.mark.at_once
+def test_an_error_page_with_a_status_of_errors_is_no_denial(nginx):
+    server = nginx(policies(policy(quota=2)), server="""
+        error_page 418 =403 @other; if ($arg_other) { return 418; }
+        location / { return 200; } location @other { return 200 "other"; }""")
+    answers = [server.request('/?other=1') for _ in range(3)]
+    assert [(answer.status, answer.r, answer.body) for answer in answers] == [(403, r, b'other') for r in (1, 0, 0)]
+    assert server.request('/').status == 429
+
+
+@pytest.mark.at_once
 def test_requests_whose_path_is_not_to_be_made_out(nginx):
     server = nginx(policies(policy(quota=1000, name='all'),
                             policy(quota=1000, name='paths', match='[{path: "/*"}]'),
