@@ -6,8 +6,20 @@
 namespace headgate::nginx {
 namespace {
 
-// Of this worker; nullptr: it records nothing.
+// With the place of this worker; nullptr: it records nothing.
+const WorkerStats* stats = nullptr;
 WorkerStats::Place* own_place = nullptr;
+// Without a place, one is looked for at this interval [s].
+constexpr time_t claims_apart = 1;
+time_t next_claim = 0;
+
+bool has_place() noexcept {
+  if (own_place != nullptr) return true;
+  if (stats == nullptr || ngx_time() < next_claim) return false;
+  next_claim = ngx_time() + claims_apart;
+  own_place = stats->claim();
+  return own_place != nullptr;
+}
 
 void open(ngx_cycle_t* cycle, MainConf& conf) noexcept {
   if (conf.in_force == nullptr || !conf.has_dashboard) return;
@@ -28,7 +40,7 @@ void open(ngx_cycle_t* cycle, MainConf& conf) noexcept {
 
 void open_recording(ngx_cycle_t* cycle, MainConf& conf) noexcept {
   // Without a master, the one process goes from one configuration to the next.
-  const bool goes_on = own_place != nullptr;
+  const bool goes_on = stats != nullptr;
   end_recording();
   open(cycle, conf);
   if (goes_on) begin_recording(conf);
@@ -37,10 +49,11 @@ void open_recording(ngx_cycle_t* cycle, MainConf& conf) noexcept {
 void begin_recording(const MainConf& conf) noexcept {
   if (conf.worker_stats == nullptr) return;
   if (ngx_process != NGX_PROCESS_WORKER && ngx_process != NGX_PROCESS_SINGLE) return;
-  own_place = conf.worker_stats->claim();
-  if (own_place == nullptr) {
+  stats = conf.worker_stats.get();
+  if (!has_place()) {
     ngx_log_error(NGX_LOG_WARN, ngx_cycle->log, 0,
-                  "no place in the statistics of headgate_dashboard for this worker");
+                  "no place in the statistics of headgate_dashboard for this worker until another "
+                  "one ends");
   }
 }
 
@@ -48,10 +61,12 @@ void end_recording() noexcept {
   if (own_place != nullptr)
     own_place->owner.store(WorkerStats::Place::given_up, std::memory_order_release);
   own_place = nullptr;
+  stats = nullptr;
+  next_claim = 0;
 }
 
 void record(const Snapshot& snapshot, const gate::DecisionContext& decision) noexcept {
-  if (own_place != nullptr) own_place->stats.decided(snapshot.labels(), decision, recording_time());
+  if (has_place()) own_place->stats.decided(snapshot.labels(), decision, recording_time());
 }
 
 }  // namespace headgate::nginx

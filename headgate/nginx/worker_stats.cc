@@ -21,11 +21,10 @@ store::Region share(std::size_t bytes) {
   return std::move(*region);
 }
 
-// Whether the owner has given its place up, or has ended. A process of its id may be that of
-// another program by now; then a place stays unused until that ends.
-bool is_gone(pid_t owner) noexcept {
-  return owner == WorkerStats::Place::given_up ||
-         (owner > 0 && kill(owner, 0) != 0 && errno == ESRCH);
+// Whether there is no owner yet, or it has given its place up, or has ended. A process of its id
+// may be that of another program by now; then nobody has the place until that ends.
+bool is_unused(pid_t owner) noexcept {
+  return owner <= 0 || (kill(owner, 0) != 0 && errno == ESRCH);
 }
 
 }  // namespace
@@ -54,10 +53,10 @@ std::shared_ptr<WorkerStats> WorkerStats::open(std::size_t workers,
   if (previous != nullptr) fresh->blocks_ = previous->blocks_;
   std::size_t unused = 0;
   fresh->each([&](const Place& place) {
-    // A place without an owner is that of a worker which has only just been started.
-    if (is_gone(place.owner.load(std::memory_order_relaxed))) ++unused;
+    if (is_unused(place.owner.load(std::memory_order_relaxed))) ++unused;
   });
-  if (unused < workers) fresh->blocks_.push_back(std::make_shared<Block>(workers - unused));
+  const std::size_t wanted = 2 * workers;
+  if (unused < wanted) fresh->blocks_.push_back(std::make_shared<Block>(wanted - unused));
   return fresh;
 }
 
@@ -68,7 +67,7 @@ WorkerStats::Place* WorkerStats::claim() const noexcept {
     if (claimed != nullptr) return;
     pid_t owner = place.owner.load(std::memory_order_relaxed);
     // A process with the id of this one has ended.
-    if (owner != 0 && owner != self && !is_gone(owner)) return;
+    if (owner != self && !is_unused(owner)) return;
     if (place.owner.compare_exchange_strong(owner, self, std::memory_order_acq_rel)) {
       claimed = &place;
     }

@@ -25,7 +25,8 @@ namespace headgate::nginx {
 class WorkerStats {
  public:
   // Has the places of `previous`, which may be null and does not change, and so many more that
-  // `workers` new ones find one while all of the old ones still run. Throws std::bad_alloc.
+  // twice as many as `workers` find one while all of the old ones still run: nginx starts workers
+  // again without a new configuration when an upgrade is rolled back. Throws std::bad_alloc.
   [[nodiscard]] static std::shared_ptr<WorkerStats> open(
       std::size_t workers, const std::shared_ptr<WorkerStats>& previous);
 

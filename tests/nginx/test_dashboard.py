@@ -3,12 +3,13 @@ import contextlib
 import json
 import os
 import signal
+import subprocess
 
 import pytest
 
 from support.http_client import Connection
 from support.policies import ONE, policies, policy
-from support.processes import until
+from support.processes import children, runs, until
 
 SHOWN = '''
 location / { return 200 "hello"; }
@@ -244,6 +245,67 @@ def test_a_killed_worker_is_succeeded(nginx):
     rates = {row['key']: row['per_second'] for row in top(server)['busiest']}
     assert rates['a'] == pytest.approx(3 * rates['b'], rel=0.01)
     assert requests(server) == [40, 0, 0]
+
+
+def start_as_daemon(server):
+    """Returns the master. nginx can be upgraded only if the process that started it has ended."""
+    conf = server.directory / 'nginx.conf'
+    conf.write_text(conf.read_text().replace('daemon off;', 'daemon on;'))
+    subprocess.run(server.command(), env=server.environment, check=True, stderr=subprocess.DEVNULL)
+    return until(lambda: master_of(server), 'nginx runs')
+
+
+def master_of(server):
+    """None while the file is written."""
+    with contextlib.suppress(FileNotFoundError, ValueError):
+        return int((server.directory / 'nginx.pid').read_text())
+
+
+def upgrade_and_roll_back(server, old):
+    """As nginx's manual says, but for what the new master does meanwhile."""
+    before = set(children(old))
+    worker = server.request('/who').one('X-Worker')
+    os.kill(old, signal.SIGUSR2)
+    until(lambda: master_of(server) not in (None, old), 'there is a new master')
+    new = master_of(server)
+    until(lambda: children(new), 'it has a worker')
+    os.kill(old, signal.SIGWINCH)
+    until(lambda: f'{worker}#{worker}: gracefully shutting down' in server.log, 'the old one has none for new clients')
+    os.kill(old, signal.SIGHUP)
+    until(lambda: set(children(old)) - before - {new}, 'it has one again')
+    os.kill(new, signal.SIGQUIT)
+    until(lambda: not runs(new) and master_of(server) == old, 'the new master has gone')
+
+
+def test_workers_of_an_upgrade_that_is_rolled_back_are_counted(nginx, upstream):
+    """Also while workers from before it still have connections."""
+    origin = upstream(lambda *_: (101, [('Upgrade', 'websocket'), ('Connection', 'upgrade')], b''))
+    server = nginx(PLAIN, run=False, server=SHOWN + f"""
+        location /tunnel {{ proxy_pass http://127.0.0.1:{origin.port}; proxy_http_version 1.1;
+                            proxy_set_header Upgrade websocket; proxy_set_header Connection upgrade; }}""")
+
+    def listed():
+        return [row['key'] for row in top(server)['busiest']]
+
+    master = start_as_daemon(server)
+    try:
+        with contextlib.ExitStack() as tunnels:
+            for key in ('a', 'b'):
+                tunnel = tunnels.enter_context(Connection(server.port))
+                assert tunnel.request('/tunnel', headers=[('Upgrade', 'websocket')]).status == 101
+                upgrade_and_roll_back(server, master)
+                send(server, key, 10)
+                assert 'a' in listed()
+            assert 'b' not in listed() and 'no place in the statistics' in server.log, 'three workers run'
+
+        def is_counted():
+            send(server, 'b', 1)
+            return 'b' in listed()
+
+        until(is_counted, 'it has the place of one that has ended')
+    finally:
+        os.kill(master, signal.SIGQUIT)
+        until(lambda: not runs(master), 'nginx has ended')
 
 
 def test_keys_are_hidden_unless_the_policy_file_shows_them(nginx):
