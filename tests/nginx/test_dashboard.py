@@ -280,7 +280,8 @@ def upgrade_and_roll_back(server, old):
 def test_workers_of_an_upgrade_that_is_rolled_back_are_counted(nginx, upstream):
     """Also while workers from before it still have connections."""
     origin = upstream(lambda *_: (101, [('Upgrade', 'websocket'), ('Connection', 'upgrade')], b''))
-    server = nginx(PLAIN, run=False, server=SHOWN + f"""
+    # nginx gives the new master no other variables; these are for an instrumented module.
+    server = nginx(PLAIN, run=False, main='env LD_PRELOAD; env ASAN_OPTIONS;', server=SHOWN + f"""
         location /tunnel {{ proxy_pass http://127.0.0.1:{origin.port}; proxy_http_version 1.1;
                             proxy_set_header Upgrade websocket; proxy_set_header Connection upgrade; }}""")
 
