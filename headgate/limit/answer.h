@@ -78,6 +78,26 @@ class Answer {
         ceil_div(static_cast<std::int64_t>(span), static_cast<std::int64_t>(nanos_per_second)));
   }
 
+  // The latest moment up to `at` that is a whole number of windows after `offset` [ns]: where an
+  // aligned window begins.
+  [[nodiscard]] constexpr Nanos aligned(Nanos at, Nanos offset) const noexcept {
+    const Nanos since = at - offset;
+    if (since >> 63 == 0 && window_ >> 63 == 0) {
+      return at - static_cast<std::int64_t>(since) % static_cast<std::int64_t>(window_);
+    }
+    return offset + floor_div(since, window_) * window_;
+  }
+
+  // The same decision, if the key has its whole quota in `span` [ns], sooner than the law expects.
+  [[nodiscard]] constexpr Decision full_within(Decision d, Nanos span) const noexcept {
+    if (d.wait != Decision::never) d.wait = std::min(d.wait, span);
+    if (d.reset != Decision::no_reset) {
+      const bool paced = d.admitted && reset_ == Reset::pace;
+      d.reset = std::min(d.reset, std::max(seconds(span), paced ? pace(d.remaining) : 0));
+    }
+    return d;
+  }
+
   // Whether a state that some law has written may have this time: even with a window of the
   // greatest length added, sums stay within 128 bits.
   [[nodiscard]] static constexpr bool is_sane(Nanos time) noexcept {

@@ -128,7 +128,8 @@ Nanos Exponential::full_at(const State& state) const noexcept {
   constexpr double ln_2 = 0.6931471805599454;  // rounded up
   const double rate = std::clamp(state.rate, 1.0, rate_max);
   const double windows = 1 + ln_2 * (rate > 1 ? std::ilogb(rate) + 1 : 0);
-  return state.time() + nanos(std::ceil(windows * window_));
+  const Nanos time = Answer::clamped({state.time()});  // the memory may be damaged
+  return time + nanos(std::ceil(windows * window_));
 }
 
 // The steps of a decision are inlined: to pass their doubles through memory takes longer than the

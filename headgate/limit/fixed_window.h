@@ -34,6 +34,10 @@ class FixedWindow {
     [[nodiscard]] constexpr Nanos start() const noexcept {
       return static_cast<Nanos>(static_cast<u128>(static_cast<u128>(start_high) << 64) | start_low);
     }
+    // The same, if the memory is not damaged.
+    [[nodiscard]] constexpr Nanos clamped_start() const noexcept {
+      return Answer::clamped({start()});
+    }
   };
 
   // std::nullopt if the quota or the window is out of range, their product needs more than 128
@@ -160,10 +164,11 @@ class FixedWindow {
     return {seen.state(), seen.moved || taken > 0, admission(seen, at)};
   }
 
-  // When the quota is full again [ns]. From then on the state is not needed.
+  // When the quota is full again [ns]. From then on the state is not needed. May be too late for a
+  // state that a law of other windows wrote.
   [[nodiscard]] constexpr Nanos full_at(const State& state) const noexcept {
     if (state.used == 0) return state.start();
-    const Nanos end = window_end(state.start());
+    const Nanos end = window_end(state.clamped_start());
     return debt(state.used) > 0 ? window_end(end) : end;
   }
 
@@ -184,31 +189,34 @@ class FixedWindow {
     }
   };
 
+  // The window that contains a moment; unaligned: that begins at it.
+  [[nodiscard]] constexpr Calendar::Window window_from(Nanos moment) const noexcept {
+    if (calendar_ != nullptr) return calendar_->window_at(moment);
+    const Nanos begin = aligned_ ? answer_.aligned(moment, offset_) : moment;
+    return {begin, begin + answer_.window()};
+  }
+  // The end of the window that begins at this moment.
+  [[nodiscard]] constexpr Nanos window_end(Nanos begin) const noexcept {
+    return calendar_ != nullptr ? calendar_->window_at(begin).end : begin + answer_.window();
+  }
+
   // The window at a time at which no window is open.
   [[nodiscard]] constexpr Seen window_at(Nanos at, std::uint64_t used, bool moved,
                                          std::uint64_t beyond = 0) const noexcept {
-    if (calendar_ != nullptr) {
-      const Calendar::Window window = calendar_->window_at(at);
-      return {window.begin, window.end, used, moved, beyond};
-    }
-    const Nanos w = answer_.window();
-    const Nanos start = aligned_ ? offset_ + floor_div(at - offset_, w) * w : at;
-    return {start, start + w, used, moved, beyond};
-  }
-
-  [[nodiscard]] constexpr Nanos window_end(Nanos start) const noexcept {
-    return calendar_ != nullptr ? calendar_->window_at(start).end : start + answer_.window();
+    const Calendar::Window window = window_from(at);
+    return {window.begin, window.end, used, moved, beyond};
   }
 
   [[nodiscard]] constexpr Seen state_at(const std::optional<State>& state,
                                         Nanos at) const noexcept {
     if (!state || state->used == 0) return window_at(at, 0, false);
-    const Nanos start = state->start();
     const std::uint64_t used = std::min(state->used, most_);
     const std::uint64_t beyond = state->used - used;
-    if (start > at) return window_at(at, used, true, beyond);
-    const Nanos end = window_end(start);
-    if (at < end) return {start, end, used, false, beyond};
+    if (state->start() > at) return window_at(at, used, true, beyond);
+    // Aligned windows may have been others when this one was opened. It is the one that contains
+    // the stored start now.
+    const auto [begin, end] = window_from(state->clamped_start());
+    if (at < end) return {begin, end, used, false, beyond};
     if (debt(used) > 0) {
       const Nanos next_end = window_end(end);
       if (at < next_end) return {end, next_end, debt(used), true};

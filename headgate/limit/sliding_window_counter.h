@@ -165,8 +165,7 @@ class SlidingWindowCounter {
   };
 
   [[nodiscard]] constexpr Nanos bucket_start(Nanos at) const noexcept {
-    if (!aligned_) return at;
-    return offset_ + floor_div(at - offset_, answer_.window()) * answer_.window();
+    return aligned_ ? answer_.aligned(at, offset_) : at;
   }
 
   [[nodiscard]] constexpr View state_at(const std::optional<State>& state,
@@ -180,6 +179,13 @@ class SlidingWindowCounter {
       view.start = bucket_start(at);
       view.moved = true;
       return view;
+    }
+    // Aligned buckets may have been others when this one was opened. It is the one that contains
+    // the stored start now, and that may contain the previous one, too.
+    if (const Nanos begin = bucket_start(view.start); aligned_ && begin != view.start) {
+      view.start = begin;
+      view.current = std::min(view.current + view.previous, count_mask);
+      view.previous = 0;
     }
     const Nanos age = at - view.start;
     if (age >= 2 * answer_.window()) {

@@ -227,6 +227,29 @@ class Ledger {
     const LogState log = state_of<LogState>(spot->page.entry(spot->at));
     return is_live(spot, now) ? log : LogState{.head = log.tail, .tail = log.tail};
   }
+  // Until when an entry's state counts [ns, the table's time]. i128_max: it does not.
+  [[nodiscard]] static Nanos full_before(const std::optional<Spot>& spot, Instant now) noexcept {
+    return is_live(spot, now) ? spot->page.entry(spot->at).full_at() : i128_max;
+  }
+  // The same after a charge. `full_at`: as the law says. `before`, and `expected()`: as the entry
+  // and the law say of the state before it. If the entry says less, it was written under another
+  // quota or window. The key has its whole quota then, unless this charge adds to its state; so a
+  // charge that adds nothing changes nothing. Corrects the decision if it says otherwise.
+  template <class L, class Expected>
+  [[nodiscard]] static Nanos full_after(const L& law, const UnkeptCharge& charge, Nanos full_at,
+                                        Nanos before, Expected expected,
+                                        limit::Decision& decision) noexcept {
+    const bool takes = decision.admitted || law.denial_costs();
+    const bool adds = charge.cost > 0 && charge.op != limit::Op::refund && takes;
+    if (full_at <= before || (adds && charge.op != limit::Op::peek)) return full_at;
+    if (expected() <= before) return full_at;
+    if (!adds) {  // else the peek's decision is that of the charge
+      const limit::Parameters numbers = law.parameters();
+      const limit::Answer answer(numbers.quota, numbers.terms);
+      decision = answer.full_within(decision, before - charge.now.ns);
+    }
+    return before;
+  }
   // A key whose quota is full already (a slot was released) is kept as if it became full now.
   template <class L, class T>
   [[nodiscard]] static Entry entry_of(const L& law, const T& state, Nanos full_at,
@@ -273,18 +296,23 @@ limit::Decision Ledger::apply_words(const Hold& hold, const L& law, const Ledger
   if (busy && unkept.refunds()) return unkept.decide().decision;
   std::optional<typename L::State> state;
   if (is_live(spot, now)) state = state_of<typename L::State>(spot->page.entry(spot->at));
+  const Nanos before = full_before(spot, now);
   const std::uint64_t owed = busy ? unkept.units() : 0;
   if (owed > 0) state = law.debit(state, owed, at_law).state;
-  const limit::Step<typename L::State> step = apply_op(law, state, charge.op, charge.cost, at_law);
+  limit::Step<typename L::State> step = apply_op(law, state, charge.op, charge.cost, at_law);
   if (is_new && (step.changed || busy)) {
     spot = choose(hold, address, now);
     if (!spot || (owed > 0 && !step.decision.admitted)) return unkept.decide().decision;
   }
+  if (!step.changed && !state) return step.decision;
+  const auto full_at = [&](const typename L::State& of) { return law.full_at(of) - shift; };
+  const Nanos full = full_after(
+      law, charge, full_at(step.changed ? step.state : *state), before,
+      [&] { return full_at(*state); }, step.decision);
   if (!step.changed) return step.decision;
   const auto& [page, at] = *spot;
   page.begin(at);
-  page.write(at, tag_of<L>(address),
-             entry_of(law, step.state, law.full_at(step.state) - shift, now));
+  page.write(at, tag_of<L>(address), entry_of(law, step.state, full, now));
   page.commit(at);
   return step.decision;
 }
@@ -300,6 +328,7 @@ limit::Decision Ledger::apply_log(const Hold& hold, const L& law, const LedgerAd
   const bool busy = is_shared && unkept.busy();
   if (busy && unkept.refunds()) return unkept.decide().decision;
   const LogState before = log_before(spot, now);
+  const Nanos full = full_before(spot, now);
   if (is_new) spot = choose(hold, address, now);
   if (!spot) return unkept.decide().decision;
   const auto& [page, at] = *spot;
@@ -307,7 +336,7 @@ limit::Decision Ledger::apply_log(const Hold& hold, const L& law, const LedgerAd
   BlockLog log(page, tag, at, before, now);
   const std::uint64_t owed = busy ? unkept.units() : 0;
   if (owed > 0) static_cast<void>(law.debit(log, owed, now));
-  const limit::Decision decision = apply_op(law, log, charge.op, charge.cost, now, charge.since);
+  limit::Decision decision = apply_op(law, log, charge.op, charge.cost, now, charge.since);
   if (log.merges() > 0) merged_->fetch_add(log.merges(), std::memory_order_relaxed);
   const bool admits = decision.admitted && !log.starved();
   const bool takes = charge.op != limit::Op::peek && admits && log.size() > 0;
@@ -316,7 +345,11 @@ limit::Decision Ledger::apply_log(const Hold& hold, const L& law, const LedgerAd
     if (is_new) page.begin(at);
     LogState after = log.state();
     if (log.starved() || (busy && !takes)) after.first = starved_mark;
-    page.write(at, tag, entry_of(law, after, law.full_at(log), now));
+    // No operation but one that adds makes this later.
+    const Nanos expected = law.full_at(log);
+    const Nanos full_at = full_after(
+        law, charge, expected, full, [&] { return expected; }, decision);
+    page.write(at, tag, entry_of(law, after, full_at, now));
     page.commit(at);
   }
   const bool shares = log.starved() || (owed > 0 && !decision.admitted);

@@ -42,14 +42,16 @@ struct Entry {
     return (whole & ~class_mask) | window;
   }
 
-  // Whether the state is not needed any more.
-  [[nodiscard]] bool expired(Instant now) const noexcept {
-    return (times & ~class_mask) <= now.ns && times != end_of_time;
+  // Until when the state counts [ns].
+  [[nodiscard]] Nanos full_at() const noexcept {
+    return times == end_of_time ? i128_max : times & ~class_mask;
   }
+  // Whether the state is not needed any more.
+  [[nodiscard]] bool expired(Instant now) const noexcept { return full_at() <= now.ns; }
   // Until when the key keeps its entry [ns].
   [[nodiscard]] Nanos kept_until() const noexcept {
     const Nanos grace = limit::longest_span(static_cast<unsigned>(times & class_mask));
-    return times == end_of_time ? i128_max : (times & ~class_mask) + grace;
+    return times == end_of_time ? i128_max : full_at() + grace;
   }
 
   // When the quota is full again [ns, the table's time], rounded up to a multiple of 64, and in the
