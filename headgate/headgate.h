@@ -155,8 +155,9 @@ typedef struct {
 /* Corrects what headgate_reserve() has taken: what was too much is given back, unless it has come
  * back by itself, and what was too little is charged. A policy without a cost stays charged as it
  * is. Returns 1; or 0 if nothing was changed, because nothing was taken, an hour has passed, or it
- * was settled before; or, without a change, HEADGATE_UNKNOWN_POLICY if a cost is of a policy for
- * which nothing was taken, or HEADGATE_NO_MEMORY. */
+ * was settled before; or, without a change, HEADGATE_UNKNOWN_POLICY if a cost is of no policy, or
+ * HEADGATE_NO_MEMORY. The cost of a policy that took nothing, because it is off, unlimited for the
+ * key, or in shadow mode and would have denied, is ignored. */
 HEADGATE_API int headgate_settle_reserved(headgate_gate* gate, headgate_decision* decision,
                                           const headgate_cost* costs, size_t count);
 

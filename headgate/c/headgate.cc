@@ -311,15 +311,16 @@ int headgate_settle_reserved(headgate_gate* gate, headgate_decision* decision,
   };
   std::array<std::optional<std::uint64_t>, hg::policy::policies_per_request_max> needed;
   for (const headgate_cost& cost : std::span(costs, count)) {
-    bool is_used = false;
+    // One that took nothing is off, unlimited, or in shadow mode: the caller does not know that.
+    if (decision->loaded->gate.policies().find(cost.policy) == nullptr) {
+      return unchanged(HEADGATE_UNKNOWN_POLICY);
+    }
     for (std::size_t i = 0; i < dues.size(); ++i) {
       // A policy's candidate has a due of its own, and that name is for both.
       const hg::policy::Policy& policy = *dues[i].policy;
       if (policy.name != cost.policy && policy.title() != cost.policy) continue;
       needed[i] = cost.cost;
-      is_used = true;
     }
-    if (!is_used) return unchanged(HEADGATE_UNKNOWN_POLICY);
   }
   const hg::gate::Reservation reservation{{}, decision->context.now, dues};
   if (!decision->loaded->gate.settle(reservation, needed, gate->table->now(), decision->settling)) {

@@ -307,7 +307,7 @@ TEST_F(HeadgateCReserves, WhatIsTakenIsCorrectedOnce) {
   EXPECT_EQ(settle("tokens", 1), 0) << "nothing was reserved";
   EXPECT_EQ(reserve("tokens"), HEADGATE_ADMITTED);
   EXPECT_EQ(left("tokens"), 900u);
-  EXPECT_EQ(settle("other", 1), HEADGATE_UNKNOWN_POLICY);
+  EXPECT_EQ(settle("toknes", 1), HEADGATE_UNKNOWN_POLICY);
   EXPECT_EQ(settle("tokens", 30), 1);
   EXPECT_EQ(left("tokens"), 970u);
   EXPECT_EQ(settle("tokens", 0), 0) << "it was settled before";
@@ -323,6 +323,18 @@ TEST_F(HeadgateCReserves, WhatIsTakenIsCorrectedOnce) {
   EXPECT_EQ(reserve("tokens", 671), HEADGATE_DENIED);
   EXPECT_EQ(settle("tokens", 0), 0);
   EXPECT_EQ(left("tokens"), 670u);
+}
+
+// The caller cannot know whether a policy in shadow mode would have denied.
+TEST_F(HeadgateCReserves, TheCostOfAPolicyThatTookNothingIsIgnored) {
+  open(
+      "  - {name: shadow, quota: 1, window: 1d, mode: shadow}\n"
+      "  - {name: tokens, quota: 10, window: 1d}\n");
+  const headgate_check checks[] = {{"shadow", "alice", 5, 2}, {"tokens", "alice", 5, 2}};
+  ASSERT_EQ(headgate_reserve(gate, decision, checks, 2, nullptr), HEADGATE_ADMITTED);
+  const headgate_cost costs[] = {{"shadow", 5}, {"tokens", 5}};
+  EXPECT_EQ(headgate_settle_reserved(gate, decision, costs, 2), 1);
+  EXPECT_EQ(left("tokens"), 5u);
 }
 
 // More than the table has places.
