@@ -331,7 +331,7 @@ TEST_F(HeadgateCReserves, TheCostOfAPolicyThatTookNothingIsIgnored) {
       "  - {name: shadow, quota: 1, window: 1d, mode: shadow}\n"
       "  - {name: tokens, quota: 10, window: 1d}\n");
   const headgate_check checks[] = {{"shadow", "alice", 5, 2}, {"tokens", "alice", 5, 2}};
-  ASSERT_EQ(headgate_reserve(gate, decision, checks, 2, nullptr), HEADGATE_ADMITTED);
+  ASSERT_EQ(headgate_reserve(gate, decision, checks, 2, nullptr), HEADGATE_SHADOW_DENIED);
   const headgate_cost costs[] = {{"shadow", 5}, {"tokens", 5}};
   EXPECT_EQ(headgate_settle_reserved(gate, decision, costs, 2), 1);
   EXPECT_EQ(left("tokens"), 5u);

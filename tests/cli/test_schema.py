@@ -21,7 +21,7 @@ BEYOND = re.compile('|'.join((
     "memory '.*' is out of range", 'fe80::1', 'more policies', 'has no meaning here',
     "path 'v1'$", 'out of range; expected 1ms to 5s', "nodes '.*' is there twice",
     'tls has no meaning with a Unix socket', 'unless ', 'candidate of a policy whose name', 'time zone database', 'has another time',
-    'is longer than clients wait', 'counts as missing',
+    'is longer than clients wait', 'counts as missing', 'decisions has the file of',
 )))
 
 
