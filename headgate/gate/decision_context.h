@@ -129,6 +129,10 @@ class DecisionContext {
   std::vector<CheckResult> results_;
   std::vector<std::uint8_t> check_of_;  // match -> check
 
+  // Of a reservation that is settled: the charge that passes once.
+  store::Charge mark_;
+  limit::Decision marked_;
+
   const Gate* gate_ = nullptr;
   // Of a request that was denied, and may wait: the policy that denied with the longest wait.
   const policy::Policy* waits_for_ = nullptr;

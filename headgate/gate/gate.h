@@ -182,7 +182,8 @@ class Gate {
                                        const policy::Grant& grant) const noexcept;
   void learn(const policy::Policy& policy, std::uint64_t cost) const noexcept;
   void settle_marked(DecisionContext& context) const noexcept;
-  void correct(DecisionContext& context, std::size_t charges) const noexcept;
+  void settle_first(DecisionContext& context) const noexcept;
+  void correct(DecisionContext& context) const noexcept;
   void end_settling(DecisionContext& context) const noexcept;
   void itemise(DecisionContext& context, std::uint64_t jitter) const noexcept;
   void count(const DecisionContext& context) const noexcept;

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <forward_list>
 #include <string>
 #include <vector>
 
@@ -191,86 +190,35 @@ TEST_F(Outage, ChecksShowWhatWasDecidedWithoutTheStore) {
   }
 }
 
-class SettledOutage : public Outage {
- protected:
-  // Reserves 60 units of each policy.
-  void reserve(const std::string& policies, std::vector<std::string_view> names) {
-    load(policies);
-    std::vector<Check> checks;
-    for (const std::string_view name : names) checks.push_back({name, "x", 60});
-    ASSERT_EQ(gate_->reserve(checks, std::nullopt, context_), std::nullopt);
-    taken_ = context_.now;
-    dues_.assign(context_.verdict.dues.begin(), context_.verdict.dues.end());
-    for (Due& due : dues_) due.key = keys_.emplace_front(due.key);
-  }
-  Settled settle(std::uint64_t cost) {
-    const std::vector<std::optional<std::uint64_t>> costs(dues_.size(), cost);
-    EXPECT_TRUE(gate_->settle({"id", taken_, dues_}, costs, std::nullopt, context_));
+// Whether it was settled by another machine is known again when the store is back.
+TEST_F(Outage, AReservationIsSettledAfterIt) {
+  load("- {name: a, quota: 100, window: 1h}\n");
+  const Check reserved{"a", "x", 60};
+  ASSERT_EQ(gate_->reserve({&reserved, 1}, std::nullopt, context_), std::nullopt);
+  ASSERT_EQ(context_.verdict.dues.size(), 1U);
+  Due due = context_.verdict.dues[0];
+  const std::string key(due.key);
+  due.key = key;
+  const Instant taken = context_.now;
+  const auto settle = [&] {
+    const std::optional<std::uint64_t> cost = 10;
+    EXPECT_TRUE(gate_->settle({"id", taken, {&due, 1}}, {&cost, 1}, std::nullopt, context_));
     return context_.settled;
-  }
-  std::uint64_t left(std::string_view policy) {
-    const Check look{policy, "x", 0};
+  };
+  const auto left = [&] {
+    const Check look{"a", "x", 0};
     EXPECT_EQ(gate_->decide({&look, 1}, limit::Op::peek, std::nullopt, context_), std::nullopt);
     return context_.results[0].decision.remaining;
-  }
-
- private:
-  Instant taken_;
-  std::forward_list<std::string> keys_;
-  std::vector<Due> dues_;
-};
-
-// Whether it was settled by another machine is known again when the store is back.
-TEST_F(SettledOutage, AReservationIsSettledAfterIt) {
-  reserve("- {name: a, quota: 100, window: 1d}\n", {"a"});
-  EXPECT_EQ(left("a"), 40U);
+  };
+  EXPECT_EQ(left(), 40U);
   remote_.away = true;
-  EXPECT_EQ(settle(10), Settled::unknown);
+  EXPECT_EQ(settle(), Settled::unknown);
   remote_.away = false;
-  EXPECT_EQ(left("a"), 40U);
-  EXPECT_EQ(settle(10), Settled::yes);
-  EXPECT_EQ(left("a"), 90U);
-  EXPECT_EQ(settle(10), Settled::no);
-  EXPECT_EQ(left("a"), 90U);
-}
-
-// The store has settled it, and its answer came too late.
-TEST_F(SettledOutage, AReservationWhoseAnswerIsLostIsSettledOnce) {
-  for (const std::uint64_t cost : {10U, 90U}) {
-    const std::string name = cost < 60 ? "a" : "b";
-    reserve("- {name: " + name + ", quota: 100, window: 1d}\n", {name});
-    remote_.away = remote_.loses_answers = true;
-    EXPECT_EQ(settle(cost), Settled::unknown);
-    remote_.away = remote_.loses_answers = false;
-    EXPECT_EQ(left(name), 100U - cost);
-    EXPECT_EQ(settle(cost), Settled::no);
-    EXPECT_EQ(left(name), 100U - cost);
-  }
-}
-
-// What the first call has corrected is not corrected again by the one that makes the rest.
-TEST_F(SettledOutage, ALaterCallSettlesTheRest) {
-  reserve(
-      "- {name: a, quota: 100, window: 1d}\n- {name: b, quota: 100, window: 1d, sharing: none}\n",
-      {"a", "b"});
-  remote_.away = true;
-  EXPECT_EQ(settle(10), Settled::unknown);
-  EXPECT_EQ(left("b"), 90U);
-  remote_.away = false;
-  EXPECT_EQ(left("a"), 40U);
-  EXPECT_EQ(settle(10), Settled::yes);
-  EXPECT_EQ(left("a"), 90U);
-  EXPECT_EQ(left("b"), 90U);
-}
-
-// The later call charges it where it was reserved.
-TEST_F(SettledOutage, NothingIsChargedHereMeanwhile) {
-  reserve("- {name: a, quota: 100, window: 1d, on-outage: {local: 100%}}\n", {"a"});
-  remote_.away = true;
-  EXPECT_EQ(settle(90), Settled::unknown);
-  const Check all{"a", "x", 100};
-  ASSERT_EQ(gate_->decide({&all, 1}, limit::Op::spend, std::nullopt, context_), std::nullopt);
-  EXPECT_EQ(context_.verdict.outcome, Outcome::admitted);
+  EXPECT_EQ(left(), 40U);
+  EXPECT_EQ(settle(), Settled::yes);
+  EXPECT_EQ(left(), 90U);
+  EXPECT_EQ(settle(), Settled::no);
+  EXPECT_EQ(left(), 90U);
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ struct Reservation {
 };
 
 // How long a reservation can be settled. Longer than any response takes; and not much longer,
-// because the table keeps 16 bytes of each due that was settled, for twice this time.
+// because the table keeps 16 bytes of each that was settled, for twice this time.
 inline constexpr Nanos reservation_lifetime = 3600 * nanos_per_second;
 
 // What a caller can keep of the dues of a reservation. The keys of all charges have to fit, with
@@ -37,8 +37,8 @@ enum class Settled : std::uint8_t {
   no,       // it was settled before, or is too old: nothing has changed. Or the store is full, so
             // that it cannot tell: slots were released and what was missing was charged, but no
             // units were given back
-  unknown,  // the store that machines share is away: what was not settled, or will not be by what
-            // is under way there, a later call settles. But a leased due may stay as it is
+  unknown,  // the store that machines share is away: nothing has changed, and a later call may
+            // settle
 };
 
 }  // namespace headgate::gate

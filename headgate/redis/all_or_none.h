@@ -11,16 +11,14 @@
 namespace headgate::redis {
 
 // Decides one charge of a bundle that is denied: what is admitted takes nothing, and shows what is
-// left. What is denied costs what its law says. Refunds and debits are made, unless they are so
-// only if all is admitted.
+// left. What is denied costs what its law says. Refunds and debits are made.
 template <class State>
 limit::Decision decide_denied(const store::Charge& charge, State& state, Instant now) {
   using limit::Op;
   State taken = state;
   const limit::Decision decision = taken.apply(charge, now);
   const bool takes = charge.op == Op::spend || charge.op == Op::peek;
-  const bool is_left = takes || charge.if_admitted;
-  if (is_left && decision.admitted) return state.apply(charge, Op::peek, 0, now);
+  if (takes && decision.admitted) return state.apply(charge, Op::peek, 0, now);
   state = std::move(taken);
   return decision;
 }

@@ -32,12 +32,11 @@ bool denied_here(const Part& part) {
   return false;
 }
 
-// Whether Redis' module has no words for a charge: for laws with a calendar or a delay, and for
-// what is made only if others are admitted.
-bool has_unnamed_charge(const Part& part) {
+// Whether Redis' module has no name for the law of a charge: those with a calendar or a delay.
+bool has_unnamed_law(const Part& part) {
   return std::any_of(part.charges.begin(), part.charges.end(), [](const store::Charge& charge) {
     const limit::Terms terms = limit::parameters_of(*charge.law).terms;
-    return terms.calendar != nullptr || terms.delay > 0 || charge.if_admitted;
+    return terms.calendar != nullptr || terms.delay > 0;
   });
 }
 
@@ -69,7 +68,7 @@ void Exact::decide(std::shared_ptr<Part> part) {
   }
   // A charge without a state that denies is no part of the call, nor is a time that the caller
   // gives.
-  const bool fits = !part->given && !denied_here(*part) && !has_unnamed_charge(*part);
+  const bool fits = !part->given && !denied_here(*part) && !has_unnamed_law(*part);
   if (fits && router_.has_module(part->slot)) return decide_in_module(std::move(part));
   decide_by_scripts(std::move(part));
 }

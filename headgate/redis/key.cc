@@ -1,7 +1,6 @@
 #include "headgate/redis/key.h"
 
 #include <algorithm>
-#include <array>
 #include <variant>
 
 namespace headgate::redis {
@@ -31,22 +30,6 @@ std::string name_of(std::string_view prefix, char kind, std::string_view key) {
   return name;
 }
 
-// CRC-16/XMODEM
-constexpr unsigned polynomial = 0x1021;
-
-// Returns two bytes, none of them '}', of which Redis computes this slot. The checksum of two bytes
-// is another one for each of their values, so its steps are undone; a slot has four checksums.
-std::array<char, 2> tag_of(std::uint16_t slot) noexcept {
-  for (unsigned crc = slot;; crc += slots) {
-    unsigned bytes = crc;
-    for (int bit = 0; bit < 16; ++bit) {
-      bytes = (bytes & 1) != 0 ? (bytes ^ polynomial) >> 1 | 0x8000 : bytes >> 1;
-    }
-    const std::array<char, 2> tag{static_cast<char>(bytes >> 8), static_cast<char>(bytes)};
-    if (std::find(tag.begin(), tag.end(), '}') == tag.end()) return tag;
-  }
-}
-
 }  // namespace
 
 std::string redis_key(std::string_view prefix, const limit::Law& law, std::string_view key) {
@@ -60,14 +43,6 @@ std::string leased_key(std::string_view prefix, const limit::Law& law, std::stri
                  key);
 }
 
-std::string key_in_slot(std::string_view prefix, std::uint16_t slot, const limit::Law& law,
-                        std::string_view key) {
-  const std::array<char, 2> tag = tag_of(slot);
-  std::string head(prefix);
-  head.append("{").append(tag.data(), tag.size()).append("}");
-  return redis_key(head, law, key);
-}
-
 std::uint16_t slot_of(std::string_view redis_key) noexcept {
   const std::size_t open = redis_key.find('{');
   if (open != std::string_view::npos) {
@@ -76,10 +51,10 @@ std::uint16_t slot_of(std::string_view redis_key) noexcept {
       redis_key = redis_key.substr(open + 1, close - open - 1);
     }
   }
-  unsigned crc = 0;
+  unsigned crc = 0;  // CRC-16/XMODEM: polynomial 0x1021
   for (const char c : redis_key) {
     crc ^= static_cast<unsigned>(static_cast<unsigned char>(c)) << 8;
-    for (int bit = 0; bit < 8; ++bit) crc = (crc << 1) ^ ((crc & 0x8000) != 0 ? polynomial : 0u);
+    for (int bit = 0; bit < 8; ++bit) crc = (crc << 1) ^ ((crc & 0x8000) != 0 ? 0x1021u : 0u);
     crc &= 0xffff;
   }
   return static_cast<std::uint16_t>(crc % slots);

@@ -4,7 +4,6 @@
 //                             in braces the partition key as the store got it
 //   hg:E\3api{\a192.0.2.1}    the same under a law of another kind, here the fixed window
 //   hg:e\3api{\a192.0.2.1}    the same, leased
-//   hg:{TT}\3api{\a192.0.2.1} the same, in the slot of two bytes that are chosen for it
 //
 // Redis hashes what is in braces, so the policies of one client are in the same slot.
 #pragma once
@@ -24,10 +23,6 @@ namespace headgate::redis {
 // The same for what lease.lua keeps.
 [[nodiscard]] std::string leased_key(std::string_view prefix, const limit::Law& law,
                                      std::string_view key);
-
-// The same for a key that is decided together with another one, in the slot of that.
-[[nodiscard]] std::string key_in_slot(std::string_view prefix, std::uint16_t slot,
-                                      const limit::Law& law, std::string_view key);
 
 inline constexpr std::uint16_t slots = 16384;
 // CRC16 of the key, or of what is between its first '{' and the next '}' if that is not empty.

@@ -44,13 +44,6 @@ TEST(RedisKey, PoliciesOfOneClientMeetInASlot) {
   EXPECT_NE(slot(linear, "\5burst"), slot(linear, "\5daily")) << "no partition: spread by name";
 }
 
-TEST(RedisKey, CanBePutIntoEachSlot) {
-  for (unsigned slot = 0; slot < slots; ++slot) {
-    const auto of = static_cast<std::uint16_t>(slot);
-    ASSERT_EQ(slot_of(key_in_slot("hg:", of, linear, "\3api{\4jane}")), slot);
-  }
-}
-
 // redis-cli CLUSTER KEYSLOT of redis-server 7.0.
 TEST(RedisKey, HasTheSlotThatRedisComputes) {
   EXPECT_EQ(slot_of("123456789"), 12739);

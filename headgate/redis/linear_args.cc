@@ -20,9 +20,8 @@ constexpr double endless = 4503599627370496;  // 2^52
 // The numbers of `op` in take.lua.
 enum class ScriptOp : char { spend = 1, spend_always, peek, look, never, refund, debit };
 
-// These are added to the number of `op`: of a bundle's last charge, and with Charge::if_admitted.
+// Is added to the number of `op` of a bundle's last charge.
 constexpr char last_of_bundle = 16;
-constexpr char if_admitted = 32;
 constexpr std::size_t charge_bytes = 57;
 
 // A span of ticks as two numbers.
@@ -71,7 +70,7 @@ void append(const L& law, const store::Charge& charge, std::string& out) {
       op == ScriptOp::refund ? ceil_div(most, interval) : static_cast<Nanos>(2 * law.quota());
   const auto units = std::min(static_cast<Nanos>(charge.cost), units_max);
   const bool gives_all = op == ScriptOp::refund && charge.cost >= limit::Quota::cost_max;
-  out += static_cast<char>(static_cast<char>(op) + (charge.if_admitted ? if_admitted : 0));
+  out += static_cast<char>(op);
   append_number(static_cast<double>(scale), out);
   append_span(gives_all ? most : units * interval, scale, out);
   append_span(window + static_cast<Nanos>(law.ahead()), scale, out);

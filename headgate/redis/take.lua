@@ -10,7 +10,7 @@
 --          the time, how long keys are kept beyond their need [ms], and whether such a charge, or a
 --          swapped one, is denied: struct '<dddB'
 -- ARGV[2]: the linear charges, 57 bytes each: struct '<Bddddddd'. The last one of a bundle has 16 more in
---          its first byte, and one that is made only if those before it are admitted 32 more.
+--          its first byte.
 -- ARGV[3...]: five per swapped key: the value that it must have (empty: none), the value and the time
 --          to live [ms, 0: not written] if all charges are admitted, the same if one is denied.
 -- Returns Redis' time, 1 or 0 (the last bundle is admitted, denied) and the former values of the linear keys; or, if a
@@ -48,11 +48,8 @@ local later  -- key, value and time to live of what is written if all others are
 for i = 1, linear do
   local op, scale, need_s, need_t, window_s, window_t, most_s, most_t =
     unpack('<Bddddddd', ARGV[2], 57 * i - 56)
-  local if_admitted = op > 32
-  if if_admitted then op = op - 32 end
   local second, ends = 1e9 * scale, op > 16
   if ends then op = op - 16 end
-  if if_admitted and not admitted then op = look end
   local old = pcall('GET', KEYS[i])
   -- A key that is no text is none of ours; an error now could come after another bundle was taken.
   if type(old) == 'table' then old = false end

@@ -30,15 +30,6 @@ bool is_denied_for_good(std::span<const store::Charge> charges) noexcept {
   });
 }
 
-// The slot of a charge that is made only if those before it are admitted: these have to be there.
-std::optional<std::uint16_t> slot_of_dependent(std::span<const store::Charge> charges,
-                                               std::string_view prefix) {
-  const auto found = std::find_if(charges.begin(), charges.end(),
-                                  [](const store::Charge& charge) { return charge.if_admitted; });
-  if (found == charges.end()) return std::nullopt;
-  return slot_of(redis_key(prefix, *found->law, found->key));
-}
-
 }  // namespace
 
 void Taking::begin(const Deciders& deciders, const Options& options) {
@@ -78,8 +69,6 @@ Part* Taking::new_part(std::size_t bundle, std::uint16_t slot) {
 void Taking::split(std::size_t bundle, const Options& options) {
   Split& split = splits_[bundle];
   const bool denied = is_denied_for_good(bundles_[bundle].charges);
-  const auto beside =
-      options.cluster ? slot_of_dependent(bundles_[bundle].charges, options.prefix) : std::nullopt;
   for (const store::Charge& charge : bundles_[bundle].charges) {
     if (is_leased(charge, options)) {
       std::string key = leased_key(options.prefix, *charge.law, charge.key);
@@ -91,9 +80,7 @@ void Taking::split(std::size_t bundle, const Options& options) {
       split.parts.push_back(part);
       continue;
     }
-    std::string key = beside && !charge.if_admitted
-                          ? key_in_slot(options.prefix, *beside, *charge.law, charge.key)
-                          : redis_key(options.prefix, *charge.law, charge.key);
+    std::string key = redis_key(options.prefix, *charge.law, charge.key);
     const bool anywhere = key.empty() || !options.cluster;
     const std::uint16_t slot = anywhere ? 0 : slot_of(key);
     auto part = std::find_if(split.parts.begin(), split.parts.end(), [&](const Part* other) {

@@ -21,11 +21,6 @@ struct Charge {
   // Of a refund or debit: what it belongs to was decided during an outage (Bundle::outage), under
   // OnOutage::local. So this machine alone has its state.
   bool in_outage = false;
-  // Of a refund or debit: it is made only if the charges before it in its bundle are admitted, and
-  // not at all during an outage. Only stores over a network distinguish it.
-  // REQUIRES: all charges of the bundle are `shared`, none has leases, and no other one depends on
-  // others. In a cluster those before it are other keys than where none follows.
-  bool if_admitted = false;
   Instant since{};  // of a refund: when the units were taken; {} if unknown
   // Scratch space of Store::prefetch(): the hash of `key`; 0 if it is not computed yet. To be set
   // to 0 whenever `key` changes.

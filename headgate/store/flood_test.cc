@@ -71,7 +71,7 @@ Answer take(Table& table, const std::vector<Law>& laws, const std::string& key, 
   std::vector<Charge> charges;
   for (std::size_t i = 0; i < laws.size(); ++i) keys.push_back(std::to_string(i) + "/" + key);
   for (std::size_t i = 0; i < laws.size(); ++i) {
-    charges.push_back({.law = &laws[i], .key = keys[i], .cost = cost, .op = op, .since = since});
+    charges.push_back({&laws[i], keys[i], cost, op, false, since});
   }
   Answer answer;
   answer.decisions.resize(charges.size());

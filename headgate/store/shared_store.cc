@@ -261,7 +261,7 @@ class SharedStore::Taking {
       const Charge& charge = bundle.charges[i];
       if (!is_remote(charge)) {
         here.add(charge.in_outage ? alone(charge) : charge, i);
-      } else if (charge.shared->on_outage == OnOutage::local && !charge.if_admitted) {
+      } else if (charge.shared->on_outage == OnOutage::local) {
         here.add(alone(charge), i);
       } else {
         const bool denies =

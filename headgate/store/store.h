@@ -12,7 +12,7 @@ namespace headgate::store {
 
 // The charges of one request, taken all or none: if one spend is denied, no other is taken (a
 // denied charge still costs what its own law says). Peeks never take anything; refunds and debits
-// are always made, except those with Charge::if_admitted. A key occurs at most once in a bundle.
+// are always made. A key occurs at most once in a bundle.
 struct Bundle {
   // As many as policies can match one request (policy::policies_per_request_max, checked by gate).
   static constexpr std::size_t charges_max = 128;

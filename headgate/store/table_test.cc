@@ -29,7 +29,7 @@ std::unique_ptr<Table> open(const TableOptions& options) {
 
 Decision take(Table& table, const Law& law, const std::string& key, std::uint64_t cost, Instant now,
               Op op = Op::spend, Instant since = {}) {
-  const Charge charge{.law = &law, .key = key, .cost = cost, .op = op, .since = since};
+  const Charge charge{&law, key, cost, op, false, since};
   Decision decision;
   Bundle bundle{{&charge, 1}, {&decision, 1}};
   table.take({&bundle, 1}, now, {});

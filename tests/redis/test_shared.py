@@ -1,6 +1,5 @@
 """One quota for several decision servers and nginx."""
 import datetime
-import json
 import zoneinfo
 
 import pytest
@@ -98,39 +97,6 @@ def test_a_reservation_is_settled_once_by_whichever_server(redis, serve, module,
         store.kill()
         assert other.command('HG.SETTLE', late, 0).startswith('TRYAGAIN ')
         store.start()
-
-
-@pytest.mark.parametrize('module', (False, True), ids=('scripts', 'module'))
-@pytest.mark.parametrize('algorithm', ('linear', 'fixed-window', 'moving-window'))
-@pytest.mark.parametrize('cost', (20, 500), ids=('less', 'more'))
-def test_a_settlement_that_redis_answers_too_late_is_made_once(redis, serve, module, algorithm, cost):
-    """Redis executes what its caller has given up, or not; another server then finds which."""
-    store = redis(module=module)
-    text = policies(store, f'name: p, quota: 1000, window: {YEAR}s, algorithm: {algorithm}, '
-                           'cost: {reserve: 100, settle: response-bytes}',
-                    'name: slots, quota: 1, algorithm: concurrency, lease: 1h').replace('5s', '1s')
-    one, other = serve(text), serve(text)
-
-    def post(server, path, **body):
-        answer = ask(server, path, 'POST', [('Content-Type', 'application/json')], json.dumps(body).encode())
-        return answer.status, json.loads(answer.body)
-
-    def settle(server):
-        return post(server, '/v1/settle', reservation=reservation, costs={'p': cost})
-
-    def left():
-        return [result['r'] for result in post(other, '/v1/decide', checks=checks, op='peek')[1]['results']]
-
-    checks = [{'policy': policy, 'key': 'k'} for policy in ('p', 'slots')]
-    reservation = post(one, '/v1/reserve', checks=checks)[1]['reservation']
-    assert left() == [900, 0]
-    store.freeze()
-    assert settle(one)[0] == 503
-    store.thaw()
-    until(lambda: {settle(server)[0] for server in (one, other)} == {200}, 'Redis answers both')
-    assert left() == [1000 - cost, 1]
-    assert settle(one) == settle(other) == (200, {'settled': False})
-    assert left() == [1000 - cost, 1]
 
 
 def test_slots_are_shared_and_released(redis, serve):

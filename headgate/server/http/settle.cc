@@ -41,10 +41,8 @@ void answer_missing(Exchange& exchange, std::string_view name, const policy::Pol
 void write_answer(const DecisionJob& job, HttpDoorContext& door, HttpReply& reply) {
   if (job.decision.settled == gate::Settled::unknown) {
     reply.begin(503);
-    return reply.end(
-        field::problem_media_type,
-        problem_text(door, 503,
-                     "Redis is away, so it is not known whether all is settled; try again"));
+    return reply.end(field::problem_media_type,
+                     problem_text(door, 503, "Redis is away, so nothing was settled; try again"));
   }
   door.text.assign(R"({"settled":)");
   append_json(door.text, job.decision.settled == gate::Settled::yes);

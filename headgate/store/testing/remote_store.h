@@ -1,8 +1,6 @@
 // A store that can be away, as one over a network, for tests of what happens then.
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
 #include <functional>
 #include <optional>
 #include <span>
@@ -25,31 +23,16 @@ class RemoteStore final : public Store {
             Completion done) noexcept override {
     ++calls;
     if (before_answer) std::exchange(before_answer, {})();
-    for (Bundle& bundle : bundles) {
-      bundle.undecided = away;
-      if (!away || loses_answers) take(bundle, now);
-    }
+    if (!away) return store_.take(bundles, now, done);
+    for (Bundle& bundle : bundles) bundle.undecided = true;
     done.call(done.context);
   }
 
   bool away = false;
-  bool loses_answers = false;  // what it leaves undecided is charged
   int calls = 0;
   std::function<void()> before_answer;  // called once
 
  private:
-  void take(Bundle& bundle, std::optional<Instant>& now) noexcept {
-    std::span<const Charge> charges = bundle.charges;
-    const auto dependent = std::ranges::find_if(charges, &Charge::if_admitted);
-    const auto before = static_cast<std::size_t>(dependent - charges.begin());
-    Bundle first{charges.first(before), bundle.decisions.first(before)};
-    store_.take({&first, 1}, now, {});
-    bundle.admitted = first.admitted;
-    if (!first.admitted || before == charges.size()) return;
-    Bundle rest{charges.subspan(before), bundle.decisions.subspan(before)};
-    store_.take({&rest, 1}, now, {});
-  }
-
   Store& store_;
 };
 
