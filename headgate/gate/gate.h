@@ -184,6 +184,7 @@ class Gate {
   void settle_marked(DecisionContext& context) const noexcept;
   void settle_first(DecisionContext& context) const noexcept;
   void correct(DecisionContext& context) const noexcept;
+  void end_correcting(DecisionContext& context) const noexcept;
   void end_settling(DecisionContext& context) const noexcept;
   void itemise(DecisionContext& context, std::uint64_t jitter) const noexcept;
   void count(const DecisionContext& context) const noexcept;

@@ -221,5 +221,20 @@ TEST_F(Outage, AReservationIsSettledAfterIt) {
   EXPECT_EQ(left(), 90U);
 }
 
+// It is noted that it was settled, and its correction is lost.
+TEST_F(Outage, AReservationThatWasNotCorrectedIsNotCalledSettled) {
+  load("- {name: a, quota: 100, window: 1h}\n");
+  const Check reserved{"a", "x", 60};
+  ASSERT_EQ(gate_->reserve({&reserved, 1}, std::nullopt, context_), std::nullopt);
+  Due due = context_.verdict.dues[0];
+  const std::string key(due.key);
+  due.key = key;
+  remote_.before_answer = [&] { remote_.before_answer = [&] { remote_.away = true; }; };
+  const std::optional<std::uint64_t> cost = 10;
+  EXPECT_TRUE(gate_->settle({"id", context_.now, {&due, 1}}, {&cost, 1}, std::nullopt, context_));
+  ASSERT_TRUE(remote_.away) << "it was asked twice";
+  EXPECT_EQ(context_.settled, Settled::unknown);
+}
+
 }  // namespace
 }  // namespace headgate::gate

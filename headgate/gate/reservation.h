@@ -37,8 +37,9 @@ enum class Settled : std::uint8_t {
   no,       // it was settled before, or is too old: nothing has changed. Or the store is full, so
             // that it cannot tell: slots were released and what was missing was charged, but no
             // units were given back
-  unknown,  // the store that machines share is away: nothing has changed, and a later call may
-            // settle
+  unknown,  // the store that machines share did not answer in time: a later call may settle. Or
+            // that this one settles is noted there: then units may stay charged, and slots taken
+            // until their lease ends
 };
 
 }  // namespace headgate::gate

@@ -159,7 +159,15 @@ void Gate::correct(DecisionContext& context) const noexcept {
   for (std::size_t i = 0; i < context.matched_; ++i) {
     context.bundles_[i] = {{&context.charges_[i], 1}, {&context.decisions_[i], 1}};
   }
-  take<&Gate::end_settling>(context);
+  take<&Gate::end_correcting>(context);
+}
+
+void Gate::end_correcting(DecisionContext& context) const noexcept {
+  const auto corrections = std::span(context.bundles_).first(context.bundle_count_);
+  if (std::ranges::any_of(corrections, &store::Bundle::outage)) {
+    context.settled = Settled::unknown;
+  }
+  end_settling(context);
 }
 
 void Gate::end_settling(DecisionContext& context) const noexcept {
