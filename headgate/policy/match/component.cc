@@ -132,10 +132,11 @@ void Component::append(LazyRequest& request, std::string& out) const {
 
 // Of the Host that the client chose, with any port and in any case, only the name counts.
 void Component::append_request_header(LazyRequest& request, std::string& out) const {
-  if (name_ == "host" && !request.raw().host.empty()) {
+  if (name_ != "host") return append_header(*request.raw().headers, name_, out);
+  if (!request.raw().host.empty()) {
     out.append(request.host());
-  } else {
-    append_header(*request.raw().headers, name_, out);
+  } else if (const auto line = request.raw().headers->value(name_, 0)) {
+    append_host(without_port(*line), out);
   }
 }
 

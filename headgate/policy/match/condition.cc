@@ -5,6 +5,7 @@
 
 #include "headgate/base/ascii.h"
 #include "headgate/policy/match/request_value.h"
+#include "headgate/policy/text.h"
 
 namespace headgate::policy {
 namespace {
@@ -32,6 +33,16 @@ bool host_matches(const Glob& pattern, LazyRequest& request, Effect effect) {
   return pattern.matches(request.host());
 }
 
+// Whether the Host that the client sent, and that matches, is that of the request. It may not be if
+// the request's target has a host of its own.
+bool host_is_certain(LazyRequest& request) {
+  if (request.raw().host.empty()) return true;  // nothing else names it
+  if (request.may_be_any_host()) return false;
+  std::string host;
+  append_host(without_port(*request.raw().headers->value("host", 0)), host);
+  return host == request.host();
+}
+
 bool header_matches(LazyRequest& request, const Condition::HeaderGlob& header, Effect effect) {
   const bool limits = effect == Effect::limits;
   const Headers& headers = *request.raw().headers;
@@ -40,7 +51,7 @@ bool header_matches(LazyRequest& request, const Condition::HeaderGlob& header, E
     matches = header.exact.matches(*line);
     if (matches == limits) return matches;
   }
-  if (!limits) return matches;
+  if (!limits) return matches && (header.name != "host" || host_is_certain(request));
   // The client chooses the spelling of the name, and a port.
   if (header.name == "host" && host_matches(header.folded, request, effect)) return true;
   return request.any_value(header.name, header.folded);

@@ -142,6 +142,13 @@ TEST(Match, Conditions) {
       {R"([{header: {host: "api.example:81"}}])", {.headers = {{"host", "api.example:81"}}}, true},
       {R"([{header: {host: api.example}}])", {.host = "u0@api.example"}, true},
       {R"([{header: {host: api.example}}])", {.host = "b.example"}, false},
+      {R"([{not: {header: {host: b.example}}}])", {.headers = {{"host", "b.example"}}}, true},
+      {R"([{not: {header: {host: "b.example:81"}}}])",
+       {.host = "b.example", .headers = {{"host", "b.example:81"}}},
+       false},
+      {R"([{not: {header: {host: "*"}}}])",
+       {.host = "u@b.example", .headers = {{"host", "u@b.example"}}},
+       true},
       {R"([{not: {header: {host: api.example}}}])", {.headers = {{"host", "api.example"}}}, false},
       {R"([{not: {header: {host: api.example}}}])", {.headers = {{"host", "API.example"}}}, true},
       {R"([{host: api.example}])", {.host = "u0@api.example"}, true},
@@ -1095,7 +1102,9 @@ TEST(Partition, HostPathMethodAndDomain) {
   EXPECT_EQ(partition("['header:host']",
                       {.host = "API.Example.", .headers = {{"host", "API.Example.:80"}}}),
             "api.example");
-  EXPECT_EQ(partition("['header:host']", {.host = "", .headers = {{"host", "h"}}}), "h");
+  EXPECT_EQ(partition("['header:host']", {.host = "", .headers = {{"host", "H:1"}}}), "h");
+  EXPECT_EQ(partition("['header:host']", {.host = "", .headers = {{"host", "u@h"}}}), "@");
+  EXPECT_EQ(partition("['header:host']", {.host = ""}), "");
   EXPECT_EQ(partition("['registered-domain:header:host']",
                       {.host = "WWW.b.example", .headers = {{"host", "WWW.b.example:81"}}}),
             "b.example");
