@@ -145,8 +145,8 @@ class WrongTokenLog {
   Clock::time_point next_{};
 };
 
-void reload(Engine& engine) {
-  notify_reloading();
+void reload(Engine& engine, ServiceManager& service_manager) {
+  service_manager.notify_reloading();
   if (const auto reloaded = engine.reload()) {
     log_warnings(engine);
     spdlog::info("{} is in force now: {}", engine.config(), policies_of(engine));
@@ -154,7 +154,7 @@ void reload(Engine& engine) {
     for (const std::string& fault : reloaded.error()) spdlog::error("{}", fault);
     spdlog::error("{} is refused; the policies before it stay in force", engine.config());
   }
-  notify_ready();
+  service_manager.notify_ready();
 }
 
 // The workers of a server.
@@ -257,7 +257,8 @@ Result<void, std::string> run_server(Engine& engine, ServerOptions options) {
   warn_of_exposed_secrets(*options.door.credentials);
   log_warnings(engine);
   spdlog::info("serving {} of {}", policies_of(engine), engine.config());
-  notify_ready();
+  ServiceManager service_manager([](const std::string& text) { spdlog::warn("{}", text); });
+  service_manager.notify_ready();
 
   WrongTokenLog wrong_tokens(*options.door.credentials);
   const auto time_of_stop = [&] { return stop_time(options.door, engine.in_force()->policies()); };
@@ -271,13 +272,13 @@ Result<void, std::string> run_server(Engine& engine, ServerOptions options) {
     if (ends(*signal)) break;
     if (*signal == SIGHUP) {
       reload(*options.door.credentials, engine);
-      reload(engine);
+      reload(engine, service_manager);
       longest = std::max(longest, time_of_stop());
     }
     engine.open_decision_log();
   }
 
-  notify_stopping(longest + stop_margin);
+  service_manager.notify_stopping(longest + stop_margin);
   spdlog::info("stopping");
   workers.stop(longest, signals);
   leave();

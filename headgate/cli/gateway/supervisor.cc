@@ -17,7 +17,6 @@
 #include "headgate/cli/gateway/certificates.h"
 #include "headgate/cli/gateway/nginx_log.h"
 #include "headgate/policy/file/load.h"
-#include "headgate/server/service_manager.h"
 
 namespace headgate::cli {
 namespace {
@@ -180,7 +179,7 @@ void Supervisor::on_no_worker() {
 
 void Supervisor::on_running() {
   phase_ = Phase::running;
-  server::notify_ready();
+  service_manager_.notify_ready();
 }
 
 void Supervisor::on_started() {
@@ -220,7 +219,7 @@ void Supervisor::on_signal(int signal) {
 
 void Supervisor::reload() {
   reopens_ = false;
-  server::notify_reloading();
+  service_manager_.notify_reloading();
   const policy::Loaded policies = policy::load_file(plan_.policy_file);
   if (!policies) {
     for (const policy::Fault& fault : policies.error()) {
@@ -264,7 +263,7 @@ void Supervisor::refuse() {
 void Supervisor::refuse_alone() {
   say(refused);
   nginx_.send(SIGUSR1);
-  server::notify_ready();
+  service_manager_.notify_ready();
 }
 
 // The first call lets requests finish; a second one stops at once. So does the first while nginx
@@ -279,7 +278,8 @@ void Supervisor::stop() {
   } else if (plan_.drain) {
     time = std::chrono::nanoseconds(static_cast<std::int64_t>(*plan_.drain));
   }
-  server::notify_stopping(std::chrono::ceil<std::chrono::seconds>(time) + 2 * fast_stop_max);
+  service_manager_.notify_stopping(std::chrono::ceil<std::chrono::seconds>(time) +
+                                   2 * fast_stop_max);
   if (at_once) {
     end_nginx(SIGTERM, SIGKILL, time);
   } else {

@@ -11,6 +11,7 @@
 #include "headgate/cli/gateway/nginx_conf.h"
 #include "headgate/cli/gateway/nginx_process.h"
 #include "headgate/cli/gateway/private_directory.h"
+#include "headgate/server/service_manager.h"
 
 namespace headgate::cli {
 
@@ -97,6 +98,7 @@ class Supervisor {
   PrivateDirectory directory_;
   const Signals& signals_;
   NginxProcess nginx_;
+  server::ServiceManager service_manager_{say};
   std::string ready_;
   Phase phase_ = Phase::starting;
   std::set<int> workers_;           // process ids of the workers that accept connections
