@@ -25,14 +25,17 @@ enum class Parameters {
   to_raw_slash,  // at "/" alone: those that remove parameters before they decode, as Tomcat does
 };
 
-// A letter beyond ASCII whose lower case is one of ASCII in Unicode, and so in Go and JavaScript:
-// Caddy, and Fastify where it ignores case, route "/to<Kelvin sign>en" to /token.
+// A letter beyond ASCII that Unicode's lower case, upper case or case folding makes one of ASCII.
+// Caddy, and Fastify where it ignores case, route "/to<Kelvin sign>en" to /token; regular
+// expressions of Go, Python and Perl that ignore case match "/u<long s>ers" with /users.
 struct WideLetter {
   std::string_view utf8;
   char lower;
 };
 constexpr WideLetter wide_letters[] = {{"\xe2\x84\xaa", 'k'},  // U+212A, the Kelvin sign
-                                       {"\xc4\xb0", 'i'}};     // U+0130, I with a dot
+                                       {"\xc4\xb0", 'i'},      // U+0130, I with a dot
+                                       {"\xc4\xb1", 'i'},      // U+0131, i without a dot
+                                       {"\xc5\xbf", 's'}};     // U+017F, long s
 
 // By character: whether is_folded() may pass over it. It may not over a slash, which it looks
 // behind, nor over what folding changes.

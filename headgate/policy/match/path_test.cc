@@ -32,7 +32,7 @@ bool matches(std::string_view pattern, std::string_view raw) {
                      [&](const std::string& reading) { return compiled.matches(reading); });
 }
 
-// Go's strings.ToLower() and JavaScript's toLowerCase() make them letters of ASCII.
+// What Unicode's lower case, upper case or case folding makes letters of ASCII.
 TEST(FoldedPath, HasNoLettersThatUnicodeMakesAscii) {
   for (const char* const raw : {"/to%E2%84%AAen", "/TO%e2%84%aaEN",
                                 "/to\xe2\x84\xaa"
@@ -42,6 +42,13 @@ TEST(FoldedPath, HasNoLettersThatUnicodeMakesAscii) {
   }
   EXPECT_EQ(folded("/log%C4%B0n"), "/login");
   EXPECT_EQ(folded("/log\xc4\xb0n"), "/login");
+  EXPECT_EQ(folded("/LOG%c4%b1N"), "/login");
+  EXPECT_EQ(folded("/log\xc4\xb1n"), "/login");
+  EXPECT_EQ(folded("/u%C5%BFers"), "/users");
+  EXPECT_EQ(folded("/u\xc5\xbf"
+                   "ers"),
+            "/users");
+  EXPECT_TRUE(matches("/users/*", "/u%C5%BFer%c5%bf/7"));
   EXPECT_TRUE(matches("/token", "/to%E2%84%AAen"));
   EXPECT_TRUE(
       matches("/to\xe2\x84\xaa"
@@ -49,7 +56,7 @@ TEST(FoldedPath, HasNoLettersThatUnicodeMakesAscii) {
               "/token"));
   // Other letters of the same script, and parts of these.
   for (const char* const raw :
-       {"/\xc4\xb1", "/\xe2\x84\xab", "/\x84\xaa", "/\xb0", "/\xe2/\x84\xaa"}) {
+       {"/\xc4\xb2", "/\xc5\xbe", "/\xe2\x84\xab", "/\x84\xaa", "/\xb0", "/\xe2/\x84\xaa"}) {
     EXPECT_EQ(folded(raw), raw);
   }
 }
