@@ -116,7 +116,7 @@ bool Gate::settle(const Reservation& reservation,
     return true;
   }
   context.mark_.shared = is_shared ? &shared_mark() : nullptr;
-  context.bundles_[0] = {{&context.mark_, 1}, {&context.marked_, 1}};
+  context.bundles_[0] = {{&context.mark_, 1}, {&context.marked_, 1}, true};
   store_.take(std::span(context.bundles_).first(1), context.moment_,
               {[](void* of) noexcept {
                  auto& decided = *static_cast<DecisionContext*>(of);
@@ -157,7 +157,7 @@ void Gate::correct(DecisionContext& context) const noexcept {
   if (context.matched_ == 0) return end_settling(context);
   context.bundle_count_ = context.matched_;
   for (std::size_t i = 0; i < context.matched_; ++i) {
-    context.bundles_[i] = {{&context.charges_[i], 1}, {&context.decisions_[i], 1}};
+    context.bundles_[i] = {{&context.charges_[i], 1}, {&context.decisions_[i], 1}, true};
   }
   take<&Gate::end_correcting>(context);
 }

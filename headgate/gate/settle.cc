@@ -38,7 +38,8 @@ std::unique_ptr<Settlement> settlement_of(std::vector<store::Charge> charges) {
     const std::size_t at = settlement->keys.size();
     settlement->keys.append(key);
     key = std::string_view(settlement->keys).substr(at);
-    settlement->bundles.push_back({{&settlement->charges[i], 1}, {&settlement->decisions[i], 1}});
+    settlement->bundles.push_back(
+        {{&settlement->charges[i], 1}, {&settlement->decisions[i], 1}, true});
   }
   return settlement;
 }

@@ -25,9 +25,6 @@ using Steady = std::chrono::steady_clock;
 
 constexpr milliseconds rest_first{20};
 constexpr milliseconds rest_longest{1000};
-// A server that has not answered for so long is connected to anew: after a failover the packets of
-// the old connection may go nowhere. Also the longest attempt to connect.
-constexpr milliseconds patience{1000};
 // More than this is not kept for a server that does not read [bytes]: a second of 100,000
 // decisions.
 constexpr std::size_t unsent_max = std::size_t{32} << 20;
@@ -104,10 +101,11 @@ void Link::close() {
   timer_.cancel();
 }
 
-const std::string* Link::fault() const noexcept {
+const std::string* Link::fault(bool patient) const noexcept {
   const Time until = good_until();
   if (until == Time::max()) return nullptr;
   if (until == Time::min()) return &why_;
+  if (patient) return nullptr;
   static const std::string stalled = "it does not answer in time";
   return Steady::now() > until ? &stalled : nullptr;
 }
@@ -142,7 +140,7 @@ void Link::connect() {
 }
 
 void Link::connect_to_one_of(std::vector<stream_protocol::endpoint> endpoints) {
-  timer_.expires_after(patience);
+  timer_.expires_after(link_patience);
   timer_.async_wait(handler([this](const error_code& error) {
     if (!error && state_ == State::connecting) fail("no connection within a second");
   }));
@@ -281,12 +279,12 @@ void Link::send_script(std::string_view arguments, std::size_t count, bool whole
 void Link::watch() {
   if (is_watching_) return;
   is_watching_ = true;
-  watch_timer_.expires_after(patience / 2);
+  watch_timer_.expires_after(link_patience / 2);
   watch_timer_.async_wait(handler([this](const error_code& error) {
     if (error) return;
     is_watching_ = false;
     if (waiting_.empty()) return;
-    if (Steady::now() - waiting_.front().since > patience) {
+    if (Steady::now() - waiting_.front().since > link_patience) {
       return socket_ ? fail("it does not answer") : lose_all("its name is not resolved yet");
     }
     watch();

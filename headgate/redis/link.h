@@ -60,9 +60,9 @@ class Link : public std::enable_shared_from_this<Link> {
   void forget_module() noexcept { has_module_ = false; }
 
   // Why nothing should be sent now: the server cannot be reached, or it owes a reply for longer
-  // than a request may take. Null if something may be sent, which is also so during the first
-  // attempt to connect.
-  [[nodiscard]] const std::string* fault() const noexcept;
+  // than a request may take, unless the sender is patient. Null if something may be sent, which is
+  // also so during the first attempt to connect.
+  [[nodiscard]] const std::string* fault(bool patient = false) const noexcept;
   // Until when fault() stays null if nothing is sent and received meanwhile; Time::min(): it is
   // not.
   [[nodiscard]] Time good_until() const noexcept;

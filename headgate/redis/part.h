@@ -53,6 +53,7 @@ struct Part {
   std::pmr::vector<Way> ways;          // one per charge
   std::uint16_t slot = 0;
   std::optional<Instant> given;  // the caller's time, if it decides
+  bool patient = false;          // as store::Bundle
   // Whether the only charge is decided by Leasing.
   bool is_leased = false;
   BootClock::time_point asked = BootClock::now();  // before Redis was asked

@@ -333,6 +333,24 @@ TEST(RedisStore, IsUndecidedInTimeIfRedisIsStopped) {
   EXPECT_TRUE(soon([&] { return !take(*store, {{&linear, "\1a", 1}}).undecided; }));
 }
 
+// For half a second, say, as while Redis forks. A machine that is busy for longer gets another try.
+TEST(RedisStore, CorrectsWhatRequestsHaveTakenThoughRedisStandsStill) {
+  const RedisServer server;
+  const auto store = open(server, std::chrono::milliseconds(50));
+  for (const limit::Law* the_law : {&linear, &fixed, &slots}) {
+    std::string key = "\1k" + std::to_string(the_law->index());
+    EXPECT_TRUE(soon([&] {
+      key += "'";
+      if (!take(*store, {{the_law, key, 2}}).admitted) return false;
+      server.stop();
+      while (store->status().up) take(*store, {{the_law, key, 1, Op::peek}});
+      const std::vector<Taken> corrected = take_together(*store, {{{the_law, key, 2, Op::refund}}},
+                                                         {}, true, [&] { server.go_on(); });
+      return !corrected[0].undecided && corrected[0].decisions[0].remaining == 10;
+    })) << key;
+  }
+}
+
 // An event loop asks for it.
 TEST(RedisStore, SaysHowItIsWithoutWaitingForItsThread) {
   const RedisServer server;

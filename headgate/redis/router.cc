@@ -130,7 +130,7 @@ void Router::send(std::shared_ptr<Call> call) {
 }
 
 void Router::send(std::shared_ptr<Call> call, Link& link, Way way) {
-  if (const std::string* fault = link.fault()) {
+  if (const std::string* fault = link.fault(call->patient)) {
     look_again();
     return boost::asio::post(io_, [call = std::move(call), why = *fault] { call->fail(why); });
   }

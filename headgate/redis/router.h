@@ -29,6 +29,7 @@ class Call {
   std::string bytes;
   std::size_t count = 0;
   std::size_t replies = 1;
+  bool patient = false;  // as Link::fault() takes it
 
   // Called with each reply, if none of them is an error; otherwise, or if Redis cannot be reached,
   // fail() ends the call. `why`: a sentence.
@@ -50,6 +51,11 @@ class Router {
   [[nodiscard]] bool has_module(std::uint16_t slot) {
     const Link* const link = link_of(slot);
     return link != nullptr && link->has_module();
+  }
+  // Whether the server that has the slot owes a reply for so long that only patient calls are sent.
+  [[nodiscard]] bool is_stalled(std::uint16_t slot) {
+    const Link* const link = link_of(slot);
+    return link != nullptr && link->fault() != nullptr && link->fault(true) == nullptr;
   }
   void forget_module(std::uint16_t slot) {
     if (Link* const link = link_of(slot)) link->forget_module();

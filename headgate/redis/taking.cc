@@ -60,6 +60,7 @@ Part* Taking::new_part(std::size_t bundle, std::uint16_t slot) {
   Owner& owner = *this;  // emplace_front() has no access to the base
   Part& part = parts_.emplace_front(owner, bundle, &memory_);
   part.slot = slot;
+  part.patient = patient_;
   if (clock_ == Clock::caller) part.given = given_;
   return &part;
 }

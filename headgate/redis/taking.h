@@ -1,6 +1,7 @@
 // One call of Store::take, until it is completed.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstddef>
@@ -35,15 +36,18 @@ class Taking final : public std::enable_shared_from_this<Taking>,
   using Time = std::chrono::steady_clock::time_point;
 
   // Decides the bundles that are undecided. `now`: as Store::take() takes it. All are kept until
-  // complete(); `clock` outlives this.
+  // complete(); `clock` outlives this. `begin`: the time of the call.
   Taking(std::span<store::Bundle> bundles, std::optional<Instant>& now, store::Completion done,
-         Time deadline, const KnownClock& clock) noexcept
+         Time begin, const Options& options, const KnownClock& clock) noexcept
       : Letter([](Letter& self) noexcept { static_cast<Taking&>(self).open(); }),
         bundles_(bundles),
         given_(now),
         now_(now ? nullptr : &now),
         done_(done),
-        deadline_(deadline),
+        patient_(std::ranges::all_of(
+            bundles,
+            [](const store::Bundle& bundle) { return bundle.patient || !bundle.undecided; })),
+        deadline_(begin + (patient_ ? options.patience() : options.timeout)),
         known_(clock) {}
 
   // Who decides the parts. All outlive the call.
@@ -60,6 +64,7 @@ class Taking final : public std::enable_shared_from_this<Taking>,
   void complete() noexcept;
 
   [[nodiscard]] bool is_complete() const noexcept { return is_complete_; }
+  [[nodiscard]] bool is_patient() const noexcept { return patient_; }
   [[nodiscard]] Time deadline() const noexcept { return deadline_; }
 
  private:
@@ -92,6 +97,7 @@ class Taking final : public std::enable_shared_from_this<Taking>,
   const std::optional<Instant> given_;
   std::optional<Instant>* now_;  // to be set; null: the caller gave a time
   store::Completion done_;
+  const bool patient_;  // all its bundles are
   const Time deadline_;
   const KnownClock& known_;
   const Deciders* deciders_ = nullptr;

@@ -113,8 +113,7 @@ bool Worker::stops() noexcept {
 
 void Worker::take(std::span<store::Bundle> bundles, std::optional<Instant>& now,
                   store::Completion done) {
-  auto taking =
-      std::make_shared<Taking>(bundles, now, done, Steady::now() + options_.timeout, clock_);
+  auto taking = std::make_shared<Taking>(bundles, now, done, Steady::now(), options_, clock_);
   const std::lock_guard lock(lock_);
   const bool is_first = inbox_.empty();
   inbox_.push_back(std::move(taking));

@@ -1,7 +1,7 @@
 #include "headgate/redis/worker_loop.h"
 
 #include <boost/asio/post.hpp>
-#include <chrono>
+#include <new>
 #include <utility>
 
 #include "headgate/redis/script.h"
@@ -17,11 +17,8 @@ WorkerLoop::WorkerLoop(const Shared& shared,
       exact_(router_, shared.clock, shared.options, shared.fault),
       leasing_(io_, router_, shared.clock, shared.leases, shared.options, shared.fault),
       deciders_{exact_, leasing_, shared.denials},
-      deadline_timer_(io_) {}
-
-WorkerLoop::~WorkerLoop() {
-  for (const auto& taking : begun_) taking->complete();
-}
+      hasty_(io_, shared.options.counts, shared.fault),
+      patient_(io_, shared.options.counts, shared.fault) {}
 
 void WorkerLoop::begin_soon() {
   boost::asio::post(io_, [this] { begin_new(); });
@@ -35,43 +32,24 @@ void WorkerLoop::ask_ahead_soon(std::string key) {
 void WorkerLoop::finish() {
   io_.restart();
   begin_new();
-  while (is_taking()) io_.run_one();
+  while (hasty_.is_taking() || patient_.is_taking()) io_.run_one();
 }
 
 // Commands of all that were handed over since the last time are sent together.
 void WorkerLoop::begin_new() {
   const std::vector<std::shared_ptr<Taking>> taken = take_new_();
-  begun_.insert(begun_.end(), taken.begin(), taken.end());
+  try {
+    for (const std::shared_ptr<Taking>& taking : taken) {
+      (taking->is_patient() ? patient_ : hasty_).add(taking);
+    }
+  } catch (const std::bad_alloc&) {  // nobody else has those that were not added
+    for (const std::shared_ptr<Taking>& taking : taken) taking->complete();
+    throw;
+  }
   for (const std::shared_ptr<Taking>& taking : taken) taking->begin(deciders_, shared_.options);
   exact_.flush();
-  watch_deadlines();
-}
-
-bool WorkerLoop::is_taking() {
-  while (!begun_.empty() && begun_.front()->is_complete()) begun_.pop_front();
-  return !begun_.empty();
-}
-
-void WorkerLoop::watch_deadlines() {
-  if (is_watching_ || !is_taking()) return;
-  is_watching_ = true;
-  deadline_timer_.expires_at(begun_.front()->deadline());
-  deadline_timer_.async_wait([this](const boost::system::error_code& error) {
-    is_watching_ = false;
-    if (error) return;
-    const auto now = std::chrono::steady_clock::now();
-    while (!begun_.empty() && begun_.front()->deadline() <= now) {
-      const std::shared_ptr<Taking> taking = std::move(begun_.front());
-      begun_.pop_front();
-      if (taking->is_complete()) continue;
-      shared_.fault.note("Redis did not answer in time");
-      if (shared_.options.counts != nullptr) {
-        shared_.options.counts->timeouts.fetch_add(1, std::memory_order_relaxed);
-      }
-      taking->complete();
-    }
-    watch_deadlines();
-  });
+  hasty_.watch();
+  patient_.watch();
 }
 
 }  // namespace headgate::redis

@@ -1,19 +1,18 @@
 // The event loop of a worker, with everything that only its thread uses.
 //
-// Any of its handlers may run out of memory, and then leaves its work half done. So nothing here
-// catches std::bad_alloc: it leaves run(), and the worker makes a new loop.
+// Any of its handlers may run out of memory, and then leaves its work half done. So std::bad_alloc
+// always leaves run(), and the worker makes a new loop.
 #pragma once
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "headgate/redis/clock.h"
+#include "headgate/redis/deadlines.h"
 #include "headgate/redis/denials.h"
 #include "headgate/redis/exact.h"
 #include "headgate/redis/last_fault.h"
@@ -38,11 +37,9 @@ class WorkerLoop {
   WorkerLoop(const Shared& shared, std::function<std::vector<std::shared_ptr<Taking>>()> take_new);
   WorkerLoop(const WorkerLoop&) = delete;
   WorkerLoop& operator=(const WorkerLoop&) = delete;
-  // Completes what is unfinished.
-  ~WorkerLoop();
 
-  // Until stop(); then finishes what was handed over, which takes Options::timeout at most. Calls
-  // `after_each()` after each event before that. Throws std::bad_alloc, or
+  // Until stop(); then finishes what was handed over, which takes Options::patience() at most.
+  // Calls `after_each()` after each event before that. Throws std::bad_alloc, or
   // boost::system::system_error if no thread can be had that resolves names; then run() must not be
   // called again.
   template <class AfterEach>
@@ -67,9 +64,6 @@ class WorkerLoop {
  private:
   void finish();
   void begin_new();
-  // Returns whether some call is not completed.
-  [[nodiscard]] bool is_taking();
-  void watch_deadlines();
 
   Shared shared_;
   const std::function<std::vector<std::shared_ptr<Taking>>()> take_new_;
@@ -79,9 +73,9 @@ class WorkerLoop {
   Exact exact_;
   Leasing leasing_;
   const Taking::Deciders deciders_;
-  std::deque<std::shared_ptr<Taking>> begun_;  // in the order of their deadlines
-  boost::asio::steady_timer deadline_timer_;
-  bool is_watching_ = false;
+  // Of the calls that are not patient, and of those that are.
+  Deadlines hasty_;
+  Deadlines patient_;
 };
 
 }  // namespace headgate::redis

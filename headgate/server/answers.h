@@ -17,9 +17,9 @@ class Answers {
   // A decision that waits has a context of 60 KiB, so that all take 60 MiB. Redis that answers
   // within a millisecond decides a million per second by then, more than a worker can.
   static constexpr std::size_t most = 1024;
-  // How long the end of a worker waits for answers. Every store has a time-out of its own, which is
-  // far shorter.
-  static constexpr std::chrono::milliseconds patience{1000};
+  // How long the end of a worker waits for answers: somewhat longer than a settlement waits for
+  // Redis, whose mark and corrections have a second each.
+  static constexpr std::chrono::milliseconds patience{2500};
 
   // `come_later`: the store does not always complete at once. Throws std::system_error if there is
   // no descriptor for the mailbox.

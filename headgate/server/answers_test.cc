@@ -130,6 +130,15 @@ TEST_F(AnswersTest, TheLoopHasWorkUntilAllAnswersAreThere) {
   }
 }
 
+TEST_F(AnswersTest, SettlementsLeaveHalfOfThePlacesToRequests) {
+  WorkerContext worker(*engine_);
+  std::vector<Job::Held<DecisionJob>> jobs;
+  while (worker.begin_settlement() != nullptr) jobs.push_back(ask(worker));
+  EXPECT_EQ(jobs.size(), Answers::most / 2);
+  while (worker.begin() != nullptr) jobs.push_back(ask(worker));
+  EXPECT_EQ(jobs.size(), Answers::most);
+}
+
 TEST_F(AnswersTest, AWorkerEndsWhenItsAnswersAreThere) {
   std::optional<WorkerContext> worker(std::in_place, *engine_);
   store().hold(true);

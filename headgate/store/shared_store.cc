@@ -99,6 +99,7 @@ class SharedStore::Taking {
         split.here.write_to(split.bundle);
       } else {
         remote_bundles_.push_back(split.remote.bundle());
+        remote_bundles_.back().patient = split.bundle.patient;
       }
     }
     if (remote_bundles_.empty()) return complete();

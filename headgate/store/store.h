@@ -19,7 +19,10 @@ struct Bundle {
 
   std::span<const Charge> charges;
   std::span<limit::Decision> decisions;  // out; as many as charges, in their order
-  bool admitted = false;                 // out: every charge is admitted
+  // Whether a store over a network may take it later than a request can wait: it corrects, when the
+  // request has ended, what that has taken.
+  bool patient = false;
+  bool admitted = false;  // out: every charge is admitted
   // out: the store could not be reached in time, so that decisions and `admitted` have no meaning.
   // What was spent may be charged, or not. Only stores over a network set it; SharedStore decides
   // such a bundle in another way.

@@ -99,6 +99,27 @@ def test_a_reservation_is_settled_once_by_whichever_server(redis, serve, module,
         store.start()
 
 
+@pytest.mark.parametrize('module', (False, True), ids=('scripts', 'module'))
+@pytest.mark.parametrize('law', ('linear', 'fixed-window', 'moving-window', 'concurrency, lease: 1h'))
+def test_a_reservation_is_settled_though_redis_stands_still_for_a_moment(redis, serve, module, law):
+    """A request that comes then is answered without Redis. Servers that are stopped for a second get another try."""
+    store = redis(module=module)
+    window = '' if 'lease' in law else f'window: {YEAR}s, '
+    text = policies(store, f'name: p, quota: 1000, {window}algorithm: {law}').replace('timeout: 5s', 'timeout: 50ms')
+    server = serve(text, doors={'resp': '127.0.0.1:0'}, arguments=('--threads', '1'))
+
+    def settles():
+        reserved = hasty.command('HG.RESERVE', 'p', 'k', 1)
+        store.freeze()
+        hasty.command('HG.PEEK', 'p', 'k', 1)
+        patient.send(encode('HG.SETTLE', reserved[5], 0))
+        hasty.command('PING')
+        store.thaw()
+        return patient.reply() == 1 and hasty.command('HG.PEEK', 'p', 'k', 0)[2] == reserved[2] + 1
+    with Client(server.ports['resp']) as hasty, Client(server.ports['resp']) as patient:
+        until(settles, 'the reservation is settled')
+
+
 def test_slots_are_shared_and_released(redis, serve):
     """The decision server has no end of a request: a slot is given back by name."""
     text = policies(redis(), 'name: p, quota: 1, algorithm: concurrency, key: [path], '

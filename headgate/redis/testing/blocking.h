@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -16,15 +17,17 @@ struct Taken {
   std::optional<Instant> now;
 };
 
-// Takes the charges of each bundle in one call. `now`: empty for the store's own time.
-inline std::vector<Taken> take_together(store::Store& store,
-                                        const std::vector<std::vector<store::Charge>>& bundles,
-                                        std::optional<Instant> now = std::nullopt) {
+// Takes the charges of each bundle in one call. `now`: empty for the store's own time. Calls
+// `meanwhile` before it waits.
+inline std::vector<Taken> take_together(
+    store::Store& store, const std::vector<std::vector<store::Charge>>& bundles,
+    std::optional<Instant> now = std::nullopt, bool patient = false,
+    const std::function<void()>& meanwhile = [] {}) {
   std::vector<Taken> taken(bundles.size());
   std::vector<store::Bundle> asked;
   for (std::size_t i = 0; i < bundles.size(); ++i) {
     taken[i].decisions.resize(bundles[i].size());
-    asked.push_back({bundles[i], taken[i].decisions});
+    asked.push_back({bundles[i], taken[i].decisions, patient});
   }
   std::atomic<bool> done{false};
   store.take(asked, now,
@@ -33,6 +36,7 @@ inline std::vector<Taken> take_together(store::Store& store,
                 static_cast<std::atomic<bool>*>(flag)->notify_all();
               },
               &done});
+  meanwhile();
   done.wait(false);
   for (std::size_t i = 0; i < bundles.size(); ++i) {
     taken[i].admitted = asked[i].admitted;

@@ -60,7 +60,7 @@ void answer_settle(Exchange& exchange) {
   const auto request = door.settle.read(exchange.request.body());
   if (!request) return answer_fault(exchange, request.error());
   WorkerContext& worker = door.worker;
-  DecisionJob* const job = worker.begin();
+  DecisionJob* const job = worker.begin_settlement();
   if (job == nullptr) return answer_problem(exchange, 503, WorkerContext::too_many_wait);
   const auto read = ReadReservation::read(request->reservation, job->snapshot->policies(),
                                           time_of(worker.engine().table()), door.text);
