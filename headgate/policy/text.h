@@ -31,17 +31,22 @@ namespace headgate::policy {
 }
 
 // Whether a host without port has only characters of names and addresses: letters, digits, '.', '-'
-// and '_', or an IPv6 address in brackets. In others, such as "user@host", "%61pi.example" or bytes
-// beyond ASCII, upstreams that parse a URL read another host. An empty text, no host, is one.
+// and '_', or an IPv6 address in brackets; and no empty label, but for one final dot. In others,
+// such as "user@host", "%61pi.example" or bytes beyond ASCII, upstreams that parse a URL read
+// another host. An empty text, no host, is one.
 [[nodiscard]] constexpr bool is_host(std::string_view host) noexcept {
   if (host.size() > 2 && host.front() == '[' && host.back() == ']') {
     host = host.substr(1, host.size() - 2);
     return std::all_of(host.begin(), host.end(),
                        [](char c) { return hex_value(c) >= 0 || c == ':' || c == '.'; });
   }
-  return std::all_of(host.begin(), host.end(), [](char c) {
-    return is_letter(c) || is_digit(c) || c == '.' || c == '-' || c == '_';
-  });
+  char before = '.';
+  for (const char c : host) {
+    if (c == '.' ? before == '.' : !is_letter(c) && !is_digit(c) && c != '-' && c != '_')
+      return false;
+    before = c;
+  }
+  return true;
 }
 
 }  // namespace headgate::policy

@@ -142,7 +142,8 @@ def test_a_fragment_passes_no_policy(doors, targets):
             len(targets) - QUOTA), name
 
 
-HOSTS = ('u0@api.example', 'u1:2@api.example', 'x:y@api.example', '%61pi.example', '\xaapi.example', 'h\\x?')
+HOSTS = ('u0@api.example', 'u1:2@api.example', 'x:y@api.example', '%61pi.example', '\xaapi.example', 'h\\x?',
+         '.api.example', 'x1..api.example')
 HOST_POLICIES = policies(policy('match', QUOTA, key='[]', match='[{host: api.example, path: /match}]'),
                          policy('host', QUOTA, key='[host]', match='[{path: /key}]'))
 

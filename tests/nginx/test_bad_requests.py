@@ -37,7 +37,8 @@ def test_a_malformed_host_is_refused(nginx):
     server = nginx(policies(policy(quota=50, match='[{host: api.example}]')), server='location / { return 200; }')
     server.write(server=f'listen 127.0.0.1:{server.other_port} http2; {HELLO}')
     server.reload()
-    for host in ('u0@api.example', 'u:1@api.example', 'x:y@api.example', '%61pi.example', '\xaapi.example', 'h\\x?'):
+    for host in ('u0@api.example', 'u:1@api.example', 'x:y@api.example', '%61pi.example', '\xaapi.example', 'h\\x?',
+                 '.api.example', 'x1..api.example'):
         with Connection(server.port) as connection:
             assert connection.request(host=host).status == 400, host
         assert http2.status(server.other_port, host=host) == 400, host
