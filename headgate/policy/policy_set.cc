@@ -100,12 +100,15 @@ std::size_t append_parts_by_reading(const Rule& rule, LazyRequest& request, std:
 }
 
 // Whether an override gives more than the policy to an address behind which another client may
-// hide.
-bool is_by_hidden_client(const Policy& policy, const Rule& rule, const Grant& grant,
-                         LazyRequest& request) {
+// hide, or for a host that some upstreams do not read in the request.
+bool is_uncertain(const Policy& policy, const Rule& rule, const Grant& grant,
+                  LazyRequest& request) {
   const Grant& own = policy.grants.front();
-  return &grant != &own && gives_more(grant, own.quota) &&
-         std::ranges::any_of(rule.key, &Component::is_address) && !request.client().is_certain;
+  if (&grant == &own || !gives_more(grant, own.quota)) return false;
+  return std::ranges::any_of(rule.key, [&](const Component& component) {
+    return (component.is_address() && !request.client().is_certain) ||
+           (component.is_of_host() && !request.host_is_certain());
+  });
 }
 
 // Returns the grant for a request that is counted under `grant`, but whose headers name other
@@ -344,7 +347,7 @@ std::span<const Match> PolicySet::match(const Request& request, Scratch& scratch
     }
     const Grant* grant =
         &grant_for(policy, rule, std::string_view(text).substr(parts), request.path);
-    if (is_by_hidden_client(policy, rule, *grant, lazy_request)) grant = &policy.grants.front();
+    if (is_uncertain(policy, rule, *grant, lazy_request)) grant = &policy.grants.front();
     grant = &least_grant(policy, rule, *grant, lazy_request, text);
     if (grant->unlimited) {
       text.resize(key);

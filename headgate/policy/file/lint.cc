@@ -5,6 +5,7 @@
 
 #include "headgate/base/ascii.h"
 #include "headgate/policy/file/spelling.h"
+#include "headgate/policy/match/host.h"
 #include "headgate/policy/match/path.h"
 #include "headgate/policy/match/request_value.h"
 #include "headgate/policy/text.h"
@@ -99,9 +100,15 @@ class Known {
       }
       case Component::Kind::header: {
         // Several lines of a header are one part, and the scheme of credentials is folded.
+        const bool is_host = component.name() == "host";
         std::string line;
-        append_line(part, line);
+        if (is_host) {
+          component.append_given(part, line);
+        } else {
+          append_line(part, line);
+        }
         return part.find(',') == part.npos && !component.name().ends_with("authorization") &&
+               !(is_host && line == malformed_host) &&
                any(condition.headers, [&](const Condition::HeaderGlob& header) {
                  return header.name == component.name() && !header.exact.matches(part) &&
                         !header.folded.matches(line);
@@ -253,6 +260,11 @@ std::optional<std::string> lint_host(std::string_view host) {
       })) {
     return "matches no request, because it has a character that hosts do not have; expected a host "
            "name";
+  }
+  std::string compared;
+  append_host(host, compared);
+  if (compared == malformed_host && host.find('*') == host.npos) {
+    return "matches no request, because it is neither a host name nor an address; expected one";
   }
   return std::nullopt;
 }

@@ -51,8 +51,14 @@ TEST(Lint, HostsThatNoRequestHas) {
   EXPECT_EQ(in_match("host: \"a b\""),
             "3:51: host 'a b' matches no request, because it has a character that hosts do not "
             "have; expected a host name");
-  for (const char* good :
-       {"API.example", "\"*\"", "\"*.example\"", "\"[::1]\"", "127.0.0.1", "a_b"}) {
+  for (const std::string malformed : {"a..example", "node.1", "1.2.3.256", "[::1::2]"}) {
+    EXPECT_EQ(in_match("host: '" + malformed + "'"),
+              "3:51: host '" + malformed +
+                  "' matches no request, because it is neither a host name nor an address; "
+                  "expected one");
+  }
+  for (const char* good : {"API.example", "\"*\"", "\"*.example\"", "\"[::1]\"", "127.0.0.1", "a_b",
+                           "127.1", "\"*.1\"", "\"[2001:db8:*]\"", "\"[2001:DB8:0::1]\""}) {
     EXPECT_EQ(in_match(std::string("host: ") + good), "") << good;
   }
 }
@@ -193,6 +199,11 @@ TEST(Lint, OverridesThatMatchKeepsOut) {
   EXPECT_EQ(override_of("key: host, match: {host: \"*.example\"}", "API.example"), "");
   EXPECT_EQ(override_of("key: host, match: {host: \"*.example\"}", "api.test"),
             "3:95: id 'api.test'" + kept_out);
+  EXPECT_EQ(override_of("key: header:host, match: {header: {host: 127.1}}", "\"127.0.0.01:80\""),
+            "");
+  EXPECT_EQ(override_of("key: header:host, match: {header: {host: 127.1}}", "u@h"), "");
+  EXPECT_EQ(override_of("key: header:host, match: {header: {host: 127.1}}", "127.2"),
+            "3:106: id '127.2'" + kept_out);
   EXPECT_EQ(override_of("key: path, match: {path: /v1/*}", "/V1/a/"), "");
   EXPECT_EQ(override_of("key: path, match: {path: /v1/*}", "/v2"), "3:89: id '/v2'" + kept_out);
   EXPECT_EQ(override_of("key: header:x-plan, match: {header: {X-Plan: \"free*\"}}", "free-1"), "");

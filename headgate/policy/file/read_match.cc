@@ -8,6 +8,7 @@
 #include "headgate/policy/file/keys.h"
 #include "headgate/policy/file/lint.h"
 #include "headgate/policy/file/map_reader.h"
+#include "headgate/policy/match/host.h"
 #include "headgate/policy/text.h"
 
 namespace headgate::policy {
@@ -147,7 +148,7 @@ std::optional<Glob> read_host_glob(const Node& node, Faults& faults) {
   if (const auto lint = lint_host(*text)) {
     faults.warn(node.at, "host " + in_quotes(*text) + ' ' + *lint);
   }
-  return Glob(lowered(*text));
+  return Glob(host_pattern(*text));
 }
 
 std::vector<AddressBlock> read_addresses(const Node& node, Faults& faults) {

@@ -80,6 +80,11 @@ class Component {
 
   [[nodiscard]] bool is_address() const noexcept { return kind_ == Kind::address; }
   [[nodiscard]] bool is_path() const noexcept { return kind_ == Kind::path; }
+  // Whether this is the host, or its registered domain.
+  [[nodiscard]] bool is_of_host() const noexcept {
+    const bool is_of_header = kind_ == Kind::header || kind_ == Kind::registered_domain;
+    return kind_ == Kind::host || (is_of_header && name_ == "host");
+  }
 
   // Whether requests have this part only if the client sends it: a header, cookie or argument.
   [[nodiscard]] bool is_optional() const noexcept {

@@ -29,18 +29,17 @@ bool method_matches(const std::vector<std::string>& methods, std::string_view me
 }
 
 bool host_matches(const Glob& pattern, LazyRequest& request, Effect effect) {
-  if (request.may_be_any_host()) return effect == Effect::limits;
+  if (effect == Effect::limits && request.may_be_any_host()) return true;
+  if (effect == Effect::exempts && !request.host_is_certain()) return false;
   return pattern.matches(request.host());
 }
 
-// Whether the Host that the client sent, and that matches, is that of the request. It may not be if
-// the request's target has a host of its own.
-bool host_is_certain(LazyRequest& request) {
-  if (request.raw().host.empty()) return true;  // nothing else names it
-  if (request.may_be_any_host()) return false;
-  std::string host;
-  append_host(without_port(*request.raw().headers->value("host", 0)), host);
-  return host == request.host();
+// Whether the Host that the client sent is that of the request. It may not be if the request's
+// target has a host of its own.
+bool is_own_host(std::string_view sent, LazyRequest& request) {
+  const std::string_view own = request.raw().host;
+  if (own.empty()) return true;  // nothing else names it
+  return !request.may_be_any_host() && is_same_text(without_port(sent), own);
 }
 
 bool header_matches(LazyRequest& request, const Condition::HeaderGlob& header, Effect effect) {
@@ -51,7 +50,10 @@ bool header_matches(LazyRequest& request, const Condition::HeaderGlob& header, E
     matches = header.exact.matches(*line);
     if (matches == limits) return matches;
   }
-  if (!limits) return matches && (header.name != "host" || host_is_certain(request));
+  if (!limits) {
+    return matches &&
+           (header.name != "host" || is_own_host(*headers.value(header.name, 0), request));
+  }
   // The client chooses the spelling of the name, and a port.
   if (header.name == "host" && host_matches(header.folded, request, effect)) return true;
   return request.any_value(header.name, header.folded);
@@ -108,7 +110,7 @@ Condition::HeaderGlob::HeaderGlob(std::string header, std::string_view pattern)
     : name(std::move(header)), exact(pattern), folded("") {
   std::string text;
   append_line(pattern, text);
-  folded = Glob(text);
+  folded = Glob(name == "host" ? host_pattern(text) : text);
 }
 
 bool Condition::holds(LazyRequest& request, Effect effect) const {

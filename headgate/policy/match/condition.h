@@ -38,15 +38,15 @@ struct Condition {
     std::string name;  // lower case
     Glob exact;
     // Of what FoldedHeaders has: in any case, as types of content and schemes of credentials are
-    // compared, and with any white space.
+    // compared, and with any white space. Of `host`, a host_pattern().
     Glob folded;
   };
 
-  std::vector<Path> paths;              // holds for any of them; empty: for every path
-  std::vector<Path> exact_paths;        // the same, of the path as the client sent it
-  std::vector<std::string> methods;     // the same
-  std::optional<Glob> host;             // lower case; a malformed host limits, and exempts nothing
-  std::vector<HeaderGlob> headers;      // Effect::limits: any line; exempts: all, and there is one
+  std::vector<Path> paths;           // holds for any of them; empty: for every path
+  std::vector<Path> exact_paths;     // the same, of the path as the client sent it
+  std::vector<std::string> methods;  // the same
+  std::optional<Glob> host;          // host_pattern(); a malformed host limits, and exempts nothing
+  std::vector<HeaderGlob> headers;   // Effect::limits: any line; exempts: all, and there is one
   std::vector<AddressBlock> addresses;  // of the client; holds for any of them; empty: for every
                                         // one Effect::exempts: only if the client is certain
   std::vector<Component> present;       // the request has all of them

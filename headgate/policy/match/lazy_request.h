@@ -9,17 +9,12 @@
 #include "headgate/policy/address/client_address.h"
 #include "headgate/policy/match/folded_headers.h"
 #include "headgate/policy/match/glob.h"
+#include "headgate/policy/match/host.h"
 #include "headgate/policy/match/path.h"
 #include "headgate/policy/request.h"
 #include "headgate/policy/settings.h"
 
 namespace headgate::policy {
-
-// Appends a host name in the form in which names are compared: lower case, without a final dot. All
-// hosts that are malformed (is_host()) are "@", so that no spelling is a key of its own.
-void append_host(std::string_view host, std::string& out);
-
-inline constexpr std::string_view malformed_host = "@";  // no well-formed host
 
 class LazyRequest {
  public:
@@ -41,8 +36,13 @@ class LazyRequest {
   // Makes client() return this one.
   void assume(const Client& client) noexcept { client_ = client; }
   [[nodiscard]] std::string_view host();
-  // Whether the host is malformed (is_host()): which one an upstream reads in it is not known.
+  // Whether the host is malformed: which one an upstream reads in it is not known.
   [[nodiscard]] bool may_be_any_host() { return host() == malformed_host; }
+  // Whether all upstreams read host() in the request. In another notation of an address, such as
+  // "127.1", some read a name.
+  [[nodiscard]] bool host_is_certain() {
+    return !may_be_any_host() && is_same_text(request_.host, host());
+  }
   [[nodiscard]] FoldedPath& path() noexcept { return path_; }
   // Whether a value of the header matches (FoldedHeaders).
   [[nodiscard]] bool any_value(std::string_view name, const Glob& pattern) {

@@ -153,6 +153,9 @@ TEST(Match, Conditions) {
       {R"([{not: {header: {host: api.example}}}])", {.headers = {{"host", "API.example"}}}, true},
       {R"([{host: api.example}])", {.host = "u0@api.example"}, true},
       {R"([{host: api.example}])", {.host = "%61pi.example"}, true},
+      {R"([{host: api.example}])", {.host = "api..example"}, true},
+      {R"([{host: api.example}])", {.host = ".api.example"}, true},
+      {R"([{host: api.example}])", {.host = "api.example.."}, true},
       {R"([{host: api.example}])", {.host = "\xaapi.example"}, true},
       {R"([{host: api.example}])", {.host = "api.example\\b"}, true},
       {R"([{host: api.example}])", {.host = "x:y@api.example"}, true},
@@ -442,6 +445,52 @@ TEST(Match, ManyLongKeysOfOneRequestStayApart) {
     EXPECT_EQ(matches[i].key, std::string(1, static_cast<char>(name.size())) + name + "\x88\x27" +
                                   text + "\3GET\2/p");
   }
+}
+
+TEST(Match, AnAddressAsHostIsOneInAnyNotation) {
+  const std::vector<std::string> notations[] = {
+      {"192.0.2.7", "0xc0.0.2.7", "3221225991", "192.0.519", "192.0.2.07", "192.0.2.7."},
+      {"[2001:db8::1]", "[2001:DB8:0::1]", "[2001:db8:0:0:0:0:0:1]", "[2001:db8::0.0.0.1]"}};
+  for (const std::vector<std::string>& all : notations) {
+    const std::string& canonical = all.front();
+    for (const std::string& pattern : all) {
+      if (pattern.ends_with('.')) continue;  // matches no request
+      const auto by_host = one("match: {host: '" + pattern + "'}");
+      const auto by_header = one("match: {header: {host: '" + pattern + "'}}");
+      const auto override_set = one("key: host, overrides: [{ids: ['" + pattern + "'], quota: 7}]");
+      for (const std::string& text : all) {
+        const TestRequest request{.host = text, .headers = {{"host", text + ":81"}}};
+        EXPECT_TRUE(first_match(*by_host, request).matched) << pattern << ' ' << text;
+        EXPECT_TRUE(first_match(*by_header, request).matched) << pattern << ' ' << text;
+        EXPECT_EQ(first_match(*override_set, request).quota, 7u) << pattern << ' ' << text;
+        EXPECT_EQ(partition("['header:host']", request), canonical) << text;
+        EXPECT_EQ(partition("['registered-domain:header:host']", request), canonical) << text;
+      }
+      EXPECT_FALSE(first_match(*by_host, {.host = "127.1"}).matched);
+    }
+  }
+  // Hosts are looked up by their text.
+  EXPECT_TRUE(first_match(*one("match: {host: '*.0.0.1'}"), {.host = "127.1"}).matched);
+}
+
+// Some upstreams compare hosts as texts: to them, the other notations are another host.
+TEST(Match, AnAddressAsHostExemptsInItsCanonicalFormAlone) {
+  for (const char* const pattern : {"127.0.0.1", "127.1", "127.*"}) {
+    const auto set = one("key: host", "allow: [{host: '" + std::string(pattern) + "'}]");
+    EXPECT_FALSE(first_match(*set, {.host = "127.0.0.1"}).matched) << pattern;
+    EXPECT_FALSE(first_match(*set, {.host = "127.0.0.1."}).matched) << pattern;
+    for (const char* const text : {"127.1", "2130706433", "[::ffff:127.0.0.1]", "127.0.0.01"}) {
+      EXPECT_TRUE(first_match(*set, {.host = text}).matched) << pattern << ' ' << text;
+    }
+  }
+  const auto more = one("key: 'header:host', overrides: [{ids: [127.0.0.1], quota: 20}]");
+  EXPECT_EQ(first_match(*more, {.host = "127.0.0.1"}).quota, 20u);
+  EXPECT_EQ(first_match(*more, {.host = "127.1"}).quota, 10u);
+  EXPECT_EQ(first_match(*more, {.host = "127.1"}).partition, "127.0.0.1");
+  const auto by_header = one("", "allow: [{header: {host: '127.1'}}]");
+  EXPECT_FALSE(first_match(*by_header, {.host = "127.1", .headers = {{"host", "127.1"}}}).matched);
+  EXPECT_TRUE(
+      first_match(*by_header, {.host = "127.0.0.1", .headers = {{"host", "127.1"}}}).matched);
 }
 
 TEST(Match, AGivenHostIsThatOfRequestsWithAnyPort) {
@@ -1094,8 +1143,12 @@ TEST(Partition, QueryNamesOfOtherArguments) {
 TEST(Partition, HostPathMethodAndDomain) {
   EXPECT_EQ(partition("[host]", {.host = "API.Example."}), "api.example");
   EXPECT_EQ(partition("[host]", {.host = "[::FF]"}), "[::ff]");
-  for (const char* const malformed :
-       {"u0@api.example", "%61pi.example", "h\\x?", "[api]", "\xff"}) {
+  for (const char* const malformed : {"u0@api.example", "%61pi.example", "h\\x?", "[api]", "\xff",
+                                      "x1..api.example", ".api.example", "api.example..", "."}) {
+    EXPECT_EQ(partition("['registered-domain:header:host']",
+                        {.host = malformed, .headers = {{"host", malformed}}}),
+              "@")
+        << malformed;
     EXPECT_EQ(partition("[host]", {.host = malformed}), "@") << malformed;
   }
   // The header is the same one, whatever port and case its line has.
