@@ -161,6 +161,30 @@ def test_a_malformed_host_passes_no_policy_of_a_host(serve, path):
     engine.socket.close()
 
 
+NOTATIONS = [('192.0.2.7', '0xc0.0.2.7', '3221225991', '192.0.519', '192.0.2.07.', '[::ffff:192.0.2.7]:80'),
+             ('[2001:db8::1]', '[2001:DB8:0::1]', '[2001:db8:0:0:0:0:0:1]:443', '[2001:db8::0.0.0.1]')]
+
+
+@pytest.mark.parametrize('notations', NOTATIONS)
+def test_an_address_as_host_is_one_in_any_notation(nginx, serve, notations):
+    file = policies(policy('match', QUOTA, key='[]', match=f'[{{host: "{notations[1]}", path: /match}}]'),
+                    policy('host', QUOTA, key='[host]', match='[{path: /key}]'))
+    server = nginx(file, server='location / { return 200; }')
+    engine = spoe.Engine(serve(file, doors={'spoe': '127.0.0.1:0'}).ports['spoe'])
+    connection, direct = Connection(serve(file).port), Connection(server.port)
+    doors = {'/auth': lambda path, host: connection.request('/auth', headers=[
+                 ('X-Forwarded-Uri', path), ('X-Forwarded-Host', host)]).status,
+             'SPOE': lambda path, host: engine.ask(spoe.request(path, lines=[('host', host)])).status or 200,
+             'nginx': lambda path, host: direct.request(path, host=host).status}
+    for name, send in doors.items():
+        for path in '/match', '/key':
+            assert [send(path, host) for host in notations] == [200] * QUOTA + [429] * (
+                len(notations) - QUOTA), (name, path)
+    connection.close()
+    direct.close()
+    engine.socket.close()
+
+
 def test_an_exact_path_is_compared_byte_by_byte(doors):
     for name, send in doors.items():
         for _ in range(QUOTA if name != 'HTTP/2' else 0):
