@@ -97,7 +97,9 @@ void append_host(std::string_view host, std::string& out) {
   }
   host = without_final_dot(host);
   if (!may_be_address(host)) {
-    for (const char c : host) out.push_back(lower(c));
+    const auto begin = static_cast<std::ptrdiff_t>(out.size());
+    out.append(host);
+    std::transform(out.begin() + begin, out.end(), out.begin() + begin, lower);
   } else if (const auto address = read_address(host)) {
     append_address(*address, out);
   } else {
