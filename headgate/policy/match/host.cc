@@ -30,15 +30,18 @@ bool may_be_address(std::string_view host) noexcept {
   return host.starts_with('[') || is_number(host.substr(host.rfind('.') + 1));
 }
 
-// Returns the value of a part of an IPv4 address: decimal, octal behind a "0" or hexadecimal behind
-// a "0x", which alone is 0. What is above 32 bits is 1 << 32.
+// Returns the value of a part of an IPv4 address: decimal, or hexadecimal behind a "0x", which
+// alone is 0. What is above 32 bits is 1 << 32. A decimal part that begins with "0" is octal to
+// some parsers and not to others, so that it names no address.
 std::optional<std::uint64_t> read_part(std::string_view text) noexcept {
   constexpr std::uint64_t above = std::uint64_t{1} << 32;
   if (text.empty()) return std::nullopt;
-  unsigned base = text.size() > 1 && text[0] == '0' ? 8 : 10;
+  unsigned base = 10;
   if (is_hexadecimal(text)) {
     base = 16;
     text.remove_prefix(2);
+  } else if (text[0] == '0' && text.size() > 1) {
+    return std::nullopt;
   }
   std::uint64_t value = 0;
   for (const char c : text) {

@@ -32,9 +32,8 @@ TEST(Host, ANameIsOneInAnyCaseAndWithAFinalDot) {
 
 TEST(Host, AnIpv4AddressIsOneInAnyNotation) {
   for (const char* const text :
-       {"192.0.2.7", "192.0.2.7.", "0xc0.0.2.7", "0XC0.0x0.0X2.0x7", "192.0.2.07", "0300.0.02.7",
-        "192.0.519", "192.519", "3221225991", "0xc0000207", "0xC0000207", "030000001007",
-        "00000000000000000000300.0.2.7", "0xc0.0.0x00000000000000000000207."}) {
+       {"192.0.2.7", "192.0.2.7.", "0xc0.0.2.7", "0XC0.0x0.0X2.0x7", "192.0.519", "192.519",
+        "3221225991", "0xc0000207", "0xC0000207", "0xc0.0.0x00000000000000000000207."}) {
     EXPECT_EQ(host(text), "192.0.2.7") << text;
   }
   EXPECT_EQ(host("127.1"), "127.0.0.1");
@@ -76,6 +75,9 @@ TEST(Host, AllMalformedHostsAreOne) {
                                  "0x100000000",
                                  "0xfffffffffffffffffffffffffff.1",
                                  "1.2.3.4.5",
+                                 "192.0.2.07",  // octal to some
+                                 "0300.0.2.7",
+                                 "00",
                                  "1.2.3.08",
                                  "09",
                                  "0x1g.1",
@@ -127,7 +129,7 @@ TEST(Host, TextsAreTheSameButForCaseAndAFinalDot) {
 
 std::string written(std::uint64_t number) {
   std::string digits;
-  const int base = *rc::gen::element(8, 10, 16);
+  const int base = *rc::gen::element(10, 16);
   do {
     const char digit = "0123456789abcdef"[number % static_cast<unsigned>(base)];
     digits.insert(digits.begin(), *rc::gen::arbitrary<bool>() ? upper(digit) : digit);
@@ -135,7 +137,7 @@ std::string written(std::uint64_t number) {
   } while (number != 0);
   const std::string zeros(*rc::gen::inRange<std::size_t>(0, 4), '0');
   if (base == 10) return digits;
-  return (base == 8 ? "0" : *rc::gen::element<std::string>("0x", "0X")) + zeros + digits;
+  return *rc::gen::element<std::string>("0x", "0X") + zeros + digits;
 }
 
 RC_GTEST_PROP(Host, NoNotationOfAnIpv4AddressEscapes, ()) {

@@ -449,7 +449,7 @@ TEST(Match, ManyLongKeysOfOneRequestStayApart) {
 
 TEST(Match, AnAddressAsHostIsOneInAnyNotation) {
   const std::vector<std::string> notations[] = {
-      {"192.0.2.7", "0xc0.0.2.7", "3221225991", "192.0.519", "192.0.2.07", "192.0.2.7."},
+      {"192.0.2.7", "0xc0.0.2.7", "3221225991", "192.0.519", "192.0.0x207", "192.0.2.7."},
       {"[2001:db8::1]", "[2001:DB8:0::1]", "[2001:db8:0:0:0:0:0:1]", "[2001:db8::0.0.0.1]"}};
   for (const std::vector<std::string>& all : notations) {
     const std::string& canonical = all.front();
@@ -468,6 +468,11 @@ TEST(Match, AnAddressAsHostIsOneInAnyNotation) {
       }
       EXPECT_FALSE(first_match(*by_host, {.host = "127.1"}).matched);
     }
+  }
+  // Some read the last part as octal.
+  for (const char* const pattern : {"192.0.2.8", "192.0.2.10"}) {
+    const auto policies = one(std::string("match: {host: ") + pattern + "}");
+    EXPECT_TRUE(first_match(*policies, {.host = "192.0.2.010"}).matched) << pattern;
   }
   // Hosts are looked up by their text.
   EXPECT_TRUE(first_match(*one("match: {host: '*.0.0.1'}"), {.host = "127.1"}).matched);
