@@ -541,6 +541,21 @@ TEST(RedisStore, SpeaksTlsAndTrustsOnlyItsAuthority) {
       HasSubstr("server.key"));
 }
 
+// What can't be read is no full quota.
+TEST(RedisStore, IsUndecidedIfRedisRefusesToRead) {
+  const RedisServer server;
+  const auto store = open(server);
+  EXPECT_TRUE(take(*store, {{&linear, "\1a", 1}, {&fixed, "\1a", 1}}).admitted);
+  for (const char* command : {"-get", "-mget"}) {
+    server.command({"ACL", "SETUSER", "default", command});
+  }
+  for (const limit::Law* the_law : {&linear, &fixed}) {
+    EXPECT_TRUE(take(*store, {{the_law, "\1a", 1}}).undecided);
+    EXPECT_THAT(store->status().fault,
+                testing::AnyOf(HasSubstr("permissions"), HasSubstr("can't run this command")));
+  }
+}
+
 TEST(RedisStore, NeedsOnlyTheseRights) {
   const RedisServer server;
   server.command({"ACL", "SETUSER", "headgate", "on", ">secret", "~hg:*", "+role", "+script|load",

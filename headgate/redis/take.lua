@@ -51,8 +51,12 @@ for i = 1, linear do
   local second, ends = 1e9 * scale, op > 16
   if ends then op = op - 16 end
   local old = pcall('GET', KEYS[i])
-  -- A key that is no text is none of ours; an error now could come after another bundle was taken.
-  if type(old) == 'table' then old = false end
+  if type(old) == 'table' then
+    -- A key that is no text is none of ours; an error now could come after another bundle was taken.
+    -- What may not be read is no full quota.
+    if not string.find(old.err, 'WRONGTYPE', 1, true) then return old end
+    old = false
+  end
   answer[i + 3] = old
   local s, t = -1, 0
   if old then

@@ -43,8 +43,8 @@ void write_answer(const DecisionJob& job, HttpDoorContext& door, HttpReply& repl
     reply.begin(503);
     return reply.end(field::problem_media_type,
                      problem_text(door, 503,
-                                  "Redis did not answer in time, so that it is not known what was "
-                                  "settled; try again"));
+                                  "Redis did not answer in time, or refused, so that it is not "
+                                  "known what was settled; try again"));
   }
   door.text.assign(R"({"settled":)");
   append_json(door.text, job.decision.settled == gate::Settled::yes);

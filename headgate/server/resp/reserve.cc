@@ -29,7 +29,8 @@ void write_settled(const Job& of, WorkerContext&, net::RespWriter& out) {
   const gate::Settled settled = static_cast<const DecisionJob&>(of).decision.settled;
   if (settled == gate::Settled::unknown) {
     return out.error(
-        "TRYAGAIN Redis did not answer in time, so that it is not known what was settled");
+        "TRYAGAIN Redis did not answer in time, or refused, so that it is not known what was "
+        "settled");
   }
   out.integer(settled == gate::Settled::yes ? 1 : 0);
 }
