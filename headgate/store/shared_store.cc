@@ -200,7 +200,7 @@ class SharedStore::Taking {
         if (remote.undecided) limit_nothing(split.bundle);
       }
     }
-    if (decides) store_.note(undecided);  // not of what is settled after a response
+    if (decides || undecided) store_.note(undecided);
     if (lost.empty() || !give_back(lost)) complete();
   }
 

@@ -30,8 +30,8 @@ class SharedStore final : public Store {
   static constexpr Nanos outage_wait = nanos_per_second;
 
   // Called when an outage begins (true) and when it is over (false), by a thread that takes, and
-  // for one outage once. An outage is over when the remote store decides again, and has left
-  // nothing undecided for a second; only bundles that can be denied count. Must not throw.
+  // for one outage once. An outage is over when the remote store decides a bundle that can be
+  // denied again, and has left nothing undecided for a second. Must not throw.
   using Observer = std::function<void(bool begins)>;
 
   // Both outlive this. REQUIRES: table.completes_at_once().

@@ -226,5 +226,17 @@ TEST_F(SharedStoreTest, AnOutageIsReportedOnce) {
   EXPECT_EQ(outages_, (std::vector<bool>{true, false}));
 }
 
+// It is lost, which must not be silent.
+TEST_F(SharedStoreTest, ACorrectionThatIsNotMadeIsAnOutage) {
+  Charge release = of(&local_slots_, "\1k");
+  release.op = Op::refund;
+  release.since = store_.now();
+  take({release});
+  EXPECT_TRUE(outages_.empty());
+  remote_.away = true;
+  take({release});
+  EXPECT_EQ(outages_, std::vector<bool>{true});
+}
+
 }  // namespace
 }  // namespace headgate::store
