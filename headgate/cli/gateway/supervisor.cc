@@ -74,11 +74,12 @@ int Supervisor::run() {
     }
     nginx_.read_log(log);
     for (int signal; (signal = signals_.next()) != 0;) on_signal(signal);
+    // First: nginx knows --drain, too, so that it may have ended because that is over.
+    if (deadline_ && Clock::now() >= *deadline_) on_deadline();
     if (nginx_.reap(&status)) {
       nginx_.read_log(log);
       return ended(status);
     }
-    if (deadline_ && Clock::now() >= *deadline_) on_deadline();
   }
 }
 
