@@ -132,6 +132,7 @@ class DecisionContext {
   // Of a reservation that is settled: the charge that passes once.
   store::Charge mark_;
   limit::Decision marked_;
+  bool patient_ = false;  // as Gate::settle() takes it
 
   const Gate* gate_ = nullptr;
   // Of a request that was denied, and may wait: the policy that denied with the longest wait.

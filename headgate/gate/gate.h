@@ -116,10 +116,11 @@ class Gate {
   // has come back by itself; what was taken too little is charged now. From the call of `done`,
   // context.settled says whether that was done. No argument but the context has to last until then.
   // Returns false if memory is short; then nothing was settled, and `done` is not called.
+  // `patient`: as store::Bundle, if no decision waits behind this call.
   [[nodiscard]] bool settle(const Reservation& reservation,
                             std::span<const std::optional<std::uint64_t>> costs,
                             std::optional<Instant> now, DecisionContext& context,
-                            store::Completion done = {}) const noexcept;
+                            store::Completion done = {}, bool patient = false) const noexcept;
 
   // Decides the descriptors of one request of Envoy's rate limit protocol as of `now`, each
   // separately: if one is denied, the others still charge their limits, as with Envoy's own

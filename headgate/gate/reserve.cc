@@ -62,8 +62,9 @@ void Gate::learn(const policy::Policy& policy, std::uint64_t cost) const noexcep
 
 bool Gate::settle(const Reservation& reservation,
                   std::span<const std::optional<std::uint64_t>> costs, std::optional<Instant> now,
-                  DecisionContext& context, store::Completion done) const noexcept {
+                  DecisionContext& context, store::Completion done, bool patient) const noexcept {
   begin(now, context);
+  context.patient_ = patient;
   context.done_ = done;
   context.settled = Settled::no;
   const Instant at = now ? *now : store_.now();
@@ -116,7 +117,7 @@ bool Gate::settle(const Reservation& reservation,
     return true;
   }
   context.mark_.shared = is_shared ? &shared_mark() : nullptr;
-  context.bundles_[0] = {{&context.mark_, 1}, {&context.marked_, 1}, true};
+  context.bundles_[0] = {{&context.mark_, 1}, {&context.marked_, 1}, context.patient_};
   store_.take(std::span(context.bundles_).first(1), context.moment_,
               {[](void* of) noexcept {
                  auto& decided = *static_cast<DecisionContext*>(of);
@@ -157,7 +158,8 @@ void Gate::correct(DecisionContext& context) const noexcept {
   if (context.matched_ == 0) return end_settling(context);
   context.bundle_count_ = context.matched_;
   for (std::size_t i = 0; i < context.matched_; ++i) {
-    context.bundles_[i] = {{&context.charges_[i], 1}, {&context.decisions_[i], 1}, true};
+    context.bundles_[i] = {
+        {&context.charges_[i], 1}, {&context.decisions_[i], 1}, context.patient_};
   }
   take<&Gate::end_correcting>(context);
 }

@@ -179,7 +179,7 @@ void Exact::flush() {
 void Exact::send_scripted(std::vector<std::shared_ptr<Part>> parts, bool denied) {
   ScriptArguments arguments = script_arguments(parts, parts[0]->given, options_.clock, denied, {});
   const std::uint16_t slot = parts[0]->slot;
-  const bool patient = parts[0]->patient;
+  const bool patient = std::ranges::any_of(parts, [](const auto& part) { return part->patient; });
   auto call = std::make_shared<ScriptedCall>(*this, std::move(parts));
   call->slot = slot;
   call->patient = patient;

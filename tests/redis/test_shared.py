@@ -1,11 +1,12 @@
 """One quota for several decision servers and nginx."""
 import datetime
+import json
 import zoneinfo
 
 import pytest
 
 from load import Load, Nginx, Server, ask
-from support.http_client import read_metrics
+from support.http_client import Connection, read_metrics
 from support.policies import YEAR
 from support.processes import until
 from support.resp import Client, encode
@@ -106,17 +107,20 @@ def test_a_reservation_is_settled_though_redis_stands_still_for_a_moment(redis, 
     store = redis(module=module)
     window = '' if 'lease' in law else f'window: {YEAR}s, '
     text = policies(store, f'name: p, quota: 1000, {window}algorithm: {law}').replace('timeout: 5s', 'timeout: 50ms')
-    server = serve(text, doors={'resp': '127.0.0.1:0'}, arguments=('--threads', '1'))
+    server = serve(text, doors={'resp': '127.0.0.1:0', 'http': '127.0.0.1:0'}, arguments=('--threads', '1'))
 
     def settles():
         reserved = hasty.command('HG.RESERVE', 'p', 'k', 1)
         store.freeze()
         hasty.command('HG.PEEK', 'p', 'k', 1)
-        patient.send(encode('HG.SETTLE', reserved[5], 0))
+        body = json.dumps({'reservation': reserved[5], 'costs': {'p': 0}}).encode()
+        patient.send(b'POST /v1/settle HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n'
+                     b'Content-Length: %d\r\n\r\n' % len(body) + body)
         hasty.command('PING')
         store.thaw()
-        return patient.reply() == 1 and hasty.command('HG.PEEK', 'p', 'k', 0)[2] == reserved[2] + 1
-    with Client(server.ports['resp']) as hasty, Client(server.ports['resp']) as patient:
+        settled = patient.receive()
+        return settled.body == b'{"settled":true}\n' and hasty.command('HG.PEEK', 'p', 'k', 0)[2] == reserved[2] + 1
+    with Client(server.ports['resp']) as hasty, Connection(server.port) as patient:
         until(settles, 'the reservation is settled')
 
 

@@ -80,7 +80,7 @@ void answer_settle(Exchange& exchange) {
     return answer_missing(exchange, *missing, policies);
   }
   if (!job->snapshot->gate().settle(reservation, costs, worker.moment(*job), job->decision,
-                                    job->begin())) {
+                                    job->begin(), true)) {
     return answer_problem(exchange, 503, "there was no memory to settle it");
   }
   if (job->is_decided()) {

@@ -60,7 +60,7 @@ void answer_settle(std::span<const std::string_view> call, WorkerContext& worker
                    net::RespWriter& out, WaitingReplies& waiting) {
   const auto cost = read_cost(call[2], out);
   if (!cost) return;
-  DecisionJob* const job = worker.begin_settlement();
+  DecisionJob* const job = worker.begin();
   if (job == nullptr) return out.error("ERR " + std::string(WorkerContext::too_many_wait));
   std::string bytes;
   const auto read = ReadReservation::read(call[1], job->snapshot->policies(),
