@@ -76,6 +76,11 @@ void Exact::decide(std::shared_ptr<Part> part) {
 void Exact::decide_by_scripts(std::shared_ptr<Part> part) {
   const auto swapped = std::find(part->ways.begin(), part->ways.end(), Way::swapped);
   if (swapped == part->ways.end()) return decide_scripted(std::move(part));
+  // It does not wait behind a patient part of the same key.
+  if (!part->patient && router_.is_stalled(part->slot)) {
+    fault_.note("Redis does not answer in time");
+    return part->end(Part::Outcome::undecided);
+  }
   const std::string key = part->keys[static_cast<std::size_t>(swapped - part->ways.begin())];
   const auto [queue, is_first] = queues_.try_emplace(key);
   queue->second.push_back(std::move(part));

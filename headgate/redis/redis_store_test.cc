@@ -351,6 +351,24 @@ TEST(RedisStore, CorrectsWhatRequestsHaveTakenThoughRedisStandsStill) {
   }
 }
 
+TEST(RedisStore, NoRequestWaitsBehindACorrectionOfItsKey) {
+  const RedisServer server;
+  RedisCounts counts;
+  Options options;
+  options.nodes = {server.address()};
+  options.counts = &counts;
+  const auto store = RedisStore::open(options).value();
+  ASSERT_TRUE(soon([&] { return take(*store, {{&slots, "\1a", 2}}).admitted; }));
+  server.stop();
+  while (store->status().up) take(*store, {{&linear, "\1b", 1}});
+  take_together(*store, {{{&slots, "\1a", 2, Op::refund}}}, {}, true, [&] {
+    const auto before = counts.timeouts.load();
+    EXPECT_TRUE(take(*store, {{&slots, "\1a", 1}}).undecided);
+    EXPECT_EQ(counts.timeouts, before);
+    server.go_on();
+  });
+}
+
 // An event loop asks for it.
 TEST(RedisStore, SaysHowItIsWithoutWaitingForItsThread) {
   const RedisServer server;

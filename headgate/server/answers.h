@@ -18,7 +18,7 @@ class Answers {
   // within a millisecond decides a million per second by then, more than a worker can.
   static constexpr std::size_t most = 1024;
   // How long the end of a worker waits for answers: somewhat longer than a settlement waits for
-  // Redis, whose mark and corrections have a second each.
+  // Redis, whose mark and corrections have a second each, unless the time-out is longer.
   static constexpr std::chrono::milliseconds patience{2500};
 
   // `come_later`: the store does not always complete at once. Throws std::system_error if there is
