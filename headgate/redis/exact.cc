@@ -56,6 +56,11 @@ std::vector<KeyState> states_of(const Part& part, std::span<const std::string_vi
   return states;
 }
 
+// The others have the patience of those with which they are decided.
+bool is_patient(std::span<const std::shared_ptr<Part>> parts) {
+  return std::ranges::any_of(parts, [](const auto& part) { return part->patient; });
+}
+
 const std::string unexpected = "Redis sent a reply of an unexpected form";
 
 }  // namespace
@@ -166,10 +171,10 @@ void Exact::decide_scripted(std::shared_ptr<Part> part) {
   const bool denied = denied_here(*part);
   if (options_.cluster || denied) return send_scripted({std::move(part)}, denied);
   const std::size_t charges = part->count(Way::scripted);
-  const bool fits = gathered_charges_ + charges <= gathered_max &&
-                    (gathered_.empty() || gathered_[0]->given == part->given) &&
-                    (gathered_.empty() || gathered_[0]->patient == part->patient ||
-                     !router_.is_stalled(part->slot));
+  const bool fits =
+      gathered_.empty() ||
+      (gathered_charges_ + charges <= gathered_max && gathered_[0]->given == part->given &&
+       (gathered_[0]->patient == part->patient || !router_.is_stalled(part->slot)));
   if (!fits) flush();
   gathered_.push_back(std::move(part));
   gathered_charges_ += charges;
@@ -184,7 +189,7 @@ void Exact::flush() {
 void Exact::send_scripted(std::vector<std::shared_ptr<Part>> parts, bool denied) {
   ScriptArguments arguments = script_arguments(parts, parts[0]->given, options_.clock, denied, {});
   const std::uint16_t slot = parts[0]->slot;
-  const bool patient = std::ranges::any_of(parts, [](const auto& part) { return part->patient; });
+  const bool patient = is_patient(parts);
   auto call = std::make_shared<ScriptedCall>(*this, std::move(parts));
   call->slot = slot;
   call->patient = patient;
@@ -228,10 +233,6 @@ class Exact::Exchange : public std::enable_shared_from_this<Exchange> {
 
   [[nodiscard]] Instant moment(const Part& part) const { return part.given.value_or(now_); }
   [[nodiscard]] bool is_one() const { return !parts_[0]->has_one_swapped_key(); }
-  // The others have the patience of those with which they are decided.
-  [[nodiscard]] bool is_patient() const {
-    return std::ranges::any_of(parts_, [](const auto& part) { return part->patient; });
-  }
 
   Exact& exact_;
   const std::string queue_;
@@ -296,7 +297,7 @@ void Exact::next(const std::string& key) {
 void Exact::Exchange::read() {
   auto call = std::make_shared<ReadCall>(shared_from_this());
   call->slot = slot_;
-  call->patient = is_patient();
+  call->patient = is_patient(parts_);
   call->replies = 2;
   net::RespWriter out(call->bytes);
   out.array(1 + keys_.size());
@@ -387,7 +388,7 @@ void Exact::Exchange::write(const std::vector<Swap>& swaps, bool denied) {
   ScriptArguments arguments = script_arguments(scripted.first(is_one() ? 1 : 0), moment(*parts_[0]),
                                                exact_.options_.clock, denied, swaps);
   call->slot = slot_;
-  call->patient = is_patient();
+  call->patient = is_patient(parts_);
   call->bytes = std::move(arguments.bytes);
   call->count = arguments.count;
   exact_.router_.send(std::move(call));
