@@ -17,6 +17,8 @@ class Answers {
   // A decision that waits has a context of 60 KiB, so that all take 60 MiB. Redis that answers
   // within a millisecond decides a million per second by then, more than a worker can.
   static constexpr std::size_t most = 1024;
+  // Settlements wait longer while the store stands still, and leave half of the places to requests.
+  static constexpr std::size_t most_settlements = most / 2;
   // How long the end of a worker waits for answers: somewhat longer than a settlement waits for
   // Redis, whose mark and corrections have a second each, unless the time-out is longer.
   static constexpr std::chrono::milliseconds patience{2500};
@@ -37,20 +39,29 @@ class Answers {
   [[nodiscard]] std::size_t outstanding() const noexcept { return outstanding_; }
   // Whether no further call of the store may be made now.
   [[nodiscard]] bool is_full() const noexcept { return outstanding_ >= most; }
+  // Whether no further settlement may begin now.
+  [[nodiscard]] bool is_full_of_settlements() const noexcept {
+    return settlements_ >= most_settlements;
+  }
 
   // `begin` is called when an answer is outstanding and none was before. The one that sets it
   // delivers the mailbox from then on until none is.
   void on_first(std::function<void()> begin) { on_first_ = std::move(begin); }
 
   // For Job:
-  void add() noexcept {
+  void add(bool settles) noexcept {
+    if (settles) ++settlements_;
     if (outstanding_++ == 0 && on_first_) on_first_();
   }
-  void remove() noexcept { --outstanding_; }
+  void remove(bool settles) noexcept {
+    if (settles) --settlements_;
+    --outstanding_;
+  }
 
  private:
   std::unique_ptr<store::Mailbox> home_;
   std::size_t outstanding_ = 0;
+  std::size_t settlements_ = 0;  // of those
   std::function<void()> on_first_;
 };
 

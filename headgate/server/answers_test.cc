@@ -93,8 +93,10 @@ class AnswersTest : public testing::Test {
 
   // Asks for a decision.
   static Job::Held<DecisionJob> ask(WorkerContext& worker, Resume then = {}) {
+    return ask(worker, *worker.begin(), then);
+  }
+  static Job::Held<DecisionJob> ask(WorkerContext& worker, DecisionJob& job, Resume then = {}) {
     const gate::Check check{"burst", "k"};
-    DecisionJob& job = *worker.begin();
     EXPECT_FALSE(job.snapshot->gate().decide({&check, 1}, limit::Op::spend, worker.moment(job),
                                              job.decision, job.begin()));
     return worker.lend(then);
@@ -133,10 +135,17 @@ TEST_F(AnswersTest, TheLoopHasWorkUntilAllAnswersAreThere) {
 TEST_F(AnswersTest, SettlementsLeaveHalfOfThePlacesToRequests) {
   WorkerContext worker(*engine_);
   std::vector<Job::Held<DecisionJob>> jobs;
-  while (worker.begin_settlement() != nullptr) jobs.push_back(ask(worker));
-  EXPECT_EQ(jobs.size(), Answers::most / 2);
+  while (DecisionJob* const job = worker.begin_settlement()) jobs.push_back(ask(worker, *job));
+  EXPECT_EQ(jobs.size(), Answers::most_settlements);
   while (worker.begin() != nullptr) jobs.push_back(ask(worker));
   EXPECT_EQ(jobs.size(), Answers::most);
+}
+
+TEST_F(AnswersTest, RequestsThatWaitAreNoReasonToRefuseASettlement) {
+  WorkerContext worker(*engine_);
+  std::vector<Job::Held<DecisionJob>> jobs;
+  while (jobs.size() < Answers::most - 1) jobs.push_back(ask(worker));
+  EXPECT_NE(worker.begin_settlement(), nullptr);
 }
 
 TEST_F(AnswersTest, AWorkerEndsWhenItsAnswersAreThere) {

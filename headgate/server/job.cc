@@ -12,14 +12,14 @@ store::Completion Job::begin() noexcept {
 void Job::await(Resume then) noexcept {
   outstanding_ = true;
   then_ = then;
-  answers_.add();
+  answers_.add(settles);
 }
 
 void Job::answered() noexcept {
   decided_ = true;
   if (!outstanding_) return;
   outstanding_ = false;
-  answers_.remove();
+  answers_.remove(settles);
   if (!left_) return then_();
   left_ = false;
   undo();

@@ -39,6 +39,8 @@ class Job {
   // To be called if the call returned without an answer: `then` is called when that comes.
   void await(Resume then) noexcept;
 
+  bool settles = false;  // not to be changed while the call is outstanding
+
  protected:
   explicit Job(Answers& answers) noexcept : answers_(answers) {}
   ~Job() = default;

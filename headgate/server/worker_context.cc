@@ -39,6 +39,13 @@ DecisionJob* WorkerContext::begin() {
   job->began = now();
   job->decision.waits = gate::Waits::no;
   job->note.known = false;
+  job->settles = false;
+  return job;
+}
+
+DecisionJob* WorkerContext::begin_settlement() {
+  DecisionJob* const job = answers_.is_full_of_settlements() ? nullptr : begin();
+  if (job != nullptr) job->settles = true;
   return job;
 }
 

@@ -38,11 +38,8 @@ class WorkerContext {
   // Begins a decision, of the policies in force now. The job is free until it is lent. nullptr:
   // too many decisions wait for the store, see too_many_wait. Throws std::bad_alloc.
   [[nodiscard]] DecisionJob* begin();
-  // The same for a settlement, which waits longer while the store stands still, and leaves half of
-  // the places to requests.
-  [[nodiscard]] DecisionJob* begin_settlement() {
-    return answers_.outstanding() < Answers::most / 2 ? begin() : nullptr;
-  }
+  // The same for a settlement; nullptr also if too many of those wait.
+  [[nodiscard]] DecisionJob* begin_settlement();
   static constexpr std::string_view too_many_wait = "too many decisions wait for the store";
   // The time as of which the store decides, if that is not its own.
   [[nodiscard]] std::optional<Instant> moment(const DecisionJob& job) const noexcept {
