@@ -266,6 +266,10 @@ std::optional<std::string> lint_host(std::string_view host) {
   if (compared == malformed_host && host.find('*') == host.npos) {
     return "matches no request, because it is neither a host name nor an address; expected one";
   }
+  const std::string pattern = host_pattern(host);
+  if (pattern != lowered(host)) {
+    return "is compared as the address that it is, " + in_quotes(pattern) + "; expected it so";
+  }
   return std::nullopt;
 }
 

@@ -57,8 +57,15 @@ TEST(Lint, HostsThatNoRequestHas) {
                   "' matches no request, because it is neither a host name nor an address; "
                   "expected one");
   }
+  for (const auto& [written, compared] :
+       {std::pair("127.1", "127.0.0.1"), std::pair("[2001:db8:0::1]", "[2001:db8::1]"),
+        std::pair("[::ffff:192.0.2.7]", "192.0.2.7")}) {
+    EXPECT_EQ(in_match("host: '" + std::string(written) + "'"),
+              "3:51: host '" + std::string(written) + "' is compared as the address that it is, '" +
+                  compared + "'; expected it so");
+  }
   for (const char* good : {"API.example", "\"*\"", "\"*.example\"", "\"[::1]\"", "127.0.0.1", "a_b",
-                           "127.1", "\"*.1\"", "\"[2001:db8:*]\"", "\"[2001:DB8:0::1]\""}) {
+                           "\"*.1\"", "\"[2001:db8:*]\"", "\"[2001:DB8::1]\""}) {
     EXPECT_EQ(in_match(std::string("host: ") + good), "") << good;
   }
 }
