@@ -1,5 +1,6 @@
 #include "headgate/redis/deadlines.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -7,6 +8,14 @@ namespace headgate::redis {
 
 Deadlines::~Deadlines() {
   for (const auto& taking : begun_) taking->complete();
+}
+
+void Deadlines::add(std::shared_ptr<Taking> taking) {
+  if (begun_.size() >= dropped_at_) {
+    std::erase_if(begun_, [](const auto& one) { return one->is_complete(); });
+    dropped_at_ = std::max(dropped_at_least, 2 * begun_.size());
+  }
+  begun_.push_back(std::move(taking));
 }
 
 bool Deadlines::is_taking() {

@@ -3,6 +3,7 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <cstddef>
 #include <deque>
 #include <memory>
 
@@ -24,16 +25,21 @@ class Deadlines {
   ~Deadlines();
 
   // REQUIRES: its deadline is not before that of the last one.
-  void add(std::shared_ptr<Taking> taking) { begun_.push_back(std::move(taking)); }
+  void add(std::shared_ptr<Taking> taking);
   // Completes each call at its deadline. To be called after add().
   void watch();
   // Whether some call is not completed.
   [[nodiscard]] bool is_taking();
 
  private:
+  // What is complete is dropped when there are so many calls, and then each time their number has
+  // doubled: one that waits long keeps no others.
+  static constexpr std::size_t dropped_at_least = 64;
+
   RedisCounts* const counts_;
   LastFault& fault_;
   std::deque<std::shared_ptr<Taking>> begun_;  // in the order of their deadlines
+  std::size_t dropped_at_ = dropped_at_least;
   boost::asio::steady_timer timer_;
   bool is_watching_ = false;
 };
