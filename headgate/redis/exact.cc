@@ -56,11 +56,6 @@ std::vector<KeyState> states_of(const Part& part, std::span<const std::string_vi
   return states;
 }
 
-// The others have the patience of those with which they are decided.
-bool is_patient(std::span<const std::shared_ptr<Part>> parts) {
-  return std::ranges::any_of(parts, [](const auto& part) { return part->patient; });
-}
-
 const std::string unexpected = "Redis sent a reply of an unexpected form";
 
 }  // namespace

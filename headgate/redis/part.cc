@@ -41,4 +41,8 @@ void Part::decide(std::span<KeyState> states, Instant at) {
   }
 }
 
+bool is_patient(std::span<const std::shared_ptr<Part>> parts) noexcept {
+  return std::ranges::any_of(parts, [](const auto& part) { return part->patient; });
+}
+
 }  // namespace headgate::redis

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <memory_resource>
 #include <optional>
 #include <span>
@@ -84,5 +85,8 @@ struct Part {
   // Decides over states, one per charge, as of `at`, which is noted. Does not end it.
   void decide(std::span<KeyState> states, Instant at);
 };
+
+// Of parts that are decided together: the others have the patience of those that have it.
+[[nodiscard]] bool is_patient(std::span<const std::shared_ptr<Part>> parts) noexcept;
 
 }  // namespace headgate::redis

@@ -85,7 +85,11 @@ class Lease {
   // Units that were taken for a request which is denied after all. They are not held again: Redis
   // may have been told meanwhile that they are spent.
   void give_back(std::uint64_t units) noexcept { back_ += units; }
-  void refund(std::uint64_t units) noexcept { refund_ += units; }
+  // Denials do not hold any more.
+  void refund(std::uint64_t units) noexcept {
+    refund_ += units;
+    if (units > 0) rest_end_ = Time();
+  }
 
   // What to show of a charge that was found so, at `now`. `unknown`: of one that takes nothing.
   [[nodiscard]] limit::Decision decision(const store::Charge& charge, Found found,

@@ -118,6 +118,16 @@ TEST_F(LeaseTest, WhatIsGivenBackIsNotHeldAgain) {
   EXPECT_EQ(ask(reply(0, 50), start + milliseconds(20)).back, 0U) << "only once";
 }
 
+TEST_F(LeaseTest, NoDenialHoldsAfterARefund) {
+  const LeaseAsk denied = ask(reply(0, 0));
+  lease_.rest(denied, 1);
+  EXPECT_TRUE(lease_.denies(1, start + milliseconds(3)));
+  lease_.refund(0);
+  EXPECT_TRUE(lease_.denies(1, start + milliseconds(3)));
+  lease_.refund(1);
+  EXPECT_FALSE(lease_.denies(1, start + milliseconds(3)));
+}
+
 TEST_F(LeaseTest, GivesBackAllThatIsIdle) {
   ask(reply(5, 50));
   const LeaseAsk nothing = lease_.ask_nothing(9, start + Lease::idle_after);

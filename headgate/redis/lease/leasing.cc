@@ -43,8 +43,8 @@ class Leasing::AskCall : public Call {
 };
 
 Leasing::Leasing(boost::asio::io_context& io, Router& router, KnownClock& clock, LeaseTable& table,
-                 const Options& options, LastFault& fault)
-    : router_(router), clock_(clock), table_(table), options_(options), fault_(fault), timer_(io) {
+                 LastFault& fault)
+    : router_(router), clock_(clock), table_(table), fault_(fault), timer_(io) {
   const BootClock::time_point now = BootClock::now();
   table_.for_each([&](const std::string& key, LeaseTable::Entry& entry) {
     if (entry.lease.is_asking()) entry.lease.fail(now);
@@ -55,12 +55,13 @@ Leasing::Leasing(boost::asio::io_context& io, Router& router, KnownClock& clock,
 
 void Leasing::decide(std::shared_ptr<Part> part) {
   if (decide_here(*part)) return;
-  const store::Charge& charge = part->charges[0];
-  const std::string key(charge.key);
+  // Nothing piles up behind a server that does not answer, but what ends requests.
+  if (!part->patient && router_.is_stalled(part->slot)) {
+    fault_.note("Redis does not answer in time");
+    return part->end(Part::Outcome::undecided);
+  }
+  const std::string key(part->charges[0].key);
   const auto [queue, is_first] = queues_.try_emplace(key);
-  const bool is_stalled = !is_first && BootClock::now() - queue->second.ask.at > options_.timeout;
-  // Nothing piles up behind a server that does not answer.
-  if (is_stalled) return part->end(Part::Outcome::undecided);
   queue->second.next.push_back(std::move(part));
   if (is_first) ask(key);
 }
@@ -140,6 +141,7 @@ void Leasing::send(const std::string& key, const Begin& begin) {
     ScriptArguments arguments =
         lease_arguments(entry.redis_key, table_.id(), entry.lease.terms(), queue.ask, queue.groups);
     call->slot = entry.slot;
+    call->patient = is_patient(queue.asked);
     call->bytes = std::move(arguments.bytes);
     call->count = arguments.count;
   });

@@ -19,6 +19,7 @@
 
 #include "headgate/redis/redis_store.h"
 #include "headgate/redis/testing/blocking.h"
+#include "headgate/redis/testing/redis_cluster.h"
 #include "headgate/redis/testing/redis_server.h"
 #include "headgate/store/mailbox.h"
 
@@ -51,10 +52,11 @@ struct Policy {
   limit::Shared shared;
 };
 
-std::unique_ptr<RedisStore> open(const RedisServer& server, RedisCounts* counts = nullptr) {
+std::unique_ptr<RedisStore> open(const RedisServer& server, RedisCounts* counts = nullptr,
+                                 milliseconds timeout = std::chrono::seconds(60)) {
   Options options;
   options.nodes = {server.address()};
-  options.timeout = std::chrono::seconds(60);
+  options.timeout = timeout;
   options.counts = counts;
   return RedisStore::open(options).value();
 }
@@ -246,6 +248,35 @@ TEST(Leasing, WithoutRedisItIsUndecidedWhenTheLeaseIsUsedUp) {
   while (take(*store, {policy.charge(0, Op::peek)}).undecided) {
   }
   EXPECT_TRUE(take(*store, {policy.charge()}).admitted);
+}
+
+// Redis stands still for less than a second, as while it forks. A machine that is busy for longer
+// gets another try.
+TEST(Leasing, ARefundWaitsForARedisThatStandsStillAndNoRequestWaitsBehindIt) {
+  const RedisServer server;
+  RedisCounts counts;
+  const auto store = open(server, &counts, milliseconds(50));
+  const Policy policy(100, 30 * 86400 * second, Algorithm::fixed_window);
+  std::string key = "\1k";
+  EXPECT_TRUE(soon([&] {
+    key += "'";
+    const auto charge = [&](std::uint64_t cost, Op op = Op::spend) {
+      Charge its = policy.charge(cost, op);
+      its.key = key;
+      return its;
+    };
+    if (!take(*store, {charge(90)}).admitted) return false;
+    server.stop();
+    while (store->status().up) take(*store, {charge(90)});
+    const auto refunded = take_together(*store, {{charge(90, Op::refund)}}, {}, true, [&] {
+      const auto before = counts.timeouts.load();
+      EXPECT_TRUE(take(*store, {charge(90)}).undecided);
+      EXPECT_EQ(counts.timeouts, before);
+      server.go_on();
+    });
+    return !refunded[0].undecided &&
+           take(*store, {charge(0, Op::peek)}).decisions[0].remaining == 100;
+  }));
 }
 
 // ---- load
