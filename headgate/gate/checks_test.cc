@@ -325,6 +325,48 @@ TEST_P(Decide, InspectsAPartitionWithoutTakingAnything) {
   EXPECT_EQ(gate.inspect("brust", "a")->reason, CheckFault::Reason::unknown_policy);
 }
 
+TEST_P(Decide, AnInspectionSaysWhenTheQuotaIsFullUnderEveryLaw) {
+  struct Case {
+    const char* numbers;
+    Nanos least = 1;  // so long before [ns], the quota is not full yet
+  };
+  constexpr Nanos second = nanos_per_second;
+  for (const Case& of : {
+           Case{"quota: 5, window: 10s"},
+           Case{"quota: 5, window: 7s, reset: next"},
+           Case{"burst: 5, count: 3, period: 10s"},
+           Case{"quota: 5, window: 10s, cost: {response-header: x}"},
+           Case{"quota: 5, window: 10s, delay: 30s"},
+           Case{"quota: 5, window: 10s, algorithm: fixed-window"},
+           Case{"quota: 5, window: 10s, algorithm: fixed-window, aligned: true"},
+           Case{"quota: 5, window: 10s, algorithm: fixed-window, denied: spend"},
+           Case{"quota: 5, window: 10s, algorithm: moving-window"},
+           Case{"quota: 5, window: 10s, algorithm: sliding-window-counter"},
+           // Whole seconds: this law finds times by a search over them,
+           Case{"quota: 5, window: 10s, algorithm: exponential", second},
+           Case{"quota: 5, window: 10s, algorithm: exponential, denied: spend", second},
+           // and here a wait would include the cost of a denial.
+           Case{"quota: 5, window: 10s, denied: spend", second},
+           Case{"quota: 5, window: 10s, denied: {penalty: 15s}", second},
+       }) {
+    TestGate gate(GetParam(), std::string("  - {name: p, ") + of.numbers + "}\n");
+    const auto is_full_at = [&](Nanos ns) {
+      gate.now = Instant{ns};
+      EXPECT_EQ(gate.decide({{"p", "a", 0}}, Op::peek), std::nullopt);
+      return gate.left()[0] == 5;
+    };
+    for (const Nanos pause : {Nanos{0}, Nanos{1'234'567'891}, 10 * second + 1}) {
+      for (int i = 0; i < 7; ++i) ASSERT_EQ(gate.decide({{"p", "a"}}), std::nullopt);
+      gate.now.ns += pause;
+      const Nanos now = gate.now.ns;
+      ASSERT_EQ(gate.inspect("p", "a"), std::nullopt);
+      const Nanos full = gate.context.results[2].decision.wait;
+      EXPECT_EQ(is_full_at(now + full - of.least), full == 0) << of.numbers;
+      EXPECT_TRUE(is_full_at(now + full)) << of.numbers;
+    }
+  }
+}
+
 TEST_P(Decide, RefillsAPartition) {
   TestGate gate(GetParam(), R"(
   - {name: strict, quota: 3, window: 60s, denied: {penalty: 1h}}

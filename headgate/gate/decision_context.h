@@ -4,6 +4,7 @@
 #include <array>
 #include <bitset>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -133,6 +134,8 @@ class DecisionContext {
   store::Charge mark_;
   limit::Decision marked_;
   bool patient_ = false;  // as Gate::settle() takes it
+
+  std::unique_ptr<const limit::Law> full_law_;  // of Gate::inspect()
 
   const Gate* gate_ = nullptr;
   // Of a request that was denied, and may wait: the policy that denied with the longest wait.

@@ -5,6 +5,19 @@
 #include "headgate/gate/gate.h"
 
 namespace headgate::gate {
+namespace {
+
+// What is decided about a partition, in the order of the results. The last one is not shown.
+enum Look : std::size_t { what_is_left, one_unit, whole_quota, full_quota, looks };
+
+// The grant's law, with the time until the whole quota is available as `t`.
+limit::Law full_law_of(const policy::Grant& grant) noexcept {
+  limit::Parameters made = limit::parameters_of(grant.law);
+  made.terms.reset = limit::Reset::full;
+  return limit::make_law(made.quota, made.terms).value();
+}
+
+}  // namespace
 
 std::optional<CheckFault> Gate::inspect(std::string_view policy, std::string_view key,
                                         Refill refill, std::optional<Instant> now,
@@ -13,7 +26,6 @@ std::optional<CheckFault> Gate::inspect(std::string_view policy, std::string_vie
   using Reason = CheckFault::Reason;
   begin(now, context);
   context.done_ = done;
-  constexpr std::size_t looks = 3;
   constexpr std::size_t matches_max = looks + 1;
   std::vector<policy::Match>& matches = context.scratch_.matches;
   std::optional<policy::Match> match;
@@ -23,13 +35,16 @@ std::optional<CheckFault> Gate::inspect(std::string_view policy, std::string_vie
     matches.reserve(matches_max);
     match = policies_->named(policy, key, 0, context.names_[0]);
     if (refill == Refill::yes) other = policies_->beside(policy, key, 0, context.names_[1]);
+    if (match && has_limit(*match)) {
+      context.full_law_ = std::make_unique<const limit::Law>(full_law_of(*match->grant));
+    }
   } catch (const std::bad_alloc&) {
     return CheckFault{0, Reason::out_of_memory};
   }
   if (!match) return CheckFault{0, Reason::unknown_policy};
   const bool limited = has_limit(*match);
-  const std::uint64_t costs[looks] = {0, 1, match->grant->quota.units};
-  context.asked_ = looks;
+  const std::uint64_t costs[looks] = {0, 1, match->grant->quota.units, 0};
+  context.asked_ = full_quota;
   matches.clear();
   for (std::size_t i = 0; i < looks; ++i) {
     context.results_[i] = result_of(*match, policy);
@@ -48,9 +63,10 @@ std::optional<CheckFault> Gate::inspect(std::string_view policy, std::string_vie
     return std::nullopt;
   }
   charge(matches, DryRun::yes, limit::Op::peek, context);
+  context.charges_[full_quota].law = context.full_law_.get();
   if (refill == Refill::yes) {
     context.op_ = limit::Op::refund;
-    for (const std::size_t i : {std::size_t{0}, looks}) {
+    for (const Look i : {what_is_left, looks}) {
       if (i == matches.size()) continue;
       context.charges_[i].op = limit::Op::refund;
       context.charges_[i].cost = limit::Quota::cost_max;
@@ -62,6 +78,16 @@ std::optional<CheckFault> Gate::inspect(std::string_view policy, std::string_vie
 
 void Gate::merge_inspection(DecisionContext& context) const noexcept {
   context.now = *context.moment_;
+  const limit::Decision& full = context.decisions_[full_quota];
+  limit::Decision& whole = context.decisions_[whole_quota];
+  if (context.is_hidden(full_quota)) {
+    whole.wait = limit::Decision::never;
+  } else if (full.reset != limit::Decision::no_reset && whole.wait != limit::Decision::never &&
+             full.reset != whole.retry_after()) {
+    // Nearly always the wait of the whole quota is the same time to the nanosecond. It is not if
+    // so much may pass at once before all is back (exponential), or if a denial costs something.
+    whole.wait = static_cast<Nanos>(full.reset) * nanos_per_second;
+  }
   answer_checks(context);
 }
 

@@ -15,6 +15,7 @@ policies:
   - {{name: burst, quota: 3, window: 1h}}
   - {{name: window, quota: 3, window: 1h, algorithm: fixed-window}}
   - {{name: moving, quota: 3, window: 1h, algorithm: moving-window}}
+  - {{name: smooth, quota: 5, window: 1h, algorithm: exponential}}
 '''
 
 
@@ -56,6 +57,15 @@ def test_a_reset_at_one_counts_for_all(serve, door, redis, admin_token):
         assert [left(each, policy) for each in (one, other)] == [3, 3]
 
 
+def test_all_say_the_same_of_when_the_quota_is_full(serve, door, redis):
+    policies = POLICIES.format(node=redis().node, timeout='5s')
+    server = serve(policies)
+    assert [spend(server, 'smooth') for _ in range(6)] == [True] * 5 + [False]
+    for each in (server, door(policies)):
+        # After an hour five units would pass at once, but only three requests.
+        assert 7200 < state(each, 'smooth/10.0.0.2')['full'] < 8000
+
+
 def test_a_worker_does_not_wait_for_redis(door, redis):
     server = redis()
     web = door(POLICIES.format(node=server.node, timeout='5s'))
@@ -79,4 +89,5 @@ def test_without_redis_nothing_is_given_back(door, redis):
     server.stop()
     refused = state(web, 'burst/10.0.0.2', 'DELETE', ADMIN, 503)
     assert refused['detail'] == 'Redis is away, so that nothing could be given back'
-    assert state(web, 'burst/10.0.0.2')['outage'] is True
+    seen = state(web, 'burst/10.0.0.2')
+    assert (seen['outage'], seen['full'], seen['full_ns']) == (True, None, None)

@@ -16,6 +16,7 @@ policies:
   - {name: daily, quota: 10, window: 1d}
   - {name: users, quota: 2, window: 1h, key: ["header:x-user", path]}
   - {name: hidden, quota: 2, window: 1h, key: ["header:x-key"]}
+  - {name: smooth, quota: 5, window: 1h, algorithm: exponential, key: [path]}
   - {name: everyone, quota: 10, window: 1h, key: []}
   - {name: slots, quota: 1, algorithm: concurrency, unit: concurrent-requests}
   - {name: strict, quota: 1, window: 10s, denied: {penalty: 15s}}
@@ -68,6 +69,14 @@ def test_a_state_says_what_is_left_and_takes_nothing(server):
     assert (got['admitted'], got['r']) == (False, 0)
     assert 0 < got['wait_ns'] <= 20_000_000_000 and got['wait'] == -(-got['wait_ns'] // 10**9)
     assert 40 < got['full'] <= 60
+
+
+def test_full_is_when_so_many_requests_pass(server):
+    assert spend(server, 'smooth', '/', 6) == 5
+    got = state(server, 'smooth/%2F')
+    # After an hour five units would pass at once, but only three requests.
+    assert 7200 < got['full'] < 8000 and got['full_ns'] == got['full'] * 10**9
+    assert f', full again in {got["full"] // 10}' in run(server, 'peek', 'smooth', '/')
 
 
 def test_a_key_is_found_as_requests_have_it(server):
