@@ -367,6 +367,29 @@ TEST_P(Decide, AnInspectionSaysWhenTheQuotaIsFullUnderEveryLaw) {
   }
 }
 
+TEST_P(Decide, AnInspectionOfAPolicyWithADelaySaysThatARequestWaits) {
+  TestGate gate(GetParam(), R"(
+  - {name: a, quota: 1, window: 2s, delay: 3s}
+  - {name: trial, quota: 1, window: 2s, delay: 3s, mode: shadow}
+)");
+  const auto look = [&](const char* policy) {
+    EXPECT_EQ(gate.inspect(policy, "k"), std::nullopt);
+    return gate.context.results[1].decision;
+  };
+  EXPECT_EQ(look("a").wait, 0);
+  gate.context.waits = Waits::elsewhere;
+  ASSERT_EQ(gate.decide({{"a", "k"}, {"trial", "k"}}), std::nullopt);
+  EXPECT_TRUE(look("a").admitted);
+  EXPECT_EQ(look("a").wait, 2 * nanos_per_second);
+  EXPECT_THAT(gate.left(), testing::ElementsAre(0, 0, -1));
+  EXPECT_FALSE(look("trial").admitted) << "a policy in shadow mode delays nothing";
+  EXPECT_EQ(look("trial").wait, 2 * nanos_per_second);
+  ASSERT_EQ(gate.decide({{"a", "k"}}), std::nullopt);
+  EXPECT_FALSE(look("a").admitted) << "longer than the delay";
+  EXPECT_EQ(look("a").wait, 4 * nanos_per_second);
+  EXPECT_EQ(gate.context.results[2].decision.wait, 4 * nanos_per_second) << "until it is full";
+}
+
 TEST_P(Decide, RefillsAPartition) {
   TestGate gate(GetParam(), R"(
   - {name: strict, quota: 3, window: 60s, denied: {penalty: 1h}}

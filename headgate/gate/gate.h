@@ -94,11 +94,12 @@ class Gate {
 
   // Looks at one partition as of `now`, and takes nothing: from the call of `done`, context.results
   // has what the check's policy would decide about three requests, each as if alone: one that costs
-  // nothing, one that costs one unit, and one that costs the whole quota. The wait of the last one
-  // is the time until the quota is full, also if it is admitted before; never: not known, also
-  // while the store that machines share is away. `refill`: gives the partition a full quota before,
-  // also under the numbers that are not in force. The rest is as for decide(); context.verdict has
-  // no meaning.
+  // nothing, one that costs one unit (and may wait as far as the policy lets requests wait,
+  // whatever the context says), and one that costs the whole quota. The wait of the last one is the
+  // time until the quota is full, also if it is admitted before; never: not known, also while the
+  // store that machines share is away. `refill`: gives the partition a full quota before, also
+  // under the numbers that are not in force. The rest is as for decide(); context.verdict has no
+  // meaning.
   [[nodiscard]] std::optional<CheckFault> inspect(std::string_view policy, std::string_view key,
                                                   Refill refill, std::optional<Instant> now,
                                                   DecisionContext& context,

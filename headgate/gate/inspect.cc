@@ -63,6 +63,8 @@ std::optional<CheckFault> Gate::inspect(std::string_view policy, std::string_vie
     return std::nullopt;
   }
   charge(matches, DryRun::yes, limit::Op::peek, context);
+  const limit::Law* const waiting_law = match->grant->waiting_law.get();
+  if (waiting_law != nullptr && match->enforced()) context.charges_[one_unit].law = waiting_law;
   context.charges_[full_quota].law = context.full_law_.get();
   if (refill == Refill::yes) {
     context.op_ = limit::Op::refund;

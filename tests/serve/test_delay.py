@@ -1,10 +1,12 @@
 """Requests that wait in place of being denied: callers are told how long, and /auth answers after it."""
 import json
+import re
 import signal
 import time
 
 import pytest
 
+from support.admin import run, state
 from support.environment import PATIENCE
 from support.http_client import Connection, read_metrics
 from support.processes import until
@@ -40,6 +42,22 @@ def test_decide_says_how_long(server):
     denied = decide(server.port)
     assert not denied['admitted']
     assert denied['fields']['Retry-After'] == str(denied['results'][0]['wait'])
+
+
+def test_a_state_says_how_long(server):
+    assert (state(server, 'pace/k')['admitted'], state(server, 'pace/k')['wait']) == (True, 0)
+    decide(server.port)
+    got = state(server, 'pace/k')
+    assert got['admitted'] and 10e9 < got['wait_ns'] <= 20e9
+    first, line = run(server, 'why', 'pace', 'k').splitlines()
+    assert re.fullmatch(r'No policy denies this key now\. A request waits \d+ s for pace, then passes\.', first)
+    assert re.match(r'pace, key k: a request waits \d+ s, then passes; 0 of 1 requests per 20s left, ', line)
+    assert json.loads(run(server, 'why', '--json', 'pace', 'k'))['denied'] is False
+    for _ in range(3):
+        assert decide(server.port)['admitted']
+    got = state(server, 'pace/k')
+    assert not got['admitted'] and 60 < got['wait'] <= 80
+    assert run(server, 'why', 'pace', 'k').startswith('Denied by pace for ')
 
 
 def test_resp_says_how_long(server):

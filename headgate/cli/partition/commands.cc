@@ -70,19 +70,40 @@ std::string last_denial_words(const std::vector<PartitionReader::Answer>& answer
          " ago.";
 }
 
-// Which policies deny a key now, and for how long.
-std::string verdict_words(const std::vector<PartitionReader::Answer>& answers, std::time_t now) {
+// Some of the policies, and the longest time of theirs.
+struct Named {
   std::string names;
-  std::uint64_t longest = 0;
-  bool is_known = true;
+  std::uint64_t longest = 0;  // [s]
+  bool is_known = true;       // whether all of them have a time
+};
+
+Named named(const std::vector<PartitionReader::Answer>& answers,
+            bool (PartitionState::*chosen)() const noexcept) {
+  Named out;
   for (const PartitionReader::Answer& answer : answers) {
-    if (!answer.state.denies()) continue;
-    names += (names.empty() ? "" : ", ") + answer.state.policy;
-    longest = std::max(longest, answer.state.wait.value_or(0));
-    is_known = is_known && answer.state.wait.has_value();
+    const PartitionState& state = answer.state;
+    if (!(state.*chosen)()) continue;
+    out.names += (out.names.empty() ? "" : ", ") + state.policy;
+    out.longest = std::max(out.longest, state.wait.value_or(0));
+    out.is_known = out.is_known && state.wait.has_value();
   }
-  if (names.empty()) return "No policy denies this key now." + last_denial_words(answers);
-  return "Denied by " + names + (is_known ? ' ' + until_words(longest, now) : "") + '.';
+  return out;
+}
+
+// Which policies deny a key now, and for how long; or for how long a request waits.
+std::string verdict_words(const std::vector<PartitionReader::Answer>& answers, std::time_t now) {
+  const Named denying = named(answers, &PartitionState::denies);
+  if (!denying.names.empty()) {
+    return "Denied by " + denying.names +
+           (denying.is_known ? ' ' + until_words(denying.longest, now) : "") + '.';
+  }
+  const Named delaying = named(answers, &PartitionState::delays);
+  std::string out = "No policy denies this key now.";
+  if (!delaying.names.empty()) {
+    out += " A request waits " + seconds_in_words(delaying.longest) + " for " + delaying.names +
+           ", then passes.";
+  }
+  return out + last_denial_words(answers);
 }
 
 // The policies that the user asks about. Errors: a sentence about the problem document.

@@ -95,7 +95,9 @@ std::string PartitionState::words(std::time_t now) const {
       window ? units + " per " + policy::duration_text(*window) : units + " at the same time";
   if (in_outage) return out + "Redis is away, so what is left of " + quota_words + " is not known";
 
-  if (admitted) {
+  if (delays()) {
+    out += "a request waits " + seconds_in_words(*wait) + ", then passes";
+  } else if (admitted) {
     out += "admits";
   } else {
     out += enforced ? "denies" : "would deny, but is in shadow mode,";

@@ -22,9 +22,10 @@ struct PartitionState {
   bool admitted = false;   // whether a request that costs one unit would be
   bool in_outage = false;  // decided without Redis: what is left is not known
   std::uint64_t quota = 0;
-  std::uint64_t left = 0;               // units
-  std::optional<Nanos> window{};        // std::nullopt: concurrency
-  std::optional<std::uint64_t> wait{};  // until one unit is admitted [s]
+  std::uint64_t left = 0;         // units
+  std::optional<Nanos> window{};  // std::nullopt: concurrency
+  // Until one unit is admitted; if it is, how long its request has to wait, though [s].
+  std::optional<std::uint64_t> wait{};
   std::optional<std::uint64_t> full{};  // until the quota is full again [s]
 
   // The last denial that the server remembers.
@@ -39,6 +40,8 @@ struct PartitionState {
   std::optional<Denial> last_denial{};
 
   [[nodiscard]] bool denies() const noexcept { return !admitted && enforced; }
+  // Whether a request is admitted after a wait, by a policy with a delay.
+  [[nodiscard]] bool delays() const noexcept { return admitted && wait.value_or(0) > 0; }
 
   // Reads the body of a response.
   [[nodiscard]] static Result<PartitionState, std::string> parse(std::string_view json);

@@ -36,6 +36,12 @@ TEST(PartitionState, SaysUntilWhenItDenies) {
             "at the same time left");
 }
 
+TEST(PartitionState, SaysHowLongARequestWaits) {
+  EXPECT_EQ(words(R"(,"r":0,"wait":2,"full":2)"),
+            "burst, key 10.0.0.2: a request waits 2 s, then passes; 0 of 100 requests per 1m left, "
+            "full again in 2 s");
+}
+
 TEST(PartitionState, SaysWhatWasDeniedLast) {
   EXPECT_EQ(words(R"(,"last_denial":null)").find("last"), std::string::npos);
   EXPECT_EQ(
