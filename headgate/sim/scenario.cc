@@ -74,6 +74,10 @@ void Scenario::count(const LoggedRequest& record, Instant now) {
     summary_.count(*match.policy, *match.grant, match.partition, units, now, taken,
                    decision.remaining, decision.wait);
   });
+  for (std::size_t i = 0; i < context_.decided(); ++i) {
+    const gate::PolicyDecision one = context_.decision(i);
+    if (one.decision.admitted && !one.taken) summary_.note_denied_by_others(*one.match.policy);
+  }
 }
 
 Answers Scenario::answers() const {

@@ -23,7 +23,11 @@ bool counts_slots(const policy::Policy& policy) {
 }  // namespace
 
 Summary::Summary(std::span<const policy::Policy> policies, Order order, Watch watch)
-    : policies_(policies), order_(order), watch_(watch), partitions_(policies.size()) {}
+    : policies_(policies),
+      order_(order),
+      watch_(watch),
+      partitions_(policies.size()),
+      denied_by_others_(policies.size()) {}
 
 void Summary::saw(Instant at) noexcept {
   ++applied_;
@@ -71,6 +75,7 @@ PolicyTotals Summary::totals(std::size_t policy) const {
   PolicyTotals totals;
   totals.policy = &policies_[policy];
   totals.partitions = partitions_[policy].size();
+  totals.denied_by_others = denied_by_others_[policy];
   auto& top = totals.top_denied;
   each_partition(policy, [&](const PartitionTotals& partition) {
     totals.admitted += partition.admitted;

@@ -48,6 +48,7 @@ struct PolicyTotals {
   std::uint64_t admitted = 0;
   std::uint64_t denied = 0;
   std::uint64_t delayed = 0;                // of those admitted: had to wait
+  bool denied_by_others = false;            // any request that it would have admitted
   std::uint64_t peak = 0;                   // if measured
   std::vector<PartitionTotals> top_denied;  // the most denied first
 };
@@ -71,6 +72,10 @@ class Summary {
   void count(const policy::Policy& policy, const policy::Grant& grant, std::string_view partition,
              std::uint64_t units, Instant at, bool taken, std::optional<std::uint64_t> remaining,
              Nanos wait);
+  // One request that this policy would have admitted, and another one denied.
+  void note_denied_by_others(const policy::Policy& policy) noexcept {
+    denied_by_others_[policy.index] = true;
+  }
 
   [[nodiscard]] std::uint64_t skipped() const noexcept { return skipped_; }
   [[nodiscard]] std::uint64_t applied() const noexcept { return applied_; }
@@ -109,7 +114,8 @@ class Summary {
   std::span<const policy::Policy> policies_;
   Order order_;
   Watch watch_;
-  std::vector<Partitions> partitions_;  // by the policy's index
+  std::vector<Partitions> partitions_;  // by the policy's index, as the next
+  std::vector<bool> denied_by_others_;
   std::optional<Instant> first_;
   std::optional<Instant> last_;
   std::uint64_t skipped_ = 0;

@@ -234,6 +234,20 @@ def test_policy_files_are_compared(simulate, tmp_path):
     assert [variant['variant'] for variant in result['variants']] == ['p.yaml', 'q.yaml']
 
 
+def test_a_policy_whose_requests_others_deny_is_not_without_requests(headgate, tmp_path):
+    (tmp_path / 'two.yaml').write_text('version: 1\npolicies: [{name: closed, quota: 0, window: 1m},'
+                                       ' {name: web, quota: 1, window: 1m}, {name: idle, quota: 1, window: 1m,'
+                                       ' match: [{path: /nowhere}]}]\n')
+    result = headgate('simulate', '--config', 'two.yaml', '--report', 'r.html', SMALL)
+    assert result.returncode == 0, result.stderr
+    web, idle = result.stdout.split('policy "')[2:]
+    assert web.endswith('\n  other policies denied every request that came to it\n\n')
+    assert idle.endswith('\n  no request came to it\n')
+    page = (tmp_path / 'r.html').read_text()
+    assert page.count('Other policies denied every request that came to it.') == 1
+    assert page.count('No request came to it.') == 1
+
+
 @pytest.mark.parametrize('compare, what', [('quota=x', 'quota=x is not an integer'),
                                            ('quota', 'quota= '), ('speed=1', 'speed=1 is not known'),
                                            ('algorithm=round', 'algorithm=round is not known')])

@@ -67,7 +67,8 @@ std::string log_summary_text(const Summary& summary) {
     out += "\npolicy " + in_quotes(policy.name) + " (" + terms(policy) + ")\n";
     if (!policy.path_text.empty()) out += "  paths " + policy.path_text + '\n';
     if (totals.partitions == 0) {
-      out += "  no request came to it\n";
+      out += totals.denied_by_others ? "  other policies denied every request that came to it\n"
+                                     : "  no request came to it\n";
       continue;
     }
     out += "  " + grouped(totals.admitted) + " admitted, " + grouped(totals.denied) + " denied (" +

@@ -202,7 +202,11 @@ std::string policy_section(const Findings& findings, const policy::Policy& polic
   const PolicyTotals totals = summary.totals(policy.index);
   std::string out = "<h2>Policy " + policy_name(policy) + "</h2>\n<p>" +
                     text(printed(policy_words(policy), 600)) + "</p>\n";
-  if (totals.partitions == 0) return out + "<p>No request came to it.</p>\n";
+  if (totals.partitions == 0) {
+    return out + (totals.denied_by_others
+                      ? "<p>Other policies denied every request that came to it.</p>\n"
+                      : "<p>No request came to it.</p>\n");
+  }
   const bool enforced_denials = totals.partitions_denied > 0 && !policy.in_shadow();
   out += "<div class=\"cards\">" + card(grouped(totals.partitions), "partitions") +
          card(grouped(totals.partitions_denied),
