@@ -1,5 +1,7 @@
 #include "headgate/sim/variant.h"
 
+#include <set>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -82,7 +84,13 @@ Result<std::vector<Variant>, std::string> vary(const std::shared_ptr<const polic
                                                std::size_t policy,
                                                std::span<const std::string> changes) {
   std::vector<Named> all{{}};
+  std::set<std::string_view> seen;
   for (const std::string& change : changes) {
+    const std::string_view what = std::string_view(change).substr(0, change.find('='));
+    if (!seen.insert(what).second) {
+      return failure(std::string(what) +
+                     "= is given twice; expected all its values in one, such as quota=50,100");
+    }
     auto combined = combine(all, change);
     if (!combined) return failure(combined.error());
     all = std::move(*combined);

@@ -21,7 +21,7 @@ struct Variant {
 };
 
 // Returns every combination of `changes` ("quota=50,100", "window=1m", "algorithm=linear") to the
-// policy with this index. The error says which change cannot be made and why.
+// policy with this index, each of another kind. The error says which change cannot be made and why.
 [[nodiscard]] Result<std::vector<Variant>, std::string> vary(
     const std::shared_ptr<const policy::PolicySet>& base, std::size_t policy,
     std::span<const std::string> changes);

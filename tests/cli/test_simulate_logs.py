@@ -232,6 +232,9 @@ def test_policy_files_are_compared(simulate, tmp_path):
     (tmp_path / 'q.yaml').write_text('version: 1\npolicies: [{name: q, quota: 1, window: 1h}]\n')
     result = counts(simulate('--json', '--config', 'q.yaml', SMALL))
     assert [variant['variant'] for variant in result['variants']] == ['p.yaml', 'q.yaml']
+    for what, value in (('--compare', 'quota=5'), ('--suggest', '99%'), ('--policy', 'q')):
+        one = simulate('--config', 'q.yaml', what, value, SMALL)
+        assert (one.returncode, one.stdout, one.stderr) == (2, '', f'headgate: {what}: expected one --config\n')
 
 
 def test_a_policy_whose_requests_others_deny_is_not_without_requests(headgate, tmp_path):
@@ -249,10 +252,12 @@ def test_a_policy_whose_requests_others_deny_is_not_without_requests(headgate, t
 
 
 @pytest.mark.parametrize('compare, what', [('quota=x', 'quota=x is not an integer'),
-                                           ('quota', 'quota= '), ('speed=1', 'speed=1 is not known'),
+                                           ('quota', 'quota= '), (['quota=1', 'quota=2'], 'quota= is given twice'),
+                                           ('speed=1', 'speed=1 is not known'),
                                            ('algorithm=round', 'algorithm=round is not known')])
 def test_a_variant_that_cannot_be_is_reported(simulate, compare, what):
-    result = simulate('--compare', compare, SMALL)
+    compares = [compare] if isinstance(compare, str) else compare
+    result = simulate(*(f'--compare={one}' for one in compares), SMALL)
     assert result.returncode == 2
     assert what in result.stderr
 

@@ -63,7 +63,19 @@ Result<std::size_t, Stop> find_policy(const SimulateOptions& options,
   return found->index;
 }
 
+// Returns the first option that is about the policies of one file, or nullptr.
+const char* option_for_one_file(const SimulateOptions& options) {
+  if (!options.compare.empty()) return "--compare";
+  if (!options.suggest.empty()) return "--suggest";
+  if (!options.policy.empty()) return "--policy";
+  return nullptr;
+}
+
 Result<Plan, Stop> make_plan(const SimulateOptions& options) {
+  if (const char* what = option_for_one_file(options);
+      what != nullptr && options.configs.size() > 1) {
+    return stop(wrong_usage, std::string(what) + ": expected one --config");
+  }
   Plan plan;
   for (const std::string& config : options.configs) {
     auto policies = load_or_complain(config);
@@ -76,7 +88,6 @@ Result<Plan, Stop> make_plan(const SimulateOptions& options) {
   if (!policy) return Failure<Stop>(policy.error());
   if (!options.policy.empty()) plan.policy = *policy;
   if (!options.compare.empty()) {
-    if (plan.variants.size() > 1) return stop(wrong_usage, "--compare: expected one --config");
     auto varied = sim::vary(plan.base, *policy, options.compare);
     if (!varied) return stop(wrong_usage, "--compare: " + varied.error());
     plan.variants = std::move(*varied);

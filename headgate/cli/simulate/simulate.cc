@@ -84,7 +84,8 @@ int run(SimulateOptions& options) {
 void add_options(CLI::App& command, SimulateOptions& options) {
   command
       .add_option("--config", options.configs,
-                  "The policy file; if repeated, the files are compared")
+                  "The policy file; if repeated, the files are compared, and --decisions and "
+                  "--report are about the first")
       ->required()
       ->allow_extra_args(false)
       ->type_name("FILE");
@@ -116,13 +117,13 @@ void add_options(CLI::App& command, SimulateOptions& options) {
   command
       .add_option("--compare", options.compare,
                   "Compare variants of a policy: quota=50,100 or window=1m,1h or "
-                  "algorithm=linear,fixed-window; several are combined")
+                  "algorithm=linear,fixed-window; several are combined; only with one --config")
       ->allow_extra_args(false)
       ->type_name("WHAT=A,B");
   command
       .add_option("--suggest", options.suggest,
                   "Find the smallest quota under which this share of clients, and of requests, is "
-                  "never denied")
+                  "never denied; only with one --config")
       ->type_name("PERCENT");
   command
       .add_option("--policy", options.policy,
