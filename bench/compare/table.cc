@@ -298,6 +298,37 @@ void algorithms(int rounds) {
   }
 }
 
+// One key whose log is full, so that each admitted request merges two of its records.
+void full_logs(int rounds) {
+  constexpr int spends = 1000;
+  double least = 0;  // ns a decision, of the shortest log
+  std::printf("\nmoving-window, one key whose log is full\n");
+  for (const std::uint32_t records : {512U, 1024U, 2048U, 4096U, 8192U}) {
+    const limit::Law law =
+        limit::make_law({1'000'000'000, nanos_per_second * 1'000'000},
+                        {.algorithm = limit::Algorithm::moving_window, .log = records})
+            .value();
+    auto table = store::Table::open({.memory = std::size_t{64} << 20,
+                                     .sharing = store::Sharing::threads,
+                                     .ledger_share = 62,
+                                     .log_share = 48});
+    if (!table) std::abort();
+    const Keys one(1, 1, 1);
+    for (std::uint32_t i = 0; i < records; ++i) spend_one_by_one(**table, law, one, 0, 1);
+    std::vector<double> ns;
+    for (int round = 0; round < rounds; ++round) {
+      const double took = seconds_of([&] {
+        for (int i = 0; i < spends; ++i) spend_one_by_one(**table, law, one, 0, 1);
+      });
+      ns.push_back(took * 1e9 / spends);
+    }
+    const double median = median_of(ns);
+    if (least == 0) least = median;
+    std::printf("%5u records %10.1f ns a decision, %6.2fx, %5.2f ns a record\n", records, median,
+                median / least, median / records);
+  }
+}
+
 // How many of ten million live keys have no place in 256 MiB.
 void fill() {
   constexpr std::size_t many = 10'000'000;
@@ -398,6 +429,7 @@ int main(int argc, char** argv) {
   const int rounds = std::max(1, argc > 1 ? std::atoi(argv[1]) : 35);
   if (argc > 2 && std::string_view(argv[2]) == "laws") {
     headgate::algorithms(rounds);
+    headgate::full_logs(rounds);
     return 0;
   }
   if (argc > 2 && std::string_view(argv[2]) == "flood") {
@@ -406,6 +438,7 @@ int main(int argc, char** argv) {
   }
   headgate::compare(rounds);
   headgate::algorithms(rounds);
+  headgate::full_logs(rounds);
   headgate::fill();
   headgate::flood();
   headgate::open_file();

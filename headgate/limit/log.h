@@ -32,8 +32,8 @@ concept Log = ReadableLog<L> && requires(L& log, std::size_t i, Record record) {
   { log.append(record) } -> std::convertible_to<bool>;  // false: no memory, not appended
   log.drop_oldest(i);                                   // removes i <= size() records
   log.set(i, record);
-  log.erase(i);
-  log.merged();  // for the counters: called when two records are merged because the log is full
+  log.erase(i, i);  // the records from the first index up to, but not including, the second
+  log.merged();     // for the counters: called when two records are merged because the log is full
 };
 
 namespace log {
@@ -47,7 +47,7 @@ void expire(L& log, std::int64_t horizon, std::int64_t latest) noexcept {
   while (end > 0 && log.get(end - 1).time > latest) ahead += log.get(--end).cost;
   if (ahead > 0) {
     log.set(end, {latest, ahead});
-    while (log.size() > end + 1) log.erase(log.size() - 1);
+    log.erase(end + 1, log.size());
   }
   // Of the others, only one that was damaged is later than `latest`.
   const auto is_gone = [&](std::int64_t time) { return time <= horizon || time > latest; };
@@ -113,7 +113,7 @@ bool add(L& log, Record added, std::size_t records_max) noexcept {
     const Record earlier = log.get(closest - 1);
     const Record later = log.get(closest);
     log.set(closest, {later.time, earlier.cost + later.cost});
-    log.erase(closest - 1);
+    log.erase(closest - 1, closest);
     if (log.append(added)) return true;
   }
   const Record newest = log.get(log.size() - 1);
@@ -163,17 +163,21 @@ class Added {
 template <Log L>
 std::uint64_t take_back(L& log, std::size_t i, std::uint64_t cost) noexcept {
   std::uint64_t left = cost;
-  while (left > 0 && log.size() > 0) {
-    i = std::min(i, log.size() - 1);
-    const Record record = log.get(i);
-    if (record.cost > left) {
-      log.set(i, {record.time, record.cost - left});
-      return cost;
+  const auto takes_whole = [&](std::size_t at) {
+    const Record record = log.get(at);
+    if (record.cost <= left) {
+      left -= record.cost;
+      return true;
     }
-    left -= record.cost;
-    log.erase(i);
-    if (i > 0) --i;
-  }
+    if (left > 0) log.set(at, {record.time, record.cost - left});
+    left = 0;
+    return false;
+  };
+  std::size_t last = std::min(i + 1, log.size());
+  std::size_t first = last;
+  while (first > 0 && takes_whole(first - 1)) --first;
+  while (first == 0 && last < log.size() && takes_whole(last)) ++last;
+  log.erase(first, last);
   return cost - left;
 }
 

@@ -62,20 +62,16 @@ class BasicRecordLog {
     units_ += record.cost;
     return true;
   }
-  void drop_oldest(std::size_t count) noexcept {
-    is_changed_ = true;
-    for (std::size_t i = 0; i < count; ++i) units_ -= records_[i].cost;
-    records_.erase(records_.begin(), at(count));
-  }
+  void drop_oldest(std::size_t count) noexcept { erase(0, count); }
   void set(std::size_t i, limit::Record record) noexcept {
     is_changed_ = true;
     units_ += record.cost - records_[i].cost;
     records_[i] = record;
   }
-  void erase(std::size_t i) noexcept {
-    is_changed_ = true;
-    units_ -= records_[i].cost;
-    records_.erase(at(i));
+  void erase(std::size_t first, std::size_t last) noexcept {
+    is_changed_ = is_changed_ || first < last;
+    for (std::size_t i = first; i < last; ++i) units_ -= records_[i].cost;
+    records_.erase(at(first), at(last));
   }
   void merged() noexcept {}
 

@@ -28,6 +28,7 @@ class BlockLog {
   [[nodiscard]] limit::Record get(std::size_t i) const noexcept { return *at(i); }
 
   void set(std::size_t i, const limit::Record& record) noexcept {
+    is_changed_ = true;
     limit::Record& old = *at(i);
     state_.units = sum(state_.units - old.cost, record.cost);
     old = record;
@@ -35,6 +36,7 @@ class BlockLog {
 
   // Returns false if the page has no free block.
   bool append(const limit::Record& record) noexcept {
+    is_changed_ = true;
     const std::uint32_t end = state_.first + state_.size;
     if (state_.size == 0) {
       std::uint32_t name = state_.head;
@@ -47,6 +49,7 @@ class BlockLog {
         return false;
       }
       state_ = {.head = name, .tail = name, .first = 0, .size = 0, .units = 0};
+      rewind();
     } else if (end % Block::records_max == 0) {
       std::uint32_t name = page_.next(state_.tail);  // kept by an earlier erase()
       if (name == 0) {
@@ -74,16 +77,18 @@ class BlockLog {
     rewind();
   }
 
-  void erase(std::size_t i) noexcept {
-    state_.units -= at(i)->cost;
-    for (; i + 1 < state_.size; ++i) *at(i) = get(i + 1);
-    if (state_.size == 1) {
-      clear();
-    } else {
-      const std::uint32_t tail = block_of(state_.size - 2);
-      state_.tail = tail != 0 ? tail : state_.head;
-      --state_.size;
-    }
+  void erase(std::size_t first, std::size_t last) noexcept {
+    if (first == last) return;
+    is_changed_ = true;
+    const auto left = state_.size - static_cast<std::uint32_t>(last - first);
+    if (left == 0) return drop_oldest(last);
+    Cursor to(*this, first);
+    Cursor from = to;
+    for (std::size_t i = first; i < last; ++i, ++from) state_.units -= (*from).cost;
+    for (std::size_t i = last; i < state_.size; ++i, ++from, ++to) *to = *from;
+    const std::uint32_t tail = block_of(left - 1);
+    state_.tail = tail != 0 ? tail : state_.head;
+    state_.size = left;
     rewind();
   }
 
@@ -91,10 +96,36 @@ class BlockLog {
   [[nodiscard]] std::uint64_t merges() const noexcept { return merges_; }
   // Frees the blocks that no entry contains yet. The log has no meaning any more.
   void discard() noexcept { clear(); }
+  // Whether more was done than to drop the oldest records.
+  [[nodiscard]] bool is_changed() const noexcept { return is_changed_; }
   // Whether a record is lost, because there was no free block for the first one.
   [[nodiscard]] bool starved() const noexcept { return starved_; }
 
  private:
+  // A place that moves on from record to record.
+  class Cursor {
+   public:
+    Cursor(const BlockLog& log, std::size_t i) noexcept
+        : log_(&log),
+          block_(log.block_of(i)),
+          position_((log.state_.first + i) % Block::records_max) {}
+
+    [[nodiscard]] limit::Record& operator*() const noexcept {
+      return log_->record(block_, position_);
+    }
+    Cursor& operator++() noexcept {
+      if (++position_ < Block::records_max) return *this;
+      position_ = 0;
+      if (block_ != 0) block_ = log_->page_.next(block_);
+      return *this;
+    }
+
+   private:
+    const BlockLog* log_;
+    std::uint32_t block_;  // 0 if it is missing
+    std::size_t position_;
+  };
+
   [[nodiscard]] static std::uint64_t sum(std::uint64_t a, std::uint64_t b) noexcept {
     return a > std::numeric_limits<std::uint64_t>::max() - b
                ? std::numeric_limits<std::uint64_t>::max()
@@ -112,25 +143,36 @@ class BlockLog {
     cached_begin_ = 0;
   }
 
-  // The block of the ith record; 0 if it is missing, because the file is damaged. REQUIRES: i <
-  // size().
-  [[nodiscard]] std::uint32_t block_of(std::size_t i) const noexcept {
+  // Makes the block of the ith record the cached one. It is 0 if the block is missing, because the
+  // file is damaged. REQUIRES: i < size().
+  void seek(std::size_t i) const noexcept {
     constexpr std::size_t each = Block::records_max;
+    if (state_.first + i - cached_begin_ < each) return;
     const std::size_t begin = (state_.first + i) / each * each;
     // Most requests read only the two ends.
-    if (begin == (state_.first + state_.size - 1) / each * each) return state_.tail;
+    if (begin == (state_.first + state_.size - 1) / each * each) {
+      cached_block_ = state_.tail;
+      cached_begin_ = begin;
+      return;
+    }
     if (begin < cached_begin_) rewind();
     while (cached_begin_ < begin && cached_block_ != 0) {
       cached_block_ = page_.next(cached_block_);
       cached_begin_ += each;
     }
+    cached_begin_ = begin;
+  }
+  [[nodiscard]] std::uint32_t block_of(std::size_t i) const noexcept {
+    seek(i);
     return cached_block_;
   }
 
   [[nodiscard]] limit::Record* at(std::size_t i) const noexcept {
-    const std::uint32_t name = block_of(i);
-    if (name == 0) return &missing_;
-    return &page_.block(name).records[(state_.first + i) % Block::records_max];
+    seek(i);
+    return &record(cached_block_, state_.first + i - cached_begin_);
+  }
+  [[nodiscard]] limit::Record& record(std::uint32_t name, std::size_t position) const noexcept {
+    return name == 0 ? missing_ : page_.block(name).records[position];
   }
 
   const Page& page_;
@@ -143,6 +185,7 @@ class BlockLog {
   std::uint64_t merges_ = 0;
   bool fresh_ = false;  // no entry contains this chain yet
   bool starved_ = false;
+  bool is_changed_ = false;
   mutable limit::Record missing_{};  // stands for records that a damaged file lacks
 };
 

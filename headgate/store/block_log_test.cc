@@ -84,8 +84,9 @@ TEST_F(BlockLogTest, IsAListOfRecords) {
           default:
             if (now == 0) break;
             const std::size_t i = random() % now;
-            log.erase(i);
-            truth.erase(i);
+            const std::size_t end = random() % 4 == 0 ? i + random() % (now - i + 1) : i + 1;
+            log.erase(i, end);
+            truth.erase(i, end);
             if (random() % 2 == 0) {
               ASSERT_TRUE(log.append(record));
               truth.append(record);

@@ -25,16 +25,16 @@ class VectorLog {
     units_ += record.cost;
     return true;
   }
-  void drop_oldest(std::size_t n) {
-    while (n-- > 0) erase(0);
-  }
+  void drop_oldest(std::size_t n) { erase(0, n); }
   void set(std::size_t i, Record record) {
     units_ += record.cost - records_.at(i).cost;
     records_.at(i) = record;
   }
-  void erase(std::size_t i) {
-    units_ -= records_.at(i).cost;
-    records_.erase(records_.begin() + static_cast<std::ptrdiff_t>(i));
+  void erase(std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i) units_ -= records_.at(i).cost;
+    const auto begin = records_.begin();
+    records_.erase(begin + static_cast<std::ptrdiff_t>(first),
+                   begin + static_cast<std::ptrdiff_t>(last));
   }
   void merged() noexcept { ++merges_; }
 
