@@ -114,6 +114,20 @@ TEST_F(ChangedNumbers, ALongerWindowCountsFromTheNextUnitOn) {
   }
 }
 
+TEST_F(ChangedNumbers, ALookUnderAShorterWindowTakesNothingFromTheFormerOne) {
+  for (const Algorithm algorithm :
+       {Algorithm::fixed_window, Algorithm::sliding_window_counter, Algorithm::moving_window,
+        Algorithm::exponential, Algorithm::concurrency}) {
+    SCOPED_TRACE(static_cast<int>(algorithm));
+    const Law& former = law(5, 3600 * second, {.algorithm = algorithm});
+    const Law& shorter = law(5, 2 * second, {.algorithm = algorithm});
+    std::vector<Step> steps{{&former, Op::spend, 2, 0}, {&former, Op::spend, 3, second}};
+    steps.push_back({&shorter, Op::spend, 5, second});
+    steps.push_back({&shorter, Op::peek, 0, second});
+    EXPECT_FALSE(after(steps, {&former, Op::spend, 1, 5 * second}).admitted);
+  }
+}
+
 TEST_F(ChangedNumbers, AnAlignedWindowThatIsNoLongerAlignedEndsWhenItWouldHaveEnded) {
   const Terms terms{.algorithm = Algorithm::fixed_window};
   const Law& aligned = law(5, 60 * second, {.algorithm = Algorithm::fixed_window, .aligned = true});

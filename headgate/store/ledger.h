@@ -349,7 +349,9 @@ limit::Decision Ledger::apply_log(const Hold& hold, const L& law, const LedgerAd
     const Nanos expected = law.full_at(log);
     const Nanos full_at = full_after(
         law, charge, expected, full, [&] { return expected; }, decision);
-    page.write(at, tag, entry_of(law, after, full_at, now));
+    // What only looks under a shorter window than the state was written with does not end it.
+    const bool lasts = is_live(spot, now) && !is_shared && !log.is_changed();
+    page.write(at, tag, entry_of(law, after, lasts ? full : full_at, now));
     page.commit(at);
   }
   const bool shares = log.starved() || (owed > 0 && !decision.admitted);
