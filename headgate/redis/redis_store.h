@@ -35,8 +35,9 @@ class RedisStore : public store::Store {
  public:
   // The error is a sentence.
   [[nodiscard]] static Result<std::unique_ptr<RedisStore>, std::string> open(Options options);
-  // Finishes what was handed over, so that a process that ends still settles its last requests.
-  // Waits for Redis for Options::timeout at most. REQUIRES: all other calls have returned.
+  // Finishes what was handed over, so that a process that ends still settles its last requests, and
+  // gives back what it took ahead. Waits for Redis for Options::patience() at most. REQUIRES: all
+  // other calls have returned.
   ~RedisStore() override;
 
   using Store::take;

@@ -1,6 +1,7 @@
 #include "headgate/redis/worker_loop.h"
 
 #include <boost/asio/post.hpp>
+#include <chrono>
 #include <new>
 #include <utility>
 
@@ -28,11 +29,15 @@ void WorkerLoop::ask_ahead_soon(std::string key) {
   boost::asio::post(io_, [this, key = std::move(key)] { leasing_.ask_ahead(key); });
 }
 
-// Each call ends with its answer, or at its deadline.
+// Each call ends with its answer, or at its deadline; until then, it changes what is held.
 void WorkerLoop::finish() {
+  const auto end = std::chrono::steady_clock::now() + shared_.options.patience();
   io_.restart();
   begin_new();
   while (hasty_.is_taking() || patient_.is_taking()) io_.run_one();
+  leasing_.give_back_all();
+  while (!leasing_.has_given_back() && io_.run_one_until(end) > 0) {
+  }
 }
 
 // Commands of all that were handed over since the last time are sent together.

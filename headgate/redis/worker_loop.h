@@ -38,10 +38,10 @@ class WorkerLoop {
   WorkerLoop(const WorkerLoop&) = delete;
   WorkerLoop& operator=(const WorkerLoop&) = delete;
 
-  // Until stop(); then finishes what was handed over, which takes Options::patience() at most.
-  // Calls `after_each()` after each event before that. Throws std::bad_alloc, or
-  // boost::system::system_error if no thread can be had that resolves names; then run() must not be
-  // called again.
+  // Until stop(); then finishes what was handed over and gives back what was taken ahead, which
+  // takes Options::patience() at most. Calls `after_each()` after each event before that. Throws
+  // std::bad_alloc, or boost::system::system_error if no thread can be had that resolves names;
+  // then run() must not be called again.
   template <class AfterEach>
   void run(const AfterEach& after_each) {
     router_.start();

@@ -183,6 +183,18 @@ def test_each_worker_of_nginx_takes_units_for_itself(redis, nginx):
     assert gate.metrics()['headgate_decisions_without_redis_total{policy="p"}'] == 0
 
 
+def test_reloads_of_nginx_take_no_units_along(redis, nginx):
+    quota, rounds, requests = 20_000, 8, 600  # after so many, a worker holds some hundred units
+    text = policies(redis(), f'name: p, quota: {quota}, window: {YEAR}s, algorithm: fixed-window, '
+                             'sharing: leased, key: []')
+    gate = nginx(text, server=PAGE, workers=1)
+    for _ in range(rounds):
+        assert Load([Nginx(gate)], threads=1, requests=requests).join().admitted == requests
+        gate.reload()
+    lost = quota - rounds * requests - 1 - gate.request('/').r
+    assert 0 <= lost < 1000, 'what one worker holds, if it could not run for a second'
+
+
 def test_an_outage_is_decided_as_the_policy_says_when_the_lease_is_over(redis, serve):
     server = redis()
     text = policies(server, f'name: p, quota: 1000, window: {YEAR}s, sharing: leased, key: [], '

@@ -141,7 +141,7 @@ void Leasing::send(const std::string& key, const Begin& begin) {
     ScriptArguments arguments =
         lease_arguments(entry.redis_key, table_.id(), entry.lease.terms(), queue.ask, queue.groups);
     call->slot = entry.slot;
-    call->patient = is_patient(queue.asked);
+    call->patient = is_ending_ || is_patient(queue.asked);
     call->bytes = std::move(arguments.bytes);
     call->count = arguments.count;
   });
@@ -242,30 +242,40 @@ void Leasing::go_on(const std::string& key) {
   queues_.erase(key);
 }
 
-// Gives back what is idle, and removes what is empty.
+void Leasing::give_back_all() {
+  is_ending_ = true;
+  watch_idle();
+}
+
 void Leasing::watch_idle() {
+  if (is_ending_) return give_back_idle(BootClock::time_point::max());
   if (is_watching_ || idle_.empty()) return;
   is_watching_ = true;
   timer_.expires_after(std::max(idle_.front().at - BootClock::now(), BootClock::duration{0}));
   timer_.async_wait([this](const boost::system::error_code& error) {
     is_watching_ = false;
     if (error) return;
-    const BootClock::time_point now = BootClock::now();
-    while (!idle_.empty() && idle_.front().at <= now) {
-      const Idle idle = std::move(idle_.front());
-      idle_.pop_front();
-      bool gives_back = false;
-      table_.remove_if(idle.key, [&](LeaseTable::Entry& entry) {
-        if (entry.lease.number() != idle.number || entry.lease.is_asking()) return false;
-        if (entry.lease.is_empty(now)) return true;
-        gives_back = true;
-        return false;
-      });
-      if (!gives_back || !queues_.try_emplace(idle.key).second) continue;
-      send(idle.key, [&](Lease& lease) { return lease.ask_nothing(table_.next_ask(), now); });
-    }
+    give_back_idle(BootClock::now());
     watch_idle();
   });
+}
+
+// Gives back what may be idle by then, and removes what is empty.
+void Leasing::give_back_idle(BootClock::time_point until) {
+  const BootClock::time_point now = BootClock::now();
+  while (!idle_.empty() && idle_.front().at <= until) {
+    const Idle idle = std::move(idle_.front());
+    idle_.pop_front();
+    bool gives_back = false;
+    table_.remove_if(idle.key, [&](LeaseTable::Entry& entry) {
+      if (entry.lease.number() != idle.number || entry.lease.is_asking()) return false;
+      if (entry.lease.is_empty(now)) return true;
+      gives_back = true;
+      return false;
+    });
+    if (!gives_back || !queues_.try_emplace(idle.key).second) continue;
+    send(idle.key, [&](Lease& lease) { return lease.ask_nothing(table_.next_ask(), now); });
+  }
 }
 
 }  // namespace headgate::redis

@@ -2,7 +2,7 @@
 //
 // One ask of a key is under way at a time. The requests that wait for it are decided by Redis in
 // the same step, so that none is denied because another process holds units. What is not used lies
-// idle for half a second, and is then given back.
+// idle for half a second, and is then given back; at the end of the process all is.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -37,6 +37,12 @@ class Leasing {
   // Takes more units of a key that has become low.
   void ask_ahead(const std::string& key);
 
+  // Begins to give back all that is held, and what Redis gives from now on. To be called when no
+  // part waits.
+  void give_back_all();
+  // After that: whether Redis has answered all of it.
+  [[nodiscard]] bool has_given_back() const noexcept { return queues_.empty(); }
+
  private:
   class AskCall;
   // What waits for one key.
@@ -63,6 +69,7 @@ class Leasing {
   void failed(const std::string& key, const std::string& why);
   void go_on(const std::string& key);
   void watch_idle();
+  void give_back_idle(BootClock::time_point until);
 
   Router& router_;
   KnownClock& clock_;
@@ -72,6 +79,7 @@ class Leasing {
   std::deque<Idle> idle_;  // in the order of their times
   boost::asio::steady_timer timer_;
   bool is_watching_ = false;
+  bool is_ending_ = false;  // all that is not used at once is idle
 };
 
 }  // namespace headgate::redis

@@ -15,6 +15,7 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "headgate/redis/redis_store.h"
@@ -77,6 +78,11 @@ std::uint64_t admitted(RedisStore& store, const Policy& policy, int requests) {
   std::uint64_t admitted = 0;
   for (int i = 0; i < requests; ++i) admitted += take(store, {policy.charge()}).admitted ? 1 : 0;
   return admitted;
+}
+
+// As a process sees it that holds nothing.
+std::uint64_t left(const RedisServer& server, const Policy& policy) {
+  return take(*open(server), {policy.charge(0)}).decisions[0].remaining;
 }
 
 TEST(Leasing, OneProcessMayTakeAllThatRedisGives) {
@@ -170,6 +176,83 @@ TEST(Leasing, IdleUnitsComeBack) {
   while (left() < 800) {
   }
   EXPECT_EQ(left(), 800U);
+}
+
+// ---- the end of a store
+
+// Calls `run(server)`, each time with a new server, until a call is so short that nothing was idle
+// and no lease has ended meanwhile. Returns the last server.
+template <class Run>
+std::unique_ptr<RedisServer> run_quickly(const Run& run) {
+  std::unique_ptr<RedisServer> server;
+  EXPECT_TRUE(soon([&] {
+    server = std::make_unique<RedisServer>();
+    const auto begin = BootClock::now();
+    run(*server);
+    return BootClock::now() - begin < Lease::idle_after;
+  }));
+  return server;
+}
+
+TEST(Leasing, AStoreThatEndsGivesBackWhatItHolds) {
+  for (const Algorithm algorithm : {Algorithm::linear, Algorithm::fixed_window}) {
+    const Policy policy(1000, 30 * 86400 * second, algorithm);
+    const std::uint64_t all = algorithm == Algorithm::linear ? 900 : 1000;
+    std::uint64_t spent = 0;
+    const auto server = run_quickly([&](const RedisServer& redis) {
+      spent = 0;
+      for (int i = 0; i < 3; ++i) spent += admitted(*open(redis), policy, 50);
+    });
+    EXPECT_EQ(left(*server, policy), all - spent);
+  }
+}
+
+TEST(Leasing, AStoreThatEndsGivesBackWhatItIsAskingFor) {
+  const Policy policy(1000, 30 * 86400 * second, Algorithm::fixed_window);
+  std::uint64_t spent = 0;
+  const auto server = run_quickly([&](const RedisServer& redis) {
+    auto store = open(redis);
+    spent = admitted(*store, policy, 100);
+    redis.stop();
+    const std::vector<Charge> charges{policy.charge()};
+    limit::Decision decision;
+    store::Bundle bundle{charges, {&decision, 1}};
+    while (store->take_at_once(bundle)) ++spent;
+    std::thread ends([&] { store.reset(); });
+    redis.go_on();
+    ends.join();
+  });
+  EXPECT_EQ(left(*server, policy), 1000 - spent);
+}
+
+TEST(Leasing, AStoreThatEndsGivesBackHundredsOfLeases) {
+  const Policy policy(100, 30 * 86400 * second, Algorithm::fixed_window);
+  std::vector<std::string> keys;
+  for (int i = 0; i < 200; ++i) keys.push_back("\1" + std::to_string(i));
+  const auto take_each = [&](RedisStore& store, std::uint64_t cost) {
+    std::vector<std::vector<Charge>> bundles;
+    for (const std::string& key : keys) {
+      bundles.push_back({policy.charge(cost)});
+      bundles.back()[0].key = key;
+    }
+    return take_together(store, bundles);
+  };
+  const auto server = run_quickly([&](const RedisServer& redis) {
+    const auto store = open(redis);
+    for (int i = 0; i < 2; ++i) take_each(*store, 1);
+  });
+  for (const Taken& peek : take_each(*open(*server), 0)) {
+    ASSERT_EQ(peek.decisions[0].remaining, 98U);
+  }
+}
+
+TEST(Leasing, AStoreEndsAlsoIfRedisStandsStill) {
+  const RedisServer server;
+  auto store = open(server, nullptr, milliseconds(50));
+  admitted(*store, Policy(1000, 30 * 86400 * second), 100);
+  server.stop();
+  store.reset();
+  server.go_on();
 }
 
 // A client that stays with one process and sends what the fields promise is never denied.
