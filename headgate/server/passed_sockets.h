@@ -22,7 +22,8 @@ class PassedSockets {
   [[nodiscard]] std::optional<int> find(const net::Endpoint& endpoint);
 
   // Returns why a service should not start if find() has not returned all of them: clients could
-  // connect to the others, and would get no answer.
+  // connect to the others, and would get no answer. To be called before other sockets are opened:
+  // at an address that one of these covers, that would fail for a reason that is harder to read.
   [[nodiscard]] Result<void, std::string> expect_all_used() const;
 
  private:

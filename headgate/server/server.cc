@@ -166,10 +166,9 @@ class Workers {
     }
   }
 
-  Result<void, std::string> listen(Listening& listening, PassedSockets& passed) {
+  Result<void, std::string> listen(Listening& listening) {
     // A Unix socket and one that was passed have one queue, which all workers share.
-    std::optional<int> shared = passed.find(listening.endpoint);
-    const bool was_passed = shared.has_value();
+    std::optional<int> shared = listening.passed;
     for (const auto& worker : workers_) {
       int fd = -1;
       if (shared) {
@@ -185,7 +184,7 @@ class Workers {
       worker->listen(listening, fd);
     }
     spdlog::info("{} on {}{}", name(listening.kind), listening.endpoint.text(),
-                 was_passed ? ", a socket of the service manager" : "");
+                 listening.passed ? ", a socket of the service manager" : "");
     return {};
   }
 
@@ -232,6 +231,10 @@ Result<void, std::string> run_server(Engine& engine, ServerOptions options) {
   const Signals signals;
   auto passed = PassedSockets::take();
   if (!passed) return Failure<std::string>(passed.error());
+  for (Listening& listening : options.listening) {
+    listening.passed = passed->find(listening.endpoint);
+  }
+  if (auto used = passed->expect_all_used(); !used) return used;
   unsigned& threads = options.door.threads;
   if (threads == 0) threads = std::max(1u, std::thread::hardware_concurrency());
   share_descriptors(options);
@@ -240,14 +243,10 @@ Result<void, std::string> run_server(Engine& engine, ServerOptions options) {
     for (const Listening& listening : options.listening) listening.endpoint.remove();
   };
   for (Listening& listening : options.listening) {
-    if (auto listens = workers.listen(listening, *passed); !listens) {
+    if (auto listens = workers.listen(listening); !listens) {
       leave();
       return listens;
     }
-  }
-  if (auto used = passed->expect_all_used(); !used) {
-    leave();
-    return used;
   }
   engine.open_decision_log();
   if (auto started = workers.start(); !started) {

@@ -60,6 +60,16 @@ def test_the_first_connection_to_a_socket_of_systemd_starts_it(gateway):
     assert one.stop() == 0
 
 
+def test_a_socket_of_systemd_that_covers_the_address_and_is_another_one_is_named(gateway):
+    port = free_port()
+    one = gateway(NARROW, '--listen', f'127.0.0.1:{port}',
+                  prefix=['systemd-socket-activate', '-l', f'0.0.0.0:{port}'], wait=False)
+    one.errors.until('Listening on ')
+    with socket.create_connection(('127.0.0.1', port)):
+        one.errors.until(rf'passes a socket for 0\.0\.0\.0:{port}, which no option names')
+        assert one.wait() == 1
+
+
 def test_the_upstream_sees_the_request_as_the_client_sent_it(gateway, upstream):
     one = gateway(url=upstream.url + '/base/')
     seen = one.seen_upstream(path='/a%2Fb//c/../d?q=%20&x', headers={'Host': 'API.example:99'})

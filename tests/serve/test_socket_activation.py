@@ -1,5 +1,6 @@
 """Sockets that systemd has opened (socket activation), with systemd's own program for trying it."""
 import http.client
+import re
 import socket
 import subprocess
 
@@ -74,6 +75,21 @@ def test_a_socket_that_no_option_names_is_a_fault(activated):
     with socket.create_connection(('127.0.0.1', named)):
         server.log.until(f'the service manager passes a socket for 127.0.0.1:{other}, which no option names; '
                          'expected a listener with this address')
+        assert server.process.wait(PATIENCE) == 1
+
+
+@pytest.mark.parametrize('passed, option', [('0.0.0.0:{port}', '127.0.0.1:{port}'),
+                                            ('[::]:{port}', '127.0.0.1:{port}'),
+                                            ('{path}/socket', 'unix:{path}/../{name}/socket')])
+def test_a_socket_that_covers_the_address_of_an_option_and_is_another_one_is_named(activated, tmp_path, passed, option):
+    words = {'port': free_port(), 'path': tmp_path, 'name': tmp_path.name}
+    passed = passed.format(**words)
+    server = activated([passed], '--http', option.format(**words))
+    is_unix = passed.startswith('/')
+    with socket.socket(socket.AF_UNIX if is_unix else socket.AF_INET) as client:
+        client.connect(passed if is_unix else ('127.0.0.1', words['port']))
+        name = f'unix:{passed}' if is_unix else passed
+        server.log.until(re.escape(f'passes a socket for {name}, which no option names'))
         assert server.process.wait(PATIENCE) == 1
 
 

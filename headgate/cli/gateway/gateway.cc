@@ -253,10 +253,10 @@ Result<void, Stop> plan_tls(const Options& options, const std::string& nginx, Ng
   return {};
 }
 
-// Returns the socket that systemd passes for this endpoint, or a new one. `option` is the
-// endpoint's.
-Result<int, Stop> open(net::Endpoint& endpoint, const char* option, server::PassedSockets& passed) {
-  if (const auto found = passed.find(endpoint)) return *found;
+// Returns the socket that systemd passes for this endpoint, or a new one if it passes none.
+// `option` is the endpoint's.
+Result<int, Stop> open(net::Endpoint& endpoint, const char* option, std::optional<int> passed) {
+  if (passed) return *passed;
   const auto opened = endpoint.listen();
   if (!opened) return stop(input_fault, std::string(option) + ' ' + opened.error());
   return *opened;
@@ -268,18 +268,21 @@ Result<int, Stop> open(net::Endpoint& endpoint, const char* option, server::Pass
 Result<std::vector<int>, Stop> listen(Addresses& addresses, NginxPlan& plan) {
   auto passed = server::PassedSockets::take();
   if (!passed) return stop(input_fault, passed.error());
-  auto opened = open(addresses.listen, "--listen", *passed);
+  const std::optional<int> for_listen = passed->find(addresses.listen);
+  const std::optional<int> for_metrics =
+      addresses.metrics ? passed->find(*addresses.metrics) : std::nullopt;
+  if (const auto used = passed->expect_all_used(); !used) return stop(input_fault, used.error());
+  auto opened = open(addresses.listen, "--listen", for_listen);
   if (!opened) return Failure<Stop>(opened.error());
   std::vector<int> sockets = {*opened};
   plan.listen = addresses.listen.text();
   if (addresses.metrics) {
-    opened = open(*addresses.metrics, "--metrics", *passed);
+    opened = open(*addresses.metrics, "--metrics", for_metrics);
     if (!opened) return Failure<Stop>(opened.error());
     sockets.push_back(*opened);
     plan.metrics = addresses.metrics->text();
     plan.metrics_is_local = addresses.metrics->is_local();
   }
-  if (const auto used = passed->expect_all_used(); !used) return stop(input_fault, used.error());
   return sockets;
 }
 
