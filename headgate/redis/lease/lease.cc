@@ -76,8 +76,11 @@ limit::Decision Lease::decision(const store::Charge& charge, Found found, Time n
 
 // ---- asking
 
-LeaseAsk Lease::begin(std::uint64_t number, Time now) noexcept {
-  if (now >= end_) back_ += std::exchange(held_, 0);
+LeaseAsk Lease::begin(std::uint64_t number, Time now, bool gives_back) noexcept {
+  const bool is_over = now >= end_;
+  // Under a linear law they come back by themselves, and others may have spent them since.
+  if (is_over && terms_.kind == LeaseTerms::Kind::linear) held_ = 0;
+  if (is_over || gives_back) back_ += std::exchange(held_, 0);
   is_asking_ = true;
   is_low_ = false;
   number_ = number;
@@ -102,16 +105,14 @@ LeaseAsk Lease::ask(std::uint64_t number, Time now, bool is_short) noexcept {
     lump_ = std::min(lump_ / 2, most);
   }
   // Together with what Redis has, what is here may be enough.
-  if (is_short) back_ += std::exchange(held_, 0);
-  LeaseAsk ask = begin(number, now);
+  LeaseAsk ask = begin(number, now, is_short);
   ask.want = lump_ - std::min(lump_, ask.have);
   return ask;
 }
 
 LeaseAsk Lease::ask_nothing(std::uint64_t number, Time now) noexcept {
-  back_ += std::exchange(held_, 0);
   lump_ /= 2;
-  return begin(number, now);
+  return begin(number, now, true);
 }
 
 void Lease::answer(const LeaseAsk& ask, const LeaseReply& reply, Time now) noexcept {

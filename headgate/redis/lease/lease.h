@@ -113,7 +113,7 @@ class Lease {
   [[nodiscard]] LeaseAsk ask(std::uint64_t number, Time now, bool is_short = false) noexcept;
   // The same, for what takes nothing.
   [[nodiscard]] LeaseAsk look(std::uint64_t number, Time now) noexcept {
-    return begin(number, now);
+    return begin(number, now, false);
   }
   // The same, to give back all that is idle.
   [[nodiscard]] LeaseAsk ask_nothing(std::uint64_t number, Time now) noexcept;
@@ -142,7 +142,7 @@ class Lease {
   // After an ask that failed.
   static constexpr Span failure_rest = std::chrono::milliseconds(20);
 
-  LeaseAsk begin(std::uint64_t number, Time now) noexcept;
+  LeaseAsk begin(std::uint64_t number, Time now, bool gives_back) noexcept;
   [[nodiscard]] Instant redis_time(Time now) const noexcept;
   [[nodiscard]] Nanos until(std::uint64_t units) const noexcept;
 
