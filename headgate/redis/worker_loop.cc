@@ -16,7 +16,7 @@ WorkerLoop::WorkerLoop(const Shared& shared,
       work_(io_.get_executor()),
       router_(io_, shared.options, take_script()),
       exact_(router_, shared.clock, shared.options, shared.fault),
-      leasing_(io_, router_, shared.clock, shared.leases, shared.fault),
+      leasing_(io_, router_, shared.clock, shared.leases, shared.options, shared.fault),
       deciders_{exact_, leasing_, shared.denials},
       hasty_(io_, shared.options.counts, shared.fault),
       patient_(io_, shared.options.counts, shared.fault) {}

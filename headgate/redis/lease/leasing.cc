@@ -43,8 +43,8 @@ class Leasing::AskCall : public Call {
 };
 
 Leasing::Leasing(boost::asio::io_context& io, Router& router, KnownClock& clock, LeaseTable& table,
-                 LastFault& fault)
-    : router_(router), clock_(clock), table_(table), fault_(fault), timer_(io) {
+                 const Options& options, LastFault& fault)
+    : router_(router), clock_(clock), table_(table), options_(options), fault_(fault), timer_(io) {
   const BootClock::time_point now = BootClock::now();
   table_.for_each([&](const std::string& key, LeaseTable::Entry& entry) {
     if (entry.lease.is_asking()) entry.lease.fail(now);
@@ -55,12 +55,15 @@ Leasing::Leasing(boost::asio::io_context& io, Router& router, KnownClock& clock,
 
 void Leasing::decide(std::shared_ptr<Part> part) {
   if (decide_here(*part)) return;
+  const std::string key(part->charges[0].key);
+  const auto waiting = queues_.find(key);
+  const bool waits_long =
+      waiting != queues_.end() && BootClock::now() - waiting->second.ask.at > options_.timeout;
   // Nothing piles up behind a server that does not answer, but what ends requests.
-  if (!part->patient && router_.is_stalled(part->slot)) {
+  if (!part->patient && (waits_long || router_.is_stalled(part->slot))) {
     fault_.note("Redis does not answer in time");
     return part->end(Part::Outcome::undecided);
   }
-  const std::string key(part->charges[0].key);
   const auto [queue, is_first] = queues_.try_emplace(key);
   queue->second.next.push_back(std::move(part));
   if (is_first) ask(key);
@@ -194,7 +197,9 @@ void Leasing::answered(const std::string& key, const LeaseReply& reply) {
       lease.rest(queue.ask, 1);
     }
     for (std::size_t i = 0; i < queue.asked.size(); ++i) {
-      const store::Charge& charge = queue.asked[i]->charges[0];
+      const Part& part = *queue.asked[i];
+      if (!part.is_awaited()) continue;  // its law may be gone
+      const store::Charge& charge = part.charges[0];
       Answer& answer = answers[i];
       if (spends(charge)) {
         answer.decision = lease.decision(charge, answer.found, now);
@@ -208,7 +213,11 @@ void Leasing::answered(const std::string& key, const LeaseReply& reply) {
   });
   std::vector<std::shared_ptr<Part>> parts = std::exchange(queue.asked, {});
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    end(*parts[i], answers[i].found, answers[i].decision, reply.now);
+    if (parts[i]->is_awaited()) {
+      end(*parts[i], answers[i].found, answers[i].decision, reply.now);
+    } else {
+      parts[i]->end(Part::Outcome::undecided);
+    }
   }
   go_on(key);
   watch_idle();

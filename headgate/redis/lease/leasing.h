@@ -18,6 +18,7 @@
 #include "headgate/redis/last_fault.h"
 #include "headgate/redis/lease/lease_call.h"
 #include "headgate/redis/lease/lease_table.h"
+#include "headgate/redis/options.h"
 #include "headgate/redis/part.h"
 #include "headgate/redis/router.h"
 
@@ -28,7 +29,7 @@ class Leasing {
  public:
   // All outlive this. The table may have leases of a Leasing before, which ran out of memory.
   Leasing(boost::asio::io_context& io, Router& router, KnownClock& clock, LeaseTable& table,
-          LastFault& fault);
+          const Options& options, LastFault& fault);
 
   // Decides the part, which has one charge, and ends it, perhaps before it returns.
   void decide(std::shared_ptr<Part> part);
@@ -74,6 +75,7 @@ class Leasing {
   Router& router_;
   KnownClock& clock_;
   LeaseTable& table_;
+  const Options& options_;
   LastFault& fault_;
   TextMap<Queue> queues_;  // of the keys of which an ask is under way
   std::deque<Idle> idle_;  // in the order of their times

@@ -333,6 +333,26 @@ TEST(Leasing, WithoutRedisItIsUndecidedWhenTheLeaseIsUsedUp) {
   EXPECT_TRUE(take(*store, {policy.charge()}).admitted);
 }
 
+// As of a policy file that a reload drops, or of a look that is over.
+TEST(Leasing, ALateAnswerReadsNoLawOfACallThatIsOver) {
+  const RedisServer server;
+  const auto store = open(server, nullptr, milliseconds(50));
+  const Policy policy(1000, 3600 * second);
+  const auto peek = [&](const Policy& of, std::string_view key) {
+    Charge charge = of.charge(0, Op::peek);
+    charge.key = key;
+    return take(*store, {charge});
+  };
+  ASSERT_TRUE(soon([&] { return !peek(policy, "\1a").undecided; }));
+  server.stop();
+  {
+    const auto brief = std::make_unique<Policy>(1000, 3600 * second);
+    EXPECT_TRUE(peek(*brief, "\1b").undecided);
+  }
+  server.go_on();
+  EXPECT_TRUE(soon([&] { return !peek(policy, "\1c").undecided; }));
+}
+
 // Redis stands still for less than a second, as while it forks. A machine that is busy for longer
 // gets another try.
 TEST(Leasing, ARefundWaitsForARedisThatStandsStillAndNoRequestWaitsBehindIt) {
