@@ -119,8 +119,11 @@ TEST_F(ChangedNumbers, ALookUnderAShorterWindowTakesNothingFromTheFormerOne) {
        {Algorithm::fixed_window, Algorithm::sliding_window_counter, Algorithm::moving_window,
         Algorithm::exponential, Algorithm::concurrency}) {
     SCOPED_TRACE(static_cast<int>(algorithm));
-    const Law& former = law(5, 3600 * second, {.algorithm = algorithm});
-    const Law& shorter = law(5, 2 * second, {.algorithm = algorithm});
+    const auto of = [&](Nanos window) -> const Law& {
+      return law(5, window, {.algorithm = algorithm, .lease = window});
+    };
+    const Law& former = of(3600 * second);
+    const Law& shorter = of(2 * second);
     std::vector<Step> steps{{&former, Op::spend, 2, 0}, {&former, Op::spend, 3, second}};
     steps.push_back({&shorter, Op::spend, 5, second});
     steps.push_back({&shorter, Op::peek, 0, second});
