@@ -17,7 +17,9 @@ class BlockLog {
   BlockLog(const Page& page, EntryTag owner, std::uint32_t entry, const LogState& state,
            Instant now) noexcept
       : page_(page), owner_(owner), entry_(entry), state_(state), now_(now) {
-    if (!page.owns(owner, state.head) || !page.owns(owner, state.tail)) state_ = {};
+    const bool is_sound = page.owns(owner, state.head) && page.owns(owner, state.tail) &&
+                          state.first < Block::records_max && state.size <= page.records_max();
+    if (!is_sound) state_ = {};  // of a damaged file: no step takes longer than in a full page
     rewind();
   }
 

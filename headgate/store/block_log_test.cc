@@ -98,6 +98,21 @@ TEST_F(BlockLogTest, IsAListOfRecords) {
   }
 }
 
+TEST_F(BlockLogTest, IsEmptyIfItsStateIsDamaged) {
+  change(mine, 3, [](BlockLog& log) {
+    for (std::uint32_t i = 0; i < 20; ++i) ASSERT_TRUE(log.append({i, 1}));
+  });
+  LogState state;
+  std::memcpy(&state, page_.entry(3).state, sizeof state);
+  EXPECT_EQ(BlockLog(page_, mine, 3, state, noon).size(), 20u);
+  LogState far = state;
+  far.first = Block::records_max;
+  EXPECT_EQ(BlockLog(page_, mine, 3, far, noon).size(), 0u);
+  LogState large = state;
+  large.size = 7 * blocks + 1;
+  EXPECT_EQ(BlockLog(page_, mine, 3, large, noon).size(), 0u);
+}
+
 TEST_F(BlockLogTest, FreesBlocksThatItNoLongerNeeds) {
   for (int round = 0; round < 100; ++round) {
     for (const EntryTag owner : {mine, other}) {

@@ -142,6 +142,10 @@ class Page {
   [[nodiscard]] bool owns(EntryTag owner, std::uint32_t name) const noexcept {
     return name != 0 && name <= block_count_ && block(name).owner == owner;
   }
+  // The most records that a log of this page can have.
+  [[nodiscard]] std::size_t records_max() const noexcept {
+    return std::size_t{block_count_} * Block::records_max;
+  }
   [[nodiscard]] Block& block(std::uint32_t name) const noexcept { return blocks_[name - 1]; }
   // The name of the block after this one; 0 if there is none that still has the same owner.
   [[nodiscard]] std::uint32_t next(std::uint32_t name) const noexcept;
