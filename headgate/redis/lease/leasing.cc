@@ -198,7 +198,7 @@ void Leasing::answered(const std::string& key, const LeaseReply& reply) {
     }
     for (std::size_t i = 0; i < queue.asked.size(); ++i) {
       const Part& part = *queue.asked[i];
-      if (!part.is_awaited()) continue;  // its law may be gone
+      if (!part.is_awaited()) continue;  // its law may be gone, and nobody reads the answer
       const store::Charge& charge = part.charges[0];
       Answer& answer = answers[i];
       if (spends(charge)) {
@@ -213,11 +213,7 @@ void Leasing::answered(const std::string& key, const LeaseReply& reply) {
   });
   std::vector<std::shared_ptr<Part>> parts = std::exchange(queue.asked, {});
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (parts[i]->is_awaited()) {
-      end(*parts[i], answers[i].found, answers[i].decision, reply.now);
-    } else {
-      parts[i]->end(Part::Outcome::undecided);
-    }
+    end(*parts[i], answers[i].found, answers[i].decision, reply.now);
   }
   go_on(key);
   watch_idle();
