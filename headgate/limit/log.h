@@ -19,7 +19,8 @@ struct Record {
   friend bool operator==(const Record&, const Record&) = default;
 };
 
-// One key's records, in ascending order of their times.
+// One key's records, in ascending order of their times. Some logs are lists: what reads many
+// records reads them forwards.
 template <class L>
 concept ReadableLog = requires(const L& log, std::size_t i) {
   { log.size() } -> std::convertible_to<std::size_t>;
@@ -42,12 +43,13 @@ namespace log {
 // `latest` to it (the clock went back).
 template <Log L>
 void expire(L& log, std::int64_t horizon, std::int64_t latest) noexcept {
-  std::size_t end = log.size();
-  std::uint64_t ahead = 0;
-  while (end > 0 && log.get(end - 1).time > latest) ahead += log.get(--end).cost;
-  if (ahead > 0) {
-    log.set(end, {latest, ahead});
-    log.erase(end + 1, log.size());
+  if (log.size() > 0 && log.get(log.size() - 1).time > latest) {
+    std::size_t first = 0;
+    while (log.get(first).time <= latest) ++first;
+    std::uint64_t ahead = 0;
+    for (std::size_t i = first; i < log.size(); ++i) ahead += log.get(i).cost;
+    log.set(first, {latest, ahead});
+    log.erase(first + 1, log.size());
   }
   // Of the others, only one that was damaged is later than `latest`.
   const auto is_gone = [&](std::int64_t time) { return time <= horizon || time > latest; };
@@ -162,21 +164,28 @@ class Added {
 // newer ones. Returns how many it removed.
 template <Log L>
 std::uint64_t take_back(L& log, std::size_t i, std::uint64_t cost) noexcept {
-  std::uint64_t left = cost;
-  const auto takes_whole = [&](std::size_t at) {
-    const Record record = log.get(at);
-    if (record.cost <= left) {
-      left -= record.cost;
-      return true;
-    }
-    if (left > 0) log.set(at, {record.time, record.cost - left});
-    left = 0;
-    return false;
-  };
   std::size_t last = std::min(i + 1, log.size());
-  std::size_t first = last;
-  while (first > 0 && takes_whole(first - 1)) --first;
-  while (first == 0 && last < log.size() && takes_whole(last)) ++last;
+  // Most often, the one record is enough.
+  std::size_t first = last > 0 && log.get(last - 1).cost >= cost ? last - 1 : 0;
+  std::uint64_t units = 0;
+  for (std::size_t at = first; at < last; ++at) units += log.get(at).cost;
+  std::uint64_t left = cost - std::min(cost, units);
+  // Of these units, the oldest ones stay.
+  std::uint64_t staying = units - (cost - left);
+  for (; staying > 0; ++first) {
+    const Record record = log.get(first);
+    if (record.cost > staying) log.set(first, {record.time, staying});
+    staying -= std::min(staying, record.cost);
+  }
+  for (; left > 0 && last < log.size(); ++last) {
+    const Record record = log.get(last);
+    if (record.cost > left) {
+      log.set(last, {record.time, record.cost - left});
+      left = 0;
+      break;
+    }
+    left -= record.cost;
+  }
   log.erase(first, last);
   return cost - left;
 }
