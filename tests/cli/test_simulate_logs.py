@@ -232,9 +232,18 @@ def test_policy_files_are_compared(simulate, tmp_path):
     (tmp_path / 'q.yaml').write_text('version: 1\npolicies: [{name: q, quota: 1, window: 1h}]\n')
     result = counts(simulate('--json', '--config', 'q.yaml', SMALL))
     assert [variant['variant'] for variant in result['variants']] == ['p.yaml', 'q.yaml']
-    for what, value in (('--compare', 'quota=5'), ('--suggest', '99%'), ('--policy', 'q')):
+    for what, value in (('--compare', 'quota=5'), ('--suggest', '99%')):
         one = simulate('--config', 'q.yaml', what, value, SMALL)
         assert (one.returncode, one.stdout, one.stderr) == (2, '', f'headgate: {what}: expected one --config\n')
+
+
+@pytest.mark.parametrize('files', [[SMALL], ['--config', 'q.yaml', SMALL], ['t.trace']])
+def test_an_option_for_other_options_is_not_ignored(simulate, tmp_path, files):
+    (tmp_path / 'q.yaml').write_text('version: 1\npolicies: [{name: q, quota: 1, window: 1h}]\n')
+    (tmp_path / 't.trace').write_text('{"t": 1, "policy": "p", "key": "a"}\n')
+    alone = simulate('--policy', 'p', *files)
+    assert (alone.returncode, alone.stdout) == (2, '')
+    assert alone.stderr == 'headgate: --policy: expected --compare or --suggest, which it is for\n'
 
 
 def test_a_policy_whose_requests_others_deny_is_not_without_requests(headgate, tmp_path):

@@ -67,7 +67,6 @@ Result<std::size_t, Stop> find_policy(const SimulateOptions& options,
 const char* option_for_one_file(const SimulateOptions& options) {
   if (!options.compare.empty()) return "--compare";
   if (!options.suggest.empty()) return "--suggest";
-  if (!options.policy.empty()) return "--policy";
   return nullptr;
 }
 

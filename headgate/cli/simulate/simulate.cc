@@ -65,6 +65,9 @@ int run(SimulateOptions& options) {
   if (const std::string fault = overwrites(options); !fault.empty()) {
     return fail(wrong_usage, fault);
   }
+  if (!options.policy.empty() && options.compare.empty() && options.suggest.empty()) {
+    return fail(wrong_usage, "--policy: expected --compare or --suggest, which it is for");
+  }
   const std::string& log = options.logs.front();
   auto first = sim::Lines::open(log);
   if (!first) return fail(input_fault, log + ": " + first.error());
