@@ -61,6 +61,7 @@ Result<void, std::string> KeptOverrides::open(std::uint64_t now) {
 
 // Keeps those that have not ended, and notes those that have.
 void KeptOverrides::replace(std::vector<LiveOverride> next, std::uint64_t now) {
+  now_ = now;
   for (const LiveOverride& override : all_) {
     if (override.has_ended(now)) ended_.push_back(json_of(override));
   }
@@ -125,21 +126,31 @@ Result<std::optional<LiveOverride>, OverrideRefusal> KeptOverrides::remove(
 KeptOverrides::News KeptOverrides::follow(std::uint64_t now) {
   News news;
   if (path().empty()) return news;
-  std::string changed;
-  if (!file_.has_changed()) {
-    replace(all_, now);
-  } else if (auto read = file_.read()) {
-    replace(*std::move(read), now);
-    changed =
-        path() + " was changed by another process; overrides now: " + std::to_string(all_.size());
-  } else {
-    replace(all_, now);
-    news.fault = read.error() + "; the overrides before it stay in force";
+  const bool is_other = file_.has_changed();
+  const bool clock_went_back = now < now_;  // the file has those that ended too early
+  replace(all_, now);
+  std::string read_again;
+  if (is_other || file_.is_unread() || clock_went_back) {
+    const std::uint64_t changes = changes_;
+    auto read = file_.read();
+    if (read) {
+      replace(*std::move(read), now);
+      const bool had_fault = !std::exchange(fault_, {}).empty();
+      if (had_fault || changes_ != changes) {
+        read_again =
+            path() +
+            (is_other && !had_fault ? " was changed by another process" : " was read again") +
+            "; overrides now: " + std::to_string(all_.size());
+      }
+    } else if (is_other || read.error() != fault_) {
+      fault_ = read.error();
+      news.fault = fault_ + "; the overrides before it stay in force";
+    }
   }
   for (const std::string& override : std::exchange(ended_, {})) {
     news.lines.push_back("an override has ended: " + override);
   }
-  if (!changed.empty()) news.lines.push_back(std::move(changed));
+  if (!read_again.empty()) news.lines.push_back(std::move(read_again));
   return news;
 }
 

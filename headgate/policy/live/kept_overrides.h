@@ -55,10 +55,11 @@ class KeptOverrides {
   // What follow() has found, as sentences for a log.
   struct News {
     std::vector<std::string> lines;
-    std::string fault;  // the file cannot be read, and all() stays as it is; or ""
+    std::string fault;  // why the file cannot be used, once; all() stays as it is; or ""
   };
   // Follows what other processes have changed in the file, and ends the overrides whose time has
   // come. To be called at least once per second; looks at the file's name only if nothing happened.
+  // A file that could not be read is tried again each time.
   [[nodiscard]] News follow(std::uint64_t now);
 
  private:
@@ -70,6 +71,8 @@ class KeptOverrides {
   std::string without_file_;
   std::vector<LiveOverride> all_;
   std::vector<std::string> ended_;  // since the last follow(), as JSON
+  std::uint64_t now_ = 0;           // that all_ is of
+  std::string fault_;               // of the last reading of the file by follow(), or ""
   std::uint64_t changes_ = 0;
 };
 

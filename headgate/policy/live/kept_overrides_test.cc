@@ -2,7 +2,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <filesystem>
 #include <fstream>
 
 #include "headgate/base/testing/temporary_directory.h"
@@ -15,8 +17,25 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::SizeIs;
 
 constexpr std::uint64_t noon = 1'769'860'800;
+
+// As long as it lives, this process cannot open a file.
+class NoDescriptors {
+ public:
+  NoDescriptors() {
+    getrlimit(RLIMIT_NOFILE, &before_);
+    const rlimit none{0, before_.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &none);
+  }
+  NoDescriptors(const NoDescriptors&) = delete;
+  NoDescriptors& operator=(const NoDescriptors&) = delete;
+  ~NoDescriptors() { setrlimit(RLIMIT_NOFILE, &before_); }
+
+ private:
+  rlimit before_{};
+};
 
 class KeptOverridesTest : public testing::Test {
  protected:
@@ -92,6 +111,56 @@ TEST_F(KeptOverridesTest, AFaultyFileChangesNothing) {
             OverrideRefusal::Reason::failed);
   EXPECT_EQ(kept.follow(noon + 2).lines.size(), 1u) << "those before it end in time";
   EXPECT_THAT(kept.all(), IsEmpty());
+}
+
+TEST_F(KeptOverridesTest, AFileThatCannotBeReadIsTriedAgain) {
+  KeptOverrides kept = open();
+  KeptOverrides other = open();
+  ASSERT_TRUE(other.set(*policies, {"burst", "10.0.0.2", 50}, noon));
+  {
+    const NoDescriptors none;
+    EXPECT_THAT(kept.follow(noon).fault, HasSubstr("can't be read: Too many open files; "));
+    EXPECT_EQ(kept.follow(noon).fault, "") << "it is said once";
+  }
+  const std::string read_again = path + " was read again; overrides now: 1";
+  EXPECT_THAT(kept.follow(noon).lines, ElementsAre(read_again));
+  EXPECT_EQ(kept.all(), other.all());
+  EXPECT_THAT(kept.follow(noon).lines, IsEmpty());
+
+  ASSERT_TRUE(other.set(*policies, {"burst", "10.0.0.2", 60}, noon));
+  {
+    const NoDescriptors none;
+    EXPECT_NE(kept.follow(noon).fault, "") << "it is said again";
+  }
+  EXPECT_THAT(kept.follow(noon).lines, ElementsAre(read_again));
+}
+
+TEST_F(KeptOverridesTest, AFileThatCannotBeLookedAtEndsNone) {
+  KeptOverrides kept = open();
+  ASSERT_TRUE(kept.set(*policies, {"burst", "10.0.0.2", 50}, noon));
+  const std::string away = directory.file("away");
+  std::filesystem::rename(path, away);
+  std::filesystem::create_symlink(path, path);  // stat() fails, as in a folder of another user
+  EXPECT_THAT(kept.follow(noon).fault, HasSubstr("; the overrides before it stay in force"));
+  EXPECT_EQ(kept.follow(noon).fault, "") << "it is said once";
+  EXPECT_EQ(kept.all().size(), 1u);
+  EXPECT_FALSE(KeptOverrides(path, "").open(noon)) << "nor is it no file at the start";
+  std::filesystem::rename(away, path);
+  EXPECT_THAT(kept.follow(noon).lines, ElementsAre(path + " was read again; overrides now: 1"));
+  EXPECT_EQ(kept.changes(), 1u);
+  std::filesystem::remove(path);
+  EXPECT_THAT(kept.follow(noon).lines, SizeIs(1));
+  EXPECT_THAT(kept.all(), IsEmpty());
+}
+
+TEST_F(KeptOverridesTest, AClockThatGoesBackEndsNoneTooEarly) {
+  KeptOverrides kept = open();
+  ASSERT_TRUE(kept.set(*policies, {"burst", "10.0.0.2", 50, {}, noon, noon + 60}, noon));
+  EXPECT_THAT(kept.follow(noon + 100).lines, SizeIs(1));
+  EXPECT_THAT(kept.all(), IsEmpty());
+  EXPECT_THAT(kept.follow(noon + 1).lines, ElementsAre(path + " was read again; overrides now: 1"));
+  EXPECT_EQ(kept.all().size(), 1u);
+  EXPECT_THAT(kept.follow(noon).lines, IsEmpty()) << "it has it";
 }
 
 TEST_F(KeptOverridesTest, WithoutAFileThereIsNone) {

@@ -100,16 +100,24 @@ Result<Descriptor, std::string> lock(const std::string& path, const std::string&
 
 OverrideFile::Version OverrideFile::version_of(const std::string& path) noexcept {
   struct stat status = {};
-  if (stat(path.c_str(), &status) != 0) return {};
-  return {status.st_dev, status.st_ino, static_cast<std::uint64_t>(status.st_size),
-          status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
+  if (stat(path.c_str(), &status) != 0) return {.error = errno};
+  return {0,
+          status.st_dev,
+          status.st_ino,
+          static_cast<std::uint64_t>(status.st_size),
+          status.st_mtim.tv_sec,
+          status.st_mtim.tv_nsec};
 }
 
 Result<std::vector<LiveOverride>, std::string> OverrideFile::read() {
   version_ = version_of(path_);  // before its content: a change between is seen the next time
-  if (version_ == Version{}) return std::vector<LiveOverride>();
+  is_unread_ = false;
+  if (version_.error == ENOENT) return std::vector<LiveOverride>();
   const auto text = read_regular_file(path_, size_max);
-  if (!text) return failure(path_, text.error());
+  if (!text) {
+    is_unread_ = true;
+    return failure(path_, text.error());
+  }
   if (text->size() > size_max) {
     return failure(path_, "is longer than " + std::to_string(size_max) + " bytes");
   }
@@ -124,10 +132,10 @@ Result<std::vector<LiveOverride>, std::string> OverrideFile::change(const Change
   const std::string draft_path = target + ".headgate-draft";
   const auto draft = lock(path_, draft_path);
   if (!draft) return Failure<std::string>(draft.error());
-  const Version known = version_;
+  const OverrideFile before = *this;
   auto overrides = read();
   if (!overrides) {
-    version_ = known;
+    *this = before;
     return overrides;
   }
   auto changed = *overrides;
@@ -137,7 +145,7 @@ Result<std::vector<LiveOverride>, std::string> OverrideFile::change(const Change
     written = cannot_change(path_, errno);
   }
   if (!written) {
-    version_ = known;
+    *this = before;
     // A full disk gets its room back. If not, the next change does that.
     [[maybe_unused]] const int emptied = ftruncate(draft->get(), 0);
     return Failure<std::string>(written.error());

@@ -18,22 +18,28 @@ class OverrideFile {
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
-  // Returns its overrides; none if there is no file. Throws std::bad_alloc.
+  // Returns its overrides; none if there is no file. Fails if that cannot be found out, or the file
+  // has faults. Throws std::bad_alloc.
   [[nodiscard]] Result<std::vector<LiveOverride>, std::string> read();
 
   // Returns whether the file is another one than at the last read() or change().
   [[nodiscard]] bool has_changed() const noexcept { return version_of(path_) != version_; }
 
+  // Returns whether the last read() did not see the content. It may do so the next time, though the
+  // file is the same: permissions and free descriptors come and go.
+  [[nodiscard]] bool is_unread() const noexcept { return is_unread_; }
+
   // Calls `change` with the overrides of the file, and writes what it leaves if it returns true. No
   // other process changes the file meanwhile; readers see it as it was before or after. Returns
   // what it has then. Fails if another process keeps the file locked. If it fails, has_changed()
-  // returns what it did before. Throws std::bad_alloc.
+  // and is_unread() return what they did before. Throws std::bad_alloc.
   using Change = std::function<bool(std::vector<LiveOverride>&)>;
   [[nodiscard]] Result<std::vector<LiveOverride>, std::string> change(const Change& change);
 
  private:
-  // What tells one content from another, as each has a file of its own; all 0: no file.
+  // What tells one content from another, as each has a file of its own.
   struct Version {
+    int error = 0;  // of looking at the file; ENOENT: there is none
     std::uint64_t device = 0;
     std::uint64_t inode = 0;
     std::uint64_t size = 0;
@@ -46,6 +52,7 @@ class OverrideFile {
 
   std::string path_;
   Version version_;
+  bool is_unread_ = false;
 };
 
 }  // namespace headgate::policy

@@ -99,6 +99,29 @@ TEST_F(OverrideFileTest, FaultsNameTheFileAndLeaveItAsItIs) {
   EXPECT_THAT(OverrideFile(directory.path().string()).read().error(), HasSubstr("no regular file"));
 }
 
+TEST_F(OverrideFileTest, OnlyAMissingFileIsNone) {
+  std::filesystem::create_symlink("nowhere", path);
+  OverrideFile file(path);
+  EXPECT_TRUE(file.read()->empty());
+  std::filesystem::remove(path);
+  std::filesystem::create_symlink(path, path);
+  EXPECT_TRUE(file.has_changed());
+  EXPECT_THAT(file.read().error(), HasSubstr("can't be read: Too many levels of symbolic links"));
+  EXPECT_FALSE(file.has_changed());
+  EXPECT_TRUE(file.is_unread());
+  std::filesystem::remove(path);
+  EXPECT_TRUE(file.has_changed());
+  EXPECT_TRUE(file.read()->empty());
+  EXPECT_FALSE(file.is_unread());
+}
+
+TEST_F(OverrideFileTest, AFileWithFaultsNeedsNoOtherReading) {
+  std::ofstream(path) << "quota";
+  OverrideFile file(path);
+  EXPECT_FALSE(file.read());
+  EXPECT_FALSE(file.has_changed() || file.is_unread());
+}
+
 TEST_F(OverrideFileTest, AChangeThatFailsHidesNoneOfAnotherProcess) {
   OverrideFile one(path);
   ASSERT_TRUE(one.read());
