@@ -9,10 +9,9 @@ namespace {
 
 using limit::Op;
 
-// What an entry takes besides its key and its state: the node of the map, and two allocations.
+// What an entry takes besides its key, its law and its state: the node of the map, and two
+// allocations.
 constexpr std::size_t overhead = 224;
-// And the law of one without a state, with its count of references.
-constexpr std::size_t law_size = sizeof(limit::Parameters) + 32;
 
 Nanos ns(BootClock::duration span) noexcept { return Nanos{span.count()}; }
 
@@ -24,8 +23,8 @@ Denials::Shard& Denials::shard(std::string_view key) noexcept {
 }
 
 void Denials::remember(const store::Charge& charge, Denial denial) {
-  const std::size_t law = denial.law == nullptr ? 0 : law_size;
-  const std::size_t size = overhead + charge.key.size() + denial.state.size() + law;
+  const std::size_t size =
+      overhead + sizeof(limit::Parameters) + charge.key.size() + denial.state.size();
   if (size > room / shards / 2) return;
   Shard& shard = this->shard(charge.key);
   const std::lock_guard lock(shard.lock);
@@ -35,17 +34,21 @@ void Denials::remember(const store::Charge& charge, Denial denial) {
     shard.since = denial.answered;
   }
   shard.young.insert_or_assign(std::string(charge.key),
-                               Entry{charge.law->index(), std::move(denial)});
+                               Entry{limit::parameters_of(*charge.law), std::move(denial)});
   shard.used += size;
+}
+
+void Denials::Shard::forget(std::string_view key) noexcept {
+  for (TextMap<Entry>* entries : {&young, &old}) {
+    const auto found = entries->find(key);
+    if (found != entries->end()) entries->erase(found);
+  }
 }
 
 void Denials::forget(std::string_view key) noexcept {
   Shard& shard = this->shard(key);
   const std::lock_guard lock(shard.lock);
-  for (TextMap<Entry>* entries : {&shard.young, &shard.old}) {
-    const auto found = entries->find(key);
-    if (found != entries->end()) entries->erase(found);
-  }
+  shard.forget(key);
 }
 
 std::optional<limit::Decision> Denials::find(const store::Charge& charge, Time now) {
@@ -57,18 +60,20 @@ std::optional<limit::Decision> Denials::find(const store::Charge& charge, Time n
     found = shard.old.find(charge.key);
     if (found == shard.old.end()) return std::nullopt;
   }
-  const auto& [kind, denial] = found->second;
+  const auto& [law, denial] = found->second;
+  if (law != limit::parameters_of(*charge.law)) {
+    shard.forget(charge.key);
+    return std::nullopt;
+  }
   const BootClock::duration most = now - denial.asked;
-  if (kind != charge.law->index() || most > kept) return std::nullopt;
+  if (most > kept) return std::nullopt;
   // Redis' clock is between these two. The later one says whether the denial still holds, the
   // earlier one how long to wait.
   const Nanos latest_after = ns(most + drift(most));
   const BootClock::duration least = now - denial.answered;
   const Nanos earliest_after = ns(least - drift(least));
-  if (denial.law != nullptr) {
-    const bool holds = latest_after < denial.wait && charge.cost == 1 &&
-                       *denial.law == limit::parameters_of(*charge.law);
-    if (!holds) return std::nullopt;
+  if (denial.state.empty()) {
+    if (latest_after >= denial.wait || charge.cost != 1) return std::nullopt;
     const Nanos wait = denial.wait - earliest_after;
     return limit::Decision{.reset = ceil_seconds(wait), .wait = wait};
   }

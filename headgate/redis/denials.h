@@ -1,14 +1,13 @@
 // Denials that Redis has decided, so that it is not asked again while they hold.
 //
 // A key of which not a single unit is left stays as it is until its law gives one: nothing can be
-// taken, so its state does not change. This holds only if units come back in no other way
-// (limit::Shared::denials_last). What no policy can exclude, such as a refund that an operator
-// makes at another machine, is seen after a second, because no denial is remembered for longer.
+// taken, so its state does not change. This holds only under that law, and if units come back in no
+// other way (limit::Shared::denials_last). What no policy can exclude, such as a refund or another
+// quota at another machine, is seen after a second, because no denial is remembered for longer.
 #pragma once
 
 #include <array>
 #include <cstdint>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -22,6 +21,11 @@
 #include "headgate/store/charge.h"
 
 namespace headgate::redis {
+
+// Whether this changes the state of a key of which no unit is left.
+[[nodiscard]] constexpr bool ends_denials(limit::Op op) noexcept {
+  return op == limit::Op::refund || op == limit::Op::debit;
+}
 
 // Thread-safe.
 class Denials {
@@ -39,23 +43,23 @@ class Denials {
     Instant decided;    // by Redis' clock
     Time asked;         // before that
     Time answered;      // after that
-    // Without a state, as Redis' module returns none: how long no unit comes back [ns], and under
-    // which law. Such a denial is found by charges of one unit.
+    // Without a state, as Redis' module returns none: how long no unit comes back [ns]. Such a
+    // denial is found by charges of one unit.
     Nanos wait = 0;
-    std::shared_ptr<const limit::Parameters> law = nullptr;
   };
 
   // Remembers that this charge was denied. Throws std::bad_alloc.
   void remember(const store::Charge& charge, Denial denial);
-  // Units of the key have come back.
+  // The state of the key has changed although no unit was left.
   void forget(std::string_view key) noexcept;
 
-  // How Redis would deny this charge now. std::nullopt if that is not known. Throws std::bad_alloc.
+  // How Redis would deny this charge now. std::nullopt if that is not known. Forgets what was
+  // denied under another law, under which units may be taken. Throws std::bad_alloc.
   [[nodiscard]] std::optional<limit::Decision> find(const store::Charge& charge, Time now);
 
  private:
   struct Entry {
-    std::size_t kind;  // of the law, as limit::Law::index()
+    limit::Parameters law;
     Denial denial;
   };
   // Two generations, so that what is old can be dropped without looking for it. A denial moves
@@ -66,6 +70,8 @@ class Denials {
     TextMap<Entry> old;
     std::size_t used = 0;  // by the young ones [bytes], about
     Time since;            // when the first of the young ones came
+
+    void forget(std::string_view key) noexcept;
   };
   static constexpr std::size_t shards = 16;
 

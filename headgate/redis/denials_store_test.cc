@@ -110,6 +110,37 @@ TEST_F(RememberedDenials, AreForgottenWithARefund) {
   EXPECT_TRUE(take(*store, {charge(ten)}).admitted);
 }
 
+TEST_F(RememberedDenials, AreForgottenWithWhatASettlementTakesBesides) {
+  const auto store = open();
+  const limit::Law owing = law(10, 86400 * second, {.late = true});
+  EXPECT_TRUE(take(*store, {charge(owing, "\1k", 10)}).admitted);
+  const Taken before = take(*store, {charge(owing)});
+  take(*store, {charge(owing, "\1k", 1, Op::debit)});
+  EXPECT_GT(take(*store, {charge(owing)}).decisions[0].wait, before.decisions[0].wait + second);
+}
+
+TEST_F(RememberedDenials, AreNotThoseOfAnotherQuota) {
+  const auto store = open();
+  const limit::Law thousand = law(1000, 86400 * second);
+  const limit::Law one = law(1, 86400 * second);
+  EXPECT_TRUE(take(*store, {charge(thousand, "\1k", 400)}).admitted);
+  EXPECT_FALSE(take(*store, {charge(thousand, "\1k", 700)}).admitted);
+  EXPECT_TRUE(take(*store, {charge(thousand, "\1k", 550)}).admitted);
+  // 95 % of the window are to come back, and all of it is needed for the one unit.
+  EXPECT_GT(take(*store, {charge(one)}).decisions[0].wait, 80'000 * second);
+}
+
+TEST_F(RememberedDenials, DoNotHideThatAnotherCostIsTooLarge) {
+  const auto store = open();
+  const limit::Law ten = law(10, 86400 * second);
+  EXPECT_TRUE(take(*store, {charge(ten, "\1k", 10)}).admitted);
+  for (int i = 0; i < 2; ++i) {
+    const Taken denied = take(*store, {charge(ten), charge(ten, "\1other", 11)});
+    EXPECT_FALSE(denied.admitted);
+    EXPECT_EQ(denied.decisions[1].wait, limit::Decision::never);
+  }
+}
+
 // What is given back at another machine is seen within a second.
 TEST_F(RememberedDenials, AreAskedForAgainAfterASecond) {
   const auto store = open();

@@ -65,17 +65,18 @@ TEST(Denials, AreOfNoUseWhileASmallerCostMayPass) {
   EXPECT_FALSE(denials.find({&ten, "\1k", 0}, asked)) << "passes";
 }
 
-TEST(Denials, HoldUnderTheLawOfTheChargeThatAsks) {
+TEST(Denials, HoldUnderTheSameLawAloneAndAreOverWhenAnotherOneAsks) {
   const limit::Law ten = law(10, 3600 * second);
   const limit::Law twenty = law(20, 3600 * second);
   const limit::Law window = law(10, 3600 * second, Algorithm::fixed_window);
-  Denials denials;
-  denials.remember({&ten, "\1k", 1}, denial(ten, 10));
-  EXPECT_TRUE(denials.find({&ten, "\1k", 1}, asked));
-  // The quota of twenty is as empty: both keep the time when it is full.
-  EXPECT_TRUE(denials.find({&twenty, "\1k", 1}, asked));
-  EXPECT_FALSE(denials.find({&window, "\1k", 1}, asked)) << "has a state of its own";
-  EXPECT_FALSE(denials.find({&ten, "\1other", 1}, asked));
+  for (const limit::Law* other : {&twenty, &window}) {
+    Denials denials;
+    denials.remember({&ten, "\1k", 1}, denial(ten, 10));
+    EXPECT_TRUE(denials.find({&ten, "\1k", 1}, asked));
+    EXPECT_FALSE(denials.find({&ten, "\1other", 1}, asked));
+    EXPECT_FALSE(denials.find({other, "\1k", 1}, asked)) << "may have more units";
+    EXPECT_FALSE(denials.find({&ten, "\1k", 1}, asked)) << "the other one may have taken units";
+  }
 }
 
 TEST(Denials, HoldUnderEveryLaw) {
@@ -96,12 +97,7 @@ TEST(Denials, WithoutAStateHoldForOneUnitUnderTheSameLaw) {
   const limit::Law twenty_a_second = law(20, second);
   const Charge one{&ten_a_second, "\1k", 1};
   Denials denials;
-  denials.remember(one, {{},
-                         decided,
-                         asked,
-                         asked + milliseconds(20),
-                         100'000'000,
-                         std::make_shared<limit::Parameters>(limit::parameters_of(ten_a_second))});
+  denials.remember(one, {{}, decided, asked, asked + milliseconds(20), 100'000'000});
   expect_held_for_100_ms(denials, one);
   EXPECT_FALSE(denials.find({&ten_a_second, "\1k", 2}, asked)) << "its wait is not known";
   EXPECT_FALSE(denials.find({&twenty_a_second, "\1k", 1}, asked)) << "it may admit";

@@ -4,9 +4,19 @@
 #include <system_error>
 #include <utility>
 
+#include "headgate/redis/key_state.h"
 #include "headgate/redis/worker.h"
 
 namespace headgate::redis {
+namespace {
+
+// Whether the charge is admitted where nothing is spent.
+bool passes_alone(const store::Charge& charge) {
+  KeyState state(*charge.law, {});
+  return state.apply(charge, limit::Op::peek, charge.cost, Instant{}).admitted;
+}
+
+}  // namespace
 
 Result<std::unique_ptr<RedisStore>, std::string> RedisStore::open(Options options) {
   if (options.nodes.empty()) return Failure<std::string>("no Redis server is named");
@@ -75,13 +85,13 @@ bool RedisStore::take_at_once(store::Bundle& bundle) noexcept {
 }
 
 // A bundle with a charge of which Redis has said that it is denied. What a denial costs has to be
-// charged, and refunds and debits are made also if the rest is denied.
+// charged, and refunds and debits are made also if the rest is denied. A charge that always denies
+// has an answer of its own.
 bool RedisStore::deny_from_memory(store::Bundle& bundle) {
   if (options_.clock != Clock::redis) return false;
   for (const store::Charge& charge : bundle.charges) {
-    const bool takes = charge.op == limit::Op::spend || charge.op == limit::Op::peek;
-    if (!takes) {
-      if (charge.op == limit::Op::refund) denials_.forget(charge.key);
+    if (ends_denials(charge.op)) {
+      denials_.forget(charge.key);
       return false;
     }
     if (limit::denial_costs(*charge.law)) return false;
@@ -100,6 +110,9 @@ bool RedisStore::deny_from_memory(store::Bundle& bundle) {
     denied = true;
   }
   if (!denied) return false;
+  for (std::size_t i = 0; i < bundle.charges.size(); ++i) {
+    if (bundle.decisions[i].admitted && !passes_alone(bundle.charges[i])) return false;
+  }
   bundle.admitted = false;
   bundle.remembered = true;
   count(&RedisCounts::remembered);

@@ -187,13 +187,12 @@ void Taking::remember(std::size_t bundle) {
   for (Part* part : splits_[bundle].parts) {
     for (std::size_t i = 0; i < part->charges.size(); ++i) {
       const store::Charge& charge = part->charges[i];
-      if (charge.op == limit::Op::refund) deciders_->denials.forget(charge.key);
+      if (ends_denials(charge.op)) deciders_->denials.forget(charge.key);
       if (part->outcome != Part::Outcome::denied) continue;
       Denials::Denial denial{{}, part->now, part->asked, {}};
       if (part->in_module) {
         if (!is_known_to_last(charge, part->decisions[i])) continue;
         denial.wait = part->decisions[i].wait;
-        denial.law = std::make_shared<const limit::Parameters>(limit::parameters_of(*charge.law));
       } else {
         if (i >= part->denying.size() || part->denying[i].empty()) continue;
         denial.state = std::move(part->denying[i]);
