@@ -62,8 +62,12 @@ class Lease {
   explicit Lease(const LeaseTerms& terms) noexcept : terms_(terms) {}
 
   [[nodiscard]] const LeaseTerms& terms() const noexcept { return terms_; }
-  // From the next ask on, the key is under this law. REQUIRES: the same kind.
-  void set_terms(const LeaseTerms& terms) noexcept { terms_ = terms; }
+  // From the next ask on, the key is under this law, and the denials of the former one do not hold.
+  // REQUIRES: the same kind.
+  void set_terms(const LeaseTerms& terms) noexcept {
+    terms_ = terms;
+    rest_end_ = Time();
+  }
 
   // Takes `cost` units, at least 1, if they are here. `clock` returns the time. It is read after
   // the units are gone: then a process that is stopped in between finds, when it goes on, that its

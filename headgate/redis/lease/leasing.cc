@@ -13,6 +13,8 @@ bool spends(const store::Charge& charge) noexcept {
   return charge.op == Op::spend && charge.cost > 0;
 }
 
+bool refunds(const Part& part) noexcept { return part.charges[0].op == Op::refund; }
+
 void end(Part& part, Found found, const limit::Decision& decision, Instant now) {
   part.now = now;
   part.decisions = {decision};
@@ -54,9 +56,10 @@ Leasing::Leasing(boost::asio::io_context& io, Router& router, KnownClock& clock,
 }
 
 void Leasing::decide(std::shared_ptr<Part> part) {
-  if (decide_here(*part)) return;
+  const auto waiting = queues_.find(part->charges[0].key);
+  const bool is_behind_refund = waiting != queues_.end() && waiting->second.has_refund;
+  if (decide_here(*part, is_behind_refund)) return;
   const std::string key(part->charges[0].key);
-  const auto waiting = queues_.find(key);
   const bool waits_long =
       waiting != queues_.end() && BootClock::now() - waiting->second.ask.at > options_.timeout;
   // Nothing piles up behind a server that does not answer, but what ends requests.
@@ -65,6 +68,7 @@ void Leasing::decide(std::shared_ptr<Part> part) {
     return part->end(Part::Outcome::undecided);
   }
   const auto [queue, is_first] = queues_.try_emplace(key);
+  queue->second.has_refund |= refunds(*part);
   queue->second.next.push_back(std::move(part));
   if (is_first) ask(key);
 }
@@ -77,9 +81,11 @@ void Leasing::give_back(Part& part) {
   });
 }
 
-// Decides what does not need Redis. Returns whether that could be done.
-bool Leasing::decide_here(Part& part) {
+// Decides what does not need Redis. Returns whether that could be done. What takes nothing shows
+// what a refund before it leaves.
+bool Leasing::decide_here(Part& part, bool is_behind_refund) {
   const store::Charge& charge = part.charges[0];
+  if (is_behind_refund && !spends(charge)) return false;
   limit::Decision decision;
   const LeaseTable::Decided decided = table_.decide(charge, decision);
   if (decided.found == Found::unknown) return false;
@@ -112,7 +118,7 @@ void Leasing::ask_ahead(const std::string& key) {
 
 void Leasing::ask(const std::string& key) {
   Queue& queue = queues_.find(key)->second;
-  std::uint64_t refunds = 0;
+  std::uint64_t units_back = 0;
   for (std::shared_ptr<Part>& part : std::exchange(queue.next, {})) {
     const store::Charge& charge = part->charges[0];
     if (!part->is_awaited()) {
@@ -121,11 +127,11 @@ void Leasing::ask(const std::string& key) {
     }
     if (queue.asked.empty()) prepare(*part);
     if (spends(charge)) add(queue.groups, charge.cost);
-    if (charge.op == Op::refund) refunds += charge.cost;
+    if (refunds(*part)) units_back += charge.cost;
     queue.asked.push_back(std::move(part));
   }
   send(key, [&](Lease& lease) {
-    lease.refund(refunds);
+    lease.refund(units_back);
     const BootClock::time_point now = BootClock::now();
     const bool takes = queue.asked.empty() || !queue.groups.empty();
     if (!takes) return lease.look(table_.next_ask(), now);
@@ -236,10 +242,12 @@ void Leasing::failed(const std::string& key, const std::string& why) {
 void Leasing::go_on(const std::string& key) {
   Queue& queue = queues_.find(key)->second;
   queue.groups.clear();
+  queue.has_refund = false;
   for (std::shared_ptr<Part>& part : std::exchange(queue.next, {})) {
     if (!part->is_awaited()) {
       part->end(Part::Outcome::undecided);
-    } else if (!decide_here(*part)) {
+    } else if (!decide_here(*part, queue.has_refund)) {
+      queue.has_refund |= refunds(*part);
       queue.next.push_back(std::move(part));
     }
   }

@@ -52,6 +52,7 @@ class Leasing {
     std::vector<std::shared_ptr<Part>> asked;  // wait for it
     std::vector<LeaseGroup> groups;            // the spends of `asked`, in their order
     std::vector<std::shared_ptr<Part>> next;   // wait for the one after it
+    bool has_refund = false;                   // among those parts
   };
   // A lease of which something may be idle at that time.
   struct Idle {
@@ -60,7 +61,7 @@ class Leasing {
     BootClock::time_point at;
   };
 
-  [[nodiscard]] bool decide_here(Part& part);
+  [[nodiscard]] bool decide_here(Part& part, bool is_behind_refund);
   void prepare(const Part& part);
   // Asks for what waits. REQUIRES: no ask of the key is under way.
   void ask(const std::string& key);

@@ -150,6 +150,29 @@ TEST(Leasing, ARefundIsThereForAll) {
   }
 }
 
+TEST(Leasing, WhatFollowsARefundInItsBundleSeesIt) {
+  const RedisServer server;
+  const auto store = open(server);
+  const Policy policy(40, 30 * 86400 * second, Algorithm::fixed_window);
+  EXPECT_EQ(admitted(*store, policy, 60), 40U);
+  const Taken taken = take(*store, {policy.charge(limit::Quota::cost_max, Op::refund),
+                                    policy.charge(1, Op::peek), policy.charge(40, Op::peek)});
+  EXPECT_TRUE(taken.admitted);
+  for (const limit::Decision& decision : taken.decisions) {
+    EXPECT_TRUE(decision.admitted);
+    EXPECT_EQ(decision.wait, 0);
+  }
+}
+
+TEST(Leasing, ALargerQuotaIsThereAtOnce) {
+  const RedisServer server;
+  const auto store = open(server);
+  const Policy former(40, 30 * 86400 * second, Algorithm::fixed_window);
+  const Policy larger(100, 30 * 86400 * second, Algorithm::fixed_window);
+  EXPECT_EQ(admitted(*store, former, 60), 40U);
+  EXPECT_EQ(admitted(*store, larger, 100), 60U);
+}
+
 // A refund of more than was used, as of units that were used in an earlier window: what a process
 // holds still passes.
 TEST(Leasing, ARefundGivesBackNothingThatIsOut) {
