@@ -611,15 +611,18 @@ class Table::AllOrNone {
     bool admitted = true;
     for (std::size_t i = 0; i < bundle_.charges.size(); ++i) {
       const Charge& charge = bundle_.charges[i];
-      const limit::Op op = charge.op == limit::Op::spend ? look_for(charge) : charge.op;
+      const limit::Op op = charge.op == limit::Op::spend ? look_for(i) : charge.op;
       if (!apply(i, op, charge.cost)) admitted = false;
     }
     return admitted;
   }
-  // The operation that decides as the spend or peek would, and takes nothing. A spend of 0 takes
-  // nothing itself, and is denied where a peek of 0 is not: while denials have put the key in debt.
-  [[nodiscard]] static limit::Op look_for(const Charge& charge) noexcept {
-    return charge.cost == 0 ? charge.op : limit::Op::peek;
+  // The operation that decides as the spend or peek would, and takes nothing. A spend of 0 is
+  // denied where a peek of 0 is not: while denials have put the key in debt. Where it is admitted,
+  // it may end a debt, which is for take() to do.
+  [[nodiscard]] limit::Op look_for(std::size_t i) const noexcept {
+    const Charge& charge = bundle_.charges[i];
+    const bool passes = charge.cost > 0 || seems_admissible(charge, addresses_[i]);
+    return passes ? limit::Op::peek : charge.op;
   }
 
   // Applies the charges whose state is there, up to the first denial. False: one was denied.
@@ -655,7 +658,7 @@ class Table::AllOrNone {
   // is left; if not, charges what a denial costs.
   void complete(std::size_t i) noexcept {
     const Charge& charge = bundle_.charges[i];
-    if (!previewed_ && !taken_.test(i)) apply(i, look_for(charge), charge.cost);
+    if (!previewed_ && !taken_.test(i)) apply(i, look_for(i), charge.cost);
     const limit::Decision seen = bundle_.decisions[i];
     if (seen.admitted) {
       apply(i, limit::Op::peek, 0);

@@ -360,6 +360,20 @@ TEST_P(StoreConformance, ADebtDeniesACostOfNothingBesideOtherDenials) {
   }
 }
 
+TEST_P(StoreConformance, ACostOfNothingThatAnotherPolicyDeniesEndsNoDebt) {
+  const Law owing = law(6, 6 * second, {.denied = Denied::spend});
+  const Law closed = law(0, second);
+  for (const bool beside : {false, true}) {
+    const std::string key = beside ? "beside" : "alone";
+    EXPECT_TRUE(spend(owing, key, 6, noon).admitted);
+    EXPECT_FALSE(spend(owing, key, 1, noon).admitted);
+    if (beside) {
+      EXPECT_FALSE(take({{&owing, key, 0}, {&closed, "c", 1}}, noon).admitted);
+    }
+    EXPECT_FALSE(take({{&owing, key, 1, Op::peek}}, {noon.ns + second}).admitted) << key;
+  }
+}
+
 TEST_P(StoreConformance, AChangedQuotaKeepsTheTimeThatWasSpent) {
   // 6 of 10 s are spent; the cells count in whole nanoseconds, in sevenths and in thirteenths.
   const Law before = law(10, 10 * second);
