@@ -9,7 +9,7 @@
 
 #include "headgate/base/ascii.h"
 #include "headgate/policy/address/address.h"
-#include "headgate/policy/address/client_address.h"
+#include "headgate/policy/address/peer_address.h"
 #include "headgate/policy/address/special_addresses.h"
 #include "headgate/policy/file/spelling.h"
 #include "headgate/policy/match/registered_domain.h"
@@ -123,17 +123,22 @@ std::string normal_account(std::string_view id) {
   return number ? std::to_string(*number) : std::string(id);
 }
 
-// A caller may know an address by its socket, "[2602:80a:6000::1]:443", and a domain as an absolute
-// one, "example.com.".
+// A caller may know an address by its socket, "[2602:80a:6000::1]:443".
+std::optional<Address> given_address(std::string_view id) {
+  const auto address = Address::parse(id);
+  return address ? address : peer_address(id);
+}
+
+// A caller may know a domain as an absolute one, "example.com.".
 std::string normal_identifier(std::string_view id) {
   id = id.substr(0, id.find_last_not_of('.') + 1);
-  const auto address = node_address(id);
+  const auto address = given_address(id);
   return address ? text_of(*address, address->bits()) : lowered(id);
 }
 
 std::string normal_range(std::string_view id, unsigned v4_bits, unsigned v6_bits) {
   const std::size_t slash = id.find('/');
-  const auto address = node_address(id.substr(0, slash));
+  const auto address = given_address(id.substr(0, slash));
   const unsigned bits = address && address->is_v4() ? v4_bits : v6_bits;
   if (!address || bits == 0 || (slash != id.npos && id.substr(slash + 1) != std::to_string(bits))) {
     return std::string(id);
@@ -146,7 +151,7 @@ std::string normal_range(std::string_view id, unsigned v4_bits, unsigned v6_bits
 // Repeats until the text does not change any more: in a text that is not a domain, each step may
 // remove another part.
 std::string normal_domain(std::string_view id) {
-  if (node_address(id.substr(0, id.find('/')))) return normal_range(id, 32, v6_prefix);
+  if (given_address(id.substr(0, id.find('/')))) return normal_range(id, 32, v6_prefix);
   std::string out;
   append_registered_domain(id.starts_with("*.") ? id.substr(2) : id, out);
   return out == id ? out : normal_domain(out);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "headgate/policy/address/peer_address.h"
 #include "headgate/policy/file/spelling.h"
 #include "headgate/policy/match/path.h"
 #include "headgate/policy/match/registered_domain.h"
@@ -145,25 +146,6 @@ Presence Component::presence(const Request& request) const noexcept {
   return kind_ == Kind::cookie ? presence_of_cookie(*request.headers, name_)
                                : presence_of_header(*request.headers, name_);
 }
-
-namespace {
-
-// The address of a text with a port, as programs know their peers: "10.0.0.2:4711" or
-// "[2001:db8::1]:443"; that of a neighbour with its zone, "[fe80::1%eth0]:443". The port may be
-// missing.
-std::optional<Address> peer_address(std::string_view text) noexcept {
-  std::string_view host = without_port(text);
-  const bool in_brackets = host.starts_with('[') && host.ends_with(']');
-  if (in_brackets) host = host.substr(1, host.size() - 2);
-  const std::size_t zone = host.find('%');
-  const bool has_zone = zone != host.npos;
-  host = host.substr(0, zone);
-  const bool looks_like_v6 = host.find(':') != host.npos;
-  if (has_zone ? !looks_like_v6 : looks_like_v6 && !in_brackets) return std::nullopt;
-  return Address::parse(host);
-}
-
-}  // namespace
 
 void Component::append_given(std::string_view text, std::string& out) const {
   switch (kind_) {
