@@ -10,6 +10,7 @@
 #include <string>
 
 #include "headgate/policy/file/load.h"
+#include "headgate/policy/live/override.h"
 
 namespace headgate::policy {
 namespace {
@@ -108,6 +109,20 @@ class BoulderTest : public testing::Test {
 };
 
 constexpr Nanos ms = 1'000'000;
+
+TEST_F(BoulderTest, AnOverrideThatIsMadeWhileAProgramRunsIsOfARegistrationIdToo) {
+  write("d.yml",
+        "FailedAuthorizationsPerDomainPerAccount: {burst: 5, count: 5, period: 1h}\n"
+        "CertificatesPerDomain: {burst: 5, count: 5, period: 1h}\n");
+  const auto set = load("{defaults: d.yml}").value();
+  const std::string limit = "FailedAuthorizationsPerDomainPerAccount";
+  EXPECT_EQ(set->fault_of({limit, "9:a.example.com", 1}),
+            "key '9:a.example.com' is of one bucket, and overrides of this limit are of a "
+            "registration id; expected 9");
+  EXPECT_EQ(set->fault_of({limit, "9", 1}), "");
+  EXPECT_EQ(set->fault_of({"CertificatesPerDomain", "www.example.com", 1}), "")
+      << "as any notation of example.com";
+}
 
 // Boulder's own test configuration has such ids.
 TEST_F(BoulderTest, IdsThatBoulderNeverAppliesAreWarnings) {

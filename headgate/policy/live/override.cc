@@ -115,6 +115,12 @@ Result<std::vector<Fitting>, std::string> fit(const LiveOverride& override,
     if (!what.empty()) return failure("key " + in_quotes(override.key) + ' ' + what);
   }
   const std::string id(id_of(rules[match->policy->index], *match));
+  if (rule.boulder != nullptr && id.size() < match->partition.size()) {
+    return failure("key " + in_quotes(override.key) +
+                   " is of one bucket, and overrides of this limit are of a registration id; "
+                   "expected " +
+                   id);
+  }
   std::vector<Fitting> fittings;
   for (std::size_t i = policy.index; i <= policy.index + (policy.has_candidate ? 1 : 0); ++i) {
     const Policy& numbers = policies.policies()[i];
