@@ -308,11 +308,9 @@ def normalise(headers, trailers=(), now=None):
             pkind, policies = parse_policy(ls)
         except Malformed:
             ignored.append('ratelimit-policy')
-    if kind == 'current' and limits or pkind == 'current' and policies:
-        return result(
-            'ratelimit',
-            join(limits if kind == 'current' else [], policies if pkind == 'current' else []),
-        )
+    alone = join([], policies) if pkind == 'current' else []
+    if kind == 'current' and limits:
+        return result('ratelimit', join(limits, policies if pkind == 'current' else []))
     legacy = policies if pkind == 'legacy' else []
     if kind == 'draft-07':
         return result(
@@ -332,8 +330,10 @@ def normalise(headers, trailers=(), now=None):
             ms += families(headers, prefix, base, ignored)
             if prefix == 'x-ms-ratelimit-':
                 ms += resources(headers, ignored)
-        if ms:
+        if ms and (not alone or any(m['r'] is not None for m in ms)):
             return result(source, ms)
+    if alone:
+        return result('ratelimit', alone)
     if legacy:
         return result(
             'draft-07',

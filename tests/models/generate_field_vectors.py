@@ -1103,6 +1103,32 @@ C(
     [Q('burst', 10, 60, r=9, t=2), Q('daily', 50, 70, r=5), L('a/b:c*', 1)],
     tags=['choice'],
 )
+C(
+    'a policy alone leaves the turn to a limit of draft-07',
+    [RL + 'limit=5, remaining=0, reset=2', RP + '"burst";q=5;w=2'],
+    [Q(None, 5, r=0, t=2)],
+    source='draft-07',
+    tags=['choice'],
+)
+C(
+    'a policy alone leaves the turn to a limit of draft-03',
+    [RP + '"burst";q=100;w=60'] + T3('100', 50, 60),
+    [Q(None, 100, r=50, t=60)],
+    source='draft-03',
+    tags=['choice'],
+)
+X(
+    'a policy alone leaves the turn to what is left',
+    [RP + '"burst";q=5;w=2', 'X-RateLimit-Limit: 5', 'X-RateLimit-Remaining: 0'],
+    [Q(None, 5, r=0)],
+    tags=['choice'],
+)
+C(
+    'a policy alone wins over a limit of which nobody says what is left',
+    [RP + '"burst";q=5;w=2', 'X-RateLimit-Limit: 5', 'X-RateLimit-Reset: 2'],
+    [Q('burst', 5, 2)],
+    tags=['choice'],
+)
 FILES['parse.json'] = (
     '{"format": 1,\n "notes": "see README.md",\n "cases": [\n'
     + ',\n'.join('  ' + json.dumps(c) for c in cases)

@@ -107,6 +107,18 @@ TEST(Explanation, SaysWhichDialectWinsAndThatOthersAreNotUsed) {
   EXPECT_THAT(text, HasSubstr("What counts: RateLimit, the dialect \"ratelimit\"\n"));
 }
 
+TEST(Explanation, ALimitOfDraft07CountsBesideAPolicyOfLaterDrafts) {
+  const std::string text = explained(
+      {{"RateLimit", "limit=5, remaining=0, reset=2"}, {"RateLimit-Policy", R"("burst";q=5;w=2)"}});
+  EXPECT_THAT(text,
+              StartsWith("RateLimit: limit=5, remaining=0, reset=2\n"
+                         "    nothing left of 5 requests; more in 2 s (the form of draft 07)\n\n"));
+  EXPECT_THAT(text, HasSubstr("RateLimit-Policy: \"burst\";q=5;w=2\n"
+                              "    \"burst\": 5 requests in 2 s\n"
+                              "    not used: RateLimit wins\n"));
+  EXPECT_THAT(text, HasSubstr("Wait 2 s"));
+}
+
 TEST(Explanation, AMalformedFieldIsReportedAlsoWhereABetterDialectCounts) {
   const std::string text =
       explained({{"RateLimit", R"("p";r=5;t=1)"}, {"X-RateLimit-Remaining", "many"}});

@@ -116,9 +116,13 @@ class ResponseReader {
     const FieldValue policy_field(headers_, policy_name);
     Reading limits = read_field(FieldKind::ratelimit, limit_name, limit_field);
     Reading policies = read_field(FieldKind::policy, policy_name, policy_field);
-    if (limits.shape == Shape::current || policies.shape == Shape::current) {
+    if (limits.shape == Shape::current) {
       return set_members(Source::ratelimit, limit_name,
                          join(std::move(limits.members), std::move(policies.members)));
+    }
+    if (policies.shape == Shape::current && alone_.empty()) {
+      alone_ = join({}, std::move(policies.members));
+      alone_prefix_ = limit_name;
     }
     if (limit_name != "ratelimit") return false;
     if (limits.shape == Shape::legacy) draft_07_ = read_draft_07(limit_field.text()).value();
@@ -169,19 +173,28 @@ class ResponseReader {
   }
 
   void policies_alone() {
+    if (!alone_.empty()) return set_view(Source::ratelimit, alone_prefix_, std::move(alone_));
     if (policies_.empty()) return;
     LimitFieldsReading limit_fields;
     limit_fields.policies = std::move(policies_);
     std::vector<Member> members = members_of(limit_fields);
     members.erase(members.begin());
-    set_members(Source::draft_07, "ratelimit", std::move(members));
+    set_view(Source::draft_07, "ratelimit", std::move(members));
   }
 
+  // Returns false if these members do not say what is left, and there are policies alone, which say
+  // more.
   bool set_members(Source source, std::string_view prefix, std::vector<Member> members) {
+    const auto has_left = [](const Member& member) { return member.r.has_value(); };
+    if (!alone_.empty() && std::none_of(members.begin(), members.end(), has_left)) return false;
+    set_view(source, prefix, std::move(members));
+    return true;
+  }
+
+  void set_view(Source source, std::string_view prefix, std::vector<Member> members) {
     view_.source = source;
     view_.prefix = prefix;
     view_.members = std::move(members);
-    return true;
   }
 
   std::span<const HeaderLine> headers_;
@@ -189,6 +202,8 @@ class ResponseReader {
   std::optional<std::int64_t> base_;
   std::optional<Draft07> draft_07_;
   std::vector<QuotaPolicy> policies_;  // of RateLimit-Policy as a List of Integers
+  std::vector<Member> alone_;          // of a policy field without its RateLimit
+  std::string_view alone_prefix_;
   ResponseView view_;
 };
 

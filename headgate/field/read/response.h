@@ -15,7 +15,8 @@
 namespace headgate::field {
 
 // The dialects, in order of preference. A response is read in the first one in which it has a
-// limit. A malformed field counts as absent, so the next dialect is tried.
+// limit; policies alone are none if another dialect has what is left of one. A malformed field
+// counts as absent, so the next dialect is tried.
 enum class Source : std::uint8_t {
   ratelimit,    // RateLimit and RateLimit-Policy as they are now; then Beta-RateLimit, the same
   draft_07,     // RateLimit as a Dictionary, RateLimit-Policy as a List of Integers
