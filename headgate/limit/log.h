@@ -44,8 +44,8 @@ namespace log {
 template <Log L>
 void expire(L& log, std::int64_t horizon, std::int64_t latest) noexcept {
   if (log.size() > 0 && log.get(log.size() - 1).time > latest) {
-    std::size_t first = 0;
-    while (log.get(first).time <= latest) ++first;
+    std::size_t first = 0;  // bounded also if others change the records meanwhile
+    while (first + 1 < log.size() && log.get(first).time <= latest) ++first;
     std::uint64_t ahead = 0;
     for (std::size_t i = first; i < log.size(); ++i) ahead += log.get(i).cost;
     log.set(first, {latest, ahead});
@@ -172,7 +172,7 @@ std::uint64_t take_back(L& log, std::size_t i, std::uint64_t cost) noexcept {
   std::uint64_t left = cost - std::min(cost, units);
   // Of these units, the oldest ones stay.
   std::uint64_t staying = units - (cost - left);
-  for (; staying > 0; ++first) {
+  for (; staying > 0 && first < last; ++first) {
     const Record record = log.get(first);
     if (record.cost > staying) log.set(first, {record.time, staying});
     staying -= std::min(staying, record.cost);
