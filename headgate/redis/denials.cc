@@ -1,5 +1,6 @@
 #include "headgate/redis/denials.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "headgate/redis/key_state.h"
@@ -9,9 +10,8 @@ namespace {
 
 using limit::Op;
 
-// What an entry takes besides its key, its law and its state: the node of the map, and two
-// allocations.
-constexpr std::size_t overhead = 224;
+// What a key takes besides its text, laws and states: the node of the map, and three allocations.
+constexpr std::size_t overhead = 256;
 
 Nanos ns(BootClock::duration span) noexcept { return Nanos{span.count()}; }
 
@@ -33,38 +33,42 @@ void Denials::remember(const store::Charge& charge, Denial denial) {
     shard.used = 0;
     shard.since = denial.answered;
   }
-  shard.young.insert_or_assign(std::string(charge.key),
-                               Entry{limit::parameters_of(*charge.law), std::move(denial)});
-  shard.used += size;
-}
-
-void Denials::Shard::forget(std::string_view key) noexcept {
-  for (TextMap<Entry>* entries : {&young, &old}) {
-    const auto found = entries->find(key);
-    if (found != entries->end()) entries->erase(found);
+  std::vector<Entry>& entries = shard.young[std::string(charge.key)];
+  const limit::Parameters law = limit::parameters_of(*charge.law);
+  const auto same = std::ranges::find(entries, law, &Entry::law);
+  if (same == entries.end()) {
+    entries.push_back({law, std::move(denial)});
+  } else {
+    same->denial = std::move(denial);
   }
+  shard.used += size;
 }
 
 void Denials::forget(std::string_view key) noexcept {
   Shard& shard = this->shard(key);
   const std::lock_guard lock(shard.lock);
-  shard.forget(key);
+  for (auto* const entries : {&shard.young, &shard.old}) {
+    const auto found = entries->find(key);
+    if (found != entries->end()) entries->erase(found);
+  }
 }
 
 std::optional<limit::Decision> Denials::find(const store::Charge& charge, Time now) {
   if (charge.cost == 0) return std::nullopt;
   Shard& shard = this->shard(charge.key);
   const std::lock_guard lock(shard.lock);
-  auto found = shard.young.find(charge.key);
-  if (found == shard.young.end()) {
-    found = shard.old.find(charge.key);
-    if (found == shard.old.end()) return std::nullopt;
+  for (const auto* const entries : {&shard.young, &shard.old}) {
+    const auto found = entries->find(charge.key);
+    if (found == entries->end()) continue;
+    const limit::Parameters law = limit::parameters_of(*charge.law);
+    const auto entry = std::ranges::find(found->second, law, &Entry::law);
+    if (entry != found->second.end()) return denied(charge, entry->denial, now);
   }
-  const auto& [law, denial] = found->second;
-  if (law != limit::parameters_of(*charge.law)) {
-    shard.forget(charge.key);
-    return std::nullopt;
-  }
+  return std::nullopt;
+}
+
+std::optional<limit::Decision> Denials::denied(const store::Charge& charge, const Denial& denial,
+                                               Time now) {
   const BootClock::duration most = now - denial.asked;
   if (most > kept) return std::nullopt;
   // Redis' clock is between these two. The later one says whether the denial still holds, the

@@ -1,9 +1,10 @@
 // Denials that Redis has decided, so that it is not asked again while they hold.
 //
 // A key of which not a single unit is left stays as it is until its law gives one: nothing can be
-// taken, so its state does not change. This holds only under that law, and if units come back in no
-// other way (limit::Shared::denials_last). What no policy can exclude, such as a refund or another
-// quota at another machine, is seen after a second, because no denial is remembered for longer.
+// taken, so its state does not change. This holds under that law, and if units come back in no
+// other way (limit::Shared::denials_last). A key may have denials under several laws, such as those
+// of an override of some paths alone. What no policy can exclude, such as a refund or another quota
+// at another machine, is seen after a second, because no denial is remembered for longer.
 #pragma once
 
 #include <array>
@@ -12,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "headgate/base/instant.h"
 #include "headgate/base/text_map.h"
@@ -23,7 +25,7 @@
 namespace headgate::redis {
 
 // Whether this changes the state of a key of which no unit is left.
-[[nodiscard]] constexpr bool ends_denials(limit::Op op) noexcept {
+[[nodiscard]] constexpr bool corrects(limit::Op op) noexcept {
   return op == limit::Op::refund || op == limit::Op::debit;
 }
 
@@ -35,7 +37,7 @@ class Denials {
   // How long a denial is remembered at most.
   static constexpr BootClock::duration kept = std::chrono::seconds(1);
   // The memory that is used at most [bytes], about.
-  static constexpr std::size_t room = std::size_t{4} << 20;
+  static constexpr std::size_t room = std::size_t{8} << 20;
 
   // What Redis answered for a key.
   struct Denial {
@@ -50,11 +52,10 @@ class Denials {
 
   // Remembers that this charge was denied. Throws std::bad_alloc.
   void remember(const store::Charge& charge, Denial denial);
-  // The state of the key has changed although no unit was left.
+  // The state of the key was changed by a correction, or by what was admitted under another law.
   void forget(std::string_view key) noexcept;
 
-  // How Redis would deny this charge now. std::nullopt if that is not known. Forgets what was
-  // denied under another law, under which units may be taken. Throws std::bad_alloc.
+  // How Redis would deny this charge now. std::nullopt if that is not known. Throws std::bad_alloc.
   [[nodiscard]] std::optional<limit::Decision> find(const store::Charge& charge, Time now);
 
  private:
@@ -66,15 +67,16 @@ class Denials {
   // from the young to the old ones, and is forgotten.
   struct Shard {
     std::mutex lock;
-    TextMap<Entry> young;
-    TextMap<Entry> old;
+    TextMap<std::vector<Entry>> young;  // an entry for each law
+    TextMap<std::vector<Entry>> old;
     std::size_t used = 0;  // by the young ones [bytes], about
     Time since;            // when the first of the young ones came
-
-    void forget(std::string_view key) noexcept;
   };
   static constexpr std::size_t shards = 16;
 
+  // How a remembered denial denies this charge now, if it does.
+  [[nodiscard]] static std::optional<limit::Decision> denied(const store::Charge& charge,
+                                                             const Denial& denial, Time now);
   [[nodiscard]] Shard& shard(std::string_view key) noexcept;
 
   std::array<Shard, shards> shards_;

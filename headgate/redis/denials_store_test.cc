@@ -130,6 +130,23 @@ TEST_F(RememberedDenials, AreNotThoseOfAnotherQuota) {
   EXPECT_GT(take(*store, {charge(one)}).decisions[0].wait, 80'000 * second);
 }
 
+TEST_F(RememberedDenials, OfTwoLawsOfOneKeyBothHoldUntilOneGivesUnits) {
+  const auto store = open();
+  const limit::Law ten = law(10, 86400 * second, {.late = true});  // may owe units
+  const limit::Law less = law(5, 86400 * second);
+  const limit::Law more = law(20, 2 * 86400 * second);
+  EXPECT_TRUE(take(*store, {charge(ten, "\1k", 10)}).admitted);
+  const Taken before = take(*store, {charge(ten)});
+  take(*store, {charge(less)});
+  const std::uint64_t asked = calls();
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_FALSE(take(*store, {charge(i % 2 == 0 ? ten : less)}).admitted);
+  }
+  EXPECT_LE(calls(), asked + 2) << "one second may have passed";
+  EXPECT_TRUE(take(*store, {charge(more, "\1k", 5)}).admitted);
+  EXPECT_GT(take(*store, {charge(ten)}).decisions[0].wait, before.decisions[0].wait + second);
+}
+
 TEST_F(RememberedDenials, DoNotHideThatAnotherCostIsTooLarge) {
   const auto store = open();
   const limit::Law ten = law(10, 86400 * second);

@@ -65,17 +65,22 @@ TEST(Denials, AreOfNoUseWhileASmallerCostMayPass) {
   EXPECT_FALSE(denials.find({&ten, "\1k", 0}, asked)) << "passes";
 }
 
-TEST(Denials, HoldUnderTheSameLawAloneAndAreOverWhenAnotherOneAsks) {
+TEST(Denials, HoldUnderTheirLawAlone) {
   const limit::Law ten = law(10, 3600 * second);
   const limit::Law twenty = law(20, 3600 * second);
   const limit::Law window = law(10, 3600 * second, Algorithm::fixed_window);
-  for (const limit::Law* other : {&twenty, &window}) {
-    Denials denials;
-    denials.remember({&ten, "\1k", 1}, denial(ten, 10));
-    EXPECT_TRUE(denials.find({&ten, "\1k", 1}, asked));
-    EXPECT_FALSE(denials.find({&ten, "\1other", 1}, asked));
-    EXPECT_FALSE(denials.find({other, "\1k", 1}, asked)) << "may have more units";
-    EXPECT_FALSE(denials.find({&ten, "\1k", 1}, asked)) << "the other one may have taken units";
+  Denials denials;
+  denials.remember({&ten, "\1k", 1}, denial(ten, 10));
+  EXPECT_FALSE(denials.find({&ten, "\1other", 1}, asked));
+  EXPECT_FALSE(denials.find({&twenty, "\1k", 1}, asked)) << "may have more units";
+  denials.remember({&window, "\1k", 1}, denial(window, 10));
+  denials.remember({&twenty, "\1k", 1}, denial(twenty, 20));
+  for (const limit::Law* each : {&ten, &twenty, &window}) {
+    EXPECT_TRUE(denials.find({each, "\1k", 1}, asked)) << "as requests of several laws come";
+  }
+  denials.forget("\1k");
+  for (const limit::Law* each : {&ten, &twenty, &window}) {
+    EXPECT_FALSE(denials.find({each, "\1k", 1}, asked));
   }
 }
 

@@ -1,5 +1,6 @@
 #include "headgate/redis/redis_store.h"
 
+#include <algorithm>
 #include <exception>
 #include <system_error>
 #include <utility>
@@ -11,9 +12,24 @@ namespace headgate::redis {
 namespace {
 
 // Whether the charge is admitted where nothing is spent.
-bool passes_alone(const store::Charge& charge) {
+bool passes_alone(const store::Charge& charge, Instant now) {
   KeyState state(*charge.law, {});
-  return state.apply(charge, limit::Op::peek, charge.cost, Instant{}).admitted;
+  return state.apply(charge, limit::Op::peek, charge.cost, now).admitted;
+}
+
+bool has_correction(const store::Bundle& bundle) {
+  return std::ranges::any_of(bundle.charges, corrects, &store::Charge::op);
+}
+
+// Whether one of the bundles before, which are decided later, corrects a key of this bundle.
+bool follows_correction(std::span<const store::Bundle> before, const store::Bundle& bundle) {
+  const auto is_mine = [&](const store::Charge& charge) {
+    return std::ranges::find(bundle.charges, charge.key, &store::Charge::key) !=
+           bundle.charges.end();
+  };
+  return std::ranges::any_of(before, [&](const store::Bundle& earlier) {
+    return has_correction(earlier) && std::ranges::any_of(earlier.charges, is_mine);
+  });
 }
 
 }  // namespace
@@ -48,9 +64,13 @@ void RedisStore::take(std::span<store::Bundle> bundles, std::optional<Instant>& 
                       store::Completion done) noexcept {
   try {
     bool open = false;
-    for (store::Bundle& bundle : bundles) {
-      bundle.undecided = !take_at_once(bundle) && !deny_from_memory(bundle);
+    bool corrected = false;
+    for (std::size_t i = 0; i < bundles.size(); ++i) {
+      store::Bundle& bundle = bundles[i];
+      bundle.undecided = (corrected && follows_correction(bundles.first(i), bundle)) ||
+                         (!take_at_once(bundle) && !deny_from_memory(bundle));
       open |= bundle.undecided;
+      corrected |= has_correction(bundle);
     }
     if (open) return worker().take(bundles, now, done);
     if (!now) now = clock_.now();
@@ -90,8 +110,9 @@ bool RedisStore::take_at_once(store::Bundle& bundle) noexcept {
 bool RedisStore::deny_from_memory(store::Bundle& bundle) {
   if (options_.clock != Clock::redis) return false;
   for (const store::Charge& charge : bundle.charges) {
-    if (ends_denials(charge.op)) {
+    if (corrects(charge.op)) {
       denials_.forget(charge.key);
+      leases_.end_denials(charge.key);
       return false;
     }
     if (limit::denial_costs(*charge.law)) return false;
@@ -111,7 +132,9 @@ bool RedisStore::deny_from_memory(store::Bundle& bundle) {
   }
   if (!denied) return false;
   for (std::size_t i = 0; i < bundle.charges.size(); ++i) {
-    if (bundle.decisions[i].admitted && !passes_alone(bundle.charges[i])) return false;
+    if (bundle.decisions[i].admitted && !passes_alone(bundle.charges[i], clock_.now())) {
+      return false;
+    }
   }
   bundle.admitted = false;
   bundle.remembered = true;

@@ -22,6 +22,13 @@ bool is_known_to_last(const store::Charge& charge, const limit::Decision& decisi
          !std::holds_alternative<limit::Exponential>(*charge.law);
 }
 
+// Whether what is remembered of the key is over: of what was admitted, denials under another law.
+bool ends_denials(const store::Charge& charge, Part::Outcome outcome) noexcept {
+  if (charge.op != limit::Op::spend) return corrects(charge.op);
+  const bool may_have_some = charge.shared != nullptr && charge.shared->denials_last;
+  return may_have_some && outcome == Part::Outcome::admitted && charge.cost > 0;
+}
+
 // Whether a law without a state denies.
 bool is_denied_for_good(std::span<const store::Charge> charges) noexcept {
   return std::any_of(charges.begin(), charges.end(), [](const store::Charge& charge) {
@@ -187,7 +194,7 @@ void Taking::remember(std::size_t bundle) {
   for (Part* part : splits_[bundle].parts) {
     for (std::size_t i = 0; i < part->charges.size(); ++i) {
       const store::Charge& charge = part->charges[i];
-      if (ends_denials(charge.op)) deciders_->denials.forget(charge.key);
+      if (ends_denials(charge, part->outcome)) deciders_->denials.forget(charge.key);
       if (part->outcome != Part::Outcome::denied) continue;
       Denials::Denial denial{{}, part->now, part->asked, {}};
       if (part->in_module) {

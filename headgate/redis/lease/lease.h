@@ -66,7 +66,7 @@ class Lease {
   // REQUIRES: the same kind.
   void set_terms(const LeaseTerms& terms) noexcept {
     terms_ = terms;
-    rest_end_ = Time();
+    end_denials();
   }
 
   // Takes `cost` units, at least 1, if they are here. `clock` returns the time. It is read after
@@ -90,9 +90,10 @@ class Lease {
   // may have been told meanwhile that they are spent.
   void give_back(std::uint64_t units) noexcept { back_ += units; }
   // Denials do not hold any more.
+  void end_denials() noexcept { rest_end_ = Time(); }
   void refund(std::uint64_t units) noexcept {
     refund_ += units;
-    if (units > 0) rest_end_ = Time();
+    if (units > 0) end_denials();
   }
 
   // What to show of a charge that was found so, at `now`. `unknown`: of one that takes nothing.

@@ -47,6 +47,10 @@ class LeaseTable {
 
   // How the lease denies this charge, if it does.
   [[nodiscard]] std::optional<limit::Decision> denial(const store::Charge& charge) noexcept;
+  // Of a key that is being given units back.
+  void end_denials(std::string_view key) noexcept {
+    with(key, [](Entry& entry) { entry.lease.end_denials(); });
+  }
   // The charge was admitted, and has to be denied after all.
   void give_back(const store::Charge& charge) noexcept;
 

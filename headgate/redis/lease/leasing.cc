@@ -81,14 +81,15 @@ void Leasing::give_back(Part& part) {
   });
 }
 
-// Decides what does not need Redis. Returns whether that could be done. What takes nothing shows
-// what a refund before it leaves.
+// Decides what does not need Redis. Returns whether that could be done. Behind a refund, only what
+// can be taken from here does not.
 bool Leasing::decide_here(Part& part, bool is_behind_refund) {
   const store::Charge& charge = part.charges[0];
   if (is_behind_refund && !spends(charge)) return false;
   limit::Decision decision;
   const LeaseTable::Decided decided = table_.decide(charge, decision);
   if (decided.found == Found::unknown) return false;
+  if (is_behind_refund && decided.found == Found::denied) return false;
   if (decided.becomes_low) ask_ahead(std::string(charge.key));
   end(part, decided.found, decision, clock_.now());
   return true;

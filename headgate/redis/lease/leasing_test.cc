@@ -150,18 +150,19 @@ TEST(Leasing, ARefundIsThereForAll) {
   }
 }
 
-TEST(Leasing, WhatFollowsARefundInItsBundleSeesIt) {
+TEST(Leasing, WhatFollowsARefundInItsCallSeesIt) {
   const RedisServer server;
   const auto store = open(server);
   const Policy policy(40, 30 * 86400 * second, Algorithm::fixed_window);
+  const std::vector<std::vector<Charge>> bundles{
+      {policy.charge(limit::Quota::cost_max, Op::refund)},
+      {policy.charge(0, Op::peek)},
+      {policy.charge(40, Op::peek)},
+      {policy.charge(40)}};
   EXPECT_EQ(admitted(*store, policy, 60), 40U);
-  const Taken taken = take(*store, {policy.charge(limit::Quota::cost_max, Op::refund),
-                                    policy.charge(1, Op::peek), policy.charge(40, Op::peek)});
-  EXPECT_TRUE(taken.admitted);
-  for (const limit::Decision& decision : taken.decisions) {
-    EXPECT_TRUE(decision.admitted);
-    EXPECT_EQ(decision.wait, 0);
-  }
+  const std::vector<Taken> taken = take_together(*store, bundles);
+  EXPECT_EQ(taken[1].decisions[0].remaining, 40U);
+  for (const Taken& each : taken) EXPECT_TRUE(each.admitted);
 }
 
 TEST(Leasing, ALargerQuotaIsThereAtOnce) {
