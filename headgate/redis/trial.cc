@@ -211,6 +211,7 @@ class ServerTrial {
     }
     redis_ = *std::move(opened);
     see_version();
+    see_memory();
     see_time();
     use_script();
     see_module();
@@ -255,18 +256,25 @@ class ServerTrial {
     return std::nullopt;
   }
 
-  void see_version() {
-    std::string version;
-    const auto error = redis_->ask({"INFO", "server"}, [&](const net::RespReply& reply) {
-      constexpr std::string_view key = "redis_version:";
-      const std::size_t at = reply->text.find(key);
+  // Returns a value of INFO; "" if there is none.
+  Result<std::string, std::string> info(std::string_view section, const std::string& name) {
+    std::string value;
+    const auto error = redis_->ask({"INFO", section}, [&](const net::RespReply& reply) {
+      const std::size_t at = reply->text.find("\n" + name + ":");
       if (at == std::string_view::npos) return;
-      version = reply->text.substr(at + key.size());
-      version.resize(std::min(version.size(), version.find_first_of("\r\n")));
+      value = reply->text.substr(at + name.size() + 2);
+      value.resize(std::min(value.size(), value.find_first_of("\r\n")));
     });
-    if (version.empty()) {
-      return add("its version is not known" + (error ? ": " + *error : std::string()));
+    if (error) return Failure<std::string>(*error);
+    return value;
+  }
+
+  void see_version() {
+    const auto read = info("server", "redis_version");
+    if (!read || read->empty()) {
+      return add("its version is not known" + (read ? std::string() : ": " + read.error()));
     }
+    const std::string& version = *read;
     unsigned major = 0;
     unsigned minor = 0;
     const char* const end = version.data() + version.size();
@@ -277,6 +285,16 @@ class ServerTrial {
     } else {
       add("version " + version);
     }
+  }
+
+  void see_memory() {
+    const auto most = info("memory", "maxmemory");
+    const auto policy = info("memory", "maxmemory_policy");
+    const bool is_bounded = most && !most->empty() && *most != "0";
+    if (!is_bounded || !policy || policy->empty() || *policy == "noeviction") return;
+    add("it drops keys when its memory is full, and clients of them have a whole quota then: "
+        "maxmemory-policy is " +
+        *policy + "; expected noeviction");
   }
 
   void see_time() {

@@ -23,6 +23,15 @@ def test_all_is_well(redis, check):
     assert 'scripts run, and keys that begin with hg: can be written' in result.stdout
 
 
+@pytest.mark.parametrize('memory, policy, drops', [('1gb', 'volatile-ttl', True), ('1gb', 'noeviction', False),
+                                                  ('0', 'allkeys-lru', False)])
+def test_a_redis_that_drops_keys(redis, check, memory, policy, drops):
+    server = redis('--maxmemory', memory, '--maxmemory-policy', policy)
+    result = check(f'{{nodes: "{server.node}", timeout: 5s}}')
+    assert (result.returncode, result.stderr) == (0, '')
+    assert (f'maxmemory-policy is {policy}; expected noeviction' in result.stdout) == drops
+
+
 def test_the_documented_rights_are_enough_and_each_is_needed(redis, check, tmp_path):
     server = redis()
     rights = '~hg:* +role +script|load +eval +evalsha +get +set +mget +time'.split()
