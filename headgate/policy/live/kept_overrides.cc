@@ -79,6 +79,7 @@ Result<void, OverrideRefusal> KeptOverrides::change(const OverrideFile::Change& 
     return change(all);
   });
   if (!changed) return refusal(Reason::failed, changed.error());
+  fault_.clear();
   replace(*std::move(changed), now);
   return {};
 }

@@ -72,7 +72,7 @@ class KeptOverrides {
   std::vector<LiveOverride> all_;
   std::vector<std::string> ended_;  // since the last follow(), as JSON
   std::uint64_t now_ = 0;           // that all_ is of
-  std::string fault_;               // of the last reading of the file by follow(), or ""
+  std::string fault_;               // of the last reading of the file since the start, or ""
   std::uint64_t changes_ = 0;
 };
 
