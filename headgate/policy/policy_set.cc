@@ -1,6 +1,7 @@
 #include "headgate/policy/policy_set.h"
 
 #include <algorithm>
+#include <array>
 #include <bitset>
 #include <optional>
 #include <utility>
@@ -40,15 +41,43 @@ const Grant& grant_of_block(const Policy& policy, const Rule& rule, std::string_
   return policy.grants.front();
 }
 
+struct Grants {
+  const Grant* of_key;      // whoever asks for it
+  const Grant* of_request;  // the same, or the policy's own
+};
+
 // Returns the override for these length-prefixed parts, or the policy's own grant. `path` is the
 // path in the key as it was sent.
-const Grant& grant_for(const Policy& policy, const Rule& rule, std::string_view parts,
-                       std::string_view path) {
-  if (rule.overrides.empty()) return policy.grants.front();
+Grants grants_for(const Policy& policy, const Rule& rule, std::string_view parts,
+                  std::string_view path) {
+  const Grant* const front = &policy.grants.front();
+  if (rule.overrides.empty()) return {front, front};
   const auto found = rule.overrides.find(parts);
-  if (found == rule.overrides.end()) return grant_of_block(policy, rule, parts);
+  if (found == rule.overrides.end()) {
+    const Grant* const of_block = &grant_of_block(policy, rule, parts);
+    return {of_block, of_block};
+  }
   const Override& own = found->second;
-  return policy.grants[!own.exact_path || *own.exact_path == path ? own.grant : 0];
+  const Grant* const override = &policy.grants[own.grant];
+  return {override, !own.exact_path || *own.exact_path == path ? override : front};
+}
+
+// Whether the laws of both leave each other's states as they are: a state is cut to the window with
+// which it is used.
+bool share_states(const limit::Quota& a, const limit::Quota& b) {
+  const bool is_one_rate = a.count == b.count && a.period == b.period;
+  return a.window == b.window && is_one_rate && (a.count == 0 || a.units == b.units);
+}
+
+// Appends a last part to a key that is counted under another grant than its own, if that one has
+// another window: its state is another one then. Otherwise a request under the shorter window would
+// give back what was spent under the longer one.
+void set_apart(const Grant& of_key, const Grant& grant, std::string& text) {
+  const bool is_one = &of_key == &grant || of_key.unlimited;
+  if (is_one || share_states(of_key.quota, grant.quota)) return;
+  append_counted(text, [&](std::string& out) {
+    out.append(reinterpret_cast<const char*>(&grant.quota.window), sizeof grant.quota.window);
+  });
 }
 
 // Appends the parts of a key, length-prefixed, with this path if one is given. Returns the offset
@@ -126,7 +155,8 @@ const Grant& least_grant(const Policy& policy, const Rule& rule, const Grant& gr
     request.assume({address, false, {}});
     append_parts(rule.key, request, std::nullopt, text);
     const Grant& other =
-        grant_for(policy, rule, std::string_view(text).substr(begin), request.raw().path);
+        *grants_for(policy, rule, std::string_view(text).substr(begin), request.raw().path)
+             .of_request;
     if (&other != &policy.grants.front() && !gives_more(other, least->quota)) least = &other;
     text.resize(begin);
   }
@@ -136,15 +166,15 @@ const Grant& least_grant(const Policy& policy, const Rule& rule, const Grant& gr
 
 // Appends the readable text of the `count` parts that end `text`, and returns where the match lies.
 // Appends nothing for a single part, which is its own readable text.
-Extent append_partition(std::size_t key, std::size_t parts, std::size_t last_part,
+Extent append_partition(std::size_t key, std::size_t parts, std::size_t last_part, std::size_t end,
                         std::size_t count, std::string& text) {
-  const std::size_t end = text.size();
-  if (count <= 1) return {key, last_part, end - last_part, end};
+  const std::size_t key_end = text.size();
+  if (count <= 1) return {key, last_part, end - last_part, key_end};
   // append_readable() reads from `text` while it appends to it: reserve first, so that the view
   // stays valid. Each character may need a '\' before it.
-  text.reserve(end + 2 * (end - parts));
+  text.reserve(key_end + 2 * (end - parts));
   append_readable(std::string_view(text).substr(parts, end - parts), text);
-  return {key, end, text.size() - end, end};
+  return {key, key_end, text.size() - key_end, key_end};
 }
 
 // Begins the parts of a limit that came with the request. No configured limit has the same parts:
@@ -199,7 +229,7 @@ Match named_boulder_limit(const Policy& policy, const Rule& rule, std::string_vi
   const std::size_t part =
       append_counted(text, [&](std::string& out) { rule.boulder->append_normal(id, out); });
   const auto override_id = rule.boulder->override_of(std::string_view(text).substr(part));
-  Match match{&policy, &grant_for(policy, rule, override_id, {}), {}, {}, cost, false};
+  Match match{&policy, grants_for(policy, rule, override_id, {}).of_request, {}, {}, cost, false};
   set_views(match, {0, part, text.size() - part, text.size()}, text);
   return match;
 }
@@ -244,9 +274,11 @@ Match named_partition(const Policy& policy, const Rule& rule, std::string_view p
       }
     });
   }
-  const Grant& grant = grant_for(policy, rule, std::string_view(text).substr(parts), path);
-  Match match{&policy, &grant, {}, {}, cost, false};
-  set_views(match, append_partition(0, parts, last_part, count, text), text);
+  const Grants grants = grants_for(policy, rule, std::string_view(text).substr(parts), path);
+  const std::size_t parts_end = text.size();
+  set_apart(*grants.of_key, *grants.of_request, text);
+  Match match{&policy, grants.of_request, {}, {}, cost, false};
+  set_views(match, append_partition(0, parts, last_part, parts_end, count, text), text);
   return match;
 }
 
@@ -307,6 +339,7 @@ std::span<const Match> PolicySet::match(const Request& request, Scratch& scratch
   std::vector<Extent>& extents = scratch.extents;
   matches.clear();
   extents.clear();
+  std::array<std::size_t, policies_per_request_max> parts_ends;  // of the matches' keys
   const auto first_with_key = [&](std::size_t key_group) {
     std::size_t first = 0;
     while (first < matches.size() &&
@@ -343,19 +376,24 @@ std::span<const Match> PolicySet::match(const Request& request, Scratch& scratch
     } else {
       const Rule& other = rules_->rules[matches[first].policy->index];
       const std::size_t from = extents[first].key + other.key_head.size();
-      text.append(text, from, extents[first].key_end - from);
+      text.append(text, from, parts_ends[first] - from);
     }
-    const Grant* grant =
-        &grant_for(policy, rule, std::string_view(text).substr(parts), request.path);
+    const Grants grants =
+        grants_for(policy, rule, std::string_view(text).substr(parts), request.path);
+    const Grant* grant = grants.of_request;
     if (is_uncertain(policy, rule, *grant, lazy_request)) grant = &policy.grants.front();
     grant = &least_grant(policy, rule, *grant, lazy_request, text);
     if (grant->unlimited) {
       text.resize(key);
       continue;
     }
-    extents.push_back(is_first ? append_partition(key, parts, last_part, rule.key.size(), text)
-                               : Extent{key, extents[first].partition,
-                                        extents[first].partition_size, text.size()});
+    const std::size_t parts_end = text.size();
+    parts_ends[matches.size()] = parts_end;
+    set_apart(*grants.of_key, *grant, text);
+    extents.push_back(
+        is_first
+            ? append_partition(key, parts, last_part, parts_end, rule.key.size(), text)
+            : Extent{key, extents[first].partition, extents[first].partition_size, text.size()});
     const Cost cost = rule.cost.of(request);
     bool shadow = false;
     if (policy.has_candidate) {

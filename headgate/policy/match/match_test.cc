@@ -1470,6 +1470,45 @@ TEST(Override, OfAPathNeverExemptsByFolding) {
   EXPECT_EQ(set->named("p", "/small/,GET", 1, text)->grant->quota.units, 5U);
 }
 
+// A request that is counted under another grant than its key's own leaves the key's state as it is:
+// a state is cut to the window with which it is used.
+TEST(Override, OfAnotherWindowHasAStateOfItsOwn) {
+  const auto set = load(R"(version: 1
+client-address: {trusted-proxies: [10.0.0.1]}
+policies:
+  - name: p
+    quota: 10
+    window: 1m
+    key: [address, path]
+    overrides:
+      - {ids: [[10.0.0.1, /long]], quota: 1000, window: 1d}
+      - {ids: [[10.0.0.1, /more]], quota: 1000}
+      - {ids: [[10.0.0.2, /]], quota: 1, window: 1d}
+  - {name: q, quota: 7, window: 1m, key: [address, path]}
+)");
+  ASSERT_NE(set, nullptr);
+  using Keys = std::pair<std::string, std::string>;
+  const auto keys = [&](const char* path, const char* forwarded = "") {
+    TestHeaders::Lines headers;
+    if (*forwarded != '\0') headers = {{"forwarded", forwarded}, {"x-forwarded-for", "1.1.1.1"}};
+    return with_matches(*set, {.path = path, .peer = "10.0.0.1", .headers = headers},
+                        [&](std::span<const Match> matches) {
+                          EXPECT_EQ(matches.size(), 2U);
+                          EXPECT_EQ(matches[0].partition, matches[1].partition);
+                          return Keys(matches[0].key, matches[1].key);
+                        });
+  };
+  EXPECT_NE(keys("/long").first, keys("/Long").first);
+  EXPECT_EQ(keys("/LONG").first, keys("/Long").first) << "all other spellings have one";
+  EXPECT_EQ(keys("/long").second, keys("/Long").second) << "of a policy without overrides";
+  EXPECT_EQ(keys("/more").first, keys("/More").first) << "windows are alike";
+  EXPECT_NE(keys("/").first, keys("/", "for=10.0.0.2").first)
+      << "the lesser override of another one";
+  std::string text;
+  EXPECT_EQ(set->named("p", "10.0.0.1,/Long", 1, text)->key, keys("/Long").first);
+  EXPECT_EQ(set->named("p", "10.0.0.1,/long", 1, text)->key, keys("/long").first);
+}
+
 // Overrides that give less hold in each reading of a path.
 TEST(Override, OfAPathThatGivesLessIsNotEscaped) {
   const auto set = load(R"(version: 1
