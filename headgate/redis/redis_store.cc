@@ -67,6 +67,7 @@ void RedisStore::take(std::span<store::Bundle> bundles, std::optional<Instant>& 
     bool corrected = false;
     for (std::size_t i = 0; i < bundles.size(); ++i) {
       store::Bundle& bundle = bundles[i];
+      forget_denials(bundle);
       bundle.undecided = (corrected && follows_correction(bundles.first(i), bundle)) ||
                          (!take_at_once(bundle) && !deny_from_memory(bundle));
       open |= bundle.undecided;
@@ -110,11 +111,7 @@ bool RedisStore::take_at_once(store::Bundle& bundle) noexcept {
 bool RedisStore::deny_from_memory(store::Bundle& bundle) {
   if (options_.clock != Clock::redis) return false;
   for (const store::Charge& charge : bundle.charges) {
-    if (corrects(charge.op)) {
-      denials_.forget(charge.key);
-      leases_.end_denials(charge.key);
-      return false;
-    }
+    if (corrects(charge.op)) return false;
     if (limit::denial_costs(*charge.law)) return false;
   }
   const BootClock::time_point now = BootClock::now();
@@ -140,6 +137,15 @@ bool RedisStore::deny_from_memory(store::Bundle& bundle) {
   bundle.remembered = true;
   count(&RedisCounts::remembered);
   return true;
+}
+
+// What a bundle corrects is not denied from memory from now on.
+void RedisStore::forget_denials(const store::Bundle& bundle) noexcept {
+  for (const store::Charge& charge : bundle.charges) {
+    if (!corrects(charge.op)) continue;
+    denials_.forget(charge.key);
+    leases_.end_denials(charge.key);
+  }
 }
 
 void RedisStore::ask_ahead(std::string_view key) noexcept {

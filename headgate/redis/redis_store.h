@@ -65,6 +65,7 @@ class RedisStore : public store::Store {
   // Starts the thread if it does not run. Throws std::bad_alloc or std::system_error.
   [[nodiscard]] Worker& worker();
   [[nodiscard]] bool deny_from_memory(store::Bundle& bundle);
+  void forget_denials(const store::Bundle& bundle) noexcept;
   void ask_ahead(std::string_view key) noexcept;
   void count(std::atomic<std::uint64_t> RedisCounts::*counter) const noexcept;
 
