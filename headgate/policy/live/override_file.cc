@@ -111,17 +111,16 @@ OverrideFile::Version OverrideFile::version_of(const std::string& path) noexcept
 
 Result<std::vector<LiveOverride>, std::string> OverrideFile::read() {
   version_ = version_of(path_);  // before its content: a change between is seen the next time
-  is_unread_ = false;
-  if (version_.error == ENOENT) return std::vector<LiveOverride>();
+  is_unread_ = version_.error != ENOENT;
+  if (!is_unread_) return std::vector<LiveOverride>();
   const auto text = read_regular_file(path_, size_max);
-  if (!text) {
-    is_unread_ = true;
-    return failure(path_, text.error());
-  }
+  if (!text) return failure(path_, text.error());
   if (text->size() > size_max) {
+    is_unread_ = false;
     return failure(path_, "is longer than " + std::to_string(size_max) + " bytes");
   }
   auto overrides = read_override_file(*text);
+  is_unread_ = false;  // it stays true if there was no memory
   if (overrides) return *std::move(overrides);
   return failure(path_,
                  "byte " + std::to_string(overrides.error().at) + ": " + overrides.error().what);
