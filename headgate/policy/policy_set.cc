@@ -42,8 +42,8 @@ const Grant& grant_of_block(const Policy& policy, const Rule& rule, std::string_
 }
 
 struct Grants {
-  const Grant* of_key;      // whoever asks for it
-  const Grant* of_request;  // the same, or the policy's own
+  const Grant* of_key;      // that of its override, for any path; or the policy's own
+  const Grant* of_request;  // the same, or the policy's own if the override is of another path
 };
 
 // Returns the override for these length-prefixed parts, or the policy's own grant. `path` is the
