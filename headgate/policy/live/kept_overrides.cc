@@ -59,12 +59,20 @@ Result<void, std::string> KeptOverrides::open(std::uint64_t now) {
   return {};
 }
 
-// Keeps those that have not ended, and notes those that have.
-void KeptOverrides::replace(std::vector<LiveOverride> next, std::uint64_t now) {
+// Removes those that have ended, and notes them.
+void KeptOverrides::end_those_of_before(std::uint64_t now) {
   now_ = now;
   for (const LiveOverride& override : all_) {
     if (override.has_ended(now)) ended_.push_back(json_of(override));
   }
+  const std::size_t before = all_.size();
+  erase_ended(all_, now);
+  if (all_.size() != before) ++changes_;
+}
+
+// The same, before `next` takes their place.
+void KeptOverrides::replace(std::vector<LiveOverride> next, std::uint64_t now) {
+  end_those_of_before(now);
   erase_ended(next, now);
   if (next == all_) return;
   all_ = std::move(next);
@@ -129,7 +137,7 @@ KeptOverrides::News KeptOverrides::follow(std::uint64_t now) {
   if (path().empty()) return news;
   const bool is_other = file_.has_changed();
   const bool clock_went_back = now < now_;  // the file has those that ended too early
-  replace(all_, now);
+  end_those_of_before(now);
   std::string read_again;
   if (is_other || file_.is_unread() || clock_went_back) {
     const std::uint64_t changes = changes_;

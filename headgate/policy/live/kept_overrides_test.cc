@@ -153,6 +153,23 @@ TEST_F(KeptOverridesTest, AFileThatCannotBeLookedAtEndsNone) {
   EXPECT_THAT(kept.all(), IsEmpty());
 }
 
+TEST_F(KeptOverridesTest, AFolderThatIsAwayEndsNone) {
+  const std::string folder = directory.file("folder");
+  const std::string away = directory.file("away");
+  KeptOverrides kept(folder + "/overrides", "");
+  EXPECT_THAT(kept.open(noon).error(), HasSubstr("expected a folder " + folder));
+  std::filesystem::create_directory(folder);
+  ASSERT_TRUE(kept.open(noon));
+  ASSERT_TRUE(kept.set(*policies, {"burst", "10.0.0.2", 50}, noon));
+  std::filesystem::rename(folder, away);
+  EXPECT_THAT(kept.follow(noon).fault, HasSubstr("; the overrides before it stay in force"));
+  EXPECT_EQ(kept.follow(noon).fault, "") << "it is said once";
+  EXPECT_THAT(kept.all(), SizeIs(1));
+  std::filesystem::rename(away, folder);
+  EXPECT_THAT(kept.follow(noon).lines, SizeIs(1));
+  EXPECT_EQ(kept.changes(), 1u);
+}
+
 TEST_F(KeptOverridesTest, AClockThatGoesBackEndsNoneTooEarly) {
   KeptOverrides kept = open();
   ASSERT_TRUE(kept.set(*policies, {"burst", "10.0.0.2", 50, {}, noon, noon + 60}, noon));

@@ -75,6 +75,14 @@ std::string target_of(const std::string& path) {
   return target.string();
 }
 
+// The folder of the file, if there is none; or "".
+std::string missing_folder(const std::string& path) {
+  const std::filesystem::path folder = std::filesystem::path(target_of(path)).parent_path();
+  struct stat status = {};
+  const bool is_missing = !folder.empty() && stat(folder.c_str(), &status) != 0 && errno == ENOENT;
+  return is_missing ? folder.string() : "";
+}
+
 // Opens the draft and locks it, which one process at a time can. The file that is renamed is not
 // the draft any more.
 Result<Descriptor, std::string> lock(const std::string& path, const std::string& draft) {
@@ -98,21 +106,33 @@ Result<Descriptor, std::string> lock(const std::string& path, const std::string&
 
 }  // namespace
 
+OverrideFile::Version::Version(const struct stat& status) noexcept
+    : device(status.st_dev),
+      inode(status.st_ino),
+      size(static_cast<std::uint64_t>(status.st_size)),
+      seconds(status.st_mtim.tv_sec),
+      nanoseconds(status.st_mtim.tv_nsec) {}
+
 OverrideFile::Version OverrideFile::version_of(const std::string& path) noexcept {
   struct stat status = {};
-  if (stat(path.c_str(), &status) != 0) return {.error = errno};
-  return {0,
-          status.st_dev,
-          status.st_ino,
-          static_cast<std::uint64_t>(status.st_size),
-          status.st_mtim.tv_sec,
-          status.st_mtim.tv_nsec};
+  if (stat(path.c_str(), &status) == 0) return Version(status);
+  Version none;
+  none.error = errno;
+  return none;
 }
 
 Result<std::vector<LiveOverride>, std::string> OverrideFile::read() {
   version_ = version_of(path_);  // before its content: a change between is seen the next time
-  is_unread_ = version_.error != ENOENT;
-  if (!is_unread_) return std::vector<LiveOverride>();
+  is_unread_ = true;
+  if (version_.error == ENOENT) {
+    // A folder that is away, as one of a disk that is not mounted yet, says nothing about its file.
+    const std::string missing = missing_folder(path_);
+    if (!missing.empty()) {
+      return failure(path_, "expected a folder " + missing + ", which is not there");
+    }
+    is_unread_ = false;
+    return std::vector<LiveOverride>();
+  }
   const auto text = read_regular_file(path_, size_max);
   if (!text) return failure(path_, text.error());
   if (text->size() > size_max) {
@@ -139,7 +159,8 @@ Result<std::vector<LiveOverride>, std::string> OverrideFile::change(const Change
   }
   auto changed = *overrides;
   if (!change(changed)) return overrides;
-  auto written = write(draft->get(), override_file_text(changed));
+  struct stat status = {};  // of the draft: behind the name may be the file of a later change
+  auto written = write(draft->get(), override_file_text(changed), status);
   if (written && rename(draft_path.c_str(), target.c_str()) != 0) {
     written = cannot_change(path_, errno);
   }
@@ -149,12 +170,13 @@ Result<std::vector<LiveOverride>, std::string> OverrideFile::change(const Change
     [[maybe_unused]] const int emptied = ftruncate(draft->get(), 0);
     return Failure<std::string>(written.error());
   }
-  version_ = version_of(path_);
+  version_ = Version(status);
   return changed;
 }
 
 // The content must reach the disk before the name.
-Result<void, std::string> OverrideFile::write(int draft, const std::string& text) const {
+Result<void, std::string> OverrideFile::write(int draft, const std::string& text,
+                                              struct stat& status) const {
   if (ftruncate(draft, 0) != 0) return cannot_change(path_, errno);
   for (std::size_t done = 0; done < text.size();) {
     const ssize_t count = ::write(draft, text.data() + done, text.size() - done);
@@ -162,7 +184,7 @@ Result<void, std::string> OverrideFile::write(int draft, const std::string& text
     if (count <= 0) return cannot_change(path_, count < 0 ? errno : EIO);
     done += static_cast<std::size_t>(count);
   }
-  if (fsync(draft) != 0) return cannot_change(path_, errno);
+  if (fsync(draft) != 0 || fstat(draft, &status) != 0) return cannot_change(path_, errno);
   return {};
 }
 

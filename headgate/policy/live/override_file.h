@@ -1,6 +1,8 @@
 // The file that keeps overrides: it outlives restarts, and all processes that use it have the same.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -18,8 +20,8 @@ class OverrideFile {
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
-  // Returns its overrides; none if there is no file. Fails if that cannot be found out, or the file
-  // has faults. Throws std::bad_alloc.
+  // Returns its overrides; none if its folder has no such file. Fails if that cannot be found out,
+  // or the file has faults. Throws std::bad_alloc.
   [[nodiscard]] Result<std::vector<LiveOverride>, std::string> read();
 
   // Returns whether the file is another one than at the last read() or change().
@@ -39,6 +41,9 @@ class OverrideFile {
  private:
   // What tells one content from another, as each has a file of its own.
   struct Version {
+    Version() = default;
+    explicit Version(const struct stat& status) noexcept;
+
     int error = 0;  // of looking at the file; ENOENT: there is none
     std::uint64_t device = 0;
     std::uint64_t inode = 0;
@@ -48,7 +53,8 @@ class OverrideFile {
     friend bool operator==(const Version&, const Version&) = default;
   };
   [[nodiscard]] static Version version_of(const std::string& path) noexcept;
-  [[nodiscard]] Result<void, std::string> write(int draft, const std::string& text) const;
+  [[nodiscard]] Result<void, std::string> write(int draft, const std::string& text,
+                                                struct stat& status) const;
 
   std::string path_;
   Version version_;

@@ -96,6 +96,8 @@ TEST_F(OverrideFileTest, FaultsNameTheFileAndLeaveItAsItIs) {
   EXPECT_EQ(text, "quota");
   EXPECT_THAT(OverrideFile(directory.file("none/overrides")).change(adds("a")).error(),
               HasSubstr("cannot be changed: No such file or directory"));
+  EXPECT_THAT(OverrideFile(directory.file("none/overrides")).read().error(),
+              HasSubstr("expected a folder " + directory.file("none") + ", which is not there"));
   EXPECT_THAT(OverrideFile(directory.path().string()).read().error(), HasSubstr("no regular file"));
 }
 
@@ -138,6 +140,22 @@ TEST_F(OverrideFileTest, AChangeThatFailsHidesNoneOfAnotherProcess) {
   std::ofstream(path) << "quota";
   EXPECT_FALSE(one.change(adds("b")));
   EXPECT_TRUE(one.has_changed()) << "so that the fault is reported";
+}
+
+TEST_F(OverrideFileTest, AChangeRightBehindAnotherIsSeen) {
+  const std::string one = directory.file("one");
+  const std::string two = directory.file("two");
+  ASSERT_TRUE(OverrideFile(one).change(adds("a")));
+  ASSERT_TRUE(OverrideFile(two).change(adds("b")));
+  std::filesystem::create_symlink(one, path);
+  OverrideFile file(path);
+  ASSERT_TRUE(file.change([&](auto& all) {
+    std::filesystem::remove(path);
+    std::filesystem::create_symlink(two, path);
+    return adds("c")(all);
+  }));
+  EXPECT_TRUE(file.has_changed());
+  EXPECT_EQ(file.read()->front().key, "b");
 }
 
 TEST_F(OverrideFileTest, AFailedChangeTakesNoRoomOnAFullDisk) {
