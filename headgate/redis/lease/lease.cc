@@ -76,11 +76,27 @@ limit::Decision Lease::decision(const store::Charge& charge, Found found, Time n
 
 // ---- asking
 
-LeaseAsk Lease::begin(std::uint64_t number, Time now, bool gives_back) noexcept {
-  const bool is_over = now >= end_;
+void Lease::set_terms(const LeaseTerms& terms, Time now) noexcept {
+  back_ += held_back(now);
+  if (terms.kind == LeaseTerms::Kind::linear) {
+    // A unit of another quota is another part of the window.
+    back_ = terms.units_in(terms_.span(back_));
+    refund_ = terms.units_in(terms_.span(refund_));
+  }
+  terms_ = terms;
+  end_denials();
+}
+
+// What was held, to be given back.
+std::uint64_t Lease::held_back(Time now) noexcept {
+  const std::uint64_t held = std::exchange(held_, 0);
   // Under a linear law they come back by themselves, and others may have spent them since.
-  if (is_over && terms_.kind == LeaseTerms::Kind::linear) held_ = 0;
-  if (is_over || gives_back) back_ += std::exchange(held_, 0);
+  const bool is_lost = now >= end_ && terms_.kind == LeaseTerms::Kind::linear;
+  return is_lost ? 0 : held;
+}
+
+LeaseAsk Lease::begin(std::uint64_t number, Time now, bool gives_back) noexcept {
+  if (now >= end_ || gives_back) back_ += held_back(now);
   is_asking_ = true;
   is_low_ = false;
   number_ = number;

@@ -62,12 +62,9 @@ class Lease {
   explicit Lease(const LeaseTerms& terms) noexcept : terms_(terms) {}
 
   [[nodiscard]] const LeaseTerms& terms() const noexcept { return terms_; }
-  // From the next ask on, the key is under this law, and the denials of the former one do not hold.
-  // REQUIRES: the same kind.
-  void set_terms(const LeaseTerms& terms) noexcept {
-    terms_ = terms;
-    end_denials();
-  }
+  // From the next ask on, the key is under this law. It gives back what is here of the former one,
+  // whose denials do not hold any more. REQUIRES: the same kind, !is_asking().
+  void set_terms(const LeaseTerms& terms, Time now) noexcept;
 
   // Takes `cost` units, at least 1, if they are here. `clock` returns the time. It is read after
   // the units are gone: then a process that is stopped in between finds, when it goes on, that its
@@ -148,6 +145,7 @@ class Lease {
   static constexpr Span failure_rest = std::chrono::milliseconds(20);
 
   LeaseAsk begin(std::uint64_t number, Time now, bool gives_back) noexcept;
+  std::uint64_t held_back(Time now) noexcept;
   [[nodiscard]] Instant redis_time(Time now) const noexcept;
   [[nodiscard]] Nanos until(std::uint64_t units) const noexcept;
 

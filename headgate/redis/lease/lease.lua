@@ -61,14 +61,17 @@ if ARGV[1] == 'L' then
       if whole * count > product then whole = whole - 1 end
       return upwards and whole * count < product and whole + 1 or whole
     end
-    local full = span(quota, false)
+    local full = span(quota, false)  -- from this debt on, it gives nothing
     local debt = (first - s) * 1e9 + (second - us * 1000)
     if debt > exact then debt = debt * up end
-    if debt > full then debt = full end  -- the clock went back, or the policy has changed
+    -- It is greater if the clock went back, or under another law of the key. All of them have the
+    -- whole window in common.
+    debt = math.min(debt, span(quota + most, false))
     debt = debt - span(back + refund, false)
     if debt < 0 then debt = 0 end
     there = floor((full - debt) / (length / count)) + 1
     while there > 0 and span(there, true) > full - debt do there = there - 1 end
+    there = math.max(there, 0)
     take = function(units)
       debt = debt + span(units, true)
       first, second = s + floor(debt / 1e9), us * 1000 + math.fmod(debt, 1e9)

@@ -56,7 +56,9 @@ std::optional<limit::Decision> LeaseTable::denial(const store::Charge& charge) n
 
 void LeaseTable::give_back(const store::Charge& charge) noexcept {
   if (charge.op != limit::Op::spend) return;
-  with(charge.key, [&](Entry& entry) { entry.lease.give_back(charge.cost); });
+  with(charge.key, [&](Entry& entry) {
+    if (fits(entry, charge)) entry.lease.give_back(charge.cost);
+  });
 }
 
 }  // namespace headgate::redis

@@ -51,7 +51,8 @@ class LeaseTable {
   void end_denials(std::string_view key) noexcept {
     with(key, [](Entry& entry) { entry.lease.end_denials(); });
   }
-  // The charge was admitted, and has to be denied after all.
+  // The charge was admitted, and has to be denied after all. If the lease is under another law by
+  // now, its units are lost: they count as spent.
   void give_back(const store::Charge& charge) noexcept;
 
   // Calls `use(Entry&)`, if there is an entry, while no other thread uses it. Returns whether there

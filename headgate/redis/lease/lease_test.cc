@@ -129,6 +129,27 @@ TEST_F(LeaseTest, UnitsOfALeaseThatIsOverAreNotGivenBack) {
   }
 }
 
+TEST_F(LeaseTest, UnderAnotherLawUnitsAreAsManyAsComeBackInTheSameTime) {
+  const auto terms_of = [](std::uint64_t quota) {
+    return LeaseTerms::make(limit::make_law({quota, second}, {}).value(), 10).value();
+  };
+  ask(reply(5, 50));
+  lease_.give_back(4);
+  lease_.refund(7);
+  lease_.set_terms(terms_of(50), start + milliseconds(10));
+  EXPECT_EQ(lease_.held(), 0U);
+  const LeaseAsk small = ask(reply(4, 20), start + milliseconds(10));
+  EXPECT_EQ(small.have, 0U);
+  EXPECT_EQ(small.back, 4U) << "of 4.5";
+  EXPECT_EQ(small.refund, 3U) << "of 3.5";
+  lease_.set_terms(terms_of(100), start + milliseconds(20));
+  const LeaseAsk large = ask(reply(5, 50), start + milliseconds(20));
+  EXPECT_EQ(large.back, 8U);
+  lease_.set_terms(terms_of(200), start + milliseconds(20) + Lease::spent_for);
+  EXPECT_EQ(ask(reply(0, 50), start + milliseconds(20) + Lease::spent_for).back, 0U)
+      << "they have come back by themselves";
+}
+
 TEST_F(LeaseTest, NoDenialHoldsAfterARefund) {
   const LeaseAsk denied = ask(reply(0, 0));
   lease_.rest(denied, 1);

@@ -1,6 +1,7 @@
 #include "headgate/redis/lease/leasing.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace headgate::redis {
@@ -97,18 +98,16 @@ bool Leasing::decide_here(Part& part, bool is_behind_refund) {
 
 // Makes the entry of the key, or one under other terms if the policies have changed. REQUIRES: no
 // ask of the key is under way.
-void Leasing::prepare(const Part& part) {
-  const store::Charge& charge = part.charges[0];
-  const LeaseTerms terms = LeaseTerms::make(*charge.law, charge.shared->leased).value();
+void Leasing::prepare(const Part& part, const LeaseTerms& terms) {
   const auto make = [&](const Lease& lease) {
     return LeaseTable::Entry{lease, part.keys[0], part.slot};
   };
   table_.with(
-      charge.key, [&] { return make(Lease(terms)); },
+      part.charges[0].key, [&] { return make(Lease(terms)); },
       [&](LeaseTable::Entry& entry) {
         if (entry.lease.terms() == terms) return;
         Lease lease = entry.lease.terms().kind == terms.kind ? entry.lease : Lease(terms);
-        lease.set_terms(terms);
+        lease.set_terms(terms, BootClock::now());
         entry = make(lease);
       });
 }
@@ -120,13 +119,22 @@ void Leasing::ask_ahead(const std::string& key) {
 void Leasing::ask(const std::string& key) {
   Queue& queue = queues_.find(key)->second;
   std::uint64_t units_back = 0;
+  std::optional<LeaseTerms> terms;  // one ask is under one law: the others wait for the next one
   for (std::shared_ptr<Part>& part : std::exchange(queue.next, {})) {
     const store::Charge& charge = part->charges[0];
     if (!part->is_awaited()) {
       part->end(Part::Outcome::undecided);
       continue;
     }
-    if (queue.asked.empty()) prepare(*part);
+    const LeaseTerms own = LeaseTerms::make(*charge.law, charge.shared->leased).value();
+    if (!terms) {
+      terms = own;
+      prepare(*part, own);
+    }
+    if (*terms != own) {
+      queue.next.push_back(std::move(part));
+      continue;
+    }
     if (spends(charge)) add(queue.groups, charge.cost);
     if (refunds(*part)) units_back += charge.cost;
     queue.asked.push_back(std::move(part));

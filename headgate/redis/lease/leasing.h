@@ -62,7 +62,7 @@ class Leasing {
   };
 
   [[nodiscard]] bool decide_here(Part& part, bool is_behind_refund);
-  void prepare(const Part& part);
+  void prepare(const Part& part, const LeaseTerms& terms);
   // Asks for what waits. REQUIRES: no ask of the key is under way.
   void ask(const std::string& key);
   template <class Begin>

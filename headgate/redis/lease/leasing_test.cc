@@ -174,6 +174,53 @@ TEST(Leasing, ALargerQuotaIsThereAtOnce) {
   EXPECT_EQ(admitted(*store, larger, 100), 60U);
 }
 
+// ---- two laws of one key, as while machines read a new policy file one after the other
+
+// The share of a window that `units` of the policy's quota are.
+double share(const Policy& policy, std::uint64_t units) {
+  return static_cast<double>(units) /
+         static_cast<double>(limit::parameters_of(policy.law).quota.units);
+}
+
+TEST(Leasing, UnitsThatWereTakenUnderOneLawAreNotGivenBackAsThoseOfAnother) {
+  const RedisServer server;
+  const auto store = open(server);
+  const Policy large(1000, 86400 * second);
+  const Policy small(30, 86400 * second);
+  double spent = 0;
+  for (int i = 0; i < 30; ++i) {
+    spent += share(large, admitted(*store, large, 100)) + share(small, admitted(*store, small, 1));
+  }
+  EXPECT_LE(spent, 1);
+}
+
+TEST(Leasing, UnderALawThatGivesLessAtOnceNothingOfALargerOneIsForgotten) {
+  const RedisServer server;
+  const auto store = open(server);
+  const Policy large(1000, 86400 * second);  // of which it gives 900 / 1000 at once
+  const Policy small(29, 86400 * second);    // 27 / 29
+  double spent = 0;
+  for (int i = 0; i < 30; ++i) {
+    spent += share(small, admitted(*store, small, 10)) + share(large, admitted(*store, large, 1));
+  }
+  EXPECT_LE(spent, 1);
+}
+
+TEST(Leasing, RequestsThatWaitTogetherAreDecidedEachUnderItsLaw) {
+  const RedisServer server;
+  const auto store = open(server);
+  const Policy large(1000, 86400 * second, Algorithm::fixed_window);
+  const Policy small(50, 86400 * second, Algorithm::fixed_window);
+  EXPECT_EQ(admitted(*store, large, 60), 60U);
+  std::vector<std::vector<Charge>> bundles(3, {large.charge(200)});
+  for (int i = 0; i < 20; ++i) bundles.push_back({small.charge()});
+  const std::vector<Taken> taken = take_together(*store, bundles);
+  for (std::size_t i = 0; i < taken.size(); ++i) {
+    EXPECT_EQ(taken[i].admitted, i < 3) << i;
+    EXPECT_FALSE(taken[i].undecided);
+  }
+}
+
 // A refund of more than was used, as of units that were used in an earlier window: what a process
 // holds still passes.
 TEST(Leasing, ARefundGivesBackNothingThatIsOut) {

@@ -1,11 +1,13 @@
 // The law of a leased key, as lease.lua takes it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 
 #include "headgate/base/instant.h"
 #include "headgate/limit/law.h"
+#include "headgate/limit/quota.h"
 
 namespace headgate::redis {
 
@@ -28,6 +30,13 @@ struct LeaseTerms {
   // The time in which so many units come back [ns], rounded up. REQUIRES: linear.
   [[nodiscard]] Nanos span(std::uint64_t units) const noexcept {
     return ceil_div(static_cast<Nanos>(units) * length, Nanos{count});
+  }
+
+  // The units that come back in a time [ns], rounded down. REQUIRES: linear, and the time is 0 or a
+  // span() of some law.
+  [[nodiscard]] std::uint64_t units_in(Nanos time) const noexcept {
+    return static_cast<std::uint64_t>(
+        std::min(time * count / length, static_cast<Nanos>(limit::Quota::cost_max)));
   }
 
   friend constexpr bool operator==(const LeaseTerms&, const LeaseTerms&) = default;
