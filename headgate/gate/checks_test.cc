@@ -230,6 +230,28 @@ TEST_P(Decide, BothNumbersGetARefundAndAFullQuota) {
   EXPECT_EQ(gate.context.verdict.outcome, Outcome::admitted) << "also by what is not in force";
 }
 
+// One that is counted under another window than its key's own has a bucket of its own.
+TEST_P(Decide, AFullQuotaIsAlsoForWhatIsCountedUnderOtherNumbers) {
+  TestGate gate(GetParam(), R"(
+  - name: paths
+    quota: 2
+    window: 60s
+    key: path
+    candidate: {quota: 1, share: 0%}
+    overrides: [{ids: [/Admin], quota: 100, window: 1h}, {ids: [/Other], quota: 50, window: 2h}]
+)");
+  for (const char* const path : {"/admin", "/Admin"}) {
+    ASSERT_EQ(gate.decide({{"paths", path, 2}}), std::nullopt);
+  }
+  EXPECT_THAT(gate.left(), testing::ElementsAre(98));
+  ASSERT_EQ(gate.inspect("paths", "/Admin", Refill::yes), std::nullopt);
+  EXPECT_THAT(gate.left(), testing::ElementsAre(100, 99, 0));
+  for (const char* const path : {"/admin", "/Admin"}) {
+    ASSERT_EQ(gate.decide({{"paths", path, 1}}), std::nullopt);
+    EXPECT_EQ(gate.context.verdict.outcome, Outcome::admitted);
+  }
+}
+
 TEST_P(Decide, OfTooManyChecksTheNumbersInForceDecide) {
   TestGate gate(GetParam(), with_candidate);
   std::vector<std::string> keys;

@@ -1,5 +1,7 @@
 // A look at one partition, for people.
 
+#include <algorithm>
+#include <iterator>
 #include <new>
 
 #include "headgate/gate/gate.h"
@@ -9,6 +11,10 @@ namespace {
 
 // What is decided about a partition, in the order of the results. The last one is not shown.
 enum Look : std::size_t { what_is_left, one_unit, whole_quota, full_quota, looks };
+
+// Of the states of one partition that are apart from its own, so many are refilled for its policy,
+// and for the candidate: more than policies have windows.
+constexpr std::size_t apart_max = 16;
 
 // The grant's law, with the time until the whole quota is available as `t`.
 limit::Law full_law_of(const policy::Grant& grant) noexcept {
@@ -26,15 +32,22 @@ std::optional<CheckFault> Gate::inspect(std::string_view policy, std::string_vie
   using Reason = CheckFault::Reason;
   begin(now, context);
   context.done_ = done;
-  constexpr std::size_t matches_max = looks + 1;
+  constexpr std::size_t matches_max = looks + 1 + 2 * apart_max;
   std::vector<policy::Match>& matches = context.scratch_.matches;
   std::optional<policy::Match> match;
-  std::optional<policy::Match> other;
+  std::vector<policy::Match> others;  // that are refilled besides
   try {
     context.make_room(matches_max);
     matches.reserve(matches_max);
     match = policies_->named(policy, key, 0, context.names_[0]);
-    if (refill == Refill::yes) other = policies_->beside(policy, key, 0, context.names_[1]);
+    if (refill == Refill::yes && match) {
+      others = policies_->apart(*match, apart_max, context.names_[1]);
+      if (const auto other = policies_->beside(policy, key, 0, context.names_[2])) {
+        others.push_back(*other);
+        std::ranges::copy(policies_->apart(*other, apart_max, context.names_[3]),
+                          std::back_inserter(others));
+      }
+    }
     if (match && has_limit(*match)) {
       context.full_law_ = std::make_unique<const limit::Law>(full_law_of(*match->grant));
     }
@@ -53,9 +66,10 @@ std::optional<CheckFault> Gate::inspect(std::string_view policy, std::string_vie
     context.check_of_[matches.size()] = static_cast<std::uint8_t>(i);
     matches.push_back(*match);
   }
-  if (limited && other) {
-    context.check_of_[looks] = looks;
-    matches.push_back(*other);
+  for (const policy::Match& other : others) {
+    if (!has_limit(other)) continue;
+    context.check_of_[matches.size()] = static_cast<std::uint8_t>(matches.size());
+    matches.push_back(other);
   }
   context.matched_ = matches.size();
   if (!limited) {
@@ -68,8 +82,8 @@ std::optional<CheckFault> Gate::inspect(std::string_view policy, std::string_vie
   context.charges_[full_quota].law = context.full_law_.get();
   if (refill == Refill::yes) {
     context.op_ = limit::Op::refund;
-    for (const Look i : {what_is_left, looks}) {
-      if (i == matches.size()) continue;
+    for (std::size_t i = what_is_left; i < matches.size();
+         i = std::max<std::size_t>(i + 1, looks)) {
       context.charges_[i].op = limit::Op::refund;
       context.charges_[i].cost = limit::Quota::cost_max;
     }

@@ -194,6 +194,28 @@ TEST(Candidate, TheShareGrowsByKeys) {
   EXPECT_TRUE(in_force("100%", late));
 }
 
+TEST(Candidate, TheShareOfAKeyIsThatOfItsPartitionUnderWhateverWindow) {
+  const auto in_force = [](const std::string& overrides) {
+    const auto set = load(
+        "  - {name: burst, quota: 2, window: 1m, key: path, candidate: {quota: 7, share: 50%}, "
+        "overrides: [" +
+        overrides + "]}\n");
+    std::string all;
+    for (int i = 0; i < 20; ++i) {
+      std::string text;
+      const std::string path = "/a" + std::to_string(i);
+      all += std::to_string(named(*set, "burst", path, text).grant->quota.units);
+      for (const std::string& match : matched(*set, "10.0.0.1", path)) {
+        if (match.front() != '[') all += match.back();
+      }
+    }
+    return all;
+  };
+  std::string ids;
+  for (int i = 0; i < 20; ++i) ids += (i == 0 ? "/A" : ", /A") + std::to_string(i);
+  EXPECT_EQ(in_force("{ids: [" + ids + "], quota: 90, window: 1h}"), in_force(""));
+}
+
 TEST(Candidate, ALiveOverrideIsForBoth) {
   const auto set =
       load("  - {name: burst, quota: 100, window: 1m, candidate: {rate: 5/s, share: 50%}}\n");

@@ -1,7 +1,6 @@
 #include "headgate/policy/policy_set.h"
 
 #include <algorithm>
-#include <array>
 #include <bitset>
 #include <optional>
 #include <utility>
@@ -62,21 +61,34 @@ Grants grants_for(const Policy& policy, const Rule& rule, std::string_view parts
   return {override, !own.exact_path || *own.exact_path == path ? override : front};
 }
 
-// Whether the laws of both leave each other's states as they are: a state is cut to the window with
-// which it is used.
-bool share_states(const limit::Quota& a, const limit::Quota& b) {
-  const bool is_one_rate = a.count == b.count && a.period == b.period;
-  return a.window == b.window && is_one_rate && (a.count == 0 || a.units == b.units);
+// Whether requests under either grant leave what was spent under the other: a state is cut to the
+// window with which it is used, and a debt of fixed windows to the quota.
+bool share_states(const Policy& policy, const Grant& a, const Grant& b) {
+  const limit::Terms& terms = policy.terms;
+  const bool cuts_debts = terms.algorithm == limit::Algorithm::fixed_window &&
+                          (terms.late || terms.delay > 0) && a.quota.units != b.quota.units;
+  return a.quota.window == b.quota.window && !cuts_debts;
 }
 
-// Appends a last part to a key that is counted under another grant than its own, if that one has
-// another window: its state is another one then. Otherwise a request under the shorter window would
-// give back what was spent under the longer one.
-void set_apart(const Grant& of_key, const Grant& grant, std::string& text) {
-  const bool is_one = &of_key == &grant || of_key.unlimited;
-  if (is_one || share_states(of_key.quota, grant.quota)) return;
+// The grant under which the state of a key's own is. `of_key`: that of its override, if it has one.
+const Grant& own_grant(const Policy& policy, const Grant& of_key) {
+  return of_key.unlimited ? policy.grants.front() : of_key;
+}
+
+bool is_apart(const Policy& policy, const Grant& own, const Grant& grant) {
+  return &own != &grant && (own.unlimited || !share_states(policy, own, grant));
+}
+
+// Appends a last part to the key of a request that is counted under another grant than the key's
+// own, unless both share a state. Otherwise a request under the shorter window would give back what
+// was spent under the longer one.
+void set_apart(const Policy& policy, const Grant& of_key, const Grant& grant, std::string& text) {
+  if (!is_apart(policy, own_grant(policy, of_key), grant)) return;
   append_counted(text, [&](std::string& out) {
-    out.append(reinterpret_cast<const char*>(&grant.quota.window), sizeof grant.quota.window);
+    constexpr auto second = static_cast<std::uint64_t>(nanos_per_second);
+    out += std::to_string(static_cast<std::uint64_t>(grant.quota.window / nanos_per_second));
+    const auto nanos = static_cast<std::uint64_t>(grant.quota.window % nanos_per_second);
+    if (nanos > 0) out += '.' + std::to_string(second + nanos).substr(1);
   });
 }
 
@@ -169,12 +181,12 @@ const Grant& least_grant(const Policy& policy, const Rule& rule, const Grant& gr
 Extent append_partition(std::size_t key, std::size_t parts, std::size_t last_part, std::size_t end,
                         std::size_t count, std::string& text) {
   const std::size_t key_end = text.size();
-  if (count <= 1) return {key, last_part, end - last_part, key_end};
+  if (count <= 1) return {key, last_part, end - last_part, end, key_end};
   // append_readable() reads from `text` while it appends to it: reserve first, so that the view
   // stays valid. Each character may need a '\' before it.
   text.reserve(key_end + 2 * (end - parts));
   append_readable(std::string_view(text).substr(parts, end - parts), text);
-  return {key, key_end, text.size() - key_end, key_end};
+  return {key, key_end, text.size() - key_end, end, key_end};
 }
 
 // Begins the parts of a limit that came with the request. No configured limit has the same parts:
@@ -210,6 +222,7 @@ void drop_replaced(std::span<Match> matches) {
 void set_views(Match& match, const Extent& extent, const std::string& text) {
   const std::string_view all = text;
   match.key = all.substr(extent.key, extent.key_end - extent.key);
+  match.own_key = all.substr(extent.key, extent.own_key_end - extent.key);
   match.partition = all.substr(extent.partition, extent.partition_size);
 }
 
@@ -229,8 +242,8 @@ Match named_boulder_limit(const Policy& policy, const Rule& rule, std::string_vi
   const std::size_t part =
       append_counted(text, [&](std::string& out) { rule.boulder->append_normal(id, out); });
   const auto override_id = rule.boulder->override_of(std::string_view(text).substr(part));
-  Match match{&policy, grants_for(policy, rule, override_id, {}).of_request, {}, {}, cost, false};
-  set_views(match, {0, part, text.size() - part, text.size()}, text);
+  Match match{&policy, grants_for(policy, rule, override_id, {}).of_request, {}, {}, {}, cost};
+  set_views(match, {0, part, text.size() - part, text.size(), text.size()}, text);
   return match;
 }
 
@@ -242,8 +255,8 @@ Match named_descriptor(const Policy& policy, const Rule& rule, std::string_view 
   if (grant == 0) append_entries(entries, text);
   const std::size_t end = text.size();
   append_readable(entries, text);
-  Match match{&policy, &policy.grants[grant], {}, {}, cost, false};
-  set_views(match, {0, end, text.size() - end, end}, text);
+  Match match{&policy, &policy.grants[grant], {}, {}, {}, cost};
+  set_views(match, {0, end, text.size() - end, end, end}, text);
   return match;
 }
 
@@ -276,8 +289,8 @@ Match named_partition(const Policy& policy, const Rule& rule, std::string_view p
   }
   const Grants grants = grants_for(policy, rule, std::string_view(text).substr(parts), path);
   const std::size_t parts_end = text.size();
-  set_apart(*grants.of_key, *grants.of_request, text);
-  Match match{&policy, grants.of_request, {}, {}, cost, false};
+  set_apart(policy, *grants.of_key, *grants.of_request, text);
+  Match match{&policy, grants.of_request, {}, {}, {}, cost};
   set_views(match, append_partition(0, parts, last_part, parts_end, count, text), text);
   return match;
 }
@@ -339,7 +352,6 @@ std::span<const Match> PolicySet::match(const Request& request, Scratch& scratch
   std::vector<Extent>& extents = scratch.extents;
   matches.clear();
   extents.clear();
-  std::array<std::size_t, policies_per_request_max> parts_ends;  // of the matches' keys
   const auto first_with_key = [&](std::size_t key_group) {
     std::size_t first = 0;
     while (first < matches.size() &&
@@ -376,7 +388,7 @@ std::span<const Match> PolicySet::match(const Request& request, Scratch& scratch
     } else {
       const Rule& other = rules_->rules[matches[first].policy->index];
       const std::size_t from = extents[first].key + other.key_head.size();
-      text.append(text, from, parts_ends[first] - from);
+      text.append(text, from, extents[first].own_key_end - from);
     }
     const Grants grants =
         grants_for(policy, rule, std::string_view(text).substr(parts), request.path);
@@ -388,21 +400,20 @@ std::span<const Match> PolicySet::match(const Request& request, Scratch& scratch
       continue;
     }
     const std::size_t parts_end = text.size();
-    parts_ends[matches.size()] = parts_end;
-    set_apart(*grants.of_key, *grant, text);
+    set_apart(policy, *grants.of_key, *grant, text);
     extents.push_back(
-        is_first
-            ? append_partition(key, parts, last_part, parts_end, rule.key.size(), text)
-            : Extent{key, extents[first].partition, extents[first].partition_size, text.size()});
+        is_first ? append_partition(key, parts, last_part, parts_end, rule.key.size(), text)
+                 : Extent{key, extents[first].partition, extents[first].partition_size, parts_end,
+                          text.size()});
     const Cost cost = rule.cost.of(request);
     bool shadow = false;
     if (policy.has_candidate) {
-      shadow = is_in_share(std::string_view(text).substr(key, extents.back().key_end - key),
-                           policy.candidate_share);
+      shadow =
+          is_in_share(std::string_view(text).substr(key, parts_end - key), policy.candidate_share);
     } else if (is_beside) {
       shadow = !matches.back().shadow;
     }
-    matches.push_back({&policy, grant, {}, {}, cost.units, cost.defaulted, shadow});
+    matches.push_back({&policy, grant, {}, {}, {}, cost.units, cost.defaulted, shadow});
   }
   return set_all_views(scratch);
 }
@@ -437,9 +448,9 @@ std::span<const Match> PolicySet::match(std::string_view domain,
     }
     const std::size_t end = text.size();
     append_readable(descriptor.entries, text);
-    scratch.extents[i] = {key, end, text.size() - end, end};
-    scratch.matches[i] = {policy, grant, {}, {}, std::min(descriptor.cost, limit::Quota::cost_max),
-                          false};
+    scratch.extents[i] = {key, end, text.size() - end, end, end};
+    scratch.matches[i] = {policy, grant, {},
+                          {},     {},    std::min(descriptor.cost, limit::Quota::cost_max)};
   }
   const std::span<Match> matches = set_all_views(scratch);
   drop_replaced(matches);
@@ -475,14 +486,42 @@ std::optional<Match> PolicySet::named(std::string_view policy_name, std::string_
   if (policy == nullptr) return std::nullopt;
   if (policy->is_candidate()) {
     const Match live = named(rules_->policies[policy->twin()], partition, cost, text);
-    const bool in_force = is_in_share(live.key, policy->candidate_share);
+    const bool in_force = is_in_share(live.own_key, policy->candidate_share);
     Match match = named(*policy, partition, cost, text);
     match.shadow = !in_force;
     return match;
   }
   const Match match = named(*policy, partition, cost, text);
-  if (!policy->has_candidate || !is_in_share(match.key, policy->candidate_share)) return match;
+  if (!policy->has_candidate || !is_in_share(match.own_key, policy->candidate_share)) return match;
   return named(rules_->policies[policy->twin()], partition, cost, text);
+}
+
+std::vector<Match> PolicySet::apart(const Match& match, std::size_t most, std::string& text) const {
+  const Policy& policy = *match.policy;
+  const Rule& rule = rules_->rules[policy.index];
+  std::vector<Match> apart;
+  if (rule.overrides.empty() || rule.boulder != nullptr || rule.envoy != nullptr) return apart;
+  const Grant& own = own_grant(
+      policy, *grants_for(policy, rule, match.own_key.substr(rule.key_head.size()), {}).of_key);
+  std::vector<Extent> extents;
+  text.clear();
+  for (const Grant& grant : policy.grants) {
+    const auto is_same = [&](const Match& other) {
+      return other.grant->quota.window == grant.quota.window;
+    };
+    if (apart.size() == most) break;
+    if (grant.unlimited || !is_apart(policy, own, grant) || std::ranges::any_of(apart, is_same)) {
+      continue;
+    }
+    const std::size_t key = text.size();
+    text.append(match.own_key);
+    const std::size_t own_key_end = text.size();
+    set_apart(policy, own, grant, text);
+    extents.push_back({key, own_key_end, 0, own_key_end, text.size()});
+    apart.push_back({&policy, &grant, {}, {}, {}, 0, false, match.shadow});
+  }
+  for (std::size_t i = 0; i < apart.size(); ++i) set_views(apart[i], extents[i], text);
+  return apart;
 }
 
 std::optional<Match> PolicySet::beside(std::string_view policy_name, std::string_view partition,
@@ -490,7 +529,7 @@ std::optional<Match> PolicySet::beside(std::string_view policy_name, std::string
   const Policy* policy = find(policy_name);
   if (policy == nullptr || !policy->has_candidate) return std::nullopt;
   Match match = named(*policy, partition, cost, text);
-  if (!is_in_share(match.key, policy->candidate_share)) {
+  if (!is_in_share(match.own_key, policy->candidate_share)) {
     match = named(rules_->policies[policy->twin()], partition, cost, text);
   }
   match.shadow = true;

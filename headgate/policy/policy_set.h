@@ -58,7 +58,8 @@ struct Overridden;
 struct Match {
   const Policy* policy = nullptr;
   const Grant* grant = nullptr;
-  std::string_view key;         // store key: policy name and partition key parts, length-prefixed
+  std::string_view key;         // store key: own_key, or that and what sets it apart
+  std::string_view own_key;     // policy name and partition key parts, length-prefixed
   std::string_view partition;   // the key parts as one readable text, for pk=plain, logs and top
   std::uint64_t cost = 1;       // quota units, 0..limit::Quota::cost_max; see Policy::cost_time
   bool cost_defaulted = false;  // the header that gives the cost was absent or malformed
@@ -76,6 +77,7 @@ struct Extent {
   std::size_t key = 0;  // begin of the store key
   std::size_t partition = 0;
   std::size_t partition_size = 0;
+  std::size_t own_key_end = 0;
   std::size_t key_end = 0;
 };
 
@@ -184,6 +186,12 @@ class PolicySet {
   // The views of the match point into `text`.
   [[nodiscard]] std::optional<Match> named(std::string_view policy, std::string_view partition,
                                            std::uint64_t cost, std::string& text) const;
+
+  // Returns the matches of this partition under other grants of its policy, where requests that are
+  // counted under those have a state of their own: one for each window, at most `most`. Their views
+  // point into `text`.
+  [[nodiscard]] std::vector<Match> apart(const Match& match, std::size_t most,
+                                         std::string& text) const;
 
   // Returns the match that named() with the same arguments leaves out, in shadow mode: the one of
   // the numbers that are not in force. Returns std::nullopt if the policy has no candidate.

@@ -147,7 +147,8 @@ void Taking::decided_leased(std::size_t bundle) {
 }
 
 void Taking::decided(std::size_t bundle) {
-  remember(bundle);
+  end_denials(bundle);
+  remember_denials(bundle);
   const Parts& parts = splits_[bundle].parts;
   const auto all = [&](Part::Outcome outcome) {
     return std::all_of(parts.begin(), parts.end(),
@@ -189,13 +190,21 @@ void Taking::give_back(std::size_t bundle) {
   decide(bundle, std::move(parts), &Taking::given_back);
 }
 
-// What later calls need not ask for.
-void Taking::remember(std::size_t bundle) {
+void Taking::end_denials(std::size_t bundle) {
+  for (const Part* part : splits_[bundle].parts) {
+    for (const store::Charge& charge : part->charges) {
+      if (ends_denials(charge, part->outcome)) deciders_->denials.forget(charge.key);
+    }
+  }
+}
+
+// What later calls need not ask for. To be called once, with the answer: what another call corrects
+// after it is not denied from memory.
+void Taking::remember_denials(std::size_t bundle) {
   for (Part* part : splits_[bundle].parts) {
+    if (part->outcome != Part::Outcome::denied) continue;
     for (std::size_t i = 0; i < part->charges.size(); ++i) {
       const store::Charge& charge = part->charges[i];
-      if (ends_denials(charge, part->outcome)) deciders_->denials.forget(charge.key);
-      if (part->outcome != Part::Outcome::denied) continue;
       Denials::Denial denial{{}, part->now, part->asked, {}};
       if (part->in_module) {
         if (!is_known_to_last(charge, part->decisions[i])) continue;
@@ -211,7 +220,7 @@ void Taking::remember(std::size_t bundle) {
 }
 
 void Taking::given_back(std::size_t bundle) {
-  remember(bundle);
+  end_denials(bundle);
   const Parts& parts = splits_[bundle].parts;
   const bool denied = std::none_of(parts.begin(), parts.end(), [](const Part* part) {
     return part->outcome == Part::Outcome::undecided;

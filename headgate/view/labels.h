@@ -28,14 +28,14 @@ class Labels {
   // for the same partition. Never 0; the same in all processes that share a table.
   [[nodiscard]] std::uint64_t form() const noexcept { return form_; }
 
-  // Stands for a partition, the same in all processes that share a table. `key`: as stores take it.
+  // Stands for a partition, the same in all processes that share a table. `key`: its own key.
   [[nodiscard]] Hash128 id(std::string_view key) const noexcept { return gate_.opaque(key); }
   // The same for a policy and a readable key. std::nullopt: there is no such policy. Throws
   // std::bad_alloc.
   [[nodiscard]] std::optional<Hash128> id(std::string_view policy, std::string_view key) const {
     std::string text;
     const auto match = gate_.policies().named(policy, key, 0, text);
-    return match ? std::optional(id(match->key)) : std::nullopt;
+    return match ? std::optional(id(match->own_key)) : std::nullopt;
   }
 
   // Writes the label of a partition, at most TopSketch::label_max bytes, and returns their number.

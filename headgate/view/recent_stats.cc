@@ -98,7 +98,7 @@ void RecentStats::note_denials(const Labels& labels, const gate::DecisionContext
          one.enforced ? 0 : 1);
     const Nanos wait = one.decision.wait;
     last_denials_.note(
-        labels.id(one.match.key),
+        labels.id(one.match.own_key),
         {now, one.match.cost, one.decision.remaining, one.match.grant->quota.units,
          wait == limit::Decision::never ? std::nullopt : std::optional(ceil_seconds(wait)),
          one.enforced});

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <new>
 #include <utility>
 
 #include "headgate/policy/live/override_text.h"
@@ -16,11 +17,11 @@ Failure<OverrideRefusal> refusal(Reason reason, std::string what) {
   return Failure<OverrideRefusal>({reason, std::move(what)});
 }
 
-// The store key of a partition; empty if there is no such policy.
+// The key of a partition's own; empty if there is no such policy.
 std::string key_of(const PolicySet& policies, std::string_view policy, std::string_view key) {
   std::string text;
   const auto match = policies.named(policy, key, 0, text);
-  return match ? std::string(match->key) : std::string();
+  return match ? std::string(match->own_key) : std::string();
 }
 
 // Tells which overrides are for one partition, however their keys are spelt.
@@ -60,10 +61,15 @@ Result<void, std::string> KeptOverrides::open(std::uint64_t now) {
 }
 
 // Removes those that have ended, and notes them.
-void KeptOverrides::end_those_of_before(std::uint64_t now) {
+void KeptOverrides::end_those_of_before(std::uint64_t now) noexcept {
   now_ = now;
   for (const LiveOverride& override : all_) {
-    if (override.has_ended(now)) ended_.push_back(json_of(override));
+    if (!override.has_ended(now)) continue;
+    try {
+      ended_.push_back(json_of(override));
+    } catch (const std::bad_alloc&) {
+      // A line of the log is lost, and not what the file says.
+    }
   }
   const std::size_t before = all_.size();
   erase_ended(all_, now);
@@ -71,7 +77,7 @@ void KeptOverrides::end_those_of_before(std::uint64_t now) {
 }
 
 // The same, before `next` takes their place.
-void KeptOverrides::replace(std::vector<LiveOverride> next, std::uint64_t now) {
+void KeptOverrides::replace(std::vector<LiveOverride> next, std::uint64_t now) noexcept {
   end_those_of_before(now);
   erase_ended(next, now);
   if (next == all_) return;

@@ -65,8 +65,8 @@ class KeptOverrides {
  private:
   [[nodiscard]] Result<void, OverrideRefusal> change(const OverrideFile::Change& change,
                                                      std::uint64_t now);
-  void end_those_of_before(std::uint64_t now);
-  void replace(std::vector<LiveOverride> next, std::uint64_t now);
+  void end_those_of_before(std::uint64_t now) noexcept;
+  void replace(std::vector<LiveOverride> next, std::uint64_t now) noexcept;
 
   OverrideFile file_;
   std::string without_file_;

@@ -72,6 +72,20 @@ TEST_F(KeptOverridesTest, OthersFollowAndEachChangeCounts) {
   EXPECT_EQ(other.changes(), 2u);
 }
 
+TEST_F(KeptOverridesTest, OnePartitionHasOneInWhicheverSpelling) {
+  const auto pages = load_text(R"(version: 1
+policies:
+  - {name: pages, quota: 5, window: 1m, key: [path], overrides: [{ids: [/Admin], quota: 100, window: 1h}]}
+)",
+                               "p.yaml")
+                         .value();
+  KeptOverrides kept = open();
+  ASSERT_TRUE(kept.set(*pages, {"pages", "/Admin", 7}, noon));
+  ASSERT_TRUE(kept.set(*pages, {"pages", "/admin", 9}, noon));
+  EXPECT_THAT(kept.all(), SizeIs(1));
+  EXPECT_EQ(kept.remove(*pages, "pages", "/ADMIN", noon).value()->quota, 9u);
+}
+
 TEST_F(KeptOverridesTest, TheyEnd) {
   KeptOverrides kept = open();
   ASSERT_TRUE(kept.set(*policies, {"burst", "10.0.0.2", 50, {}, noon, noon + 2}, noon));

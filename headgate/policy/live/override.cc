@@ -81,7 +81,7 @@ std::optional<std::string> path_in(const Rule& rule, const std::string& key) {
 // The id under which the rule finds overrides of a partition.
 std::string_view id_of(const Rule& rule, const Match& match) {
   return rule.boulder != nullptr ? rule.boulder->override_of(match.partition)
-                                 : match.key.substr(rule.key_head.size());
+                                 : match.own_key.substr(rule.key_head.size());
 }
 
 // An override as the rules of its policy have it, or those of the policy's candidate.

@@ -147,16 +147,29 @@ Result<std::vector<LiveOverride>, std::string> OverrideFile::read() {
 }
 
 Result<std::vector<LiveOverride>, std::string> OverrideFile::change(const Change& change) {
+  const Version version = version_;
+  const bool is_unread = is_unread_;
+  const auto stays_as_it_was = [&]() noexcept {
+    version_ = version;
+    is_unread_ = is_unread;
+  };
+  try {
+    auto changed = change_locked(change);
+    if (!changed) stays_as_it_was();
+    return changed;
+  } catch (...) {
+    stays_as_it_was();
+    throw;
+  }
+}
+
+Result<std::vector<LiveOverride>, std::string> OverrideFile::change_locked(const Change& change) {
   const std::string target = target_of(path_);
   const std::string draft_path = target + ".headgate-draft";
   const auto draft = lock(path_, draft_path);
   if (!draft) return Failure<std::string>(draft.error());
-  const OverrideFile before = *this;
   auto overrides = read();
-  if (!overrides) {
-    *this = before;
-    return overrides;
-  }
+  if (!overrides) return overrides;
   auto changed = *overrides;
   if (!change(changed)) return overrides;
   struct stat status = {};  // of the draft: behind the name may be the file of a later change
@@ -165,7 +178,6 @@ Result<std::vector<LiveOverride>, std::string> OverrideFile::change(const Change
     written = cannot_change(path_, errno);
   }
   if (!written) {
-    *this = before;
     // A full disk gets its room back. If not, the next change does that.
     [[maybe_unused]] const int emptied = ftruncate(draft->get(), 0);
     return Failure<std::string>(written.error());

@@ -33,8 +33,8 @@ class OverrideFile {
 
   // Calls `change` with the overrides of the file, and writes what it leaves if it returns true. No
   // other process changes the file meanwhile; readers see it as it was before or after. Returns
-  // what it has then. Fails if another process keeps the file locked. If it fails, has_changed()
-  // and is_unread() return what they did before. Throws std::bad_alloc.
+  // what it has then. Fails if another process keeps the file locked. If it fails or throws
+  // std::bad_alloc, has_changed() and is_unread() return what they did before.
   using Change = std::function<bool(std::vector<LiveOverride>&)>;
   [[nodiscard]] Result<std::vector<LiveOverride>, std::string> change(const Change& change);
 
@@ -52,6 +52,7 @@ class OverrideFile {
     std::int64_t nanoseconds = 0;
     friend bool operator==(const Version&, const Version&) = default;
   };
+  [[nodiscard]] Result<std::vector<LiveOverride>, std::string> change_locked(const Change& change);
   [[nodiscard]] static Version version_of(const std::string& path) noexcept;
   [[nodiscard]] Result<void, std::string> write(int draft, const std::string& text,
                                                 struct stat& status) const;

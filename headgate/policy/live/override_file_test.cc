@@ -10,6 +10,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <new>
 #include <thread>
 
 #include "headgate/base/testing/temporary_directory.h"
@@ -136,6 +137,10 @@ TEST_F(OverrideFileTest, AChangeThatFailsHidesNoneOfAnotherProcess) {
               HasSubstr("cannot be changed"));
   EXPECT_TRUE(one.has_changed());
   ASSERT_EQ(one.read()->size(), 1u);
+
+  ASSERT_TRUE(OverrideFile(path).change(adds("b")));
+  EXPECT_THROW((void)one.change([](auto&) -> bool { throw std::bad_alloc(); }), std::bad_alloc);
+  EXPECT_TRUE(one.has_changed());
 
   std::ofstream(path) << "quota";
   EXPECT_FALSE(one.change(adds("b")));

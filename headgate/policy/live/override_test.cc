@@ -58,6 +58,17 @@ TEST(LiveOverride, MoreIsForOneSpellingOfAPathAlone) {
   EXPECT_EQ(grant_of(*made.policies, "pages", "/V1").quota.units, 10u);
 }
 
+TEST(LiveOverride, TakesThePlaceOfOneOfAnotherSpellingAndWindow) {
+  const auto base = load(R"(
+  - {name: pages, quota: 5, window: 1m, key: [path], overrides: [{ids: [/Admin], quota: 100, window: 1h}]}
+)");
+  const LiveOverride override{"pages", "/admin", 0, {}};
+  const Overridden made = base->with(std::span(&override, 1));
+  EXPECT_EQ(made.faults[0], "");
+  EXPECT_EQ(grant_of(*made.policies, "pages", "/admin").quota.units, 0u);
+  EXPECT_EQ(grant_of(*made.policies, "pages", "/Admin").quota.units, 0u);
+}
+
 TEST(LiveOverride, OfTwoOfOnePartitionTheLaterCountsAndTheOtherSaysSo) {
   const auto base = load("  - {name: burst, quota: 100, window: 1m}\n");
   const LiveOverride overrides[] = {{"burst", "10.0.0.1", 50, {}},

@@ -1509,6 +1509,49 @@ policies:
   EXPECT_EQ(set->named("p", "10.0.0.1,/long", 1, text)->key, keys("/long").first);
 }
 
+// Requests that are counted under several other grants leave each other's states as they are, too,
+// also if the key itself is unlimited.
+TEST(Override, ThatIsUnlimitedSharesNoStateWithLesserOnes) {
+  const auto set = load(R"(version: 1
+client-address: {trusted-proxies: [10.0.0.1]}
+policies:
+  - name: p
+    quota: 10
+    window: 20s
+    overrides:
+      - {ids: [10.0.0.1], quota: unlimited}
+      - {ids: [10.0.0.2], quota: 1, window: 2s}
+      - {ids: [10.0.0.3], quota: 1}
+)");
+  ASSERT_NE(set, nullptr);
+  const auto key = [&](const char* forwarded) {
+    return with_matches(
+        *set,
+        {.peer = "10.0.0.1", .headers = {{"x-forwarded-for", "1.1.1.1"}, {"forwarded", forwarded}}},
+        [](std::span<const Match> matches) {
+          return matches.empty() ? "none" : std::string(matches[0].key);
+        });
+  };
+  EXPECT_EQ(key("for=10.0.0.3"), key("for=10.0.0.4")) << "windows are alike";
+  EXPECT_NE(key("for=10.0.0.2"), key("for=10.0.0.3"));
+}
+
+TEST(Override, OfFixedWindowsThatOweHasAStateOfItsOwn) {
+  const auto keys_differ = [](const char* terms, const char* override) {
+    const auto set = load(std::string("version: 1\npolicies:\n  - {name: p, key: path, ") + terms +
+                          ", overrides: [{ids: [/Admin], " + override + "}]}\n");
+    std::string own;
+    std::string other;
+    return set->named("p", "/Admin", 1, own)->key != set->named("p", "/admin", 1, other)->key;
+  };
+  const char* const window = "quota: 5, window: 10s, algorithm: fixed-window";
+  EXPECT_FALSE(keys_differ(window, "quota: 50"));
+  EXPECT_TRUE(keys_differ((std::string(window) + ", delay: 10s").c_str(), "quota: 50"))
+      << "a debt is at most one quota";
+  EXPECT_FALSE(keys_differ("burst: 20, count: 40, period: 1s", "burst: 40, count: 80, period: 1s"))
+      << "of both, the whole quota is back after half a second";
+}
+
 // Overrides that give less hold in each reading of a path.
 TEST(Override, OfAPathThatGivesLessIsNotEscaped) {
   const auto set = load(R"(version: 1
