@@ -323,7 +323,9 @@ int headgate_settle_reserved(headgate_gate* gate, headgate_decision* decision,
     }
   }
   const hg::gate::Reservation reservation{{}, decision->context.now, dues};
-  if (!decision->loaded->gate.settle(reservation, needed, gate->table->now(), decision->settling)) {
+  const auto in_force = gate->current();
+  if (!decision->loaded->gate.settle(reservation, needed, gate->table->now(), decision->settling,
+                                     {}, false, &in_force->gate)) {
     return unchanged(HEADGATE_NO_MEMORY);
   }
   return decision->settling.settled == hg::gate::Settled::yes ? 1 : 0;
@@ -356,9 +358,10 @@ void headgate_settle(headgate_gate* gate, headgate_decision* decision, unsigned 
                      uint64_t body_bytes, headgate_header header, void* context) {
   if (decision->loaded == nullptr) return;
   const Headers headers(header, context);
+  const auto in_force = gate->current();
   decision->loaded->gate.settle(decision->context.verdict.dues, decision->context.now,
                                 {status, body_bytes, header == nullptr ? nullptr : &headers},
-                                gate->table->now());
+                                gate->table->now(), &in_force->gate);
   decision->context.verdict.dues = {};
 }
 

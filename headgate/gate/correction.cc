@@ -29,6 +29,37 @@ std::uint64_t used_after(const limit::Law& law, const Due& due, bool is_leased) 
   return used - std::min(used, is_leased && is_linear ? due.grant->shared->leased : 0);
 }
 
+// A linear quota's rate: so many units come back in so much time [ns].
+struct Rate {
+  explicit Rate(const limit::Quota& quota) noexcept
+      : units(static_cast<Nanos>(quota.count != 0 ? quota.count : quota.units)),
+        period(quota.count != 0 ? quota.period : quota.window) {}
+  Nanos units;
+  Nanos period;
+};
+
+// How many units of `to` come back in the time in which `cost` units of `from` do. std::nullopt:
+// that needs more than 128 bits.
+std::optional<std::uint64_t> converted(std::uint64_t cost, const limit::Quota& from,
+                                       const limit::Quota& to, bool upwards) noexcept {
+  constexpr Nanos longest = Nanos{1} << 62;  // 146 years
+  if (std::max(from.window, to.window) > longest || cost > 2 * from.units) return std::nullopt;
+  const Rate old(from);
+  const Rate now(to);
+  if (std::max(old.period, now.period) > longest) return std::nullopt;
+  const auto divided = [&](Nanos product, Nanos by) {
+    return upwards ? ceil_div(product, by) : product / by;
+  };
+  const Nanos time = divided(static_cast<Nanos>(cost) * old.period, old.units);
+  return static_cast<std::uint64_t>(
+      std::min(divided(time * now.units, now.period), static_cast<Nanos>(limit::Quota::cost_max)));
+}
+
+// Whether leases or an exact state count what is shared: each has keys of its own in Redis.
+bool is_leased(const policy::Grant& grant) noexcept {
+  return grant.shared != nullptr && grant.shared->leased > 0;
+}
+
 }  // namespace
 
 store::Charge refund_of(const Due& due, Instant taken) noexcept {
@@ -55,6 +86,23 @@ std::optional<store::Charge> correction_of(const Due& due, Instant taken, std::u
   }
   if (charge.cost == 0) return std::nullopt;
   return charge;
+}
+
+std::optional<store::Charge> charge_in_force(const store::Charge& charge, const Due& due,
+                                             const policy::PolicySet& in_force) noexcept {
+  const policy::Grant& former = *due.grant;
+  const policy::Grant* const grant = in_force.longer_grant(*due.policy, former, due.key);
+  if (grant == nullptr || is_leased(*grant) != is_leased(former)) return charge;
+  store::Charge moved = charge;
+  moved.law = &grant->law;
+  moved.shared = grant->shared.get();
+  if (due.policy->terms.algorithm == limit::Algorithm::linear) {
+    const bool upwards = charge.op != limit::Op::refund;
+    const auto cost = converted(charge.cost, former.quota, grant->quota, upwards);
+    if (!cost || *cost == 0) return std::nullopt;
+    moved.cost = *cost;
+  }
+  return moved;
 }
 
 }  // namespace headgate::gate

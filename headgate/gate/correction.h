@@ -6,6 +6,7 @@
 
 #include "headgate/base/instant.h"
 #include "headgate/gate/verdict.h"
+#include "headgate/policy/policy_set.h"
 #include "headgate/store/charge.h"
 
 namespace headgate::gate {
@@ -20,5 +21,11 @@ namespace headgate::gate {
 [[nodiscard]] std::optional<store::Charge> correction_of(const Due& due, Instant taken,
                                                          std::uint64_t charged, std::uint64_t cost,
                                                          Instant now) noexcept;
+
+// Returns the charge, which corrects a due, under the law of its key among the policies in force if
+// that has a longer window or lease; otherwise as it is. Units of another linear quota are as many
+// as come back in the same time, in the store's favour. std::nullopt: less than one unit.
+[[nodiscard]] std::optional<store::Charge> charge_in_force(
+    const store::Charge& charge, const Due& due, const policy::PolicySet& in_force) noexcept;
 
 }  // namespace headgate::gate

@@ -119,11 +119,13 @@ class Gate {
   // has come back by itself; what was taken too little is charged now. From the call of `done`,
   // context.settled says whether that was done. No argument but the context has to last until then.
   // Returns false if memory is short; then nothing was settled, and `done` is not called.
-  // `patient`: as store::Bundle, if no decision waits behind this call.
+  // `patient`: as store::Bundle, if no decision waits behind this call. `in_force`: as below; it
+  // lasts as long as the context.
   [[nodiscard]] bool settle(const Reservation& reservation,
                             std::span<const std::optional<std::uint64_t>> costs,
                             std::optional<Instant> now, DecisionContext& context,
-                            store::Completion done = {}, bool patient = false) const noexcept;
+                            store::Completion done = {}, bool patient = false,
+                            const Gate* in_force = nullptr) const noexcept;
 
   // Decides the descriptors of one request of Envoy's rate limit protocol as of `now`, each
   // separately: if one is denied, the others still charge their limits, as with Envoy's own
@@ -142,8 +144,12 @@ class Gate {
   // No argument has to last longer than the call, and the caller need not wait for the store: if
   // that answers later, the charges are copied first. (If there is no memory for the copy, nothing
   // is settled, as if the process had died.)
+  //
+  // `in_force`: the gate that decides by now, with other policies or overrides and the same store;
+  // nullptr: this one. Where a key is under a longer window or lease there, that law settles it:
+  // this one would cut what was spent under it.
   void settle(std::span<const Due> dues, Instant taken, const policy::Response& response,
-              std::optional<Instant> now) const noexcept;
+              std::optional<Instant> now, const Gate* in_force = nullptr) const noexcept;
 
  private:
   void begin(std::optional<Instant> now, DecisionContext& context) const noexcept;

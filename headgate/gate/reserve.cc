@@ -62,7 +62,9 @@ void Gate::learn(const policy::Policy& policy, std::uint64_t cost) const noexcep
 
 bool Gate::settle(const Reservation& reservation,
                   std::span<const std::optional<std::uint64_t>> costs, std::optional<Instant> now,
-                  DecisionContext& context, store::Completion done, bool patient) const noexcept {
+                  DecisionContext& context, store::Completion done, bool patient,
+                  const Gate* in_force) const noexcept {
+  const policy::PolicySet& laws = (in_force != nullptr ? *in_force : *this).policies();
   begin(now, context);
   context.patient_ = patient;
   context.done_ = done;
@@ -105,6 +107,7 @@ bool Gate::settle(const Reservation& reservation,
       context.dues_[learnt] = due;
       context.dues_[learnt++].cost = *costs[i];
     }
+    if (charge) charge = charge_in_force(*charge, due, laws);
     if (!charge) continue;
     charge->key = keep({}, due.key);
     context.charges_[charges++] = *charge;

@@ -16,7 +16,9 @@ namespace {
 // The charges of one response, for a store that answers later. It has copies of the keys, because
 // the request's memory is gone by then.
 struct Settlement {
-  std::shared_ptr<const policy::PolicySet> policies;  // their laws
+  // Their laws.
+  std::shared_ptr<const policy::PolicySet> policies;
+  std::shared_ptr<const policy::PolicySet> in_force;
   std::string keys;
   std::vector<store::Charge> charges;
   std::vector<limit::Decision> decisions;
@@ -47,12 +49,17 @@ std::unique_ptr<Settlement> settlement_of(std::vector<store::Charge> charges) {
 }  // namespace
 
 void Gate::settle(std::span<const Due> dues, Instant taken, const policy::Response& response,
-                  std::optional<Instant> now) const noexcept {
+                  std::optional<Instant> now, const Gate* in_force) const noexcept {
   if (dues.empty()) return;
+  const auto& laws = (in_force != nullptr ? *in_force : *this).policies_;
+  const auto settling = [&](const Due& due, Instant ended) -> std::optional<store::Charge> {
+    const auto charge = charge_of(due, taken, response, ended);
+    return charge ? charge_in_force(*charge, due, *laws) : std::nullopt;
+  };
   const Instant ended = now ? *now : store_.now();
   if (store_.completes_at_once()) {
     for (const Due& due : dues) {
-      std::optional<store::Charge> charge = charge_of(due, taken, response, ended);
+      std::optional<store::Charge> charge = settling(due, ended);
       if (!charge) continue;
       limit::Decision decision;
       store::Bundle bundle{{&*charge, 1}, {&decision, 1}};
@@ -63,11 +70,12 @@ void Gate::settle(std::span<const Due> dues, Instant taken, const policy::Respon
   try {
     std::vector<store::Charge> charges;
     for (const Due& due : dues) {
-      if (const auto charge = charge_of(due, taken, response, ended)) charges.push_back(*charge);
+      if (const auto charge = settling(due, ended)) charges.push_back(*charge);
     }
     if (charges.empty()) return;
     std::unique_ptr<Settlement> settlement = settlement_of(std::move(charges));
     settlement->policies = policies_;
+    settlement->in_force = laws;
     settlement->now = now;
     Settlement& kept = *settlement.release();
     store_.take(kept.bundles, kept.now,

@@ -10,6 +10,7 @@
 #include "headgate/policy/envoy/domain.h"
 #include "headgate/policy/envoy/limit.h"
 #include "headgate/policy/gives_more.h"
+#include "headgate/policy/match/counted.h"
 #include "headgate/policy/match/lazy_request.h"
 #include "headgate/policy/match/rule.h"
 
@@ -494,6 +495,27 @@ std::optional<Match> PolicySet::named(std::string_view policy_name, std::string_
   const Match match = named(*policy, partition, cost, text);
   if (!policy->has_candidate || !is_in_share(match.own_key, policy->candidate_share)) return match;
   return named(rules_->policies[policy->twin()], partition, cost, text);
+}
+
+const Grant* PolicySet::longer_grant(const Policy& of, const Grant& grant,
+                                     std::string_view key) const noexcept {
+  const Policy* const policy = find(of.name);
+  if (policy == nullptr || policy->terms.algorithm != of.terms.algorithm) return nullptr;
+  const Rule& rule = rules_->rules[policy->index];
+  if (rule.envoy != nullptr || !key.starts_with(rule.key_head)) return nullptr;
+  std::string_view id = key.substr(rule.key_head.size());
+  std::string_view rest = id;
+  for (std::size_t i = 0; i < (rule.boulder != nullptr ? 1 : rule.key.size()); ++i) {
+    const auto part = take_counted(rest);
+    if (!part) return nullptr;
+    if (rule.boulder != nullptr) id = rule.boulder->override_of(*part);
+  }
+  if (!rest.empty()) return nullptr;  // it is set apart
+  const Grant& own = own_grant(*policy, *grants_for(*policy, rule, id, {}).of_key);
+  if (own.unlimited) return nullptr;
+  const bool is_longer = policy->holds_slots() ? policy->terms.lease > of.terms.lease
+                                               : own.quota.window > grant.quota.window;
+  return is_longer ? &own : nullptr;
 }
 
 std::vector<Match> PolicySet::apart(const Match& match, std::size_t most, std::string& text) const {

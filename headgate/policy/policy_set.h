@@ -193,6 +193,13 @@ class PolicySet {
   [[nodiscard]] std::vector<Match> apart(const Match& match, std::size_t most,
                                          std::string& text) const;
 
+  // Returns the grant under which a store key's own state is, if that has a longer window, or a
+  // longer lease of slots, than `grant`: one of a policy of this name, of these policies or of
+  // others before or after them. A charge under `grant` would cut the state. nullptr: it would not,
+  // or the key has no such state.
+  [[nodiscard]] const Grant* longer_grant(const Policy& of, const Grant& grant,
+                                          std::string_view key) const noexcept;
+
   // Returns the match that named() with the same arguments leaves out, in shadow mode: the one of
   // the numbers that are not in force. Returns std::nullopt if the policy has no candidate.
   [[nodiscard]] std::optional<Match> beside(std::string_view policy, std::string_view partition,

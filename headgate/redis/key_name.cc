@@ -38,19 +38,4 @@ std::optional<KeyName> KeyName::parse(std::string_view name) noexcept {
   return std::nullopt;
 }
 
-std::optional<std::string_view> KeyName::take_part(std::string_view& parts) noexcept {
-  std::size_t size = 0;
-  for (unsigned shift = 0; !parts.empty() && shift < 32; shift += 7) {
-    const auto digit = static_cast<unsigned char>(parts.front());
-    parts.remove_prefix(1);
-    size |= static_cast<std::size_t>(digit & 0x7f) << shift;
-    if (digit >= 0x80) continue;
-    if (size > parts.size()) return std::nullopt;
-    const std::string_view part = parts.substr(0, size);
-    parts.remove_prefix(size);
-    return part;
-  }
-  return std::nullopt;
-}
-
 }  // namespace headgate::redis

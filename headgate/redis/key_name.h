@@ -11,15 +11,12 @@ namespace headgate::redis {
 // Views into the name.
 struct KeyName {
   std::string_view policy;
-  std::string_view partition;  // the parts of the partition key, each behind its length
+  std::string_view partition;  // the parts of the partition key: policy::take_counted()
   limit::Algorithm algorithm = limit::Algorithm::linear;
 
   // The prefix may be any text; if it ends with a letter of D to H, the algorithm may be wrong.
   // std::nullopt if the name has another form. Never allocates.
   [[nodiscard]] static std::optional<KeyName> parse(std::string_view name) noexcept;
-
-  // Removes the first part of `parts` and returns it; std::nullopt if they have another form.
-  [[nodiscard]] static std::optional<std::string_view> take_part(std::string_view& parts) noexcept;
 };
 
 }  // namespace headgate::redis

@@ -41,15 +41,5 @@ TEST(KeyName, OtherNamesAreNone) {
   }
 }
 
-TEST(KeyName, PartsAreTakenOneByOne) {
-  const std::string text = "\3abc" + std::string("\xac\x02", 2) + std::string(300, 'x') + "\x05zz";
-  std::string_view parts = text;
-  EXPECT_EQ(KeyName::take_part(parts), "abc");
-  EXPECT_EQ(KeyName::take_part(parts), std::string(300, 'x'));
-  EXPECT_EQ(KeyName::take_part(parts), std::nullopt) << "longer than what is there";
-  parts = "";
-  EXPECT_EQ(KeyName::take_part(parts), std::nullopt);
-}
-
 }  // namespace
 }  // namespace headgate::redis

@@ -2,6 +2,7 @@
 #include <optional>
 
 #include "headgate/policy/algorithm.h"
+#include "headgate/policy/match/counted.h"
 #include "headgate/redis/key_name.h"
 #include "headgate/redis/law_reader.h"
 #include "headgate/redis/linear_text.h"
@@ -24,7 +25,7 @@ void say_name(std::string_view name, Lines& lines) noexcept {
   std::string_view parts = read->partition;
   for (bool first = true; !parts.empty(); first = false) {
     const std::string_view rest = parts;
-    const auto part = redis::KeyName::take_part(parts);
+    const auto part = policy::take_counted(parts);
     if (!first) line << ", ";
     line.bytes(part.value_or(rest));
     if (!part) break;

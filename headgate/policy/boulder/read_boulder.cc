@@ -10,6 +10,7 @@
 #include "headgate/policy/boulder/name.h"
 #include "headgate/policy/file/map_reader.h"
 #include "headgate/policy/file/spelling.h"
+#include "headgate/policy/match/counted.h"
 #include "headgate/policy/match/registered_domain.h"
 #include "headgate/policy/quantity.h"
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "headgate/policy/match/component.h"
+#include "headgate/policy/match/counted.h"
 
 namespace headgate::policy {
 namespace {

@@ -12,6 +12,7 @@
 #include "headgate/policy/file/read_terms.h"
 #include "headgate/policy/file/spelling.h"
 #include "headgate/policy/match/component.h"
+#include "headgate/policy/match/counted.h"
 #include "headgate/policy/quantity.h"
 #include "headgate/policy/text.h"
 

@@ -21,6 +21,7 @@
 #include "headgate/policy/file/read_terms.h"
 #include "headgate/policy/file/spelling.h"
 #include "headgate/policy/gives_more.h"
+#include "headgate/policy/match/counted.h"
 #include "headgate/policy/quantity.h"
 #include "headgate/policy/text.h"
 

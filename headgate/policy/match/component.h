@@ -29,23 +29,6 @@ namespace headgate::policy {
 // for it.
 inline constexpr std::size_t components_max = 16;
 
-// Calls `write(out)`, which appends a text, and inserts the text's length before it. Returns the
-// offset of the text.
-template <class Write>
-std::size_t append_counted(std::string& out, const Write& write) {
-  const std::size_t begin = out.size();
-  out.push_back('\0');
-  write(out);
-  std::size_t length = out.size() - begin - 1;
-  std::size_t at = begin;
-  for (; length >= 0x80; length >>= 7) {
-    out[at] = static_cast<char>(length | 0x80);
-    out.insert(++at, 1, '\0');
-  }
-  out[at] = static_cast<char>(length);
-  return at + 1;
-}
-
 class Component {
  public:
   enum class Kind : std::uint8_t {

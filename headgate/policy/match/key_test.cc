@@ -11,6 +11,7 @@
 
 #include "headgate/policy/file/load.h"
 #include "headgate/policy/match/component.h"
+#include "headgate/policy/match/counted.h"
 
 namespace headgate::policy {
 namespace {
@@ -169,6 +170,16 @@ RC_GTEST_PROP(Key, LengthsOfAnySizeAreRead, ()) {
   std::string readable;
   append_readable(key, readable);
   RC_ASSERT(readable == expected);
+}
+
+TEST(Counted, IsTakenOneByOne) {
+  const std::string text = "\3abc" + std::string("\xac\x02", 2) + std::string(300, 'x') + "\x05zz";
+  std::string_view parts = text;
+  EXPECT_EQ(take_counted(parts), "abc");
+  EXPECT_EQ(take_counted(parts), std::string(300, 'x'));
+  EXPECT_EQ(take_counted(parts), std::nullopt) << "longer than what is there";
+  parts = "";
+  EXPECT_EQ(take_counted(parts), std::nullopt);
 }
 
 }  // namespace
