@@ -160,6 +160,7 @@ void count_reload(const ngx_cycle_t* cycle, MainConf* conf) noexcept {
   conf->replaces.reset();
   if (conf->in_force == nullptr) return;
   conf->reading = 1 + reloads;
+  conf->reloads_followed = reloads;
   const bool has_table = conf->table == old->table;
   const bool has_redis =
       share_keys(old->policies->settings().redis, conf->policies->settings().redis);

@@ -34,6 +34,8 @@ struct MainConf {
   std::shared_ptr<const policy::PolicySet> policies;  // null without headgate_config
   std::string policy_file;
   std::uint64_t reading = 1;  // grows by 1 with each reload
+  // ModuleCounts::reloads of the last one whose numbers are in `policies`.
+  std::uint64_t reloads_followed = 0;
   std::optional<Memory> memory;
   store::TableOptions table_options;  // with which `table` was opened
   std::shared_ptr<store::Table> table;

@@ -13,6 +13,7 @@
 #include "headgate/nginx/mailbox.h"
 #include "headgate/nginx/nginx_request.h"
 #include "headgate/nginx/recording.h"
+#include "headgate/nginx/superseded.h"
 #include "headgate/nginx/suspension.h"
 #include "headgate/nginx/turn.h"
 #include "headgate/policy/request.h"
@@ -115,8 +116,9 @@ extern "C" void job_event(ngx_event_t* event) noexcept {
   if (r == nullptr) {
     if (decision.verdict.hold > 0) decision.gate().end_wait(decision.verdict);
     log_decision(nullptr, decision);
-    const MainConf* const conf = conf_of(const_cast<const ngx_cycle_t*>(ngx_cycle));
+    MainConf* const conf = conf_of(const_cast<const ngx_cycle_t*>(ngx_cycle));
     const bool has_gate = conf != nullptr && conf->in_force != nullptr;
+    if (has_gate) follow_reload(*conf);
     decision.gate().settle(decision.verdict.dues, decision.now, job->response, std::nullopt,
                            has_gate ? &conf->in_force->gate() : nullptr);
     return end(job);
@@ -191,6 +193,7 @@ std::optional<std::uint64_t> body_bytes_wanted(ngx_http_request_t* r) noexcept {
 }
 
 RequestContext* decide(ngx_http_request_t* r, bool enforceable) noexcept {
+  follow_reload(main_conf(r));
   const MainConf& conf = main_conf(r);
   const Snapshot& snapshot = *conf.in_force;
   const gate::Gate& gate = snapshot.gate();
@@ -233,6 +236,7 @@ void settle(ngx_http_request_t* r, RequestContext& context) noexcept {
   }
   response.numbers = context.numbers;
   response.is_whole = context.numbers == nullptr || context.body_ended;
+  follow_reload(main_conf(r));
   context.gate().settle(context.verdict.dues, context.taken, response, std::nullopt,
                         &main_conf(r).in_force->gate());
 }

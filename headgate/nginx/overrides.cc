@@ -56,17 +56,21 @@ Result<void, std::string> open_overrides(MainConf& conf) {
 }
 
 void put_in_force(MainConf& conf) {
-  const policy::KeptOverrides& kept = conf.overrides;
-  if (conf.in_force != nullptr && conf.in_force->changes() == kept.changes()) return;
   const bool is_change = conf.in_force != nullptr;
+  if (is_change && conf.in_force->changes() == conf.overrides.changes()) return;
+  make_in_force(conf);
+  if (is_change && is_reporter()) {
+    conf.counters->module().override_changes.fetch_add(1, std::memory_order_relaxed);
+  }
+}
+
+void make_in_force(MainConf& conf) {
+  const policy::KeptOverrides& kept = conf.overrides;
   policy::Overridden overridden{conf.policies, {}};
   if (!kept.all().empty()) overridden = conf.policies->with(kept.all());
   conf.in_force = Snapshot::make(
       std::move(overridden.policies), {kept.all(), std::move(overridden.faults)}, kept.changes(),
       conf.in_force.get(), *conf.store, conf.table->secret(), conf.counters->shards());
-  if (is_change && is_reporter()) {
-    conf.counters->module().override_changes.fetch_add(1, std::memory_order_relaxed);
-  }
 }
 
 void begin_following(const MainConf& conf) noexcept {

@@ -23,6 +23,9 @@ namespace headgate::nginx {
 // requests need it. Throws std::bad_alloc.
 void put_in_force(MainConf& conf);
 
+// The same, whether they have changed or not.
+void make_in_force(MainConf& conf);
+
 // To be called when a worker starts: looks at the file now and then.
 void begin_following(const MainConf& conf) noexcept;
 

@@ -1,5 +1,6 @@
 #include "headgate/policy/policy_change.h"
 
+#include <tuple>
 #include <utility>
 
 #include "headgate/limit/law.h"
@@ -9,6 +10,18 @@
 #include "headgate/policy/shared_of.h"
 
 namespace headgate::policy {
+namespace {
+
+// Whether requests of both policies, which have one name, are counted on the same states.
+bool share_states(const Policy& one, const Policy& other) {
+  const auto counts = [](const Policy& policy) {
+    return std::tie(policy.terms.algorithm, policy.key_text, policy.path_text, policy.cost_time,
+                    policy.sharing, policy.candidate_of, policy.has_candidate);
+  };
+  return counts(one) == counts(other);
+}
+
+}  // namespace
 
 Result<std::shared_ptr<const PolicySet>, std::string> PolicySet::with(std::size_t index,
                                                                       const Change& change) const {
@@ -41,6 +54,23 @@ Result<std::shared_ptr<const PolicySet>, std::string> PolicySet::with(std::size_
                          : "has a cost for denials, which this algorithm does not offer");
     }
     grant.shared = shared_of(policy, grant);
+  }
+  return std::make_shared<const PolicySet>(settings_, std::move(rules));
+}
+
+std::shared_ptr<const PolicySet> PolicySet::with_numbers_of(const PolicySet& newer) const {
+  auto rules = std::make_unique<Rules>(*rules_);
+  for (Policy& policy : rules->policies) {
+    const Policy* const other = newer.find(policy.name);
+    if (other == nullptr || !share_states(policy, *other)) continue;
+    Rule& rule = rules->rules[policy.index];
+    const Rule& theirs = newer.rules_->rules[other->index];
+    if (rule.by_name_alone() || theirs.by_name_alone()) continue;  // no request matches them
+    policy.terms = other->terms;
+    policy.grants = other->grants;
+    rule.overrides = theirs.overrides;
+    rule.v4_prefixes = theirs.v4_prefixes;
+    rule.v6_prefixes = theirs.v6_prefixes;
   }
   return std::make_shared<const PolicySet>(settings_, std::move(rules));
 }

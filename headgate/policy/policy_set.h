@@ -126,6 +126,11 @@ class PolicySet {
   // Returns why this override would be left out, as a sentence, or "".
   [[nodiscard]] std::string fault_of(const LiveOverride& override) const;
 
+  // Returns a copy in which the policies that `newer` has, too, and counts on the same states, have
+  // the quotas, overrides and terms that they have there: for requests that came before a reload.
+  // Throws std::bad_alloc.
+  [[nodiscard]] std::shared_ptr<const PolicySet> with_numbers_of(const PolicySet& newer) const;
+
   // Returns a copy in which every policy but the one of this index is off. It is then in force for
   // all partitions, also if it is a candidate or has one.
   [[nodiscard]] std::shared_ptr<const PolicySet> only(std::size_t policy) const;

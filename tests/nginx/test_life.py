@@ -1,4 +1,5 @@
 """Counts survive reloads, killed workers, restarts, and are shared by several workers."""
+import contextlib
 import json
 import os
 import shutil
@@ -9,7 +10,7 @@ import pytest
 
 from support.environment import MODULE, PATIENCE
 from support.http_client import Connection
-from support.policies import FIVE, policies, policy
+from support.policies import FIVE, YEAR, policies, policy
 from support.processes import until
 
 METRICS = 'location /metrics { headgate off; headgate_metrics; }'
@@ -363,3 +364,56 @@ def test_a_table_that_grows_keeps_all_quotas(nginx, upstream, where):
     until(lambda: not set(old) & set(server.children()), 'the old worker has gone')
     assert server.request('/?client=held').status == 200
     assert server.metrics()['headgate_tables_changed_total'] == 0
+
+
+def reload_beside_old_workers(server):
+    before = server.metrics()['headgate_reloads_total']
+    server.process.send_signal(signal.SIGHUP)
+    until(lambda: server.metrics()['headgate_reloads_total'] > before, 'the reload is in force')
+
+
+def spend(server):
+    count = 0
+    while server.request().status == 200:
+        count += 1
+    return count
+
+
+@pytest.mark.parametrize('algorithm', ['linear', 'exponential', 'fixed-window', 'moving-window',
+                                       'sliding-window-counter'])
+def test_old_workers_decide_by_the_numbers_of_the_new_file(nginx, algorithm):
+    server = nginx(policies(policy(quota=20, window='10ms', algorithm=algorithm)), server=HELLO)
+    with contextlib.ExitStack() as stack:
+        early = [stack.enter_context(Connection(server.port)) for _ in range(3)]
+        for connection in early:
+            connection.send(b'GET / HTTP/1.1\r\nHost: a')
+        server.write(policies=policies(policy(quota=20, algorithm=algorithm)))
+        reload_beside_old_workers(server)
+        assert 0 < spend(server) <= 20
+        for connection in early:
+            connection.send(b'\r\n\r\n')
+            denied = connection.receive()
+            assert denied.status == 429 and f';w={YEAR}' in denied.one('RateLimit-Policy')
+            assert spend(server) == 0
+
+
+def test_old_workers_settle_by_the_numbers_of_the_new_file(nginx, upstream):
+    goes_on = threading.Event()
+
+    def answer(method, path, *_):
+        assert path != '/slow' or goes_on.wait(PATIENCE)
+        return 200, [('X-Cost', '1')], b''
+
+    origin = upstream(answer)
+    server = nginx(policies(policy(quota=20, window='10ms', cost='{response-header: x-cost}')),
+                   server=f'location / {{ proxy_pass http://127.0.0.1:{origin.port}; }}' + METRICS)
+    with Connection(server.port) as slow:
+        slow.send(b'GET /slow HTTP/1.1\r\nHost: a\r\n\r\n')
+        until(lambda: '/slow' in [request[1] for request in origin.requests], 'it is in flight')
+        server.write(policies=policies(policy(quota=20, cost='{response-header: x-cost}')))
+        reload_beside_old_workers(server)
+        assert spend(server) in (20, 21)  # costs are known when the response has ended
+        goes_on.set()
+        assert slow.receive().status == 200
+    until(lambda: len(server.children()) == 1, 'the old worker has ended')
+    assert spend(server) == 0

@@ -410,9 +410,15 @@ def test_workers_of_before_a_reload_report_nothing(start):
 
 
 def test_a_folder_that_workers_cannot_write_is_named(start):
-    server = start(gate=GATE.replace('overrides overrides', 'overrides missing/overrides'))
+    server = start(run=False, gate=GATE.replace('overrides overrides', 'overrides folder/overrides'))
+    passed, said = server.test()
+    assert not passed and re.search(r'folder/overrides: expected a folder \S*/folder, which is not there', said)
+    folder = server.directory / 'folder'
+    folder.mkdir()
+    server.start()
+    folder.rename(server.directory / 'away')
     said = put(server, 'burst/a', 503, quota=1)['detail']
-    assert re.search(r'missing/overrides: cannot be changed: No such file or directory', said)
+    assert re.search(r'folder/overrides: cannot be changed: No such file or directory', said)
 
 
 def test_ten_thousand_can_be_used(start):
