@@ -252,6 +252,25 @@ TEST_P(Decide, AFullQuotaIsAlsoForWhatIsCountedUnderOtherNumbers) {
   }
 }
 
+TEST_P(Decide, AFullQuotaIsAlsoForTheOtherSpellingsOfAPath) {
+  for (const char* const quota : {"quota: 10, window: 1h", "quota: unlimited"}) {
+    TestGate gate(GetParam(), std::string("  - {name: paths, quota: 2, window: 60s, key: path, "
+                                          "overrides: [{ids: [/Admin], ") +
+                                  quota + "}]}\n");
+    for (const char* const path : {"/admin", "/Admin"}) {
+      ASSERT_EQ(gate.decide({{"paths", path, 2}}), std::nullopt);
+    }
+    for (const char* const path : {"/admin", "/Admin"}) {
+      ASSERT_EQ(gate.inspect("paths", path, Refill::yes), std::nullopt);
+      EXPECT_TRUE(gate.context.results[0].decision.admitted);
+      for (const char* const spelling : {"/admin", "/Admin"}) {
+        ASSERT_EQ(gate.decide({{"paths", spelling, 2}}), std::nullopt);
+        EXPECT_NE(gate.context.verdict.outcome, Outcome::denied) << path << ' ' << spelling;
+      }
+    }
+  }
+}
+
 TEST_P(Decide, OfTooManyChecksTheNumbersInForceDecide) {
   TestGate gate(GetParam(), with_candidate);
   std::vector<std::string> keys;

@@ -38,21 +38,31 @@ struct Rate {
   Nanos period;
 };
 
-// How many units of `to` come back in the time in which `cost` units of `from` do. std::nullopt:
-// that needs more than 128 bits.
-std::optional<std::uint64_t> converted(std::uint64_t cost, const limit::Quota& from,
-                                       const limit::Quota& to, bool upwards) noexcept {
+// How many units of `to` come back in the time in which `cost` units of `from` do. As many as
+// `cost` if that needs more than 128 bits.
+std::uint64_t converted(std::uint64_t cost, const limit::Quota& from, const limit::Quota& to,
+                        bool upwards) noexcept {
   constexpr Nanos longest = Nanos{1} << 62;  // 146 years
-  if (std::max(from.window, to.window) > longest || cost > 2 * from.units) return std::nullopt;
   const Rate old(from);
   const Rate now(to);
-  if (std::max(old.period, now.period) > longest) return std::nullopt;
+  if (std::max({from.window, to.window, old.period, now.period}) > longest) return cost;
   const auto divided = [&](Nanos product, Nanos by) {
     return upwards ? ceil_div(product, by) : product / by;
   };
-  const Nanos time = divided(static_cast<Nanos>(cost) * old.period, old.units);
+  // No law charges or gives back more than two quotas.
+  const auto units = static_cast<Nanos>(std::min(cost, 2 * from.units));
+  const Nanos time = divided(units * old.period, old.units);
   return static_cast<std::uint64_t>(
       std::min(divided(time * now.units, now.period), static_cast<Nanos>(limit::Quota::cost_max)));
+}
+
+// Whether a state means the same under both laws, which are of one algorithm: none cuts what was
+// spent under the other one.
+bool count_alike(const limit::Parameters& one, const limit::Parameters& other) noexcept {
+  const bool cut_debts = one.terms.algorithm == limit::Algorithm::fixed_window &&
+                         (one.terms.late || one.terms.delay > 0) &&
+                         one.quota.units != other.quota.units;
+  return one.terms == other.terms && one.quota.window == other.quota.window && !cut_debts;
 }
 
 // Whether leases or an exact state count what is shared: each has keys of its own in Redis.
@@ -89,20 +99,27 @@ std::optional<store::Charge> correction_of(const Due& due, Instant taken, std::u
 }
 
 std::optional<store::Charge> charge_in_force(const store::Charge& charge, const Due& due,
-                                             const policy::PolicySet& in_force) noexcept {
+                                             const policy::PolicySet& in_force,
+                                             Instant now) noexcept {
   const policy::Grant& former = *due.grant;
-  const policy::Grant* const grant = in_force.longer_grant(*due.policy, former, due.key);
-  if (grant == nullptr || is_leased(*grant) != is_leased(former)) return charge;
+  const policy::Grant* const grant = in_force.own_grant(*due.policy, due.key);
+  if (grant == nullptr || grant == &former || is_leased(*grant) != is_leased(former)) return charge;
+  const limit::Parameters law = limit::parameters_of(grant->law);
+  if (count_alike(limit::parameters_of(former.law), law)) return charge;
   store::Charge moved = charge;
   moved.law = &grant->law;
   moved.shared = grant->shared.get();
-  if (due.policy->terms.algorithm == limit::Algorithm::linear) {
-    const bool upwards = charge.op != limit::Op::refund;
-    const auto cost = converted(charge.cost, former.quota, grant->quota, upwards);
-    if (!cost || *cost == 0) return std::nullopt;
-    moved.cost = *cost;
+  if (due.policy->holds_slots()) return moved;
+  const bool is_refund = charge.op == limit::Op::refund;
+  if (law.terms.algorithm == limit::Algorithm::linear) {
+    moved.cost = converted(charge.cost, former.quota, grant->quota, !is_refund);
   }
-  return moved;
+  if (is_refund) {
+    // What came back at once when the window became shorter is not given back again.
+    moved.cost = std::min({moved.cost, charge.cost,
+                           still_used(grant->law, law.quota.units, now.ns - charge.since.ns)});
+  }
+  return moved.cost == 0 ? std::nullopt : std::optional(moved);
 }
 
 }  // namespace headgate::gate

@@ -22,10 +22,13 @@ namespace headgate::gate {
                                                          std::uint64_t charged, std::uint64_t cost,
                                                          Instant now) noexcept;
 
-// Returns the charge, which corrects a due, under the law of its key among the policies in force if
-// that has a longer window or lease; otherwise as it is. Units of another linear quota are as many
-// as come back in the same time, in the store's favour. std::nullopt: less than one unit.
-[[nodiscard]] std::optional<store::Charge> charge_in_force(
-    const store::Charge& charge, const Due& due, const policy::PolicySet& in_force) noexcept;
+// Returns the charge, which corrects a due, under the law of its key among the policies in force,
+// where the due's own law would cut what was spent there, or give more back; otherwise as it is.
+// Units of another linear quota are as many as come back in the same time, in the store's favour.
+// std::nullopt: less than one unit.
+[[nodiscard]] std::optional<store::Charge> charge_in_force(const store::Charge& charge,
+                                                           const Due& due,
+                                                           const policy::PolicySet& in_force,
+                                                           Instant now) noexcept;
 
 }  // namespace headgate::gate

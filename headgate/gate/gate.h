@@ -146,8 +146,8 @@ class Gate {
   // is settled, as if the process had died.)
   //
   // `in_force`: the gate that decides by now, with other policies or overrides and the same store;
-  // nullptr: this one. Where a key is under a longer window or lease there, that law settles it:
-  // this one would cut what was spent under it.
+  // nullptr: this one. Where a key is under another window, lease or debt there, that law settles
+  // it: this one would cut what was spent under it, or give too much back.
   void settle(std::span<const Due> dues, Instant taken, const policy::Response& response,
               std::optional<Instant> now, const Gate* in_force = nullptr) const noexcept;
 
@@ -178,6 +178,7 @@ class Gate {
   void note_wait(DecisionContext& context) const noexcept;
   void merge_checks(DecisionContext& context) const noexcept;
   void merge_inspection(DecisionContext& context) const noexcept;
+  static void show_full_wait(DecisionContext& context) noexcept;
   void merge_debits(DecisionContext& context) const noexcept;
   static bool bundle_debits(DecisionContext& context) noexcept;
   static void write_result(const DecisionContext& context, std::size_t charge,

@@ -66,24 +66,26 @@ std::optional<CheckFault> Gate::inspect(std::string_view policy, std::string_vie
     context.check_of_[matches.size()] = static_cast<std::uint8_t>(i);
     matches.push_back(*match);
   }
-  for (const policy::Match& other : others) {
-    if (!has_limit(other)) continue;
-    context.check_of_[matches.size()] = static_cast<std::uint8_t>(matches.size());
-    matches.push_back(other);
+  for (std::size_t i = 0; i < others.size(); ++i) {
+    if (!has_limit(others[i])) continue;
+    context.check_of_[matches.size()] = static_cast<std::uint8_t>(looks + i);
+    matches.push_back(others[i]);
   }
   context.matched_ = matches.size();
-  if (!limited) {
+  if (matches.empty()) {
     answer_checks(context);
     return std::nullopt;
   }
   charge(matches, DryRun::yes, limit::Op::peek, context);
-  const limit::Law* const waiting_law = match->grant->waiting_law.get();
-  if (waiting_law != nullptr && match->enforced()) context.charges_[one_unit].law = waiting_law;
-  context.charges_[full_quota].law = context.full_law_.get();
+  if (limited) {
+    const limit::Law* const waiting_law = match->grant->waiting_law.get();
+    if (waiting_law != nullptr && match->enforced()) context.charges_[one_unit].law = waiting_law;
+    context.charges_[full_quota].law = context.full_law_.get();
+  }
   if (refill == Refill::yes) {
     context.op_ = limit::Op::refund;
-    for (std::size_t i = what_is_left; i < matches.size();
-         i = std::max<std::size_t>(i + 1, looks)) {
+    for (std::size_t i = 0; i < matches.size(); ++i) {
+      if (limited && i > what_is_left && i < looks) continue;
       context.charges_[i].op = limit::Op::refund;
       context.charges_[i].cost = limit::Quota::cost_max;
     }
@@ -94,6 +96,12 @@ std::optional<CheckFault> Gate::inspect(std::string_view policy, std::string_vie
 
 void Gate::merge_inspection(DecisionContext& context) const noexcept {
   context.now = *context.moment_;
+  if (context.results_[what_is_left].limited) show_full_wait(context);
+  answer_checks(context);
+}
+
+// Of the looks at a limit.
+void Gate::show_full_wait(DecisionContext& context) noexcept {
   const limit::Decision& full = context.decisions_[full_quota];
   limit::Decision& whole = context.decisions_[whole_quota];
   if (context.is_hidden(full_quota)) {
@@ -104,7 +112,6 @@ void Gate::merge_inspection(DecisionContext& context) const noexcept {
     // so much may pass at once before all is back (exponential), or if a denial costs something.
     whole.wait = static_cast<Nanos>(full.reset) * nanos_per_second;
   }
-  answer_checks(context);
 }
 
 }  // namespace headgate::gate

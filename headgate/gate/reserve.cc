@@ -107,7 +107,7 @@ bool Gate::settle(const Reservation& reservation,
       context.dues_[learnt] = due;
       context.dues_[learnt++].cost = *costs[i];
     }
-    if (charge) charge = charge_in_force(*charge, due, laws);
+    if (charge) charge = charge_in_force(*charge, due, laws, at);
     if (!charge) continue;
     charge->key = keep({}, due.key);
     context.charges_[charges++] = *charge;

@@ -54,7 +54,7 @@ void Gate::settle(std::span<const Due> dues, Instant taken, const policy::Respon
   const auto& laws = (in_force != nullptr ? *in_force : *this).policies_;
   const auto settling = [&](const Due& due, Instant ended) -> std::optional<store::Charge> {
     const auto charge = charge_of(due, taken, response, ended);
-    return charge ? charge_in_force(*charge, due, *laws) : std::nullopt;
+    return charge ? charge_in_force(*charge, due, *laws, ended) : std::nullopt;
   };
   const Instant ended = now ? *now : store_.now();
   if (store_.completes_at_once()) {

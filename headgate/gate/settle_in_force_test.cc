@@ -64,23 +64,30 @@ class SettleInForce : public testing::TestWithParam<Completes> {
   // force. Returns how many requests are admitted then.
   int admitted_after_one_has_ended(const std::string& cost, unsigned status, Nanos later) {
     EXPECT_TRUE(admits(*former_));
-    const Instant taken = context_.now;
-    std::vector<Due> dues(context_.verdict.dues.begin(), context_.verdict.dues.end());
-    std::vector<std::string> keys;
-    for (const Due& due : dues) keys.emplace_back(due.key);
-    for (std::size_t i = 0; i < dues.size(); ++i) dues[i].key = keys[i];
-    EXPECT_FALSE(dues.empty());
+    const Kept kept(context_);
+    EXPECT_FALSE(kept.dues.empty());
     admitted();
     now_.ns += later;
     admitted();
     FakeHeaders headers;
     if (!cost.empty()) headers.lines["x-cost"] = cost;
-    former_->settle(dues, taken, {status, 0, &headers}, now_, in_force_.get());
+    former_->settle(kept.dues, kept.taken, {status, 0, &headers}, now_, in_force_.get());
     store_->complete_all();
     return admitted();
   }
 
- private:
+  // What is kept of a request until it ends.
+  struct Kept {
+    explicit Kept(const DecisionContext& context)
+        : taken(context.now), dues(context.verdict.dues.begin(), context.verdict.dues.end()) {
+      for (const Due& due : dues) keys.emplace_back(due.key);
+      for (std::size_t i = 0; i < dues.size(); ++i) dues[i].key = keys[i];
+    }
+    Instant taken;
+    std::vector<Due> dues;
+    std::vector<std::string> keys;
+  };
+
   std::unique_ptr<Gate> gate_of(const Policies& policies) {
     return std::make_unique<Gate>(policies, store_->store(), store_->table().secret(),
                                   std::span<PolicyCounts>());
@@ -137,6 +144,62 @@ TEST_P(SettleInForce, AnOverrideOfALongerWindowIsInForce) {
   const policy::LiveOverride override{"p", "192.0.2.1", 100, 3600 * second};
   open(base, base->with(std::span(&override, 1)).policies);
   EXPECT_LE(admitted_after_one_has_ended("0", 200, second), 1);
+}
+
+TEST_P(SettleInForce, ALateCostOfManyQuotasIsCharged) {
+  const std::string rest = ", cost: {response-header: x-cost}";
+  open(of("name: p, quota: 100, window: 100s" + rest),
+       of("name: p, quota: 100, window: 1h" + rest));
+  EXPECT_TRUE(admits(*former_));
+  FakeHeaders headers;
+  headers.lines["x-cost"] = "100000";
+  former_->settle(context_.verdict.dues, context_.now, {200, 0, &headers}, now_, in_force_.get());
+  store_->complete_all();
+  const int left = admitted();
+  EXPECT_GE(left, 90) << "200 units of the former quota are six of this one";
+  EXPECT_LE(left, 95);
+}
+
+TEST_P(SettleInForce, UnderAShorterWindowNoUnitIsMoreThanOne) {
+  for (const std::string algorithm : algorithms) {
+    const std::string rest =
+        ", cost: {reserve: 5, settle: {response-header: x-cost}}, algorithm: " + algorithm;
+    const Policies former = of("name: p, quota: 100, window: 1h" + rest);
+    open(former, of("name: p, quota: 100, window: 60s" + rest));
+    EXPECT_LE(admitted_after_one_has_ended("0", 200, second), 2) << algorithm;
+    open(former, of("name: p, quota: 100, window: 10ms" + rest));
+    EXPECT_LE(admitted_after_one_has_ended("0", 200, second), 1) << algorithm;
+  }
+}
+
+// Requests of before the change, which end after it, leave the state as the change has left it.
+TEST_P(SettleInForce, OtherTermsAreInForceToo) {
+  const std::string window =
+      "name: p, quota: 20, window: 1h, algorithm: fixed-window, refund-on: [5xx]";
+  open(of(window + ", aligned: true"), of(window));
+  EXPECT_LE(admitted_after_one_has_ended("", 500, second), 1);
+  open(of(window + ", aligned: true"), of(window + ", aligned: true, offset: 30m"));
+  EXPECT_LE(admitted_after_one_has_ended("", 500, second), 1);
+  const std::string linear = "name: p, quota: 20, window: 60s, refund-on: [5xx]";
+  open(of(linear), of(linear + ", denied: {penalty: 600s}"));
+  EXPECT_EQ(admitted_after_one_has_ended("", 500, second), 0);
+}
+
+TEST_P(SettleInForce, ADebtOfALargerQuotaStays) {
+  const std::string rest = ", window: 1h, algorithm: fixed-window, cost: {response-header: x-cost}";
+  open(of("name: p, quota: 5" + rest), of("name: p, quota: 100" + rest));
+  EXPECT_TRUE(admits(*former_));
+  const Kept kept(context_);
+  FakeHeaders headers;
+  headers.lines["x-cost"] = "194";
+  EXPECT_TRUE(admits(*in_force_));
+  in_force_->settle(context_.verdict.dues, context_.now, {200, 0, &headers}, now_);
+  store_->complete_all();
+  now_.ns += 3600 * second;
+  headers.lines["x-cost"] = "1";
+  former_->settle(kept.dues, kept.taken, {200, 0, &headers}, now_, in_force_.get());
+  store_->complete_all();
+  EXPECT_LE(admitted(), 6);
 }
 
 TEST_P(SettleInForce, UnderAShorterWindowNothingChanges) {

@@ -154,7 +154,8 @@ void count_reload(const ngx_cycle_t* cycle, MainConf* conf) noexcept {
   const MainConf* old = previous_conf(cycle);
   if (old == nullptr || old->in_force == nullptr) return;
   ModuleCounts& counts = old->counters->module();
-  const std::uint64_t reloads = 1 + counts.reloads.fetch_add(1, std::memory_order_relaxed);
+  counts.policy_file = conf != nullptr ? conf->read_from : PolicyFile{};
+  const std::uint64_t reloads = 1 + counts.reloads.fetch_add(1, std::memory_order_release);
   counts.last_reload.store(static_cast<std::uint64_t>(ngx_time()), std::memory_order_relaxed);
   if (conf == nullptr) return;
   conf->replaces.reset();
@@ -225,6 +226,7 @@ char* set_config(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept {
   if (ngx_conf_full_name(cf->cycle, &path, 1) != NGX_OK) return fault(cf, "out of memory");
   try {
     main->policy_file = view(path);
+    main->read_from = PolicyFile::at(main->policy_file);
     policy::Loaded loaded = policy::load_file(main->policy_file);
     if (loaded) {
       main->policies = *std::move(loaded);

@@ -10,6 +10,7 @@
 #include "headgate/nginx/counters.h"
 #include "headgate/nginx/ngx.h"
 #include "headgate/nginx/pipe_hold.h"
+#include "headgate/nginx/policy_file.h"
 #include "headgate/nginx/snapshot.h"
 #include "headgate/nginx/worker_stats.h"
 #include "headgate/policy/live/kept_overrides.h"
@@ -33,6 +34,7 @@ struct Memory {
 struct MainConf {
   std::shared_ptr<const policy::PolicySet> policies;  // null without headgate_config
   std::string policy_file;
+  PolicyFile read_from;       // `policy_file` as it was
   std::uint64_t reading = 1;  // grows by 1 with each reload
   // ModuleCounts::reloads of the last one whose numbers are in `policies`.
   std::uint64_t reloads_followed = 0;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "headgate/gate/counters.h"
+#include "headgate/nginx/policy_file.h"
 #include "headgate/redis/counts.h"
 
 namespace headgate::nginx {
@@ -18,9 +19,10 @@ namespace headgate::nginx {
 struct ModuleCounts {
   explicit ModuleCounts(std::uint64_t now) : started(now), last_reload(now) {}
 
-  std::uint64_t started;                              // Unix time [s]
-  std::atomic<std::uint64_t> last_reload;             // Unix time [s]; `started` if there was none
-  std::atomic<std::uint64_t> reloads{0};              // new configurations since the start
+  std::uint64_t started;                   // Unix time [s]
+  std::atomic<std::uint64_t> last_reload;  // Unix time [s]; `started` if there was none
+  std::atomic<std::uint64_t> reloads{0};   // new configurations since the start
+  PolicyFile policy_file;                  // of the last reload; written before it is counted
   std::atomic<std::uint64_t> refused_reloads{0};      // whatever was at fault
   std::atomic<std::uint64_t> tables_changed{0};       // reloads after which quotas were full
   std::atomic<std::uint64_t> refused_connections{0};  // headgate_connections_per_address

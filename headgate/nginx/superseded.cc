@@ -1,5 +1,6 @@
 #include "headgate/nginx/superseded.h"
 
+#include <atomic>
 #include <exception>
 #include <string>
 
@@ -18,9 +19,16 @@ void log_kept(const std::string& why) noexcept {
 }  // namespace
 
 void take_new_numbers(MainConf& conf) noexcept {
-  conf.reloads_followed = conf.counters->module().reloads.load(std::memory_order_relaxed);
+  const ModuleCounts& counts = conf.counters->module();
+  conf.reloads_followed = counts.reloads.load(std::memory_order_acquire);
+  const PolicyFile in_force = counts.policy_file;
+  // Another reload may have come meanwhile: the next request follows that one.
+  if (counts.reloads.load(std::memory_order_acquire) != conf.reloads_followed) return;
+  if (in_force.path.front() == '\0') return;  // nothing is limited any more
   try {
-    const policy::Loaded newer = policy::load_file(conf.policy_file);
+    const std::string path = in_force.path.data();
+    if (PolicyFile::at(path) != in_force) return log_kept(path + " has changed since");
+    const policy::Loaded newer = policy::load_file(path);
     if (!newer) return log_kept(newer.error().front().text());
     conf.policies = conf.policies->with_numbers_of(**newer);
     make_in_force(conf);

@@ -1,6 +1,5 @@
 #include "headgate/policy/policy_change.h"
 
-#include <tuple>
 #include <utility>
 
 #include "headgate/limit/law.h"
@@ -10,18 +9,6 @@
 #include "headgate/policy/shared_of.h"
 
 namespace headgate::policy {
-namespace {
-
-// Whether requests of both policies, which have one name, are counted on the same states.
-bool share_states(const Policy& one, const Policy& other) {
-  const auto counts = [](const Policy& policy) {
-    return std::tie(policy.terms.algorithm, policy.key_text, policy.path_text, policy.cost_time,
-                    policy.sharing, policy.candidate_of, policy.has_candidate);
-  };
-  return counts(one) == counts(other);
-}
-
-}  // namespace
 
 Result<std::shared_ptr<const PolicySet>, std::string> PolicySet::with(std::size_t index,
                                                                       const Change& change) const {
@@ -62,12 +49,16 @@ std::shared_ptr<const PolicySet> PolicySet::with_numbers_of(const PolicySet& new
   auto rules = std::make_unique<Rules>(*rules_);
   for (Policy& policy : rules->policies) {
     const Policy* const other = newer.find(policy.name);
-    if (other == nullptr || !share_states(policy, *other)) continue;
+    if (other == nullptr || policy.sharing != other->sharing) continue;
+    if (policy.terms.algorithm != other->terms.algorithm) continue;
     Rule& rule = rules->rules[policy.index];
     const Rule& theirs = newer.rules_->rules[other->index];
     if (rule.by_name_alone() || theirs.by_name_alone()) continue;  // no request matches them
+    if (rule.key != theirs.key) continue;
     policy.terms = other->terms;
     policy.grants = other->grants;
+    policy.on_outage = other->on_outage;
+    policy.outage_percent = other->outage_percent;
     rule.overrides = theirs.overrides;
     rule.v4_prefixes = theirs.v4_prefixes;
     rule.v6_prefixes = theirs.v6_prefixes;

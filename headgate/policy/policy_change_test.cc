@@ -58,7 +58,7 @@ policies:
 TEST(PolicyChange, NumbersOfALaterFileAreThoseOfPoliciesWithTheSameStates) {
   const auto base = load(R"(version: 1
 policies:
-  - {name: a, quota: 10, window: 1m, overrides: [{ids: ["10.0.0.1"], quota: 7}]}
+  - {name: a, quota: 10, window: 1m, overrides: [{ids: ["10.0.0.1"], quota: 7}], candidate: {quota: 9}}
   - {name: other key, quota: 10, window: 1m, key: path}
   - {name: other algorithm, quota: 10, window: 1m}
   - {name: gone, quota: 10, window: 1m}
@@ -70,7 +70,7 @@ policies:
   - {name: slots, quota: 11, algorithm: concurrency, lease: 1h}
   - {name: other algorithm, quota: 11, window: 1h, algorithm: fixed-window}
   - {name: other key, quota: 11, window: 1h, key: method}
-  - {name: a, quota: 11, window: 1h, mode: shadow, overrides: [{ids: ["10.0.0.0/8"], quota: 8}]}
+  - {name: a, quota: 11, window: 1h, mode: shadow, key: address, match: [{path: /x}], overrides: [{ids: ["10.0.0.0/8"], quota: 8}]}
 )");
   const auto made = base->with_numbers_of(*newer);
   ASSERT_EQ(made->names(), base->names());
@@ -79,9 +79,9 @@ policies:
   };
   const limit::Quota kept{10, 60 * nanos_per_second};
   EXPECT_EQ(quota_of(0), (limit::Quota{11, 3600 * nanos_per_second}));
-  for (std::size_t i = 1; i < 4; ++i) EXPECT_EQ(quota_of(i), kept) << made->names()[i];
-  EXPECT_EQ(quota_of(4).units, 11U);
-  EXPECT_EQ(made->policies()[4].terms.lease, 3600 * nanos_per_second);
+  for (std::size_t i = 2; i < 5; ++i) EXPECT_EQ(quota_of(i), kept) << made->names()[i];
+  EXPECT_EQ(quota_of(5).units, 11U);
+  EXPECT_EQ(made->policies()[5].terms.lease, 3600 * nanos_per_second);
   EXPECT_EQ(made->policies()[0].mode, Mode::enforce) << "the rest stays";
   std::string text;
   EXPECT_EQ(made->named("a", "10.1.1.1", 1, text)->grant->quota.units, 8U);

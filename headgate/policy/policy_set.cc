@@ -62,13 +62,16 @@ Grants grants_for(const Policy& policy, const Rule& rule, std::string_view parts
   return {override, !own.exact_path || *own.exact_path == path ? override : front};
 }
 
+// Whether a debt is cut to the quota with which its state is used.
+bool cuts_debts(const limit::Terms& terms) {
+  return terms.algorithm == limit::Algorithm::fixed_window && (terms.late || terms.delay > 0);
+}
+
 // Whether requests under either grant leave what was spent under the other: a state is cut to the
-// window with which it is used, and a debt of fixed windows to the quota.
+// window with which it is used.
 bool share_states(const Policy& policy, const Grant& a, const Grant& b) {
-  const limit::Terms& terms = policy.terms;
-  const bool cuts_debts = terms.algorithm == limit::Algorithm::fixed_window &&
-                          (terms.late || terms.delay > 0) && a.quota.units != b.quota.units;
-  return a.quota.window == b.quota.window && !cuts_debts;
+  if (cuts_debts(policy.terms) && a.quota.units != b.quota.units) return false;
+  return a.quota.window == b.quota.window;
 }
 
 // The grant under which the state of a key's own is. `of_key`: that of its override, if it has one.
@@ -90,6 +93,7 @@ void set_apart(const Policy& policy, const Grant& of_key, const Grant& grant, st
     out += std::to_string(static_cast<std::uint64_t>(grant.quota.window / nanos_per_second));
     const auto nanos = static_cast<std::uint64_t>(grant.quota.window % nanos_per_second);
     if (nanos > 0) out += '.' + std::to_string(second + nanos).substr(1);
+    if (cuts_debts(policy.terms)) out += '/' + std::to_string(grant.quota.units);
   });
 }
 
@@ -497,12 +501,13 @@ std::optional<Match> PolicySet::named(std::string_view policy_name, std::string_
   return named(rules_->policies[policy->twin()], partition, cost, text);
 }
 
-const Grant* PolicySet::longer_grant(const Policy& of, const Grant& grant,
-                                     std::string_view key) const noexcept {
+const Grant* PolicySet::own_grant(const Policy& of, std::string_view key) const noexcept {
   const Policy* const policy = find(of.name);
   if (policy == nullptr || policy->terms.algorithm != of.terms.algorithm) return nullptr;
   const Rule& rule = rules_->rules[policy->index];
-  if (rule.envoy != nullptr || !key.starts_with(rule.key_head)) return nullptr;
+  if (policy->sharing != of.sharing || rule.envoy != nullptr || !key.starts_with(rule.key_head)) {
+    return nullptr;
+  }
   std::string_view id = key.substr(rule.key_head.size());
   std::string_view rest = id;
   for (std::size_t i = 0; i < (rule.boulder != nullptr ? 1 : rule.key.size()); ++i) {
@@ -511,11 +516,8 @@ const Grant* PolicySet::longer_grant(const Policy& of, const Grant& grant,
     if (rule.boulder != nullptr) id = rule.boulder->override_of(*part);
   }
   if (!rest.empty()) return nullptr;  // it is set apart
-  const Grant& own = own_grant(*policy, *grants_for(*policy, rule, id, {}).of_key);
-  if (own.unlimited) return nullptr;
-  const bool is_longer = policy->holds_slots() ? policy->terms.lease > of.terms.lease
-                                               : own.quota.window > grant.quota.window;
-  return is_longer ? &own : nullptr;
+  const Grant& own = policy::own_grant(*policy, *grants_for(*policy, rule, id, {}).of_key);
+  return own.unlimited ? nullptr : &own;
 }
 
 std::vector<Match> PolicySet::apart(const Match& match, std::size_t most, std::string& text) const {
@@ -523,24 +525,29 @@ std::vector<Match> PolicySet::apart(const Match& match, std::size_t most, std::s
   const Rule& rule = rules_->rules[policy.index];
   std::vector<Match> apart;
   if (rule.overrides.empty() || rule.boulder != nullptr || rule.envoy != nullptr) return apart;
-  const Grant& own = own_grant(
+  const Grant& own = policy::own_grant(
       policy, *grants_for(policy, rule, match.own_key.substr(rule.key_head.size()), {}).of_key);
   std::vector<Extent> extents;
   text.clear();
-  for (const Grant& grant : policy.grants) {
-    const auto is_same = [&](const Match& other) {
-      return other.grant->quota.window == grant.quota.window;
-    };
-    if (apart.size() == most) break;
-    if (grant.unlimited || !is_apart(policy, own, grant) || std::ranges::any_of(apart, is_same)) {
-      continue;
-    }
+  const auto add = [&](const Grant& grant) {
     const std::size_t key = text.size();
     text.append(match.own_key);
     const std::size_t own_key_end = text.size();
     set_apart(policy, own, grant, text);
+    const std::string_view made = std::string_view(text).substr(key);
+    const bool is_there =
+        (made == match.key && !match.grant->unlimited) ||
+        std::ranges::any_of(extents, [&](const Extent& other) {
+          return std::string_view(text).substr(other.key, other.key_end - other.key) == made;
+        });
+    if (is_there) return text.resize(key);
     extents.push_back({key, own_key_end, 0, own_key_end, text.size()});
     apart.push_back({&policy, &grant, {}, {}, {}, 0, false, match.shadow});
+  };
+  if (!own.unlimited) add(own);
+  for (const Grant& grant : policy.grants) {
+    if (apart.size() == most) break;
+    if (!grant.unlimited && is_apart(policy, own, grant)) add(grant);
   }
   for (std::size_t i = 0; i < apart.size(); ++i) set_views(apart[i], extents[i], text);
   return apart;

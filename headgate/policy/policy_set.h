@@ -192,18 +192,16 @@ class PolicySet {
   [[nodiscard]] std::optional<Match> named(std::string_view policy, std::string_view partition,
                                            std::uint64_t cost, std::string& text) const;
 
-  // Returns the matches of this partition under other grants of its policy, where requests that are
-  // counted under those have a state of their own: one for each window, at most `most`. Their views
-  // point into `text`.
+  // Returns the matches of the other states of this partition, at most `most`: its own, if that is
+  // another one, and those on which requests are counted under other grants of its policy. Their
+  // views point into `text`.
   [[nodiscard]] std::vector<Match> apart(const Match& match, std::size_t most,
                                          std::string& text) const;
 
-  // Returns the grant under which a store key's own state is, if that has a longer window, or a
-  // longer lease of slots, than `grant`: one of a policy of this name, of these policies or of
-  // others before or after them. A charge under `grant` would cut the state. nullptr: it would not,
-  // or the key has no such state.
-  [[nodiscard]] const Grant* longer_grant(const Policy& of, const Grant& grant,
-                                          std::string_view key) const noexcept;
+  // Returns the grant under which a store key's own state is, as a policy of this name counts it:
+  // one of these policies, or of others before or after them. nullptr: these count nothing on that
+  // state.
+  [[nodiscard]] const Grant* own_grant(const Policy& of, std::string_view key) const noexcept;
 
   // Returns the match that named() with the same arguments leaves out, in shadow mode: the one of
   // the numbers that are not in force. Returns std::nullopt if the policy has no candidate.

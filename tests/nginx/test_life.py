@@ -379,14 +379,22 @@ def spend(server):
     return count
 
 
-@pytest.mark.parametrize('algorithm', ['linear', 'exponential', 'fixed-window', 'moving-window',
-                                       'sliding-window-counter'])
-def test_old_workers_decide_by_the_numbers_of_the_new_file(nginx, algorithm):
-    server = nginx(policies(policy(quota=20, window='10ms', algorithm=algorithm)), server=HELLO)
+@contextlib.contextmanager
+def early_requests(server):
+    """Three connections with a part of a request's head, which a worker has accepted."""
     with contextlib.ExitStack() as stack:
         early = [stack.enter_context(Connection(server.port)) for _ in range(3)]
         for connection in early:
             connection.send(b'GET / HTTP/1.1\r\nHost: a')
+        assert server.request('/metrics').status == 200  # it has accepted those before this one
+        yield early
+
+
+@pytest.mark.parametrize('algorithm', ['linear', 'exponential', 'fixed-window', 'moving-window',
+                                       'sliding-window-counter'])
+def test_old_workers_decide_by_the_numbers_of_the_new_file(nginx, algorithm):
+    server = nginx(policies(policy(quota=20, window='10ms', algorithm=algorithm)), server=HELLO)
+    with early_requests(server) as early:
         server.write(policies=policies(policy(quota=20, algorithm=algorithm)))
         reload_beside_old_workers(server)
         assert 0 < spend(server) <= 20
@@ -395,6 +403,49 @@ def test_old_workers_decide_by_the_numbers_of_the_new_file(nginx, algorithm):
             denied = connection.receive()
             assert denied.status == 429 and f';w={YEAR}' in denied.one('RateLimit-Policy')
             assert spend(server) == 0
+
+
+@pytest.mark.parametrize('before, after', [
+    ({'candidate': '{quota: 30}'}, {}),
+    ({}, {'candidate': '{quota: 30}'}),
+    ({}, {'key': 'address'}),
+    ({}, {'match': '[{path: "*"}]'}),
+])
+def test_old_workers_know_a_policy_by_its_name_and_key(nginx, before, after):
+    server = nginx(policies(policy(quota=20, window='10ms', **before)), server=HELLO)
+    with early_requests(server) as early:
+        server.write(policies=policies(policy(quota=20, **after)))
+        reload_beside_old_workers(server)
+        assert 0 < spend(server) <= 20
+        for connection in early:
+            connection.send(b'\r\n\r\n')
+            assert connection.receive().status == 429
+            assert spend(server) == 0
+
+
+def test_old_workers_find_a_policy_file_of_another_name(nginx):
+    server = nginx(policies(policy(quota=20, window='10ms')), server=HELLO)
+    with early_requests(server) as early:
+        (server.directory / 'other.yaml').write_text(policies(policy(quota=20)))
+        server.write(gate='headgate_config other.yaml; headgate on;')
+        reload_beside_old_workers(server)
+        assert 0 < spend(server) <= 20
+        for connection in early:
+            connection.send(b'\r\n\r\n')
+            assert connection.receive().status == 429
+            assert spend(server) == 0
+
+
+def test_old_workers_say_that_they_keep_their_numbers(nginx):
+    server = nginx(policies(policy(quota=20, window='10ms')), server=HELLO)
+    with early_requests(server) as early:
+        server.write(policies=policies(policy(quota=20)))
+        reload_beside_old_workers(server)
+        server.write(policies=policies(policy(quota=21)))
+        early[0].send(b'\r\n\r\n')
+        early[0].receive()
+    until(lambda: 'came before the reload keep the former numbers' in server.log, 'it is logged')
+    assert 'headgate.yaml has changed since' in server.log
 
 
 def test_old_workers_settle_by_the_numbers_of_the_new_file(nginx, upstream):
