@@ -68,6 +68,9 @@ limit::Decision Lease::decision(const store::Charge& charge, Found found, Time n
     shown.wait = limit::Decision::never;
   } else {
     if (rests) shown.wait = std::max(shown.wait, Nanos{(rest_end_ - now).count()});
+    if (is_known_ && owes_more()) {
+      shown.wait = std::max(shown.wait, until(charge.cost) - (at.ns - redis_now_.ns));
+    }
     shown.wait = std::max(shown.wait, Nanos{1});
     shown.reset = ceil_seconds(shown.wait);
   }
@@ -153,13 +156,22 @@ void Lease::answer(const LeaseAsk& ask, const LeaseReply& reply, Time now) noexc
   end_ = ask.at + lasts;
 }
 
+// Of a linear law, when Redis answered: until all units are back [ns].
+Nanos Lease::debt() const noexcept {
+  return std::max(Nanos{first_} * nanos_per_second + second_ - redis_now_.ns, Nanos{0});
+}
+
+// Whether more is owed than the law gives at once: another law has given it.
+bool Lease::owes_more() const noexcept {
+  return terms_.kind == LeaseTerms::Kind::linear && debt() > terms_.span(terms_.burst);
+}
+
 // The time from Redis' last answer until so many units can be given [ns].
 Nanos Lease::until(std::uint64_t units) const noexcept {
   if (terms_.kind == LeaseTerms::Kind::window) {
     return std::max(Nanos{first_} * nanos_per_micro - redis_now_.ns, Nanos{0});
   }
-  const Nanos debt = std::max(Nanos{first_} * nanos_per_second + second_ - redis_now_.ns, Nanos{0});
-  return std::max(debt + terms_.span(units) - terms_.span(terms_.burst), Nanos{0});
+  return std::max(debt() + terms_.span(units) - terms_.span(terms_.burst), Nanos{0});
 }
 
 void Lease::rest(const LeaseAsk& ask, std::uint64_t cost) noexcept {

@@ -147,6 +147,8 @@ class Lease {
   LeaseAsk begin(std::uint64_t number, Time now, bool gives_back) noexcept;
   std::uint64_t held_back(Time now) noexcept;
   [[nodiscard]] Instant redis_time(Time now) const noexcept;
+  [[nodiscard]] Nanos debt() const noexcept;
+  [[nodiscard]] bool owes_more() const noexcept;
   [[nodiscard]] Nanos until(std::uint64_t units) const noexcept;
 
   LeaseTerms terms_;

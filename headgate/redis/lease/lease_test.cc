@@ -202,6 +202,19 @@ TEST_F(LeaseTest, ShowsWhatIsHereAndWhatRedisWouldGive) {
   EXPECT_FALSE(show(44, Found::unknown, start + milliseconds(2)).admitted);
 }
 
+// Redis keeps a debt of up to the whole window, of which this law gives 900 ms at once.
+TEST_F(LeaseTest, WaitsForWhatAnotherLawHasGiven) {
+  LeaseReply owed = reply(0, 0);
+  owed.first = 1'700'000'000;
+  owed.second = 950'000'000;
+  ask(owed);
+  const Nanos wait = show(1, Found::denied, start + milliseconds(2)).wait;
+  EXPECT_EQ(wait, 60'000'000) << "the debt above 900 ms, and one unit";
+  const Nanos later = show(1, Found::denied, start + milliseconds(22)).wait;
+  EXPECT_GE(later, 40'000'000);
+  EXPECT_LE(later, 40'100'000);
+}
+
 TEST_F(LeaseTest, RestsUntilRedisCanGive) {
   const LeaseAsk asked = ask(reply(0, 0));
   lease_.rest(asked, 2);
