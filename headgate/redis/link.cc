@@ -65,8 +65,8 @@ class Link::Greeting : public Receiver {
     if (reply->is_error() && matters) {
       return link_.fail(std::string(commands_[i]) + ": " + std::string(reply->text));
     }
-    if (commands_[i] == "ROLE" && !is_primary(reply)) {
-      return link_.fail("it is a replica; expected the primary");
+    if (commands_[i] == "ROLE") {
+      if (auto fault = fault_of_role(reply)) return link_.fail(*std::move(fault));
     }
     if (i + 1 == commands_.size()) link_.greeted(std::string(reply->text));
   }

@@ -23,10 +23,17 @@ std::optional<ServerAddress> address_of(const net::RespReply& node, const Server
 
 }  // namespace
 
-bool is_primary(const net::RespReply& role) {
-  bool primary = false;
-  role.for_each([&](const net::RespReply& part) { primary |= part->text == "master"; });
-  return primary;
+// The first element is the role; others may be names, which are of any kind.
+std::optional<std::string> fault_of_role(const net::RespReply& reply) {
+  std::string_view role;
+  std::size_t at = 0;
+  reply.for_each([&](const net::RespReply& part) {
+    if (at == 0) role = part->text;
+    ++at;
+  });
+  if (role == "master") return std::nullopt;
+  if (role != "sentinel") return "it is a replica; expected the primary";
+  return "it is a sentinel; expected 'sentinel: NAME', by which it knows the primary";
 }
 
 Result<ServerAddress, std::string> named_primary(const net::RespReply& reply,

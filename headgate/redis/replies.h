@@ -13,8 +13,9 @@
 
 namespace headgate::redis {
 
-// Whether the reply to ROLE is that of a primary.
-[[nodiscard]] bool is_primary(const net::RespReply& role);
+// Why the server with this reply to ROLE is none that a store writes to, as a sentence;
+// std::nullopt if it is a primary.
+[[nodiscard]] std::optional<std::string> fault_of_role(const net::RespReply& reply);
 
 // The primary in a sentinel's reply to SENTINEL GET-MASTER-ADDR-BY-NAME with this name. The error
 // is a sentence.

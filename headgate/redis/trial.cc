@@ -248,12 +248,10 @@ class ServerTrial {
       if (const auto error = redis.ask(options_.auth(password))) return refusal("AUTH", *error);
     }
     if (options_.cluster) return redis.reach({"PING"});
-    bool primary = false;
+    std::optional<std::string> fault;
     const auto error =
-        redis.ask({"ROLE"}, [&](const net::RespReply& reply) { primary = is_primary(reply); });
-    if (error) return refusal("ROLE", *error);
-    if (!primary) return "it is a replica; expected the primary";
-    return std::nullopt;
+        redis.ask({"ROLE"}, [&](const net::RespReply& reply) { fault = fault_of_role(reply); });
+    return error ? refusal("ROLE", *error) : fault;
   }
 
   // Returns a value of INFO; "" if there is none.

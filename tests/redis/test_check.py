@@ -54,6 +54,7 @@ def test_the_documented_rights_are_enough_and_each_is_needed(redis, check, tmp_p
 @pytest.mark.parametrize('options, settings, says', (
     (('--requirepass', 'a'), '', 'NOAUTH'),
     (('--replicaof', '127.0.0.1 1'), '', 'it is a replica; expected the primary'),
+    (('--replicaof', 'master 1'), '', 'it is a replica; expected the primary'),
     ((), ', cluster: true', 'CLUSTER: ERR This instance has cluster support disabled'),
 ))
 def test_what_is_missing(redis, check, options, settings, says):

@@ -104,6 +104,12 @@ def test_sentinels_that_do_not_know_the_name_are_an_outage(sentinels, serve):
     until(lambda: not is_up(one), 'the metrics say it')
 
 
+def test_sentinels_without_a_name_are_an_outage(sentinels, serve):
+    one = serve(policies(f'nodes: "127.0.0.1:{sentinels.ports[0]}"', 'quota: 10, on-outage: deny'))
+    assert ask(one).status == 503
+    assert "it is a sentinel; expected 'sentinel: NAME'" in one.until('Redis is away.*')[0]
+
+
 def test_check_connect(pair, sentinels, headgate, tmp_path):
     def check(redis):
         (tmp_path / 'p.yaml').write_text(f'version: 1\nstore: {{redis: {{{redis}}}}}\npolicies: []\n')
@@ -122,6 +128,10 @@ def test_check_connect(pair, sentinels, headgate, tmp_path):
     result = check(f'nodes: ["127.0.0.1:{first}"], sentinel: main')
     assert result.returncode == 1
     assert 'expected a sentinel' in result.stderr
+    port = sentinels.ports[0]
+    result = check(f'nodes: "127.0.0.1:{port}"')
+    assert (result.returncode, result.stderr) == (
+        1, f"127.0.0.1:{port}: it is a sentinel; expected 'sentinel: NAME', by which it knows the primary\n")
 
 
 def test_a_password_of_the_primary_is_no_fault_of_the_sentinels(redis, serve, tmp_path):
