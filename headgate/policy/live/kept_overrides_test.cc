@@ -127,6 +127,19 @@ TEST_F(KeptOverridesTest, AFaultyFileChangesNothing) {
   EXPECT_THAT(kept.all(), IsEmpty());
 }
 
+TEST_F(KeptOverridesTest, AnEmptyFileEndsNone) {
+  KeptOverrides kept = open();
+  ASSERT_TRUE(kept.set(*policies, {"burst", "10.0.0.2", 0}, noon));
+  std::filesystem::resize_file(path, 0);
+  EXPECT_THAT(kept.follow(noon).fault,
+              HasSubstr("the file is empty; expected {\"overrides\":[]}, or no file; "));
+  EXPECT_THAT(kept.all(), SizeIs(1));
+  EXPECT_FALSE(KeptOverrides(path, "").open(noon)) << "nor is it none at the start";
+  std::filesystem::remove(path);
+  EXPECT_THAT(kept.follow(noon).lines, SizeIs(1));
+  EXPECT_THAT(kept.all(), IsEmpty());
+}
+
 TEST_F(KeptOverridesTest, AFileThatCannotBeReadIsTriedAgain) {
   KeptOverrides kept = open();
   KeptOverrides other = open();

@@ -224,7 +224,11 @@ std::string override_file_text(const std::vector<LiveOverride>& overrides) {
 }
 
 Result<std::vector<LiveOverride>, OverrideTextFault> read_override_file(std::string_view text) {
-  if (text.empty()) return std::vector<LiveOverride>();
+  // What an interrupted write leaves: it must not end what is in force.
+  if (text.empty()) {
+    return Failure<OverrideTextFault>(
+        {0, "the file is empty; expected {\"overrides\":[]}, or no file"});
+  }
   std::string strings;
   strings.reserve(text.size());  // no escape is shorter than the bytes that replace it
   Reading reading(text, strings);

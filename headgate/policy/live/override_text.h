@@ -32,7 +32,7 @@ void append_members(std::string& out, const LiveOverride& override);
 // Returns a file with these overrides, one per line.
 [[nodiscard]] std::string override_file_text(const std::vector<LiveOverride>& overrides);
 
-// Reads such a file. An empty one has no overrides.
+// Reads such a file. One without a byte is a fault.
 [[nodiscard]] Result<std::vector<LiveOverride>, OverrideTextFault> read_override_file(
     std::string_view text);
 

@@ -25,7 +25,15 @@ TEST(OverrideText, WhatIsWrittenIsRead) {
   ASSERT_TRUE(read) << read.error().what;
   EXPECT_EQ(*read, all);
   EXPECT_TRUE(read_override_file(override_file_text({}))->empty());
-  EXPECT_TRUE(read_override_file("")->empty());
+}
+
+TEST(OverrideText, AFileThatIsCutAnywhereIsAFault) {
+  const std::string whole = override_file_text({{"burst", "10.0.0.2", 0}});
+  for (std::size_t size = 0; size + 1 < whole.size(); ++size) {  // the last byte is a line end
+    EXPECT_FALSE(read_override_file(whole.substr(0, size))) << size;
+  }
+  EXPECT_EQ(read_override_file("").error().what,
+            "the file is empty; expected {\"overrides\":[]}, or no file");
 }
 
 TEST(OverrideText, AnOverrideIsReadAsItIsGiven) {
