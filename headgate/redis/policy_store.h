@@ -5,6 +5,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "headgate/base/result.h"
@@ -19,14 +20,17 @@ namespace headgate::redis {
 // Thread-safe. May be opened before a fork, and used after it.
 class PolicyStore final : public store::Store {
  public:
-  // Logs a line when an outage begins (a fault) and when it is over. Called by a thread that takes.
-  // Must not throw.
+  // Logs a line when an outage begins (a fault), when its reason is another one (a fault, at most
+  // each 10 s), and when it is over. Called by a thread that takes. Must not throw.
   using Log = std::function<void(bool is_fault, const std::string& line)>;
+  using Time = std::chrono::steady_clock::time_point;
+  using Clock = Time (*)() noexcept;
 
   // Reads the files that the settings name. Redis need not be reachable. `table` and `counts`
-  // outlive this. The error is a sentence.
+  // outlive this. `clock`: how long an outage lasts. The error is a sentence.
   [[nodiscard]] static Result<std::unique_ptr<PolicyStore>, std::string> open(
-      const policy::RedisSettings& settings, store::Store& table, RedisCounts& counts, Log log);
+      const policy::RedisSettings& settings, store::Store& table, RedisCounts& counts, Log log,
+      Clock clock = std::chrono::steady_clock::now);
 
   // As ~RedisStore(). REQUIRES: all other calls have returned.
   ~PolicyStore() override { is_closing_.store(true); }
@@ -45,13 +49,18 @@ class PolicyStore final : public store::Store {
   [[nodiscard]] RedisStatus status() { return redis_->status(); }
 
  private:
-  PolicyStore(std::unique_ptr<RedisStore> redis, store::Store& table, Log log);
+  PolicyStore(std::unique_ptr<RedisStore> redis, store::Store& table, Log log, Clock clock);
 
   void outage_changed(bool begins) noexcept;
+  void outage_continues() noexcept;
 
   const Log log_;
+  const Clock clock_;
   std::atomic<bool> is_closing_{false};
-  std::atomic<std::chrono::steady_clock::rep> began_{0};  // when the outage began
+  std::atomic<Time> next_look_{Time::max()};  // when the reason of the outage is looked at again
+  std::mutex outage_lock_;                    // also keeps the lines in order
+  Time began_;                                // of the outage
+  std::string reason_;                        // of the outage, as the log has it
   store::SharedStore shared_;
   // Ends first, because it completes what is unfinished.
   const std::unique_ptr<RedisStore> redis_;

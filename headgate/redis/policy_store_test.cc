@@ -6,10 +6,13 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <chrono>
 #include <fstream>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "headgate/redis/settings_options.h"
@@ -20,23 +23,30 @@
 namespace headgate::redis {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::StartsWith;
 
 class PolicyStoreTest : public testing::Test {
  protected:
+  // Stands still while no test moves it.
+  static PolicyStore::Time now() noexcept { return PolicyStore::Time(time.load()); }
+
   std::unique_ptr<PolicyStore> open(const RedisServer& server,
                                     Nanos timeout = 5 * nanos_per_second) {
     policy::RedisSettings settings;
     settings.nodes = {server.address()};
     settings.timeout = timeout;
-    return PolicyStore::open(settings, *table_, counts_,
-                             [this](bool is_fault, const std::string& line) {
-                               const std::lock_guard lock(mutex_);
-                               lines_.push_back((is_fault ? "fault: " : "") + line);
-                             })
+    return PolicyStore::open(
+               settings, *table_, counts_,
+               [this](bool is_fault, const std::string& line) {
+                 const std::lock_guard lock(mutex_);
+                 lines_.push_back((is_fault ? "fault: " : "") + line);
+               },
+               now)
         .value();
   }
   Taken spend(PolicyStore& store, std::uint64_t cost = 1) {
@@ -53,6 +63,7 @@ class PolicyStoreTest : public testing::Test {
   const limit::Shared shared_{limit::OnOutage::local, law_};
   const std::unique_ptr<store::Table> table_ = store::Table::open({.memory = 1 << 20}).value();
   RedisCounts counts_;
+  static inline std::atomic<std::chrono::seconds> time{};
   std::mutex mutex_;
   std::vector<std::string> lines_;
 };
@@ -76,6 +87,38 @@ TEST_F(PolicyStoreTest, LogsAnOutageOnceWhenItBeginsAndOnceWhenItIsOver) {
   while (lines().size() < 2) spend(*store, 0);  // until a second after it is connected again
   EXPECT_THAT(lines()[1], StartsWith("Redis is back after "));
   EXPECT_EQ(spend(*store).decisions[0].remaining, 9U) << "Redis has lost what it knew";
+}
+
+TEST_F(PolicyStoreTest, LogsAnotherReasonOfAnOutageAtMostEachTenSeconds) {
+  RedisServer server({"--replicaof", "127.0.0.1 1"});
+  server.kill();
+  const auto store = open(server);
+  const auto spend_until = [&](std::string_view reason) {
+    do {
+      spend(*store);
+    } while (store->status().fault.find(reason) == std::string::npos);
+  };
+  const auto pass = [&](std::chrono::seconds span) {
+    time = time.load() + span;
+    spend(*store);
+  };
+  const auto away = AllOf(StartsWith("fault: Redis is away, "), HasSubstr("it cannot be reached"));
+  spend_until("it cannot be reached");
+  server.start();
+  spend_until("it is a replica");
+  pass(std::chrono::seconds(9));
+  EXPECT_THAT(lines(), ElementsAre(away)) << "it is too early";
+  pass(std::chrono::seconds(1));
+  const auto other = AllOf(StartsWith("fault: Redis is still away after 10.000 s: unix:"),
+                           EndsWith("it is a replica; expected the primary"));
+  EXPECT_THAT(lines(), ElementsAre(away, other));
+  for (int i = 0; i < 3; ++i) pass(std::chrono::seconds(10));
+  EXPECT_THAT(lines(), ElementsAre(away, other)) << "the reason is the same";
+
+  server.kill();
+  spend_until("it cannot be reached");
+  pass(std::chrono::seconds(10));
+  EXPECT_THAT(lines(), ElementsAre(away, other, HasSubstr("still away after 50.000 s: unix:")));
 }
 
 TEST_F(PolicyStoreTest, CountsTimeouts) {
