@@ -14,11 +14,15 @@ namespace headgate::gate {
 
 // What settling needs of one call of Gate::reserve(). The caller keeps it; the gate keeps nothing.
 struct Reservation {
-  // Another one for each reservation, also of other machines: the store keeps for an hour which
-  // ones were settled. Empty: the caller settles it once, and the store keeps nothing.
+  // Another one for each reservation, also of other machines, of at most 63 bytes: the store keeps
+  // for an hour which ones were settled. Empty: the caller settles it once, and the store keeps
+  // nothing.
   std::string_view id;
   Instant taken;  // DecisionContext::now of the call
   std::span<const Due> dues;
+  // A store key that was charged, the same one in each call for this reservation: what the store
+  // keeps of the reservation is beside it, so that machines reach both or neither.
+  std::string_view beside{};
 };
 
 // How long a reservation can be settled. Longer than any response takes; and not much longer,

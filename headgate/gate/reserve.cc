@@ -6,6 +6,7 @@
 #include <utility>
 #include <variant>
 
+#include "headgate/base/hex.h"
 #include "headgate/gate/correction.h"
 #include "headgate/gate/estimate.h"
 #include "headgate/gate/gate.h"
@@ -33,8 +34,18 @@ bool gives_units_back(const store::Charge& charge) noexcept {
   return charge.op == limit::Op::refund && !std::holds_alternative<limit::Concurrency>(*charge.law);
 }
 
-// Not the length of a policy's name, with which all other keys begin.
-constexpr char mark_head = '\0';
+// The key under which the store keeps that a reservation was settled. It begins as one of a policy
+// whose name is a 0 and the id, which no policy has, and has the parts of the key beside it: in a
+// cluster both are in one slot. The id is in hexadecimal digits, none of which begins a slot's tag.
+void append_mark_key(const Reservation& reservation, std::string& out) {
+  out += static_cast<char>(1 + 2 * reservation.id.size());
+  out += '\0';
+  append_hex(out, reservation.id);
+  const std::string_view beside = reservation.beside;
+  if (beside.empty()) return;
+  const std::size_t head = 1 + static_cast<std::size_t>(static_cast<unsigned char>(beside[0]));
+  out += beside.substr(std::min(head, beside.size()));
+}
 
 }  // namespace
 
@@ -79,7 +90,7 @@ bool Gate::settle(const Reservation& reservation,
   std::size_t learnt = 0;
   bool is_shared = false;
   try {
-    std::size_t size = 1 + reservation.id.size();
+    std::size_t size = 2 + 2 * reservation.id.size() + reservation.beside.size();
     for (const Due& due : reservation.dues) size += due.key.size();
     context.make_room(reservation.dues.size());
     keys.clear();
@@ -87,13 +98,11 @@ bool Gate::settle(const Reservation& reservation,
   } catch (const std::bad_alloc&) {
     return false;
   }
-  const auto keep = [&](std::string_view head, std::string_view key) {
-    const std::size_t from = keys.size();
-    keys.append(head).append(key);
-    return std::string_view(keys).substr(from);
-  };
   const bool has_mark = !reservation.id.empty();
-  if (has_mark) context.mark_ = {&mark_law(), keep({&mark_head, 1}, reservation.id)};
+  if (has_mark) {
+    append_mark_key(reservation, keys);
+    context.mark_ = {&mark_law(), keys};
+  }
   for (std::size_t i = 0; i < reservation.dues.size(); ++i) {
     const Due& due = reservation.dues[i];
     std::optional<store::Charge> charge;
@@ -109,7 +118,8 @@ bool Gate::settle(const Reservation& reservation,
     }
     if (charge) charge = charge_in_force(*charge, due, laws, at);
     if (!charge) continue;
-    charge->key = keep({}, due.key);
+    const std::size_t from = keys.size();
+    charge->key = std::string_view(keys.append(due.key)).substr(from);
     context.charges_[charges++] = *charge;
   }
   context.matched_ = charges;

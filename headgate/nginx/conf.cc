@@ -87,8 +87,8 @@ void warn_of_division(ngx_conf_t* cf, const MainConf& conf) {
   ngx_conf_log_error(NGX_LOG_ERR, cf, 0, "headgate: %V", &shown);
 }
 
-// Both at the level of errors, which nginx logs by default: who sees the first line waits for the
-// second one.
+// All at the level of errors, which nginx logs by default: who sees the first line waits for the
+// others.
 void log_outage(bool, const std::string& line) {
   ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0, "headgate: %s", line.c_str());
 }

@@ -119,6 +119,7 @@ std::optional<Receipt> Receipt::read(std::string_view bytes, const policy::Polic
     const auto remaining = cost ? cursor.varint() : std::nullopt;
     const auto key = remaining ? cursor.text() : std::nullopt;
     if (!key || i == receipt.dues_.size()) return std::nullopt;
+    if (i == 0) receipt.first_key_ = *key;
     const policy::Policy* const policy = policies.find(name_of(*key));
     const policy::Grant* const grant =
         policy == nullptr ? nullptr : grant_of(*policy, {*mixed / 2, *algorithm, *quota});

@@ -42,6 +42,8 @@ class Receipt {
   // The name of the first policy that was left out, in `bytes`: any characters if others wrote
   // them. std::nullopt: nothing was.
   [[nodiscard]] std::optional<std::string_view> gone() const noexcept { return gone_; }
+  // The store key of the first policy, left out or not, in `bytes`. Empty: there is none.
+  [[nodiscard]] std::string_view first_key() const noexcept { return first_key_; }
 
  private:
   Receipt() = default;
@@ -49,6 +51,7 @@ class Receipt {
   Instant taken_;
   std::size_t count_ = 0;
   std::optional<std::string_view> gone_;
+  std::string_view first_key_;
   std::array<gate::Due, policy::policies_per_request_max> dues_;
 };
 

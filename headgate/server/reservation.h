@@ -47,7 +47,7 @@ class ReadReservation {
                                                            std::string& bytes);
 
   [[nodiscard]] gate::Reservation reservation() const noexcept {
-    return {id_, receipt_.taken(), receipt_.dues()};
+    return {id_, receipt_.taken(), receipt_.dues(), receipt_.first_key()};
   }
   // The name of a policy that it has units of and that is not there any more, or not with this
   // quota: any characters, as the text has them. std::nullopt: all are there.

@@ -97,6 +97,8 @@ TEST_F(ReservationTest, OutlivesTheReloadThatRemovesAPolicy) {
     const auto read = ReadReservation::read(reserve(1), *other, time_of(*table_), bytes);
     ASSERT_TRUE(read);
     EXPECT_EQ(read->gone(), "tokens");
+    EXPECT_TRUE(read->reservation().beside.starts_with("\6tokens"))
+        << "also if it is settled later";
     EXPECT_TRUE(read->reservation().dues.empty());
     EXPECT_EQ(read->missing({}), "tokens") << policies;
   }

@@ -1,5 +1,6 @@
 """A cluster of six behind a decision server and nginx: what moves, dies or is lost there, and what is admitted."""
 import collections
+import json
 import threading
 
 import pytest
@@ -113,6 +114,23 @@ def test_slots_move_and_a_primary_is_killed_in_mid_load(redis_cluster, doors):
         assert seen[200] <= quota + 20, key
         assert seen[200] + seen[503] >= quota, f'{key}: a false denial'
     assert load.total() > before
+
+
+def test_what_is_kept_of_a_reservation_is_in_the_slot_of_its_key(redis_cluster, serve):
+    with Connection(serve(policies(redis_cluster, 1000)).port) as connection:
+        def post(path, **members):
+            answer = connection.request(path, 'POST', body=json.dumps(members).encode())
+            assert answer.status == 200, answer
+            return json.loads(answer.body)
+
+        for _ in range(20):
+            reserved = post('/v1/reserve', checks=[{'policy': 'fixed-window', 'key': 'k', 'cost': 5}])
+            assert post('/v1/settle', reservation=reserved['reservation'], costs={'fixed-window': 3})['settled']
+        again = post('/v1/settle', reservation=reserved['reservation'], costs={'fixed-window': 3})
+        assert not again['settled']
+    slot = slot_of(redis_cluster, 'k')
+    node = redis_cluster.nodes[redis_cluster.primary_of(slot)]
+    assert node.command('CLUSTER', 'COUNTKEYSINSLOT', slot) == 1 + 20
 
 
 def test_what_a_failover_loses_is_what_the_replica_had_not_got(redis_cluster, doors):
