@@ -405,6 +405,13 @@ def test_old_workers_decide_by_the_numbers_of_the_new_file(nginx, algorithm):
             assert spend(server) == 0
 
 
+def deny_each(early, server):
+    for connection in early:
+        connection.send(b'\r\n\r\n')
+        assert connection.receive().status == 429
+        assert spend(server) == 0
+
+
 @pytest.mark.parametrize('before, after', [
     ({'candidate': '{quota: 30}'}, {}),
     ({}, {'candidate': '{quota: 30}'}),
@@ -417,10 +424,7 @@ def test_old_workers_know_a_policy_by_its_name_and_key(nginx, before, after):
         server.write(policies=policies(policy(quota=20, **after)))
         reload_beside_old_workers(server)
         assert 0 < spend(server) <= 20
-        for connection in early:
-            connection.send(b'\r\n\r\n')
-            assert connection.receive().status == 429
-            assert spend(server) == 0
+        deny_each(early, server)
 
 
 def test_old_workers_find_a_policy_file_of_another_name(nginx):
@@ -430,10 +434,7 @@ def test_old_workers_find_a_policy_file_of_another_name(nginx):
         server.write(gate='headgate_config other.yaml; headgate on;')
         reload_beside_old_workers(server)
         assert 0 < spend(server) <= 20
-        for connection in early:
-            connection.send(b'\r\n\r\n')
-            assert connection.receive().status == 429
-            assert spend(server) == 0
+        deny_each(early, server)
 
 
 def test_old_workers_say_that_they_keep_their_numbers(nginx):
