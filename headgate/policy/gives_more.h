@@ -12,4 +12,11 @@ namespace headgate::policy {
   return own.units > 0 && own.window / own.units < base.window / base.units;
 }
 
+// Whether it may use less over time, also if it may use more at once. REQUIRES: both admit
+// something.
+[[nodiscard]] inline bool gives_less_over_time(const limit::Quota& own,
+                                               const limit::Quota& base) noexcept {
+  return own.window / own.units > base.window / base.units;
+}
+
 }  // namespace headgate::policy

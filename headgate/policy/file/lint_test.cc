@@ -35,6 +35,22 @@ std::string in_match(const std::string& condition) {
   return in_a_policy("quota: 3, match: {" + condition + "}");
 }
 
+TEST(Lint, OverridesOfPathsWithMoreAtOnceAndLessOverTime) {
+  const auto warnings = [](const std::string& key, const std::string& override) {
+    return warnings_of("version: 1\npolicies:\n  - {name: a, quota: 10, window: 1m, key: " + key +
+                       ", overrides: [{ids: [/x], " + override + "}]}\n");
+  };
+  EXPECT_EQ(warnings("path", "quota: 100, window: 1d"),
+            "3:68: id '/x' gives more at once and less over time than the policy, whose numbers "
+            "count for every other spelling of this path; expected another policy for the lesser "
+            "rate");
+  for (const char* const clear : {"quota: 100, window: 10m", "quota: 9, window: 1d",
+                                  "quota: unlimited", "quota: 0", "quota: 5, window: 10s"}) {
+    EXPECT_EQ(warnings("path", clear), "") << clear;
+  }
+  EXPECT_EQ(warnings("\"header:x\"", "quota: 100, window: 1d"), "");
+}
+
 TEST(Lint, HostsThatNoRequestHas) {
   const std::string matches_none =
       " matches no request, because hosts are compared without scheme, port, path and final dot; "

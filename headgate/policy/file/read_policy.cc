@@ -260,14 +260,28 @@ class OverrideReader {
 
   // Returns the path of an id, if it has one and its grant gives more than the policy's own.
   [[nodiscard]] std::optional<std::string> exact_path(const std::vector<const Node*>& values,
-                                                      std::uint32_t grant) const {
+                                                      std::uint32_t grant) {
     if (grant >= policy_.grants.size() || !gives_more(policy_.grants[grant], base_)) {
       return std::nullopt;
     }
     for (std::size_t i = 0; i < values.size(); ++i) {
-      if (rule_.key[i].is_path()) return std::string(values[i]->text);
+      if (!rule_.key[i].is_path()) continue;
+      lint_path_rate(*values[i], policy_.grants[grant]);
+      return std::string(values[i]->text);
     }
     return std::nullopt;
+  }
+
+  void lint_path_rate(const Node& path, const Grant& grant) {
+    const bool is_slots = terms_.algorithm == limit::Algorithm::concurrency;
+    if (grant.unlimited || is_slots || base_.units == 0 ||
+        !gives_less_over_time(grant.quota, base_)) {
+      return;
+    }
+    faults_.warn(path.at, "id " + in_quotes(path.text) +
+                              " gives more at once and less over time than the policy, whose "
+                              "numbers count for every other spelling of this path; expected "
+                              "another policy for the lesser rate");
   }
 
   const limit::Quota& base_;
