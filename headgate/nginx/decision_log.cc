@@ -9,6 +9,7 @@
 #include <optional>
 #include <string_view>
 
+#include "headgate/base/file_end.h"
 #include "headgate/gate/decision_line.h"
 #include "headgate/gate/decision_sampler.h"
 #include "headgate/gate/gate.h"
@@ -29,6 +30,8 @@ constexpr time_t reports_apart = 60;
 struct Buffer {
   std::array<char, buffer_size> bytes{};
   std::size_t size = 0;
+  std::size_t begun = 0;            // bytes of the first line that are in the file already
+  FileEnd end;                      // of the file after them
   ngx_open_file_t* file = nullptr;  // where its bytes belong
   ngx_event_t timer{};              // while it is not empty
   time_t next_report = 0;
@@ -54,28 +57,48 @@ bool is_stream(ngx_fd_t fd) noexcept {
   return true;
 }
 
+extern "C" void flush_in_time(ngx_event_t*) noexcept;
+
+void start_timer() noexcept {
+  if (buffer.timer.timer_set) return;
+  buffer.timer.handler = flush_in_time;
+  buffer.timer.data = &buffer;
+  buffer.timer.log = ngx_cycle->log;
+  buffer.timer.cancelable = 1;  // a worker that exits flushes
+  ngx_add_timer(&buffer.timer, flush_interval);
+}
+
+// Keeps the line of which a part is written, for the next time, and drops the other lines.
+void keep_begun(std::size_t written) noexcept {
+  const std::string_view lines(buffer.bytes.data(), buffer.size);
+  const std::size_t first = lines.substr(0, written).rfind('\n') + 1;
+  const std::size_t last = first == written ? written : lines.find('\n', written) + 1;
+  count_dropped(lines.substr(last));
+  std::memmove(buffer.bytes.data(), lines.data() + first, last - first);
+  buffer.size = last - first;
+  buffer.begun = written - first;
+  if (buffer.begun == 0) return;
+  buffer.end = FileEnd(buffer.file->fd);
+  start_timer();
+}
+
 void write_out() noexcept {
-  std::string_view left(buffer.bytes.data(), buffer.size);
-  buffer.size = 0;
   if (buffer.timer.timer_set) ngx_del_timer(&buffer.timer);
-  if (left.empty()) return;
-  const bool stream = is_stream(buffer.file->fd);
-  while (!left.empty()) {
+  if (buffer.size == 0) return;
+  const ngx_fd_t fd = buffer.file->fd;
+  const bool stream = is_stream(fd);
+  // A line goes on only where its beginning is: the file may be another one now, be emptied, or
+  // have lines of other workers.
+  std::size_t written = buffer.begun > 0 && FileEnd(fd) != buffer.end ? 0 : buffer.begun;
+  while (written < buffer.size) {
+    const std::string_view left(buffer.bytes.data() + written, buffer.size - written);
     const std::size_t size = stream ? gate::whole_lines(left) : left.size();
-    const ssize_t written = ngx_write_fd(buffer.file->fd, const_cast<char*>(left.data()), size);
-    if (written == static_cast<ssize_t>(size)) {
-      left.remove_prefix(size);
-      continue;
-    }
-    const ngx_err_t error = written < 0 ? ngx_errno : NGX_ENOSPC;
+    const ssize_t taken = ngx_write_fd(fd, const_cast<char*>(left.data()), size);
+    if (taken > 0) written += static_cast<std::size_t>(taken);
+    if (taken == static_cast<ssize_t>(size)) continue;
+    const ngx_err_t error = taken < 0 ? ngx_errno : NGX_ENOSPC;
     if (error == NGX_EINTR) continue;
-    const bool has_begun = written > 0 && left[static_cast<std::size_t>(written) - 1] != '\n';
-    if (written > 0) left.remove_prefix(static_cast<std::size_t>(written));
-    // The rest of a line that is partly in the file follows next time.
-    const std::size_t rest = has_begun ? left.find('\n') + 1 : 0;
-    count_dropped(left.substr(rest));
-    std::memmove(buffer.bytes.data(), left.data(), rest);
-    buffer.size = rest;
+    keep_begun(written);
     if (error != NGX_EAGAIN && ngx_time() >= buffer.next_report) {
       buffer.next_report = ngx_time() + reports_apart;
       ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, error, "the decision log \"%V\" cannot be written",
@@ -83,6 +106,8 @@ void write_out() noexcept {
     }
     return;
   }
+  buffer.size = 0;
+  buffer.begun = 0;
 }
 
 // nginx opens its files so that it waits for a reader of a named pipe: as long as that takes, there
@@ -105,12 +130,7 @@ void add(ngx_open_file_t* file, std::string_view line) noexcept {
   buffer.file = file;
   std::memcpy(buffer.bytes.data() + buffer.size, line.data(), line.size());
   buffer.size += line.size();
-  if (buffer.timer.timer_set) return;
-  buffer.timer.handler = flush_in_time;
-  buffer.timer.data = &buffer;
-  buffer.timer.log = ngx_cycle->log;
-  buffer.timer.cancelable = 1;  // a worker that exits flushes
-  ngx_add_timer(&buffer.timer, flush_interval);
+  start_timer();
 }
 
 }  // namespace
@@ -160,6 +180,9 @@ void log_decision(ngx_http_request_t* r, const gate::DecisionContext& decision) 
   add(conf->decision_log, gate::write_line(log, scene, decision, room));
 }
 
-void flush_decision_log() noexcept { write_out(); }
+void flush_decision_log() noexcept {
+  write_out();
+  count_dropped({buffer.bytes.data(), buffer.size});
+}
 
 }  // namespace headgate::nginx

@@ -17,7 +17,7 @@ namespace headgate::nginx {
 // Logs a decision, if the policies say so. `r` is nullptr if the request has ended.
 void log_decision(ngx_http_request_t* r, const gate::DecisionContext& decision) noexcept;
 
-// Writes what is in the worker's buffer.
+// To be called when the worker ends: writes what is in its buffer.
 void flush_decision_log() noexcept;
 
 }  // namespace headgate::nginx

@@ -160,15 +160,20 @@ void DecisionLog::open_file() {
 void DecisionLog::close_file() noexcept {
   if (fd_ >= 0 && fd_ != STDOUT_FILENO) ::close(fd_);
   fd_ = -1;
-  // A line that is not whole in this file is written to the next one.
-  const std::size_t newline = written_ == 0 ? lines_.npos : lines_.rfind('\n', written_ - 1);
-  written_ = newline == lines_.npos ? 0 : newline + 1;
+}
+
+// Returns how many of the bytes written are of a line that is not whole in the file.
+std::size_t DecisionLog::begun() const noexcept {
+  return written_ - (std::string_view(lines_).substr(0, written_).rfind('\n') + 1);
 }
 
 // Writes as much as the file takes at once.
 void DecisionLog::write_some() {
   pollfd ready{fd_, POLLOUT, 0};
   if (poll(&ready, 1, look_interval) <= 0) return;
+  // A line goes on only where its beginning is: the file may be another one now, or be emptied.
+  const std::size_t torn = begun();
+  if (torn > 0 && FileEnd(fd_) != end_) written_ -= torn;
   const std::string_view left = std::string_view(lines_).substr(written_);
   // A pipe that is ready has room for PIPE_BUF bytes; a file takes as much as there is.
   const std::size_t most = is_stream_ ? gate::whole_lines(left) : left.size();
@@ -180,7 +185,10 @@ void DecisionLog::write_some() {
   if (failed_) spdlog::info("the decision log {} is written again", file_);
   failed_ = false;
   written_ += static_cast<std::size_t>(size);
-  if (written_ < lines_.size()) return;
+  if (written_ < lines_.size()) {
+    end_ = FileEnd(fd_);
+    return;
+  }
   lines_.clear();
   written_ = 0;
 }

@@ -14,6 +14,8 @@
 #include <string_view>
 #include <thread>
 
+#include "headgate/base/file_end.h"
+
 namespace headgate::server {
 
 // Thread-safe.
@@ -51,6 +53,7 @@ class DecisionLog {
   void open_file();
   void close_file() noexcept;
   void take_former();
+  [[nodiscard]] std::size_t begun() const noexcept;
   void write_some();
   std::size_t drop_lines() noexcept;
   void fail(const char* what);
@@ -67,6 +70,7 @@ class DecisionLog {
   // Used by the thread only:
   std::string lines_;         // that are being written
   std::size_t written_ = 0;   // bytes of lines_
+  FileEnd end_;               // of the file after them, if the last line is not whole there
   std::uint64_t opened_ = 0;  // the value of openings_ when the file was last opened
   std::string file_;          // its name
   int fd_ = -1;

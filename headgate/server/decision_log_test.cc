@@ -3,14 +3,19 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/inotify.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <fstream>
+#include <functional>
 #include <iterator>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -123,6 +128,95 @@ TEST_F(DecisionLogTest, NobodyWaitsForAFileThatTakesNothing) {
     EXPECT_LT(log.dropped(), many) << file;
   }
   ::close(reader);
+}
+
+// While it lives, no file of this process gets longer than `size`: like a full disk, also in that
+// the last write takes as much as there is room for.
+class FullDisk {
+ public:
+  explicit FullDisk(rlim_t size) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit{size, before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FullDisk() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, action_);
+  }
+  FullDisk(const FullDisk&) = delete;
+  FullDisk& operator=(const FullDisk&) = delete;
+
+ private:
+  rlimit before_{};
+  void (*action_)(int) = std::signal(SIGXFSZ, SIG_IGN);
+};
+
+class FullDiskTest : public DecisionLogTest {
+ protected:
+  // Two lines and a half are in `log` then.
+  void fill() {
+    disk_.emplace(1000);
+    log_.open(path("log"));
+    for (const std::string& line : lines_) log_.add(line);
+    until([&] { return text_of(path("log")).size() == 1000; });
+  }
+
+  static void until(const std::function<bool()>& done) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (!done()) {
+      ASSERT_LT(std::chrono::steady_clock::now(), deadline);
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+
+  const std::vector<std::string> lines_{std::string(399, 'a') + '\n', std::string(399, 'b') + '\n',
+                                        std::string(399, 'c') + '\n'};
+  const std::string all_ = lines_[0] + lines_[1] + lines_[2];
+  DecisionLog log_;
+  std::optional<FullDisk> disk_;
+};
+
+TEST_F(FullDiskTest, ALineThatIsBegunGoesOnWhenThereIsRoom) {
+  fill();
+  disk_.reset();
+  await(path("log"), 3);
+  EXPECT_EQ(text_of(path("log")), all_);
+}
+
+TEST_F(FullDiskTest, ALineThatIsBegunGoesOnInTheSameFileThatIsOpenedAgain) {
+  fill();
+  const int events = inotify_init1(IN_CLOEXEC);
+  ASSERT_GE(inotify_add_watch(events, path("log").c_str(), IN_CLOSE_WRITE), 0);
+  log_.open(path("log"));
+  pollfd closed{events, POLLIN, 0};
+  ASSERT_EQ(poll(&closed, 1, 30'000), 1);
+  ::close(events);
+  disk_.reset();
+  await(path("log"), 3);
+  EXPECT_EQ(text_of(path("log")), all_);
+}
+
+TEST_F(FullDiskTest, ALineThatIsBegunIsWholeInAnotherFile) {
+  fill();
+  std::rename(path("log").c_str(), path("log.1").c_str());
+  log_.open(path("log"));
+  await(path("log"), 1);
+  EXPECT_EQ(text_of(path("log")), lines_[2]);
+  EXPECT_EQ(text_of(path("log.1")), all_.substr(0, 1000));
+}
+
+TEST_F(FullDiskTest, ALineThatIsBegunIsWholeInAFileThatIsEmptied) {
+  fill();
+  ASSERT_EQ(truncate(path("log").c_str(), 0), 0);
+  await(path("log"), 1);
+  EXPECT_EQ(text_of(path("log")), lines_[2]);
+}
+
+TEST_F(FullDiskTest, ALineThatIsBegunIsDroppedWithTheLog) {
+  fill();
+  log_.open("");
+  until([&] { return log_.dropped() > 0; });
+  EXPECT_EQ(log_.dropped(), 1u);
 }
 
 TEST_F(DecisionLogTest, APipeGetsWholeLinesWhenItIsRead) {

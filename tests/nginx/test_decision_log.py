@@ -2,10 +2,13 @@
 import json
 import os
 import re
+import resource
 import signal
 
+import pytest
+
 from support.http_client import Connection
-from support.nginx import Nginx
+from support.nginx import NGINX, Nginx
 from support.processes import until
 
 POLICIES = '''
@@ -108,6 +111,63 @@ def test_a_pipe_without_a_reader_stops_nothing(nginx, tmp_path):
         assert json.loads(reader.readline())['outcome'] == 'admitted'
     reopens(server)
     server.reload()
+
+
+@pytest.fixture
+def full_disk(nginx, tmp_path):
+    """A server whose worker can't make files longer: like a full disk, also in that the last write takes as
+    much as there is room for. The log has the lines of keys 1 to 3 and half of that of 4; 5 is dropped.
+    Returns the server and a function that makes room again."""
+    wrapper = tmp_path / 'nginx'
+    wrapper.write_text(f"#!/bin/sh\ntrap '' XFSZ\nexec {NGINX} \"$@\"\n")
+    wrapper.chmod(0o755)
+    server = logging(nginx, tmp_path, ', which: all, key: plain', program=str(wrapper))
+    log = tmp_path / 'log'
+    for key in '123':
+        ask(server, key=key)
+    lines(log, 3)
+    before = log.stat().st_size
+    [worker] = server.children()
+    _, hard = resource.prlimit(worker, resource.RLIMIT_FSIZE)
+    resource.prlimit(worker, resource.RLIMIT_FSIZE, (before + before // 6, hard))
+    ask(server, key='4')
+    until(lambda: log.stat().st_size == before + before // 6, 'half a line is written')
+    ask(server, key='5')
+    until(lambda: dropped(server) == 1, 'a line is dropped')
+    return server, lambda: resource.prlimit(worker, resource.RLIMIT_FSIZE, (hard, hard))
+
+
+def dropped(server):
+    return server.metrics()['headgate_decision_log_dropped_total']
+
+
+def keys(file, count):
+    return [json.loads(line)['policies'][0]['key'] for line in lines(file, count)]
+
+
+def test_a_line_that_is_begun_goes_on_when_the_disk_has_room(full_disk, tmp_path):
+    server, make_room = full_disk
+    reopens(server)
+    make_room()
+    assert keys(tmp_path / 'log', 4) == ['1', '2', '3', '4']
+    ask(server, key='6')
+    assert keys(tmp_path / 'log', 5) == ['1', '2', '3', '4', '6']
+    assert dropped(server) == 1
+
+
+def test_a_line_that_is_begun_is_whole_in_the_next_file(full_disk, tmp_path):
+    server, _ = full_disk
+    (tmp_path / 'log').rename(tmp_path / 'log.1')
+    reopens(server)
+    assert keys(tmp_path / 'log', 1) == ['4']
+    assert dropped(server) == 1
+
+
+def test_a_line_that_is_begun_is_whole_in_a_file_that_is_emptied(full_disk, tmp_path):
+    server, _ = full_disk
+    os.truncate(tmp_path / 'log', 0)
+    assert keys(tmp_path / 'log', 1) == ['4']
+    assert dropped(server) == 1
 
 
 def test_a_folder_that_is_missing_is_refused(nginx, tmp_path):
