@@ -317,6 +317,27 @@ def test_a_file_that_is_read_is_not_replaced(simulate, tmp_path, option, name):
     assert (tmp_path / 'log').read_text() == text
 
 
+@pytest.mark.parametrize('exists', [False, True])
+@pytest.mark.parametrize('one, two', [('out', 'out'), ('out', './out'), ('x/../out', 'link/out')])
+def test_two_outputs_need_two_files(simulate, tmp_path, exists, one, two):
+    (tmp_path / 'x').mkdir()
+    (tmp_path / 'link').symlink_to('.')
+    if exists:
+        (tmp_path / 'out').write_text('older')
+    for last in '--report', '--plot':
+        result = simulate('--decisions', one, last, two, SMALL)
+        assert (result.returncode, result.stdout) == (2, '')
+        assert result.stderr == f'headgate: {last} "{two}" would replace --decisions "{one}"; expected another file\n'
+    assert (tmp_path / 'out').exists() == exists
+    assert simulate('--decisions', '/dev/null', '--report', '/dev/null', SMALL).returncode == 0
+
+
+def test_standard_input_is_read_once(simulate):
+    result = simulate('-', '-')
+    assert (result.returncode, result.stdout) == (2, '')
+    assert 'standard input can be read only once' in result.stderr
+
+
 def small_files():
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 

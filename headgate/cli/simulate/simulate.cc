@@ -1,5 +1,6 @@
 #include "headgate/cli/simulate/simulate.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -33,11 +34,28 @@ bool is_same_regular_file(const std::string& a, const std::string& b) {
   return std::filesystem::is_regular_file(a, missing) && is_same_file(a, b);
 }
 
-// What is read must not be replaced by what is written. Returns what is wrong, or "".
+// Whether two outputs would be one regular file, which may not be there yet. An empty name is none.
+bool is_one_output(const std::string& a, const std::string& b) {
+  if (a.empty() || b.empty()) return false;
+  std::error_code error;
+  if (std::filesystem::exists(a, error)) return is_same_regular_file(a, b);
+  const auto full = [&](const std::string& name) {
+    return std::filesystem::weakly_canonical(std::filesystem::absolute(name, error), error);
+  };
+  return full(a) == full(b);
+}
+
+// What is read must not be replaced by what is written, nor one output by another. Returns what is
+// wrong, or "".
 std::string overwrites(const SimulateOptions& options) {
+  const std::string decisions = options.decisions == "-" ? "" : options.decisions;
   const std::pair<std::string, std::string> outputs[] = {
-      {"--decisions", options.decisions}, {"--report", options.report}, {"--plot", options.plot}};
+      {"--decisions", decisions}, {"--report", options.report}, {"--plot", options.plot}};
   for (const auto& [option, file] : outputs) {
+    if (option != "--decisions" && is_one_output(decisions, file)) {
+      return option + " \"" + file + "\" would replace --decisions \"" + decisions +
+             "\"; expected another file";
+    }
     for (const auto& inputs : {options.logs, options.configs}) {
       for (const std::string& input : inputs) {
         if (!is_same_regular_file(file, input)) continue;
@@ -149,6 +167,11 @@ std::function<int()> add_simulate(CLI::App& headgate) {
   CLI::App* command = headgate.add_subcommand(
       "simulate", "Replay recorded traffic through the policies, at its recorded times");
   add_options(*command, *options);
+  command->callback([options] {
+    if (std::count(options->logs.begin(), options->logs.end(), "-") > 1) {
+      throw CLI::ValidationError("-", "standard input can be read only once");
+    }
+  });
   command->footer(
       "Access logs are replayed in the order of time, whatever the order of their lines.\n"
       "A trace is replayed in the order of its lines. A line of a trace is\n"
