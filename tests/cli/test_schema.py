@@ -99,6 +99,7 @@ def test_every_example_is_valid(validator, name, text):
     '{ids: [[a, b], [c, d]], window: 5}, {ids: [[e, f]], quota: unlimited}]}',
     '{name: a, quota: 1, window: 1, denied: spend, cost: request-bytes, status: "0503"}',
     '{name: a, rate: 1 per 01 s, key: [address/1, address/099], delay: 0s}',
+    r'{name: a, rate: " 5/month\t"}', r'{name: a, rate: "\t5 per 2 days "}', '{name: a, rate: " 5/day ", time-zone: UTC}',
     '{name: a, quota: 1, window: 1, denied: spend, cost: {request-header: 7}}',
     '{name: a, quota: 1, window: 1, cost: {reserve: "1", settle: response-bytes}}',
     '{name: a, quota: 1, window: 1, cost: {reserve: {request-header: x}, settle: {response-header: 7}}}',

@@ -99,7 +99,7 @@ void read_fields(const Node& node, Settings& settings, Faults& faults) {
 void read_report_when(const Node& node, Settings& settings, Faults& faults) {
   constexpr std::string_view below = "below ";
   if (node.kind == yaml::Kind::scalar && node.text.starts_with(below)) {
-    const auto percent = parse_percent(trimmed(node.text).substr(below.size()), 100);
+    const auto percent = parse_percent(std::string_view(node.text).substr(below.size()), 100);
     if (percent) {
       settings.report_when = ReportWhen::below;
       settings.report_below_percent = *percent;

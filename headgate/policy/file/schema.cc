@@ -224,16 +224,16 @@ void add_denials(std::vector<Json>& conditions) {
 
 Json rate() {
   return pattern(
-      "^[0-9]+[ \\t]*(/|[Pp][Ee][Rr])[ \\t]*(0*[1-9][0-9]*)?[ \\t]*(ns|us|ms|s|m|h|d|w|"
+      "^[ \\t]*[0-9]+[ \\t]*(/|[Pp][Ee][Rr])[ \\t]*(0*[1-9][0-9]*)?[ \\t]*(ns|us|ms|s|m|h|d|w|"
       "([Nn][Aa][Nn][Oo]|[Mm][Ii][Cc][Rr][Oo]|[Mm][Ii][Ll][Ll][Ii])?[Ss][Ee][Cc][Oo][Nn][Dd][Ss]?|"
       "[Mm][Ii][Nn][Uu][Tt][Ee][Ss]?|[Hh][Oo][Uu][Rr][Ss]?|[Dd][Aa][Yy][Ss]?|[Ww][Ee][Ee][Kk][Ss]?|"
-      "[Mm][Oo][Nn][Tt][Hh][Ss]?|[Yy][Ee][Aa][Rr][Ss]?)$");
+      "[Mm][Oo][Nn][Tt][Hh][Ss]?|[Yy][Ee][Aa][Rr][Ss]?)[ \\t]*$");
 }
 
 Json calendar_rate() {
   return pattern(
-      "^[0-9]+[ \\t]*(/|[Pp][Ee][Rr])[ \\t]*(0*1)?[ \\t]*(d|w|[Dd][Aa][Yy][Ss]?|"
-      "[Ww][Ee][Ee][Kk][Ss]?|[Mm][Oo][Nn][Tt][Hh][Ss]?)$");
+      "^[ \\t]*[0-9]+[ \\t]*(/|[Pp][Ee][Rr])[ \\t]*(0*1)?[ \\t]*(d|w|[Dd][Aa][Yy][Ss]?|"
+      "[Ww][Ee][Ee][Kk][Ss]?|[Mm][Oo][Nn][Tt][Hh][Ss]?)[ \\t]*$");
 }
 
 const std::vector<Shape> quota_shapes(const Json& quota) {
@@ -538,7 +538,7 @@ Json envoy() {
 // From `least`, 0 or 1, to ten times `tens`.
 Json percent(std::string_view begin, unsigned tens, unsigned least = 0) {
   return pattern(std::string(begin) + "0*([" + std::to_string(least) + "-9]|[1-" +
-                 std::to_string(tens - 1) + "][0-9]|" + std::to_string(tens) + "0)%[ \\t]*$");
+                 std::to_string(tens - 1) + "][0-9]|" + std::to_string(tens) + "0)%$");
 }
 
 }  // namespace
