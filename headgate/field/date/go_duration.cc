@@ -46,15 +46,19 @@ std::optional<Nanos> take_part(std::string_view& text) noexcept {
   constexpr Nanos whole_max = 1'000'000'000'000'000'000;  // times an hour fits in 128 bits
   constexpr Nanos scale_max = 1'000'000'000'000'000'000;  // 18 places; an hour has 13 digits in ns
   int digit = 0;
-  if (!take_digit(text, digit)) return {};
-  Nanos whole = digit;
-  while (take_digit(text, digit)) whole = std::min(whole * 10 + digit, whole_max);
+  bool has_digits = false;
+  Nanos whole = 0;
+  while (take_digit(text, digit)) {
+    has_digits = true;
+    whole = std::min(whole * 10 + digit, whole_max);
+  }
   Nanos fraction = 0;
   Nanos scale = 1;
   bool more = false;
   if (text.starts_with('.')) {
     text.remove_prefix(1);
     while (take_digit(text, digit)) {
+      has_digits = true;
       if (scale == scale_max) {
         more = more || digit > 0;
         continue;
@@ -64,13 +68,14 @@ std::optional<Nanos> take_part(std::string_view& text) noexcept {
     }
   }
   const auto unit = take_unit(text);
-  if (!unit) return {};
+  if (!has_digits || !unit) return {};
   return whole * *unit + ceil_div(fraction * *unit + (more ? 1 : 0), scale);
 }
 
 }  // namespace
 
 std::optional<Nanos> parse_go_duration(std::string_view text) noexcept {
+  if (text.starts_with('+')) text.remove_prefix(1);
   if (text.empty()) return {};
   Nanos sum = 0;
   while (!text.empty()) {

@@ -96,6 +96,16 @@ TEST(GoDuration, PartsAddUp) {
   }
 }
 
+TEST(GoDuration, IsReadAsGoReadsIt) {
+  EXPECT_EQ(parse_go_duration(".5s"), nanos_per_second / 2);
+  EXPECT_EQ(parse_go_duration("1m.5s"), 121 * nanos_per_second / 2);
+  EXPECT_EQ(parse_go_duration("+1s"), nanos_per_second);
+  EXPECT_EQ(parse_go_duration("+.5h1s"), 1801 * nanos_per_second);
+  for (const char* text : {"", "+", "++1s", "+-1s", "-1s", "1m+1s", ".", ".s", "1..5s", "+s"}) {
+    EXPECT_EQ(parse_go_duration(text), std::nullopt) << text;
+  }
+}
+
 TEST(GoDuration, RoundsUpBelowANanosecond) {
   EXPECT_EQ(parse_go_duration("0.5ns"), 1);
   EXPECT_EQ(parse_go_duration("0.0000000000000000001h"), 1);

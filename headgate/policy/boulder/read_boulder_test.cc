@@ -171,6 +171,16 @@ TEST_F(BoulderTest, IntervalsAreWholeNanosecondsAsBoulderHasThem) {
   EXPECT_TRUE(std::holds_alternative<limit::LinearWhole>(own.law));
 }
 
+TEST_F(BoulderTest, PeriodsAreThoseThatGoReads) {
+  write("d.yml",
+        "NewOrdersPerAccount: {burst: 1, count: 1, period: .5s}\n"
+        "NewRegistrationsPerIPAddress: {burst: 1, count: 1, period: +1h.5m}\n");
+  write("o.yml", current_overrides);
+  const auto set = good();
+  EXPECT_EQ(grant(*set, "NewOrdersPerAccount", "1").quota.window, 500 * ms);
+  EXPECT_EQ(grant(*set, "NewRegistrationsPerIPAddress", "10.0.0.1").quota.window, 3'630'000 * ms);
+}
+
 TEST_F(BoulderTest, WithoutADefaultOnlyOverridesAreLimited) {
   write("d.yml", defaults);
   write("o.yml", R"(- CertificatesPerDomainPerAccount:
