@@ -212,13 +212,11 @@ def go_duration(v):
         'm': 60 * 10**9,
         'h': 3600 * 10**9,
     }
-    if not re.fullmatch(r'(\d+(\.\d*)?(ns|us|\u00b5s|ms|s|m|h))+', v):
+    part = r'(\d+\.?\d*|\.\d+)(ns|us|\u00b5s|ms|s|m|h)'
+    if not re.fullmatch(rf'\+?({part})+', v):
         return None
 
-    tot = sum(
-        F(a if not a.endswith('.') else a + '0') * u[b]
-        for a, b in re.findall(r'(\d+(?:\.\d*)?)(ns|us|\u00b5s|ms|s|m|h)', v)
-    )
+    tot = sum(F(a if not a.endswith('.') else a + '0') * u[b] for a, b in re.findall(part, v))
     return tot
 
 
