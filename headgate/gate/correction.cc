@@ -1,6 +1,7 @@
 #include "headgate/gate/correction.h"
 
 #include <algorithm>
+#include <variant>
 
 namespace headgate::gate {
 namespace {
@@ -56,13 +57,20 @@ std::uint64_t converted(std::uint64_t cost, const limit::Quota& from, const limi
       std::min(divided(time * now.units, now.period), static_cast<Nanos>(limit::Quota::cost_max)));
 }
 
-// Whether a state means the same under both laws, which are of one algorithm: none cuts what was
-// spent under the other one.
-bool count_alike(const limit::Parameters& one, const limit::Parameters& other) noexcept {
-  const bool cut_debts = one.terms.algorithm == limit::Algorithm::fixed_window &&
-                         (one.terms.late || one.terms.delay > 0) &&
-                         one.quota.units != other.quota.units;
-  return one.terms == other.terms && one.quota.window == other.quota.window && !cut_debts;
+// A law without a state.
+bool is_closed(const policy::Grant& grant) noexcept {
+  return std::holds_alternative<limit::Closed>(grant.law);
+}
+
+// Whether a state means the same under both grants, which are of one algorithm: none cuts what was
+// spent under the other one. Nothing is cut by a law without a state.
+bool count_alike(const policy::Grant& one, const policy::Grant& other) noexcept {
+  if (is_closed(one) || is_closed(other)) return true;
+  const limit::Terms terms = limit::parameters_of(one.law).terms;
+  const bool cut_debts = terms.algorithm == limit::Algorithm::fixed_window &&
+                         (terms.late || terms.delay > 0) && one.quota.units != other.quota.units;
+  return one.quota.window == other.quota.window && !cut_debts &&
+         terms == limit::parameters_of(other.law).terms;
 }
 
 // Whether leases or an exact state count what is shared: each has keys of its own in Redis.
@@ -104,20 +112,20 @@ std::optional<store::Charge> charge_in_force(const store::Charge& charge, const 
   const policy::Grant& former = *due.grant;
   const policy::Grant* const grant = in_force.own_grant(*due.policy, due.key);
   if (grant == nullptr || grant == &former || is_leased(*grant) != is_leased(former)) return charge;
-  const limit::Parameters law = limit::parameters_of(grant->law);
-  if (count_alike(limit::parameters_of(former.law), law)) return charge;
+  if (count_alike(former, *grant)) return charge;
   store::Charge moved = charge;
   moved.law = &grant->law;
   moved.shared = grant->shared.get();
   if (due.policy->holds_slots()) return moved;
   const bool is_refund = charge.op == limit::Op::refund;
-  if (law.terms.algorithm == limit::Algorithm::linear) {
+  if (due.policy->terms.algorithm == limit::Algorithm::linear) {
     moved.cost = converted(charge.cost, former.quota, grant->quota, !is_refund);
   }
   if (is_refund) {
     // What came back at once when the window became shorter is not given back again.
-    moved.cost = std::min({moved.cost, charge.cost,
-                           still_used(grant->law, law.quota.units, now.ns - charge.since.ns)});
+    if (grant->quota.window < former.quota.window) moved.cost = std::min(moved.cost, charge.cost);
+    moved.cost =
+        std::min(moved.cost, still_used(grant->law, grant->quota.units, now.ns - charge.since.ns));
   }
   return moved.cost == 0 ? std::nullopt : std::optional(moved);
 }

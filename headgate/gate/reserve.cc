@@ -35,8 +35,9 @@ bool gives_units_back(const store::Charge& charge) noexcept {
 }
 
 // The key under which the store keeps that a reservation was settled. It begins as one of a policy
-// whose name is a 0 and the id, which no policy has, and has the parts of the key beside it: in a
-// cluster both are in one slot. The id is in hexadecimal digits, none of which begins a slot's tag.
+// whose name is a 0 and the id, which no policy has, and has the parts of the key beside it, if
+// that has any: in a cluster both are in one slot then. The id is in hexadecimal digits, none of
+// which begins a slot's tag.
 void append_mark_key(const Reservation& reservation, std::string& out) {
   out += static_cast<char>(1 + 2 * reservation.id.size());
   out += '\0';

@@ -60,22 +60,6 @@ class SettleInForce : public testing::TestWithParam<Completes> {
     return count;
   }
 
-  // A request comes under the former policies and ends later, when nothing is left under those in
-  // force. Returns how many requests are admitted then.
-  int admitted_after_one_has_ended(const std::string& cost, unsigned status, Nanos later) {
-    EXPECT_TRUE(admits(*former_));
-    const Kept kept(context_);
-    EXPECT_FALSE(kept.dues.empty());
-    admitted();
-    now_.ns += later;
-    admitted();
-    FakeHeaders headers;
-    if (!cost.empty()) headers.lines["x-cost"] = cost;
-    former_->settle(kept.dues, kept.taken, {status, 0, &headers}, now_, in_force_.get());
-    store_->complete_all();
-    return admitted();
-  }
-
   // What is kept of a request until it ends.
   struct Kept {
     explicit Kept(const DecisionContext& context)
@@ -87,6 +71,27 @@ class SettleInForce : public testing::TestWithParam<Completes> {
     std::vector<Due> dues;
     std::vector<std::string> keys;
   };
+
+  // A request of the former policies has ended. "": its response does not say its cost.
+  void settle(const Kept& kept, const std::string& cost, unsigned status = 200) {
+    FakeHeaders headers;
+    if (!cost.empty()) headers.lines["x-cost"] = cost;
+    former_->settle(kept.dues, kept.taken, {status, 0, &headers}, now_, in_force_.get());
+    store_->complete_all();
+  }
+
+  // A request comes under the former policies and ends later, when nothing is left under those in
+  // force. Returns how many requests are admitted then.
+  int admitted_after_one_has_ended(const std::string& cost, unsigned status, Nanos later) {
+    EXPECT_TRUE(admits(*former_));
+    const Kept kept(context_);
+    EXPECT_FALSE(kept.dues.empty());
+    admitted();
+    now_.ns += later;
+    admitted();
+    settle(kept, cost, status);
+    return admitted();
+  }
 
   std::unique_ptr<Gate> gate_of(const Policies& policies) {
     return std::make_unique<Gate>(policies, store_->store(), store_->table().secret(),
@@ -151,10 +156,7 @@ TEST_P(SettleInForce, ALateCostOfManyQuotasIsCharged) {
   open(of("name: p, quota: 100, window: 100s" + rest),
        of("name: p, quota: 100, window: 1h" + rest));
   EXPECT_TRUE(admits(*former_));
-  FakeHeaders headers;
-  headers.lines["x-cost"] = "100000";
-  former_->settle(context_.verdict.dues, context_.now, {200, 0, &headers}, now_, in_force_.get());
-  store_->complete_all();
+  settle(Kept(context_), "100000");
   const int left = admitted();
   EXPECT_GE(left, 90) << "200 units of the former quota are six of this one";
   EXPECT_LE(left, 95);
@@ -185,6 +187,38 @@ TEST_P(SettleInForce, OtherTermsAreInForceToo) {
   EXPECT_EQ(admitted_after_one_has_ended("", 500, second), 0);
 }
 
+// Under a quota of 0 nothing has a state: what it blocks is settled as before.
+TEST_P(SettleInForce, ABlockForgetsNothing) {
+  const std::string late = "name: p, window: 1h, cost: {response-header: x-cost}, quota: ";
+  open(of(late + "10"), of(late + "0"));
+  EXPECT_TRUE(admits(*former_));
+  const Kept late_one(context_);
+  settle(late_one, "10");
+  EXPECT_FALSE(admits(*former_)) << "its cost is charged";
+
+  const std::string slots = "name: p, algorithm: concurrency, quota: ";
+  open(of(slots + "1"), of(slots + "0"));
+  EXPECT_TRUE(admits(*former_));
+  const Kept slot(context_);
+  EXPECT_FALSE(admits(*former_));
+  settle(slot, "");
+  EXPECT_TRUE(admits(*former_)) << "the slot is free";
+
+  const std::string reserved =
+      "name: p, window: 1h, cost: {reserve: 0, settle: {response-header: x-cost}}, quota: ";
+  open(of(reserved + "0"), of(reserved + "10"));
+  EXPECT_TRUE(admits(*former_)) << "it costs nothing";
+  settle(Kept(context_), "5");
+}
+
+// Buckets whose windows are shown as one second.
+TEST_P(SettleInForce, ATokenBucketOfASlowerRateIsInForce) {
+  const std::string rest = ", cost: {reserve: 1, settle: {response-header: x-cost}}";
+  open(of("name: p, burst: 10, count: 100, period: 1s" + rest),
+       of("name: p, burst: 10, count: 10, period: 1s" + rest));
+  EXPECT_LE(admitted_after_one_has_ended("0", 200, 0), 1);
+}
+
 TEST_P(SettleInForce, ADebtOfALargerQuotaStays) {
   const std::string rest = ", window: 1h, algorithm: fixed-window, cost: {response-header: x-cost}";
   open(of("name: p, quota: 5" + rest), of("name: p, quota: 100" + rest));
@@ -196,9 +230,7 @@ TEST_P(SettleInForce, ADebtOfALargerQuotaStays) {
   in_force_->settle(context_.verdict.dues, context_.now, {200, 0, &headers}, now_);
   store_->complete_all();
   now_.ns += 3600 * second;
-  headers.lines["x-cost"] = "1";
-  former_->settle(kept.dues, kept.taken, {200, 0, &headers}, now_, in_force_.get());
-  store_->complete_all();
+  settle(kept, "1");
   EXPECT_LE(admitted(), 6);
 }
 

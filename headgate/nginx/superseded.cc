@@ -27,9 +27,10 @@ void take_new_numbers(MainConf& conf) noexcept {
   if (in_force.path.front() == '\0') return;  // nothing is limited any more
   try {
     const std::string path = in_force.path.data();
-    if (PolicyFile::at(path) != in_force) return log_kept(path + " has changed since");
+    const PolicyFile found = PolicyFile::at(path);
     const policy::Loaded newer = policy::load_file(path);
     if (!newer) return log_kept(newer.error().front().text());
+    if (found != in_force) return log_kept(path + " has changed since");
     conf.policies = conf.policies->with_numbers_of(**newer);
     make_in_force(conf);
   } catch (const std::exception& e) {  // only std::bad_alloc

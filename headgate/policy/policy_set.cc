@@ -93,7 +93,6 @@ void set_apart(const Policy& policy, const Grant& of_key, const Grant& grant, st
     out += std::to_string(static_cast<std::uint64_t>(grant.quota.window / nanos_per_second));
     const auto nanos = static_cast<std::uint64_t>(grant.quota.window % nanos_per_second);
     if (nanos > 0) out += '.' + std::to_string(second + nanos).substr(1);
-    if (cuts_debts(policy.terms)) out += '/' + std::to_string(grant.quota.units);
   });
 }
 
