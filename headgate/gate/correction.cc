@@ -3,8 +3,19 @@
 #include <algorithm>
 #include <variant>
 
+#include "headgate/policy/share_states.h"
+
 namespace headgate::gate {
 namespace {
+
+// A linear quota's rate: so many units come back in so much time [ns].
+struct Rate {
+  explicit Rate(const limit::Quota& quota) noexcept
+      : units(static_cast<Nanos>(quota.count != 0 ? quota.count : quota.units)),
+        period(quota.count != 0 ? quota.period : quota.window) {}
+  Nanos units;
+  Nanos period;
+};
 
 // Returns how many of the `used` units of a quota cannot have come back by themselves within `span`
 // [ns]. Under the linear law units come back all the time; under the others this is known only
@@ -14,9 +25,8 @@ std::uint64_t still_used(const limit::Law& law, std::uint64_t used, Nanos span) 
   const limit::Quota& quota = parameters.quota;
   if (span >= quota.window) return 0;
   if (parameters.terms.algorithm != limit::Algorithm::linear || span <= 0) return used;
-  const std::uint64_t count = quota.count != 0 ? quota.count : quota.units;
-  const Nanos period = quota.count != 0 ? quota.period : quota.window;
-  const Nanos returned = span * static_cast<Nanos>(count) / period;
+  const Rate rate(quota);
+  const Nanos returned = span * rate.units / rate.period;
   return used - static_cast<std::uint64_t>(std::min(returned, static_cast<Nanos>(used)));
 }
 
@@ -29,15 +39,6 @@ std::uint64_t used_after(const limit::Law& law, const Due& due, bool is_leased) 
   const bool is_linear = parameters.terms.algorithm == limit::Algorithm::linear;
   return used - std::min(used, is_leased && is_linear ? due.grant->shared->leased : 0);
 }
-
-// A linear quota's rate: so many units come back in so much time [ns].
-struct Rate {
-  explicit Rate(const limit::Quota& quota) noexcept
-      : units(static_cast<Nanos>(quota.count != 0 ? quota.count : quota.units)),
-        period(quota.count != 0 ? quota.period : quota.window) {}
-  Nanos units;
-  Nanos period;
-};
 
 // How many units of `to` come back in the time in which `cost` units of `from` do. As many as
 // `cost` if that needs more than 128 bits.
@@ -67,10 +68,7 @@ bool is_closed(const policy::Grant& grant) noexcept {
 bool count_alike(const policy::Grant& one, const policy::Grant& other) noexcept {
   if (is_closed(one) || is_closed(other)) return true;
   const limit::Terms terms = limit::parameters_of(one.law).terms;
-  const bool cut_debts = terms.algorithm == limit::Algorithm::fixed_window &&
-                         (terms.late || terms.delay > 0) && one.quota.units != other.quota.units;
-  return one.quota.window == other.quota.window && !cut_debts &&
-         terms == limit::parameters_of(other.law).terms;
+  return terms == limit::parameters_of(other.law).terms && policy::share_states(terms, one, other);
 }
 
 // Whether leases or an exact state count what is shared: each has keys of its own in Redis.
@@ -91,15 +89,15 @@ store::Charge refund_of(const Due& due, Instant taken) noexcept {
 std::optional<store::Charge> correction_of(const Due& due, Instant taken, std::uint64_t charged,
                                            std::uint64_t cost, Instant now) noexcept {
   store::Charge charge = refund_of(due, taken);
-  const bool is_leased = charge.shared != nullptr && charge.shared->leased > 0;
+  const bool leased = is_leased(*due.grant);
   if (cost >= charged) {
     // Leases have no debts: there the difference is charged only if so much is left.
-    charge.op = is_leased ? limit::Op::spend : limit::Op::debit;
+    charge.op = leased ? limit::Op::spend : limit::Op::debit;
     charge.cost = cost - charged;
   } else {
     const bool is_alone = due.in_outage && charge.shared != nullptr;
     const limit::Law& law = is_alone ? charge.shared->outage_law : *charge.law;
-    const std::uint64_t used = used_after(law, due, is_leased && !is_alone);
+    const std::uint64_t used = used_after(law, due, leased && !is_alone);
     charge.cost = std::min(charged - cost, still_used(law, used, now.ns - taken.ns));
   }
   if (charge.cost == 0) return std::nullopt;

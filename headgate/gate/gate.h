@@ -99,8 +99,7 @@ class Gate {
   // time until the quota is full, also if it is admitted before; never: not known, also while the
   // store that machines share is away. `refill`: gives the partition a full quota before, also
   // under the numbers that are not in force, and where requests are counted under another window
-  // (PolicySet::apart()). The rest is as for decide(); context.verdict has no
-  // meaning.
+  // (PolicySet::apart()). The rest is as for decide(); context.verdict has no meaning.
   [[nodiscard]] std::optional<CheckFault> inspect(std::string_view policy, std::string_view key,
                                                   Refill refill, std::optional<Instant> now,
                                                   DecisionContext& context,

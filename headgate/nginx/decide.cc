@@ -116,11 +116,8 @@ extern "C" void job_event(ngx_event_t* event) noexcept {
   if (r == nullptr) {
     if (decision.verdict.hold > 0) decision.gate().end_wait(decision.verdict);
     log_decision(nullptr, decision);
-    MainConf* const conf = conf_of(const_cast<const ngx_cycle_t*>(ngx_cycle));
-    const bool has_gate = conf != nullptr && conf->in_force != nullptr;
-    if (has_gate) follow_reload(*conf);
     decision.gate().settle(decision.verdict.dues, decision.now, job->response, std::nullopt,
-                           has_gate ? &conf->in_force->gate() : nullptr);
+                           gate_in_force(conf_of(const_cast<const ngx_cycle_t*>(ngx_cycle))));
     return end(job);
   }
   RequestContext& context = *find_context(r);
@@ -236,9 +233,8 @@ void settle(ngx_http_request_t* r, RequestContext& context) noexcept {
   }
   response.numbers = context.numbers;
   response.is_whole = context.numbers == nullptr || context.body_ended;
-  follow_reload(main_conf(r));
   context.gate().settle(context.verdict.dues, context.taken, response, std::nullopt,
-                        &main_conf(r).in_force->gate());
+                        gate_in_force(&main_conf(r)));
 }
 
 }  // namespace headgate::nginx

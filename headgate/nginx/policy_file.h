@@ -5,18 +5,15 @@
 
 #include <array>
 #include <climits>
-#include <cstdint>
 #include <string>
+
+#include "headgate/base/file_version.h"
 
 namespace headgate::nginx {
 
 struct PolicyFile {
   std::array<char, PATH_MAX> path{};  // with a final 0; "": there is none
-  std::uint64_t device = 0;
-  std::uint64_t inode = 0;
-  std::uint64_t size = 0;
-  std::int64_t seconds = 0;  // of the last change
-  std::int64_t nanoseconds = 0;
+  FileVersion version;
 
   // The file of this name as it is now.
   [[nodiscard]] static PolicyFile at(const std::string& path) noexcept {
@@ -24,11 +21,7 @@ struct PolicyFile {
     struct stat status = {};
     if (path.size() >= file.path.size() || stat(path.c_str(), &status) != 0) return file;
     path.copy(file.path.data(), path.size());
-    file.device = status.st_dev;
-    file.inode = status.st_ino;
-    file.size = static_cast<std::uint64_t>(status.st_size);
-    file.seconds = status.st_mtim.tv_sec;
-    file.nanoseconds = status.st_mtim.tv_nsec;
+    file.version = FileVersion(status);
     return file;
   }
 

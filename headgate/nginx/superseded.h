@@ -20,4 +20,11 @@ inline void follow_reload(MainConf& conf) noexcept {
   if (reloads != conf.reloads_followed) take_new_numbers(conf);
 }
 
+// The same, and returns the gate that decides then. nullptr: there is none.
+inline const gate::Gate* gate_in_force(MainConf* conf) noexcept {
+  if (conf == nullptr || conf->in_force == nullptr) return nullptr;
+  follow_reload(*conf);
+  return &conf->in_force->gate();
+}
+
 }  // namespace headgate::nginx

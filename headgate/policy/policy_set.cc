@@ -13,6 +13,7 @@
 #include "headgate/policy/match/counted.h"
 #include "headgate/policy/match/lazy_request.h"
 #include "headgate/policy/match/rule.h"
+#include "headgate/policy/share_states.h"
 
 namespace headgate::policy {
 namespace {
@@ -62,25 +63,13 @@ Grants grants_for(const Policy& policy, const Rule& rule, std::string_view parts
   return {override, !own.exact_path || *own.exact_path == path ? override : front};
 }
 
-// Whether a debt is cut to the quota with which its state is used.
-bool cuts_debts(const limit::Terms& terms) {
-  return terms.algorithm == limit::Algorithm::fixed_window && (terms.late || terms.delay > 0);
-}
-
-// Whether requests under either grant leave what was spent under the other: a state is cut to the
-// window with which it is used.
-bool share_states(const Policy& policy, const Grant& a, const Grant& b) {
-  if (cuts_debts(policy.terms) && a.quota.units != b.quota.units) return false;
-  return a.quota.window == b.quota.window;
-}
-
 // The grant under which the state of a key's own is. `of_key`: that of its override, if it has one.
 const Grant& own_grant(const Policy& policy, const Grant& of_key) {
   return of_key.unlimited ? policy.grants.front() : of_key;
 }
 
 bool is_apart(const Policy& policy, const Grant& own, const Grant& grant) {
-  return &own != &grant && (own.unlimited || !share_states(policy, own, grant));
+  return &own != &grant && (own.unlimited || !share_states(policy.terms, own, grant));
 }
 
 // Appends a last part to the key of a request that is counted under another grant than the key's

@@ -106,19 +106,10 @@ Result<Descriptor, std::string> lock(const std::string& path, const std::string&
 
 }  // namespace
 
-OverrideFile::Version::Version(const struct stat& status) noexcept
-    : device(status.st_dev),
-      inode(status.st_ino),
-      size(static_cast<std::uint64_t>(status.st_size)),
-      seconds(status.st_mtim.tv_sec),
-      nanoseconds(status.st_mtim.tv_nsec) {}
-
 OverrideFile::Version OverrideFile::version_of(const std::string& path) noexcept {
   struct stat status = {};
-  if (stat(path.c_str(), &status) == 0) return Version(status);
-  Version none;
-  none.error = errno;
-  return none;
+  if (stat(path.c_str(), &status) != 0) return {errno, {}};
+  return {0, FileVersion(status)};
 }
 
 Result<std::vector<LiveOverride>, std::string> OverrideFile::read() {
@@ -182,7 +173,7 @@ Result<std::vector<LiveOverride>, std::string> OverrideFile::change_locked(const
     [[maybe_unused]] const int emptied = ftruncate(draft->get(), 0);
     return Failure<std::string>(written.error());
   }
-  version_ = Version(status);
+  version_ = {0, FileVersion(status)};
   return changed;
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "headgate/base/file_version.h"
 #include "headgate/base/result.h"
 #include "headgate/policy/live/override.h"
 
@@ -39,17 +40,9 @@ class OverrideFile {
   [[nodiscard]] Result<std::vector<LiveOverride>, std::string> change(const Change& change);
 
  private:
-  // What tells one content from another, as each has a file of its own.
   struct Version {
-    Version() = default;
-    explicit Version(const struct stat& status) noexcept;
-
     int error = 0;  // of looking at the file; ENOENT: there is none
-    std::uint64_t device = 0;
-    std::uint64_t inode = 0;
-    std::uint64_t size = 0;
-    std::int64_t seconds = 0;  // of the last change
-    std::int64_t nanoseconds = 0;
+    FileVersion file;
     friend bool operator==(const Version&, const Version&) = default;
   };
   [[nodiscard]] Result<std::vector<LiveOverride>, std::string> change_locked(const Change& change);
