@@ -182,16 +182,24 @@ double share(const Policy& policy, std::uint64_t units) {
          static_cast<double>(limit::parameters_of(policy.law).quota.units);
 }
 
+// Sends so many requests under the one law and under the other one, 30 times. Returns the shares
+// that were admitted.
+double spent_alternately(RedisStore& store, const Policy& one, int requests, const Policy& other,
+                         int others) {
+  double spent = 0;
+  for (int i = 0; i < 30; ++i) {
+    spent += share(one, admitted(store, one, requests));
+    spent += share(other, admitted(store, other, others));
+  }
+  return spent;
+}
+
 TEST(Leasing, UnitsThatWereTakenUnderOneLawAreNotGivenBackAsThoseOfAnother) {
   const RedisServer server;
   const auto store = open(server);
   const Policy large(1000, 86400 * second);
   const Policy small(30, 86400 * second);
-  double spent = 0;
-  for (int i = 0; i < 30; ++i) {
-    spent += share(large, admitted(*store, large, 100)) + share(small, admitted(*store, small, 1));
-  }
-  EXPECT_LE(spent, 1);
+  EXPECT_LE(spent_alternately(*store, large, 100, small, 1), 1);
 }
 
 TEST(Leasing, UnderALawThatGivesLessAtOnceNothingOfALargerOneIsForgotten) {
@@ -199,11 +207,7 @@ TEST(Leasing, UnderALawThatGivesLessAtOnceNothingOfALargerOneIsForgotten) {
   const auto store = open(server);
   const Policy large(1000, 86400 * second);  // of which it gives 900 / 1000 at once
   const Policy small(29, 86400 * second);    // 27 / 29
-  double spent = 0;
-  for (int i = 0; i < 30; ++i) {
-    spent += share(small, admitted(*store, small, 10)) + share(large, admitted(*store, large, 1));
-  }
-  EXPECT_LE(spent, 1);
+  EXPECT_LE(spent_alternately(*store, small, 10, large, 1), 1);
 }
 
 TEST(Leasing, RequestsThatWaitTogetherAreDecidedEachUnderItsLaw) {
