@@ -35,6 +35,10 @@ constexpr const char* three_policies = R"(
   - {name: daily, quota: 4000000, window: 100w}
 )";
 
+constexpr const char* late_policy = R"(
+  - {name: bytes, quota: 1000000, window: 100w, cost: response-bytes}
+)";
+
 class NoHeaders final : public policy::Headers {
  public:
   [[nodiscard]] std::optional<std::string_view> line(std::string_view,
@@ -46,14 +50,8 @@ class NoHeaders final : public policy::Headers {
 // A gate with its own table, and one client's request.
 class Bench {
  public:
-  explicit Bench(const std::string& policies, const std::string& fields = "ratelimit") {
-    auto loaded =
-        policy::load_text("version: 1\nfields: " + fields + "\npolicies:" + policies, "bench");
-    if (!loaded) {
-      for (const policy::Fault& fault : loaded.error()) std::cerr << fault.text() << '\n';
-      std::abort();
-    }
-    policies_ = *std::move(loaded);
+  explicit Bench(const std::string& policies, const std::string& fields = "ratelimit")
+      : text_("version: 1\nfields: " + fields + "\npolicies:" + policies), policies_(load(text_)) {
     auto options = gate::table_options(*policies_);
     options.memory = std::size_t{1} << 20;
     table_ = store::Table::open(options).value();
@@ -75,12 +73,37 @@ class Bench {
     return context_.verdict;
   }
 
+  // Settles what the last request admitted left to settle, a minute later.
+  void settle(const gate::Gate* in_force) {
+    const Instant taken = now_;
+    now_.ns += longer_than_a_unit;
+    policy::Response response;
+    response.status = 200;
+    response.body_bytes = 1;
+    gate_->settle(context_.verdict.dues, taken, response, now_, in_force);
+  }
+
+  // The gate after a reload of the same file: the table stays.
+  [[nodiscard]] std::unique_ptr<gate::Gate> reloaded() {
+    return std::make_unique<gate::Gate>(load(text_), *table_, table_->secret(), counts_);
+  }
+
   [[nodiscard]] const gate::Verdict& verdict() const { return context_.verdict; }
   [[nodiscard]] const gate::FieldWriter& field_writer() const { return gate_->field_writer(); }
 
  private:
   static constexpr Nanos longer_than_a_unit = 61 * nanos_per_second;
 
+  static std::shared_ptr<const policy::PolicySet> load(const std::string& text) {
+    auto loaded = policy::load_text(text, "bench");
+    if (!loaded) {
+      for (const policy::Fault& fault : loaded.error()) std::cerr << fault.text() << '\n';
+      std::abort();
+    }
+    return *std::move(loaded);
+  }
+
+  std::string text_;
   std::shared_ptr<const policy::PolicySet> policies_;
   std::unique_ptr<store::Table> table_;
   std::vector<gate::PolicyCounts> counts_;
@@ -148,6 +171,18 @@ void gate_admits(benchmark::State& state, const char* policies) {
 }
 BENCHMARK_CAPTURE(gate_admits, one_policy, one_policy);
 BENCHMARK_CAPTURE(gate_admits, three_policies, three_policies);
+
+// How long does it take to charge a cost that is known late, by the gate that admitted the request,
+// and after a reload?
+void gate_settles(benchmark::State& state, bool is_reloaded) {
+  Bench bench(late_policy);
+  const auto next = bench.reloaded();
+  bench.admit();
+  if (bench.verdict().dues.empty()) state.SkipWithError("nothing is left to settle");
+  for (auto _ : state) bench.settle(is_reloaded ? next.get() : nullptr);
+}
+BENCHMARK_CAPTURE(gate_settles, by_its_gate, false);
+BENCHMARK_CAPTURE(gate_settles, after_a_reload, true);
 
 // How long does it take to write the fields of a response, in each form?
 void report_writes(benchmark::State& state, const char* policies, const char* fields) {
