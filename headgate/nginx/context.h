@@ -24,6 +24,7 @@ struct RequestContext {
   std::uint64_t body_bytes;  // of the response, as passed to the connection
   PassingNumbers* numbers;   // of its JSON; nullptr: it is not read
   bool body_ended;           // its last byte has passed, if it is read
+  std::uint8_t slots;        // so many dues, from the first, are slots that are held
   bool enforceable;          // decided before nginx responded, so that it can be denied
   std::uint8_t fields;       // that were added, one behind the other
   Job* job;                  // while the decision is outstanding; `verdict` is empty until then

@@ -4,6 +4,7 @@
 #include <memory>
 #include <new>
 #include <span>
+#include <utility>
 
 #include "headgate/gate/gate.h"
 #include "headgate/nginx/body_numbers.h"
@@ -53,6 +54,9 @@ bool keep_dues(ngx_http_request_t* r, RequestContext& context,
   for (gate::Due& due : *kept) {
     if (!keep(r, due.key)) return false;
   }
+  const auto others =
+      std::ranges::partition(*kept, [](const gate::Due& due) { return due.policy->holds_slots(); });
+  context.slots = static_cast<std::uint8_t>(kept->size() - others.size());
   context.verdict.dues = *kept;
   return true;
 }
@@ -216,6 +220,13 @@ RequestContext* decide(ngx_http_request_t* r, bool enforceable) noexcept {
   }
   record(snapshot, job->decision);
   return keep_verdict(r, *context, job->decision) ? context : nullptr;
+}
+
+void release_slots(ngx_http_request_t* r, RequestContext& context) noexcept {
+  const std::span<const gate::Due> dues = context.verdict.dues;
+  context.verdict.dues = dues.subspan(context.slots);
+  context.gate().settle(dues.first(std::exchange(context.slots, std::uint8_t{0})), context.taken,
+                        {}, std::nullopt, gate_in_force(&main_conf(r)));
 }
 
 void settle(ngx_http_request_t* r, RequestContext& context) noexcept {

@@ -23,6 +23,10 @@ namespace headgate::nginx {
 // suspension ends when it may go on, or with 503 if no decision comes.
 [[nodiscard]] RequestContext* decide(ngx_http_request_t* r, bool enforceable) noexcept;
 
+// Releases the slots that the request holds before its client can know that the response has ended,
+// so that its next request does not find them taken. settle() releases those of all others.
+void release_slots(ngx_http_request_t* r, RequestContext& context) noexcept;
+
 // To be called once, when the response is complete or aborted.
 void settle(ngx_http_request_t* r, RequestContext& context) noexcept;
 

@@ -31,6 +31,7 @@
 #include "headgate/nginx/ngx.h"
 #include "headgate/nginx/overrides.h"
 #include "headgate/nginx/recording.h"
+#include "headgate/nginx/response_end.h"
 #include "headgate/nginx/response_fields.h"
 #include "headgate/nginx/send.h"
 #include "headgate/nginx/suspension.h"
@@ -257,6 +258,7 @@ extern "C" ngx_int_t header_filter(ngx_http_request_t* r) noexcept {
   remove_fields(r, *context);
   if (is_cached(r)) drop_stale_fields(r);
   if (context->matched() && write_fields(r, *context) != NGX_OK) return NGX_ERROR;
+  if (context->slots > 0 && ends_with_header(r)) release_slots(r, *context);
   return next_header_filter(r);
 }
 
@@ -267,6 +269,7 @@ extern "C" ngx_int_t body_filter(ngx_http_request_t* r, ngx_chain_t* in) noexcep
     for (const ngx_chain_t* link = in; link != nullptr; link = link->next) {
       context->body_bytes += static_cast<std::uint64_t>(ngx_buf_size(link->buf));
     }
+    if (context->slots > 0 && is_ending(r->main, *context, in)) release_slots(r->main, *context);
   }
   return next_body_filter(r, in);
 }
@@ -491,7 +494,7 @@ extern "C" ngx_int_t init(ngx_conf_t* cf) noexcept {
   next_header_filter = ngx_http_top_header_filter;
   ngx_http_top_header_filter = header_filter;
   if (std::ranges::any_of(conf.policies->policies(), [](const policy::Policy& policy) {
-        return policy.cost_time != policy::CostTime::request;
+        return policy.cost_time != policy::CostTime::request || policy.holds_slots();
       })) {
     next_body_filter = ngx_http_top_body_filter;
     ngx_http_top_body_filter = body_filter;

@@ -223,6 +223,45 @@ def test_a_slot_for_each_request_under_way(nginx, held):
     assert [connections[0].request('/probe').r for _ in range(5)] == [2] * 5
 
 
+@pytest.mark.at_once
+def test_a_client_that_has_its_response_finds_its_slot_free(nginx, upstream):
+    """Also on a new connection, which another worker may have."""
+    origin = upstream(lambda *_: (200, [], b'text' * 5000))
+    proxied = f'proxy_pass http://127.0.0.1:{origin.port};'
+    server = nginx(slots(1), workers=4, http='proxy_cache_path cache keys_zone=c:1m; gzip_types text/plain;',
+                   server=PROBE + f'''
+        location /page {{ return 200 text; }}
+        location /file {{ gzip on; gzip_http_version 1.0; }}
+        location /proxied {{ {proxied} }}
+        location /streamed {{ {proxied} proxy_buffering off; proxy_request_buffering off; }}
+        location /cached {{ {proxied} proxy_cache c; proxy_cache_valid 1m; }}''')
+    (server.directory / 'html/file.txt').write_text('text' * 5000)
+
+    def status(path, **more):
+        with Connection(server.port) as connection:
+            return connection.request(path, **more).status
+
+    ways = [(path, {}) for path in ('/page', '/file.txt', '/proxied', '/streamed', '/cached', '/missing')]
+    ways += [('/file.txt', {'headers': [('Accept-Encoding', 'gzip')]}), ('/proxied', {'method': 'HEAD'}),
+             ('/probe', {}), ('/streamed', {'method': 'POST', 'body': b'text' * 500})]
+    denied = {str((path, more)) for path, more in ways for _ in range(100) if status(path, **more) == 429}
+    assert not denied
+
+
+def test_a_long_response_holds_its_slot_until_it_is_nearly_sent(nginx):
+    server = nginx(slots(), server=PROBE)
+    (server.directory / 'html/long').write_bytes(bytes(32 << 20))
+    connections = open_many(server, 3, '/long')
+    for connection in connections:
+        connection.take(1)
+    assert in_flight(server) == 3
+    assert len(connections[0].receive().body) == 32 << 20
+    until(lambda: in_flight(server) == 2, 'one has ended')
+    for connection in connections:
+        connection.close()
+    settles(server)
+
+
 def test_storms_of_aborts_errors_and_timeouts_leave_no_slot_taken(nginx, held):
     server = nginx(slots(200), workers=2, server=PROBE + held.location() + f'''
         location /hold/slow {{ proxy_pass http://127.0.0.1:{held.origin.port};
