@@ -59,6 +59,7 @@ struct Numbers {
 struct Counted {
   std::optional<Numbers> numbers;  // std::nullopt: unlimited
   std::string key;                 // of the state
+  std::size_t law = 0;             // which one, of limit::Law
 };
 
 // One state of the policy's numbers: a file, or one with an override that is set while it runs.
@@ -84,8 +85,9 @@ Counted counted(const policy::PolicySet& policies, std::string_view path) {
   policy::Scratch scratch;
   const auto matches = policies.match(request_of(path, headers), scratch);
   if (matches.empty()) return {};
-  const limit::Quota& quota = matches.front().grant->quota;
-  return {Numbers{quota.units, quota.window}, std::string(matches.front().key)};
+  const policy::Grant& grant = *matches.front().grant;
+  return {Numbers{grant.quota.units, grant.quota.window}, std::string(matches.front().key),
+          grant.law.index()};
 }
 
 // What is kept of a request that was admitted, until it is settled.
@@ -168,6 +170,9 @@ class History {
     if (one_in(3)) set_override(version);
     version.x = counted(*version.policies, "/x");
     version.other = counted(*version.policies, "/X");
+    if (version.x.key == version.other.key) {
+      EXPECT_EQ(version.x.law, version.other.law) << version.text;
+    }
     return version;
   }
 

@@ -5,7 +5,9 @@ namespace headgate::limit {
 namespace {
 
 std::optional<Law> linear(const Quota& quota, const Terms& terms) noexcept {
-  if (const auto whole = LinearWhole::make(quota, terms)) return *whole;
+  if (!terms.exact) {
+    if (const auto whole = LinearWhole::make(quota, terms)) return *whole;
+  }
   if (const auto exact = LinearExact::make(quota, terms)) return *exact;
   return std::nullopt;
 }

@@ -83,7 +83,8 @@ class Linear {
   [[nodiscard]] constexpr Ticks window() const noexcept { return window_; }
   [[nodiscard]] constexpr Ticks debt() const noexcept { return debt_; }
   [[nodiscard]] constexpr Parameters parameters() const noexcept {
-    Parameters made{{quota_, nanos(window_)}, {.denied = denied_, .reset = reset_}};
+    Parameters made{{quota_, nanos(window_)},
+                    {.denied = denied_, .reset = reset_, .exact = !narrow}};
     if (shown_window_ != 0) {
       made.quota = {quota_, static_cast<Nanos>(shown_window_) * nanos_per_second,
                     static_cast<std::uint64_t>(scale_), interval_};

@@ -64,6 +64,8 @@ struct Terms {
   Nanos penalty = 0;  // [ns], > 0 exactly with Denied::penalty
   Reset reset = Reset::pace;
   Algorithm algorithm = Algorithm::linear;
+  // Linear: the state is that of LinearExact, also where LinearWhole would do.
+  bool exact = false;
   // Costs are charged when they are known (Op::debit), so a key may owe up to one quota beyond its
   // own.
   bool late = false;

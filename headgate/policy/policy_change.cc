@@ -5,6 +5,7 @@
 #include "headgate/limit/law.h"
 #include "headgate/policy/law_of.h"
 #include "headgate/policy/match/rule.h"
+#include "headgate/policy/one_state.h"
 #include "headgate/policy/policy_set.h"
 #include "headgate/policy/shared_of.h"
 
@@ -27,6 +28,7 @@ Result<std::shared_ptr<const PolicySet>, std::string> PolicySet::with(std::size_
     policy.terms.calendar = nullptr;
   }
   if (!limit::can_wait(policy.terms.algorithm)) policy.terms.delay = 0;
+  policy.terms.exact = false;
   for (Grant& grant : policy.grants) {
     if (&grant == policy.grants.data()) {
       if (change.quota || change.window) {
@@ -40,8 +42,9 @@ Result<std::shared_ptr<const PolicySet>, std::string> PolicySet::with(std::size_
                          ? "would have a quota and a window beyond exact arithmetic"
                          : "has a cost for denials, which this algorithm does not offer");
     }
-    grant.shared = shared_of(policy, grant);
   }
+  agree_on_one_state(policy, rules->rules[index]);
+  for (Grant& grant : policy.grants) grant.shared = shared_of(policy, grant);
   return std::make_shared<const PolicySet>(settings_, std::move(rules));
 }
 

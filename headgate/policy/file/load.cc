@@ -19,6 +19,7 @@
 #include "headgate/policy/file/read_settings.h"
 #include "headgate/policy/file/read_sharing.h"
 #include "headgate/policy/file/yaml.h"
+#include "headgate/policy/one_state.h"
 #include "headgate/policy/shared_of.h"
 
 namespace headgate::policy {
@@ -63,10 +64,13 @@ void resolve_path_of_log(const yaml::Node& node, const std::string& policy_file,
   }
 }
 
-// Completes the policies with what they need if machines share them.
-void share(const Settings& settings, PolicySet::Rules& rules) {
+// Completes the policies with what depends on all of their grants, and with what they need if
+// machines share them.
+void complete(const Settings& settings, PolicySet::Rules& rules) {
   for (Policy& policy : rules.policies) {
-    if (rules.rules[policy.index].by_name_alone()) policy.sharing = default_sharing(settings);
+    const Rule& rule = rules.rules[policy.index];
+    if (rule.by_name_alone()) policy.sharing = default_sharing(settings);
+    agree_on_one_state(policy, rule);
     for (Grant& grant : policy.grants) grant.shared = shared_of(policy, grant);
   }
 }
@@ -241,7 +245,7 @@ std::shared_ptr<const PolicySet> read(std::string_view text, const std::string& 
   }
   rules->warnings = faults.take_warnings();
   std::move(others.warnings.begin(), others.warnings.end(), std::back_inserter(rules->warnings));
-  share(settings, *rules);
+  complete(settings, *rules);
   return std::make_shared<const PolicySet>(std::move(settings), std::move(rules));
 }
 
