@@ -17,8 +17,10 @@ namespace {
 
 using Way = Part::Way;
 
-// The most parts that are decided together: they need some 100 us, in which no reply is read.
+// The most charges that are decided together: they need some 100 us, in which no reply is read.
 constexpr std::size_t together_max = 1024;
+// The most keys that are swapped together, for the same reason as gathered_max.
+constexpr std::size_t swapped_max = 32;
 // The most charges in a call of the script. It takes Redis some 4 us for each, in which nobody else
 // is answered, and saves 5 us for each but the first.
 constexpr std::size_t gathered_max = 32;
@@ -31,6 +33,34 @@ bool denied_here(const Part& part) {
   }
   return false;
 }
+
+// The swapped keys of parts that are decided together, each once.
+class SwappedKeys {
+ public:
+  // Whether there is room for those of the part.
+  [[nodiscard]] bool fit(const Part& part) const {
+    return charges_ + part.charges.size() <= together_max &&
+           keys_.size() + part.count(Way::swapped) <= swapped_max;
+  }
+  void add(const Part& part) {
+    charges_ += part.charges.size();
+    for (std::size_t i = 0; i < part.keys.size(); ++i) {
+      if (part.ways[i] == Way::swapped &&
+          place_of_.try_emplace(part.keys[i], keys_.size()).second) {
+        keys_.push_back(part.keys[i]);
+      }
+    }
+  }
+  [[nodiscard]] const std::vector<std::string>& keys() const noexcept { return keys_; }
+  [[nodiscard]] std::size_t place_of(std::string_view key) const {
+    return place_of_.find(key)->second;
+  }
+
+ private:
+  std::size_t charges_ = 0;
+  std::vector<std::string> keys_;
+  TextMap<std::size_t> place_of_;
+};
 
 // Whether Redis' module has no name for the law of a charge: those with a calendar or a delay.
 bool has_unnamed_law(const Part& part) {
@@ -195,15 +225,17 @@ void Exact::send_scripted(std::vector<std::shared_ptr<Part>> parts, bool denied)
 
 // ---- read, decided here, written
 
-// Parts that are decided together: one, or several that have only one and the same key.
+// Parts that are decided together: several without scripted charges, or one.
 class Exact::Exchange : public std::enable_shared_from_this<Exchange> {
  public:
-  Exchange(Exact& exact, std::string queue, std::vector<std::shared_ptr<Part>> parts)
-      : exact_(exact), queue_(std::move(queue)), parts_(std::move(parts)), slot_(parts_[0]->slot) {
-    for (std::size_t i = 0; i < parts_[0]->keys.size(); ++i) {
-      if (parts_[0]->ways[i] == Way::swapped) keys_.push_back(parts_[0]->keys[i]);
-    }
-  }
+  // `keys`: of the parts.
+  Exchange(Exact& exact, std::string queue, std::vector<std::shared_ptr<Part>> parts,
+           SwappedKeys keys)
+      : exact_(exact),
+        queue_(std::move(queue)),
+        parts_(std::move(parts)),
+        keys_(std::move(keys)),
+        slot_(parts_[0]->slot) {}
 
   void read();
   void has_read(std::vector<std::string> values, Instant now);
@@ -227,14 +259,15 @@ class Exact::Exchange : public std::enable_shared_from_this<Exchange> {
   void finish(const OutcomeOf& outcome_of);
 
   [[nodiscard]] Instant moment(const Part& part) const { return part.given.value_or(now_); }
-  [[nodiscard]] bool is_one() const { return !parts_[0]->has_one_swapped_key(); }
+  // Whether the script decides a part of it.
+  [[nodiscard]] bool is_scripted() const { return parts_[0]->count(Way::scripted) > 0; }
 
   Exact& exact_;
   const std::string queue_;
   std::vector<std::shared_ptr<Part>> parts_;
+  const SwappedKeys keys_;
   const std::uint16_t slot_;
-  std::vector<std::string> keys_;    // the swapped ones
-  std::vector<std::string> values_;  // what Redis had when it was read last
+  std::vector<std::string> values_;  // what Redis had under the keys when they were read last
   Instant now_;                      // and when that was
 };
 
@@ -274,18 +307,23 @@ void Exact::next(const std::string& key) {
   const auto queue = queues_.find(key);
   std::deque<std::shared_ptr<Part>>& waiting = queue->second;
   std::vector<std::shared_ptr<Part>> parts;
-  while (!waiting.empty() && parts.size() < together_max) {
-    const bool alone = !waiting.front()->has_one_swapped_key();
-    if (alone && !parts.empty()) break;
-    parts.push_back(std::move(waiting.front()));
-    waiting.pop_front();
-    if (alone) break;
+  SwappedKeys keys;
+  for (bool alone = false; !waiting.empty() && !alone; waiting.pop_front()) {
+    std::shared_ptr<Part>& first = waiting.front();
+    if (!first->is_awaited()) {  // its time is over: Redis is not asked for it
+      first->end(Part::Outcome::undecided);
+      continue;
+    }
+    alone = first->count(Way::scripted) > 0;
+    if (!parts.empty() && (alone || !keys.fit(*first))) break;
+    keys.add(*first);
+    parts.push_back(std::move(first));
   }
   if (parts.empty()) {
     queues_.erase(queue);
     return;
   }
-  std::make_shared<Exchange>(*this, key, std::move(parts))->read();
+  std::make_shared<Exchange>(*this, key, std::move(parts), std::move(keys))->read();
 }
 
 // The time is read after the states, so that no state is of a later time.
@@ -295,15 +333,15 @@ void Exact::Exchange::read() {
   call->patient = is_patient(parts_);
   call->replies = 2;
   net::RespWriter out(call->bytes);
-  out.array(1 + keys_.size());
+  out.array(1 + keys_.keys().size());
   out.bulk("MGET");
-  for (const std::string& key : keys_) out.bulk(key);
+  for (const std::string& key : keys_.keys()) out.bulk(key);
   out.command({"TIME"});
   exact_.router_.send(std::move(call));
 }
 
 void Exact::Exchange::has_read(std::vector<std::string> values, Instant now) {
-  if (values.size() != keys_.size()) return fail(unexpected);
+  if (values.size() != keys_.keys().size()) return fail(unexpected);
   values_ = std::move(values);
   now_ = now;
   exact_.clock_.note(now);
@@ -318,32 +356,42 @@ void Exact::Exchange::attempt() {
   });
   if (parts_.empty()) return exact_.next(queue_);
   bool denied = false;
-  const std::vector<Swap> swaps = is_one() ? decide_one(denied) : decide_several();
+  const std::vector<Swap> swaps = is_scripted() ? decide_one(denied) : decide_several();
   const bool writes = std::any_of(swaps.begin(), swaps.end(), [&](const Swap& swap) {
     return (denied ? swap.denied : swap.admitted).ttl > 0;
   });
-  if (writes || parts_[0]->count(Way::scripted) > 0) return write(swaps, denied);
-  finish([&](Part& part) {
-    if (is_one()) decide_all(part, {});
-    return part.outcome;
-  });
+  if (writes || is_scripted()) return write(swaps, denied);
+  finish([](const Part& part) { return part.outcome; });
 }
 
-// Decides one part after the other, each over the state that the one before leaves.
+// Decides one part after the other, each over the states that those before it leave.
 std::vector<Swap> Exact::Exchange::decide_several() {
-  Swap swap{keys_[0], values_[0], {}, {}};
-  swap.admitted.bytes = values_[0];
-  for (const std::shared_ptr<Part>& part : parts_) {
-    std::vector<KeyState> states;
-    states.emplace_back(*part->charges[0].law, swap.admitted.bytes);
-    part->decide(states, moment(*part));
-    std::string bytes = states[0].bytes();
-    if (bytes == swap.admitted.bytes) continue;
-    swap.admitted.bytes = std::move(bytes);
-    swap.admitted.ttl = time_to_live(states[0].full_at(), moment(*part), exact_.options_.clock);
+  std::vector<Swap> swaps;
+  swaps.reserve(values_.size());
+  for (std::size_t i = 0; i < values_.size(); ++i) {
+    swaps.push_back({keys_.keys()[i], values_[i], {values_[i], 0}, {}});
   }
-  if (swap.admitted.bytes == swap.before) swap.admitted.ttl = 0;
-  return {std::move(swap)};
+  for (const std::shared_ptr<Part>& part : parts_) {
+    std::vector<std::string> before;
+    for (std::size_t i = 0; i < part->keys.size(); ++i) {
+      if (part->ways[i] != Way::swapped) continue;
+      before.push_back(swaps[keys_.place_of(part->keys[i])].admitted.bytes);
+    }
+    std::vector<KeyState> states = states_of(*part, {}, before);
+    part->decide(states, moment(*part));
+    for (std::size_t i = 0; i < part->keys.size(); ++i) {
+      if (part->ways[i] != Way::swapped) continue;
+      Swap::Value& after = swaps[keys_.place_of(part->keys[i])].admitted;
+      std::string bytes = states[i].bytes();
+      if (bytes == after.bytes) continue;
+      after.bytes = std::move(bytes);
+      after.ttl = time_to_live(states[i].full_at(), moment(*part), exact_.options_.clock);
+    }
+  }
+  for (Swap& swap : swaps) {
+    if (swap.admitted.bytes == swap.before) swap.admitted = {};
+  }
+  return swaps;
 }
 
 // What the swapped charges of the only part write, if all others are admitted and if one is denied.
@@ -371,8 +419,8 @@ std::vector<Swap> Exact::Exchange::decide_one(bool& denied) {
   };
   std::vector<Swap> swaps;
   for (std::size_t i = 0; i < charges.size(); ++i) {
-    swaps.push_back(
-        {keys_[i], values_[i], value(admitted[i], values_[i]), value(otherwise[i], values_[i])});
+    swaps.push_back({keys_.keys()[i], values_[i], value(admitted[i], values_[i]),
+                     value(otherwise[i], values_[i])});
   }
   return swaps;
 }
@@ -380,8 +428,9 @@ std::vector<Swap> Exact::Exchange::decide_one(bool& denied) {
 void Exact::Exchange::write(const std::vector<Swap>& swaps, bool denied) {
   auto call = std::make_shared<SwapCall>(shared_from_this());
   const std::span<const std::shared_ptr<Part>> scripted = parts_;
-  ScriptArguments arguments = script_arguments(scripted.first(is_one() ? 1 : 0), moment(*parts_[0]),
-                                               exact_.options_.clock, denied, swaps);
+  ScriptArguments arguments =
+      script_arguments(scripted.first(is_scripted() ? 1 : 0), moment(*parts_[0]),
+                       exact_.options_.clock, denied, swaps);
   call->slot = slot_;
   call->patient = is_patient(parts_);
   call->bytes = std::move(arguments.bytes);
@@ -397,8 +446,9 @@ void Exact::Exchange::has_written(const net::RespReply& reply) {
     return has_read({read->values.begin(), read->values.end()}, *read->now);
   }
   const bool admitted = read->outcome == ScriptReply::Outcome::admitted;
+  const bool is_here = !is_scripted();
   finish([&](Part& part) {
-    if (part.has_one_swapped_key()) return part.outcome;
+    if (is_here) return part.outcome;
     if (!part.is_awaited()) return Part::Outcome::undecided;
     decide_all(part, read->values);
     return admitted ? Part::Outcome::admitted : Part::Outcome::denied;

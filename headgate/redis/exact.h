@@ -3,8 +3,9 @@
 // A part with linear charges only is one call of take.lua; those that are decided at the same time
 // share calls, because a call costs Redis more than a charge. If a charge is under another law, its
 // state is read, decided here and written if it has not changed meanwhile; the linear charges of
-// the part are decided in that step. Parts that have only one and the same key wait for each other,
-// and those that wait are decided together and written at once.
+// the part are decided in that step. Parts with the same first key of that kind wait for each
+// other, and those that wait are decided together and written at once, unless they have linear
+// charges.
 //
 // Where the server has headgate's module, each part is one HG.TAKE instead.
 #pragma once

@@ -25,10 +25,6 @@ std::size_t Part::count(Way way) const noexcept {
   return static_cast<std::size_t>(std::count(ways.begin(), ways.end(), way));
 }
 
-bool Part::has_one_swapped_key() const noexcept {
-  return ways.size() == 1 && ways[0] == Way::swapped;
-}
-
 void Part::decide(std::span<KeyState> states, Instant at) {
   now = at;
   decisions.resize(charges.size());

@@ -79,8 +79,6 @@ struct Part {
   void deny();
 
   [[nodiscard]] std::size_t count(Way way) const noexcept;
-  // Whether the only key is swapped.
-  [[nodiscard]] bool has_one_swapped_key() const noexcept;
 
   // Decides over states, one per charge, as of `at`, which is noted. Does not end it.
   void decide(std::span<KeyState> states, Instant at);

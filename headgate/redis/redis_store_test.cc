@@ -209,6 +209,38 @@ TEST(RedisStore, FourHundredCallersOfOneKeyTakeExactlyTheQuota) {
   }
 }
 
+// Bundles that have a key of their own beside one that is everybody's.
+struct OwnAndShared {
+  OwnAndShared(const limit::Law& shared, const limit::Law& own, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) keys.push_back("\1o" + std::to_string(i));
+    for (const std::string& key : keys) bundles.push_back({{&shared, "\1s", 1}, {&own, key, 1}});
+  }
+  std::vector<std::string> keys;
+  std::vector<std::vector<Charge>> bundles;
+};
+
+std::int64_t calls(const RedisServer& server, const std::string& command) {
+  const std::string stats = server.command({"INFO", "commandstats"});
+  const std::string name = "cmdstat_" + command + ":calls=";
+  const std::size_t at = stats.find(name);
+  return at == std::string::npos ? 0 : number(stats.substr(at + name.size()));
+}
+
+TEST(RedisStore, CallersOfOneKeyAreDecidedTogetherAlsoWithKeysOfTheirOwn) {
+  const RedisServer server;
+  const auto store = open(server);
+  const limit::Law quota_of_150 = law(150, 86400 * second, Algorithm::fixed_window);
+  const OwnAndShared all(quota_of_150, moving, 200);
+  std::size_t admitted = 0;
+  for (const Taken& taken : take_together(*store, all.bundles)) admitted += taken.admitted ? 1 : 0;
+  EXPECT_EQ(admitted, 150u);
+  EXPECT_LE(calls(server, "mget"), 12);
+  for (std::size_t i = 0; i < all.keys.size(); i += 10) {
+    const Taken left = take(*store, {{&moving, all.keys[i], 0}});
+    EXPECT_EQ(left.decisions[0].remaining, i < 150 ? 9u : 10u) << i;
+  }
+}
+
 // ---- threads and processes
 
 // One call of take() of a caller with a mailbox.
@@ -331,6 +363,21 @@ TEST(RedisStore, IsUndecidedInTimeIfRedisIsStopped) {
   EXPECT_THAT(store->status().fault, HasSubstr("answer"));
   server.go_on();
   EXPECT_TRUE(soon([&] { return !take(*store, {{&linear, "\1a", 1}}).undecided; }));
+}
+
+// Each of them once cost a round trip, so that a key was dead long after a flood.
+TEST(RedisStore, NothingIsAskedForThoseWhoseTimeIsOver) {
+  const RedisServer server;
+  const auto store = open(server, std::chrono::milliseconds(50));
+  ASSERT_TRUE(soon([&] { return !take(*store, {{&fixed, "\1s", 0}}).undecided; }));
+  const auto before = calls(server, "mget");
+  server.stop();
+  for (const Taken& taken : take_together(*store, OwnAndShared(fixed, moving, 500).bundles)) {
+    EXPECT_TRUE(taken.undecided);
+  }
+  server.go_on();
+  EXPECT_TRUE(soon([&] { return !take(*store, {{&fixed, "\1s", 1}}).undecided; }));
+  EXPECT_LE(calls(server, "mget") - before, 10);
 }
 
 // For half a second, say, as while Redis forks. A machine that is busy for longer gets another try.
