@@ -221,6 +221,27 @@ TEST_F(Outage, AReservationIsSettledAfterIt) {
   EXPECT_EQ(left(), 90U);
 }
 
+// Nothing of it is in the store that is away, so nobody else can have settled it.
+TEST_F(Outage, AReservationOfAnOutageIsSettledDuringIt) {
+  load("- {name: a, quota: 1, algorithm: concurrency}\n- {name: b, quota: 100, window: 1h}\n");
+  remote_.away = true;
+  const Check reserved[] = {{"a", "x", 1}, {"b", "x", 60}};
+  for (const std::string id : {"one", "other"}) {
+    ASSERT_EQ(gate_->reserve(reserved, std::nullopt, context_), std::nullopt);
+    ASSERT_EQ(context_.verdict.outcome, Outcome::admitted);
+    std::vector<Due> dues(context_.verdict.dues.begin(), context_.verdict.dues.end());
+    std::vector<std::string> keys;
+    for (const Due& due : dues) keys.emplace_back(due.key);
+    for (std::size_t i = 0; i < dues.size(); ++i) dues[i].key = keys[i];
+    const std::optional<std::uint64_t> costs[] = {1, 5};
+    const Instant taken = context_.now;
+    EXPECT_TRUE(gate_->settle({id, taken, dues}, costs, std::nullopt, context_));
+    EXPECT_EQ(context_.settled, Settled::yes);
+    EXPECT_TRUE(gate_->settle({id, taken, dues}, costs, std::nullopt, context_));
+    EXPECT_EQ(context_.settled, Settled::no);
+  }
+}
+
 // It is noted that it was settled, and its correction is lost.
 TEST_F(Outage, AReservationThatWasNotCorrectedIsNotCalledSettled) {
   load("- {name: a, quota: 100, window: 1h}\n");

@@ -112,7 +112,7 @@ bool Gate::settle(const Reservation& reservation,
     } else if (costs[i]) {
       charge = correction_of(due, reservation.taken, due.cost, *costs[i], at);
     }
-    is_shared |= due.grant->shared != nullptr;
+    is_shared |= due.grant->shared != nullptr && !due.in_outage;
     if (costs[i]) {
       context.dues_[learnt] = due;
       context.dues_[learnt++].cost = *costs[i];
