@@ -180,8 +180,9 @@ policy::Response response_of(const ngx_http_request_t* r, const RequestContext& 
 }  // namespace
 
 std::optional<std::uint64_t> body_bytes_wanted(ngx_http_request_t* r) noexcept {
-  const MainConf& conf = main_conf(r);
+  MainConf& conf = main_conf(r);
   if (!conf.reads_bodies) return std::nullopt;
+  follow_reload(conf);  // as decide() does
   Job* const job = jobs.spare();
   if (job == nullptr) return std::nullopt;
   const NginxHeaders headers{r->headers_in.headers};

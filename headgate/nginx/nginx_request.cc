@@ -107,7 +107,25 @@ std::optional<std::uint64_t> body_bytes(const ngx_http_request_t* r) noexcept {
     if (r->headers_in.chunked || r->stream != nullptr) return std::nullopt;
     return 0;
   }
-  return static_cast<std::uint64_t>(r->request_body->received);  // HTTP/2
+  return static_cast<std::uint64_t>(r->request_body->received);  // HTTP/2, or given up
+}
+
+void give_up_body(ngx_http_request_t* r) noexcept {
+  ngx_http_request_body_t& body = *r->request_body;
+  body.received = std::max(body.received, r->headers_in.content_length_n);  // HTTP/1 counts there
+  body.bufs = nullptr;
+  body.temp_file = nullptr;  // the request's pool removes it
+  r->headers_in.content_length_n = -1;
+  r->headers_in.chunked = 0;
+  skip_http2_data(r);
+  r->keepalive = 0;
+  r->lingering_close = 1;
+}
+
+bool gave_up_body(const ngx_http_request_t* r) noexcept {
+  // Of every other request that has sent a body, nginx has a length, or the mark `chunked`.
+  return r->request_body != nullptr && r->request_body->received > 0 &&
+         r->headers_in.content_length_n < 0 && r->headers_in.chunked == 0;
 }
 
 bool is_unambiguous(const ngx_http_request_t* r) noexcept {

@@ -44,6 +44,15 @@ class NginxHeaders final : public policy::Headers {
 // unknown.
 [[nodiscard]] std::optional<std::uint64_t> body_bytes(const ngx_http_request_t* r) noexcept;
 
+// Ends the reading of a body in its middle. From here on the request has no body and no length, so
+// that no location and no upstream that it still gets to takes the part that was read for a whole.
+// body_bytes() keeps returning the length of that part. Its connection is closed after the
+// response. REQUIRES: nginx is reading a body whose length was not announced.
+void give_up_body(ngx_http_request_t* r) noexcept;
+
+// Returns whether that was done.
+[[nodiscard]] bool gave_up_body(const ngx_http_request_t* r) noexcept;
+
 // Returns whether upstreams read one host and one path in the request: the client named a host that
 // policy::is_host() accepts, or none, and no target with a '#', which nginx passes on.
 [[nodiscard]] bool is_unambiguous(const ngx_http_request_t* r) noexcept;

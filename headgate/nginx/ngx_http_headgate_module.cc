@@ -160,7 +160,7 @@ ngx_str_t problem_type = ngx_string("application/problem+json");
 ngx_str_t no_type = ngx_null_string;
 
 bool body_is_too_long(ngx_http_request_t* r) noexcept;
-ngx_int_t deny(ngx_http_request_t* r, const RequestContext& context) noexcept;
+ngx_int_t enforce(ngx_http_request_t* r, const RequestContext& context) noexcept;
 ngx_int_t refuse(ngx_http_request_t* r) noexcept;
 void forward_events(ngx_http_request_t* r) noexcept;
 
@@ -171,37 +171,33 @@ extern "C" void body_was_read(ngx_http_request_t* r) noexcept {
   ngx_http_core_run_phases(r);
 }
 
-// The body is already longer than any policy admits, and more is coming. Decides the request now;
-// the rest of the body is discarded and the connection closed.
-extern "C" void give_up_body(ngx_http_request_t* r) noexcept {
+// The rest of the body may still arrive. Nothing reads it.
+extern "C" void body_was_given_up(ngx_http_request_t* r) noexcept {
   if (r->connection->read->timer_set) ngx_del_timer(r->connection->read);
   r->read_event_handler = ngx_http_block_reading;
-  skip_http2_data(r);
-  r->keepalive = 0;
-  r->lingering_close = 1;
   body_was_read(r);
 }
 
 // Called for each piece of a request body. If a decision waits for the body's length, and the body
-// is already too long to be admitted, discards the rest.
+// is already longer than any policy admits, the request is decided now.
 extern "C" ngx_int_t request_body_filter(ngx_http_request_t* r, ngx_chain_t* in) noexcept {
+  if (gave_up_body(r)) return NGX_AGAIN;
   if (r->request_body->post_handler != body_was_read || !body_is_too_long(r)) {
     return next_request_body_filter(r, in);
   }
-  for (; in != nullptr; in = in->next) in->buf->pos = in->buf->last;
-  r->request_body->filter_need_buffering = 1;  // nginx need not buffer it
-  r->write_event_handler = give_up_body;
-  if (r->main->posted_requests != nullptr) return NGX_OK;
-  return ngx_http_post_request(r, nullptr) == NGX_OK ? NGX_OK : NGX_HTTP_INTERNAL_SERVER_ERROR;
+  give_up_body(r);
+  r->write_event_handler = body_was_given_up;
+  if (ngx_http_post_request(r, nullptr) != NGX_OK) return NGX_HTTP_INTERNAL_SERVER_ERROR;
+  return NGX_AGAIN;  // nginx reads no more before an event
 }
 
 // Continues a request that rewrite_handler() has suspended.
 extern "C" void resume(ngx_http_request_t* r) noexcept {
-  const RequestContext& context = *find_context(r);
-  if (context.verdict.outcome == gate::Outcome::denied) {
-    ngx_http_finalize_request(r, deny(r, context));
-  } else {
+  const ngx_int_t rc = enforce(r, *find_context(r));
+  if (rc == NGX_DECLINED) {
     ngx_http_core_run_phases(r);
+  } else {
+    ngx_http_finalize_request(r, rc);
   }
 }
 
@@ -227,7 +223,7 @@ extern "C" ngx_int_t rewrite_handler(ngx_http_request_t* r) noexcept {
     const ngx_int_t rc = ngx_http_read_client_request_body(r, body_was_read);
     if (rc >= NGX_HTTP_SPECIAL_RESPONSE) return rc;
     // nginx may have replaced the handler that request_body_filter() has set.
-    if (find_context(r) == nullptr && body_is_too_long(r)) r->write_event_handler = give_up_body;
+    if (gave_up_body(r)) r->write_event_handler = body_was_given_up;
     ngx_http_finalize_request(r, NGX_DONE);
     return NGX_DONE;
   }
@@ -239,8 +235,7 @@ extern "C" ngx_int_t rewrite_handler(ngx_http_request_t* r) noexcept {
     return suspend(r, resume);
   }
   if (context->job != nullptr) return suspend(r, resume);
-  if (context->verdict.outcome != gate::Outcome::denied) return NGX_DECLINED;
-  return deny(r, *context);
+  return enforce(r, *context);
 }
 
 // Called for each response. A request that nginx has answered, or refused, before it reached a
@@ -360,6 +355,13 @@ ngx_int_t deny(ngx_http_request_t* r, const RequestContext& context) noexcept {
   r->expect_tested = 1;  // send no 100 Continue: the body is not read
   r->err_status = 0;     // in case the denied request is for an error page
   return ngx_http_send_response(r, status, type, &body);
+}
+
+// Answers a request that may not pass; NGX_DECLINED: it may. One whose body was given up may not,
+// even if no policy denies it: because Redis is away, or a reload has just raised the quota.
+ngx_int_t enforce(ngx_http_request_t* r, const RequestContext& context) noexcept {
+  if (context.verdict.outcome == gate::Outcome::denied) return deny(r, context);
+  return gave_up_body(r) ? NGX_HTTP_REQUEST_ENTITY_TOO_LARGE : NGX_DECLINED;
 }
 
 // Responds to a request beyond those that its address may have in progress. Without a body, also of

@@ -6,7 +6,7 @@ import struct
 
 from support.environment import PATIENCE
 
-HEADERS, SETTINGS, GOAWAY = 1, 4, 7
+DATA, HEADERS, SETTINGS, GOAWAY = 0, 1, 4, 7
 END_STREAM, END_HEADERS = 1, 4
 INITIAL_WINDOW_SIZE = 4
 
@@ -38,17 +38,19 @@ def status(port, path='/', method='GET', headers=(), host='example.org', authori
 class Streams:
     """A connection without TLS, with as many requests for a path as are given, all at the same time.
 
-    `window`: so many bytes of each response's body are accepted."""
+    `window`: so many bytes of each response's body are accepted. `uploads`: they have bodies, of which
+    send() sends the pieces, and whose length is not announced."""
 
-    def __init__(self, port, count, path='/', source='127.0.0.1', window=65535):
+    def __init__(self, port, count, path='/', source='127.0.0.1', window=65535, uploads=False):
         self.count = count
         settings = struct.pack('>HI', INITIAL_WINDOW_SIZE, window)
         self.socket = socket.create_connection(('127.0.0.1', port), timeout=PATIENCE, source_address=(source, 0))
         self.reader = self.socket.makefile('rb')
-        fields = [(':method', 'GET'), (':scheme', 'http'), (':authority', 'example.org'), (':path', path)]
+        method, flags = ('POST', END_HEADERS) if uploads else ('GET', END_STREAM | END_HEADERS)
+        fields = [(':method', method), (':scheme', 'http'), (':authority', 'example.org'), (':path', path)]
         block = b''.join(b'\0' + text(name) + text(value) for name, value in fields)
-        self.socket.sendall(b'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n' + frame(SETTINGS, payload=settings) + b''.join(
-            frame(HEADERS, END_STREAM | END_HEADERS, 2 * n + 1, block) for n in range(count)))
+        self.socket.sendall(b'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n' + frame(SETTINGS, payload=settings) +
+                            self.frames(HEADERS, flags, block))
 
     def __enter__(self):
         return self
@@ -56,6 +58,13 @@ class Streams:
     def __exit__(self, *_):
         self.reader.close()
         self.socket.close()
+
+    def frames(self, kind, flags, payload):
+        return b''.join(frame(kind, flags, 2 * n + 1, payload) for n in range(self.count))
+
+    def send(self, data, last=False):
+        """One more piece of each body."""
+        self.socket.sendall(self.frames(DATA, END_STREAM if last else 0, data))
 
     def statuses(self):
         """The status of each response, in the order of their arrival."""
