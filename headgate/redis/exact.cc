@@ -269,6 +269,7 @@ class Exact::Exchange : public std::enable_shared_from_this<Exchange> {
   const std::uint16_t slot_;
   std::vector<std::string> values_;  // what Redis had under the keys when they were read last
   Instant now_;                      // and when that was
+  bool was_overtaken_ = false;       // another process changed them before they were written
 };
 
 class Exact::ReadCall : public Call {
@@ -349,11 +350,14 @@ void Exact::Exchange::has_read(std::vector<std::string> values, Instant now) {
 }
 
 void Exact::Exchange::attempt() {
-  std::erase_if(parts_, [](const std::shared_ptr<Part>& part) {
+  const std::size_t ended = std::erase_if(parts_, [](const std::shared_ptr<Part>& part) {
     if (part->is_awaited()) return false;
     part->end(Part::Outcome::undecided);
     return true;
   });
+  if (ended > 0 && was_overtaken_) {
+    exact_.fault_.note("Redis answered in time, but each time another process had changed the key");
+  }
   if (parts_.empty()) return exact_.next(queue_);
   bool denied = false;
   const std::vector<Swap> swaps = is_scripted() ? decide_one(denied) : decide_several();
@@ -443,6 +447,7 @@ void Exact::Exchange::has_written(const net::RespReply& reply) {
   if (!read) return fail(unexpected);
   if (read->outcome == ScriptReply::Outcome::changed) {
     if (!read->now) return fail(unexpected);
+    was_overtaken_ = true;
     return has_read({read->values.begin(), read->values.end()}, *read->now);
   }
   const bool admitted = read->outcome == ScriptReply::Outcome::admitted;
