@@ -140,7 +140,7 @@ class FixedWindow {
             cost == 0 ? admission(seen, at) : spend(state, cost, now).decision};
   }
 
-  // Gives back up to `cost` units of the current window's count.
+  // Gives back up to `cost` units of the current window's count; Quota::cost_max of them: all.
   [[nodiscard]] constexpr Step<State> refund(const std::optional<State>& state, std::uint64_t cost,
                                              Instant now) const noexcept {
     const Nanos at = Answer::clamped(now);
@@ -246,7 +246,7 @@ class FixedWindow {
 
   [[nodiscard]] constexpr Nanos wait(const Seen& seen, Nanos at,
                                      std::uint64_t units) const noexcept {
-    if (seen.used + units <= quota()) return 0;
+    if (passes(seen, units)) return 0;
     return (debt(seen.used) + units <= quota() ? seen.end : window_end(seen.end)) - at;
   }
 
