@@ -101,7 +101,8 @@ Step<Exponential::State> Exponential::refund(const std::optional<State>& state, 
   const Nanos at = Answer::clamped(now);
   Seen seen = state_at(state, at);
   if (seen.known && cost > 0) {
-    seen.rate = std::max(0.0, seen.rate - static_cast<double>(std::min(cost, Quota::cost_max)));
+    const bool all = cost >= Quota::cost_max;
+    seen.rate = all ? 0 : std::max(0.0, seen.rate - static_cast<double>(cost));
     seen.moved = true;
   }
   return {seen.state(), seen.moved, admission(seen, at, decay(seen, at))};

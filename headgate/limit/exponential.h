@@ -71,7 +71,7 @@ class Exponential {
 
   // Gives back up to `cost` units as if they had been spent at once with the last request. The
   // state does not contain when they were spent; if that was earlier, this gives back a little too
-  // much.
+  // much. Quota::cost_max of them: all.
   [[nodiscard]] Step<State> refund(const std::optional<State>& state, std::uint64_t cost,
                                    Instant now) const noexcept;
 

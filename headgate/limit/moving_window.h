@@ -84,11 +84,13 @@ class MovingWindow {
 
   // Gives back up to `cost` units that were spent at `since`. If that moment is unknown ({}), gives
   // back the oldest units: those would expire first, so this never gives back too much.
+  // Quota::cost_max of them: all.
   template <Log L>
   [[nodiscard]] Decision refund(L& log, std::uint64_t cost, Instant now,
                                 Instant since = {}) const noexcept {
     const Nanos at = expire(log, now);
-    log::take_back(log, log::find(log, stamp(clamped(since))), cost);
+    const std::uint64_t given = cost >= Quota::cost_max ? log.units() : cost;
+    log::take_back(log, log::find(log, stamp(clamped(since))), given);
     return admission(log, at);
   }
 

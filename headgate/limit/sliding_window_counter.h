@@ -91,7 +91,7 @@ class SlidingWindowCounter {
   }
 
   // Gives back up to `cost` units: first those of the current bucket, then those of the previous
-  // one.
+  // one. Quota::cost_max of them: all.
   [[nodiscard]] constexpr Step<State> refund(const std::optional<State>& state, std::uint64_t cost,
                                              Instant now) const noexcept {
     const Nanos at = Answer::clamped(now);

@@ -25,12 +25,14 @@ is replaced by `now`, also if the request is denied.
 """
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from decimal import Decimal, getcontext, ROUND_FLOOR, ROUND_CEILING
 from typing import Optional
 
 NS = 1_000_000_000
 SF_MAX = 999_999_999_999_999  # largest RFC 9651 Integer
+COST_MAX = SF_MAX + 1  # no quota admits this cost; a refund of it gives everything back
 getcontext().prec = 60
 
 
@@ -86,7 +88,7 @@ class Limiter:
     # -- public -----------------------------------------------------------------------
     def refund(self, now: int, c: int) -> Decision:
         self._advance(now)
-        self._give_back(now, c)
+        self._give_back(now, c if c < COST_MAX else math.inf)
         return self._decide(now, 0, True)
 
     def hit(self, now: int, c: int = 1) -> Decision:
@@ -769,6 +771,12 @@ class Exponential:
         if c > 0 and c <= self.q and (allowed or self.mode == "strict"):
             self.time, self.rate = now, rate
         return self._decide(now, c, allowed, rate)
+
+    def reset(self, now):
+        """A refund of everything."""
+        self._advance(now)
+        self.rate = D(0)
+        return self.peek(now)
 
     def peek(self, now):
         self._advance(now)

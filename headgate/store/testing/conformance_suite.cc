@@ -121,6 +121,43 @@ TEST_P(StoreConformance, ARefundOfTheLargestCostGivesAllBack) {
   }
 }
 
+// Of every law under which a key can owe more than that.
+TEST_P(StoreConformance, ARefundOfTheLargestCostGivesAllBackOfTheLargestQuota) {
+  constexpr std::uint64_t quota = limit::Quota::units_max;
+  for (const limit::Terms& terms :
+       {limit::Terms{.late = true}, limit::Terms{.denied = Denied::spend},
+        limit::Terms{.denied = Denied::penalty, .penalty = 3600 * second},
+        limit::Terms{.algorithm = limit::Algorithm::exponential, .late = true},
+        limit::Terms{.denied = Denied::spend, .algorithm = limit::Algorithm::exponential},
+        limit::Terms{.algorithm = limit::Algorithm::fixed_window, .late = true},
+        limit::Terms{.denied = Denied::spend, .algorithm = limit::Algorithm::fixed_window},
+        limit::Terms{.algorithm = limit::Algorithm::moving_window, .late = true},
+        limit::Terms{.algorithm = limit::Algorithm::sliding_window_counter, .late = true}}) {
+    const Law the_law = law(quota, Nanos{quota} * 1000, terms);
+    const std::string key = std::to_string(the_law.index()) + (terms.late ? "late" : "") +
+                            std::to_string(static_cast<int>(terms.denied));
+    for (int i = 0; i < 3; ++i) spend(the_law, key, quota, noon);
+    for (int i = 0; i < 2; ++i) take({{&the_law, key, quota, Op::debit}}, noon);
+    EXPECT_FALSE(spend(the_law, key, 1, noon).admitted) << key;
+    const Answer all = take({{&the_law, key, limit::Quota::cost_max, Op::refund}}, noon);
+    EXPECT_EQ(all.decisions[0].remaining, quota) << key;
+    EXPECT_TRUE(spend(the_law, key, quota, noon).admitted) << key;
+  }
+}
+
+// A count that would be more than 2^64 - 1 stays there.
+TEST_P(StoreConformance, AFixedWindowThatCountsDenialsIsFullUntilItEnds) {
+  const Law counts =
+      law(5, 10 * second, {.denied = Denied::spend, .algorithm = limit::Algorithm::fixed_window});
+  for (int i = 0; i < 2; ++i) spend(counts, "k", ~std::uint64_t{0}, noon);
+  for (const std::uint64_t cost : {0, 1, 5}) {
+    const Decision d = spend(counts, "k", cost, noon);
+    EXPECT_FALSE(d.admitted) << cost;
+    EXPECT_EQ(d.reset, 10u) << cost;
+    EXPECT_EQ(d.wait, 10 * second) << cost;
+  }
+}
+
 TEST_P(StoreConformance, KeysAreIndependent) {
   for (const Law* the_law : {&narrow, &wide}) {
     EXPECT_TRUE(spend(*the_law, "a", 7, noon).admitted);
