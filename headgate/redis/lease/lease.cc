@@ -84,7 +84,7 @@ void Lease::set_terms(const LeaseTerms& terms, Time now) noexcept {
   if (terms.kind == LeaseTerms::Kind::linear) {
     // A unit of another quota is another part of the window.
     back_ = terms.units_in(terms_.span(back_));
-    refund_ = terms.units_in(terms_.span(refund_));
+    if (refund_ < limit::Quota::cost_max) refund_ = terms.units_in(terms_.span(refund_));
   }
   terms_ = terms;
   end_denials();

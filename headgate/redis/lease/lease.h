@@ -4,12 +4,14 @@
 // Why this never passes the quota: docs/decisions/0020-leases.md.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
 #include "headgate/base/instant.h"
 #include "headgate/limit/decision.h"
+#include "headgate/limit/quota.h"
 #include "headgate/redis/boot_clock.h"
 #include "headgate/redis/lease/terms.h"
 #include "headgate/store/charge.h"
@@ -88,8 +90,9 @@ class Lease {
   void give_back(std::uint64_t units) noexcept { back_ += units; }
   // Denials do not hold any more.
   void end_denials() noexcept { rest_end_ = Time(); }
+  // Refunds add up to at most Quota::cost_max units, which give everything back.
   void refund(std::uint64_t units) noexcept {
-    refund_ += units;
+    refund_ += std::min(units, limit::Quota::cost_max - refund_);
     if (units > 0) end_denials();
   }
 
@@ -156,8 +159,8 @@ class Lease {
   Time end_;  // of the lease, here
 
   std::uint64_t back_ = 0;
-  std::uint64_t refund_ = 0;
-  std::uint64_t lump_ = 0;  // how many units to have after the next ask
+  std::uint64_t refund_ = 0;  // 0..Quota::cost_max
+  std::uint64_t lump_ = 0;    // how many units to have after the next ask
   std::uint64_t number_ = 0;
   bool is_asking_ = false;
   bool is_low_ = false;

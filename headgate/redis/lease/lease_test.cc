@@ -150,6 +150,30 @@ TEST_F(LeaseTest, UnderAnotherLawUnitsAreAsManyAsComeBackInTheSameTime) {
       << "they have come back by themselves";
 }
 
+// A unit of `slow` comes back in 36 hours, one of `fast` in less than a nanosecond.
+TEST_F(LeaseTest, UnderAnotherLawARefundOfAllStaysOne) {
+  constexpr std::uint64_t all = limit::Quota::cost_max;
+  const auto terms_of = [](const limit::Quota& quota) {
+    return LeaseTerms::make(limit::make_law(quota, {}).value(), 2).value();
+  };
+  const LeaseTerms slow = terms_of({20, 30 * 86400 * second});
+  const LeaseTerms fast = terms_of({999'999'999'989, 60 * second});
+  const auto refunded = [&](const LeaseTerms& before, std::uint64_t units, const LeaseTerms& now) {
+    lease_.set_terms(before, start);
+    lease_.refund(units);
+    lease_.set_terms(now, start);
+    return ask(reply(0, 50)).refund;
+  };
+  EXPECT_EQ(refunded(fast, all, slow), all);
+  EXPECT_EQ(refunded(slow, all, fast), all);
+  EXPECT_EQ(refunded(slow, all - 1, fast), all) << "as many come back in the same time, or more";
+}
+
+TEST_F(LeaseTest, ARefundOfAllStaysOneBesideOthers) {
+  for (int i = 0; i < 3; ++i) lease_.refund(~std::uint64_t{0});
+  EXPECT_EQ(ask(reply(0, 50)).refund, limit::Quota::cost_max);
+}
+
 TEST_F(LeaseTest, NoDenialHoldsAfterARefund) {
   const LeaseAsk denied = ask(reply(0, 0));
   lease_.rest(denied, 1);

@@ -118,7 +118,6 @@ void Leasing::ask_ahead(const std::string& key) {
 
 void Leasing::ask(const std::string& key) {
   Queue& queue = queues_.find(key)->second;
-  std::uint64_t units_back = 0;
   std::optional<LeaseTerms> terms;  // one ask is under one law: the others wait for the next one
   for (std::shared_ptr<Part>& part : std::exchange(queue.next, {})) {
     const store::Charge& charge = part->charges[0];
@@ -136,11 +135,12 @@ void Leasing::ask(const std::string& key) {
       continue;
     }
     if (spends(charge)) add(queue.groups, charge.cost);
-    if (refunds(*part)) units_back += charge.cost;
     queue.asked.push_back(std::move(part));
   }
   send(key, [&](Lease& lease) {
-    lease.refund(units_back);
+    for (const std::shared_ptr<Part>& part : queue.asked) {
+      if (refunds(*part)) lease.refund(part->charges[0].cost);
+    }
     const BootClock::time_point now = BootClock::now();
     const bool takes = queue.asked.empty() || !queue.groups.empty();
     if (!takes) return lease.look(table_.next_ask(), now);

@@ -1,7 +1,6 @@
 // The law of a leased key, as lease.lua takes it.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <optional>
 
@@ -32,11 +31,12 @@ struct LeaseTerms {
     return ceil_div(static_cast<Nanos>(units) * length, Nanos{count});
   }
 
-  // The units that come back in a time [ns], rounded down. REQUIRES: linear, and the time is 0 or a
-  // span() of some law.
+  // The units that come back in a time [ns], rounded down, at most Quota::cost_max. REQUIRES:
+  // linear, and the time is not negative.
   [[nodiscard]] std::uint64_t units_in(Nanos time) const noexcept {
-    return static_cast<std::uint64_t>(
-        std::min(time * count / length, static_cast<Nanos>(limit::Quota::cost_max)));
+    constexpr std::uint64_t most_units = limit::Quota::cost_max;
+    if (time >= span(most_units)) return most_units;  // also, no product below is too large
+    return static_cast<std::uint64_t>(time * count / length);
   }
 
   friend constexpr bool operator==(const LeaseTerms&, const LeaseTerms&) = default;
