@@ -254,6 +254,9 @@ extern "C" ngx_int_t header_filter(ngx_http_request_t* r) noexcept {
   if (is_cached(r)) drop_stale_fields(r);
   if (context->matched() && write_fields(r, *context) != NGX_OK) return NGX_ERROR;
   if (context->slots > 0 && ends_with_header(r)) release_slots(r, *context);
+  // nginx closes the connection if the rest of the body is still to come (without
+  // proxy_request_buffering): the client must not send its next request there.
+  if (r->reading_body) r->keepalive = 0;
   return next_header_filter(r);
 }
 

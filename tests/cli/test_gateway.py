@@ -692,6 +692,18 @@ def test_a_body_is_forwarded_while_it_arrives_otherwise(gateway, upstream):
         assert slow.receive().status == 200
 
 
+def test_a_response_before_the_whole_body_ends_the_connection_and_says_so(gateway):
+    """nginx does not answer what comes behind the body there."""
+    one = gateway(WIDE, url=f'http://127.0.0.1:{free_port()}')
+    with Connection(one.port) as client:
+        client.send(b'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n')
+        early = client.receive()
+        assert (early.status, early.one('Connection')) == (502, 'close')
+    with Connection(one.port) as client:
+        whole = client.request('/', 'POST', body=b'12345')
+        assert (whole.status, whole.one('Connection')) == (502, 'keep-alive')
+
+
 # ---- clients that do not read
 
 class Endless(RawServer):
