@@ -15,12 +15,14 @@
 #include <iterator>
 #include <list>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
 
 #include "headgate/base/random.h"
+#include "headgate/server/credentials.h"
 #include "headgate/server/crowd.h"
 #include "headgate/server/door.h"
 #include "headgate/server/job.h"
@@ -38,7 +40,7 @@ namespace headgate::server {
 // served soon although its socket is not ready, and has
 //
 //   int fd() const             the socket
-//   bool is_trusted() const    whether it has shown the token, or needs none
+//   bool is_trusted() const    whether it has shown a token that is in force, or needs none
 //   bool is_established() const  whether its handshake of TLS is done, or there is none
 //   bool has_received() const  whether anything has come from the client but a handshake of TLS
 //   bool is_idle() const       whether no request has begun and no reply is left to send: the
@@ -49,7 +51,8 @@ namespace headgate::server {
 // Strangers, the connections that are not trusted, cannot lock out the others: they have patience
 // but no idle time, and a share of the connections. If that is used up, or if there are too many
 // connections, a newcomer takes the place of a stranger: of those of the source that has the most,
-// the one that did nothing for the longest time.
+// the one that did nothing for the longest time. A connection whose token is replaced is a stranger
+// again.
 //
 // `confirms_stop`: whether the protocol makes clients confirm that they know of a stop. Requests
 // may be on their way until then, and then the connection ends itself: it needs nothing any more.
@@ -114,6 +117,8 @@ class ConnectionList {
                  std::function<void()> on_tick = nullptr)
       : kind_(kind),
         stats_(worker.stats()),
+        credentials_(options.credentials),
+        credentials_number_(credentials_->number()),
         idle_max_(options.idle),
         patience_(options.patience),
         connections_max_(options.connections_max),
@@ -131,6 +136,7 @@ class ConnectionList {
   // trusted, or if memory is short.
   template <class Context>
   void open(Socket socket, Context& context) {
+    find_strangers();
     Clients& strangers = list(Standing::stranger);
     if (size() >= connections_max_ || strangers.size() >= strangers_max_) {
       if (strangers.empty()) {
@@ -311,6 +317,18 @@ class ConnectionList {
     client.since_ = now_;
   }
 
+  // Finds those that are strangers by the credentials in force now, if these are other ones.
+  void find_strangers() noexcept {
+    const std::uint64_t number = credentials_->number();
+    if (std::exchange(credentials_number_, number) == number) return;
+    for_each([this](Client& client) {
+      const Standing standing = standing_of(client.connection);
+      if (standing == client.standing_) return;
+      begin_timeout(client, standing);
+      client.queue_ = queue_of(client);
+    });
+  }
+
   // Waits until the connection may send its reply. Closes it if memory is short.
   void pause(Client& client) noexcept {
     try {
@@ -364,6 +382,7 @@ class ConnectionList {
       ticking_ = false;
       if (error) return;
       ++now_;
+      find_strangers();
       if (on_tick_) on_tick_();
       serve_resumed();
       ready_.wake();
@@ -396,6 +415,8 @@ class ConnectionList {
 
   const DoorKind kind_;
   DecisionStats& stats_;
+  const std::shared_ptr<const Credentials> credentials_;
+  std::uint64_t credentials_number_;  // by which the strangers were found
   const std::chrono::seconds idle_max_;
   const std::chrono::seconds patience_;
   const std::size_t connections_max_;

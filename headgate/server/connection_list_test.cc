@@ -15,6 +15,7 @@
 #include "headgate/server/testing/client_end.h"
 #include "headgate/server/testing/open_engine.h"
 #include "headgate/server/testing/tcp_pair.h"
+#include "headgate/server/testing/token_file.h"
 
 namespace headgate::server {
 namespace {
@@ -22,12 +23,14 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-struct Shared {};
+struct Shared {
+  bool knows = true;  // those that were trusted are
+};
 
 // Takes what it is sent.
 class Taking {
  public:
-  Taking(int fd, Shared&, Resume resume) : fd_(fd), resume_(resume) {}
+  Taking(int fd, const Shared& shared, Resume resume) : fd_(fd), shared_(shared), resume_(resume) {}
   Taking(const Taking&) = delete;
   Taking& operator=(const Taking&) = delete;
   ~Taking() { close(fd_); }
@@ -47,7 +50,7 @@ class Taking {
   void answer_at(std::chrono::steady_clock::time_point at) { answers_at_ = at; }
 
   [[nodiscard]] int fd() const { return fd_; }
-  [[nodiscard]] bool is_trusted() const { return trusted_; }
+  [[nodiscard]] bool is_trusted() const { return trusted_ && shared_.knows; }
   [[nodiscard]] bool is_established() const { return established_; }
   [[nodiscard]] bool has_received() const { return received_; }
   [[nodiscard]] bool is_idle() const { return true; }
@@ -56,6 +59,7 @@ class Taking {
 
  private:
   int fd_;
+  const Shared& shared_;
   Resume resume_;
   bool trusted_ = false;
   bool waits_ = false;
@@ -336,6 +340,45 @@ TEST_F(CrowdedTest, AFloodFromOneSourceDrivesOutNobodyFromOthers) {
     close(client);
   }
   EXPECT_GE(left, others - 4);
+}
+
+class ReplacedTokenTest : private TokenFile, public ConnectionListTest {
+ protected:
+  ReplacedTokenTest()
+      : TokenFile("the-first-token-of-all"), ConnectionListTest(two_connections(path())) {}
+
+  void replace_token() {
+    shared_.knows = false;
+    EXPECT_TRUE(options_.credentials->reload());
+  }
+
+ private:
+  static DoorOptions two_connections(const std::string& token_file) {
+    DoorOptions options;
+    options.credentials =
+        Credentials::open({.token = token_file, .read_token = {}, .admin_token = {}, .tls = {}})
+            .value();
+    options.connections_max = 2;
+    options.patience = std::chrono::seconds(0);
+    return options;
+  }
+};
+
+TEST_F(ReplacedTokenTest, ThoseThatHaveShownItMakeRoomForOthers) {
+  known("a");
+  known("b");
+  EXPECT_TRUE(Peer(*this).is_cut_off());
+  replace_token();
+  const Peer newcomer(*this);
+  EXPECT_FALSE(newcomer.is_cut_off());
+  EXPECT_TRUE(peers_.front().is_cut_off());
+  EXPECT_FALSE(peers_.back().is_cut_off());
+}
+
+TEST_F(ReplacedTokenTest, ThoseThatHaveShownItHaveNoIdleTime) {
+  const Peer& idle = known("a");
+  replace_token();
+  while (!idle.is_cut_off()) io_.run_one();
 }
 
 class ShortTimeoutTest : public ConnectionListTest {

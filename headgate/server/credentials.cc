@@ -65,9 +65,11 @@ Result<bool, std::string> Credentials::reload() {
   auto secrets = read(files_);
   if (!secrets) return Failure<std::string>(secrets.error());
   const std::lock_guard lock(mutex_);
-  const bool replaced =
-      (*secrets)->token != in_force_->token || (*secrets)->admin_token != in_force_->admin_token;
-  (*secrets)->token_number = in_force_->token_number + (replaced ? 1 : 0);
+  const Secrets& before = *in_force_;
+  Secrets& next = **secrets;
+  next.token_number = next.token == before.token ? before.token_number : ++last_token_number_;
+  next.admin_token_number =
+      next.admin_token == before.admin_token ? before.admin_token_number : ++last_token_number_;
   in_force_ = std::move(*secrets);
   number_.fetch_add(1, std::memory_order_release);
   return true;

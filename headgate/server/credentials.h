@@ -36,7 +36,9 @@ struct Secrets {
   std::string read_token;
   std::string admin_token;
   std::shared_ptr<const net::TlsContext> tls;  // nullptr: no TLS
-  std::uint64_t token_number = 1;              // grows when a token that may decide is replaced
+  // Those that may decide have numbers; one that replaces another has another number.
+  std::uint64_t token_number = 1;
+  std::uint64_t admin_token_number = 2;
 
   // Whether callers must show a token, also for what is not for administrators.
   [[nodiscard]] bool wants_token() const noexcept { return !token.empty(); }
@@ -46,6 +48,17 @@ struct Secrets {
   }
   // What the caller may do that shows this token; none if it is a wrong one.
   [[nodiscard]] Access access_of(std::string_view shown) const noexcept;
+
+  // The number of the token that gives this access; 0 if it may not decide.
+  [[nodiscard]] std::uint64_t number_of(Access access) const noexcept {
+    if (access == Access::admin) return admin_token_number;
+    return access == Access::all ? token_number : 0;
+  }
+  // Whether a client is known, and no stranger: no token is needed, or the last one that it has
+  // shown and that may decide is in force. `shown`: the number of that one; 0: there is none.
+  [[nodiscard]] bool knows(std::uint64_t shown) const noexcept {
+    return !wants_token() || shown == token_number || shown == admin_token_number;
+  }
 };
 
 // Thread-safe.
@@ -84,6 +97,7 @@ class Credentials {
   mutable std::mutex mutex_;
   std::shared_ptr<const Secrets> in_force_;
   std::atomic<std::uint64_t> number_{1};
+  std::uint64_t last_token_number_ = Secrets().admin_token_number;
   Wrong wrong_;
 };
 

@@ -1,4 +1,5 @@
 """The tokens of the decision server: wrong ones, other ones, and who may do what."""
+import contextlib
 import re
 import select
 import signal
@@ -9,6 +10,8 @@ import time
 import pytest
 
 from support.environment import HEADGATE, PATIENCE
+from support.frames import RATE_LIMIT, Http2
+from support.grpc_door import REQUEST
 from support.http_client import Connection, request
 from support.resp import Client
 
@@ -150,6 +153,49 @@ def test_the_same_token_after_sighup(guarded):
         guarded.process.send_signal(signal.SIGHUP)
         guarded.until('tokens and certificates were read again')
         assert client.command('PING') == 'PONG'
+
+
+def test_connections_that_have_shown_a_replaced_token_lock_out_nobody(serve, files):
+    """Also if they are used: /healthz needs no token."""
+    most = 8
+    server = serve(doors={**DOORS, 'grpc': '127.0.0.1:0'}, arguments=(
+        '--threads', '1', '--max-connections', most, '--token-file', files[0]))
+    with contextlib.ExitStack() as connections:
+        def known_over_http(token):
+            client = connections.enter_context(Connection(server.port))
+            answer = client.request('/v1/decide', 'POST', [*bearer(token).items()], BODY.encode())
+            assert answer.status == 200
+            return client
+
+        def known_over_resp(token):
+            client = connections.enter_context(Client(server.ports['resp']))
+            assert client.command('AUTH', token) == 'OK'
+
+        def known_over_grpc(token):
+            client = connections.enter_context(Http2(server.addresses['grpc']))
+            assert client.call(RATE_LIMIT, REQUEST, ('authorization', f'Bearer {token}')).status == 0
+
+        old = [known_over_http(TOKEN) for _ in range(most)]
+        for _ in range(most):
+            known_over_resp(TOKEN)
+            known_over_grpc(TOKEN)
+        secret(files[0], OTHER)
+        server.process.send_signal(signal.SIGHUP)
+        server.until('tokens and certificates were read again')
+        for left in range(most, 0, -1):
+            known_over_http(OTHER)
+            known_over_resp(OTHER)
+            known_over_grpc(OTHER)
+            old = [client for client in old if is_healthy(client)]
+            assert len(old) == left - 1
+
+
+def is_healthy(client):
+    """Whether the connection is open, and answers what needs no token."""
+    try:
+        return client.request('/healthz').status == 200
+    except OSError:
+        return False
 
 
 def test_a_read_token_only_reads(guarded, files):

@@ -47,8 +47,9 @@ void GrpcHead::take(std::string_view name, std::string_view value,
   } else if (name == "authorization") {
     ++tokens_;
     const auto token = net::bearer_token(value);
-    access_ = token ? secrets.access_of(*token) : Access::none;
-    is_wrong_ = is_wrong_ || (token && access_ == Access::none);
+    const Access access = token ? secrets.access_of(*token) : Access::none;
+    is_wrong_ = is_wrong_ || (token && access == Access::none);
+    token_ = secrets.number_of(access);
   }
 }
 
@@ -64,7 +65,7 @@ GrpcStatus GrpcHead::refusal(const Secrets& secrets) const {
   if (is_compressed_) {
     return {GrpcCode::unimplemented, "expected messages that are not compressed"};
   }
-  if (secrets.wants_token() && *method_ == GrpcMethod::should_rate_limit && !shows_token()) {
+  if (*method_ == GrpcMethod::should_rate_limit && !secrets.knows(shown_token())) {
     return {GrpcCode::unauthenticated,
             "expected authorization: Bearer TOKEN, with this server's token"};
   }

@@ -32,8 +32,8 @@ class GrpcHead {
   [[nodiscard]] GrpcStatus refusal(const Secrets& secrets) const;
 
   [[nodiscard]] std::optional<GrpcMethod> method() const noexcept { return method_; }
-  // Whether the call shows the token.
-  [[nodiscard]] bool shows_token() const noexcept { return tokens_ == 1 && access_ >= Access::all; }
+  // The token that the call shows, as Secrets::knows() takes it.
+  [[nodiscard]] std::uint64_t shown_token() const noexcept { return tokens_ == 1 ? token_ : 0; }
   // Whether the call shows a token that is none of the server's.
   [[nodiscard]] bool shows_wrong_token() const noexcept { return is_wrong_; }
 
@@ -44,8 +44,8 @@ class GrpcHead {
   bool is_grpc_ = false;        // has gRPC's content type
   bool is_compressed_ = false;  // names an encoding
   bool is_wrong_ = false;       // has a wrong token
-  Access access_ = Access::none;
-  std::uint32_t tokens_ = 0;  // fields `authorization`
+  std::uint64_t token_ = 0;     // that it has shown last
+  std::uint32_t tokens_ = 0;    // fields `authorization`
 };
 
 }  // namespace headgate::server

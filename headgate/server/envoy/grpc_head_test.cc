@@ -57,6 +57,16 @@ TEST(GrpcHead, ShowsTheTokenExactlyOnce) {
   EXPECT_EQ(code({}, token, "/grpc.health.v1.Health/Check"), GrpcCode::ok) << "needs none";
 }
 
+// Its fields may come long after each other.
+TEST(GrpcHead, ATokenThatIsReplacedBeforeTheHeadEndsIsRefused) {
+  const std::string token = "a-token-of-some-length";
+  const GrpcHead half = head({{"authorization", "Bearer " + token}}, token);
+  Secrets secrets;
+  secrets.token = "another-token-of-some-length";
+  secrets.token_number = Secrets().admin_token_number + 1;
+  EXPECT_EQ(half.refusal(secrets).code, GrpcCode::unauthenticated);
+}
+
 TEST(GrpcHead, AWrongTokenIsNoMissingOne) {
   const std::string token = "a-token-of-some-length";
   EXPECT_FALSE(head({}, token).shows_wrong_token());

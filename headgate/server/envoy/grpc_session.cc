@@ -128,9 +128,8 @@ GrpcSession::GrpcSession(GrpcDoorContext& door, Resume resume)
       memory_(door.memory),
       calls_(Http2Allocator<Call>(memory_)),
       watches_(Http2Allocator<Call>(memory_)),
-      frames_(door.now),
-      trusted_(!door.credentials.now().wants_token()) {
-  if (trusted_) memory_.trust();
+      frames_(door.now) {
+  memory_.trust(is_trusted());
   nghttp2_mem memory{&memory_, allocate, release, allocate_zeroed, reallocate};
   if (nghttp2_session_server_new3(&session_, door.http2.callbacks.get(), this,
                                   door.http2.option.get(), &memory) != 0) {
@@ -155,6 +154,7 @@ GrpcSession::~GrpcSession() { nghttp2_session_del(session_); }
 void GrpcSession::receive(std::string_view bytes) noexcept {
   if (!frames_.take_bytes(bytes.size(), door_.now)) break_off(NGHTTP2_ENHANCE_YOUR_CALM);
   if (fault_) return;
+  memory_.trust(is_trusted());  // another token may be in force meanwhile
   const auto taken = nghttp2_session_mem_recv(
       session_, reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
   if (taken >= 0) return;
@@ -319,9 +319,9 @@ void GrpcSession::head_ends(Call& call) {
   if (const auto status = call.head.http_fault()) return refuse(call, *status);
   const Secrets& secrets = door_.credentials.now();
   if (secrets.wants_token() && call.head.shows_wrong_token()) ++wrong_tokens_;
-  if (secrets.wants_token() && call.head.shows_token()) {
-    trusted_ = true;
-    memory_.trust();
+  if (call.head.shown_token() != 0) {
+    shown_token_ = call.head.shown_token();
+    memory_.trust(is_trusted());
   }
   if (const GrpcStatus status = call.head.refusal(secrets); !status.ok()) {
     return refuse_or_deny(call, status);
@@ -330,7 +330,9 @@ void GrpcSession::head_ends(Call& call) {
 
 void GrpcSession::data(std::int32_t stream, std::string_view bytes) {
   Call* const call = call_of(stream);
-  if (call != nullptr && trusted_ && !call->is_refused()) frames_.give_back_message(bytes.size());
+  if (call != nullptr && !call->is_refused() && is_trusted()) {
+    frames_.give_back_message(bytes.size());
+  }
   if (call == nullptr || call->has_response) {
     nghttp2_session_consume_connection(session_, bytes.size());
     // Clients of gRPC take a response for whole only when they have sent their message.
@@ -364,7 +366,7 @@ void GrpcSession::refuse_or_deny(Call& call, const GrpcStatus& status) {
   if (!is_too_long || call.head.method() != GrpcMethod::should_rate_limit) {
     return refuse(call, status);
   }
-  if (trusted_) frames_.answered();
+  if (is_trusted()) frames_.answered();
   door_.services.put_denial(call.answer);
   submit(call);
 }
@@ -384,7 +386,7 @@ void GrpcSession::consume(Call& call) noexcept {
 }
 
 void GrpcSession::finish(Call& call) {
-  if (trusted_) frames_.answered();
+  if (is_trusted()) frames_.answered();
   if (const GrpcStatus status = call.message.end(); !status.ok()) {
     door_.stats.unreadable(DoorKind::grpc);
     return refuse(call, status);

@@ -53,8 +53,10 @@ class GrpcSession {
   [[nodiscard]] bool is_idle() const noexcept {
     return said_hello_ && calls_.empty() && !has_ended();
   }
-  // Whether a call has shown the token, or none is needed.
-  [[nodiscard]] bool is_trusted() const noexcept { return trusted_; }
+  // Whether a call has shown a token that is in force, or none is needed.
+  [[nodiscard]] bool is_trusted() const noexcept {
+    return door_.credentials.now().knows(shown_token_);
+  }
   // Returns how many calls have shown a wrong token.
   [[nodiscard]] unsigned wrong_tokens() const noexcept { return wrong_tokens_; }
   // From now on no call is answered; write() ends with GOAWAY.
@@ -148,8 +150,8 @@ class GrpcSession {
   FrameBudget frames_;
   std::optional<std::uint32_t> fault_;  // the code of GOAWAY
   bool said_goodbye_ = false;
-  bool said_hello_ = false;  // the client's first settings have arrived
-  bool trusted_;             // a call has shown the token, or there is none
+  bool said_hello_ = false;        // the client's first settings have arrived
+  std::uint64_t shown_token_ = 0;  // as Secrets::knows() takes it
   unsigned wrong_tokens_ = 0;
   bool client_ends_ = false;  // it has sent GOAWAY
   bool stops_ = false;

@@ -39,8 +39,8 @@ class Http2Memory {
   [[nodiscard]] void* resize(void* old, std::size_t size) noexcept;
   void release(void* old) noexcept;
 
-  // From now on the connection may have more than `own`: its client is trusted.
-  void trust() noexcept { trusted_ = true; }
+  // Whether the connection may have more than `own` from now on: if its client is trusted.
+  void trust(bool trusted) noexcept { trusted_ = trusted; }
 
   [[nodiscard]] std::size_t used() const noexcept { return used_; }
 

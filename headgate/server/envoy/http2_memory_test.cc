@@ -57,7 +57,7 @@ TEST(Http2Memory, EveryConnectionHasItsOwnAndOnlyTrustedOnesShareTheRest) {
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     connections.push_back(std::make_unique<Http2Memory>(pool));
     Http2Memory& memory = *connections.back();
-    if (i > 0) memory.trust();
+    if (i > 0) memory.trust(true);
     const std::size_t got = fill(memory, blocks[i], block);
     EXPECT_LE(got, i == 0 ? Http2Memory::own : Http2Memory::most);
     EXPECT_GT(got, Http2Memory::own - 2 * block);
@@ -72,6 +72,20 @@ TEST(Http2Memory, EveryConnectionHasItsOwnAndOnlyTrustedOnesShareTheRest) {
     for (void* one : blocks[i]) connections[i]->release(one);
     EXPECT_EQ(connections[i]->used(), 0);
   }
+}
+
+TEST(Http2Memory, AConnectionThatIsNotTrustedAnyMoreGetsNoMore) {
+  constexpr std::size_t block = 1000;
+  Http2MemoryPool pool(Http2Memory::most);
+  Http2Memory memory(pool);
+  memory.trust(true);
+  std::vector<void*> blocks;
+  EXPECT_GT(fill(memory, blocks, block), Http2Memory::own);
+  memory.release(blocks.back());
+  blocks.pop_back();
+  memory.trust(false);
+  EXPECT_EQ(memory.resize(nullptr, block), nullptr);
+  for (void* one : blocks) memory.release(one);
 }
 
 TEST(FrameBudget, IsSpentByFramesAndBytes) {

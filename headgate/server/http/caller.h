@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 
 #include "headgate/policy/address/address.h"
@@ -13,7 +14,7 @@ struct HttpCaller {
   bool is_tcp = false;                    // and not a Unix socket
   std::optional<policy::Address> peer{};  // of a TCP connection that was not reset at once
   unsigned local_port = 0;                // of this end of a TCP connection
-  bool trusted = false;                   // a request had a right token
+  std::uint64_t shown_token = 0;          // as Secrets::knows() takes it
   unsigned wrong_tokens = 0;              // requests that had a wrong one
 
   // When the answers may be sent: set by the answer to a wrong token, or to a request that has to

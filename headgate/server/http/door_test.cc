@@ -16,6 +16,7 @@
 #include "headgate/server/testing/client_end.h"
 #include "headgate/server/testing/open_engine.h"
 #include "headgate/server/testing/tcp_pair.h"
+#include "headgate/server/testing/token_file.h"
 #include "headgate/server/worker_context.h"
 
 namespace headgate::server {
@@ -24,15 +25,14 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
+const std::string read_token = "may-look-but-not-touch";
+
 std::shared_ptr<Credentials> credentials(const std::string& token) {
-  const std::string file =
-      (std::filesystem::path(::testing::TempDir()) / ("http_token_" + std::to_string(getpid())))
-          .string();
-  std::ofstream(file) << token << '\n';
-  auto credentials =
-      Credentials::open({.token = file, .read_token = {}, .admin_token = {}, .tls = {}});
-  std::filesystem::remove(file);
-  return std::move(credentials.value());
+  const TokenFile file(token);
+  const TokenFile read_file(read_token);
+  return Credentials::open(
+             {.token = file.path(), .read_token = read_file.path(), .admin_token = {}, .tls = {}})
+      .value();
 }
 
 class HttpDoorTest : public ::testing::Test {
@@ -238,6 +238,25 @@ TEST_F(HttpDoorTest, StrangersMakeRoomForOneAnotherAndNotForThoseWithTheToken) {
   EXPECT_TRUE(strangers.back().is_cut_off());
   Client one_too_many(*this);
   EXPECT_THAT(std::string(one_too_many.receive()), StartsWith("HTTP/1.1 503 "));
+}
+
+// Its holders may not decide, and cannot keep those from it who may.
+TEST_F(HttpDoorTest, AClientWithTheReadTokenIsAStranger) {
+  const std::string token = "correct-horse-battery";
+  const auto reads = [](const std::string& shown) {
+    return "GET /v1/policies HTTP/1.1\r\nHost: h\r\nX-Headgate-Token: " + shown + "\r\n\r\n";
+  };
+  options_.connections_max = 1;
+  options_.credentials = credentials(token);
+  make_door();
+  Client reader(*this);
+  reader.send(reads(read_token));
+  ASSERT_THAT(reader.receive_until("\"policies\""), HasSubstr("\"policies\""));
+  Client client(*this);
+  EXPECT_TRUE(reader.is_cut_off());
+  client.send(reads(token));
+  ASSERT_THAT(client.receive_until("\"policies\""), HasSubstr("\"policies\""));
+  EXPECT_THAT(std::string(Client(*this).receive()), StartsWith("HTTP/1.1 503 "));
 }
 
 TEST_F(HttpDoorTest, AStrangerHasNoIdleTime) {

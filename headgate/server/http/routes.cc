@@ -196,7 +196,7 @@ bool refuse_token(Exchange& exchange, Access needed) {
     refuse_caller(exchange, token.has_value(), needed);
     return true;
   }
-  exchange.caller.trusted = true;
+  if (access >= Access::all) exchange.caller.shown_token = secrets.number_of(access);
   if (access < needed) refuse_access(exchange, access);
   return access < needed;
 }

@@ -16,7 +16,6 @@ HttpSession::HttpSession(int fd, HttpDoorContext& door, Resume resume)
       resume_(resume) {
   caller_.peer = peer_of(fd);
   if (caller_.is_tcp) caller_.local_port = local_port_of(fd);
-  caller_.trusted = !door.credentials.now().wants_token();
 }
 
 Need HttpSession::serve(Turn& turn) noexcept {
@@ -41,7 +40,7 @@ void HttpSession::enter(Phase phase) noexcept {
 Need HttpSession::read(Turn& turn) {
   const bool discards = phase_ == Phase::lingering;
   // Of a stranger, no more than a head: it is kept while the answer is held back or not read.
-  const std::size_t most = caller_.trusted ? InputBuffer::unlimited : HttpParser::head_max;
+  const std::size_t most = is_known() ? InputBuffer::unlimited : HttpParser::head_max;
   const std::span<char> room =
       discards ? std::span<char>(door_.input) : input_.room(door_.input, most);
   const ssize_t count = channel_.receive(room);

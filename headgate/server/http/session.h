@@ -40,9 +40,7 @@ class HttpSession {
   [[nodiscard]] int fd() const noexcept { return channel_.fd(); }
   [[nodiscard]] bool is_established() const noexcept { return channel_.is_established(); }
   [[nodiscard]] bool has_received() const noexcept { return channel_.has_received(); }
-  [[nodiscard]] bool is_trusted() const noexcept {
-    return caller_.trusted && channel_.is_established();
-  }
+  [[nodiscard]] bool is_trusted() const noexcept { return is_known() && channel_.is_established(); }
   [[nodiscard]] bool is_idle() const noexcept { return phase_ == Phase::idle; }
   [[nodiscard]] bool moved() const noexcept { return moved_; }
   [[nodiscard]] Turn::Clock::time_point answers_at() const noexcept { return *caller_.answers_at; }
@@ -56,6 +54,9 @@ class HttpSession {
     lingering,  // all is sent; discards input, so that the close does not reset the connection
   };
 
+  [[nodiscard]] bool is_known() const noexcept {
+    return door_.credentials.now().knows(caller_.shown_token);
+  }
   void enter(Phase phase) noexcept;
   [[nodiscard]] Need read(Turn& turn);
   [[nodiscard]] Need take_input(std::string_view bytes, Turn& turn);

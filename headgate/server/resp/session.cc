@@ -130,7 +130,7 @@ RespSession::Next RespSession::refuse(const RespCommand* command, Words call,
     out.error("ERR wrong number of arguments for '" + std::string(command->name) + "' command");
   } else if (!is_trusted()) {
     out.error("NOAUTH Authentication required.");
-    if (trusted_) {
+    if (shown_token_ != 0) {
       return Next::close;  // another token is in force: clients send it when they connect
     }
   } else {
@@ -207,13 +207,13 @@ bool RespSession::shows_token(std::string_view user, std::string_view password,
         "sure your configuration is correct?");
     return false;
   }
-  if (secrets.access_of(password) < Access::all || user != only_user) {
+  const Access access = secrets.access_of(password);
+  if (access < Access::all || user != only_user) {
     wrong_token_ = true;
     out.error("WRONGPASS invalid username-password pair or user is disabled.");
     return false;
   }
-  trusted_ = true;
-  trusted_as_ = secrets.token_number;
+  shown_token_ = secrets.number_of(access);
   return true;
 }
 
@@ -252,7 +252,7 @@ void RespSession::client(Words call, net::RespWriter& out) {
 
 void RespSession::reset() {
   version_ = net::RespVersion::resp2;
-  trusted_ = false;
+  shown_token_ = 0;
   name_.clear();
 }
 

@@ -31,10 +31,9 @@ class RespSession {
   Next answer(std::span<const std::string_view> call, std::string& replies, WaitingReplies& waiting,
               bool alone);
 
-  // Whether the client has sent the token in force, or there is none.
+  // Whether the client has sent a token that is in force, or there is none.
   [[nodiscard]] bool is_trusted() const noexcept {
-    const Secrets& secrets = door_.credentials.now();
-    return !secrets.wants_token() || (trusted_ && trusted_as_ == secrets.token_number);
+    return door_.credentials.now().knows(shown_token_);
   }
 
   // Appends an error after all replies to earlier commands.
@@ -56,9 +55,8 @@ class RespSession {
   RespDoorContext& door_;
   std::uint64_t id_;
   net::RespVersion version_ = net::RespVersion::resp2;
-  bool trusted_ = false;          // the client has sent the token
-  std::uint64_t trusted_as_ = 0;  // ... whose Secrets::token_number this is
-  bool wrong_token_ = false;      // this command has sent a wrong one
+  std::uint64_t shown_token_ = 0;  // as Secrets::knows() takes it
+  bool wrong_token_ = false;       // this command has sent a wrong one
   std::string name_;
 };
 
