@@ -117,6 +117,37 @@ void Exact::decide_by_scripts(std::shared_ptr<Part> part) {
   if (is_first) next(key);
 }
 
+// ---- too late
+
+namespace {
+
+// The release of what was taken too late; waits for itself.
+struct Release final : Part::Owner {
+  explicit Release(const Part& late) : slots(late.slots) {
+    part.slot = late.slot;
+    part.given = late.given;
+    part.patient = true;
+    for (const Part::Slots& taken : slots) {
+      store::Charge charge{&taken.law, {}, late.charges[taken.charge].cost, limit::Op::refund};
+      charge.since = late.now;
+      part.add(charge, late.keys[taken.charge]);
+    }
+  }
+  [[nodiscard]] bool is_awaiting() const noexcept override { return true; }
+  void ended(const Part&) override {}
+
+  const std::vector<Part::Slots> slots;
+  Part part{*this, 0, std::pmr::new_delete_resource()};
+};
+
+}  // namespace
+
+void Exact::release(const Part& late) {
+  if (late.outcome != Part::Outcome::admitted || late.slots.empty()) return;
+  const auto made = std::make_shared<Release>(late);
+  decide(std::shared_ptr<Part>(made, &made->part));
+}
+
 // ---- in the module
 
 class Exact::ModuleCall : public Call {
@@ -124,9 +155,9 @@ class Exact::ModuleCall : public Call {
   ModuleCall(Exact& exact, std::shared_ptr<Part> part) : exact_(exact), part_(std::move(part)) {}
 
   void answer(std::size_t, const net::RespReply& reply) override {
-    if (!part_->is_awaited()) return part_->end(Part::Outcome::undecided);
     if (!read_module_reply(reply, *part_)) return fail(unexpected);
     exact_.clock_.note(part_->now);
+    if (!part_->is_awaited()) exact_.release(*part_);
     part_->end(part_->outcome);
   }
   // The module was unloaded, or the slot has moved to a server without it.
@@ -453,10 +484,13 @@ void Exact::Exchange::has_written(const net::RespReply& reply) {
   const bool admitted = read->outcome == ScriptReply::Outcome::admitted;
   const bool is_here = !is_scripted();
   finish([&](Part& part) {
-    if (is_here) return part.outcome;
-    if (!part.is_awaited()) return Part::Outcome::undecided;
-    decide_all(part, read->values);
-    return admitted ? Part::Outcome::admitted : Part::Outcome::denied;
+    if (!is_here) {
+      if (part.is_awaited()) decide_all(part, read->values);
+      part.outcome = admitted ? Part::Outcome::admitted : Part::Outcome::denied;
+      part.now = moment(part);
+    }
+    if (!part.is_awaited()) exact_.release(part);
+    return part.outcome;
   });
 }
 

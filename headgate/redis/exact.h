@@ -47,6 +47,8 @@ class Exact {
   void decide_by_scripts(std::shared_ptr<Part> part);
   void decide_scripted(std::shared_ptr<Part> part);
   void send_scripted(std::vector<std::shared_ptr<Part>> parts, bool denied);
+  // Releases the slots that an admitted part has taken for which nobody waits any more.
+  void release(const Part& late);
   // Begins the next exchange of this key, or forgets the key if no part waits.
   void next(const std::string& key);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <variant>
 
 #include "headgate/redis/all_or_none.h"
 #include "headgate/redis/linear_args.h"
@@ -9,6 +10,9 @@
 namespace headgate::redis {
 
 void Part::add(const store::Charge& charge, std::string key) {
+  if (charge.op == limit::Op::spend && std::holds_alternative<limit::Concurrency>(*charge.law)) {
+    slots.push_back({charges.size(), *charge.law});
+  }
   charges.push_back(charge);
   ways.push_back(key.empty()                        ? Way::here
                  : decided_by_script(charge, given) ? Way::scripted

@@ -80,6 +80,13 @@ struct Part {
 
   [[nodiscard]] std::size_t count(Way way) const noexcept;
 
+  // A charge that takes slots, and a copy of its law, which may be gone when nobody waits any more.
+  struct Slots {
+    std::size_t charge;
+    limit::Law law;
+  };
+  std::vector<Slots> slots;
+
   // Decides over states, one per charge, as of `at`, which is noted. Does not end it.
   void decide(std::span<KeyState> states, Instant at);
 };

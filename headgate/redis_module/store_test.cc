@@ -119,6 +119,37 @@ TEST_F(RedisStoreWithModule, DecidesEveryLawInOneCall) {
   EXPECT_THAT(commands, Not(HasSubstr("cmdstat_mget")));
 }
 
+// Nobody would release them: the caller was answered without Redis.
+TEST_F(RedisStoreWithModule, SlotsThatAreTakenTooLateAreFreeAtOnce) {
+  const auto redis = server();
+  Options options;
+  options.nodes = {redis->address()};
+  options.timeout = std::chrono::milliseconds(50);
+  const auto store = RedisStore::open(std::move(options)).value();
+  const limit::Law slots =
+      limit::make_law({10, second},
+                      {.algorithm = limit::Algorithm::concurrency, .lease = 86400 * second})
+          .value();
+  const limit::Law any = law(5);
+  const auto end = std::chrono::steady_clock::now() + patience;
+  const auto left = [&] { return take(*store, {{&slots, "\1a", 0, Op::peek}}); };
+  // The test sees that they are taken: a store that Redis has not answered yet uses scripts.
+  while (left().undecided || store->status().fault != "") {
+    ASSERT_LT(std::chrono::steady_clock::now(), end);
+  }
+  redis->stop();
+  std::vector<std::vector<Charge>> several(3, {{&slots, "\1a", 2}, {&any, "\1b", 1}});
+  for (const Taken& taken : take_together(*store, several)) EXPECT_TRUE(taken.undecided);
+  redis->go_on();
+  Taken found;
+  do {
+    ASSERT_LT(std::chrono::steady_clock::now(), end);
+    found = left();
+  } while (found.undecided || found.decisions[0].remaining < 10);
+  EXPECT_EQ(take(*store, {{&any, "\1b", 0, Op::peek}}).decisions[0].remaining, 2u)
+      << "they were taken";
+}
+
 TEST_F(RedisStoreWithModule, RemembersDenialsOfOneUnit) {
   const auto redis = server();
   RedisCounts counts;
