@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 
@@ -14,6 +15,8 @@
 
 namespace headgate::policy {
 namespace {
+
+constexpr const char* const with_redis = "store: {redis: {nodes: ['127.0.0.1:6379']}}\n";
 
 using Policies = std::shared_ptr<const PolicySet>;
 
@@ -70,7 +73,7 @@ TEST(OneState, AlsoWhileTheSharedStoreIsAway) {
   const Policies policies = policies_of(
       "quota: 100, window: 10s, key: [path], sharing: exact, on-outage: {local: 25%}, "
       "overrides: [{ids: [/a], quota: 250}]",
-      "store: {redis: {nodes: ['127.0.0.1:6379']}}\n");
+      with_redis);
   for (const Grant& grant : policies->policies().front().grants) {
     EXPECT_TRUE(std::holds_alternative<limit::LinearExact>(grant.law));
     EXPECT_TRUE(std::holds_alternative<limit::LinearExact>(grant.shared->outage_law));
@@ -91,11 +94,11 @@ TEST(OneState, IsAgreedUponAgainWhenTheNumbersChange) {
   EXPECT_TRUE(all_are_exact(*again));
 }
 
-// The keys and laws of both spellings, while "/a" has a live override of this quota.
+// The keys and laws of both spellings; if there is a quota, while "/a" has a live override of it.
 struct Spellings {
-  Spellings(const Policies& policies, std::uint64_t quota) {
+  explicit Spellings(const Policies& policies, std::optional<std::uint64_t> quota = std::nullopt) {
     const LiveOverride override{"p", "/a", quota};
-    const auto overridden = policies->with(std::span(&override, 1)).policies;
+    const auto overridden = quota ? policies->with(std::span(&override, 1)).policies : policies;
     Scratch scratch;
     Request request;
     for (std::size_t i = 0; i < 2; ++i) {
@@ -108,6 +111,27 @@ struct Spellings {
   std::string keys[2];
   std::size_t laws[2];
 };
+
+// What is leased is in Redis under a key of its own; quotas below 20 are not.
+TEST(OneState, WhatIsLeasedIsApartFromWhatIsNot) {
+  const auto spellings = [](const std::string& quota) {
+    return Spellings(policies_of("quota: " + quota +
+                                     ", window: 1h, key: [path], sharing: leased, "
+                                     "overrides: [{ids: [/a], quota: 40}]",
+                                 with_redis));
+  };
+  const Spellings one = spellings("20");
+  EXPECT_EQ(one.keys[0], one.keys[1]);
+  const Spellings apart = spellings("19");
+  EXPECT_NE(apart.keys[0], apart.keys[1]);
+}
+
+TEST(OneState, OfALiveOverrideAlsoWhileTheSharedStoreIsAway) {
+  const Spellings apart(
+      policies_of("quota: 100, window: 10s, key: [path], on-outage: {local: 25%}", with_redis),
+      250);
+  EXPECT_NE(apart.keys[0], apart.keys[1]);
+}
 
 TEST(OneState, OfAnOverrideThatIsSetWhileTheProgramRuns) {
   const Spellings same(policies_of("quota: 100, window: 10s, key: [path]"), 200);

@@ -7,8 +7,10 @@
 #include <memory>
 #include <memory_resource>
 #include <new>
+#include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace headgate::store {
@@ -68,6 +70,12 @@ class SubBundle {
     return std::span(charges_).first(places_.size());
   }
   [[nodiscard]] Bundle bundle() noexcept { return {charges_, decisions_}; }
+  // Whether each of its charges is admitted, as far as was decided.
+  [[nodiscard]] bool admits_all() const noexcept {
+    return std::all_of(decisions_.begin(),
+                       decisions_.begin() + static_cast<std::ptrdiff_t>(places_.size()),
+                       [](const Decision& decision) { return decision.admitted; });
+  }
   void write_to(Bundle& whole) const noexcept {
     for (std::size_t i = 0; i < places_.size(); ++i) whole.decisions[places_[i]] = decisions_[i];
   }
@@ -113,6 +121,7 @@ class SharedStore::Taking {
     Bundle& bundle;
     SubBundle here;
     SubBundle remote;
+    std::optional<SubBundle> denied{};  // as `here`, if the table seemed to deny it
   };
 
   void add(Bundle& bundle) {
@@ -129,28 +138,40 @@ class SharedStore::Taking {
         split.here.add(charge.in_outage ? alone(charge) : charge, i);
       }
     }
-    if (!split.remote.empty() && !split.here.empty() && !seems_admissible(split.here)) {
-      split.remote.deny();
-    }
+    if (!split.remote.empty() && !split.here.empty()) look(split);
   }
 
-  // Whether the table would admit these charges.
-  bool seems_admissible(const SubBundle& here) {
-    SubBundle peeks = here;
+  // If the table would not admit its charges, the remote store is not to take anything.
+  void look(Split& split) {
+    SubBundle peeks = split.here;
     for (Charge& charge : peeks.charges()) {
-      if (!can_be_denied(charge)) return true;  // refunds and debits are always made
+      if (!can_be_denied(charge)) return;  // refunds and debits are always made
       charge.op = Op::peek;
     }
-    return take_here(peeks);
+    if (take_here(peeks)) return;
+    split.remote.deny();
+    split.denied = std::move(peeks);
   }
 
-  // A slot is identified by when it was taken. If the clocks are not exactly as far apart as then,
-  // a slot of the same key is released whose lease ends at almost the same time.
+  // Slots and the records of a moving window are identified by when they were taken. The clocks are
+  // not exactly as far apart as then. So a slot of the same key is released whose lease ends at
+  // almost the same time.
   [[nodiscard]] Charge in_remote_time(Charge charge) const noexcept {
     if (charge.since != Instant{}) {
       charge.since.ns += store_.remote_.now().ns - store_.table_.now().ns;
+      look_before(charge);
     }
     return charge;
+  }
+
+  // Of a moving window, the units that come back first are given back, from a time at which those
+  // that are meant had not been taken yet, whatever is known of the clocks. Later ones would be
+  // another request's, and would come back too early.
+  static void look_before(Charge& charge) noexcept {
+    constexpr Nanos uncertain = nanos_per_second;
+    if (charge.op != Op::refund || !std::holds_alternative<limit::MovingWindow>(*charge.law))
+      return;
+    charge.since.ns = std::max<Nanos>(charge.since.ns - uncertain, 1);
   }
 
   // The charge as this machine counts it alone. A refund of what the remote store took only shows
@@ -212,7 +233,10 @@ class SharedStore::Taking {
     if (!split.here.empty()) {
       if (!admitted) split.here.deny();
       admitted_here = take_here(split.here);
-      split.here.write_to(split.bundle);
+      // What the table did not have at first may be there by now. But the remote store has taken
+      // nothing.
+      const bool is_late = split.denied && split.here.admits_all();
+      (is_late ? *split.denied : split.here).write_to(split.bundle);
     }
     split.remote.write_to(split.bundle);
     split.bundle.admitted = admitted && admitted_here;
@@ -229,6 +253,7 @@ class SharedStore::Taking {
           if (charge.op == Op::spend) {
             charge.op = Op::refund;
             charge.since = remote_now_.value_or(Instant{});
+            look_before(charge);
           } else {
             charge.op = Op::peek;
             charge.cost = 0;

@@ -100,6 +100,46 @@ TEST_F(SharedStoreTest, ADenialOfOneTakesNothingFromTheOther) {
   EXPECT_EQ(remote_.calls, 3) << "a denial by the table needs one round trip, too";
 }
 
+// The remote store was told to take nothing.
+TEST_F(SharedStoreTest, WhatTheTableDidNotHaveStaysDeniedIfItComesBackMeanwhile) {
+  const auto slots = [&](Op op) {
+    Charge charge{&slots_, "\1s", 2, op};
+    return charge;
+  };
+  EXPECT_TRUE(take({slots(Op::spend)}).admitted);
+  remote_.before_answer = [&] { EXPECT_EQ(take({slots(Op::refund)}).decisions[0].remaining, 2U); };
+  const Answer answer = take({of(&local_, "\1a", 4), slots(Op::spend)});
+  EXPECT_FALSE(answer.admitted);
+  EXPECT_TRUE(answer.decisions[0].admitted);
+  EXPECT_FALSE(answer.decisions[1].admitted);
+  EXPECT_EQ(left(of(&local_, "\1a")), 10U);
+  EXPECT_EQ(left(slots(Op::spend)), 2U);
+  EXPECT_TRUE(take({of(&local_, "\1a", 4), slots(Op::spend)}).admitted);
+}
+
+// The time of a request is known by another clock than that of its record.
+TEST_F(SharedStoreTest, ARefundUnderAMovingWindowLeavesLaterRequestsTheirUnits) {
+  const limit::Law moving = law(2, Algorithm::moving_window);
+  constexpr Nanos apart = second / 100;
+  const Instant first{remote_table_->now().ns - 2 * apart};
+  const Instant next{first.ns + apart};
+  const auto take_at = [&](Charge charge, Instant at) {
+    std::optional<Instant> now = at;
+    Decision decision;
+    Bundle bundle{{&charge, 1}, {&decision, 1}};
+    remote_table_->take({&bundle, 1}, now, {});
+    return decision;
+  };
+  EXPECT_TRUE(take_at({&moving, "\1m", 1}, first).admitted);
+  EXPECT_TRUE(take_at({&moving, "\1m", 1}, next).admitted);
+  Charge refund{&moving, "\1m", 1, Op::refund};
+  refund.shared = &local_;
+  refund.since.ns = first.ns + apart / 2 + table_->now().ns - remote_table_->now().ns;
+  EXPECT_TRUE(take({refund}).admitted);
+  const Decision both = take_at({&moving, "\1m", 2, Op::peek}, next);
+  EXPECT_EQ(both.wait, 3600 * second) << "until the later request's unit comes back";
+}
+
 TEST_F(SharedStoreTest, WhatAnotherRequestTookMeanwhileIsGivenBackExactly) {
   remote_.before_answer = [&] { EXPECT_TRUE(take({of(nullptr, "\1b", 8)}).admitted); };
   const Answer answer = take({of(&local_, "\1a", 4), of(nullptr, "\1b", 4)});
