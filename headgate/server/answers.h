@@ -19,6 +19,9 @@ class Answers {
   static constexpr std::size_t most = 1024;
   // Settlements wait longer while the store stands still, and leave half of the places to requests.
   static constexpr std::size_t most_settlements = most / 2;
+  // So many places are for connections to which nothing is owed: enough for as many clients to get
+  // an answer at the same time while others pipeline.
+  static constexpr std::size_t kept = most / 8;
   // How long the end of a worker waits for answers: somewhat longer than a settlement waits for
   // Redis, whose mark and corrections have a second each, unless the time-out is longer.
   static constexpr std::chrono::milliseconds patience{2500};
@@ -39,6 +42,12 @@ class Answers {
   [[nodiscard]] std::size_t outstanding() const noexcept { return outstanding_; }
   // Whether no further call of the store may be made now.
   [[nodiscard]] bool is_full() const noexcept { return outstanding_ >= most; }
+  // Whether a connection to which so many are owed may cause another one. If not, it is not read
+  // until one of them has come: a connection may be owed as many as there are free places, apart
+  // from those that are kept. So those that pipeline have equal shares, however many they are.
+  [[nodiscard]] bool may_owe_more(std::size_t owed) const noexcept {
+    return owed == 0 || outstanding_ + owed + kept < most;
+  }
   // Whether no further settlement may begin now.
   [[nodiscard]] bool is_full_of_settlements() const noexcept {
     return settlements_ >= most_settlements;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <condition_variable>
 #include <mutex>
@@ -146,6 +147,49 @@ TEST_F(AnswersTest, RequestsThatWaitAreNoReasonToRefuseASettlement) {
   std::vector<Job::Held<DecisionJob>> jobs;
   while (jobs.size() < Answers::most - 1) jobs.push_back(ask(worker));
   EXPECT_NE(worker.begin_settlement(), nullptr);
+}
+
+// A connection that is owed so many answers.
+using Owed = std::size_t;
+
+// Each asks for more until it may not, in turns. Returns what is owed to each.
+std::vector<Owed> pipeline(Answers& answers, std::size_t connections) {
+  std::vector<Owed> all(connections);
+  for (bool goes_on = true; goes_on;) {
+    goes_on = false;
+    for (Owed& owed : all) {
+      if (answers.is_full() || !answers.may_owe_more(owed)) continue;
+      answers.add(false);
+      ++owed;
+      goes_on = true;
+    }
+  }
+  return all;
+}
+
+TEST(Answers, ConnectionsThatPipelineHaveEqualSharesAndLeavePlaces) {
+  for (const std::size_t connections : {1, 2, 16, 100, 500}) {
+    Answers answers(true);
+    const std::vector<Owed> owed = pipeline(answers, connections);
+    const auto [least, most] = std::minmax_element(owed.begin(), owed.end());
+    EXPECT_LE(*most - *least, 1u) << connections;
+    EXPECT_GT(*least, 0u);
+    EXPECT_LE(answers.outstanding(), Answers::most - Answers::kept);
+    const std::size_t left = Answers::most - Answers::kept - answers.outstanding();
+    EXPECT_GE(left + 1, *least) << "as many as each of them has: " << connections;
+    EXPECT_TRUE(answers.may_owe_more(0));
+    while (answers.outstanding() > 0) answers.remove(false);
+  }
+}
+
+TEST(Answers, TheShareOfAConnectionGrowsAgain) {
+  Answers answers(true);
+  const Owed alone = pipeline(answers, 1).front();
+  const Owed beside = pipeline(answers, 1).front();
+  EXPECT_LT(beside, alone);
+  for (Owed i = 0; i < alone; ++i) answers.remove(false);
+  EXPECT_TRUE(answers.may_owe_more(beside));
+  while (answers.outstanding() > 0) answers.remove(false);
 }
 
 TEST_F(AnswersTest, AWorkerEndsWhenItsAnswersAreThere) {

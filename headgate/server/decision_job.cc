@@ -31,8 +31,8 @@ DecisionJobs::DecisionJobs(Answers& answers)
     : answers_(answers), free_(std::make_unique<DecisionJob>(answers, *this)) {}
 
 DecisionJob* DecisionJobs::spare() {
+  if (answers_.is_full()) return nullptr;
   if (free_ == nullptr) {
-    if (answers_.is_full()) return nullptr;
     free_ = std::make_unique<DecisionJob>(answers_, *this);
     free_count_ = 1;
   }

@@ -44,11 +44,12 @@ class DecisionJob final : public Job {
   // taken before.
   [[nodiscard]] gate::Waiting take_waiting() noexcept;
 
+  // A slot that was taken for an auth query without a client would be taken until its lease ends.
+  void undo() noexcept override;
+
  private:
   friend class DecisionJobs;
 
-  // A slot that was taken for an auth query without a client would be taken until its lease ends.
-  void undo() noexcept override;
   void end() noexcept override;
 
   DecisionJobs& from_;

@@ -42,6 +42,24 @@ TEST(DecisionJobs, APeakThatComesAgainAllocatesNothing) {
   for (int i = 0; i < 100; ++i) EXPECT_EQ(load.allocations_of(Answers::most), 0u);
 }
 
+TEST(DecisionJobs, JobsThatAreFreeAreNoPlaces) {
+  Answers answers(true);
+  DecisionJobs jobs(answers);
+  std::vector<Job::Held<DecisionJob>> peak;
+  for (int i = 0; i < 2; ++i) {
+    static_cast<void>(jobs.spare()->begin());
+    peak.push_back(jobs.lend(nullptr, {}));
+  }
+  for (auto& job : peak) {
+    const store::Completion done = job->begin();
+    done.call(done.context);
+    job.reset();
+  }
+  while (!answers.is_full()) answers.add(false);
+  EXPECT_EQ(jobs.spare(), nullptr);
+  while (answers.outstanding() > 0) answers.remove(false);
+}
+
 TEST(DecisionJobs, WhatAPeakNeededIsReleasedAfterIt) {
   Load load;
   load.burst(Answers::most);

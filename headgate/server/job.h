@@ -39,6 +39,9 @@ class Job {
   // To be called if the call returned without an answer: `then` is called when that comes.
   void await(Resume then) noexcept;
 
+  // Gives back what the decision took and nobody else would: for an answer that is not waited for.
+  virtual void undo() noexcept {}
+
   bool settles = false;  // not to be changed while the call is outstanding
 
  protected:
@@ -46,8 +49,6 @@ class Job {
   ~Job() = default;
 
  private:
-  // This answer was not waited for.
-  virtual void undo() noexcept {}
   // The job is not used any more.
   virtual void end() noexcept = 0;
 

@@ -56,8 +56,7 @@ Need GrpcConnection::serve(Turn& turn) noexcept {
   return attempt([&] {
     answers_at_.reset();
     if (!channel_.has_unsent()) {
-      const bool has_more = !input_.pending().empty() || (session_ && session_->wants_write());
-      return has_more ? take_input(input_.pending(), turn) : read(turn);
+      return has_more() ? take_input(input_.pending(), turn) : read(turn);
     }
     if (!channel_.flush()) return Need::nothing;
     moved_ = !channel_.has_unsent();
@@ -111,13 +110,16 @@ Need GrpcConnection::read(Turn& turn) {
 // sends what results. What is left waits for another turn.
 Need GrpcConnection::take_input(std::string_view bytes, Turn& turn) {
   door_.output.clear();
+  session_->answer_queued();
   do {
-    session_->receive(bytes.substr(0, slice));
-    bytes.remove_prefix(std::min(slice, bytes.size()));
+    if (!session_->has_queued()) {
+      session_->receive(bytes.substr(0, slice));
+      bytes.remove_prefix(std::min(slice, bytes.size()));
+    }
     if (!count_wrong_tokens()) return Need::nothing;
     session_->write(door_.output, Channel::together);
-  } while (!bytes.empty() && !answers_at_ && door_.output.size() < Channel::together &&
-           !turn.is_over());
+  } while (!bytes.empty() && !session_->has_queued() && !answers_at_ &&
+           door_.output.size() < Channel::together && !turn.is_over());
   input_.keep(bytes);
   turn.end_work();
   if (answers_at_) return channel_.hold(door_.output) ? Need::pause : Need::nothing;
@@ -135,10 +137,17 @@ bool GrpcConnection::count_wrong_tokens() {
   return true;
 }
 
+// Whether there is something to do without further input.
+bool GrpcConnection::has_more() const noexcept {
+  return !input_.pending().empty() ||
+         (session_ && (session_->wants_write() || session_->has_queued()));
+}
+
 // Called when what was to be sent is sent, or unsent.
 Need GrpcConnection::go_on() {
   if (channel_.has_unsent()) return Need::output;
-  if (!input_.pending().empty() || session_->wants_write()) return Need::turn;
+  if (session_->is_full() && !session_->wants_write()) return Need::answer;
+  if (has_more()) return Need::turn;
   if (!session_->has_ended()) return channel_.need();
   if (!session_->is_broken() || !channel_.end()) return Need::nothing;
   lingers_ = true;

@@ -59,6 +59,7 @@ class GrpcConnection {
   [[nodiscard]] Need read(Turn& turn);
   [[nodiscard]] Need take_input(std::string_view bytes, Turn& turn);
   [[nodiscard]] bool count_wrong_tokens();
+  [[nodiscard]] bool has_more() const noexcept;
   [[nodiscard]] Need go_on();
 
   Channel channel_;

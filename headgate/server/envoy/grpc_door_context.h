@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 
+#include "headgate/server/answers.h"
 #include "headgate/server/channel.h"
 #include "headgate/server/credentials.h"
 #include "headgate/server/door.h"
@@ -41,6 +42,7 @@ struct GrpcDoorContext {
       : options(its_options),
         credentials(*options.credentials),
         stats(worker.stats()),
+        answers(worker.answers()),
         wrong_tokens(DoorKind::grpc, *options.credentials, worker.stats(), options.patience),
         services(worker),
         memory(memory_max / std::max(options.threads, 1u)) {}
@@ -52,6 +54,7 @@ struct GrpcDoorContext {
   const DoorOptions options;
   CredentialsView credentials;
   DecisionStats& stats;
+  const Answers& answers;
   WrongTokens wrong_tokens;
   GrpcServices services;
   Http2Callbacks http2;

@@ -127,6 +127,8 @@ GrpcSession::GrpcSession(GrpcDoorContext& door, Resume resume)
       resume_(resume),
       memory_(door.memory),
       calls_(Http2Allocator<Call>(memory_)),
+      queued_(Http2Allocator<Call>(memory_)),
+      cancelled_(Http2Allocator<Call>(memory_)),
       watches_(Http2Allocator<Call>(memory_)),
       frames_(door.now) {
   memory_.trust(is_trusted());
@@ -193,10 +195,12 @@ bool GrpcSession::has_ended() const noexcept {
 
 bool GrpcSession::expire(std::uint64_t since) noexcept {
   bool found = false;
-  for (const Call& call : calls_) {
-    if (call.since >= since) break;
-    found = true;
-    nghttp2_submit_rst_stream(session_, NGHTTP2_FLAG_NONE, call.stream, NGHTTP2_CANCEL);
+  for (const Calls* const list : {&calls_, &queued_}) {
+    for (const Call& call : *list) {
+      if (call.since >= since) continue;
+      found = true;
+      nghttp2_submit_rst_stream(session_, NGHTTP2_FLAG_NONE, call.stream, NGHTTP2_CANCEL);
+    }
   }
   return found;
 }
@@ -248,6 +252,10 @@ int GrpcSession::attempt(const Act& act) noexcept {
 
 void GrpcSession::break_off(std::uint32_t code) noexcept {
   if (!fault_) fault_ = code;
+}
+
+void GrpcSession::move(Call& call, Calls& to) noexcept {
+  to.splice(to.end(), *std::exchange(call.list, &to), call.self);
 }
 
 GrpcSession::Call* GrpcSession::call_of(std::int32_t stream) noexcept {
@@ -391,6 +399,24 @@ void GrpcSession::finish(Call& call) {
     door_.stats.unreadable(DoorKind::grpc);
     return refuse(call, status);
   }
+  const bool decides = call.head.method() == GrpcMethod::should_rate_limit;
+  if (decides && (has_queued() || !may_owe_more())) {
+    consume(call);
+    return move(call, queued_);
+  }
+  answer(call);
+}
+
+void GrpcSession::answer_queued() noexcept {
+  while (has_queued() && may_owe_more()) {
+    Call& next = queued_.front();
+    move(next, calls_);
+    attempt([&] { answer(next); });
+  }
+}
+
+// Answers a call that has come whole, or waits for its decision.
+void GrpcSession::answer(Call& call) {
   const GrpcMethod method = *call.head.method();
   const bool watches = method == GrpcMethod::health_watch;
   if (watches && watches_.size() >= watches_max) {
@@ -410,12 +436,13 @@ void GrpcSession::finish(Call& call) {
     return refuse(call, status);
   }
   if (call.pending) {
+    ++owed_;
     call.message.clear();
     return consume(call);
   }
   if (watches && !stops_) {
-    call.stays_open = call.is_watch = true;
-    watches_.splice(watches_.end(), calls_, call.self);
+    call.stays_open = true;
+    move(call, watches_);
   }
   submit(call);
 }
@@ -423,10 +450,17 @@ void GrpcSession::finish(Call& call) {
 // The store has answered.
 void GrpcSession::finish_decision(Call& call) noexcept {
   const auto job = std::move(call.pending);
-  attempt([&] {
-    door_.services.put_decision(*job, call.answer);
-    submit(call);
-  });
+  --owed_;
+  if (call.list == &cancelled_) {
+    job->undo();
+    cancelled_.erase(call.self);
+    if (!has_queued()) return;
+  } else {
+    attempt([&] {
+      door_.services.put_decision(*job, call.answer);
+      submit(call);
+    });
+  }
   resume_();
 }
 
@@ -498,7 +532,8 @@ void GrpcSession::stream_ends(std::int32_t stream) noexcept {
   consume(*call);
   ++progress_;
   nghttp2_session_set_stream_user_data(session_, stream, nullptr);
-  (call->is_watch ? watches_ : calls_).erase(call->self);
+  if (call->pending) return move(*call, cancelled_);
+  call->list->erase(call->self);
 }
 
 }  // namespace headgate::server

@@ -37,8 +37,14 @@ class GrpcSession {
   GrpcSession(const GrpcSession&) = delete;
   GrpcSession& operator=(const GrpcSession&) = delete;
 
-  // Takes the next bytes of the client.
+  // Takes the next bytes of the client. REQUIRES: no calls are queued.
   void receive(std::string_view bytes) noexcept;
+  // Whether calls wait until the connection may be owed more answers of the store.
+  [[nodiscard]] bool has_queued() const noexcept { return !queued_.empty() && !fault_; }
+  // Answers those for which that is so by now.
+  void answer_queued() noexcept;
+  // Whether answer_queued() would answer none before another answer of the store comes.
+  [[nodiscard]] bool is_full() const noexcept { return has_queued() && !may_owe_more(); }
   // Appends frames to send, until there are none or `output` has `enough` bytes. Throws
   // std::bad_alloc.
   void write(std::string& output, std::size_t enough);
@@ -51,7 +57,7 @@ class GrpcSession {
   [[nodiscard]] bool is_broken() const noexcept { return has_ended() && !stops_ && !client_ends_; }
   // Whether the client has said hello and no call waits for anything but a change of health.
   [[nodiscard]] bool is_idle() const noexcept {
-    return said_hello_ && calls_.empty() && !has_ended();
+    return said_hello_ && calls_.empty() && queued_.empty() && !has_ended();
   }
   // Whether a call has shown a token that is in force, or none is needed.
   [[nodiscard]] bool is_trusted() const noexcept {
@@ -87,12 +93,14 @@ class GrpcSession {
   struct Call {
     Call(GrpcSession& its_session, std::int32_t its_stream)
         : session(its_session),
+          list(&session.calls_),
           stream(its_stream),
           message(session.memory_),
           answer(Http2Allocator<char>(session.memory_)),
           since(session.door_.now) {}
 
     GrpcSession& session;
+    Calls* list;  // that it is in
     std::int32_t stream;
     GrpcHead head;
     GrpcMessage message;
@@ -102,7 +110,6 @@ class GrpcSession {
     std::size_t unconsumed = 0;      // bytes of the message that count against the windows
     bool has_ended = false;          // the client has sent all
     bool has_response = false;       // a response was submitted; further input is ignored
-    bool is_watch = false;           // in watches_
     bool stays_open = false;         // more messages may follow the answer
     Job::Held<DecisionJob> pending;  // while its decision is outstanding
     Calls::iterator self;
@@ -114,6 +121,8 @@ class GrpcSession {
   template <class Act>
   int attempt(const Act& act) noexcept;
 
+  [[nodiscard]] bool may_owe_more() const noexcept { return door_.answers.may_owe_more(owed_); }
+  void move(Call& call, Calls& to) noexcept;
   [[nodiscard]] Call* call_of(std::int32_t stream) noexcept;
   void frame_begins() noexcept;
   void frame_ends(const nghttp2_frame& frame);
@@ -129,6 +138,7 @@ class GrpcSession {
 
   void head_ends(Call& call);
   void finish(Call& call);
+  void answer(Call& call);
   void finish_decision(Call& call) noexcept;
   void refuse_or_deny(Call& call, const GrpcStatus& status);
   void give_up_longest();
@@ -144,8 +154,11 @@ class GrpcSession {
   const Resume resume_;
   Http2Memory memory_;
   nghttp2_session* session_ = nullptr;
-  Calls calls_;                 // in the order of their beginning
+  Calls calls_;                 // that are in none of the other lists
+  Calls queued_;                // that have come whole, and wait for a place in Answers
+  Calls cancelled_;             // whose decision is outstanding all the same
   Calls watches_;               // that are open and wait for a change
+  std::size_t owed_ = 0;        // decisions that are outstanding
   std::size_t unconsumed_ = 0;  // of all calls
   FrameBudget frames_;
   std::optional<std::uint32_t> fault_;  // the code of GOAWAY

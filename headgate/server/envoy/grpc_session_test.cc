@@ -16,6 +16,7 @@
 
 #include "headgate/server/envoy/big_endian.h"
 #include "headgate/server/testing/open_engine.h"
+#include "headgate/server/testing/taken_places.h"
 
 namespace headgate::server {
 namespace {
@@ -132,12 +133,14 @@ class Client {
     nghttp2_submit_rst_stream(session_, NGHTTP2_FLAG_NONE, stream, NGHTTP2_CANCEL);
   }
 
-  // Exchanges all bytes with the server.
+  // Exchanges all bytes with the server that it reads.
   void talk(GrpcSession& server) {
     for (bool moves = true; moves;) {
       moves = false;
       const std::uint8_t* bytes = nullptr;
-      for (ssize_t size; (size = nghttp2_session_mem_send(session_, &bytes)) > 0;) {
+      server.answer_queued();
+      for (ssize_t size;
+           !server.has_queued() && (size = nghttp2_session_mem_send(session_, &bytes)) > 0;) {
         server.receive(text(bytes, static_cast<std::size_t>(size)));
         moves = true;
       }
@@ -349,18 +352,68 @@ TEST_F(LateGrpcTest, MessagesThatAreTooLongAreDeniedHoweverManyComeTogether) {
 }
 
 TEST_F(LateGrpcTest, NoMoreCallsWaitThanThereIsRoomFor) {
-  std::vector<std::unique_ptr<Client>> clients;
-  std::vector<std::unique_ptr<GrpcSession>> sessions;
-  while (worker_.answers().outstanding() < Answers::most) {
-    clients.push_back(std::make_unique<Client>());
-    sessions.push_back(std::make_unique<GrpcSession>(door_));
-    for (int i = 0; i < 64; ++i) clients.back()->call("a");
-    clients.back()->talk(*sessions.back());
-  }
+  const TakenPlaces others(worker_);
   const std::int32_t stream = client_.call("a");
   client_.talk(*session_);
   EXPECT_EQ(client_.reply(stream).status, "14") << "unavailable";
   EXPECT_EQ(store_.outstanding(), Answers::most);
+}
+
+TEST_F(LateGrpcTest, CallsBeyondAConnectionsShareWaitAndLeavePlacesToOthers) {
+  std::vector<std::int32_t> streams;
+  while (streams.size() < GrpcSession::calls_max) streams.push_back(client_.call("a", 0));
+  client_.talk(*session_);
+  const std::size_t share = store_.outstanding();
+  EXPECT_LE(2 * share, Answers::most - Answers::kept);
+  EXPECT_TRUE(session_->is_full());
+  EXPECT_FALSE(session_->is_idle());
+
+  Client other;
+  GrpcSession its_session(door_);
+  const std::int32_t polite = other.call("b", 1);
+  other.talk(its_session);
+  ASSERT_EQ(store_.outstanding(), share + 1);
+  store_.complete(share);
+  other.talk(its_session);
+  EXPECT_EQ(other.reply(polite).status, "0");
+
+  store_.complete();
+  EXPECT_FALSE(session_->is_full());
+  client_.talk(*session_);
+  EXPECT_EQ(store_.outstanding(), share);
+  while (store_.outstanding() > 0) {
+    store_.complete_all();
+    client_.talk(*session_);
+  }
+  for (const std::int32_t stream : streams) ASSERT_EQ(client_.reply(stream).status, "0");
+  EXPECT_EQ(client_.closed(), streams) << "in their order";
+  EXPECT_TRUE(session_->is_idle());
+}
+
+// Envoy cancels calls that take longer than its time-out, and goes on.
+TEST_F(LateGrpcTest, ACancelledCallHasItsPlaceUntilItsAnswer) {
+  std::vector<std::int32_t> cancelled;
+  while (!session_->is_full()) {
+    cancelled.push_back(client_.call("a", 0));
+    client_.talk(*session_);
+  }
+  session_->expire(door_.now + 1);
+  client_.talk(*session_);
+  EXPECT_EQ(client_.closed().size(), cancelled.size());
+  EXPECT_TRUE(session_->is_idle());
+  const std::size_t share = store_.outstanding();
+  const std::int32_t next = client_.call("a", 0);
+  client_.talk(*session_);
+  EXPECT_EQ(store_.outstanding(), share);
+  resumed_ = 0;
+  store_.complete();
+  EXPECT_EQ(resumed_, 1) << "for the one that waits";
+  client_.talk(*session_);
+  EXPECT_EQ(store_.outstanding(), share);
+  store_.complete_all();
+  client_.talk(*session_);
+  EXPECT_EQ(client_.reply(next).status, "0");
+  EXPECT_EQ(worker_.answers().outstanding(), 0u);
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "headgate/base/testing/allocations.h"
 #include "headgate/server/testing/client_end.h"
 #include "headgate/server/testing/open_engine.h"
+#include "headgate/server/testing/taken_places.h"
 #include "headgate/server/testing/tcp_pair.h"
 #include "headgate/server/testing/token_file.h"
 #include "headgate/server/worker_context.h"
@@ -642,14 +643,7 @@ TEST_F(LateHttpDoorTest, TheDoorMayEndWhileARequestWaits) {
 }
 
 TEST_F(LateHttpDoorTest, NoMoreDecisionsWaitThanThereIsRoomFor) {
-  const gate::Check check{"burst", "other"};
-  std::list<Job::Held<DecisionJob>> others;
-  while (DecisionJob* const job = worker_.begin()) {
-    ASSERT_FALSE(job->snapshot->gate().decide({&check, 1}, limit::Op::spend, worker_.moment(*job),
-                                              job->decision, job->begin()));
-    others.push_back(worker_.lend({}));
-  }
-  EXPECT_EQ(others.size(), Answers::most);
+  std::optional<TakenPlaces> others(std::in_place, worker_);
   Client client(*this);
   for (const std::string& request : {decide("burst", "a"), auth("a")}) {
     client.send(request);
@@ -658,7 +652,7 @@ TEST_F(LateHttpDoorTest, NoMoreDecisionsWaitThanThereIsRoomFor) {
     EXPECT_THAT(answer, HasSubstr("too many decisions wait for the store"));
   }
   store_.complete_all();
-  others.clear();
+  others.reset();
   client.send(decide("burst", "a"));
   complete_all();
   EXPECT_THAT(std::string(client.receive()), HasSubstr(R"("r":4)"));

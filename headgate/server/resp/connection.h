@@ -28,7 +28,7 @@ class RespConnection {
       : channel_(fd, door.credentials.now().tls.get(), door.unsent),
         door_(door),
         session_(door),
-        waiting_(resume),
+        waiting_(door.worker.answers(), resume),
         reader_(door.words) {}
 
   // Reads at most once, into `shared` or its own memory, and answers whole commands until the turn

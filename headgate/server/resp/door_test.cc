@@ -17,6 +17,7 @@
 #include "headgate/server/resp/waiting_replies.h"
 #include "headgate/server/testing/client_end.h"
 #include "headgate/server/testing/open_engine.h"
+#include "headgate/server/testing/taken_places.h"
 #include "headgate/server/worker_context.h"
 
 namespace headgate::server {
@@ -443,19 +444,38 @@ TEST_F(LateRespDoorTest, TheDoorMayEndWhileRepliesWait) {
 }
 
 TEST_F(LateRespDoorTest, NoMoreDecisionsWaitThanThereIsRoomFor) {
-  std::vector<std::unique_ptr<Client>> clients;
-  std::string pipeline;
-  for (std::size_t i = 0; i < WaitingReplies::most; ++i) pipeline += "HG.DECIDE burst k\r\n";
-  for (std::size_t i = 0; i < Answers::most / WaitingReplies::most; ++i) {
-    clients.push_back(std::make_unique<Client>(*this));
-    clients.back()->send(pipeline);
-  }
-  run();
-  ASSERT_EQ(worker_.answers().outstanding(), Answers::most);
+  const TakenPlaces others(worker_);
   Client client(*this);
   client.send("HG.DECIDE burst k\r\nCL.THROTTLE k 4 1 60\r\n");
   const std::string refused = "-ERR too many decisions wait for the store\r\n";
   EXPECT_EQ(client.receive(), refused + refused);
+}
+
+TEST_F(LateRespDoorTest, PipelinesAreReadOnLaterAndLeavePlacesToOthers) {
+  constexpr std::size_t count = 2 * Answers::most / WaitingReplies::most;
+  std::vector<std::unique_ptr<Client>> greedy;
+  std::string pipeline;
+  std::string replies;
+  for (std::size_t i = 0; i < WaitingReplies::most; ++i) {
+    pipeline += i % 2 == 0 ? "HG.DECIDE burst k 0\r\n" : "CL.THROTTLE k 4 1 60 0\r\n";
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    greedy.push_back(std::make_unique<Client>(*this));
+    greedy.back()->send(pipeline);
+  }
+  run();
+  EXPECT_LE(store_.outstanding(), Answers::most - Answers::kept + greedy.size());
+  Client polite(*this);
+  polite.send("HG.DECIDE burst other 500000\r\n");
+  run();
+  complete(store_.outstanding() - 1);
+  EXPECT_EQ(polite.receive(), admitted(500'000));
+  complete_all();
+  for (const auto& client : greedy) {
+    const std::string all = client->take();
+    EXPECT_EQ(all.find("-ERR"), std::string::npos) << all;
+    EXPECT_EQ(std::count(all.begin(), all.end(), '*'), std::ptrdiff_t{WaitingReplies::most});
+  }
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "headgate/net/resp_writer.h"
+#include "headgate/server/answers.h"
 #include "headgate/server/channel.h"
 #include "headgate/server/job.h"
 #include "headgate/server/worker_context.h"
@@ -25,16 +26,17 @@ class WaitingReplies {
   // a tenth of what a worker can have.
   static constexpr std::size_t most = 64;
 
-  // `resume`: of the connection.
-  explicit WaitingReplies(Resume resume) noexcept : resume_(resume) {}
+  // `answers` outlives this. `resume`: of the connection.
+  WaitingReplies(const Answers& answers, Resume resume) noexcept
+      : answers_(answers), resume_(resume) {}
 
   // To be called when an answer has come.
   [[nodiscard]] Resume resume() const noexcept { return resume_; }
 
   [[nodiscard]] bool is_empty() const noexcept { return replies_.empty(); }
-  // Whether no further command is to be answered now.
+  // Whether no further command is to be answered until an answer has come.
   [[nodiscard]] bool is_full() const noexcept {
-    return replies_.size() >= most ||
+    return replies_.size() >= most || !answers_.may_owe_more(replies_.size()) ||
            (!replies_.empty() && replies_.back().after.size() >= Channel::together);
   }
 
@@ -70,6 +72,7 @@ class WaitingReplies {
     std::string after;  // the replies to the commands that follow
   };
 
+  const Answers& answers_;
   const Resume resume_;
   std::list<Reply> replies_;
 };

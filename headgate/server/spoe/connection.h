@@ -77,7 +77,8 @@ class SpoeConnection {
   void take_decided();
   [[nodiscard]] bool has_decided() const noexcept;
   [[nodiscard]] bool is_full() const noexcept {
-    return waiting_.size() >= (pipelining_ ? waiting_most : 1);
+    return waiting_.size() >= (pipelining_ ? waiting_most : 1) ||
+           !door_.worker.answers().may_owe_more(waiting_.size());
   }
   [[nodiscard]] Need go_on() noexcept;
 

@@ -19,6 +19,7 @@
 #include "headgate/net/testing/spoe_frames.h"
 #include "headgate/server/testing/client_end.h"
 #include "headgate/server/testing/open_engine.h"
+#include "headgate/server/testing/taken_places.h"
 #include "headgate/server/worker_context.h"
 
 namespace headgate::server {
@@ -521,21 +522,39 @@ TEST_F(LateSpoeDoorTest, AConnectionThatEndsGivesItsSlotsBack) {
 }
 
 TEST_F(LateSpoeDoorTest, TooManyDecisionsGetNoVerdict) {
-  std::string frames;
-  for (std::uint64_t i = 1; i <= 64; ++i) frames += request("/", i);
-  std::vector<std::unique_ptr<Haproxy>> all;
-  while (worker_.answers().outstanding() < Answers::most) {
-    all.push_back(std::make_unique<Haproxy>(*this));
-    all.back()->greet();
-    all.back()->send(frames);
-    run();
-  }
+  const TakenPlaces others(worker_);
   Haproxy one_more(*this);
   one_more.greet();
   const Answer answer = one_more.ask(request("/"));
   EXPECT_EQ(answer.type, SpoeFrameType::ack);
   EXPECT_EQ(answer.value("verdict"), "(none)");
   EXPECT_EQ(answer.unset, std::vector<std::string>{"verdict"});
+}
+
+TEST_F(LateSpoeDoorTest, FramesAreReadOnLaterAndLeavePlacesToOthers) {
+  constexpr std::uint64_t count = 64;
+  std::string frames;
+  for (std::uint64_t i = 1; i <= count; ++i) frames += request("/", i);
+  std::vector<std::unique_ptr<Haproxy>> greedy;
+  for (std::size_t i = 0; i < 2 * Answers::most / count; ++i) {
+    greedy.push_back(std::make_unique<Haproxy>(*this));
+    greedy.back()->greet();
+    greedy.back()->send(frames);
+    run();
+  }
+  EXPECT_LE(store_.outstanding(), Answers::most - Answers::kept + greedy.size());
+  Haproxy polite(*this);
+  polite.greet();
+  polite.send(request("/", 1));
+  run();
+  complete(store_.outstanding() - 1);
+  EXPECT_EQ(polite.receive_frame().value("verdict"), "admitted");
+  while (store_.outstanding() > 0) complete();
+  for (const auto& each : greedy) {
+    for (std::uint64_t i = 1; i <= count; ++i) {
+      EXPECT_EQ(each->receive_frame().value("verdict"), "admitted");
+    }
+  }
 }
 
 }  // namespace
