@@ -96,7 +96,10 @@ Need GrpcConnection::read(Turn& turn) {
   auto& room = door_.input;
   const ssize_t count = channel_.receive(room);
   if (count < 0) return is_momentary(errno) ? channel_.need() : Need::nothing;
-  if (count == 0) return Need::nothing;
+  if (count == 0) {
+    sends_no_more_ = true;
+    return session_ && !lingers_ ? go_on() : Need::nothing;
+  }
   const auto size = static_cast<std::size_t>(count);
   if (lingers_) {
     discarded_ += size;
@@ -148,6 +151,7 @@ Need GrpcConnection::go_on() {
   if (channel_.has_unsent()) return Need::output;
   if (session_->is_full() && !session_->wants_write()) return Need::answer;
   if (has_more()) return Need::turn;
+  if (sends_no_more_) return session_->awaits_decisions() ? Need::answer : Need::nothing;
   if (!session_->has_ended()) return channel_.need();
   if (!session_->is_broken() || !channel_.end()) return Need::nothing;
   lingers_ = true;

@@ -71,6 +71,7 @@ class GrpcConnection {
   unsigned wrong_tokens_ = 0;                          // that were counted
   std::optional<Turn::Clock::time_point> answers_at_;  // when the frames may be sent
   std::size_t discarded_ = 0;                          // bytes of input, since it lingers
+  bool sends_no_more_ = false;                         // the client, which may still read
   bool moved_ = false;    // the last turn ended a call, or sent all that was unsent
   bool lingers_ = false;  // all is sent; discards input, so that the close does not reset
 };

@@ -55,6 +55,8 @@ class GrpcSession {
   [[nodiscard]] bool has_ended() const noexcept;
   // Whether it ends because the client broke a rule, so that it may be sending still.
   [[nodiscard]] bool is_broken() const noexcept { return has_ended() && !stops_ && !client_ends_; }
+  // Whether answers of the store are outstanding.
+  [[nodiscard]] bool awaits_decisions() const noexcept { return owed_ > 0; }
   // Whether the client has said hello and no call waits for anything but a change of health.
   [[nodiscard]] bool is_idle() const noexcept {
     return said_hello_ && calls_.empty() && queued_.empty() && !has_ended();
