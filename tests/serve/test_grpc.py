@@ -6,8 +6,8 @@ import pytest
 
 from support.frames import (
     CONTINUATION, DATA, END_HEADERS, END_STREAM, ENHANCE_YOUR_CALM, GOAWAY, HEADERS, HEALTH,
-    MAX_CONCURRENT_STREAMS, MAX_HEADER_LIST_SIZE, PING, PROTOCOL_ERROR, RATE_LIMIT, Http2, frame, head_of_call,
-    message, nested, rate_limit_request, reset, settings,
+    MAX_CONCURRENT_STREAMS, MAX_HEADER_LIST_SIZE, PING, PROTOCOL_ERROR, RATE_LIMIT, Http2, Response, frame,
+    head_of_call, message, nested, rate_limit_request, reset, settings,
     window_update)
 from support.grpc_door import POLICIES, REQUEST, TOKEN
 
@@ -167,17 +167,45 @@ def test_the_token_is_asked_for_before_the_message(serve, tmp_path):
         assert client.call(HEALTH + 'Check', b'').messages == [SERVING]
 
 
-def test_guessing_tokens_ends_soon(serve, tmp_path):
+@pytest.fixture
+def guarded(serve, tmp_path):
     (tmp_path / 'token').write_text(TOKEN)
     (tmp_path / 'token').chmod(0o600)
-    server = serve(POLICIES, doors={'grpc': '127.0.0.1:0'},
-                   arguments=('--token-file', tmp_path / 'token'))
-    with Http2(server.addresses['grpc']) as client:
+    return serve(POLICIES, doors={'grpc': '127.0.0.1:0'}, arguments=('--token-file', tmp_path / 'token'))
+
+
+def test_a_call_with_the_token_does_not_wait_for_wrong_ones(guarded):
+    right, wrong = (('authorization', f'Bearer {token}') for token in (TOKEN, TOKEN[:-1] + 'x'))
+    with Http2(guarded.addresses['grpc']) as client:
+        guesses = [client.start(RATE_LIMIT, REQUEST, wrong) for _ in range(5)]
+        assert client.call(RATE_LIMIT, REQUEST, right).status == OK
+        assert not any(client.responses[guess].ended for guess in guesses)
+        assert {client.finish(guess).status for guess in guesses} == {UNAUTHENTICATED}
+
+
+def test_calls_with_the_token_are_answered_before_wrong_ones_end_the_connection(guarded):
+    right, wrong = (('authorization', f'Bearer {token}') for token in (TOKEN, TOKEN[:-1] + 'x'))
+    with Http2(guarded.addresses['grpc']) as client:
+        calls = b''
+        for stream in range(1, 49, 2):
+            client.responses[stream] = Response()
+            shown = wrong if stream % 4 == 1 else right
+            calls += frame(HEADERS, END_HEADERS, stream, head_of_call(RATE_LIMIT, shown))
+            calls += frame(DATA, END_STREAM, stream, message(REQUEST))
+        client.send(calls)
+        assert client.to_the_end() == ENHANCE_YOUR_CALM
+        statuses = [response.status for response in client.responses.values() if response.ended]
+        assert statuses.count(UNAUTHENTICATED) == 10
+        assert statuses.count(OK) >= 9
+
+
+def test_guessing_tokens_ends_soon(guarded):
+    with Http2(guarded.addresses['grpc']) as client:
         guesses = [client.start(RATE_LIMIT, REQUEST, ('authorization', f'Bearer {guess:016}'))
                    for guess in range(20)]
         assert client.to_the_end() in (None, ENHANCE_YOUR_CALM)
         assert sum(bool(client.responses[guess].heads) for guess in guesses) <= 10
-        assert server.until(r'(\d+) wrong tokens?, the last from 127')
+        assert guarded.until(r'(\d+) wrong tokens?, the last from 127')
 
 
 def test_a_client_that_floods_without_a_call_is_told(client):

@@ -76,7 +76,8 @@ std::optional<Need> GrpcConnection::tick() noexcept {
     const bool expires = door_.now > patience && session_->expire(door_.now - patience);
     const bool pings = door_.now % std::max<std::uint64_t>(timeout / pings_per_timeout, 1) == 0 &&
                        session_->ping_watcher();
-    if (!expires && !pings) return std::nullopt;
+    const bool refuses = session_->refuse_held(Turn::Clock::now());
+    if (!expires && !pings && !refuses) return std::nullopt;
     Turn turn(1);
     return take_input(input_.pending(), turn);
   });
@@ -129,13 +130,19 @@ Need GrpcConnection::take_input(std::string_view bytes, Turn& turn) {
   return channel_.send(door_.output) ? go_on() : Need::nothing;
 }
 
-// Returns false if the connection is to be closed.
+// Says when calls with wrong tokens are refused, which tick() does: others do not wait for them.
+// The last one ends the connection: what is answered then is sent with its refusal. Returns false
+// if the connection is to be closed.
 bool GrpcConnection::count_wrong_tokens() {
-  while (wrong_tokens_ < session_->wrong_tokens()) {
+  while (wrong_tokens_ < std::min(session_->wrong_tokens(), WrongTokens::tries_max)) {
     const auto answer = door_.wrong_tokens.count(++wrong_tokens_, fd());
     if (!answer) return false;
+    session_->hold_until(answer->at);
+    if (!answer->is_last) continue;
     answers_at_ = answer->at;
-    if (answer->is_last) session_->break_off();
+    session_->refuse_held(answer->at);
+    session_->write(door_.output, Channel::Unsent::most);
+    session_->break_off();
   }
   return true;
 }

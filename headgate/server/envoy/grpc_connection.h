@@ -31,7 +31,8 @@ class GrpcConnection {
   // close the connection.
   [[nodiscard]] Need serve(Turn& turn) noexcept;
 
-  // Called once per second: ends calls that take too long, and pings clients that only watch.
+  // Called once per second: ends calls that take too long, refuses those that have shown a wrong
+  // token, and pings clients that only watch.
   // Returns what it needs next, or std::nullopt if nothing has changed.
   [[nodiscard]] std::optional<Need> tick() noexcept;
 

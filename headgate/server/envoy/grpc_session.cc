@@ -129,6 +129,7 @@ GrpcSession::GrpcSession(GrpcDoorContext& door, Resume resume)
       calls_(Http2Allocator<Call>(memory_)),
       queued_(Http2Allocator<Call>(memory_)),
       cancelled_(Http2Allocator<Call>(memory_)),
+      held_(Http2Allocator<Call>(memory_)),
       watches_(Http2Allocator<Call>(memory_)),
       frames_(door.now) {
   memory_.trust(is_trusted());
@@ -326,14 +327,35 @@ void GrpcSession::ping_returns(const std::uint8_t* content) noexcept {
 void GrpcSession::head_ends(Call& call) {
   if (const auto status = call.head.http_fault()) return refuse(call, *status);
   const Secrets& secrets = door_.credentials.now();
-  if (secrets.wants_token() && call.head.shows_wrong_token()) ++wrong_tokens_;
   if (call.head.shown_token() != 0) {
     shown_token_ = call.head.shown_token();
     memory_.trust(is_trusted());
   }
-  if (const GrpcStatus status = call.head.refusal(secrets); !status.ok()) {
-    return refuse_or_deny(call, status);
+  const GrpcStatus status = call.head.refusal(secrets);
+  if (status.code == GrpcCode::unauthenticated && call.head.shows_wrong_token()) {
+    ++wrong_tokens_;
+    call.has_response = true;
+    return move(call, held_);
   }
+  if (!status.ok()) refuse_or_deny(call, status);
+}
+
+void GrpcSession::hold_until(std::chrono::steady_clock::time_point at) noexcept {
+  const auto next =
+      std::find_if(held_.begin(), held_.end(), [](const Call& call) { return !call.held_until; });
+  if (next != held_.end()) next->held_until = at;
+}
+
+bool GrpcSession::refuse_held(std::chrono::steady_clock::time_point now) noexcept {
+  bool found = false;
+  for (auto next = held_.begin(); next != held_.end();) {
+    Call& call = *next++;
+    if (!call.held_until || *call.held_until > now) continue;
+    found = true;
+    move(call, calls_);
+    attempt([&] { refuse(call, call.head.refusal(door_.credentials.now())); });
+  }
+  return found;
 }
 
 void GrpcSession::data(std::int32_t stream, std::string_view bytes) {

@@ -3,6 +3,7 @@
 
 #include <nghttp2/nghttp2.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <list>
@@ -59,14 +60,19 @@ class GrpcSession {
   [[nodiscard]] bool awaits_decisions() const noexcept { return owed_ > 0; }
   // Whether the client has said hello and no call waits for anything but a change of health.
   [[nodiscard]] bool is_idle() const noexcept {
-    return said_hello_ && calls_.empty() && queued_.empty() && !has_ended();
+    return said_hello_ && calls_.empty() && queued_.empty() && held_.empty() && !has_ended();
   }
   // Whether a call has shown a token that is in force, or none is needed.
   [[nodiscard]] bool is_trusted() const noexcept {
     return door_.credentials.now().knows(shown_token_);
   }
-  // Returns how many calls have shown a wrong token.
+  // Returns how many calls needed the token and have shown a wrong one. They wait for their
+  // refusals.
   [[nodiscard]] unsigned wrong_tokens() const noexcept { return wrong_tokens_; }
+  // Sets the time before which the first of them that has none is not refused.
+  void hold_until(std::chrono::steady_clock::time_point at) noexcept;
+  // Refuses those whose time has come. Returns whether there are any.
+  bool refuse_held(std::chrono::steady_clock::time_point now) noexcept;
   // From now on no call is answered; write() ends with GOAWAY.
   void break_off() noexcept { break_off(NGHTTP2_ENHANCE_YOUR_CALM); }
   // [bytes]
@@ -106,13 +112,14 @@ class GrpcSession {
     std::int32_t stream;
     GrpcHead head;
     GrpcMessage message;
-    Http2String answer;              // framed
-    std::size_t sent = 0;            // of the answer
-    std::uint64_t since;             // [s]
-    std::size_t unconsumed = 0;      // bytes of the message that count against the windows
-    bool has_ended = false;          // the client has sent all
-    bool has_response = false;       // a response was submitted; further input is ignored
-    bool stays_open = false;         // more messages may follow the answer
+    Http2String answer;          // framed
+    std::size_t sent = 0;        // of the answer
+    std::uint64_t since;         // [s]
+    std::size_t unconsumed = 0;  // bytes of the message that count against the windows
+    bool has_ended = false;      // the client has sent all
+    bool has_response = false;   // that was submitted or is held; further input is ignored
+    bool stays_open = false;     // more messages may follow the answer
+    std::optional<std::chrono::steady_clock::time_point> held_until;
     Job::Held<DecisionJob> pending;  // while its decision is outstanding
     Calls::iterator self;
 
@@ -159,6 +166,7 @@ class GrpcSession {
   Calls calls_;                 // that are in none of the other lists
   Calls queued_;                // that have come whole, and wait for a place in Answers
   Calls cancelled_;             // whose decision is outstanding all the same
+  Calls held_;                  // that have shown a wrong token
   Calls watches_;               // that are open and wait for a change
   std::size_t owed_ = 0;        // decisions that are outstanding
   std::size_t unconsumed_ = 0;  // of all calls
