@@ -1,5 +1,5 @@
-// A real cluster of six servers: whatever moves or dies, no key gets more than its quota, and the
-// store finds the servers again.
+// Real clusters: whatever moves, dies or is cut off, no key gets more than its quota, and the store
+// finds the servers again.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,7 +16,9 @@
 #include "headgate/redis/key.h"
 #include "headgate/redis/redis_store.h"
 #include "headgate/redis/testing/blocking.h"
+#include "headgate/redis/testing/free_port.h"
 #include "headgate/redis/testing/redis_cluster.h"
+#include "headgate/redis/testing/redis_server.h"
 
 namespace headgate::redis {
 namespace {
@@ -129,6 +131,63 @@ TEST(Cluster, APrimaryIsKilledUnderLoad) {
       }
       return false;
     }));
+  });
+}
+
+// A cluster of one.
+class LonePrimary {
+ public:
+  LonePrimary()
+      : port_(std::to_string(free_port())),
+        server_({"--port", port_, "--bind", "127.0.0.1", "--cluster-enabled", "yes"}) {}
+
+  [[nodiscard]] ServerAddress address() const { return {"127.0.0.1", port_}; }
+  std::string command(const std::vector<std::string_view>& words) const {
+    return server_.command(words);
+  }
+  [[nodiscard]] bool comes_to(const std::string& state) const {
+    return soon([&] {
+      return command({"CLUSTER", "INFO"}).find("cluster_state:" + state) != std::string::npos;
+    });
+  }
+  [[nodiscard]] bool takes_all_slots() const {
+    return command({"CLUSTER", "ADDSLOTSRANGE", "0", "16383"}) == "OK" && comes_to("ok");
+  }
+
+ private:
+  const std::string port_;
+  const RedisServer server_;
+};
+
+// A primary that is cut off from the others answers, and says that it has its slots; so says the
+// one that has taken them over. Two clusters of one do the same.
+void expect_left_for_its_successor(const std::function<void(const LonePrimary&)>& refuse_writes) {
+  const LonePrimary cut_off;
+  const LonePrimary successor;
+  ASSERT_TRUE(cut_off.takes_all_slots());
+  Options options;
+  options.nodes = {cut_off.address(), successor.address()};
+  options.cluster = true;
+  options.timeout = patience;
+  const auto store = RedisStore::open(options).value();
+  const limit::Law ten = law(10);
+  const auto is_decided = [&] { return !take(*store, {{&ten, key(0), 1}}).undecided; };
+  ASSERT_TRUE(soon(is_decided)) << store->status().fault;
+  ASSERT_TRUE(successor.takes_all_slots());
+  refuse_writes(cut_off);
+  EXPECT_TRUE(soon(is_decided)) << store->status().fault;
+}
+
+TEST(Cluster, APrimaryThatSaysThatTheClusterIsDownIsLeftForItsSuccessor) {
+  expect_left_for_its_successor([](const LonePrimary& primary) {
+    EXPECT_EQ(primary.command({"CLUSTER", "DELSLOTS", "0"}), "OK");
+    EXPECT_TRUE(primary.comes_to("fail"));
+  });
+}
+
+TEST(Cluster, APrimaryWithoutItsReplicasIsLeftForItsSuccessor) {
+  expect_left_for_its_successor([](const LonePrimary& primary) {
+    EXPECT_EQ(primary.command({"CONFIG", "SET", "min-replicas-to-write", "1"}), "OK");
   });
 }
 

@@ -174,10 +174,13 @@ void Router::refused(std::shared_ptr<Call> call, Link& link, Way way, const std:
       call->fail(no_primary_);
     });
   }
-  // A failover. Of a script, Redis 6.2 puts it behind other words.
-  if (error.find("READONLY ") != std::string::npos || is("MASTERDOWN ")) {
+  // A failover. Of a script, Redis 6.2 puts the code behind other words.
+  const auto has = [&](std::string_view code) { return error.find(code) != std::string::npos; };
+  if (has("READONLY ") || is("MASTERDOWN ")) {
     look_again();
     link.leave("it has become a replica; expected the primary");
+  } else if (is("CLUSTERDOWN ") || has("NOREPLICAS ")) {
+    look_again();  // it may be cut off from the others, and have a successor there
   }
   call->fail(link.address().text() + ": " + error);
 }

@@ -79,7 +79,7 @@ class Router {
   Link* link_of(std::uint16_t slot);
   void send(std::shared_ptr<Call> call, Link& link, Way way);
   void refused(std::shared_ptr<Call> call, Link& link, Way way, const std::string& error);
-  // A server cannot be used: looks where the keys are now.
+  // A server cannot be used, or refuses what a primary takes: looks where the keys are now.
   void look_again();
   void follow(const ServerAddress& primary);
   void has_no_primary(const std::string& why);
