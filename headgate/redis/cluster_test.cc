@@ -107,6 +107,39 @@ void expect_exactly_the_quotas(RedisCluster& cluster, std::uint64_t most_lost,
   }
 }
 
+// A key of this primary.
+std::string key_at(RedisCluster& cluster, std::size_t primary) {
+  for (std::size_t i = 0;; ++i) {
+    const std::string name = redis_key("hg:", law(1), key(i));
+    if (!cluster.node(primary).command({"GET", name}).starts_with("MOVED")) return key(i);
+  }
+}
+
+TEST(Cluster, NoDenialIsRememberedThatARefundHasEndedWhileAnotherSlotIsAwaited) {
+  RedisCluster cluster;
+  const auto store = RedisStore::open(cluster.options()).value();
+  const limit::Law two = law(2);
+  const limit::Shared shared{limit::OnOutage::local, two, true};
+  const std::string spent = key_at(cluster, 0);
+  const std::string slow = key_at(cluster, 1);
+  const auto charge = [&](std::string_view key, std::uint64_t cost, Op op = Op::spend) {
+    Charge made{&two, key, cost, op};
+    made.shared = &shared;
+    return made;
+  };
+  ASSERT_TRUE(take(*store, {charge(spent, 2), charge(slow, 1)}).admitted);
+  const RedisServer& node = cluster.node(1);
+  ASSERT_EQ(node.command({"CLIENT", "PAUSE", "3600000", "WRITE"}), "OK");
+  const auto given_back = [&] {
+    EXPECT_TRUE(take(*store, {charge(spent, 1, Op::refund)}).admitted);
+    EXPECT_EQ(node.command({"CLIENT", "UNPAUSE"}), "OK");
+  };
+  const std::vector<Taken> both =
+      take_together(*store, {{charge(spent, 1), charge(slow, 1)}}, {}, false, given_back);
+  EXPECT_FALSE(both[0].admitted) << "was decided before the refund";
+  EXPECT_TRUE(take(*store, {charge(spent, 1)}).admitted);
+}
+
 TEST(Cluster, SlotsMoveUnderLoad) {
   RedisCluster cluster;
   expect_exactly_the_quotas(cluster, 0, [&] {

@@ -122,6 +122,8 @@ void Taking::decide(std::size_t bundle, Parts parts, void (Taking::*then)(std::s
 
 void Taking::ended(const Part& part) {
   if (is_complete_) return;
+  end_denials(part);
+  remember_denials(part);
   Split& split = splits_[part.bundle];
   if (--split.open == 0) (this->*split.then)(part.bundle);
 }
@@ -147,8 +149,6 @@ void Taking::decided_leased(std::size_t bundle) {
 }
 
 void Taking::decided(std::size_t bundle) {
-  end_denials(bundle);
-  remember_denials(bundle);
   const Parts& parts = splits_[bundle].parts;
   const auto all = [&](Part::Outcome outcome) {
     return std::all_of(parts.begin(), parts.end(),
@@ -190,37 +190,32 @@ void Taking::give_back(std::size_t bundle) {
   decide(bundle, std::move(parts), &Taking::given_back);
 }
 
-void Taking::end_denials(std::size_t bundle) {
-  for (const Part* part : splits_[bundle].parts) {
-    for (const store::Charge& charge : part->charges) {
-      if (ends_denials(charge, part->outcome)) deciders_->denials.forget(charge.key);
-    }
+void Taking::end_denials(const Part& part) {
+  for (const store::Charge& charge : part.charges) {
+    if (ends_denials(charge, part.outcome)) deciders_->denials.forget(charge.key);
   }
 }
 
-// What later calls need not ask for. To be called once, with the answer: what another call corrects
-// after it is not denied from memory.
-void Taking::remember_denials(std::size_t bundle) {
-  for (Part* part : splits_[bundle].parts) {
-    if (part->outcome != Part::Outcome::denied) continue;
-    for (std::size_t i = 0; i < part->charges.size(); ++i) {
-      const store::Charge& charge = part->charges[i];
-      Denials::Denial denial{{}, part->now, part->asked, {}};
-      if (part->in_module) {
-        if (!is_known_to_last(charge, part->decisions[i])) continue;
-        denial.wait = part->decisions[i].wait;
-      } else {
-        if (i >= part->denying.size() || part->denying[i].empty()) continue;
-        denial.state = std::move(part->denying[i]);
-      }
-      denial.answered = BootClock::now();
-      deciders_->denials.remember(charge, std::move(denial));
+// What later calls need not ask for. To be called with the reply for the part: replies come in the
+// order of Redis' decisions, so that a refund that ends the denial is seen after it.
+void Taking::remember_denials(const Part& part) {
+  if (part.outcome != Part::Outcome::denied) return;
+  for (std::size_t i = 0; i < part.charges.size(); ++i) {
+    const store::Charge& charge = part.charges[i];
+    Denials::Denial denial{{}, part.now, part.asked, {}};
+    if (part.in_module) {
+      if (!is_known_to_last(charge, part.decisions[i])) continue;
+      denial.wait = part.decisions[i].wait;
+    } else {
+      if (i >= part.denying.size() || part.denying[i].empty()) continue;
+      denial.state = part.denying[i];
     }
+    denial.answered = BootClock::now();
+    deciders_->denials.remember(charge, std::move(denial));
   }
 }
 
 void Taking::given_back(std::size_t bundle) {
-  end_denials(bundle);
   const Parts& parts = splits_[bundle].parts;
   const bool denied = std::none_of(parts.begin(), parts.end(), [](const Part* part) {
     return part->outcome == Part::Outcome::undecided;

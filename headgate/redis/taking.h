@@ -86,8 +86,8 @@ class Taking final : public std::enable_shared_from_this<Taking>,
   void decide(std::size_t bundle, Parts parts, void (Taking::*then)(std::size_t bundle));
   void decided_leased(std::size_t bundle);
   void decided(std::size_t bundle);
-  void end_denials(std::size_t bundle);
-  void remember_denials(std::size_t bundle);
+  void end_denials(const Part& part);
+  void remember_denials(const Part& part);
   void give_back(std::size_t bundle);
   void given_back(std::size_t bundle);
   void write(std::size_t bundle, bool admitted);
