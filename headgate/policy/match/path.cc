@@ -115,8 +115,27 @@ Decoded decode(std::string_view raw, Parameters parameters, Dots dots, std::stri
   return decoded;
 }
 
+// Takes white space off the end of out[root..], whose segments are resolved, as "/login%20/" has it
+// and, for programs that end a regular expression with '$', "/login%0a". The last segment may have
+// to be resolved then: "/x/..%20/" ends with "..", and behind that, "/x/..%20/y/..%20" once more.
+void trim(std::string& out, std::size_t root, Dots dots) {
+  const auto path = [&] { return std::string_view(out).substr(root); };
+  const auto pop = [&] {  // the last segment, and the slash before it
+    const std::size_t slash = path().rfind('/');
+    out.resize(root + (slash == std::string_view::npos ? 0 : slash));
+  };
+  while (trailing_space(path()) > 0) {
+    while (const std::size_t size = trailing_space(path())) out.resize(out.size() - size);
+    const std::string_view last = path().substr(path().rfind('/') + 1);  // npos + 1 is 0
+    const bool climbs = last == ".." && dots != Dots::kept;
+    if (climbs || last.empty() || last == ".") pop();
+    if (climbs) pop();
+  }
+}
+
 // Resolves out[begin..] in place, segment by segment. "." is left out, ".." treated as `dots` says,
-// and of repeated slashes one is left. Leaves out the last slash, but not that of the root.
+// and of repeated slashes one is left. Leaves out white space at the end and the last slash, but
+// not that of the root.
 void resolve(std::string& out, std::size_t begin, Dots dots) {
   if (begin == out.size()) return;
   const std::size_t root = out[begin] == '/' ? begin + 1 : begin;
@@ -144,14 +163,7 @@ void resolve(std::string& out, std::size_t begin, Dots dots) {
     return resolve(out, begin, Dots::kept);  // now "//" is one slash
   }
   if (end > root) out.pop_back();
-  // "/login%20/" ends with white space, too.
-  bool trimmed = false;
-  while (const std::size_t size = trailing_space(std::string_view(out).substr(root))) {
-    out.resize(out.size() - size);
-    if (out.size() > root && out.back() == '/') out.pop_back();
-    trimmed = true;
-  }
-  if (trimmed && out.size() > begin) resolve(out, begin, dots);  // "/x/..%20/" ends with ".." now
+  trim(out, root, dots);
 }
 
 // Whether a folded path is the other one, or lies above it.

@@ -247,6 +247,16 @@ TEST(PathPattern, HoldsWithoutTheAuthorityThatUrlParsersRead) {
   EXPECT_FALSE(matches("/login", "/%2fx/login"));
 }
 
+TEST(FoldedPath, WhiteSpaceAtTheEndHidesNoDots) {
+  EXPECT_EQ(folded("/a/..%20/q/..%20/q/..%20"), "/");
+  EXPECT_EQ(folded("/login/x/..%20//%20"), "/login");
+  EXPECT_EQ(folded("/..%20/..%20"), "/");
+  EXPECT_EQ(folded("/login/%20/.%20"), "/login");
+  EXPECT_EQ(folded("/login/..%20/x"), "/login/.. /x");
+  EXPECT_EQ(folded("login/..%20"), "");
+  EXPECT_EQ(readings("/x/..%20/"), (std::vector<std::string>{"/", "/x/..", "/x/.."}));
+}
+
 // One step that leaves the path the same for an upstream that decodes, merges slashes, resolves
 // dots, drops parameters and ignores case.
 std::string respelled(const std::string& path) {
