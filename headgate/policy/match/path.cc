@@ -201,6 +201,13 @@ PathPattern::PathPattern(std::string_view pattern) : glob_("") {
   if (folded[last] == '/') parent_.emplace(std::string_view(folded).substr(0, last));
 }
 
+FoldedPath::~FoldedPath() {
+  // [bytes] All readings of a path of 800 bytes, which few are longer than. A client may send one
+  // of 16 KiB, of which the readings take half a MiB.
+  constexpr std::size_t kept_max = 8192;
+  if (buffer_.capacity() > kept_max) std::string().swap(buffer_);
+}
+
 void FoldedPath::fold() {
   if (is_folded(raw_)) {
     readings_[count_++] = raw_;

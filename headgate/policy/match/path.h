@@ -54,8 +54,12 @@ class FoldedPath {
 
  public:
   // `buffer` holds the results; reuse it for the next request, so that only a path that is longer
-  // than any before allocates.
+  // than any before, or very long, allocates.
   FoldedPath(std::string_view raw, std::string& buffer) noexcept : raw_(raw), buffer_(buffer) {}
+  // Ends the results. Keeps little memory: each worker, and each decision that waits, has a buffer.
+  ~FoldedPath();
+  FoldedPath(const FoldedPath&) = delete;
+  FoldedPath& operator=(const FoldedPath&) = delete;
 
   // Returns the path as append_folded_path() does.
   [[nodiscard]] std::string_view text() { return readings().front(); }

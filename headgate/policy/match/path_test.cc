@@ -257,6 +257,18 @@ TEST(FoldedPath, WhiteSpaceAtTheEndHidesNoDots) {
   EXPECT_EQ(readings("/x/..%20/"), (std::vector<std::string>{"/", "/x/..", "/x/.."}));
 }
 
+TEST(FoldedPath, KeepsLittleMemory) {
+  std::string buffer;
+  EXPECT_EQ(FoldedPath("//h/%61/../b", buffer).text(), "/h/b");
+  const char* const kept = buffer.data();
+  EXPECT_EQ(FoldedPath("//h/%61/../c", buffer).text(), "/h/c");
+  EXPECT_EQ(buffer.data(), kept) << "the memory of usual paths is used again";
+  const std::string hostile = "//h/" + std::string(16'000, 'a') + "/..%2fs;x%2fb%2f/../c#d";
+  EXPECT_GT(readings(hostile).size(), 20U);
+  { EXPECT_FALSE(FoldedPath(hostile, buffer).readings().empty()); }
+  EXPECT_LE(buffer.capacity(), 8192U);
+}
+
 // One step that leaves the path the same for an upstream that decodes, merges slashes, resolves
 // dots, drops parameters and ignores case.
 std::string respelled(const std::string& path) {
