@@ -34,6 +34,12 @@ bool Gate::prefetch(const policy::Request& request, std::optional<Instant> now, 
     matches = {};  // the request is not limited
   }
   context.matched_ = matches.size();
+  if (context.scratch_.refusal != policy::Refusal::none) {
+    context.op_ = limit::Op::spend;
+    context.verdict.refusal = context.scratch_.refusal;
+    context.verdict.outcome = dry_run == DryRun::no ? Outcome::denied : Outcome::shadow_denied;
+    return true;
+  }
   if (matches.empty()) return false;
   if (estimates_) {
     for (policy::Match& match : context.scratch_.matches) {
@@ -45,6 +51,10 @@ bool Gate::prefetch(const policy::Request& request, std::optional<Instant> now, 
 }
 
 void Gate::admit(DecisionContext& context, store::Completion done) const noexcept {
+  if (context.verdict.refusal != policy::Refusal::none) {
+    count(context);
+    return done.call(done.context);
+  }
   context.done_ = done;
   take<&Gate::merge>(context);
 }

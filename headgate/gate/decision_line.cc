@@ -222,7 +222,8 @@ std::size_t whole_lines(std::string_view lines) noexcept {
 }
 
 bool has_line(const DecisionLogSettings& log, const DecisionContext& context) noexcept {
-  if (context.decided() == 0 || context.op() != limit::Op::spend) return false;
+  if (context.op() != limit::Op::spend) return false;
+  if (context.decided() == 0 && context.verdict.refusal == policy::Refusal::none) return false;
   return log.which == LoggedDecisions::all || context.verdict.outcome != Outcome::admitted;
 }
 

@@ -355,6 +355,7 @@ void FieldWriter::add_remaining_and_reset(const field::LimitFields& names, const
 }
 
 bool FieldWriter::write_problem(const Verdict& verdict, Writer& out) const noexcept {
+  if (verdict.refusal != policy::Refusal::none) return false;
   std::array<std::string_view, policy::policies_per_request_max> names;
   std::size_t count = 0;
   for (const policy::Policy* policy : verdict.violated) names[count++] = policy->title();

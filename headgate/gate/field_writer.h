@@ -75,7 +75,7 @@ class FieldWriter {
                                    Writer& out) const noexcept;
 
   // Writes the problem document of a denial, which names the policies that denied, in file order.
-  // Returns false, and writes nothing, if it does not fit.
+  // Returns false, and writes nothing, if it does not fit, or if no policy denied (Refusal).
   [[nodiscard]] bool write_problem(const Verdict& verdict, Writer& out) const noexcept;
 
   // Moves the items that `report: closest` reports to the front and returns their number: for each

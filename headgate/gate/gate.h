@@ -65,7 +65,7 @@ class Gate {
 
   // The same in two steps, for a door that has other work while the store's memory is fetched.
   // Returns false if no policy applies; then the verdict is complete. Otherwise nothing is charged
-  // until admit(context) is called.
+  // or counted until admit(context) is called.
   [[nodiscard]] bool prefetch(const policy::Request& request, std::optional<Instant> now,
                               DryRun dry_run, DecisionContext& context) const noexcept;
   void admit(DecisionContext& context, store::Completion done = {}) const noexcept;

@@ -50,7 +50,7 @@ class TestGate {
   const Verdict& send(const std::string& path = "/", DryRun dry_run = DryRun::no) {
     policy::Request request;
     request.method = "GET";
-    request.host = "api.example";
+    request.host = host;
     request.path = path;
     request.peer = policy::Address::parse(peer);
     request.headers = &headers;
@@ -133,6 +133,7 @@ class TestGate {
 
   Instant now;
   std::string peer = "192.0.2.1";
+  std::string host = "api.example";
   FakeHeaders headers;
 
  private:
@@ -752,6 +753,28 @@ TEST(Gate, AContextGrowsOnlyWhereManyPoliciesApply) {
   const Verdict& verdict = gate.send("/");
   ASSERT_THAT(verdict.items, SizeIs(1));
   EXPECT_EQ(verdict.items[0].remaining, 997U);
+}
+
+TEST_P(GateTest, ARequestThatIsRefusedIsDeniedAndChargesNothing) {
+  std::string policies = "policies:\n  - {name: all, quota: 9, window: 1h}\n";
+  for (std::size_t i = 0; i < policy::policies_per_request_max; ++i) {
+    policies += "  - {name: p" + std::to_string(i) +
+                ", quota: 10, window: 1h, match: [{path: /many}, {host: tenant.example}]}\n";
+  }
+  TestGate gate(GetParam(), policies);
+  const Verdict& verdict = gate.send("/many");
+  EXPECT_EQ(verdict.outcome, Outcome::denied);
+  EXPECT_EQ(verdict.status(), 503U);
+  EXPECT_EQ(verdict.denier, nullptr);
+  EXPECT_EQ(verdict.retry_after, std::nullopt);
+  EXPECT_THAT(verdict.items, IsEmpty());
+  gate.host = "node.1";
+  EXPECT_EQ(gate.send().status(), 400U);
+  EXPECT_EQ(gate.send("/", DryRun::yes).outcome, Outcome::shadow_denied);
+  gate.host = "other.example";
+  EXPECT_EQ(gate.send().items[0].remaining, 8U);
+  EXPECT_EQ(gate.requests().denied, 2U);
+  EXPECT_EQ(gate.requests().shadow_denied, 1U);
 }
 
 TEST(Gate, ThreadsAdmitExactlyTheSmallestQuota) {

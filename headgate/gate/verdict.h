@@ -48,6 +48,8 @@ struct Verdict {
   // The enforced policies that denied, in file order; in the DecisionContext.
   std::span<const policy::Policy* const> violated;
   bool is_outage = false;  // of a denial: `denier` denied because the shared store is away
+  // If set, the request was denied (in a dry run: would have been), and no policy decided.
+  policy::Refusal refusal = policy::Refusal::none;
   bool in_outage = false;  // a policy decided without the store that machines share
   // How long an admitted request has to wait before it passes [ns], though it is charged already;
   // and the policy that makes it wait longest. 0 and nullptr unless the door lets requests wait.
@@ -61,7 +63,8 @@ struct Verdict {
   [[nodiscard]] std::string_view word() const noexcept;
   // HTTP status of the denial.
   [[nodiscard]] unsigned status() const noexcept {
-    if (is_outage) return 503;
+    if (refusal == policy::Refusal::unclear_host) return 400;
+    if (is_outage || refusal == policy::Refusal::too_many) return 503;
     return denier == nullptr ? 429 : denier->status;
   }
 };

@@ -334,12 +334,32 @@ bool accepts_problem(const ngx_http_request_t* r) noexcept {
   return field::accepts_problem_json(std::span(lines).first(count));
 }
 
+// Logs a denial that no policy decided.
+void log_refusal(const ngx_http_request_t* r, policy::Refusal why) noexcept {
+  if (why == policy::Refusal::unclear_host) {
+    ngx_log_error(NGX_LOG_NOTICE, r->connection->log, 0, "denied because its host is malformed");
+    return;
+  }
+  // The policy file has to change: an error, but logged at this interval [s] at most.
+  constexpr time_t reports_apart = 10;
+  static time_t next_report = 0;
+  if (ngx_time() < next_report) return;
+  next_report = ngx_time() + reports_apart;
+  ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
+                "headgate: denied because it has more than %uz policies",
+                policy::policies_per_request_max);
+}
+
 // Responds with a denial. header_filter() adds the fields, as to every response.
 ngx_int_t deny(ngx_http_request_t* r, const RequestContext& context) noexcept {
   const gate::Verdict& verdict = context.verdict;
   const ngx_uint_t status = verdict.status();
-  const ngx_str_t name = as_ngx_str(verdict.denier->title());
-  ngx_log_error(NGX_LOG_NOTICE, r->connection->log, 0, "denied by policy \"%V\"", &name);
+  if (verdict.denier != nullptr) {
+    const ngx_str_t name = as_ngx_str(verdict.denier->title());
+    ngx_log_error(NGX_LOG_NOTICE, r->connection->log, 0, "denied by policy \"%V\"", &name);
+  } else {
+    log_refusal(r, verdict.refusal);
+  }
 
   if (has_error_page(r, status)) return static_cast<ngx_int_t>(status);
   ngx_http_complex_value_t body{};

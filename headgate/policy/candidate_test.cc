@@ -252,7 +252,12 @@ TEST(Candidate, AppliesWithItsPolicyOrNotAtAll) {
   }
   const std::string last =
       "quota: 9, window: 1s, match: {path: /}, candidate: {quota: 1, share: 100%}}\n";
-  EXPECT_EQ(matched(*load(yaml + "  - {name: last, " + last), early).size(), 127u);
+  EXPECT_EQ(matched(*load(yaml + "  - {name: last, " + last), early).size(), 0u) << "refused";
+  EXPECT_EQ(matched(*load(yaml + "  - {name: last, mode: shadow, quota: 9, window: 1s, "
+                                 "match: {path: /}, candidate: {quota: 1}}\n"),
+                    early)
+                .size(),
+            127u);
   const std::string shorter = yaml.substr(yaml.find('\n') + 1);
   EXPECT_EQ(matched(*load(shorter + "  - {name: last, " + last), early).size(), 128u);
 }

@@ -18,6 +18,13 @@
 namespace headgate::policy {
 namespace {
 
+bool asks_for_host(const PolicySet::Rules& rules) {
+  return std::ranges::any_of(rules.policies, [&](const Policy& policy) {
+    return policy.mode == Mode::enforce &&
+           std::ranges::any_of(rules.rules[policy.index].conditions, &Condition::asks_for_host);
+  });
+}
+
 bool applies(const PolicySet::Rules& rules, const Rule& rule, LazyRequest& request) {
   return (rule.conditions.empty() || any_holds(rule.conditions, request, Effect::limits)) &&
          std::none_of(rule.unless.begin(), rule.unless.end(), [&](std::size_t other) {
@@ -291,7 +298,9 @@ Match named_partition(const Policy& policy, const Rule& rule, std::string_view p
 }  // namespace
 
 PolicySet::PolicySet(Settings settings, std::unique_ptr<const Rules> rules)
-    : settings_(std::move(settings)), rules_(std::move(rules)) {}
+    : settings_(std::move(settings)),
+      rules_(std::move(rules)),
+      asks_for_host_(asks_for_host(*rules_)) {}
 
 PolicySet::~PolicySet() = default;
 
@@ -338,7 +347,14 @@ std::optional<std::uint64_t> PolicySet::body_bytes_wanted(const Request& request
 std::span<const Match> PolicySet::match(const Request& request, Scratch& scratch) const {
   LazyRequest lazy_request(request, settings_.client_address, scratch.host, scratch.path,
                            scratch.headers);
+  scratch.refusal = Refusal::none;
+  const auto refuse = [&](Refusal why) {
+    scratch.refusal = why;
+    return std::span<const Match>();
+  };
   if (any_holds(rules_->allow, lazy_request, Effect::exempts)) return {};
+  // To charge the policies of all hosts would let one request spend what many hosts have.
+  if (asks_for_host_ && lazy_request.may_be_any_host()) return refuse(Refusal::unclear_host);
   std::string& text = scratch.text;
   text.clear();
   std::vector<Match>& matches = scratch.matches;
@@ -353,60 +369,67 @@ std::span<const Match> PolicySet::match(const Request& request, Scratch& scratch
     }
     return first;
   };
-  for (const std::uint32_t index : rules_->index.find(lazy_request, scratch.found)) {
-    const Policy& policy = rules_->policies[index];
-    const Rule& rule = rules_->rules[index];
-    if (policy.mode == Mode::off || !applies(*rules_, rule, lazy_request)) continue;
-    // A policy and its candidate apply together or not at all: one of them is in force.
-    if (matches.size() + (policy.has_candidate ? 1 : 0) >= policies_per_request_max) break;
+  const std::span<const std::uint32_t> found = rules_->index.find(lazy_request, scratch.found);
+  // Those in shadow mode come last: they take no place from those in force.
+  for (const Mode mode : {Mode::enforce, Mode::shadow}) {
+    for (const std::uint32_t index : found) {
+      const Policy& policy = rules_->policies[index];
+      const Rule& rule = rules_->rules[index];
+      if (policy.mode != mode || !applies(*rules_, rule, lazy_request)) continue;
+      // A policy and its candidate apply together or not at all: one of them is in force.
+      const bool is_full =
+          matches.size() + (policy.has_candidate ? 1 : 0) >= policies_per_request_max;
+      if (is_full && mode == Mode::shadow) break;
 
-    const std::size_t key = text.size();
-    text.append(rule.key_head);
-    const std::size_t parts = text.size();
-    std::size_t last_part = parts;
-    // Policies often share a key: only the first of them that matches reads it from the request,
-    // and the others copy its parts. Measured by `./dev bench`, figure headgate-3.
-    const bool by_reading = std::ranges::any_of(rule.key, &Component::is_path) &&
-                            lazy_request.path().readings().size() > 1;
-    const bool is_beside =
-        policy.is_candidate() && !matches.empty() && matches.back().policy->index == policy.twin();
-    const std::size_t first = is_beside    ? matches.size() - 1  // both have one key
-                              : by_reading ? matches.size()
-                                           : first_with_key(rule.key_group);
-    const bool is_first = first == matches.size();
-    if (by_reading && is_first) {
-      last_part = append_parts_by_reading(rule, lazy_request, text);
-    } else if (is_first) {
-      last_part = append_parts(rule.key, lazy_request, std::nullopt, text);
-    } else {
-      const Rule& other = rules_->rules[matches[first].policy->index];
-      const std::size_t from = extents[first].key + other.key_head.size();
-      text.append(text, from, extents[first].own_key_end - from);
+      const std::size_t key = text.size();
+      text.append(rule.key_head);
+      const std::size_t parts = text.size();
+      std::size_t last_part = parts;
+      // Policies often share a key: only the first of them that matches reads it from the request,
+      // and the others copy its parts. Measured by `./dev bench`, figure headgate-3.
+      const bool by_reading = std::ranges::any_of(rule.key, &Component::is_path) &&
+                              lazy_request.path().readings().size() > 1;
+      const bool is_beside = policy.is_candidate() && !matches.empty() &&
+                             matches.back().policy->index == policy.twin();
+      const std::size_t first = is_beside    ? matches.size() - 1  // both have one key
+                                : by_reading ? matches.size()
+                                             : first_with_key(rule.key_group);
+      const bool is_first = first == matches.size();
+      if (by_reading && is_first) {
+        last_part = append_parts_by_reading(rule, lazy_request, text);
+      } else if (is_first) {
+        last_part = append_parts(rule.key, lazy_request, std::nullopt, text);
+      } else {
+        const Rule& other = rules_->rules[matches[first].policy->index];
+        const std::size_t from = extents[first].key + other.key_head.size();
+        text.append(text, from, extents[first].own_key_end - from);
+      }
+      const Grants grants =
+          grants_for(policy, rule, std::string_view(text).substr(parts), request.path);
+      const Grant* grant = grants.of_request;
+      if (is_uncertain(policy, rule, *grant, lazy_request)) grant = &policy.grants.front();
+      grant = &least_grant(policy, rule, *grant, lazy_request, text);
+      if (grant->unlimited) {
+        text.resize(key);
+        continue;
+      }
+      if (is_full) return refuse(Refusal::too_many);
+      const std::size_t parts_end = text.size();
+      set_apart(policy, *grants.of_key, *grant, text);
+      extents.push_back(
+          is_first ? append_partition(key, parts, last_part, parts_end, rule.key.size(), text)
+                   : Extent{key, extents[first].partition, extents[first].partition_size, parts_end,
+                            text.size()});
+      const Cost cost = rule.cost.of(request);
+      bool shadow = false;
+      if (policy.has_candidate) {
+        shadow = is_in_share(std::string_view(text).substr(key, parts_end - key),
+                             policy.candidate_share);
+      } else if (is_beside) {
+        shadow = !matches.back().shadow;
+      }
+      matches.push_back({&policy, grant, {}, {}, {}, cost.units, cost.defaulted, shadow});
     }
-    const Grants grants =
-        grants_for(policy, rule, std::string_view(text).substr(parts), request.path);
-    const Grant* grant = grants.of_request;
-    if (is_uncertain(policy, rule, *grant, lazy_request)) grant = &policy.grants.front();
-    grant = &least_grant(policy, rule, *grant, lazy_request, text);
-    if (grant->unlimited) {
-      text.resize(key);
-      continue;
-    }
-    const std::size_t parts_end = text.size();
-    set_apart(policy, *grants.of_key, *grant, text);
-    extents.push_back(
-        is_first ? append_partition(key, parts, last_part, parts_end, rule.key.size(), text)
-                 : Extent{key, extents[first].partition, extents[first].partition_size, parts_end,
-                          text.size()});
-    const Cost cost = rule.cost.of(request);
-    bool shadow = false;
-    if (policy.has_candidate) {
-      shadow =
-          is_in_share(std::string_view(text).substr(key, parts_end - key), policy.candidate_share);
-    } else if (is_beside) {
-      shadow = !matches.back().shadow;
-    }
-    matches.push_back({&policy, grant, {}, {}, {}, cost.units, cost.defaulted, shadow});
   }
   return set_all_views(scratch);
 }

@@ -29,8 +29,8 @@ namespace headgate::policy {
 // gateway. They load in less than a second.
 inline constexpr std::size_t policies_max = 10'000;
 
-// The most policies that apply to one request; further ones do not. This bounds the work and the
-// memory per request. 128 is far more than services use.
+// The most policies that one request may have to pass. This bounds the work and the memory per
+// request. 128 is far more than services use.
 inline constexpr std::size_t policies_per_request_max = 128;
 
 // The domain that reaches the policies of the policy file by Envoy's rate limit protocol: its
@@ -72,6 +72,14 @@ struct Match {
   }
 };
 
+// Why a request is to be denied without a decision of its policies. Without this, a spelling could
+// escape some of them.
+enum class Refusal : std::uint8_t {
+  none,
+  unclear_host,  // upstreams may read any host in it, and a policy in force asks for a host
+  too_many,      // it would have to pass more than policies_per_request_max
+};
+
 // Where a match lies in Scratch::text: offsets, because views would dangle while the text grows.
 struct Extent {
   std::size_t key = 0;  // begin of the store key
@@ -91,7 +99,8 @@ struct Scratch {
   FoldedHeaders headers;
   FoundRules found;
   std::vector<Match> matches;
-  std::vector<Extent> extents;  // of `matches`
+  std::vector<Extent> extents;      // of `matches`
+  Refusal refusal = Refusal::none;  // of the last request
 };
 
 class PolicySet {
@@ -148,10 +157,13 @@ class PolicySet {
   [[nodiscard]] std::optional<std::uint64_t> body_bytes_wanted(const Request& request,
                                                                Scratch& scratch) const;
 
-  // Returns the policies that this request must pass, in file order, without those that are `off`
-  // or unlimited for its partition; a policy's candidate is one more. If there are more than
-  // policies_per_request_max, returns the first. Never fails: a part or cost that the request lacks
-  // has its documented default. The result is valid until `scratch` is used again.
+  // Returns the policies that this request must pass, those in force and then those in shadow mode,
+  // both in file order, without those that are `off` or unlimited for its partition; a policy's
+  // candidate is one more. At most
+  // policies_per_request_max: further ones in shadow mode are left out. Returns none, and sets
+  // scratch.refusal, if the request is to be denied whatever its policies would decide. Never
+  // fails: a part or cost that the request lacks has its documented default. The result is valid
+  // until `scratch` is used again.
   [[nodiscard]] std::span<const Match> match(const Request& request, Scratch& scratch) const;
 
   // Returns one Match for each descriptor of a request to this domain of Envoy's configuration, in
@@ -214,6 +226,7 @@ class PolicySet {
 
   Settings settings_;
   std::unique_ptr<const Rules> rules_;
+  bool asks_for_host_;  // a policy in force has a condition on the host
 };
 
 }  // namespace headgate::policy

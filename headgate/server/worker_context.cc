@@ -1,5 +1,7 @@
 #include "headgate/server/worker_context.h"
 
+#include <spdlog/spdlog.h>
+
 #include <chrono>
 
 namespace headgate::server {
@@ -58,6 +60,14 @@ void WorkerContext::note(DecisionJob& job, const policy::Request& request) {
   job.note.path = request.path.substr(0, note_max);
   job.note.client = gate::client_text(request, settings, address);
   job.note.known = true;
+}
+
+void WorkerContext::report_too_many(Instant now) noexcept {
+  constexpr Nanos apart = 10 * nanos_per_second;  // more lines would say no more
+  if (reported_too_many_ && now.ns - reported_too_many_->ns < apart) return;
+  reported_too_many_ = now;
+  spdlog::error("a request was denied because it has more than {} policies",
+                policy::policies_per_request_max);
 }
 
 void WorkerContext::log(DoorKind door, const DecisionJob& job) noexcept {

@@ -63,6 +63,7 @@ class WorkerContext {
   void record(DoorKind door, const DecisionJob& job) noexcept {
     const Instant now = this->now();
     stats_.decided(door, *job.snapshot, job.decision, now, now.ns - job.began.ns);
+    if (job.decision.verdict.refusal == policy::Refusal::too_many) report_too_many(now);
     if (job.snapshot->policies().settings().decisions) log(door, job);
   }
   // Logs a decision that no policy of the file made. `key`: as the store takes it.
@@ -80,11 +81,14 @@ class WorkerContext {
 
  private:
   void log(DoorKind door, const DecisionJob& job) noexcept;
+  // Logs that a request was denied because it has too many policies, now and then.
+  void report_too_many(Instant now) noexcept;
 
   Engine& engine_;
   std::shared_ptr<const PolicySnapshot> in_force_;
   DecisionStats stats_;
   gate::DecisionSampler sampler_;
+  std::optional<Instant> reported_too_many_;
   DecisionJobs jobs_;
   Answers answers_;  // ends first: then no job is lent any more
 };

@@ -178,6 +178,16 @@ def test_a_malformed_host_reaches_no_upstream(gateway, host):
         assert exchange(one, b'GET /x HTTP/1.1\r\nHost: ' + good + end).startswith(b'HTTP/1.1 200 '), good
 
 
+@pytest.mark.parametrize('host', [b'node.1', b'192.0.2.256', b'[::1::2]'])
+def test_a_host_that_is_no_address_reaches_no_upstream_if_a_policy_asks_for_a_host(gateway, host):
+    end = b'\r\nConnection: close\r\n\r\n'
+    said = exchange(gateway(), b'GET /x HTTP/1.1\r\nHost: ' + host + end)
+    assert said.startswith(b'HTTP/1.1 200 '), said
+    one = gateway('version: 1\npolicies: [{name: api, quota: 1000, window: 1h, match: [{host: api.example}]}]\n')
+    said = exchange(one, b'GET /x HTTP/1.1\r\nHost: ' + host + end)
+    assert said.startswith(b'HTTP/1.1 400 '), said
+
+
 def test_a_request_without_host_is_passed_on_with_the_upstreams(gateway, upstream):
     said = exchange(gateway(), b'GET / HTTP/1.0\r\n\r\n')
     assert f'"host": ["{upstream.url[7:]}"]'.encode() in said

@@ -144,6 +144,7 @@ def test_a_fragment_passes_no_policy(doors, targets):
 
 HOSTS = ('u0@api.example', 'u1:2@api.example', 'x:y@api.example', '%61pi.example', '\xaapi.example', 'h\\x?',
          '.api.example', 'x1..api.example')
+NUMBERED = ('node.1', '192.0.2.256', '192.0.2.010', '[::1::2]')
 HOST_POLICIES = policies(policy('match', QUOTA, key='[]', match='[{host: api.example, path: /match}]'),
                          policy('host', QUOTA, key='[host]', match='[{path: /key}]'))
 
@@ -156,9 +157,40 @@ def test_a_malformed_host_passes_no_policy_of_a_host(serve, path):
                  ('X-Forwarded-Uri', path), ('X-Forwarded-Host', host)]).status,
              'SPOE': lambda host: engine.ask(spoe.request(path, lines=[('host', host)])).status or 200}
     for name, send in doors.items():
-        assert [send(host) for host in HOSTS] == [200] * QUOTA + [429] * (len(HOSTS) - QUOTA), name
+        assert [send(host) for host in (*HOSTS, *NUMBERED)] == [400] * len((*HOSTS, *NUMBERED)), name
+        assert [send('api.example') for _ in range(QUOTA + 1)] == [200] * QUOTA + [429], name
     connection.close()
     engine.socket.close()
+
+
+def test_malformed_hosts_share_a_quota_if_no_policy_asks_for_a_host(serve):
+    connection = Connection(serve(policies(policy('host', QUOTA, key='[host]'))).port)
+    hosts = (*HOSTS, *NUMBERED)
+    assert [connection.request('/auth', headers=[('X-Forwarded-Host', host)]).status for host in hosts] == [
+        200] * QUOTA + [429] * (len(hosts) - QUOTA)
+    connection.close()
+
+
+TENANTS = [policy(f'tenant{n}', 1000, match=f'[{{host: tenant{n}.example}}]') for n in range(130)]
+ROUTES = [policy(f'{way}{n}', 1000, match=f'[{{path: /{way}/*}}]') for n in range(65) for way in 'ab']
+PER_ADDRESS = policy('per-address', QUOTA)
+
+
+@pytest.mark.parametrize('file, path, host, status', [
+    (TENANTS, '/x', 'node.1', 400), (TENANTS, '/x', '192.0.2.256', 400), (TENANTS, '/x', '[::1::2]', 400),
+    (ROUTES, '//b/a/x', 'h', 503)])
+def test_many_policies_hide_none(nginx, serve, file, path, host, status):
+    file = policies(*file, PER_ADDRESS)
+    server, direct = nginx(file, server='location / { return 200; }'), Connection(serve(file).port)
+    doors = {'/auth': lambda path, host: direct.request('/auth', headers=[
+                 ('X-Forwarded-Uri', path), ('X-Forwarded-Host', host)]).status,
+             'nginx': lambda path, host: server.request(path, host=host).status}  # it closes behind a 400
+    for name, send in doors.items():
+        assert [send(path, host) for _ in range(QUOTA + 1)] == [status] * (QUOTA + 1), name
+        # They charge nothing.
+        assert [send('/x', 'other.example') for _ in range(QUOTA + 1)] == [200] * QUOTA + [429], name
+    direct.close()
+    assert ('more than 128 policies' in server.log) == (status == 503)
 
 
 NOTATIONS = [('192.0.2.7', '0xc0.0.2.7', '3221225991', '192.0.519', '192.0.0x207.', '[::ffff:192.0.2.7]:80'),

@@ -112,7 +112,21 @@ TEST_F(Include, AWarningSaysIfTooManyMayApply) {
   ASSERT_TRUE(loaded);
   ASSERT_EQ((*loaded)->warnings().size(), 1u);
   EXPECT_THAT((*loaded)->warnings().front().text(),
-              HasSubstr("129 policies may apply to one request; expected at most 128"));
+              HasSubstr("129 policies may apply to one request; expected at most 128: a request "
+                        "that has more is denied"));
+}
+
+TEST_F(Include, AWarningCountsAllReadingsOfAPath) {
+  std::string text = "policies:\n";
+  for (int i = 0; i < 65; ++i) {
+    const std::string n = std::to_string(i);
+    text += "  - {name: a" + n + ", rate: 1/s, match: {path: '/a/*'}}\n";
+    text += "  - {name: b" + n + ", rate: 1/s, match: {path: '/b/*'}}\n";
+  }
+  const Loaded loaded = load(text);
+  ASSERT_TRUE(loaded);
+  ASSERT_EQ((*loaded)->warnings().size(), 1u);
+  EXPECT_THAT((*loaded)->warnings().front().text(), HasSubstr("130 policies may apply"));
 }
 
 }  // namespace

@@ -241,7 +241,7 @@ std::shared_ptr<const PolicySet> read(std::string_view text, const std::string& 
     faults.warn({}, std::to_string(rules->index.most()) +
                         " policies may apply to one request; expected at most " +
                         std::to_string(policies_per_request_max) +
-                        ": of more, only the first ones of the file are used");
+                        ": a request that has more is denied");
   }
   rules->warnings = faults.take_warnings();
   std::move(others.warnings.begin(), others.warnings.end(), std::back_inserter(rules->warnings));

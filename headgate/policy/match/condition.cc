@@ -127,6 +127,10 @@ bool Condition::holds(LazyRequest& request, Effect effect) const {
          !any_holds(refuted, request, opposite);
 }
 
+bool Condition::asks_for_host() const noexcept {
+  return host || any(headers, [](const HeaderGlob& header) { return header.name == "host"; });
+}
+
 void Condition::add_to(FieldsUsed& fields_used) const {
   fields_used.path |= !paths.empty() || !exact_paths.empty();
   fields_used.method |= !methods.empty();

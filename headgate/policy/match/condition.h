@@ -54,6 +54,9 @@ struct Condition {
 
   [[nodiscard]] bool holds(LazyRequest& request, Effect effect) const;
 
+  // Whether it holds for some hosts and not for others.
+  [[nodiscard]] bool asks_for_host() const noexcept;
+
   // Adds the request fields that holds() reads.
   void add_to(FieldsUsed& fields_used) const;
 };

@@ -218,7 +218,8 @@ TEST(Match, Conditions) {
       {R"({not: [{method: GET}, {address: 10.0.0.0/8}]})", {.peer = "10.1.2.3"}, false},
       {R"({not: [{method: PUT}, {address: 10.0.0.0/8}]})", {}, true}};
   for (const Case& c : cases) {
-    const auto set = one("match: "s + c.match);
+    // In shadow mode, because policies in force are not asked about a malformed host.
+    const auto set = one("mode: shadow, match: "s + c.match);
     ASSERT_NE(set, nullptr);
     EXPECT_EQ(first_match(*set, c.request).matched, c.matches) << c.match;
   }
@@ -404,7 +405,7 @@ TEST(Match, AHeaderIsComparedAsItsMostLenientReaderDoes) {
   EXPECT_FALSE(matches("not", R"({header: {x: pro}})", "pro"));
 }
 
-TEST(Match, InFileOrderWithoutOffAndUnlimited) {
+TEST(Match, InForceThenInShadowInFileOrderWithoutOffAndUnlimited) {
   const auto set = load(R"(version: 1
 policies:
   - {name: c, quota: 1, window: 1s}
@@ -421,7 +422,7 @@ policies:
   for (const Match& match : set->match(request, scratch)) {
     names += match.policy->name + ":" + std::string(match.partition) + " ";
   }
-  EXPECT_EQ(names, "c:192.0.2.7 a:192.0.2.7 b: ");
+  EXPECT_EQ(names, "c:192.0.2.7 b: a:192.0.2.7 ");
 }
 
 TEST(Match, ManyLongKeysOfOneRequestStayApart) {
@@ -445,6 +446,76 @@ TEST(Match, ManyLongKeysOfOneRequestStayApart) {
     EXPECT_EQ(matches[i].key, std::string(1, static_cast<char>(name.size())) + name + "\x88\x27" +
                                   text + "\3GET\2/p");
   }
+}
+
+// The matches of a request, or why it is refused.
+struct Outcome {
+  std::size_t matches = 0;
+  Refusal refusal = Refusal::none;
+  bool operator==(const Outcome&) const = default;
+};
+
+Outcome outcome(const PolicySet& set, const std::string& host, const std::string& path = "/") {
+  const TestHeaders headers({});
+  const Request request{"GET", host, path, "", Address::parse("192.0.2.7"), &headers, 0};
+  Scratch scratch;
+  const std::size_t matches = set.match(request, scratch).size();
+  return {matches, scratch.refusal};
+}
+
+std::string many(std::size_t count, const std::string& name, const std::string& keys) {
+  std::string yaml;
+  for (std::size_t i = 0; i < count; ++i) {
+    yaml += "  - {name: " + name + std::to_string(i) + ", quota: 9, window: 1m, " + keys + "}\n";
+  }
+  return yaml;
+}
+
+const std::string file_begin = "version: 1\npolicies:\n";
+
+TEST(Match, NoPolicyInForceIsLeftOutBehindTooManyOthers) {
+  const auto full = load(file_begin + many(policies_per_request_max, "p", "match: {path: /many}"));
+  EXPECT_EQ(outcome(*full, "h", "/many"), (Outcome{policies_per_request_max, Refusal::none}));
+  const std::string a = many(65, "a", "match: {path: '/a/*'}");
+  const std::string b = many(65, "b", "match: {path: '/b/*'}");
+  const auto set = load(file_begin + a + b + "  - {name: last, quota: 3, window: 1m}\n");
+  EXPECT_EQ(outcome(*set, "h", "/a/x"), (Outcome{66, Refusal::none}));
+  EXPECT_EQ(outcome(*set, "h", "//b/a/x"), (Outcome{0, Refusal::too_many}));
+  // A policy in shadow mode never denies; and one behind which there is no room is left out.
+  const auto shadow = load(file_begin + many(200, "s", "mode: shadow, match: {path: /many}"));
+  EXPECT_EQ(outcome(*shadow, "h", "/many"), (Outcome{policies_per_request_max, Refusal::none}));
+  const auto mixed = load(file_begin + many(200, "s", "mode: shadow, match: {path: /many}") +
+                          "  - {name: last, quota: 3, window: 1m}\n");
+  EXPECT_EQ(first_match(*mixed, {.path = "/many"}).quota, 3u);
+  const auto candidates =
+      load(file_begin + many(127, "p", "match: {path: /many}") +
+           "  - {name: c, quota: 3, window: 1m, candidate: {quota: 2}, match: {path: /many}}\n");
+  EXPECT_EQ(outcome(*candidates, "h", "/many"), (Outcome{0, Refusal::too_many}));
+  const auto unlimited = load(
+      file_begin +
+      many(200, "p", "match: {path: /many}, overrides: [{ids: [192.0.2.7], quota: unlimited}]"));
+  EXPECT_EQ(outcome(*unlimited, "h", "/many"), (Outcome{0, Refusal::none}));
+}
+
+TEST(Match, AMalformedHostIsRefusedIfAPolicyInForceAsksForAHost) {
+  const std::string tenants = many(9, "t", "match: {host: tenant.example}");
+  const std::string all = "  - {name: all, quota: 3, window: 1m}\n";
+  const auto set = load(file_begin + tenants + all);
+  for (const char* const malformed : {"a..b", "x@y", "node.1", "192.0.2.256", "[::1::2]"}) {
+    EXPECT_EQ(outcome(*set, malformed), (Outcome{0, Refusal::unclear_host})) << malformed;
+    EXPECT_EQ(outcome(*load(file_begin + all), malformed), (Outcome{1, Refusal::none}))
+        << malformed;
+  }
+  EXPECT_EQ(outcome(*set, "other.example"), (Outcome{1, Refusal::none}));
+  EXPECT_EQ(outcome(*set, ""), (Outcome{1, Refusal::none})) << "a host that is not known";
+  const auto header = load(file_begin + many(1, "t", "match: {header: {host: tenant.example}}"));
+  EXPECT_EQ(outcome(*header, "node.1"), (Outcome{0, Refusal::unclear_host}));
+  const auto shadow =
+      load(file_begin + many(9, "t", "mode: shadow, match: {host: a.example}") + all);
+  EXPECT_EQ(outcome(*shadow, "node.1"), (Outcome{10, Refusal::none}));
+  const auto allowed = load("version: 1\nallow: {address: 192.0.2.0/24}\n" +
+                            file_begin.substr(file_begin.find('p')) + tenants);
+  EXPECT_EQ(outcome(*allowed, "node.1"), (Outcome{0, Refusal::none}));
 }
 
 TEST(Match, AnAddressAsHostIsOneInAnyNotation) {
@@ -471,7 +542,7 @@ TEST(Match, AnAddressAsHostIsOneInAnyNotation) {
   }
   // Some read the last part as octal.
   for (const char* const pattern : {"192.0.2.8", "192.0.2.10"}) {
-    const auto policies = one(std::string("match: {host: ") + pattern + "}");
+    const auto policies = one(std::string("mode: shadow, match: {host: ") + pattern + "}");
     EXPECT_TRUE(first_match(*policies, {.host = "192.0.2.010"}).matched) << pattern;
   }
   // Hosts are looked up by their text.

@@ -49,10 +49,11 @@ class PathPattern {
 class FoldedPath {
   // 4 ways with ".." x 2 with parameters.
   static constexpr std::size_t readings_per_path = 8;
+
+ public:
   // With and without the authority, up to the '#' and as a whole; and 2 up to the ';'.
   static constexpr std::size_t readings_max = 4 * readings_per_path + 2;
 
- public:
   // `buffer` holds the results; reuse it for the next request, so that only a path that is longer
   // than any before, or very long, allocates.
   FoldedPath(std::string_view raw, std::string& buffer) noexcept : raw_(raw), buffer_(buffer) {}

@@ -1,7 +1,9 @@
 #include "headgate/policy/match/rule_index.h"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
+#include <numeric>
 
 #include "headgate/base/ascii.h"
 
@@ -125,24 +127,54 @@ std::span<const std::uint32_t> RuleIndex::find(LazyRequest& request, FoundRules&
   return found.indices;
 }
 
+std::size_t RuleIndex::most_in(const Group& group) {
+  // The paths of each head are a tree, and a reading of a path has all policies on the way from the
+  // root to a leaf. The ways that together have most are found like this: at each path, the way
+  // with most below it goes on, and the others end.
+  struct Ways {
+    std::vector<std::size_t> ended;  // the policies that each has alone
+    Indices policies;                // all, also twice
+  };
+  std::vector<std::string_view> keys;
+  for (const auto& [key, indices] : group.paths) keys.push_back(key);
+  // What lies below a path is longer than that.
+  std::ranges::sort(keys, std::greater(), &std::string_view::size);
+  TextMap<std::size_t> below;  // what the best way has below a path
+  TextMap<Ways> heads;
+  for (const std::string_view key : keys) {
+    const Indices& indices = group.paths.find(key)->second;
+    const std::size_t head = key.rfind(separator) + 1;  // 0 if there is none
+    Ways& ways = heads[std::string(key.substr(0, head))];
+    ways.policies.insert(ways.policies.end(), indices.begin(), indices.end());
+    std::size_t way = indices.size() + below[std::string(key)];
+    std::size_t end = key.size();
+    while (end > head) {
+      const std::size_t slash = key.rfind('/', end - 1);
+      end = slash == std::string::npos || slash < head ? head : slash;
+      const std::string_view parent = key.substr(0, end);
+      if (!group.paths.contains(parent)) continue;
+      std::size_t& best = below[std::string(parent)];
+      if (way > best) std::swap(way, best);
+      break;
+    }
+    ways.ended.push_back(way);
+  }
+  std::size_t most = 0;
+  for (auto& [head, ways] : heads) {
+    std::ranges::sort(ways.ended, std::greater());
+    const std::size_t read = std::min(ways.ended.size(), FoldedPath::readings_max);
+    const std::size_t sum = std::accumulate(
+        ways.ended.begin(), ways.ended.begin() + static_cast<std::ptrdiff_t>(read), std::size_t{0});
+    std::ranges::sort(ways.policies);
+    const auto twice = std::ranges::unique(ways.policies);
+    most = std::max(most, std::min(sum, ways.policies.size() - twice.size()));
+  }
+  return most;
+}
+
 std::size_t RuleIndex::most() const {
   std::size_t all = everywhere_.size();
-  for (const Group& group : groups_) {
-    std::size_t most = 0;
-    for (const auto& [key, indices] : group.paths) {
-      // A path has the policies of all paths that it begins with.
-      std::size_t sum = indices.size();
-      const std::size_t head = key.rfind(separator) + 1;  // 0 if there is none
-      for (std::size_t end = key.size(); end > head;) {
-        const std::size_t slash = key.rfind('/', end - 1);
-        end = slash == std::string::npos || slash < head ? head : slash;
-        const auto parent = group.paths.find(std::string_view(key).substr(0, end));
-        if (parent != group.paths.end()) sum += parent->second.size();
-      }
-      most = std::max(most, sum);
-    }
-    all += most;
-  }
+  for (const Group& group : groups_) all += most_in(group);
   return all;
 }
 

@@ -36,8 +36,8 @@ class RuleIndex {
   // (Effect::limits), and perhaps of others. Valid until `found` is used again.
   [[nodiscard]] std::span<const std::uint32_t> find(LazyRequest& request, FoundRules& found) const;
 
-  // Returns a number of policies that find() does not exceed for requests whose path and host
-  // upstreams read in one way.
+  // Returns a number of policies that find() does not exceed, in how many ways ever the path of a
+  // request is read, unless its host is malformed.
   [[nodiscard]] std::size_t most() const;
 
  private:
@@ -55,6 +55,7 @@ class RuleIndex {
   static void append_head(const Group& group, std::string_view host, std::string_view method,
                           std::string& out);
   static void find_in(const Group& group, LazyRequest& request, FoundRules& found);
+  [[nodiscard]] static std::size_t most_in(const Group& group);
 
   std::array<Group, 4> groups_{
       {{false, false, {}}, {false, true, {}}, {true, false, {}}, {true, true, {}}}};

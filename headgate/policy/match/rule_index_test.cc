@@ -65,7 +65,31 @@ TEST(RuleIndex, FindsByHostMethodAndTheBeginOfThePath) {
   EXPECT_THAT(index.find(put.lazy, put.found), ElementsAre(0, 1, 5, 6, 7));
   Asked none("GET", "x", "/");
   EXPECT_THAT(index.find(none.lazy, none.found), ElementsAre(0, 7));
-  EXPECT_EQ(index.most(), 2u + 2 + 1 + 1) << "of all groups of conditions";
+  EXPECT_EQ(index.most(), 2u + 4 + 1 + 1) << "of all groups of conditions";
+}
+
+TEST(RuleIndex, MostCountsAllReadingsOfAPath) {
+  RuleIndex index;
+  std::uint32_t next = 0;
+  const auto add = [&](const std::vector<std::string>& paths, int times) {
+    for (; times > 0; --times) index.add(next++, {condition(paths)});
+  };
+  add({"/a/*"}, 5);
+  add({"/b/*"}, 7);
+  EXPECT_EQ(index.most(), 12u) << "//b/a/x is /b/a/x and /a/x";
+  Asked both("GET", "x", "//b/a/x");
+  EXPECT_EQ(index.find(both.lazy, both.found).size(), 12u);
+  add({"/a/b/c", "/a/b", "/b/x", "/c", "/d", "/e"}, 1);
+  EXPECT_EQ(index.most(), 13u) << "each policy once";
+  RuleIndex wide;
+  for (std::uint32_t i = 0; i < 200; ++i) {
+    wide.add(2 * i, {condition({"/v1/" + std::to_string(i)})});
+    wide.add(2 * i + 1, {condition({"/v1/" + std::to_string(i) + "/*"})});
+  }
+  wide.add(400, {condition({"/v1/*"})});
+  wide.add(401, {condition({"/v1/7/deeper/*"})});
+  EXPECT_EQ(wide.most(), 34u * 2 + 1 + 1)
+      << "as many readings as there may be, and their begin once";
 }
 
 TEST(RuleIndex, AMalformedHostHasThePoliciesOfAllHosts) {
