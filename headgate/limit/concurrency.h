@@ -97,7 +97,7 @@ class Concurrency {
       const bool merged = i < log.size() && log_max_ < quota_;
       if (!there && !merged && i > 0 && is_earlier_one(log, i, taken, cost)) --i;
       if (i < log.size() && taken > clamped(now) - lease_) {
-        log::take_back(log, i, std::min(cost, log.get(i).cost));
+        log::take_back(log, i, cost);  // what is not in this record is in its neighbours
       }
     }
     return answer(log.units(), true);

@@ -95,6 +95,24 @@ TEST(Concurrency, WorkersThatReadTheClockInAnotherOrderReleaseTheirSlots) {
   EXPECT_EQ(log.units(), 0u);
 }
 
+// Each release finds a record that is near, and not always its own.
+TEST(Concurrency, WorkersThatReadTheClockInAnotherOrderReleaseSlotsOfAllCosts) {
+  const Concurrency law = law_of(20, 3600 * second);
+  VectorLog log;
+  const auto take = [&](std::uint64_t cost, Nanos at) {
+    EXPECT_TRUE(law.spend(log, cost, Instant{at}).admitted);
+  };
+  const auto release = [&](std::uint64_t cost, Nanos since) {
+    return law.refund(log, cost, Instant{200}, Instant{since}).remaining;
+  };
+  take(1, 100);
+  take(1, 90);
+  take(2, 101);
+  EXPECT_EQ(release(1, 100), 17U);
+  EXPECT_EQ(release(2, 101), 19U);
+  EXPECT_EQ(release(1, 90), 20U);
+}
+
 TEST(Concurrency, ALateReleaseDoesNotReleaseAnotherSlot) {
   const Concurrency law = law_of(2, 60 * second);
   VectorLog log;

@@ -229,6 +229,11 @@ class Linear {
     return {next, next != before || (tat && *tat > next), admission(next, at)};
   }
 
+  // Whether the state is of a later time than `now`, as if the clock had gone back.
+  [[nodiscard]] constexpr bool is_ahead(const State& tat, Instant now) const noexcept {
+    return tat > ticks(now) + window_ + debt_;
+  }
+
   // When the quota is full again [ns, rounded up]. From then on the state is not needed.
   [[nodiscard]] constexpr Nanos full_at(const State& tat) const noexcept {
     return ceil_div(static_cast<Nanos>(tat), static_cast<Nanos>(scale_));

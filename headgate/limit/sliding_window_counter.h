@@ -117,6 +117,12 @@ class SlidingWindowCounter {
     return {view.state(), view.moved, admission(view, at)};
   }
 
+  // Whether the state is of a later time than `now`, as if the clock had gone back.
+  [[nodiscard]] constexpr bool is_ahead(const State& state, Instant now) const noexcept {
+    const View view = View::of(state);
+    return view.open && view.start > now.ns;
+  }
+
   // From when on the state is not needed [ns].
   [[nodiscard]] constexpr Nanos full_at(const State& state) const noexcept {
     return View::of(state).start + 2 * answer_.window();

@@ -20,6 +20,7 @@
 #include "headgate/limit/law.h"
 #include "headgate/store/apply_op.h"
 #include "headgate/store/block_log.h"
+#include "headgate/store/current.h"
 #include "headgate/store/page.h"
 #include "headgate/store/segment.h"
 #include "headgate/store/unkept.h"
@@ -118,11 +119,12 @@ class Ledger {
   };
 
   // Changes a key's state by a charge. If there is no room for the key, `unkept` decides. The law
-  // counts by a clock that is `shift` ahead of the table's [ns]. REQUIRES: `hold` has locked the
-  // key's pages.
+  // counts by a clock that is `shift` ahead of `clock`, the table's [ns]. REQUIRES: `hold` has
+  // locked the key's pages.
   template <class L>
   limit::Decision apply(const Hold& hold, const L& law, const LedgerAddress& address,
-                        const UnkeptCharge& charge, Nanos shift, Unkept<L> unkept) const noexcept;
+                        const UnkeptCharge& charge, const Clock& clock, Nanos shift,
+                        Unkept<L> unkept) const noexcept;
 
   // Whether apply() of a spend would admit. REQUIRES: `hold` has locked the key's pages.
   template <class L>
@@ -262,11 +264,12 @@ class Ledger {
 
   template <class L>
   limit::Decision apply_words(const Hold& hold, const L& law, const LedgerAddress& address,
-                              const UnkeptCharge& charge, Nanos shift,
+                              const UnkeptCharge& charge, const Clock& clock, Nanos shift,
                               Unkept<L> unkept) const noexcept;
   template <class L>
   limit::Decision apply_log(const Hold& hold, const L& law, const LedgerAddress& address,
-                            const UnkeptCharge& charge, Unkept<L> unkept) const noexcept;
+                            const UnkeptCharge& charge, const Clock& clock,
+                            Unkept<L> unkept) const noexcept;
 
   std::byte* begin_ = nullptr;
   const KnownSegments* segments_ = nullptr;
@@ -275,27 +278,28 @@ class Ledger {
 
 template <class L>
 limit::Decision Ledger::apply(const Hold& hold, const L& law, const LedgerAddress& address,
-                              const UnkeptCharge& charge, Nanos shift,
+                              const UnkeptCharge& charge, const Clock& clock, Nanos shift,
                               Unkept<L> unkept) const noexcept {
   if constexpr (LogLaw<L>) {
-    return apply_log(hold, law, address, charge, unkept);
+    return apply_log(hold, law, address, charge, clock, unkept);
   } else {
-    return apply_words(hold, law, address, charge, shift, unkept);
+    return apply_words(hold, law, address, charge, clock, shift, unkept);
   }
 }
 
 template <class L>
 limit::Decision Ledger::apply_words(const Hold& hold, const L& law, const LedgerAddress& address,
-                                    const UnkeptCharge& charge, Nanos shift,
+                                    const UnkeptCharge& charge, const Clock& clock, Nanos shift,
                                     Unkept<L> unkept) const noexcept {
   const Instant now = charge.now;
-  const Instant at_law{now.ns + shift};
+  Instant at_law{now.ns + shift};
   std::optional<Spot> spot = find<L>(hold, address);
   const bool is_new = !spot;
   const bool busy = is_new && unkept.busy();
   if (busy && unkept.refunds()) return unkept.decide().decision;
   std::optional<typename L::State> state;
   if (is_live(spot, now)) state = state_of<typename L::State>(spot->page.entry(spot->at));
+  if (state) at_law = current(law, *state, at_law, clock, shift);
   const Nanos before = full_before(spot, now);
   const std::uint64_t owed = busy ? unkept.units() : 0;
   if (owed > 0) state = law.debit(state, owed, at_law).state;
@@ -319,7 +323,8 @@ limit::Decision Ledger::apply_words(const Hold& hold, const L& law, const Ledger
 
 template <class L>
 limit::Decision Ledger::apply_log(const Hold& hold, const L& law, const LedgerAddress& address,
-                                  const UnkeptCharge& charge, Unkept<L> unkept) const noexcept {
+                                  const UnkeptCharge& charge, const Clock& clock,
+                                  Unkept<L> unkept) const noexcept {
   const Instant now = charge.now;
   const EntryTag tag = tag_of<L>(address);
   std::optional<Spot> spot = find<L>(hold, address);
@@ -334,9 +339,10 @@ limit::Decision Ledger::apply_log(const Hold& hold, const L& law, const LedgerAd
   const auto& [page, at] = *spot;
   if (!is_new) page.begin(at);
   BlockLog log(page, tag, at, before, now);
+  const Instant at_law = current(law, log, now, clock);
   const std::uint64_t owed = busy ? unkept.units() : 0;
-  if (owed > 0) static_cast<void>(law.debit(log, owed, now));
-  limit::Decision decision = apply_op(law, log, charge.op, charge.cost, now, charge.since);
+  if (owed > 0) static_cast<void>(law.debit(log, owed, at_law));
+  limit::Decision decision = apply_op(law, log, charge.op, charge.cost, at_law, charge.since);
   if (log.merges() > 0) merged_->fetch_add(log.merges(), std::memory_order_relaxed);
   const bool admits = decision.admitted && !log.starved();
   const bool takes = charge.op != limit::Op::peek && admits && log.size() > 0;

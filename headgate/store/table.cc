@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "headgate/base/random.h"
+#include "headgate/store/current.h"
 #include "headgate/store/former_header.h"
 
 namespace headgate::store {
@@ -70,10 +71,12 @@ class MigrationSource {
 // the code around that spend stays small; `build/release/bin/steps_bench` measures the effect.
 template <class L, class CellTable, class Other>
 [[gnu::noinline]] void apply_in_general(const L& law, CellTable& mine, Other& other, Sketch& sketch,
-                                        const CellAddress& address, limit::Op op,
-                                        std::uint64_t cost, Instant since, Instant now,
-                                        limit::Decision& answer) noexcept {
-  const auto step = [&](const auto& state) { return apply_op(law, state, op, cost, now); };
+                                        const CellAddress& address, const Clock& clock,
+                                        limit::Op op, std::uint64_t cost, Instant since,
+                                        Instant now, limit::Decision& answer) noexcept {
+  const auto step = [&](const auto& state) {
+    return apply_op(law, state, op, cost, state ? current(law, *state, now, clock) : now);
+  };
   const UnkeptCharge charge{address.hash, room_of<L>(), op, cost, since, now};
   answer = mine.transact(address, law, now, step, MigrationSource{other, address.hash},
                          Unkept{sketch, law, charge});
@@ -415,7 +418,8 @@ template <class Pages>
                                                 limit::Decision& answer) noexcept {
   const auto cell = [&] [[gnu::always_inline]] (const auto& law, auto& mine, auto& other) {
     if (op == limit::Op::spend && mine.spend(address, law, cost, now, answer)) return;
-    apply_in_general(law, mine, other, sketch_, address, op, cost, charge.since, now, answer);
+    apply_in_general(law, mine, other, sketch_, address, clock_, op, cost, charge.since, now,
+                     answer);
   };
   const auto entry = [&](const auto& law, Ledger& ledger) {
     const LedgerAddress where = ledger.locate(address.hash);
@@ -426,9 +430,9 @@ template <class Pages>
       Ledger::Hold hold(ledger);
       hold.add(where);
       hold.lock();
-      answer = ledger.apply(hold, law, where, mine, shift(law), unkept);
+      answer = ledger.apply(hold, law, where, mine, clock_, shift(law), unkept);
     } else {
-      answer = ledger.apply(pages, law, where, mine, shift(law), unkept);
+      answer = ledger.apply(pages, law, where, mine, clock_, shift(law), unkept);
     }
   };
   const auto closed = [&](const limit::Closed& law) {

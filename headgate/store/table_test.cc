@@ -222,6 +222,42 @@ TEST(Table, EveryTableHasItsOwnSecret) {
   EXPECT_NE(one->secret().k0, two->secret().k0);
 }
 
+// It was stopped before it came to the state. The law alone takes the state for one from before the
+// clock went back.
+TEST(Table, ARequestThatHasReadTheClockEarlierGivesNothingBack) {
+  auto table = open({.memory = 1 << 20});
+  using limit::Algorithm;
+  const Nanos window = 3600 * second;
+  const limit::Terms terms[] = {{},
+                                {.exact = true},
+                                {.late = true},
+                                {.delay = 60 * second},
+                                {.algorithm = Algorithm::exponential},
+                                {.algorithm = Algorithm::exponential, .late = true},
+                                {.algorithm = Algorithm::fixed_window},
+                                {.algorithm = Algorithm::fixed_window, .aligned = true},
+                                {.algorithm = Algorithm::sliding_window_counter},
+                                {.algorithm = Algorithm::sliding_window_counter, .aligned = true},
+                                {.algorithm = Algorithm::moving_window}};
+  for (std::size_t i = 0; i < std::size(terms); ++i) {
+    const Law hundred = law(100, window, terms[i]);
+    const std::string key = "k" + std::to_string(i);
+    EXPECT_TRUE(take(*table, hundred, key, 100, table->now()).admitted);
+    for (const Op op : {Op::spend, Op::peek, Op::refund, Op::debit}) {
+      const std::uint64_t cost = op == Op::spend ? 1 : 0;
+      take(*table, hundred, key, cost, Instant{table->now().ns - window}, op);
+      EXPECT_FALSE(take(*table, hundred, key, 1, table->now()).admitted)
+          << i << " after " << static_cast<int>(op);
+    }
+    const Charge both[] = {{&hundred, key, 1}, {&hundred, "other", 1}};
+    Decision decisions[2];
+    Bundle bundle{both, decisions};
+    table->take({&bundle, 1}, Instant{table->now().ns - window}, {});
+    EXPECT_FALSE(bundle.admitted);
+    EXPECT_FALSE(take(*table, hundred, key, 1, table->now()).admitted) << i << " after a bundle";
+  }
+}
+
 TEST(Table, ItsClockAdvances) {
   auto table = open({.memory = TableOptions::memory_min});
   const Instant before = table->now();
