@@ -207,10 +207,7 @@ class Linear {
                                              Instant now) const noexcept {
     const Ticks at = ticks(now);
     if (!tat || *tat <= at) return unchanged(std::nullopt, at, Denial::no);
-    // A tat that is later than the largest debt allows (a denial can cost one quota more) means
-    // that the clock went back.
-    const Ticks most = at + window_ + debt_ + (denied_ == Denied::free ? 0 : window_);
-    const Ticks before = std::min(*tat, most);
+    const Ticks before = std::min(*tat, latest_debt(at));
     const Ticks owed = ceil_div(before - at, interval_);  // units
     const bool all = cost >= Quota::cost_max || static_cast<Ticks>(cost) >= owed;
     const Ticks next = all ? at : before - static_cast<Ticks>(cost) * interval_;
@@ -231,7 +228,7 @@ class Linear {
 
   // Whether the state is of a later time than `now`, as if the clock had gone back.
   [[nodiscard]] constexpr bool is_ahead(const State& tat, Instant now) const noexcept {
-    return tat > ticks(now) + window_ + debt_;
+    return tat > latest_debt(ticks(now));
   }
 
   // When the quota is full again [ns, rounded up]. From then on the state is not needed.
@@ -252,6 +249,12 @@ class Linear {
   static constexpr Nanos time_max = narrow ? Nanos{7} << 60 : Nanos{1} << 119;
 
   enum class Denial { no, yes, never };
+
+  // A tat that is later than the largest debt allows (a denial can cost one quota more) means that
+  // the clock went back.
+  [[nodiscard]] constexpr Ticks latest_debt(Ticks at) const noexcept {
+    return at + window_ + debt_ + (denied_ == Denied::free ? 0 : window_);
+  }
 
   // The tat, not before `at` (a full quota) and not after the largest possible debt.
   [[nodiscard]] constexpr Ticks clamped(const std::optional<State>& tat, Ticks at) const noexcept {

@@ -46,6 +46,11 @@ class Clock {
   // Thread-safe. About once per second one of the callers writes the time into the anchor.
   [[nodiscard]] Instant now() const noexcept;
 
+  // Whether it is ClockSource::still(), so that only the callers know the time.
+  [[nodiscard]] bool is_still() const noexcept {
+    return source_.monotonic == ClockSource::still().monotonic;
+  }
+
   // What to add to this clock's time to get wall time [ns since 1970], by the anchor. Follows steps
   // of the wall clock after about a second. A wall clock earlier than 1970 or later than 2225 is
   // ignored: wall time then goes on by the monotonic clock. Otherwise a clock that stands at the

@@ -30,7 +30,7 @@ template <class L, class State>
 template <class L, class State>
 [[nodiscard]] inline Instant current(const L& law, const State& state, Instant now,
                                      const Clock& clock, Nanos shift = 0) noexcept {
-  if (!is_ahead(law, state, now)) return now;
+  if (!is_ahead(law, state, now) || clock.is_still()) return now;
   return Instant{std::max(now.ns, clock.now().ns + shift)};
 }
 
