@@ -102,18 +102,8 @@ class LateGrpcDoorTest : public GrpcDoorTest {
   LateGrpcDoorTest() : GrpcDoorTest(open_late_engine()), store_(late_store(*engine_)) {}
   ~LateGrpcDoorTest() override { store_.complete_all(); }
 
-  void run() {
-    io_.restart();
-    io_.poll();
-  }
-  // Lets the store answer everything, also what is asked only then.
-  void complete_all() {
-    run();
-    while (store_.outstanding() > 0) {
-      store_.complete();
-      run();
-    }
-  }
+  void run() { run_ready(io_); }
+  void complete_all() { server::complete_all(io_, store_); }
   // The number of calls that these whole frames answer: each in one frame of DATA.
   static std::size_t answers(std::string_view frames) {
     std::size_t count = 0;

@@ -367,18 +367,8 @@ class LateHttpDoorTest : public HttpDoorTest {
   }
   ~LateHttpDoorTest() override { store_.complete_all(); }
 
-  void run() {
-    io_.restart();
-    io_.poll();
-  }
-  // Lets the store answer everything, also what is asked only then.
-  void complete_all() {
-    run();
-    while (store_.outstanding() > 0) {
-      store_.complete();
-      run();
-    }
-  }
+  void run() { run_ready(io_); }
+  void complete_all() { server::complete_all(io_, store_); }
   // All that has come by now.
   static std::string all_of(Client& client) {
     std::string all;

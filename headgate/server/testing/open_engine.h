@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <boost/asio/io_context.hpp>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -37,6 +38,20 @@ inline std::unique_ptr<Engine> open_late_engine(std::string_view policies = plen
 // REQUIRES: of open_late_engine().
 inline store::DeferredStore& late_store(Engine& engine) {
   return static_cast<store::DeferredStore&>(engine.store());
+}
+
+// Does what is ready.
+inline void run_ready(boost::asio::io_context& io) {
+  io.restart();
+  io.poll();
+}
+// Lets the store answer everything, also what is asked only then.
+inline void complete_all(boost::asio::io_context& io, store::DeferredStore& store) {
+  run_ready(io);
+  while (store.outstanding() > 0) {
+    store.complete();
+    run_ready(io);
+  }
 }
 
 }  // namespace headgate::server
