@@ -166,8 +166,9 @@ std::size_t RuleIndex::most_in(const Group& group) {
     const std::size_t sum = std::accumulate(
         ways.ended.begin(), ways.ended.begin() + static_cast<std::ptrdiff_t>(read), std::size_t{0});
     std::ranges::sort(ways.policies);
-    const auto twice = std::ranges::unique(ways.policies);
-    most = std::max(most, std::min(sum, ways.policies.size() - twice.size()));
+    const auto once = std::unique(ways.policies.begin(), ways.policies.end());
+    const auto different = static_cast<std::size_t>(once - ways.policies.begin());
+    most = std::max(most, std::min(sum, different));
   }
   return most;
 }
