@@ -12,6 +12,7 @@ namespace headgate::store {
 namespace {
 
 constexpr std::int64_t second = 1'000'000'000;
+constexpr std::int64_t moment = 1'000'000;      // two readings of clocks take less
 constexpr std::int64_t origin = 3600 * second;  // where a new table's time starts
 
 std::int64_t read_clock(clockid_t id) noexcept {
@@ -40,7 +41,7 @@ Nanos plausible_wall(std::uint64_t stored) noexcept {
 }
 
 // The kernel's random UUID of this boot: "xxxxxxxx-xxxx-...", 36 characters of hex and dashes. If
-// it cannot be read, the id is zero and every start counts as another boot, which is safe.
+// it cannot be read, the id is zero.
 std::array<char, 16> boot_id() noexcept {
   std::array<char, 16> id{};
   std::array<char, 36> text{};
@@ -92,9 +93,13 @@ Clock::Clock(Anchor& anchor, const ClockSource& source) noexcept
   const auto boot = source.boot();
   const bool named = boot != std::array<char, 16>{};
   const Nanos now = monotonic + offset_;
-  if (named && boot == anchor.boot && now >= seen && now <= table_max) return;
   const Nanos wall = std::clamp<Nanos>(source.wall(), 0, wall_max);
   const Nanos passed = std::max<Nanos>(0, wall - plausible_wall(anchor.seen.high()));
+  // Without a name it is the same boot if as much time has passed by both clocks. If it is another
+  // one all the same, the time is right, too.
+  const Nanos apart = now - seen - passed;
+  const bool same_boot = named ? boot == anchor.boot : apart > -second && apart < second;
+  if (same_boot && now >= seen && now <= table_max) return;
   const Nanos table = std::max(seen, std::min(seen + passed, jump_max));
   offset_ = static_cast<std::int64_t>(table - monotonic);
   anchor.boot = boot;
@@ -105,7 +110,10 @@ Clock::Clock(Anchor& anchor, const ClockSource& source) noexcept
 Instant Clock::now() const noexcept {
   const std::int64_t table = source_.monotonic() + offset_;
   if (table - static_cast<std::int64_t>(anchor_->seen.low()) > second) {
-    store_anchor(*anchor_, table, wall_at(table));
+    const Nanos wall = wall_at(table);
+    // Both times are of one moment, unless the process was stopped between them. The next one's
+    // turn comes soon.
+    if (source_.monotonic() + offset_ - table < moment) store_anchor(*anchor_, table, wall);
   }
   return Instant{table};
 }

@@ -84,6 +84,56 @@ TEST_F(ClockTest, StandsStillOverARebootAfterWhichTheWallClockIsEarlier) {
   EXPECT_EQ(Clock(anchor_, Machine::source).now(), before);
 }
 
+TEST_F(ClockTest, AJoiningProcessThatCannotReadTheBootIdLeavesTheOthersTheirTime) {
+  const Clock clock(anchor_, Machine::source);
+  Machine::pass(90 * second / 100);
+  const Instant before = clock.now();
+  const std::array<char, 16> known = Machine::boot;
+  Machine::boot = {};
+  Machine::pass(3 * second);
+  const Clock blind(anchor_, Machine::source);
+  EXPECT_EQ(blind.now().ns, before.ns + 3 * second);
+  Machine::boot = known;
+  EXPECT_EQ(Clock(anchor_, Machine::source).now(), clock.now());
+  EXPECT_EQ(blind.now(), clock.now());
+}
+
+TEST_F(ClockTest, ContinuesByTheWallClockAfterARebootWithoutABootId) {
+  Clock clock(anchor_, Machine::source);
+  Machine::pass(10 * second);
+  const Instant before = clock.now();
+  Machine::reboot(40 * second);
+  Machine::boot = {};
+  EXPECT_EQ(Clock(anchor_, Machine::source).now().ns, before.ns + 40 * second);
+}
+
+// A machine on which the process is stopped before each reading of the wall clock.
+struct Busy : Machine {
+  static inline std::int64_t pause = 0;
+  static constexpr ClockSource source{[]() noexcept { return monotonic; },
+                                      []() noexcept {
+                                        pass(pause);
+                                        return wall;
+                                      },
+                                      []() noexcept { return boot; }};
+};
+
+TEST_F(ClockTest, APauseBetweenTwoReadingsMovesNoWallTime) {
+  const Clock clock(anchor_, Busy::source);
+  const Nanos before = clock.to_wall();
+  Busy::pause = second / 10;
+  for (int i = 0; i < 10; ++i) {
+    Machine::pass(2 * second);
+    static_cast<void>(clock.now());
+    EXPECT_EQ(clock.to_wall(), before);
+  }
+  Busy::pause = 0;
+  Machine::wall += second;
+  Machine::pass(2 * second);
+  static_cast<void>(clock.now());
+  EXPECT_EQ(clock.to_wall(), before + second) << "without pauses it follows the wall clock";
+}
+
 TEST_F(ClockTest, TheAnchorIsAtMostASecondOld) {
   Clock clock(anchor_, Machine::source);
   for (int i = 0; i < 1000; ++i) {
