@@ -3,24 +3,18 @@
 #include <algorithm>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
-#include <variant>
 
 #include "headgate/net/resp_writer.h"
-#include "headgate/redis/all_or_none.h"
 #include "headgate/redis/module_call.h"
 #include "headgate/redis/script_call.h"
-#include "headgate/redis/time_to_live.h"
 
 namespace headgate::redis {
 namespace {
 
 using Way = Part::Way;
 
-// The most charges that are decided together: they need some 100 us, in which no reply is read.
-constexpr std::size_t together_max = 1024;
-// The most keys that are swapped together, for the same reason as gathered_max.
-constexpr std::size_t swapped_max = 32;
 // The most charges in a call of the script. It takes Redis some 4 us for each, in which nobody else
 // is answered, and saves 5 us for each but the first.
 constexpr std::size_t gathered_max = 32;
@@ -34,34 +28,6 @@ bool denied_here(const Part& part) {
   return false;
 }
 
-// The swapped keys of parts that are decided together, each once.
-class SwappedKeys {
- public:
-  // Whether there is room for those of the part.
-  [[nodiscard]] bool fit(const Part& part) const {
-    return charges_ + part.charges.size() <= together_max &&
-           keys_.size() + part.count(Way::swapped) <= swapped_max;
-  }
-  void add(const Part& part) {
-    charges_ += part.charges.size();
-    for (std::size_t i = 0; i < part.keys.size(); ++i) {
-      if (part.ways[i] == Way::swapped &&
-          place_of_.try_emplace(part.keys[i], keys_.size()).second) {
-        keys_.push_back(part.keys[i]);
-      }
-    }
-  }
-  [[nodiscard]] const std::vector<std::string>& keys() const noexcept { return keys_; }
-  [[nodiscard]] std::size_t place_of(std::string_view key) const {
-    return place_of_.find(key)->second;
-  }
-
- private:
-  std::size_t charges_ = 0;
-  std::vector<std::string> keys_;
-  TextMap<std::size_t> place_of_;
-};
-
 // Whether Redis' module has no name for the law of a charge: those with a calendar or a delay.
 bool has_unnamed_law(const Part& part) {
   return std::any_of(part.charges.begin(), part.charges.end(), [](const store::Charge& charge) {
@@ -70,17 +36,14 @@ bool has_unnamed_law(const Part& part) {
   });
 }
 
-// The states of all charges. `scripted` and `swapped`: what Redis has, in the order of the charges.
-std::vector<KeyState> states_of(const Part& part, std::span<const std::string_view> scripted,
-                                const std::vector<std::string>& swapped) {
+// The states of all charges, of which the scripted ones have these values.
+std::vector<KeyState> states_of(const Part& part, std::span<const std::string_view> scripted) {
   std::vector<KeyState> states;
   states.reserve(part.charges.size());
-  auto next_scripted = scripted.begin();
-  auto next_swapped = swapped.begin();
+  auto next = scripted.begin();
   for (std::size_t i = 0; i < part.charges.size(); ++i) {
     std::string_view bytes;
-    if (part.ways[i] == Way::scripted && next_scripted != scripted.end()) bytes = *next_scripted++;
-    if (part.ways[i] == Way::swapped && next_swapped != swapped.end()) bytes = *next_swapped++;
+    if (part.ways[i] == Way::scripted && next != scripted.end()) bytes = *next++;
     states.emplace_back(*part.charges[i].law, bytes);
   }
   return states;
@@ -92,7 +55,7 @@ const std::string unexpected = "Redis sent a reply of an unexpected form";
 
 void Exact::decide(std::shared_ptr<Part> part) {
   if (part->count(Way::here) == part->charges.size()) {
-    std::vector<KeyState> states = states_of(*part, {}, {});
+    std::vector<KeyState> states = states_of(*part, {});
     part->decide(states, part->given.value_or(clock_.now()));
     return part->end(part->outcome);
   }
@@ -104,17 +67,13 @@ void Exact::decide(std::shared_ptr<Part> part) {
 }
 
 void Exact::decide_by_scripts(std::shared_ptr<Part> part) {
-  const auto swapped = std::find(part->ways.begin(), part->ways.end(), Way::swapped);
-  if (swapped == part->ways.end()) return decide_scripted(std::move(part));
+  if (part->count(Way::swapped) == 0) return decide_scripted(std::move(part));
   // It does not wait behind a patient part of the same key.
   if (!part->patient && router_.is_stalled(part->slot)) {
     fault_.note("Redis does not answer in time");
     return part->end(Part::Outcome::undecided);
   }
-  const std::string key = part->keys[static_cast<std::size_t>(swapped - part->ways.begin())];
-  const auto [queue, is_first] = queues_.try_emplace(key);
-  queue->second.push_back(std::move(part));
-  if (is_first) next(key);
+  begin(waiting_.add(std::move(part)));
 }
 
 // ---- too late
@@ -204,7 +163,7 @@ class Exact::ScriptedCall : public Call {
     for (const std::shared_ptr<Part>& part : parts_) {
       const std::size_t mine = std::min(part->count(Way::scripted), values.size());
       if (part->is_awaited()) {
-        std::vector<KeyState> states = states_of(*part, values.first(mine), {});
+        std::vector<KeyState> states = states_of(*part, values.first(mine));
         part->decide(states, *now);
       }
       values = values.subspan(mine);
@@ -243,7 +202,9 @@ void Exact::flush() {
 }
 
 void Exact::send_scripted(std::vector<std::shared_ptr<Part>> parts, bool denied) {
-  ScriptArguments arguments = script_arguments(parts, parts[0]->given, options_.clock, denied, {});
+  std::vector<ScriptBundle> bundles;
+  for (const auto& part : parts) bundles.push_back({part.get(), denied, true, {}});
+  ScriptArguments arguments = script_arguments(bundles, parts[0]->given, options_.clock, {});
   const std::uint16_t slot = parts[0]->slot;
   const bool patient = is_patient(parts);
   auto call = std::make_shared<ScriptedCall>(*this, std::move(parts));
@@ -256,51 +217,34 @@ void Exact::send_scripted(std::vector<std::shared_ptr<Part>> parts, bool denied)
 
 // ---- read, decided here, written
 
-// Parts that are decided together: several without scripted charges, or one.
 class Exact::Exchange : public std::enable_shared_from_this<Exchange> {
  public:
-  // `keys`: of the parts.
-  Exchange(Exact& exact, std::string queue, std::vector<std::shared_ptr<Part>> parts,
-           SwappedKeys keys)
-      : exact_(exact),
-        queue_(std::move(queue)),
-        parts_(std::move(parts)),
-        keys_(std::move(keys)),
-        slot_(parts_[0]->slot) {}
+  Exchange(Exact& exact, Batch batch)
+      : exact_(exact), batch_(std::move(batch)), slot_(batch_.parts()[0]->slot) {}
 
   void read();
-  void has_read(std::vector<std::string> values, Instant now);
+  void has_read(std::span<const std::string_view> values, Instant now);
   void has_written(const net::RespReply& reply);
   void fail(const std::string& why) {
     exact_.fault_.note(why);
-    finish([](Part&) { return Part::Outcome::undecided; });
+    end(batch_.take_all(), Part::Outcome::undecided);
+    over();
   }
 
  private:
-  void attempt();
-  [[nodiscard]] std::vector<Swap> decide_several();
-  [[nodiscard]] std::vector<Swap> decide_one(bool& denied);
-  // Decides all charges of the only part. `scripted`: the states that the script has found.
-  void decide_all(Part& part, std::span<const std::string_view> scripted) const {
-    std::vector<KeyState> states = states_of(part, scripted, values_);
-    part.decide(states, moment(part));
+  void attempt(Instant now);
+  void write(std::span<const ScriptBundle> bundles, Instant now);
+  void over() { exact_.begin(exact_.waiting_.release(batch_.swapped())); }
+  static void end(const Batch::Parts& parts, Part::Outcome as) {
+    for (const std::shared_ptr<Part>& part : parts) part->end(as);
   }
-  void write(const std::vector<Swap>& swaps, bool denied);
-  template <class OutcomeOf>
-  void finish(const OutcomeOf& outcome_of);
-
-  [[nodiscard]] Instant moment(const Part& part) const { return part.given.value_or(now_); }
-  // Whether the script decides a part of it.
-  [[nodiscard]] bool is_scripted() const { return parts_[0]->count(Way::scripted) > 0; }
+  // Ends parts that are decided.
+  void end(const Batch::Parts& parts) const;
 
   Exact& exact_;
-  const std::string queue_;
-  std::vector<std::shared_ptr<Part>> parts_;
-  const SwappedKeys keys_;
+  Batch batch_;
   const std::uint16_t slot_;
-  std::vector<std::string> values_;  // what Redis had under the keys when they were read last
-  Instant now_;                      // and when that was
-  bool was_overtaken_ = false;       // another process changed them before they were written
+  bool was_overtaken_ = false;  // another process changed them before they were written
 };
 
 class Exact::ReadCall : public Call {
@@ -316,7 +260,8 @@ class Exact::ReadCall : public Call {
     }
     const auto now = redis_time(reply);
     if (!now) return fail(unexpected);
-    exchange_->has_read(std::move(values_), *now);
+    const std::vector<std::string_view> values(values_.begin(), values_.end());
+    exchange_->has_read(values, *now);
   }
   void fail(const std::string& why) override { exchange_->fail(why); }
 
@@ -325,9 +270,9 @@ class Exact::ReadCall : public Call {
   std::vector<std::string> values_;
 };
 
-class Exact::SwapCall : public Call {
+class Exact::WriteCall : public Call {
  public:
-  explicit SwapCall(std::shared_ptr<Exchange> exchange) : exchange_(std::move(exchange)) {}
+  explicit WriteCall(std::shared_ptr<Exchange> exchange) : exchange_(std::move(exchange)) {}
   void answer(std::size_t, const net::RespReply& reply) override { exchange_->has_written(reply); }
   void fail(const std::string& why) override { exchange_->fail(why); }
 
@@ -335,139 +280,56 @@ class Exact::SwapCall : public Call {
   const std::shared_ptr<Exchange> exchange_;
 };
 
-void Exact::next(const std::string& key) {
-  const auto queue = queues_.find(key);
-  std::deque<std::shared_ptr<Part>>& waiting = queue->second;
-  std::vector<std::shared_ptr<Part>> parts;
-  SwappedKeys keys;
-  for (bool alone = false; !waiting.empty() && !alone; waiting.pop_front()) {
-    std::shared_ptr<Part>& first = waiting.front();
-    if (!first->is_awaited()) {  // its time is over: Redis is not asked for it
-      first->end(Part::Outcome::undecided);
-      continue;
+void Exact::begin(WaitingParts::Next next) {
+  for (Batch& batch : next.batches) std::make_shared<Exchange>(*this, std::move(batch))->read();
+  for (const std::shared_ptr<Part>& part : next.unawaited) {
+    if (!router_.is_stalled(part->slot)) {
+      fault_.note("Redis answers in time, but too many requests of a key wait for each other");
     }
-    alone = first->count(Way::scripted) > 0;
-    if (!parts.empty() && (alone || !keys.fit(*first))) break;
-    keys.add(*first);
-    parts.push_back(std::move(first));
+    part->end(Part::Outcome::undecided);
   }
-  if (parts.empty()) {
-    queues_.erase(queue);
-    return;
-  }
-  std::make_shared<Exchange>(*this, key, std::move(parts), std::move(keys))->read();
 }
 
 // The time is read after the states, so that no state is of a later time.
 void Exact::Exchange::read() {
   auto call = std::make_shared<ReadCall>(shared_from_this());
   call->slot = slot_;
-  call->patient = is_patient(parts_);
+  call->patient = is_patient(batch_.parts());
   call->replies = 2;
   net::RespWriter out(call->bytes);
-  out.array(1 + keys_.keys().size());
+  out.array(1 + batch_.swapped().size() + batch_.scripted().size());
   out.bulk("MGET");
-  for (const std::string& key : keys_.keys()) out.bulk(key);
+  for (const std::string& key : batch_.swapped()) out.bulk(key);
+  for (const std::string& key : batch_.scripted()) out.bulk(key);
   out.command({"TIME"});
   exact_.router_.send(std::move(call));
 }
 
-void Exact::Exchange::has_read(std::vector<std::string> values, Instant now) {
-  if (values.size() != keys_.keys().size()) return fail(unexpected);
-  values_ = std::move(values);
-  now_ = now;
-  exact_.clock_.note(now);
-  attempt();
+void Exact::Exchange::has_read(std::span<const std::string_view> values, Instant now) {
+  if (!batch_.note(values)) return fail(unexpected);
+  attempt(now);
 }
 
-void Exact::Exchange::attempt() {
-  const std::size_t ended = std::erase_if(parts_, [](const std::shared_ptr<Part>& part) {
-    if (part->is_awaited()) return false;
-    part->end(Part::Outcome::undecided);
-    return true;
-  });
-  if (ended > 0 && was_overtaken_) {
+void Exact::Exchange::attempt(Instant now) {
+  exact_.clock_.note(now);
+  const Batch::Parts unawaited = batch_.take_unawaited();
+  end(unawaited, Part::Outcome::undecided);
+  if (!unawaited.empty() && was_overtaken_) {
     exact_.fault_.note("Redis answered in time, but each time another process had changed the key");
   }
-  if (parts_.empty()) return exact_.next(queue_);
-  bool denied = false;
-  const std::vector<Swap> swaps = is_scripted() ? decide_one(denied) : decide_several();
-  const bool writes = std::any_of(swaps.begin(), swaps.end(), [&](const Swap& swap) {
-    return (denied ? swap.denied : swap.admitted).ttl > 0;
-  });
-  if (writes || is_scripted()) return write(swaps, denied);
-  finish([](const Part& part) { return part.outcome; });
+  const std::vector<ScriptBundle> bundles = batch_.decide(now, exact_.options_.clock);
+  if (!bundles.empty()) return write(bundles, now);
+  end(batch_.take_all());
+  over();
 }
 
-// Decides one part after the other, each over the states that those before it leave.
-std::vector<Swap> Exact::Exchange::decide_several() {
-  std::vector<Swap> swaps;
-  swaps.reserve(values_.size());
-  for (std::size_t i = 0; i < values_.size(); ++i) {
-    swaps.push_back({keys_.keys()[i], values_[i], {values_[i], 0}, {}});
-  }
-  for (const std::shared_ptr<Part>& part : parts_) {
-    std::vector<std::string> before;
-    for (std::size_t i = 0; i < part->keys.size(); ++i) {
-      if (part->ways[i] != Way::swapped) continue;
-      before.push_back(swaps[keys_.place_of(part->keys[i])].admitted.bytes);
-    }
-    std::vector<KeyState> states = states_of(*part, {}, before);
-    part->decide(states, moment(*part));
-    for (std::size_t i = 0; i < part->keys.size(); ++i) {
-      if (part->ways[i] != Way::swapped) continue;
-      Swap::Value& after = swaps[keys_.place_of(part->keys[i])].admitted;
-      std::string bytes = states[i].bytes();
-      if (bytes == after.bytes) continue;
-      after.bytes = std::move(bytes);
-      after.ttl = time_to_live(states[i].full_at(), moment(*part), exact_.options_.clock);
-    }
-  }
-  for (Swap& swap : swaps) {
-    if (swap.admitted.bytes == swap.before) swap.admitted = {};
-  }
-  return swaps;
-}
-
-// What the swapped charges of the only part write, if all others are admitted and if one is denied.
-std::vector<Swap> Exact::Exchange::decide_one(bool& denied) {
-  const Part& part = *parts_[0];
-  const Instant now = moment(part);
-  std::vector<store::Charge> charges;
-  std::vector<KeyState> before;
-  for (std::size_t i = 0; i < part.charges.size(); ++i) {
-    if (part.ways[i] != Way::swapped) continue;
-    before.emplace_back(*part.charges[i].law, values_[charges.size()]);
-    charges.push_back(part.charges[i]);
-  }
-  std::vector<limit::Decision> decisions(charges.size());
-  std::vector<KeyState> admitted = before;
-  denied = denied_here(part) || !decide_all_or_none(charges, admitted, now, decisions);
-  std::vector<KeyState> otherwise = before;
-  decide_denied<KeyState>(charges, otherwise, now, decisions);
-
-  const auto value = [&](const KeyState& state, const std::string& bytes) {
-    Swap::Value changed{state.bytes(), 0};
-    if (changed.bytes == bytes) return Swap::Value{};
-    changed.ttl = time_to_live(state.full_at(), now, exact_.options_.clock);
-    return changed;
-  };
-  std::vector<Swap> swaps;
-  for (std::size_t i = 0; i < charges.size(); ++i) {
-    swaps.push_back({keys_.keys()[i], values_[i], value(admitted[i], values_[i]),
-                     value(otherwise[i], values_[i])});
-  }
-  return swaps;
-}
-
-void Exact::Exchange::write(const std::vector<Swap>& swaps, bool denied) {
-  auto call = std::make_shared<SwapCall>(shared_from_this());
-  const std::span<const std::shared_ptr<Part>> scripted = parts_;
-  ScriptArguments arguments =
-      script_arguments(scripted.first(is_scripted() ? 1 : 0), moment(*parts_[0]),
-                       exact_.options_.clock, denied, swaps);
+void Exact::Exchange::write(std::span<const ScriptBundle> bundles, Instant now) {
+  auto call = std::make_shared<WriteCall>(shared_from_this());
+  const Part& first = *batch_.parts()[0];
+  ScriptArguments arguments = script_arguments(bundles, first.given.value_or(now),
+                                               exact_.options_.clock, batch_.compared());
   call->slot = slot_;
-  call->patient = is_patient(parts_);
+  call->patient = is_patient(batch_.parts());
   call->bytes = std::move(arguments.bytes);
   call->count = arguments.count;
   exact_.router_.send(std::move(call));
@@ -476,28 +338,23 @@ void Exact::Exchange::write(const std::vector<Swap>& swaps, bool denied) {
 void Exact::Exchange::has_written(const net::RespReply& reply) {
   const auto read = ScriptReply::parse(reply);
   if (!read) return fail(unexpected);
-  if (read->outcome == ScriptReply::Outcome::changed) {
-    if (!read->now) return fail(unexpected);
+  if (read->changed) {
     was_overtaken_ = true;
-    return has_read({read->values.begin(), read->values.end()}, *read->now);
+    if (!batch_.note(read->values)) return fail(unexpected);
+  } else {
+    if (!batch_.is_answered_by(*read)) return fail(unexpected);
+    end(batch_.take_decided(*read));
+    if (batch_.parts().empty()) return over();
   }
-  const bool admitted = read->outcome == ScriptReply::Outcome::admitted;
-  const bool is_here = !is_scripted();
-  finish([&](Part& part) {
-    if (!is_here) {
-      if (part.is_awaited()) decide_all(part, read->values);
-      part.outcome = admitted ? Part::Outcome::admitted : Part::Outcome::denied;
-      part.now = moment(part);
-    }
-    if (!part.is_awaited()) exact_.release(part);
-    return part.outcome;
-  });
+  if (!read->now) return fail(unexpected);
+  attempt(*read->now);
 }
 
-template <class OutcomeOf>
-void Exact::Exchange::finish(const OutcomeOf& outcome_of) {
-  for (const std::shared_ptr<Part>& part : parts_) part->end(outcome_of(*part));
-  exact_.next(queue_);
+void Exact::Exchange::end(const Batch::Parts& parts) const {
+  for (const std::shared_ptr<Part>& part : parts) {
+    if (!part->is_awaited()) exact_.release(*part);
+    part->end(part->outcome);
+  }
 }
 
 }  // namespace headgate::redis

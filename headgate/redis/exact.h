@@ -3,24 +3,21 @@
 // A part with linear charges only is one call of take.lua; those that are decided at the same time
 // share calls, because a call costs Redis more than a charge. If a charge is under another law, its
 // state is read, decided here and written if it has not changed meanwhile; the linear charges of
-// the part are decided in that step. Parts with the same first key of that kind wait for each
-// other, and those that wait are decided together and written at once, unless they have linear
-// charges.
+// the part are decided in that step. One exchange decides the parts that wait for the same keys
+// together.
 //
 // Where the server has headgate's module, each part is one HG.TAKE instead.
 #pragma once
 
-#include <deque>
 #include <memory>
-#include <string>
 #include <vector>
 
-#include "headgate/base/text_map.h"
 #include "headgate/redis/clock.h"
 #include "headgate/redis/last_fault.h"
 #include "headgate/redis/options.h"
 #include "headgate/redis/part.h"
 #include "headgate/redis/router.h"
+#include "headgate/redis/waiting_parts.h"
 
 namespace headgate::redis {
 
@@ -41,7 +38,7 @@ class Exact {
   class ScriptedCall;
   class Exchange;
   class ReadCall;
-  class SwapCall;
+  class WriteCall;
 
   void decide_in_module(std::shared_ptr<Part> part);
   void decide_by_scripts(std::shared_ptr<Part> part);
@@ -49,8 +46,7 @@ class Exact {
   void send_scripted(std::vector<std::shared_ptr<Part>> parts, bool denied);
   // Releases the slots that an admitted part has taken for which nobody waits any more.
   void release(const Part& late);
-  // Begins the next exchange of this key, or forgets the key if no part waits.
-  void next(const std::string& key);
+  void begin(WaitingParts::Next next);
 
   Router& router_;
   KnownClock& clock_;
@@ -58,8 +54,7 @@ class Exact {
   LastFault& fault_;
   std::vector<std::shared_ptr<Part>> gathered_;  // until flush()
   std::size_t gathered_charges_ = 0;
-  // By the first swapped key: the parts that wait for the current exchange to end.
-  TextMap<std::deque<std::shared_ptr<Part>>> queues_;
+  WaitingParts waiting_;  // those with swapped charges
 };
 
 }  // namespace headgate::redis

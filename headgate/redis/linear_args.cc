@@ -20,10 +20,6 @@ constexpr double endless = 4503599627370496;  // 2^52
 // The numbers of `op` in take.lua.
 enum class ScriptOp : char { spend = 1, spend_always, peek, look, never, refund, debit };
 
-// Is added to the number of `op` of a bundle's last charge.
-constexpr char last_of_bundle = 16;
-constexpr std::size_t charge_bytes = 57;
-
 // A span of ticks as two numbers.
 void append_span(Nanos ticks, Nanos scale, std::string& out) {
   const Nanos second = nanos_per_second * scale;
@@ -112,15 +108,9 @@ void append_linear_args(const store::Charge& charge, std::string& out) {
       *charge.law);
 }
 
-void end_bundle(std::string& args) noexcept {
-  char& op = args[args.size() - charge_bytes];
-  op = static_cast<char>(op + last_of_bundle);
-}
-
-void append_time(Instant now, double kept, bool denied, std::string& out) {
+void append_time(Instant now, double kept, std::string& out) {
   append_span(now.ns, 1, out);
   append_number(kept, out);
-  out += denied ? '\1' : '\0';
 }
 
 }  // namespace headgate::redis

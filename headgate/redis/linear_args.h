@@ -17,11 +17,8 @@ namespace headgate::redis {
 // Appends the 57 bytes of the charge. REQUIRES: decided_by_script().
 void append_linear_args(const store::Charge& charge, std::string& out);
 
-// Marks the charge that was appended last as the end of its bundle.
-void end_bundle(std::string& args) noexcept;
-
 // Appends ARGV[1] for a time that is not Redis' own of this moment. `kept`: how long keys are kept
 // beyond their need [ms]. REQUIRES: 0 <= now.
-void append_time(Instant now, double kept, bool denied, std::string& out);
+void append_time(Instant now, double kept, std::string& out);
 
 }  // namespace headgate::redis

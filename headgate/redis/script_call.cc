@@ -12,45 +12,54 @@ std::string_view text_of(const net::RespReply& value) noexcept {
   return value->is_text() ? value->text : std::string_view();
 }
 
-void put_value(const Swap::Value& value, net::RespWriter& out) {
+void put_value(const Write::Value& value, net::RespWriter& out) {
   out.bulk(value.bytes);
   out.bulk(std::to_string(value.ttl));
 }
 
 }  // namespace
 
-ScriptArguments script_arguments(std::span<const std::shared_ptr<Part>> parts,
-                                 const std::optional<Instant>& now, Clock clock, bool denied,
-                                 const std::vector<Swap>& swaps) {
+ScriptArguments script_arguments(std::span<const ScriptBundle> bundles,
+                                 const std::optional<Instant>& now, Clock clock,
+                                 std::span<const Compared> compared) {
+  using Way = Part::Way;
   std::size_t scripted = 0;
-  for (const auto& part : parts) scripted += part->count(Part::Way::scripted);
+  std::size_t writes = 0;
+  for (const ScriptBundle& bundle : bundles) {
+    if (bundle.part != nullptr) scripted += bundle.part->count(Way::scripted);
+    writes += bundle.writes.size();
+  }
   ScriptArguments arguments;
+  arguments.count = 4 + scripted + 2 * compared.size() + 5 * writes;
   net::RespWriter out(arguments.bytes);
-  out.bulk(std::to_string(scripted + swaps.size()));
+  out.bulk(std::to_string(scripted + compared.size()));
   std::string linear;
-  for (const auto& part : parts) {
-    const std::size_t before = linear.size();
-    for (std::size_t i = 0; i < part->charges.size(); ++i) {
-      if (part->ways[i] != Part::Way::scripted) continue;
-      out.bulk(part->keys[i]);
-      append_linear_args(part->charges[i], linear);
+  std::string heads;
+  for (const ScriptBundle& bundle : bundles) {
+    std::size_t charges = 0;
+    for (std::size_t i = 0; bundle.part != nullptr && i < bundle.part->charges.size(); ++i) {
+      if (bundle.part->ways[i] != Way::scripted) continue;
+      out.bulk(bundle.part->keys[i]);
+      append_linear_args(bundle.part->charges[i], linear);
+      ++charges;
     }
-    if (linear.size() > before) end_bundle(linear);
+    heads += {static_cast<char>(charges), bundle.denied ? '\1' : '\0',
+              static_cast<char>(bundle.writes.size()), bundle.foreseen ? '\1' : '\0'};
   }
-  for (const Swap& swap : swaps) out.bulk(swap.key);
-  std::string time = denied ? "D" : "";
-  if (now) {
-    time.clear();
-    append_time(*now, static_cast<double>(kept_beyond(clock)), denied, time);
-  }
+  for (const Compared& one : compared) out.bulk(one.key);
+  std::string time;
+  if (now) append_time(*now, static_cast<double>(kept_beyond(clock)), time);
   out.bulk(time);
   out.bulk(linear);
-  for (const Swap& swap : swaps) {
-    out.bulk(swap.before);
-    put_value(swap.admitted, out);
-    put_value(swap.denied, out);
+  out.bulk(heads);
+  for (const Compared& one : compared) out.bulk(one.value);
+  for (const ScriptBundle& bundle : bundles) {
+    for (const Write& write : bundle.writes) {
+      out.bulk(std::to_string(write.at + 1));
+      put_value(write.admitted, out);
+      put_value(write.denied, out);
+    }
   }
-  arguments.count = 3 + scripted + 6 * swaps.size();
   return arguments;
 }
 
@@ -62,9 +71,8 @@ std::optional<ScriptReply> ScriptReply::parse(const net::RespReply& reply) {
   std::size_t at = 0;
   reply.for_each([&](const net::RespReply& value) {
     if (at == 2) {
-      read.outcome = value->number < 0    ? Outcome::changed
-                     : value->number == 0 ? Outcome::denied
-                                          : Outcome::admitted;
+      read.changed = !value->is_text();
+      read.verdicts = text_of(value);
     } else if (at > 2) {
       read.values.push_back(text_of(value));
     }
