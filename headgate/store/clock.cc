@@ -12,7 +12,7 @@ namespace headgate::store {
 namespace {
 
 constexpr std::int64_t second = 1'000'000'000;
-constexpr std::int64_t moment = 1'000'000;      // two readings of clocks take less
+constexpr std::int64_t moment = 1'000'000;      // readings of two clocks take less
 constexpr std::int64_t origin = 3600 * second;  // where a new table's time starts
 
 std::int64_t read_clock(clockid_t id) noexcept {
@@ -38,6 +38,32 @@ Nanos plausible_table(std::uint64_t stored) noexcept { return plausible(stored, 
 // Without a clock that is right, wall time goes on from the anchor's: beyond wall_max.
 Nanos plausible_wall(std::uint64_t stored) noexcept {
   return plausible(stored, std::numeric_limits<std::int64_t>::max());
+}
+
+// What two clocks show at one moment [ns].
+struct Times {
+  Nanos time;  // by the monotonic clock, or of the table
+  Nanos wall;
+};
+
+Times last_seen(const Anchor& anchor) noexcept {
+  const DoubleWord& seen = anchor.seen;
+  for (;;) {
+    const std::uint64_t table = seen.low();
+    const std::uint64_t wall = seen.high();
+    if (seen.low() == table) return {plausible_table(table), plausible_wall(wall)};
+  }
+}
+
+// Reads both clocks again if the process was stopped between them.
+Times read_clocks(const ClockSource& source) noexcept {
+  constexpr int tries_max = 10;  // a process that is stopped each time has to start, too
+  Times read{};
+  for (int i = 0; i < tries_max; ++i) {
+    read = {source.monotonic(), std::clamp<Nanos>(source.wall(), 0, wall_max)};
+    if (source.monotonic() - read.time < moment) break;
+  }
+  return read;
 }
 
 // The kernel's random UUID of this boot: "xxxxxxxx-xxxx-...", 36 characters of hex and dashes. If
@@ -80,31 +106,33 @@ const ClockSource& ClockSource::still() noexcept {
 }
 
 void Clock::begin(Anchor& anchor, const ClockSource& source) noexcept {
+  const Times clocks = read_clocks(source);
   anchor.boot = source.boot();
-  anchor.offset = origin - source.monotonic();
-  store_anchor(anchor, origin, std::clamp<Nanos>(source.wall(), 0, wall_max));
+  anchor.offset = static_cast<std::int64_t>(origin - clocks.time);
+  store_anchor(anchor, origin, clocks.wall);
 }
 
 Clock::Clock(Anchor& anchor, const ClockSource& source) noexcept
     : anchor_(&anchor), source_(source), offset_(anchor.offset) {
-  // In 128 bits, because the numbers of a damaged file may be anything.
-  const Nanos monotonic = source.monotonic();
-  const Nanos seen = plausible_table(anchor.seen.low());
+  // In 128 bits, because the numbers of a damaged file may be anything. The anchor is read before
+  // the clocks: other processes write it while this one is stopped, and what they have seen would
+  // be later than the clock.
+  const Times seen = last_seen(anchor);
   const auto boot = source.boot();
+  const Times clocks = read_clocks(source);
   const bool named = boot != std::array<char, 16>{};
-  const Nanos now = monotonic + offset_;
-  const Nanos wall = std::clamp<Nanos>(source.wall(), 0, wall_max);
-  const Nanos passed = std::max<Nanos>(0, wall - plausible_wall(anchor.seen.high()));
+  const Nanos now = clocks.time + offset_;
+  const Nanos passed = std::max<Nanos>(0, clocks.wall - seen.wall);
   // Without a name it is the same boot if as much time has passed by both clocks. If it is another
   // one all the same, the time is right, too.
-  const Nanos apart = now - seen - passed;
+  const Nanos apart = now - seen.time - passed;
   const bool same_boot = named ? boot == anchor.boot : apart > -second && apart < second;
-  if (same_boot && now >= seen && now <= table_max) return;
-  const Nanos table = std::max(seen, std::min(seen + passed, jump_max));
-  offset_ = static_cast<std::int64_t>(table - monotonic);
+  if (same_boot && now >= seen.time && now <= table_max) return;
+  const Nanos table = std::max(seen.time, std::min(seen.time + passed, jump_max));
+  offset_ = static_cast<std::int64_t>(table - clocks.time);
   anchor.boot = boot;
   anchor.offset = offset_;
-  store_anchor(anchor, table, wall);
+  store_anchor(anchor, table, clocks.wall);
 }
 
 Instant Clock::now() const noexcept {
@@ -124,12 +152,8 @@ Nanos Clock::wall_at(Nanos table) const noexcept {
 }
 
 Nanos Clock::to_wall() const noexcept {
-  const DoubleWord& seen = anchor_->seen;
-  for (;;) {
-    const std::uint64_t table = seen.low();
-    const std::uint64_t wall = seen.high();
-    if (seen.low() == table) return plausible_wall(wall) - plausible_table(table);
-  }
+  const Times seen = last_seen(*anchor_);
+  return seen.wall - seen.time;
 }
 
 void Clock::store_anchor(Anchor& anchor, Nanos table, Nanos wall) noexcept {

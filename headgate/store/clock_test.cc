@@ -134,6 +134,49 @@ TEST_F(ClockTest, APauseBetweenTwoReadingsMovesNoWallTime) {
   EXPECT_EQ(clock.to_wall(), before + second) << "without pauses it follows the wall clock";
 }
 
+// A machine on which the process is stopped once, before or after it reads a clock or the boot id.
+// Meanwhile another process uses the table.
+struct Stopping : Machine {
+  static inline int steps_before = 0;
+  static inline const Clock* other = nullptr;
+
+  static void step() noexcept {
+    if (steps_before-- != 0) return;
+    for (int i = 0; i < 20; ++i) {
+      pass(second + 1);
+      static_cast<void>(other->now());
+    }
+  }
+  template <class T>
+  static T read(const T& shown) noexcept {
+    step();
+    const T seen = shown;
+    step();
+    return seen;
+  }
+  static constexpr ClockSource source{[]() noexcept { return read(monotonic); },
+                                      []() noexcept { return read(wall); },
+                                      []() noexcept { return read(boot); }};
+};
+
+TEST_F(ClockTest, AStartThatIsStoppedAnywhereCountsInTheOthersTime) {
+  const std::array<char, 16> known = Machine::boot;
+  for (const bool has_boot_id : {true, false}) {
+    for (int steps = 0;; ++steps) {
+      Machine::boot = known;
+      const Clock other(anchor_, Machine::source);
+      Stopping::other = &other;
+      Stopping::steps_before = steps;
+      if (!has_boot_id) Machine::boot = {};
+      const Clock stopped(anchor_, Stopping::source);
+      if (Stopping::steps_before >= 0) break;  // it has taken fewer
+      EXPECT_EQ(stopped.now(), other.now()) << has_boot_id << ", stopped after step " << steps;
+      Machine::boot = known;
+      EXPECT_EQ(Clock(anchor_, Machine::source).now(), other.now()) << "and who joins later";
+    }
+  }
+}
+
 TEST_F(ClockTest, TheAnchorIsAtMostASecondOld) {
   Clock clock(anchor_, Machine::source);
   for (int i = 0; i < 1000; ++i) {
