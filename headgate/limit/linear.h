@@ -226,9 +226,10 @@ class Linear {
     return {next, next != before || (tat && *tat > next), admission(next, at)};
   }
 
-  // Whether the state is of a later time than `now`, as if the clock had gone back.
+  // Whether the functions above cut the state, as if it were from before the clock went back. Also
+  // one on time that a denial has left, which costs.
   [[nodiscard]] constexpr bool is_ahead(const State& tat, Instant now) const noexcept {
-    return tat > latest_debt(ticks(now));
+    return tat > ticks(now) + window_ + debt_;
   }
 
   // When the quota is full again [ns, rounded up]. From then on the state is not needed.

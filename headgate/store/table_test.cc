@@ -232,6 +232,8 @@ TEST(Table, ARequestThatHasReadTheClockEarlierGivesNothingBack) {
                                 {.exact = true},
                                 {.late = true},
                                 {.delay = 60 * second},
+                                {.denied = Denied::spend},
+                                {.denied = Denied::penalty, .penalty = second},
                                 {.algorithm = Algorithm::exponential},
                                 {.algorithm = Algorithm::exponential, .late = true},
                                 {.algorithm = Algorithm::fixed_window},
@@ -243,18 +245,22 @@ TEST(Table, ARequestThatHasReadTheClockEarlierGivesNothingBack) {
     const Law hundred = law(100, window, terms[i]);
     const std::string key = "k" + std::to_string(i);
     EXPECT_TRUE(take(*table, hundred, key, 100, table->now()).admitted);
-    for (const Op op : {Op::spend, Op::peek, Op::refund, Op::debit}) {
-      const std::uint64_t cost = op == Op::spend ? 1 : 0;
-      take(*table, hundred, key, cost, Instant{table->now().ns - window}, op);
-      EXPECT_FALSE(take(*table, hundred, key, 1, table->now()).admitted)
-          << i << " after " << static_cast<int>(op);
+    // Of a policy whose denials cost, the state of a busy key is that of a denial.
+    EXPECT_FALSE(take(*table, hundred, key, 1, table->now()).admitted);
+    for (const Nanos late : {window / 10, window}) {
+      for (const Op op : {Op::spend, Op::peek, Op::refund, Op::debit}) {
+        const std::uint64_t cost = op == Op::spend ? 1 : 0;
+        take(*table, hundred, key, cost, Instant{table->now().ns - late}, op);
+        EXPECT_FALSE(take(*table, hundred, key, 1, table->now()).admitted)
+            << i << " after " << static_cast<int>(op);
+      }
+      const Charge both[] = {{&hundred, key, 1}, {&hundred, "other", 1}};
+      Decision decisions[2];
+      Bundle bundle{both, decisions};
+      table->take({&bundle, 1}, Instant{table->now().ns - late}, {});
+      EXPECT_FALSE(bundle.admitted);
+      EXPECT_FALSE(take(*table, hundred, key, 1, table->now()).admitted) << i << " after a bundle";
     }
-    const Charge both[] = {{&hundred, key, 1}, {&hundred, "other", 1}};
-    Decision decisions[2];
-    Bundle bundle{both, decisions};
-    table->take({&bundle, 1}, Instant{table->now().ns - window}, {});
-    EXPECT_FALSE(bundle.admitted);
-    EXPECT_FALSE(take(*table, hundred, key, 1, table->now()).admitted) << i << " after a bundle";
   }
 }
 
