@@ -99,17 +99,33 @@ bool is_named(int descriptor, const std::string& path, int flags = 0) noexcept {
   return open_file.st_dev == named.st_dev && open_file.st_ino == named.st_ino;
 }
 
+// Locks an open file. Returns 0, or the error.
+int lock(int descriptor, int operation) noexcept {
+  while (flock(descriptor, operation) != 0) {
+    if (errno != EINTR) return errno;
+  }
+  return 0;
+}
+
+std::string no_lock(int error) {
+  return std::string("cannot be locked with flock(): ") + std::strerror(error) +
+         "; expected a file system that has locks, as those of local disks";
+}
+
 // Opens the draft of the file `path` and locks it. Waits while another process makes the file.
-// Returns -1 if that process has made it, or on an error.
-int lock_draft(const std::string& draft, const std::string& path) noexcept {
+// Returns -1 if that process has made it.
+Result<int, std::string> lock_draft(const std::string& draft, const std::string& path) {
   for (;;) {
     const int descriptor =
         open(draft.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
-    if (descriptor < 0) return -1;
-    while (flock(descriptor, LOCK_EX) != 0 && errno == EINTR) {
+    if (descriptor < 0) {
+      if (exists(path)) return -1;
+      return failed(path, "create");
     }
-    if (is_named(descriptor, draft, AT_SYMLINK_NOFOLLOW)) return descriptor;
+    const int error = lock(descriptor, LOCK_EX);
+    if (error == 0 && is_named(descriptor, draft, AT_SYMLINK_NOFOLLOW)) return descriptor;
     close(descriptor);
+    if (error != 0) return Failure<std::string>(draft + ": " + no_lock(error));
     if (exists(path)) return -1;
   }
 }
@@ -180,6 +196,11 @@ Result<std::optional<Region>, std::string> Region::file(const std::string& path)
   return region;
 }
 
+std::size_t Region::file_bytes() const noexcept {
+  struct stat status = {};
+  return fstat(descriptor_, &status) == 0 ? static_cast<std::size_t>(status.st_size) : 0;
+}
+
 bool Region::has_lost_name() const noexcept { return on_disk_ && !is_named(descriptor_, path_); }
 
 Result<void, std::string> Region::replace_begin(std::span<const std::byte> bytes) const {
@@ -227,8 +248,10 @@ Result<void, std::string> Region::grow(std::size_t from, std::size_t to) {
 Result<void, std::string> Region::create(const std::string& path, std::size_t bytes, Fill fill,
                                          void* context) {
   const std::string draft = path + ".headgate-draft";
-  const int descriptor = lock_draft(draft, path);
-  if (descriptor < 0) return exists(path) ? Result<void, std::string>{} : failed(path, "create");
+  const auto locked = lock_draft(draft, path);
+  if (!locked) return Failure<std::string>(locked.error());
+  const int descriptor = *locked;
+  if (descriptor < 0) return {};
   Region region;
   region.descriptor_ = descriptor;  // and its lock, until the file has its name
   if (exists(path)) {
@@ -275,15 +298,19 @@ Region::~Region() {
   if (descriptor_ >= 0) close(descriptor_);
 }
 
-bool Region::join() const noexcept {
-  if (flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return true;
-  share();
+Result<bool, std::string> Region::join() const {
+  const int error = lock(descriptor_, LOCK_EX | LOCK_NB);
+  if (error == 0) return true;
+  if (error != EWOULDBLOCK) return Failure<std::string>(no_lock(error));
+  if (const auto shared = share(); !shared) return Failure<std::string>(shared.error());
   return false;
 }
 
-void Region::share() const noexcept {
-  while (flock(descriptor_, LOCK_SH) != 0 && errno == EINTR) {
+Result<void, std::string> Region::share() const {
+  if (const int error = lock(descriptor_, LOCK_SH); error != 0) {
+    return Failure<std::string>(no_lock(error));
   }
+  return {};
 }
 
 }  // namespace headgate::store

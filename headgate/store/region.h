@@ -46,7 +46,10 @@ class Region {
   Region& operator=(Region&&) = delete;
   ~Region();
 
-  // What this process knows of: another process may have made it grow.
+  // The size of the file now: another process may have made it grow.
+  [[nodiscard]] std::size_t file_bytes() const noexcept;
+
+  // What this process knows of.
   [[nodiscard]] std::span<std::byte> bytes() const noexcept { return bytes_; }
   [[nodiscard]] std::size_t reach() const noexcept { return reach_; }
 
@@ -68,9 +71,9 @@ class Region {
 
   // Registers this process as a user of the file, until the region is destroyed or the process
   // dies; child processes that are forked later belong to the same user. True: there is no other
-  // user, and others wait in join() until share() is called.
-  [[nodiscard]] bool join() const noexcept;
-  void share() const noexcept;
+  // user, and others wait in join() until share() is called. Fails if the file system has no locks.
+  [[nodiscard]] Result<bool, std::string> join() const;
+  [[nodiscard]] Result<void, std::string> share() const;
 
  private:
   Region() = default;

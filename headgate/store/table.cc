@@ -150,12 +150,13 @@ struct Table::Header {
   // Brings a file of the former format to this one: it gets another header. REQUIRES: it is one,
   // and is to be opened with so many bytes.
   static Result<void, std::string> upgrade(const Region& region, std::size_t bytes) {
-    const bool alone = region.join();  // waits while another process does this
+    const auto alone = region.join();  // waits while another process does this
+    if (!alone) return Failure<std::string>(alone.error());
     const FormerHeader* former = FormerHeader::in(region.bytes());
     if (former == nullptr) return {};
     const std::string is_former =
         "is a headgate table of format " + std::to_string(FormerHeader::format);
-    if (!alone) {
+    if (!*alone) {
       return Failure<std::string>(
           is_former + ", and an older headgate uses it; this headgate brings it to format " +
           std::to_string(format_version) + " when that one has ended");
@@ -214,13 +215,21 @@ struct Table::Header {
     if (!header.plausible()) {
       return "has a damaged header; remove the file to start with full quotas";
     }
-    const std::size_t total = header.total_bytes();
-    if (memory.size() < total || (memory.size() > total && header.growing.load() == 0)) {
-      return "is truncated or was resized: it has " + std::to_string(memory.size()) +
+    return {};
+  }
+
+  // What is wrong with the size of a table's file, which another process may be making grow; empty
+  // if nothing is.
+  [[nodiscard]] std::string fault_of_size(const Region& region) const {
+    for (;;) {
+      const std::size_t total = total_bytes();
+      const std::size_t bytes = region.file_bytes();  // after `total`: a file grows first
+      if (bytes == total || (bytes > total && growing.load() != 0)) return {};
+      if (total_bytes() != total) continue;  // it has grown meanwhile
+      return "is truncated or was resized: it has " + std::to_string(bytes) +
              " bytes, and its header says " + std::to_string(total) +
              "; remove the file to start with full quotas";
     }
-    return {};
   }
 
   [[nodiscard]] bool plausible() const noexcept {
@@ -283,15 +292,19 @@ Result<std::unique_ptr<Table>, std::string> Table::join(Region region,
   if (const std::string fault = Header::fault(region.bytes()); !fault.empty()) {
     return failed(fault);
   }
+  const auto alone = region.join();
+  if (!alone) return failed(alone.error());
   const auto* header = reinterpret_cast<const Header*>(region.bytes().data());
+  if (const std::string fault = header->fault_of_size(region); !fault.empty()) {
+    return failed(fault);
+  }
   if (header->total_bytes() > bytes) return failed(too_large(header->total_bytes(), bytes));
   if (const auto reserved = region.reserve(header->fixed.reach); !reserved) {
     return failed(reserved.error());
   }
-  const bool alone = region.join();
   std::unique_ptr<Table> table(new Table(std::move(region), options));
-  if (alone) table->header_->take_over();
-  table->region_.share();
+  if (*alone) table->header_->take_over();
+  if (const auto shared = table->region_.share(); !shared) return failed(shared.error());
   if (const auto grown = options.grow ? table->grow(options) : Result<void, std::string>{};
       !grown) {
     return Failure<std::string>(grown.error());
