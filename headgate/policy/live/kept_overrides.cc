@@ -50,6 +50,10 @@ void erase_ended(std::vector<LiveOverride>& overrides, std::uint64_t now) {
   std::erase_if(overrides, [&](const LiveOverride& override) { return override.has_ended(now); });
 }
 
+// How long an override stays in the file after its end [s], if there is room. The clock may be
+// ahead, or that of another process with the file be behind. Within a week somebody notices that.
+constexpr std::uint64_t kept_after_end = 7 * 24 * 3600;
+
 }  // namespace
 
 Result<void, std::string> KeptOverrides::open(std::uint64_t now) {
@@ -89,7 +93,7 @@ Result<void, OverrideRefusal> KeptOverrides::change(const OverrideFile::Change& 
                                                     std::uint64_t now) {
   if (path().empty()) return refusal(Reason::no_file, without_file_);
   auto changed = file_.change([&](std::vector<LiveOverride>& all) {
-    erase_ended(all, now);
+    erase_ended(all, now - std::min(now, kept_after_end));
     return change(all);
   });
   if (!changed) return refusal(Reason::failed, changed.error());
@@ -108,6 +112,7 @@ Result<void, OverrideRefusal> KeptOverrides::set(const PolicySet& policies,
   const auto set = change(
       [&](std::vector<LiveOverride>& all) {
         std::erase_if(all, same);
+        if (all.size() >= live_overrides_max) erase_ended(all, now);
         is_full = all.size() >= live_overrides_max;
         if (!is_full) all.push_back(override);
         return !is_full;
@@ -127,11 +132,10 @@ Result<std::optional<LiveOverride>, OverrideRefusal> KeptOverrides::remove(
   std::optional<LiveOverride> removed;
   const auto changed = change(
       [&](std::vector<LiveOverride>& all) {
-        const auto found = std::find_if(all.begin(), all.end(), same);
-        if (found == all.end()) return false;
-        removed = *found;
-        std::erase_if(all, same);
-        return true;
+        for (const LiveOverride& override : all) {
+          if (same(override) && !override.has_ended(now)) removed = override;
+        }
+        return std::erase_if(all, same) > 0;
       },
       now);
   if (!changed) return Failure<OverrideRefusal>(changed.error());

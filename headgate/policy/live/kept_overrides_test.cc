@@ -207,6 +207,49 @@ TEST_F(KeptOverridesTest, AClockThatGoesBackEndsNoneTooEarly) {
   EXPECT_THAT(kept.follow(noon).lines, IsEmpty()) << "it has it";
 }
 
+TEST_F(KeptOverridesTest, AClockThatIsAheadEndsNoneForOthersNorForGood) {
+  KeptOverrides other = open();
+  ASSERT_TRUE(other.set(*policies, {"burst", "10.0.0.2", 0, {}, noon, noon + 60}, noon));
+  ASSERT_TRUE(other.set(*policies, {"burst", "10.0.0.3", 0, {}, noon, noon + 60}, noon));
+  KeptOverrides ahead = open(noon + 3600);
+  ASSERT_TRUE(ahead.set(*policies, {"burst", "10.0.0.4", 9}, noon + 3600));
+  EXPECT_THAT(ahead.all(), SizeIs(1));
+  EXPECT_EQ(ahead.remove(*policies, "burst", "10.0.0.3", noon + 3600).value(), std::nullopt);
+  static_cast<void>(other.follow(noon + 1));
+  static_cast<void>(ahead.follow(noon + 1));
+  for (const KeptOverrides& kept : {other, ahead}) {
+    ASSERT_THAT(kept.all(), SizeIs(2));
+    EXPECT_EQ(kept.all()[0].key, "10.0.0.2");
+    EXPECT_EQ(kept.all()[1].key, "10.0.0.4") << "what was removed is not there again";
+  }
+}
+
+TEST_F(KeptOverridesTest, ThoseThatHaveEndedLeaveTheFileInTime) {
+  constexpr std::uint64_t week = 7 * 24 * 3600;
+  KeptOverrides kept = open();
+  ASSERT_TRUE(kept.set(*policies, {"burst", "10.0.0.2", 0, {}, noon, noon + 60}, noon));
+  const auto there_at_noon = [&](std::uint64_t now) {
+    EXPECT_TRUE(kept.set(*policies, {"burst", "10.0.0.3", now}, now));
+    return open(noon).all().size() == 2;
+  };
+  EXPECT_TRUE(there_at_noon(noon + week + 59));
+  EXPECT_FALSE(there_at_noon(noon + week + 60));
+}
+
+TEST_F(KeptOverridesTest, ThoseThatHaveEndedTakeNoRoom) {
+  std::string text = "{\"overrides\":[";
+  for (std::size_t i = 0; i < live_overrides_max; ++i) {
+    text +=
+        (i == 0 ? "" : ",") + json_of({"burst", "a" + std::to_string(i), 5, {}, noon, noon + 9});
+  }
+  write(text + "]}");
+  KeptOverrides kept = open(noon + 8);
+  EXPECT_EQ(kept.set(*policies, {"burst", "10.0.0.2", 0}, noon + 8).error().reason,
+            OverrideRefusal::Reason::too_many);
+  EXPECT_TRUE(kept.set(*policies, {"burst", "10.0.0.2", 0}, noon + 9));
+  EXPECT_THAT(kept.all(), SizeIs(1));
+}
+
 TEST_F(KeptOverridesTest, WithoutAFileThereIsNone) {
   KeptOverrides kept("", "expected a file");
   ASSERT_TRUE(kept.open(noon));
