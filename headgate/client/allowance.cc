@@ -4,9 +4,6 @@
 
 namespace headgate::client {
 
-Allowance::Allowance(std::string_view policy, std::string_view pk, std::size_t ordinal, Instant now)
-    : policy_(policy), pk_(pk), ordinal_(ordinal), until_(now), pace_(now) {}
-
 void Allowance::update(const Received& received, const Options& options) {
   if (received.request.number < newest_) return;  // the answer to a newer request came first
   const field::Member& member = received.member;

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
-#include <string>
-#include <string_view>
+#include <utility>
 
+#include "headgate/client/limit_id.h"
 #include "headgate/client/next.h"
 #include "headgate/client/options.h"
 #include "headgate/client/pace.h"
@@ -39,15 +39,10 @@ class Allowance {
     Instant now;                  // when the answer came
   };
 
-  // `ordinal`: see the member. No answer has been received for it yet.
-  Allowance(std::string_view policy, std::string_view pk, std::size_t ordinal, Instant now);
+  // No answer has been received for it yet.
+  Allowance(LimitId id, Instant now) : id_(std::move(id)), until_(now), pace_(now) {}
 
-  [[nodiscard]] bool is(std::string_view policy, std::string_view pk,
-                        std::size_t ordinal) const noexcept {
-    return ordinal_ == ordinal && policy_ == policy && pk_ == pk;
-  }
-  [[nodiscard]] const std::string& policy() const noexcept { return policy_; }
-  [[nodiscard]] const std::string& pk() const noexcept { return pk_; }
+  [[nodiscard]] const LimitId& id() const noexcept { return id_; }
 
   // Applies an answer; ignores one to a request that began before the newest answered one.
   void update(const Received& received, const Options& options);
@@ -85,9 +80,7 @@ class Allowance {
   [[nodiscard]] Nanos interval(std::uint64_t r, const Received& received,
                                const Options& options) const noexcept;
 
-  std::string policy_;
-  std::string pk_;
-  std::size_t ordinal_;  // among the members of one answer with this name and key
+  LimitId id_;
   std::optional<std::uint64_t> quota_;
   std::uint64_t most_left_ = 0;  // the quota, or the greatest r that was received
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <utility>
 
 namespace headgate::client {
 namespace {
@@ -60,9 +61,9 @@ Pacer::Pacer(const Options& options, Instant now)
 }
 
 Next Pacer::next(Instant now) const noexcept {
-  if (totals_.begun - totals_.answered >= window_ || slots_.full(totals_)) {
-    return {Why::answer, {}};
-  }
+  const bool full = std::any_of(slots_.begin(), slots_.end(),
+                                [&](const Slots& slots) { return slots.full(totals_); });
+  if (full || totals_.begun - totals_.answered >= window_) return {Why::answer, {}};
   Next next = now < blocked_.at ? blocked_ : Next{};
   for (const Allowance& allowance : allowances_) {
     next = later(next, allowance.next(now, totals_, options_.mode, rest_));
@@ -114,55 +115,69 @@ void Pacer::receive_members(const Request& request, const Answer& answer, Instan
   forget_other_partitions(answer.view);
   // Reads no more members than are kept: same_limit() compares pairs of them.
   const std::size_t count = std::min(members.size(), allowances_max);
-  bool slots = false;
   for (std::size_t i = 0; i < count; ++i) {
     const field::Member& member = members[i];
-    if (counts_slots(member)) {
-      slots = true;
-      if (member.r) slots_.update(*member.r, denies(answer), request, totals_);
-      continue;
-    }
     const auto at = members.begin() + static_cast<std::ptrdiff_t>(i);
     const auto same = [&](const field::Member& other) { return same_limit(other, member); };
     receive_member(member, static_cast<std::size_t>(std::count_if(members.begin(), at, same)),
                    request, answer, now);
   }
-  if (!slots) slots_.forget();
+  std::erase_if(slots_, [&](const Slots& slots) { return slots.vanished(now); });
   std::erase_if(allowances_,
                 [&](const Allowance& allowance) { return allowance.vanished(request); });
 }
 
 void Pacer::receive_member(const field::Member& member, std::size_t ordinal, const Request& request,
                            const Answer& answer, Instant now) {
-  if (!member.r && !(member.q && member.w)) return;
-  const auto found =
-      std::find_if(allowances_.begin(), allowances_.end(), [&](const Allowance& allowance) {
-        return allowance.is(text_of(member.policy), text_of(member.pk), ordinal);
-      });
-  if (found == allowances_.end() && allowances_.size() == allowances_max) return;
-  Allowance& allowance =
-      found != allowances_.end()
-          ? *found
-          : allowances_.emplace_back(text_of(member.policy), text_of(member.pk), ordinal, now);
+  LimitId id{member.policy.value_or(""), member.pk.value_or(""), ordinal};
   std::uint64_t t = member.t.value_or(member.w.value_or(unknown_reset));
+  if (counts_slots(member)) {
+    if (!member.r) return;
+    if (Slots* slots = find_or_add(slots_, std::move(id), now)) {
+      slots->update(*member.r, denies(answer), request, totals_, {now.ns + bounded(t)});
+    }
+    return;
+  }
+  if (!member.r && !(member.q && member.w)) return;
   if (member.r == std::uint64_t{0} && answer.view.retry_after) t = *answer.view.retry_after;
   const Nanos wait = bounded(t);
-  allowance.update({member, request, denies(answer), wait, jitter_.of(wait), totals_, now},
-                   options_);
+  if (Allowance* allowance = find_or_add(allowances_, std::move(id), now)) {
+    allowance->update({member, request, denies(answer), wait, jitter_.of(wait), totals_, now},
+                      options_);
+  }
+}
+
+// nullptr if it is not there and no more limits are kept.
+template <class Limit>
+Limit* Pacer::find_or_add(std::vector<Limit>& limits, LimitId id, Instant now) {
+  const auto found = std::find_if(limits.begin(), limits.end(),
+                                  [&](const Limit& limit) { return limit.id() == id; });
+  if (found != limits.end()) return &*found;
+  if (allowances_.size() + slots_.size() == allowances_max) return nullptr;
+  return &limits.emplace_back(std::move(id), now);
 }
 
 // Forgets the other partitions of the policies that the answer names: this client is in those that
 // the answer names.
 void Pacer::forget_other_partitions(const field::ResponseView& view) {
-  std::erase_if(allowances_, [&](const Allowance& allowance) {
+  const auto is_other = [&](const auto& limit) {
     bool other = false;
     for (const field::Member& member : view.members) {
-      if (text_of(member.policy) != allowance.policy()) continue;
-      if (text_of(member.pk) == allowance.pk()) return false;
+      if (text_of(member.policy) != limit.id().policy) continue;
+      if (text_of(member.pk) == limit.id().pk) return false;
       other = true;
     }
     return other;
-  });
+  };
+  std::erase_if(allowances_, is_other);
+  std::erase_if(slots_, is_other);
+}
+
+// Whether the server sends a limit on requests, so that none has to be learned.
+bool Pacer::limits_known() const noexcept {
+  return !slots_.empty() ||
+         std::any_of(allowances_.begin(), allowances_.end(),
+                     [](const Allowance& allowance) { return allowance.counts(); });
 }
 
 void Pacer::receive_denial(const Request& request, const field::ResponseView& view, Instant now) {
@@ -181,18 +196,14 @@ void Pacer::receive_denial(const Request& request, const field::ResponseView& vi
   } else if (doublings > 0) {  // it denied again after the wait that it had sent
     back_off(now, std::uint64_t{1} << (doublings - 1));
   }
-  if (first && std::none_of(allowances_.begin(), allowances_.end(),
-                            [](const Allowance& allowance) { return allowance.counts(); })) {
-    learned_.denied(now, std::max(now, blocked_.at));
-  }
+  if (first && !limits_known()) learned_.denied(now, std::max(now, blocked_.at));
 }
 
 void Pacer::receive_admission(const Request& request, bool cached) noexcept {
   if (cached || request.number <= denied_at_) return;
   denials_ = 0;
   window_ = std::min(window_ + 1, window_max);
-  if (std::any_of(allowances_.begin(), allowances_.end(),
-                  [](const Allowance& allowance) { return allowance.counts(); })) {
+  if (limits_known()) {
     learned_.forget();
   } else {
     learned_.admitted();
@@ -218,7 +229,7 @@ std::optional<Standing> Pacer::standing(Instant now) const noexcept {
   for (const Allowance& allowance : allowances_) {
     const std::uint64_t left = allowance.left(totals_);
     if (!allowance.counts() || allowance.until() < now || (least && least->left <= left)) continue;
-    least = Standing{allowance.policy(), left, allowance.quota(), allowance.until()};
+    least = Standing{allowance.id().policy, left, allowance.quota(), allowance.until()};
   }
   return least;
 }

@@ -26,6 +26,7 @@
 #include "headgate/client/allowance.h"
 #include "headgate/client/jitter.h"
 #include "headgate/client/learned.h"
+#include "headgate/client/limit_id.h"
 #include "headgate/client/next.h"
 #include "headgate/client/options.h"
 #include "headgate/client/pace.h"
@@ -90,7 +91,10 @@ class Pacer {
   void receive_members(const Request& request, const Answer& answer, Instant now);
   void receive_member(const field::Member& member, std::size_t ordinal, const Request& request,
                       const Answer& answer, Instant now);
+  template <class Limit>
+  [[nodiscard]] Limit* find_or_add(std::vector<Limit>& limits, LimitId id, Instant now);
   void forget_other_partitions(const field::ResponseView& view);
+  [[nodiscard]] bool limits_known() const noexcept;
   void receive_denial(const Request& request, const field::ResponseView& view, Instant now);
   void receive_admission(const Request& request, bool cached) noexcept;
   void back_off(Instant now, std::uint64_t seconds) noexcept;
@@ -103,7 +107,7 @@ class Pacer {
   std::uint64_t rest_ = 0;
 
   std::vector<Allowance> allowances_;
-  Slots slots_;
+  std::vector<Slots> slots_;
   Pace ceiling_;
   Learned learned_;
 

@@ -363,6 +363,54 @@ TEST_F(PacerTest, KeepsNoMoreRequestsUnderWayThanFit) {
   EXPECT_EQ(burst(), 1U);
 }
 
+TEST_F(PacerTest, KeepsNoMoreRequestsUnderWayThanFitIntoEachOfSeveralPolicies) {
+  const std::string_view policies =
+      R"("few";q=2;qu="concurrent-requests", "many";q=10;qu="concurrent-requests")";
+  for (const std::string_view limits : {R"("few";r=1, "many";r=9)", R"("many";r=9, "few";r=1)"}) {
+    const Fields fields = {{"RateLimit", limits}, {"RateLimit-Policy", policies}};
+    warm_up(fields);
+    ASSERT_EQ(burst(), 2U) << limits;
+    for (Request& request : under_way) answer(request, 200, fields);
+    under_way.clear();
+  }
+}
+
+// As those of a policy that matches only some of the client's requests.
+TEST_F(PacerTest, KeepsSlotsForTenSecondsAfterTheLastAnswerThatNamesThem) {
+  const std::string_view policies =
+      R"("few";q=2;qu="concurrent-requests", "many";q=10;qu="concurrent-requests")";
+  const Fields all = {{"RateLimit", R"("many";r=9)"}, {"RateLimit-Policy", policies}};
+  warm_up();
+  exchange(200, {{"RateLimit", R"("few";r=1, "many";r=9)"}, {"RateLimit-Policy", policies}});
+  pass(10 * second);
+  exchange(200, all);
+  EXPECT_EQ(burst(), 2U);
+  pass(second);
+  for (Request& request : under_way) answer(request, 200, all);
+  under_way.clear();
+  EXPECT_EQ(burst(), 10U);
+}
+
+TEST_F(PacerTest, SlotsOfOtherPartitionsAreForgotten) {
+  const std::string_view policy = R"("slots";q=4;qu="concurrent-requests")";
+  warm_up();
+  exchange(200, {{"RateLimit", R"("slots";r=0;pk=:YQ==:)"}, {"RateLimit-Policy", policy}});
+  exchange(200, {{"RateLimit", R"("slots";r=3;pk=:Yg==:)"}, {"RateLimit-Policy", policy}});
+  EXPECT_EQ(burst(), 4U);
+}
+
+TEST_F(PacerTest, LearnsNoRateFromADenialForWantOfSlots) {
+  const auto fields_with = [](std::string_view limit) {
+    return Fields{{"RateLimit", limit},
+                  {"RateLimit-Policy", R"("slots";q=2;qu="concurrent-requests")"}};
+  };
+  exchange(200, fields_with(R"("slots";r=1)"));
+  exchange(429, fields_with(R"("slots";r=0)"));
+  pass(next().at.ns - now.ns);
+  exchange(200, fields_with(R"("slots";r=1)"));
+  EXPECT_EQ(burst(), 2U);
+}
+
 TEST_F(PacerTest, BacksOffIfADenialSendsNoTime) {
   for (const double expected : {1.0, 2.0, 4.0, 8.0}) {
     exchange(429, {});
