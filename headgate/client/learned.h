@@ -30,8 +30,6 @@ class Learned {
     admitted_ = 0;
   }
   void begin(Instant now) noexcept { pace_.begin(now); }
-  // Forgets the rate: from now on the server sends its limits in fields.
-  void forget() noexcept { pace_.set_interval(0); }
   [[nodiscard]] const Pace& pace() const noexcept { return pace_; }
 
  private:

@@ -68,14 +68,16 @@ Next Pacer::next(Instant now) const noexcept {
   for (const Allowance& allowance : allowances_) {
     next = later(next, allowance.next(now, totals_, options_.mode, rest_));
   }
-  for (const Pace* pace : {&ceiling_, &learned_.pace()}) {
-    if (now < pace->next()) next = later(next, {Why::pace, pace->next()});
-  }
+  const auto obey = [&](const Pace& pace) {
+    if (now < pace.next()) next = later(next, {Why::pace, pace.next()});
+  };
+  obey(ceiling_);
+  if (!limits_known()) obey(learned_.pace());
   return next;
 }
 
 Request Pacer::begin(Instant now) noexcept {
-  const Request request{++totals_.begun, totals_.answered};
+  const Request request{++totals_.begun, totals_.answered, limits_known()};
   for (Allowance& allowance : allowances_) allowance.begin(request.number, now);
   ceiling_.begin(now);
   learned_.begin(now);
@@ -173,7 +175,7 @@ void Pacer::forget_other_partitions(const field::ResponseView& view) {
   std::erase_if(slots_, is_other);
 }
 
-// Whether the server sends a limit on requests, so that none has to be learned.
+// Whether a limit on requests that the server has sent is in force, so that none has to be learned.
 bool Pacer::limits_known() const noexcept {
   return !slots_.empty() ||
          std::any_of(allowances_.begin(), allowances_.end(),
@@ -196,18 +198,15 @@ void Pacer::receive_denial(const Request& request, const field::ResponseView& vi
   } else if (doublings > 0) {  // it denied again after the wait that it had sent
     back_off(now, std::uint64_t{1} << (doublings - 1));
   }
-  if (first && !limits_known()) learned_.denied(now, std::max(now, blocked_.at));
+  // A limit that comes only with the denial was not in force, and is soon over.
+  if (first && !request.limited) learned_.denied(now, std::max(now, blocked_.at));
 }
 
 void Pacer::receive_admission(const Request& request, bool cached) noexcept {
   if (cached || request.number <= denied_at_) return;
   denials_ = 0;
   window_ = std::min(window_ + 1, window_max);
-  if (limits_known()) {
-    learned_.forget();
-  } else {
-    learned_.admitted();
-  }
+  learned_.admitted();
 }
 
 void Pacer::back_off(Instant now, std::uint64_t seconds) noexcept {

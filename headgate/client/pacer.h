@@ -15,7 +15,8 @@
 // - It lowers waits and amounts to the maxima of Options.
 // - It forgets limits that the server no longer sends.
 // - At the start and after a denial it permits one request at a time, then doubles.
-// - If a server denies without sending fields, it learns the permitted rate from the denials.
+// - While a server sends no limits, or only with denials, it learns the permitted rate from the
+//   denials.
 #pragma once
 
 #include <cstdint>

@@ -476,33 +476,46 @@ TEST_F(PacerTest, SlowsDownIfOthersSpend) {
   EXPECT_GT(wait(), 20);  // alone it would be 60 s / 6
 }
 
-TEST_F(PacerTest, LearnsTheRateOfAServerThatDeniesWithoutFields) {
-  // A bucket of 10 units, refilled with 10 units per second.
-  double level = 10;
-  Instant filled = now;
-  unsigned denied = 0;
-  unsigned admitted = 0;
-  const Instant end{now.ns + 300 * second};
-  while (now < end) {
-    const Next n = next();
-    if (n.why != Why::nothing) {
-      now = n.at;
-      continue;
+// A server with a bucket of 10 units, refilled with 10 units per second, whose admissions have no
+// fields.
+class PacerLearnsTest : public PacerTest {
+ protected:
+  void expect_the_rate(const Fields& of_denials) {
+    double level = 10;
+    Instant filled = now;
+    unsigned denied = 0;
+    unsigned admitted = 0;
+    const Instant end{now.ns + 300 * second};
+    while (now < end) {
+      const Next n = next();
+      if (n.why != Why::nothing) {
+        now = n.at;
+        continue;
+      }
+      level = std::min(10.0, level + static_cast<double>(now.ns - filled.ns) / 1e8);
+      filled = now;
+      if (level >= 1) {
+        --level;
+        ++admitted;
+        exchange(200, {});
+      } else {
+        ++denied;
+        exchange(429, of_denials);
+      }
+      pass(1'000'000);
     }
-    level = std::min(10.0, level + static_cast<double>(now.ns - filled.ns) / 1e8);
-    filled = now;
-    if (level >= 1) {
-      --level;
-      ++admitted;
-      exchange(200, {});
-    } else {
-      ++denied;
-      exchange(429, {{"Retry-After", "1"}});
-    }
-    pass(1'000'000);
+    EXPECT_GT(admitted, 2700U);  // of 3000
+    EXPECT_LT(denied, admitted / 50);
   }
-  EXPECT_GT(admitted, 2700U);  // of 3000
-  EXPECT_LT(denied, admitted / 50);
+};
+
+TEST_F(PacerLearnsTest, FromDenialsWithoutFields) { expect_the_rate({{"Retry-After", "1"}}); }
+
+// As headgate with `report-when: denied`.
+TEST_F(PacerLearnsTest, FromDenialsThatAloneHaveFields) {
+  expect_the_rate({{"Retry-After", "1"},
+                   {"RateLimit", R"("p";r=0;t=1)"},
+                   {"RateLimit-Policy", R"("p";q=10;w=1)"}});
 }
 
 TEST(PacerJitter, OnlyAdds) {

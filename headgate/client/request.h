@@ -11,6 +11,7 @@ namespace headgate::client {
 struct Request {
   std::uint64_t number = 0;           // 1, 2, ... in the order of beginning
   std::uint64_t answered_before = 0;  // how many requests were answered when this one began
+  bool limited = false;               // a limit that the server had sent was in force
   bool answered = false;              // its answer was passed to Pacer::receive()
 };
 
