@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cassert>
+#include <limits>
+#include <numeric>
 #include <utility>
 
 namespace headgate::client {
@@ -34,6 +36,34 @@ bool sends_wait(const field::Member& member) noexcept {
 
 bool counts_requests(const field::Member& member) noexcept {
   return !member.unit || *member.unit == "requests";
+}
+
+// The places of the members that are kept of an answer.
+std::vector<std::size_t> members_kept(const std::vector<field::Member>& members) {
+  std::vector<std::size_t> places(members.size());
+  std::iota(places.begin(), places.end(), 0);
+  if (places.size() <= Pacer::allowances_max) return places;
+  const auto end = places.begin() + Pacer::allowances_max;
+  std::nth_element(places.begin(), end, places.end(), [&](std::size_t a, std::size_t b) {
+    constexpr auto most = std::numeric_limits<std::uint64_t>::max();
+    return std::pair(members[a].r.value_or(most), a) < std::pair(members[b].r.value_or(most), b);
+  });
+  places.erase(end, places.end());
+  return places;
+}
+
+// The limit with this id, which becomes the last one.
+template <class Limit>
+Limit& find_or_add(std::vector<Limit>& limits, LimitId id, Instant now) {
+  const auto found = std::find_if(limits.begin(), limits.end(),
+                                  [&](const Limit& limit) { return limit.id() == id; });
+  if (found != limits.end()) {
+    std::rotate(found, found + 1, limits.end());
+  } else {
+    if (limits.size() == Pacer::allowances_max) limits.erase(limits.begin());
+    limits.emplace_back(std::move(id), now);
+  }
+  return limits.back();
 }
 
 }  // namespace
@@ -115,9 +145,7 @@ void Pacer::receive_members(const Request& request, const Answer& answer, Instan
     return;
   }
   forget_other_partitions(answer.view);
-  // Reads no more members than are kept: same_limit() compares pairs of them.
-  const std::size_t count = std::min(members.size(), allowances_max);
-  for (std::size_t i = 0; i < count; ++i) {
+  for (const std::size_t i : members_kept(members)) {
     const field::Member& member = members[i];
     const auto at = members.begin() + static_cast<std::ptrdiff_t>(i);
     const auto same = [&](const field::Member& other) { return same_limit(other, member); };
@@ -135,28 +163,15 @@ void Pacer::receive_member(const field::Member& member, std::size_t ordinal, con
   std::uint64_t t = member.t.value_or(member.w.value_or(unknown_reset));
   if (counts_slots(member)) {
     if (!member.r) return;
-    if (Slots* slots = find_or_add(slots_, std::move(id), now)) {
-      slots->update(*member.r, denies(answer), request, totals_, {now.ns + bounded(t)});
-    }
+    find_or_add(slots_, std::move(id), now)
+        .update(*member.r, denies(answer), request, totals_, {now.ns + bounded(t)});
     return;
   }
   if (!member.r && !(member.q && member.w)) return;
   if (member.r == std::uint64_t{0} && answer.view.retry_after) t = *answer.view.retry_after;
   const Nanos wait = bounded(t);
-  if (Allowance* allowance = find_or_add(allowances_, std::move(id), now)) {
-    allowance->update({member, request, denies(answer), wait, jitter_.of(wait), totals_, now},
-                      options_);
-  }
-}
-
-// nullptr if it is not there and no more limits are kept.
-template <class Limit>
-Limit* Pacer::find_or_add(std::vector<Limit>& limits, LimitId id, Instant now) {
-  const auto found = std::find_if(limits.begin(), limits.end(),
-                                  [&](const Limit& limit) { return limit.id() == id; });
-  if (found != limits.end()) return &*found;
-  if (allowances_.size() + slots_.size() == allowances_max) return nullptr;
-  return &limits.emplace_back(std::move(id), now);
+  find_or_add(allowances_, std::move(id), now)
+      .update({member, request, denies(answer), wait, jitter_.of(wait), totals_, now}, options_);
 }
 
 // Forgets the other partitions of the policies that the answer names: this client is in those that

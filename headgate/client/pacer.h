@@ -63,8 +63,9 @@ struct Standing {
 // allocate, and may throw std::bad_alloc.
 class Pacer {
  public:
-  // The most limits that are kept per server; further ones are ignored. Servers send a handful; 32
-  // bounds the cost of next() and of matching names against a hostile server.
+  // The most limits of each kind, of requests and of concurrent requests, that are kept per server:
+  // those of the latest answers and, of one answer, those with the least left. Servers send a
+  // handful; 32 bounds the cost of next() and of matching names against a hostile server.
   static constexpr std::size_t allowances_max = 32;
 
   Pacer(const Options& options, Instant now);
@@ -92,8 +93,6 @@ class Pacer {
   void receive_members(const Request& request, const Answer& answer, Instant now);
   void receive_member(const field::Member& member, std::size_t ordinal, const Request& request,
                       const Answer& answer, Instant now);
-  template <class Limit>
-  [[nodiscard]] Limit* find_or_add(std::vector<Limit>& limits, LimitId id, Instant now);
   void forget_other_partitions(const field::ResponseView& view);
   [[nodiscard]] bool limits_known() const noexcept;
   void receive_denial(const Request& request, const field::ResponseView& view, Instant now);
@@ -107,6 +106,7 @@ class Pacer {
   RequestTotals totals_;
   std::uint64_t rest_ = 0;
 
+  // Each in the order in which answers named them last.
   std::vector<Allowance> allowances_;
   std::vector<Slots> slots_;
   Pace ceiling_;

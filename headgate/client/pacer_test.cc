@@ -558,6 +558,23 @@ TEST_F(PacerTest, KeepsAtMostItsMaximumOfLimits) {
   EXPECT_DOUBLE_EQ(wait(), 12);
 }
 
+TEST_F(PacerTest, KeepsTheLimitsOfTheLatestAnswers) {
+  for (int i = 0; i < 100; ++i) {
+    exchange(200, {{"RateLimit", '"' + std::to_string(i) + "\";r=1000;t=600"}});
+    pass(second);
+  }
+  exchange(200, {{"RateLimit", R"("strict";r=0;t=60)"}});
+  EXPECT_DOUBLE_EQ(wait(), 60);
+}
+
+TEST_F(PacerTest, OfManyLimitsThatOneAnswerNamesItKeepsThoseWithTheLeastLeft) {
+  std::string many;
+  for (int i = 0; i < 100; ++i) many += '"' + std::to_string(i) + "\";r=1000;t=600, ";
+  many += R"("strict";r=0;t=60)";
+  exchange(200, {{"RateLimit", many}});
+  EXPECT_DOUBLE_EQ(wait(), 60);
+}
+
 TEST_F(PacerTest, DecidesWithoutAllocating) {
   exchange(200, {{"RateLimit", R"("a";r=50;t=60, "b";r=7;t=3)"}});
   const std::size_t before = allocations();
