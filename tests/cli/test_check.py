@@ -1,11 +1,17 @@
 """headgate check, and what all commands have in common."""
+import array
+import contextlib
+import fcntl
 import json
+import os
 import re
 import subprocess
+import termios
 
 import pytest
 
 from support.environment import HEADGATE, PATIENCE
+from support.processes import until
 from support.terminal import shown_on_a_terminal
 
 GOOD = """version: 1
@@ -121,6 +127,45 @@ def test_standard_input_is_a_file_named_dash(tmp_path):
     assert result.stderr.startswith('-:2:28: rate \'often\' is not a rate')
     result = run(tmp_path, 'check', '-', '-', stdin=GOOD)
     assert result.returncode == 2 and 'standard input can be read only once' in result.stderr
+
+
+# Node and ssh pass such a pipe on. What has not come yet is not the end.
+@pytest.mark.parametrize('words, before, after, said', (
+    (['check', '-'], 'version: 1\npolicies:\n  - {name: a, rate: 5/s}\n', '  - {name: b, rat: 5/s}\n', '-:4:'),
+    (['explain'], 'HTTP/1.1 200 OK\nRateLimit: "a";r=5;t=3\n', 'Retry-After: 30\n\n', 'wait 30 s')),
+    ids=('check', 'explain'))
+def test_a_pipe_that_does_not_block_is_read_to_its_end(words, before, after, said):
+    ours, theirs = os.pipe()
+    os.set_blocking(ours, False)
+    os.write(theirs, before.encode())
+    with subprocess.Popen([HEADGATE, *words], stdin=ours, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
+        until(lambda: is_empty(ours), 'the first half is read')
+        os.write(theirs, after.encode())
+        os.close(theirs)
+        os.close(ours)
+        output, _ = process.communicate(timeout=PATIENCE)
+    assert said in output.decode(), output
+
+
+def is_empty(pipe):
+    waiting = array.array('i', [0])
+    fcntl.ioctl(pipe, termios.FIONREAD, waiting)
+    return waiting[0] == 0
+
+
+@pytest.mark.parametrize('words', (['check', '-'], ['explain'], ['why', '--problem', '-', 'a']))
+def test_a_standard_input_that_cannot_be_read_is_not_empty(tmp_path, words):
+    with directory(tmp_path) as folder:
+        result = subprocess.run([HEADGATE, *words], stdin=folder, text=True, capture_output=True, timeout=PATIENCE)
+    assert (result.returncode, result.stdout) == (1, ''), result
+    assert "can't be read: Is a directory" in result.stderr, result
+
+
+@contextlib.contextmanager
+def directory(path):
+    descriptor = os.open(path, os.O_RDONLY)
+    yield descriptor
+    os.close(descriptor)
 
 
 def test_several_files_are_checked_and_one_fault_is_enough(headgate, tmp_path):

@@ -1,7 +1,5 @@
 #include "headgate/cli/check/checked_file.h"
 
-#include <algorithm>
-#include <array>
 #include <csignal>
 #include <cstddef>
 #include <iostream>
@@ -12,6 +10,7 @@
 #include "headgate/cli/describe.h"
 #include "headgate/cli/errors.h"
 #include "headgate/cli/printable.h"
+#include "headgate/cli/standard_input.h"
 #include "headgate/policy/file/load.h"
 #include "headgate/policy/file/yaml.h"
 #include "headgate/redis/settings_options.h"
@@ -20,15 +19,12 @@
 namespace headgate::cli {
 namespace {
 
-// Returns standard input, of a longer one the first bytes_max + 1, which load_text() refuses.
-std::string read_standard_input() {
-  std::string text;
-  std::array<char, 65'536> room;
-  while (text.size() <= policy::yaml::bytes_max && std::cin) {
-    std::cin.read(room.data(), room.size());
-    text.append(room.data(), static_cast<std::size_t>(std::cin.gcount()));
-  }
-  return text;
+policy::Loaded load(const std::string& name) {
+  if (name != "-") return policy::load_file(name);
+  const auto text =
+      read_standard_input(policy::yaml::bytes_max);  // load_text() refuses a longer one
+  if (text) return policy::load_text(*text, name);
+  return Failure<std::vector<policy::Fault>>({policy::Fault{.file = name, .what = text.error()}});
 }
 
 template <class List, class Append>
@@ -90,8 +86,7 @@ void append_file(std::string& out, const CheckedFile& file) {
 }  // namespace
 
 CheckedFile check_file(const std::string& name) {
-  const policy::Loaded loaded =
-      name == "-" ? policy::load_text(read_standard_input(), name) : policy::load_file(name);
+  const policy::Loaded loaded = load(name);
   CheckedFile file;
   file.name = name;
   if (loaded) {

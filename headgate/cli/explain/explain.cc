@@ -14,6 +14,7 @@
 #include "headgate/cli/explain/explanation.h"
 #include "headgate/cli/explain/header_section.h"
 #include "headgate/cli/explain/view_json.h"
+#include "headgate/cli/standard_input.h"
 #include "headgate/field/read/response.h"
 
 namespace headgate::cli {
@@ -38,7 +39,12 @@ int run(const Options& options) {
         << "Paste a response's header section, then press Ctrl-D. Or: curl -si URL | headgate "
            "explain\n";
   }
-  const auto section = read_header_section(std::cin);
+  StandardInput in;
+  const auto section = read_header_section(in);
+  if (in.bad()) {
+    print_error("headgate explain: standard input can't be read: " + in.error());
+    return input_fault;
+  }
   if (!section) {
     print_error("headgate explain: " + section.error());
     return input_fault;
@@ -49,7 +55,7 @@ int run(const Options& options) {
   } else {
     std::cout << explanation(*section, now) << std::flush;
   }
-  drain(std::cin);
+  drain(in);
   return done;
 }
 

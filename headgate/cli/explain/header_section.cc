@@ -67,7 +67,6 @@ class SectionReader {
       }
       if (auto fault = add(section, line)) return fault;
     }
-    if (in_.bad()) return "the input cannot be read";
     return {};
   }
 

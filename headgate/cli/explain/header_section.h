@@ -35,7 +35,8 @@ inline constexpr std::size_t header_bytes_max = std::size_t{1} << 20;
 // redirect, a proxy's CONNECT), and returns the last one. A section ends with an empty line or with
 // the input. Lines end in LF or CRLF. A line that starts with a space or tab is a fault: such a
 // line once continued the field before it, and nginx and Node refuse it (RFC 9112, section 5.2).
-// Leaves the body in `in`. The error says which line is wrong, and what was expected.
+// Leaves the body in `in`. The error says which line is wrong, and what was expected; an input that
+// becomes bad() ends there.
 [[nodiscard]] Result<HeaderSection, std::string> read_header_section(std::istream& in);
 
 }  // namespace headgate::cli

@@ -21,6 +21,7 @@
 #include "headgate/cli/fetch/url.h"
 #include "headgate/cli/help/command_text.h"
 #include "headgate/cli/printable.h"
+#include "headgate/cli/standard_input.h"
 #include "headgate/field/header_line.h"
 #include "headgate/policy/quantity.h"
 
@@ -65,16 +66,10 @@ bool add_url(std::string_view text, const std::string& where, std::vector<FetchU
 // Reads one URL per line; empty lines and those that start with '#' are skipped.
 ExitStatus read_list(const std::string& name, std::vector<FetchUrl>& urls) {
   std::ifstream file;
-  if (name == "-") {
-    std::ios::sync_with_stdio(false);  // otherwise a read that fails looks like the end
-  } else {
-    file.open(name);
-  }
-  std::istream& in = name == "-" ? std::cin : file;
-  if (!in) {
-    fail(input_fault, name + ": cannot be read");
-    return input_fault;
-  }
+  StandardInput standard;
+  if (name != "-") file.open(name);
+  std::istream& in = name == "-" ? static_cast<std::istream&>(standard) : file;
+  if (!in) return fail(input_fault, name + ": cannot be read: " + std::strerror(errno));
   std::string line;
   ExitStatus status = done;
   for (std::size_t number = 1; std::getline(in, line); ++number) {
@@ -84,8 +79,8 @@ ExitStatus read_list(const std::string& name, std::vector<FetchUrl>& urls) {
     if (!add_url(text, name + ':' + std::to_string(number) + ": ", urls)) status = input_fault;
   }
   if (in.bad()) {
-    fail(input_fault, name + ": cannot be read: " + std::strerror(errno));
-    return input_fault;
+    const std::string why = standard.bad() ? standard.error() : std::strerror(errno);
+    return fail(input_fault, name + ": cannot be read: " + why);
   }
   return status;
 }

@@ -1,9 +1,9 @@
 #include "headgate/cli/partition/problem.h"
 
-#include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "headgate/base/regular_file.h"
+#include "headgate/cli/standard_input.h"
 
 namespace headgate::cli {
 namespace {
@@ -12,14 +12,6 @@ using nlohmann::json;
 
 // A document with 128 names of 64 bytes has about 9 KB; 64 KiB leave room for other members.
 constexpr std::size_t document_max = std::size_t{64} << 10;
-
-// Returns at most document_max + 1 bytes.
-std::string read_standard_input() {
-  std::string text(document_max + 1, '\0');
-  std::cin.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(std::cin.gcount()));
-  return text;
-}
 
 }  // namespace
 
@@ -47,7 +39,7 @@ Result<std::vector<std::string>, std::string> read_violated_policies(const std::
     return Failure<std::string>((file == "-" ? "standard input" : file) + ' ' + what);
   };
   const Result<std::string, std::string> text =
-      file == "-" ? read_standard_input() : read_regular_file(file, document_max);
+      file == "-" ? read_standard_input(document_max) : read_regular_file(file, document_max);
   if (!text) return fault(text.error());
   auto names = violated_policies(*text);
   if (!names) return fault(names.error());

@@ -12,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "headgate/base/patient_read.h"
+
 namespace headgate::sim {
 namespace {
 
@@ -61,13 +63,10 @@ class Source::File {
       peeked_.erase(0, n);
       return n;
     }
-    for (;;) {
-      const ssize_t n = ::read(file_, out.data(), out.size());
-      if (n >= 0) return position_ += static_cast<std::uint64_t>(n), static_cast<std::size_t>(n);
-      if (errno == EINTR) continue;
-      error = std::strerror(errno);
-      return 0;
-    }
+    const ssize_t n = patient_read(file_, out);
+    if (n >= 0) return position_ += static_cast<std::uint64_t>(n), static_cast<std::size_t>(n);
+    error = std::strerror(errno);
+    return 0;
   }
 
   // Returns the first bytes without consuming them: up to `count`.
