@@ -39,12 +39,14 @@ DecisionLog::~DecisionLog() {
 }
 
 void DecisionLog::open(const std::string& file) {
+  std::string next = file;
   {
     const std::lock_guard lock(mutex_);
-    wanted_ = file;
+    next_file_.swap(next);
+    is_used_ = !file.empty();
     former_ = waiting_.size();
     ++openings_;
-    if (!file.empty() && !thread_.joinable()) start();
+    if (is_used_ && !thread_.joinable()) start();
   }
   changed_.notify_one();
 }
@@ -61,7 +63,7 @@ void DecisionLog::start() noexcept {
     spdlog::error(
         "the decision log {} has no thread: {}; SIGUSR1 tries again; lines wait, and are dropped "
         "if there are too many",
-        wanted_, error.what());
+        next_file_, error.what());
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
@@ -70,7 +72,7 @@ void DecisionLog::add(std::string_view line) noexcept {
   bool first = false;
   try {
     const std::lock_guard lock(mutex_);
-    if (wanted_.empty()) return;
+    if (!is_used_) return;
     if (waiting_.size() + line.size() > waiting_max) {
       dropped_.fetch_add(1, std::memory_order_relaxed);
       return;
@@ -100,8 +102,8 @@ void DecisionLog::run() noexcept {
       opened_ = openings_;
       if (opens) {
         take_former();
-        if (file_ != wanted_) failed_ = false;  // of this one, nothing is known
-        file_ = wanted_;
+        if (file_ != next_file_) failed_ = false;  // of this one, nothing is known
+        file_.swap(next_file_);
       } else if (fd_ >= 0 && lines_.empty()) {
         // Without a file they wait where they are counted.
         lines_.swap(waiting_);
@@ -127,10 +129,14 @@ void DecisionLog::run() noexcept {
   close_file();
 }
 
-// Takes the lines that are older than the last call of open(). To be called with the mutex.
-void DecisionLog::take_former() {
-  lines_.append(waiting_, 0, former_);
-  waiting_.erase(0, former_);
+// Takes the lines that are older than the last call of open(). If memory is short, they go to the
+// same file as those behind them. To be called with the mutex.
+void DecisionLog::take_former() noexcept {
+  try {
+    lines_.append(waiting_, 0, former_);
+    waiting_.erase(0, former_);
+  } catch (const std::exception&) {  // only std::bad_alloc
+  }
   former_ = 0;
 }
 

@@ -52,7 +52,7 @@ class DecisionLog {
   void run() noexcept;
   void open_file();
   void close_file() noexcept;
-  void take_former();
+  void take_former() noexcept;
   [[nodiscard]] std::size_t begun() const noexcept;
   void write_some();
   std::size_t drop_lines() noexcept;
@@ -60,9 +60,10 @@ class DecisionLog {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::string waiting_;         // guarded by the mutex, as the next four
+  std::string waiting_;         // guarded by the mutex, as the next five
   std::size_t former_ = 0;      // bytes of waiting_ that came before the last call of open()
-  std::string wanted_;          // the file
+  bool is_used_ = false;        // the last call of open() had a file
+  std::string next_file_;       // that file, until the thread takes its name
   std::uint64_t openings_ = 0;  // calls of open()
   bool stops_ = false;
   std::atomic<std::uint64_t> dropped_{0};

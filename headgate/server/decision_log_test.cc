@@ -12,6 +12,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <iterator>
@@ -21,6 +22,7 @@
 #include <thread>
 #include <vector>
 
+#include "headgate/base/testing/allocations.h"
 #include "headgate/base/testing/temporary_directory.h"
 
 namespace headgate::server {
@@ -92,6 +94,24 @@ TEST_F(DecisionLogTest, RotationLosesNoLine) {
   }
   EXPECT_EQ(seen.size(), std::size_t{threads * each});
   EXPECT_EQ(std::set<std::string>(seen.begin(), seen.end()).size(), seen.size());
+}
+
+TEST_F(DecisionLogTest, RotationWithoutMemoryLosesNoLine) {
+  bool happened = true;
+  for (std::size_t failures = 0; happened; ++failures) {
+    const std::string file = path("a name that is long enough to be kept in memory of its own");
+    std::filesystem::remove(file);
+    DecisionLog log;
+    log.open(path("no folder/log"));
+    const std::string line = std::string(1000, 'x') + '\n';
+    log.add(line);
+    const FailingAllocation failing(failures);  // of the log's thread
+    log.open(file);
+    log.add("last\n");
+    await(file, 2);
+    EXPECT_EQ(text_of(file), line + "last\n") << "after failure " << failures;
+    happened = failing.happened();
+  }
 }
 
 TEST_F(DecisionLogTest, AReloadMayNameAnotherFileOrNone) {
