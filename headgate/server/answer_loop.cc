@@ -14,16 +14,16 @@ AnswerLoop::~AnswerLoop() {
   mailbox_->release();  // the descriptor is the mailbox's
 }
 
-void AnswerLoop::wait() {
+void AnswerLoop::wait() noexcept {
   if (waits_) return;
   waits_ = true;
   mailbox_->async_wait(boost::asio::posix::stream_descriptor::wait_read,
-                       [this](boost::system::error_code error) {
+                       waiting_.hold([this](boost::system::error_code error) {
                          if (error) return;
                          waits_ = false;
                          answers_.home()->deliver();
                          if (answers_.outstanding() > 0) wait();
-                       });
+                       }));
 }
 
 }  // namespace headgate::server

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "headgate/server/answers.h"
+#include "headgate/server/handler_memory.h"
 
 namespace headgate::server {
 
@@ -18,10 +19,11 @@ class AnswerLoop {
   AnswerLoop& operator=(const AnswerLoop&) = delete;
 
  private:
-  void wait();
+  void wait() noexcept;
 
   Answers& answers_;
   std::optional<boost::asio::posix::stream_descriptor> mailbox_;  // if answers come later
+  const HandlerMemory waiting_;
   bool waits_ = false;
 };
 

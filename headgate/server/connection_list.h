@@ -8,6 +8,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <cerrno>
 #include <chrono>
 #include <cstdint>
 #include <exception>
@@ -25,6 +26,7 @@
 #include "headgate/server/credentials.h"
 #include "headgate/server/crowd.h"
 #include "headgate/server/door.h"
+#include "headgate/server/handler_memory.h"
 #include "headgate/server/job.h"
 #include "headgate/server/ready_set.h"
 #include "headgate/server/source.h"
@@ -129,13 +131,14 @@ class ConnectionList {
         ready_(
             io, [this](ReadySet::Ready ready) { take_arrived(ready); },
             [this](void* who) { serve_(std::span(&who, 1)); }),
+        io_(io),
         timer_(io),
         pause_timer_(io) {}
 
   // Takes over a connection that was accepted. Closes it at once if there are too many that are
   // trusted, or if memory is short.
   template <class Context>
-  void open(Socket socket, Context& context) {
+  void open(Socket socket, Context& context) noexcept {
     find_strangers();
     Clients& strangers = list(Standing::stranger);
     if (size() >= connections_max_ || strangers.size() >= strangers_max_) {
@@ -150,7 +153,7 @@ class ConnectionList {
     try {
       strangers.emplace_back(socket.native_handle(), context, *this);
     } catch (const std::exception&) {
-      return;
+      return stats_.accept_failed(kind_, ENOMEM);
     }
     boost::system::error_code ignored;
     socket.release(ignored);
@@ -161,7 +164,10 @@ class ConnectionList {
     crowd_.add(client.crowd_place_);
     stats_.connected(kind_);
     update_timeout(client);
-    if (!ready_.add(client.connection.fd(), &client)) return close(client);
+    if (!ready_.add(client.connection.fd(), &client)) {
+      stats_.accept_failed(kind_, errno);
+      return close(client);
+    }
     if (!ticking_) start_ticking();
     // A worker accepts many together: those that are known do not wait for all of them.
     if (++opened_ % opened_before_look == 0) ready_.look();
@@ -248,16 +254,13 @@ class ConnectionList {
   // Answers often come together, some of them for the same connection.
   void resume(Client& client) noexcept {
     if (client.resumed_.is_linked()) return;
-    const bool is_first = resumed_.empty();
     resumed_.push_back(client.resumed_);
-    if (!is_first) return;
-    try {
-      boost::asio::post(timer_.get_executor(), [this] { serve_resumed(); });
-    } catch (const std::exception&) {  // memory is short: the next tick serves it
-    }
+    if (std::exchange(resuming_, true)) return;
+    boost::asio::post(io_, resume_memory_.hold([this] { serve_resumed(); }));
   }
 
   void serve_resumed() {
+    resuming_ = false;
     ReadySet::Places resumed;
     resumed.swap(resumed_);
     while (!resumed.empty()) {
@@ -336,13 +339,19 @@ class ConnectionList {
     } catch (const std::exception&) {
       return close(client);
     }
-    if (*client.pause_ == pauses_.begin()) start_pause_timer();
+    if (*client.pause_ != pauses_.begin()) return;
+    if (pausing_) {
+      pause_timer_.cancel();  // starts again, for this one
+    } else {
+      start_pause_timer();
+    }
   }
 
-  void start_pause_timer() {
+  void start_pause_timer() noexcept {
+    pausing_ = true;
     pause_timer_.expires_at(pauses_.begin()->first);
-    pause_timer_.async_wait([this](boost::system::error_code error) {
-      if (error) return;
+    pause_timer_.async_wait(pause_memory_.hold([this](boost::system::error_code) {
+      pausing_ = false;
       while (!pauses_.empty() && pauses_.begin()->first <= Clock::now()) {
         Client& client = *pauses_.begin()->second;
         pauses_.erase(pauses_.begin());
@@ -352,7 +361,7 @@ class ConnectionList {
         ready_.watch(client.connection.fd(), &client, Need::output);
       }
       if (!pauses_.empty()) start_pause_timer();
-    });
+    }));
   }
 
   void close(Client& client) noexcept {
@@ -375,23 +384,21 @@ class ConnectionList {
     });
   }
 
-  void start_ticking() {
+  void start_ticking() noexcept {
     ticking_ = true;
     timer_.expires_after(tick);
-    timer_.async_wait([this](boost::system::error_code error) {
+    timer_.async_wait(tick_memory_.hold([this](boost::system::error_code error) {
       ticking_ = false;
       if (error) return;
       ++now_;
       find_strangers();
       if (on_tick_) on_tick_();
-      serve_resumed();
-      ready_.wake();
       close_overdue(list(Standing::stranger), std::min(idle_max_, patience_));
       close_overdue(list(Standing::idle), idle_max_);
       close_overdue(list(Standing::busy), patience_);
       if (stopping_) close_done();
       if (size() > 0) start_ticking();
-    });
+    }));
   }
 
   void close_overdue(Clients& clients, std::chrono::seconds allowed) noexcept {
@@ -425,10 +432,16 @@ class ConnectionList {
   const std::function<void(ReadySet::Ready)> serve_;
   const std::function<void()> on_tick_;
   ReadySet ready_;
+  boost::asio::io_context& io_;
   boost::asio::steady_timer timer_;
   boost::asio::steady_timer pause_timer_;
+  const HandlerMemory tick_memory_;
+  const HandlerMemory pause_memory_;
+  const HandlerMemory resume_memory_;
   std::size_t opened_ = 0;
   bool ticking_ = false;
+  bool pausing_ = false;   // pause_timer_ runs
+  bool resuming_ = false;  // serve_resumed() will be called
   bool stopping_ = false;
   std::uint64_t now_ = 0;                      // [ticks]
   std::uint64_t hears_until_ = 0;              // [ticks] when it stops, what is on its way

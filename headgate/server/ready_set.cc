@@ -5,7 +5,6 @@
 #include <array>
 #include <boost/asio/post.hpp>
 #include <cerrno>
-#include <exception>
 #include <system_error>
 #include <utility>
 
@@ -24,7 +23,7 @@ int new_epoll() {
 
 ReadySet::ReadySet(boost::asio::io_context& io, std::function<void(Ready)> arrived,
                    std::function<void(void*)> serve)
-    : epoll_(io, new_epoll()), arrived_(std::move(arrived)), serve_(std::move(serve)) {
+    : io_(io), epoll_(io, new_epoll()), arrived_(std::move(arrived)), serve_(std::move(serve)) {
   watch();
 }
 
@@ -63,30 +62,22 @@ void ReadySet::close() noexcept {
   epoll_.close(ignored);
 }
 
-void ReadySet::wake() noexcept {
-  if (!watching_ || posted_ || none_queued()) return;
-  try {
-    go_on_later();
-  } catch (const std::exception&) {
-  }
-}
-
-void ReadySet::watch() {
+void ReadySet::watch() noexcept {
+  watching_ = true;
   epoll_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
-                    [this](boost::system::error_code error) {
+                    watched_.hold([this](boost::system::error_code error) {
                       if (error) return;
                       watching_ = false;
                       if (!posted_) go_on();
-                    });
-  watching_ = true;
+                    }));
 }
 
-void ReadySet::go_on_later() {
-  boost::asio::post(epoll_.get_executor(), [this] {
+void ReadySet::go_on_later() noexcept {
+  posted_ = true;
+  boost::asio::post(io_, posting_.hold([this] {
     posted_ = false;
     go_on();
-  });
-  posted_ = true;
+  }));
 }
 
 // Serves for about the time of one turn; then the other handlers of the io_context (timers,

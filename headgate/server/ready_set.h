@@ -9,6 +9,7 @@
 #include <span>
 
 #include "headgate/server/fair_line.h"
+#include "headgate/server/handler_memory.h"
 
 namespace headgate::server {
 
@@ -59,11 +60,8 @@ class ReadySet {
   // Serves it when those before it in the queue were served. Called for what needs Need::turn.
   void queue(Place& place, Queue queue) noexcept {
     if (!place.is_linked()) put(place, queue);
-    wake();
+    if (watching_ && !posted_) go_on_later();
   }
-  // Serves soon what is queued, although no socket is ready. queue() calls this, and does not fail
-  // if memory is short: to be called again later.
-  void wake() noexcept;
   // Serves some of what is ready now, and nothing that is queued.
   void look() { take_arrived(); }
   // Serves what is queued or ready now, `most` sockets of each at most: each once before any twice.
@@ -72,9 +70,9 @@ class ReadySet {
   void close() noexcept;
 
  private:
-  void watch();
+  void watch() noexcept;
   void go_on();
-  void go_on_later();
+  void go_on_later() noexcept;
   std::size_t take_arrived();
   void put(Place& place, Queue queue) noexcept;
   void serve_backlog();
@@ -82,7 +80,10 @@ class ReadySet {
   void serve_all(Places& places, std::size_t most, Queue queue);
   [[nodiscard]] bool none_queued() const noexcept { return backlog_.empty() && newcomers_.empty(); }
 
+  boost::asio::io_context& io_;
   boost::asio::posix::stream_descriptor epoll_;
+  const HandlerMemory watched_;
+  const HandlerMemory posting_;
   std::function<void(Ready)> arrived_;
   std::function<void(void*)> serve_;
   Places backlog_;

@@ -50,6 +50,12 @@ class DecisionStats {
   void refused(DoorKind door) noexcept { view::increase(at(door).refused, 1); }
   // Records a connection without the token that was closed because newer ones came.
   void crowded_out(DoorKind door) noexcept { view::increase(at(door).crowded_out, 1); }
+  // Records a connection that could not be accepted, or was closed at once, because descriptors or
+  // memory were short. `error`: of the system.
+  void accept_failed(DoorKind door, int error) noexcept {
+    last_accept_error_.store(error, std::memory_order_relaxed);
+    view::increase(at(door).accept_failures, 1);
+  }
   void wrong_token(DoorKind door) noexcept { view::increase(at(door).wrong_tokens, 1); }
   // Records a request that could not be read: malformed, or longer than the door takes.
   void unreadable(DoorKind door) noexcept { view::increase(at(door).unreadable, 1); }
@@ -63,6 +69,7 @@ class DecisionStats {
     std::uint64_t closed = 0;
     std::uint64_t refused = 0;
     std::uint64_t crowded_out = 0;
+    std::uint64_t accept_failures = 0;
     std::uint64_t wrong_tokens = 0;
     std::uint64_t unreadable = 0;
   };
@@ -73,6 +80,12 @@ class DecisionStats {
 
   [[nodiscard]] std::uint64_t fields_left_out() const noexcept {
     return fields_left_out_.load(std::memory_order_relaxed);
+  }
+
+  // The calls of accept_failed(), and the error of the last one.
+  [[nodiscard]] std::uint64_t accept_failures() const noexcept;
+  [[nodiscard]] int last_accept_error() const noexcept {
+    return last_accept_error_.load(std::memory_order_relaxed);
   }
 
   // Recent decisions.
@@ -87,6 +100,7 @@ class DecisionStats {
     Count closed{0};
     Count refused{0};
     Count crowded_out{0};
+    Count accept_failures{0};
     Count wrong_tokens{0};
     Count unreadable{0};
   };
@@ -96,6 +110,7 @@ class DecisionStats {
   std::array<Door, door_names.size()> doors_;
   gate::PolicyCounts alone_;
   Count fields_left_out_{0};
+  std::atomic<int> last_accept_error_{0};
   view::RecentStats recent_;
 };
 
