@@ -33,21 +33,27 @@ void log_outage(bool is_fault, const std::string& line) {
 
 }  // namespace
 
-// Puts policies_ with overrides_ in force.
-void Engine::put_in_force(PolicySnapshot::Numbers numbers) {
-  policy::Overridden overridden{policies_, {}};
-  if (!overrides_.all().empty()) overridden = policies_->with(overrides_.all());
+// Returns a snapshot of these policies of the file with overrides_.
+std::shared_ptr<const PolicySnapshot> Engine::snapshot(
+    std::shared_ptr<const policy::PolicySet> policies, PolicySnapshot::Numbers numbers) {
   const auto before = in_force_ ? in_force_->counters() : nullptr;
-  auto counters = gate::Counters::open(policies_->names(), before);
-  auto next = std::make_shared<const PolicySnapshot>(
+  auto counters = gate::Counters::open(policies->names(), before);
+  policy::Overridden overridden{std::move(policies), {}};
+  if (!overrides_.all().empty()) overridden = overridden.policies->with(overrides_.all());
+  return std::make_shared<const PolicySnapshot>(
       std::move(overridden.policies),
       policy::OverrideList{overrides_.all(), std::move(overridden.faults)}, store(),
       table_->secret(), numbers, std::move(counters), in_force_.get());
+}
+
+// `next` has the overrides_ of now.
+void Engine::put_in_force(std::shared_ptr<const PolicySnapshot> next) noexcept {
+  const std::uint64_t number = next->number();
   {
     const std::lock_guard lock(mutex_);
     in_force_.swap(next);
   }
-  number_.store(numbers.snapshot, std::memory_order_release);
+  number_.store(number, std::memory_order_release);
   changes_in_force_ = overrides_.changes();
 }
 
@@ -82,7 +88,7 @@ Result<std::unique_ptr<Engine>, std::vector<std::string>> Engine::open(
     return Faults({opened.error()});
   }
   engine->policies_ = *std::move(policies);
-  engine->put_in_force({});
+  engine->put_in_force(engine->snapshot(engine->policies_, {}));
   return engine;
 }
 
@@ -110,9 +116,10 @@ Result<std::shared_ptr<const policy::PolicySet>, std::vector<std::string>> Engin
     const auto renewed = redis_->renew_login(*redis_settings_);
     if (!renewed) return Faults({config_ + ": " + renewed.error()});
   }
+  policy::TableSettings next_settings = wanted;
   const auto grown = gate::grow_table(*table_, **policies, table_settings_);
   if (!grown) return Faults({config_ + ": " + grown.error()});
-  table_settings_ = wanted;
+  table_settings_ = std::move(next_settings);
   return std::move(*policies);
 }
 
@@ -125,9 +132,10 @@ Result<void, std::vector<std::string>> Engine::reload() {
   }
   // Only now: an override that is made meanwhile does not wait for the file to be read.
   const std::lock_guard lock(change_mutex_);
+  auto next = snapshot(*policies, {number() + 1, in_force_->reading() + 1});
+  decision_log_.open(decision_file(**policies));  // before the first line
   policies_ = *std::move(policies);
-  decision_log_.open(decision_file(*policies_));  // before the first line
-  put_in_force({number() + 1, in_force_->reading() + 1});
+  put_in_force(std::move(next));
   last_reload_.store(unix_now(), std::memory_order_relaxed);
   reloads_.fetch_add(1, std::memory_order_relaxed);
   return {};

@@ -62,8 +62,8 @@ class Engine {
   }
 
   // Reads the policy file again. Errors: the file's faults, or that it asks for another table or
-  // Redis than those in use; then the policies in force stay. The store and the overrides stay in
-  // any case.
+  // Redis than those in use; then the policies in force stay, as they do if this throws
+  // std::bad_alloc. The store and the overrides stay in any case.
   [[nodiscard]] Result<void, std::vector<std::string>> reload();
   [[nodiscard]] std::uint64_t reloads() const noexcept {
     return reloads_.load(std::memory_order_relaxed);
@@ -90,7 +90,8 @@ class Engine {
   [[nodiscard]] Result<std::optional<policy::LiveOverride>, policy::OverrideRefusal>
   remove_override(std::string_view policy, std::string_view key, std::uint64_t now);
   // Follows what other processes have changed in the file, and ends the overrides whose time has
-  // come. Logs both. To be called about once per second.
+  // come. Logs both. To be called about once per second. Throws std::bad_alloc; the next call then
+  // does what is left.
   void follow_overrides(std::uint64_t now);
   // How often that file had faults when it was read.
   [[nodiscard]] std::uint64_t refused_override_files() const noexcept {
@@ -112,7 +113,9 @@ class Engine {
         overrides_(std::move(overrides_file),
                    "this server has no file that keeps overrides; expected headgate serve "
                    "--overrides-file FILE, or a policy file with store: {table: {file: FILE}}") {}
-  void put_in_force(PolicySnapshot::Numbers numbers);
+  [[nodiscard]] std::shared_ptr<const PolicySnapshot> snapshot(
+      std::shared_ptr<const policy::PolicySet> policies, PolicySnapshot::Numbers numbers);
+  void put_in_force(std::shared_ptr<const PolicySnapshot> next) noexcept;
   void follow_changes();
   [[nodiscard]] Result<std::shared_ptr<const policy::PolicySet>, std::vector<std::string>> load();
   void add(const WorkerContext& worker);

@@ -10,7 +10,7 @@ namespace headgate::server {
 // Puts the overrides in force, if they are others than those in force.
 void Engine::follow_changes() {
   if (overrides_.changes() == changes_in_force_) return;
-  put_in_force({number() + 1, in_force_->reading()});
+  put_in_force(snapshot(policies_, {number() + 1, in_force_->reading()}));
 }
 
 Result<void, policy::OverrideRefusal> Engine::set_override(const policy::LiveOverride& override,

@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <csignal>
+#include <exception>
 #include <optional>
+#include <string_view>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -93,12 +95,28 @@ void share_descriptors(ServerOptions& options) {
   options.door.connections_max = share;
 }
 
+// Memory that is short while the server runs ends nothing but the step that needs it. Returns
+// whether there was enough for `act`; otherwise logs for what there was none.
+template <class Act>
+bool attempt(std::string_view purpose, const Act& act) noexcept {
+  try {
+    act();
+    return true;
+  } catch (const std::exception&) {  // only std::bad_alloc
+    spdlog::error("no memory to {}", purpose);
+    return false;
+  }
+}
+
 void log_warnings(Engine& engine) {
   const auto in_force = engine.in_force();
   for (const policy::Fault& warning : in_force->policies().warnings()) {
     spdlog::warn("{}", warning.text());
   }
-  const std::string division = gate::division_warning(engine.table().stats(), in_force->policies());
+  const store::TableStats table = engine.table().stats();
+  const std::string size = gate::size_warning(table, gate::table_options(in_force->policies()));
+  if (!size.empty()) spdlog::warn("{}", size);
+  const std::string division = gate::division_warning(table, in_force->policies());
   if (!division.empty()) spdlog::warn("{}: {}", engine.config(), division);
 }
 
@@ -119,7 +137,7 @@ void reload(Credentials& credentials, Engine& engine) {
     spdlog::error("the tokens and certificates before it stay in force");
   } else if (*reloaded) {
     spdlog::info("tokens and certificates were read again");
-    warn_of_exposed_secrets(credentials);
+    attempt("warn of exposed ones", [&] { warn_of_exposed_secrets(credentials); });
   }
 }
 
@@ -145,17 +163,51 @@ class WrongTokenLog {
   Clock::time_point next_{};
 };
 
-void reload(Engine& engine, ServiceManager& service_manager) {
-  service_manager.notify_reloading();
+void reload(Engine& engine) {
   if (const auto reloaded = engine.reload()) {
-    log_warnings(engine);
-    spdlog::info("{} is in force now: {}", engine.config(), policies_of(engine));
+    attempt("log what is in force now", [&] {
+      log_warnings(engine);
+      spdlog::info("{} is in force now: {}", engine.config(), policies_of(engine));
+    });
   } else {
     for (const std::string& fault : reloaded.error()) spdlog::error("{}", fault);
     spdlog::error("{} is refused; the policies before it stay in force", engine.config());
   }
-  service_manager.notify_ready();
 }
+
+void reload(Credentials& credentials, Engine& engine, ServiceManager& service_manager) noexcept {
+  constexpr std::string_view notify = "notify the service manager";
+  attempt(notify, [&] { service_manager.notify_reloading(); });
+  const auto or_refuse = [&](std::string_view purpose, const auto& act) {
+    if (!attempt(purpose, act)) engine.count_refused_reload();
+  };
+  or_refuse("read tokens and certificates again; those before stay in force",
+            [&] { reload(credentials, engine); });
+  or_refuse("read the policy file again; the policies before stay in force",
+            [&] { reload(engine); });
+  attempt(notify, [&] { service_manager.notify_ready(); });
+}
+
+// Follows the overrides, as far as there is memory. Logs when that begins to be short, and when it
+// is not any more.
+class OverrideFollower {
+ public:
+  explicit OverrideFollower(Engine& engine) noexcept : engine_(engine) {}
+
+  void look() noexcept {
+    try {
+      engine_.follow_overrides(unix_now());
+      if (std::exchange(failing_, false)) spdlog::info("changes of overrides are followed again");
+    } catch (const std::exception&) {  // only std::bad_alloc
+      if (std::exchange(failing_, true)) return;
+      spdlog::error("no memory to follow changes of overrides; it is tried again each second");
+    }
+  }
+
+ private:
+  Engine& engine_;
+  bool failing_ = false;
+};
 
 // The workers of a server.
 class Workers {
@@ -260,24 +312,25 @@ Result<void, std::string> run_server(Engine& engine, ServerOptions options) {
   service_manager.notify_ready();
 
   WrongTokenLog wrong_tokens(*options.door.credentials);
+  OverrideFollower overrides(engine);
   const auto time_of_stop = [&] { return stop_time(options.door, engine.in_force()->policies()); };
   // The longest of all readings: requests may wait for policies that were in force before.
   std::chrono::seconds longest = time_of_stop();
   while (true) {
     const auto signal = signals.wait_for(look_interval);
     wrong_tokens.look();
-    engine.follow_overrides(unix_now());
+    overrides.look();
     if (!signal) continue;
     if (ends(*signal)) break;
     if (*signal == SIGHUP) {
-      reload(*options.door.credentials, engine);
-      reload(engine, service_manager);
+      reload(*options.door.credentials, engine, service_manager);
       longest = std::max(longest, time_of_stop());
     }
-    engine.open_decision_log();
+    attempt("open the decision log again", [&] { engine.open_decision_log(); });
   }
 
-  service_manager.notify_stopping(longest + stop_margin);
+  attempt("notify the service manager",
+          [&] { service_manager.notify_stopping(longest + stop_margin); });
   spdlog::info("stopping");
   workers.stop(longest, signals);
   leave();
