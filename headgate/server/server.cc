@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "headgate/gate/table_options.h"
+#include "headgate/server/accept_log.h"
 #include "headgate/server/passed_sockets.h"
 #include "headgate/server/service_manager.h"
 #include "headgate/server/stop_time.h"
@@ -312,6 +313,7 @@ Result<void, std::string> run_server(Engine& engine, ServerOptions options) {
   service_manager.notify_ready();
 
   WrongTokenLog wrong_tokens(*options.door.credentials);
+  AcceptLog accept_log(engine);
   OverrideFollower overrides(engine);
   const auto time_of_stop = [&] { return stop_time(options.door, engine.in_force()->policies()); };
   // The longest of all readings: requests may wait for policies that were in force before.
@@ -319,6 +321,7 @@ Result<void, std::string> run_server(Engine& engine, ServerOptions options) {
   while (true) {
     const auto signal = signals.wait_for(look_interval);
     wrong_tokens.look();
+    accept_log.look();
     overrides.look();
     if (!signal) continue;
     if (ends(*signal)) break;

@@ -39,6 +39,7 @@ QUIET = {
     'headgate_decision_duration_seconds_bucket{door="http",le="+Inf"}': '0+100x120',
     'headgate_refused_connections_total{door="http"}': '7x120',
     'headgate_crowded_out_connections_total{door="http"}': '7x120',
+    'headgate_accept_failures_total{door="http"}': '7x120',
     'headgate_wrong_tokens_total{door="http"}': '7x120',
 }
 # What changes in them for each alert.
@@ -55,6 +56,7 @@ FIRES = {
         'headgate_decision_duration_seconds_bucket{door="http",le="0.005"}': '0+98x120'},
     'HeadgateConnectionsRefused': {'headgate_refused_connections_total{door="http"}': '7+1x120'},
     'HeadgateStrangersCrowdOut': {'headgate_crowded_out_connections_total{door="http"}': '7+1x120'},
+    'HeadgateAcceptFailures': {'headgate_accept_failures_total{door="http"}': '7+1x120'},
     'HeadgateWrongTokens': {'headgate_wrong_tokens_total{door="http"}': '7+1x120'},
     'HeadgateManyDenials': {
         'headgate_decisions_total{policy="burst",outcome="denied"}': '0+110x120'},
@@ -64,7 +66,7 @@ LABELS = {'HeadgateDown': {'job': 'headgate'},
           'HeadgateTableNearlyFull': {'kind': 'narrow'},
           **dict.fromkeys(('HeadgateManyDenials', 'HeadgateRedisAway'), {'policy': 'burst'}),
           **dict.fromkeys(('HeadgateDecisionsLate', 'HeadgateConnectionsRefused', 'HeadgateStrangersCrowdOut',
-                           'HeadgateWrongTokens'), {'door': 'http'})}
+                           'HeadgateAcceptFailures', 'HeadgateWrongTokens'), {'door': 'http'})}
 AT = '118m'
 
 

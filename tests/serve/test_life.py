@@ -3,13 +3,14 @@ import contextlib
 import fcntl
 import os
 import re
+import resource
 import signal
 import subprocess
 
 import pytest
 
 from support.environment import HEADGATE, PATIENCE
-from support.http_client import read_metrics, request
+from support.http_client import Connection, read_metrics, request
 from support.processes import Lines, few_threads, stop, until
 
 IN_FILE = 'version: 1\nstore: {table: {memory: 128KiB, file: table}}\npolicies: [{name: burst, quota: 3, window: 1h}]\n'
@@ -75,6 +76,22 @@ def test_more_threads_than_there_may_be(tmp_path):
         assert done.stderr.splitlines()[-1] == (
             f"headgate: can't start {threads} threads: Resource temporarily unavailable; lower --threads, or raise the "
             'limit of processes')
+
+
+def test_clients_that_cannot_be_accepted_wait_and_the_log_says_why(serve):
+    server = serve(IN_FILE)
+    with Connection(server.port) as known:
+        assert known.request('/healthz').status == 200
+        soft, hard = resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE)
+        resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (3, hard))  # there are more than these already
+        with Connection(server.port) as newcomer:
+            newcomer.send(b'GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n')
+            server.until('error connections cannot be accepted: Too many open files')
+            metrics = known.request('/metrics').body.decode()
+            assert int(re.search(r'^headgate_accept_failures_total{door="http"} (\d+)$', metrics, re.M)[1]) > 0
+            resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (soft, hard))
+            assert newcomer.receive().status == 200
+    server.until('info  no connection fails to be accepted any more')
 
 
 def test_a_decision_log_that_has_no_thread_is_told(serve, tmp_path):

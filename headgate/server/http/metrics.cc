@@ -73,6 +73,9 @@ void expose_doors(const Totals& totals, Exposition& out) {
   each("headgate_crowded_out_connections_total", Type::counter,
        "Connections without the token that were closed because newer ones came.",
        [](const DecisionStats::DoorTotals& door) { return door.crowded_out; });
+  each("headgate_accept_failures_total", Type::counter,
+       "Failures to accept a connection because descriptors or memory were short.",
+       [](const DecisionStats::DoorTotals& door) { return door.accept_failures; });
   each("headgate_wrong_tokens_total", Type::counter, "Wrong tokens that callers have shown.",
        [](const DecisionStats::DoorTotals& door) { return door.wrong_tokens; });
   each("headgate_unreadable_requests_total", Type::counter,
