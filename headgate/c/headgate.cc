@@ -22,6 +22,7 @@
 #include "headgate/gate/table_change.h"
 #include "headgate/gate/table_options.h"
 #include "headgate/policy/file/load.h"
+#include "headgate/policy/text.h"
 #include "headgate/store/table.h"
 
 namespace {
@@ -50,7 +51,7 @@ class Headers final : public hg::policy::Headers {
 
   [[nodiscard]] std::optional<std::string_view> line(std::string_view name,
                                                      std::size_t nth) const noexcept override {
-    std::array<char, 256> text;  // longer than any name that a policy file may hold
+    std::array<char, hg::policy::header_name_max + 1> text;  // with the zero at its end
     if (look_up_ == nullptr || name.size() >= text.size()) return std::nullopt;
     std::copy(name.begin(), name.end(), text.begin());
     text[name.size()] = '\0';

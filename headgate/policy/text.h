@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <string_view>
 
 #include "headgate/base/ascii.h"
@@ -15,6 +16,12 @@ namespace headgate::policy {
     if (!is_digit(c) && !is_letter(c) && marks.find(c) == marks.npos) return false;
   }
   return !text.empty();
+}
+
+// The name of a header in a policy file. headgate.h promises callers that it is no longer.
+inline constexpr std::size_t header_name_max = 255;
+[[nodiscard]] constexpr bool is_header_name(std::string_view text) noexcept {
+  return text.size() <= header_name_max && is_token(text);
 }
 
 // What a String of RFC 9651 may hold, 0x20..0x7E.

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <string>
 #include <string_view>
@@ -64,9 +65,11 @@ constexpr Bad in_a_policy[] = {
      "3:43: key component 'address/x' has a prefix that is not an integer; expected an integer, 1 "
      "to 128"},
     {"key: [\"header:\"]",
-     "3:43: key component 'header:' does not name a header; expected header:NAME"},
+     "3:43: key component 'header:' does not name a header; expected header:NAME, of up to 255 "
+     "characters"},
     {"key: [\"header:a b\"]",
-     "3:43: key component 'header:a b' does not name a header; expected header:NAME"},
+     "3:43: key component 'header:a b' does not name a header; expected header:NAME, of up to 255 "
+     "characters"},
     {"key: [registered-domain:host]",
      "3:43: key component 'registered-domain:host' has no source; expected "
      "registered-domain:header:NAME"},
@@ -92,7 +95,7 @@ constexpr Bad in_a_policy[] = {
      "3:50: has 'address' is a part that every request has; expected header:NAME, cookie:NAME or "
      "query:NAME"},
     {"match: {has: \"header:\"}",
-     "3:50: has 'header:' does not name a header; expected header:NAME"},
+     "3:50: has 'header:' does not name a header; expected header:NAME, of up to 255 characters"},
     {"match: {not: {}}",
      "3:50: an entry of not is empty; expected path, exact-path, method, host, header, address, "
      "has or not"},
@@ -150,7 +153,7 @@ constexpr Bad in_a_policy[] = {
     {"match: [{header: x}]",
      "3:54: header is a single value; expected a map of header names and their values"},
     {"match: [{header: {\"a b\": c}}]",
-     "3:55: header 'a b' is not a header name; expected one like x-plan"},
+     "3:55: header 'a b' is not a header name; expected one like x-plan, of up to 255 characters"},
     {"match: [{header: {A: c, a: d}}]",
      "3:61: duplicate header 'a'; expected it once, and line 3 has it already"},
     {"match: [{path: \"/a?b\"}]",
@@ -177,7 +180,8 @@ constexpr Bad in_a_policy[] = {
     {"cost: -1", "3:43: cost '-1' is not an integer; expected an integer, 0 to 999999999999999"},
     {"cost: 1.5", "3:43: cost '1.5' is not an integer; expected an integer, 0 to 999999999999999"},
     {"cost: {response-header: \"\"}",
-     "3:61: response-header '' is not a header name; expected one like x-cost"},
+     "3:61: response-header '' is not a header name; expected one like x-cost, of up to 255 "
+     "characters"},
     {"cost: {response-header: a, request-header: b}",
      "3:43: cost is two headers at once; expected an integer, request-bytes, response-bytes, "
      "{request-header: NAME}, {response-header: NAME} or {reserve: ..., settle: ...}"},
@@ -222,7 +226,8 @@ constexpr Bad in_a_policy[] = {
      "3:43: cost is a list; expected an integer, request-bytes, response-bytes, {request-header: "
      "NAME}, {response-header: NAME} or {reserve: ..., settle: ...}"},
     {"cost: {request-header: \"a b\"}",
-     "3:60: request-header 'a b' is not a header name; expected one like x-cost"},
+     "3:60: request-header 'a b' is not a header name; expected one like x-cost, of up to 255 "
+     "characters"},
     {"cost: {}",
      "3:43: cost is an empty map; expected an integer, request-bytes, response-bytes, "
      "{request-header: NAME}, {response-header: NAME} or {reserve: ..., settle: ...}"},
@@ -898,6 +903,18 @@ TEST(Faults, NothingUnescapedIsQuoted) {
 TEST(Faults, LongTextIsCut) {
   const std::string faults = faults_of("version: " + std::string(100'000, 'x'));
   EXPECT_LT(faults.size(), 300U);
+}
+
+TEST(Faults, NamesOfHeadersAreNotTooLongForTheLibrary) {
+  const auto faults_with = [](std::size_t size) {
+    const std::string name(size, 'x');
+    return faults_of(
+        "version: 1\npolicies:\n  - {name: a, quota: 1, window: 1s, key: header:" + name +
+        ", match: {header: {" + name + ": y}}, cost: {request-header: " + name + "}}\n");
+  };
+  EXPECT_EQ(faults_with(255), "none");
+  const std::string faults = faults_with(256);
+  EXPECT_EQ(std::ranges::count(faults, '\n'), 2) << faults;
 }
 
 TEST(Faults, AfterTheFirstThousandOnlyTheirNumber) {

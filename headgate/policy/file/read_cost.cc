@@ -70,9 +70,10 @@ void read_header(const Node& node, std::string_view key, Source source, CostRule
                  Faults& faults) {
   const auto name = read_text(node, key, "the name of a header", faults);
   if (!name) return;
-  if (!is_token(*name)) {
+  if (!is_header_name(*name)) {
     faults.add(node.at, std::string(key) + " " + in_quotes(*name) +
-                            " is not a header name; expected one like x-cost");
+                            " is not a header name; expected one like x-cost, of up to 255 "
+                            "characters");
     return;
   }
   if (source == Source::request_header) {

@@ -117,10 +117,10 @@ std::vector<Condition::HeaderGlob> read_header_globs(const Node& node, Faults& f
     const Node& value = *node.children[i + 1];
     const auto text = read_text(name, "header", "the name of a header", faults);
     if (!text) continue;
-    if (!is_token(*text)) {
+    if (!is_header_name(*text)) {
       faults.add(name.at, "header " + in_quotes(*text) +
-                              " is not a header name; expected one like "
-                              "x-plan");
+                              " is not a header name; expected one like x-plan, of up to 255 "
+                              "characters");
       continue;
     }
     if (const auto lint = lint_header(*text)) {

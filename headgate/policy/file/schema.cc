@@ -112,13 +112,14 @@ Json truth() {
   return object({{"enum", list(std::vector<Json>{"true", "false", text("true"), text("false")})}});
 }
 
-// A header's name, a method or a cookie's name. Integers are tokens, too.
+// A method or a cookie's name, and a header's name. Integers are tokens, too.
 constexpr std::string_view token = "[0-9A-Za-z!#$%&'*+.^_`|~-]+";
+constexpr std::string_view header = "[0-9A-Za-z!#$%&'*+.^_`|~-]{1,255}";
 Json token_or_integer(const std::string& characters) {
   return object(
       {{"type", list(Names{"string", "integer"})}, {"pattern", text('^' + characters + '$')}});
 }
-Json header_name() { return token_or_integer(std::string(token)); }
+Json header_name() { return token_or_integer(std::string(header)); }
 
 // What a key may be.
 struct Shape {
@@ -258,7 +259,8 @@ std::vector<Shape> condition_shapes() {
                                {"propertyNames", header_name()},
                                {"additionalProperties", any_text},
                                {"minProperties", "1"}});
-  const std::string name(token);
+  const std::string part =
+      "query:.+|cookie:" + std::string(token) + "|header:" + std::string(header);
   return {{"path", "Paths as upstreams route them, with * for any characters",
            one_or_list_of(pattern("^[/*][^?;]*$"), 1)},
           {"exact-path", "Paths as sent, byte by byte", one_or_list_of(pattern("^[/*][^?]*$"), 1)},
@@ -269,7 +271,7 @@ std::vector<Shape> condition_shapes() {
           {"address", "Addresses or blocks, in one of which the client is",
            one_or_list_of(pattern("^[0-9A-Fa-f.:]+(/[0-9]{1,3})?$"), 1)},
           {"has", "Headers, cookies and arguments that the request has",
-           one_or_list_of(pattern("^(query:.+|(cookie|header):" + name + ")$"), 1)}};
+           one_or_list_of(pattern("^(" + part + ")$"), 1)}};
 }
 
 // `match` and `allow`.
@@ -284,10 +286,9 @@ Json conditions() {
 }
 
 Json key_component() {
-  const std::string name(token);
   return pattern(
-      "^(address(/0*([1-9][0-9]?|1[01][0-9]|12[0-8]))?|host|path|method|query:.+|cookie:" + name +
-      "|(registered-domain:)?header:" + name + ")$");
+      "^(address(/0*([1-9][0-9]?|1[01][0-9]|12[0-8]))?|host|path|method|query:.+|cookie:" +
+      std::string(token) + "|(registered-domain:)?header:" + std::string(header) + ")$");
 }
 
 Json cost() {

@@ -88,7 +88,9 @@ Result<Component, std::string> Component::parse(std::string_view text,
   const bool registered = starts("registered-domain:");
   if (starts("header:")) {
     component.kind_ = registered ? Kind::registered_domain : Kind::header;
-    if (!is_token(text)) return failure("does not name a header; expected header:NAME");
+    if (!is_header_name(text)) {
+      return failure("does not name a header; expected header:NAME, of up to 255 characters");
+    }
     component.name_ = lowered(text);
     if (registered) load_public_suffixes();
     return component;
