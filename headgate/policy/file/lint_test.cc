@@ -96,13 +96,15 @@ TEST(Lint, PathsThatAreComparedInAnotherForm) {
                                               "'/caf\\xc3\\xa9'; expected it so, or exact-path");
   EXPECT_EQ(in_match("path: /a%2ab"),
             "3:51: path '/a%2ab'" + compared + "'/a*b'; expected it so, or exact-path");
+  EXPECT_EQ(in_match("path: /100%"),
+            "3:51: path '/100%'" + compared + "'/100%25'; expected it so, or exact-path");
   EXPECT_EQ(in_match("path: /a//b"),
             "3:51: path '/a//b'" + compared + "'/a/b'; expected it so, or exact-path");
   EXPECT_EQ(in_match("path: \"*/../x\""),
             "3:51: path '*/../x' matches no request, because it is compared without dots and "
             "escapes, as 'x'; expected a path that begins with '/' or '*' then");
   for (const char* good :
-       {"/", "/V1/", "/v1/*", "\"*.css\"", "\"*\"", "/.well-known/*", "/100%", "/a..b"}) {
+       {"/", "/V1/", "/v1/*", "\"*.css\"", "\"*\"", "/.well-known/*", "/100%25", "/a..b"}) {
     EXPECT_EQ(in_match(std::string("path: ") + good), "") << good;
   }
 }

@@ -4,6 +4,7 @@
 #include <array>
 #include <optional>
 
+#include "headgate/base/ascii.h"
 #include "headgate/policy/match/decode.h"
 #include "headgate/policy/match/space.h"
 
@@ -87,7 +88,8 @@ struct Decoded {
 constexpr char opaque_slash = '\x01';
 
 // Appends the path decoded, in lower case, with '/' for '\', without parameters and without white
-// space at its end. Of Dots::undecoded, encoded slashes are `opaque_slash`.
+// space at its end. A '%' or '#' is encoded, so that decoding again changes nothing. Of
+// Dots::undecoded, encoded slashes are `opaque_slash`.
 Decoded decode(std::string_view raw, Parameters parameters, Dots dots, std::string& out) {
   const std::size_t begin = out.size();
   bool in_parameter = false;
@@ -104,6 +106,10 @@ Decoded decode(std::string_view raw, Parameters parameters, Dots dots, std::stri
     if (in_parameter) continue;
     const bool encoded = c == '/' && first == '%';
     decoded.encoded_slash |= encoded;
+    if (c == '%' || c == '#') {
+      out.append(c == '%' ? "%25" : "%23");
+      continue;
+    }
     out.push_back(encoded && dots == Dots::undecoded ? opaque_slash : c);
     fold_wide_letter(out, begin);
   }
@@ -166,10 +172,11 @@ void resolve(std::string& out, std::size_t begin, Dots dots) {
   trim(out, root, dots);
 }
 
-// Whether a folded path is the other one, or lies above it.
+// Whether a folded path is the other one, or lies above it. A '?' begins a query to some.
 bool is_parent(std::string_view path, std::string_view below) noexcept {
   if (!below.starts_with(path)) return false;
-  return path.size() == below.size() || path == "/" || below[path.size()] == '/';
+  if (path.size() == below.size() || path == "/") return true;
+  return below[path.size()] == '/' || below[path.size()] == '?';
 }
 
 bool is_slash(char c) noexcept { return c == '/' || c == '\\'; }
@@ -184,6 +191,15 @@ std::optional<std::string_view> behind_authority(std::string_view raw) noexcept 
 }
 
 }  // namespace
+
+std::size_t find_encoded_question_mark(std::string_view raw) noexcept {
+  const std::size_t size = encoded_question_mark.size();
+  std::size_t at = raw.find('%');
+  while (at != raw.npos && !equal_ignoring_case(raw.substr(at, size), encoded_question_mark)) {
+    at = raw.find('%', at + 1);
+  }
+  return at;
+}
 
 void append_folded_path(std::string_view raw, std::string& out) {
   const std::size_t begin = out.size();
@@ -216,12 +232,19 @@ void FoldedPath::fold() {
   const std::string_view cut = raw_.substr(0, raw_.find('#'));
   has_fragment_ = cut.size() < raw_.size();
   buffer_.clear();
-  // The views into the buffer must stay valid. One more character is for the slash at the end.
+  // The views into the buffer must stay valid. One more character is for the slash at the end, and
+  // two are for each one that is encoded.
   const std::size_t paths = (has_fragment_ ? 2U : 1U) * (behind_authority(raw_) ? 2U : 1U);
-  buffer_.reserve((paths * readings_per_path + 2) * (raw_.size() + 1));
+  const auto encoded = static_cast<std::size_t>(
+      std::ranges::count_if(raw_, [](char c) { return c == '%' || c == '#'; }));
+  buffer_.reserve((paths * readings_per_path + 4) * (raw_.size() + 1 + 2 * encoded));
   add_readings(raw_);
   if (has_fragment_) add_readings(cut.empty() ? "/" : cut);
-  add_readings_before_parameters();
+  // Fastify up to 4 ends the path at the first ';'. Without a slash behind it, the path ends there
+  // in one of the readings above. h3 1 decodes a path before it ends it at a '?'.
+  const std::size_t parameters = raw_.find(';');
+  if (raw_.find('/', std::min(parameters, raw_.size())) != raw_.npos) add_readings_to(parameters);
+  add_readings_to(find_encoded_question_mark(raw_));
 }
 
 std::string_view FoldedPath::key_of(const std::bitset<readings_max>& of) const noexcept {
@@ -259,10 +282,8 @@ void FoldedPath::add_readings_of_path(std::string_view raw) {
   }
 }
 
-void FoldedPath::add_readings_before_parameters() {
-  const std::size_t end = raw_.find(';');
-  // Without a slash behind it, the path ends there in one of the other readings.
-  if (end == 0 || end == raw_.npos || raw_.find('/', end) == raw_.npos) return;
+void FoldedPath::add_readings_to(std::size_t end) {
+  if (end == 0 || end == raw_.npos) return;
   for (const Dots dots : {Dots::merged, Dots::kept}) {
     const std::size_t begin = buffer_.size();
     decode(raw_.substr(0, end), Parameters::to_any_slash, dots, buffer_);

@@ -13,6 +13,12 @@
 
 namespace headgate::policy {
 
+// What some upstreams take for the '?' behind a path.
+inline constexpr std::string_view encoded_question_mark = "%3f";
+
+// Where a path has it first, in either case; npos if nowhere.
+[[nodiscard]] std::size_t find_encoded_question_mark(std::string_view raw) noexcept;
+
 // Appends the path of a request line, which has no query, as most upstreams route it:
 //
 //   - %XX is decoded once; a '%' without two hex digits stays
@@ -22,8 +28,9 @@ namespace headgate::policy {
 //   - repeated slashes are one, and the last slash is left out, but not that of the root
 //   - letters of ASCII are in lower case
 //   - white space at the end, encoded or not, is left out
+//   - a '%' is written as "%25", and a '#' as "%23"
 //
-// Linear.
+// So a folded path is itself when it is folded again. Linear.
 void append_folded_path(std::string_view raw, std::string& out);
 
 // The pattern of a `path` in the policy file.
@@ -51,8 +58,9 @@ class FoldedPath {
   static constexpr std::size_t readings_per_path = 8;
 
  public:
-  // With and without the authority, up to the '#' and as a whole; and 2 up to the ';'.
-  static constexpr std::size_t readings_max = 4 * readings_per_path + 2;
+  // With and without the authority, up to the '#' and as a whole; 2 up to the ';', and 2 up to an
+  // encoded '?'.
+  static constexpr std::size_t readings_max = 4 * readings_per_path + 4;
 
   // `buffer` holds the results; reuse it for the next request, so that only a path that is longer
   // than any before, or very long, allocates.
@@ -65,8 +73,9 @@ class FoldedPath {
   // Returns the path as append_folded_path() does.
   [[nodiscard]] std::string_view text() { return readings().front(); }
 
-  // Returns the path for a key: as text() does, unless upstreams differ about where a parameter or
-  // a segment ends, or where the path begins. If then one reading is the begin of all others, as
+  // Returns the path for a key: as text() does, unless upstreams differ about where a parameter, a
+  // segment or the path ends, or where it begins. If then one reading is the begin of all others,
+  // as
   // "/login" is of "/login/0" for "/login;%2f0", returns that; else "", and also if the path has a
   // '#'. Otherwise clients could make up a key for each request.
   [[nodiscard]] std::string_view key() {
@@ -86,7 +95,8 @@ class FoldedPath {
   // Returns the path as text() does, and then in the other ways in which upstreams may read it.
   // There are others only if a segment is "..", if a slash follows a ';' ("/login;/x" is "/login/x"
   // and, to Fastify up to 4, "/login"), if the path begins with two slashes ("//host/login" is also
-  // "/login"), or if it has a '#', where some end it: "/a#/../login" is "/login" and "/a".
+  // "/login"), or if it has a '#' or an encoded '?', where some end it: "/a#/../login" is "/login"
+  // and "/a".
   // "/x/a%2fb/../login" is "/x/a/login" and "/x/login".
   [[nodiscard]] std::span<const std::string_view> readings() {
     if (count_ == 0) fold();
@@ -100,8 +110,8 @@ class FoldedPath {
   // Appends the readings of a path, and of what follows its authority, if it may have one.
   void add_readings(std::string_view raw);
   void add_readings_of_path(std::string_view raw);
-  // Appends the readings of those who end the path at the first ';'.
-  void add_readings_before_parameters();
+  // Appends the readings of those who end the path here. Nothing for its begin, and for npos.
+  void add_readings_to(std::size_t end);
 
   std::string_view raw_;
   std::string& buffer_;
