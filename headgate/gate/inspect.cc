@@ -13,8 +13,8 @@ namespace {
 enum Look : std::size_t { what_is_left, one_unit, whole_quota, full_quota, looks };
 
 // Of the states of one partition that are apart from its own, so many are refilled for its policy,
-// and for the candidate: more than policies have windows.
-constexpr std::size_t apart_max = 16;
+// and for the candidate: as many as fit into one decision.
+constexpr std::size_t apart_max = (policy::policies_per_request_max - looks - 1) / 2;
 
 // The grant's law, with the time until the whole quota is available as `t`.
 limit::Law full_law_of(const policy::Grant& grant) noexcept {
@@ -32,7 +32,7 @@ std::optional<CheckFault> Gate::inspect(std::string_view policy, std::string_vie
   using Reason = CheckFault::Reason;
   begin(now, context);
   context.done_ = done;
-  constexpr std::size_t matches_max = looks + 1 + 2 * apart_max;
+  const std::size_t matches_max = looks + (refill == Refill::yes ? 1 + 2 * apart_max : 0);
   std::vector<policy::Match>& matches = context.scratch_.matches;
   std::optional<policy::Match> match;
   std::vector<policy::Match> others;  // that are refilled besides

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "headgate/gate/gate.h"
+#include "headgate/gate/testing/policies.h"
 #include "headgate/policy/file/load.h"
 #include "headgate/store/table.h"
 
@@ -194,6 +195,32 @@ TEST_F(Wait, APeekAnswersAsASpendWould) {
   context_.waits = Waits::no;
   EXPECT_FALSE(gate_->decide(checks, limit::Op::peek, noon, context_));
   EXPECT_FALSE(context_.results[0].decision.admitted);
+}
+
+// The client chooses two headers that contradict each other, and so under which numbers it is
+// counted.
+TEST_F(Wait, ARequestUnderALesserQuotaGivesBackNothingThatAnotherOneOwes) {
+  load(
+      "- {name: a, quota: 10, window: 2s, algorithm: fixed-window, aligned: true, delay: 2s,\n"
+      "   overrides: [{ids: [10.0.0.0/8], quota: 100}, {ids: [192.0.2.1], quota: 1}]}\n"
+      "client-address: {trusted-proxies: [10.0.0.0/8]}\n");
+  FakeHeaders headers;
+  headers.lines["x-forwarded-for"] = "198.51.100.1";
+  policy::Request request;
+  request.path = "/";
+  request.peer = policy::Address::parse("10.0.0.1");
+  request.headers = &headers;
+  context_.waits = Waits::elsewhere;
+  const auto admits = [&](const char* forwarded, Nanos after) {
+    headers.lines["forwarded"] = forwarded;
+    gate_->admit(request, Instant{noon.ns + after}, DryRun::no, context_);
+    return context_.verdict.outcome == Outcome::admitted;
+  };
+  for (int i = 0; i < 20; ++i) EXPECT_TRUE(admits("for=198.51.100.2", 0)) << i;
+  EXPECT_FALSE(admits("for=198.51.100.2", 0)) << "this window and the next one are spent";
+  EXPECT_TRUE(admits("for=192.0.2.1", 2 * second));
+  context_.waits = Waits::no;
+  EXPECT_FALSE(admits("for=198.51.100.2", 2 * second));
 }
 
 TEST_F(Wait, AReservationWaitsAndIsSettled) {

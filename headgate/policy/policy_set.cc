@@ -80,16 +80,11 @@ bool is_apart(const Policy& policy, const Grant& own, const Grant& grant) {
 }
 
 // Appends a last part to the key of a request that is counted under another grant than the key's
-// own, unless both share a state. Otherwise a request under the shorter window would give back what
-// was spent under the longer one.
+// own, unless both share a state: one for each kind of state. Otherwise a request under the shorter
+// window would give back what was spent under the longer one.
 void set_apart(const Policy& policy, const Grant& of_key, const Grant& grant, std::string& text) {
   if (!is_apart(policy, own_grant(policy, of_key), grant)) return;
-  append_counted(text, [&](std::string& out) {
-    constexpr auto second = static_cast<std::uint64_t>(nanos_per_second);
-    out += std::to_string(static_cast<std::uint64_t>(grant.quota.window / nanos_per_second));
-    const auto nanos = static_cast<std::uint64_t>(grant.quota.window % nanos_per_second);
-    if (nanos > 0) out += '.' + std::to_string(second + nanos).substr(1);
-  });
+  append_counted(text, [&](std::string& out) { state_kind(policy.terms, grant).append_to(out); });
 }
 
 // Appends the parts of a key, length-prefixed, with this path if one is given. Returns the offset

@@ -1,28 +1,37 @@
 // Whether grants of one policy can be counted on the same state.
 #pragma once
 
-#include "headgate/limit/shared.h"
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "headgate/base/instant.h"
 #include "headgate/policy/policy.h"
 
 namespace headgate::policy {
 
-// Whether two grants have states of one kind. The linear law has two kinds, here and for an outage
-// of what machines share; and what is leased is kept apart from what is not.
-[[nodiscard]] inline bool have_one_kind(const Grant& a, const Grant& b) noexcept {
-  if (a.law.index() != b.law.index()) return false;
-  if (a.shared == nullptr || b.shared == nullptr) return true;
-  return a.shared->outage_law.index() == b.shared->outage_law.index() &&
-         (a.shared->leased > 0) == (b.shared->leased > 0);
-}
+// What a state depends on besides its key and the policy. Requests under grants of one kind leave
+// what was spent under each other; those of two kinds need a state for each. A value.
+struct StateKind {
+  Nanos window = 0;            // to which a state is cut when it is used [ns]
+  std::uint64_t debt = 0;      // the quota to which a debt of fixed windows is cut; 0: no debts
+  std::size_t law = 0;         // index in limit::Law. The linear law has two kinds of states, here
+  std::size_t outage_law = 0;  // and for an outage of what machines share
+  bool leased = false;         // is kept apart in Redis from what is not
 
-// Whether requests under either grant leave what was spent under the other: a state is cut to the
-// window with which it is used, and a debt of fixed windows to the quota. `terms`: of both.
+  friend bool operator==(const StateKind&, const StateKind&) = default;
+
+  // Appends a text that no other kind has: what sets a key's states apart. Stores keep it.
+  void append_to(std::string& out) const;
+};
+
+// `terms`: of the grant's policy.
+[[nodiscard]] StateKind state_kind(const limit::Terms& terms, const Grant& grant) noexcept;
+
+// Whether requests under either grant can be counted on one state.
 [[nodiscard]] inline bool share_states(const limit::Terms& terms, const Grant& a,
                                        const Grant& b) noexcept {
-  const bool cuts_debts =
-      terms.algorithm == limit::Algorithm::fixed_window && (terms.late || terms.delay > 0);
-  return a.quota.window == b.quota.window && (!cuts_debts || a.quota.units == b.quota.units) &&
-         have_one_kind(a, b);
+  return state_kind(terms, a) == state_kind(terms, b);
 }
 
 }  // namespace headgate::policy
