@@ -179,7 +179,7 @@ std::optional<std::string> lint_part(const Component& component, std::string_vie
   if (part.empty()) return std::nullopt;  // of requests that lack it
   switch (component.kind()) {
     case Component::Kind::host: {
-      if (part.find('*') != part.npos) return std::string(no_pattern);
+      if (part == malformed_host) return std::nullopt;
       // Its port and final dot are left out, as those of a request are.
       std::string_view host = is_bare_ipv6(part) ? part : without_port(part);
       if (host.ends_with('.')) host.remove_suffix(1);

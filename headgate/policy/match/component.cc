@@ -5,6 +5,7 @@
 
 #include "headgate/policy/address/peer_address.h"
 #include "headgate/policy/file/spelling.h"
+#include "headgate/policy/match/host.h"
 #include "headgate/policy/match/path.h"
 #include "headgate/policy/match/registered_domain.h"
 #include "headgate/policy/match/request_value.h"
@@ -233,14 +234,18 @@ void Component::add_to(FieldsUsed& fields_used) const {
 }
 
 std::string Component::complaint(std::string_view text) const {
-  if (is_optional() && !text.empty()) {
-    std::string part;
-    append_given(text, part);
-    if (!part.empty()) return {};
+  if (text.empty()) return {};
+  std::string part;
+  append_given(text, part);
+  if (part.empty()) {
     return "counts as missing; expected a value that all programs read in one way, or \"\" for "
            "requests without one";
   }
-  if (kind_ != Kind::address || text.empty() || given_address(text)) return {};
+  if (is_of_host() && part == malformed_host && text != malformed_host) {
+    return "is a malformed host; expected a host name or an address, or \"@\" for all malformed "
+           "hosts";
+  }
+  if (kind_ != Kind::address || given_address(text)) return {};
   if (const auto block = AddressBlock::parse(text)) {
     return "is a block of /" + std::to_string(block->prefix) + "; expected an address, or a /" +
            std::to_string(prefix_for(block->lowest)) + " as the key counts them";
