@@ -347,9 +347,10 @@ std::span<const Match> PolicySet::match(const Request& request, Scratch& scratch
     scratch.refusal = why;
     return std::span<const Match>();
   };
-  if (any_holds(rules_->allow, lazy_request, Effect::exempts)) return {};
-  // To charge the policies of all hosts would let one request spend what many hosts have.
+  // To charge the policies of all hosts would let one request spend what many hosts have. Who
+  // allows a request does not allow what upstreams may make of such a host.
   if (asks_for_host_ && lazy_request.may_be_any_host()) return refuse(Refusal::unclear_host);
+  if (any_holds(rules_->allow, lazy_request, Effect::exempts)) return {};
   std::string& text = scratch.text;
   text.clear();
   std::vector<Match>& matches = scratch.matches;

@@ -515,7 +515,8 @@ TEST(Match, AMalformedHostIsRefusedIfAPolicyInForceAsksForAHost) {
   EXPECT_EQ(outcome(*shadow, "node.1"), (Outcome{10, Refusal::none}));
   const auto allowed = load("version: 1\nallow: {address: 192.0.2.0/24}\n" +
                             file_begin.substr(file_begin.find('p')) + tenants);
-  EXPECT_EQ(outcome(*allowed, "node.1"), (Outcome{0, Refusal::none}));
+  EXPECT_EQ(outcome(*allowed, "a.example"), (Outcome{0, Refusal::none}));
+  EXPECT_EQ(outcome(*allowed, "node.1"), (Outcome{0, Refusal::unclear_host}));
 }
 
 TEST(Match, AnAddressAsHostIsOneInAnyNotation) {
