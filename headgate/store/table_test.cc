@@ -264,6 +264,22 @@ TEST(Table, ARequestThatHasReadTheClockEarlierGivesNothingBack) {
   }
 }
 
+TEST(Table, TimesOfLongAgoAreThoseOfTheDecisions) {
+  auto table = open({.memory = TableOptions::memory_min});
+  const limit::Terms terms[] = {
+      {}, {.denied = Denied::spend}, {.denied = Denied::penalty, .penalty = second}};
+  for (std::size_t i = 0; i < std::size(terms); ++i) {
+    const Law ten = law(10, 60 * second, terms[i]);
+    const std::string key = "k" + std::to_string(i);
+    Instant now{table->now().ns - 600 * second};
+    EXPECT_TRUE(take(*table, ten, key, 10, now).admitted);
+    for (int ms = 0; ms < 1000; ++ms) {
+      now.ns += second / 1000;
+      EXPECT_FALSE(take(*table, ten, key, 1, now).admitted) << i << ", after " << ms << " ms";
+    }
+  }
+}
+
 TEST(Table, ItsClockAdvances) {
   auto table = open({.memory = TableOptions::memory_min});
   const Instant before = table->now();
