@@ -98,8 +98,9 @@ void Gate::note_outages(DecisionContext& context) noexcept {
   for (const store::Bundle& bundle : std::span(context.bundles_).first(context.bundle_count_)) {
     if (!bundle.outage && !bundle.remembered) continue;
     for (const store::Charge& charge : bundle.charges) {
-      if (charge.shared == nullptr) continue;
       const auto i = static_cast<std::size_t>(&charge - context.charges_.data());
+      if (bundle.undecided) context.undecided_.set(i);
+      if (charge.shared == nullptr) continue;
       if (bundle.outage) {
         context.outages_.set(i);
         context.verdict.in_outage = true;
@@ -165,7 +166,7 @@ void Gate::list_dues(DecisionContext& context) const noexcept {
     if (!context.reserves_ && !match.policy->is_settled()) continue;
     if (!context.taken(i)) continue;
     const bool alone = context.counted_alone(i);
-    const bool counted = alone || !context.outages_.test(i);
+    const bool counted = alone || !context.is_hidden(i);
     if (!counted && !match.policy->is_late()) continue;
     // A late cost was not taken yet: what it will have left is not known, so nothing is assumed.
     const std::uint64_t remaining = match.policy->is_late() ? 0 : context.decisions_[i].remaining;

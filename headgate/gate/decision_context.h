@@ -88,7 +88,8 @@ class DecisionContext {
   }
   // Whether this machine counted the i-th charge alone, because the shared store is away.
   [[nodiscard]] bool counted_alone(std::size_t i) const noexcept {
-    return outages_.test(i) && match(i).policy->on_outage == limit::OnOutage::local;
+    return outages_.test(i) && !undecided_.test(i) &&
+           match(i).policy->on_outage == limit::OnOutage::local;
   }
   [[nodiscard]] bool is_enforced(std::size_t i) const noexcept { return i < enforced_; }
   [[nodiscard]] const policy::Match& match(std::size_t i) const noexcept {
@@ -115,7 +116,8 @@ class DecisionContext {
 
   std::bitset<policy::policies_per_request_max>
       outages_;  // charges decided without the shared store
-  // Charges that were not decided, because another one of the bundle is known to be denied.
+  // Charges that were not decided, because another one of the bundle is known to be denied or
+  // memory is short.
   std::bitset<policy::policies_per_request_max> undecided_;
   // Of one size, by make_room(). What points at their elements lasts until the next decision.
   std::vector<std::uint8_t> match_of_;  // charge -> match

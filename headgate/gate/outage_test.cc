@@ -5,8 +5,10 @@
 
 #include <array>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "headgate/base/testing/allocations.h"
 #include "headgate/gate/gate.h"
 #include "headgate/gate/table_options.h"
 #include "headgate/policy/file/load.h"
@@ -175,6 +177,35 @@ TEST_F(Outage, WhatAllowAdmitsIsNotGivenBack) {
   remote_.away = false;
   end(500);
   EXPECT_EQ(send().outcome, Outcome::denied);
+}
+
+// A request without memory is not limited, and so gives nothing back.
+TEST_F(Outage, WhatWasNotTakenWithoutMemoryIsNotGivenBack) {
+  const auto policies = [](const std::string& id, const char* shared, const char* own) {
+    return "- {name: shared" + id + ", refund-on: 5xx, rate: " + shared + "}\n- {name: own" + id +
+           ", refund-on: 5xx, sharing: none, rate: " + own + "}\n";
+  };
+  for (const bool away : {false, true}) {
+    remote_.away = away;
+    for (const bool shared_denies : {false, true}) {
+      bool failed = true;
+      for (std::size_t before = 0; failed; ++before) {
+        const std::string id =
+            std::to_string(before) + (away ? "-away" : "-here") + (shared_denies ? "-s" : "-o");
+        load(shared_denies ? policies(id, "3/h", "9/h") : policies(id, "9/h", "3/h"));
+        for (int i = 0; i < 3; ++i) EXPECT_EQ(send().outcome, Outcome::admitted);
+        {
+          const FailingAllocation failure(before);
+          std::thread([&] {
+            send();
+            end(500);
+          }).join();
+          failed = failure.happened();
+        }
+        EXPECT_EQ(send().outcome, Outcome::denied) << id;
+      }
+    }
+  }
 }
 
 TEST_F(Outage, ChecksShowWhatWasDecidedWithoutTheStore) {

@@ -38,6 +38,7 @@ void limit_nothing(Bundle& bundle) noexcept {
   for (Decision& decision : bundle.decisions) decision = {.admitted = true};
   bundle.admitted = true;
   bundle.outage = true;
+  bundle.undecided = true;
 }
 
 // Some charges of a bundle, which are taken together.

@@ -48,7 +48,8 @@ class SharedStore final : public Store {
   }
 
   using Store::take;
-  // Calls `done` before it returns if no charge is shared. If memory is short, nothing is limited.
+  // Calls `done` before it returns if no charge is shared. If memory is short, nothing is limited
+  // or taken.
   void take(std::span<Bundle> bundles, std::optional<Instant>& now,
             Completion done) noexcept override;
 

@@ -24,8 +24,9 @@ struct Bundle {
   bool patient = false;
   bool admitted = false;  // out: every charge is admitted
   // out: the store could not be reached in time, so that decisions and `admitted` have no meaning.
-  // What was spent may be charged, or not. Only stores over a network set it; SharedStore decides
-  // such a bundle in another way.
+  // What was spent may be charged, or not. Only stores over a network set it. SharedStore decides
+  // such a bundle in another way; if memory is short, it admits it, takes nothing, and leaves this
+  // set.
   bool undecided = false;
   // out: a charge that machines share was denied before, which still holds, so that the store was
   // not asked. Those that this one shares and that are not denied have not been decided: their
