@@ -193,6 +193,20 @@ def test_a_name_that_another_url_has_now_is_not_the_first_ones(fetch, tmp_path):
     assert files == {'a': 'two', 'a-2': 'one'}
 
 
+# As NFS and many file systems of FUSE: renameat2() refuses flags.
+def test_a_file_system_that_always_replaces_keeps_files(fetch, tmp_path):
+    (tmp_path / 'old.c').write_text('#include <errno.h>\n'
+                                    'int renameat2(int a, const char *b, int c, const char *d, unsigned e) {\n'
+                                    '  return errno = EINVAL, -1;\n}\n')
+    subprocess.run(['gcc', '-shared', '-fPIC', '-o', 'old.so', 'old.c'], cwd=tmp_path, check=True)
+    with RawServer(echo) as server:
+        got = fetch('--output', 'out', f'{server.url}/a', f'{server.url}/b', environment={
+            'no_proxy': '*', 'LD_PRELOAD': str(tmp_path / 'old.so'), 'ASAN_OPTIONS': 'verify_asan_link_order=0'})
+    assert got.code == 0 and got.fetched == 2, got
+    files = {file.name: file.read_text() for file in (tmp_path / 'out').iterdir()}
+    assert files.pop('.headgate-fetch') and files == {'a': '/a\n', 'b': '/b\n'}
+
+
 def test_one_run_at_a_time_has_the_directory(fetch, tmp_path):
     import fcntl
     (tmp_path / 'out').mkdir()
@@ -332,6 +346,19 @@ def test_a_redirect_to_another_origin_waits_as_it_is_told(fetch):
     assert refused.code == 1 and b'(Retry-After: 1)' in refused.err, refused
 
 
+def test_a_redirect_to_another_origin_delays_nothing_at_its_own(fetch):
+    with RawServer(echo) as there:
+        def answer(path, number, headers):
+            if path != '/away':
+                return echo(path, number, headers)
+            return response(302, [('Location', f'{there.url}/there'), ('Retry-After', '3600')])
+        with RawServer(answer) as here:
+            got = fetch('--max-wait', '5s', '--parallel', 1, *(f'{here.url}/{name}' for name in ('away', 'b', 'c')))
+            assert here.paths == ['/away', '/b', '/c'], got
+    assert (got.fetched, got.failed) == (2, 1) and not there.paths, got
+    assert b'/there: the server asks for a longer wait than --max-wait allows (Retry-After: 3600)' in got.err
+
+
 def test_fields_of_the_command_line_do_not_follow_to_another_origin(fetch):
     with RawServer(echo) as other:
         def answer(path, number, headers):
@@ -469,7 +496,8 @@ def test_wrong_usage(fetch, tmp_path):
         assert got.code == 2 and words in got.err.decode(), (arguments, got)
     got = fetch('--input', 'list')
     assert got.code == 1 and b'list:2: ' in got.err and b'list:3: ' in got.err
-    assert fetch('--input', 'missing').code == 1
+    got = fetch('--input', 'missing')
+    assert got.code == 1 and b'missing: cannot be read: No such file or directory' in got.err, got
     got = fetch('--input', tmp_path, 'http://127.0.0.1:1/')
     assert got.code == 1 and b'cannot be read: Is a directory' in got.err and not got.summary, got
     done = subprocess.run(f'{HEADGATE} fetch --input - < .', shell=True, cwd=tmp_path,

@@ -33,6 +33,15 @@ bool exists(const std::string& path) {
   return lstat(path.c_str(), &seen) == 0;
 }
 
+// Gives a file a name that no other file has. Otherwise returns false and sets errno.
+bool rename_to_new(const std::string& from, const std::string& to) {
+  if (renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return true;
+  if (errno != EINVAL) return false;
+  // Some file systems, such as NFS, always replace; this check then has to do.
+  if (exists(to)) return errno = EEXIST, false;
+  return rename(from.c_str(), to.c_str()) == 0;
+}
+
 bool is_file_of(const std::string& path, std::uint64_t bytes) {
   struct stat seen = {};
   return lstat(path.c_str(), &seen) == 0 && S_ISREG(seen.st_mode) &&
@@ -103,6 +112,7 @@ Result<void, std::string> FetchDirectory::open_journal() {
                                 "headgate fetch, or no such file");
   }
   if (flock(journal_, LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK) return Failure<std::string>(fault(path));
     return Failure<std::string>(path_ + ": another headgate fetch is using this directory");
   }
   return {};
@@ -201,7 +211,7 @@ Result<void, std::string> FetchDirectory::keep(std::size_t index, std::unique_pt
         std::to_string(body->bytes()) + '\t' + file.name + '\t' + *file.url + '\n';
     if (!append(line)) return Failure<std::string>(fault(path_of(journal_name)));
     const std::string path = path_of(file.name);
-    if (renameat2(AT_FDCWD, body->path().c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) == 0) {
+    if (rename_to_new(body->path(), path)) {
       body->kept();
       file.complete = true;
       return {};

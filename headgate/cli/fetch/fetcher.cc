@@ -266,10 +266,12 @@ void Fetcher::on_head(UnderWay& under_way) {
   now_ = monotonic_now();
   Origin& origin = *under_way.origin;
   const int status = under_way.transfer.status();
-  const field::ResponseView view = under_way.transfer.view(time(nullptr));
+  field::ResponseView view = under_way.transfer.view(time(nullptr));
+  under_way.redirect_wait.reset();
+  // It is for the redirected request (RFC 9110, section 10.2.3), not for others to this origin.
+  if (leads_elsewhere(under_way)) std::swap(under_way.redirect_wait, view.retry_after);
   origin.pacer.receive(under_way.request, {status, view}, now_);
   under_way.denied = client::denies({status, view});
-  under_way.retry_after = view.retry_after;
   origin.wait_text = required_wait(view);
   origin.broken = 0;
   if (under_way.denied) ++report_.denied;
@@ -335,6 +337,14 @@ void Fetcher::on_broken(UnderWay& under_way, CURLcode code) {
   retry(under_way, why);
 }
 
+// Whether the response redirects to another origin.
+bool Fetcher::leads_elsewhere(const UnderWay& under_way) {
+  if (!is_redirect(under_way.transfer.status())) return false;
+  const FetchUrl& url = under_way.task.url;
+  const auto target = resolve_fetch_url(url.text, under_way.transfer.value_of("location"));
+  return target && target->origin != url.origin;
+}
+
 void Fetcher::redirect(UnderWay& under_way, std::string_view location) {
   Task& task = under_way.task;
   auto target = resolve_fetch_url(task.url.text, location);
@@ -344,12 +354,11 @@ void Fetcher::redirect(UnderWay& under_way, std::string_view location) {
   if (++task.redirects > redirects_max) {
     return fail(task, "more than " + std::to_string(redirects_max) + " redirects");
   }
-  const bool is_elsewhere = target->origin != task.url.origin;
   task.trusted = target->origin == urls_[task.index].origin;
   task.url = *std::move(target);
   // At the same origin, the pacer waits.
-  if (is_elsewhere && under_way.retry_after.value_or(0) > 0) {
-    return postpone(std::move(task), *under_way.retry_after);
+  if (under_way.redirect_wait.value_or(0) > 0) {
+    return postpone(std::move(task), *under_way.redirect_wait);
   }
   origin_of(task.url).again.push_back(std::move(task));
 }

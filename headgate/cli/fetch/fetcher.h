@@ -81,8 +81,9 @@ class Fetcher {
     Origin* origin = nullptr;
     client::Request request;
     bool denied = false;
-    std::optional<std::uint64_t> retry_after;  // of the response [s]
-    std::string fault;                         // why the sink does not take the body
+    // Of a redirect to another origin: how long the request to there has to wait [s].
+    std::optional<std::uint64_t> redirect_wait;
+    std::string fault;  // why the sink does not take the body
   };
 
   [[nodiscard]] Origin& origin_of(const FetchUrl& url);
@@ -98,6 +99,7 @@ class Fetcher {
   void on_end(UnderWay& under_way, CURLcode code);
   void on_answer(UnderWay& under_way);
   void on_broken(UnderWay& under_way, CURLcode code);
+  [[nodiscard]] static bool leads_elsewhere(const UnderWay& under_way);
   void redirect(UnderWay& under_way, std::string_view location);
   void postpone(Task task, std::uint64_t seconds);
   void take_postponed();
