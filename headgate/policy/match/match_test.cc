@@ -1140,10 +1140,10 @@ TEST(Partition, WhiteSpaceAroundAnArgumentMakesNoKey) {
 
 TEST(Partition, QueryNamesAsLenientUpstreamsReadThem) {
   const char* const spellings[] = {
-      "api_key",       "+api_key",   "%20+api_key", "api.key",     "api+key",     "api%2Ekey",
-      "api[key",       "api%5bkey",  "api_key%00x", "api_key%00",  "[api_key]",   "[api_key",
-      "api_key]",      "]api_key]]", "api_key[]",   "api_key[0]",  "x=1;api_key", "x;+api.key%00",
-      "%5Bapi_key%5D", "API_Key",    "%41pi.KEY",   "api%u005fkey"};
+      "api_key",       "+api_key",   "%20+api_key", "api.key",      "api+key",     "api%2Ekey",
+      "api[key",       "api%5bkey",  "api_key%00x", "api_key%00",   "[api_key]",   "[api_key",
+      "api_key]",      "]api_key]]", "api_key[]",   "api_key[0]",   "x=1;api_key", "x;+api.key%00",
+      "%5Bapi_key%5D", "API_Key",    "%41pi.KEY",   "api%u005fkey", "?api_key"};
   for (const std::string spelling : spellings) {
     const auto of = [](std::string query) {
       return partition("[query:api_key]", {.query = std::move(query)});
@@ -1192,6 +1192,22 @@ TEST(Partition, ArgumentsMayBeginInThePath) {
   EXPECT_EQ(of("/x;z&k=secret", "&k=random"), "");
   EXPECT_EQ(of("/x;k=random", "k=secret"), "");
   EXPECT_EQ(of("/x;k=random", "1&k=secret"), "");
+}
+
+// h3 1 decodes the path before it looks for a '?', and all of what follows once more.
+TEST(Partition, ArgumentsMayBeginAtAnEncodedQuestionMark) {
+  const auto of = [](std::string path, std::string query) {
+    return partition("[query:k]", {.path = std::move(path), .query = std::move(query)});
+  };
+  for (const char* const rest :
+       {"k=secret&", "K%3dsecret&", "a=b%26k=secret&", "%6b&", "a&k", "=k=secret&"}) {
+    EXPECT_EQ(of("/x%3f"s + rest, "?k=random"), "") << rest;
+    EXPECT_EQ(of("/x%3F"s + rest, ""), "") << rest;
+  }
+  for (const char* const rest : {"", "kk=1&", "a%3fk", "a/k"}) {
+    EXPECT_EQ(of("/x%3f"s + rest, "k=secret"), "secret") << rest;
+  }
+  EXPECT_EQ(of("/k=1&k%3fx", "k=secret"), "secret");
 }
 
 TEST(Partition, ArgumentsAsCgiPmDecodesThem) {

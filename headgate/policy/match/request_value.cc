@@ -8,6 +8,7 @@
 #include "headgate/policy/match/base64.h"
 #include "headgate/policy/match/credentials.h"
 #include "headgate/policy/match/decode.h"
+#include "headgate/policy/match/path.h"
 #include "headgate/policy/match/space.h"
 #include "headgate/policy/quantity.h"
 #include "headgate/policy/text.h"
@@ -282,7 +283,8 @@ bool is_bracket(char c) noexcept { return c == '[' || c == ']'; }
 
 // Whether some upstream takes a form-encoded name for the plain one. PHP drops spaces before a name
 // and all from a NUL on, and ' ', '.' and '[' are '_' to it. "[k]", "k]" and "k[0]" are k for Rack
-// or for qs, of Node.
+// or for qs, of Node. JavaScript's URLSearchParams and ParseQueryString() of .NET drop a '?' at the
+// begin of the query.
 bool is_read_as(std::string_view encoded, std::string_view plain) noexcept {
   FormDecoder decoder(encoded);
   char c = '\0';
@@ -292,7 +294,7 @@ bool is_read_as(std::string_view encoded, std::string_view plain) noexcept {
     return c != '\0';
   };
   bool taken = take();
-  while (taken && (c == ' ' || is_bracket(c))) taken = take();
+  while (taken && (c == ' ' || c == '?' || is_bracket(c))) taken = take();
   for (const char expected : plain) {
     const bool same =
         is_same(c, expected) || (expected == '_' && (c == ' ' || c == '.' || c == '['));
@@ -408,6 +410,22 @@ std::size_t joined_by_auth_js(const Headers& headers, std::string_view name) noe
   return count;
 }
 
+// Whether the name is one of the words between '&' and '=' in a text that may be encoded as a
+// whole.
+bool has_word(std::string_view text, std::string_view name) noexcept {
+  while (!text.empty()) {
+    std::string_view rest = text;
+    std::size_t size = 0;  // of the first word
+    for (char c = '\0'; c != '&' && c != '=';) {
+      size = text.size() - rest.size();
+      c = rest.empty() ? '&' : take_percent_decoded(rest);
+    }
+    if (is_name(text.substr(0, size), name)) return true;
+    text = rest;
+  }
+  return false;
+}
+
 OnlyValue<FormDecoder> find_argument(const Request& request, std::string_view name) noexcept {
   OnlyValue<FormDecoder> only;
   const auto add_named = [&](std::string_view pair) {
@@ -425,8 +443,13 @@ OnlyValue<FormDecoder> find_argument(const Request& request, std::string_view na
     // Rack up to 2.2 also separates arguments by ';'.
     if (has_semicolon && pair.find(';') != pair.npos) each_part(pair, ';', add_named);
   });
-  // Fastify up to 4 begins the query at the first ';' of the path. Its last pair goes on behind the
-  // '?'.
+  // h3 1 begins the query at the first encoded '?' of the path, which it decodes as a whole.
+  const std::size_t end = find_encoded_question_mark(request.path);
+  if (end != query.npos &&
+      has_word(request.path.substr(end + encoded_question_mark.size()), name)) {
+    only.add_unclear({});
+  }
+  // Fastify up to 4 begins it at the first ';'. Its last pair goes on behind the '?'.
   const std::size_t begin = request.path.find(';');
   if (begin == query.npos) return only;
   const std::string_view in_path = request.path.substr(begin + 1);
