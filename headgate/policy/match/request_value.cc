@@ -81,26 +81,17 @@ bool is_octal(std::string_view text) noexcept {
 
 bool is_space(char c) noexcept { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
-// Whether a cookie's value begins with a quote that does not end.
-bool is_unclosed(std::string_view value) noexcept {
-  return value.starts_with('"') && (value.size() == 1 || !value.ends_with('"'));
-}
-
-// Removes a cookie's value from the beginning of `rest`, which does not begin with white space, and
-// returns it: a text in quotes, or all up to white space.
-std::string_view take_cookie_value(std::string_view& rest) noexcept {
-  std::size_t size = 0;
-  if (rest.starts_with('"')) {
+// Whether a cookie's value, a text without white space around it, is the same to all programs.
+bool is_clear(std::string_view value) noexcept {
+  if (value.starts_with('"')) {
     std::size_t end = 1;
-    while (end < rest.size() && rest[end] != '"') end += rest[end] == '\\' ? 2 : 1;
-    if (end < rest.size()) size = end + 1;
+    while (end < value.size() && value[end] != '"') end += value[end] == '\\' ? 2 : 1;
+    // Node's cookie 0.6 drops the first and the last character behind any such quote.
+    if (end + 1 != value.size()) return false;
+  } else if (std::ranges::any_of(value, is_space)) {
+    return false;  // Python's http.cookies ends a value there
   }
-  if (size == 0) {
-    while (size < rest.size() && !is_space(rest[size])) ++size;
-  }
-  const std::string_view value = rest.substr(0, size);
-  rest.remove_prefix(size);
-  return value;
+  return value.find(',') == value.npos;  // ASP.NET ends it there
 }
 
 // A cookie's value, character by character.
@@ -328,14 +319,16 @@ std::string_view last_token(std::string_view text) noexcept {
   return text.substr(begin);
 }
 
-// Whether ASP.NET may find a cookie inside of the value of another one: it ends values at these
-// characters, and looks for a name behind each of them.
+// Whether a program may find a cookie inside of the value of another one, which is what follows the
+// '='. ASP.NET ends values at these characters, and looks for a name behind each of them. Python's
+// http.cookies does so at white space, also at the begin: "a= k="b"" has an empty value there.
 bool has_inside(std::string_view value, std::string_view name) noexcept {
   const auto ends_value = [](char c) {
     return c <= ' ' || c >= '\x7f' || c == ',' || c == '"' || c == '\\';
   };
   for (auto equals = value.find('='); equals != value.npos; equals = value.find('=', equals + 1)) {
-    const std::string_view before = value.substr(0, equals);
+    const std::size_t end = value.substr(0, equals).find_last_not_of(" \t\n\v\f\r") + 1;
+    const std::string_view before = value.substr(0, end);
     const std::string_view found = last_token(before);
     if (found.size() == before.size() || !equal_ignoring_case(found, name)) continue;
     if (ends_value(before[before.size() - found.size() - 1])) return true;
@@ -343,26 +336,21 @@ bool has_inside(std::string_view value, std::string_view name) noexcept {
   return false;
 }
 
-// RFC 6265, section 4.2.1. A value ends at white space, and another cookie may follow it, as
-// Python's http.cookies reads them.
+// RFC 6265, section 4.2.1.
 OnlyValue<CookieDecoder> find_cookie(const Headers& headers, std::string_view name) noexcept {
   OnlyValue<CookieDecoder> only;
   for (std::size_t nth = 0; const auto line = headers.value("cookie", nth); ++nth) {
     each_part(*line, ';', [&](std::string_view part) {
-      for (auto equals = part.find('='); equals != part.npos; equals = part.find('=')) {
-        const std::string_view found = without_space(part.substr(0, equals));
-        part = without_space(part.substr(equals + 1));
-        const std::string_view value = take_cookie_value(part);
-        if (has_inside(value, name)) only.add_unclear(value);
-        // ASP.NET skips what is no token before a name.
-        if (found != name && !is_read_as(found, name) &&
-            !equal_ignoring_case(last_token(found), name)) {
-          continue;
-        }
-        // Node's cookie 0.6 drops the first and the last character behind any such quote. ASP.NET
-        // ends a value at a ','.
-        const bool is_clear = !is_unclosed(value) && value.find(',') == value.npos;
-        is_clear ? only.add(value) : only.add_unclear(value);
+      const std::size_t equals = part.find('=');
+      if (equals == part.npos) return;
+      const std::string_view found = without_space(part.substr(0, equals));
+      const std::string_view behind = part.substr(equals + 1);
+      const std::string_view value = without_space(behind);
+      if (has_inside(behind, name)) only.add_unclear(value);
+      // ASP.NET skips what is no token before a name.
+      if (found == name || is_read_as(found, name) ||
+          equal_ignoring_case(last_token(found), name)) {
+        is_clear(value) ? only.add(value) : only.add_unclear(value);
       }
     });
   }

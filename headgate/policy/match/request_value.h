@@ -28,8 +28,9 @@ void append_line(std::string_view line, std::string& out);
 // these is what some upstreams do. White space around names and values does not count, and names
 // are compared as those of arguments are. A cookie that occurs with different values counts as
 // absent: the upstream may use either, so that one client could be counted as another. So does a
-// value with a ',' or '&', or that begins with a quote that does not end, and a cookie that ASP.NET
-// may find inside of another one's value. What servers append to JSESSIONID is left out.
+// value that programs end in different places: with a ',', with white space that is not in quotes,
+// or with a quote at its begin that does not end. And so does a cookie that some of them may find
+// inside of another one's value. What servers append to JSESSIONID is left out.
 void append_cookie(const Headers& headers, std::string_view name, std::string& out);
 
 // Appends the argument with this name, decoded: %XX is a byte, '+' a space. White space around the
