@@ -77,15 +77,21 @@ asio::awaitable<void> fetch(Work& work, Turnstile& turnstile) {
   const auto executor = co_await asio::this_coro::executor;
   tcp::resolver resolver(executor);
   beast::tcp_stream stream(executor);
-  co_await stream.async_connect(
-      co_await resolver.async_resolve(work.host, work.port, asio::use_awaitable),
-      asio::use_awaitable);
+  bool connected = false;
   beast::flat_buffer buffer;
   while (work.left > 0) {
     --work.left;
     client::Request request = co_await turnstile.pass();
+    const bool reused = connected;
     http::response<http::string_body> response;
     try {
+      if (!connected) {
+        const auto found =
+            co_await resolver.async_resolve(work.host, work.port, asio::use_awaitable);
+        stream.close();
+        buffer.clear();
+        co_await stream.async_connect(found, asio::use_awaitable);
+      }
       http::request<http::empty_body> message(http::verb::get, work.target, 11);
       message.set(http::field::host, work.host);
       stream.expires_after(std::chrono::seconds(30));
@@ -93,8 +99,12 @@ asio::awaitable<void> fetch(Work& work, Turnstile& turnstile) {
       co_await http::async_read(stream, buffer, response, asio::use_awaitable);
     } catch (...) {
       turnstile.lost(request);
-      throw;
+      ++work.left;
+      connected = false;
+      if (!reused) throw;
+      continue;  // servers close connections that were not used for a while
     }
+    connected = response.keep_alive();
     std::vector<field::HeaderLine> lines;
     for (const auto& line : response) {
       lines.push_back({{line.name_string().data(), line.name_string().size()},

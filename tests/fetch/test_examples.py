@@ -6,6 +6,7 @@ import subprocess
 import pytest
 
 from support.environment import HEADGATE
+from support.raw_server import RawServer, response
 from support.real_servers import Servers
 
 CLIENTS = os.environ['HEADGATE_EXAMPLES']
@@ -39,6 +40,18 @@ def test_libcurl(address):
 def test_beast(address, parallel):
     done = run('polite_beast', *address, '/linear/x', '30', parallel)
     assert (done.returncode, done.stdout) == (0, '30 fetched, 0 denied\n'), done
+
+
+def test_beast_connects_again_after_the_server_has_closed_its_connection():
+    def answer(path, number, headers):
+        if number in (6, 13):
+            return None  # the second request or a later one of its connection
+        return response(200, [], b'x', close=number % 5 == 4)
+
+    with RawServer(answer) as server:
+        done = run('polite_beast', '127.0.0.1', str(server.port), '/', '15', '1')
+    assert (done.returncode, done.stdout) == (0, '15 fetched, 0 denied\n'), done
+    assert len(server.paths) == 17
 
 
 def test_what_is_not_there_is_a_failure():
