@@ -1,10 +1,12 @@
 #include "headgate/sim/replay.h"
 
 namespace headgate::sim {
+
 Result<void, std::string> replay_trace(Lines& lines, const std::string& name, Simulator& simulator,
                                        std::ostream* decisions, const Complain& complain) {
   Complaints complaints(name, complain);
-  for (Line line; lines.next(line);) {
+  const auto are_written = [&] { return decisions == nullptr || decisions->good(); };
+  for (Line line; are_written() && lines.next(line);) {
     Result<Answers, std::string> answers;
     bool several = false;
     if (line.cut) {

@@ -87,6 +87,13 @@ def test_lines_are_applied_in_their_order_even_where_time_goes_back(simulate, tr
     assert admitted == [True, False, True]
 
 
+def test_a_full_disk_is_named_without_the_reason_of_another_failure(simulate, trace):
+    beyond = '{"t": 1' + '0' * 400 + ', "policy": "burst", "key": "a"}'  # reading it sets errno
+    result = simulate('--format', 'trace', '--decisions', '/dev/full', trace(*[beyond] * 2000))
+    assert (result.returncode, result.stdout) == (1, '')
+    assert result.stderr.endswith('\nheadgate: /dev/full cannot be written\n'), result.stderr
+
+
 def test_unreadable_lines_are_skipped_counted_and_reported(simulate, trace, tmp_path):
     result = simulate('--json', '--format', 'trace', '--decisions', 'd',
                       trace('127.0.0.1 - - "GET /"', spend(0), spend(0, policy='weekly'),

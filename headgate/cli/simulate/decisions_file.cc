@@ -24,10 +24,12 @@ std::ostream& DecisionsFile::summary() const noexcept {
 }
 
 Result<void, std::string> DecisionsFile::close() {
-  if (stream_ != nullptr && !stream_->flush()) {
-    return Failure<std::string>(path_ + ": " + std::strerror(errno));
-  }
-  return {};
+  if (stream_ == nullptr) return {};
+  const bool good = stream_->good();
+  if (stream_->flush()) return {};
+  // The reason of a write that failed earlier is not known any more.
+  return Failure<std::string>(
+      path_ + (good ? std::string(": ") + std::strerror(errno) : " cannot be written"));
 }
 
 }  // namespace headgate::cli

@@ -61,10 +61,10 @@ int simulate_traces(const SimulateOptions& options, sim::Lines first) {
     if (!replayed) return fail(input_fault, log + ": " + replayed.error());
   }
 
+  if (auto closed = decisions.close(); !closed) return fail(input_fault, closed.error());
   const sim::Summary& summary = simulator.summary();
   decisions.summary() << (options.json ? summary.json() : summary.text()) << std::flush;
   warn_of_unkept((*table)->stats().unkept, options);
-  if (auto closed = decisions.close(); !closed) return fail(input_fault, closed.error());
   if (summary.skipped() > 0 && summary.applied() == 0) {
     return fail(input_fault, "no line could be read");
   }
