@@ -63,7 +63,9 @@ typedef enum {
   HEADGATE_OFF = 0,           /* no policy applied */
   HEADGATE_ADMITTED = 1,      /* all policies that applied admitted */
   HEADGATE_SHADOW_DENIED = 2, /* admitted; a policy in shadow mode would have denied */
-  HEADGATE_DENIED = 3,        /* a policy denied; only policies in shadow mode were charged */
+  HEADGATE_DENIED = 3,        /* a policy denied, and only policies in shadow mode were charged; or
+                                 no policy decided, because the request's host is malformed (status
+                                 400) or more than 128 policies match (status 503) */
   /* Errors; nothing was decided or charged: */
   HEADGATE_UNKNOWN_POLICY = -1, /* a check names a policy that does not exist */
   HEADGATE_ASKED_TWICE = -2,    /* two checks name the same policy and key */
@@ -171,12 +173,14 @@ typedef void (*headgate_add)(void* context, const char* name, size_t name_size, 
 HEADGATE_API void headgate_fields(const headgate_decision* decision, headgate_add add,
                                   void* context);
 
-/* For a denial: its HTTP status, and the seconds of Retry-After, -1 if waiting does not help. */
+/* For a denial: its HTTP status, and the seconds of Retry-After, -1 if waiting does not help, or
+ * if no policy decided. */
 HEADGATE_API unsigned headgate_status(const headgate_decision* decision);
 HEADGATE_API int64_t headgate_retry_after(const headgate_decision* decision);
 
 /* For a denial: writes a body of type application/problem+json, without a zero at its end. Returns
- * its length; 0 if it is longer than `size`, or if the policy file turns it off. */
+ * its length; 0 if it is longer than `size`, if the policy file turns it off, or if no policy
+ * decided. */
 HEADGATE_API size_t headgate_problem(const headgate_decision* decision, char* text, size_t size);
 
 #ifdef __cplusplus
