@@ -105,7 +105,7 @@ class Known {
         if (is_host) {
           component.append_given(part, line);
         } else {
-          append_line(part, line);
+          append_line(component.name(), part, line);
         }
         return part.find(',') == part.npos && !component.name().ends_with("authorization") &&
                !(is_host && line == malformed_host) &&

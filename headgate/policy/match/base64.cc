@@ -1,10 +1,12 @@
 #include "headgate/policy/match/base64.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
 #include <string_view>
 
 #include "headgate/base/ascii.h"
+#include "headgate/base/utf8.h"
 
 namespace headgate::policy {
 namespace {
@@ -106,7 +108,34 @@ bool is_signed_string(std::string_view token) noexcept {
          text.back() == last_quote[text.size() % 4];
 }
 
+// The same for a decoder of one alphabet: that for URLs takes both, and others pass over '-', '_'.
+bool is_user_and_password(std::string_view text, Base64Alphabet alphabet) noexcept {
+  unsigned bits = 0;
+  unsigned count = 0;
+  bool has_colon = false;
+  Utf8Check check;
+  for (const char c : text) {
+    if (c == '=' && has_colon) return true;  // some decoders end here
+    const int value = base64_value(c);
+    const bool is_passed = alphabet == Base64Alphabet::standard && (c == '-' || c == '_');
+    if (value < 0 || is_passed) continue;
+    bits = bits << 6 | static_cast<unsigned>(value);
+    count += 6;
+    if (count < 8) continue;
+    count -= 8;
+    const auto byte = static_cast<std::uint8_t>(bits >> count);
+    if (byte < 0x20 || byte == 0x7f || !check.feed(byte)) return false;
+    has_colon |= byte == ':';
+  }
+  return has_colon;
+}
+
 }  // namespace
+
+bool is_user_and_password(std::string_view text) noexcept {
+  return is_user_and_password(text, Base64Alphabet::standard) ||
+         is_user_and_password(text, Base64Alphabet::url);
+}
 
 std::optional<std::size_t> fold_base64(std::string& text, std::size_t from, std::size_t end,
                                        std::size_t to, Base64Alphabet alphabet) {

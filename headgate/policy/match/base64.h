@@ -22,6 +22,10 @@ enum class Base64Alphabet { standard, url };  // RFC 4648, sections 4 and 5
                                                      std::size_t end, std::size_t to,
                                                      Base64Alphabet alphabet);
 
+// Whether lenient decoders may read "user:password" in a text: characters, one of which is a ':'.
+// What is no base64 does not count, and neither does what follows a '=' behind the ':'.
+[[nodiscard]] bool is_user_and_password(std::string_view text) noexcept;
+
 // Whether a text is a sealed token, that is, one that is signed or encrypted: JSON in base64, and
 // such parts behind it, separated by '.', or an encrypted text. Such are JWT (RFC 7519), what
 // Flask, Starlette and Remix sign sessions with, and what ASP.NET Core and Fernet (Python) encrypt

@@ -109,7 +109,7 @@ bool is_present(const Component& component, const Request& request, Effect effec
 Condition::HeaderGlob::HeaderGlob(std::string header, std::string_view pattern)
     : name(std::move(header)), exact(pattern), folded("") {
   std::string text;
-  append_line(pattern, text);
+  append_line(name, pattern, text);
   folded = Glob(name == "host" ? host_pattern(text) : text);
 }
 

@@ -102,40 +102,47 @@ bool fold_basic(std::string& text, std::size_t begin) {
   return true;
 }
 
+// A program that does not look at the scheme decodes user and password behind any: the key is that
+// of "Basic".
+bool fold_word(std::string& text, std::size_t begin) {
+  const std::string_view word = std::string_view(text).substr(begin);
+  const bool is_basic = !is_sealed(word) && is_user_and_password(word);
+  return !is_basic || fold_basic(text, begin);
+}
+
 }  // namespace
 
 bool has_credentials(std::string_view header) noexcept {
   return header == "authorization" || header == "proxy-authorization";
 }
 
-bool fold_credentials(std::string& text, std::size_t begin) {
-  const std::size_t space = text.find(' ', begin);
-  // Up to the space, or all there is.
-  const std::string_view scheme = std::string_view(text).substr(begin, space - begin);
+bool fold_credentials(std::string_view scheme, std::string& text, std::size_t begin) {
+  if (scheme.find(',') != scheme.npos) return false;
   if (scheme.size() > bearer.size() && has_bearer(scheme)) return false;
-  if (space == std::string::npos) return true;
-  const auto at = [&text](std::size_t i) {
-    return text.begin() + static_cast<std::string::difference_type>(i);
-  };
-  std::transform(at(begin), at(space), at(begin), lower);
-  if (scheme == "basic") {
-    text.erase(begin, space + 1 - begin);
-    return fold_basic(text, begin);
+  if (text.size() == begin) {
+    text.append(scheme);
+    return fold_word(text, begin);
   }
+  if (scheme.empty()) return false;  // one program reads the first line, another all
+  if (equal_ignoring_case(scheme, "basic")) return fold_basic(text, begin);
   std::string_view token;
-  const std::string_view credentials = std::string_view(text).substr(space + 1);
+  const std::string_view credentials = std::string_view(text).substr(begin);
   switch (form_of(credentials, token)) {
     case Form::one:
-      text.erase(begin, space + 1 - begin);
-      return true;
+      return fold_word(text, begin);
     case Form::token: {
       const auto from = static_cast<std::size_t>(token.data() - text.data());
       text.resize(from + token.size());
       text.erase(begin, from - begin);
       return true;
     }
-    case Form::parameters:
+    case Form::parameters: {
+      const auto at = [&] { return text.begin() + static_cast<std::ptrdiff_t>(begin); };
+      text.insert(begin, 1, ' ');
+      text.insert(begin, scheme);
+      std::transform(at(), at() + static_cast<std::ptrdiff_t>(scheme.size()), at(), lower);
       return true;
+    }
     case Form::unclear:
       break;
   }

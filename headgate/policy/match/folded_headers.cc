@@ -29,7 +29,7 @@ void FoldedHeaders::read(const Headers& headers, std::string_view name) {
   const std::size_t first = ends_.size();
   std::size_t lines = 0;
   for (; const auto line = headers.value(name, lines); ++lines) {
-    append_line(*line, text_);
+    append_line(name, *line, text_);
     ends_.push_back(text_.size());
   }
   if (lines < 2) return;

@@ -392,6 +392,11 @@ TEST(Match, AHeaderIsComparedAsItsMostLenientReaderDoes) {
   for (const char* const value : {"Basic YQ==", "BASIC YQ==", "basic\tYQ==", "Basic  YQ=="}) {
     EXPECT_TRUE(matches("header", R"({x: "Basic *"})", value)) << value;
   }
+  const auto basic = one(R"(match: [{header: {authorization: "Basic *"}}])");
+  for (const char* const value : {"Basic YQ==", "basic ,YQ==", ",BASIC , YQ==", "basic\t,,YQ=="}) {
+    EXPECT_TRUE(first_match(*basic, {.headers = {{"authorization", value}}}).matched) << value;
+  }
+  EXPECT_FALSE(first_match(*basic, {.headers = {{"authorization", "Bearer Basic"}}}).matched);
   for (const char* const pattern : {"\"a, b\"", "\"a,b\"", "\" A,  b\\u200b\""}) {
     EXPECT_TRUE(matches("header", "{x: "s + pattern + '}', "a ,b")) << pattern;
   }
@@ -736,6 +741,26 @@ TEST(Partition, CredentialsOfSeveralWordsAreUnclear) {
             "");
 }
 
+// Who splits the line at spaces reads "a" as the scheme of ", a b", and "," in front of it.
+TEST(Partition, TheSchemeOfCredentialsIsNoPartOfAList) {
+  for (const char* const value :
+       {", REAL X1", ",REAL X1", "REAL, X1", "REAL,X1", "REAL,", ",REAL", "x, REAL",
+        "\xc2\xa0, REAL X1", "Basic, YTpiYg==", ", Basic YTpiYg=="}) {
+    EXPECT_EQ(authorized(value), "") << value;
+  }
+  for (const char* const value : {"x ,REAL", "x REAL,", "x , ,REAL", "x\t,REAL"}) {
+    EXPECT_EQ(authorized(value), "REAL") << value;
+  }
+  const auto lines = [](const char* first, const char* second) {
+    return partition("[header:authorization]",
+                     {.headers = {{"authorization", first}, {"authorization", second}}});
+  };
+  EXPECT_EQ(lines("", "Bearer a"), "");
+  EXPECT_EQ(lines(" ", "REAL"), "");
+  EXPECT_EQ(lines("Bearer", "REAL"), "REAL");
+  EXPECT_EQ(lines("Digest a=\"1\"", "b=\"2\""), "digest a=\"1\", b=\"2\"");
+}
+
 TEST(Partition, TokensHaveTheirSignatureInOneForm) {
   const std::string head = "eyJh.eyJi";
   // PyJWT and PHP's drop what is no base64, and everybody the bits that are no byte.
@@ -1034,7 +1059,8 @@ TEST(Partition, BasicCredentialsInOneForm) {
   for (const char* const value :
        {"Basic YTpiPj8/Yg==", "basic YTpiPj8/Yg",
         "BASIC YTpiPj8/Yg=", "Basic YTpiPj8/Yh==", "Basic YT.pi!Pj8/Yg", "Basic .YTpiPj8/Yg==!",
-        "Basic  YTpiPj8/Yg===", "Basic YTpiPj8/Yg\xa0", "Basic YTpiPj8/Yg==,"}) {
+        "Basic  YTpiPj8/Yg===", "Basic YTpiPj8/Yg\xa0", "Basic YTpiPj8/Yg==,",
+        "Basic ,YTpi:Pj8/Yg"}) {
     EXPECT_EQ(authorized(value), "YTpiPj8/Yg==") << value;
   }
   EXPECT_EQ(authorized("Basic YTpi"), "YTpi");
@@ -1043,6 +1069,23 @@ TEST(Partition, BasicCredentialsInOneForm) {
   EXPECT_EQ(authorized("Basic"), "Basic");
   EXPECT_EQ(authorized("Basically a.b="), "a.b=");
   EXPECT_EQ(partition("[header:x]", {.headers = {{"x", "Basic a.b="}}}), "Basic a.b=");
+}
+
+// Programs decode the word behind the scheme, whatever that is.
+TEST(Partition, UserAndPasswordAreOneKeyBehindAnyScheme) {
+  for (const char* const value :
+       {"x YTpiPj8/Yg==", "Bearer YTpiPj8/Yg", "x YTpi:!Pj8/Y*h", "YTpi.Pj8/Yg"}) {
+    EXPECT_EQ(authorized(value), "YTpiPj8/Yg==") << value;
+  }
+  for (const char* const value : {"x YTp-iPj8/Yg", "x YT=piPj8/Yg==", "x YTpiPj8_Yg",
+                                  "x YTpiYg==-x", "x YTpiPj8/Yg==\xff!a"}) {
+    EXPECT_EQ(authorized(value), "") << value;
+  }
+  // Neither a text with a ':' nor one at all.
+  for (const char* const token :
+       {"YWJj!", "5|abcdefgh", "sk-proj_Abc-d", "T\u043e", "a.b.c", "AAAA:AAAA"}) {
+    EXPECT_EQ(authorized("x "s + token), token);
+  }
 }
 
 TEST(Partition, BasicCredentialsThatDecodersReadInSeveralWaysAreUnclear) {

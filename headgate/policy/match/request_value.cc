@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "headgate/base/ascii.h"
 #include "headgate/base/utf8.h"
@@ -15,37 +16,6 @@
 
 namespace headgate::policy {
 namespace {
-
-// Appends the lines of one header as one list.
-class ListWriter {
- public:
-  explicit ListWriter(std::string& out) noexcept : out_(out), begin_(out.size()) {}
-
-  void add_line(std::string_view line) {
-    line = without_space(line);
-    while (!line.empty()) {
-      std::size_t size = 1;
-      if (line[0] == ',') {
-        gap_ = ", ";
-      } else if (const std::size_t space = leading_space(line)) {
-        size = space;
-        if (gap_.empty()) gap_ = " ";
-      } else {
-        if (out_.size() > begin_) out_.append(gap_);
-        gap_ = {};
-        size = first_character(line);
-        out_.append(line.substr(0, size));
-      }
-      line.remove_prefix(size);
-    }
-    gap_ = ", ";
-  }
-
- private:
-  std::string& out_;
-  std::size_t begin_;
-  std::string_view gap_;  // between the last character and the next one
-};
 
 // Whether a ListWriter would append a trimmed line as it is. May return false for some such lines.
 bool is_list(std::string_view line) noexcept {
@@ -61,11 +31,83 @@ bool is_list(std::string_view line) noexcept {
   return last != ',';
 }
 
-// Writes the value in out[begin..] in the one form of credentials and tokens, or leaves it out if
-// upstreams differ about it.
-void fold_value(bool is_credentials, std::string& out, std::size_t begin) {
-  const bool is_clear = !is_credentials || fold_credentials(out, begin);
-  if (!is_clear || !fold_token(out, begin)) out.resize(begin);
+// Appends the lines of one header as one list.
+class ListWriter {
+ public:
+  // `gap`: what separates the list from the text before it.
+  explicit ListWriter(std::string& out, std::string_view gap = {}) noexcept
+      : out_(out), gap_(gap) {}
+
+  void add_line(std::string_view line) {
+    line = without_space(line);
+    if (is_list(line)) {
+      append(line);
+      line = {};
+    }
+    while (!line.empty()) {
+      std::size_t size = 1;
+      if (line[0] == ',') {
+        separate(", ");
+      } else if (const std::size_t space = leading_space(line)) {
+        size = space;
+        if (gap_.empty()) separate(" ");
+      } else {
+        size = first_character(line);
+        append(line.substr(0, size));
+      }
+      line.remove_prefix(size);
+    }
+    separate(", ");
+  }
+
+ private:
+  void append(std::string_view text) {
+    if (text.empty()) return;
+    out_.append(gap_);
+    out_.append(text);
+    gap_ = {};
+    has_begun_ = true;
+  }
+  void separate(std::string_view gap) noexcept {
+    if (has_begun_) gap_ = gap;
+  }
+
+  std::string& out_;
+  std::string_view gap_;  // before the next character
+  bool has_begun_ = false;
+};
+
+// Removes the first word from a line and returns it. Of credentials, it is the scheme, and only
+// what follows is a list.
+std::string_view take_word(std::string_view& line) noexcept {
+  line = without_space(line);
+  std::size_t size = 0;
+  while (size < line.size() && leading_space(line.substr(size)) == 0) {
+    size += first_character(line.substr(size));
+  }
+  const std::string_view word = line.substr(0, size);
+  line.remove_prefix(size);
+  return word;
+}
+
+// Writes the value in out[begin..] in the one form of tokens, or leaves it out if upstreams differ
+// about it.
+void fold_value(std::string& out, std::size_t begin) {
+  if (!fold_token(out, begin)) out.resize(begin);
+}
+
+// Appends the value of a header, of which next() returns line by line, and then std::nullopt.
+template <class Next>
+void append_lines(std::string_view name, std::string& out, Next next) {
+  const std::size_t begin = out.size();
+  std::optional<std::string_view> line = next();
+  if (!line) return;
+  std::string_view scheme;
+  if (has_credentials(name)) scheme = take_word(*line);
+  ListWriter list(out);
+  for (; line; line = next()) list.add_line(*line);
+  if (has_credentials(name) && !fold_credentials(scheme, out, begin)) out.resize(begin);
+  fold_value(out, begin);
 }
 
 bool is_encoded(std::string_view text) noexcept {
@@ -479,45 +521,29 @@ void fold_cookie(std::string_view name, std::string& out, std::size_t begin) {
     out.erase(std::remove_if(from, out.end(), [](char c) { return c == ' ' || c == '-'; }),
               out.end());
   }
-  fold_value(false, out, begin);
+  fold_value(out, begin);
   drop_route(name, out, begin);
 }
 
 }  // namespace
 
 void append_header(const Headers& headers, std::string_view name, std::string& out) {
-  const std::size_t begin = out.size();
-  const std::optional<std::string_view> line = headers.value(name, 0);
-  if (!line) return;
-  std::optional<std::string_view> next = headers.value(name, 1);
-  if (!next && is_list(*line)) {
-    out.append(*line);
-  } else {
-    ListWriter list(out);
-    list.add_line(*line);
-    for (std::size_t nth = 2; next; ++nth) {
-      list.add_line(*next);
-      next = headers.value(name, nth);
-    }
-  }
-  fold_value(has_credentials(name), out, begin);
+  append_lines(name, out,
+               [&, nth = std::size_t{0}]() mutable { return headers.value(name, nth++); });
 }
 
-void append_line(std::string_view line, std::string& out) {
-  line = without_space(line);
-  const auto begin = static_cast<std::ptrdiff_t>(out.size());
-  if (is_list(line)) {
-    out.append(line);
-  } else {
-    ListWriter(out).add_line(line);
-  }
-  std::transform(out.begin() + begin, out.end(), out.begin() + begin, lower);
+void append_line(std::string_view name, std::string_view line, std::string& out) {
+  const std::size_t begin = out.size();
+  if (has_credentials(name)) ListWriter(out).add_line(take_word(line));
+  ListWriter(out, out.size() > begin ? " " : "").add_line(line);
+  const auto from = out.begin() + static_cast<std::ptrdiff_t>(begin);
+  std::transform(from, out.end(), from, lower);
 }
 
 void append_header_value(std::string_view name, std::string_view value, std::string& out) {
-  const std::size_t begin = out.size();
-  ListWriter(out).add_line(value);
-  fold_value(has_credentials(name), out, begin);
+  append_lines(name, out, [&, line = std::optional(value)]() mutable {
+    return std::exchange(line, std::nullopt);
+  });
 }
 
 void append_cookie(const Headers& headers, std::string_view name, std::string& out) {
@@ -546,13 +572,13 @@ void append_cookie_value(std::string_view name, std::string_view value, std::str
 void append_argument(const Request& request, std::string_view name, std::string& out) {
   const std::size_t begin = out.size();
   find_argument(request, name).append_to(out);
-  fold_value(false, out, begin);
+  fold_value(out, begin);
 }
 
 void append_argument_value(std::string_view value, std::string& out) {
   const std::size_t begin = out.size();
   out.append(without_space(value));
-  fold_value(false, out, begin);
+  fold_value(out, begin);
 }
 
 Presence presence_of_header(const Headers& headers, std::string_view name) noexcept {

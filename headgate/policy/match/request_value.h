@@ -14,14 +14,16 @@ namespace headgate::policy {
 // Appends the header with this name, in lower case. Several lines are the same as one line with
 // their values separated by commas (RFC 9110, section 5.3): "a, b" stands for the lines "a" and
 // "b", and for "a,b". Empty elements are left out, and white space between words is one space; that
-// is what upstreams and their programs take for it, more than HTTP's own (space.h). Credentials
-// are in the form of fold_credentials(), and tokens, here as in cookies and arguments, in that of
-// fold_token(); those about which programs differ count as absent.
+// is what upstreams and their programs take for it, more than HTTP's own (space.h). Credentials,
+// of which the first word is no part of a list, are in the form of fold_credentials(), and tokens,
+// here as in cookies and arguments, in that of fold_token(); those about which programs differ
+// count as absent.
 void append_header(const Headers& headers, std::string_view name, std::string& out);
 
-// Appends one line of a header as append_header() does, but in lower case, and not in the form of
-// credentials or tokens.
-void append_line(std::string_view line, std::string& out);
+// Appends one line of the header with this name, in lower case, as append_header() does, but itself
+// in lower case, and not in the form of credentials or tokens: of credentials it is the scheme and
+// the list behind it.
+void append_line(std::string_view name, std::string_view line, std::string& out);
 
 // Appends the cookie with this name, which all Cookie lines are searched for. %XX is decoded once,
 // quotes around the value are left out and '\' in them is resolved, and '+' is a space: each of
