@@ -36,11 +36,11 @@ SPELLINGS = {
     'schemes': [('/token', [('Authorization', value)]) for value in (
         'Bearer abc', 'bearer abc', 'BEARER abc', 'Bearer  abc', 'Bearer\tabc', 'x abc', 'Token token="abc", n="1"')],
     'credentials': [('/token', [('Authorization', value)]) for value in (
-        'Basic YTpiYg==', 'basic YTpiYg', 'Basic YTpi.Yg=', 'Basic YTpiYh==')],
+        'Basic YTpiYg==', 'basic YTpiYg', 'Basic YTpi.Yg=', 'Basic YTpiYh==', 'Basic ,YTpi:Yg', 'x YTpi!Yg==', 'Bearer YT:piYg')],
     'credentials that programs read differently': [('/token', [('Authorization', value)]) for value in (
         'Basic -YTpiYg==', 'Basic Y_TpiYg==', 'Basic =YTpiYg==', 'Basic YTpiYg==x', 'Bearer abc 1', 'Bearer abc,1',
         'Bearer abc;1', '1 Bearer abc', 'aBearer bc', 'abBearer c', 'Bearer abcBearer', 'aBearerbc', 'Bearer "abc"',
-        'Bearer abc"')],
+        'Bearer abc"', ', abc 1', ', abc 2', 'Basic, YTpiYg==', 'x YTpi-Yg==')],
     'signatures': [('/token', [('Authorization', f'Bearer eyJh.eyJi.{value}')]) for value in (
         'YTpiYg', 'YTpiYg==', 'YT!pi*Yg', '~~~~YTpiYg', 'YTpiYh')],
     'signed cookies': [('/cookie', [('Cookie', f'sid=eyJh.YQ.{value}')]) for value in ('YTpiYg', '!!!!YTpiYg', 'YTpiYh')],
@@ -55,10 +55,12 @@ SPELLINGS = {
     'cookies in JSON': [('/cookie', [('Cookie', f'sid=j:{value}')]) for value in ('"abc"', '%20"abc"', '%0a"a%5Cu0062c"', '42')],
     'cookies': [('/cookie', [('Cookie', value)]) for value in (
         'sid=session42', 'sid=%73ession42', 'sid=session%34%32', 'sid="session42"', 'a=b;sid=session42',
-        'sid =session42 ; a=b', '\tsid=session42\t', 'sid=session42; sid=%73ession42', 'sid=session42 a=b', 'sid="session42" a=b', 'a=b sid=session42',
+        'sid =session42 ; a=b', '\tsid=session42\t', 'sid=session42; sid=%73ession42',
         'sid=session42\xa0', '\xa0sid=session42', 'a=b; %73id=session42', 'SID=session42', '@sid=session42')],
     'cookies that ASP.NET reads otherwise': [('/cookie', [('Cookie', value)]) for value in (
         'sid=1; SID=session42', 'sid=2; a=b,sid=session42', 'sid=session42,3', 'sid=4; x@sid=session42')],
+    "cookies that Python's http.cookies reads otherwise": [('/cookie', [('Cookie', value)]) for value in (
+        'sid=1; a= sid="session42"', 'sid=2; a=b sid=session42', 'sid= sid="\\163ession42"', 'sid=session42 3', 'sid="session42" a=4')],
     'a cookie behind others': [('/cookie', [('Cookie', 'a=b')] * n + [('Cookie', 'sid=1')])
                                for n in (0, 1, 63, 64, 80)],
     'arguments': [('/query?' + query, []) for query in (
@@ -66,7 +68,7 @@ SPELLINGS = {
         'k=%0aa+b+', 'k=a+b%C2%A0', 'k=a+b%C2%AD%E2%A0%80', 'K=a+b', 'k=%u0061+b')],
     'arguments in the path': [(path, []) for path in ('/query?k=a', '/query;k=a', '/query;x=1&K=a', '/query;x=1?k=a')],
     'arguments that upstreams read differently': [(f'/query{rest}', []) for rest in (
-        '?K=a&k=1', '?k=2&K=a', ';k=a&x?k=3', '?k=4;k=a')],
+        '?K=a&k=1', '?k=2&K=a', ';k=a&x?k=3', '?k=4;k=a', '??k=a&k=5', '%3fk=a&?k=6')],
     'names of arguments': [('/argument?' + name + '=secret', []) for name in (
         'api_key', 'nxtPapi_key', '+api_key', 'api.key', 'api[key', '[api_key]', 'api_key]', 'x=1;api_key')],
     'paths': [(path, []) for path in (
@@ -74,6 +76,7 @@ SPELLINGS = {
         '/./path/login', '/path/x/../login', '/path/%6cogin', '/path/login;c=d', '/path/login/.',
         '/path/%2e/login', '/path/log%C4%B0n', '/path/login%5c', '/path/login%3Bx', '/path/login%0a', '/path/login%20%0A', '/path/login%20/')],
     'paths that end at a semicolon to some': [(f'/path/login;{n}/{n}', []) for n in range(6)],
+    'paths that end at an encoded question mark to some': [(f'/path/login%3f{n}', []) for n in range(6)],
     'paths that begin with a host to some': [(f'//{host}/path/login', []) for host in 'abcdefg'],
     'paths with a slash that is none to some': [(f'/path/x{n}%2fy/../login', []) for n in range(6)],
     'lines of a condition': [('/match', lines) for lines in (
