@@ -147,8 +147,8 @@ def test_how_long_to_wait(headers, last):
 
 def test_a_denial_without_fields():
     assert explain('HTTP/1.1 429 Too Many Requests\n').stdout.splitlines()[-1] == (
-        'Wait, but nothing says how long: this is a 429 without Retry-After, and no limit on requests '
-        'is used up.')
+        'Wait, but nothing says how long: this is a 429 without Retry-After, and no limit is used '
+        'up.')
 
 
 def test_bytes_cannot_control_the_terminal():

@@ -67,10 +67,11 @@ std::string send(const Member& closest) {
 
 std::string advice(const field::ResponseView& view, int status, bool faults) {
   std::string out;
+  const bool denied = status == 429 || status == 503;
   const Member* exhausted = nullptr;  // the one to wait for longest
   const Member* closest = nullptr;
   for (const Member& member : view.members) {
-    if (!member.r || !counts_requests(member)) continue;
+    if (!member.r || !(denied || counts_requests(member))) continue;
     if (*member.r == 0 && (exhausted == nullptr || member.t > exhausted->t)) exhausted = &member;
     if (closest == nullptr || field::closer(*member.r, member.t, *closest->r, closest->t)) {
       closest = &member;
@@ -80,9 +81,9 @@ std::string advice(const field::ResponseView& view, int status, bool faults) {
     out += retry_after(*view.retry_after, exhausted);
   } else if (exhausted != nullptr) {
     out += wait_for(*exhausted);
-  } else if (status == 429 || status == 503) {
+  } else if (denied) {
     out += "Wait, but nothing says how long: this is a " + std::to_string(status) +
-           " without Retry-After, and no limit on requests is used up.\n";
+           " without Retry-After, and no limit is used up.\n";
   } else if (view.cached) {
     out += "Nothing is known of the next request: this response comes from a cache.\n";
   } else if (closest != nullptr) {
@@ -94,7 +95,7 @@ std::string advice(const field::ResponseView& view, int status, bool faults) {
     out += "No need to wait: no field tells that requests are used up.\n";
   }
   for (const Member& member : view.members) {
-    if (member.r != std::uint64_t{0} || counts_requests(member)) continue;
+    if (&member == exhausted || member.r != std::uint64_t{0} || counts_requests(member)) continue;
     out += "What is counted in " + printable(*member.unit) +
            " has to wait: " + member_in_words(member) + ".\n";
   }

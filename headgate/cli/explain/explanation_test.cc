@@ -207,6 +207,15 @@ TEST(Explanation, RetryAfterWins) {
   EXPECT_THAT(explained({}, 429), HasSubstr("Wait, but nothing says how long: this is a 429"));
 }
 
+TEST(Explanation, ADenialIsOfWhicheverLimitIsUsedUp) {
+  const std::string text = explained({{"X-RateLimit-Remaining-Tokens", "0"},
+                                      {"X-RateLimit-Reset-Tokens", "6s"},
+                                      {"X-RateLimit-Remaining-Requests", "59"}},
+                                     429);
+  EXPECT_THAT(text, AllOf(HasSubstr("Wait 6 s: \"tokens\" has nothing left until then."),
+                          Not(HasSubstr("nothing says how long")), Not(HasSubstr("has to wait"))));
+}
+
 TEST(Explanation, ALimitWithUnitsLeftNeedsNoWait) {
   EXPECT_THAT(explained({{"RateLimit", R"("p";r=10;t=5)"}}),
               HasSubstr("No need to wait: at most 10 requests in the next 5 s, says \"p\"; "
