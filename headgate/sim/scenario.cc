@@ -65,6 +65,8 @@ const gate::DecisionContext& Scenario::play(const LoggedRequest& record, Instant
 void Scenario::count(const LoggedRequest& record, Instant now) {
   summary_.saw(now);
   summary_.count_request(!denied());
+  const policy::Refusal refusal = context_.verdict.refusal;
+  if (refusal != policy::Refusal::none) summary_.note_refusal(refusal);
   each_answer([&](const policy::Match& match, const limit::Decision& decision, bool taken) {
     std::uint64_t units = match.cost;
     if (match.policy->cost_time != policy::CostTime::request) {
@@ -82,6 +84,10 @@ void Scenario::count(const LoggedRequest& record, Instant now) {
 
 Answers Scenario::answers() const {
   Answers answers;
+  if (context_.verdict.refusal != policy::Refusal::none) {
+    answers.verdict.admitted = false;
+    answers.verdict.wait.reset();
+  }
   for (std::size_t i = 0; i < context_.decided(); ++i) {
     const gate::PolicyDecision one = context_.decision(i);
     const Answer& answer = answers.results.emplace_back(answer_of(one.decision));

@@ -1,6 +1,7 @@
 // Counts the results of a replay.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -66,6 +67,8 @@ class Summary {
   // Counts an applied line, also if it is a peek or a refund.
   void saw(Instant at) noexcept;
   void count_request(bool admitted) noexcept { ++(admitted ? admitted_ : denied_); }
+  // One of the denied requests that no policy decided.
+  void note_refusal(policy::Refusal why) noexcept { ++refused_[static_cast<std::size_t>(why)]; }
   // One request's decision by a policy, if that is watched: `units` were taken, or it was denied
   // and took none of them; `remaining` units are left, if the policy limits this partition. A
   // request that was admitted passed `wait` after it came.
@@ -81,6 +84,9 @@ class Summary {
   [[nodiscard]] std::uint64_t applied() const noexcept { return applied_; }
   [[nodiscard]] std::uint64_t admitted() const noexcept { return admitted_; }
   [[nodiscard]] std::uint64_t denied() const noexcept { return denied_; }
+  [[nodiscard]] std::uint64_t refused(policy::Refusal why) const noexcept {
+    return refused_[static_cast<std::size_t>(why)];
+  }
   [[nodiscard]] std::uint64_t requests() const noexcept { return admitted_ + denied_; }
   [[nodiscard]] std::optional<Instant> first() const noexcept { return first_; }
   [[nodiscard]] std::optional<Instant> last() const noexcept { return last_; }
@@ -122,6 +128,7 @@ class Summary {
   std::uint64_t applied_ = 0;
   std::uint64_t admitted_ = 0;
   std::uint64_t denied_ = 0;
+  std::array<std::uint64_t, 3> refused_{};  // by the policy::Refusal
 };
 
 }  // namespace headgate::sim

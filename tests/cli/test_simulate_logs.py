@@ -304,6 +304,22 @@ def test_a_report_that_cannot_be_written_is_reported_before_the_work(simulate, t
     assert not (tmp_path / 'new.html').exists()
 
 
+def test_a_request_that_no_policy_decides_is_denied_in_every_output(headgate, tmp_path):
+    each = ''.join(f'  - {{name: p{i}, quota: 5, window: 1m, match: [{{path: "/p/*"}}]}}\n' for i in range(129))
+    (tmp_path / 'many.yaml').write_text(f'version: 1\npolicies:\n{each}'
+                                        '  - {name: hosts, quota: 5, window: 1m, match: [{host: "*.example"}]}\n')
+    (tmp_path / 'l.log').write_text(''.join(json.dumps({
+        'time': 1700000000 + i, 'remote_addr': '192.0.2.1', 'request': f'GET {path} HTTP/1.1', 'host': host}) + '\n'
+        for i, (path, host) in enumerate((('/', 'a..example'), ('/p/1', 'a.example'), ('/', 'a.example')))))
+    result = headgate('simulate', '--config', 'many.yaml', '--decisions', 'd', 'l.log')
+    assert result.returncode == 0, result.stderr
+    decisions = [json.loads(line) for line in (tmp_path / 'd').read_text().splitlines()]
+    assert [(one['admitted'], one['wait']) for one in decisions] == [(False, None), (False, None), (True, 0)]
+    assert '1 admitted, 2 denied' in result.stdout
+    assert '1 of them denied before any policy decides: it has a host that is malformed\n' in result.stdout
+    assert '1 of them denied before any policy decides: it has more policies than may decide' in result.stdout
+
+
 @pytest.mark.parametrize('option', ['--decisions', '--report', '--plot'])
 @pytest.mark.parametrize('name', ['log', 'p.yaml', 'link'])
 def test_a_file_that_is_read_is_not_replaced(simulate, tmp_path, option, name):

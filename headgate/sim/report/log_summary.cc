@@ -47,6 +47,15 @@ void add_partitions(const PolicyTotals& totals, std::string& out) {
   }
 }
 
+// Of requests that no policy decided.
+void add_refused(const Summary& summary, policy::Refusal why, const char* what, std::string& out) {
+  const std::uint64_t refused = summary.refused(why);
+  if (refused == 0) return;
+  out += grouped(refused) +
+         " of them denied before any policy decides: " + (refused == 1 ? "it has " : "they have ") +
+         what + '\n';
+}
+
 }  // namespace
 
 std::string log_headline(const Summary& summary) {
@@ -62,6 +71,8 @@ std::string log_headline(const Summary& summary) {
 std::string log_summary_text(const Summary& summary) {
   std::string out = grouped(summary.admitted()) + " admitted, " + grouped(summary.denied()) +
                     " denied (" + percent(summary.denied(), summary.requests()) + ")\n";
+  add_refused(summary, policy::Refusal::unclear_host, "a host that is malformed", out);
+  add_refused(summary, policy::Refusal::too_many, "more policies than may decide one request", out);
   for (const policy::Policy& policy : summary.policies()) {
     const PolicyTotals totals = summary.totals(policy.index);
     out += "\npolicy " + in_quotes(policy.name) + " (" + terms(policy) + ")\n";
