@@ -248,6 +248,8 @@ std::string_view JsonReader::read_numbers(LogEntry& entry) const {
   if (is_there(found(request_bytes))) {
     if (!read_count(found(request_bytes), number)) return bad_bytes;
     entry.request_bytes = number;
+  } else if (found(request_bytes)) {
+    entry.request_bytes = 0;  // a request without Content-Length, as nearly all without a body
   }
   entry.took = 0;
   if (is_there(found(duration))) {

@@ -145,6 +145,18 @@ TEST_F(JsonReaderTest, ReadsAllPartsOfALine) {
   EXPECT_EQ(entry_.headers[2], "5");
 }
 
+// As nginx writes it, with escape=json and without.
+TEST_F(JsonReaderTest, ARequestWithoutContentLengthHasNoBody) {
+  const std::string rest =
+      R"("msec": "1431857103.250", "remote_addr": "::1", "request": "GET / HTTP/1.1")";
+  for (const char* none : {R"("")", R"("-")", "0"}) {
+    ASSERT_EQ(read("{\"content_length\": " + std::string(none) + ", " + rest + '}'), "") << none;
+    EXPECT_EQ(entry_.request_bytes, 0u) << none;
+  }
+  ASSERT_EQ(read('{' + rest + '}'), "");
+  EXPECT_EQ(entry_.request_bytes, std::nullopt);
+}
+
 TEST_F(JsonReaderTest, TimesInEveryForm) {
   const char* const same[] = {"\"2015-05-17T10:05:03Z\"",
                               "\"2015-05-17 12:05:03.000+02:00\"",
