@@ -52,7 +52,7 @@ void Batch::add(std::shared_ptr<Part> part) {
 Batch::Parts Batch::take_unawaited() {
   const auto awaited =
       std::stable_partition(parts_.begin(), parts_.end(),
-                            [](const std::shared_ptr<Part>& part) { return !part->is_awaited(); });
+                            [](const std::shared_ptr<Part>& part) { return !part->has_charges(); });
   Parts taken(std::make_move_iterator(parts_.begin()), std::make_move_iterator(awaited));
   parts_.erase(parts_.begin(), awaited);
   return taken;
@@ -181,7 +181,7 @@ Batch::Parts Batch::take_decided(const ScriptReply& reply) {
     Part& part = *parts_[decided - 1];
     const std::size_t mine = part.count(Way::scripted);
     if (mine == 0) continue;
-    if (part.is_awaited()) {
+    if (part.has_charges()) {
       for (std::size_t i = 0, next = 0; i < part.charges.size(); ++i) {
         if (part.ways[i] == Way::scripted) step.before[i] = values[next++];
       }

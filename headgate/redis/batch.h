@@ -27,7 +27,7 @@ class Batch {
 
   // Those that are not decided yet.
   [[nodiscard]] const Parts& parts() const noexcept { return parts_; }
-  // Takes off those for which nobody waits any more.
+  // Takes off those whose charges are gone, because nobody waits any more.
   [[nodiscard]] Parts take_unawaited();
   [[nodiscard]] Parts take_all() { return std::exchange(parts_, {}); }
 

@@ -65,6 +65,36 @@ TEST(Cluster, TakesAllOrNoneOverSlots) {
   }
 }
 
+// One primary has taken slots in time, another one has not answered: nobody will release them.
+TEST(Cluster, SlotsOfACallThatEndsWithoutADecisionAreReleased) {
+  RedisCluster cluster;
+  Options options = cluster.options();
+  options.timeout = std::chrono::milliseconds(100);
+  const auto store = RedisStore::open(options).value();
+  limit::Terms terms;
+  terms.algorithm = limit::Algorithm::concurrency;
+  const limit::Law slots = limit::make_law({5, 3600 * second}, terms).value();
+  const limit::Law large = law(1000);
+  const std::string a = key_of("p", "foo");
+  const std::string b = key_of("p", "bar");
+  const Charge look{&slots, a, 0, Op::peek};
+  ASSERT_TRUE(soon([&] { return !take(*store, {look, {&large, b, 1}}).undecided; }));
+  const std::string other = redis_key("hg:", large, b);
+  const auto has = [&](std::size_t i) {
+    return !cluster.node(i).command({"GET", other}).starts_with("MOVED");
+  };
+  const RedisServer& late = cluster.node(has(0) ? 0 : has(1) ? 1 : 2);
+  late.stop();
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_TRUE(take(*store, {{&slots, a, 1}, {&large, b, 1}}).undecided);
+  }
+  EXPECT_TRUE(soon([&] {
+    const Taken seen = take(*store, {look});
+    return !seen.undecided && seen.decisions[0].remaining == 5;
+  }));
+  late.go_on();
+}
+
 constexpr std::size_t keys = 12;
 std::string key(std::size_t i) { return key_of("p", "k" + std::to_string(i)); }
 

@@ -35,7 +35,7 @@ void Deadlines::watch() {
       const std::shared_ptr<Taking> taking = std::move(begun_.front());
       begun_.pop_front();
       if (taking->is_complete()) continue;
-      fault_.note("Redis did not answer in time");
+      fault_.note(taking->why_late());
       if (counts_ != nullptr) counts_->timeouts.fetch_add(1, std::memory_order_relaxed);
       taking->complete();
     }

@@ -73,6 +73,7 @@ void Exact::decide_by_scripts(std::shared_ptr<Part> part) {
     fault_.note("Redis does not answer in time");
     return part->end(Part::Outcome::undecided);
   }
+  part->hold = "too many requests of one key wait for each other";
   begin(waiting_.add(std::move(part)));
 }
 
@@ -87,7 +88,7 @@ struct Release final : Part::Owner {
     part.given = late.given;
     part.patient = true;
     for (const Part::Slots& taken : slots) {
-      store::Charge charge{&taken.law, {}, late.charges[taken.charge].cost, limit::Op::refund};
+      store::Charge charge{&taken.law, {}, taken.cost, limit::Op::refund};
       charge.since = late.now;
       part.add(charge, late.keys[taken.charge]);
     }
@@ -121,7 +122,7 @@ class Exact::ModuleCall : public Call {
   }
   // The module was unloaded, or the slot has moved to a server without it.
   void fail(const std::string& why) override {
-    if (!lacks_module(why) || !part_->is_awaited()) {
+    if (!lacks_module(why) || !part_->has_charges()) {
       exact_.fault_.note(why);
       return part_->end(Part::Outcome::undecided);
     }
@@ -162,7 +163,7 @@ class Exact::ScriptedCall : public Call {
     std::span<const std::string_view> values = read->values;
     for (const std::shared_ptr<Part>& part : parts_) {
       const std::size_t mine = std::min(part->count(Way::scripted), values.size());
-      if (part->is_awaited()) {
+      if (part->has_charges()) {
         std::vector<KeyState> states = states_of(*part, values.first(mine));
         part->decide(states, *now);
       }
@@ -220,7 +221,9 @@ void Exact::send_scripted(std::vector<std::shared_ptr<Part>> parts, bool denied)
 class Exact::Exchange : public std::enable_shared_from_this<Exchange> {
  public:
   Exchange(Exact& exact, Batch batch)
-      : exact_(exact), batch_(std::move(batch)), slot_(batch_.parts()[0]->slot) {}
+      : exact_(exact), batch_(std::move(batch)), slot_(batch_.parts()[0]->slot) {
+    for (const std::shared_ptr<Part>& part : batch_.parts()) part->hold = nullptr;
+  }
 
   void read();
   void has_read(std::span<const std::string_view> values, Instant now);
@@ -244,7 +247,6 @@ class Exact::Exchange : public std::enable_shared_from_this<Exchange> {
   Exact& exact_;
   Batch batch_;
   const std::uint16_t slot_;
-  bool was_overtaken_ = false;  // another process changed them before they were written
 };
 
 class Exact::ReadCall : public Call {
@@ -282,12 +284,7 @@ class Exact::WriteCall : public Call {
 
 void Exact::begin(WaitingParts::Next next) {
   for (Batch& batch : next.batches) std::make_shared<Exchange>(*this, std::move(batch))->read();
-  for (const std::shared_ptr<Part>& part : next.unawaited) {
-    if (!router_.is_stalled(part->slot)) {
-      fault_.note("Redis answers in time, but too many requests of a key wait for each other");
-    }
-    part->end(Part::Outcome::undecided);
-  }
+  for (const std::shared_ptr<Part>& part : next.unawaited) part->end(Part::Outcome::undecided);
 }
 
 // The time is read after the states, so that no state is of a later time.
@@ -312,11 +309,7 @@ void Exact::Exchange::has_read(std::span<const std::string_view> values, Instant
 
 void Exact::Exchange::attempt(Instant now) {
   exact_.clock_.note(now);
-  const Batch::Parts unawaited = batch_.take_unawaited();
-  end(unawaited, Part::Outcome::undecided);
-  if (!unawaited.empty() && was_overtaken_) {
-    exact_.fault_.note("Redis answered in time, but each time another process had changed the key");
-  }
+  end(batch_.take_unawaited(), Part::Outcome::undecided);
   const std::vector<ScriptBundle> bundles = batch_.decide(now, exact_.options_.clock);
   if (!bundles.empty()) return write(bundles, now);
   end(batch_.take_all());
@@ -339,7 +332,9 @@ void Exact::Exchange::has_written(const net::RespReply& reply) {
   const auto read = ScriptReply::parse(reply);
   if (!read) return fail(unexpected);
   if (read->changed) {
-    was_overtaken_ = true;
+    for (const std::shared_ptr<Part>& part : batch_.parts()) {
+      part->hold = "Redis answers in time, but each time another process has changed the key";
+    }
     if (!batch_.note(read->values)) return fail(unexpected);
   } else {
     if (!batch_.is_answered_by(*read)) return fail(unexpected);

@@ -32,6 +32,8 @@ class Exact {
   // flush().
   void decide(std::shared_ptr<Part> part);
   void flush();
+  // Releases the slots that an admitted part has taken and that nobody uses. May throw.
+  void release(const Part& late);
 
  private:
   class ModuleCall;
@@ -44,8 +46,6 @@ class Exact {
   void decide_by_scripts(std::shared_ptr<Part> part);
   void decide_scripted(std::shared_ptr<Part> part);
   void send_scripted(std::vector<std::shared_ptr<Part>> parts, bool denied);
-  // Releases the slots that an admitted part has taken for which nobody waits any more.
-  void release(const Part& late);
   void begin(WaitingParts::Next next);
 
   Router& router_;

@@ -144,7 +144,9 @@ limit::Decision BasicKeyState<RecordLog>::apply(const store::Charge& charge, lim
           const bool decides = op == limit::Op::spend || op == limit::Op::peek;
           return one.decide(decides ? cost : 0);
         } else if constexpr (has_log<L>) {
-          return store::apply_op(one, std::get<RecordLog>(state_), op, cost, now, charge.since);
+          auto& log = std::get<RecordLog>(state_);
+          log.make_room();
+          return store::apply_op(one, log, op, cost, now, charge.since);
         } else {
           auto& words = std::get<Words<L>>(state_);
           const auto step = store::apply_op(one, words, op, cost, now);

@@ -79,6 +79,11 @@ TEST(NoMemory, StatesAreSwappedAgainAfterwards) {
   expect_recovery(Algorithm::sliding_window_counter, false);
 }
 
+TEST(NoMemory, StatesOfALogAreSwappedAgainAfterwards) {
+  expect_recovery(Algorithm::moving_window, false);
+  expect_recovery(Algorithm::concurrency, false);
+}
+
 TEST(NoMemory, LeasesAreTakenAgainAfterwards) { expect_recovery(Algorithm::linear, true); }
 
 }  // namespace

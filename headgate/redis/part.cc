@@ -5,19 +5,40 @@
 #include <variant>
 
 #include "headgate/redis/all_or_none.h"
+#include "headgate/redis/denials.h"
 #include "headgate/redis/linear_args.h"
 
 namespace headgate::redis {
 
 void Part::add(const store::Charge& charge, std::string key) {
   if (charge.op == limit::Op::spend && std::holds_alternative<limit::Concurrency>(*charge.law)) {
-    slots.push_back({charges.size(), *charge.law});
+    slots.push_back({charges.size(), charge.cost, *charge.law});
   }
+  patient = patient || redis::corrects(charge.op);
   charges.push_back(charge);
   ways.push_back(key.empty()                        ? Way::here
                  : decided_by_script(charge, given) ? Way::scripted
                                                     : Way::swapped);
   keys.push_back(std::move(key));
+}
+
+bool Part::corrects() const noexcept {
+  return std::ranges::any_of(
+      charges, [](const store::Charge& charge) { return redis::corrects(charge.op); });
+}
+
+void Part::keep_charges() {
+  laws.reserve(charges.size());
+  for (std::size_t i = 0; i < charges.size(); ++i) {
+    laws.push_back(*charges[i].law);
+    charges[i].law = &laws.back();
+    charges[i].key = keys[i];
+    charges[i].shared = nullptr;
+    if (!redis::corrects(charges[i].op)) {
+      charges[i].op = limit::Op::peek;
+      charges[i].cost = 0;
+    }
+  }
 }
 
 void Part::deny() {

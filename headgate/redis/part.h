@@ -54,7 +54,7 @@ struct Part {
   std::pmr::vector<Way> ways;          // one per charge
   std::uint16_t slot = 0;
   std::optional<Instant> given;  // the caller's time, if it decides
-  bool patient = false;          // as store::Bundle
+  bool patient = false;          // as store::Bundle, and what corrects always is
   // Whether the only charge is decided by Leasing.
   bool is_leased = false;
   BootClock::time_point asked = BootClock::now();  // before Redis was asked
@@ -68,11 +68,22 @@ struct Part {
   bool in_module = false;
 
   [[nodiscard]] bool is_awaited() const noexcept { return owner.is_awaiting(); }
+  // Whether the charges are there: somebody waits, or the part has kept them.
+  [[nodiscard]] bool has_charges() const noexcept { return is_awaited() || !laws.empty(); }
   // To be called once.
   void end(Outcome as) {
     outcome = as;
+    is_over = true;
     owner.ended(*this);
   }
+  bool is_over = false;
+  // Of a part that is not over although Redis answers: what it waits for, as a sentence.
+  const char* hold = nullptr;
+
+  // Whether it has refunds or debits. They are made also if nobody waits for them any more.
+  [[nodiscard]] bool corrects() const noexcept;
+  // To be called before the owner's charges are gone: keeps its refunds and debits, and only those.
+  void keep_charges();
 
   void add(const store::Charge& charge, std::string key);
   // Adds a charge that is always denied, so that nothing is taken and what is left is shown.
@@ -83,9 +94,12 @@ struct Part {
   // A charge that takes slots, and a copy of its law, which may be gone when nobody waits any more.
   struct Slots {
     std::size_t charge;
+    std::uint64_t cost;
     limit::Law law;
   };
   std::vector<Slots> slots;
+
+  std::vector<limit::Law> laws;  // of keep_charges()
 
   // Decides over states, one per charge, as of `at`, which is noted. Does not end it.
   void decide(std::span<KeyState> states, Instant at);

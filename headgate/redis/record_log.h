@@ -56,6 +56,10 @@ class BasicRecordLog {
   [[nodiscard]] std::uint64_t units() const noexcept { return units_; }
   [[nodiscard]] limit::Record get(std::size_t i) const noexcept { return records_[i]; }
 
+  // To be called before each operation of a law: it appends one record at most, and may not throw.
+  void make_room() {
+    if (records_.size() == records_.capacity()) records_.reserve(2 * records_.size() + 1);
+  }
   bool append(limit::Record record) {
     is_changed_ = true;
     records_.push_back(record);

@@ -171,6 +171,7 @@ void Taking::give_back(std::size_t bundle) {
       deciders_->leasing.give_back(*part);
       continue;
     }
+    part->slots.clear();  // they are given back here
     Part* back = new_part(bundle, part->slot);
     for (std::size_t i = 0; i < part->charges.size(); ++i) {
       store::Charge charge = part->charges[i];
@@ -243,8 +244,29 @@ void Taking::close() {
   if (--open_ == 0) complete();
 }
 
+// At the deadline. Slots that were taken are released, and refunds go on: nobody else knows of
+// them.
+void Taking::leave() noexcept {
+  for (Part& part : parts_) {
+    if (part.is_leased || !bundles_[part.bundle].undecided) continue;
+    try {
+      if (!part.is_over && part.corrects()) part.keep_charges();
+      if (part.is_over) deciders_->exact.release(part);
+    } catch (const std::bad_alloc&) {  // slots are free when their lease ends
+    }
+  }
+}
+
+const char* Taking::why_late() const noexcept {
+  for (const Part& part : parts_) {
+    if (!part.is_over && part.hold != nullptr) return part.hold;
+  }
+  return "Redis did not answer in time";
+}
+
 void Taking::complete() noexcept {
   if (is_complete_) return;
+  if (open_ > 0) leave();
   is_complete_ = true;
   if (now_ != nullptr && !*now_) *now_ = known_.now();
   if (done_.home == nullptr) return done_.call(done_.context);

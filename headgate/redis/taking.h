@@ -59,9 +59,11 @@ class Taking final : public std::enable_shared_from_this<Taking>,
   // Begins to decide the bundles. What Exact has gathered is still to be flushed.
   void begin(const Deciders& deciders, const Options& options);
 
-  // Completes the call; bundles that are not decided stay undecided. Does nothing if that was done
-  // before.
+  // Completes the call; bundles that are not decided stay undecided, and of them, what is to be
+  // given back is given back later. Does nothing if that was done before.
   void complete() noexcept;
+  // Why bundles are not decided yet, as a sentence.
+  [[nodiscard]] const char* why_late() const noexcept;
 
   [[nodiscard]] bool is_complete() const noexcept { return is_complete_; }
   [[nodiscard]] bool is_patient() const noexcept { return patient_; }
@@ -92,6 +94,7 @@ class Taking final : public std::enable_shared_from_this<Taking>,
   void given_back(std::size_t bundle);
   void write(std::size_t bundle, bool admitted);
   void close();
+  void leave() noexcept;
   void open() noexcept;
 
   std::span<store::Bundle> bundles_;

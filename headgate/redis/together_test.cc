@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include <map>
+#include <algorithm>
+#include <array>
+#include <chrono>
 #include <random>
 #include <string>
 #include <vector>
@@ -189,6 +191,32 @@ TEST(Together, AVerdictThatWasNotForeseenChangesNoOther) {
   EXPECT_EQ(admitted + beside, 200);
   EXPECT_EQ(take(*store, {{&all, "\1all", 0}}).decisions[0].remaining,
             400u - static_cast<std::uint64_t>(admitted));
+}
+
+// What a store gives back because another one denies, it gives back once.
+TEST(Together, ARefundForWhichNobodyWaitsAnyMoreIsMade) {
+  const RedisServer server;
+  Options options;
+  options.nodes = {server.address()};
+  options.timeout = std::chrono::milliseconds(50);
+  const auto store = RedisStore::open(options).value();
+  const limit::Law law =
+      limit::make_law({10, 3600 * second}, {.algorithm = Algorithm::fixed_window}).value();
+  while (take(*store, {{&law, "\1a", 6}}).undecided) {
+  }
+  server.stop();
+  // The first is under way when Redis stops; Redis is known to be late when the second comes.
+  EXPECT_TRUE(take(*store, {{&law, "\1a", 2, Op::refund}}).undecided);
+  EXPECT_TRUE(take(*store, {{&law, "\1a", 1, Op::refund}}).undecided);
+  server.go_on();
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  Taken seen;
+  do {
+    seen = take(*store, {{&law, "\1a", 0}});
+  } while ((seen.undecided || seen.decisions[0].remaining < 7) &&
+           std::chrono::steady_clock::now() < end);
+  ASSERT_FALSE(seen.undecided);
+  EXPECT_EQ(seen.decisions[0].remaining, 7u);
 }
 
 }  // namespace

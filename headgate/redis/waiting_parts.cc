@@ -52,7 +52,7 @@ WaitingParts::Next WaitingParts::search(std::vector<std::string> keys) {
 }
 
 Part* WaitingParts::first(Queue& queue, Search& search) {
-  while (!queue.parts.empty() && !queue.parts.front()->is_awaited()) {
+  while (!queue.parts.empty() && !queue.parts.front()->has_charges()) {
     for_each_swapped(*queue.parts.front(),
                      [&](std::string key) { search.keys.push_back(std::move(key)); });
     search.found.unawaited.push_back(take(*queue.parts.front()));

@@ -90,18 +90,22 @@ bool Worker::run_loop() noexcept {
     loop.run([&] { good_until_.store(loop.good_until(), std::memory_order_relaxed); });
     return true;
   } catch (const std::bad_alloc&) {
+    note_failure([] { return std::string("no memory"); });
   } catch (const boost::system::system_error& error) {
-    note_failure(error);
+    // A loop needs descriptors, too.
+    const bool no_thread_left = error.code() == std::errc::resource_unavailable_try_again;
+    note_failure([&] {
+      return no_thread_left ? no_thread(error.code().message()) : std::string(error.what());
+    });
   }
   return false;
 }
 
-void Worker::note_failure(const boost::system::system_error& error) noexcept {
+template <class Text>
+void Worker::note_failure(const Text& why) noexcept {
   good_until_.store(Link::Time::min(), std::memory_order_relaxed);
-  // A loop needs descriptors, too.
-  const bool no_thread_left = error.code() == std::errc::resource_unavailable_try_again;
   try {
-    fault_.note(no_thread_left ? no_thread(error.code().message()) : error.what());
+    fault_.note(why());
   } catch (const std::bad_alloc&) {
   }
 }

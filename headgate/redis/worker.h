@@ -44,7 +44,8 @@ class Worker {
   void run() noexcept;
   // Returns false if there is no memory, or no thread: then what is unfinished was completed.
   [[nodiscard]] bool run_loop() noexcept;
-  void note_failure(const boost::system::system_error& error) noexcept;
+  template <class Text>
+  void note_failure(const Text& why) noexcept;
   [[nodiscard]] std::vector<std::shared_ptr<Taking>> take_new() noexcept;
   void complete_new() noexcept;
   [[nodiscard]] bool stops() noexcept;
